@@ -1,0 +1,2 @@
+//! wakelab
+fn main() {}

@@ -1,0 +1,368 @@
+//! Sets of CPUs, with the walks the scheduler makes over them.
+
+use smallvec::{SmallVec, smallvec};
+use std::fmt;
+
+/// A CPU's number, as in the kernel.
+pub type Cpu = u32;
+
+/// A set of CPUs (`struct cpumask`). Up to 128 CPUs it lives without an allocation.
+///
+/// All masks of one system are made with the same number of CPUs; the walks and the operations on two masks rely on it.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CpuMask {
+    words: SmallVec<[u64; 2]>,
+}
+
+const BITS: u32 = u64::BITS;
+
+impl CpuMask {
+    /// The empty set, able to hold CPUs `0..nr_cpus`.
+    pub fn new(nr_cpus: u32) -> Self {
+        CpuMask { words: smallvec![0; nr_cpus.div_ceil(BITS).max(1) as usize] }
+    }
+
+    /// The CPUs `0..nr_cpus`.
+    pub fn full(nr_cpus: u32) -> Self {
+        let mut mask = Self::new(nr_cpus);
+        (0..nr_cpus).for_each(|cpu| mask.set(cpu));
+        mask
+    }
+
+    /// The set of the given CPUs, able to hold CPUs `0..nr_cpus`.
+    ///
+    /// # Panics
+    /// If a CPU is not below `nr_cpus` rounded up to a multiple of 64.
+    pub fn from_cpus(nr_cpus: u32, cpus: impl IntoIterator<Item = Cpu>) -> Self {
+        let mut mask = Self::new(nr_cpus);
+        cpus.into_iter().for_each(|cpu| mask.set(cpu));
+        mask
+    }
+
+    /// Reads the hexadecimal form that the kernel prints (without `0x`; commas between 32-bit words are allowed).
+    /// `None` if it is no such number or names a CPU at or above `nr_cpus`.
+    pub fn from_hex(nr_cpus: u32, text: &str) -> Option<Self> {
+        let mut mask = Self::new(nr_cpus);
+        if text.is_empty() {
+            return None;
+        }
+        let mut nibble = 0;
+        for byte in text.bytes().rev().filter(|&b| b != b',') {
+            let value = u64::from((byte as char).to_digit(16)?);
+            if value != 0 {
+                let top = nibble * 4 + (63 - value.leading_zeros());
+                if top >= nr_cpus {
+                    return None;
+                }
+                mask.words[(nibble / 16) as usize] |= value << (nibble % 16 * 4);
+            }
+            nibble += 1;
+        }
+        Some(mask)
+    }
+
+    /// How many CPUs the mask has room for: a multiple of 64.
+    pub fn room(&self) -> u32 {
+        self.words.len() as u32 * BITS
+    }
+
+    /// Adds a CPU.
+    #[inline]
+    pub fn set(&mut self, cpu: Cpu) {
+        self.words[(cpu / BITS) as usize] |= 1 << (cpu % BITS);
+    }
+
+    /// Takes a CPU out.
+    #[inline]
+    pub fn clear(&mut self, cpu: Cpu) {
+        self.words[(cpu / BITS) as usize] &= !(1 << (cpu % BITS));
+    }
+
+    /// `cpumask_test_cpu()`; false for a CPU beyond the mask.
+    #[inline]
+    pub fn test(&self, cpu: Cpu) -> bool {
+        self.words.get((cpu / BITS) as usize).is_some_and(|word| word & (1 << (cpu % BITS)) != 0)
+    }
+
+    /// The number of CPUs in the set: `cpumask_weight()`.
+    #[inline]
+    pub fn weight(&self) -> u32 {
+        self.words.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Whether no CPU is in the set.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|&word| word == 0)
+    }
+
+    /// The lowest CPU: `cpumask_first()`.
+    #[inline]
+    pub fn first(&self) -> Option<Cpu> {
+        self.next_from(0)
+    }
+
+    /// The lowest CPU at or above `from`.
+    #[inline]
+    pub fn next_from(&self, from: Cpu) -> Option<Cpu> {
+        next_in(&self.words, from, |word, _| word)
+    }
+
+    /// The lowest CPU at or above `from` that is also in `other`.
+    #[inline]
+    pub fn next_from_and(&self, other: &Self, from: Cpu) -> Option<Cpu> {
+        next_in(&self.words, from, |word, i| word & other.words[i])
+    }
+
+    /// The CPUs in ascending order: `for_each_cpu()`.
+    pub fn iter(&self) -> impl Iterator<Item = Cpu> + '_ {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let cpu = self.next_from(from)?;
+            from = cpu + 1;
+            Some(cpu)
+        })
+    }
+
+    /// The CPUs from `start` upwards and then those below it: `for_each_cpu_wrap()`.
+    pub fn iter_wrap(&self, start: Cpu) -> impl Iterator<Item = Cpu> + '_ {
+        let mut walk = Wrap::new(start);
+        std::iter::from_fn(move || walk.next(self))
+    }
+
+    /// Whether the two sets share a CPU: `cpumask_intersects()`.
+    #[inline]
+    pub fn intersects(&self, other: &Self) -> bool {
+        self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
+    }
+
+    /// Whether every CPU of this set is in `other`.
+    #[inline]
+    pub fn is_subset(&self, other: &Self) -> bool {
+        self.words.iter().zip(&other.words).all(|(a, b)| a & !b == 0)
+    }
+
+    /// The number of CPUs in both sets: `cpumask_weight_and()`.
+    #[inline]
+    pub fn weight_and(&self, other: &Self) -> u32 {
+        self.words.iter().zip(&other.words).map(|(a, b)| (a & b).count_ones()).sum()
+    }
+
+    /// How many CPUs of the set lie in `from..to`.
+    #[inline]
+    pub fn weight_range(&self, from: Cpu, to: Cpu) -> u32 {
+        if from >= to {
+            return 0;
+        }
+        let (first, last) = ((from / BITS) as usize, ((to - 1) / BITS) as usize);
+        let mut count = 0;
+        for i in first..=last.min(self.words.len() - 1) {
+            let mut word = self.words[i];
+            if i == first {
+                word &= u64::MAX << (from % BITS);
+            }
+            if i == last {
+                word &= u64::MAX >> (BITS - 1 - (to - 1) % BITS);
+            }
+            count += word.count_ones();
+        }
+        count
+    }
+
+    /// Becomes `a & b`, keeping its room: `cpumask_and()`. Returns whether a CPU is left.
+    #[inline]
+    pub fn set_and(&mut self, a: &Self, b: &Self) -> bool {
+        self.words.clear();
+        let mut any = 0;
+        for (x, y) in a.words.iter().zip(&b.words) {
+            self.words.push(x & y);
+            any |= x & y;
+        }
+        any != 0
+    }
+
+    /// The CPUs in both sets.
+    pub fn and(&self, other: &Self) -> Self {
+        CpuMask { words: self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect() }
+    }
+
+    /// Adds the CPUs of `other`: `cpumask_or()` in place.
+    #[inline]
+    pub fn or_with(&mut self, other: &Self) {
+        self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a |= b);
+    }
+
+    /// Takes the CPUs of `other` out: `cpumask_andnot()` in place.
+    #[inline]
+    pub fn andnot_with(&mut self, other: &Self) {
+        self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= !b);
+    }
+
+    /// The kernel's hexadecimal form, without `0x` and without leading zeros.
+    pub fn to_hex(&self) -> String {
+        let top = self.words.iter().rposition(|&word| word != 0).unwrap_or(0);
+        let mut text = format!("{:x}", self.words[top]);
+        for word in self.words[..top].iter().rev() {
+            text += &format!("{word:016x}");
+        }
+        text
+    }
+}
+
+#[inline]
+fn next_in(words: &[u64], from: Cpu, get: impl Fn(u64, usize) -> u64) -> Option<Cpu> {
+    let mut i = (from / BITS) as usize;
+    let mut word = get(*words.get(i)?, i) & (u64::MAX << (from % BITS));
+    loop {
+        if word != 0 {
+            return Some(i as u32 * BITS + word.trailing_zeros());
+        }
+        i += 1;
+        word = get(*words.get(i)?, i);
+    }
+}
+
+/// The position of a walk over a mask from a start upwards and around (`for_each_cpu_wrap()`).
+///
+/// The walk looks at the mask at each step, as the kernel's macro does: CPUs taken out of the mask on the way are
+/// not visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wrap {
+    start: Cpu,
+    from: Cpu,
+    wrapped: bool,
+}
+
+impl Wrap {
+    /// A walk that begins at `start`.
+    #[inline]
+    pub fn new(start: Cpu) -> Self {
+        Wrap { start, from: start, wrapped: false }
+    }
+
+    /// The next CPU of `mask` on the walk.
+    #[inline]
+    pub fn next(&mut self, mask: &CpuMask) -> Option<Cpu> {
+        self.advance(|from| mask.next_from(from))
+    }
+
+    /// The next CPU of `mask & filter` on the walk.
+    #[inline]
+    pub fn next_and(&mut self, mask: &CpuMask, filter: &CpuMask) -> Option<Cpu> {
+        self.advance(|from| mask.next_from_and(filter, from))
+    }
+
+    #[inline]
+    fn advance(&mut self, next_from: impl Fn(Cpu) -> Option<Cpu>) -> Option<Cpu> {
+        if !self.wrapped {
+            if let Some(cpu) = next_from(self.from) {
+                self.from = cpu + 1;
+                return Some(cpu);
+            }
+            self.wrapped = true;
+            self.from = 0;
+        }
+        let cpu = next_from(self.from).filter(|&cpu| cpu < self.start)?;
+        self.from = cpu + 1;
+        Some(cpu)
+    }
+
+    /// How many CPUs of `mask` the walk passes from where it stands up to `cpu`, that one included; `None` for the
+    /// rest of the walk.
+    #[inline]
+    pub fn count_to(&self, mask: &CpuMask, cpu: Option<Cpu>) -> u32 {
+        match (self.wrapped, cpu) {
+            (false, Some(cpu)) if cpu >= self.from => mask.weight_range(self.from, cpu + 1),
+            (false, Some(cpu)) => mask.weight_range(self.from, mask.room()) + mask.weight_range(0, cpu + 1),
+            (false, None) => mask.weight_range(self.from, mask.room()) + mask.weight_range(0, self.start),
+            (true, Some(cpu)) => mask.weight_range(self.from, cpu + 1),
+            (true, None) => mask.weight_range(self.from, self.start),
+        }
+    }
+}
+
+impl fmt::Display for CpuMask {
+    /// The kernel's list form: `0-7,64-71`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut comma = "";
+        let mut from = 0;
+        while let Some(first) = self.next_from(from) {
+            let mut last = first;
+            while self.test(last + 1) {
+                last += 1;
+            }
+            if first == last {
+                write!(f, "{comma}{first}")?;
+            } else {
+                write!(f, "{comma}{first}-{last}")?;
+            }
+            comma = ",";
+            from = last + 1;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for CpuMask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{{self}}}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn wrap_slow(set: &BTreeSet<u32>, start: u32) -> Vec<u32> {
+        set.range(start..).chain(set.range(..start)).copied().collect()
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_set(
+            a in prop::collection::btree_set(0u32..200, 0..60),
+            b in prop::collection::btree_set(0u32..200, 0..60),
+            start in 0u32..201,
+        ) {
+            let (x, y) = (CpuMask::from_cpus(200, a.iter().copied()), CpuMask::from_cpus(200, b.iter().copied()));
+            prop_assert_eq!(x.iter().collect::<BTreeSet<_>>(), a.clone());
+            prop_assert_eq!(x.weight() as usize, a.len());
+            prop_assert_eq!(x.intersects(&y), a.intersection(&b).next().is_some());
+            prop_assert_eq!(x.is_subset(&y), a.is_subset(&b));
+            prop_assert_eq!(x.and(&y).iter().collect::<BTreeSet<_>>(), a.intersection(&b).copied().collect());
+            prop_assert_eq!(x.weight_and(&y) as usize, a.intersection(&b).count());
+            let mut diff = x.clone();
+            diff.andnot_with(&y);
+            prop_assert_eq!(diff.iter().collect::<BTreeSet<_>>(), a.difference(&b).copied().collect());
+            prop_assert_eq!(x.iter_wrap(start).collect::<Vec<_>>(), wrap_slow(&a, start));
+            prop_assert_eq!(CpuMask::from_hex(200, &x.to_hex()), Some(x.clone()));
+
+            let mut walk = Wrap::new(start);
+            let order = wrap_slow(&a, start);
+            for i in 0..=order.len() {
+                for (j, &cpu) in order.iter().enumerate().skip(i) {
+                    prop_assert_eq!(walk.count_to(&x, Some(cpu)) as usize, j - i + 1);
+                }
+                prop_assert_eq!(walk.count_to(&x, None) as usize, order.len() - i);
+                prop_assert_eq!(walk.next(&x), order.get(i).copied());
+            }
+        }
+    }
+
+    #[test]
+    fn prints_the_list_form() {
+        assert_eq!(CpuMask::from_cpus(128, [0, 1, 2, 3, 64, 66, 67]).to_string(), "0-3,64,66-67");
+        assert_eq!(CpuMask::new(8).to_string(), "");
+    }
+
+    #[test]
+    fn hex_rejects_what_does_not_fit() {
+        assert_eq!(CpuMask::from_hex(8, "1ff"), None);
+        assert_eq!(CpuMask::from_hex(8, "xy"), None);
+        assert_eq!(CpuMask::from_hex(8, ""), None);
+        assert_eq!(CpuMask::from_hex(8, "000ff"), Some(CpuMask::full(8)));
+        assert_eq!(CpuMask::from_hex(40, "ff,00000001").unwrap().to_string(), "0,32-39");
+    }
+}

@@ -1,0 +1,95 @@
+//! Domains and groups.
+
+use super::SdFlags;
+use crate::cpumask::{Cpu, CpuMask};
+use std::sync::Arc;
+
+/// A domain's level, by the name that the kernel prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Level {
+    /// SMT siblings.
+    Smt,
+    /// Clusters (`CLS`).
+    Cls,
+    /// CPUs that share the last level cache.
+    Mc,
+    /// A package (`PKG`; `DIE` before 6.7).
+    Pkg,
+    /// The CPUs of one node (`NODE`), where a package holds several nodes or a node several packages.
+    Node,
+    /// Nodes within a distance.
+    Numa,
+}
+
+/// One group of a domain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchedGroup {
+    /// `sched_group_span()`.
+    pub span: CpuMask,
+    /// `group_weight`: how many CPUs.
+    pub weight: u32,
+    /// `sgc->capacity` where every CPU has its full capacity for the fair class: the sum of `capacity_orig`.
+    pub capacity: u64,
+    /// `sg->flags`: the flags of the child domain the group was made of.
+    pub flags: SdFlags,
+}
+
+/// The groups of a domain, as a ring that the CPUs of the domain share; each CPU's walk begins at its own group.
+pub type GroupRing = Arc<[SchedGroup]>;
+
+/// One domain of one CPU.
+#[derive(Clone, Debug)]
+pub struct SchedDomain {
+    /// The topology level.
+    pub level: Level,
+    /// `sd->flags`.
+    pub flags: SdFlags,
+    /// `sd->imbalance_pct`, per cent.
+    pub imbalance_pct: u32,
+    /// `sd->imb_numa_nr`: how many CPUs of a group may be busy before a NUMA imbalance counts.
+    pub imb_numa_nr: u32,
+    /// `sched_domain_span()`.
+    pub span: Arc<CpuMask>,
+    /// `span_weight`: how many CPUs.
+    pub span_weight: u32,
+    /// The groups, in the ring's order.
+    pub groups: GroupRing,
+    /// Where in the ring this CPU's own walk begins (`sd->groups`).
+    pub first_group: u32,
+}
+
+impl SchedDomain {
+    /// The groups in the order the kernel visits them from this CPU.
+    pub fn groups(&self) -> impl Iterator<Item = &SchedGroup> + Clone {
+        let (before, after) = self.groups.split_at(self.first_group as usize);
+        after.iter().chain(before)
+    }
+}
+
+/// The domains of all CPUs, with the shortcuts that the kernel keeps beside them.
+#[derive(Clone, Debug)]
+pub struct SchedDomains {
+    /// How many CPUs there are; CPUs are `0..nr_cpus`.
+    pub nr_cpus: u32,
+    /// By CPU: its domains, lowest first (`for_each_domain()`).
+    pub domains: Vec<Vec<SchedDomain>>,
+    /// By CPU: `cpu_smt_mask()`.
+    pub smt_mask: Vec<Arc<CpuMask>>,
+    /// By CPU: index in `domains[cpu]` of `sd_llc`, the highest domain with [`SdFlags::SHARE_LLC`].
+    pub sd_llc: Vec<Option<u32>>,
+    /// By CPU: `sd_llc_id`, the lowest CPU of its LLC (`cpus_share_cache()` compares these).
+    pub sd_llc_id: Vec<Cpu>,
+    /// By CPU: `sd_llc_size`.
+    pub sd_llc_size: Vec<u32>,
+    /// By CPU: `sd_share_id`, the lowest CPU of its cluster where there are clusters, else of its LLC
+    /// (`cpus_share_resources()` compares these).
+    pub sd_share_id: Vec<Cpu>,
+    /// By CPU: the NUMA node.
+    pub node: Vec<u32>,
+    /// `sched_smt_active()`: some core has more than one CPU.
+    pub smt_active: bool,
+    /// `sched_cluster_active`: there is a cluster domain.
+    pub cluster_active: bool,
+    /// `sched_asym_cpucap_active()`.
+    pub asym_cpucap_active: bool,
+}

@@ -1,0 +1,9 @@
+//! Linux's fair class as pure functions.
+//!
+//! Nothing here reads a clock, does I/O, draws a random number or uses a float: each function decides from what it
+//! is given and returns what it decided. Functions carry the names of the kernel functions they follow.
+
+pub mod cpumask;
+pub mod domain;
+
+pub use cpumask::CpuMask;
