@@ -1,1 +1,8 @@
-//! events
+//! What happened: wake-ups that a real kernel decided, with everything the decision read.
+//!
+//! [`recording`] reads them from CSV files, row by row in bounded memory, and offers each row to the decision code as
+//! a [`View`](wakelab_sched::select::View) of the system at that moment.
+
+pub mod recording;
+
+pub use recording::{ReadError, Reader, Row, Snapshot, TopoFile};

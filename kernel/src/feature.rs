@@ -1,72 +1,51 @@
 //! Features by name.
-use std::fmt;
+mod registry;
+mod set;
+mod switches;
 
-macro_rules! features {
-    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
-        /// A feature, named as in the kernel's `features` file.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[allow(non_camel_case_types)]
-        #[repr(u8)]
-        pub enum Feature { $($(#[$doc])* $name),* }
+pub use registry::Feature;
+pub use set::{FeatureSet, FeaturesFile};
+pub use switches::Switches;
 
-        impl Feature {
-            /// All features, in the order they are printed.
-            pub const ALL: &[Feature] = &[$(Feature::$name),*];
-
-            /// The name, as in the kernel's `features` file.
-            pub fn name(self) -> &'static str {
-                match self { $(Feature::$name => stringify!($name)),* }
-            }
-        }
-    };
-}
-
-features! {
-    /// Wake to an idle waking or previous CPU (`wake_affine_idle()`).
-    WA_IDLE,
-    /// Compare the loads of the waking and the previous CPU (`wake_affine_weight()`).
-    WA_WEIGHT,
-    /// Favour the waking CPU in that comparison by half of `imbalance_pct`'s excess.
-    WA_BIAS,
-    /// Limit the idle-CPU search in proportion to the average idle time.
-    SIS_PROP,
-    /// Limit the idle-CPU search by the LLC's utilisation.
-    SIS_UTIL,
-    /// Use estimated utilisation.
-    UTIL_EST,
-}
-
-/// A set of features that are on.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct FeatureSet(u128);
-
-impl FeatureSet {
-    /// Nothing on.
-    pub const EMPTY: FeatureSet = FeatureSet(0);
-
-    /// Whether `feature` is on: `sched_feat()`.
-    #[inline]
-    pub fn has(self, feature: Feature) -> bool {
-        self.0 >> feature as u32 & 1 != 0
-    }
-
-    /// The set with `feature` switched on or off.
-    pub fn with(self, feature: Feature, on: bool) -> Self {
-        let bit = 1 << feature as u32;
-        FeatureSet(if on { self.0 | bit } else { self.0 & !bit })
-    }
-}
-
-impl fmt::Debug for FeatureSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(Feature::ALL.iter().filter(|&&x| self.has(x))).finish()
-    }
-}
+use crate::near;
 
 /// A feature's name was not understood.
-#[derive(Debug, thiserror::Error)]
-#[error("unknown feature {name}")]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown feature {name}{}", near::hint(.near))]
 pub struct FeatureError {
-    /// What was given.
+    /// What was given, without its `NO_`.
     pub name: String,
+    /// Names like it.
+    pub near: Vec<String>,
+}
+
+impl std::str::FromStr for Feature {
+    type Err = FeatureError;
+
+    fn from_str(name: &str) -> Result<Self, FeatureError> {
+        Feature::by_name(name).ok_or_else(|| FeatureError {
+            name: name.to_owned(),
+            near: near::near(name, Feature::ALL.iter().map(|f| f.name())),
+        })
+    }
+}
+
+impl std::fmt::Display for Feature {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl serde::Serialize for Feature {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(self.name())
+    }
+}
+
+/// A word of a features file or of a switch list: the name, and whether it is on.
+fn split_no(word: &str) -> (&str, bool) {
+    match word.strip_prefix("NO_") {
+        Some(name) => (name, false),
+        None => (word, true),
+    }
 }

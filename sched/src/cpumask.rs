@@ -252,6 +252,12 @@ impl Wrap {
         self.advance(|from| mask.next_from_and(filter, from))
     }
 
+    /// The next CPU of `mask & (filter | other)` on the walk.
+    #[inline]
+    pub fn next_and_or(&mut self, mask: &CpuMask, filter: &CpuMask, other: &CpuMask) -> Option<Cpu> {
+        self.advance(|from| next_in(&mask.words, from, |word, i| word & (filter.words[i] | other.words[i])))
+    }
+
     #[inline]
     fn advance(&mut self, next_from: impl Fn(Cpu) -> Option<Cpu>) -> Option<Cpu> {
         if !self.wrapped {

@@ -1,0 +1,21 @@
+//! Recordings of select_task_rq_fair(): a CSV file (plain or gzip) of decisions with their inputs, and beside it the
+//! machine's domains in `topo-<kernel>-<topology>.json`.
+//!
+//! The format is described in `docs/recording-format.md`.
+
+mod columns;
+mod error;
+mod features;
+mod fields;
+mod line_limit;
+mod reader;
+mod row;
+mod snapshot;
+mod topo;
+
+pub use error::ReadError;
+pub use features::RowFeatures;
+pub use reader::Reader;
+pub use row::{PerCpu, Row, SlowPathState, TaskState, WakerState};
+pub use snapshot::Snapshot;
+pub use topo::TopoFile;

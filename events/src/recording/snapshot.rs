@@ -1,0 +1,138 @@
+//! A recorded row as the system that a decision looks at.
+
+use super::row::{Row, SlowPathState};
+use wakelab_kernel::{Feature, FeatureSet};
+use wakelab_sched::CpuMask;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::domain::{SchedDomains, SchedGroup};
+use wakelab_sched::select::{ScanClock, View};
+
+/// The system as it was at the entry of select_task_rq_fair().
+#[derive(Clone, Copy, Debug)]
+pub struct Snapshot<'a> {
+    row: &'a Row,
+    domains: &'a SchedDomains,
+    util_est: bool,
+}
+
+/// The full capacity of a CPU. Recordings are of machines whose CPUs are alike.
+const SCHED_CAPACITY_SCALE: u64 = 1024;
+
+impl<'a> Snapshot<'a> {
+    /// The system of `row`, with the features under which the decision is made.
+    pub fn new(row: &'a Row, domains: &'a SchedDomains, features: FeatureSet) -> Self {
+        Snapshot { row, domains, util_est: features.has(Feature::UTIL_EST) }
+    }
+
+    fn llc(&self, cpu: Cpu) -> Option<&'a (u32, bool, i32)> {
+        let id = self.domains.sd_llc_id[cpu as usize];
+        self.row.llcs.iter().find(|llc| llc.0 == id)
+    }
+
+    fn slow_path(&self) -> &'a SlowPathState {
+        self.row.slow_path.as_ref().expect("the reader requires it for forks and execs")
+    }
+}
+
+impl View for Snapshot<'_> {
+    #[inline]
+    fn available_idle_cpu(&self, cpu: Cpu) -> bool {
+        self.row.idle_mask.test(cpu)
+    }
+
+    #[inline]
+    fn sched_idle_cpu(&self, cpu: Cpu) -> bool {
+        self.row.sched_idle_mask.test(cpu)
+    }
+
+    #[inline]
+    fn nr_running(&self, cpu: Cpu) -> u32 {
+        self.row.cpus.nr_running[cpu as usize]
+    }
+
+    #[inline]
+    fn h_nr_delayed(&self, cpu: Cpu) -> u32 {
+        self.row.cpus.h_nr_delayed[cpu as usize] as u32
+    }
+
+    #[inline]
+    fn cpu_load(&self, cpu: Cpu) -> u64 {
+        self.row.cpus.load_avg[cpu as usize]
+    }
+
+    #[inline]
+    fn capacity_of(&self, cpu: Cpu) -> u64 {
+        self.row.cpus.capacity[cpu as usize]
+    }
+
+    #[inline]
+    fn has_idle_cores(&self, cpu: Cpu) -> bool {
+        self.llc(cpu).is_some_and(|llc| llc.1)
+    }
+
+    #[inline]
+    fn nr_idle_scan(&self, cpu: Cpu) -> i32 {
+        self.llc(cpu).map_or(0, |llc| llc.2)
+    }
+
+    /// Not recorded; whoever asks for SIS_PROP on a recording is refused before it comes to this.
+    fn scan_clock(&self, _: Cpu) -> ScanClock {
+        ScanClock::default()
+    }
+
+    fn cpu_clock(&self, _: Cpu) -> u64 {
+        0
+    }
+
+    fn cpu_runnable(&self, cpu: Cpu) -> u64 {
+        self.row.cpus.runnable_avg[cpu as usize]
+    }
+
+    fn cpu_util_avg(&self, cpu: Cpu) -> u64 {
+        self.row.cpus.util_avg[cpu as usize]
+    }
+
+    fn cpu_util_est(&self, cpu: Cpu) -> Option<u64> {
+        self.util_est.then(|| self.row.cpus.util_est[cpu as usize])
+    }
+
+    fn arch_scale_cpu_capacity(&self, _: Cpu) -> u64 {
+        SCHED_CAPACITY_SCALE
+    }
+
+    fn curr_is_idle(&self, cpu: Cpu) -> bool {
+        self.row.curr_idle_mask.test(cpu)
+    }
+
+    fn ttwu_pending(&self, cpu: Cpu) -> bool {
+        self.row.ttwu_pending_mask.test(cpu)
+    }
+
+    fn idle_stamp(&self, cpu: Cpu) -> u64 {
+        self.slow_path().idle_stamp[cpu as usize]
+    }
+
+    fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32> {
+        u32::try_from(self.slow_path().idle_exit_latency[cpu as usize]).ok()
+    }
+
+    fn group_capacity(&self, level: usize, group: &SchedGroup) -> u64 {
+        // Recorded by CPU for the group that the CPU itself is in; any CPU of the group has it.
+        let recorded = self.slow_path().group_capacity.get(level).zip(group.span.first());
+        recorded.map_or(group.capacity, |(by_cpu, first)| by_cpu[first as usize])
+    }
+
+    fn group_imbalance(&self, level: usize, group: &SchedGroup) -> bool {
+        group.span.first().is_some_and(|first| self.slow_path().group_imbalance[first as usize] >> level & 1 != 0)
+    }
+
+    #[inline]
+    fn idle_mask(&self) -> Option<&CpuMask> {
+        Some(&self.row.idle_mask)
+    }
+
+    #[inline]
+    fn sched_idle_mask(&self) -> Option<&CpuMask> {
+        self.row.any_sched_idle.then_some(&self.row.sched_idle_mask)
+    }
+}

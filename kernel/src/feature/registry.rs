@@ -1,0 +1,170 @@
+//! The registry: every feature, with where it comes from.
+
+macro_rules! features {
+    ($($name:ident: $doc:literal, $since:expr, $until:expr, $source:expr, $modelled:literal;)*) => {
+        /// A feature, named as in the kernel's `features` file.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[allow(non_camel_case_types)]
+        #[repr(u8)]
+        pub enum Feature { $(#[doc = $doc] $name),* }
+
+        impl Feature {
+            /// All features, in the order they are printed.
+            pub const ALL: &[Feature] = &[$(Feature::$name),*];
+
+            /// The name, as in the kernel's `features` file.
+            pub fn name(self) -> &'static str {
+                match self { $(Feature::$name => stringify!($name)),* }
+            }
+
+            /// The feature of that name (without `NO_`).
+            pub fn by_name(name: &str) -> Option<Feature> {
+                match name { $(stringify!($name) => Some(Feature::$name),)* _ => None }
+            }
+
+            /// What it does, in a line.
+            pub fn doc(self) -> &'static str {
+                match self { $(Feature::$name => $doc),* }
+            }
+
+            /// The first release that has it, if one has.
+            pub fn since(self) -> Option<&'static str> {
+                match self { $(Feature::$name => $since),* }
+            }
+
+            /// The first release that has it no more, if there is one.
+            pub fn until(self) -> Option<&'static str> {
+                match self { $(Feature::$name => $until),* }
+            }
+
+            /// Where it is found: function and version, or posting.
+            pub fn source(self) -> &'static str {
+                match self { $(Feature::$name => $source),* }
+            }
+
+            /// Whether this build acts on it.
+            pub fn modelled(self) -> bool {
+                match self { $(Feature::$name => $modelled),* }
+            }
+        }
+    };
+}
+
+/// In every version back to 5.2 and earlier.
+const OLD: Option<&str> = Some("before 5.2");
+
+features! {
+    GENTLE_FAIR_SLEEPERS: "Give a sleeper half of the latency period as credit instead of all of it.",
+        OLD, Some("6.6"), "place_entity(), 6.1", true;
+    START_DEBIT: "Place a new task a slice behind, so that it waits its turn.",
+        OLD, Some("6.6"), "place_entity(), 6.1", true;
+    PLACE_LAG: "Keep a task's lag across its sleep.",
+        Some("6.6"), None, "place_entity(), 6.12", true;
+    PLACE_DEADLINE_INITIAL: "Give a new task half a slice for its first deadline.",
+        Some("6.6"), None, "place_entity(), 6.12", true;
+    PLACE_REL_DEADLINE: "Keep the relative deadline of a task that migrates.",
+        Some("6.12"), None, "place_entity() and dequeue_entity(), 6.12", true;
+    RUN_TO_PARITY: "Protect the picked task from wake-up preemption for a while.",
+        Some("6.6"), None, "pick_eevdf(), 6.12; set_protect_slice(), 7.2", true;
+    PREEMPT_SHORT: "Let a wakee with a shorter slice cancel that protection.",
+        Some("6.12"), None, "do_preempt_short(), 6.12", true;
+    NEXT_BUDDY: "Prefer the task that was woken last at the next pick.",
+        OLD, None, "check_preempt_wakeup(), 6.1; check_preempt_wakeup_fair(), 6.12", false;
+    LAST_BUDDY: "Prefer the task that was preempted by a wake-up at the next pick.",
+        OLD, Some("6.6"), "check_preempt_wakeup(), 6.1", false;
+    PICK_BUDDY: "Let the pick take the next buddy if it is eligible.",
+        Some("after 6.1, by 6.12.107"), None, "pick_next_entity(), 6.12; pick_eevdf(), 7.2", false;
+    CACHE_HOT_BUDDY: "Count buddies as cache-hot when balancing.",
+        OLD, None, "task_hot(), 6.1 and 6.12", false;
+    DELAY_DEQUEUE: "Keep a sleeper that is not eligible queued until it is.",
+        Some("6.12"), None, "dequeue_entity(), 6.12", true;
+    DELAY_ZERO: "Let such a task keep no positive lag.",
+        Some("6.12"), None, "requeue_delayed_entity(), 6.12; update_entity_lag(), 7.2", true;
+    PARANOID_AVG: "Check the sums that the average vruntime is computed from.",
+        Some("after 6.12, by 7.2"), None, "fair.c, 7.2", false;
+    WAKEUP_PREEMPTION: "Let a wakee preempt the running task.",
+        OLD, None, "check_preempt_wakeup(), 6.1; check_preempt_wakeup_fair(), 6.12", true;
+    HRTICK: "End slices by a high-resolution timer; on by default where the timer can be re-armed late (x86 in 7.2).",
+        OLD, None, "features.h, 6.12 and 7.2; hrtick_enabled()", false;
+    HRTICK_DL: "The same for the deadline class.",
+        Some("5.12"), None, "features.h of 5.12-rc3 has it, 5.10's has not", false;
+    DOUBLE_TICK: "Let the tick preempt though a high-resolution timer is set.",
+        OLD, Some("after 6.12, by 7.2"), "entity_tick(), 6.1 and 6.12", false;
+    LB_BIAS: "Bias the loads that balancing compares by their decayed history.",
+        OLD, Some("5.3"), "the posting that removes it, May 2019; the release is from the changelog", false;
+    NONTASK_CAPACITY: "Take the time of interrupts from a CPU's capacity.",
+        OLD, None, "update_rq_clock_task(), 6.12", false;
+    TTWU_QUEUE: "Let the target CPU do the enqueue of a remote wake-up; off by default with PREEMPT_RT.",
+        OLD, None, "ttwu_queue_wakelist(), 6.12", false;
+    SIS_AVG_CPU: "Skip the scan for an idle CPU when its average cost exceeds the average idle time.",
+        OLD, Some("5.12"), "select_idle_cpu(), 5.10; features.h of 5.12-rc3 has it no more", false;
+    SIS_PROP: "Limit the scan for an idle CPU in proportion to the average idle time.",
+        OLD, Some("6.5"), "select_idle_cpu(), 5.10, 5.18 and 6.1; removed by 984ffb6a4366", true;
+    SIS_UTIL: "Limit the scan for an idle CPU by the LLC's utilisation.",
+        Some("6.0"), None, "update_idle_cpu_scan() and select_idle_cpu(), 6.1; 70fb5ccf2ebb, posted as v4 in June \
+            2022", true;
+    WARN_DOUBLE_CLOCK: "Warn when a run queue's clock is updated twice under one lock.",
+        OLD, None, "features.h, 6.12", false;
+    RT_PUSH_IPI: "Pull realtime tasks by asking the overloaded CPU to push.",
+        OLD, None, "features.h, 6.1 (on) and 6.12 (on only with PREEMPT_RT)", false;
+    RT_RUNTIME_SHARE: "Let a CPU borrow realtime bandwidth from others.",
+        OLD, None, "balance_runtime(), 6.12", false;
+    LB_MIN: "Skip tasks of little load when balancing.",
+        OLD, None, "detach_tasks(), 6.12", false;
+    ATTACH_AGE_LOAD: "Age a task's load when it is attached to a run queue.",
+        OLD, None, "attach_entity_cfs_rq(), 6.12", false;
+    WA_IDLE: "Wake to an idle waking or previous CPU (`wake_affine_idle()`).",
+        OLD, None, "wake_affine_idle(), 5.10 to 7.3", true;
+    WA_WEIGHT: "Compare the loads of the waking and the previous CPU (`wake_affine_weight()`).",
+        OLD, None, "wake_affine_weight(), 5.10 to 7.3", true;
+    WA_BIAS: "Favour the waking CPU in that comparison by half of `imbalance_pct`'s excess.",
+        OLD, None, "wake_affine_weight(), 5.10 to 7.3", true;
+    UTIL_EST: "Use estimated utilisation.",
+        OLD, None, "cpu_util(), 6.12", true;
+    UTIL_EST_FASTUP: "Let the estimate follow a rising utilisation at once; unconditional after its removal.",
+        Some("5.5"), Some("6.8"), "util_est_update(), 5.10 and 6.1; posted October 2019, removal posted November \
+            2023", false;
+    LATENCY_WARN: "Warn when a task waits long for a reschedule.",
+        Some("after 5.12-rc3, by 6.1"), None, "features.h, 5.12-rc3 and 6.1", false;
+    ALT_PERIOD: "Compute the period from the whole hierarchy's task count.",
+        Some("5.13, and 5.10 as maintained"), Some("6.6"), "sched_slice(), 5.10.262 and 6.1", false;
+    BASE_SLICE: "Do not let a slice fall below the minimum granularity.",
+        Some("5.13, and 5.10 as maintained"), Some("6.6"), "sched_slice(), 5.10.262 and 6.1", true;
+    NI_RANDOM: "Do newly-idle balancing at random, in proportion to its success.",
+        Some("after 6.12, and 6.1 and 6.12 as maintained"), None,
+        "newidle_balance(), 6.1.176; sched_balance_newidle(), 6.12.107", false;
+    NI_RATE: "Scale that by the rate of newly-idle balancing.",
+        Some("after 6.12, by 7.2"), None, "features.h and fair.c, 7.2", false;
+    SIS_CORE: "Allow the search for an idle core; every kernel does, and the switch turns it off.",
+        None, None, "\"[PATCH v3 0/7] Improve scheduler scalability for fast path\", subhra mazumdar, June 2019", true;
+    SIS_LIMIT: "Limit the scan to between one and two cores, starting each where the last on that CPU ended \
+        (`next_cpu`).",
+        None, None, "the same posting, where it has no switch; the name is wakelab's", false;
+    SIS_SHORT: "Wake to a CPU that runs a short task, if waker and wakee are short too.",
+        None, None,
+        "\"[PATCH v3 2/2] sched/fair: Choose the CPU where short task is running during wake up\", Chen Yu, December \
+            2022",
+        false;
+    SIS_ORACLE: "Find an idle CPU of the LLC at no cost wherever there is one: a bound, no policy.",
+        None, None, "wakelab's own", false;
+    SIS_UTIL_V3: "SIS_UTIL as posted before its merge: the scan shrinks by the square of the utilisation, over 72, \
+        in percent.",
+        None, None,
+        "\"[PATCH v3] sched/fair: Introduce SIS_UTIL to search idle CPU based on sum of util_avg\", Chen Yu, 2022, \
+            as quoted in its replies",
+        false;
+    RUNNABLE_BOOST: "Let runnable_avg, with the task's own, raise a CPU's utilisation for frequency and energy; \
+        unconditional where the code has it.",
+        None, None, "cpu_util(), 6.12", false;
+    RUNNABLE_BOOST_POSTED: "The same without the task's own runnable_avg, raising the estimated utilisation too.",
+        None, None,
+        "\"[PATCH v2 0/2] sched: Consider CPU contention in frequency, EAS max util & load-balance busiest CPU \
+            selection\", Dietmar Eggemann, May 2023; merged as 7d0583cf9ec7",
+        false;
+    RUNNABLE_BOOST_V1: "The larger of util_avg and runnable_avg for frequency and busiest-CPU selection, but not for \
+        energy.",
+        None, None,
+        "\"[PATCH 1/1] sched: Consider CPU contention in frequency & load-balance busiest CPU selection\", Dietmar \
+            Eggemann, April 2023",
+        false;
+}

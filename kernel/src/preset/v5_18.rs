@@ -1,0 +1,62 @@
+//! 5.18.
+use super::{HZ_DEFAULT, Preset, features, v6_1};
+use crate::Feature::{self, *};
+use crate::{CapacitySearch, Code, Eas, NumaFork, SmtScan, Wakelist};
+
+/// What `features` lists.
+pub(super) const FILE: &[(Feature, bool)] = &[
+    (GENTLE_FAIR_SLEEPERS, true),
+    (START_DEBIT, true),
+    (NEXT_BUDDY, false),
+    (LAST_BUDDY, true),
+    (CACHE_HOT_BUDDY, true),
+    (WAKEUP_PREEMPTION, true),
+    (HRTICK, false),
+    (HRTICK_DL, false),
+    (DOUBLE_TICK, false),
+    (NONTASK_CAPACITY, true),
+    (TTWU_QUEUE, true),
+    (SIS_PROP, true),
+    (WARN_DOUBLE_CLOCK, false),
+    (RT_PUSH_IPI, true),
+    (RT_RUNTIME_SHARE, false),
+    (LB_MIN, false),
+    (ATTACH_AGE_LOAD, true),
+    (WA_IDLE, true),
+    (WA_WEIGHT, true),
+    (WA_BIAS, true),
+    (UTIL_EST, true),
+    (UTIL_EST_FASTUP, true),
+    (LATENCY_WARN, false),
+    (ALT_PERIOD, true),
+    (BASE_SLICE, true),
+];
+
+pub(super) const TUNABLES_SOURCE: &str = "as in 6.1.176, from the changelog, not checked against a source tree";
+
+pub(super) static PRESET: Preset = Preset {
+    name: "v5.18",
+    source: "kernel/sched/{fair.c,core.c} of a public tree based on 5.18; features.h as in 6.1 without SIS_UTIL and \
+        NI_RANDOM, from the changelog, not checked against a source tree",
+    complete: "complete for wake-up placement",
+    features: features(FILE),
+    feature_file: FILE,
+    tunables: v6_1::CFS,
+    tunables_source: TUNABLES_SOURCE,
+    hz: HZ_DEFAULT,
+    sd_flags: &crate::sd_flags::V6_1,
+    package_level: "DIE",
+    code: CODE,
+};
+
+pub(super) const CODE: Code = Code {
+    smt_scan: SmtScan::WholeCore,
+    core_scan_by_span: false,
+    recent_used_prev_affinity: true,
+    capacity_search: CapacitySearch::Fits,
+    misfit_by_cpu: false,
+    numa_fork: NumaFork::ImbNumaNrRunning,
+    wakelist: Wakelist::OnCpuAtMostOne,
+    eas: Eas::Margin,
+    ..v6_1::CODE
+};

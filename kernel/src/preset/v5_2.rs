@@ -1,0 +1,63 @@
+//! 5.2.
+use super::{HZ_DEFAULT, Preset, features, v5_10};
+use crate::Feature::{self, *};
+use crate::{CapacitySearch, Code, FindGroup, NumaFork, Wakelist};
+
+/// What `features` lists.
+const FILE: &[(Feature, bool)] = &[
+    (GENTLE_FAIR_SLEEPERS, true),
+    (START_DEBIT, true),
+    (NEXT_BUDDY, false),
+    (LAST_BUDDY, true),
+    (CACHE_HOT_BUDDY, true),
+    (WAKEUP_PREEMPTION, true),
+    (HRTICK, false),
+    (DOUBLE_TICK, false),
+    (LB_BIAS, false),
+    (NONTASK_CAPACITY, true),
+    (TTWU_QUEUE, true),
+    (SIS_AVG_CPU, false),
+    (SIS_PROP, true),
+    (WARN_DOUBLE_CLOCK, false),
+    (RT_PUSH_IPI, true),
+    (RT_RUNTIME_SHARE, false),
+    (LB_MIN, false),
+    (ATTACH_AGE_LOAD, true),
+    (WA_IDLE, true),
+    (WA_WEIGHT, true),
+    (WA_BIAS, true),
+    (UTIL_EST, true),
+];
+
+pub(super) const PRESET_SOURCE: &str =
+    "the changelog, and postings of 2019 against features.h and topology.h; not checked against a source tree";
+pub(super) const PRESET_COMPLETE: &str = "the fast path is as in 5.10 but for the fields of the code that differ; \
+    the slow path and balancing (before group types and runnable_avg) are named, not described";
+pub(super) const TUNABLES_SOURCE: &str = "as in 5.10.262, from the changelog, not checked against a source tree";
+
+pub(super) static PRESET: Preset = Preset {
+    name: "v5.2",
+    source: PRESET_SOURCE,
+    complete: PRESET_COMPLETE,
+    features: features(FILE),
+    feature_file: FILE,
+    tunables: v5_10::TUNABLES,
+    tunables_source: TUNABLES_SOURCE,
+    hz: HZ_DEFAULT,
+    sd_flags: &crate::sd_flags::V5_2,
+    package_level: "DIE",
+    code: CODE,
+};
+
+pub(super) const CODE: Code = Code {
+    scan_counts_allowed_only: false,
+    kthread_stack: false,
+    sched_idle_cpus: false,
+    capacity_search: CapacitySearch::WakeCap,
+    find_group: FindGroup::Loads,
+    wakeup_stats_allowed_only: false,
+    misfit_by_cpu: false,
+    numa_fork: NumaFork::ByLoad,
+    wakelist: Wakelist::OtherLlc,
+    ..v5_10::CODE
+};

@@ -1,0 +1,103 @@
+//! Tunables of the fair class.
+
+/// What a tunable's value counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// PELT's periods of 1024 us.
+    Periods,
+    /// A number of tasks.
+    Tasks,
+    /// 0 or 1.
+    Flag,
+}
+
+impl Unit {
+    /// As printed behind a value.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Unit::Ns => "ns",
+            Unit::Periods => "x 1024 us",
+            Unit::Tasks => "tasks",
+            Unit::Flag => "",
+        }
+    }
+}
+
+/// One tunable, to print or compare.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Tunable {
+    /// Its name here.
+    pub name: &'static str,
+    /// Its name in the kernel's source.
+    pub kernel_name: &'static str,
+    /// Its value, where the version has it.
+    pub value: Option<u64>,
+    /// What the value counts.
+    pub unit: Unit,
+    /// Whether the kernel multiplies it by [`Tunables::factor()`].
+    pub scaled: bool,
+    /// What it does.
+    pub doc: &'static str,
+}
+
+macro_rules! tunables {
+    ($($name:ident: $kernel:literal, $unit:ident, $scaled:literal, $doc:literal;)*) => {
+        /// The tunables of a kernel version, as its source has them: before they are scaled by the number of CPUs.
+        /// What a version does not have is `None`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+        pub struct Tunables { $(#[doc = $doc] pub $name: Option<u64>,)* }
+
+        impl Tunables {
+            /// None.
+            pub const NONE: Tunables = Tunables { $($name: None),* };
+
+            /// Every tunable by name.
+            pub fn list(&self) -> Vec<Tunable> {
+                vec![$(Tunable {
+                    name: stringify!($name),
+                    kernel_name: $kernel,
+                    value: self.$name,
+                    unit: Unit::$unit,
+                    scaled: $scaled,
+                    doc: $doc,
+                }),*]
+            }
+
+            /// As a machine of `nr_cpus` online CPUs has them.
+            pub fn scaled(&self, nr_cpus: usize) -> Tunables {
+                let factor = Self::factor(nr_cpus);
+                Tunables { $($name: self.$name.map(|v| if $scaled { v * factor } else { v })),* }
+            }
+        }
+    };
+}
+
+tunables! {
+    sched_latency: "sysctl_sched_latency", Ns, true, "The period in which every runnable task of CFS is to run once.";
+    min_granularity: "sysctl_sched_min_granularity", Ns, true, "The shortest slice of CFS.";
+    idle_min_granularity: "sysctl_sched_idle_min_granularity", Ns, false, "The same for a SCHED_IDLE entity; not \
+        scaled.";
+    wakeup_granularity: "sysctl_sched_wakeup_granularity", Ns, true, "How much vruntime a wakee of CFS must be ahead \
+        to preempt.";
+    nr_latency: "sched_nr_latency", Tasks, false, "The number of tasks from which on the period grows: latency over \
+        minimum granularity.";
+    child_runs_first: "sysctl_sched_child_runs_first", Flag, false, "Whether a forked child runs before its parent.";
+    base_slice: "sysctl_sched_base_slice", Ns, true, "The slice of EEVDF.";
+    migration_cost: "sysctl_sched_migration_cost", Ns, false, "For how long a task that ran counts as cache-hot.";
+    nr_migrate: "sysctl_sched_nr_migrate", Tasks, false, "How many tasks one balancing pass looks at; 8 with \
+        PREEMPT_RT.";
+    pelt_half_life: "LOAD_AVG_PERIOD", Periods, false, "After how many periods a PELT signal halves (sched-pelt.h): \
+        32.8 ms.";
+}
+
+impl Tunables {
+    /// The factor of SCHED_TUNABLESCALING_LOG, the default (`get_update_sysctl_factor()`): one more than the binary
+    /// logarithm of the number of online CPUs, of which it counts eight at most.
+    pub const fn factor(nr_cpus: usize) -> u64 {
+        let cpus = if nr_cpus > 8 { 8 } else { nr_cpus };
+        if cpus == 0 { 1 } else { 1 + cpus.ilog2() as u64 }
+    }
+}

@@ -1,0 +1,104 @@
+//! Features: against what kernels print, and as text.
+use wakelab_kernel::{Feature, FeatureSet, Preset, SwitchError, Switches};
+
+/// Read from `/sys/kernel/debug/sched/features` of 6.1.0-50-cloud-amd64 (6.1.176).
+const V6_1: &str = "GENTLE_FAIR_SLEEPERS START_DEBIT NO_NEXT_BUDDY LAST_BUDDY CACHE_HOT_BUDDY WAKEUP_PREEMPTION \
+    NO_HRTICK NO_HRTICK_DL NO_DOUBLE_TICK NONTASK_CAPACITY TTWU_QUEUE NO_SIS_PROP SIS_UTIL NO_WARN_DOUBLE_CLOCK \
+    RT_PUSH_IPI NO_RT_RUNTIME_SHARE NO_LB_MIN ATTACH_AGE_LOAD WA_IDLE WA_WEIGHT WA_BIAS UTIL_EST UTIL_EST_FASTUP \
+    NO_LATENCY_WARN NI_RANDOM ALT_PERIOD BASE_SLICE";
+
+/// Of 6.12.107+deb13-cloud-amd64.
+const V6_12: &str = "PLACE_LAG PLACE_DEADLINE_INITIAL PLACE_REL_DEADLINE RUN_TO_PARITY PREEMPT_SHORT NO_NEXT_BUDDY \
+    PICK_BUDDY CACHE_HOT_BUDDY DELAY_DEQUEUE DELAY_ZERO WAKEUP_PREEMPTION NO_HRTICK NO_HRTICK_DL NO_DOUBLE_TICK \
+    NONTASK_CAPACITY TTWU_QUEUE SIS_UTIL NO_WARN_DOUBLE_CLOCK NO_RT_PUSH_IPI NO_RT_RUNTIME_SHARE NO_LB_MIN \
+    ATTACH_AGE_LOAD WA_IDLE WA_WEIGHT WA_BIAS UTIL_EST NO_LATENCY_WARN NI_RANDOM";
+
+/// Of 7.2.12+deb13-cloud-amd64.
+const V7_2: &str = "PLACE_LAG PLACE_DEADLINE_INITIAL PLACE_REL_DEADLINE RUN_TO_PARITY PREEMPT_SHORT NO_NEXT_BUDDY \
+    PICK_BUDDY CACHE_HOT_BUDDY DELAY_DEQUEUE DELAY_ZERO NO_PARANOID_AVG WAKEUP_PREEMPTION HRTICK HRTICK_DL \
+    NONTASK_CAPACITY TTWU_QUEUE SIS_UTIL NO_WARN_DOUBLE_CLOCK NO_RT_PUSH_IPI NO_RT_RUNTIME_SHARE NO_LB_MIN \
+    ATTACH_AGE_LOAD WA_IDLE WA_WEIGHT WA_BIAS UTIL_EST NO_LATENCY_WARN NI_RANDOM NI_RATE";
+
+fn preset(name: &str) -> &'static Preset {
+    Preset::get(name).unwrap()
+}
+
+#[test]
+fn presets_list_what_their_kernels_print() {
+    for (name, recorded) in [("v6.1", V6_1), ("v6.12", V6_12), ("v7.2", V7_2)] {
+        let file = FeatureSet::parse_file(recorded);
+        assert_eq!(file.unknown, [""; 0], "{name}");
+        assert_eq!(file.listed, preset(name).feature_file, "{name}");
+        assert_eq!(file.set().with(Feature::SIS_CORE, true), preset(name).features, "{name}");
+        assert_eq!(preset(name).print_features(), recorded);
+    }
+}
+
+#[test]
+fn a_recorded_kernel_may_have_features_unknown_here() {
+    let file = FeatureSet::parse_file("WA_IDLE NO_FROM_TOMORROW\n\tALSO_NEW  NO_WA_BIAS\n");
+    assert_eq!(file.listed, [(Feature::WA_IDLE, true), (Feature::WA_BIAS, false)]);
+    assert_eq!(file.unknown, ["NO_FROM_TOMORROW", "ALSO_NEW"]);
+}
+
+#[test]
+fn an_unknown_switch_lists_names_like_it() {
+    let error = "SIS_PROP,NO_SIS_UTILL".parse::<Switches>().unwrap_err();
+    assert_eq!(error.name, "SIS_UTILL");
+    assert_eq!(error.near[0], "SIS_UTIL");
+    assert!(error.to_string().starts_with("unknown feature SIS_UTILL; near: SIS_UTIL, "), "{error}");
+    let error = "XYZZY".parse::<Switches>().unwrap_err();
+    assert_eq!(error.to_string(), "unknown feature XYZZY");
+}
+
+#[test]
+fn switches_apply_in_order_and_print_back() {
+    let mut set = preset("v7.2").features;
+    set.apply(" SIS_PROP, NO_SIS_UTIL ,").unwrap();
+    assert!(set.has(Feature::SIS_PROP) && !set.has(Feature::SIS_UTIL));
+    let before = set;
+    assert!(set.apply("WA_IDLE,NO_SUCH").is_err());
+    assert_eq!(set, before);
+
+    let switches: Switches = "SIS_PROP,NO_SIS_UTIL,NO_SIS_PROP".parse().unwrap();
+    assert_eq!(switches.to_string(), "SIS_PROP,NO_SIS_UTIL,NO_SIS_PROP");
+    assert!(!switches.on(FeatureSet::EMPTY).has(Feature::SIS_PROP));
+    assert_eq!(switches.inert().count(), 0);
+    assert!("".parse::<Switches>().unwrap().is_empty());
+}
+
+#[test]
+fn a_difference_leads_from_one_set_to_the_other() {
+    for from in Preset::all() {
+        for to in Preset::all() {
+            let switches = from.features.diff(to.features);
+            assert_eq!(switches.on(from.features), to.features);
+            assert_eq!(switches.to_string().parse::<Switches>().unwrap(), switches);
+        }
+    }
+}
+
+#[test]
+fn printing_and_parsing_are_inverse() {
+    for preset in Preset::all() {
+        let file = FeatureSet::parse_file(&preset.print_features());
+        assert_eq!(file.listed, preset.feature_file, "{}", preset.name);
+        let all = preset.features.print(preset.feature_file);
+        assert_eq!(FeatureSet::parse_file(&all).set(), preset.features, "{}", preset.name);
+    }
+    for &feature in Feature::ALL {
+        assert_eq!(feature.name().parse(), Ok(feature));
+        assert!(!feature.name().starts_with("NO_"));
+    }
+}
+
+#[test]
+fn a_feature_of_another_version_can_be_switched_on_where_the_model_has_it() {
+    let switched = |name: &str, switches: &str| preset(name).switched(&switches.parse().unwrap());
+    assert!(switched("v7.2", "SIS_PROP").unwrap().has(Feature::SIS_PROP));
+    assert!(switched("v5.19-rc1", "SIS_UTIL").unwrap().has(Feature::SIS_UTIL));
+    assert!(!switched("v6.1", "NO_SIS_CORE").unwrap().has(Feature::SIS_CORE));
+    assert!(switched("v6.1", "NO_NI_RATE").is_ok());
+    let absent = SwitchError::Absent { preset: "v6.1", feature: Feature::NI_RATE };
+    assert_eq!(switched("v6.1", "NI_RATE"), Err(absent));
+}

@@ -1,0 +1,175 @@
+//! What comes out: the CPU, why it was chosen, and what the kernel writes on the way.
+
+use super::wake_affine::AffineDetail;
+use crate::cpumask::Cpu;
+use std::fmt;
+
+/// Why a CPU was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reason {
+    /// The target (the waking or the previous CPU) was idle.
+    Target,
+    /// The previous CPU was idle and shares the target's cache.
+    Prev,
+    /// A per-CPU kernel thread woke a task that ran last on its own CPU: stack them.
+    Kthread,
+    /// The CPU used before the previous one was idle.
+    Recent,
+    /// An SMT sibling of the previous CPU was idle.
+    Smt,
+    /// A core was idle as a whole.
+    Core,
+    /// No core was idle as a whole; an idle CPU was met on the way.
+    CoreCpu,
+    /// The walk over the LLC met an idle CPU.
+    Scan,
+    /// The walk's limit was used up: the target, busy as it is.
+    Limit,
+    /// The LLC is overloaded (`nr_idle_scan` is 0), so nothing was searched: the target.
+    Overloaded,
+    /// Nothing idle was found: the target.
+    None,
+    /// Clusters: the previous CPU was idle, outside the target's cluster, and nothing nearer was found.
+    PrevFar,
+    /// Clusters: the recently used CPU was idle, outside the target's cluster, and nothing nearer was found.
+    RecentFar,
+    /// A fork or exec took the slow path through groups.
+    Slow,
+    /// The caller asked for the waking CPU (WF_CURRENT_CPU).
+    CurrentCpu,
+    /// A fork or exec without a domain that balances it: the previous CPU.
+    Stay,
+}
+
+impl Reason {
+    /// All reasons, in the order in which the code can come to them.
+    pub const ALL: [Reason; 16] = [
+        Reason::CurrentCpu,
+        Reason::Slow,
+        Reason::Stay,
+        Reason::Target,
+        Reason::Prev,
+        Reason::Kthread,
+        Reason::Recent,
+        Reason::Smt,
+        Reason::Core,
+        Reason::CoreCpu,
+        Reason::Scan,
+        Reason::Overloaded,
+        Reason::Limit,
+        Reason::None,
+        Reason::PrevFar,
+        Reason::RecentFar,
+    ];
+
+    /// The name used in all output and by `--reason`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Target => "target",
+            Reason::Prev => "prev",
+            Reason::Kthread => "kthread",
+            Reason::Recent => "recent",
+            Reason::Smt => "smt",
+            Reason::Core => "core",
+            Reason::CoreCpu => "core-cpu",
+            Reason::Scan => "scan",
+            Reason::Limit => "limit",
+            Reason::Overloaded => "overloaded",
+            Reason::None => "none",
+            Reason::PrevFar => "prev-far",
+            Reason::RecentFar => "recent-far",
+            Reason::Slow => "slow",
+            Reason::CurrentCpu => "current-cpu",
+            Reason::Stay => "stay",
+        }
+    }
+
+    /// The reason of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.name() == name)
+    }
+
+    /// One of the endings of a search that found no idle CPU and fell through to the target.
+    pub fn is_failed_search(self) -> bool {
+        matches!(self, Reason::Limit | Reason::Overloaded | Reason::None)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Which rule of `wake_affine()` chose the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Affine {
+    /// Not asked: waker and wakee were on one CPU, the wake-up is wide, or affinity forbids it.
+    NotAsked,
+    /// The waking CPU is idle (an interrupt) and shares a cache with the previous one, which is busy.
+    WakerIdle,
+    /// Both are idle and share a cache: the previous one.
+    BothIdle,
+    /// Sync, and the waker is alone on its CPU.
+    Sync,
+    /// The previous CPU is idle.
+    PrevIdle,
+    /// The waking CPU's effective load is lower.
+    Weight,
+    /// No rule preferred the waking CPU.
+    Prev,
+}
+
+/// What SIS_PROP keeps after a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanCost {
+    /// `rq->wake_stamp` of the waking CPU, jiffies.
+    pub wake_stamp: u64,
+    /// `rq->wake_avg_idle` of the waking CPU, ns.
+    pub wake_avg_idle: u64,
+    /// `sd_llc->avg_scan_cost` of the waking CPU, ns.
+    pub avg_scan_cost: u64,
+}
+
+/// What the kernel writes on the way. Nothing is written here: the caller applies it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// The wakee's `recent_used_cpu` becomes this.
+    pub recent_used_cpu: Option<Cpu>,
+    /// The waker's `recent_used_cpu` becomes this (before 5.12 only).
+    pub waker_recent_used_cpu: Option<Cpu>,
+    /// `has_idle_cores` of the LLC of this CPU becomes false: a walk found none.
+    pub clear_idle_cores: Option<Cpu>,
+    /// SIS_PROP's averages become these.
+    pub scan_cost: Option<ScanCost>,
+}
+
+/// The decision's share of the search statistics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SearchCount {
+    /// `sis_search`: 1 where select_idle_sibling() was called.
+    pub search: u32,
+    /// `sis_domain_search`: 1 where it went past its fast paths.
+    pub domain_search: u32,
+    /// `sis_scanned`: 1 for the fast paths, whatever they looked at, and 1 for each probe of the domain search.
+    pub scanned: u32,
+    /// `sis_failed`: 1 where it fell through to the target.
+    pub failed: u32,
+}
+
+/// One placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The chosen CPU.
+    pub cpu: Cpu,
+    /// Why.
+    pub reason: Reason,
+    /// What select_idle_sibling() started from: `wake_affine()`'s choice; for the slow path the previous CPU.
+    pub target: Cpu,
+    /// Which rule chose the target.
+    pub affine: AffineDetail,
+    /// What the kernel writes.
+    pub effects: Effects,
+    /// What it adds to the search statistics.
+    pub count: SearchCount,
+}

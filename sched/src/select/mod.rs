@@ -1,0 +1,54 @@
+//! Where a waking, forking or executing task is put: `select_task_rq_fair()` and all it calls.
+//!
+//! The decision is a function of a [`Wakeup`] (who wakes whom), the [`Rules`] (kernel version, features, domains) and
+//! a [`View`] of the system, and it changes nothing: what the kernel would write comes back as [`Effects`].
+//!
+//! It can be made in two ways by one and the same code:
+//! - at once, with [`select_task_rq_fair`], on a state that does not change meanwhile (a recorded snapshot, a test);
+//! - step by step, with [`Select`], which names the CPU that it looks at next and reads the view only when it is told
+//!   to go on, so that a simulator can let time pass between two looks.
+//!
+//! ```text
+//!  record_wakee, wake_wide                                     record_wakee.rs
+//!        │ TTWU                     FORK, EXEC
+//!  wake_affine ── target      sched_balance_find_dst_cpu        wake_affine.rs, slow/
+//!        │                          [slow]
+//!  target, prev, kthread, recent  → [target] [prev] [kthread] [recent]     sibling.rs
+//!        │
+//!  sibling of prev                → [smt]                                   sibling.rs
+//!        │
+//!  limit from the search policies → [overloaded]                            policy/
+//!        │
+//!  walk over the LLC              → [core] [core-cpu] [scan] [limit] [none] scan.rs
+//! ```
+//!
+//! Not here, and refused by [`Rules::new`]: asymmetric capacities (`select_idle_capacity()`). Energy-aware placement
+//! (`find_energy_efficient_cpu()`) belongs between `record_wakee()` and `wake_wide()`; without an energy model the
+//! kernel skips it, and so does this code. Core scheduling and uclamp are not modelled.
+
+mod at_once;
+mod decision;
+mod hints;
+mod lookup;
+pub mod policy;
+mod record_wakee;
+mod rules;
+mod scan;
+mod sibling;
+pub mod slow;
+mod step;
+mod trace;
+mod view;
+mod wake_affine;
+mod wakeup;
+
+pub use at_once::{select_idle_sibling, select_task_rq_fair};
+pub use decision::{Affine, Decision, Effects, Reason, ScanCost, SearchCount};
+pub use hints::{update_idle_core, update_idle_cpu_scan};
+pub use record_wakee::{WakeeFlips, record_wakee, wake_wide};
+pub use rules::{Rules, RulesError};
+pub use step::{Cx, Select};
+pub use trace::{Event, Look, Observer, Site};
+pub use view::{ScanClock, View};
+pub use wake_affine::{AffineDetail, wake_affine, wake_affine_idle, wake_affine_weight};
+pub use wakeup::{WakeFlags, Wakee, Waker, Wakeup};

@@ -1,0 +1,108 @@
+//! Search policies: what limits, steers or replaces the walk over the LLC in `select_idle_cpu()`.
+//!
+//! **A new policy is one file and one line.** The file has a type that implements [`SearchPolicy`]; the line is in
+//! the `registry!` call below, whose order is the order in which the kernel's function asks them. What each does:
+//!
+//! | policy | file | before the walk | after it |
+//! |---|---|---|---|
+//! | SIS_PROP | `sis_prop.rs` | limit from the average idle time and the average cost of a search | updates both |
+//! | SIS_UTIL | `sis_util.rs` | limit from the LLC's utilisation; 0 ends the search | |
+//!
+//! A policy that moves the walk's start (SIS_LIMIT) writes [`Plan::start`]; one that ends the search with a CPU of
+//! its own (SIS_SHORT, SIS_ORACLE) returns [`Before::Take`].
+
+mod sis_prop;
+mod sis_util;
+
+pub use sis_prop::{SisProp, SisPropRun};
+pub use sis_util::SisUtil;
+
+use super::decision::Effects;
+use super::{Event, Observer, Rules, View, Wakeup};
+use crate::cpumask::Cpu;
+use crate::domain::SchedDomain;
+use wakelab_kernel::Feature;
+
+/// What a policy knows when it is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct SearchContext<'a> {
+    /// The rules of the decision.
+    pub rules: &'a Rules<'a>,
+    /// Who wakes whom.
+    pub wakeup: &'a Wakeup<'a>,
+    /// The LLC's domain of the target: `sd_llc`.
+    pub sd: &'a SchedDomain,
+    /// The CPU around which the search walks.
+    pub target: Cpu,
+    /// Whether the walk looks for an idle core.
+    pub has_idle_core: bool,
+}
+
+/// How the walk will go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The kernel's `nr`: the walk ends when, counted down at each CPU, it comes to 0; so `nr - 1` CPUs are looked at.
+    /// A walk for an idle core ignores it.
+    pub nr: i32,
+    /// Where the walk begins.
+    pub start: Cpu,
+    /// What SIS_PROP keeps between its two halves.
+    pub sis_prop: Option<SisPropRun>,
+}
+
+/// A policy's word before the walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// Go on: the next policy, or the walk.
+    Walk,
+    /// Do not search: there is hardly anything idle.
+    Overloaded,
+    /// Do not search: take this CPU.
+    Take(Cpu),
+}
+
+/// One search policy. It has no state of its own: what it keeps between its two halves is in the [`Plan`], what it
+/// keeps between searches comes through the [`View`] and goes out through the [`Effects`].
+pub trait SearchPolicy {
+    /// The feature that switches it.
+    const FEATURE: Feature;
+
+    /// Asked once before the walk.
+    fn before<V: View>(cx: &SearchContext<'_>, view: &V, plan: &mut Plan, effects: &mut Effects) -> Before;
+
+    /// Asked once after a walk that found an idle CPU or came to its end; a walk that its limit ended, or that found
+    /// an idle core, returns without coming here, as in the kernel.
+    fn after<V: View>(_cx: &SearchContext<'_>, _view: &V, _plan: &Plan, _effects: &mut Effects) {}
+}
+
+macro_rules! registry {
+    ($($policy:ty),* $(,)?) => {
+        /// Asks each policy that is on, in the kernel's order.
+        #[inline]
+        pub(super) fn before<V: View, O: Observer>(
+            cx: &SearchContext<'_>, view: &V, plan: &mut Plan, effects: &mut Effects, observer: &mut O,
+        ) -> Before {
+            $(if cx.rules.features.has(<$policy>::FEATURE) {
+                let nr = plan.nr;
+                let word = <$policy>::before(cx, view, plan, effects);
+                if plan.nr != nr || word != Before::Walk {
+                    observer.event(Event::Limit { by: <$policy>::FEATURE, nr: plan.nr });
+                }
+                if word != Before::Walk {
+                    return word;
+                }
+            })*
+            Before::Walk
+        }
+
+        /// Tells each policy that is on that the walk is over.
+        #[inline]
+        pub(super) fn after<V: View>(cx: &SearchContext<'_>, view: &V, plan: &Plan, effects: &mut Effects) {
+            $(if cx.rules.features.has(<$policy>::FEATURE) {
+                <$policy>::after(cx, view, plan, effects);
+            })*
+        }
+    };
+}
+
+registry!(SisProp, SisUtil);

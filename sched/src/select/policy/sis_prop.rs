@@ -1,0 +1,97 @@
+//! SIS_PROP: search in proportion to how long this CPU is idle on average.
+//!
+//! `nr = span_weight × avg_idle / avg_cost`, at least 4: a search may take about as long as the CPU is idle between two
+//! tasks. It fails where the average idle time says little about the LLC: a busy waker with an idle LLC searches too
+//! little, many wakers with short idle times search too much.
+//!
+//! Two forms, both from `select_idle_cpu()`: up to 5.13 the idle time is `rq->avg_idle / 512`; from 5.14 to 6.4 it is
+//! `rq->wake_avg_idle`, which is halved at each jiffy since the last idle period and charged for each search. The
+//! first keeps the cost of a search whether SIS_PROP is on or not; here it is kept only where it is read.
+
+use super::{Before, Plan, SearchContext, SearchPolicy};
+use crate::select::View;
+use crate::select::decision::{Effects, ScanCost};
+use wakelab_kernel::{Feature, SisProp as Form};
+
+/// What is kept from before the walk to after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SisPropRun {
+    /// `cpu_clock()` at the start, ns.
+    pub start: u64,
+    /// The limit as first computed, before SIS_UTIL may replace it.
+    pub nr: i32,
+    /// The averages as they were when the walk began (the idle time already aged).
+    pub cost: ScanCost,
+}
+
+/// The policy.
+#[derive(Debug)]
+pub struct SisProp;
+
+/// The fewest run queues that a search may look at, plus one.
+const NR_MIN: u64 = 4;
+
+impl SearchPolicy for SisProp {
+    const FEATURE: Feature = Feature::SIS_PROP;
+
+    #[inline]
+    fn before<V: View>(cx: &SearchContext<'_>, view: &V, plan: &mut Plan, effects: &mut Effects) -> Before {
+        // The walk for an idle core has no limit; the older form is only asked when that walk is over.
+        if cx.has_idle_core {
+            return Before::Walk;
+        }
+        let this_cpu = cx.wakeup.waker.cpu;
+        if cx.rules.domains.sd_llc(this_cpu).is_none() {
+            return Before::Overloaded;
+        }
+        let clock = view.scan_clock(this_cpu);
+        let mut cost = ScanCost {
+            wake_stamp: clock.wake_stamp,
+            wake_avg_idle: clock.wake_avg_idle,
+            avg_scan_cost: clock.avg_scan_cost,
+        };
+        let avg_idle = match cx.rules.code.sis_prop {
+            Form::AvgIdle => clock.avg_idle / 512,
+            Form::WakeAvgIdle => {
+                age(&mut cost, clock.jiffies);
+                cost.wake_avg_idle
+            }
+        };
+        let avg_cost = cost.avg_scan_cost.wrapping_add(1);
+        let span_avg = u64::from(cx.sd.span_weight).wrapping_mul(avg_idle);
+        let nr = if span_avg > avg_cost.wrapping_mul(NR_MIN) { span_avg / avg_cost } else { NR_MIN };
+        // `nr` is an int in the kernel: a very long idle time may wrap it.
+        plan.nr = nr as i32;
+        plan.sis_prop = Some(SisPropRun { start: view.cpu_clock(this_cpu), nr: plan.nr, cost });
+        effects.scan_cost = Some(cost);
+        Before::Walk
+    }
+
+    #[inline]
+    fn after<V: View>(cx: &SearchContext<'_>, view: &V, plan: &Plan, effects: &mut Effects) {
+        let Some(SisPropRun { start, mut cost, .. }) = plan.sis_prop else { return };
+        let time = view.cpu_clock(cx.wakeup.waker.cpu).wrapping_sub(start);
+        if cx.rules.code.sis_prop == Form::WakeAvgIdle {
+            cost.wake_avg_idle -= cost.wake_avg_idle.min(time);
+        }
+        cost.avg_scan_cost = update_avg(cost.avg_scan_cost, time);
+        effects.scan_cost = Some(cost);
+    }
+}
+
+/// Halves the predicted idle time once for each jiffy since the last idle period.
+#[inline]
+fn age(cost: &mut ScanCost, jiffies: u64) {
+    let gone = jiffies.saturating_sub(cost.wake_stamp);
+    // The kernel steps jiffy by jiffy and stops when nothing is left; so many steps that is.
+    let steps = gone.min(u64::from(u64::BITS - cost.wake_avg_idle.leading_zeros()));
+    cost.wake_stamp += steps;
+    cost.wake_avg_idle = cost.wake_avg_idle.checked_shr(steps as u32).unwrap_or(0);
+}
+
+/// `update_avg()`: moves an eighth of the way, in signed arithmetic that rounds toward zero.
+#[inline]
+fn update_avg(avg: u64, sample: u64) -> u64 {
+    let diff = sample.wrapping_sub(avg) as i64;
+    avg.wrapping_add((diff / 8) as u64)
+}

@@ -1,0 +1,212 @@
+//! `select_idle_sibling()`: its fast paths, the siblings of the previous CPU, and what is left after the walk.
+
+use super::decision::{Decision, Reason};
+use super::step::{Select, Stage, choose_idle_cpu};
+use super::step::Cx;
+use super::{Event, Observer, Rules, Site, View, Wakeup};
+use crate::cpumask::Cpu;
+use wakelab_kernel::{Feature, IdleSearch, SmtScan};
+
+impl Select {
+    #[inline]
+    pub(super) fn look_at_target<V: View, O: Observer>(
+        &mut self,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Decision> {
+        if choose_idle_cpu(Site::Target, self.target, cx, observer) {
+            return self.done(self.target, Reason::Target);
+        }
+        let prev = cx.wakeup.wakee.prev_cpu;
+        if prev != self.target && cx.rules.domains.cpus_share_cache(prev, self.target) {
+            self.stage = Stage::Prev;
+            return None;
+        }
+        self.after_prev(cx, observer)
+    }
+
+    #[inline]
+    pub(super) fn look_at_prev<V: View, O: Observer>(
+        &mut self,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Decision> {
+        let prev = cx.wakeup.wakee.prev_cpu;
+        if choose_idle_cpu(Site::Prev, prev, cx, observer) {
+            if self.near(cx.rules, prev) {
+                return self.done(prev, Reason::Prev);
+            }
+            observer.event(Event::Far(Site::Prev, prev));
+            self.prev_far = Some(prev);
+        }
+        self.after_prev(cx, observer)
+    }
+
+    /// The per-CPU kthread rule, which looks at the waking CPU only, and the recently used CPU.
+    #[inline]
+    fn after_prev<V: View, O: Observer>(
+        &mut self,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Decision> {
+        let (waker, wakee) = (&cx.wakeup.waker, &cx.wakeup.wakee);
+        if waker.per_cpu_kthread && cx.rules.code.kthread_stack {
+            // The wakee queued work for the kthread of its own CPU and is told that it is done: in effect a sync
+            // wake-up, unless the kthread was interrupted, when the wake-up is somebody else's.
+            let taken = waker.in_task && wakee.prev_cpu == waker.cpu && cx.view.nr_running(waker.cpu) <= 1;
+            observer.event(Event::Kthread { taken });
+            if taken {
+                return self.done(wakee.prev_cpu, Reason::Kthread);
+            }
+        }
+        if cx.rules.code.recent_used_always {
+            self.effects.recent_used_cpu = Some(wakee.prev_cpu);
+        }
+        match wakee.recent_used_cpu {
+            Some(recent)
+                if recent != wakee.prev_cpu
+                    && recent != self.target
+                    && cx.rules.domains.cpus_share_cache(recent, self.target) =>
+            {
+                self.stage = Stage::Recent(recent);
+                None
+            }
+            _ => self.search_domain(cx, observer),
+        }
+    }
+
+    #[inline]
+    pub(super) fn look_at_recent<V: View, O: Observer>(
+        &mut self,
+        recent: Cpu,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Decision> {
+        if choose_idle_cpu(Site::Recent, recent, cx, observer) {
+            if !cx.wakeup.wakee.cpus_ptr.test(recent) {
+                observer.event(Event::NotAllowed(Site::Recent, recent));
+            } else if self.near(cx.rules, recent) {
+                self.effects.recent_used_cpu = Some(cx.wakeup.wakee.prev_cpu);
+                return self.done(recent, Reason::Recent);
+            } else {
+                observer.event(Event::Far(Site::Recent, recent));
+                self.recent_far = Some(recent);
+            }
+        }
+        self.search_domain(cx, observer)
+    }
+
+    /// Whether an idle CPU is taken at once: without clusters always, with them where it is in the target's.
+    #[inline]
+    fn near(&self, rules: &Rules<'_>, cpu: Cpu) -> bool {
+        !(rules.code.cluster_scan && rules.domains.cluster_active)
+            || rules.domains.cpus_share_resources(cpu, self.target)
+    }
+
+    /// Past the fast paths.
+    #[inline]
+    fn search_domain<V: View, O: Observer>(
+        &mut self,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Decision> {
+        if cx.rules.domains.sd_llc(self.target).is_none() {
+            return self.done(self.target, Reason::None);
+        }
+        self.count.domain_search = 1;
+        let mut has_idle_core = false;
+        if cx.rules.domains.smt_active && cx.rules.features.has(Feature::SIS_CORE) {
+            has_idle_core = cx.view.has_idle_cores(self.target);
+            observer.event(Event::IdleCores(has_idle_core));
+        }
+        let prev = cx.wakeup.wakee.prev_cpu;
+        if cx.rules.code.idle_search == IdleSearch::OneWalk
+            && cx.rules.domains.smt_active
+            && !has_idle_core
+            && cx.rules.domains.cpus_share_cache(prev, self.target)
+        {
+            return self.next_sibling(prev, 0, cx, observer);
+        }
+        self.begin_walk(has_idle_core, cx, observer)
+    }
+
+    /// select_idle_smt(): goes on to the next sibling of `of` at or above `from`, or past the siblings.
+    #[inline]
+    pub(super) fn next_sibling<V: View, O: Observer>(
+        &mut self,
+        of: Cpu,
+        from: Cpu,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Decision> {
+        let span = cx.rules.domains.sd_llc(self.target).map(|sd| &sd.span);
+        let mut from = from;
+        while let Some(cpu) = cx.rules.domains.smt_mask[of as usize].next_from(from) {
+            from = cpu + 1;
+            if cx.rules.code.smt_scan == SmtScan::OtherSiblings && cpu == of {
+                continue;
+            }
+            // Counted before the affinity test, as the posting's statistics do.
+            self.count.scanned += 1;
+            if cx.wakeup.wakee.cpus_ptr.test(cpu) && span.is_some_and(|span| span.test(cpu)) {
+                self.stage = Stage::Smt(cpu);
+                return None;
+            }
+        }
+        match cx.rules.code.idle_search {
+            IdleSearch::OneWalk => self.begin_walk(false, cx, observer),
+            IdleSearch::ThreeWalks => self.fall_through(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn look_at_sibling<V: View, O: Observer>(
+        &mut self,
+        cpu: Cpu,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Decision> {
+        if choose_idle_cpu(Site::Smt, cpu, cx, observer) {
+            return self.done(cpu, Reason::Smt);
+        }
+        let of = self.sibling_of(cx.rules, cx.wakeup);
+        self.next_sibling(of, cpu + 1, cx, observer)
+    }
+
+    /// Whose siblings are looked at: the previous CPU's, before 5.12 the target's.
+    #[inline]
+    fn sibling_of(&self, rules: &Rules<'_>, wakeup: &Wakeup<'_>) -> Cpu {
+        match rules.code.idle_search {
+            IdleSearch::OneWalk => wakeup.wakee.prev_cpu,
+            IdleSearch::ThreeWalks => self.target,
+        }
+    }
+
+    /// The walk found nothing.
+    #[inline]
+    pub(super) fn after_walk<V: View, O: Observer>(
+        &mut self,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Decision> {
+        match cx.rules.code.idle_search {
+            IdleSearch::ThreeWalks if cx.rules.domains.smt_active => {
+                self.next_sibling(self.target, 0, cx, observer)
+            }
+            _ => self.fall_through(),
+        }
+    }
+
+    /// Nothing nearer was found: an idle CPU outside the cluster, or the target, busy as it is.
+    #[inline]
+    fn fall_through(&mut self) -> Option<Decision> {
+        if let Some(prev) = self.prev_far {
+            return self.done(prev, Reason::PrevFar);
+        }
+        if let Some(recent) = self.recent_far {
+            return self.done(recent, Reason::RecentFar);
+        }
+        self.count.failed = 1;
+        self.done(self.target, self.walk_end)
+    }
+}

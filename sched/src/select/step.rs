@@ -1,0 +1,301 @@
+//! The decision as a state machine: it names the CPU that it looks at next and waits until it is told to look.
+
+use super::decision::{Decision, Effects, Reason, SearchCount};
+use super::policy::Before;
+use super::scan::{Scan, ScanEnd};
+use super::slow::SlowPath;
+use super::wake_affine::{AffineDetail, wake_affine};
+use super::{Event, Look, Observer, Rules, Site, View, WakeFlags, Wakeup, wake_wide};
+use crate::cpumask::Cpu;
+use crate::domain::SdFlags;
+
+/// One decision under way.
+///
+/// ```text
+/// let mut select = Select::default();
+/// let mut decision = select.start(&rules, &wakeup, &mut ());
+/// while decision.is_none() {
+///     // time passes until the CPU `select.looking_at()` is looked at
+///     decision = select.step(Cx { rules: &rules, wakeup: &wakeup, view: &view }, &mut ());
+/// }
+/// ```
+///
+/// The same rules and wake-up are to be given at each call. The state is plain data: a clone of it can be run ahead on
+/// a guess of what it will see, and thrown away. Starting again reuses its memory.
+#[derive(Clone, Debug)]
+pub struct Select {
+    pub(super) stage: Stage,
+    pub(super) target: Cpu,
+    pub(super) affine: AffineDetail,
+    pub(super) imbalance_pct: u32,
+    /// Clusters: an idle previous CPU outside the target's cluster.
+    pub(super) prev_far: Option<Cpu>,
+    /// Clusters: an idle recently used CPU outside the target's cluster.
+    pub(super) recent_far: Option<Cpu>,
+    pub(super) scan: Scan,
+    /// How the walk ended, if it failed.
+    pub(super) walk_end: Reason,
+    pub(super) slow: SlowPath,
+    pub(super) effects: Effects,
+    pub(super) count: SearchCount,
+}
+
+/// What one step is made under: the rules, the wake-up, and the system as it is at this moment.
+#[derive(Debug)]
+pub struct Cx<'a, V> {
+    /// The rules of the decision.
+    pub rules: &'a Rules<'a>,
+    /// Who wakes whom.
+    pub wakeup: &'a Wakeup<'a>,
+    /// The system now.
+    pub view: &'a V,
+}
+
+impl<V> Clone for Cx<'_, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V> Copy for Cx<'_, V> {}
+
+/// Where a decision stands: what the next step looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The waking and the previous CPU, for wake_affine().
+    Affine,
+    /// The target.
+    Target,
+    /// The previous CPU.
+    Prev,
+    /// The recently used CPU.
+    Recent(Cpu),
+    /// A sibling.
+    Smt(Cpu),
+    /// A CPU of the walk.
+    Scan(Cpu),
+    /// A CPU of a group.
+    Slow(Cpu),
+    /// Nothing more.
+    Done,
+}
+
+impl Default for Select {
+    fn default() -> Self {
+        Select {
+            stage: Stage::Done,
+            target: 0,
+            affine: AffineDetail::NOT_ASKED,
+            imbalance_pct: 0,
+            prev_far: None,
+            recent_far: None,
+            scan: Scan::default(),
+            walk_end: Reason::None,
+            slow: SlowPath::default(),
+            effects: Effects::default(),
+            count: SearchCount::default(),
+        }
+    }
+}
+
+impl Select {
+    /// Begins: all of `select_task_rq_fair()` that needs no look at a run queue. `Some` where that decides already.
+    ///
+    /// `record_wakee()` has been done by the caller: the flips in `wakeup` are those after it.
+    #[inline]
+    pub fn start<O: Observer>(&mut self, rules: &Rules<'_>, wakeup: &Wakeup<'_>, observer: &mut O) -> Option<Decision> {
+        let (this_cpu, prev_cpu) = (wakeup.waker.cpu, wakeup.wakee.prev_cpu);
+        self.target = prev_cpu;
+        self.affine = AffineDetail::NOT_ASKED;
+        self.prev_far = None;
+        self.recent_far = None;
+        self.effects = Effects::default();
+        self.count = SearchCount::default();
+
+        let ttwu = wakeup.flags.contains(WakeFlags::TTWU);
+        let mut want_affine = false;
+        if ttwu {
+            let allowed = wakeup.wakee.cpus_ptr.test(this_cpu);
+            if rules.code.current_cpu && wakeup.flags.contains(WakeFlags::CURRENT_CPU) && allowed {
+                return self.done(this_cpu, Reason::CurrentCpu);
+            }
+            // find_energy_efficient_cpu() belongs here.
+            let llc_size = rules.domains.sd_llc_size[this_cpu as usize];
+            let (waker_flips, wakee_flips) = (wakeup.waker.wakee_flips, wakeup.wakee.wakee_flips);
+            let wide = wake_wide(waker_flips, wakee_flips, llc_size);
+            observer.event(Event::WakeWide { waker_flips, wakee_flips, llc_size, wide });
+            want_affine = !wide && allowed;
+        }
+
+        let sd_flag = balance_flag(wakeup.flags);
+        let mut slow_level = None;
+        for (level, sd) in rules.domains.domains[this_cpu as usize].iter().enumerate() {
+            if want_affine && sd.flags.contains(SdFlags::WAKE_AFFINE) && sd.span.test(prev_cpu) {
+                slow_level = None;
+                if this_cpu != prev_cpu {
+                    self.imbalance_pct = sd.imbalance_pct;
+                    self.stage = Stage::Affine;
+                    return None;
+                }
+                break;
+            }
+            if sd.flags.intersects(sd_flag) {
+                slow_level = Some(level);
+            } else if !want_affine {
+                break;
+            }
+        }
+
+        match slow_level {
+            Some(level) => match self.slow.start(rules, wakeup, level, sd_flag, observer) {
+                Ok(cpu) => self.stage = Stage::Slow(cpu),
+                Err(cpu) => return self.done(cpu, Reason::Slow),
+            },
+            None if ttwu => self.begin_search(),
+            None => return self.done(prev_cpu, Reason::Stay),
+        }
+        None
+    }
+
+    /// The CPU that the next step looks at; `None` when there is no next step.
+    #[inline]
+    pub fn looking_at(&self, wakeup: &Wakeup<'_>) -> Option<Cpu> {
+        match self.stage {
+            Stage::Affine | Stage::Prev => Some(wakeup.wakee.prev_cpu),
+            Stage::Target => Some(self.target),
+            Stage::Recent(cpu) | Stage::Smt(cpu) | Stage::Scan(cpu) | Stage::Slow(cpu) => Some(cpu),
+            Stage::Done => None,
+        }
+    }
+
+    /// Looks at one CPU and goes on to the next, or to the decision.
+    #[inline]
+    pub fn step<V: View, O: Observer>(
+        &mut self,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Decision> {
+        match self.stage {
+            Stage::Affine => {
+                let (target, detail) = wake_affine(cx.rules, cx.wakeup, self.imbalance_pct, cx.view);
+                observer.event(Event::Affine { detail, target });
+                self.target = target;
+                self.affine = detail;
+                self.begin_search();
+                None
+            }
+            Stage::Target => self.look_at_target(cx, observer),
+            Stage::Prev => self.look_at_prev(cx, observer),
+            Stage::Recent(cpu) => self.look_at_recent(cpu, cx, observer),
+            Stage::Smt(cpu) => self.look_at_sibling(cpu, cx, observer),
+            Stage::Scan(cpu) => {
+                let end = self.scan.look(cpu, cx, self.target, &mut self.count, observer);
+                self.scan_goes_on(end, cx, observer)
+            }
+            Stage::Slow(cpu) => match self.slow.look(cpu, cx, observer) {
+                Ok(next) => {
+                    self.stage = Stage::Slow(next);
+                    None
+                }
+                Err(chosen) => self.done(chosen, Reason::Slow),
+            },
+            Stage::Done => None,
+        }
+    }
+
+    /// Enters select_idle_sibling(). The fast paths count as one scan, whatever they look at.
+    #[inline]
+    pub(super) fn begin_search(&mut self) {
+        self.stage = Stage::Target;
+        self.count = SearchCount { search: 1, domain_search: 0, scanned: 1, failed: 0 };
+    }
+
+    /// Goes on after the walk was prepared or has looked at a CPU.
+    #[inline]
+    pub(super) fn scan_goes_on<V: View, O: Observer>(
+        &mut self,
+        end: ScanEnd,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Decision> {
+        match end {
+            ScanEnd::LookAt(cpu) => {
+                self.stage = Stage::Scan(cpu);
+                None
+            }
+            ScanEnd::Found(cpu, reason) => {
+                self.scan.close(reason, cx, self.target, &mut self.effects);
+                self.done(cpu, reason)
+            }
+            ScanEnd::Failed(reason) => {
+                self.scan.close(reason, cx, self.target, &mut self.effects);
+                if self.scan.only_for_cores(cx.rules) {
+                    return self.begin_walk(false, cx, observer);
+                }
+                self.walk_end = reason;
+                self.after_walk(cx, observer)
+            }
+        }
+    }
+
+    /// Prepares select_idle_cpu()'s walk.
+    #[inline]
+    pub(super) fn begin_walk<V: View, O: Observer>(
+        &mut self,
+        has_idle_core: bool,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Decision> {
+        let before = self.scan.prepare(cx, has_idle_core, self.target, &mut self.effects, observer);
+        let end = match before {
+            Before::Overloaded => ScanEnd::Failed(Reason::Overloaded),
+            Before::Take(cpu) => ScanEnd::Found(cpu, Reason::Scan),
+            Before::Walk => self.scan.advance(cx.rules, self.target, &mut self.count),
+        };
+        self.scan_goes_on(end, cx, observer)
+    }
+
+    #[inline]
+    pub(super) fn done(&mut self, cpu: Cpu, reason: Reason) -> Option<Decision> {
+        self.stage = Stage::Done;
+        Some(Decision {
+            cpu,
+            reason,
+            target: self.target,
+            affine: self.affine,
+            effects: self.effects,
+            count: self.count,
+        })
+    }
+}
+
+/// The domain flag of a wake-up: the first four bits of `WF_*` are those of `SD_BALANCE_*`.
+fn balance_flag(flags: WakeFlags) -> SdFlags {
+    let mut sd = SdFlags::empty();
+    sd.set(SdFlags::BALANCE_EXEC, flags.contains(WakeFlags::EXEC));
+    sd.set(SdFlags::BALANCE_FORK, flags.contains(WakeFlags::FORK));
+    sd.set(SdFlags::BALANCE_WAKE, flags.contains(WakeFlags::TTWU));
+    sd
+}
+
+/// Looks at one run queue as the kernel does where it wants an idle CPU: idle, or running SCHED_IDLE tasks only
+/// (`choose_idle_cpu()` of 7.0; before, `available_idle_cpu() || sched_idle_cpu()`).
+#[inline]
+pub(super) fn choose_idle_cpu<V: View, O: Observer>(
+    site: Site,
+    cpu: Cpu,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+) -> bool {
+    let idle = cx.view.available_idle_cpu(cpu);
+    let asks = !idle && cx.rules.code.sched_idle_cpus;
+    let sched_idle = asks && cx.view.sched_idle_cpu(cpu);
+    observer.event(Event::Look(Look { site, cpu, idle, sched_idle: asks.then_some(sched_idle) }));
+    idle || (sched_idle && takes_sched_idle(cx.rules, cx.wakeup))
+}
+
+/// Whether a CPU that runs SCHED_IDLE tasks only is free for this wakee.
+#[inline]
+pub(super) fn takes_sched_idle(rules: &Rules<'_>, wakeup: &Wakeup<'_>) -> bool {
+    !(rules.code.sched_idle_not_for_idle && wakeup.wakee.idle_policy)
+}

@@ -1,0 +1,102 @@
+//! What a decision may ask about the system.
+
+use crate::cpumask::{Cpu, CpuMask};
+use crate::domain::SchedGroup;
+
+/// What SIS_PROP reads of the waking CPU (`select_idle_cpu()`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScanClock {
+    /// The jiffies counter.
+    pub jiffies: u64,
+    /// `rq->wake_stamp`, in jiffies.
+    pub wake_stamp: u64,
+    /// `rq->wake_avg_idle`, ns.
+    pub wake_avg_idle: u64,
+    /// `rq->avg_idle`, ns; what SIS_PROP read before `wake_avg_idle` existed.
+    pub avg_idle: u64,
+    /// `sd_llc->avg_scan_cost` of the waking CPU, ns.
+    pub avg_scan_cost: u64,
+}
+
+/// The system as a decision sees it.
+///
+/// Each method answers for the present moment. In simulated time two looks at one CPU may get two answers, as on a
+/// real machine; a recorded snapshot answers the same each time.
+///
+/// Methods marked *slow path* are read for forks and execs only.
+pub trait View {
+    /// `available_idle_cpu()`: its idle task runs, nothing is queued, no wake-up is on its way, and the hypervisor
+    /// has not taken the CPU away.
+    fn available_idle_cpu(&self, cpu: Cpu) -> bool;
+
+    /// `sched_idle_cpu()`: it has tasks, and all of them are SCHED_IDLE.
+    fn sched_idle_cpu(&self, cpu: Cpu) -> bool;
+
+    /// `rq->nr_running`: tasks of all classes.
+    fn nr_running(&self, cpu: Cpu) -> u32;
+
+    /// `cfs_h_nr_delayed()`: tasks that sleep and are still queued.
+    fn h_nr_delayed(&self, cpu: Cpu) -> u32;
+
+    /// `cpu_load()`: `rq->cfs.avg.load_avg`.
+    fn cpu_load(&self, cpu: Cpu) -> u64;
+
+    /// `capacity_of()`: what is left for the fair class, 1..=1024.
+    fn capacity_of(&self, cpu: Cpu) -> u64;
+
+    /// `sd_llc_shared->has_idle_cores` of the LLC of `cpu`: `test_idle_cores()`.
+    fn has_idle_cores(&self, cpu: Cpu) -> bool;
+
+    /// `sd_llc_shared->nr_idle_scan` of the LLC of `cpu`.
+    fn nr_idle_scan(&self, cpu: Cpu) -> i32;
+
+    /// What SIS_PROP reads of the waking CPU; asked only where it is on.
+    fn scan_clock(&self, cpu: Cpu) -> ScanClock;
+
+    /// `cpu_clock()` of the waking CPU, ns; asked only where SIS_PROP is on.
+    fn cpu_clock(&self, cpu: Cpu) -> u64;
+
+    /// Slow path: `rq->cfs.avg.runnable_avg`.
+    fn cpu_runnable(&self, cpu: Cpu) -> u64;
+
+    /// Slow path: `rq->cfs.avg.util_avg`.
+    fn cpu_util_avg(&self, cpu: Cpu) -> u64;
+
+    /// Slow path: `rq->cfs.avg.util_est` (6.1: `util_est.enqueued`); `None` with UTIL_EST off.
+    fn cpu_util_est(&self, cpu: Cpu) -> Option<u64>;
+
+    /// Slow path: `arch_scale_cpu_capacity()`, 1..=1024.
+    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64;
+
+    /// Slow path: `rq->curr == rq->idle`.
+    fn curr_is_idle(&self, cpu: Cpu) -> bool;
+
+    /// Slow path: `rq->ttwu_pending`.
+    fn ttwu_pending(&self, cpu: Cpu) -> bool;
+
+    /// Slow path: `rq->idle_stamp`, ns of the run queue's clock; 0 while it is not idle.
+    fn idle_stamp(&self, cpu: Cpu) -> u64;
+
+    /// Slow path: the exit latency of the idle state that the CPU is in, us; `None` without a cpuidle driver.
+    fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32>;
+
+    /// Slow path: `group->sgc->capacity` of a group of a domain at `level` (0 is the lowest).
+    fn group_capacity(&self, level: usize, group: &SchedGroup) -> u64;
+
+    /// Slow path: `sg_imbalanced()`: affinities kept balancing from moving tasks out of the group.
+    fn group_imbalance(&self, level: usize, group: &SchedGroup) -> bool;
+
+    /// All CPUs for which [`View::available_idle_cpu`] is true, where the view keeps them as a mask; decisions that
+    /// are made at once then use words of it instead of single looks.
+    #[inline]
+    fn idle_mask(&self) -> Option<&CpuMask> {
+        None
+    }
+
+    /// All CPUs for which [`View::sched_idle_cpu`] is true; asked only where [`View::idle_mask`] gives one.
+    /// `None` says that there are none.
+    #[inline]
+    fn sched_idle_mask(&self) -> Option<&CpuMask> {
+        None
+    }
+}

@@ -1,0 +1,119 @@
+//! The waking CPU or the previous one: `wake_affine()`.
+
+use super::decision::Affine;
+use super::{Rules, View, Wakeup};
+use crate::cpumask::Cpu;
+use wakelab_kernel::Feature;
+
+/// Which rule of `wake_affine()` decided, with what it compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AffineDetail {
+    /// The rule.
+    pub rule: Affine,
+    /// The effective loads of the waking and the previous CPU, where `wake_affine_weight()` compared them. Where it
+    /// ended early (a sync waker that is the whole load of its CPU), the loads that it had until then.
+    pub loads: Option<(i64, i64)>,
+}
+
+impl AffineDetail {
+    /// `wake_affine()` was not asked.
+    pub const NOT_ASKED: AffineDetail = AffineDetail { rule: Affine::NotAsked, loads: None };
+}
+
+/// `wake_affine()`: the CPU from which the search starts, the waking or the previous one, with the rule.
+///
+/// `imbalance_pct` is that of the lowest domain that holds both CPUs.
+#[inline]
+pub fn wake_affine(
+    rules: &Rules<'_>,
+    wakeup: &Wakeup<'_>,
+    imbalance_pct: u32,
+    view: &impl View,
+) -> (Cpu, AffineDetail) {
+    let (this_cpu, prev_cpu) = (wakeup.waker.cpu, wakeup.wakee.prev_cpu);
+    if rules.features.has(Feature::WA_IDLE)
+        && let Some((cpu, rule)) = wake_affine_idle(rules, wakeup, view)
+    {
+        return (cpu, AffineDetail { rule, loads: None });
+    }
+    if rules.features.has(Feature::WA_WEIGHT) {
+        let (taken, loads) = wake_affine_weight(rules, wakeup, imbalance_pct, view);
+        let rule = if taken { Affine::Weight } else { Affine::Prev };
+        return (if taken { this_cpu } else { prev_cpu }, AffineDetail { rule, loads: Some(loads) });
+    }
+    (prev_cpu, AffineDetail { rule: Affine::Prev, loads: None })
+}
+
+/// `wake_affine_idle()`: looks only at the present moment; `None` leaves it to the loads.
+#[inline]
+pub fn wake_affine_idle(rules: &Rules<'_>, wakeup: &Wakeup<'_>, view: &impl View) -> Option<(Cpu, Affine)> {
+    let (this_cpu, prev_cpu) = (wakeup.waker.cpu, wakeup.wakee.prev_cpu);
+    // An idle waking CPU means an interrupt. Its CPU is as good as prev only where they share a cache: otherwise the
+    // interrupt's affinity would drag all tasks to one node.
+    if view.available_idle_cpu(this_cpu) && rules.domains.cpus_share_cache(this_cpu, prev_cpu) {
+        return Some(if view.available_idle_cpu(prev_cpu) {
+            (prev_cpu, Affine::BothIdle)
+        } else {
+            (this_cpu, Affine::WakerIdle)
+        });
+    }
+    if wakeup.sync() {
+        let delayed = if rules.code.sync_ignores_delayed { view.h_nr_delayed(this_cpu) } else { 0 };
+        // Unsigned in the kernel: a delayed task is counted in nr_running too, so this does not go below 0.
+        if view.nr_running(this_cpu).wrapping_sub(delayed) == 1 {
+            return Some((this_cpu, Affine::Sync));
+        }
+    }
+    if rules.code.wa_idle_prev && view.available_idle_cpu(prev_cpu) {
+        return Some((prev_cpu, Affine::PrevIdle));
+    }
+    None
+}
+
+/// `wake_affine_weight()`: whether the waking CPU's effective load would be the lower one, and the two loads compared.
+///
+/// The loads are weighed with the *other* CPU's capacity, which compares load/capacity without dividing:
+///
+/// ```text
+/// this_eff = (load_this [- h_load(waker) if sync] + h_load(wakee)) × 100                          × capacity_prev
+/// prev_eff = (load_prev - h_load(wakee))                           × (100 + (imbalance_pct-100)/2) × capacity_this [+ 1 if sync]
+/// ```
+///
+/// Without WA_BIAS the two percentages are left out. All in 64 bits that wrap, compared as signed numbers.
+#[inline]
+pub fn wake_affine_weight(
+    rules: &Rules<'_>,
+    wakeup: &Wakeup<'_>,
+    imbalance_pct: u32,
+    view: &impl View,
+) -> (bool, (i64, i64)) {
+    let (this_cpu, prev_cpu) = (wakeup.waker.cpu, wakeup.wakee.prev_cpu);
+    let sync = wakeup.sync();
+    let bias = rules.features.has(Feature::WA_BIAS);
+
+    let mut this_eff = view.cpu_load(this_cpu);
+    if sync {
+        // The waker is about to sleep, so its load goes; if it is more than the CPU has, nothing is left to compare.
+        if wakeup.waker.h_load > this_eff {
+            return (true, (this_eff as i64, view.cpu_load(prev_cpu) as i64));
+        }
+        this_eff -= wakeup.waker.h_load;
+    }
+    this_eff = this_eff.wrapping_add(wakeup.wakee.h_load);
+    if bias {
+        this_eff = this_eff.wrapping_mul(100);
+    }
+    this_eff = this_eff.wrapping_mul(view.capacity_of(prev_cpu));
+
+    let mut prev_eff = view.cpu_load(prev_cpu).wrapping_sub(wakeup.wakee.h_load);
+    if bias {
+        prev_eff = prev_eff.wrapping_mul(u64::from(100 + imbalance_pct.wrapping_sub(100) / 2));
+    }
+    prev_eff = prev_eff.wrapping_mul(view.capacity_of(this_cpu));
+    if sync {
+        // A tie goes to the waking CPU: stack the wakee on its waker where nothing else is idle.
+        prev_eff = prev_eff.wrapping_add(1);
+    }
+    let (this_eff, prev_eff) = (this_eff as i64, prev_eff as i64);
+    (this_eff < prev_eff, (this_eff, prev_eff))
+}

@@ -1,0 +1,91 @@
+//! Who wakes whom: the inputs of one decision that do not change while it is made.
+
+use crate::cpumask::{Cpu, CpuMask};
+
+bitflags::bitflags! {
+    /// `WF_*` of `kernel/sched/sched.h`, with the kernel's own values (the same from 5.12 to 7.3).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct WakeFlags: u32 {
+        /// Wake-up on exec; maps to `SD_BALANCE_EXEC`.
+        const EXEC = 0x02;
+        /// Wake-up of a new task; maps to `SD_BALANCE_FORK`.
+        const FORK = 0x04;
+        /// Wake-up of a sleeping task; maps to `SD_BALANCE_WAKE`.
+        const TTWU = 0x08;
+        /// The waker says that it will sleep soon.
+        const SYNC = 0x10;
+        /// The task was migrated by the wake-up.
+        const MIGRATED = 0x20;
+        /// Prefer the waking CPU.
+        const CURRENT_CPU = 0x40;
+        /// Bits that later versions added and that placement does not read.
+        const _ = !0;
+    }
+}
+
+/// The waking task (or interrupt).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waker {
+    /// `smp_processor_id()`.
+    pub cpu: Cpu,
+    /// `PF_EXITING`: a sync hint of a task that exits is ignored.
+    pub exiting: bool,
+    /// `in_task()`: false in an interrupt.
+    pub in_task: bool,
+    /// `is_per_cpu_kthread(current)`.
+    pub per_cpu_kthread: bool,
+    /// `current->wakee_flips`, after [`record_wakee`](super::record_wakee).
+    pub wakee_flips: u32,
+    /// `task_h_load(current)`, in units of load (1024 = one nice-0 task).
+    pub h_load: u64,
+}
+
+/// The task to be placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wakee<'a> {
+    /// Where it ran last (`task_cpu(p)`).
+    pub prev_cpu: Cpu,
+    /// The CPUs it may use.
+    pub cpus_ptr: &'a CpuMask,
+    /// `p->recent_used_cpu`; `None` where it names no CPU of the system.
+    pub recent_used_cpu: Option<Cpu>,
+    /// `p->wakee_flips`.
+    pub wakee_flips: u32,
+    /// `task_h_load(p)`, in units of load.
+    pub h_load: u64,
+    /// `task_has_idle_policy(p)`: SCHED_IDLE.
+    pub idle_policy: bool,
+    /// `p->se.avg.util_avg`, 0..=1024; read by the slow path only, as are the fields below.
+    pub util_avg: u64,
+    /// `p->se.avg.runnable_avg`.
+    pub runnable_avg: u64,
+    /// `_task_util_est(p)`, 0..=1024.
+    pub util_est: u64,
+    /// `p->se.avg.last_update_time` is not 0: the task has contributed to `prev_cpu`'s averages.
+    pub has_contributed: bool,
+    /// `task_on_rq_queued(p)`: true on exec.
+    pub on_rq: bool,
+    /// `current == p`: true on exec.
+    pub is_current: bool,
+    /// `p->numa_preferred_nid`; `None` for NUMA_NO_NODE.
+    pub numa_preferred_nid: Option<u32>,
+}
+
+/// One call of `select_task_rq_fair()`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wakeup<'a> {
+    /// Who wakes.
+    pub waker: Waker,
+    /// Who is woken.
+    pub wakee: Wakee<'a>,
+    /// How.
+    pub flags: WakeFlags,
+}
+
+impl Wakeup<'_> {
+    /// Whether the sync hint counts: given, and by a waker that lives on.
+    #[inline]
+    pub fn sync(&self) -> bool {
+        self.flags.contains(WakeFlags::SYNC) && !self.waker.exiting
+    }
+}
