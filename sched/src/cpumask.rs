@@ -46,17 +46,15 @@ impl CpuMask {
         if text.is_empty() {
             return None;
         }
-        let mut nibble = 0;
-        for byte in text.bytes().rev().filter(|&b| b != b',') {
+        for (nibble, byte) in (0u32..).zip(text.bytes().rev().filter(|&b| b != b',')) {
             let value = u64::from((byte as char).to_digit(16)?);
             if value != 0 {
-                let top = nibble * 4 + (63 - value.leading_zeros());
+                let top = nibble.saturating_mul(4) + (63 - value.leading_zeros());
                 if top >= nr_cpus {
                     return None;
                 }
                 mask.words[(nibble / 16) as usize] |= value << (nibble % 16 * 4);
             }
-            nibble += 1;
         }
         Some(mask)
     }

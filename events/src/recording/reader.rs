@@ -15,7 +15,6 @@ use std::path::Path;
 use std::sync::Arc;
 use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
-use wakelab_sched::domain::SchedDomains;
 use wakelab_sched::select::WakeFlags;
 
 /// A recording that is being read. It holds one row at a time.
@@ -228,7 +227,7 @@ impl Reader {
                 row.any_sched_idle = true;
             }
         }
-        self.fill_llcs(row, domains)?;
+        self.fill_llcs(row)?;
         if row.wake_flags.intersects(WakeFlags::FORK | WakeFlags::EXEC) {
             let slow = row.slow_path.get_or_insert_default();
             self.fields.list(C::cpu_idle_stamp, n, &mut slow.idle_stamp)?;
@@ -252,7 +251,7 @@ impl Reader {
         Ok(())
     }
 
-    fn fill_llcs(&self, row: &mut Row, domains: &SchedDomains) -> Result<(), ReadError> {
+    fn fill_llcs(&self, row: &mut Row) -> Result<(), ReadError> {
         let (mut ids, mut cores, mut scans) = (Vec::<u32>::new(), Vec::<u8>::new(), Vec::<i32>::new());
         self.fields.items(Column::llc_ids, None, &mut ids)?;
         self.fields.items(Column::llc_has_idle_cores, Some(ids.len()), &mut cores)?;
@@ -260,7 +259,7 @@ impl Reader {
         row.llcs.clear();
         row.llcs.extend(ids.iter().zip(&cores).zip(&scans).map(|((&id, &cores), &scan)| (id, cores != 0, scan)));
         for (what, cpu) in [("prev_cpu", row.wakee.prev_cpu), ("waker_cpu", row.waker.cpu)] {
-            let id = domains.sd_llc_id[cpu as usize];
+            let id = self.topo.cpu_llc[cpu as usize];
             if !ids.contains(&id) {
                 let what = format!("expected the hints of LLC {id}, that of {what} {cpu}; found LLCs {ids:?}");
                 return Err(self.fields.error(Column::llc_ids, what));

@@ -1,17 +1,18 @@
 //! A recorded row as the system that a decision looks at.
 
 use super::row::{Row, SlowPathState};
+use super::topo::TopoFile;
 use wakelab_kernel::{Feature, FeatureSet};
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::domain::{SchedDomains, SchedGroup};
+use wakelab_sched::domain::SchedGroup;
 use wakelab_sched::select::{ScanClock, View};
 
 /// The system as it was at the entry of select_task_rq_fair().
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshot<'a> {
     row: &'a Row,
-    domains: &'a SchedDomains,
+    topo: &'a TopoFile,
     util_est: bool,
 }
 
@@ -19,13 +20,13 @@ pub struct Snapshot<'a> {
 const SCHED_CAPACITY_SCALE: u64 = 1024;
 
 impl<'a> Snapshot<'a> {
-    /// The system of `row`, with the features under which the decision is made.
-    pub fn new(row: &'a Row, domains: &'a SchedDomains, features: FeatureSet) -> Self {
-        Snapshot { row, domains, util_est: features.has(Feature::UTIL_EST) }
+    /// The system of `row` on the machine that it was recorded on, with the features under which the decision is made.
+    pub fn new(row: &'a Row, topo: &'a TopoFile, features: FeatureSet) -> Self {
+        Snapshot { row, topo, util_est: features.has(Feature::UTIL_EST) }
     }
 
     fn llc(&self, cpu: Cpu) -> Option<&'a (u32, bool, i32)> {
-        let id = self.domains.sd_llc_id[cpu as usize];
+        let id = self.topo.cpu_llc[cpu as usize];
         self.row.llcs.iter().find(|llc| llc.0 == id)
     }
 

@@ -20,6 +20,8 @@ pub struct TopoFile {
     pub topology: String,
     /// The version that the kernel belongs to.
     pub preset: &'static Preset,
+    /// By CPU: `sd_llc_id` as that kernel numbers LLCs (by lowest CPU up to 6.12, one after the other in 7.2).
+    pub cpu_llc: Vec<u32>,
     /// Its domains.
     pub domains: SchedDomains,
 }
@@ -89,7 +91,14 @@ impl TopoFile {
         let domains = SchedDomains::from_parts(&parts).map_err(|e| {
             error(e.to_string()).with_hint("each CPU needs its domains as the kernel shows them under sched/domains")
         })?;
-        Ok(TopoFile { path: path.to_owned(), release: json.kernel, topology: json.topology, preset, domains })
+        Ok(TopoFile {
+            path: path.to_owned(),
+            release: json.kernel,
+            topology: json.topology,
+            preset,
+            cpu_llc: json.cpu_llc,
+            domains,
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Domains and groups.
 
-use super::SdFlags;
+use super::{PkgName, SdFlags};
 use crate::cpumask::{Cpu, CpuMask};
 use std::sync::Arc;
 
@@ -21,8 +21,31 @@ pub enum Level {
     Numa,
 }
 
+impl Level {
+    /// The name in `/sys/kernel/debug/sched/domains`.
+    pub fn name(self, pkg: PkgName) -> &'static str {
+        match (self, pkg) {
+            (Level::Smt, _) => "SMT",
+            (Level::Cls, _) => "CLS",
+            (Level::Mc, _) => "MC",
+            (Level::Pkg, PkgName::Pkg) => "PKG",
+            (Level::Pkg, PkgName::Die) => "DIE",
+            (Level::Node, _) => "NODE",
+            (Level::Numa, _) => "NUMA",
+        }
+    }
+
+    /// The level of a name that some version prints.
+    pub fn from_name(name: &str) -> Option<Level> {
+        use Level::*;
+        [Smt, Cls, Mc, Pkg, Node, Numa]
+            .into_iter()
+            .find(|level| [PkgName::Pkg, PkgName::Die].iter().any(|&pkg| level.name(pkg) == name))
+    }
+}
+
 /// One group of a domain.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SchedGroup {
     /// `sched_group_span()`.
     pub span: CpuMask,
@@ -32,6 +55,8 @@ pub struct SchedGroup {
     pub capacity: u64,
     /// `sg->flags`: the flags of the child domain the group was made of.
     pub flags: SdFlags,
+    /// `group_balance_mask()` where it is not the whole span, as can be the case with overlapping groups.
+    pub balance_mask: Option<CpuMask>,
 }
 
 /// The groups of a domain, as a ring that the CPUs of the domain share; each CPU's walk begins at its own group.
@@ -77,7 +102,8 @@ pub struct SchedDomains {
     pub smt_mask: Vec<Arc<CpuMask>>,
     /// By CPU: index in `domains[cpu]` of `sd_llc`, the highest domain with [`SdFlags::SHARE_LLC`].
     pub sd_llc: Vec<Option<u32>>,
-    /// By CPU: `sd_llc_id`, the lowest CPU of its LLC (`cpus_share_cache()` compares these).
+    /// By CPU: `sd_llc_id`, the lowest CPU of its LLC (`cpus_share_cache()` compares these). 7.2 numbers LLCs otherwise:
+    /// [`SchedDomains::kernel_llc_ids`].
     pub sd_llc_id: Vec<Cpu>,
     /// By CPU: `sd_llc_size`.
     pub sd_llc_size: Vec<u32>,

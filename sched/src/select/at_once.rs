@@ -3,21 +3,19 @@
 use super::decision::Decision;
 use super::step::{Cx, Select, Stage};
 use super::wake_affine::AffineDetail;
-use super::{Effects, Observer, Rules, View, Wakeup};
+use super::{Effects, Observer, View};
 use crate::cpumask::Cpu;
 
 /// `select_task_rq_fair()`: where the wakee is put.
 #[inline]
 pub fn select_task_rq_fair<V: View, O: Observer>(
     select: &mut Select,
-    rules: &Rules<'_>,
-    wakeup: &Wakeup<'_>,
-    view: &V,
+    cx: Cx<'_, V>,
     observer: &mut O,
 ) -> Decision {
-    match select.start(rules, wakeup, observer) {
+    match select.start(cx.rules, cx.wakeup, observer) {
         Some(decision) => decision,
-        None => select.run(Cx { rules, wakeup, view }, observer),
+        None => select.run(cx, observer),
     }
 }
 
@@ -25,22 +23,42 @@ pub fn select_task_rq_fair<V: View, O: Observer>(
 #[inline]
 pub fn select_idle_sibling<V: View, O: Observer>(
     select: &mut Select,
-    rules: &Rules<'_>,
-    wakeup: &Wakeup<'_>,
+    cx: Cx<'_, V>,
     target: Cpu,
-    view: &V,
     observer: &mut O,
 ) -> Decision {
-    select.target = target;
-    select.affine = AffineDetail::NOT_ASKED;
-    select.prev_far = None;
-    select.recent_far = None;
-    select.effects = Effects::default();
-    select.begin_search();
-    select.run(Cx { rules, wakeup, view }, observer)
+    select.enter(target);
+    select.run(cx, observer)
+}
+
+/// `select_idle_cpu()` alone: the walk over the LLC of `target`, where `has_idle_core` says for what. A walk that finds
+/// nothing ends at the target.
+#[inline]
+pub fn select_idle_cpu<V: View, O: Observer>(
+    select: &mut Select,
+    cx: Cx<'_, V>,
+    has_idle_core: bool,
+    target: Cpu,
+    observer: &mut O,
+) -> Decision {
+    select.enter(target);
+    match select.begin_walk(has_idle_core, cx, observer) {
+        Some(decision) => decision,
+        None => select.run(cx, observer),
+    }
 }
 
 impl Select {
+    /// Forgets the last decision and stands at the door of select_idle_sibling().
+    fn enter(&mut self, target: Cpu) {
+        self.target = target;
+        self.affine = AffineDetail::NOT_ASKED;
+        self.prev_far = None;
+        self.recent_far = None;
+        self.effects = Effects::default();
+        self.begin_search();
+    }
+
     /// Makes all steps that are left.
     ///
     /// Where nobody listens to single looks and the view keeps its idle CPUs as a mask, the walk for an idle CPU takes

@@ -42,7 +42,7 @@ mod view;
 mod wake_affine;
 mod wakeup;
 
-pub use at_once::{select_idle_sibling, select_task_rq_fair};
+pub use at_once::{select_idle_cpu, select_idle_sibling, select_task_rq_fair};
 pub use decision::{Affine, Decision, Effects, Reason, ScanCost, SearchCount};
 pub use hints::{update_idle_core, update_idle_cpu_scan};
 pub use record_wakee::{WakeeFlips, record_wakee, wake_wide};

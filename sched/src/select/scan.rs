@@ -210,12 +210,15 @@ impl Scan {
         count: &mut SearchCount,
         observer: &mut O,
     ) -> ScanEnd {
+        let may_take = |cpus: &CpuMask| {
+            if cx.rules.code.core_scan_by_span { cpus.test(cpu) } else { cx.wakeup.wakee.cpus_ptr.test(cpu) }
+        };
         let keeps_cpus = cx.rules.code.idle_search == IdleSearch::OneWalk;
         let idle = cx.view.available_idle_cpu(cpu);
         let mut core_ends = false;
         let mut sched_idle = None;
         if idle {
-            if keeps_cpus && self.idle_cpu.is_none() && self.cpus.test(cpu) {
+            if keeps_cpus && self.idle_cpu.is_none() && may_take(&self.cpus) {
                 self.idle_cpu = Some(cpu);
             }
         } else {
@@ -223,7 +226,7 @@ impl Scan {
             if keeps_cpus && self.idle_cpu.is_none() {
                 let free = cx.view.sched_idle_cpu(cpu);
                 sched_idle = Some(free);
-                if free && takes_sched_idle(cx.rules, cx.wakeup) && self.cpus.test(cpu) {
+                if free && takes_sched_idle(cx.rules, cx.wakeup) && may_take(&self.cpus) {
                     self.idle_cpu = Some(cpu);
                     core_ends = true;
                 }

@@ -83,7 +83,9 @@ impl Select {
         observer: &mut O,
     ) -> Option<Decision> {
         if choose_idle_cpu(Site::Recent, recent, cx, observer) {
-            if !cx.wakeup.wakee.cpus_ptr.test(recent) {
+            // For a while the field had been overwritten before its affinity was tested.
+            let tested = if cx.rules.code.recent_used_prev_affinity { cx.wakeup.wakee.prev_cpu } else { recent };
+            if !cx.wakeup.wakee.cpus_ptr.test(tested) {
                 observer.event(Event::NotAllowed(Site::Recent, recent));
             } else if self.near(cx.rules, recent) {
                 self.effects.recent_used_cpu = Some(cx.wakeup.wakee.prev_cpu);
@@ -139,6 +141,9 @@ impl Select {
         cx: Cx<'_, V>,
         observer: &mut O,
     ) -> Option<Decision> {
+        if from == 0 {
+            observer.event(Event::Siblings { of });
+        }
         let span = cx.rules.domains.sd_llc(self.target).map(|sd| &sd.span);
         let mut from = from;
         while let Some(cpu) = cx.rules.domains.smt_mask[of as usize].next_from(from) {

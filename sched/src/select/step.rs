@@ -133,6 +133,7 @@ impl Select {
             if want_affine && sd.flags.contains(SdFlags::WAKE_AFFINE) && sd.span.test(prev_cpu) {
                 slow_level = None;
                 if this_cpu != prev_cpu {
+                    self.note_waker(rules, wakeup, want_affine);
                     self.imbalance_pct = sd.imbalance_pct;
                     self.stage = Stage::Affine;
                     return None;
@@ -151,7 +152,10 @@ impl Select {
                 Ok(cpu) => self.stage = Stage::Slow(cpu),
                 Err(cpu) => return self.done(cpu, Reason::Slow),
             },
-            None if ttwu => self.begin_search(),
+            None if ttwu => {
+                self.note_waker(rules, wakeup, want_affine);
+                self.begin_search();
+            }
             None => return self.done(prev_cpu, Reason::Stay),
         }
         None
@@ -203,6 +207,14 @@ impl Select {
         }
     }
 
+    /// Before 5.12 the fast path ended by making the waking CPU the waker's own `recent_used_cpu`.
+    #[inline]
+    fn note_waker(&mut self, rules: &Rules<'_>, wakeup: &Wakeup<'_>, want_affine: bool) {
+        if want_affine && !rules.code.recent_used_always {
+            self.effects.waker_recent_used_cpu = Some(wakeup.waker.cpu);
+        }
+    }
+
     /// Enters select_idle_sibling(). The fast paths count as one scan, whatever they look at.
     #[inline]
     pub(super) fn begin_search(&mut self) {
@@ -246,6 +258,7 @@ impl Select {
         cx: Cx<'_, V>,
         observer: &mut O,
     ) -> Option<Decision> {
+        observer.event(Event::Walk { cores: has_idle_core });
         let before = self.scan.prepare(cx, has_idle_core, self.target, &mut self.effects, observer);
         let end = match before {
             Before::Overloaded => ScanEnd::Failed(Reason::Overloaded),

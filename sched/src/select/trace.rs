@@ -76,6 +76,16 @@ pub enum Event {
         /// The kernel's `nr`.
         nr: i32,
     },
+    /// The siblings of this CPU are looked at next: `select_idle_smt()`.
+    Siblings {
+        /// The CPU.
+        of: Cpu,
+    },
+    /// The walk over the LLC is next: `select_idle_cpu()`.
+    Walk {
+        /// Whether it looks for an idle core.
+        cores: bool,
+    },
     /// `has_idle_cores` was read.
     IdleCores(bool),
     /// The slow path goes on at this domain of this CPU.

@@ -1,0 +1,173 @@
+//! From a machine's shape to the domains of its CPUs (`build_sched_domains()`).
+
+use super::degenerate::cpu_attach_domain;
+use super::groups::{Group, Groups, Rings, build_sched_groups};
+use super::levels::{TopologyLevel, cpu_smt_mask, topology_levels};
+use super::numa::adjust_numa_imbalance;
+use super::options::DomainOptions;
+use super::overlap::OverlapGroups;
+use super::sd_init::{Asym, sd_init};
+use super::shortcuts::Shortcuts;
+use super::spans::{SpanId, Spans};
+use super::topology::Topology;
+use super::validate::TopologyError;
+use super::{GroupRing, Level, SchedDomain, SchedDomains, SchedGroup, SdFlags};
+use crate::cpumask::{Cpu, CpuMask};
+use std::collections::HashMap;
+
+/// A domain of a CPU while domains are built. Before domains are removed, its place among the CPU's domains is `tl`.
+#[derive(Clone, Debug)]
+pub(super) struct Sd {
+    pub(super) tl: usize,
+    pub(super) span: SpanId,
+    pub(super) flags: SdFlags,
+    pub(super) imbalance_pct: u32,
+    pub(super) imb_numa_nr: u32,
+    pub(super) groups: Groups,
+}
+
+/// Builds the domains that Linux builds on a machine of this shape (`build_sched_domains()` and
+/// `cpu_attach_domain()`, `kernel/sched/topology.c`; 5.10, 6.1, 6.12, 7.2 and 7.3 by `options`).
+///
+/// All CPUs are online and in one root domain: no cpusets, no isolated CPUs.
+pub fn build_sched_domains(topology: &Topology, options: &DomainOptions) -> Result<SchedDomains, TopologyError> {
+    topology.validate()?;
+    let nr_cpus = topology.nr_cpus();
+    let mut spans = Spans::new();
+    let cpu_map = spans.intern(CpuMask::full(nr_cpus));
+    let cpu_spans: Vec<SpanId> = (0..nr_cpus).map(|cpu| spans.intern(CpuMask::from_cpus(nr_cpus, [cpu]))).collect();
+    let levels = topology_levels(topology, options, &mut spans);
+    let smt = cpu_smt_mask(topology, &mut spans);
+    let asym = Asym::new(topology, &levels, &spans, options);
+
+    let mut chains: Vec<Vec<Sd>> = (0..nr_cpus as usize)
+        .map(|cpu| {
+            let mut chain: Vec<Sd> = Vec::new();
+            for (tl, level) in levels.iter().enumerate() {
+                let sd = sd_init(tl, level, cpu, &asym, options, chain.last_mut());
+                chain.push(sd);
+                if level.mask[cpu] == cpu_map {
+                    break;
+                }
+            }
+            chain
+        })
+        .collect();
+    let asym_cpucap_active = chains.iter().flatten().any(|sd| sd.flags.contains(SdFlags::ASYM_CPUCAPACITY));
+
+    let mut rings = build_groups(&mut chains, &levels, &cpu_spans, &mut spans, options);
+    for chain in &mut chains {
+        adjust_numa_imbalance(chain, &spans, options.imb_numa);
+        cpu_attach_domain(chain, &spans, &mut rings, options.group_flags);
+    }
+
+    let mut finish = Finish::new(topology, &spans, &rings);
+    let domains: Vec<Vec<SchedDomain>> =
+        chains.iter().map(|chain| chain.iter().map(|sd| finish.domain(sd, &levels)).collect()).collect();
+    let smt_mask = smt.iter().map(|&id| spans.mask(id).clone()).collect();
+    let node = topology.cpus.iter().map(|c| c.node).collect();
+    let mut domains = Shortcuts::of(&domains).into_domains(nr_cpus, domains, smt_mask, node);
+    domains.asym_cpucap_active = asym_cpucap_active;
+    Ok(domains)
+}
+
+fn build_groups(
+    chains: &mut [Vec<Sd>],
+    levels: &[TopologyLevel],
+    cpu_spans: &[SpanId],
+    spans: &mut Spans,
+    options: &DomainOptions,
+) -> Rings {
+    let mut rings = Rings::default();
+    let mut built: Vec<Vec<Groups>> = Vec::with_capacity(chains.len());
+    let mut overlap = OverlapGroups { chains, cpu_spans, options, balance_masks: HashMap::new() };
+    for cpu in 0..overlap.chains.len() as Cpu {
+        let nr_levels = overlap.chains[cpu as usize].len();
+        let groups = |tl: usize| match levels[tl].level {
+            Level::Numa => Groups::Own(overlap.build(tl, cpu, spans)),
+            _ => build_sched_groups(tl, cpu, overlap.chains, cpu_spans, spans, options.group_flags, &mut rings),
+        };
+        built.push((0..nr_levels).map(groups).collect());
+    }
+    for (chain, built) in chains.iter_mut().zip(built) {
+        for (sd, groups) in chain.iter_mut().zip(built) {
+            sd.groups = groups;
+        }
+    }
+    rings
+}
+
+/// Turns domains into their public form; each ring is made once.
+struct Finish<'a> {
+    topology: &'a Topology,
+    spans: &'a Spans,
+    rings: &'a Rings,
+    capacity: Vec<Option<u64>>,
+    shared: Vec<Option<GroupRing>>,
+    own: HashMap<Vec<Group>, GroupRing>,
+}
+
+impl<'a> Finish<'a> {
+    fn new(topology: &'a Topology, spans: &'a Spans, rings: &'a Rings) -> Self {
+        let (capacity, shared) = (vec![None; spans.len()], vec![None; rings.rings.len()]);
+        Finish { topology, spans, rings, capacity, shared, own: HashMap::new() }
+    }
+
+    fn domain(&mut self, sd: &Sd, levels: &[TopologyLevel]) -> SchedDomain {
+        let (groups, first) = match &sd.groups {
+            Groups::None => (Vec::new().into(), 0),
+            Groups::Shared { ring, first } => (self.shared_ring(*ring), *first),
+            Groups::Own(groups) => self.own_ring(groups),
+        };
+        SchedDomain {
+            level: levels[sd.tl].level,
+            flags: sd.flags,
+            imbalance_pct: sd.imbalance_pct,
+            imb_numa_nr: sd.imb_numa_nr,
+            span: self.spans.mask(sd.span).clone(),
+            span_weight: self.spans.weight(sd.span),
+            groups,
+            first_group: first as u32,
+        }
+    }
+
+    fn shared_ring(&mut self, ring: usize) -> GroupRing {
+        if let Some(ring) = &self.shared[ring] {
+            return ring.clone();
+        }
+        let built: GroupRing = self.rings.rings[ring].iter().map(|group| self.group(group)).collect();
+        self.shared[ring] = Some(built.clone());
+        built
+    }
+
+    /// Rings of different CPUs that are the same but for where they begin become one.
+    fn own_ring(&mut self, groups: &[Group]) -> (GroupRing, usize) {
+        let begin = (0..groups.len()).min_by_key(|&i| (self.spans.mask(groups[i].span).first(), groups[i].span));
+        let begin = begin.unwrap_or(0);
+        let mut key = groups.to_vec();
+        key.rotate_left(begin);
+        let first = (groups.len() - begin) % groups.len();
+        if let Some(ring) = self.own.get(&key) {
+            return (ring.clone(), first);
+        }
+        let ring: GroupRing = key.iter().map(|group| self.group(group)).collect();
+        self.own.insert(key, ring.clone());
+        (ring, first)
+    }
+
+    fn group(&mut self, group: &Group) -> SchedGroup {
+        let span = self.spans.mask(group.span);
+        let balance_mask =
+            (group.balance_mask != group.span).then(|| CpuMask::clone(self.spans.mask(group.balance_mask)));
+        let cpus = &self.topology.cpus;
+        let capacity = *self.capacity[group.span as usize]
+            .get_or_insert_with(|| span.iter().map(|cpu| u64::from(cpus[cpu as usize].capacity)).sum());
+        SchedGroup {
+            span: CpuMask::clone(span),
+            weight: self.spans.weight(group.span),
+            capacity,
+            flags: group.flags,
+            balance_mask,
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Per-entity load tracking (`kernel/sched/pelt.c` and the part of `fair.c` that keeps a run queue's averages).
+//!
+//! Time is cut into periods of 1024 µs (a µs here is 1024 ns). With u_i the contribution of the period that lies i
+//! periods back, and y^32 = 1/2, a signal's sum is
+//!
+//! ```text
+//! sum = u_0 + u_1 y + u_2 y² + ...        avg = sum / (LOAD_AVG_MAX - 1024 + period_contrib)
+//! ```
+//!
+//! Task groups, bandwidth control (throttled time) and the averages of other classes are not modelled: `cfs_rq` is
+//! always a CPU's root run queue. Widths are those of a 64-bit kernel; where its arithmetic wraps or is cut to 32
+//! bits, so is ours. No function reads a clock: `now` is what [`RqClock::rq_clock_pelt`] returns.
+//!
+//! What differs between kernel versions is chosen by [`PeltRules`] (and [`util_est::UtilEstRules`]).
+
+mod accumulate;
+mod attach;
+mod avg;
+mod cfs_rq;
+mod clock;
+mod decay;
+mod entity;
+mod h_load;
+mod init;
+mod migrate;
+mod removed;
+mod rules;
+mod sums;
+mod update;
+pub mod util_est;
+
+pub use accumulate::{___update_load_sum, __accumulate_pelt_segments, accumulate_sum};
+pub use attach::{attach_entity_load_avg, dequeue_load_avg, detach_entity_load_avg, enqueue_load_avg, reweight_entity};
+pub use avg::{___update_load_avg, PELT_MIN_DIVIDER, SchedAvg, get_pelt_divider};
+pub use cfs_rq::{
+    __update_blocked_fair, __update_load_avg_cfs_rq, Blocked, CfsRqPelt, Queue, cfs_rq_has_blocked_load,
+    cfs_rq_is_decayed, load_avg_is_decayed, update_cfs_rq_load_avg,
+};
+pub use clock::{RqClock, Scale, cap_scale};
+pub use decay::{LOAD_AVG_MAX, LOAD_AVG_PERIOD, RUNNABLE_AVG_Y_N_INV, decay_load};
+pub use entity::{__update_load_avg_blocked_se, __update_load_avg_se, Entity};
+pub use h_load::task_h_load;
+pub use init::{init_entity_runnable_average, post_init_entity_util_avg};
+pub use migrate::{
+    MigrationSource, migrate_se_pelt_lag, migrate_task_rq_fair, remove_entity_load_avg, sync_entity_load_avg,
+};
+pub use removed::Removed;
+pub use rules::{InitWeight, PeltRules, SumRule};
+pub use update::{UpdateFlags, update_load_avg};
+
+/// log2 of [`SCHED_CAPACITY_SCALE`].
+pub const SCHED_CAPACITY_SHIFT: u32 = 10;
+
+/// The capacity of the machine's fastest CPU at its highest frequency, and so the top of `util_avg`.
+pub const SCHED_CAPACITY_SCALE: u64 = 1 << SCHED_CAPACITY_SHIFT;

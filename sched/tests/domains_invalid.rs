@@ -1,0 +1,89 @@
+//! Shapes that no machine has are refused, and the error names the CPUs and the fields.
+
+use wakelab_sched::domain::*;
+
+/// Two packages of one LLC and one node each, two cores of two CPUs.
+fn good() -> Topology {
+    Uniform { packages: 2, nodes: 2, ..Uniform::new(2, 2) }.topology()
+}
+
+fn error(change: impl Fn(&mut Topology)) -> String {
+    let mut topology = good();
+    change(&mut topology);
+    build_sched_domains(&topology, &DomainOptions::for_version(6, 12)).unwrap_err().to_string()
+}
+
+#[test]
+fn good_is_good() {
+    assert_eq!(good().validate(), Ok(()));
+}
+
+#[test]
+fn numbers_out_of_range() {
+    assert_eq!(error(|t| t.cpus.clear()), "the machine has no CPU: `cpus` is empty");
+    let huge = Uniform::new(4097, 2).topology();
+    assert_eq!(huge.validate().unwrap_err().to_string(), "8194 CPUs: at most 8192 are supported");
+    assert_eq!(error(|t| t.cpus[5].capacity = 0), "CPU 5: capacity 0 is not in 1..=1024");
+    assert_eq!(error(|t| t.cpus[5].capacity = 1025), "CPU 5: capacity 1025 is not in 1..=1024");
+}
+
+#[test]
+fn cores_and_caches_that_are_split() {
+    let split = |field: &str, change: &dyn Fn(&mut CpuTopology)| {
+        let message = error(|t| change(&mut t.cpus[1]));
+        assert!(message.starts_with("CPUs 0 and 1 have the same core (0) but different "), "{message}");
+        assert!(message.contains(&format!("different {field} (")), "{message}");
+    };
+    split("cluster", &|cpu| cpu.cluster = Some(3));
+    split("llc", &|cpu| cpu.llc = 9);
+    split("die", &|cpu| cpu.die = 9);
+    split("package", &|cpu| cpu.package = 1);
+    split("node", &|cpu| cpu.node = 1);
+    split("capacity", &|cpu| cpu.capacity = 512);
+
+    let siblings = |t: &mut Topology, change: fn(&mut CpuTopology)| t.cpus[2..4].iter_mut().for_each(change);
+    assert_eq!(
+        error(|t| siblings(t, |cpu| cpu.node = 1)),
+        "CPUs 0 and 2 have the same llc (0) but different node (0 and 1); with sub-NUMA clustering the kernel sees \
+         one LLC per node (match_llc()): split it"
+    );
+    assert_eq!(
+        error(|t| siblings(t, |cpu| cpu.package = 1)),
+        "CPUs 0 and 2 have the same llc (0) but different package (0 and 1)"
+    );
+    let with_cluster = |t: &mut Topology| {
+        t.cpus.iter_mut().for_each(|cpu| cpu.cluster = Some(cpu.core / 2));
+        siblings(t, |cpu| cpu.cluster = Some(1));
+    };
+    assert_eq!(error(with_cluster), "CPUs 2 and 4 have the same cluster (1) but different package (0 and 1)");
+    let across_dies = |t: &mut Topology| {
+        t.cpus.iter_mut().for_each(|cpu| cpu.die = 0);
+    };
+    assert_eq!(error(across_dies), "CPUs 0 and 4 have the same die (0) but different package (0 and 1)");
+}
+
+#[test]
+fn clusters_and_llcs_that_cross() {
+    let mut topology = Uniform::new(4, 1).topology();
+    for (cpu, (llc, cluster)) in [(0, 0), (0, 1), (1, 1), (1, 2)].into_iter().enumerate() {
+        (topology.cpus[cpu].llc, topology.cpus[cpu].cluster) = (llc, Some(cluster));
+    }
+    assert_eq!(
+        topology.validate().unwrap_err().to_string(),
+        "CPU 1: cluster 1 also has CPU 2 of another llc, and the llc also has CPU 0 of another cluster; one must \
+         contain the other"
+    );
+}
+
+#[test]
+fn distances() {
+    assert_eq!(error(|t| t.cpus[4].node = 7), "CPU 4: node 7 is not in node_distance, which has 2 rows");
+    assert_eq!(error(|t| t.node_distance[1].truncate(1)), "node_distance[1] has 1 entries, but there are 2 rows");
+    assert_eq!(error(|t| t.node_distance[0][1] = 21), "node_distance[0][1] = 21 but node_distance[1][0] = 20");
+    assert_eq!(error(|t| t.node_distance[1][1] = 20), "node_distance[1][1] = 20: a node's distance to itself is 10");
+    assert_eq!(
+        error(|t| t.node_distance[0][1] = 10),
+        "node_distance[0][1] = 10: another node is farther than the node itself (10)"
+    );
+    assert_eq!(error(|t| t.node_distance[0][1] = 256), "node_distance[0][1] = 256: the largest distance is 255");
+}

@@ -1,0 +1,223 @@
+//! The kernel's vectors, and a system written down as a table.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::str::FromStr;
+use wakelab_sched::CpuMask;
+use wakelab_sched::domain::{SchedDomains, SchedGroup};
+use wakelab_sched::select::{Event, Look, Observer, ScanClock, Site, View};
+
+/// The folder of vectors: the project's own, or the one that `WAKELAB_VECTORS` names.
+pub fn folder() -> PathBuf {
+    match std::env::var_os("WAKELAB_VECTORS") {
+        Some(folder) => folder.into(),
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../vectors"),
+    }
+}
+
+/// One row of a vector file.
+pub struct VectorRow {
+    file: String,
+    line: usize,
+    columns: std::rc::Rc<HashMap<String, usize>>,
+    fields: csv::StringRecord,
+}
+
+/// The rows of `functions/<name>.csv`.
+pub fn rows(name: &str) -> Vec<VectorRow> {
+    let file = folder().join("functions").join(name);
+    let mut reader = csv::Reader::from_path(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    let header = reader.headers().expect("a header").clone();
+    let columns = std::rc::Rc::new(header.iter().enumerate().map(|(i, name)| (name.to_owned(), i)).collect());
+    let rows: Vec<_> = reader
+        .records()
+        .enumerate()
+        .map(|(i, record)| VectorRow {
+            file: file.display().to_string(),
+            line: i + 2,
+            columns: std::rc::Rc::clone(&columns),
+            fields: record.unwrap_or_else(|e| panic!("{}: {e}", file.display())),
+        })
+        .collect();
+    assert!(!rows.is_empty(), "{} has no rows", file.display());
+    rows
+}
+
+impl VectorRow {
+    pub fn text(&self, column: &str) -> &str {
+        let place = self.columns.get(column).unwrap_or_else(|| panic!("{} has no column {column}", self.file));
+        &self.fields[*place]
+    }
+
+    pub fn get<T: FromStr>(&self, column: &str) -> T {
+        let text = self.text(column);
+        text.parse().unwrap_or_else(|_| panic!("{self}: column {column}: {text:?} is no number of the wanted kind"))
+    }
+
+    pub fn flag(&self, column: &str) -> bool {
+        self.get::<u8>(column) != 0
+    }
+
+    pub fn mask(&self, column: &str, nr_cpus: u32) -> CpuMask {
+        let text = self.text(column);
+        let hex = text.strip_prefix("0x").unwrap_or(text);
+        CpuMask::from_hex(64, hex)
+            .map(|mask| CpuMask::from_cpus(nr_cpus, mask.iter().filter(|&cpu| cpu < nr_cpus)))
+            .unwrap_or_else(|| panic!("{self}: column {column}: {text:?} is no mask"))
+    }
+
+    pub fn list(&self, column: &str) -> Vec<u32> {
+        self.text(column).split_whitespace().map(|item| item.parse().expect("a list of CPUs")).collect()
+    }
+}
+
+impl std::fmt::Display for VectorRow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// A system in which every value is written down. What a vector does not name is 0.
+#[derive(Default)]
+pub struct Table {
+    pub idle: Option<CpuMask>,
+    pub sched_idle: Option<CpuMask>,
+    pub nr_running: HashMap<u32, u32>,
+    pub load: HashMap<u32, u64>,
+    pub capacity: HashMap<u32, u64>,
+    pub has_idle_cores: bool,
+    pub nr_idle_scan: i32,
+    pub clock: ScanClock,
+    /// How far the clock moves between its two readings, ns.
+    pub search_ns: u64,
+    pub clock_reads: Cell<u64>,
+}
+
+impl View for Table {
+    fn available_idle_cpu(&self, cpu: u32) -> bool {
+        self.idle.as_ref().is_some_and(|mask| mask.test(cpu))
+    }
+    fn sched_idle_cpu(&self, cpu: u32) -> bool {
+        self.sched_idle.as_ref().is_some_and(|mask| mask.test(cpu))
+    }
+    fn nr_running(&self, cpu: u32) -> u32 {
+        self.nr_running.get(&cpu).copied().unwrap_or(0)
+    }
+    fn h_nr_delayed(&self, _: u32) -> u32 {
+        0
+    }
+    fn cpu_load(&self, cpu: u32) -> u64 {
+        self.load.get(&cpu).copied().unwrap_or(0)
+    }
+    fn capacity_of(&self, cpu: u32) -> u64 {
+        self.capacity.get(&cpu).copied().unwrap_or(1024)
+    }
+    fn has_idle_cores(&self, _: u32) -> bool {
+        self.has_idle_cores
+    }
+    fn nr_idle_scan(&self, _: u32) -> i32 {
+        self.nr_idle_scan
+    }
+    fn scan_clock(&self, _: u32) -> ScanClock {
+        self.clock
+    }
+    fn cpu_clock(&self, _: u32) -> u64 {
+        let reads = self.clock_reads.get();
+        self.clock_reads.set(reads + 1);
+        reads * self.search_ns
+    }
+    fn cpu_runnable(&self, _: u32) -> u64 {
+        unreachable!("the vectors have no slow path")
+    }
+    fn cpu_util_avg(&self, _: u32) -> u64 {
+        unreachable!("the vectors have no slow path")
+    }
+    fn cpu_util_est(&self, _: u32) -> Option<u64> {
+        unreachable!("the vectors have no slow path")
+    }
+    fn arch_scale_cpu_capacity(&self, _: u32) -> u64 {
+        1024
+    }
+    fn curr_is_idle(&self, _: u32) -> bool {
+        unreachable!("the vectors have no slow path")
+    }
+    fn ttwu_pending(&self, _: u32) -> bool {
+        unreachable!("the vectors have no slow path")
+    }
+    fn idle_stamp(&self, _: u32) -> u64 {
+        unreachable!("the vectors have no slow path")
+    }
+    fn idle_exit_latency(&self, _: u32) -> Option<u32> {
+        unreachable!("the vectors have no slow path")
+    }
+    fn group_capacity(&self, _: usize, _: &SchedGroup) -> u64 {
+        unreachable!("the vectors have no slow path")
+    }
+    fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
+        unreachable!("the vectors have no slow path")
+    }
+}
+
+/// What a decision looked at, sorted as the vectors sort it.
+#[derive(Default, Debug)]
+pub struct Probes {
+    pub fast: Vec<u32>,
+    pub smt: Vec<u32>,
+    pub scan: Vec<u32>,
+    pub sched_idle: Vec<u32>,
+    pub smt_ran: bool,
+    pub scan_ran: bool,
+    pub sis_prop_nr: Option<i32>,
+}
+
+impl Observer for Probes {
+    const LOOKS: bool = true;
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Look(Look { site, cpu, sched_idle, .. }) => {
+                match site {
+                    Site::Target | Site::Prev | Site::Recent => self.fast.push(cpu),
+                    Site::Smt => self.smt.push(cpu),
+                    Site::Core | Site::Scan => self.scan.push(cpu),
+                    Site::Group => unreachable!("the vectors have no slow path"),
+                }
+                if sched_idle.is_some() {
+                    self.sched_idle.push(cpu);
+                }
+            }
+            Event::Siblings { .. } => self.smt_ran = true,
+            Event::Walk { .. } => self.scan_ran = true,
+            Event::Limit { by: wakelab_kernel::Feature::SIS_PROP, nr } => self.sis_prop_nr = Some(nr),
+            _ => {}
+        }
+    }
+}
+
+/// The machines of `functions/topologies.csv`, by name.
+pub fn topologies() -> HashMap<String, SchedDomains> {
+    let mut cpus: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
+    for row in rows("topologies.csv") {
+        let machine = cpus.entry(row.text("topology").to_owned()).or_default();
+        assert_eq!(row.get::<usize>("cpu"), machine.len(), "{row}: CPUs in order");
+        machine.push((row.get("core"), row.get("llc")));
+    }
+    cpus.into_iter().map(|(name, cpus)| (name, machine(&cpus))).collect()
+}
+
+/// A machine of one package, given by CPU as (core, llc).
+fn machine(cpus: &[(u32, u32)]) -> SchedDomains {
+    use wakelab_sched::domain::{CpuTopology, DomainOptions, LOCAL_DISTANCE, Topology, build_sched_domains};
+    let cpus = cpus
+        .iter()
+        .map(|&(core, llc)| CpuTopology { core, cluster: None, llc, die: 0, package: 0, node: 0, capacity: 1024 })
+        .collect();
+    let topology = Topology { cpus, node_distance: vec![vec![LOCAL_DISTANCE]] };
+    build_sched_domains(&topology, &DomainOptions::for_version(6, 1)).expect("a machine")
+}
+
+/// One LLC of `span_weight` cores without SMT.
+pub fn one_llc(span_weight: u32) -> SchedDomains {
+    machine(&(0..span_weight).map(|cpu| (cpu, 0)).collect::<Vec<_>>())
+}
