@@ -1,0 +1,45 @@
+//! `wakelab conform`.
+
+use super::{all_errors, exit, question, recordings};
+use crate::args::{Conform, TableFormat};
+use crate::output::{Exit, print, print_json, say_errors};
+use crate::progress::Bar;
+use wakelab_report as report;
+use wakelab_study::ablation::ablate;
+use wakelab_study::conform::conform;
+
+/// Compares, or counts what each rule is worth.
+pub fn run(args: &Conform) -> anyhow::Result<Exit> {
+    if args.ablate { ablation(args) } else { compare(args) }
+}
+
+fn compare(args: &Conform) -> anyhow::Result<Exit> {
+    let question = question(args.with.as_ref())?;
+    let (files, errors) = recordings(&args.files);
+    let bar = Bar::new(&files, false);
+    let (conformance, outcomes) = conform(&files, &question, args.limit, &bar);
+    bar.finish();
+    let errors = all_errors(errors, outcomes);
+    match args.format {
+        TableFormat::Table => print(&report::conform::text(&conformance, &question, files.len()))?,
+        TableFormat::Json => print_json(&report::conform::json(&conformance, &question, files.len(), &errors))?,
+    }
+    say_errors(&errors);
+    let total = conformance.total();
+    // With features switched a difference is the answer, not a fault.
+    Ok(exit(&errors, question.is_as_recorded() && total.agree < total.rows))
+}
+
+fn ablation(args: &Conform) -> anyhow::Result<Exit> {
+    let (files, errors) = recordings(&args.files);
+    let bar = Bar::new(&files, false);
+    let (ablation, outcomes) = ablate(&files, &bar);
+    bar.finish();
+    let errors = all_errors(errors, outcomes);
+    match args.format {
+        TableFormat::Table => print(&report::ablation::text(&ablation))?,
+        TableFormat::Json => print_json(&report::ablation::json(&ablation))?,
+    }
+    say_errors(&errors);
+    Ok(exit(&errors, false))
+}

@@ -1,0 +1,53 @@
+//! The commands: arguments in, studies run, reports out.
+
+pub mod conform;
+pub mod explain;
+pub mod kernel;
+
+use crate::output::Exit;
+use anyhow::Context;
+use std::path::PathBuf;
+use wakelab_events::ReadError;
+use wakelab_kernel::Switches;
+use wakelab_study::{FileOutcome, Question, files};
+
+/// The question that `--with` asks.
+fn question(with: Option<&Switches>) -> anyhow::Result<Question> {
+    match with {
+        None => Ok(Question::as_recorded()),
+        Some(switches) => Question::with(switches.clone())
+            .context("--with")
+            .map_err(|e| e.context_hint("`wakelab kernel show NAME` lists the features of a kernel")),
+    }
+}
+
+/// The recordings that were named, and what could not be listed.
+fn recordings(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReadError>) {
+    files::recordings(paths)
+}
+
+/// The errors of all files, in order, after those of listing them.
+fn all_errors(mut listing: Vec<ReadError>, outcomes: Vec<FileOutcome<()>>) -> Vec<ReadError> {
+    listing.extend(outcomes.into_iter().filter_map(|outcome| outcome.error));
+    listing
+}
+
+/// Bad input comes before what was found in the good.
+fn exit(errors: &[ReadError], differs: bool) -> Exit {
+    match (errors.is_empty(), differs) {
+        (false, _) => Exit::BadInput,
+        (true, true) => Exit::Differs,
+        (true, false) => Exit::Done,
+    }
+}
+
+/// Adds the next step to an error.
+trait Hint {
+    fn context_hint(self, hint: &str) -> Self;
+}
+
+impl Hint for anyhow::Error {
+    fn context_hint(self, hint: &str) -> Self {
+        anyhow::anyhow!("{self:#}\n  hint: {hint}")
+    }
+}

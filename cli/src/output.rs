@@ -1,0 +1,55 @@
+//! Where output goes: data to stdout, all else to stderr.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use wakelab_events::ReadError;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All is well.
+    Done,
+    /// The data do not agree.
+    Differs,
+    /// Some input could not be read; what could be was done.
+    BadInput,
+}
+
+impl Exit {
+    /// The exit code.
+    pub fn code(self) -> ExitCode {
+        ExitCode::from(match self {
+            Exit::Done => 0,
+            Exit::Differs => 1,
+            Exit::BadInput => 2,
+        })
+    }
+}
+
+/// Ends after an error: quietly if only the reader of the output went away, else with the error and code 2.
+pub fn fail(error: &anyhow::Error) -> ExitCode {
+    if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("error: {error:#}");
+    ExitCode::from(2)
+}
+
+/// Says what could not be read.
+pub fn say_errors(errors: &[ReadError]) {
+    for error in errors {
+        eprintln!("error: {error}");
+    }
+}
+
+/// Prints text to stdout.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Prints one JSON value to stdout, over several lines.
+pub fn print_json(value: &serde_json::Value) -> io::Result<()> {
+    print(&format!("{value:#}\n"))
+}

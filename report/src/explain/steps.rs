@@ -1,0 +1,205 @@
+//! The steps of a decision in words.
+
+use super::{busy, slow};
+use crate::numbers::{count, cpu_runs};
+use wakelab_events::Row;
+use wakelab_kernel::Feature;
+use wakelab_sched::select::{Affine, AffineDetail, Event, Look, Reason, Site, WakeFlags};
+use wakelab_study::explain::Explained;
+
+/// What stands in a sentence where the slow path goes to another domain.
+pub(super) const NEXT_DOMAIN: &str = "; domain ";
+
+/// The parts of the sentence, but for its end.
+pub(super) fn parts(explained: &Explained<'_>) -> Vec<String> {
+    let mut words = Words { explained, parts: Vec::new(), walked: Vec::new(), cores: false, level: None };
+    words.start();
+    for event in explained.steps {
+        words.step(event);
+    }
+    words.end();
+    words.parts
+}
+
+struct Words<'a> {
+    explained: &'a Explained<'a>,
+    parts: Vec<String>,
+    /// CPUs of the walk that were looked at and not taken, not yet said.
+    walked: Vec<u32>,
+    /// Whether the walk looks for an idle core.
+    cores: bool,
+    level: Option<(usize, u32)>,
+}
+
+impl<'a> Words<'a> {
+    fn row(&self) -> &'a Row {
+        self.explained.row
+    }
+
+    fn say(&mut self, part: String) {
+        self.parts.push(part);
+    }
+
+    /// Why the target is what it is, where wake_affine() was not asked.
+    fn start(&mut self) {
+        let row = self.row();
+        if !row.wake_flags.contains(WakeFlags::TTWU) {
+            return;
+        }
+        let (this, prev) = (row.waker.cpu, row.wakee.prev_cpu);
+        let asked_affine = self.explained.steps.iter().any(|step| matches!(step, Event::Affine { .. }));
+        if asked_affine || matches!(self.explained.decision.reason, Reason::CurrentCpu) {
+            return;
+        }
+        let wide = self.explained.steps.iter().any(|step| matches!(step, Event::WakeWide { wide: true, .. }));
+        if wide {
+            return;
+        }
+        let allowed = row.wakee.affinity.test(this);
+        if this == prev && allowed {
+            self.say(format!("waker and prev are both cpu {prev}, so target {prev}"));
+        } else if !allowed {
+            self.say(format!("cpu {this} is not allowed, so target prev {prev}"));
+        } else {
+            self.say(format!("no domain holds cpu {this} and prev {prev}, so target prev {prev}"));
+        }
+    }
+
+    fn step(&mut self, event: &Event) {
+        match *event {
+            Event::WakeWide { waker_flips, wakee_flips, llc_size, wide: true } => {
+                let prev = self.row().wakee.prev_cpu;
+                self.say(format!(
+                    "wide: flips {waker_flips} and {wakee_flips} against {llc_size} CPUs, so target prev {prev}"
+                ));
+            }
+            Event::WakeWide { .. } => {}
+            Event::Affine { detail, target } => {
+                let part = affine(self.row(), detail, target);
+                self.say(part);
+            }
+            Event::Look(look) => self.look(look),
+            Event::NotAllowed(_, cpu) => self.say(format!("but {cpu} is not allowed")),
+            Event::Far(_, cpu) => self.say(format!("but {cpu} is outside the cluster, kept for the end")),
+            Event::Kthread { taken: true } => self.say("woken by a per-CPU kthread for whose CPU it queued work".into()),
+            Event::Kthread { taken: false } => {}
+            Event::Limit { by, nr } => self.limit(by, nr),
+            Event::Walk { cores } => self.cores = cores,
+            Event::IdleCores(_) | Event::Siblings { .. } => {}
+            Event::Domain { level, cpu } => {
+                self.flush_walk();
+                self.level = Some((level, cpu));
+                self.say(slow::domain(self.explained, level, cpu));
+            }
+            Event::Group { first, local, stats } => {
+                let part = slow::group(self.explained, self.level, first, local, &stats);
+                self.say(part);
+            }
+            Event::GroupChosen(chosen) => {
+                let part = slow::group_chosen(self.explained, self.level, chosen);
+                self.say(part);
+            }
+            Event::CpuChosen(cpu) => {
+                self.flush_walk();
+                self.say(format!("its idlest CPU is {cpu}"));
+            }
+        }
+    }
+
+    fn look(&mut self, look: Look) {
+        let row = self.row();
+        let cpu = look.cpu;
+        let taken = look.idle || look.sched_idle == Some(true);
+        let state = if look.idle { "idle".to_owned() } else { busy(row, cpu) };
+        let part = match look.site {
+            Site::Target => format!("{cpu} {state}"),
+            Site::Prev => format!("prev {cpu} {state}"),
+            Site::Recent => format!("recent {cpu} {state}"),
+            Site::Smt => format!("sibling {cpu} {state}"),
+            Site::Core | Site::Scan | Site::Group => {
+                if taken && look.site != Site::Core {
+                    self.flush_walk();
+                    let part = format!("{cpu} {state}");
+                    self.say(part);
+                } else {
+                    self.walked.push(cpu);
+                }
+                return;
+            }
+        };
+        self.say(part);
+    }
+
+    fn limit(&mut self, by: Feature, nr: i32) {
+        let part = match (by, nr) {
+            (Feature::SIS_UTIL, 1) => "nr_idle_scan 0: LLC overloaded, no search".to_owned(),
+            (Feature::SIS_UTIL, nr) => format!("nr_idle_scan {}", nr - 1),
+            (by, nr) => format!("{by} allows {} CPUs", nr.saturating_sub(1)),
+        };
+        self.say(part);
+    }
+
+    /// Says what the walk looked at and did not take, in the order of the walk.
+    fn flush_walk(&mut self) {
+        if self.walked.is_empty() {
+            return;
+        }
+        let walked = std::mem::take(&mut self.walked);
+        let row = self.row();
+        let state = |cpu: u32| match (row.idle_mask.test(cpu), row.wakee.affinity.test(cpu)) {
+            (false, _) => "busy",
+            (true, true) => "idle",
+            (true, false) => "idle but not allowed",
+        };
+        let said: Vec<String> = walked
+            .chunk_by(|&a, &b| state(a) == state(b))
+            .map(|run| format!("{} {}", cpu_runs(run.iter().copied()), state(run[0])))
+            .collect();
+        let what = if std::mem::take(&mut self.cores) { "looking for an idle core: " } else { "" };
+        self.say(format!("{what}{}", said.join(", ")));
+    }
+
+    fn end(&mut self) {
+        self.flush_walk();
+        let decision = self.explained.decision;
+        let target = decision.target;
+        match decision.reason {
+            Reason::Core => self.say(format!("the whole core of {} is idle", decision.cpu)),
+            Reason::CoreCpu => self.say(format!("no core is idle as a whole, {} is the first idle CPU met", decision.cpu)),
+            Reason::Limit => {
+                let walked = |step: &&Event| matches!(step, Event::Look(Look { site: Site::Scan, .. }));
+                let looks = self.explained.steps.iter().filter(walked).count() as u64;
+                self.say(format!("limit used up after {}, so target {target}", count(looks, "look")));
+            }
+            Reason::None => self.say("the walk came to its end".into()),
+            Reason::CurrentCpu => self.say("WF_CURRENT_CPU asks for the waking CPU".into()),
+            Reason::Stay => self.say("no domain balances it, so it stays".into()),
+            _ => {}
+        }
+    }
+}
+
+/// wake_affine()'s choice.
+fn affine(row: &Row, detail: AffineDetail, target: u32) -> String {
+    let (this, prev) = (row.waker.cpu, row.wakee.prev_cpu);
+    let why = match (detail.rule, detail.loads) {
+        (Affine::WakerIdle, _) => format!("interrupt on idle cpu {this}, which shares a cache with busy prev {prev}"),
+        (Affine::BothIdle, _) => format!("cpu {this} and prev {prev} are idle and share a cache"),
+        (Affine::Sync, _) => format!("sync: waker is alone on cpu {this}"),
+        (Affine::PrevIdle, _) => format!("prev {prev} is idle"),
+        (Affine::Weight | Affine::Prev, Some(effective)) => loads(row, detail.rule, effective),
+        _ => "no rule of wake_affine() prefers the waking CPU".to_owned(),
+    };
+    format!("{why}, so target {target}")
+}
+
+/// The comparison of wake_affine_weight(), with what went into it.
+fn loads(row: &Row, rule: Affine, (this_eff, prev_eff): (i64, i64)) -> String {
+    let (this, prev) = (row.waker.cpu, row.wakee.prev_cpu);
+    let is = if rule == Affine::Weight { "is below" } else { "is not below" };
+    let waker = if row.wakeup().sync() { format!(", waker's {}", row.waker.h_load) } else { String::new() };
+    format!(
+        "effective load {this_eff} of cpu {this} {is} {prev_eff} of prev {prev} (loads {} and {}, wakee's {}{waker})",
+        row.cpus.load_avg[this as usize], row.cpus.load_avg[prev as usize], row.wakee.h_load
+    )
+}

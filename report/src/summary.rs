@@ -1,0 +1,56 @@
+//! The share of each reason.
+
+use crate::explain::reason_meaning;
+use crate::numbers::{percent, thousands};
+use crate::table::{table, text as table_text};
+use crate::VERSION;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use wakelab_sched::select::Reason;
+use wakelab_study::summary::{Group, Summary};
+
+/// The table, reasons as columns.
+pub fn text(summary: &Summary) -> String {
+    let present: BTreeSet<_> = summary.groups.values().flat_map(BTreeMap::keys).collect();
+    let reasons: Vec<Reason> = Reason::ALL.into_iter().filter(|reason| present.contains(reason)).collect();
+    let mut header = vec!["kernel", "load", "flags", "rows"];
+    header.extend(reasons.iter().map(|reason| reason.name()));
+    let mut table = table(&header, 3);
+    let mut total: BTreeMap<Reason, u64> = BTreeMap::new();
+    for (Group { kernel, load, flags }, counts) in &summary.groups {
+        for (reason, rows) in counts {
+            *total.entry(*reason).or_default() += rows;
+        }
+        table.add_row(line([(*kernel).to_owned(), load.clone(), (*flags).to_owned()], &reasons, counts));
+    }
+    table.add_row(line(["all".to_owned(), String::new(), String::new()], &reasons, &total));
+    let mut text = String::from("Share of each reason in the recorded decisions, per cent of the row's wake-ups\n\n");
+    text += &table_text(&table);
+    text += &format!("\n{} rows whose state changed while the kernel decided are left out.\n", thousands(summary.unstable));
+    for reason in reasons {
+        text += &format!("  {:<12}{}\n", reason.name(), reason_meaning(reason));
+    }
+    text
+}
+
+fn line(names: [String; 3], reasons: &[Reason], counts: &BTreeMap<Reason, u64>) -> Vec<String> {
+    let rows = counts.values().sum();
+    let mut line = Vec::from(names);
+    line.push(thousands(rows));
+    line.extend(reasons.iter().map(|reason| percent(counts.get(reason).copied().unwrap_or(0), rows)));
+    line
+}
+
+/// The same as JSON.
+pub fn json(summary: &Summary) -> Value {
+    let groups: Vec<Value> = summary
+        .groups
+        .iter()
+        .map(|(group, counts)| {
+            let reasons: BTreeMap<&str, u64> = counts.iter().map(|(reason, rows)| (reason.name(), *rows)).collect();
+            json!({"kernel": group.kernel, "load": group.load, "flags": group.flags,
+                   "rows": counts.values().sum::<u64>(), "reasons": reasons})
+        })
+        .collect();
+    json!({"wakelab": VERSION, "kind": "recorded", "unstable": summary.unstable, "groups": groups})
+}

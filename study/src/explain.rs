@@ -1,0 +1,150 @@
+//! Why the kernel chose the CPU it chose: the steps of the decision, made again on the recorded state.
+
+use crate::walk::{Progress, walk_file};
+use crate::Question;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use wakelab_events::{ReadError, Row, TopoFile};
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::select::{Decision, Event, Observer, Reason, Select};
+
+/// One recorded decision with its explanation.
+#[derive(Debug)]
+pub struct Explained<'a> {
+    /// The recording.
+    pub file: &'a Path,
+    /// The row.
+    pub row: &'a Row,
+    /// The machine.
+    pub topo: &'a TopoFile,
+    /// What the decision code did, in order.
+    pub steps: &'a [Event],
+    /// What it came to.
+    pub decision: Decision,
+    /// Whether another feature set than the recorded one was asked for.
+    pub switched: bool,
+}
+
+/// Which rows are explained.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Only the row with this `seq`.
+    pub row: Option<u64>,
+    /// Only where this task wakes or is woken.
+    pub pid: Option<i64>,
+    /// Only with this reason.
+    pub reason: Option<Reason>,
+}
+
+/// A decision that does not agree with the kernel's.
+#[derive(Clone, Debug)]
+pub struct Disagreement {
+    /// The recording.
+    pub file: PathBuf,
+    /// The row.
+    pub row: Row,
+    /// The machine.
+    pub topo: Arc<TopoFile>,
+    /// What the decision code did, in order.
+    pub steps: Vec<Event>,
+    /// What it came to.
+    pub decision: Decision,
+    /// What differs.
+    pub differs: Differs,
+}
+
+impl Disagreement {
+    /// The same as an explanation; `switched` as in [`Explained`].
+    pub fn explained(&self, switched: bool) -> Explained<'_> {
+        Explained {
+            file: &self.file,
+            row: &self.row,
+            topo: &self.topo,
+            steps: &self.steps,
+            decision: self.decision,
+            switched,
+        }
+    }
+}
+
+/// What of a decision differs from the kernel's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Differs {
+    /// The chosen CPU.
+    pub cpu: bool,
+    /// The wakee's `recent_used_cpu` afterwards.
+    pub recent_used_cpu: bool,
+    /// The waker's `wakee_flips` afterwards.
+    pub wakee_flips: bool,
+}
+
+impl Differs {
+    /// Whether anything does.
+    pub fn any(self) -> bool {
+        self.cpu || self.recent_used_cpu || self.wakee_flips
+    }
+
+    /// Compares a decision with what was recorded.
+    pub fn of(row: &Row, decision: &Decision) -> Self {
+        Differs {
+            cpu: decision.cpu != row.chosen_cpu,
+            recent_used_cpu: recent_used_cpu_after(row, decision) != row.recent_used_cpu_after,
+            wakee_flips: row.flips_after() != row.waker.flips,
+        }
+    }
+}
+
+/// The wakee's `recent_used_cpu` after the model's decision.
+pub fn recent_used_cpu_after(row: &Row, decision: &Decision) -> i64 {
+    decision.effects.recent_used_cpu.map_or(row.wakee.recent_used_cpu, i64::from)
+}
+
+/// The idle CPUs that the wakee might have used but for the chosen one.
+pub fn other_idle_cpus<'a>(row: &'a Row, chosen: Cpu) -> impl Iterator<Item = Cpu> + 'a {
+    row.idle_mask.iter().filter(move |&cpu| cpu != chosen && row.wakee.affinity.test(cpu))
+}
+
+/// Keeps all steps.
+#[derive(Debug, Default)]
+pub struct Steps(
+    /// The steps, in order.
+    pub Vec<Event>,
+);
+
+impl Observer for Steps {
+    const LOOKS: bool = true;
+
+    fn event(&mut self, event: Event) {
+        self.0.push(event);
+    }
+}
+
+/// Explains the rows of one file, in order, until `each` says no. Returns whether it did not.
+///
+/// # Errors
+/// Where the file cannot be read to its end.
+pub fn explain_file(
+    file: &Path,
+    question: &Question,
+    filter: &Filter,
+    progress: &dyn Progress,
+    mut each: impl FnMut(&Explained<'_>) -> bool,
+) -> Result<bool, ReadError> {
+    let (mut select, mut steps) = (Select::default(), Steps::default());
+    let mut goes_on = true;
+    walk_file(file, question, progress, |row, topo| {
+        if filter.row.is_some_and(|seq| seq != row.seq)
+            || filter.pid.is_some_and(|pid| pid != row.waker.pid && pid != row.wakee.pid)
+        {
+            return true;
+        }
+        steps.0.clear();
+        let decision = question.decide(row, topo, &mut select, &mut steps);
+        if filter.reason.is_some_and(|reason| reason != decision.reason) {
+            return true;
+        }
+        goes_on = each(&Explained { file, row, topo, steps: &steps.0, decision, switched: !question.is_as_recorded() });
+        goes_on
+    })?;
+    Ok(goes_on)
+}

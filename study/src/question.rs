@@ -1,0 +1,127 @@
+//! What is asked of a recording: the decisions as they were made, or those of another feature set.
+
+use std::fmt;
+use wakelab_events::{Row, Snapshot, TopoFile};
+use wakelab_kernel::{Feature, FeatureSet, Preset, SwitchError, Switches};
+use wakelab_sched::select::{Cx, Decision, Observer, Rules, RulesError, Select, select_task_rq_fair};
+
+/// The features that the choice of a CPU reads.
+const PLACEMENT: [Feature; 7] = [
+    Feature::WA_IDLE,
+    Feature::WA_WEIGHT,
+    Feature::WA_BIAS,
+    Feature::SIS_PROP,
+    Feature::SIS_UTIL,
+    Feature::SIS_CORE,
+    Feature::UTIL_EST,
+];
+
+/// What is switched on top of what the recorded kernel had on.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    with: Switches,
+}
+
+/// A question that a recording cannot answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QuestionError {
+    /// The switches do not fit the kernel.
+    Switch(SwitchError),
+    /// The feature is no part of choosing a CPU.
+    NotPlacement(Feature),
+    /// The feature reads what recordings do not hold.
+    NotRecorded(Feature, &'static str),
+    /// The machine or kernel needs what is not modelled.
+    Rules(RulesError),
+}
+
+impl fmt::Display for QuestionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            QuestionError::Switch(e) => e.fmt(f),
+            QuestionError::Rules(e) => e.fmt(f),
+            QuestionError::NotPlacement(feature) => {
+                let names: Vec<_> = PLACEMENT.iter().map(|feature| feature.name()).collect();
+                write!(
+                    f,
+                    "{feature} is not read when a CPU is chosen, so switching it changes no recorded decision; the \
+                     features that are read: {}",
+                    names.join(", ")
+                )
+            }
+            QuestionError::NotRecorded(feature, what) => {
+                write!(f, "{feature} reads {what}, which recordings do not hold")
+            }
+        }
+    }
+}
+
+impl std::error::Error for QuestionError {}
+
+impl Question {
+    /// The decisions as the recorded kernel made them.
+    pub fn as_recorded() -> Self {
+        Question::default()
+    }
+
+    /// The decisions with features switched.
+    ///
+    /// # Errors
+    /// Where a feature has no part in choosing a CPU, or reads what is not recorded.
+    pub fn with(with: Switches) -> Result<Self, QuestionError> {
+        for (feature, on) in with.iter() {
+            if !PLACEMENT.contains(&feature) {
+                return Err(QuestionError::NotPlacement(feature));
+            }
+            if feature == Feature::SIS_PROP && on {
+                let what = "the waking CPU's wake_avg_idle (avg_idle before 5.14) and its LLC's avg_scan_cost";
+                return Err(QuestionError::NotRecorded(feature, what));
+            }
+        }
+        Ok(Question { with })
+    }
+
+    /// What is switched.
+    pub fn switches(&self) -> &Switches {
+        &self.with
+    }
+
+    /// Whether nothing is switched, so that the model's choice is to be the kernel's.
+    pub fn is_as_recorded(&self) -> bool {
+        self.with.is_empty()
+    }
+
+    /// What is on in `row` under this question.
+    pub fn features(&self, row: &Row) -> FeatureSet {
+        self.with.on(row.features.set)
+    }
+
+    /// Whether the recorded kernel can be asked at all.
+    ///
+    /// # Errors
+    /// Where the switches do not fit the kernel, or the machine is not modelled.
+    pub fn check(&self, topo: &TopoFile) -> Result<(), QuestionError> {
+        let preset: &Preset = topo.preset;
+        let features = preset.switched(&self.with).map_err(QuestionError::Switch)?;
+        Rules::new(preset, features, &topo.domains).map(|_| ()).map_err(QuestionError::Rules)
+    }
+
+    /// The decision on `row`.
+    ///
+    /// # Panics
+    /// Where [`Question::check`] was not asked before, or said no.
+    #[inline]
+    pub fn decide<O: Observer>(
+        &self,
+        row: &Row,
+        topo: &TopoFile,
+        select: &mut Select,
+        observer: &mut O,
+    ) -> Decision {
+        let features = self.features(row);
+        let rules = Rules::new(topo.preset, features, &topo.domains).expect("the machine was checked");
+        let wakeup = row.wakeup();
+        let view = Snapshot::new(row, topo, features);
+        select_task_rq_fair(select, Cx { rules: &rules, wakeup: &wakeup, view: &view }, observer)
+    }
+}

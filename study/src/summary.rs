@@ -1,0 +1,72 @@
+//! How often each reason was the one.
+
+use crate::Question;
+use crate::walk::{FileOutcome, Progress, walk_files};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use wakelab_sched::select::{Reason, Select, WakeFlags};
+
+/// What rows are counted together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Group {
+    /// `v6.12`.
+    pub kernel: &'static str,
+    /// The load, and the features that were switched for it.
+    pub load: String,
+    /// `TTWU`, `TTWU|SYNC`, `FORK`, `EXEC`.
+    pub flags: &'static str,
+}
+
+/// The count.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Rows whose state did not hold still; they are not counted.
+    pub unstable: u64,
+    /// Rows by group and reason.
+    pub groups: BTreeMap<Group, BTreeMap<Reason, u64>>,
+}
+
+/// The flags that say what kind of wake-up it is.
+pub fn flags_name(flags: WakeFlags) -> &'static str {
+    if flags.contains(WakeFlags::FORK) {
+        "FORK"
+    } else if flags.contains(WakeFlags::EXEC) {
+        "EXEC"
+    } else if flags.contains(WakeFlags::SYNC) {
+        "TTWU|SYNC"
+    } else {
+        "TTWU"
+    }
+}
+
+/// Counts the reasons of all stable rows of `files`.
+pub fn summarize(
+    files: &[PathBuf],
+    question: &Question,
+    progress: &dyn Progress,
+) -> (Summary, Vec<FileOutcome<()>>) {
+    let outcomes = walk_files(files, question, progress, |(counted, select): &mut (Summary, Select), row, topo| {
+        if !row.stable {
+            counted.unstable += 1;
+            return;
+        }
+        let reason = question.decide(row, topo, select, &mut ()).reason;
+        let load =
+            if row.variant == "default" { row.load.clone() } else { format!("{}+{}", row.load, row.variant) };
+        let group = Group { kernel: topo.preset.name, load, flags: flags_name(row.wake_flags) };
+        *counted.groups.entry(group).or_default().entry(reason).or_default() += 1;
+    });
+    let mut total = Summary::default();
+    let mut files = Vec::with_capacity(outcomes.len());
+    for FileOutcome { path, value: (counted, _), error } in outcomes {
+        total.unstable += counted.unstable;
+        for (group, reasons) in counted.groups {
+            let sums = total.groups.entry(group).or_default();
+            for (reason, rows) in reasons {
+                *sums.entry(reason).or_default() += rows;
+            }
+        }
+        files.push(FileOutcome { path, value: (), error });
+    }
+    (total, files)
+}
