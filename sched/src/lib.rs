@@ -5,5 +5,9 @@
 
 pub mod cpumask;
 pub mod domain;
+pub mod pelt;
+pub mod runqueue;
+pub mod select;
+pub mod util;
 
 pub use cpumask::CpuMask;

@@ -1,0 +1,63 @@
+//! Joining and leaving the queue.
+
+use super::CfsRq;
+use crate::runqueue::{DequeueFlags, EnqueueFlags, Entities, Entity, TaskId};
+
+impl CfsRq {
+    /// Puts a task that is not queued on this queue (`enqueue_task_fair()` and `enqueue_entity()`, 6.1).
+    ///
+    /// Without [`WAKEUP`](EnqueueFlags::WAKEUP), or with [`MIGRATED`](EnqueueFlags::MIGRATED), the task's vruntime is
+    /// relative to `min_vruntime`: see [`task_fork`](Self::task_fork), [`dequeue_task`](Self::dequeue_task) and
+    /// [`migrate_task_rq`](Self::migrate_task_rq).
+    pub fn enqueue_task(&mut self, es: &mut Entities, now: u64, task: TaskId, flags: EnqueueFlags) {
+        assert!(!es[task].on_rq, "{task:?} is queued already");
+        assert_ne!(self.curr, Some(task), "{task:?} was dequeued but has the CPU still: a schedule is due");
+        // First the charge: the task is placed at this moment, not at the last charge's.
+        self.update_curr(es, now);
+        let e = &mut es[task];
+        if !flags.contains(EnqueueFlags::WAKEUP) || flags.contains(EnqueueFlags::MIGRATED) {
+            e.vruntime = e.vruntime.wrapping_add(self.min_vruntime);
+        }
+        self.nr_queued += 1;
+        self.nr_idle += u32::from(e.is_idle());
+        self.load += u64::from(e.load.weight);
+        if flags.contains(EnqueueFlags::WAKEUP) {
+            self.place_entity(es, now, task, false);
+        }
+        if flags.contains(EnqueueFlags::MIGRATED) {
+            es[task].exec_start = 0;
+        }
+        self.waiting.insert(es, task);
+        es[task].on_rq = true;
+    }
+
+    /// Takes a task off this queue (`dequeue_task_fair()` and `dequeue_entity()`, 6.1). A sleeper keeps its vruntime,
+    /// since it is to come back to this virtual time; any other's becomes relative to `min_vruntime`.
+    pub fn dequeue_task(&mut self, es: &mut Entities, now: u64, task: TaskId, flags: DequeueFlags) {
+        assert!(es[task].on_rq, "{task:?} is not queued");
+        self.update_curr(es, now);
+        self.clear_buddies(task);
+        if self.curr != Some(task) {
+            self.waiting.remove(es, task);
+        }
+        let e = &mut es[task];
+        e.on_rq = false;
+        self.nr_queued -= 1;
+        self.nr_idle -= u32::from(e.is_idle());
+        self.load -= u64::from(e.load.weight);
+        if !flags.contains(DequeueFlags::SLEEP) {
+            e.vruntime = e.vruntime.wrapping_sub(self.min_vruntime);
+        }
+        // A task that is only being changed must find min_vruntime as it left it, or it would come back later than it
+        // left.
+        if !flags.contains(DequeueFlags::SAVE) {
+            self.update_min_vruntime(es);
+        }
+    }
+
+    /// A task that slept here wakes on another CPU: makes its vruntime relative, for an enqueue there with
+    /// `WAKEUP | MIGRATED` (`migrate_task_rq_fair()`, 6.1).
+    pub fn migrate_task_rq(&self, e: &mut Entity) {
+        e.vruntime = e.vruntime.wrapping_sub(self.min_vruntime);
+    }
+}

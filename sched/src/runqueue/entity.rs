@@ -1,0 +1,143 @@
+//! What a run queue knows about a task.
+
+use super::tree::Node;
+use super::weight::{LoadWeight, Policy};
+use std::ops::{Index, IndexMut};
+
+/// A task's number: its index in [`Entities`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskId(pub u32);
+
+/// One task's `struct sched_entity`, of either class, and the fields of `task_struct` that the fair class reads.
+///
+/// Only the operations of the run queue may change what places a queued task (`vruntime`, `deadline`, `load`).
+#[derive(Clone, Debug)]
+pub struct Entity {
+    /// `p->policy`.
+    pub policy: Policy,
+    /// `task_nice(p)`: -20 to 19.
+    pub nice: i8,
+    /// Weight by policy and nice value.
+    pub load: LoadWeight,
+    /// Queued: waiting, running, or (EEVDF) delayed.
+    pub on_rq: bool,
+    /// Virtual run time, ns at weight 1024; wraps. A dequeued CFS task that did not go to sleep keeps it relative
+    /// to its queue's `min_vruntime`.
+    pub vruntime: u64,
+    /// When this task was last charged or started to run, ns; 0 after a migration (and before the first run).
+    pub exec_start: u64,
+    /// Run time in all, ns.
+    pub sum_exec_runtime: u64,
+    /// `sum_exec_runtime` when the task was last given the CPU, ns.
+    pub prev_sum_exec_runtime: u64,
+    /// EEVDF: the virtual deadline, ns; relative to `vruntime` while `rel_deadline`.
+    pub deadline: u64,
+    /// EEVDF: the request, ns of run time.
+    pub slice: u64,
+    /// EEVDF: `slice` is the task's own (`sched_attr::sched_runtime`), not the system's.
+    pub custom_slice: bool,
+    /// EEVDF: V - vruntime when the task left the queue, ns; clamped. Means nothing while it is queued.
+    pub vlag: i64,
+    /// EEVDF: the deadline up to which the running task's slice is protected. 6.12 keeps it in the field of `vlag`,
+    /// which a queued task does not need.
+    pub protected_deadline: u64,
+    /// EEVDF: `deadline` is relative to `vruntime`.
+    pub rel_deadline: bool,
+    /// EEVDF: asleep, but still queued until it is eligible.
+    pub sched_delayed: bool,
+    pub(super) node: Node,
+}
+
+impl Entity {
+    /// A new task's entity, not queued. `slice` is the slice that the task asked for, or 0 for none: then it takes the
+    /// queue's when it is placed. The kernel accepts requests of 0.1 to 100 ms (`__setparam_fair()`, 6.12).
+    ///
+    /// # Panics
+    /// If `nice` is outside -20..=19.
+    pub fn new(policy: Policy, nice: i8, slice: u64) -> Self {
+        Entity {
+            policy,
+            nice,
+            load: LoadWeight::of(policy, nice),
+            on_rq: false,
+            vruntime: 0,
+            exec_start: 0,
+            sum_exec_runtime: 0,
+            prev_sum_exec_runtime: 0,
+            deadline: 0,
+            slice,
+            custom_slice: slice != 0,
+            vlag: 0,
+            protected_deadline: 0,
+            rel_deadline: false,
+            sched_delayed: false,
+            node: Node::default(),
+        }
+    }
+
+    /// `task_has_idle_policy()`.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.policy == Policy::Idle
+    }
+
+    /// Takes note of run time up to `now` and returns it, in ns (`update_curr_se()`, 6.12). `None` if no time has
+    /// passed; the kernel's clocks may also step back a little, which charges nothing.
+    pub(super) fn account_exec(&mut self, now: u64) -> Option<u64> {
+        let delta_exec = now.wrapping_sub(self.exec_start);
+        if delta_exec as i64 <= 0 {
+            return None;
+        }
+        self.exec_start = now;
+        self.sum_exec_runtime += delta_exec;
+        Some(delta_exec)
+    }
+}
+
+/// The entities of all tasks of a system, by task number.
+#[derive(Clone, Debug, Default)]
+pub struct Entities(Vec<Entity>);
+
+impl Entities {
+    /// No tasks.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a task and returns its number: 0, 1, 2 and so on.
+    pub fn push(&mut self, entity: Entity) -> TaskId {
+        self.0.push(entity);
+        TaskId(self.0.len() as u32 - 1)
+    }
+
+    /// How many tasks.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no task.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All tasks in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (TaskId, &Entity)> {
+        (0..).map(TaskId).zip(&self.0)
+    }
+}
+
+impl Index<TaskId> for Entities {
+    type Output = Entity;
+
+    #[inline]
+    fn index(&self, task: TaskId) -> &Entity {
+        &self.0[task.0 as usize]
+    }
+}
+
+impl IndexMut<TaskId> for Entities {
+    #[inline]
+    fn index_mut(&mut self, task: TaskId) -> &mut Entity {
+        &mut self.0[task.0 as usize]
+    }
+}

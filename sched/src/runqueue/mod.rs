@@ -1,0 +1,40 @@
+//! Run queues of the fair class: [CFS](cfs) as in 6.1 and [EEVDF](eevdf) as in 6.12.
+//!
+//! A run queue is one CPU's `cfs_rq`: flat, without cgroups. What it knows about a task is the task's [`Entity`]
+//! (`struct sched_entity`). The entities of all tasks live in one [`Entities`], owned by the caller and passed to every
+//! operation; a run queue links those that wait on it into its tree and stores only task numbers. Migrating a task
+//! is therefore a dequeue from one queue and an enqueue on another, as in the kernel, and nothing is copied or
+//! allocated.
+//!
+//! **Time** is `now`, in nanoseconds of the CPU's `rq_clock_task()`, and is passed in. Between two operations on a run
+//! queue it must not go back.
+//!
+//! **Rescheduling.** The need-resched flag of the running task belongs to the caller. An operation returns whether
+//! it asks for a reschedule; where its decision depends on a flag that is already set, it takes the flag. The caller
+//! answers with `schedule()`, then or later, and clears the flag.
+//!
+//! **Virtual times** are `u64` that wrap, and are ordered by the sign of their difference ([`before`]), so that
+//! any instant may be the first one. Orders hold as long as the virtual times on one queue span less than 2^63.
+//!
+//! What is not here: cgroups, bandwidth control, core scheduling, the deadline server, hrtick.
+
+pub mod cfs;
+pub mod eevdf;
+mod entity;
+mod fair;
+mod flags;
+mod tree;
+pub mod weight;
+
+pub use cfs::{CfsParams, CfsRq};
+pub use eevdf::{EevdfParams, EevdfRq};
+pub use entity::{Entities, Entity, TaskId};
+pub use fair::FairRq;
+pub use flags::{DequeueFlags, Dequeued, EnqueueFlags, Prev, Switch};
+pub use weight::{LoadWeight, Policy};
+
+/// Whether virtual time `a` is before `b` (`entity_before()`, `min_vruntime()` and their like, all versions).
+#[inline]
+pub fn before(a: u64, b: u64) -> bool {
+    (a.wrapping_sub(b) as i64) < 0
+}

@@ -1,0 +1,85 @@
+//! What the two implementations have in common: the operations, and what can be seen.
+
+use wakelab_sched::runqueue::{Policy, Prev};
+
+/// Run queues of a system.
+pub const QUEUES: usize = 2;
+
+/// One operation on one queue or task. Tasks are numbered by fork.
+#[derive(Clone, Copy, Debug)]
+pub enum Op {
+    Fork {
+        queue: usize,
+        policy: Policy,
+        nice: i8,
+        slice: u64,
+    },
+    /// A task that sleeps, or whose dequeue is delayed. The latter stays on its queue.
+    Wake {
+        task: usize,
+        queue: usize,
+    },
+    Tick {
+        queue: usize,
+    },
+    Update {
+        queue: usize,
+    },
+    Schedule {
+        queue: usize,
+        prev: Prev,
+    },
+    Yield {
+        queue: usize,
+    },
+    Nice {
+        task: usize,
+        nice: i8,
+    },
+    Slice {
+        task: usize,
+        slice: u64,
+    },
+    /// The load balancer moves a waiting task.
+    Migrate {
+        task: usize,
+        queue: usize,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueState {
+    pub curr: Option<usize>,
+    /// In the order of the tree.
+    pub waiting: Vec<usize>,
+    /// V or min_vruntime.
+    pub virtual_time: u64,
+    pub nr_delayed: usize,
+    pub need_resched: bool,
+    /// next, last, skip.
+    pub markers: [Option<usize>; 3],
+    /// Who would be picked (EEVDF).
+    pub pick: Option<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskState {
+    /// The queue it is or was last on.
+    pub queue: usize,
+    pub on_rq: bool,
+    pub delayed: bool,
+    pub nice: i8,
+    pub vruntime: u64,
+    pub deadline: u64,
+    pub slice: u64,
+    /// Of a task that is not queued.
+    pub vlag: Option<i64>,
+    pub sum_exec: u64,
+}
+
+/// A system of [`QUEUES`] run queues.
+pub trait System {
+    fn apply(&mut self, now: u64, op: Op);
+    fn queues(&self) -> Vec<QueueState>;
+    fn tasks(&self) -> Vec<TaskState>;
+}

@@ -1,0 +1,230 @@
+//! The system as a plain table.
+
+use std::cell::Cell;
+use wakelab_sched::CpuMask;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::domain::{SchedDomains, SchedGroup};
+use wakelab_sched::select::{ScanClock, View};
+
+/// One CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub idle: bool,
+    pub sched_idle: bool,
+    pub nr_running: u32,
+    pub h_nr_delayed: u32,
+    pub load: u64,
+    pub capacity: u64,
+    pub capacity_orig: u64,
+    pub runnable: u64,
+    pub util_avg: u64,
+    pub util_est: u64,
+    pub curr_is_idle: bool,
+    pub ttwu_pending: bool,
+    pub idle_stamp: u64,
+    pub exit_latency: Option<u32>,
+}
+
+/// How dense the states are, in per cent, and how much is added to every utilisation.
+#[derive(Clone, Copy, Debug)]
+pub struct Density {
+    pub idle: u32,
+    pub sched_idle: u32,
+    pub heat: u64,
+}
+
+/// Takes a number's bits from below.
+struct Bits(u128);
+
+impl Bits {
+    fn take(&mut self, bits: u32) -> u64 {
+        let value = self.0 & ((1 << bits) - 1);
+        self.0 >>= bits;
+        value as u64
+    }
+}
+
+impl Row {
+    /// The state that `raw` stands for; 0 is a CPU with one task and no load.
+    pub fn new(raw: u128, density: Density) -> Self {
+        let mut bits = Bits(raw);
+        let kind = bits.take(7) as u32 * 100 / 128;
+        let idle = kind + density.idle >= 100;
+        let sched_idle = !idle && kind + density.idle + density.sched_idle >= 100;
+        let busy = [1, 1, 1, 1, 2, 2, 3, 0][bits.take(3) as usize];
+        let nr_running = match (idle, sched_idle) {
+            (true, _) => 0,
+            (_, true) => busy.max(1),
+            _ => busy + (density.heat / 500) as u32,
+        };
+        let h_nr_delayed = (bits.take(2) as u32).min(nr_running);
+        // Round loads, so that some are equal.
+        let coarse = bits.take(1) == 0;
+        let load = bits.take(13);
+        let small = bits.take(1) == 1;
+        let capacity = if small { 1024 - bits.take(10) } else { 1024 - (bits.take(10) & !1023) };
+        let util_avg = bits.take(10) + density.heat;
+        let util_est = bits.take(11);
+        let runnable = bits.take(11) + density.heat;
+        let (curr_is_idle, ttwu_pending) = (bits.take(1) == 1, bits.take(1) == 1);
+        Row {
+            idle,
+            sched_idle,
+            nr_running,
+            h_nr_delayed,
+            load: if coarse { load & !1023 } else { load },
+            capacity,
+            capacity_orig: [1024, 1024, 1024, 700][bits.take(2) as usize],
+            runnable,
+            util_avg,
+            util_est,
+            curr_is_idle: idle || (curr_is_idle && nr_running == 0),
+            ttwu_pending: !idle && ttwu_pending,
+            idle_stamp: bits.take(5),
+            exit_latency: [None, Some(1), Some(2), Some(133)][bits.take(2) as usize],
+        }
+    }
+}
+
+/// The shared state of one LLC.
+#[derive(Clone, Copy, Debug)]
+pub struct Hints {
+    pub has_idle_cores: bool,
+    pub nr_idle_scan: i32,
+}
+
+#[derive(Clone, Debug)]
+pub struct Table {
+    pub rows: Vec<Row>,
+    /// By the lowest CPU of the LLC.
+    pub hints: Vec<Hints>,
+    pub sd_llc_id: Vec<Cpu>,
+    pub clock: ScanClock,
+    /// The clock moves on by this with every reading.
+    pub clock_step: u64,
+    pub clock_readings: Cell<u64>,
+    pub util_est_on: bool,
+    /// Which groups are marked as imbalanced.
+    pub imbalances: u64,
+    pub masks: Option<(CpuMask, Option<CpuMask>)>,
+}
+
+impl Table {
+    fn row(&self, cpu: Cpu) -> &Row {
+        &self.rows[cpu as usize]
+    }
+
+    fn hints(&self, cpu: Cpu) -> Hints {
+        self.hints[self.sd_llc_id[cpu as usize] as usize]
+    }
+
+    /// The same system, which now offers its idle CPUs as masks.
+    pub fn with_masks(&self) -> Self {
+        let nr_cpus = self.rows.len() as u32;
+        let mask = |is: fn(&Row) -> bool| CpuMask::from_cpus(nr_cpus, (0..nr_cpus).filter(|&cpu| is(self.row(cpu))));
+        let sched_idle = mask(|row| row.sched_idle);
+        let sched_idle = (!sched_idle.is_empty()).then_some(sched_idle);
+        Table { masks: Some((mask(|row| row.idle), sched_idle)), ..self.clone() }
+    }
+
+    /// The same system before anyone has read its clock.
+    pub fn fresh(&self) -> Self {
+        Table { clock_readings: Cell::new(0), ..self.clone() }
+    }
+
+    /// What SIS_PROP keeps is what `scan_cost` says; without, it is as before.
+    pub fn clock_after(&self, effects: &wakelab_sched::select::Effects) -> ScanClock {
+        let mut clock = self.clock;
+        if let Some(cost) = effects.scan_cost {
+            clock.wake_stamp = cost.wake_stamp;
+            clock.wake_avg_idle = cost.wake_avg_idle;
+            clock.avg_scan_cost = cost.avg_scan_cost;
+        }
+        clock
+    }
+
+    pub fn new(domains: &SchedDomains, rows: Vec<Row>, hints: Vec<Hints>) -> Self {
+        Table {
+            rows,
+            hints,
+            sd_llc_id: domains.sd_llc_id.clone(),
+            clock: ScanClock::default(),
+            clock_step: 0,
+            clock_readings: Cell::new(0),
+            util_est_on: true,
+            imbalances: 0,
+            masks: None,
+        }
+    }
+}
+
+impl View for Table {
+    fn available_idle_cpu(&self, cpu: Cpu) -> bool {
+        self.row(cpu).idle
+    }
+    fn sched_idle_cpu(&self, cpu: Cpu) -> bool {
+        self.row(cpu).sched_idle
+    }
+    fn nr_running(&self, cpu: Cpu) -> u32 {
+        self.row(cpu).nr_running
+    }
+    fn h_nr_delayed(&self, cpu: Cpu) -> u32 {
+        self.row(cpu).h_nr_delayed
+    }
+    fn cpu_load(&self, cpu: Cpu) -> u64 {
+        self.row(cpu).load
+    }
+    fn capacity_of(&self, cpu: Cpu) -> u64 {
+        self.row(cpu).capacity
+    }
+    fn has_idle_cores(&self, cpu: Cpu) -> bool {
+        self.hints(cpu).has_idle_cores
+    }
+    fn nr_idle_scan(&self, cpu: Cpu) -> i32 {
+        self.hints(cpu).nr_idle_scan
+    }
+    fn scan_clock(&self, _: Cpu) -> ScanClock {
+        self.clock
+    }
+    fn cpu_clock(&self, _: Cpu) -> u64 {
+        self.clock_readings.set(self.clock_readings.get() + 1);
+        1_000 + self.clock_readings.get() * self.clock_step
+    }
+    fn cpu_runnable(&self, cpu: Cpu) -> u64 {
+        self.row(cpu).runnable
+    }
+    fn cpu_util_avg(&self, cpu: Cpu) -> u64 {
+        self.row(cpu).util_avg
+    }
+    fn cpu_util_est(&self, cpu: Cpu) -> Option<u64> {
+        self.util_est_on.then_some(self.row(cpu).util_est)
+    }
+    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
+        self.row(cpu).capacity_orig
+    }
+    fn curr_is_idle(&self, cpu: Cpu) -> bool {
+        self.row(cpu).curr_is_idle
+    }
+    fn ttwu_pending(&self, cpu: Cpu) -> bool {
+        self.row(cpu).ttwu_pending
+    }
+    fn idle_stamp(&self, cpu: Cpu) -> u64 {
+        self.row(cpu).idle_stamp
+    }
+    fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32> {
+        self.row(cpu).exit_latency
+    }
+    fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
+        group.span.iter().map(|cpu| self.row(cpu).capacity).sum()
+    }
+    fn group_imbalance(&self, level: usize, group: &SchedGroup) -> bool {
+        let first = u64::from(group.span.first().unwrap());
+        self.imbalances >> ((first + 7 * level as u64) % 64) & 1 == 1
+    }
+    fn idle_mask(&self) -> Option<&CpuMask> {
+        self.masks.as_ref().map(|(idle, _)| idle)
+    }
+    fn sched_idle_mask(&self) -> Option<&CpuMask> {
+        self.masks.as_ref().and_then(|(_, sched_idle)| sched_idle.as_ref())
+    }
+}
