@@ -37,7 +37,11 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
 #[test]
 fn explain_says_why() {
     let rows = [
-        ("6.12-C-hb.csv.gz", "768", "sync: waker is alone on cpu 0, so target 0; 0 is running ld/430; prev 7 idle → 7 [prev]"),
+        (
+            "6.12-C-hb.csv.gz",
+            "768",
+            "sync: waker is alone on cpu 0, so target 0; 0 is running ld/430; prev 7 idle → 7 [prev]",
+        ),
         (
             "6.12-C-fan.csv.gz",
             "136",
@@ -81,7 +85,10 @@ fn explain_shows_the_slow_path_domain_by_domain() {
     let text = stdout(&wakelab(&["explain", "6.12-C-fork.csv.gz", "--row", "321"]));
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].contains(" executes another program, last on 3"), "{text}");
-    assert!(lines[1].starts_with("  domain NUMA 0-15 from cpu 3; local group 0-7 has_spare (5 idle, util 2009)"), "{text}");
+    assert!(
+        lines[1].starts_with("  domain NUMA 0-15 from cpu 3; local group 0-7 has_spare (5 idle, util 2009)"),
+        "{text}"
+    );
     assert!(lines[2].starts_with("    domain MC 0-7 from cpu 3; local group 2-3 has_spare"), "{text}");
     assert!(lines[3].ends_with("stays in the local group → 3 [slow]"), "{text}");
 }
@@ -118,7 +125,8 @@ fn explain_json_is_one_object_a_line() {
 #[test]
 fn explain_summary_counts_every_stable_row() {
     let summary = json(&wakelab(&["explain", ".", "--summary", "--format", "json"]));
-    let rows: u64 = summary["groups"].as_array().expect("groups").iter().map(|group| group["rows"].as_u64().unwrap()).sum();
+    let rows: u64 =
+        summary["groups"].as_array().expect("groups").iter().map(|group| group["rows"].as_u64().unwrap()).sum();
     let conform = json(&wakelab(&["conform", ".", "--format", "json"]));
     assert_eq!(conform["total"]["rows"], rows);
     assert_eq!(conform["total"]["equal"], rows);

@@ -18,7 +18,8 @@ pub fn text(conformance: &Conformance, question: &Question, files: usize) -> Str
     if question.is_as_recorded() {
         let _ = writeln!(text, "The model's choice against the kernel's, {files}\n");
     } else {
-        let _ = writeln!(text, "The model's choice with {} against the kernel's without, {files}\n", question.switches());
+        let _ =
+            writeln!(text, "The model's choice with {} against the kernel's without, {files}\n", question.switches());
     }
     let mut by_reason = table(&["kernel", "reason", "rows", "equal", "other cpu", "other recent", "other flips"], 2);
     for ((kernel, reason), agreement) in &conformance.reasons {
@@ -49,8 +50,7 @@ pub fn text(conformance: &Conformance, question: &Question, files: usize) -> Str
 
 fn line(kernel: &str, reason: &str, agreement: &Agreement) -> Vec<String> {
     let mut line = vec![kernel.to_owned(), reason.to_owned()];
-    let columns =
-        [agreement.rows, agreement.agree, agreement.cpu, agreement.recent_used_cpu, agreement.wakee_flips];
+    let columns = [agreement.rows, agreement.agree, agreement.cpu, agreement.recent_used_cpu, agreement.wakee_flips];
     line.extend(columns.map(thousands));
     line
 }
@@ -79,12 +79,7 @@ fn moved(conformance: &Conformance) -> String {
 }
 
 /// The same as JSON; `errors` are the files that could not be read to their end.
-pub fn json(
-    conformance: &Conformance,
-    question: &Question,
-    files: usize,
-    errors: &[ReadError],
-) -> Value {
+pub fn json(conformance: &Conformance, question: &Question, files: usize, errors: &[ReadError]) -> Value {
     let total = conformance.total();
     let numbers = |a: &Agreement| {
         json!({"rows": a.rows, "equal": a.agree, "other_cpu": a.cpu, "other_recent_used_cpu": a.recent_used_cpu,

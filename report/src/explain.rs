@@ -21,7 +21,8 @@ pub fn text(explained: &Explained<'_>) -> String {
     let _ = writeln!(text, "{name} row {} (line {}): {}", row.seq, row.line, what_happened(explained));
     // The slow path goes through domains; each begins a line.
     for (i, line) in sentence(explained).split(steps::NEXT_DOMAIN).enumerate() {
-        let _ = if i == 0 { writeln!(text, "  {line}") } else { writeln!(text, "    {}{line}", &steps::NEXT_DOMAIN[2..]) };
+        let _ =
+            if i == 0 { writeln!(text, "  {line}") } else { writeln!(text, "    {}{line}", &steps::NEXT_DOMAIN[2..]) };
     }
     if !decision.reason.is_failed_search() {
         let others: Vec<_> = other_idle_cpus(row, decision.cpu).collect();
@@ -55,8 +56,7 @@ fn what_happened(explained: &Explained<'_>) -> String {
     };
     let interrupt = if waker.in_task { "" } else { ", in an interrupt," };
     let sync = if row.wakeup().sync() { " (sync)" } else { "" };
-    let variant =
-        if row.variant == "default" { String::new() } else { format!(" {}", row.variant) };
+    let variant = if row.variant == "default" { String::new() } else { format!(" {}", row.variant) };
     format!(
         "{}.{:06} s, {}{variant}: {} on cpu {}{interrupt} {happened}{sync}, last on {}, allowed {}",
         row.t_ns / 1_000_000_000,

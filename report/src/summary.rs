@@ -1,9 +1,9 @@
 //! The share of each reason.
 
+use crate::VERSION;
 use crate::explain::reason_meaning;
 use crate::numbers::{percent, thousands};
 use crate::table::{table, text as table_text};
-use crate::VERSION;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_sched::select::Reason;
@@ -26,7 +26,8 @@ pub fn text(summary: &Summary) -> String {
     table.add_row(line(["all".to_owned(), String::new(), String::new()], &reasons, &total));
     let mut text = String::from("Share of each reason in the recorded decisions, per cent of the row's wake-ups\n\n");
     text += &table_text(&table);
-    text += &format!("\n{} rows whose state changed while the kernel decided are left out.\n", thousands(summary.unstable));
+    text +=
+        &format!("\n{} rows whose state changed while the kernel decided are left out.\n", thousands(summary.unstable));
     for reason in reasons {
         text += &format!("  {:<12}{}\n", reason.name(), reason_meaning(reason));
     }

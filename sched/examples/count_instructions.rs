@@ -1,14 +1,13 @@
 //! Named workloads for `bench/instructions`, which counts what one operation of each costs.
 //!
 //! Everything that is to be counted happens in calls of [`measured`], one call for each workload; the names are printed
-//! in that order, each with the number of operations.
+//! in that order, each with the number of operations. An argument chooses the workloads whose names contain it.
 
 #[path = "../benches/cases/mod.rs"]
 mod cases;
 
 use cases::{cases, machine, machines, step_by_step};
 use std::hint::black_box;
-use wakelab_kernel::Feature;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::Numbering;
 use wakelab_sched::pelt::{
@@ -31,6 +30,9 @@ fn measured(operation: &mut dyn FnMut()) {
 }
 
 fn count(name: &str, mut operation: impl FnMut()) {
+    if std::env::args().nth(1).is_some_and(|part| !name.contains(&part)) {
+        return;
+    }
     // Buffers grow to their size before the counting begins.
     operation();
     measured(&mut operation);
@@ -51,19 +53,11 @@ fn placements() {
             let cx = Cx { rules: &rules, wakeup: &wakeup, view: &case.table };
             let mut select = Select::default();
             count(&format!("{machine}: {}", case.name), || {
-                black_box(select_task_rq_fair(&mut select, black_box(cx), &mut ()));
+                black_box(&select_task_rq_fair(&mut select, black_box(cx), &mut ()));
             });
             if case.name == "scan fails" || case.name == "core fails" {
                 count(&format!("{machine}: {}, step by step", case.name), || {
-                    black_box(step_by_step(&mut select, black_box(cx), &mut ()));
-                });
-            }
-            if case.name == "core fails" {
-                let mut rules = rules;
-                rules.features = rules.features.with(Feature::SIS_UTIL, false);
-                let cx = Cx { rules: &rules, ..cx };
-                count(&format!("{machine}: {}, NO_SIS_UTIL", case.name), || {
-                    black_box(select_task_rq_fair(&mut select, black_box(cx), &mut ()));
+                    black_box(&step_by_step(&mut select, black_box(cx), &mut ()));
                 });
             }
         }
@@ -84,7 +78,7 @@ fn hints() {
 
 fn pelt() {
     const MS: u64 = 1_000_000;
-    let mut update = |name: &str, gap: u64, update: fn(u64, &mut SchedAvg) -> bool| {
+    let update = |name: &str, gap: u64, update: fn(u64, &mut SchedAvg) -> bool| {
         let mut sa = SchedAvg { util_sum: 20_000_000, load_sum: 20_000, ..SchedAvg::default() };
         let mut now = 0;
         count(name, || {
@@ -121,7 +115,7 @@ fn run_queue() {
         for i in 0..=tasks {
             let task = es.push(Entity::new(Policy::Normal, (i % 7) as i8 - 3, 1_000_000 + u64::from(i % 5) * 300_000));
             rq.task_fork(&mut es, now, task);
-            rq.enqueue_task(&mut es, now, task, EnqueueFlags::INITIAL);
+            let _ = rq.enqueue_task(&mut es, now, task, EnqueueFlags::INITIAL);
             now += 777_777;
             rq.schedule(&mut es, now, Prev::Runs);
         }
@@ -129,7 +123,7 @@ fn run_queue() {
             now += 777_777;
             let task = rq.waiting(&es).next().expect("tasks wait");
             let _ = rq.dequeue_task(&mut es, now, task, DequeueFlags::empty());
-            rq.enqueue_task(&mut es, now, task, EnqueueFlags::empty());
+            let _ = rq.enqueue_task(&mut es, now, task, EnqueueFlags::empty());
             black_box(rq.schedule(&mut es, now, Prev::Runs));
         });
     }

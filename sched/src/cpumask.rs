@@ -170,11 +170,14 @@ impl CpuMask {
     /// Becomes `a & b`, keeping its room: `cpumask_and()`. Returns whether a CPU is left.
     #[inline]
     pub fn set_and(&mut self, a: &Self, b: &Self) -> bool {
-        self.words.clear();
+        let len = a.words.len().min(b.words.len());
+        if self.words.len() != len {
+            self.words.resize(len, 0);
+        }
         let mut any = 0;
-        for (x, y) in a.words.iter().zip(&b.words) {
-            self.words.push(x & y);
-            any |= x & y;
+        for ((word, x), y) in self.words.iter_mut().zip(&a.words).zip(&b.words) {
+            *word = x & y;
+            any |= *word;
         }
         any != 0
     }

@@ -3,6 +3,10 @@
 //! The files are in the repository's `vectors/`, or in the folder that `WAKELAB_VECTORS` names (same layout). The
 //! ablations show that the files can tell: with one rule left out, rows differ.
 
+#[path = "support/ablation.rs"]
+mod ablation;
+
+use ablation::Ablation;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -263,46 +267,39 @@ fn cpu_util_7_3_equals_the_vectors() {
     Vectors::read("functions/cpu_util_7_3.csv").check(cpu_util_7_3(|_| {}));
 }
 
-/// Prints one line of an ablation table and fails if the file cannot tell that the rule is off.
-fn ablate(vectors: &Vectors, rule: &str, compute: impl FnMut(Row) -> Computed) {
-    let differing = vectors.differing(compute);
-    println!("{:<28} {rule:<52} {:>5} {differing:>9}", vectors.name, vectors.rows.len());
-    assert!(differing > 0, "{}: no row shows the rule: {rule}", vectors.name);
-}
-
-fn head() {
-    println!("{:<28} {:<52} {:>5} {:>9}", "file", "rule that is off", "rows", "differing");
+/// Adds to a table how many rows differ with a rule off.
+fn ablate(table: &mut Ablation, vectors: &Vectors, rule: &str, compute: impl FnMut(Row) -> Computed) {
+    table.row(vectors.name, rule, vectors.rows.len(), vectors.differing(compute));
 }
 
 /// One more rule no row can show, as none has `running` without `load`: that without load nothing runs.
 /// `pelt_properties.rs` holds it.
 #[test]
 fn ablation_of_pelt_vectors() {
-    let vectors = Vectors::read("pelt.csv");
-    head();
-    ablate(&vectors, "period_contrib is carried over (0 instead)", {
+    let (mut table, vectors) = (Ablation::new("pelt", &[]), Vectors::read("pelt.csv"));
+    ablate(&mut table, &vectors, "period_contrib is carried over (0)", {
         pelt_replay(|sa, now, signals, weight| {
             sa.period_contrib = 0;
             pelt_step(sa, now, signals, weight)
         })
     });
-    ablate(&vectors, "time below 1024 ns is kept (dropped instead)", {
+    ablate(&mut table, &vectors, "time below 1024 ns is kept (dropped)", {
         pelt_replay(|sa, now, signals, weight| {
             let updated = pelt_step(sa, now, signals, weight);
             sa.last_update_time = now;
             updated
         })
     });
-    ablate(&vectors, "runnable (0 instead)", {
+    ablate(&mut table, &vectors, "runnable (0)", {
         pelt_replay(|sa, now, signals, weight| pelt_step(sa, now, Signals { runnable: 0, ..signals }, weight))
     });
-    ablate(&vectors, "runnable counts tasks (0 or 1 instead)", {
+    ablate(&mut table, &vectors, "runnable counts tasks (0 or 1)", {
         pelt_replay(|sa, now, signals, weight| {
             let signals = Signals { runnable: signals.runnable.min(1), ..signals };
             pelt_step(sa, now, signals, weight)
         })
     });
-    ablate(&vectors, "the divider follows period_contrib (LOAD_AVG_MAX)", {
+    ablate(&mut table, &vectors, "the divider follows period_contrib (LOAD_AVG_MAX)", {
         pelt_replay(|sa, now, signals, weight| {
             let updated = ___update_load_sum(now, sa, signals.load, signals.runnable, signals.running);
             if updated {
@@ -314,14 +311,14 @@ fn ablation_of_pelt_vectors() {
             updated
         })
     });
-    ablate(&vectors, "averages are taken at period boundaries (always)", {
+    ablate(&mut table, &vectors, "averages are taken at period boundaries (always)", {
         pelt_replay(|sa, now, signals, weight| {
             let updated = ___update_load_sum(now, sa, signals.load, signals.runnable, signals.running);
             ___update_load_avg(sa, weight);
             updated
         })
     });
-    ablate(&vectors, "what is added decays as well (added whole instead)", {
+    ablate(&mut table, &vectors, "what is added decays as well (added whole)", {
         pelt_replay(|sa, now, signals, weight| {
             let delta = (now - sa.last_update_time) >> 10;
             let updated = ___update_load_sum(now, sa, 0, 0, false);
@@ -334,9 +331,10 @@ fn ablation_of_pelt_vectors() {
             updated
         })
     });
-    ablate(&vectors, "load_avg is weighted (weight 1)", {
+    ablate(&mut table, &vectors, "load_avg is weighted (weight 1)", {
         pelt_replay(|sa, now, signals, _| pelt_step(sa, now, signals, 1))
     });
+    table.check();
 }
 
 /// `util_est_update()` of 7.3 once more, with its rules as switches.
@@ -372,40 +370,52 @@ fn by_rules(rules: Rules) -> impl FnMut(&mut SchedAvg) {
 fn ablation_of_util_est_vectors() {
     let vectors = Vectors::read("functions/util_est_7_3.csv");
     assert_eq!(vectors.differing(util_est_7_3(by_rules(ALL))), 0, "the second form with all rules on");
-    head();
-    let off = |rule, rules| ablate(&vectors, rule, util_est_7_3(by_rules(rules)));
+    let mut table = Ablation::new("util-est", &[]);
+    let mut off = |rule, rules| ablate(&mut table, &vectors, rule, util_est_7_3(by_rules(rules)));
     off("UTIL_AVG_UNCHANGED skips the update", Rules { unchanged: false, ..ALL });
-    off("rises are taken at once (averaged instead)", Rules { fast_up: false, ..ALL });
-    off("falls below the margin are ignored", Rules { margin: 0, ..ALL });
-    off("no fall for a task that waited", Rules { waited: false, ..ALL });
+    off("UTIL_EST_FASTUP (rises are averaged)", Rules { fast_up: false, ..ALL });
+    off("falls below the margin are ignored (averaged)", Rules { margin: 0, ..ALL });
+    off("no fall for a task that waited (averaged)", Rules { waited: false, ..ALL });
 
     let vectors = Vectors::read("functions/util_est_6_1.csv");
-    ablate(&vectors, "UTIL_AVG_UNCHANGED skips the update", {
+    ablate(&mut table, &vectors, "UTIL_AVG_UNCHANGED skips the update", {
         util_est_6_1(|se, sleep, capacity| {
             util_est::cfs_se_util_change(se);
             v6_1(se, sleep, capacity);
         })
     });
-    ablate(&vectors, "UTIL_EST_FASTUP", {
+    ablate(&mut table, &vectors, "UTIL_EST_FASTUP", {
         util_est_6_1(|se, sleep, capacity| util_est::v6_1::util_est_update(se, sleep, capacity, false))
     });
-    ablate(&vectors, "only a sleep is an end of activation", util_est_6_1(|se, _, capacity| v6_1(se, true, capacity)));
-    ablate(&vectors, "no average above the CPU's capacity", util_est_6_1(|se, sleep, _| v6_1(se, sleep, u64::MAX)));
+    ablate(
+        &mut table,
+        &vectors,
+        "only a sleep ends an activation (every dequeue)",
+        util_est_6_1(|se, _, capacity| v6_1(se, true, capacity)),
+    );
+    ablate(
+        &mut table,
+        &vectors,
+        "no average above the CPU's capacity (unbounded)",
+        util_est_6_1(|se, sleep, _| v6_1(se, sleep, u64::MAX)),
+    );
+    table.check();
 }
 
 #[test]
 fn ablation_of_cpu_util_vectors() {
     let vectors = Vectors::read("functions/cpu_util_7_3.csv");
-    head();
-    let off = |rule, change: fn(&mut CpuUtil)| ablate(&vectors, rule, cpu_util_7_3(change));
-    off("boost by runnable_avg", |input| input.boost = false);
+    let mut table = Ablation::new("cpu-util", &[]);
+    let mut off = |rule, change: fn(&mut CpuUtil)| ablate(&mut table, &vectors, rule, cpu_util_7_3(change));
+    off("the boost by runnable_avg", |input| input.boost = false);
     off("UTIL_EST", |input| input.util_est = false);
-    off("capped by capacity", |input| input.capacity = u64::MAX);
-    off("the task moves", |input| input.task = None);
-    off("an enqueued task's estimate is taken off", |input| {
+    off("capped by the CPU's capacity (unbounded)", |input| input.capacity = u64::MAX);
+    off("the task moves (no task)", |input| input.task = None);
+    off("an enqueued task's estimate is taken off (kept)", |input| {
         input.task = input.task.map(|(cpu, avg, _)| (cpu, avg, false));
     });
-    off("a waking task's estimate is not taken off", |input| {
+    off("a waking task's estimate is kept (taken off)", |input| {
         input.task = input.task.map(|(cpu, avg, _)| (cpu, avg, true));
     });
+    table.check();
 }

@@ -49,103 +49,187 @@ const fn rule(name: &'static str, what: &'static str, wrong: Wrong) -> Rule {
 
 /// All rules and inputs.
 pub static RULES: &[Rule] = &[
-    rule("wake_wide", "never wide", Wrong::Row(|row, _| {
-        row.wakee.flips = 0;
-        row.waker.flips_before = 0;
-    })),
-    rule("record_wakee", "flips as before the wake-up", Wrong::Row(|row, _| {
-        row.waker.last_wakee_is_p = true;
-        row.waker.flip_decay_due = false;
-    })),
+    rule(
+        "wake_wide",
+        "never wide",
+        Wrong::Row(|row, _| {
+            row.wakee.flips = 0;
+            row.waker.flips_before = 0;
+        }),
+    ),
+    rule(
+        "record_wakee",
+        "flips as before the wake-up",
+        Wrong::Row(|row, _| {
+            row.waker.last_wakee_is_p = true;
+            row.waker.flip_decay_due = false;
+        }),
+    ),
     rule("sd_llc_size", "wake_wide() compares with 1", Wrong::Domains(|domains| domains.sd_llc_size.fill(1))),
     rule("WA_IDLE", "off", Wrong::Feature(Feature::WA_IDLE)),
     rule("WA_WEIGHT", "off", Wrong::Feature(Feature::WA_WEIGHT)),
     rule("WA_BIAS", "off", Wrong::Feature(Feature::WA_BIAS)),
-    rule("wa_idle_prev", "an idle previous CPU does not end wake_affine()", Wrong::Code(|code| {
-        code.wa_idle_prev = false;
-    })),
+    rule(
+        "wa_idle_prev",
+        "an idle previous CPU does not end wake_affine()",
+        Wrong::Code(|code| {
+            code.wa_idle_prev = false;
+        }),
+    ),
     rule("WF_SYNC", "no wake-up is sync", Wrong::Row(|row, _| row.wake_flags.remove(WakeFlags::SYNC))),
     rule("PF_EXITING", "an exiting waker's sync counts", Wrong::Row(|row, _| row.waker.flags &= !4)),
-    rule("sync_ignores_delayed", "delayed tasks count as running", Wrong::Code(|code| {
-        code.sync_ignores_delayed = false;
-    })),
-    rule("imbalance_pct", "100 in wake_affine()'s bias and for groups", Wrong::Domains(|domains| {
-        domains.domains.iter_mut().flatten().for_each(|sd| sd.imbalance_pct = 100);
-    })),
+    rule(
+        "sync_ignores_delayed",
+        "delayed tasks count as running",
+        Wrong::Code(|code| {
+            code.sync_ignores_delayed = false;
+        }),
+    ),
+    rule(
+        "imbalance_pct",
+        "100 in wake_affine()'s bias and for groups",
+        Wrong::Domains(|domains| {
+            domains.domains.iter_mut().flatten().for_each(|sd| sd.imbalance_pct = 100);
+        }),
+    ),
     rule("task_h_load(p)", "0", Wrong::Row(|row, _| row.wakee.h_load = 0)),
     rule("task_h_load(current)", "0", Wrong::Row(|row, _| row.waker.h_load = 0)),
     rule("cpu_load", "0", Wrong::Row(|row, _| row.cpus.load_avg.fill(0))),
     rule("capacity_of", "1024", Wrong::Row(|row, _| row.cpus.capacity.fill(1024))),
-    rule("cpus_ptr", "every CPU allowed", Wrong::Row(|row, _| {
-        row.wakee.affinity = CpuMask::full(row.cpus.nr_running.len() as u32);
-    })),
-    rule("idle_cpu", "a current idle task is enough", Wrong::Row(|row, _| row.idle_mask.clone_from(&row.curr_idle_mask))),
+    rule(
+        "cpus_ptr",
+        "every CPU allowed",
+        Wrong::Row(|row, _| {
+            row.wakee.affinity = CpuMask::full(row.cpus.nr_running.len() as u32);
+        }),
+    ),
+    rule(
+        "idle_cpu",
+        "a current idle task is enough",
+        Wrong::Row(|row, _| row.idle_mask.clone_from(&row.curr_idle_mask)),
+    ),
     rule("target", "an idle target is not seen", Wrong::Row(|row, right| row.idle_mask.clear(right.target))),
-    rule("prev", "an idle previous CPU is not seen, unless it is the target", Wrong::Row(|row, right| {
-        if row.wakee.prev_cpu != right.target {
-            row.idle_mask.clear(row.wakee.prev_cpu);
-        }
-    })),
+    rule(
+        "prev",
+        "an idle previous CPU is not seen, unless it is the target",
+        Wrong::Row(|row, right| {
+            if row.wakee.prev_cpu != right.target {
+                row.idle_mask.clear(row.wakee.prev_cpu);
+            }
+        }),
+    ),
     rule("cpus_share_cache", "every LLC is one", Wrong::Domains(|domains| domains.sd_llc_id.fill(0))),
     rule("kthread_stack", "off", Wrong::Code(|code| code.kthread_stack = false)),
     rule("recent_used_cpu", "none", Wrong::Row(|row, _| row.wakee.recent_used_cpu = -1)),
     rule("recent_used_always", "written only where it is taken", Wrong::Code(|code| code.recent_used_always = false)),
     rule("has_idle_cores", "never known", Wrong::Feature(Feature::SIS_CORE)),
-    rule("select_idle_smt", "no siblings", Wrong::Domains(|domains| {
-        for cpu in 0..domains.nr_cpus {
-            domains.smt_mask[cpu as usize] = Arc::new(CpuMask::from_cpus(domains.nr_cpus, [cpu]));
-        }
-    })),
-    rule("idle_search", "three walks, as up to 5.11", Wrong::Code(|code| {
-        code.idle_search = wakelab_kernel::IdleSearch::ThreeWalks;
-    })),
+    rule(
+        "select_idle_smt",
+        "no siblings",
+        Wrong::Domains(|domains| {
+            for cpu in 0..domains.nr_cpus {
+                domains.smt_mask[cpu as usize] = Arc::new(CpuMask::from_cpus(domains.nr_cpus, [cpu]));
+            }
+        }),
+    ),
+    rule(
+        "idle_search",
+        "three walks, as up to 5.11",
+        Wrong::Code(|code| {
+            code.idle_search = wakelab_kernel::IdleSearch::ThreeWalks;
+        }),
+    ),
     rule("scan_after_target", "the walk begins at the target", Wrong::Code(|code| code.scan_after_target = false)),
-    rule("core_scan_by_span", "idle CPUs of a core by affinity alone", Wrong::Code(|code| {
-        code.core_scan_by_span = false;
-    })),
+    rule(
+        "core_scan_by_span",
+        "idle CPUs of a core by affinity alone",
+        Wrong::Code(|code| {
+            code.core_scan_by_span = false;
+        }),
+    ),
     rule("SIS_UTIL", "off", Wrong::Feature(Feature::SIS_UTIL)),
     rule("nr_idle_scan", "one more", Wrong::Row(|row, _| row.llcs.iter_mut().for_each(|llc| llc.2 += 1))),
-    rule("sched_idle_cpu", "CPUs with SCHED_IDLE tasks only are busy", Wrong::Code(|code| code.sched_idle_cpus = false)),
-    rule("sched_idle_not_for_idle", "the other form", Wrong::Code(|code| {
-        code.sched_idle_not_for_idle = !code.sched_idle_not_for_idle;
-    })),
-    rule("wakeup_stats_allowed_only", "the other form", Wrong::Code(|code| {
-        code.wakeup_stats_allowed_only = !code.wakeup_stats_allowed_only;
-    })),
-    rule("imb_numa_nr", "0", Wrong::Domains(|domains| {
-        domains.domains.iter_mut().flatten().for_each(|sd| sd.imb_numa_nr = 0);
-    })),
+    rule(
+        "sched_idle_cpu",
+        "CPUs with SCHED_IDLE tasks only are busy",
+        Wrong::Code(|code| code.sched_idle_cpus = false),
+    ),
+    rule(
+        "sched_idle_not_for_idle",
+        "the other form",
+        Wrong::Code(|code| {
+            code.sched_idle_not_for_idle = !code.sched_idle_not_for_idle;
+        }),
+    ),
+    rule(
+        "wakeup_stats_allowed_only",
+        "the other form",
+        Wrong::Code(|code| {
+            code.wakeup_stats_allowed_only = !code.wakeup_stats_allowed_only;
+        }),
+    ),
+    rule(
+        "imb_numa_nr",
+        "0",
+        Wrong::Domains(|domains| {
+            domains.domains.iter_mut().flatten().for_each(|sd| sd.imb_numa_nr = 0);
+        }),
+    ),
     rule("numa_preferred_nid", "none", Wrong::Row(|row, _| row.wakee.numa_preferred_nid = -1)),
-    rule("sgc->capacity", "1024 for each CPU", Wrong::Row(|row, _| {
-        // Levels of the recorded machines: a core, an LLC, all; an own group of a level has as many CPUs as this.
-        if let Some(slow) = &mut row.slow_path {
-            for by_cpu in &mut slow.group_capacity {
-                by_cpu.iter_mut().for_each(|capacity| *capacity = capacity.div_ceil(1024) * 1024);
+    rule(
+        "sgc->capacity",
+        "1024 for each CPU",
+        Wrong::Row(|row, _| {
+            // Levels of the recorded machines: a core, an LLC, all; an own group of a level has as many CPUs as this.
+            if let Some(slow) = &mut row.slow_path {
+                for by_cpu in &mut slow.group_capacity {
+                    by_cpu.iter_mut().for_each(|capacity| *capacity = capacity.div_ceil(1024) * 1024);
+                }
             }
-        }
-    })),
-    rule("sgc->imbalance", "never", Wrong::Row(|row, _| {
-        if let Some(slow) = &mut row.slow_path {
-            slow.group_imbalance.fill(0);
-        }
-    })),
-    rule("idle_stamp", "by CPU number", Wrong::Row(|row, _| {
-        if let Some(slow) = &mut row.slow_path {
-            slow.idle_stamp.iter_mut().zip(1..).for_each(|(stamp, cpu)| *stamp = cpu);
-        }
-    })),
-    rule("cpu_util", "0", Wrong::Row(|row, _| {
-        row.cpus.util_avg.fill(0);
-        row.cpus.util_est.fill(0);
-    })),
+        }),
+    ),
+    rule(
+        "sgc->imbalance",
+        "never",
+        Wrong::Row(|row, _| {
+            if let Some(slow) = &mut row.slow_path {
+                slow.group_imbalance.fill(0);
+            }
+        }),
+    ),
+    rule(
+        "idle_stamp",
+        "by CPU number",
+        Wrong::Row(|row, _| {
+            if let Some(slow) = &mut row.slow_path {
+                slow.idle_stamp.iter_mut().zip(1..).for_each(|(stamp, cpu)| *stamp = cpu);
+            }
+        }),
+    ),
+    rule(
+        "cpu_util",
+        "0",
+        Wrong::Row(|row, _| {
+            row.cpus.util_avg.fill(0);
+            row.cpus.util_est.fill(0);
+        }),
+    ),
     rule("UTIL_EST", "off", Wrong::Feature(Feature::UTIL_EST)),
     rule("cpu_runnable", "0", Wrong::Row(|row, _| row.cpus.runnable_avg.fill(0))),
-    rule("cpu_util_without", "the task's own share stays in", Wrong::Row(|row, _| row.wakee.last_update_time_set = false)),
+    rule(
+        "cpu_util_without",
+        "the task's own share stays in",
+        Wrong::Row(|row, _| row.wakee.last_update_time_set = false),
+    ),
     rule("task_util_est", "0", Wrong::Row(|row, _| row.wakee.util_est = 0)),
     rule("task_running_on_cpu", "an executing task counts as running", Wrong::Row(|row, _| row.wakee.on_rq = false)),
-    rule("ttwu_pending", "ignored by idle_cpu_without()", Wrong::Row(|row, _| {
-        row.ttwu_pending_mask = CpuMask::new(row.cpus.nr_running.len() as u32);
-    })),
+    rule(
+        "ttwu_pending",
+        "ignored by idle_cpu_without()",
+        Wrong::Row(|row, _| {
+            row.ttwu_pending_mask = CpuMask::new(row.cpus.nr_running.len() as u32);
+        }),
+    ),
 ];
 
 /// What was lost.

@@ -1,7 +1,7 @@
 //! Why the kernel chose the CPU it chose: the steps of the decision, made again on the recorded state.
 
-use crate::walk::{Progress, walk_file};
 use crate::Question;
+use crate::walk::{Progress, walk_file};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wakelab_events::{ReadError, Row, TopoFile};

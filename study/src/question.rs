@@ -111,13 +111,7 @@ impl Question {
     /// # Panics
     /// Where [`Question::check`] was not asked before, or said no.
     #[inline]
-    pub fn decide<O: Observer>(
-        &self,
-        row: &Row,
-        topo: &TopoFile,
-        select: &mut Select,
-        observer: &mut O,
-    ) -> Decision {
+    pub fn decide<O: Observer>(&self, row: &Row, topo: &TopoFile, select: &mut Select, observer: &mut O) -> Decision {
         let features = self.features(row);
         let rules = Rules::new(topo.preset, features, &topo.domains).expect("the machine was checked");
         let wakeup = row.wakeup();

@@ -40,19 +40,14 @@ pub fn flags_name(flags: WakeFlags) -> &'static str {
 }
 
 /// Counts the reasons of all stable rows of `files`.
-pub fn summarize(
-    files: &[PathBuf],
-    question: &Question,
-    progress: &dyn Progress,
-) -> (Summary, Vec<FileOutcome<()>>) {
+pub fn summarize(files: &[PathBuf], question: &Question, progress: &dyn Progress) -> (Summary, Vec<FileOutcome<()>>) {
     let outcomes = walk_files(files, question, progress, |(counted, select): &mut (Summary, Select), row, topo| {
         if !row.stable {
             counted.unstable += 1;
             return;
         }
         let reason = question.decide(row, topo, select, &mut ()).reason;
-        let load =
-            if row.variant == "default" { row.load.clone() } else { format!("{}+{}", row.load, row.variant) };
+        let load = if row.variant == "default" { row.load.clone() } else { format!("{}+{}", row.load, row.variant) };
         let group = Group { kernel: topo.preset.name, load, flags: flags_name(row.wake_flags) };
         *counted.groups.entry(group).or_default().entry(reason).or_default() += 1;
     });

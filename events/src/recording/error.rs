@@ -53,7 +53,8 @@ impl fmt::Display for ReadError {
             write!(f, ":{line}")?;
         }
         if let Some(column) = &self.column {
-            write!(f, ": column {column}")?;
+            let json = self.file.extension().is_some_and(|extension| extension == "json");
+            write!(f, ": {} {column}", if json { "key" } else { "column" })?;
         }
         write!(f, ": {}", self.what)?;
         if let Some(hint) = &self.hint {
@@ -64,3 +65,23 @@ impl fmt::Display for ReadError {
 }
 
 impl std::error::Error for ReadError {}
+
+/// Text from a file as an error shows it: quoted, and no more than its beginning.
+pub(super) fn shown(text: &[u8]) -> String {
+    const LONGEST: usize = 60;
+    // A character is at most four bytes, so that this prefix is enough whatever they are.
+    let text = String::from_utf8_lossy(&text[..text.len().min(4 * (LONGEST + 1))]);
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{:?}...", &text[..at]),
+        None => format!("{text:?}"),
+    }
+}
+
+/// A text of another library, which may repeat what it found in full, cut to a length that can be read.
+pub(super) fn clipped(text: &str) -> String {
+    const LONGEST: usize = 300;
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text.to_owned(),
+    }
+}

@@ -7,10 +7,14 @@ mod columns;
 mod error;
 mod features;
 mod fields;
-mod line_limit;
+mod fill;
+mod header;
+mod limits;
 mod reader;
+mod records;
 mod row;
 mod snapshot;
+mod source;
 mod topo;
 
 pub use error::ReadError;

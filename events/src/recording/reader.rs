@@ -1,32 +1,43 @@
 //! Reads a recording row by row.
 
 use super::columns::Column;
-use super::error::ReadError;
+use super::error::{ReadError, shown};
 use super::features::RowFeatures;
-use super::line_limit::LineLimit;
 use super::fields::Fields;
+use super::header::places;
+use super::records::{MAX_RECORD, Record, RecordError, Records};
 use super::row::Row;
+use super::source::{Source, SourceError};
 use super::topo::TopoFile;
-use csv::ByteRecord;
-use flate2::read::MultiGzDecoder;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use wakelab_kernel::Preset;
-use wakelab_sched::CpuMask;
-use wakelab_sched::select::WakeFlags;
 
 /// A recording that is being read. It holds one row at a time.
 pub struct Reader {
-    csv: csv::Reader<Box<dyn Read + Send>>,
-    fields: Fields,
+    records: Records,
+    pub(super) fields: Fields,
     /// The first row has been read into the fields already.
     pending: bool,
-    topo: Arc<TopoFile>,
-    kernel: String,
-    topology: String,
-    features: Arc<RowFeatures>,
+    /// The end, or an error, has been met.
+    done: bool,
+    pub(super) topo: Arc<TopoFile>,
+    /// The machine's `sd_llc_id`s, each once.
+    pub(super) llc_ids: Vec<u32>,
+    pub(super) kernel: String,
+    pub(super) topology: String,
+    pub(super) features: Arc<RowFeatures>,
+    pub(super) hints: Hints,
+}
+
+/// The shared hints of the row at hand, by LLC in the row's order.
+#[derive(Default)]
+pub(super) struct Hints {
+    pub(super) ids: Vec<u32>,
+    pub(super) has_idle_cores: Vec<u8>,
+    pub(super) nr_idle_scan: Vec<i32>,
 }
 
 impl std::fmt::Debug for Reader {
@@ -35,20 +46,27 @@ impl std::fmt::Debug for Reader {
     }
 }
 
+const WHAT_IS_READ: &str = "a recording is a CSV file, plain or gzip; docs/recording-format.md describes it";
+
 impl Reader {
     /// Opens a recording and the description of its machine beside it.
     ///
     /// # Errors
     /// Where one of the two cannot be read, has no rows, lacks a column, or is of a kernel without a preset.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = File::open(path).map_err(|e| {
-            ReadError::of_file(path, e.to_string()).with_hint("expected a recording: a CSV file, plain or gzip")
-        })?;
+        let error = |what: String| ReadError::of_file(path, what).with_hint(WHAT_IS_READ);
+        let file = File::open(path).map_err(|e| error(e.to_string()))?;
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(error("expected a file, found a directory".into()));
+        }
         Self::new(path, file, |kernel, topology| {
             let topo = TopoFile::path_for(path, kernel, topology);
             if !topo.exists() {
-                return Err(ReadError::of_file(path, format!("the machine's description {} is missing", topo.display()))
-                    .with_hint("each recording needs the topo-<kernel>-<topology>.json of its machine beside it"));
+                return Err(ReadError::of_file(
+                    path,
+                    format!("the machine's description {} is missing", topo.display()),
+                )
+                .with_hint("each recording needs the topo-<kernel>-<topology>.json of its machine beside it"));
             }
             TopoFile::read(&topo).map(Arc::new)
         })
@@ -64,30 +82,42 @@ impl Reader {
         source: impl Read + Send + 'static,
         topo: impl FnOnce(&str, &str) -> Result<Arc<TopoFile>, ReadError>,
     ) -> Result<Self, ReadError> {
-        let mut source = BufReader::with_capacity(1 << 16, source);
-        let magic = source.fill_buf().map_err(|e| ReadError::of_file(path, e.to_string()))?;
-        let inner: Box<dyn Read + Send> = if magic.starts_with(&[0x1f, 0x8b]) {
-            Box::new(LineLimit::new(MultiGzDecoder::new(source)))
-        } else {
-            Box::new(LineLimit::new(source))
-        };
-        let mut csv = csv::ReaderBuilder::new().has_headers(false).buffer_capacity(1 << 16).from_reader(inner);
-        let mut record = ByteRecord::new();
-        let header = csv.read_byte_record(&mut record).map_err(|e| csv_error(path, &e))?;
-        if !header {
-            return Err(ReadError::of_file(path, "empty; expected a header line with the names of the columns"));
+        let source = Source::new(source).map_err(|e| source_error(path, 1, &e))?;
+        let mut records = Records::new(source);
+        let mut header = Record::default();
+        if !records.read(&mut header).map_err(|e| record_error(path, &records, &header, &e))? {
+            return Err(ReadError::of_file(path, "empty; expected a header line with the names of the columns")
+                .with_hint(WHAT_IS_READ));
         }
-        let mut fields = Fields::new(path, &record)?;
-        if !csv.read_byte_record(&mut fields.record).map_err(|e| csv_error(path, &e))? {
-            return Err(ReadError::of_file(path, "a header, but no row"));
+        let mut fields = Fields::new(path, places(path, &header)?, header.count);
+        if !next(&mut records, &mut fields)? {
+            return Err(ReadError::of_file(path, "expected rows after the header, found none")
+                .at_line(header.line)
+                .with_hint("was the recorder stopped before its first row?"));
         }
-        let kernel = fields.text(Column::kernel).into_owned();
-        let topology = fields.text(Column::topology).into_owned();
+        let kernel = fields.name(Column::kernel)?;
+        let topology = fields.name(Column::topology)?;
         Preset::of_release(&kernel).map_err(|e| {
-            fields.error(Column::kernel, e.to_string()).with_hint("`wakelab kernel list` shows the kernels that are known")
+            fields
+                .error(Column::kernel, e.to_string())
+                .with_hint("`wakelab kernel list` shows the kernels that are known")
         })?;
         let topo = topo(&kernel, &topology)?;
-        let reader = Reader { csv, fields, pending: true, topo, kernel, topology, features: Arc::default() };
+        let mut llc_ids = topo.cpu_llc.clone();
+        llc_ids.sort_unstable();
+        llc_ids.dedup();
+        let reader = Reader {
+            records,
+            fields,
+            pending: true,
+            done: false,
+            topo,
+            llc_ids,
+            kernel,
+            topology,
+            features: Arc::default(),
+            hints: Hints::default(),
+        };
         reader.check_topo()?;
         Ok(reader)
     }
@@ -112,14 +142,23 @@ impl Reader {
         self.fields.line()
     }
 
-    /// Reads the next row; false at the end.
+    /// Reads the next row; false at the end, and after an error.
     ///
     /// # Errors
-    /// Where the row is not of the form that the header and the machine ask for. Nothing can be read after an error.
+    /// Where the row is not of the form that the header and the machine ask for, or holds what no kernel gives.
     pub fn read(&mut self, row: &mut Row) -> Result<bool, ReadError> {
+        if self.done {
+            return Ok(false);
+        }
+        let read = self.read_row(row);
+        self.done = !matches!(read, Ok(true));
+        read
+    }
+
+    fn read_row(&mut self, row: &mut Row) -> Result<bool, ReadError> {
         if self.pending {
             self.pending = false;
-        } else if !self.csv.read_byte_record(&mut self.fields.record).map_err(|e| csv_error(&self.fields.file, &e))? {
+        } else if !next(&mut self.records, &mut self.fields)? {
             return Ok(false);
         }
         self.fill(row)?;
@@ -137,154 +176,47 @@ impl Reader {
         } else {
             return Ok(());
         };
-        Err(self.fields.error(column, format!("the row says {row:?}, {} says {file:?}", topo.path.display())))
-    }
-
-    fn fill(&mut self, row: &mut Row) -> Result<(), ReadError> {
-        use Column as C;
-        if self.fields.bytes(C::kernel) != self.kernel.as_bytes() || self.fields.bytes(C::topology) != self.topology.as_bytes() {
-            let found = format!(
-                "kernel {:?}, topology {:?}, but the file began with {:?}, {:?}",
-                self.fields.text(C::kernel), self.fields.text(C::topology), self.kernel, self.topology
-            );
-            return Err(self.fields.error(C::kernel, found).with_hint("put each kernel and machine into a file of its own"));
-        }
-        if self.fields.bytes(C::features) != self.features.text.as_bytes() {
-            self.features = Arc::new(RowFeatures::parse(&self.fields.text(C::features), self.topo.preset));
-        }
-        let topo = Arc::clone(&self.topo);
-        let domains = &topo.domains;
-        let nr_cpus = domains.nr_cpus;
-
-        row.line = self.line();
-        row.kernel.clone_from(&self.kernel);
-        row.features = Arc::clone(&self.features);
-        self.fields.text_into(C::load, &mut row.load);
-        self.fields.text_into(C::variant, &mut row.variant);
-        row.seq = self.fields.number(C::seq)?;
-        row.t_ns = self.fields.number(C::t_ns)?;
-        row.dur_ns = self.fields.number(C::dur_ns)?;
-        row.stable = self.fields.flag(C::stable)?;
-
-        let waker = &mut row.waker;
-        waker.cpu = self.fields.cpu(C::waker_cpu, nr_cpus)?;
-        waker.pid = self.fields.signed(C::waker_pid)?;
-        self.fields.text_into(C::waker_comm, &mut waker.comm);
-        waker.flags = self.fields.hex(C::waker_flags)?;
-        waker.per_cpu_kthread = self.fields.flag(C::waker_percpu_kthread)?;
-        waker.in_task = self.fields.flag(C::in_task)?;
-        waker.flips_before = self.fields.number(C::waker_flips_before)?;
-        waker.flips = self.fields.number(C::waker_flips)?;
-        waker.last_wakee_is_p = self.fields.flag(C::last_wakee_is_p)?;
-        waker.flip_decay_due = self.fields.flag(C::flip_decay_due)?;
-        waker.h_load = self.fields.number(C::waker_h_load)?;
-
-        let wakee = &mut row.wakee;
-        wakee.pid = self.fields.signed(C::wakee_pid)?;
-        self.fields.text_into(C::wakee_comm, &mut wakee.comm);
-        wakee.policy = self.fields.number(C::wakee_policy)?;
-        wakee.static_prio = self.fields.number(C::wakee_static_prio)?;
-        wakee.on_rq = self.fields.flag(C::on_rq)?;
-        wakee.prev_cpu = self.fields.cpu(C::prev_cpu, nr_cpus)?;
-        wakee.recent_used_cpu = self.fields.signed(C::recent_used_cpu)?;
-        wakee.flips = self.fields.number(C::wakee_flips)?;
-        wakee.affinity = self.fields.mask(C::affinity, nr_cpus)?;
-        if wakee.affinity.is_empty() {
-            return Err(self.fields.error(C::affinity, "expected at least one CPU, found none".into()));
-        }
-        wakee.util_avg = self.fields.number(C::util_avg)?;
-        wakee.runnable_avg = self.fields.number(C::runnable_avg)?;
-        wakee.util_est = self.fields.number(C::util_est)?;
-        wakee.h_load = self.fields.number(C::task_h_load)?;
-        wakee.last_update_time_set = self.fields.flag(C::last_update_time_set)?;
-        wakee.numa_preferred_nid = self.fields.signed(C::numa_preferred_nid)?;
-
-        row.wake_flags = WakeFlags::from_bits_retain(self.fields.hex(C::wake_flags)?);
-        row.chosen_cpu = self.fields.cpu(C::chosen_cpu, nr_cpus)?;
-        row.recent_used_cpu_after = self.fields.signed(C::recent_used_cpu_after)?;
-        row.sd_llc_size = self.fields.number(C::sd_llc_size)?;
-        row.idle_mask = self.fields.mask(C::idle_mask, nr_cpus)?;
-        row.curr_idle_mask = self.fields.mask(C::curr_idle_mask, nr_cpus)?;
-        row.ttwu_pending_mask = self.fields.mask(C::ttwu_pending_mask, nr_cpus)?;
-
-        let n = nr_cpus as usize;
-        let cpus = &mut row.cpus;
-        self.fields.list(C::cpu_nr_running, n, &mut cpus.nr_running)?;
-        self.fields.list(C::cpu_h_nr_queued, n, &mut cpus.h_nr_queued)?;
-        self.fields.list(C::cpu_h_nr_delayed, n, &mut cpus.h_nr_delayed)?;
-        self.fields.list(C::cpu_h_nr_idle, n, &mut cpus.h_nr_idle)?;
-        self.fields.list(C::cpu_load_avg, n, &mut cpus.load_avg)?;
-        self.fields.list(C::cpu_runnable_avg, n, &mut cpus.runnable_avg)?;
-        self.fields.list(C::cpu_util_avg, n, &mut cpus.util_avg)?;
-        self.fields.list(C::cpu_util_est, n, &mut cpus.util_est)?;
-        self.fields.list(C::cpu_capacity, n, &mut cpus.capacity)?;
-        row.sched_idle_mask = CpuMask::new(nr_cpus);
-        row.any_sched_idle = false;
-        for cpu in 0..n {
-            // sched_idle_rq(): something runs, and all of it is SCHED_IDLE.
-            if cpus.nr_running[cpu] > 0 && cpus.nr_running[cpu] == cpus.h_nr_idle[cpu] {
-                row.sched_idle_mask.set(cpu as u32);
-                row.any_sched_idle = true;
-            }
-        }
-        self.fill_llcs(row)?;
-        if row.wake_flags.intersects(WakeFlags::FORK | WakeFlags::EXEC) {
-            let slow = row.slow_path.get_or_insert_default();
-            self.fields.list(C::cpu_idle_stamp, n, &mut slow.idle_stamp)?;
-            self.fields.list(C::cpu_idle_exit_latency, n, &mut slow.idle_exit_latency)?;
-            self.fields.list(C::cpu_group_cap_l0, n, &mut slow.group_capacity[0])?;
-            self.fields.list(C::cpu_group_cap_l1, n, &mut slow.group_capacity[1])?;
-            self.fields.list(C::cpu_group_cap_l2, n, &mut slow.group_capacity[2])?;
-            self.fields.list(C::cpu_group_imbalance, n, &mut slow.group_imbalance)?;
-            let columns = [C::cpu_group_cap_l0, C::cpu_group_cap_l1, C::cpu_group_cap_l2];
-            for (level, column) in columns.into_iter().enumerate() {
-                let missing =
-                    (0..n).find(|&cpu| level < domains.domains[cpu].len() && slow.group_capacity[level][cpu] == 0);
-                if let Some(cpu) = missing {
-                    let what = format!("expected the capacity of CPU {cpu}'s group at level {level}, found 0");
-                    return Err(self.fields.error(column, what));
-                }
-            }
-        } else {
-            row.slow_path = None;
-        }
-        Ok(())
-    }
-
-    fn fill_llcs(&self, row: &mut Row) -> Result<(), ReadError> {
-        let (mut ids, mut cores, mut scans) = (Vec::<u32>::new(), Vec::<u8>::new(), Vec::<i32>::new());
-        self.fields.items(Column::llc_ids, None, &mut ids)?;
-        self.fields.items(Column::llc_has_idle_cores, Some(ids.len()), &mut cores)?;
-        self.fields.items(Column::llc_nr_idle_scan, Some(ids.len()), &mut scans)?;
-        row.llcs.clear();
-        row.llcs.extend(ids.iter().zip(&cores).zip(&scans).map(|((&id, &cores), &scan)| (id, cores != 0, scan)));
-        for (what, cpu) in [("prev_cpu", row.wakee.prev_cpu), ("waker_cpu", row.waker.cpu)] {
-            let id = self.topo.cpu_llc[cpu as usize];
-            if !ids.contains(&id) {
-                let what = format!("expected the hints of LLC {id}, that of {what} {cpu}; found LLCs {ids:?}");
-                return Err(self.fields.error(Column::llc_ids, what));
-            }
-        }
-        Ok(())
+        let what = format!("expected {}, as {} says, found {row:?}", shown(file.as_bytes()), topo.path.display());
+        Err(self.fields.error(column, what).with_hint("the topo file beside the recording is that of another one"))
     }
 }
 
-/// An error of the CSV or gzip layer.
-fn csv_error(path: &Path, error: &csv::Error) -> ReadError {
-    let line = error.position().map(csv::Position::line);
-    let read = match error.kind() {
-        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            ReadError::of_file(path, format!("expected {expected_len} columns as in the header, found {len}"))
-                .with_hint("a line that was cut off has fewer; was the file copied whole?")
+/// Reads a record with as many fields as the header; false at the end.
+fn next(records: &mut Records, fields: &mut Fields) -> Result<bool, ReadError> {
+    if !records.read(&mut fields.record).map_err(|e| record_error(&fields.file, records, &fields.record, &e))? {
+        return Ok(false);
+    }
+    let (columns, found) = (fields.columns, fields.record.count);
+    if found != columns {
+        let what = format!("expected {columns} columns as in the header, found {found}");
+        return Err(ReadError::of_file(&fields.file, what)
+            .at_line(fields.line())
+            .with_hint("a line that was cut off has fewer; was the file copied whole?"));
+    }
+    Ok(true)
+}
+
+fn record_error(path: &Path, records: &Records, record: &Record, error: &RecordError) -> ReadError {
+    let at_record = |what: String| ReadError::of_file(path, what).at_line(record.line);
+    match error {
+        RecordError::Source(error) => source_error(path, records.line(), error),
+        RecordError::TooLong => {
+            at_record(format!("expected a row of at most {} MiB, found a longer one", MAX_RECORD >> 20))
+                .with_hint("is this a recording? A quote that is left open makes one row of many lines, too")
         }
-        csv::ErrorKind::Io(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
-            ReadError::of_file(path, "the gzip stream ends early: the file is cut off").with_hint("copy it again, whole")
+        RecordError::OpenQuote => at_record("expected the closing quote of a field, found the end of the file".into())
+            .with_hint("the quote opens in this row; was the file copied whole?"),
+    }
+}
+
+fn source_error(path: &Path, line: u64, error: &SourceError) -> ReadError {
+    let at_line = |what: String| ReadError::of_file(path, what).at_line(line);
+    match error {
+        SourceError::CutOff => at_line("expected more of the gzip stream, found its end: the file is cut off".into())
+            .with_hint("copy it again, whole; `gzip -t` tests it"),
+        SourceError::Damaged(e) => {
+            at_line(format!("the gzip stream is damaged: {e}")).with_hint("copy it again; `gzip -t` tests it")
         }
-        csv::ErrorKind::Io(e) => ReadError::of_file(path, e.to_string()),
-        _ => ReadError::of_file(path, error.to_string()),
-    };
-    match line {
-        Some(line) => read.at_line(line),
-        None => read,
+        SourceError::Io(e) => at_line(e.to_string()).with_hint("the system could not read on"),
     }
 }

@@ -4,7 +4,7 @@ use super::features::RowFeatures;
 use std::sync::Arc;
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::select::{WakeFlags, WakeeFlips, Wakee, Waker, Wakeup, record_wakee};
+use wakelab_sched::select::{WakeFlags, Wakee, WakeeFlips, Waker, Wakeup, record_wakee};
 
 /// `PF_EXITING`.
 const PF_EXITING: u32 = 0x4;

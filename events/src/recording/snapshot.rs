@@ -30,6 +30,16 @@ impl<'a> Snapshot<'a> {
         self.row.llcs.iter().find(|llc| llc.0 == id)
     }
 
+    /// A CPU of the group whose own group at that level this is: its recorded values are the group's. Where CPUs have
+    /// different numbers of domains, or groups overlap, that need not be the group's first CPU.
+    fn member(&self, level: usize, group: &SchedGroup) -> Option<usize> {
+        let owns = |cpu: &Cpu| {
+            let sd = self.topo.domains.domains[*cpu as usize].get(level);
+            sd.and_then(|sd| sd.groups().next()).is_some_and(|own| own.span == group.span)
+        };
+        group.span.iter().find(owns).map(|cpu| cpu as usize)
+    }
+
     fn slow_path(&self) -> &'a SlowPathState {
         self.row.slow_path.as_ref().expect("the reader requires it for forks and execs")
     }
@@ -118,13 +128,14 @@ impl View for Snapshot<'_> {
     }
 
     fn group_capacity(&self, level: usize, group: &SchedGroup) -> u64 {
-        // Recorded by CPU for the group that the CPU itself is in; any CPU of the group has it.
-        let recorded = self.slow_path().group_capacity.get(level).zip(group.span.first());
-        recorded.map_or(group.capacity, |(by_cpu, first)| by_cpu[first as usize])
+        // Above the levels that are recorded, what the machine's description says has to do.
+        let recorded = self.slow_path().group_capacity.get(level).zip(self.member(level, group));
+        recorded.map_or(group.capacity, |(by_cpu, cpu)| by_cpu[cpu])
     }
 
     fn group_imbalance(&self, level: usize, group: &SchedGroup) -> bool {
-        group.span.first().is_some_and(|first| self.slow_path().group_imbalance[first as usize] >> level & 1 != 0)
+        let bits = self.member(level, group).map_or(0, |cpu| self.slow_path().group_imbalance[cpu]);
+        level < 64 && bits >> level & 1 != 0
     }
 
     #[inline]

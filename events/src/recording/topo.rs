@@ -1,13 +1,16 @@
 //! The machine of a recording: `topo-<kernel>-<topology>.json`.
 
-use super::error::ReadError;
+use super::error::{ReadError, clipped, shown};
+use super::fields::{NAME, NAMES, is_name};
+use super::limits;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
-use wakelab_sched::domain::{CpuParts, DomainParts, GroupParts, SchedDomains, SdFlags, SdParts};
+use wakelab_sched::domain::{CpuParts, DomainParts, GroupParts, PartsError, SchedDomains, SdFlags, SdParts};
 
 /// A machine as its kernel described it.
 #[derive(Clone, Debug)]
@@ -34,6 +37,7 @@ struct Json {
     domains: BTreeMap<String, Vec<JsonDomain>>,
 }
 
+/// Values that the file says twice are checked against each other.
 #[derive(Deserialize)]
 struct JsonDomain {
     name: String,
@@ -42,12 +46,14 @@ struct JsonDomain {
     #[serde(default)]
     imb_numa_nr: u32,
     span: String,
+    span_weight: Option<u32>,
     groups: Vec<JsonGroup>,
 }
 
 #[derive(Deserialize)]
 struct JsonGroup {
     mask: String,
+    weight: Option<u32>,
     capacity: u64,
     flags: String,
 }
@@ -70,12 +76,14 @@ impl TopoFile {
     /// # Errors
     /// Where it cannot be read, is not of this form, or describes no machine.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
-        let error = |what: String| ReadError::of_file(path, what);
-        let size = fs::metadata(path).map_err(|e| error(e.to_string()))?.len();
-        if size > MAX_BYTES {
-            return Err(error(format!("{size} bytes are too many for the description of a machine")));
+        let error = |what: String| ReadError::of_file(path, what).with_hint(FORM);
+        let file = File::open(path).map_err(|e| error(e.to_string()))?;
+        let mut text = Vec::new();
+        file.take(MAX_BYTES + 1).read_to_end(&mut text).map_err(|e| error(e.to_string()))?;
+        if text.len() as u64 > MAX_BYTES {
+            return Err(error(format!("expected at most {} MiB, found more", MAX_BYTES >> 20)));
         }
-        let text = fs::read_to_string(path).map_err(|e| error(e.to_string()))?;
+        let text = String::from_utf8(text).map_err(|_| error("expected JSON, found bytes that are no text".into()))?;
         Self::parse(path, &text)
     }
 
@@ -84,12 +92,21 @@ impl TopoFile {
     /// # Errors
     /// As [`TopoFile::read`].
     pub fn parse(path: &Path, text: &str) -> Result<Self, ReadError> {
-        let error = |what: String| ReadError::of_file(path, what);
-        let json: Json = serde_json::from_str(text).map_err(|e| error(e.to_string()).at_line(e.line() as u64))?;
-        let preset = Preset::of_release(&json.kernel).map_err(|e| error(e.to_string()).in_column("kernel"))?;
+        let json: Json = serde_json::from_str(text).map_err(|e| json_error(path, &e))?;
+        let error = |key: String, what: String| ReadError::of_file(path, what).in_column(key);
+        for (key, name) in [("kernel", &json.kernel), ("topology", &json.topology)] {
+            if !is_name(name.as_bytes()) {
+                let what = format!("expected {NAME}, found {}", shown(name.as_bytes()));
+                return Err(error(key.into(), what).with_hint(NAMES));
+            }
+        }
+        let preset = Preset::of_release(&json.kernel).map_err(|e| {
+            error("kernel".into(), e.to_string()).with_hint("`wakelab kernel list` shows the kernels that are known")
+        })?;
         let parts = parts(path, &json, preset)?;
         let domains = SchedDomains::from_parts(&parts).map_err(|e| {
-            error(e.to_string()).with_hint("each CPU needs its domains as the kernel shows them under sched/domains")
+            error(key_of(&e), clipped(&e.reason))
+                .with_hint("each CPU needs its domains as the kernel shows them under sched/domains")
         })?;
         Ok(TopoFile {
             path: path.to_owned(),
@@ -102,48 +119,138 @@ impl TopoFile {
     }
 }
 
-fn parts(path: &Path, json: &Json, preset: &Preset) -> Result<DomainParts, ReadError> {
-    let error = |key: String, what: String| ReadError::of_file(path, what).in_column(key);
-    let count = json.cpu_llc.len();
-    if count == 0 || count > MAX_CPUS {
-        return Err(error("cpu_llc".into(), format!("{count} CPUs; expected 1 to {MAX_CPUS}")));
+const FORM: &str = "docs/recording-format.md describes the topo file";
+
+/// The error's line and column belong before its text, as everywhere.
+fn json_error(path: &Path, error: &serde_json::Error) -> ReadError {
+    let (line, column) = (error.line(), error.column());
+    let text = error.to_string();
+    let text = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
+    ReadError::of_file(
+        path,
+        format!("expected the description of a machine in JSON: {}, at character {column}", clipped(text)),
+    )
+    .at_line(line as u64)
+    .with_hint(FORM)
+}
+
+/// The key in the file of what is wrong with the domains.
+fn key_of(error: &PartsError) -> String {
+    match (error.cpu, error.domain) {
+        (Some(cpu), Some(domain)) => format!("domains.{cpu}[{domain}].{}", error.field),
+        (Some(cpu), None) if error.field == "sd_llc_id" => format!("cpu_llc[{cpu}]"),
+        (Some(cpu), None) => format!("domains.{cpu}.{}", error.field),
+        (None, _) => error.field.to_owned(),
     }
-    let nr_cpus = count as u32;
-    let mask = |key: &dyn Fn() -> String, hex: &str| {
-        CpuMask::from_hex(nr_cpus, hex)
-            .ok_or_else(|| error(key(), format!("expected a hexadecimal mask of {count} CPUs, found {hex:?}")))
-    };
-    let flags = |key: &dyn Fn() -> String, hex: &str| {
-        let raw = u64::from_str_radix(hex, 16)
-            .map_err(|_| error(key(), format!("expected hexadecimal domain flags, found {hex:?}")))?;
-        SdFlags::from_raw(preset.sd_flags.names, raw).map_err(|e| error(key(), e.to_string()))
-    };
+}
+
+/// The values of one file as domains.
+struct Taking<'a> {
+    path: &'a Path,
+    nr_cpus: u32,
+    preset: &'static Preset,
+}
+
+impl Taking<'_> {
+    fn error(&self, key: &str, what: String, hint: &str) -> ReadError {
+        ReadError::of_file(self.path, what).in_column(key).with_hint(hint)
+    }
+
+    fn mask(&self, key: &str, hex: &str, weight: Option<u32>) -> Result<CpuMask, ReadError> {
+        let mask = CpuMask::from_hex(self.nr_cpus, hex).ok_or_else(|| {
+            let found = shown(hex.as_bytes());
+            let what = format!("expected a hexadecimal mask of CPUs 0 to {}, found {found}", self.nr_cpus - 1);
+            self.error(key, what, "it is written without 0x; cpu_llc has one entry for each CPU")
+        })?;
+        match weight {
+            Some(weight) if weight != mask.weight() => {
+                let what =
+                    format!("expected a mask of {weight} CPUs, as its weight says, found {}", shown(hex.as_bytes()));
+                Err(self.error(key, what, FORM))
+            }
+            _ => Ok(mask),
+        }
+    }
+
+    fn flags(&self, key: &str, hex: &str) -> Result<SdFlags, ReadError> {
+        let raw = u64::from_str_radix(hex, 16).map_err(|_| {
+            let what = format!("expected hexadecimal domain flags, found {}", shown(hex.as_bytes()));
+            self.error(key, what, "they are written without 0x")
+        })?;
+        SdFlags::from_raw(self.preset.sd_flags.names, raw).map_err(|e| {
+            self.error(
+                key,
+                e.to_string(),
+                &format!("is the recording of {}? Flags are numbered anew by versions", self.preset.name),
+            )
+        })
+    }
+
+    fn group(&self, key: &str, group: &JsonGroup) -> Result<GroupParts, ReadError> {
+        let span = self.mask(&format!("{key}.mask"), &group.mask, group.weight)?;
+        let range = limits::group_capacities(span.weight().max(1));
+        if !range.contains(&group.capacity) {
+            let (from, till, found) = (range.start(), range.end(), group.capacity);
+            let what = format!(
+                "expected a capacity from {from} to {till}, as the group has weight {}; found {found}",
+                span.weight()
+            );
+            return Err(self.error(&format!("{key}.capacity"), what, "a CPU has 1024 where nothing is taken off"));
+        }
+        Ok(GroupParts { span, capacity: group.capacity, flags: self.flags(&format!("{key}.flags"), &group.flags)? })
+    }
+
+    fn domain(&self, key: &str, domain: &JsonDomain) -> Result<SdParts, ReadError> {
+        let flags = self.flags(&format!("{key}.flags"), &domain.flags)?;
+        if flags.contains(SdFlags::BALANCE_WAKE) {
+            return Err(self.error(
+                &format!("{key}.flags"),
+                "expected domains without SD_BALANCE_WAKE, found one with it".into(),
+                "with it wake-ups take the slow path, whose inputs are recorded for forks and execs only",
+            ));
+        }
+        let pct = limits::IMBALANCE_PCTS;
+        if !pct.contains(&domain.imbalance_pct) {
+            let what = format!("expected {} to {}, found {}", pct.start(), pct.end(), domain.imbalance_pct);
+            return Err(self.error(&format!("{key}.imbalance_pct"), what, "kernels set 110, 117 or 125"));
+        }
+        let groups = domain.groups.iter().enumerate();
+        Ok(SdParts {
+            name: domain.name.clone(),
+            flags,
+            imbalance_pct: domain.imbalance_pct,
+            imb_numa_nr: domain.imb_numa_nr,
+            span: self.mask(&format!("{key}.span"), &domain.span, domain.span_weight)?,
+            groups: groups
+                .map(|(i, group)| self.group(&format!("{key}.groups[{i}]"), group))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+fn parts(path: &Path, json: &Json, preset: &'static Preset) -> Result<DomainParts, ReadError> {
+    let count = json.cpu_llc.len();
+    let taking = Taking { path, nr_cpus: count as u32, preset };
+    if count == 0 || count > MAX_CPUS {
+        return Err(taking.error("cpu_llc", format!("expected 1 to {MAX_CPUS} CPUs, found {count}"), FORM));
+    }
     let mut cpus = Vec::with_capacity(count);
     for (cpu, &sd_llc_id) in json.cpu_llc.iter().enumerate() {
+        let key = format!("domains.{cpu}");
         let listed = json.domains.get(&cpu.to_string()).ok_or_else(|| {
-            error(format!("domains.{cpu}"), format!("missing; expected the domains of each of the {count} CPUs"))
+            let what = format!("expected the domains of each of the {count} CPUs in cpu_llc, found none of CPU {cpu}");
+            taking.error(&key, what, "a CPU without domains has an empty list")
         })?;
-        let mut domains = Vec::with_capacity(listed.len());
-        for (level, domain) in listed.iter().enumerate() {
-            let key = |field: &'static str| move || format!("domains.{cpu}[{level}].{field}");
-            let mut groups = Vec::with_capacity(domain.groups.len());
-            for group in &domain.groups {
-                groups.push(GroupParts {
-                    span: mask(&key("groups.mask"), &group.mask)?,
-                    capacity: group.capacity,
-                    flags: flags(&key("groups.flags"), &group.flags)?,
-                });
-            }
-            domains.push(SdParts {
-                name: domain.name.clone(),
-                flags: flags(&key("flags"), &domain.flags)?,
-                imbalance_pct: domain.imbalance_pct,
-                imb_numa_nr: domain.imb_numa_nr,
-                span: mask(&key("span"), &domain.span)?,
-                groups,
-            });
-        }
+        let domains = listed.iter().enumerate();
+        let domains =
+            domains.map(|(i, domain)| taking.domain(&format!("{key}[{i}]"), domain)).collect::<Result<_, _>>()?;
         cpus.push(CpuParts { domains, sd_llc_id });
+    }
+    if let Some(extra) =
+        json.domains.keys().find(|key| key.parse().map_or(true, |cpu: usize| cpu >= count || **key != cpu.to_string()))
+    {
+        let what = format!("expected CPUs 0 to {}, found {}", count - 1, shown(extra.as_bytes()));
+        return Err(taking.error("domains", what, "cpu_llc has one entry for each CPU"));
     }
     Ok(DomainParts { cpus, node: None })
 }

@@ -81,7 +81,9 @@ impl<'a> Words<'a> {
             Event::Look(look) => self.look(look),
             Event::NotAllowed(_, cpu) => self.say(format!("but {cpu} is not allowed")),
             Event::Far(_, cpu) => self.say(format!("but {cpu} is outside the cluster, kept for the end")),
-            Event::Kthread { taken: true } => self.say("woken by a per-CPU kthread for whose CPU it queued work".into()),
+            Event::Kthread { taken: true } => {
+                self.say("woken by a per-CPU kthread for whose CPU it queued work".into())
+            }
             Event::Kthread { taken: false } => {}
             Event::Limit { by, nr } => self.limit(by, nr),
             Event::Walk { cores } => self.cores = cores,
@@ -165,7 +167,9 @@ impl<'a> Words<'a> {
         let target = decision.target;
         match decision.reason {
             Reason::Core => self.say(format!("the whole core of {} is idle", decision.cpu)),
-            Reason::CoreCpu => self.say(format!("no core is idle as a whole, {} is the first idle CPU met", decision.cpu)),
+            Reason::CoreCpu => {
+                self.say(format!("no core is idle as a whole, {} is the first idle CPU met", decision.cpu))
+            }
             Reason::Limit => {
                 let walked = |step: &&Event| matches!(step, Event::Look(Look { site: Site::Scan, .. }));
                 let looks = self.explained.steps.iter().filter(walked).count() as u64;

@@ -8,13 +8,9 @@ use crate::cpumask::Cpu;
 
 /// `select_task_rq_fair()`: where the wakee is put.
 #[inline]
-pub fn select_task_rq_fair<V: View, O: Observer>(
-    select: &mut Select,
-    cx: Cx<'_, V>,
-    observer: &mut O,
-) -> Decision {
-    match select.start(cx.rules, cx.wakeup, observer) {
-        Some(decision) => decision,
+pub fn select_task_rq_fair<V: View, O: Observer>(select: &mut Select, cx: Cx<'_, V>, observer: &mut O) -> Decision {
+    match select.begin(cx.rules, cx.wakeup, observer) {
+        Some(chosen) => select.decision(chosen),
         None => select.run(cx, observer),
     }
 }
@@ -43,7 +39,7 @@ pub fn select_idle_cpu<V: View, O: Observer>(
 ) -> Decision {
     select.enter(target);
     match select.begin_walk(has_idle_core, cx, observer) {
-        Some(decision) => decision,
+        Some(chosen) => select.decision(chosen),
         None => select.run(cx, observer),
     }
 }
@@ -61,23 +57,22 @@ impl Select {
 
     /// Makes all steps that are left.
     ///
-    /// Where nobody listens to single looks and the view keeps its idle CPUs as a mask, the walk for an idle CPU takes
+    /// Where nobody listens to single looks and the view keeps its idle CPUs as a mask, the walk over the LLC takes
     /// whole words of it; the decision and its counts are the same.
     #[inline]
     pub fn run<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Decision {
         loop {
-            if !O::LOOKS
+            let chosen = if !O::LOOKS
                 && let Stage::Scan(cpu) = self.stage
                 && let Some(idle) = cx.view.idle_mask()
             {
                 let end = self.scan.leap(cpu, cx, self.target, idle, &mut self.count);
-                if let Some(decision) = self.scan_goes_on(end, cx, observer) {
-                    return decision;
-                }
-                continue;
-            }
-            if let Some(decision) = self.step(cx, observer) {
-                return decision;
+                self.scan_goes_on(end, cx, observer)
+            } else {
+                self.look(cx, observer)
+            };
+            if let Some(chosen) = chosen {
+                return self.decision(chosen);
             }
         }
     }

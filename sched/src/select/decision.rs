@@ -25,7 +25,8 @@ pub enum Reason {
     Scan,
     /// The walk's limit was used up: the target, busy as it is.
     Limit,
-    /// The LLC is overloaded (`nr_idle_scan` is 0), so nothing was searched: the target.
+    /// The LLC is overloaded (`nr_idle_scan` is 0), so nothing was searched: the target. SIS_PROP does not search
+    /// either where the waking CPU is alone in its LLC and has no average cost of a search.
     Overloaded,
     /// Nothing idle was found: the target.
     None,

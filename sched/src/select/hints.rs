@@ -51,17 +51,18 @@ pub fn update_idle_cpu_scan(sum_util: u64, llc_weight: u32, imbalance_pct: u32) 
 mod tests {
     use super::*;
 
-    /// The table of the SIS_UTIL posting (v4) for 112 CPUs: utilisation in per cent against CPUs to scan.
+    /// The table of the SIS_UTIL posting (v4): utilisation in per cent of the LLC against CPUs to scan.
     #[test]
     fn published_nr_idle_scan_for_112_cpus() {
         let table = include_str!("../../../published/sis_util-nr_idle_scan.csv");
+        let mut lines = table.lines();
+        assert_eq!(lines.next(), Some("llc_weight,sum_util_pct,nr_scan"));
         let mut rows = 0;
-        for line in table.lines().skip(1) {
-            let (util, nr) = line.split_once(',').expect("two columns");
-            let util: u64 = util.parse().expect("a percentage");
-            // The letter computes with the real ratio; sum_util for u% of 112 CPUs.
-            let got = update_idle_cpu_scan(112 * 1024 * util / 100, 112, 117);
-            assert_eq!(got, nr.parse::<i32>().expect("a count"), "at {util}%");
+        for line in lines {
+            let numbers: Vec<u32> = line.split(',').map(|number| number.parse().expect("a number")).collect();
+            let [llc_weight, util, nr_scan] = numbers[..] else { panic!("three columns: {line}") };
+            let sum_util = u64::from(llc_weight) * 1024 * u64::from(util) / 100;
+            assert_eq!(update_idle_cpu_scan(sum_util, llc_weight, 117), nr_scan as i32, "{line}");
             rows += 1;
         }
         assert!(rows > 5);

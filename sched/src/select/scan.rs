@@ -2,8 +2,7 @@
 
 use super::decision::{Effects, Reason, SearchCount};
 use super::policy::{self, Before, Plan, SearchContext};
-use super::step::{choose_idle_cpu, takes_sched_idle};
-use super::step::Cx;
+use super::step::{Cx, choose_idle_cpu, takes_sched_idle};
 use super::{Event, Look, Observer, Rules, Site, View};
 use crate::cpumask::{Cpu, CpuMask, Wrap};
 use crate::domain::{SchedDomain, SdFlags};
@@ -76,14 +75,18 @@ impl Scan {
         self.plan = Plan { nr: i32::MAX, start, sis_prop: None };
         self.cores = has_idle_core;
         self.idle_cpu = None;
-        let any = self.cpus.set_and(&sd.span, cx.wakeup.wakee.cpus_ptr);
-        // Up to 5.11 the walk for a core comes before the limit is computed; `advance` asks the policies after it.
+        // Up to 5.11 the walk for an idle CPU begins by fetching the waking CPU's sd_llc, whatever the features say.
+        if three_walks && !has_idle_core && cx.rules.domains.sd_llc(cx.wakeup.waker.cpu).is_none() {
+            return Before::Overloaded;
+        }
+        // The walk for a core, which came first, has no limit: the policies are asked before the one for a CPU.
         if !(three_walks && has_idle_core) {
             let word = policy::before(&self.context(cx, sd, target), cx.view, &mut self.plan, effects, observer);
             if word != Before::Walk {
                 return word;
             }
         }
+        let any = self.cpus.set_and(&sd.span, cx.wakeup.wakee.cpus_ptr);
         if !any && cx.rules.code.empty_mask_returns {
             self.cores = false;
         }
@@ -97,39 +100,36 @@ impl Scan {
     /// Goes on to the next CPU of the walk.
     #[inline]
     pub(super) fn advance(&mut self, rules: &Rules<'_>, target: Cpu, count: &mut SearchCount) -> ScanEnd {
-        loop {
-            let next = if self.in_cluster {
-                let cluster = &llc(rules, target).groups().next().expect("a domain has groups").span;
-                self.walk.next_and(&self.cpus, cluster)
-            } else {
-                self.walk.next(&self.cpus)
+        let next = if self.in_cluster { self.next_in_cluster(rules, target) } else { self.walk.next(&self.cpus) };
+        let Some(cpu) = next else {
+            return match self.idle_cpu {
+                Some(cpu) => ScanEnd::Found(cpu, Reason::CoreCpu),
+                None => ScanEnd::Failed(Reason::None),
             };
-            let Some(cpu) = next else {
-                if self.in_cluster {
-                    let cluster = &llc(rules, target).groups().next().expect("a domain has groups").span;
-                    self.cpus.andnot_with(cluster);
-                    self.in_cluster = false;
-                    self.walk = Wrap::new(self.plan.start);
-                    continue;
-                }
-                return match self.idle_cpu {
-                    Some(cpu) => ScanEnd::Found(cpu, Reason::CoreCpu),
-                    None => ScanEnd::Failed(Reason::None),
-                };
-            };
-            if self.cores {
-                self.core = Core { cpu, idle: true };
-                let first = rules.domains.smt_mask[cpu as usize].first().unwrap_or(cpu);
-                count.scanned += 1;
-                return ScanEnd::LookAt(first);
-            }
-            self.plan.nr = self.plan.nr.wrapping_sub(1);
-            if self.limit_reached(rules) {
-                return ScanEnd::Failed(Reason::Limit);
-            }
+        };
+        if self.cores {
+            self.core = Core { cpu, idle: true };
             count.scanned += 1;
-            return ScanEnd::LookAt(cpu);
+            return ScanEnd::LookAt(rules.domains.smt_mask[cpu as usize].first().unwrap_or(cpu));
         }
+        self.plan.nr = self.plan.nr.wrapping_sub(1);
+        if self.limit_reached(rules) {
+            return ScanEnd::Failed(Reason::Limit);
+        }
+        count.scanned += 1;
+        ScanEnd::LookAt(cpu)
+    }
+
+    /// The next CPU of the target's cluster, and when that is done, the first of the rest of the LLC.
+    #[cold]
+    fn next_in_cluster(&mut self, rules: &Rules<'_>, target: Cpu) -> Option<Cpu> {
+        let cluster = &llc(rules, target).groups().next().expect("a domain has groups").span;
+        self.walk.next_and(&self.cpus, cluster).or_else(|| {
+            self.cpus.andnot_with(cluster);
+            self.in_cluster = false;
+            self.walk = Wrap::new(self.plan.start);
+            self.walk.next(&self.cpus)
+        })
     }
 
     /// `!--nr`, which since the cluster scan reads `--nr <= 0`.
@@ -157,9 +157,10 @@ impl Scan {
         self.advance(cx.rules, target, count)
     }
 
-    /// Like [`Scan::look`] at `cpu` and all CPUs after it, with words of the idle mask instead of single looks; a walk
-    /// for a core is looked at core by core.
-    #[inline]
+    /// Like [`Scan::look`] at `cpu` and all CPUs after it, with words of the view's masks instead of single looks.
+    ///
+    /// Never inlined: the fast paths end before it, and should not save registers for it.
+    #[inline(never)]
     pub(super) fn leap<V: View>(
         &mut self,
         cpu: Cpu,
@@ -168,7 +169,11 @@ impl Scan {
         idle: &CpuMask,
         count: &mut SearchCount,
     ) -> ScanEnd {
-        if self.cores || self.in_cluster {
+        if self.cores {
+            return self.leap_over_cores(cpu, cx, target, idle, count);
+        }
+        // A cluster is a few CPUs, and the rest of the LLC comes after it.
+        if self.in_cluster {
             return self.look(cpu, cx, target, count, &mut ());
         }
         // `cpu` was taken off the walk and counted by `advance`; look at it here.
@@ -196,6 +201,58 @@ impl Scan {
         match found {
             Some(cpu) => ScanEnd::Found(cpu, Reason::Scan),
             None => ScanEnd::Failed(Reason::None),
+        }
+    }
+
+    /// Like [`Scan::look_at_core_cpu`] at `cpu` and all CPUs after it: a core without an idle CPU is passed at once.
+    #[inline]
+    fn leap_over_cores<V: View>(
+        &mut self,
+        mut cpu: Cpu,
+        cx: Cx<'_, V>,
+        target: Cpu,
+        idle: &CpuMask,
+        count: &mut SearchCount,
+    ) -> ScanEnd {
+        let keeps_cpus = cx.rules.code.idle_search == IdleSearch::OneWalk;
+        let sched_idle = cx.view.sched_idle_mask().filter(|_| keeps_cpus && takes_sched_idle(cx.rules, cx.wakeup));
+        let any_free =
+            |cpus: &CpuMask| cpus.intersects(idle) || sched_idle.is_some_and(|sched_idle| cpus.intersects(sched_idle));
+        // Whether `cpu` is the first CPU of its core, so that no look at the core has been made yet.
+        let mut core_begins = cx.rules.domains.smt_mask[self.core.cpu as usize].first() == Some(cpu);
+
+        // The flag was stale and all of the LLC is busy. Without an idle CPU to keep, each sibling of each core is
+        // looked at; where the wakee may use the whole LLC, these are the CPUs of the walk: siblings share their LLC.
+        if core_begins
+            && keeps_cpus
+            && self.idle_cpu.is_none()
+            && !any_free(&self.cpus)
+            && llc(cx.rules, target).span.is_subset(cx.wakeup.wakee.cpus_ptr)
+        {
+            // `advance` has counted `cpu`.
+            count.scanned += self.cpus.weight() - 1;
+            return ScanEnd::Failed(Reason::None);
+        }
+        loop {
+            let core = self.core.cpu;
+            let siblings = &cx.rules.domains.smt_mask[core as usize];
+            let looks_at_all = keeps_cpus && self.idle_cpu.is_none();
+            let end = if core_begins && looks_at_all && !any_free(siblings) {
+                count.scanned += siblings.weight() - 1;
+                self.cpus.andnot_with(siblings);
+                self.advance(cx.rules, target, count)
+            } else if core_begins && !looks_at_all && !idle.test(cpu) {
+                // With an idle CPU to keep, the first busy CPU ends the look at its core.
+                self.cpus.andnot_with(siblings);
+                self.advance(cx.rules, target, count)
+            } else {
+                self.look_at_core_cpu(cpu, cx, target, count, &mut ())
+            };
+            match end {
+                ScanEnd::LookAt(next) => cpu = next,
+                end => return end,
+            }
+            core_begins = self.core.cpu != core;
         }
     }
 
@@ -256,13 +313,7 @@ impl Scan {
 
     /// What is written when the walk is over.
     #[inline]
-    pub(super) fn close<V: View>(
-        &mut self,
-        reason: Reason,
-        cx: Cx<'_, V>,
-        target: Cpu,
-        effects: &mut Effects,
-    ) {
+    pub(super) fn close<V: View>(&mut self, reason: Reason, cx: Cx<'_, V>, target: Cpu, effects: &mut Effects) {
         // An idle core, a used-up limit and an overloaded LLC return from the middle of the function.
         if matches!(reason, Reason::Core | Reason::Limit | Reason::Overloaded) {
             return;

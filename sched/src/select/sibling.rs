@@ -1,19 +1,14 @@
 //! `select_idle_sibling()`: its fast paths, the siblings of the previous CPU, and what is left after the walk.
 
-use super::decision::{Decision, Reason};
-use super::step::{Select, Stage, choose_idle_cpu};
-use super::step::Cx;
+use super::decision::Reason;
+use super::step::{Chosen, Cx, Select, Stage, choose_idle_cpu};
 use super::{Event, Observer, Rules, Site, View, Wakeup};
 use crate::cpumask::Cpu;
 use wakelab_kernel::{Feature, IdleSearch, SmtScan};
 
 impl Select {
     #[inline]
-    pub(super) fn look_at_target<V: View, O: Observer>(
-        &mut self,
-        cx: Cx<'_, V>,
-        observer: &mut O,
-    ) -> Option<Decision> {
+    pub(super) fn look_at_target<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
         if choose_idle_cpu(Site::Target, self.target, cx, observer) {
             return self.done(self.target, Reason::Target);
         }
@@ -26,11 +21,7 @@ impl Select {
     }
 
     #[inline]
-    pub(super) fn look_at_prev<V: View, O: Observer>(
-        &mut self,
-        cx: Cx<'_, V>,
-        observer: &mut O,
-    ) -> Option<Decision> {
+    pub(super) fn look_at_prev<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
         let prev = cx.wakeup.wakee.prev_cpu;
         if choose_idle_cpu(Site::Prev, prev, cx, observer) {
             if self.near(cx.rules, prev) {
@@ -44,11 +35,7 @@ impl Select {
 
     /// The per-CPU kthread rule, which looks at the waking CPU only, and the recently used CPU.
     #[inline]
-    fn after_prev<V: View, O: Observer>(
-        &mut self,
-        cx: Cx<'_, V>,
-        observer: &mut O,
-    ) -> Option<Decision> {
+    fn after_prev<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
         let (waker, wakee) = (&cx.wakeup.waker, &cx.wakeup.wakee);
         if waker.per_cpu_kthread && cx.rules.code.kthread_stack {
             // The wakee queued work for the kthread of its own CPU and is told that it is done: in effect a sync
@@ -81,7 +68,7 @@ impl Select {
         recent: Cpu,
         cx: Cx<'_, V>,
         observer: &mut O,
-    ) -> Option<Decision> {
+    ) -> Option<Chosen> {
         if choose_idle_cpu(Site::Recent, recent, cx, observer) {
             // For a while the field had been overwritten before its affinity was tested.
             let tested = if cx.rules.code.recent_used_prev_affinity { cx.wakeup.wakee.prev_cpu } else { recent };
@@ -107,11 +94,7 @@ impl Select {
 
     /// Past the fast paths.
     #[inline]
-    fn search_domain<V: View, O: Observer>(
-        &mut self,
-        cx: Cx<'_, V>,
-        observer: &mut O,
-    ) -> Option<Decision> {
+    fn search_domain<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
         if cx.rules.domains.sd_llc(self.target).is_none() {
             return self.done(self.target, Reason::None);
         }
@@ -140,7 +123,7 @@ impl Select {
         from: Cpu,
         cx: Cx<'_, V>,
         observer: &mut O,
-    ) -> Option<Decision> {
+    ) -> Option<Chosen> {
         if from == 0 {
             observer.event(Event::Siblings { of });
         }
@@ -170,7 +153,7 @@ impl Select {
         cpu: Cpu,
         cx: Cx<'_, V>,
         observer: &mut O,
-    ) -> Option<Decision> {
+    ) -> Option<Chosen> {
         if choose_idle_cpu(Site::Smt, cpu, cx, observer) {
             return self.done(cpu, Reason::Smt);
         }
@@ -189,22 +172,16 @@ impl Select {
 
     /// The walk found nothing.
     #[inline]
-    pub(super) fn after_walk<V: View, O: Observer>(
-        &mut self,
-        cx: Cx<'_, V>,
-        observer: &mut O,
-    ) -> Option<Decision> {
+    pub(super) fn after_walk<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
         match cx.rules.code.idle_search {
-            IdleSearch::ThreeWalks if cx.rules.domains.smt_active => {
-                self.next_sibling(self.target, 0, cx, observer)
-            }
+            IdleSearch::ThreeWalks if cx.rules.domains.smt_active => self.next_sibling(self.target, 0, cx, observer),
             _ => self.fall_through(),
         }
     }
 
     /// Nothing nearer was found: an idle CPU outside the cluster, or the target, busy as it is.
     #[inline]
-    fn fall_through(&mut self) -> Option<Decision> {
+    fn fall_through(&mut self) -> Option<Chosen> {
         if let Some(prev) = self.prev_far {
             return self.done(prev, Reason::PrevFar);
         }

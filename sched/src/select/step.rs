@@ -59,6 +59,13 @@ impl<V> Clone for Cx<'_, V> {
 
 impl<V> Copy for Cx<'_, V> {}
 
+/// The end of a decision, before it is put together: small, because every step returns one or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Chosen {
+    pub(super) cpu: Cpu,
+    pub(super) reason: Reason,
+}
+
 /// Where a decision stands: what the next step looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
@@ -104,6 +111,16 @@ impl Select {
     /// `record_wakee()` has been done by the caller: the flips in `wakeup` are those after it.
     #[inline]
     pub fn start<O: Observer>(&mut self, rules: &Rules<'_>, wakeup: &Wakeup<'_>, observer: &mut O) -> Option<Decision> {
+        self.begin(rules, wakeup, observer).map(|chosen| self.decision(chosen))
+    }
+
+    #[inline]
+    pub(super) fn begin<O: Observer>(
+        &mut self,
+        rules: &Rules<'_>,
+        wakeup: &Wakeup<'_>,
+        observer: &mut O,
+    ) -> Option<Chosen> {
         let (this_cpu, prev_cpu) = (wakeup.waker.cpu, wakeup.wakee.prev_cpu);
         self.target = prev_cpu;
         self.affine = AffineDetail::NOT_ASKED;
@@ -174,11 +191,12 @@ impl Select {
 
     /// Looks at one CPU and goes on to the next, or to the decision.
     #[inline]
-    pub fn step<V: View, O: Observer>(
-        &mut self,
-        cx: Cx<'_, V>,
-        observer: &mut O,
-    ) -> Option<Decision> {
+    pub fn step<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Decision> {
+        self.look(cx, observer).map(|chosen| self.decision(chosen))
+    }
+
+    #[inline]
+    pub(super) fn look<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
         match self.stage {
             Stage::Affine => {
                 let (target, detail) = wake_affine(cx.rules, cx.wakeup, self.imbalance_pct, cx.view);
@@ -229,7 +247,7 @@ impl Select {
         end: ScanEnd,
         cx: Cx<'_, V>,
         observer: &mut O,
-    ) -> Option<Decision> {
+    ) -> Option<Chosen> {
         match end {
             ScanEnd::LookAt(cpu) => {
                 self.stage = Stage::Scan(cpu);
@@ -257,7 +275,7 @@ impl Select {
         has_idle_core: bool,
         cx: Cx<'_, V>,
         observer: &mut O,
-    ) -> Option<Decision> {
+    ) -> Option<Chosen> {
         observer.event(Event::Walk { cores: has_idle_core });
         let before = self.scan.prepare(cx, has_idle_core, self.target, &mut self.effects, observer);
         let end = match before {
@@ -269,16 +287,15 @@ impl Select {
     }
 
     #[inline]
-    pub(super) fn done(&mut self, cpu: Cpu, reason: Reason) -> Option<Decision> {
+    pub(super) fn done(&mut self, cpu: Cpu, reason: Reason) -> Option<Chosen> {
         self.stage = Stage::Done;
-        Some(Decision {
-            cpu,
-            reason,
-            target: self.target,
-            affine: self.affine,
-            effects: self.effects,
-            count: self.count,
-        })
+        Some(Chosen { cpu, reason })
+    }
+
+    /// The decision with all that led to it.
+    #[inline]
+    pub(super) fn decision(&self, Chosen { cpu, reason }: Chosen) -> Decision {
+        Decision { cpu, reason, target: self.target, affine: self.affine, effects: self.effects, count: self.count }
     }
 }
 
@@ -294,12 +311,7 @@ fn balance_flag(flags: WakeFlags) -> SdFlags {
 /// Looks at one run queue as the kernel does where it wants an idle CPU: idle, or running SCHED_IDLE tasks only
 /// (`choose_idle_cpu()` of 7.0; before, `available_idle_cpu() || sched_idle_cpu()`).
 #[inline]
-pub(super) fn choose_idle_cpu<V: View, O: Observer>(
-    site: Site,
-    cpu: Cpu,
-        cx: Cx<'_, V>,
-        observer: &mut O,
-) -> bool {
+pub(super) fn choose_idle_cpu<V: View, O: Observer>(site: Site, cpu: Cpu, cx: Cx<'_, V>, observer: &mut O) -> bool {
     let idle = cx.view.available_idle_cpu(cpu);
     let asks = !idle && cx.rules.code.sched_idle_cpus;
     let sched_idle = asks && cx.view.sched_idle_cpu(cpu);

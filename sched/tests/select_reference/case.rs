@@ -44,6 +44,8 @@ struct Who {
     on_rq: bool,
     avgs: [u64; 3],
     nid: Option<u32>,
+    /// Whether the previous and the recently used CPU are idle, however busy the others are.
+    idle: [bool; 2],
 }
 
 /// What the rows are made from. Shown are those that are not 0.
@@ -121,8 +123,16 @@ fn task() -> impl Strategy<Value = Task> {
 
 fn who() -> impl Strategy<Value = Who> {
     let cpus = (any::<Cpu>(), any::<Cpu>(), 0u32..4, prop::option::weighted(0.85, any::<Cpu>()));
-    (cpus, task(), task(), any::<[bool; 8]>(), [0u64..2048, 0..2048, 0..1025], prop::option::of(0u32..2)).prop_map(
-        |((cpu, prev, same, recent), waker, wakee, bits, avgs, nid)| Who {
+    (
+        cpus,
+        task(),
+        task(),
+        any::<[bool; 8]>(),
+        [0u64..2048, 0..2048, 0..1025],
+        prop::option::of(0u32..2),
+        any::<[bool; 4]>(),
+    )
+        .prop_map(|((cpu, prev, same, recent), waker, wakee, bits, avgs, nid, idle)| Who {
             cpu,
             prev: if same == 0 { cpu } else { prev },
             recent,
@@ -136,8 +146,8 @@ fn who() -> impl Strategy<Value = Who> {
             on_rq: bits[7],
             avgs,
             nid,
-        },
-    )
+            idle: [idle[0] && idle[1], idle[2] && idle[3]],
+        })
 }
 
 fn affinity() -> impl Strategy<Value = Affinity> {
@@ -156,7 +166,13 @@ fn density() -> impl Strategy<Value = Density> {
     let idle = prop_oneof![3 => 0u32..4, 2 => 4u32..30, 2 => 30u32..90, 1 => 90u32..=100];
     let sched_idle = prop_oneof![3 => Just(0u32), 2 => 0u32..10, 1 => 10u32..50];
     let heat = prop::sample::select(vec![0u64, 0, 300, 600, 1000]);
-    (idle, sched_idle, heat).prop_map(|(idle, sched_idle, heat)| Density { idle, sched_idle, heat })
+    let load_shift = prop::sample::select(vec![0u32, 0, 3, 5]);
+    (idle, sched_idle, heat, load_shift).prop_map(|(idle, sched_idle, heat, load_shift)| Density {
+        idle,
+        sched_idle,
+        heat,
+        load_shift,
+    })
 }
 
 fn clock() -> impl Strategy<Value = ScanClock> {
@@ -277,6 +293,11 @@ impl Case {
     fn table(&self, domains: &SchedDomains, features: FeatureSet, who: &Who) -> Table {
         let nr_cpus = domains.nr_cpus as usize;
         let mut rows: Vec<Row> = self.rows.0[..nr_cpus].iter().map(|&raw| Row::new(raw, self.density)).collect();
+        for (cpu, _) in [Some(who.prev), who.recent].into_iter().zip(who.idle).filter(|&(_, idle)| idle) {
+            if let Some(cpu) = cpu {
+                rows[cpu as usize].make_idle();
+            }
+        }
         if who.on_rq {
             // The wakee is one of those that are queued there.
             let row = &mut rows[who.prev as usize];

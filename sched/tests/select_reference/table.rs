@@ -25,12 +25,13 @@ pub struct Row {
     pub exit_latency: Option<u32>,
 }
 
-/// How dense the states are, in per cent, and how much is added to every utilisation.
+/// How dense the states are, in per cent, how much is added to every utilisation, and how small loads are.
 #[derive(Clone, Copy, Debug)]
 pub struct Density {
     pub idle: u32,
     pub sched_idle: u32,
     pub heat: u64,
+    pub load_shift: u32,
 }
 
 /// Takes a number's bits from below.
@@ -72,7 +73,7 @@ impl Row {
             sched_idle,
             nr_running,
             h_nr_delayed,
-            load: if coarse { load & !1023 } else { load },
+            load: if coarse { load & !1023 } else { load } >> density.load_shift,
             capacity,
             capacity_orig: [1024, 1024, 1024, 700][bits.take(2) as usize],
             runnable,
@@ -83,6 +84,17 @@ impl Row {
             idle_stamp: bits.take(5),
             exit_latency: [None, Some(1), Some(2), Some(133)][bits.take(2) as usize],
         }
+    }
+}
+
+impl Row {
+    pub fn make_idle(&mut self) {
+        self.idle = true;
+        self.sched_idle = false;
+        self.nr_running = 0;
+        self.h_nr_delayed = 0;
+        self.curr_is_idle = true;
+        self.ttwu_pending = false;
     }
 }
 

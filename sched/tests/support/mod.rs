@@ -66,10 +66,6 @@ impl VectorRow {
             .map(|mask| CpuMask::from_cpus(nr_cpus, mask.iter().filter(|&cpu| cpu < nr_cpus)))
             .unwrap_or_else(|| panic!("{self}: column {column}: {text:?} is no mask"))
     }
-
-    pub fn list(&self, column: &str) -> Vec<u32> {
-        self.text(column).split_whitespace().map(|item| item.parse().expect("a list of CPUs")).collect()
-    }
 }
 
 impl std::fmt::Display for VectorRow {
@@ -92,13 +88,26 @@ pub struct Table {
     /// How far the clock moves between its two readings, ns.
     pub search_ns: u64,
     pub clock_reads: Cell<u64>,
+    /// The first look at this CPU finds it busy, whatever it is: a rule that takes it if it is idle passes it by, and
+    /// later looks see it as it is.
+    pub overlooked: Cell<Option<u32>>,
+    /// The second half of that look, at whether the CPU runs SCHED_IDLE only.
+    pub overlooked_sched_idle: Cell<Option<u32>>,
 }
 
 impl View for Table {
     fn available_idle_cpu(&self, cpu: u32) -> bool {
+        if self.overlooked.get() == Some(cpu) {
+            self.overlooked_sched_idle.set(self.overlooked.take());
+            return false;
+        }
         self.idle.as_ref().is_some_and(|mask| mask.test(cpu))
     }
     fn sched_idle_cpu(&self, cpu: u32) -> bool {
+        if self.overlooked_sched_idle.get() == Some(cpu) {
+            self.overlooked_sched_idle.take();
+            return false;
+        }
         self.sched_idle.as_ref().is_some_and(|mask| mask.test(cpu))
     }
     fn nr_running(&self, cpu: u32) -> u32 {

@@ -64,7 +64,8 @@ pub(super) fn leaves_local(
         }
         GroupType::Imbalanced => false,
         GroupType::HasSpare => {
-            if numa && let Some(leaves) = across_nodes(rules, wakeup, sd, (local_group, local), (idlest_group, idlest)) {
+            if numa && let Some(leaves) = across_nodes(rules, wakeup, sd, (local_group, local), (idlest_group, idlest))
+            {
                 return leaves;
             }
             local.idle_cpus < idlest.idle_cpus

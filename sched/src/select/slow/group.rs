@@ -107,7 +107,8 @@ impl GroupStats {
     fn is_overloaded(&self, imbalance_pct: u32) -> bool {
         let pct = u64::from(imbalance_pct);
         self.sum_nr_running > self.group_weight
-            && (self.group_capacity * 100 < self.group_util * pct || self.group_capacity * pct < self.group_runnable * 100)
+            && (self.group_capacity * 100 < self.group_util * pct
+                || self.group_capacity * pct < self.group_runnable * 100)
     }
 
     /// `group_has_capacity()`.

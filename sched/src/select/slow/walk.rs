@@ -113,7 +113,11 @@ impl SlowPath {
                 }
                 stats.finish(self.level, sd.imbalance_pct, group, cx.view);
                 let is_local = group.span.test(self.cpu);
-                observer.event(Event::Group { first: group.span.first().unwrap_or(cpu), local: is_local, stats: *stats });
+                observer.event(Event::Group {
+                    first: group.span.first().unwrap_or(cpu),
+                    local: is_local,
+                    stats: *stats,
+                });
                 if is_local {
                     *local = Some((*at, *stats));
                 } else if update_pick_idlest(idlest.as_ref().map_or(&WORST, |(_, stats)| stats), stats) {
