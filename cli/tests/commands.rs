@@ -33,6 +33,11 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
+fn gunzip(file: &Path) -> String {
+    let file = fs::File::open(file).expect("the recording");
+    std::io::read_to_string(flate2::read::GzDecoder::new(file)).expect("gzip")
+}
+
 /// Sentences that were checked by hand against the recorded state and the kernel's source.
 #[test]
 fn explain_says_why() {
@@ -164,12 +169,7 @@ fn switches_that_cannot_be_answered_are_refused() {
 fn conform_finds_what_differs() {
     let (_keep, folder) = folder();
     let recording = folder.join("7.2-A-hb.csv.gz");
-    let mut text = String::new();
-    std::io::Read::read_to_string(
-        &mut flate2::read::GzDecoder::new(fs::File::open(&recording).expect("the recording")),
-        &mut text,
-    )
-    .expect("gzip");
+    let text = gunzip(&recording);
     // Another chosen CPU in one stable row.
     let header: Vec<&str> = text.lines().next().expect("a header").split(',').collect();
     let place = |name| header.iter().position(|column| *column == name).expect("a column");
@@ -219,6 +219,23 @@ fn missing_files_and_machines_are_named() {
     let output = wakelab(&["explain", folder.to_str().expect("UTF-8")]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("topo-7.2-A.json"), "{}", stderr(&output));
+}
+
+/// A kernel with SIS_PROP on decided by what no recording holds: its rows are refused, not guessed.
+#[test]
+fn rows_that_cannot_be_decided_are_refused() {
+    let (_keep, folder) = folder();
+    let text = gunzip(&folder.join("7.2-A-hb.csv.gz"));
+    fs::remove_file(folder.join("7.2-A-hb.csv.gz")).expect("removed");
+    fs::write(folder.join("7.2-A-hb.csv"), text.replace(" SIS_UTIL ", " SIS_PROP SIS_UTIL ")).expect("written");
+    let folder = folder.to_str().expect("UTF-8");
+    let output = wakelab(&["conform", folder]);
+    assert_eq!(output.status.code(), Some(2));
+    let errors = stderr(&output);
+    assert!(errors.contains("7.2-A-hb.csv:2: column features: SIS_PROP is on"), "{errors}");
+    assert!(errors.contains("hint: --with NO_SIS_PROP"), "{errors}");
+    let output = wakelab(&["conform", folder, "--with", "NO_SIS_PROP"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 /// `wakelab explain ... | head` is no error.

@@ -16,6 +16,10 @@ const PLACEMENT: [Feature; 7] = [
     Feature::UTIL_EST,
 ];
 
+/// What SIS_PROP reads.
+pub(crate) const SIS_PROP_INPUTS: &str =
+    "the waking CPU's wake_avg_idle (avg_idle before 5.14) and its LLC's avg_scan_cost";
+
 /// What is switched on top of what the recorded kernel had on.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
@@ -74,8 +78,7 @@ impl Question {
                 return Err(QuestionError::NotPlacement(feature));
             }
             if feature == Feature::SIS_PROP && on {
-                let what = "the waking CPU's wake_avg_idle (avg_idle before 5.14) and its LLC's avg_scan_cost";
-                return Err(QuestionError::NotRecorded(feature, what));
+                return Err(QuestionError::NotRecorded(feature, SIS_PROP_INPUTS));
             }
         }
         Ok(Question { with })

@@ -1,10 +1,12 @@
 //! Goes over many recordings at once, row by row.
 
+use crate::question::SIS_PROP_INPUTS;
 use crate::{Question, QuestionError};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wakelab_events::{ReadError, Reader, Row, TopoFile};
+use wakelab_kernel::Feature;
 
 /// Told how far a walk has come.
 pub trait Progress: Sync {
@@ -69,6 +71,13 @@ pub(crate) fn walk_file(
     let mut current = Row::new();
     let mut since = 0;
     while reader.read(&mut current)? {
+        if question.features(&current).has(Feature::SIS_PROP) {
+            let what = format!("SIS_PROP is on and reads {SIS_PROP_INPUTS}, which recordings do not hold");
+            return Err(ReadError::of_file(path, what)
+                .at_line(current.line)
+                .in_column("features")
+                .with_hint("--with NO_SIS_PROP asks what the other features would choose"));
+        }
         if !row(&current, &topo) {
             break;
         }
