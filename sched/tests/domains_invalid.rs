@@ -1,5 +1,6 @@
 //! Shapes that no machine has are refused, and the error names the CPUs and the fields.
 
+use wakelab_sched::CpuMask;
 use wakelab_sched::domain::*;
 
 /// Two packages of one LLC and one node each, two cores of two CPUs.
@@ -86,4 +87,41 @@ fn distances() {
         "node_distance[0][1] = 10: another node is farther than the node itself (10)"
     );
     assert_eq!(error(|t| t.node_distance[0][1] = 256), "node_distance[0][1] = 256: the largest distance is 255");
+}
+
+/// A recording whose siblings 0 and 1 disagree on how far their LLC reaches.
+#[test]
+fn recorded_siblings_in_different_llcs() {
+    let sd = |name: &str, flags, span: &[u32], groups: &[&[u32]]| SdParts {
+        name: name.into(),
+        flags,
+        imbalance_pct: 117,
+        imb_numa_nr: 0,
+        span: CpuMask::from_cpus(4, span.iter().copied()),
+        groups: groups
+            .iter()
+            .map(|group| GroupParts {
+                span: CpuMask::from_cpus(4, group.iter().copied()),
+                capacity: 1024 * group.len() as u64,
+                flags: SdFlags::empty(),
+            })
+            .collect(),
+    };
+    let smt = SdFlags::SHARE_CPUCAPACITY | SdFlags::SHARE_LLC;
+    let cpu = |cpu: u32, llc: &[u32]| {
+        let (first, second) = (cpu & !1, cpu | 1);
+        let siblings: [&[u32]; 2] = if cpu == first { [&[first], &[second]] } else { [&[second], &[first]] };
+        let mut domains = vec![sd("SMT", smt, &[first, second], &siblings)];
+        if llc.len() > 2 {
+            domains.push(sd("MC", SdFlags::SHARE_LLC, llc, &[&[first, second], &[first ^ 2, second ^ 2]]));
+        }
+        CpuParts { domains, sd_llc_id: llc[0] }
+    };
+    let good = [cpu(0, &[0, 1, 2, 3]), cpu(1, &[0, 1, 2, 3]), cpu(2, &[0, 1, 2, 3]), cpu(3, &[0, 1, 2, 3])];
+    let parts = |cpus: &[CpuParts]| DomainParts { cpus: cpus.to_vec(), node: None };
+    assert!(SchedDomains::from_parts(&parts(&good)).is_ok());
+    let mut bad = good;
+    bad[1] = cpu(1, &[0, 1]);
+    let error = SchedDomains::from_parts(&parts(&bad)).expect_err("CPU 1 has a smaller LLC than CPU 0").to_string();
+    assert!(error.contains("sibling CPU 1 is in another LLC"), "{error}");
 }

@@ -106,6 +106,7 @@ impl SchedDomains {
         };
         let domains = Shortcuts::of(&domains).into_domains(nr_cpus, domains, smt_mask, node);
         check_llc_ids(parts, &domains)?;
+        check_siblings(&domains)?;
         Ok(domains)
     }
 }
@@ -282,6 +283,18 @@ fn check_llc_ids(parts: &DomainParts, domains: &SchedDomains) -> Result<(), Part
         if id_of_first != of_cpu.sd_llc_id {
             let reason = format!("{}, but CPU {first} of the same LLC has {id_of_first}", of_cpu.sd_llc_id);
             return Err(wrong(reason));
+        }
+    }
+    Ok(())
+}
+
+/// SMT siblings share every cache, so they share their LLC; the walk for an idle core counts on it.
+fn check_siblings(domains: &SchedDomains) -> Result<(), PartsError> {
+    let llc = |cpu: Cpu| domains.sd_llc[cpu as usize].map(|level| &domains.domains[cpu as usize][level as usize].span);
+    for cpu in 0..domains.nr_cpus {
+        if let Some(other) = domains.smt_mask[cpu as usize].iter().find(|&other| llc(other) != llc(cpu)) {
+            let reason = format!("its sibling CPU {other} is in another LLC");
+            return Err(PartsError { cpu: Some(cpu), domain: None, field: "domains", reason });
         }
     }
     Ok(())
