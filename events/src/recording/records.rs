@@ -1,11 +1,13 @@
 //! Lines of a CSV file as records, in bounded memory and with exact line numbers.
 //!
-//! Quotes are as in RFC 4180: a field may be quoted, and may then hold commas, line ends and doubled quotes. Lines end
-//! in LF or CRLF; empty lines are passed over.
+//! `csv-core` splits them. The `csv` crate around it would read a record of any length into memory, takes a file that
+//! ends in a quoted field for whole, and numbers a record after empty lines by the first of those.
 
 use super::source::{Source, SourceError};
+use csv_core::{ReadRecordResult, Reader};
 
-/// The longest record that is read, in bytes. A row of a machine with 8192 CPUs is about 1 MiB.
+/// The longest record that is read, in bytes, with the empty lines before it. A row of a machine with 8192 CPUs is
+/// about 1 MiB.
 pub(super) const MAX_RECORD: usize = 16 << 20;
 /// So many fields of a record are kept; those after them are only counted.
 const MAX_FIELDS: usize = 1 << 12;
@@ -24,10 +26,9 @@ pub(super) enum RecordError {
 /// A file that is split into records.
 pub(super) struct Records {
     source: Source,
+    splitter: Reader,
     /// The line that is read next, from 1.
     next_line: u64,
-    /// The line at hand.
-    text: Vec<u8>,
 }
 
 /// One record. Reading the next one reuses its memory.
@@ -37,78 +38,54 @@ pub(super) struct Record {
     pub(super) line: u64,
     /// How many fields it has.
     pub(super) count: usize,
+    /// The fields' bytes, and room.
     bytes: Vec<u8>,
+    /// How many of the bytes are the record's.
+    filled: usize,
+    /// Where each field ends in the bytes. Those that are not kept share a last place.
     ends: Vec<usize>,
-}
-
-/// Where in a field the splitting stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Start,
-    Plain,
-    Quoted,
-    /// After a quote in a quoted field: its end, or the first half of a doubled one.
-    Closing,
 }
 
 impl Record {
     /// A field's bytes, without the quotes around it.
     pub(super) fn get(&self, at: usize) -> Option<&[u8]> {
-        let end = *self.ends.get(at)?;
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let ends = &self.ends[..self.count.min(MAX_FIELDS)];
+        let end = *ends.get(at)?;
+        let start = at.checked_sub(1).map_or(0, |before| ends[before]);
         Some(&self.bytes[start..end])
     }
 
     /// The fields that were kept.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        (0..self.ends.len()).map_while(|at| self.get(at))
+        (0..self.count).map_while(|at| self.get(at))
     }
 
-    fn begin(&mut self, line: u64) {
-        self.line = line;
-        self.count = 0;
-        self.bytes.clear();
-        self.ends.clear();
+    fn clear(&mut self) {
+        (self.count, self.filled) = (0, 0);
+        self.ends.resize(MAX_FIELDS + 1, 0);
     }
 
-    fn end_field(&mut self) {
-        self.count += 1;
-        if self.ends.len() < MAX_FIELDS {
-            self.ends.push(self.bytes.len());
+    /// Takes fields from the input; also how many bytes of it were taken.
+    fn add(&mut self, splitter: &mut Reader, input: &[u8]) -> (ReadRecordResult, usize) {
+        // No more comes out than goes in.
+        let room = self.filled + input.len();
+        if self.bytes.len() < room {
+            self.bytes.resize(room, 0);
         }
-    }
-
-    fn add(&mut self, text: &[u8], mut state: State) -> State {
-        for &byte in text {
-            state = match (state, byte) {
-                (State::Start, b'"') => State::Quoted,
-                (State::Quoted, b'"') => State::Closing,
-                (State::Closing, b'"') => {
-                    self.bytes.push(byte);
-                    State::Quoted
-                }
-                (State::Start | State::Plain | State::Closing, b',') => {
-                    self.end_field();
-                    State::Start
-                }
-                (State::Quoted, _) => {
-                    self.bytes.push(byte);
-                    State::Quoted
-                }
-                // A quote within a plain field, or text after a closing quote, stands for itself.
-                (State::Start | State::Plain | State::Closing, _) => {
-                    self.bytes.push(byte);
-                    State::Plain
-                }
-            };
-        }
-        state
+        let ends = &mut self.ends[self.count.min(MAX_FIELDS)..];
+        let (result, taken, bytes, fields) = splitter.read_record(input, &mut self.bytes[self.filled..], ends);
+        self.filled += bytes;
+        self.count += fields;
+        (result, taken)
     }
 }
 
 impl Records {
     pub(super) fn new(source: Source) -> Self {
-        Records { source, next_line: 1, text: Vec::new() }
+        let mut splitter = Reader::new();
+        // Its first call drops a byte order mark, but only one that comes in one piece. The header is searched for it.
+        let _ = splitter.read_record(&[], &mut [], &mut []);
+        Records { source, splitter, next_line: 1 }
     }
 
     /// The line that reading has come to, from 1.
@@ -118,68 +95,63 @@ impl Records {
 
     /// Reads the next record; false at the end of the file.
     pub(super) fn read(&mut self, record: &mut Record) -> Result<bool, RecordError> {
-        let mut left = MAX_RECORD;
+        record.clear();
+        let (mut left, mut begun) = (MAX_RECORD, false);
         loop {
-            record.begin(self.next_line);
-            let Some(line_end) = self.read_line(&mut left)? else { return Ok(false) };
-            if self.text.len() > line_end {
-                break;
+            if !begun {
+                record.line = self.next_line;
             }
-        }
-        let mut state = State::Start;
-        loop {
-            let end = content_end(&self.text);
-            state = record.add(&self.text[..end], state);
-            if state != State::Quoted {
-                record.end_field();
+            let bytes = self.source.fill_buf().map_err(RecordError::Source)?;
+            if bytes.is_empty() {
+                // A line end ends any record, unless it is within quotes.
+                return match begun.then(|| record.add(&mut self.splitter, b"\n").0) {
+                    None => Ok(false),
+                    Some(ReadRecordResult::Record) => Ok(true),
+                    Some(_) => Err(RecordError::OpenQuote),
+                };
+            }
+            let bytes = &bytes[..bytes.len().min(left)];
+            if bytes.is_empty() {
+                return Err(RecordError::TooLong);
+            }
+            // Empty lines, and the LF of the CRLF before, are no part of the record.
+            let blank = if begun { 0 } else { bytes.iter().take_while(|byte| b"\r\n".contains(byte)).count() };
+            let (result, taken) = match blank {
+                0 => record.add(&mut self.splitter, bytes),
+                _ => (ReadRecordResult::InputEmpty, blank),
+            };
+            begun |= blank == 0;
+            left -= taken;
+            self.next_line += bytes[..taken].iter().filter(|&&byte| byte == b'\n').count() as u64;
+            self.source.consume(taken);
+            if result == ReadRecordResult::Record {
                 return Ok(true);
             }
-            // The line end belongs to the quoted field.
-            record.bytes.extend_from_slice(&self.text[end..]);
-            if self.read_line(&mut left)?.is_none() {
-                return Err(RecordError::OpenQuote);
-            }
         }
     }
-
-    /// Reads one line with its line end, whose length it returns; `None` at the end of the file.
-    fn read_line(&mut self, left: &mut usize) -> Result<Option<usize>, RecordError> {
-        self.text.clear();
-        loop {
-            let bytes = self.source.fill_buf().map_err(RecordError::Source)?;
-            let newline = bytes.iter().position(|&byte| byte == b'\n');
-            let take = newline.map_or(bytes.len(), |at| at + 1);
-            *left = left.checked_sub(take).ok_or(RecordError::TooLong)?;
-            self.text.extend_from_slice(&bytes[..take]);
-            self.source.consume(take);
-            if newline.is_some() {
-                self.next_line += 1;
-            } else if take > 0 {
-                continue;
-            } else if self.text.is_empty() {
-                return Ok(None);
-            }
-            return Ok(Some(self.text.len() - content_end(&self.text)));
-        }
-    }
-}
-
-/// Where the line end begins.
-fn content_end(line: &[u8]) -> usize {
-    let line = line.strip_suffix(b"\n").unwrap_or(line);
-    line.strip_suffix(b"\r").unwrap_or(line).len()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::io::{self, Read};
 
     /// Records with their lines, and how the text ended if not well.
     type Split = (Vec<(u64, Vec<Vec<u8>>)>, Option<RecordError>);
 
-    fn split(text: &[u8]) -> Split {
-        let source = Source::new(std::io::Cursor::new(text.to_vec())).expect("memory can be read");
+    /// Bytes that come in pieces of this size.
+    struct Pieces(io::Cursor<Vec<u8>>, usize);
+
+    impl Read for Pieces {
+        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+            let len = buf.len().min(self.1);
+            self.0.read(&mut buf[..len])
+        }
+    }
+
+    fn split_pieces(text: &[u8], size: usize) -> Split {
+        let source = Source::new(Pieces(io::Cursor::new(text.to_vec()), size)).expect("memory can be read");
         let (mut records, mut record, mut all) = (Records::new(source), Record::default(), Vec::new());
         loop {
             match records.read(&mut record) {
@@ -188,6 +160,10 @@ mod tests {
                 Err(error) => return (all, Some(error)),
             }
         }
+    }
+
+    fn split(text: &[u8]) -> Split {
+        split_pieces(text, usize::MAX)
     }
 
     #[test]
@@ -200,22 +176,49 @@ mod tests {
 
     #[test]
     fn an_open_quote_is_an_error() {
-        let (records, error) = split(b"a,b\n1,\"2\n3,4\n");
-        assert_eq!(records.len(), 1);
-        assert!(matches!(error, Some(RecordError::OpenQuote)));
+        for text in ["a,b\n1,\"2\n3,4\n", "a,b\n1,\"2", "a,b\n1,\"2\"\"", "a,b\n1,\""] {
+            let (records, error) = split(text.as_bytes());
+            assert_eq!(records.len(), 1, "{text:?}");
+            assert!(matches!(error, Some(RecordError::OpenQuote)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_last_line_needs_no_end() {
+        for (text, last) in [("1,\"2\"", "2"), ("1,", ""), ("1,2\r", "2"), ("1,2\n\n", "2")] {
+            let (records, error) = split(text.as_bytes());
+            assert!(error.is_none(), "{text:?}");
+            assert_eq!(records, [(1, vec![b"1".to_vec(), last.as_bytes().to_vec()])], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_has_an_end() {
+        let mut text = b"a,\"".to_vec();
+        text.resize(MAX_RECORD, b'x');
+        assert!(matches!(split(&text).1, Some(RecordError::OpenQuote)));
+        text.push(b'\n');
+        assert!(matches!(split(&text), (records, Some(RecordError::TooLong)) if records.is_empty()));
+    }
+
+    #[test]
+    fn fields_beyond_those_kept_are_counted() {
+        let text = [vec![b','; MAX_FIELDS + 10], b"\n1,2\n".to_vec()].concat();
+        let source = Source::new(io::Cursor::new(text)).expect("memory can be read");
+        let (mut records, mut record) = (Records::new(source), Record::default());
+        assert!(matches!(records.read(&mut record), Ok(true)));
+        assert_eq!((record.count, record.iter().count()), (MAX_FIELDS + 11, MAX_FIELDS));
+        assert_eq!(record.get(MAX_FIELDS), None);
+        assert!(matches!(records.read(&mut record), Ok(true)));
+        assert_eq!(record.iter().collect::<Vec<_>>(), [b"1", b"2"]);
     }
 
     proptest! {
-        /// The csv crate splits in the same way. It takes a lone CR for a line end too, and a file that ends in a
-        /// quoted field for whole, so that such texts are left out.
+        /// Whichever way the bytes come, the records, their lines and the end are the same.
         #[test]
-        fn splits_as_the_csv_crate(text in "([ab,]|\"[ab,\n]{0,2}(\"\"){0,2}\"|\r\n|\n){0,40}") {
-            let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
-            let theirs: Vec<Vec<Vec<u8>>> =
-                reader.byte_records().map(|r| r.expect("flexible").iter().map(<[u8]>::to_vec).collect()).collect();
-            let (ours, error) = split(text.as_bytes());
-            prop_assume!(error.is_none());
-            prop_assert_eq!(ours.into_iter().map(|(_, fields)| fields).collect::<Vec<_>>(), theirs);
+        fn pieces_make_no_difference(text in "\u{feff}?[ab,\"\r\n]{0,60}", size in 1_usize..8) {
+            let (whole, pieces) = (split(text.as_bytes()), split_pieces(text.as_bytes(), size));
+            prop_assert_eq!(format!("{pieces:?}"), format!("{whole:?}"));
         }
     }
 }
