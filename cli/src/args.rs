@@ -1,5 +1,6 @@
 //! The command line.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use wakelab_kernel::Switches;
@@ -51,10 +52,10 @@ pub struct Explain {
     #[arg(long, value_name = "P")]
     pub pid: Option<i64>,
     /// Explain only decisions with this reason.
-    #[arg(long, value_name = "REASON", value_parser = reason)]
+    #[arg(long, value_name = "REASON", value_parser = reasons())]
     pub reason: Option<Reason>,
     /// Stop after this many explanations.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
     /// Explain what the kernel would have chosen with these features switched (A,NO_B as in its features file).
     #[arg(long, value_name = "FEATURES")]
@@ -124,9 +125,8 @@ pub enum TableFormat {
     Json,
 }
 
-fn reason(text: &str) -> Result<Reason, String> {
-    Reason::from_name(text).ok_or_else(|| {
-        let names: Vec<_> = Reason::ALL.iter().map(|reason| reason.name()).collect();
-        format!("expected one of: {}", names.join(", "))
-    })
+/// The reasons by name, so that help and errors list them.
+fn reasons() -> impl TypedValueParser<Value = Reason> {
+    PossibleValuesParser::new(Reason::ALL.map(Reason::name))
+        .map(|name| Reason::from_name(&name).expect("only names of reasons are let through"))
 }
