@@ -3,7 +3,7 @@ mod forms;
 
 pub use forms::{
     CapacitySearch, Class, Eas, FindGroup, IdleSearch, NumaFork, RunnableBoost, SisProp, SliceProtection, SmtScan,
-    Wakelist,
+    UtilFits, Wakelist,
 };
 
 /// One field of [`Code`], to print or compare.
@@ -55,6 +55,7 @@ text_by_debug!(
     Wakelist,
     FindGroup,
     CapacitySearch,
+    UtilFits,
     Eas,
     RunnableBoost,
     SliceProtection
@@ -93,6 +94,7 @@ code! {
         `has_idle_cores` (in 7.2, not in 6.12).";
     capacity_search: CapacitySearch, "The search for an idle CPU on a machine of unequal capacities \
         (`select_idle_capacity()`).";
+    util_fits: UtilFits, "How a task is found to fit a CPU (`util_fits_cpu()`; 5.18 has none).";
     find_group: FindGroup, "How the slow path compares groups: by their type since 5.5 (57abff067a08).";
     wakeup_stats_allowed_only: bool, "The slow path counts only the CPUs that the task may use \
         (`update_sg_wakeup_stats()`; in 6.12 and 5.10 as maintained, not in 6.1).";

@@ -16,7 +16,7 @@ mod tunables;
 
 pub use code::{
     CapacitySearch, Class, Code, CodeField, Eas, FindGroup, IdleSearch, NumaFork, RunnableBoost, SisProp,
-    SliceProtection, SmtScan, Wakelist,
+    SliceProtection, SmtScan, UtilFits, Wakelist,
 };
 pub use diff::{Changed, CodeChanged, PresetDiff, PresetInfo};
 pub use feature::{Feature, FeatureError, FeatureSet, FeaturesFile, Switches};

@@ -12,12 +12,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
-use support::{Probes, Table, VectorRow, one_llc, rows, topologies};
+use support::{Probes, Table, VectorRow, machine, one_llc, rows};
 use wakelab_kernel::{Code, Feature, FeatureSet, IdleSearch, Preset, SisProp, SmtScan};
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::SchedDomains;
 use wakelab_sched::select::{
-    Cx, Effects, Reason, Rules, ScanClock, Select, WakeFlags, Wakee, WakeeFlips, Waker, Wakeup, record_wakee,
+    Cx, Effects, Reason, Rules, ScanClock, Select, Uclamp, WakeFlags, Wakee, WakeeFlips, Waker, Wakeup, record_wakee,
     select_idle_cpu, select_idle_sibling, update_idle_core, update_idle_cpu_scan, wake_affine, wake_affine_idle,
     wake_affine_weight, wake_wide,
 };
@@ -26,6 +26,17 @@ use wakelab_sched::select::{
 type Cells = Vec<(&'static str, String)>;
 
 type Machines = HashMap<String, SchedDomains>;
+
+/// The machines of `functions/topologies.csv`, by name.
+fn topologies() -> HashMap<String, SchedDomains> {
+    let mut cpus: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
+    for row in rows("topologies.csv") {
+        let machine = cpus.entry(row.text("topology").to_owned()).or_default();
+        assert_eq!(row.get::<usize>("cpu"), machine.len(), "{row}: CPUs in order");
+        machine.push((row.get("core"), row.get("llc")));
+    }
+    cpus.into_iter().map(|(name, cpus)| (name, machine(&cpus))).collect()
+}
 
 /// How a file compared.
 struct Outcome {
@@ -80,6 +91,7 @@ fn wakee(prev_cpu: u32, cpus_ptr: &CpuMask) -> Wakee<'_> {
         util_avg: 0,
         runnable_avg: 0,
         util_est: 0,
+        uclamp: Uclamp::UNUSED,
         has_contributed: true,
         on_rq: false,
         is_current: false,

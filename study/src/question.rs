@@ -37,6 +37,8 @@ pub enum QuestionError {
     NotRecorded(Feature, &'static str),
     /// The machine or kernel needs what is not modelled.
     Rules(RulesError),
+    /// The machine's CPUs differ in capacity, and recordings hold neither these nor utilisation clamps.
+    AsymmetricCapacity,
 }
 
 impl fmt::Display for QuestionError {
@@ -44,6 +46,10 @@ impl fmt::Display for QuestionError {
         match self {
             QuestionError::Switch(e) => e.fmt(f),
             QuestionError::Rules(e) => e.fmt(f),
+            QuestionError::AsymmetricCapacity => f.write_str(
+                "the CPUs differ in capacity (SD_ASYM_CPUCAPACITY); placement then reads capacities and utilisation \
+                 clamps, which recordings do not hold",
+            ),
             QuestionError::NotPlacement(feature) => {
                 let names: Vec<_> = PLACEMENT.iter().map(|feature| feature.name()).collect();
                 write!(
@@ -106,6 +112,9 @@ impl Question {
     pub fn check(&self, topo: &TopoFile) -> Result<(), QuestionError> {
         let preset: &Preset = topo.preset;
         let features = preset.switched(&self.with).map_err(QuestionError::Switch)?;
+        if topo.domains.asym_cpucap_active {
+            return Err(QuestionError::AsymmetricCapacity);
+        }
         Rules::new(preset, features, &topo.domains).map(|_| ()).map_err(QuestionError::Rules)
     }
 

@@ -4,7 +4,7 @@ use super::features::RowFeatures;
 use std::sync::Arc;
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::select::{WakeFlags, Wakee, WakeeFlips, Waker, Wakeup, record_wakee};
+use wakelab_sched::select::{Uclamp, WakeFlags, Wakee, WakeeFlips, Waker, Wakeup, record_wakee};
 
 /// `PF_EXITING`.
 const PF_EXITING: u32 = 0x4;
@@ -246,6 +246,7 @@ impl Row {
                 util_avg: wakee.util_avg,
                 runnable_avg: wakee.runnable_avg,
                 util_est: wakee.util_est,
+                uclamp: Uclamp::UNUSED,
                 has_contributed: wakee.last_update_time_set,
                 on_rq: wakee.on_rq,
                 is_current: wakee.pid == waker.pid,

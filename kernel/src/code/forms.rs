@@ -90,6 +90,22 @@ pub enum CapacitySearch {
     GradedCores,
 }
 
+/// How a task is found to fit a CPU's capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub enum UtilFits {
+    /// Its clamped utilisation is compared with what is left of the capacity (5.18).
+    Clamped,
+    /// `util_fits_cpu()` says yes or no, and takes the capacity of a CPU in capacity inversion for its full one (5.10 as
+    /// maintained).
+    YesNo,
+    /// `util_fits_cpu()` tells apart that only `uclamp_min` is missed. That is compared with what thermal pressure leaves
+    /// at the moment; CPUs that miss it are compared by what the pressure's average leaves (6.1 as maintained).
+    Thermal,
+    /// The same, both by what the larger of the hardware's average pressure and cpufreq's pressure of the moment leaves
+    /// (`get_actual_cpu_capacity()`, 6.12).
+    Actual,
+}
+
 /// The form of energy-aware placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub enum Eas {

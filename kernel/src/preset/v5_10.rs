@@ -1,7 +1,7 @@
 //! 5.10, as Debian maintains it.
 use super::{Preset, features, hz_250, v6_1};
 use crate::Feature::{self, *};
-use crate::{CapacitySearch, Code, Eas, IdleSearch, NumaFork, SisProp, SmtScan, Tunables, Wakelist};
+use crate::{CapacitySearch, Code, Eas, IdleSearch, NumaFork, SisProp, SmtScan, Tunables, UtilFits, Wakelist};
 
 /// What `features` lists.
 const FILE: &[(Feature, bool)] = &[
@@ -56,6 +56,7 @@ pub(super) const CODE: Code = Code {
     wa_idle_prev: false,
     recent_used_always: false,
     capacity_search: CapacitySearch::Fits,
+    util_fits: UtilFits::YesNo,
     wakeup_stats_allowed_only: true,
     numa_fork: NumaFork::AnyLocalIdle,
     wakelist: Wakelist::OnCpuNoneQueued,

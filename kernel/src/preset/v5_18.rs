@@ -1,7 +1,7 @@
 //! 5.18.
 use super::{HZ_DEFAULT, Preset, features, v6_1};
 use crate::Feature::{self, *};
-use crate::{CapacitySearch, Code, Eas, NumaFork, SmtScan, Wakelist};
+use crate::{CapacitySearch, Code, Eas, NumaFork, SmtScan, UtilFits, Wakelist};
 
 /// What `features` lists.
 pub(super) const FILE: &[(Feature, bool)] = &[
@@ -54,6 +54,7 @@ pub(super) const CODE: Code = Code {
     core_scan_by_span: false,
     recent_used_prev_affinity: true,
     capacity_search: CapacitySearch::Fits,
+    util_fits: UtilFits::Clamped,
     misfit_by_cpu: false,
     numa_fork: NumaFork::ImbNumaNrRunning,
     wakelist: Wakelist::OnCpuAtMostOne,

@@ -1,6 +1,6 @@
 //! 5.18 with the energy-aware placement of 6.4.
 use super::{HZ_DEFAULT, Preset, features, v5_18, v6_1};
-use crate::{CapacitySearch, Code, Eas};
+use crate::{CapacitySearch, Code, Eas, UtilFits};
 
 pub(super) static PRESET: Preset = Preset {
     name: "v5.18-eas",
@@ -18,5 +18,10 @@ pub(super) static PRESET: Preset = Preset {
     code: CODE,
 };
 
-pub(super) const CODE: Code =
-    Code { capacity_search: CapacitySearch::Graded, misfit_by_cpu: true, eas: Eas::EnergyEnv, ..v5_18::CODE };
+pub(super) const CODE: Code = Code {
+    capacity_search: CapacitySearch::Graded,
+    util_fits: UtilFits::Thermal,
+    misfit_by_cpu: true,
+    eas: Eas::EnergyEnv,
+    ..v5_18::CODE
+};

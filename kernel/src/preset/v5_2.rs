@@ -1,7 +1,7 @@
 //! 5.2.
 use super::{HZ_DEFAULT, Preset, features, v5_10};
 use crate::Feature::{self, *};
-use crate::{CapacitySearch, Code, FindGroup, NumaFork, Wakelist};
+use crate::{CapacitySearch, Code, FindGroup, NumaFork, UtilFits, Wakelist};
 
 /// What `features` lists.
 const FILE: &[(Feature, bool)] = &[
@@ -54,6 +54,7 @@ pub(super) const CODE: Code = Code {
     kthread_stack: false,
     sched_idle_cpus: false,
     capacity_search: CapacitySearch::WakeCap,
+    util_fits: UtilFits::Clamped,
     find_group: FindGroup::Loads,
     wakeup_stats_allowed_only: false,
     misfit_by_cpu: false,

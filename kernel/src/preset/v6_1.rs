@@ -3,7 +3,7 @@ use super::{Preset, features, hz_250};
 use crate::Feature::{self, *};
 use crate::{
     CapacitySearch, Class, Code, Eas, FindGroup, IdleSearch, NumaFork, RunnableBoost, SisProp, SliceProtection,
-    SmtScan, Tunables, Wakelist,
+    SmtScan, Tunables, UtilFits, Wakelist,
 };
 
 /// What `features` lists.
@@ -84,6 +84,7 @@ pub(super) const CODE: Code = Code {
     current_cpu: false,
     empty_mask_returns: false,
     capacity_search: CapacitySearch::Graded,
+    util_fits: UtilFits::Thermal,
     find_group: FindGroup::GroupTypes,
     wakeup_stats_allowed_only: false,
     misfit_by_cpu: true,

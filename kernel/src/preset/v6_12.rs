@@ -1,7 +1,7 @@
 //! 6.12.
 use super::{Preset, features, hz_250, v6_1};
 use crate::Feature::{self, *};
-use crate::{Class, Code, RunnableBoost, SliceProtection, Tunables};
+use crate::{Class, Code, RunnableBoost, SliceProtection, Tunables, UtilFits};
 
 /// What `features` lists.
 const FILE: &[(Feature, bool)] = &[
@@ -63,6 +63,7 @@ pub(super) const CODE: Code = Code {
     sync_ignores_delayed: true,
     cluster_scan: true,
     current_cpu: true,
+    util_fits: UtilFits::Actual,
     wakeup_stats_allowed_only: true,
     runnable_boost: RunnableBoost::CpuAndTask,
     slice_protection: SliceProtection::ToDeadline,

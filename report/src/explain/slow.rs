@@ -35,6 +35,7 @@ pub(super) fn group(
 ) -> String {
     let measure = match stats.group_type {
         GroupType::HasSpare => format!("{} idle, util {}", stats.idle_cpus, stats.group_util),
+        GroupType::MisfitTask => format!("too small for it, largest CPU {}", stats.group_max_capacity),
         _ => format!("{} running, load {} per capacity", stats.sum_nr_running, stats.avg_load),
     };
     let name = if local { "local group" } else { "group" };

@@ -4,7 +4,7 @@ use super::{busy, slow};
 use crate::numbers::{count, cpu_runs};
 use wakelab_events::Row;
 use wakelab_kernel::Feature;
-use wakelab_sched::select::{Affine, AffineDetail, Event, Look, Reason, Site, WakeFlags};
+use wakelab_sched::select::{Affine, AffineDetail, Event, Fit, Look, Reason, Site, WakeFlags};
 use wakelab_study::explain::Explained;
 
 /// What stands in a sentence where the slow path goes to another domain.
@@ -81,6 +81,8 @@ impl<'a> Words<'a> {
             Event::Look(look) => self.look(look),
             Event::NotAllowed(_, cpu) => self.say(format!("but {cpu} is not allowed")),
             Event::Far(_, cpu) => self.say(format!("but {cpu} is outside the cluster, kept for the end")),
+            Event::Fit { site, cpu, fit, core_busy } => self.fit(site, cpu, fit, core_busy),
+            Event::CapacitySearch { cores } => self.cores = cores,
             Event::Kthread { taken: true } => {
                 self.say("woken by a per-CPU kthread for whose CPU it queued work".into())
             }
@@ -118,7 +120,7 @@ impl<'a> Words<'a> {
             Site::Prev => format!("prev {cpu} {state}"),
             Site::Recent => format!("recent {cpu} {state}"),
             Site::Smt => format!("sibling {cpu} {state}"),
-            Site::Core | Site::Scan | Site::Group => {
+            Site::Core | Site::Scan | Site::Capacity | Site::Group => {
                 if taken && look.site != Site::Core {
                     self.flush_walk();
                     let part = format!("{cpu} {state}");
@@ -128,6 +130,18 @@ impl<'a> Words<'a> {
                 }
                 return;
             }
+        };
+        self.say(part);
+    }
+
+    /// How the task fits an idle CPU, and whether the core is what was wanted.
+    fn fit(&mut self, site: Site, cpu: u32, fit: Fit, core_busy: bool) {
+        let part = match (fit, core_busy) {
+            (Fit::Fits, true) => format!("but a sibling of {cpu} is busy"),
+            (Fit::Fits, false) if site == Site::Capacity => format!("the task fits {cpu}"),
+            (Fit::Fits, false) => return,
+            (Fit::MissesMinimum, _) => format!("but {cpu} is too small for uclamp_min"),
+            (Fit::Misses, _) => format!("but {cpu} is too small"),
         };
         self.say(part);
     }
@@ -170,8 +184,10 @@ impl<'a> Words<'a> {
             Reason::CoreCpu => {
                 self.say(format!("no core is idle as a whole, {} is the first idle CPU met", decision.cpu))
             }
+            Reason::Capacity => self.say(format!("{} is the idle CPU that fits best", decision.cpu)),
             Reason::Limit => {
-                let walked = |step: &&Event| matches!(step, Event::Look(Look { site: Site::Scan, .. }));
+                let walked =
+                    |step: &&Event| matches!(step, Event::Look(Look { site: Site::Scan | Site::Capacity, .. }));
                 let looks = self.explained.steps.iter().filter(walked).count() as u64;
                 self.say(format!("limit used up after {}, so target {target}", count(looks, "look")));
             }

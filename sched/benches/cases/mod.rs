@@ -7,7 +7,7 @@ use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{DomainOptions, Numbering, SchedDomains, SchedGroup, Uniform, build_sched_domains};
 use wakelab_sched::select::{
-    Cx, Decision, Observer, Reason, Rules, ScanClock, Select, View, WakeFlags, Wakee, Waker, Wakeup,
+    Cx, Decision, Observer, Reason, Rules, ScanClock, Select, Uclamp, View, WakeFlags, Wakee, Waker, Wakeup,
     select_task_rq_fair,
 };
 
@@ -153,6 +153,7 @@ impl Case {
                 util_avg: 200,
                 runnable_avg: 220,
                 util_est: 180,
+                uclamp: Uclamp::UNUSED,
                 has_contributed: true,
                 on_rq: false,
                 is_current: false,

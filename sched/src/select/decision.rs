@@ -23,6 +23,8 @@ pub enum Reason {
     CoreCpu,
     /// The walk over the LLC met an idle CPU.
     Scan,
+    /// CPUs differ in capacity: of the idle ones, the one that the task fits best.
+    Capacity,
     /// The walk's limit was used up: the target, busy as it is.
     Limit,
     /// The LLC is overloaded (`nr_idle_scan` is 0), so nothing was searched: the target. SIS_PROP does not search
@@ -44,7 +46,7 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons, in the order in which the code can come to them.
-    pub const ALL: [Reason; 16] = [
+    pub const ALL: [Reason; 17] = [
         Reason::CurrentCpu,
         Reason::Slow,
         Reason::Stay,
@@ -52,6 +54,7 @@ impl Reason {
         Reason::Prev,
         Reason::Kthread,
         Reason::Recent,
+        Reason::Capacity,
         Reason::Smt,
         Reason::Core,
         Reason::CoreCpu,
@@ -74,6 +77,7 @@ impl Reason {
             Reason::Core => "core",
             Reason::CoreCpu => "core-cpu",
             Reason::Scan => "scan",
+            Reason::Capacity => "capacity",
             Reason::Limit => "limit",
             Reason::Overloaded => "overloaded",
             Reason::None => "none",

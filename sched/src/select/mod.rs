@@ -22,12 +22,16 @@
 //!  walk over the LLC              → [core] [core-cpu] [scan] [limit] [none] scan.rs
 //! ```
 //!
-//! Not here, and refused by [`Rules::new`]: asymmetric capacities (`select_idle_capacity()`). Energy-aware placement
-//! (`find_energy_efficient_cpu()`) belongs between `record_wakee()` and `wake_wide()`; without an energy model the
-//! kernel skips it, and so does this code. Core scheduling and uclamp are not modelled.
+//! Where CPUs differ in capacity, the fast paths take only a CPU that the task fits, and one search for the idle CPU that
+//! fits best stands for all that follow: `[capacity]`, capacity.rs and fits.rs.
+//!
+//! Not here: energy-aware placement (`find_energy_efficient_cpu()`) belongs between `record_wakee()` and `wake_wide()`;
+//! without an energy model the kernel skips it, and so does this code. Core scheduling is not modelled.
 
 mod at_once;
+mod capacity;
 mod decision;
+mod fits;
 mod hints;
 mod lookup;
 pub mod policy;
@@ -44,6 +48,7 @@ mod wakeup;
 
 pub use at_once::{select_idle_cpu, select_idle_sibling, select_task_rq_fair};
 pub use decision::{Affine, Decision, Effects, Reason, ScanCost, SearchCount};
+pub use fits::{CpuCapacity, Fit, Uclamp, util_fits_cpu};
 pub use hints::{update_idle_core, update_idle_cpu_scan};
 pub use record_wakee::{WakeeFlips, record_wakee, wake_wide};
 pub use rules::{Rules, RulesError};

@@ -19,23 +19,18 @@ impl<'a> Rules<'a> {
     /// The rules of `kernel` with `features` on, on a machine with `domains`.
     ///
     /// # Errors
-    /// Where the machine needs placement that is not modelled.
+    /// Where the kernel's placement is not modelled.
     pub fn new(kernel: &'a Preset, features: FeatureSet, domains: &'a SchedDomains) -> Result<Self, RulesError> {
         if kernel.code.find_group == FindGroup::Loads {
             return Err(RulesError::GroupsByLoad { kernel: kernel.name });
-        }
-        if domains.asym_cpucap_active {
-            return Err(RulesError::AsymmetricCapacity);
         }
         Ok(Rules { code: &kernel.code, features, domains })
     }
 }
 
-/// The machine needs what the model does not have.
+/// The kernel needs what the model does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulesError {
-    /// CPUs of different capacities: `select_idle_capacity()` and misfit groups are not modelled.
-    AsymmetricCapacity,
     /// A kernel before 5.5, whose slow path compares groups by spare capacity and load.
     GroupsByLoad {
         /// The preset.
@@ -46,9 +41,6 @@ pub enum RulesError {
 impl fmt::Display for RulesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RulesError::AsymmetricCapacity => f.write_str(
-                "the CPUs differ in capacity (SD_ASYM_CPUCAPACITY), and asymmetric placement is not modelled",
-            ),
             RulesError::GroupsByLoad { kernel } => write!(
                 f,
                 "{kernel} places forks and execs by the groups' spare capacity and load, as kernels before 5.5 did, \

@@ -1,5 +1,9 @@
 //! `select_idle_sibling()`: its fast paths, the siblings of the previous CPU, and what is left after the walk.
+//!
+//! `ASYM` is `sched_asym_cpucap_active()`: the fast paths are compiled for both, so that machines of equal CPUs pay one
+//! branch for the others.
 
+use super::capacity::asym_fits_cpu;
 use super::decision::Reason;
 use super::step::{Chosen, Cx, Select, Stage, choose_idle_cpu};
 use super::{Event, Observer, Rules, Site, View, Wakeup};
@@ -8,8 +12,14 @@ use wakelab_kernel::{Feature, IdleSearch, SmtScan};
 
 impl Select {
     #[inline]
-    pub(super) fn look_at_target<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
-        if choose_idle_cpu(Site::Target, self.target, cx, observer) {
+    pub(super) fn look_at_target<const ASYM: bool, V: View, O: Observer>(
+        &mut self,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Chosen> {
+        if choose_idle_cpu(Site::Target, self.target, cx, observer)
+            && asym_fits_cpu::<ASYM, V, O>(Site::Target, self.target, cx, observer)
+        {
             return self.done(self.target, Reason::Target);
         }
         let prev = cx.wakeup.wakee.prev_cpu;
@@ -17,30 +27,43 @@ impl Select {
             self.stage = Stage::Prev;
             return None;
         }
-        self.after_prev(cx, observer)
+        self.after_prev::<ASYM, V, O>(cx, observer)
     }
 
     #[inline]
-    pub(super) fn look_at_prev<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
+    pub(super) fn look_at_prev<const ASYM: bool, V: View, O: Observer>(
+        &mut self,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Chosen> {
         let prev = cx.wakeup.wakee.prev_cpu;
-        if choose_idle_cpu(Site::Prev, prev, cx, observer) {
+        if choose_idle_cpu(Site::Prev, prev, cx, observer)
+            && asym_fits_cpu::<ASYM, V, O>(Site::Prev, prev, cx, observer)
+        {
             if self.near(cx.rules, prev) {
                 return self.done(prev, Reason::Prev);
             }
             observer.event(Event::Far(Site::Prev, prev));
             self.prev_far = Some(prev);
         }
-        self.after_prev(cx, observer)
+        self.after_prev::<ASYM, V, O>(cx, observer)
     }
 
     /// The per-CPU kthread rule, which looks at the waking CPU only, and the recently used CPU.
     #[inline]
-    fn after_prev<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
+    fn after_prev<const ASYM: bool, V: View, O: Observer>(
+        &mut self,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Chosen> {
         let (waker, wakee) = (&cx.wakeup.waker, &cx.wakeup.wakee);
         if waker.per_cpu_kthread && cx.rules.code.kthread_stack {
             // The wakee queued work for the kthread of its own CPU and is told that it is done: in effect a sync
             // wake-up, unless the kthread was interrupted, when the wake-up is somebody else's.
-            let taken = waker.in_task && wakee.prev_cpu == waker.cpu && cx.view.nr_running(waker.cpu) <= 1;
+            let taken = waker.in_task
+                && wakee.prev_cpu == waker.cpu
+                && cx.view.nr_running(waker.cpu) <= 1
+                && asym_fits_cpu::<ASYM, V, O>(Site::Prev, wakee.prev_cpu, cx, observer);
             observer.event(Event::Kthread { taken });
             if taken {
                 return self.done(wakee.prev_cpu, Reason::Kthread);
@@ -58,12 +81,12 @@ impl Select {
                 self.stage = Stage::Recent(recent);
                 None
             }
-            _ => self.search_domain(cx, observer),
+            _ => self.search_domain::<ASYM, V, O>(cx, observer),
         }
     }
 
     #[inline]
-    pub(super) fn look_at_recent<V: View, O: Observer>(
+    pub(super) fn look_at_recent<const ASYM: bool, V: View, O: Observer>(
         &mut self,
         recent: Cpu,
         cx: Cx<'_, V>,
@@ -74,15 +97,16 @@ impl Select {
             let tested = if cx.rules.code.recent_used_prev_affinity { cx.wakeup.wakee.prev_cpu } else { recent };
             if !cx.wakeup.wakee.cpus_ptr.test(tested) {
                 observer.event(Event::NotAllowed(Site::Recent, recent));
-            } else if self.near(cx.rules, recent) {
-                self.effects.recent_used_cpu = Some(cx.wakeup.wakee.prev_cpu);
-                return self.done(recent, Reason::Recent);
-            } else {
+            } else if asym_fits_cpu::<ASYM, V, O>(Site::Recent, recent, cx, observer) {
+                if self.near(cx.rules, recent) {
+                    self.effects.recent_used_cpu = Some(cx.wakeup.wakee.prev_cpu);
+                    return self.done(recent, Reason::Recent);
+                }
                 observer.event(Event::Far(Site::Recent, recent));
                 self.recent_far = Some(recent);
             }
         }
-        self.search_domain(cx, observer)
+        self.search_domain::<ASYM, V, O>(cx, observer)
     }
 
     /// Whether an idle CPU is taken at once: without clusters always, with them where it is in the target's.
@@ -94,7 +118,14 @@ impl Select {
 
     /// Past the fast paths.
     #[inline]
-    fn search_domain<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
+    fn search_domain<const ASYM: bool, V: View, O: Observer>(
+        &mut self,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Chosen> {
+        if ASYM && self.searches_by_capacity(cx.rules) {
+            return self.begin_capacity(cx, observer);
+        }
         if cx.rules.domains.sd_llc(self.target).is_none() {
             return self.done(self.target, Reason::None);
         }

@@ -1,5 +1,6 @@
 //! The decision as a state machine: it names the CPU that it looks at next and waits until it is told to look.
 
+use super::capacity::CapacityScan;
 use super::decision::{Decision, Effects, Reason, SearchCount};
 use super::policy::Before;
 use super::scan::{Scan, ScanEnd};
@@ -35,6 +36,7 @@ pub struct Select {
     pub(super) scan: Scan,
     /// How the walk ended, if it failed.
     pub(super) walk_end: Reason,
+    pub(super) capacity: CapacityScan,
     pub(super) slow: SlowPath,
     pub(super) effects: Effects,
     pub(super) count: SearchCount,
@@ -81,6 +83,8 @@ pub(super) enum Stage {
     Smt(Cpu),
     /// A CPU of the walk.
     Scan(Cpu),
+    /// A CPU of the search by capacity.
+    Capacity(Cpu),
     /// A CPU of a group.
     Slow(Cpu),
     /// Nothing more.
@@ -98,6 +102,7 @@ impl Default for Select {
             recent_far: None,
             scan: Scan::default(),
             walk_end: Reason::None,
+            capacity: CapacityScan::default(),
             slow: SlowPath::default(),
             effects: Effects::default(),
             count: SearchCount::default(),
@@ -184,7 +189,9 @@ impl Select {
         match self.stage {
             Stage::Affine | Stage::Prev => Some(wakeup.wakee.prev_cpu),
             Stage::Target => Some(self.target),
-            Stage::Recent(cpu) | Stage::Smt(cpu) | Stage::Scan(cpu) | Stage::Slow(cpu) => Some(cpu),
+            Stage::Recent(cpu) | Stage::Smt(cpu) | Stage::Scan(cpu) | Stage::Capacity(cpu) | Stage::Slow(cpu) => {
+                Some(cpu)
+            }
             Stage::Done => None,
         }
     }
@@ -206,14 +213,18 @@ impl Select {
                 self.begin_search();
                 None
             }
-            Stage::Target => self.look_at_target(cx, observer),
-            Stage::Prev => self.look_at_prev(cx, observer),
-            Stage::Recent(cpu) => self.look_at_recent(cpu, cx, observer),
+            Stage::Target | Stage::Prev | Stage::Recent(_) if cx.rules.domains.asym_cpucap_active => {
+                self.look_asym(cx, observer)
+            }
+            Stage::Target => self.look_at_target::<false, V, O>(cx, observer),
+            Stage::Prev => self.look_at_prev::<false, V, O>(cx, observer),
+            Stage::Recent(cpu) => self.look_at_recent::<false, V, O>(cpu, cx, observer),
             Stage::Smt(cpu) => self.look_at_sibling(cpu, cx, observer),
             Stage::Scan(cpu) => {
                 let end = self.scan.look(cpu, cx, self.target, &mut self.count, observer);
                 self.scan_goes_on(end, cx, observer)
             }
+            Stage::Capacity(cpu) => self.look_at_capacity(cpu, cx, observer),
             Stage::Slow(cpu) => match self.slow.look(cpu, cx, observer) {
                 Ok(next) => {
                     self.stage = Stage::Slow(next);

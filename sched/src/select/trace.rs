@@ -1,5 +1,6 @@
 //! What a decision looked at, in order, for whoever wants to know.
 
+use super::fits::Fit;
 use super::slow::GroupStats;
 use super::wake_affine::AffineDetail;
 use crate::cpumask::Cpu;
@@ -20,6 +21,8 @@ pub enum Site {
     Core,
     /// A CPU of the LLC: `select_idle_cpu()`.
     Scan,
+    /// A CPU of the domain with all capacities: `select_idle_capacity()`.
+    Capacity,
     /// A CPU of the slow path's group.
     Group,
 }
@@ -64,6 +67,22 @@ pub enum Event {
     NotAllowed(Site, Cpu),
     /// An idle CPU lies outside the target's cluster and is kept for the end.
     Far(Site, Cpu),
+    /// CPUs differ in capacity: whether the wakee fits an idle CPU was asked.
+    Fit {
+        /// Where in the search.
+        site: Site,
+        /// The CPU.
+        cpu: Cpu,
+        /// How the wakee fits.
+        fit: Fit,
+        /// A CPU of an idle core was wanted, and a sibling is busy.
+        core_busy: bool,
+    },
+    /// The search by capacity is next: `select_idle_capacity()`.
+    CapacitySearch {
+        /// Whether it looks for an idle core.
+        cores: bool,
+    },
     /// The per-CPU kthread rule was asked.
     Kthread {
         /// Whether it took the previous CPU.

@@ -23,7 +23,8 @@ pub struct ScanClock {
 /// Each method answers for the present moment. In simulated time two looks at one CPU may get two answers, as on a
 /// real machine; a recorded snapshot answers the same each time.
 ///
-/// Methods marked *slow path* are read for forks and execs only.
+/// Methods marked *slow path* are read for forks and execs only, methods marked *asymmetric* where CPUs differ in
+/// capacity.
 pub trait View {
     /// `available_idle_cpu()`: its idle task runs, nothing is queued, no wake-up is on its way, and the hypervisor
     /// has not taken the CPU away.
@@ -44,7 +45,8 @@ pub trait View {
     /// `capacity_of()`: what is left for the fair class, 1..=1024.
     fn capacity_of(&self, cpu: Cpu) -> u64;
 
-    /// `sd_llc_shared->has_idle_cores` of the LLC of `cpu`: `test_idle_cores()`.
+    /// `sd_llc_shared->has_idle_cores` of the LLC of `cpu`: `test_idle_cores()`. Since 7.2 that of
+    /// [`SchedDomains::sd_balance_shared`](crate::domain::SchedDomains::sd_balance_shared).
     fn has_idle_cores(&self, cpu: Cpu) -> bool;
 
     /// `sd_llc_shared->nr_idle_scan` of the LLC of `cpu`.
@@ -65,7 +67,7 @@ pub trait View {
     /// Slow path: `rq->cfs.avg.util_est` (6.1: `util_est.enqueued`); `None` with UTIL_EST off.
     fn cpu_util_est(&self, cpu: Cpu) -> Option<u64>;
 
-    /// Slow path: `arch_scale_cpu_capacity()`, 1..=1024.
+    /// Slow path and asymmetric: `arch_scale_cpu_capacity()`, 1..=1024.
     fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64;
 
     /// Slow path: `rq->curr == rq->idle`.
@@ -85,6 +87,40 @@ pub trait View {
 
     /// Slow path: `sg_imbalanced()`: affinities kept balancing from moving tasks out of the group.
     fn group_imbalance(&self, level: usize, group: &SchedGroup) -> bool;
+
+    /// Slow path, asymmetric: `group->sgc->max_capacity`: the capacity of the group's largest CPU when it was last
+    /// updated.
+    fn group_max_capacity(&self, _level: usize, group: &SchedGroup) -> u64 {
+        group.span.iter().map(|cpu| self.capacity_of(cpu)).max().unwrap_or(0)
+    }
+
+    /// Asymmetric: capacity that the CPU lacks at the moment, because its frequency is limited:
+    /// `arch_scale_thermal_pressure()`, since 6.10 `cpufreq_get_pressure()`.
+    fn thermal_pressure(&self, _cpu: Cpu) -> u64 {
+        0
+    }
+
+    /// Asymmetric: the average of what it lacks: `thermal_load_avg()`, since 6.10 `hw_load_avg()`.
+    fn thermal_load_avg(&self, _cpu: Cpu) -> u64 {
+        0
+    }
+
+    /// Asymmetric, 5.10 as maintained: `cpu_in_capacity_inversion()`, the capacity of a CPU that pressure has brought
+    /// below one of a smaller kind; 0 where it has not, and always without an energy model.
+    fn capacity_inverted(&self, _cpu: Cpu) -> u64 {
+        0
+    }
+
+    /// Asymmetric, SMT: `idle_cpu()`, which does not ask whether the hypervisor has taken the CPU away.
+    fn idle_cpu(&self, cpu: Cpu) -> bool {
+        self.available_idle_cpu(cpu)
+    }
+
+    /// Asymmetric, 7.2: `sd_asym_cpucapacity->shared->nr_idle_scan` of this CPU. Where the domain is the LLC's it is
+    /// that of the LLC.
+    fn asym_nr_idle_scan(&self, cpu: Cpu) -> i32 {
+        self.nr_idle_scan(cpu)
+    }
 
     /// All CPUs for which [`View::available_idle_cpu`] is true, where the view keeps them as a mask; decisions that
     /// are made at once then use words of it instead of single looks.

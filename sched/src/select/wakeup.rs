@@ -1,5 +1,6 @@
 //! Who wakes whom: the inputs of one decision that do not change while it is made.
 
+use super::fits::Uclamp;
 use crate::cpumask::{Cpu, CpuMask};
 
 bitflags::bitflags! {
@@ -55,12 +56,15 @@ pub struct Wakee<'a> {
     pub h_load: u64,
     /// `task_has_idle_policy(p)`: SCHED_IDLE.
     pub idle_policy: bool,
-    /// `p->se.avg.util_avg`, 0..=1024; read by the slow path only, as are the fields below.
+    /// `p->se.avg.util_avg`, 0..=1024; read by the slow path only, as are the fields below. Where CPUs differ in capacity,
+    /// the fast path reads it (after `sync_entity_load_avg()`), `util_est` and `uclamp` too.
     pub util_avg: u64,
     /// `p->se.avg.runnable_avg`.
     pub runnable_avg: u64,
     /// `_task_util_est(p)`, 0..=1024.
     pub util_est: u64,
+    /// The utilisation clamps; read where CPUs differ in capacity.
+    pub uclamp: Uclamp,
     /// `p->se.avg.last_update_time` is not 0: the task has contributed to `prev_cpu`'s averages.
     pub has_contributed: bool,
     /// `task_on_rq_queued(p)`: true on exec.

@@ -10,7 +10,7 @@ use wakelab_kernel::{Feature, FeatureSet, Preset};
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SchedDomains;
-use wakelab_sched::select::{Rules, ScanClock, WakeFlags, Wakee, Waker, Wakeup};
+use wakelab_sched::select::{Rules, ScanClock, Uclamp, WakeFlags, Wakee, Waker, Wakeup};
 
 /// Which CPUs the wakee may use. CPU numbers are taken modulo the machine's.
 #[derive(Clone, Debug)]
@@ -362,6 +362,7 @@ impl World {
                 util_avg: who.avgs[0],
                 runnable_avg: who.avgs[1],
                 util_est: who.avgs[2],
+                uclamp: Uclamp::UNUSED,
                 has_contributed: who.has_contributed,
                 on_rq: who.on_rq,
                 is_current: self.flags.contains(WakeFlags::EXEC),

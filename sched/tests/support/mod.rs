@@ -82,6 +82,9 @@ pub struct Table {
     pub nr_running: HashMap<u32, u32>,
     pub load: HashMap<u32, u64>,
     pub capacity: HashMap<u32, u64>,
+    pub capacity_orig: HashMap<u32, u64>,
+    pub thermal_pressure: HashMap<u32, u64>,
+    pub thermal_load_avg: HashMap<u32, u64>,
     pub has_idle_cores: bool,
     pub nr_idle_scan: i32,
     pub clock: ScanClock,
@@ -145,8 +148,14 @@ impl View for Table {
     fn cpu_util_est(&self, _: u32) -> Option<u64> {
         unreachable!("the vectors have no slow path")
     }
-    fn arch_scale_cpu_capacity(&self, _: u32) -> u64 {
-        1024
+    fn arch_scale_cpu_capacity(&self, cpu: u32) -> u64 {
+        self.capacity_orig.get(&cpu).copied().unwrap_or(1024)
+    }
+    fn thermal_pressure(&self, cpu: u32) -> u64 {
+        self.thermal_pressure.get(&cpu).copied().unwrap_or(0)
+    }
+    fn thermal_load_avg(&self, cpu: u32) -> u64 {
+        self.thermal_load_avg.get(&cpu).copied().unwrap_or(0)
     }
     fn curr_is_idle(&self, _: u32) -> bool {
         unreachable!("the vectors have no slow path")
@@ -174,9 +183,11 @@ pub struct Probes {
     pub fast: Vec<u32>,
     pub smt: Vec<u32>,
     pub scan: Vec<u32>,
+    pub capacity: Vec<u32>,
     pub sched_idle: Vec<u32>,
     pub smt_ran: bool,
     pub scan_ran: bool,
+    pub capacity_ran: bool,
     pub sis_prop_nr: Option<i32>,
 }
 
@@ -190,6 +201,7 @@ impl Observer for Probes {
                     Site::Target | Site::Prev | Site::Recent => self.fast.push(cpu),
                     Site::Smt => self.smt.push(cpu),
                     Site::Core | Site::Scan => self.scan.push(cpu),
+                    Site::Capacity => self.capacity.push(cpu),
                     Site::Group => unreachable!("the vectors have no slow path"),
                 }
                 if sched_idle.is_some() {
@@ -198,25 +210,15 @@ impl Observer for Probes {
             }
             Event::Siblings { .. } => self.smt_ran = true,
             Event::Walk { .. } => self.scan_ran = true,
+            Event::CapacitySearch { .. } => self.capacity_ran = true,
             Event::Limit { by: wakelab_kernel::Feature::SIS_PROP, nr } => self.sis_prop_nr = Some(nr),
             _ => {}
         }
     }
 }
 
-/// The machines of `functions/topologies.csv`, by name.
-pub fn topologies() -> HashMap<String, SchedDomains> {
-    let mut cpus: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
-    for row in rows("topologies.csv") {
-        let machine = cpus.entry(row.text("topology").to_owned()).or_default();
-        assert_eq!(row.get::<usize>("cpu"), machine.len(), "{row}: CPUs in order");
-        machine.push((row.get("core"), row.get("llc")));
-    }
-    cpus.into_iter().map(|(name, cpus)| (name, machine(&cpus))).collect()
-}
-
 /// A machine of one package, given by CPU as (core, llc).
-fn machine(cpus: &[(u32, u32)]) -> SchedDomains {
+pub fn machine(cpus: &[(u32, u32)]) -> SchedDomains {
     use wakelab_sched::domain::{CpuTopology, DomainOptions, LOCAL_DISTANCE, Topology, build_sched_domains};
     let cpus = cpus
         .iter()

@@ -20,6 +20,8 @@ pub(super) const WORST: GroupStats = GroupStats {
     group_weight: 0,
     group_type: GroupType::Overloaded,
     avg_load: u32::MAX as u64,
+    group_misfit_task_load: false,
+    group_max_capacity: 0,
 };
 
 /// `update_pick_idlest()`: whether `candidate` is idler than the idlest group so far.
@@ -31,6 +33,7 @@ pub(super) fn update_pick_idlest(idlest: &GroupStats, candidate: &GroupStats) ->
     match candidate.group_type {
         GroupType::Overloaded | GroupType::FullyBusy => candidate.avg_load < idlest.avg_load,
         GroupType::Imbalanced => false,
+        GroupType::MisfitTask => candidate.group_max_capacity > idlest.group_max_capacity,
         GroupType::HasSpare => {
             candidate.idle_cpus > idlest.idle_cpus
                 || (candidate.idle_cpus == idlest.idle_cpus && candidate.group_util < idlest.group_util)
@@ -63,6 +66,7 @@ pub(super) fn leaves_local(
                 || 100 * local.avg_load <= pct * idlest.avg_load)
         }
         GroupType::Imbalanced => false,
+        GroupType::MisfitTask => local.group_max_capacity < idlest.group_max_capacity,
         GroupType::HasSpare => {
             if numa && let Some(leaves) = across_nodes(rules, wakeup, sd, (local_group, local), (idlest_group, idlest))
             {

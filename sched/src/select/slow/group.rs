@@ -2,10 +2,12 @@
 
 use crate::cpumask::Cpu;
 use crate::domain::SchedGroup;
+use crate::select::fits::{task_fits_capacity, task_fits_cpu};
+use crate::select::step::Cx;
 use crate::select::{View, Wakeup};
 
-/// How busy a group is (`enum group_type`), from idlest to busiest. The types that only load balancing or asymmetric
-/// capacities give (misfit_task, smt_balance, asym_packing, llc_balance) do not occur on this path.
+/// How busy a group is (`enum group_type`), from idlest to busiest. The types that only load balancing gives
+/// (smt_balance, asym_packing, llc_balance) do not occur on this path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum GroupType {
     /// Capacity is left.
@@ -13,6 +15,8 @@ pub enum GroupType {
     HasSpare,
     /// As many tasks as it can take.
     FullyBusy,
+    /// CPUs differ in capacity, and the task fits none of it.
+    MisfitTask,
     /// Affinities kept balancing from moving tasks out of it.
     Imbalanced,
     /// More tasks than it can take.
@@ -25,6 +29,7 @@ impl GroupType {
         match self {
             GroupType::HasSpare => "has_spare",
             GroupType::FullyBusy => "fully_busy",
+            GroupType::MisfitTask => "misfit_task",
             GroupType::Imbalanced => "imbalanced",
             GroupType::Overloaded => "overloaded",
         }
@@ -53,9 +58,18 @@ pub struct GroupStats {
     pub group_type: GroupType,
     /// Load per capacity × 1024; 0 unless fully busy or overloaded.
     pub avg_load: u64,
+    /// `group_misfit_task_load`: CPUs differ in capacity, and the task fits none of the group.
+    pub group_misfit_task_load: bool,
+    /// `sgc->max_capacity`; 0 unless `group_misfit_task_load`.
+    pub group_max_capacity: u64,
 }
 
 impl GroupStats {
+    /// Nothing summed up yet. In a domain of different capacities (`asym`) the task is assumed to fit no CPU.
+    pub(super) fn new(asym: bool) -> Self {
+        GroupStats { group_misfit_task_load: asym, ..GroupStats::default() }
+    }
+
     /// Adds one CPU (the body of update_sg_wakeup_stats()'s loop).
     #[inline]
     pub(super) fn add(&mut self, cpu: Cpu, wakeup: &Wakeup<'_>, view: &impl View) {
@@ -79,23 +93,47 @@ impl GroupStats {
         }
     }
 
+    /// Notes that the task fits a CPU of the group, if it does: the rest of that loop, where CPUs differ in capacity.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn add_fit<V: View>(&mut self, cpu: Cpu, cx: Cx<'_, V>) {
+        if cx.rules.code.misfit_by_cpu && task_fits_cpu(cx.rules.code, &cx.wakeup.wakee, cpu, cx.view) {
+            self.group_misfit_task_load = false;
+        }
+    }
+
     /// Classifies the group when all its CPUs are in.
     #[inline]
-    pub(super) fn finish(&mut self, level: usize, imbalance_pct: u32, group: &SchedGroup, view: &impl View) {
+    pub(super) fn finish<V: View>(&mut self, level: usize, imbalance_pct: u32, group: &SchedGroup, cx: Cx<'_, V>) {
+        let view = cx.view;
         self.group_capacity = view.group_capacity(level, group);
         self.group_weight = group.weight;
+        if self.group_misfit_task_load {
+            self.finish_fit(view.group_max_capacity(level, group), cx);
+        }
         self.group_type = self.group_classify(imbalance_pct, view.group_imbalance(level, group));
         if matches!(self.group_type, GroupType::FullyBusy | GroupType::Overloaded) {
             self.avg_load = self.group_load * 1024 / self.group_capacity;
         }
     }
 
-    /// `group_classify()` of 6.1 to 7.3, without asymmetric capacities and energy-aware balancing.
+    /// Up to 5.18 the group's largest CPU stands for all.
+    #[cold]
+    #[inline(never)]
+    fn finish_fit<V: View>(&mut self, max_capacity: u64, cx: Cx<'_, V>) {
+        self.group_max_capacity = max_capacity;
+        self.group_misfit_task_load =
+            cx.rules.code.misfit_by_cpu || !task_fits_capacity(&cx.wakeup.wakee, max_capacity);
+    }
+
+    /// `group_classify()` of 5.10 to 7.3, without what only load balancing fills in.
     fn group_classify(&self, imbalance_pct: u32, imbalance: bool) -> GroupType {
         if self.is_overloaded(imbalance_pct) {
             GroupType::Overloaded
         } else if imbalance {
             GroupType::Imbalanced
+        } else if self.group_misfit_task_load {
+            GroupType::MisfitTask
         } else if !self.has_capacity(imbalance_pct) {
             GroupType::FullyBusy
         } else {

@@ -94,7 +94,7 @@ impl SlowPath {
             let group = ring(sd, index);
             if group.span.intersects(wakeup.wakee.cpus_ptr) {
                 let Part::Groups { at, stats, .. } = &mut self.part else { unreachable!("groups are being walked") };
-                (*at, *stats) = (index, GroupStats::default());
+                (*at, *stats) = (index, GroupStats::new(sd.flags.contains(SdFlags::ASYM_CPUCAPACITY)));
                 return Ok(next_cpu(rules, wakeup, group, 0).expect("the group has an allowed CPU"));
             }
         }
@@ -108,10 +108,13 @@ impl SlowPath {
             Part::Groups { at, stats, local, idlest } => {
                 let group = ring(sd, *at);
                 stats.add(cpu, cx.wakeup, cx.view);
+                if stats.group_misfit_task_load {
+                    stats.add_fit(cpu, cx);
+                }
                 if let Some(next) = next_cpu(cx.rules, cx.wakeup, group, cpu + 1) {
                     return Ok(next);
                 }
-                stats.finish(self.level, sd.imbalance_pct, group, cx.view);
+                stats.finish(self.level, sd.imbalance_pct, group, cx);
                 let is_local = group.span.test(self.cpu);
                 observer.event(Event::Group {
                     first: group.span.first().unwrap_or(cpu),

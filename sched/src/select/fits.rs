@@ -1,0 +1,150 @@
+//! Whether a task fits a CPU of a machine whose CPUs differ in capacity (`util_fits_cpu()`).
+
+use super::{View, Wakee};
+use crate::cpumask::Cpu;
+use wakelab_kernel::{Code, UtilFits};
+
+/// The capacity of the largest CPU.
+const SCHED_CAPACITY_SCALE: u64 = 1024;
+
+/// A task's utilisation clamps (`uclamp_eff_value()`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uclamp {
+    /// `uclamp_is_used()`: somebody has set a clamp since boot, for this task or another.
+    pub used: bool,
+    /// `UCLAMP_MIN`, 0..=1024: the task asks for this much at least.
+    pub min: u64,
+    /// `UCLAMP_MAX`, 0..=1024: the task is to get no more than this.
+    pub max: u64,
+}
+
+impl Uclamp {
+    /// Nobody has set a clamp.
+    pub const UNUSED: Uclamp = Uclamp { used: false, min: 0, max: SCHED_CAPACITY_SCALE };
+}
+
+/// What a CPU can do, 1024 being the largest CPU at its highest frequency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuCapacity {
+    /// `capacity_of()`: what is left for the fair class.
+    pub capacity: u64,
+    /// `arch_scale_cpu_capacity()` (`capacity_orig_of()`): all of it.
+    pub capacity_orig: u64,
+    /// [`View::thermal_pressure`].
+    pub thermal_pressure: u64,
+    /// [`View::thermal_load_avg`].
+    pub thermal_load_avg: u64,
+    /// [`View::capacity_inverted`].
+    pub capacity_inverted: u64,
+}
+
+impl CpuCapacity {
+    /// That of a CPU now.
+    pub(super) fn of(cpu: Cpu, view: &impl View) -> Self {
+        CpuCapacity {
+            capacity: view.capacity_of(cpu),
+            capacity_orig: view.arch_scale_cpu_capacity(cpu),
+            thermal_pressure: view.thermal_pressure(cpu),
+            thermal_load_avg: view.thermal_load_avg(cpu),
+            capacity_inverted: view.capacity_inverted(cpu),
+        }
+    }
+
+    /// `get_actual_cpu_capacity()`: what hardware and frequency limits leave of it.
+    fn actual(&self) -> u64 {
+        self.capacity_orig.wrapping_sub(self.thermal_pressure.max(self.thermal_load_avg))
+    }
+
+    /// By what `select_idle_capacity()` compares CPUs that miss only the minimum.
+    pub(super) fn without_minimum(&self, code: &Code) -> u64 {
+        match code.util_fits {
+            UtilFits::Actual => self.actual(),
+            _ => self.capacity_orig.wrapping_sub(self.thermal_load_avg),
+        }
+    }
+}
+
+/// How well a task fits a CPU, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Fit {
+    /// It fits (1).
+    Fits,
+    /// Only the minimum that it asks for is more than the CPU can do (-1).
+    MissesMinimum,
+    /// It does not fit (0).
+    Misses,
+}
+
+impl From<bool> for Fit {
+    fn from(fits: bool) -> Self {
+        if fits { Fit::Fits } else { Fit::Misses }
+    }
+}
+
+/// `fits_capacity()`: a fifth of the capacity stays free.
+fn fits_capacity(util: u64, capacity: u64) -> bool {
+    util.wrapping_mul(1280) < capacity.wrapping_mul(1024)
+}
+
+/// `util_fits_cpu()`: whether a task of the (estimated) utilisation `util` fits.
+///
+/// The utilisation has to fit what is left for the fair class, with room to grow. A maximum that the CPU reaches makes
+/// the task fit whatever it uses, except on the largest CPUs, where 1024 is no cap. A minimum above the utilisation has
+/// to be within what the CPU can do, without room.
+pub fn util_fits_cpu(code: &Code, util: u64, uclamp: Uclamp, cpu: &CpuCapacity) -> Fit {
+    if code.util_fits == UtilFits::Clamped {
+        return fits_capacity(clamped(util, uclamp), cpu.capacity).into();
+    }
+    let fits = fits_capacity(util, cpu.capacity);
+    if !uclamp.used {
+        return fits.into();
+    }
+    // 5.10 as maintained takes the capacity of a CPU that pressure has brought below a smaller one for its full one.
+    let inverted = code.util_fits == UtilFits::YesNo && cpu.capacity_inverted != 0;
+    let full = if inverted { cpu.capacity_inverted } else { cpu.capacity_orig };
+    let capped = uclamp.max <= full && (full != SCHED_CAPACITY_SCALE || uclamp.max != SCHED_CAPACITY_SCALE);
+    if !fits && !capped {
+        return Fit::Misses;
+    }
+    let reachable = match code.util_fits {
+        _ if inverted => full,
+        UtilFits::Actual => cpu.actual(),
+        _ => full.wrapping_sub(cpu.thermal_pressure),
+    };
+    let minimum = uclamp.min.min(uclamp.max);
+    if util >= minimum || minimum <= reachable {
+        return Fit::Fits;
+    }
+    match code.util_fits {
+        UtilFits::YesNo if full == SCHED_CAPACITY_SCALE => Fit::Fits,
+        UtilFits::YesNo => Fit::Misses,
+        _ => Fit::MissesMinimum,
+    }
+}
+
+/// `uclamp_task_util()`.
+fn clamped(util: u64, uclamp: Uclamp) -> u64 {
+    util.max(uclamp.min).min(uclamp.max)
+}
+
+impl Wakee<'_> {
+    /// `task_util_est()`.
+    pub(super) fn task_util_est(&self) -> u64 {
+        self.util_avg.max(self.util_est)
+    }
+}
+
+/// How well the wakee fits a CPU.
+pub(super) fn wakee_fit(code: &Code, wakee: &Wakee<'_>, capacity: &CpuCapacity) -> Fit {
+    util_fits_cpu(code, wakee.task_util_est(), wakee.uclamp, capacity)
+}
+
+/// `task_fits_cpu()`.
+pub(super) fn task_fits_cpu(code: &Code, wakee: &Wakee<'_>, cpu: Cpu, view: &impl View) -> bool {
+    wakee_fit(code, wakee, &CpuCapacity::of(cpu, view)) == Fit::Fits
+}
+
+/// `task_fits_capacity()`, up to 5.18: of a group's largest CPU.
+pub(super) fn task_fits_capacity(wakee: &Wakee<'_>, capacity: u64) -> bool {
+    fits_capacity(clamped(wakee.task_util_est(), wakee.uclamp), capacity)
+}
