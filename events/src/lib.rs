@@ -4,5 +4,6 @@
 //! a [`View`](wakelab_sched::select::View) of the system at that moment.
 
 pub mod recording;
+pub mod sim;
 
 pub use recording::{ReadError, Reader, Row, Snapshot, TopoFile};

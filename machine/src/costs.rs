@@ -1,0 +1,95 @@
+//! What things cost.
+
+use serde::Serialize;
+
+/// Where a value was taken from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// Published: paper, posting, table.
+    Source(String),
+    /// Nobody published it: why this value.
+    Assumed(String),
+}
+
+/// What a cost counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds of an otherwise idle core at nominal frequency.
+    Ns,
+    /// Per cent.
+    Pct,
+}
+
+/// One value with its range and origin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cost {
+    /// The value that is used.
+    pub value: u64,
+    /// The lowest it may be.
+    pub low: u64,
+    /// The highest it may be.
+    pub high: u64,
+    /// Where it was taken from.
+    pub origin: Origin,
+}
+
+macro_rules! costs {
+    ($($name:ident: $unit:ident, $doc:literal;)*) => {
+        /// What things cost on a machine.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+        pub struct Costs { $(#[doc = $doc] pub $name: Cost,)* }
+
+        impl Costs {
+            /// The names of all costs, in the order of the documentation.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
+
+            /// Every cost: name, unit, what it is, value.
+            pub fn list(&self) -> Vec<(&'static str, Unit, &'static str, &Cost)> {
+                vec![$((stringify!($name), Unit::$unit, $doc, &self.$name)),*]
+            }
+
+            /// The cost of that name, to change it.
+            pub fn get_mut(&mut self, name: &str) -> Option<&mut Cost> {
+                match name {
+                    $(stringify!($name) => Some(&mut self.$name),)*
+                    _ => None,
+                }
+            }
+
+            /// Makes all costs from one function of name and unit, which gives up at the first error.
+            pub fn try_from_fn<E>(mut f: impl FnMut(&'static str, Unit) -> Result<Cost, E>) -> Result<Self, E> {
+                Ok(Costs { $($name: f(stringify!($name), Unit::$unit)?,)* })
+            }
+        }
+    };
+}
+
+costs! {
+    context_switch: Ns, "`__schedule()` from one task to another.";
+    wakeup: Ns, "`try_to_wake_up()` without the search and the enqueue.";
+    probe: Ns, "One look at a run queue in the search for an idle CPU.";
+    enqueue_local: Ns, "Locking the own run queue and putting a task on it.";
+    enqueue_remote: Ns, "The same for a run queue whose cache lines are another CPU's of the LLC.";
+    enqueue_far: Ns, "The same across LLCs.";
+    enqueue_visible: Pct, "After which part of an enqueue the run queue's `nr_running` is seen by others.";
+    wakelist: Ns, "Putting a task on another CPU's wakelist (TTWU_QUEUE), and its IPI, for the sender.";
+    wakelist_flush: Ns, "`sched_ttwu_pending()`: entering the IPI and enqueueing the tasks of the wakelist.";
+    ipi: Ns, "From the send of an IPI (or the write to `need_resched` of a polling idle task) to its arrival, within a \
+        package.";
+    ipi_far: Ns, "The same between packages.";
+    idle_exit: Ns, "From the arrival to the idle task calling `schedule()`.";
+    idle_entry: Ns, "From the switch to the idle task to where it can be woken.";
+    cold_task: Ns, "Cache misses of a task that runs on another CPU of its LLC than before.";
+    cold_task_far: Ns, "The same after it left its LLC.";
+    cold_message: Ns, "Cache misses of reading a message that another CPU of the LLC wrote.";
+    cold_message_far: Ns, "The same across LLCs.";
+    tick: Ns, "One scheduler tick.";
+    balance: Ns, "One balance pass over a domain, without the looks at its run queues.";
+    balance_cpu: Ns, "A balance pass's look at one run queue.";
+    newidle_max_smt: Ns, "`max_newidle_lb_cost` of the SMT domain at the start: the longest that a newly-idle balance \
+        has lately taken.";
+    newidle_max_llc: Ns, "The same of domains above it up to the LLC.";
+    smt_slowdown: Pct, "How much longer work takes while the SMT sibling is busy: 150 is half as long again.";
+}

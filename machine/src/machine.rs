@@ -1,0 +1,42 @@
+//! A machine.
+
+use crate::Costs;
+use serde::Serialize;
+use wakelab_sched::domain::Topology;
+
+/// A cache level.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cache {
+    /// `L1d`, `L2`, `L3`.
+    pub name: String,
+    /// KiB.
+    pub size_kib: u64,
+    /// How many CPUs share one.
+    pub shared_by: u32,
+}
+
+/// Background work that is not the workload's: one kworker for each CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Noise {
+    /// Mean time between two wake-ups of a CPU's kworker, ns; 0 switches it off.
+    pub kworker_period_ns: u64,
+    /// How long it runs, ns.
+    pub kworker_run_ns: u64,
+}
+
+/// A machine.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Its name, as on the command line.
+    pub name: String,
+    /// What it is.
+    pub description: String,
+    /// Its shape.
+    pub topology: Topology,
+    /// Its caches.
+    pub caches: Vec<Cache>,
+    /// What things cost.
+    pub costs: Costs,
+    /// Background work.
+    pub noise: Noise,
+}

@@ -1,0 +1,97 @@
+//! The numbers of one run.
+
+use serde::Serialize;
+
+/// The search statistics, of wake-ups of the workload's tasks only or of all, as the counters of the kernel patch that
+/// introduced them count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SearchStats {
+    /// Calls of `select_idle_sibling()`.
+    pub sis_search: u64,
+    /// Those that went past the fast path.
+    pub sis_domain_search: u64,
+    /// Run queues looked at; the fast path counts 1 whatever it looked at.
+    pub sis_scanned: u64,
+    /// Searches that fell through to the final `return target`.
+    pub sis_failed: u64,
+}
+
+/// A bucket of a histogram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Bucket {
+    /// The lowest value in it.
+    pub from: u64,
+    /// The first value above it.
+    pub below: u64,
+    /// How many.
+    pub count: u64,
+}
+
+/// Latencies of transactions, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Latency {
+    /// How many.
+    pub n: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: u64,
+    /// 90th percentile.
+    pub p90: u64,
+    /// 99th percentile.
+    pub p99: u64,
+    /// Longest.
+    pub max: u64,
+}
+
+/// Which of its self-sustaining states the machine is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Wakees are put on CPUs that look idle.
+    Migrating,
+    /// Wakees are put on the busy CPU that their search started from.
+    Stacked,
+}
+
+/// When the state changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct StateChange {
+    /// ns from the start of the run.
+    pub at_ns: u64,
+    /// The state from then on.
+    pub state: State,
+}
+
+/// The numbers of one run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunStats {
+    /// The run's seed.
+    pub seed: u64,
+    /// How long was measured, ns.
+    pub measured_ns: u64,
+    /// Transactions done.
+    pub done: u64,
+    /// Their latencies.
+    pub latency: Latency,
+    /// Wake-ups of the workload's tasks.
+    pub wakeups: u64,
+    /// Of them, those on the wakelist of their own CPU without a choice.
+    pub wakeups_on_cpu: u64,
+    /// Of them, those that chose a CPU that another wake-up had claimed already.
+    pub wakeups_claimed: u64,
+    /// The machine's CPU time (CPUs × measured time) for each wake-up, ns.
+    pub cpu_ns_per_wakeup: f64,
+    /// Migrations by balancing.
+    pub migrations: u64,
+    /// Search statistics.
+    pub search: SearchStats,
+    /// Durations of `select_idle_cpu()`, ns, by powers of two.
+    pub select_idle_cpu_ns: Vec<Bucket>,
+    /// Mean utilisation of the LLCs as periodic balancing saw it, 0 to 1; `None` if no balance came.
+    pub llc_util: Option<f64>,
+    /// The state at the start of the measured time.
+    pub state: State,
+    /// Every change of state in the whole run, the time before measuring included.
+    pub changes: Vec<StateChange>,
+}

@@ -1,0 +1,136 @@
+//! Task programs.
+
+use serde::Serialize;
+
+/// An amount of work (or of time), drawn anew each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Work {
+    /// The mean, ns.
+    pub ns: u64,
+    /// Drawn uniformly from `ns` less and more by this part of it, in per cent, 0 to 100.
+    pub jitter_pct: u32,
+}
+
+/// One step of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Op {
+    /// Computes.
+    Run(Work),
+    /// Work in a softirq that this task's system call raised, on its CPU. What follows up to the next `Run`, `Recv` or
+    /// `Sleep` is done in interrupt context: wake-ups in it are not from a task.
+    Softirq(Work),
+    /// Puts a message into a channel and wakes one task that waits for it. Blocks while the channel is full.
+    Send {
+        /// Which of the task's channels.
+        channel: u32,
+        /// The wake-up carries WF_SYNC.
+        sync: bool,
+    },
+    /// Takes a message; blocks while there is none.
+    Recv {
+        /// Which of the task's channels.
+        channel: u32,
+    },
+    /// Sleeps.
+    Sleep(Work),
+    /// Starts a child with the program of this number, with this task's channels.
+    Fork {
+        /// Index in [`Workload::programs`].
+        program: u32,
+    },
+    /// Waits until all children have exited.
+    Wait,
+    /// Ends the task. The end of the program does so too.
+    Exit,
+    /// Goes back to the step of this number; `times` in all times through (None: for ever).
+    Repeat {
+        /// Index in the program's steps.
+        to: u32,
+        /// How often the steps are done.
+        times: Option<u32>,
+    },
+    /// A transaction begins: the time is noted.
+    Begin,
+    /// A transaction is done: one more of the workload's metric, and the time since `Begin` is a latency.
+    Done,
+}
+
+/// A program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Program {
+    /// What deadlock reports and traces call it.
+    pub name: String,
+    /// Its steps.
+    pub ops: Vec<Op>,
+}
+
+/// A channel: a pipe or socket direction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Channel {
+    /// What deadlock reports call it.
+    pub name: String,
+    /// How many messages it holds, 1 or more.
+    pub capacity: u32,
+}
+
+/// One task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Task {
+    /// Its name.
+    pub name: String,
+    /// Index in [`Workload::programs`].
+    pub program: u32,
+    /// The channels that its program's channel numbers stand for: indices in [`Workload::channels`].
+    pub channels: Vec<u32>,
+    /// When it is forked, ns from the start of the run.
+    pub start_ns: u64,
+    /// Nice value, -20 to 19.
+    pub nice: i8,
+    /// SCHED_IDLE.
+    pub idle_policy: bool,
+    /// The CPUs it may use, ascending; `None` for all.
+    pub affinity: Option<Vec<u32>>,
+}
+
+/// A number that the model of a benchmark is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// Its unit: ns, per cent.
+    pub unit: String,
+    /// The value.
+    pub value: u64,
+    /// The lowest it may be.
+    pub low: u64,
+    /// The highest it may be.
+    pub high: u64,
+    /// Where it was taken from; what is assumed says so and why.
+    pub origin: String,
+}
+
+/// A workload at one load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Workload {
+    /// `netperf`.
+    pub benchmark: String,
+    /// `TCP_RR`.
+    pub case: String,
+    /// As the benchmark's tables print it: `224 threads`.
+    pub load: String,
+    /// `throughput`.
+    pub metric: String,
+    /// `trans/s`.
+    pub unit: String,
+    /// Whether more of the metric is better.
+    pub higher_is_better: bool,
+    /// All programs.
+    pub programs: Vec<Program>,
+    /// All channels.
+    pub channels: Vec<Channel>,
+    /// The tasks, in the order in which they are forked.
+    pub tasks: Vec<Task>,
+    /// What the model is made of.
+    pub params: Vec<Param>,
+}
