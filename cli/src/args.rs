@@ -5,8 +5,11 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use wakelab_kernel::Switches;
 use wakelab_sched::select::Reason;
+use wakelab_study::experiment::{REPEATS_MAX, TIME_MAX_NS, parse_time};
 
 /// Where Linux puts a waking task, and why.
+///
+/// `run` and `compare` simulate two feature sets of a kernel on a machine and set them against each other.
 ///
 /// Recordings are decisions of real kernels with everything that the decision read; `explain` and `conform` make each
 /// decision again with wakelab's model of select_task_rq_fair().
@@ -21,6 +24,15 @@ pub struct Args {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Simulate what an experiment file compares.
+    ///
+    /// Exits with 1 where a run fails, with 2 where the file is wrong, with 130 after Ctrl-C, which prints the rows that
+    /// are complete.
+    Run(Run),
+    /// Simulate two feature sets of a kernel and compare them: an experiment from flags.
+    ///
+    /// Exits as `wakelab run` does.
+    Compare(Compare),
     /// Say of each recorded wake-up why the kernel chose its CPU.
     Explain(Explain),
     /// Compare the model's choices with the kernel's.
@@ -33,6 +45,110 @@ pub enum Command {
         /// What to show.
         #[command(subcommand)]
         command: Kernel,
+    },
+    /// Show the machines that are known: topology, caches, costs, with their sources.
+    Machine {
+        /// What to show.
+        #[command(subcommand)]
+        command: Show,
+    },
+    /// Show the workloads that are known: what their tasks do, with their sources.
+    Workload {
+        /// What to show.
+        #[command(subcommand)]
+        command: Show,
+    },
+}
+
+/// `wakelab run`.
+#[derive(Debug, ClapArgs)]
+pub struct Run {
+    /// The experiment (.toml); docs/experiments.md says what is in it.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Run each case so often on each side, in place of what the file says.
+    #[arg(long, value_name = "N", value_parser = repeats())]
+    pub repeat: Option<u32>,
+    /// Derive the seeds of the runs from this one, in place of what the file says.
+    #[arg(long, value_name = "N", value_parser = seeds())]
+    pub seed: Option<u64>,
+    /// How it runs and prints.
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// `wakelab compare`.
+#[derive(Debug, ClapArgs)]
+pub struct Compare {
+    /// The machine: a name of `wakelab machine list`, or its file.
+    #[arg(long, value_name = "MACHINE")]
+    pub machine: String,
+    /// The kernel (v5.19-rc1), of `wakelab kernel list`.
+    #[arg(long, value_name = "KERNEL")]
+    pub kernel: String,
+    /// The workload (netperf:TCP_RR), of `wakelab workload list`.
+    #[arg(long, value_name = "WORKLOAD")]
+    pub workload: String,
+    /// How many instances (28), % of the machine's CPUs (25%), from..to/step of either (25%..200%/25%), or several of
+    /// these with commas.
+    #[arg(long, value_name = "LOAD")]
+    pub load: String,
+    /// What is switched on top of the kernel's features (A,NO_B as in its features file; "" for nothing): the 100%.
+    #[arg(long, value_name = "SWITCHES")]
+    pub base: String,
+    /// What is switched on top of the kernel's features on the other side.
+    #[arg(long, value_name = "SWITCHES")]
+    pub with: String,
+    /// Run each case so often on each side. One repeat gives no interval.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = repeats())]
+    pub repeat: u32,
+    /// Derive the seeds of the runs from this one.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seeds())]
+    pub seed: u64,
+    /// Measure for so long in simulated time (ns, us, ms, s).
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = positive_time)]
+    pub time: u64,
+    /// Simulate so long before measuring begins.
+    #[arg(long, value_name = "TIME", default_value = "600ms", value_parser = parse_time)]
+    pub settle: u64,
+    /// Let each call of select_idle_cpu() cost this much more, as under a tracer.
+    #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=TIME_MAX_NS))]
+    pub observer_cost: u64,
+    /// How it runs and prints.
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// What `run` and `compare` share.
+#[derive(Debug, ClapArgs)]
+pub struct How {
+    /// How to print.
+    #[arg(long, value_enum, default_value_t = ResultFormat::Table)]
+    pub format: ResultFormat,
+    /// Write to this file, which appears only when it is whole, in place of stdout.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Run so many simulations at a time; as many as there are cores if left out. The result is the same.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+}
+
+/// `wakelab machine`, `wakelab workload`.
+#[derive(Debug, Subcommand)]
+pub enum Show {
+    /// List all of them.
+    List {
+        /// How to print.
+        #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+        format: TableFormat,
+    },
+    /// Show one.
+    Show {
+        /// Its name.
+        name: String,
+        /// How to print.
+        #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+        format: TableFormat,
     },
 }
 
@@ -123,6 +239,37 @@ pub enum TableFormat {
     Table,
     /// JSON.
     Json,
+}
+
+/// How a comparison is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ResultFormat {
+    /// The table of patch letters, as schedtests prints it.
+    Lkml,
+    /// Tables with everything that was counted.
+    Table,
+    /// JSON; docs/results.schema.json describes it.
+    Json,
+    /// A line for each row.
+    Csv,
+}
+
+/// Numbers of repeats.
+fn repeats() -> impl TypedValueParser<Value = u32> {
+    clap::value_parser!(u32).range(1..=i64::from(REPEATS_MAX))
+}
+
+/// Seeds, as far as experiment files can hold them.
+fn seeds() -> impl TypedValueParser<Value = u64> {
+    clap::value_parser!(u64).range(..=i64::MAX as u64)
+}
+
+/// A time that is not 0.
+fn positive_time(text: &str) -> Result<u64, String> {
+    match parse_time(text)? {
+        0 => Err("expected more than 0, such as 1s".to_owned()),
+        ns => Ok(ns),
+    }
 }
 
 /// The reasons by name, so that help and errors list them.

@@ -2,19 +2,31 @@
 
 mod args;
 mod commands;
+mod interrupt;
+mod out_file;
 mod output;
 mod progress;
 
-use args::{Args, Command};
+use args::{Args, Command, Show};
 use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args = Args::parse();
     let result = match args.command {
+        Command::Run(args) => commands::run::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Conform(args) => commands::conform::run(&args),
         Command::Kernel { command } => commands::kernel::run(&command),
+        Command::Machine { command } => match command {
+            Show::List { format } => commands::machine::list(format),
+            Show::Show { name, format } => commands::machine::show(&name, format),
+        },
+        Command::Workload { command } => match command {
+            Show::List { format } => commands::workload::list(format),
+            Show::Show { name, format } => commands::workload::show(&name, format),
+        },
     };
     match result {
         Ok(exit) => exit.code(),

@@ -4,6 +4,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use wakelab_events::ReadError;
 
+/// The exit code after Ctrl-C: what a shell reports of a program that SIGINT ended.
+pub const INTERRUPTED: i32 = 130;
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -13,6 +16,10 @@ pub enum Exit {
     Differs,
     /// Some input could not be read; what could be was done.
     BadInput,
+    /// A simulated run failed.
+    RunFailed,
+    /// Ctrl-C; what was complete was printed.
+    Interrupted,
 }
 
 impl Exit {
@@ -20,8 +27,9 @@ impl Exit {
     pub fn code(self) -> ExitCode {
         ExitCode::from(match self {
             Exit::Done => 0,
-            Exit::Differs => 1,
+            Exit::Differs | Exit::RunFailed => 1,
             Exit::BadInput => 2,
+            Exit::Interrupted => INTERRUPTED as u8,
         })
     }
 }

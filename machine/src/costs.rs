@@ -45,6 +45,9 @@ macro_rules! costs {
             /// The names of all costs, in the order of the documentation.
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
 
+            /// What each of [`Costs::NAMES`] is.
+            pub const DOCS: &'static [&'static str] = &[$($doc),*];
+
             /// Every cost: name, unit, what it is, value.
             pub fn list(&self) -> Vec<(&'static str, Unit, &'static str, &Cost)> {
                 vec![$((stringify!($name), Unit::$unit, $doc, &self.$name)),*]

@@ -1,6 +1,6 @@
 //! A machine.
 
-use crate::Costs;
+use crate::{Costs, Origin};
 use serde::Serialize;
 use wakelab_sched::domain::Topology;
 
@@ -25,7 +25,7 @@ pub struct Noise {
 }
 
 /// A machine.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Its name, as on the command line.
     pub name: String,
@@ -39,4 +39,13 @@ pub struct Machine {
     pub costs: Costs,
     /// Background work.
     pub noise: Noise,
+}
+
+/// A machine and the part of its file that the simulation has no use for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineFile {
+    /// The machine.
+    pub machine: Machine,
+    /// Where [`Machine::noise`] was taken from.
+    pub noise_origin: Origin,
 }

@@ -3,6 +3,12 @@
 //! [`Measure`] is a [`Sink`](wakelab_events::sim::Sink): it listens to a run and gives [`RunStats`] of the part of it that is
 //! measured.
 
+mod listen;
+mod log2;
+mod rates;
+mod state;
 mod stats;
 
+pub use listen::Measure;
+pub use state::{SPARSE_WAKEUPS, WINDOW_NS, WINDOWS_TO_CHANGE};
 pub use stats::{Bucket, Latency, RunStats, SearchStats, State, StateChange};

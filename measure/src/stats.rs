@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-/// The search statistics, of wake-ups of the workload's tasks only or of all, as the counters of the kernel patch that
-/// introduced them count.
+/// The search statistics of all wake-ups, as the counters of the kernel patch that introduced them count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SearchStats {
     /// Calls of `select_idle_sibling()`.
@@ -80,7 +79,8 @@ pub struct RunStats {
     pub wakeups_on_cpu: u64,
     /// Of them, those that chose a CPU that another wake-up had claimed already.
     pub wakeups_claimed: u64,
-    /// The machine's CPU time (CPUs × measured time) for each wake-up, ns.
+    /// The machine's CPU time (CPUs × measured time) for each wake-up that searched (`sis_search`, as published
+    /// counters have it), ns; 0 where there was none.
     pub cpu_ns_per_wakeup: f64,
     /// Migrations by balancing.
     pub migrations: u64,

@@ -1,12 +1,14 @@
 //! Text and JSON of what the studies found. Nothing is computed here.
 
 pub mod ablation;
+pub mod compare;
 pub mod conform;
 pub mod explain;
 pub mod kernel;
 pub mod numbers;
 pub mod summary;
 mod table;
+pub mod workload;
 
 /// The program's version, as all JSON carries it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

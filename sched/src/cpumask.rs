@@ -9,9 +9,26 @@ pub type Cpu = u32;
 /// A set of CPUs (`struct cpumask`). Up to 128 CPUs it lives without an allocation.
 ///
 /// All masks of one system are made with the same number of CPUs; the walks and the operations on two masks rely on it.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CpuMask {
     words: SmallVec<[u64; 2]>,
+}
+
+impl Clone for CpuMask {
+    #[inline]
+    fn clone(&self) -> Self {
+        CpuMask { words: SmallVec::from_slice(&self.words) }
+    }
+
+    /// Keeps the memory: masks of one system have one size.
+    #[inline]
+    fn clone_from(&mut self, source: &Self) {
+        if self.words.len() == source.words.len() {
+            self.words.copy_from_slice(&source.words);
+        } else {
+            *self = source.clone();
+        }
+    }
 }
 
 const BITS: u32 = u64::BITS;
@@ -74,6 +91,12 @@ impl CpuMask {
     #[inline]
     pub fn clear(&mut self, cpu: Cpu) {
         self.words[(cpu / BITS) as usize] &= !(1 << (cpu % BITS));
+    }
+
+    /// Puts a CPU in or takes it out.
+    #[inline]
+    pub fn assign(&mut self, cpu: Cpu, value: bool) {
+        if value { self.set(cpu) } else { self.clear(cpu) }
     }
 
     /// `cpumask_test_cpu()`; false for a CPU beyond the mask.
@@ -149,13 +172,43 @@ impl CpuMask {
     /// How many CPUs of the set lie in `from..to`.
     #[inline]
     pub fn weight_range(&self, from: Cpu, to: Cpu) -> u32 {
+        self.weight_range_by(from, to, |word, _| word)
+    }
+
+    /// How many CPUs that are in both sets lie in `from..to`.
+    #[inline]
+    pub fn weight_range_and(&self, other: &Self, from: Cpu, to: Cpu) -> u32 {
+        self.weight_range_by(from, to, |word, i| word & other.words[i])
+    }
+
+    /// The `n`th CPU (from 1) of the set at or above `from`.
+    #[inline]
+    pub fn nth_from(&self, from: Cpu, mut n: u32) -> Option<Cpu> {
+        let mut i = (from / BITS) as usize;
+        let mut word = self.words.get(i)? & (u64::MAX << (from % BITS));
+        loop {
+            let ones = word.count_ones();
+            if ones >= n {
+                for _ in 1..n {
+                    word &= word - 1;
+                }
+                return (n != 0).then(|| i as u32 * BITS + word.trailing_zeros());
+            }
+            n -= ones;
+            i += 1;
+            word = *self.words.get(i)?;
+        }
+    }
+
+    #[inline]
+    fn weight_range_by(&self, from: Cpu, to: Cpu, get: impl Fn(u64, usize) -> u64) -> u32 {
         if from >= to {
             return 0;
         }
         let (first, last) = ((from / BITS) as usize, ((to - 1) / BITS) as usize);
         let mut count = 0;
         for i in first..=last.min(self.words.len() - 1) {
-            let mut word = self.words[i];
+            let mut word = get(self.words[i], i);
             if i == first {
                 word &= u64::MAX << (from % BITS);
             }
@@ -234,6 +287,15 @@ pub struct Wrap {
     wrapped: bool,
 }
 
+/// What a walk passed on its way to the next CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// The CPU; `None` at the end.
+    pub found: Option<Cpu>,
+    /// How many CPUs before it.
+    pub passed: u32,
+}
+
 impl Wrap {
     /// A walk that begins at `start`.
     #[inline]
@@ -259,6 +321,32 @@ impl Wrap {
         self.advance(|from| next_in(&mask.words, from, |word, i| word & (filter.words[i] | other.words[i])))
     }
 
+    /// The next CPU of `mask & filter` on the walk, and how many of `mask` are passed on the way to it, or to the end.
+    #[inline]
+    pub fn next_and_count(&mut self, mask: &CpuMask, filter: &CpuMask) -> Passed {
+        let before = *self;
+        let found = self.next_and(mask, filter);
+        Passed { found, passed: before.count_to(mask, found) - u32::from(found.is_some()) }
+    }
+
+    /// The `n`th next CPU of `mask` on the walk (1 is the next).
+    #[inline]
+    pub fn skip(&mut self, mask: &CpuMask, mut n: u32) -> Option<Cpu> {
+        if !self.wrapped {
+            let ahead = mask.weight_range(self.from, mask.room());
+            if n <= ahead {
+                let cpu = mask.nth_from(self.from, n)?;
+                self.from = cpu + 1;
+                return Some(cpu);
+            }
+            n -= ahead;
+            (self.wrapped, self.from) = (true, 0);
+        }
+        let cpu = mask.nth_from(self.from, n).filter(|&cpu| cpu < self.start)?;
+        self.from = cpu + 1;
+        Some(cpu)
+    }
+
     #[inline]
     fn advance(&mut self, next_from: impl Fn(Cpu) -> Option<Cpu>) -> Option<Cpu> {
         if !self.wrapped {
@@ -274,16 +362,39 @@ impl Wrap {
         Some(cpu)
     }
 
+    /// Whether the walk, from where it stands, comes to `cpu` before it has passed `end` (`None`: at all).
+    #[inline]
+    pub fn comes_to(&self, cpu: Cpu, end: Option<Cpu>) -> bool {
+        let ahead = |cpu: Cpu| match self.wrapped {
+            false => cpu >= self.from || cpu < self.start,
+            true => cpu >= self.from && cpu < self.start,
+        };
+        // CPUs from `start` upwards come first, then those below it.
+        let order = |cpu: Cpu| (cpu < self.start, cpu);
+        ahead(cpu) && end.is_none_or(|end| order(cpu) <= order(end))
+    }
+
     /// How many CPUs of `mask` the walk passes from where it stands up to `cpu`, that one included; `None` for the
     /// rest of the walk.
     #[inline]
     pub fn count_to(&self, mask: &CpuMask, cpu: Option<Cpu>) -> u32 {
+        self.count(cpu, mask.room(), |from, to| mask.weight_range(from, to))
+    }
+
+    /// The same for CPUs of `mask & filter`.
+    #[inline]
+    pub fn count_to_and(&self, mask: &CpuMask, filter: &CpuMask, cpu: Option<Cpu>) -> u32 {
+        self.count(cpu, mask.room(), |from, to| mask.weight_range_and(filter, from, to))
+    }
+
+    #[inline]
+    fn count(&self, cpu: Option<Cpu>, room: u32, weight: impl Fn(Cpu, Cpu) -> u32) -> u32 {
         match (self.wrapped, cpu) {
-            (false, Some(cpu)) if cpu >= self.from => mask.weight_range(self.from, cpu + 1),
-            (false, Some(cpu)) => mask.weight_range(self.from, mask.room()) + mask.weight_range(0, cpu + 1),
-            (false, None) => mask.weight_range(self.from, mask.room()) + mask.weight_range(0, self.start),
-            (true, Some(cpu)) => mask.weight_range(self.from, cpu + 1),
-            (true, None) => mask.weight_range(self.from, self.start),
+            (false, Some(cpu)) if cpu >= self.from => weight(self.from, cpu + 1),
+            (false, Some(cpu)) => weight(self.from, room) + weight(0, cpu + 1),
+            (false, None) => weight(self.from, room) + weight(0, self.start),
+            (true, Some(cpu)) => weight(self.from, cpu + 1),
+            (true, None) => weight(self.from, self.start),
         }
     }
 }
@@ -353,6 +464,19 @@ mod tests {
                     prop_assert_eq!(walk.count_to(&x, Some(cpu)) as usize, j - i + 1);
                 }
                 prop_assert_eq!(walk.count_to(&x, None) as usize, order.len() - i);
+                for n in 1..=order.len() - i {
+                    let mut ahead = walk;
+                    prop_assert_eq!(ahead.skip(&x, n as u32), order.get(i + n - 1).copied());
+                    prop_assert_eq!(ahead.next(&x), order.get(i + n).copied());
+                }
+                prop_assert_eq!({ let mut ahead = walk; ahead.skip(&x, (order.len() - i + 1) as u32) }, None);
+                prop_assert_eq!(walk.count_to_and(&x, &y, None) as usize, order[i..].iter().filter(|c| b.contains(c)).count());
+                for (j, &cpu) in order.iter().enumerate() {
+                    prop_assert_eq!(walk.comes_to(cpu, None), j >= i);
+                    for (k, &end) in order.iter().enumerate() {
+                        prop_assert_eq!(walk.comes_to(cpu, Some(end)), j >= i && j <= k);
+                    }
+                }
                 prop_assert_eq!(walk.next(&x), order.get(i).copied());
             }
         }

@@ -3,6 +3,7 @@
 //! Nothing here reads a clock, does I/O, draws a random number or uses a float: each function decides from what it
 //! is given and returns what it decided. Functions carry the names of the kernel functions they follow.
 
+pub mod balance;
 pub mod cpumask;
 pub mod domain;
 pub mod pelt;

@@ -47,7 +47,7 @@ impl View for Machine {
     fn scan_clock(&self, _: Cpu) -> ScanClock {
         ScanClock::default()
     }
-    fn cpu_clock(&self, _: Cpu) -> u64 {
+    fn cpu_clock(&self, _: Cpu, _: u32) -> u64 {
         0
     }
     fn cpu_runnable(&self, _: Cpu) -> u64 {

@@ -1,11 +1,30 @@
 //! Simulated time: CPUs that run task programs under the scheduler on a machine.
 
+mod averages;
+mod balance;
+mod channel;
+mod cpu;
+mod engine;
+mod model;
+mod newidle;
 mod outcome;
+mod program;
+mod random;
+mod schedule;
+mod search;
 mod setup;
+mod start;
+mod system;
+mod task;
+mod tick;
+mod timeline;
+mod wake;
 
 pub use outcome::{CpuTime, Outcome, SimError, Waiting};
 pub use setup::{Mechanisms, Setup};
 
+use engine::Sim;
+use model::Model;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::Sink;
 
@@ -14,6 +33,7 @@ use wakelab_events::sim::Sink;
 /// # Errors
 /// Where the kernel or the machine is not modelled, the workload is at odds with the machine, or it deadlocks.
 pub fn run<S: Sink>(setup: &Setup<'_>, sink: &mut S, stop: &AtomicBool) -> Result<Outcome, SimError> {
-    let _ = (setup, sink, stop);
-    todo!()
+    let domains = model::domains(setup)?;
+    let model = Model::new(setup, &domains)?;
+    Sim::new(&model, setup, sink).run(setup.until, stop)
 }

@@ -1,14 +1,22 @@
-//! What compares: the decision code against recorded kernels.
+//! What compares: the decision code against recorded kernels, and simulated kernels against each other.
 //!
 //! [`explain`] says of each recorded wake-up why the kernel chose its CPU; [`conform`] counts where the model chose what
 //! the kernel chose; [`summary`] counts reasons; [`ablation`] counts what each rule and input of the model is worth.
+//!
+//! [`compare`] runs two feature sets on a simulated machine, as an [`experiment`] says; [`mechanisms`] does so with each
+//! part of the simulator switched off in turn; [`statistics`] says how far two means differ.
+//!
 //! All of them give data; `wakelab-report` turns it into text.
 
 pub mod ablation;
+pub mod compare;
 pub mod conform;
+pub mod experiment;
 pub mod explain;
 pub mod files;
+pub mod mechanisms;
 pub mod question;
+pub mod statistics;
 pub mod summary;
 mod walk;
 

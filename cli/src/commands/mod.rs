@@ -1,8 +1,12 @@
 //! The commands: arguments in, studies run, reports out.
 
+pub mod compare;
 pub mod conform;
 pub mod explain;
 pub mod kernel;
+pub mod machine;
+pub mod run;
+pub mod workload;
 
 use crate::output::Exit;
 use anyhow::Context;

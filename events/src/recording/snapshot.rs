@@ -91,7 +91,7 @@ impl View for Snapshot<'_> {
         ScanClock::default()
     }
 
-    fn cpu_clock(&self, _: Cpu) -> u64 {
+    fn cpu_clock(&self, _: Cpu, _: u32) -> u64 {
         0
     }
 

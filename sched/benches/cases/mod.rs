@@ -59,7 +59,7 @@ impl View for Table {
     fn scan_clock(&self, _: Cpu) -> ScanClock {
         ScanClock { avg_idle: 512_000_000, wake_avg_idle: 1_000_000, avg_scan_cost: 1000, ..ScanClock::default() }
     }
-    fn cpu_clock(&self, _: Cpu) -> u64 {
+    fn cpu_clock(&self, _: Cpu, _: u32) -> u64 {
         0
     }
     #[inline]

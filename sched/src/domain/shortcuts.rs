@@ -2,7 +2,7 @@
 
 use super::options::LlcId;
 use super::{SchedDomain, SchedDomains, SchedGroup, SdFlags};
-use crate::cpumask::{Cpu, CpuMask};
+use crate::cpumask::{Cpu, CpuMask, Wrap};
 use std::sync::Arc;
 
 /// The shortcuts that follow from the domains alone.
@@ -58,8 +58,11 @@ impl Shortcuts {
     ) -> SchedDomains {
         let smt_active = smt_mask.iter().any(|mask| mask.weight() > 1);
         let asym_cpucap_active = domains.iter().flatten().any(|sd| sd.flags.contains(SdFlags::ASYM_CPUCAPACITY));
+        let pairs = smt_mask.iter().all(|mask| mask.weight() == 2);
+        let core_walk = if pairs { core_walks(nr_cpus, &domains, &self.sd_llc, &smt_mask) } else { Vec::new() };
         SchedDomains {
             nr_cpus,
+            core_walk,
             domains,
             smt_mask,
             sd_llc: self.sd_llc,
@@ -72,6 +75,26 @@ impl Shortcuts {
             asym_cpucap_active,
         }
     }
+}
+
+fn core_walks(
+    nr_cpus: u32,
+    domains: &[Vec<SchedDomain>],
+    sd_llc: &[Option<u32>],
+    smt_mask: &[Arc<CpuMask>],
+) -> Vec<[CpuMask; 2]> {
+    let of = |cpu: Cpu, start: Cpu| {
+        let mut first = CpuMask::new(nr_cpus);
+        let Some(llc) = sd_llc[cpu as usize] else { return first };
+        let mut left = (*domains[cpu as usize][llc as usize].span).clone();
+        let mut walk = Wrap::new(start);
+        while let Some(cpu) = walk.next(&left) {
+            first.set(cpu);
+            left.andnot_with(&smt_mask[cpu as usize]);
+        }
+        first
+    };
+    (0..nr_cpus).map(|cpu| [of(cpu, cpu), of(cpu, cpu + 1)]).collect()
 }
 
 impl SchedGroup {

@@ -110,6 +110,10 @@ pub struct SchedDomains {
     /// By CPU: `sd_share_id`, the lowest CPU of its cluster where there are clusters, else of its LLC
     /// (`cpus_share_resources()` compares these).
     pub sd_share_id: Vec<Cpu>,
+    /// By CPU: of each core of its LLC the CPU that a walk over the LLC comes to first, for a walk that begins at this CPU
+    /// and for one that begins behind it. Empty unless
+    /// every core has two CPUs.
+    pub core_walk: Vec<[CpuMask; 2]>,
     /// By CPU: the NUMA node.
     pub node: Vec<u32>,
     /// `sched_smt_active()`: some core has more than one CPU.

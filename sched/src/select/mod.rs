@@ -28,6 +28,7 @@
 //! Not here: energy-aware placement (`find_energy_efficient_cpu()`) belongs between `record_wakee()` and `wake_wide()`;
 //! without an energy model the kernel skips it, and so does this code. Core scheduling is not modelled.
 
+mod ahead;
 mod at_once;
 mod capacity;
 mod decision;
@@ -54,6 +55,6 @@ pub use record_wakee::{WakeeFlips, record_wakee, wake_wide};
 pub use rules::{Rules, RulesError};
 pub use step::{Cx, Select};
 pub use trace::{Event, Look, Observer, Site};
-pub use view::{ScanClock, View};
+pub use view::{IdleCores, ScanClock, View};
 pub use wake_affine::{AffineDetail, wake_affine, wake_affine_idle, wake_affine_weight};
 pub use wakeup::{WakeFlags, Wakee, Waker, Wakeup};

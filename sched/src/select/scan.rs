@@ -3,7 +3,7 @@
 use super::decision::{Effects, Reason, SearchCount};
 use super::policy::{self, Before, Plan, SearchContext};
 use super::step::{Cx, choose_idle_cpu, takes_sched_idle};
-use super::{Event, Look, Observer, Rules, Site, View};
+use super::{Event, IdleCores, Look, Observer, Rules, Site, View};
 use crate::cpumask::{Cpu, CpuMask, Wrap};
 use crate::domain::{SchedDomain, SdFlags};
 use wakelab_kernel::IdleSearch;
@@ -17,6 +17,8 @@ pub(super) struct Scan {
     plan: Plan,
     /// Whether the walk looks for an idle core.
     cores: bool,
+    /// `cpus` has one CPU of each core, the one that the walk comes to first, so that none has to be taken off it.
+    by_core: bool,
     /// Whether it is in the target's cluster (which comes first) or in the whole LLC.
     in_cluster: bool,
     /// The core that is being looked at, if the walk looks for one.
@@ -30,6 +32,15 @@ pub(super) struct Scan {
 struct Core {
     cpu: Cpu,
     idle: bool,
+}
+
+/// What was skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Skipped {
+    /// The CPU of the look that is pending now.
+    pub(super) pending: Cpu,
+    /// How many looks were made.
+    pub(super) looks: u32,
 }
 
 /// What comes next.
@@ -50,6 +61,7 @@ impl Default for Scan {
             walk: Wrap::new(0),
             plan: Plan { nr: i32::MAX, start: 0, sis_prop: None },
             cores: false,
+            by_core: false,
             in_cluster: false,
             core: Core::default(),
             idle_cpu: None,
@@ -65,6 +77,7 @@ impl Scan {
         cx: Cx<'_, V>,
         has_idle_core: bool,
         target: Cpu,
+        looks: u32,
         effects: &mut Effects,
         observer: &mut O,
     ) -> Before {
@@ -81,7 +94,7 @@ impl Scan {
         }
         // The walk for a core, which came first, has no limit: the policies are asked before the one for a CPU.
         if !(three_walks && has_idle_core) {
-            let word = policy::before(&self.context(cx, sd, target), cx.view, &mut self.plan, effects, observer);
+            let word = policy::before(&self.context(cx, sd, target, looks), cx.view, &mut self.plan, effects, observer);
             if word != Before::Walk {
                 return word;
             }
@@ -93,6 +106,17 @@ impl Scan {
         self.in_cluster = cx.rules.code.cluster_scan
             && cx.rules.domains.cluster_active
             && sd.groups().next().is_some_and(|group| group.flags.contains(SdFlags::CLUSTER));
+        self.by_core = false;
+        if self.cores
+            && !self.in_cluster
+            && cx.view.idle_cores().is_some()
+            && sd.span.is_subset(cx.wakeup.wakee.cpus_ptr)
+            && let Some(walks) = cx.rules.domains.core_walk.get(target as usize)
+            && let Some(at) = [target, target + 1].iter().position(|&start| start == self.plan.start)
+        {
+            self.cpus.clone_from(&walks[at]);
+            self.by_core = true;
+        }
         self.walk = Wrap::new(self.plan.start);
         Before::Walk
     }
@@ -215,6 +239,11 @@ impl Scan {
         count: &mut SearchCount,
     ) -> ScanEnd {
         let keeps_cpus = cx.rules.code.idle_search == IdleSearch::OneWalk;
+        if self.by_core
+            && let Some(cores) = cx.view.idle_cores()
+        {
+            return self.leap_by_core(cpu, cx, target, cores, count);
+        }
         let sched_idle = cx.view.sched_idle_mask().filter(|_| keeps_cpus && takes_sched_idle(cx.rules, cx.wakeup));
         let any_free =
             |cpus: &CpuMask| cpus.intersects(idle) || sched_idle.is_some_and(|sched_idle| cpus.intersects(sched_idle));
@@ -256,6 +285,62 @@ impl Scan {
         }
     }
 
+    /// The same where the walk has one CPU of each core, and the view keeps idle cores as masks.
+    fn leap_by_core<V: View>(
+        &mut self,
+        mut cpu: Cpu,
+        cx: Cx<'_, V>,
+        target: Cpu,
+        idle: &IdleCores,
+        count: &mut SearchCount,
+    ) -> ScanEnd {
+        let smt_mask = &cx.rules.domains.smt_mask;
+        let keeps_cpus = cx.rules.code.idle_search == IdleSearch::OneWalk;
+        // To the beginning of a core, and past it if it is the one whose idle CPU is kept.
+        loop {
+            let core = self.core.cpu;
+            let begins = smt_mask[core as usize].first() == Some(cpu);
+            if begins && !(keeps_cpus && self.idle_cpu.is_none() && idle.any.test(core)) {
+                break;
+            }
+            match self.look_at_core_cpu(cpu, cx, target, count, &mut ()) {
+                ScanEnd::LookAt(next) => cpu = next,
+                end => return end,
+            }
+        }
+        let mut core = self.core.cpu;
+        if keeps_cpus && self.idle_cpu.is_none() {
+            // Without an idle CPU to keep, both CPUs of a busy core are looked at. One look is counted already.
+            let next = self.walk.next_and_count(&self.cpus, &idle.any);
+            count.scanned += 2 * next.passed + 1;
+            let Some(found) = next.found else { return ScanEnd::Failed(Reason::None) };
+            core = found;
+            count.scanned += 1;
+            if !idle.all.test(core) {
+                self.idle_cpu = smt_mask[core as usize].iter().find(|&cpu| cx.view.available_idle_cpu(cpu));
+            }
+            count.scanned += u32::from(!idle.first.test(core));
+        }
+        if idle.all.test(core) {
+            count.scanned += 1;
+            return ScanEnd::Found(core, Reason::Core);
+        }
+        // With one, the second CPU of a core is looked at only where the first is idle.
+        count.scanned += u32::from(idle.first.test(core));
+        let walk = self.walk;
+        let next = self.walk.next_and_count(&self.cpus, &idle.all);
+        let partly = walk.count_to_and(&self.cpus, &idle.first, next.found) - u32::from(next.found.is_some());
+        count.scanned += next.passed + partly;
+        match (next.found, self.idle_cpu) {
+            (Some(core), _) => {
+                count.scanned += 2;
+                ScanEnd::Found(core, Reason::Core)
+            }
+            (None, Some(cpu)) => ScanEnd::Found(cpu, Reason::CoreCpu),
+            (None, None) => ScanEnd::Failed(Reason::None),
+        }
+    }
+
     /// One CPU of select_idle_core(): the core is idle if all its CPUs are; the first idle CPU that the wakee may use
     /// is kept, and once there is one, a busy CPU ends the look at its core.
     #[inline]
@@ -268,7 +353,14 @@ impl Scan {
         observer: &mut O,
     ) -> ScanEnd {
         let may_take = |cpus: &CpuMask| {
-            if cx.rules.code.core_scan_by_span { cpus.test(cpu) } else { cx.wakeup.wakee.cpus_ptr.test(cpu) }
+            if self.by_core {
+                // The wakee may use all of the LLC, and siblings are in it.
+                true
+            } else if cx.rules.code.core_scan_by_span {
+                cpus.test(cpu)
+            } else {
+                cx.wakeup.wakee.cpus_ptr.test(cpu)
+            }
         };
         let keeps_cpus = cx.rules.code.idle_search == IdleSearch::OneWalk;
         let idle = cx.view.available_idle_cpu(cpu);
@@ -301,8 +393,103 @@ impl Scan {
         if self.core.idle {
             return ScanEnd::Found(self.core.cpu, Reason::Core);
         }
-        self.cpus.andnot_with(siblings);
+        if !self.by_core {
+            self.cpus.andnot_with(siblings);
+        }
         self.advance(cx.rules, target, count)
+    }
+
+    /// Makes `n` looks from the pending one at `cpu` on, of which it is known that none of them ends the walk, and returns
+    /// the CPU of the look that is then pending; `None` where they are to be made one by one.
+    #[inline]
+    pub(super) fn skip(
+        &mut self,
+        cpu: Cpu,
+        n: u32,
+        rules: &Rules<'_>,
+        idle: &IdleCores,
+        count: &mut SearchCount,
+    ) -> Skipped {
+        if self.in_cluster {
+            return Skipped { pending: cpu, looks: 0 };
+        }
+        if self.cores {
+            return self.skip_cores(cpu, n, rules, idle, count);
+        }
+        let nr = self.plan.nr.wrapping_sub(n as i32);
+        let mut walk = self.walk;
+        match walk.skip(&self.cpus, n) {
+            Some(pending) if nr > 0 && self.plan.nr > 0 => {
+                (self.walk, self.plan.nr) = (walk, nr);
+                count.scanned += n;
+                Skipped { pending, looks: n }
+            }
+            _ => Skipped { pending: cpu, looks: 0 },
+        }
+    }
+
+    /// The same in a walk over cores, as far as whole cores of one kind are passed.
+    fn skip_cores(
+        &mut self,
+        cpu: Cpu,
+        n: u32,
+        rules: &Rules<'_>,
+        idle: &IdleCores,
+        count: &mut SearchCount,
+    ) -> Skipped {
+        let none = Skipped { pending: cpu, looks: 0 };
+        let smt_mask = &rules.domains.smt_mask;
+        if !self.by_core || smt_mask[self.core.cpu as usize].first() != Some(cpu) {
+            return none;
+        }
+        // Until an idle CPU is kept, both CPUs of a busy core are looked at; then the first, unless it is idle.
+        let keeps = rules.code.idle_search == IdleSearch::OneWalk && self.idle_cpu.is_none();
+        let (stops, looks) = if keeps { (&idle.any, 2) } else { (&idle.first, 1) };
+        if stops.test(self.core.cpu) {
+            return none;
+        }
+        let mut walk = self.walk;
+        let next = walk.next_and_count(&self.cpus, stops);
+        let cores = (next.passed + 1).min(n / looks);
+        if cores == 0 {
+            return none;
+        }
+        let mut walk = self.walk;
+        let Some(core) = walk.skip(&self.cpus, cores) else { return none };
+        self.walk = walk;
+        self.core = Core { cpu: core, idle: true };
+        count.scanned += cores * looks;
+        Skipped { pending: smt_mask[core as usize].first().unwrap_or(core), looks: cores * looks }
+    }
+
+    /// Whether the walk, from where it stands to where it would end at `found` (or without anything), looks at `cpu`.
+    /// True too where that cannot be told cheaply.
+    #[inline]
+    pub(super) fn may_look_at(&self, rules: &Rules<'_>, cpu: Cpu, found: Option<Cpu>) -> bool {
+        if self.in_cluster {
+            return true;
+        }
+        if !self.cores {
+            return self.cpus.test(cpu) && self.walk.comes_to(cpu, found);
+        }
+        if self.by_core {
+            let first = |cpu: Cpu| self.cpus.next_from_and(&rules.domains.smt_mask[cpu as usize], 0);
+            return rules.domains.smt_mask[self.core.cpu as usize].test(cpu)
+                || first(cpu).is_some_and(|cpu| self.walk.comes_to(cpu, found.and_then(first)));
+        }
+        // The core under way is off the mask already.
+        rules.domains.smt_mask[self.core.cpu as usize].test(cpu)
+            || comes_to_core(rules, &self.walk, cpu, found, |cpu| self.cpus.test(cpu))
+    }
+
+    /// The same of the whole of a walk that is over.
+    #[inline]
+    pub(super) fn walk_passes(&self, rules: &Rules<'_>, cpu: Cpu, found: Option<Cpu>) -> bool {
+        let walk = Wrap::new(self.plan.start);
+        if rules.domains.cluster_active {
+            return true;
+        }
+        if !self.cores { walk.comes_to(cpu, found) } else { comes_to_core(rules, &walk, cpu, found, |_| true) }
     }
 
     /// Whether this was the first of three walks, the one for a core (up to 5.11); the one for a CPU follows.
@@ -313,7 +500,14 @@ impl Scan {
 
     /// What is written when the walk is over.
     #[inline]
-    pub(super) fn close<V: View>(&mut self, reason: Reason, cx: Cx<'_, V>, target: Cpu, effects: &mut Effects) {
+    pub(super) fn close<V: View>(
+        &mut self,
+        reason: Reason,
+        cx: Cx<'_, V>,
+        target: Cpu,
+        looks: u32,
+        effects: &mut Effects,
+    ) {
         // An idle core, a used-up limit and an overloaded LLC return from the middle of the function.
         if matches!(reason, Reason::Core | Reason::Limit | Reason::Overloaded) {
             return;
@@ -322,13 +516,27 @@ impl Scan {
             effects.clear_idle_cores = Some(target);
         }
         let sd = llc(cx.rules, target);
-        policy::after(&self.context(cx, sd, target), cx.view, &self.plan, effects);
+        policy::after(&self.context(cx, sd, target, looks), cx.view, &self.plan, effects);
     }
 
     #[inline]
-    fn context<'a, V>(&self, cx: Cx<'a, V>, sd: &'a SchedDomain, target: Cpu) -> SearchContext<'a> {
-        SearchContext { rules: cx.rules, wakeup: cx.wakeup, sd, target, has_idle_core: self.cores }
+    fn context<'a, V>(&self, cx: Cx<'a, V>, sd: &'a SchedDomain, target: Cpu, looks: u32) -> SearchContext<'a> {
+        SearchContext { rules: cx.rules, wakeup: cx.wakeup, sd, target, has_idle_core: self.cores, looks }
     }
+}
+
+/// Whether a walk over cores comes to the core of `cpu`, by any of its CPUs that is in the walk, before it has passed the
+/// core of `found`.
+#[inline]
+fn comes_to_core(rules: &Rules<'_>, walk: &Wrap, cpu: Cpu, found: Option<Cpu>, in_walk: impl Fn(Cpu) -> bool) -> bool {
+    let siblings = |of: Cpu| rules.domains.smt_mask[of as usize].iter();
+    siblings(cpu).any(|cpu| {
+        in_walk(cpu)
+            && match found {
+                Some(found) => siblings(found).any(|end| walk.comes_to(cpu, Some(end))),
+                None => walk.comes_to(cpu, None),
+            }
+    })
 }
 
 fn llc<'a>(rules: &Rules<'a>, target: Cpu) -> &'a SchedDomain {

@@ -40,6 +40,8 @@ pub struct Select {
     pub(super) slow: SlowPath,
     pub(super) effects: Effects,
     pub(super) count: SearchCount,
+    /// Looks made before the search in the LLC: by wake_affine(), the fast paths, the slow path.
+    pub(super) early_looks: u32,
 }
 
 /// What one step is made under: the rules, the wake-up, and the system as it is at this moment.
@@ -106,6 +108,7 @@ impl Default for Select {
             slow: SlowPath::default(),
             effects: Effects::default(),
             count: SearchCount::default(),
+            early_looks: 0,
         }
     }
 }
@@ -133,6 +136,7 @@ impl Select {
         self.recent_far = None;
         self.effects = Effects::default();
         self.count = SearchCount::default();
+        self.early_looks = 0;
 
         let ttwu = wakeup.flags.contains(WakeFlags::TTWU);
         let mut want_affine = false;
@@ -265,11 +269,11 @@ impl Select {
                 None
             }
             ScanEnd::Found(cpu, reason) => {
-                self.scan.close(reason, cx, self.target, &mut self.effects);
+                self.scan.close(reason, cx, self.target, self.looks(), &mut self.effects);
                 self.done(cpu, reason)
             }
             ScanEnd::Failed(reason) => {
-                self.scan.close(reason, cx, self.target, &mut self.effects);
+                self.scan.close(reason, cx, self.target, self.looks(), &mut self.effects);
                 if self.scan.only_for_cores(cx.rules) {
                     return self.begin_walk(false, cx, observer);
                 }
@@ -288,7 +292,7 @@ impl Select {
         observer: &mut O,
     ) -> Option<Chosen> {
         observer.event(Event::Walk { cores: has_idle_core });
-        let before = self.scan.prepare(cx, has_idle_core, self.target, &mut self.effects, observer);
+        let before = self.scan.prepare(cx, has_idle_core, self.target, self.looks(), &mut self.effects, observer);
         let end = match before {
             Before::Overloaded => ScanEnd::Failed(Reason::Overloaded),
             Before::Take(cpu) => ScanEnd::Found(cpu, Reason::Scan),

@@ -2,6 +2,7 @@
 
 use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::SchedGroup;
+use std::sync::Arc;
 
 /// What SIS_PROP reads of the waking CPU (`select_idle_cpu()`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +17,47 @@ pub struct ScanClock {
     pub avg_idle: u64,
     /// `sd_llc->avg_scan_cost` of the waking CPU, ns.
     pub avg_scan_cost: u64,
+}
+
+/// Which cores are idle, for views that keep it as masks. A bit stands for the core of its CPU: all CPUs of a core have the
+/// same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdleCores {
+    /// Some CPU of the core is idle.
+    pub any: CpuMask,
+    /// All are.
+    pub all: CpuMask,
+    /// The core's lowest CPU is.
+    pub first: CpuMask,
+}
+
+impl IdleCores {
+    /// Of a system of which `idle` are the idle CPUs.
+    pub fn new(idle: &CpuMask, smt_mask: &[Arc<CpuMask>]) -> Self {
+        let none = CpuMask::new(idle.room());
+        let mut cores = IdleCores { any: none.clone(), all: none.clone(), first: none };
+        for siblings in smt_mask {
+            cores.update(idle, siblings);
+        }
+        cores
+    }
+
+    /// The idle CPUs of one core have changed.
+    #[inline]
+    pub fn update(&mut self, idle: &CpuMask, siblings: &CpuMask) {
+        let (mut any, mut all, mut first) = (false, true, None);
+        for cpu in siblings.iter() {
+            let idle = idle.test(cpu);
+            any |= idle;
+            all &= idle;
+            first.get_or_insert(idle);
+        }
+        for cpu in siblings.iter() {
+            self.any.assign(cpu, any);
+            self.all.assign(cpu, all);
+            self.first.assign(cpu, first == Some(true));
+        }
+    }
 }
 
 /// The system as a decision sees it.
@@ -55,8 +97,9 @@ pub trait View {
     /// What SIS_PROP reads of the waking CPU; asked only where it is on.
     fn scan_clock(&self, cpu: Cpu) -> ScanClock;
 
-    /// `cpu_clock()` of the waking CPU, ns; asked only where SIS_PROP is on.
-    fn cpu_clock(&self, cpu: Cpu) -> u64;
+    /// `cpu_clock()` of the waking CPU, ns; asked only where SIS_PROP is on. `looks` is how many looks the decision has
+    /// made, for a view in which they take time though they are all made in one call.
+    fn cpu_clock(&self, cpu: Cpu, looks: u32) -> u64;
 
     /// Slow path: `rq->cfs.avg.runnable_avg`.
     fn cpu_runnable(&self, cpu: Cpu) -> u64;
@@ -133,6 +176,12 @@ pub trait View {
     /// `None` says that there are none.
     #[inline]
     fn sched_idle_mask(&self) -> Option<&CpuMask> {
+        None
+    }
+
+    /// The same by cores; asked only where [`View::idle_mask`] gives the CPUs and [`View::sched_idle_mask`] none.
+    #[inline]
+    fn idle_cores(&self) -> Option<&IdleCores> {
         None
     }
 }

@@ -238,7 +238,7 @@ impl<'a> Kernel<'a> {
         let Some((before, time)) = started else {
             return;
         };
-        let time = self.view.cpu_clock(self.this_cpu()) - time;
+        let time = self.view.cpu_clock(self.this_cpu(), 0) - time;
         self.effects.scan_cost = Some(ScanCost {
             wake_avg_idle: before.wake_avg_idle - before.wake_avg_idle.min(time),
             avg_scan_cost: update_avg(before.avg_scan_cost, time),

@@ -198,7 +198,7 @@ impl View for Table {
     fn scan_clock(&self, _: Cpu) -> ScanClock {
         self.clock
     }
-    fn cpu_clock(&self, _: Cpu) -> u64 {
+    fn cpu_clock(&self, _: Cpu, _: u32) -> u64 {
         self.clock_readings.set(self.clock_readings.get() + 1);
         1_000 + self.clock_readings.get() * self.clock_step
     }

@@ -80,7 +80,7 @@ impl Kernel<'_> {
         if sis_prop {
             let clock = self.view.scan_clock(this);
             nr = self.sis_prop_nr(sd, clock.avg_idle / 512, clock.avg_scan_cost + 1);
-            time = self.view.cpu_clock(this);
+            time = self.view.cpu_clock(this, 0);
         }
         let cpus = &set(&sd.span) & &self.cpus_ptr();
         let mut found = None;
@@ -101,7 +101,7 @@ impl Kernel<'_> {
         }
         if sis_prop {
             let clock = self.view.scan_clock(this);
-            time = self.view.cpu_clock(this) - time;
+            time = self.view.cpu_clock(this, 0) - time;
             self.effects.scan_cost = Some(ScanCost {
                 wake_stamp: clock.wake_stamp,
                 wake_avg_idle: clock.wake_avg_idle,

@@ -74,7 +74,7 @@ impl Kernel<'_> {
             self.waker_sd_llc()?;
             let aged = self.sis_prop_age();
             nr = self.sis_prop_nr(sd, aged.wake_avg_idle, aged.avg_scan_cost + 1);
-            started = Some((aged, self.view.cpu_clock(this)));
+            started = Some((aged, self.view.cpu_clock(this, 0)));
         }
         if self.on(Feature::SIS_UTIL) {
             nr = self.view.nr_idle_scan(target) + 1;

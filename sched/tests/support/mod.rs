@@ -134,7 +134,7 @@ impl View for Table {
     fn scan_clock(&self, _: u32) -> ScanClock {
         self.clock
     }
-    fn cpu_clock(&self, _: u32) -> u64 {
+    fn cpu_clock(&self, _: u32, _: u32) -> u64 {
         let reads = self.clock_reads.get();
         self.clock_reads.set(reads + 1);
         reads * self.search_ns

@@ -36,6 +36,8 @@ pub struct SearchContext<'a> {
     pub target: Cpu,
     /// Whether the walk looks for an idle core.
     pub has_idle_core: bool,
+    /// How many looks the decision has made so far.
+    pub looks: u32,
 }
 
 /// How the walk will go.

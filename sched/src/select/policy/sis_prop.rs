@@ -62,7 +62,7 @@ impl SearchPolicy for SisProp {
         let nr = if span_avg > avg_cost.wrapping_mul(NR_MIN) { span_avg / avg_cost } else { NR_MIN };
         // `nr` is an int in the kernel: a very long idle time may wrap it.
         plan.nr = nr as i32;
-        plan.sis_prop = Some(SisPropRun { start: view.cpu_clock(this_cpu), nr: plan.nr, cost });
+        plan.sis_prop = Some(SisPropRun { start: view.cpu_clock(this_cpu, cx.looks), nr: plan.nr, cost });
         effects.scan_cost = Some(cost);
         Before::Walk
     }
@@ -70,7 +70,7 @@ impl SearchPolicy for SisProp {
     #[inline]
     fn after<V: View>(cx: &SearchContext<'_>, view: &V, plan: &Plan, effects: &mut Effects) {
         let Some(SisPropRun { start, mut cost, .. }) = plan.sis_prop else { return };
-        let time = view.cpu_clock(cx.wakeup.waker.cpu).wrapping_sub(start);
+        let time = view.cpu_clock(cx.wakeup.waker.cpu, cx.looks).wrapping_sub(start);
         if cx.rules.code.sis_prop == Form::WakeAvgIdle {
             cost.wake_avg_idle -= cost.wake_avg_idle.min(time);
         }

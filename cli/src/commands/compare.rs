@@ -1,0 +1,61 @@
+//! `wakelab compare`, and what it shares with `wakelab run`.
+
+use crate::args::{Compare, How, ResultFormat};
+use crate::interrupt::stop_flag;
+use crate::out_file::OutFile;
+use crate::output::{Exit, print};
+use crate::progress::RunBar;
+use wakelab_report::compare as report;
+use wakelab_study::compare::{Comparison, compare};
+use wakelab_study::experiment::{Given, Spec};
+
+/// Simulates what the flags say.
+pub fn run(args: &Compare) -> anyhow::Result<Exit> {
+    let mut spec =
+        Spec::of_flags(&args.machine, &args.kernel, &args.workload, &args.load, &args.base, &args.with);
+    spec.repeats = Given::by_flag("--repeat", args.repeat);
+    spec.seed = args.seed;
+    spec.time_ns = Given::by_flag("--time", args.time);
+    spec.settle_ns = Given::by_flag("--settle", args.settle);
+    spec.observer_cost_ns = args.observer_cost;
+    simulate(&spec, &args.how)
+}
+
+/// Simulates and prints. Nothing is simulated before all input is known to be good and the output to be writable.
+pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
+    let experiment = spec.resolve()?;
+    let out = how.out.as_deref().map(OutFile::new).transpose()?;
+    let stop = stop_flag()?;
+    let bar = RunBar::new();
+    let found = compare(&experiment, how.jobs.unwrap_or(0) as usize, &bar, stop);
+    bar.finish();
+    let found = match found {
+        Ok(found) => found,
+        Err(failed) => {
+            eprintln!("error: {failed}");
+            return Ok(Exit::RunFailed);
+        }
+    };
+    let (done, all) = (found.rows.len(), experiment.cases.len());
+    if done > 0 {
+        let text = render(&found, how.format);
+        match &out {
+            Some(file) => file.write(&text)?,
+            None => print(&text)?,
+        }
+    }
+    if found.complete {
+        return Ok(Exit::Done);
+    }
+    eprintln!("interrupted: {done} of {all} rows are complete");
+    Ok(Exit::Interrupted)
+}
+
+fn render(found: &Comparison, format: ResultFormat) -> String {
+    match format {
+        ResultFormat::Lkml => report::lkml(found),
+        ResultFormat::Table => report::table(found),
+        ResultFormat::Json => format!("{:#}\n", report::json(found)),
+        ResultFormat::Csv => report::csv(found),
+    }
+}

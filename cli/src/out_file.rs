@@ -1,0 +1,83 @@
+//! `--out`: a file that is whole or not there.
+
+use anyhow::{Context, bail};
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// A file that can be written.
+#[derive(Debug)]
+pub struct OutFile {
+    path: PathBuf,
+    /// Devices and pipes are written to; a rename would put a file in their place.
+    is_special: bool,
+}
+
+impl OutFile {
+    /// The file of this path, which is looked at but not changed.
+    ///
+    /// # Errors
+    /// Where it could not be written, as far as can be told beforehand.
+    pub fn new(path: &Path) -> anyhow::Result<Self> {
+        Self::check(path)
+            .with_context(|| format!("--out: {} cannot be written", path.display()))
+            .map_err(|e| anyhow::anyhow!("{e:#}\n  hint: name a file in a folder that exists and can be written"))
+    }
+
+    fn check(path: &Path) -> anyhow::Result<Self> {
+        // The rename is to replace the file, not a link to it.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let is_special = match fs::metadata(&path) {
+            Ok(data) if data.is_dir() => bail!("it is a folder"),
+            Ok(data) => {
+                OpenOptions::new().write(true).open(&path)?;
+                !data.is_file()
+            }
+            Err(_) => false,
+        };
+        let file = OutFile { path, is_special };
+        if !is_special {
+            // Gone again at once, so that a second Ctrl-C leaves nothing behind.
+            file.temporary()?;
+        }
+        Ok(file)
+    }
+
+    /// Writes the whole file.
+    ///
+    /// # Errors
+    /// Where it cannot be written; it is then as it was.
+    pub fn write(&self, text: &str) -> anyhow::Result<()> {
+        let write = || -> anyhow::Result<()> {
+            if self.is_special {
+                OpenOptions::new().write(true).open(&self.path)?.write_all(text.as_bytes())?;
+                return Ok(());
+            }
+            let mut file = self.temporary()?;
+            file.write_all(text.as_bytes())?;
+            file.as_file().sync_all()?;
+            file.persist(&self.path)?;
+            Ok(())
+        };
+        write().with_context(|| format!("--out: {} was not written", self.path.display()))
+    }
+
+    /// A temporary file beside the file: a rename does not cross file systems.
+    fn temporary(&self) -> anyhow::Result<NamedTempFile> {
+        if self.path.file_name().is_none() {
+            bail!("it has no file name");
+        }
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".wakelab-");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // Those of the file that is replaced, else what the umask leaves.
+            let mode = fs::metadata(&self.path).map_or(0o666, |data| data.permissions().mode() & 0o777);
+            builder.permissions(fs::Permissions::from_mode(mode));
+        }
+        Ok(builder.tempfile_in(folder)?)
+    }
+}

@@ -1,0 +1,36 @@
+//! `docs/machines.md` says what is so.
+
+mod support;
+
+use wakelab_machine::{Costs, names};
+
+const PAGE: &str = include_str!("../../docs/machines.md");
+
+/// The TOML files in the page.
+fn examples() -> Vec<&'static str> {
+    PAGE.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+#[test]
+fn the_examples_are_machines() {
+    let machines: Vec<_> =
+        examples().into_iter().map(|text| support::read(text).unwrap_or_else(|e| panic!("{e}"))).collect();
+    let shapes: Vec<_> = machines.iter().map(|m| (m.topology.nr_cpus(), m.uniform().is_some())).collect();
+    assert_eq!(shapes, [(32, true), (6, false)]);
+}
+
+#[test]
+fn every_cost_is_listed_with_what_it_is() {
+    for (name, doc) in Costs::NAMES.iter().zip(Costs::DOCS) {
+        let row = PAGE.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+        let row = row.unwrap_or_else(|| panic!("no row for {name}"));
+        assert!(row.ends_with(&format!("| {doc} |")), "{row}\nis not: {doc}");
+    }
+}
+
+#[test]
+fn every_machine_is_listed() {
+    for name in names() {
+        assert!(PAGE.contains(&format!("| `{name}` |")), "{name} is not listed");
+    }
+}

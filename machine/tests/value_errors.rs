@@ -1,0 +1,135 @@
+//! Files that are refused for something else than the topology, with the line.
+
+mod support;
+
+use support::{read, refused, with_topology};
+use wakelab_machine::{Costs, Machine, get};
+
+/// A small machine; what is added begins in line 6.
+fn machine(more: &str) -> String {
+    with_topology(&format!("[topology]\ncores = 2\n{more}"))
+}
+
+#[test]
+fn text_that_is_no_toml_is_refused_at_its_line() {
+    refused("name = \"m\"\ndescription = = 1\n", 2, &["this is no TOML"]);
+}
+
+#[test]
+fn a_key_or_table_given_twice_is_refused() {
+    refused("name = \"m\"\nname = \"n\"\n", 2, &["duplicate key"]);
+    refused(&machine("[noise]\n[noise]\n"), 7, &["duplicate key"]);
+}
+
+#[test]
+fn unknown_keys_are_refused_with_the_near_miss() {
+    refused(&machine("[nosie]\n"), 6, &["`nosie`: unknown key", "did you mean `noise`?"]);
+    refused(&machine("[costs.wakeups]\n"), 6, &["`costs.wakeups`", "did you mean `wakeup`?"]);
+    refused(&machine("[costs.probe]\nns = 1\nranges = [1, 1]\n"), 8, &["did you mean `range`?"]);
+    refused(&machine("[[cache]]\nsize = 2\n"), 7, &["did you mean `size_kib`?"]);
+}
+
+#[test]
+fn the_first_of_several_unknown_keys_is_named() {
+    refused("zebra = 1\nant = 1\n", 1, &["`zebra`"]);
+}
+
+#[test]
+fn a_name_that_would_be_a_path_is_refused() {
+    refused(&machine("").replace("\"m\"", "\"a/b\""), 1, &["`name`", "found \"a/b\""]);
+    refused(&machine("").replace("\"m\"", "\"m.toml\""), 1, &["`name`"]);
+    refused(&machine("").replace("\"m\"", "\" \""), 1, &["`name`"]);
+    refused("description = \"d\"\n", None, &["`name` is missing"]);
+}
+
+#[test]
+fn a_missing_cost_is_named_with_what_it_is() {
+    let text = get("intel-1s56c112t").unwrap().to_toml();
+    for (name, doc) in Costs::NAMES.iter().zip(Costs::DOCS) {
+        let start = text.find(&format!("[costs.{name}]")).unwrap();
+        let end = start + text[start..].find("\n\n").unwrap();
+        let without = format!("{}{}", &text[..start], &text[end..]);
+        refused(&without, None, &[&format!("`costs.{name}` is missing"), doc, "hint: `costs_of"]);
+    }
+}
+
+#[test]
+fn costs_of_an_unknown_machine_are_refused_with_the_near_miss() {
+    let text = machine("").replace("56c112t", "56c");
+    refused(&text, 3, &["`costs_of`: `intel-1s56c`", "test-2s", "did you mean `intel-1s56c112t`?"]);
+}
+
+#[test]
+fn a_cost_needs_its_unit_range_and_exactly_one_origin() {
+    let cost = |text: &str| machine(&format!("[costs.probe]\n{text}\n"));
+    refused(&cost("pct = 3"), 6, &["in nanoseconds; expected `ns`, found `pct`"]);
+    refused(&machine("[costs.enqueue_visible]\nns = 3\n"), 6, &["in per cent; expected `pct`, found `ns`"]);
+    refused(&cost("range = [1, 2]"), 6, &["`costs.probe.ns` is missing"]);
+    refused(&cost("ns = 3"), 6, &["`costs.probe.range` is missing"]);
+    refused(&cost("ns = 3\nrange = [1, 2, 3]"), 6, &["range has 3 numbers"]);
+    refused(&cost("ns = 3\nrange = [4, 1]"), 6, &["the lower number first"]);
+    refused(&cost("ns = 3\nrange = [1, 2]"), 6, &["ns = 3 is not in its own range; expected 1 to 2", "hint: "]);
+    refused(&cost("ns = 3\nrange = [1, 4]"), 6, &["`source = ", "`assumed = "]);
+    refused(&cost("ns = 3\nrange = [1, 4]\nsource = \"a\"\nassumed = \"b\""), 6, &["found both"]);
+    refused(&cost("ns = 3\nrange = [1, 4]\nsource = \"\""), 9, &["`costs.probe.source`: expected a text"]);
+    refused(&cost("ns = -3\nrange = [1, 4]\nsource = \"a\""), 7, &["found -3"]);
+    refused(&cost("ns = 1000000001\nrange = [1, 4]\nsource = \"a\""), 7, &["from 0 to 1000000000"]);
+}
+
+#[test]
+fn per_cent_have_the_limits_of_what_they_are() {
+    let cost = |name: &str, pct: u32| {
+        machine(&format!("[costs.{name}]\npct = {pct}\nrange = [{pct}, {pct}]\nassumed = \"for the test\"\n"))
+    };
+    refused(&cost("smt_slowdown", 99), 7, &["from 100 to 400"]);
+    refused(&cost("smt_slowdown", 401), 7, &["from 100 to 400"]);
+    refused(&cost("enqueue_visible", 101), 7, &["from 0 to 100"]);
+    for (name, pct) in [("smt_slowdown", 100), ("smt_slowdown", 400), ("enqueue_visible", 0), ("enqueue_visible", 100)]
+    {
+        read(&cost(name, pct)).unwrap();
+    }
+}
+
+#[test]
+fn caches_are_refused_twice_and_for_more_cpus_than_there_are() {
+    let cache = "[[cache]]\nname = \"L2\"\nsize_kib = 1\nshared_by = 2\n";
+    refused(&machine(&format!("{cache}{cache}")), 10, &["there is a cache L2 already"]);
+    refused(&machine(&cache.replace("by = 2", "by = 3")), 9, &["from 1 to 2, found 3"]);
+    refused(&machine("[cache]\nname = \"L2\"\n"), 6, &["`[[cache]]`"]);
+}
+
+#[test]
+fn noise_is_needed_and_must_leave_time_for_others() {
+    let text = get("intel-1s56c112t").unwrap().to_toml();
+    refused(&text[..text.find("[noise]").unwrap()], None, &["`noise` is missing", "kworker_period_ns = 0"]);
+    let noise = |period: u64, run: u64| {
+        machine(&format!("[noise]\nkworker_period_ns = {period}\nkworker_run_ns = {run}\nassumed = \"for the test\"\n"))
+    };
+    refused(&noise(10, 10), 6, &["less than kworker_period_ns, 10"]);
+    refused(&noise(10, 0), 6, &["expected 1 up to"]);
+    assert_eq!(read(&noise(0, 0)).unwrap().noise.kworker_period_ns, 0);
+    refused(&machine("[noise]\nkworker_period_ns = 0\nkworker_run_ns = 0\n"), 6, &["`source = "]);
+}
+
+#[test]
+fn an_unknown_name_lists_the_known_ones() {
+    let message = get("test-2x").unwrap_err().to_string();
+    assert!(message.starts_with("test-2x: there is no machine of that name"), "{message}");
+    assert!(message.contains("intel-1s56c112t, test-1c"), "{message}");
+    assert!(message.contains("did you mean `test-2"), "{message}");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let error = get("no/such/file").unwrap_err();
+    assert_eq!((error.file.as_str(), error.line), ("no/such/file", None));
+    assert!(error.to_string().contains("wakelab machine list"), "{error}");
+    assert!(get("nosuch.toml").unwrap_err().what.contains("expected a machine file"));
+}
+
+#[test]
+fn errors_have_file_line_and_hint_in_that_form() {
+    let error = Machine::from_toml("nam = 1\n", "dir/m.toml").unwrap_err();
+    assert!(error.to_string().starts_with("dir/m.toml:1: `nam`: unknown key; expected name, "), "{error}");
+    assert!(error.to_string().ends_with("\n  hint: did you mean `name`?"), "{error}");
+}

@@ -1,0 +1,68 @@
+//! The rates that the search counters give, as the patch that introduced the counters defines them.
+
+use crate::SearchStats;
+use std::iter::Sum;
+use std::ops::AddAssign;
+use wakelab_sched::select::SearchCount;
+
+/// 100 `part` / `whole`, `None` where `whole` is 0.
+fn pct(part: u64, whole: u64) -> Option<f64> {
+    (whole != 0).then(|| 100.0 * part as f64 / whole as f64)
+}
+
+impl SearchStats {
+    /// `se_eff%`: idle CPUs found for each run queue looked at, 100 (search − failed) / scanned. `None` without searches.
+    pub fn se_eff_pct(&self) -> Option<f64> {
+        pct(self.sis_search - self.sis_failed, self.sis_scanned)
+    }
+
+    /// `dom_eff%`: the same past the fast path, 100 (domain_search − failed) / (scanned − (search − domain_search)).
+    /// `None` where no domain search looked at a run queue.
+    pub fn dom_eff_pct(&self) -> Option<f64> {
+        // Every search adds 1 to the scanned, and this takes it out again only for those that ended in the fast path:
+        // it is the published definition, and what gives the published rows.
+        pct(self.sis_domain_search - self.sis_failed, self.sis_scanned - (self.sis_search - self.sis_domain_search))
+    }
+
+    /// `fast_rate%`: searches that ended in the fast path, 100 (search − domain_search) / search. `None` without searches.
+    pub fn fast_rate_pct(&self) -> Option<f64> {
+        pct(self.sis_search - self.sis_domain_search, self.sis_search)
+    }
+
+    /// `success_rate%`: searches that found a CPU, 100 (search − failed) / search. `None` without searches.
+    pub fn success_rate_pct(&self) -> Option<f64> {
+        pct(self.sis_search - self.sis_failed, self.sis_search)
+    }
+
+    /// Run queues looked at for each domain search, scanned / domain_search. `None` without domain searches.
+    pub fn scanned_per_domain_search(&self) -> Option<f64> {
+        pct(self.sis_scanned, self.sis_domain_search).map(|pct| pct / 100.0)
+    }
+
+    /// Adds one decision.
+    #[inline]
+    pub fn add(&mut self, count: &SearchCount) {
+        self.sis_search += u64::from(count.search);
+        self.sis_domain_search += u64::from(count.domain_search);
+        self.sis_scanned += u64::from(count.scanned);
+        self.sis_failed += u64::from(count.failed);
+    }
+}
+
+impl AddAssign for SearchStats {
+    fn add_assign(&mut self, other: Self) {
+        self.sis_search += other.sis_search;
+        self.sis_domain_search += other.sis_domain_search;
+        self.sis_scanned += other.sis_scanned;
+        self.sis_failed += other.sis_failed;
+    }
+}
+
+impl Sum for SearchStats {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(SearchStats::default(), |mut sum, one| {
+            sum += one;
+            sum
+        })
+    }
+}

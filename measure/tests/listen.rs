@@ -1,0 +1,109 @@
+//! What counts, and when.
+
+mod support;
+
+use support::{End, MS, done, idle_scan, migrate, wakeup};
+use wakelab_events::sim::{Event, Queued, Sink};
+use wakelab_measure::{Bucket, Measure, RunStats};
+
+/// Measures [100, 200) on 4 CPUs.
+fn measured(events: &[(u64, Event)]) -> RunStats {
+    let mut measure = Measure::new(7, 100, 200, 4);
+    events.iter().for_each(|(time, event)| measure.event(*time, event));
+    measure.finish(200)
+}
+
+#[test]
+fn only_events_of_the_measured_time_count() {
+    let all: Vec<(u64, Event)> = [99, 100, 199, 200]
+        .into_iter()
+        .flat_map(|time| [wakeup(End::Fast), done(10), migrate(), idle_scan(512, 1)].map(|event| (time, event)))
+        .collect();
+    let stats = measured(&all);
+    assert_eq!((stats.wakeups, stats.done, stats.migrations, stats.search.sis_search), (2, 2, 2, 2));
+    assert_eq!((stats.seed, stats.measured_ns), (7, 100));
+    assert_eq!(stats.llc_util, Some(0.5));
+}
+
+#[test]
+fn searches_of_the_background_count_but_its_wakeups_do_not() {
+    let mut background = wakeup(End::Found(5));
+    if let Event::Wakeup { workload, .. } = &mut background {
+        *workload = false;
+    }
+    let stats = measured(&[(150, background), (150, wakeup(End::Failed))]);
+    assert_eq!(stats.wakeups, 1);
+    let search = stats.search;
+    assert_eq!((search.sis_search, search.sis_domain_search, search.sis_scanned, search.sis_failed), (2, 2, 8, 1));
+}
+
+#[test]
+fn a_wakeup_on_its_own_cpu_is_no_search() {
+    let mut event = wakeup(End::Fast);
+    if let Event::Wakeup { decision, queued, .. } = &mut event {
+        (*decision, *queued) = (None, Queued::OnCpu);
+    }
+    let stats = measured(&[(150, event)]);
+    assert_eq!((stats.wakeups, stats.wakeups_on_cpu, stats.search.sis_search), (1, 1, 0));
+    assert_eq!(stats.cpu_ns_per_wakeup, 0.0);
+}
+
+#[test]
+fn claimed_choices_are_counted() {
+    let mut event = wakeup(End::Found(3));
+    if let Event::Wakeup { claimed, .. } = &mut event {
+        *claimed = true;
+    }
+    assert_eq!(measured(&[(150, event), (160, wakeup(End::Fast))]).wakeups_claimed, 1);
+}
+
+#[test]
+fn a_walk_lasts_from_its_beginning_to_the_choice() {
+    let mut event = wakeup(End::Found(3));
+    if let Event::Wakeup { walk_began, .. } = &mut event {
+        *walk_began = Some(143);
+    }
+    let stats = measured(&[(150, event), (160, wakeup(End::Fast))]);
+    assert_eq!(stats.select_idle_cpu_ns, [Bucket { from: 4, below: 8, count: 1 }]);
+}
+
+#[test]
+fn cpu_time_is_shared_among_searches() {
+    let stats = measured(&[(150, wakeup(End::Fast)), (151, wakeup(End::Fast))]);
+    assert_eq!(stats.cpu_ns_per_wakeup, 4.0 * 100.0 / 2.0);
+}
+
+#[test]
+fn latencies_have_three_digits_and_their_mean_is_exact() {
+    let events: Vec<(u64, Event)> = (1..=1000).map(|n| (150, done(n * 1000))).collect();
+    let latency = measured(&events).latency;
+    assert_eq!((latency.n, latency.mean, latency.max), (1000, 500_500.0, 1_000_000));
+    for (value, expected) in [(latency.p50, 500_000), (latency.p90, 900_000), (latency.p99, 990_000)] {
+        assert!(value.abs_diff(expected) * 1000 <= expected, "{value} for {expected}");
+    }
+}
+
+#[test]
+fn no_percentile_is_above_the_longest() {
+    let latency = measured(&[(150, done(1_000_001))]).latency;
+    assert_eq!((latency.p50, latency.p99, latency.max), (1_000_001, 1_000_001, 1_000_001));
+}
+
+#[test]
+fn without_a_transaction_there_is_no_latency() {
+    assert_eq!(measured(&[]).latency, wakelab_measure::Latency::default());
+    assert_eq!(measured(&[]).llc_util, None);
+}
+
+#[test]
+fn a_run_that_ended_early_was_measured_to_its_end() {
+    assert_eq!(Measure::new(0, 100, 200, 1).finish(130).measured_ns, 30);
+    assert_eq!(Measure::new(0, 100, 200, 1).finish(50).measured_ns, 0);
+    assert_eq!(Measure::new(0, 100, 200, 1).finish(300 * MS).measured_ns, 100);
+}
+
+#[test]
+fn utilisation_is_of_all_cpus_of_all_balances() {
+    let stats = measured(&[(110, idle_scan(1024, 2)), (120, idle_scan(2048, 2))]);
+    assert_eq!(stats.llc_util, Some(0.75));
+}

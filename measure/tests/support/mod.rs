@@ -1,0 +1,62 @@
+//! Events made by hand.
+// Each test file uses its part.
+#![allow(dead_code)]
+
+use wakelab_events::sim::{Event, Queued};
+use wakelab_sched::select::{AffineDetail, Decision, Effects, Reason, SearchCount};
+
+/// A millisecond.
+pub const MS: u64 = 1_000_000;
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug)]
+pub enum End {
+    /// In the fast path.
+    Fast,
+    /// On an idle CPU after so many looks.
+    Found(u32),
+    /// After one look, without an idle CPU.
+    Failed,
+}
+
+/// A wake-up of the workload whose search ended so.
+pub fn wakeup(end: End) -> Event {
+    Event::Wakeup {
+        waker_cpu: 0,
+        waker: Some(1),
+        wakee: 2,
+        prev_cpu: 0,
+        decision: Some(decision(end)),
+        cpu: 0,
+        queued: Queued::Direct,
+        began: 0,
+        walk_began: None,
+        claimed: false,
+        workload: true,
+    }
+}
+
+fn decision(end: End) -> Decision {
+    let (reason, domain_search, looks, failed) = match end {
+        End::Fast => (Reason::Prev, 0, 0, 0),
+        End::Found(looks) => (Reason::Scan, 1, looks, 0),
+        End::Failed => (Reason::None, 1, 1, 1),
+    };
+    let count = SearchCount { search: 1, domain_search, scanned: 1 + looks, failed };
+    Decision { cpu: 0, reason, target: 0, affine: AffineDetail::NOT_ASKED, effects: Effects::default(), count }
+}
+
+/// A transaction that took so long.
+pub fn done(latency: u64) -> Event {
+    Event::Done { task: 1, latency }
+}
+
+/// A migration.
+pub fn migrate() -> Event {
+    Event::Migrate { task: 1, from: 0, to: 1 }
+}
+
+/// A balance of an LLC.
+pub fn idle_scan(sum_util: u64, weight: u32) -> Event {
+    Event::IdleScan { llc: 0, sum_util, weight, nr_idle_scan: 0 }
+}

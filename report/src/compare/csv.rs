@@ -1,0 +1,74 @@
+//! CSV: the columns of published tables first, so that a result can be printed beside another.
+
+use wakelab_study::compare::{CompareRow, Comparison, Side};
+
+const COLUMNS: [&str; 14] = [
+    "benchmark",
+    "case",
+    "load",
+    "metric",
+    "baseline_std_pct",
+    "compare_pct",
+    "compare_std_pct",
+    "base_mean",
+    "with_mean",
+    "unit",
+    "n",
+    "ci_low",
+    "ci_high",
+    "p_value",
+];
+
+/// Of each side, with `base_` and `with_` before them.
+const SEARCH: [&str; 8] = [
+    "sis_search",
+    "sis_domain_search",
+    "sis_scanned",
+    "sis_failed",
+    "se_eff_pct",
+    "dom_eff_pct",
+    "fast_rate_pct",
+    "success_rate_pct",
+];
+
+/// A header and a line for each row. What there is no number for is empty; the last column says `simulated`.
+pub fn csv(comparison: &Comparison) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let of_side = |side: &'static str| SEARCH.iter().map(move |name| format!("{side}_{name}"));
+    let header = COLUMNS.iter().map(|&name| name.to_owned()).chain(of_side("base")).chain(of_side("with"));
+    let lines = comparison.rows.iter().map(line);
+    for line in std::iter::once(header.chain(["kind".to_owned()]).collect()).chain(lines) {
+        writer.write_record(&line).expect("all lines are of one length, and memory takes them");
+    }
+    let bytes = writer.into_inner().expect("memory takes all");
+    String::from_utf8(bytes).expect("only text went in")
+}
+
+fn line(row: &CompareRow) -> Vec<String> {
+    let ends = row.ci95.map_or([None; 2], |ends| ends.map(Some));
+    let mut line = [&row.benchmark, &row.case, &row.load, &row.metric].map(String::clone).to_vec();
+    line.extend([row.base.std_pct, row.compare_pct, row.compare_std_pct, row.base.mean, row.with.mean].map(number));
+    line.extend([row.unit.clone(), row.base.n.to_string()]);
+    line.extend([ends[0], ends[1], row.p_value].map(number_or_none));
+    line.extend(search(&row.base));
+    line.extend(search(&row.with));
+    line.push("simulated".to_owned());
+    line
+}
+
+fn search(side: &Side) -> impl Iterator<Item = String> {
+    let search = &side.search;
+    let counts = &search.counts;
+    let counts = [counts.sis_search, counts.sis_domain_search, counts.sis_scanned, counts.sis_failed];
+    let rates = [search.se_eff_pct, search.dom_eff_pct, search.fast_rate_pct, search.success_rate_pct];
+    counts.map(|count| count.to_string()).into_iter().chain(rates.map(number_or_none))
+}
+
+/// All digits that tell the number from its neighbours.
+fn number(value: f64) -> String {
+    if value.is_finite() { value.to_string() } else { String::new() }
+}
+
+fn number_or_none(value: Option<f64>) -> String {
+    value.map_or_else(String::new, number)
+}

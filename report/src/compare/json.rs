@@ -1,0 +1,74 @@
+//! JSON, as docs/results.schema.json describes it.
+
+use crate::VERSION;
+use serde_json::{Value, json};
+use wakelab_study::compare::{CompareRow, Comparison, Side};
+
+/// Everything that was found. Keys come in one order; what is no number is null.
+pub fn json(comparison: &Comparison) -> Value {
+    json!({
+        "wakelab": VERSION,
+        "kind": comparison.kind,
+        "complete": comparison.complete,
+        "experiment": comparison.experiment,
+        "machine": machine(comparison),
+        "assumed": comparison.assumed,
+        "published": comparison.published.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+        "rows": comparison.rows.iter().map(row).collect::<Vec<_>>(),
+    })
+}
+
+fn machine(comparison: &Comparison) -> Value {
+    let machine = &comparison.machine;
+    json!({
+        "name": machine.name,
+        "description": machine.description,
+        "caches": machine.caches,
+        "costs": machine.costs,
+        "noise": machine.noise,
+    })
+}
+
+fn row(row: &CompareRow) -> Value {
+    json!({
+        "benchmark": row.benchmark,
+        "case": row.case,
+        "load": row.load,
+        "metric": row.metric,
+        "unit": row.unit,
+        "better": row.better,
+        "base": side(&row.base),
+        "with": side(&row.with),
+        "compare_pct": row.compare_pct,
+        "compare_std_pct": row.compare_std_pct,
+        "ci95": row.ci95,
+        "p_value": row.p_value,
+        "test": row.test,
+        "published": {"result": row.published, "search": row.published_search},
+    })
+}
+
+fn side(side: &Side) -> Value {
+    let states = side.runs.iter().map(|run| {
+        json!({
+            "seed": run.seed,
+            "at_settle": run.state,
+            "at_end": run.state_at_end(),
+            "changes": run.changes,
+        })
+    });
+    json!({
+        "switches": side.label,
+        "features": side.features,
+        "mean": side.mean,
+        "std_pct": side.std_pct,
+        "n": side.n,
+        "values": side.values,
+        "search": side.search,
+        "latency_ns": {"p50": side.latency_p50_ns, "p99": side.latency_p99_ns},
+        "cpu_ns_per_wakeup": side.cpu_ns_per_wakeup,
+        "migrations": side.migrations,
+        "llc_util": side.llc_util,
+        "states": states.collect::<Vec<_>>(),
+    })
+}

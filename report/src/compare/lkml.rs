@@ -1,0 +1,84 @@
+//! The table of patch letters, as schedtests prints it.
+
+use super::format::{fixed, signed, switches};
+use std::fmt::Write;
+use wakelab_study::compare::{CompareRow, Comparison};
+
+/// The widths of the columns. What no longer fits widens its column in every line.
+struct Widths {
+    case: usize,
+    load: usize,
+    base_std: usize,
+    compare: usize,
+    compare_std: usize,
+}
+
+impl Widths {
+    fn of(rows: &[CompareRow]) -> Self {
+        let longest = |least: usize, text: fn(&CompareRow) -> String| {
+            rows.iter().map(|row| text(row).chars().count()).fold(least, usize::max)
+        };
+        // Two blanks stand after case and load.
+        Widths {
+            case: longest(8, |row| row.case.clone()),
+            load: longest(11, |row| row.load.clone()),
+            base_std: longest(6, |row| fixed(row.base.std_pct, 2)),
+            compare: longest(7, |row| signed(row.compare_pct, 2)),
+            compare_std: longest(6, |row| fixed(row.compare_std_pct, 2)),
+        }
+    }
+}
+
+/// The comparison as patch letters show it: a table for each benchmark and metric, after a line that says that it is
+/// simulated. The base is 1.00; positive is better.
+pub fn lkml(comparison: &Comparison) -> String {
+    let experiment = &comparison.experiment;
+    let widths = Widths::of(&comparison.rows);
+    let mut text = String::new();
+    // Lines are cut out and posted: one that lacks loads says so itself.
+    let incomplete = if comparison.complete { "" } else { ", interrupted: rows are missing" };
+    let same_table = |a: &CompareRow, b: &CompareRow| a.benchmark == b.benchmark && a.metric == b.metric;
+    for rows in comparison.rows.chunk_by(same_table) {
+        let (sep, first) = (if text.is_empty() { "" } else { "\n" }, &rows[0]);
+        let _ = writeln!(
+            text,
+            "{sep}{} {}, simulated: {} {}, baseline {}, compare {}, n {}{incomplete}",
+            first.benchmark,
+            first.metric,
+            experiment.machine,
+            experiment.kernel,
+            switches(&experiment.base),
+            switches(&experiment.with),
+            experiment.repeats,
+        );
+        text += &header(&widths);
+        rows.iter().for_each(|row| text += &line(&widths, row));
+    }
+    if comparison.rows.is_empty() {
+        text += "simulated: no row is complete\n";
+    }
+    text
+}
+
+fn header(w: &Widths) -> String {
+    // The headings end where the brackets of the lines end.
+    let (base, compare) = (5 + 2 + w.base_std + 1, w.compare + 2 + w.compare_std + 1);
+    let (case, load) = (w.case + 2, w.load + 2);
+    format!("{:case$}{:load$}{:>base$}  {:>compare$}\n", "case", "load", "baseline(std%)", "compare%( std%)")
+}
+
+fn line(w: &Widths, row: &CompareRow) -> String {
+    format!(
+        "{:case$}  {:load$}   1.00 ({:>base_std$})  {:>compare$} ({:>compare_std$})\n",
+        row.case,
+        row.load,
+        fixed(row.base.std_pct, 2),
+        signed(row.compare_pct, 2),
+        fixed(row.compare_std_pct, 2),
+        case = w.case,
+        load = w.load,
+        base_std = w.base_std,
+        compare = w.compare,
+        compare_std = w.compare_std,
+    )
+}

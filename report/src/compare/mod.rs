@@ -1,0 +1,15 @@
+//! Two feature sets against each other: tables for people, for patch letters and for programs.
+//!
+//! Every form says that its numbers are simulated. A number that is none is `n/a` in text, empty in CSV, null in JSON.
+
+mod csv;
+mod format;
+mod json;
+mod lkml;
+mod states;
+mod table;
+
+pub use csv::csv;
+pub use json::json;
+pub use lkml::lkml;
+pub use table::table;

@@ -1,0 +1,80 @@
+//! Tables for people, each no wider than 110 columns with usual names.
+
+mod results;
+mod search;
+mod times;
+
+use super::format::{duration, switches};
+use super::states::states;
+use crate::VERSION;
+use crate::numbers::count;
+use std::fmt::Write;
+use wakelab_study::compare::{CompareRow, Comparison, Side};
+
+/// The whole comparison: what was run, results, searches, times, changes of state, and what is assumed.
+pub fn table(comparison: &Comparison) -> String {
+    let mut text = header(comparison);
+    let same = |a: &CompareRow, b: &CompareRow| (&a.benchmark, &a.metric) == (&b.benchmark, &b.metric);
+    for rows in comparison.rows.chunk_by(same) {
+        text += &results::results(rows);
+    }
+    if !comparison.rows.is_empty() {
+        let _ = write!(text, "\nSearches, all repeats together\n\n{}", search::counters(&comparison.rows));
+        let _ = write!(text, "\nRates of the searches, %\n\n{}", search::rates(&comparison.rows));
+        let _ = write!(text, "\nTimes and balance, mean over repeats\n\n{}", times::times(&comparison.rows));
+        let _ = write!(text, "\nChanges of state, ms from the start of the run\n\n{}", states(comparison));
+    }
+    text + &footer(comparison)
+}
+
+fn header(comparison: &Comparison) -> String {
+    let experiment = &comparison.experiment;
+    let mut text = format!("{}: simulated by wakelab {VERSION}, not measured\n\n", experiment.name);
+    let _ = writeln!(text, "machine   {}", experiment.machine);
+    let _ = writeln!(text, "kernel    {}", experiment.kernel);
+    for workload in &experiment.workloads {
+        let _ = writeln!(text, "workload  {workload}");
+    }
+    let _ = writeln!(text, "base      {}", switches(&experiment.base));
+    let _ = writeln!(text, "with      {}", switches(&experiment.with));
+    let _ = writeln!(
+        text,
+        "runs      {}, seed {}, {} measured after {}; spread over seeds, not over machines",
+        count(experiment.repeats.into(), "repeat"),
+        experiment.seed,
+        duration(experiment.time_ns),
+        duration(experiment.settle_ns),
+    );
+    if experiment.observer_cost_ns > 0 {
+        let _ = writeln!(text, "observer  {} at each select_idle_cpu()", duration(experiment.observer_cost_ns));
+    }
+    if !comparison.complete {
+        text += "\nNot complete: it was interrupted, and only rows that were done are shown.\n";
+    }
+    text
+}
+
+fn footer(comparison: &Comparison) -> String {
+    let machine = &comparison.experiment.machine;
+    let assumed = comparison.assumed.len() as u64;
+    let of_machine = comparison.assumed.iter().filter(|one| one.of == "machine").count();
+    let mut text = format!(
+        "\n{} of the model {} assumed, {of_machine} of them of the machine: `wakelab machine show {machine}`\n",
+        count(assumed, "constant"),
+        if assumed == 1 { "is" } else { "are" },
+    );
+    for path in &comparison.published {
+        let _ = writeln!(text, "published: {}", path.display());
+    }
+    text
+}
+
+/// Case, load and side of a line; case and load stand at the first of a row's lines.
+fn place(row: &CompareRow, name: &str) -> Vec<String> {
+    let (case, load) = if name == "base" { (row.case.as_str(), row.load.as_str()) } else { ("", "") };
+    vec![case.to_owned(), load.to_owned(), name.to_owned()]
+}
+
+fn sides(row: &CompareRow) -> [(&'static str, &Side); 2] {
+    [("base", &row.base), ("with", &row.with)]
+}

@@ -1,0 +1,216 @@
+//! Workloads: the list, and one of them step by step.
+
+use crate::VERSION;
+use crate::numbers::duration;
+use crate::table::{table, text as table_text};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use wakelab_workload::{Description, Op, Program, Task, Work, Workload, benchmarks};
+
+/// All benchmarks with their cases, a line each.
+pub fn list_text() -> String {
+    let mut list = table(&["workload", "metric", "unit", "better", "what it is"], 5);
+    for benchmark in benchmarks() {
+        for case in benchmark.cases() {
+            let name = format!("{}:{}", benchmark.name(), case.name);
+            list.add_row([&name, case.metric, case.unit, better(case.higher_is_better), case.doc]);
+        }
+    }
+    table_text(&list)
+        + "\n`wakelab workload show NAME` shows one step by step; NAME may also be the path of a .toml file.\n"
+}
+
+/// The same as JSON.
+pub fn list_json() -> Value {
+    let cases = benchmarks().iter().flat_map(|benchmark| benchmark.cases().iter().map(move |case| (benchmark, case)));
+    let workloads: Vec<Value> = cases
+        .map(|(benchmark, case)| {
+            json!({
+                "name": format!("{}:{}", benchmark.name(), case.name), "benchmark": benchmark.name(), "case": case.name,
+                "metric": case.metric, "unit": case.unit, "better": better(case.higher_is_better), "doc": case.doc,
+            })
+        })
+        .collect();
+    json!({"wakelab": VERSION, "workloads": workloads})
+}
+
+fn better(higher: bool) -> &'static str {
+    if higher { "higher" } else { "lower" }
+}
+
+/// One instance of a workload, step by step.
+pub fn show_text(description: &Description) -> String {
+    let workload = &description.workload;
+    let mut text = format!("{}:{}\n\n", workload.benchmark, workload.case);
+    for doc in [&description.case_doc, &description.doc].into_iter().filter(|doc| !doc.is_empty()) {
+        let _ = writeln!(text, "{}\n", doc);
+    }
+    let _ = writeln!(
+        text,
+        "metric  {} in {}, {} is better",
+        workload.metric,
+        workload.unit,
+        better(workload.higher_is_better)
+    );
+    let _ = writeln!(text, "shown   one instance; work is at full capacity and nominal frequency");
+
+    for program in &workload.programs {
+        let _ = writeln!(text, "\nProgram {}\n", program.name);
+        for (step, op) in program.ops.iter().enumerate() {
+            let _ = writeln!(text, "{step:>4}  {}", step_text(workload, program, op));
+        }
+    }
+    if !workload.channels.is_empty() {
+        let mut channels = table(&["channel", "messages it holds"], 1);
+        for channel in &workload.channels {
+            channels.add_row([channel.name.clone(), channel.capacity.to_string()]);
+        }
+        let _ = write!(text, "\nChannels\n\n{}", table_text(&channels));
+    }
+    let mut tasks = table(&["task", "program", "start", "nice", "policy", "CPUs"], 6);
+    for task in &workload.tasks {
+        tasks.add_row(task_line(workload, task));
+    }
+    let _ = write!(text, "\nTasks\n\n{}", table_text(&tasks));
+    if !workload.params.is_empty() {
+        let mut params = table(&["number", "value", "unit", "range", "origin"], 5);
+        for param in &workload.params {
+            let range = format!("{} to {}", param.low, param.high);
+            params.add_row([&param.name, &param.value.to_string(), &param.unit, &range, &param.origin]);
+        }
+        let _ = write!(text, "\nNumbers of the model\n\n{}", table_text(&params));
+    }
+    text
+}
+
+/// One instance of a workload as JSON.
+pub fn show_json(description: &Description) -> Value {
+    let workload = &description.workload;
+    json!({
+        "wakelab": VERSION,
+        "workload": {
+            "name": format!("{}:{}", workload.benchmark, workload.case),
+            "doc": description.doc,
+            "case_doc": description.case_doc,
+            "metric": workload.metric,
+            "unit": workload.unit,
+            "better": better(workload.higher_is_better),
+            "programs": workload.programs,
+            "channels": workload.channels,
+            "tasks": workload.tasks,
+            "params": workload.params,
+        },
+    })
+}
+
+fn task_line(workload: &Workload, task: &Task) -> [String; 6] {
+    let program = &workload.programs[task.program as usize].name;
+    let policy = if task.idle_policy { "idle" } else { "normal" };
+    let cpus = task.affinity.as_ref().map_or_else(|| "all".to_owned(), |cpus| cpu_list(cpus));
+    [task.name.clone(), program.clone(), duration(task.start_ns), task.nice.to_string(), policy.to_owned(), cpus]
+}
+
+/// CPUs as `taskset -c` takes them.
+fn cpu_list(cpus: &[u32]) -> String {
+    let ranges = cpus.chunk_by(|a, b| a + 1 == *b);
+    let range = |range: &[u32]| match *range {
+        [first, .., last] => format!("{first}-{last}"),
+        [one] => one.to_string(),
+        [] => String::new(),
+    };
+    ranges.map(range).collect::<Vec<_>>().join(",")
+}
+
+fn step_text(workload: &Workload, program: &Program, op: &Op) -> String {
+    match *op {
+        Op::Run(work) => format!("compute {}", amount(work)),
+        Op::Softirq(work) => format!("softirq on this CPU, {}; what follows is in its context", amount(work)),
+        Op::Sleep(work) => format!("sleep {}", amount(work)),
+        Op::Send { channel, sync } => {
+            let hint = if sync { ", with the sync hint" } else { "" };
+            format!("send to {} and wake who waits there{hint}", channel_name(workload, program, channel))
+        }
+        Op::Recv { channel } => {
+            format!("receive from {}, wait if there is nothing", channel_name(workload, program, channel))
+        }
+        Op::Fork { program } => format!("fork a child that runs {}", workload.programs[program as usize].name),
+        Op::Wait => "wait until all children have exited".to_owned(),
+        Op::Exit => "exit".to_owned(),
+        Op::Repeat { to, times: None } => format!("go back to step {to}, for ever"),
+        Op::Repeat { to, times: Some(times) } => format!("go back to step {to}, {times} times through in all"),
+        Op::Begin => "a transaction begins".to_owned(),
+        Op::Done => "the transaction is done: one more of the metric".to_owned(),
+    }
+}
+
+fn amount(work: Work) -> String {
+    let time = duration(work.ns);
+    if work.jitter_pct == 0 { time } else { format!("{time} ±{}%", work.jitter_pct) }
+}
+
+/// What a channel of a program is for the first task that runs it; programs that are only forked have their parents'.
+fn channel_name(workload: &Workload, program: &Program, number: u32) -> String {
+    let index = workload.programs.iter().position(|other| std::ptr::eq(other, program));
+    let runs = workload.tasks.iter().find(|task| Some(task.program as usize) == index).or(workload.tasks.first());
+    let channel = runs.and_then(|task| workload.channels.get(*task.channels.get(number as usize)? as usize));
+    channel.map_or_else(|| format!("channel {number}"), |channel| channel.name.clone())
+}
+
+/// A time in the largest unit that leaves it whole.
+fn duration(ns: u64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let whole = units.iter().find(|(unit, _)| ns > 0 && ns.is_multiple_of(*unit));
+    whole.map_or_else(|| format!("{ns} ns"), |(unit, name)| format!("{} {name}", ns / unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_keep_every_nanosecond() {
+        let all = [(0, "0 ns"), (650, "650 ns"), (1_000, "1 us"), (1_200, "1200 ns"), (100_000_000, "100 ms")];
+        for (ns, text) in all {
+            assert_eq!(duration(ns), text);
+        }
+    }
+
+    #[test]
+    fn cpus_are_listed_as_taskset_takes_them() {
+        assert_eq!(cpu_list(&[0, 1, 2, 3, 8]), "0-3,8");
+        assert_eq!(cpu_list(&[0, 2, 4]), "0,2,4");
+    }
+
+    #[test]
+    fn the_list_has_every_case_of_every_benchmark() {
+        let (text, json) = (list_text(), list_json());
+        let names: Vec<&str> =
+            json["workloads"].as_array().unwrap().iter().map(|w| w["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["netperf:TCP_RR", "netperf:UDP_RR"]);
+        assert!(names.iter().all(|name| text.contains(name)), "{text}");
+    }
+
+    #[test]
+    fn a_workload_is_shown_with_its_steps_channels_and_numbers() {
+        let description = wakelab_workload::describe("netperf:TCP_RR").unwrap();
+        let text = show_text(&description);
+        for line in [
+            "netperf:TCP_RR",
+            "metric  throughput in trans/s, higher is better",
+            "Program netserver",
+            "   0  receive from request 0, wait if there is nothing",
+            "   4  send to reply 0 and wake who waits there, with the sync hint",
+            "   6  the transaction is done: one more of the metric",
+            "   7  go back to step 0, for ever",
+        ] {
+            assert!(text.lines().any(|shown| shown == line), "{line:?} is not in\n{text}");
+        }
+        for param in &description.workload.params {
+            let shown = text.lines().find(|line| line.starts_with(&format!("{} ", param.name))).unwrap();
+            assert!(shown.contains(&format!("{} to {}", param.low, param.high)) && shown.ends_with(&param.origin));
+        }
+        let json = show_json(&description);
+        assert_eq!(json["workload"]["programs"][0]["ops"][0], json!({"recv": {"channel": 0}}));
+        assert_eq!(json["workload"]["params"].as_array().unwrap().len(), description.workload.params.len());
+    }
+}

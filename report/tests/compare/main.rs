@@ -1,0 +1,7 @@
+//! How comparisons are printed.
+
+mod csv;
+mod fixture;
+mod json;
+mod lkml;
+mod table;

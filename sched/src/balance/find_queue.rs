@@ -1,0 +1,49 @@
+//! The CPU of a group that tasks are taken from.
+
+use super::env::LbEnv;
+use super::imbalance::MigrationType;
+use super::view::BalanceView;
+use crate::cpumask::Cpu;
+use crate::domain::SchedGroup;
+
+/// `find_busiest_queue()`: the group's CPU with most of what is to be moved; the first of equals.
+///
+/// With NUMA balancing the kernel would skip run queues whose tasks are where they want to be; on unequal CPUs, those
+/// whose only task would go to a smaller one or one of lower priority.
+pub fn find_busiest_queue<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup) -> Option<Cpu> {
+    let view = env.view;
+    let mut busiest = None;
+    let (mut most, mut capacity_of_most) = (0, 1);
+    for cpu in env.cpus_of(&group.span) {
+        let nr_running = view.h_nr_running(cpu);
+        if nr_running == 0 {
+            continue;
+        }
+        match env.migration_type {
+            MigrationType::Load => {
+                let load = view.cpu_load(cpu);
+                // Its only task is more than is to be moved.
+                if nr_running == 1 && load > env.imbalance as u64 && !env.check_cpu_capacity(cpu) {
+                    continue;
+                }
+                // Load per capacity, without the division.
+                let capacity = view.capacity_of(cpu);
+                if load * capacity_of_most > most * capacity {
+                    (busiest, most, capacity_of_most) = (Some(cpu), load, capacity);
+                }
+            }
+            MigrationType::Util => {
+                let util = env.cpu_util_cfs(cpu);
+                if nr_running > 1 && util > most {
+                    (busiest, most) = (Some(cpu), util);
+                }
+            }
+            MigrationType::Task => {
+                if u64::from(nr_running) > most {
+                    (busiest, most) = (Some(cpu), u64::from(nr_running));
+                }
+            }
+        }
+    }
+    busiest
+}

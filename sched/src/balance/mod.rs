@@ -1,0 +1,70 @@
+//! Which tasks load balancing moves: `load_balance()` (`sched_balance_rq()` since 6.10) and what drives it.
+//!
+//! Like placement, balancing is decided here and done by the caller. [`plan_balance`] looks at the CPUs of one domain
+//! through a [`BalanceView`] and returns a [`Plan`]: what to move, and what the kernel would write. What a domain
+//! remembers between passes is an [`SdBalance`], which the caller keeps for each CPU and level.
+//!
+//! ```text
+//!  tick: Rebalance            rebalance.rs        about to go idle: newidle_gate     newidle.rs
+//!          └──────────────┬───────────────────────────────┘
+//!                    plan_balance                                                    load_balance.rs, plan.rs
+//!                         │
+//!  should_we_balance ─ one CPU of the group pulls for all of it                      should.rs
+//!  find_busiest_group                                                                find_group.rs
+//!    update_sd_lb_stats ─ each group summed up and classified                        stats.rs
+//!    calculate_imbalance ─ how much of load, utilisation or tasks                    imbalance.rs
+//!  find_busiest_queue ─ the CPU of that group to take it from                        find_queue.rs
+//!  detach_tasks ─ which tasks: can_migrate_task, task_hot                            detach.rs, migrate.rs
+//!  need_active_balance ─ push the running task, if nothing else helps                active.rs
+//!                         │
+//!  SdBalance::tune ─ failures and the interval                                       state.rs
+//! ```
+//!
+//! A plan is made at one moment. The kernel's pass takes time, and run queues change under it; a caller in simulated
+//! time makes the plan when the pass ends, or looks again before it applies one.
+//!
+//! **The root domain's `overload`** gates newly-idle balancing. It is set in two places, and the caller does both:
+//! [`Plan::overload`] comes from a pass over a CPU's highest domain, and `add_nr_running()` sets it as soon as a run queue
+//! gets its second task (`nr_running` from below 2 to 2 or more). `overutilized` is read only with an energy model, and is
+//! not kept.
+//!
+//! Followed: 5.18, the tip tree of June 2022 and 6.1 ([`BalanceRules`]), on machines whose CPUs are equal; others are
+//! refused by [`Balance::new`]. Not here: NUMA balancing (every run queue is as good as any other, `fbq_type`), cgroups
+//! and their bandwidth, core scheduling, CPUs that go on or off line, and `nohz_idle_balance()`, which balances for idle
+//! CPUs whose tick is stopped by the same steps.
+
+mod active;
+mod detach;
+mod env;
+mod find_group;
+mod find_queue;
+mod imbalance;
+mod interval;
+mod load_balance;
+mod migrate;
+mod newidle;
+mod plan;
+mod rebalance;
+mod rules;
+mod should;
+mod state;
+mod stats;
+mod tasks;
+mod view;
+
+pub use active::{ActiveBalance, active_load_balance};
+pub use env::{CpuIdleType, LbEnv};
+pub use find_group::{SdLbStats, find_busiest_group, update_sd_lb_stats};
+pub use find_queue::find_busiest_queue;
+pub use imbalance::{Imbalance, MigrationType};
+pub use interval::{get_sd_balance_interval, max_load_balance_interval, msecs_to_jiffies, update_next_balance};
+pub use load_balance::plan_balance;
+pub use newidle::{newidle_gate, newidle_random, update_newidle_cost};
+pub use plan::{Move, Outcome, Plan, Why};
+pub use rebalance::{Rebalance, Rebalanced, Visit};
+pub use rules::{Balance, BalanceError, BalanceRules, BalanceTunables};
+pub use should::{group_balance_cpu, group_balance_mask, should_we_balance};
+pub use state::SdBalance;
+pub use stats::SgLbStats;
+pub use tasks::CfsTasks;
+pub use view::BalanceView;

@@ -1,0 +1,52 @@
+//! What balancing may ask about the system.
+
+use crate::cpumask::{Cpu, CpuMask};
+use crate::runqueue::TaskId;
+use crate::select::View;
+
+/// The system as balancing sees it: what placement sees, and the tasks of run queues.
+///
+/// Of [`View`] it asks `nr_running`, `cpu_load`, `cpu_runnable`, `cpu_util_avg`, `cpu_util_est`, `capacity_of`,
+/// `arch_scale_cpu_capacity`, `idle_cpu`, `ttwu_pending`, `group_capacity` and `group_imbalance`. The kernel refreshes the
+/// local group's capacity during a pass (`update_group_capacity()`); a view answers with the refreshed one.
+pub trait BalanceView: View {
+    /// `rq->cfs.h_nr_running`: tasks of the fair class.
+    fn h_nr_running(&self, cpu: Cpu) -> u32;
+
+    /// `rq->cfs_tasks` from the tail, where tasks are taken, to the head, where the running task is.
+    /// [`CfsTasks`](super::CfsTasks) keeps it.
+    fn cfs_tasks(&self, cpu: Cpu) -> impl Iterator<Item = TaskId>;
+
+    /// `rq_clock_task()` of a CPU, ns, up to date.
+    fn rq_clock_task(&self, cpu: Cpu) -> u64;
+
+    /// `rq->active_balance`: its running task is about to be pushed off already.
+    fn active_balance(&self, cpu: Cpu) -> bool;
+
+    /// Whether `rq->curr` of `cpu`, of whatever class, may run on `dst`. The idle task may not.
+    fn curr_may_run_on(&self, cpu: Cpu, dst: Cpu) -> bool;
+
+    /// `p->cpus_ptr`.
+    fn cpus_ptr(&self, task: TaskId) -> &CpuMask;
+
+    /// `task_on_cpu()` (`task_running()` before 6.1): `p->on_cpu`.
+    fn task_on_cpu(&self, task: TaskId) -> bool;
+
+    /// `kthread_is_per_cpu()`.
+    fn kthread_is_per_cpu(&self, task: TaskId) -> bool;
+
+    /// `task_has_idle_policy()`.
+    fn task_has_idle_policy(&self, task: TaskId) -> bool;
+
+    /// The task is the next or the last buddy of the run queue it is on; asked only where CACHE_HOT_BUDDY is on.
+    fn is_buddy(&self, cpu: Cpu, task: TaskId) -> bool;
+
+    /// `p->se.exec_start`, ns.
+    fn exec_start(&self, task: TaskId) -> u64;
+
+    /// `task_h_load()`.
+    fn task_h_load(&self, task: TaskId) -> u64;
+
+    /// `task_util_est()`: the larger of utilisation and its estimate. 0 is the estimate's value with UTIL_EST off.
+    fn task_util_est(&self, task: TaskId) -> u64;
+}

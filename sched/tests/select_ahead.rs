@@ -1,0 +1,174 @@
+//! Running a decision ahead, up to any look, with words of masks, against making every look by itself.
+
+use proptest::prelude::*;
+use wakelab_kernel::{Preset, Switches};
+use wakelab_sched::CpuMask;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::domain::{
+    DomainOptions, Numbering, SchedDomains, SchedGroup, Topology, Uniform, build_sched_domains,
+};
+use wakelab_sched::select::{
+    Cx, Decision, IdleCores, Rules, ScanClock, Select, Uclamp, View, WakeFlags, Wakee, Waker, Wakeup,
+};
+
+struct Machine {
+    idle: CpuMask,
+    /// None: every look is made by itself.
+    cores: Option<IdleCores>,
+    has_idle_cores: bool,
+    nr_idle_scan: i32,
+}
+
+impl View for Machine {
+    fn available_idle_cpu(&self, cpu: Cpu) -> bool {
+        self.idle.test(cpu)
+    }
+    fn sched_idle_cpu(&self, _: Cpu) -> bool {
+        false
+    }
+    fn nr_running(&self, cpu: Cpu) -> u32 {
+        u32::from(!self.idle.test(cpu))
+    }
+    fn h_nr_delayed(&self, _: Cpu) -> u32 {
+        0
+    }
+    fn cpu_load(&self, _: Cpu) -> u64 {
+        1024
+    }
+    fn capacity_of(&self, _: Cpu) -> u64 {
+        1024
+    }
+    fn has_idle_cores(&self, _: Cpu) -> bool {
+        self.has_idle_cores
+    }
+    fn nr_idle_scan(&self, _: Cpu) -> i32 {
+        self.nr_idle_scan
+    }
+    fn scan_clock(&self, _: Cpu) -> ScanClock {
+        ScanClock { jiffies: 5, wake_stamp: 5, wake_avg_idle: 3000, avg_idle: 6000, avg_scan_cost: 5000 }
+    }
+    fn cpu_clock(&self, _: Cpu, looks: u32) -> u64 {
+        1000 + 50 * u64::from(looks)
+    }
+    fn cpu_runnable(&self, _: Cpu) -> u64 {
+        0
+    }
+    fn cpu_util_avg(&self, _: Cpu) -> u64 {
+        0
+    }
+    fn cpu_util_est(&self, _: Cpu) -> Option<u64> {
+        None
+    }
+    fn arch_scale_cpu_capacity(&self, _: Cpu) -> u64 {
+        1024
+    }
+    fn curr_is_idle(&self, cpu: Cpu) -> bool {
+        self.idle.test(cpu)
+    }
+    fn ttwu_pending(&self, _: Cpu) -> bool {
+        false
+    }
+    fn idle_stamp(&self, _: Cpu) -> u64 {
+        0
+    }
+    fn idle_exit_latency(&self, _: Cpu) -> Option<u32> {
+        None
+    }
+    fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
+        group.capacity
+    }
+    fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
+        false
+    }
+    fn idle_mask(&self) -> Option<&CpuMask> {
+        self.cores.as_ref().map(|_| &self.idle)
+    }
+    fn idle_cores(&self) -> Option<&IdleCores> {
+        self.cores.as_ref()
+    }
+}
+
+fn topologies() -> Vec<Topology> {
+    let split = Uniform { numbering: Numbering::Split, ..Uniform::new(20, 2) };
+    vec![
+        split.topology(),
+        Uniform::new(20, 2).topology(),
+        Uniform { llcs: 2, ..Uniform { numbering: Numbering::Split, ..Uniform::new(12, 2) } }.topology(),
+        Uniform::new(10, 4).topology(),
+        Uniform::new(30, 1).topology(),
+    ]
+}
+
+fn step_by_step(select: &mut Select, cx: Cx<'_, Machine>) -> (Decision, u32) {
+    loop {
+        if let Some(decision) = select.step(cx, &mut ()) {
+            return (decision, select.looks());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #[test]
+    fn ahead_is_step_by_step(
+        topology in 0usize..5,
+        kernel in prop::sample::select(vec!["v5.10", "v5.19-rc1", "v6.1", "v6.12"]),
+        switches in prop::sample::select(vec!["SIS_PROP,NO_SIS_UTIL", "SIS_UTIL", "NO_SIS_PROP,NO_SIS_UTIL"]),
+        idle in prop::collection::btree_set(0u32..40, 0..8),
+        pick in (0u32..40, 0u32..40, 0u32..40),
+        has_idle_cores: bool,
+        nr_idle_scan in prop::sample::select(vec![0, 1, 5, 20, 40]),
+        allowed in prop::option::weighted(0.3, prop::collection::btree_set(0u32..40, 1..30)),
+    ) {
+        let topology = &topologies()[topology];
+        let domains: SchedDomains =
+            build_sched_domains(topology, &DomainOptions::for_version(5, 19)).expect("a machine");
+        let nr = domains.nr_cpus;
+        let kernel = Preset::get(kernel).expect("a preset");
+        let features = switches.parse::<Switches>().expect("switches").on(kernel.features);
+        let rules = Rules::new(kernel, features, &domains).expect("rules");
+        let idle = CpuMask::from_cpus(nr, idle.into_iter().filter(|&cpu| cpu < nr));
+        let all = allowed.map_or(CpuMask::full(nr), |cpus| CpuMask::from_cpus(nr, cpus.into_iter().filter(|&c| c < nr).chain([pick.1 % nr])));
+        let wakeup = Wakeup {
+            waker: Waker { cpu: pick.0 % nr, exiting: false, in_task: false, per_cpu_kthread: false, wakee_flips: 1, h_load: 512 },
+            wakee: Wakee {
+                prev_cpu: pick.1 % nr, cpus_ptr: &all, recent_used_cpu: Some(pick.2 % nr), wakee_flips: 1, h_load: 512,
+                idle_policy: false, util_avg: 100, runnable_avg: 100, util_est: 0, uclamp: Uclamp::UNUSED,
+                has_contributed: true, on_rq: false, is_current: false, numa_preferred_nid: None,
+            },
+            flags: WakeFlags::TTWU | WakeFlags::SYNC,
+        };
+        let cores = Some(IdleCores::new(&idle, &domains.smt_mask));
+        let fast = Machine { idle: idle.clone(), cores, has_idle_cores, nr_idle_scan };
+        let slow = Machine { idle, cores: None, has_idle_cores, nr_idle_scan };
+        let (cx_fast, cx_slow) = (
+            Cx { rules: &rules, wakeup: &wakeup, view: &fast },
+            Cx { rules: &rules, wakeup: &wakeup, view: &slow },
+        );
+        let mut start = Select::default();
+        if start.start(&rules, &wakeup, &mut ()).is_some() {
+            return Ok(());
+        }
+        let wanted = step_by_step(&mut start.clone(), cx_slow);
+        let mut ahead = start.clone();
+        let guess = ahead.run(cx_fast, &mut ());
+        prop_assert_eq!((guess, ahead.looks()), wanted);
+        for looks in 0..wanted.1 {
+            let mut part = start.clone();
+            if let Some(decision) = part.run_until(looks, cx_fast) {
+                // Siblings that the wakee may not use are counted, and were not waited for.
+                prop_assert!(all != CpuMask::full(nr) && decision == wanted.0, "{} of {} looks", looks, wanted.1);
+                break;
+            }
+            prop_assert!(part.looks() >= looks);
+            let mut rest = part.clone();
+            while let Some(cpu) = rest.looking_at(&wakeup) {
+                prop_assert!(part.may_look_at(&rules, &wakeup, &ahead, &guess, cpu), "CPU {} from look {}", cpu, looks);
+                let _ = rest.step(cx_slow, &mut ());
+            }
+            let end = (part.clone().run(cx_fast, &mut ()), wanted.1);
+            prop_assert_eq!(end, wanted, "from look {}", looks);
+            prop_assert_eq!(step_by_step(&mut part, cx_fast), wanted, "from look {}, one by one", looks);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! PELT and util_est at the points where the fair class updates them.
+
+use crate::system::System;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::pelt::util_est::{util_est_dequeue, util_est_enqueue, util_est_update};
+use wakelab_sched::pelt::{
+    Entity, MigrationSource, Queue, RqClock, UpdateFlags, migrate_task_rq_fair, update_cfs_rq_load_avg, update_load_avg,
+};
+use wakelab_sched::runqueue::TaskId;
+
+impl System<'_> {
+    #[inline]
+    fn queue(&self, cpu: Cpu) -> Queue {
+        let c = &self.cpus[cpu as usize];
+        Queue { weight: c.weight, h_nr_runnable: c.nr_running, curr: c.rq.curr().is_some() }
+    }
+
+    /// `update_load_avg()` of a task and its run queue, before the run queue changes.
+    #[inline]
+    pub fn update_load(&mut self, cpu: Cpu, task: TaskId, flags: UpdateFlags) {
+        let (queue, now) = (self.queue(cpu), self.clock_task(cpu));
+        let e = &self.es[task];
+        let c = &mut self.cpus[cpu as usize];
+        let entity = Entity {
+            weight: u64::from(e.load.weight),
+            on_rq: e.on_rq,
+            sched_delayed: false,
+            curr: c.rq.curr() == Some(task),
+        };
+        update_load_avg(&mut c.pelt, &queue, &mut self.tasks[task.0 as usize].avg, &entity, now, flags);
+    }
+
+    /// `update_blocked_averages()`.
+    pub fn update_blocked(&mut self, cpu: Cpu) {
+        let (queue, now) = (self.queue(cpu), self.clock_task(cpu));
+        update_cfs_rq_load_avg(now, &mut self.cpus[cpu as usize].pelt, &queue);
+    }
+
+    /// What `enqueue_task_fair()` does to the averages.
+    #[inline]
+    pub fn load_enqueue(&mut self, cpu: Cpu, task: TaskId) {
+        if self.model.util_est.is_some() {
+            util_est_enqueue(&mut self.cpus[cpu as usize].pelt.avg, &self.tasks[task.0 as usize].avg);
+        }
+        self.update_load(cpu, task, UpdateFlags::DO_ATTACH);
+    }
+
+    /// What `dequeue_task_fair()` does to the averages before the task leaves.
+    #[inline]
+    pub fn load_dequeue(&mut self, cpu: Cpu, task: TaskId, sleeps: bool) {
+        if self.model.util_est.is_some() {
+            util_est_dequeue(&mut self.cpus[cpu as usize].pelt.avg, &self.tasks[task.0 as usize].avg);
+        }
+        // A task that balancing takes away detaches; a sleeper stays attached.
+        let flags = if sleeps { UpdateFlags::empty() } else { UpdateFlags::DO_DETACH };
+        self.update_load(cpu, task, flags);
+        if let Some(rules) = self.model.util_est {
+            let capacity = self.model.capacity[cpu as usize];
+            util_est_update(rules, &mut self.tasks[task.0 as usize].avg, sleeps, capacity);
+        }
+    }
+
+    /// `migrate_task_rq_fair()`: a waking task leaves the run queue it slept on.
+    #[inline]
+    pub fn load_migrate(&mut self, task: TaskId) {
+        let from = self.tasks[task.0 as usize].cpu;
+        let weight = u64::from(self.es[task].load.weight);
+        let task_clock = self.clock_task(from);
+        let c = &mut self.cpus[from as usize];
+        // At full speed the clocks differ by stolen time only, and an idle CPU loses none: its clocks are as if they
+        // had been read now.
+        let clock = RqClock {
+            clock: self.now,
+            clock_task: task_clock,
+            clock_pelt: task_clock,
+            lost_idle_time: 0,
+            clock_idle: self.now,
+            clock_pelt_idle: task_clock,
+        };
+        let source = MigrationSource { clock: &clock, is_idle: c.curr_idle, sched_clock: self.now };
+        migrate_task_rq_fair(&mut self.tasks[task.0 as usize].avg, weight, &mut c.pelt, &source);
+    }
+}

@@ -1,0 +1,136 @@
+//! Passes of the load balancer over a domain, and what they move.
+//!
+//! A pass decides on the state of one moment and moves tasks at that moment; the time that it takes comes before it
+//! (newly idle) or is charged after it (periodic).
+
+use crate::cpu::Irq;
+use crate::engine::Sim;
+use wakelab_events::sim::{Event, Sink};
+use wakelab_kernel::Feature;
+use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance, plan_balance};
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::domain::SdFlags;
+use wakelab_sched::runqueue::{DequeueFlags, EnqueueFlags, Prev, TaskId};
+use wakelab_sched::select::update_idle_cpu_scan;
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// One pass for `cpu`: how many tasks it moved, and whether higher domains are to be looked at.
+    pub fn balance_pass(&mut self, cpu: Cpu, level: usize, idle: CpuIdleType) -> (usize, bool) {
+        let model = self.sys.model;
+        let state = self.sys.cpus[cpu as usize].sd[level];
+        let plan = plan_balance(&self.sys, &model.balance, cpu, level, idle, &state);
+        let sd = model.balance.sd(cpu, level);
+        self.sys.cpus[cpu as usize].sd[level].tune(sd, idle, &plan);
+        if let Some(overload) = plan.overload {
+            self.sys.overload = overload;
+        }
+        if let Some(sum_util) = plan.sum_util
+            && model.features.has(Feature::SIS_UTIL)
+        {
+            let nr_idle_scan = update_idle_cpu_scan(sum_util, sd.span_weight, sd.imbalance_pct);
+            let llc = model.llc_of[cpu as usize];
+            self.set_nr_idle_scan(llc, nr_idle_scan);
+            let (llc, weight) = (model.llc_first[llc as usize], sd.span_weight);
+            self.tell(|_| Event::IdleScan { llc, sum_util, weight, nr_idle_scan });
+        }
+        if let Some(src) = plan.busiest {
+            for &task in &plan.skipped {
+                self.sys.cpus[src as usize].cfs_tasks.move_to_head(task);
+            }
+            for moved in plan.attach_order() {
+                self.pull(src, moved.dst_cpu, moved.task);
+                if moved.dst_cpu != cpu {
+                    self.kick(moved.dst_cpu);
+                }
+            }
+            if plan.active_balance {
+                self.sys.cpus[src as usize].active_balance = Some(cpu);
+                self.interrupt(src, Irq::Stopper);
+            }
+        }
+        (plan.moves.len(), plan.continue_balancing)
+    }
+
+    /// The stopper pushes the running task (`active_load_balance_cpu_stop()`). Returns whether the CPU has begun to switch to
+    /// another. The switches to the stopper and back are charged as two context switches.
+    pub fn push(&mut self, cpu: Cpu) -> bool {
+        let model = self.sys.model;
+        let Some(target) = self.sys.cpus[cpu as usize].active_balance.take() else { return false };
+        self.sys.cpus[cpu as usize].debt += 2 * model.costs.context_switch;
+        let Some(push) = active_load_balance(&self.sys, &model.balance, cpu, target) else { return false };
+        self.sys.cpus[target as usize].sd[push.level].nr_balance_failed = 0;
+        let runs = self.sys.cpus[cpu as usize].curr == Some(push.task);
+        // The stopper has taken the CPU from it, so that it is off its CPU already.
+        self.sys.tasks[push.task.0 as usize].on_cpu = false;
+        self.pull(cpu, target, push.task);
+        self.kick(target);
+        if runs {
+            let now = self.sys.clock_task(cpu);
+            let c = &mut self.sys.cpus[cpu as usize];
+            (c.curr, c.need_resched) = (None, false);
+            let next = c.rq.schedule(&mut self.sys.es, now, Prev::Runs).next;
+            self.switch(cpu, next);
+        }
+        runs
+    }
+
+    /// Moves a task that is queued and not running (`detach_task()`, `attach_task()`).
+    fn pull(&mut self, src: Cpu, dst: Cpu, task: TaskId) {
+        self.sys.load_dequeue(src, task, false);
+        let now = self.sys.clock_task(src);
+        let weight = u64::from(self.sys.es[task].load.weight);
+        let c = &mut self.sys.cpus[src as usize];
+        let _ = c.rq.dequeue_task(&mut self.sys.es, now, task, DequeueFlags::empty());
+        c.nr_running -= 1;
+        c.weight -= weight;
+        c.cfs_tasks.dequeue(task);
+        // migrate_task_rq_fair(): the next run queue recognises the newcomer by this.
+        self.sys.tasks[task.0 as usize].avg.last_update_time = 0;
+        self.sys.es[task].exec_start = 0;
+        self.sys.tasks[task.0 as usize].cpu = dst;
+        self.tell(|_| Event::Migrate { task: task.0, from: src, to: dst });
+        self.enqueue(dst, task, EnqueueFlags::empty());
+        self.update_idle(dst);
+        let now = self.sys.clock_task(dst);
+        let c = &mut self.sys.cpus[dst as usize];
+        if c.rq.check_preempt_wakeup(&mut self.sys.es, now, task, c.need_resched) {
+            c.need_resched = true;
+        }
+    }
+
+    /// `rebalance_domains()`, at the tick of `cpu`. Returns what it cost, ns at full speed.
+    pub fn rebalance_domains(&mut self, cpu: Cpu, mut idle: bool) -> u64 {
+        let model = self.sys.model;
+        let jiffies = self.sys.jiffies;
+        let mut rebalance = Rebalance::new(&model.balance, jiffies);
+        let mut cost = 0;
+        self.sys.update_blocked(cpu);
+        for level in 0..model.balance.nr_levels(cpu) {
+            let sd = model.balance.sd(cpu, level);
+            // Balancing between nodes is not modelled.
+            if sd.flags.contains(SdFlags::NUMA) {
+                break;
+            }
+            match rebalance.visit(sd, &mut self.sys.cpus[cpu as usize].sd[level], jiffies, !idle) {
+                Visit::Stop => break,
+                Visit::Next => {}
+                Visit::Due { .. } => {
+                    let kind = if idle { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
+                    let (moved, goes_on) = self.balance_pass(cpu, level, kind);
+                    if goes_on {
+                        cost += model.costs.balance + model.costs.balance_cpu * u64::from(sd.span_weight);
+                    }
+                    if moved != 0 {
+                        idle = self.sys.looks_idle(cpu);
+                    }
+                    rebalance.balanced(&mut self.sys.cpus[cpu as usize].sd[level], jiffies, !idle, goes_on);
+                }
+            }
+        }
+        let end = rebalance.finish();
+        let c = &mut self.sys.cpus[cpu as usize];
+        c.next_balance = end.next_balance.unwrap_or(c.next_balance);
+        c.max_idle_balance_cost = end.max_idle_balance_cost.unwrap_or(c.max_idle_balance_cost);
+        cost
+    }
+}

@@ -1,0 +1,146 @@
+//! A CPU in simulated time.
+
+use crate::outcome::CpuTime;
+use smallvec::SmallVec;
+use wakelab_sched::balance::{CfsTasks, SdBalance};
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::pelt::CfsRqPelt;
+use wakelab_sched::runqueue::{FairRq, Prev, TaskId};
+
+/// What a CPU is doing. All but `Idle` end at the CPU's next event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// Nothing; it waits for an interrupt.
+    Idle,
+    /// Going into the idle state; it cannot be woken before it is there.
+    IdleEntry,
+    /// Coming out of it: the IPI is on its way, or the exit is.
+    IdleExit,
+    /// The task's work.
+    Run,
+    /// Looking for a CPU for a wakee.
+    Search,
+    /// Waiting for the wakee to get off its CPU (`smp_cond_load_acquire(&p->on_cpu)`).
+    Spin,
+    /// Taking the run queue's lock and enqueueing, up to where others see it.
+    Enqueue,
+    /// The rest of it.
+    EnqueueEnd,
+    /// Putting the wakee on another CPU's wakelist.
+    WakelistSend,
+    /// Enqueueing what others put on this CPU's wakelist.
+    WakelistFlush,
+    /// A wake-up of a task that is on its run queue still (`ttwu_runnable()`).
+    WakeRunnable,
+    /// Waiting for the own run queue's lock.
+    LockSchedule(Prev),
+    /// A newly-idle balance.
+    Newidle,
+    /// Waiting for the run queue's lock after it.
+    NewidleLock,
+    /// Switching.
+    Switch(Option<TaskId>),
+    /// Forking.
+    Fork,
+}
+
+/// An interrupt that waits to be handled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Irq {
+    /// There is something on the wakelist.
+    Wakelist,
+    /// A task's timer has expired.
+    Timer(TaskId),
+    /// `need_resched` was set.
+    Resched,
+    /// The stopper thread is to push the running task to another CPU.
+    Stopper,
+}
+
+/// A wake-up under way on a CPU.
+#[derive(Clone, Copy, Debug)]
+pub struct Waking {
+    /// Who is woken.
+    pub wakee: TaskId,
+    /// `current`; `None` for the idle task.
+    pub waker: Option<TaskId>,
+    /// `in_task()`.
+    pub in_task: bool,
+    /// WF_SYNC.
+    pub sync: bool,
+    /// The chosen CPU. The wakee may be pulled off it again before the waker has let go of the lock.
+    pub dest: Cpu,
+    /// The wake-up moved the wakee to another CPU.
+    pub migrated: bool,
+    /// The enqueue asks the target CPU to reschedule.
+    pub resched: bool,
+    /// Until when the wake-up holds the run queue's lock, ns.
+    pub until: u64,
+}
+
+/// One CPU.
+#[derive(Clone, Debug)]
+pub struct CpuState {
+    /// What it does.
+    pub doing: Doing,
+    /// Since when, or since when its time is not accounted, ns.
+    pub since: u64,
+    /// The SMT sibling is busy, so that work takes longer.
+    pub slowed: bool,
+    /// `rq->curr == rq->idle`.
+    pub curr_idle: bool,
+    /// Who runs, or is being switched to.
+    pub curr: Option<TaskId>,
+    /// The run queue.
+    pub rq: FairRq,
+    /// `rq->nr_running`.
+    pub nr_running: u32,
+    /// Summed weight of the queued tasks.
+    pub weight: u64,
+    /// The run queue's averages.
+    pub pelt: CfsRqPelt,
+    /// Softirq time that does not count as task time, ns; only where that mechanism is switched off.
+    pub stolen: u64,
+    /// Until when the run queue's lock is taken, ns.
+    pub lock_free: u64,
+    /// `rq->ttwu_pending`.
+    pub ttwu_pending: bool,
+    /// Tasks that others put here to be enqueued.
+    pub wakelist: SmallVec<[(TaskId, bool); 2]>,
+    /// TIF_NEED_RESCHED.
+    pub need_resched: bool,
+    /// Interrupts that wait until the kernel enables them.
+    pub irqs: SmallVec<[Irq; 2]>,
+    /// The wake-up under way.
+    pub waking: Option<Waking>,
+    /// Wake-ups that chose this CPU and have not been seen yet.
+    pub claims: u32,
+    /// Whom the idle task woke: timers' interrupts while idle.
+    pub idle_flips: wakelab_sched::select::WakeeFlips,
+    /// `rq->idle_stamp`, ns; 0 while it is not idle.
+    pub idle_stamp: u64,
+    /// `rq->avg_idle`, ns.
+    pub avg_idle: u64,
+    /// `rq->wake_stamp`, jiffies.
+    pub wake_stamp: u64,
+    /// `rq->wake_avg_idle`, ns.
+    pub wake_avg_idle: u64,
+    /// `sd_llc->avg_scan_cost`, ns.
+    pub avg_scan_cost: u64,
+    /// `rq->max_idle_balance_cost`, ns.
+    pub max_idle_balance_cost: u64,
+    /// Interrupt time to be added to the task's next stretch, ns at full speed.
+    pub debt: u64,
+    /// `rq->cfs_tasks`.
+    pub cfs_tasks: CfsTasks,
+    /// `rq->next_balance`, jiffies.
+    pub next_balance: u64,
+    /// By level: what is kept of the domain.
+    pub sd: SmallVec<[SdBalance; 3]>,
+    /// `rq->active_balance`: a stopper is on its way to push the running task to this CPU.
+    pub active_balance: Option<Cpu>,
+    /// The newly-idle balance under way: level, time it has taken on lower levels (ns), when this level began.
+    pub newidle: (usize, u64, u64),
+    /// Where its time went.
+    pub time: CpuTime,
+}

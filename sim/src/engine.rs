@@ -1,0 +1,325 @@
+//! The engine: events in the order of time, and what CPUs do between them.
+//!
+//! ```text
+//!            ┌────────────── proceed ◀──────────────────────────────┐
+//!            │ interrupts, need_resched, else the task's program     │
+//!            ▼                                                       │
+//!  Run ─▶ wake ─▶ Search ─▶ Enqueue ─▶ EnqueueEnd ───────────────────┤
+//!   │        └─▶ Spin         └─ wakelist: WakelistSend ─────────────┤
+//!   ▼ blocks                                                         │
+//!  LockSchedule ─▶ pick ─▶ Newidle ─▶ Switch ──▶ IdleEntry ─▶ Idle    │
+//!                                        └────────────────── IdleExit┘
+//! ```
+//!
+//! Each CPU does one thing at a time ([`Doing`]) and has one next event. Only `Run` is spread anew when the SMT sibling
+//! becomes busy or idle; all else is short and keeps the speed it began with.
+
+use crate::cpu::{Doing, Irq};
+use crate::random::Random;
+use crate::search::Slot;
+use crate::system::System;
+use crate::task::State;
+use crate::timeline::{NEVER, Timeline};
+use crate::{CpuTime, Outcome, SimError, Waiting};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use wakelab_events::sim::{Event, Sink};
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::runqueue::{FairRq, Prev, TaskId};
+
+/// What happens at a time of its own, not as the end of what a CPU does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Later {
+    /// The next jiffy begins.
+    Jiffy,
+    /// A task's timer expires.
+    Timer(TaskId),
+    /// A task of the workload is to be forked.
+    Start(TaskId),
+    /// An IPI with wakelist work arrives.
+    IpiWakelist(Cpu),
+    /// A rescheduling IPI arrives.
+    IpiResched(Cpu),
+}
+
+/// How many steps a task may take at one moment before its program is taken for endless.
+pub const ZERO_TIME_STEPS: u32 = 100_000;
+
+/// A run.
+pub struct Sim<'m, 's, S> {
+    pub sys: System<'m>,
+    pub slots: Vec<Slot<'m>>,
+    pub timeline: Timeline,
+    pub later: BinaryHeap<Reverse<(u64, u64, Later)>>,
+    /// How many events of their own there have been: ties go in the order of their making.
+    pub made: u64,
+    pub random: Random,
+    pub sink: &'s mut S,
+    pub wakeups: u64,
+    pub events: u64,
+    /// Tasks of the workload that run, wait for a CPU or a timer, are being woken, or are still to be forked.
+    pub able: u64,
+    /// Tasks of the workload that have not exited.
+    pub alive: u64,
+    pub failed: Option<SimError>,
+    /// The run queue of the shell that forks the workload's tasks.
+    pub launcher: FairRq,
+    /// Memory of `update_idle`.
+    pub touched: Vec<Cpu>,
+}
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// Runs up to `until`, ns, and gives the end.
+    pub fn run(mut self, until: u64, stop: &AtomicBool) -> Result<Outcome, SimError> {
+        let mut stopped = false;
+        while self.able != 0 {
+            if self.events.is_multiple_of(4096) && stop.load(Ordering::Relaxed) {
+                stopped = true;
+                break;
+            }
+            let later = self.later.peek().map_or(NEVER, |Reverse((time, ..))| *time);
+            let first = self.timeline.first();
+            let time = first.map_or(NEVER, |(time, _)| time).min(later);
+            if time >= until {
+                self.sys.now = until;
+                break;
+            }
+            self.sys.now = time;
+            self.events += 1;
+            match first {
+                Some((time, cpu)) if time < later => self.step(cpu),
+                _ => {
+                    let Reverse((.., what)) = self.later.pop().expect("it was peeked at");
+                    self.happens(what);
+                }
+            }
+            if let Some(error) = self.failed.take() {
+                return Err(error);
+            }
+        }
+        if self.able == 0 && self.alive != 0 {
+            return Err(SimError::Deadlock { at: self.sys.now, waiting: self.waiting() });
+        }
+        Ok(self.outcome(stopped))
+    }
+
+    fn outcome(mut self, stopped: bool) -> Outcome {
+        for cpu in 0..self.sys.model.nr_cpus() {
+            self.account(cpu);
+        }
+        Outcome {
+            ended: self.sys.now,
+            stopped,
+            exited: self.alive == 0,
+            cpus: self.sys.cpus.iter().map(|c| c.time).collect::<Vec<CpuTime>>(),
+            wakeups: self.wakeups,
+            events: self.events,
+        }
+    }
+
+    /// Who waits for what, for the report of a deadlock.
+    fn waiting(&self) -> Vec<Waiting> {
+        let workload = self.sys.model.workload;
+        let tasks = self.sys.tasks.iter().enumerate().filter(|(_, task)| task.workload);
+        tasks
+            .filter_map(|(id, task)| {
+                let State::Sleeping(wait) = task.state else { return None };
+                Some(Waiting {
+                    task: self.task_name(TaskId(id as u32)),
+                    step: task.pc as usize,
+                    what: match wait {
+                        crate::task::Wait::Message(channel) => {
+                            format!("a message in {}", workload.channels[channel as usize].name)
+                        }
+                        crate::task::Wait::Room(channel) => {
+                            format!("room in {}", workload.channels[channel as usize].name)
+                        }
+                        crate::task::Wait::Timer => "its timer".to_owned(),
+                        crate::task::Wait::Children => "its children".to_owned(),
+                    },
+                })
+            })
+            .collect()
+    }
+
+    /// Puts something down for a time of its own.
+    pub fn at(&mut self, time: u64, what: Later) {
+        self.made += 1;
+        self.later.push(Reverse((time, self.made, what)));
+    }
+
+    /// Tells the sink.
+    #[inline]
+    pub fn tell(&mut self, event: impl FnOnce(&System<'_>) -> Event) {
+        if S::ON {
+            self.sink.event(self.sys.now, &event(&self.sys));
+        }
+    }
+
+    fn happens(&mut self, what: Later) {
+        match what {
+            Later::Jiffy => self.jiffy(),
+            Later::Timer(task) => self.interrupt(self.sys.tasks[task.0 as usize].cpu, Irq::Timer(task)),
+            Later::Start(task) => self.fork_now(None, task),
+            Later::IpiWakelist(cpu) => self.interrupt(cpu, Irq::Wakelist),
+            Later::IpiResched(cpu) => self.interrupt(cpu, Irq::Resched),
+        }
+    }
+
+    /// What the CPU was doing is over.
+    fn step(&mut self, cpu: Cpu) {
+        match self.sys.cpus[cpu as usize].doing {
+            Doing::Run => self.run_ends(cpu),
+            Doing::Search => self.search_ends(cpu),
+            Doing::Enqueue => self.enqueue_seen(cpu),
+            Doing::EnqueueEnd => self.enqueue_ends(cpu),
+            Doing::LockSchedule(prev) => self.pick(cpu, prev),
+            Doing::Newidle => self.newidle_ends(cpu),
+            Doing::NewidleLock => self.newidle_picks(cpu),
+            Doing::Switch(prev) => self.switched(cpu, prev),
+            Doing::IdleEntry => self.idle_entered(cpu),
+            Doing::IdleExit | Doing::WakeRunnable | Doing::Fork => self.proceed(cpu),
+            Doing::WakelistSend => self.wakelist_sent(cpu),
+            Doing::WakelistFlush => self.wakelist_flushed(cpu),
+            Doing::Idle | Doing::Spin => self.timeline.set(cpu, NEVER),
+        }
+    }
+
+    /// The CPU begins to do something that takes `cost` ns at full speed.
+    #[inline]
+    pub fn begin(&mut self, cpu: Cpu, doing: Doing, cost: u64) {
+        let cost = self.slowed(cpu, cost);
+        self.begin_until(cpu, doing, self.sys.now + cost);
+    }
+
+    /// The CPU begins to do something that ends at `time`.
+    #[inline]
+    pub fn begin_until(&mut self, cpu: Cpu, doing: Doing, time: u64) {
+        self.account(cpu);
+        self.sys.cpus[cpu as usize].doing = doing;
+        self.timeline.set(cpu, time);
+    }
+
+    /// How long `cost` ns of work take on the CPU as it is now.
+    #[inline]
+    pub fn slowed(&self, cpu: Cpu, cost: u64) -> u64 {
+        if self.sys.cpus[cpu as usize].slowed { cost * self.sys.model.costs.smt_slowdown / 100 } else { cost }
+    }
+
+    /// Accounts the CPU's time up to now to what it does, and takes the work that was done off its task's.
+    #[inline]
+    pub fn account(&mut self, cpu: Cpu) {
+        let c = &mut self.sys.cpus[cpu as usize];
+        let wall = self.sys.now - c.since;
+        if wall == 0 {
+            return;
+        }
+        c.since = self.sys.now;
+        match c.doing {
+            Doing::Idle => c.time.idle += wall,
+            Doing::Run => self.account_run(cpu, wall),
+            _ => c.time.overhead += wall,
+        }
+    }
+
+    fn account_run(&mut self, cpu: Cpu, wall: u64) {
+        let model = self.sys.model;
+        let c = &mut self.sys.cpus[cpu as usize];
+        let task = &mut self.sys.tasks[c.curr.expect("a task runs").0 as usize];
+        let at_end = self.timeline.get(cpu) <= self.sys.now;
+        let done = match (at_end, c.slowed) {
+            (true, _) => task.left,
+            (false, true) => (wall * 100 / model.costs.smt_slowdown).min(task.left),
+            (false, false) => wall.min(task.left),
+        };
+        let overhead = done.min(task.overhead);
+        let wall_overhead = if done == 0 { 0 } else { wall * overhead / done };
+        c.time.overhead += wall_overhead;
+        c.time.work += wall - wall_overhead;
+        task.overhead -= overhead;
+        if !model.mechanisms.softirq_util && task.left != 0 {
+            // As if softirq time were taken off the task's clock (CONFIG_IRQ_TIME_ACCOUNTING), spread over the stretch.
+            let softirq = task.softirq_work * done / task.left;
+            task.softirq_work -= softirq;
+            c.stolen += if done == 0 { 0 } else { wall * softirq / done };
+        }
+        task.left -= done;
+    }
+
+    /// The CPU becomes busy or idle for its SMT siblings: their work is spread anew.
+    pub fn sibling_busy(&mut self, cpu: Cpu, busy: bool) {
+        let model = self.sys.model;
+        let siblings = &model.domains.smt_mask[cpu as usize];
+        for sibling in siblings.iter().filter(|&sibling| sibling != cpu) {
+            let slowed = busy
+                || siblings.iter().any(|other| {
+                    other != sibling && other != cpu && self.sys.cpus[other as usize].doing != Doing::Idle
+                });
+            if self.sys.cpus[sibling as usize].slowed == slowed {
+                continue;
+            }
+            if self.sys.cpus[sibling as usize].doing == Doing::Run {
+                self.account(sibling);
+                self.sys.cpus[sibling as usize].slowed = slowed;
+                self.spread(sibling);
+            } else {
+                self.sys.cpus[sibling as usize].slowed = slowed;
+            }
+        }
+    }
+
+    /// Sets the end of the task's stretch by what is left of it.
+    #[inline]
+    pub fn spread(&mut self, cpu: Cpu) {
+        let c = &self.sys.cpus[cpu as usize];
+        let left = self.sys.tasks[c.curr.expect("a task runs").0 as usize].left;
+        let time = if c.slowed { (left * self.sys.model.costs.smt_slowdown).div_ceil(100) } else { left };
+        self.timeline.set(cpu, self.sys.now + time);
+    }
+
+    /// An interrupt arrives.
+    pub fn interrupt(&mut self, cpu: Cpu, irq: Irq) {
+        self.sys.cpus[cpu as usize].irqs.push(irq);
+        match self.sys.cpus[cpu as usize].doing {
+            Doing::Run => {
+                self.account(cpu);
+                self.proceed(cpu);
+            }
+            Doing::Idle => self.leave_idle(cpu, 0),
+            // All else has interrupts off, or looks for them when it is over.
+            _ => {}
+        }
+    }
+
+    /// The CPU has finished something: interrupts first, then whoever should run.
+    pub fn proceed(&mut self, cpu: Cpu) {
+        loop {
+            let c = &mut self.sys.cpus[cpu as usize];
+            if !c.irqs.is_empty() {
+                match c.irqs.remove(0) {
+                    Irq::Resched => continue,
+                    Irq::Stopper => {
+                        if self.push(cpu) {
+                            return;
+                        }
+                        continue;
+                    }
+                    Irq::Wakelist => return self.begin(cpu, Doing::WakelistFlush, self.sys.model.costs.wakelist_flush),
+                    Irq::Timer(task) => {
+                        if self.timer_expires(cpu, task) {
+                            return;
+                        }
+                        continue;
+                    }
+                }
+            }
+            return match c.curr {
+                Some(_) if c.need_resched => self.schedule(cpu, Prev::Runs),
+                Some(task) => self.run_task(cpu, task),
+                None if c.nr_running != 0 || c.need_resched => self.schedule(cpu, Prev::Runs),
+                None => self.enter_idle(cpu),
+            };
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! What does not change during a run: rules, masks, costs, programs.
+
+use crate::{Mechanisms, Setup, SimError};
+use wakelab_kernel::{Class, Code, Feature, FeatureSet, Preset, Tunables, Wakelist};
+use wakelab_machine::Noise;
+use wakelab_sched::CpuMask;
+use wakelab_sched::balance::{Balance, BalanceRules, BalanceTunables};
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::domain::{DomainOptions, SchedDomains, build_sched_domains};
+use wakelab_sched::pelt::PeltRules;
+use wakelab_sched::pelt::util_est::UtilEstRules;
+use wakelab_sched::runqueue::CfsParams;
+use wakelab_sched::select::Rules;
+use wakelab_workload::{Op, Program, Work, Workload};
+
+/// The costs as plain numbers, ns (the two parts in per cent), with the mechanisms that are switched off taken out.
+#[derive(Clone, Copy, Debug)]
+pub struct Costs {
+    pub context_switch: u64,
+    pub wakeup: u64,
+    pub probe: u64,
+    pub enqueue_local: u64,
+    pub enqueue_remote: u64,
+    pub enqueue_far: u64,
+    pub enqueue_visible: u64,
+    pub wakelist: u64,
+    pub wakelist_flush: u64,
+    pub ipi: u64,
+    pub ipi_far: u64,
+    pub idle_exit: u64,
+    pub idle_entry: u64,
+    pub cold_task: u64,
+    pub cold_task_far: u64,
+    pub cold_message: u64,
+    pub cold_message_far: u64,
+    pub tick: u64,
+    pub balance: u64,
+    pub balance_cpu: u64,
+    pub newidle_max_smt: u64,
+    pub newidle_max_llc: u64,
+    pub smt_slowdown: u64,
+}
+
+impl Costs {
+    fn of(costs: &wakelab_machine::Costs, mechanisms: &Mechanisms) -> Self {
+        let cold = |cost: u64| if mechanisms.cold_cache { cost } else { 0 };
+        Costs {
+            context_switch: costs.context_switch.value,
+            wakeup: costs.wakeup.value,
+            // A look takes time, or a search would have no moment of its own.
+            probe: costs.probe.value.max(1),
+            enqueue_local: costs.enqueue_local.value,
+            enqueue_remote: costs.enqueue_remote.value,
+            enqueue_far: costs.enqueue_far.value,
+            enqueue_visible: costs.enqueue_visible.value,
+            wakelist: costs.wakelist.value,
+            wakelist_flush: costs.wakelist_flush.value,
+            ipi: costs.ipi.value,
+            ipi_far: costs.ipi_far.value,
+            idle_exit: costs.idle_exit.value,
+            idle_entry: costs.idle_entry.value,
+            cold_task: cold(costs.cold_task.value),
+            cold_task_far: cold(costs.cold_task_far.value),
+            cold_message: cold(costs.cold_message.value),
+            cold_message_far: cold(costs.cold_message_far.value),
+            tick: costs.tick.value,
+            balance: costs.balance.value,
+            balance_cpu: costs.balance_cpu.value,
+            newidle_max_smt: costs.newidle_max_smt.value,
+            newidle_max_llc: costs.newidle_max_llc.value,
+            smt_slowdown: if mechanisms.smt { costs.smt_slowdown.value } else { 100 },
+        }
+    }
+}
+
+/// What a run is made of and does not change.
+#[derive(Debug)]
+pub struct Model<'a> {
+    pub code: &'a Code,
+    pub features: FeatureSet,
+    pub domains: &'a SchedDomains,
+    pub costs: Costs,
+    pub mechanisms: Mechanisms,
+    pub observer_cost: u64,
+    pub hz: u64,
+    pub tick_ns: u64,
+    pub pelt: PeltRules,
+    /// `None` with UTIL_EST off.
+    pub util_est: Option<UtilEstRules>,
+    pub cfs: CfsParams,
+    /// `sysctl_sched_migration_cost`, ns.
+    pub migration_cost: u64,
+    /// What balancing goes by.
+    pub balance: Balance<'a>,
+    /// The workload's, then that of kworkers.
+    pub programs: Vec<Program>,
+    pub workload: &'a Workload,
+    /// By affinity number: the CPUs. 0 is all, then one mask for each CPU alone, then the workload's.
+    pub masks: Vec<CpuMask>,
+    /// By task of the workload: its affinity number.
+    pub task_masks: Vec<u32>,
+    /// By CPU: the number of its LLC, 0 upwards.
+    pub llc_of: Vec<u32>,
+    /// By LLC: its lowest CPU.
+    pub llc_first: Vec<Cpu>,
+    /// By CPU: its package.
+    pub package_of: Vec<u32>,
+    /// By CPU: `arch_scale_cpu_capacity()`.
+    pub capacity: Vec<u64>,
+    /// Mean time between two wake-ups of a kworker, ns (0: none), and its run time.
+    pub noise: (u64, u64),
+}
+
+/// The scheduling domains of a setup.
+pub fn domains(setup: &Setup<'_>) -> Result<SchedDomains, SimError> {
+    let (major, minor) = version(setup.kernel.name);
+    build_sched_domains(&setup.machine.topology, &DomainOptions::for_version(major, minor))
+        .map_err(|error| SimError::NotModelled(format!("machine {}: {error}", setup.machine.name)))
+}
+
+/// The numbers in a preset's name: `v5.19-rc1` is 5.19.
+fn version(name: &str) -> (u32, u32) {
+    let mut numbers = name.trim_start_matches('v').split(['.', '-']).map(|n| n.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+impl<'a> Model<'a> {
+    pub fn new(setup: &Setup<'a>, domains: &'a SchedDomains) -> Result<Self, SimError> {
+        let Setup { machine, kernel, workload, mechanisms, .. } = *setup;
+        if kernel.code.class != Class::Cfs || version(kernel.name) < (5, 18) {
+            return Err(SimError::NotModelled(format!(
+                "kernel {}: the simulator runs CFS of v5.18 to v6.1 (v5.18, v5.19-rc1, v5.19-rc2-tip, v6.1)",
+                kernel.name
+            )));
+        }
+        let mut features = setup.features;
+        if !mechanisms.idle_cores {
+            features = features.with(Feature::SIS_CORE, false);
+        }
+        if !mechanisms.wake_affine {
+            features = features.with(Feature::WA_IDLE, false).with(Feature::WA_WEIGHT, false);
+        }
+        let util_est = features.has(Feature::UTIL_EST) && mechanisms.util_est;
+        let nr_cpus = machine.topology.nr_cpus();
+        let (masks, task_masks) = masks(workload, nr_cpus)?;
+        let (llc_of, llc_first) = llcs(domains);
+        let tunables = kernel.tunables.scaled(nr_cpus as usize);
+        let hz = u64::from(kernel.hz.value);
+        let noise = machine.noise;
+        Ok(Model {
+            code: &kernel.code,
+            features,
+            domains,
+            costs: Costs::of(&machine.costs, &mechanisms),
+            mechanisms,
+            observer_cost: setup.observer_cost,
+            hz,
+            tick_ns: 1_000_000_000 / hz,
+            pelt: PeltRules::V6_1,
+            util_est: util_est.then_some(UtilEstRules::V6_1 { fastup: features.has(Feature::UTIL_EST_FASTUP) }),
+            cfs: CfsParams {
+                latency_ns: tunables.sched_latency.unwrap_or(6_000_000),
+                min_granularity_ns: tunables.min_granularity.unwrap_or(750_000),
+                idle_min_granularity_ns: tunables.idle_min_granularity.unwrap_or(750_000),
+                wakeup_granularity_ns: tunables.wakeup_granularity.unwrap_or(1_000_000),
+                nr_latency: tunables.nr_latency.unwrap_or(8) as u32,
+                gentle_fair_sleepers: features.has(Feature::GENTLE_FAIR_SLEEPERS),
+                start_debit: features.has(Feature::START_DEBIT),
+                wakeup_preemption: features.has(Feature::WAKEUP_PREEMPTION),
+                base_slice: features.has(Feature::BASE_SLICE),
+                next_marker: true,
+                last_buddy: features.has(Feature::LAST_BUDDY),
+            },
+            migration_cost: tunables.migration_cost.unwrap_or(500_000),
+            balance: Balance::new(
+                balance_rules(kernel),
+                features,
+                balance_tunables(&tunables, kernel.hz.value),
+                domains,
+            )
+            .map_err(|error| SimError::NotModelled(format!("machine {}: {error}", machine.name)))?,
+            programs: workload.programs.iter().cloned().chain([kworker(&noise)]).collect(),
+            workload,
+            masks,
+            task_masks,
+            llc_of,
+            llc_first,
+            package_of: machine.topology.cpus.iter().map(|cpu| cpu.package).collect(),
+            capacity: machine.topology.cpus.iter().map(|cpu| u64::from(cpu.capacity)).collect(),
+            noise: if mechanisms.noise { (noise.kworker_period_ns, noise.kworker_run_ns) } else { (0, 0) },
+        })
+    }
+
+    /// The rules of placement.
+    #[inline]
+    pub fn rules(&self) -> Rules<'a> {
+        Rules { code: self.code, features: self.features, domains: self.domains }
+    }
+
+    pub fn nr_cpus(&self) -> u32 {
+        self.domains.nr_cpus
+    }
+
+    /// Whether two CPUs share the last level cache.
+    #[inline]
+    pub fn share_cache(&self, a: Cpu, b: Cpu) -> bool {
+        self.llc_of[a as usize] == self.llc_of[b as usize]
+    }
+}
+
+/// The form of load balancing.
+fn balance_rules(kernel: &Preset) -> BalanceRules {
+    match kernel.code.wakelist {
+        // f3dd3f674555 came with the tip tree that is its parent's.
+        Wakelist::EmptyRunQueue if version(kernel.name) < (6, 0) => BalanceRules::V5_19_RC2_TIP,
+        Wakelist::EmptyRunQueue => BalanceRules::V6_1,
+        _ => BalanceRules::V5_18,
+    }
+}
+
+fn balance_tunables(tunables: &Tunables, hz: u32) -> BalanceTunables {
+    BalanceTunables {
+        migration_cost: tunables.migration_cost.unwrap_or(500_000) as u32,
+        nr_migrate: tunables.nr_migrate.unwrap_or(32) as u32,
+        // PREEMPT_DYNAMIC, the default on x86 since 5.18.
+        preemption: true,
+        hz,
+    }
+}
+
+/// What a kworker does: it wakes by a timer, runs, and sleeps again.
+fn kworker(noise: &Noise) -> Program {
+    let ops = vec![
+        Op::Run(Work { ns: noise.kworker_run_ns, jitter_pct: 50 }),
+        Op::Sleep(Work { ns: noise.kworker_period_ns, jitter_pct: 90 }),
+        Op::Repeat { to: 0, times: None },
+    ];
+    Program { name: "kworker".to_owned(), ops }
+}
+
+/// The affinity masks: all CPUs, each CPU alone, and those that tasks of the workload ask for.
+fn masks(workload: &Workload, nr_cpus: u32) -> Result<(Vec<CpuMask>, Vec<u32>), SimError> {
+    let mut masks = vec![CpuMask::full(nr_cpus)];
+    masks.extend((0..nr_cpus).map(|cpu| CpuMask::from_cpus(nr_cpus, [cpu])));
+    let mut numbers = Vec::with_capacity(workload.tasks.len());
+    for task in &workload.tasks {
+        let Some(cpus) = &task.affinity else {
+            numbers.push(0);
+            continue;
+        };
+        if let Some(cpu) = cpus.iter().find(|&&cpu| cpu >= nr_cpus) {
+            return Err(SimError::Workload(format!(
+                "task {} may use CPU {cpu}, and the machine has CPUs 0 to {}",
+                task.name,
+                nr_cpus - 1
+            )));
+        }
+        if cpus.is_empty() {
+            return Err(SimError::Workload(format!("task {} has an affinity without CPUs", task.name)));
+        }
+        let mask = CpuMask::from_cpus(nr_cpus, cpus.iter().copied());
+        let known = masks.iter().position(|other| *other == mask);
+        numbers.push(known.unwrap_or_else(|| {
+            masks.push(mask);
+            masks.len() - 1
+        }) as u32);
+    }
+    Ok((masks, numbers))
+}
+
+fn llcs(domains: &SchedDomains) -> (Vec<u32>, Vec<Cpu>) {
+    let mut first: Vec<Cpu> = domains.sd_llc_id.clone();
+    first.sort_unstable();
+    first.dedup();
+    let of = domains.sd_llc_id.iter().map(|id| first.binary_search(id).expect("listed above") as u32);
+    (of.collect(), first)
+}

@@ -1,0 +1,246 @@
+//! Task programs, step by step.
+//!
+//! Steps that compute, one after another, are one stretch with one event at its end; moments in it (a transaction's end)
+//! are dated back from there by the work that came after them.
+
+use crate::SimError;
+use crate::cpu::{Doing, Waking};
+use crate::engine::{Later, Sim, ZERO_TIME_STEPS};
+use crate::task::{Mark, State, Wait};
+use wakelab_events::sim::{Event, Sink};
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::runqueue::{Prev, TaskId};
+use wakelab_workload::Op;
+
+/// A stretch of this much work is done before steps are added to it, so that a program that only computes has an end, ns.
+const LONG_STRETCH: u64 = 20_000;
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// The running task goes on.
+    pub fn run_task(&mut self, cpu: Cpu, id: TaskId) {
+        let model = self.sys.model;
+        let debt = std::mem::take(&mut self.sys.cpus[cpu as usize].debt);
+        if debt != 0 {
+            let task = &mut self.sys.tasks[id.0 as usize];
+            task.left += debt;
+            task.overhead += debt;
+        }
+        for _ in 0..ZERO_TIME_STEPS {
+            if self.sys.tasks[id.0 as usize].left != 0 && !self.gathers(id) {
+                return self.compute(cpu);
+            }
+            let task = &mut self.sys.tasks[id.0 as usize];
+            if task.left == 0 && !task.marks.is_empty() {
+                self.date_marks(cpu, id);
+            }
+            let task = &mut self.sys.tasks[id.0 as usize];
+            if task.state == State::Dead {
+                return self.schedule(cpu, Prev::Exits);
+            }
+            let Some(&op) = model.programs[task.program as usize].ops.get(task.pc as usize) else {
+                return self.exit(cpu, id);
+            };
+            match op {
+                Op::Run(_) | Op::Softirq(_) | Op::Begin | Op::Done | Op::Repeat { .. } => self.gather(id, op),
+                Op::Send { channel, sync } => {
+                    let channel = task.channels[channel as usize] as usize;
+                    let queue = &mut self.sys.channels[channel];
+                    if queue.messages.len() == queue.capacity {
+                        queue.writers.push(id);
+                        return self.block(cpu, id, Wait::Room(channel as u32));
+                    }
+                    task.pc += 1;
+                    queue.messages.push_back(cpu);
+                    if !queue.readers.is_empty() {
+                        let wakee = queue.readers.remove(0);
+                        let in_task = !task.in_softirq;
+                        return self.wake(cpu, Waking::of(wakee, Some(id), in_task, sync));
+                    }
+                }
+                Op::Recv { channel } => {
+                    let channel = task.channels[channel as usize] as usize;
+                    let queue = &mut self.sys.channels[channel];
+                    task.in_softirq = false;
+                    let Some(from) = queue.messages.pop_front() else {
+                        queue.readers.push(id);
+                        return self.block(cpu, id, Wait::Message(channel as u32));
+                    };
+                    task.pc += 1;
+                    let cost = match (from == cpu, model.share_cache(from, cpu)) {
+                        (true, _) => 0,
+                        (_, true) => model.costs.cold_message,
+                        (_, false) => model.costs.cold_message_far,
+                    };
+                    task.left += cost;
+                    task.overhead += cost;
+                    if !queue.writers.is_empty() {
+                        let wakee = queue.writers.remove(0);
+                        return self.wake(cpu, Waking::of(wakee, Some(id), true, true));
+                    }
+                }
+                Op::Sleep(time) => {
+                    task.pc += 1;
+                    task.in_softirq = false;
+                    let time = self.random.work(time);
+                    if time != 0 {
+                        self.at(self.sys.now + time, Later::Timer(id));
+                        return self.block(cpu, id, Wait::Timer);
+                    }
+                }
+                Op::Fork { program } => {
+                    task.pc += 1;
+                    return self.fork(cpu, id, program);
+                }
+                Op::Wait => {
+                    task.in_softirq = false;
+                    if task.children != 0 {
+                        return self.block(cpu, id, Wait::Children);
+                    }
+                    task.pc += 1;
+                }
+                Op::Exit => return self.exit(cpu, id),
+            }
+        }
+        let task = &self.sys.tasks[id.0 as usize];
+        self.failed = Some(SimError::Workload(format!(
+            "task {} takes {ZERO_TIME_STEPS} steps of its program without any time passing (step {})",
+            self.task_name(id),
+            task.pc
+        )));
+    }
+
+    /// Whether the task's next step can join its stretch of work.
+    fn gathers(&self, id: TaskId) -> bool {
+        let task = &self.sys.tasks[id.0 as usize];
+        let ops = &self.sys.model.programs[task.program as usize].ops;
+        task.left < LONG_STRETCH
+            && matches!(
+                ops.get(task.pc as usize),
+                Some(Op::Run(_) | Op::Softirq(_) | Op::Begin | Op::Done | Op::Repeat { .. })
+            )
+    }
+
+    /// Adds a step to the stretch.
+    fn gather(&mut self, id: TaskId, op: Op) {
+        let task = &mut self.sys.tasks[id.0 as usize];
+        match op {
+            Op::Run(work) => {
+                task.in_softirq = false;
+                task.pc += 1;
+                let work = self.random.work(work);
+                grow(&mut self.sys.tasks[id.0 as usize], work);
+            }
+            Op::Softirq(work) => {
+                task.in_softirq = true;
+                task.pc += 1;
+                let work = self.random.work(work);
+                let task = &mut self.sys.tasks[id.0 as usize];
+                task.softirq_work += work;
+                grow(task, work);
+            }
+            Op::Begin | Op::Done => {
+                task.pc += 1;
+                let mark = if op == Op::Begin { Mark::Begin } else { Mark::Done };
+                if task.left == 0 {
+                    self.mark(id, mark, self.sys.now);
+                } else {
+                    task.marks.push((0, mark));
+                }
+            }
+            Op::Repeat { to, times } => {
+                let pc = task.pc;
+                let again = match times {
+                    None => true,
+                    Some(times) => match task.loops.iter_mut().find(|(at, _)| *at == pc) {
+                        Some((_, left)) => {
+                            *left -= 1;
+                            *left != 0
+                        }
+                        None if times > 1 => {
+                            task.loops.push((pc, times - 1));
+                            true
+                        }
+                        None => false,
+                    },
+                };
+                if again {
+                    task.pc = to;
+                } else {
+                    task.loops.retain(|(at, _)| *at != pc);
+                    task.pc += 1;
+                }
+            }
+            _ => unreachable!("only steps that compute are gathered"),
+        }
+    }
+
+    fn mark(&mut self, id: TaskId, mark: Mark, time: u64) {
+        let task = &mut self.sys.tasks[id.0 as usize];
+        match mark {
+            Mark::Begin => task.begun = time,
+            Mark::Done => {
+                let latency = time.saturating_sub(task.begun);
+                self.tell(|_| Event::Done { task: id.0, latency });
+            }
+        }
+    }
+
+    /// The task computes.
+    fn compute(&mut self, cpu: Cpu) {
+        self.account(cpu);
+        self.sys.cpus[cpu as usize].doing = Doing::Run;
+        self.spread(cpu);
+    }
+
+    /// A stretch of work is done.
+    pub fn run_ends(&mut self, cpu: Cpu) {
+        self.account(cpu);
+        let id = self.sys.cpus[cpu as usize].curr.expect("a task runs");
+        self.sys.tasks[id.0 as usize].softirq_work = 0;
+        self.proceed(cpu);
+    }
+
+    /// A stretch is over: dates the moments in it back from its end.
+    fn date_marks(&mut self, cpu: Cpu, id: TaskId) {
+        for (after, mark) in std::mem::take(&mut self.sys.tasks[id.0 as usize].marks) {
+            let time = self.sys.now - self.slowed(cpu, after);
+            self.mark(id, mark, time);
+        }
+    }
+
+    /// The task ends.
+    fn exit(&mut self, cpu: Cpu, id: TaskId) {
+        let task = &mut self.sys.tasks[id.0 as usize];
+        task.state = State::Dead;
+        let (workload, parent) = (task.workload, task.parent);
+        if workload {
+            self.able -= 1;
+            self.alive -= 1;
+        }
+        self.tell(|_| Event::Exit { task: id.0 });
+        if let Some(parent) = parent {
+            let waits = &mut self.sys.tasks[parent.0 as usize];
+            waits.children -= 1;
+            if waits.children == 0 && waits.state == State::Sleeping(Wait::Children) {
+                // exit_notify() wakes the parent; the exiting task goes off its CPU when that is done.
+                return self.wake(cpu, Waking::of(parent, Some(id), true, true));
+            }
+        }
+        self.schedule(cpu, Prev::Exits);
+    }
+}
+
+impl Waking {
+    /// A wake-up that begins.
+    pub fn of(wakee: TaskId, waker: Option<TaskId>, in_task: bool, sync: bool) -> Self {
+        Waking { wakee, waker, in_task, sync, dest: 0, migrated: false, resched: false, until: 0 }
+    }
+}
+
+/// Adds work at the end of a stretch: moments before it get further from the end.
+fn grow(task: &mut crate::task::Task, work: u64) {
+    task.left += work;
+    for (after, _) in &mut task.marks {
+        *after += work;
+    }
+}

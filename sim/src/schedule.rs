@@ -1,0 +1,183 @@
+//! `__schedule()`, the switch, and the way into and out of idle.
+
+use crate::cpu::Doing;
+use crate::engine::Sim;
+use crate::task::{State, Wait};
+use crate::timeline::NEVER;
+use wakelab_events::sim::{Event, Sink};
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::pelt::UpdateFlags;
+use wakelab_sched::runqueue::{Prev, TaskId};
+use wakelab_sched::select::update_idle_core;
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// The running task goes to sleep.
+    pub fn block(&mut self, cpu: Cpu, task: TaskId, wait: Wait) {
+        self.sys.tasks[task.0 as usize].state = State::Sleeping(wait);
+        if self.sys.tasks[task.0 as usize].workload && wait != Wait::Timer {
+            self.able -= 1;
+        }
+        self.schedule(cpu, Prev::Sleeps);
+    }
+
+    /// Takes the run queue's lock, to give the CPU to whoever should have it.
+    pub fn schedule(&mut self, cpu: Cpu, prev: Prev) {
+        let free = self.sys.cpus[cpu as usize].lock_free;
+        if free > self.sys.now && self.sys.model.mechanisms.lock_wait {
+            // In line behind those who asked before: the switch's own hold begins then.
+            return self.begin_until(cpu, Doing::LockSchedule(prev), free);
+        }
+        self.pick(cpu, prev);
+    }
+
+    /// Has the lock: takes the previous task off the queue and picks the next.
+    pub fn pick(&mut self, cpu: Cpu, prev: Prev) {
+        let free = self.sys.cpus[cpu as usize].lock_free;
+        if free > self.sys.now && self.sys.model.mechanisms.lock_wait {
+            return self.begin_until(cpu, Doing::LockSchedule(prev), free);
+        }
+        self.account(cpu);
+        let prev_task = self.sys.cpus[cpu as usize].curr;
+        let mut prev = prev;
+        if let Some(task) = prev_task {
+            if prev == Prev::Sleeps && self.sys.tasks[task.0 as usize].state == State::Runnable {
+                // It was woken before it got here (ttwu_runnable()).
+                prev = Prev::Runs;
+            }
+            if prev == Prev::Runs {
+                self.sys.update_load(cpu, task, UpdateFlags::empty());
+            } else {
+                self.sys.load_dequeue(cpu, task, true);
+                let weight = u64::from(self.sys.es[task].load.weight);
+                let c = &mut self.sys.cpus[cpu as usize];
+                c.nr_running -= 1;
+                c.weight -= weight;
+                c.cfs_tasks.dequeue(task);
+            }
+        }
+        let now = self.sys.clock_task(cpu);
+        let c = &mut self.sys.cpus[cpu as usize];
+        c.need_resched = false;
+        let next = c.rq.schedule(&mut self.sys.es, now, prev).next;
+        if next.is_none() && !c.ttwu_pending {
+            // newidle_balance() is measured as idle time.
+            c.idle_stamp = self.sys.now;
+            if self.newidle(cpu) {
+                return;
+            }
+        }
+        self.switch(cpu, next);
+    }
+
+    /// After a newly-idle balance: picks from what it moved here, or what others have put here meanwhile.
+    pub fn newidle_picks(&mut self, cpu: Cpu) {
+        let free = self.sys.cpus[cpu as usize].lock_free;
+        if free > self.sys.now && self.sys.model.mechanisms.lock_wait {
+            return self.begin_until(cpu, Doing::NewidleLock, free);
+        }
+        let now = self.sys.clock_task(cpu);
+        let c = &mut self.sys.cpus[cpu as usize];
+        c.need_resched = false;
+        let next = c.rq.schedule(&mut self.sys.es, now, Prev::Runs).next;
+        if next.is_some() {
+            c.idle_stamp = 0;
+        }
+        self.switch(cpu, next);
+    }
+
+    /// Begins the switch to `next`.
+    pub fn switch(&mut self, cpu: Cpu, next: Option<TaskId>) {
+        let model = self.sys.model;
+        let prev = self.sys.cpus[cpu as usize].curr;
+        if let Some(next) = next
+            && prev != Some(next)
+        {
+            self.sys.update_load(cpu, next, UpdateFlags::empty());
+            self.sys.tasks[next.0 as usize].on_cpu = true;
+            // The list is in the order of use, the latest at its head (set_next_task_fair()).
+            self.sys.cpus[cpu as usize].cfs_tasks.move_to_head(next);
+        }
+        self.sys.cpus[cpu as usize].curr = next;
+        match next {
+            Some(_) if self.sys.cpus[cpu as usize].curr_idle => {
+                self.sys.cpus[cpu as usize].curr_idle = false;
+                self.update_idle(cpu);
+            }
+            None if model.domains.smt_active => {
+                // set_next_task_idle() looks at the siblings before the CPU itself is seen as idle.
+                if update_idle_core(model.domains, cpu, &self.sys, |_| {}) {
+                    self.set_idle_cores(model.llc_of[cpu as usize], true);
+                }
+            }
+            _ => {}
+        }
+        if prev == next && prev.is_some() {
+            return self.proceed(cpu);
+        }
+        let hold = self.slowed(cpu, model.costs.context_switch);
+        let end = self.lock(cpu, hold) + hold;
+        self.begin_until(cpu, Doing::Switch(prev), end);
+    }
+
+    /// The switch is over: the previous task is off the CPU, the lock is free.
+    pub fn switched(&mut self, cpu: Cpu, prev: Option<TaskId>) {
+        self.account(cpu);
+        let next = self.sys.cpus[cpu as usize].curr;
+        let mut spinners = smallvec::SmallVec::new();
+        let mut prev_sleeps = false;
+        if let Some(prev) = prev {
+            let task = &mut self.sys.tasks[prev.0 as usize];
+            task.on_cpu = false;
+            prev_sleeps = !self.sys.es[prev].on_rq;
+            spinners = std::mem::take(&mut task.spinners);
+        }
+        self.tell(|_| Event::Switch { cpu, prev: prev.map(|t| t.0), prev_sleeps, next: next.map(|t| t.0) });
+        if let Some(next) = next {
+            self.warm(cpu, next);
+        } else if !self.sys.cpus[cpu as usize].curr_idle {
+            self.sys.cpus[cpu as usize].curr_idle = true;
+            self.update_idle(cpu);
+        }
+        self.proceed(cpu);
+        for spinner in spinners {
+            self.spun(spinner);
+        }
+    }
+
+    /// What a task that comes from another CPU pays for its cache lines.
+    fn warm(&mut self, cpu: Cpu, next: TaskId) {
+        let model = self.sys.model;
+        let task = &mut self.sys.tasks[next.0 as usize];
+        let cost = match task.warm_cpu {
+            Some(warm) if warm == cpu => 0,
+            Some(warm) if model.share_cache(warm, cpu) => model.costs.cold_task,
+            Some(_) => model.costs.cold_task_far,
+            None => 0,
+        };
+        task.warm_cpu = Some(cpu);
+        task.left += cost;
+        task.overhead += cost;
+    }
+
+    /// Nothing to run.
+    pub fn enter_idle(&mut self, cpu: Cpu) {
+        self.begin(cpu, Doing::IdleEntry, self.sys.model.costs.idle_entry);
+    }
+
+    /// In the idle state, or on the way out again if something came up meanwhile.
+    pub fn idle_entered(&mut self, cpu: Cpu) {
+        let c = &self.sys.cpus[cpu as usize];
+        if c.nr_running != 0 || c.need_resched || !c.irqs.is_empty() {
+            return self.proceed(cpu);
+        }
+        self.begin_until(cpu, Doing::Idle, NEVER);
+        self.sibling_busy(cpu, false);
+    }
+
+    /// An idle CPU is woken: by an interrupt (`ipi` is 0) or by another CPU, whose IPI takes that many ns.
+    pub fn leave_idle(&mut self, cpu: Cpu, ipi: u64) {
+        let exit = self.slowed(cpu, self.sys.model.costs.idle_exit);
+        self.begin_until(cpu, Doing::IdleExit, self.sys.now + ipi + exit);
+        self.sibling_busy(cpu, true);
+    }
+}

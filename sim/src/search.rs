@@ -1,0 +1,169 @@
+//! A search for a CPU that takes time.
+//!
+//! Each look happens at its own moment. The search is run ahead on a copy and given one event, at its guessed end; where
+//! a CPU that is still to be looked at goes idle or busy on the way, the search is brought up to that moment and run ahead
+//! anew. The result is the same as with an event for each look.
+
+use crate::cpu::Doing;
+use crate::engine::Sim;
+use crate::system::System;
+use wakelab_events::sim::Sink;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::select::{Cx, Decision, Select, Wakeup};
+
+/// One CPU's search.
+#[derive(Clone, Debug, Default)]
+pub struct Slot<'m> {
+    /// The search as far as its looks have been made.
+    pub select: Select,
+    /// The copy that was run ahead.
+    pub ahead: Select,
+    /// What it decided.
+    pub guess: Option<Decision>,
+    /// Who wakes whom.
+    pub wakeup: Option<Wakeup<'m>>,
+    /// When the search began, ns: look number i (from 0) is made `(i + 1) × probe` later.
+    pub began: u64,
+    /// How far looks lie apart, ns.
+    pub probe: u64,
+    /// LLCs that know of the search.
+    pub llcs: (u32, u32),
+}
+
+impl<'m> Slot<'m> {
+    /// How many looks are due before `now`.
+    fn due(&self, now: u64) -> u32 {
+        (now.saturating_sub(self.began).saturating_sub(1) / self.probe) as u32
+    }
+}
+
+impl<'m, S: Sink> Sim<'m, '_, S> {
+    /// Begins the search of a wake-up on `cpu`.
+    pub fn search_begins(&mut self, cpu: Cpu, wakeup: Wakeup<'m>) {
+        let model = self.sys.model;
+        let began = self.sys.now;
+        let probe = self.slowed(cpu, model.costs.probe);
+        let llcs = (model.llc_of[cpu as usize], model.llc_of[wakeup.wakee.prev_cpu as usize]);
+        let slot = &mut self.slots[cpu as usize];
+        (slot.began, slot.probe, slot.llcs) = (began, probe, llcs);
+        slot.guess = slot.select.start(&model.rules(), &wakeup, &mut ());
+        slot.wakeup = Some(wakeup);
+        if slot.select.at_affine() {
+            // wake_affine() compares loads, which move all the time: it is asked when the search begins.
+            let _ = slot.select.step(Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys }, &mut ());
+        }
+        let slot = &mut self.slots[cpu as usize];
+        let end = if slot.guess.is_some() {
+            began + self.slowed(cpu, model.costs.wakeup)
+        } else {
+            self.sys.llcs[llcs.0 as usize].searching.push(cpu);
+            if llcs.1 != llcs.0 {
+                self.sys.llcs[llcs.1 as usize].searching.push(cpu);
+            }
+            self.run_ahead(cpu)
+        };
+        self.begin_until(cpu, Doing::Search, end);
+    }
+
+    /// Guesses the end of a search from where it is, and returns when that will be.
+    fn run_ahead(&mut self, cpu: Cpu) -> u64 {
+        let model = self.sys.model;
+        let wakeup_cost = self.slowed(cpu, model.costs.wakeup);
+        let slot = &mut self.slots[cpu as usize];
+        self.sys.probing = (slot.began, slot.probe);
+        slot.ahead.clone_from(&slot.select);
+        let wakeup = slot.wakeup.as_ref().expect("a search is under way");
+        let guess = slot.ahead.run(Cx { rules: &model.rules(), wakeup, view: &self.sys }, &mut ());
+        let mut end = slot.began + u64::from(slot.ahead.looks()) * slot.probe + wakeup_cost;
+        if guess.count.domain_search != 0 {
+            end += model.observer_cost;
+        }
+        slot.guess = Some(guess);
+        end
+    }
+
+    /// `cpu` may have become idle or busy: brings `System::idle` up to date, and all searches that depend on it.
+    pub fn update_idle(&mut self, cpu: Cpu) {
+        let idle = self.sys.looks_idle(cpu);
+        if idle == self.sys.idle.test(cpu) {
+            return;
+        }
+        let model = self.sys.model;
+        let llc = model.llc_of[cpu as usize];
+        self.changes(
+            llc,
+            |slot, wakeup, guess| slot.select.may_look_at(&model.rules(), wakeup, &slot.ahead, guess, cpu),
+            |sys| {
+                sys.idle.assign(cpu, idle);
+                sys.idle_cores.update(&sys.idle, &model.domains.smt_mask[cpu as usize]);
+            },
+        );
+    }
+
+    /// `has_idle_cores` of an LLC becomes `value`.
+    pub fn set_idle_cores(&mut self, llc: u32, value: bool) {
+        if self.sys.llcs[llc as usize].has_idle_cores != value {
+            let change = |sys: &mut System<'_>| sys.llcs[llc as usize].has_idle_cores = value;
+            self.changes(llc, |slot, _, _| slot.select.before_walk(), change);
+        }
+    }
+
+    /// `nr_idle_scan` of an LLC becomes `value`.
+    pub fn set_nr_idle_scan(&mut self, llc: u32, value: i32) {
+        if self.sys.llcs[llc as usize].nr_idle_scan != value {
+            let change = |sys: &mut System<'_>| sys.llcs[llc as usize].nr_idle_scan = value;
+            self.changes(llc, |slot, _, _| slot.select.before_walk(), change);
+        }
+    }
+
+    /// Makes a change that the searches in an LLC look at for which `depends` holds. They are brought up to this moment
+    /// first, and those that still depend on it then are run ahead anew.
+    fn changes(
+        &mut self,
+        llc: u32,
+        depends: impl Fn(&Slot<'m>, &Wakeup<'m>, &Decision) -> bool,
+        change: impl FnOnce(&mut System<'m>),
+    ) {
+        let rules = self.sys.model.rules();
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.clear();
+        for &searcher in &self.sys.llcs[llc as usize].searching {
+            let slot = &mut self.slots[searcher as usize];
+            let (Some(wakeup), Some(guess)) = (slot.wakeup, slot.guess) else { continue };
+            let due = slot.due(self.sys.now);
+            // With all looks made the decision stands, and only the rest of the wake-up takes its time.
+            if due >= slot.ahead.looks() || !depends(slot, &wakeup, &guess) {
+                continue;
+            }
+            if slot.select.looks() < due {
+                // What was looked at up to now had not changed since it was guessed.
+                self.sys.probing = (slot.began, slot.probe);
+                let _ = slot.select.run_until(due, Cx { rules: &rules, wakeup: &wakeup, view: &self.sys });
+                if !depends(slot, &wakeup, &guess) {
+                    continue;
+                }
+            }
+            touched.push(searcher);
+        }
+        change(&mut self.sys);
+        for &searcher in &touched {
+            let end = self.run_ahead(searcher).max(self.sys.now);
+            self.timeline.set(searcher, end);
+        }
+        self.touched = touched;
+    }
+
+    /// The search is over: takes it off the lists and gives the wake-up and its decision.
+    pub fn search_taken(&mut self, cpu: Cpu) -> (Wakeup<'m>, Decision) {
+        let slot = &mut self.slots[cpu as usize];
+        let (a, b) = slot.llcs;
+        for llc in [a, b] {
+            let searching = &mut self.sys.llcs[llc as usize].searching;
+            if let Some(at) = searching.iter().position(|&searcher| searcher == cpu) {
+                searching.swap_remove(at);
+            }
+        }
+        let taken = (slot.wakeup.take(), slot.guess.take());
+        (taken.0.expect("a search is under way"), taken.1.expect("a search is under way"))
+    }
+}

@@ -1,0 +1,293 @@
+//! How a run begins, and how tasks come into being.
+
+use crate::cpu::{CpuState, Doing};
+use crate::engine::{Later, Sim};
+use crate::model::Model;
+use crate::random::Random;
+use crate::search::Slot;
+use crate::system::{Llc, System};
+use crate::task::{State, Task, Wait};
+use crate::timeline::Timeline;
+use crate::{CpuTime, Setup};
+use smallvec::SmallVec;
+use std::collections::BinaryHeap;
+use wakelab_events::sim::{Event, Sink};
+use wakelab_sched::CpuMask;
+use wakelab_sched::balance::{CfsTasks, SdBalance};
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::domain::SdFlags;
+use wakelab_sched::pelt::{CfsRqPelt, init_entity_runnable_average, post_init_entity_util_avg};
+use wakelab_sched::runqueue::{CfsRq, EnqueueFlags, Entities, Entity, FairRq, Policy, Prev, TaskId};
+use wakelab_sched::select::{
+    Cx, IdleCores, Select, Uclamp, WakeFlags, Wakee, WakeeFlips, Waker, Wakeup, select_task_rq_fair,
+};
+
+/// The jiffies counter at the start. The kernel's starts five minutes before it wraps; any number but 0 will do.
+const INITIAL_JIFFIES: u64 = 1000;
+
+/// The CPU on which the benchmark's shell forks its tasks.
+const LAUNCHER: Cpu = 0;
+
+impl<'m, 's, S: Sink> Sim<'m, 's, S> {
+    /// A machine at rest, with the workload's tasks still to be forked.
+    pub fn new(model: &'m Model<'m>, setup: &Setup<'_>, sink: &'s mut S) -> Self {
+        let nr_cpus = model.nr_cpus();
+        let cpus = (0..nr_cpus).map(|_| idle_cpu(model)).collect();
+        let llcs = model.llc_first.iter().map(|&first| Llc {
+            has_idle_cores: model.domains.smt_active,
+            // As the last balance of an idle LLC left it.
+            nr_idle_scan: model.domains.sd_llc_size[first as usize] as i32,
+            searching: Vec::new(),
+        });
+        let sys = System {
+            model,
+            now: 0,
+            jiffies: INITIAL_JIFFIES,
+            cpus,
+            tasks: Vec::new(),
+            es: Entities::new(),
+            channels: model.workload.channels.iter().map(|c| crate::channel::Channel::new(c.capacity)).collect(),
+            llcs: llcs.collect(),
+            idle: CpuMask::full(nr_cpus),
+            idle_cores: IdleCores::new(&CpuMask::full(nr_cpus), &model.domains.smt_mask),
+            overload: false,
+            probing: (0, 0),
+        };
+        let mut sim = Sim {
+            sys,
+            slots: vec![Slot::default(); nr_cpus as usize],
+            timeline: Timeline::new(nr_cpus),
+            later: BinaryHeap::new(),
+            made: 0,
+            random: Random::new(setup.seed),
+            sink,
+            wakeups: 0,
+            events: 0,
+            able: 0,
+            alive: 0,
+            failed: None,
+            launcher: idle_cpu(model).rq,
+            touched: Vec::new(),
+        };
+        sim.at(model.tick_ns, Later::Jiffy);
+        sim.add_launcher();
+        sim.add_domains();
+        sim.add_kworkers();
+        sim.add_tasks();
+        sim
+    }
+
+    /// The shell that forks the workload's tasks. It is no task of this run, but its children start where its run queue,
+    /// on which it is alone, places them (START_DEBIT).
+    fn add_launcher(&mut self) {
+        let avg = init_entity_runnable_average(1024);
+        let shell = self.add(Task { workload: false, ..Task::new(0, &[], 0, true, avg) }, 0, false);
+        self.sys.tasks[shell.0 as usize].state = State::Dead;
+        let _ = self.launcher.enqueue_task(&mut self.sys.es, 1, shell, EnqueueFlags::WAKEUP);
+        self.launcher.schedule(&mut self.sys.es, 1, Prev::Runs);
+    }
+
+    /// What each CPU remembers of its domains. A machine that has run for a while balances at different times, and knows
+    /// what its newly-idle passes take.
+    fn add_domains(&mut self) {
+        let model = self.sys.model;
+        for (cpu, domains) in model.domains.domains.iter().enumerate() {
+            for sd in domains {
+                let mut state = SdBalance::new(sd, INITIAL_JIFFIES);
+                let smt = sd.flags.contains(SdFlags::SHARE_CPUCAPACITY);
+                state.max_newidle_lb_cost = if smt { model.costs.newidle_max_smt } else { model.costs.newidle_max_llc };
+                state.last_balance -= self.random.below(state.balance_interval * model.hz / 1000 + 1);
+                self.sys.cpus[cpu].sd.push(state);
+            }
+        }
+    }
+
+    fn add_kworkers(&mut self) {
+        let model = self.sys.model;
+        let (period, _) = model.noise;
+        if period == 0 {
+            return;
+        }
+        for cpu in 0..model.nr_cpus() {
+            let program = model.programs.len() as u32 - 1;
+            let id = self.add(Task::new(program, &[], 1 + cpu, true, init_entity_runnable_average(1024)), 0, false);
+            let task = &mut self.sys.tasks[id.0 as usize];
+            (task.workload, task.cpu, task.state) = (false, cpu, State::Sleeping(Wait::Timer));
+            let first = self.random.below(period);
+            self.at(first, Later::Timer(id));
+        }
+    }
+
+    fn add_tasks(&mut self) {
+        let model = self.sys.model;
+        for (task, &mask) in model.workload.tasks.iter().zip(&model.task_masks) {
+            let pinned = model.masks[mask as usize].weight() == 1;
+            let avg = init_entity_runnable_average(0);
+            let new = Task::new(task.program, &task.channels, mask, pinned, avg);
+            let id = self.add(new, task.nice, task.idle_policy);
+            (self.able, self.alive) = (self.able + 1, self.alive + 1);
+            let start = if model.mechanisms.ramp { task.start_ns } else { 0 };
+            self.at(start, Later::Start(id));
+        }
+    }
+
+    /// Adds a task that has not been forked.
+    fn add(&mut self, mut task: Task, nice: i8, idle_policy: bool) -> TaskId {
+        let policy = if idle_policy { Policy::Idle } else { Policy::Normal };
+        let id = self.sys.es.push(Entity::new(policy, nice, 0));
+        task.avg = init_entity_runnable_average(u64::from(self.sys.es[id].load.weight));
+        self.sys.tasks.push(task);
+        id
+    }
+
+    /// What the task is called: of the workload by its name there, with its number if it was forked by another.
+    pub fn task_name(&self, id: TaskId) -> String {
+        let tasks = &self.sys.model.workload.tasks;
+        let first = self.sys.tasks.iter().position(|task| task.workload).unwrap_or(0);
+        match tasks.get((id.0 as usize).wrapping_sub(first)) {
+            Some(task) => task.name.clone(),
+            None => {
+                let program = &self.sys.model.programs[self.sys.tasks[id.0 as usize].program as usize];
+                format!("{}#{}", program.name, id.0)
+            }
+        }
+    }
+
+    /// A running task forks.
+    pub fn fork(&mut self, cpu: Cpu, parent: TaskId, program: u32) {
+        let p = &mut self.sys.tasks[parent.0 as usize];
+        p.children += 1;
+        let mut child = Task::new(program, &p.channels, p.mask, p.pinned, p.avg);
+        child.parent = Some(parent);
+        let (nice, idle) = (self.sys.es[parent].nice, self.sys.es[parent].is_idle());
+        let id = self.add(child, nice, idle);
+        (self.able, self.alive) = (self.able + 1, self.alive + 1);
+        self.fork_now(Some((cpu, parent)), id);
+        let costs = &self.sys.model.costs;
+        self.begin(cpu, Doing::Fork, costs.wakeup + costs.enqueue_local);
+    }
+
+    /// `sched_fork()` and `wake_up_new_task()`, at one moment: forks are rare, so their looks are not spread over time.
+    pub fn fork_now(&mut self, parent: Option<(Cpu, TaskId)>, id: TaskId) {
+        let model = self.sys.model;
+        let this_cpu = parent.map_or(LAUNCHER, |(cpu, _)| cpu);
+        self.tell(|_| Event::Fork { task: id.0, workload: true });
+        let now = self.sys.clock_task(this_cpu);
+        match parent {
+            Some(_) => self.sys.cpus[this_cpu as usize].rq.task_fork(&mut self.sys.es, now, id),
+            None => self.launcher.task_fork(&mut self.sys.es, now, id),
+        }
+        self.sys.tasks[id.0 as usize].cpu = this_cpu;
+        self.sys.tasks[id.0 as usize].recent_used_cpu = this_cpu;
+
+        let cpu = self.fork_cpu(this_cpu, parent.map(|(_, parent)| parent), id);
+        let weight = u64::from(self.sys.es[id].load.weight);
+        let task = &mut self.sys.tasks[id.0 as usize];
+        task.cpu = cpu;
+        let c = &self.sys.cpus[cpu as usize];
+        post_init_entity_util_avg(&mut task.avg, weight, &c.pelt, model.capacity[cpu as usize]);
+        self.enqueue(cpu, id, EnqueueFlags::INITIAL);
+        self.tell(|_| Event::Enqueue { cpu, task: id.0 });
+        let now = self.sys.clock_task(cpu);
+        let c = &mut self.sys.cpus[cpu as usize];
+        let resched = c.rq.check_preempt_wakeup(&mut self.sys.es, now, id, c.need_resched);
+        self.update_idle(cpu);
+        if resched {
+            match parent {
+                Some((this_cpu, _)) => self.resched(this_cpu, cpu),
+                // The launcher is no task of this run, so that its CPU is kicked as any other.
+                None => self.kick(cpu),
+            }
+        }
+    }
+
+    /// `select_task_rq_fair()` of a fork.
+    fn fork_cpu(&mut self, this_cpu: Cpu, parent: Option<TaskId>, id: TaskId) -> Cpu {
+        let model = self.sys.model;
+        let task = &self.sys.tasks[id.0 as usize];
+        let mask = &model.masks[task.mask as usize];
+        if task.pinned {
+            return mask.first().expect("a mask has a CPU");
+        }
+        let flips = parent.map_or(0, |parent| self.sys.tasks[parent.0 as usize].flips.wakee_flips);
+        let waker = Waker {
+            cpu: this_cpu,
+            exiting: false,
+            in_task: true,
+            per_cpu_kthread: false,
+            wakee_flips: flips,
+            h_load: 0,
+        };
+        let wakee = Wakee {
+            prev_cpu: if mask.test(this_cpu) { this_cpu } else { mask.first().expect("a mask has a CPU") },
+            cpus_ptr: mask,
+            recent_used_cpu: Some(this_cpu),
+            wakee_flips: 0,
+            h_load: 0,
+            idle_policy: self.sys.es[id].is_idle(),
+            util_avg: task.avg.util_avg,
+            runnable_avg: task.avg.runnable_avg,
+            util_est: 0,
+            uclamp: Uclamp::UNUSED,
+            has_contributed: false,
+            on_rq: false,
+            is_current: false,
+            numa_preferred_nid: None,
+        };
+        let wakeup = Wakeup { waker, wakee, flags: WakeFlags::FORK };
+        let mut select = Select::default();
+        let cx = Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys };
+        select_task_rq_fair(&mut select, cx, &mut ()).cpu
+    }
+
+    /// Makes an idle CPU look at its run queue, as `resched_curr()` from outside the machine would.
+    pub fn kick(&mut self, cpu: Cpu) {
+        self.sys.cpus[cpu as usize].need_resched = true;
+        match self.sys.cpus[cpu as usize].doing {
+            Doing::Idle => self.leave_idle(cpu, 0),
+            Doing::Run => {
+                self.account(cpu);
+                self.proceed(cpu);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn idle_cpu(model: &Model<'_>) -> CpuState {
+    CpuState {
+        doing: Doing::Idle,
+        since: 0,
+        slowed: false,
+        curr_idle: true,
+        curr: None,
+        // init_cfs_rq(): min_vruntime starts just below where it wraps.
+        rq: FairRq::Cfs(CfsRq::new(model.cfs, 0u64.wrapping_sub(1 << 20))),
+        nr_running: 0,
+        weight: 0,
+        pelt: CfsRqPelt::new(model.pelt),
+        stolen: 0,
+        lock_free: 0,
+        ttwu_pending: false,
+        wakelist: SmallVec::new(),
+        need_resched: false,
+        irqs: SmallVec::new(),
+        waking: None,
+        claims: 0,
+        idle_flips: WakeeFlips::default(),
+        idle_stamp: 1,
+        // sched_init(): rq->avg_idle = 2 × sysctl_sched_migration_cost.
+        avg_idle: 2 * model.migration_cost,
+        wake_stamp: INITIAL_JIFFIES,
+        wake_avg_idle: 2 * model.migration_cost,
+        avg_scan_cost: 0,
+        max_idle_balance_cost: model.migration_cost,
+        debt: 0,
+        cfs_tasks: CfsTasks::new(),
+        active_balance: None,
+        next_balance: INITIAL_JIFFIES,
+        sd: SmallVec::new(),
+        newidle: (0, 0, 0),
+        time: CpuTime::default(),
+    }
+}

@@ -1,0 +1,244 @@
+//! The state of the simulated system, and how placement sees it.
+
+use crate::channel::Channel;
+use crate::cpu::CpuState;
+use crate::model::Model;
+use crate::task::Task;
+use wakelab_sched::CpuMask;
+use wakelab_sched::balance::BalanceView;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::domain::SchedGroup;
+use wakelab_sched::pelt::util_est::_task_util_est;
+use wakelab_sched::runqueue::{Entities, FairRq, TaskId};
+use wakelab_sched::select::{IdleCores, ScanClock, View};
+
+/// `sd_llc_shared`.
+#[derive(Clone, Debug)]
+pub struct Llc {
+    /// `has_idle_cores`.
+    pub has_idle_cores: bool,
+    /// `nr_idle_scan`.
+    pub nr_idle_scan: i32,
+    /// CPUs with a search under way that may look at this LLC.
+    pub searching: Vec<Cpu>,
+}
+
+/// The system now.
+#[derive(Debug)]
+pub struct System<'m> {
+    /// What does not change.
+    pub model: &'m Model<'m>,
+    /// The time, ns.
+    pub now: u64,
+    /// The jiffies counter.
+    pub jiffies: u64,
+    /// All CPUs.
+    pub cpus: Vec<CpuState>,
+    /// All tasks.
+    pub tasks: Vec<Task>,
+    /// Their entities.
+    pub es: Entities,
+    /// All channels.
+    pub channels: Vec<Channel>,
+    /// All LLCs.
+    pub llcs: Vec<Llc>,
+    /// CPUs for which `available_idle_cpu()` is true.
+    pub idle: CpuMask,
+    /// The same by cores.
+    pub idle_cores: IdleCores,
+    /// `rd->overload`: some run queue has more than one task.
+    pub overload: bool,
+    /// The search that a decision is being made for: when its first look is due and how far looks lie apart, ns.
+    pub probing: (u64, u64),
+}
+
+impl System<'_> {
+    /// `rq_clock_task()` of a CPU, ns.
+    #[inline]
+    pub fn clock_task(&self, cpu: Cpu) -> u64 {
+        self.now - self.cpus[cpu as usize].stolen
+    }
+
+    /// Whether `available_idle_cpu()` holds by the CPU's own state.
+    #[inline]
+    pub fn looks_idle(&self, cpu: Cpu) -> bool {
+        let c = &self.cpus[cpu as usize];
+        let claimed = !self.model.mechanisms.window && c.claims != 0;
+        c.curr_idle && c.nr_running == 0 && !c.ttwu_pending && !claimed
+    }
+
+    /// `_task_util_est()`, 0 with UTIL_EST off.
+    pub fn task_util_est(&self, task: TaskId) -> u64 {
+        match self.model.util_est {
+            Some(_) => u64::from(_task_util_est(&self.tasks[task.0 as usize].avg)),
+            None => 0,
+        }
+    }
+}
+
+impl View for System<'_> {
+    #[inline]
+    fn available_idle_cpu(&self, cpu: Cpu) -> bool {
+        self.idle.test(cpu)
+    }
+
+    #[inline]
+    fn sched_idle_cpu(&self, cpu: Cpu) -> bool {
+        self.cpus[cpu as usize].rq.sched_idle()
+    }
+
+    #[inline]
+    fn nr_running(&self, cpu: Cpu) -> u32 {
+        self.cpus[cpu as usize].nr_running
+    }
+
+    fn h_nr_delayed(&self, _: Cpu) -> u32 {
+        0
+    }
+
+    #[inline]
+    fn cpu_load(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu as usize].pelt.avg.load_avg
+    }
+
+    #[inline]
+    fn capacity_of(&self, cpu: Cpu) -> u64 {
+        self.model.capacity[cpu as usize]
+    }
+
+    #[inline]
+    fn has_idle_cores(&self, cpu: Cpu) -> bool {
+        self.llcs[self.model.llc_of[cpu as usize] as usize].has_idle_cores
+    }
+
+    #[inline]
+    fn nr_idle_scan(&self, cpu: Cpu) -> i32 {
+        self.llcs[self.model.llc_of[cpu as usize] as usize].nr_idle_scan
+    }
+
+    #[inline]
+    fn scan_clock(&self, cpu: Cpu) -> ScanClock {
+        let c = &self.cpus[cpu as usize];
+        ScanClock {
+            jiffies: self.jiffies,
+            wake_stamp: c.wake_stamp,
+            wake_avg_idle: c.wake_avg_idle,
+            avg_idle: c.avg_idle,
+            avg_scan_cost: c.avg_scan_cost,
+        }
+    }
+
+    #[inline]
+    fn cpu_clock(&self, _: Cpu, looks: u32) -> u64 {
+        self.probing.0 + self.probing.1 * u64::from(looks)
+    }
+
+    fn cpu_runnable(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu as usize].pelt.avg.runnable_avg
+    }
+
+    fn cpu_util_avg(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu as usize].pelt.avg.util_avg
+    }
+
+    fn cpu_util_est(&self, cpu: Cpu) -> Option<u64> {
+        self.model.util_est.map(|_| u64::from(self.cpus[cpu as usize].pelt.avg.util_est))
+    }
+
+    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
+        self.model.capacity[cpu as usize]
+    }
+
+    fn curr_is_idle(&self, cpu: Cpu) -> bool {
+        self.cpus[cpu as usize].curr_idle
+    }
+
+    fn ttwu_pending(&self, cpu: Cpu) -> bool {
+        self.cpus[cpu as usize].ttwu_pending
+    }
+
+    fn idle_stamp(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu as usize].idle_stamp
+    }
+
+    fn idle_exit_latency(&self, _: Cpu) -> Option<u32> {
+        None
+    }
+
+    fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
+        group.capacity
+    }
+
+    fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
+        false
+    }
+
+    #[inline]
+    fn idle_mask(&self) -> Option<&CpuMask> {
+        Some(&self.idle)
+    }
+
+    #[inline]
+    fn idle_cores(&self) -> Option<&IdleCores> {
+        Some(&self.idle_cores)
+    }
+}
+
+impl BalanceView for System<'_> {
+    fn h_nr_running(&self, cpu: Cpu) -> u32 {
+        self.cpus[cpu as usize].nr_running
+    }
+
+    fn cfs_tasks(&self, cpu: Cpu) -> impl Iterator<Item = TaskId> {
+        self.cpus[cpu as usize].cfs_tasks.iter()
+    }
+
+    fn rq_clock_task(&self, cpu: Cpu) -> u64 {
+        self.clock_task(cpu)
+    }
+
+    fn active_balance(&self, cpu: Cpu) -> bool {
+        self.cpus[cpu as usize].active_balance.is_some()
+    }
+
+    fn curr_may_run_on(&self, cpu: Cpu, dst: Cpu) -> bool {
+        self.cpus[cpu as usize].rq.curr().is_some_and(|task| self.cpus_ptr(task).test(dst))
+    }
+
+    fn cpus_ptr(&self, task: TaskId) -> &CpuMask {
+        &self.model.masks[self.tasks[task.0 as usize].mask as usize]
+    }
+
+    fn task_on_cpu(&self, task: TaskId) -> bool {
+        self.tasks[task.0 as usize].on_cpu
+    }
+
+    fn kthread_is_per_cpu(&self, task: TaskId) -> bool {
+        let task = &self.tasks[task.0 as usize];
+        task.pinned && !task.workload
+    }
+
+    fn task_has_idle_policy(&self, task: TaskId) -> bool {
+        self.es[task].is_idle()
+    }
+
+    fn is_buddy(&self, cpu: Cpu, task: TaskId) -> bool {
+        match &self.cpus[cpu as usize].rq {
+            FairRq::Cfs(rq) => [rq.next(), rq.last()].contains(&Some(task)),
+            FairRq::Eevdf(_) => false,
+        }
+    }
+
+    fn exec_start(&self, task: TaskId) -> u64 {
+        self.es[task].exec_start
+    }
+
+    fn task_h_load(&self, task: TaskId) -> u64 {
+        // Without groups the share of the run queue's load is the task's own, but for rounding.
+        self.tasks[task.0 as usize].avg.load_avg
+    }
+
+    fn task_util_est(&self, task: TaskId) -> u64 {
+        self.tasks[task.0 as usize].avg.util_avg.max(System::task_util_est(self, task))
+    }
+}

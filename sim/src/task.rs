@@ -1,0 +1,126 @@
+//! A task in simulated time.
+
+use smallvec::SmallVec;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::pelt::SchedAvg;
+use wakelab_sched::runqueue::TaskId;
+use wakelab_sched::select::WakeeFlips;
+
+/// What a task waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// A message in this channel.
+    Message(u32),
+    /// Room in this channel.
+    Room(u32),
+    /// Its timer.
+    Timer,
+    /// The end of its children.
+    Children,
+}
+
+/// `p->__state`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Not forked yet.
+    New,
+    /// Runs, or waits for a CPU.
+    Runnable,
+    /// A wake-up is bringing it to a run queue.
+    Waking,
+    /// Sleeps.
+    Sleeping(Wait),
+    /// Has exited.
+    Dead,
+}
+
+/// What a moment in the middle of a stretch of work means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// A transaction begins.
+    Begin,
+    /// A transaction is done.
+    Done,
+}
+
+/// One task.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Whether it belongs to the workload; else it is a kworker.
+    pub workload: bool,
+    /// Index of its program; kworkers have none of their own.
+    pub program: u32,
+    /// The next step.
+    pub pc: u32,
+    /// Loops under way: the step that goes back, and how often the loop is still to be done.
+    pub loops: SmallVec<[(u32, u32); 2]>,
+    /// Its channels, by the program's numbers.
+    pub channels: SmallVec<[u32; 2]>,
+    /// Its affinity: index in `Model::masks`.
+    pub mask: u32,
+    /// May use one CPU only (`nr_cpus_allowed`), which then needs no choice.
+    pub pinned: bool,
+    /// Its state.
+    pub state: State,
+    /// `p->on_cpu`: from the switch to it until the switch away from it is over.
+    pub on_cpu: bool,
+    /// `task_cpu(p)`.
+    pub cpu: Cpu,
+    /// Where its cache lines are; `None` before it has run.
+    pub warm_cpu: Option<Cpu>,
+    /// `p->recent_used_cpu`.
+    pub recent_used_cpu: Cpu,
+    /// Whom it woke.
+    pub flips: WakeeFlips,
+    /// Its averages.
+    pub avg: SchedAvg,
+    /// Work left of the stretch it is in, ns at full speed, overhead included.
+    pub left: u64,
+    /// How much of that, at its beginning, is overhead: cold caches, interrupts.
+    pub overhead: u64,
+    /// How much of that is softirq work.
+    pub softirq_work: u64,
+    /// It is in a softirq: wake-ups are not from a task.
+    pub in_softirq: bool,
+    /// Moments in the stretch: work that is left after them, ns at full speed.
+    pub marks: SmallVec<[(u64, Mark); 2]>,
+    /// When its transaction began, ns.
+    pub begun: u64,
+    /// Who forked it.
+    pub parent: Option<TaskId>,
+    /// Children that have not exited.
+    pub children: u32,
+    /// CPUs that wait until it is off its CPU, to wake it.
+    pub spinners: SmallVec<[Cpu; 1]>,
+}
+
+impl Task {
+    /// A task that has not been forked yet, with `avg` as it will start.
+    pub fn new(program: u32, channels: &[u32], mask: u32, pinned: bool, avg: SchedAvg) -> Self {
+        Task {
+            workload: true,
+            program,
+            pc: 0,
+            loops: SmallVec::new(),
+            channels: SmallVec::from_slice(channels),
+            mask,
+            pinned,
+            state: State::New,
+            on_cpu: false,
+            cpu: 0,
+            warm_cpu: None,
+            recent_used_cpu: 0,
+            flips: WakeeFlips::default(),
+            avg,
+            left: 0,
+            overhead: 0,
+            softirq_work: 0,
+            in_softirq: false,
+            marks: SmallVec::new(),
+            begun: 0,
+            parent: None,
+            children: 0,
+            spinners: SmallVec::new(),
+        }
+    }
+}

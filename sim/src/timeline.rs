@@ -1,0 +1,83 @@
+//! The next event of each CPU, and the earliest of all.
+//!
+//! Each CPU does one thing at a time, so it has one next event, which moves often (the SMT sibling changes its speed, an
+//! interrupt comes). A tournament over the CPUs makes moving it cost log2(CPUs) comparisons, and leaves no stale entries
+//! behind as a heap would. Equal times go by CPU number.
+
+/// No event.
+pub const NEVER: u64 = u64::MAX;
+
+/// Low bits of a key that hold the CPU: 8192 CPUs.
+const CPU_BITS: u32 = 13;
+
+/// The tournament. Times are below 2^51 ns (26 days).
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    /// A binary tree in an array: node `i` has the smaller key of nodes `2i` and `2i + 1`; leaves from `leaves` on.
+    keys: Vec<u64>,
+    leaves: usize,
+}
+
+impl Timeline {
+    /// No events on `nr_cpus` CPUs.
+    pub fn new(nr_cpus: u32) -> Self {
+        let leaves = (nr_cpus as usize).next_power_of_two().max(2);
+        Timeline { keys: vec![NEVER; 2 * leaves], leaves }
+    }
+
+    /// Sets the time of a CPU's next event; [`NEVER`] for none.
+    #[inline]
+    pub fn set(&mut self, cpu: u32, time: u64) {
+        let mut key = if time == NEVER { NEVER } else { time << CPU_BITS | u64::from(cpu) };
+        let mut node = self.leaves + cpu as usize;
+        self.keys[node] = key;
+        while node > 1 {
+            key = key.min(self.keys[node ^ 1]);
+            node /= 2;
+            if self.keys[node] == key {
+                return;
+            }
+            self.keys[node] = key;
+        }
+    }
+
+    /// When the CPU's next event is.
+    #[inline]
+    pub fn get(&self, cpu: u32) -> u64 {
+        let key = self.keys[self.leaves + cpu as usize];
+        if key == NEVER { NEVER } else { key >> CPU_BITS }
+    }
+
+    /// The earliest event: its time and CPU.
+    #[inline]
+    pub fn first(&self) -> Option<(u64, u32)> {
+        let key = self.keys[1];
+        (key != NEVER).then_some((key >> CPU_BITS, (key & ((1 << CPU_BITS) - 1)) as u32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn first_is_the_smallest(
+            nr in 1u32..200,
+            moves in prop::collection::vec((0u32..200, prop::option::of(0u64..1000)), 1..200),
+        ) {
+            let mut timeline = Timeline::new(nr);
+            let mut slow = vec![NEVER; nr as usize];
+            for (cpu, time) in moves {
+                let cpu = cpu % nr;
+                let time = time.unwrap_or(NEVER);
+                timeline.set(cpu, time);
+                slow[cpu as usize] = time;
+                let first = (0..nr).map(|cpu| (slow[cpu as usize], cpu)).min().filter(|&(time, _)| time != NEVER);
+                prop_assert_eq!(timeline.first(), first);
+                prop_assert_eq!(timeline.get(cpu), time);
+            }
+        }
+    }
+}

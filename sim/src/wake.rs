@@ -1,0 +1,374 @@
+//! `try_to_wake_up()`: from the decision to wake a task to where its run queue has it.
+
+use crate::cpu::{Doing, Irq, Waking};
+use crate::engine::{Later, Sim};
+use crate::task::State;
+use crate::timeline::NEVER;
+use wakelab_events::sim::{Event, Queued, Sink};
+use wakelab_kernel::{Feature, Wakelist};
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::pelt::task_h_load;
+use wakelab_sched::runqueue::{EnqueueFlags, TaskId};
+use wakelab_sched::select::{Decision, Uclamp, WakeFlags, Wakee, Waker, Wakeup, record_wakee};
+
+impl<'m, S: Sink> Sim<'m, '_, S> {
+    /// Begins to wake a task that sleeps, on `cpu`.
+    pub fn wake(&mut self, cpu: Cpu, waking: Waking) {
+        let wakee = waking.wakee;
+        self.wakeups += 1;
+        let task = &mut self.sys.tasks[wakee.0 as usize];
+        let was_able = matches!(task.state, State::Sleeping(crate::task::Wait::Timer));
+        if task.workload && !was_able {
+            self.able += 1;
+        }
+        if self.sys.es[wakee].on_rq {
+            // ttwu_runnable(): it has not left its run queue yet, and will not.
+            task.state = State::Runnable;
+            return self.begin(cpu, Doing::WakeRunnable, self.sys.model.costs.wakeup);
+        }
+        task.state = State::Waking;
+        self.sys.cpus[cpu as usize].waking = Some(waking);
+        self.wake_off_rq(cpu);
+    }
+
+    /// The wakee is off its run queue; it may still be on its CPU.
+    fn wake_off_rq(&mut self, cpu: Cpu) {
+        let model = self.sys.model;
+        let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
+        let task = &self.sys.tasks[waking.wakee.0 as usize];
+        let own = task.cpu;
+        if task.on_cpu {
+            if own != cpu && self.queues_on_cpu(cpu, own) {
+                self.tell(|sys| Event::Wakeup {
+                    waker_cpu: cpu,
+                    waker: waking.waker.map(|task| task.0),
+                    wakee: waking.wakee.0,
+                    prev_cpu: own,
+                    decision: None,
+                    cpu: own,
+                    queued: Queued::OnCpu,
+                    began: sys.now,
+                    walk_began: None,
+                    claimed: false,
+                    workload: sys.tasks[waking.wakee.0 as usize].workload,
+                });
+                return self.send_to_wakelist(cpu, own);
+            }
+            self.sys.tasks[waking.wakee.0 as usize].spinners.push(cpu);
+            return self.begin_until(cpu, Doing::Spin, NEVER);
+        }
+        if task.pinned {
+            // select_task_rq() asks no class where only one CPU is allowed.
+            let dest = model.masks[task.mask as usize].first().expect("a mask has a CPU");
+            return self.chosen(cpu, dest, None, self.sys.now, None);
+        }
+        let wakeup = self.wakeup(cpu, &waking);
+        self.search_begins(cpu, wakeup);
+    }
+
+    /// A wakee whose CPU a waker was waiting for has got off it.
+    pub fn spun(&mut self, cpu: Cpu) {
+        self.account(cpu);
+        self.wake_off_rq(cpu);
+    }
+
+    /// `ttwu_queue_cond()` for a wakee that is still on its CPU `own`.
+    fn queues_on_cpu(&self, cpu: Cpu, own: Cpu) -> bool {
+        let model = self.sys.model;
+        if !model.features.has(Feature::TTWU_QUEUE) {
+            return false;
+        }
+        let nr_running = self.sys.cpus[own as usize].nr_running;
+        !model.share_cache(cpu, own)
+            || match model.code.wakelist {
+                Wakelist::OtherLlc => false,
+                Wakelist::OnCpuAtMostOne => nr_running <= 1,
+                Wakelist::OnCpuNoneQueued | Wakelist::EmptyRunQueue => nr_running == 0,
+            }
+    }
+
+    /// `ttwu_queue_cond()` for a wakee that was given `dest`.
+    fn queues_on_wakelist(&self, cpu: Cpu, dest: Cpu) -> bool {
+        let model = self.sys.model;
+        model.features.has(Feature::TTWU_QUEUE)
+            && (!model.share_cache(cpu, dest)
+                || (model.code.wakelist == Wakelist::EmptyRunQueue
+                    && cpu != dest
+                    && self.sys.cpus[dest as usize].nr_running == 0))
+    }
+
+    /// The inputs of the choice.
+    fn wakeup(&mut self, cpu: Cpu, waking: &Waking) -> Wakeup<'m> {
+        let model = self.sys.model;
+        let jiffies = self.sys.jiffies;
+        let flips = match waking.waker {
+            Some(task) => &mut self.sys.tasks[task.0 as usize].flips,
+            None => &mut self.sys.cpus[cpu as usize].idle_flips,
+        };
+        *flips = record_wakee(*flips, u64::from(waking.wakee.0), jiffies, model.hz);
+        let wakee_flips = flips.wakee_flips;
+        let h_load = match waking.waker {
+            Some(task) => {
+                task_h_load(&self.sys.tasks[task.0 as usize].avg, &mut self.sys.cpus[cpu as usize].pelt, jiffies)
+            }
+            None => 0,
+        };
+        let kthread = waking.waker.is_some_and(|task| {
+            let task = &self.sys.tasks[task.0 as usize];
+            task.pinned && !task.workload
+        });
+        let task = &self.sys.tasks[waking.wakee.0 as usize];
+        let mut flags = WakeFlags::TTWU;
+        flags.set(WakeFlags::SYNC, waking.sync);
+        Wakeup {
+            waker: Waker {
+                cpu,
+                exiting: false,
+                in_task: waking.in_task,
+                per_cpu_kthread: kthread,
+                wakee_flips,
+                h_load,
+            },
+            wakee: Wakee {
+                prev_cpu: task.cpu,
+                cpus_ptr: &model.masks[task.mask as usize],
+                recent_used_cpu: Some(task.recent_used_cpu),
+                wakee_flips: task.flips.wakee_flips,
+                h_load: task_h_load(&task.avg, &mut self.sys.cpus[task.cpu as usize].pelt, jiffies),
+                idle_policy: self.sys.es[waking.wakee].is_idle(),
+                util_avg: task.avg.util_avg,
+                runnable_avg: task.avg.runnable_avg,
+                util_est: self.sys.task_util_est(waking.wakee),
+                uclamp: Uclamp::UNUSED,
+                has_contributed: task.avg.last_update_time != 0,
+                on_rq: false,
+                is_current: false,
+                numa_preferred_nid: None,
+            },
+            flags,
+        }
+    }
+
+    /// The search has ended.
+    pub fn search_ends(&mut self, cpu: Cpu) {
+        let (wakeup, decision) = self.search_taken(cpu);
+        let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
+        let effects = decision.effects;
+        if let Some(recent) = effects.recent_used_cpu {
+            self.sys.tasks[waking.wakee.0 as usize].recent_used_cpu = recent;
+        }
+        if let (Some(recent), Some(waker)) = (effects.waker_recent_used_cpu, waking.waker) {
+            self.sys.tasks[waker.0 as usize].recent_used_cpu = recent;
+        }
+        if let Some(target) = effects.clear_idle_cores {
+            self.set_idle_cores(self.sys.model.llc_of[target as usize], false);
+        }
+        if let Some(cost) = effects.scan_cost {
+            let c = &mut self.sys.cpus[cpu as usize];
+            (c.wake_stamp, c.wake_avg_idle, c.avg_scan_cost) =
+                (cost.wake_stamp, cost.wake_avg_idle, cost.avg_scan_cost);
+        }
+        let slot = &self.slots[cpu as usize];
+        let began = slot.began;
+        let walked = decision.count.domain_search != 0;
+        let walk_began = walked.then(|| began + u64::from(slot.ahead.early_looks()) * slot.probe);
+        debug_assert_eq!(wakeup.waker.cpu, cpu);
+        self.chosen(cpu, decision.cpu, Some(decision), began, walk_began);
+    }
+
+    /// The wakee gets its CPU, and is on its way to that run queue.
+    fn chosen(&mut self, cpu: Cpu, dest: Cpu, decision: Option<Decision>, began: u64, walk_began: Option<u64>) {
+        let model = self.sys.model;
+        let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
+        let wakee = waking.wakee;
+        let prev = self.sys.tasks[wakee.0 as usize].cpu;
+        let wakelist = self.queues_on_wakelist(cpu, dest);
+        self.tell(|sys| Event::Wakeup {
+            waker_cpu: cpu,
+            waker: waking.waker.map(|task| task.0),
+            wakee: wakee.0,
+            prev_cpu: prev,
+            decision,
+            cpu: dest,
+            queued: if wakelist { Queued::Wakelist } else { Queued::Direct },
+            began,
+            walk_began,
+            claimed: sys.cpus[dest as usize].claims != 0,
+            workload: sys.tasks[wakee.0 as usize].workload,
+        });
+        self.sys.cpus[cpu as usize].waking.as_mut().expect("as above").dest = dest;
+        if prev != dest {
+            self.sys.load_migrate(wakee);
+            self.sys.cpus[prev as usize].rq.migrate_task_rq(&mut self.sys.es, wakee);
+            self.sys.tasks[wakee.0 as usize].cpu = dest;
+            self.sys.cpus[cpu as usize].waking.as_mut().expect("as above").migrated = true;
+        }
+        if wakelist {
+            return self.send_to_wakelist(cpu, dest);
+        }
+        self.sys.cpus[dest as usize].claims += 1;
+        if !model.mechanisms.window {
+            self.update_idle(dest);
+        }
+        let local = dest == cpu;
+        let cost = match (local, model.share_cache(cpu, dest)) {
+            (true, _) => model.costs.enqueue_local,
+            (_, true) => model.costs.enqueue_remote,
+            (_, false) => model.costs.enqueue_far,
+        };
+        let hold = self.slowed(cpu, cost);
+        let start = self.lock(dest, hold);
+        self.sys.cpus[cpu as usize].waking.as_mut().expect("as above").until = start + hold;
+        if local {
+            self.begin_until(cpu, Doing::EnqueueEnd, start + hold);
+        } else {
+            self.begin_until(cpu, Doing::Enqueue, start + hold * model.costs.enqueue_visible / 100);
+        }
+    }
+
+    /// Takes a run queue's lock for `hold` ns as soon as all who asked before have had it, and returns when that is.
+    pub fn lock(&mut self, cpu: Cpu, hold: u64) -> u64 {
+        let wait = self.sys.model.mechanisms.lock_wait;
+        let c = &mut self.sys.cpus[cpu as usize];
+        let start = if wait { self.sys.now.max(c.lock_free) } else { self.sys.now };
+        c.lock_free = start + hold;
+        start
+    }
+
+    /// A wakee that was put on another CPU's run queue is seen there.
+    pub fn enqueue_seen(&mut self, cpu: Cpu) {
+        self.enqueue_waking(cpu);
+        let until = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way").until;
+        self.begin_until(cpu, Doing::EnqueueEnd, until);
+    }
+
+    /// Puts the wakee on its run queue.
+    fn enqueue_waking(&mut self, cpu: Cpu) {
+        let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
+        let dest = waking.dest;
+        self.sys.cpus[dest as usize].claims -= 1;
+        let resched = self.activate(dest, waking.wakee, waking.migrated);
+        self.sys.cpus[cpu as usize].waking.as_mut().expect("as above").resched = resched;
+        self.update_idle(dest);
+    }
+
+    /// The lock is let go of.
+    pub fn enqueue_ends(&mut self, cpu: Cpu) {
+        let dest = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way").dest;
+        if dest == cpu {
+            self.enqueue_waking(cpu);
+        }
+        let waking = self.sys.cpus[cpu as usize].waking.take().expect("a wake-up is under way");
+        if waking.resched {
+            self.resched(cpu, dest);
+        }
+        self.proceed(cpu);
+    }
+
+    /// `ttwu_do_activate()`: enqueues and returns whether to reschedule. The caller brings idle masks up to date.
+    pub fn activate(&mut self, cpu: Cpu, task: TaskId, migrated: bool) -> bool {
+        let mut flags = EnqueueFlags::WAKEUP;
+        flags.set(EnqueueFlags::MIGRATED, migrated);
+        self.enqueue(cpu, task, flags);
+        self.tell(|_| Event::Enqueue { cpu, task: task.0 });
+        let now = self.sys.clock_task(cpu);
+        let c = &mut self.sys.cpus[cpu as usize];
+        let resched = c.rq.check_preempt_wakeup(&mut self.sys.es, now, task, c.need_resched);
+        // ttwu_do_wakeup(): how long the CPU had been idle.
+        if c.idle_stamp != 0 {
+            let delta = self.sys.now - c.idle_stamp;
+            let max = 2 * c.max_idle_balance_cost;
+            let diff = delta.wrapping_sub(c.avg_idle) as i64 / 8;
+            c.avg_idle = c.avg_idle.wrapping_add(diff as u64).min(max);
+            c.wake_stamp = self.sys.jiffies;
+            c.wake_avg_idle = c.avg_idle / 2;
+            c.idle_stamp = 0;
+        }
+        resched
+    }
+
+    /// Puts a task on a run queue, averages included.
+    pub fn enqueue(&mut self, cpu: Cpu, task: TaskId, flags: EnqueueFlags) {
+        self.sys.load_enqueue(cpu, task);
+        let now = self.sys.clock_task(cpu);
+        let c = &mut self.sys.cpus[cpu as usize];
+        let _ = c.rq.enqueue_task(&mut self.sys.es, now, task, flags);
+        c.nr_running += 1;
+        c.weight += u64::from(self.sys.es[task].load.weight);
+        c.cfs_tasks.enqueue(task);
+        self.sys.overload |= c.nr_running > 1;
+        self.sys.tasks[task.0 as usize].state = State::Runnable;
+    }
+
+    /// `resched_curr()` of `dest`, by `cpu`.
+    pub fn resched(&mut self, cpu: Cpu, dest: Cpu) {
+        let already = std::mem::replace(&mut self.sys.cpus[dest as usize].need_resched, true);
+        if dest == cpu {
+            return;
+        }
+        let ipi = self.ipi(cpu, dest);
+        match self.sys.cpus[dest as usize].doing {
+            Doing::Idle => self.leave_idle(dest, ipi),
+            // Idle CPUs look at the flag where they go in and come out.
+            Doing::IdleEntry | Doing::IdleExit => {}
+            _ if already => {}
+            _ => self.at(self.sys.now + ipi, Later::IpiResched(dest)),
+        }
+    }
+
+    fn ipi(&self, from: Cpu, to: Cpu) -> u64 {
+        let model = self.sys.model;
+        let near = model.package_of[from as usize] == model.package_of[to as usize];
+        if near { model.costs.ipi } else { model.costs.ipi_far }
+    }
+
+    /// `ttwu_queue_wakelist()`.
+    fn send_to_wakelist(&mut self, cpu: Cpu, dest: Cpu) {
+        self.sys.cpus[dest as usize].ttwu_pending = true;
+        self.update_idle(dest);
+        self.begin(cpu, Doing::WakelistSend, self.sys.model.costs.wakelist);
+    }
+
+    /// The wakee is on the wakelist.
+    pub fn wakelist_sent(&mut self, cpu: Cpu) {
+        let waking = self.sys.cpus[cpu as usize].waking.take().expect("a wake-up is under way");
+        let dest = self.sys.tasks[waking.wakee.0 as usize].cpu;
+        let c = &mut self.sys.cpus[dest as usize];
+        c.wakelist.push((waking.wakee, waking.migrated));
+        // An IPI is sent where the list was empty.
+        if c.wakelist.len() == 1 {
+            let ipi = self.ipi(cpu, dest);
+            if self.sys.cpus[dest as usize].doing == Doing::Idle {
+                self.sys.cpus[dest as usize].irqs.push(Irq::Wakelist);
+                self.leave_idle(dest, ipi);
+            } else {
+                self.at(self.sys.now + ipi, Later::IpiWakelist(dest));
+            }
+        }
+        self.proceed(cpu);
+    }
+
+    /// `sched_ttwu_pending()` has run.
+    pub fn wakelist_flushed(&mut self, cpu: Cpu) {
+        let c = &mut self.sys.cpus[cpu as usize];
+        c.ttwu_pending = false;
+        let list = std::mem::take(&mut c.wakelist);
+        for (task, migrated) in list {
+            if self.activate(cpu, task, migrated) {
+                self.sys.cpus[cpu as usize].need_resched = true;
+            }
+        }
+        self.update_idle(cpu);
+        self.proceed(cpu);
+    }
+
+    /// A task's timer has expired on this CPU; returns whether a wake-up has begun.
+    pub fn timer_expires(&mut self, cpu: Cpu, task: TaskId) -> bool {
+        if !matches!(self.sys.tasks[task.0 as usize].state, State::Sleeping(crate::task::Wait::Timer)) {
+            return false;
+        }
+        let waker = self.sys.cpus[cpu as usize].curr;
+        self.wake(cpu, Waking::of(task, waker, false, false));
+        true
+    }
+}

@@ -1,0 +1,93 @@
+//! Two feature sets against each other on a simulated machine.
+//!
+//! [`compare()`] runs every case of an [`Experiment`] on both sides, so often as it says, over the cores, and gives a
+//! [`Comparison`]. Its result depends on the experiment alone: not on how many runs go at a time, nor on their order.
+
+mod assumed;
+mod experiment;
+mod jobs;
+mod published;
+mod result;
+mod row;
+mod run;
+mod search;
+mod seed;
+mod variant;
+
+pub use experiment::{Case, Experiment};
+pub use published::{Published, PublishedError};
+pub use result::{Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, PublishedSearch, Side};
+pub use run::{RunFailed, RunId, Runner, Simulator, Why};
+pub use search::SearchSummary;
+pub use seed::run_seed;
+pub use variant::{Variant, VariantError};
+
+use jobs::Slots;
+use std::sync::atomic::AtomicBool;
+
+/// Told how far a comparison has come.
+pub trait RunProgress: Sync {
+    /// `run` is done, as number `done` of `all`, from 1.
+    fn run(&self, done: usize, all: usize, run: &RunId);
+}
+
+impl RunProgress for () {
+    fn run(&self, _: usize, _: usize, _: &RunId) {}
+}
+
+/// Compares in the simulator, `jobs` runs at a time (0: as many as there are cores).
+///
+/// Once `stop` is set, runs end early and count for nothing; the rows all of whose runs were done are kept, and the
+/// comparison says that it is not complete.
+///
+/// # Errors
+/// The first run, in the order of the experiment, that failed.
+pub fn compare(
+    experiment: &Experiment,
+    jobs: usize,
+    progress: &dyn RunProgress,
+    stop: &AtomicBool,
+) -> Result<Comparison, RunFailed> {
+    compare_with(&Simulator, experiment, jobs, progress, stop)
+}
+
+/// The same with another runner than the simulator.
+///
+/// # Errors
+/// The same.
+pub fn compare_with(
+    runner: &dyn Runner,
+    experiment: &Experiment,
+    jobs: usize,
+    progress: &dyn RunProgress,
+    stop: &AtomicBool,
+) -> Result<Comparison, RunFailed> {
+    let repeats = experiment.repeats as usize;
+    // Base and with by turns, and a case after the other: an interrupted comparison has whole rows.
+    let count = experiment.cases.len() * repeats * 2;
+    let outcomes = jobs::run_all(count, jobs, stop, |n, finished: &Slots| {
+        let (case, repeat, with) = (n / (2 * repeats), n / 2 % repeats, n % 2 == 1);
+        let variant = if with { &experiment.with } else { &experiment.base };
+        let run = run::run(runner, experiment, &experiment.cases[case], variant, repeat as u32, stop);
+        if let Ok(Some((id, _))) = &run {
+            progress.run(finished.next(), count, id);
+        }
+        run.map(|done| done.map(|(_, stats)| stats))
+    })?;
+    let mut rows = Vec::new();
+    for (case, runs) in experiment.cases.iter().zip(outcomes.chunks(2 * repeats)) {
+        let side = |which| runs.iter().skip(which).step_by(2).cloned().collect::<Option<Vec<_>>>();
+        if let (Some(base), Some(with)) = (side(0), side(1)) {
+            rows.push(row::row(experiment, case, base, with));
+        }
+    }
+    Ok(Comparison {
+        kind: Kind::Simulated,
+        experiment: experiment.info(),
+        machine: experiment.machine.clone(),
+        complete: rows.len() == experiment.cases.len(),
+        rows,
+        assumed: assumed::assumed(experiment),
+        published: experiment.published.files().to_vec(),
+    })
+}

@@ -1,0 +1,56 @@
+//! From runs to a row.
+
+use super::{Better, Case, CompareRow, Experiment, SearchSummary, Side, Variant};
+use crate::statistics::{WELCH, difference, mean, std_pct};
+use wakelab_measure::RunStats;
+
+/// The metric of a run, in transactions a second. The run measured something, as [`super::run::run`] saw to.
+fn metric(run: &RunStats) -> f64 {
+    run.done as f64 * 1e9 / run.measured_ns as f64
+}
+
+/// The row of a case.
+pub(super) fn row(experiment: &Experiment, case: &Case, base: Vec<RunStats>, with: Vec<RunStats>) -> CompareRow {
+    let workload = &case.workload;
+    let better = if workload.higher_is_better { Better::Higher } else { Better::Lower };
+    let (base, with) = (side(&experiment.base, base), side(&experiment.with, with));
+    let difference = difference(&base.values, &with.values, better);
+    CompareRow {
+        benchmark: workload.benchmark.clone(),
+        case: workload.case.clone(),
+        load: workload.load.clone(),
+        metric: workload.metric.clone(),
+        unit: workload.unit.clone(),
+        better,
+        compare_pct: difference.compare_pct,
+        compare_std_pct: with.std_pct,
+        ci95: difference.ci95,
+        p_value: difference.p_value,
+        test: difference.p_value.map(|_| WELCH),
+        published: experiment.published.result(workload),
+        published_search: experiment.published.search(workload),
+        base,
+        with,
+    }
+}
+
+fn side(variant: &Variant, runs: Vec<RunStats>) -> Side {
+    let values: Vec<f64> = runs.iter().map(metric).collect();
+    let over_runs = |number: fn(&RunStats) -> f64| mean(&runs.iter().map(number).collect::<Vec<_>>());
+    let utils: Vec<f64> = runs.iter().filter_map(|run| run.llc_util).collect();
+    Side {
+        label: variant.label.clone(),
+        features: variant.features.iter().map(|feature| feature.name()).collect(),
+        mean: mean(&values),
+        std_pct: std_pct(&values),
+        n: values.len(),
+        search: SearchSummary::of(&runs),
+        latency_p50_ns: over_runs(|run| run.latency.p50 as f64),
+        latency_p99_ns: over_runs(|run| run.latency.p99 as f64),
+        cpu_ns_per_wakeup: over_runs(|run| run.cpu_ns_per_wakeup),
+        migrations: over_runs(|run| run.migrations as f64),
+        llc_util: (!utils.is_empty()).then(|| mean(&utils)),
+        values,
+        runs,
+    }
+}

@@ -1,0 +1,147 @@
+//! One run.
+
+use super::{Case, Experiment, Variant, run_seed};
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+use wakelab_measure::{Measure, RunStats};
+use wakelab_sim::{Outcome, Setup, SimError};
+
+/// What runs a setup: the simulator, or a stand-in in tests.
+pub trait Runner: Sync {
+    /// Runs, telling `measure` what happens, until the end or until `stop` is set.
+    ///
+    /// # Errors
+    /// As [`wakelab_sim::run`].
+    fn run(&self, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, SimError>;
+}
+
+/// The simulator.
+#[derive(Clone, Copy, Debug)]
+pub struct Simulator;
+
+impl Runner for Simulator {
+    fn run(&self, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, SimError> {
+        wakelab_sim::run(setup, measure, stop)
+    }
+}
+
+/// Which run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunId {
+    /// The machine.
+    pub machine: String,
+    /// The kernel.
+    pub kernel: &'static str,
+    /// What was switched on it; may be empty.
+    pub variant: String,
+    /// The workload.
+    pub workload: String,
+    /// The load.
+    pub load: String,
+    /// Which repeat, from 0.
+    pub repeat: u32,
+    /// Its seed.
+    pub seed: u64,
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RunId { machine, kernel, variant, workload, load, repeat, seed } = self;
+        let sep = if variant.is_empty() { "" } else { " " };
+        write!(f, "{workload} {load} on {machine} {kernel}{sep}{variant}, repeat {}, seed {seed}", repeat + 1)
+    }
+}
+
+/// Why a run has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Why {
+    /// The simulator gave up.
+    #[error(transparent)]
+    Sim(#[from] SimError),
+    /// It was over before it was measured.
+    #[error("all tasks had exited at {ended} ns, before measuring began at {settle} ns; hint: settle for less")]
+    Over {
+        /// When the run ended, ns.
+        ended: u64,
+        /// When measuring was to begin, ns.
+        settle: u64,
+    },
+    /// No transaction was done.
+    #[error("no transaction was done in the {0} ns that were measured; hint: measure for longer, or settle for longer")]
+    Nothing(u64),
+    /// A metric that runs do not have.
+    #[error("the workload's metric is {0}, and a run gives only throughput")]
+    Metric(String),
+}
+
+/// A run that failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{run}: {why}")]
+pub struct RunFailed {
+    /// Which run.
+    pub run: Box<RunId>,
+    /// Why.
+    pub why: Why,
+}
+
+/// Runs `case` as `variant`; `None` if it was stopped.
+pub(super) fn run(
+    runner: &dyn Runner,
+    experiment: &Experiment,
+    case: &Case,
+    variant: &Variant,
+    repeat: u32,
+    stop: &AtomicBool,
+) -> Result<Option<(RunId, RunStats)>, RunFailed> {
+    let id = RunId {
+        machine: experiment.machine.name.clone(),
+        kernel: experiment.kernel.name,
+        variant: variant.label.clone(),
+        workload: case.name.clone(),
+        load: case.workload.load.clone(),
+        repeat,
+        seed: run_seed(experiment.seed, &case.workload.load, repeat),
+    };
+    match stats(runner, experiment, case, variant, id.seed, stop) {
+        Ok(stats) => Ok(stats.map(|stats| (id, stats))),
+        Err(why) => Err(RunFailed { run: Box::new(id), why }),
+    }
+}
+
+fn stats(
+    runner: &dyn Runner,
+    experiment: &Experiment,
+    case: &Case,
+    variant: &Variant,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<Option<RunStats>, Why> {
+    if case.workload.metric != "throughput" {
+        return Err(Why::Metric(case.workload.metric.clone()));
+    }
+    let setup = Setup {
+        machine: &experiment.machine,
+        kernel: experiment.kernel,
+        features: variant.features,
+        workload: &case.workload,
+        seed,
+        until: experiment.end_ns(),
+        mechanisms: experiment.mechanisms,
+        observer_cost: experiment.observer_cost_ns,
+    };
+    let cpus = experiment.machine.topology.nr_cpus();
+    let mut measure = Measure::new(seed, experiment.settle_ns, experiment.end_ns(), cpus);
+    let outcome = runner.run(&setup, &mut measure, stop)?;
+    if outcome.stopped {
+        return Ok(None);
+    }
+    let stats = measure.finish(outcome.ended);
+    if stats.measured_ns == 0 {
+        return Err(Why::Over { ended: outcome.ended, settle: experiment.settle_ns });
+    }
+    if stats.done == 0 {
+        return Err(Why::Nothing(stats.measured_ns));
+    }
+    Ok(Some(stats))
+}

@@ -1,0 +1,62 @@
+//! A side's features.
+
+use std::fmt;
+use wakelab_kernel::{Feature, FeatureSet, Preset, SwitchError, Switches};
+
+/// Features that the choice of a CPU reads, which can be switched on any kernel: not yet, never, or no longer released.
+const ANY_KERNEL: [Feature; 3] = [Feature::SIS_PROP, Feature::SIS_UTIL, Feature::SIS_CORE];
+
+/// What is on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// What was switched on top of the kernel's features, as given; empty for nothing.
+    pub label: String,
+    /// What is on then.
+    pub features: FeatureSet,
+}
+
+/// Switches that change nothing, or cannot be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VariantError {
+    /// They do not fit the kernel.
+    Switch(SwitchError),
+    /// Nothing acts on the feature.
+    NotModelled(Feature),
+    /// The code of this kernel does not read the feature.
+    NotRead(&'static str, Feature),
+}
+
+impl fmt::Display for VariantError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VariantError::Switch(e) => e.fmt(f),
+            VariantError::NotModelled(feature) => {
+                write!(f, "nothing in the model acts on {feature}, so switching it would change nothing")
+            }
+            VariantError::NotRead(kernel, feature) => {
+                let source = feature.source();
+                write!(f, "{kernel} has no feature {feature} (it is in {source}), and its run queues do not read it")
+            }
+        }
+    }
+}
+
+impl std::error::Error for VariantError {}
+
+impl Variant {
+    /// `kernel` with `switches`.
+    ///
+    /// # Errors
+    /// Where a switch would change nothing on this kernel whatever its value.
+    pub fn new(kernel: &'static Preset, switches: &Switches) -> Result<Self, VariantError> {
+        let features = kernel.switched(switches).map_err(VariantError::Switch)?;
+        if let Some(feature) = switches.inert().next() {
+            return Err(VariantError::NotModelled(feature));
+        }
+        let reads = |feature| kernel.lists(feature) || ANY_KERNEL.contains(&feature);
+        match switches.iter().find(|&(feature, _)| !reads(feature)) {
+            Some((feature, _)) => Err(VariantError::NotRead(kernel.name, feature)),
+            None => Ok(Variant { label: switches.to_string(), features }),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Looks up what an experiment names.
+
+use super::{About, Given, Shelf, Shipped, Spec, SpecError, WorkloadSpec, Wrong};
+use crate::compare::{Case, Experiment, Published, Variant};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use wakelab_kernel::{Preset, Switches};
+use wakelab_sim::Mechanisms;
+
+impl Spec {
+    /// The experiment, with the machines and workloads that come with the program or lie in files.
+    ///
+    /// # Errors
+    /// As [`Spec::resolve_from`].
+    pub fn resolve(&self) -> Result<Experiment, SpecError> {
+        self.resolve_from(&Shipped)
+    }
+
+    /// The experiment, with machines and workloads from `shelf`.
+    ///
+    /// # Errors
+    /// Where a name is unknown, a machine, workload or load cannot be made, switches do not fit the kernel or change
+    /// nothing, a case comes twice, or a published table cannot be read.
+    pub fn resolve_from(&self, shelf: &dyn Shelf) -> Result<Experiment, SpecError> {
+        let machine = shelf.machine(&self.found(&self.machine.value)).map_err(|e| told(&self.machine, &e))?;
+        let kernel = Preset::get(&self.kernel.value).map_err(|e| self.kernel.error(e.to_string()))?;
+        let cpus = machine.topology.nr_cpus();
+        let mut cases: Vec<Case> = Vec::new();
+        for workload in &self.workloads {
+            cases.extend(self.cases(shelf, workload, cpus)?);
+        }
+        self.no_case_twice(&cases)?;
+        let mut published = Published::none();
+        if let Some(file) = &self.results {
+            published.read_results(&self.folder.join(&file.value)).map_err(|e| file.error(e.to_string()))?;
+        }
+        if let Some(file) = &self.search {
+            published.read_search(&self.folder.join(&file.value)).map_err(|e| file.error(e.to_string()))?;
+        }
+        Ok(Experiment {
+            name: self.name.clone(),
+            machine,
+            kernel,
+            workloads: self.workloads.iter().map(|w| format!("{} {}", w.name.value, w.load.value)).collect(),
+            cases,
+            base: variant(kernel, &self.base)?,
+            with: variant(kernel, &self.with)?,
+            repeats: self.repeats.value,
+            seed: self.seed,
+            settle_ns: self.settle_ns.value,
+            time_ns: self.time_ns.value,
+            observer_cost_ns: self.observer_cost_ns,
+            mechanisms: Mechanisms::default(),
+            published,
+        })
+    }
+
+    /// A name, or the path of a file that lies beside the experiment.
+    fn found<'a>(&self, name: &'a str) -> Cow<'a, str> {
+        if name.contains('/') || name.ends_with(".toml") {
+            Cow::Owned(self.folder.join(name).to_string_lossy().into_owned())
+        } else {
+            Cow::Borrowed(name)
+        }
+    }
+
+    fn cases(&self, shelf: &dyn Shelf, workload: &WorkloadSpec, cpus: u32) -> Result<Vec<Case>, SpecError> {
+        let WorkloadSpec { name, load, params } = workload;
+        let numbers: Vec<(String, u64)> = params.iter().map(|(name, n)| (name.clone(), n.value)).collect();
+        let made =
+            shelf.workloads(&self.found(&name.value), &load.value, &numbers, cpus).map_err(|wrong| {
+                match &wrong.about {
+                    About::Name => told(name, &wrong),
+                    About::Load => told(load, &wrong),
+                    About::Param(param) => {
+                        let given = params.iter().find(|(name, _)| name == param);
+                        given.map_or_else(|| told(name, &wrong), |(_, given)| told(given, &wrong))
+                    }
+                }
+            })?;
+        Ok(made.into_iter().map(|workload| Case { name: name.value.clone(), workload }).collect())
+    }
+
+    /// Rows are told apart by benchmark, case and load.
+    fn no_case_twice(&self, cases: &[Case]) -> Result<(), SpecError> {
+        let mut seen = BTreeSet::new();
+        for case in cases {
+            let workload = &case.workload;
+            if !seen.insert((&workload.benchmark, &workload.case, &workload.load)) {
+                let last = self.workloads.iter().rfind(|w| w.name.value == case.name).expect("it was made from one");
+                let what = format!("{} at {} comes twice", case.name, workload.load);
+                return Err(last.load.error(what).with_hint("give each load of a workload once"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn told<T>(given: &Given<T>, wrong: &Wrong) -> SpecError {
+    let error = given.error(&wrong.what);
+    match &wrong.hint {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
+}
+
+fn variant(kernel: &'static Preset, given: &Given<String>) -> Result<Variant, SpecError> {
+    let switches: Switches = given.value.parse().map_err(|e| given.error(format!("{e}")))?;
+    let hint = format!("wakelab kernel show {} lists its features", kernel.name);
+    Variant::new(kernel, &switches).map_err(|e| given.error(e.to_string()).with_hint(hint))
+}

@@ -1,0 +1,91 @@
+//! An experiment as it was written.
+
+use super::Given;
+use std::path::PathBuf;
+
+/// More repeats than this are refused.
+pub const REPEATS_MAX: u32 = 10_000;
+
+/// A workload as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkloadSpec {
+    /// `netperf:TCP_RR`.
+    pub name: Given<String>,
+    /// `25%..200%/25%`.
+    pub load: Given<String>,
+    /// Numbers of its model that are set to others.
+    pub params: Vec<(String, Given<u64>)>,
+}
+
+/// An experiment as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Its name.
+    pub name: String,
+    /// A machine's name, or the path of its file.
+    pub machine: Given<String>,
+    /// A kernel's name.
+    pub kernel: Given<String>,
+    /// The workloads, one or more.
+    pub workloads: Vec<WorkloadSpec>,
+    /// What is switched on the base side: `A,NO_B`, or empty.
+    pub base: Given<String>,
+    /// The same on the other.
+    pub with: Given<String>,
+    /// How often each case is run on each side.
+    pub repeats: Given<u32>,
+    /// Where the seeds of the runs come from.
+    pub seed: u64,
+    /// What is measured, ns.
+    pub time_ns: Given<u64>,
+    /// What is simulated before that, ns.
+    pub settle_ns: Given<u64>,
+    /// What a tracer costs at each call of `select_idle_cpu()`, ns.
+    pub observer_cost_ns: u64,
+    /// A CSV file of published results.
+    pub results: Option<Given<PathBuf>>,
+    /// A CSV file of published search statistics.
+    pub search: Option<Given<PathBuf>>,
+    /// Where relative paths begin: the folder of the file, or the current one.
+    pub folder: PathBuf,
+}
+
+impl Spec {
+    /// What `wakelab compare` is given, with the defaults of everything that can be left out: one repeat, seed 1, 1 s
+    /// measured after 600 ms. What differs is set in the fields.
+    pub fn of_flags(machine: &str, kernel: &str, workload: &str, load: &str, base: &str, with: &str) -> Self {
+        let flag = |flag, value: &str| Given::by_flag(flag, value.to_owned());
+        let workload =
+            WorkloadSpec { name: flag("--workload", workload), load: flag("--load", load), params: Vec::new() };
+        Spec::with_defaults(
+            "compare".to_owned(),
+            (flag("--machine", machine), flag("--kernel", kernel)),
+            vec![workload],
+            (flag("--base", base), flag("--with", with)),
+        )
+    }
+
+    pub(super) fn with_defaults(
+        name: String,
+        (machine, kernel): (Given<String>, Given<String>),
+        workloads: Vec<WorkloadSpec>,
+        (base, with): (Given<String>, Given<String>),
+    ) -> Self {
+        Spec {
+            name,
+            machine,
+            kernel,
+            workloads,
+            base,
+            with,
+            repeats: Given::by_default("repeats", 1),
+            seed: 1,
+            time_ns: Given::by_default("time", 1_000_000_000),
+            settle_ns: Given::by_default("settle", 600_000_000),
+            observer_cost_ns: 0,
+            results: None,
+            search: None,
+            folder: PathBuf::new(),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Workloads by name.
+
+use crate::benchmark::{Benchmark, Case, Values, benchmarks};
+use crate::error::{About, WorkloadError};
+use crate::file;
+use crate::near::did_you_mean;
+use crate::validate::NR_CPUS_MAX;
+use crate::{Load, Workload};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Builds a workload for a machine of `nr_cpus` CPUs. `name` is that of a benchmark and its case (`netperf:TCP_RR`), or
+/// the path of a file (it ends in `.toml`); `options` sets numbers of a benchmark's model to others, by name, in their own
+/// units.
+///
+/// # Errors
+/// Where there is no such workload, the file is not right, the load comes to no instance, an option is unknown or too
+/// high, or what was built does not fit the machine ([`Workload::validate`]).
+pub fn build(name: &str, load: Load, nr_cpus: u32, options: &BTreeMap<String, u64>) -> Result<Workload, WorkloadError> {
+    let instances =
+        load.instances(nr_cpus).map_err(|e| WorkloadError::new(About::Load, e.what).with_hint(Some(e.example)))?;
+    let workload = find(name)?.workload(instances, options)?;
+    workload.validate(nr_cpus)?;
+    Ok(workload)
+}
+
+/// A workload as it is shown to people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// What it is: a sentence, then, after an empty line, what else is to be known. Empty for a file.
+    pub doc: String,
+    /// What the case does. Empty for a file.
+    pub case_doc: String,
+    /// One instance of it.
+    pub workload: Workload,
+}
+
+/// Describes a workload, by the names that [`build()`] takes.
+///
+/// # Errors
+/// Where there is no such workload or its file is not right.
+pub fn describe(name: &str) -> Result<Description, WorkloadError> {
+    let found = find(name)?;
+    let (doc, case_doc) = match &found {
+        Found::Benchmark(benchmark, case) => (benchmark.doc().to_owned(), case.doc.to_owned()),
+        Found::File(_) => (String::new(), String::new()),
+    };
+    let workload = found.workload(1, &BTreeMap::new())?;
+    workload.validate(NR_CPUS_MAX)?;
+    Ok(Description { doc, case_doc, workload })
+}
+
+/// The most tasks that a file may come to. It keeps a slip of the pen from taking all memory.
+const TASKS_MAX: u64 = 1_000_000;
+
+/// What a name stands for.
+enum Found {
+    Benchmark(&'static dyn Benchmark, &'static Case),
+    File(Box<file::WorkloadFile>),
+}
+
+impl Found {
+    fn workload(&self, instances: u32, options: &BTreeMap<String, u64>) -> Result<Workload, WorkloadError> {
+        match self {
+            Found::Benchmark(benchmark, case) => of_benchmark(*benchmark, case, instances, options),
+            Found::File(file) => match options.keys().next() {
+                None => {
+                    let tasks = file.nr_tasks(instances);
+                    if tasks > TASKS_MAX {
+                        let what = format!("{instances} instances are {tasks} tasks; expected {TASKS_MAX} at most");
+                        return Err(WorkloadError::new(About::Load, what));
+                    }
+                    Ok(file.workload(instances))
+                }
+                Some(option) => {
+                    let what = format!("a workload from a file has no numbers to set, and {option} was given");
+                    let hint = format!("change {} instead", file.path().display());
+                    Err(WorkloadError::new(About::Param(option.clone()), what).with_hint(Some(hint)))
+                }
+            },
+        }
+    }
+}
+
+fn of_benchmark(
+    benchmark: &dyn Benchmark,
+    case: &Case,
+    instances: u32,
+    options: &BTreeMap<String, u64>,
+) -> Result<Workload, WorkloadError> {
+    let values = Values::new(&full_name(benchmark, case), &benchmark.params(case), options)?;
+    let parts = benchmark.build(case, instances, &values);
+    Ok(Workload {
+        benchmark: benchmark.name().to_owned(),
+        case: case.name.to_owned(),
+        load: benchmark.load_label(instances),
+        metric: case.metric.to_owned(),
+        unit: case.unit.to_owned(),
+        higher_is_better: case.higher_is_better,
+        programs: parts.programs,
+        channels: parts.channels,
+        tasks: parts.tasks,
+        params: values.into_params(),
+    })
+}
+
+fn full_name(benchmark: &dyn Benchmark, case: &Case) -> String {
+    format!("{}:{}", benchmark.name(), case.name)
+}
+
+fn find(name: &str) -> Result<Found, WorkloadError> {
+    if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
+        return file::WorkloadFile::read(Path::new(name)).map(|file| Found::File(Box::new(file)));
+    }
+    let all = || benchmarks().iter().flat_map(|&b| b.cases().iter().map(move |case| (b, case, full_name(b, case))));
+    if let Some((benchmark, case, _)) = all().find(|(.., full)| full == name) {
+        return Ok(Found::Benchmark(benchmark, case));
+    }
+    let names: Vec<String> = all().map(|(.., full)| full).collect();
+    let what = format!("there is no workload {name:?}; expected {}, or the path of a .toml file", names.join(", "));
+    let hint = did_you_mean(name, names.iter().map(String::as_str))
+        .unwrap_or_else(|| "`wakelab workload list` says what they are".to_owned());
+    Err(WorkloadError::new(About::Name, what).with_hint(Some(hint)))
+}

@@ -1,0 +1,146 @@
+//! How much of a workload: instances, or per cent of the CPUs.
+
+mod list;
+
+use std::fmt;
+
+/// How much of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Load {
+    /// So many instances, 1 or more.
+    Instances(u32),
+    /// So many instances as this is of the CPUs, in per cent, 1 or more.
+    Percent(u32),
+}
+
+/// A load that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}\n  hint: {example}")]
+pub struct LoadError {
+    /// What is wrong, and what was expected.
+    pub what: String,
+    /// What would be right.
+    pub example: String,
+}
+
+impl LoadError {
+    fn new(what: impl Into<String>) -> Self {
+        LoadError { what: what.into(), example: "as 28, 1,2,4,8, 1..8/1, 25% or 25%..200%/25%".to_owned() }
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Load::Instances(n) => write!(f, "{n}"),
+            Load::Percent(n) => write!(f, "{n}%"),
+        }
+    }
+}
+
+impl Load {
+    /// The most instances that a load may come to. More than any table prints, and it keeps a slip of the pen from
+    /// taking all memory.
+    pub const INSTANCES_MAX: u32 = 100_000;
+
+    /// The highest load in per cent of the CPUs.
+    pub const PERCENT_MAX: u32 = 100_000;
+
+    /// How many instances that is on a machine of so many CPUs; what is not whole is rounded down.
+    ///
+    /// # Errors
+    /// Where it is none, or more than [`Load::INSTANCES_MAX`].
+    pub fn instances(self, nr_cpus: u32) -> Result<u32, LoadError> {
+        let (instances, says) = match self {
+            Load::Instances(n) => (u64::from(n), self.to_string()),
+            Load::Percent(n) => (u64::from(nr_cpus) * u64::from(n) / 100, format!("{self} of {nr_cpus} CPUs")),
+        };
+        match u32::try_from(instances) {
+            Ok(0) => Err(LoadError::new(format!("a load of {says} is no instance; expected 1 or more"))),
+            Ok(n) if n <= Self::INSTANCES_MAX => Ok(n),
+            _ => Err(LoadError::new(format!(
+                "a load of {says} is {instances} instances; expected {} at most",
+                Self::INSTANCES_MAX
+            ))),
+        }
+    }
+
+    /// Reads loads: `28`, `25%`, and, separated by commas or as a range with its step, more of them: `1,2,4,8`, `1..8/1`,
+    /// `25%..200%/25%`. The end of a range is one of its loads if the steps meet it.
+    ///
+    /// # Errors
+    /// Where the text is something else, a load or step is 0, a range is empty, or a load comes twice.
+    pub fn parse_list(text: &str) -> Result<Vec<Load>, LoadError> {
+        let mut loads = Vec::new();
+        for part in text.split(',') {
+            for load in list::parse_part(part.trim(), text)? {
+                if loads.contains(&load) {
+                    return Err(LoadError::new(format!("the load {load} comes twice in {text:?}; expected it once")));
+                }
+                loads.push(load);
+            }
+        }
+        Ok(loads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &str) -> Vec<String> {
+        Load::parse_list(text).unwrap().iter().map(Load::to_string).collect()
+    }
+
+    fn error(text: &str) -> String {
+        Load::parse_list(text).unwrap_err().what
+    }
+
+    #[test]
+    fn loads_and_their_lists_and_ranges_are_read() {
+        assert_eq!(Load::parse_list("28"), Ok(vec![Load::Instances(28)]));
+        assert_eq!(Load::parse_list("25%"), Ok(vec![Load::Percent(25)]));
+        assert_eq!(list("1,2,4,8"), ["1", "2", "4", "8"]);
+        assert_eq!(list("1..8/1").len(), 8);
+        assert_eq!(list("25%..200%/25%"), ["25%", "50%", "75%", "100%", "125%", "150%", "175%", "200%"]);
+        assert_eq!(list("1..8/3, 50%"), ["1", "4", "7", "50%"]);
+        assert_eq!(list("3..3/9"), ["3"]);
+    }
+
+    #[test]
+    fn what_is_no_load_says_what_was_expected() {
+        for (text, says) in [
+            ("", "the load is empty; expected a number of instances, or of per cent of the CPUs"),
+            ("0", "a load of 0 is none; expected 1 or more"),
+            ("0%", "a load of 0% is none; expected 1% or more"),
+            ("100001", "a load of 100001 is too high; expected 100000 at most"),
+            ("99999999999%", "a load of 99999999999% is too high; expected 100000% at most"),
+            ("1..8", "the range 1..8 has no step; expected FROM..TO/STEP"),
+            ("1..8/0", "the range 1..8/0 has a step of 0; expected 1 or more"),
+            ("8..1/1", "the range 8..1/1 is empty; expected its start not above its end"),
+            ("1..8/5%", "the range 1..8/5% mixes instances and per cent; expected one of them in all three"),
+            ("1,2,1", "the load 1 comes twice in \"1,2,1\"; expected it once"),
+        ] {
+            assert_eq!(error(text), says, "{text}");
+        }
+        for text in ["many", "-1", "+1", "1.5", "1,", ",", "%", "1..x/1", "1../1", "..4/1", "1 2", "0x10", "1..4/"] {
+            assert!(error(text).contains("is no load; expected a whole number of instances"), "{text}");
+        }
+        assert_eq!(
+            Load::parse_list("0").unwrap_err().to_string(),
+            "a load of 0 is none; expected 1 or more\n  hint: as 28, 1,2,4,8, 1..8/1, 25% or 25%..200%/25%"
+        );
+    }
+
+    #[test]
+    fn per_cent_are_of_the_cpus_and_never_of_none() {
+        assert_eq!(Load::Percent(25).instances(112), Ok(28));
+        assert_eq!(Load::Percent(200).instances(112), Ok(224));
+        assert_eq!(Load::Percent(25).instances(6), Ok(1));
+        assert_eq!(Load::Instances(7).instances(1), Ok(7));
+        let says = |load: Load, cpus| load.instances(cpus).unwrap_err().what;
+        assert_eq!(says(Load::Percent(25), 2), "a load of 25% of 2 CPUs is no instance; expected 1 or more");
+        assert_eq!(says(Load::Instances(0), 2), "a load of 0 is no instance; expected 1 or more");
+        assert!(says(Load::Percent(100_000), 8192).contains("8192000 instances; expected 100000 at most"));
+    }
+}

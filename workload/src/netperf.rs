@@ -1,0 +1,117 @@
+//! netperf's request/response tests: pairs of tasks that send one byte to and fro over the loopback device.
+
+use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Values};
+use crate::{Channel, Op, Program, Task, Work};
+
+const PATH: &str = "assumed: not measured, a value for fitting; published counters show only its sum with the other \
+                    costs of a wake-up, hence the wide range";
+const NO_TCP: &str = "assumed: like TCP_RR, less what UDP does not do (acknowledgements, timers, sequence numbers)";
+
+/// What the model is made of: `(name, unit, value of TCP_RR and of UDP_RR, low, high, origin of each)`.
+#[rustfmt::skip]
+const PARAMS: &[ParamRow] = &[
+    ("send",    "ns", [1250, 1100],               800,        1900,        [PATH, NO_TCP]),
+    ("softirq", "ns", [550, 470],                 400,        900,         [PATH, NO_TCP]),
+    ("receive", "ns", [750, 690],                 500,        1000,        [PATH, NO_TCP]),
+    ("jitter",  "%",  [20, 20],                   15,         25,          [JITTER, JITTER]),
+    ("ramp",    "ns", [100_000_000, 100_000_000], 50_000_000, 200_000_000, [RAMP, RAMP]),
+];
+
+const JITTER: &str = "assumed: uniform, each amount of work drawn anew; without it the pairs run in lock-step";
+const RAMP: &str =
+    "assumed: pairs are started one after another by a script; that takes about 100 ms at the loads of interest";
+
+type ParamRow = (&'static str, &'static str, [u64; 2], u64, u64, [&'static str; 2]);
+
+/// How many messages a direction holds. A request/response pair has one under way; the rest is never used.
+const CAPACITY: u32 = 8;
+
+/// The cases, in the order of the columns of [`PARAMS`].
+const CASES: [Case; 2] = [
+    Case {
+        name: "TCP_RR",
+        doc: "one request and one response of a byte at a time over TCP on the loopback device",
+        metric: "throughput",
+        unit: "trans/s",
+        higher_is_better: true,
+    },
+    Case {
+        name: "UDP_RR",
+        doc: "one request and one response of a byte at a time over UDP on the loopback device",
+        metric: "throughput",
+        unit: "trans/s",
+        higher_is_better: true,
+    },
+];
+
+/// netperf.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Netperf;
+
+impl Benchmark for Netperf {
+    fn name(&self) -> &'static str {
+        "netperf"
+    }
+
+    fn cases(&self) -> &'static [Case] {
+        &CASES
+    }
+
+    fn doc(&self) -> &'static str {
+        "N pairs of netperf and netserver on one machine, started one after another.\n\n\
+         On the loopback device the sender's system call queues the packet and raises NET_RX, which runs on the sender's \
+         own CPU as the call ends. From there sock_def_readable() wakes the receiver with the sync hint: the wake-up is in \
+         softirq context, its CPU is the sender's and the task it interrupts is the sender."
+    }
+
+    fn params(&self, case: &Case) -> Vec<ParamDef> {
+        let column = usize::from(case.name == CASES[1].name);
+        PARAMS
+            .iter()
+            .map(|&(name, unit, values, low, high, origins)| ParamDef {
+                name,
+                unit,
+                value: values[column],
+                low,
+                high,
+                max: if unit == "%" { 100 } else { ParamDef::MAX_NS },
+                origin: origins[column],
+            })
+            .collect()
+    }
+
+    fn load_label(&self, instances: u32) -> String {
+        format!("{instances} threads")
+    }
+
+    fn build(&self, _: &Case, pairs: u32, values: &Values) -> Parts {
+        let jitter_pct = values.get("jitter") as u32;
+        let work = |name| Work { ns: values.get(name), jitter_pct };
+        let (send, softirq, receive) = (Op::Run(work("send")), Op::Softirq(work("softirq")), Op::Run(work("receive")));
+        let message = |channel| Op::Send { channel, sync: true };
+        let again = Op::Repeat { to: 0, times: None };
+        let programs = vec![
+            Program {
+                name: "netserver".to_owned(),
+                ops: vec![Op::Recv { channel: 0 }, receive, send, softirq, message(1), again],
+            },
+            Program {
+                name: "netperf".to_owned(),
+                ops: vec![Op::Begin, send, softirq, message(0), Op::Recv { channel: 1 }, receive, Op::Done, again],
+            },
+        ];
+        let channel = |name: &str, pair: u32| Channel { name: format!("{name} {pair}"), capacity: CAPACITY };
+        let task = |program: u32, pair: u32| Task {
+            name: format!("{} {pair}", programs[program as usize].name),
+            program,
+            channels: vec![2 * pair, 2 * pair + 1],
+            start_ns: values.get("ramp") * u64::from(pair) / u64::from(pairs),
+            nice: 0,
+            idle_policy: false,
+            affinity: None,
+        };
+        let channels = (0..pairs).flat_map(|pair| [channel("request", pair), channel("reply", pair)]).collect();
+        let tasks = (0..pairs).flat_map(|pair| [task(0, pair), task(1, pair)]).collect();
+        Parts { programs, channels, tasks }
+    }
+}

@@ -1,0 +1,354 @@
+//! Workloads from files: what is read, and what is refused with its line.
+
+use std::collections::BTreeMap;
+use std::fs;
+use wakelab_workload::{About, Load, Op, Work, Workload, WorkloadError, build, describe};
+
+/// The lines of its errors are counted in the tests.
+const GOOD: &str = r#"[workload]
+benchmark = "b"
+case = "c"
+metric = "m"
+unit = "u"
+better = "lower"
+
+[[channel]]
+name = "request"
+capacity = 4
+
+[[channel]]
+name = "log"
+capacity = 1
+per_instance = false
+
+[[program]]
+name = "worker"
+ops = [
+  "begin", {run = "50us", jitter = 10}, {send = "request", sync = true},
+  {recv = "request"}, "done", {repeat = {to = 1, times = 10}},
+  {fork = "child"}, "wait", {sleep = "1.5ms"}, {repeat = {to = 0}},
+]
+
+[[program]]
+name = "child"
+ops = [{softirq = "800ns"}, {send = "log"}, "exit"]
+
+[[program]]
+name = "logger"
+ops = [{recv = "log"}, {run = "1us"}, {repeat = {to = 0}}]
+
+[[task]]
+name = "worker"
+program = "worker"
+per_instance = 2
+start = "5ms"
+nice = -5
+policy = "idle"
+cpus = "0-1,3"
+
+[[task]]
+name = "logger"
+program = "logger"
+count = 1
+"#;
+
+fn read(text: &str, instances: u32) -> Result<Workload, WorkloadError> {
+    let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    fs::write(file.path(), text).unwrap();
+    build(file.path().to_str().unwrap(), Load::Instances(instances), 4, &BTreeMap::new())
+}
+
+/// What is said of a text, from the line on.
+fn says(text: &str) -> String {
+    let error = read(text, 1).unwrap_err();
+    let About::File { path, .. } = &error.about else { panic!("{error} names no place") };
+    error.to_string().strip_prefix(&format!("{}:", path.display())).unwrap().to_owned()
+}
+
+/// What is said where `from` is changed to `to`.
+fn changed(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from}");
+    says(&GOOD.replacen(from, to, 1))
+}
+
+#[test]
+fn all_of_a_file_is_in_its_workload() {
+    let workload = read(GOOD, 2).unwrap();
+    assert_eq!([&workload.benchmark, &workload.case, &workload.metric, &workload.unit], ["b", "c", "m", "u"]);
+    assert_eq!((workload.load.as_str(), workload.higher_is_better), ("2 instances", false));
+
+    let channels: Vec<_> = workload.channels.iter().map(|c| (c.name.as_str(), c.capacity)).collect();
+    assert_eq!(channels, [("request 0", 4), ("request 1", 4), ("log", 1)]);
+
+    assert_eq!(
+        workload.programs[0].ops,
+        [
+            Op::Begin,
+            Op::Run(Work { ns: 50_000, jitter_pct: 10 }),
+            Op::Send { channel: 0, sync: true },
+            Op::Recv { channel: 0 },
+            Op::Done,
+            Op::Repeat { to: 1, times: Some(10) },
+            Op::Fork { program: 1 },
+            Op::Wait,
+            Op::Sleep(Work { ns: 1_500_000, jitter_pct: 0 }),
+            Op::Repeat { to: 0, times: None },
+        ]
+    );
+    assert_eq!(
+        workload.programs[1].ops,
+        [Op::Softirq(Work { ns: 800, jitter_pct: 0 }), Op::Send { channel: 1, sync: false }, Op::Exit]
+    );
+
+    let tasks: Vec<_> = workload.tasks.iter().map(|t| (t.name.as_str(), t.program, t.channels.clone())).collect();
+    assert_eq!(
+        tasks,
+        [
+            ("logger 0", 2, vec![0, 2]),
+            ("worker 0", 0, vec![0, 2]),
+            ("worker 1", 0, vec![0, 2]),
+            ("worker 2", 0, vec![1, 2]),
+            ("worker 3", 0, vec![1, 2]),
+        ]
+    );
+    let worker = &workload.tasks[1];
+    assert_eq!((worker.start_ns, worker.nice, worker.idle_policy), (5_000_000, -5, true));
+    assert_eq!(worker.affinity, Some(vec![0, 1, 3]));
+    let logger = &workload.tasks[0];
+    assert_eq!((logger.start_ns, logger.nice, logger.idle_policy, &logger.affinity), (0, 0, false, &None));
+}
+
+#[test]
+fn the_documented_file_makes_the_pairs_of_the_built_in_model() {
+    let docs = include_str!("../../docs/workloads.md");
+    let example = docs.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let own = {
+        let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+        fs::write(file.path(), example).unwrap();
+        build(file.path().to_str().unwrap(), Load::Instances(7), 9, &BTreeMap::new()).unwrap()
+    };
+    let ramp = BTreeMap::from([("ramp".to_owned(), 100_000_000)]);
+    let built_in = build("netperf:TCP_RR", Load::Instances(7), 9, &ramp).unwrap();
+    assert_eq!(own.load, "7 pairs");
+    assert_eq!(own.tasks[1].affinity, Some(vec![0, 1, 2, 3, 8]));
+    let starts = |w: &Workload| w.tasks.iter().map(|task| (task.program, task.start_ns)).collect::<Vec<_>>();
+    assert_eq!(starts(&own), starts(&built_in));
+    let talks = |w: &Workload| -> Vec<Vec<String>> {
+        let name = |task: &wakelab_workload::Task, n: u32| w.channels[task.channels[n as usize] as usize].name.clone();
+        w.tasks.iter().map(|task| (0..2).map(|n| name(task, n)).collect()).collect()
+    };
+    assert_eq!(talks(&own), talks(&built_in));
+    let kinds = |w: &Workload| -> Vec<Vec<_>> {
+        w.programs.iter().map(|p| p.ops.iter().map(std::mem::discriminant).collect()).collect()
+    };
+    assert_eq!(kinds(&own), kinds(&built_in));
+}
+
+#[test]
+fn unknown_keys_are_refused_with_the_nearest_known() {
+    assert_eq!(
+        changed("metric = ", "metrics = "),
+        "4: workload.metrics: unknown key; expected benchmark, case, metric, unit, better, load_label, ramp\n  hint: did you \
+         mean metric?"
+    );
+    assert_eq!(
+        changed("[[channel]]", "[[chanel]]"),
+        "8: chanel: unknown key; expected workload, channel, program, task\n  hint: did you mean channel?"
+    );
+    assert_eq!(changed("sync = true", "xyz = 1"), "20: ops.xyz: unknown key; expected send, sync");
+    assert_eq!(
+        changed("nice = -5", "nicee = -5"),
+        "38: task.nicee: unknown key; expected name, program, count, per_instance, start, nice, policy, cpus\n  hint: did \
+         you mean nice?"
+    );
+}
+
+#[test]
+fn missing_keys_are_named_with_an_example() {
+    assert_eq!(
+        changed("unit = \"u\"\n", ""),
+        "1: workload.unit: the key is missing; expected something like unit = \"text\""
+    );
+    assert_eq!(
+        changed("capacity = 4\n", ""),
+        "8: channel.capacity: the key is missing; expected something like capacity = 8"
+    );
+    assert_eq!(
+        changed("program = \"logger\"\n", ""),
+        "42: task.program: the key is missing; expected something like program = \"text\""
+    );
+    assert_eq!(
+        changed("{to = 1, times = 10}", "{times = 10}"),
+        "21: repeat.to: the key is missing; expected something like {repeat = {to = 0}}"
+    );
+    let (head, _) = GOOD.split_once("[[task]]").unwrap();
+    assert_eq!(says(head), "1: task: the key is missing; expected something like one or more [[task]] tables");
+    assert_eq!(
+        says("[[program]]\nname = \"x\"\n"),
+        "1: workload: the key is missing; expected something like the table [workload]"
+    );
+}
+
+#[test]
+fn unknown_names_are_refused_with_the_nearest_known() {
+    assert_eq!(
+        changed("{recv = \"request\"}", "{recv = \"reqest\"}"),
+        "21: ops.recv: there is no channel \"reqest\"; expected request, log\n  hint: did you mean request?"
+    );
+    assert_eq!(
+        changed("{fork = \"child\"}", "{fork = \"chold\"}"),
+        "22: ops.fork: there is no program \"chold\"; expected worker, child, logger\n  hint: did you mean child?"
+    );
+    assert_eq!(
+        changed("program = \"logger\"", "program = \"x\""),
+        "44: task.program: there is no program \"x\"; expected worker, child, logger"
+    );
+    assert_eq!(
+        changed("\"wait\"", "\"wiat\""),
+        "22: program.ops: unknown step \"wiat\"; expected wait, exit, begin, done, run, softirq, sleep, send, recv, fork, \
+         repeat\n  hint: did you mean wait?"
+    );
+    assert_eq!(
+        changed("{sleep = \"1.5ms\"}", "{slep = \"1.5ms\"}"),
+        "22: program.ops: unknown step {slep}; expected one of run, softirq, sleep, send, recv, fork, repeat\n  hint: did you \
+         mean sleep?"
+    );
+    assert_eq!(
+        changed("\"wait\"", "\"sleep\""),
+        "22: program.ops: the step \"sleep\" needs to say what; expected {sleep = …}"
+    );
+    assert_eq!(
+        changed("{sleep = \"1.5ms\"}", "{sleep = \"1.5ms\", run = \"1us\"}"),
+        "22: program.ops: run and sleep in one step; expected a step for each"
+    );
+}
+
+#[test]
+fn values_out_of_range_say_the_range() {
+    for (from, to, expected) in [
+        ("capacity = 4", "capacity = 0", "10: channel.capacity: expected a whole number, 1 to 4294967295, found 0"),
+        ("nice = -5", "nice = 20", "38: task.nice: expected a whole number, -20 to 19, found 20"),
+        ("nice = -5", "nice = 1.5", "38: task.nice: expected a whole number, -20 to 19, found 1.5"),
+        ("count = 1", "count = 0", "45: task.count: expected a whole number, 1 to 100000, found 0"),
+        ("jitter = 10", "jitter = 101", "20: ops.jitter: expected a whole number, 0 to 100, found 101"),
+        ("times = 10", "times = 0", "21: repeat.times: expected a whole number, 1 to 4294967295, found 0"),
+        ("\"lower\"", "\"less\"", "6: workload.better: expected \"higher\" or \"lower\", found \"less\""),
+        ("\"idle\"", "\"fifo\"", "39: task.policy: expected \"normal\" or \"idle\", found \"fifo\""),
+        ("sync = true", "sync = 1", "20: ops.sync: expected true or false, found integer"),
+        ("case = \"c\"", "case = \"\"", "3: workload.case: expected text, found \"\""),
+        ("case = \"c\"", "case = 3", "3: workload.case: expected text, found integer"),
+        (
+            "\"50us\"",
+            "\"50\"",
+            "20: ops.run: expected a time in ns, us, ms or s, at most an hour, such as \"50us\" or \"1.5ms\", found \"50\"",
+        ),
+        (
+            "\"50us\"",
+            "50",
+            "20: ops.run: expected a time in ns, us, ms or s, at most an hour, such as \"50us\" or \"1.5ms\", found 50",
+        ),
+    ] {
+        assert_eq!(changed(from, to), expected);
+    }
+}
+
+#[test]
+fn affinities_have_cpus_and_the_machine_has_them() {
+    let cpus = |list: &str| changed("\"0-1,3\"", list);
+    let expected = "expected a list of CPUs such as \"0-3,8\", found";
+    assert_eq!(cpus("\"\""), format!("40: task.cpus: an affinity without CPUs; {expected} \"\""));
+    assert_eq!(cpus("\"3-1\""), format!("40: task.cpus: the range 3-1 is empty; {expected} \"3-1\""));
+    assert_eq!(cpus("\"all\""), format!("40: task.cpus: \"all\" is no CPU; {expected} \"all\""));
+    assert_eq!(cpus("[0]"), "40: task.cpus: expected a list of CPUs in quotes, such as \"0-3,8\"");
+    let error = read(&GOOD.replacen("0-1,3", "0-1,4", 1), 1).unwrap_err();
+    assert_eq!(error.to_string(), "task worker 0: its affinity has CPU 4; the machine has CPUs 0 to 3");
+}
+
+#[test]
+fn repeats_go_back_and_nothing_is_unreachable() {
+    let repeat = |to| changed("{to = 1, times = 10}", to);
+    assert_eq!(
+        repeat("{to = 5, times = 2}"),
+        "21: program.ops: step 5 goes back to step 5; expected an earlier step, 0 to 4"
+    );
+    assert_eq!(
+        repeat("{to = 99, times = 2}"),
+        "21: program.ops: step 5 goes back to step 99; expected an earlier step, 0 to 4"
+    );
+    assert_eq!(repeat("{to = 1}"), "22: program.ops: step 6 is never reached: step 5 does not go on to it");
+    assert_eq!(
+        changed("\"wait\"", "\"exit\""),
+        "22: program.ops: step 8 is never reached: step 7 does not go on to it"
+    );
+    assert_eq!(
+        changed("{softirq = \"800ns\"}", "{repeat = {to = 0}}"),
+        "27: program.ops: step 0 goes back to step 0; expected steps before it"
+    );
+}
+
+#[test]
+fn loops_in_which_no_time_can_pass_are_refused_at_their_step() {
+    assert_eq!(
+        changed("{run = \"1us\"}, {repeat", "{send = \"log\"}, {repeat"),
+        "31: program.ops: step 2 goes round for ever without time passing; expected work, a sleep, or a wait for somebody \
+         who takes time, in each round"
+    );
+}
+
+#[test]
+fn what_counts_nothing_or_comes_twice_is_refused() {
+    assert_eq!(
+        changed("\"done\"", "\"begin\""),
+        "17: program: no program has the step \"done\"; expected one, it counts the metric"
+    );
+    assert_eq!(
+        changed("\"begin\"", "{run = \"1us\"}"),
+        "21: program.ops: step 4 is \"done\" and there is no \"begin\"; expected one before it"
+    );
+    assert_eq!(
+        changed("name = \"log\"", "name = \"request\""),
+        "13: channel.name: \"request\" comes twice; expected another name"
+    );
+    assert_eq!(
+        changed("name = \"child\"", "name = \"worker\""),
+        "26: program.name: \"worker\" comes twice; expected another name"
+    );
+    assert_eq!(
+        changed("name = \"logger\"\nprogram", "name = \"worker\"\nprogram"),
+        "43: task.name: \"worker\" comes twice; expected another name"
+    );
+    assert_eq!(
+        changed("per_instance = 2", "per_instance = 2\ncount = 3"),
+        "37: task.count: both count and per_instance are given; expected count for tasks whatever the load, per_instance for \
+         those of each instance"
+    );
+    assert_eq!(
+        changed("program = \"logger\"", "program = \"child\""),
+        "30: program.name: no task runs this program, nor forks it; expected one that does"
+    );
+    assert_eq!(
+        changed("per_instance = 2", "count = 2"),
+        "36: task.count: count tasks belong to no instance, and channel \"request\" is one for each; expected per_instance = \
+         false there, or per_instance here"
+    );
+}
+
+#[test]
+fn what_is_no_toml_or_no_file_is_refused() {
+    assert!(changed("case = \"c\"", "case = ").starts_with("3: this is no TOML: "));
+    let error = describe("no/such.toml").unwrap_err().to_string();
+    assert!(error.starts_with("no/such.toml: cannot be read: "), "{error}");
+    assert!(error.ends_with("; expected a workload (.toml)"), "{error}");
+}
+
+#[test]
+fn a_file_has_no_options_and_bounds_its_tasks() {
+    let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    fs::write(file.path(), GOOD.replacen("per_instance = 2", "per_instance = 1000", 1)).unwrap();
+    let name = file.path().to_str().unwrap();
+    let error = build(name, Load::Instances(1), 4, &BTreeMap::from([("send".to_owned(), 1)])).unwrap_err();
+    assert_eq!(error.about, About::Param("send".to_owned()));
+    assert_eq!(error.what, "a workload from a file has no numbers to set, and send was given");
+    let error = build(name, Load::Instances(1_000), 4, &BTreeMap::new()).unwrap_err();
+    assert_eq!(error.to_string(), "1000 instances are 1000001 tasks; expected 1000000 at most");
+}

@@ -1,0 +1,69 @@
+//! What cannot run is refused, with what it is about.
+
+use wakelab_workload::{Op, Work, Workload, synthetic};
+
+const WORK: Work = Work { ns: 50_000, jitter_pct: 10 };
+
+fn says(change: impl FnOnce(&mut Workload)) -> String {
+    let mut workload = synthetic::ping_pong(2);
+    assert_eq!(workload.validate(4), Ok(()));
+    change(&mut workload);
+    workload.validate(4).unwrap_err().to_string()
+}
+
+#[test]
+fn the_synthetic_workloads_are_right_on_any_machine() {
+    for workload in [
+        synthetic::run_sleep(1, WORK, WORK),
+        synthetic::run_sleep(300, WORK, WORK),
+        synthetic::ping_pong(7),
+        synthetic::fork_exit(1),
+        synthetic::fork_exit(64),
+    ] {
+        assert_eq!(workload.validate(1), Ok(()), "{}", workload.case);
+        assert!(workload.programs.iter().any(|program| program.ops.contains(&Op::Done)), "{}", workload.case);
+    }
+    assert_eq!(synthetic::run_sleep(300, WORK, WORK).tasks.len(), 300);
+    assert_eq!(synthetic::ping_pong(7).channels.len(), 14);
+}
+
+#[test]
+fn a_wrong_task_is_named() {
+    assert_eq!(says(|w| w.tasks.clear()), "the workload has no tasks; expected one or more");
+    assert_eq!(says(|w| w.tasks[3].program = 2), "task ping 1: it runs program 2, of 2");
+    assert_eq!(says(|w| w.tasks[0].channels[1] = 4), "task pong 0: it has channel 4, of 4");
+    assert_eq!(says(|w| w.tasks[0].channels.truncate(1)), "task pong 0: program pong uses 2 channels, the task has 1");
+    assert_eq!(says(|w| w.tasks[1].nice = 20), "task ping 0: nice is 20; expected -20 to 19");
+    let affinity = |cpus: &[u32]| says(|w| w.tasks[2].affinity = Some(cpus.to_vec()));
+    assert_eq!(affinity(&[]), "task pong 1: its affinity has no CPU; expected one or more");
+    assert_eq!(affinity(&[1, 4]), "task pong 1: its affinity has CPU 4; the machine has CPUs 0 to 3");
+    assert_eq!(affinity(&[1, 1]), "task pong 1: the CPUs of its affinity are not ascending");
+}
+
+#[test]
+fn a_wrong_channel_or_step_is_named() {
+    assert_eq!(
+        says(|w| w.channels[1].capacity = 0),
+        "channel back 0: a channel that holds 0 messages; expected 1 or more"
+    );
+    let step = |op| says(|w| w.programs[1].ops[1] = op);
+    assert_eq!(step(Op::Fork { program: 9 }), "program ping, step 1: forks program 9, of 2");
+    assert_eq!(
+        step(Op::Repeat { to: 1, times: Some(2) }),
+        "program ping, step 1: goes back to step 1; expected an earlier step"
+    );
+    assert_eq!(step(Op::Repeat { to: 0, times: Some(0) }), "program ping, step 1: repeats 0 times; expected 1 or more");
+    assert_eq!(
+        step(Op::Sleep(Work { ns: 1, jitter_pct: 101 })),
+        "program ping, step 1: a jitter of 101%; expected 0 to 100"
+    );
+}
+
+#[test]
+fn a_forked_childs_channels_are_its_parents_to_have() {
+    let says = says(|w| {
+        w.programs[0].ops[1] = Op::Fork { program: 1 };
+        w.programs[1].ops[1] = Op::Recv { channel: 2 };
+    });
+    assert_eq!(says, "task pong 0: program pong uses 3 channels, the task has 2");
+}
