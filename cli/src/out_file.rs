@@ -1,7 +1,7 @@
 //! `--out`: a file that is whole or not there.
 
 use anyhow::{Context, bail};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -10,8 +10,9 @@ use tempfile::NamedTempFile;
 #[derive(Debug)]
 pub struct OutFile {
     path: PathBuf,
-    /// Devices and pipes are written to; a rename would put a file in their place.
-    is_special: bool,
+    /// Devices and pipes are written to: a rename would put a file in their place. They stay open from the start, as the
+    /// reader of a pipe takes its closing for the end.
+    special: Option<File>,
 }
 
 impl OutFile {
@@ -28,16 +29,13 @@ impl OutFile {
     fn check(path: &Path) -> anyhow::Result<Self> {
         // The rename is to replace the file, not a link to it.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let is_special = match fs::metadata(&path) {
+        let special = match fs::metadata(&path) {
             Ok(data) if data.is_dir() => bail!("it is a folder"),
-            Ok(data) => {
-                OpenOptions::new().write(true).open(&path)?;
-                !data.is_file()
-            }
-            Err(_) => false,
+            Ok(data) => Some(OpenOptions::new().write(true).open(&path)?).filter(|_| !data.is_file()),
+            Err(_) => None,
         };
-        let file = OutFile { path, is_special };
-        if !is_special {
+        let file = OutFile { path, special };
+        if file.special.is_none() {
             // Gone again at once, so that a second Ctrl-C leaves nothing behind.
             file.temporary()?;
         }
@@ -50,8 +48,8 @@ impl OutFile {
     /// Where it cannot be written; it is then as it was.
     pub fn write(&self, text: &str) -> anyhow::Result<()> {
         let write = || -> anyhow::Result<()> {
-            if self.is_special {
-                OpenOptions::new().write(true).open(&self.path)?.write_all(text.as_bytes())?;
+            if let Some(mut special) = self.special.as_ref() {
+                special.write_all(text.as_bytes())?;
                 return Ok(());
             }
             let mut file = self.temporary()?;
@@ -78,6 +76,10 @@ impl OutFile {
             let mode = fs::metadata(&self.path).map_or(0o666, |data| data.permissions().mode() & 0o777);
             builder.permissions(fs::Permissions::from_mode(mode));
         }
-        Ok(builder.tempfile_in(folder)?)
+        builder.tempfile_in(folder).map_err(|e| {
+            // After the cause, tempfile names its file, which nobody asked for; the cause cannot be had alone.
+            let text = e.to_string();
+            anyhow::anyhow!("{}", text.split_once(" at path ").map_or(text.as_str(), |(cause, _)| cause))
+        })
     }
 }

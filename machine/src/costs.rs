@@ -22,6 +22,16 @@ pub enum Unit {
     Pct,
 }
 
+impl Unit {
+    /// How it is written behind a number: `ns`, `%`.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Unit::Ns => "ns",
+            Unit::Pct => "%",
+        }
+    }
+}
+
 /// One value with its range and origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cost {

@@ -13,6 +13,8 @@ pub struct Cache {
     pub size_kib: u64,
     /// How many CPUs share one.
     pub shared_by: u32,
+    /// Where this was taken from.
+    pub origin: Origin,
 }
 
 /// Background work that is not the workload's: one kworker for each CPU.
@@ -46,6 +48,17 @@ pub struct Machine {
 pub struct MachineFile {
     /// The machine.
     pub machine: Machine,
-    /// Where [`Machine::noise`] was taken from.
-    pub noise_origin: Origin,
+    /// What [`Machine::noise`] was taken from.
+    pub noise_origin: NoiseOrigin,
+}
+
+/// What background work was taken from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NoiseOrigin {
+    /// The lowest and the highest that [`Noise::kworker_period_ns`] may be, ns.
+    pub period_range: [u64; 2],
+    /// The same of [`Noise::kworker_run_ns`].
+    pub run_range: [u64; 2],
+    /// Where both were taken from.
+    pub origin: Origin,
 }

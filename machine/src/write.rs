@@ -1,7 +1,7 @@
 //! Writing a machine file.
 
 use crate::limits::key;
-use crate::{Machine, MachineFile, Origin};
+use crate::{Machine, MachineFile, NoiseOrigin, Origin};
 use std::fmt::Write;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::{CpuTopology, Numbering, Topology, Uniform};
@@ -10,7 +10,13 @@ impl Machine {
     /// The machine as a file that [`Machine::from_toml`] reads back to an equal machine. All costs are written out.
     /// Where the noise was taken from is not known here; [`MachineFile::to_toml`] knows it.
     pub fn to_toml(&self) -> String {
-        to_toml(self, &Origin::Assumed("written from a machine in memory, which does not keep the origin".to_owned()))
+        let origin = "written from a machine in memory, which does not keep the origin";
+        let noise_origin = NoiseOrigin {
+            period_range: [self.noise.kworker_period_ns; 2],
+            run_range: [self.noise.kworker_run_ns; 2],
+            origin: Origin::Assumed(origin.to_owned()),
+        };
+        to_toml(self, &noise_origin)
     }
 }
 
@@ -26,7 +32,7 @@ macro_rules! line {
     ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
 }
 
-fn to_toml(machine: &Machine, noise_origin: &Origin) -> String {
+fn to_toml(machine: &Machine, noise_origin: &NoiseOrigin) -> String {
     let mut text = String::new();
     line!(text, "name = {}", quoted(&machine.name));
     line!(text, "description = {}", quoted(&machine.description));
@@ -36,7 +42,7 @@ fn to_toml(machine: &Machine, noise_origin: &Origin) -> String {
     }
     for cache in &machine.caches {
         line!(text, "\n[[cache]]\nname = {}", quoted(&cache.name));
-        line!(text, "size_kib = {}\nshared_by = {}", cache.size_kib, cache.shared_by);
+        line!(text, "size_kib = {}\nshared_by = {}\n{}", cache.size_kib, cache.shared_by, origin(&cache.origin));
     }
     for (name, unit, _, cost) in machine.costs.list() {
         line!(text, "\n[costs.{name}]\n{} = {}\nrange = [{}, {}]", key(unit), cost.value, cost.low, cost.high);
@@ -44,7 +50,9 @@ fn to_toml(machine: &Machine, noise_origin: &Origin) -> String {
     }
     let noise = &machine.noise;
     line!(text, "\n[noise]\nkworker_period_ns = {}", noise.kworker_period_ns);
-    line!(text, "kworker_run_ns = {}\n{}", noise.kworker_run_ns, origin(noise_origin));
+    line!(text, "kworker_period_range = {:?}", noise_origin.period_range);
+    line!(text, "kworker_run_ns = {}", noise.kworker_run_ns);
+    line!(text, "kworker_run_range = {:?}\n{}", noise_origin.run_range, origin(&noise_origin.origin));
     text
 }
 

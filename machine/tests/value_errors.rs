@@ -3,7 +3,7 @@
 mod support;
 
 use support::{read, refused, with_topology};
-use wakelab_machine::{Costs, Machine, get};
+use wakelab_machine::{Costs, Machine, MachineFile, get};
 
 /// A small machine; what is added begins in line 6.
 fn machine(more: &str) -> String {
@@ -92,8 +92,10 @@ fn per_cent_have_the_limits_of_what_they_are() {
 
 #[test]
 fn caches_are_refused_twice_and_for_more_cpus_than_there_are() {
-    let cache = "[[cache]]\nname = \"L2\"\nsize_kib = 1\nshared_by = 2\n";
-    refused(&machine(&format!("{cache}{cache}")), 10, &["there is a cache L2 already"]);
+    let cache = "[[cache]]\nname = \"L2\"\nsize_kib = 1\nshared_by = 2\nsource = \"a table\"\n";
+    refused(&machine(&format!("{cache}{cache}")), 11, &["there is a cache L2 already"]);
+    refused(&machine(&cache.replace("source", "assumed").replace("a table", "")), 10, &["`cache.assumed`"]);
+    refused(&machine(&cache.replace("source = \"a table\"\n", "")), 6, &["`cache`: expected `source = "]);
     refused(&machine(&cache.replace("by = 2", "by = 3")), 9, &["from 1 to 2, found 3"]);
     refused(&machine("[cache]\nname = \"L2\"\n"), 6, &["`[[cache]]`"]);
 }
@@ -109,6 +111,20 @@ fn noise_is_needed_and_must_leave_time_for_others() {
     refused(&noise(10, 0), 6, &["expected 1 up to"]);
     assert_eq!(read(&noise(0, 0)).unwrap().noise.kworker_period_ns, 0);
     refused(&machine("[noise]\nkworker_period_ns = 0\nkworker_run_ns = 0\n"), 6, &["`source = "]);
+}
+
+#[test]
+fn noise_that_is_on_needs_ranges() {
+    let noise = |ranges: &str| {
+        let values = "kworker_period_ns = 1000\nkworker_run_ns = 10\nassumed = \"for the test\"\n";
+        machine(&format!("[noise]\n{values}{ranges}"))
+    };
+    refused(&noise(""), 6, &["`noise.kworker_period_range` is missing"]);
+    refused(&noise("kworker_period_range = [1, 1000]\n"), 6, &["`noise.kworker_run_range` is missing"]);
+    let ranges = "kworker_period_range = [1, 999]\nkworker_run_range = [1, 20]\n";
+    refused(&noise(ranges), 6, &["kworker_period_ns = 1000 is not in its own range", "widen `kworker_period_range`"]);
+    let file = MachineFile::from_toml(&noise(&ranges.replace("999", "1000")), "m.toml").unwrap();
+    assert_eq!((file.noise_origin.period_range, file.noise_origin.run_range), ([1, 1000], [1, 20]));
 }
 
 #[test]

@@ -5,6 +5,7 @@ pub mod compare;
 pub mod conform;
 pub mod explain;
 pub mod kernel;
+pub mod machine;
 pub mod numbers;
 pub mod summary;
 mod table;

@@ -16,6 +16,15 @@ pub fn thousands(n: u64) -> String {
     text
 }
 
+/// A time in the largest unit that leaves it whole: `600 ms`, `1,200 ns`.
+pub fn duration(ns: u64) -> String {
+    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    match units.into_iter().find(|(_, length)| ns > 0 && ns.is_multiple_of(*length)) {
+        Some((unit, length)) => format!("{} {unit}", thousands(ns / length)),
+        None => format!("{} ns", thousands(ns)),
+    }
+}
+
 /// `part` of `whole` in per cent, with one digit; `-` for nothing.
 pub fn percent(part: u64, whole: u64) -> String {
     if part == 0 || whole == 0 { "-".to_owned() } else { format!("{:.1}", 100.0 * part as f64 / whole as f64) }

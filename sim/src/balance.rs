@@ -62,20 +62,31 @@ impl<S: Sink> Sim<'_, '_, S> {
         let runs = self.sys.cpus[cpu as usize].curr == Some(push.task);
         // The stopper has taken the CPU from it, so that it is off its CPU already.
         self.sys.tasks[push.task.0 as usize].on_cpu = false;
-        self.pull(cpu, target, push.task);
-        self.kick(target);
+        self.detach(cpu, push.task);
+        let mut next = None;
         if runs {
+            // Before the task is queued anywhere else, or this queue would take it for its own.
             let now = self.sys.clock_task(cpu);
             let c = &mut self.sys.cpus[cpu as usize];
             (c.curr, c.need_resched) = (None, false);
-            let next = c.rq.schedule(&mut self.sys.es, now, Prev::Runs).next;
+            next = c.rq.schedule(&mut self.sys.es, now, Prev::Runs).next;
+        }
+        self.attach(cpu, target, push.task);
+        self.kick(target);
+        if runs {
             self.switch(cpu, next);
         }
         runs
     }
 
-    /// Moves a task that is queued and not running (`detach_task()`, `attach_task()`).
+    /// Moves a waiting task.
     fn pull(&mut self, src: Cpu, dst: Cpu, task: TaskId) {
+        self.detach(src, task);
+        self.attach(src, dst, task);
+    }
+
+    /// Takes a task off its run queue (`detach_task()`).
+    fn detach(&mut self, src: Cpu, task: TaskId) {
         self.sys.load_dequeue(src, task, false);
         let now = self.sys.clock_task(src);
         let weight = u64::from(self.sys.es[task].load.weight);
@@ -87,6 +98,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         // migrate_task_rq_fair(): the next run queue recognises the newcomer by this.
         self.sys.tasks[task.0 as usize].avg.last_update_time = 0;
         self.sys.es[task].exec_start = 0;
+    }
+
+    /// Puts it on another (`attach_task()`).
+    fn attach(&mut self, src: Cpu, dst: Cpu, task: TaskId) {
         self.sys.tasks[task.0 as usize].cpu = dst;
         self.tell(|_| Event::Migrate { task: task.0, from: src, to: dst });
         self.enqueue(dst, task, EnqueueFlags::empty());

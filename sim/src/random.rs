@@ -25,5 +25,4 @@ impl Random {
         let spread = work.ns * u64::from(work.jitter_pct) / 100;
         if spread == 0 { work.ns } else { work.ns - spread + self.below(2 * spread + 1) }
     }
-
 }

@@ -9,7 +9,7 @@ use crate::engine::Sim;
 use crate::system::System;
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::select::{Cx, Decision, Select, Wakeup};
+use wakelab_sched::select::{Cx, Decision, Path, Select, Wakeup};
 
 /// One CPU's search.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +28,19 @@ pub struct Slot<'m> {
     pub probe: u64,
     /// LLCs that know of the search.
     pub llcs: (u32, u32),
+}
+
+/// What tells quickly that a search does not depend on a CPU.
+#[derive(Clone, Copy, Debug)]
+pub struct Searching {
+    /// The CPU that searches.
+    pub cpu: Cpu,
+    /// CPUs that are looked at before the walk: the target, the previous CPU, the recently used one.
+    pub early: [Cpu; 3],
+    /// What the walk passes, by the guess.
+    pub path: Path,
+    /// When the last look is made, by the guess, ns.
+    pub until: u64,
 }
 
 impl<'m> Slot<'m> {
@@ -56,9 +69,12 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let end = if slot.guess.is_some() {
             began + self.slowed(cpu, model.costs.wakeup)
         } else {
-            self.sys.llcs[llcs.0 as usize].searching.push(cpu);
+            let prev = wakeup.wakee.prev_cpu;
+            let early = [cpu, prev, wakeup.wakee.recent_used_cpu.unwrap_or(prev)];
+            let entry = Searching { cpu, early, path: Path::All, until: 0 };
+            self.sys.llcs[llcs.0 as usize].searching.push(entry);
             if llcs.1 != llcs.0 {
-                self.sys.llcs[llcs.1 as usize].searching.push(cpu);
+                self.sys.llcs[llcs.1 as usize].searching.push(entry);
             }
             self.run_ahead(cpu)
         };
@@ -78,7 +94,15 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if guess.count.domain_search != 0 {
             end += model.observer_cost;
         }
+        let until = slot.began + u64::from(slot.ahead.looks()) * slot.probe;
+        let path = slot.ahead.path(&model.rules(), &guess);
         slot.guess = Some(guess);
+        let (a, b) = slot.llcs;
+        for llc in [Some(a), (b != a).then_some(b)].into_iter().flatten() {
+            let entry = self.sys.llcs[llc as usize].searching.iter_mut().find(|entry| entry.cpu == cpu);
+            let entry = entry.expect("the search is on the list");
+            (entry.path, entry.until) = (path, until);
+        }
         end
     }
 
@@ -90,8 +114,13 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
         let model = self.sys.model;
         let llc = model.llc_of[cpu as usize];
+        let smt_mask = &model.domains.smt_mask;
         self.changes(
             llc,
+            |entry| {
+                let [a, b, c] = entry.early;
+                a == cpu || b == cpu || c == cpu || entry.path.passes(cpu) || smt_mask[b as usize].test(cpu)
+            },
             |slot, wakeup, guess| slot.select.may_look_at(&model.rules(), wakeup, &slot.ahead, guess, cpu),
             |sys| {
                 sys.idle.assign(cpu, idle);
@@ -104,7 +133,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     pub fn set_idle_cores(&mut self, llc: u32, value: bool) {
         if self.sys.llcs[llc as usize].has_idle_cores != value {
             let change = |sys: &mut System<'_>| sys.llcs[llc as usize].has_idle_cores = value;
-            self.changes(llc, |slot, _, _| slot.select.before_walk(), change);
+            self.changes(llc, |_| true, |slot, _, _| slot.select.before_walk(), change);
         }
     }
 
@@ -112,7 +141,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     pub fn set_nr_idle_scan(&mut self, llc: u32, value: i32) {
         if self.sys.llcs[llc as usize].nr_idle_scan != value {
             let change = |sys: &mut System<'_>| sys.llcs[llc as usize].nr_idle_scan = value;
-            self.changes(llc, |slot, _, _| slot.select.before_walk(), change);
+            self.changes(llc, |_| true, |slot, _, _| slot.select.before_walk(), change);
         }
     }
 
@@ -121,25 +150,31 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     fn changes(
         &mut self,
         llc: u32,
+        may_depend: impl Fn(&Searching) -> bool,
         depends: impl Fn(&Slot<'m>, &Wakeup<'m>, &Decision) -> bool,
         change: impl FnOnce(&mut System<'m>),
     ) {
         let rules = self.sys.model.rules();
         let mut touched = std::mem::take(&mut self.touched);
         touched.clear();
-        for &searcher in &self.sys.llcs[llc as usize].searching {
-            let slot = &mut self.slots[searcher as usize];
-            let (Some(wakeup), Some(guess)) = (slot.wakeup, slot.guess) else { continue };
-            let due = slot.due(self.sys.now);
+        for at in 0..self.sys.llcs[llc as usize].searching.len() {
+            let entry = self.sys.llcs[llc as usize].searching[at];
             // With all looks made the decision stands, and only the rest of the wake-up takes its time.
-            if due >= slot.ahead.looks() || !depends(slot, &wakeup, &guess) {
+            if self.sys.now > entry.until || !may_depend(&entry) {
                 continue;
             }
+            let searcher = entry.cpu;
+            let slot = &mut self.slots[searcher as usize];
+            let (Some(wakeup), Some(guess)) = (&slot.wakeup, &slot.guess) else { continue };
+            if !depends(slot, wakeup, guess) {
+                continue;
+            }
+            let due = slot.due(self.sys.now);
             if slot.select.looks() < due {
                 // What was looked at up to now had not changed since it was guessed.
                 self.sys.probing = (slot.began, slot.probe);
-                let _ = slot.select.run_until(due, Cx { rules: &rules, wakeup: &wakeup, view: &self.sys });
-                if !depends(slot, &wakeup, &guess) {
+                let _ = slot.select.run_until(due, Cx { rules: &rules, wakeup, view: &self.sys });
+                if !depends(slot, wakeup, guess) {
                     continue;
                 }
             }
@@ -159,7 +194,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let (a, b) = slot.llcs;
         for llc in [a, b] {
             let searching = &mut self.sys.llcs[llc as usize].searching;
-            if let Some(at) = searching.iter().position(|&searcher| searcher == cpu) {
+            if let Some(at) = searching.iter().position(|entry| entry.cpu == cpu) {
                 searching.swap_remove(at);
             }
         }

@@ -3,6 +3,7 @@
 use crate::channel::Channel;
 use crate::cpu::CpuState;
 use crate::model::Model;
+use crate::search::Searching;
 use crate::task::Task;
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::BalanceView;
@@ -19,8 +20,8 @@ pub struct Llc {
     pub has_idle_cores: bool,
     /// `nr_idle_scan`.
     pub nr_idle_scan: i32,
-    /// CPUs with a search under way that may look at this LLC.
-    pub searching: Vec<Cpu>,
+    /// Searches under way that may look at this LLC.
+    pub searching: Vec<Searching>,
 }
 
 /// The system now.

@@ -46,6 +46,9 @@ impl Load {
     /// The highest load in per cent of the CPUs.
     pub const PERCENT_MAX: u32 = 100_000;
 
+    /// The most loads in a list.
+    pub const LIST_MAX: usize = 1_000;
+
     /// How many instances that is on a machine of so many CPUs; what is not whole is rounded down.
     ///
     /// # Errors
@@ -69,13 +72,18 @@ impl Load {
     /// `25%..200%/25%`. The end of a range is one of its loads if the steps meet it.
     ///
     /// # Errors
-    /// Where the text is something else, a load or step is 0, a range is empty, or a load comes twice.
+    /// Where the text is something else, a load or step is 0, a range is empty, a load comes twice, or
+    /// there are more than [`Load::LIST_MAX`].
     pub fn parse_list(text: &str) -> Result<Vec<Load>, LoadError> {
         let mut loads = Vec::new();
         for part in text.split(',') {
             for load in list::parse_part(part.trim(), text)? {
                 if loads.contains(&load) {
                     return Err(LoadError::new(format!("the load {load} comes twice in {text:?}; expected it once")));
+                }
+                if loads.len() == Self::LIST_MAX {
+                    let what = format!("{text:?} is too many loads; expected {} at most", Self::LIST_MAX);
+                    return Err(LoadError::new(what));
                 }
                 loads.push(load);
             }
@@ -119,6 +127,7 @@ mod tests {
             ("1..8/0", "the range 1..8/0 has a step of 0; expected 1 or more"),
             ("8..1/1", "the range 8..1/1 is empty; expected its start not above its end"),
             ("1..8/5%", "the range 1..8/5% mixes instances and per cent; expected one of them in all three"),
+            ("1..1001/1", "\"1..1001/1\" is too many loads; expected 1000 at most"),
             ("1,2,1", "the load 1 comes twice in \"1,2,1\"; expected it once"),
         ] {
             assert_eq!(error(text), says, "{text}");

@@ -11,8 +11,7 @@ use wakelab_study::experiment::{Given, Spec};
 
 /// Simulates what the flags say.
 pub fn run(args: &Compare) -> anyhow::Result<Exit> {
-    let mut spec =
-        Spec::of_flags(&args.machine, &args.kernel, &args.workload, &args.load, &args.base, &args.with);
+    let mut spec = Spec::of_flags(&args.machine, &args.kernel, &args.workload, &args.load, &args.base, &args.with);
     spec.repeats = Given::by_flag("--repeat", args.repeat);
     spec.seed = args.seed;
     spec.time_ns = Given::by_flag("--time", args.time);

@@ -41,17 +41,6 @@ fn cost(table: &Table<'_>, name: &str, unit: Unit) -> Result<Cost, MachineError>
     table.only(&[key(unit), "range", "source", "assumed"])?;
     let limits = limits(name, unit);
     let value = table.need_number(key(unit), &limits)?;
-    const RANGE: &str = "`range = [LOWEST, HIGHEST]`, in which the value may lie";
-    let range = table.numbers("range", &limits)?.ok_or_else(|| table.missing("range", RANGE))?;
-    let [low, high] = range[..] else {
-        return Err(table.error(format!("range has {} numbers; expected {RANGE}", range.len())));
-    };
-    if low > high {
-        return Err(table.error(format!("range = [{low}, {high}]: expected the lower number first")));
-    }
-    if !(low..=high).contains(&value) {
-        let what = format!("{} = {value} is not in its own range; expected {low} to {high}", key(unit));
-        return Err(table.error(what).with_hint("widen `range`, with a reason, or change the value"));
-    }
+    let [low, high] = origin::range(table, "range", &limits, (key(unit), value))?;
     Ok(Cost { value, low, high, origin: origin::read(table)? })
 }

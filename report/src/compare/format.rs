@@ -26,9 +26,9 @@ pub(super) fn amount(value: f64) -> String {
     if (1000.0..1e18).contains(&value) { thousands(value.round() as u64) } else { fixed(value, 2) }
 }
 
-/// A mean with its spread: `1,234,567 ± 0.16%`.
-pub(super) fn spread(mean: f64, std_pct: f64) -> String {
-    format!("{} ± {}%", amount(mean), fixed(std_pct, 2))
+/// A mean with its spread: `1,234,567 ± 0.16%`. One value has none, which is not the same as a spread of 0.
+pub(super) fn spread(mean: f64, std_pct: f64, n: usize) -> String {
+    if n < 2 { format!("{} ± {NONE}", amount(mean)) } else { format!("{} ± {}%", amount(mean), fixed(std_pct, 2)) }
 }
 
 /// A p value: three digits, and no more than "less than 0.001".
@@ -36,15 +36,6 @@ pub(super) fn p_value(p: Option<f64>) -> String {
     match p {
         Some(p) if p < 0.001 => "<0.001".to_owned(),
         p => fixed_or_none(p, 3),
-    }
-}
-
-/// ns as `600 ms`, in the greatest unit in which it is whole.
-pub(super) fn duration(ns: u64) -> String {
-    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
-    match units.into_iter().find(|(_, length)| ns > 0 && ns.is_multiple_of(*length)) {
-        Some((unit, length)) => format!("{} {unit}", thousands(ns / length)),
-        None => format!("{} ns", thousands(ns)),
     }
 }
 
@@ -65,12 +56,6 @@ mod tests {
     #[test]
     fn p_is_not_more_exact_than_it_can_be() {
         assert_eq!([p_value(Some(0.0)), p_value(Some(0.000_9)), p_value(Some(0.04))], ["<0.001", "<0.001", "0.040"]);
-    }
-
-    #[test]
-    fn durations_have_the_greatest_whole_unit() {
-        let texts = [600_000_000, 1_500_000_000, 3_000_000_000, 2_500, 0].map(duration);
-        assert_eq!(texts, ["600 ms", "1,500 ms", "3 s", "2,500 ns", "0 ns"]);
     }
 
     #[test]

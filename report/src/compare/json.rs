@@ -11,21 +11,10 @@ pub fn json(comparison: &Comparison) -> Value {
         "kind": comparison.kind,
         "complete": comparison.complete,
         "experiment": comparison.experiment,
-        "machine": machine(comparison),
+        "machine": crate::machine::json(&comparison.machine),
         "assumed": comparison.assumed,
         "published": comparison.published.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
         "rows": comparison.rows.iter().map(row).collect::<Vec<_>>(),
-    })
-}
-
-fn machine(comparison: &Comparison) -> Value {
-    let machine = &comparison.machine;
-    json!({
-        "name": machine.name,
-        "description": machine.description,
-        "caches": machine.caches,
-        "costs": machine.costs,
-        "noise": machine.noise,
     })
 }
 

@@ -64,7 +64,7 @@ pub fn once() -> Comparison {
         for side in [&mut row.base, &mut row.with] {
             side.values.truncate(1);
             side.runs.truncate(1);
-            (side.n, side.std_pct) = (1, 0.0);
+            (side.n, side.mean, side.std_pct) = (1, side.values[0], 0.0);
         }
     }
     comparison
@@ -146,7 +146,12 @@ fn machine() -> Machine {
         name: "intel-1s56c112t".to_owned(),
         description: "for tests".to_owned(),
         topology: Uniform::new(4, 1).topology(),
-        caches: vec![Cache { name: "L3".to_owned(), size_kib: 1024, shared_by: 4 }],
+        caches: vec![Cache {
+            name: "L3".to_owned(),
+            size_kib: 1024,
+            shared_by: 4,
+            origin: Origin::Source("a table".to_owned()),
+        }],
         costs: Costs::try_from_fn(cost).unwrap(),
         noise: Noise { kworker_period_ns: 0, kworker_run_ns: 0 },
     }

@@ -37,6 +37,7 @@ fn results_have_their_spread_their_interval_and_the_published_value_beside() {
 fn one_repeat_has_no_interval_and_says_how_to_get_one() {
     let text = table(&once());
     let line = words(line(&text, "netperf throughput", "224 threads"));
+    assert_eq!(line[2..4], ["1,000,000 ± n/a", "2,970,000 ± n/a"]);
     assert_eq!(line[5..8], ["n/a", "n/a", "1"]);
     assert!(text.contains("\nOne repeat: no interval and no p."), "{text}");
 }

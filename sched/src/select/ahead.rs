@@ -7,10 +7,54 @@
 use super::decision::{Decision, Reason};
 use super::step::{Cx, Select, Stage};
 use super::{Rules, View, Wakeup};
-use crate::cpumask::Cpu;
+use crate::cpumask::{Cpu, Wrap};
 use wakelab_kernel::IdleSearch;
 
+/// Which CPUs of the LLC a decision passed on its walk, roughly: enough to tell most of the others off cheaply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// None.
+    None,
+    /// Those from `start` on, around to `end`, or all.
+    Walk {
+        /// Where the walk began.
+        start: Cpu,
+        /// Where it ended.
+        end: Option<Cpu>,
+    },
+    /// Possibly all.
+    All,
+}
+
+impl Path {
+    /// Whether it may have passed `cpu`.
+    #[inline]
+    pub fn passes(self, cpu: Cpu) -> bool {
+        match self {
+            Path::None => false,
+            Path::Walk { start, end } => Wrap::new(start).comes_to(cpu, end),
+            Path::All => true,
+        }
+    }
+}
+
 impl Select {
+    /// The path of a decision that is made.
+    #[inline]
+    pub fn path(&self, rules: &Rules<'_>, decision: &Decision) -> Path {
+        if rules.code.idle_search == IdleSearch::ThreeWalks || rules.domains.cluster_active {
+            return Path::All;
+        }
+        match decision.reason {
+            _ if decision.count.domain_search == 0 => Path::None,
+            Reason::Smt | Reason::Overloaded => Path::None,
+            Reason::Scan if !self.scan.looks_for_core() => {
+                Path::Walk { start: self.scan.start(), end: Some(decision.cpu) }
+            }
+            _ => Path::All,
+        }
+    }
+
     /// How many looks have been made.
     #[inline]
     pub fn looks(&self) -> u32 {

@@ -47,6 +47,7 @@ mod view;
 mod wake_affine;
 mod wakeup;
 
+pub use ahead::Path;
 pub use at_once::{select_idle_cpu, select_idle_sibling, select_task_rq_fair};
 pub use decision::{Affine, Decision, Effects, Reason, ScanCost, SearchCount};
 pub use fits::{CpuCapacity, Fit, Uclamp, util_fits_cpu};

@@ -492,6 +492,18 @@ impl Scan {
         if !self.cores { walk.comes_to(cpu, found) } else { comes_to_core(rules, &walk, cpu, found, |_| true) }
     }
 
+    /// Where the walk began.
+    #[inline]
+    pub(super) fn start(&self) -> Cpu {
+        self.plan.start
+    }
+
+    /// Whether it is for an idle core.
+    #[inline]
+    pub(super) fn looks_for_core(&self) -> bool {
+        self.cores
+    }
+
     /// Whether this was the first of three walks, the one for a core (up to 5.11); the one for a CPU follows.
     #[inline]
     pub(super) fn only_for_cores(&self, rules: &Rules<'_>) -> bool {

@@ -4,10 +4,11 @@ mod results;
 mod search;
 mod times;
 
-use super::format::{duration, switches};
+use super::format::switches;
 use super::states::states;
 use crate::VERSION;
 use crate::numbers::count;
+use crate::numbers::duration;
 use std::fmt::Write;
 use wakelab_study::compare::{CompareRow, Comparison, Side};
 

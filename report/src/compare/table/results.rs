@@ -22,8 +22,8 @@ pub(super) fn results(rows: &[CompareRow]) -> String {
         let mut line = vec![
             row.case.clone(),
             row.load.clone(),
-            spread(row.base.mean, row.base.std_pct),
-            spread(row.with.mean, row.with.std_pct),
+            spread(row.base.mean, row.base.std_pct, row.base.n),
+            spread(row.with.mean, row.with.std_pct, row.with.n),
             signed(row.compare_pct, 2),
             interval.unwrap_or_else(|| NONE.to_owned()),
             p_value(row.p_value),

@@ -1,0 +1,62 @@
+//! Machines as JSON.
+
+use crate::VERSION;
+use serde_json::{Map, Value, json};
+use wakelab_machine::{Machine, MachineFile, Origin, Part};
+
+/// All machines: what they are, without costs.
+pub fn list_json(machines: &[Machine]) -> Value {
+    json!({"wakelab": VERSION, "machines": machines.iter().map(summary).collect::<Vec<_>>()})
+}
+
+/// One machine with all that its file says: what [`json`] has, and where the noise was taken from.
+pub fn show_json(file: &MachineFile) -> Value {
+    let mut value = json(&file.machine);
+    let (noise, origin) = (&file.machine.noise, &file.noise_origin);
+    value["noise"] = json!({
+        "kworker_period_ns": noise.kworker_period_ns,
+        "kworker_period_range": origin.period_range,
+        "kworker_run_ns": noise.kworker_run_ns,
+        "kworker_run_range": origin.run_range,
+        "origin": origin.origin,
+    });
+    value
+}
+
+/// What results carry of their machine: name, description, how much there is of what, the CPUs of each LLC, caches, what
+/// things cost, noise, and which costs are assumed.
+pub fn json(machine: &Machine) -> Value {
+    let costs = machine.costs.list();
+    let assumed = costs.iter().filter(|(.., cost)| matches!(cost.origin, Origin::Assumed(_)));
+    let cost = |&(name, unit, doc, cost): &(&str, _, &str, &wakelab_machine::Cost)| {
+        let value = json!({
+            "unit": unit, "value": cost.value, "low": cost.low, "high": cost.high, "origin": cost.origin, "doc": doc,
+        });
+        (name.to_owned(), value)
+    };
+    let mut value = summary(machine);
+    value["topology"] = json!({
+        "llcs": machine.parts().iter().map(part).collect::<Vec<_>>(),
+        "distances": machine.topology.node_distance,
+    });
+    value["caches"] = json!(machine.caches);
+    value["costs"] = Value::Object(costs.iter().map(cost).collect::<Map<_, _>>());
+    value["noise"] = json!(machine.noise);
+    value["assumed"] = assumed.map(|(name, ..)| *name).collect();
+    value
+}
+
+fn summary(machine: &Machine) -> Value {
+    let mut value = json!({"name": machine.name, "description": machine.description});
+    if let (Value::Object(value), Value::Object(counts)) = (&mut value, json!(machine.counts())) {
+        value.extend(counts);
+    }
+    value
+}
+
+fn part(part: &Part) -> Value {
+    json!({
+        "package": part.package, "die": part.die, "llc": part.llc, "node": part.node, "capacity": part.capacity,
+        "cores": part.cores, "clusters": part.clusters, "cpus": part.cpus.to_string(),
+    })
+}
