@@ -72,6 +72,9 @@ pub struct Run {
     /// Derive the seeds of the runs from this one, in place of what the file says.
     #[arg(long, value_name = "N", value_parser = seeds())]
     pub seed: Option<u64>,
+    /// Run it instead with each mechanism of the simulator switched off in turn, and print what is lost (table or JSON).
+    #[arg(long)]
+    pub ablate: bool,
     /// How it runs and prints.
     #[command(flatten)]
     pub how: How,

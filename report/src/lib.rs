@@ -6,6 +6,7 @@ pub mod conform;
 pub mod explain;
 pub mod kernel;
 pub mod machine;
+pub mod mechanisms;
 pub mod numbers;
 pub mod summary;
 mod table;

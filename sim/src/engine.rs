@@ -234,7 +234,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             (false, false) => wall.min(task.left),
         };
         let overhead = done.min(task.overhead);
-        let wall_overhead = if done == 0 { 0 } else { wall * overhead / done };
+        let wall_overhead = (wall * overhead).checked_div(done).unwrap_or(0);
         c.time.overhead += wall_overhead;
         c.time.work += wall - wall_overhead;
         task.overhead -= overhead;
@@ -242,7 +242,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             // As if softirq time were taken off the task's clock (CONFIG_IRQ_TIME_ACCOUNTING), spread over the stretch.
             let softirq = task.softirq_work * done / task.left;
             task.softirq_work -= softirq;
-            c.stolen += if done == 0 { 0 } else { wall * softirq / done };
+            c.stolen += (wall * softirq).checked_div(done).unwrap_or(0);
         }
         task.left -= done;
     }

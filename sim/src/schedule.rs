@@ -103,11 +103,9 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.sys.cpus[cpu as usize].curr_idle = false;
                 self.update_idle(cpu);
             }
-            None if model.domains.smt_active => {
-                // set_next_task_idle() looks at the siblings before the CPU itself is seen as idle.
-                if update_idle_core(model.domains, cpu, &self.sys, |_| {}) {
-                    self.set_idle_cores(model.llc_of[cpu as usize], true);
-                }
+            // set_next_task_idle() looks at the siblings before the CPU itself is seen as idle.
+            None if model.domains.smt_active && update_idle_core(model.domains, cpu, &self.sys, |_| {}) => {
+                self.set_idle_cores(model.llc_of[cpu as usize], true);
             }
             _ => {}
         }

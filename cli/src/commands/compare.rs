@@ -37,17 +37,22 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     };
     let (done, all) = (found.rows.len(), experiment.cases.len());
     if done > 0 {
-        let text = render(&found, how.format);
-        match &out {
-            Some(file) => file.write(&text)?,
-            None => print(&text)?,
-        }
+        deliver(out.as_ref(), &render(&found, how.format))?;
     }
     if found.complete {
         return Ok(Exit::Done);
     }
     eprintln!("interrupted: {done} of {all} rows are complete");
     Ok(Exit::Interrupted)
+}
+
+/// Writes to the file, or to stdout.
+pub fn deliver(out: Option<&OutFile>, text: &str) -> anyhow::Result<()> {
+    match out {
+        Some(file) => file.write(text)?,
+        None => print(text)?,
+    }
+    Ok(())
 }
 
 fn render(found: &Comparison, format: ResultFormat) -> String {

@@ -1,9 +1,14 @@
 //! `wakelab run`.
 
-use super::compare::simulate;
-use crate::args::Run;
+use super::compare::{deliver, simulate};
+use crate::args::{How, ResultFormat, Run};
+use crate::interrupt::stop_flag;
+use crate::out_file::OutFile;
 use crate::output::Exit;
+use crate::progress::RunBar;
+use wakelab_report::mechanisms as report;
 use wakelab_study::experiment::{Given, Spec};
+use wakelab_study::mechanisms::mechanisms;
 
 /// Simulates what a file says.
 pub fn run(args: &Run) -> anyhow::Result<Exit> {
@@ -14,5 +19,35 @@ pub fn run(args: &Run) -> anyhow::Result<Exit> {
     if let Some(seed) = args.seed {
         spec.seed = seed;
     }
-    simulate(&spec, &args.how)
+    if args.ablate { ablate(&spec, &args.how) } else { simulate(&spec, &args.how) }
+}
+
+/// Simulates it without each mechanism in turn.
+fn ablate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
+    anyhow::ensure!(
+        matches!(how.format, ResultFormat::Table | ResultFormat::Json),
+        "--format: --ablate prints a table or JSON; leave --format out, or give --format json"
+    );
+    let experiment = spec.resolve()?;
+    let out = how.out.as_deref().map(OutFile::new).transpose()?;
+    let bar = RunBar::new();
+    let found = mechanisms(&experiment, how.jobs.unwrap_or(0) as usize, &bar, stop_flag()?);
+    bar.finish();
+    let found = match found {
+        Ok(found) => found,
+        Err(failed) => {
+            eprintln!("error: {failed}");
+            return Ok(Exit::RunFailed);
+        }
+    };
+    let text = match how.format {
+        ResultFormat::Json => format!("{:#}\n", report::json(&experiment, &found)),
+        _ => report::text(&experiment, &found),
+    };
+    deliver(out.as_ref(), &text)?;
+    if found.complete {
+        return Ok(Exit::Done);
+    }
+    eprintln!("interrupted: not all mechanisms were run");
+    Ok(Exit::Interrupted)
 }
