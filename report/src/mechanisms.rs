@@ -22,8 +22,17 @@ pub fn text(experiment: &Experiment, found: &MechanismTable) -> String {
         if experiment.repeats == 1 { "" } else { "s" },
         experiment.seed,
     );
-    let header =
-        ["without", "load", "base trans/s", "compare%", "fast_rate", "dom_eff", "se_eff", "success", "stacked base/with"];
+    let header = [
+        "without",
+        "load",
+        "base trans/s",
+        "compare%",
+        "fast_rate",
+        "dom_eff",
+        "se_eff",
+        "success",
+        "stacked base/with",
+    ];
     let mut rows = table(&header, 2);
     for without in &found.without {
         for (n, row) in without.rows.iter().enumerate() {

@@ -141,6 +141,8 @@ pub struct CpuState {
     pub active_balance: Option<Cpu>,
     /// The newly-idle balance under way: level, time it has taken on lower levels (ns), when this level began.
     pub newidle: (usize, u64, u64),
+    /// By how much a success of it counts (NI_RANDOM; 1 without).
+    pub newidle_weight: u32,
     /// Where its time went.
     pub time: CpuTime,
 }

@@ -4,7 +4,8 @@
 use crate::cpu::Doing;
 use crate::engine::Sim;
 use wakelab_events::sim::Sink;
-use wakelab_sched::balance::{CpuIdleType, newidle_gate, update_newidle_cost};
+use wakelab_kernel::Feature;
+use wakelab_sched::balance::{CpuIdleType, newidle_gate, newidle_random, update_newidle_cost};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SdFlags;
 
@@ -17,8 +18,8 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Begins the pass over the first domain from `level` up that takes part.
     fn newidle_level(&mut self, cpu: Cpu, level: usize, curr_cost: u64) -> bool {
         let model = self.sys.model;
-        let c = &self.sys.cpus[cpu as usize];
         for (at, sd) in model.domains.domains[cpu as usize].iter().enumerate().skip(level) {
+            let c = &self.sys.cpus[cpu as usize];
             let time = newidle_gate(c.avg_idle, curr_cost, &c.sd[at], true);
             if !time && model.mechanisms.newidle_gate {
                 return false;
@@ -26,6 +27,13 @@ impl<S: Sink> Sim<'_, '_, S> {
             // Balancing between nodes is not modelled.
             if !sd.flags.contains(SdFlags::BALANCE_NEWIDLE) || sd.flags.contains(SdFlags::NUMA) {
                 continue;
+            }
+            if model.features.has(Feature::NI_RANDOM) {
+                let d1k = self.random.below(1024) as u32;
+                match newidle_random(&mut self.sys.cpus[cpu as usize].sd[at], d1k) {
+                    Some(weight) => self.sys.cpus[cpu as usize].newidle_weight = weight,
+                    None => continue,
+                }
             }
             self.sys.cpus[cpu as usize].newidle = (at, curr_cost, self.sys.now);
             let cost = model.costs.balance + model.costs.balance_cpu * u64::from(sd.span_weight);
@@ -42,7 +50,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         let cost = self.sys.now - began;
         let (jiffies, hz) = (self.sys.jiffies, self.sys.model.hz);
         let c = &mut self.sys.cpus[cpu as usize];
-        update_newidle_cost(&mut c.sd[level], cost, u32::from(moved != 0), jiffies, hz as u32);
+        let weight = if moved != 0 { c.newidle_weight } else { 0 };
+        update_newidle_cost(&mut c.sd[level], cost, weight, jiffies, hz as u32);
         let curr_cost = curr_cost + cost;
         let done = moved != 0 || c.nr_running != 0 || c.ttwu_pending;
         if !done && self.newidle_level(cpu, level + 1, curr_cost) {

@@ -288,6 +288,7 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         next_balance: INITIAL_JIFFIES,
         sd: SmallVec::new(),
         newidle: (0, 0, 0),
+        newidle_weight: 1,
         time: CpuTime::default(),
     }
 }

@@ -142,7 +142,7 @@ fn switches_lie_on_top_of_the_kernel() {
 #[test]
 fn switches_that_change_nothing_are_refused() {
     use wakelab_kernel::Feature;
-    assert_eq!(variant("NO_LB_MIN"), Err(VariantError::NotModelled(Feature::LB_MIN)));
+    assert_eq!(variant("NO_NEXT_BUDDY"), Err(VariantError::NotModelled(Feature::NEXT_BUDDY)));
     assert_eq!(variant("PLACE_LAG"), Err(VariantError::NotRead("v5.19-rc1", Feature::PLACE_LAG)));
     assert_eq!(variant("NO_PLACE_LAG"), Err(VariantError::NotRead("v5.19-rc1", Feature::PLACE_LAG)));
     assert!(matches!(variant("SIS_ORACLE"), Err(VariantError::Switch(_))));

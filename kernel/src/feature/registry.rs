@@ -71,11 +71,11 @@ features! {
     NEXT_BUDDY: "Prefer the task that was woken last at the next pick.",
         OLD, None, "check_preempt_wakeup(), 6.1; check_preempt_wakeup_fair(), 6.12", false;
     LAST_BUDDY: "Prefer the task that was preempted by a wake-up at the next pick.",
-        OLD, Some("6.6"), "check_preempt_wakeup(), 6.1", false;
+        OLD, Some("6.6"), "check_preempt_wakeup(), 6.1", true;
     PICK_BUDDY: "Let the pick take the next buddy if it is eligible.",
         Some("after 6.1, by 6.12.107"), None, "pick_next_entity(), 6.12; pick_eevdf(), 7.2", false;
     CACHE_HOT_BUDDY: "Count buddies as cache-hot when balancing.",
-        OLD, None, "task_hot(), 6.1 and 6.12", false;
+        OLD, None, "task_hot(), 6.1 and 6.12", true;
     DELAY_DEQUEUE: "Keep a sleeper that is not eligible queued until it is.",
         Some("6.12"), None, "dequeue_entity(), 6.12", true;
     DELAY_ZERO: "Let such a task keep no positive lag.",
@@ -95,7 +95,7 @@ features! {
     NONTASK_CAPACITY: "Take the time of interrupts from a CPU's capacity.",
         OLD, None, "update_rq_clock_task(), 6.12", false;
     TTWU_QUEUE: "Let the target CPU do the enqueue of a remote wake-up; off by default with PREEMPT_RT.",
-        OLD, None, "ttwu_queue_wakelist(), 6.12", false;
+        OLD, None, "ttwu_queue_wakelist(), 6.12", true;
     SIS_AVG_CPU: "Skip the scan for an idle CPU when its average cost exceeds the average idle time.",
         OLD, Some("5.12"), "select_idle_cpu(), 5.10; features.h of 5.12-rc3 has it no more", false;
     SIS_PROP: "Limit the scan for an idle CPU in proportion to the average idle time.",
@@ -110,7 +110,7 @@ features! {
     RT_RUNTIME_SHARE: "Let a CPU borrow realtime bandwidth from others.",
         OLD, None, "balance_runtime(), 6.12", false;
     LB_MIN: "Skip tasks of little load when balancing.",
-        OLD, None, "detach_tasks(), 6.12", false;
+        OLD, None, "detach_tasks(), 6.12", true;
     ATTACH_AGE_LOAD: "Age a task's load when it is attached to a run queue.",
         OLD, None, "attach_entity_cfs_rq(), 6.12", false;
     WA_IDLE: "Wake to an idle waking or previous CPU (`wake_affine_idle()`).",
@@ -123,7 +123,7 @@ features! {
         OLD, None, "cpu_util(), 6.12", true;
     UTIL_EST_FASTUP: "Let the estimate follow a rising utilisation at once; unconditional after its removal.",
         Some("5.5"), Some("6.8"), "util_est_update(), 5.10 and 6.1; posted October 2019, removal posted November \
-            2023", false;
+            2023", true;
     LATENCY_WARN: "Warn when a task waits long for a reschedule.",
         Some("after 5.12-rc3, by 6.1"), None, "features.h, 5.12-rc3 and 6.1", false;
     ALT_PERIOD: "Compute the period from the whole hierarchy's task count.",
@@ -132,7 +132,7 @@ features! {
         Some("5.13, and 5.10 as maintained"), Some("6.6"), "sched_slice(), 5.10.262 and 6.1", true;
     NI_RANDOM: "Do newly-idle balancing at random, in proportion to its success.",
         Some("after 6.12, and 6.1 and 6.12 as maintained"), None,
-        "newidle_balance(), 6.1.176; sched_balance_newidle(), 6.12.107", false;
+        "newidle_balance(), 6.1.176; sched_balance_newidle(), 6.12.107", true;
     NI_RATE: "Scale that by the rate of newly-idle balancing.",
         Some("after 6.12, by 7.2"), None, "features.h and fair.c, 7.2", false;
     SIS_CORE: "Allow the search for an idle core; every kernel does, and the switch turns it off.",
