@@ -18,16 +18,24 @@ impl System<'_> {
     /// `update_load_avg()` of a task and its run queue, before the run queue changes.
     #[inline]
     pub fn update_load(&mut self, cpu: Cpu, task: TaskId, flags: UpdateFlags) {
-        let (queue, now) = (self.queue(cpu), self.clock_task(cpu));
+        let (mut queue, now) = (self.queue(cpu), self.clock_task(cpu));
         let e = &self.es[task];
         let c = &mut self.cpus[cpu as usize];
-        let entity = Entity {
+        let mut entity = Entity {
             weight: u64::from(e.load.weight),
             on_rq: e.on_rq,
             sched_delayed: false,
             curr: c.rq.curr() == Some(task),
         };
-        update_load_avg(&mut c.pelt, &queue, &mut self.tasks[task.0 as usize].avg, &entity, now, flags);
+        let avg = &mut self.tasks[task.0 as usize].avg;
+        let not_running = std::mem::take(&mut c.not_running);
+        if not_running != 0 && entity.curr {
+            // Softirq time is left out: the task runs up to here, and then only waits.
+            let from = (now - not_running).max(avg.last_update_time);
+            update_load_avg(&mut c.pelt, &queue, avg, &entity, from, UpdateFlags::empty());
+            (queue.curr, entity.curr) = (false, false);
+        }
+        update_load_avg(&mut c.pelt, &queue, avg, &entity, now, flags);
     }
 
     /// `update_blocked_averages()`.
@@ -67,8 +75,7 @@ impl System<'_> {
         let weight = u64::from(self.es[task].load.weight);
         let task_clock = self.clock_task(from);
         let c = &mut self.cpus[from as usize];
-        // At full speed the clocks differ by stolen time only, and an idle CPU loses none: its clocks are as if they
-        // had been read now.
+        // At full speed the clocks do not differ: an idle CPU's are as if they had been read now.
         let clock = RqClock {
             clock: self.now,
             clock_task: task_clock,

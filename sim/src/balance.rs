@@ -3,8 +3,7 @@
 //! A pass decides on the state of one moment and moves tasks at that moment; the time that it takes comes before it
 //! (newly idle) or is charged after it (periodic).
 
-use crate::cpu::Irq;
-use crate::engine::Sim;
+use crate::engine::{Later, Sim};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::Feature;
 use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance, plan_balance};
@@ -34,8 +33,10 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.tell(|_| Event::IdleScan { llc, sum_util, weight, nr_idle_scan });
         }
         if let Some(src) = plan.busiest {
+            // A pass that started over has passed over tasks of more than one run queue.
             for &task in &plan.skipped {
-                self.sys.cpus[src as usize].cfs_tasks.move_to_head(task);
+                let own = self.sys.tasks[task.0 as usize].cpu;
+                self.sys.cpus[own as usize].cfs_tasks.move_to_head(task);
             }
             for moved in plan.attach_order() {
                 self.pull(src, moved.dst_cpu, moved.task);
@@ -45,7 +46,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
             if plan.active_balance {
                 self.sys.cpus[src as usize].active_balance = Some(cpu);
-                self.interrupt(src, Irq::Stopper);
+                self.at(self.sys.now, Later::Stopper(src));
             }
         }
         (plan.moves.len(), plan.continue_balancing)
@@ -63,19 +64,16 @@ impl<S: Sink> Sim<'_, '_, S> {
         // The stopper has taken the CPU from it, so that it is off its CPU already.
         self.sys.tasks[push.task.0 as usize].on_cpu = false;
         self.detach(cpu, push.task);
-        let mut next = None;
         if runs {
             // Before the task is queued anywhere else, or this queue would take it for its own.
             let now = self.sys.clock_task(cpu);
             let c = &mut self.sys.cpus[cpu as usize];
             (c.curr, c.need_resched) = (None, false);
-            next = c.rq.schedule(&mut self.sys.es, now, Prev::Runs).next;
+            let next = c.rq.schedule(&mut self.sys.es, now, Prev::Runs).next;
+            self.switch(cpu, next);
         }
         self.attach(cpu, target, push.task);
         self.kick(target);
-        if runs {
-            self.switch(cpu, next);
-        }
         runs
     }
 

@@ -99,8 +99,9 @@ pub struct CpuState {
     pub weight: u64,
     /// The run queue's averages.
     pub pelt: CfsRqPelt,
-    /// Softirq time that does not count as task time, ns; only where that mechanism is switched off.
-    pub stolen: u64,
+    /// Softirq time that is not to count as running, ns, and has not been taken note of; only where softirq time is left out
+    /// of the utilisation.
+    pub not_running: u64,
     /// Until when the run queue's lock is taken, ns.
     pub lock_free: u64,
     /// `rq->ttwu_pending`.

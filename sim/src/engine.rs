@@ -41,6 +41,8 @@ pub enum Later {
     IpiWakelist(Cpu),
     /// A rescheduling IPI arrives.
     IpiResched(Cpu),
+    /// The stopper of a CPU is woken, to push its running task away.
+    Stopper(Cpu),
 }
 
 /// How many steps a task may take at one moment before its program is taken for endless.
@@ -164,6 +166,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             Later::Start(task) => self.fork_now(None, task),
             Later::IpiWakelist(cpu) => self.interrupt(cpu, Irq::Wakelist),
             Later::IpiResched(cpu) => self.interrupt(cpu, Irq::Resched),
+            Later::Stopper(cpu) => self.interrupt(cpu, Irq::Stopper),
         }
     }
 
@@ -239,10 +242,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         c.time.work += wall - wall_overhead;
         task.overhead -= overhead;
         if !model.mechanisms.softirq_util && task.left != 0 {
-            // As if softirq time were taken off the task's clock (CONFIG_IRQ_TIME_ACCOUNTING), spread over the stretch.
             let softirq = task.softirq_work * done / task.left;
             task.softirq_work -= softirq;
-            c.stolen += (wall * softirq).checked_div(done).unwrap_or(0);
+            c.not_running += (wall * softirq).checked_div(done).unwrap_or(0);
         }
         task.left -= done;
     }

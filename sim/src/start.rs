@@ -181,6 +181,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         self.sys.tasks[id.0 as usize].recent_used_cpu = this_cpu;
 
         let cpu = self.fork_cpu(this_cpu, parent.map(|(_, parent)| parent), id);
+        let cpu = self.sys.allowed_or_fallback(id, cpu);
         let weight = u64::from(self.sys.es[id].load.weight);
         let task = &mut self.sys.tasks[id.0 as usize];
         task.cpu = cpu;
@@ -240,17 +241,10 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         select_task_rq_fair(&mut select, cx, &mut ()).cpu
     }
 
-    /// Makes an idle CPU look at its run queue, as `resched_curr()` from outside the machine would.
+    /// Makes a CPU look at its run queue, as soon as all that happens at this moment has happened.
     pub fn kick(&mut self, cpu: Cpu) {
         self.sys.cpus[cpu as usize].need_resched = true;
-        match self.sys.cpus[cpu as usize].doing {
-            Doing::Idle => self.leave_idle(cpu, 0),
-            Doing::Run => {
-                self.account(cpu);
-                self.proceed(cpu);
-            }
-            _ => {}
-        }
+        self.at(self.sys.now, Later::IpiResched(cpu));
     }
 }
 
@@ -266,7 +260,7 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         nr_running: 0,
         weight: 0,
         pelt: CfsRqPelt::new(model.pelt),
-        stolen: 0,
+        not_running: 0,
         lock_free: 0,
         ttwu_pending: false,
         wakelist: SmallVec::new(),

@@ -56,8 +56,9 @@ pub struct System<'m> {
 impl System<'_> {
     /// `rq_clock_task()` of a CPU, ns.
     #[inline]
-    pub fn clock_task(&self, cpu: Cpu) -> u64 {
-        self.now - self.cpus[cpu as usize].stolen
+    pub fn clock_task(&self, _: Cpu) -> u64 {
+        // Interrupts are not taken off it (no CONFIG_IRQ_TIME_ACCOUNTING).
+        self.now
     }
 
     /// Whether `available_idle_cpu()` holds by the CPU's own state.
@@ -66,6 +67,19 @@ impl System<'_> {
         let c = &self.cpus[cpu as usize];
         let claimed = !self.model.mechanisms.window && c.claims != 0;
         c.curr_idle && c.nr_running == 0 && !c.ttwu_pending && !claimed
+    }
+
+    /// What `select_task_rq()` makes of the class's choice: a CPU that the task may not use is replaced by the first that it
+    /// may on the node of the CPU it was on, or else anywhere (`select_fallback_rq()`).
+    pub fn allowed_or_fallback(&self, task: TaskId, cpu: Cpu) -> Cpu {
+        let mask = &self.model.masks[self.tasks[task.0 as usize].mask as usize];
+        if mask.test(cpu) {
+            return cpu;
+        }
+        let node = &self.model.domains.node;
+        let own = node[self.tasks[task.0 as usize].cpu as usize];
+        let near = mask.iter().find(|&cpu| node[cpu as usize] == own);
+        near.or(mask.first()).expect("a mask has a CPU")
     }
 
     /// `_task_util_est()`, 0 with UTIL_EST off.

@@ -173,7 +173,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let walked = decision.count.domain_search != 0;
         let walk_began = walked.then(|| began + u64::from(slot.ahead.early_looks()) * slot.probe);
         debug_assert_eq!(wakeup.waker.cpu, cpu);
-        self.chosen(cpu, decision.cpu, Some(decision), began, walk_began);
+        let dest = self.sys.allowed_or_fallback(waking.wakee, decision.cpu);
+        self.chosen(cpu, dest, Some(decision), began, walk_began);
     }
 
     /// The wakee gets its CPU, and is on its way to that run queue.
