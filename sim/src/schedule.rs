@@ -24,7 +24,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn schedule(&mut self, cpu: Cpu, prev: Prev) {
         let free = self.sys.cpus[cpu as usize].lock_free;
         if free > self.sys.now && self.sys.model.mechanisms.lock_wait {
-            // In line behind those who asked before: the switch's own hold begins then.
+            // Asks again when those before it are done; the switch's own hold begins then.
             return self.begin_until(cpu, Doing::LockSchedule(prev), free);
         }
         self.pick(cpu, prev);
