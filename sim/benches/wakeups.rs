@@ -1,53 +1,32 @@
 //! How many wake-ups are simulated in a second, on one core, with nobody listening: `cargo bench -p wakelab-sim`.
 //!
-//! Times of one run are comparable with each other only. Every run begins with a machine at rest.
+//! Times of one run are comparable with each other only.
 
+mod cases;
+
+use cases::MS;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use std::collections::BTreeMap;
 use std::collections::BinaryHeap;
 use std::hint::black_box;
-use std::sync::atomic::AtomicBool;
-use wakelab_kernel::{Preset, Switches};
-use wakelab_sim::{Mechanisms, Outcome, Setup, run};
-use wakelab_workload::{Load, Work, Workload, build, synthetic};
 
-fn simulate(machine: &str, switches: &str, workload: &Workload, mechanisms: Mechanisms, until: u64) -> Outcome {
-    let machine = wakelab_machine::get(machine).expect("a machine");
-    let kernel = Preset::get("v5.19-rc1").expect("a preset");
-    let features = switches.parse::<Switches>().expect("switches").on(kernel.features);
-    let setup = Setup { machine: &machine, kernel, features, workload, seed: 1, until, mechanisms, observer_cost: 0 };
-    run(&setup, &mut (), &AtomicBool::new(false)).expect("a run")
-}
-
-/// 224 pairs on 112 CPUs. In 20 ms all are started; without a ramp SIS_UTIL stacks them from the start.
 fn netperf(c: &mut Criterion) {
-    let ramp = BTreeMap::from([("ramp".to_owned(), 20_000_000)]);
-    let workload = build("netperf:TCP_RR", Load::Instances(224), 112, &ramp).expect("a workload");
-    let stacked = Mechanisms { ramp: false, ..Mechanisms::default() };
     let mut group = c.benchmark_group("netperf, 224 pairs, 112 CPUs");
     group.sample_size(10);
-    for (name, switches, mechanisms) in
-        [("migrating", "SIS_PROP", Mechanisms::default()), ("stacked", "NO_SIS_PROP,SIS_UTIL", stacked)]
-    {
-        let run = || simulate("intel-1s56c112t", switches, &workload, mechanisms, 40_000_000);
-        group.throughput(Throughput::Elements(run().wakeups));
-        group.bench_function(name, |b| b.iter(run));
+    for (name, case) in cases::netperf(20 * MS) {
+        group.throughput(Throughput::Elements(case.run(40 * MS).wakeups));
+        group.bench_function(name, |b| b.iter(|| case.run(40 * MS)));
     }
     group.finish();
 }
 
-/// Two tasks for each CPU, 50 us of work and 50 us of sleep.
 fn run_sleep(c: &mut Criterion) {
     let mut group = c.benchmark_group("2 tasks a CPU, 50 us / 50 us");
     group.sample_size(10);
-    let half = Work { ns: 50_000, jitter_pct: 20 };
     for (machine, cpus) in [("test-8c", 8), ("intel-1s56c112t", 112), ("bench-1024", 1024), ("bench-4096", 4096)] {
-        let workload = synthetic::run_sleep(2 * cpus, half, half);
-        let mechanisms = Mechanisms { noise: false, ..Mechanisms::default() };
-        let until = 4_000_000_000 / u64::from(cpus);
-        let run = || simulate(machine, "", &workload, mechanisms, until.clamp(10_000_000, 40_000_000));
-        group.throughput(Throughput::Elements(run().wakeups));
-        group.bench_function(BenchmarkId::from_parameter(cpus), |b| b.iter(run));
+        let case = cases::run_sleep(machine, cpus);
+        let until = (4000 * MS / u64::from(cpus)).clamp(10 * MS, 40 * MS);
+        group.throughput(Throughput::Elements(case.run(until).wakeups));
+        group.bench_function(BenchmarkId::from_parameter(cpus), |b| b.iter(|| case.run(until)));
     }
     group.finish();
 }

@@ -1,0 +1,50 @@
+//! The runs whose speed is measured. Every run begins with a machine at rest.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use wakelab_kernel::{Preset, Switches};
+use wakelab_sim::{Mechanisms, Outcome, Setup, run};
+use wakelab_workload::{Load, Work, Workload, build, synthetic};
+
+/// Nanoseconds in a millisecond.
+pub const MS: u64 = 1_000_000;
+
+/// A machine, a kernel's features and a workload.
+pub struct Case {
+    machine: &'static str,
+    switches: &'static str,
+    workload: Workload,
+    mechanisms: Mechanisms,
+}
+
+impl Case {
+    /// Simulates `until` ns with nobody listening.
+    pub fn run(&self, until: u64) -> Outcome {
+        let machine = wakelab_machine::get(self.machine).expect("a machine");
+        let kernel = Preset::get("v5.19-rc1").expect("a preset");
+        let features = self.switches.parse::<Switches>().expect("switches").on(kernel.features);
+        let Case { workload, mechanisms, .. } = self;
+        let mechanisms = *mechanisms;
+        let setup =
+            Setup { machine: &machine, kernel, features, workload, seed: 1, until, mechanisms, observer_cost: 0 };
+        run(&setup, &mut (), &AtomicBool::new(false)).expect("a run")
+    }
+}
+
+/// 224 pairs on 112 CPUs, started within `ramp` ns: in the migrating state, and stacked, which they are from the start
+/// under SIS_UTIL without a ramp.
+pub fn netperf(ramp: u64) -> [(&'static str, Case); 2] {
+    let case = |switches, mechanisms| {
+        let workload = build("netperf:TCP_RR", Load::Instances(224), 112, &BTreeMap::from([("ramp".to_owned(), ramp)]));
+        Case { machine: "intel-1s56c112t", switches, workload: workload.expect("a workload"), mechanisms }
+    };
+    let stacked = Mechanisms { ramp: false, ..Mechanisms::default() };
+    [("migrating", case("SIS_PROP", Mechanisms::default())), ("stacked", case("NO_SIS_PROP,SIS_UTIL", stacked))]
+}
+
+/// Two tasks for each CPU, 50 us of work and 50 us of sleep.
+pub fn run_sleep(machine: &'static str, cpus: u32) -> Case {
+    let half = Work { ns: 50_000, jitter_pct: 20 };
+    let mechanisms = Mechanisms { noise: false, ..Mechanisms::default() };
+    Case { machine, switches: "", workload: synthetic::run_sleep(2 * cpus, half, half), mechanisms }
+}
