@@ -46,11 +46,11 @@ pub enum Command {
         #[command(subcommand)]
         command: Kernel,
     },
-    /// Show the machines that are known: topology, caches, costs, with their sources.
+    /// Show the machines that are known, or write one from sysfs: topology, caches, costs, with their sources.
     Machine {
-        /// What to show.
+        /// What to do.
         #[command(subcommand)]
-        command: Show,
+        command: Machine,
     },
     /// Show the workloads that are known: what their tasks do, with their sources.
     Workload {
@@ -134,6 +134,27 @@ pub struct How {
     /// Run so many simulations at a time; as many as there are cores if left out. The result is the same.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
+}
+
+/// `wakelab machine`.
+#[derive(Debug, Subcommand)]
+pub enum Machine {
+    /// List them, or show one.
+    #[command(flatten)]
+    Show(Show),
+    /// Write a machine file from sysfs to stdout: this machine, or a saved /sys tree.
+    ///
+    /// Costs are not in sysfs and are assumed. What a reader should know of the import goes to stderr and into the file.
+    /// Exits with 2, writing nothing, where a file is missing or files contradict each other. docs/machines.md says what
+    /// is read.
+    Import {
+        /// The /sys tree.
+        #[arg(long, value_name = "DIR", default_value = "/sys")]
+        sysfs: PathBuf,
+        /// What the machine is to be called.
+        #[arg(long, value_name = "NAME", default_value = "imported")]
+        name: String,
+    },
 }
 
 /// `wakelab machine`, `wakelab workload`.

@@ -7,7 +7,7 @@ mod out_file;
 mod output;
 mod progress;
 
-use args::{Args, Command, Show};
+use args::{Args, Command, Machine, Show};
 use clap::Parser;
 use std::process::ExitCode;
 
@@ -20,8 +20,9 @@ fn main() -> ExitCode {
         Command::Conform(args) => commands::conform::run(&args),
         Command::Kernel { command } => commands::kernel::run(&command),
         Command::Machine { command } => match command {
-            Show::List { format } => commands::machine::list(format),
-            Show::Show { name, format } => commands::machine::show(&name, format),
+            Machine::Show(Show::List { format }) => commands::machine::list(format),
+            Machine::Show(Show::Show { name, format }) => commands::machine::show(&name, format),
+            Machine::Import { sysfs, name } => commands::machine::import(&sysfs, &name),
         },
         Command::Workload { command } => match command {
             Show::List { format } => commands::workload::list(format),

@@ -28,7 +28,8 @@ pub fn all() -> Vec<Machine> {
     FILES.iter().map(read).collect()
 }
 
-/// The machine of that name, or in that file: what ends in `.toml` or contains a `/` is a path.
+/// The machine of that name, or in that file: what ends in `.toml` or contains a `/` is a path. A name that no built-in
+/// machine has is looked for in `machines/NAME.toml` of the present folder.
 ///
 /// # Errors
 ///
@@ -44,15 +45,22 @@ impl MachineFile {
     ///
     /// Those of [`get`].
     pub fn get(name_or_path: &str) -> Result<Self, MachineError> {
-        if !name_or_path.contains('/') && !name_or_path.ends_with(".toml") {
-            return MachineFile::builtin(name_or_path);
+        if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
+            return MachineFile::read(name_or_path);
         }
-        let text = std::fs::read_to_string(name_or_path).map_err(|error| {
-            let file = name_or_path.to_owned();
+        let own = format!("machines/{name_or_path}.toml");
+        match NAMES.contains(&name_or_path) || !std::path::Path::new(&own).is_file() {
+            true => MachineFile::builtin(name_or_path),
+            false => MachineFile::read(&own),
+        }
+    }
+
+    fn read(path: &str) -> Result<Self, MachineError> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
             let hint = Some("`wakelab machine list` shows the machines that need no file".to_owned());
-            MachineError { file, line: None, what: format!("expected a machine file: {error}"), hint }
+            MachineError { file: path.to_owned(), line: None, what: format!("expected a machine file: {error}"), hint }
         })?;
-        MachineFile::from_toml(&text, name_or_path)
+        MachineFile::from_toml(&text, path)
     }
 
     /// A machine that comes with the program.

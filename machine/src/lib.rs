@@ -6,6 +6,7 @@
 mod builtin;
 mod costs;
 mod error;
+pub mod import;
 mod limits;
 mod machine;
 mod near;
@@ -13,9 +14,11 @@ mod parts;
 mod read;
 mod uniform;
 mod write;
+mod write_power;
 
 pub use builtin::{all, get, names};
 pub use costs::{Cost, Costs, Origin, Unit};
 pub use error::MachineError;
-pub use machine::{Cache, Machine, MachineFile, Noise, NoiseOrigin};
+pub use import::{Files, Imported, import, import_files};
+pub use machine::{Cache, FreqPolicy, IdleState, Machine, MachineFile, Noise, NoiseOrigin};
 pub use parts::{Counts, Part};

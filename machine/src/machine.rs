@@ -1,7 +1,8 @@
 //! A machine.
 
 use crate::{Costs, Origin};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::Topology;
 
 /// A cache level.
@@ -13,6 +14,53 @@ pub struct Cache {
     pub size_kib: u64,
     /// How many CPUs share one.
     pub shared_by: u32,
+    /// The CPUs that have one like this; `None` for all. Several entries may have one name and different CPUs.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "list")]
+    pub cpus: Option<CpuMask>,
+    /// Where this was taken from.
+    pub origin: Origin,
+}
+
+fn list<S: Serializer>(cpus: &Option<CpuMask>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&cpus.as_ref().map(CpuMask::to_string).unwrap_or_default())
+}
+
+/// CPUs that change their frequency together (`cpufreq/policy*`). The simulator does not read it yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FreqPolicy {
+    /// The CPUs.
+    pub cpus: CpuMask,
+    /// `scaling_driver`, where it is known.
+    pub driver: Option<String>,
+    /// `cpuinfo_min_freq`, kHz; 0 where the firmware does not say.
+    pub min_khz: u64,
+    /// `cpuinfo_max_freq`, kHz: with turbo.
+    pub max_khz: u64,
+    /// `base_frequency`, kHz, where the driver has it: without turbo.
+    pub base_khz: Option<u64>,
+    /// `scaling_available_frequencies`, kHz, lowest first; empty where the driver chooses freely.
+    pub steps_khz: Vec<u64>,
+    /// Where this was taken from.
+    pub origin: Origin,
+}
+
+/// An idle state (`cpuidle/state*`). The simulator does not read it yet: `idle_exit` is the cost of every exit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdleState {
+    /// The CPUs that have it.
+    pub cpus: CpuMask,
+    /// Its number: deeper states have higher ones.
+    pub index: u32,
+    /// `POLL`, `C1`, `C6`.
+    pub name: String,
+    /// What the driver says of it.
+    pub description: Option<String>,
+    /// How long it takes to leave it at most, ns.
+    pub exit_latency_ns: u64,
+    /// How long a CPU must stay for it to pay, ns.
+    pub residency_ns: u64,
+    /// Switched off (`disable`).
+    pub disabled: bool,
     /// Where this was taken from.
     pub origin: Origin,
 }
@@ -35,12 +83,26 @@ pub struct Machine {
     pub description: String,
     /// Its shape.
     pub topology: Topology,
+    /// By CPU: its number in the kernel, lowest first. `None` where that is the number it has here, which begin at 0
+    /// and have no gaps.
+    pub cpu_ids: Option<Vec<Cpu>>,
     /// Its caches.
     pub caches: Vec<Cache>,
+    /// Its frequencies, by their lowest CPU; empty where they are not known.
+    pub frequencies: Vec<FreqPolicy>,
+    /// Its idle states, by their index; empty where they are not known.
+    pub idle_states: Vec<IdleState>,
     /// What things cost.
     pub costs: Costs,
     /// Background work.
     pub noise: Noise,
+}
+
+impl Machine {
+    /// The kernel's number of a CPU.
+    pub fn kernel_cpu(&self, cpu: Cpu) -> Cpu {
+        self.cpu_ids.as_ref().map_or(cpu, |ids| ids[cpu as usize])
+    }
 }
 
 /// A machine and the part of its file that the simulation has no use for.
@@ -48,6 +110,8 @@ pub struct Machine {
 pub struct MachineFile {
     /// The machine.
     pub machine: Machine,
+    /// What [`Machine::topology`] was taken from, where the file says it.
+    pub topology_origin: Option<Origin>,
     /// What [`Machine::noise`] was taken from.
     pub noise_origin: NoiseOrigin,
 }

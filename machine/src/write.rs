@@ -8,7 +8,7 @@ use wakelab_sched::domain::{CpuTopology, Numbering, Topology, Uniform};
 
 impl Machine {
     /// The machine as a file that [`Machine::from_toml`] reads back to an equal machine. All costs are written out.
-    /// Where the noise was taken from is not known here; [`MachineFile::to_toml`] knows it.
+    /// Where topology and noise were taken from is not known here; [`MachineFile::to_toml`] knows it.
     pub fn to_toml(&self) -> String {
         let origin = "written from a machine in memory, which does not keep the origin";
         let noise_origin = NoiseOrigin {
@@ -16,14 +16,14 @@ impl Machine {
             run_range: [self.noise.kworker_run_ns; 2],
             origin: Origin::Assumed(origin.to_owned()),
         };
-        to_toml(self, &noise_origin)
+        to_toml(self, None, &noise_origin)
     }
 }
 
 impl MachineFile {
     /// The machine as a file that [`MachineFile::from_toml`] reads back to an equal one. All costs are written out.
     pub fn to_toml(&self) -> String {
-        to_toml(&self.machine, &self.noise_origin)
+        to_toml(&self.machine, self.topology_origin.as_ref(), &self.noise_origin)
     }
 }
 
@@ -32,18 +32,31 @@ macro_rules! line {
     ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
 }
 
-fn to_toml(machine: &Machine, noise_origin: &NoiseOrigin) -> String {
+fn to_toml(machine: &Machine, topology_origin: Option<&Origin>, noise_origin: &NoiseOrigin) -> String {
     let mut text = String::new();
     line!(text, "name = {}", quoted(&machine.name));
     line!(text, "description = {}", quoted(&machine.description));
+    line!(text, "\n[topology]");
+    if let Some(ids) = &machine.cpu_ids {
+        let room = ids.last().map_or(0, |last| last + 1);
+        line!(text, "cpu_ids = \"{}\"", CpuMask::from_cpus(room, ids.iter().copied()));
+    }
+    if let Some(from) = topology_origin {
+        line!(text, "{}", origin(from));
+    }
     match machine.uniform() {
         Some(uniform) => write_uniform(&mut text, machine, &uniform),
         None => write_explicit(&mut text, &machine.topology),
     }
     for cache in &machine.caches {
         line!(text, "\n[[cache]]\nname = {}", quoted(&cache.name));
-        line!(text, "size_kib = {}\nshared_by = {}\n{}", cache.size_kib, cache.shared_by, origin(&cache.origin));
+        line!(text, "size_kib = {}\nshared_by = {}", cache.size_kib, cache.shared_by);
+        if let Some(cpus) = &cache.cpus {
+            line!(text, "cpus = \"{cpus}\"");
+        }
+        line!(text, "{}", origin(&cache.origin));
     }
+    crate::write_power::write(&mut text, machine);
     for (name, unit, _, cost) in machine.costs.list() {
         line!(text, "\n[costs.{name}]\n{} = {}\nrange = [{}, {}]", key(unit), cost.value, cost.low, cost.high);
         line!(text, "{}", origin(&cost.origin));
@@ -58,7 +71,7 @@ fn to_toml(machine: &Machine, noise_origin: &NoiseOrigin) -> String {
 
 fn write_uniform(text: &mut String, machine: &Machine, uniform: &Uniform) {
     let Uniform { packages, dies, llcs, cores, threads, cluster_cores, nodes, near, far, numbering } = *uniform;
-    line!(text, "\n[topology]\npackages = {packages}\ndies = {dies}\nllcs = {llcs}\ncores = {cores}");
+    line!(text, "packages = {packages}\ndies = {dies}\nllcs = {llcs}\ncores = {cores}");
     line!(text, "threads = {threads}");
     if let Some(cores) = cluster_cores {
         line!(text, "cluster_cores = {cores}");
@@ -76,7 +89,7 @@ fn write_uniform(text: &mut String, machine: &Machine, uniform: &Uniform) {
 
 /// One row for all CPUs that differ in nothing but the core.
 fn write_explicit(text: &mut String, topology: &Topology) {
-    line!(text, "\n[topology]\ndistances = {:?}", topology.node_distance);
+    line!(text, "distances = {:?}", topology.node_distance);
     let mut rows: Vec<(CpuTopology, Vec<Cpu>)> = Vec::new();
     for (cpu, of) in (0..).zip(&topology.cpus) {
         let key = CpuTopology { core: 0, ..*of };
@@ -97,7 +110,7 @@ fn write_explicit(text: &mut String, topology: &Topology) {
     }
 }
 
-fn origin(origin: &Origin) -> String {
+pub(crate) fn origin(origin: &Origin) -> String {
     match origin {
         Origin::Source(text) => format!("source = {}", quoted(text)),
         Origin::Assumed(text) => format!("assumed = {}", quoted(text)),
@@ -105,6 +118,6 @@ fn origin(origin: &Origin) -> String {
 }
 
 /// A text as TOML.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }

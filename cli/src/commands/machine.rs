@@ -2,6 +2,7 @@
 
 use crate::args::TableFormat;
 use crate::output::{Exit, print, print_json};
+use std::path::Path;
 use wakelab_machine::MachineFile;
 use wakelab_report::machine;
 
@@ -21,6 +22,16 @@ pub fn show(name: &str, format: TableFormat) -> anyhow::Result<Exit> {
     match format {
         TableFormat::Table => print(&machine::show_text(&file))?,
         TableFormat::Json => print_json(&machine::show_json(&file))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// Writes a machine from a `/sys` tree. Nothing is printed before all of it was read.
+pub fn import(sysfs: &Path, name: &str) -> anyhow::Result<Exit> {
+    let imported = wakelab_machine::import(sysfs, name)?;
+    print(&imported.to_toml())?;
+    for note in &imported.notes {
+        eprintln!("note: {note}");
     }
     Ok(Exit::Done)
 }

@@ -1,7 +1,7 @@
 //! `[[cache]]`.
 
-use super::origin;
 use super::table::Table;
+use super::{cpus, origin};
 use crate::{Cache, MachineError};
 
 /// 1 TiB.
@@ -11,14 +11,25 @@ const LARGEST_KIB: u64 = 1 << 30;
 pub(super) fn read(root: &Table<'_>, nr_cpus: u32) -> Result<Vec<Cache>, MachineError> {
     let mut caches: Vec<Cache> = Vec::new();
     for table in root.tables("cache")? {
-        table.only(&["name", "size_kib", "shared_by", "source", "assumed"])?;
+        table.only(&["name", "size_kib", "shared_by", "cpus", "source", "assumed"])?;
         let name = table.need_text("name", "a text such as \"L2\"")?.to_owned();
-        if caches.iter().any(|cache| cache.name == name) {
-            return Err(table.error(format!("there is a cache {name} already")));
+        let cpus = match table.get("cpus") {
+            Some(_) => Some(cpus::need(&table, nr_cpus)?),
+            None => None,
+        };
+        let overlap = |before: &Cache| match (&before.cpus, &cpus) {
+            (Some(before), Some(cpus)) => before.intersects(cpus),
+            _ => true,
+        };
+        if caches.iter().any(|before| before.name == name && overlap(before)) {
+            let error = table.error(format!("there is a cache {name} already"));
+            return Err(error.with_hint("caches of one name need `cpus` that differ"));
         }
         let size_kib = table.need_number("size_kib", &(1..=LARGEST_KIB))?;
-        let shared_by = table.need_number("shared_by", &(1..=u64::from(nr_cpus)))? as u32;
-        caches.push(Cache { name, size_kib, shared_by, origin: origin::read(&table)? });
+        let most = cpus.as_ref().map_or(nr_cpus, |cpus| cpus.weight());
+        let shared_by = table.need_number("shared_by", &(1..=u64::from(most)))? as u32;
+        let cpus = cpus.filter(|cpus| cpus.weight() < nr_cpus);
+        caches.push(Cache { name, size_kib, shared_by, cpus, origin: origin::read(&table)? });
     }
     Ok(caches)
 }

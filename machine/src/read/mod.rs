@@ -3,7 +3,10 @@
 mod cache;
 mod costs;
 mod cpulist;
+mod cpus;
 mod explicit;
+mod frequency;
+mod idle;
 mod noise;
 mod origin;
 mod source;
@@ -16,7 +19,7 @@ use source::Source;
 use table::Table;
 use toml::de::DeTable;
 
-const KEYS: &[&str] = &["name", "description", "costs_of", "topology", "cache", "costs", "noise"];
+const KEYS: &[&str] = &["name", "description", "costs_of", "topology", "cache", "frequency", "idle", "costs", "noise"];
 
 impl Machine {
     /// Reads a machine from TOML. `file` is what errors call it.
@@ -48,7 +51,10 @@ impl MachineFile {
         let description = root.need_text("description", "what the machine is, in a line")?.to_owned();
         let costs_of = costs_of(&root)?;
         let topology = topology::read(&root)?;
+        let (cpu_ids, topology_origin) = topology::read_origin(&root, topology.nr_cpus())?;
         let caches = cache::read(&root, topology.nr_cpus())?;
+        let frequencies = frequency::read(&root, topology.nr_cpus())?;
+        let idle_states = idle::read(&root, topology.nr_cpus())?;
         let costs = costs::read(&root, costs_of.as_ref().map(|file| &file.machine.costs))?;
         let (noise, noise_origin) = match (noise::read(&root)?, costs_of) {
             (Some(noise), _) => noise,
@@ -58,19 +64,28 @@ impl MachineFile {
                 return Err(error.with_hint("`kworker_period_ns = 0` is a machine without background work"));
             }
         };
-        let machine = Machine { name, description, topology, caches, costs, noise };
-        Ok(MachineFile { machine, noise_origin })
+        let machine = Machine { name, description, topology, cpu_ids, caches, frequencies, idle_states, costs, noise };
+        Ok(MachineFile { machine, topology_origin, noise_origin })
     }
 }
 
+const NAME: &str = "a name of letters, digits, `-`, `_` and `.` that does not end in `.toml`";
+
 /// The machine's name: one that the command line would not take for a path.
 fn name(root: &Table<'_>) -> Result<String, MachineError> {
-    const EXPECTED: &str = "a name of letters, digits, `-`, `_` and `.` that does not end in `.toml`";
-    let name = root.need_text("name", EXPECTED)?;
-    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let name = root.need_text("name", NAME)?;
     match root.get("name") {
-        Some(value) if !plain || name.ends_with(".toml") => Err(root.wrong("name", value, EXPECTED)),
+        Some(value) if check_name(name).is_err() => Err(root.wrong("name", value, NAME)),
         _ => Ok(name.to_owned()),
+    }
+}
+
+/// Holds that a machine can have this name.
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
+    let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    match plain && !name.ends_with(".toml") {
+        true => Ok(()),
+        false => Err(format!("expected {NAME}, found {name:?}")),
     }
 }
 

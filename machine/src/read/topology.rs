@@ -1,13 +1,17 @@
 //! `[topology]`: of a uniform machine, or CPU by CPU.
 
 use super::table::Table;
-use super::{explicit, uniform};
-use crate::MachineError;
+use super::{cpulist, explicit, origin, uniform};
+use crate::{MachineError, Origin};
 use std::ops::RangeInclusive;
+use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{LOCAL_DISTANCE, MAX_CPUS, Topology};
 
 /// The keys of a machine that is described CPU by CPU.
 const EXPLICIT: &[&str] = &["cpu", "distances"];
+
+/// The keys of both.
+const COMMON: &[&str] = &["cpu_ids", "source", "assumed"];
 
 /// Most NUMA nodes: `MAX_NUMNODES` where `CONFIG_NODES_SHIFT` is 10, as in the distributions' x86 kernels.
 pub(super) const MAX_NODES: u64 = 1024;
@@ -36,12 +40,27 @@ pub(super) fn read(root: &Table<'_>) -> Result<Topology, MachineError> {
             )))
         }
         (Some(_), None) => {
-            table.only(EXPLICIT)?;
+            table.only(&[EXPLICIT, COMMON].concat())?;
             explicit::read(&table)
         }
         (None, _) => {
-            table.only(uniform::KEYS)?;
+            table.only(&[uniform::KEYS, COMMON].concat())?;
             uniform::read(&table)
         }
     }
+}
+
+/// The kernel's numbers of the CPUs, where they differ from those in the file, and where the shape was taken from.
+pub(super) fn read_origin(root: &Table<'_>, nr_cpus: u32) -> Result<(Option<Vec<Cpu>>, Option<Origin>), MachineError> {
+    let Some(table) = root.table("topology")? else { return Ok((None, None)) };
+    let said = table.get("source").or(table.get("assumed"));
+    let origin = said.map(|_| origin::read(&table)).transpose()?;
+    let (Some(list), Some(value)) = (table.text("cpu_ids")?, table.get("cpu_ids")) else { return Ok((None, origin)) };
+    let expected = format!("{nr_cpus} CPU numbers, one for each CPU, lowest first");
+    let ids = cpulist::parse(list).map_err(|what| table.wrong("cpu_ids", value, &format!("{expected} ({what})")))?;
+    if ids.len() != nr_cpus as usize || !ids.is_sorted_by(|a, b| a < b) {
+        return Err(table.wrong("cpu_ids", value, &expected));
+    }
+    // The last of n different numbers is n - 1 only where they are 0 to n - 1.
+    Ok((Some(ids).filter(|ids| ids.last() != Some(&(nr_cpus - 1))), origin))
 }

@@ -1,0 +1,161 @@
+//! Caches: `cpu*/cache/index*`.
+
+use super::groups::{Groups, check};
+use super::sys::Sys;
+use super::tree::{SAVE, Tree, shown};
+use crate::MachineError;
+use std::collections::BTreeMap;
+use wakelab_sched::cpumask::{Cpu, CpuMask};
+
+/// What a cache is, lowest level first: `L1d` before `L1i` before `L2`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Kind {
+    level: u8,
+    holds: Holds,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Holds {
+    Data,
+    Instruction,
+    Unified,
+}
+
+impl Kind {
+    /// `L1d`.
+    pub(super) fn name(self) -> String {
+        let suffix = match self.holds {
+            Holds::Data => "d",
+            Holds::Instruction => "i",
+            Holds::Unified => "",
+        };
+        format!("L{}{suffix}", self.level)
+    }
+}
+
+/// One cache as one CPU describes it.
+#[derive(Clone, Debug)]
+pub(super) struct One {
+    index: u32,
+    pub(super) size_kib: Option<u64>,
+    id: Option<i64>,
+    pub(super) cpus: CpuMask,
+}
+
+/// All caches, by CPU.
+#[derive(Clone, Debug)]
+pub(super) struct Caches(pub(super) Vec<BTreeMap<Kind, One>>);
+
+/// Reads them and holds that the CPUs agree.
+pub(super) fn read(sys: &Sys<'_>) -> Result<Caches, MachineError> {
+    let caches = Caches(sys.each(|cpu| of_cpu(sys, cpu))?);
+    // One that has none among others that have: its files were not saved.
+    if let Some(cpu) = caches.0.iter().position(BTreeMap::is_empty).filter(|_| !caches.is_empty()) {
+        let path = sys.path(cpu as Cpu, "cache");
+        return Err(sys.tree.error(&path, "there are no caches; expected some, as other CPUs have").with_hint(SAVE));
+    }
+    let mut kinds: Vec<Kind> = caches.0.iter().flat_map(|of| of.keys().copied()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    for kind in kinds {
+        agree(sys, &caches, kind)?;
+    }
+    Ok(caches)
+}
+
+fn of_cpu(sys: &Sys<'_>, cpu: Cpu) -> Result<BTreeMap<Kind, One>, MachineError> {
+    let tree = sys.tree;
+    let mut caches = BTreeMap::new();
+    for index in tree.numbered(&sys.path(cpu, "cache"), "index")? {
+        let file = |name: &str| path(sys, cpu, index, name);
+        let level = tree.need(&file("level"), "the cache's level", |tree, path| tree.number(path, &(1..=9)))? as u8;
+        let text = tree.need(&file("type"), "Data, Instruction or Unified", Tree::text)?;
+        let holds = match text.as_str() {
+            "Data" => Holds::Data,
+            "Instruction" => Holds::Instruction,
+            "Unified" => Holds::Unified,
+            _ => {
+                let what = format!("expected Data, Instruction or Unified, found {}", shown(&text));
+                return Err(tree.error(&file("type"), what).with_hint(SAVE));
+            }
+        };
+        let cpus = tree.need(&file("shared_cpu_list"), "the CPUs that share it", |_, path| sys.mask(path))?;
+        let one = One { index, size_kib: size(tree, &file("size"))?, id: tree.number(&file("id"), &ID)?, cpus };
+        let kind = Kind { level, holds };
+        if let Some(before) = caches.insert(kind, one) {
+            let what = format!("this is {} as index{} is; expected another level or type", kind.name(), before.index);
+            return Err(tree.contradiction(&file("level"), what));
+        }
+    }
+    Ok(caches)
+}
+
+/// `cache/index*/id` is 32 bits wide on x86, 64 with device trees.
+const ID: std::ops::RangeInclusive<i64> = i64::MIN..=i64::MAX;
+
+fn path(sys: &Sys<'_>, cpu: Cpu, index: u32, name: &str) -> String {
+    sys.path(cpu, &format!("cache/index{index}/{name}"))
+}
+
+/// KiB of `48K`; `None` where firmware does not say.
+fn size(tree: Tree<'_>, path: &str) -> Result<Option<u64>, MachineError> {
+    let Some(text) = tree.text(path)? else { return Ok(None) };
+    let number = text.strip_suffix('K').and_then(|number| number.parse::<u64>().ok()).filter(|&kib| kib <= 1 << 30);
+    match number {
+        Some(0) => Ok(None),
+        Some(kib) => Ok(Some(kib)),
+        None => Err(tree.error(path, format!("expected KiB such as 48K, found {}", shown(&text))).with_hint(SAVE)),
+    }
+}
+
+/// Holds that whoever is said to share a cache says the same of it.
+fn agree(sys: &Sys<'_>, caches: &Caches, kind: Kind) -> Result<(), MachineError> {
+    let own = |cpu: Cpu| CpuMask::from_cpus(sys.len(), [cpu]);
+    let file = |cpu: Cpu| {
+        let one = caches.0[cpu as usize].get(&kind);
+        one.map_or_else(|| sys.path(cpu, "cache"), |one| path(sys, cpu, one.index, "shared_cpu_list"))
+    };
+    // Who has no such cache has it to itself, so as to be in nobody else's list.
+    let groups: Groups =
+        (0..).zip(&caches.0).map(|(cpu, of)| of.get(&kind).map_or_else(|| own(cpu), |one| one.cpus.clone())).collect();
+    check(sys, &groups, file)?;
+    for (cpu, of) in (0..).zip(&caches.0) {
+        let Some(one) = of.get(&kind) else { continue };
+        let first = one.cpus.first().unwrap_or(cpu);
+        let Some(other) = caches.0[first as usize].get(&kind) else { continue };
+        let name = match () {
+            () if one.size_kib != other.size_kib => "size",
+            () if one.id != other.id => "id",
+            () => continue,
+        };
+        let theirs = path(sys, first, other.index, name);
+        let what = format!("differs from {theirs}; expected the same, as the CPUs share this {}", kind.name());
+        return Err(sys.tree.contradiction(&path(sys, cpu, one.index, name), what));
+    }
+    Ok(())
+}
+
+impl Caches {
+    /// Whether nothing is known of caches.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.iter().all(BTreeMap::is_empty)
+    }
+
+    /// By CPU: who shares its last cache for data.
+    pub(super) fn last(&self) -> Groups {
+        // One that has instructions only would be odd, and is by itself.
+        let own = |cpu| CpuMask::from_cpus(self.0.len() as u32, [cpu]);
+        (0..).zip(&self.0).map(|(cpu, of)| last(of).map_or_else(|| own(cpu), |one| one.cpus.clone())).collect()
+    }
+
+    /// The file that says who shares a CPU's last cache.
+    pub(super) fn last_file(&self, sys: &Sys<'_>, cpu: Cpu) -> String {
+        last(&self.0[cpu as usize])
+            .map_or_else(|| sys.path(cpu, "cache"), |one| path(sys, cpu, one.index, "shared_cpu_list"))
+    }
+}
+
+/// The last cache of one CPU that holds data.
+fn last(of: &BTreeMap<Kind, One>) -> Option<&One> {
+    of.iter().rfind(|(kind, _)| kind.holds != Holds::Instruction).map(|(_, one)| one)
+}

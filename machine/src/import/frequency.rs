@@ -1,0 +1,63 @@
+//! Frequencies: `cpufreq/policy*`.
+
+use super::sys::Sys;
+use super::tree::{CPU, Tree};
+use crate::{FreqPolicy, MachineError, Origin};
+use std::ops::RangeInclusive;
+
+/// kHz, up to 1 THz.
+const KHZ: RangeInclusive<i64> = 0..=1_000_000_000;
+
+/// The policies that have CPUs, lowest CPU first.
+pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Vec<FreqPolicy>, MachineError> {
+    let folder = format!("{CPU}/cpufreq");
+    let mut policies: Vec<(FreqPolicy, String)> = Vec::new();
+    for number in sys.tree.numbered(&folder, "policy")? {
+        let path = format!("{folder}/policy{number}");
+        let Some(policy) = read_one(sys, &path)? else { continue };
+        if let Some((_, other)) = policies.iter().find(|(before, _)| before.cpus.intersects(&policy.cpus)) {
+            let what = format!("has CPUs that {other}/related_cpus has too; expected each CPU in one policy");
+            return Err(sys.tree.contradiction(&format!("{path}/related_cpus"), what));
+        }
+        policies.push((policy, path));
+    }
+    if policies.is_empty() {
+        notes.push(format!("there is no {folder}/policy*: the machine has no frequencies"));
+    }
+    policies.sort_by_key(|(policy, _)| policy.cpus.first());
+    Ok(policies.into_iter().map(|(policy, _)| policy).collect())
+}
+
+/// One policy, if one of its CPUs is online.
+fn read_one(sys: &Sys<'_>, folder: &str) -> Result<Option<FreqPolicy>, MachineError> {
+    let tree = sys.tree;
+    let file = |name: &str| format!("{folder}/{name}");
+    let need = |name: &str, expected: &str| {
+        tree.need(&file(name), expected, |tree: Tree<'_>, path| tree.number(path, &KHZ)).map(|khz| khz as u64)
+    };
+    let cpus = tree.need(&file("related_cpus"), "the CPUs of the policy", |_, path| sys.mask(path))?;
+    if cpus.is_empty() {
+        return Ok(None);
+    }
+    if let Some(affected) = sys.mask(&file("affected_cpus"))?.filter(|affected| *affected != cpus) {
+        let (found, expected) = (sys.names(&affected), sys.names(&cpus));
+        let what = format!("lists CPUs {found}; expected those of related_cpus that are online, {expected}");
+        return Err(tree.contradiction(&file("affected_cpus"), what));
+    }
+    let min_khz = need("cpuinfo_min_freq", "the lowest frequency in kHz")?;
+    let max_khz = need("cpuinfo_max_freq", "the highest frequency in kHz")?;
+    if max_khz == 0 || min_khz > max_khz {
+        let what = format!("found {max_khz}; expected a frequency of cpuinfo_min_freq, {min_khz}, or higher");
+        return Err(tree.contradiction(&file("cpuinfo_max_freq"), what));
+    }
+    let steps = tree.text(&file("scaling_available_frequencies"))?.unwrap_or_default();
+    let step = |text| tree.number_in(&file("scaling_available_frequencies"), text, &(1..=*KHZ.end()));
+    let mut steps_khz: Vec<u64> =
+        steps.split_whitespace().map(|text| step(text).map(|khz| khz as u64)).collect::<Result<_, _>>()?;
+    steps_khz.sort_unstable();
+    steps_khz.dedup();
+    let base_khz = tree.number(&file("base_frequency"), &KHZ)?.filter(|&khz| khz > 0).map(|khz| khz as u64);
+    let driver = tree.text(&file("scaling_driver"))?.filter(|driver| !driver.is_empty());
+    let origin = Origin::Source("sysfs: cpufreq/policy*".to_owned());
+    Ok(Some(FreqPolicy { cpus, driver, min_khz, max_khz, base_khz, steps_khz, origin }))
+}

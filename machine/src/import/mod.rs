@@ -1,0 +1,128 @@
+//! A machine from sysfs: what Linux tells about the machine it runs on.
+//!
+//! Files are read as `Documentation/ABI/stable/sysfs-devices-system-cpu`, `.../testing/sysfs-devices-system-cpu` and
+//! `.../stable/sysfs-devices-node` describe them. CPUs that are online are imported. What contradicts itself is refused:
+//! kernels repair or ignore such tables, and a machine of two minds has no right simulation.
+
+mod cache;
+mod cache_rows;
+mod capacity;
+mod defaults;
+mod files;
+mod frequency;
+mod groups;
+mod idle;
+mod list;
+mod node;
+mod shape;
+mod sys;
+mod topology;
+mod tree;
+
+use crate::read::check_name;
+use crate::{Machine, MachineError, MachineFile, Origin};
+pub use files::Files;
+use std::path::Path;
+use sys::Sys;
+use tree::Tree;
+use wakelab_sched::cpumask::CpuMask;
+
+/// A machine from sysfs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// The machine. Its costs and background work are assumed.
+    pub file: MachineFile,
+    /// What a reader should know of how it came about: CPUs left out or renumbered, what sysfs did not have. A line each.
+    pub notes: Vec<String>,
+}
+
+impl Imported {
+    /// The machine as a file that [`MachineFile::from_toml`] reads back to an equal one, with the notes as comments.
+    pub fn to_toml(&self) -> String {
+        let notes: String = self.notes.iter().map(|note| format!("# {note}\n")).collect();
+        format!("# Written by `wakelab machine import`.\n{notes}\n{}", self.file.to_toml())
+    }
+}
+
+/// Reads the `/sys` tree in `dir` (`/sys` itself, or a copy) to a machine of that name.
+///
+/// # Errors
+///
+/// A name that machines cannot have, a file that is missing, cannot be read or has not what it should, or files that
+/// contradict each other: with the file, what was expected, and the next step.
+pub fn import(dir: &Path, name: &str) -> Result<Imported, MachineError> {
+    import_tree(Tree::Folder(dir), name)
+}
+
+/// The same of files in memory.
+///
+/// # Errors
+///
+/// Those of [`import`].
+pub fn import_files(files: &Files, name: &str) -> Result<Imported, MachineError> {
+    import_tree(Tree::Files(files), name)
+}
+
+fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, MachineError> {
+    check_name(name).map_err(|what| MachineError { file: "--name".to_owned(), line: None, what, hint: None })?;
+    let sys = Sys::read(tree)?;
+    let mut notes = Vec::new();
+    note_numbers(&sys, &mut notes);
+    let (topology, caches, guesses) = topology::read(&sys, &mut notes)?;
+    let frequencies = frequency::read(&sys, &mut notes)?;
+    let idle_states = idle::read(&sys, &mut notes)?;
+    let (costs, noise, noise_origin) = defaults::defaults()?;
+    let renumbered = (0..).zip(&sys.ids).any(|(cpu, &id)| cpu != id);
+    let machine = Machine {
+        name: name.to_owned(),
+        description: String::new(),
+        topology,
+        cpu_ids: renumbered.then(|| sys.ids.clone()),
+        caches: caches.rows(&sys, &mut notes),
+        frequencies,
+        idle_states,
+        costs,
+        noise,
+    };
+    let machine = Machine { description: describe(&machine, &sys.offline()), ..machine };
+    notes.extend(guesses.iter().cloned());
+    let from = "sysfs: cpu*/topology, cpu*/cache, node*, cpu*/cpu_capacity";
+    let topology_origin = Some(match guesses[..] {
+        [] => Origin::Source(from.to_owned()),
+        _ => Origin::Assumed(format!("{from}; but {}", guesses.join("; "))),
+    });
+    let imported = Imported { file: MachineFile { machine, topology_origin, noise_origin }, notes };
+    // Whoever keeps the file would otherwise find out later.
+    match MachineFile::from_toml(&imported.to_toml(), &tree.name("")) {
+        Ok(read) if read == imported.file => Ok(imported),
+        Ok(_) => Err(tree.error("", "the machine does not read back as it was written: please report this tree")),
+        Err(error) => Err(error.with_hint("the tree makes a machine that cannot be read back: please report it")),
+    }
+}
+
+/// Says which CPUs are not here or have another number.
+fn note_numbers(sys: &Sys<'_>, notes: &mut Vec<String>) {
+    let offline = sys.offline();
+    if !offline.is_empty() {
+        notes.push(format!("CPUs {offline} are offline and left out"));
+    }
+    if (0..).zip(&sys.ids).any(|(cpu, &id)| cpu != id) {
+        let (ids, last) = (sys.names(&CpuMask::full(sys.len())), sys.len() - 1);
+        notes.push(format!("CPUs {ids} of the kernel are CPUs 0 to {last} here, in that order (`cpu_ids`)"));
+    }
+}
+
+/// The machine in a line.
+fn describe(machine: &Machine, offline: &str) -> String {
+    let counts = machine.counts();
+    let many = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let parts = [
+        many(counts.cpus, "CPU"),
+        many(counts.cores, "core"),
+        many(counts.llcs, "LLC"),
+        many(counts.packages, "package"),
+        many(counts.nodes, "node"),
+    ];
+    let offline = if offline.is_empty() { String::new() } else { format!("; CPUs {offline} offline") };
+    format!("From sysfs: {}{offline}", parts.join(", "))
+}
