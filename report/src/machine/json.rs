@@ -9,7 +9,7 @@ pub fn list_json(machines: &[Machine]) -> Value {
     json!({"wakelab": VERSION, "machines": machines.iter().map(summary).collect::<Vec<_>>()})
 }
 
-/// One machine with all that its file says: what [`json`] has, and where the noise was taken from.
+/// One machine with all that its file says: what [`json()`] has, and where the noise was taken from.
 pub fn show_json(file: &MachineFile) -> Value {
     let mut value = json(&file.machine);
     let (noise, origin) = (&file.machine.noise, &file.noise_origin);
