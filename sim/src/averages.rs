@@ -10,7 +10,7 @@ use wakelab_sched::runqueue::TaskId;
 
 impl System<'_> {
     #[inline]
-    fn queue(&self, cpu: Cpu) -> Queue {
+    pub fn queue(&self, cpu: Cpu) -> Queue {
         let c = &self.cpus[cpu as usize];
         Queue { weight: c.weight, h_nr_runnable: c.nr_running, curr: c.rq.curr().is_some() }
     }
@@ -36,6 +36,18 @@ impl System<'_> {
             (queue.curr, entity.curr) = (false, false);
         }
         update_load_avg(&mut c.pelt, &queue, avg, &entity, now, flags);
+    }
+
+    /// What `set_next_entity()` does to the averages: up to now the task has waited. The run queue has it as its current
+    /// task already, and had none before (or was brought up to now with that one).
+    #[inline]
+    pub fn load_set_next(&mut self, cpu: Cpu, task: TaskId) {
+        let (queue, now) = (Queue { curr: false, ..self.queue(cpu) }, self.clock_task(cpu));
+        let e = &self.es[task];
+        let weight = u64::from(e.load.weight);
+        let entity = Entity { weight, on_rq: e.on_rq, sched_delayed: false, curr: false };
+        let avg = &mut self.tasks[task.0 as usize].avg;
+        update_load_avg(&mut self.cpus[cpu as usize].pelt, &queue, avg, &entity, now, UpdateFlags::empty());
     }
 
     /// `update_blocked_averages()`.

@@ -74,11 +74,18 @@ pub struct Sim<'m, 's, S> {
 impl<S: Sink> Sim<'_, '_, S> {
     /// Runs up to `until`, ns, and gives the end.
     pub fn run(mut self, until: u64, stop: &AtomicBool) -> Result<Outcome, SimError> {
-        let mut stopped = false;
+        let stopped = self.advance(until, stop)?;
+        if self.able == 0 && self.alive != 0 {
+            return Err(SimError::Deadlock { at: self.sys.now, waiting: self.waiting() });
+        }
+        Ok(self.outcome(stopped))
+    }
+
+    /// Goes on up to `until`, ns, or to where nobody of the workload can do anything. Returns whether `stop` was set.
+    pub fn advance(&mut self, until: u64, stop: &AtomicBool) -> Result<bool, SimError> {
         while self.able != 0 {
             if self.events.is_multiple_of(4096) && stop.load(Ordering::Relaxed) {
-                stopped = true;
-                break;
+                return Ok(true);
             }
             let later = self.later.peek().map_or(NEVER, |Reverse((time, ..))| *time);
             let first = self.timeline.first();
@@ -100,10 +107,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 return Err(error);
             }
         }
-        if self.able == 0 && self.alive != 0 {
-            return Err(SimError::Deadlock { at: self.sys.now, waiting: self.waiting() });
-        }
-        Ok(self.outcome(stopped))
+        Ok(false)
     }
 
     fn outcome(mut self, stopped: bool) -> Outcome {

@@ -14,6 +14,8 @@ mod schedule;
 mod search;
 mod setup;
 mod start;
+#[cfg(test)]
+mod sums;
 mod system;
 mod task;
 mod tick;

@@ -7,8 +7,8 @@ use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{Balance, BalanceRules, BalanceTunables};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{DomainOptions, SchedDomains, build_sched_domains};
-use wakelab_sched::pelt::PeltRules;
 use wakelab_sched::pelt::util_est::UtilEstRules;
+use wakelab_sched::pelt::{PeltRules, SCHED_CAPACITY_SCALE};
 use wakelab_sched::runqueue::CfsParams;
 use wakelab_sched::select::Rules;
 use wakelab_workload::{Op, Program, Work, Workload};
@@ -131,6 +131,12 @@ impl<'a> Model<'a> {
             return Err(SimError::NotModelled(format!(
                 "kernel {}: the simulator runs CFS of v5.18 to v6.1 (v5.18, v5.19-rc1, v5.19-rc2-tip, v6.1)",
                 kernel.name
+            )));
+        }
+        if let Some(cpu) = machine.topology.cpus.iter().find(|cpu| u64::from(cpu.capacity) != SCHED_CAPACITY_SCALE) {
+            return Err(SimError::NotModelled(format!(
+                "machine {}: a CPU has capacity {}, and the simulator runs CPUs of the same capacity only, {SCHED_CAPACITY_SCALE}",
+                machine.name, cpu.capacity
             )));
         }
         let mut features = setup.features;

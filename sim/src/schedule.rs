@@ -92,7 +92,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if let Some(next) = next
             && prev != Some(next)
         {
-            self.sys.update_load(cpu, next, UpdateFlags::empty());
+            self.sys.load_set_next(cpu, next);
             self.sys.tasks[next.0 as usize].on_cpu = true;
             // The list is in the order of use, the latest at its head (set_next_task_fair()).
             self.sys.cpus[cpu as usize].cfs_tasks.move_to_head(next);

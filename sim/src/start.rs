@@ -83,8 +83,9 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         let avg = init_entity_runnable_average(1024);
         let shell = self.add(Task { workload: false, ..Task::new(0, &[], 0, true, avg) }, 0, false);
         self.sys.tasks[shell.0 as usize].state = State::Dead;
-        let _ = self.launcher.enqueue_task(&mut self.sys.es, 1, shell, EnqueueFlags::WAKEUP);
-        self.launcher.schedule(&mut self.sys.es, 1, Prev::Runs);
+        let now = self.sys.clock_task(LAUNCHER);
+        let _ = self.launcher.enqueue_task(&mut self.sys.es, now, shell, EnqueueFlags::WAKEUP);
+        self.launcher.schedule(&mut self.sys.es, now, Prev::Runs);
     }
 
     /// What each CPU remembers of its domains. A machine that has run for a while balances at different times, and knows

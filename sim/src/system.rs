@@ -13,6 +13,10 @@ use wakelab_sched::pelt::util_est::_task_util_est;
 use wakelab_sched::runqueue::{Entities, FairRq, TaskId};
 use wakelab_sched::select::{IdleCores, ScanClock, View};
 
+/// What the CPUs' clocks show when the run begins. To PELT an average that was last updated at 0 is one that no run queue
+/// has yet; a multiple of its period of 1024 ns leaves the periods where they would be.
+const BOOT_NS: u64 = 1 << 32;
+
 /// `sd_llc_shared`.
 #[derive(Clone, Debug)]
 pub struct Llc {
@@ -58,7 +62,7 @@ impl System<'_> {
     #[inline]
     pub fn clock_task(&self, _: Cpu) -> u64 {
         // Interrupts are not taken off it (no CONFIG_IRQ_TIME_ACCOUNTING).
-        self.now
+        BOOT_NS + self.now
     }
 
     /// Whether `available_idle_cpu()` holds by the CPU's own state.
