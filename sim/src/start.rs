@@ -22,8 +22,9 @@ use wakelab_sched::select::{
     Cx, IdleCores, Select, Uclamp, WakeFlags, Wakee, WakeeFlips, Waker, Wakeup, select_task_rq_fair,
 };
 
-/// The jiffies counter at the start. The kernel's starts five minutes before it wraps; any number but 0 will do.
-const INITIAL_JIFFIES: u64 = 1000;
+/// The jiffies counter at the start. The kernel's starts five minutes before it wraps; any number will do that is above the
+/// longest interval of a domain, as the last balance lies before the start.
+const INITIAL_JIFFIES: u64 = 1 << 20;
 
 /// The CPU on which the benchmark's shell forks its tasks.
 const LAUNCHER: Cpu = 0;

@@ -123,7 +123,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         Wakeup {
             waker: Waker {
                 cpu,
-                exiting: false,
+                exiting: waking.waker.is_some_and(|task| self.sys.tasks[task.0 as usize].state == State::Dead),
                 in_task: waking.in_task,
                 per_cpu_kthread: kthread,
                 wakee_flips,
@@ -298,7 +298,11 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         c.weight += u64::from(self.sys.es[task].load.weight);
         c.cfs_tasks.enqueue(task);
         self.sys.overload |= c.nr_running > 1;
-        self.sys.tasks[task.0 as usize].state = State::Runnable;
+        // A task that exits stays dead when it is preempted while it wakes its parent, and moved.
+        let state = &mut self.sys.tasks[task.0 as usize].state;
+        if *state != State::Dead {
+            *state = State::Runnable;
+        }
     }
 
     /// `resched_curr()` of `dest`, by `cpu`.

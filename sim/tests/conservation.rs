@@ -302,6 +302,51 @@ fn children_are_waited_for_and_the_run_ends_when_all_have_exited() {
     assert!(done >= 14 * 200_000, "{done}");
 }
 
+/// Who exits.
+#[derive(Default)]
+struct Exits(Vec<u32>);
+
+impl Sink for Exits {
+    const ON: bool = true;
+
+    fn event(&mut self, _: u64, event: &Event) {
+        if let Event::Exit { task } = *event {
+            self.0.push(task);
+        }
+    }
+}
+
+#[test]
+fn nobody_exits_twice() {
+    // More parents than CPUs: children that wake them as they exit are preempted, and pulled by CPUs that go idle.
+    let machine = wakelab_machine::get("test-2s").expect("a machine");
+    let cpus = machine.topology.nr_cpus();
+    let work = |ns| Op::Run(Work { ns, jitter_pct: 50 });
+    let parent = vec![
+        work(20_000),
+        Op::Fork { program: 1 },
+        Op::Fork { program: 1 },
+        Op::Wait,
+        Op::Repeat { to: 0, times: None },
+    ];
+    let programs = vec![parent, vec![work(60_000), Op::Exit]];
+    let tasks = (0..2 * cpus).map(|_| (0, Vec::new(), None)).collect();
+    let mut exits = Exits::default();
+    simulate(&machine, "v6.1", "", &workload(programs, 0, tasks), 1, 300_000_000, &mut exits).expect("a run");
+    let all = exits.0.len();
+    assert!(all > 1000, "{all}");
+    exits.0.sort_unstable();
+    exits.0.dedup();
+    assert_eq!(exits.0.len(), all);
+}
+
+#[test]
+fn a_machine_whose_intervals_are_long_starts() {
+    let machine = wakelab_machine::get("bench-4096").expect("a machine");
+    let workload = mixed(1, 0, 0, None);
+    simulate(&machine, "v5.18", "", &workload, 1, 10_000, &mut ()).expect("a run");
+}
+
 #[test]
 fn what_is_not_modelled_is_refused() {
     let machine = wakelab_machine::get("test-2c").expect("a machine");
