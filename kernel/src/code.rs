@@ -108,6 +108,15 @@ code! {
     runnable_boost: RunnableBoost, "Whether `cpu_util()` may be boosted by `runnable_avg` (since 6.5, 7d0583cf9ec7), \
         and how.";
     slice_protection: SliceProtection, "How long RUN_TO_PARITY protects the picked task (`set_protect_slice()`).";
+    sched_idle_slices: bool, "CFS: a SCHED_IDLE task beside others has a slice of `sysctl_sched_idle_min_granularity` at \
+        least, and a smaller credit after sleep (`sched_slice()`, `place_entity()`; in 6.1, not in 5.10).";
+    long_sleeper: bool, "CFS: the vruntime of a task that slept for 104 days is not compared \
+        (`entity_is_long_sleeper()`; in 5.10 and 6.1 as maintained, not in 5.18: it came with 6.3).";
+    pick_clears_buddies: bool, "CFS: a pick clears the markers of the task that it picks; since, only a switch to the \
+        task does, so that who yields and goes on stays marked (`pick_next_entity()` in 5.10, `set_next_entity()` in 6.1; \
+        since 5.14, 21f56ffe4482).";
+    lazy_preemption: bool, "The class asks for a reschedule lazily, at the next return to user space or the next tick \
+        (`resched_curr_lazy()`; in 7.2, not in 6.12; if CONFIG_PREEMPT_LAZY, as in Debian's configuration).";
     delayed_lag_kept: bool, "A delayed task's lag is taken when it goes to sleep and can only rise until it is \
         dequeued (`update_entity_lag()`; in 7.2, not in 6.12).";
 }

@@ -86,8 +86,11 @@ fn tunables_scale_with_the_logarithm_of_the_cpus() {
 #[test]
 fn a_difference_names_what_changed() {
     let diff = |from: &str, to: &str| Preset::get(from).unwrap().diff(Preset::get(to).unwrap());
-    let same = diff("v7.2", "v7.3");
+    let same = diff("v5.18", "v5.19-rc1");
     assert!(same.features.is_empty() && same.tunables.is_empty() && same.code.is_empty());
+    let flat = diff("v7.2", "v7.3");
+    assert!(flat.features.is_empty() && flat.tunables.is_empty());
+    assert_eq!(flat.code.iter().map(|field| field.name).collect::<Vec<_>>(), ["slice_protection"]);
 
     let tip = diff("v5.19-rc1", "v5.19-rc2-tip");
     assert!(tip.features.is_empty() && tip.tunables.is_empty());

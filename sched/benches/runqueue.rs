@@ -76,7 +76,7 @@ impl Busy {
     fn requeue(&mut self) -> bool {
         let Some(task) = self.rq.waiting(&self.es).next() else { return false };
         let _ = self.rq.dequeue_task(&mut self.es, self.now, task, DequeueFlags::empty());
-        self.rq.enqueue_task(&mut self.es, self.now, task, EnqueueFlags::empty())
+        self.rq.enqueue_task(&mut self.es, self.now, task, EnqueueFlags::empty()).asked()
     }
 
     /// The running task sleeps, the next one is picked; after a while the sleeper wakes and is checked for preemption.
@@ -85,7 +85,7 @@ impl Busy {
         self.now += 50_000;
         self.rq.schedule(&mut self.es, self.now, Prev::Sleeps);
         self.now += 50_000;
-        let resched = self.rq.enqueue_task(&mut self.es, self.now, task, EnqueueFlags::WAKEUP);
+        let resched = self.rq.enqueue_task(&mut self.es, self.now, task, EnqueueFlags::WAKEUP).asked();
         let resched = self.rq.check_preempt_wakeup(&mut self.es, self.now, task, resched);
         if self.rq.curr().is_none() || resched {
             self.rq.schedule(&mut self.es, self.now, Prev::Runs);

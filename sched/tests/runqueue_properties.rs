@@ -13,7 +13,8 @@
 //!   sleeps leaves only when it is eligible, or is the last one.
 //!
 //! So ticks, forks, yields, schedules, sleeps under `DELAY_DEQUEUE` and wake-ups of delayed tasks never move V back;
-//! other wake-ups, exits, migrations and changes of weight or slice may.
+//! other wake-ups, exits, migrations and changes of weight or slice may. (Since 7.2 wake-ups of delayed tasks may too: a
+//! debt beyond the limit is forgiven.)
 
 #[path = "runqueue_properties/fast.rs"]
 mod fast;
@@ -31,7 +32,7 @@ use proptest::prelude::*;
 use slow_cfs::SlowCfs;
 use slow_eevdf::SlowEevdf;
 use system::{Op, QUEUES, QueueState, System, TaskState};
-use wakelab_sched::runqueue::{CfsParams, CfsRq, EevdfParams, EevdfRq, FairRq, Policy, Prev, before};
+use wakelab_sched::runqueue::{CfsParams, CfsRules, EevdfParams, EevdfRules, FairRules, Policy, Prev, before};
 
 /// A random number to choose by, and how much time passes before.
 #[derive(Clone, Debug)]
@@ -43,6 +44,7 @@ struct Choice {
     policy: Policy,
     nice: i8,
     slice: u64,
+    sync: bool,
 }
 
 fn choice() -> impl Strategy<Value = Choice> {
@@ -57,8 +59,18 @@ fn choice() -> impl Strategy<Value = Choice> {
     let nice = prop_oneof![3 => Just(0i8), 3 => -20..=19i8, 2 => -3..=3i8];
     let slice = prop_oneof![3 => Just(0u64), 2 => 100_000..=100_000_000u64, 2 => 100_000..6_000_000u64];
     let index = any::<prop::sample::Index>();
-    (dt, any::<u8>(), 0..QUEUES, index, policy, nice, slice)
-        .prop_map(|(dt, kind, queue, task, policy, nice, slice)| Choice { dt, kind, queue, task, policy, nice, slice })
+    (dt, any::<u8>(), 0..QUEUES, index, policy, nice, slice, any::<bool>()).prop_map(
+        |(dt, kind, queue, task, policy, nice, slice, sync)| Choice {
+            dt,
+            kind,
+            queue,
+            task,
+            policy,
+            nice,
+            slice,
+            sync,
+        },
+    )
 }
 
 /// Where virtual time starts: as in the kernel, soon before it wraps, soon before its sign does.
@@ -69,7 +81,7 @@ fn start() -> impl Strategy<Value = u64> {
 
 /// The operation that a choice stands for, where the tasks are as they are.
 fn op(choice: &Choice, queues: &[QueueState], tasks: &[TaskState], gone: &[bool]) -> Option<Op> {
-    let &Choice { queue, policy, nice, slice, .. } = choice;
+    let &Choice { queue, policy, nice, slice, sync, .. } = choice;
     let chosen = |may: &dyn Fn(usize) -> bool| {
         let able: Vec<usize> = (0..tasks.len()).filter(|&task| !gone[task] && may(task)).collect();
         (!able.is_empty()).then(|| able[choice.task.index(able.len())])
@@ -77,7 +89,7 @@ fn op(choice: &Choice, queues: &[QueueState], tasks: &[TaskState], gone: &[bool]
     let runs = |task: usize| queues.iter().any(|queue| queue.curr == Some(task));
     match choice.kind {
         0..30 if gone.iter().filter(|&&gone| !gone).count() < 24 => Some(Op::Fork { queue, policy, nice, slice }),
-        0..90 => chosen(&|task| !tasks[task].on_rq || tasks[task].delayed).map(|task| Op::Wake { task, queue }),
+        0..90 => chosen(&|task| !tasks[task].on_rq || tasks[task].delayed).map(|task| Op::Wake { task, queue, sync }),
         90..120 => Some(Op::Tick { queue }),
         120..130 => Some(Op::Update { queue }),
         130..170 => Some(Op::Schedule { queue, prev: Prev::Runs }),
@@ -176,37 +188,66 @@ fn cfs_params() -> impl Strategy<Value = CfsParams> {
     })
 }
 
+/// Forms and switches of EEVDF.
+fn eevdf_rules() -> impl Strategy<Value = EevdfRules> {
+    let version = prop_oneof![Just(EevdfRules::V6_12), Just(EevdfRules::V7_2), Just(EevdfRules::V7_3)];
+    let on = prop::bool::weighted(0.3);
+    let off = prop::bool::weighted(0.9);
+    let cost = prop_oneof![Just(0u64), Just(500_000)];
+    (version, on, off, any::<bool>(), cost, 0..3_000_000u64).prop_map(
+        |(forms, next_buddy, pick_buddy, lazy, cost, base)| {
+            let lazy = lazy && forms.lazy;
+            EevdfRules {
+                next_buddy,
+                pick_buddy,
+                lazy,
+                migration_cost_ns: cost,
+                normalized_base_slice_ns: base,
+                ..forms
+            }
+        },
+    )
+}
+
+/// Forms and switches of CFS.
+fn cfs_rules() -> impl Strategy<Value = CfsRules> {
+    let version = prop_oneof![Just(CfsRules::V5_10), Just(CfsRules::V5_18), Just(CfsRules::V6_1)];
+    (version, prop::bool::weighted(0.3)).prop_map(|(forms, next_buddy)| CfsRules { next_buddy, ..forms })
+}
+
 /// Whether V must not go back.
-fn promised(params: EevdfParams, op: Op, tasks: &[TaskState]) -> bool {
+fn promised(params: EevdfParams, rules: EevdfRules, op: Op, tasks: &[TaskState]) -> bool {
     match op {
         Op::Fork { .. } | Op::Tick { .. } | Op::Update { .. } | Op::Yield { .. } => true,
         Op::Schedule { prev: Prev::Runs, .. } => true,
         Op::Schedule { prev: Prev::Sleeps, .. } => params.delay_dequeue,
-        Op::Wake { task, .. } => tasks[task].on_rq,
+        Op::Wake { task, .. } => tasks[task].on_rq && !rules.delayed_lag_kept,
         Op::Schedule { prev: Prev::Exits, .. } | Op::Nice { .. } | Op::Slice { .. } | Op::Migrate { .. } => false,
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn eevdf_equals_the_slow_one(
         params in eevdf_params(),
+        rules in eevdf_rules(),
         start in start(),
         choices in prop::collection::vec(choice(), 1..250),
     ) {
-        let fast = Fast::new(|| FairRq::Eevdf(EevdfRq::new(params, start)));
+        let fast = Fast::of(FairRules::Eevdf(params, rules), start);
         let promise = |op, tasks: &[TaskState], a: &QueueState, b: &QueueState| {
-            !promised(params, op, tasks) || !before(b.virtual_time, a.virtual_time)
+            !promised(params, rules, op, tasks) || !before(b.virtual_time, a.virtual_time)
         };
         // Beyond 64 bits the kernel is wrong, and so is this: nothing to compare with.
-        compare(&choices, fast, SlowEevdf::new(params, start), promise, |slow| slow.overflowed.get())?;
+        compare(&choices, fast, SlowEevdf::new(params, rules, start), promise, |slow| slow.overflowed.get())?;
     }
 
     #[test]
     fn cfs_equals_the_slow_one(
         params in cfs_params(),
+        rules in cfs_rules(),
         start in start(),
         mut choices in prop::collection::vec(choice(), 1..250),
         long_sleep in prop::option::of(any::<prop::sample::Index>()),
@@ -215,9 +256,9 @@ proptest! {
         if let Some(at) = long_sleep {
             at.get_mut(&mut choices).dt += 1 << 53;
         }
-        let fast = Fast::new(|| FairRq::Cfs(CfsRq::new(params, start)));
+        let fast = Fast::of(FairRules::Cfs(params, rules), start);
         let promise =
             |_, _: &[TaskState], a: &QueueState, b: &QueueState| !before(b.virtual_time, a.virtual_time);
-        compare(&choices, fast, SlowCfs::new(params, start), promise, |slow| !slow.ordered())?;
+        compare(&choices, fast, SlowCfs::new(params, rules, start), promise, |slow| !slow.ordered())?;
     }
 }

@@ -137,4 +137,6 @@ pub enum SliceProtection {
     /// For the shortest slice queued, or without the feature for the base slice, but no longer than to its deadline
     /// (7.2).
     MinSlice,
+    /// The same, but where a shorter slice is queued, only while the task is eligible (7.3, with PREEMPT_SHORT).
+    UntilIneligible,
 }

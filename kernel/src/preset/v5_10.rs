@@ -61,5 +61,7 @@ pub(super) const CODE: Code = Code {
     numa_fork: NumaFork::AnyLocalIdle,
     wakelist: Wakelist::OnCpuNoneQueued,
     eas: Eas::Margin,
+    sched_idle_slices: false,
+    pick_clears_buddies: true,
     ..v6_1::CODE
 };

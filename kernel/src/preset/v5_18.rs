@@ -59,5 +59,6 @@ pub(super) const CODE: Code = Code {
     numa_fork: NumaFork::ImbNumaNrRunning,
     wakelist: Wakelist::OnCpuAtMostOne,
     eas: Eas::Margin,
+    long_sleeper: false,
     ..v6_1::CODE
 };

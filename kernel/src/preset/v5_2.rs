@@ -60,5 +60,6 @@ pub(super) const CODE: Code = Code {
     misfit_by_cpu: false,
     numa_fork: NumaFork::ByLoad,
     wakelist: Wakelist::OtherLlc,
+    long_sleeper: false,
     ..v5_10::CODE
 };

@@ -94,5 +94,9 @@ pub(super) const CODE: Code = Code {
     eas: Eas::EnergyEnv,
     runnable_boost: RunnableBoost::Absent,
     slice_protection: SliceProtection::Absent,
+    sched_idle_slices: true,
+    long_sleeper: true,
+    pick_clears_buddies: false,
+    lazy_preemption: false,
     delayed_lag_kept: false,
 };

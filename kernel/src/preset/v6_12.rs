@@ -66,6 +66,8 @@ pub(super) const CODE: Code = Code {
     util_fits: UtilFits::Actual,
     wakeup_stats_allowed_only: true,
     runnable_boost: RunnableBoost::CpuAndTask,
+    sched_idle_slices: false,
+    long_sleeper: false,
     slice_protection: SliceProtection::ToDeadline,
     ..v6_1::CODE
 };

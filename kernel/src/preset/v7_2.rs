@@ -56,6 +56,8 @@ pub(super) const CODE: Code = Code {
     capacity_search: CapacitySearch::GradedCores,
     h_nr_runnable: true,
     slice_protection: SliceProtection::MinSlice,
+    // CONFIG_PREEMPT_LAZY=y of Debian's 7.2.12+deb13-cloud-amd64 and 7.3.4+deb13-cloud-amd64.
+    lazy_preemption: true,
     delayed_lag_kept: true,
     ..v6_12::CODE
 };

@@ -1,11 +1,12 @@
 //! 7.3: placement as in 7.2.
 use super::{Preset, features, hz_250, v6_12, v7_2};
+use crate::{Code, SliceProtection};
 
 pub(super) static PRESET: Preset = Preset {
     name: "v7.3",
     source: "Debian linux-source-7.3 7.3.4-1~bpo13+1, kernel/sched/{fair.c,features.h,core.c,topology.c}",
-    complete: "complete for wake-up placement, which is as in 7.2; cache-aware balancing (the llc_* tunables) and \
-        what changed in the run queues since 7.2 are left out",
+    complete: "complete for wake-up placement, which is as in 7.2; cache-aware balancing (the llc_* tunables) is \
+        left out",
     features: features(v7_2::FILE),
     feature_file: v7_2::FILE,
     tunables: v6_12::EEVDF,
@@ -13,5 +14,7 @@ pub(super) static PRESET: Preset = Preset {
     hz: hz_250("CONFIG_HZ of Debian's 7.3.4+deb13-cloud-amd64 (7.3.4-1~bpo13+1)"),
     sd_flags: &crate::sd_flags::V7_2,
     package_level: "PKG",
-    code: v7_2::CODE,
+    code: CODE,
 };
+
+pub(super) const CODE: Code = Code { slice_protection: SliceProtection::UntilIneligible, ..v7_2::CODE };

@@ -19,6 +19,9 @@ pub struct Entity {
     pub nice: i8,
     /// Weight by policy and nice value.
     pub load: LoadWeight,
+    /// EEVDF: the weight that the queue reckons with. The same as `load` up to 7.2; since 7.3 it is that of the last
+    /// enqueue, with an inverse of its own (`h_load`, `reweight_eevdf()`, 7.3).
+    pub(super) h_load: LoadWeight,
     /// Queued: waiting, running, or (EEVDF) delayed.
     pub on_rq: bool,
     /// Virtual run time, ns at weight 1024; wraps. A dequeued CFS task that did not go to sleep keeps it relative
@@ -36,10 +39,11 @@ pub struct Entity {
     pub slice: u64,
     /// EEVDF: `slice` is the task's own (`sched_attr::sched_runtime`), not the system's.
     pub custom_slice: bool,
-    /// EEVDF: V - vruntime when the task left the queue, ns; clamped. Means nothing while it is queued.
+    /// EEVDF: V - vruntime when the task left the queue, ns; clamped. Of a delayed task, since 7.2: when it went to
+    /// sleep. Else it means nothing while the task is queued.
     pub vlag: i64,
-    /// EEVDF: the deadline up to which the running task's slice is protected. 6.12 keeps it in the field of `vlag`,
-    /// which a queued task does not need.
+    /// EEVDF: up to 6.12, the deadline for which the running task's slice is protected, kept in the field of `vlag`,
+    /// which a queued task does not need there. Since 7.2, the vruntime up to which it is (`vprot`).
     pub protected_deadline: u64,
     /// EEVDF: `deadline` is relative to `vruntime`.
     pub rel_deadline: bool,
@@ -50,22 +54,25 @@ pub struct Entity {
 
 impl Entity {
     /// A new task's entity, not queued. `slice` is the slice that the task asked for, or 0 for none: then it takes the
-    /// queue's when it is placed. The kernel accepts requests of 0.1 to 100 ms (`__setparam_fair()`, 6.12).
+    /// queue's when it is placed. It is clamped to 0.1 to 100 ms (`__setscheduler_params()`, 6.12;
+    /// `__setparam_fair()`, 7.2). A forked task has its parent's.
     ///
     /// # Panics
     /// If `nice` is outside -20..=19.
     pub fn new(policy: Policy, nice: i8, slice: u64) -> Self {
+        let load = LoadWeight::of(policy, nice);
         Entity {
             policy,
             nice,
-            load: LoadWeight::of(policy, nice),
+            load,
+            h_load: load,
             on_rq: false,
             vruntime: 0,
             exec_start: 0,
             sum_exec_runtime: 0,
             prev_sum_exec_runtime: 0,
             deadline: 0,
-            slice,
+            slice: clamp_slice(slice),
             custom_slice: slice != 0,
             vlag: 0,
             protected_deadline: 0,
@@ -92,6 +99,11 @@ impl Entity {
         self.sum_exec_runtime += delta_exec;
         Some(delta_exec)
     }
+}
+
+/// The slice that a task gets when it asks for `slice` ns; 0 is none.
+pub(super) fn clamp_slice(slice: u64) -> u64 {
+    if slice == 0 { 0 } else { slice.clamp(100_000, 100_000_000) }
 }
 
 /// The entities of all tasks of a system, by task number.

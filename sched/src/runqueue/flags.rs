@@ -1,6 +1,6 @@
 //! How a task comes and goes, and what a schedule did.
 
-use super::TaskId;
+use super::{Resched, TaskId};
 use smallvec::SmallVec;
 
 bitflags::bitflags! {
@@ -36,7 +36,7 @@ pub struct Dequeued {
     /// False if the dequeue was delayed: the task sleeps but stays queued (EEVDF).
     pub off_rq: bool,
     /// The charge before it asks for a reschedule of the running task.
-    pub resched: bool,
+    pub resched: Resched,
 }
 
 /// What becomes of the task that runs, at a schedule.

@@ -1,4 +1,8 @@
-//! Run queues of the fair class: [CFS](cfs) as in 6.1 and [EEVDF](eevdf) as in 6.12.
+//! Run queues of the fair class: [CFS](cfs) as in 5.10, 5.18 and 6.1, and [EEVDF](eevdf) as in 6.12, 7.2 and 7.3.
+//!
+//! Which one a queue is, it is told when it is made: [`FairRules::of`] a kernel preset, then [`FairRq::of`]. 6.1 and 6.12
+//! are held against the kernel's own code by vectors; the other versions are written from their sources, which the
+//! fields of [`CfsRules`] and [`EevdfRules`] name, and held against a second, slow writing of them.
 //!
 //! A run queue is one CPU's `cfs_rq`: flat, without cgroups. What it knows about a task is the task's [`Entity`]
 //! (`struct sched_entity`). The entities of all tasks live in one [`Entities`], owned by the caller and passed to every
@@ -9,28 +13,36 @@
 //! **Time** is `now`, in nanoseconds of the CPU's `rq_clock_task()`, and is passed in. Between two operations on a run
 //! queue it must not go back.
 //!
-//! **Rescheduling.** The need-resched flag of the running task belongs to the caller. An operation returns whether
-//! it asks for a reschedule; where its decision depends on a flag that is already set, it takes the flag. The caller
-//! answers with `schedule()`, then or later, and clears the flag.
+//! **Rescheduling.** The need-resched flags of the running task belong to the caller. An operation returns whether
+//! it asks for a reschedule, and how urgently ([`Resched`]); where its decision depends on a flag that is already set, it
+//! takes the flag. The caller answers with `schedule()`, then or later, and clears the flags.
 //!
 //! **Virtual times** are `u64` that wrap, and are ordered by the sign of their difference ([`before`]), so that
 //! any instant may be the first one. Orders hold as long as the virtual times on one queue span less than 2^63.
 //!
-//! What is not here: cgroups, bandwidth control, core scheduling, the deadline server, hrtick.
+//! **Delayed tasks** that are picked leave the queue: at a schedule ([`Switch::reaped`]), since 7.2 also when a task that
+//! joins is compared with the running one ([`Preempted::reaped`]). The caller's own counts have to follow.
+//!
+//! What is not here: cgroups, bandwidth control, core scheduling, the deadline server, proxy execution,
+//! `yield_to_task_fair()`. The hrtick's timer is the caller's: [`FairRq::hrtick`] says for when.
 
 pub mod cfs;
 pub mod eevdf;
 mod entity;
 mod fair;
 mod flags;
+mod resched;
+mod rules;
 mod tree;
 pub mod weight;
 
-pub use cfs::{CfsParams, CfsRq};
-pub use eevdf::{EevdfParams, EevdfRq};
+pub use cfs::{CfsParams, CfsRq, CfsRules};
+pub use eevdf::{EevdfParams, EevdfRq, EevdfRules, LagLimit, WakeupPreempt};
 pub use entity::{Entities, Entity, TaskId};
 pub use fair::FairRq;
 pub use flags::{DequeueFlags, Dequeued, EnqueueFlags, Prev, Switch};
+pub use resched::{Hrtick, Preempted, Resched, Tick};
+pub use rules::{FairRules, NoTunable};
 pub use weight::{LoadWeight, Policy};
 
 /// Whether virtual time `a` is before `b` (`entity_before()`, `min_vruntime()` and their like, all versions).

@@ -15,6 +15,9 @@
 //! m(x) = min(x.vruntime, m(left), m(right)) depends on the subtree only. An insertion, removal or rotation changes the
 //! subtrees of nodes on one path to the root, so m is brought up to date together with the heights, on the way
 //! up that rebalances, and the way ends where a node keeps both.
+//!
+//! The least and the largest slice of the subtree are kept in the same way. At the root they are those of all that wait
+//! (`min_slice`, 6.12; `max_slice`, 7.2).
 
 use super::{Entities, Entity, TaskId, before};
 use std::marker::PhantomData;
@@ -26,19 +29,46 @@ pub(super) struct Node {
     left: Option<TaskId>,
     right: Option<TaskId>,
     height: u8,
-    min_vruntime: u64,
+    summary: Summary,
 }
 
 impl Default for Node {
     fn default() -> Self {
-        Node { parent: None, left: None, right: None, height: 1, min_vruntime: 0 }
+        Node { parent: None, left: None, right: None, height: 1, summary: Summary::default() }
+    }
+}
+
+/// What EEVDF wants to know of a subtree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Summary {
+    min_vruntime: u64,
+    min_slice: u32,
+    max_slice: u32,
+}
+
+impl Summary {
+    #[inline]
+    fn of(e: &Entity) -> Self {
+        // A task's own is clamped, and the base slice is an unsigned int.
+        let slice = e.slice as u32;
+        Summary { min_vruntime: e.vruntime, min_slice: slice, max_slice: slice }
+    }
+
+    /// Of two subtrees (`__min_vruntime_update()`, `__min_slice_update()`, `__max_slice_update()`, 7.2).
+    #[inline]
+    fn add(&mut self, other: &Summary) {
+        if before(other.min_vruntime, self.min_vruntime) {
+            self.min_vruntime = other.min_vruntime;
+        }
+        self.min_slice = self.min_slice.min(other.min_slice);
+        self.max_slice = self.max_slice.max(other.max_slice);
     }
 }
 
 /// What a tree is ordered by.
 pub(super) trait Order {
-    /// Whether nodes carry the least vruntime of their subtree.
-    const MIN_VRUNTIME: bool;
+    /// Whether nodes carry a summary of their subtree.
+    const AUGMENTED: bool;
 
     /// Whether `a` goes before `b`.
     fn before(a: &Entity, b: &Entity) -> bool;
@@ -49,7 +79,7 @@ pub(super) trait Order {
 pub(super) struct ByDeadline;
 
 impl Order for ByDeadline {
-    const MIN_VRUNTIME: bool = true;
+    const AUGMENTED: bool = true;
 
     #[inline]
     fn before(a: &Entity, b: &Entity) -> bool {
@@ -62,7 +92,7 @@ impl Order for ByDeadline {
 pub(super) struct ByVruntime;
 
 impl Order for ByVruntime {
-    const MIN_VRUNTIME: bool = false;
+    const AUGMENTED: bool = false;
 
     #[inline]
     fn before(a: &Entity, b: &Entity) -> bool {
@@ -113,7 +143,7 @@ impl<O: Order> Timeline<O> {
     /// vruntime is eligible too (the heap search of `pick_eevdf()`, 6.12).
     #[inline]
     pub(super) fn first_eligible(&self, es: &Entities, eligible: impl Fn(u64) -> bool) -> Option<TaskId> {
-        const { assert!(O::MIN_VRUNTIME) };
+        const { assert!(O::AUGMENTED) };
         let first = self.first?;
         if eligible(es[first].vruntime) {
             return Some(first);
@@ -122,12 +152,21 @@ impl<O: Order> Timeline<O> {
         while let Some(task) = at {
             let e = &es[task];
             at = match e.node.left {
-                Some(left) if eligible(es[left].node.min_vruntime) => Some(left),
+                Some(left) if eligible(es[left].node.summary.min_vruntime) => Some(left),
                 _ if eligible(e.vruntime) => return Some(task),
                 _ => e.node.right,
             };
         }
         None
+    }
+
+    /// The least and the largest slice of those that wait, ns; `None` if nobody does (`cfs_rq_min_slice()` and
+    /// `cfs_rq_max_slice()`, 7.2, without the running task).
+    #[inline]
+    pub(super) fn slices(&self, es: &Entities) -> Option<(u64, u64)> {
+        const { assert!(O::AUGMENTED) };
+        let summary = es[self.root?].node.summary;
+        Some((summary.min_slice.into(), summary.max_slice.into()))
     }
 
     /// Inserts a task behind those it equals (`__enqueue_entity()`).
@@ -144,8 +183,8 @@ impl<O: Order> Timeline<O> {
             self.first = Some(task);
         }
         let e = &mut es[task];
-        let min_vruntime = if O::MIN_VRUNTIME { e.vruntime } else { 0 };
-        e.node = Node { parent, min_vruntime, ..Node::default() };
+        let summary = if O::AUGMENTED { Summary::of(e) } else { Summary::default() };
+        e.node = Node { parent, summary, ..Node::default() };
         match parent {
             None => self.root = Some(task),
             Some(parent) if is_left => es[parent].node.left = Some(task),
@@ -159,7 +198,7 @@ impl<O: Order> Timeline<O> {
         if self.first == Some(task) {
             self.first = Self::next(es, task);
         }
-        let Node { parent, left, right, height, min_vruntime } = es[task].node.clone();
+        let Node { parent, left, right, height, summary } = es[task].node.clone();
         match (left, right) {
             (Some(left), Some(right)) => {
                 // The successor takes this node's place. It has no left child.
@@ -175,9 +214,9 @@ impl<O: Order> Timeline<O> {
                 };
                 es[heir].node.left = Some(left);
                 es[left].node.parent = Some(heir);
-                // The stale height and minimum are what the ways up compare with.
+                // The stale height and summary are what the ways up compare with.
                 es[heir].node.height = height;
-                es[heir].node.min_vruntime = min_vruntime;
+                es[heir].node.summary = summary;
                 self.replace(es, parent, task, Some(heir));
                 // The way up from below may end before it reaches the heir, whose subtree has lost `task` also.
                 self.rebalance(es, Some(below));
@@ -202,32 +241,39 @@ impl<O: Order> Timeline<O> {
         }
     }
 
-    /// Brings heights and minima up to date and rotates where the heights of two siblings differ by 2, from `at` up
+    /// Brings heights and summaries up to date and rotates where the heights of two siblings differ by 2, from `at` up
     /// to the first subtree that is as it was.
     fn rebalance(&mut self, es: &mut Entities, mut at: Option<TaskId>) {
         while let Some(task) = at {
-            let was = (es[task].node.height, es[task].node.min_vruntime);
-            let top = match balance(es, task) {
+            let (left_height, right_height, summary) = Self::look(es, task);
+            let node = &mut es[task].node;
+            let was = (node.height, node.summary);
+            let top = match i32::from(left_height) - i32::from(right_height) {
+                -1..=1 => {
+                    let is = (left_height.max(right_height) + 1, summary);
+                    if is == was {
+                        return;
+                    }
+                    (node.height, node.summary) = is;
+                    at = node.parent;
+                    continue;
+                }
                 2.. => {
-                    let left = es[task].node.left.expect("the higher side is not empty");
+                    let left = node.left.expect("the higher side is not empty");
                     if balance(es, left) < 0 {
                         self.rotate_left(es, left);
                     }
                     self.rotate_right(es, task)
                 }
                 ..=-2 => {
-                    let right = es[task].node.right.expect("the higher side is not empty");
+                    let right = node.right.expect("the higher side is not empty");
                     if balance(es, right) > 0 {
                         self.rotate_right(es, right);
                     }
                     self.rotate_left(es, task)
                 }
-                _ => {
-                    Self::update(es, task);
-                    task
-                }
             };
-            if (es[top].node.height, es[top].node.min_vruntime) == was {
+            if (es[top].node.height, es[top].node.summary) == was {
                 return;
             }
             at = es[top].node.parent;
@@ -265,23 +311,28 @@ impl<O: Order> Timeline<O> {
         top
     }
 
-    /// Height and minimum of a node from those of its children (`min_vruntime_update()`, 6.12).
+    /// The heights of a node's two sides, and its summary from those of its children (`min_vruntime_update()`, 7.2).
+    #[inline]
+    fn look(es: &Entities, task: TaskId) -> (u8, u8, Summary) {
+        let e = &es[task];
+        let mut summary = if O::AUGMENTED { Summary::of(e) } else { Summary::default() };
+        let mut height = |child: Option<TaskId>| {
+            let Some(child) = child else { return 0 };
+            let child = &es[child].node;
+            if O::AUGMENTED {
+                summary.add(&child.summary);
+            }
+            child.height
+        };
+        (height(e.node.left), height(e.node.right), summary)
+    }
+
+    /// Brings height and summary of a node up to date.
     #[inline]
     fn update(es: &mut Entities, task: TaskId) {
-        let e = &es[task];
-        let (mut height, mut min_vruntime) = (0, e.vruntime);
-        for child in [e.node.left, e.node.right].into_iter().flatten() {
-            let child = &es[child].node;
-            height = height.max(child.height);
-            if before(child.min_vruntime, min_vruntime) {
-                min_vruntime = child.min_vruntime;
-            }
-        }
+        let (left, right, summary) = Self::look(es, task);
         let node = &mut es[task].node;
-        node.height = height + 1;
-        if O::MIN_VRUNTIME {
-            node.min_vruntime = min_vruntime;
-        }
+        (node.height, node.summary) = (left.max(right) + 1, summary);
     }
 
     /// Checks every invariant, in O(n), and returns how many tasks wait.
@@ -317,34 +368,34 @@ fn leftmost(es: &Entities, mut task: TaskId) -> TaskId {
     task
 }
 
-/// Returns height and least vruntime of a subtree, counted anew.
+/// Returns height and summary of a subtree, counted anew.
 fn validate_subtree<O: Order>(
     es: &Entities,
     task: TaskId,
     parent: Option<TaskId>,
     in_order: &mut Vec<TaskId>,
-) -> Result<(u8, u64), String> {
+) -> Result<(u8, Summary), String> {
     let node = &es[task].node;
     if node.parent != parent {
         return Err(format!("{task:?} has parent {:?}, not {parent:?}", node.parent));
     }
-    let (mut left, mut right, mut min_vruntime) = (0, 0, es[task].vruntime);
+    let (mut left, mut right, mut summary) = (0, 0, Summary::of(&es[task]));
     if let Some(child) = node.left {
-        let (height, min) = validate_subtree::<O>(es, child, Some(task), in_order)?;
+        let (height, below) = validate_subtree::<O>(es, child, Some(task), in_order)?;
         left = height;
-        min_vruntime = if before(min, min_vruntime) { min } else { min_vruntime };
+        summary.add(&below);
     }
     in_order.push(task);
     if let Some(child) = node.right {
-        let (height, min) = validate_subtree::<O>(es, child, Some(task), in_order)?;
+        let (height, below) = validate_subtree::<O>(es, child, Some(task), in_order)?;
         right = height;
-        min_vruntime = if before(min, min_vruntime) { min } else { min_vruntime };
+        summary.add(&below);
     }
     if left.abs_diff(right) > 1 || node.height != left.max(right) + 1 {
         return Err(format!("{task:?} of height {} has children of heights {left} and {right}", node.height));
     }
-    if O::MIN_VRUNTIME && node.min_vruntime != min_vruntime {
-        return Err(format!("{task:?} says minimum {}, its subtree {min_vruntime}", node.min_vruntime));
+    if O::AUGMENTED && node.summary != summary {
+        return Err(format!("{task:?} says {:?}, its subtree {summary:?}", node.summary));
     }
-    Ok((node.height, min_vruntime))
+    Ok((node.height, summary))
 }

@@ -1,34 +1,36 @@
 //! The run queues under test.
 
 use crate::system::{Op, QUEUES, QueueState, System, TaskState};
-use wakelab_sched::runqueue::{DequeueFlags, EnqueueFlags, Entities, Entity, FairRq, TaskId};
+use wakelab_sched::runqueue::{
+    DequeueFlags, EnqueueFlags, Entities, Entity, FairRq, FairRules, Resched, Switch, TaskId, Tick,
+};
+use wakelab_sched::select::WakeFlags;
 
 pub struct Fast {
     rqs: Vec<FairRq>,
     es: Entities,
     queue_of: Vec<usize>,
-    need_resched: [bool; QUEUES],
+    need_resched: [Resched; QUEUES],
 }
 
 impl Fast {
-    pub fn new(rq: impl Fn() -> FairRq) -> Self {
-        let rqs = (0..QUEUES).map(|_| rq()).collect();
-        Fast { rqs, es: Entities::new(), queue_of: Vec::new(), need_resched: [false; QUEUES] }
+    pub fn of(rules: FairRules, virtual_time: u64) -> Self {
+        let rqs = (0..QUEUES).map(|_| FairRq::of(rules, virtual_time)).collect();
+        Fast { rqs, es: Entities::new(), queue_of: Vec::new(), need_resched: [Resched::No; QUEUES] }
     }
 
     /// Checks trees and sums.
     pub fn validate(&self) -> Result<(), String> {
-        self.rqs.iter().try_for_each(|rq| match rq {
-            FairRq::Cfs(rq) => rq.validate(&self.es),
-            FairRq::Eevdf(rq) => rq.validate(&self.es),
-        })
+        self.rqs.iter().try_for_each(|rq| rq.validate(&self.es))
     }
 
-    fn join(&mut self, now: u64, queue: usize, task: TaskId, flags: EnqueueFlags) {
+    fn join(&mut self, now: u64, queue: usize, task: TaskId, flags: EnqueueFlags, wake: WakeFlags) {
         self.queue_of[task.0 as usize] = queue;
         let flag = &mut self.need_resched[queue];
         *flag |= self.rqs[queue].enqueue_task(&mut self.es, now, task, flags);
-        *flag |= self.rqs[queue].check_preempt_wakeup(&mut self.es, now, task, *flag);
+        let preempted = self.rqs[queue].wakeup_preempt(&mut self.es, now, task, wake, flag.is_now());
+        *flag |= preempted.resched;
+        assert!(preempted.reaped.iter().all(|&task| !self.es[task].on_rq));
     }
 }
 
@@ -49,28 +51,33 @@ impl System for Fast {
                 self.queue_of.push(queue);
                 // The parent is on queue 0.
                 self.rqs[0].task_fork(es, now, task);
-                self.join(now, queue, task, EnqueueFlags::INITIAL);
+                self.join(now, queue, task, EnqueueFlags::INITIAL, WakeFlags::FORK);
             }
-            Op::Wake { task, queue } => {
+            Op::Wake { task, queue, sync } => {
                 let from = self.queue_of[task];
+                let wake = if sync { WakeFlags::TTWU | WakeFlags::SYNC } else { WakeFlags::TTWU };
                 if es[id(task)].sched_delayed || from == queue {
-                    self.join(now, from, id(task), EnqueueFlags::WAKEUP);
+                    self.join(now, from, id(task), EnqueueFlags::WAKEUP, wake);
                 } else {
                     self.rqs[from].migrate_task_rq(es, id(task));
-                    self.join(now, queue, id(task), EnqueueFlags::WAKEUP | EnqueueFlags::MIGRATED);
+                    self.join(now, queue, id(task), EnqueueFlags::WAKEUP | EnqueueFlags::MIGRATED, wake);
                 }
             }
-            Op::Tick { queue } => self.need_resched[queue] |= self.rqs[queue].task_tick(es, now),
+            Op::Tick { queue } => {
+                let lazy = self.need_resched[queue] == Resched::Lazy;
+                self.need_resched[queue] |= self.rqs[queue].tick(es, now, Tick { lazy, ..Tick::default() });
+            }
             Op::Update { queue } => self.need_resched[queue] |= self.rqs[queue].update_curr(es, now),
             Op::Schedule { queue, prev } => {
-                self.rqs[queue].schedule(es, now, prev);
-                self.need_resched[queue] = false;
+                let Switch { reaped, .. } = self.rqs[queue].schedule(es, now, prev);
+                assert!(reaped.iter().all(|&task| !es[task].on_rq));
+                self.need_resched[queue] = Resched::No;
             }
             Op::Yield { queue } => self.rqs[queue].yield_task(es, now),
             Op::Nice { task, nice } => {
                 let queue = self.queue_of[task];
                 let flag = &mut self.need_resched[queue];
-                *flag |= self.rqs[queue].set_user_nice(es, now, id(task), nice, *flag);
+                *flag |= self.rqs[queue].set_user_nice(es, now, id(task), nice, flag.is_now()).resched;
             }
             Op::Slice { task, slice } => {
                 let queue = self.queue_of[task];
@@ -81,7 +88,7 @@ impl System for Fast {
                 let dequeued = self.rqs[from].dequeue_task(es, now, id(task), DequeueFlags::empty());
                 assert!(dequeued.off_rq);
                 self.need_resched[from] |= dequeued.resched;
-                self.join(now, queue, id(task), EnqueueFlags::empty());
+                self.join(now, queue, id(task), EnqueueFlags::empty(), WakeFlags::empty());
             }
         }
     }
@@ -89,18 +96,25 @@ impl System for Fast {
     fn queues(&self) -> Vec<QueueState> {
         let state = |queue: usize| {
             let rq = &self.rqs[queue];
-            let (virtual_time, markers, pick) = match rq {
-                FairRq::Cfs(rq) => (rq.min_vruntime(), [rq.next(), rq.last(), rq.skip()], None),
-                FairRq::Eevdf(rq) => (rq.avg_vruntime(&self.es), [None; 3], rq.pick_eevdf(&self.es)),
+            let (markers, pick, eligible, zero) = match rq {
+                FairRq::Cfs(rq) => ([rq.next(), rq.last(), rq.skip()], None, Vec::new(), 0),
+                FairRq::Eevdf(rq) => {
+                    let curr = rq.curr().filter(|&curr| self.es[curr].on_rq);
+                    let queued = curr.into_iter().chain(rq.waiting(&self.es));
+                    let eligible = queued.filter(|&task| rq.entity_eligible(&self.es, task)).map(index).collect();
+                    ([rq.next(), None, None], rq.pick_eevdf(&self.es), eligible, rq.zero_vruntime())
+                }
             };
             QueueState {
                 curr: rq.curr().map(index),
                 waiting: rq.waiting(&self.es).map(index).collect(),
-                virtual_time,
-                nr_delayed: (rq.nr_queued() - rq.nr_runnable()) as usize,
+                virtual_time: rq.virtual_time(&self.es),
+                zero,
+                nr_delayed: rq.nr_delayed() as usize,
                 need_resched: self.need_resched[queue],
                 markers: markers.map(|task| task.map(index)),
                 pick: pick.map(index),
+                eligible,
             }
         };
         (0..QUEUES).map(state).collect()

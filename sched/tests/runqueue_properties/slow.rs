@@ -11,11 +11,21 @@ pub struct Task {
     pub v: u64,
     pub exec_start: u64,
     pub sum_exec: u64,
+    /// Weight and inverse that virtual time goes by.
+    pub load: (i128, u64),
 }
 
 impl Task {
     pub fn new(policy: Policy, nice: i8, queue: usize) -> Self {
-        Task { policy, nice, queue, on_rq: false, v: 0, exec_start: 0, sum_exec: 0 }
+        let mut task = Task { policy, nice, queue, on_rq: false, v: 0, exec_start: 0, sum_exec: 0, load: (0, 0) };
+        task.reweigh();
+        task
+    }
+
+    /// Takes on the weight of its nice value, by the table.
+    pub fn reweigh(&mut self) {
+        let load = LoadWeight::of(self.policy, self.nice);
+        self.load = (i128::from(load.weight), u64::from(load.inv_weight));
     }
 
     pub fn idle(&self) -> bool {
@@ -23,13 +33,12 @@ impl Task {
     }
 
     pub fn weight(&self) -> i128 {
-        i128::from(LoadWeight::of(self.policy, self.nice).weight)
+        self.load.0
     }
 
     /// Run time as virtual time.
     pub fn vd(&self, x: u64) -> u64 {
-        let load = LoadWeight::of(self.policy, self.nice);
-        if load.weight == 1024 { x } else { scale(x, 1024, u64::from(load.inv_weight)) }
+        if self.load.0 == 1024 { x } else { scale(x, 1024, self.load.1) }
     }
 
     /// Charges run time; whether there was any.

@@ -2,7 +2,7 @@
 
 use crate::slow::{Task, diff, position, scale};
 use crate::system::{Op, QUEUES, QueueState, System, TaskState};
-use wakelab_sched::runqueue::{CfsParams, Policy, Prev};
+use wakelab_sched::runqueue::{CfsParams, CfsRules, Policy, Prev, Resched};
 
 struct Cfs {
     t: Task,
@@ -22,15 +22,16 @@ struct Queue {
 
 pub struct SlowCfs {
     p: CfsParams,
+    r: CfsRules,
     tasks: Vec<Cfs>,
     queues: Vec<Queue>,
 }
 
 impl SlowCfs {
-    pub fn new(p: CfsParams, min_vruntime: u64) -> Self {
+    pub fn new(p: CfsParams, r: CfsRules, min_vruntime: u64) -> Self {
         let queue =
             Queue { curr: None, waiting: Vec::new(), min_vruntime, next: None, last: None, skip: None, flag: false };
-        SlowCfs { p, tasks: Vec::new(), queues: vec![queue; QUEUES] }
+        SlowCfs { p, r, tasks: Vec::new(), queues: vec![queue; QUEUES] }
     }
 
     /// Whether the virtual times on each queue are near enough to each other to have an order. Not so for a new task
@@ -76,7 +77,9 @@ impl SlowCfs {
         let r = scale(period, self.tasks[t].t.weight() as u64, u64::from(u32::MAX) / sum as u64);
         match self.p.base_slice {
             false => r,
-            true if self.tasks[t].t.idle() && !others_idle => r.max(self.p.idle_min_granularity_ns),
+            true if self.r.sched_idle_slices && self.tasks[t].t.idle() && !others_idle => {
+                r.max(self.p.idle_min_granularity_ns)
+            }
             true => r.max(self.p.min_granularity_ns),
         }
     }
@@ -87,12 +90,16 @@ impl SlowCfs {
             b = b.wrapping_add(self.tasks[t].t.vd(self.slice(q, t)));
         }
         if !initial {
-            let credit = if self.tasks[t].t.idle() { self.p.min_granularity_ns } else { self.p.latency_ns };
+            let credit = if self.r.sched_idle_slices && self.tasks[t].t.idle() {
+                self.p.min_granularity_ns
+            } else {
+                self.p.latency_ns
+            };
             b = b.wrapping_sub(if self.p.gentle_fair_sleepers { credit / 2 } else { credit });
         }
         let task = &mut self.tasks[t].t;
         let long = task.exec_start != 0 && now > task.exec_start && now - task.exec_start > 1 << 53;
-        if long || diff(task.v, b) < 0 {
+        if (long && self.r.long_sleeper) || diff(task.v, b) < 0 {
             task.v = b;
         }
     }
@@ -156,7 +163,9 @@ impl SlowCfs {
     }
 
     fn set(&mut self, q: usize, t: usize, now: u64) {
-        self.clear(q, t);
+        if !self.r.pick_clears_buddies {
+            self.clear(q, t);
+        }
         self.take_out(q, t);
         self.tasks[t].t.exec_start = now;
         self.tasks[t].prev_sum_exec = self.tasks[t].t.sum_exec;
@@ -189,6 +198,9 @@ impl SlowCfs {
             self.charge(q, now);
         }
         let next = self.pick(q, c);
+        if self.r.pick_clears_buddies {
+            next.into_iter().for_each(|next| self.clear(q, next));
+        }
         if next != self.queues[q].curr {
             self.put(q, now);
             next.into_iter().for_each(|next| self.set(q, next, now));
@@ -196,12 +208,19 @@ impl SlowCfs {
         self.queues[q].flag = false;
     }
 
-    fn check(&mut self, q: usize, t: usize, now: u64) {
+    fn check(&mut self, q: usize, t: usize, now: u64, fork: bool) {
         let Some(c) = self.queues[q].curr else {
             self.queues[q].flag = true;
             return;
         };
-        if c == t || self.queues[q].flag {
+        if c == t {
+            return;
+        }
+        let many = self.members(q).len() >= self.p.nr_latency as usize;
+        if self.r.next_buddy && many && !fork && !self.tasks[t].t.idle() {
+            self.queues[q].next = Some(t);
+        }
+        if self.queues[q].flag {
             return;
         }
         let wins = if self.tasks[c].t.idle() && !self.tasks[t].t.idle() {
@@ -217,7 +236,6 @@ impl SlowCfs {
             wins
         };
         self.queues[q].flag = wins;
-        let many = self.members(q).len() >= self.p.nr_latency as usize;
         if wins && self.p.last_buddy && many && !self.tasks[c].t.idle() {
             self.queues[q].last = Some(c);
         }
@@ -237,15 +255,15 @@ impl System for SlowCfs {
                 self.place(0, t, now, true);
                 self.tasks[t].t.v = self.v(t).wrapping_sub(self.queues[0].min_vruntime);
                 self.enqueue(queue, t, now, false, false);
-                self.check(queue, t, now);
+                self.check(queue, t, now, true);
             }
-            Op::Wake { task: t, queue } => {
+            Op::Wake { task: t, queue, .. } => {
                 let from = self.tasks[t].t.queue;
                 if from != queue {
                     self.tasks[t].t.v = self.v(t).wrapping_sub(self.queues[from].min_vruntime);
                 }
                 self.enqueue(queue, t, now, true, from != queue);
-                self.check(queue, t, now);
+                self.check(queue, t, now, false);
             }
             Op::Tick { queue: q } => {
                 self.charge(q, now);
@@ -282,6 +300,7 @@ impl System for SlowCfs {
                     self.queues[q].curr = None;
                 }
                 self.tasks[t].t.nice = nice;
+                self.tasks[t].t.reweigh();
                 if queued {
                     self.enqueue(q, t, now, false, false);
                 }
@@ -294,7 +313,7 @@ impl System for SlowCfs {
                 if running {
                     self.queues[q].flag |= nice > old;
                 } else {
-                    self.check(q, t, now);
+                    self.check(q, t, now, false);
                 }
             }
             Op::Slice { .. } => {}
@@ -303,7 +322,7 @@ impl System for SlowCfs {
                 self.dequeue(from, t, now, false);
                 self.update_min(from);
                 self.enqueue(queue, t, now, false, false);
-                self.check(queue, t, now);
+                self.check(queue, t, now, false);
             }
         }
     }
@@ -313,10 +332,12 @@ impl System for SlowCfs {
             curr: queue.curr,
             waiting: queue.waiting.clone(),
             virtual_time: queue.min_vruntime,
+            zero: 0,
             nr_delayed: 0,
-            need_resched: queue.flag,
+            need_resched: if queue.flag { Resched::Now } else { Resched::No },
             markers: [queue.next, queue.last, queue.skip],
             pick: None,
+            eligible: Vec::new(),
         };
         self.queues.iter().map(state).collect()
     }

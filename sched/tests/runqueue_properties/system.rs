@@ -1,6 +1,6 @@
 //! What the two implementations have in common: the operations, and what can be seen.
 
-use wakelab_sched::runqueue::{Policy, Prev};
+use wakelab_sched::runqueue::{Policy, Prev, Resched};
 
 /// Run queues of a system.
 pub const QUEUES: usize = 2;
@@ -18,6 +18,8 @@ pub enum Op {
     Wake {
         task: usize,
         queue: usize,
+        /// WF_SYNC.
+        sync: bool,
     },
     Tick {
         queue: usize,
@@ -54,12 +56,16 @@ pub struct QueueState {
     pub waiting: Vec<usize>,
     /// V or min_vruntime.
     pub virtual_time: u64,
+    /// The zero point of V (EEVDF). V does not depend on it, but where products leave 64 bits does.
+    pub zero: u64,
     pub nr_delayed: usize,
-    pub need_resched: bool,
+    pub need_resched: Resched,
     /// next, last, skip.
     pub markers: [Option<usize>; 3],
     /// Who would be picked (EEVDF).
     pub pick: Option<usize>,
+    /// Queued tasks that are eligible (EEVDF), the running one first.
+    pub eligible: Vec<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

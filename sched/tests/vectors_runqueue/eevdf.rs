@@ -2,7 +2,7 @@
 
 use crate::replay::{Cells, Model, bit, number, policy, signed};
 use crate::table::Row;
-use wakelab_sched::runqueue::{EevdfParams, EevdfRq, EnqueueFlags, Entities, Entity, Prev, TaskId};
+use wakelab_sched::runqueue::{EevdfParams, EevdfRq, EnqueueFlags, Entities, Entity, Prev, Resched, TaskId};
 
 pub struct Eevdf {
     rq: EevdfRq,
@@ -15,8 +15,8 @@ pub struct Eevdf {
 }
 
 impl Eevdf {
-    fn joined(&mut self, task: TaskId, resched: bool) {
-        self.need_resched |= resched;
+    fn joined(&mut self, task: TaskId, resched: Resched) {
+        self.need_resched |= resched.asked();
         let preempt = self.rq.check_preempt_wakeup(&mut self.es, self.now, task, self.need_resched);
         self.preempt = Some(preempt && !self.need_resched);
         self.need_resched |= preempt;
@@ -77,12 +77,12 @@ impl Model for Eevdf {
                     let resched = self.rq.enqueue_task(&mut self.es, self.now, task, EnqueueFlags::WAKEUP);
                     self.joined(task, resched);
                 } else if e.sched_delayed {
-                    self.rq.wake_delayed(&mut self.es, task);
-                    self.joined(task, false);
+                    let resched = self.rq.wake_delayed(&mut self.es, self.now, task);
+                    self.joined(task, resched);
                 }
             }
-            "tick" => self.need_resched |= self.rq.task_tick(&mut self.es, self.now),
-            "update" => self.need_resched |= self.rq.update_curr(&mut self.es, self.now),
+            "tick" => self.need_resched |= self.rq.task_tick(&mut self.es, self.now).asked(),
+            "update" => self.need_resched |= self.rq.update_curr(&mut self.es, self.now).asked(),
             "schedule" => self.schedule(Prev::Runs),
             "sleep" => self.schedule(Prev::Sleeps),
             "exit" => self.schedule(Prev::Exits),
@@ -92,11 +92,12 @@ impl Model for Eevdf {
             }
             "nice" => {
                 let (es, nice) = (&mut self.es, step.int("nice"));
-                self.need_resched |= self.rq.set_user_nice(es, self.now, task.unwrap(), nice, self.need_resched);
+                let preempted = self.rq.set_user_nice(es, self.now, task.unwrap(), nice, self.need_resched);
+                self.need_resched |= preempted.resched.asked();
             }
             "slice" => {
                 let (es, slice) = (&mut self.es, step.int("slice"));
-                self.need_resched |= self.rq.set_custom_slice(es, self.now, task.unwrap(), slice);
+                self.need_resched |= self.rq.set_custom_slice(es, self.now, task.unwrap(), slice).asked();
             }
             op => panic!("no operation is called {op}"),
         }

@@ -1,10 +1,11 @@
-//! CFS, as in 6.1 (checked against 6.1.192).
+//! CFS, as in 6.1 (checked against 6.1.192), or in the form of an older version ([`CfsRules`]).
 //!
 //! The task that has had the least weighted run time runs, for its share of a latency period.
 //!
 //! | file | holds |
 //! |---|---|
 //! | [`params`](CfsParams) | tunables and feature switches |
+//! | [`rules`](CfsRules) | forms of the code, by version |
 //! | `slice` | a task's share of the period |
 //! | `charge` | run time into virtual time, `min_vruntime` |
 //! | `place` | where a task joins |
@@ -13,8 +14,6 @@
 //! | `preempt` | whether a wake-up or the tick preempts |
 //! | `schedule` | switching tasks, yield |
 //! | `change` | nice values |
-//!
-//! `NEXT_BUDDY` (off in the kernel) is not here.
 
 mod change;
 mod charge;
@@ -23,10 +22,12 @@ mod pick;
 mod place;
 mod preempt;
 mod queue;
+mod rules;
 mod schedule;
 mod slice;
 
 pub use params::CfsParams;
+pub use rules::CfsRules;
 
 use super::tree::{ByVruntime, Timeline};
 use super::{Entities, Entity, TaskId};
@@ -36,6 +37,7 @@ use super::{Entities, Entity, TaskId};
 pub struct CfsRq {
     /// Tunables and feature switches. They may change at any time.
     pub params: CfsParams,
+    rules: CfsRules,
     curr: Option<TaskId>,
     next: Option<TaskId>,
     last: Option<TaskId>,
@@ -48,11 +50,17 @@ pub struct CfsRq {
 }
 
 impl CfsRq {
-    /// An empty run queue. `min_vruntime` is the virtual time it starts at, ns; the kernel's is -2^20
+    /// An empty run queue of 6.1. `min_vruntime` is the virtual time it starts at, ns; the kernel's is -2^20
     /// (`init_cfs_rq()`, 6.1).
     pub fn new(params: CfsParams, min_vruntime: u64) -> Self {
+        Self::with_rules(params, CfsRules::V6_1, min_vruntime)
+    }
+
+    /// The same of any version.
+    pub fn with_rules(params: CfsParams, rules: CfsRules, min_vruntime: u64) -> Self {
         CfsRq {
             params,
+            rules,
             curr: None,
             next: None,
             last: None,
@@ -63,6 +71,11 @@ impl CfsRq {
             nr_queued: 0,
             nr_idle: 0,
         }
+    }
+
+    /// The form of the code.
+    pub fn rules(&self) -> &CfsRules {
+        &self.rules
     }
 
     /// The task that has the CPU; it does not wait in the tree. `None`: the CPU is idle.

@@ -24,14 +24,15 @@ impl CfsRq {
             vruntime = vruntime.wrapping_sub(self.sleeper_credit(&es[task]));
         }
         let e = &mut es[task];
-        if entity_is_long_sleeper(e, now) || before(e.vruntime, vruntime) {
+        if self.rules.long_sleeper && entity_is_long_sleeper(e, now) || before(e.vruntime, vruntime) {
             e.vruntime = vruntime;
         }
     }
 
     /// How far before `min_vruntime` a sleeper may join, ns.
     fn sleeper_credit(&self, e: &Entity) -> u64 {
-        let credit = if e.is_idle() { self.params.min_granularity_ns } else { self.params.latency_ns };
+        let small = e.is_idle() && self.rules.sched_idle_slices;
+        let credit = if small { self.params.min_granularity_ns } else { self.params.latency_ns };
         if self.params.gentle_fair_sleepers { credit / 2 } else { credit }
     }
 

@@ -2,15 +2,35 @@
 
 use super::CfsRq;
 use crate::runqueue::{Entities, Policy, TaskId};
+use crate::select::WakeFlags;
 use std::cmp::Ordering;
 
 impl CfsRq {
-    /// Whether `task`, which was enqueued, asks for a reschedule (`check_preempt_wakeup()`, 6.1; of an idle CPU,
-    /// `check_preempt_curr_idle()`). `need_resched`: one was asked for already, so nothing is checked.
+    /// [`check_preempt`](Self::check_preempt) of no particular wake-up.
     #[must_use]
     pub fn check_preempt_wakeup(&mut self, es: &mut Entities, now: u64, task: TaskId, need_resched: bool) -> bool {
+        self.check_preempt(es, now, task, WakeFlags::empty(), need_resched)
+    }
+
+    /// Whether `task`, which was enqueued, asks for a reschedule (`check_preempt_wakeup()`, 5.10 to 6.1; of an idle CPU,
+    /// `check_preempt_curr_idle()`). `need_resched`: one was asked for already, so nothing is checked.
+    #[must_use]
+    pub fn check_preempt(
+        &mut self,
+        es: &mut Entities,
+        now: u64,
+        task: TaskId,
+        flags: WakeFlags,
+        need_resched: bool,
+    ) -> bool {
         let Some(curr) = self.curr else { return true };
-        if curr == task || need_resched {
+        if curr == task {
+            return false;
+        }
+        if self.rules.next_buddy && self.nr_queued >= self.params.nr_latency && !flags.contains(WakeFlags::FORK) {
+            self.set_next_buddy(es, task);
+        }
+        if need_resched {
             return false;
         }
         if es[curr].is_idle() && !es[task].is_idle() {
@@ -25,10 +45,17 @@ impl CfsRq {
             return false;
         }
         if self.params.next_marker {
-            self.next = Some(task);
+            self.set_next_buddy(es, task);
         }
         self.set_last_buddy(es, curr);
         true
+    }
+
+    /// `set_next_buddy()`, 5.10 to 6.1.
+    fn set_next_buddy(&mut self, es: &Entities, task: TaskId) {
+        if !es[task].is_idle() {
+            self.next = Some(task);
+        }
     }
 
     /// `set_last_buddy()` under its conditions in `check_preempt_wakeup()`, 6.1.

@@ -1,7 +1,7 @@
 //! Switching tasks.
 
 use super::CfsRq;
-use crate::runqueue::{DequeueFlags, Entities, Policy, Prev, Switch, TaskId};
+use crate::runqueue::{DequeueFlags, Entities, Hrtick, Policy, Prev, Switch, TaskId};
 use smallvec::SmallVec;
 
 impl CfsRq {
@@ -17,6 +17,9 @@ impl CfsRq {
             self.update_curr(es, now);
         }
         let next = self.pick_next_entity(es, curr);
+        if let Some(next) = next.filter(|_| self.rules.pick_clears_buddies) {
+            self.clear_buddies(next);
+        }
         if next != self.curr {
             self.put_prev_task(es, now);
             if let Some(next) = next {
@@ -37,7 +40,9 @@ impl CfsRq {
 
     /// A waiting task gets the CPU (`set_next_entity()`, 6.1).
     pub(super) fn set_next_task(&mut self, es: &mut Entities, now: u64, task: TaskId) {
-        self.clear_buddies(task);
+        if !self.rules.pick_clears_buddies {
+            self.clear_buddies(task);
+        }
         if es[task].on_rq {
             self.waiting.remove(es, task);
         }
@@ -45,6 +50,14 @@ impl CfsRq {
         e.exec_start = now;
         e.prev_sum_exec_runtime = e.sum_exec_runtime;
         self.curr = Some(task);
+    }
+
+    /// The hrtick that the running task is to have, with the feature on: at the end of its slice (`hrtick_start_fair()`,
+    /// 5.10 to 6.1).
+    pub fn hrtick(&self, es: &Entities) -> Hrtick {
+        let Some(curr) = self.curr.filter(|_| self.rules.hrtick && self.nr_queued > 1) else { return Hrtick::Off };
+        let ran = es[curr].sum_exec_runtime - es[curr].prev_sum_exec_runtime;
+        self.sched_slice(es, curr).checked_sub(ran).map_or(Hrtick::Over, Hrtick::start)
     }
 
     /// The running task yields (`yield_task_fair()`, 6.1): the next pick passes over it if that is not too unfair. A

@@ -27,7 +27,7 @@ impl CfsRq {
         if !self.params.base_slice {
             return slice;
         }
-        slice.max(if e.is_idle() && !self.sched_idle_cfs_rq() {
+        slice.max(if self.rules.sched_idle_slices && e.is_idle() && !self.sched_idle_cfs_rq() {
             self.params.idle_min_granularity_ns
         } else {
             self.params.min_granularity_ns

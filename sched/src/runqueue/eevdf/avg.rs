@@ -15,44 +15,11 @@
 //!
 //! K and W are kept over the waiting tasks; the running one, whose v changes all the time, is added when they are used.
 
-use super::EevdfRq;
+use super::{EevdfRq, LagLimit};
 use crate::runqueue::weight::calc_delta_fair;
-use crate::runqueue::{Entities, Entity, TaskId};
+use crate::runqueue::{Entities, TaskId};
 
 impl EevdfRq {
-    /// vruntime - zero_vruntime (`entity_key()`, 6.12).
-    #[inline]
-    pub(super) fn entity_key(&self, es: &Entities, task: TaskId) -> i64 {
-        es[task].vruntime.wrapping_sub(self.zero_vruntime) as i64
-    }
-
-    /// A task joins the sums (`avg_vruntime_add()`, 6.12).
-    pub(super) fn avg_vruntime_add(&mut self, es: &Entities, task: TaskId) {
-        let weight = i64::from(es[task].load.weight);
-        self.key_sum = self.key_sum.wrapping_add(self.entity_key(es, task).wrapping_mul(weight));
-        self.load_sum += weight;
-    }
-
-    /// A task leaves the sums (`avg_vruntime_sub()`, 6.12).
-    pub(super) fn avg_vruntime_sub(&mut self, es: &Entities, task: TaskId) {
-        let weight = i64::from(es[task].load.weight);
-        self.key_sum = self.key_sum.wrapping_sub(self.entity_key(es, task).wrapping_mul(weight));
-        self.load_sum -= weight;
-    }
-
-    /// K and W with the running task included.
-    #[inline]
-    pub(super) fn sums(&self, es: &Entities) -> (i64, i64) {
-        match self.queued_curr(es) {
-            None => (self.key_sum, self.load_sum),
-            Some(curr) => {
-                let weight = i64::from(es[curr].load.weight);
-                let key_sum = self.key_sum.wrapping_add(self.entity_key(es, curr).wrapping_mul(weight));
-                (key_sum, self.load_sum + weight)
-            }
-        }
-    }
-
     /// V, rounded down, ns (`avg_vruntime()`, 6.12, without its effect on the zero point).
     pub fn avg_vruntime(&self, es: &Entities) -> u64 {
         self.zero_vruntime.wrapping_add(self.avg_key(es) as u64)
@@ -73,26 +40,44 @@ impl EevdfRq {
     ///
     /// When is visible: K/W is rounded, and placement, lag and the end of a request each start from V.
     pub(super) fn update_zero_vruntime(&mut self, es: &Entities) -> u64 {
-        let delta = self.avg_key(es);
-        // sum(w (v - (v0 + d))) = K - d W
-        self.key_sum = self.key_sum.wrapping_sub(self.load_sum.wrapping_mul(delta));
-        self.zero_vruntime = self.zero_vruntime.wrapping_add(delta as u64);
+        self.move_zero_vruntime(self.avg_key(es));
         self.zero_vruntime
     }
 
-    /// A task's lag, as virtual time, at V = `avruntime`, ns (`entity_lag()`, 6.12).
+    /// Moves the zero point by `delta` (`update_zero_vruntime()`): sum(w (v - (v0 + d))) = K - d W.
+    pub(super) fn move_zero_vruntime(&mut self, delta: i64) {
+        self.key_sum = self.key_sum.wrapping_sub(self.load_sum.wrapping_mul(delta));
+        self.zero_vruntime = self.zero_vruntime.wrapping_add(delta as u64);
+    }
+
+    /// A queued task's lag, as virtual time, at V = `avruntime`, ns (`entity_lag()`).
     ///
     /// The clamp is what a task may be owed or owe: EEVDF bounds lag by the longest request, and a request is overrun
     /// by up to a tick.
-    pub(super) fn entity_lag(&self, e: &Entity, avruntime: u64) -> i64 {
-        let limit = calc_delta_fair(e.slice.wrapping_mul(2).max(self.params.tick_ns), e.load) as i64;
+    fn entity_lag(&self, es: &Entities, task: TaskId, avruntime: u64) -> i64 {
+        let e = &es[task];
+        let limit = match self.rules.lag_limit {
+            LagLimit::OwnSlice => e.slice.wrapping_mul(2).max(self.params.tick_ns),
+            LagLimit::LongestSlice => self.slices(es).map_or(0, |(_, max_slice)| max_slice) + self.params.tick_ns,
+        };
+        let limit = calc_delta_fair(limit, e.h_load) as i64;
         (avruntime.wrapping_sub(e.vruntime) as i64).clamp(-limit, limit)
     }
 
-    /// Keeps the lag of a task that leaves (`update_entity_lag()`, 6.12).
-    pub(super) fn update_entity_lag(&mut self, es: &mut Entities, task: TaskId) {
+    /// Keeps the lag of a task that leaves (`update_entity_lag()`). Returns whether it is another than the task has where
+    /// it is: so of a delayed task since 7.2, whose debt only shrinks, and to nothing at most (`DELAY_ZERO`).
+    pub(super) fn update_entity_lag(&mut self, es: &mut Entities, task: TaskId) -> bool {
         let avruntime = self.update_zero_vruntime(es);
-        es[task].vlag = self.entity_lag(&es[task], avruntime);
+        let mut vlag = self.entity_lag(es, task, avruntime);
+        let e = &mut es[task];
+        if self.rules.delayed_lag_kept && e.sched_delayed {
+            vlag = vlag.max(e.vlag);
+            if self.params.delay_zero {
+                vlag = vlag.min(0);
+            }
+        }
+        e.vlag = vlag;
+        avruntime.wrapping_sub(vlag as u64) != e.vruntime
     }
 
     /// Whether the queue owes this task time, v <= V (`entity_eligible()`, 6.12).
@@ -103,9 +88,14 @@ impl EevdfRq {
 
     /// The same of any vruntime, given [`sums()`](Self::sums) (`vruntime_eligible()`, 6.12).
     ///
-    /// v <= v0 + K/W  <=>  K >= (v - v0) W: without a division and so without its rounding.
+    /// v <= v0 + K/W  <=>  K >= (v - v0) W: without a division and so without its rounding. Since 7.2 in 128 bits.
     #[inline]
     pub(super) fn vruntime_eligible(&self, (key_sum, load_sum): (i64, i64), vruntime: u64) -> bool {
-        key_sum >= (vruntime.wrapping_sub(self.zero_vruntime) as i64).wrapping_mul(load_sum)
+        let key = vruntime.wrapping_sub(self.zero_vruntime) as i64;
+        if self.rules.full_weights {
+            i128::from(key_sum) >= i128::from(key) * i128::from(load_sum)
+        } else {
+            key_sum >= key.wrapping_mul(load_sum)
+        }
     }
 }

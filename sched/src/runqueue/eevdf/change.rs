@@ -1,55 +1,71 @@
 //! Changing a task's nice value or slice.
 
 use super::EevdfRq;
-use crate::runqueue::{DequeueFlags, EnqueueFlags, Entities, Entity, LoadWeight, TaskId};
+use crate::runqueue::entity::clamp_slice;
+use crate::runqueue::{DequeueFlags, EnqueueFlags, Entities, Entity, LoadWeight, Preempted, Resched, TaskId};
+use crate::select::WakeFlags;
 
 impl EevdfRq {
     /// Changes the nice value of a task of this queue, or of one that last slept here (`set_user_nice()`,
-    /// `reweight_entity()` and `prio_changed_fair()`, 6.12). `need_resched`: the running task's flag. Returns whether
-    /// to set it.
+    /// `reweight_entity()` and `prio_changed_fair()`). `need_resched`: the running task's `TIF_NEED_RESCHED`.
     ///
     /// # Panics
     /// If `nice` is outside -20..=19.
-    #[must_use]
-    pub fn set_user_nice(&mut self, es: &mut Entities, now: u64, task: TaskId, nice: i8, need_resched: bool) -> bool {
+    pub fn set_user_nice(
+        &mut self,
+        es: &mut Entities,
+        now: u64,
+        task: TaskId,
+        nice: i8,
+        need_resched: bool,
+    ) -> Preempted {
         let old_nice = es[task].nice;
         if nice == old_nice {
-            return false;
+            return Preempted::default();
         }
         let queued = es[task].on_rq;
+        let rules = self.rules;
         let resched = self.change(es, now, task, |e| {
             e.nice = nice;
-            reweight_entity(e, LoadWeight::of(e.policy, nice));
+            let load = LoadWeight::of(e.policy, nice);
+            if !rules.weight_at_enqueue {
+                rescale_entity(e, load, rules.deadline_rescaled);
+            }
+            e.load = load;
         });
         if !queued || self.nr_queued == 1 {
-            return resched;
+            return resched.into();
         }
         if self.curr == Some(task) {
-            return resched || nice > old_nice;
+            return (resched | Resched::Now.when(nice > old_nice)).into();
         }
-        self.check_preempt_wakeup(es, now, task, need_resched || resched) || resched
+        let need_resched = need_resched || resched.is_now();
+        let mut preempted = self.wakeup_preempt(es, now, task, WakeFlags::empty(), need_resched);
+        preempted.resched |= resched;
+        preempted
     }
 
-    /// Changes the slice a task asks for, ns; 0 asks for the queue's (`sched_setattr()`, `__setparam_fair()`, 6.12,
-    /// which accepts 0.1 to 100 ms). Nothing happens to tasks of policy IDLE. Returns whether to reschedule.
-    #[must_use]
-    pub fn set_custom_slice(&mut self, es: &mut Entities, now: u64, task: TaskId, slice: u64) -> bool {
+    /// Changes the slice a task asks for, ns; 0 asks for the queue's (`sched_runtime` of `sched_setattr()`,
+    /// `__setscheduler_params()`, 6.12; `__setparam_fair()`, 7.2, which clamp it to 0.1 to 100 ms). Nothing happens to
+    /// tasks of policy IDLE.
+    pub fn set_custom_slice(&mut self, es: &mut Entities, now: u64, task: TaskId, slice: u64) -> Resched {
         // What is asked for is compared, so that a 0 is always a change.
         if es[task].is_idle() || slice == es[task].slice {
-            return false;
+            return Resched::No;
         }
         let custom_slice = slice != 0;
-        let slice = if custom_slice { slice } else { self.params.base_slice_ns };
+        let slice = if custom_slice { clamp_slice(slice) } else { self.params.base_slice_ns };
         self.change(es, now, task, |e| {
             e.custom_slice = custom_slice;
             e.slice = slice;
         })
     }
 
-    /// Takes the task off the queue and the CPU while it is changed (the pattern of `set_user_nice()`, 6.12).
-    fn change(&mut self, es: &mut Entities, now: u64, task: TaskId, change: impl FnOnce(&mut Entity)) -> bool {
+    /// Takes the task off the queue and the CPU while it is changed (the pattern of `set_user_nice()`, 6.12;
+    /// `sched_change_begin()` and `sched_change_end()`, 7.2).
+    fn change(&mut self, es: &mut Entities, now: u64, task: TaskId, change: impl FnOnce(&mut Entity)) -> Resched {
         let (queued, running) = (es[task].on_rq, self.curr == Some(task));
-        let mut resched = false;
+        let mut resched = Resched::No;
         if queued {
             resched |= self.dequeue_task(es, now, task, DequeueFlags::SAVE).resched;
         }
@@ -61,17 +77,31 @@ impl EevdfRq {
             resched |= self.enqueue_task(es, now, task, EnqueueFlags::empty());
         }
         if running {
-            self.set_next_task(es, now, task);
+            self.set_next_task(es, now, task, false);
         }
         resched
     }
 }
 
-/// A task that is not queued gets another weight (`reweight_entity()`, 6.12).
+/// A task that is not queued gets another weight (`reweight_entity()`, 6.12; `rescale_entity()`, 7.2).
 ///
-/// What a task is owed is w vl, in run time, and does not change with its weight: w' vl' = w vl. (A relative deadline
-/// should scale the same way; 6.12 leaves it.)
-fn reweight_entity(e: &mut Entity, load: LoadWeight) {
-    e.vlag = e.vlag.wrapping_mul(i64::from(e.load.weight)) / i64::from(load.weight);
-    e.load = load;
+/// What a task is owed is w vl, in run time, and does not change with its weight: w' vl' = w vl. A relative deadline
+/// scales the same way; 6.12 leaves it.
+fn rescale_entity(e: &mut Entity, load: LoadWeight, deadline_too: bool) {
+    let (old, new) = (i64::from(e.h_load.weight), i64::from(load.weight));
+    e.vlag = e.vlag.wrapping_mul(old) / new;
+    if deadline_too && e.rel_deadline {
+        e.deadline = ((e.deadline as i64).wrapping_mul(old) / new) as u64;
+    }
+    e.h_load = load;
+}
+
+/// A task that is about to join takes on its weight (`reweight_eevdf()`, 7.3).
+pub(super) fn reweight_eevdf(e: &mut Entity) {
+    // update_load_set() leaves the inverse to be computed, and so is that of nice 0, which nobody asks for.
+    let load = LoadWeight::sum(u64::from(e.load.weight));
+    if e.h_load.weight != load.weight {
+        rescale_entity(e, load, true);
+    }
+    e.h_load = load;
 }

@@ -1,4 +1,4 @@
-//! EEVDF, as in 6.12 (checked against 6.12.107).
+//! EEVDF, as in 6.12 (checked against 6.12.107), or in the form of a later version ([`EevdfRules`]).
 //!
 //! Each task asks for `slice` ns of run time and has a virtual deadline by which it should have had them. Of the
 //! tasks that are owed time (`vruntime` not after the average V), the one with the earliest deadline runs.
@@ -6,36 +6,51 @@
 //! | file | holds |
 //! |---|---|
 //! | [`params`](EevdfParams) | tunables and feature switches |
+//! | [`rules`](EevdfRules) | forms of the code, by version |
 //! | `avg` | V: the zero point, the sums, lag, eligibility |
+//! | `sums` | what V is computed from |
 //! | `place` | where a task joins |
 //! | `charge` | run time into virtual time, the end of a request |
-//! | `queue` | enqueue, dequeue and its delay, requeue |
-//! | `pick` | who should run |
-//! | `preempt` | whether a wake-up preempts |
+//! | `queue` | enqueue, dequeue |
+//! | `delay` | the delay of a dequeue, requeue |
+//! | `pick`, `buddy` | who should run |
+//! | `protect` | for how long it may |
+//! | `preempt`, `preempt_pick` | whether a wake-up preempts: the check of 6.12, those since |
 //! | `schedule` | switching tasks, yield, tick |
+//! | `hrtick` | when the high-resolution tick comes |
 //! | `change` | nice values and slices |
 
 mod avg;
+mod buddy;
 mod change;
 mod charge;
+mod delay;
+mod hrtick;
 mod params;
 mod pick;
 mod place;
 mod preempt;
+mod preempt_pick;
+mod protect;
 mod queue;
+mod rules;
 mod schedule;
+mod sums;
 
 pub use params::EevdfParams;
+pub use rules::{EevdfRules, LagLimit, WakeupPreempt};
 
 use super::tree::{ByDeadline, Timeline};
-use super::{Entities, TaskId};
+use super::{Entities, Resched, TaskId};
 
 /// One CPU's run queue (`struct cfs_rq`, 6.12).
 #[derive(Clone, Debug)]
 pub struct EevdfRq {
     /// Tunables and feature switches. They may change at any time.
     pub params: EevdfParams,
+    rules: EevdfRules,
     curr: Option<TaskId>,
+    next: Option<TaskId>,
     waiting: Timeline<ByDeadline>,
     /// `cfs_rq->zero_vruntime`.
     zero_vruntime: u64,
@@ -43,26 +58,49 @@ pub struct EevdfRq {
     key_sum: i64,
     /// `cfs_rq->avg_load`: the sum of weight over the waiting tasks.
     load_sum: i64,
+    /// How many bits more weights have in the sums: none in 6.12; since 7.2, 10 less `sum_shift`. (A task's weight is 3 at
+    /// least, so the kernel's least weight of 2 does not show.)
+    weight_shift: u32,
     nr_queued: u32,
     nr_delayed: u32,
     nr_idle: u32,
 }
 
 impl EevdfRq {
-    /// An empty run queue. `zero_vruntime` is the virtual time it starts at, ns; the kernel's is -2^20
+    /// An empty run queue of 6.12. `zero_vruntime` is the virtual time it starts at, ns; the kernel's is -2^20
     /// (`init_cfs_rq()`, 6.12).
     pub fn new(params: EevdfParams, zero_vruntime: u64) -> Self {
+        Self::with_rules(params, EevdfRules::V6_12, zero_vruntime)
+    }
+
+    /// The same of any version.
+    pub fn with_rules(params: EevdfParams, rules: EevdfRules, zero_vruntime: u64) -> Self {
         EevdfRq {
             params,
+            rules,
             curr: None,
+            next: None,
             waiting: Timeline::new(),
             zero_vruntime,
             key_sum: 0,
             load_sum: 0,
+            weight_shift: if rules.full_weights { 10 } else { 0 },
             nr_queued: 0,
             nr_delayed: 0,
             nr_idle: 0,
         }
+    }
+
+    /// The form of the code.
+    pub fn rules(&self) -> &EevdfRules {
+        &self.rules
+    }
+
+    /// How this version asks for a reschedule of the running task: `resched_curr()`, or since 7.2, if preempt=lazy,
+    /// `resched_curr_lazy()`.
+    #[inline]
+    pub fn resched_curr(&self) -> Resched {
+        if self.rules.lazy { Resched::Lazy } else { Resched::Now }
     }
 
     /// The task that has the CPU; it does not wait in the tree. `None`: the CPU is idle.
@@ -94,12 +132,13 @@ impl EevdfRq {
         self.zero_vruntime
     }
 
-    /// The sum of weight * (vruntime - zero) over the waiting tasks, ns (the field `avg_vruntime`, 6.12).
+    /// The sum of weight * (vruntime - zero) over the waiting tasks, ns (the field `avg_vruntime`, 6.12;
+    /// `sum_w_vruntime`, 7.2, whose weights have 10 more bits).
     pub fn key_sum(&self) -> i64 {
         self.key_sum
     }
 
-    /// The sum of the waiting tasks' weights (the field `avg_load`, 6.12).
+    /// The sum of the waiting tasks' weights (the field `avg_load`, 6.12; `sum_weight`, 7.2, with 10 more bits).
     pub fn load_sum(&self) -> i64 {
         self.load_sum
     }
@@ -119,12 +158,15 @@ impl EevdfRq {
         }
         let (mut key_sum, mut load_sum) = (0i64, 0);
         for task in self.waiting.iter(es) {
-            let weight = i64::from(es[task].load.weight);
+            let weight = self.weight(es, task);
             key_sum = key_sum.wrapping_add(self.entity_key(es, task).wrapping_mul(weight));
             load_sum += weight;
         }
         if (key_sum, load_sum) != (self.key_sum, self.load_sum) {
             return Err(format!("sums are {key_sum} and {load_sum}, not {} and {}", self.key_sum, self.load_sum));
+        }
+        if let Some(next) = self.next.filter(|&next| !es[next].on_rq) {
+            return Err(format!("{next:?} is marked but not queued"));
         }
         let count =
             |of: fn(&super::Entity) -> bool| self.waiting.iter(es).chain(curr).filter(|&task| of(&es[task])).count();

@@ -3,7 +3,8 @@
 /// What an EEVDF run queue can be told (6.12; defaults are in the presets).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EevdfParams {
-    /// The slice of tasks that ask for none, ns (`sysctl_sched_base_slice`; 0.7 to 3 ms by the number of CPUs).
+    /// The slice of tasks that ask for none, ns (`sysctl_sched_base_slice`; 0.7 to 3 ms by the number of CPUs; an
+    /// `unsigned int`: less than 2^32).
     pub base_slice_ns: u64,
     /// The tick's period, ns (`TICK_NSEC`: 1 to 10 ms). Limits lag only.
     pub tick_ns: u64,

@@ -1,19 +1,22 @@
 //! Joining and leaving the queue.
 
 use super::EevdfRq;
-use crate::runqueue::{DequeueFlags, Dequeued, EnqueueFlags, Entities, TaskId};
+use super::change::reweight_eevdf;
+use crate::runqueue::{DequeueFlags, Dequeued, EnqueueFlags, Entities, Resched, TaskId};
 
 impl EevdfRq {
-    /// Puts a task that is not queued on this queue (`enqueue_task_fair()` and `enqueue_entity()`, 6.12). Returns
-    /// whether the charge before it asks for a reschedule; whether the task should preempt is
-    /// [`check_preempt_wakeup`](Self::check_preempt_wakeup)'s to say.
+    /// Puts a task that is not queued on this queue (`enqueue_task_fair()` and `enqueue_entity()`). Returns whether the
+    /// charge before it asks for a reschedule; whether the task should preempt is
+    /// [`wakeup_preempt`](Self::wakeup_preempt)'s to say.
     ///
     /// A task that wakes while its dequeue is delayed is still queued: see [`wake_delayed`](Self::wake_delayed).
-    #[must_use]
-    pub fn enqueue_task(&mut self, es: &mut Entities, now: u64, task: TaskId, flags: EnqueueFlags) -> bool {
+    pub fn enqueue_task(&mut self, es: &mut Entities, now: u64, task: TaskId, flags: EnqueueFlags) -> Resched {
         assert!(!es[task].on_rq, "{task:?} is queued already");
         assert_ne!(self.curr, Some(task), "{task:?} was dequeued but has the CPU still: a schedule is due");
         let resched = self.update_curr(es, now);
+        if self.rules.weight_at_enqueue {
+            reweight_eevdf(&mut es[task]);
+        }
         self.place_entity(es, task, flags);
         self.account_enqueue(es, task);
         if flags.contains(EnqueueFlags::MIGRATED) {
@@ -24,7 +27,8 @@ impl EevdfRq {
         resched
     }
 
-    /// Takes a task off this queue, or delays that (`dequeue_task_fair()` and `dequeue_entity()`, 6.12).
+    /// Takes a task off this queue, or delays that (`dequeue_task_fair()`, and `dequeue_entity()` or, in 7.3,
+    /// `__dequeue_task()`).
     ///
     /// A task that blocks while it is not eligible has had more than its share. Were it to leave, it would sleep that
     /// debt off; so it stays and competes, without running, until it is picked (`DELAY_DEQUEUE`).
@@ -32,10 +36,14 @@ impl EevdfRq {
     pub fn dequeue_task(&mut self, es: &mut Entities, now: u64, task: TaskId, flags: DequeueFlags) -> Dequeued {
         assert!(es[task].on_rq, "{task:?} is not queued");
         let resched = self.update_curr(es, now);
+        self.clear_buddies(task);
         let may_delay = flags.contains(DequeueFlags::SLEEP)
             && !flags.intersects(DequeueFlags::SPECIAL | DequeueFlags::DELAYED)
             && self.params.delay_dequeue;
         if may_delay && !self.entity_eligible(es, task) {
+            if self.rules.delayed_lag_kept {
+                self.update_entity_lag(es, task);
+            }
             self.set_delayed(es, task);
             return Dequeued { off_rq: false, resched };
         }
@@ -56,54 +64,13 @@ impl EevdfRq {
         Dequeued { off_rq: true, resched }
     }
 
-    /// A task whose dequeue was delayed wakes (`requeue_delayed_entity()`, 6.12). It competed all along; what it
-    /// gained beyond zero lag meanwhile is taken back (`DELAY_ZERO`). Charges nothing.
-    pub fn wake_delayed(&mut self, es: &mut Entities, task: TaskId) {
-        assert!(es[task].on_rq && es[task].sched_delayed, "{task:?} is not delayed");
-        if self.params.delay_zero {
-            self.update_entity_lag(es, task);
-            if es[task].vlag > 0 {
-                let waits = self.curr != Some(task);
-                // Not counted while it is placed, as at an enqueue.
-                self.nr_queued -= 1;
-                if waits {
-                    self.dequeue_waiting(es, task);
-                }
-                es[task].vlag = 0;
-                self.place_entity(es, task, EnqueueFlags::empty());
-                if waits {
-                    self.enqueue_waiting(es, task);
-                }
-                self.nr_queued += 1;
-            }
-        }
-        es[task].sched_delayed = false;
-        self.nr_delayed -= 1;
-    }
-
-    /// `set_delayed()`, 6.12.
-    fn set_delayed(&mut self, es: &mut Entities, task: TaskId) {
-        assert!(!es[task].sched_delayed);
-        es[task].sched_delayed = true;
-        self.nr_delayed += 1;
-    }
-
-    /// `finish_delayed_dequeue_entity()`, 6.12. The count was adjusted when the task left.
-    fn finish_delayed_dequeue_entity(&mut self, es: &mut Entities, task: TaskId) {
-        let e = &mut es[task];
-        e.sched_delayed = false;
-        if self.params.delay_zero {
-            e.vlag = e.vlag.min(0);
-        }
-    }
-
-    /// Into the tree and the sums (`__enqueue_entity()`, 6.12).
+    /// Into the tree and the sums (`__enqueue_entity()`).
     pub(super) fn enqueue_waiting(&mut self, es: &mut Entities, task: TaskId) {
         self.avg_vruntime_add(es, task);
         self.waiting.insert(es, task);
     }
 
-    /// Out of the tree and the sums (`__dequeue_entity()`, 6.12).
+    /// Out of the tree and the sums (`__dequeue_entity()`).
     pub(super) fn dequeue_waiting(&mut self, es: &mut Entities, task: TaskId) {
         self.waiting.remove(es, task);
         self.avg_vruntime_sub(es, task);
