@@ -7,7 +7,6 @@ use wakelab_kernel::FeatureSet;
 use wakelab_sched::balance::*;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{SchedDomains, Topology, Uniform};
-use wakelab_sched::select::slow::GroupType;
 
 const TUNABLES: BalanceTunables =
     BalanceTunables { migration_cost: 500_000, nr_migrate: 32, preemption: true, hz: 1000 };

@@ -41,7 +41,7 @@ pub(super) fn detach_tasks<V: BalanceView>(
     tail: &mut Tail<impl Iterator<Item = TaskId>>,
     mut take: impl FnMut(TaskId),
 ) -> Detached {
-    if env.src_nr_running <= 1 || env.imbalance <= 0 {
+    if env.imbalance <= 0 || (env.src_nr_running <= 1 && env.balance.rules.last_task_stays) {
         return Detached::Done;
     }
     loop {
@@ -91,8 +91,9 @@ fn reduces_imbalance<V: BalanceView>(env: &mut LbEnv<'_, V>, task: TaskId) -> bo
             }
             util
         }
-        // On unequal CPUs: migrate_misfit takes a task that does not fit there.
         MigrationType::Task => 1,
+        // It would take a task that does not fit there.
+        MigrationType::Misfit => unreachable!("Balance::new() refuses unequal CPUs"),
     };
     env.imbalance -= share as i64;
     true

@@ -1,7 +1,8 @@
 //! One pass under way (`struct lb_env`).
 
+use super::facts::LbFacts;
 use super::imbalance::MigrationType;
-use super::rules::Balance;
+use super::setup::Balance;
 use super::should::group_balance_mask;
 use super::state::SdBalance;
 use super::view::BalanceView;
@@ -21,12 +22,13 @@ pub enum CpuIdleType {
 }
 
 bitflags::bitflags! {
-    /// `LBF_*`. `LBF_NEED_BREAK` is what `detach_tasks()` returns; `LBF_ACTIVE_LB` is in active.rs.
+    /// `LBF_*`. `LBF_NEED_BREAK` is what `detach_tasks()` returns.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(super) struct Lbf: u8 {
         const ALL_PINNED = 1;
         const DST_PINNED = 2;
         const SOME_PINNED = 4;
+        const ACTIVE_LB = 8;
     }
 }
 
@@ -37,6 +39,8 @@ pub(super) const SCHED_NR_MIGRATE_BREAK: u32 = 32;
 #[derive(Debug)]
 pub struct LbEnv<'a, V> {
     pub(super) balance: &'a Balance<'a>,
+    /// What the formulas read.
+    pub(super) facts: LbFacts<'a>,
     pub(super) view: &'a V,
     pub(super) level: usize,
     pub(super) sd: &'a SchedDomain,
@@ -80,17 +84,39 @@ impl<'a, V: BalanceView> LbEnv<'a, V> {
         idle: CpuIdleType,
         state: &SdBalance,
     ) -> Self {
+        Self::after(view, balance, dst_cpu, level, idle, state.nr_balance_failed)
+    }
+
+    /// The same after so many failures.
+    pub(super) fn after(
+        view: &'a V,
+        balance: &'a Balance<'a>,
+        dst_cpu: Cpu,
+        level: usize,
+        idle: CpuIdleType,
+        nr_balance_failed: u32,
+    ) -> Self {
         let chain = &balance.domains.domains[dst_cpu as usize];
         let sd = &chain[level];
         let group = &sd.groups[sd.first_group as usize];
         LbEnv {
             balance,
+            facts: LbFacts {
+                rules: &balance.rules,
+                flags: sd.flags,
+                imbalance_pct: sd.imbalance_pct,
+                imb_numa_nr: sd.imb_numa_nr,
+                idle,
+                // Read on unequal CPUs only, which Balance::new() refuses.
+                dst_capacity: 0,
+                dst_core_idle: true,
+            },
             view,
             level,
             sd,
             parent: chain.get(level + 1),
             child: level.checked_sub(1).map(|below| &chain[below]),
-            nr_balance_failed: state.nr_balance_failed,
+            nr_balance_failed,
             idle,
             dst_cpu,
             new_dst_cpu: dst_cpu,
@@ -123,19 +149,5 @@ impl<'a, V: BalanceView> LbEnv<'a, V> {
                 }
             }
         })
-    }
-
-    /// `cpu_util_cfs()`: utilisation with its estimate, at most the CPU's capacity.
-    #[inline]
-    pub(super) fn cpu_util_cfs(&self, cpu: Cpu) -> u64 {
-        let util = self.view.cpu_util_avg(cpu);
-        let util = self.view.cpu_util_est(cpu).map_or(util, |est| util.max(est));
-        util.min(self.view.arch_scale_cpu_capacity(cpu))
-    }
-
-    /// `check_cpu_capacity()`: other classes and interrupts leave noticeably less of the CPU than it has.
-    #[inline]
-    pub(super) fn check_cpu_capacity(&self, cpu: Cpu) -> bool {
-        self.view.capacity_of(cpu) * u64::from(self.sd.imbalance_pct) < self.view.arch_scale_cpu_capacity(cpu) * 100
     }
 }

@@ -1,14 +1,20 @@
-//! The busiest group of a domain, and whether it is worth pulling from (`find_busiest_group()`).
+//! The busiest group of a domain, and whether it is worth pulling from (`find_busiest_group()`,
+//! `sched_balance_find_src_group()` since 6.10).
 
-use super::env::{CpuIdleType, LbEnv};
+use super::cores::cores;
+use super::env::LbEnv;
+use super::facts::LbFacts;
+use super::forms::{PreferSibling, SiblingImbalance};
+use super::group_type::GroupType;
 use super::imbalance::{Imbalance, calculate_imbalance};
+use super::pick_busiest::update_sd_pick_busiest;
+use super::spread::sibling_imbalance;
 use super::stats::SgLbStats;
 use super::view::BalanceView;
 use crate::domain::{SchedGroup, SdFlags};
-use crate::select::slow::GroupType;
 
 /// `struct sd_lb_stats`: a domain summed up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct SdLbStats<'a> {
     /// The busiest of the other groups; `None` if none has a task to take.
     pub busiest: Option<&'a SchedGroup>,
@@ -39,26 +45,18 @@ impl SdLbStats<'_> {
 
 /// `update_sd_lb_stats()`: sums up all groups and finds the busiest.
 pub fn update_sd_lb_stats<'a, V: BalanceView>(env: &mut LbEnv<'a, V>) -> SdLbStats<'a> {
-    let sd = env.sd;
-    let mut sds = SdLbStats {
-        busiest: None,
-        busiest_stat: SgLbStats { idle_cpus: u32::MAX, ..SgLbStats::default() },
-        local_stat: SgLbStats::default(),
-        total_load: 0,
-        total_capacity: 0,
-        sum_util: 0,
-        overload: false,
-        prefer_sibling: env.child.is_some_and(|child| child.flags.contains(SdFlags::PREFER_SIBLING)),
-        avg_load: 0,
-    };
-    for group in sd.groups() {
+    let rules = &env.balance.rules;
+    let mut sds = SdLbStats { busiest_stat: SgLbStats::none(), ..SdLbStats::default() };
+    let mut local_group = None;
+    for group in env.sd.groups() {
         let local = group.span.test(env.dst_cpu);
         let (sgs, looked_at, overload) = SgLbStats::of(env, group, local);
         env.looked_at += looked_at;
         sds.overload |= overload;
         if local {
             sds.local_stat = sgs;
-        } else if update_sd_pick_busiest(&sds.busiest_stat, &sgs) {
+            local_group = Some(group);
+        } else if update_sd_pick_busiest(&env.facts, &sds.local_stat, &sds.busiest_stat, &sgs) {
             sds.busiest = Some(group);
             sds.busiest_stat = sgs;
         }
@@ -66,28 +64,17 @@ pub fn update_sd_lb_stats<'a, V: BalanceView>(env: &mut LbEnv<'a, V>) -> SdLbSta
         sds.total_capacity += sgs.group_capacity;
         sds.sum_util += sgs.group_util;
     }
+    sds.prefer_sibling = match rules.prefer_sibling {
+        PreferSibling::ChildDomain => env.child.is_some_and(|child| child.flags.contains(SdFlags::PREFER_SIBLING)),
+        PreferSibling::BusiestGroup => sds.busiest.is_some_and(|group| group.flags.contains(SdFlags::PREFER_SIBLING)),
+    };
+    if let (SiblingImbalance::TasksPerCore, Some(busiest), Some(local)) =
+        (rules.sibling_imbalance, sds.busiest, local_group)
+    {
+        sds.busiest_stat.cores = cores(env.balance.domains, busiest);
+        sds.local_stat.cores = cores(env.balance.domains, local);
+    }
     sds
-}
-
-/// `update_sd_pick_busiest()`: whether `sgs` is busier than the busiest group so far. On unequal CPUs it would also leave
-/// alone misfit tasks that the destination does not help, and groups of larger CPUs.
-#[inline]
-fn update_sd_pick_busiest(busiest: &SgLbStats, sgs: &SgLbStats) -> bool {
-    if sgs.sum_h_nr_running == 0 {
-        return false;
-    }
-    if sgs.group_type != busiest.group_type {
-        return sgs.group_type > busiest.group_type;
-    }
-    match sgs.group_type {
-        GroupType::Overloaded | GroupType::FullyBusy => sgs.avg_load > busiest.avg_load,
-        GroupType::Imbalanced => false,
-        GroupType::MisfitTask => sgs.group_misfit_task_load >= busiest.group_misfit_task_load,
-        GroupType::HasSpare => {
-            sgs.idle_cpus < busiest.idle_cpus
-                || (sgs.idle_cpus == busiest.idle_cpus && sgs.sum_nr_running > busiest.sum_nr_running)
-        }
-    }
 }
 
 /// `find_busiest_group()`: the group to pull from and how much of it; `None` if the domain is in balance. The sums are
@@ -97,18 +84,24 @@ pub fn find_busiest_group<'a, V: BalanceView>(
 ) -> (SdLbStats<'a>, Option<(&'a SchedGroup, Imbalance)>) {
     let mut sds = update_sd_lb_stats(env);
     let Some(group) = sds.busiest else { return (sds, None) };
-    if is_balanced(env, &mut sds) {
-        return (sds, None);
+    let imbalance = imbalance_of(&env.facts, &mut sds);
+    (sds, imbalance.map(|imbalance| (group, imbalance)))
+}
+
+/// `find_busiest_group()` on a domain that is summed up and has a busiest group: how much is to be moved. It fills in the
+/// averages of `sds` that it needs.
+pub fn imbalance_of(facts: &LbFacts<'_>, sds: &mut SdLbStats<'_>) -> Option<Imbalance> {
+    if is_balanced(facts, sds) {
+        return None;
     }
-    let imbalance = calculate_imbalance(env, &mut sds);
-    (sds, (imbalance.amount != 0).then_some((group, imbalance)))
+    Some(calculate_imbalance(facts, sds)).filter(|imbalance| imbalance.amount != 0)
 }
 
 /// The checks of `find_busiest_group()`. With an energy model and nothing overutilised, the kernel would stop here.
-fn is_balanced<V: BalanceView>(env: &LbEnv<'_, V>, sds: &mut SdLbStats<'_>) -> bool {
+pub fn is_balanced(facts: &LbFacts<'_>, sds: &mut SdLbStats<'_>) -> bool {
     let SdLbStats { busiest_stat: busiest, local_stat: local, .. } = *sds;
     // Their tasks are moved whatever the averages say.
-    if matches!(busiest.group_type, GroupType::MisfitTask | GroupType::Imbalanced) {
+    if matches!(busiest.group_type, GroupType::MisfitTask | GroupType::AsymPacking | GroupType::Imbalanced) {
         return false;
     }
     if local.group_type > busiest.group_type {
@@ -119,20 +112,22 @@ fn is_balanced<V: BalanceView>(env: &LbEnv<'_, V>, sds: &mut SdLbStats<'_>) -> b
             return true;
         }
         sds.avg_load = sds.load_per_capacity();
-        if local.avg_load >= sds.avg_load || 100 * busiest.avg_load <= u64::from(env.sd.imbalance_pct) * local.avg_load
-        {
+        if local.avg_load >= sds.avg_load || 100 * busiest.avg_load <= u64::from(facts.imbalance_pct) * local.avg_load {
             return true;
         }
     }
-    if sds.prefer_sibling
-        && local.group_type == GroupType::HasSpare
-        && busiest.sum_nr_running > local.sum_nr_running + 1
-    {
+    if sds.prefer_sibling && local.group_type == GroupType::HasSpare && sibling_imbalance(facts, &busiest, &local) > 1 {
         return false;
     }
-    busiest.group_type != GroupType::Overloaded
-        && (env.idle == CpuIdleType::NotIdle
-            // One idle CPU more than the other group has is no imbalance: moving a task would turn it around.
-            || (busiest.group_weight > 1 && local.idle_cpus <= busiest.idle_cpus.wrapping_add(1))
-            || busiest.sum_h_nr_running == 1)
+    if busiest.group_type == GroupType::Overloaded {
+        return false;
+    }
+    if !facts.idles() {
+        return true;
+    }
+    if busiest.group_type == GroupType::SmtBalance && local.is_smt() != busiest.is_smt() {
+        return false;
+    }
+    // One idle CPU more than the other group has is no imbalance: moving a task would turn it around.
+    (busiest.group_weight > 1 && local.idle_cpus <= busiest.idle_cpus.wrapping_add(1)) || busiest.sum_h_nr_running == 1
 }

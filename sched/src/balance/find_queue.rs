@@ -6,7 +6,7 @@ use super::view::BalanceView;
 use crate::cpumask::Cpu;
 use crate::domain::SchedGroup;
 
-/// `find_busiest_queue()`: the group's CPU with most of what is to be moved; the first of equals.
+/// `find_busiest_queue()` (`sched_balance_find_src_rq()` since 6.10): the group's CPU with most of what is to be moved; the first of equals.
 ///
 /// With NUMA balancing the kernel would skip run queues whose tasks are where they want to be; on unequal CPUs, those
 /// whose only task would go to a smaller one or one of lower priority.
@@ -15,8 +15,8 @@ pub fn find_busiest_queue<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup
     let mut busiest = None;
     let (mut most, mut capacity_of_most) = (0, 1);
     for cpu in env.cpus_of(&group.span) {
-        let nr_running = view.h_nr_running(cpu);
-        if nr_running == 0 {
+        let nr_running = env.h_nr_running(cpu);
+        if nr_running == 0 && env.balance.rules.idle_queues_skipped {
             continue;
         }
         match env.migration_type {
@@ -33,7 +33,8 @@ pub fn find_busiest_queue<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup
                 }
             }
             MigrationType::Util => {
-                let util = env.cpu_util_cfs(cpu);
+                let boost = env.balance.rules.util_boost;
+                let util = if boost { env.cpu_util_cfs_boost(cpu) } else { env.cpu_util_cfs(cpu) };
                 if nr_running > 1 && util > most {
                     (busiest, most) = (Some(cpu), util);
                 }
@@ -43,6 +44,7 @@ pub fn find_busiest_queue<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup
                     (busiest, most) = (Some(cpu), u64::from(nr_running));
                 }
             }
+            MigrationType::Misfit => unreachable!("Balance::new() refuses unequal CPUs"),
         }
     }
     busiest

@@ -1,12 +1,12 @@
 //! How much is to be moved (`calculate_imbalance()`).
 
-use super::env::{CpuIdleType, LbEnv};
+use super::facts::LbFacts;
 use super::find_group::SdLbStats;
-use super::view::BalanceView;
+use super::group_type::GroupType;
+use super::spread::{adjust_numa_imbalance, sibling_imbalance};
 use crate::domain::SdFlags;
-use crate::select::slow::GroupType;
 
-/// `enum migration_type`: what is evened out. On unequal CPUs there would be misfit tasks too.
+/// `enum migration_type`: what is evened out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MigrationType {
     /// Load.
@@ -15,6 +15,20 @@ pub enum MigrationType {
     Util,
     /// Tasks.
     Task,
+    /// A task that is on too small a CPU, on machines of unequal CPUs.
+    Misfit,
+}
+
+impl MigrationType {
+    /// The kernel's name, without `migrate_`.
+    pub fn name(self) -> &'static str {
+        match self {
+            MigrationType::Load => "load",
+            MigrationType::Util => "util",
+            MigrationType::Task => "task",
+            MigrationType::Misfit => "misfit",
+        }
+    }
 }
 
 /// What is to be moved.
@@ -26,29 +40,23 @@ pub struct Imbalance {
     pub amount: i64,
 }
 
-/// `NUMA_IMBALANCE_MIN`: a pair of tasks that talk to each other may stay together.
-const NUMA_IMBALANCE_MIN: i32 = 2;
-
-/// `adjust_numa_imbalance()`: a lightly loaded node need not take over a pair of tasks. The kernel's arguments are ints.
-fn adjust_numa_imbalance(imbalance: i32, dst_running: i32, imb_numa_nr: i32) -> i64 {
-    let tolerated = dst_running <= imb_numa_nr && imbalance <= NUMA_IMBALANCE_MIN;
-    if tolerated { 0 } else { i64::from(imbalance) }
-}
-
-/// `calculate_imbalance()`. An amount of 0 means balance.
-pub(super) fn calculate_imbalance<V: BalanceView>(env: &LbEnv<'_, V>, sds: &mut SdLbStats<'_>) -> Imbalance {
-    use MigrationType::{Load, Task};
+/// `calculate_imbalance()` on a domain that is summed up and has a busiest group. An amount of 0 means balance. It fills in
+/// the averages of `sds` that it needs.
+pub fn calculate_imbalance(facts: &LbFacts<'_>, sds: &mut SdLbStats<'_>) -> Imbalance {
+    use MigrationType::{Load, Misfit, Task};
     let tasks = |amount| Imbalance { migration_type: Task, amount };
     let load = |amount| Imbalance { migration_type: Load, amount };
     let busiest = sds.busiest_stat;
     match busiest.group_type {
-        // On unequal CPUs: migrate_misfit, and the asym_packing type.
+        GroupType::MisfitTask if facts.asym_capacity() => return Imbalance { migration_type: Misfit, amount: 1 },
         GroupType::MisfitTask => return load(busiest.group_misfit_task_load as i64),
-        GroupType::Imbalanced => return tasks(1),
+        // All of it, to the preferred CPU.
+        GroupType::AsymPacking => return tasks(i64::from(busiest.sum_h_nr_running)),
+        GroupType::SmtBalance | GroupType::Imbalanced => return tasks(1),
         _ => {}
     }
     if sds.local_stat.group_type == GroupType::HasSpare {
-        return fill_spare(env, sds);
+        return fill_spare(facts, sds);
     }
     if sds.local_stat.group_type < GroupType::Overloaded {
         // It will be overloaded, so loads matter after all.
@@ -57,7 +65,7 @@ pub(super) fn calculate_imbalance<V: BalanceView>(env: &LbEnv<'_, V>, sds: &mut 
             return load(0);
         }
         sds.avg_load = sds.load_per_capacity();
-        if env.balance.rules.local_above_average && sds.local_stat.avg_load >= sds.avg_load {
+        if facts.rules.local_above_average && sds.local_stat.avg_load >= sds.avg_load {
             return load(0);
         }
     }
@@ -69,29 +77,26 @@ pub(super) fn calculate_imbalance<V: BalanceView>(env: &LbEnv<'_, V>, sds: &mut 
 }
 
 /// The local group has spare capacity.
-fn fill_spare<V: BalanceView>(env: &LbEnv<'_, V>, sds: &SdLbStats<'_>) -> Imbalance {
+fn fill_spare(facts: &LbFacts<'_>, sds: &SdLbStats<'_>) -> Imbalance {
     let SdLbStats { busiest_stat: busiest, local_stat: local, .. } = sds;
-    let flags = env.sd.flags;
-    if busiest.group_type > GroupType::FullyBusy && !flags.contains(SdFlags::SHARE_LLC) {
+    if busiest.group_type > GroupType::FullyBusy && !facts.flags.contains(SdFlags::SHARE_LLC) {
         let spare = local.group_capacity.saturating_sub(local.group_util) as i64;
         return match spare {
             // Utilisation may lag behind: something waits there, and this CPU is idle.
-            0 if env.idle != CpuIdleType::NotIdle => Imbalance { migration_type: MigrationType::Task, amount: 1 },
+            0 if facts.idles() => Imbalance { migration_type: MigrationType::Task, amount: 1 },
             _ => Imbalance { migration_type: MigrationType::Util, amount: spare },
         };
     }
-    let halved_after_numa = env.balance.rules.halved_after_numa;
-    let halve_first = u32::from(!halved_after_numa);
-    // Unsigned ints in the kernel: fewer idle CPUs here than there is a very large number, not a negative one.
+    let halved_after_numa = facts.rules.halved_after_numa;
     let difference = if busiest.group_weight == 1 || sds.prefer_sibling {
-        busiest.sum_nr_running.saturating_sub(local.sum_nr_running)
+        sibling_imbalance(facts, busiest, local)
     } else {
-        local.idle_cpus.wrapping_sub(busiest.idle_cpus)
+        // Unsigned ints in the kernel: fewer idle CPUs here than there is a very large number, not a negative one.
+        i64::from(local.idle_cpus.wrapping_sub(busiest.idle_cpus))
     };
-    let mut amount = i64::from(difference >> halve_first);
-    if flags.contains(SdFlags::NUMA) {
-        let dst_running = local.sum_nr_running.wrapping_add(1) as i32;
-        amount = adjust_numa_imbalance(amount as i32, dst_running, env.sd.imb_numa_nr as i32);
+    let mut amount = if halved_after_numa { difference } else { difference >> 1 };
+    if facts.flags.contains(SdFlags::NUMA) {
+        amount = adjust_numa_imbalance(facts, amount, local, busiest);
     }
     if halved_after_numa {
         amount >>= 1;

@@ -1,6 +1,6 @@
 //! When a domain is due.
 
-use super::rules::Balance;
+use super::setup::Balance;
 use super::state::SdBalance;
 
 /// `sd->busy_factor`: how much rarer a CPU balances while it is busy.

@@ -1,16 +1,19 @@
-//! A whole pass: `load_balance()`.
+//! A whole pass: `load_balance()`, `sched_balance_rq()` since 6.10.
 
-use super::active::need_active_balance;
+use super::active::{need_active_balance, runs_on_reduced_capacity};
 use super::detach::{Detached, Tail, detach_tasks};
 use super::env::{CpuIdleType, LbEnv, Lbf, SCHED_NR_MIGRATE_BREAK};
 use super::find_group::find_busiest_group;
 use super::find_queue::find_busiest_queue;
-use super::plan::{Move, Outcome, Plan, Why};
-use super::rules::Balance;
+use super::forms::{Push, Serialize};
+use super::migrate::cache_nice_tries;
+use super::plan::{Forced, Move, Outcome, Plan, Why};
+use super::setup::Balance;
 use super::should::should_we_balance;
 use super::state::SdBalance;
 use super::view::BalanceView;
 use crate::cpumask::Cpu;
+use crate::domain::SdFlags;
 
 /// `load_balance()`: a pass over the domain of `dst_cpu` at `level`. `state` is that domain's; give it the plan with
 /// [`SdBalance::tune`].
@@ -48,6 +51,15 @@ impl Plan {
             self.continue_balancing = false;
             return Some(Outcome::Balanced(Why::NotOurs));
         }
+        if !self.serialized
+            && env.balance.rules.serialize == Serialize::Passes
+            && env.sd.flags.contains(SdFlags::SERIALIZE)
+        {
+            if env.view.balance_running() {
+                return Some(Outcome::Balanced(Why::Serialized));
+            }
+            self.serialized = true;
+        }
         let (sds, found) = find_busiest_group(env);
         if env.parent.is_none() {
             self.overload = Some(sds.overload);
@@ -63,7 +75,10 @@ impl Plan {
         (self.busiest, self.imbalance) = (Some(busiest), Some(imbalance));
         env.src_cpu = busiest;
         env.src_nr_running = env.view.nr_running(busiest);
-        env.flags |= Lbf::ALL_PINNED;
+        let push = env.balance.rules.push;
+        if env.src_nr_running > 1 || push == Push::TaskFailures {
+            env.flags |= Lbf::ALL_PINNED;
+        }
         if env.src_nr_running > 1 {
             env.loop_max = env.balance.tunables.nr_migrate.min(env.src_nr_running);
             self.pull(env);
@@ -83,12 +98,30 @@ impl Plan {
         env.nr_balance_failed += u32::from(env.idle != CpuIdleType::NewlyIdle);
         if need_active_balance(env) {
             if !env.view.curr_may_run_on(busiest, this_cpu) {
+                if push == Push::AnyFailures {
+                    env.flags |= Lbf::ALL_PINNED;
+                }
                 return Some(Outcome::OnePinned);
             }
-            env.flags -= Lbf::ALL_PINNED;
-            self.active_balance = !env.view.active_balance(busiest);
+            self.push(env, busiest);
         }
         Some(Outcome::Failed)
+    }
+
+    /// The stopper of the busiest CPU is to push its task, if it is not about to.
+    fn push<V: BalanceView>(&mut self, env: &mut LbEnv<'_, V>, busiest: Cpu) {
+        let rules = &env.balance.rules;
+        let goes_to_sleep = rules.push_queued_only && !env.view.curr_on_rq(busiest);
+        self.active_balance = !env.view.active_balance(busiest) && !goes_to_sleep;
+        match rules.push {
+            Push::TaskFailures => env.flags -= Lbf::ALL_PINNED,
+            Push::AnyFailures => {
+                self.forced = Some(Forced {
+                    nr_balance_failed: cache_nice_tries(env.sd) + 1,
+                    backs_off: self.active_balance && !runs_on_reduced_capacity(env),
+                });
+            }
+        }
     }
 
     /// Takes tasks off the busiest CPU: for the CPU of the pass, then for others of its group that pinned tasks may use.

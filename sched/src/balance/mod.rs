@@ -6,13 +6,15 @@
 //!
 //! ```text
 //!  tick: Rebalance            rebalance.rs        about to go idle: newidle_gate     newidle.rs
-//!          └──────────────┬───────────────────────────────┘
+//!  for idle CPUs: Nohz        nohz/                          │
+//!          └──────────────┬──────────────────────────────────┘
 //!                    plan_balance                                                    load_balance.rs, plan.rs
 //!                         │
 //!  should_we_balance ─ one CPU of the group pulls for all of it                      should.rs
 //!  find_busiest_group                                                                find_group.rs
-//!    update_sd_lb_stats ─ each group summed up and classified                        stats.rs
-//!    calculate_imbalance ─ how much of load, utilisation or tasks                    imbalance.rs
+//!    update_sd_lb_stats ─ each group summed up and classified                        stats.rs, classify.rs
+//!    update_sd_pick_busiest ─ the busier one of two                                  pick_busiest.rs
+//!    calculate_imbalance ─ how much of load, utilisation or tasks                    imbalance.rs, spread.rs
 //!  find_busiest_queue ─ the CPU of that group to take it from                        find_queue.rs
 //!  detach_tasks ─ which tasks: can_migrate_task, task_hot                            detach.rs, migrate.rs
 //!  need_active_balance ─ push the running task, if nothing else helps                active.rs
@@ -28,41 +30,61 @@
 //! gets its second task (`nr_running` from below 2 to 2 or more). `overutilized` is read only with an energy model, and is
 //! not kept.
 //!
-//! Followed: 5.18, the tip tree of June 2022 and 6.1 ([`BalanceRules`]), on machines whose CPUs are equal; others are
-//! refused by [`Balance::new`]. Not here: NUMA balancing (every run queue is as good as any other, `fbq_type`), cgroups
-//! and their bandwidth, core scheduling, CPUs that go on or off line, and `nohz_idle_balance()`, which balances for idle
-//! CPUs whose tick is stopped by the same steps.
+//! Followed: 5.10, 5.18, the tip tree of June 2022, 6.1, 6.12, 7.2 and 7.3 ([`BalanceRules`]), on machines whose CPUs are
+//! equal; others are refused by [`Balance::new`]. Formulas on sums ([`imbalance_of`], [`update_sd_pick_busiest`]) have the
+//! parts for unequal CPUs already. Not here: NUMA balancing (every run queue is as good as any other, `fbq_type`),
+//! cache-aware balancing (7.2), cgroups and their bandwidth, core scheduling, proxy execution, and CPUs that go on or off
+//! line. `docs/balance.md` compares the versions.
 
 mod active;
+mod classify;
+mod cores;
+mod counts;
+mod cpu;
 mod detach;
 mod env;
+mod facts;
 mod find_group;
 mod find_queue;
+mod forms;
+mod group_type;
 mod imbalance;
 mod interval;
 mod load_balance;
 mod migrate;
 mod newidle;
+mod newidle_rules;
+mod nohz;
+mod pick_busiest;
 mod plan;
 mod rebalance;
 mod rules;
+mod setup;
 mod should;
+mod spread;
 mod state;
 mod stats;
 mod tasks;
+mod versions;
 mod view;
 
-pub use active::{ActiveBalance, active_load_balance};
+pub use active::{ActiveBalance, active_load_balance, active_load_balance_after};
 pub use env::{CpuIdleType, LbEnv};
-pub use find_group::{SdLbStats, find_busiest_group, update_sd_lb_stats};
+pub use facts::LbFacts;
+pub use find_group::{SdLbStats, find_busiest_group, imbalance_of, is_balanced, update_sd_lb_stats};
 pub use find_queue::find_busiest_queue;
-pub use imbalance::{Imbalance, MigrationType};
+pub use forms::{NewidleRules, NewidleStop, NumaImbalance, PreferSibling, Push, Serialize, SiblingImbalance};
+pub use group_type::GroupType;
+pub use imbalance::{Imbalance, MigrationType, calculate_imbalance};
 pub use interval::{get_sd_balance_interval, max_load_balance_interval, msecs_to_jiffies, update_next_balance};
 pub use load_balance::plan_balance;
 pub use newidle::{newidle_gate, newidle_random, update_newidle_cost};
-pub use plan::{Move, Outcome, Plan, Why};
+pub use nohz::{IlbVisit, Kick, Nohz, NohzFlags, NohzIdleBalance};
+pub use pick_busiest::update_sd_pick_busiest;
+pub use plan::{Forced, Move, Outcome, Plan, Why};
 pub use rebalance::{Rebalance, Rebalanced, Visit};
-pub use rules::{Balance, BalanceError, BalanceRules, BalanceTunables};
+pub use rules::BalanceRules;
+pub use setup::{Balance, BalanceError, BalanceTunables};
 pub use should::{group_balance_cpu, group_balance_mask, should_we_balance};
 pub use state::SdBalance;
 pub use stats::SgLbStats;

@@ -21,6 +21,9 @@
 //! ```
 //!
 //! (A pass that NI_RANDOM skips goes on with the next domain, without the check for new tasks.)
+//!
+//! This is 6.1, as are the functions here. The methods of [`Balance`](super::Balance) in newidle_rules.rs have the other
+//! versions' forms too.
 
 use super::interval::time_after;
 use super::state::SdBalance;
@@ -53,26 +56,41 @@ pub fn update_newidle_cost(state: &mut SdBalance, cost: u64, success: u32, jiffi
     if cost != 0 {
         update_newidle_stats(state, success);
     }
-    let next_decay = state.last_decay_max_lb_cost.wrapping_add(u64::from(hz));
+    track(state, cost, jiffies, hz)
+}
+
+/// The cost itself.
+pub(super) fn track(state: &mut SdBalance, cost: u64, jiffies: u64, hz: u32) -> bool {
     if cost > state.max_newidle_lb_cost {
         state.max_newidle_lb_cost = cost;
         state.last_decay_max_lb_cost = jiffies;
-        false
-    } else if time_after(jiffies, next_decay) {
+        return false;
+    }
+    decay(state, jiffies, hz)
+}
+
+/// Its decay.
+pub(super) fn decay(state: &mut SdBalance, jiffies: u64, hz: u32) -> bool {
+    let next_decay = state.last_decay_max_lb_cost.wrapping_add(u64::from(hz));
+    let due = time_after(jiffies, next_decay);
+    if due {
         state.max_newidle_lb_cost = state.max_newidle_lb_cost * 253 / 256;
         state.last_decay_max_lb_cost = jiffies;
-        true
-    } else {
-        false
     }
+    due
 }
 
 /// `update_newidle_stats()` (6.1 as maintained; before, nobody reads them).
-fn update_newidle_stats(state: &mut SdBalance, success: u32) {
+pub(super) fn update_newidle_stats(state: &mut SdBalance, success: u32) {
+    count(state, success, |success| success);
+}
+
+/// Counts a pass; now and then `ratio` makes the number of successes what newidle_ratio will be.
+pub(super) fn count(state: &mut SdBalance, success: u32, ratio: impl FnOnce(u32) -> u32) {
     state.newidle_call += 1;
     state.newidle_success += success;
     if state.newidle_call >= 1024 {
-        state.newidle_ratio = state.newidle_success;
+        state.newidle_ratio = ratio(state.newidle_success);
         state.newidle_call /= 2;
         state.newidle_success /= 2;
     }

@@ -27,6 +27,8 @@ pub enum Why {
     NoBusiestQueue,
     /// No task of any busy CPU may run here.
     AllPinned,
+    /// Another CPU balances a domain with SD_SERIALIZE ([`Serialize::Passes`](super::Serialize::Passes)).
+    Serialized,
 }
 
 /// How a pass ends, for [`SdBalance::tune`](super::SdBalance::tune).
@@ -40,6 +42,15 @@ pub enum Outcome {
     Failed,
     /// The same, and the running task may not be pushed here either.
     OnePinned,
+}
+
+/// What a push means for the domain in 5.10.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forced {
+    /// `nr_balance_failed`, so that the push takes a cache-hot task.
+    pub nr_balance_failed: u32,
+    /// The interval doubles.
+    pub backs_off: bool,
 }
 
 /// What a pass decides.
@@ -57,6 +68,10 @@ pub struct Plan {
     /// The stopper of `busiest` is to push its running task to the CPU of the pass: set `active_balance`, and ask
     /// [`active_load_balance`](super::active_load_balance) when it runs.
     pub active_balance: bool,
+    /// What a push means for the domain, where that is not what the outcome says ([`Push::AnyFailures`](super::Push)).
+    pub forced: Option<Forced>,
+    /// The pass holds the lock of SD_SERIALIZE from its beginning to its end.
+    pub serialized: bool,
     /// False: higher domains need no pass now.
     pub continue_balancing: bool,
     /// Summed utilisation of the domain, to be given to
@@ -85,6 +100,8 @@ impl Plan {
             moves: SmallVec::new(),
             skipped: SmallVec::new(),
             active_balance: false,
+            forced: None,
+            serialized: false,
             continue_balancing: true,
             sum_util: None,
             overload: None,

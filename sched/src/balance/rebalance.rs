@@ -1,8 +1,8 @@
 //! Periodic balancing of one CPU, domain by domain (`rebalance_domains()`, `sched_balance_domains()` since 6.10).
 
+use super::forms::Serialize;
 use super::interval::{get_sd_balance_interval, time_after};
-use super::newidle::update_newidle_cost;
-use super::rules::Balance;
+use super::setup::Balance;
 use super::state::SdBalance;
 use crate::domain::{SchedDomain, SdFlags};
 
@@ -60,8 +60,9 @@ impl<'a> Rebalance<'a> {
 
     /// Comes to a domain.
     pub fn visit(&mut self, sd: &SchedDomain, state: &mut SdBalance, jiffies: u64, busy: bool) -> Visit {
-        // Of several domains, only the last one's decay counts at the end.
-        self.need_decay = update_newidle_cost(state, 0, 0, jiffies, self.balance.tunables.hz);
+        let decayed = self.balance.newidle_cost(state, 0, 0, jiffies, 0);
+        let kept = self.need_decay && !self.balance.rules.newidle.last_decay_counts;
+        self.need_decay = decayed || kept;
         self.max_cost += state.max_newidle_lb_cost;
         if !self.continue_balancing {
             return if self.need_decay { Visit::Next } else { Visit::Stop };
@@ -71,7 +72,8 @@ impl<'a> Rebalance<'a> {
             self.passed_over(state, busy);
             return Visit::Next;
         }
-        Visit::Due { serialize: sd.flags.contains(SdFlags::SERIALIZE) }
+        let serialize = self.balance.rules.serialize == Serialize::Visits && sd.flags.contains(SdFlags::SERIALIZE);
+        Visit::Due { serialize }
     }
 
     /// A pass was made. `state` has been tuned by it; `jiffies` is the time at its end, and `busy` what the CPU is then.

@@ -2,6 +2,8 @@
 
 use super::env::CpuIdleType;
 use super::plan::{Outcome, Plan};
+use super::setup::Balance;
+use crate::cpumask::Cpu;
 use crate::domain::SchedDomain;
 
 /// The fields of one CPU's `struct sched_domain` that balancing changes.
@@ -23,13 +25,16 @@ pub struct SdBalance {
     pub newidle_success: u32,
     /// `newidle_ratio`: of 1024 passes, how many succeed.
     pub newidle_ratio: u32,
+    /// `newidle_stamp`: when that was last worked out, ns of `sched_clock()`; kept for NI_RATE.
+    pub newidle_stamp: u64,
 }
 
 /// `MAX_PINNED_INTERVAL`: up to which interval pinned tasks may double it, ms.
 const MAX_PINNED_INTERVAL: u64 = 512;
 
 impl SdBalance {
-    /// A domain as `sd_init()` leaves it at `jiffies`.
+    /// A domain as `sd_init()` leaves it at `jiffies`, when `sched_clock()` is 0. [`Balance::sd_state`] is the same for any
+    /// clock and for 5.10.
     pub fn new(sd: &SchedDomain, jiffies: u64) -> Self {
         SdBalance {
             last_balance: jiffies,
@@ -40,6 +45,7 @@ impl SdBalance {
             newidle_call: 512,
             newidle_success: 256,
             newidle_ratio: 512,
+            newidle_stamp: 0,
         }
     }
 
@@ -47,6 +53,15 @@ impl SdBalance {
     /// leave both alone as far as they fail or find balance: they come too often.
     pub fn tune(&mut self, sd: &SchedDomain, idle: CpuIdleType, plan: &Plan) {
         let newly_idle = idle == CpuIdleType::NewlyIdle;
+        if let Some(forced) = plan.forced {
+            self.nr_balance_failed = forced.nr_balance_failed;
+            if !forced.backs_off {
+                self.balance_interval = min_interval(sd);
+            } else if self.balance_interval < max_interval(sd) {
+                self.balance_interval *= 2;
+            }
+            return;
+        }
         match plan.outcome {
             Outcome::Moved | Outcome::Balanced(_) => self.nr_balance_failed = 0,
             Outcome::Failed | Outcome::OnePinned => {
@@ -64,6 +79,22 @@ impl SdBalance {
                     self.balance_interval *= 2;
                 }
             }
+        }
+    }
+}
+
+impl Balance<'_> {
+    /// The state of a CPU's domain at `level` as `sd_init()` leaves it at `jiffies` and `now` (`sched_clock()`, ns).
+    ///
+    /// # Panics
+    /// If the CPU has no such domain.
+    pub fn sd_state(&self, cpu: Cpu, level: usize, jiffies: u64, now: u64) -> SdBalance {
+        // 5.10 keeps when the cost decays next, and begins with a decay.
+        let decay = if self.rules.newidle.cost_restarts_decay { 0 } else { u64::from(self.tunables.hz) };
+        SdBalance {
+            last_decay_max_lb_cost: jiffies.wrapping_sub(decay),
+            newidle_stamp: now,
+            ..SdBalance::new(self.sd(cpu, level), jiffies)
         }
     }
 }

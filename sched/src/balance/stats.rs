@@ -1,14 +1,15 @@
-//! One group summed up and classified (`update_sg_lb_stats()`).
+//! One group summed up (`update_sg_lb_stats()`).
 
-use super::env::{CpuIdleType, LbEnv};
+use super::env::LbEnv;
+use super::group_type::GroupType;
 use super::view::BalanceView;
-use crate::domain::SchedGroup;
-use crate::select::slow::GroupType;
+use crate::domain::{SchedGroup, SdFlags};
 
-/// `struct sg_lb_stats`. Averages are in the kernel's units (1024 = one CPU, or one nice-0 task for loads).
+/// `struct sg_lb_stats`, and what is read of the group itself. Averages are in the kernel's units (1024 = one CPU, or one
+/// nice-0 task for loads).
 ///
-/// On unequal CPUs there would be `group_asym_packing` too, and a group type of that name between the misfit and the
-/// imbalanced one.
+/// The last three fields mean something on unequal CPUs only, which [`Balance::new`](super::Balance::new) refuses: no pass
+/// fills them in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SgLbStats {
     /// Load per capacity × 1024; 0 unless overloaded.
@@ -23,7 +24,7 @@ pub struct SgLbStats {
     pub group_runnable: u64,
     /// Tasks of all classes.
     pub sum_nr_running: u32,
-    /// Tasks of the fair class.
+    /// Tasks of the fair class; since 7.2 without those that sleep and are still queued.
     pub sum_h_nr_running: u32,
     /// Idle CPUs.
     pub idle_cpus: u32,
@@ -33,16 +34,35 @@ pub struct SgLbStats {
     pub group_type: GroupType,
     /// The largest load of a CPU that has one task and a reduced capacity; 0 for none. On unequal CPUs, misfit tasks'.
     pub group_misfit_task_load: u64,
+    /// Siblings share a core while the destination idles (`smt_balance()`).
+    pub group_smt_balance: bool,
+    /// `group->flags`: those of the child domain.
+    pub flags: SdFlags,
+    /// `group->cores`: how many cores; filled in where tasks are spread by it.
+    pub cores: u32,
+    /// The destination idles and is preferred to the group (`sched_asym()`).
+    pub group_asym_packing: bool,
+    /// `arch_asym_cpu_priority()` of `group->asym_prefer_cpu`.
+    pub prefer_priority: i32,
+    /// `sgc->min_capacity`: of its smallest CPU.
+    pub min_capacity: u64,
+    /// `sgc->max_capacity`: of its largest.
+    pub max_capacity: u64,
 }
 
 impl SgLbStats {
+    /// What the first candidate is compared with (`init_sd_lb_stats()`).
+    pub fn none() -> Self {
+        SgLbStats { idle_cpus: u32::MAX, ..SgLbStats::default() }
+    }
+
     /// `update_sg_lb_stats()`. Returns the group and whether one of its run queues has more than one task
     /// (`SG_OVERLOAD`).
     #[inline]
     pub(super) fn of<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup, local: bool) -> (Self, u32, bool) {
-        let view = env.view;
+        let (view, rules) = (env.view, &env.balance.rules);
         // On unequal CPUs this is where a domain looks for misfit tasks instead.
-        let reduced = env.balance.rules.reduced_capacity && !local && env.idle != CpuIdleType::NotIdle;
+        let reduced = rules.reduced_capacity && !local && env.facts.idles();
         let (mut sgs, mut looked_at, mut overload) = (SgLbStats::default(), 0, false);
         for cpu in env.cpus_of(&group.span) {
             looked_at += 1;
@@ -50,7 +70,7 @@ impl SgLbStats {
             sgs.group_load += load;
             sgs.group_util += env.cpu_util_cfs(cpu);
             sgs.group_runnable += view.cpu_runnable(cpu);
-            let h_nr_running = view.h_nr_running(cpu);
+            let h_nr_running = env.h_nr_running(cpu);
             sgs.sum_h_nr_running += h_nr_running;
             let nr_running = view.nr_running(cpu);
             sgs.sum_nr_running += nr_running;
@@ -63,7 +83,10 @@ impl SgLbStats {
         }
         sgs.group_capacity = view.group_capacity(env.level, group);
         sgs.group_weight = group.weight;
-        // On unequal CPUs: sched_asym() would set group_asym_packing here.
+        sgs.flags = group.flags;
+        // On unequal CPUs: sched_group_asym() would set group_asym_packing here.
+        sgs.group_smt_balance =
+            rules.smt_balance && !local && env.facts.idles() && sgs.is_smt() && sgs.sum_h_nr_running > 1;
         sgs.group_type = sgs.group_classify(env.sd.imbalance_pct, || view.group_imbalance(env.level, group));
         if sgs.group_type == GroupType::Overloaded {
             sgs.avg_load = sgs.load_per_capacity();
@@ -77,37 +100,9 @@ impl SgLbStats {
         self.group_load * 1024 / self.group_capacity
     }
 
-    /// `group_classify()`.
+    /// Its CPUs are siblings of one core, and there are several.
     #[inline]
-    fn group_classify(&self, imbalance_pct: u32, sg_imbalanced: impl FnOnce() -> bool) -> GroupType {
-        if self.is_overloaded(imbalance_pct) {
-            GroupType::Overloaded
-        } else if sg_imbalanced() {
-            GroupType::Imbalanced
-        } else if self.group_misfit_task_load != 0 {
-            GroupType::MisfitTask
-        } else if !self.has_capacity(imbalance_pct) {
-            GroupType::FullyBusy
-        } else {
-            GroupType::HasSpare
-        }
-    }
-
-    /// `group_is_overloaded()`: more tasks than CPUs, and the CPUs' time used up or waited for.
-    #[inline]
-    fn is_overloaded(&self, imbalance_pct: u32) -> bool {
-        let pct = u64::from(imbalance_pct);
-        self.sum_nr_running > self.group_weight
-            && (self.group_capacity * 100 < self.group_util * pct
-                || self.group_capacity * pct < self.group_runnable * 100)
-    }
-
-    /// `group_has_capacity()`.
-    #[inline]
-    fn has_capacity(&self, imbalance_pct: u32) -> bool {
-        let pct = u64::from(imbalance_pct);
-        self.sum_nr_running < self.group_weight
-            || (self.group_capacity * pct >= self.group_runnable * 100
-                && self.group_capacity * 100 > self.group_util * pct)
+    pub(super) fn is_smt(&self) -> bool {
+        self.flags.contains(SdFlags::SHARE_CPUCAPACITY)
     }
 }

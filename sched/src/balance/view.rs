@@ -10,7 +10,8 @@ use crate::select::View;
 /// `arch_scale_cpu_capacity`, `idle_cpu`, `ttwu_pending`, `group_capacity` and `group_imbalance`. The kernel refreshes the
 /// local group's capacity during a pass (`update_group_capacity()`); a view answers with the refreshed one.
 pub trait BalanceView: View {
-    /// `rq->cfs.h_nr_running`: tasks of the fair class.
+    /// `rq->cfs.h_nr_queued` (`h_nr_running` before 6.12): tasks of the fair class, also those that sleep and are still
+    /// queued.
     fn h_nr_running(&self, cpu: Cpu) -> u32;
 
     /// `rq->cfs_tasks` from the tail, where tasks are taken, to the head, where the running task is.
@@ -49,4 +50,29 @@ pub trait BalanceView: View {
 
     /// `task_util_est()`: the larger of utilisation and its estimate. 0 is the estimate's value with UTIL_EST off.
     fn task_util_est(&self, task: TaskId) -> u64;
+
+    /// Since 7.2: `p->se.sched_delayed`: the task sleeps and is still queued.
+    fn sched_delayed(&self, _task: TaskId) -> bool {
+        false
+    }
+
+    /// Since 7.2, with PLACE_LAG: `entity_eligible()` of a task on the run queue of `cpu`.
+    fn entity_eligible(&self, _cpu: Cpu, _task: TaskId) -> bool {
+        true
+    }
+
+    /// Since 7.2: `sched_balance_running`: another CPU's pass over a domain with SD_SERIALIZE is under way.
+    fn balance_running(&self) -> bool {
+        false
+    }
+
+    /// 7.3: `rq->curr->on_rq`: the running task is not just going to sleep.
+    fn curr_on_rq(&self, _cpu: Cpu) -> bool {
+        true
+    }
+
+    /// `need_resched()` on a CPU: it has something to switch to. Asked of a CPU that balances for others.
+    fn need_resched(&self, cpu: Cpu) -> bool {
+        self.nr_running(cpu) > 0
+    }
 }

@@ -31,6 +31,16 @@ impl Env<'_> {
 
     fn can_migrate_task(&mut self, task: TaskId) -> bool {
         let p = self.state.tasks[task.0 as usize].clone();
+        if self.config.version >= Version::V7_2 {
+            if p.delayed && self.migration_type != Migration::Load {
+                return false;
+            }
+            let dst = &self.state.cpus[self.dst_cpu as usize];
+            let dst_nr_queued = dst.tasks.len() as u32 + self.arrived[self.dst_cpu as usize];
+            if self.nr_balance_failed == 0 && self.config.place_lag && dst_nr_queued != 0 && !p.eligible {
+                return false;
+            }
+        }
         if p.kthread {
             return false;
         }
@@ -59,7 +69,7 @@ impl Env<'_> {
     pub fn detach_tasks(&mut self) -> u32 {
         let src = self.src_cpu as usize;
         let mut detached = 0;
-        if self.nr_running(self.src_cpu) <= 1 {
+        if self.config.version >= Version::V5_18 && self.nr_running(self.src_cpu) <= 1 {
             self.flags &= !ALL_PINNED;
             return 0;
         }
@@ -114,7 +124,7 @@ impl Env<'_> {
             }
             Migration::Util => {
                 let mut util = p.util_est;
-                if self.config.version == Version::V6_1 {
+                if self.config.version >= Version::V6_1 || self.config.version == Version::V5_10 {
                     util >>= failed.min(63);
                 }
                 if util > self.imbalance as u64 {

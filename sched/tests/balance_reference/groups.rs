@@ -20,8 +20,9 @@ pub const MIGRATE_TASK: Migration = Migration::Task;
 const HAS_SPARE: u32 = 0;
 const FULLY_BUSY: u32 = 1;
 const MISFIT_TASK: u32 = 2;
-const IMBALANCED: u32 = 4;
-const OVERLOADED: u32 = 5;
+const SMT_BALANCE: u32 = 3;
+const IMBALANCED: u32 = 5;
+const OVERLOADED: u32 = 6;
 
 /// `struct sg_lb_stats`; each number as wide as the kernel's.
 #[derive(Clone, Copy, Default)]
@@ -37,6 +38,9 @@ struct Sgs {
     group_weight: u32,
     group_type: u32,
     misfit: u64,
+    smt_balance: bool,
+    /// `group->flags & SD_SHARE_CPUCAPACITY`.
+    smt: bool,
 }
 
 impl<'a> Env<'a> {
@@ -93,6 +97,9 @@ impl<'a> Env<'a> {
         if self.state.imbalanced.contains(&(self.level, super::balance_cpu(group))) {
             return IMBALANCED;
         }
+        if sgs.smt_balance {
+            return SMT_BALANCE;
+        }
         if sgs.misfit != 0 {
             return MISFIT_TASK;
         }
@@ -109,7 +116,7 @@ impl<'a> Env<'a> {
             sgs.group_load += c.load;
             sgs.group_util += self.cpu_util_cfs(i);
             sgs.group_runnable += c.runnable;
-            sgs.sum_h_nr_running += c.tasks.len() as u32;
+            sgs.sum_h_nr_running += self.h_nr(i);
             let nr_running = self.nr_running(i);
             sgs.sum_nr_running += nr_running;
             if nr_running > 1 {
@@ -122,9 +129,9 @@ impl<'a> Env<'a> {
             if local_group {
                 continue;
             }
-            if self.config.version == Version::V6_1
+            if self.config.version >= Version::V6_1
                 && self.idle != CpuIdleType::NotIdle
-                && c.tasks.len() == 1
+                && self.h_nr(i) == 1
                 && self.check_cpu_capacity(i)
                 && sgs.misfit < c.load
             {
@@ -133,6 +140,10 @@ impl<'a> Env<'a> {
         }
         sgs.group_capacity = super::set(&group.span).iter().map(|&cpu| self.state.cpus[cpu as usize].capacity).sum();
         sgs.group_weight = group.weight;
+        sgs.smt = group.flags.contains(SdFlags::SHARE_CPUCAPACITY);
+        if self.config.version >= Version::V6_12 && !local_group && self.idle != CpuIdleType::NotIdle {
+            sgs.smt_balance = sgs.smt && sgs.sum_h_nr_running > 1;
+        }
         sgs.group_type = self.group_classify(group, &sgs);
         if sgs.group_type == OVERLOADED {
             sgs.avg_load = sgs.group_load * 1024 / sgs.group_capacity;
@@ -140,7 +151,10 @@ impl<'a> Env<'a> {
         sgs
     }
 
-    fn update_sd_pick_busiest(busiest: &Sgs, sgs: &Sgs) -> bool {
+    fn update_sd_pick_busiest(&self, busiest: &Sgs, sgs: &Sgs) -> bool {
+        if self.config.version >= Version::V6_12 {
+            return Self::update_sd_pick_busiest_6_12(busiest, sgs);
+        }
         if sgs.sum_h_nr_running == 0 {
             return false;
         }
@@ -174,6 +188,93 @@ impl<'a> Env<'a> {
         true
     }
 
+    fn update_sd_pick_busiest_6_12(busiest: &Sgs, sgs: &Sgs) -> bool {
+        if sgs.sum_h_nr_running == 0 {
+            return false;
+        }
+        if sgs.group_type > busiest.group_type {
+            return true;
+        }
+        if sgs.group_type < busiest.group_type {
+            return false;
+        }
+        let mut by_spare = false;
+        match sgs.group_type {
+            OVERLOADED => return sgs.avg_load > busiest.avg_load,
+            IMBALANCED => return false,
+            MISFIT_TASK => return sgs.misfit > busiest.misfit,
+            SMT_BALANCE => {
+                if sgs.idle_cpus != 0 || busiest.idle_cpus != 0 {
+                    by_spare = true;
+                }
+            }
+            FULLY_BUSY => {}
+            _ => {
+                // sds->busiest is NULL as long as nothing weighs anything.
+                if busiest.group_weight != 0 && busiest.smt != sgs.smt {
+                    return !(sgs.smt && sgs.sum_h_nr_running <= 1);
+                }
+                by_spare = true;
+            }
+        }
+        if by_spare {
+            if sgs.idle_cpus > busiest.idle_cpus {
+                return false;
+            }
+            if sgs.idle_cpus == busiest.idle_cpus && sgs.sum_nr_running <= busiest.sum_nr_running {
+                return false;
+            }
+            return true;
+        }
+        if sgs.avg_load < busiest.avg_load {
+            return false;
+        }
+        if sgs.avg_load == busiest.avg_load && busiest.smt {
+            return false;
+        }
+        true
+    }
+
+    /// `group->cores`.
+    fn cores(&self, group: &SchedGroup) -> i64 {
+        let mut mask = super::set(&group.span);
+        let mut cores = 0;
+        while let Some(&cpu) = mask.first() {
+            cores += 1;
+            for sibling in super::set(&self.domains.smt_mask[cpu as usize]) {
+                mask.remove(&sibling);
+            }
+        }
+        cores
+    }
+
+    /// 6.12. Before, the difference.
+    fn sibling_imbalance(&self, busiest: &Sgs, local: &Sgs, busiest_group: &SchedGroup) -> i64 {
+        if self.config.version < Version::V6_12 {
+            let mut nr_diff = busiest.sum_nr_running;
+            nr_diff -= nr_diff.min(local.sum_nr_running);
+            return i64::from(nr_diff);
+        }
+        if self.idle == CpuIdleType::NotIdle || busiest.sum_nr_running == 0 {
+            return 0;
+        }
+        let ncores_busiest = self.cores(busiest_group);
+        let ncores_local = self.cores(self.own_group());
+        if ncores_busiest == ncores_local {
+            let mut imbalance = i64::from(busiest.sum_nr_running);
+            imbalance -= imbalance.min(i64::from(local.sum_nr_running));
+            return imbalance;
+        }
+        let mut imbalance = ncores_local * i64::from(busiest.sum_nr_running);
+        imbalance -= imbalance.min(ncores_busiest * i64::from(local.sum_nr_running));
+        imbalance = 2 * imbalance + ncores_local + ncores_busiest;
+        imbalance /= ncores_local + ncores_busiest;
+        if imbalance <= 1 && local.sum_nr_running == 0 && busiest.sum_nr_running > 1 {
+            imbalance = 2;
+        }
+        imbalance
+    }
+
     pub fn find_busiest_group(&mut self) -> Option<&'a SchedGroup> {
         let mut local = Sgs::default();
         let mut busiest = Sgs { idle_cpus: u32::MAX, group_type: HAS_SPARE, ..Sgs::default() };
@@ -185,7 +286,7 @@ impl<'a> Env<'a> {
             let sgs = self.update_sg_lb_stats(group, local_group, &mut overload);
             if local_group {
                 local = sgs;
-            } else if Self::update_sd_pick_busiest(&busiest, &sgs) {
+            } else if self.update_sd_pick_busiest(&busiest, &sgs) {
                 busiest_group = Some(group);
                 busiest = sgs;
             }
@@ -200,7 +301,10 @@ impl<'a> Env<'a> {
             self.sum_util = Some(sum_util);
         }
 
-        busiest_group?;
+        let group = busiest_group?;
+        if self.config.version >= Version::V6_12 {
+            self.child_prefers_sibling = group.flags.contains(SdFlags::PREFER_SIBLING);
+        }
         let force_balance = busiest.group_type == MISFIT_TASK || busiest.group_type == IMBALANCED;
         let mut avg_load = 0;
         if !force_balance {
@@ -221,10 +325,15 @@ impl<'a> Env<'a> {
             }
             let spread = self.child_prefers_sibling
                 && local.group_type == HAS_SPARE
-                && busiest.sum_nr_running > local.sum_nr_running + 1;
+                && self.sibling_imbalance(&busiest, &local, group) > 1;
             if !spread && busiest.group_type != OVERLOADED {
                 if self.idle == CpuIdleType::NotIdle {
                     return None;
+                }
+                let to_other_kind = busiest.group_type == SMT_BALANCE && local.smt != busiest.smt;
+                if to_other_kind {
+                    self.calculate_imbalance(local, busiest, total_load, total_capacity, avg_load, group);
+                    return if self.imbalance != 0 { busiest_group } else { None };
                 }
                 if busiest.group_weight > 1 && local.idle_cpus <= busiest.idle_cpus.wrapping_add(1) {
                     return None;
@@ -234,7 +343,7 @@ impl<'a> Env<'a> {
                 }
             }
         }
-        self.calculate_imbalance(local, busiest, total_load, total_capacity, avg_load);
+        self.calculate_imbalance(local, busiest, total_load, total_capacity, avg_load, group);
         if self.imbalance != 0 { busiest_group } else { None }
     }
 
@@ -245,10 +354,16 @@ impl<'a> Env<'a> {
         total_load: u64,
         total_capacity: u64,
         mut avg_load: u64,
+        group: &SchedGroup,
     ) {
         if busiest.group_type == MISFIT_TASK {
             self.migration_type = Migration::Load;
             self.imbalance = busiest.misfit as i64;
+            return;
+        }
+        if busiest.group_type == SMT_BALANCE {
+            self.migration_type = Migration::Task;
+            self.imbalance = 1;
             return;
         }
         if busiest.group_type == IMBALANCED {
@@ -268,20 +383,25 @@ impl<'a> Env<'a> {
             }
             self.migration_type = Migration::Task;
             if busiest.group_weight == 1 || self.child_prefers_sibling {
-                let mut nr_diff = busiest.sum_nr_running;
-                nr_diff -= nr_diff.min(local.sum_nr_running);
+                let imbalance = self.sibling_imbalance(&busiest, &local, group);
                 self.imbalance = match self.config.version {
-                    Version::V5_18 => i64::from(nr_diff >> 1),
-                    _ => i64::from(nr_diff),
+                    Version::V5_10 | Version::V5_18 => imbalance >> 1,
+                    _ => imbalance,
                 };
             } else {
                 let difference: u32 = local.idle_cpus.wrapping_sub(busiest.idle_cpus);
                 self.imbalance = match self.config.version {
-                    Version::V5_18 => 0.max(i64::from(difference >> 1)),
+                    Version::V5_10 | Version::V5_18 => 0.max(i64::from(difference >> 1)),
                     _ => 0.max(i64::from(difference)),
                 };
             }
-            if self.sd.flags.contains(SdFlags::NUMA) {
+            if self.sd.flags.contains(SdFlags::NUMA) && self.config.version == Version::V5_10 {
+                if busiest.sum_nr_running <= 2 {
+                    self.imbalance = 0;
+                } else {
+                    self.imbalance = i64::from(self.imbalance as i32);
+                }
+            } else if self.sd.flags.contains(SdFlags::NUMA) {
                 let imbalance = self.imbalance as i32;
                 let dst_running = local.sum_nr_running as i32 + 1;
                 self.imbalance = if dst_running > self.sd.imb_numa_nr as i32 {
@@ -292,7 +412,7 @@ impl<'a> Env<'a> {
                     i64::from(imbalance)
                 };
             }
-            if self.config.version != Version::V5_18 {
+            if self.config.version >= Version::Tip {
                 self.imbalance >>= 1;
             }
             return;
@@ -304,7 +424,8 @@ impl<'a> Env<'a> {
                 return;
             }
             avg_load = total_load * 1024 / total_capacity;
-            if self.config.version == Version::V6_1 && local.avg_load >= avg_load {
+            let checked = self.config.version >= Version::V6_1 || self.config.version == Version::V5_10;
+            if checked && local.avg_load >= avg_load {
                 self.imbalance = 0;
                 return;
             }
@@ -320,8 +441,8 @@ impl<'a> Env<'a> {
         let (mut busiest_util, mut busiest_load, mut busiest_capacity, mut busiest_nr) = (0, 0, 1, 0);
         for i in self.cpus_of(group) {
             let c = &self.state.cpus[i as usize];
-            let nr_running = c.tasks.len();
-            if nr_running == 0 {
+            let nr_running = self.h_nr(i);
+            if nr_running == 0 && self.config.version >= Version::V5_18 {
                 continue;
             }
             match self.migration_type {
@@ -336,7 +457,15 @@ impl<'a> Env<'a> {
                     }
                 }
                 Migration::Util => {
-                    let util = self.cpu_util_cfs(i);
+                    let mut util = self.cpu_util_cfs(i);
+                    if self.config.version >= Version::V6_12 {
+                        // cpu_util() with boost raises it before the limit.
+                        util = c.util.max(c.runnable);
+                        if self.state.util_est {
+                            util = util.max(c.util_est);
+                        }
+                        util = util.min(c.capacity_orig);
+                    }
                     if nr_running <= 1 {
                         continue;
                     }

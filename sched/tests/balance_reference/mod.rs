@@ -14,14 +14,22 @@ use wakelab_sched::domain::{SchedDomain, SchedDomains, SchedGroup, SdFlags};
 use wakelab_sched::runqueue::TaskId;
 
 /// A kernel whose source was followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
+    /// 5.10.262.
+    V5_10,
     /// torvalds/linux at 13ede3315087.
     V5_18,
     /// torvalds/linux at cb29a5c19d2d.
     Tip,
     /// 6.1.176.
     V6_1,
+    /// 6.12.107.
+    V6_12,
+    /// 7.2.12.
+    V7_2,
+    /// 7.3.4.
+    V7_3,
 }
 
 /// What may be set.
@@ -30,6 +38,7 @@ pub struct Config {
     pub version: Version,
     pub cache_hot_buddy: bool,
     pub lb_min: bool,
+    pub place_lag: bool,
     pub migration_cost: u32,
     pub nr_migrate: u32,
     pub preemption: bool,
@@ -53,6 +62,8 @@ pub struct Result {
     pub sd: Sd,
     pub busiest: Option<Cpu>,
     pub active_balance: bool,
+    /// The lock of SD_SERIALIZE was taken.
+    pub serialized: bool,
     pub continue_balancing: bool,
     pub sum_util: Option<u64>,
     pub overload: Option<bool>,
@@ -71,6 +82,7 @@ const BREAK: u32 = 32;
 struct Env<'a> {
     config: Config,
     state: State,
+    domains: &'a SchedDomains,
     sd: &'a SchedDomain,
     level: usize,
     child_prefers_sibling: bool,
@@ -114,6 +126,25 @@ impl Env<'_> {
         c.tasks.len() as u32 + c.other + self.arrived[cpu as usize]
     }
 
+    /// `h_nr_running`, `h_nr_queued` in 6.12, `h_nr_runnable` in 7.2.
+    fn h_nr(&self, cpu: Cpu) -> u32 {
+        let tasks = &self.state.cpus[cpu as usize].tasks;
+        let counts = |task: &&TaskId| self.config.version < Version::V7_2 || !self.state.tasks[task.0 as usize].delayed;
+        tasks.iter().filter(counts).count() as u32
+    }
+
+    fn is_core_idle(&self, cpu: Cpu) -> bool {
+        for sibling in set(&self.domains.smt_mask[cpu as usize]) {
+            if sibling == cpu {
+                continue;
+            }
+            if !self.idle_cpu(sibling) {
+                return false;
+            }
+        }
+        true
+    }
+
     fn idle_cpu(&self, cpu: Cpu) -> bool {
         self.nr_running(cpu) == 0 && !self.state.cpus[cpu as usize].ttwu_pending
     }
@@ -128,7 +159,7 @@ impl Env<'_> {
             return false;
         }
         if self.idle == CpuIdleType::NewlyIdle {
-            if self.config.version == Version::V6_1 {
+            if self.config.version >= Version::V6_1 {
                 let c = &self.state.cpus[self.dst_cpu as usize];
                 if self.nr_running(self.dst_cpu) > 0 || c.ttwu_pending {
                     return false;
@@ -136,11 +167,31 @@ impl Env<'_> {
             }
             return true;
         }
-        for cpu in balance_mask(self.own_group()).intersection(&self.cpus) {
-            if !self.idle_cpu(*cpu) {
+        let mut swb_cpus = balance_mask(self.own_group());
+        let mut idle_smt = None;
+        for cpu in 0..self.domains.nr_cpus {
+            if !swb_cpus.contains(&cpu) || !self.cpus.contains(&cpu) {
                 continue;
             }
-            return *cpu == self.dst_cpu;
+            if !self.idle_cpu(cpu) {
+                continue;
+            }
+            if self.config.version >= Version::V6_12
+                && !self.sd.flags.contains(SdFlags::SHARE_CPUCAPACITY)
+                && !self.is_core_idle(cpu)
+            {
+                if idle_smt.is_none() {
+                    idle_smt = Some(cpu);
+                }
+                for sibling in set(&self.domains.smt_mask[cpu as usize]) {
+                    swb_cpus.remove(&sibling);
+                }
+                continue;
+            }
+            return cpu == self.dst_cpu;
+        }
+        if let Some(cpu) = idle_smt {
+            return cpu == self.dst_cpu;
         }
         balance_cpu(self.own_group()) == self.dst_cpu
     }
@@ -156,18 +207,25 @@ impl Env<'_> {
         if flags.contains(SdFlags::NUMA) { 2 } else { 1 }
     }
 
-    fn need_active_balance(&self) -> bool {
-        if self.migration_type == MIGRATE_TASK && self.nr_balance_failed > self.cache_nice_tries() + 2 {
-            return true;
-        }
+    fn voluntary_active_balance(&self) -> bool {
         let (src, dst) = (&self.state.cpus[self.src_cpu as usize], &self.state.cpus[self.dst_cpu as usize]);
-        if self.idle != CpuIdleType::NotIdle && src.tasks.len() == 1 {
+        if self.idle != CpuIdleType::NotIdle && self.h_nr(self.src_cpu) == 1 {
             let pct = u64::from(self.sd.imbalance_pct);
             if src.capacity * pct < src.capacity_orig * 100 && src.capacity * pct < dst.capacity * 100 {
                 return true;
             }
         }
         false
+    }
+
+    fn need_active_balance(&self) -> bool {
+        if self.config.version == Version::V5_10 {
+            return self.voluntary_active_balance() || self.nr_balance_failed > self.cache_nice_tries() + 2;
+        }
+        if self.migration_type == MIGRATE_TASK && self.nr_balance_failed > self.cache_nice_tries() + 2 {
+            return true;
+        }
+        self.voluntary_active_balance()
     }
 
     fn attach_tasks(&mut self, attached: &mut Vec<(TaskId, Cpu)>) {
@@ -203,6 +261,7 @@ pub fn load_balance(
     let mut env = Env {
         config,
         state: state.clone(),
+        domains,
         sd,
         level,
         child_prefers_sibling: level > 0 && chain[level - 1].flags.contains(SdFlags::PREFER_SIBLING),
@@ -211,7 +270,10 @@ pub fn load_balance(
         nr_balance_failed: sd_before.nr_balance_failed,
         src_cpu: 0,
         dst_cpu: this_cpu,
-        dst_grpmask: if config.version == Version::V6_1 { balance_mask(own) } else { set(&own.span) },
+        dst_grpmask: match config.version {
+            Version::V5_18 | Version::Tip => set(&own.span),
+            _ => balance_mask(own),
+        },
         new_dst_cpu: 0,
         idle,
         imbalance: 0,
@@ -237,6 +299,7 @@ pub fn load_balance(
     let (mut detached, mut attached) = (Vec::new(), Vec::new());
     let (mut ld_moved, mut active_balance, mut continue_balancing) = (0, false, true);
     let mut found = None;
+    let mut need_unlock = false;
 
     let mut label = Label::Redo;
     loop {
@@ -246,6 +309,13 @@ pub fn load_balance(
                     continue_balancing = false;
                     label = Label::OutBalanced;
                     continue;
+                }
+                if config.version >= Version::V7_2 && !need_unlock && sd.flags.contains(SdFlags::SERIALIZE) {
+                    if state.balance_running {
+                        label = Label::OutBalanced;
+                        continue;
+                    }
+                    need_unlock = true;
                 }
                 let Some(group) = env.find_busiest_group() else {
                     label = Label::OutBalanced;
@@ -258,8 +328,11 @@ pub fn load_balance(
                 found = Some(busiest);
                 env.src_cpu = busiest;
                 ld_moved = 0;
-                env.flags |= ALL_PINNED;
+                if config.version != Version::V5_10 {
+                    env.flags |= ALL_PINNED;
+                }
                 if env.nr_running(busiest) > 1 {
+                    env.flags |= ALL_PINNED;
                     env.loop_max = config.nr_migrate.min(env.nr_running(busiest));
                     loop {
                         let cur_ld_moved = env.detach_tasks();
@@ -307,18 +380,33 @@ pub fn load_balance(
                     if env.need_active_balance() {
                         let curr = env.state.running(busiest);
                         if !curr.is_some_and(|task| env.state.tasks[task.0 as usize].cpus.test(this_cpu)) {
+                            if config.version == Version::V5_10 {
+                                env.flags |= ALL_PINNED;
+                            }
                             label = Label::OutOnePinned;
                             continue;
                         }
-                        env.flags &= !ALL_PINNED;
-                        if !env.state.cpus[busiest as usize].active_balance {
+                        if config.version != Version::V5_10 {
+                            env.flags &= !ALL_PINNED;
+                        }
+                        let leaves = config.version == Version::V7_3 && env.state.cpus[busiest as usize].curr_leaves;
+                        if !env.state.cpus[busiest as usize].active_balance && !leaves {
                             active_balance = true;
+                        }
+                        if config.version == Version::V5_10 {
+                            env.nr_balance_failed = env.cache_nice_tries() + 1;
                         }
                     }
                 } else {
                     env.nr_balance_failed = 0;
                 }
-                if !active_balance || env.need_active_balance() {
+                if config.version == Version::V5_10 {
+                    if !active_balance || env.voluntary_active_balance() {
+                        balance_interval = min_interval;
+                    } else if balance_interval < max_interval {
+                        balance_interval *= 2;
+                    }
+                } else if !active_balance || env.need_active_balance() {
                     balance_interval = min_interval;
                 }
                 label = Label::Out;
@@ -354,6 +442,7 @@ pub fn load_balance(
         attached,
         sd: Sd { balance_interval, nr_balance_failed: env.nr_balance_failed },
         busiest: found,
+        serialized: need_unlock,
         active_balance,
         continue_balancing,
         sum_util: env.sum_util,

@@ -26,6 +26,8 @@ pub struct CpuState {
     pub ttwu_pending: bool,
     pub active_balance: bool,
     pub clock: u64,
+    /// The running task is just being switched out for good.
+    pub curr_leaves: bool,
     pub buddy: Option<TaskId>,
 }
 
@@ -39,6 +41,9 @@ pub struct TaskState {
     pub exec_start: u64,
     pub h_load: u64,
     pub util_est: u64,
+    /// Sleeps and is still queued.
+    pub delayed: bool,
+    pub eligible: bool,
 }
 
 /// All.
@@ -49,6 +54,8 @@ pub struct State {
     /// Groups with `sgc->imbalance`: level and balance CPU.
     pub imbalanced: BTreeSet<(usize, Cpu)>,
     pub util_est: bool,
+    /// Another CPU balances a domain with SD_SERIALIZE.
+    pub balance_running: bool,
 }
 
 pub const NOW: u64 = 10_000_000_000;
@@ -68,9 +75,16 @@ impl State {
             ttwu_pending: false,
             active_balance: false,
             clock: NOW,
+            curr_leaves: false,
             buddy: None,
         };
-        State { cpus: vec![cpu; nr_cpus as usize], tasks: Vec::new(), imbalanced: BTreeSet::new(), util_est: true }
+        State {
+            cpus: vec![cpu; nr_cpus as usize],
+            tasks: Vec::new(),
+            imbalanced: BTreeSet::new(),
+            util_est: true,
+            balance_running: false,
+        }
     }
 
     pub fn nr_cpus(&self) -> u32 {
@@ -88,6 +102,8 @@ impl State {
             exec_start: NOW - 100_000_000,
             h_load: 1024,
             util_est: 512,
+            delayed: false,
+            eligible: true,
         });
         self.cpus[cpu as usize].tasks.push(id);
         id
@@ -123,7 +139,12 @@ impl State {
 
 /// The domains of 6.1.
 pub fn domains(topology: &Topology) -> SchedDomains {
-    build_sched_domains(topology, &DomainOptions::for_version(6, 1)).expect("a machine")
+    domains_of(topology, 6, 1)
+}
+
+/// The domains of a version.
+pub fn domains_of(topology: &Topology, major: u32, minor: u32) -> SchedDomains {
+    build_sched_domains(topology, &DomainOptions::for_version(major, minor)).expect("a machine")
 }
 
 impl View for State {
@@ -139,8 +160,8 @@ impl View for State {
     fn nr_running(&self, cpu: Cpu) -> u32 {
         self.at(cpu).tasks.len() as u32 + self.at(cpu).other
     }
-    fn h_nr_delayed(&self, _: Cpu) -> u32 {
-        unreachable!("balancing does not ask")
+    fn h_nr_delayed(&self, cpu: Cpu) -> u32 {
+        self.at(cpu).tasks.iter().filter(|&&task| self.of(task).delayed).count() as u32
     }
     fn cpu_load(&self, cpu: Cpu) -> u64 {
         self.at(cpu).load
@@ -231,5 +252,17 @@ impl BalanceView for State {
     }
     fn task_util_est(&self, task: TaskId) -> u64 {
         self.of(task).util_est
+    }
+    fn sched_delayed(&self, task: TaskId) -> bool {
+        self.of(task).delayed
+    }
+    fn entity_eligible(&self, _: Cpu, task: TaskId) -> bool {
+        self.of(task).eligible
+    }
+    fn balance_running(&self) -> bool {
+        self.balance_running
+    }
+    fn curr_on_rq(&self, cpu: Cpu) -> bool {
+        !self.at(cpu).curr_leaves
     }
 }
