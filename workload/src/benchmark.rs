@@ -1,14 +1,17 @@
 //! The benchmarks that are known: one file each, and one line here.
 
 use crate::error::{About, WorkloadError};
+use crate::hackbench::Hackbench;
 use crate::near::did_you_mean;
 use crate::netperf::Netperf;
+use crate::perf_bench::PerfBench;
+use crate::will_it_scale::WillItScale;
 use crate::{Channel, Param, Program, Task};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 /// All benchmarks.
-const BENCHMARKS: &[&dyn Benchmark] = &[&Netperf];
+const BENCHMARKS: &[&dyn Benchmark] = &[&Netperf, &Hackbench, &WillItScale, &PerfBench];
 
 /// All benchmarks.
 pub fn benchmarks() -> &'static [&'static dyn Benchmark] {
@@ -27,6 +30,12 @@ pub trait Benchmark: Debug + Sync {
     fn params(&self, case: &Case) -> Vec<ParamDef>;
     /// A load as the benchmark's tables print it.
     fn load_label(&self, instances: u32) -> String;
+    /// How many tasks so many instances of a case are.
+    fn nr_tasks(&self, case: &Case, instances: u32, values: &Values) -> u64;
+    /// What a case measures with these numbers: for most, the same with all.
+    fn measures(&self, case: &Case, _values: &Values) -> Measures {
+        Measures::of(case)
+    }
     /// What so many instances of a case are made of; `instances` is 1 or more.
     fn build(&self, case: &Case, instances: u32, values: &Values) -> Parts;
 }
@@ -44,6 +53,32 @@ pub struct Case {
     pub unit: &'static str,
     /// Whether more of the metric is better.
     pub higher_is_better: bool,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measures {
+    /// The metric.
+    pub metric: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Whether more of it is better.
+    pub higher_is_better: bool,
+}
+
+impl Measures {
+    /// The time until all is done, which is one transaction of one task.
+    pub const TIME: Self = Measures { metric: "time", unit: "s", higher_is_better: false };
+
+    /// What a case measures.
+    pub fn of(case: &Case) -> Self {
+        Measures { metric: case.metric, unit: case.unit, higher_is_better: case.higher_is_better }
+    }
+
+    /// The time of a number of loops, if the model is given one.
+    pub(crate) fn of_loops(case: &Case, values: &Values) -> Self {
+        if values.get("loops") == 0 { Self::of(case) } else { Self::TIME }
+    }
 }
 
 /// A number of a model, as the model has it.

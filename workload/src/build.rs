@@ -3,8 +3,9 @@
 use crate::benchmark::{Benchmark, Case, Values, benchmarks};
 use crate::error::{About, WorkloadError};
 use crate::file;
+use crate::metric;
 use crate::near::did_you_mean;
-use crate::validate::NR_CPUS_MAX;
+use crate::validate::{NR_CPUS_MAX, TASKS_MAX};
 use crate::{Load, Workload};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,8 +20,9 @@ use std::path::Path;
 pub fn build(name: &str, load: Load, nr_cpus: u32, options: &BTreeMap<String, u64>) -> Result<Workload, WorkloadError> {
     let instances =
         load.instances(nr_cpus).map_err(|e| WorkloadError::new(About::Load, e.what).with_hint(Some(e.example)))?;
-    let workload = find(name)?.workload(instances, options)?;
-    workload.validate(nr_cpus)?;
+    let found = find(name)?;
+    let workload = found.workload(instances, options)?;
+    found.check(&workload, nr_cpus)?;
     Ok(workload)
 }
 
@@ -46,12 +48,9 @@ pub fn describe(name: &str) -> Result<Description, WorkloadError> {
         Found::File(_) => (String::new(), String::new()),
     };
     let workload = found.workload(1, &BTreeMap::new())?;
-    workload.validate(NR_CPUS_MAX)?;
+    found.check(&workload, NR_CPUS_MAX)?;
     Ok(Description { doc, case_doc, workload })
 }
-
-/// The most tasks that a file may come to. It keeps a slip of the pen from taking all memory.
-const TASKS_MAX: u64 = 1_000_000;
 
 /// What a name stands for.
 enum Found {
@@ -64,20 +63,30 @@ impl Found {
         match self {
             Found::Benchmark(benchmark, case) => of_benchmark(*benchmark, case, instances, options),
             Found::File(file) => match options.keys().next() {
-                None => {
-                    let tasks = file.nr_tasks(instances);
-                    if tasks > TASKS_MAX {
-                        let what = format!("{instances} instances are {tasks} tasks; expected {TASKS_MAX} at most");
-                        return Err(WorkloadError::new(About::Load, what));
-                    }
-                    Ok(file.workload(instances))
-                }
+                None => file.workload(instances),
                 Some(option) => {
                     let what = format!("a workload from a file has no numbers to set, and {option} was given");
                     let hint = format!("change {} instead", file.path().display());
                     Err(WorkloadError::new(About::Param(option.clone()), what).with_hint(Some(hint)))
                 }
             },
+        }
+    }
+
+    /// Checks what was made of it for a machine of so many CPUs.
+    fn check(&self, workload: &Workload, nr_cpus: u32) -> Result<(), WorkloadError> {
+        workload.validate(nr_cpus).map_err(|error| self.locate(error))
+    }
+
+    /// Says what is wrong with what was made of it: of a file, with the line.
+    fn locate(&self, error: WorkloadError) -> WorkloadError {
+        match self {
+            Found::Benchmark(..) => {
+                let hint = matches!(error.about, About::Task(_))
+                    .then(|| "the number cpus says on how many CPUs the tasks are pinned".to_owned());
+                error.with_hint(hint)
+            }
+            Found::File(file) => file.locate(error),
         }
     }
 }
@@ -89,14 +98,24 @@ fn of_benchmark(
     options: &BTreeMap<String, u64>,
 ) -> Result<Workload, WorkloadError> {
     let values = Values::new(&full_name(benchmark, case), &benchmark.params(case), options)?;
+    let tasks = benchmark.nr_tasks(case, instances, &values);
+    if tasks > TASKS_MAX {
+        let what = format!("{instances} instances are {tasks} tasks; expected {TASKS_MAX} at most");
+        return Err(WorkloadError::new(About::Load, what));
+    }
+    let measures = benchmark.measures(case, &values);
+    if let Some((what, _)) = metric::refuse(measures.metric) {
+        let hint = "loops = 0 goes on for ever, and counts what is done in the measured time".to_owned();
+        return Err(WorkloadError::new(About::Param("loops".to_owned()), what).with_hint(Some(hint)));
+    }
     let parts = benchmark.build(case, instances, &values);
     Ok(Workload {
         benchmark: benchmark.name().to_owned(),
         case: case.name.to_owned(),
         load: benchmark.load_label(instances),
-        metric: case.metric.to_owned(),
-        unit: case.unit.to_owned(),
-        higher_is_better: case.higher_is_better,
+        metric: measures.metric.to_owned(),
+        unit: measures.unit.to_owned(),
+        higher_is_better: measures.higher_is_better,
         programs: parts.programs,
         channels: parts.channels,
         tasks: parts.tasks,

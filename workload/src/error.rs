@@ -1,5 +1,6 @@
 //! What is wrong with a workload.
 
+use crate::toml_table::TomlError;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -50,6 +51,13 @@ impl WorkloadError {
     pub(crate) fn with_hint(mut self, hint: Option<String>) -> Self {
         self.hint = hint;
         self
+    }
+}
+
+impl From<TomlError> for WorkloadError {
+    fn from(error: TomlError) -> Self {
+        let TomlError { path, line, key, what, hint } = error;
+        WorkloadError { about: About::File { path, line, key }, what, hint }
     }
 }
 

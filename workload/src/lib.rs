@@ -8,19 +8,31 @@
 
 mod benchmark;
 mod build;
+mod call;
+mod duration;
 mod error;
 mod file;
+mod groups;
+mod hackbench;
 mod load;
+mod metric;
 mod near;
 mod netperf;
+mod params;
+mod perf_bench;
+mod ping_pong;
 mod program;
 pub mod synthetic;
-mod timeless;
+pub mod toml_table;
 mod validate;
+mod will_it_scale;
 
-pub use benchmark::{Benchmark, Case, ParamDef, Parts, Values, benchmarks};
+pub use benchmark::{Benchmark, Case, Measures, ParamDef, Parts, Values, benchmarks};
 pub use build::{Description, build, describe};
+pub use call::{Call, Kind, TimerMode};
+pub use duration::{DURATION_MAX_NS, parse_duration};
 pub use error::{About, WorkloadError};
 pub use load::{Load, LoadError};
+pub use metric::METRICS;
 pub use program::{Channel, Op, Param, Program, Task, Work, Workload};
-pub use validate::NR_CPUS_MAX;
+pub use validate::{NR_CPUS_MAX, TASKS_MAX};

@@ -84,6 +84,10 @@ impl Benchmark for Netperf {
         format!("{instances} threads")
     }
 
+    fn nr_tasks(&self, _: &Case, pairs: u32, _: &Values) -> u64 {
+        2 * u64::from(pairs)
+    }
+
     fn build(&self, _: &Case, pairs: u32, values: &Values) -> Parts {
         let jitter_pct = values.get("jitter") as u32;
         let work = |name| Work { ns: values.get(name), jitter_pct };

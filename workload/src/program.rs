@@ -1,5 +1,6 @@
 //! Task programs.
 
+use crate::call::{Call, Kind};
 use serde::Serialize;
 
 /// An amount of work (or of time), drawn anew each time.
@@ -54,6 +55,30 @@ pub enum Op {
     Begin,
     /// A transaction is done: one more of the workload's metric, and the time since `Begin` is a latency.
     Done,
+    /// A system call beside messages and forks.
+    #[cfg(feature = "calls")]
+    Call(Call),
+}
+
+impl Op {
+    /// The system call that this step is, if it is one.
+    #[inline]
+    pub fn call(&self) -> Option<Call> {
+        match *self {
+            #[cfg(feature = "calls")]
+            Op::Call(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// The task's own numbers of the resources that a step names, with what they are to be.
+    pub fn resources(&self) -> impl Iterator<Item = (u32, Kind)> {
+        let resources = match *self {
+            Op::Send { channel, .. } | Op::Recv { channel } => [Some((channel, Kind::Channel)), None],
+            _ => self.call().map_or([None, None], Call::resources),
+        };
+        resources.into_iter().flatten()
+    }
 }
 
 /// A program.
@@ -65,12 +90,12 @@ pub struct Program {
     pub ops: Vec<Op>,
 }
 
-/// A channel: a pipe or socket direction.
+/// A channel: a pipe or socket direction. Or another resource that tasks meet at: see [`Kind`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Channel {
     /// What deadlock reports call it.
     pub name: String,
-    /// How many messages it holds, 1 or more.
+    /// How many messages it holds, 1 or more; of a barrier, how many tasks meet there.
     pub capacity: u32,
 }
 
@@ -127,7 +152,7 @@ pub struct Workload {
     pub higher_is_better: bool,
     /// All programs.
     pub programs: Vec<Program>,
-    /// All channels.
+    /// All channels, mutexes, conditions and barriers.
     pub channels: Vec<Channel>,
     /// The tasks, in the order in which they are forked.
     pub tasks: Vec<Task>,

@@ -8,7 +8,7 @@ use wakelab_workload::{About, Load, Op, Work, Workload, WorkloadError, build, de
 const GOOD: &str = r#"[workload]
 benchmark = "b"
 case = "c"
-metric = "m"
+metric = "throughput"
 unit = "u"
 better = "lower"
 
@@ -74,7 +74,7 @@ fn changed(from: &str, to: &str) -> String {
 #[test]
 fn all_of_a_file_is_in_its_workload() {
     let workload = read(GOOD, 2).unwrap();
-    assert_eq!([&workload.benchmark, &workload.case, &workload.metric, &workload.unit], ["b", "c", "m", "u"]);
+    assert_eq!([&workload.benchmark, &workload.case, &workload.metric, &workload.unit], ["b", "c", "throughput", "u"]);
     assert_eq!((workload.load.as_str(), workload.higher_is_better), ("2 instances", false));
 
     let channels: Vec<_> = workload.channels.iter().map(|c| (c.name.as_str(), c.capacity)).collect();
@@ -153,7 +153,7 @@ fn unknown_keys_are_refused_with_the_nearest_known() {
     );
     assert_eq!(
         changed("[[channel]]", "[[chanel]]"),
-        "8: chanel: unknown key; expected workload, channel, program, task\n  hint: did you mean channel?"
+        "8: chanel: unknown key; expected workload, channel, mutex, condition, barrier, phase, program, task\n  hint: did you mean channel?"
     );
     assert_eq!(changed("sync = true", "xyz = 1"), "20: ops.xyz: unknown key; expected send, sync");
     assert_eq!(
@@ -205,12 +205,13 @@ fn unknown_names_are_refused_with_the_nearest_known() {
     );
     assert_eq!(
         changed("\"wait\"", "\"wiat\""),
-        "22: program.ops: unknown step \"wiat\"; expected wait, exit, begin, done, run, softirq, sleep, send, recv, fork, \
-         repeat\n  hint: did you mean wait?"
+        "22: program.ops: unknown step \"wiat\"; expected wait, exit, begin, done, yield, run, softirq, sleep, \
+         sleep_until, timer, send, recv, lock, unlock, cond_wait, signal, broadcast, barrier, fork, nice, policy, repeat, loop, \
+         phase\n  hint: did you mean wait?"
     );
     assert_eq!(
         changed("{sleep = \"1.5ms\"}", "{slep = \"1.5ms\"}"),
-        "22: program.ops: unknown step {slep}; expected one of run, softirq, sleep, send, recv, fork, repeat\n  hint: did you \
+        "22: program.ops: unknown step {slep}; expected one of run, softirq, sleep, sleep_until, timer, send, recv, lock, unlock, cond_wait, signal, broadcast, barrier, fork, nice, policy, repeat, loop, phase\n  hint: did you \
          mean sleep?"
     );
     assert_eq!(
@@ -260,8 +261,10 @@ fn affinities_have_cpus_and_the_machine_has_them() {
     assert_eq!(cpus("\"3-1\""), format!("40: task.cpus: the range 3-1 is empty; {expected} \"3-1\""));
     assert_eq!(cpus("\"all\""), format!("40: task.cpus: \"all\" is no CPU; {expected} \"all\""));
     assert_eq!(cpus("[0]"), "40: task.cpus: expected a list of CPUs in quotes, such as \"0-3,8\"");
-    let error = read(&GOOD.replacen("0-1,3", "0-1,4", 1), 1).unwrap_err();
-    assert_eq!(error.to_string(), "task worker 0: its affinity has CPU 4; the machine has CPUs 0 to 3");
+    assert_eq!(
+        cpus("\"0-1,4\""),
+        "40: task.cpus: its affinity has CPU 4; the machine has CPUs 0 to 3\n  hint: without cpus, a task may use all CPUs"
+    );
 }
 
 #[test]
@@ -351,4 +354,134 @@ fn a_file_has_no_options_and_bounds_its_tasks() {
     assert_eq!(error.what, "a workload from a file has no numbers to set, and send was given");
     let error = build(name, Load::Instances(1_000), 4, &BTreeMap::new()).unwrap_err();
     assert_eq!(error.to_string(), "1000 instances are 1000001 tasks; expected 1000000 at most");
+}
+
+#[test]
+fn a_transaction_is_not_done_before_it_has_begun() {
+    assert_eq!(
+        changed("\"begin\", {run", "\"done\", \"begin\", {run"),
+        "20: program.ops: step 0 is \"done\" before the first \"begin\", which is step 1; expected one before it"
+    );
+}
+
+#[test]
+fn a_metric_that_no_run_has_is_refused_with_those_that_runs_have() {
+    assert_eq!(
+        changed("\"throughput\"", "\"latency\""),
+        "4: workload.metric: no metric \"latency\" is computed of a run; expected throughput\n  hint: \"done\" in a program \
+         counts one more; unit says of what"
+    );
+    assert!(changed("\"throughput\"", "\"Throughput\"").ends_with("hint: did you mean throughput?"));
+}
+
+#[test]
+fn forks_without_end_are_refused_although_time_passes() {
+    assert_eq!(
+        changed("\"wait\"", "{run = \"1us\"}"),
+        "22: program.ops: step 6 forks child in an endless loop that does not wait for all of its tasks to exit: tasks \
+         without end\n  hint: add the step \"wait\" to the loop, and to forked programs that fork themselves"
+    );
+    assert_eq!(
+        changed("{send = \"log\"}, \"exit\"", "{fork = \"worker\"}, \"exit\""),
+        "22: program.ops: step 6 forks child, which leads back to this program: tasks without end\n  hint: let what goes on \
+         for ever repeat, and fork only programs that do not lead back here"
+    );
+}
+
+const COUNTED: &str = r#"[workload]
+benchmark = "b"
+case = "c"
+metric = "throughput"
+unit = "u"
+better = "higher"
+
+[[program]]
+name = "p"
+ops = ["begin", {run = "1us"}, "done", {repeat = {to = 0}}]
+
+[[task]]
+name = "t"
+program = "p"
+count = 3
+"#;
+
+#[test]
+fn where_no_task_is_by_instance_the_load_is_1_and_shown_as_tasks() {
+    assert_eq!(read(COUNTED, 1).unwrap().load, "3 tasks");
+    assert_eq!(read(&COUNTED.replace("count = 3", "count = 1"), 1).unwrap().load, "1 task");
+    let error = read(COUNTED, 2).unwrap_err();
+    assert_eq!(error.about, About::Load);
+    assert!(error.what.starts_with("the load is 2 instances, and the tasks of "), "{error}");
+    assert!(error.what.ends_with(".toml are by count, whatever the load; expected 1"), "{error}");
+    for key in ["load_label = \"pairs\"", "ramp = \"1ms\""] {
+        let error = says(&COUNTED.replace("better = \"higher\"", &format!("better = \"higher\"\n{key}")));
+        let name = key.split(' ').next().unwrap();
+        assert!(
+            error.starts_with(&format!("7: workload.{name}: this is of instances, and all tasks are by")),
+            "{error}"
+        );
+    }
+}
+
+/// `COUNTED` with other steps, and phases before them.
+fn steps(phases: &str, ops: &str) -> String {
+    COUNTED
+        .replace("[\"begin\", {run = \"1us\"}, \"done\", {repeat = {to = 0}}]", ops)
+        .replace("[[task]]", &format!("{phases}[[task]]"))
+}
+
+#[test]
+fn loops_and_phases_are_written_out_where_they_stand() {
+    let run = |us: u64| Op::Run(Work { ns: 1_000 * us, jitter_pct: 0 });
+    let phases = "[[phase]]\nname = \"light\"\nops = [{run = \"1us\"}, {phase = \"tail\"}]\n\
+                  [[phase]]\nname = \"tail\"\nops = [{run = \"2us\"}, {run = \"3us\"}, {repeat = {to = 1, times = 5}}]\n";
+    let ops = "[\"begin\", {loop = [{run = \"4us\"}, {loop = [{run = \"5us\"}], times = 3}], times = 2},\n\
+               {phase = \"light\", times = 4}, \"done\", {repeat = {to = 2}}]";
+    let workload = read(&steps(phases, ops), 1).unwrap();
+    let back = |to, times| Op::Repeat { to, times: Some(times) };
+    assert_eq!(
+        workload.programs[0].ops,
+        [
+            Op::Begin,
+            run(4),
+            run(5),
+            back(2, 3),
+            back(1, 2),
+            run(1),
+            run(2),
+            run(3),
+            back(7, 5),
+            back(5, 4),
+            Op::Done,
+            Op::Repeat { to: 5, times: None },
+        ]
+    );
+}
+
+#[test]
+fn phases_that_lead_back_and_loops_without_steps_are_refused() {
+    let phases = "[[phase]]\nname = \"a\"\nops = [{run = \"1us\"}, {phase = \"b\"}]\n\
+                  [[phase]]\nname = \"b\"\nops = [{phase = \"a\"}]\n";
+    let ops = "[\"begin\", {phase = \"a\"}, \"done\"]";
+    assert_eq!(
+        says(&steps(phases, ops)),
+        "17: ops.phase: the phase a is in itself: a, then b, then a; expected no way back\n  hint: a loop does steps again: \
+         {loop = [...], times = 10}"
+    );
+    assert_eq!(
+        says(&steps("", "[\"begin\", {phase = \"lihgt\"}, \"done\"]")),
+        "10: ops.phase: there is no phase \"lihgt\"; expected a [[phase]] of that name"
+    );
+    assert_eq!(
+        says(&steps("[[phase]]\nname = \"a\"\nops = [\"yield\"]\n", "[\"begin\", \"done\"]")),
+        "13: phase.name: no program has this phase; expected one that does"
+    );
+    assert!(says(&steps("", "[\"begin\", {loop = []}, \"done\"]")).starts_with("10: ops.loop: expected one or more"));
+    // 2^20 steps, were they written out.
+    let doubling: String = (0..20)
+        .map(|i| format!("[[phase]]\nname = \"p{i}\"\nops = [{{phase = \"p{0}\"}}, {{phase = \"p{0}\"}}]\n", i + 1))
+        .collect();
+    let phases = format!("{doubling}[[phase]]\nname = \"p20\"\nops = [{{run = \"1us\"}}]\n");
+    let error = says(&steps(&phases, "[\"begin\", {phase = \"p0\"}, \"done\"]"));
+    assert!(error.contains("phase.ops: the program has more than 10000 steps, its phases written out"), "{error}");
 }

@@ -107,7 +107,10 @@ fn wrong_options_names_and_loads_say_what_was_expected() {
     assert_eq!(error.about, About::Name);
     assert_eq!(
         error.to_string(),
-        "there is no workload \"netperf:TCPRR\"; expected netperf:TCP_RR, netperf:UDP_RR, or the path of a .toml file\n  \
+        "there is no workload \"netperf:TCPRR\"; expected netperf:TCP_RR, netperf:UDP_RR, hackbench:process-pipe, \
+         hackbench:process-sockets, hackbench:thread-pipe, hackbench:thread-sockets, will-it-scale:context_switch1, \
+         will-it-scale:context_switch1-pinned, perf-bench:sched-messaging, perf-bench:sched-messaging-thread, \
+         perf-bench:sched-pipe, or the path of a .toml file\n  \
          hint: did you mean netperf:TCP_RR?"
     );
     assert!(

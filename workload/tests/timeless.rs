@@ -74,15 +74,6 @@ fn forks_and_waits_take_the_time_of_their_children() {
     let fork = Op::Fork { program: 1 };
     assert_eq!(step(&[&[fork, Op::Wait, AGAIN], &[SOME]]), None);
     assert_eq!(step(&[&[fork, Op::Wait, AGAIN], &[NONE]]), Some("program p0, step 2".to_owned()));
-    assert_eq!(step(&[&[fork, AGAIN], &[SOME]]), Some("program p0, step 1".to_owned()));
     let once = [fork, Op::Wait, Op::Repeat { to: 1, times: None }];
     assert_eq!(step(&[&once, &[SOME]]), Some("program p0, step 2".to_owned()));
-}
-
-#[test]
-fn programs_that_fork_each_other_need_work_on_the_way() {
-    let fork = |program| Op::Fork { program };
-    assert_eq!(step(&[&[fork(1)], &[fork(0)]]), Some("program p0, step 0".to_owned()));
-    assert_eq!(step(&[&[fork(1)], &[SOME, fork(0)]]), None);
-    assert_eq!(step(&[&[fork(1)], &[NONE]]), None);
 }

@@ -67,3 +67,15 @@ fn a_forked_childs_channels_are_its_parents_to_have() {
     });
     assert_eq!(says, "task pong 0: program pong uses 3 channels, the task has 2");
 }
+
+#[test]
+fn a_transaction_begins_before_it_is_done() {
+    assert_eq!(
+        says(|w| w.programs[1].ops[0] = Op::Recv { channel: 1 }),
+        "program ping, step 4: is \"done\" and there is no \"begin\"; expected one before it"
+    );
+    assert_eq!(
+        says(|w| w.programs[1].ops.swap(0, 4)),
+        "program ping, step 0: is \"done\" before the first \"begin\", which is step 4; expected one before it"
+    );
+}

@@ -1,10 +1,9 @@
 //! Reads experiment files.
 
-use super::toml_table::{Source, Table};
+use super::toml_table::{missing, need_text, number, text};
 use super::{Given, Place, REPEATS_MAX, Spec, SpecError, TIME_MAX_NS, WorkloadSpec, parse_time};
 use std::path::{Path, PathBuf};
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use wakelab_workload::toml_table::{Source, Table};
 
 const KEYS: [&str; 11] = [
     "name",
@@ -38,25 +37,27 @@ impl Spec {
     ///
     /// # Errors
     /// The same.
-    pub fn parse(path: &Path, text: &str) -> Result<Self, SpecError> {
-        let source = Source { path, text };
-        let root = DeTable::parse(text)
-            .map_err(|e| source.error(e.span().map(|span| span.start), None, e.message().trim_end()))?;
-        let top = Table::new(source, "", 0, root.get_ref(), &KEYS)?;
+    pub fn parse(path: &Path, toml: &str) -> Result<Self, SpecError> {
+        let source = Source { path, text: toml };
+        let root = source.parse()?;
+        let top = Table::root(source, root.get_ref(), &KEYS)?;
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        let name = top.text("name", "\"quickstart\"")?.map(|name| name.value).or(stem).unwrap_or_default();
-        let hosts = (top.need_text("machine", "\"intel-1s56c112t\"")?, top.need_text("kernel", "\"v5.19-rc1\"")?);
-        let workloads = workloads(source, &top)?;
-        let variants = sub_table(source, &top, "variants", &["base", "with"])?
-            .ok_or_else(|| top.missing("variants", "{ base = \"SIS_PROP\", with = \"SIS_UTIL\" }"))?;
-        let sides = (variants.need_text("base", "\"SIS_PROP\"")?, variants.need_text("with", "\"SIS_UTIL\"")?);
-        let mut spec = Spec::with_defaults(name, hosts, workloads, sides);
+        let name = text(&top, "name", "\"quickstart\"")?.map(|name| name.value).or(stem).unwrap_or_default();
+        let machine = need_text(&top, "machine", "\"intel-1s56c112t\"")?;
+        let kernel = need_text(&top, "kernel", "\"v5.19-rc1\"")?;
+        let workloads = workloads(&top)?;
+        let variants = top
+            .table("variants", &["base", "with"])?
+            .ok_or_else(|| missing(&top, "variants", "{ base = \"SIS_PROP\", with = \"SIS_UTIL\" }"))?;
+        let base = need_text(&variants, "base", "\"SIS_PROP\"")?;
+        let with = need_text(&variants, "with", "\"SIS_UTIL\"")?;
+        let mut spec = Spec::with_defaults(name, (machine, kernel), workloads, (base, with));
         numbers(&mut spec, &top)?;
         spec.folder = path.parent().map(Path::to_owned).unwrap_or_default();
-        if let Some(published) = sub_table(source, &top, "published", &["results", "search"])? {
+        if let Some(published) = top.table("published", &["results", "search"])? {
             let file = |name| {
-                let file = published.text(name, "\"../published/sis_util-results.csv\"")?;
-                Ok(file.map(|file| Given { value: PathBuf::from(file.value), place: file.place }))
+                let file = text(&published, name, "\"../published/sis_util-results.csv\"")?;
+                Ok::<_, SpecError>(file.map(|file| Given { value: PathBuf::from(file.value), place: file.place }))
             };
             spec.results = file("results")?;
             spec.search = file("search")?;
@@ -66,10 +67,10 @@ impl Spec {
 }
 
 fn numbers(spec: &mut Spec, top: &Table<'_>) -> Result<(), SpecError> {
-    if let Some(Given { value, place }) = top.number("repeats", 1, u64::from(REPEATS_MAX))? {
+    if let Some(Given { value, place }) = number(top, "repeats", 1, i64::from(REPEATS_MAX))? {
         spec.repeats = Given { value: value as u32, place };
     }
-    if let Some(seed) = top.number("seed", 0, i64::MAX as u64)? {
+    if let Some(seed) = number(top, "seed", 0, i64::MAX)? {
         spec.seed = seed.value;
     }
     if let Some(time) = time(top, "time", 1)? {
@@ -85,7 +86,7 @@ fn numbers(spec: &mut Spec, top: &Table<'_>) -> Result<(), SpecError> {
 }
 
 fn time(top: &Table<'_>, name: &str, least: u64) -> Result<Option<Given<u64>>, SpecError> {
-    let Some(text) = top.text(name, "\"600ms\"")? else { return Ok(None) };
+    let Some(text) = text(top, name, "\"600ms\"")? else { return Ok(None) };
     let ns = parse_time(&text.value).map_err(|what| text.error(what))?;
     if ns < least {
         return Err(text.error(format!("expected more than 0, at most {} s", TIME_MAX_NS / 1_000_000_000)));
@@ -93,52 +94,35 @@ fn time(top: &Table<'_>, name: &str, least: u64) -> Result<Option<Given<u64>>, S
     Ok(Some(Given { value: ns, place: text.place }))
 }
 
-fn workloads(source: Source<'_>, top: &Table<'_>) -> Result<Vec<WorkloadSpec>, SpecError> {
+fn workloads(top: &Table<'_>) -> Result<Vec<WorkloadSpec>, SpecError> {
     let example = "netperf:TCP_RR\", load = \"25%..200%/25%\"";
-    let missing = || top.missing("workload", &format!("[{{ name = \"{example} }}]"));
-    let value = top.get("workload").ok_or_else(missing)?;
-    let wrong = |value| top.wrong("workload", value, format!("expected tables: [[workload]] with name = \"{example}"));
-    let array = value.get_ref().as_array().filter(|array| !array.is_empty()).ok_or_else(|| wrong(value))?;
-    let workload = |value| {
-        let table = as_table(value).ok_or_else(|| wrong(value))?;
-        let table = Table::new(source, "workload", value.span().start, table, &["name", "load", "params"])?;
+    let tables = top.tables("workload", &["name", "load", "params"])?;
+    if tables.is_empty() {
+        return Err(match top.get("workload") {
+            None => missing(top, "workload", &format!("[{{ name = \"{example} }}]")),
+            Some(_) => top.wrong("workload", format!("expected tables: [[workload]] with name = \"{example}")).into(),
+        });
+    }
+    let workload = |table: &Table<'_>| {
         Ok(WorkloadSpec {
-            name: table.need_text("name", "\"netperf:TCP_RR\"")?,
-            load: table.need_text("load", "\"25%..200%/25%\"")?,
-            params: params(source, &table)?,
+            name: need_text(table, "name", "\"netperf:TCP_RR\"")?,
+            load: need_text(table, "load", "\"25%..200%/25%\"")?,
+            params: params(table)?,
         })
     };
-    array.iter().map(workload).collect()
+    tables.iter().map(workload).collect()
 }
 
 /// The numbers in `params`. Which there are, the workload knows.
-fn params(source: Source<'_>, workload: &Table<'_>) -> Result<Vec<(String, Given<u64>)>, SpecError> {
+fn params(workload: &Table<'_>) -> Result<Vec<(String, Given<u64>)>, SpecError> {
     let Some(value) = workload.get("params") else { return Ok(Vec::new()) };
-    let table = as_table(value)
-        .ok_or_else(|| workload.wrong("params", value, "expected a table of whole numbers, { send_ns = 1900 }"))?;
+    let Some(table) = value.get_ref().as_table() else {
+        return Err(workload.wrong("params", "expected a table of whole numbers, { send = 1900 }").into());
+    };
     let names: Vec<&str> = table.keys().map(|key| key.get_ref().as_ref()).collect();
-    let table = Table::new(source, "workload.params", value.span().start, table, &names)?;
+    let table = Table::new(workload.source(), "workload.params".to_owned(), value.span().start, table, &names)?;
     table
         .entries()
-        .map(|(name, _)| {
-            let number = table.number(name, 0, i64::MAX as u64)?;
-            Ok((name.to_owned(), number.expect("the key was listed")))
-        })
+        .map(|(name, _)| Ok((name.to_owned(), number(&table, name, 0, i64::MAX)?.expect("the key was listed"))))
         .collect()
-}
-
-fn sub_table<'a>(
-    source: Source<'a>,
-    top: &Table<'a>,
-    name: &str,
-    keys: &[&str],
-) -> Result<Option<Table<'a>>, SpecError> {
-    let Some(value) = top.get(name) else { return Ok(None) };
-    let wrong = || top.wrong(name, value, format!("expected a table with {}", keys.join(", ")));
-    let table = as_table(value).ok_or_else(wrong)?;
-    Table::new(source, name, value.span().start, table, keys).map(Some)
-}
-
-fn as_table<'a>(value: &'a Spanned<DeValue<'a>>) -> Option<&'a DeTable<'a>> {
-    value.get_ref().as_table()
 }

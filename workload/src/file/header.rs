@@ -1,7 +1,10 @@
 //! `[workload]`.
 
-use super::table::Table;
-use crate::error::WorkloadError;
+use crate::metric::refuse;
+use crate::toml_table::{Table, TomlError};
+
+/// What it may hold.
+pub(super) const KEYS: [&str; 7] = ["benchmark", "case", "metric", "unit", "better", "load_label", "ramp"];
 
 /// What a file says of the whole workload.
 #[derive(Clone, Debug)]
@@ -16,14 +19,17 @@ pub(super) struct Header {
 }
 
 /// Reads it.
-pub(super) fn read(root: &Table<'_>) -> Result<Header, WorkloadError> {
-    let keys = ["benchmark", "case", "metric", "unit", "better", "load_label", "ramp"];
-    let table = root.table("workload", &keys)?;
+pub(super) fn read(root: &Table<'_>) -> Result<Header, TomlError> {
+    let table = root.need_table("workload", &KEYS)?;
     let better = table.need_text("better")?;
+    let metric = table.need_text("metric")?.to_owned();
+    if let Some((what, hint)) = refuse(&metric) {
+        return Err(table.wrong("metric", what).with_hint(hint));
+    }
     Ok(Header {
         benchmark: table.need_text("benchmark")?.to_owned(),
         case: table.need_text("case")?.to_owned(),
-        metric: table.need_text("metric")?.to_owned(),
+        metric,
         unit: table.need_text("unit")?.to_owned(),
         higher_is_better: match better {
             "higher" => true,
@@ -33,4 +39,16 @@ pub(super) fn read(root: &Table<'_>) -> Result<Header, WorkloadError> {
         load_label: table.text("load_label")?.unwrap_or("instances").to_owned(),
         ramp_ns: table.duration("ramp")?.unwrap_or(0),
     })
+}
+
+/// Refuses what is said of instances where no task belongs to one.
+pub(super) fn refuse_instances(table: &Table<'_>) -> Result<(), TomlError> {
+    match ["load_label", "ramp"].into_iter().find(|key| table.get(key).is_some()) {
+        None => Ok(()),
+        Some(key) => {
+            let what = "this is of instances, and all tasks are by count, whatever the load; expected no such key";
+            let hint = "per_instance in place of count makes tasks for each instance".to_owned();
+            Err(table.wrong(key, what).with_hint(Some(hint)))
+        }
+    }
 }

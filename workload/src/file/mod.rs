@@ -1,34 +1,39 @@
 //! Workloads from TOML files; docs/workloads.md says what is in one.
 
-mod channel;
 mod cpus;
-mod duration;
 mod header;
+mod make;
 mod op;
+mod place;
 mod program;
-mod table;
+mod resource;
+mod steps;
 mod task;
 
 use crate::error::WorkloadError;
-use crate::timeless::timeless_step;
-use crate::validate::TIMELESS;
-use crate::{Channel, Program, Workload};
-use channel::ChannelDef;
+use crate::toml_table::{Source, Table, TomlError};
+use crate::validate::NR_CPUS_MAX;
+use crate::{Call, Kind, Program};
 use header::Header;
-use program::ProgramDef;
+use place::Place;
+use resource::ResourceDef;
 use std::path::{Path, PathBuf};
-use table::{Source, Table};
+use steps::Phase;
 use task::TaskDef;
 
-/// A workload's file that was read and is right, as far as that can be said without a machine.
+/// A workload's file that was read and is right, as far as that can be said without a machine and a load.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkloadFile {
     path: PathBuf,
     header: Header,
-    channels: Vec<ChannelDef>,
+    resources: Vec<ResourceDef>,
     programs: Vec<Program>,
+    /// By program: where its steps are.
+    places: Vec<Vec<Place>>,
     tasks: Vec<TaskDef>,
 }
+
+const KEYS: [&str; 8] = ["workload", "channel", "mutex", "condition", "barrier", "phase", "program", "task"];
 
 impl WorkloadFile {
     /// Reads a file.
@@ -36,27 +41,39 @@ impl WorkloadFile {
         let text = std::fs::read_to_string(path).map_err(|e| {
             Source { path, text: "" }.error(None, None, format!("cannot be read: {e}; expected a workload (.toml)"))
         })?;
-        Self::parse(path, &text)
+        let file = Self::parse(path, &text)?;
+        file.named(1, false).validate(NR_CPUS_MAX).map_err(|error| file.locate(error))?;
+        Ok(file)
     }
 
     /// Reads the text of a file; `path` is for messages.
-    pub(crate) fn parse(path: &Path, text: &str) -> Result<Self, WorkloadError> {
+    fn parse(path: &Path, text: &str) -> Result<Self, TomlError> {
         let source = Source { path, text };
         let document = source.parse()?;
-        let root = Table::root(source, document.get_ref(), &["workload", "channel", "program", "task"])?;
+        let root = Table::root(source, document.get_ref(), &KEYS)?;
 
         let header = header::read(&root)?;
-        let tables = root.tables("channel", &["name", "capacity", "per_instance"])?;
-        let channels = tables.iter().map(channel::read).collect::<Result<Vec<_>, _>>()?;
+        let resources = resource::read_all(&root)?;
+        let tables = root.tables("phase", &steps::PHASE_KEYS)?;
         no_twice(&tables)?;
+        let phases = tables.iter().cloned().map(Phase::read).collect::<Result<Vec<_>, _>>()?;
 
-        let tables = root.tables("program", &["name", "ops"])?;
-        no_twice(&tables)?;
-        let channel_names: Vec<&str> = channels.iter().map(|channel| channel.name.as_str()).collect();
-        let names = tables.iter().map(|table| table.need_text("name")).collect::<Result<Vec<_>, _>>()?;
-        let defs: Vec<ProgramDef<'_>> =
-            tables.iter().map(|table| program::read(table, &channel_names, &names)).collect::<Result<_, _>>()?;
-        let programs: Vec<Program> = defs.iter().map(|def| def.program.clone()).collect();
+        let program_tables = root.tables("program", &program::KEYS)?;
+        no_twice(&program_tables)?;
+        let names = program_tables.iter().map(|table| table.need_text("name")).collect::<Result<Vec<_>, _>>()?;
+        let names = op::Names { resources: &resources, programs: &names };
+        let (mut programs, mut places, mut used) = (vec![], vec![], vec![false; phases.len()]);
+        for table in &program_tables {
+            let (program, at) = program::read(table, names, &phases, &mut used)?;
+            if let Some((step, what)) = program::unreachable(&program) {
+                return Err(at[step].error(path, format!("step {step} {what}")));
+            }
+            programs.push(program);
+            places.push(at);
+        }
+        if let Some(unused) = used.iter().position(|used| !used) {
+            return Err(tables[unused].wrong("name", "no program has this phase; expected one that does"));
+        }
         if !programs.iter().any(program::counts) {
             return Err(root.wrong("program", "no program has the step \"done\"; expected one, it counts the metric"));
         }
@@ -64,63 +81,58 @@ impl WorkloadFile {
         let tables = root.tables("task", &task::KEYS)?;
         no_twice(&tables)?;
         let tasks: Vec<TaskDef> =
-            tables.iter().map(|table| task::read(table, &programs, &channels)).collect::<Result<_, _>>()?;
+            tables.iter().map(|table| task::read(table, &programs, &resources)).collect::<Result<_, _>>()?;
         if tasks.is_empty() {
             return Err(root.missing("task", "one or more [[task]] tables"));
         }
-
         let runs = |program| tasks.iter().any(|def| def.runs(program, &programs));
         if let Some(unused) = (0..programs.len()).find(|&program| !runs(program)) {
-            return Err(defs[unused].wrong_name("no task runs this program, nor forks it; expected one that does"));
+            let what = "no task runs this program, nor forks it; expected one that does";
+            return Err(program_tables[unused].wrong("name", what));
         }
 
-        let file = WorkloadFile { path: path.to_owned(), header, channels, programs, tasks };
-        match timeless_step(&file.programs, &file.workload(1).tasks) {
-            None => Ok(file),
-            Some((program, step)) => Err(defs[program].wrong_step(step, TIMELESS)),
+        let file = WorkloadFile { path: path.to_owned(), header, resources, programs, places, tasks };
+        if !file.by_instance() {
+            header::refuse_instances(&root.need_table("workload", &header::KEYS)?)?;
         }
+        match file.fixed_barrier() {
+            None => Ok(file),
+            Some(barrier) => Err(barrier.place.error(
+                path,
+                "how many tasks meet at this barrier goes by the load; expected no participants, which is all who have it",
+            )),
+        }
+    }
+
+    /// Whether there are tasks for each instance.
+    fn by_instance(&self) -> bool {
+        self.tasks.iter().any(TaskDef::by_instance)
+    }
+
+    /// A barrier with a number of participants at which tasks of all instances meet.
+    fn fixed_barrier(&self) -> Option<&ResourceDef> {
+        self.resources.iter().enumerate().find_map(|(number, resource)| {
+            let meets = |task: &TaskDef| meets(&self.programs[task.program()], number);
+            let shared = !resource.per_instance && resource.kind == Kind::Barrier;
+            let given = shared && resource.capacity.is_some();
+            (given && self.tasks.iter().any(|task| task.by_instance() && meets(task))).then_some(resource)
+        })
     }
 
     /// Where it was read from.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+}
 
-    /// How many tasks so many instances have.
-    pub(crate) fn nr_tasks(&self, instances: u32) -> u64 {
-        self.tasks.iter().map(|def| def.nr_tasks(instances)).sum()
-    }
-
-    /// So many instances of it.
-    pub(crate) fn workload(&self, instances: u32) -> Workload {
-        let Header { benchmark, case, metric, unit, higher_is_better, load_label, ramp_ns } = self.header.clone();
-        let mut channels = Vec::new();
-        // Where each channel's copies begin: a shared one has one, the others one for each instance.
-        let mut first = Vec::new();
-        for def in &self.channels {
-            first.push(channels.len() as u32);
-            let name = |i: u32| if def.per_instance { format!("{} {i}", def.name) } else { def.name.clone() };
-            let copies = if def.per_instance { instances } else { 1 };
-            channels.extend((0..copies).map(|i| Channel { name: name(i), capacity: def.capacity }));
-        }
-        let of = |instance: u32| -> Vec<u32> {
-            let copy = |(def, &first): (&ChannelDef, &u32)| if def.per_instance { first + instance } else { first };
-            self.channels.iter().zip(&first).map(copy).collect()
-        };
-        let mut tasks: Vec<_> = self.tasks.iter().flat_map(|def| def.shared(&of(0))).collect();
-        for instance in 0..instances {
-            let start_ns = ramp_ns * u64::from(instance) / u64::from(instances);
-            tasks.extend(self.tasks.iter().flat_map(|def| def.instance(instance, start_ns, &of(instance))));
-        }
-        tasks.sort_by_key(|task| task.start_ns);
-        let load = format!("{instances} {load_label}");
-        let programs = self.programs.clone();
-        Workload { benchmark, case, load, metric, unit, higher_is_better, programs, channels, tasks, params: vec![] }
-    }
+/// Whether the tasks of a program meet at the barrier of that number.
+fn meets(program: &Program, number: usize) -> bool {
+    let barrier = Call::Barrier { barrier: number as u32 };
+    program.ops.iter().any(|op| op.call() == Some(barrier))
 }
 
 /// Names tell things apart.
-fn no_twice(tables: &[Table<'_>]) -> Result<(), WorkloadError> {
+fn no_twice(tables: &[Table<'_>]) -> Result<(), TomlError> {
     for (i, table) in tables.iter().enumerate() {
         let name = table.need_text("name")?;
         for before in &tables[..i] {

@@ -1,50 +1,81 @@
 //! One step of a program: `"exit"`, `{run = "50us", jitter = 10}`.
 
-use super::table::Table;
-use crate::error::WorkloadError;
+use super::resource::{ResourceDef, named, unknown};
 use crate::near::did_you_mean;
-use crate::{Op, Work};
+use crate::toml_table::{Table, TomlError};
+use crate::{Call, Kind, Op, TimerMode, Work};
 use toml::Spanned;
 use toml::de::DeValue;
 
 /// What steps may name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names<'a> {
-    pub(super) channels: &'a [&'a str],
+    pub(super) resources: &'a [ResourceDef],
     pub(super) programs: &'a [&'a str],
 }
 
 /// Steps that are a word.
-const WORDS: [(&str, Op); 4] = [("wait", Op::Wait), ("exit", Op::Exit), ("begin", Op::Begin), ("done", Op::Done)];
+const WORDS: [(&str, Step); 5] = [
+    ("wait", Step::Op(Op::Wait)),
+    ("exit", Step::Op(Op::Exit)),
+    ("begin", Step::Op(Op::Begin)),
+    ("done", Step::Op(Op::Done)),
+    ("yield", Step::Call(Call::Yield)),
+];
 
 /// Steps that are a table, with what else may be in it.
-const TABLES: [(&str, &[&str]); 7] = [
+const TABLES: [(&str, &[&str]); 19] = [
     ("run", &["jitter"]),
     ("softirq", &["jitter"]),
     ("sleep", &["jitter"]),
+    ("sleep_until", &[]),
+    ("timer", &["period", "mode"]),
     ("send", &["sync"]),
-    ("recv", &[]),
+    ("recv", &["room", "all"]),
+    ("lock", &[]),
+    ("unlock", &[]),
+    ("cond_wait", &["mutex"]),
+    ("signal", &[]),
+    ("broadcast", &[]),
+    ("barrier", &[]),
     ("fork", &[]),
+    ("nice", &[]),
+    ("policy", &[]),
     ("repeat", &[]),
+    ("loop", &["times"]),
+    ("phase", &["times"]),
 ];
 
-/// Reads a step of the program in `program`.
-pub(super) fn read<'a>(
-    program: &Table<'a>,
-    element: &'a Spanned<DeValue<'a>>,
-    names: Names<'_>,
-) -> Result<Op, WorkloadError> {
-    let wrong = |what: String| program.wrong_at("ops", &element.span(), what);
-    let all = || WORDS.iter().map(|word| word.0).chain(TABLES.iter().map(|table| table.0));
+/// A step, or a call that is to be one.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    Op(Op),
+    Call(Call),
+}
+
+/// A step as it is written.
+#[derive(Clone, Debug)]
+pub(super) enum Written<'a> {
+    /// A word.
+    Word(Step),
+    /// A table: which step, and the table.
+    Table(&'static str, Table<'a>),
+}
+
+/// Reads a step in the list `ops` of a table.
+pub(super) fn read<'a>(of: &Table<'a>, element: &'a Spanned<DeValue<'a>>) -> Result<Written<'a>, TomlError> {
+    let wrong = |what: String| of.wrong_at("ops", &element.span(), what);
+    let tables = || TABLES.iter().map(|table| table.0);
     if let Some(text) = element.get_ref().as_str() {
-        if let Some((_, op)) = WORDS.iter().find(|(word, _)| *word == text) {
-            return Ok(*op);
+        if let Some((_, step)) = WORDS.iter().find(|(word, _)| *word == text) {
+            return Ok(Written::Word(*step));
         }
-        let what = match TABLES.iter().find(|(key, _)| *key == text) {
-            Some(_) => format!("the step {text:?} needs to say what; expected {{{text} = …}}"),
-            None => format!("unknown step {text:?}; expected {}", all().collect::<Vec<_>>().join(", ")),
-        };
-        return Err(wrong(what).with_hint(did_you_mean(text, all()).filter(|_| !TABLES.iter().any(|t| t.0 == text))));
+        if tables().any(|key| key == text) {
+            return Err(wrong(format!("the step {text:?} needs to say what; expected {{{text} = …}}")));
+        }
+        let all: Vec<&str> = WORDS.iter().map(|word| word.0).chain(tables()).collect();
+        let what = format!("unknown step {text:?}; expected {}", all.join(", "));
+        return Err(wrong(what).with_hint(did_you_mean(text, all)));
     }
     let Some(entries) = element.get_ref().as_table() else {
         let what = format!("expected a step such as {{run = \"50us\"}}, found {}", element.get_ref().type_str());
@@ -55,49 +86,108 @@ pub(super) fn read<'a>(
         [&kind] => kind,
         [] => {
             let given = entries.keys().next().map_or("", |key| key.get_ref().as_ref());
-            let expected = TABLES.map(|table| table.0).join(", ");
-            let hint = did_you_mean(given, TABLES.map(|table| table.0));
-            return Err(wrong(format!("unknown step {{{given}}}; expected one of {expected}")).with_hint(hint));
+            let expected = tables().collect::<Vec<_>>().join(", ");
+            let what = format!("unknown step {{{given}}}; expected one of {expected}");
+            return Err(wrong(what).with_hint(did_you_mean(given, tables())));
         }
         [first, second, ..] => {
             return Err(wrong(format!("{} and {} in one step; expected a step for each", first.0, second.0)));
         }
     };
     let keys: Vec<&str> = [kind].iter().chain(more).copied().collect();
-    let table = Table::new(program.source(), "ops".to_owned(), element.span().start, entries, &keys)?;
-    of_table(kind, &table, names)
+    Table::new(of.source(), "ops".to_owned(), element.span().start, entries, &keys)
+        .map(|table| Written::Table(kind, table))
 }
 
-fn of_table(kind: &str, table: &Table<'_>, names: Names<'_>) -> Result<Op, WorkloadError> {
-    let channel = || named(table, kind, "channel", names.channels);
-    Ok(match kind {
+/// The step that a table is. `timers` are the names of the program's timers so far; `repeat`, `loop` and `phase` are no
+/// step by themselves.
+pub(super) fn of_table(
+    kind: &str,
+    table: &Table<'_>,
+    names: Names<'_>,
+    timers: &mut Vec<String>,
+) -> Result<Step, TomlError> {
+    let resource = |key: &str, kind: Kind| named(table, key, kind, names.resources);
+    Ok(Step::Op(match kind {
         "run" => Op::Run(work(table, kind)?),
         "softirq" => Op::Softirq(work(table, kind)?),
         "sleep" => Op::Sleep(work(table, kind)?),
-        "send" => Op::Send { channel: channel()?, sync: table.flag("sync")?.unwrap_or(false) },
-        "recv" => Op::Recv { channel: channel()? },
-        "fork" => Op::Fork { program: named(table, kind, "program", names.programs)? },
-        _ => {
-            let repeat = table.table(kind, &["to", "times"])?;
-            let high = i64::from(u32::MAX);
-            let to = repeat.number("to", 0, high)?.ok_or_else(|| repeat.missing("to", "{repeat = {to = 0}}"))?;
-            let times = repeat.number("times", 1, high)?.map(|times| times as u32);
-            Op::Repeat { to: to as u32, times }
+        "send" => Op::Send { channel: resource(kind, Kind::Channel)?, sync: table.flag("sync")?.unwrap_or(false) },
+        "recv" if table.get("room").is_none() && table.get("all").is_none() => {
+            Op::Recv { channel: resource(kind, Kind::Channel)? }
         }
+        "fork" => Op::Fork { program: program(table, kind, names.programs)? },
+        _ => return call(kind, table, resource, timers).map(Step::Call),
+    }))
+}
+
+fn call(
+    kind: &str,
+    table: &Table<'_>,
+    resource: impl Fn(&str, Kind) -> Result<u32, TomlError>,
+    timers: &mut Vec<String>,
+) -> Result<Call, TomlError> {
+    Ok(match kind {
+        "sleep_until" => Call::SleepUntil { at_ns: table.duration(kind)?.unwrap_or(0) },
+        "timer" => timer(table, timers)?,
+        "lock" => Call::Lock { mutex: resource(kind, Kind::Mutex)? },
+        "unlock" => Call::Unlock { mutex: resource(kind, Kind::Mutex)? },
+        "cond_wait" => {
+            Call::CondWait { cond: resource(kind, Kind::Condition)?, mutex: resource("mutex", Kind::Mutex)? }
+        }
+        "signal" => Call::Signal { cond: resource(kind, Kind::Condition)? },
+        "broadcast" => Call::Broadcast { cond: resource(kind, Kind::Condition)? },
+        "barrier" => Call::Barrier { barrier: resource(kind, Kind::Barrier)? },
+        "recv" => {
+            let room = table.number("room", 1, i64::from(u32::MAX))?;
+            let room = room.ok_or_else(|| table.missing("room", "{recv = \"reply\", room = 4, all = true}"))? as u32;
+            Call::RecvBatch { channel: resource(kind, Kind::Channel)?, room, all: table.flag("all")?.unwrap_or(false) }
+        }
+        "nice" => Call::Nice(table.number(kind, -20, 19)?.unwrap_or(0) as i8),
+        "policy" => Call::IdlePolicy(idle_policy(table)?.unwrap_or(false)),
+        _ => unreachable!("{kind} is a list of steps"),
     })
 }
 
-fn work(table: &Table<'_>, key: &str) -> Result<Work, WorkloadError> {
+fn work(table: &Table<'_>, key: &str) -> Result<Work, TomlError> {
     let ns = table.duration(key)?.unwrap_or(0);
     Ok(Work { ns, jitter_pct: table.number("jitter", 0, 100)?.unwrap_or(0) as u32 })
 }
 
-/// The index of what a step names.
-pub(super) fn named(table: &Table<'_>, key: &str, kind: &str, names: &[&str]) -> Result<u32, WorkloadError> {
+fn timer(table: &Table<'_>, timers: &mut Vec<String>) -> Result<Call, TomlError> {
+    let name = table.need_text("timer")?;
+    let example = "{timer = \"tick\", period = \"20ms\"}";
+    let period_ns = match table.duration("period")?.ok_or_else(|| table.missing("period", example))? {
+        0 => return Err(table.wrong("period", "expected more than 0")),
+        period => period,
+    };
+    let mode = match table.text("mode")? {
+        None | Some("relative") => TimerMode::Relative,
+        Some("absolute") => TimerMode::Absolute,
+        Some(other) => {
+            return Err(table.wrong("mode", format!("expected \"relative\" or \"absolute\", found {other:?}")));
+        }
+    };
+    let timer = timers.iter().position(|timer| timer == name).unwrap_or_else(|| {
+        timers.push(name.to_owned());
+        timers.len() - 1
+    }) as u32;
+    Ok(Call::Timer { timer, period_ns, mode })
+}
+
+/// The index of the program that a table names under `key`.
+pub(super) fn program(table: &Table<'_>, key: &str, programs: &[&str]) -> Result<u32, TomlError> {
     let name = table.need_text(key)?;
-    names.iter().position(|other| *other == name).map(|index| index as u32).ok_or_else(|| {
-        let known = if names.is_empty() { format!("a [[{kind}]] of that name") } else { names.join(", ") };
-        let hint = did_you_mean(name, names.iter().copied());
-        table.wrong(key, format!("there is no {kind} {name:?}; expected {known}")).with_hint(hint)
-    })
+    let index = programs.iter().position(|other| *other == name);
+    index.map(|index| index as u32).ok_or_else(|| unknown(table, key, "program", name, programs))
+}
+
+/// Whether the key `policy` of a table is SCHED_IDLE's.
+pub(super) fn idle_policy(table: &Table<'_>) -> Result<Option<bool>, TomlError> {
+    match table.text("policy")? {
+        None => Ok(None),
+        Some("normal") => Ok(Some(false)),
+        Some("idle") => Ok(Some(true)),
+        Some(other) => Err(table.wrong("policy", format!("expected \"normal\" or \"idle\", found {other:?}"))),
+    }
 }

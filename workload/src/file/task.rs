@@ -1,11 +1,11 @@
 //! `[[task]]`.
 
-use super::channel::ChannelDef;
 use super::cpus;
-use super::op::named;
-use super::table::Table;
-use crate::error::WorkloadError;
-use crate::timeless::with_children;
+use super::op::{idle_policy, program as program_named};
+use super::place::Place;
+use super::resource::ResourceDef;
+use crate::toml_table::{Table, TomlError};
+use crate::validate::with_children;
 use crate::{Load, Op, Program, Task};
 
 pub(super) const KEYS: [&str; 8] = ["name", "program", "count", "per_instance", "start", "nice", "policy", "cpus"];
@@ -25,12 +25,28 @@ pub(super) struct TaskDef {
     number: Number,
     /// The first of them.
     task: Task,
+    pub(super) place: Place,
 }
 
 impl TaskDef {
     /// Whether these tasks or their children run a program.
     pub(super) fn runs(&self, program: usize, programs: &[Program]) -> bool {
         with_children(self.task.program as usize, programs).contains(&program)
+    }
+
+    /// What they are called in the file.
+    pub(super) fn name(&self) -> &str {
+        &self.task.name
+    }
+
+    /// Index of their program.
+    pub(super) fn program(&self) -> usize {
+        self.task.program as usize
+    }
+
+    /// Whether there are some for each instance.
+    pub(super) fn by_instance(&self) -> bool {
+        matches!(self.number, Number::PerInstance(_))
     }
 
     /// How many tasks this is.
@@ -42,28 +58,28 @@ impl TaskDef {
     }
 
     /// Those that are there whatever the load.
-    pub(super) fn shared(&self, channels: &[u32]) -> Vec<Task> {
+    pub(super) fn shared(&self, channels: &[u32], numbered: bool) -> Vec<Task> {
         let Number::Count(count) = self.number else { return vec![] };
-        (0..count).map(|i| self.task(i, 0, channels)).collect()
+        (0..count).map(|i| self.task(numbered.then_some(i), 0, channels)).collect()
     }
 
     /// Those of an instance.
-    pub(super) fn instance(&self, instance: u32, start_ns: u64, channels: &[u32]) -> Vec<Task> {
+    pub(super) fn instance(&self, instance: u32, start_ns: u64, channels: &[u32], numbered: bool) -> Vec<Task> {
         let Number::PerInstance(number) = self.number else { return vec![] };
-        (0..number).map(|i| self.task(instance * number + i, start_ns, channels)).collect()
+        (0..number).map(|i| self.task(numbered.then_some(instance * number + i), start_ns, channels)).collect()
     }
 
-    fn task(&self, i: u32, start_ns: u64, channels: &[u32]) -> Task {
+    fn task(&self, i: Option<u32>, start_ns: u64, channels: &[u32]) -> Task {
         let task = self.task.clone();
-        let name = format!("{} {i}", task.name);
+        let name = i.map_or_else(|| task.name.clone(), |i| format!("{} {i}", task.name));
         Task { name, start_ns: task.start_ns + start_ns, channels: channels.to_vec(), ..task }
     }
 }
 
-/// Reads tasks, which run one of these programs and have these channels.
-pub(super) fn read(table: &Table<'_>, programs: &[Program], channels: &[ChannelDef]) -> Result<TaskDef, WorkloadError> {
+/// Reads tasks, which run one of these programs and have these resources.
+pub(super) fn read(table: &Table<'_>, programs: &[Program], resources: &[ResourceDef]) -> Result<TaskDef, TomlError> {
     let names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
-    let program = named(table, "program", "program", &names)?;
+    let program = program_named(table, "program", &names)?;
     let most = i64::from(Load::INSTANCES_MAX);
     let number = match (table.number("count", 1, most)?, table.number("per_instance", 1, 1_000)?) {
         (Some(_), Some(_)) => {
@@ -74,21 +90,15 @@ pub(super) fn read(table: &Table<'_>, programs: &[Program], channels: &[ChannelD
         (Some(count), None) => Number::Count(count as u32),
         (None, per_instance) => Number::PerInstance(per_instance.unwrap_or(1) as u32),
     };
-    if let (Number::Count(_), Some(channel)) = (number, own_channel(program as usize, programs, channels)) {
+    if let (Number::Count(_), Some(own)) = (number, own_resource(program as usize, programs, resources)) {
         let what = format!(
-            "count tasks belong to no instance, and channel {:?} is one for each; expected per_instance = false there, or \
+            "count tasks belong to no instance, and {} {:?} is one for each; expected per_instance = false there, or \
              per_instance here",
-            channel.name
+            own.kind.name(),
+            own.name
         );
         return Err(table.wrong("count", what));
     }
-    let idle_policy = match table.text("policy")? {
-        None | Some("normal") => false,
-        Some("idle") => true,
-        Some(other) => {
-            return Err(table.wrong("policy", format!("expected \"normal\" or \"idle\", found {other:?}")));
-        }
-    };
     let affinity = match table.get("cpus").map(|value| value.get_ref().as_str()) {
         None => None,
         Some(Some(text)) => Some(cpus::parse(text).map_err(|what| table.wrong("cpus", what))?),
@@ -100,19 +110,16 @@ pub(super) fn read(table: &Table<'_>, programs: &[Program], channels: &[ChannelD
         channels: vec![],
         start_ns: table.duration("start")?.unwrap_or(0),
         nice: table.number("nice", -20, 19)?.unwrap_or(0) as i8,
-        idle_policy,
+        idle_policy: idle_policy(table)?.unwrap_or(false),
         affinity,
     };
-    Ok(TaskDef { number, task })
+    let key = if table.get("cpus").is_some() { "cpus" } else { "name" };
+    Ok(TaskDef { number, task, place: Place::of_key(table, key) })
 }
 
-/// A channel that a program or its children use and of which each instance has its own.
-fn own_channel<'a>(program: usize, programs: &[Program], channels: &'a [ChannelDef]) -> Option<&'a ChannelDef> {
+/// A resource that a program or its children use and of which each instance has its own.
+fn own_resource<'a>(program: usize, programs: &[Program], resources: &'a [ResourceDef]) -> Option<&'a ResourceDef> {
     let all = with_children(program, programs);
-    all.iter().flat_map(|&program| &programs[program].ops).find_map(|op| match *op {
-        Op::Send { channel, .. } | Op::Recv { channel } => {
-            Some(&channels[channel as usize]).filter(|channel| channel.per_instance)
-        }
-        _ => None,
-    })
+    let used = all.iter().flat_map(|&program| &programs[program].ops).flat_map(Op::resources);
+    used.map(|(number, _)| &resources[number as usize]).find(|resource| resource.per_instance)
 }

@@ -1,0 +1,148 @@
+//! System calls beside messages and forks: mutexes, condition variables, barriers, timers, nice values.
+//!
+//! Mutexes, conditions and barriers are resources of a workload, as channels are: they stand in
+//! [`Workload::channels`](crate::Workload::channels), and a step names them by the task's own numbers, as `Send` does.
+//! [`Workload::kinds`](crate::Workload::kinds) says which resource is what.
+//!
+//! No call takes time by itself: what it costs is a `Run` beside it. Each wake-up costs what the machine
+//! says, and is made by the task that calls, in task context and without the sync hint, as `futex_wake()` does.
+
+use serde::Serialize;
+
+/// A system call. Mutexes, conditions and barriers are as pthreads have them.
+///
+/// Who waits for one of these does so in a queue, and is woken in the order in which it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Call {
+    /// `pthread_mutex_lock()`: takes the mutex if it is free; else waits at the end of its queue. Who is woken there tries
+    /// again when it runs: if another took the mutex meanwhile, it waits again, at the end.
+    Lock {
+        /// Which mutex.
+        mutex: u32,
+    },
+    /// `pthread_mutex_unlock()`: the mutex is free from now on, and the first in its queue is woken. The mutex is not
+    /// handed over: who asks for it before the woken task runs gets it.
+    Unlock {
+        /// Which mutex. The task holds it.
+        mutex: u32,
+    },
+    /// `pthread_cond_wait()`: frees the mutex as `Unlock` does and waits at the end of the condition's queue, both at one
+    /// moment. When woken, takes the mutex as `Lock` does, for which it may have to wait again; the step is over when it
+    /// has it. There are no spurious wake-ups.
+    CondWait {
+        /// Which condition.
+        cond: u32,
+        /// Which mutex. The task holds it.
+        mutex: u32,
+    },
+    /// `pthread_cond_signal()`: wakes the first in the condition's queue. Where nobody waits, nothing is remembered.
+    Signal {
+        /// Which condition.
+        cond: u32,
+    },
+    /// `pthread_cond_broadcast()`: wakes all in the condition's queue, one after another.
+    Broadcast {
+        /// Which condition.
+        cond: u32,
+    },
+    /// `pthread_barrier_wait()`: waits until as many tasks as the resource's capacity says have come. The last of them does
+    /// not wait: it wakes the others, one after another in the order in which they came, and goes on. The count begins
+    /// anew as the last one comes, before the others are woken: who comes back early is the first of the next round.
+    Barrier {
+        /// Which barrier.
+        barrier: u32,
+    },
+    /// Takes a message as [`Op::Recv`](crate::Op::Recv) does; but tasks that wait for room are left alone until `room`
+    /// places are free, and are woken then. A pipe frees whole pages, a Unix socket wakes its writers when three quarters
+    /// are free.
+    RecvBatch {
+        /// Which of the task's channels.
+        channel: u32,
+        /// How many places must be free, 1 to the channel's capacity.
+        room: u32,
+        /// All who wait are woken, one after another; else the first.
+        all: bool,
+    },
+    /// `clock_nanosleep()` with `TIMER_ABSTIME`: sleeps until a time of the run. Goes on at once if that is now or past.
+    SleepUntil {
+        /// ns from the start of the run.
+        at_ns: u64,
+    },
+    /// Sleeps until a timer expires. `next` of a timer that is used for the first time is now if it is relative, the task's
+    /// start (its fork) if absolute. Each use adds the period to `next`, and sleeps until `next` if that is to come. If
+    /// it is now or past, the task goes on at once, and if the timer is relative, `next` becomes now.
+    Timer {
+        /// Which of the task's timers, 0 upwards. A child has its own, not used yet.
+        timer: u32,
+        /// The period, ns, not 0.
+        period_ns: u64,
+        /// From where it is counted.
+        mode: TimerMode,
+    },
+    /// `sched_yield()`: stays runnable and lets the run queue choose. Goes on at once where the task is alone there.
+    Yield,
+    /// `setpriority()`: a nice value, -20 to 19, from now on. Children begin with what their parent has when it forks.
+    Nice(i8),
+    /// `sched_setscheduler()`: SCHED_IDLE if set, else SCHED_NORMAL, from now on; the nice value stays. Children as with
+    /// `Nice`.
+    IdlePolicy(bool),
+}
+
+impl Call {
+    /// The task's own numbers of the resources that it names, with what they are to be.
+    pub(crate) fn resources(self) -> [Option<(u32, Kind)>; 2] {
+        match self {
+            Call::Lock { mutex } | Call::Unlock { mutex } => [Some((mutex, Kind::Mutex)), None],
+            Call::CondWait { cond, mutex } => [Some((cond, Kind::Condition)), Some((mutex, Kind::Mutex))],
+            Call::Signal { cond } | Call::Broadcast { cond } => [Some((cond, Kind::Condition)), None],
+            Call::Barrier { barrier } => [Some((barrier, Kind::Barrier)), None],
+            Call::RecvBatch { channel, .. } => [Some((channel, Kind::Channel)), None],
+            _ => [None, None],
+        }
+    }
+
+    /// The step that it is; `None` while the simulator does not run it.
+    pub(crate) fn op(self) -> Option<crate::Op> {
+        #[cfg(feature = "calls")]
+        return Some(crate::Op::Call(self));
+        #[cfg(not(feature = "calls"))]
+        None
+    }
+}
+
+/// From where a timer's periods are counted, as rt-app's `timer` has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimerMode {
+    /// From the last expiry; where that was missed, from the moment of the miss. Lost time is not caught up.
+    Relative,
+    /// From the task's start, whatever happens: after a miss the following periods are shorter until it has caught up.
+    Absolute,
+}
+
+/// What a resource in [`Workload::channels`](crate::Workload::channels) is, by the steps that name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A channel for messages.
+    Channel,
+    /// A mutex. Its capacity is 1.
+    Mutex,
+    /// A condition. Its capacity is 1.
+    Condition,
+    /// A barrier. Its capacity is how many tasks meet there.
+    Barrier,
+}
+
+impl Kind {
+    /// As messages call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Channel => "channel",
+            Kind::Mutex => "mutex",
+            Kind::Condition => "condition",
+            Kind::Barrier => "barrier",
+        }
+    }
+}

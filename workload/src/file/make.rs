@@ -1,0 +1,78 @@
+//! From a file to a workload at a load.
+
+use super::header::Header;
+use super::resource::ResourceDef;
+use super::task::TaskDef;
+use super::{WorkloadFile, meets};
+use crate::error::{About, WorkloadError};
+use crate::validate::TASKS_MAX;
+use crate::{Channel, Task, Workload};
+
+impl WorkloadFile {
+    /// So many instances of it.
+    pub(crate) fn workload(&self, instances: u32) -> Result<Workload, WorkloadError> {
+        if instances != 1 && !self.by_instance() {
+            let what = format!(
+                "the load is {instances} instances, and the tasks of {} are by count, whatever the load; expected 1",
+                self.path().display()
+            );
+            let hint = "per_instance in place of count makes tasks for each instance".to_owned();
+            return Err(WorkloadError::new(About::Load, what).with_hint(Some(hint)));
+        }
+        let tasks: u64 = self.tasks.iter().map(|def| def.nr_tasks(instances)).sum();
+        if tasks > TASKS_MAX {
+            let what = format!("{instances} instances are {tasks} tasks; expected {TASKS_MAX} at most");
+            return Err(WorkloadError::new(About::Load, what));
+        }
+        Ok(self.named(instances, true))
+    }
+
+    /// The same, with numbers after the names or with the names as they are in the file.
+    pub(super) fn named(&self, instances: u32, numbered: bool) -> Workload {
+        let Header { benchmark, case, metric, unit, higher_is_better, load_label, ramp_ns } = self.header.clone();
+        let mut channels = Vec::new();
+        // Where each resource's copies begin: a shared one has one, the others one for each instance.
+        let mut first = Vec::new();
+        for def in &self.resources {
+            first.push(channels.len() as u32);
+            let name =
+                |i: u32| if def.per_instance && numbered { format!("{} {i}", def.name) } else { def.name.clone() };
+            let copies = if def.per_instance { instances } else { 1 };
+            channels.extend((0..copies).map(|i| Channel { name: name(i), capacity: def.capacity.unwrap_or(1) }));
+        }
+        let of = |instance: u32| -> Vec<u32> {
+            let copy = |(def, &first): (&ResourceDef, &u32)| if def.per_instance { first + instance } else { first };
+            self.resources.iter().zip(&first).map(copy).collect()
+        };
+        let mut tasks: Vec<_> = self.tasks.iter().flat_map(|def| def.shared(&of(0), numbered)).collect();
+        for instance in 0..instances {
+            let start_ns = ramp_ns * u64::from(instance) / u64::from(instances);
+            let these = |def: &TaskDef| def.instance(instance, start_ns, &of(instance), numbered);
+            tasks.extend(self.tasks.iter().flat_map(these));
+        }
+        tasks.sort_by_key(|task| task.start_ns);
+        self.count_participants(&mut channels, &tasks, &first);
+        let load = match (self.by_instance(), tasks.len()) {
+            (true, _) => format!("{instances} {load_label}"),
+            (false, 1) => "1 task".to_owned(),
+            (false, tasks) => format!("{tasks} tasks"),
+        };
+        let programs = self.programs.clone();
+        Workload { benchmark, case, load, metric, unit, higher_is_better, programs, channels, tasks, params: vec![] }
+    }
+
+    /// At a barrier that has no number of its own, all tasks meet that have it in their programs.
+    fn count_participants(&self, channels: &mut [Channel], tasks: &[Task], first: &[u32]) {
+        for (number, _) in self.resources.iter().enumerate().filter(|(_, def)| def.capacity.is_none()) {
+            let meets: Vec<bool> = self.programs.iter().map(|program| meets(program, number)).collect();
+            let end = first.get(number + 1).map_or(channels.len(), |&next| next as usize);
+            let copies = &mut channels[first[number] as usize..end];
+            copies.iter_mut().for_each(|copy| copy.capacity = 0);
+            for task in tasks.iter().filter(|task| meets[task.program as usize]) {
+                copies[(task.channels[number] - first[number]) as usize].capacity += 1;
+            }
+            // One that nobody has is as good as any channel.
+            copies.iter_mut().for_each(|copy| copy.capacity = copy.capacity.max(1));
+        }
+    }
+}

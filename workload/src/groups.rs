@@ -1,0 +1,142 @@
+//! Groups of senders and receivers, each sender writing to every receiver of its group: what hackbench and
+//! `perf bench sched messaging` have in common.
+//!
+//! A main task starts all, receivers of a group before its senders, and waits until each has said that it is ready. Then it
+//! lets them go. In the benchmarks one byte in a pipe lets all go that poll it; here each gets a message of its own, and
+//! the wake-ups are the same ones in the same order.
+
+use crate::benchmark::{ParamDef, Parts, Values};
+use crate::params;
+use crate::{Channel, Op, Program, Task, Work};
+
+/// What messages go through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Through {
+    Pipes,
+    Sockets,
+}
+
+/// What tasks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Are {
+    Processes,
+    Threads,
+}
+
+/// A kind of groups.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Groups {
+    pub(crate) are: Are,
+    pub(crate) through: Through,
+}
+
+/// The numbers of a task's channels; its messages' begin after these.
+const READY: u32 = 0;
+const GO: u32 = 1;
+const END: u32 = 2;
+const MESSAGES: u32 = 3;
+
+impl Groups {
+    /// The numbers of the model; `fds` and `size` are the benchmark's own.
+    pub(crate) fn params(self, fds: &'static str, size: Option<&'static str>) -> Vec<ParamDef> {
+        let own = |name, unit, value, max, origin| ParamDef { name, unit, value, low: 1, high: max, max, origin };
+        let (write, read) = match self.through {
+            Through::Pipes => (params::PIPE_WRITE, params::PIPE_READ),
+            Through::Sockets => (params::SOCKET_WRITE, params::SOCKET_READ),
+        };
+        let start = if self.are == Are::Processes { params::FORK } else { params::CLONE };
+        let mut all = vec![own("fds", "pairs", 20, 100, fds), params::LOOPS];
+        all.extend(size.map(|origin| own("size", "bytes", 100, 4096, origin)));
+        all.extend([write, read, params::JITTER, start]);
+        all
+    }
+
+    /// How many tasks so many groups are.
+    pub(crate) fn nr_tasks(groups: u32, values: &Values) -> u64 {
+        1 + 2 * u64::from(groups) * values.get("fds")
+    }
+
+    /// So many groups.
+    pub(crate) fn build(self, groups: u32, size: u64, values: &Values) -> Parts {
+        let (fds, loops) = (values.get("fds") as u32, values.get("loops") as u32);
+        let jitter_pct = values.get("jitter") as u32;
+        let work = |name| Op::Run(Work { ns: values.get(name), jitter_pct });
+        let (held, held_of_1) = match self.through {
+            Through::Pipes => (params::pipe_capacity(size), params::PIPE_BYTES),
+            Through::Sockets => (params::socket_capacity(size), params::socket_capacity(1)),
+        };
+        let all = 2 * fds * groups;
+        let program = |name: &str, ops| Program { name: name.to_owned(), ops };
+        let programs = vec![
+            program("main", main(all, loops)),
+            program("receiver", receiver(work("read"), (loops != 0).then_some(fds * loops))),
+            program("sender", sender(work("write"), fds, (loops != 0).then_some(loops))),
+        ];
+
+        let channel = |name: String, capacity| Channel { name, capacity };
+        let mut channels =
+            vec![channel("ready".to_owned(), held_of_1), channel("go".to_owned(), all), channel("end".to_owned(), all)];
+        let task = |name: String, program, channels| Task {
+            name,
+            program,
+            channels,
+            start_ns: 0,
+            nice: 0,
+            idle_policy: false,
+            affinity: None,
+        };
+        let shared = [READY, GO, END];
+        let mut tasks = vec![task("main".to_owned(), 0, shared.to_vec())];
+        for group in 0..groups {
+            let first = channels.len() as u32;
+            channels.extend((0..fds).map(|i| channel(format!("messages {group}.{i}"), held)));
+            let own = |from: u32, to: u32| shared.into_iter().chain(from..to).collect::<Vec<u32>>();
+            let receiver = |i| task(format!("receiver {group}.{i}"), 1, own(first + i, first + i + 1));
+            let sender = |i| task(format!("sender {group}.{i}"), 2, own(first, first + fds));
+            tasks.extend((0..fds).map(receiver).chain((0..fds).map(sender)));
+        }
+        // Main is there first, and starts the others one after another.
+        for (task, i) in tasks.iter_mut().skip(1).zip(1..) {
+            task.start_ns = i * values.get("start");
+        }
+        Parts { programs, channels, tasks }
+    }
+}
+
+fn send(channel: u32) -> Op {
+    // pipe_write() and sock_def_readable() hint that the writer is about to sleep, true or not.
+    Op::Send { channel, sync: true }
+}
+
+fn receive(channel: u32) -> Op {
+    Op::Recv { channel }
+}
+
+fn main(all: u32, loops: u32) -> Vec<Op> {
+    let times = Some(all);
+    let mut ops = vec![receive(READY), Op::Repeat { to: 0, times }];
+    if loops == 0 {
+        ops.extend([send(GO), Op::Repeat { to: 2, times }]);
+    } else {
+        ops.extend([Op::Begin, send(GO), Op::Repeat { to: 3, times }]);
+        ops.extend([receive(END), Op::Repeat { to: 5, times }, Op::Done]);
+    }
+    ops
+}
+
+fn receiver(read: Op, messages: Option<u32>) -> Vec<Op> {
+    let begin = [send(READY), receive(GO)];
+    let round = match messages {
+        None => vec![Op::Begin, receive(MESSAGES), read, Op::Done, Op::Repeat { to: 2, times: None }],
+        times => vec![receive(MESSAGES), read, Op::Repeat { to: 2, times }, send(END)],
+    };
+    begin.into_iter().chain(round).collect()
+}
+
+fn sender(write: Op, fds: u32, loops: Option<u32>) -> Vec<Op> {
+    let mut ops = vec![send(READY), receive(GO)];
+    ops.extend((0..fds).flat_map(|i| [write, send(MESSAGES + i)]));
+    ops.push(Op::Repeat { to: 2, times: loops });
+    ops.extend(loops.map(|_| send(END)));
+    ops
+}

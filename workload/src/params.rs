@@ -1,0 +1,93 @@
+//! Numbers that several models are made of: what calls on pipes and sockets cost, and how much these hold.
+
+use crate::ParamDef;
+
+/// How many messages of a byte a pipe holds: `PIPE_DEF_BUFFERS` pages, which writes of less than a page fill up.
+pub(crate) const PIPE_BYTES: u32 = 16 * PAGE;
+
+const PAGE: u32 = 4096;
+
+/// How many messages of so many bytes, a page at most, a pipe holds: a message that does not fit what is left of a page
+/// begins the next (`pipe_write()`).
+pub(crate) fn pipe_capacity(size: u64) -> u32 {
+    16 * (u64::from(PAGE) / size.clamp(1, u64::from(PAGE))) as u32
+}
+
+/// How many messages of so many bytes a Unix stream socket holds. A send goes on while the sender's buffers come to less than
+/// `net.core.wmem_default` (212992 by default); each is its data and `skb_shared_info` (320 bytes) in a power of two, and
+/// an `sk_buff` (256 bytes).
+pub(crate) fn socket_capacity(size: u64) -> u32 {
+    const WMEM_DEFAULT: u64 = 212_992;
+    let truesize = (size.next_multiple_of(64) + 320).next_power_of_two() + 256;
+    WMEM_DEFAULT.div_ceil(truesize) as u32
+}
+
+const FIT: &str =
+    "assumed: not measured, a value for fitting; the range is from a bare call to one with all mitigations";
+
+/// A cost of a system call, ns.
+pub(crate) const fn call(name: &'static str, value: u64, low: u64, high: u64) -> ParamDef {
+    ParamDef { name, unit: "ns", value, low, high, max: ParamDef::MAX_NS, origin: FIT }
+}
+
+/// `write()` of a message to a pipe, the wake-up left out.
+pub(crate) const PIPE_WRITE: ParamDef = call("write", 600, 300, 1500);
+/// `read()` of a message from a pipe.
+pub(crate) const PIPE_READ: ParamDef = call("read", 500, 250, 1300);
+/// `write()` of a message to a Unix stream socket, the wake-up left out.
+pub(crate) const SOCKET_WRITE: ParamDef = call("write", 1200, 700, 2500);
+/// `read()` of a message from a Unix stream socket.
+pub(crate) const SOCKET_READ: ParamDef = call("read", 900, 500, 2000);
+
+/// By how much work varies.
+pub(crate) const JITTER: ParamDef = ParamDef {
+    name: "jitter",
+    unit: "%",
+    value: 20,
+    low: 15,
+    high: 25,
+    max: 100,
+    origin: "assumed: uniform, each amount of work drawn anew; without it the tasks run in lock-step",
+};
+
+/// The time between two forks of processes.
+pub(crate) const FORK: ParamDef = ParamDef {
+    origin: "assumed: a process forks small ones after another, each with its own memory map",
+    ..call("start", 60_000, 30_000, 150_000)
+};
+/// The time between two starts of threads.
+pub(crate) const CLONE: ParamDef = ParamDef {
+    origin: "assumed: a thread starts others one after another, which share its memory map",
+    ..call("start", 15_000, 8_000, 40_000)
+};
+
+/// How often each task goes round.
+pub(crate) const LOOPS: ParamDef = ParamDef {
+    name: "loops",
+    unit: "",
+    value: 0,
+    low: 0,
+    high: 10_000_000,
+    max: 10_000_000,
+    origin: "0: for ever, and what is done in the measured time counts; else the benchmark's own number of loops, and the \
+             time until all are done counts",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pipes_hold_whole_messages_in_each_page() {
+        // 40 of 100 bytes are 4000; the 41st begins a page.
+        assert_eq!(pipe_capacity(100), 640);
+        assert_eq!((pipe_capacity(1), pipe_capacity(4096), pipe_capacity(2049)), (PIPE_BYTES, 16, 16));
+    }
+
+    #[test]
+    fn sockets_hold_what_their_buffers_come_to() {
+        // 100 bytes are 128 + 320 in 512, and 256: 277 come to 212736, less than 212992, so that one more is taken.
+        assert_eq!(socket_capacity(100), 278);
+        assert_eq!(socket_capacity(4096), 212_992_u32.div_ceil(8192 + 256));
+    }
+}

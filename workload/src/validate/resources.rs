@@ -1,0 +1,133 @@
+//! Channels, mutexes, conditions and barriers: each is used as one thing, and by who it takes.
+
+use super::with_children;
+use crate::error::{About, WorkloadError};
+use crate::{Call, Kind, Op, Task, Workload};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Workload {
+    /// What each resource of [`Workload::channels`] is, by the steps that name it; a channel where none does.
+    ///
+    /// # Errors
+    /// Where one is used as two things.
+    ///
+    /// # Panics
+    /// If a task lacks a program or resource ([`Workload::validate`] says so).
+    pub fn kinds(&self) -> Result<Vec<Kind>, WorkloadError> {
+        let mut kinds = vec![None; self.channels.len()];
+        each_use(self, |task, op, _| {
+            for (number, kind) in op.resources() {
+                let at = task.channels[number as usize];
+                let before = *kinds[at as usize].get_or_insert(kind);
+                if before != kind {
+                    let what = format!("is used as a {} and as a {}; expected one of them", before.name(), kind.name());
+                    return Err(wrong(self, at, what));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(kinds.into_iter().map(|kind| kind.unwrap_or(Kind::Channel)).collect())
+    }
+}
+
+/// Who uses the resources that are not channels.
+#[derive(Default)]
+struct Users {
+    /// By barrier: how many tasks meet there.
+    barriers: BTreeMap<u32, u32>,
+    /// By condition: the mutexes that it is waited for with.
+    waiters: BTreeMap<u32, BTreeSet<u32>>,
+    /// The conditions that are signalled.
+    signalled: BTreeSet<u32>,
+}
+
+/// Checks that each resource is used as one thing and by who it takes.
+pub(super) fn check(workload: &Workload) -> Result<(), WorkloadError> {
+    workload.kinds()?;
+    let mut users = Users::default();
+    each_use(workload, |task, op, forked| {
+        let at = |number: u32| task.channels[number as usize];
+        match op.call() {
+            Some(Call::Barrier { barrier }) if forked => {
+                let what = "a forked task has this barrier in its program, and how many there are of it is not known; \
+                            expected tasks that are there from the start";
+                return Err(wrong(workload, at(barrier), what));
+            }
+            Some(Call::Barrier { barrier }) => *users.barriers.entry(at(barrier)).or_default() += 1,
+            Some(Call::CondWait { cond, mutex }) => {
+                users.waiters.entry(at(cond)).or_default().insert(at(mutex));
+            }
+            Some(Call::Signal { cond } | Call::Broadcast { cond }) => {
+                users.signalled.insert(at(cond));
+            }
+            Some(Call::RecvBatch { channel, room, .. }) => {
+                let capacity = workload.channels[at(channel) as usize].capacity;
+                if room > capacity {
+                    let what = format!("holds {capacity} messages, and a step waits for room of {room}");
+                    return Err(wrong(workload, at(channel), what + "; expected at most what it holds"));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    for (&barrier, &tasks) in &users.barriers {
+        let meet = workload.channels[barrier as usize].capacity;
+        if tasks != meet {
+            let what = format!("{meet} tasks meet at this barrier, and {tasks} have it in their programs");
+            return Err(wrong(workload, barrier, what + "; expected the same number"));
+        }
+    }
+    conditions(workload, &users)
+}
+
+fn conditions(workload: &Workload, users: &Users) -> Result<(), WorkloadError> {
+    for (&cond, mutexes) in &users.waiters {
+        if mutexes.len() > 1 {
+            let names: Vec<_> = mutexes.iter().map(|&mutex| workload.channels[mutex as usize].name.as_str()).collect();
+            let what = format!("is waited for with {}; expected one mutex for all who wait", names.join(" and "));
+            return Err(wrong(workload, cond, what));
+        }
+        if !users.signalled.contains(&cond) {
+            return Err(wrong(workload, cond, "is waited for, and nobody signals it; expected somebody who does"));
+        }
+    }
+    match users.signalled.iter().find(|cond| !users.waiters.contains_key(cond)) {
+        None => Ok(()),
+        Some(&cond) => Err(wrong(workload, cond, "is signalled, and nobody waits for it; expected somebody who does")),
+    }
+}
+
+/// Shows `visit` each step that names a resource, once for each task that comes to it, and whether it is a task that this
+/// one forks.
+fn each_use(
+    workload: &Workload,
+    mut visit: impl FnMut(&Task, &Op, bool) -> Result<(), WorkloadError>,
+) -> Result<(), WorkloadError> {
+    let programs = &workload.programs;
+    let steps: Vec<Vec<Op>> = programs
+        .iter()
+        .map(|program| {
+            let mut once: Vec<Op> = Vec::new();
+            for op in program.ops.iter().filter(|op| op.resources().next().is_some()) {
+                if !once.contains(op) {
+                    once.push(*op);
+                }
+            }
+            once
+        })
+        .collect();
+    let children: Vec<_> = (0..programs.len()).map(|program| with_children(program, programs)).collect();
+    for task in &workload.tasks {
+        for &program in &children[task.program as usize] {
+            for op in &steps[program] {
+                visit(task, op, program != task.program as usize)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn wrong(workload: &Workload, at: u32, what: impl Into<String>) -> WorkloadError {
+    WorkloadError::new(About::Channel(workload.channels[at as usize].name.clone()), what)
+}

@@ -1,0 +1,170 @@
+//! Mutexes, conditions, barriers, timers and nice values in files.
+#![cfg(feature = "calls")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use wakelab_workload::{Call, Load, Op, TimerMode, Workload, WorkloadError, build};
+
+/// The lines of its errors are counted in the tests.
+const GOOD: &str = r#"[workload]
+benchmark = "b"
+case = "c"
+metric = "throughput"
+unit = "u"
+better = "higher"
+
+[[mutex]]
+name = "m"
+
+[[condition]]
+name = "c"
+
+[[barrier]]
+name = "all"
+per_instance = false
+
+[[barrier]]
+name = "own"
+participants = 3
+
+[[channel]]
+name = "q"
+capacity = 8
+
+[[phase]]
+name = "low"
+nice = 5
+policy = "idle"
+ops = [{run = "1us"}]
+
+[[program]]
+name = "waits"
+ops = [
+  "begin", {barrier = "all"}, {lock = "m"}, {cond_wait = "c", mutex = "m"}, {unlock = "m"},
+  {barrier = "own"}, {recv = "q", room = 4, all = true}, "done", {phase = "low"},
+  {nice = -3}, {policy = "normal"}, "yield", {repeat = {to = 2}},
+]
+
+[[program]]
+name = "wakes"
+ops = [
+  {sleep_until = "5ms"}, {barrier = "all"}, {timer = "t", period = "2ms", mode = "absolute"},
+  {timer = "u", period = "3ms"}, {timer = "t", period = "1ms", mode = "relative"},
+  {signal = "c"}, {broadcast = "c"}, {send = "q"}, {send = "q"}, {barrier = "own"}, {repeat = {to = 2}},
+]
+
+[[task]]
+name = "waits"
+program = "waits"
+per_instance = 2
+
+[[task]]
+name = "wakes"
+program = "wakes"
+"#;
+
+fn read(text: &str, instances: u32) -> Result<Workload, WorkloadError> {
+    let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
+    fs::write(file.path(), text).unwrap();
+    build(file.path().to_str().unwrap(), Load::Instances(instances), 4, &BTreeMap::new())
+}
+
+/// What is said where `from` is changed to `to`, from the line on.
+fn changed(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from}");
+    let error = read(&GOOD.replacen(from, to, 1), 2).unwrap_err().to_string();
+    error.split_once(".toml:").unwrap().1.to_owned()
+}
+
+#[test]
+fn every_call_is_read() {
+    let workload = read(GOOD, 2).unwrap();
+    // Numbered by kind: channels, mutexes, conditions, barriers.
+    let (q, m, c, all, own) = (0, 1, 2, 3, 4);
+    let calls = |program: usize| workload.programs[program].ops.iter().filter_map(Op::call).collect::<Vec<_>>();
+    assert_eq!(
+        calls(0),
+        [
+            Call::Barrier { barrier: all },
+            Call::Lock { mutex: m },
+            Call::CondWait { cond: c, mutex: m },
+            Call::Unlock { mutex: m },
+            Call::Barrier { barrier: own },
+            Call::RecvBatch { channel: q, room: 4, all: true },
+            Call::IdlePolicy(true),
+            Call::Nice(5),
+            Call::Nice(-3),
+            Call::IdlePolicy(false),
+            Call::Yield,
+        ]
+    );
+    let timer = |timer, period_ms: u64, mode| Call::Timer { timer, period_ns: period_ms * 1_000_000, mode };
+    assert_eq!(
+        calls(1),
+        [
+            Call::SleepUntil { at_ns: 5_000_000 },
+            Call::Barrier { barrier: all },
+            timer(0, 2, TimerMode::Absolute),
+            timer(1, 3, TimerMode::Relative),
+            timer(0, 1, TimerMode::Relative),
+            Call::Signal { cond: c },
+            Call::Broadcast { cond: c },
+            Call::Barrier { barrier: own },
+        ]
+    );
+    let resources: Vec<_> = workload.channels.iter().map(|r| (r.name.as_str(), r.capacity)).collect();
+    let expected = [
+        ("q 0", 8),
+        ("q 1", 8),
+        ("m 0", 1),
+        ("m 1", 1),
+        ("c 0", 1),
+        ("c 1", 1),
+        ("all", 6),
+        ("own 0", 3),
+        ("own 1", 3),
+    ];
+    assert_eq!(resources, expected);
+    assert_eq!(workload.tasks.last().unwrap().channels, [1, 3, 5, 6, 8]);
+}
+
+#[test]
+fn resources_that_are_not_there_or_something_else_are_refused_at_their_step() {
+    assert_eq!(changed("{lock = \"m\"}", "{lock = \"n\"}"), "35: ops.lock: there is no mutex \"n\"; expected m");
+    assert_eq!(changed("{lock = \"m\"}", "{lock = \"c\"}"), "35: ops.lock: \"c\" is a condition; expected a mutex");
+    assert_eq!(
+        changed(", mutex = \"m\"}", "}"),
+        "35: ops.mutex: the key is missing; expected something like mutex = \"text\""
+    );
+    assert_eq!(changed("name = \"m\"", "name = \"c\""), "12: condition.name: \"c\" comes twice; expected another name");
+    assert_eq!(
+        changed("room = 4, ", ""),
+        "36: ops.room: the key is missing; expected something like {recv = \"reply\", room = 4, all = true}"
+    );
+    assert_eq!(changed("\"2ms\"", "\"0ms\""), "43: ops.period: expected more than 0");
+    assert_eq!(
+        changed("\"absolute\"", "\"abs\""),
+        "43: ops.mode: expected \"relative\" or \"absolute\", found \"abs\""
+    );
+}
+
+#[test]
+fn what_validation_refuses_has_its_line() {
+    assert_eq!(
+        changed("{lock = \"m\"}, ", ""),
+        "35: program.ops: step 2 waits for c with m, which it does not hold; expected a lock before it"
+    );
+    assert_eq!(
+        changed("participants = 3", "participants = 4"),
+        "20: barrier.participants: 4 tasks meet at this barrier, and 3 have it in their programs; expected the same number"
+    );
+    assert_eq!(
+        changed("{signal = \"c\"}, {broadcast = \"c\"}, ", ""),
+        "12: condition.name: is waited for, and nobody signals it; expected somebody who does"
+    );
+    assert_eq!(
+        changed("per_instance = false", "per_instance = false\nparticipants = 6"),
+        "17: barrier.participants: how many tasks meet at this barrier goes by the load; expected no participants, which is \
+         all who have it"
+    );
+}
