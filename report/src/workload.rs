@@ -5,7 +5,7 @@ use crate::numbers::duration;
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use wakelab_workload::{Description, Op, Program, Task, Work, Workload, benchmarks};
+use wakelab_workload::{Call, Description, Op, Program, Task, TimerMode, Work, Workload, benchmarks};
 
 /// All benchmarks with their cases, a line each.
 pub fn list_text() -> String {
@@ -61,9 +61,10 @@ pub fn show_text(description: &Description) -> String {
         }
     }
     if !workload.channels.is_empty() {
-        let mut channels = table(&["channel", "messages it holds"], 1);
-        for channel in &workload.channels {
-            channels.add_row([channel.name.clone(), channel.capacity.to_string()]);
+        let mut channels = table(&["channel", "kind", "messages it holds, tasks that meet"], 2);
+        let kinds = workload.kinds().unwrap_or_default();
+        for (channel, kind) in workload.channels.iter().zip(kinds) {
+            channels.add_row([channel.name.clone(), kind.name().to_owned(), channel.capacity.to_string()]);
         }
         let _ = write!(text, "\nChannels\n\n{}", table_text(&channels));
     }
@@ -140,6 +141,35 @@ fn step_text(workload: &Workload, program: &Program, op: &Op) -> String {
         Op::Repeat { to, times: Some(times) } => format!("go back to step {to}, {times} times through in all"),
         Op::Begin => "a transaction begins".to_owned(),
         Op::Done => "the transaction is done: one more of the metric".to_owned(),
+        Op::Call(call) => call_text(call, &|number| channel_name(workload, program, number)),
+    }
+}
+
+fn call_text(call: Call, name: &dyn Fn(u32) -> String) -> String {
+    match call {
+        Call::Lock { mutex } => format!("lock {}, wait if another has it", name(mutex)),
+        Call::Unlock { mutex } => format!("unlock {} and wake the first who waits for it", name(mutex)),
+        Call::CondWait { cond, mutex } => format!("unlock {}, wait for {}, lock again", name(mutex), name(cond)),
+        Call::Signal { cond } => format!("wake the first who waits for {}", name(cond)),
+        Call::Broadcast { cond } => format!("wake all who wait for {}", name(cond)),
+        Call::Barrier { barrier } => format!("wait at {} until all have come", name(barrier)),
+        Call::RecvBatch { channel, room, all } => {
+            let who = if all { "all" } else { "the first" };
+            let what = format!("receive from {}, wait if there is nothing", name(channel));
+            format!("{what}; wake {who} who wait to send once {room} places are free")
+        }
+        Call::SleepUntil { at_ns } => format!("sleep until {} of the run", duration(at_ns)),
+        Call::Timer { timer, period_ns, mode } => {
+            let from = match mode {
+                TimerMode::Relative => "the last time",
+                TimerMode::Absolute => "the start",
+            };
+            format!("sleep until timer {timer} expires, every {} from {from}", duration(period_ns))
+        }
+        Call::Yield => "yield the CPU".to_owned(),
+        Call::Nice(nice) => format!("set nice to {nice}"),
+        Call::IdlePolicy(true) => "set the policy to idle".to_owned(),
+        Call::IdlePolicy(false) => "set the policy to normal".to_owned(),
     }
 }
 

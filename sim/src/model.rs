@@ -146,6 +146,9 @@ impl<'a> Model<'a> {
         if !mechanisms.wake_affine {
             features = features.with(Feature::WA_IDLE, false).with(Feature::WA_WEIGHT, false);
         }
+        if let Some(call) = workload.programs.iter().flat_map(|program| &program.ops).find_map(Op::call) {
+            return Err(SimError::NotModelled(format!("the step {call:?} of a program is not simulated yet")));
+        }
         let util_est = features.has(Feature::UTIL_EST) && mechanisms.util_est;
         let nr_cpus = machine.topology.nr_cpus();
         let (masks, task_masks) = masks(workload, nr_cpus)?;

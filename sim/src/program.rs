@@ -99,6 +99,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                     task.pc += 1;
                 }
                 Op::Exit => return self.exit(cpu, id),
+                Op::Call(_) => unreachable!("refused before the run"),
             }
         }
         let task = &self.sys.tasks[id.0 as usize];

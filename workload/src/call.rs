@@ -101,14 +101,6 @@ impl Call {
             _ => [None, None],
         }
     }
-
-    /// The step that it is; `None` while the simulator does not run it.
-    pub(crate) fn op(self) -> Option<crate::Op> {
-        #[cfg(feature = "calls")]
-        return Some(crate::Op::Call(self));
-        #[cfg(not(feature = "calls"))]
-        None
-    }
 }
 
 /// From where a timer's periods are counted, as rt-app's `timer` has it.

@@ -56,7 +56,6 @@ pub enum Op {
     /// A transaction is done: one more of the workload's metric, and the time since `Begin` is a latency.
     Done,
     /// A system call beside messages and forks.
-    #[cfg(feature = "calls")]
     Call(Call),
 }
 
@@ -65,7 +64,6 @@ impl Op {
     #[inline]
     pub fn call(&self) -> Option<Call> {
         match *self {
-            #[cfg(feature = "calls")]
             Op::Call(call) => Some(call),
             _ => None,
         }

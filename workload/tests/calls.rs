@@ -1,5 +1,4 @@
 //! Mutexes, conditions, barriers, timers: what of them is refused.
-#![cfg(feature = "calls")]
 
 use wakelab_workload::{Call, Channel, Kind, Op, Program, Task, TimerMode, Work, Workload, synthetic};
 

@@ -1,5 +1,4 @@
 //! Mutexes, conditions, barriers, timers and nice values in files.
-#![cfg(feature = "calls")]
 
 use std::collections::BTreeMap;
 use std::fs;
