@@ -51,6 +51,8 @@ pub enum Event {
         began: u64,
         /// When `select_idle_cpu()` began its walk, if it did.
         walk_began: Option<u64>,
+        /// When it had made its last look, ns; what a tracer of the function costs comes before.
+        walk_ended: Option<u64>,
         /// Whether the chosen CPU had been claimed already by another wake-up that was not yet visible.
         claimed: bool,
         /// Whether the wakee belongs to the workload.
@@ -83,7 +85,7 @@ pub enum Event {
         /// To this CPU's.
         to: Cpu,
     },
-    /// A periodic balance wrote `nr_idle_scan`.
+    /// A periodic balance has summed up an LLC, and written `nr_idle_scan` if SIS_UTIL is on.
     IdleScan {
         /// The lowest CPU of the LLC.
         llc: Cpu,
@@ -91,8 +93,8 @@ pub enum Event {
         sum_util: u64,
         /// How many CPUs are in it.
         weight: u32,
-        /// The new number.
-        nr_idle_scan: i32,
+        /// The new number; `None` with SIS_UTIL off.
+        nr_idle_scan: Option<i32>,
     },
     /// A task did one transaction.
     Done {

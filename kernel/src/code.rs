@@ -104,6 +104,8 @@ code! {
         `h_nr_queued`).";
     numa_fork: NumaFork, "When the slow path keeps a task on its NUMA node.";
     wakelist: Wakelist, "Which wake-ups are enqueued by the target CPU (`ttwu_queue_cond()`), if TTWU_QUEUE is on.";
+    pending_until_enqueued: bool, "`rq->ttwu_pending` is cleared when the wakelist has been enqueued; before, first of all, so \
+        that the CPU looks idle once more (`sched_ttwu_pending()`; since 6.2, d6962c4fe8f9; not in 6.1 as maintained).";
     eas: Eas, "The form of energy-aware placement (`find_energy_efficient_cpu()`).";
     runnable_boost: RunnableBoost, "Whether `cpu_util()` may be boosted by `runnable_avg` (since 6.5, 7d0583cf9ec7), \
         and how.";

@@ -108,7 +108,7 @@ impl Sink for Measure {
     #[inline]
     fn event(&mut self, time: u64, event: &Event) {
         match *event {
-            Event::Wakeup { ref decision, queued, walk_began, claimed, workload, .. } => {
+            Event::Wakeup { ref decision, queued, walk_began, walk_ended, claimed, workload, .. } => {
                 if let (Some(decision), true) = (decision, workload) {
                     let failed = decision.reason.is_failed_search();
                     self.states.wakeup(time, decision.count.domain_search > 0, failed);
@@ -119,8 +119,8 @@ impl Sink for Measure {
                 if let Some(decision) = decision {
                     self.search.add(&decision.count);
                 }
-                if let Some(began) = walk_began {
-                    self.walks.record(time - began);
+                if let (Some(began), Some(ended)) = (walk_began, walk_ended) {
+                    self.walks.record(ended - began);
                 }
                 if workload {
                     self.wakeups += 1;

@@ -4,7 +4,8 @@ use crate::system::System;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::util_est::{util_est_dequeue, util_est_enqueue, util_est_update};
 use wakelab_sched::pelt::{
-    Entity, MigrationSource, Queue, RqClock, UpdateFlags, migrate_task_rq_fair, update_cfs_rq_load_avg, update_load_avg,
+    Entity, MigrationSource, Queue, RqClock, UpdateFlags, migrate_task_rq_fair, remove_entity_load_avg,
+    update_cfs_rq_load_avg, update_load_avg,
 };
 use wakelab_sched::runqueue::TaskId;
 
@@ -78,6 +79,12 @@ impl System<'_> {
             let capacity = self.model.capacity[cpu as usize];
             util_est_update(rules, &mut self.tasks[task.0 as usize].avg, sleeps, capacity);
         }
+    }
+
+    /// `task_dead_fair()`: what an exited task had goes off its run queue with the queue's next update.
+    pub fn load_dead(&mut self, task: TaskId) {
+        let (cpu, weight) = (self.tasks[task.0 as usize].cpu, u64::from(self.es[task].load.weight));
+        remove_entity_load_avg(&mut self.tasks[task.0 as usize].avg, weight, &mut self.cpus[cpu as usize].pelt);
     }
 
     /// `migrate_task_rq_fair()`: a waking task leaves the run queue it slept on.

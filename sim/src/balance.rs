@@ -8,7 +8,6 @@ use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::Feature;
 use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance, plan_balance};
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::domain::SdFlags;
 use wakelab_sched::runqueue::{DequeueFlags, EnqueueFlags, Prev, TaskId};
 use wakelab_sched::select::update_idle_cpu_scan;
 
@@ -23,12 +22,15 @@ impl<S: Sink> Sim<'_, '_, S> {
         if let Some(overload) = plan.overload {
             self.sys.overload = overload;
         }
-        if let Some(sum_util) = plan.sum_util
-            && model.features.has(Feature::SIS_UTIL)
-        {
-            let nr_idle_scan = update_idle_cpu_scan(sum_util, sd.span_weight, sd.imbalance_pct);
+        if let Some(sum_util) = plan.sum_util {
             let llc = model.llc_of[cpu as usize];
-            self.set_nr_idle_scan(llc, nr_idle_scan);
+            let nr_idle_scan = model
+                .features
+                .has(Feature::SIS_UTIL)
+                .then(|| update_idle_cpu_scan(sum_util, sd.span_weight, sd.imbalance_pct));
+            if let Some(nr_idle_scan) = nr_idle_scan {
+                self.set_nr_idle_scan(llc, nr_idle_scan);
+            }
             let (llc, weight) = (model.llc_first[llc as usize], sd.span_weight);
             self.tell(|_| Event::IdleScan { llc, sum_util, weight, nr_idle_scan });
         }
@@ -64,16 +66,19 @@ impl<S: Sink> Sim<'_, '_, S> {
         // The stopper has taken the CPU from it, so that it is off its CPU already.
         self.sys.tasks[push.task.0 as usize].on_cpu = false;
         self.detach(cpu, push.task);
+        let mut next = None;
         if runs {
             // Before the task is queued anywhere else, or this queue would take it for its own.
             let now = self.sys.clock_task(cpu);
             let c = &mut self.sys.cpus[cpu as usize];
             (c.curr, c.need_resched) = (None, false);
-            let next = c.rq.schedule(&mut self.sys.es, now, Prev::Runs).next;
-            self.switch(cpu, next);
+            next = c.rq.schedule(&mut self.sys.es, now, Prev::Runs).next;
         }
         self.attach(cpu, target, push.task);
         self.kick(target);
+        if runs {
+            self.picked(cpu, next);
+        }
         runs
     }
 
@@ -93,6 +98,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         c.nr_running -= 1;
         c.weight -= weight;
         c.cfs_tasks.dequeue(task);
+        self.sched_idle_changes(src);
         // migrate_task_rq_fair(): the next run queue recognises the newcomer by this.
         self.sys.tasks[task.0 as usize].avg.last_update_time = 0;
         self.sys.es[task].exec_start = 0;
@@ -111,22 +117,19 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// `rebalance_domains()`, at the tick of `cpu`. Returns what it cost, ns at full speed.
+    /// `rebalance_domains()` for `cpu`. Returns what it cost, ns at full speed.
     pub fn rebalance_domains(&mut self, cpu: Cpu, mut idle: bool) -> u64 {
         let model = self.sys.model;
         let jiffies = self.sys.jiffies;
         let mut rebalance = Rebalance::new(&model.balance, jiffies);
         let mut cost = 0;
-        self.sys.update_blocked(cpu);
         for level in 0..model.balance.nr_levels(cpu) {
             let sd = model.balance.sd(cpu, level);
-            // Balancing between nodes is not modelled.
-            if sd.flags.contains(SdFlags::NUMA) {
-                break;
-            }
-            match rebalance.visit(sd, &mut self.sys.cpus[cpu as usize].sd[level], jiffies, !idle) {
+            let busy = !idle && !self.sys.cpus[cpu as usize].rq.sched_idle();
+            match rebalance.visit(sd, &mut self.sys.cpus[cpu as usize].sd[level], jiffies, busy) {
                 Visit::Stop => break,
                 Visit::Next => {}
+                // A pass is made at one moment, so that nobody else has SD_SERIALIZE's lock.
                 Visit::Due { .. } => {
                     let kind = if idle { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
                     let (moved, goes_on) = self.balance_pass(cpu, level, kind);
@@ -136,7 +139,9 @@ impl<S: Sink> Sim<'_, '_, S> {
                     if moved != 0 {
                         idle = self.sys.looks_idle(cpu);
                     }
-                    rebalance.balanced(&mut self.sys.cpus[cpu as usize].sd[level], jiffies, !idle, goes_on);
+                    let c = &mut self.sys.cpus[cpu as usize];
+                    let busy = !idle && !c.rq.sched_idle();
+                    rebalance.balanced(&mut c.sd[level], jiffies, busy, goes_on);
                 }
             }
         }

@@ -42,6 +42,8 @@ pub enum Doing {
     Switch(Option<TaskId>),
     /// Forking.
     Fork,
+    /// Balancing for CPUs whose tick is stopped.
+    NohzBalance,
 }
 
 /// An interrupt that waits to be handled.
@@ -53,6 +55,8 @@ pub enum Irq {
     Timer(TaskId),
     /// `need_resched` was set.
     Resched,
+    /// The CPU is to balance for those whose tick is stopped.
+    Nohz,
     /// The stopper thread is to push the running task to another CPU.
     Stopper,
 }
@@ -76,6 +80,21 @@ pub struct Waking {
     pub resched: bool,
     /// Until when the wake-up holds the run queue's lock, ns.
     pub until: u64,
+}
+
+/// A newly-idle balance under way.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Newidle {
+    /// The domain's level.
+    pub level: usize,
+    /// Time it has taken on lower levels, ns.
+    pub curr_cost: u64,
+    /// When this level began, ns.
+    pub began: u64,
+    /// By how much a success of it counts (NI_RANDOM; 1 without).
+    pub weight: u32,
+    /// When the next periodic balance is due by the domains that were looked at, jiffies.
+    pub next_balance: u64,
 }
 
 /// One CPU.
@@ -108,6 +127,8 @@ pub struct CpuState {
     pub ttwu_pending: bool,
     /// Tasks that others put here to be enqueued.
     pub wakelist: SmallVec<[(TaskId, bool); 2]>,
+    /// Those of them that it is enqueueing.
+    pub flushing: SmallVec<[(TaskId, bool); 2]>,
     /// TIF_NEED_RESCHED.
     pub need_resched: bool,
     /// Interrupts that wait until the kernel enables them.
@@ -140,10 +161,10 @@ pub struct CpuState {
     pub sd: SmallVec<[SdBalance; 3]>,
     /// `rq->active_balance`: a stopper is on its way to push the running task to this CPU.
     pub active_balance: Option<Cpu>,
-    /// The newly-idle balance under way: level, time it has taken on lower levels (ns), when this level began.
-    pub newidle: (usize, u64, u64),
-    /// By how much a success of it counts (NI_RANDOM; 1 without).
-    pub newidle_weight: u32,
+    /// The newly-idle balance under way.
+    pub newidle: Newidle,
+    /// The tick is stopped (`ts->tick_stopped`).
+    pub tick_stopped: bool,
     /// Where its time went.
     pub time: CpuTime,
 }

@@ -25,6 +25,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wakelab_events::sim::{Event, Sink};
+use wakelab_sched::balance::Nohz;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{FairRq, Prev, TaskId};
 
@@ -41,6 +42,8 @@ pub enum Later {
     IpiWakelist(Cpu),
     /// A rescheduling IPI arrives.
     IpiResched(Cpu),
+    /// An IPI arrives that asks an idle CPU to balance for others.
+    IpiNohz(Cpu),
     /// The stopper of a CPU is woken, to push its running task away.
     Stopper(Cpu),
 }
@@ -69,6 +72,8 @@ pub struct Sim<'m, 's, S> {
     pub launcher: FairRq,
     /// Memory of `update_idle`.
     pub touched: Vec<Cpu>,
+    /// Who balances for idle CPUs.
+    pub nohz: Nohz,
 }
 
 impl<S: Sink> Sim<'_, '_, S> {
@@ -170,6 +175,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             Later::Start(task) => self.fork_now(None, task),
             Later::IpiWakelist(cpu) => self.interrupt(cpu, Irq::Wakelist),
             Later::IpiResched(cpu) => self.interrupt(cpu, Irq::Resched),
+            Later::IpiNohz(cpu) => self.interrupt(cpu, Irq::Nohz),
             Later::Stopper(cpu) => self.interrupt(cpu, Irq::Stopper),
         }
     }
@@ -186,7 +192,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             Doing::NewidleLock => self.newidle_picks(cpu),
             Doing::Switch(prev) => self.switched(cpu, prev),
             Doing::IdleEntry => self.idle_entered(cpu),
-            Doing::IdleExit | Doing::WakeRunnable | Doing::Fork => self.proceed(cpu),
+            Doing::IdleExit | Doing::WakeRunnable | Doing::Fork | Doing::NohzBalance => self.proceed(cpu),
             Doing::WakelistSend => self.wakelist_sent(cpu),
             Doing::WakelistFlush => self.wakelist_flushed(cpu),
             Doing::Idle | Doing::Spin => self.timeline.set(cpu, NEVER),
@@ -230,10 +236,22 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
+    /// Moments in the task's stretch that lie in these `wall` ns are dated: what was done of it before them, of what was done.
+    fn account_marks(&mut self, id: TaskId, wall: u64, left: u64, done: u64) {
+        let from = self.sys.now - wall;
+        while let Some(&(after, mark)) = self.sys.tasks[id.0 as usize].marks.first()
+            && after >= left - done
+        {
+            self.sys.tasks[id.0 as usize].marks.remove(0);
+            self.mark(id, mark, from + (wall * (left - after.min(left))).checked_div(done).unwrap_or(0));
+        }
+    }
+
     fn account_run(&mut self, cpu: Cpu, wall: u64) {
         let model = self.sys.model;
         let c = &mut self.sys.cpus[cpu as usize];
-        let task = &mut self.sys.tasks[c.curr.expect("a task runs").0 as usize];
+        let id = c.curr.expect("a task runs");
+        let task = &mut self.sys.tasks[id.0 as usize];
         let at_end = self.timeline.get(cpu) <= self.sys.now;
         let done = match (at_end, c.slowed) {
             (true, _) => task.left,
@@ -250,7 +268,11 @@ impl<S: Sink> Sim<'_, '_, S> {
             task.softirq_work -= softirq;
             c.not_running += (wall * softirq).checked_div(done).unwrap_or(0);
         }
+        let left = task.left;
         task.left -= done;
+        if !task.marks.is_empty() {
+            self.account_marks(id, wall, left, done);
+        }
     }
 
     /// The CPU becomes busy or idle for its SMT siblings: their work is spread anew.
@@ -311,7 +333,13 @@ impl<S: Sink> Sim<'_, '_, S> {
                         }
                         continue;
                     }
-                    Irq::Wakelist => return self.begin(cpu, Doing::WakelistFlush, self.sys.model.costs.wakelist_flush),
+                    Irq::Nohz => {
+                        if self.nohz_kicked(cpu) {
+                            return;
+                        }
+                        continue;
+                    }
+                    Irq::Wakelist => return self.flush_wakelist(cpu),
                     Irq::Timer(task) => {
                         if self.timer_expires(cpu, task) {
                             return;

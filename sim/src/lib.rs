@@ -7,6 +7,7 @@ mod cpu;
 mod engine;
 mod model;
 mod newidle;
+mod nohz;
 mod outcome;
 mod program;
 mod random;

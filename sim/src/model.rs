@@ -1,7 +1,7 @@
 //! What does not change during a run: rules, masks, costs, programs.
 
 use crate::{Mechanisms, Setup, SimError};
-use wakelab_kernel::{Class, Code, Feature, FeatureSet, Preset, Tunables, Wakelist};
+use wakelab_kernel::{Class, Code, Feature, FeatureSet, Tunables};
 use wakelab_machine::Noise;
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{Balance, BalanceRules, BalanceTunables};
@@ -11,7 +11,7 @@ use wakelab_sched::pelt::util_est::UtilEstRules;
 use wakelab_sched::pelt::{PeltRules, SCHED_CAPACITY_SCALE};
 use wakelab_sched::runqueue::CfsParams;
 use wakelab_sched::select::Rules;
-use wakelab_workload::{Op, Program, Work, Workload};
+use wakelab_workload::{Call, Op, Program, Work, Workload};
 
 /// The costs as plain numbers, ns (the two parts in per cent), with the mechanisms that are switched off taken out.
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +182,9 @@ impl<'a> Model<'a> {
             },
             migration_cost: tunables.migration_cost.unwrap_or(500_000),
             balance: Balance::new(
-                balance_rules(kernel),
+                BalanceRules::of_preset(kernel.name).ok_or_else(|| {
+                    SimError::NotModelled(format!("kernel {}: its load balancing is not modelled", kernel.name))
+                })?,
                 features,
                 balance_tunables(&tunables, kernel.hz.value),
                 domains,
@@ -206,6 +208,13 @@ impl<'a> Model<'a> {
         Rules { code: self.code, features: self.features, domains: self.domains }
     }
 
+    /// Whether a task can be SCHED_IDLE.
+    pub fn may_be_sched_idle(&self) -> bool {
+        let sets = |op: &Op| matches!(op, Op::Call(Call::IdlePolicy(true)));
+        self.workload.tasks.iter().any(|task| task.idle_policy)
+            || self.workload.programs.iter().any(|program| program.ops.iter().any(sets))
+    }
+
     pub fn nr_cpus(&self) -> u32 {
         self.domains.nr_cpus
     }
@@ -214,16 +223,6 @@ impl<'a> Model<'a> {
     #[inline]
     pub fn share_cache(&self, a: Cpu, b: Cpu) -> bool {
         self.llc_of[a as usize] == self.llc_of[b as usize]
-    }
-}
-
-/// The form of load balancing.
-fn balance_rules(kernel: &Preset) -> BalanceRules {
-    match kernel.code.wakelist {
-        // f3dd3f674555 came with the tip tree that is its parent's.
-        Wakelist::EmptyRunQueue if version(kernel.name) < (6, 0) => BalanceRules::V5_19_RC2_TIP,
-        Wakelist::EmptyRunQueue => BalanceRules::V6_1,
-        _ => BalanceRules::V5_18,
     }
 }
 

@@ -1,41 +1,58 @@
-//! Newly-idle balancing: a CPU that would go idle looks for work, domain by domain, while it has time (`newidle_balance()`,
-//! 6.1).
+//! Newly-idle balancing: a CPU that would go idle looks for work, domain by domain, while it has time (`newidle_balance()`).
 
-use crate::cpu::Doing;
+use crate::cpu::{Doing, Newidle};
 use crate::engine::Sim;
 use wakelab_events::sim::Sink;
-use wakelab_kernel::Feature;
-use wakelab_sched::balance::{CpuIdleType, newidle_gate, newidle_random, update_newidle_cost};
+use wakelab_sched::balance::{CpuIdleType, update_next_balance};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SdFlags;
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// Begins with the lowest domain, if there is time and somebody has work to give. Returns whether it did.
     pub fn newidle(&mut self, cpu: Cpu) -> bool {
-        self.sys.overload && self.newidle_level(cpu, 0, 0)
+        let model = self.sys.model;
+        let next_balance = self.sys.jiffies + model.hz;
+        let c = &mut self.sys.cpus[cpu as usize];
+        c.newidle = Newidle { weight: 1, next_balance, ..Newidle::default() };
+        let begins = c.sd.first().is_some_and(|lowest| {
+            let time = !model.mechanisms.newidle_gate || model.balance.newidle_begins(c.avg_idle, lowest, true);
+            if !time || !self.sys.overload {
+                update_next_balance(&model.balance, lowest, &mut c.newidle.next_balance);
+            }
+            time && self.sys.overload
+        });
+        if begins {
+            self.update_blocked_averages(cpu);
+            if self.newidle_level(cpu, 0, 0) {
+                return true;
+            }
+        }
+        self.newidle_found(cpu, false);
+        false
     }
 
     /// Begins the pass over the first domain from `level` up that takes part.
     fn newidle_level(&mut self, cpu: Cpu, level: usize, curr_cost: u64) -> bool {
         let model = self.sys.model;
-        for (at, sd) in model.domains.domains[cpu as usize].iter().enumerate().skip(level) {
-            let c = &self.sys.cpus[cpu as usize];
-            let time = newidle_gate(c.avg_idle, curr_cost, &c.sd[at], true);
-            if !time && model.mechanisms.newidle_gate {
+        for at in level..model.balance.nr_levels(cpu) {
+            let sd = model.balance.sd(cpu, at);
+            let c = &mut self.sys.cpus[cpu as usize];
+            update_next_balance(&model.balance, &c.sd[at], &mut c.newidle.next_balance);
+            if model.mechanisms.newidle_gate && !model.balance.newidle_affords(c.avg_idle, curr_cost, &c.sd[at]) {
                 return false;
             }
-            // Balancing between nodes is not modelled.
-            if !sd.flags.contains(SdFlags::BALANCE_NEWIDLE) || sd.flags.contains(SdFlags::NUMA) {
+            if !sd.flags.contains(SdFlags::BALANCE_NEWIDLE) {
                 continue;
             }
-            if model.features.has(Feature::NI_RANDOM) {
+            let mut weight = 1;
+            if model.balance.newidle_dice(&c.sd[at]) {
                 let d1k = self.random.below(1024) as u32;
-                match newidle_random(&mut self.sys.cpus[cpu as usize].sd[at], d1k) {
-                    Some(weight) => self.sys.cpus[cpu as usize].newidle_weight = weight,
+                match model.balance.newidle_random(&mut c.sd[at], d1k, self.sys.now) {
+                    Some(by_success) => weight = by_success,
                     None => continue,
                 }
             }
-            self.sys.cpus[cpu as usize].newidle = (at, curr_cost, self.sys.now);
+            c.newidle = Newidle { level: at, curr_cost, began: self.sys.now, weight, ..c.newidle };
             let cost = model.costs.balance + model.costs.balance_cpu * u64::from(sd.span_weight);
             self.begin(cpu, Doing::Newidle, cost);
             return true;
@@ -45,20 +62,31 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// A pass is over: moves what it found, and goes on to the next domain or picks.
     pub fn newidle_ends(&mut self, cpu: Cpu) {
-        let (level, curr_cost, began) = self.sys.cpus[cpu as usize].newidle;
-        let (moved, _) = self.balance_pass(cpu, level, CpuIdleType::NewlyIdle);
-        let cost = self.sys.now - began;
-        let (jiffies, hz) = (self.sys.jiffies, self.sys.model.hz);
+        let model = self.sys.model;
+        let Newidle { level, curr_cost, began, weight, .. } = self.sys.cpus[cpu as usize].newidle;
+        let (moved, goes_on) = self.balance_pass(cpu, level, CpuIdleType::NewlyIdle);
+        let (now, cost) = (self.sys.now, self.sys.now - began);
         let c = &mut self.sys.cpus[cpu as usize];
-        let weight = if moved != 0 { c.newidle_weight } else { 0 };
-        update_newidle_cost(&mut c.sd[level], cost, weight, jiffies, hz as u32);
+        let success = if moved != 0 { weight } else { 0 };
+        model.balance.newidle_cost(&mut c.sd[level], cost, success, self.sys.jiffies, now);
         let curr_cost = curr_cost + cost;
-        let done = moved != 0 || c.nr_running != 0 || c.ttwu_pending;
-        if !done && self.newidle_level(cpu, level + 1, curr_cost) {
+        let stops = model.balance.newidle_stops(moved != 0, goes_on, c.nr_running, c.ttwu_pending);
+        if !stops && self.newidle_level(cpu, level + 1, curr_cost) {
             return;
         }
         let c = &mut self.sys.cpus[cpu as usize];
         c.max_idle_balance_cost = c.max_idle_balance_cost.max(curr_cost);
+        let found = c.nr_running != 0;
+        self.newidle_found(cpu, found);
         self.newidle_picks(cpu);
+    }
+
+    /// The end, with a task to run or without.
+    fn newidle_found(&mut self, cpu: Cpu, task: bool) {
+        let c = &mut self.sys.cpus[cpu as usize];
+        c.next_balance = c.next_balance.min(c.newidle.next_balance);
+        if !task {
+            self.nohz.newidle(&self.sys.model.balance, cpu, c.avg_idle, self.sys.jiffies);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Task programs, step by step.
 //!
 //! Steps that compute, one after another, are one stretch with one event at its end; moments in it (a transaction's end)
-//! are dated back from there by the work that came after them.
+//! are dated as its time is accounted, by the work that lies between.
 
 use crate::SimError;
 use crate::cpu::{Doing, Waking};
@@ -31,7 +31,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
             let task = &mut self.sys.tasks[id.0 as usize];
             if task.left == 0 && !task.marks.is_empty() {
-                self.date_marks(cpu, id);
+                self.date_marks(id);
             }
             let task = &mut self.sys.tasks[id.0 as usize];
             if task.state == State::Dead {
@@ -175,7 +175,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    fn mark(&mut self, id: TaskId, mark: Mark, time: u64) {
+    pub fn mark(&mut self, id: TaskId, mark: Mark, time: u64) {
         let task = &mut self.sys.tasks[id.0 as usize];
         match mark {
             Mark::Begin => task.begun = time,
@@ -201,11 +201,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.proceed(cpu);
     }
 
-    /// A stretch is over: dates the moments in it back from its end.
-    fn date_marks(&mut self, cpu: Cpu, id: TaskId) {
-        for (after, mark) in std::mem::take(&mut self.sys.tasks[id.0 as usize].marks) {
-            let time = self.sys.now - self.slowed(cpu, after);
-            self.mark(id, mark, time);
+    /// A stretch is over: moments at its very end are now.
+    fn date_marks(&mut self, id: TaskId) {
+        for (_, mark) in std::mem::take(&mut self.sys.tasks[id.0 as usize].marks) {
+            self.mark(id, mark, self.sys.now);
         }
     }
 

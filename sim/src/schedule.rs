@@ -59,6 +59,13 @@ impl<S: Sink> Sim<'_, '_, S> {
         let c = &mut self.sys.cpus[cpu as usize];
         c.need_resched = false;
         let next = c.rq.schedule(&mut self.sys.es, now, prev).next;
+        self.sched_idle_changes(cpu);
+        self.picked(cpu, next);
+    }
+
+    /// Switches to who was picked; with nobody there, looks for work elsewhere first.
+    pub fn picked(&mut self, cpu: Cpu, next: Option<TaskId>) {
+        let c = &mut self.sys.cpus[cpu as usize];
         if next.is_none() && !c.ttwu_pending {
             // newidle_balance() is measured as idle time.
             c.idle_stamp = self.sys.now;
@@ -100,12 +107,18 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.cpus[cpu as usize].curr = next;
         match next {
             Some(_) if self.sys.cpus[cpu as usize].curr_idle => {
-                self.sys.cpus[cpu as usize].curr_idle = false;
+                let c = &mut self.sys.cpus[cpu as usize];
+                (c.curr_idle, c.tick_stopped) = (false, false);
                 self.update_idle(cpu);
             }
-            // set_next_task_idle() looks at the siblings before the CPU itself is seen as idle.
-            None if model.domains.smt_active && update_idle_core(model.domains, cpu, &self.sys, |_| {}) => {
-                self.set_idle_cores(model.llc_of[cpu as usize], true);
+            None if !self.sys.cpus[cpu as usize].curr_idle => {
+                // set_next_task_idle() looks at the siblings before the CPU itself is seen as idle; that is before the
+                // switch, as soon as __schedule() has written rq->curr.
+                if model.domains.smt_active && update_idle_core(model.domains, cpu, &self.sys, |_| {}) {
+                    self.set_idle_cores(model.llc_of[cpu as usize], true);
+                }
+                self.sys.cpus[cpu as usize].curr_idle = true;
+                self.update_idle(cpu);
             }
             _ => {}
         }
@@ -132,9 +145,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.tell(|_| Event::Switch { cpu, prev: prev.map(|t| t.0), prev_sleeps, next: next.map(|t| t.0) });
         if let Some(next) = next {
             self.warm(cpu, next);
-        } else if !self.sys.cpus[cpu as usize].curr_idle {
-            self.sys.cpus[cpu as usize].curr_idle = true;
-            self.update_idle(cpu);
+        }
+        if let Some(prev) = prev.filter(|prev| self.sys.tasks[prev.0 as usize].state == State::Dead) {
+            self.sys.load_dead(prev);
         }
         self.proceed(cpu);
         for spinner in spinners {
@@ -159,7 +172,10 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// Nothing to run.
     pub fn enter_idle(&mut self, cpu: Cpu) {
-        self.begin(cpu, Doing::IdleEntry, self.sys.model.costs.idle_entry);
+        // Ticks that came on the way here are paid for here.
+        let debt = std::mem::take(&mut self.sys.cpus[cpu as usize].debt);
+        let blocked = self.nohz_run_idle(cpu);
+        self.begin(cpu, Doing::IdleEntry, self.sys.model.costs.idle_entry + debt + blocked);
     }
 
     /// In the idle state, or on the way out again if something came up meanwhile.

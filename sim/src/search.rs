@@ -106,10 +106,12 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         end
     }
 
-    /// `cpu` may have become idle or busy: brings `System::idle` up to date, and all searches that depend on it.
+    /// `cpu` may have become idle or busy, or have SCHED_IDLE tasks only: brings `System::idle` up to date, and all searches that depend on it.
     pub fn update_idle(&mut self, cpu: Cpu) {
         let idle = self.sys.looks_idle(cpu);
-        if idle == self.sys.idle.test(cpu) {
+        let sched_idle = self.sys.sched_idle.is_some() && self.sys.cpus[cpu as usize].rq.sched_idle();
+        let was = self.sys.sched_idle.as_ref().is_some_and(|mask| mask.test(cpu));
+        if idle == self.sys.idle.test(cpu) && sched_idle == was {
             return;
         }
         let model = self.sys.model;
@@ -124,9 +126,20 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             |slot, wakeup, guess| slot.select.may_look_at(&model.rules(), wakeup, &slot.ahead, guess, cpu),
             |sys| {
                 sys.idle.assign(cpu, idle);
+                if let Some(mask) = &mut sys.sched_idle {
+                    mask.assign(cpu, sched_idle);
+                }
                 sys.idle_cores.update(&sys.idle, &model.domains.smt_mask[cpu as usize]);
             },
         );
+    }
+
+    /// Tasks have left the run queue of a busy CPU, which may leave SCHED_IDLE tasks only.
+    #[inline]
+    pub fn sched_idle_changes(&mut self, cpu: Cpu) {
+        if self.sys.sched_idle.is_some() {
+            self.update_idle(cpu);
+        }
     }
 
     /// `has_idle_cores` of an LLC becomes `value`.

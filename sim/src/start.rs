@@ -1,6 +1,6 @@
 //! How a run begins, and how tasks come into being.
 
-use crate::cpu::{CpuState, Doing};
+use crate::cpu::{CpuState, Doing, Newidle};
 use crate::engine::{Later, Sim};
 use crate::model::Model;
 use crate::random::Random;
@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use std::collections::BinaryHeap;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::CpuMask;
-use wakelab_sched::balance::{CfsTasks, SdBalance};
+use wakelab_sched::balance::{CfsTasks, Nohz, get_sd_balance_interval};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SdFlags;
 use wakelab_sched::pelt::{CfsRqPelt, init_entity_runnable_average, post_init_entity_util_avg};
@@ -51,6 +51,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             llcs: llcs.collect(),
             idle: CpuMask::full(nr_cpus),
             idle_cores: IdleCores::new(&CpuMask::full(nr_cpus), &model.domains.smt_mask),
+            sched_idle: model.may_be_sched_idle().then(|| CpuMask::new(nr_cpus)),
             overload: false,
             probing: (0, 0),
         };
@@ -69,6 +70,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             failed: None,
             launcher: idle_cpu(model).rq,
             touched: Vec::new(),
+            nohz: Nohz::new(&model.balance, INITIAL_JIFFIES),
         };
         sim.at(model.tick_ns, Later::Jiffy);
         sim.add_launcher();
@@ -94,11 +96,12 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     fn add_domains(&mut self) {
         let model = self.sys.model;
         for (cpu, domains) in model.domains.domains.iter().enumerate() {
-            for sd in domains {
-                let mut state = SdBalance::new(sd, INITIAL_JIFFIES);
+            for (level, sd) in domains.iter().enumerate() {
+                let mut state = model.balance.sd_state(cpu as Cpu, level, INITIAL_JIFFIES, 0);
                 let smt = sd.flags.contains(SdFlags::SHARE_CPUCAPACITY);
                 state.max_newidle_lb_cost = if smt { model.costs.newidle_max_smt } else { model.costs.newidle_max_llc };
-                state.last_balance -= self.random.below(state.balance_interval * model.hz / 1000 + 1);
+                // As if it had been busy: that is how CPUs fall out of step.
+                state.last_balance -= self.random.below(get_sd_balance_interval(&model.balance, &state, true) + 1);
                 self.sys.cpus[cpu].sd.push(state);
             }
         }
@@ -266,6 +269,7 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         lock_free: 0,
         ttwu_pending: false,
         wakelist: SmallVec::new(),
+        flushing: SmallVec::new(),
         need_resched: false,
         irqs: SmallVec::new(),
         waking: None,
@@ -283,8 +287,8 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         active_balance: None,
         next_balance: INITIAL_JIFFIES,
         sd: SmallVec::new(),
-        newidle: (0, 0, 0),
-        newidle_weight: 1,
+        newidle: Newidle::default(),
+        tick_stopped: false,
         time: CpuTime::default(),
     }
 }

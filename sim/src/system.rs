@@ -51,6 +51,8 @@ pub struct System<'m> {
     pub idle: CpuMask,
     /// The same by cores.
     pub idle_cores: IdleCores,
+    /// CPUs for which `sched_idle_cpu()` is true; `None` where no task can have policy IDLE.
+    pub sched_idle: Option<CpuMask>,
     /// `rd->overload`: some run queue has more than one task.
     pub overload: bool,
     /// The search that a decision is being made for: when its first look is due and how far looks lie apart, ns.
@@ -198,8 +200,13 @@ impl View for System<'_> {
     }
 
     #[inline]
+    fn sched_idle_mask(&self) -> Option<&CpuMask> {
+        self.sched_idle.as_ref()
+    }
+
+    #[inline]
     fn idle_cores(&self) -> Option<&IdleCores> {
-        Some(&self.idle_cores)
+        self.sched_idle.is_none().then_some(&self.idle_cores)
     }
 }
 

@@ -24,7 +24,10 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if self.sys.es[wakee].on_rq {
             // ttwu_runnable(): it has not left its run queue yet, and will not.
             task.state = State::Runnable;
-            return self.begin(cpu, Doing::WakeRunnable, self.sys.model.costs.wakeup);
+            let own = task.cpu;
+            // It takes the lock for a few stores.
+            let end = self.lock(own, 0) + self.slowed(cpu, self.sys.model.costs.wakeup);
+            return self.begin_until(cpu, Doing::WakeRunnable, end);
         }
         task.state = State::Waking;
         self.sys.cpus[cpu as usize].waking = Some(waking);
@@ -49,6 +52,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                     queued: Queued::OnCpu,
                     began: sys.now,
                     walk_began: None,
+                    walk_ended: None,
                     claimed: false,
                     workload: sys.tasks[waking.wakee.0 as usize].workload,
                 });
@@ -60,7 +64,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if task.pinned {
             // select_task_rq() asks no class where only one CPU is allowed.
             let dest = model.masks[task.mask as usize].first().expect("a mask has a CPU");
-            return self.chosen(cpu, dest, None, self.sys.now, None);
+            return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
         }
         let wakeup = self.wakeup(cpu, &waking);
         self.search_begins(cpu, wakeup);
@@ -171,14 +175,16 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let slot = &self.slots[cpu as usize];
         let began = slot.began;
         let walked = decision.count.domain_search != 0;
-        let walk_began = walked.then(|| began + u64::from(slot.ahead.early_looks()) * slot.probe);
+        let looked = |looks: u32| walked.then(|| began + u64::from(looks) * slot.probe);
+        let observer_cost = self.sys.model.observer_cost;
+        let walk = [looked(slot.ahead.early_looks()), looked(slot.ahead.looks()).map(|end| end + observer_cost)];
         debug_assert_eq!(wakeup.waker.cpu, cpu);
         let dest = self.sys.allowed_or_fallback(waking.wakee, decision.cpu);
-        self.chosen(cpu, dest, Some(decision), began, walk_began);
+        self.chosen(cpu, dest, Some(decision), began, walk);
     }
 
     /// The wakee gets its CPU, and is on its way to that run queue.
-    fn chosen(&mut self, cpu: Cpu, dest: Cpu, decision: Option<Decision>, began: u64, walk_began: Option<u64>) {
+    fn chosen(&mut self, cpu: Cpu, dest: Cpu, decision: Option<Decision>, began: u64, walk: [Option<u64>; 2]) {
         let model = self.sys.model;
         let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
         let wakee = waking.wakee;
@@ -193,7 +199,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             cpu: dest,
             queued: if wakelist { Queued::Wakelist } else { Queued::Direct },
             began,
-            walk_began,
+            walk_began: walk[0],
+            walk_ended: walk[1],
             claimed: sys.cpus[dest as usize].claims != 0,
             workload: sys.tasks[wakee.0 as usize].workload,
         });
@@ -277,7 +284,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let resched = c.rq.check_preempt_wakeup(&mut self.sys.es, now, task, c.need_resched);
         // ttwu_do_wakeup(): how long the CPU had been idle.
         if c.idle_stamp != 0 {
-            let delta = self.sys.now - c.idle_stamp;
+            let delta = self.sys.now.saturating_sub(c.idle_stamp);
             let max = 2 * c.max_idle_balance_cost;
             let diff = delta.wrapping_sub(c.avg_idle) as i64 / 8;
             c.avg_idle = c.avg_idle.wrapping_add(diff as u64).min(max);
@@ -321,7 +328,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
     }
 
-    fn ipi(&self, from: Cpu, to: Cpu) -> u64 {
+    pub fn ipi(&self, from: Cpu, to: Cpu) -> u64 {
         let model = self.sys.model;
         let near = model.package_of[from as usize] == model.package_of[to as usize];
         if near { model.costs.ipi } else { model.costs.ipi_far }
@@ -353,15 +360,30 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.proceed(cpu);
     }
 
-    /// `sched_ttwu_pending()` has run.
-    pub fn wakelist_flushed(&mut self, cpu: Cpu) {
+    /// `sched_ttwu_pending()` takes the wakelist and the run queue's lock.
+    pub fn flush_wakelist(&mut self, cpu: Cpu) {
+        let model = self.sys.model;
         let c = &mut self.sys.cpus[cpu as usize];
-        c.ttwu_pending = false;
-        let list = std::mem::take(&mut c.wakelist);
-        for (task, migrated) in list {
+        c.flushing = std::mem::take(&mut c.wakelist);
+        if !model.code.pending_until_enqueued {
+            c.ttwu_pending = false;
+            self.update_idle(cpu);
+        }
+        let hold = self.slowed(cpu, model.costs.wakelist_flush);
+        let end = self.lock(cpu, hold) + hold;
+        self.begin_until(cpu, Doing::WakelistFlush, end);
+    }
+
+    /// It has enqueued what was on the list.
+    pub fn wakelist_flushed(&mut self, cpu: Cpu) {
+        for (task, migrated) in std::mem::take(&mut self.sys.cpus[cpu as usize].flushing) {
             if self.activate(cpu, task, migrated) {
                 self.sys.cpus[cpu as usize].need_resched = true;
             }
+        }
+        if self.sys.model.code.pending_until_enqueued {
+            // Whatever has come to the list meanwhile: the CPU has work, so that it does not look idle.
+            self.sys.cpus[cpu as usize].ttwu_pending = false;
         }
         self.update_idle(cpu);
         self.proceed(cpu);

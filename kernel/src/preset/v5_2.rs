@@ -60,6 +60,7 @@ pub(super) const CODE: Code = Code {
     misfit_by_cpu: false,
     numa_fork: NumaFork::ByLoad,
     wakelist: Wakelist::OtherLlc,
+    pending_until_enqueued: false,
     long_sleeper: false,
     ..v5_10::CODE
 };

@@ -91,6 +91,7 @@ pub(super) const CODE: Code = Code {
     h_nr_runnable: false,
     numa_fork: NumaFork::ImbNumaNr,
     wakelist: Wakelist::EmptyRunQueue,
+    pending_until_enqueued: false,
     eas: Eas::EnergyEnv,
     runnable_boost: RunnableBoost::Absent,
     slice_protection: SliceProtection::Absent,

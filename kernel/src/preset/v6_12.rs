@@ -61,6 +61,7 @@ pub(super) const EEVDF: Tunables = Tunables {
 pub(super) const CODE: Code = Code {
     class: Class::Eevdf,
     sync_ignores_delayed: true,
+    pending_until_enqueued: true,
     cluster_scan: true,
     current_cpu: true,
     util_fits: UtilFits::Actual,

@@ -31,6 +31,7 @@ pub fn wakeup(end: End) -> Event {
         queued: Queued::Direct,
         began: 0,
         walk_began: None,
+        walk_ended: None,
         claimed: false,
         workload: true,
     }
@@ -58,5 +59,5 @@ pub fn migrate() -> Event {
 
 /// A balance of an LLC.
 pub fn idle_scan(sum_util: u64, weight: u32) -> Event {
-    Event::IdleScan { llc: 0, sum_util, weight, nr_idle_scan: 0 }
+    Event::IdleScan { llc: 0, sum_util, weight, nr_idle_scan: Some(0) }
 }

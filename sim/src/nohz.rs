@@ -1,0 +1,90 @@
+//! Balancing for idle CPUs whose tick is stopped (`nohz_idle_balance()`).
+//!
+//! When an idle CPU stops its tick is the idle governor's guess. Here it is stopped by the first tick that finds the CPU
+//! idle, as if the governor had taken each idle time for a short one until it was not.
+
+use crate::cpu::Doing;
+use crate::engine::{Later, Sim};
+use wakelab_events::sim::Sink;
+use wakelab_sched::balance::{NohzFlags, NohzIdleBalance};
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::pelt::cfs_rq_has_blocked_load;
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// `update_blocked_averages()`.
+    pub fn update_blocked_averages(&mut self, cpu: Cpu) {
+        self.sys.update_blocked(cpu);
+        let blocked = cfs_rq_has_blocked_load(&self.sys.cpus[cpu as usize].pelt);
+        self.nohz.averages_updated(cpu, self.sys.jiffies, blocked);
+    }
+
+    /// The tick of an idle CPU: it balances for itself, and is stopped.
+    pub fn idle_tick(&mut self, cpu: Cpu) {
+        let c = &mut self.sys.cpus[cpu as usize];
+        if c.tick_stopped {
+            return;
+        }
+        c.tick_stopped = true;
+        let idle = c.nr_running == 0 && !c.ttwu_pending;
+        let due = self.sys.jiffies >= c.next_balance;
+        if due && idle {
+            self.update_blocked_averages(cpu);
+            self.rebalance_domains(cpu, true);
+            if self.sys.cpus[cpu as usize].nr_running != 0 {
+                return self.kick(cpu);
+            }
+        }
+        self.nohz.enter_idle(&self.sys.model.balance, cpu);
+    }
+
+    /// `nohz_balancer_kick()`, at a busy CPU's tick: asks an idle CPU to balance for those that sleep.
+    pub fn nohz_balancer_kick(&mut self, cpu: Cpu) {
+        let kick = self.nohz.balancer_kick(&self.sys, &self.sys.model.balance, cpu, self.sys.jiffies);
+        if let Some(kick) = kick.filter(|kick| kick.ipi) {
+            let ipi = self.ipi(cpu, kick.cpu);
+            self.at(self.sys.now + ipi, Later::IpiNohz(kick.cpu));
+        }
+    }
+
+    /// The kick has arrived. Returns whether the CPU has begun to balance.
+    pub fn nohz_kicked(&mut self, cpu: Cpu) -> bool {
+        let Some(flags) = self.nohz.kicked(&self.sys, cpu) else { return false };
+        let cost = self.nohz_idle_balance(cpu, flags);
+        self.begin(cpu, Doing::NohzBalance, cost);
+        true
+    }
+
+    /// `nohz_run_idle_balance()`: ages what newly-idle balancing left to be aged before the CPU sleeps. Returns what it cost, ns
+    /// at full speed.
+    pub fn nohz_run_idle(&mut self, cpu: Cpu) -> u64 {
+        let need_resched = self.sys.cpus[cpu as usize].need_resched;
+        if !self.nohz.run_idle(cpu, need_resched) {
+            return 0;
+        }
+        self.nohz_idle_balance(cpu, NohzFlags::STATS_KICK)
+    }
+
+    /// `_nohz_idle_balance()`, at one moment. Returns what it cost, ns at full speed: a look at a CPU's averages is taken to
+    /// cost what balancing's look at a CPU does.
+    fn nohz_idle_balance(&mut self, this_cpu: Cpu, flags: NohzFlags) -> u64 {
+        let model = self.sys.model;
+        let jiffies = self.sys.jiffies;
+        let mut walk = NohzIdleBalance::new(&mut self.nohz, &model.balance, this_cpu, flags, jiffies);
+        let mut cost = 0;
+        while let Some(visit) = walk.next(&mut self.nohz, &self.sys, jiffies) {
+            if visit.update_averages {
+                self.update_blocked_averages(visit.cpu);
+                cost += model.costs.balance_cpu;
+            }
+            if visit.balance && jiffies >= self.sys.cpus[visit.cpu as usize].next_balance {
+                cost += self.rebalance_domains(visit.cpu, true);
+                if self.sys.cpus[visit.cpu as usize].nr_running != 0 {
+                    self.kick(visit.cpu);
+                }
+            }
+            walk.visited(&self.nohz, visit, self.sys.cpus[visit.cpu as usize].next_balance);
+        }
+        walk.finish(&mut self.nohz, &model.balance);
+        cost
+    }
+}
