@@ -76,8 +76,6 @@ pub struct Waking {
     pub dest: Cpu,
     /// The wake-up moved the wakee to another CPU.
     pub migrated: bool,
-    /// The enqueue asks the target CPU to reschedule.
-    pub resched: bool,
     /// Until when the wake-up holds the run queue's lock, ns.
     pub until: u64,
 }

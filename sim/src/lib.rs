@@ -6,6 +6,8 @@ mod channel;
 mod cpu;
 mod engine;
 mod model;
+#[cfg(test)]
+mod moments;
 mod newidle;
 mod nohz;
 mod outcome;

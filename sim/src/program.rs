@@ -233,7 +233,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 impl Waking {
     /// A wake-up that begins.
     pub fn of(wakee: TaskId, waker: Option<TaskId>, in_task: bool, sync: bool) -> Self {
-        Waking { wakee, waker, in_task, sync, dest: 0, migrated: false, resched: false, until: 0 }
+        Waking { wakee, waker, in_task, sync, dest: 0, migrated: false, until: 0 }
     }
 }
 

@@ -256,8 +256,11 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let dest = waking.dest;
         self.sys.cpus[dest as usize].claims -= 1;
         let resched = self.activate(dest, waking.wakee, waking.migrated);
-        self.sys.cpus[cpu as usize].waking.as_mut().expect("as above").resched = resched;
         self.update_idle(dest);
+        if resched {
+            // check_preempt_curr() is called with the lock held: an idle CPU wakes up while the waker still has it.
+            self.resched(cpu, dest);
+        }
     }
 
     /// The lock is let go of.
@@ -266,10 +269,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if dest == cpu {
             self.enqueue_waking(cpu);
         }
-        let waking = self.sys.cpus[cpu as usize].waking.take().expect("a wake-up is under way");
-        if waking.resched {
-            self.resched(cpu, dest);
-        }
+        self.sys.cpus[cpu as usize].waking = None;
         self.proceed(cpu);
     }
 

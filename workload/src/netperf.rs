@@ -10,9 +10,9 @@ const NO_TCP: &str = "assumed: like TCP_RR, less what UDP does not do (acknowled
 /// What the model is made of: `(name, unit, value of TCP_RR and of UDP_RR, low, high, origin of each)`.
 #[rustfmt::skip]
 const PARAMS: &[ParamRow] = &[
-    ("send",    "ns", [1320, 1170],               800,        1900,        [PATH, NO_TCP]),
-    ("softirq", "ns", [560, 480],                 400,        900,         [PATH, NO_TCP]),
-    ("receive", "ns", [800, 740],                 500,        1000,        [PATH, NO_TCP]),
+    ("send",    "ns", [1600, 1450],               800,        1900,        [PATH, NO_TCP]),
+    ("softirq", "ns", [700, 620],                 400,        900,         [PATH, NO_TCP]),
+    ("receive", "ns", [900, 840],                 500,        1000,        [PATH, NO_TCP]),
     ("jitter",  "%",  [20, 20],                   15,         25,          [JITTER, JITTER]),
     ("ramp",    "ns", [100_000_000, 100_000_000], 50_000_000, 200_000_000, [RAMP, RAMP]),
 ];

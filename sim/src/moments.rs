@@ -1,0 +1,309 @@
+//! What the system looks like at a moment in the middle of things.
+
+use crate::cpu::Doing;
+use crate::engine::Sim;
+use crate::model::{Model, domains};
+use crate::{Mechanisms, Setup};
+use std::sync::atomic::AtomicBool;
+use wakelab_events::sim::{Event, Sink};
+use wakelab_kernel::{Preset, Switches};
+use wakelab_sched::cpumask::Cpu;
+use wakelab_workload::{Channel, Load, Op, Program, Task, Work, Workload, build};
+
+/// Keeps all events.
+#[derive(Default)]
+struct Kept(Vec<(u64, Event)>);
+
+impl Sink for Kept {
+    const ON: bool = true;
+
+    fn event(&mut self, time: u64, event: &Event) {
+        self.0.push((time, *event));
+    }
+}
+
+/// What is run.
+struct Run<'a> {
+    machine: &'a str,
+    kernel: &'a str,
+    switches: &'a str,
+    workload: &'a Workload,
+    pending_until_enqueued: Option<bool>,
+}
+
+/// Looks at the system every 20 ns of `until` ns (or every microsecond, if that is long), and gives the events.
+fn watch(run: &Run<'_>, until: u64, mut look: impl FnMut(&Sim<'_, '_, Kept>)) -> Vec<(u64, Event)> {
+    let machine = wakelab_machine::get(run.machine).unwrap();
+    let mut kernel = Preset::get(run.kernel).unwrap().clone();
+    kernel.code.pending_until_enqueued = run.pending_until_enqueued.unwrap_or(kernel.code.pending_until_enqueued);
+    let setup = Setup {
+        machine: &machine,
+        kernel: &kernel,
+        features: run.switches.parse::<Switches>().unwrap().on(kernel.features),
+        workload: run.workload,
+        seed: 1,
+        until,
+        mechanisms: Mechanisms { noise: false, ..Mechanisms::default() },
+        observer_cost: 0,
+    };
+    let domains = domains(&setup).unwrap();
+    let model = Model::new(&setup, &domains).unwrap();
+    let mut sink = Kept::default();
+    let mut sim = Sim::new(&model, &setup, &mut sink);
+    for time in (0..until).step_by(if until > 10_000_000 { 1000 } else { 20 }) {
+        sim.advance(time, &AtomicBool::new(false)).unwrap();
+        look(&sim);
+    }
+    sink.0
+}
+
+fn netperf(machine: &str, pairs: u32) -> Workload {
+    let nr_cpus = wakelab_machine::get(machine).unwrap().topology.nr_cpus();
+    let options = [("ramp".to_owned(), 100_000)].into();
+    build("netperf:TCP_RR", Load::Instances(pairs), nr_cpus, &options).unwrap()
+}
+
+fn workload(programs: Vec<Vec<Op>>, tasks: Vec<(u32, Vec<u32>, Vec<u32>, bool)>) -> Workload {
+    let mut workload = netperf("test-1c", 1);
+    workload.programs = (0..).zip(programs).map(|(n, ops)| Program { name: format!("program {n}"), ops }).collect();
+    workload.channels = (0..4).map(|n| Channel { name: format!("channel {n}"), capacity: 2 }).collect();
+    let task = |(program, channels, cpus, idle_policy)| Task {
+        name: "task".into(),
+        program,
+        channels,
+        start_ns: 0,
+        nice: 0,
+        idle_policy,
+        affinity: Some(cpus),
+    };
+    workload.tasks = tasks.into_iter().map(task).collect();
+    workload
+}
+
+fn ns(ns: u64) -> Work {
+    Work { ns, jitter_pct: 0 }
+}
+
+#[test]
+fn a_cpu_that_switches_to_idle_looks_idle_already() {
+    let workload = netperf("test-8c", 2);
+    let run = Run {
+        machine: "test-8c",
+        kernel: "v5.19-rc1",
+        switches: "",
+        workload: &workload,
+        pending_until_enqueued: None,
+    };
+    let mut seen = 0;
+    watch(&run, 2_000_000, |sim| {
+        for (cpu, c) in (0..).zip(&sim.sys.cpus) {
+            if matches!(c.doing, Doing::Switch(_)) && c.curr.is_none() && c.nr_running == 0 {
+                assert!(sim.sys.idle.test(cpu), "CPU {cpu} at {}", sim.sys.now);
+                seen += 1;
+            }
+        }
+    });
+    assert!(seen > 0);
+}
+
+/// How often a CPU that enqueues its wakelist with nothing else to run looked idle, and how often it was seen.
+fn idle_while_flushing(pending_until_enqueued: bool) -> (u32, u32) {
+    let workload = netperf("test-2llc", 6);
+    let run = Run {
+        machine: "test-2llc",
+        kernel: "v6.1",
+        switches: "",
+        workload: &workload,
+        pending_until_enqueued: Some(pending_until_enqueued),
+    };
+    let (mut idle, mut seen) = (0, 0);
+    watch(&run, 3_000_000, |sim| {
+        for (cpu, c) in (0..).zip(&sim.sys.cpus) {
+            if c.doing == Doing::WakelistFlush && c.curr_idle && c.wakelist.is_empty() && c.nr_running == 0 {
+                assert!(c.lock_free >= sim.sys.now, "it has the lock");
+                seen += 1;
+                idle += u32::from(sim.sys.idle.test(cpu));
+            }
+        }
+    });
+    (idle, seen)
+}
+
+#[test]
+fn a_wakelist_is_pending_until_its_end_since_6_2_and_before_up_to_its_beginning() {
+    let (idle, seen) = idle_while_flushing(false);
+    assert!(seen > 0);
+    // But where the next task is on its way to the list already.
+    assert!(idle * 100 > seen * 99, "{idle} of {seen}");
+    let (idle, seen) = idle_while_flushing(true);
+    assert!(seen > 0);
+    assert_eq!(idle, 0);
+}
+
+#[test]
+fn a_woken_cpu_leaves_idle_while_the_waker_has_the_lock() {
+    let workload = netperf("test-8c", 2);
+    let run = Run {
+        machine: "test-8c",
+        kernel: "v5.19-rc1",
+        switches: "",
+        workload: &workload,
+        pending_until_enqueued: None,
+    };
+    let mut seen = 0;
+    watch(&run, 2_000_000, |sim| {
+        for c in sim.sys.cpus.iter().filter(|c| c.doing == Doing::EnqueueEnd) {
+            let dest = c.waking.map_or(0, |waking| waking.dest);
+            seen += u32::from(sim.sys.cpus[dest as usize].doing == Doing::IdleExit);
+        }
+    });
+    assert!(seen > 0);
+}
+
+#[test]
+fn a_cpu_with_idle_policy_tasks_only_is_found_by_the_walk() {
+    // CPUs 1 to 7 have hogs of SCHED_IDLE, CPUs 0 and 1 a normal one; a task sleeps and wakes there, and elsewhere if let.
+    let hog = vec![Op::Run(ns(1_000_000)), Op::Repeat { to: 0, times: None }];
+    let sleeper = vec![Op::Run(ns(20_000)), Op::Sleep(ns(30_000)), Op::Repeat { to: 0, times: None }];
+    let mut tasks: Vec<_> = (2..8).map(|cpu| (0, vec![], vec![cpu], true)).collect();
+    tasks.extend([(0, vec![], vec![0], false), (0, vec![], vec![1], false)]);
+    let sleepers = (0..2).map(|_| (1, vec![], (0..8).collect::<Vec<Cpu>>(), false));
+    tasks.extend(sleepers);
+    let workload = workload(vec![hog, sleeper], tasks);
+    let run = Run {
+        machine: "test-8c",
+        kernel: "v5.19-rc1",
+        switches: "",
+        workload: &workload,
+        pending_until_enqueued: None,
+    };
+    let mut masks = 0;
+    let events = watch(&run, 5_000_000, |sim| {
+        let mask = sim.sys.sched_idle.as_ref().unwrap();
+        for (cpu, c) in (0..).zip(&sim.sys.cpus) {
+            assert_eq!(mask.test(cpu), c.rq.sched_idle(), "CPU {cpu} at {}", sim.sys.now);
+            masks += u32::from(mask.test(cpu));
+        }
+    });
+    assert!(masks > 0);
+    let wakeups: Vec<_> = events
+        .iter()
+        .filter_map(|(_, event)| match event {
+            Event::Wakeup { decision: Some(decision), cpu, .. } => Some((decision.reason.is_failed_search(), *cpu)),
+            _ => None,
+        })
+        .collect();
+    assert!(wakeups.len() > 10, "{}", wakeups.len());
+    assert!(wakeups.iter().all(|&(failed, cpu)| !failed && cpu > 1), "{wakeups:?}");
+}
+
+#[test]
+fn the_utilisation_of_an_llc_is_told_with_sis_util_off_too() {
+    let workload = netperf("test-8c", 8);
+    for (switches, on) in [("NO_SIS_UTIL", false), ("SIS_UTIL", true)] {
+        let run = Run {
+            machine: "test-8c",
+            kernel: "v5.19-rc1",
+            switches,
+            workload: &workload,
+            pending_until_enqueued: None,
+        };
+        let mut scans = 0;
+        for (_, event) in watch(&run, 400_000_000, |_| {}) {
+            if let Event::IdleScan { nr_idle_scan, .. } = event {
+                assert_eq!(nr_idle_scan.is_some(), on);
+                scans += 1;
+            }
+        }
+        assert!(scans > 0, "{switches}");
+    }
+}
+
+#[test]
+fn going_idle_brings_the_next_balance_forward() {
+    let workload = netperf("test-8c", 5);
+    let run = Run {
+        machine: "test-8c",
+        kernel: "v5.19-rc1",
+        switches: "",
+        workload: &workload,
+        pending_until_enqueued: None,
+    };
+    let mut seen = 0;
+    watch(&run, 300_000_000, |sim| {
+        for c in sim.sys.cpus.iter().filter(|c| matches!(c.doing, Doing::Switch(_)) && c.curr.is_none()) {
+            // Each domain's next balance by its idle interval, of which the latest is 16 ms: 8 CPUs, doubled.
+            assert!(c.next_balance <= sim.sys.jiffies.max(c.sd.iter().map(|sd| sd.last_balance).max().unwrap() + 16));
+            seen += 1;
+        }
+    });
+    assert!(seen > 0);
+}
+
+#[test]
+fn a_transaction_that_is_interrupted_is_as_long_as_one_that_ends_its_stretch() {
+    // `Wait` without children takes no time and ends the stretch; ticks and another task interrupt it.
+    let after = |more: &[Op]| {
+        let mut ops = vec![Op::Begin, Op::Run(ns(700_000)), Op::Done];
+        ops.extend(more);
+        ops.extend([Op::Run(ns(12_500_000)), Op::Wait, Op::Repeat { to: 0, times: None }]);
+        let hog = vec![Op::Run(ns(1_000_000)), Op::Repeat { to: 0, times: None }];
+        let workload = workload(vec![ops, hog], vec![(0, vec![], vec![0], false), (1, vec![], vec![0], false)]);
+        let run = Run {
+            machine: "test-1c",
+            kernel: "v5.19-rc1",
+            switches: "",
+            workload: &workload,
+            pending_until_enqueued: None,
+        };
+        let events = watch(&run, 300_000_000, |_| {});
+        let latencies = events.iter().filter_map(|(_, event)| match event {
+            Event::Done { latency, .. } => Some(*latency),
+            _ => None,
+        });
+        latencies.collect::<Vec<_>>()
+    };
+    let (open, closed) = (after(&[]), after(&[Op::Wait]));
+    assert!(open.len() > 5);
+    assert!(open.iter().zip(&closed).all(|(a, b)| a.abs_diff(*b) <= 2), "{open:?} {closed:?}");
+}
+
+#[test]
+fn what_exited_tasks_had_goes_off_their_run_queue() {
+    // A child runs 200 ms and exits: of its 1024 or so nothing is left, though only 2 ms have gone by.
+    let parent = vec![Op::Fork { program: 1 }, Op::Wait, Op::Run(ns(2_000_000)), Op::Exit];
+    let child = vec![Op::Run(ns(200_000_000)), Op::Exit];
+    let workload = workload(vec![parent, child], vec![(0, vec![], vec![0], false)]);
+    let run = Run {
+        machine: "test-1c",
+        kernel: "v5.19-rc1",
+        switches: "",
+        workload: &workload,
+        pending_until_enqueued: None,
+    };
+    let mut last = None;
+    watch(&run, 203_500_000, |sim| {
+        let c = &sim.sys.cpus[0];
+        if sim.sys.now > 202_000_000 {
+            last = Some(c.pelt.avg.util_avg);
+        }
+    });
+    assert!(last.unwrap() < 120, "{last:?}");
+}
+
+#[test]
+fn the_last_balances_lie_as_far_back_as_busy_cpus_leave_them() {
+    let workload = netperf("intel-1s56c112t", 1);
+    let run = Run {
+        machine: "intel-1s56c112t",
+        kernel: "v5.19-rc1",
+        switches: "",
+        workload: &workload,
+        pending_until_enqueued: None,
+    };
+    watch(&run, 20, |sim| {
+        let back = sim.sys.cpus.iter().map(|c| sim.sys.jiffies - c.sd[1].last_balance).max();
+        // 28 jiffies idle, 16 times that busy.
+        assert!(back.unwrap() > 300, "{back:?}");
+    });
+}
