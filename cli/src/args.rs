@@ -56,7 +56,7 @@ pub enum Command {
     Workload {
         /// What to show.
         #[command(subcommand)]
-        command: Show,
+        command: Workload,
     },
 }
 
@@ -89,13 +89,13 @@ pub struct Compare {
     /// The kernel (v5.19-rc1), of `wakelab kernel list`.
     #[arg(long, value_name = "KERNEL")]
     pub kernel: String,
-    /// The workload (netperf:TCP_RR), of `wakelab workload list`.
+    /// The workload (netperf:TCP_RR), of `wakelab workload list`; or its file (.toml, or .json of rt-app).
     #[arg(long, value_name = "WORKLOAD")]
     pub workload: String,
     /// How many instances (28), % of the machine's CPUs (25%), from..to/step of either (25%..200%/25%), or several of
-    /// these with commas.
+    /// these with commas. A file of rt-app says itself how many threads there are, and runs once if this is left out.
     #[arg(long, value_name = "LOAD")]
-    pub load: String,
+    pub load: Option<String>,
     /// What is switched on top of the kernel's features (A,NO_B as in its features file; "" for nothing): the 100%.
     #[arg(long, value_name = "SWITCHES")]
     pub base: String,
@@ -134,6 +134,9 @@ pub struct How {
     /// Run so many simulations at a time; as many as there are cores if left out. The result is the same.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
+    /// Let what the model has no meaning for pass in a file of rt-app, with a warning that says what is done instead.
+    #[arg(long)]
+    pub lenient: bool,
 }
 
 /// `wakelab machine`.
@@ -157,7 +160,29 @@ pub enum Machine {
     },
 }
 
-/// `wakelab machine`, `wakelab workload`.
+/// `wakelab workload`.
+#[derive(Debug, Subcommand)]
+pub enum Workload {
+    /// List all of them.
+    List {
+        /// How to print.
+        #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+        format: TableFormat,
+    },
+    /// Show one.
+    Show {
+        /// Its name, or the path of its file (.toml, or .json of rt-app).
+        name: String,
+        /// How to print.
+        #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+        format: TableFormat,
+        /// Let what the model has no meaning for pass in a file of rt-app, with a warning.
+        #[arg(long)]
+        lenient: bool,
+    },
+}
+
+/// `wakelab machine`.
 #[derive(Debug, Subcommand)]
 pub enum Show {
     /// List all of them.

@@ -7,7 +7,7 @@ mod out_file;
 mod output;
 mod progress;
 
-use args::{Args, Command, Machine, Show};
+use args::{Args, Command, Machine, Show, Workload};
 use clap::Parser;
 use std::process::ExitCode;
 
@@ -25,8 +25,8 @@ fn main() -> ExitCode {
             Machine::Import { sysfs, name } => commands::machine::import(&sysfs, &name),
         },
         Command::Workload { command } => match command {
-            Show::List { format } => commands::workload::list(format),
-            Show::Show { name, format } => commands::workload::show(&name, format),
+            Workload::List { format } => commands::workload::list(format),
+            Workload::Show { name, format, lenient } => commands::workload::show(&name, format, lenient),
         },
     };
     match result {

@@ -50,6 +50,13 @@ pub fn say_errors(errors: &[ReadError]) {
     }
 }
 
+/// Says what was let pass.
+pub fn say_warnings<T: std::fmt::Display>(warnings: &[T]) {
+    for warning in warnings {
+        eprintln!("warning: {warning}");
+    }
+}
+
 /// Prints text to stdout.
 pub fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();

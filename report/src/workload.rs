@@ -17,7 +17,7 @@ pub fn list_text() -> String {
         }
     }
     table_text(&list)
-        + "\n`wakelab workload show NAME` shows one step by step; NAME may also be the path of a .toml file.\n"
+        + "\n`wakelab workload show NAME` shows one step by step; NAME may also be the path of a .toml file or of rt-app's .json.\n"
 }
 
 /// The same as JSON.
@@ -99,6 +99,7 @@ pub fn show_json(description: &Description) -> Value {
             "programs": workload.programs,
             "channels": workload.channels,
             "tasks": workload.tasks,
+            "cpu_sets": workload.cpu_sets,
             "params": workload.params,
         },
     })
@@ -141,11 +142,11 @@ fn step_text(workload: &Workload, program: &Program, op: &Op) -> String {
         Op::Repeat { to, times: Some(times) } => format!("go back to step {to}, {times} times through in all"),
         Op::Begin => "a transaction begins".to_owned(),
         Op::Done => "the transaction is done: one more of the metric".to_owned(),
-        Op::Call(call) => call_text(call, &|number| channel_name(workload, program, number)),
+        Op::Call(call) => call_text(workload, call, &|number| channel_name(workload, program, number)),
     }
 }
 
-fn call_text(call: Call, name: &dyn Fn(u32) -> String) -> String {
+fn call_text(workload: &Workload, call: Call, name: &dyn Fn(u32) -> String) -> String {
     match call {
         Call::Lock { mutex } => format!("lock {}, wait if another has it", name(mutex)),
         Call::Unlock { mutex } => format!("unlock {} and wake the first who waits for it", name(mutex)),
@@ -170,6 +171,9 @@ fn call_text(call: Call, name: &dyn Fn(u32) -> String) -> String {
         Call::Nice(nice) => format!("set nice to {nice}"),
         Call::IdlePolicy(true) => "set the policy to idle".to_owned(),
         Call::IdlePolicy(false) => "set the policy to normal".to_owned(),
+        Call::Affinity { cpus: None } => "allow all CPUs".to_owned(),
+        Call::Affinity { cpus: Some(set) } => format!("allow CPUs {}", cpu_list(&workload.cpu_sets[set as usize])),
+        Call::RunFor { ns } => format!("compute until {} have passed", duration(ns)),
     }
 }
 

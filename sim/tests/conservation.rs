@@ -33,6 +33,7 @@ fn workload(programs: Vec<Vec<Op>>, channels: u32, tasks: Vec<(u32, Vec<u32>, Op
                 affinity,
             })
             .collect(),
+        cpu_sets: Vec::new(),
         params: Vec::new(),
     }
 }

@@ -65,7 +65,7 @@ fn what_may_be_left_out_has_defaults() {
     let spec = Spec::parse(Path::new("x.toml"), text).unwrap();
     assert_eq!((spec.name.as_str(), spec.repeats.value, spec.seed), ("short", 1, 1));
     assert_eq!((spec.time_ns.value, spec.settle_ns.value), (1_000_000_000, 600_000_000));
-    let flags = Spec::of_flags("m", "k", "netperf:TCP_RR", "1", "", "SIS_UTIL");
+    let flags = Spec::of_flags("m", "k", "netperf:TCP_RR", Some("1"), "", "SIS_UTIL").unwrap();
     assert_eq!((flags.repeats, flags.time_ns, flags.settle_ns), (spec.repeats, spec.time_ns, spec.settle_ns));
 }
 

@@ -103,7 +103,7 @@ fn a_published_table_that_is_not_there_is_told_with_its_line() {
 
 #[test]
 fn flags_are_named_in_place_of_lines() {
-    let mut spec = Spec::of_flags("m", "v5.19-rc1", "w", "0", "SIS_PROP", "SIS_UTIL");
+    let mut spec = Spec::of_flags("m", "v5.19-rc1", "w", Some("0"), "SIS_PROP", "SIS_UTIL").unwrap();
     assert_eq!(spec.resolve_from(&Test).unwrap_err().to_string(), "--load: a load is 1 or more");
     spec.workloads[0].load = Given::by_flag("--load", "3".to_owned());
     assert_eq!(spec.resolve_from(&Test).unwrap().cases.len(), 1);

@@ -12,7 +12,8 @@ impl RunProgress for Silent {
 }
 
 fn rows(load: &str, seed: u64) -> Vec<CompareRow> {
-    let mut spec = Spec::of_flags("intel-1s56c112t", "v5.19-rc1", "netperf:TCP_RR", load, "SIS_PROP", "SIS_UTIL");
+    let mut spec =
+        Spec::of_flags("intel-1s56c112t", "v5.19-rc1", "netperf:TCP_RR", Some(load), "SIS_PROP", "SIS_UTIL").unwrap();
     spec.settle_ns = Given::by_flag("--settle", 300_000_000);
     spec.time_ns = Given::by_flag("--time", 60_000_000);
     spec.seed = seed;

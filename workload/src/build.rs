@@ -5,22 +5,45 @@ use crate::error::{About, WorkloadError};
 use crate::file;
 use crate::metric;
 use crate::near::did_you_mean;
+use crate::rt_app::RtApp;
 use crate::validate::{NR_CPUS_MAX, TASKS_MAX};
 use crate::{Load, Workload};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Builds a workload for a machine of `nr_cpus` CPUs. `name` is that of a benchmark and its case (`netperf:TCP_RR`), or
-/// the path of a file (it ends in `.toml`); `options` sets numbers of a benchmark's model to others, by name, in their own
+/// the path of a file (it ends in `.toml`, or in `.json` if it is rt-app's); `options` sets numbers of a benchmark's model to others, by name, in their own
 /// units.
 ///
 /// # Errors
 /// Where there is no such workload, the file is not right, the load comes to no instance, an option is unknown or too
 /// high, or what was built does not fit the machine ([`Workload::validate`]).
 pub fn build(name: &str, load: Load, nr_cpus: u32, options: &BTreeMap<String, u64>) -> Result<Workload, WorkloadError> {
+    build_found(&find(name, false)?.0, load, nr_cpus, options)
+}
+
+/// The same, with what the model has no meaning for let pass in files of rt-app, and a warning for each such thing.
+///
+/// # Errors
+/// As [`build()`], but for those.
+pub fn build_leniently(
+    name: &str,
+    load: Load,
+    nr_cpus: u32,
+    options: &BTreeMap<String, u64>,
+) -> Result<(Workload, Vec<WorkloadError>), WorkloadError> {
+    let (found, warnings) = find(name, true)?;
+    Ok((build_found(&found, load, nr_cpus, options)?, warnings))
+}
+
+fn build_found(
+    found: &Found,
+    load: Load,
+    nr_cpus: u32,
+    options: &BTreeMap<String, u64>,
+) -> Result<Workload, WorkloadError> {
     let instances =
         load.instances(nr_cpus).map_err(|e| WorkloadError::new(About::Load, e.what).with_hint(Some(e.example)))?;
-    let found = find(name)?;
     let workload = found.workload(instances, options)?;
     found.check(&workload, nr_cpus)?;
     Ok(workload)
@@ -42,10 +65,22 @@ pub struct Description {
 /// # Errors
 /// Where there is no such workload or its file is not right.
 pub fn describe(name: &str) -> Result<Description, WorkloadError> {
-    let found = find(name)?;
-    let (doc, case_doc) = match &found {
+    describe_found(&find(name, false)?.0)
+}
+
+/// The same, with what the model has no meaning for let pass in files of rt-app, and a warning for each such thing.
+///
+/// # Errors
+/// As [`describe`], but for those.
+pub fn describe_leniently(name: &str) -> Result<(Description, Vec<WorkloadError>), WorkloadError> {
+    let (found, warnings) = find(name, true)?;
+    Ok((describe_found(&found)?, warnings))
+}
+
+fn describe_found(found: &Found) -> Result<Description, WorkloadError> {
+    let (doc, case_doc) = match found {
         Found::Benchmark(benchmark, case) => (benchmark.doc().to_owned(), case.doc.to_owned()),
-        Found::File(_) => (String::new(), String::new()),
+        Found::File(_) | Found::RtApp(_) => (String::new(), String::new()),
     };
     let workload = found.workload(1, &BTreeMap::new())?;
     found.check(&workload, NR_CPUS_MAX)?;
@@ -56,20 +91,15 @@ pub fn describe(name: &str) -> Result<Description, WorkloadError> {
 enum Found {
     Benchmark(&'static dyn Benchmark, &'static Case),
     File(Box<file::WorkloadFile>),
+    RtApp(Box<RtApp>),
 }
 
 impl Found {
     fn workload(&self, instances: u32, options: &BTreeMap<String, u64>) -> Result<Workload, WorkloadError> {
         match self {
             Found::Benchmark(benchmark, case) => of_benchmark(*benchmark, case, instances, options),
-            Found::File(file) => match options.keys().next() {
-                None => file.workload(instances),
-                Some(option) => {
-                    let what = format!("a workload from a file has no numbers to set, and {option} was given");
-                    let hint = format!("change {} instead", file.path().display());
-                    Err(WorkloadError::new(About::Param(option.clone()), what).with_hint(Some(hint)))
-                }
-            },
+            Found::File(file) => no_options(file.path(), options).and_then(|()| file.workload(instances)),
+            Found::RtApp(file) => no_options(file.path(), options).and_then(|()| file.copies(instances)),
         }
     }
 
@@ -87,8 +117,16 @@ impl Found {
                 error.with_hint(hint)
             }
             Found::File(file) => file.locate(error),
+            Found::RtApp(file) => file.locate(error),
         }
     }
+}
+
+fn no_options(file: &Path, options: &BTreeMap<String, u64>) -> Result<(), WorkloadError> {
+    let Some(option) = options.keys().next() else { return Ok(()) };
+    let what = format!("a workload from a file has no numbers to set, and {option} was given");
+    let hint = format!("change {} instead", file.display());
+    Err(WorkloadError::new(About::Param(option.clone()), what).with_hint(Some(hint)))
 }
 
 fn of_benchmark(
@@ -119,6 +157,7 @@ fn of_benchmark(
         programs: parts.programs,
         channels: parts.channels,
         tasks: parts.tasks,
+        cpu_sets: vec![],
         params: values.into_params(),
     })
 }
@@ -127,16 +166,27 @@ fn full_name(benchmark: &dyn Benchmark, case: &Case) -> String {
     format!("{}:{}", benchmark.name(), case.name)
 }
 
-fn find(name: &str) -> Result<Found, WorkloadError> {
-    if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
-        return file::WorkloadFile::read(Path::new(name)).map(|file| Found::File(Box::new(file)));
+/// What a name stands for, and the warnings of reading its file.
+fn find(name: &str, lenient: bool) -> Result<(Found, Vec<WorkloadError>), WorkloadError> {
+    let path = Path::new(name);
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("toml") => {
+            return file::WorkloadFile::read(path).map(|file| (Found::File(Box::new(file)), vec![]));
+        }
+        Some("json") => {
+            return RtApp::read(path, lenient).map(|(file, warnings)| (Found::RtApp(Box::new(file)), warnings));
+        }
+        _ => {}
     }
     let all = || benchmarks().iter().flat_map(|&b| b.cases().iter().map(move |case| (b, case, full_name(b, case))));
     if let Some((benchmark, case, _)) = all().find(|(.., full)| full == name) {
-        return Ok(Found::Benchmark(benchmark, case));
+        return Ok((Found::Benchmark(benchmark, case), vec![]));
     }
     let names: Vec<String> = all().map(|(.., full)| full).collect();
-    let what = format!("there is no workload {name:?}; expected {}, or the path of a .toml file", names.join(", "));
+    let what = format!(
+        "there is no workload {name:?}; expected {}, or the path of a .toml file or of rt-app's .json",
+        names.join(", ")
+    );
     let hint = did_you_mean(name, names.iter().map(String::as_str))
         .unwrap_or_else(|| "`wakelab workload list` says what they are".to_owned());
     Err(WorkloadError::new(About::Name, what).with_hint(Some(hint)))

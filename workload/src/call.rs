@@ -4,7 +4,7 @@
 //! [`Workload::channels`](crate::Workload::channels), and a step names them by the task's own numbers, as `Send` does.
 //! [`Workload::kinds`](crate::Workload::kinds) says which resource is what.
 //!
-//! No call takes time by itself: what it costs is a `Run` beside it. Each wake-up costs what the machine
+//! No call takes time by itself, but `RunFor`: what it costs is a `Run` beside it. Each wake-up costs what the machine
 //! says, and is made by the task that calls, in task context and without the sync hint, as `futex_wake()` does.
 
 use serde::Serialize;
@@ -69,9 +69,9 @@ pub enum Call {
         /// ns from the start of the run.
         at_ns: u64,
     },
-    /// Sleeps until a timer expires. `next` of a timer that is used for the first time is now if it is relative, the task's
-    /// start (its fork) if absolute. Each use adds the period to `next`, and sleeps until `next` if that is to come. If
-    /// it is now or past, the task goes on at once, and if the timer is relative, `next` becomes now.
+    /// Sleeps until a timer expires. `next` of a timer that is used for the first time is the task's start (its fork), in
+    /// both modes, as in rt-app's code (`t_first`). Each use adds the period to `next`, and sleeps until `next` if that
+    /// is to come. If it is now or past, the task goes on at once, and if the timer is relative, `next` becomes now.
     Timer {
         /// Which of the task's timers, 0 upwards. A child has its own, not used yet.
         timer: u32,
@@ -87,7 +87,23 @@ pub enum Call {
     /// `sched_setscheduler()`: SCHED_IDLE if set, else SCHED_NORMAL, from now on; the nice value stays. Children as with
     /// `Nice`.
     IdlePolicy(bool),
+    /// `sched_setaffinity()` of the task itself: the CPUs it may use from now on. Where they are those it has already,
+    /// nothing happens. A task that runs on a CPU which is not among them stops there and goes on at one of them, as with
+    /// the kernel's migration thread. Children as with `Nice`.
+    Affinity {
+        /// Index in [`Workload::cpu_sets`](crate::Workload::cpu_sets); `None` for all CPUs.
+        cpus: Option<u32>,
+    },
+    /// rt-app's `runtime`: computes in pieces of [`RUN_FOR_PIECE_NS`] of work, one at least, until so much time has passed
+    /// since the step began, whether the task ran in it or waited for a CPU. The clock is read after each piece.
+    RunFor {
+        /// The time, ns.
+        ns: u64,
+    },
 }
+
+/// How much work `RunFor` does between two looks at the clock, ns at capacity 1024: rt-app 1.0, `loadwait(32)`.
+pub const RUN_FOR_PIECE_NS: u64 = 32_000;
 
 impl Call {
     /// The task's own numbers of the resources that it names, with what they are to be.

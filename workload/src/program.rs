@@ -154,6 +154,8 @@ pub struct Workload {
     pub channels: Vec<Channel>,
     /// The tasks, in the order in which they are forked.
     pub tasks: Vec<Task>,
+    /// What [`Call::Affinity`] names: CPUs, ascending.
+    pub cpu_sets: Vec<Vec<u32>>,
     /// What the model is made of.
     pub params: Vec<Param>,
 }

@@ -55,6 +55,7 @@ fn workload(case: &str, programs: Vec<Program>, channels: Vec<Channel>, tasks: V
         programs,
         channels,
         tasks,
+        cpu_sets: vec![],
         params: vec![],
     }
 }

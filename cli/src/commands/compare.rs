@@ -3,7 +3,7 @@
 use crate::args::{Compare, How, ResultFormat};
 use crate::interrupt::stop_flag;
 use crate::out_file::OutFile;
-use crate::output::{Exit, print};
+use crate::output::{Exit, print, say_warnings};
 use crate::progress::RunBar;
 use wakelab_report::compare as report;
 use wakelab_study::compare::{Comparison, compare};
@@ -11,18 +11,21 @@ use wakelab_study::experiment::{Given, Spec};
 
 /// Simulates what the flags say.
 pub fn run(args: &Compare) -> anyhow::Result<Exit> {
-    let mut spec = Spec::of_flags(&args.machine, &args.kernel, &args.workload, &args.load, &args.base, &args.with);
+    let load = args.load.as_deref();
+    let mut spec = Spec::of_flags(&args.machine, &args.kernel, &args.workload, load, &args.base, &args.with)?;
     spec.repeats = Given::by_flag("--repeat", args.repeat);
     spec.seed = args.seed;
     spec.time_ns = Given::by_flag("--time", args.time);
     spec.settle_ns = Given::by_flag("--settle", args.settle);
     spec.observer_cost_ns = args.observer_cost;
+    spec.lenient = args.how.lenient;
     simulate(&spec, &args.how)
 }
 
 /// Simulates and prints. Nothing is simulated before all input is known to be good and the output to be writable.
 pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     let experiment = spec.resolve()?;
+    say_warnings(&experiment.warnings);
     let out = how.out.as_deref().map(OutFile::new).transpose()?;
     let stop = stop_flag()?;
     let bar = RunBar::new();

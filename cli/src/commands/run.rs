@@ -4,7 +4,7 @@ use super::compare::{deliver, simulate};
 use crate::args::{How, ResultFormat, Run};
 use crate::interrupt::stop_flag;
 use crate::out_file::OutFile;
-use crate::output::Exit;
+use crate::output::{Exit, say_warnings};
 use crate::progress::RunBar;
 use wakelab_report::mechanisms as report;
 use wakelab_study::experiment::{Given, Spec};
@@ -19,6 +19,7 @@ pub fn run(args: &Run) -> anyhow::Result<Exit> {
     if let Some(seed) = args.seed {
         spec.seed = seed;
     }
+    spec.lenient |= args.how.lenient;
     if args.ablate { ablate(&spec, &args.how) } else { simulate(&spec, &args.how) }
 }
 
@@ -29,6 +30,7 @@ fn ablate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
         "--format: --ablate prints a table or JSON; leave --format out, or give --format json"
     );
     let experiment = spec.resolve()?;
+    say_warnings(&experiment.warnings);
     let out = how.out.as_deref().map(OutFile::new).transpose()?;
     let bar = RunBar::new();
     let found = mechanisms(&experiment, how.jobs.unwrap_or(0) as usize, &bar, stop_flag()?);

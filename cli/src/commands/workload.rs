@@ -1,9 +1,9 @@
 //! `wakelab workload`.
 
 use crate::args::TableFormat;
-use crate::output::{Exit, print, print_json};
+use crate::output::{Exit, print, print_json, say_warnings};
 use wakelab_report::workload;
-use wakelab_workload::describe;
+use wakelab_workload::{describe, describe_leniently};
 
 /// Lists the workloads.
 pub fn list(format: TableFormat) -> anyhow::Result<Exit> {
@@ -15,8 +15,9 @@ pub fn list(format: TableFormat) -> anyhow::Result<Exit> {
 }
 
 /// Shows one, by name or by the path of its file.
-pub fn show(name: &str, format: TableFormat) -> anyhow::Result<Exit> {
-    let description = describe(name)?;
+pub fn show(name: &str, format: TableFormat, lenient: bool) -> anyhow::Result<Exit> {
+    let (description, warnings) = if lenient { describe_leniently(name)? } else { (describe(name)?, vec![]) };
+    say_warnings(&warnings);
     match format {
         TableFormat::Table => print(&workload::show_text(&description))?,
         TableFormat::Json => print_json(&workload::show_json(&description))?,

@@ -46,6 +46,8 @@ pub struct Experiment {
     pub mechanisms: Mechanisms,
     /// What was published of these cases.
     pub published: Published,
+    /// What was let pass in the workloads' files.
+    pub warnings: Vec<String>,
 }
 
 impl Experiment {

@@ -5,7 +5,7 @@ use super::{Given, Place, REPEATS_MAX, Spec, SpecError, TIME_MAX_NS, WorkloadSpe
 use std::path::{Path, PathBuf};
 use wakelab_workload::toml_table::{Source, Table};
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "name",
     "machine",
     "kernel",
@@ -14,6 +14,7 @@ const KEYS: [&str; 11] = [
     "time",
     "settle",
     "observer_cost",
+    "lenient",
     "workload",
     "variants",
     "published",
@@ -53,6 +54,7 @@ impl Spec {
         let with = need_text(&variants, "with", "\"SIS_UTIL\"")?;
         let mut spec = Spec::with_defaults(name, (machine, kernel), workloads, (base, with));
         numbers(&mut spec, &top)?;
+        spec.lenient = top.flag("lenient")?.unwrap_or(false);
         spec.folder = path.parent().map(Path::to_owned).unwrap_or_default();
         if let Some(published) = top.table("published", &["results", "search"])? {
             let file = |name| {
@@ -104,11 +106,10 @@ fn workloads(top: &Table<'_>) -> Result<Vec<WorkloadSpec>, SpecError> {
         });
     }
     let workload = |table: &Table<'_>| {
-        Ok(WorkloadSpec {
-            name: need_text(table, "name", "\"netperf:TCP_RR\"")?,
-            load: need_text(table, "load", "\"25%..200%/25%\"")?,
-            params: params(table)?,
-        })
+        let name = need_text(table, "name", "\"netperf:TCP_RR\"")?;
+        let own = if table.get("load").is_some() { None } else { WorkloadSpec::own_load(&name) };
+        let load = own.map_or_else(|| need_text(table, "load", "\"25%..200%/25%\""), Ok)?;
+        Ok(WorkloadSpec { name, load, params: params(table)? })
     };
     tables.iter().map(workload).collect()
 }

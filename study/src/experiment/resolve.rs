@@ -25,9 +25,15 @@ impl Spec {
         let machine = shelf.machine(&self.found(&self.machine.value)).map_err(|e| told(&self.machine, &e))?;
         let kernel = Preset::get(&self.kernel.value).map_err(|e| self.kernel.error(e.to_string()))?;
         let cpus = machine.topology.nr_cpus();
-        let mut cases: Vec<Case> = Vec::new();
+        let (mut cases, mut warnings): (Vec<Case>, Vec<String>) = (Vec::new(), Vec::new());
         for workload in &self.workloads {
-            cases.extend(self.cases(shelf, workload, cpus)?);
+            let (more, let_pass) = self.cases(shelf, workload, cpus)?;
+            cases.extend(more);
+            for warning in let_pass {
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
+            }
         }
         self.no_case_twice(&cases)?;
         let mut published = Published::none();
@@ -52,33 +58,42 @@ impl Spec {
             observer_cost_ns: self.observer_cost_ns,
             mechanisms: Mechanisms::default(),
             published,
+            warnings,
         })
     }
 
     /// A name, or the path of a file that lies beside the experiment.
     fn found<'a>(&self, name: &'a str) -> Cow<'a, str> {
-        if name.contains('/') || name.ends_with(".toml") {
+        if name.contains('/') || name.ends_with(".toml") || name.ends_with(".json") {
             Cow::Owned(self.folder.join(name).to_string_lossy().into_owned())
         } else {
             Cow::Borrowed(name)
         }
     }
 
-    fn cases(&self, shelf: &dyn Shelf, workload: &WorkloadSpec, cpus: u32) -> Result<Vec<Case>, SpecError> {
+    fn cases(
+        &self,
+        shelf: &dyn Shelf,
+        workload: &WorkloadSpec,
+        cpus: u32,
+    ) -> Result<(Vec<Case>, Vec<String>), SpecError> {
         let WorkloadSpec { name, load, params } = workload;
         let numbers: Vec<(String, u64)> = params.iter().map(|(name, n)| (name.clone(), n.value)).collect();
-        let made =
-            shelf.workloads(&self.found(&name.value), &load.value, &numbers, cpus).map_err(|wrong| {
-                match &wrong.about {
-                    About::Name => told(name, &wrong),
-                    About::Load => told(load, &wrong),
-                    About::Param(param) => {
-                        let given = params.iter().find(|(name, _)| name == param);
-                        given.map_or_else(|| told(name, &wrong), |(_, given)| told(given, &wrong))
-                    }
-                }
-            })?;
-        Ok(made.into_iter().map(|workload| Case { name: name.value.clone(), workload }).collect())
+        let found = self.found(&name.value);
+        let made = if self.lenient {
+            shelf.lenient_workloads(&found, &load.value, &numbers, cpus)
+        } else {
+            shelf.workloads(&found, &load.value, &numbers, cpus).map(|workloads| (workloads, Vec::new()))
+        };
+        let (made, warnings) = made.map_err(|wrong| match &wrong.about {
+            About::Name => told(name, &wrong),
+            About::Load => told(load, &wrong),
+            About::Param(param) => {
+                let given = params.iter().find(|(name, _)| name == param);
+                given.map_or_else(|| told(name, &wrong), |(_, given)| told(given, &wrong))
+            }
+        })?;
+        Ok((made.into_iter().map(|workload| Case { name: name.value.clone(), workload }).collect(), warnings))
     }
 
     /// Rows are told apart by benchmark, case and load.

@@ -40,4 +40,18 @@ pub trait Shelf {
     /// Where there is no such workload, load or number.
     fn workloads(&self, name: &str, load: &str, params: &[(String, u64)], nr_cpus: u32)
     -> Result<Vec<Workload>, Wrong>;
+
+    /// The same, with what the model has no meaning for let pass in files of rt-app; and what was let pass.
+    ///
+    /// # Errors
+    /// The same, but for that.
+    fn lenient_workloads(
+        &self,
+        name: &str,
+        load: &str,
+        params: &[(String, u64)],
+        nr_cpus: u32,
+    ) -> Result<(Vec<Workload>, Vec<String>), Wrong> {
+        self.workloads(name, load, params, nr_cpus).map(|workloads| (workloads, Vec::new()))
+    }
 }

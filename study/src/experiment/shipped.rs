@@ -26,11 +26,31 @@ impl Shelf for Shipped {
     ) -> Result<Vec<Workload>, Wrong> {
         // A name that is unknown is told before its load.
         wakelab_workload::describe(name).map_err(wrong)?;
-        let loads =
-            Load::parse_list(load).map_err(|e| Wrong { about: About::Load, what: e.what, hint: Some(e.example) })?;
         let params: BTreeMap<String, u64> = params.iter().cloned().collect();
-        loads.into_iter().map(|load| wakelab_workload::build(name, load, nr_cpus, &params).map_err(wrong)).collect()
+        let build = |load| wakelab_workload::build(name, load, nr_cpus, &params).map_err(wrong);
+        loads(load)?.into_iter().map(build).collect()
     }
+
+    fn lenient_workloads(
+        &self,
+        name: &str,
+        load: &str,
+        params: &[(String, u64)],
+        nr_cpus: u32,
+    ) -> Result<(Vec<Workload>, Vec<String>), Wrong> {
+        let (_, warnings) = wakelab_workload::describe_leniently(name).map_err(wrong)?;
+        let params: BTreeMap<String, u64> = params.iter().cloned().collect();
+        // The warnings are about the file, and the same at each load.
+        let build = |load| {
+            wakelab_workload::build_leniently(name, load, nr_cpus, &params).map(|(workload, _)| workload).map_err(wrong)
+        };
+        let workloads = loads(load)?.into_iter().map(build).collect::<Result<_, _>>()?;
+        Ok((workloads, warnings.iter().map(ToString::to_string).collect()))
+    }
+}
+
+fn loads(text: &str) -> Result<Vec<Load>, Wrong> {
+    Load::parse_list(text).map_err(|e| Wrong { about: About::Load, what: e.what, hint: Some(e.example) })
 }
 
 fn wrong(mut error: WorkloadError) -> Wrong {

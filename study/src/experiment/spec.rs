@@ -1,6 +1,6 @@
 //! An experiment as it was written.
 
-use super::Given;
+use super::{Given, SpecError};
 use std::path::PathBuf;
 
 /// More repeats than this are refused.
@@ -15,6 +15,13 @@ pub struct WorkloadSpec {
     pub load: Given<String>,
     /// Numbers of its model that are set to others.
     pub params: Vec<(String, Given<u64>)>,
+}
+
+impl WorkloadSpec {
+    /// The load of a workload that says itself how many threads there are: a file of rt-app runs once.
+    pub(super) fn own_load(name: &Given<String>) -> Option<Given<String>> {
+        name.value.ends_with(".json").then(|| Given::by_default("load", "1".to_owned()))
+    }
 }
 
 /// An experiment as it was written.
@@ -42,6 +49,8 @@ pub struct Spec {
     pub settle_ns: Given<u64>,
     /// What a tracer costs at each call of `select_idle_cpu()`, ns.
     pub observer_cost_ns: u64,
+    /// Whether what the model has no meaning for is let pass in files of rt-app, with a warning.
+    pub lenient: bool,
     /// A CSV file of published results.
     pub results: Option<Given<PathBuf>>,
     /// A CSV file of published search statistics.
@@ -52,17 +61,35 @@ pub struct Spec {
 
 impl Spec {
     /// What `wakelab compare` is given, with the defaults of everything that can be left out: one repeat, seed 1, 1 s
-    /// measured after 600 ms. What differs is set in the fields.
-    pub fn of_flags(machine: &str, kernel: &str, workload: &str, load: &str, base: &str, with: &str) -> Self {
+    /// measured after 600 ms. What differs is set in the fields. A file of rt-app says itself how many threads there are,
+    /// and has a load of 1 if none is given.
+    ///
+    /// # Errors
+    /// Where there is no load for another workload.
+    pub fn of_flags(
+        machine: &str,
+        kernel: &str,
+        workload: &str,
+        load: Option<&str>,
+        base: &str,
+        with: &str,
+    ) -> Result<Self, SpecError> {
         let flag = |flag, value: &str| Given::by_flag(flag, value.to_owned());
-        let workload =
-            WorkloadSpec { name: flag("--workload", workload), load: flag("--load", load), params: Vec::new() };
-        Spec::with_defaults(
+        let name = flag("--workload", workload);
+        let load = match load {
+            Some(load) => flag("--load", load),
+            None => WorkloadSpec::own_load(&name).ok_or_else(|| {
+                let missing = Given::by_flag("--load", ()).error("is missing; expected how many instances");
+                missing.with_hint("as 28, 1,2,4,8, 25% or 25%..200%/25%; only a file of rt-app (.json) says it itself")
+            })?,
+        };
+        let workload = WorkloadSpec { name, load, params: Vec::new() };
+        Ok(Spec::with_defaults(
             "compare".to_owned(),
             (flag("--machine", machine), flag("--kernel", kernel)),
             vec![workload],
             (flag("--base", base), flag("--with", with)),
-        )
+        ))
     }
 
     pub(super) fn with_defaults(
@@ -83,6 +110,7 @@ impl Spec {
             time_ns: Given::by_default("time", 1_000_000_000),
             settle_ns: Given::by_default("settle", 600_000_000),
             observer_cost_ns: 0,
+            lenient: false,
             results: None,
             search: None,
             folder: PathBuf::new(),

@@ -85,6 +85,7 @@ pub fn workload(load: &str) -> Workload {
         programs: Vec::new(),
         channels: Vec::new(),
         tasks: Vec::new(),
+        cpu_sets: Vec::new(),
         params: vec![Param {
             name: "send".to_owned(),
             unit: "ns".to_owned(),
@@ -114,5 +115,6 @@ pub fn experiment(loads: &[&str], repeats: u32) -> Experiment {
         observer_cost_ns: 0,
         mechanisms: Mechanisms::default(),
         published: Published::none(),
+        warnings: Vec::new(),
     }
 }

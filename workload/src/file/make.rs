@@ -57,8 +57,8 @@ impl WorkloadFile {
             (false, 1) => "1 task".to_owned(),
             (false, tasks) => format!("{tasks} tasks"),
         };
-        let programs = self.programs.clone();
-        Workload { benchmark, case, load, metric, unit, higher_is_better, programs, channels, tasks, params: vec![] }
+        let (programs, cpu_sets, params) = (self.programs.clone(), vec![], vec![]);
+        Workload { benchmark, case, load, metric, unit, higher_is_better, programs, channels, tasks, cpu_sets, params }
     }
 
     /// At a barrier that has no number of its own, all tasks meet that have it in their programs.

@@ -1,5 +1,6 @@
 //! Whether a workload can run on a machine.
 
+mod affinity;
 mod forks;
 mod locks;
 mod resources;
@@ -54,7 +55,9 @@ impl Workload {
             return Err(WorkloadError::new(About::Channel(channel.name.clone()), what));
         }
         for program in &self.programs {
-            step::check(program, self.programs.len()).map_err(|wrong| wrong.in_program(program))?;
+            let check = step::check(program, self.programs.len())
+                .and_then(|()| affinity::check(program, &self.cpu_sets, nr_cpus));
+            check.map_err(|wrong| wrong.in_program(program))?;
         }
         for task in &self.tasks {
             let wrong = |what| WorkloadError::new(About::Task(task.name.clone()), what);

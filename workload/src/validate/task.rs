@@ -1,5 +1,6 @@
 //! A task: its program, its resources, its nice value, its CPUs.
 
+use super::affinity::check_cpus;
 use super::with_children;
 use crate::{Op, Task, Workload};
 
@@ -19,21 +20,6 @@ pub(super) fn check(workload: &Workload, task: &Task, nr_cpus: u32) -> Result<()
         return Err(format!("nice is {}; expected -20 to 19", task.nice));
     }
     task.affinity.as_ref().map_or(Ok(()), |cpus| check_cpus(cpus, nr_cpus))
-}
-
-fn check_cpus(cpus: &[u32], nr_cpus: u32) -> Result<(), String> {
-    if cpus.is_empty() {
-        return Err("its affinity has no CPU; expected one or more".to_owned());
-    }
-    if !cpus.is_sorted_by(|a, b| a < b) {
-        return Err("the CPUs of its affinity are not ascending".to_owned());
-    }
-    match cpus.iter().find(|&&cpu| cpu >= nr_cpus) {
-        None => Ok(()),
-        Some(cpu) => {
-            Err(format!("its affinity has CPU {cpu}; the machine has CPUs 0 to {}", nr_cpus.saturating_sub(1)))
-        }
-    }
 }
 
 /// How many resources a task of this program must have: its own, and its children's, which share them.

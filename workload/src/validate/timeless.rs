@@ -60,7 +60,7 @@ fn works(op: &Op) -> bool {
     match op {
         Op::Run(work) | Op::Softirq(work) | Op::Sleep(work) => work.ns > 0,
         // A timer that has been missed takes none, but then time has passed already.
-        _ => matches!(op.call(), Some(Call::Timer { .. })),
+        _ => matches!(op.call(), Some(Call::Timer { .. } | Call::RunFor { .. })),
     }
 }
 

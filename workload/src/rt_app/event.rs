@@ -1,0 +1,138 @@
+//! Events: what a phase does.
+
+use super::cx::{Cx, Place};
+use super::json::Prop;
+use crate::error::WorkloadError;
+
+/// One event; times in ns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    Run(u64),
+    RunFor(u64),
+    Sleep(u64),
+    Timer { name: String, period_ns: u64, absolute: bool },
+    Lock(String),
+    Unlock(String),
+    Wait { cond: String, mutex: String },
+    Sync { cond: String, mutex: String },
+    Signal(String),
+    Broadcast(String),
+    Barrier(String),
+    Suspend(String),
+    Resume(String),
+    Yield,
+    Fork(String),
+}
+
+/// The names of events. rt-app takes a key for an event if it begins with one of these: `run1`, `sleep_b`. The first that
+/// fits is the one.
+const EVENTS: [&str; 17] = [
+    "runtime", "run", "sleep", "timer", "lock", "unlock", "wait", "signal", "broad", "sync", "barrier", "suspend",
+    "resume", "yield", "fork", "mem", "iorun",
+];
+
+/// The event that a key stands for.
+pub(super) fn named(key: &str) -> Option<&'static str> {
+    EVENTS.into_iter().find(|event| key.starts_with(event))
+}
+
+/// All names.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    EVENTS.into_iter()
+}
+
+/// Reads an event of that name in a thread; `None` if it was left out.
+pub(super) fn read(cx: &Cx<'_>, name: &str, prop: &Prop<'_>, thread: &str) -> Result<Option<Event>, WorkloadError> {
+    let event = match name {
+        "runtime" => Event::RunFor(time(cx, prop)?),
+        "run" => Event::Run(time(cx, prop)?),
+        "sleep" => Event::Sleep(time(cx, prop)?),
+        "timer" => timer(cx, prop)?,
+        "lock" => Event::Lock(resource(cx, prop, "mutex")?),
+        "unlock" => Event::Unlock(resource(cx, prop, "mutex")?),
+        "wait" => wait(cx, prop, |cond, mutex| Event::Wait { cond, mutex })?,
+        "sync" => wait(cx, prop, |cond, mutex| Event::Sync { cond, mutex })?,
+        "signal" => Event::Signal(resource(cx, prop, "condition")?),
+        "broad" => Event::Broadcast(resource(cx, prop, "condition")?),
+        "barrier" => Event::Barrier(resource(cx, prop, "barrier")?),
+        // Where the text is empty, the thread is meant that suspends itself.
+        "suspend" if prop.text() == Some("") => Event::Suspend(thread.to_owned()),
+        "suspend" => Event::Suspend(resource(cx, prop, "thread")?),
+        "resume" => Event::Resume(resource(cx, prop, "thread")?),
+        "fork" => Event::Fork(resource(cx, prop, "thread")?),
+        "yield" => Event::Yield,
+        "mem" => return unknown_time(cx, prop, "how long writing so many bytes to memory takes"),
+        _ => return unknown_time(cx, prop, "how long writing so many bytes to a device takes, or blocks,"),
+    };
+    Ok(Some(event))
+}
+
+/// Bytes mean nothing to a model that has no memory and no devices.
+fn unknown_time(cx: &Cx<'_>, prop: &Prop<'_>, what: &str) -> Result<Option<Event>, WorkloadError> {
+    prop.int(cx, 0, i64::from(i32::MAX), "bytes")?;
+    let what = format!("{what} is not modelled; expected a run of the time it takes on your machine");
+    cx.refuse(&prop.place, &what, "it takes no time").map(|()| None)
+}
+
+/// Microseconds, as ns.
+fn time(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<u64, WorkloadError> {
+    Ok(prop.int(cx, 0, i64::from(i32::MAX), "us")? as u64 * 1_000)
+}
+
+fn resource(cx: &Cx<'_>, prop: &Prop<'_>, kind: &str) -> Result<String, WorkloadError> {
+    let name = prop.text().filter(|name| !name.is_empty());
+    name.map(str::to_owned).ok_or_else(|| prop.wrong(cx, &format!("the name of a {kind} in quotes")))
+}
+
+fn wait(cx: &Cx<'_>, prop: &Prop<'_>, event: fn(String, String) -> Event) -> Result<Event, WorkloadError> {
+    let object = prop.object(cx, "a condition and a mutex, {\"ref\": \"queue\", \"mutex\": \"m\"}")?;
+    only(cx, &object.props, &["ref", "mutex"])?;
+    let cond = resource(cx, object.need(cx, "ref", "\"queue\"")?, "condition")?;
+    Ok(event(cond, resource(cx, object.need(cx, "mutex", "\"m\"")?, "mutex")?))
+}
+
+fn timer(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<Event, WorkloadError> {
+    let object = prop.object(cx, "a timer, {\"ref\": \"unique\", \"period\": 10000}")?;
+    only(cx, &object.props, &["ref", "period", "mode"])?;
+    let name = resource(cx, object.need(cx, "ref", "\"unique\"")?, "timer")?;
+    let period = object.need(cx, "period", "10000")?.int(cx, 1, i64::from(i32::MAX), "us")?;
+    let absolute = match object.get(cx, "mode")? {
+        None => false,
+        Some(mode) => match mode.text() {
+            Some("relative") => false,
+            Some("absolute") => true,
+            _ => return Err(mode.wrong(cx, "\"relative\" or \"absolute\"")),
+        },
+    };
+    Ok(Event::Timer { name, period_ns: period as u64 * 1_000, absolute })
+}
+
+fn only(cx: &Cx<'_>, props: &[Prop<'_>], known: &[&str]) -> Result<(), WorkloadError> {
+    let strange = props.iter().filter(|prop| !known.contains(&prop.name));
+    strange.map(|prop| super::keys::unknown(cx, prop, known.iter().copied())).collect()
+}
+
+/// An event and where it is.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) event: Event,
+    pub(super) place: Place,
+}
+
+impl Event {
+    /// The condition that is waited for. A thread that suspends waits for the condition of the name it gives.
+    pub(super) fn waits_for(&self) -> Option<&str> {
+        match self {
+            Event::Wait { cond, .. } | Event::Sync { cond, .. } | Event::Suspend(cond) => Some(cond),
+            _ => None,
+        }
+    }
+
+    /// The condition for which somebody is woken.
+    pub(super) fn wakes(&self) -> Option<&str> {
+        match self {
+            Event::Signal(cond) | Event::Broadcast(cond) | Event::Sync { cond, .. } | Event::Resume(cond) => Some(cond),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Policies and nice values.
+
+use super::cx::{Cx, Place};
+use super::json::{Object, Prop};
+use crate::error::WorkloadError;
+use crate::near::did_you_mean;
+
+/// A scheduling policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Policy {
+    /// SCHED_OTHER.
+    Other,
+    /// SCHED_IDLE.
+    Idle,
+    /// One that the model does not have, let pass: SCHED_OTHER, whose nice value is 0, as its priority is of another kind.
+    Foreign,
+}
+
+const KNOWN: [&str; 6] = ["SCHED_OTHER", "SCHED_IDLE", "SCHED_BATCH", "SCHED_FIFO", "SCHED_RR", "SCHED_DEADLINE"];
+
+/// Reads a policy.
+pub(super) fn policy(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<Policy, WorkloadError> {
+    match prop.text() {
+        Some("SCHED_OTHER") => Ok(Policy::Other),
+        Some("SCHED_IDLE") => Ok(Policy::Idle),
+        Some(name) if KNOWN.contains(&name) => {
+            let what = format!("{name} is not modelled; expected SCHED_OTHER or SCHED_IDLE");
+            cx.refuse(&prop.place, &what, "it is SCHED_OTHER with nice 0").map(|()| Policy::Foreign)
+        }
+        found => {
+            let hint = found.and_then(|name| did_you_mean(name, KNOWN));
+            Err(prop.wrong(cx, "SCHED_OTHER or SCHED_IDLE").with_hint(hint))
+        }
+    }
+}
+
+/// What a thread or phase says of its policy and nice value.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sched {
+    pub(super) policy: Option<Policy>,
+    priority: Option<(i64, Place)>,
+}
+
+impl Sched {
+    /// Reads `"policy"` and `"priority"`.
+    pub(super) fn read(cx: &Cx<'_>, of: &Object<'_>) -> Result<Self, WorkloadError> {
+        let policy = of.get(cx, "policy")?.map(|prop| policy(cx, prop)).transpose()?;
+        let priority = |prop: &Prop<'_>| Ok::<_, WorkloadError>((prop.int(cx, -20, 99, PRIORITY)?, prop.place.clone()));
+        Ok(Sched { policy, priority: of.get(cx, "priority")?.map(priority).transpose()? })
+    }
+
+    /// The nice value under a policy, if one is set. A policy that is set without one sets it to 0.
+    pub(super) fn nice(&self, cx: &Cx<'_>, policy: Policy) -> Result<Option<i8>, WorkloadError> {
+        match &self.priority {
+            _ if policy == Policy::Foreign => Ok((self.policy.is_some() || self.priority.is_some()).then_some(0)),
+            None => Ok(self.policy.map(|_| 0)),
+            Some((nice, _)) if *nice <= 19 => Ok(Some(*nice as i8)),
+            Some((nice, place)) => {
+                Err(place.error(cx.path, format!("the nice value of this policy is {nice}; expected -20 to 19")))
+            }
+        }
+    }
+}
+
+const PRIORITY: &str = "a nice value";

@@ -1,0 +1,114 @@
+//! All threads, and whether what they name is there.
+
+use super::cx::Cx;
+use super::event::Event;
+use super::json::Prop;
+use super::policy::Policy;
+use super::thread::Thread;
+use crate::error::WorkloadError;
+use crate::near::did_you_mean;
+use crate::validate::TASKS_MAX;
+use std::collections::BTreeSet;
+
+/// Reads `"tasks"`: the threads that are there from the start or that one of those forks.
+pub(super) fn read(cx: &Cx<'_>, tasks: &Prop<'_>, policy: Policy) -> Result<Vec<Thread>, WorkloadError> {
+    let all = tasks.object(cx, "threads, such as {\"thread0\": {\"run\": 1000, \"sleep\": 9000}}")?;
+    let mut threads: Vec<Thread> = vec![];
+    let mut names = BTreeSet::new();
+    for prop in &all.props {
+        let mut name = prop.name.to_owned();
+        for number in 1.. {
+            if names.insert(name.clone()) {
+                break;
+            }
+            // As workgen does.
+            name = format!("{}{number}", prop.name);
+        }
+        threads.push(Thread::read(cx, &name, prop, policy)?);
+    }
+    if threads.is_empty() {
+        return Err(tasks.place.error(cx.path, "expected one or more threads, found {}"));
+    }
+    let total: u64 = threads.iter().map(|thread| u64::from(thread.instances)).sum();
+    if total > TASKS_MAX {
+        let what = format!("these are {total} threads; expected {TASKS_MAX} at most");
+        return Err(tasks.place.error(cx.path, what));
+    }
+    if total == 0 {
+        let what = "no thread is there from the start: \"instance\" is 0 in all of them; expected 1 or more in one";
+        return Err(tasks.place.error(cx.path, what));
+    }
+    let mut threads = reached(cx, threads)?;
+    conditions(cx, &mut threads)?;
+    Ok(threads)
+}
+
+/// The threads without those that nobody starts.
+fn reached(cx: &Cx<'_>, threads: Vec<Thread>) -> Result<Vec<Thread>, WorkloadError> {
+    let mut reached: Vec<bool> = threads.iter().map(|thread| thread.instances > 0).collect();
+    let mut todo: Vec<usize> = (0..threads.len()).filter(|&i| reached[i]).collect();
+    while let Some(i) = todo.pop() {
+        for child in forks(cx, &threads, &threads[i])? {
+            if !std::mem::replace(&mut reached[child], true) {
+                todo.push(child);
+            }
+        }
+    }
+    let mut kept = vec![];
+    for (thread, reached) in threads.into_iter().zip(reached) {
+        if reached {
+            kept.push(thread);
+        } else {
+            cx.refuse(&thread.place, "\"instance\" is 0 and no thread that runs forks this one", "it is left out")?;
+        }
+    }
+    Ok(kept)
+}
+
+/// The threads that a thread forks, by index.
+fn forks(cx: &Cx<'_>, threads: &[Thread], of: &Thread) -> Result<Vec<usize>, WorkloadError> {
+    let mut children = vec![];
+    for step in of.steps() {
+        let Event::Fork(name) = &step.event else { continue };
+        let Some(child) = threads.iter().position(|thread| thread.name == *name) else {
+            let names = threads.iter().map(|thread| thread.name.as_str());
+            let what = format!("there is no thread {name:?}; expected one of \"tasks\"");
+            return Err(step.place.error(cx.path, what).with_hint(did_you_mean(name, names)));
+        };
+        children.push(child);
+    }
+    Ok(children)
+}
+
+/// Checks that who waits for a condition is woken by somebody. Who wakes where nobody waits does nothing: that is a slip of
+/// the pen, or left out.
+fn conditions(cx: &Cx<'_>, threads: &mut [Thread]) -> Result<(), WorkloadError> {
+    let (mut waited, mut woken) = (BTreeSet::new(), BTreeSet::new());
+    for step in threads.iter().flat_map(Thread::steps) {
+        waited.extend(step.event.waits_for().map(str::to_owned));
+        woken.extend(step.event.wakes().map(str::to_owned));
+    }
+    for thread in threads {
+        for phase in &mut thread.phases {
+            let mut kept = vec![];
+            for step in std::mem::take(&mut phase.steps) {
+                if let Some(cond) = step.event.waits_for().filter(|cond| !woken.contains(*cond)) {
+                    let what = format!("nobody resumes or signals {cond:?}, and the thread would wait for ever");
+                    let hint = did_you_mean(cond, woken.iter().map(String::as_str));
+                    return Err(step.place.error(cx.path, what + "; expected a thread that does").with_hint(hint));
+                }
+                match step.event.wakes().filter(|cond| !waited.contains(*cond)) {
+                    None => kept.push(step),
+                    Some(cond) => {
+                        let meant = did_you_mean(cond, waited.iter().map(String::as_str));
+                        let meant = meant.map_or_else(String::new, |meant| format!("; {meant}"));
+                        let what = format!("nobody suspends or waits for {cond:?}{meant}");
+                        cx.refuse(&step.place, &what, "it is left out")?;
+                    }
+                }
+            }
+            phase.steps = kept;
+        }
+    }
+    Ok(())
+}

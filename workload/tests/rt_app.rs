@@ -1,0 +1,189 @@
+//! What events, phases and threads of rt-app become.
+
+use std::path::Path;
+use wakelab_workload::{Call, Op, RtApp, TimerMode, Work, Workload};
+
+fn workload(json: &str) -> Workload {
+    let (file, warnings) = RtApp::parse(Path::new("a/b.json"), json, false).unwrap();
+    assert_eq!(warnings, []);
+    file.copies(1).unwrap()
+}
+
+/// The steps of the first thread of these.
+fn ops(tasks: &str) -> Vec<Op> {
+    workload(&format!("{{\"tasks\": {{{tasks}}}}}")).programs[0].ops.clone()
+}
+
+fn run(us: u64) -> Op {
+    Op::Run(Work { ns: us * 1000, jitter_pct: 0 })
+}
+
+fn sleep(us: u64) -> Op {
+    Op::Sleep(Work { ns: us * 1000, jitter_pct: 0 })
+}
+
+fn again(to: u32, times: Option<u32>) -> Op {
+    Op::Repeat { to, times }
+}
+
+fn timer(timer: u32, us: u64, mode: TimerMode) -> Op {
+    Op::Call(Call::Timer { timer, period_ns: us * 1000, mode })
+}
+
+const LOCK: Op = Op::Call(Call::Lock { mutex: 1 });
+const UNLOCK: Op = Op::Call(Call::Unlock { mutex: 1 });
+const WAIT: Op = Op::Call(Call::CondWait { cond: 0, mutex: 1 });
+const BROADCAST: Op = Op::Call(Call::Broadcast { cond: 0 });
+
+use Op::{Begin, Done};
+
+#[test]
+fn events_keep_their_order_though_keys_come_again_and_a_round_is_a_transaction() {
+    let ops = ops(r#""t": {"run": 1, "sleep": 2, "run": 3, "sleep2": 0, "runtime9": 40, "yield": "", "run_last": 4}"#);
+    let runtime = Op::Call(Call::RunFor { ns: 40_000 });
+    let yields = Op::Call(Call::Yield);
+    assert_eq!(ops, [Begin, run(1), sleep(2), run(3), sleep(0), runtime, yields, run(4), Done, again(0, None)]);
+}
+
+#[test]
+fn comments_trailing_commas_and_single_quotes_are_tolerated() {
+    let ops = ops("/* a\n * b */ \"t\": {'run': 1, // c\n \"cpus\": [0, 1,],},");
+    assert_eq!(ops, [Begin, run(1), Done, again(0, None)]);
+}
+
+#[test]
+fn a_loop_of_a_thread_without_phases_is_how_often_it_goes_round() {
+    assert_eq!(ops(r#""t": {"loop": 3, "run": 1}"#), [Begin, run(1), Done, again(0, Some(3))]);
+    assert_eq!(ops(r#""t": {"loop": 1, "run": 1}"#), [Begin, run(1), Done]);
+    assert_eq!(ops(r#""t": {"loop": -1, "run": 1}"#), [Begin, run(1), Done, again(0, None)]);
+}
+
+#[test]
+fn phases_go_round_in_the_rounds_of_their_thread() {
+    let two = r#""phases": {"a": {"loop": 5, "run": 1}, "b": {"run": 2, "timer": {"ref": "unique", "period": 9}}}"#;
+    let b = timer(0, 9, TimerMode::Relative);
+    let once = [Begin, run(1), Done, again(0, Some(5)), Begin, run(2), b, Done];
+    assert_eq!(ops(&format!("\"t\": {{{two}}}")), [&once[..], &[again(0, None)]].concat());
+    assert_eq!(ops(&format!("\"t\": {{{two}, \"loop\": 2}}")), [&once[..], &[again(0, Some(2))]].concat());
+    assert_eq!(ops(&format!("\"t\": {{\"loop\": 1, {two}}}")), once);
+}
+
+#[test]
+fn timers_are_numbered_by_name_and_absolute_everywhere_if_anywhere() {
+    let timers = r#""t": {"timer": {"ref": "uniqueA", "period": 5}, "timer2": {"ref": "uniqueB", "period": 6},
+        "timer3": {"ref": "uniqueA", "period": 7, "mode": "absolute"}}"#;
+    let (a, r) = (TimerMode::Absolute, TimerMode::Relative);
+    assert_eq!(ops(timers)[1..4], [timer(0, 5, a), timer(1, 6, r), timer(0, 7, a)]);
+    // A unique timer is each thread's own, and so is its mode.
+    let other = r#", "o": {"timer": {"ref": "uniqueB", "period": 5, "mode": "absolute"}}"#;
+    assert_eq!(ops(&format!("{timers}{other}"))[2], timer(1, 6, r));
+}
+
+#[test]
+fn a_delay_comes_first_and_timers_count_from_its_end() {
+    assert_eq!(ops(r#""t": {"delay": 7, "run": 1}"#)[..3], [sleep(7), Begin, run(1)]);
+    let delayed = ops(r#""t": {"delay": 7, "run": 1, "timer": {"ref": "tick", "period": 20}}"#);
+    let first = timer(0, 7, TimerMode::Relative);
+    assert_eq!(delayed, [first, Begin, run(1), timer(0, 20, TimerMode::Relative), Done, again(1, None)]);
+}
+
+#[test]
+fn suspend_and_resume_meet_at_a_condition_and_a_mutex_of_that_name() {
+    let ops = workload(
+        r#"{"tasks": {"a": {"suspend", "run": 1}, "b": {"run": 2, "resume": "a", "suspend": ""}, "c": {"sleep": 1, "resume": "b"}}}"#,
+    );
+    let [a, b, _] = &ops.programs[..] else { panic!("three programs") };
+    assert_eq!(a.ops[..5], [Begin, LOCK, WAIT, UNLOCK, run(1)]);
+    assert_eq!(b.ops[2..5], [LOCK, BROADCAST, UNLOCK]);
+    assert_eq!(b.ops[6], Op::Call(Call::CondWait { cond: 2, mutex: 3 }));
+    let names: Vec<_> = ops.channels.iter().map(|channel| channel.name.as_str()).collect();
+    assert_eq!(names, ["condition a", "mutex a", "condition b", "mutex b"]);
+}
+
+#[test]
+fn sync_signals_and_waits_and_leaves_the_mutex_to_lock_and_unlock() {
+    let two = workload(
+        r#"{"tasks": {
+            "a": {"run": 1, "lock": "m", "sync": {"ref": "q", "mutex": "m"}, "unlock": "m"},
+            "b": {"run": 2, "lock": "m", "wait": {"ref": "q", "mutex": "m"}, "unlock": "m", "signal": "q", "broad": "q"}}}"#,
+    );
+    // Numbered as they are named: the mutex comes first here.
+    let (lock, unlock) = (Op::Call(Call::Lock { mutex: 0 }), Op::Call(Call::Unlock { mutex: 0 }));
+    let (signal, wait) = (Op::Call(Call::Signal { cond: 1 }), Op::Call(Call::CondWait { cond: 1, mutex: 0 }));
+    let broadcast = Op::Call(Call::Broadcast { cond: 1 });
+    assert_eq!(two.programs[0].ops[1..6], [run(1), lock, signal, wait, unlock]);
+    assert_eq!(two.programs[1].ops[1..7], [run(2), lock, wait, unlock, signal, broadcast]);
+}
+
+#[test]
+fn threads_that_name_a_barrier_meet_there() {
+    let three = workload(
+        r#"{"tasks": {"a": {"run": 1, "barrier": "x"}, "b": {"instance": 2, "run": 2, "barrier": "x", "barrier2": "y"}}}"#,
+    );
+    let meet: Vec<_> = three.channels.iter().map(|c| (c.name.as_str(), c.capacity)).collect();
+    assert_eq!(meet, [("barrier x", 3), ("barrier y", 2)]);
+    assert_eq!(three.tasks.iter().map(|task| task.name.as_str()).collect::<Vec<_>>(), ["a", "b 0", "b 1"]);
+}
+
+#[test]
+fn a_forked_thread_sets_what_a_thread_of_the_start_has() {
+    let forks = workload(
+        r#"{"tasks": {
+            "main": {"priority": 3, "loop": 5, "run": 1, "fork": "child"},
+            "child": {"instance": 0, "loop": 1, "policy": "SCHED_IDLE", "priority": 2, "cpus": [2, 1], "run": 5}}}"#,
+    );
+    assert_eq!(forks.tasks.len(), 1);
+    assert_eq!(forks.programs[0].ops[2], Op::Fork { program: 1 });
+    let sets = [Call::IdlePolicy(true), Call::Nice(2), Call::Affinity { cpus: Some(0) }].map(Op::Call);
+    assert_eq!(forks.programs[1].ops, [&sets[..], &[Begin, run(5), Done]].concat());
+    assert_eq!(forks.cpu_sets, [[1, 2]]);
+}
+
+#[test]
+fn phases_set_cpus_policy_and_nice_as_they_begin() {
+    let phases = workload(
+        r#"{"tasks": {"t": {"cpus": [3, 2, 3], "priority": -5, "phases": {
+            "a": {"cpus": [0], "run": 1},
+            "b": {"policy": "SCHED_IDLE", "run": 1},
+            "c": {"priority": 4, "run": 1}}}}}"#,
+    );
+    let cpus = |set| Op::Call(Call::Affinity { cpus: Some(set) });
+    let (idle, nice) = (Op::Call(Call::IdlePolicy(true)), |nice| Op::Call(Call::Nice(nice)));
+    let ops = &phases.programs[0].ops;
+    assert_eq!(ops[..4], [cpus(0), Begin, run(1), Done]);
+    assert_eq!(ops[4..10], [idle, nice(0), cpus(1), Begin, run(1), Done]);
+    assert_eq!(ops[10..13], [nice(4), cpus(1), Begin]);
+    assert_eq!(phases.cpu_sets, [vec![0], vec![2, 3]]);
+    let task = &phases.tasks[0];
+    assert_eq!((task.nice, task.idle_policy, task.affinity.as_deref()), (-5, false, Some(&[2, 3][..])));
+}
+
+#[test]
+fn the_default_policy_is_of_threads_that_have_none() {
+    let both = workload(
+        r#"{"global": {"default_policy": "SCHED_IDLE"}, "tasks": {"a": {"run": 1}, "b": {"policy": "SCHED_OTHER", "run": 1}}}"#,
+    );
+    assert_eq!(both.tasks.iter().map(|task| task.idle_policy).collect::<Vec<_>>(), [true, false]);
+}
+
+#[test]
+fn a_load_is_so_many_rt_apps_each_with_resources_of_its_own() {
+    let text = r#"{"tasks": {"t": {"instance": 2, "run": 1, "barrier": "x"}}}"#;
+    let (file, _) = RtApp::parse(Path::new("a/b.json"), text, false).unwrap();
+    let (one, three) = (file.copies(1).unwrap(), file.copies(3).unwrap());
+    assert_eq!((one.case.as_str(), one.load.as_str(), one.unit.as_str()), ("b", "2 threads", "loops/s"));
+    assert_eq!(three.load, "3 x 2 threads");
+    assert_eq!(three.validate(1), Ok(()));
+    let channels: Vec<_> = three.tasks.iter().map(|task| (task.name.as_str(), task.channels[0])).collect();
+    assert_eq!(channels, [("t 0", 0), ("t 1", 0), ("t 2", 1), ("t 3", 1), ("t 4", 2), ("t 5", 2)]);
+    assert_eq!(
+        file.copies(600_000).unwrap_err().what,
+        "600000 times a/b.json are 1200000 threads; expected 1000000 at most"
+    );
+}
+
+#[test]
+fn a_thread_that_comes_twice_gets_a_number_as_workgen_gives_it() {
+    let two = workload(r#"{"tasks": {"t": {"run": 1}, "t": {"run": 2}}}"#);
+    assert_eq!(two.tasks.iter().map(|task| task.name.as_str()).collect::<Vec<_>>(), ["t", "t1"]);
+}
