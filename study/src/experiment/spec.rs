@@ -79,7 +79,8 @@ impl Spec {
         let load = match load {
             Some(load) => flag("--load", load),
             None => WorkloadSpec::own_load(&name).ok_or_else(|| {
-                let missing = Given::by_flag("--load", ()).error("is missing; expected how many instances");
+                let missing =
+                    Given::by_flag("--load", ()).error("is required for this workload; expected how many instances");
                 missing.with_hint("as 28, 1,2,4,8, 25% or 25%..200%/25%; only a file of rt-app (.json) says it itself")
             })?,
         };

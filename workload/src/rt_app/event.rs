@@ -108,8 +108,8 @@ fn timer(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<Event, WorkloadError> {
 }
 
 fn only(cx: &Cx<'_>, props: &[Prop<'_>], known: &[&str]) -> Result<(), WorkloadError> {
-    let strange = props.iter().filter(|prop| !known.contains(&prop.name));
-    strange.map(|prop| super::keys::unknown(cx, prop, known.iter().copied())).collect()
+    let mut strange = props.iter().filter(|prop| !known.contains(&prop.name));
+    strange.try_for_each(|prop| super::keys::unknown(cx, prop, known.iter().copied()))
 }
 
 /// An event and where it is.

@@ -14,6 +14,7 @@ mod phase;
 mod policy;
 mod program;
 mod resources;
+mod steps;
 mod thread;
 mod threads;
 mod timers;

@@ -1,14 +1,14 @@
 //! From a thread to a program.
 
 use super::cx::{Cx, Place};
-use super::event::{Event, Step};
+use super::event::Event;
 use super::phase::{Cpus, Times};
 use super::policy::Policy;
 use super::resources::Resources;
 use super::thread::Thread;
 use super::timers;
 use crate::error::WorkloadError;
-use crate::{Call, Kind, Op, Program, TimerMode, Work};
+use crate::{Call, Op, Program, TimerMode, Work};
 
 /// What programs have in common.
 #[derive(Debug, Default)]
@@ -20,11 +20,11 @@ pub(super) struct Shared {
 /// A program that is written, and where each of its steps comes from.
 pub(super) struct Writer<'a> {
     cx: &'a Cx<'a>,
-    threads: &'a [Thread],
-    shared: &'a mut Shared,
-    timers: Vec<(String, TimerMode)>,
-    pub(super) ops: Vec<Op>,
-    pub(super) places: Vec<Place>,
+    pub(super) threads: &'a [Thread],
+    pub(super) shared: &'a mut Shared,
+    pub(super) timers: Vec<(String, TimerMode)>,
+    ops: Vec<Op>,
+    places: Vec<Place>,
 }
 
 /// The name of the program of a thread that is forked: it sets first what a thread of the start has already.
@@ -56,12 +56,12 @@ pub(super) fn write(
 }
 
 impl Writer<'_> {
-    fn push(&mut self, op: Op, place: &Place) {
+    pub(super) fn push(&mut self, op: Op, place: &Place) {
         self.ops.push(op);
         self.places.push(place.clone());
     }
 
-    fn call(&mut self, call: Call, place: &Place) {
+    pub(super) fn call(&mut self, call: Call, place: &Place) {
         self.push(Op::Call(call), place);
     }
 
@@ -131,71 +131,6 @@ impl Writer<'_> {
         });
         self.call(Call::Affinity { cpus }, place);
     }
-
-    fn step(&mut self, step: &Step) {
-        let place = &step.place;
-        let work = |ns| Work { ns, jitter_pct: 0 };
-        match &step.event {
-            Event::Run(ns) => self.push(Op::Run(work(*ns)), place),
-            Event::Sleep(ns) => self.push(Op::Sleep(work(*ns)), place),
-            Event::RunFor(ns) => self.call(Call::RunFor { ns: *ns }, place),
-            Event::Yield => self.call(Call::Yield, place),
-            Event::Timer { name, period_ns, .. } => {
-                let timer = self.timers.iter().position(|(known, _)| known == name).expect("all timers are known");
-                let (timer, mode) = (timer as u32, self.timers[timer].1);
-                self.call(Call::Timer { timer, period_ns: *period_ns, mode }, place);
-            }
-            Event::Fork(name) => {
-                let program = forked_program(self.threads, name).expect("it was checked that it is there");
-                self.push(Op::Fork { program }, place);
-            }
-            Event::Barrier(name) => {
-                let barrier = self.number(Kind::Barrier, name, place);
-                self.call(Call::Barrier { barrier }, place);
-            }
-            event => self.meet(event, place),
-        }
-    }
-
-    /// Mutexes and conditions, as `run_event()` of rt-app 1.0 has them.
-    fn meet(&mut self, event: &Event, place: &Place) {
-        match event {
-            Event::Lock(name) => {
-                let mutex = self.number(Kind::Mutex, name, place);
-                self.call(Call::Lock { mutex }, place);
-            }
-            Event::Unlock(name) => {
-                let mutex = self.number(Kind::Mutex, name, place);
-                self.call(Call::Unlock { mutex }, place);
-            }
-            Event::Wait { cond, mutex } | Event::Sync { cond, mutex } => {
-                let cond = self.number(Kind::Condition, cond, place);
-                let mutex = self.number(Kind::Mutex, mutex, place);
-                if matches!(event, Event::Sync { .. }) {
-                    self.call(Call::Signal { cond }, place);
-                }
-                self.call(Call::CondWait { cond, mutex }, place);
-            }
-            Event::Signal(cond) | Event::Broadcast(cond) => {
-                let cond = self.number(Kind::Condition, cond, place);
-                let all = matches!(event, Event::Broadcast(_));
-                self.call(if all { Call::Broadcast { cond } } else { Call::Signal { cond } }, place);
-            }
-            Event::Suspend(name) | Event::Resume(name) => {
-                let cond = self.number(Kind::Condition, name, place);
-                let mutex = self.number(Kind::Mutex, name, place);
-                let waits = matches!(event, Event::Suspend(_));
-                self.call(Call::Lock { mutex }, place);
-                self.call(if waits { Call::CondWait { cond, mutex } } else { Call::Broadcast { cond } }, place);
-                self.call(Call::Unlock { mutex }, place);
-            }
-            _ => unreachable!("the others meet nobody"),
-        }
-    }
-
-    fn number(&mut self, kind: Kind, name: &str, place: &Place) -> u32 {
-        self.shared.resources.number(kind, name, place)
-    }
 }
 
 /// The threads that are forked by others, in the order of their programs, which come after those of the start.
@@ -214,7 +149,8 @@ pub(super) fn of_start(threads: &[Thread]) -> impl Iterator<Item = &Thread> {
     threads.iter().filter(|thread| thread.instances > 0)
 }
 
-fn forked_program(threads: &[Thread], name: &str) -> Option<u32> {
+/// The number of the program of a thread that is forked.
+pub(super) fn forked_program(threads: &[Thread], name: &str) -> Option<u32> {
     let at = forked(threads).iter().position(|thread| thread.name == name)?;
     Some((of_start(threads).count() + at) as u32)
 }
