@@ -1,7 +1,11 @@
 //! Channels: what tasks send each other messages through.
 
+use crate::engine::Sim;
+use crate::sync::Phase;
+use crate::task::Wait;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
+use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
 
@@ -16,6 +20,8 @@ pub struct Channel {
     pub readers: SmallVec<[TaskId; 1]>,
     /// Tasks that wait for room.
     pub writers: SmallVec<[TaskId; 1]>,
+    /// A pipe, of which a task that has waited for room needs so many places; one that has not needs one.
+    pub page: Option<usize>,
 }
 
 impl Channel {
@@ -26,6 +32,70 @@ impl Channel {
             messages: VecDeque::new(),
             readers: SmallVec::new(),
             writers: SmallVec::new(),
+            page: None,
         }
+    }
+
+    /// Places that are free.
+    pub fn free(&self) -> usize {
+        self.capacity - self.messages.len()
+    }
+
+    /// Whether a task that sends has to wait. `waited`: it has waited already.
+    pub fn is_full(&self, waited: bool) -> bool {
+        self.free() < self.page.filter(|_| waited).unwrap_or(1)
+    }
+}
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// Sends into a channel that may be full. Returns false if the task sleeps now.
+    pub fn finds_room(&mut self, cpu: Cpu, id: TaskId, channel: u32) -> bool {
+        let queue = &mut self.sys.channels[channel as usize];
+        let calls = &mut self.sys.tasks[id.0 as usize].calls;
+        let waited = calls.phase == Phase::Queued;
+        if queue.is_full(waited) {
+            calls.phase = Phase::Queued;
+            queue.writers.push(id);
+            self.block(cpu, id, Wait::Room(channel));
+            return false;
+        }
+        calls.phase = Phase::Fresh;
+        // pipe_write(): who has waited, and leaves room, wakes the next who waits.
+        if waited && queue.page.is_some_and(|page| queue.free() > page) && !queue.writers.is_empty() {
+            calls.to_wake.push_back((queue.writers.remove(0), true));
+        }
+        true
+    }
+
+    /// Takes a message as a pipe or a Unix socket gives it. Returns whether the task sleeps.
+    ///
+    /// A pipe (not `all`) is full while no page is free, and its writers wait until one is. `pipe_read()` of 5.5 to 6.13 wakes
+    /// the first of them at each read from a full pipe, who sleeps again if the page was not the last message's; since
+    /// 6.14 only when a page becomes free. A socket wakes all, each time that it is writable
+    /// (`unix_write_space()`), and they need room for a message.
+    pub fn receive_batch(&mut self, cpu: Cpu, id: TaskId, channel: u32, room: u32, all: bool) -> bool {
+        let model = self.sys.model;
+        let queue = &mut self.sys.channels[channel as usize];
+        let room = room as usize;
+        queue.page = (!all).then_some(room);
+        let was_full = queue.free() < room;
+        let Some(from) = queue.messages.pop_front() else {
+            queue.readers.push(id);
+            self.block(cpu, id, Wait::Message(channel));
+            return true;
+        };
+        let has_room = queue.free() >= room;
+        let woken = match (all, was_full) {
+            (true, _) if has_room => queue.writers.len(),
+            (false, true) if has_room || model.pipe_wakes_while_full => queue.writers.len().min(1),
+            _ => 0,
+        };
+        let task = &mut self.sys.tasks[id.0 as usize];
+        task.calls.to_wake.extend(queue.writers.drain(..woken).map(|writer| (writer, true)));
+        task.pc += 1;
+        let cost = model.cold_message(from, cpu);
+        task.left += cost;
+        task.overhead += cost;
+        false
     }
 }

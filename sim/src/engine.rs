@@ -148,6 +148,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                         }
                         crate::task::Wait::Timer => "its timer".to_owned(),
                         crate::task::Wait::Children => "its children".to_owned(),
+                        wait => self.sync_text(wait),
                     },
                 })
             })

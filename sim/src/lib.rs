@@ -2,6 +2,7 @@
 
 mod averages;
 mod balance;
+mod calls;
 mod channel;
 mod cpu;
 mod engine;
@@ -19,6 +20,7 @@ mod setup;
 mod start;
 #[cfg(test)]
 mod sums;
+mod sync;
 mod system;
 mod task;
 mod tick;

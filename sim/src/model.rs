@@ -107,6 +107,8 @@ pub struct Model<'a> {
     pub package_of: Vec<u32>,
     /// By CPU: `arch_scale_cpu_capacity()`.
     pub capacity: Vec<u64>,
+    /// Each read from a full pipe wakes a writer, whether a page has become free or not: `pipe_read()` up to 6.13.
+    pub pipe_wakes_while_full: bool,
     /// Mean time between two wake-ups of a kworker, ns (0: none), and its run time.
     pub noise: (u64, u64),
 }
@@ -145,9 +147,6 @@ impl<'a> Model<'a> {
         }
         if !mechanisms.wake_affine {
             features = features.with(Feature::WA_IDLE, false).with(Feature::WA_WEIGHT, false);
-        }
-        if let Some(call) = workload.programs.iter().flat_map(|program| &program.ops).find_map(Op::call) {
-            return Err(SimError::NotModelled(format!("the step {call:?} of a program is not simulated yet")));
         }
         let util_est = features.has(Feature::UTIL_EST) && mechanisms.util_est;
         let nr_cpus = machine.topology.nr_cpus();
@@ -198,6 +197,7 @@ impl<'a> Model<'a> {
             llc_first,
             package_of: machine.topology.cpus.iter().map(|cpu| cpu.package).collect(),
             capacity: machine.topology.cpus.iter().map(|cpu| u64::from(cpu.capacity)).collect(),
+            pipe_wakes_while_full: version(kernel.name) < (6, 14),
             noise: if mechanisms.noise { (noise.kworker_period_ns, noise.kworker_run_ns) } else { (0, 0) },
         })
     }
@@ -217,6 +217,16 @@ impl<'a> Model<'a> {
 
     pub fn nr_cpus(&self) -> u32 {
         self.domains.nr_cpus
+    }
+
+    /// What a message costs a reader on `cpu` whose writer was on `from`, ns.
+    #[inline]
+    pub fn cold_message(&self, from: Cpu, cpu: Cpu) -> u64 {
+        match (from == cpu, self.share_cache(from, cpu)) {
+            (true, _) => 0,
+            (_, true) => self.costs.cold_message,
+            (_, false) => self.costs.cold_message_far,
+        }
     }
 
     /// Whether two CPUs share the last level cache.

@@ -26,6 +26,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             task.overhead += debt;
         }
         for _ in 0..ZERO_TIME_STEPS {
+            if let Some((wakee, sync)) = self.sys.tasks[id.0 as usize].calls.to_wake.pop_front() {
+                return self.wake(cpu, Waking::of(wakee, Some(id), true, sync));
+            }
             if self.sys.tasks[id.0 as usize].left != 0 && !self.gathers(id) {
                 return self.compute(cpu);
             }
@@ -43,12 +46,12 @@ impl<S: Sink> Sim<'_, '_, S> {
             match op {
                 Op::Run(_) | Op::Softirq(_) | Op::Begin | Op::Done | Op::Repeat { .. } => self.gather(id, op),
                 Op::Send { channel, sync } => {
-                    let channel = task.channels[channel as usize] as usize;
-                    let queue = &mut self.sys.channels[channel];
-                    if queue.messages.len() == queue.capacity {
-                        queue.writers.push(id);
-                        return self.block(cpu, id, Wait::Room(channel as u32));
+                    let channel = task.channels[channel as usize];
+                    if !self.finds_room(cpu, id, channel) {
+                        return;
                     }
+                    let task = &mut self.sys.tasks[id.0 as usize];
+                    let queue = &mut self.sys.channels[channel as usize];
                     task.pc += 1;
                     queue.messages.push_back(cpu);
                     if !queue.readers.is_empty() {
@@ -66,11 +69,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                         return self.block(cpu, id, Wait::Message(channel as u32));
                     };
                     task.pc += 1;
-                    let cost = match (from == cpu, model.share_cache(from, cpu)) {
-                        (true, _) => 0,
-                        (_, true) => model.costs.cold_message,
-                        (_, false) => model.costs.cold_message_far,
-                    };
+                    let cost = model.cold_message(from, cpu);
                     task.left += cost;
                     task.overhead += cost;
                     if !queue.writers.is_empty() {
@@ -99,7 +98,11 @@ impl<S: Sink> Sim<'_, '_, S> {
                     task.pc += 1;
                 }
                 Op::Exit => return self.exit(cpu, id),
-                Op::Call(_) => unreachable!("refused before the run"),
+                Op::Call(call) => {
+                    if self.call(cpu, id, call) {
+                        return;
+                    }
+                }
             }
         }
         let task = &self.sys.tasks[id.0 as usize];
@@ -210,6 +213,9 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// The task ends.
     fn exit(&mut self, cpu: Cpu, id: TaskId) {
+        if self.exits_with_mutex(id) {
+            return;
+        }
         let task = &mut self.sys.tasks[id.0 as usize];
         task.state = State::Dead;
         let (workload, parent) = (task.workload, task.parent);

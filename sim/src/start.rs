@@ -48,6 +48,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             tasks: Vec::new(),
             es: Entities::new(),
             channels: model.workload.channels.iter().map(|c| crate::channel::Channel::new(c.capacity)).collect(),
+            syncs: vec![crate::sync::Sync::default(); model.workload.channels.len()],
             llcs: llcs.collect(),
             idle: CpuMask::full(nr_cpus),
             idle_cores: IdleCores::new(&CpuMask::full(nr_cpus), &model.domains.smt_mask),
@@ -182,6 +183,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             Some(_) => self.sys.cpus[this_cpu as usize].rq.task_fork(&mut self.sys.es, now, id),
             None => self.launcher.task_fork(&mut self.sys.es, now, id),
         }
+        self.sys.tasks[id.0 as usize].calls.started = self.sys.now;
         self.sys.tasks[id.0 as usize].cpu = this_cpu;
         self.sys.tasks[id.0 as usize].recent_used_cpu = this_cpu;
 

@@ -4,6 +4,7 @@ use crate::channel::Channel;
 use crate::cpu::CpuState;
 use crate::model::Model;
 use crate::search::Searching;
+use crate::sync::Sync;
 use crate::task::Task;
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::BalanceView;
@@ -45,6 +46,8 @@ pub struct System<'m> {
     pub es: Entities,
     /// All channels.
     pub channels: Vec<Channel>,
+    /// All mutexes, conditions and barriers, by the same numbers.
+    pub syncs: Vec<Sync>,
     /// All LLCs.
     pub llcs: Vec<Llc>,
     /// CPUs for which `available_idle_cpu()` is true.

@@ -1,5 +1,6 @@
 //! A task in simulated time.
 
+use crate::sync::Calls;
 use smallvec::SmallVec;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::SchedAvg;
@@ -17,6 +18,12 @@ pub enum Wait {
     Timer,
     /// The end of its children.
     Children,
+    /// This mutex.
+    Mutex(u32),
+    /// A signal of this condition.
+    Condition(u32),
+    /// The others at this barrier.
+    Barrier(u32),
 }
 
 /// `p->__state`.
@@ -92,6 +99,8 @@ pub struct Task {
     pub children: u32,
     /// CPUs that wait until it is off its CPU, to wake it.
     pub spinners: SmallVec<[Cpu; 1]>,
+    /// What it keeps for its calls.
+    pub calls: Calls,
 }
 
 impl Task {
@@ -121,6 +130,7 @@ impl Task {
             parent: None,
             children: 0,
             spinners: SmallVec::new(),
+            calls: Calls::default(),
         }
     }
 }

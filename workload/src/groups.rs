@@ -7,7 +7,7 @@
 
 use crate::benchmark::{ParamDef, Parts, Values};
 use crate::params;
-use crate::{Channel, Op, Program, Task, Work};
+use crate::{Call, Channel, Op, Program, Task, Work};
 
 /// What messages go through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,15 +61,17 @@ impl Groups {
         let (fds, loops) = (values.get("fds") as u32, values.get("loops") as u32);
         let jitter_pct = values.get("jitter") as u32;
         let work = |name| Op::Run(Work { ns: values.get(name), jitter_pct });
-        let (held, held_of_1) = match self.through {
-            Through::Pipes => (params::pipe_capacity(size), params::PIPE_BYTES),
-            Through::Sockets => (params::socket_capacity(size), params::socket_capacity(1)),
+        let (held, held_of_1, room) = match self.through {
+            Through::Pipes => (params::pipe_capacity(size), params::PIPE_BYTES, params::pipe_room(size)),
+            Through::Sockets => (params::socket_capacity(size), params::socket_capacity(1), params::socket_room(size)),
         };
+        // Writers wait for a pipe's page one by one (exclusively), for a socket's buffer together.
+        let message = Op::Call(Call::RecvBatch { channel: MESSAGES, room, all: self.through == Through::Sockets });
         let all = 2 * fds * groups;
         let program = |name: &str, ops| Program { name: name.to_owned(), ops };
         let programs = vec![
             program("main", main(all, loops)),
-            program("receiver", receiver(work("read"), (loops != 0).then_some(fds * loops))),
+            program("receiver", receiver(message, work("read"), (loops != 0).then_some(fds * loops))),
             program("sender", sender(work("write"), fds, (loops != 0).then_some(loops))),
         ];
 
@@ -124,11 +126,11 @@ fn main(all: u32, loops: u32) -> Vec<Op> {
     ops
 }
 
-fn receiver(read: Op, messages: Option<u32>) -> Vec<Op> {
+fn receiver(message: Op, read: Op, messages: Option<u32>) -> Vec<Op> {
     let begin = [send(READY), receive(GO)];
     let round = match messages {
-        None => vec![Op::Begin, receive(MESSAGES), read, Op::Done, Op::Repeat { to: 2, times: None }],
-        times => vec![receive(MESSAGES), read, Op::Repeat { to: 2, times }, send(END)],
+        None => vec![Op::Begin, message, read, Op::Done, Op::Repeat { to: 2, times: None }],
+        times => vec![message, read, Op::Repeat { to: 2, times }, send(END)],
     };
     begin.into_iter().chain(round).collect()
 }

@@ -50,8 +50,7 @@ impl Benchmark for Hackbench {
          and so does the model: it goes on for ever and counts messages in the measured time. L loops of N groups are N x \
          fds x fds x L messages, and take that many over the throughput.\n\n\
          Processes and threads differ in how long they take to start; a switch between either costs what the machine says. \
-         A reader makes room for a writer that waits with each message, where a pipe does so with each page and a socket \
-         when three quarters are free."
+         Who waits to write to a pipe needs a free page, to a socket three quarters of its buffer."
     }
 
     fn params(&self, case: &Case) -> Vec<ParamDef> {
@@ -79,7 +78,7 @@ impl Benchmark for Hackbench {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Op;
+    use crate::{Call, Op};
     use std::collections::BTreeMap;
 
     /// What two groups of three pairs that go round five times are made of.
@@ -108,7 +107,9 @@ mod tests {
             for (step, op) in ops.iter().enumerate() {
                 match *op {
                     Op::Send { channel, .. } => balance[task.channels[channel as usize] as usize].0 += times(ops, step),
-                    Op::Recv { channel } => balance[task.channels[channel as usize] as usize].1 += times(ops, step),
+                    Op::Recv { channel } | Op::Call(Call::RecvBatch { channel, .. }) => {
+                        balance[task.channels[channel as usize] as usize].1 += times(ops, step)
+                    }
                     _ => {}
                 }
             }

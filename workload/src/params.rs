@@ -13,13 +13,30 @@ pub(crate) fn pipe_capacity(size: u64) -> u32 {
     16 * (u64::from(PAGE) / size.clamp(1, u64::from(PAGE))) as u32
 }
 
+/// How many messages of so many bytes a page of a pipe holds: who waits to write waits until one has been read.
+pub(crate) fn pipe_room(size: u64) -> u32 {
+    pipe_capacity(size) / 16
+}
+
 /// How many messages of so many bytes a Unix stream socket holds. A send goes on while the sender's buffers come to less than
 /// `net.core.wmem_default` (212992 by default); each is its data and `skb_shared_info` (320 bytes) in a power of two, and
 /// an `sk_buff` (256 bytes).
 pub(crate) fn socket_capacity(size: u64) -> u32 {
-    const WMEM_DEFAULT: u64 = 212_992;
-    let truesize = (size.next_multiple_of(64) + 320).next_power_of_two() + 256;
-    WMEM_DEFAULT.div_ceil(truesize) as u32
+    WMEM_DEFAULT.div_ceil(truesize(size)) as u32
+}
+
+/// How many of them must have been read before who waits to write is woken: what is left is a quarter of the buffer at most
+/// (`unix_writable()`, 6.1). Two bytes of `sk_wmem_alloc` are the socket's own and what `sock_wfree()` keeps for the time of
+/// the wake-up.
+pub(crate) fn socket_room(size: u64) -> u32 {
+    socket_capacity(size) - ((WMEM_DEFAULT / 4 - 2) / truesize(size)) as u32
+}
+
+const WMEM_DEFAULT: u64 = 212_992;
+
+/// What a message of so many bytes takes of the buffer (`skb->truesize`).
+fn truesize(size: u64) -> u64 {
+    (size.next_multiple_of(64) + 320).next_power_of_two() + 256
 }
 
 const FIT: &str =
@@ -81,6 +98,8 @@ mod tests {
     fn pipes_hold_whole_messages_in_each_page() {
         // 40 of 100 bytes are 4000; the 41st begins a page.
         assert_eq!(pipe_capacity(100), 640);
+        assert_eq!(pipe_room(100), 40);
+        assert_eq!((pipe_room(1), pipe_room(4096)), (4096, 1));
         assert_eq!((pipe_capacity(1), pipe_capacity(4096), pipe_capacity(2049)), (PIPE_BYTES, 16, 16));
     }
 
@@ -88,6 +107,8 @@ mod tests {
     fn sockets_hold_what_their_buffers_come_to() {
         // 100 bytes are 128 + 320 in 512, and 256: 277 come to 212736, less than 212992, so that one more is taken.
         assert_eq!(socket_capacity(100), 278);
+        // 69 of 768 are 52992, and a quarter of the buffer is 53248: 209 must have been read.
+        assert_eq!(socket_room(100), 209);
         assert_eq!(socket_capacity(4096), 212_992_u32.div_ceil(8192 + 256));
     }
 }

@@ -1,8 +1,8 @@
 //! Either class behind one set of operations.
 
 use super::{
-    CfsRq, DequeueFlags, Dequeued, EevdfRq, EnqueueFlags, Entities, FairRules, Hrtick, Preempted, Prev, Resched,
-    Switch, TaskId, Tick,
+    CfsRq, DequeueFlags, Dequeued, EevdfRq, EnqueueFlags, Entities, FairRules, Hrtick, Policy, Preempted, Prev,
+    Resched, Switch, TaskId, Tick,
 };
 use crate::select::WakeFlags;
 
@@ -224,6 +224,17 @@ impl FairRq {
         match self {
             FairRq::Cfs(rq) => Resched::Now.when(rq.set_user_nice(es, now, task, nice, need_resched)).into(),
             FairRq::Eevdf(rq) => rq.set_user_nice(es, now, task, nice, need_resched),
+        }
+    }
+
+    /// Changes a task's policy; its nice value stays. CFS never asks for a reschedule here.
+    pub fn set_policy(&mut self, es: &mut Entities, now: u64, task: TaskId, policy: Policy) -> Resched {
+        match self {
+            FairRq::Cfs(rq) => {
+                rq.set_policy(es, now, task, policy);
+                Resched::No
+            }
+            FairRq::Eevdf(rq) => rq.set_policy(es, now, task, policy),
         }
     }
 

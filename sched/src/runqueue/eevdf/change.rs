@@ -1,8 +1,8 @@
-//! Changing a task's nice value or slice.
+//! Changing a task's nice value, policy or slice.
 
 use super::EevdfRq;
 use crate::runqueue::entity::clamp_slice;
-use crate::runqueue::{DequeueFlags, EnqueueFlags, Entities, Entity, LoadWeight, Preempted, Resched, TaskId};
+use crate::runqueue::{DequeueFlags, EnqueueFlags, Entities, Entity, LoadWeight, Policy, Preempted, Resched, TaskId};
 use crate::select::WakeFlags;
 
 impl EevdfRq {
@@ -24,15 +24,7 @@ impl EevdfRq {
             return Preempted::default();
         }
         let queued = es[task].on_rq;
-        let rules = self.rules;
-        let resched = self.change(es, now, task, |e| {
-            e.nice = nice;
-            let load = LoadWeight::of(e.policy, nice);
-            if !rules.weight_at_enqueue {
-                rescale_entity(e, load, rules.deadline_rescaled);
-            }
-            e.load = load;
-        });
+        let resched = self.reweight(es, now, task, |e| e.nice = nice);
         if !queued || self.nr_queued == 1 {
             return resched.into();
         }
@@ -43,6 +35,29 @@ impl EevdfRq {
         let mut preempted = self.wakeup_preempt(es, now, task, WakeFlags::empty(), need_resched);
         preempted.resched |= resched;
         preempted
+    }
+
+    /// Changes the policy of a task of this queue, or of one that last slept here; nice value and slice stay
+    /// (`__sched_setscheduler()`, 6.12 to 7.3). The priority stays too, and with it nobody asks for a reschedule but the
+    /// charge on the way.
+    pub fn set_policy(&mut self, es: &mut Entities, now: u64, task: TaskId, policy: Policy) -> Resched {
+        if policy == es[task].policy {
+            return Resched::No;
+        }
+        self.reweight(es, now, task, |e| e.policy = policy)
+    }
+
+    /// Changes what a task's weight follows from, and the weight.
+    fn reweight(&mut self, es: &mut Entities, now: u64, task: TaskId, change: impl FnOnce(&mut Entity)) -> Resched {
+        let rules = self.rules;
+        self.change(es, now, task, |e| {
+            change(e);
+            let load = LoadWeight::of(e.policy, e.nice);
+            if !rules.weight_at_enqueue {
+                rescale_entity(e, load, rules.deadline_rescaled);
+            }
+            e.load = load;
+        })
     }
 
     /// Changes the slice a task asks for, ns; 0 asks for the queue's (`sched_runtime` of `sched_setattr()`,

@@ -1,0 +1,149 @@
+//! The calls of a program beside messages and forks.
+
+use crate::SimError;
+use crate::cpu::Doing;
+use crate::engine::{Later, Sim, ZERO_TIME_STEPS};
+use crate::task::Wait;
+use wakelab_events::sim::Sink;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::pelt::{UpdateFlags, reweight_entity};
+use wakelab_sched::runqueue::{Entities, FairRq, Policy, Prev, Resched, TaskId};
+use wakelab_workload::{Call, TimerMode};
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// The task's next step is this call. Returns whether the CPU has begun something else; if not, the program goes on.
+    pub fn call(&mut self, cpu: Cpu, id: TaskId, call: Call) -> bool {
+        let task = &mut self.sys.tasks[id.0 as usize];
+        task.in_softirq = false;
+        let resource = |number: u32| task.channels[number as usize];
+        match call {
+            Call::Lock { mutex } => {
+                let mutex = resource(mutex);
+                self.lock_mutex(cpu, id, mutex)
+            }
+            Call::Unlock { mutex } => {
+                let mutex = resource(mutex);
+                task.pc += 1;
+                self.free_mutex(id, mutex);
+                self.failed.is_some()
+            }
+            Call::CondWait { cond, mutex } => {
+                let (cond, mutex) = (resource(cond), resource(mutex));
+                self.cond_wait(cpu, id, cond, mutex) || self.failed.is_some()
+            }
+            Call::Signal { cond } | Call::Broadcast { cond } => {
+                let (cond, all) = (resource(cond), matches!(call, Call::Broadcast { .. }));
+                task.pc += 1;
+                self.release(id, cond, all);
+                false
+            }
+            Call::Barrier { barrier } => {
+                let barrier = resource(barrier);
+                self.barrier(cpu, id, barrier)
+            }
+            Call::RecvBatch { channel, room, all } => {
+                let channel = resource(channel);
+                self.receive_batch(cpu, id, channel, room, all)
+            }
+            Call::SleepUntil { at_ns } => {
+                task.pc += 1;
+                self.sleep_until(cpu, id, at_ns)
+            }
+            Call::Timer { timer, period_ns, mode } => {
+                task.pc += 1;
+                let time = self.timer(id, timer as usize, period_ns, mode);
+                self.sleep_until(cpu, id, time)
+            }
+            Call::Yield => {
+                task.pc += 1;
+                self.sched_yield(cpu, id)
+            }
+            Call::Nice(nice) => {
+                task.pc += 1;
+                self.reweight(cpu, id, |rq, es, now, need_resched| {
+                    rq.set_user_nice(es, now, id, nice, need_resched).resched
+                })
+            }
+            Call::IdlePolicy(idle) => {
+                task.pc += 1;
+                let policy = if idle { Policy::Idle } else { Policy::Normal };
+                self.reweight(cpu, id, |rq, es, now, _| rq.set_policy(es, now, id, policy))
+            }
+        }
+    }
+
+    /// Sleeps until that time, ns, if it is to come; returns whether.
+    fn sleep_until(&mut self, cpu: Cpu, id: TaskId, time: u64) -> bool {
+        if time <= self.sys.now {
+            return false;
+        }
+        self.at(time, Later::Timer(id));
+        self.block(cpu, id, Wait::Timer);
+        true
+    }
+
+    /// When a timer that is used now expires, ns.
+    fn timer(&mut self, id: TaskId, timer: usize, period: u64, mode: TimerMode) -> u64 {
+        let now = self.sys.now;
+        let calls = &mut self.sys.tasks[id.0 as usize].calls;
+        if calls.timers.len() <= timer {
+            calls.timers.resize(timer + 1, None);
+        }
+        let first = match mode {
+            TimerMode::Relative => now,
+            TimerMode::Absolute => calls.started,
+        };
+        let next = &mut calls.timers[timer];
+        let expires = next.unwrap_or(first) + period;
+        *next = Some(if mode == TimerMode::Relative { expires.max(now) } else { expires });
+        expires
+    }
+
+    /// `sched_yield()`. Returns whether the run queue is to choose.
+    fn sched_yield(&mut self, cpu: Cpu, id: TaskId) -> bool {
+        let now = self.sys.clock_task(cpu);
+        let c = &mut self.sys.cpus[cpu as usize];
+        if c.rq.nr_queued() == 1 && !c.need_resched {
+            return false;
+        }
+        c.rq.yield_task(&mut self.sys.es, now);
+        self.reschedule(cpu, id);
+        true
+    }
+
+    /// Lets the run queue choose, as an event of this moment: a task that is chosen again and again does not nest.
+    fn reschedule(&mut self, cpu: Cpu, id: TaskId) {
+        let (at, count) = self.sys.tasks[id.0 as usize].calls.rescheduled;
+        let again = if at == self.sys.now { count + 1 } else { 0 };
+        self.sys.tasks[id.0 as usize].calls.rescheduled = (self.sys.now, again);
+        if again > ZERO_TIME_STEPS {
+            let name = self.task_name(id);
+            let text = format!("task {name} gives up its CPU {ZERO_TIME_STEPS} times without any time passing");
+            self.failed = Some(SimError::Workload(text));
+        }
+        self.begin_until(cpu, Doing::LockSchedule(Prev::Runs), self.sys.now);
+    }
+
+    /// The running task gets another weight: off the queue and back, as `set_user_nice()` does, averages included. Returns
+    /// whether the run queue is to choose.
+    fn reweight(
+        &mut self,
+        cpu: Cpu,
+        id: TaskId,
+        change: impl FnOnce(&mut FairRq, &mut Entities, u64, bool) -> Resched,
+    ) -> bool {
+        self.sys.update_load(cpu, id, UpdateFlags::empty());
+        let now = self.sys.clock_task(cpu);
+        let old = u64::from(self.sys.es[id].load.weight);
+        let c = &mut self.sys.cpus[cpu as usize];
+        let resched = change(&mut c.rq, &mut self.sys.es, now, c.need_resched);
+        let new = u64::from(self.sys.es[id].load.weight);
+        reweight_entity(&mut c.pelt, &mut self.sys.tasks[id.0 as usize].avg, old, new);
+        c.weight = c.weight - old + new;
+        c.cfs_tasks.move_to_head(id);
+        if resched.asked() {
+            self.reschedule(cpu, id);
+        }
+        resched.asked()
+    }
+}

@@ -1,0 +1,163 @@
+//! Mutexes, condition variables and barriers, as pthreads make them of futexes.
+//!
+//! A step that has to wait stays the task's next one. [`Phase`] says how far the task has come in it, so that it goes on
+//! where it was when it has the CPU again: a waker may have taken it off the queue before it slept.
+
+use crate::SimError;
+use crate::engine::Sim;
+use crate::task::{State, Wait};
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+use wakelab_events::sim::Sink;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::runqueue::TaskId;
+
+/// A mutex, a condition or a barrier.
+#[derive(Clone, Debug, Default)]
+pub struct Sync {
+    /// Who holds the mutex.
+    pub owner: Option<TaskId>,
+    /// Who waits, the first to be woken first.
+    pub queue: VecDeque<TaskId>,
+}
+
+/// How far a task has come in a step that waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// The step has not begun.
+    #[default]
+    Fresh,
+    /// In the queue.
+    Queued,
+    /// Taken off it by a waker.
+    Woken,
+}
+
+/// What a task keeps for its calls.
+#[derive(Clone, Debug, Default)]
+pub struct Calls {
+    /// How far it has come in the step.
+    pub phase: Phase,
+    /// Whom it has still to wake, in order, and whether with WF_SYNC (`wake_q`): one after another, before its program goes on.
+    pub to_wake: VecDeque<(TaskId, bool)>,
+    /// The mutexes that it holds.
+    pub held: SmallVec<[u32; 1]>,
+    /// When it was forked, ns.
+    pub started: u64,
+    /// By timer: when it expires next, ns; `None` before it is used.
+    pub timers: SmallVec<[Option<u64>; 1]>,
+    /// The last moment at which a call of its let the run queue choose, ns, and how often before at that moment.
+    pub rescheduled: (u64, u32),
+}
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// `pthread_mutex_lock()`. Returns whether the task sleeps.
+    pub fn lock_mutex(&mut self, cpu: Cpu, id: TaskId, mutex: u32) -> bool {
+        let sync = &mut self.sys.syncs[mutex as usize];
+        if sync.owner.is_some() {
+            sync.queue.push_back(id);
+            self.block(cpu, id, Wait::Mutex(mutex));
+            return true;
+        }
+        sync.owner = Some(id);
+        let task = &mut self.sys.tasks[id.0 as usize];
+        task.calls.held.push(mutex);
+        task.calls.phase = Phase::Fresh;
+        task.pc += 1;
+        false
+    }
+
+    /// What unlocking does: the mutex is free, and the first who waits is to be woken (`FUTEX_WAKE` of one).
+    pub fn free_mutex(&mut self, id: TaskId, mutex: u32) {
+        let sync = &mut self.sys.syncs[mutex as usize];
+        if sync.owner != Some(id) {
+            let name = &self.sys.model.workload.channels[mutex as usize].name;
+            let text = format!("task {} unlocks mutex {name}, which it does not hold", self.task_name(id));
+            self.failed = Some(SimError::Workload(text));
+            return;
+        }
+        sync.owner = None;
+        let first = sync.queue.pop_front();
+        let calls = &mut self.sys.tasks[id.0 as usize].calls;
+        calls.held.retain(|held| *held != mutex);
+        calls.to_wake.extend(first.map(|task| (task, false)));
+    }
+
+    /// `pthread_cond_wait()`. Returns whether the task sleeps.
+    pub fn cond_wait(&mut self, cpu: Cpu, id: TaskId, cond: u32, mutex: u32) -> bool {
+        match self.sys.tasks[id.0 as usize].calls.phase {
+            Phase::Fresh => {
+                self.free_mutex(id, mutex);
+                self.sys.syncs[cond as usize].queue.push_back(id);
+                self.sys.tasks[id.0 as usize].calls.phase = Phase::Queued;
+                // Whoever waits for the mutex is woken before it sleeps.
+                false
+            }
+            Phase::Queued => {
+                self.block(cpu, id, Wait::Condition(cond));
+                true
+            }
+            Phase::Woken => self.lock_mutex(cpu, id, mutex),
+        }
+    }
+
+    /// Takes who waits at a condition or a barrier off its queue, the first or all, and notes for `id` to wake them.
+    pub fn release(&mut self, id: TaskId, sync: u32, all: bool) {
+        let queue = &mut self.sys.syncs[sync as usize].queue;
+        let count = if all { queue.len() } else { queue.len().min(1) };
+        for waiter in queue.drain(..count).collect::<SmallVec<[TaskId; 4]>>() {
+            let task = &mut self.sys.tasks[waiter.0 as usize];
+            task.calls.phase = Phase::Woken;
+            // Who has not gone to sleep yet sees the futex's new value, and does not.
+            if let State::Sleeping(_) = task.state {
+                self.sys.tasks[id.0 as usize].calls.to_wake.push_back((waiter, false));
+            }
+        }
+    }
+
+    /// `pthread_barrier_wait()`. Returns whether the task sleeps.
+    pub fn barrier(&mut self, cpu: Cpu, id: TaskId, barrier: u32) -> bool {
+        let meet = self.sys.model.workload.channels[barrier as usize].capacity as usize;
+        let task = &mut self.sys.tasks[id.0 as usize];
+        if task.calls.phase == Phase::Fresh && self.sys.syncs[barrier as usize].queue.len() + 1 < meet {
+            task.calls.phase = Phase::Queued;
+            self.sys.syncs[barrier as usize].queue.push_back(id);
+            self.block(cpu, id, Wait::Barrier(barrier));
+            return true;
+        }
+        if task.calls.phase == Phase::Fresh {
+            self.release(id, barrier, true);
+        }
+        let task = &mut self.sys.tasks[id.0 as usize];
+        task.calls.phase = Phase::Fresh;
+        task.pc += 1;
+        false
+    }
+
+    /// What somebody waits for at a mutex, a condition or a barrier, for the report of a deadlock.
+    pub fn sync_text(&self, wait: Wait) -> String {
+        let name = |sync: u32| &self.sys.model.workload.channels[sync as usize].name;
+        match wait {
+            Wait::Mutex(mutex) => match self.sys.syncs[mutex as usize].owner {
+                Some(owner) => format!("mutex {}, which {} holds", name(mutex), self.task_name(owner)),
+                None => format!("mutex {}", name(mutex)),
+            },
+            Wait::Condition(cond) => format!("a signal of condition {}", name(cond)),
+            Wait::Barrier(barrier) => {
+                let meet = self.sys.model.workload.channels[barrier as usize].capacity;
+                let come = self.sys.syncs[barrier as usize].queue.len();
+                format!("barrier {}, where {come} of {meet} have come", name(barrier))
+            }
+            _ => unreachable!("it waits for something else"),
+        }
+    }
+
+    /// Whether a task that exits holds a mutex, which is an error: the kernel would leave it locked for ever.
+    pub fn exits_with_mutex(&mut self, id: TaskId) -> bool {
+        let Some(&mutex) = self.sys.tasks[id.0 as usize].calls.held.first() else { return false };
+        let name = &self.sys.model.workload.channels[mutex as usize].name;
+        let text = format!("task {} exits and holds mutex {name}; unlock it before the end", self.task_name(id));
+        self.failed = Some(SimError::Workload(text));
+        true
+    }
+}
