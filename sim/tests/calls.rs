@@ -1,0 +1,117 @@
+//! Timers, yielding and nice values against timelines worked out by hand.
+
+mod support;
+
+use support::{back, call, ns, on_one_cpu};
+use wakelab_workload::{Call, Op, TimerMode};
+
+const MS: u64 = 1_000_000;
+
+/// Each of `times` is one of `ms`, or later by what ticks, a wake-up and a switch take.
+fn assert_times(times: &[u64], ms: &[u64]) {
+    assert_eq!(times.len(), ms.len(), "{times:?}");
+    for (&time, &ms) in times.iter().zip(ms) {
+        assert!((ms * MS..ms * MS + 300_000).contains(&time), "{times:?}");
+    }
+}
+
+/// Works 3 ms, 3, 25, 3, 3, 3 and waits for a timer of 10 ms after each; a `Done` as each wait is over.
+fn misses_one_period(mode: TimerMode) -> Vec<u64> {
+    let timer = call(Call::Timer { timer: 0, period_ns: 10 * MS, mode });
+    let round = |ms| [Op::Run(ns(ms * MS)), timer, Op::Done];
+    on_one_cpu(vec![[3, 3, 25, 3, 3, 3].into_iter().flat_map(round).collect()], &[], 100 * MS).times(0)
+}
+
+#[test]
+fn an_absolute_timer_catches_up_after_a_miss() {
+    // Expires at 10, 20, 30, 40, 50, 60. Work ends at 3, 13, 45: past 30; at 48: past 40; at 51: past 50; at 54.
+    assert_times(&misses_one_period(TimerMode::Absolute), &[10, 20, 45, 48, 51, 60]);
+}
+
+#[test]
+fn a_relative_timer_starts_anew_after_a_miss() {
+    // First used at 3: expires at 13, 23, 33. Work ends at 48: past 33, so that the next is 58, then 68, 78.
+    assert_times(&misses_one_period(TimerMode::Relative), &[13, 23, 48, 58, 68, 78]);
+}
+
+#[test]
+fn an_absolute_timer_counts_from_the_fork_of_its_task() {
+    let timer = |mode| call(Call::Timer { timer: 0, period_ns: 10 * MS, mode });
+    let parent = vec![Op::Run(ns(7 * MS)), Op::Fork { program: 1 }, Op::Exit];
+    let child = vec![Op::Run(ns(MS)), timer(TimerMode::Absolute), Op::Done];
+    let mut workload = support::workload(vec![parent, child], &[], Some(vec![0]));
+    workload.tasks.truncate(1);
+    let mut told = support::Told::default();
+    support::simulate(("test-1c", "v6.1"), &workload, (1, 50 * MS), true, &mut told).expect("a run");
+    assert_times(&told.times(1), &[17]);
+}
+
+#[test]
+fn sleeping_until_a_time_that_is_past_takes_none() {
+    let until = |ms| [call(Call::SleepUntil { at_ns: ms * MS }), Op::Done];
+    let program = [Op::Run(ns(2 * MS))].into_iter().chain(until(1)).chain(until(5)).chain(until(5)).collect();
+    assert_times(&on_one_cpu(vec![program], &[], 100 * MS).times(0), &[2, 5, 5]);
+}
+
+/// Who is done, in order, of two tasks that work 100 us at a time and may yield after it.
+fn turns(yields: bool) -> Vec<usize> {
+    let mut round = vec![Op::Run(ns(100_000)), Op::Done];
+    round.extend(yields.then_some(call(Call::Yield)));
+    round.push(back(0, 0));
+    on_one_cpu(vec![round; 2], &[], 200 * MS).done.into_iter().map(|(task, ..)| task).collect()
+}
+
+#[test]
+fn tasks_that_yield_take_turns_and_tasks_that_do_not_use_their_slices() {
+    // CFS skips who yields as long as the other is not ahead by more than the wake-up granularity, 1 ms here at least.
+    let same = |turns: &[usize]| turns.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    let yielding = turns(true);
+    assert!(yielding.len() > 1500, "{}", yielding.len());
+    // The first may have run alone for a moment, and a tick may come as a task is about to yield.
+    assert!(same(&yielding) * 10 < yielding.len(), "{} of {}", same(&yielding), yielding.len());
+    // A slice is 1.5 ms at least: sysctl_sched_min_granularity for two CPUs, so that a switch comes each 15 rounds or later.
+    let not = turns(false);
+    assert!(same(&not) * 10 > not.len() * 9, "{} of {}", same(&not), not.len());
+}
+
+#[test]
+fn yielding_alone_takes_no_time() {
+    let program = vec![Op::Run(ns(10_000)), call(Call::Yield), back(0, 1000), Op::Done];
+    assert_times(&on_one_cpu(vec![program], &[], 100 * MS).times(0), &[10]);
+}
+
+#[test]
+fn who_yields_for_ever_is_stopped_with_its_name() {
+    let spin = vec![call(Call::Yield), back(0, 0)];
+    let hog = vec![Op::Run(ns(MS)), back(0, 0)];
+    let workload = support::workload(vec![spin, hog], &[], Some(vec![0]));
+    let error = support::simulate(("test-1c", "v6.1"), &workload, (1, 100 * MS), true, &mut ()).expect_err("endless");
+    assert!(error.to_string().starts_with("task task 0 "), "{error}");
+}
+
+/// How much of the work of two hogs on one CPU the first has done from 1 s to 5 s; it does this after 100 ms of work.
+fn share(change: &[Call]) -> f64 {
+    let hog = |calls: &[Call]| {
+        let mut ops = vec![Op::Run(ns(10 * MS)), back(0, 10)];
+        ops.extend(calls.iter().map(|&c| call(c)));
+        let to = ops.len() as u32;
+        ops.extend([Op::Run(ns(200_000)), Op::Done, back(to, 0)]);
+        ops
+    };
+    let told = on_one_cpu(vec![hog(change), hog(&[])], &[], 5000 * MS);
+    let of = |task| told.times(task).iter().filter(|&&time| time >= 1000 * MS).count() as f64;
+    of(0) / (of(0) + of(1))
+}
+
+#[test]
+fn a_change_of_nice_or_policy_changes_the_share_to_that_of_the_new_weight() {
+    let shares = |change: &[Call], weight: f64| {
+        let (share, due) = (share(change), weight / (weight + 1024.0));
+        assert!((share - due).abs() < 0.01, "{change:?}: {share}, expected {due}");
+    };
+    shares(&[Call::Nice(5)], 335.0);
+    shares(&[Call::Nice(-5)], 3121.0);
+    shares(&[Call::IdlePolicy(true)], 3.0);
+    shares(&[Call::IdlePolicy(true), Call::Nice(5), Call::IdlePolicy(false)], 335.0);
+    shares(&[Call::Nice(19), Call::Nice(0)], 1024.0);
+}
