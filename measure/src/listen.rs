@@ -29,6 +29,8 @@ pub struct Measure {
     latencies: Histogram<u64>,
     latency_sum: u64,
     latency_max: u64,
+    /// When the first transaction that was done began, ns.
+    first_begin: Option<u64>,
     /// Summed utilisation that the balances saw, and what it could have been at most.
     util: (u64, u64),
     states: Detector,
@@ -51,6 +53,7 @@ impl Measure {
             latencies: Histogram::new_with_max(LONGEST_NS, 3).expect("the bounds are right"),
             latency_sum: 0,
             latency_max: 0,
+            first_begin: None,
             util: (0, 0),
             states: Detector::new(),
         }
@@ -68,6 +71,7 @@ impl Measure {
             seed: self.seed,
             measured_ns,
             done: latency.n,
+            span_ns: self.first_begin.map(|begin| end.saturating_sub(begin)),
             latency,
             wakeups: self.wakeups,
             wakeups_on_cpu: self.wakeups_on_cpu,
@@ -132,6 +136,8 @@ impl Sink for Measure {
                 self.latencies.saturating_record(latency);
                 self.latency_sum += latency;
                 self.latency_max = self.latency_max.max(latency);
+                let begin = time.saturating_sub(latency);
+                self.first_begin = Some(self.first_begin.map_or(begin, |first| first.min(begin)));
             }
             Event::Migrate { .. } if self.measures(time) => self.migrations += 1,
             Event::IdleScan { sum_util, weight, .. } if self.measures(time) => {

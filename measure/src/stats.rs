@@ -71,6 +71,8 @@ pub struct RunStats {
     pub measured_ns: u64,
     /// Transactions done.
     pub done: u64,
+    /// From the begin of the first of them to the end of the run, ns; `None` if none was done.
+    pub span_ns: Option<u64>,
     /// Their latencies.
     pub latency: Latency,
     /// Wake-ups of the workload's tasks.

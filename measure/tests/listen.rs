@@ -38,6 +38,12 @@ fn searches_of_the_background_count_but_its_wakeups_do_not() {
 }
 
 #[test]
+fn the_span_is_from_the_first_begin_to_the_end() {
+    assert_eq!(measured(&[(150, done(10)), (160, done(45)), (199, done(50))]).span_ns, Some(200 - 115));
+    assert_eq!(measured(&[(99, done(10))]).span_ns, None);
+}
+
+#[test]
 fn a_wakeup_on_its_own_cpu_is_no_search() {
     let mut event = wakeup(End::Fast);
     if let Event::Wakeup { decision, queued, .. } = &mut event {

@@ -26,6 +26,8 @@ mod task;
 mod tick;
 mod timeline;
 mod wake;
+#[cfg(test)]
+mod weights;
 
 pub use outcome::{CpuTime, Outcome, SimError, Waiting};
 pub use setup::{Mechanisms, Setup};

@@ -105,6 +105,17 @@ fn a_metric_that_is_not_counted_is_refused() {
 }
 
 #[test]
+fn a_time_of_tasks_that_do_not_exit_is_none() {
+    let mut experiment = experiment(&LOADS, 1);
+    experiment.cases[0].workload.metric = "time".to_owned();
+    // The run is as long as a run may be, whatever was to be measured.
+    let failed = compare(&Fake::default(), &experiment, 1).unwrap_err();
+    assert_eq!(failed.why, Why::Unfinished(3_600_000_000_000));
+    let silent = Fake { ends_at: Some(7), ..Fake::default() };
+    assert_eq!(compare(&silent, &experiment, 1).unwrap_err().why, Why::Nothing(7));
+}
+
+#[test]
 fn assumed_numbers_are_listed_once() {
     let found = compare(&Fake::default(), &experiment(&LOADS, 1), 1).unwrap();
     let names: Vec<_> = found.assumed.iter().map(|one| (one.of.as_str(), one.name.as_str(), one.value)).collect();

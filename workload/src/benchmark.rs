@@ -67,8 +67,8 @@ pub struct Measures {
 }
 
 impl Measures {
-    /// The time until all is done, which is one transaction of one task.
-    pub const TIME: Self = Measures { metric: "time", unit: "s", higher_is_better: false };
+    /// The time from the first begin of a transaction until all tasks have exited.
+    pub const TIME: Self = Measures { metric: crate::TIME, unit: "s", higher_is_better: false };
 
     /// What a case measures.
     pub fn of(case: &Case) -> Self {

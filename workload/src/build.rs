@@ -3,7 +3,6 @@
 use crate::benchmark::{Benchmark, Case, Values, benchmarks};
 use crate::error::{About, WorkloadError};
 use crate::file;
-use crate::metric;
 use crate::near::did_you_mean;
 use crate::rt_app::RtApp;
 use crate::validate::{NR_CPUS_MAX, TASKS_MAX};
@@ -142,10 +141,6 @@ fn of_benchmark(
         return Err(WorkloadError::new(About::Load, what));
     }
     let measures = benchmark.measures(case, &values);
-    if let Some((what, _)) = metric::refuse(measures.metric) {
-        let hint = "loops = 0 goes on for ever, and counts what is done in the measured time".to_owned();
-        return Err(WorkloadError::new(About::Param("loops".to_owned()), what).with_hint(Some(hint)));
-    }
     let parts = benchmark.build(case, instances, &values);
     Ok(Workload {
         benchmark: benchmark.name().to_owned(),

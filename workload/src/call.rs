@@ -53,15 +53,18 @@ pub enum Call {
         /// Which barrier.
         barrier: u32,
     },
-    /// Takes a message as [`Op::Recv`](crate::Op::Recv) does; but tasks that wait for room are left alone until `room`
-    /// places are free, and are woken then. A pipe frees whole pages, a Unix socket wakes its writers when three quarters
-    /// are free.
+    /// Takes a message as [`Op::Recv`](crate::Op::Recv) does; but tasks that wait to send need `room` free places. A pipe
+    /// frees whole pages, a Unix socket wakes its writers when three quarters are free. They are woken from task
+    /// context with the sync hint. The channel is a pipe or a socket by the last such step.
     RecvBatch {
         /// Which of the task's channels.
         channel: u32,
         /// How many places must be free, 1 to the channel's capacity.
         room: u32,
-        /// All who wait are woken, one after another; else the first.
+        /// As a socket does: each read that leaves so much room wakes all who wait, one after another, and they go on as long as
+        /// there is any. Else as a pipe does (`pipe_read()`, `pipe_write()`): a read that frees the last of the places, and
+        /// before 6.14 any from a pipe with less room, wakes the first, who waits again if there are fewer; and who
+        /// has waited and leaves as many wakes the next.
         all: bool,
     },
     /// `clock_nanosleep()` with `TIMER_ABSTIME`: sleeps until a time of the run. Goes on at once if that is now or past.

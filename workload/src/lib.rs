@@ -34,7 +34,7 @@ pub use call::{Call, Kind, RUN_FOR_PIECE_NS, TimerMode};
 pub use duration::{DURATION_MAX_NS, parse_duration};
 pub use error::{About, WorkloadError};
 pub use load::{Load, LoadError};
-pub use metric::METRICS;
+pub use metric::{METRICS, TIME};
 pub use program::{Channel, Op, Param, Program, Task, Work, Workload};
 pub use rt_app::RtApp;
 pub use validate::{NR_CPUS_MAX, TASKS_MAX};

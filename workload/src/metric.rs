@@ -2,8 +2,12 @@
 
 use crate::near::did_you_mean;
 
-/// The metrics that are computed of a run. `throughput`: transactions (`done`) a second of the measured time.
-pub const METRICS: &[&str] = &["throughput"];
+/// The metrics that are computed of a run. `throughput`: transactions (`done`) a second of the measured time. [`TIME`].
+pub const METRICS: &[&str] = &["throughput", TIME];
+
+/// The metric `time`: from the first `begin` of a transaction that is done to the exit of the last task, in seconds. The
+/// run goes on until then.
+pub const TIME: &str = "time";
 
 /// What is wrong with a metric that is not computed, and what to do about it.
 pub(crate) fn refuse(metric: &str) -> Option<(String, Option<String>)> {

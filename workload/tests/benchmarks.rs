@@ -1,7 +1,7 @@
 //! The models of benchmarks: what holds for all, and what each is built of.
 
 use std::collections::{BTreeMap, BTreeSet};
-use wakelab_workload::{About, Load, Op, Program, Task, Workload, WorkloadError, benchmarks, build};
+use wakelab_workload::{About, Call, Load, Op, Program, Task, Workload, WorkloadError, benchmarks, build};
 
 fn names() -> Vec<String> {
     let of = |benchmark: &&'static dyn wakelab_workload::Benchmark| {
@@ -107,12 +107,29 @@ fn what_is_between_tasks_holds_what_the_kernel_lets_it() {
 }
 
 #[test]
-fn a_time_that_no_run_computes_yet_is_refused_as_it_is_asked_for() {
+fn with_loops_all_tasks_exit_and_the_time_until_then_is_the_metric() {
     for name in ["hackbench:process-pipe", "perf-bench:sched-messaging", "perf-bench:sched-pipe"] {
-        let error = make(name, 1, &[("loops", 100)]).unwrap_err();
-        assert_eq!(error.about, About::Param("loops".to_owned()), "{name}");
-        assert_eq!(error.what, "no metric \"time\" is computed of a run; expected throughput", "{name}");
+        let workload = at(name, 2, &[("loops", 100)]);
+        assert_eq!((workload.metric.as_str(), workload.unit.as_str()), ("time", "s"), "{name}");
+        assert!(!workload.higher_is_better, "{name}");
+        assert_eq!(workload.validate(112), Ok(()), "{name}");
+        let endless = |op: &Op| matches!(op, Op::Repeat { times: None, .. });
+        assert!(!workload.programs.iter().any(|program| program.ops.iter().any(endless)), "{name}");
     }
+}
+
+#[test]
+fn who_waits_for_room_waits_for_a_page_of_a_pipe_or_three_quarters_of_a_socket() {
+    let rooms = |name: &str, size| {
+        let receive = |op: &Op| match op.call() {
+            Some(Call::RecvBatch { room, all, .. }) => Some((room, all)),
+            _ => None,
+        };
+        at(name, 1, &[("size", size)]).programs[1].ops.iter().find_map(receive)
+    };
+    assert_eq!(rooms("hackbench:process-pipe", 100), Some((40, false)));
+    assert_eq!(rooms("hackbench:process-pipe", 4096), Some((1, false)));
+    assert_eq!(rooms("hackbench:thread-sockets", 100), Some((209, true)));
 }
 
 #[test]

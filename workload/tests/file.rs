@@ -233,6 +233,16 @@ fn values_out_of_range_say_the_range() {
         ("count = 1", "count = 0", "45: task.count: expected a whole number, 1 to 100000, found 0"),
         ("jitter = 10", "jitter = 101", "20: ops.jitter: expected a whole number, 0 to 100, found 101"),
         ("times = 10", "times = 0", "21: repeat.times: expected a whole number, 1 to 4294967295, found 0"),
+        (
+            "metric = \"throughput\"\nunit = \"u\"",
+            "metric = \"time\"\nunit = \"u\"",
+            "5: workload.unit: a time is in seconds; expected \"s\", found \"u\"",
+        ),
+        (
+            "metric = \"throughput\"\nunit = \"u\"\nbetter = \"lower\"",
+            "metric = \"time\"\nunit = \"s\"\nbetter = \"higher\"",
+            "6: workload.better: less time is better; expected \"lower\", found \"higher\"",
+        ),
         ("\"lower\"", "\"less\"", "6: workload.better: expected \"higher\" or \"lower\", found \"less\""),
         ("\"idle\"", "\"fifo\"", "39: task.policy: expected \"normal\" or \"idle\", found \"fifo\""),
         ("sync = true", "sync = 1", "20: ops.sync: expected true or false, found integer"),
@@ -365,10 +375,19 @@ fn a_transaction_is_not_done_before_it_has_begun() {
 }
 
 #[test]
+fn a_time_until_all_have_exited_needs_tasks_that_exit() {
+    let timed = "metric = \"time\"\nunit = \"s\"";
+    let error = changed("metric = \"throughput\"\nunit = \"u\"", timed);
+    let expected =
+        "goes on for ever, and the metric is the time until all tasks have exited; expected a number of times";
+    assert_eq!(error, format!("22: program.ops: step 9 {expected}"));
+}
+
+#[test]
 fn a_metric_that_no_run_has_is_refused_with_those_that_runs_have() {
     assert_eq!(
         changed("\"throughput\"", "\"latency\""),
-        "4: workload.metric: no metric \"latency\" is computed of a run; expected throughput\n  hint: \"done\" in a program \
+        "4: workload.metric: no metric \"latency\" is computed of a run; expected throughput, time\n  hint: \"done\" in a program \
          counts one more; unit says of what"
     );
     assert!(changed("\"throughput\"", "\"Throughput\"").ends_with("hint: did you mean throughput?"));

@@ -119,6 +119,7 @@ fn run() -> RunStats {
         seed: 592_239_270_657_150,
         measured_ns: 1_000_000_000,
         done: 1_000_000,
+        span_ns: Some(1_000_000_000),
         latency: Latency { n: 1_000_000, mean: 40_000.0, p50: 31_250, p90: 90_000, p99: 257_000, max: 900_000 },
         wakeups: 2_000_000,
         wakeups_on_cpu: 0,

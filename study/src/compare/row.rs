@@ -3,17 +3,21 @@
 use super::{Better, Case, CompareRow, Experiment, SearchSummary, Side, Variant};
 use crate::statistics::{WELCH, difference, mean, std_pct};
 use wakelab_measure::RunStats;
+use wakelab_workload::{TIME, Workload};
 
-/// The metric of a run, in transactions a second. The run measured something, as [`super::run::run`] saw to.
-fn metric(run: &RunStats) -> f64 {
-    run.done as f64 * 1e9 / run.measured_ns as f64
+/// The metric of a run, in transactions a second or in seconds. The run measured something, as [`super::run::run`] saw to.
+fn metric(workload: &Workload, run: &RunStats) -> f64 {
+    match run.span_ns {
+        Some(span) if workload.metric == TIME => span as f64 / 1e9,
+        _ => run.done as f64 * 1e9 / run.measured_ns as f64,
+    }
 }
 
 /// The row of a case.
 pub(super) fn row(experiment: &Experiment, case: &Case, base: Vec<RunStats>, with: Vec<RunStats>) -> CompareRow {
     let workload = &case.workload;
     let better = if workload.higher_is_better { Better::Higher } else { Better::Lower };
-    let (base, with) = (side(&experiment.base, base), side(&experiment.with, with));
+    let (base, with) = (side(workload, &experiment.base, base), side(workload, &experiment.with, with));
     let difference = difference(&base.values, &with.values, better);
     CompareRow {
         benchmark: workload.benchmark.clone(),
@@ -34,8 +38,8 @@ pub(super) fn row(experiment: &Experiment, case: &Case, base: Vec<RunStats>, wit
     }
 }
 
-fn side(variant: &Variant, runs: Vec<RunStats>) -> Side {
-    let values: Vec<f64> = runs.iter().map(metric).collect();
+fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
+    let values: Vec<f64> = runs.iter().map(|run| metric(workload, run)).collect();
     let over_runs = |number: fn(&RunStats) -> f64| mean(&runs.iter().map(number).collect::<Vec<_>>());
     let utils: Vec<f64> = runs.iter().filter_map(|run| run.llc_util).collect();
     Side {

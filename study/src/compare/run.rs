@@ -1,10 +1,12 @@
 //! One run.
 
 use super::{Case, Experiment, Variant, run_seed};
+use crate::experiment::TIME_MAX_NS;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use wakelab_measure::{Measure, RunStats};
 use wakelab_sim::{Outcome, Setup, SimError};
+use wakelab_workload::{METRICS, TIME};
 
 /// What runs a setup: the simulator, or a stand-in in tests.
 pub trait Runner: Sync {
@@ -71,8 +73,11 @@ pub enum Why {
     #[error("no transaction was done in the {0} ns that were measured; hint: measure for longer, or settle for longer")]
     Nothing(u64),
     /// A metric that runs do not have.
-    #[error("the workload's metric is {0}, and a run gives only throughput")]
+    #[error("the workload's metric is {0}, and a run gives {list}", list = METRICS.join(" or "))]
     Metric(String),
+    /// Some task had not exited, and the metric is the time until all have.
+    #[error("some task had not exited after {0} ns; hint: let the loops go round less often")]
+    Unfinished(u64),
 }
 
 /// A run that failed.
@@ -117,28 +122,37 @@ fn stats(
     seed: u64,
     stop: &AtomicBool,
 ) -> Result<Option<RunStats>, Why> {
-    if case.workload.metric != "throughput" {
-        return Err(Why::Metric(case.workload.metric.clone()));
+    let metric = case.workload.metric.as_str();
+    if !METRICS.contains(&metric) {
+        return Err(Why::Metric(metric.to_owned()));
     }
+    // A time is that of the whole run, however long it takes.
+    let (settle, until) = match metric {
+        TIME => (0, TIME_MAX_NS),
+        _ => (experiment.settle_ns, experiment.end_ns()),
+    };
     let setup = Setup {
         machine: &experiment.machine,
         kernel: experiment.kernel,
         features: variant.features,
         workload: &case.workload,
         seed,
-        until: experiment.end_ns(),
+        until,
         mechanisms: experiment.mechanisms,
         observer_cost: experiment.observer_cost_ns,
     };
     let cpus = experiment.machine.topology.nr_cpus();
-    let mut measure = Measure::new(seed, experiment.settle_ns, experiment.end_ns(), cpus);
+    let mut measure = Measure::new(seed, settle, until, cpus);
     let outcome = runner.run(&setup, &mut measure, stop)?;
     if outcome.stopped {
         return Ok(None);
     }
+    if metric == TIME && !outcome.exited {
+        return Err(Why::Unfinished(outcome.ended));
+    }
     let stats = measure.finish(outcome.ended);
     if stats.measured_ns == 0 {
-        return Err(Why::Over { ended: outcome.ended, settle: experiment.settle_ns });
+        return Err(Why::Over { ended: outcome.ended, settle });
     }
     if stats.done == 0 {
         return Err(Why::Nothing(stats.measured_ns));

@@ -1,6 +1,6 @@
 //! `[workload]`.
 
-use crate::metric::refuse;
+use crate::metric::{TIME, refuse};
 use crate::toml_table::{Table, TomlError};
 
 /// What it may hold.
@@ -26,11 +26,18 @@ pub(super) fn read(root: &Table<'_>) -> Result<Header, TomlError> {
     if let Some((what, hint)) = refuse(&metric) {
         return Err(table.wrong("metric", what).with_hint(hint));
     }
+    let unit = table.need_text("unit")?;
+    if metric == TIME && unit != "s" {
+        return Err(table.wrong("unit", format!("a time is in seconds; expected \"s\", found {unit:?}")));
+    }
+    if metric == TIME && better == "higher" {
+        return Err(table.wrong("better", "less time is better; expected \"lower\", found \"higher\""));
+    }
     Ok(Header {
         benchmark: table.need_text("benchmark")?.to_owned(),
         case: table.need_text("case")?.to_owned(),
         metric,
-        unit: table.need_text("unit")?.to_owned(),
+        unit: unit.to_owned(),
         higher_is_better: match better {
             "higher" => true,
             "lower" => false,

@@ -42,7 +42,7 @@ impl Workload {
     /// in their ranges, and each affinity has CPUs that the machine has. Transactions begin before they are done; a mutex
     /// is unlocked by who holds it, and not held at the end; each resource is used as one thing, as many tasks have a
     /// barrier as meet there, and who waits for a condition is signalled by somebody. No program goes round for ever
-    /// without time passing, and forks come to an end.
+    /// without time passing, forks come to an end, and so do all loops where the time until the end is the metric.
     ///
     /// # Errors
     /// The first thing that is wrong, with the task, program or resource it is about.
@@ -69,10 +69,27 @@ impl Workload {
         }
         resources::check(self)?;
         forks::check(self)?;
+        self.ends()?;
         match timeless::step(&self.programs, &self.tasks) {
             None => Ok(()),
             Some((program, step)) => Err(WrongStep::new(step, TIMELESS).in_program(&self.programs[program])),
         }
+    }
+
+    /// Whether all tasks of a workload that is measured by the time until they have exited do so.
+    fn ends(&self) -> Result<(), WorkloadError> {
+        if self.metric != crate::TIME {
+            return Ok(());
+        }
+        let runs: BTreeSet<usize> =
+            self.tasks.iter().flat_map(|task| with_children(task.program as usize, &self.programs)).collect();
+        for program in runs.into_iter().map(|program| &self.programs[program]) {
+            let endless = |op: &Op| matches!(op, Op::Repeat { times: None, .. });
+            if let Some(step) = program.ops.iter().position(endless) {
+                return Err(WrongStep::new(step, ENDLESS).in_program(program));
+            }
+        }
+        Ok(())
     }
 
     /// What the resource of that number is called where a program runs, which is where the first task runs it or forks it.
@@ -83,6 +100,9 @@ impl Workload {
         name.unwrap_or_else(|| format!("resource {number}"))
     }
 }
+
+const ENDLESS: &str =
+    "goes on for ever, and the metric is the time until all tasks have exited; expected a number of times";
 
 const TIMELESS: &str = "goes round for ever without time passing; expected work, a sleep, or a wait for somebody who \
                         takes time, in each round";
