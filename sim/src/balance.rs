@@ -62,10 +62,15 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.cpus[cpu as usize].debt += 2 * model.costs.context_switch;
         let Some(push) = active_load_balance(&self.sys, &model.balance, cpu, target) else { return false };
         self.sys.cpus[target as usize].sd[push.level].nr_balance_failed = 0;
-        let runs = self.sys.cpus[cpu as usize].curr == Some(push.task);
+        self.push_task(cpu, target, push.task)
+    }
+
+    /// The stopper moves a task, which may be the one that has the CPU. Returns whether the CPU has begun to switch to another.
+    pub fn push_task(&mut self, cpu: Cpu, target: Cpu, task: TaskId) -> bool {
+        let runs = self.sys.cpus[cpu as usize].curr == Some(task);
         // The stopper has taken the CPU from it, so that it is off its CPU already.
-        self.sys.tasks[push.task.0 as usize].on_cpu = false;
-        self.detach(cpu, push.task);
+        self.sys.tasks[task.0 as usize].on_cpu = false;
+        self.detach(cpu, task);
         let mut next = None;
         if runs {
             // Before the task is queued anywhere else, or this queue would take it for its own.
@@ -74,7 +79,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             (c.curr, c.need_resched) = (None, false);
             next = c.rq.schedule(&mut self.sys.es, now, Prev::Runs).next;
         }
-        self.attach(cpu, target, push.task);
+        self.attach(cpu, target, task);
         self.kick(target);
         if runs {
             self.picked(cpu, next);

@@ -8,7 +8,7 @@ use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::{UpdateFlags, reweight_entity};
 use wakelab_sched::runqueue::{Entities, FairRq, Policy, Prev, Resched, TaskId};
-use wakelab_workload::{Call, TimerMode};
+use wakelab_workload::{Call, RUN_FOR_PIECE_NS, TimerMode};
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// The task's next step is this call. Returns whether the CPU has begun something else; if not, the program goes on.
@@ -67,7 +67,23 @@ impl<S: Sink> Sim<'_, '_, S> {
             Call::IdlePolicy(idle) => {
                 task.pc += 1;
                 let policy = if idle { Policy::Idle } else { Policy::Normal };
-                self.reweight(cpu, id, |rq, es, now, _| rq.set_policy(es, now, id, policy))
+                let begun = self.reweight(cpu, id, |rq, es, now, _| rq.set_policy(es, now, id, policy));
+                self.sched_idle_changes(cpu);
+                begun
+            }
+            Call::Affinity { cpus } => {
+                task.pc += 1;
+                self.set_affinity(cpu, id, cpus)
+            }
+            Call::RunFor { ns } => {
+                let since = *task.calls.run_for.get_or_insert(self.sys.now);
+                if self.sys.now > since && self.sys.now - since >= ns {
+                    task.calls.run_for = None;
+                    task.pc += 1;
+                } else {
+                    task.left += RUN_FOR_PIECE_NS;
+                }
+                false
             }
         }
     }
@@ -82,6 +98,22 @@ impl<S: Sink> Sim<'_, '_, S> {
         true
     }
 
+    /// `sched_setaffinity()` of the running task. Returns whether it has gone to another CPU: the first of those it may use
+    /// now, where the kernel takes any (`cpumask_any_and_distribute()`).
+    fn set_affinity(&mut self, cpu: Cpu, id: TaskId, cpus: Option<u32>) -> bool {
+        let model = self.sys.model;
+        let mask = cpus.map_or(0, |set| model.set_masks[set as usize]);
+        let task = &mut self.sys.tasks[id.0 as usize];
+        (task.mask, task.pinned) = (mask, model.masks[mask as usize].weight() == 1);
+        let dest = self.sys.allowed_or_fallback(id, cpu);
+        if dest == cpu {
+            return false;
+        }
+        // stop_one_cpu(migration_cpu_stop).
+        self.sys.cpus[cpu as usize].debt += 2 * model.costs.context_switch;
+        self.push_task(cpu, dest, id)
+    }
+
     /// When a timer that is used now expires, ns.
     fn timer(&mut self, id: TaskId, timer: usize, period: u64, mode: TimerMode) -> u64 {
         let now = self.sys.now;
@@ -89,12 +121,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         if calls.timers.len() <= timer {
             calls.timers.resize(timer + 1, None);
         }
-        let first = match mode {
-            TimerMode::Relative => now,
-            TimerMode::Absolute => calls.started,
-        };
         let next = &mut calls.timers[timer];
-        let expires = next.unwrap_or(first) + period;
+        let expires = next.unwrap_or(calls.started) + period;
         *next = Some(if mode == TimerMode::Relative { expires.max(now) } else { expires });
         expires
     }

@@ -99,6 +99,8 @@ pub struct Model<'a> {
     pub masks: Vec<CpuMask>,
     /// By task of the workload: its affinity number.
     pub task_masks: Vec<u32>,
+    /// By the workload's `cpu_sets`: their affinity numbers.
+    pub set_masks: Vec<u32>,
     /// By CPU: the number of its LLC, 0 upwards.
     pub llc_of: Vec<u32>,
     /// By LLC: its lowest CPU.
@@ -150,7 +152,7 @@ impl<'a> Model<'a> {
         }
         let util_est = features.has(Feature::UTIL_EST) && mechanisms.util_est;
         let nr_cpus = machine.topology.nr_cpus();
-        let (masks, task_masks) = masks(workload, nr_cpus)?;
+        let (masks, task_masks, set_masks) = masks(workload, nr_cpus)?;
         let (llc_of, llc_first) = llcs(domains);
         let tunables = kernel.tunables.scaled(nr_cpus as usize);
         let hz = u64::from(kernel.hz.value);
@@ -193,6 +195,7 @@ impl<'a> Model<'a> {
             workload,
             masks,
             task_masks,
+            set_masks,
             llc_of,
             llc_first,
             package_of: machine.topology.cpus.iter().map(|cpu| cpu.package).collect(),
@@ -256,34 +259,42 @@ fn kworker(noise: &Noise) -> Program {
     Program { name: "kworker".to_owned(), ops }
 }
 
-/// The affinity masks: all CPUs, each CPU alone, and those that tasks of the workload ask for.
-fn masks(workload: &Workload, nr_cpus: u32) -> Result<(Vec<CpuMask>, Vec<u32>), SimError> {
+/// The affinity masks: all CPUs, each CPU alone, and those that tasks of the workload have or ask for. Then by task and by
+/// `cpu_sets` the numbers of theirs.
+fn masks(workload: &Workload, nr_cpus: u32) -> Result<(Vec<CpuMask>, Vec<u32>, Vec<u32>), SimError> {
     let mut masks = vec![CpuMask::full(nr_cpus)];
     masks.extend((0..nr_cpus).map(|cpu| CpuMask::from_cpus(nr_cpus, [cpu])));
-    let mut numbers = Vec::with_capacity(workload.tasks.len());
-    for task in &workload.tasks {
-        let Some(cpus) = &task.affinity else {
-            numbers.push(0);
-            continue;
-        };
+    let mut number = |whose: &dyn Fn() -> String, cpus: &[Cpu]| {
         if let Some(cpu) = cpus.iter().find(|&&cpu| cpu >= nr_cpus) {
             return Err(SimError::Workload(format!(
-                "task {} may use CPU {cpu}, and the machine has CPUs 0 to {}",
-                task.name,
+                "{} may use CPU {cpu}, and the machine has CPUs 0 to {}",
+                whose(),
                 nr_cpus - 1
             )));
         }
         if cpus.is_empty() {
-            return Err(SimError::Workload(format!("task {} has an affinity without CPUs", task.name)));
+            return Err(SimError::Workload(format!("{} has an affinity without CPUs", whose())));
         }
         let mask = CpuMask::from_cpus(nr_cpus, cpus.iter().copied());
         let known = masks.iter().position(|other| *other == mask);
-        numbers.push(known.unwrap_or_else(|| {
+        Ok(known.unwrap_or_else(|| {
             masks.push(mask);
             masks.len() - 1
-        }) as u32);
-    }
-    Ok((masks, numbers))
+        }) as u32)
+    };
+    let task_masks = workload
+        .tasks
+        .iter()
+        .map(|task| match &task.affinity {
+            Some(cpus) => number(&|| format!("task {}", task.name), cpus),
+            None => Ok(0),
+        })
+        .collect::<Result<_, _>>()?;
+    let set_masks = (0..)
+        .zip(&workload.cpu_sets)
+        .map(|(n, cpus): (u32, _)| number(&|| format!("a step (CPU set {n})"), cpus))
+        .collect::<Result<_, _>>()?;
+    Ok((masks, task_masks, set_masks))
 }
 
 fn llcs(domains: &SchedDomains) -> (Vec<u32>, Vec<Cpu>) {

@@ -46,6 +46,8 @@ pub struct Calls {
     pub started: u64,
     /// By timer: when it expires next, ns; `None` before it is used.
     pub timers: SmallVec<[Option<u64>; 1]>,
+    /// When the `RunFor` that it is in began, ns.
+    pub run_for: Option<u64>,
     /// The last moment at which a call of its let the run queue choose, ns, and how often before at that moment.
     pub rescheduled: (u64, u32),
 }

@@ -40,6 +40,7 @@ fn workload(programs: Vec<Vec<Op>>) -> Workload {
         tasks: (0..programs.len()).map(task).collect(),
         programs: (0..).zip(programs).map(|(n, ops)| Program { name: format!("program {n}"), ops }).collect(),
         channels: Vec::new(),
+        cpu_sets: Vec::new(),
         params: Vec::new(),
     }
 }

@@ -30,20 +30,52 @@ fn an_absolute_timer_catches_up_after_a_miss() {
 
 #[test]
 fn a_relative_timer_starts_anew_after_a_miss() {
-    // First used at 3: expires at 13, 23, 33. Work ends at 48: past 33, so that the next is 58, then 68, 78.
-    assert_times(&misses_one_period(TimerMode::Relative), &[13, 23, 48, 58, 68, 78]);
+    // Expires at 10, 20, 30. Work ends at 45: past 30, so that the next is 55, then 65, 75.
+    assert_times(&misses_one_period(TimerMode::Relative), &[10, 20, 45, 55, 65, 75]);
 }
 
 #[test]
-fn an_absolute_timer_counts_from_the_fork_of_its_task() {
-    let timer = |mode| call(Call::Timer { timer: 0, period_ns: 10 * MS, mode });
+fn timers_count_from_the_fork_of_their_task() {
+    for mode in [TimerMode::Absolute, TimerMode::Relative] {
+        assert_times(&expires_in_a_child(mode), &[17]);
+    }
+}
+
+/// A child forked at 7 ms works 1 ms and waits for a timer of 10 ms.
+fn expires_in_a_child(mode: TimerMode) -> Vec<u64> {
+    let timer = call(Call::Timer { timer: 0, period_ns: 10 * MS, mode });
     let parent = vec![Op::Run(ns(7 * MS)), Op::Fork { program: 1 }, Op::Exit];
-    let child = vec![Op::Run(ns(MS)), timer(TimerMode::Absolute), Op::Done];
+    let child = vec![Op::Run(ns(MS)), timer, Op::Done];
     let mut workload = support::workload(vec![parent, child], &[], Some(vec![0]));
     workload.tasks.truncate(1);
     let mut told = support::Told::default();
     support::simulate(("test-1c", "v6.1"), &workload, (1, 50 * MS), true, &mut told).expect("a run");
-    assert_times(&told.times(1), &[17]);
+    told.times(1)
+}
+
+#[test]
+fn running_for_a_time_ends_by_the_clock_and_not_by_work() {
+    // Two tasks on one CPU: each has had about half of the 40 ms, in pieces of 32 us.
+    let program = vec![call(Call::RunFor { ns: 40 * MS }), Op::Done, Op::Exit];
+    let told = on_one_cpu(vec![program.clone(), program], &[], 100 * MS);
+    for task in 0..2 {
+        let [time] = told.times(task)[..] else { panic!("{told:?}") };
+        assert!((40 * MS..45 * MS).contains(&time), "{told:?}");
+    }
+}
+
+#[test]
+fn who_may_no_longer_use_its_cpu_goes_on_at_another_at_once() {
+    let to = |cpus| [call(Call::Affinity { cpus }), Op::Run(ns(MS)), Op::Done];
+    let program = [to(Some(0)), to(Some(1)), to(None)].concat();
+    let mut workload = support::workload(vec![program], &[], None);
+    workload.cpu_sets = vec![vec![1], vec![0]];
+    let mut told = support::Told::default();
+    let out = support::simulate(("test-2c", "v6.1"), &workload, (1, 50 * MS), true, &mut told).expect("a run");
+    assert_times(&told.times(0), &[1, 2, 3]);
+    // A millisecond on CPU 1, then two on CPU 0.
+    assert!((MS..MS + 100_000).contains(&out.cpus[1].work), "{out:?}");
+    assert!((2 * MS..2 * MS + 100_000).contains(&out.cpus[0].work), "{out:?}");
 }
 
 #[test]

@@ -45,6 +45,7 @@ pub fn workload(programs: Vec<Vec<Op>>, resources: &[(&str, u32)], cpus: Option<
         tasks: (0..programs.len()).map(task).collect(),
         programs: (0..).zip(programs).map(|(n, ops)| Program { name: format!("program {n}"), ops }).collect(),
         channels: resources.iter().map(|&(name, capacity)| Channel { name: name.into(), capacity }).collect(),
+        cpu_sets: Vec::new(),
         params: Vec::new(),
     }
 }
