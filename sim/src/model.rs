@@ -259,9 +259,12 @@ fn kworker(noise: &Noise) -> Program {
     Program { name: "kworker".to_owned(), ops }
 }
 
+/// Masks, and by task and by CPU set the numbers of theirs.
+type Masks = (Vec<CpuMask>, Vec<u32>, Vec<u32>);
+
 /// The affinity masks: all CPUs, each CPU alone, and those that tasks of the workload have or ask for. Then by task and by
 /// `cpu_sets` the numbers of theirs.
-fn masks(workload: &Workload, nr_cpus: u32) -> Result<(Vec<CpuMask>, Vec<u32>, Vec<u32>), SimError> {
+fn masks(workload: &Workload, nr_cpus: u32) -> Result<Masks, SimError> {
     let mut masks = vec![CpuMask::full(nr_cpus)];
     masks.extend((0..nr_cpus).map(|cpu| CpuMask::from_cpus(nr_cpus, [cpu])));
     let mut number = |whose: &dyn Fn() -> String, cpus: &[Cpu]| {
