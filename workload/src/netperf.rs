@@ -14,12 +14,12 @@ const PARAMS: &[ParamRow] = &[
     ("softirq", "ns", [700, 620],                 400,        900,         [PATH, NO_TCP]),
     ("receive", "ns", [900, 840],                 500,        1000,        [PATH, NO_TCP]),
     ("jitter",  "%",  [20, 20],                   15,         25,          [JITTER, JITTER]),
-    ("ramp",    "ns", [100_000_000, 100_000_000], 50_000_000, 200_000_000, [RAMP, RAMP]),
+    ("ramp",    "ns", [60_000_000, 60_000_000]  , 50_000_000, 200_000_000, [RAMP, RAMP]),
 ];
 
 const JITTER: &str = "assumed: uniform, each amount of work drawn anew; without it the pairs run in lock-step";
-const RAMP: &str =
-    "assumed: pairs are started one after another by a script; that takes about 100 ms at the loads of interest";
+const RAMP: &str = "assumed: pairs are started one after another by a script; that takes about 100 ms at the loads of interest; \
+     of its range, what makes 196 threads change state";
 
 type ParamRow = (&'static str, &'static str, [u64; 2], u64, u64, [&'static str; 2]);
 
