@@ -71,8 +71,12 @@ code! {
         (56498cfb045d; in 5.18, not in 5.10).";
     scan_counts_allowed_only: bool, "SIS_PROP's limit counts only the CPUs that the task may use (60588bfa223f; in \
         5.10, not in 5.3).";
+    core_scan_whole: bool, "The search for an idle core looks at every CPU of a core; since, a busy one ends the look \
+        (bec2860a2bd6; not in 5.3, in 5.10).";
     core_scan_by_span: bool, "An idle CPU that the search for a core comes by has to be in the LLC's domain; before, \
         the task's affinity was enough (in 6.1 as maintained, not in 5.18).";
+    runnable_load: bool, "A CPU's load is that of its queued tasks only (`weighted_cpuload()`, `cpu_runnable_load()`); \
+        since 5.5 that of sleeping ones too (`cpu_load()`; 11f10e5420f6).";
     wa_idle_prev: bool, "`wake_affine_idle()` ends by preferring an idle previous CPU (since 5.11, d8fcb81f1acf).";
     sync_ignores_delayed: bool, "A sync wake-up subtracts delayed-dequeue tasks from the waker's run-queue length \
         (in 6.12 as maintained).";

@@ -35,6 +35,9 @@ impl View for Machine {
     fn cpu_load(&self, _: Cpu) -> u64 {
         1024
     }
+    fn cpu_runnable_load(&self, cpu: Cpu) -> u64 {
+        self.cpu_load(cpu)
+    }
     fn capacity_of(&self, _: Cpu) -> u64 {
         1024
     }

@@ -35,6 +35,9 @@ impl View for Machine {
     fn cpu_load(&self, _: Cpu) -> u64 {
         0
     }
+    fn cpu_runnable_load(&self, cpu: Cpu) -> u64 {
+        self.cpu_load(cpu)
+    }
     fn capacity_of(&self, cpu: Cpu) -> u64 {
         self.capacities[cpu as usize]
     }

@@ -126,6 +126,11 @@ impl View for System<'_> {
     }
 
     #[inline]
+    fn cpu_runnable_load(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu as usize].pelt.runnable_load.avg
+    }
+
+    #[inline]
     fn capacity_of(&self, cpu: Cpu) -> u64 {
         self.model.capacity[cpu as usize]
     }

@@ -35,6 +35,8 @@ pub enum QuestionError {
     NotPlacement(Feature),
     /// The feature reads what recordings do not hold.
     NotRecorded(Feature, &'static str),
+    /// The kernel compares loads that recordings do not hold.
+    RunnableLoad(&'static str),
     /// The machine or kernel needs what is not modelled.
     Rules(RulesError),
     /// The machine's CPUs differ in capacity, and recordings hold neither these nor utilisation clamps.
@@ -49,6 +51,11 @@ impl fmt::Display for QuestionError {
             QuestionError::AsymmetricCapacity => f.write_str(
                 "the CPUs differ in capacity (SD_ASYM_CPUCAPACITY); placement then reads capacities and utilisation \
                  clamps, which recordings do not hold",
+            ),
+            QuestionError::RunnableLoad(kernel) => write!(
+                f,
+                "{kernel} compares the loads of queued tasks only (runnable_load_avg, up to 5.4), which recordings do \
+                 not hold"
             ),
             QuestionError::NotPlacement(feature) => {
                 let names: Vec<_> = PLACEMENT.iter().map(|feature| feature.name()).collect();
@@ -114,6 +121,9 @@ impl Question {
         let features = preset.switched(&self.with).map_err(QuestionError::Switch)?;
         if topo.domains.asym_cpucap_active {
             return Err(QuestionError::AsymmetricCapacity);
+        }
+        if preset.code.runnable_load {
+            return Err(QuestionError::RunnableLoad(preset.name));
         }
         Rules::new(preset, features, &topo.domains).map(|_| ()).map_err(QuestionError::Rules)
     }

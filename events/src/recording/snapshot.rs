@@ -71,6 +71,11 @@ impl View for Snapshot<'_> {
         self.row.cpus.load_avg[cpu as usize]
     }
 
+    /// Not recorded; whoever asks a recording of a kernel that reads it is refused before it comes to this.
+    fn cpu_runnable_load(&self, _: Cpu) -> u64 {
+        0
+    }
+
     #[inline]
     fn capacity_of(&self, cpu: Cpu) -> u64 {
         self.row.cpus.capacity[cpu as usize]

@@ -20,7 +20,7 @@ const FILE: &[(Feature, bool)] = &[
     (SIS_PROP, true),
     (WARN_DOUBLE_CLOCK, false),
     (RT_PUSH_IPI, true),
-    (RT_RUNTIME_SHARE, false),
+    (RT_RUNTIME_SHARE, true),
     (LB_MIN, false),
     (ATTACH_AGE_LOAD, true),
     (WA_IDLE, true),
@@ -51,6 +51,8 @@ pub(super) static PRESET: Preset = Preset {
 
 pub(super) const CODE: Code = Code {
     scan_counts_allowed_only: false,
+    core_scan_whole: true,
+    runnable_load: true,
     kthread_stack: false,
     sched_idle_cpus: false,
     capacity_search: CapacitySearch::WakeCap,

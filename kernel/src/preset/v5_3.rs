@@ -18,7 +18,7 @@ const FILE: &[(Feature, bool)] = &[
     (SIS_PROP, true),
     (WARN_DOUBLE_CLOCK, false),
     (RT_PUSH_IPI, true),
-    (RT_RUNTIME_SHARE, false),
+    (RT_RUNTIME_SHARE, true),
     (LB_MIN, false),
     (ATTACH_AGE_LOAD, true),
     (WA_IDLE, true),

@@ -1,7 +1,7 @@
 //! The slow path's steps in words.
 
 use wakelab_sched::domain::{PkgName, SchedDomain, SchedGroup};
-use wakelab_sched::select::slow::{GroupStats, GroupType};
+use wakelab_sched::select::slow::{GroupLoads, GroupStats, GroupType};
 use wakelab_study::explain::Explained;
 
 fn sd<'a>(explained: &'a Explained<'_>, level: usize, cpu: u32) -> &'a SchedDomain {
@@ -40,6 +40,24 @@ pub(super) fn group(
     };
     let name = if local { "local group" } else { "group" };
     format!("{name} {} {} ({measure})", span(explained, at, first), stats.group_type.name())
+}
+
+/// A group with its loads, up to 5.4.
+pub(super) fn group_loads(
+    explained: &Explained<'_>,
+    at: Option<(usize, u32)>,
+    first: u32,
+    local: bool,
+    loads: &GroupLoads,
+) -> String {
+    let name = if local { "local group" } else { "group" };
+    format!(
+        "{name} {} (load {} per capacity, {} with sleepers, {} spare)",
+        span(explained, at, first),
+        loads.runnable_load,
+        loads.avg_load,
+        loads.max_spare_cap
+    )
 }
 
 /// The group that was chosen.

@@ -99,6 +99,10 @@ impl<'a> Words<'a> {
                 let part = slow::group(self.explained, self.level, first, local, &stats);
                 self.say(part);
             }
+            Event::GroupLoads { first, local, loads } => {
+                let part = slow::group_loads(self.explained, self.level, first, local, &loads);
+                self.say(part);
+            }
             Event::GroupChosen(chosen) => {
                 let part = slow::group_chosen(self.explained, self.level, chosen);
                 self.say(part);

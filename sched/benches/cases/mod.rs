@@ -44,6 +44,9 @@ impl View for Table {
     fn cpu_load(&self, cpu: Cpu) -> u64 {
         self.load[cpu as usize]
     }
+    fn cpu_runnable_load(&self, cpu: Cpu) -> u64 {
+        self.cpu_load(cpu)
+    }
     #[inline]
     fn capacity_of(&self, _: Cpu) -> u64 {
         1024

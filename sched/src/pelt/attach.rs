@@ -3,14 +3,14 @@
 use super::avg::{SchedAvg, get_pelt_divider};
 use super::cfs_rq::CfsRqPelt;
 use super::rules::SumRule;
-use super::sums::{Sum, sub_bound32, sub_resync, update_sa};
+use super::sums::{Sum, sub_bound32, sub_plain, sub_resync, update_sa};
 
 /// Adds a task's load to its run queue's (`enqueue_load_avg()`, 7.3; before 7.2 plain additions).
 pub fn enqueue_load_avg(cfs_rq: &mut CfsRqPelt, se: &SchedAvg, weight: u64) {
     let sa = &mut cfs_rq.avg;
     let sum = weight.wrapping_mul(se.load_sum);
     match cfs_rq.rules.sums {
-        SumRule::Resync | SumRule::Bound32 => {
+        SumRule::Plain | SumRule::Resync | SumRule::Bound32 => {
             sa.load_avg = sa.load_avg.wrapping_add(se.load_avg);
             sa.load_sum = sa.load_sum.wrapping_add(sum);
         }
@@ -23,7 +23,7 @@ pub fn dequeue_load_avg(cfs_rq: &mut CfsRqPelt, se: &SchedAvg, weight: u64) {
     let sa = &mut cfs_rq.avg;
     let sum = weight.wrapping_mul(se.load_sum);
     match cfs_rq.rules.sums {
-        SumRule::Resync => {
+        SumRule::Plain | SumRule::Resync => {
             sa.load_avg = sa.load_avg.sub_positive(se.load_avg);
             sa.load_sum = sa.load_sum.sub_positive(sum);
         }
@@ -45,9 +45,13 @@ pub fn attach_entity_load_avg(cfs_rq: &mut CfsRqPelt, se: &mut SchedAvg, weight:
 
     se.util_sum = se.util_avg.wrapping_mul(u64::from(divider)) as u32;
     se.runnable_sum = se.runnable_avg.wrapping_mul(u64::from(divider));
-    // load_avg = weight · load_sum / divider, solved for a load_sum of at least 1
+    // load_avg = weight · load_sum / divider, solved for a load_sum of at least 1 (in 5.3 it may be 0)
     let load_sum = se.load_avg.wrapping_mul(u64::from(divider));
-    se.load_sum = if weight < load_sum { load_sum / weight } else { 1 };
+    se.load_sum = match cfs_rq.rules.sums {
+        SumRule::Plain => load_sum / weight,
+        _ if weight < load_sum => load_sum / weight,
+        _ => 1,
+    };
 
     enqueue_load_avg(cfs_rq, se, weight);
     let sa = &mut cfs_rq.avg;
@@ -66,6 +70,10 @@ pub fn detach_entity_load_avg(cfs_rq: &mut CfsRqPelt, se: &SchedAvg, weight: u64
     let sa = &mut cfs_rq.avg;
     let util_sum = u64::from(se.util_sum);
     match cfs_rq.rules.sums {
+        SumRule::Plain => {
+            sub_plain(&mut sa.util_avg, &mut sa.util_sum, se.util_avg, util_sum);
+            sub_plain(&mut sa.runnable_avg, &mut sa.runnable_sum, se.runnable_avg, se.runnable_sum);
+        }
         SumRule::Resync => {
             sub_resync(&mut sa.util_avg, &mut sa.util_sum, se.util_avg, divider);
             sub_resync(&mut sa.runnable_avg, &mut sa.runnable_sum, se.runnable_avg, divider);

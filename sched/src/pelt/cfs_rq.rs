@@ -4,7 +4,8 @@ use super::accumulate::___update_load_sum;
 use super::avg::{___update_load_avg, SchedAvg, get_pelt_divider};
 use super::removed::Removed;
 use super::rules::{PeltRules, SumRule};
-use super::sums::{sub_bound32, sub_resync, update_sa};
+use super::runnable_load::RunnableLoad;
+use super::sums::{sub_bound32, sub_plain, sub_resync, update_sa};
 
 /// What a run queue held since its last update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct CfsRqPelt {
     pub avg: SchedAvg,
     /// What is to be taken off at the next update.
     pub removed: Removed,
+    /// The load of the queued tasks, where the rules have it.
+    pub runnable_load: RunnableLoad,
     /// `load_avg` as of the jiffy in `last_h_load_update`.
     pub h_load: u64,
     /// Jiffy of the last refresh of `h_load`.
@@ -37,7 +40,7 @@ impl CfsRqPelt {
     /// A run queue at boot: everything 0.
     pub fn new(rules: PeltRules) -> Self {
         let (avg, removed) = (SchedAvg::default(), Removed::default());
-        CfsRqPelt { avg, removed, h_load: 0, last_h_load_update: 0, rules }
+        CfsRqPelt { avg, removed, runnable_load: RunnableLoad::default(), h_load: 0, last_h_load_update: 0, rules }
     }
 }
 
@@ -60,6 +63,9 @@ pub fn update_cfs_rq_load_avg(now: u64, cfs_rq: &mut CfsRqPelt, queue: &Queue) -
     if had_removed {
         apply_removed(cfs_rq);
     }
+    if cfs_rq.rules.runnable_load {
+        cfs_rq.runnable_load.age(now, &cfs_rq.avg, queue.weight);
+    }
     let aged = __update_load_avg_cfs_rq(now, &mut cfs_rq.avg, queue);
     had_removed | aged
 }
@@ -72,6 +78,11 @@ fn apply_removed(cfs_rq: &mut CfsRqPelt) {
     let Removed { load_avg, util_avg, runnable_avg, .. } = removed;
 
     match cfs_rq.rules.sums {
+        SumRule::Plain => {
+            sub_plain(&mut sa.load_avg, &mut sa.load_sum, load_avg, sum(load_avg));
+            sub_plain(&mut sa.util_avg, &mut sa.util_sum, util_avg, sum(util_avg));
+            sub_plain(&mut sa.runnable_avg, &mut sa.runnable_sum, runnable_avg, sum(runnable_avg));
+        }
         SumRule::Resync => {
             sub_resync(&mut sa.load_avg, &mut sa.load_sum, load_avg, divider);
             sub_bound32(&mut sa.util_avg, &mut sa.util_sum, util_avg, sum(util_avg));

@@ -25,6 +25,7 @@ mod init;
 mod migrate;
 mod removed;
 mod rules;
+mod runnable_load;
 mod sums;
 mod update;
 pub mod util_est;
@@ -46,6 +47,7 @@ pub use migrate::{
 };
 pub use removed::Removed;
 pub use rules::{InitWeight, PeltRules, SumRule};
+pub use runnable_load::{RunnableLoad, dequeue_runnable_load_avg, enqueue_runnable_load_avg};
 pub use update::{UpdateFlags, update_load_avg};
 
 /// log2 of [`SCHED_CAPACITY_SCALE`].

@@ -5,6 +5,8 @@
 /// `avg` and `sum` are rounded apart, so subtracting from both can leave a sum too small for its average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SumRule {
+    /// Both are subtracted, and neither goes below 0 (5.2, 5.3).
+    Plain,
     /// The sum is recomputed from what is left of the average; only the removed utilisation has the lower bound (5.10
     /// with its stable patches).
     Resync,
@@ -36,15 +38,20 @@ pub struct PeltRules {
     pub migrate_lag: bool,
     /// Setting the weight a task already has does not retake its `load_avg` (`reweight_entity()`, 7.3).
     pub skip_same_weight: bool,
+    /// A run queue keeps the load of its queued tasks beside that of all that are attached (up to 5.6).
+    pub runnable_load: bool,
 }
 
 impl PeltRules {
+    /// Linux 5.2 and 5.3.
+    pub const V5_3: PeltRules = PeltRules { sums: SumRule::Plain, runnable_load: true, ..Self::V5_10 };
     /// Linux 5.10.
     pub const V5_10: PeltRules = PeltRules {
         sums: SumRule::Resync,
         init_weight: InitWeight::ScaledUp,
         migrate_lag: false,
         skip_same_weight: false,
+        runnable_load: false,
     };
     /// Linux 6.1.
     pub const V6_1: PeltRules = PeltRules { sums: SumRule::Bound32, migrate_lag: true, ..Self::V5_10 };

@@ -44,6 +44,12 @@ fn lower_bound(avg: u64) -> u64 {
     avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER))
 }
 
+/// Subtracts from both (`detach_entity_load_avg()`, 5.3).
+pub(super) fn sub_plain<S: Sum>(avg: &mut u64, sum: &mut S, d_avg: u64, d_sum: u64) {
+    *avg = avg.sub_positive(d_avg);
+    *sum = sum.sub_positive(S::cut(d_sum));
+}
+
 /// Subtracts from both and keeps the sum at its lower bound, compared as 32 bits (`update_cfs_rq_load_avg()`, 6.1).
 pub(super) fn sub_bound32<S: Sum>(avg: &mut u64, sum: &mut S, d_avg: u64, d_sum: u64) {
     *avg = avg.sub_positive(d_avg);
@@ -75,6 +81,15 @@ mod tests {
         sub_bound32(&mut avg, &mut sum, 0, 0);
         assert_eq!(sum, u64::from((whole as u32).max(lower_bound(avg) as u32)));
         assert!(sum < whole);
+    }
+
+    #[test]
+    fn a_plain_sum_may_fall_below_what_its_average_needs() {
+        let (mut avg, mut sum) = (10u64, 10 * PELT_MIN_DIVIDER);
+        sub_plain(&mut avg, &mut sum, 4, u64::from(8 * PELT_MIN_DIVIDER));
+        assert_eq!((avg, sum), (6, 2 * PELT_MIN_DIVIDER));
+        sub_plain(&mut avg, &mut sum, 7, u64::from(7 * PELT_MIN_DIVIDER));
+        assert_eq!((avg, sum), (0, 0));
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Under which rules a decision is made.
 
+use super::View;
+use crate::cpumask::Cpu;
 use crate::domain::SchedDomains;
 use std::fmt;
-use wakelab_kernel::{Code, FeatureSet, FindGroup, Preset};
+use wakelab_kernel::{CapacitySearch, Code, FeatureSet, Preset};
 
 /// A kernel version, what is switched on, and the machine's domains.
 #[derive(Clone, Copy, Debug)]
@@ -21,18 +23,24 @@ impl<'a> Rules<'a> {
     /// # Errors
     /// Where the kernel's placement is not modelled.
     pub fn new(kernel: &'a Preset, features: FeatureSet, domains: &'a SchedDomains) -> Result<Self, RulesError> {
-        if kernel.code.find_group == FindGroup::Loads {
-            return Err(RulesError::GroupsByLoad { kernel: kernel.name });
+        if kernel.code.capacity_search == CapacitySearch::WakeCap && domains.asym_cpucap_active {
+            return Err(RulesError::WakeCap { kernel: kernel.name });
         }
         Ok(Rules { code: &kernel.code, features, domains })
+    }
+
+    /// A CPU's load where placement compares loads.
+    #[inline]
+    pub(super) fn load_of(&self, cpu: Cpu, view: &impl View) -> u64 {
+        if self.code.runnable_load { view.cpu_runnable_load(cpu) } else { view.cpu_load(cpu) }
     }
 }
 
 /// The kernel needs what the model does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulesError {
-    /// A kernel before 5.5, whose slow path compares groups by spare capacity and load.
-    GroupsByLoad {
+    /// A kernel before 5.7 on CPUs of different capacities, where `wake_cap()` sends wake-ups to the slow path.
+    WakeCap {
         /// The preset.
         kernel: &'static str,
     },
@@ -41,10 +49,10 @@ pub enum RulesError {
 impl fmt::Display for RulesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RulesError::GroupsByLoad { kernel } => write!(
+            RulesError::WakeCap { kernel } => write!(
                 f,
-                "{kernel} places forks and execs by the groups' spare capacity and load, as kernels before 5.5 did, \
-                 and that is not modelled"
+                "the CPUs differ in capacity, and {kernel} sends tasks that may not fit their CPU to the slow path \
+                 (wake_cap(), before 5.7), which is not modelled; v5.10 and later are"
             ),
         }
     }

@@ -19,6 +19,8 @@ pub(super) struct Scan {
     cores: bool,
     /// `cpus` has one CPU of each core, the one that the walk comes to first, so that none has to be taken off it.
     by_core: bool,
+    /// The limit counts CPUs of the LLC that the wakee may not use, too, and they are passed without a look.
+    counts_all: bool,
     /// Whether it is in the target's cluster (which comes first) or in the whole LLC.
     in_cluster: bool,
     /// The core that is being looked at, if the walk looks for one.
@@ -62,6 +64,7 @@ impl Default for Scan {
             plan: Plan { nr: i32::MAX, start: 0, sis_prop: None },
             cores: false,
             by_core: false,
+            counts_all: false,
             in_cluster: false,
             core: Core::default(),
             idle_cpu: None,
@@ -107,8 +110,11 @@ impl Scan {
             && cx.rules.domains.cluster_active
             && sd.groups().next().is_some_and(|group| group.flags.contains(SdFlags::CLUSTER));
         self.by_core = false;
+        self.counts_all =
+            !cx.rules.code.scan_counts_allowed_only && !self.cores && !sd.span.is_subset(cx.wakeup.wakee.cpus_ptr);
         if self.cores
             && !self.in_cluster
+            && !cx.rules.code.core_scan_whole
             && cx.view.idle_cores().is_some()
             && sd.span.is_subset(cx.wakeup.wakee.cpus_ptr)
             && let Some(walks) = cx.rules.domains.core_walk.get(target as usize)
@@ -124,6 +130,9 @@ impl Scan {
     /// Goes on to the next CPU of the walk.
     #[inline]
     pub(super) fn advance(&mut self, rules: &Rules<'_>, target: Cpu, count: &mut SearchCount) -> ScanEnd {
+        if self.counts_all {
+            return self.advance_over_all(rules, target, count);
+        }
         let next = if self.in_cluster { self.next_in_cluster(rules, target) } else { self.walk.next(&self.cpus) };
         let Some(cpu) = next else {
             return match self.idle_cpu {
@@ -142,6 +151,22 @@ impl Scan {
         }
         count.scanned += 1;
         ScanEnd::LookAt(cpu)
+    }
+
+    /// The same where every CPU of the LLC counts towards the limit.
+    #[cold]
+    fn advance_over_all(&mut self, rules: &Rules<'_>, target: Cpu, count: &mut SearchCount) -> ScanEnd {
+        while let Some(cpu) = self.walk.next(&llc(rules, target).span) {
+            self.plan.nr = self.plan.nr.wrapping_sub(1);
+            if self.limit_reached(rules) {
+                return ScanEnd::Failed(Reason::Limit);
+            }
+            if self.cpus.test(cpu) {
+                count.scanned += 1;
+                return ScanEnd::LookAt(cpu);
+            }
+        }
+        ScanEnd::Failed(Reason::None)
     }
 
     /// The next CPU of the target's cluster, and when that is done, the first of the rest of the LLC.
@@ -196,8 +221,8 @@ impl Scan {
         if self.cores {
             return self.leap_over_cores(cpu, cx, target, idle, count);
         }
-        // A cluster is a few CPUs, and the rest of the LLC comes after it.
-        if self.in_cluster {
+        // A cluster is a few CPUs, and the rest of the LLC comes after it. Old kernels with an affinity are rare.
+        if self.in_cluster || self.counts_all {
             return self.look(cpu, cx, target, count, &mut ());
         }
         // `cpu` was taken off the walk and counted by `advance`; look at it here.
@@ -265,7 +290,7 @@ impl Scan {
         loop {
             let core = self.core.cpu;
             let siblings = &cx.rules.domains.smt_mask[core as usize];
-            let looks_at_all = keeps_cpus && self.idle_cpu.is_none();
+            let looks_at_all = cx.rules.code.core_scan_whole || (keeps_cpus && self.idle_cpu.is_none());
             let end = if core_begins && looks_at_all && !any_free(siblings) {
                 count.scanned += siblings.weight() - 1;
                 self.cpus.andnot_with(siblings);
@@ -380,7 +405,7 @@ impl Scan {
                     core_ends = true;
                 }
             } else {
-                core_ends = true;
+                core_ends = !cx.rules.code.core_scan_whole;
             }
         }
         observer.event(Event::Look(Look { site: Site::Core, cpu, idle, sched_idle }));
@@ -410,7 +435,7 @@ impl Scan {
         idle: &IdleCores,
         count: &mut SearchCount,
     ) -> Skipped {
-        if self.in_cluster {
+        if self.in_cluster || self.counts_all {
             return Skipped { pending: cpu, looks: 0 };
         }
         if self.cores {

@@ -1,7 +1,7 @@
 //! What a decision looked at, in order, for whoever wants to know.
 
 use super::fits::Fit;
-use super::slow::GroupStats;
+use super::slow::{GroupLoads, GroupStats};
 use super::wake_affine::AffineDetail;
 use crate::cpumask::Cpu;
 use wakelab_kernel::Feature;
@@ -122,6 +122,15 @@ pub enum Event {
         local: bool,
         /// Its statistics.
         stats: GroupStats,
+    },
+    /// The slow path summed up a group, up to 5.4.
+    GroupLoads {
+        /// The group's lowest CPU.
+        first: Cpu,
+        /// Whether the waking CPU is in it.
+        local: bool,
+        /// Its loads.
+        loads: GroupLoads,
     },
     /// The slow path chose a group; `None` to stay.
     GroupChosen(Option<Cpu>),

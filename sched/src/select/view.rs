@@ -84,6 +84,10 @@ pub trait View {
     /// `cpu_load()`: `rq->cfs.avg.load_avg`.
     fn cpu_load(&self, cpu: Cpu) -> u64;
 
+    /// `cpu_runnable_load()`, `weighted_cpuload()` before 5.3: `rq->cfs.avg.runnable_load_avg`, the load of the tasks
+    /// that are queued. Asked for versions up to 5.4 only ([`Code::runnable_load`](wakelab_kernel::Code::runnable_load)).
+    fn cpu_runnable_load(&self, cpu: Cpu) -> u64;
+
     /// `capacity_of()`: what is left for the fair class, 1..=1024.
     fn capacity_of(&self, cpu: Cpu) -> u64;
 

@@ -91,11 +91,11 @@ pub fn wake_affine_weight(
     let sync = wakeup.sync();
     let bias = rules.features.has(Feature::WA_BIAS);
 
-    let mut this_eff = view.cpu_load(this_cpu);
+    let mut this_eff = rules.load_of(this_cpu, view);
     if sync {
         // The waker is about to sleep, so its load goes; if it is more than the CPU has, nothing is left to compare.
         if wakeup.waker.h_load > this_eff {
-            return (true, (this_eff as i64, view.cpu_load(prev_cpu) as i64));
+            return (true, (this_eff as i64, rules.load_of(prev_cpu, view) as i64));
         }
         this_eff -= wakeup.waker.h_load;
     }
@@ -105,7 +105,7 @@ pub fn wake_affine_weight(
     }
     this_eff = this_eff.wrapping_mul(view.capacity_of(prev_cpu));
 
-    let mut prev_eff = view.cpu_load(prev_cpu).wrapping_sub(wakeup.wakee.h_load);
+    let mut prev_eff = rules.load_of(prev_cpu, view).wrapping_sub(wakeup.wakee.h_load);
     if bias {
         prev_eff = prev_eff.wrapping_mul(u64::from(100 + imbalance_pct.wrapping_sub(100) / 2));
     }

@@ -166,6 +166,9 @@ impl View for State {
     fn cpu_load(&self, cpu: Cpu) -> u64 {
         self.at(cpu).load
     }
+    fn cpu_runnable_load(&self, cpu: Cpu) -> u64 {
+        self.cpu_load(cpu)
+    }
     fn capacity_of(&self, cpu: Cpu) -> u64 {
         self.at(cpu).capacity
     }

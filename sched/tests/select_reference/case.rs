@@ -189,7 +189,8 @@ fn clock() -> impl Strategy<Value = ScanClock> {
 }
 
 pub fn case() -> impl Strategy<Value = Case> {
-    let version = prop::sample::select(vec![Version::V5_10, Version::V6_1, Version::V6_12, Version::V7_2]);
+    let version =
+        prop::sample::select(vec![Version::V5_3, Version::V5_10, Version::V6_1, Version::V6_12, Version::V7_2]);
     let limit = prop_oneof![Just(0i32), 1i32..4, 0i32..20, 0i32..140];
     let hints = prop::collection::vec((any::<bool>(), limit), 5);
     let rows = prop::collection::vec(any::<u128>(), 137).prop_map(Rows);
@@ -242,6 +243,7 @@ pub fn case() -> impl Strategy<Value = Case> {
 impl Case {
     pub fn world(&self) -> World {
         let name = match self.version {
+            Version::V5_3 => "v5.3",
             Version::V5_10 => "v5.10",
             Version::V6_1 => "v6.1",
             Version::V6_12 => "v6.12",
@@ -274,7 +276,7 @@ impl Case {
     fn features(&self, preset: &Preset) -> FeatureSet {
         let set = self.switched.iter().fold(preset.features, |set, &(feature, on)| set.with(feature, on));
         // No version with three walks has SIS_UTIL.
-        if self.version == Version::V5_10 { set.with(Feature::SIS_UTIL, false) } else { set }
+        if self.version <= Version::V5_10 { set.with(Feature::SIS_UTIL, false) } else { set }
     }
 
     fn who_on(&self, nr_cpus: u32) -> Who {

@@ -76,6 +76,7 @@ impl Machine {
         thread_local!(static BUILT: RefCell<Built> = RefCell::default());
         let build = || {
             let (major, minor) = match version {
+                Version::V5_3 => (5, 3),
                 Version::V5_10 => (5, 10),
                 Version::V6_1 => (6, 1),
                 Version::V6_12 => (6, 12),

@@ -4,8 +4,10 @@
 pub mod case;
 pub mod machine;
 mod slow;
+mod slow_v5_3;
 pub mod table;
 mod v5_10;
+mod v5_3;
 mod v6_1;
 mod v6_12;
 mod wake_affine;
@@ -20,6 +22,7 @@ use wakelab_sched::select::{Effects, Reason, ScanCost, SearchCount, View, WakeFl
 /// A kernel whose source was followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
+    V5_3,
     V5_10,
     V6_1,
     V6_12,
@@ -124,6 +127,9 @@ impl<'a> Kernel<'a> {
     }
 
     fn choose_sched_idle_rq(&self, cpu: Cpu) -> bool {
+        if self.version == Version::V5_3 {
+            return false;
+        }
         if self.version >= Version::V7_2 && self.wakeup.wakee.idle_policy {
             return false;
         }
@@ -184,7 +190,7 @@ impl<'a> Kernel<'a> {
         if flags.contains(WakeFlags::TTWU) {
             self.target = new_cpu;
             new_cpu = self.select_idle_sibling(prev_cpu, new_cpu);
-            if self.version == Version::V5_10 && want_affine {
+            if self.version <= Version::V5_10 && want_affine {
                 self.effects.waker_recent_used_cpu = Some(cpu);
             }
         }
@@ -202,6 +208,7 @@ impl<'a> Kernel<'a> {
         self.count.search += 1;
         self.count.scanned += 1;
         match self.version {
+            Version::V5_3 => self.select_idle_sibling_5_3(prev, target),
             Version::V5_10 => self.select_idle_sibling_5_10(prev, target),
             Version::V6_1 => self.select_idle_sibling_6_1(prev, target),
             Version::V6_12 | Version::V7_2 => self.select_idle_sibling_6_12(prev, target),

@@ -1,5 +1,5 @@
 //! Forks and execs: down the domains, each time to the idlest group and its idlest CPU. Called
-//! `sched_balance_find_dst_*()` in 6.12 and 7.2, and but for the marked lines the same since 5.10.
+//! `sched_balance_find_dst_*()` in 6.12 and 7.2, and but for the marked lines the same since 5.10; 5.3 compares groups otherwise.
 
 use super::{Kernel, Version, set};
 use std::collections::BTreeSet;
@@ -46,11 +46,20 @@ impl Kernel<'_> {
                 at = child;
                 continue;
             }
-            let Some(group) = self.find_idlest_group(sd, level, cpu) else {
+            let group = if self.version == Version::V5_3 {
+                self.find_idlest_group_5_3(sd, level, cpu, sd_flag)
+            } else {
+                self.find_idlest_group(sd, level, cpu)
+            };
+            let Some(group) = group else {
                 at = child;
                 continue;
             };
-            new_cpu = self.find_idlest_group_cpu(group, cpu);
+            new_cpu = if self.version == Version::V5_3 {
+                self.find_idlest_group_cpu_5_3(group, cpu)
+            } else {
+                self.find_idlest_group_cpu(group, cpu)
+            };
             if new_cpu == cpu {
                 at = child;
                 continue;
@@ -244,7 +253,7 @@ impl Kernel<'_> {
         if self.contributes_to(cpu) { runnable.saturating_sub(self.wakeup.wakee.runnable_avg) } else { runnable }
     }
 
-    fn cpu_util_without(&self, cpu: Cpu) -> u64 {
+    pub(super) fn cpu_util_without(&self, cpu: Cpu) -> u64 {
         let p = &self.wakeup.wakee;
         let mut util = self.view.cpu_util_avg(cpu);
         if self.contributes_to(cpu) {

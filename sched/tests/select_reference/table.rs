@@ -14,6 +14,7 @@ pub struct Row {
     pub nr_running: u32,
     pub h_nr_delayed: u32,
     pub load: u64,
+    pub runnable_load: u64,
     pub capacity: u64,
     pub capacity_orig: u64,
     pub runnable: u64,
@@ -68,21 +69,26 @@ impl Row {
         let util_est = bits.take(11);
         let runnable = bits.take(11) + density.heat;
         let (curr_is_idle, ttwu_pending) = (bits.take(1) == 1, bits.take(1) == 1);
+        let capacity_orig = [1024, 1024, 1024, 700][bits.take(2) as usize];
+        let (idle_stamp, exit_latency) = (bits.take(5), [None, Some(1), Some(2), Some(133)][bits.take(2) as usize]);
+        let load = if coarse { load & !1023 } else { load } >> density.load_shift;
         Row {
             idle,
             sched_idle,
             nr_running,
             h_nr_delayed,
-            load: if coarse { load & !1023 } else { load } >> density.load_shift,
+            load,
+            // Some of it is that of sleepers; what was rounded may be more than all of it.
+            runnable_load: load * bits.take(3) / 6,
             capacity,
-            capacity_orig: [1024, 1024, 1024, 700][bits.take(2) as usize],
+            capacity_orig,
             runnable,
             util_avg,
             util_est,
             curr_is_idle: idle || (curr_is_idle && nr_running == 0),
             ttwu_pending: !idle && ttwu_pending,
-            idle_stamp: bits.take(5),
-            exit_latency: [None, Some(1), Some(2), Some(133)][bits.take(2) as usize],
+            idle_stamp,
+            exit_latency,
         }
     }
 }
@@ -185,6 +191,9 @@ impl View for Table {
     }
     fn cpu_load(&self, cpu: Cpu) -> u64 {
         self.row(cpu).load
+    }
+    fn cpu_runnable_load(&self, cpu: Cpu) -> u64 {
+        self.row(cpu).runnable_load
     }
     fn capacity_of(&self, cpu: Cpu) -> u64 {
         self.row(cpu).capacity

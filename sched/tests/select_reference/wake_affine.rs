@@ -38,7 +38,7 @@ impl Kernel<'_> {
         let bias = self.on(Feature::WA_BIAS);
         let task_load = self.wakeup.wakee.h_load as i64;
 
-        let mut this_eff_load = self.view.cpu_load(this_cpu) as i64;
+        let mut this_eff_load = self.load_5_3_or_later(this_cpu) as i64;
         if sync {
             let current_load = self.wakeup.waker.h_load as i64;
             if current_load > this_eff_load {
@@ -52,7 +52,7 @@ impl Kernel<'_> {
         }
         this_eff_load *= self.view.capacity_of(prev_cpu) as i64;
 
-        let mut prev_eff_load = self.view.cpu_load(prev_cpu) as i64 - task_load;
+        let mut prev_eff_load = self.load_5_3_or_later(prev_cpu) as i64 - task_load;
         if bias {
             prev_eff_load *= 100 + (i64::from(sd.imbalance_pct) - 100) / 2;
         }
@@ -62,5 +62,10 @@ impl Kernel<'_> {
             prev_eff_load += 1;
         }
         if this_eff_load < prev_eff_load { Some(this_cpu) } else { None }
+    }
+
+    /// `cpu_runnable_load()`, which became `cpu_load()`.
+    fn load_5_3_or_later(&self, cpu: Cpu) -> u64 {
+        if self.version == Version::V5_3 { self.view.cpu_runnable_load(cpu) } else { self.view.cpu_load(cpu) }
     }
 }

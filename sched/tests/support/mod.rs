@@ -122,6 +122,9 @@ impl View for Table {
     fn cpu_load(&self, cpu: u32) -> u64 {
         self.load.get(&cpu).copied().unwrap_or(0)
     }
+    fn cpu_runnable_load(&self, cpu: u32) -> u64 {
+        self.cpu_load(cpu)
+    }
     fn capacity_of(&self, cpu: u32) -> u64 {
         self.capacity.get(&cpu).copied().unwrap_or(1024)
     }

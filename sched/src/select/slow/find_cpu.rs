@@ -57,7 +57,7 @@ impl IdlestCpu {
                 _ => {}
             }
         } else if self.shallowest_idle_cpu.is_none() {
-            let load = view.cpu_load(cpu);
+            let load = cx.rules.load_of(cpu, view);
             if load < self.min_load {
                 self.min_load = load;
                 self.least_loaded_cpu = cpu;

@@ -96,7 +96,7 @@ fn across_nodes(
     // A task that may use few CPUs of the node fills it sooner.
     let imb_numa_nr = || wakeup.wakee.cpus_ptr.weight_and(&local_group.span).min(sd.imb_numa_nr);
     match rules.code.numa_fork {
-        // Rules::new refuses kernels that compare groups by their loads.
+        // Kernels that compare groups by their loads do not come here (`loads.rs`).
         NumaFork::ByLoad => None,
         NumaFork::AnyLocalIdle => (local.idle_cpus > 0).then_some(false),
         NumaFork::ImbNumaNrRunning => (local.sum_nr_running < sd.imb_numa_nr).then_some(false),

@@ -160,7 +160,7 @@ impl GroupStats {
 
 /// `cpu_util_without()`: the CPU's utilisation without the task's share, estimated utilisation included.
 #[inline]
-fn cpu_util_without(cpu: Cpu, own: bool, wakeup: &Wakeup<'_>, view: &impl View) -> u64 {
+pub(super) fn cpu_util_without(cpu: Cpu, own: bool, wakeup: &Wakeup<'_>, view: &impl View) -> u64 {
     let task = &wakeup.wakee;
     let mut util = view.cpu_util_avg(cpu);
     if own {

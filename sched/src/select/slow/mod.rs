@@ -4,7 +4,9 @@
 mod find_cpu;
 mod find_group;
 mod group;
+mod loads;
 mod walk;
 
 pub use group::{GroupStats, GroupType};
+pub use loads::GroupLoads;
 pub(super) use walk::SlowPath;

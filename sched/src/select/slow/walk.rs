@@ -3,10 +3,12 @@
 use super::find_cpu::IdlestCpu;
 use super::find_group::{WORST, leaves_local, update_pick_idlest};
 use super::group::GroupStats;
+use super::loads::{ByLoad, GroupLoads};
 use crate::cpumask::Cpu;
 use crate::domain::{SchedDomain, SchedGroup, SdFlags};
 use crate::select::step::Cx;
 use crate::select::{Event, Observer, Rules, View, Wakeup};
+use wakelab_kernel::FindGroup;
 
 /// The state of one slow-path decision.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub(in crate::select) struct SlowPath {
 enum Part {
     /// The groups of the domain: the position in its ring, and what came out so far.
     Groups { at: usize, stats: GroupStats, local: Option<(usize, GroupStats)>, idlest: Option<(usize, GroupStats)> },
+    /// The same where groups are compared by their loads.
+    Loads { at: usize, loads: GroupLoads, so_far: ByLoad },
     /// The CPUs of the chosen group.
     Cpus { group: usize, best: IdlestCpu },
 }
@@ -77,7 +81,10 @@ impl SlowPath {
         let Some(level) = level else { return Err(self.new_cpu) };
         self.level = level;
         observer.event(Event::Domain { level, cpu: self.cpu });
-        self.part = Part::Groups { at: 0, stats: GroupStats::default(), local: None, idlest: None };
+        self.part = match rules.code.find_group {
+            FindGroup::GroupTypes => Part::Groups { at: 0, stats: GroupStats::default(), local: None, idlest: None },
+            FindGroup::Loads => Part::Loads { at: 0, loads: GroupLoads::default(), so_far: ByLoad::new() },
+        };
         self.next_group(0, rules, wakeup, observer)
     }
 
@@ -93,8 +100,13 @@ impl SlowPath {
         for index in from..sd.groups.len() {
             let group = ring(sd, index);
             if group.span.intersects(wakeup.wakee.cpus_ptr) {
-                let Part::Groups { at, stats, .. } = &mut self.part else { unreachable!("groups are being walked") };
-                (*at, *stats) = (index, GroupStats::new(sd.flags.contains(SdFlags::ASYM_CPUCAPACITY)));
+                match &mut self.part {
+                    Part::Groups { at, stats, .. } => {
+                        (*at, *stats) = (index, GroupStats::new(sd.flags.contains(SdFlags::ASYM_CPUCAPACITY)));
+                    }
+                    Part::Loads { at, loads, .. } => (*at, *loads) = (index, GroupLoads::default()),
+                    Part::Cpus { .. } => unreachable!("groups are being walked"),
+                }
                 return Ok(next_cpu(rules, wakeup, group, 0).expect("the group has an allowed CPU"));
             }
         }
@@ -129,6 +141,20 @@ impl SlowPath {
                 let next = *at + 1;
                 self.next_group(next, cx.rules, cx.wakeup, observer)
             }
+            Part::Loads { at, loads, so_far } => {
+                let group = ring(sd, *at);
+                loads.add(cpu, cx.wakeup, cx.view);
+                if let Some(next) = next_cpu(cx.rules, cx.wakeup, group, cpu + 1) {
+                    return Ok(next);
+                }
+                loads.finish(cx.view.group_capacity(self.level, group));
+                let local = group.span.test(self.cpu);
+                let first = group.span.first().unwrap_or(cpu);
+                observer.event(Event::GroupLoads { first, local, loads: *loads });
+                so_far.add(*at, local, *loads, sd);
+                let next = *at + 1;
+                self.next_group(next, cx.rules, cx.wakeup, observer)
+            }
             Part::Cpus { group, best } => {
                 if best.look(cpu, cx, |look| observer.event(Event::Look(look))) {
                     return self.descend(cpu, cx.rules, cx.wakeup, observer);
@@ -146,11 +172,16 @@ impl SlowPath {
     /// All groups are summed up: leave the local one, or go a domain lower.
     fn choose_group<O: Observer>(&mut self, rules: &Rules<'_>, wakeup: &Wakeup<'_>, observer: &mut O) -> Next {
         let sd = self.domain(rules);
-        let Part::Groups { local, idlest, .. } = &self.part else { unreachable!("groups are being walked") };
-        let chosen = idlest.as_ref().and_then(|(index, stats)| {
-            let local = local.as_ref().map(|(index, stats)| (ring(sd, *index), stats));
-            leaves_local(rules, wakeup, sd, local, (ring(sd, *index), stats)).then_some(*index)
-        });
+        let chosen = match &self.part {
+            Part::Groups { local, idlest, .. } => idlest.as_ref().and_then(|(index, stats)| {
+                let local = local.as_ref().map(|(index, stats)| (ring(sd, *index), stats));
+                leaves_local(rules, wakeup, sd, local, (ring(sd, *index), stats)).then_some(*index)
+            }),
+            Part::Loads { so_far, .. } => {
+                so_far.chosen(self.sd_flag.contains(SdFlags::BALANCE_FORK), wakeup.wakee.util_avg, sd)
+            }
+            Part::Cpus { .. } => unreachable!("groups are being walked"),
+        };
         let Some(index) = chosen else {
             observer.event(Event::GroupChosen(None));
             return self.enter(self.level.checked_sub(1), rules, wakeup, observer);
