@@ -34,6 +34,16 @@ fn presets_list_what_their_kernels_print() {
     }
 }
 
+/// 2586af1ac187 (5.10) switched it off; 1c1b8a7b03ef (5.3) took LB_BIAS out, which had been off by default.
+#[test]
+fn the_kernels_of_2019_share_realtime_runtime_and_lose_lb_bias() {
+    for (name, lb_bias) in [("v5.2", true), ("v5.3", false)] {
+        assert!(preset(name).feature_file.contains(&(Feature::RT_RUNTIME_SHARE, true)), "{name}");
+        assert_eq!(preset(name).feature_file.contains(&(Feature::LB_BIAS, false)), lb_bias, "{name}");
+    }
+    assert!(preset("v5.10").feature_file.contains(&(Feature::RT_RUNTIME_SHARE, false)));
+}
+
 #[test]
 fn a_recorded_kernel_may_have_features_unknown_here() {
     let file = FeatureSet::parse_file("WA_IDLE NO_FROM_TOMORROW\n\tALSO_NEW  NO_WA_BIAS\n");

@@ -2,6 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use wakelab_kernel::Preset;
 use wakelab_sched::pelt::{
     CfsRqPelt, Entity, PeltRules, Queue, RunnableLoad, SchedAvg, UpdateFlags, attach_entity_load_avg,
     dequeue_runnable_load_avg, enqueue_runnable_load_avg, init_entity_runnable_average, update_cfs_rq_load_avg,
@@ -102,4 +103,13 @@ fn later_kernels_do_not_keep_it() {
     cpu.toggle(0, 0);
     cpu.toggle(10_000, 0);
     assert_eq!(cpu.rq.runnable_load, RunnableLoad::default());
+}
+
+#[test]
+fn every_preset_has_its_rules() {
+    for preset in Preset::all() {
+        let rules = PeltRules::of_preset(preset.name).unwrap_or_else(|| panic!("{} has none", preset.name));
+        assert_eq!(rules.runnable_load, preset.code.runnable_load, "{}", preset.name);
+    }
+    assert_eq!(PeltRules::of_preset("v6.13"), None);
 }

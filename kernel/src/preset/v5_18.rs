@@ -32,11 +32,12 @@ pub(super) const FILE: &[(Feature, bool)] = &[
     (BASE_SLICE, true),
 ];
 
-pub(super) const TUNABLES_SOURCE: &str = "as in 6.1.176, from the changelog, not checked against a source tree";
+pub(super) const TUNABLES_SOURCE: &str = "kernel/sched/fair.c of torvalds/linux at 13ede3315087 (June 2022, before the commits of \
+    the preset v5.19-rc2-tip); nr_migrate and LOAD_AVG_PERIOD as in 6.1.176, not checked there";
 
 pub(super) static PRESET: Preset = Preset {
     name: "v5.18",
-    source: "kernel/sched/{fair.c,core.c} of a public tree based on 5.18; features.h as in 6.1 without SIS_UTIL and \
+    source: "kernel/sched/{fair.c,core.c} of a public tree based on 5.18, and fair.c of torvalds/linux at 13ede3315087; features.h as in 6.1 without SIS_UTIL and \
         NI_RANDOM, from the changelog, not checked against a source tree",
     complete: "complete for wake-up placement",
     features: features(FILE),

@@ -29,7 +29,8 @@ const FILE: &[(Feature, bool)] = &[
 
 pub(super) static PRESET: Preset = Preset {
     name: "v5.3",
-    source: v5_2::PRESET_SOURCE,
+    source: "kernel/sched/fair.c of torvalds/linux at f6cad8df6b30, which is 5.3-rc1 and one change to load_balance() of 5.4; \
+        features.h by the postings of 2019 and 2020 that change it (1c1b8a7b03ef, 2586af1ac187); core.c and topology.c by the changelog",
     complete: v5_2::PRESET_COMPLETE,
     features: features(FILE),
     feature_file: FILE,

@@ -53,6 +53,8 @@ impl PeltRules {
         skip_same_weight: false,
         runnable_load: false,
     };
+    /// Linux 5.18 and 5.19 (`kernel/sched/fair.c` at 13ede3315087): bounds as in 6.1, but no `migrate_se_pelt_lag()`.
+    pub const V5_18: PeltRules = PeltRules { sums: SumRule::Bound32, ..Self::V5_10 };
     /// Linux 6.1.
     pub const V6_1: PeltRules = PeltRules { sums: SumRule::Bound32, migrate_lag: true, ..Self::V5_10 };
     /// Linux 6.12.
@@ -61,4 +63,18 @@ impl PeltRules {
     pub const V7_2: PeltRules = PeltRules { sums: SumRule::Bound, ..Self::V6_12 };
     /// Linux 7.3.
     pub const V7_3: PeltRules = PeltRules { skip_same_weight: true, ..Self::V7_2 };
+
+    /// Those of a [`Preset`](wakelab_kernel::Preset) by its name (`v6.1`, ...); `None` where the name is of none.
+    pub fn of_preset(name: &str) -> Option<PeltRules> {
+        Some(match name {
+            "v5.2" | "v5.3" => Self::V5_3,
+            "v5.10" => Self::V5_10,
+            "v5.18" | "v5.18-eas" | "v5.19-rc1" | "v5.19-rc2-tip" => Self::V5_18,
+            "v6.1" => Self::V6_1,
+            "v6.12" => Self::V6_12,
+            "v7.2" => Self::V7_2,
+            "v7.3" => Self::V7_3,
+            _ => return None,
+        })
+    }
 }
