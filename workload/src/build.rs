@@ -86,6 +86,17 @@ fn describe_found(found: &Found) -> Result<Description, WorkloadError> {
     Ok(Description { doc, case_doc, workload })
 }
 
+/// One instance of the workload whose file has this text; `path` is what errors call it.
+///
+/// # Errors
+/// Where the file is not right: with its line, its key, and what was expected.
+pub fn from_toml(text: &str, path: &Path) -> Result<Workload, WorkloadError> {
+    let file = file::WorkloadFile::checked(path, text)?;
+    let workload = file.workload(1)?;
+    workload.validate(NR_CPUS_MAX).map_err(|error| file.locate(error))?;
+    Ok(workload)
+}
+
 /// What a name stands for.
 enum Found {
     Benchmark(&'static dyn Benchmark, &'static Case),

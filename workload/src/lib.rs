@@ -29,7 +29,7 @@ mod validate;
 mod will_it_scale;
 
 pub use benchmark::{Benchmark, Case, Measures, ParamDef, Parts, Values, benchmarks};
-pub use build::{Description, build, build_leniently, describe, describe_leniently};
+pub use build::{Description, build, build_leniently, describe, describe_leniently, from_toml};
 pub use call::{Call, Kind, RUN_FOR_PIECE_NS, TimerMode};
 pub use duration::{DURATION_MAX_NS, parse_duration};
 pub use error::{About, WorkloadError};

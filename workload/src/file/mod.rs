@@ -41,7 +41,12 @@ impl WorkloadFile {
         let text = std::fs::read_to_string(path).map_err(|e| {
             Source { path, text: "" }.error(None, None, format!("cannot be read: {e}; expected a workload (.toml)"))
         })?;
-        let file = Self::parse(path, &text)?;
+        Self::checked(path, &text)
+    }
+
+    /// Reads the text of a file and checks one instance of it; `path` is for messages.
+    pub(crate) fn checked(path: &Path, text: &str) -> Result<Self, WorkloadError> {
+        let file = Self::parse(path, text)?;
         file.named(1, false).validate(NR_CPUS_MAX).map_err(|error| file.locate(error))?;
         Ok(file)
     }

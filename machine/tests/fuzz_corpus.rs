@@ -1,0 +1,101 @@
+//! The fuzz corpus, and changed files made from it, on a compiler that has no fuzzer.
+
+#[path = "../../fuzz/changes.rs"]
+mod changes;
+#[path = "../../fuzz/check_machine.rs"]
+mod check;
+
+use changes::{check_changed, check_corpus};
+
+/// Words that mean something in a machine file.
+const WORDS: &[&str] = &[
+    "packages",
+    "dies",
+    "llcs",
+    "cores",
+    "threads",
+    "nodes",
+    "far",
+    "numbering",
+    "\"split\"",
+    "\"adjacent\"",
+    "cluster_cores",
+    "size_kib",
+    "shared_by",
+    "level",
+    "assumed",
+    "source",
+    "range",
+    "ns",
+    "cache",
+    "costs",
+    "noise",
+    "idle",
+    "frequency",
+    "cpus",
+    "capacity",
+    "probe",
+];
+
+/// Names that a tree has, and what files hold.
+const NAMES: &[&str] = &[
+    "online",
+    "possible",
+    "topology",
+    "core_id",
+    "physical_package_id",
+    "thread_siblings_list",
+    "core_siblings_list",
+    "cluster_id",
+    "cluster_cpus_list",
+    "die_id",
+    "die_cpus_list",
+    "cache",
+    "index0",
+    "index1",
+    "index2",
+    "index3",
+    "level",
+    "type",
+    "size",
+    "shared_cpu_list",
+    "node",
+    "node0",
+    "node1",
+    "cpulist",
+    "distance",
+    "cpu_capacity",
+    "cpufreq",
+    "cpu0",
+    "cpu{0-3}",
+    "0-1",
+    "10 20",
+    "20 10",
+    "Data",
+    "Unified",
+    "8192K",
+    "-1",
+    "{}",
+];
+
+#[test]
+fn machines_of_the_corpus_are_read_or_refused() {
+    check_corpus("machine", check::machine);
+}
+
+#[test]
+fn changed_machines_are_read_or_refused() {
+    let sound = check_changed("machine", check::machine, 1000, WORDS);
+    assert!(sound > 300, "{sound} were sound");
+}
+
+#[test]
+fn trees_of_the_corpus_are_imported_or_refused() {
+    check_corpus("sysfs", check::sysfs);
+}
+
+#[test]
+fn changed_trees_are_imported_or_refused() {
+    let sound = check_changed("sysfs", check::sysfs, 300, NAMES);
+    assert!(sound > 300, "{sound} were sound");
+}
