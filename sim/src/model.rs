@@ -166,8 +166,10 @@ impl<'a> Model<'a> {
             observer_cost: setup.observer_cost,
             hz,
             tick_ns: 1_000_000_000 / hz,
-            pelt: PeltRules::V6_1,
-            util_est: util_est.then_some(UtilEstRules::V6_1 { fastup: features.has(Feature::UTIL_EST_FASTUP) }),
+            pelt: PeltRules::of_preset(kernel.name).ok_or_else(|| {
+                SimError::NotModelled(format!("kernel {}: its averages are not modelled", kernel.name))
+            })?,
+            util_est: util_est.then(|| util_est_rules(kernel.name, features)),
             cfs: CfsParams {
                 latency_ns: tunables.sched_latency.unwrap_or(6_000_000),
                 min_granularity_ns: tunables.min_granularity.unwrap_or(750_000),
@@ -236,6 +238,15 @@ impl<'a> Model<'a> {
     #[inline]
     pub fn share_cache(&self, a: Cpu, b: Cpu) -> bool {
         self.llc_of[a as usize] == self.llc_of[b as usize]
+    }
+}
+
+/// The form of `util_est_update()`.
+fn util_est_rules(kernel: &str, features: FeatureSet) -> UtilEstRules {
+    match version(kernel) {
+        (..6, _) | (6, ..8) => UtilEstRules::V6_1 { fastup: features.has(Feature::UTIL_EST_FASTUP) },
+        (6, _) => UtilEstRules::V6_12,
+        _ => UtilEstRules::V7_3,
     }
 }
 
