@@ -73,7 +73,7 @@ pub struct Run {
     #[arg(long, value_name = "N", value_parser = seeds())]
     pub seed: Option<u64>,
     /// Run it instead with each mechanism of the simulator switched off in turn, and print what is lost (table or JSON).
-    #[arg(long)]
+    #[arg(long, conflicts_with = "events")]
     pub ablate: bool,
     /// How it runs and prints.
     #[command(flatten)]
@@ -131,6 +131,10 @@ pub struct How {
     /// Write to this file, which appears only when it is whole, in place of stdout.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Write every event of every run as Parquet to this folder, which is empty or not there yet; docs/events.md says what
+    /// is in it.
+    #[arg(long, value_name = "DIR")]
+    pub events: Option<PathBuf>,
     /// Run so many simulations at a time; as many as there are cores if left out. The result is the same.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,

@@ -93,3 +93,14 @@ fn complete_rows_are_printed_and_say_that_others_are_missing() {
     assert_eq!(result["rows"].as_array().map(Vec::len), Some(1));
     assert_eq!(result["rows"][0]["benchmark"], "short");
 }
+
+#[test]
+fn events_of_whole_runs_stay_and_the_interrupted_run_leaves_none() {
+    let short = "[[workload]]\nname = \"./short.toml\"\nload = \"1\"\n";
+    let (folder, output) = interrupted(&[short, ENDLESS], &["--events", "events"]);
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(names(&folder.path().join("events")), ["workload=.%2Fshort.toml"]);
+    let (folder, output) = interrupted(&[ENDLESS], &["--events", "events"]);
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(names(folder.path()), ["short.toml", "x.toml"]);
+}

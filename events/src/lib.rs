@@ -3,6 +3,7 @@
 //! [`recording`] reads them from CSV files, row by row in bounded memory, and offers each row to the decision code as
 //! a [`View`](wakelab_sched::select::View) of the system at that moment.
 
+pub mod record;
 pub mod recording;
 pub mod sim;
 

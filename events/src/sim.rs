@@ -3,8 +3,9 @@
 //! The simulator calls a [`Sink`] at each event; `()` listens to nothing and costs nothing. Times are ns since the start
 //! of the run, tasks are numbers in the order of their creation, 0 upwards (kworkers come before the workload's tasks).
 
-use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::select::Decision;
+use wakelab_sched::balance::{CpuIdleType, Imbalance, Outcome};
+use wakelab_sched::cpumask::{Cpu, CpuMask};
+use wakelab_sched::select::{Decision, Rules, View, Wakeup};
 
 /// A task's number.
 pub type Task = u32;
@@ -58,6 +59,24 @@ pub enum Event {
         /// Whether the wakee belongs to the workload.
         workload: bool,
     },
+    /// A new task was given its CPU, at one moment. Told before its [`Event::Enqueue`], and only to a sink that wants
+    /// [`Sink::INPUTS`].
+    Placed {
+        /// The CPU that forks.
+        waker_cpu: Cpu,
+        /// Who forks; `None` for the shell that starts the workload, which is no task of the run.
+        waker: Option<Task>,
+        /// The new task.
+        task: Task,
+        /// Where its parent put it before the choice.
+        prev_cpu: Cpu,
+        /// The choice; `None` where only one CPU is allowed.
+        decision: Option<Decision>,
+        /// The CPU on whose queue it goes.
+        cpu: Cpu,
+        /// Whether it belongs to the workload.
+        workload: bool,
+    },
     /// A task is on a run queue, seen by all.
     Enqueue {
         /// The CPU.
@@ -85,6 +104,51 @@ pub enum Event {
         /// To this CPU's.
         to: Cpu,
     },
+    /// A pass of the balancer over a domain is over; what it moves is told after it. Told only to a sink that wants
+    /// [`Sink::INPUTS`], as are the three events that follow.
+    Balance {
+        /// For this CPU.
+        cpu: Cpu,
+        /// Over its domain at this level, 0 the lowest.
+        level: u32,
+        /// What the CPU was doing.
+        idle: CpuIdleType,
+        /// How it ended.
+        outcome: Outcome,
+        /// The CPU that tasks were to be taken from.
+        busiest: Option<Cpu>,
+        /// What was to be moved.
+        imbalance: Option<Imbalance>,
+        /// How many waiting tasks were moved.
+        moved: u32,
+        /// The running task of `busiest` is to be pushed by its stopper.
+        active: bool,
+        /// How many run queues were summed up.
+        looked_at: u32,
+    },
+    /// A CPU is in its idle state, or begins to leave it.
+    Idle {
+        /// The CPU.
+        cpu: Cpu,
+        /// Whether it has entered.
+        entered: bool,
+    },
+    /// What `available_idle_cpu()` or `sched_idle_cpu()` says of a CPU has changed.
+    Available {
+        /// The CPU.
+        cpu: Cpu,
+        /// What `available_idle_cpu()` says now.
+        available: bool,
+        /// What `sched_idle_cpu()` says now.
+        sched_idle: bool,
+    },
+    /// `has_idle_cores` of an LLC has changed.
+    IdleCores {
+        /// The lowest CPU of the LLC.
+        llc: Cpu,
+        /// What it is now.
+        has_idle_cores: bool,
+    },
     /// A periodic balance has summed up an LLC, and written `nr_idle_scan` if SIS_UTIL is on.
     IdleScan {
         /// The lowest CPU of the LLC.
@@ -110,13 +174,62 @@ pub enum Event {
     },
 }
 
+/// A task, as it comes into the run.
+#[derive(Clone, Copy, Debug)]
+pub struct NewTask<'a> {
+    /// Its number.
+    pub task: Task,
+    /// What it is called.
+    pub name: &'a str,
+    /// Who forked it; `None` for those that are there from the start or that the workload's shell forks.
+    pub parent: Option<Task>,
+    /// Whether it belongs to the workload; else it is background noise.
+    pub workload: bool,
+    /// Nice, -20 to 19.
+    pub nice: i8,
+    /// SCHED_IDLE.
+    pub idle_policy: bool,
+    /// The CPUs it may use.
+    pub affinity: &'a CpuMask,
+}
+
+/// What a choice of a CPU is made from, at the moment at which it begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a, V> {
+    /// Who wakes whom.
+    pub wakeup: &'a Wakeup<'a>,
+    /// The rules.
+    pub rules: &'a Rules<'a>,
+    /// The system.
+    pub view: &'a V,
+    /// How far looks will lie apart, ns: look number i (from 0) is made `(i + 1) × probe` after now. `None` where all are
+    /// made now.
+    pub probe: Option<u64>,
+}
+
 /// Who listens.
 pub trait Sink {
     /// Whether anybody does.
     const ON: bool;
 
+    /// Whether it wants the inputs of choices, names of tasks, and the events that only a record of everything needs. They
+    /// cost time to gather.
+    const INPUTS: bool = false;
+
     /// An event at `time`, ns. Times never go back.
     fn event(&mut self, time: u64, event: &Event);
+
+    /// A task comes into the run.
+    fn task(&mut self, _time: u64, _task: &NewTask<'_>) {}
+
+    /// A choice of a CPU begins. It ends with the next [`Event::Placed`] where all looks are made now, else with the next
+    /// [`Event::Wakeup`] of that waking CPU that has a decision.
+    fn inputs<V: View>(&mut self, _time: u64, _inputs: &Inputs<'_, V>) {}
+
+    /// Whether it can take no more, so that the run may as well stop; asked now and then.
+    fn gave_up(&self) -> bool {
+        false
+    }
 }
 
 impl Sink for () {
@@ -124,4 +237,54 @@ impl Sink for () {
 
     #[inline(always)]
     fn event(&mut self, _: u64, _: &Event) {}
+}
+
+impl<S: Sink> Sink for &mut S {
+    const ON: bool = S::ON;
+    const INPUTS: bool = S::INPUTS;
+
+    #[inline]
+    fn event(&mut self, time: u64, event: &Event) {
+        (**self).event(time, event);
+    }
+
+    fn task(&mut self, time: u64, task: &NewTask<'_>) {
+        (**self).task(time, task);
+    }
+
+    #[inline]
+    fn inputs<V: View>(&mut self, time: u64, inputs: &Inputs<'_, V>) {
+        (**self).inputs(time, inputs);
+    }
+
+    fn gave_up(&self) -> bool {
+        (**self).gave_up()
+    }
+}
+
+/// Both listen, the first one first.
+impl<A: Sink, B: Sink> Sink for (A, B) {
+    const ON: bool = A::ON || B::ON;
+    const INPUTS: bool = A::INPUTS || B::INPUTS;
+
+    #[inline]
+    fn event(&mut self, time: u64, event: &Event) {
+        self.0.event(time, event);
+        self.1.event(time, event);
+    }
+
+    fn task(&mut self, time: u64, task: &NewTask<'_>) {
+        self.0.task(time, task);
+        self.1.task(time, task);
+    }
+
+    #[inline]
+    fn inputs<V: View>(&mut self, time: u64, inputs: &Inputs<'_, V>) {
+        self.0.inputs(time, inputs);
+        self.1.inputs(time, inputs);
+    }
+
+    fn gave_up(&self) -> bool {
+        self.0.gave_up() || self.1.gave_up()
+    }
 }

@@ -59,6 +59,11 @@ impl Measure {
         }
     }
 
+    /// When measuring begins, ns.
+    pub fn settle_ns(&self) -> u64 {
+        self.settle_ns
+    }
+
     /// The numbers of a run that ended at `ended_ns` (`Outcome::ended`): earlier than was asked for where all tasks had
     /// exited.
     pub fn finish(self, ended_ns: u64) -> RunStats {

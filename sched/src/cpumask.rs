@@ -252,6 +252,12 @@ impl CpuMask {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= !b);
     }
 
+    /// The words of the mask: CPU `c` is bit `c % 64` of word `c / 64`.
+    #[inline]
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// The kernel's hexadecimal form, without `0x` and without leading zeros.
     pub fn to_hex(&self) -> String {
         let top = self.words.iter().rposition(|&word| word != 0).unwrap_or(0);

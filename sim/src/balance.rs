@@ -34,6 +34,17 @@ impl<S: Sink> Sim<'_, '_, S> {
             let (llc, weight) = (model.llc_first[llc as usize], sd.span_weight);
             self.tell(|_| Event::IdleScan { llc, sum_util, weight, nr_idle_scan });
         }
+        self.tell_all(|_| Event::Balance {
+            cpu,
+            level: level as u32,
+            idle,
+            outcome: plan.outcome,
+            busiest: plan.busiest,
+            imbalance: plan.imbalance,
+            moved: plan.moves.len() as u32,
+            active: plan.active_balance,
+            looked_at: plan.looked_at,
+        });
         if let Some(src) = plan.busiest {
             // A pass that started over has passed over tasks of more than one run queue.
             for &task in &plan.skipped {

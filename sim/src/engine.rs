@@ -89,7 +89,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Goes on up to `until`, ns, or to where nobody of the workload can do anything. Returns whether `stop` was set.
     pub fn advance(&mut self, until: u64, stop: &AtomicBool) -> Result<bool, SimError> {
         while self.able != 0 {
-            if self.events.is_multiple_of(4096) && stop.load(Ordering::Relaxed) {
+            if self.events.is_multiple_of(4096) && (stop.load(Ordering::Relaxed) || self.sink.gave_up()) {
                 return Ok(true);
             }
             let later = self.later.peek().map_or(NEVER, |Reverse((time, ..))| *time);
@@ -166,6 +166,14 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn tell(&mut self, event: impl FnOnce(&System<'_>) -> Event) {
         if S::ON {
             self.sink.event(self.sys.now, &event(&self.sys));
+        }
+    }
+
+    /// Tells a sink that wants everything.
+    #[inline]
+    pub fn tell_all(&mut self, event: impl FnOnce(&System<'_>) -> Event) {
+        if S::INPUTS {
+            self.tell(event);
         }
     }
 

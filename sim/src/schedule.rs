@@ -185,11 +185,13 @@ impl<S: Sink> Sim<'_, '_, S> {
             return self.proceed(cpu);
         }
         self.begin_until(cpu, Doing::Idle, NEVER);
+        self.tell_all(|_| Event::Idle { cpu, entered: true });
         self.sibling_busy(cpu, false);
     }
 
     /// An idle CPU is woken: by an interrupt (`ipi` is 0) or by another CPU, whose IPI takes that many ns.
     pub fn leave_idle(&mut self, cpu: Cpu, ipi: u64) {
+        self.tell_all(|_| Event::Idle { cpu, entered: false });
         let exit = self.slowed(cpu, self.sys.model.costs.idle_exit);
         self.begin_until(cpu, Doing::IdleExit, self.sys.now + ipi + exit);
         self.sibling_busy(cpu, true);

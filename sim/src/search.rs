@@ -7,7 +7,7 @@
 use crate::cpu::Doing;
 use crate::engine::Sim;
 use crate::system::System;
-use wakelab_events::sim::Sink;
+use wakelab_events::sim::{Event, Inputs, Sink};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::select::{Cx, Decision, Path, Select, Wakeup};
 
@@ -57,6 +57,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let began = self.sys.now;
         let probe = self.slowed(cpu, model.costs.probe);
         let llcs = (model.llc_of[cpu as usize], model.llc_of[wakeup.wakee.prev_cpu as usize]);
+        self.tell_inputs(&wakeup, Some(probe));
         let slot = &mut self.slots[cpu as usize];
         (slot.began, slot.probe, slot.llcs) = (began, probe, llcs);
         slot.guess = slot.select.start(&model.rules(), &wakeup, &mut ());
@@ -79,6 +80,16 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             self.run_ahead(cpu)
         };
         self.begin_until(cpu, Doing::Search, end);
+    }
+
+    /// Tells the sink what a choice that begins now is made from.
+    #[inline]
+    pub fn tell_inputs(&mut self, wakeup: &Wakeup<'_>, probe: Option<u64>) {
+        if S::INPUTS {
+            let model = self.sys.model;
+            let (rules, view) = (&model.rules(), &self.sys);
+            self.sink.inputs(self.sys.now, &Inputs { wakeup, rules, view, probe });
+        }
     }
 
     /// Guesses the end of a search from where it is, and returns when that will be.
@@ -132,6 +143,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 sys.idle_cores.update(&sys.idle, &model.domains.smt_mask[cpu as usize]);
             },
         );
+        self.tell_all(|_| Event::Available { cpu, available: idle, sched_idle });
     }
 
     /// Tasks have left the run queue of a busy CPU, which may leave SCHED_IDLE tasks only.
@@ -147,6 +159,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if self.sys.llcs[llc as usize].has_idle_cores != value {
             let change = |sys: &mut System<'_>| sys.llcs[llc as usize].has_idle_cores = value;
             self.changes(llc, |_| true, |slot, _, _| slot.select.before_walk(), change);
+            self.tell_all(|sys| Event::IdleCores { llc: sys.model.llc_first[llc as usize], has_idle_cores: value });
         }
     }
 

@@ -11,7 +11,7 @@ use crate::timeline::Timeline;
 use crate::{CpuTime, Setup};
 use smallvec::SmallVec;
 use std::collections::BinaryHeap;
-use wakelab_events::sim::{Event, Sink};
+use wakelab_events::sim::{Event, NewTask, Sink};
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{CfsTasks, Nohz, get_sd_balance_interval};
 use wakelab_sched::cpumask::Cpu;
@@ -19,7 +19,7 @@ use wakelab_sched::domain::SdFlags;
 use wakelab_sched::pelt::{CfsRqPelt, init_entity_runnable_average, post_init_entity_util_avg};
 use wakelab_sched::runqueue::{CfsRq, EnqueueFlags, Entities, Entity, FairRq, Policy, Prev, TaskId};
 use wakelab_sched::select::{
-    Cx, IdleCores, Select, Uclamp, WakeFlags, Wakee, WakeeFlips, Waker, Wakeup, select_task_rq_fair,
+    Cx, Decision, IdleCores, Select, Uclamp, WakeFlags, Wakee, WakeeFlips, Waker, Wakeup, select_task_rq_fair,
 };
 
 /// The jiffies counter at the start. The kernel's starts five minutes before it wraps; any number will do that is above the
@@ -121,6 +121,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             (task.workload, task.cpu, task.state) = (false, cpu, State::Sleeping(Wait::Timer));
             let first = self.random.below(period);
             self.at(first, Later::Timer(id));
+            self.tell_task(id);
         }
     }
 
@@ -177,6 +178,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     pub fn fork_now(&mut self, parent: Option<(Cpu, TaskId)>, id: TaskId) {
         let model = self.sys.model;
         let this_cpu = parent.map_or(LAUNCHER, |(cpu, _)| cpu);
+        self.tell_task(id);
         self.tell(|_| Event::Fork { task: id.0, workload: true });
         let now = self.sys.clock_task(this_cpu);
         match parent {
@@ -188,7 +190,6 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         self.sys.tasks[id.0 as usize].recent_used_cpu = this_cpu;
 
         let cpu = self.fork_cpu(this_cpu, parent.map(|(_, parent)| parent), id);
-        let cpu = self.sys.allowed_or_fallback(id, cpu);
         let weight = u64::from(self.sys.es[id].load.weight);
         let task = &mut self.sys.tasks[id.0 as usize];
         task.cpu = cpu;
@@ -209,14 +210,45 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         }
     }
 
-    /// `select_task_rq_fair()` of a fork.
+    /// Tells a sink that wants to know what the task is.
+    fn tell_task(&mut self, id: TaskId) {
+        if S::INPUTS {
+            let (task, entity) = (&self.sys.tasks[id.0 as usize], &self.sys.es[id]);
+            let new = NewTask {
+                task: id.0,
+                name: &self.task_name(id),
+                parent: task.parent.map(|parent| parent.0),
+                workload: task.workload,
+                nice: entity.nice,
+                idle_policy: entity.is_idle(),
+                affinity: &self.sys.model.masks[task.mask as usize],
+            };
+            self.sink.task(self.sys.now, &new);
+        }
+    }
+
+    /// `select_task_rq()` of a fork.
     fn fork_cpu(&mut self, this_cpu: Cpu, parent: Option<TaskId>, id: TaskId) -> Cpu {
+        let (decision, prev_cpu) = self.fork_decision(this_cpu, parent, id);
+        let cpu = match decision {
+            Some(decision) => self.sys.allowed_or_fallback(id, decision.cpu),
+            None => prev_cpu,
+        };
+        let (waker, workload) = (parent.map(|parent| parent.0), self.sys.tasks[id.0 as usize].workload);
+        self.tell_all(|_| Event::Placed { waker_cpu: this_cpu, waker, task: id.0, prev_cpu, decision, cpu, workload });
+        cpu
+    }
+
+    /// `select_task_rq_fair()` of a fork, and the CPU that it starts from.
+    fn fork_decision(&mut self, this_cpu: Cpu, parent: Option<TaskId>, id: TaskId) -> (Option<Decision>, Cpu) {
         let model = self.sys.model;
         let task = &self.sys.tasks[id.0 as usize];
         let mask = &model.masks[task.mask as usize];
+        let first = mask.first().expect("a mask has a CPU");
         if task.pinned {
-            return mask.first().expect("a mask has a CPU");
+            return (None, first);
         }
+        let prev_cpu = if mask.test(this_cpu) { this_cpu } else { first };
         let flips = parent.map_or(0, |parent| self.sys.tasks[parent.0 as usize].flips.wakee_flips);
         let waker = Waker {
             cpu: this_cpu,
@@ -227,7 +259,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             h_load: 0,
         };
         let wakee = Wakee {
-            prev_cpu: if mask.test(this_cpu) { this_cpu } else { mask.first().expect("a mask has a CPU") },
+            prev_cpu,
             cpus_ptr: mask,
             recent_used_cpu: Some(this_cpu),
             wakee_flips: 0,
@@ -243,9 +275,10 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             numa_preferred_nid: None,
         };
         let wakeup = Wakeup { waker, wakee, flags: WakeFlags::FORK };
+        self.tell_inputs(&wakeup, None);
         let mut select = Select::default();
         let cx = Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys };
-        select_task_rq_fair(&mut select, cx, &mut ()).cpu
+        (Some(select_task_rq_fair(&mut select, cx, &mut ())), prev_cpu)
     }
 
     /// Makes a CPU look at its run queue, as soon as all that happens at this moment has happened.

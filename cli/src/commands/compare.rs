@@ -5,8 +5,10 @@ use crate::interrupt::stop_flag;
 use crate::out_file::OutFile;
 use crate::output::{Exit, print, say_warnings};
 use crate::progress::RunBar;
+use std::path::Path;
+use wakelab_events::record::EventFolder;
 use wakelab_report::compare as report;
-use wakelab_study::compare::{Comparison, compare};
+use wakelab_study::compare::{Comparison, Recording, compare, compare_with};
 use wakelab_study::experiment::{Given, Spec};
 
 /// Simulates what the flags say.
@@ -27,9 +29,14 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     let experiment = spec.resolve()?;
     say_warnings(&experiment.warnings);
     let out = how.out.as_deref().map(OutFile::new).transpose()?;
+    let events = how.events.as_deref().map(event_folder).transpose()?;
     let stop = stop_flag()?;
     let bar = RunBar::new();
-    let found = compare(&experiment, how.jobs.unwrap_or(0) as usize, &bar, stop);
+    let jobs = how.jobs.unwrap_or(0) as usize;
+    let found = match &events {
+        Some(folder) => compare_with(&Recording(folder), &experiment, jobs, &bar, stop),
+        None => compare(&experiment, jobs, &bar, stop),
+    };
     bar.finish();
     let found = match found {
         Ok(found) => found,
@@ -47,6 +54,12 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     }
     eprintln!("interrupted: {done} of {all} rows are complete");
     Ok(Exit::Interrupted)
+}
+
+fn event_folder(path: &Path) -> anyhow::Result<EventFolder> {
+    EventFolder::new(path).map_err(|e| {
+        anyhow::anyhow!("--events: {e}\n  hint: name a new or empty folder, in a folder that exists and can be written")
+    })
 }
 
 /// Writes to the file, or to stdout.

@@ -7,6 +7,7 @@ mod assumed;
 mod experiment;
 mod jobs;
 mod published;
+mod recording;
 mod result;
 mod row;
 mod run;
@@ -16,6 +17,7 @@ mod variant;
 
 pub use experiment::{Case, Experiment};
 pub use published::{Published, PublishedError};
+pub use recording::Recording;
 pub use result::{Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, PublishedSearch, Side};
 pub use run::{RunFailed, RunId, Runner, Simulator, Why};
 pub use search::SearchSummary;
@@ -67,8 +69,7 @@ pub fn compare_with(
     let count = experiment.cases.len() * repeats * 2;
     let outcomes = jobs::run_all(count, jobs, stop, |n, finished: &Slots| {
         let (case, repeat, with) = (n / (2 * repeats), n / 2 % repeats, n % 2 == 1);
-        let variant = if with { &experiment.with } else { &experiment.base };
-        let run = run::run(runner, experiment, &experiment.cases[case], variant, repeat as u32, stop);
+        let run = run::run(runner, experiment, &experiment.cases[case], with, repeat as u32, stop);
         if let Ok(Some((id, _))) = &run {
             progress.run(finished.next(), count, id);
         }

@@ -4,17 +4,18 @@ use super::{Case, Experiment, Variant, run_seed};
 use crate::experiment::TIME_MAX_NS;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
+use wakelab_events::record::RecordError;
 use wakelab_measure::{Measure, RunStats};
 use wakelab_sim::{Outcome, Setup, SimError};
 use wakelab_workload::{METRICS, TIME};
 
 /// What runs a setup: the simulator, or a stand-in in tests.
 pub trait Runner: Sync {
-    /// Runs, telling `measure` what happens, until the end or until `stop` is set.
+    /// Makes run `id`, telling `measure` what happens, until the end or until `stop` is set.
     ///
     /// # Errors
-    /// As [`wakelab_sim::run`].
-    fn run(&self, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, SimError>;
+    /// As [`wakelab_sim::run`], or where what it writes cannot be written.
+    fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why>;
 }
 
 /// The simulator.
@@ -22,8 +23,8 @@ pub trait Runner: Sync {
 pub struct Simulator;
 
 impl Runner for Simulator {
-    fn run(&self, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, SimError> {
-        wakelab_sim::run(setup, measure, stop)
+    fn run(&self, _: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why> {
+        Ok(wakelab_sim::run(setup, measure, stop)?)
     }
 }
 
@@ -40,6 +41,8 @@ pub struct RunId {
     pub workload: String,
     /// The load.
     pub load: String,
+    /// Whether it is of the side `with`; else of `base`.
+    pub with: bool,
     /// Which repeat, from 0.
     pub repeat: u32,
     /// Its seed.
@@ -48,7 +51,7 @@ pub struct RunId {
 
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RunId { machine, kernel, variant, workload, load, repeat, seed } = self;
+        let RunId { machine, kernel, variant, workload, load, repeat, seed, .. } = self;
         let sep = if variant.is_empty() { "" } else { " " };
         write!(f, "{workload} {load} on {machine} {kernel}{sep}{variant}, repeat {}, seed {seed}", repeat + 1)
     }
@@ -61,6 +64,9 @@ pub enum Why {
     /// The simulator gave up.
     #[error(transparent)]
     Sim(#[from] SimError),
+    /// Its events could not be written.
+    #[error("--events: {0}; hint: name a folder with room for them, or simulate for less time")]
+    Events(#[from] RecordError),
     /// It was over before it was measured.
     #[error("all tasks had exited at {ended} ns, before measuring began at {settle} ns; hint: settle for less")]
     Over {
@@ -95,20 +101,22 @@ pub(super) fn run(
     runner: &dyn Runner,
     experiment: &Experiment,
     case: &Case,
-    variant: &Variant,
+    with: bool,
     repeat: u32,
     stop: &AtomicBool,
 ) -> Result<Option<(RunId, RunStats)>, RunFailed> {
+    let variant = if with { &experiment.with } else { &experiment.base };
     let id = RunId {
         machine: experiment.machine.name.clone(),
         kernel: experiment.kernel.name,
         variant: variant.label.clone(),
         workload: case.name.clone(),
         load: case.workload.load.clone(),
+        with,
         repeat,
         seed: run_seed(experiment.seed, &case.workload.load, repeat),
     };
-    match stats(runner, experiment, case, variant, id.seed, stop) {
+    match stats(runner, experiment, case, variant, &id, stop) {
         Ok(stats) => Ok(stats.map(|stats| (id, stats))),
         Err(why) => Err(RunFailed { run: Box::new(id), why }),
     }
@@ -119,7 +127,7 @@ fn stats(
     experiment: &Experiment,
     case: &Case,
     variant: &Variant,
-    seed: u64,
+    id: &RunId,
     stop: &AtomicBool,
 ) -> Result<Option<RunStats>, Why> {
     let metric = case.workload.metric.as_str();
@@ -136,14 +144,14 @@ fn stats(
         kernel: experiment.kernel,
         features: variant.features,
         workload: &case.workload,
-        seed,
+        seed: id.seed,
         until,
         mechanisms: experiment.mechanisms,
         observer_cost: experiment.observer_cost_ns,
     };
     let cpus = experiment.machine.topology.nr_cpus();
-    let mut measure = Measure::new(seed, settle, until, cpus);
-    let outcome = runner.run(&setup, &mut measure, stop)?;
+    let mut measure = Measure::new(id.seed, settle, until, cpus);
+    let outcome = runner.run(id, &setup, &mut measure, stop)?;
     if outcome.stopped {
         return Ok(None);
     }

@@ -9,7 +9,7 @@ use wakelab_machine::{Cost, Costs, Machine, Noise, Origin};
 use wakelab_measure::Measure;
 use wakelab_sched::domain::Uniform;
 use wakelab_sim::{Mechanisms, Outcome, Setup, SimError};
-use wakelab_study::compare::{Case, Experiment, Published, Runner, Variant};
+use wakelab_study::compare::{Case, Experiment, Published, RunId, Runner, Variant, Why};
 use wakelab_workload::{Param, Workload};
 
 /// A runner that does transactions at a rate of its own and nothing else.
@@ -24,7 +24,7 @@ pub struct Fake {
 }
 
 impl Runner for Fake {
-    fn run(&self, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, SimError> {
+    fn run(&self, _: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why> {
         let load = setup.workload.load.as_str();
         if self.stops_at == Some(load) {
             stop.store(true, Ordering::Relaxed);
@@ -33,7 +33,7 @@ impl Runner for Fake {
             return Ok(Outcome { stopped: true, ..Outcome::default() });
         }
         if self.fails_at == Some(load) {
-            return Err(SimError::NotModelled("this load".to_owned()));
+            return Err(SimError::NotModelled("this load".to_owned()).into());
         }
         if let Some(ended) = self.ends_at {
             return Ok(Outcome { ended, exited: true, ..Outcome::default() });

@@ -1,0 +1,94 @@
+//! What a file says of the run that it is of.
+
+use super::SCHEMA_VERSION;
+use serde_json::{Value, json};
+use wakelab_kernel::{FeatureSet, Preset};
+use wakelab_sched::domain::Topology;
+
+/// A simulated run, as its files describe it.
+#[derive(Clone, Debug)]
+pub struct RunInfo<'a> {
+    /// The machine's name.
+    pub machine: &'a str,
+    /// Its shape.
+    pub topology: &'a Topology,
+    /// The kernel.
+    pub kernel: &'a Preset,
+    /// What was on.
+    pub features: FeatureSet,
+    /// What was switched on top of the kernel's features, as given; may be empty.
+    pub variant: &'a str,
+    /// `base` or `with`.
+    pub side: &'a str,
+    /// The workload's name, as given.
+    pub workload: &'a str,
+    /// The load (`28 threads`).
+    pub load: &'a str,
+    /// Which repeat, from 1.
+    pub repeat: u32,
+    /// Where all randomness of the run comes from.
+    pub seed: u64,
+    /// When measuring began, ns. Events are recorded from the start.
+    pub settle_ns: u64,
+    /// When the run was to end, ns.
+    pub end_ns: u64,
+}
+
+impl RunInfo<'_> {
+    /// Key and value, in the order of the files.
+    pub(super) fn metadata(&self) -> Vec<(&'static str, String)> {
+        let words: Vec<String> = (wakelab_kernel::Feature::ALL.iter())
+            .map(|&feature| format!("{}{feature}", if self.features.has(feature) { "" } else { "NO_" }))
+            .collect();
+        vec![
+            ("wakelab.schema_version", SCHEMA_VERSION.to_owned()),
+            ("wakelab.version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("wakelab.kind", "simulated".to_owned()),
+            ("wakelab.machine", self.machine.to_owned()),
+            ("wakelab.topology", topology(self.topology).to_string()),
+            ("wakelab.kernel", self.kernel.name.to_owned()),
+            ("wakelab.features", words.join(" ")),
+            ("wakelab.side", self.side.to_owned()),
+            ("wakelab.variant", self.variant.to_owned()),
+            ("wakelab.workload", self.workload.to_owned()),
+            ("wakelab.load", self.load.to_owned()),
+            ("wakelab.repeat", self.repeat.to_string()),
+            ("wakelab.seed", self.seed.to_string()),
+            ("wakelab.settle_ns", self.settle_ns.to_string()),
+            ("wakelab.end_ns", self.end_ns.to_string()),
+        ]
+    }
+
+    /// The folder of the run, under that of all events, by parts.
+    pub(super) fn folders(&self) -> [String; 5] {
+        let part = |key: &str, value: &str| format!("{key}={}", encoded(value));
+        let variant = if self.variant.is_empty() { "default" } else { self.variant };
+        [
+            part("workload", self.workload),
+            part("load", self.load),
+            part("side", self.side),
+            part("variant", variant),
+            part("repeat", &self.repeat.to_string()),
+        ]
+    }
+}
+
+fn topology(topology: &Topology) -> Value {
+    let cpu = |cpu: &wakelab_sched::domain::CpuTopology| {
+        json!({
+            "core": cpu.core, "cluster": cpu.cluster, "llc": cpu.llc, "die": cpu.die,
+            "package": cpu.package, "node": cpu.node, "capacity": cpu.capacity,
+        })
+    };
+    json!({
+        "cpus": topology.cpus.iter().map(cpu).collect::<Vec<_>>(),
+        "node_distance": topology.node_distance,
+    })
+}
+
+/// A value in the name of a folder: bytes that a file system or a reader could take for something else as `%XX`, as Hive
+/// does.
+fn encoded(value: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.,+".contains(&byte);
+    value.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}

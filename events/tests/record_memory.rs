@@ -1,0 +1,85 @@
+//! Recording takes the same memory however long a run is.
+#![allow(unsafe_code, reason = "an allocator that counts has to be one")]
+
+#[path = "record/support.rs"]
+mod support;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use support::{run_info, topology};
+use wakelab_events::record::EventFolder;
+use wakelab_events::sim::{Event, Queued, Sink};
+
+/// The system's allocator, which counts what is in use and the most that was.
+struct Counting;
+
+static USED: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+fn add(size: usize) {
+    let used = USED.fetch_add(size, Ordering::Relaxed) + size;
+    MOST.fetch_max(used, Ordering::Relaxed);
+}
+
+// SAFETY: all is passed on to the system's allocator; the count does not allocate. `realloc` is made of these two.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(layout.size());
+        // SAFETY: the caller keeps to the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        USED.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most memory that recording so many wake-ups and switches took, bytes.
+fn most(events: u64) -> usize {
+    let (temporary, topology) = (tempfile::tempdir().expect("a folder"), topology());
+    let folder = EventFolder::new(temporary.path()).expect("an empty folder");
+    let before = USED.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    let mut recorder = folder.record(&run_info(&topology)).expect("files");
+    // Times without a pattern, which are hard to write small.
+    let mut time = 0u64;
+    for n in 0..events {
+        time += n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        let (task, cpu) = ((n % 1013) as u32, (n % 2) as u32);
+        recorder.event(time, &Event::Switch { cpu, prev: Some(task), prev_sleeps: n % 3 == 0, next: None });
+        recorder.event(
+            time,
+            &Event::Wakeup {
+                waker_cpu: cpu,
+                waker: None,
+                wakee: task,
+                prev_cpu: cpu,
+                decision: None,
+                cpu,
+                queued: Queued::OnCpu,
+                began: time,
+                walk_began: None,
+                walk_ended: None,
+                claimed: false,
+                workload: true,
+            },
+        );
+    }
+    recorder.finish().expect("it is written");
+    MOST.load(Ordering::Relaxed) - before
+}
+
+#[test]
+fn memory_does_not_grow_with_the_length_of_a_run() {
+    // Three row groups, and twelve.
+    let (short, long) = (most(200_000), most(800_000));
+    assert!(short > 100_000, "{short} bytes");
+    // The end of a file lists its row groups.
+    assert!(long < short + short / 4, "{short} bytes, then {long}");
+    assert!(long < 64 << 20, "{long} bytes");
+}

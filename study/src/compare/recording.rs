@@ -1,0 +1,37 @@
+//! Runs that are recorded.
+
+use super::{RunId, Runner, Why};
+use std::sync::atomic::AtomicBool;
+use wakelab_events::record::{EventFolder, RunInfo};
+use wakelab_measure::Measure;
+use wakelab_sim::{Outcome, Setup};
+
+/// The simulator, with every event of each run written to a folder. A run that fails or is stopped leaves nothing there.
+#[derive(Clone, Copy, Debug)]
+pub struct Recording<'a>(pub &'a EventFolder);
+
+impl Runner for Recording<'_> {
+    fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why> {
+        let mut recorder = self.0.record(&RunInfo {
+            machine: &setup.machine.name,
+            topology: &setup.machine.topology,
+            kernel: setup.kernel,
+            features: setup.features,
+            variant: &id.variant,
+            side: if id.with { "with" } else { "base" },
+            workload: &id.workload,
+            load: &id.load,
+            repeat: id.repeat + 1,
+            seed: id.seed,
+            settle_ns: measure.settle_ns(),
+            end_ns: setup.until,
+        })?;
+        let outcome = wakelab_sim::run(setup, &mut (measure, &mut recorder), stop)?;
+        match recorder.error() {
+            Some(error) => return Err(error.clone().into()),
+            None if outcome.stopped => {}
+            None => recorder.finish()?,
+        }
+        Ok(outcome)
+    }
+}
