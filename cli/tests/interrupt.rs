@@ -1,10 +1,12 @@
 //! Ctrl-C while a simulation runs.
 #![cfg(target_os = "linux")]
 
+mod support;
+
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use support::names;
 use tempfile::TempDir;
 
 /// A workload that is over at once.
@@ -62,15 +64,6 @@ fn until_it_simulates(child: &Child) {
         }
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(folder)
-        .expect("the folder")
-        .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
-        .collect();
-    names.sort();
-    names
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! `run` and `compare` as a user runs them, on small machines for short times.
 
+mod support;
+
 use assert_cmd::Command;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
+use support::names;
 use tempfile::TempDir;
 
 const SMALL: [&str; 16] = [
@@ -44,15 +47,6 @@ fn printed(output: &Output) -> String {
 
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(folder)
-        .expect("the folder")
-        .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
-        .collect();
-    names.sort();
-    names
 }
 
 #[test]

@@ -3,8 +3,10 @@
 //! [`recording`] reads them from CSV files, row by row in bounded memory, and offers each row to the decision code as
 //! a [`View`](wakelab_sched::select::View) of the system at that moment.
 
+mod digest;
 pub mod record;
 pub mod recording;
 pub mod sim;
 
+pub use digest::Digest;
 pub use recording::{ReadError, Reader, Row, Snapshot, TopoFile};

@@ -1,10 +1,8 @@
 //! What must hold in any run: time is conserved, tasks are in one place, affinities are kept, and one seed is one run.
 
 use proptest::prelude::*;
-use std::collections::hash_map::DefaultHasher;
-use std::fmt::Write;
-use std::hash::{Hash, Hasher};
 use std::sync::atomic::AtomicBool;
+use wakelab_events::Digest;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;
@@ -170,25 +168,6 @@ impl Sink for Follow {
     }
 }
 
-/// A hash of everything that happened.
-#[derive(Default)]
-struct Stream {
-    text: String,
-    hash: DefaultHasher,
-    events: u64,
-}
-
-impl Sink for Stream {
-    const ON: bool = true;
-
-    fn event(&mut self, time: u64, event: &Event) {
-        self.text.clear();
-        write!(self.text, "{time} {event:?}").expect("a string takes all");
-        self.text.hash(&mut self.hash);
-        self.events += 1;
-    }
-}
-
 const MACHINES: [&str; 5] = ["test-1c", "test-2c", "test-8c", "test-2llc", "test-2s"];
 const KERNELS: [&str; 4] = ["v5.18", "v5.19-rc1", "v5.19-rc2-tip", "v6.1"];
 const SWITCHES: [&str; 6] = ["", "SIS_UTIL", "NO_SIS_PROP,NO_SIS_UTIL", "NO_TTWU_QUEUE", "NO_WA_WEIGHT", "NO_SIS_CORE"];
@@ -237,9 +216,9 @@ fn one_seed_is_one_run_and_another_is_another() {
     let machine = wakelab_machine::get("test-8c").expect("a machine");
     let workload = mixed(9, 5, 1, None);
     let stream = |seed| {
-        let mut stream = Stream::default();
+        let mut stream = Digest::default();
         let out = simulate(&machine, "v5.19-rc1", "SIS_UTIL", &workload, seed, 30_000_000, &mut stream).expect("a run");
-        (out, stream.hash.finish(), stream.events)
+        (out, stream.finish())
     };
     let first = stream(1);
     let threads: Vec<_> =

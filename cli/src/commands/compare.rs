@@ -8,7 +8,7 @@ use crate::progress::RunBar;
 use std::path::Path;
 use wakelab_events::record::EventFolder;
 use wakelab_report::compare as report;
-use wakelab_study::compare::{Comparison, Recording, compare, compare_with};
+use wakelab_study::compare::{Comparison, Experiment, Recording, compare, compare_with};
 use wakelab_study::experiment::{Given, Spec};
 
 /// Simulates what the flags say.
@@ -24,11 +24,17 @@ pub fn run(args: &Compare) -> anyhow::Result<Exit> {
     simulate(&spec, &args.how)
 }
 
-/// Simulates and prints. Nothing is simulated before all input is known to be good and the output to be writable.
-pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
+/// What is to be run, and where its text goes: all input is known to be good then, and the output to be writable.
+pub fn prepare(spec: &Spec, how: &How) -> anyhow::Result<(Experiment, Option<OutFile>)> {
     let experiment = spec.resolve()?;
     say_warnings(&experiment.warnings);
     let out = how.out.as_deref().map(OutFile::new).transpose()?;
+    Ok((experiment, out))
+}
+
+/// Simulates and prints. Nothing is simulated before all input is known to be good and the output to be writable.
+pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
+    let (experiment, out) = prepare(spec, how)?;
     let events = how.events.as_deref().map(event_folder).transpose()?;
     let stop = stop_flag()?;
     let bar = RunBar::new();

@@ -1,10 +1,9 @@
 //! `wakelab run`.
 
-use super::compare::{deliver, simulate};
+use super::compare::{deliver, prepare, simulate};
 use crate::args::{How, ResultFormat, Run};
 use crate::interrupt::stop_flag;
-use crate::out_file::OutFile;
-use crate::output::{Exit, say_warnings};
+use crate::output::Exit;
 use crate::progress::RunBar;
 use wakelab_report::mechanisms as report;
 use wakelab_study::experiment::{Given, Spec};
@@ -29,9 +28,7 @@ fn ablate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
         matches!(how.format, ResultFormat::Table | ResultFormat::Json),
         "--format: --ablate prints a table or JSON; leave --format out, or give --format json"
     );
-    let experiment = spec.resolve()?;
-    say_warnings(&experiment.warnings);
-    let out = how.out.as_deref().map(OutFile::new).transpose()?;
+    let (experiment, out) = prepare(spec, how)?;
     let bar = RunBar::new();
     let found = mechanisms(&experiment, how.jobs.unwrap_or(0) as usize, &bar, stop_flag()?);
     bar.finish();
