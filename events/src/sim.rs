@@ -19,6 +19,8 @@ pub enum Queued {
     Wakelist,
     /// The wakee was still being switched out: queued on its own CPU's wakelist, without a choice.
     OnCpu,
+    /// The wakee slept but had not left its run queue (its dequeue was delayed, EEVDF): it stays there, without a choice.
+    Delayed,
 }
 
 /// One event.
@@ -31,7 +33,7 @@ pub enum Event {
         /// Whether it belongs to the workload; else it is background noise.
         workload: bool,
     },
-    /// A wake-up chose a CPU (or, for [`Queued::OnCpu`], had none to choose). Told when the choice is made; `began` is
+    /// A wake-up chose a CPU (or, for [`Queued::OnCpu`] and [`Queued::Delayed`], had none to choose). Told when the choice is made; `began` is
     /// when the choice began.
     Wakeup {
         /// The waking CPU.
@@ -42,7 +44,7 @@ pub enum Event {
         wakee: Task,
         /// Where it ran last.
         prev_cpu: Cpu,
-        /// The choice; `None` for [`Queued::OnCpu`].
+        /// The choice; `None` where there was none: [`Queued::OnCpu`], [`Queued::Delayed`], or only one CPU is allowed.
         decision: Option<Decision>,
         /// The CPU on whose queue it goes.
         cpu: Cpu,

@@ -2,7 +2,7 @@
 
 use crate::system::System;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::pelt::util_est::{util_est_dequeue, util_est_enqueue, util_est_update};
+use wakelab_sched::pelt::util_est::{UtilEstRules, util_est_dequeue, util_est_enqueue, util_est_update};
 use wakelab_sched::pelt::{
     Entity, MigrationSource, Queue, RqClock, UpdateFlags, migrate_task_rq_fair, remove_entity_load_avg,
     update_cfs_rq_load_avg, update_load_avg,
@@ -13,7 +13,7 @@ impl System<'_> {
     #[inline]
     pub fn queue(&self, cpu: Cpu) -> Queue {
         let c = &self.cpus[cpu as usize];
-        Queue { weight: c.weight, h_nr_runnable: c.nr_running, curr: c.rq.curr().is_some() }
+        Queue { weight: c.weight, h_nr_runnable: c.nr_running - c.rq.nr_delayed(), curr: c.rq.curr().is_some() }
     }
 
     /// `update_load_avg()` of a task and its run queue, before the run queue changes.
@@ -25,7 +25,7 @@ impl System<'_> {
         let mut entity = Entity {
             weight: u64::from(e.load.weight),
             on_rq: e.on_rq,
-            sched_delayed: false,
+            sched_delayed: e.sched_delayed,
             curr: c.rq.curr() == Some(task),
         };
         let avg = &mut self.tasks[task.0 as usize].avg;
@@ -57,10 +57,10 @@ impl System<'_> {
         update_cfs_rq_load_avg(now, &mut self.cpus[cpu as usize].pelt, &queue);
     }
 
-    /// What `enqueue_task_fair()` does to the averages.
+    /// What `enqueue_task_fair()` does to the averages. A delayed task that balancing moves has no estimate on the queue.
     #[inline]
-    pub fn load_enqueue(&mut self, cpu: Cpu, task: TaskId) {
-        if self.model.util_est.is_some() {
+    pub fn load_enqueue(&mut self, cpu: Cpu, task: TaskId, wakes: bool) {
+        if self.model.util_est.is_some() && (wakes || !self.es[task].sched_delayed) {
             util_est_enqueue(&mut self.cpus[cpu as usize].pelt.avg, &self.tasks[task.0 as usize].avg);
         }
         self.update_load(cpu, task, UpdateFlags::DO_ATTACH);
@@ -69,16 +69,33 @@ impl System<'_> {
     /// What `dequeue_task_fair()` does to the averages before the task leaves.
     #[inline]
     pub fn load_dequeue(&mut self, cpu: Cpu, task: TaskId, sleeps: bool) {
-        if self.model.util_est.is_some() {
+        if self.model.util_est.is_some() && !self.es[task].sched_delayed {
             util_est_dequeue(&mut self.cpus[cpu as usize].pelt.avg, &self.tasks[task.0 as usize].avg);
+        }
+        let capacity = self.model.capacity[cpu as usize];
+        // 6.12 takes the estimate before the task's utilisation is brought up to now.
+        let (before, after) = match self.model.util_est {
+            Some(rules @ UtilEstRules::V6_12) => (Some(rules), None),
+            rules => (None, rules),
+        };
+        if let Some(rules) = before {
+            util_est_update(rules, &mut self.tasks[task.0 as usize].avg, sleeps, capacity);
         }
         // A task that balancing takes away detaches; a sleeper stays attached.
         let flags = if sleeps { UpdateFlags::empty() } else { UpdateFlags::DO_DETACH };
         self.update_load(cpu, task, flags);
-        if let Some(rules) = self.model.util_est {
-            let capacity = self.model.capacity[cpu as usize];
+        if let Some(rules) = after {
             util_est_update(rules, &mut self.tasks[task.0 as usize].avg, sleeps, capacity);
         }
+    }
+
+    /// What the end of a delayed dequeue does to the averages, which were those of `queue` up to now.
+    pub fn load_reaped(&mut self, cpu: Cpu, task: TaskId, queue: &Queue) {
+        let now = self.clock_task(cpu);
+        let weight = u64::from(self.es[task].load.weight);
+        let entity = Entity { weight, on_rq: true, sched_delayed: true, curr: false };
+        let avg = &mut self.tasks[task.0 as usize].avg;
+        update_load_avg(&mut self.cpus[cpu as usize].pelt, queue, avg, &entity, now, UpdateFlags::empty());
     }
 
     /// `task_dead_fair()`: what an exited task had goes off its run queue with the queue's next update.

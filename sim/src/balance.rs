@@ -4,12 +4,13 @@
 //! (newly idle) or is charged after it (periodic).
 
 use crate::engine::{Later, Sim};
+use crate::hrtick::HrtickForm;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::Feature;
 use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance, plan_balance};
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::runqueue::{DequeueFlags, EnqueueFlags, Prev, TaskId};
-use wakelab_sched::select::update_idle_cpu_scan;
+use wakelab_sched::runqueue::{DequeueFlags, EnqueueFlags, Prev, Resched, TaskId};
+use wakelab_sched::select::{WakeFlags, update_idle_cpu_scan};
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// One pass for `cpu`: how many tasks it moved, and whether higher domains are to be looked at.
@@ -52,8 +53,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.sys.cpus[own as usize].cfs_tasks.move_to_head(task);
             }
             for moved in plan.attach_order() {
-                self.pull(src, moved.dst_cpu, moved.task);
-                if moved.dst_cpu != cpu {
+                let resched = self.pull(src, moved.dst_cpu, moved.task);
+                if moved.dst_cpu != cpu && resched != Resched::Lazy {
                     self.kick(moved.dst_cpu);
                 }
             }
@@ -85,52 +86,55 @@ impl<S: Sink> Sim<'_, '_, S> {
         let mut next = None;
         if runs {
             // Before the task is queued anywhere else, or this queue would take it for its own.
-            let now = self.sys.clock_task(cpu);
-            let c = &mut self.sys.cpus[cpu as usize];
-            (c.curr, c.need_resched) = (None, false);
-            next = c.rq.schedule(&mut self.sys.es, now, Prev::Runs).next;
+            self.sys.cpus[cpu as usize].curr = None;
+            next = self.sys.pick_next(cpu, Prev::Runs);
         }
-        self.attach(cpu, target, task);
-        self.kick(target);
+        if self.attach(cpu, target, task) != Resched::Lazy {
+            self.kick(target);
+        }
         if runs {
             self.picked(cpu, next);
         }
         runs
     }
 
-    /// Moves a waiting task.
-    fn pull(&mut self, src: Cpu, dst: Cpu, task: TaskId) {
+    /// Moves a waiting task. Returns what that asks of `dst`, which has taken note.
+    fn pull(&mut self, src: Cpu, dst: Cpu, task: TaskId) -> Resched {
         self.detach(src, task);
-        self.attach(src, dst, task);
+        self.attach(src, dst, task)
     }
 
     /// Takes a task off its run queue (`detach_task()`).
     fn detach(&mut self, src: Cpu, task: TaskId) {
         self.sys.load_dequeue(src, task, false);
         let now = self.sys.clock_task(src);
-        let weight = u64::from(self.sys.es[task].load.weight);
         let c = &mut self.sys.cpus[src as usize];
-        let _ = c.rq.dequeue_task(&mut self.sys.es, now, task, DequeueFlags::empty());
-        c.nr_running -= 1;
-        c.weight -= weight;
-        c.cfs_tasks.dequeue(task);
+        let mut resched = c.rq.dequeue_task(&mut self.sys.es, now, task, DequeueFlags::empty()).resched;
+        self.sys.left(src, task);
+        if self.sys.model.hrtick.is_some_and(|form| form != HrtickForm::IfInactive) {
+            resched |= self.hrtick_update(src);
+        }
+        if self.sys.asked(src, resched).is_now() && !self.sys.cpus[src as usize].need_resched {
+            self.kick(src);
+        }
         self.sched_idle_changes(src);
         // migrate_task_rq_fair(): the next run queue recognises the newcomer by this.
         self.sys.tasks[task.0 as usize].avg.last_update_time = 0;
         self.sys.es[task].exec_start = 0;
     }
 
-    /// Puts it on another (`attach_task()`).
-    fn attach(&mut self, src: Cpu, dst: Cpu, task: TaskId) {
+    /// Puts it on another (`attach_task()`). Returns what that asks of `dst`, which has taken note.
+    fn attach(&mut self, src: Cpu, dst: Cpu, task: TaskId) -> Resched {
         self.sys.tasks[task.0 as usize].cpu = dst;
         self.tell(|_| Event::Migrate { task: task.0, from: src, to: dst });
-        self.enqueue(dst, task, EnqueueFlags::empty());
+        let mut resched = self.enqueue(dst, task, EnqueueFlags::empty());
         self.update_idle(dst);
-        let now = self.sys.clock_task(dst);
-        let c = &mut self.sys.cpus[dst as usize];
-        if c.rq.check_preempt_wakeup(&mut self.sys.es, now, task, c.need_resched) {
-            c.need_resched = true;
+        resched |= self.wakeup_preempt(dst, task, WakeFlags::empty());
+        let resched = self.sys.asked(dst, resched);
+        if resched.is_now() {
+            self.sys.cpus[dst as usize].need_resched = true;
         }
+        resched
     }
 
     /// `rebalance_domains()` for `cpu`. Returns what it cost, ns at full speed.

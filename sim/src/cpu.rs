@@ -1,5 +1,6 @@
 //! A CPU in simulated time.
 
+use crate::hrtick::Hrtimer;
 use crate::outcome::CpuTime;
 use smallvec::SmallVec;
 use wakelab_sched::balance::{CfsTasks, SdBalance};
@@ -32,6 +33,8 @@ pub enum Doing {
     WakelistFlush,
     /// A wake-up of a task that is on its run queue still (`ttwu_runnable()`).
     WakeRunnable,
+    /// A wake-up of a task that sleeps and is queued still, up to where it takes that run queue's lock.
+    WakeDelayed,
     /// Waiting for the own run queue's lock.
     LockSchedule(Prev),
     /// A newly-idle balance.
@@ -74,6 +77,10 @@ pub struct Waking {
     pub sync: bool,
     /// The chosen CPU. The wakee may be pulled off it again before the waker has let go of the lock.
     pub dest: Cpu,
+    /// The wakee's dequeue was delayed when the lock was asked for: it is to stay where it is.
+    pub delayed: bool,
+    /// Placement was asked for a CPU (WF_RQ_SELECTED).
+    pub selected: bool,
     /// The wake-up moved the wakee to another CPU.
     pub migrated: bool,
     /// Until when the wake-up holds the run queue's lock, ns.
@@ -129,6 +136,10 @@ pub struct CpuState {
     pub flushing: SmallVec<[(TaskId, bool); 2]>,
     /// TIF_NEED_RESCHED.
     pub need_resched: bool,
+    /// TIF_NEED_RESCHED_LAZY.
+    pub need_resched_lazy: bool,
+    /// `rq->hrtick_timer`.
+    pub hrtick: Hrtimer,
     /// Interrupts that wait until the kernel enables them.
     pub irqs: SmallVec<[Irq; 2]>,
     /// The wake-up under way.

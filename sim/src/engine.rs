@@ -46,6 +46,16 @@ pub enum Later {
     IpiNohz(Cpu),
     /// The stopper of a CPU is woken, to push its running task away.
     Stopper(Cpu),
+    /// The hrtick of a CPU comes, if it is still the one that was started then.
+    Hrtick(Cpu, u32),
+}
+
+/// Where a CPU has been when it finishes something: a lazy request to reschedule acts on the way from the kernel to user
+/// space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    User,
+    Kernel,
 }
 
 /// How many steps a task may take at one moment before its program is taken for endless.
@@ -186,6 +196,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             Later::IpiResched(cpu) => self.interrupt(cpu, Irq::Resched),
             Later::IpiNohz(cpu) => self.interrupt(cpu, Irq::Nohz),
             Later::Stopper(cpu) => self.interrupt(cpu, Irq::Stopper),
+            Later::Hrtick(cpu, started) => self.hrtick(cpu, started),
         }
     }
 
@@ -202,6 +213,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             Doing::Switch(prev) => self.switched(cpu, prev),
             Doing::IdleEntry => self.idle_entered(cpu),
             Doing::IdleExit | Doing::WakeRunnable | Doing::Fork | Doing::NohzBalance => self.proceed(cpu),
+            Doing::WakeDelayed => self.wake_delayed(cpu),
             Doing::WakelistSend => self.wakelist_sent(cpu),
             Doing::WakelistFlush => self.wakelist_flushed(cpu),
             Doing::Idle | Doing::Spin => self.timeline.set(cpu, NEVER),
@@ -329,11 +341,17 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// The CPU has finished something: interrupts first, then whoever should run.
+    /// The kernel has finished something: interrupts first, then whoever should run.
     pub fn proceed(&mut self, cpu: Cpu) {
+        self.proceed_in(cpu, Mode::Kernel);
+    }
+
+    /// The CPU has finished something in this mode.
+    pub fn proceed_in(&mut self, cpu: Cpu, mut mode: Mode) {
         loop {
             let c = &mut self.sys.cpus[cpu as usize];
             if !c.irqs.is_empty() {
+                mode = Mode::Kernel;
                 match c.irqs.remove(0) {
                     Irq::Resched => continue,
                     Irq::Stopper => {
@@ -357,10 +375,14 @@ impl<S: Sink> Sim<'_, '_, S> {
                     }
                 }
             }
-            return match c.curr {
-                Some(_) if c.need_resched => self.schedule(cpu, Prev::Runs),
+            let (curr, need_resched, queued) = (c.curr, c.need_resched, c.nr_running != 0);
+            return match curr {
+                Some(_) if need_resched => self.schedule(cpu, Prev::Runs),
+                Some(task) if mode == Mode::Kernel && self.returns_to_schedule(cpu, task) => {
+                    self.schedule(cpu, Prev::Runs)
+                }
                 Some(task) => self.run_task(cpu, task),
-                None if c.nr_running != 0 || c.need_resched => self.schedule(cpu, Prev::Runs),
+                None if queued || need_resched => self.schedule(cpu, Prev::Runs),
                 None => self.enter_idle(cpu),
             };
         }

@@ -5,7 +5,9 @@ mod balance;
 mod calls;
 mod channel;
 mod cpu;
+mod delayed;
 mod engine;
+mod hrtick;
 mod model;
 #[cfg(test)]
 mod moments;
@@ -14,6 +16,7 @@ mod nohz;
 mod outcome;
 mod program;
 mod random;
+mod runqueue;
 mod schedule;
 mod search;
 mod setup;

@@ -1,7 +1,8 @@
 //! What does not change during a run: rules, masks, costs, programs.
 
+use crate::hrtick::HrtickForm;
 use crate::{Mechanisms, Setup, SimError};
-use wakelab_kernel::{Class, Code, Feature, FeatureSet, Tunables};
+use wakelab_kernel::{Code, Feature, FeatureSet, Preset, Tunables};
 use wakelab_machine::Noise;
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{Balance, BalanceRules, BalanceTunables};
@@ -9,7 +10,7 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{DomainOptions, SchedDomains, build_sched_domains};
 use wakelab_sched::pelt::util_est::UtilEstRules;
 use wakelab_sched::pelt::{PeltRules, SCHED_CAPACITY_SCALE};
-use wakelab_sched::runqueue::CfsParams;
+use wakelab_sched::runqueue::FairRules;
 use wakelab_sched::select::Rules;
 use wakelab_workload::{Call, Op, Program, Work, Workload};
 
@@ -87,7 +88,10 @@ pub struct Model<'a> {
     pub pelt: PeltRules,
     /// `None` with UTIL_EST off.
     pub util_est: Option<UtilEstRules>,
-    pub cfs: CfsParams,
+    /// What run queues go by.
+    pub run_queue: FairRules,
+    /// How hrticks are kept; `None` with HRTICK off.
+    pub hrtick: Option<HrtickForm>,
     /// `sysctl_sched_migration_cost`, ns.
     pub migration_cost: u64,
     /// What balancing goes by.
@@ -131,12 +135,13 @@ fn version(name: &str) -> (u32, u32) {
 impl<'a> Model<'a> {
     pub fn new(setup: &Setup<'a>, domains: &'a SchedDomains) -> Result<Self, SimError> {
         let Setup { machine, kernel, workload, mechanisms, .. } = *setup;
-        if kernel.code.class != Class::Cfs || version(kernel.name) < (5, 18) {
-            return Err(SimError::NotModelled(format!(
-                "kernel {}: the simulator runs CFS of v5.18 to v6.1 (v5.18, v5.19-rc1, v5.19-rc2-tip, v6.1)",
-                kernel.name
-            )));
-        }
+        let balance_rules = BalanceRules::of_preset(kernel.name).ok_or_else(|| {
+            SimError::NotModelled(format!(
+                "kernel {}: its load balancing is not modelled, so that it cannot be simulated; these can: {}",
+                kernel.name,
+                simulated().join(", ")
+            ))
+        })?;
         if let Some(cpu) = machine.topology.cpus.iter().find(|cpu| u64::from(cpu.capacity) != SCHED_CAPACITY_SCALE) {
             return Err(SimError::NotModelled(format!(
                 "machine {}: a CPU has capacity {}, and the simulator runs CPUs of the same capacity only, {SCHED_CAPACITY_SCALE}",
@@ -156,6 +161,8 @@ impl<'a> Model<'a> {
         let (llc_of, llc_first) = llcs(domains);
         let tunables = kernel.tunables.scaled(nr_cpus as usize);
         let hz = u64::from(kernel.hz.value);
+        let run_queue = FairRules::of(kernel, features, nr_cpus as usize)
+            .map_err(|error| SimError::NotModelled(error.to_string()))?;
         let noise = machine.noise;
         Ok(Model {
             code: &kernel.code,
@@ -170,29 +177,11 @@ impl<'a> Model<'a> {
                 SimError::NotModelled(format!("kernel {}: its averages are not modelled", kernel.name))
             })?,
             util_est: util_est.then(|| util_est_rules(kernel.name, features)),
-            cfs: CfsParams {
-                latency_ns: tunables.sched_latency.unwrap_or(6_000_000),
-                min_granularity_ns: tunables.min_granularity.unwrap_or(750_000),
-                idle_min_granularity_ns: tunables.idle_min_granularity.unwrap_or(750_000),
-                wakeup_granularity_ns: tunables.wakeup_granularity.unwrap_or(1_000_000),
-                nr_latency: tunables.nr_latency.unwrap_or(8) as u32,
-                gentle_fair_sleepers: features.has(Feature::GENTLE_FAIR_SLEEPERS),
-                start_debit: features.has(Feature::START_DEBIT),
-                wakeup_preemption: features.has(Feature::WAKEUP_PREEMPTION),
-                base_slice: features.has(Feature::BASE_SLICE),
-                next_marker: true,
-                last_buddy: features.has(Feature::LAST_BUDDY),
-            },
+            run_queue,
+            hrtick: features.has(Feature::HRTICK).then(|| HrtickForm::of(&run_queue)),
             migration_cost: tunables.migration_cost.unwrap_or(500_000),
-            balance: Balance::new(
-                BalanceRules::of_preset(kernel.name).ok_or_else(|| {
-                    SimError::NotModelled(format!("kernel {}: its load balancing is not modelled", kernel.name))
-                })?,
-                features,
-                balance_tunables(&tunables, kernel.hz.value),
-                domains,
-            )
-            .map_err(|error| SimError::NotModelled(format!("machine {}: {error}", machine.name)))?,
+            balance: Balance::new(balance_rules, features, balance_tunables(&tunables, kernel), domains)
+                .map_err(|error| SimError::NotModelled(format!("machine {}: {error}", machine.name)))?,
             programs: workload.programs.iter().cloned().chain([kworker(&noise)]).collect(),
             workload,
             masks,
@@ -250,13 +239,19 @@ fn util_est_rules(kernel: &str, features: FeatureSet) -> UtilEstRules {
     }
 }
 
-fn balance_tunables(tunables: &Tunables, hz: u32) -> BalanceTunables {
+/// The presets that can be simulated.
+fn simulated() -> Vec<&'static str> {
+    let names = Preset::names().into_iter();
+    names.filter(|name| BalanceRules::of_preset(name).is_some() && PeltRules::of_preset(name).is_some()).collect()
+}
+
+fn balance_tunables(tunables: &Tunables, kernel: &Preset) -> BalanceTunables {
     BalanceTunables {
         migration_cost: tunables.migration_cost.unwrap_or(500_000) as u32,
         nr_migrate: tunables.nr_migrate.unwrap_or(32) as u32,
-        // PREEMPT_DYNAMIC, the default on x86 since 5.18.
-        preemption: true,
-        hz,
+        // CONFIG_PREEMPTION is on with PREEMPT_DYNAMIC, the default on x86 since 5.18; Debian's 5.10 has PREEMPT_VOLUNTARY.
+        preemption: version(kernel.name) >= (5, 18),
+        hz: kernel.hz.value,
     }
 }
 

@@ -5,12 +5,12 @@
 
 use crate::SimError;
 use crate::cpu::{Doing, Waking};
-use crate::engine::{Later, Sim, ZERO_TIME_STEPS};
+use crate::engine::{Later, Mode, Sim, ZERO_TIME_STEPS};
 use crate::task::{Mark, State, Wait};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{Prev, TaskId};
-use wakelab_workload::Op;
+use wakelab_workload::{Call, Op};
 
 /// A stretch of this much work is done before steps are added to it, so that a program that only computes has an end, ns.
 const LONG_STRETCH: u64 = 20_000;
@@ -44,7 +44,15 @@ impl<S: Sink> Sim<'_, '_, S> {
                 return self.exit(cpu, id);
             };
             match op {
-                Op::Run(_) | Op::Softirq(_) | Op::Begin | Op::Done | Op::Repeat { .. } => self.gather(id, op),
+                Op::Run(_) | Op::Softirq(_) | Op::Begin | Op::Done | Op::Repeat { .. } => {
+                    self.gather(id, op);
+                    continue;
+                }
+                // It reads the clock, and computes.
+                Op::Call(call @ Call::RunFor { .. }) => {
+                    self.call(cpu, id, call);
+                    continue;
+                }
                 Op::Send { channel, sync } => {
                     let channel = task.channels[channel as usize];
                     if !self.finds_room(cpu, id, channel) {
@@ -103,6 +111,9 @@ impl<S: Sink> Sim<'_, '_, S> {
                         return;
                     }
                 }
+            }
+            if self.returns_to_schedule(cpu, id) {
+                return self.schedule(cpu, Prev::Runs);
             }
         }
         let task = &self.sys.tasks[id.0 as usize];
@@ -201,7 +212,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.account(cpu);
         let id = self.sys.cpus[cpu as usize].curr.expect("a task runs");
         self.sys.tasks[id.0 as usize].softirq_work = 0;
-        self.proceed(cpu);
+        self.proceed_in(cpu, Mode::User);
     }
 
     /// A stretch is over: moments at its very end are now.
@@ -239,7 +250,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 impl Waking {
     /// A wake-up that begins.
     pub fn of(wakee: TaskId, waker: Option<TaskId>, in_task: bool, sync: bool) -> Self {
-        Waking { wakee, waker, in_task, sync, dest: 0, migrated: false, until: 0 }
+        Waking { wakee, waker, in_task, sync, dest: 0, delayed: false, selected: false, migrated: false, until: 0 }
     }
 }
 

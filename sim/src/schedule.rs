@@ -48,17 +48,9 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.sys.update_load(cpu, task, UpdateFlags::empty());
             } else {
                 self.sys.load_dequeue(cpu, task, true);
-                let weight = u64::from(self.sys.es[task].load.weight);
-                let c = &mut self.sys.cpus[cpu as usize];
-                c.nr_running -= 1;
-                c.weight -= weight;
-                c.cfs_tasks.dequeue(task);
             }
         }
-        let now = self.sys.clock_task(cpu);
-        let c = &mut self.sys.cpus[cpu as usize];
-        c.need_resched = false;
-        let next = c.rq.schedule(&mut self.sys.es, now, prev).next;
+        let next = self.sys.pick_next(cpu, prev);
         self.sched_idle_changes(cpu);
         self.picked(cpu, next);
     }
@@ -82,12 +74,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         if free > self.sys.now && self.sys.model.mechanisms.lock_wait {
             return self.begin_until(cpu, Doing::NewidleLock, free);
         }
-        let now = self.sys.clock_task(cpu);
-        let c = &mut self.sys.cpus[cpu as usize];
-        c.need_resched = false;
-        let next = c.rq.schedule(&mut self.sys.es, now, Prev::Runs).next;
+        let next = self.sys.pick_next(cpu, Prev::Runs);
         if next.is_some() {
-            c.idle_stamp = 0;
+            self.sys.cpus[cpu as usize].idle_stamp = 0;
         }
         self.switch(cpu, next);
     }
@@ -105,6 +94,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.cpus[cpu as usize].cfs_tasks.move_to_head(next);
         }
         self.sys.cpus[cpu as usize].curr = next;
+        self.hrtick_schedule(cpu, prev != next);
         match next {
             Some(_) if self.sys.cpus[cpu as usize].curr_idle => {
                 let c = &mut self.sys.cpus[cpu as usize];
@@ -139,7 +129,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if let Some(prev) = prev {
             let task = &mut self.sys.tasks[prev.0 as usize];
             task.on_cpu = false;
-            prev_sleeps = !self.sys.es[prev].on_rq;
+            prev_sleeps = !self.sys.es[prev].on_rq || self.sys.es[prev].sched_delayed;
             spinners = std::mem::take(&mut task.spinners);
         }
         self.tell(|_| Event::Switch { cpu, prev: prev.map(|t| t.0), prev_sleeps, next: next.map(|t| t.0) });

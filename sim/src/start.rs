@@ -2,6 +2,7 @@
 
 use crate::cpu::{CpuState, Doing, Newidle};
 use crate::engine::{Later, Sim};
+use crate::hrtick::Hrtimer;
 use crate::model::Model;
 use crate::random::Random;
 use crate::search::Slot;
@@ -17,7 +18,7 @@ use wakelab_sched::balance::{CfsTasks, Nohz, get_sd_balance_interval};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SdFlags;
 use wakelab_sched::pelt::{CfsRqPelt, init_entity_runnable_average, post_init_entity_util_avg};
-use wakelab_sched::runqueue::{CfsRq, EnqueueFlags, Entities, Entity, FairRq, Policy, Prev, TaskId};
+use wakelab_sched::runqueue::{EnqueueFlags, Entities, Entity, FairRq, Policy, Prev, Resched, TaskId};
 use wakelab_sched::select::{
     Cx, Decision, IdleCores, Select, Uclamp, WakeFlags, Wakee, WakeeFlips, Waker, Wakeup, select_task_rq_fair,
 };
@@ -195,18 +196,15 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         task.cpu = cpu;
         let c = &self.sys.cpus[cpu as usize];
         post_init_entity_util_avg(&mut task.avg, weight, &c.pelt, model.capacity[cpu as usize]);
-        self.enqueue(cpu, id, EnqueueFlags::INITIAL);
+        let mut resched = self.enqueue(cpu, id, EnqueueFlags::INITIAL);
         self.tell(|_| Event::Enqueue { cpu, task: id.0 });
-        let now = self.sys.clock_task(cpu);
-        let c = &mut self.sys.cpus[cpu as usize];
-        let resched = c.rq.check_preempt_wakeup(&mut self.sys.es, now, id, c.need_resched);
+        resched |= self.wakeup_preempt(cpu, id, WakeFlags::FORK);
         self.update_idle(cpu);
-        if resched {
-            match parent {
-                Some((this_cpu, _)) => self.resched(this_cpu, cpu),
-                // The launcher is no task of this run, so that its CPU is kicked as any other.
-                None => self.kick(cpu),
-            }
+        match (self.sys.asked(cpu, resched), parent) {
+            (Resched::Now, Some((this_cpu, _))) => self.resched(this_cpu, cpu),
+            // The launcher is no task of this run, so that its CPU is kicked as any other.
+            (Resched::Now, None) => self.kick(cpu),
+            _ => {}
         }
     }
 
@@ -296,7 +294,7 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         curr_idle: true,
         curr: None,
         // init_cfs_rq(): min_vruntime starts just below where it wraps.
-        rq: FairRq::Cfs(CfsRq::new(model.cfs, 0u64.wrapping_sub(1 << 20))),
+        rq: FairRq::of(model.run_queue, 0u64.wrapping_sub(1 << 20)),
         nr_running: 0,
         weight: 0,
         pelt: CfsRqPelt::new(model.pelt),
@@ -306,6 +304,8 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         wakelist: SmallVec::new(),
         flushing: SmallVec::new(),
         need_resched: false,
+        need_resched_lazy: false,
+        hrtick: Hrtimer::default(),
         irqs: SmallVec::new(),
         waking: None,
         claims: 0,

@@ -33,7 +33,7 @@ fn aged(sim: &Sim<'_, '_, ()>, id: TaskId, now: u64) -> SchedAvg {
     let weight = u64::from(entity.load.weight);
     if entity.on_rq {
         let curr = sim.sys.cpus[task.cpu as usize].rq.curr() == Some(id);
-        __update_load_avg_se(now, &mut avg, &Entity { weight, on_rq: true, sched_delayed: false, curr });
+        __update_load_avg_se(now, &mut avg, &Entity { weight, on_rq: true, sched_delayed: entity.sched_delayed, curr });
     } else {
         __update_load_avg_blocked_se(now, &mut avg, weight);
     }
@@ -64,7 +64,7 @@ proptest! {
     #[test]
     fn a_run_queue_has_what_its_tasks_have(
         machine in prop::sample::select(vec!["test-1c", "test-2c", "test-8c", "test-2llc", "test-2s"]),
-        kernel in prop::sample::select(vec!["v5.18", "v5.19-rc1", "v5.19-rc2-tip", "v6.1"]),
+        kernel in prop::sample::select(vec!["v5.10", "v5.18", "v5.19-rc1", "v5.19-rc2-tip", "v6.1", "v6.12", "v7.2", "v7.3"]),
         instances in 1u32..20,
         pinned in any::<bool>(),
         seed in any::<u64>(),
@@ -101,6 +101,8 @@ proptest! {
                     // tasks come to and leave every few microseconds keeps more than it should, in the kernel too.
                     let holds = match pinned {
                         true => queue.abs_diff(tasks) <= limit,
+                        // 5.10 sets the sum from the average when a task leaves, and loses the rest each time.
+                        false if kernel.name == "v5.10" => tasks <= queue + limit + tasks / 4,
                         false => tasks <= queue + limit,
                     };
                     prop_assert!(holds, "CPU {cpu}, step {step}, {name}: run queue {queue}, its tasks {tasks}");

@@ -116,8 +116,9 @@ impl View for System<'_> {
         self.cpus[cpu as usize].nr_running
     }
 
-    fn h_nr_delayed(&self, _: Cpu) -> u32 {
-        0
+    #[inline]
+    fn h_nr_delayed(&self, cpu: Cpu) -> u32 {
+        self.cpus[cpu as usize].rq.nr_delayed()
     }
 
     #[inline]
@@ -259,7 +260,7 @@ impl BalanceView for System<'_> {
     fn is_buddy(&self, cpu: Cpu, task: TaskId) -> bool {
         match &self.cpus[cpu as usize].rq {
             FairRq::Cfs(rq) => [rq.next(), rq.last()].contains(&Some(task)),
-            FairRq::Eevdf(_) => false,
+            FairRq::Eevdf(rq) => rq.next() == Some(task),
         }
     }
 
@@ -274,5 +275,20 @@ impl BalanceView for System<'_> {
 
     fn task_util_est(&self, task: TaskId) -> u64 {
         self.tasks[task.0 as usize].avg.util_avg.max(System::task_util_est(self, task))
+    }
+
+    fn sched_delayed(&self, task: TaskId) -> bool {
+        self.es[task].sched_delayed
+    }
+
+    fn entity_eligible(&self, cpu: Cpu, task: TaskId) -> bool {
+        match &self.cpus[cpu as usize].rq {
+            FairRq::Cfs(_) => true,
+            FairRq::Eevdf(rq) => rq.entity_eligible(&self.es, task),
+        }
+    }
+
+    fn curr_on_rq(&self, cpu: Cpu) -> bool {
+        self.cpus[cpu as usize].curr.is_none_or(|task| self.es[task].on_rq)
     }
 }

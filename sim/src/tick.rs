@@ -5,6 +5,7 @@ use crate::engine::{Later, Sim};
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::UpdateFlags;
+use wakelab_sched::runqueue::Tick;
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// A jiffy begins: all CPUs whose tick is not stopped get it.
@@ -30,8 +31,10 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.update_load(cpu, curr, UpdateFlags::empty());
             let now = self.sys.clock_task(cpu);
             let c = &mut self.sys.cpus[cpu as usize];
-            if c.rq.task_tick(&mut self.sys.es, now) {
-                c.need_resched = true;
+            let pending = Tick { lazy: c.need_resched_lazy, hrtick_active: c.hrtick.expires.is_some() };
+            let resched = c.rq.tick(&mut self.sys.es, now, pending);
+            if self.sys.asked(cpu, resched).is_now() {
+                self.sys.cpus[cpu as usize].need_resched = true;
             }
         }
         let mut cost = self.sys.model.costs.tick;

@@ -8,7 +8,7 @@ use wakelab_events::sim::{Event, Queued, Sink};
 use wakelab_kernel::{Feature, Wakelist};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::task_h_load;
-use wakelab_sched::runqueue::{EnqueueFlags, TaskId};
+use wakelab_sched::runqueue::{EnqueueFlags, Resched, TaskId};
 use wakelab_sched::select::{Decision, Uclamp, WakeFlags, Wakee, Waker, Wakeup, record_wakee};
 
 impl<'m, S: Sink> Sim<'m, '_, S> {
@@ -20,6 +20,11 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let was_able = matches!(task.state, State::Sleeping(crate::task::Wait::Timer));
         if task.workload && !was_able {
             self.able += 1;
+        }
+        if self.sys.es[wakee].sched_delayed {
+            task.state = State::Waking;
+            self.sys.cpus[cpu as usize].waking = Some(waking);
+            return self.begin(cpu, Doing::WakeDelayed, self.sys.model.costs.wakeup);
         }
         if self.sys.es[wakee].on_rq {
             // ttwu_runnable(): it has not left its run queue yet, and will not.
@@ -35,7 +40,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     }
 
     /// The wakee is off its run queue; it may still be on its CPU.
-    fn wake_off_rq(&mut self, cpu: Cpu) {
+    pub fn wake_off_rq(&mut self, cpu: Cpu) {
         let model = self.sys.model;
         let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
         let task = &self.sys.tasks[waking.wakee.0 as usize];
@@ -122,8 +127,6 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             task.pinned && !task.workload
         });
         let task = &self.sys.tasks[waking.wakee.0 as usize];
-        let mut flags = WakeFlags::TTWU;
-        flags.set(WakeFlags::SYNC, waking.sync);
         Wakeup {
             waker: Waker {
                 cpu,
@@ -149,7 +152,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 is_current: false,
                 numa_preferred_nid: None,
             },
-            flags,
+            flags: waking.flags(),
         }
     }
 
@@ -204,7 +207,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             claimed: sys.cpus[dest as usize].claims != 0,
             workload: sys.tasks[wakee.0 as usize].workload,
         });
-        self.sys.cpus[cpu as usize].waking.as_mut().expect("as above").dest = dest;
+        let waking = self.sys.cpus[cpu as usize].waking.as_mut().expect("as above");
+        (waking.dest, waking.selected) = (dest, decision.is_some());
         if prev != dest {
             self.sys.load_migrate(wakee);
             self.sys.cpus[prev as usize].rq.migrate_task_rq(&mut self.sys.es, wakee);
@@ -218,6 +222,12 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if !model.mechanisms.window {
             self.update_idle(dest);
         }
+        self.begin_enqueue(cpu, dest);
+    }
+
+    /// Takes the lock of the wakee's run queue.
+    pub fn begin_enqueue(&mut self, cpu: Cpu, dest: Cpu) {
+        let model = self.sys.model;
         let local = dest == cpu;
         let cost = match (local, model.share_cache(cpu, dest)) {
             (true, _) => model.costs.enqueue_local,
@@ -245,43 +255,48 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 
     /// A wakee that was put on another CPU's run queue is seen there.
     pub fn enqueue_seen(&mut self, cpu: Cpu) {
-        self.enqueue_waking(cpu);
+        if !self.enqueue_waking(cpu) {
+            return;
+        }
         let until = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way").until;
         self.begin_until(cpu, Doing::EnqueueEnd, until);
     }
 
-    /// Puts the wakee on its run queue.
-    fn enqueue_waking(&mut self, cpu: Cpu) {
+    /// Puts the wakee on its run queue. Returns false if the wake-up has gone another way.
+    fn enqueue_waking(&mut self, cpu: Cpu) -> bool {
         let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
+        if waking.delayed {
+            return self.requeue_delayed(cpu, waking);
+        }
         let dest = waking.dest;
         self.sys.cpus[dest as usize].claims -= 1;
-        let resched = self.activate(dest, waking.wakee, waking.migrated);
+        let resched = self.activate(dest, waking.wakee, waking.migrated, waking.flags());
         self.update_idle(dest);
-        if resched {
+        if resched.is_now() {
             // check_preempt_curr() is called with the lock held: an idle CPU wakes up while the waker still has it.
             self.resched(cpu, dest);
         }
+        true
     }
 
     /// The lock is let go of.
     pub fn enqueue_ends(&mut self, cpu: Cpu) {
         let dest = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way").dest;
-        if dest == cpu {
-            self.enqueue_waking(cpu);
+        if dest == cpu && !self.enqueue_waking(cpu) {
+            return;
         }
         self.sys.cpus[cpu as usize].waking = None;
         self.proceed(cpu);
     }
 
-    /// `ttwu_do_activate()`: enqueues and returns whether to reschedule. The caller brings idle masks up to date.
-    pub fn activate(&mut self, cpu: Cpu, task: TaskId, migrated: bool) -> bool {
+    /// `ttwu_do_activate()`: enqueues and returns whether to reschedule at once. The caller brings idle masks up to date.
+    fn activate(&mut self, cpu: Cpu, task: TaskId, migrated: bool, wake_flags: WakeFlags) -> Resched {
         let mut flags = EnqueueFlags::WAKEUP;
         flags.set(EnqueueFlags::MIGRATED, migrated);
-        self.enqueue(cpu, task, flags);
+        let mut resched = self.enqueue(cpu, task, flags);
         self.tell(|_| Event::Enqueue { cpu, task: task.0 });
-        let now = self.sys.clock_task(cpu);
+        resched |= self.wakeup_preempt(cpu, task, wake_flags);
         let c = &mut self.sys.cpus[cpu as usize];
-        let resched = c.rq.check_preempt_wakeup(&mut self.sys.es, now, task, c.need_resched);
         // ttwu_do_wakeup(): how long the CPU had been idle.
         if c.idle_stamp != 0 {
             let delta = self.sys.now.saturating_sub(c.idle_stamp);
@@ -292,24 +307,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             c.wake_avg_idle = c.avg_idle / 2;
             c.idle_stamp = 0;
         }
-        resched
-    }
-
-    /// Puts a task on a run queue, averages included.
-    pub fn enqueue(&mut self, cpu: Cpu, task: TaskId, flags: EnqueueFlags) {
-        self.sys.load_enqueue(cpu, task);
-        let now = self.sys.clock_task(cpu);
-        let c = &mut self.sys.cpus[cpu as usize];
-        let _ = c.rq.enqueue_task(&mut self.sys.es, now, task, flags);
-        c.nr_running += 1;
-        c.weight += u64::from(self.sys.es[task].load.weight);
-        c.cfs_tasks.enqueue(task);
-        self.sys.overload |= c.nr_running > 1;
-        // A task that exits stays dead when it is preempted while it wakes its parent, and moved.
-        let state = &mut self.sys.tasks[task.0 as usize].state;
-        if *state != State::Dead {
-            *state = State::Runnable;
-        }
+        self.sys.asked(cpu, resched)
     }
 
     /// `resched_curr()` of `dest`, by `cpu`.
@@ -377,7 +375,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// It has enqueued what was on the list.
     pub fn wakelist_flushed(&mut self, cpu: Cpu) {
         for (task, migrated) in std::mem::take(&mut self.sys.cpus[cpu as usize].flushing) {
-            if self.activate(cpu, task, migrated) {
+            // sched_ttwu_pending() knows nothing of the wake-up's flags.
+            if self.activate(cpu, task, migrated, WakeFlags::TTWU).is_now() {
                 self.sys.cpus[cpu as usize].need_resched = true;
             }
         }

@@ -45,8 +45,8 @@ fn workload(programs: Vec<Vec<Op>>) -> Workload {
     }
 }
 
-fn setup<'a>(machine: &'a Machine, workload: &'a Workload, seed: u64) -> Setup<'a> {
-    let kernel = Preset::get("v6.1").unwrap();
+fn setup<'a>(machine: &'a Machine, kernel: &str, workload: &'a Workload, seed: u64) -> Setup<'a> {
+    let kernel = Preset::get(kernel).unwrap();
     Setup {
         machine,
         kernel,
@@ -68,13 +68,14 @@ proptest! {
     #[test]
     fn a_run_queue_weighs_what_its_tasks_weigh(
         machine in prop::sample::select(vec!["test-1c", "test-2c", "test-8c", "test-2llc"]),
+        kernel in prop::sample::select(vec!["v5.10", "v6.1", "v6.12", "v7.2", "v7.3"]),
         tasks in prop::collection::vec(
             (prop::collection::vec(call(), 0..6), 1_000u64..3_000_000, 0u64..2_000_000), 1..10),
         seed in any::<u64>(),
     ) {
         let machine = wakelab_machine::get(machine).unwrap();
         let workload = workload(tasks.iter().map(|(calls, work, sleep)| changes(calls, *work, *sleep)).collect());
-        let setup = setup(&machine, &workload, seed);
+        let setup = setup(&machine, kernel, &workload, seed);
         let domains = domains(&setup).unwrap();
         let model = Model::new(&setup, &domains).unwrap();
         let mut sink = ();
@@ -89,6 +90,7 @@ proptest! {
                 let weight: u64 = all.iter().map(|&id| u64::from(sim.sys.es[id].load.weight)).sum();
                 prop_assert_eq!(c.weight, weight, "CPU {}", cpu);
                 let idle = all.iter().filter(|&&id| sim.sys.es[id].is_idle()).count();
+                prop_assert_eq!(c.nr_running as usize, all.len(), "CPU {}", cpu);
                 prop_assert_eq!(c.rq.nr_idle() as usize, idle, "CPU {}", cpu);
                 prop_assert_eq!(c.rq.validate(&sim.sys.es), Ok(()));
             }
@@ -111,7 +113,7 @@ fn the_load_of_a_run_queue_changes_with_the_weight_at_once() {
         ops.push(work(400));
         let workload = workload(vec![ops]);
         let mechanisms = Mechanisms { noise: false, ..Mechanisms::default() };
-        let setup = Setup { mechanisms, ..setup(&machine, &workload, 1) };
+        let setup = Setup { mechanisms, ..setup(&machine, "v6.1", &workload, 1) };
         let domains = domains(&setup).unwrap();
         let model = Model::new(&setup, &domains).unwrap();
         let mut sink = ();

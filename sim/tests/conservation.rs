@@ -169,7 +169,7 @@ impl Sink for Follow {
 }
 
 const MACHINES: [&str; 5] = ["test-1c", "test-2c", "test-8c", "test-2llc", "test-2s"];
-const KERNELS: [&str; 4] = ["v5.18", "v5.19-rc1", "v5.19-rc2-tip", "v6.1"];
+const KERNELS: [&str; 8] = ["v5.10", "v5.18", "v5.19-rc1", "v5.19-rc2-tip", "v6.1", "v6.12", "v7.2", "v7.3"];
 const SWITCHES: [&str; 6] = ["", "SIS_UTIL", "NO_SIS_PROP,NO_SIS_UTIL", "NO_TTWU_QUEUE", "NO_WA_WEIGHT", "NO_SIS_CORE"];
 
 proptest! {
@@ -331,7 +331,7 @@ fn a_machine_whose_intervals_are_long_starts() {
 fn what_is_not_modelled_is_refused() {
     let machine = wakelab_machine::get("test-2c").expect("a machine");
     let workload = mixed(1, 0, 0, None);
-    for kernel in ["v5.3", "v5.10", "v6.12", "v7.2"] {
+    for kernel in ["v5.2", "v5.3", "v5.18-eas"] {
         let error = simulate(&machine, kernel, "", &workload, 1, 1000, &mut ()).expect_err("not modelled");
         assert!(matches!(&error, SimError::NotModelled(text) if text.contains(kernel)), "{error}");
     }

@@ -84,6 +84,7 @@ named!(Queued {
     Queued::Direct => "direct",
     Queued::Wakelist => "wakelist",
     Queued::OnCpu => "on-cpu",
+    Queued::Delayed => "delayed",
 });
 
 named!(Affine {

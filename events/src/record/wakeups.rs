@@ -21,9 +21,9 @@ table! {
         background: bool = "The wakee is background noise, and none of the workload's tasks.";
         prev_cpu: i32 = "Where the wakee ran last.";
         dest_cpu: i32 = "The CPU on whose run queue it goes: `chosen_cpu`, or what `select_task_rq()` makes of it.";
-        queued: Name<Queued> = "How it comes to that queue. `direct`: the waker enqueues it. `wakelist`: the target CPU does. `on-cpu`: it was still being switched out, and was put on its own CPU's wakelist without a choice.";
+        queued: Name<Queued> = "How it comes to that queue. `direct`: the waker enqueues it. `wakelist`: the target CPU does. `on-cpu`: it was still being switched out, and was put on its own CPU's wakelist without a choice. `delayed`: it slept and was queued still, and stays there without a choice (EEVDF).";
         claimed: bool = "Whether `dest_cpu` had been given another wakee that was not yet to be seen there.";
-        chosen_cpu: Option<i32> = "What `select_task_rq_fair()` chose. Null, as all that follows, where it was not called: `on-cpu`, and tasks that may use one CPU only.";
+        chosen_cpu: Option<i32> = "What `select_task_rq_fair()` chose. Null, as all that follows, where it was not called: `on-cpu`, `delayed`, and tasks that may use one CPU only.";
         reason: Option<Name<Reason>> = "Why, by the names of `wakelab explain --reason`.";
         target_cpu: Option<i32> = "What `select_idle_sibling()` started from.";
         affine: Option<Name<Affine>> = "Which rule of `wake_affine()` chose the target: `not-asked`, `waker-idle`, `both-idle`, `sync`, `prev-idle`, `weight`, or `prev` where none preferred the waking CPU.";

@@ -1,0 +1,111 @@
+//! The hrtick: a timer that ends the running task's slice between ticks.
+//!
+//! Its interrupt costs what a tick does. That another CPU has it started by an IPI (`hrtick_start()`) takes no time here.
+
+use crate::cpu::Doing;
+use crate::engine::{Later, Sim};
+use wakelab_events::sim::Sink;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::pelt::UpdateFlags;
+use wakelab_sched::runqueue::{FairRules, Hrtick, Resched};
+
+/// A timer that is active is kept if it would move by no more than this, ns (`hrtick_needs_rearm()`, 7.2).
+const REARM_NS: u64 = 5000;
+
+/// When it is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HrtickForm {
+    /// Each schedule cancels it and each pick starts it, and so does each enqueue and dequeue (CFS).
+    EachPick,
+    /// The same, but a pick of the task that runs already does not start it (6.12).
+    EachSwitch,
+    /// A switch starts it; an enqueue does if none is active; idle cancels it (7.2).
+    IfInactive,
+}
+
+impl HrtickForm {
+    /// That of a version's run queue.
+    pub fn of(rules: &FairRules) -> Self {
+        match rules {
+            FairRules::Cfs(..) => HrtickForm::EachPick,
+            FairRules::Eevdf(_, rules) if rules.hrtick_at_deadline => HrtickForm::IfInactive,
+            FairRules::Eevdf(..) => HrtickForm::EachSwitch,
+        }
+    }
+}
+
+/// `rq->hrtick_timer`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hrtimer {
+    /// When it expires, ns; `None` while it is not active.
+    pub expires: Option<u64>,
+    /// How often it was started: the event of another start means nothing.
+    started: u32,
+}
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// The end of a schedule that gave the CPU to another task (`switched`) or to the same.
+    pub fn hrtick_schedule(&mut self, cpu: Cpu, switched: bool) {
+        let Some(form) = self.sys.model.hrtick else { return };
+        if form != HrtickForm::IfInactive || self.sys.cpus[cpu as usize].curr.is_none() {
+            self.sys.cpus[cpu as usize].hrtick.expires = None;
+        }
+        if (switched || form == HrtickForm::EachPick) && self.hrtick_start(cpu).is_now() {
+            self.sys.cpus[cpu as usize].need_resched = true;
+        }
+    }
+
+    /// `hrtick_update()`: tasks have come to the run queue or left it.
+    pub fn hrtick_update(&mut self, cpu: Cpu) -> Resched {
+        match self.sys.model.hrtick {
+            None => Resched::No,
+            Some(HrtickForm::IfInactive) if self.sys.cpus[cpu as usize].hrtick.expires.is_some() => Resched::No,
+            Some(_) => self.hrtick_start(cpu),
+        }
+    }
+
+    /// `hrtick_start_fair()`.
+    fn hrtick_start(&mut self, cpu: Cpu) -> Resched {
+        // No interrupts take time from the tasks' clock here.
+        let after = match self.sys.cpus[cpu as usize].rq.hrtick(&self.sys.es, 0) {
+            Hrtick::Off => return Resched::No,
+            Hrtick::Over => return Resched::Now,
+            Hrtick::In(after) => after,
+        };
+        let expires = self.sys.now + after;
+        let keeps = self.sys.model.hrtick == Some(HrtickForm::IfInactive);
+        let timer = &mut self.sys.cpus[cpu as usize].hrtick;
+        if keeps && timer.expires.is_some_and(|active| active.abs_diff(expires) <= REARM_NS) {
+            return Resched::No;
+        }
+        timer.expires = Some(expires);
+        timer.started = timer.started.wrapping_add(1);
+        let started = timer.started;
+        self.at(expires, Later::Hrtick(cpu, started));
+        Resched::No
+    }
+
+    /// The timer that was started as number `started` expires (`hrtick()`), if it is still active.
+    pub fn hrtick(&mut self, cpu: Cpu, started: u32) {
+        let timer = &mut self.sys.cpus[cpu as usize].hrtick;
+        if timer.started != started || timer.expires.take().is_none() {
+            return;
+        }
+        let runs = self.sys.cpus[cpu as usize].doing == Doing::Run;
+        if runs {
+            self.account(cpu);
+        }
+        if let Some(curr) = self.sys.cpus[cpu as usize].rq.curr() {
+            self.sys.update_load(cpu, curr, UpdateFlags::empty());
+            let now = self.sys.clock_task(cpu);
+            let resched = self.sys.cpus[cpu as usize].rq.hrtick_tick(&mut self.sys.es, now);
+            if self.sys.asked(cpu, resched).is_now() {
+                self.sys.cpus[cpu as usize].need_resched = true;
+            }
+        }
+        self.sys.cpus[cpu as usize].debt += self.sys.model.costs.tick;
+        if runs {
+            self.proceed(cpu);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Operations of a run queue together with what a CPU keeps beside it: counts, weight, the list of tasks, averages.
+
+use crate::engine::Sim;
+use crate::system::System;
+use crate::task::State;
+use wakelab_events::sim::Sink;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::pelt::Queue;
+use wakelab_sched::runqueue::{EnqueueFlags, Prev, Resched, TaskId};
+use wakelab_sched::select::WakeFlags;
+
+impl System<'_> {
+    /// Takes note of a request to reschedule a CPU (`__resched_curr()`): a lazy one waits, except where the CPU is idle. One
+    /// that is urgent the caller has to bring there.
+    pub fn asked(&mut self, cpu: Cpu, resched: Resched) -> Resched {
+        let c = &mut self.cpus[cpu as usize];
+        match resched {
+            Resched::Lazy if c.curr_idle => Resched::Now,
+            Resched::Lazy => {
+                c.need_resched_lazy |= !c.need_resched;
+                Resched::Lazy
+            }
+            resched => resched,
+        }
+    }
+
+    /// Gives the CPU to the task that should have it, and clears the requests. A previous task that blocks or exits has had
+    /// its averages brought up to now.
+    pub fn pick_next(&mut self, cpu: Cpu, prev: Prev) -> Option<TaskId> {
+        let (queue, now) = (self.queue(cpu), self.clock_task(cpu));
+        let c = &mut self.cpus[cpu as usize];
+        (c.need_resched, c.need_resched_lazy) = (false, false);
+        let blocks = c.rq.curr().filter(|_| prev != Prev::Runs);
+        let switch = c.rq.schedule(&mut self.es, now, prev);
+        if let Some(task) = blocks.filter(|task| !self.es[*task].on_rq && !switch.reaped.contains(task)) {
+            self.left(cpu, task);
+        }
+        for &task in &switch.reaped {
+            self.reaped(cpu, task, &queue);
+        }
+        switch.next
+    }
+
+    /// A task has left the run queue.
+    pub fn left(&mut self, cpu: Cpu, task: TaskId) {
+        let weight = u64::from(self.es[task].load.weight);
+        let c = &mut self.cpus[cpu as usize];
+        c.nr_running -= 1;
+        c.weight -= weight;
+        c.cfs_tasks.dequeue(task);
+    }
+
+    /// A delayed task has left the run queue, which was `queue` up to now.
+    fn reaped(&mut self, cpu: Cpu, task: TaskId, queue: &Queue) {
+        self.load_reaped(cpu, task, queue);
+        self.left(cpu, task);
+    }
+}
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// Puts a task on a run queue, averages included. A task whose dequeue is delayed and that balancing moves sleeps on.
+    #[must_use]
+    pub fn enqueue(&mut self, cpu: Cpu, task: TaskId, flags: EnqueueFlags) -> Resched {
+        let wakes = flags.contains(EnqueueFlags::WAKEUP);
+        self.sys.load_enqueue(cpu, task, wakes);
+        let now = self.sys.clock_task(cpu);
+        let c = &mut self.sys.cpus[cpu as usize];
+        let resched = c.rq.enqueue_task(&mut self.sys.es, now, task, flags);
+        c.nr_running += 1;
+        c.weight += u64::from(self.sys.es[task].load.weight);
+        c.cfs_tasks.enqueue(task);
+        self.sys.overload |= c.nr_running > 1;
+        // A task that exits stays dead when it is preempted while it wakes its parent, and moved.
+        let state = &mut self.sys.tasks[task.0 as usize].state;
+        if *state != State::Dead && !self.sys.es[task].sched_delayed {
+            *state = State::Runnable;
+        }
+        resched | self.hrtick_update(cpu)
+    }
+
+    /// `wakeup_preempt()`: whether a task that joined or woke is to have the CPU. Delayed tasks may leave on the way.
+    #[must_use]
+    pub fn wakeup_preempt(&mut self, cpu: Cpu, task: TaskId, flags: WakeFlags) -> Resched {
+        let (queue, now) = (self.sys.queue(cpu), self.sys.clock_task(cpu));
+        let c = &mut self.sys.cpus[cpu as usize];
+        let preempted = c.rq.wakeup_preempt(&mut self.sys.es, now, task, flags, c.need_resched);
+        for &task in &preempted.reaped {
+            self.sys.reaped(cpu, task, &queue);
+        }
+        if !preempted.reaped.is_empty() {
+            self.sched_idle_changes(cpu);
+        }
+        preempted.resched
+    }
+
+    /// Whether the task reschedules on its way to user space because of a lazy request. It does not go there between two
+    /// wake-ups of one call, nor when it has exited.
+    #[inline]
+    pub fn returns_to_schedule(&self, cpu: Cpu, task: TaskId) -> bool {
+        let returns = || {
+            let task = &self.sys.tasks[task.0 as usize];
+            task.calls.to_wake.is_empty() && task.state != State::Dead
+        };
+        self.sys.cpus[cpu as usize].need_resched_lazy && returns()
+    }
+}
