@@ -50,8 +50,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         if form != HrtickForm::IfInactive || self.sys.cpus[cpu as usize].curr.is_none() {
             self.sys.cpus[cpu as usize].hrtick.expires = None;
         }
-        if (switched || form == HrtickForm::EachPick) && self.hrtick_start(cpu).is_now() {
-            self.sys.cpus[cpu as usize].need_resched = true;
+        if switched || form == HrtickForm::EachPick {
+            // __schedule() clears the flag after the pick, and with it what a slice that is over already asks for.
+            let _ = self.hrtick_start(cpu);
         }
     }
 

@@ -59,7 +59,6 @@ impl System<'_> {
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// Puts a task on a run queue, averages included. A task whose dequeue is delayed and that balancing moves sleeps on.
-    #[must_use]
     pub fn enqueue(&mut self, cpu: Cpu, task: TaskId, flags: EnqueueFlags) -> Resched {
         let wakes = flags.contains(EnqueueFlags::WAKEUP);
         self.sys.load_enqueue(cpu, task, wakes);
@@ -79,7 +78,6 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// `wakeup_preempt()`: whether a task that joined or woke is to have the CPU. Delayed tasks may leave on the way.
-    #[must_use]
     pub fn wakeup_preempt(&mut self, cpu: Cpu, task: TaskId, flags: WakeFlags) -> Resched {
         let (queue, now) = (self.sys.queue(cpu), self.sys.clock_task(cpu));
         let c = &mut self.sys.cpus[cpu as usize];

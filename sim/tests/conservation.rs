@@ -170,7 +170,16 @@ impl Sink for Follow {
 
 const MACHINES: [&str; 5] = ["test-1c", "test-2c", "test-8c", "test-2llc", "test-2s"];
 const KERNELS: [&str; 8] = ["v5.10", "v5.18", "v5.19-rc1", "v5.19-rc2-tip", "v6.1", "v6.12", "v7.2", "v7.3"];
-const SWITCHES: [&str; 6] = ["", "SIS_UTIL", "NO_SIS_PROP,NO_SIS_UTIL", "NO_TTWU_QUEUE", "NO_WA_WEIGHT", "NO_SIS_CORE"];
+const SWITCHES: [&str; 8] = [
+    "",
+    "SIS_UTIL",
+    "NO_SIS_PROP,NO_SIS_UTIL",
+    "NO_TTWU_QUEUE",
+    "NO_WA_WEIGHT",
+    "NO_SIS_CORE",
+    "HRTICK",
+    "NEXT_BUDDY,NO_RUN_TO_PARITY",
+];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
