@@ -5,7 +5,7 @@ mod switches;
 
 pub use registry::Feature;
 pub use set::{FeatureSet, FeaturesFile};
-pub use switches::Switches;
+pub use switches::{Switches, SwitchesError};
 
 use crate::near;
 

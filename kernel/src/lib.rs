@@ -12,6 +12,7 @@ mod feature;
 mod near;
 mod preset;
 mod sd_flags;
+mod setting;
 mod tunables;
 
 pub use code::{
@@ -19,7 +20,8 @@ pub use code::{
     SliceProtection, SmtScan, UtilFits, Wakelist,
 };
 pub use diff::{Changed, CodeChanged, PresetDiff, PresetInfo};
-pub use feature::{Feature, FeatureError, FeatureSet, FeaturesFile, Switches};
+pub use feature::{Feature, FeatureError, FeatureSet, FeaturesFile, Switches, SwitchesError};
 pub use preset::{Hz, Preset, PresetError, SwitchError};
 pub use sd_flags::{SdFlagTable, decode_sd_flags, package_level, sd_flag_names};
+pub use setting::{Setting, SettingError};
 pub use tunables::{Tunable, Tunables, Unit};

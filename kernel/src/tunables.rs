@@ -12,6 +12,8 @@ pub enum Unit {
     Tasks,
     /// 0 or 1.
     Flag,
+    /// A plain number, of a mechanism that any version can be given.
+    Plain,
 }
 
 impl Unit {
@@ -21,7 +23,7 @@ impl Unit {
             Unit::Ns => "ns",
             Unit::Periods => "x 1024 us",
             Unit::Tasks => "tasks",
-            Unit::Flag => "",
+            Unit::Flag | Unit::Plain => "",
         }
     }
 }
@@ -66,6 +68,13 @@ macro_rules! tunables {
                 }),*]
             }
 
+            /// Sets the tunable of that name, if there is one.
+            pub(crate) fn set(&mut self, name: &str, value: u64) {
+                $(if name == stringify!($name) {
+                    self.$name = Some(value);
+                })*
+            }
+
             /// As a machine of `nr_cpus` online CPUs has them.
             pub fn scaled(&self, nr_cpus: usize) -> Tunables {
                 let factor = Self::factor(nr_cpus);
@@ -89,6 +98,9 @@ tunables! {
     migration_cost: "sysctl_sched_migration_cost", Ns, false, "For how long a task that ran counts as cache-hot.";
     nr_migrate: "sysctl_sched_nr_migrate", Tasks, false, "How many tasks one balancing pass looks at; 8 with \
         PREEMPT_RT.";
+    sis_util_pct: "sd->imbalance_pct", Plain, false, "SIS_UTIL: 100 times 100 over the utilisation, in per cent, from which on \
+        nothing is searched; without it the domain's imbalance_pct (117, which is 85%).";
+    sis_util_exponent: "", Plain, false, "SIS_UTIL: by which power of the utilisation the search shrinks; without it 2.";
     pelt_half_life: "LOAD_AVG_PERIOD", Periods, false, "After how many periods a PELT signal halves (sched-pelt.h): \
         32.8 ms.";
 }

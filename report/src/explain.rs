@@ -121,6 +121,8 @@ pub fn reason_meaning(reason: Reason) -> &'static str {
         Reason::Core => "a whole core was idle",
         Reason::CoreCpu => "no whole core was idle; an idle CPU was met while looking for one",
         Reason::Scan => "the walk over the LLC met an idle CPU",
+        Reason::Short => "the target's only task is short, and so is the wakee",
+        Reason::Oracle => "the oracle knew it idle",
         Reason::Capacity => "of the idle CPUs, the task fits this one's capacity best",
         Reason::Limit => "the walk's limit was used up, so the target",
         Reason::Overloaded => "nr_idle_scan was 0, so no search: the target",

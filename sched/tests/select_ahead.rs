@@ -137,7 +137,7 @@ proptest! {
             wakee: Wakee {
                 prev_cpu: pick.1 % nr, cpus_ptr: &all, recent_used_cpu: Some(pick.2 % nr), wakee_flips: 1, h_load: 512,
                 idle_policy: false, util_avg: 100, runnable_avg: 100, util_est: 0, uclamp: Uclamp::UNUSED,
-                has_contributed: true, on_rq: false, is_current: false, numa_preferred_nid: None,
+                has_contributed: true, on_rq: false, is_current: false, dur_avg: 0, numa_preferred_nid: None,
             },
             flags: WakeFlags::TTWU | WakeFlags::SYNC,
         };

@@ -137,6 +137,7 @@ impl Machine {
                 has_contributed: !flags.contains(WakeFlags::FORK),
                 on_rq: false,
                 is_current: false,
+                dur_avg: 0,
                 numa_preferred_nid: None,
             },
             flags,

@@ -95,6 +95,7 @@ fn wakee(prev_cpu: u32, cpus_ptr: &CpuMask) -> Wakee<'_> {
         has_contributed: true,
         on_rq: false,
         is_current: false,
+        dur_avg: 0,
         numa_preferred_nid: None,
     }
 }
@@ -235,7 +236,7 @@ fn affine(machines: &Machines, change: fn(&mut WakeAffine)) -> impl FnMut(&Vecto
         change(&mut input);
 
         let WakeAffine { code, features, domains, waker, prev_cpu, h_load_wakee, sync, imbalance_pct, table } = &input;
-        let rules = Rules { code, features: *features, domains };
+        let rules = Rules { code, features: *features, domains, min_granularity: 0 };
         let all = CpuMask::full(domains.nr_cpus);
         let wakeup = Wakeup {
             waker: *waker,
@@ -295,7 +296,7 @@ impl Search<'_> {
     }
 
     fn rules(&self) -> Rules<'_> {
-        Rules { code: &self.code, features: self.features, domains: &self.domains }
+        Rules { code: &self.code, features: self.features, domains: &self.domains, min_granularity: 0 }
     }
 
     fn shares_cache_with_target(&self, cpu: u32) -> bool {

@@ -140,9 +140,10 @@ fn search(change: fn(&mut Search)) -> impl Fn(&VectorRow) -> Cells {
             has_contributed: true,
             on_rq: false,
             is_current: false,
+            dur_avg: 0,
             numa_preferred_nid: None,
         };
-        let rules = Rules { code: &input.code, features: input.features, domains: &input.domains };
+        let rules = Rules { code: &input.code, features: input.features, domains: &input.domains, min_granularity: 0 };
         let wakeup = Wakeup { waker: input.waker, wakee, flags: WakeFlags::TTWU };
         let mut probes = Probes::default();
         let cx = Cx { rules: &rules, wakeup: &wakeup, view: &input.table };

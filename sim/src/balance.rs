@@ -6,11 +6,10 @@
 use crate::engine::{Later, Sim};
 use crate::hrtick::HrtickForm;
 use wakelab_events::sim::{Event, Sink};
-use wakelab_kernel::Feature;
 use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance, plan_balance};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{DequeueFlags, EnqueueFlags, Prev, Resched, TaskId};
-use wakelab_sched::select::{WakeFlags, update_idle_cpu_scan};
+use wakelab_sched::select::WakeFlags;
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// One pass for `cpu`: how many tasks it moved, and whether higher domains are to be looked at.
@@ -25,10 +24,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         if let Some(sum_util) = plan.sum_util {
             let llc = model.llc_of[cpu as usize];
-            let nr_idle_scan = model
-                .features
-                .has(Feature::SIS_UTIL)
-                .then(|| update_idle_cpu_scan(sum_util, sd.span_weight, sd.imbalance_pct));
+            let nr_idle_scan =
+                model.idle_scan.map(|rules| rules.nr_idle_scan(sum_util, sd.span_weight, sd.imbalance_pct));
             if let Some(nr_idle_scan) = nr_idle_scan {
                 self.set_nr_idle_scan(llc, nr_idle_scan);
             }

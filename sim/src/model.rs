@@ -11,7 +11,7 @@ use wakelab_sched::domain::{DomainOptions, SchedDomains, build_sched_domains};
 use wakelab_sched::pelt::util_est::UtilEstRules;
 use wakelab_sched::pelt::{PeltRules, SCHED_CAPACITY_SCALE};
 use wakelab_sched::runqueue::FairRules;
-use wakelab_sched::select::Rules;
+use wakelab_sched::select::{IdleScanRules, Rules};
 use wakelab_workload::{Call, Op, Program, Work, Workload};
 
 /// The costs as plain numbers, ns (the two parts in per cent), with the mechanisms that are switched off taken out.
@@ -92,6 +92,10 @@ pub struct Model<'a> {
     pub run_queue: FairRules,
     /// How hrticks are kept; `None` with HRTICK off.
     pub hrtick: Option<HrtickForm>,
+    /// What `nr_idle_scan` is computed by; `None` without SIS_UTIL.
+    pub idle_scan: Option<IdleScanRules>,
+    /// As [`Rules::min_granularity`], ns.
+    pub min_granularity: u64,
     /// `sysctl_sched_migration_cost`, ns.
     pub migration_cost: u64,
     /// What balancing goes by.
@@ -179,6 +183,8 @@ impl<'a> Model<'a> {
             util_est: util_est.then(|| util_est_rules(kernel.name, features)),
             run_queue,
             hrtick: features.has(Feature::HRTICK).then(|| HrtickForm::of(&run_queue)),
+            idle_scan: IdleScanRules::new(features, &tunables),
+            min_granularity: tunables.min_granularity.or(tunables.base_slice).unwrap_or(0),
             migration_cost: tunables.migration_cost.unwrap_or(500_000),
             balance: Balance::new(balance_rules, features, balance_tunables(&tunables, kernel), domains)
                 .map_err(|error| SimError::NotModelled(format!("machine {}: {error}", machine.name)))?,
@@ -199,7 +205,7 @@ impl<'a> Model<'a> {
     /// The rules of placement.
     #[inline]
     pub fn rules(&self) -> Rules<'a> {
-        Rules { code: self.code, features: self.features, domains: self.domains }
+        Rules { code: self.code, features: self.features, domains: self.domains, min_granularity: self.min_granularity }
     }
 
     /// Whether a task can be SCHED_IDLE.

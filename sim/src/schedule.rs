@@ -51,6 +51,10 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
         }
         let next = self.sys.pick_next(cpu, prev);
+        if let Some(task) = prev_task.filter(|_| prev != Prev::Runs) {
+            let run = self.sys.es[task].sum_exec_runtime;
+            self.sys.tasks[task.0 as usize].dur.update(run);
+        }
         self.sched_idle_changes(cpu);
         self.picked(cpu, next);
     }

@@ -171,6 +171,16 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
     }
 
+    /// `next_cpu` of a CPU becomes `next`. The kernel writes it at each look; here the walk's last write, at its end, stands for
+    /// all: SIS_LIMIT keeps walks to a few looks.
+    pub fn set_next_cpu(&mut self, cpu: Cpu, next: Cpu) {
+        if self.sys.cpus[cpu as usize].next_cpu != Some(next) {
+            let llc = self.sys.model.llc_of[cpu as usize];
+            let change = |sys: &mut System<'_>| sys.cpus[cpu as usize].next_cpu = Some(next);
+            self.changes(llc, |_| true, |slot, _, _| slot.select.before_walk(), change);
+        }
+    }
+
     /// Makes a change that the searches in an LLC look at for which `depends` holds. They are brought up to this moment
     /// first, and those that still depend on it then are run ahead anew.
     fn changes(

@@ -270,6 +270,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             has_contributed: false,
             on_rq: false,
             is_current: false,
+            dur_avg: 0,
             numa_preferred_nid: None,
         };
         let wakeup = Wakeup { waker, wakee, flags: WakeFlags::FORK };
@@ -300,6 +301,7 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         pelt: CfsRqPelt::new(model.pelt),
         not_running: 0,
         lock_free: 0,
+        next_cpu: None,
         ttwu_pending: false,
         wakelist: SmallVec::new(),
         flushing: SmallVec::new(),

@@ -163,6 +163,18 @@ impl View for System<'_> {
         self.probing.0 + self.probing.1 * u64::from(looks)
     }
 
+    fn curr_dur_avg(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu as usize].curr.map_or(0, |task| self.tasks[task.0 as usize].dur.dur_avg)
+    }
+
+    fn next_cpu(&self, cpu: Cpu) -> Option<Cpu> {
+        self.cpus[cpu as usize].next_cpu
+    }
+
+    fn claimed(&self, cpu: Cpu) -> bool {
+        self.cpus[cpu as usize].claims != 0
+    }
+
     fn cpu_runnable(&self, cpu: Cpu) -> u64 {
         self.cpus[cpu as usize].pelt.avg.runnable_avg
     }

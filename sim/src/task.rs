@@ -6,6 +6,7 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::SchedAvg;
 use wakelab_sched::runqueue::TaskId;
 use wakelab_sched::select::WakeeFlips;
+use wakelab_sched::select::policy::DurAvg;
 
 /// What a task waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +82,8 @@ pub struct Task {
     pub flips: WakeeFlips,
     /// Its averages.
     pub avg: SchedAvg,
+    /// How long it runs between two sleeps.
+    pub dur: DurAvg,
     /// Work left of the stretch it is in, ns at full speed, overhead included.
     pub left: u64,
     /// How much of that, at its beginning, is overhead: cold caches, interrupts.
@@ -121,6 +124,7 @@ impl Task {
             recent_used_cpu: 0,
             flips: WakeeFlips::default(),
             avg,
+            dur: DurAvg::default(),
             left: 0,
             overhead: 0,
             softirq_work: 0,

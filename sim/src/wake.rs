@@ -150,6 +150,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 has_contributed: task.avg.last_update_time != 0,
                 on_rq: false,
                 is_current: false,
+                dur_avg: task.dur.dur_avg,
                 numa_preferred_nid: None,
             },
             flags: waking.flags(),
@@ -169,6 +170,9 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
         if let Some(target) = effects.clear_idle_cores {
             self.set_idle_cores(self.sys.model.llc_of[target as usize], false);
+        }
+        if let Some((target, next)) = effects.next_cpu {
+            self.set_next_cpu(target, next);
         }
         if let Some(cost) = effects.scan_cost {
             let c = &mut self.sys.cpus[cpu as usize];

@@ -6,19 +6,37 @@ use wakelab_kernel::{Feature, FeatureSet, Preset, SwitchError, Switches};
 use wakelab_sched::select::{Cx, Decision, Observer, Rules, RulesError, Select, select_task_rq_fair};
 
 /// The features that the choice of a CPU reads.
-const PLACEMENT: [Feature; 7] = [
+const PLACEMENT: [Feature; 13] = [
     Feature::WA_IDLE,
     Feature::WA_WEIGHT,
     Feature::WA_BIAS,
     Feature::SIS_PROP,
     Feature::SIS_UTIL,
+    Feature::SIS_UTIL_V1,
+    Feature::SIS_UTIL_V2,
+    Feature::SIS_UTIL_V3,
     Feature::SIS_CORE,
+    Feature::SIS_LIMIT,
+    Feature::SIS_SHORT,
+    Feature::SIS_ORACLE,
     Feature::UTIL_EST,
 ];
 
 /// What SIS_PROP reads.
 pub(crate) const SIS_PROP_INPUTS: &str =
     "the waking CPU's wake_avg_idle (avg_idle before 5.14) and its LLC's avg_scan_cost";
+
+/// What features read that recordings do not hold.
+const NOT_RECORDED: [(Feature, &str); 6] = [
+    (Feature::SIS_PROP, SIS_PROP_INPUTS),
+    (Feature::SIS_UTIL_V1, LLC_UTIL),
+    (Feature::SIS_UTIL_V2, LLC_UTIL),
+    (Feature::SIS_UTIL_V3, LLC_UTIL),
+    (Feature::SIS_LIMIT, "next_cpu of the target"),
+    (Feature::SIS_SHORT, "how long tasks run between two sleeps (dur_avg)"),
+];
+
+const LLC_UTIL: &str = "an nr_idle_scan that is computed from the LLC's utilisation in its own way";
 
 /// What is switched on top of what the recorded kernel had on.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +51,8 @@ pub enum QuestionError {
     Switch(SwitchError),
     /// The feature is no part of choosing a CPU.
     NotPlacement(Feature),
+    /// A tunable is set, and no recorded decision reads it.
+    Tunable(&'static str),
     /// The feature reads what recordings do not hold.
     NotRecorded(Feature, &'static str),
     /// The kernel compares loads that recordings do not hold.
@@ -66,6 +86,9 @@ impl fmt::Display for QuestionError {
                     names.join(", ")
                 )
             }
+            QuestionError::Tunable(name) => {
+                write!(f, "{name} is not read when a CPU is chosen, so setting it changes no recorded decision")
+            }
             QuestionError::NotRecorded(feature, what) => {
                 write!(f, "{feature} reads {what}, which recordings do not hold")
             }
@@ -90,9 +113,12 @@ impl Question {
             if !PLACEMENT.contains(&feature) {
                 return Err(QuestionError::NotPlacement(feature));
             }
-            if feature == Feature::SIS_PROP && on {
-                return Err(QuestionError::NotRecorded(feature, SIS_PROP_INPUTS));
+            if let Some(&(_, inputs)) = NOT_RECORDED.iter().find(|&&(f, _)| f == feature && on) {
+                return Err(QuestionError::NotRecorded(feature, inputs));
             }
+        }
+        if let Some(setting) = with.settings().next() {
+            return Err(QuestionError::Tunable(setting.name));
         }
         Ok(Question { with })
     }

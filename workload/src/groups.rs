@@ -41,8 +41,8 @@ impl Groups {
     pub(crate) fn params(self, fds: &'static str, size: Option<&'static str>) -> Vec<ParamDef> {
         let own = |name, unit, value, max, origin| ParamDef { name, unit, value, low: 1, high: max, max, origin };
         let (write, read) = match self.through {
-            Through::Pipes => (params::PIPE_WRITE, params::PIPE_READ),
-            Through::Sockets => (params::SOCKET_WRITE, params::SOCKET_READ),
+            Through::Pipes => (params::GROUP_PIPE_WRITE, params::GROUP_PIPE_READ),
+            Through::Sockets => (params::GROUP_SOCKET_WRITE, params::GROUP_SOCKET_READ),
         };
         let start = if self.are == Are::Processes { params::FORK } else { params::CLONE };
         let mut all = vec![own("fds", "pairs", 20, 100, fds), params::LOOPS];

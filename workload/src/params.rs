@@ -47,14 +47,27 @@ pub(crate) const fn call(name: &'static str, value: u64, low: u64, high: u64) ->
     ParamDef { name, unit: "ns", value, low, high, max: ParamDef::MAX_NS, origin: FIT }
 }
 
+/// The same of a call that many tasks make on one object.
+const fn shared(name: &'static str, value: u64, low: u64, high: u64) -> ParamDef {
+    ParamDef { origin: FIT_SHARED, ..call(name, value, low, high) }
+}
+
+const FIT_SHARED: &str = "assumed: fitted to the fast_rate of hackbench in the SIS_UTIL posting (28 tasks a group); holds the wait \
+    for the pipe's mutex or the socket's queue lock, which the writers of a group share and the model does not have";
+
 /// `write()` of a message to a pipe, the wake-up left out.
 pub(crate) const PIPE_WRITE: ParamDef = call("write", 600, 300, 1500);
 /// `read()` of a message from a pipe.
 pub(crate) const PIPE_READ: ParamDef = call("read", 500, 250, 1300);
-/// `write()` of a message to a Unix stream socket, the wake-up left out.
-pub(crate) const SOCKET_WRITE: ParamDef = call("write", 1200, 700, 2500);
-/// `read()` of a message from a Unix stream socket.
-pub(crate) const SOCKET_READ: ParamDef = call("read", 900, 500, 2000);
+
+/// `write()` to one of the pipes of a group, which many writers share.
+pub(crate) const GROUP_PIPE_WRITE: ParamDef = shared("write", 1500, 300, 4000);
+/// `read()` from one of them.
+pub(crate) const GROUP_PIPE_READ: ParamDef = shared("read", 300, 150, 1300);
+/// `write()` to one of the Unix stream sockets of a group, which many writers share.
+pub(crate) const GROUP_SOCKET_WRITE: ParamDef = shared("write", 4000, 700, 6000);
+/// `read()` from one of them.
+pub(crate) const GROUP_SOCKET_READ: ParamDef = shared("read", 1600, 500, 4000);
 
 /// By how much work varies.
 pub(crate) const JITTER: ParamDef = ParamDef {

@@ -93,6 +93,7 @@ named!(Affine {
     Affine::BothIdle => "both-idle",
     Affine::Sync => "sync",
     Affine::PrevIdle => "prev-idle",
+    Affine::Short => "short",
     Affine::Weight => "weight",
     Affine::Prev => "prev",
 });

@@ -250,6 +250,7 @@ impl Row {
                 has_contributed: wakee.last_update_time_set,
                 on_rq: wakee.on_rq,
                 is_current: wakee.pid == waker.pid,
+                dur_avg: 0,
                 numa_preferred_nid: u32::try_from(wakee.numa_preferred_nid).ok(),
             },
             flags: self.wake_flags,

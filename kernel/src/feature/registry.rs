@@ -139,20 +139,34 @@ features! {
         None, None, "\"[PATCH v3 0/7] Improve scheduler scalability for fast path\", subhra mazumdar, June 2019", true;
     SIS_LIMIT: "Limit the scan to between one and two cores, starting each where the last on that CPU ended \
         (`next_cpu`).",
-        None, None, "the same posting, where it has no switch; the name is wakelab's", false;
+        None, None, "the same posting, where it has no switch; the name is wakelab's", true;
     SIS_SHORT: "Wake to a CPU that runs a short task, if waker and wakee are short too.",
         None, None,
         "\"[PATCH v3 2/2] sched/fair: Choose the CPU where short task is running during wake up\", Chen Yu, December \
             2022",
-        false;
+        true;
     SIS_ORACLE: "Find an idle CPU of the LLC at no cost wherever there is one: a bound, no policy.",
-        None, None, "wakelab's own", false;
+        None, None, "wakelab's own", true;
+    SIS_UTIL_V1: "SIS_UTIL as first posted: no limit up to 85% utilisation, no search above.",
+        None, None,
+        "\"[PATCH] sched/fair: Stop searching for an idle CPU if the LLC is overloaded\", Chen Yu, February 2022, as its \
+            later versions describe it",
+        true;
+    SIS_UTIL_V2: "SIS_UTIL as posted second: the scan shrinks in proportion to the utilisation to 4 run queues at 50%.",
+        None, None,
+        "\"[PATCH v2] sched/fair: Change SIS_PROP to search idle CPU based on sum of util_avg\", Chen Yu, March 2022, as \
+            its later versions describe it",
+        true;
     SIS_UTIL_V3: "SIS_UTIL as posted before its merge: the scan shrinks by the square of the utilisation, over 72, \
         in percent.",
         None, None,
         "\"[PATCH v3] sched/fair: Introduce SIS_UTIL to search idle CPU based on sum of util_avg\", Chen Yu, 2022, \
             as quoted in its replies",
-        false;
+        true;
+    SIS_UTIL_SMALL_LLC: "SIS_UTIL for small LLCs: of up to 16 CPUs, 32 / llc_weight times as many run queues are looked at.",
+        None, None, "the threads of SIS_UTIL, 2022", true;
+    SIS_UTIL_NEWIDLE: "Update nr_idle_scan in newly-idle balancing, too, and not only in periodic passes.",
+        None, None, "the thread of SIS_UTIL v4, June 2022, where it was rejected for the writes to a shared line", true;
     RUNNABLE_BOOST: "Let runnable_avg, with the task's own, raise a CPU's utilisation for frequency and energy; \
         unconditional where the code has it.",
         None, None, "cpu_util(), 6.12", false;

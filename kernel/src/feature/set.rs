@@ -1,7 +1,7 @@
 //! Sets of features.
 use std::fmt;
 
-use super::{Feature, FeatureError, Switches, split_no};
+use super::{Feature, Switches, SwitchesError, split_no};
 
 /// A set of features that are on.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -70,7 +70,7 @@ impl FeatureSet {
     }
 
     /// Applies a list of switches (`SIS_PROP,NO_SIS_UTIL`); changes nothing if it does not parse.
-    pub fn apply(&mut self, switches: &str) -> Result<(), FeatureError> {
+    pub fn apply(&mut self, switches: &str) -> Result<(), SwitchesError> {
         *self = switches.parse::<Switches>()?.on(*self);
         Ok(())
     }

@@ -2,65 +2,90 @@
 use std::{fmt, str::FromStr};
 
 use super::{Feature, FeatureError, FeatureSet, split_no};
+use crate::{Setting, SettingError};
 
-/// A list of features to switch, in the order given: `SIS_PROP,NO_SIS_UTIL`.
+/// A list of features to switch and tunables to set, in the order given: `SIS_PROP,NO_SIS_UTIL,migration_cost=0`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Switches(Vec<(Feature, bool)>);
+pub struct Switches {
+    features: Vec<(Feature, bool)>,
+    settings: Vec<Setting>,
+}
+
+/// A list of switches was not understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SwitchesError {
+    /// A feature.
+    #[error(transparent)]
+    Feature(#[from] FeatureError),
+    /// A tunable.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+}
 
 impl Switches {
     /// `set` with the switches applied, the last of two for one feature winning.
     pub fn on(&self, set: FeatureSet) -> FeatureSet {
-        self.0.iter().fold(set, |set, &(feature, on)| set.with(feature, on))
+        self.features.iter().fold(set, |set, &(feature, on)| set.with(feature, on))
     }
 
     /// The switches, in the order given.
     pub fn iter(&self) -> impl Iterator<Item = (Feature, bool)> + '_ {
-        self.0.iter().copied()
+        self.features.iter().copied()
+    }
+
+    /// The tunables that are set, in the order given.
+    pub fn settings(&self) -> impl Iterator<Item = Setting> + '_ {
+        self.settings.iter().copied()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.features.is_empty() && self.settings.is_empty()
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.features.len() + self.settings.len()
     }
 
     /// The features that are switched here though nothing acts on them.
     pub fn inert(&self) -> impl Iterator<Item = Feature> + '_ {
-        self.0.iter().map(|&(f, _)| f).filter(|f| !f.modelled())
+        self.features.iter().map(|&(f, _)| f).filter(|f| !f.modelled())
     }
 }
 
 impl FromStr for Switches {
-    type Err = FeatureError;
+    type Err = SwitchesError;
 
-    /// Names separated by commas (blanks around them are ignored), each with `NO_` to switch it off.
-    fn from_str(text: &str) -> Result<Self, FeatureError> {
+    /// Words separated by commas (blanks around them are ignored): features, each with `NO_` to switch it off, and tunables with
+    /// their values.
+    fn from_str(text: &str) -> Result<Self, SwitchesError> {
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-        words
-            .map(|word| {
-                let (name, on) = split_no(word);
-                Ok((name.parse()?, on))
-            })
-            .collect()
+        let mut switches = Switches::default();
+        for word in words {
+            match word.split_once('=') {
+                Some((name, value)) => switches.settings.push(Setting::new(name.trim(), value.trim())?),
+                None => {
+                    let (name, on) = split_no(word);
+                    switches.features.push((name.parse()?, on));
+                }
+            }
+        }
+        Ok(switches)
     }
 }
 
 impl FromIterator<(Feature, bool)> for Switches {
     fn from_iter<I: IntoIterator<Item = (Feature, bool)>>(switches: I) -> Self {
-        Switches(switches.into_iter().collect())
+        Switches { features: switches.into_iter().collect(), settings: Vec::new() }
     }
 }
 
 impl fmt::Display for Switches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, (feature, on)) in self.iter().enumerate() {
-            write!(f, "{}{}{feature}", if i > 0 { "," } else { "" }, if on { "" } else { "NO_" })?;
-        }
-        Ok(())
+        let features = self.iter().map(|(feature, on)| format!("{}{feature}", if on { "" } else { "NO_" }));
+        let settings = self.settings().map(|Setting { name, value }| format!("{name}={value}"));
+        f.write_str(&features.chain(settings).collect::<Vec<_>>().join(","))
     }
 }
 

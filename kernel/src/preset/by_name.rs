@@ -1,6 +1,6 @@
 //! Finding presets.
 use super::{ALL, Preset};
-use crate::{Feature, FeatureError, FeatureSet, Switches, near};
+use crate::{Feature, FeatureSet, Switches, SwitchesError, near};
 
 /// A preset's name was not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -17,7 +17,7 @@ pub struct PresetError {
 pub enum SwitchError {
     /// A name is unknown.
     #[error(transparent)]
-    Unknown(#[from] FeatureError),
+    Unknown(#[from] SwitchesError),
     /// The version does not have the feature, and the model does not act on it either.
     #[error("kernel {preset} has no feature {feature}, and the model does not act on it")]
     Absent {

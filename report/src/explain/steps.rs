@@ -88,6 +88,9 @@ impl<'a> Words<'a> {
             }
             Event::Kthread { taken: false } => {}
             Event::Limit { by, nr } => self.limit(by, nr),
+            Event::Taken { by, cpu } => self.say(format!("{by} takes {cpu}")),
+            Event::Oracle(Some(cpu)) => self.say(format!("the oracle knows {cpu} idle")),
+            Event::Oracle(None) => self.say("the oracle knows no idle CPU".into()),
             Event::Walk { cores } => self.cores = cores,
             Event::IdleCores(_) | Event::Siblings { .. } => {}
             Event::Domain { level, cpu } => {
@@ -210,6 +213,7 @@ fn affine(row: &Row, detail: AffineDetail, target: u32) -> String {
         (Affine::WakerIdle, _) => format!("interrupt on idle cpu {this}, which shares a cache with busy prev {prev}"),
         (Affine::BothIdle, _) => format!("cpu {this} and prev {prev} are idle and share a cache"),
         (Affine::Sync, _) => format!("sync: waker is alone on cpu {this}"),
+        (Affine::Short, _) => format!("the only task of waking cpu {} is short", row.waker.cpu),
         (Affine::PrevIdle, _) => format!("prev {prev} is idle"),
         (Affine::Weight | Affine::Prev, Some(effective)) => loads(row, detail.rule, effective),
         _ => "no rule of wake_affine() prefers the waking CPU".to_owned(),

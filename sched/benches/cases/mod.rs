@@ -160,6 +160,7 @@ impl Case {
                 has_contributed: true,
                 on_rq: false,
                 is_current: false,
+                dur_avg: 0,
                 numa_preferred_nid: None,
             },
             flags: self.flags,

@@ -14,6 +14,7 @@ use super::state::SdBalance;
 use super::view::BalanceView;
 use crate::cpumask::Cpu;
 use crate::domain::SdFlags;
+use wakelab_kernel::Feature;
 
 /// `load_balance()`: a pass over the domain of `dst_cpu` at `level`. `state` is that domain's; give it the plan with
 /// [`SdBalance::tune`].
@@ -64,7 +65,8 @@ impl Plan {
         if env.parent.is_none() {
             self.overload = Some(sds.overload);
         }
-        if env.idle != CpuIdleType::NewlyIdle && spans_llc(env) {
+        let newidle = env.balance.features.has(Feature::SIS_UTIL_NEWIDLE);
+        if (newidle || env.idle != CpuIdleType::NewlyIdle) && spans_llc(env) {
             self.sum_util = Some(sds.sum_util);
         }
         let Some((group, imbalance)) = found else { return Some(Outcome::Balanced(Why::NoBusiestGroup)) };

@@ -76,7 +76,7 @@ pub struct Plan {
     pub continue_balancing: bool,
     /// Summed utilisation of the domain, to be given to
     /// [`update_idle_cpu_scan`](crate::select::update_idle_cpu_scan) where SIS_UTIL is on: on the domain that spans the
-    /// LLC, unless newly idle.
+    /// LLC, unless newly idle (with SIS_UTIL_NEWIDLE then, too).
     pub sum_util: Option<u64>,
     /// The root domain's `overload`, written where the domain is the CPU's highest.
     pub overload: Option<bool>,

@@ -8,6 +8,7 @@
 
 use super::decision::Reason;
 use super::fits::{CpuCapacity, Fit, wakee_fit};
+use super::policy::{SearchPolicy, SisUtil};
 use super::step::{Chosen, Cx, Select, Stage, choose_idle_cpu};
 use super::{Event, Observer, Rules, Site, View};
 use crate::cpumask::{Cpu, Wrap};
@@ -108,7 +109,7 @@ impl Select {
         observer.event(Event::CapacitySearch { cores: has_idle_core });
         let mut nr = i32::MAX;
         // Overlapping domains have no shared object of their own.
-        if with_cores && cx.rules.features.has(Feature::SIS_UTIL) && !sd.flags.contains(SdFlags::NUMA) {
+        if with_cores && SisUtil::is_on(cx.rules) && !sd.flags.contains(SdFlags::NUMA) {
             nr = cx.view.asym_nr_idle_scan(self.target).wrapping_add(1);
             observer.event(Event::Limit { by: Feature::SIS_UTIL, nr });
             if nr == 1 {

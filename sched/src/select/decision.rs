@@ -23,6 +23,10 @@ pub enum Reason {
     CoreCpu,
     /// The walk over the LLC met an idle CPU.
     Scan,
+    /// SIS_SHORT: the target, whose only task is about to sleep.
+    Short,
+    /// SIS_ORACLE knew an idle CPU.
+    Oracle,
     /// CPUs differ in capacity: of the idle ones, the one that the task fits best.
     Capacity,
     /// The walk's limit was used up: the target, busy as it is.
@@ -46,10 +50,11 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons, in the order in which the code can come to them.
-    pub const ALL: [Reason; 17] = [
+    pub const ALL: [Reason; 19] = [
         Reason::CurrentCpu,
         Reason::Slow,
         Reason::Stay,
+        Reason::Oracle,
         Reason::Target,
         Reason::Prev,
         Reason::Kthread,
@@ -59,6 +64,7 @@ impl Reason {
         Reason::Core,
         Reason::CoreCpu,
         Reason::Scan,
+        Reason::Short,
         Reason::Overloaded,
         Reason::Limit,
         Reason::None,
@@ -77,6 +83,8 @@ impl Reason {
             Reason::Core => "core",
             Reason::CoreCpu => "core-cpu",
             Reason::Scan => "scan",
+            Reason::Short => "short",
+            Reason::Oracle => "oracle",
             Reason::Capacity => "capacity",
             Reason::Limit => "limit",
             Reason::Overloaded => "overloaded",
@@ -119,6 +127,8 @@ pub enum Affine {
     Sync,
     /// The previous CPU is idle.
     PrevIdle,
+    /// SIS_SHORT: the only task of the waking CPU is short.
+    Short,
     /// The waking CPU's effective load is lower.
     Weight,
     /// No rule preferred the waking CPU.
@@ -147,6 +157,8 @@ pub struct Effects {
     pub clear_idle_cores: Option<Cpu>,
     /// SIS_PROP's averages become these.
     pub scan_cost: Option<ScanCost>,
+    /// SIS_LIMIT: `next_cpu` of the first CPU becomes the second.
+    pub next_cpu: Option<(Cpu, Cpu)>,
 }
 
 /// The decision's share of the search statistics.

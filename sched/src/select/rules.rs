@@ -15,6 +15,9 @@ pub struct Rules<'a> {
     pub features: FeatureSet,
     /// The machine's domains.
     pub domains: &'a SchedDomains,
+    /// `sysctl_sched_min_granularity`, since 6.6 `sysctl_sched_base_slice`, as scaled for this machine, ns; 0 where that is
+    /// not known. Read with SIS_SHORT on.
+    pub min_granularity: u64,
 }
 
 impl<'a> Rules<'a> {
@@ -26,7 +29,9 @@ impl<'a> Rules<'a> {
         if kernel.code.capacity_search == CapacitySearch::WakeCap && domains.asym_cpucap_active {
             return Err(RulesError::WakeCap { kernel: kernel.name });
         }
-        Ok(Rules { code: &kernel.code, features, domains })
+        let tunables = kernel.tunables.scaled(domains.nr_cpus as usize);
+        let min_granularity = tunables.min_granularity.or(tunables.base_slice).unwrap_or(0);
+        Ok(Rules { code: &kernel.code, features, domains, min_granularity })
     }
 
     /// A CPU's load where placement compares loads.

@@ -27,6 +27,8 @@ pub(super) struct Scan {
     core: Core,
     /// An idle CPU met while looking for a core.
     idle_cpu: Option<Cpu>,
+    /// The CPU that the walk came to last, where a policy wants to know.
+    last: Option<Cpu>,
 }
 
 /// The core under examination in select_idle_core().
@@ -61,13 +63,14 @@ impl Default for Scan {
         Scan {
             cpus: CpuMask::new(0),
             walk: Wrap::new(0),
-            plan: Plan { nr: i32::MAX, start: 0, sis_prop: None },
+            plan: Plan::unlimited(0),
             cores: false,
             by_core: false,
             counts_all: false,
             in_cluster: false,
             core: Core::default(),
             idle_cpu: None,
+            last: None,
         }
     }
 }
@@ -88,7 +91,8 @@ impl Scan {
         let three_walks = cx.rules.code.idle_search == IdleSearch::ThreeWalks;
         // The fast path has looked at the target already; later versions begin past it.
         let start = target + u32::from(cx.rules.code.scan_after_target);
-        self.plan = Plan { nr: i32::MAX, start, sis_prop: None };
+        self.plan = Plan::unlimited(start);
+        self.last = None;
         self.cores = has_idle_core;
         self.idle_cpu = None;
         // Up to 5.11 the walk for an idle CPU begins by fetching the waking CPU's sd_llc, whatever the features say.
@@ -145,6 +149,7 @@ impl Scan {
             count.scanned += 1;
             return ScanEnd::LookAt(rules.domains.smt_mask[cpu as usize].first().unwrap_or(cpu));
         }
+        self.last = Some(cpu);
         self.plan.nr = self.plan.nr.wrapping_sub(1);
         if self.limit_reached(rules) {
             return ScanEnd::Failed(Reason::Limit);
@@ -157,6 +162,7 @@ impl Scan {
     #[cold]
     fn advance_over_all(&mut self, rules: &Rules<'_>, target: Cpu, count: &mut SearchCount) -> ScanEnd {
         while let Some(cpu) = self.walk.next(&llc(rules, target).span) {
+            self.last = Some(cpu);
             self.plan.nr = self.plan.nr.wrapping_sub(1);
             if self.limit_reached(rules) {
                 return ScanEnd::Failed(Reason::Limit);
@@ -222,7 +228,7 @@ impl Scan {
             return self.leap_over_cores(cpu, cx, target, idle, count);
         }
         // A cluster is a few CPUs, and the rest of the LLC comes after it. Old kernels with an affinity are rare.
-        if self.in_cluster || self.counts_all {
+        if self.in_cluster || self.counts_all || self.plan.tells_last {
             return self.look(cpu, cx, target, count, &mut ());
         }
         // `cpu` was taken off the walk and counted by `advance`; look at it here.
@@ -435,7 +441,7 @@ impl Scan {
         idle: &IdleCores,
         count: &mut SearchCount,
     ) -> Skipped {
-        if self.in_cluster || self.counts_all {
+        if self.in_cluster || self.counts_all || self.plan.tells_last {
             return Skipped { pending: cpu, looks: 0 };
         }
         if self.cores {
@@ -545,8 +551,12 @@ impl Scan {
         looks: u32,
         effects: &mut Effects,
     ) {
+        if self.plan.tells_last {
+            let sd = llc(cx.rules, target);
+            policy::ended(&self.context(cx, sd, target, looks), self.last, effects);
+        }
         // An idle core, a used-up limit and an overloaded LLC return from the middle of the function.
-        if matches!(reason, Reason::Core | Reason::Limit | Reason::Overloaded) {
+        if matches!(reason, Reason::Core | Reason::Limit | Reason::Overloaded | Reason::Short) {
             return;
         }
         if self.cores {

@@ -9,6 +9,7 @@ use super::wake_affine::{AffineDetail, wake_affine};
 use super::{Event, Look, Observer, Rules, Site, View, WakeFlags, Wakeup, wake_wide};
 use crate::cpumask::Cpu;
 use crate::domain::SdFlags;
+use wakelab_kernel::Feature;
 
 /// One decision under way.
 ///
@@ -217,6 +218,7 @@ impl Select {
                 self.begin_search();
                 None
             }
+            Stage::Target if cx.rules.features.has(Feature::SIS_ORACLE) => self.ask_oracle(cx, observer),
             Stage::Target | Stage::Prev | Stage::Recent(_) if cx.rules.domains.asym_cpucap_active => {
                 self.look_asym(cx, observer)
             }
@@ -295,7 +297,7 @@ impl Select {
         let before = self.scan.prepare(cx, has_idle_core, self.target, self.looks(), &mut self.effects, observer);
         let end = match before {
             Before::Overloaded => ScanEnd::Failed(Reason::Overloaded),
-            Before::Take(cpu) => ScanEnd::Found(cpu, Reason::Scan),
+            Before::Take(cpu, reason) => ScanEnd::Found(cpu, reason),
             Before::Walk => self.scan.advance(cx.rules, self.target, &mut self.count),
         };
         self.scan_goes_on(end, cx, observer)

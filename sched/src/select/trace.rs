@@ -95,6 +95,13 @@ pub enum Event {
         /// The kernel's `nr`.
         nr: i32,
     },
+    /// A search policy took a CPU of its own.
+    Taken {
+        /// The policy.
+        by: Feature,
+        /// The CPU.
+        cpu: Cpu,
+    },
     /// The siblings of this CPU are looked at next: `select_idle_smt()`.
     Siblings {
         /// The CPU.
@@ -105,6 +112,8 @@ pub enum Event {
         /// Whether it looks for an idle core.
         cores: bool,
     },
+    /// SIS_ORACLE was asked, and knew this idle CPU.
+    Oracle(Option<Cpu>),
     /// `has_idle_cores` was read.
     IdleCores(bool),
     /// The slow path goes on at this domain of this CPU.

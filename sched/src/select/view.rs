@@ -105,6 +105,21 @@ pub trait View {
     /// made, for a view in which they take time though they are all made in one call.
     fn cpu_clock(&self, cpu: Cpu, looks: u32) -> u64;
 
+    /// SIS_SHORT: `se.dur_avg` of the running task, ns; 0 where that is not known, or nothing runs.
+    fn curr_dur_avg(&self, _cpu: Cpu) -> u64 {
+        0
+    }
+
+    /// SIS_LIMIT: `per_cpu(next_cpu, cpu)`; `None` (-1) before the first walk.
+    fn next_cpu(&self, _cpu: Cpu) -> Option<Cpu> {
+        None
+    }
+
+    /// SIS_ORACLE: a wake-up is on its way to this CPU that nobody can see yet.
+    fn claimed(&self, _cpu: Cpu) -> bool {
+        false
+    }
+
     /// Slow path: `rq->cfs.avg.runnable_avg`.
     fn cpu_runnable(&self, cpu: Cpu) -> u64;
 

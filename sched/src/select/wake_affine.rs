@@ -1,6 +1,7 @@
 //! The waking CPU or the previous one: `wake_affine()`.
 
 use super::decision::Affine;
+use super::policy::is_short_task;
 use super::{Rules, View, Wakeup};
 use crate::cpumask::Cpu;
 use wakelab_kernel::Feature;
@@ -66,6 +67,12 @@ pub fn wake_affine_idle(rules: &Rules<'_>, wakeup: &Wakeup<'_>, view: &impl View
     }
     if rules.code.wa_idle_prev && view.available_idle_cpu(prev_cpu) {
         return Some((prev_cpu, Affine::PrevIdle));
+    }
+    if rules.features.has(Feature::SIS_SHORT)
+        && view.nr_running(this_cpu) == 1
+        && is_short_task(rules, view.curr_dur_avg(this_cpu))
+    {
+        return Some((this_cpu, Affine::Short));
     }
     None
 }

@@ -71,6 +71,8 @@ pub struct Wakee<'a> {
     pub on_rq: bool,
     /// `current == p`: true on exec.
     pub is_current: bool,
+    /// `se.dur_avg`: how long it runs between two voluntary sleeps, ns; 0 where that is not known. Read with SIS_SHORT on.
+    pub dur_avg: u64,
     /// `p->numa_preferred_nid`; `None` for NUMA_NO_NODE.
     pub numa_preferred_nid: Option<u32>,
 }

@@ -94,12 +94,14 @@ fn switches() -> impl Strategy<Value = Vec<(Feature, bool)>> {
         switch(Feature::SIS_PROP, 0.3),
         switch(Feature::SIS_UTIL, 0.6),
         switch(Feature::SIS_CORE, 0.85),
+        switch(Feature::SIS_LIMIT, 0.2),
+        switch(Feature::SIS_SHORT, 0.15),
         switch(Feature::WA_IDLE, 0.7),
         switch(Feature::WA_WEIGHT, 0.85),
         switch(Feature::WA_BIAS, 0.7),
         switch(Feature::UTIL_EST, 0.7),
     )
-        .prop_map(|(a, b, c, d, e, f, g)| vec![a, b, c, d, e, f, g])
+        .prop_map(|(a, b, c, d, e, f, g, h, i)| vec![a, b, c, d, e, f, g, h, i])
 }
 
 fn flags() -> impl Strategy<Value = WakeFlags> {
@@ -368,6 +370,8 @@ impl World {
                 has_contributed: who.has_contributed,
                 on_rq: who.on_rq,
                 is_current: self.flags.contains(WakeFlags::EXEC),
+                // Some are short, of some it is not known.
+                dur_avg: who.avgs[2] * 600,
                 numa_preferred_nid: who.nid,
             },
             flags: self.flags,

@@ -43,6 +43,9 @@ pub struct Kernel<'a> {
     pub reason: Reason,
     /// Why the search in the LLC was given up before its end.
     given_up: Reason,
+    /// SIS_SHORT took the target.
+    short: bool,
+    min_granularity: u64,
 }
 
 /// `for_each_cpu()` over a set that may shrink meanwhile is a walk over all numbers that asks the set each time.
@@ -61,6 +64,7 @@ impl<'a> Kernel<'a> {
         domains: &'a SchedDomains,
         view: &'a dyn View,
         wakeup: &'a Wakeup<'a>,
+        min_granularity: u64,
     ) -> Self {
         Kernel {
             version,
@@ -73,6 +77,8 @@ impl<'a> Kernel<'a> {
             target: wakeup.wakee.prev_cpu,
             reason: Reason::Stay,
             given_up: Reason::None,
+            short: false,
+            min_granularity,
         }
     }
 
@@ -222,9 +228,42 @@ impl<'a> Kernel<'a> {
     }
 
     /// SIS_PROP's limit for a search in `sd`; 6.1's `select_idle_cpu()`.
-    fn sis_prop_nr(&self, sd: &SchedDomain, avg_idle: u64, avg_cost: u64) -> i32 {
+    fn sis_prop_nr(&self, sd: &SchedDomain, avg_idle: u64, avg_cost: u64, target: Cpu) -> i32 {
         let span_avg = u64::from(sd.span_weight) * avg_idle;
+        if self.on(Feature::SIS_LIMIT) {
+            let floor = self.smt_mask(target).len().max(2) as u64;
+            let mut nr = floor;
+            if span_avg > floor * avg_cost {
+                nr = span_avg / avg_cost;
+                if nr > floor * 2 {
+                    nr = floor * 2;
+                }
+            }
+            return nr as i32;
+        }
         if span_avg > 4 * avg_cost { (span_avg / avg_cost) as i32 } else { 4 }
+    }
+
+    /// SIS_LIMIT: where a walk for a CPU starts, in place of `usual`.
+    fn walk_start(&self, target: Cpu, usual: Cpu) -> Cpu {
+        let next = if self.on(Feature::SIS_LIMIT) { self.view.next_cpu(target) } else { None };
+        next.unwrap_or(usual)
+    }
+
+    /// SIS_LIMIT: the walk comes to a CPU.
+    fn came_to(&mut self, target: Cpu, cpu: Cpu) {
+        if self.on(Feature::SIS_LIMIT) {
+            self.effects.next_cpu = Some((target, cpu));
+        }
+    }
+
+    /// SIS_SHORT: a task that runs alone on a CPU is about to sleep.
+    fn alone_and_short(&self, cpu: Cpu) -> bool {
+        self.on(Feature::SIS_SHORT) && self.view.nr_running(cpu) == 1 && self.is_short(self.view.curr_dur_avg(cpu))
+    }
+
+    fn is_short(&self, dur_avg: u64) -> bool {
+        dur_avg != 0 && dur_avg * 8 <= self.min_granularity
     }
 
     /// 6.1: the expected idle time fades with every jiffy that passed since it was learnt.

@@ -211,6 +211,13 @@ impl View for Table {
         self.clock_readings.set(self.clock_readings.get() + 1);
         1_000 + self.clock_readings.get() * self.clock_step
     }
+    fn curr_dur_avg(&self, cpu: Cpu) -> u64 {
+        self.row(cpu).util_est * 600
+    }
+    fn next_cpu(&self, cpu: Cpu) -> Option<Cpu> {
+        let row = self.row(cpu);
+        (!row.runnable.is_multiple_of(4)).then_some((row.util_avg % self.rows.len() as u64) as Cpu)
+    }
     fn cpu_runnable(&self, cpu: Cpu) -> u64 {
         self.row(cpu).runnable
     }

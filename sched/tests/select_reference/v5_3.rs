@@ -34,7 +34,7 @@ impl Kernel<'_> {
             return self.end(Reason::Core, cpu);
         }
         if let Some(cpu) = self.select_idle_cpu_5_3(sd, target) {
-            return self.end(Reason::Scan, cpu);
+            return self.end(if self.short { Reason::Short } else { Reason::Scan }, cpu);
         }
         if let Some(cpu) = self.select_idle_smt_5_3(target) {
             return self.end(Reason::Smt, cpu);
@@ -76,12 +76,18 @@ impl Kernel<'_> {
         let mut time = 0;
         if sis_prop {
             let clock = self.view.scan_clock(this);
-            nr = self.sis_prop_nr(sd, clock.avg_idle / 512, clock.avg_scan_cost + 1);
+            nr = self.sis_prop_nr(sd, clock.avg_idle / 512, clock.avg_scan_cost + 1, target);
             time = self.view.cpu_clock(this, 0);
         }
+        if self.alone_and_short(target) && self.is_short(self.wakeup.wakee.dur_avg) {
+            self.short = true;
+            return Some(target);
+        }
+        let start = self.walk_start(target, target);
         let span = set(&sd.span);
         let mut found = None;
-        for cpu in wrap(self.domains.nr_cpus, target).filter(|cpu| span.contains(cpu)) {
+        for cpu in wrap(self.domains.nr_cpus, start).filter(|cpu| span.contains(cpu)) {
+            self.came_to(target, cpu);
             nr -= 1;
             if nr == 0 {
                 self.given_up = Reason::Limit;

@@ -67,14 +67,18 @@ impl Kernel<'_> {
     fn select_idle_cpu_6_12(&mut self, sd: &SchedDomain, has_idle_core: bool, target: Cpu) -> Option<Cpu> {
         let this = self.this_cpu();
         let mut cpus = &set(&sd.span) & &self.cpus_ptr();
+        let start = if has_idle_core { target + 1 } else { self.walk_start(target, target + 1) };
         let mut nr = i32::MAX;
         let mut idle_cpu = None;
         let mut started: Option<(ScanCost, u64)> = None;
         if self.on(Feature::SIS_PROP) && !has_idle_core {
             self.waker_sd_llc()?;
             let aged = self.sis_prop_age();
-            nr = self.sis_prop_nr(sd, aged.wake_avg_idle, aged.avg_scan_cost + 1);
+            nr = self.sis_prop_nr(sd, aged.wake_avg_idle, aged.avg_scan_cost + 1, target);
             started = Some((aged, self.view.cpu_clock(this, 0)));
+        }
+        if !has_idle_core && self.alone_and_short(target) && self.is_short(self.wakeup.wakee.dur_avg) {
+            return Some(self.end(Reason::Short, target));
         }
         if self.on(Feature::SIS_UTIL) {
             nr = self.view.nr_idle_scan(target) + 1;
@@ -91,7 +95,7 @@ impl Kernel<'_> {
 
         let sg = &sd.groups[sd.first_group as usize];
         if self.domains.cluster_active && sg.flags.contains(SdFlags::CLUSTER) {
-            for cpu in wrap(self.domains.nr_cpus, target + 1) {
+            for cpu in wrap(self.domains.nr_cpus, start) {
                 if !sg.span.test(cpu) || !cpus.contains(&cpu) {
                     continue;
                 }
@@ -100,6 +104,7 @@ impl Kernel<'_> {
                         return Some(self.end(Reason::Core, core));
                     }
                 } else {
+                    self.came_to(target, cpu);
                     nr -= 1;
                     if nr <= 0 {
                         self.given_up = Reason::Limit;
@@ -116,7 +121,7 @@ impl Kernel<'_> {
             cpus = &cpus - &set(&sg.span);
         }
 
-        for cpu in wrap(self.domains.nr_cpus, target + 1) {
+        for cpu in wrap(self.domains.nr_cpus, start) {
             if !cpus.contains(&cpu) {
                 continue;
             }
@@ -125,6 +130,7 @@ impl Kernel<'_> {
                     return Some(self.end(Reason::Core, core));
                 }
             } else {
+                self.came_to(target, cpu);
                 nr -= 1;
                 if nr <= 0 {
                     self.given_up = Reason::Limit;

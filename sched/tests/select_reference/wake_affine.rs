@@ -31,6 +31,9 @@ impl Kernel<'_> {
         if self.version >= Version::V6_1 && view.available_idle_cpu(prev_cpu) {
             return Some(prev_cpu);
         }
+        if self.alone_and_short(this_cpu) {
+            return Some(this_cpu);
+        }
         None
     }
 

@@ -141,7 +141,7 @@ fn stats(
     };
     let setup = Setup {
         machine: &experiment.machine,
-        kernel: experiment.kernel,
+        kernel: &variant.kernel,
         features: variant.features,
         workload: &case.workload,
         seed: id.seed,

@@ -1,18 +1,32 @@
-//! A side's features.
+//! A side's features and tunables.
 
 use std::fmt;
-use wakelab_kernel::{Feature, FeatureSet, Preset, SwitchError, Switches};
+use wakelab_kernel::{Feature, FeatureSet, Preset, SettingError, SwitchError, Switches};
 
 /// Features that the choice of a CPU reads, which can be switched on any kernel: not yet, never, or no longer released.
-const ANY_KERNEL: [Feature; 3] = [Feature::SIS_PROP, Feature::SIS_UTIL, Feature::SIS_CORE];
+const ANY_KERNEL: [Feature; 11] = [
+    Feature::SIS_PROP,
+    Feature::SIS_UTIL,
+    Feature::SIS_UTIL_V1,
+    Feature::SIS_UTIL_V2,
+    Feature::SIS_UTIL_V3,
+    Feature::SIS_UTIL_SMALL_LLC,
+    Feature::SIS_UTIL_NEWIDLE,
+    Feature::SIS_CORE,
+    Feature::SIS_LIMIT,
+    Feature::SIS_SHORT,
+    Feature::SIS_ORACLE,
+];
 
 /// What is on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Variant {
     /// What was switched on top of the kernel's features, as given; empty for nothing.
     pub label: String,
     /// What is on then.
     pub features: FeatureSet,
+    /// The kernel, with the tunables that were set.
+    pub kernel: Preset,
 }
 
 /// Switches that change nothing, or cannot be done.
@@ -20,16 +34,28 @@ pub struct Variant {
 pub enum VariantError {
     /// They do not fit the kernel.
     Switch(SwitchError),
+    /// A tunable does not fit the kernel.
+    Setting(SettingError),
     /// Nothing acts on the feature.
     NotModelled(Feature),
     /// The code of this kernel does not read the feature.
     NotRead(&'static str, Feature),
 }
 
+impl PartialEq for Variant {
+    fn eq(&self, other: &Self) -> bool {
+        let key = |v: &Self| (v.features, v.kernel.name, v.kernel.tunables);
+        self.label == other.label && key(self) == key(other)
+    }
+}
+
+impl Eq for Variant {}
+
 impl fmt::Display for VariantError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             VariantError::Switch(e) => e.fmt(f),
+            VariantError::Setting(e) => e.fmt(f),
             VariantError::NotModelled(feature) => {
                 write!(f, "nothing in the model acts on {feature}, so switching it would change nothing")
             }
@@ -56,7 +82,10 @@ impl Variant {
         let reads = |feature| kernel.lists(feature) || ANY_KERNEL.contains(&feature);
         match switches.iter().find(|&(feature, _)| !reads(feature)) {
             Some((feature, _)) => Err(VariantError::NotRead(kernel.name, feature)),
-            None => Ok(Variant { label: switches.to_string(), features }),
+            None => {
+                let kernel = kernel.with_settings(switches.settings()).map_err(VariantError::Setting)?;
+                Ok(Variant { label: switches.to_string(), features, kernel })
+            }
         }
     }
 }

@@ -6,18 +6,26 @@
 //! | policy | file | before the walk | after it |
 //! |---|---|---|---|
 //! | SIS_PROP | `sis_prop.rs` | limit from the average idle time and the average cost of a search | updates both |
+//! | SIS_LIMIT | `sis_limit.rs` | SIS_PROP's limit within bounds; begins where the last walk ended | keeps where it ended |
+//! | SIS_SHORT | `sis_short.rs` | the target, if its task and the wakee are short | |
 //! | SIS_UTIL | `sis_util.rs` | limit from the LLC's utilisation; 0 ends the search | |
 //!
-//! A policy that moves the walk's start (SIS_LIMIT) writes [`Plan::start`]; one that ends the search with a CPU of
-//! its own (SIS_SHORT, SIS_ORACLE) returns [`Before::Take`].
+//! A policy that moves the walk's start writes [`Plan::start`]; one that ends the search with a CPU of its own returns
+//! [`Before::Take`]. SIS_ORACLE stands in place of the whole search and is asked before it
+//! ([`best_idle_cpu`](super::best_idle_cpu)).
 
+mod sis_limit;
 mod sis_prop;
+mod sis_short;
 mod sis_util;
 
+pub use sis_limit::SisLimit;
 pub use sis_prop::{SisProp, SisPropRun};
+pub(super) use sis_short::is_short_task;
+pub use sis_short::{DurAvg, SisShort};
 pub use sis_util::SisUtil;
 
-use super::decision::Effects;
+use super::decision::{Effects, Reason};
 use super::{Event, Observer, Rules, View, Wakeup};
 use crate::cpumask::Cpu;
 use crate::domain::SchedDomain;
@@ -50,6 +58,15 @@ pub struct Plan {
     pub start: Cpu,
     /// What SIS_PROP keeps between its two halves.
     pub sis_prop: Option<SisPropRun>,
+    /// A policy wants to know where the walk ends, so that it is walked CPU by CPU.
+    pub tells_last: bool,
+}
+
+impl Plan {
+    /// A walk without a limit.
+    pub(super) fn unlimited(start: Cpu) -> Self {
+        Plan { nr: i32::MAX, start, sis_prop: None, tells_last: false }
+    }
 }
 
 /// A policy's word before the walk.
@@ -59,8 +76,8 @@ pub enum Before {
     Walk,
     /// Do not search: there is hardly anything idle.
     Overloaded,
-    /// Do not search: take this CPU.
-    Take(Cpu),
+    /// Do not search: take this CPU, for this reason.
+    Take(Cpu, Reason),
 }
 
 /// One search policy. It has no state of its own: what it keeps between its two halves is in the [`Plan`], what it
@@ -75,6 +92,15 @@ pub trait SearchPolicy {
     /// Asked once after a walk that found an idle CPU or came to its end; a walk that its limit ended, or that found
     /// an idle core, returns without coming here, as in the kernel.
     fn after<V: View>(_cx: &SearchContext<'_>, _view: &V, _plan: &Plan, _effects: &mut Effects) {}
+
+    /// Told at the end of every walk for a CPU, however it ended, where [`Plan::tells_last`] was set: the CPU that it came
+    /// to last, if it came to one.
+    fn ended(_cx: &SearchContext<'_>, _last: Option<Cpu>, _effects: &mut Effects) {}
+
+    /// Whether it takes part.
+    fn is_on(rules: &Rules<'_>) -> bool {
+        rules.features.has(Self::FEATURE)
+    }
 }
 
 macro_rules! registry {
@@ -84,10 +110,12 @@ macro_rules! registry {
         pub(super) fn before<V: View, O: Observer>(
             cx: &SearchContext<'_>, view: &V, plan: &mut Plan, effects: &mut Effects, observer: &mut O,
         ) -> Before {
-            $(if cx.rules.features.has(<$policy>::FEATURE) {
+            $(if <$policy>::is_on(cx.rules) {
                 let nr = plan.nr;
                 let word = <$policy>::before(cx, view, plan, effects);
-                if plan.nr != nr || word != Before::Walk {
+                if let Before::Take(cpu, _) = word {
+                    observer.event(Event::Taken { by: <$policy>::FEATURE, cpu });
+                } else if plan.nr != nr || word != Before::Walk {
                     observer.event(Event::Limit { by: <$policy>::FEATURE, nr: plan.nr });
                 }
                 if word != Before::Walk {
@@ -100,11 +128,19 @@ macro_rules! registry {
         /// Tells each policy that is on that the walk is over.
         #[inline]
         pub(super) fn after<V: View>(cx: &SearchContext<'_>, view: &V, plan: &Plan, effects: &mut Effects) {
-            $(if cx.rules.features.has(<$policy>::FEATURE) {
+            $(if <$policy>::is_on(cx.rules) {
                 <$policy>::after(cx, view, plan, effects);
+            })*
+        }
+
+        /// Tells each policy that is on where the walk has ended.
+        #[cold]
+        pub(super) fn ended(cx: &SearchContext<'_>, last: Option<Cpu>, effects: &mut Effects) {
+            $(if <$policy>::is_on(cx.rules) {
+                <$policy>::ended(cx, last, effects);
             })*
         }
     };
 }
 
-registry!(SisProp, SisUtil);
+registry!(SisProp, SisLimit, SisShort, SisUtil);

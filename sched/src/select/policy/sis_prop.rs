@@ -20,6 +20,10 @@ pub struct SisPropRun {
     pub start: u64,
     /// The limit as first computed, before SIS_UTIL may replace it.
     pub nr: i32,
+    /// The idle time that the domain has for searches, ns: `span_weight × avg_idle`.
+    pub span_avg: u64,
+    /// What a search is taken to cost, ns.
+    pub avg_cost: u64,
     /// The averages as they were when the walk began (the idle time already aged).
     pub cost: ScanCost,
 }
@@ -62,7 +66,8 @@ impl SearchPolicy for SisProp {
         let nr = if span_avg > avg_cost.wrapping_mul(NR_MIN) { span_avg / avg_cost } else { NR_MIN };
         // `nr` is an int in the kernel: a very long idle time may wrap it.
         plan.nr = nr as i32;
-        plan.sis_prop = Some(SisPropRun { start: view.cpu_clock(this_cpu, cx.looks), nr: plan.nr, cost });
+        plan.sis_prop =
+            Some(SisPropRun { start: view.cpu_clock(this_cpu, cx.looks), nr: plan.nr, span_avg, avg_cost, cost });
         effects.scan_cost = Some(cost);
         Before::Walk
     }
@@ -91,7 +96,7 @@ fn age(cost: &mut ScanCost, jiffies: u64) {
 
 /// `update_avg()`: moves an eighth of the way, in signed arithmetic that rounds toward zero.
 #[inline]
-fn update_avg(avg: u64, sample: u64) -> u64 {
+pub(super) fn update_avg(avg: u64, sample: u64) -> u64 {
     let diff = sample.wrapping_sub(avg) as i64;
     avg.wrapping_add((diff / 8) as u64)
 }

@@ -1,0 +1,134 @@
+//! Tunables that are set on top of a preset: `sis_util_pct=150`.
+
+use crate::{Preset, Unit, near};
+
+/// What can be set, and the range.
+const SETTABLE: [(&str, u64, u64); 9] = [
+    ("sched_latency", 100_000, 1_000_000_000),
+    ("min_granularity", 100_000, 1_000_000_000),
+    ("wakeup_granularity", 0, 1_000_000_000),
+    ("child_runs_first", 0, 1),
+    ("base_slice", 100_000, 1_000_000_000),
+    ("migration_cost", 0, 1_000_000_000),
+    ("nr_migrate", 1, 1024),
+    ("sis_util_pct", 100, 1000),
+    ("sis_util_exponent", 1, 4),
+];
+
+/// One tunable, set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Setting {
+    /// The tunable's name, as in [`Tunables::list`](crate::Tunables::list).
+    pub name: &'static str,
+    /// Its value, before it is scaled by the number of CPUs.
+    pub value: u64,
+}
+
+/// A setting was not understood, or does not fit the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SettingError {
+    /// There is no such tunable, or it cannot be set.
+    #[error("no tunable {name} can be set{}; these can: {}", near::hint(.near), names().join(", "))]
+    Unknown {
+        /// What was given.
+        name: String,
+        /// Names like it.
+        near: Vec<String>,
+    },
+    /// The value is no number, or out of range.
+    #[error("{name}={given} is not a number from {low} to {high}")]
+    Value {
+        /// The tunable.
+        name: &'static str,
+        /// What was given.
+        given: String,
+        /// The least.
+        low: u64,
+        /// The greatest.
+        high: u64,
+    },
+    /// The version does not have it.
+    #[error("kernel {preset} has no tunable {name}")]
+    Absent {
+        /// The preset.
+        preset: &'static str,
+        /// The tunable.
+        name: &'static str,
+    },
+}
+
+impl Setting {
+    /// `name=value`, given as its two parts.
+    ///
+    /// # Errors
+    /// Where the name is unknown or the value out of range.
+    pub fn new(name: &str, value: &str) -> Result<Self, SettingError> {
+        let Some(&(name, low, high)) = SETTABLE.iter().find(|(known, ..)| *known == name) else {
+            return Err(SettingError::Unknown { name: name.to_owned(), near: near::near(name, names().into_iter()) });
+        };
+        match value.parse() {
+            Ok(number) if (low..=high).contains(&number) => Ok(Setting { name, value: number }),
+            _ => Err(SettingError::Value { name, given: value.to_owned(), low, high }),
+        }
+    }
+}
+
+/// The names of what can be set.
+fn names() -> Vec<&'static str> {
+    SETTABLE.iter().map(|&(name, ..)| name).collect()
+}
+
+impl Preset {
+    /// The version with tunables set.
+    ///
+    /// # Errors
+    /// Where the version does not have one.
+    pub fn with_settings(&self, settings: impl IntoIterator<Item = Setting>) -> Result<Preset, SettingError> {
+        let mut preset = self.clone();
+        for Setting { name, value } in settings {
+            // The two of SIS_UTIL go with the feature, which any version can be given.
+            let own = preset.tunables.list().into_iter().find(|tunable| tunable.name == name);
+            let has = own.is_some_and(|tunable| tunable.value.is_some() || tunable.unit == Unit::Plain);
+            if !has {
+                return Err(SettingError::Absent { preset: self.name, name });
+            }
+            preset.tunables.set(name, value);
+        }
+        let tunables = &mut preset.tunables;
+        // sched_update_scaling(): it follows the other two.
+        if let (Some(latency), Some(granularity)) = (tunables.sched_latency, tunables.min_granularity) {
+            tunables.nr_latency = Some(latency.div_ceil(granularity));
+        }
+        Ok(preset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(kernel: &str, name: &str, value: &str) -> Result<Preset, SettingError> {
+        Preset::get(kernel).unwrap().with_settings([Setting::new(name, value)?])
+    }
+
+    #[test]
+    fn the_number_of_tasks_of_a_period_follows_the_period() {
+        let preset = set("v6.1", "sched_latency", "12000000").unwrap();
+        assert_eq!(preset.tunables.nr_latency, Some(16));
+        assert_eq!(Preset::get("v6.1").unwrap().tunables.nr_latency, Some(8));
+    }
+
+    #[test]
+    fn what_a_version_does_not_have_cannot_be_set() {
+        let error = set("v6.12", "min_granularity", "1000000").unwrap_err();
+        assert_eq!(error.to_string(), "kernel v6.12 has no tunable min_granularity");
+        assert_eq!(set("v5.10", "sis_util_pct", "200").unwrap().tunables.sis_util_pct, Some(200));
+    }
+
+    #[test]
+    fn names_and_values_are_checked() {
+        assert!(set("v6.1", "sis_util_pkt", "120").unwrap_err().to_string().contains("near: sis_util_pct"));
+        let error = set("v6.1", "sis_util_exponent", "9").unwrap_err();
+        assert_eq!(error.to_string(), "sis_util_exponent=9 is not a number from 1 to 4");
+    }
+}

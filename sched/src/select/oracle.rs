@@ -1,0 +1,58 @@
+//! SIS_ORACLE: what a search could have known.
+//!
+//! In place of the whole of `select_idle_sibling()`: an idle CPU of the target's LLC wherever there is one, at no cost, and
+//! with knowledge of the wake-ups that are on their way and that no look at a run queue shows. Best first: the previous
+//! CPU, a CPU of an idle core, the nearest (the target's siblings, its cluster, the rest of the LLC from the target on).
+//!
+//! It measures how well a policy *searches*. It is no upper bound of throughput: finding an idle CPU for each wake-up can
+//! keep a system in a state that is dearer than one that finds none.
+//!
+//! It ignores what the wakee would fit on machines whose CPUs differ in capacity.
+
+use super::decision::Reason;
+use super::step::{Chosen, Cx, Select, takes_sched_idle};
+use super::{Event, Observer, View};
+use crate::cpumask::Cpu;
+
+impl Select {
+    /// Chooses at the first look of the search.
+    #[cold]
+    pub(super) fn ask_oracle<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
+        let best = best(cx, self.target);
+        observer.event(Event::Oracle(best));
+        if cx.rules.code.recent_used_always {
+            self.effects.recent_used_cpu = Some(cx.wakeup.wakee.prev_cpu);
+        }
+        match best {
+            Some(cpu) => self.done(cpu, Reason::Oracle),
+            None => {
+                (self.count.domain_search, self.count.failed) = (1, 1);
+                self.done(self.target, Reason::None)
+            }
+        }
+    }
+}
+
+/// The best idle CPU for a wake-up with that target; `None` where the LLC has none that the wakee may use.
+pub fn best<V: View>(cx: Cx<'_, V>, target: Cpu) -> Option<Cpu> {
+    let domains = cx.rules.domains;
+    let wakee = &cx.wakeup.wakee;
+    let takes_sched_idle = cx.rules.code.sched_idle_cpus && takes_sched_idle(cx.rules, cx.wakeup);
+    let empty = |cpu: Cpu| cx.view.available_idle_cpu(cpu) && !cx.view.claimed(cpu);
+    let takes = |cpu: Cpu| {
+        wakee.cpus_ptr.test(cpu)
+            && (empty(cpu) || (takes_sched_idle && cx.view.sched_idle_cpu(cpu) && !cx.view.claimed(cpu)))
+    };
+    let prev = wakee.prev_cpu;
+    if domains.cpus_share_cache(prev, target) && takes(prev) {
+        return Some(prev);
+    }
+    let Some(sd) = domains.sd_llc(target) else { return takes(target).then_some(target) };
+    let around = || sd.span.iter_wrap(target);
+    let smt = &domains.smt_mask;
+    let core = || around().find(|&cpu| takes(cpu) && smt[cpu as usize].iter().all(empty));
+    let sibling = || around().find(|&cpu| smt[target as usize].test(cpu) && takes(cpu));
+    let cluster = || around().find(|&cpu| domains.cpus_share_resources(cpu, target) && takes(cpu));
+    let idle_core = if domains.smt_active { core() } else { None };
+    idle_core.or_else(sibling).or_else(cluster).or_else(|| around().find(|&cpu| takes(cpu)))
+}

@@ -1,0 +1,77 @@
+//! SIS_LIMIT: look at one or two cores only, each time the next ones.
+//!
+//! SIS_PROP's limit is kept between a floor, the number of SMT siblings but at least 2, and twice that. So short a
+//! walk would look at the same few CPUs each time; a per-CPU `next_cpu` of the target makes the next search begin where
+//! the last one ended, so that the window goes around. It moves with every CPU that the walk comes to, the one at which
+//! the limit ends it included.
+//!
+//! The limit acts inside SIS_PROP: without it (NO_SIS_PROP) only the rotation remains. The walk for an idle core knows
+//! neither.
+//!
+//! "[PATCH v3 0/7] Improve scheduler scalability for fast path", subhra mazumdar, June 2019; the posting, against 5.2, has
+//! no switch for it. In later kernels, which begin one past the target, the first search begins there, too.
+
+use super::{Before, Plan, SearchContext, SearchPolicy};
+use crate::cpumask::Cpu;
+use crate::select::View;
+use crate::select::decision::Effects;
+use wakelab_kernel::Feature;
+
+/// The policy.
+#[derive(Debug)]
+pub struct SisLimit;
+
+/// The fewest run queues of a walk, plus one, on a machine without SMT.
+const FLOOR_MIN: u64 = 2;
+
+impl SearchPolicy for SisLimit {
+    const FEATURE: Feature = Feature::SIS_LIMIT;
+
+    #[inline]
+    fn before<V: View>(cx: &SearchContext<'_>, view: &V, plan: &mut Plan, _: &mut Effects) -> Before {
+        if cx.has_idle_core {
+            return Before::Walk;
+        }
+        if let Some(run) = &mut plan.sis_prop {
+            let siblings = cx.rules.domains.smt_mask[cx.target as usize].weight();
+            run.nr = limited(run.span_avg, run.avg_cost, siblings);
+            plan.nr = run.nr;
+        }
+        if let Some(next) = view.next_cpu(cx.target) {
+            plan.start = next;
+        }
+        plan.tells_last = true;
+        Before::Walk
+    }
+
+    #[inline]
+    fn ended(cx: &SearchContext<'_>, last: Option<Cpu>, effects: &mut Effects) {
+        if let Some(last) = last {
+            effects.next_cpu = Some((cx.target, last));
+        }
+    }
+}
+
+/// The limit of a walk: how many CPUs it comes to, the one that ends it included.
+fn limited(span_avg: u64, avg_cost: u64, siblings: u32) -> i32 {
+    let floor = u64::from(siblings).max(FLOOR_MIN);
+    let limit = floor << 1;
+    let nr = if span_avg > floor.wrapping_mul(avg_cost) { (span_avg / avg_cost).min(limit) } else { floor };
+    nr as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The posting's words: between the siblings of one core and twice as many, at least 2.
+    #[test]
+    fn the_limit_lies_between_one_core_and_two() {
+        for (siblings, floor) in [(1, 2), (2, 2), (4, 4), (8, 8)] {
+            assert_eq!(limited(0, 100, siblings), floor);
+            assert_eq!(limited(100 * floor as u64, 100, siblings), floor, "not above the floor");
+            assert_eq!(limited(100 * (floor as u64 + 1), 100, siblings), floor + 1);
+            assert_eq!(limited(100_000, 100, siblings), 2 * floor);
+        }
+    }
+}
