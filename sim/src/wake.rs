@@ -182,9 +182,9 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let slot = &self.slots[cpu as usize];
         let began = slot.began;
         let walked = decision.count.domain_search != 0;
-        let looked = |looks: u32| walked.then(|| began + u64::from(looks) * slot.probe);
-        let observer_cost = self.sys.model.observer_cost;
-        let walk = [looked(slot.ahead.early_looks()), looked(slot.ahead.looks()).map(|end| end + observer_cost)];
+        let ended = began + u64::from(slot.ahead.looks()) * slot.probe + self.sys.model.observer_cost;
+        // The looks of the fast paths take no time, so that the walk begins with the choice.
+        let walk = [began, ended].map(|time| walked.then_some(time));
         debug_assert_eq!(wakeup.waker.cpu, cpu);
         let dest = self.sys.allowed_or_fallback(waking.wakee, decision.cpu);
         self.chosen(cpu, dest, Some(decision), began, walk);

@@ -55,12 +55,12 @@ impl Select {
         }
     }
 
-    /// How many looks have been made.
+    /// How many looks of the walk have been made: those before it, of wake_affine() and the fast paths, take no time.
     #[inline]
     pub fn looks(&self) -> u32 {
         // The fast paths count as one scan, and a probe is counted before it is made.
         let pending = u32::from(matches!(self.stage, Stage::Smt(_) | Stage::Scan(_)));
-        self.early_looks + self.count.scanned.saturating_sub(1 + pending)
+        self.count.scanned.saturating_sub(1 + pending)
     }
 
     /// Makes looks until there are `looks` of them, or the decision is made. A decision may pass the number: a sibling
@@ -96,12 +96,6 @@ impl Select {
     #[inline]
     pub fn before_walk(&self) -> bool {
         !matches!(self.stage, Stage::Scan(_) | Stage::Done)
-    }
-
-    /// How many of them came before the search in the LLC.
-    #[inline]
-    pub fn early_looks(&self) -> u32 {
-        self.early_looks
     }
 
     /// Whether the decision may still look at `cpu` on its way to the guessed end: `ahead` is the copy that was run ahead,

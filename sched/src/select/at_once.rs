@@ -52,7 +52,6 @@ impl Select {
         self.prev_far = None;
         self.recent_far = None;
         self.effects = Effects::default();
-        self.early_looks = 0;
         self.begin_search();
     }
 

@@ -41,8 +41,6 @@ pub struct Select {
     pub(super) slow: SlowPath,
     pub(super) effects: Effects,
     pub(super) count: SearchCount,
-    /// Looks made before the search in the LLC: by wake_affine(), the fast paths, the slow path.
-    pub(super) early_looks: u32,
 }
 
 /// What one step is made under: the rules, the wake-up, and the system as it is at this moment.
@@ -109,7 +107,6 @@ impl Default for Select {
             slow: SlowPath::default(),
             effects: Effects::default(),
             count: SearchCount::default(),
-            early_looks: 0,
         }
     }
 }
@@ -137,7 +134,6 @@ impl Select {
         self.recent_far = None;
         self.effects = Effects::default();
         self.count = SearchCount::default();
-        self.early_looks = 0;
 
         let ttwu = wakeup.flags.contains(WakeFlags::TTWU);
         let mut want_affine = false;
