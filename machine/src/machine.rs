@@ -96,6 +96,8 @@ pub struct Machine {
     pub costs: Costs,
     /// Background work.
     pub noise: Noise,
+    /// What it was taken from.
+    pub noise_origin: NoiseOrigin,
 }
 
 impl Machine {
@@ -112,8 +114,6 @@ pub struct MachineFile {
     pub machine: Machine,
     /// What [`Machine::topology`] was taken from, where the file says it.
     pub topology_origin: Option<Origin>,
-    /// What [`Machine::noise`] was taken from.
-    pub noise_origin: NoiseOrigin,
 }
 
 /// What background work was taken from.

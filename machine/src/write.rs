@@ -1,29 +1,23 @@
 //! Writing a machine file.
 
 use crate::limits::key;
-use crate::{Machine, MachineFile, NoiseOrigin, Origin};
+use crate::{Machine, MachineFile, Origin};
 use std::fmt::Write;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::{CpuTopology, Numbering, Topology, Uniform};
 
 impl Machine {
     /// The machine as a file that [`Machine::from_toml`] reads back to an equal machine. All costs are written out.
-    /// Where topology and noise were taken from is not known here; [`MachineFile::to_toml`] knows it.
+    /// Where the topology was taken from is not known here; [`MachineFile::to_toml`] knows it.
     pub fn to_toml(&self) -> String {
-        let origin = "written from a machine in memory, which does not keep the origin";
-        let noise_origin = NoiseOrigin {
-            period_range: [self.noise.kworker_period_ns; 2],
-            run_range: [self.noise.kworker_run_ns; 2],
-            origin: Origin::Assumed(origin.to_owned()),
-        };
-        to_toml(self, None, &noise_origin)
+        to_toml(self, None)
     }
 }
 
 impl MachineFile {
     /// The machine as a file that [`MachineFile::from_toml`] reads back to an equal one. All costs are written out.
     pub fn to_toml(&self) -> String {
-        to_toml(&self.machine, self.topology_origin.as_ref(), &self.noise_origin)
+        to_toml(&self.machine, self.topology_origin.as_ref())
     }
 }
 
@@ -32,7 +26,7 @@ macro_rules! line {
     ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
 }
 
-fn to_toml(machine: &Machine, topology_origin: Option<&Origin>, noise_origin: &NoiseOrigin) -> String {
+fn to_toml(machine: &Machine, topology_origin: Option<&Origin>) -> String {
     let mut text = String::new();
     line!(text, "name = {}", quoted(&machine.name));
     line!(text, "description = {}", quoted(&machine.description));
@@ -61,7 +55,7 @@ fn to_toml(machine: &Machine, topology_origin: Option<&Origin>, noise_origin: &N
         line!(text, "\n[costs.{name}]\n{} = {}\nrange = [{}, {}]", key(unit), cost.value, cost.low, cost.high);
         line!(text, "{}", origin(&cost.origin));
     }
-    let noise = &machine.noise;
+    let (noise, noise_origin) = (&machine.noise, &machine.noise_origin);
     line!(text, "\n[noise]\nkworker_period_ns = {}", noise.kworker_period_ns);
     line!(text, "kworker_period_range = {:?}", noise_origin.period_range);
     line!(text, "kworker_run_ns = {}", noise.kworker_run_ns);

@@ -39,12 +39,12 @@ fn every_tree_gives_domains() {
 #[test]
 fn what_is_not_in_sysfs_is_assumed_and_what_is_has_its_source() {
     for (name, _) in TREES {
-        let MachineFile { machine, topology_origin, noise_origin } = of(name).file;
+        let MachineFile { machine, topology_origin } = of(name).file;
         for (cost, _, _, value) in machine.costs.list() {
             assert!(matches!(&value.origin, Origin::Assumed(why) if why.contains("sysfs does not have it")), "{cost}");
             assert!((value.low..=value.high).contains(&value.value), "{cost}");
         }
-        assert!(matches!(noise_origin.origin, Origin::Assumed(_)));
+        assert!(matches!(machine.noise_origin.origin, Origin::Assumed(_)));
         let origins = machine.caches.iter().map(|c| &c.origin);
         let origins = origins.chain(machine.frequencies.iter().map(|f| &f.origin));
         for origin in origins.chain(machine.idle_states.iter().map(|s| &s.origin)) {

@@ -124,7 +124,7 @@ fn noise_that_is_on_needs_ranges() {
     let ranges = "kworker_period_range = [1, 999]\nkworker_run_range = [1, 20]\n";
     refused(&noise(ranges), 6, &["kworker_period_ns = 1000 is not in its own range", "widen `kworker_period_range`"]);
     let file = MachineFile::from_toml(&noise(&ranges.replace("999", "1000")), "m.toml").unwrap();
-    assert_eq!((file.noise_origin.period_range, file.noise_origin.run_range), ([1, 1000], [1, 20]));
+    assert_eq!((file.machine.noise_origin.period_range, file.machine.noise_origin.run_range), ([1, 1000], [1, 20]));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! [`Measure`] is a [`Sink`](wakelab_events::sim::Sink): it listens to a run and gives [`RunStats`] of the part of it that is
 //! measured.
 
+mod idle;
 mod listen;
 mod log2;
 mod rates;

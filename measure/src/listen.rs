@@ -1,5 +1,6 @@
 //! Listens to a run.
 
+use crate::idle::IdleTime;
 use crate::log2::Log2;
 use crate::state::{Detector, state_at};
 use crate::{Latency, RunStats, SearchStats};
@@ -31,6 +32,7 @@ pub struct Measure {
     latency_max: u64,
     /// When the first transaction that was done began, ns.
     first_begin: Option<u64>,
+    idle: IdleTime,
     /// Summed utilisation that the balances saw, and what it could have been at most.
     util: (u64, u64),
     states: Detector,
@@ -54,6 +56,7 @@ impl Measure {
             latency_sum: 0,
             latency_max: 0,
             first_begin: None,
+            idle: IdleTime::new(settle_ns..end_ns, nr_cpus),
             util: (0, 0),
             states: Detector::new(),
         }
@@ -83,6 +86,7 @@ impl Measure {
             wakeups_claimed: self.wakeups_claimed,
             cpu_ns_per_wakeup: if self.search.sis_search == 0 { 0.0 } else { cpu_ns / self.search.sis_search as f64 },
             migrations: self.migrations,
+            idle_pct: if measured_ns == 0 { 0.0 } else { 100.0 * self.idle.until(end) as f64 / cpu_ns },
             search: self.search,
             select_idle_cpu_ns: self.walks.buckets(),
             llc_util: (self.util.1 > 0).then(|| self.util.0 as f64 / self.util.1 as f64),
@@ -144,6 +148,7 @@ impl Sink for Measure {
                 let begin = time.saturating_sub(latency);
                 self.first_begin = Some(self.first_begin.map_or(begin, |first| first.min(begin)));
             }
+            Event::Switch { cpu, prev, next, .. } => self.idle.switch(time, cpu, prev.is_none(), next.is_none()),
             Event::Migrate { .. } if self.measures(time) => self.migrations += 1,
             Event::IdleScan { sum_util, weight, .. } if self.measures(time) => {
                 self.util.0 += sum_util;

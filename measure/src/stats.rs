@@ -86,6 +86,9 @@ pub struct RunStats {
     pub cpu_ns_per_wakeup: f64,
     /// Migrations by balancing.
     pub migrations: u64,
+    /// Share of the machine's CPU time that was idle, %: from a CPU's switch to the idle task to its switch away from it,
+    /// so that entering and leaving an idle state count as idle, as in the kernel's own accounting. 0 to 100.
+    pub idle_pct: f64,
     /// Search statistics.
     pub search: SearchStats,
     /// Durations of `select_idle_cpu()`, ns, by powers of two.

@@ -113,3 +113,24 @@ fn utilisation_is_of_all_cpus_of_all_balances() {
     let stats = measured(&[(110, idle_scan(1024, 2)), (120, idle_scan(2048, 2))]);
     assert_eq!(stats.llc_util, Some(0.75));
 }
+
+/// CPU 0 runs [90, 150), CPU 1 [160, 170) and [180, 210), CPU 2 never, CPU 3 from before to after; task to task is no idling.
+#[test]
+fn idle_time_is_that_between_switches_within_the_measured_time() {
+    let switch = |cpu, prev, next| Event::Switch { cpu, prev, prev_sleeps: true, next };
+    let events = [
+        (50, switch(3, None, Some(9))),
+        (90, switch(0, None, Some(1))),
+        (150, switch(0, Some(1), None)),
+        (160, switch(1, None, Some(1))),
+        (165, switch(1, Some(1), Some(2))),
+        (170, switch(1, Some(2), None)),
+        (180, switch(1, None, Some(1))),
+        (190, switch(3, Some(9), Some(8))),
+    ];
+    // 50 + (60 + 10) + 100 + 0 of 400.
+    assert_eq!(measured(&events).idle_pct, 100.0 * 220.0 / 400.0);
+    // A run that was over earlier.
+    assert_eq!(Measure::new(7, 100, 200, 4).finish(150).idle_pct, 100.0);
+    assert_eq!(Measure::new(7, 100, 200, 4).finish(100).idle_pct, 0.0);
+}

@@ -3,7 +3,7 @@
 mod json;
 mod tree;
 
-pub use json::{json, list_json, show_json};
+pub use json::{json, list_json};
 
 use crate::numbers::{duration, thousands};
 use crate::table::{table, text as table_text};
@@ -59,7 +59,7 @@ pub fn show_text(file: &MachineFile) -> String {
 }
 
 fn noise(file: &MachineFile) -> String {
-    let (noise, origin) = (&file.machine.noise, &file.noise_origin);
+    let (noise, origin) = (&file.machine.noise, &file.machine.noise_origin);
     let from = from(&origin.origin);
     if noise.kworker_period_ns == 0 {
         return format!("\nBackground work: none ({from})\n");

@@ -79,8 +79,9 @@ fn every_cost_and_cache_is_shown_with_value_range_and_origin() {
 #[test]
 fn background_work_is_shown_with_its_ranges() {
     let mut file = file("intel-1s56c112t");
-    (file.machine.noise.kworker_period_ns, file.noise_origin.period_range) = (20_000_000, [4_000_000, 100_000_000]);
-    (file.machine.noise.kworker_run_ns, file.noise_origin.run_range) = (5000, [1000, 20_000]);
+    (file.machine.noise.kworker_period_ns, file.machine.noise_origin.period_range) =
+        (20_000_000, [4_000_000, 100_000_000]);
+    (file.machine.noise.kworker_run_ns, file.machine.noise_origin.run_range) = (5000, [1000, 20_000]);
     let text = machine::show_text(&file);
     assert!(
         text.contains("about every 20 ms (4 ms to 100 ms) and runs for 5 us (1 us to 20 us)\n  assumed: "),
@@ -92,7 +93,7 @@ fn background_work_is_shown_with_its_ranges() {
 #[test]
 fn json_has_counts_topology_costs_and_noise() {
     let file = file("test-2s");
-    let value = machine::show_json(&file);
+    let value = machine::json(&file.machine);
     assert_eq!(value["name"], "test-2s");
     assert_eq!((&value["cpus"], &value["threads_max"], &value["nodes"]), (&json!(16), &json!(2), &json!(2)));
     assert_eq!(value["topology"]["llcs"][1]["cpus"], "8-15");

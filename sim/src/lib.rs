@@ -9,6 +9,7 @@ mod delayed;
 mod engine;
 mod hrtick;
 mod model;
+mod modelled;
 #[cfg(test)]
 mod moments;
 mod newidle;
@@ -32,6 +33,7 @@ mod wake;
 #[cfg(test)]
 mod weights;
 
+pub use modelled::{check, kernels};
 pub use outcome::{CpuTime, Outcome, SimError, Waiting};
 pub use setup::{Mechanisms, Setup};
 
@@ -45,7 +47,7 @@ use wakelab_events::sim::Sink;
 /// # Errors
 /// Where the kernel or the machine is not modelled, the workload is at odds with the machine, or it deadlocks.
 pub fn run<S: Sink>(setup: &Setup<'_>, sink: &mut S, stop: &AtomicBool) -> Result<Outcome, SimError> {
-    let domains = model::domains(setup)?;
+    let domains = model::domains(setup.machine, setup.kernel)?;
     let model = Model::new(setup, &domains)?;
     Sim::new(&model, setup, sink).run(setup.until, stop)
 }

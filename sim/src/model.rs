@@ -1,15 +1,15 @@
 //! What does not change during a run: rules, masks, costs, programs.
 
 use crate::hrtick::HrtickForm;
-use crate::{Mechanisms, Setup, SimError};
+use crate::{Mechanisms, Setup, SimError, modelled};
 use wakelab_kernel::{Code, Feature, FeatureSet, Preset, Tunables};
-use wakelab_machine::Noise;
+use wakelab_machine::{Machine, Noise};
 use wakelab_sched::CpuMask;
-use wakelab_sched::balance::{Balance, BalanceRules, BalanceTunables};
+use wakelab_sched::balance::{Balance, BalanceTunables};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{DomainOptions, SchedDomains, build_sched_domains};
+use wakelab_sched::pelt::PeltRules;
 use wakelab_sched::pelt::util_est::UtilEstRules;
-use wakelab_sched::pelt::{PeltRules, SCHED_CAPACITY_SCALE};
 use wakelab_sched::runqueue::FairRules;
 use wakelab_sched::select::{IdleScanRules, Rules};
 use wakelab_workload::{Call, Op, Program, Work, Workload};
@@ -123,11 +123,23 @@ pub struct Model<'a> {
     pub noise: (u64, u64),
 }
 
-/// The scheduling domains of a setup.
-pub fn domains(setup: &Setup<'_>) -> Result<SchedDomains, SimError> {
-    let (major, minor) = version(setup.kernel.name);
-    build_sched_domains(&setup.machine.topology, &DomainOptions::for_version(major, minor))
-        .map_err(|error| SimError::NotModelled(format!("machine {}: {error}", setup.machine.name)))
+/// The scheduling domains of a machine under a kernel.
+pub fn domains(machine: &Machine, kernel: &Preset) -> Result<SchedDomains, SimError> {
+    let (major, minor) = version(kernel.name);
+    build_sched_domains(&machine.topology, &DomainOptions::for_version(major, minor))
+        .map_err(|error| SimError::Machine(format!("{}: {error}", machine.name)))
+}
+
+/// What balances.
+pub fn balance<'a>(
+    machine: &Machine,
+    kernel: &Preset,
+    features: FeatureSet,
+    domains: &'a SchedDomains,
+) -> Result<Balance<'a>, SimError> {
+    let tunables = kernel.tunables.scaled(domains.nr_cpus as usize);
+    Balance::new(modelled::balance_rules(kernel)?, features, balance_tunables(&tunables, kernel), domains)
+        .map_err(|error| SimError::Machine(format!("{}: {error}", machine.name)))
 }
 
 /// The numbers in a preset's name: `v5.19-rc1` is 5.19.
@@ -139,19 +151,7 @@ fn version(name: &str) -> (u32, u32) {
 impl<'a> Model<'a> {
     pub fn new(setup: &Setup<'a>, domains: &'a SchedDomains) -> Result<Self, SimError> {
         let Setup { machine, kernel, workload, mechanisms, .. } = *setup;
-        let balance_rules = BalanceRules::of_preset(kernel.name).ok_or_else(|| {
-            SimError::NotModelled(format!(
-                "kernel {}: its load balancing is not modelled, so that it cannot be simulated; these can: {}",
-                kernel.name,
-                simulated().join(", ")
-            ))
-        })?;
-        if let Some(cpu) = machine.topology.cpus.iter().find(|cpu| u64::from(cpu.capacity) != SCHED_CAPACITY_SCALE) {
-            return Err(SimError::NotModelled(format!(
-                "machine {}: a CPU has capacity {}, and the simulator runs CPUs of the same capacity only, {SCHED_CAPACITY_SCALE}",
-                machine.name, cpu.capacity
-            )));
-        }
+        modelled::same_capacity(machine)?;
         let mut features = setup.features;
         if !mechanisms.idle_cores {
             features = features.with(Feature::SIS_CORE, false);
@@ -166,7 +166,7 @@ impl<'a> Model<'a> {
         let tunables = kernel.tunables.scaled(nr_cpus as usize);
         let hz = u64::from(kernel.hz.value);
         let run_queue = FairRules::of(kernel, features, nr_cpus as usize)
-            .map_err(|error| SimError::NotModelled(error.to_string()))?;
+            .map_err(|error| SimError::Kernel(format!("{}: {error}", kernel.name)))?;
         let noise = machine.noise;
         Ok(Model {
             code: &kernel.code,
@@ -177,17 +177,14 @@ impl<'a> Model<'a> {
             observer_cost: setup.observer_cost,
             hz,
             tick_ns: 1_000_000_000 / hz,
-            pelt: PeltRules::of_preset(kernel.name).ok_or_else(|| {
-                SimError::NotModelled(format!("kernel {}: its averages are not modelled", kernel.name))
-            })?,
+            pelt: modelled::pelt_rules(kernel)?,
             util_est: util_est.then(|| util_est_rules(kernel.name, features)),
             run_queue,
             hrtick: features.has(Feature::HRTICK).then(|| HrtickForm::of(&run_queue)),
             idle_scan: IdleScanRules::new(features, &tunables),
             min_granularity: tunables.min_granularity.or(tunables.base_slice).unwrap_or(0),
             migration_cost: tunables.migration_cost.unwrap_or(500_000),
-            balance: Balance::new(balance_rules, features, balance_tunables(&tunables, kernel), domains)
-                .map_err(|error| SimError::NotModelled(format!("machine {}: {error}", machine.name)))?,
+            balance: balance(machine, kernel, features, domains)?,
             programs: workload.programs.iter().cloned().chain([kworker(&noise)]).collect(),
             workload,
             masks,
@@ -243,12 +240,6 @@ fn util_est_rules(kernel: &str, features: FeatureSet) -> UtilEstRules {
         (6, _) => UtilEstRules::V6_12,
         _ => UtilEstRules::V7_3,
     }
-}
-
-/// The presets that can be simulated.
-fn simulated() -> Vec<&'static str> {
-    let names = Preset::names().into_iter();
-    names.filter(|name| BalanceRules::of_preset(name).is_some() && PeltRules::of_preset(name).is_some()).collect()
 }
 
 fn balance_tunables(tunables: &Tunables, kernel: &Preset) -> BalanceTunables {

@@ -46,7 +46,7 @@ fn watch(run: &Run<'_>, until: u64, mut look: impl FnMut(&Sim<'_, '_, Kept>)) ->
         mechanisms: Mechanisms { noise: false, ..Mechanisms::default() },
         observer_cost: 0,
     };
-    let domains = domains(&setup).unwrap();
+    let domains = domains(setup.machine, setup.kernel).unwrap();
     let model = Model::new(&setup, &domains).unwrap();
     let mut sink = Kept::default();
     let mut sim = Sim::new(&model, &setup, &mut sink);

@@ -45,9 +45,12 @@ pub struct Waiting {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimError {
-    /// The model lacks something.
-    #[error("{0}")]
-    NotModelled(String),
+    /// The kernel is not modelled, or not all of it.
+    #[error("kernel {0}")]
+    Kernel(String),
+    /// The machine is of a kind that is not modelled.
+    #[error("machine {0}")]
+    Machine(String),
     /// The workload and the machine do not fit.
     #[error("{0}")]
     Workload(String),

@@ -87,7 +87,7 @@ proptest! {
             mechanisms: Mechanisms::default(),
             observer_cost: 0,
         };
-        let domains = domains(&setup).unwrap();
+        let domains = domains(setup.machine, setup.kernel).unwrap();
         let model = Model::new(&setup, &domains).unwrap();
         let mut sink = ();
         let mut sim = Sim::new(&model, &setup, &mut sink);

@@ -76,7 +76,7 @@ proptest! {
         let machine = wakelab_machine::get(machine).unwrap();
         let workload = workload(tasks.iter().map(|(calls, work, sleep)| changes(calls, *work, *sleep)).collect());
         let setup = setup(&machine, kernel, &workload, seed);
-        let domains = domains(&setup).unwrap();
+        let domains = domains(setup.machine, setup.kernel).unwrap();
         let model = Model::new(&setup, &domains).unwrap();
         let mut sink = ();
         let mut sim = Sim::new(&model, &setup, &mut sink);
@@ -114,7 +114,7 @@ fn the_load_of_a_run_queue_changes_with_the_weight_at_once() {
         let workload = workload(vec![ops]);
         let mechanisms = Mechanisms { noise: false, ..Mechanisms::default() };
         let setup = Setup { mechanisms, ..setup(&machine, "v6.1", &workload, 1) };
-        let domains = domains(&setup).unwrap();
+        let domains = domains(setup.machine, setup.kernel).unwrap();
         let model = Model::new(&setup, &domains).unwrap();
         let mut sink = ();
         let mut sim = Sim::new(&model, &setup, &mut sink);

@@ -21,7 +21,7 @@ pub fn show(name: &str, format: TableFormat) -> anyhow::Result<Exit> {
     let file = MachineFile::get(name)?;
     match format {
         TableFormat::Table => print(&machine::show_text(&file))?,
-        TableFormat::Json => print_json(&machine::show_json(&file))?,
+        TableFormat::Json => print_json(&machine::json(&file.machine))?,
     }
     Ok(Exit::Done)
 }

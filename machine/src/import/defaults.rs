@@ -7,14 +7,14 @@ const OF: &str = "intel-1s56c112t";
 
 /// The costs and the background work of that machine, all assumed.
 pub(super) fn defaults() -> Result<(Costs, Noise, NoiseOrigin), MachineError> {
-    let MachineFile { machine, noise_origin, .. } = MachineFile::builtin(OF)?;
+    let machine = MachineFile::builtin(OF)?.machine;
     let mut costs = machine.costs;
     for name in Costs::NAMES {
         if let Some(cost) = costs.get_mut(name) {
             cost.origin = origin();
         }
     }
-    Ok((costs, machine.noise, NoiseOrigin { origin: origin(), ..noise_origin }))
+    Ok((costs, machine.noise, NoiseOrigin { origin: origin(), ..machine.noise_origin }))
 }
 
 fn origin() -> Origin {

@@ -83,6 +83,7 @@ fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, MachineError> {
         idle_states,
         costs,
         noise,
+        noise_origin,
     };
     let machine = Machine { description: describe(&machine, &sys.offline()), ..machine };
     notes.extend(guesses.iter().cloned());
@@ -91,7 +92,7 @@ fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, MachineError> {
         [] => Origin::Source(from.to_owned()),
         _ => Origin::Assumed(format!("{from}; but {}", guesses.join("; "))),
     });
-    let imported = Imported { file: MachineFile { machine, topology_origin, noise_origin }, notes };
+    let imported = Imported { file: MachineFile { machine, topology_origin }, notes };
     // Whoever keeps the file would otherwise find out later.
     match MachineFile::from_toml(&imported.to_toml(), &tree.name("")) {
         Ok(read) if read == imported.file => Ok(imported),

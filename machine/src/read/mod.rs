@@ -58,14 +58,25 @@ impl MachineFile {
         let costs = costs::read(&root, costs_of.as_ref().map(|file| &file.machine.costs))?;
         let (noise, noise_origin) = match (noise::read(&root)?, costs_of) {
             (Some(noise), _) => noise,
-            (None, Some(file)) => (file.machine.noise, file.noise_origin),
+            (None, Some(file)) => (file.machine.noise, file.machine.noise_origin),
             (None, None) => {
                 let error = root.missing("noise", "a table with kworker_period_ns and kworker_run_ns");
                 return Err(error.with_hint("`kworker_period_ns = 0` is a machine without background work"));
             }
         };
-        let machine = Machine { name, description, topology, cpu_ids, caches, frequencies, idle_states, costs, noise };
-        Ok(MachineFile { machine, topology_origin, noise_origin })
+        let machine = Machine {
+            name,
+            description,
+            topology,
+            cpu_ids,
+            caches,
+            frequencies,
+            idle_states,
+            costs,
+            noise,
+            noise_origin,
+        };
+        Ok(MachineFile { machine, topology_origin })
     }
 }
 

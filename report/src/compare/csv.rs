@@ -20,7 +20,7 @@ const COLUMNS: [&str; 14] = [
 ];
 
 /// Of each side, with `base_` and `with_` before them.
-const SEARCH: [&str; 8] = [
+const OF_SIDE: [&str; 9] = [
     "sis_search",
     "sis_domain_search",
     "sis_scanned",
@@ -29,13 +29,14 @@ const SEARCH: [&str; 8] = [
     "dom_eff_pct",
     "fast_rate_pct",
     "success_rate_pct",
+    "idle_pct",
 ];
 
 /// A header and a line for each row. What there is no number for is empty; the last column says `simulated`.
 pub fn csv(comparison: &Comparison) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let of_side = |side: &'static str| SEARCH.iter().map(move |name| format!("{side}_{name}"));
-    let header = COLUMNS.iter().map(|&name| name.to_owned()).chain(of_side("base")).chain(of_side("with"));
+    let names = |side: &'static str| OF_SIDE.iter().map(move |name| format!("{side}_{name}"));
+    let header = COLUMNS.iter().map(|&name| name.to_owned()).chain(names("base")).chain(names("with"));
     let lines = comparison.rows.iter().map(line);
     for line in std::iter::once(header.chain(["kind".to_owned()]).collect()).chain(lines) {
         writer.write_record(&line).expect("all lines are of one length, and memory takes them");
@@ -50,18 +51,19 @@ fn line(row: &CompareRow) -> Vec<String> {
     line.extend([row.base.std_pct, row.compare_pct, row.compare_std_pct, row.base.mean, row.with.mean].map(number));
     line.extend([row.unit.clone(), row.base.n.to_string()]);
     line.extend([ends[0], ends[1], row.p_value].map(number_or_none));
-    line.extend(search(&row.base));
-    line.extend(search(&row.with));
+    line.extend(of_side(&row.base));
+    line.extend(of_side(&row.with));
     line.push("simulated".to_owned());
     line
 }
 
-fn search(side: &Side) -> impl Iterator<Item = String> {
+fn of_side(side: &Side) -> impl Iterator<Item = String> {
     let search = &side.search;
     let counts = &search.counts;
     let counts = [counts.sis_search, counts.sis_domain_search, counts.sis_scanned, counts.sis_failed];
     let rates = [search.se_eff_pct, search.dom_eff_pct, search.fast_rate_pct, search.success_rate_pct];
-    counts.map(|count| count.to_string()).into_iter().chain(rates.map(number_or_none))
+    let counts = counts.map(|count| count.to_string()).into_iter();
+    counts.chain(rates.map(number_or_none)).chain([number(side.idle_pct)])
 }
 
 /// All digits that tell the number from its neighbours.

@@ -20,10 +20,15 @@ pub(super) fn signed(value: f64, digits: usize) -> String {
     if value.is_finite() { format!("{value:+.digits$}") } else { NONE.to_owned() }
 }
 
-/// A mean: whole with separators from 1000 on, below it with two digits.
+/// A mean: whole with separators from 1000 on, below it with two digits, and of less than 10 (seconds often) four in all.
 pub(super) fn amount(value: f64) -> String {
     // No finite mean of counts comes near the end of u64, to which the cast would clamp.
-    if (1000.0..1e18).contains(&value) { thousands(value.round() as u64) } else { fixed(value, 2) }
+    match value {
+        1000.0..1e18 => thousands(value.round() as u64),
+        // A picosecond is as far as it goes.
+        1e-9..10.0 => fixed(value, (3.0 - value.log10().floor()) as usize),
+        _ => fixed(value, 2),
+    }
 }
 
 /// A mean with its spread: `1,234,567 ± 0.16%`. One value has none, which is not the same as a spread of 0.
@@ -61,5 +66,6 @@ mod tests {
     #[test]
     fn amounts_keep_what_can_be_read() {
         assert_eq!([amount(1_234_567.4), amount(12.345), amount(0.0)], ["1,234,567", "12.35", "0.00"]);
+        assert_eq!([amount(1.234_56), amount(0.012_345_6)], ["1.235", "0.01235"]);
     }
 }

@@ -57,6 +57,7 @@ fn side(side: &Side) -> Value {
         "latency_ns": {"p50": side.latency_p50_ns, "p99": side.latency_p99_ns},
         "cpu_ns_per_wakeup": side.cpu_ns_per_wakeup,
         "migrations": side.migrations,
+        "idle_pct": side.idle_pct,
         "llc_util": side.llc_util,
         "states": states.collect::<Vec<_>>(),
     })

@@ -2,29 +2,15 @@
 
 use crate::VERSION;
 use serde_json::{Map, Value, json};
-use wakelab_machine::{Machine, MachineFile, Origin, Part};
+use wakelab_machine::{Machine, Origin, Part};
 
 /// All machines: what they are, without costs.
 pub fn list_json(machines: &[Machine]) -> Value {
     json!({"wakelab": VERSION, "machines": machines.iter().map(summary).collect::<Vec<_>>()})
 }
 
-/// One machine with all that its file says: what [`json()`] has, and where the noise was taken from.
-pub fn show_json(file: &MachineFile) -> Value {
-    let mut value = json(&file.machine);
-    let (noise, origin) = (&file.machine.noise, &file.noise_origin);
-    value["noise"] = json!({
-        "kworker_period_ns": noise.kworker_period_ns,
-        "kworker_period_range": origin.period_range,
-        "kworker_run_ns": noise.kworker_run_ns,
-        "kworker_run_range": origin.run_range,
-        "origin": origin.origin,
-    });
-    value
-}
-
 /// What results carry of their machine: name, description, how much there is of what, the CPUs of each LLC, caches, what
-/// things cost, noise, and which costs are assumed.
+/// things cost, noise with its origin, and which costs are assumed.
 pub fn json(machine: &Machine) -> Value {
     let costs = machine.costs.list();
     let assumed = costs.iter().filter(|(.., cost)| matches!(cost.origin, Origin::Assumed(_)));
@@ -41,9 +27,20 @@ pub fn json(machine: &Machine) -> Value {
     });
     value["caches"] = json!(machine.caches);
     value["costs"] = Value::Object(costs.iter().map(cost).collect::<Map<_, _>>());
-    value["noise"] = json!(machine.noise);
+    value["noise"] = noise(machine);
     value["assumed"] = assumed.map(|(name, ..)| *name).collect();
     value
+}
+
+fn noise(machine: &Machine) -> Value {
+    let (noise, origin) = (&machine.noise, &machine.noise_origin);
+    json!({
+        "kworker_period_ns": noise.kworker_period_ns,
+        "kworker_period_range": origin.period_range,
+        "kworker_run_ns": noise.kworker_run_ns,
+        "kworker_run_range": origin.run_range,
+        "origin": origin.origin,
+    })
 }
 
 fn summary(machine: &Machine) -> Value {

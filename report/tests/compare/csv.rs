@@ -26,6 +26,7 @@ fn numbers_come_back_as_they_were() {
         let [low, high] = row.ci95.unwrap();
         assert_eq!(["ci_low", "ci_high", "p_value", "n"].map(number), [low, high, row.p_value.unwrap(), 3.0]);
         assert_eq!(read["base_sis_scanned"], row.base.search.counts.sis_scanned.to_string());
+        assert_eq!(["base_idle_pct", "with_idle_pct"].map(number), [row.base.idle_pct, row.with.idle_pct]);
         assert_eq!(number("with_dom_eff_pct"), row.with.search.dom_eff_pct.unwrap());
     }
 }

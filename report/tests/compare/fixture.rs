@@ -1,7 +1,7 @@
 //! Comparisons that were not run.
 
 use std::path::PathBuf;
-use wakelab_machine::{Cache, Cost, Costs, Machine, Noise, Origin};
+use wakelab_machine::{Cache, Cost, Costs, Machine, Noise, NoiseOrigin, Origin};
 use wakelab_measure::{Bucket, Latency, RunStats, SearchStats, State, StateChange};
 use wakelab_sched::domain::Uniform;
 use wakelab_study::compare::{
@@ -109,6 +109,7 @@ fn side(label: &str, values: &[f64]) -> Side {
         latency_p99_ns: 257_000.0,
         cpu_ns_per_wakeup: 17_040.0,
         migrations: 12.0,
+        idle_pct: 3.25,
         llc_util: Some(0.875),
         runs,
     }
@@ -126,6 +127,7 @@ fn run() -> RunStats {
         wakeups_claimed: 0,
         cpu_ns_per_wakeup: 17_040.0,
         migrations: 12,
+        idle_pct: 3.25,
         search: SearchStats {
             sis_search: 5_842_896,
             sis_domain_search: 4_544_492,
@@ -159,5 +161,10 @@ fn machine() -> Machine {
         }],
         costs: Costs::try_from_fn(cost).unwrap(),
         noise: Noise { kworker_period_ns: 0, kworker_run_ns: 0 },
+        noise_origin: NoiseOrigin {
+            period_range: [0, 0],
+            run_range: [0, 0],
+            origin: Origin::Source("a table".to_owned()),
+        },
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::fixture::{comparison, once};
 use wakelab_report::compare::table;
+use wakelab_study::compare::Better;
 
 fn line<'a>(text: &'a str, section: &str, load: &str) -> &'a str {
     let section = text.split_once(section).unwrap_or_else(|| panic!("no {section}: {text}")).1;
@@ -67,7 +68,7 @@ fn search_statistics_of_both_sides_have_the_published_ones_beside() {
     let rates = words(line(&text, "Rates of the searches", "224 threads"));
     assert_eq!(rates[2..], ["base", "4.524", "4.524", "3.548", "3.547", "22.222", "22.220", "99.340", "99.340"]);
     let times = words(line(&text, "Times", "224 threads"));
-    assert_eq!(times[2..], ["base", "17.04", "31.25", "257.00", "12.00", "87.5"]);
+    assert_eq!(times[2..], ["base", "17.04", "31.25", "257.00", "12.00", "87.5", "3.2"]);
 }
 
 #[test]
@@ -111,4 +112,26 @@ fn no_line_is_wider_than_110_columns() {
     for line in text.lines() {
         assert!(line.chars().count() <= 110, "{}: {line}", line.chars().count());
     }
+}
+
+#[test]
+fn the_metric_time_is_in_seconds_and_less_is_better() {
+    let mut timed = once();
+    for row in &mut timed.rows {
+        (row.metric, row.unit, row.better) = ("time".to_owned(), "s".to_owned(), Better::Lower);
+        (row.base.mean, row.with.mean, row.compare_pct) = (0.012_345_6, 0.006_172_8, 50.0);
+    }
+    let text = table(&timed);
+    assert!(text.contains("1 repeat, seed 1, all of it measured; "), "{text}");
+    let line = words(line(&text, "netperf time, s, lower is better; compare%: positive is better", "224 threads"));
+    assert_eq!(line[2..5], ["0.01235 ± n/a", "0.006173 ± n/a", "+50.00"]);
+    timed.rows[0].metric = "throughput".to_owned();
+    assert!(table(&timed).contains(", 1 s measured after 600 ms (time: all of it); "), "{text}");
+}
+
+#[test]
+fn cpu_time_without_a_search_is_no_number() {
+    let mut comparison = once();
+    comparison.rows[1].base.search.counts.sis_search = 0;
+    assert_eq!(words(line(&table(&comparison), "Times", "224 threads"))[3], "n/a");
 }

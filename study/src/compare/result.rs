@@ -150,6 +150,8 @@ pub struct Side {
     pub cpu_ns_per_wakeup: f64,
     /// Migrations by balancing, mean over repeats.
     pub migrations: f64,
+    /// Share of the machine's CPU time that was idle, %, mean over repeats.
+    pub idle_pct: f64,
     /// Utilisation of the LLCs as periodic balancing saw it, 0 to 1, mean over repeats; `None` if no balance came.
     pub llc_util: Option<f64>,
     /// What each repeat gave.

@@ -53,6 +53,7 @@ fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
         latency_p99_ns: over_runs(|run| run.latency.p99 as f64),
         cpu_ns_per_wakeup: over_runs(|run| run.cpu_ns_per_wakeup),
         migrations: over_runs(|run| run.migrations as f64),
+        idle_pct: over_runs(|run| run.idle_pct),
         llc_util: (!utils.is_empty()).then(|| mean(&utils)),
         values,
         runs,

@@ -17,4 +17,5 @@ pub use error::{Given, Place, SpecError};
 pub use shelf::{About, Shelf, Wrong};
 pub use shipped::Shipped;
 pub use spec::{REPEATS_MAX, Spec, WorkloadSpec};
+pub(crate) use time::time_text;
 pub use time::{TIME_MAX_NS, parse_time};

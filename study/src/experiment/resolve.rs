@@ -5,7 +5,7 @@ use crate::compare::{Case, Experiment, Published, Variant};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use wakelab_kernel::{Preset, Switches};
-use wakelab_sim::Mechanisms;
+use wakelab_sim::{Mechanisms, SimError};
 
 impl Spec {
     /// The experiment, with the machines and workloads that come with the program or lie in files.
@@ -19,11 +19,12 @@ impl Spec {
     /// The experiment, with machines and workloads from `shelf`.
     ///
     /// # Errors
-    /// Where a name is unknown, a machine, workload or load cannot be made, switches do not fit the kernel or change
+    /// Where a name is unknown, kernel or machine cannot be simulated, a workload or load cannot be made, switches do not fit the kernel or change
     /// nothing, a case comes twice, or a published table cannot be read.
     pub fn resolve_from(&self, shelf: &dyn Shelf) -> Result<Experiment, SpecError> {
         let machine = shelf.machine(&self.found(&self.machine.value)).map_err(|e| told(&self.machine, &e))?;
         let kernel = Preset::get(&self.kernel.value).map_err(|e| self.kernel.error(e.to_string()))?;
+        wakelab_sim::check(&machine, kernel).map_err(|e| self.not_simulated(e))?;
         let cpus = machine.topology.nr_cpus();
         let (mut cases, mut warnings): (Vec<Case>, Vec<String>) = (Vec::new(), Vec::new());
         for workload in &self.workloads {
@@ -38,10 +39,21 @@ impl Spec {
         self.no_case_twice(&cases)?;
         let mut published = Published::none();
         if let Some(file) = &self.results {
-            published.read_results(&self.folder.join(&file.value)).map_err(|e| file.error(e.to_string()))?;
+            published
+                .read_results(&self.folder.join(&file.value))
+                .map_err(|e| file.error(e.to_string()).with_hint(TABLES))?;
         }
         if let Some(file) = &self.search {
-            published.read_search(&self.folder.join(&file.value)).map_err(|e| file.error(e.to_string()))?;
+            published
+                .read_search(&self.folder.join(&file.value))
+                .map_err(|e| file.error(e.to_string()).with_hint(TABLES))?;
+        }
+        let (base, with) = (variant(kernel, &self.base)?, variant(kernel, &self.with)?);
+        if base.features == with.features {
+            warnings.push(format!(
+                "{}: the same features are on as on the base side, so that both do the same and every difference is 0",
+                self.with.place
+            ));
         }
         Ok(Experiment {
             name: self.name.clone(),
@@ -49,8 +61,8 @@ impl Spec {
             kernel,
             workloads: self.workloads.iter().map(|w| format!("{} {}", w.name.value, w.load.value)).collect(),
             cases,
-            base: variant(kernel, &self.base)?,
-            with: variant(kernel, &self.with)?,
+            base,
+            with,
             repeats: self.repeats.value,
             seed: self.seed,
             settle_ns: self.settle_ns.value,
@@ -60,6 +72,24 @@ impl Spec {
             published,
             warnings,
         })
+    }
+
+    /// Says which of the names is at fault.
+    fn not_simulated(&self, error: SimError) -> SpecError {
+        match error {
+            SimError::Kernel(what) => {
+                let near = nearest(&self.kernel.value, &wakelab_sim::kernels());
+                let hint = format!(
+                    "wakelab kernel show {near} --diff {} says what differs from the nearest",
+                    self.kernel.value
+                );
+                self.kernel.error(what).with_hint(hint)
+            }
+            SimError::Machine(what) => {
+                self.machine.error(what).with_hint("wakelab machine list shows machines that can be simulated")
+            }
+            error => self.machine.error(error.to_string()),
+        }
     }
 
     /// A name, or the path of a file that lies beside the experiment.
@@ -111,6 +141,16 @@ impl Spec {
     }
 }
 
+/// What to do about a published table.
+const TABLES: &str =
+    "docs/experiments.md says which columns a published table has; its path begins at the experiment's folder";
+
+/// That which begins most alike, the first of several.
+fn nearest<'a>(name: &str, known: &[&'a str]) -> &'a str {
+    let alike = |other: &str| name.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    known.iter().rev().max_by_key(|other| alike(other)).copied().unwrap_or_default()
+}
+
 fn told<T>(given: &Given<T>, wrong: &Wrong) -> SpecError {
     let error = given.error(&wrong.what);
     match &wrong.hint {
@@ -120,7 +160,7 @@ fn told<T>(given: &Given<T>, wrong: &Wrong) -> SpecError {
 }
 
 fn variant(kernel: &'static Preset, given: &Given<String>) -> Result<Variant, SpecError> {
-    let switches: Switches = given.value.parse().map_err(|e| given.error(format!("{e}")))?;
     let hint = format!("wakelab kernel show {} lists its features", kernel.name);
+    let switches: Switches = given.value.parse().map_err(|e| given.error(format!("{e}")).with_hint(&hint))?;
     Variant::new(kernel, &switches).map_err(|e| given.error(e.to_string()).with_hint(hint))
 }

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Feature, Preset};
-use wakelab_machine::{Cost, Costs, Machine, Noise, Origin};
+use wakelab_machine::{Cost, Costs, Machine, Noise, NoiseOrigin, Origin};
 use wakelab_measure::Measure;
 use wakelab_sched::domain::Uniform;
 use wakelab_sim::{Mechanisms, Outcome, Setup, SimError};
@@ -33,7 +33,7 @@ impl Runner for Fake {
             return Ok(Outcome { stopped: true, ..Outcome::default() });
         }
         if self.fails_at == Some(load) {
-            return Err(SimError::NotModelled("this load".to_owned()).into());
+            return Err(SimError::Workload("this load".to_owned()).into());
         }
         if let Some(ended) = self.ends_at {
             return Ok(Outcome { ended, exited: true, ..Outcome::default() });
@@ -71,6 +71,11 @@ pub fn machine() -> Machine {
         caches: Vec::new(),
         costs: Costs::try_from_fn(cost).unwrap(),
         noise: Noise { kworker_period_ns: 0, kworker_run_ns: 0 },
+        noise_origin: NoiseOrigin {
+            period_range: [0, 0],
+            run_range: [0, 0],
+            origin: Origin::Source("a table".to_owned()),
+        },
     }
 }
 

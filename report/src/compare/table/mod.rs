@@ -11,6 +11,7 @@ use crate::numbers::count;
 use crate::numbers::duration;
 use std::fmt::Write;
 use wakelab_study::compare::{CompareRow, Comparison, Side};
+use wakelab_workload::TIME;
 
 /// The whole comparison: what was run, results, searches, times, changes of state, and what is assumed.
 pub fn table(comparison: &Comparison) -> String {
@@ -40,11 +41,10 @@ fn header(comparison: &Comparison) -> String {
     let _ = writeln!(text, "with      {}", switches(&experiment.with));
     let _ = writeln!(
         text,
-        "runs      {}, seed {}, {} measured after {}; spread over seeds, not over machines",
+        "runs      {}, seed {}, {}; spread over seeds, not over machines",
         count(experiment.repeats.into(), "repeat"),
         experiment.seed,
-        duration(experiment.time_ns),
-        duration(experiment.settle_ns),
+        measured(comparison),
     );
     if experiment.observer_cost_ns > 0 {
         let _ = writeln!(text, "observer  {} at each select_idle_cpu()", duration(experiment.observer_cost_ns));
@@ -53,6 +53,18 @@ fn header(comparison: &Comparison) -> String {
         text += "\nNot complete: it was interrupted, and only rows that were done are shown.\n";
     }
     text
+}
+
+/// What of each run is measured: all of it where the metric is its time.
+fn measured(comparison: &Comparison) -> String {
+    let experiment = &comparison.experiment;
+    let window = format!("{} measured after {}", duration(experiment.time_ns), duration(experiment.settle_ns));
+    let timed = comparison.rows.iter().filter(|row| row.metric == TIME).count();
+    match timed {
+        0 => window,
+        n if n == comparison.rows.len() => "all of it measured".to_owned(),
+        _ => format!("{window} (time: all of it)"),
+    }
 }
 
 fn footer(comparison: &Comparison) -> String {

@@ -1,0 +1,57 @@
+//! What can be simulated, and what is refused.
+
+use crate::{SimError, model};
+use wakelab_kernel::Preset;
+use wakelab_machine::Machine;
+use wakelab_sched::balance::BalanceRules;
+use wakelab_sched::pelt::{PeltRules, SCHED_CAPACITY_SCALE};
+use wakelab_sched::runqueue::FairRules;
+
+/// The presets that can be simulated, oldest first.
+pub fn kernels() -> Vec<&'static str> {
+    let names = Preset::names().into_iter();
+    names.filter(|name| BalanceRules::of_preset(name).is_some() && PeltRules::of_preset(name).is_some()).collect()
+}
+
+/// Whether runs of this kernel on this machine can be made, whatever the workload and the switches.
+///
+/// # Errors
+/// [`SimError::Kernel`] or [`SimError::Machine`], with what is not modelled and what was expected.
+pub fn check(machine: &Machine, kernel: &Preset) -> Result<(), SimError> {
+    pelt_rules(kernel)?;
+    balance_rules(kernel)?;
+    FairRules::of(kernel, kernel.features, machine.topology.nr_cpus() as usize)
+        .map_err(|error| SimError::Kernel(format!("{}: {error}", kernel.name)))?;
+    same_capacity(machine)?;
+    model::balance(machine, kernel, kernel.features, &model::domains(machine, kernel)?).map(drop)
+}
+
+pub fn balance_rules(kernel: &Preset) -> Result<BalanceRules, SimError> {
+    BalanceRules::of_preset(kernel.name).ok_or_else(|| refused(kernel, "load balancing is"))
+}
+
+pub fn pelt_rules(kernel: &Preset) -> Result<PeltRules, SimError> {
+    PeltRules::of_preset(kernel.name).ok_or_else(|| refused(kernel, "averages are"))
+}
+
+fn refused(kernel: &Preset, what: &str) -> SimError {
+    let can = kernels().join(", ");
+    SimError::Kernel(format!(
+        "{}: its {what} not modelled, so that it cannot be simulated; expected one of {can}",
+        kernel.name
+    ))
+}
+
+/// Holds that all CPUs can do the same.
+pub fn same_capacity(machine: &Machine) -> Result<(), SimError> {
+    let full = SCHED_CAPACITY_SCALE;
+    match (0..).zip(&machine.topology.cpus).find(|(_, cpu)| u64::from(cpu.capacity) != full) {
+        None => Ok(()),
+        Some((n, cpu)) => Err(SimError::Machine(format!(
+            "{}: CPU {} has capacity {}; CPUs that differ are not simulated yet, expected {full} for each",
+            machine.name,
+            machine.kernel_cpu(n),
+            cpu.capacity
+        ))),
+    }
+}
