@@ -53,12 +53,15 @@ impl OutFile {
                 return Ok(());
             }
             let mut file = self.temporary()?;
-            file.write_all(text.as_bytes())?;
+            // To the file itself: an error of the temporary one has its name, which nobody asked for.
+            file.as_file_mut().write_all(text.as_bytes())?;
             file.as_file().sync_all()?;
-            file.persist(&self.path)?;
+            file.persist(&self.path).map_err(|e| e.error)?;
             Ok(())
         };
-        write().with_context(|| format!("--out: {} was not written", self.path.display()))
+        write().with_context(|| format!("--out: {} was not written", self.path.display())).map_err(|e| {
+            anyhow::anyhow!("{e:#}\n  hint: make room or name another file; without --out it goes to stdout")
+        })
     }
 
     /// A temporary file beside the file: a rename does not cross file systems.

@@ -55,6 +55,29 @@ fn a_misspelt_name_is_told_with_its_flag_and_one_like_it() {
     }
 }
 
+/// That its balancing is not modelled is known before anything runs.
+#[test]
+fn a_kernel_that_is_not_simulated_is_refused_with_those_that_are() {
+    for (kernel, near) in [("v5.2", "v5.10"), ("v5.3", "v5.10"), ("v5.18-eas", "v5.18")] {
+        let what =
+            format!("error: --kernel: {kernel}: its load balancing is not modelled, so that it cannot be simulated");
+        let hint = format!("\n  hint: wakelab kernel show {near} --diff {kernel} says");
+        refused(&compare("--kernel", Some(kernel)), &[&what, "expected one of v5.10, v5.18, v5.19-rc1", &hint]);
+    }
+}
+
+#[test]
+fn a_machine_whose_cpus_differ_is_refused_with_the_first_that_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("little.toml");
+    let text = "name = \"little\"\ndescription = \"one core is small\"\ncosts_of = \"test-2c\"\n[topology]\ncores = 2\n\
+                capacities = [1024, 512]\n";
+    fs::write(&path, text).expect("written");
+    let parts =
+        ["error: --machine: little: CPU 1 has capacity 512; ", "expected 1024 for each", "\n  hint: wakelab machine"];
+    refused(&compare("--machine", path.to_str()), &parts);
+}
+
 #[test]
 fn a_load_that_is_none_is_refused() {
     for load in ["0", "0%", "-1", "", "many", "25%..", "200%..25%/25%", "25%..200%/0%", "1e3"] {
@@ -141,6 +164,7 @@ fn an_experiment_file_is_refused_with_its_line() {
     for (from, to, parts) in [
         ("machine =", "machin =", ["x.toml:1: key machin", "did you mean machine?"]),
         ("test-2c", "test-2d", ["x.toml:1: key machine", "test-2c"]),
+        ("v5.19-rc1", "v5.3", ["x.toml:2: key kernel: v5.3: its load balancing", "hint: wakelab kernel show v5.10"]),
         ("kernel = \"v5.19-rc1\"\n", "", ["x.toml:1: key kernel", "the key is missing"]),
         ("TCP_RR", "TCP_R", ["x.toml:4: key workload.name", "TCP_RR"]),
         ("load = \"1\"", "load = \"0\"", ["x.toml:5: key workload.load", "hint: "]),
@@ -160,4 +184,51 @@ fn an_unknown_machine_or_workload_is_not_shown() {
     let here = Path::new(".");
     refused(&wakelab(here, &["machine", "show", "test-2d"]), &["test-2d", "test-2c"]);
     refused(&wakelab(here, &["workload", "show", "netperf:TCP_R"]), &["netperf:TCP_R", "netperf:TCP_RR"]);
+}
+
+#[test]
+fn a_file_that_is_not_there_is_told_with_what_needs_none() {
+    for name in ["nowhere.toml", "nowhere.json"] {
+        let says = format!("error: --workload: {name}: cannot be read: No such file or directory");
+        refused(&compare("--workload", Some(name)), &[&says, "\n  hint: `wakelab workload list`"]);
+    }
+    refused(
+        &compare("--machine", Some("nowhere.toml")),
+        &["--machine: nowhere.toml: ", "\n  hint: `wakelab machine list`"],
+    );
+    refused(&compare("--with", Some("NOWHERE")), &["--with: unknown feature NOWHERE", "\n  hint: wakelab kernel show"]);
+}
+
+/// A run of each side for nothing: most often a feature that is on already.
+#[test]
+fn sides_that_are_the_same_are_run_with_a_warning() {
+    for (kernel, with) in [("v6.12", "SIS_UTIL"), ("v6.12", "")] {
+        let mut args =
+            vec!["compare", "--settle", "1ms", "--time", "5ms", "--base", "", "--with", with, "--kernel", kernel];
+        args.extend(["--machine", "test-2c", "--workload", "netperf:TCP_RR", "--load", "1", "--format", "csv"]);
+        let output = wakelab(Path::new("."), &args);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{errors}");
+        assert!(errors.starts_with("warning: --with: the same features are on as on the base side"), "{errors}");
+    }
+}
+
+/// A disk that fills up while the result is written.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_for_which_there_is_no_room_is_one_error_and_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let flags: Vec<String> = GOOD.into_iter().map(|(flag, value)| format!("{flag} {value}")).collect();
+    // In blocks of 512 bytes or 1 KiB: the JSON is longer.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 2; exec \"$0\" compare --settle 5ms --time 5ms --format json --out x.json {}",
+        flags.join(" ")
+    );
+    let program = env!("CARGO_BIN_EXE_wakelab");
+    let output = std::process::Command::new("sh").args(["-c", &script, program]).current_dir(folder.path()).output();
+    refused(
+        &output.expect("it runs"),
+        &["error: --out: ", "x.json was not written: File too large", "\n  hint: make room"],
+    );
+    assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 0);
 }

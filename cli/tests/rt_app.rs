@@ -94,3 +94,19 @@ fn an_experiment_names_a_file_of_rt_app_beside_it_and_may_be_lenient() {
     let (code, _, errors) = experiment("lenient = 1");
     assert!(code == Some(2) && errors.contains("x.toml:5") && errors.contains("lenient"), "{errors}");
 }
+
+/// An example of rt-app that is over after 4 ms, under a policy that is not modelled.
+#[test]
+fn a_file_that_is_over_before_it_is_measured_says_how_to_measure_it() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../workload/tests/rt-app/cpufreq_governor_efficiency/calibration.json");
+    let example = example.to_str().expect("UTF-8");
+    let (code, _, errors) = texts(&compare(Path::new("."), example, &["--lenient"]));
+    assert_eq!(code, Some(1));
+    let says = "all tasks had exited at 4.002ms, before measuring began at 10ms\n  hint: settle for less, --settle 0s is possible\n";
+    assert!(errors.starts_with("warning: ") && errors.ends_with(says), "{errors}");
+    let args = ["compare", "--machine", "test-8c", "--kernel", "v6.12", "--base", "", "--with", "NO_SIS_UTIL"];
+    let more = ["--workload", example, "--lenient", "--settle", "0s", "--format", "csv"];
+    let (code, out, _) = texts(&wakelab(Path::new("."), &[&args[..], &more[..]].concat()));
+    assert!(code == Some(0) && out.contains("calibration,1 thread,throughput"), "{out}");
+}

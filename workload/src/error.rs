@@ -4,6 +4,9 @@ use crate::toml_table::TomlError;
 use std::fmt;
 use std::path::PathBuf;
 
+/// What to do about a file that cannot be read.
+pub(crate) const NO_FILE: &str = "`wakelab workload list` shows the workloads that need no file";
+
 /// What of a workload is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum About {

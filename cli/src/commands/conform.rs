@@ -21,6 +21,8 @@ fn compare(args: &Conform) -> anyhow::Result<Exit> {
     bar.finish();
     let errors = all_errors(errors, outcomes);
     match args.format {
+        // Nothing could be read: the errors say all there is.
+        TableFormat::Table if conformance.total().rows == 0 && !errors.is_empty() => {}
         TableFormat::Table => print(&report::conform::text(&conformance, &question, files.len()))?,
         TableFormat::Json => print_json(&report::conform::json(&conformance, &question, files.len(), &errors))?,
     }

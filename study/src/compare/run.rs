@@ -1,7 +1,7 @@
 //! One run.
 
 use super::{Case, Experiment, Variant, run_seed};
-use crate::experiment::TIME_MAX_NS;
+use crate::experiment::{TIME_MAX_NS, time_text};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::record::RecordError;
@@ -65,10 +65,14 @@ pub enum Why {
     #[error(transparent)]
     Sim(#[from] SimError),
     /// Its events could not be written.
-    #[error("--events: {0}; hint: name a folder with room for them, or simulate for less time")]
+    #[error("--events: {0}\n  hint: name a folder with room for them, or simulate for less time")]
     Events(#[from] RecordError),
     /// It was over before it was measured.
-    #[error("all tasks had exited at {ended} ns, before measuring began at {settle} ns; hint: settle for less")]
+    #[error(
+        "all tasks had exited at {}, before measuring began at {}\n  hint: settle for less, --settle 0s is possible",
+        time_text(*ended),
+        time_text(*settle)
+    )]
     Over {
         /// When the run ended, ns.
         ended: u64,
@@ -76,13 +80,17 @@ pub enum Why {
         settle: u64,
     },
     /// No transaction was done.
-    #[error("no transaction was done in the {0} ns that were measured; hint: measure for longer, or settle for longer")]
+    #[error(
+        "no transaction was done in the {} that were measured\n  hint: measure for longer (--time), or settle for longer \
+         (--settle)",
+        time_text(*.0)
+    )]
     Nothing(u64),
     /// A metric that runs do not have.
     #[error("the workload's metric is {0}, and a run gives {list}", list = METRICS.join(" or "))]
     Metric(String),
     /// Some task had not exited, and the metric is the time until all have.
-    #[error("some task had not exited after {0} ns; hint: let the loops go round less often")]
+    #[error("some task had not exited after {}\n  hint: let the loops go round less often", time_text(*.0))]
     Unfinished(u64),
 }
 

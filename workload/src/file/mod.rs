@@ -39,7 +39,9 @@ impl WorkloadFile {
     /// Reads a file.
     pub(crate) fn read(path: &Path) -> Result<Self, WorkloadError> {
         let text = std::fs::read_to_string(path).map_err(|e| {
-            Source { path, text: "" }.error(None, None, format!("cannot be read: {e}; expected a workload (.toml)"))
+            Source { path, text: "" }
+                .error(None, None, format!("cannot be read: {e}; expected a workload (.toml)"))
+                .with_hint(Some(crate::error::NO_FILE.to_owned()))
         })?;
         Self::checked(path, &text)
     }

@@ -54,6 +54,7 @@ impl RtApp {
         let text = std::fs::read_to_string(path).map_err(|e| {
             let about = About::File { path: path.to_owned(), line: None, key: None };
             WorkloadError::new(about, format!("cannot be read: {e}; expected a file of rt-app (.json)"))
+                .with_hint(Some(crate::error::NO_FILE.to_owned()))
         })?;
         Self::parse(path, &text, lenient)
     }
