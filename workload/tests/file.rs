@@ -351,7 +351,8 @@ fn what_is_no_toml_or_no_file_is_refused() {
     assert!(changed("case = \"c\"", "case = ").starts_with("3: this is no TOML: "));
     let error = describe("no/such.toml").unwrap_err().to_string();
     assert!(error.starts_with("no/such.toml: cannot be read: "), "{error}");
-    assert!(error.ends_with("; expected a workload (.toml)"), "{error}");
+    let end = "; expected a workload (.toml)\n  hint: `wakelab workload list` shows the workloads that need no file";
+    assert!(error.ends_with(end), "{error}");
 }
 
 #[test]
