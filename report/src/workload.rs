@@ -108,8 +108,12 @@ pub fn show_json(description: &Description) -> Value {
 fn task_line(workload: &Workload, task: &Task) -> [String; 6] {
     let program = &workload.programs[task.program as usize].name;
     let policy = if task.idle_policy { "idle" } else { "normal" };
+    let policy = match task.slice_ns {
+        0 => policy.to_owned(),
+        ns => format!("{policy}, slice {}", duration(ns)),
+    };
     let cpus = task.affinity.as_ref().map_or_else(|| "all".to_owned(), |cpus| cpu_list(cpus));
-    [task.name.clone(), program.clone(), duration(task.start_ns), task.nice.to_string(), policy.to_owned(), cpus]
+    [task.name.clone(), program.clone(), duration(task.start_ns), task.nice.to_string(), policy, cpus]
 }
 
 /// CPUs as `taskset -c` takes them.
@@ -171,6 +175,8 @@ fn call_text(workload: &Workload, call: Call, name: &dyn Fn(u32) -> String) -> S
         Call::Nice(nice) => format!("set nice to {nice}"),
         Call::IdlePolicy(true) => "set the policy to idle".to_owned(),
         Call::IdlePolicy(false) => "set the policy to normal".to_owned(),
+        Call::Slice { ns: 0 } => "ask for no slice but the kernel's".to_owned(),
+        Call::Slice { ns } => format!("ask for slices of {}", duration(ns)),
         Call::Affinity { cpus: None } => "allow all CPUs".to_owned(),
         Call::Affinity { cpus: Some(set) } => format!("allow CPUs {}", cpu_list(&workload.cpu_sets[set as usize])),
         Call::RunFor { ns } => format!("compute until {} have passed", duration(ns)),

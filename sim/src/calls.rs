@@ -71,6 +71,12 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.sched_idle_changes(cpu);
                 begun
             }
+            Call::Slice { ns } => {
+                task.pc += 1;
+                // Else __sched_setscheduler() has nothing to change.
+                self.sys.cpus[cpu as usize].rq.changes_slice(&self.sys.es, id, ns)
+                    && self.reweight(cpu, id, |rq, es, now, _| rq.set_custom_slice(es, now, id, ns))
+            }
             Call::Affinity { cpus } => {
                 task.pc += 1;
                 self.set_affinity(cpu, id, cpus)
@@ -152,7 +158,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.begin_until(cpu, Doing::LockSchedule(Prev::Runs), self.sys.now);
     }
 
-    /// The running task gets another weight: off the queue and back, as `set_user_nice()` does, averages included. Returns
+    /// The running task gets another weight or slice: off the queue and back, as `set_user_nice()` does, averages included. Returns
     /// whether the run queue is to choose.
     fn reweight(
         &mut self,

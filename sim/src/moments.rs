@@ -74,6 +74,7 @@ fn workload(programs: Vec<Vec<Op>>, tasks: Vec<(u32, Vec<u32>, Vec<u32>, bool)>)
         start_ns: 0,
         nice: 0,
         idle_policy,
+        slice_ns: 0,
         affinity: Some(cpus),
     };
     workload.tasks = tasks.into_iter().map(task).collect();

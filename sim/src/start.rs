@@ -86,7 +86,8 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     /// on which it is alone, places them (START_DEBIT).
     fn add_launcher(&mut self) {
         let avg = init_entity_runnable_average(1024);
-        let shell = self.add(Task { workload: false, ..Task::new(0, &[], 0, true, avg) }, 0, false);
+        let shell =
+            self.add(Task { workload: false, ..Task::new(0, &[], 0, true, avg) }, Entity::new(Policy::Normal, 0, 0));
         self.sys.tasks[shell.0 as usize].state = State::Dead;
         let now = self.sys.clock_task(LAUNCHER);
         let _ = self.launcher.enqueue_task(&mut self.sys.es, now, shell, EnqueueFlags::WAKEUP);
@@ -117,7 +118,10 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         }
         for cpu in 0..model.nr_cpus() {
             let program = model.programs.len() as u32 - 1;
-            let id = self.add(Task::new(program, &[], 1 + cpu, true, init_entity_runnable_average(1024)), 0, false);
+            let id = self.add(
+                Task::new(program, &[], 1 + cpu, true, init_entity_runnable_average(1024)),
+                Entity::new(Policy::Normal, 0, 0),
+            );
             let task = &mut self.sys.tasks[id.0 as usize];
             (task.workload, task.cpu, task.state) = (false, cpu, State::Sleeping(Wait::Timer));
             let first = self.random.below(period);
@@ -132,7 +136,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             let pinned = model.masks[mask as usize].weight() == 1;
             let avg = init_entity_runnable_average(0);
             let new = Task::new(task.program, &task.channels, mask, pinned, avg);
-            let id = self.add(new, task.nice, task.idle_policy);
+            let id = self.add(new, entity(task));
             (self.able, self.alive) = (self.able + 1, self.alive + 1);
             let start = if model.mechanisms.ramp { task.start_ns } else { 0 };
             self.at(start, Later::Start(id));
@@ -140,9 +144,8 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     }
 
     /// Adds a task that has not been forked.
-    fn add(&mut self, mut task: Task, nice: i8, idle_policy: bool) -> TaskId {
-        let policy = if idle_policy { Policy::Idle } else { Policy::Normal };
-        let id = self.sys.es.push(Entity::new(policy, nice, 0));
+    fn add(&mut self, mut task: Task, entity: Entity) -> TaskId {
+        let id = self.sys.es.push(entity);
         task.avg = init_entity_runnable_average(u64::from(self.sys.es[id].load.weight));
         self.sys.tasks.push(task);
         id
@@ -167,8 +170,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         p.children += 1;
         let mut child = Task::new(program, &p.channels, p.mask, p.pinned, p.avg);
         child.parent = Some(parent);
-        let (nice, idle) = (self.sys.es[parent].nice, self.sys.es[parent].is_idle());
-        let id = self.add(child, nice, idle);
+        let id = self.add(child, child_of(&self.sys.es[parent]));
         (self.able, self.alive) = (self.able + 1, self.alive + 1);
         self.fork_now(Some((cpu, parent)), id);
         let costs = &self.sys.model.costs;
@@ -285,6 +287,18 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         self.sys.cpus[cpu as usize].need_resched = true;
         self.at(self.sys.now, Later::IpiResched(cpu));
     }
+}
+
+/// A task of the workload, not forked yet.
+fn entity(task: &wakelab_workload::Task) -> Entity {
+    let policy = if task.idle_policy { Policy::Idle } else { Policy::Normal };
+    // A task of policy IDLE cannot ask for a slice (fair_policy()).
+    Entity::new(policy, task.nice, if task.idle_policy { 0 } else { task.slice_ns })
+}
+
+/// What a child has of its parent (`sched_fork()`).
+fn child_of(parent: &Entity) -> Entity {
+    Entity::new(parent.policy, parent.nice, if parent.custom_slice { parent.slice } else { 0 })
 }
 
 fn idle_cpu(model: &Model<'_>) -> CpuState {

@@ -28,6 +28,7 @@ fn workload(programs: Vec<Vec<Op>>) -> Workload {
         start_ns: 0,
         nice: 0,
         idle_policy: false,
+        slice_ns: 0,
         affinity: None,
     };
     Workload {

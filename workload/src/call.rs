@@ -1,4 +1,4 @@
-//! System calls beside messages and forks: mutexes, condition variables, barriers, timers, nice values.
+//! System calls beside messages and forks: mutexes, condition variables, barriers, timers, nice values, slices.
 //!
 //! Mutexes, conditions and barriers are resources of a workload, as channels are: they stand in
 //! [`Workload::channels`](crate::Workload::channels), and a step names them by the task's own numbers, as `Send` does.
@@ -90,6 +90,13 @@ pub enum Call {
     /// `sched_setscheduler()`: SCHED_IDLE if set, else SCHED_NORMAL, from now on; the nice value stays. Children as with
     /// `Nice`.
     IdlePolicy(bool),
+    /// `sched_setattr()` with a `sched_runtime`: the slice that the task asks for, ns, from now on; 0 for the kernel's. EEVDF
+    /// since 6.12 clamps it to 0.1 to 100 ms (`__setparam_fair()`); older kernels have no such thing, and a task of
+    /// SCHED_IDLE cannot ask (`fair_policy()`): nothing happens then. Children as with `Nice`.
+    Slice {
+        /// The slice, ns.
+        ns: u64,
+    },
     /// `sched_setaffinity()` of the task itself: the CPUs it may use from now on. Where they are those it has already,
     /// nothing happens. A task that runs on a CPU which is not among them stops there and goes on at one of them, as with
     /// the kernel's migration thread. Children as with `Nice`.

@@ -85,6 +85,7 @@ impl Groups {
             start_ns: 0,
             nice: 0,
             idle_policy: false,
+            slice_ns: 0,
             affinity: None,
         };
         let shared = [READY, GO, END];

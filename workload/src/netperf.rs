@@ -112,6 +112,7 @@ impl Benchmark for Netperf {
             start_ns: values.get("ramp") * u64::from(pair) / u64::from(pairs),
             nice: 0,
             idle_policy: false,
+            slice_ns: 0,
             affinity: None,
         };
         let channels = (0..pairs).flat_map(|pair| [channel("request", pair), channel("reply", pair)]).collect();

@@ -42,6 +42,7 @@ impl Pairs {
             start_ns: u64::from(i) * values.get("start"),
             nice: 0,
             idle_policy: false,
+            slice_ns: 0,
             affinity: cpu.map(|cpu| vec![cpu]),
         };
         let parent = |i| task(format!("parent {i}"), 1, vec![2 * i, 2 * i + 1], i, self.cpu(i));

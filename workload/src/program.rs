@@ -112,6 +112,8 @@ pub struct Task {
     pub nice: i8,
     /// SCHED_IDLE.
     pub idle_policy: bool,
+    /// The slice it asks for, ns (`sched_runtime` of `sched_setattr()`): see [`Call::Slice`]. 0 for none.
+    pub slice_ns: u64,
     /// The CPUs it may use, ascending; `None` for all.
     pub affinity: Option<Vec<u32>>,
 }

@@ -119,6 +119,15 @@ fn all_of_a_file_is_in_its_workload() {
 }
 
 #[test]
+fn a_task_asks_for_a_slice() {
+    let slice = |text: &str| GOOD.replacen("start = \"5ms\"", text, 1);
+    let workload = read(&slice("slice = \"2.5ms\""), 1).unwrap();
+    assert_eq!(workload.tasks.iter().map(|task| task.slice_ns).collect::<Vec<_>>(), [0, 2_500_000, 2_500_000]);
+    let said = says(&slice("slice = 3"));
+    assert!(said.contains("task.slice: expected a time in ns, us, ms or s") && said.contains("found 3"), "{said}");
+}
+
+#[test]
 fn the_documented_file_makes_the_pairs_of_the_built_in_model() {
     let docs = include_str!("../../docs/workloads.md");
     let example = docs.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
@@ -158,7 +167,7 @@ fn unknown_keys_are_refused_with_the_nearest_known() {
     assert_eq!(changed("sync = true", "xyz = 1"), "20: ops.xyz: unknown key; expected send, sync");
     assert_eq!(
         changed("nice = -5", "nicee = -5"),
-        "38: task.nicee: unknown key; expected name, program, count, per_instance, start, nice, policy, cpus\n  hint: did \
+        "38: task.nicee: unknown key; expected name, program, count, per_instance, start, nice, policy, slice, cpus\n  hint: did \
          you mean nice?"
     );
 }
@@ -206,12 +215,12 @@ fn unknown_names_are_refused_with_the_nearest_known() {
     assert_eq!(
         changed("\"wait\"", "\"wiat\""),
         "22: program.ops: unknown step \"wiat\"; expected wait, exit, begin, done, yield, run, softirq, sleep, \
-         sleep_until, timer, send, recv, lock, unlock, cond_wait, signal, broadcast, barrier, fork, nice, policy, repeat, loop, \
-         phase\n  hint: did you mean wait?"
+         sleep_until, timer, send, recv, lock, unlock, cond_wait, signal, broadcast, barrier, fork, nice, policy, slice, repeat, \
+         loop, phase\n  hint: did you mean wait?"
     );
     assert_eq!(
         changed("{sleep = \"1.5ms\"}", "{slep = \"1.5ms\"}"),
-        "22: program.ops: unknown step {slep}; expected one of run, softirq, sleep, sleep_until, timer, send, recv, lock, unlock, cond_wait, signal, broadcast, barrier, fork, nice, policy, repeat, loop, phase\n  hint: did you \
+        "22: program.ops: unknown step {slep}; expected one of run, softirq, sleep, sleep_until, timer, send, recv, lock, unlock, cond_wait, signal, broadcast, barrier, fork, nice, policy, slice, repeat, loop, phase\n  hint: did you \
          mean sleep?"
     );
     assert_eq!(

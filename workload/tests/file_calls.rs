@@ -34,6 +34,7 @@ capacity = 8
 name = "low"
 nice = 5
 policy = "idle"
+slice = "0ns"
 ops = [{run = "1us"}]
 
 [[program]]
@@ -41,7 +42,7 @@ name = "waits"
 ops = [
   "begin", {barrier = "all"}, {lock = "m"}, {cond_wait = "c", mutex = "m"}, {unlock = "m"},
   {barrier = "own"}, {recv = "q", room = 4, all = true}, "done", {phase = "low"},
-  {nice = -3}, {policy = "normal"}, "yield", {repeat = {to = 2}},
+  {nice = -3}, {policy = "normal"}, {slice = "2.5ms"}, "yield", {repeat = {to = 2}},
 ]
 
 [[program]]
@@ -92,8 +93,10 @@ fn every_call_is_read() {
             Call::RecvBatch { channel: q, room: 4, all: true },
             Call::IdlePolicy(true),
             Call::Nice(5),
+            Call::Slice { ns: 0 },
             Call::Nice(-3),
             Call::IdlePolicy(false),
+            Call::Slice { ns: 2_500_000 },
             Call::Yield,
         ]
     );

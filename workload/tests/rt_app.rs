@@ -159,6 +159,22 @@ fn phases_set_cpus_policy_and_nice_as_they_begin() {
 }
 
 #[test]
+fn dl_runtime_of_a_thread_of_sched_other_is_its_slice() {
+    let slices = workload(
+        r#"{"tasks": {"t": {"policy": "SCHED_OTHER", "priority": -19, "dl-runtime": 1500, "phases": {
+            "a": {"run": 1},
+            "b": {"dl-runtime": 0, "run": 1}}},
+            "u": {"run": 1, "fork": "v"},
+            "v": {"instance": 0, "loop": 1, "dl-runtime": 200, "run": 1}}}"#,
+    );
+    let slice = |ns| Op::Call(Call::Slice { ns });
+    assert_eq!(slices.tasks.iter().map(|task| task.slice_ns).collect::<Vec<_>>(), [1_500_000, 0]);
+    assert_eq!(slices.programs[0].ops[3], slice(0), "kept in the first phase, none from the second on");
+    let forked = &slices.programs[2].ops;
+    assert!(forked.contains(&slice(200_000)), "{forked:?}");
+}
+
+#[test]
 fn the_default_policy_is_of_threads_that_have_none() {
     let both = workload(
         r#"{"global": {"default_policy": "SCHED_IDLE"}, "tasks": {"a": {"run": 1}, "b": {"policy": "SCHED_OTHER", "run": 1}}}"#,

@@ -168,10 +168,20 @@ fn what_the_model_has_no_meaning_for_is_let_pass_leniently() {
     let nodes = "memory of nodes is not modelled";
     let_pass(&thread("\"run\": 1,\n\"membind_nodes\": [0]"), "3: tasks.t.membind_nodes", nodes, out);
     let_pass(
-        &thread("\"run\": 1,\n\"dl-runtime\": 5"),
-        "3: tasks.t.dl-runtime",
-        "parameters of SCHED_DEADLINE, and slices of other policies, are not modelled",
+        &thread("\"run\": 1,\n\"dl-period\": 5"),
+        "3: tasks.t.dl-period",
+        "parameters of SCHED_DEADLINE are not modelled",
         out,
+    );
+    let_pass(
+        &thread("\"run\": 1, \"policy\": \"SCHED_IDLE\",\n\"dl-runtime\": 5"),
+        "3: tasks.t.dl-runtime",
+        "only a thread of SCHED_OTHER can ask for a slice",
+        out,
+    );
+    refused(
+        &thread("\"run\": 1,\n\"dl-runtime\": -5"),
+        "3: tasks.t.dl-runtime: expected us, the slice that the thread asks for, found -5",
     );
     for policy in ["SCHED_FIFO", "SCHED_RR", "SCHED_DEADLINE", "SCHED_BATCH"] {
         let what = format!("{policy} is not modelled; expected SCHED_OTHER or SCHED_IDLE");

@@ -238,6 +238,14 @@ impl FairRq {
         }
     }
 
+    /// Whether [`set_custom_slice`](Self::set_custom_slice) would change anything.
+    pub fn changes_slice(&self, es: &Entities, task: TaskId, slice: u64) -> bool {
+        match self {
+            FairRq::Cfs(_) => false,
+            FairRq::Eevdf(rq) => rq.changes_slice(es, task, slice),
+        }
+    }
+
     /// Changes the slice a task asks for, ns (0: the queue's; else 0.1 to 100 ms). CFS has no such thing.
     pub fn set_custom_slice(&mut self, es: &mut Entities, now: u64, task: TaskId, slice: u64) -> Resched {
         match self {

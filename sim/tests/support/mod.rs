@@ -33,6 +33,7 @@ pub fn workload(programs: Vec<Vec<Op>>, resources: &[(&str, u32)], cpus: Option<
         start_ns: 0,
         nice: 0,
         idle_policy: false,
+        slice_ns: 0,
         affinity: cpus.clone(),
     };
     Workload {

@@ -24,7 +24,7 @@ const WORDS: [(&str, Step); 5] = [
 ];
 
 /// Steps that are a table, with what else may be in it.
-const TABLES: [(&str, &[&str]); 19] = [
+const TABLES: [(&str, &[&str]); 20] = [
     ("run", &["jitter"]),
     ("softirq", &["jitter"]),
     ("sleep", &["jitter"]),
@@ -41,6 +41,7 @@ const TABLES: [(&str, &[&str]); 19] = [
     ("fork", &[]),
     ("nice", &[]),
     ("policy", &[]),
+    ("slice", &[]),
     ("repeat", &[]),
     ("loop", &["times"]),
     ("phase", &["times"]),
@@ -144,6 +145,7 @@ fn call(
             Call::RecvBatch { channel: resource(kind, Kind::Channel)?, room, all: table.flag("all")?.unwrap_or(false) }
         }
         "nice" => Call::Nice(table.number(kind, -20, 19)?.unwrap_or(0) as i8),
+        "slice" => Call::Slice { ns: table.duration(kind)?.unwrap_or(0) },
         "policy" => Call::IdlePolicy(idle_policy(table)?.unwrap_or(false)),
         _ => unreachable!("{kind} is a list of steps"),
     })

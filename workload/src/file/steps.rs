@@ -22,7 +22,7 @@ pub(super) struct Phase<'a> {
 }
 
 /// What a phase may hold.
-pub(super) const PHASE_KEYS: [&str; 4] = ["name", "ops", "nice", "policy"];
+pub(super) const PHASE_KEYS: [&str; 5] = ["name", "ops", "nice", "policy", "slice"];
 
 impl<'a> Phase<'a> {
     /// Reads one, without its steps.
@@ -106,6 +106,9 @@ impl<'a, 'n> Steps<'a, 'n> {
         }
         if let Some(nice) = phase.table.number("nice", -20, 19)? {
             self.push(of, at, Step::Call(Call::Nice(nice as i8)))?;
+        }
+        if let Some(ns) = phase.table.duration("slice")? {
+            self.push(of, at, Step::Call(Call::Slice { ns }))?;
         }
         self.used[index] = true;
         self.within.push(index);

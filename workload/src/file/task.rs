@@ -8,7 +8,8 @@ use crate::toml_table::{Table, TomlError};
 use crate::validate::with_children;
 use crate::{Load, Op, Program, Task};
 
-pub(super) const KEYS: [&str; 8] = ["name", "program", "count", "per_instance", "start", "nice", "policy", "cpus"];
+pub(super) const KEYS: [&str; 9] =
+    ["name", "program", "count", "per_instance", "start", "nice", "policy", "slice", "cpus"];
 
 /// How many tasks there are of one description.
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +112,7 @@ pub(super) fn read(table: &Table<'_>, programs: &[Program], resources: &[Resourc
         start_ns: table.duration("start")?.unwrap_or(0),
         nice: table.number("nice", -20, 19)?.unwrap_or(0) as i8,
         idle_policy: idle_policy(table)?.unwrap_or(false),
+        slice_ns: table.duration("slice")?.unwrap_or(0),
         affinity,
     };
     let key = if table.get("cpus").is_some() { "cpus" } else { "name" };

@@ -6,8 +6,7 @@ use crate::error::WorkloadError;
 use crate::near::did_you_mean;
 
 /// Keys of threads and phases that rt-app knows and the model does not, with what they are.
-const NOT_MODELLED: [(&str, &str); 9] = [
-    ("dl-runtime", DEADLINE),
+const NOT_MODELLED: [(&str, &str); 8] = [
     ("dl-period", DEADLINE),
     ("dl-deadline", DEADLINE),
     ("period", DEADLINE),
@@ -18,7 +17,7 @@ const NOT_MODELLED: [(&str, &str); 9] = [
     ("membind_nodes", "memory of nodes is not modelled"),
 ];
 
-const DEADLINE: &str = "parameters of SCHED_DEADLINE, and slices of other policies, are not modelled";
+const DEADLINE: &str = "parameters of SCHED_DEADLINE are not modelled";
 /// Keys of threads before rt-app 1.0.
 const OLD: [&str; 3] = ["exec", "lock_order", "resources"];
 

@@ -45,6 +45,7 @@ impl RtApp {
                     start_ns: 0,
                     nice: thread.nice,
                     idle_policy: thread.policy == Policy::Idle,
+                    slice_ns: thread.slice_ns,
                     affinity: thread.cpus.as_ref().map(|cpus| cpus.cpus.clone()),
                 }));
             }

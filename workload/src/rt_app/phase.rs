@@ -28,9 +28,14 @@ pub(super) struct Cpus {
     pub(super) place: Place,
 }
 
-const KEYS: [&str; 4] = ["loop", "cpus", "policy", "priority"];
+const KEYS: [&str; 5] = ["loop", "cpus", "policy", "priority", "dl-runtime"];
 
 impl Phase {
+    /// Whether it says which slice the thread asks for.
+    pub(super) fn sets_slice(&self) -> bool {
+        self.sched.sets_slice()
+    }
+
     /// Reads a phase of a thread.
     pub(super) fn read(cx: &Cx<'_>, object: &Object<'_>, thread: &str) -> Result<Self, WorkloadError> {
         let mut steps = vec![];

@@ -1,4 +1,4 @@
-//! Policies and nice values.
+//! Policies, nice values and slices.
 
 use super::cx::{Cx, Place};
 use super::json::{Object, Prop};
@@ -34,19 +34,50 @@ pub(super) fn policy(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<Policy, WorkloadErr
     }
 }
 
-/// What a thread or phase says of its policy and nice value.
+/// What a thread or phase says of its policy, nice value and slice.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sched {
     pub(super) policy: Option<Policy>,
     priority: Option<(i64, Place)>,
+    /// `"dl-runtime"`, us.
+    runtime: Option<(u64, Place)>,
 }
 
 impl Sched {
-    /// Reads `"policy"` and `"priority"`.
+    /// Reads `"policy"`, `"priority"` and `"dl-runtime"`.
     pub(super) fn read(cx: &Cx<'_>, of: &Object<'_>) -> Result<Self, WorkloadError> {
         let policy = of.get(cx, "policy")?.map(|prop| policy(cx, prop)).transpose()?;
         let priority = |prop: &Prop<'_>| Ok::<_, WorkloadError>((prop.int(cx, -20, 99, PRIORITY)?, prop.place.clone()));
-        Ok(Sched { policy, priority: of.get(cx, "priority")?.map(priority).transpose()? })
+        let us = "us, the slice that the thread asks for";
+        let runtime = |prop: &Prop<'_>| {
+            Ok::<_, WorkloadError>((prop.int(cx, 0, i64::from(i32::MAX), us)? as u64, prop.place.clone()))
+        };
+        Ok(Sched {
+            policy,
+            priority: of.get(cx, "priority")?.map(priority).transpose()?,
+            runtime: of.get(cx, "dl-runtime")?.map(runtime).transpose()?,
+        })
+    }
+
+    /// Whether it says which slice the thread asks for.
+    pub(super) fn sets_slice(&self) -> bool {
+        self.runtime.is_some()
+    }
+
+    /// The slice, ns, if one is asked for under a policy. Beside SCHED_DEADLINE and other policies that were let pass, the key
+    /// is of theirs.
+    pub(super) fn slice_ns(&self, cx: &Cx<'_>, policy: Policy) -> Result<Option<u64>, WorkloadError> {
+        match &self.runtime {
+            None => Ok(None),
+            Some((us, _)) if policy == Policy::Other => Ok(Some(us * 1_000)),
+            Some((_, place)) => {
+                let what = match policy {
+                    Policy::Foreign => "parameters of SCHED_DEADLINE are not modelled",
+                    _ => "only a thread of SCHED_OTHER can ask for a slice",
+                };
+                cx.refuse(place, what, "it is left out").map(|()| None)
+            }
+        }
     }
 
     /// The nice value under a policy, if one is set. A policy that is set without one sets it to 0.

@@ -2,7 +2,7 @@
 
 use super::cx::{Cx, Place};
 use super::event::Event;
-use super::phase::{Cpus, Times};
+use super::phase::{Cpus, Phase, Times};
 use super::policy::Policy;
 use super::resources::Resources;
 use super::thread::Thread;
@@ -45,6 +45,9 @@ pub(super) fn write(
     if forked {
         writer.call(Call::IdlePolicy(thread.policy == Policy::Idle), &thread.place);
         writer.call(Call::Nice(thread.nice), &thread.place);
+        if threads.iter().any(|thread| thread.slice_ns != 0 || thread.phases.iter().any(Phase::sets_slice)) {
+            writer.call(Call::Slice { ns: thread.slice_ns }, &thread.place);
+        }
         if let Some(cpus) = &thread.cpus {
             writer.affinity(Some(cpus), &cpus.place);
         }
@@ -88,6 +91,9 @@ impl Writer<'_> {
             }
             if let Some(nice) = phase.sched.nice(self.cx, policy)? {
                 self.call(Call::Nice(nice), &phase.place);
+            }
+            if let Some(ns) = phase.sched.slice_ns(self.cx, policy)? {
+                self.call(Call::Slice { ns }, &phase.place);
             }
             if moves {
                 let cpus = phase.cpus.as_ref().or(thread.cpus.as_ref());

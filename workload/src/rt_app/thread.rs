@@ -20,13 +20,15 @@ pub(super) struct Thread {
     pub(super) cpus: Option<Cpus>,
     pub(super) policy: Policy,
     pub(super) nice: i8,
+    /// The slice that it asks for, ns; 0 for none.
+    pub(super) slice_ns: u64,
     /// How often the phases are done.
     pub(super) times: Times,
     pub(super) phases: Vec<Phase>,
 }
 
 /// What a thread may hold beside events.
-const KEYS: [&str; 7] = ["instance", "delay", "loop", "cpus", "policy", "priority", "phases"];
+const KEYS: [&str; 8] = ["instance", "delay", "loop", "cpus", "policy", "priority", "dl-runtime", "phases"];
 
 impl Thread {
     /// Reads a thread of that name.
@@ -48,6 +50,7 @@ impl Thread {
             cpus: cpus(cx, &object)?,
             policy,
             nice: sched.nice(cx, policy)?.unwrap_or(0),
+            slice_ns: sched.slice_ns(cx, policy)?.unwrap_or(0),
             times,
             phases,
         })

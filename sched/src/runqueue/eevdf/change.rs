@@ -64,8 +64,7 @@ impl EevdfRq {
     /// `__setscheduler_params()`, 6.12; `__setparam_fair()`, 7.2, which clamp it to 0.1 to 100 ms). Nothing happens to
     /// tasks of policy IDLE.
     pub fn set_custom_slice(&mut self, es: &mut Entities, now: u64, task: TaskId, slice: u64) -> Resched {
-        // What is asked for is compared, so that a 0 is always a change.
-        if es[task].is_idle() || slice == es[task].slice {
+        if !self.changes_slice(es, task, slice) {
             return Resched::No;
         }
         let custom_slice = slice != 0;
@@ -74,6 +73,11 @@ impl EevdfRq {
             e.custom_slice = custom_slice;
             e.slice = slice;
         })
+    }
+
+    /// Whether that changes anything. What is asked for is compared, so that a 0 is always a change.
+    pub fn changes_slice(&self, es: &Entities, task: TaskId, slice: u64) -> bool {
+        !es[task].is_idle() && slice != es[task].slice
     }
 
     /// Takes the task off the queue and the CPU while it is changed (the pattern of `set_user_nice()`, 6.12;
