@@ -4,6 +4,8 @@
 mod drive;
 #[path = "runqueue_properties/fast.rs"]
 mod fast;
+#[path = "support/random.rs"]
+mod random;
 #[path = "runqueue_properties/slow.rs"]
 mod slow;
 #[path = "runqueue_properties/slow_cfs.rs"]
@@ -17,11 +19,12 @@ use slow_cfs::SlowCfs;
 use states::equal_in_states;
 use wakelab_sched::runqueue::{CfsParams, CfsRules, FairRules};
 
-/// A third of a million: there are three versions.
+/// So many checks for preemption, and more than three times as many states: a million each of all versions together, and a
+/// million states of each.
 const STATES: u64 = 334_000;
 
 fn equal(forms: CfsRules) {
-    let make = |random: &mut drive::Random| {
+    let make = |random: &mut random::Random| {
         let factor = 1 + random.below(4);
         let params = CfsParams {
             latency_ns: 6_000_000 * factor,

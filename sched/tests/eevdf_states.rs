@@ -4,6 +4,8 @@
 mod drive;
 #[path = "runqueue_properties/fast.rs"]
 mod fast;
+#[path = "support/random.rs"]
+mod random;
 #[path = "runqueue_properties/slow.rs"]
 mod slow;
 #[path = "runqueue_properties/slow_eevdf.rs"]
@@ -17,11 +19,12 @@ use slow_eevdf::SlowEevdf;
 use states::equal_in_states;
 use wakelab_sched::runqueue::{EevdfParams, EevdfRules, FairRules};
 
-/// A third of a million: there are three versions.
+/// So many checks for preemption, and more than three times as many states: a million each of all versions together, and a
+/// million states of each.
 const STATES: u64 = 334_000;
 
 fn equal(forms: EevdfRules) {
-    let make = |random: &mut drive::Random| {
+    let make = |random: &mut random::Random| {
         let params = EevdfParams {
             base_slice_ns: 700_000 + random.below(3_000_000),
             tick_ns: [1_000_000, 4_000_000, 10_000_000][random.below(3) as usize],

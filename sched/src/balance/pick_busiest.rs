@@ -17,10 +17,13 @@ pub fn update_sd_pick_busiest(facts: &LbFacts<'_>, local: &SgLbStats, busiest: &
     if sgs.sum_h_nr_running == 0 || (facts.asym_capacity() && !helps(facts, local, sgs)) {
         return false;
     }
-    if sgs.group_type != busiest.group_type {
-        return sgs.group_type > busiest.group_type && !(facts.rules.larger_cpus_first && spares_larger(facts, sgs));
+    if facts.rules.larger_cpus_first && spares_larger(facts, sgs) {
+        return false;
     }
-    is_busier(facts, busiest, sgs) && !spares_larger(facts, sgs)
+    if sgs.group_type != busiest.group_type {
+        return sgs.group_type > busiest.group_type;
+    }
+    is_busier(facts, busiest, sgs)
 }
 
 /// Not so where misfit tasks are to be moved to a CPU that is no larger, or that is needed itself.
@@ -55,13 +58,13 @@ fn is_busier(facts: &LbFacts<'_>, busiest: &SgLbStats, sgs: &SgLbStats) -> bool 
                 || (last_of_equals && sgs.group_misfit_task_load == busiest.group_misfit_task_load)
         }
         GroupType::SmtBalance if sgs.idle_cpus != 0 || busiest.idle_cpus != 0 => has_fewer_idle(busiest, sgs),
-        GroupType::SmtBalance | GroupType::FullyBusy => is_fuller(facts, busiest, sgs),
+        GroupType::SmtBalance | GroupType::FullyBusy => is_fuller(facts, busiest, sgs) && !spares_larger(facts, sgs),
         GroupType::HasSpare => {
             if facts.rules.smt_balance && busiest.group_weight != 0 && busiest.is_smt() != sgs.is_smt() {
-                // A core with one task is left alone: it would be idle afterwards.
+                // A core with one task is left alone: it would be idle afterwards. How large its CPUs are is not asked.
                 return !(sgs.is_smt() && sgs.sum_h_nr_running <= 1);
             }
-            has_fewer_idle(busiest, sgs)
+            has_fewer_idle(busiest, sgs) && !spares_larger(facts, sgs)
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Compares the two implementations in many states.
 
-use crate::drive::{Random, operation, pause};
+use crate::drive::{operation, pause};
 use crate::fast::Fast;
+use crate::random::Random;
 use crate::system::{Op, System};
 use wakelab_sched::runqueue::{FairRules, Prev};
 
