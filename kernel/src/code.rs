@@ -123,6 +123,9 @@ code! {
         since 5.14, 21f56ffe4482).";
     lazy_preemption: bool, "The class asks for a reschedule lazily, at the next return to user space or the next tick \
         (`resched_curr_lazy()`; in 7.2, not in 6.12; if CONFIG_PREEMPT_LAZY, as in Debian's configuration).";
+    avg_idle_at_switch: bool, "A CPU takes note of how long it was idle (`rq->avg_idle`) when it switches away from idle \
+        (`update_rq_avg_idle()` in `put_prev_task_idle()`; in 7.2, not in 6.12); before, when a task is woken there \
+        (`ttwu_do_activate()`), so that the time to come out of idle is not counted, nor idle time that ends otherwise.";
     delayed_lag_kept: bool, "A delayed task's lag is taken when it goes to sleep and can only rise until it is \
         dequeued (`update_entity_lag()`; in 7.2, not in 6.12).";
 }

@@ -106,7 +106,7 @@ fn a_feature_of_another_version_can_be_switched_on_where_the_model_has_it() {
     assert!(switched("v7.2", "SIS_PROP").unwrap().has(Feature::SIS_PROP));
     assert!(switched("v5.19-rc1", "SIS_UTIL").unwrap().has(Feature::SIS_UTIL));
     assert!(!switched("v6.1", "NO_SIS_CORE").unwrap().has(Feature::SIS_CORE));
-    assert!(switched("v6.1", "NO_NI_RATE").is_ok());
-    let absent = SwitchError::Absent { preset: "v6.1", feature: Feature::NI_RATE };
-    assert_eq!(switched("v6.1", "NI_RATE"), Err(absent));
+    assert!(switched("v5.10", "NO_LATENCY_WARN").is_ok());
+    let absent = SwitchError::Absent { preset: "v5.10", feature: Feature::LATENCY_WARN };
+    assert_eq!(switched("v5.10", "LATENCY_WARN"), Err(absent));
 }

@@ -8,6 +8,7 @@ mod cpu;
 mod delayed;
 mod engine;
 mod hrtick;
+mod idle_time;
 mod model;
 mod modelled;
 #[cfg(test)]

@@ -308,3 +308,38 @@ fn the_last_balances_lie_as_far_back_as_busy_cpus_leave_them() {
         assert!(back.unwrap() > 300, "{back:?}");
     });
 }
+
+#[test]
+fn idle_time_is_taken_note_of_at_the_wakeup_or_at_the_switch() {
+    let work = |ns| Work { ns, jitter_pct: 0 };
+    let again = Op::Repeat { to: 0, times: None };
+    let woken = vec![Op::Recv { channel: 0 }, Op::Run(work(20_000)), again];
+    let waker = vec![Op::Sleep(work(120_000)), Op::Send { channel: 0, sync: false }, again];
+    let tasks = vec![(0, vec![0], vec![0], false), (1, vec![0], vec![1], false)];
+    let from_afar = workload(vec![woken, waker], tasks);
+    for (kernel, at_switch) in [("v5.10", false), ("v6.1", false), ("v6.12", false), ("v7.2", true), ("v7.3", true)] {
+        // Without the wakelist the waker puts the task there, before the CPU is awake.
+        let switches = "NO_TTWU_QUEUE";
+        let run = Run { machine: "test-2c", kernel, switches, workload: &from_afar, pending_until_enqueued: None };
+        // Whether the CPU has a task and still looks idle by its current one, the stamp, and the average.
+        let (mut before, mut noted, mut woken) = ((0, 2_000_000), 0, 0);
+        watch(&run, 2_000_000, |sim| {
+            let c = &sim.sys.cpus[0];
+            // Before 7.2 idle time that ends with a fork is not taken note of.
+            let forked = sim.sys.now < 100_000;
+            let on_its_way = c.nr_running != 0 && c.curr_idle && !forked;
+            woken += u32::from(on_its_way);
+            assert!(!on_its_way || (c.idle_stamp != 0) == at_switch, "{kernel} at {}", sim.sys.now);
+            assert!(c.curr_idle || c.nr_running == 0 || c.idle_stamp == 0 || forked, "{kernel} at {}", sim.sys.now);
+            let now = (c.idle_stamp, c.avg_idle);
+            if before.0 != 0 && now.0 == 0 && now.1 != before.1 {
+                noted += 1;
+                // update_avg(): an eighth of the difference. 120 us between wake-ups, less 20 us of work.
+                let idle = (before.1 as i64 + 8 * (now.1 as i64 - before.1 as i64)) as u64;
+                assert!((90_000..130_000).contains(&idle) || noted == 1, "{kernel}: {idle}");
+            }
+            before = now;
+        });
+        assert!(noted > 10 && woken > 10, "{kernel}: {noted}, {woken}");
+    }
+}

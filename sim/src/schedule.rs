@@ -101,6 +101,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.hrtick_schedule(cpu, prev != next);
         match next {
             Some(_) if self.sys.cpus[cpu as usize].curr_idle => {
+                if model.code.avg_idle_at_switch {
+                    self.sys.update_rq_avg_idle(cpu);
+                }
                 let c = &mut self.sys.cpus[cpu as usize];
                 (c.curr_idle, c.tick_stopped) = (false, false);
                 self.update_idle(cpu);

@@ -300,16 +300,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let mut resched = self.enqueue(cpu, task, flags);
         self.tell(|_| Event::Enqueue { cpu, task: task.0 });
         resched |= self.wakeup_preempt(cpu, task, wake_flags);
-        let c = &mut self.sys.cpus[cpu as usize];
-        // ttwu_do_wakeup(): how long the CPU had been idle.
-        if c.idle_stamp != 0 {
-            let delta = self.sys.now.saturating_sub(c.idle_stamp);
-            let max = 2 * c.max_idle_balance_cost;
-            let diff = delta.wrapping_sub(c.avg_idle) as i64 / 8;
-            c.avg_idle = c.avg_idle.wrapping_add(diff as u64).min(max);
-            c.wake_stamp = self.sys.jiffies;
-            c.wake_avg_idle = c.avg_idle / 2;
-            c.idle_stamp = 0;
+        if !self.sys.model.code.avg_idle_at_switch {
+            self.sys.update_rq_avg_idle(cpu);
         }
         self.sys.asked(cpu, resched)
     }

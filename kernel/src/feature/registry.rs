@@ -69,11 +69,11 @@ features! {
     PREEMPT_SHORT: "Let a wakee with a shorter slice cancel that protection.",
         Some("6.12"), None, "do_preempt_short(), 6.12", true;
     NEXT_BUDDY: "Prefer the task that was woken last at the next pick.",
-        OLD, None, "check_preempt_wakeup(), 6.1; check_preempt_wakeup_fair(), 6.12", false;
+        OLD, None, "check_preempt_wakeup(), 6.1; check_preempt_wakeup_fair(), 6.12; set_preempt_buddy(), 7.2", true;
     LAST_BUDDY: "Prefer the task that was preempted by a wake-up at the next pick.",
         OLD, Some("6.6"), "check_preempt_wakeup(), 6.1", true;
     PICK_BUDDY: "Let the pick take the next buddy if it is eligible.",
-        Some("after 6.1, by 6.12.107"), None, "pick_next_entity(), 6.12; pick_eevdf(), 7.2", false;
+        Some("after 6.1, by 6.12.107"), None, "pick_next_entity(), 6.12; pick_eevdf(), 7.2", true;
     CACHE_HOT_BUDDY: "Count buddies as cache-hot when balancing.",
         OLD, None, "task_hot(), 6.1 and 6.12", true;
     DELAY_DEQUEUE: "Keep a sleeper that is not eligible queued until it is.",
@@ -81,15 +81,15 @@ features! {
     DELAY_ZERO: "Let such a task keep no positive lag.",
         Some("6.12"), None, "requeue_delayed_entity(), 6.12; update_entity_lag(), 7.2", true;
     PARANOID_AVG: "Check the sums that the average vruntime is computed from.",
-        Some("after 6.12, by 7.2"), None, "fair.c, 7.2", false;
+        Some("after 6.12, by 7.2"), None, "fair.c, 7.2", true;
     WAKEUP_PREEMPTION: "Let a wakee preempt the running task.",
         OLD, None, "check_preempt_wakeup(), 6.1; check_preempt_wakeup_fair(), 6.12", true;
     HRTICK: "End slices by a high-resolution timer; on by default where the timer can be re-armed late (x86 in 7.2).",
-        OLD, None, "features.h, 6.12 and 7.2; hrtick_enabled()", false;
+        OLD, None, "features.h, 6.12 and 7.2; hrtick_enabled()", true;
     HRTICK_DL: "The same for the deadline class.",
         Some("5.12"), None, "features.h of 5.12-rc3 has it, 5.10's has not", false;
     DOUBLE_TICK: "Let the tick preempt though a high-resolution timer is set.",
-        OLD, Some("after 6.12, by 7.2"), "entity_tick(), 6.1 and 6.12", false;
+        OLD, Some("after 6.12, by 7.2"), "entity_tick(), 6.1 and 6.12", true;
     LB_BIAS: "Bias the loads that balancing compares by their decayed history.",
         OLD, Some("5.3"), "the posting that removes it, May 2019; the release is from the changelog", false;
     NONTASK_CAPACITY: "Take the time of interrupts from a CPU's capacity.",
@@ -134,7 +134,7 @@ features! {
         Some("after 6.12, and 6.1 and 6.12 as maintained"), None,
         "newidle_balance(), 6.1.176; sched_balance_newidle(), 6.12.107", true;
     NI_RATE: "Scale that by the rate of newly-idle balancing.",
-        Some("after 6.12, by 7.2"), None, "features.h and fair.c, 7.2", false;
+        Some("after 6.12, by 7.2"), None, "features.h and fair.c, 7.2", true;
     SIS_CORE: "Allow the search for an idle core; every kernel does, and the switch turns it off.",
         None, None, "\"[PATCH v3 0/7] Improve scheduler scalability for fast path\", subhra mazumdar, June 2019", true;
     SIS_LIMIT: "Limit the scan to between one and two cores, starting each where the last on that CPU ended \

@@ -102,4 +102,5 @@ pub(super) const CODE: Code = Code {
     pick_clears_buddies: false,
     lazy_preemption: false,
     delayed_lag_kept: false,
+    avg_idle_at_switch: false,
 };

@@ -59,5 +59,6 @@ pub(super) const CODE: Code = Code {
     // CONFIG_PREEMPT_LAZY=y of Debian's 7.2.12+deb13-cloud-amd64 and 7.3.4+deb13-cloud-amd64.
     lazy_preemption: true,
     delayed_lag_kept: true,
+    avg_idle_at_switch: true,
     ..v6_12::CODE
 };

@@ -196,6 +196,15 @@ impl FairRq {
         }
     }
 
+    /// Whether a task that comes or goes has the hrtick started anew (`hrtick_update()`): not on a queue of CFS whose period
+    /// grows with its tasks.
+    pub fn hrtick_follows_tasks(&self) -> bool {
+        match self {
+            FairRq::Cfs(rq) => rq.nr_queued() < rq.params.nr_latency,
+            FairRq::Eevdf(_) => true,
+        }
+    }
+
     /// Charges the running task up to `now`. CFS never asks for a reschedule here.
     pub fn update_curr(&mut self, es: &mut Entities, now: u64) -> Resched {
         match self {

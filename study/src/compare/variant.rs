@@ -1,7 +1,7 @@
 //! A side's features and tunables.
 
 use std::fmt;
-use wakelab_kernel::{Feature, FeatureSet, Preset, SettingError, SwitchError, Switches};
+use wakelab_kernel::{Class, Feature, FeatureSet, Preset, SettingError, SwitchError, Switches};
 
 /// Features that the choice of a CPU reads, which can be switched on any kernel: not yet, never, or no longer released.
 const ANY_KERNEL: [Feature; 11] = [
@@ -38,6 +38,8 @@ pub enum VariantError {
     Setting(SettingError),
     /// Nothing acts on the feature.
     NotModelled(Feature),
+    /// This kernel has the feature, and its code does the same with and without.
+    SameEitherWay(&'static str, Feature),
     /// The code of this kernel does not read the feature.
     NotRead(&'static str, Feature),
 }
@@ -59,6 +61,9 @@ impl fmt::Display for VariantError {
             VariantError::NotModelled(feature) => {
                 write!(f, "nothing in the model acts on {feature}, so switching it would change nothing")
             }
+            VariantError::SameEitherWay(kernel, feature) => {
+                write!(f, "{kernel} lists {feature}, and its run queues do the same with and without")
+            }
             VariantError::NotRead(kernel, feature) => {
                 let source = feature.source();
                 write!(f, "{kernel} has no feature {feature} (it is in {source}), and its run queues do not read it")
@@ -79,6 +84,9 @@ impl Variant {
         if let Some(feature) = switches.inert().next() {
             return Err(VariantError::NotModelled(feature));
         }
+        if let Some((feature, _)) = switches.iter().find(|&(feature, _)| same_either_way(kernel, feature)) {
+            return Err(VariantError::SameEitherWay(kernel.name, feature));
+        }
         let reads = |feature| kernel.lists(feature) || ANY_KERNEL.contains(&feature);
         match switches.iter().find(|&(feature, _)| !reads(feature)) {
             Some((feature, _)) => Err(VariantError::NotRead(kernel.name, feature)),
@@ -88,4 +96,10 @@ impl Variant {
             }
         }
     }
+}
+
+/// What a kernel lists and does not act on any more: the return that DOUBLE_TICK passes over is the end of `entity_tick()` in
+/// 6.12.
+fn same_either_way(kernel: &Preset, feature: Feature) -> bool {
+    feature == Feature::DOUBLE_TICK && kernel.code.class == Class::Eevdf && kernel.lists(feature)
 }
