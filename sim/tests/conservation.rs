@@ -28,7 +28,7 @@ fn workload(programs: Vec<Vec<Op>>, channels: u32, tasks: Vec<(u32, Vec<u32>, Op
                 start_ns: 50_000 * n,
                 nice: 0,
                 idle_policy: false,
-                slice_ns: 0,
+                slice_ns: [0, 300_000, 20_000_000][n as usize % 3],
                 affinity,
             })
             .collect(),
