@@ -97,7 +97,8 @@ pub enum Event {
         /// Who runs; `None` for the idle task.
         next: Option<Task>,
     },
-    /// Balancing moved a waiting task.
+    /// Balancing moved a task. One that had the CPU, because the stopper pushed it or because the CPU was just switching from
+    /// it, has lost it with this: no [`Event::Switch`] names it as `prev`.
     Migrate {
         /// The task.
         task: Task,

@@ -3,10 +3,11 @@
 //! A pass decides on the state of one moment and moves tasks at that moment; the time that it takes comes before it
 //! (newly idle) or is charged after it (periodic).
 
+use crate::cpu::Doing;
 use crate::engine::{Later, Sim};
 use crate::hrtick::HrtickForm;
 use wakelab_events::sim::{Event, Sink};
-use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance, plan_balance};
+use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance_after, plan_balance};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{DequeueFlags, EnqueueFlags, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
@@ -21,6 +22,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.cpus[cpu as usize].sd[level].tune(sd, idle, &plan);
         if let Some(overload) = plan.overload {
             self.sys.overload = overload;
+        }
+        if let Some(imbalanced) = plan.parent_imbalance {
+            let parent = model.balance.sd(cpu, level + 1);
+            self.sys.set_group_imbalance(&parent.groups[parent.first_group as usize], imbalanced);
         }
         if let Some(sum_util) = plan.sum_util {
             let llc = model.llc_of[cpu as usize];
@@ -69,7 +74,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         let model = self.sys.model;
         let Some(target) = self.sys.cpus[cpu as usize].active_balance.take() else { return false };
         self.sys.cpus[cpu as usize].debt += 2 * model.costs.context_switch;
-        let Some(push) = active_load_balance(&self.sys, &model.balance, cpu, target) else { return false };
+        let states = &self.sys.cpus[target as usize].sd;
+        let push = active_load_balance_after(&self.sys, &model.balance, cpu, target, states);
+        let Some(push) = push else { return false };
         self.sys.cpus[target as usize].sd[push.level].nr_balance_failed = 0;
         self.push_task(cpu, target, push.task)
     }
@@ -97,6 +104,15 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// Moves a waiting task. Returns what that asks of `dst`, which has taken note.
     fn pull(&mut self, src: Cpu, dst: Cpu, task: TaskId) -> Resched {
+        if self.sys.being_switched_out(task) {
+            // The pass gets the lock when the switch is over, and nobody can pick the task before.
+            let c = &mut self.sys.cpus[src as usize];
+            c.doing = Doing::Switch(None);
+            let switched = c.lock_free + 1;
+            let c = &mut self.sys.cpus[dst as usize];
+            c.lock_free = c.lock_free.max(switched);
+            self.sys.tasks[task.0 as usize].on_cpu = false;
+        }
         self.detach(src, task);
         self.attach(src, dst, task)
     }

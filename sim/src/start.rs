@@ -55,6 +55,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             idle_cores: IdleCores::new(&CpuMask::full(nr_cpus), &model.domains.smt_mask),
             sched_idle: model.may_be_sched_idle().then(|| CpuMask::new(nr_cpus)),
             overload: false,
+            imbalanced: vec![SmallVec::new(); nr_cpus as usize],
             probing: (0, 0),
         };
         let mut sim = Sim {

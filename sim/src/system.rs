@@ -1,13 +1,14 @@
 //! The state of the simulated system, and how placement sees it.
 
 use crate::channel::Channel;
-use crate::cpu::CpuState;
+use crate::cpu::{CpuState, Doing};
 use crate::model::Model;
 use crate::search::Searching;
 use crate::sync::Sync;
 use crate::task::Task;
+use smallvec::SmallVec;
 use wakelab_sched::CpuMask;
-use wakelab_sched::balance::BalanceView;
+use wakelab_sched::balance::{BalanceView, group_balance_cpu};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SchedGroup;
 use wakelab_sched::pelt::util_est::_task_util_est;
@@ -58,6 +59,9 @@ pub struct System<'m> {
     pub sched_idle: Option<CpuMask>,
     /// `rd->overload`: some run queue has more than one task.
     pub overload: bool,
+    /// Groups of which affinities kept tasks from being moved (`sgc->imbalance`), by the CPU that balances for them: how many
+    /// CPUs each has. A CPU's groups grow from level to level, so that this names one.
+    pub imbalanced: Vec<SmallVec<[u32; 2]>>,
     /// The search that a decision is being made for: when its first look is due and how far looks lie apart, ns.
     pub probing: (u64, u64),
 }
@@ -89,6 +93,23 @@ impl System<'_> {
         let own = node[self.tasks[task.0 as usize].cpu as usize];
         let near = mask.iter().find(|&cpu| node[cpu as usize] == own);
         near.or(mask.first()).expect("a mask has a CPU")
+    }
+
+    /// The task's CPU is switching from it to another. A pass takes tasks under the run queue's lock, which the switch holds up
+    /// to where the task is off the CPU.
+    pub fn being_switched_out(&self, task: TaskId) -> bool {
+        let t = &self.tasks[task.0 as usize];
+        let doing = self.cpus[t.cpu as usize].doing;
+        t.on_cpu && doing == Doing::Switch(Some(task)) && self.model.mechanisms.lock_wait
+    }
+
+    /// Notes whether affinities kept tasks of a group from being moved.
+    pub fn set_group_imbalance(&mut self, group: &SchedGroup, imbalanced: bool) {
+        let of_cpu = &mut self.imbalanced[group_balance_cpu(group) as usize];
+        of_cpu.retain(|weight| *weight != group.weight);
+        if imbalanced {
+            of_cpu.push(group.weight);
+        }
     }
 
     /// `_task_util_est()`, 0 with UTIL_EST off.
@@ -211,8 +232,8 @@ impl View for System<'_> {
         group.capacity
     }
 
-    fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
-        false
+    fn group_imbalance(&self, _: usize, group: &SchedGroup) -> bool {
+        self.imbalanced[group_balance_cpu(group) as usize].contains(&group.weight)
     }
 
     #[inline]
@@ -257,7 +278,7 @@ impl BalanceView for System<'_> {
     }
 
     fn task_on_cpu(&self, task: TaskId) -> bool {
-        self.tasks[task.0 as usize].on_cpu
+        self.tasks[task.0 as usize].on_cpu && !self.being_switched_out(task)
     }
 
     fn kthread_is_per_cpu(&self, task: TaskId) -> bool {

@@ -1,0 +1,154 @@
+//! Hogs that all begin on one CPU spread over the machine within the intervals of the kernel's domains.
+//!
+//! The bound, from the rules of `sd_init()` and `get_sd_balance_interval()`. A CPU visits a domain of `w` CPUs at least
+//! every 2w ms while it idles (`max_interval`), 16 times as rarely while it is busy (`busy_factor`), and two ticks later at
+//! most: times are rounded up to jiffies, and it is a tick that balances or kicks. A visit that finds its group short of
+//! tasks takes all that it lacks (`calculate_imbalance()`), or fails: `cache_nice_tries` + 1 times for warm caches, and once
+//! more by load, where a task is more than is to be moved and each failure halves it. So each level is even after as many
+//! visits and one more, and all are after the sum, since a level can be even only once those above are.
+
+mod support;
+
+use support::places::Places;
+use support::{back, call, ns, workload};
+use wakelab_kernel::Preset;
+use wakelab_machine::Machine;
+use wakelab_sched::domain::{DomainOptions, SchedDomain, SdFlags, Uniform, build_sched_domains};
+use wakelab_sim::{Mechanisms, Setup, run};
+use wakelab_workload::{Call, Op, Workload};
+
+const MS: u64 = 1_000_000;
+
+/// CPUs fall out of step otherwise with each.
+const SEEDS: u64 = 4;
+
+const ALL: [&str; 6] = ["v5.10", "v5.19-rc1", "v6.1", "v6.12", "v7.2", "v7.3"];
+
+/// Hogs that are pinned to a CPU until each of them has had it for a moment, and then may use these, or all.
+fn hogs(n: u32, first: u32, cpus: Option<Vec<u32>>) -> Workload {
+    let free = call(Call::Affinity { cpus: cpus.is_some().then_some(0) });
+    let hog = vec![Op::Run(ns(10_000)), free, Op::Done, call(Call::Yield), Op::Run(ns(100_000 * MS)), back(4, 0)];
+    let hogs = workload(vec![hog; n as usize], &[], Some(vec![first]));
+    Workload { cpu_sets: cpus.into_iter().collect(), ..hogs }
+}
+
+fn machine(shape: Uniform) -> Machine {
+    Machine { topology: shape.topology(), ..wakelab_machine::get("test-8c").expect("a machine") }
+}
+
+fn spread(machine: &Machine, kernel: &Preset, workload: &Workload, seed: u64, until: u64) -> Places {
+    let mechanisms = Mechanisms { noise: false, ..Mechanisms::default() };
+    let features = kernel.features;
+    let setup = Setup { machine, kernel, features, workload, seed, until, mechanisms, observer_cost: 0 };
+    let mut places = Places::default();
+    run(&setup, &mut places, &Default::default()).expect("a run");
+    places
+}
+
+/// The domains of CPU 0.
+fn domains(machine: &Machine, kernel: &Preset) -> Vec<SchedDomain> {
+    let mut numbers = kernel.name[1..].split(['.', '-']).map(|n| n.parse().unwrap_or(0));
+    let options = DomainOptions::for_version(numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    build_sched_domains(&machine.topology, &options).expect("domains").domains.swap_remove(0)
+}
+
+/// Within which time so many hogs are spread, ns.
+fn bound(machine: &Machine, kernel: &Preset, n: u32) -> u64 {
+    let tick = 1_000_000_000 / u64::from(kernel.hz.value);
+    let busy = n > machine.topology.nr_cpus();
+    let of_level = |sd: &SchedDomain| {
+        let nice_tries = match sd.flags {
+            flags if flags.contains(SdFlags::SHARE_CPUCAPACITY) => 0,
+            flags if flags.contains(SdFlags::NUMA) => 2,
+            _ => 1,
+        };
+        let visit = 2 * u64::from(sd.span_weight) * MS * if busy { 16 } else { 1 } + 2 * tick;
+        (nice_tries + if busy { 3 } else { 2 }) * visit
+    };
+    domains(machine, kernel).iter().map(of_level).sum()
+}
+
+fn shapes() -> [(&'static str, Uniform); 5] {
+    [
+        ("8 cores", Uniform::new(8, 1)),
+        ("4 cores with SMT", Uniform::new(4, 2)),
+        ("2 LLCs of 4 cores", Uniform { llcs: 2, ..Uniform::new(4, 1) }),
+        ("2 nodes of 4 cores", Uniform { packages: 2, nodes: 2, ..Uniform::new(4, 1) }),
+        ("2 nodes of 4 cores with SMT", Uniform { packages: 2, nodes: 2, ..Uniform::new(4, 2) }),
+    ]
+}
+
+/// Runs so many hogs of each number on each shape, and tells when what `good` says of the CPUs' counts holds for the first
+/// time and for good, ns, with the bound.
+fn all(
+    numbers: impl Fn(u32) -> Vec<u32>,
+    good: impl Fn(&Uniform, &[u32]) -> bool,
+    hold: impl Fn(&str, (u64, u64), u64),
+) {
+    for (shape, uniform) in shapes() {
+        let machine = machine(uniform);
+        let nr_cpus = machine.topology.nr_cpus();
+        for kernel in ALL.map(|name| Preset::get(name).expect("a preset")) {
+            for (n, seed) in numbers(nr_cpus).into_iter().flat_map(|n| (1..=SEEDS).map(move |seed| (n, seed))) {
+                let bound = bound(&machine, kernel, n);
+                let places = spread(&machine, kernel, &hogs(n, 0, None), seed, 2 * bound);
+                let what = format!("{shape}, {}, {n} hogs, seed {seed}", kernel.name);
+                let when = places.when(nr_cpus, |counts| good(&uniform, counts));
+                hold(&what, when.unwrap_or_else(|| panic!("{what}: never")), bound);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_cpu_has_two_hogs_while_another_idles() {
+    let numbers = |nr_cpus| vec![2, nr_cpus / 2, nr_cpus - 1, nr_cpus];
+    let good = |_: &Uniform, counts: &[u32]| counts.iter().all(|&n| n <= 1);
+    all(numbers, good, |what, (_, after), bound| {
+        assert!(after <= bound, "{what}: after {after} ns, the bound is {bound}");
+    });
+}
+
+/// Whether groups of so many consecutive CPUs have as many tasks as each other, but for one or for what `imbalance_pct` allows.
+fn even(counts: &[u32], group: u32, imbalance_pct: u32) -> bool {
+    let sums: Vec<u32> = counts.chunks(group as usize).map(|group| group.iter().sum()).collect();
+    let (least, most) = (sums.iter().min().expect("a group"), sums.iter().max().expect("a group"));
+    *most <= least + 1 || most * 100 <= least * imbalance_pct
+}
+
+#[test]
+fn every_cpu_gets_its_share_of_more_hogs_than_cpus() {
+    let numbers = |nr_cpus| vec![nr_cpus * 3 / 2, 2 * nr_cpus, 4 * nr_cpus];
+    let good = |shape: &Uniform, counts: &[u32]| {
+        let llc = shape.cores * shape.threads;
+        counts.chunks(llc as usize).all(|counts| even(counts, 1, 100)) && even(counts, llc, 117)
+    };
+    // Where the tasks are no multiple of the CPUs they go on moving, so that a CPU has two more for a moment now and then.
+    all(numbers, good, |what, (first, _), bound| {
+        assert!(first <= bound, "{what}: after {first} ns, the bound is {bound}");
+    });
+}
+
+#[test]
+fn a_group_that_affinities_keep_from_spreading_gives_to_another() {
+    // Both LLCs have two of the four hogs, one of them on one CPU: averages are even, and no CPU of that LLC may take one.
+    let (_, uniform) = shapes()[2];
+    let machine = machine(uniform);
+    for kernel in ALL.map(|name| Preset::get(name).expect("a preset")) {
+        let bound = 2 * bound(&machine, kernel, 4);
+        let places = spread(&machine, kernel, &hogs(4, 3, Some(vec![3, 4, 5, 6])), 1, bound);
+        let last = places.counts.last().expect("a count");
+        assert_eq!(last.1, [0, 0, 0, 1, 1, 1, 1], "{}", kernel.name);
+    }
+}
+
+#[test]
+fn a_pass_takes_a_task_that_is_being_switched_out() {
+    // The hogs' slices end with ticks, at which CPUs with one hog look for more: each time they find the two of another CPU in
+    // the switch from one to the other.
+    let machine = machine(Uniform::new(8, 1));
+    let kernel = Preset::get("v6.12").expect("a preset");
+    let places = spread(&machine, kernel, &hogs(12, 0, None), 1, 5000 * MS);
+    let late = places.counts.iter().filter(|counts| counts.0 > 1000 * MS).count();
+    assert!(late > 10, "{late} moves");
+}
