@@ -68,13 +68,14 @@ fn bound(machine: &Machine, kernel: &Preset, n: u32) -> u64 {
     domains(machine, kernel).iter().map(of_level).sum()
 }
 
-fn shapes() -> [(&'static str, Uniform); 5] {
+fn shapes() -> [(&'static str, Uniform); 6] {
     [
         ("8 cores", Uniform::new(8, 1)),
         ("4 cores with SMT", Uniform::new(4, 2)),
         ("2 LLCs of 4 cores", Uniform { llcs: 2, ..Uniform::new(4, 1) }),
         ("2 nodes of 4 cores", Uniform { packages: 2, nodes: 2, ..Uniform::new(4, 1) }),
         ("2 nodes of 4 cores with SMT", Uniform { packages: 2, nodes: 2, ..Uniform::new(4, 2) }),
+        ("2 clusters of 4 cores", Uniform { cluster_cores: Some(4), ..Uniform::new(8, 1) }),
     ]
 }
 
@@ -120,8 +121,8 @@ fn even(counts: &[u32], group: u32, imbalance_pct: u32) -> bool {
 fn every_cpu_gets_its_share_of_more_hogs_than_cpus() {
     let numbers = |nr_cpus| vec![nr_cpus * 3 / 2, 2 * nr_cpus, 4 * nr_cpus];
     let good = |shape: &Uniform, counts: &[u32]| {
-        let llc = shape.cores * shape.threads;
-        counts.chunks(llc as usize).all(|counts| even(counts, 1, 100)) && even(counts, llc, 117)
+        let near = shape.cluster_cores.unwrap_or(shape.cores) * shape.threads;
+        counts.chunks(near as usize).all(|counts| even(counts, 1, 100)) && even(counts, near, 117)
     };
     // Where the tasks are no multiple of the CPUs they go on moving, so that a CPU has two more for a moment now and then.
     all(numbers, good, |what, (first, _), bound| {
