@@ -34,7 +34,6 @@ capacity = 8
 name = "low"
 nice = 5
 policy = "idle"
-slice = "0ns"
 ops = [{run = "1us"}]
 
 [[program]]
@@ -42,7 +41,7 @@ name = "waits"
 ops = [
   "begin", {barrier = "all"}, {lock = "m"}, {cond_wait = "c", mutex = "m"}, {unlock = "m"},
   {barrier = "own"}, {recv = "q", room = 4, all = true}, "done", {phase = "low"},
-  {nice = -3}, {policy = "normal"}, {slice = "2.5ms"}, "yield", {repeat = {to = 2}},
+  {nice = -3}, {policy = "normal"}, "yield", {repeat = {to = 2}},
 ]
 
 [[program]]
@@ -93,10 +92,8 @@ fn every_call_is_read() {
             Call::RecvBatch { channel: q, room: 4, all: true },
             Call::IdlePolicy(true),
             Call::Nice(5),
-            Call::Slice { ns: 0 },
             Call::Nice(-3),
             Call::IdlePolicy(false),
-            Call::Slice { ns: 2_500_000 },
             Call::Yield,
         ]
     );
@@ -128,6 +125,15 @@ fn every_call_is_read() {
     ];
     assert_eq!(resources, expected);
     assert_eq!(workload.tasks.last().unwrap().channels, [1, 3, 5, 6, 8]);
+}
+
+#[test]
+fn a_step_and_a_phase_ask_for_slices() {
+    let text =
+        GOOD.replacen("nice = 5\n", "nice = 5\nslice = \"0ns\"\n", 1).replacen("\"yield\"", "{slice = \"2.5ms\"}", 1);
+    let ops = &read(&text, 1).unwrap().programs[0].ops;
+    let calls: Vec<_> = ops.iter().filter_map(Op::call).filter(|call| matches!(call, Call::Slice { .. })).collect();
+    assert_eq!(calls, [Call::Slice { ns: 0 }, Call::Slice { ns: 2_500_000 }]);
 }
 
 #[test]

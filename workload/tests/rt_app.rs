@@ -164,7 +164,7 @@ fn dl_runtime_of_a_thread_of_sched_other_is_its_slice() {
         r#"{"tasks": {"t": {"policy": "SCHED_OTHER", "priority": -19, "dl-runtime": 1500, "phases": {
             "a": {"run": 1},
             "b": {"dl-runtime": 0, "run": 1}}},
-            "u": {"run": 1, "fork": "v"},
+            "u": {"loop": 1, "run": 1, "fork": "v"},
             "v": {"instance": 0, "loop": 1, "dl-runtime": 200, "run": 1}}}"#,
     );
     let slice = |ns| Op::Call(Call::Slice { ns });

@@ -181,7 +181,7 @@ fn what_the_model_has_no_meaning_for_is_let_pass_leniently() {
     );
     refused(
         &thread("\"run\": 1,\n\"dl-runtime\": -5"),
-        "3: tasks.t.dl-runtime: expected us, the slice that the thread asks for, found -5",
+        "3: tasks.t.dl-runtime: expected us, the slice that the thread asks for, a whole number from 0 to 2147483647, found -5",
     );
     for policy in ["SCHED_FIFO", "SCHED_RR", "SCHED_DEADLINE", "SCHED_BATCH"] {
         let what = format!("{policy} is not modelled; expected SCHED_OTHER or SCHED_IDLE");
