@@ -57,9 +57,9 @@ fn a_time_is_from_the_gate_to_the_last_exit_however_short_the_measured_time_is()
     let short = time(8000, "1ms");
     assert_eq!((short.metric.as_str(), short.unit.as_str()), ("time", "s"));
     for side in [&short.base, &short.with] {
-        // 4 x 4 x 8000 messages, each 600 ns to write and 500 to read, 15 to 25% more or less, on 8 CPUs, and what
-        // switches take beside it: the work alone is 17.6 ms.
-        assert!((0.0132..0.2).contains(&side.mean), "{}", side.mean);
+        // 4 x 4 x 8000 messages, each 1500 ns to write and 300 to read, 20% more or less, on 8 CPUs, and what
+        // switches take beside it: the work alone is 28.8 ms.
+        assert!((0.0216..0.3).contains(&side.mean), "{}", side.mean);
         let run = &side.runs[0];
         // The tasks are started before the gate opens, main first, 15 us apart.
         assert!(run.span_ns.unwrap() + 8 * 15_000 <= run.measured_ns, "{run:?}");

@@ -87,6 +87,10 @@ pub struct Table {
     pub thermal_load_avg: HashMap<u32, u64>,
     pub has_idle_cores: bool,
     pub nr_idle_scan: i32,
+    /// By target.
+    pub next_cpu: HashMap<u32, u32>,
+    /// CPUs to which a wake-up is on its way.
+    pub claimed: Vec<u32>,
     pub clock: ScanClock,
     /// How far the clock moves between its two readings, ns.
     pub search_ns: u64,
@@ -141,6 +145,12 @@ impl View for Table {
         let reads = self.clock_reads.get();
         self.clock_reads.set(reads + 1);
         reads * self.search_ns
+    }
+    fn next_cpu(&self, cpu: u32) -> Option<u32> {
+        self.next_cpu.get(&cpu).copied()
+    }
+    fn claimed(&self, cpu: u32) -> bool {
+        self.claimed.contains(&cpu)
     }
     fn cpu_runnable(&self, _: u32) -> u64 {
         unreachable!("the vectors have no slow path")
