@@ -49,9 +49,9 @@ impl Spec {
                 .map_err(|e| file.error(e.to_string()).with_hint(TABLES))?;
         }
         let (base, with) = (variant(kernel, &self.base)?, variant(kernel, &self.with)?);
-        if base.features == with.features {
+        if (base.features, base.kernel.tunables) == (with.features, with.kernel.tunables) {
             warnings.push(format!(
-                "{}: the same features are on as on the base side, so that both do the same and every difference is 0",
+                "{}: features and tunables are those of the base side, so that both do the same and every difference is 0",
                 self.with.place
             ));
         }
