@@ -195,7 +195,7 @@ fn a_walk_ends_once_its_cpu_has_work_and_leaves_the_rest_to_another() {
     let mut walk = NohzIdleBalance::new(&mut nohz, &balance, 2, ALL, 300);
     let visit = walk.next(&mut nohz, &state, 300).unwrap();
     nohz.averages_updated(visit.cpu, 300, false);
-    walk.visited(&nohz, visit, 310);
+    walk.visited(&mut nohz, visit, 310);
     assert!(!nohz.has_blocked && !nohz.needs_update);
     state.run(2, 0);
     assert_eq!([walk.next(&mut nohz, &state, 300), walk.next(&mut nohz, &state, 300)], [None, None]);

@@ -37,8 +37,7 @@ fn two_nodes() -> SchedDomains {
 fn every_preset_with_modelled_balancing_has_its_rules() {
     for preset in Preset::all() {
         let known = BalanceRules::of_preset(preset.name).is_some();
-        let old = matches!(preset.name, "v5.2" | "v5.3" | "v5.18-eas");
-        assert_eq!(known, !old, "{}", preset.name);
+        assert_eq!(known, preset.name != "v5.18-eas", "{}", preset.name);
     }
 }
 

@@ -4,8 +4,8 @@ use crate::system::System;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::util_est::{UtilEstRules, util_est_dequeue, util_est_enqueue, util_est_update};
 use wakelab_sched::pelt::{
-    Entity, MigrationSource, Queue, RqClock, UpdateFlags, migrate_task_rq_fair, remove_entity_load_avg,
-    update_cfs_rq_load_avg, update_load_avg,
+    Entity, MigrationSource, Queue, RqClock, UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg,
+    migrate_task_rq_fair, remove_entity_load_avg, update_cfs_rq_load_avg, update_load_avg,
 };
 use wakelab_sched::runqueue::TaskId;
 
@@ -64,6 +64,8 @@ impl System<'_> {
             util_est_enqueue(&mut self.cpus[cpu as usize].pelt.avg, &self.tasks[task.0 as usize].avg);
         }
         self.update_load(cpu, task, UpdateFlags::DO_ATTACH);
+        let weight = u64::from(self.es[task].load.weight);
+        enqueue_runnable_load_avg(&mut self.cpus[cpu as usize].pelt, &self.tasks[task.0 as usize].avg, weight);
     }
 
     /// What `dequeue_task_fair()` does to the averages before the task leaves.
@@ -84,6 +86,8 @@ impl System<'_> {
         // A task that balancing takes away detaches; a sleeper stays attached.
         let flags = if sleeps { UpdateFlags::empty() } else { UpdateFlags::DO_DETACH };
         self.update_load(cpu, task, flags);
+        let weight = u64::from(self.es[task].load.weight);
+        dequeue_runnable_load_avg(&mut self.cpus[cpu as usize].pelt, &self.tasks[task.0 as usize].avg, weight);
         if let Some(rules) = after {
             util_est_update(rules, &mut self.tasks[task.0 as usize].avg, sleeps, capacity);
         }

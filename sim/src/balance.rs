@@ -158,7 +158,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let mut cost = 0;
         for level in 0..model.balance.nr_levels(cpu) {
             let sd = model.balance.sd(cpu, level);
-            let busy = !idle && !self.sys.cpus[cpu as usize].rq.sched_idle();
+            let busy = model.balance.cpu_busy(idle, self.sys.cpus[cpu as usize].rq.sched_idle());
             match rebalance.visit(sd, &mut self.sys.cpus[cpu as usize].sd[level], jiffies, busy) {
                 Visit::Stop => break,
                 Visit::Next => {}
@@ -173,7 +173,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                         idle = self.sys.looks_idle(cpu);
                     }
                     let c = &mut self.sys.cpus[cpu as usize];
-                    let busy = !idle && !c.rq.sched_idle();
+                    let busy = model.balance.cpu_busy(idle, c.rq.sched_idle());
                     rebalance.balanced(&mut c.sd[level], jiffies, busy, goes_on);
                 }
             }

@@ -6,7 +6,7 @@ use crate::engine::{Later, Sim, ZERO_TIME_STEPS};
 use crate::task::Wait;
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::pelt::{UpdateFlags, reweight_entity};
+use wakelab_sched::pelt::{UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg, reweight_entity};
 use wakelab_sched::runqueue::{Entities, FairRq, Policy, Prev, Resched, TaskId};
 use wakelab_workload::{Call, RUN_FOR_PIECE_NS, TimerMode};
 
@@ -172,7 +172,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         let c = &mut self.sys.cpus[cpu as usize];
         let resched = change(&mut c.rq, &mut self.sys.es, now, c.need_resched);
         let new = u64::from(self.sys.es[id].load.weight);
-        reweight_entity(&mut c.pelt, &mut self.sys.tasks[id.0 as usize].avg, old, new);
+        let avg = &mut self.sys.tasks[id.0 as usize].avg;
+        dequeue_runnable_load_avg(&mut c.pelt, avg, old);
+        reweight_entity(&mut c.pelt, avg, old, new);
+        enqueue_runnable_load_avg(&mut c.pelt, avg, new);
         c.weight = c.weight - old + new;
         c.cfs_tasks.move_to_head(id);
         if resched.asked() {

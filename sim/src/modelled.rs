@@ -27,7 +27,7 @@ pub fn check(machine: &Machine, kernel: &Preset) -> Result<(), SimError> {
 }
 
 pub fn balance_rules(kernel: &Preset) -> Result<BalanceRules, SimError> {
-    BalanceRules::of_preset(kernel.name).ok_or_else(|| refused(kernel, "load balancing is"))
+    BalanceRules::of_preset(kernel.name).ok_or_else(|| refused(kernel, "energy-aware placement and balancing are"))
 }
 
 pub fn pelt_rules(kernel: &Preset) -> Result<PeltRules, SimError> {

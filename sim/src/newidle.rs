@@ -27,7 +27,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                 return true;
             }
         }
-        self.newidle_found(cpu, false);
+        self.newidle_over(cpu);
+        self.nohz.newidle(&model.balance, cpu, self.sys.cpus[cpu as usize].avg_idle, self.sys.jiffies);
         false
     }
 
@@ -76,17 +77,17 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         let c = &mut self.sys.cpus[cpu as usize];
         c.max_idle_balance_cost = c.max_idle_balance_cost.max(curr_cost);
-        let found = c.nr_running != 0;
-        self.newidle_found(cpu, found);
+        let (found, avg_idle) = (c.nr_running != 0, c.avg_idle);
+        self.newidle_over(cpu);
+        if !found && !model.balance.rules().newidle.blocked_without_pass {
+            self.nohz.newidle(&model.balance, cpu, avg_idle, self.sys.jiffies);
+        }
         self.newidle_picks(cpu);
     }
 
-    /// The end, with a task to run or without.
-    fn newidle_found(&mut self, cpu: Cpu, task: bool) {
+    /// The end.
+    fn newidle_over(&mut self, cpu: Cpu) {
         let c = &mut self.sys.cpus[cpu as usize];
         c.next_balance = c.next_balance.min(c.newidle.next_balance);
-        if !task {
-            self.nohz.newidle(&self.sys.model.balance, cpu, c.avg_idle, self.sys.jiffies);
-        }
     }
 }

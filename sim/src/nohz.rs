@@ -82,7 +82,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                     self.kick(visit.cpu);
                 }
             }
-            walk.visited(&self.nohz, visit, self.sys.cpus[visit.cpu as usize].next_balance);
+            walk.visited(&mut self.nohz, visit, self.sys.cpus[visit.cpu as usize].next_balance);
         }
         walk.finish(&mut self.nohz, &model.balance);
         cost

@@ -59,12 +59,24 @@ fn sums(sim: &Sim<'_, '_, ()>, cpu: Cpu) -> [(u64, u64); 2] {
     [(pelt.avg.util_avg, tasks[0]), (pelt.avg.runnable_avg, tasks[1])]
 }
 
+/// What a nice-0 task's load can gain or lose in a period, and rounding.
+const LOAD_PERIOD: u64 = 24;
+
+/// The load of the queued tasks, by the run queue (5.3) and by the tasks; both 0 where the version does not keep it.
+fn runnable_load(sim: &Sim<'_, '_, ()>, cpu: Cpu) -> (u64, u64) {
+    let now = sim.sys.clock_task(cpu);
+    let mut pelt = sim.sys.cpus[cpu as usize].pelt;
+    update_cfs_rq_load_avg(now, &mut pelt, &sim.sys.queue(cpu));
+    let tasks: u64 = sim.sys.cpus[cpu as usize].cfs_tasks.iter().map(|id| aged(sim, id, now).load_avg).sum();
+    (pelt.runnable_load.avg, if pelt.rules.runnable_load { tasks } else { 0 })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
     #[test]
     fn a_run_queue_has_what_its_tasks_have(
         machine in prop::sample::select(vec!["test-1c", "test-2c", "test-8c", "test-2llc", "test-2s"]),
-        kernel in prop::sample::select(vec!["v5.10", "v5.18", "v5.19-rc1", "v5.19-rc2-tip", "v6.1", "v6.12", "v7.2", "v7.3"]),
+        kernel in prop::sample::select(vec!["v5.3", "v5.10", "v5.18", "v5.19-rc1", "v5.19-rc2-tip", "v6.1", "v6.12", "v7.2", "v7.3"]),
         instances in 1u32..20,
         pinned in any::<bool>(),
         // 5.10 sets a sum from its average when a task leaves, and with it loses what has been gained in the period that is
@@ -114,6 +126,9 @@ proptest! {
                     };
                     prop_assert!(holds, "CPU {cpu}, step {step}, {name}: run queue {queue}, its tasks {tasks}");
                 }
+                let (queue, tasks) = runnable_load(&sim, cpu);
+                let limit = LOAD_PERIOD * (1 + u64::from(sim.sys.cpus[cpu as usize].nr_running));
+                prop_assert!(queue.abs_diff(tasks) <= limit, "CPU {cpu}, step {step}: load {queue}, its tasks {tasks}");
             }
         }
     }

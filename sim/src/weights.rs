@@ -69,7 +69,7 @@ proptest! {
     #[test]
     fn a_run_queue_weighs_what_its_tasks_weigh(
         machine in prop::sample::select(vec!["test-1c", "test-2c", "test-8c", "test-2llc"]),
-        kernel in prop::sample::select(vec!["v5.10", "v6.1", "v6.12", "v7.2", "v7.3"]),
+        kernel in prop::sample::select(vec!["v5.3", "v5.10", "v6.1", "v6.12", "v7.2", "v7.3"]),
         tasks in prop::collection::vec(
             (prop::collection::vec(call(), 0..6), 1_000u64..3_000_000, 0u64..2_000_000), 1..10),
         seed in any::<u64>(),

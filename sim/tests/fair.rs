@@ -8,7 +8,8 @@ use heard::{BASE_SLICE, EEVDF, Heard, MS, hog, on_one_cpu, short_among_long, tic
 use support::{call, workload};
 use wakelab_workload::Call;
 
-const ALL: [&str; 8] = ["v5.10", "v5.18", "v5.19-rc1", "v5.19-rc2-tip", "v6.1", "v6.12", "v7.2", "v7.3"];
+const ALL: [&str; 10] =
+    ["v5.2", "v5.3", "v5.10", "v5.18", "v5.19-rc1", "v5.19-rc2-tip", "v6.1", "v6.12", "v7.2", "v7.3"];
 
 #[test]
 fn shares_are_by_weight() {

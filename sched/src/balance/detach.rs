@@ -75,10 +75,12 @@ pub(super) fn detach_tasks<V: BalanceView>(
 fn reduces_imbalance<V: BalanceView>(env: &mut LbEnv<'_, V>, task: TaskId) -> bool {
     let share = match env.migration_type {
         MigrationType::Load => {
-            // 0 would never bring the loop to an end.
-            let load = env.view.task_h_load(task).max(1);
-            let too_small = env.balance.features.has(Feature::LB_MIN) && load < 16 && env.nr_balance_failed == 0;
-            if too_small || shr_bound(load, env.nr_balance_failed) > env.imbalance as u64 {
+            let h_load = env.view.task_h_load(task);
+            let too_small = env.balance.features.has(Feature::LB_MIN) && h_load < 16 && env.nr_balance_failed == 0;
+            // 0 would never bring the loop to an end. Before, the number of tasks did.
+            let (load, shift) =
+                if env.balance.rules.by_load { (h_load, 1) } else { (h_load.max(1), env.nr_balance_failed) };
+            if too_small || shr_bound(load, shift) > env.imbalance as u64 {
                 return false;
             }
             load

@@ -1,17 +1,19 @@
 //! The busiest group of a domain, and whether it is worth pulling from (`find_busiest_group()`,
 //! `sched_balance_find_src_group()` since 6.10).
 
+use super::by_load::{LoadFacts, LoadStats, find_busiest_by_load};
 use super::cores::cores;
 use super::env::LbEnv;
 use super::facts::LbFacts;
 use super::forms::{PreferSibling, SiblingImbalance};
 use super::group_type::GroupType;
-use super::imbalance::{Imbalance, calculate_imbalance};
+use super::imbalance::{Imbalance, MigrationType, calculate_imbalance};
 use super::pick_busiest::update_sd_pick_busiest;
 use super::spread::sibling_imbalance;
 use super::stats::SgLbStats;
 use super::view::BalanceView;
 use crate::domain::{SchedGroup, SdFlags};
+use smallvec::SmallVec;
 
 /// `struct sd_lb_stats`: a domain summed up.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,10 +84,36 @@ pub fn update_sd_lb_stats<'a, V: BalanceView>(env: &mut LbEnv<'a, V>) -> SdLbSta
 pub fn find_busiest_group<'a, V: BalanceView>(
     env: &mut LbEnv<'a, V>,
 ) -> (SdLbStats<'a>, Option<(&'a SchedGroup, Imbalance)>) {
+    if env.balance.rules.by_load {
+        return by_load(env);
+    }
     let mut sds = update_sd_lb_stats(env);
     let Some(group) = sds.busiest else { return (sds, None) };
     let imbalance = imbalance_of(&env.facts, &mut sds);
     (sds, imbalance.map(|imbalance| (group, imbalance)))
+}
+
+/// The same by load alone. Of the sums, what the pass goes by is filled in.
+fn by_load<'a, V: BalanceView>(env: &mut LbEnv<'a, V>) -> (SdLbStats<'a>, Option<(&'a SchedGroup, Imbalance)>) {
+    let mut sds = SdLbStats::default();
+    let mut groups: SmallVec<[LoadStats; 16]> = SmallVec::new();
+    for group in env.sd.groups() {
+        let (stats, looked_at, overload) = LoadStats::of(env, group);
+        env.looked_at += looked_at;
+        sds.overload |= overload;
+        sds.total_load += stats.group_load;
+        sds.total_capacity += stats.group_capacity;
+        sds.sum_util += stats.group_util;
+        groups.push(stats);
+    }
+    let prefer_sibling = env.child.is_some_and(|child| child.flags.contains(SdFlags::PREFER_SIBLING));
+    let facts = LoadFacts { idle: env.idle, imbalance_pct: env.sd.imbalance_pct, prefer_sibling };
+    let found = find_busiest_by_load(&facts, &groups).map(|(at, load)| {
+        let group = env.sd.groups().nth(at).expect("it was summed up");
+        (group, Imbalance { migration_type: MigrationType::Load, amount: load as i64 })
+    });
+    sds.busiest = found.map(|(group, _)| group);
+    (sds, found)
 }
 
 /// `find_busiest_group()` on a domain that is summed up and has a busiest group: how much is to be moved. It fills in the

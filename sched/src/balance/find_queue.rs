@@ -21,7 +21,9 @@ pub fn find_busiest_queue<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup
         }
         match env.migration_type {
             MigrationType::Load => {
-                let load = view.cpu_load(cpu);
+                let by_load = env.balance.rules.by_load;
+                let load = if by_load { view.cpu_runnable_load(cpu) } else { view.cpu_load(cpu) };
+                let nr_running = if by_load { view.nr_running(cpu) } else { nr_running };
                 // Its only task is more than is to be moved.
                 if nr_running == 1 && load > env.imbalance as u64 && !env.check_cpu_capacity(cpu) {
                     continue;

@@ -38,6 +38,25 @@ pub enum Push {
     TaskFailures,
 }
 
+/// How much longer a domain's interval is while its CPU is busy (`get_sd_balance_interval()`, `sd->busy_factor`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BusyInterval {
+    /// 32 times (5.3; 6e7499135db7 is in 5.10).
+    Times32,
+    /// 16 times, less a jiffy, so that busy periods of two levels are not multiples of each other (5.10).
+    Times16LessOne,
+}
+
+/// The walk of `_nohz_idle_balance()`, and how `kick_ilb()` moves `nohz.next_balance` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IlbWalk {
+    /// From the first CPU; the walking one is last and does not count for `nohz.next_balance`, which is set though the walk is
+    /// given up. A kick for whatever reason delays it by a jiffy (5.3).
+    FromFirst,
+    /// From the one behind the walking CPU. A kick to balance sets it to the next jiffy (5.10).
+    FromNext,
+}
+
 /// Which passes over a domain with SD_SERIALIZE exclude each other (`balancing`, `sched_balance_running`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Serialize {
@@ -63,6 +82,9 @@ pub struct NewidleRules {
     /// After a pass without success it goes on until a pass says so (`continue_balancing`; in 6.12); before, until the CPU
     /// has a task or a wake-up on its way (6.1; in 5.10 a task only).
     pub stop: NewidleStop,
+    /// A CPU that has made passes does not note that the averages of others are due (`nohz_newidle_balance()` is called only
+    /// where none is made; in 5.3, not in 5.10).
+    pub blocked_without_pass: bool,
     /// NI_RANDOM throws no dice where every pass succeeds, and NI_RATE lets a domain that is balanced seldom be balanced
     /// surely (`update_newidle_stats()`; in 7.2, not in 6.12).
     pub rate: bool,

@@ -1,10 +1,8 @@
 //! When a domain is due.
 
+use super::forms::BusyInterval;
 use super::setup::Balance;
 use super::state::SdBalance;
-
-/// `sd->busy_factor`: how much rarer a CPU balances while it is busy.
-const BUSY_FACTOR: u64 = 16;
 
 /// `time_after()`: whether `a` is later than `b`, jiffies; the counter wraps.
 pub(super) fn time_after(a: u64, b: u64) -> bool {
@@ -25,12 +23,23 @@ pub fn max_load_balance_interval(hz: u32, nr_cpus: u32) -> u64 {
 /// that is not SCHED_IDLE.
 pub fn get_sd_balance_interval(balance: &Balance<'_>, state: &SdBalance, cpu_busy: bool) -> u64 {
     let hz = balance.tunables.hz;
-    let factor = if cpu_busy { BUSY_FACTOR } else { 1 };
-    let interval = msecs_to_jiffies(state.balance_interval * factor, hz);
-    // So that busy periods of two levels are not multiples of each other.
-    let interval = interval - u64::from(cpu_busy && interval > 0);
+    let (factor, less) = match (cpu_busy, balance.rules.busy_interval) {
+        (false, _) => (1, 0),
+        (true, BusyInterval::Times32) => (32, 0),
+        (true, BusyInterval::Times16LessOne) => (16, 1),
+    };
+    let interval = msecs_to_jiffies(state.balance_interval * factor, hz).saturating_sub(less);
     // Not clamp(): one CPU at 5 Hz would have its upper end below the lower.
     interval.min(max_load_balance_interval(hz, balance.domains.nr_cpus)).max(1)
+}
+
+impl Balance<'_> {
+    /// `cpu_busy` of a CPU that is idle or not, and whether it runs SCHED_IDLE tasks only (`rebalance_domains()`).
+    #[inline]
+    pub fn cpu_busy(&self, idle: bool, sched_idle: bool) -> bool {
+        let as_idle = sched_idle && self.rules.sched_idle_is_idle;
+        !idle && !as_idle
+    }
 }
 
 /// `update_next_balance()`: brings `next_balance`, in jiffies, forward to where the domain is due on an idle CPU.

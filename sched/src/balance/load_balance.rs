@@ -39,8 +39,11 @@ pub fn plan_balance<V: BalanceView>(
     };
     plan.looked_at = env.looked_at;
     plan.all_pinned = env.flags.contains(Lbf::ALL_PINNED);
-    if matches!(plan.outcome, Outcome::Balanced(_)) && !plan.all_pinned {
-        plan.clear_parent_imbalance(&env);
+    if let Outcome::Balanced(why) = plan.outcome {
+        let kept = if balance.rules.pinned_keep_imbalance { plan.all_pinned } else { why == Why::AllPinned };
+        if !kept {
+            plan.clear_parent_imbalance(&env);
+        }
     }
     plan
 }

@@ -32,7 +32,7 @@ pub(super) fn can_migrate_task<V: BalanceView>(env: &mut LbEnv<'_, V>, task: Tas
     if env.nr_balance_failed == 0 && waits_for_eligibility(env, task) {
         return false;
     }
-    if view.kthread_is_per_cpu(task) {
+    if env.balance.rules.kthreads_passed_over && view.kthread_is_per_cpu(task) {
         return false;
     }
     let cpus_ptr = view.cpus_ptr(task);
@@ -76,7 +76,8 @@ fn waits_for_eligibility<V: BalanceView>(env: &LbEnv<'_, V>, task: TaskId) -> bo
 /// `task_hot()`: the task ran a short while ago, or is to run next; its cache lines may still be there.
 fn task_hot<V: BalanceView>(env: &LbEnv<'_, V>, task: TaskId) -> bool {
     let view = env.view;
-    if view.task_has_idle_policy(task) || env.sd.flags.contains(SdFlags::SHARE_CPUCAPACITY) {
+    let siblings = env.balance.rules.siblings_share_cache && env.sd.flags.contains(SdFlags::SHARE_CPUCAPACITY);
+    if siblings || view.task_has_idle_policy(task) {
         return false;
     }
     let dst_nr_running = view.nr_running(env.dst_cpu) + env.dst_attached;

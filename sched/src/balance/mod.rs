@@ -15,6 +15,7 @@
 //!    update_sd_lb_stats ─ each group summed up and classified                        stats.rs, classify.rs
 //!    update_sd_pick_busiest ─ the busier one of two                                  pick_busiest.rs
 //!    calculate_imbalance ─ how much of load, utilisation or tasks                    imbalance.rs, spread.rs
+//!    before group types: by load alone                                               by_load.rs, by_load_imbalance.rs
 //!  find_busiest_queue ─ the CPU of that group to take it from                        find_queue.rs
 //!  detach_tasks ─ which tasks: can_migrate_task, task_hot                            detach.rs, migrate.rs
 //!  need_active_balance ─ push the running task, if nothing else helps                active.rs
@@ -30,13 +31,15 @@
 //! gets its second task (`nr_running` from below 2 to 2 or more). `overutilized` is read only with an energy model, and is
 //! not kept.
 //!
-//! Followed: 5.10, 5.18, the tip tree of June 2022, 6.1, 6.12, 7.2 and 7.3 ([`BalanceRules`]), on machines whose CPUs are
+//! Followed: 5.2, 5.3, 5.10, 5.18, the tip tree of June 2022, 6.1, 6.12, 7.2 and 7.3 ([`BalanceRules`]), on machines whose CPUs are
 //! equal; others are refused by [`Balance::new`]. Formulas on sums ([`imbalance_of`], [`update_sd_pick_busiest`]) have the
 //! parts for unequal CPUs already. Not here: NUMA balancing (every run queue is as good as any other, `fbq_type`),
 //! cache-aware balancing (7.2), cgroups and their bandwidth, core scheduling, proxy execution, and CPUs that go on or off
 //! line. `docs/balance.md` compares the versions.
 
 mod active;
+mod by_load;
+mod by_load_imbalance;
 mod classify;
 mod cores;
 mod counts;
@@ -69,11 +72,14 @@ mod versions;
 mod view;
 
 pub use active::{ActiveBalance, active_load_balance, active_load_balance_after};
+pub use by_load::{LoadFacts, LoadStats, find_busiest_by_load};
 pub use env::{CpuIdleType, LbEnv};
 pub use facts::LbFacts;
 pub use find_group::{SdLbStats, find_busiest_group, imbalance_of, is_balanced, update_sd_lb_stats};
 pub use find_queue::find_busiest_queue;
-pub use forms::{NewidleRules, NewidleStop, NumaImbalance, PreferSibling, Push, Serialize, SiblingImbalance};
+pub use forms::{
+    BusyInterval, IlbWalk, NewidleRules, NewidleStop, NumaImbalance, PreferSibling, Push, Serialize, SiblingImbalance,
+};
 pub use group_type::GroupType;
 pub use imbalance::{Imbalance, MigrationType, calculate_imbalance};
 pub use interval::{get_sd_balance_interval, max_load_balance_interval, msecs_to_jiffies, update_next_balance};

@@ -1,12 +1,33 @@
 //! What differs between the balancing of kernel versions. forms.rs has the fields' types, versions.rs says which version has
 //! which.
 
-use super::forms::{NewidleRules, NumaImbalance, PreferSibling, Push, Serialize, SiblingImbalance};
+use super::forms::{
+    BusyInterval, IlbWalk, NewidleRules, NumaImbalance, PreferSibling, Push, Serialize, SiblingImbalance,
+};
 
 /// The version-dependent parts of balancing. Each field names the function it is of; "as maintained" is the newest release
 /// of the stable branch (5.10.262, 6.1.176, 6.12.107).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BalanceRules {
+    /// Groups have no types beyond overloaded and imbalanced, and are compared by the load of their queued tasks
+    /// (`find_busiest_group()` with `fix_small_imbalance()`, and in `detach_tasks()` a limit of twice the imbalance; before
+    /// 0b0695f2b34a, which is in 5.5).
+    pub by_load: bool,
+    /// Per-CPU kernel threads are passed over; before, they count as pinned (`can_migrate_task()`; in 5.10 as maintained, not in
+    /// 5.3).
+    pub kthreads_passed_over: bool,
+    /// Between siblings of a core no task is cache-hot (`task_hot()`; in 5.10, not in 5.3).
+    pub siblings_share_cache: bool,
+    /// A pass that has found tasks all pinned, and then balance, leaves the group's imbalance as it is (`load_balance()`,
+    /// f6cad8df6b30; in 5.4, not in 5.3).
+    pub pinned_keep_imbalance: bool,
+    /// How much rarer a busy CPU balances.
+    pub busy_interval: BusyInterval,
+    /// A CPU that runs only SCHED_IDLE tasks balances as often as an idle one (`rebalance_domains()`, 323af6deaf70; in 5.6, not
+    /// in 5.3).
+    pub sched_idle_is_idle: bool,
+    /// In which order a CPU balances for those whose tick is stopped.
+    pub ilb_walk: IlbWalk,
     /// A newly-idle CPU does not balance once it has a task or a wake-up is on its way (`should_we_balance()`,
     /// 792b9f65a568; in 6.1, not in 5.18).
     pub newidle_bails_out: bool,

@@ -1,11 +1,33 @@
 //! Which version balances how.
 
-use super::forms::{NewidleRules, NewidleStop, NumaImbalance, PreferSibling, Push, Serialize, SiblingImbalance};
+use super::forms::{
+    BusyInterval, IlbWalk, NewidleRules, NewidleStop, NumaImbalance, PreferSibling, Push, Serialize, SiblingImbalance,
+};
 use super::rules::BalanceRules;
 
 impl BalanceRules {
+    /// Linux 5.2 and 5.3. Read in torvalds/linux at f6cad8df6b30, without that change.
+    pub const V5_3: BalanceRules = BalanceRules {
+        by_load: true,
+        kthreads_passed_over: false,
+        siblings_share_cache: false,
+        pinned_keep_imbalance: false,
+        busy_interval: BusyInterval::Times32,
+        sched_idle_is_idle: false,
+        ilb_walk: IlbWalk::FromFirst,
+        dst_balance_mask: false,
+        newidle: NewidleRules { blocked_without_pass: true, ..Self::V5_10.newidle },
+        ..Self::V5_10
+    };
     /// Linux 5.10 as maintained (5.10.262).
     pub const V5_10: BalanceRules = BalanceRules {
+        by_load: false,
+        kthreads_passed_over: true,
+        siblings_share_cache: true,
+        pinned_keep_imbalance: true,
+        busy_interval: BusyInterval::Times16LessOne,
+        sched_idle_is_idle: true,
+        ilb_walk: IlbWalk::FromNext,
         newidle_bails_out: false,
         idle_core_first: false,
         reduced_capacity: false,
@@ -34,6 +56,7 @@ impl BalanceRules {
             cost_restarts_decay: false,
             last_decay_counts: false,
             stop: NewidleStop::Task,
+            blocked_without_pass: false,
             rate: false,
         },
         ilb_idle_core: false,
@@ -98,6 +121,7 @@ impl BalanceRules {
     /// not modelled.
     pub fn of_preset(name: &str) -> Option<BalanceRules> {
         Some(match name {
+            "v5.2" | "v5.3" => Self::V5_3,
             "v5.10" => Self::V5_10,
             "v5.18" | "v5.19-rc1" => Self::V5_18,
             "v5.19-rc2-tip" => Self::V5_19_RC2_TIP,

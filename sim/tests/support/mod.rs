@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 
 pub mod places;
+pub mod spread;
 
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};

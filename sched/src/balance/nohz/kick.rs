@@ -3,7 +3,7 @@
 use super::{Nohz, NohzFlags};
 use crate::balance::cpu::check_cpu_capacity;
 use crate::balance::interval::time_after;
-use crate::balance::{Balance, BalanceView};
+use crate::balance::{Balance, BalanceView, IlbWalk};
 use crate::cpumask::Cpu;
 
 /// A CPU is told to balance (`kick_ilb()`).
@@ -67,8 +67,10 @@ impl Nohz {
         jiffies: u64,
     ) -> Option<Kick> {
         // Also if nobody is found.
-        if flags.contains(NohzFlags::BALANCE_KICK) {
-            self.next_balance = jiffies.wrapping_add(1);
+        match balance.rules.ilb_walk {
+            IlbWalk::FromFirst => self.next_balance = self.next_balance.wrapping_add(1),
+            IlbWalk::FromNext if flags.contains(NohzFlags::BALANCE_KICK) => self.next_balance = jiffies.wrapping_add(1),
+            IlbWalk::FromNext => {}
         }
         let cpu = self.find_new_ilb(view, balance, this_cpu)?;
         let pending = &mut self.cpus[cpu as usize].flags;

@@ -2,7 +2,7 @@
 
 use super::{Nohz, NohzFlags};
 use crate::balance::interval::{msecs_to_jiffies, time_after};
-use crate::balance::{Balance, BalanceView};
+use crate::balance::{Balance, BalanceView, IlbWalk};
 use crate::cpumask::Cpu;
 
 /// `LOAD_AVG_PERIOD`, ms: how often averages of idle CPUs are aged.
@@ -27,7 +27,8 @@ pub struct NohzIdleBalance {
     this_cpu: Cpu,
     flags: NohzFlags,
     began: u64,
-    /// How many CPUs behind `this_cpu` were looked at.
+    order: IlbWalk,
+    /// How many CPUs were looked at.
     passed: u32,
     next_balance: u64,
     update_next_balance: bool,
@@ -48,6 +49,7 @@ impl NohzIdleBalance {
             this_cpu,
             flags,
             began: jiffies,
+            order: balance.rules.ilb_walk,
             passed: 0,
             next_balance: jiffies.wrapping_add(60 * u64::from(balance.tunables.hz)),
             update_next_balance: false,
@@ -61,8 +63,8 @@ impl NohzIdleBalance {
     pub fn next<V: BalanceView>(&mut self, nohz: &mut Nohz, view: &V, jiffies: u64) -> Option<IlbVisit> {
         let nr_cpus = nohz.cpus.len() as u32;
         while !self.aborted && self.passed < nr_cpus {
+            let cpu = self.at(self.passed, nr_cpus);
             self.passed += 1;
-            let cpu = (self.this_cpu + self.passed) % nr_cpus;
             if !nohz.idle_cpus_mask.test(cpu) || !view.idle_cpu(cpu) {
                 continue;
             }
@@ -78,6 +80,15 @@ impl NohzIdleBalance {
         None
     }
 
+    /// The CPU that comes after so many others.
+    fn at(&self, passed: u32, nr_cpus: u32) -> Cpu {
+        match self.order {
+            IlbWalk::FromNext => (self.this_cpu + 1 + passed) % nr_cpus,
+            IlbWalk::FromFirst if passed + 1 == nr_cpus => self.this_cpu,
+            IlbWalk::FromFirst => passed + u32::from(passed >= self.this_cpu),
+        }
+    }
+
     /// Another CPU will do it.
     fn abort(&mut self, nohz: &mut Nohz) {
         self.aborted = true;
@@ -86,10 +97,15 @@ impl NohzIdleBalance {
     }
 
     /// The CPU was visited; `next_balance` is what its run queue has now, jiffies.
-    pub fn visited(&mut self, nohz: &Nohz, visit: IlbVisit, next_balance: u64) {
+    pub fn visited(&mut self, nohz: &mut Nohz, visit: IlbVisit, next_balance: u64) {
         self.has_blocked_load |=
             self.flags.contains(NohzFlags::STATS_KICK) && nohz.cpus[visit.cpu as usize].has_blocked_load;
-        if time_after(self.next_balance, next_balance) {
+        if self.order == IlbWalk::FromFirst && visit.cpu == self.this_cpu {
+            // rebalance_domains() brings it forward, and the others, if there are any, set it anew.
+            if time_after(nohz.next_balance, next_balance) {
+                nohz.next_balance = next_balance;
+            }
+        } else if time_after(self.next_balance, next_balance) {
             self.next_balance = next_balance;
             self.update_next_balance = true;
         }
@@ -97,13 +113,11 @@ impl NohzIdleBalance {
 
     /// The end.
     pub fn finish(self, nohz: &mut Nohz, balance: &Balance<'_>) {
-        if !self.aborted {
-            if self.update_next_balance {
-                nohz.next_balance = self.next_balance;
-            }
-            if self.flags.contains(NohzFlags::STATS_KICK) {
-                nohz.next_blocked = self.began.wrapping_add(msecs_to_jiffies(LOAD_AVG_PERIOD, balance.tunables.hz));
-            }
+        if self.update_next_balance && (!self.aborted || self.order == IlbWalk::FromFirst) {
+            nohz.next_balance = self.next_balance;
+        }
+        if !self.aborted && self.flags.contains(NohzFlags::STATS_KICK) {
+            nohz.next_blocked = self.began.wrapping_add(msecs_to_jiffies(LOAD_AVG_PERIOD, balance.tunables.hz));
         }
         nohz.has_blocked |= self.has_blocked_load;
     }
