@@ -14,12 +14,13 @@ impl<S: Sink> Sim<'_, '_, S> {
         let next_balance = self.sys.jiffies + model.hz;
         let c = &mut self.sys.cpus[cpu as usize];
         c.newidle = Newidle { weight: 1, next_balance, ..Newidle::default() };
+        let on = model.mechanisms.newidle_balance;
         let begins = c.sd.first().is_some_and(|lowest| {
             let time = !model.mechanisms.newidle_gate || model.balance.newidle_begins(c.avg_idle, lowest, true);
             if !time || !self.sys.overload {
                 update_next_balance(&model.balance, lowest, &mut c.newidle.next_balance);
             }
-            time && self.sys.overload
+            on && time && self.sys.overload
         });
         if begins {
             self.update_blocked_averages(cpu);

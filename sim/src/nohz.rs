@@ -27,7 +27,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         c.tick_stopped = true;
         let idle = c.nr_running == 0 && !c.ttwu_pending;
         let due = self.sys.jiffies >= c.next_balance;
-        if due && idle {
+        if due && idle && self.sys.model.mechanisms.periodic_balance {
             self.update_blocked_averages(cpu);
             self.rebalance_domains(cpu, true);
             if self.sys.cpus[cpu as usize].nr_running != 0 {
@@ -39,6 +39,9 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `nohz_balancer_kick()`, at a busy CPU's tick: asks an idle CPU to balance for those that sleep.
     pub fn nohz_balancer_kick(&mut self, cpu: Cpu) {
+        if !self.sys.model.mechanisms.nohz_balance {
+            return;
+        }
         let kick = self.nohz.balancer_kick(&self.sys, &self.sys.model.balance, cpu, self.sys.jiffies);
         if let Some(kick) = kick.filter(|kick| kick.ipi) {
             let ipi = self.ipi(cpu, kick.cpu);

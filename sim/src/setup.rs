@@ -37,6 +37,9 @@ mechanisms! {
     window: "The window between the choice of a CPU and its run queue being seen as busy.";
     idle_cores: "`has_idle_cores` and the search for an idle core.";
     newidle_gate: "Newly-idle balancing held back by its measured cost.";
+    newidle_balance: "Newly-idle balancing.";
+    periodic_balance: "Balancing at ticks, which is also what computes nr_idle_scan.";
+    nohz_balance: "Balancing by one idle CPU for those whose tick is stopped.";
     softirq_util: "Utilisation that includes softirq time.";
     cold_cache: "Cache misses after a migration.";
     ramp: "Tasks that start one after another.";

@@ -39,7 +39,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         let mut cost = self.sys.model.costs.tick;
         self.nohz_balancer_kick(cpu);
-        if self.sys.jiffies >= self.sys.cpus[cpu as usize].next_balance {
+        let periodic = self.sys.model.mechanisms.periodic_balance;
+        if periodic && self.sys.jiffies >= self.sys.cpus[cpu as usize].next_balance {
             self.update_blocked_averages(cpu);
             cost += self.rebalance_domains(cpu, false);
         }
