@@ -61,7 +61,8 @@ fn located(explained: &wakelab_study::explain::Explained<'_>) -> String {
 fn recordings_sample_covers_every_reason() {
     let (conformance, _) = conform(&listed(sample()), &Question::as_recorded(), 0, &());
     let found: BTreeSet<(&str, Reason)> = conformance.reasons.keys().copied().collect();
-    // The recorded machines have no clusters and equal CPUs, nothing asked for the waking CPU, and no kernel has an oracle.
+    // The recorded machines have no clusters and equal CPUs, nothing asked for the waking CPU, and no kernel has SIS_ORACLE
+    // or SIS_SHORT.
     let absent =
         [Reason::Oracle, Reason::PrevFar, Reason::RecentFar, Reason::Capacity, Reason::CurrentCpu, Reason::Stay];
     for kernel in ["v6.1", "v6.12", "v7.2"] {
