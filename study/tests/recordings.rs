@@ -63,8 +63,15 @@ fn recordings_sample_covers_every_reason() {
     let found: BTreeSet<(&str, Reason)> = conformance.reasons.keys().copied().collect();
     // The recorded machines have no clusters and equal CPUs, nothing asked for the waking CPU, and no kernel has SIS_ORACLE
     // or SIS_SHORT.
-    let absent =
-        [Reason::Oracle, Reason::PrevFar, Reason::RecentFar, Reason::Capacity, Reason::CurrentCpu, Reason::Stay];
+    let absent = [
+        Reason::Oracle,
+        Reason::Short,
+        Reason::PrevFar,
+        Reason::RecentFar,
+        Reason::Capacity,
+        Reason::CurrentCpu,
+        Reason::Stay,
+    ];
     for kernel in ["v6.1", "v6.12", "v7.2"] {
         for reason in Reason::ALL.into_iter().filter(|reason| !absent.contains(reason)) {
             assert!(found.contains(&(kernel, reason)), "{kernel}: no row with reason {reason}");
