@@ -145,5 +145,5 @@ fn committed_experiments_are_read() {
         names.push(spec.name);
     }
     names.sort();
-    assert_eq!(names, ["ablation", "quickstart", "sis_util", "sis_util-udp"]);
+    assert_eq!(names, ["ablation", "quickstart", "sis_util", "sis_util-hackbench", "sis_util-udp"]);
 }
