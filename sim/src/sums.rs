@@ -22,6 +22,9 @@ use wakelab_workload::{Load, build};
 /// Joining and leaving rounds to whole units, and the kernel bounds sums from below (`PELT_MIN_DIVIDER`).
 const ROUNDING: u64 = 40;
 
+/// Each task of the CPU is rounded for itself when it joins and when it leaves.
+const ROUNDING_OF_A_TASK: u64 = 2;
+
 /// An average is taken when a period of 1024 us ends, and each task and queue ends its periods at its own updates: what a
 /// task on the queue can gain in one, `1024 * (1 - y)`; one that has just left it likewise.
 const PERIOD: u64 = 22;
@@ -114,7 +117,9 @@ proptest! {
         for step in 1..=20u64 {
             sim.advance(step * 7_300_000, &AtomicBool::new(false)).unwrap();
             for cpu in 0..model.nr_cpus() {
-                let limit = ROUNDING + PERIOD * (1 + u64::from(sim.sys.cpus[cpu as usize].nr_running));
+                let here = sim.sys.tasks.iter().filter(|task| task.cpu == cpu).count() as u64;
+                let nr_running = u64::from(sim.sys.cpus[cpu as usize].nr_running);
+                let limit = ROUNDING + ROUNDING_OF_A_TASK * here + PERIOD * (1 + nr_running);
                 let [util, runnable] = sums(&sim, cpu);
                 for (name, (queue, tasks)) in [("util", util), ("runnable", runnable)] {
                     // A task that leaves takes its last average with it and not what it has gained since. A queue that
