@@ -38,7 +38,7 @@ mechanisms! {
     idle_cores: "`has_idle_cores` and the search for an idle core.";
     newidle_gate: "Newly-idle balancing held back by its measured cost.";
     newidle_balance: "Newly-idle balancing.";
-    periodic_balance: "Balancing at ticks, which is also what computes nr_idle_scan.";
+    periodic_balance: "Balancing at ticks; nohz balancing goes on, and with it nr_idle_scan.";
     nohz_balance: "Balancing by one idle CPU for those whose tick is stopped.";
     softirq_util: "Utilisation that includes softirq time.";
     cold_cache: "Cache misses after a migration.";

@@ -34,7 +34,7 @@ table! {
     Switches, SwitchRow, "switches" {
         t_ns: i64 = "When the switch was over.";
         cpu: i32 = "The CPU.";
-        prev_pid: Option<i32> = "Who ran; null for the idle task.";
+        prev_pid: Option<i32> = "Who ran; null for the idle task, and where balancing has taken who ran (`migrations`).";
         prev_sleeps: bool = "Whether it sleeps, or has exited; else it waits for a CPU.";
         next_pid: Option<i32> = "Who runs; null for the idle task.";
     }
