@@ -33,6 +33,10 @@ pub enum Command {
     ///
     /// Exits as `wakelab run` does.
     Compare(Compare),
+    /// Simulate every published table and say row by row how close that comes.
+    ///
+    /// Exits as `wakelab run` does.
+    Reproduce(Reproduce),
     /// Say of each recorded wake-up why the kernel chose its CPU.
     Explain(Explain),
     /// Compare the model's choices with the kernel's.
@@ -120,6 +124,43 @@ pub struct Compare {
     /// How it runs and prints.
     #[command(flatten)]
     pub how: How,
+}
+
+/// `wakelab reproduce`.
+#[derive(Debug, ClapArgs)]
+pub struct Reproduce {
+    /// The tables (sis_util-results), as their files are called; all that are there if left out.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// The folder of the tables; `published` if left out. Other rows of the same tables are simulated in the same way.
+    #[arg(long, value_name = "DIR")]
+    pub published: Option<PathBuf>,
+    /// Simulate headline rows only, once and shortly.
+    #[arg(long)]
+    pub quick: bool,
+    /// Run each case so often on each side.
+    #[arg(long, value_name = "N", value_parser = repeats())]
+    pub repeat: Option<u32>,
+    /// How to print.
+    #[arg(long, value_enum, default_value_t = ScoreFormat::Table)]
+    pub format: ScoreFormat,
+    /// Write to this file, which appears only when it is whole, in place of stdout.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Run so many simulations at a time; as many as there are cores if left out. The result is the same.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+}
+
+/// How to print a scoreboard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScoreFormat {
+    /// For a terminal.
+    Table,
+    /// For programs.
+    Json,
+    /// A page, misses first: docs/validation.md.
+    Markdown,
 }
 
 /// What `run` and `compare` share.

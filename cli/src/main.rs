@@ -16,6 +16,7 @@ fn main() -> ExitCode {
     let result = match args.command {
         Command::Run(args) => commands::run::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
+        Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Conform(args) => commands::conform::run(&args),
         Command::Kernel { command } => commands::kernel::run(&command),

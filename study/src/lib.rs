@@ -16,6 +16,7 @@ pub mod explain;
 pub mod files;
 pub mod mechanisms;
 pub mod question;
+pub mod reproduce;
 pub mod statistics;
 pub mod summary;
 mod walk;

@@ -5,6 +5,7 @@ pub mod conform;
 pub mod explain;
 pub mod kernel;
 pub mod machine;
+pub mod reproduce;
 pub mod run;
 pub mod workload;
 

@@ -1,0 +1,50 @@
+//! `wakelab reproduce`.
+
+use super::compare::deliver;
+use crate::args::{Reproduce, ScoreFormat};
+use crate::interrupt::stop_flag;
+use crate::out_file::OutFile;
+use crate::output::Exit;
+use crate::progress::RunBar;
+use std::path::PathBuf;
+use wakelab_report::reproduce as report;
+use wakelab_study::reproduce::{Effort, Scoreboard, reproduce, tables};
+
+/// Simulates what was published and prints how close that comes.
+pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
+    let folder = args.published.clone().unwrap_or_else(|| PathBuf::from("published"));
+    let tables = tables(&folder, &args.names).map_err(|error| match &args.published {
+        Some(_) => anyhow::anyhow!("--published: {error}"),
+        None => anyhow::anyhow!(
+            "{error}\n  hint: run it in a clone, whose published/ has the tables, or name a folder: --published DIR"
+        ),
+    })?;
+    let out = args.out.as_deref().map(OutFile::new).transpose()?;
+    let base = if args.quick { Effort::QUICK } else { Effort::FULL };
+    let effort = Effort { repeats: args.repeat.unwrap_or(base.repeats), ..base };
+    let stop = stop_flag()?;
+    let bar = RunBar::new();
+    let found = reproduce(&tables, effort, args.jobs.unwrap_or(0) as usize, &bar, stop);
+    bar.finish();
+    let board = match found {
+        Ok(board) => board,
+        Err(failed) => {
+            eprintln!("error: {failed}");
+            return Ok(Exit::RunFailed);
+        }
+    };
+    deliver(out.as_ref(), &render(&board, args.format))?;
+    if board.complete {
+        return Ok(Exit::Done);
+    }
+    eprintln!("interrupted: rows that were not reached are listed as such");
+    Ok(Exit::Interrupted)
+}
+
+fn render(board: &Scoreboard, format: ScoreFormat) -> String {
+    match format {
+        ScoreFormat::Table => report::text(board),
+        ScoreFormat::Markdown => report::markdown(board),
+        ScoreFormat::Json => format!("{:#}\n", report::json(board)),
+    }
+}

@@ -1,0 +1,174 @@
+//! The scoreboard of published tables: as text, as Markdown, as JSON.
+
+mod markdown;
+
+pub use markdown::markdown;
+
+use crate::VERSION;
+use crate::table::{table, text as table_text};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+use wakelab_study::reproduce::{Class, Scoreboard, Scored, ScoredTable, Summary};
+
+/// The scoreboard for a terminal.
+pub fn text(board: &Scoreboard) -> String {
+    let mut text = format!("published tables, simulated by wakelab {VERSION}, not measured\n");
+    let _ = writeln!(text, "{}\n", effort(board));
+    for one in &board.tables {
+        let _ = writeln!(text, "{}\n", one.name);
+        let mut shown = table(&HEADER, 1);
+        for row in one.rows.iter().filter(|row| row.excluded.is_none()) {
+            shown.add_row(line(row));
+        }
+        if one.summary.rows > 0 {
+            text.push_str(&table_text(&shown));
+            text.push('\n');
+        }
+        for (name, value) in facts(&one.summary) {
+            let _ = writeln!(text, "  {name}: {value}");
+        }
+        for (why, rows) in excluded(one) {
+            let _ = writeln!(text, "  not simulated: {rows} ({why})");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+const HEADER: [&str; 7] =
+    ["row", "published%", "simulated%", "noise%", "published", "simulated", "fast/dom publ. | sim."];
+
+/// How much was simulated.
+fn effort(board: &Scoreboard) -> String {
+    let effort = board.effort;
+    format!(
+        "{} repeat{} of each case and side, {} ms measured after {} ms{}",
+        effort.repeats,
+        if effort.repeats == 1 { "" } else { "s" },
+        effort.time_ns / 1_000_000,
+        effort.settle_ns / 1_000_000,
+        if effort.headlines { "; headline rows only" } else { "" },
+    )
+}
+
+/// What names a row: its cells that are no numbers of results.
+fn name(row: &Scored) -> String {
+    const NAMES: [&str; 8] = ["benchmark", "case", "machine", "numa_config", "SIS_CORE", "SIS_PROP", "load", "counter"];
+    let cells = row.cells.iter().filter(|(column, _)| NAMES.contains(&column.as_str()));
+    let parts = cells.map(|(column, cell)| match column.as_str() {
+        "SIS_CORE" | "SIS_PROP" if cell == "false" => format!("NO_{column}"),
+        "SIS_CORE" | "SIS_PROP" => String::new(),
+        _ => cell.clone(),
+    });
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn signed(number: Option<f64>) -> String {
+    number.map_or_else(|| "n/a".to_owned(), |number| format!("{number:+.2}"))
+}
+
+/// The class of each side's difference, published and simulated.
+fn classes(row: &Scored) -> [Option<Class>; 2] {
+    [row.published_compare_pct, row.simulated_compare_pct].map(|pct| pct.map(|pct| Class::of(pct, row.noise_pct)))
+}
+
+fn line(row: &Scored) -> [String; 7] {
+    let [published, simulated] = classes(row).map(|class| class.map_or("n/a", Class::name).to_owned());
+    let search = match (row.published_search, row.simulated_search) {
+        (Some(publ), Some(sim)) => {
+            format!("{:.1}/{:.2} | {:.1}/{:.2}", publ.fast_rate, publ.dom_eff, sim.fast_rate, sim.dom_eff)
+        }
+        _ => String::new(),
+    };
+    let noise = if row.published_compare_pct.is_some() { format!("{:.1}", row.noise_pct) } else { String::new() };
+    [
+        name(row),
+        signed(row.published_compare_pct),
+        signed(row.simulated_compare_pct),
+        noise,
+        published,
+        simulated,
+        search,
+    ]
+}
+
+/// The summary, a line for each number that there is.
+fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
+    let mut facts = vec![("rows simulated", format!("{} of {}", summary.rows, summary.rows + summary.excluded))];
+    let mut add = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
+    let compared = summary.class_agreement_pct.is_some();
+    add("effects right", compared.then(|| format!("{} of {}", summary.effects_right, summary.effects)));
+    add("false effects", compared.then(|| summary.false_effects.to_string()));
+    add("large effects with the wrong sign", compared.then(|| summary.wrong_sign.to_string()));
+    add("class agreement", summary.class_agreement_pct.map(|pct| format!("{pct:.0}%")));
+    add("median distance", summary.median_abs_diff.map(|pct| format!("{pct:.2} points")));
+    add("skill", summary.skill.map(|skill| format!("{skill:.2}")));
+    add("RMS log error of the baseline's curve", summary.curve_rms_log_error.map(|error| format!("{error:.2}")));
+    add(
+        "mean error of searches, points",
+        summary.search_mae.map(|mae| {
+            format!(
+                "se_eff {:.2}, dom_eff {:.2}, fast_rate {:.2}, success_rate {:.2}",
+                mae.se_eff, mae.dom_eff, mae.fast_rate, mae.success_rate
+            )
+        }),
+    );
+    facts
+}
+
+/// Why rows are not simulated, with how many.
+fn excluded(table: &ScoredTable) -> Vec<(&str, usize)> {
+    let mut found: Vec<(&str, usize)> = Vec::new();
+    for why in table.rows.iter().filter_map(|row| row.excluded.as_deref()) {
+        match found.iter_mut().find(|(one, _)| *one == why) {
+            Some((_, rows)) => *rows += 1,
+            None => found.push((why, 1)),
+        }
+    }
+    found
+}
+
+/// `{"wakelab":…,"kind":"simulated","tables":[…],"assumed":[…]}`.
+pub fn json(board: &Scoreboard) -> Value {
+    let tables: Vec<Value> = board
+        .tables
+        .iter()
+        .map(|one| {
+            json!({
+                "name": one.name,
+                "rows": one.rows.iter().map(json_row).collect::<Vec<_>>(),
+                "summary": one.summary,
+            })
+        })
+        .collect();
+    json!({
+        "wakelab": VERSION,
+        "kind": "simulated",
+        "repeats": board.effort.repeats,
+        "settle_ns": board.effort.settle_ns,
+        "time_ns": board.effort.time_ns,
+        "complete": board.complete,
+        "tables": tables,
+        "assumed": board.assumed,
+    })
+}
+
+fn json_row(row: &Scored) -> Value {
+    let mut cells: Map<String, Value> = row.cells.iter().map(|(column, cell)| (column.clone(), json!(cell))).collect();
+    let [published, simulated] = classes(row);
+    let own = json!({
+        "excluded": row.excluded,
+        "published_compare_pct": row.published_compare_pct,
+        "simulated_compare_pct": row.simulated_compare_pct,
+        "noise_pct": row.noise_pct,
+        "class_published": published,
+        "class_simulated": simulated,
+        "simulated_baseline": row.simulated_baseline,
+        "published_search": row.published_search,
+        "simulated_search": row.simulated_search,
+    });
+    if let Value::Object(own) = own {
+        cells.extend(own);
+    }
+    Value::Object(cells)
+}

@@ -1,0 +1,328 @@
+//! Published tables, simulated: a scoreboard that says row by row how close the model comes.
+//!
+//! [`tables`] reads what was published and says of each row how it is simulated, or why not; [`reproduce`] simulates each
+//! distinct case once and scores the tables. A row's class is by the posting's own noise ([`noise_pct`]).
+
+mod csv_table;
+mod form;
+mod score;
+
+pub use form::{Published, Recipe, What};
+pub use score::{Class, Summary, noise_pct};
+
+use crate::compare::{Assumed, CompareRow, RunFailed, RunId, RunProgress, Side, compare};
+use crate::experiment::{Given, Spec};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// A published table cannot be read, or is not known.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReproduceError {
+    /// A file is not as it should be.
+    #[error("{}{}{}: {what}", path.display(), line.map(|n| format!(":{n}")).unwrap_or_default(),
+        column.as_ref().map(|name| format!(": column {name}")).unwrap_or_default())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: Option<u64>,
+        /// The column.
+        column: Option<String>,
+        /// What is wrong, and what was expected.
+        what: String,
+    },
+    /// No table of that name.
+    #[error("no published table {name}; expected one of {}", names().join(", "))]
+    Unknown {
+        /// What was given.
+        name: String,
+    },
+    /// The folder has no table that is known.
+    #[error("{}: no published table in it; expected files such as sis_util-results.csv", folder.display())]
+    Empty {
+        /// The folder.
+        folder: PathBuf,
+    },
+}
+
+/// The four rates of a search, %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SearchRates {
+    /// 100 (search − failed) / scanned.
+    pub se_eff: f64,
+    /// 100 (domain search − failed) / (scanned − (search − domain search)).
+    pub dom_eff: f64,
+    /// 100 (search − domain search) / search.
+    pub fast_rate: f64,
+    /// 100 (search − failed) / search.
+    pub success_rate: f64,
+}
+
+/// A published table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// The file's stem.
+    pub name: String,
+    /// Its rows.
+    pub rows: Vec<Published>,
+}
+
+/// How much is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Runs of each case on each side.
+    pub repeats: u32,
+    /// What is simulated before measuring begins, ns.
+    pub settle_ns: u64,
+    /// What is measured, ns.
+    pub time_ns: u64,
+    /// Only rows with a published effect or search statistics, and of each workload the first and the last of them.
+    pub headlines: bool,
+}
+
+impl Effort {
+    /// All rows.
+    pub const FULL: Effort = Effort { repeats: 2, settle_ns: 600_000_000, time_ns: 200_000_000, headlines: false };
+    /// Few rows, once and shortly.
+    pub const QUICK: Effort = Effort { repeats: 1, settle_ns: 350_000_000, time_ns: 50_000_000, headlines: true };
+}
+
+/// A row with what the simulation gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scored {
+    /// The file's columns and the row's cells.
+    pub cells: Vec<(String, String)>,
+    /// Why it is not simulated.
+    pub excluded: Option<String>,
+    /// The published difference, %.
+    pub published_compare_pct: Option<f64>,
+    /// The simulated one.
+    pub simulated_compare_pct: Option<f64>,
+    /// What a difference has to exceed to be an effect, %.
+    pub noise_pct: f64,
+    /// The published baseline, with the curve that it is a point of.
+    pub published_baseline: Option<(String, f64)>,
+    /// The simulated one, in a unit that is the published one's times a constant.
+    pub simulated_baseline: Option<f64>,
+    /// Published search statistics of the base side.
+    pub published_search: Option<SearchRates>,
+    /// The simulated ones.
+    pub simulated_search: Option<SearchRates>,
+}
+
+/// A table with its score.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScoredTable {
+    /// The file's stem.
+    pub name: String,
+    /// Its rows, as in the file.
+    pub rows: Vec<Scored>,
+    /// The score.
+    pub summary: Summary,
+}
+
+/// All tables.
+#[derive(Clone, Debug)]
+pub struct Scoreboard {
+    /// In the order they were asked for.
+    pub tables: Vec<ScoredTable>,
+    /// What of machines and workloads is assumed.
+    pub assumed: Vec<Assumed>,
+    /// What was simulated.
+    pub effort: Effort,
+    /// False after a stop: rows that were not reached are excluded.
+    pub complete: bool,
+}
+
+/// The names of all tables that are known.
+pub fn names() -> Vec<&'static str> {
+    form::TABLES.iter().map(|(name, _)| *name).collect()
+}
+
+/// Reads the tables of these names (all that are there where none is given) from a folder.
+///
+/// # Errors
+/// Where a name is unknown, or a file is not as it should be.
+pub fn tables(folder: &Path, wanted: &[String]) -> Result<Vec<Table>, ReproduceError> {
+    if let Some(name) = wanted.iter().find(|name| !names().contains(&name.as_str())) {
+        return Err(ReproduceError::Unknown { name: name.clone() });
+    }
+    let path = |name: &str| folder.join(format!("{name}.csv"));
+    let chosen = form::TABLES.iter().filter(|(name, _)| match wanted {
+        [] => path(name).exists(),
+        wanted => wanted.iter().any(|one| one == name),
+    });
+    let tables: Vec<Table> = chosen
+        .map(|(name, form)| Ok(Table { name: (*name).to_owned(), rows: form.read(&path(name))? }))
+        .collect::<Result<_, ReproduceError>>()?;
+    if tables.is_empty() { Err(ReproduceError::Empty { folder: folder.to_owned() }) } else { Ok(tables) }
+}
+
+/// All loads of one workload on one machine, kernel and pair of sides.
+type Group = (String, &'static str, String, String, String, Vec<(String, u64)>);
+
+fn group(recipe: &Recipe) -> Group {
+    let Recipe { machine, kernel, base, with, workload, params, .. } = recipe.clone();
+    (machine, kernel, base, with, workload, params)
+}
+
+/// Simulates what the tables ask for, `jobs` runs at a time (0: as many as there are cores), and scores them.
+///
+/// # Errors
+/// The first run that failed.
+pub fn reproduce(
+    tables: &[Table],
+    effort: Effort,
+    jobs: usize,
+    progress: &dyn RunProgress,
+    stop: &AtomicBool,
+) -> Result<Scoreboard, RunFailed> {
+    let chosen: Vec<Vec<bool>> = tables.iter().map(|table| choose(table, effort)).collect();
+    let mut loads: BTreeMap<Group, BTreeSet<u64>> = BTreeMap::new();
+    for (table, chosen) in tables.iter().zip(&chosen) {
+        for (row, _) in table.rows.iter().zip(chosen).filter(|(_, chosen)| **chosen) {
+            if let Ok(recipe) = &row.recipe {
+                let load = recipe.load.parse().expect("a recipe's load is a number");
+                loads.entry(group(recipe)).or_default().insert(load);
+            }
+        }
+    }
+    let mut found: BTreeMap<(Group, u64), Result<CompareRow, String>> = BTreeMap::new();
+    let mut assumed: Vec<Assumed> = Vec::new();
+    let mut complete = true;
+    let all = loads.values().map(|loads| loads.len() * effort.repeats as usize * 2).sum();
+    let mut done = 0;
+    for (group, loads) in &loads {
+        let counts: Vec<u64> = loads.iter().copied().collect();
+        match spec(group, &counts, effort).and_then(|spec| spec.resolve()) {
+            Err(error) => {
+                let why = error.to_string().lines().next().unwrap_or_default().to_owned();
+                found.extend(counts.iter().map(|&load| ((group.clone(), load), Err(why.clone()))));
+            }
+            Ok(experiment) => {
+                let comparison = compare(&experiment, jobs, &Part { progress, done, all }, stop)?;
+                complete &= comparison.complete;
+                let rows = counts.iter().zip(comparison.rows);
+                found.extend(rows.map(|(&load, row)| ((group.clone(), load), Ok(row))));
+                let new = comparison.assumed.into_iter().filter(|one| !assumed.contains(one)).collect::<Vec<_>>();
+                assumed.extend(new);
+            }
+        }
+        done += counts.len() * effort.repeats as usize * 2;
+    }
+    let scored = tables.iter().zip(&chosen).map(|(table, chosen)| {
+        let rows: Vec<Scored> =
+            table.rows.iter().zip(chosen).map(|(row, &chosen)| scored(row, chosen, &found)).collect();
+        ScoredTable { name: table.name.clone(), summary: score::summary(&rows), rows }
+    });
+    Ok(Scoreboard { tables: scored.collect(), assumed, effort, complete })
+}
+
+/// Which rows are simulated.
+fn choose(table: &Table, effort: Effort) -> Vec<bool> {
+    if !effort.headlines {
+        return vec![true; table.rows.len()];
+    }
+    let headline = |row: &Published| {
+        let effect = row.compare_pct.is_some_and(|pct| Class::of(pct, noise_pct(row.spreads)) != Class::Same);
+        effect || row.search.is_some()
+    };
+    let key = |row: &Published| row.recipe.as_ref().ok().filter(|_| headline(row)).map(group);
+    let keys: Vec<Option<Group>> = table.rows.iter().map(key).collect();
+    let first = |at: usize| keys[..at].iter().all(|other| *other != keys[at]);
+    let last = |at: usize| keys[at + 1..].iter().all(|other| *other != keys[at]);
+    (0..keys.len()).map(|at| keys[at].is_some() && (first(at) || last(at))).collect()
+}
+
+fn spec(group: &Group, loads: &[u64], effort: Effort) -> Result<Spec, crate::experiment::SpecError> {
+    let (machine, kernel, base, with, workload, params) = group;
+    let load = loads.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let mut spec = Spec::of_flags(machine, kernel, workload, Some(&load), base, with)?;
+    for workload in &mut spec.workloads {
+        workload.params =
+            params.iter().map(|(name, value)| (name.clone(), Given::by_default("params", *value))).collect();
+    }
+    spec.repeats = Given::by_default("repeats", effort.repeats);
+    spec.settle_ns = Given::by_default("settle", effort.settle_ns);
+    spec.time_ns = Given::by_default("time", effort.time_ns);
+    Ok(spec)
+}
+
+/// Part of all runs.
+struct Part<'a> {
+    progress: &'a dyn RunProgress,
+    done: usize,
+    all: usize,
+}
+
+impl RunProgress for Part<'_> {
+    fn run(&self, done: usize, _: usize, run: &RunId) {
+        self.progress.run(self.done + done, self.all, run);
+    }
+}
+
+fn scored(row: &Published, chosen: bool, found: &BTreeMap<(Group, u64), Result<CompareRow, String>>) -> Scored {
+    let mut scored = Scored {
+        cells: row.cells.clone(),
+        excluded: None,
+        published_compare_pct: row.compare_pct,
+        simulated_compare_pct: None,
+        noise_pct: noise_pct(row.spreads),
+        published_baseline: row.baseline.clone(),
+        simulated_baseline: None,
+        published_search: row.search,
+        simulated_search: None,
+    };
+    let recipe = match &row.recipe {
+        Ok(_) if !chosen => {
+            scored.excluded = Some("not a headline".to_owned());
+            return scored;
+        }
+        Ok(recipe) => recipe,
+        Err(why) => {
+            scored.excluded = Some(why.clone());
+            return scored;
+        }
+    };
+    let load: u64 = recipe.load.parse().expect("a recipe's load is a number");
+    match found.get(&(group(recipe), load)) {
+        None => scored.excluded = Some("interrupted".to_owned()),
+        Some(Err(why)) => scored.excluded = Some(why.clone()),
+        Some(Ok(simulated)) => {
+            scored.simulated_compare_pct = difference(row.what, simulated);
+            scored.simulated_search = rates(&simulated.base);
+            // The benchmark's own metric is the time that a number of loops takes, which each group goes through.
+            let per_group = if recipe.workload.starts_with("hackbench:") { load as f64 } else { 1.0 };
+            scored.simulated_baseline = Some(match simulated.metric.as_str() {
+                "throughput" if per_group > 0.0 && row.baseline.is_some() => per_group / simulated.base.mean,
+                _ => simulated.base.mean,
+            });
+        }
+    }
+    scored
+}
+
+fn difference(what: What, row: &CompareRow) -> Option<f64> {
+    let (base, with) = (row.base.search.counts, row.with.search.counts);
+    let change = |old: u64, new: u64| (old != 0).then(|| 100.0 * (new as f64 / old as f64 - 1.0));
+    match what {
+        What::Metric => Some(row.compare_pct),
+        What::Search => None,
+        What::SisSearch => change(base.sis_search, with.sis_search),
+        What::SisDomainSearch => change(base.sis_domain_search, with.sis_domain_search),
+        What::SisScanned => change(base.sis_scanned, with.sis_scanned),
+        What::SisFailed => change(base.sis_failed, with.sis_failed),
+    }
+}
+
+fn rates(side: &Side) -> Option<SearchRates> {
+    let search = &side.search;
+    Some(SearchRates {
+        se_eff: search.se_eff_pct?,
+        dom_eff: search.dom_eff_pct?,
+        fast_rate: search.fast_rate_pct?,
+        success_rate: search.success_rate_pct?,
+    })
+}

@@ -1,0 +1,204 @@
+//! How close a table's simulation comes.
+
+use super::{Scored, SearchRates};
+use serde::Serialize;
+
+/// What a difference is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// Above the noise, upwards.
+    Better,
+    /// Within the noise.
+    Same,
+    /// Above the noise, downwards.
+    Worse,
+}
+
+impl Class {
+    /// Of a difference in per cent, where `noise_pct` is what it has to exceed.
+    pub fn of(compare_pct: f64, noise_pct: f64) -> Self {
+        match compare_pct {
+            pct if pct > noise_pct => Class::Better,
+            pct if pct < -noise_pct => Class::Worse,
+            _ => Class::Same,
+        }
+    }
+
+    /// As it is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Better => "better",
+            Class::Same => "same",
+            Class::Worse => "worse",
+        }
+    }
+}
+
+/// What a difference has to exceed to be an effect, %: `max(5, 2 √(σ_base² + σ_with²))` of the posting's spreads, 10 where
+/// it gives none.
+pub fn noise_pct(spreads: Option<(f64, f64)>) -> f64 {
+    match spreads {
+        Some((base, with)) => (2.0 * base.hypot(with)).max(5.0),
+        None => 10.0,
+    }
+}
+
+/// A table's score.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// Rows that are simulated.
+    pub rows: usize,
+    /// Rows that are not.
+    pub excluded: usize,
+    /// Published effects among them.
+    pub effects: usize,
+    /// Those that the simulation has, with the right sign and within a factor of 1.5.
+    pub effects_right: usize,
+    /// Effects of the simulation where none was published.
+    pub false_effects: usize,
+    /// Effects above 30% with the wrong sign.
+    pub wrong_sign: usize,
+    /// Rows whose class is the published one, %.
+    pub class_agreement_pct: Option<f64>,
+    /// Median of the distance between the two differences, percentage points.
+    pub median_abs_diff: Option<f64>,
+    /// 1 less the ratio of that median to the one of a model that predicts 0 everywhere.
+    pub skill: Option<f64>,
+    /// Root mean square of the logarithm of simulated over published baselines, each curve normalised to its first point.
+    pub curve_rms_log_error: Option<f64>,
+    /// Mean absolute error of each search statistic, percentage points.
+    pub search_mae: Option<SearchRates>,
+}
+
+/// The score of rows.
+pub(super) fn summary(rows: &[Scored]) -> Summary {
+    let simulated: Vec<&Scored> = rows.iter().filter(|row| row.excluded.is_none()).collect();
+    let pairs: Vec<(f64, f64, f64)> = simulated
+        .iter()
+        .filter_map(|row| Some((row.published_compare_pct?, row.simulated_compare_pct?, row.noise_pct)))
+        .collect();
+    let is_effect = |pct: f64, noise: f64| Class::of(pct, noise) != Class::Same;
+    let right = |&&(published, simulated, noise): &&(f64, f64, f64)| {
+        is_effect(simulated, noise)
+            && (published > 0.0) == (simulated > 0.0)
+            && (1.0 / 1.5..=1.5).contains(&(simulated / published))
+    };
+    let effects: Vec<&(f64, f64, f64)> =
+        pairs.iter().filter(|(published, _, noise)| is_effect(*published, *noise)).collect();
+    let agree = pairs.iter().filter(|(p, s, noise)| Class::of(*p, *noise) == Class::of(*s, *noise)).count();
+    let distance = median(pairs.iter().map(|(p, s, _)| (p - s).abs()));
+    let distance_of_none = median(pairs.iter().map(|(p, ..)| p.abs()));
+    Summary {
+        rows: simulated.len(),
+        excluded: rows.len() - simulated.len(),
+        effects: effects.len(),
+        effects_right: effects.iter().filter(|&pair| right(pair)).count(),
+        false_effects: pairs.iter().filter(|(p, s, noise)| !is_effect(*p, *noise) && is_effect(*s, *noise)).count(),
+        wrong_sign: pairs.iter().filter(|(p, s, noise)| p.abs() > 30.0 && is_effect(*s, *noise) && p * s < 0.0).count(),
+        class_agreement_pct: (!pairs.is_empty()).then(|| 100.0 * agree as f64 / pairs.len() as f64),
+        median_abs_diff: distance,
+        skill: distance.zip(distance_of_none).filter(|(_, none)| *none > 0.0).map(|(ours, none)| 1.0 - ours / none),
+        curve_rms_log_error: curve_error(&simulated),
+        search_mae: search_mae(&simulated),
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(values[middle]),
+        _ => Some((values[middle - 1] + values[middle]) / 2.0),
+    }
+}
+
+fn curve_error(rows: &[&Scored]) -> Option<f64> {
+    let mut squares = Vec::new();
+    let mut first: Vec<(&str, f64, f64)> = Vec::new();
+    for row in rows {
+        let (Some((curve, published)), Some(simulated)) = (&row.published_baseline, row.simulated_baseline) else {
+            continue;
+        };
+        match first.iter().find(|(name, ..)| name == curve) {
+            None => first.push((curve, *published, simulated)),
+            Some((_, published_first, simulated_first)) => {
+                squares.push(((simulated / simulated_first) / (published / published_first)).ln().powi(2));
+            }
+        }
+    }
+    (!squares.is_empty()).then(|| (squares.iter().sum::<f64>() / squares.len() as f64).sqrt())
+}
+
+fn search_mae(rows: &[&Scored]) -> Option<SearchRates> {
+    let pairs: Vec<(SearchRates, SearchRates)> =
+        rows.iter().filter_map(|row| row.published_search.zip(row.simulated_search)).collect();
+    let mean = |get: fn(&SearchRates) -> f64| {
+        pairs.iter().map(|(a, b)| (get(a) - get(b)).abs()).sum::<f64>() / pairs.len() as f64
+    };
+    (!pairs.is_empty()).then(|| SearchRates {
+        se_eff: mean(|rates| rates.se_eff),
+        dom_eff: mean(|rates| rates.dom_eff),
+        fast_rate: mean(|rates| rates.fast_rate),
+        success_rate: mean(|rates| rates.success_rate),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(published: f64, simulated: f64) -> Scored {
+        Scored {
+            cells: Vec::new(),
+            excluded: None,
+            published_compare_pct: Some(published),
+            simulated_compare_pct: Some(simulated),
+            noise_pct: 5.0,
+            published_baseline: None,
+            simulated_baseline: None,
+            published_search: None,
+            simulated_search: None,
+        }
+    }
+
+    #[test]
+    fn noise_is_twice_the_spread_and_at_least_five() {
+        assert_eq!(noise_pct(Some((3.0, 4.0))), 10.0);
+        assert_eq!(noise_pct(Some((0.1, 0.1))), 5.0);
+        assert_eq!(noise_pct(None), 10.0);
+    }
+
+    #[test]
+    fn an_effect_is_right_within_a_factor_of_one_and_a_half() {
+        let rows =
+            [row(60.0, 41.0), row(60.0, 39.0), row(60.0, -60.0), row(-20.0, -25.0), row(0.5, 7.0), row(1.0, -1.0)];
+        let score = summary(&rows);
+        assert_eq!((score.rows, score.effects, score.effects_right), (6, 4, 2));
+        assert_eq!((score.false_effects, score.wrong_sign), (1, 1));
+        assert_eq!(score.class_agreement_pct, Some(100.0 * 4.0 / 6.0));
+    }
+
+    #[test]
+    fn a_model_that_predicts_nothing_has_no_skill() {
+        let none = summary(&[row(60.0, 0.0), row(-20.0, 0.0), row(10.0, 0.0)]);
+        assert_eq!(none.skill, Some(0.0));
+        let good = summary(&[row(60.0, 55.0), row(-20.0, -20.0), row(10.0, 12.0)]);
+        assert_eq!((good.median_abs_diff, good.skill), (Some(2.0), Some(0.9)));
+    }
+
+    #[test]
+    fn a_curve_is_measured_from_its_first_point() {
+        let at = |published: f64, simulated: f64| Scored {
+            published_baseline: Some(("a".to_owned(), published)),
+            simulated_baseline: Some(simulated),
+            ..row(0.0, 0.0)
+        };
+        let exact = summary(&[at(1.0, 30.0), at(2.0, 60.0), at(4.0, 120.0)]);
+        assert_eq!(exact.curve_rms_log_error, Some(0.0));
+        let twice = summary(&[at(1.0, 30.0), at(2.0, 120.0)]).curve_rms_log_error.unwrap();
+        assert!((twice - 2f64.ln()).abs() < 1e-12);
+    }
+}
