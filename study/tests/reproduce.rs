@@ -1,0 +1,84 @@
+//! The scoreboard: bad tables, and that the headlines of the published tables come out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use wakelab_study::reproduce::{Effort, ReproduceError, reproduce, tables};
+
+fn published() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../published")
+}
+
+/// A folder with one table.
+fn folder(name: &str, text: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(name), text).unwrap();
+    folder
+}
+
+fn refused(name: &str, text: &str) -> String {
+    let folder = folder(name, text);
+    let error = tables(folder.path(), &[]).unwrap_err().to_string();
+    error.replace(&folder.path().display().to_string(), "DIR")
+}
+
+#[test]
+fn a_table_without_a_column_is_refused_with_its_name() {
+    let error = refused("sis_util-results.csv", "benchmark,case,load,metric,compare_pct,compare_std_pct\n");
+    assert!(error.starts_with("DIR/sis_util-results.csv:1: column baseline_std_pct: it is missing"), "{error}");
+}
+
+#[test]
+fn a_table_without_rows_is_refused() {
+    let header = "benchmark,case,load,metric,baseline_std_pct,compare_pct,compare_std_pct\n";
+    let error = refused("sis_util-results.csv", header);
+    assert!(error.starts_with("DIR/sis_util-results.csv: it has no row"), "{error}");
+}
+
+#[test]
+fn a_cell_that_is_no_number_is_refused_with_its_line() {
+    let text = "benchmark,case,load,metric,baseline_std_pct,compare_pct,compare_std_pct\n\
+                netperf,TCP_RR,28 threads,throughput,0.3,much,0.4\n";
+    let error = refused("sis_util-results.csv", text);
+    assert_eq!(error, "DIR/sis_util-results.csv:2: column compare_pct: \"much\" is no number");
+}
+
+#[test]
+fn an_unknown_table_is_refused_with_those_that_are_known() {
+    let error = tables(&published(), &["sis-results".to_owned()]).unwrap_err();
+    assert!(matches!(&error, ReproduceError::Unknown { name } if name == "sis-results"));
+    assert!(error.to_string().contains("expected one of sis_util-results, "), "{error}");
+    let empty = tempfile::tempdir().unwrap();
+    assert!(matches!(tables(empty.path(), &[]), Err(ReproduceError::Empty { .. })));
+}
+
+/// What the model does not have is listed with the reason, and the other rows are simulated.
+#[test]
+fn rows_that_are_not_modelled_are_excluded_by_name() {
+    let text = "benchmark,case,load,metric,baseline_std_pct,compare_pct,compare_std_pct\n\
+                sysbench,oltp,28 threads,throughput,0.3,1.0,0.4\n\
+                netperf,TCP_RR,some threads,throughput,0.3,1.0,0.4\n";
+    let folder = folder("sis_util-results.csv", text);
+    let tables = tables(folder.path(), &[]).unwrap();
+    let board = reproduce(&tables, Effort::FULL, 1, &(), &AtomicBool::new(false)).unwrap();
+    let why: Vec<_> = board.tables[0].rows.iter().map(|row| row.excluded.clone().unwrap()).collect();
+    assert_eq!(why, ["sysbench oltp is not modelled", "load some threads says no number of instances"]);
+    assert_eq!((board.tables[0].summary.rows, board.tables[0].summary.excluded), (0, 2));
+}
+
+/// The headline, once and shortly: SIS_UTIL flips at 224 threads, and what the counters say of it.
+#[test]
+fn the_flip_of_the_sis_util_letter_is_reproduced() {
+    let tables = tables(&published(), &["sis_util-224-threads-counters".to_owned()]).unwrap();
+    let effort = Effort { settle_ns: 300_000_000, time_ns: 20_000_000, headlines: false, ..Effort::QUICK };
+    let board = reproduce(&tables, effort, 0, &(), &AtomicBool::new(false)).unwrap();
+    let change = |counter: &str| {
+        let named = |row: &&wakelab_study::reproduce::Scored| row.cells.iter().any(|(_, text)| text == counter);
+        board.tables[0].rows.iter().find(named).and_then(|row| row.simulated_compare_pct).unwrap()
+    };
+    let searches = change("sis_search.avg");
+    assert!((80.0..250.0).contains(&searches), "more wake-ups, each of which searches: {searches}");
+    let scanned = change("sis_scanned.avg");
+    assert!((-95.0..-65.0).contains(&scanned), "none of which scans: {scanned}");
+    assert_eq!(board.tables[0].summary.effects_right.min(2), 2, "{:?}", board.tables[0].summary);
+}
