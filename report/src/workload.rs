@@ -158,6 +158,12 @@ fn call_text(workload: &Workload, call: Call, name: &dyn Fn(u32) -> String) -> S
         Call::Signal { cond } => format!("wake the first who waits for {}", name(cond)),
         Call::Broadcast { cond } => format!("wake all who wait for {}", name(cond)),
         Call::Barrier { barrier } => format!("wait at {} until all have come", name(barrier)),
+        Call::Ask { list } => format!("go to the head of {}, wake who awaits it, wait to be answered", name(list)),
+        Call::Await { list } => format!("wait until somebody is on {}", name(list)),
+        Call::Serve { list, each } => {
+            let what = format!("take all off {}, whose transactions begin; wake one after another", name(list));
+            format!("{what}, {} each", amount(each))
+        }
         Call::RecvBatch { channel, room, all } => {
             let who = if all { "all" } else { "the first" };
             let what = format!("receive from {}, wait if there is nothing", name(channel));

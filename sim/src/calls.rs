@@ -41,6 +41,19 @@ impl<S: Sink> Sim<'_, '_, S> {
                 let barrier = resource(barrier);
                 self.barrier(cpu, id, barrier)
             }
+            Call::Ask { list } => {
+                let list = resource(list);
+                self.ask(cpu, id, list)
+            }
+            Call::Await { list } => {
+                let list = resource(list);
+                self.await_list(cpu, id, list)
+            }
+            Call::Serve { list, each } => {
+                let list = resource(list);
+                self.serve(id, list, each);
+                false
+            }
             Call::RecvBatch { channel, room, all } => {
                 let channel = resource(channel);
                 self.receive_batch(cpu, id, channel, room, all)

@@ -9,6 +9,7 @@ mod delayed;
 mod engine;
 mod hrtick;
 mod idle_time;
+mod list;
 mod model;
 mod modelled;
 #[cfg(test)]

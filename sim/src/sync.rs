@@ -15,7 +15,7 @@ use wakelab_sched::runqueue::TaskId;
 /// A mutex, a condition or a barrier.
 #[derive(Clone, Debug, Default)]
 pub struct Sync {
-    /// Who holds the mutex.
+    /// Who holds the mutex; of a list, who awaits it.
     pub owner: Option<TaskId>,
     /// Who waits, the first to be woken first.
     pub queue: VecDeque<TaskId>,
@@ -40,6 +40,8 @@ pub struct Calls {
     pub phase: Phase,
     /// Whom it has still to wake, in order, and whether with WF_SYNC (`wake_q`): one after another, before its program goes on.
     pub to_wake: VecDeque<(TaskId, bool)>,
+    /// Whom it has taken off a list and has still to answer, in order.
+    pub serving: VecDeque<TaskId>,
     /// The mutexes that it holds.
     pub held: SmallVec<[u32; 1]>,
     /// When it was forked, ns.
@@ -150,6 +152,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                 let come = self.sys.syncs[barrier as usize].queue.len();
                 format!("barrier {}, where {come} of {meet} have come", name(barrier))
             }
+            Wait::Answer(list) => format!("an answer on {}", name(list)),
+            Wait::Asker(list) => format!("somebody on {}", name(list)),
             _ => unreachable!("it waits for something else"),
         }
     }

@@ -25,6 +25,10 @@ pub enum Wait {
     Condition(u32),
     /// The others at this barrier.
     Barrier(u32),
+    /// To be answered on this list.
+    Answer(u32),
+    /// Somebody on this list.
+    Asker(u32),
 }
 
 /// `p->__state`.

@@ -145,5 +145,16 @@ fn committed_experiments_are_read() {
         names.push(spec.name);
     }
     names.sort();
-    assert_eq!(names, ["ablation", "quickstart", "sis_util", "sis_util-hackbench", "sis_util-udp"]);
+    assert_eq!(
+        names,
+        [
+            "ablation",
+            "quickstart",
+            "sis_util",
+            "sis_util-hackbench",
+            "sis_util-schbench",
+            "sis_util-tbench",
+            "sis_util-udp"
+        ]
+    );
 }

@@ -5,13 +5,15 @@ use crate::hackbench::Hackbench;
 use crate::near::did_you_mean;
 use crate::netperf::Netperf;
 use crate::perf_bench::PerfBench;
+use crate::schbench::Schbench;
+use crate::tbench::Tbench;
 use crate::will_it_scale::WillItScale;
 use crate::{Channel, Param, Program, Task};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 /// All benchmarks.
-const BENCHMARKS: &[&dyn Benchmark] = &[&Netperf, &Hackbench, &WillItScale, &PerfBench];
+const BENCHMARKS: &[&dyn Benchmark] = &[&Netperf, &Tbench, &Hackbench, &Schbench, &WillItScale, &PerfBench];
 
 /// All benchmarks.
 pub fn benchmarks() -> &'static [&'static dyn Benchmark] {
@@ -28,8 +30,8 @@ pub trait Benchmark: Debug + Sync {
     fn doc(&self) -> &'static str;
     /// The numbers that the model of a case is made of.
     fn params(&self, case: &Case) -> Vec<ParamDef>;
-    /// A load as the benchmark's tables print it.
-    fn load_label(&self, instances: u32) -> String;
+    /// A load of a case as the benchmark's tables print it.
+    fn load_label(&self, case: &Case, instances: u32) -> String;
     /// How many tasks so many instances of a case are.
     fn nr_tasks(&self, case: &Case, instances: u32, values: &Values) -> u64;
     /// What a case measures with these numbers: for most, the same with all.

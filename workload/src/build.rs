@@ -156,7 +156,7 @@ fn of_benchmark(
     Ok(Workload {
         benchmark: benchmark.name().to_owned(),
         case: case.name.to_owned(),
-        load: benchmark.load_label(instances),
+        load: benchmark.load_label(case, instances),
         metric: measures.metric.to_owned(),
         unit: measures.unit.to_owned(),
         higher_is_better: measures.higher_is_better,

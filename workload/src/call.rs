@@ -1,12 +1,13 @@
-//! System calls beside messages and forks: mutexes, condition variables, barriers, timers, nice values, slices.
+//! System calls beside messages and forks: mutexes, condition variables, barriers, lists, timers, nice values, slices.
 //!
-//! Mutexes, conditions and barriers are resources of a workload, as channels are: they stand in
+//! Mutexes, conditions, barriers and lists are resources of a workload, as channels are: they stand in
 //! [`Workload::channels`](crate::Workload::channels), and a step names them by the task's own numbers, as `Send` does.
 //! [`Workload::kinds`](crate::Workload::kinds) says which resource is what.
 //!
 //! No call takes time by itself, but `RunFor`: what it costs is a `Run` beside it. Each wake-up costs what the machine
 //! says, and is made by the task that calls, in task context and without the sync hint, as `futex_wake()` does.
 
+use crate::Work;
 use serde::Serialize;
 
 /// A system call. Mutexes, conditions and barriers are as pthreads have them.
@@ -52,6 +53,25 @@ pub enum Call {
     Barrier {
         /// Which barrier.
         barrier: u32,
+    },
+    /// Goes to the head of a list, wakes who awaits it, and waits to be answered by [`Call::Serve`]; goes on at once if that
+    /// has come meanwhile. A transaction of the task begins when it is taken off the list.
+    Ask {
+        /// Which list.
+        list: u32,
+    },
+    /// Waits until somebody is on a list; one task does so for a list.
+    Await {
+        /// Which list.
+        list: u32,
+    },
+    /// Takes all off a list at one moment, at which their transactions begin, and wakes them one after another, the last that
+    /// came first.
+    Serve {
+        /// Which list.
+        list: u32,
+        /// The work before each wake-up.
+        each: Work,
     },
     /// Takes a message as [`Op::Recv`](crate::Op::Recv) does; but tasks that wait to send need `room` free places. A pipe
     /// frees whole pages, a Unix socket wakes its writers when three quarters are free. They are woken from task
@@ -123,6 +143,7 @@ impl Call {
             Call::CondWait { cond, mutex } => [Some((cond, Kind::Condition)), Some((mutex, Kind::Mutex))],
             Call::Signal { cond } | Call::Broadcast { cond } => [Some((cond, Kind::Condition)), None],
             Call::Barrier { barrier } => [Some((barrier, Kind::Barrier)), None],
+            Call::Ask { list } | Call::Await { list } | Call::Serve { list, .. } => [Some((list, Kind::List)), None],
             Call::RecvBatch { channel, .. } => [Some((channel, Kind::Channel)), None],
             _ => [None, None],
         }
@@ -151,6 +172,8 @@ pub enum Kind {
     Condition,
     /// A barrier. Its capacity is how many tasks meet there.
     Barrier,
+    /// A list of tasks that wait to be answered. Its capacity is 1.
+    List,
 }
 
 impl Kind {
@@ -161,6 +184,7 @@ impl Kind {
             Kind::Mutex => "mutex",
             Kind::Condition => "condition",
             Kind::Barrier => "barrier",
+            Kind::List => "list",
         }
     }
 }

@@ -58,7 +58,7 @@ impl Benchmark for Hackbench {
         groups(case).params(fds, Some("hackbench.c (-s): sets how many messages a pipe or socket holds"))
     }
 
-    fn load_label(&self, groups: u32) -> String {
+    fn load_label(&self, _: &Case, groups: u32) -> String {
         if groups == 1 { "1 group".to_owned() } else { format!("{groups} groups") }
     }
 

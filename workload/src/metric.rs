@@ -3,11 +3,27 @@
 use crate::near::did_you_mean;
 
 /// The metrics that are computed of a run. `throughput`: transactions (`done`) a second of the measured time. [`TIME`].
-pub const METRICS: &[&str] = &["throughput", TIME];
+/// [`LATENCY_90PCT`], [`LATENCY_99PCT`].
+pub const METRICS: &[&str] = &["throughput", TIME, LATENCY_90PCT, LATENCY_99PCT];
+
+/// The metric `latency_90pct`: the 90th percentile of the time that transactions took, in us.
+pub const LATENCY_90PCT: &str = "latency_90pct";
+
+/// The metric `latency_99pct`: the 99th percentile.
+pub const LATENCY_99PCT: &str = "latency_99pct";
 
 /// The metric `time`: from the first `begin` of a transaction that is done to the exit of the last task, in seconds. The
 /// run goes on until then.
 pub const TIME: &str = "time";
+
+/// The unit of a metric in which less is better, if it is one.
+pub(crate) fn unit_of_less(metric: &str) -> Option<&'static str> {
+    match metric {
+        TIME => Some("s"),
+        LATENCY_90PCT | LATENCY_99PCT => Some("us"),
+        _ => None,
+    }
+}
 
 /// What is wrong with a metric that is not computed, and what to do about it.
 pub(crate) fn refuse(metric: &str) -> Option<(String, Option<String>)> {

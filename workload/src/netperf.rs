@@ -44,6 +44,11 @@ const CASES: [Case; 2] = [
     },
 ];
 
+/// What a message costs on the TCP path, which tbench's take too: `send`, `softirq`, `receive`.
+pub(crate) fn tcp_path() -> Vec<ParamDef> {
+    Netperf.params(&CASES[0]).into_iter().take(3).collect()
+}
+
 /// netperf.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Netperf;
@@ -80,7 +85,7 @@ impl Benchmark for Netperf {
             .collect()
     }
 
-    fn load_label(&self, instances: u32) -> String {
+    fn load_label(&self, _: &Case, instances: u32) -> String {
         format!("{instances} threads")
     }
 

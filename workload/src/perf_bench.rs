@@ -54,7 +54,7 @@ impl Benchmark for PerfBench {
         }
     }
 
-    fn load_label(&self, instances: u32) -> String {
+    fn load_label(&self, _: &Case, instances: u32) -> String {
         if instances == 1 { "1 instance".to_owned() } else { format!("{instances} instances") }
     }
 

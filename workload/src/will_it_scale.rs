@@ -52,7 +52,7 @@ impl Benchmark for WillItScale {
         PARAMS.into_iter().chain(Self::pinned(case).then_some(CPUS)).collect()
     }
 
-    fn load_label(&self, instances: u32) -> String {
+    fn load_label(&self, _: &Case, instances: u32) -> String {
         if instances == 1 { "1 instance".to_owned() } else { format!("{instances} instances") }
     }
 

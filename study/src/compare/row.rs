@@ -3,12 +3,14 @@
 use super::{Better, Case, CompareRow, Experiment, SearchSummary, Side, Variant};
 use crate::statistics::{WELCH, difference, mean, std_pct};
 use wakelab_measure::RunStats;
-use wakelab_workload::{TIME, Workload};
+use wakelab_workload::{LATENCY_90PCT, LATENCY_99PCT, TIME, Workload};
 
-/// The metric of a run, in transactions a second or in seconds. The run measured something, as [`super::run::run`] saw to.
+/// The metric of a run, in transactions a second, seconds or us. The run measured something, as [`super::run::run`] saw to.
 fn metric(workload: &Workload, run: &RunStats) -> f64 {
-    match run.span_ns {
-        Some(span) if workload.metric == TIME => span as f64 / 1e9,
+    match (workload.metric.as_str(), run.span_ns) {
+        (TIME, Some(span)) => span as f64 / 1e9,
+        (LATENCY_90PCT, _) => run.latency.p90 as f64 / 1e3,
+        (LATENCY_99PCT, _) => run.latency.p99 as f64 / 1e3,
         _ => run.done as f64 * 1e9 / run.measured_ns as f64,
     }
 }

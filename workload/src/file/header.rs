@@ -1,6 +1,6 @@
 //! `[workload]`.
 
-use crate::metric::{TIME, refuse};
+use crate::metric::{TIME, refuse, unit_of_less};
 use crate::toml_table::{Table, TomlError};
 
 /// What it may hold.
@@ -27,11 +27,15 @@ pub(super) fn read(root: &Table<'_>) -> Result<Header, TomlError> {
         return Err(table.wrong("metric", what).with_hint(hint));
     }
     let unit = table.need_text("unit")?;
-    if metric == TIME && unit != "s" {
-        return Err(table.wrong("unit", format!("a time is in seconds; expected \"s\", found {unit:?}")));
-    }
-    if metric == TIME && better == "higher" {
-        return Err(table.wrong("better", "less time is better; expected \"lower\", found \"higher\""));
+    if let Some(own) = unit_of_less(&metric) {
+        let (of, long) = if metric == TIME { ("time", "seconds") } else { ("latency", "microseconds") };
+        if unit != own {
+            return Err(table.wrong("unit", format!("a {of} is in {long}; expected {own:?}, found {unit:?}")));
+        }
+        if better == "higher" {
+            let what = format!("less {of} is better; expected \"lower\", found \"higher\"");
+            return Err(table.wrong("better", what));
+        }
     }
     Ok(Header {
         benchmark: table.need_text("benchmark")?.to_owned(),

@@ -42,7 +42,7 @@ fn read(kind: Kind, table: &Table<'_>) -> Result<ResourceDef, TomlError> {
     let capacity = match kind {
         Kind::Channel => Some(number("capacity")?.ok_or_else(|| table.missing("capacity", "capacity = 8"))?),
         Kind::Barrier => number("participants")?,
-        Kind::Mutex | Kind::Condition => Some(1),
+        Kind::Mutex | Kind::Condition | Kind::List => Some(1),
     };
     let key = if table.get("participants").is_some() { "participants" } else { "name" };
     let place = Place::of_key(table, key);

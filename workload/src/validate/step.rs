@@ -36,8 +36,10 @@ fn check_call(call: Call) -> Result<(), String> {
 
 /// Steps are first come to in their order, since only `Repeat` goes elsewhere, and back.
 fn transactions(program: &Program) -> Result<(), WrongStep> {
-    let first = |op| program.ops.iter().position(|other| *other == op);
-    match (first(Op::Begin), first(Op::Done)) {
+    let first = |is: fn(&Op) -> bool| program.ops.iter().position(is);
+    // Who is taken off a list begins one.
+    let begins = |op: &Op| *op == Op::Begin || matches!(op.call(), Some(Call::Ask { .. }));
+    match (first(begins), first(|op| *op == Op::Done)) {
         (None, Some(done)) => {
             Err(WrongStep::new(done, "is \"done\" and there is no \"begin\"; expected one before it"))
         }

@@ -21,7 +21,9 @@ pub(super) fn step(programs: &[Program], tasks: &[Task]) -> Option<(usize, usize
             let peers_do = |op: &Op| match peers.of(program, op) {
                 None => true,
                 // All must come, so the slowest will do.
-                Some(peers) if matches!(op.call(), Some(Call::Barrier { .. })) => peers.iter().any(|&peer| timed[peer]),
+                Some(peers) if End::of(op).is_some_and(|(_, end)| end == End::Meet) => {
+                    peers.iter().any(|&peer| timed[peer])
+                }
                 Some(peers) => peers.iter().all(|&peer| timed[peer]),
             };
             round.iter().any(|op| takes_time(op, round, programs, &peers_do))
@@ -85,6 +87,8 @@ impl End {
                 Call::Signal { cond } | Call::Broadcast { cond } => Some((cond, End::Signal)),
                 Call::CondWait { cond, .. } => Some((cond, End::WaitForSignal)),
                 Call::Barrier { barrier } => Some((barrier, End::Meet)),
+                // Neither goes on before the other has come round.
+                Call::Ask { list } | Call::Await { list } => Some((list, End::Meet)),
                 _ => None,
             },
         }
