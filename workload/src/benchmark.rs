@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 /// All benchmarks.
-const BENCHMARKS: &[&dyn Benchmark] = &[&Netperf, &Tbench, &Hackbench, &Schbench, &WillItScale, &PerfBench];
+const BENCHMARKS: &[&dyn Benchmark] = &[&Netperf, &Hackbench, &WillItScale, &PerfBench, &Tbench, &Schbench];
 
 /// All benchmarks.
 pub fn benchmarks() -> &'static [&'static dyn Benchmark] {

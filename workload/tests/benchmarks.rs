@@ -1,7 +1,7 @@
 //! The models of benchmarks: what holds for all, and what each is built of.
 
 use std::collections::{BTreeMap, BTreeSet};
-use wakelab_workload::{About, Call, Load, Op, Program, Task, Workload, WorkloadError, benchmarks, build};
+use wakelab_workload::{About, Call, Load, METRICS, Op, Program, Task, Workload, WorkloadError, benchmarks, build};
 
 fn names() -> Vec<String> {
     let of = |benchmark: &&'static dyn wakelab_workload::Benchmark| {
@@ -40,7 +40,8 @@ fn every_model_is_right_at_every_load_and_counts_what_runs_compute() {
             let workload = at(&name, n, &[]);
             assert_eq!(workload.validate(112), Ok(()), "{name} {n}");
             assert!(workload.programs.iter().any(|program| program.ops.contains(&Op::Done)), "{name}");
-            assert_eq!(workload.metric, "throughput", "{name}");
+            assert!(METRICS.contains(&workload.metric.as_str()), "{name}");
+            assert_eq!(workload.higher_is_better, workload.metric == "throughput", "{name}");
             let names: BTreeSet<_> = workload.tasks.iter().map(|task| &task.name).collect();
             assert_eq!(names.len(), workload.tasks.len(), "{name} {n}");
         }
@@ -52,7 +53,8 @@ fn every_number_has_an_origin_and_what_no_source_gives_says_that_it_is_assumed()
     for name in names() {
         for param in at(&name, 1, &[]).params {
             assert!((param.low..=param.high).contains(&param.value), "{name} {}", param.name);
-            let own = ["fds", "loops", "size", "cpus"].contains(&param.name.as_str());
+            let own =
+                ["fds", "loops", "size", "cpus", "threads", "sleeptime", "cputime"].contains(&param.name.as_str());
             assert_eq!(param.origin.starts_with("assumed: "), !own, "{name} {}: {}", param.name, param.origin);
         }
     }

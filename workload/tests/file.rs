@@ -397,7 +397,7 @@ fn a_time_until_all_have_exited_needs_tasks_that_exit() {
 fn a_metric_that_no_run_has_is_refused_with_those_that_runs_have() {
     assert_eq!(
         changed("\"throughput\"", "\"latency\""),
-        "4: workload.metric: no metric \"latency\" is computed of a run; expected throughput, time\n  hint: \"done\" in a program \
+        "4: workload.metric: no metric \"latency\" is computed of a run; expected throughput, time, latency_90pct, latency_99pct\n  hint: \"done\" in a program \
          counts one more; unit says of what"
     );
     assert!(changed("\"throughput\"", "\"Throughput\"").ends_with("hint: did you mean throughput?"));
