@@ -11,7 +11,23 @@ macro_rules! machines {
     };
 }
 
-machines!["intel-1s56c112t", "test-1c", "test-2c", "test-8c", "test-2llc", "test-2s", "bench-1024", "bench-4096"];
+machines![
+    "intel-1s56c112t",
+    "intel-2s44c88t",
+    "intel-2s112c224t",
+    "amd-zen3-2s128c256t-nps1",
+    "amd-zen3-2s128c256t-nps2",
+    "amd-zen3-2s128c256t-nps4",
+    "ampere-altra-2s160c",
+    "sparc-2s16c128t",
+    "test-1c",
+    "test-2c",
+    "test-8c",
+    "test-2llc",
+    "test-2s",
+    "bench-1024",
+    "bench-4096"
+];
 
 /// The names of the machines that come with the program.
 pub fn names() -> &'static [&'static str] {

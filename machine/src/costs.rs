@@ -104,5 +104,6 @@ costs! {
     newidle_max_smt: Ns, "`max_newidle_lb_cost` of the SMT domain at the start: the longest that a newly-idle balance \
         has lately taken.";
     newidle_max_llc: Ns, "The same of domains above it up to the LLC.";
-    smt_slowdown: Pct, "How much longer work takes while the SMT sibling is busy: 150 is half as long again.";
+    smt_slowdown: Pct, "How much longer work takes while the SMT sibling is busy: 150 is half as long again. \
+        Each further busy sibling adds as much.";
 }

@@ -3,7 +3,7 @@
 use crate::{Costs, Origin};
 use serde::{Serialize, Serializer};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
-use wakelab_sched::domain::Topology;
+use wakelab_sched::domain::{Arch, DomainOptions, Topology};
 
 /// A cache level.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -83,6 +83,10 @@ pub struct Machine {
     pub description: String,
     /// Its shape.
     pub topology: Topology,
+    /// How its kernels read that shape.
+    pub arch: Arch,
+    /// `node_reclaim_distance` (11 to 255) where its kernels set another than 30: 32 on AMD Zen.
+    pub reclaim_distance: Option<u32>,
     /// By CPU: its number in the kernel, lowest first. `None` where that is the number it has here, which begin at 0
     /// and have no gaps.
     pub cpu_ids: Option<Vec<Cpu>>,
@@ -104,6 +108,14 @@ impl Machine {
     /// The kernel's number of a CPU.
     pub fn kernel_cpu(&self, cpu: Cpu) -> Cpu {
         self.cpu_ids.as_ref().map_or(cpu, |ids| ids[cpu as usize])
+    }
+
+    /// How Linux `major.minor` builds domains on it.
+    pub fn domain_options(&self, major: u32, minor: u32) -> DomainOptions {
+        let options = DomainOptions::for_version(major, minor).on(self.arch);
+        // Before 5.4 (a55c7454a8c8) it was the constant RECLAIM_DISTANCE.
+        let own = self.reclaim_distance.filter(|_| (major, minor) >= (5, 4));
+        DomainOptions { node_reclaim_distance: own.unwrap_or(options.node_reclaim_distance), ..options }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::limits::key;
 use crate::{Machine, MachineFile, Origin};
 use std::fmt::Write;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
-use wakelab_sched::domain::{CpuTopology, Numbering, Topology, Uniform};
+use wakelab_sched::domain::{Arch, CpuTopology, Numbering, Topology, Uniform};
 
 impl Machine {
     /// The machine as a file that [`Machine::from_toml`] reads back to an equal machine. All costs are written out.
@@ -34,6 +34,12 @@ fn to_toml(machine: &Machine, topology_origin: Option<&Origin>) -> String {
     if let Some(ids) = &machine.cpu_ids {
         let room = ids.last().map_or(0, |last| last + 1);
         line!(text, "cpu_ids = \"{}\"", CpuMask::from_cpus(room, ids.iter().copied()));
+    }
+    if machine.arch == Arch::Arm64 {
+        line!(text, "arch = \"arm64\"");
+    }
+    if let Some(distance) = machine.reclaim_distance {
+        line!(text, "reclaim_distance = {distance}");
     }
     if let Some(from) = topology_origin {
         line!(text, "{}", origin(from));

@@ -39,6 +39,27 @@ fn the_shape_is_drawn_by_package() {
 }
 
 #[test]
+fn machines_of_published_tables_are_drawn_as_their_kernels_see_them() {
+    let zen3 = shown("amd-zen3-2s128c256t-nps4");
+    assert!(zen3.contains("\n256 CPUs, 128 cores, 16 LLCs, 2 packages, 8 NUMA nodes\n"), "{zen3}");
+    assert!(zen3.contains("\n├─ die 0, LLC 2, node 1: 8 cores, CPUs 16-23,144-151\n"), "{zen3}");
+    assert!(zen3.contains("\nSMT siblings of CPU 0: 128\n"), "{zen3}");
+    assert!(zen3.contains("\n   10   12   12   12   32   32   32   32\n"), "{zen3}");
+    assert!(zen3.contains("\nwake-ups and forks are placed across nodes up to distance 32\n"), "{zen3}");
+    assert!(zen3.contains("\n23 of 23 costs are assumed.\n"), "{zen3}");
+    let altra = shown("ampere-altra-2s160c");
+    assert!(altra.contains("\n160 CPUs, 160 cores, 80 clusters, 160 LLCs, 2 packages, 2 NUMA nodes\n"), "{altra}");
+    assert!(altra.contains("\ndomains as arm64 kernels build them\n") && !altra.contains("siblings"), "{altra}");
+    let sparc = shown("sparc-2s16c128t");
+    assert!(sparc.contains("\nSMT siblings of CPU 0: 1, 2, 3, 4, 5, 6, 7\n"), "{sparc}");
+    let broadwell = shown("intel-2s44c88t");
+    assert!(broadwell.contains("\n└─ die 1, LLC 1, node 1: 22 cores, CPUs 22-43,66-87\n"), "{broadwell}");
+    let json = machine::json(&file("ampere-altra-2s160c").machine);
+    assert_eq!(json["topology"]["arch"], "arm64");
+    assert_eq!(machine::json(&file("amd-zen3-2s128c256t-nps1").machine)["topology"]["reclaim_distance"], 32);
+}
+
+#[test]
 fn clusters_capacities_and_many_llcs_are_said() {
     let text = "name = \"m\"\ndescription = \"d\"\ncosts_of = \"intel-1s56c112t\"\n[topology]\n";
     let shown = |topology: &str| {

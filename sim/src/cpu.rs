@@ -109,8 +109,8 @@ pub struct CpuState {
     pub doing: Doing,
     /// Since when, or since when its time is not accounted, ns.
     pub since: u64,
-    /// The SMT sibling is busy, so that work takes longer.
-    pub slowed: bool,
+    /// How long work takes while SMT siblings are busy, %: 100 while none is.
+    pub slowdown: u64,
     /// `rq->curr == rq->idle`.
     pub curr_idle: bool,
     /// Who runs, or is being switched to.

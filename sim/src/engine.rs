@@ -238,7 +238,8 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// How long `cost` ns of work take on the CPU as it is now.
     #[inline]
     pub fn slowed(&self, cpu: Cpu, cost: u64) -> u64 {
-        if self.sys.cpus[cpu as usize].slowed { cost * self.sys.model.costs.smt_slowdown / 100 } else { cost }
+        let slowdown = self.sys.cpus[cpu as usize].slowdown;
+        if slowdown == 100 { cost } else { cost * slowdown / 100 }
     }
 
     /// Accounts the CPU's time up to now to what it does, and takes the work that was done off its task's.
@@ -274,10 +275,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         let id = c.curr.expect("a task runs");
         let task = &mut self.sys.tasks[id.0 as usize];
         let at_end = self.timeline.get(cpu) <= self.sys.now;
-        let done = match (at_end, c.slowed) {
+        let done = match (at_end, c.slowdown) {
             (true, _) => task.left,
-            (false, true) => (wall * 100 / model.costs.smt_slowdown).min(task.left),
-            (false, false) => wall.min(task.left),
+            (false, 100) => wall.min(task.left),
+            (false, slowdown) => (wall * 100 / slowdown).min(task.left),
         };
         let overhead = done.min(task.overhead);
         let wall_overhead = (wall * overhead).checked_div(done).unwrap_or(0);
@@ -301,19 +302,19 @@ impl<S: Sink> Sim<'_, '_, S> {
         let model = self.sys.model;
         let siblings = &model.domains.smt_mask[cpu as usize];
         for sibling in siblings.iter().filter(|&sibling| sibling != cpu) {
-            let slowed = busy
-                || siblings.iter().any(|other| {
-                    other != sibling && other != cpu && self.sys.cpus[other as usize].doing != Doing::Idle
-                });
-            if self.sys.cpus[sibling as usize].slowed == slowed {
+            let others = siblings.iter().filter(|&other| {
+                other != sibling && other != cpu && self.sys.cpus[other as usize].doing != Doing::Idle
+            });
+            let slowdown = model.slowdown(others.count() as u64 + u64::from(busy));
+            if self.sys.cpus[sibling as usize].slowdown == slowdown {
                 continue;
             }
             if self.sys.cpus[sibling as usize].doing == Doing::Run {
                 self.account(sibling);
-                self.sys.cpus[sibling as usize].slowed = slowed;
+                self.sys.cpus[sibling as usize].slowdown = slowdown;
                 self.spread(sibling);
             } else {
-                self.sys.cpus[sibling as usize].slowed = slowed;
+                self.sys.cpus[sibling as usize].slowdown = slowdown;
             }
         }
     }
@@ -323,7 +324,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn spread(&mut self, cpu: Cpu) {
         let c = &self.sys.cpus[cpu as usize];
         let left = self.sys.tasks[c.curr.expect("a task runs").0 as usize].left;
-        let time = if c.slowed { (left * self.sys.model.costs.smt_slowdown).div_ceil(100) } else { left };
+        let time = if c.slowdown == 100 { left } else { (left * c.slowdown).div_ceil(100) };
         self.timeline.set(cpu, self.sys.now + time);
     }
 

@@ -7,7 +7,7 @@ use wakelab_machine::{Machine, Noise};
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{Balance, BalanceTunables};
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::domain::{DomainOptions, SchedDomains, build_sched_domains};
+use wakelab_sched::domain::{SchedDomains, build_sched_domains};
 use wakelab_sched::pelt::PeltRules;
 use wakelab_sched::pelt::util_est::UtilEstRules;
 use wakelab_sched::runqueue::FairRules;
@@ -126,7 +126,7 @@ pub struct Model<'a> {
 /// The scheduling domains of a machine under a kernel.
 pub fn domains(machine: &Machine, kernel: &Preset) -> Result<SchedDomains, SimError> {
     let (major, minor) = version(kernel.name);
-    build_sched_domains(&machine.topology, &DomainOptions::for_version(major, minor))
+    build_sched_domains(&machine.topology, &machine.domain_options(major, minor))
         .map_err(|error| SimError::Machine(format!("{}: {error}", machine.name)))
 }
 
@@ -224,6 +224,12 @@ impl<'a> Model<'a> {
             (_, true) => self.costs.cold_message,
             (_, false) => self.costs.cold_message_far,
         }
+    }
+
+    /// How long work takes while so many of the SMT siblings are busy, per cent. Each adds as much as the first.
+    #[inline]
+    pub fn slowdown(&self, busy_siblings: u64) -> u64 {
+        100 + busy_siblings * self.costs.smt_slowdown.saturating_sub(100)
     }
 
     /// Whether two CPUs share the last level cache.

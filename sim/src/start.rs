@@ -306,7 +306,7 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
     CpuState {
         doing: Doing::Idle,
         since: 0,
-        slowed: false,
+        slowdown: 100,
         curr_idle: true,
         curr: None,
         // init_cfs_rq(): min_vruntime starts just below where it wraps.

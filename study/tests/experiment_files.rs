@@ -145,16 +145,21 @@ fn committed_experiments_are_read() {
         names.push(spec.name);
     }
     names.sort();
-    assert_eq!(
-        names,
-        [
-            "ablation",
-            "quickstart",
-            "sis_util",
-            "sis_util-hackbench",
-            "sis_util-schbench",
-            "sis_util-tbench",
-            "sis_util-udp"
-        ]
-    );
+    let expected = [
+        "ablation",
+        "quickstart",
+        "search-limit-hackbench",
+        "search-limit-hackbench-no-core",
+        "short-wakeup-hackbench",
+        "short-wakeup-will-it-scale",
+        "sis_util",
+        "sis_util-hackbench",
+        "sis_util-schbench",
+        "sis_util-tbench",
+        "sis_util-udp",
+        "sis_util-zen3-nps1-hackbench",
+        "sis_util-zen3-nps2-hackbench",
+        "sis_util-zen3-nps4-hackbench",
+    ];
+    assert_eq!(names, expected);
 }

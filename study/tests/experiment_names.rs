@@ -126,6 +126,36 @@ fn committed_experiments_are_whole() {
     assert_eq!(cases("sis_util-udp.toml"), "28 56 84 112 140 168 196 224");
 }
 
+/// Those of the other postings: the loads, and that their kernels, machines and switches are there.
+#[test]
+fn experiments_of_other_postings_are_whole() {
+    let experiment = |file: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments").join(file);
+        Spec::read(&path).unwrap().resolve().unwrap()
+    };
+    let zen3 = "1 group 2 groups 4 groups 8 groups 16 groups";
+    let limit = "1 group 2 groups 4 groups 8 groups 16 groups 32 groups";
+    for (file, machine, kernel, loads) in [
+        ("sis_util-zen3-nps1-hackbench.toml", "amd-zen3-2s128c256t-nps1", "v5.19-rc2-tip", zen3),
+        ("sis_util-zen3-nps2-hackbench.toml", "amd-zen3-2s128c256t-nps2", "v5.19-rc2-tip", zen3),
+        ("sis_util-zen3-nps4-hackbench.toml", "amd-zen3-2s128c256t-nps4", "v5.19-rc2-tip", zen3),
+        ("search-limit-hackbench.toml", "intel-2s44c88t", "v5.2", limit),
+        ("search-limit-hackbench-no-core.toml", "intel-2s44c88t", "v5.2", limit),
+        ("short-wakeup-will-it-scale.toml", "intel-1s56c112t", "v6.1", "56 instances 112 instances"),
+    ] {
+        let experiment = experiment(file);
+        let found: Vec<_> = experiment.cases.iter().map(|case| case.workload.load.as_str()).collect();
+        assert_eq!((experiment.machine.name.as_str(), experiment.kernel.name), (machine, kernel), "{file}");
+        assert_eq!(found.join(" "), loads, "{file}");
+    }
+    let cases: Vec<_> = experiment("short-wakeup-hackbench.toml").cases.into_iter().map(|case| case.workload).collect();
+    let cases: Vec<_> = cases.iter().map(|w| format!("{} {}", w.case, w.load)).collect();
+    assert_eq!(
+        (cases.len(), cases[3].as_str(), cases[4].as_str()),
+        (8, "process-pipe 8 groups", "process-sockets 1 group")
+    );
+}
+
 #[test]
 fn what_comes_with_the_program_is_told_of_by_place() {
     let told = |from: &str, to: &str| {

@@ -26,6 +26,7 @@ use std::path::Path;
 use sys::Sys;
 use tree::Tree;
 use wakelab_sched::cpumask::CpuMask;
+use wakelab_sched::domain::Arch;
 
 /// A machine from sysfs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +78,9 @@ fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, MachineError> {
         name: name.to_owned(),
         description: String::new(),
         topology,
+        // sysfs says neither.
+        arch: Arch::X86,
+        reclaim_distance: None,
         cpu_ids: renumbered.then(|| sys.ids.clone()),
         caches: caches.rows(&sys, &mut notes),
         frequencies,

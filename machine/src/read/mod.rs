@@ -51,6 +51,7 @@ impl MachineFile {
         let description = root.need_text("description", "what the machine is, in a line")?.to_owned();
         let costs_of = costs_of(&root)?;
         let topology = topology::read(&root)?;
+        let (arch, reclaim_distance) = topology::read_kernel(&root)?;
         let (cpu_ids, topology_origin) = topology::read_origin(&root, topology.nr_cpus())?;
         let caches = cache::read(&root, topology.nr_cpus())?;
         let frequencies = frequency::read(&root, topology.nr_cpus())?;
@@ -68,6 +69,8 @@ impl MachineFile {
             name,
             description,
             topology,
+            arch,
+            reclaim_distance,
             cpu_ids,
             caches,
             frequencies,

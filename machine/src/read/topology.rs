@@ -5,13 +5,13 @@ use super::{cpulist, explicit, origin, uniform};
 use crate::{MachineError, Origin};
 use std::ops::RangeInclusive;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::domain::{LOCAL_DISTANCE, MAX_CPUS, Topology};
+use wakelab_sched::domain::{Arch, LOCAL_DISTANCE, MAX_CPUS, Topology};
 
 /// The keys of a machine that is described CPU by CPU.
 const EXPLICIT: &[&str] = &["cpu", "distances"];
 
 /// The keys of both.
-const COMMON: &[&str] = &["cpu_ids", "source", "assumed"];
+const COMMON: &[&str] = &["arch", "reclaim_distance", "cpu_ids", "source", "assumed"];
 
 /// Most NUMA nodes: `MAX_NUMNODES` where `CONFIG_NODES_SHIFT` is 10, as in the distributions' x86 kernels.
 pub(super) const MAX_NODES: u64 = 1024;
@@ -48,6 +48,18 @@ pub(super) fn read(root: &Table<'_>) -> Result<Topology, MachineError> {
             uniform::read(&table)
         }
     }
+}
+
+/// What its kernels make of the shape: the architecture, and the distance above which nodes are not balanced at wake-ups.
+pub(super) fn read_kernel(root: &Table<'_>) -> Result<(Arch, Option<u32>), MachineError> {
+    let Some(table) = root.table("topology")? else { return Ok((Arch::X86, None)) };
+    let arch = match (table.text("arch")?, table.get("arch")) {
+        (None | Some("x86"), _) | (_, None) => Arch::X86,
+        (Some("arm64"), _) => Arch::Arm64,
+        (_, Some(value)) => return Err(table.wrong("arch", value, "\"x86\" or \"arm64\"")),
+    };
+    let distance = table.number("reclaim_distance", &DISTANCE)?;
+    Ok((arch, distance.map(|distance| distance as u32)))
 }
 
 /// The kernel's numbers of the CPUs, where they differ from those in the file, and where the shape was taken from.

@@ -3,6 +3,7 @@
 use crate::VERSION;
 use serde_json::{Map, Value, json};
 use wakelab_machine::{Machine, Origin, Part};
+use wakelab_sched::domain::Arch;
 
 /// All machines: what they are, without costs.
 pub fn list_json(machines: &[Machine]) -> Value {
@@ -24,6 +25,8 @@ pub fn json(machine: &Machine) -> Value {
     value["topology"] = json!({
         "llcs": machine.parts().iter().map(part).collect::<Vec<_>>(),
         "distances": machine.topology.node_distance,
+        "arch": if machine.arch == Arch::Arm64 { "arm64" } else { "x86" },
+        "reclaim_distance": machine.reclaim_distance,
     });
     value["caches"] = json!(machine.caches);
     value["costs"] = Value::Object(costs.iter().map(cost).collect::<Map<_, _>>());

@@ -3,6 +3,7 @@
 use crate::numbers::count;
 use std::fmt::Write;
 use wakelab_machine::{Machine, Part};
+use wakelab_sched::domain::Arch;
 
 /// More LLCs of a package than this are counted, not listed.
 const LISTED: usize = 16;
@@ -38,6 +39,12 @@ pub(super) fn tree(machine: &Machine) -> String {
         for row in &machine.topology.node_distance {
             let _ = writeln!(text, "{}", row.iter().map(|distance| format!("{distance:>5}")).collect::<String>());
         }
+    }
+    if let Some(distance) = machine.reclaim_distance {
+        let _ = writeln!(text, "wake-ups and forks are placed across nodes up to distance {distance}");
+    }
+    if machine.arch == Arch::Arm64 {
+        let _ = writeln!(text, "domains as arm64 kernels build them");
     }
     text
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use wakelab_machine::{Cache, Cost, Costs, Machine, Noise, NoiseOrigin, Origin};
 use wakelab_measure::{Bucket, Latency, RunStats, SearchStats, State, StateChange};
-use wakelab_sched::domain::Uniform;
+use wakelab_sched::domain::{Arch, Uniform};
 use wakelab_study::compare::{
     Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, PublishedSearch, SearchSummary, Side,
 };
@@ -149,6 +149,8 @@ fn machine() -> Machine {
         name: "intel-1s56c112t".to_owned(),
         description: "for tests".to_owned(),
         topology: Uniform::new(4, 1).topology(),
+        arch: Arch::X86,
+        reclaim_distance: None,
         cpu_ids: None,
         frequencies: Vec::new(),
         idle_states: Vec::new(),

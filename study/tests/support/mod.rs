@@ -7,7 +7,7 @@ use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Feature, Preset};
 use wakelab_machine::{Cost, Costs, Machine, Noise, NoiseOrigin, Origin};
 use wakelab_measure::Measure;
-use wakelab_sched::domain::Uniform;
+use wakelab_sched::domain::{Arch, Uniform};
 use wakelab_sim::{Mechanisms, Outcome, Setup, SimError};
 use wakelab_study::compare::{Case, Experiment, Published, RunId, Runner, Variant, Why};
 use wakelab_workload::{Param, Workload};
@@ -65,6 +65,8 @@ pub fn machine() -> Machine {
         name: "test-4".to_owned(),
         description: String::new(),
         topology: Uniform::new(4, 1).topology(),
+        arch: Arch::X86,
+        reclaim_distance: None,
         cpu_ids: None,
         frequencies: Vec::new(),
         idle_states: Vec::new(),

@@ -1,0 +1,62 @@
+//! The machines of published tables can be simulated under the kernels of their postings, and one seed gives one run.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use wakelab_events::sim::{Event, Sink};
+use wakelab_kernel::Preset;
+use wakelab_sim::{Mechanisms, Setup, check, run};
+use wakelab_workload::{Load, build};
+
+const MS: u64 = 1_000_000;
+
+/// Machine and kernel.
+const TABLES: [(&str, &str); 8] = [
+    ("amd-zen3-2s128c256t-nps1", "v5.19-rc2-tip"),
+    ("amd-zen3-2s128c256t-nps2", "v5.19-rc2-tip"),
+    ("amd-zen3-2s128c256t-nps4", "v5.19-rc2-tip"),
+    ("intel-2s44c88t", "v5.2"),
+    ("sparc-2s16c128t", "v5.2"),
+    ("ampere-altra-2s160c", "v6.1"),
+    ("intel-2s112c224t", "v5.19-rc1"),
+    ("intel-1s56c112t", "v6.1"),
+];
+
+/// All events in one number, and how many wake-ups had a choice.
+#[derive(Default)]
+struct Heard {
+    hash: DefaultHasher,
+    chosen: u64,
+}
+
+impl Sink for Heard {
+    const ON: bool = true;
+
+    fn event(&mut self, time: u64, event: &Event) {
+        time.hash(&mut self.hash);
+        format!("{event:?}").hash(&mut self.hash);
+        self.chosen += u64::from(matches!(event, Event::Wakeup { decision: Some(_), .. }));
+    }
+}
+
+fn heard(machine: &str, kernel: &str, seed: u64) -> (u64, u64) {
+    let machine = &wakelab_machine::get(machine).expect("a machine");
+    let kernel = Preset::get(kernel).expect("a preset");
+    check(machine, kernel).unwrap_or_else(|e| panic!("{}: {e}", machine.name));
+    let load = Load::parse_list("1").expect("a load")[0];
+    let workload = &build("hackbench:process-pipe", load, machine.topology.nr_cpus(), &BTreeMap::new()).expect("it");
+    let (features, mechanisms) = (kernel.features, Mechanisms::default());
+    let setup = Setup { machine, kernel, features, workload, seed, until: 5 * MS, mechanisms, observer_cost: 0 };
+    let mut heard = Heard::default();
+    run(&setup, &mut heard, &Default::default()).unwrap_or_else(|e| panic!("{}: {e}", machine.name));
+    (heard.hash.finish(), heard.chosen)
+}
+
+#[test]
+fn a_short_run_on_each_is_the_same_twice_and_another_with_another_seed() {
+    for (machine, kernel) in TABLES {
+        let first = heard(machine, kernel, 1);
+        assert_eq!(heard(machine, kernel, 1), first, "{machine}");
+        assert_ne!(heard(machine, kernel, 2).0, first.0, "{machine}");
+        assert!(first.1 > 100, "{machine}: {} wake-ups", first.1);
+    }
+}
