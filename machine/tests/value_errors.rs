@@ -131,7 +131,7 @@ fn noise_that_is_on_needs_ranges() {
 fn an_unknown_name_lists_the_known_ones() {
     let message = get("test-2x").unwrap_err().to_string();
     assert!(message.starts_with("test-2x: there is no machine of that name"), "{message}");
-    assert!(message.contains("intel-1s56c112t, test-1c"), "{message}");
+    assert!(message.contains("intel-1s56c112t, intel-2s44c88t"), "{message}");
     assert!(message.contains("did you mean `test-2"), "{message}");
 }
 
