@@ -189,17 +189,12 @@ impl Form {
             Form::Zen3 => {
                 let (benchmark, numa, load) = (text("benchmark"), text("numa_config"), text("load"));
                 let machine = format!("amd-zen3-2s128c256t-{}", numa.to_lowercase());
+                let sides = ("v5.19-rc2-tip", "", "SIS_UTIL,NO_SIS_PROP");
                 published.recipe = match benchmark {
-                    "hackbench" => instances(load).map(|load| Recipe {
-                        machine,
-                        kernel: "v5.19-rc2-tip",
-                        base: String::new(),
-                        with: "SIS_UTIL,NO_SIS_PROP".to_owned(),
-                        workload: "hackbench:process-sockets".to_owned(),
-                        params: Vec::new(),
-                        load,
-                    }),
-                    other => Err(format!("{other} on this machine is not modelled")),
+                    "hackbench" => recipe(&machine, sides, "hackbench:process-sockets", load),
+                    "tbench" => recipe(&machine, sides, "tbench:loopback", load),
+                    "schbench" => recipe(&machine, sides, "schbench:workers", load),
+                    other => Err(format!("{other} is not modelled")),
                 };
                 published.compare_pct = number("compare_pct")?;
                 published.baseline = number("tip")?.map(|tip| (format!("{benchmark} {numa}"), tip));
@@ -209,16 +204,12 @@ impl Form {
                 let mut with = vec!["SIS_LIMIT"];
                 with.extend((text("SIS_CORE") == "false").then_some("NO_SIS_CORE"));
                 with.extend((text("SIS_PROP") == "false").then_some("NO_SIS_PROP"));
+                let with = with.join(",");
+                let sides = ("v5.2", "", with.as_str());
                 published.recipe = match benchmark {
-                    "hackbench process" => instances(text("load")).map(|load| Recipe {
-                        machine: machine.to_owned(),
-                        kernel: "v5.2",
-                        base: String::new(),
-                        with: with.join(","),
-                        workload: "hackbench:process-sockets".to_owned(),
-                        params: Vec::new(),
-                        load,
-                    }),
+                    "hackbench process" => recipe(machine, sides, "hackbench:process-sockets", text("load")),
+                    "tbench" => recipe(machine, sides, "tbench:loopback", text("load")),
+                    "schbench" => Err("schbench by percentile is not modelled".to_owned()),
                     other => Err(format!("{other} is not modelled")),
                 };
                 published.compare_pct = number("compare_pct")?;
@@ -245,6 +236,23 @@ impl Sides {
             load: instances(load)?,
         })
     }
+}
+
+fn recipe(
+    machine: &str,
+    (kernel, base, with): (&'static str, &str, &str),
+    workload: &str,
+    load: &str,
+) -> Result<Recipe, String> {
+    Ok(Recipe {
+        machine: machine.to_owned(),
+        kernel,
+        base: base.to_owned(),
+        with: with.to_owned(),
+        workload: workload.to_owned(),
+        params: Vec::new(),
+        load: instances(load)?,
+    })
 }
 
 /// The number that a load begins with: `224 threads`, `1 group`, `8-groups`, `16`.

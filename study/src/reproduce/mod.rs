@@ -84,7 +84,7 @@ pub struct Effort {
 
 impl Effort {
     /// All rows.
-    pub const FULL: Effort = Effort { repeats: 2, settle_ns: 600_000_000, time_ns: 200_000_000, headlines: false };
+    pub const FULL: Effort = Effort { repeats: 1, settle_ns: 500_000_000, time_ns: 100_000_000, headlines: false };
     /// Few rows, once and shortly.
     pub const QUICK: Effort = Effort { repeats: 1, settle_ns: 350_000_000, time_ns: 50_000_000, headlines: true };
 }
