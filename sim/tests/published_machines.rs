@@ -1,11 +1,14 @@
 //! The machines of published tables can be simulated under the kernels of their postings, and one seed gives one run.
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use support::{Told, ns, simulate, workload};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::Preset;
 use wakelab_sim::{Mechanisms, Setup, check, run};
-use wakelab_workload::{Load, build};
+use wakelab_workload::{Load, Op, build};
 
 const MS: u64 = 1_000_000;
 
@@ -58,5 +61,33 @@ fn a_short_run_on_each_is_the_same_twice_and_another_with_another_seed() {
         assert_eq!(heard(machine, kernel, 1), first, "{machine}");
         assert_ne!(heard(machine, kernel, 2).0, first.0, "{machine}");
         assert!(first.1 > 100, "{machine}: {} wake-ups", first.1);
+    }
+}
+
+/// When tasks have done 10 ms of work each, on as many threads of one core, ns.
+fn ten_ms_on_threads(machine: &str, threads: u32) -> u64 {
+    let cpus = wakelab_machine::get(machine).expect("a machine").topology.cpus;
+    let mut tasks = workload(vec![vec![Op::Run(ns(10 * MS))]; threads as usize], &[], None);
+    let siblings = (0..).zip(&cpus).filter(|(_, cpu)| cpu.core == cpus[0].core);
+    for (task, (cpu, _)) in tasks.tasks.iter_mut().zip(siblings) {
+        task.affinity = Some(vec![cpu]);
+    }
+    let mut told = Told::default();
+    simulate((machine, "v5.2"), &tasks, (1, 60 * MS), true, &mut told).expect("a run");
+    told.exits.iter().map(|exit| exit.1).max().expect("an exit")
+}
+
+/// 40% for each of them; ticks and switches take less than a thirtieth.
+#[test]
+fn each_busy_thread_of_a_core_adds_to_the_slow_down() {
+    for (machine, threads, expected) in [
+        ("sparc-2s16c128t", 1, 10 * MS),
+        ("sparc-2s16c128t", 2, 14 * MS),
+        ("sparc-2s16c128t", 4, 22 * MS),
+        ("sparc-2s16c128t", 8, 38 * MS),
+        ("intel-2s44c88t", 2, 14 * MS),
+    ] {
+        let took = ten_ms_on_threads(machine, threads);
+        assert!((expected..expected + expected / 30).contains(&took), "{machine}, {threads} threads: {took} ns");
     }
 }
