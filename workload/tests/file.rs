@@ -396,11 +396,21 @@ fn a_time_until_all_have_exited_needs_tasks_that_exit() {
 #[test]
 fn a_metric_that_no_run_has_is_refused_with_those_that_runs_have() {
     assert_eq!(
-        changed("\"throughput\"", "\"latency\""),
-        "4: workload.metric: no metric \"latency\" is computed of a run; expected throughput, time, latency_90pct, latency_99pct\n  hint: \"done\" in a program \
-         counts one more; unit says of what"
+        changed("\"throughput\"", "\"power\""),
+        "4: workload.metric: no metric \"power\" is computed of a run; expected throughput, time, latency_90pct, latency_99pct\n  \
+         hint: \"done\" in a program counts one more; unit says of what"
     );
     assert!(changed("\"throughput\"", "\"Throughput\"").ends_with("hint: did you mean throughput?"));
+}
+
+#[test]
+fn a_latency_is_in_microseconds_and_less_is_better() {
+    let header = |unit: &str, better: &str| {
+        let more = "metric = \"throughput\"\nunit = \"u\"\nbetter = \"lower\"";
+        changed(more, &format!("metric = \"latency_99pct\"\nunit = \"{unit}\"\nbetter = \"{better}\""))
+    };
+    assert!(header("ns", "lower").contains("unit: a latency is in microseconds; expected \"us\", found \"ns\""));
+    assert!(header("us", "higher").contains("less latency is better; expected \"lower\", found \"higher\""));
 }
 
 #[test]
