@@ -99,9 +99,28 @@ fn a_run_that_measures_nothing_fails() {
 #[test]
 fn a_metric_that_is_not_counted_is_refused() {
     let mut experiment = experiment(&LOADS, 1);
-    experiment.cases[0].workload.metric = "latency_90pct".to_owned();
+    experiment.cases[0].workload.metric = "power".to_owned();
     let failed = compare(&Fake::default(), &experiment, 1).unwrap_err();
-    assert_eq!(failed.why, Why::Metric("latency_90pct".to_owned()));
+    assert_eq!(failed.why, Why::Metric("power".to_owned()));
+}
+
+#[test]
+fn a_latency_is_the_percentile_of_each_run_in_us() {
+    for (metric, part) in [("latency_90pct", 90), ("latency_99pct", 99)] {
+        let mut experiment = experiment(&LOADS, 2);
+        (experiment.cases[0].workload.metric, experiment.cases[0].workload.higher_is_better) =
+            (metric.to_owned(), false);
+        let row = compare(&Fake::default(), &experiment, 1).unwrap().rows.remove(0);
+        for side in [&row.base, &row.with] {
+            for (value, run) in side.values.iter().zip(&side.runs) {
+                // The transactions of a run take 1000, 1001, ... ns.
+                let expected = 1000 + (run.done * part).div_ceil(100) - 1;
+                assert!((value * 1000.0 - expected as f64).abs() <= 1.0, "{metric}: {value} of {}", run.done);
+            }
+        }
+        // The other side has twice as many, which take longer: worse.
+        assert!(row.compare_pct < 0.0, "{metric}: {}", row.compare_pct);
+    }
 }
 
 #[test]
