@@ -33,7 +33,7 @@ pub enum Command {
     ///
     /// Exits as `wakelab run` does.
     Compare(Compare),
-    /// Simulate every published table and say row by row how close that comes.
+    /// Simulate the published tables and say row by row how close that comes.
     ///
     /// Exits as `wakelab run` does.
     Reproduce(Reproduce),

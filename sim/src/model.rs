@@ -94,8 +94,8 @@ pub struct Model<'a> {
     pub hrtick: Option<HrtickForm>,
     /// What `nr_idle_scan` is computed by; `None` without SIS_UTIL.
     pub idle_scan: Option<IdleScanRules>,
-    /// As [`Rules::min_granularity`], ns.
-    pub min_granularity: u64,
+    /// The rules of placement.
+    rules: Rules<'a>,
     /// `sysctl_sched_migration_cost`, ns.
     pub migration_cost: u64,
     /// What balancing goes by.
@@ -167,6 +167,8 @@ impl<'a> Model<'a> {
         let hz = u64::from(kernel.hz.value);
         let run_queue = FairRules::of(kernel, features, nr_cpus as usize)
             .map_err(|error| SimError::Kernel(format!("{}: {error}", kernel.name)))?;
+        let rules = Rules::new(kernel, features, domains)
+            .map_err(|error| SimError::Machine(format!("machine {}: {error}", machine.name)))?;
         let noise = machine.noise;
         Ok(Model {
             code: &kernel.code,
@@ -182,7 +184,7 @@ impl<'a> Model<'a> {
             run_queue,
             hrtick: features.has(Feature::HRTICK).then(|| HrtickForm::of(&run_queue)),
             idle_scan: IdleScanRules::new(features, &tunables),
-            min_granularity: tunables.min_granularity.or(tunables.base_slice).unwrap_or(0),
+            rules,
             migration_cost: tunables.migration_cost.unwrap_or(500_000),
             balance: balance(machine, kernel, features, domains)?,
             programs: workload.programs.iter().cloned().chain([kworker(&noise)]).collect(),
@@ -202,7 +204,7 @@ impl<'a> Model<'a> {
     /// The rules of placement.
     #[inline]
     pub fn rules(&self) -> Rules<'a> {
-        Rules { code: self.code, features: self.features, domains: self.domains, min_granularity: self.min_granularity }
+        self.rules
     }
 
     /// Whether a task can be SCHED_IDLE.

@@ -31,6 +31,13 @@ struct Run<'a> {
     pending_until_enqueued: Option<bool>,
 }
 
+impl<'a> Run<'a> {
+    /// On 8 CPUs of v5.19-rc1, as it is.
+    fn usual(workload: &'a Workload) -> Self {
+        Run { machine: "test-8c", kernel: "v5.19-rc1", switches: "", workload, pending_until_enqueued: None }
+    }
+}
+
 /// Looks at the system every 20 ns of `until` ns (or every microsecond, if that is long), and gives the events.
 fn watch(run: &Run<'_>, until: u64, mut look: impl FnMut(&Sim<'_, '_, Kept>)) -> Vec<(u64, Event)> {
     let machine = wakelab_machine::get(run.machine).unwrap();
@@ -88,13 +95,7 @@ fn ns(ns: u64) -> Work {
 #[test]
 fn a_cpu_that_switches_to_idle_looks_idle_already() {
     let workload = netperf("test-8c", 2);
-    let run = Run {
-        machine: "test-8c",
-        kernel: "v5.19-rc1",
-        switches: "",
-        workload: &workload,
-        pending_until_enqueued: None,
-    };
+    let run = Run::usual(&workload);
     let mut seen = 0;
     watch(&run, 2_000_000, |sim| {
         for (cpu, c) in (0..).zip(&sim.sys.cpus) {
@@ -113,9 +114,8 @@ fn idle_while_flushing(pending_until_enqueued: bool) -> (u32, u32) {
     let run = Run {
         machine: "test-2llc",
         kernel: "v6.1",
-        switches: "",
-        workload: &workload,
         pending_until_enqueued: Some(pending_until_enqueued),
+        ..Run::usual(&workload)
     };
     let (mut idle, mut seen) = (0, 0);
     watch(&run, 3_000_000, |sim| {
@@ -144,13 +144,7 @@ fn a_wakelist_is_pending_until_its_end_since_6_2_and_before_up_to_its_beginning(
 #[test]
 fn a_woken_cpu_leaves_idle_while_the_waker_has_the_lock() {
     let workload = netperf("test-8c", 2);
-    let run = Run {
-        machine: "test-8c",
-        kernel: "v5.19-rc1",
-        switches: "",
-        workload: &workload,
-        pending_until_enqueued: None,
-    };
+    let run = Run::usual(&workload);
     let mut seen = 0;
     watch(&run, 2_000_000, |sim| {
         for c in sim.sys.cpus.iter().filter(|c| c.doing == Doing::EnqueueEnd) {
@@ -171,13 +165,7 @@ fn a_cpu_with_idle_policy_tasks_only_is_found_by_the_walk() {
     let sleepers = (0..2).map(|_| (1, vec![], (0..8).collect::<Vec<Cpu>>(), false));
     tasks.extend(sleepers);
     let workload = workload(vec![hog, sleeper], tasks);
-    let run = Run {
-        machine: "test-8c",
-        kernel: "v5.19-rc1",
-        switches: "",
-        workload: &workload,
-        pending_until_enqueued: None,
-    };
+    let run = Run::usual(&workload);
     let mut masks = 0;
     let events = watch(&run, 5_000_000, |sim| {
         let mask = sim.sys.sched_idle.as_ref().unwrap();
@@ -202,13 +190,7 @@ fn a_cpu_with_idle_policy_tasks_only_is_found_by_the_walk() {
 fn the_utilisation_of_an_llc_is_told_with_sis_util_off_too() {
     let workload = netperf("test-8c", 8);
     for (switches, on) in [("NO_SIS_UTIL", false), ("SIS_UTIL", true)] {
-        let run = Run {
-            machine: "test-8c",
-            kernel: "v5.19-rc1",
-            switches,
-            workload: &workload,
-            pending_until_enqueued: None,
-        };
+        let run = Run { switches, ..Run::usual(&workload) };
         let mut scans = 0;
         for (_, event) in watch(&run, 400_000_000, |_| {}) {
             if let Event::IdleScan { nr_idle_scan, .. } = event {
@@ -223,13 +205,7 @@ fn the_utilisation_of_an_llc_is_told_with_sis_util_off_too() {
 #[test]
 fn going_idle_brings_the_next_balance_forward() {
     let workload = netperf("test-8c", 5);
-    let run = Run {
-        machine: "test-8c",
-        kernel: "v5.19-rc1",
-        switches: "",
-        workload: &workload,
-        pending_until_enqueued: None,
-    };
+    let run = Run::usual(&workload);
     let mut seen = 0;
     watch(&run, 300_000_000, |sim| {
         for c in sim.sys.cpus.iter().filter(|c| matches!(c.doing, Doing::Switch(_)) && c.curr.is_none()) {
@@ -250,13 +226,7 @@ fn a_transaction_that_is_interrupted_is_as_long_as_one_that_ends_its_stretch() {
         ops.extend([Op::Run(ns(12_500_000)), Op::Wait, Op::Repeat { to: 0, times: None }]);
         let hog = vec![Op::Run(ns(1_000_000)), Op::Repeat { to: 0, times: None }];
         let workload = workload(vec![ops, hog], vec![(0, vec![], vec![0], false), (1, vec![], vec![0], false)]);
-        let run = Run {
-            machine: "test-1c",
-            kernel: "v5.19-rc1",
-            switches: "",
-            workload: &workload,
-            pending_until_enqueued: None,
-        };
+        let run = Run { machine: "test-1c", ..Run::usual(&workload) };
         let events = watch(&run, 300_000_000, |_| {});
         let latencies = events.iter().filter_map(|(_, event)| match event {
             Event::Done { latency, .. } => Some(*latency),
@@ -275,13 +245,7 @@ fn what_exited_tasks_had_goes_off_their_run_queue() {
     let parent = vec![Op::Fork { program: 1 }, Op::Wait, Op::Run(ns(2_000_000)), Op::Exit];
     let child = vec![Op::Run(ns(200_000_000)), Op::Exit];
     let workload = workload(vec![parent, child], vec![(0, vec![], vec![0], false)]);
-    let run = Run {
-        machine: "test-1c",
-        kernel: "v5.19-rc1",
-        switches: "",
-        workload: &workload,
-        pending_until_enqueued: None,
-    };
+    let run = Run { machine: "test-1c", ..Run::usual(&workload) };
     let mut last = None;
     watch(&run, 203_500_000, |sim| {
         let c = &sim.sys.cpus[0];
@@ -295,13 +259,7 @@ fn what_exited_tasks_had_goes_off_their_run_queue() {
 #[test]
 fn the_last_balances_lie_as_far_back_as_busy_cpus_leave_them() {
     let workload = netperf("intel-1s56c112t", 1);
-    let run = Run {
-        machine: "intel-1s56c112t",
-        kernel: "v5.19-rc1",
-        switches: "",
-        workload: &workload,
-        pending_until_enqueued: None,
-    };
+    let run = Run { machine: "intel-1s56c112t", ..Run::usual(&workload) };
     watch(&run, 20, |sim| {
         let back = sim.sys.cpus.iter().map(|c| sim.sys.jiffies - c.sd[1].last_balance).max();
         // 28 jiffies idle, 16 times that busy.

@@ -11,6 +11,7 @@
 pub mod ablation;
 pub mod compare;
 pub mod conform;
+mod csv_table;
 pub mod experiment;
 pub mod explain;
 pub mod files;

@@ -66,6 +66,27 @@ fn rows_that_are_not_modelled_are_excluded_by_name() {
     assert_eq!((board.tables[0].summary.rows, board.tables[0].summary.excluded), (0, 2));
 }
 
+/// tbench prints a throughput, hackbench the time of its loops: a curve that goes as it should has no error either way.
+#[test]
+fn curves_are_compared_in_the_unit_of_the_posting() {
+    let error = |benchmark: &str, baselines: [u32; 2]| {
+        let header =
+            "benchmark,machine,SIS_CORE,SIS_PROP,load,baseline,baseline_std_pct,patch,compare_pct,patch_std_pct";
+        let rows = baselines
+            .iter()
+            .zip([1, 2])
+            .map(|(baseline, load)| format!("\n{benchmark},test-8c,true,true,{load},{baseline},,1,0.0,"));
+        let folder = folder("search-limit-results.csv", &format!("{header}{}\n", rows.collect::<String>()));
+        let effort = Effort { settle_ns: 50_000_000, time_ns: 50_000_000, headlines: false, ..Effort::QUICK };
+        let board = reproduce(&tables(folder.path(), &[]).unwrap(), effort, 1, &(), &AtomicBool::new(false)).unwrap();
+        assert_eq!(board.tables[0].summary.rows, 2, "{:?}", board.tables[0]);
+        board.tables[0].summary.curve_rms_log_error.unwrap()
+    };
+    // Two clients on eight CPUs do twice as much; twice the groups take twice as long once all CPUs are busy.
+    let (tbench, hackbench) = (error("tbench", [100, 200]), error("hackbench process", [1, 2]));
+    assert!(tbench < 0.2 && hackbench < 0.2, "{tbench} {hackbench}");
+}
+
 /// The headline, once and shortly: SIS_UTIL flips at 224 threads, and what the counters say of it.
 #[test]
 fn the_flip_of_the_sis_util_letter_is_reproduced() {

@@ -15,8 +15,9 @@ mod search;
 mod seed;
 mod variant;
 
+pub use crate::csv_table::PublishedError;
 pub use experiment::{Case, Experiment};
-pub use published::{Published, PublishedError};
+pub use published::Published;
 pub use recording::Recording;
 pub use result::{Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, PublishedSearch, Side};
 pub use run::{RunFailed, RunId, Runner, Simulator, Why};

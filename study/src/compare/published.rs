@@ -1,6 +1,7 @@
 //! Published tables.
 
-use super::{PublishedRow, PublishedSearch};
+use super::{PublishedError, PublishedRow, PublishedSearch};
+use crate::csv_table::CsvTable;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use wakelab_workload::Workload;
@@ -14,21 +15,6 @@ pub struct Published {
     files: Vec<PathBuf>,
     results: BTreeMap<Key, PublishedRow>,
     search: BTreeMap<Key, PublishedSearch>,
-}
-
-/// A published table that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{}{}: {what}", path.display(), line.map(|n| format!(":{n}")).unwrap_or_default(),
-    column.as_ref().map(|name| format!(": column {name}")).unwrap_or_default())]
-pub struct PublishedError {
-    /// The file.
-    pub path: PathBuf,
-    /// The line, from 1.
-    pub line: Option<u64>,
-    /// The column's name.
-    pub column: Option<String>,
-    /// What is wrong, and what was expected.
-    pub what: String,
 }
 
 impl Published {
@@ -94,43 +80,21 @@ fn read<const N: usize>(
     columns: [&str; N],
     mut row: impl FnMut(Key, [f64; N]) -> bool,
 ) -> Result<(), PublishedError> {
-    let error = |line: Option<u64>, column: Option<&str>, what: String| PublishedError {
-        path: path.to_owned(),
-        line,
-        column: column.map(str::to_owned),
-        what,
-    };
-    let of_csv = |e: csv::Error| error(e.position().map(csv::Position::line), None, e.to_string());
-    let mut reader = csv::Reader::from_path(path).map_err(of_csv)?;
-    let header = reader.headers().map_err(of_csv)?.clone();
-    let find = |name: &str| {
-        header.iter().position(|column| column == name).ok_or_else(|| {
-            let has = header.iter().collect::<Vec<_>>().join(", ");
-            error(Some(1), Some(name), format!("it is missing; the file has {has}"))
-        })
-    };
-    let mut key_at = [None; 4];
-    for (at, name) in key_at.iter_mut().zip(keys).filter(|(_, name)| !name.is_empty()) {
-        *at = Some(find(name)?);
-    }
-    let mut number_at = [0; N];
-    for (at, name) in number_at.iter_mut().zip(columns) {
-        *at = find(name)?;
-    }
-    for record in reader.records() {
-        let record = record.map_err(of_csv)?;
-        let line = record.position().map(csv::Position::line);
-        let key = key_at.map(|at| at.map(|at| record[at].trim().to_owned()).unwrap_or_default());
+    let needed: Vec<&str> = keys.into_iter().filter(|name| !name.is_empty()).chain(columns).collect();
+    let table = CsvTable::read(path, &needed)?;
+    for cells in &table.rows {
+        let key = keys.map(|name| table.text(cells, name).to_owned());
         let mut numbers = [0.0; N];
-        for ((number, &at), name) in numbers.iter_mut().zip(&number_at).zip(columns) {
-            let text = record[at].trim();
-            *number = text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| {
-                error(line, Some(name), format!("{text:?} is no number; expected per cent, such as -0.47"))
+        for (number, name) in numbers.iter_mut().zip(columns) {
+            *number = table.number(cells, name).ok().flatten().ok_or_else(|| {
+                let text = table.text(cells, name);
+                let what = format!("{text:?} is no number; expected per cent, such as -0.47");
+                table.error(Some(cells), Some(name), what)
             })?;
         }
         let name = key.join(" ");
         if !row(key, numbers) {
-            return Err(error(line, None, format!("{} stands in the file twice", name.trim_end())));
+            return Err(table.error(Some(cells), None, format!("{} stands in the file twice", name.trim_end())));
         }
     }
     Ok(())

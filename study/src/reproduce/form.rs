@@ -3,11 +3,12 @@
 //! A table is known by its file's name, so that a folder of further rows of the same tables can take the place of the one
 //! that comes with the project.
 
-use super::csv_table::{CsvRow, CsvTable};
 use super::{ReproduceError, SearchRates};
+use crate::compare::PublishedError;
+use crate::csv_table::{CsvRow, CsvTable};
 use std::path::Path;
 
-/// What is to be simulated for a row.
+/// What is to be simulated for rows, each at a load of its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recipe {
     /// The machine.
@@ -22,8 +23,6 @@ pub struct Recipe {
     pub workload: String,
     /// Numbers of its model that the posting's command sets.
     pub params: Vec<(String, u64)>,
-    /// How many instances.
-    pub load: String,
 }
 
 /// What of a simulated row stands beside the published number.
@@ -48,8 +47,8 @@ pub enum What {
 pub struct Published {
     /// The file's columns and the row's cells.
     pub cells: Vec<(String, String)>,
-    /// What to simulate, or why that cannot be done.
-    pub recipe: Result<Recipe, String>,
+    /// What to simulate with how many instances, or why that cannot be done.
+    pub recipe: Result<(Recipe, u64), String>,
     /// What is compared.
     pub what: What,
     /// The difference, %; positive is better.
@@ -80,25 +79,25 @@ pub(super) const TABLES: [(&str, Form); 14] = [
     ("runnable-boosting-altra-perf-bench-sched-messaging", Form::Not("runnable boosting is not modelled")),
 ];
 
-/// Machine, kernel and sides of a table of results.
+/// Machine, kernel and sides of rows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sides {
-    machine: &'static str,
+pub(super) struct Sides<'a> {
+    machine: &'a str,
     kernel: &'static str,
     base: &'static str,
-    with: &'static str,
+    with: &'a str,
 }
 
 /// SIS_PROP stays on beside SIS_UTIL.
-const SIS_UTIL: Sides = Sides { machine: INTEL, kernel: "v5.19-rc1", base: "SIS_PROP", with: "SIS_UTIL" };
-const SIS_SHORT: Sides = Sides { machine: INTEL, kernel: "v6.1", base: "", with: "SIS_SHORT" };
+const SIS_UTIL: Sides<'static> = Sides { machine: INTEL, kernel: "v5.19-rc1", base: "SIS_PROP", with: "SIS_UTIL" };
+const SIS_SHORT: Sides<'static> = Sides { machine: INTEL, kernel: "v6.1", base: "", with: "SIS_SHORT" };
 const INTEL: &str = "intel-1s56c112t";
 
 /// The form of a table.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form {
     /// `benchmark,case,load,metric,baseline_std_pct,compare_pct,compare_std_pct`
-    Results(Sides),
+    Results(Sides<'static>),
     /// `benchmark,case,load,se_eff_pct,dom_eff_pct,fast_rate_pct,success_rate_pct`
     SearchStats,
     /// `counter,vanilla,patched`
@@ -137,13 +136,17 @@ impl Form {
             Form::Not(_) => &[],
         };
         let table = CsvTable::read(path, needed)?;
+        if table.rows.is_empty() {
+            let what = "it has no row; expected one for each published result";
+            return Err(table.error(None, None, what.to_owned()).into());
+        }
         table.rows.iter().map(|row| self.row(&table, row)).collect()
     }
 
     fn row(self, table: &CsvTable, row: &CsvRow) -> Result<Published, ReproduceError> {
         let text = |column| table.text(row, column);
         let number = |column| table.number(row, column);
-        let spreads = |base, with| Ok::<_, ReproduceError>(number(base)?.zip(number(with)?));
+        let spreads = |base, with| Ok::<_, PublishedError>(number(base)?.zip(number(with)?));
         let mut published = Published {
             cells: table.columns.iter().cloned().zip(row.cells.iter().cloned()).collect(),
             recipe: Err(String::new()),
@@ -189,12 +192,14 @@ impl Form {
             Form::Zen3 => {
                 let (benchmark, numa, load) = (text("benchmark"), text("numa_config"), text("load"));
                 let machine = format!("amd-zen3-2s128c256t-{}", numa.to_lowercase());
-                let sides = ("v5.19-rc2-tip", "", "SIS_UTIL,NO_SIS_PROP");
+                let sides =
+                    Sides { machine: &machine, kernel: "v5.19-rc2-tip", base: "", with: "SIS_UTIL,NO_SIS_PROP" };
                 published.recipe = match benchmark {
-                    // The posting does not say through what; `perf bench sched messaging -p -t`, which its author uses, is through pipes.
-                    "hackbench" => recipe(&machine, sides, "hackbench:thread-pipe", load),
-                    "tbench" => recipe(&machine, sides, "tbench:loopback", load),
-                    "schbench" => recipe(&machine, sides, "schbench:workers", load),
+                    // The posting does not say through what; `perf bench sched messaging -p -t`, which its author uses, is
+                    // through pipes.
+                    "hackbench" => sides.recipe(benchmark, "thread-pipe", load, &[]),
+                    "tbench" => sides.recipe(benchmark, "loopback", load, &[]),
+                    "schbench" => sides.recipe(benchmark, "workers", load, &[]),
                     other => Err(format!("{other} is not modelled")),
                 };
                 published.compare_pct = number("compare_pct")?;
@@ -206,10 +211,10 @@ impl Form {
                 with.extend((text("SIS_CORE") == "false").then_some("NO_SIS_CORE"));
                 with.extend((text("SIS_PROP") == "false").then_some("NO_SIS_PROP"));
                 let with = with.join(",");
-                let sides = ("v5.2", "", with.as_str());
+                let sides = Sides { machine, kernel: "v5.2", base: "", with: &with };
                 published.recipe = match benchmark {
-                    "hackbench process" => recipe(machine, sides, "hackbench:process-sockets", text("load")),
-                    "tbench" => recipe(machine, sides, "tbench:loopback", text("load")),
+                    "hackbench process" => sides.recipe("hackbench", "process-sockets", text("load"), &[]),
+                    "tbench" => sides.recipe(benchmark, "loopback", text("load"), &[]),
                     "schbench" => Err("schbench by percentile is not modelled".to_owned()),
                     other => Err(format!("{other} is not modelled")),
                 };
@@ -223,43 +228,32 @@ impl Form {
     }
 }
 
-impl Sides {
-    fn recipe(self, benchmark: &str, case: &str, load: &str, params: &[(String, u64)]) -> Result<Recipe, String> {
+impl Sides<'_> {
+    fn recipe(
+        self,
+        benchmark: &str,
+        case: &str,
+        load: &str,
+        params: &[(String, u64)],
+    ) -> Result<(Recipe, u64), String> {
         let workload = format!("{benchmark}:{case}");
         wakelab_workload::describe(&workload).map_err(|_| format!("{benchmark} {case} is not modelled"))?;
-        Ok(Recipe {
+        let recipe = Recipe {
             machine: self.machine.to_owned(),
             kernel: self.kernel,
             base: self.base.to_owned(),
             with: self.with.to_owned(),
             workload,
             params: params.to_vec(),
-            load: instances(load)?,
-        })
+        };
+        Ok((recipe, instances(load)?))
     }
 }
 
-fn recipe(
-    machine: &str,
-    (kernel, base, with): (&'static str, &str, &str),
-    workload: &str,
-    load: &str,
-) -> Result<Recipe, String> {
-    Ok(Recipe {
-        machine: machine.to_owned(),
-        kernel,
-        base: base.to_owned(),
-        with: with.to_owned(),
-        workload: workload.to_owned(),
-        params: Vec::new(),
-        load: instances(load)?,
-    })
-}
-
 /// The number that a load begins with: `224 threads`, `1 group`, `8-groups`, `16`.
-fn instances(load: &str) -> Result<String, String> {
-    let digits: String = load.chars().take_while(char::is_ascii_digit).collect();
-    if digits.is_empty() { Err(format!("load {load} says no number of instances")) } else { Ok(digits) }
+fn instances(load: &str) -> Result<u64, String> {
+    let end = load.find(|c: char| !c.is_ascii_digit()).unwrap_or(load.len());
+    load[..end].parse().map_err(|_| format!("load {load} says no number of instances"))
 }
 
 #[cfg(test)]
@@ -268,8 +262,8 @@ mod tests {
 
     #[test]
     fn loads_of_all_tables_are_numbers_of_instances() {
-        for (text, number) in [("224 threads", "224"), ("1 group", "1"), ("8-groups", "8"), ("16", "16")] {
-            assert_eq!(instances(text).as_deref(), Ok(number));
+        for (text, number) in [("224 threads", 224), ("1 group", 1), ("8-groups", 8), ("16", 16)] {
+            assert_eq!(instances(text), Ok(number));
         }
         assert!(instances("many").is_err());
     }

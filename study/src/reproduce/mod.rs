@@ -3,14 +3,13 @@
 //! [`tables`] reads what was published and says of each row how it is simulated, or why not; [`reproduce`] simulates each
 //! distinct case once and scores the tables. A row's class is by the posting's own noise ([`noise_pct`]).
 
-mod csv_table;
 mod form;
 mod score;
 
 pub use form::{Published, Recipe, What};
 pub use score::{Class, Summary, noise_pct};
 
-use crate::compare::{Assumed, CompareRow, RunFailed, RunId, RunProgress, Side, compare};
+use crate::compare::{Assumed, CompareRow, PublishedError, RunFailed, RunId, RunProgress, Side, compare};
 use crate::experiment::{Given, Spec};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,18 +20,8 @@ use std::sync::atomic::AtomicBool;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReproduceError {
     /// A file is not as it should be.
-    #[error("{}{}{}: {what}", path.display(), line.map(|n| format!(":{n}")).unwrap_or_default(),
-        column.as_ref().map(|name| format!(": column {name}")).unwrap_or_default())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: Option<u64>,
-        /// The column.
-        column: Option<String>,
-        /// What is wrong, and what was expected.
-        what: String,
-    },
+    #[error(transparent)]
+    File(#[from] PublishedError),
     /// No table of that name.
     #[error("no published table {name}; expected one of {}", names().join(", "))]
     Unknown {
@@ -172,14 +161,6 @@ pub fn tables(folder: &Path, wanted: &[String]) -> Result<Vec<Table>, ReproduceE
     if tables.is_empty() { Err(ReproduceError::Empty { folder: folder.to_owned() }) } else { Ok(tables) }
 }
 
-/// All loads of one workload on one machine, kernel and pair of sides.
-type Group = (String, &'static str, String, String, String, Vec<(String, u64)>);
-
-fn group(recipe: &Recipe) -> Group {
-    let Recipe { machine, kernel, base, with, workload, params, .. } = recipe.clone();
-    (machine, kernel, base, with, workload, params)
-}
-
 /// Simulates what the tables ask for, `jobs` runs at a time (0: as many as there are cores), and scores them.
 ///
 /// # Errors
@@ -192,32 +173,31 @@ pub fn reproduce(
     stop: &AtomicBool,
 ) -> Result<Scoreboard, RunFailed> {
     let chosen: Vec<Vec<bool>> = tables.iter().map(|table| choose(table, effort)).collect();
-    let mut loads: BTreeMap<Group, BTreeSet<u64>> = BTreeMap::new();
+    let mut loads: BTreeMap<&Recipe, BTreeSet<u64>> = BTreeMap::new();
     for (table, chosen) in tables.iter().zip(&chosen) {
         for (row, _) in table.rows.iter().zip(chosen).filter(|(_, chosen)| **chosen) {
-            if let Ok(recipe) = &row.recipe {
-                let load = recipe.load.parse().expect("a recipe's load is a number");
-                loads.entry(group(recipe)).or_default().insert(load);
+            if let Ok((recipe, load)) = &row.recipe {
+                loads.entry(recipe).or_default().insert(*load);
             }
         }
     }
-    let mut found: BTreeMap<(Group, u64), Result<CompareRow, String>> = BTreeMap::new();
+    let mut found = Found::new();
     let mut assumed: Vec<Assumed> = Vec::new();
     let mut complete = true;
     let all = loads.values().map(|loads| loads.len() * effort.repeats as usize * 2).sum();
     let mut done = 0;
-    for (group, loads) in &loads {
-        let counts: Vec<u64> = loads.iter().copied().collect();
-        match spec(group, &counts, effort).and_then(|spec| spec.resolve()) {
+    for (recipe, loads) in loads {
+        let counts: Vec<u64> = loads.into_iter().collect();
+        match spec(recipe, &counts, effort).and_then(|spec| spec.resolve()) {
             Err(error) => {
                 let why = error.to_string().lines().next().unwrap_or_default().to_owned();
-                found.extend(counts.iter().map(|&load| ((group.clone(), load), Err(why.clone()))));
+                found.extend(counts.iter().map(|&load| ((recipe, load), Err(why.clone()))));
             }
             Ok(experiment) => {
                 let comparison = compare(&experiment, jobs, &Part { progress, done, all }, stop)?;
                 complete &= comparison.complete;
                 let rows = counts.iter().zip(comparison.rows);
-                found.extend(rows.map(|(&load, row)| ((group.clone(), load), Ok(row))));
+                found.extend(rows.map(|(&load, row)| ((recipe, load), Ok(row))));
                 let new = comparison.assumed.into_iter().filter(|one| !assumed.contains(one)).collect::<Vec<_>>();
                 assumed.extend(new);
             }
@@ -241,15 +221,18 @@ fn choose(table: &Table, effort: Effort) -> Vec<bool> {
         let effect = row.compare_pct.is_some_and(|pct| Class::of(pct, noise_pct(row.spreads)) != Class::Same);
         effect || row.search.is_some()
     };
-    let key = |row: &Published| row.recipe.as_ref().ok().filter(|_| headline(row)).map(group);
-    let keys: Vec<Option<Group>> = table.rows.iter().map(key).collect();
-    let first = |at: usize| keys[..at].iter().all(|other| *other != keys[at]);
-    let last = |at: usize| keys[at + 1..].iter().all(|other| *other != keys[at]);
+    let keys: Vec<Option<&Recipe>> = table
+        .rows
+        .iter()
+        .map(|row| row.recipe.as_ref().ok().filter(|_| headline(row)).map(|(recipe, _)| recipe))
+        .collect();
+    let first = |at: usize| !keys[..at].contains(&keys[at]);
+    let last = |at: usize| !keys[at + 1..].contains(&keys[at]);
     (0..keys.len()).map(|at| keys[at].is_some() && (first(at) || last(at))).collect()
 }
 
-fn spec(group: &Group, loads: &[u64], effort: Effort) -> Result<Spec, crate::experiment::SpecError> {
-    let (machine, kernel, base, with, workload, params) = group;
+fn spec(recipe: &Recipe, loads: &[u64], effort: Effort) -> Result<Spec, crate::experiment::SpecError> {
+    let Recipe { machine, kernel, base, with, workload, params } = recipe;
     let load = loads.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
     let mut spec = Spec::of_flags(machine, kernel, workload, Some(&load), base, with)?;
     for workload in &mut spec.workloads {
@@ -276,7 +259,10 @@ impl RunProgress for Part<'_> {
     }
 }
 
-fn scored(row: &Published, chosen: bool, found: &BTreeMap<(Group, u64), Result<CompareRow, String>>) -> Scored {
+/// What was simulated, by recipe and load, or why it could not be.
+type Found<'a> = BTreeMap<(&'a Recipe, u64), Result<CompareRow, String>>;
+
+fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
     let mut scored = Scored {
         cells: row.cells.clone(),
         excluded: None,
@@ -288,33 +274,33 @@ fn scored(row: &Published, chosen: bool, found: &BTreeMap<(Group, u64), Result<C
         published_search: row.search,
         simulated_search: None,
     };
-    let recipe = match &row.recipe {
-        Ok(_) if !chosen => {
-            scored.excluded = Some("not a headline".to_owned());
-            return scored;
-        }
-        Ok(recipe) => recipe,
-        Err(why) => {
-            scored.excluded = Some(why.clone());
-            return scored;
-        }
+    let simulated = match &row.recipe {
+        Ok(_) if !chosen => Err("not a headline"),
+        Ok((recipe, load)) => match found.get(&(recipe, *load)) {
+            Some(Ok(simulated)) => Ok((simulated, *load)),
+            Some(Err(why)) => Err(why.as_str()),
+            None => Err("interrupted"),
+        },
+        Err(why) => Err(why.as_str()),
     };
-    let load: u64 = recipe.load.parse().expect("a recipe's load is a number");
-    match found.get(&(group(recipe), load)) {
-        None => scored.excluded = Some("interrupted".to_owned()),
-        Some(Err(why)) => scored.excluded = Some(why.clone()),
-        Some(Ok(simulated)) => {
+    match simulated {
+        Err(why) => scored.excluded = Some(why.to_owned()),
+        Ok((simulated, load)) => {
             scored.simulated_compare_pct = difference(row.what, simulated);
             scored.simulated_search = rates(&simulated.base);
-            // The benchmark's own metric is the time that a number of loops takes, which each group goes through.
-            let per_group = if recipe.workload.starts_with("hackbench:") { load as f64 } else { 1.0 };
-            scored.simulated_baseline = Some(match simulated.metric.as_str() {
-                "throughput" if per_group > 0.0 && row.baseline.is_some() => per_group / simulated.base.mean,
-                _ => simulated.base.mean,
-            });
+            scored.simulated_baseline = Some(baseline(simulated, load));
         }
     }
     scored
+}
+
+/// The base side's value in the unit of postings, but for a constant: hackbench prints the time that a number of loops takes,
+/// through which each group goes, and the model counts messages.
+fn baseline(row: &CompareRow, load: u64) -> f64 {
+    match row.benchmark.as_str() {
+        "hackbench" => load as f64 / row.base.mean,
+        _ => row.base.mean,
+    }
 }
 
 fn difference(what: What, row: &CompareRow) -> Option<f64> {

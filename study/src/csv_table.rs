@@ -1,0 +1,84 @@
+//! A published CSV file as it stands: rows of named cells.
+
+use std::path::{Path, PathBuf};
+
+/// A published table that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}{}: {what}", path.display(), line.map(|n| format!(":{n}")).unwrap_or_default(),
+    column.as_ref().map(|name| format!(": column {name}")).unwrap_or_default())]
+pub struct PublishedError {
+    /// The file.
+    pub path: PathBuf,
+    /// The line, from 1.
+    pub line: Option<u64>,
+    /// The column's name.
+    pub column: Option<String>,
+    /// What is wrong, and what was expected.
+    pub what: String,
+}
+
+/// A file, read whole.
+#[derive(Clone, Debug)]
+pub(crate) struct CsvTable {
+    path: PathBuf,
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<CsvRow>,
+}
+
+/// One line of it.
+#[derive(Clone, Debug)]
+pub(crate) struct CsvRow {
+    line: Option<u64>,
+    pub(crate) cells: Vec<String>,
+}
+
+impl CsvTable {
+    /// Reads `path`, which must have the columns `needed`; it may have others.
+    pub(crate) fn read(path: &Path, needed: &[&str]) -> Result<Self, PublishedError> {
+        let of_csv = |e: csv::Error| PublishedError {
+            path: path.to_owned(),
+            line: e.position().map(csv::Position::line),
+            column: None,
+            what: e.to_string(),
+        };
+        let mut reader = csv::Reader::from_path(path).map_err(of_csv)?;
+        let columns: Vec<String> = reader.headers().map_err(of_csv)?.iter().map(str::to_owned).collect();
+        if let Some(missing) = needed.iter().find(|name| !columns.iter().any(|column| column == *name)) {
+            return Err(PublishedError {
+                path: path.to_owned(),
+                line: Some(1),
+                column: Some((*missing).to_owned()),
+                what: format!("it is missing; the file has {}", columns.join(", ")),
+            });
+        }
+        let mut rows = Vec::new();
+        for record in reader.records() {
+            let record = record.map_err(of_csv)?;
+            let line = record.position().map(csv::Position::line);
+            rows.push(CsvRow { line, cells: record.iter().map(|cell| cell.trim().to_owned()).collect() });
+        }
+        Ok(CsvTable { path: path.to_owned(), columns, rows })
+    }
+
+    /// An error of the file, of one of its rows, or of a cell.
+    pub(crate) fn error(&self, row: Option<&CsvRow>, column: Option<&str>, what: String) -> PublishedError {
+        let line = row.and_then(|row| row.line);
+        PublishedError { path: self.path.clone(), line, column: column.map(str::to_owned), what }
+    }
+
+    /// The cell, empty where the file does not have the column.
+    pub(crate) fn text<'a>(&self, row: &'a CsvRow, column: &str) -> &'a str {
+        self.columns.iter().position(|name| name == column).map_or("", |at| &row.cells[at])
+    }
+
+    /// The number in a cell; `None` where it is empty.
+    pub(crate) fn number(&self, row: &CsvRow, column: &str) -> Result<Option<f64>, PublishedError> {
+        match self.text(row, column) {
+            "" => Ok(None),
+            text => match text.parse().ok().filter(|number: &f64| number.is_finite()) {
+                Some(number) => Ok(Some(number)),
+                None => Err(self.error(Some(row), Some(column), format!("{text:?} is no number"))),
+            },
+        }
+    }
+}
