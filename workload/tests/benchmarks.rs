@@ -53,8 +53,10 @@ fn every_number_has_an_origin_and_what_no_source_gives_says_that_it_is_assumed()
     for name in names() {
         for param in at(&name, 1, &[]).params {
             assert!((param.low..=param.high).contains(&param.value), "{name} {}", param.name);
-            let own =
-                ["fds", "loops", "size", "cpus", "threads", "sleeptime", "cputime"].contains(&param.name.as_str());
+            // Options of the benchmark have its own defaults, but for two that a posting set and its tables do not tell.
+            let told = !["uperf:pingpong", "ycsb:mongodb"].contains(&name.as_str());
+            let options = ["fds", "loops", "size", "cpus", "threads", "sleeptime", "cputime"];
+            let own = told && options.contains(&param.name.as_str());
             assert_eq!(param.origin.starts_with("assumed: "), !own, "{name} {}: {}", param.name, param.origin);
         }
     }
