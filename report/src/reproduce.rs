@@ -36,7 +36,7 @@ pub fn text(board: &Scoreboard) -> String {
 }
 
 const HEADER: [&str; 7] =
-    ["row", "published%", "simulated%", "noise%", "published", "simulated", "fast/dom publ. | sim."];
+    ["row", "published%", "simulated%", "noise%", "published", "simulated", "fast/dom or rq_lock%, publ. | sim."];
 
 /// How much was simulated.
 fn effort(board: &Scoreboard) -> String {
@@ -53,7 +53,8 @@ fn effort(board: &Scoreboard) -> String {
 
 /// What names a row: its cells that are no numbers of results.
 fn name(row: &Scored) -> String {
-    const NAMES: [&str; 8] = ["benchmark", "case", "machine", "numa_config", "SIS_CORE", "SIS_PROP", "load", "counter"];
+    const NAMES: [&str; 9] =
+        ["benchmark", "case", "machine", "numa_config", "SIS_CORE", "SIS_PROP", "load", "counter", "nr_instance"];
     let cells = row.cells.iter().filter(|(column, _)| NAMES.contains(&column.as_str()));
     let parts = cells.map(|(column, cell)| match column.as_str() {
         "SIS_CORE" | "SIS_PROP" if cell == "false" => format!("NO_{column}"),
@@ -78,7 +79,7 @@ fn line(row: &Scored) -> [String; 7] {
         (Some(publ), Some(sim)) => {
             format!("{:.1}/{:.2} | {:.1}/{:.2}", publ.fast_rate, publ.dom_eff, sim.fast_rate, sim.dom_eff)
         }
-        _ => String::new(),
+        _ => locks(row).map_or_else(String::new, |(publ, sim)| format!("{publ:.2} | {sim:.2}")),
     };
     let noise = if row.published_compare_pct.is_some() { format!("{:.1}", row.noise_pct) } else { String::new() };
     [
@@ -90,6 +91,11 @@ fn line(row: &Scored) -> [String; 7] {
         simulated,
         search,
     ]
+}
+
+/// The share of time in run-queue locks, published and simulated.
+fn locks(row: &Scored) -> Option<(f64, f64)> {
+    row.published_rq_lock_pct.zip(row.simulated_rq_lock_pct)
 }
 
 /// The summary, a line for each number that there is.
@@ -104,6 +110,7 @@ fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     add("median distance", summary.median_abs_diff.map(|pct| format!("{pct:.2} points")));
     add("skill", summary.skill.map(|skill| format!("{skill:.2}")));
     add("RMS log error of the baseline's curve", summary.curve_rms_log_error.map(|error| format!("{error:.2}")));
+    add("correlation of the time in run-queue locks", summary.rq_lock_correlation.map(|r| format!("{r:.2}")));
     add(
         "mean error of searches, points",
         summary.search_mae.map(|mae| {
@@ -166,6 +173,8 @@ fn json_row(row: &Scored) -> Value {
         "simulated_baseline": row.simulated_baseline,
         "published_search": row.published_search,
         "simulated_search": row.simulated_search,
+        "published_rq_lock_pct": row.published_rq_lock_pct,
+        "simulated_rq_lock_pct": row.simulated_rq_lock_pct,
     });
     if let Value::Object(own) = own {
         cells.extend(own);

@@ -1,6 +1,6 @@
 //! The scoreboard as a page: misses first.
 
-use super::{classes, effort, excluded, facts, name, signed};
+use super::{classes, effort, excluded, facts, locks, name, signed};
 use crate::VERSION;
 use std::fmt::Write;
 use wakelab_study::reproduce::{Scoreboard, Scored};
@@ -23,7 +23,9 @@ pub fn markdown(board: &Scoreboard) -> String {
             let _ = writeln!(text, "- not simulated: {rows} ({why})");
         }
         text.push('\n');
-        if table.summary.rows > 0 {
+        if table.rows.iter().any(|row| locks(row).is_some()) {
+            lock_rows(&table.rows, &mut text);
+        } else if table.summary.rows > 0 {
             rows(table.rows.iter().filter(|row| row.excluded.is_none()), &mut text);
         }
     }
@@ -78,6 +80,16 @@ fn rows<'a>(rows: impl Iterator<Item = &'a Scored>, text: &mut String) {
             rate(publ.map(|rates| rates.success_rate)),
             rate(sim.map(|rates| rates.success_rate)),
         );
+    }
+    text.push('\n');
+}
+
+fn lock_rows(rows: &[Scored], text: &mut String) {
+    text.push_str(
+        "| instances | time in run-queue locks, published % | simulated % (waiting only) |\n|---:|---:|---:|\n",
+    );
+    for (row, (published, simulated)) in rows.iter().filter_map(|row| Some((row, locks(row)?))) {
+        let _ = writeln!(text, "| {} | {published:.2} | {simulated:.2} |", name(row));
     }
     text.push('\n');
 }

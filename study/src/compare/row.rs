@@ -56,6 +56,8 @@ fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
         cpu_ns_per_wakeup: over_runs(|run| run.cpu_ns_per_wakeup),
         migrations: over_runs(|run| run.migrations as f64),
         idle_pct: over_runs(|run| run.idle_pct),
+        rq_lock_pct: over_runs(|run| run.rq_lock_pct),
+        switches_involuntary: over_runs(|run| run.switches_involuntary as f64),
         llc_util: (!utils.is_empty()).then(|| mean(&utils)),
         values,
         runs,

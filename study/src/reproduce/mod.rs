@@ -79,14 +79,10 @@ impl Effort {
 }
 
 impl Effort {
-    /// What is simulated before measuring, and what is measured, ns. tbench starts with all CPUs busy, and SIS_UTIL has no
-    /// limit until the LLC's first periodic balance, 1.8 s later on 112 CPUs. A round of schbench takes 65 ms.
+    /// What is simulated before measuring, and what is measured, ns: longer where the benchmark says that it takes longer.
     fn times_of(self, workload: &str) -> (u64, u64) {
-        match workload.split(':').next() {
-            Some("tbench") => (self.settle_ns.max(2_000_000_000), self.time_ns),
-            Some("schbench") => (self.settle_ns, self.time_ns.max(10_000_000_000)),
-            _ => (self.settle_ns, self.time_ns),
-        }
+        let takes = wakelab_workload::takes(workload);
+        (self.settle_ns.max(takes.settle_ns), self.time_ns.max(takes.time_ns))
     }
 }
 
@@ -111,6 +107,10 @@ pub struct Scored {
     pub published_search: Option<SearchRates>,
     /// The simulated ones.
     pub simulated_search: Option<SearchRates>,
+    /// Published share of CPU time in run-queue locks of the base side, %.
+    pub published_rq_lock_pct: Option<f64>,
+    /// The simulated one: of waiting for them only.
+    pub simulated_rq_lock_pct: Option<f64>,
 }
 
 /// A table with its score.
@@ -219,7 +219,7 @@ fn choose(table: &Table, effort: Effort) -> Vec<bool> {
     }
     let headline = |row: &Published| {
         let effect = row.compare_pct.is_some_and(|pct| Class::of(pct, noise_pct(row.spreads)) != Class::Same);
-        effect || row.search.is_some()
+        effect || row.search.is_some() || row.rq_lock_pct.is_some()
     };
     let keys: Vec<Option<&Recipe>> = table
         .rows
@@ -273,6 +273,8 @@ fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
         simulated_baseline: None,
         published_search: row.search,
         simulated_search: None,
+        published_rq_lock_pct: row.rq_lock_pct,
+        simulated_rq_lock_pct: None,
     };
     let simulated = match &row.recipe {
         Ok(_) if !chosen => Err("not a headline"),
@@ -288,7 +290,12 @@ fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
         Ok((simulated, load)) => {
             scored.simulated_compare_pct = difference(row.what, simulated);
             scored.simulated_search = rates(&simulated.base);
-            scored.simulated_baseline = Some(baseline(simulated, load));
+            scored.simulated_baseline = match row.what {
+                What::Latency(permille) => latency(&simulated.base, permille),
+                What::RqLock => None,
+                _ => Some(baseline(simulated, load)),
+            };
+            scored.simulated_rq_lock_pct = row.rq_lock_pct.map(|_| simulated.base.rq_lock_pct);
         }
     }
     scored
@@ -308,12 +315,22 @@ fn difference(what: What, row: &CompareRow) -> Option<f64> {
     let change = |old: u64, new: u64| (old != 0).then(|| 100.0 * (new as f64 / old as f64 - 1.0));
     match what {
         What::Metric => Some(row.compare_pct),
-        What::Search => None,
+        What::Search | What::RqLock => None,
+        What::Latency(permille) => {
+            let sides = latency(&row.base, permille).zip(latency(&row.with, permille));
+            sides.filter(|(base, _)| *base > 0.0).map(|(base, with)| 100.0 * (base - with) / base)
+        }
         What::SisSearch => change(base.sis_search, with.sis_search),
         What::SisDomainSearch => change(base.sis_domain_search, with.sis_domain_search),
         What::SisScanned => change(base.sis_scanned, with.sis_scanned),
         What::SisFailed => change(base.sis_failed, with.sis_failed),
     }
+}
+
+/// A percentile of a side's latencies, ns, mean over repeats.
+fn latency(side: &Side, permille: u32) -> Option<f64> {
+    let values: Option<Vec<u64>> = side.runs.iter().map(|run| run.latency.at(permille)).collect();
+    values.filter(|values| !values.is_empty()).map(|values| values.iter().sum::<u64>() as f64 / values.len() as f64)
 }
 
 fn rates(side: &Side) -> Option<SearchRates> {
