@@ -9,7 +9,8 @@ pub fn spearman(a: &[f64], b: &[f64]) -> Option<f64> {
     let (mean_a, mean_b) = (mean(&a), mean(&b));
     let sum = |term: fn(f64, f64) -> f64| a.iter().zip(&b).map(|(a, b)| term(a - mean_a, b - mean_b)).sum::<f64>();
     let spread = sum(|a, _| a * a) * sum(|_, b| b * b);
-    (spread > 0.0).then(|| sum(|a, b| a * b) / spread.sqrt())
+    // Rounding may lead past the ends.
+    (spread > 0.0).then(|| (sum(|a, b| a * b) / spread.sqrt()).clamp(-1.0, 1.0))
 }
 
 fn ranks(values: &[f64]) -> Option<Vec<f64>> {
