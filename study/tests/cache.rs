@@ -84,7 +84,7 @@ fn every_input_of_a_run_is_in_its_key() {
     }
     let side = |switches: &str| Variant::new(Preset::get("v5.19-rc1").unwrap(), &switches.parse().unwrap()).unwrap();
     differs("feature", &|e| e.with = side("SIS_UTIL,NO_WAKEUP_PREEMPTION"));
-    differs("tunable", &|e| e.with = side("SIS_UTIL,sis_util_pct=50"));
+    differs("tunable", &|e| e.with = side("SIS_UTIL,sis_util_pct=200"));
     differs("kernel", &|e| {
         e.with.kernel = Preset::get("v6.1").unwrap().clone();
     });
