@@ -83,16 +83,13 @@ pub fn compare_all(
     progress: &dyn RunProgress,
     stop: &AtomicBool,
 ) -> Result<Vec<Comparison>, RunFailed> {
-    let lengths = experiments.iter().map(Experiment::runs);
-    let ends: Vec<usize> = lengths
-        .scan(0, |end, runs| {
-            Some({
-                *end += runs;
-                *end
-            })
-        })
-        .collect();
-    let count = ends.last().copied().unwrap_or_default();
+    let mut count = 0;
+    let end_of = |experiment: &Experiment| {
+        count += experiment.runs();
+        count
+    };
+    // One past the last run of each.
+    let ends: Vec<usize> = experiments.iter().map(end_of).collect();
     let outcomes = jobs::run_all(count, jobs, stop, |n, finished: &Slots| {
         let which = ends.partition_point(|&end| end <= n);
         let experiment = &experiments[which];
