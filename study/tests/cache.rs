@@ -141,12 +141,13 @@ fn a_run_that_fails_is_not_kept() {
 fn an_entry_that_is_not_whole_is_made_again_with_a_warning() {
     let (here, usual) = (folder(), experiment(&["1 thread"], 1));
     let first = compare(&store(here.path()), &usual);
-    let spoil: [(&str, &dyn Fn(&mut Vec<u8>)); 5] = [
-        ("cut", &|bytes| bytes.truncate(bytes.len() - 1)),
-        ("empty", &|bytes| bytes.clear()),
-        ("longer", &|bytes| bytes.push(0)),
-        ("changed", &|bytes| *bytes.last_mut().unwrap() ^= 1),
-        ("another format", &|bytes| bytes[12] ^= 1),
+    type Spoil = fn(&mut Vec<u8>);
+    let spoil: [(&str, Spoil); 5] = [
+        ("cut", |bytes| bytes.truncate(bytes.len() - 1)),
+        ("empty", |bytes| bytes.clear()),
+        ("longer", |bytes| bytes.push(0)),
+        ("changed", |bytes| *bytes.last_mut().unwrap() ^= 1),
+        ("another format", |bytes| bytes[12] ^= 1),
     ];
     for (what, spoil) in spoil {
         let entry = &entries(here.path())[0];
