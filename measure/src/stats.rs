@@ -1,9 +1,9 @@
 //! The numbers of one run.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The search statistics of all wake-ups, as the counters of the kernel patch that introduced them count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchStats {
     /// Calls of `select_idle_sibling()`.
     pub sis_search: u64,
@@ -16,7 +16,7 @@ pub struct SearchStats {
 }
 
 /// A bucket of a histogram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
     /// The lowest value in it.
     pub from: u64,
@@ -27,7 +27,7 @@ pub struct Bucket {
 }
 
 /// Latencies of transactions, ns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// How many.
     pub n: u64,
@@ -68,7 +68,7 @@ impl Latency {
 }
 
 /// Which of its self-sustaining states the machine is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Wakees are put on CPUs that look idle.
@@ -78,7 +78,7 @@ pub enum State {
 }
 
 /// When the state changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateChange {
     /// ns from the start of the run.
     pub at_ns: u64,
@@ -87,7 +87,7 @@ pub struct StateChange {
 }
 
 /// The numbers of one run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunStats {
     /// The run's seed.
     pub seed: u64,

@@ -16,6 +16,29 @@ pub trait Runner: Sync {
     /// # Errors
     /// As [`wakelab_sim::run`], or where what it writes cannot be written.
     fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why>;
+
+    /// The numbers of run `id`, measured from `settle_ns` on; `None` if it was stopped.
+    ///
+    /// # Errors
+    /// As [`Runner::run`], or where nothing was measured that the workload's metric could be taken of.
+    fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
+        let mut measure = Measure::new(id.seed, settle_ns, setup.until, setup.machine.topology.nr_cpus());
+        let outcome = self.run(id, setup, &mut measure, stop)?;
+        if outcome.stopped {
+            return Ok(None);
+        }
+        if setup.workload.metric == TIME && !outcome.exited {
+            return Err(Why::Unfinished(outcome.ended));
+        }
+        let stats = measure.finish(outcome.ended);
+        if stats.measured_ns == 0 {
+            return Err(Why::Over { ended: outcome.ended, settle: settle_ns });
+        }
+        if stats.done == 0 {
+            return Err(Why::Nothing(stats.measured_ns));
+        }
+        Ok(Some(stats))
+    }
 }
 
 /// The simulator.
@@ -157,21 +180,5 @@ fn stats(
         mechanisms: experiment.mechanisms,
         observer_cost: experiment.observer_cost_ns,
     };
-    let cpus = experiment.machine.topology.nr_cpus();
-    let mut measure = Measure::new(id.seed, settle, until, cpus);
-    let outcome = runner.run(id, &setup, &mut measure, stop)?;
-    if outcome.stopped {
-        return Ok(None);
-    }
-    if metric == TIME && !outcome.exited {
-        return Err(Why::Unfinished(outcome.ended));
-    }
-    let stats = measure.finish(outcome.ended);
-    if stats.measured_ns == 0 {
-        return Err(Why::Over { ended: outcome.ended, settle });
-    }
-    if stats.done == 0 {
-        return Err(Why::Nothing(stats.measured_ns));
-    }
-    Ok(Some(stats))
+    runner.stats(id, &setup, settle, stop)
 }

@@ -9,7 +9,9 @@ mod score;
 pub use form::{Published, Recipe, What};
 pub use score::{Class, Summary, noise_pct};
 
-use crate::compare::{Assumed, CompareRow, PublishedError, RunFailed, RunId, RunProgress, Side, compare};
+use crate::compare::{
+    Assumed, CompareRow, PublishedError, RunFailed, RunId, RunProgress, Runner, Side, Simulator, compare_with,
+};
 use crate::experiment::{Given, Spec};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -172,6 +174,21 @@ pub fn reproduce(
     progress: &dyn RunProgress,
     stop: &AtomicBool,
 ) -> Result<Scoreboard, RunFailed> {
+    reproduce_with(&Simulator, tables, effort, jobs, progress, stop)
+}
+
+/// The same with another runner than the simulator.
+///
+/// # Errors
+/// The same.
+pub fn reproduce_with(
+    runner: &dyn Runner,
+    tables: &[Table],
+    effort: Effort,
+    jobs: usize,
+    progress: &dyn RunProgress,
+    stop: &AtomicBool,
+) -> Result<Scoreboard, RunFailed> {
     let chosen: Vec<Vec<bool>> = tables.iter().map(|table| choose(table, effort)).collect();
     let mut loads: BTreeMap<&Recipe, BTreeSet<u64>> = BTreeMap::new();
     for (table, chosen) in tables.iter().zip(&chosen) {
@@ -194,7 +211,7 @@ pub fn reproduce(
                 found.extend(counts.iter().map(|&load| ((recipe, load), Err(why.clone()))));
             }
             Ok(experiment) => {
-                let comparison = compare(&experiment, jobs, &Part { progress, done, all }, stop)?;
+                let comparison = compare_with(runner, &experiment, jobs, &Part { progress, done, all }, stop)?;
                 complete &= comparison.complete;
                 let rows = counts.iter().zip(comparison.rows);
                 found.extend(rows.map(|(&load, row)| ((recipe, load), Ok(row))));
@@ -247,10 +264,11 @@ fn spec(recipe: &Recipe, loads: &[u64], effort: Effort) -> Result<Spec, crate::e
 }
 
 /// Part of all runs.
-struct Part<'a> {
-    progress: &'a dyn RunProgress,
-    done: usize,
-    all: usize,
+pub(crate) struct Part<'a> {
+    pub(crate) progress: &'a dyn RunProgress,
+    /// How many were done before.
+    pub(crate) done: usize,
+    pub(crate) all: usize,
 }
 
 impl RunProgress for Part<'_> {
