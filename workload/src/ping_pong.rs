@@ -31,7 +31,7 @@ impl Pairs {
         let work = |name| Op::Run(Work { ns: values.get(name), jitter_pct });
         let (write, read) = (work("write"), work("read"));
         let program = |name: &str, ops| Program { name: name.to_owned(), ops };
-        let mut programs = vec![program("child", self.child(write, read)), program("parent", self.parent(write, read))];
+        let mut programs = vec![program("child", self.child(write, read)), program("parent", self.parent(write, read, work("start")))];
         let channel = |name: String, capacity| Channel { name, capacity };
         let pipes = |pair| ["there", "back"].map(|name| channel(format!("{name} {pair}"), params::PIPE_BYTES));
         let mut channels: Vec<_> = (0..self.pairs).flat_map(pipes).collect();
@@ -61,11 +61,13 @@ impl Pairs {
         vec![receive(THERE), read, write, send(BACK), Op::Repeat { to: 0, times: self.times() }]
     }
 
-    fn parent(self, write: Op, read: Op) -> Vec<Op> {
+    fn parent(self, write: Op, read: Op, fork: Op) -> Vec<Op> {
         let mut ops: Vec<Op> = self.together.then_some(receive(GO)).into_iter().collect();
         if self.loops != 0 {
             ops.push(Op::Begin);
         }
+        // All fork at once, when their CPUs have been given to them: the pairs begin on a machine that is full.
+        ops.extend(self.together.then_some(fork));
         ops.push(Op::Fork { program: 0 });
         let to = ops.len() as u32;
         let round = [write, send(THERE), receive(BACK), read];
