@@ -21,6 +21,7 @@ pub fn run(args: &Compare) -> anyhow::Result<Exit> {
     spec.settle_ns = Given::by_flag("--settle", args.settle);
     spec.observer_cost_ns = args.observer_cost;
     spec.lenient = args.how.lenient;
+    spec.regret = args.how.regret;
     simulate(&spec, &args.how)
 }
 
@@ -34,6 +35,10 @@ pub fn prepare(spec: &Spec, how: &How) -> anyhow::Result<(Experiment, Option<Out
 
 /// Simulates and prints. Nothing is simulated before all input is known to be good and the output to be writable.
 pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
+    anyhow::ensure!(
+        !how.regret || matches!(how.format, ResultFormat::Table | ResultFormat::Json),
+        "--format: --regret prints a table or JSON; leave --format out, or give --format json"
+    );
     let (experiment, out) = prepare(spec, how)?;
     let events = how.events.as_deref().map(event_folder).transpose()?;
     let stop = stop_flag()?;

@@ -111,6 +111,7 @@ fn side(label: &str, values: &[f64]) -> Side {
         migrations: 12.0,
         idle_pct: 3.25,
         llc_util: Some(0.875),
+        regret: None,
         runs,
     }
 }
@@ -138,6 +139,7 @@ fn run() -> RunStats {
         llc_util: Some(0.875),
         state: State::Migrating,
         changes: Vec::new(),
+        regret: None,
     }
 }
 

@@ -8,6 +8,7 @@ mod experiment;
 mod jobs;
 mod published;
 mod recording;
+mod regret;
 mod result;
 mod row;
 mod run;
@@ -19,6 +20,10 @@ pub use crate::csv_table::PublishedError;
 pub use experiment::{Case, Experiment};
 pub use published::Published;
 pub use recording::Recording;
+pub use regret::{
+    CostOf, CpuSummary, LooksSummary, Positions, RegretSummary, SearchesSummary, StateSummary, StatesSummary,
+    WakeupSummary, other_state_ns,
+};
 pub use result::{Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, PublishedSearch, Side};
 pub use run::{RunFailed, RunId, Runner, Simulator, Why};
 pub use search::SearchSummary;

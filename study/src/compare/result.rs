@@ -1,6 +1,6 @@
 //! What a comparison found: plain data for tables and JSON.
 
-use crate::compare::SearchSummary;
+use crate::compare::{RegretSummary, SearchSummary};
 use serde::Serialize;
 use std::path::PathBuf;
 use wakelab_machine::Machine;
@@ -154,6 +154,8 @@ pub struct Side {
     pub idle_pct: f64,
     /// Utilisation of the LLCs as periodic balancing saw it, 0 to 1, mean over repeats; `None` if no balance came.
     pub llc_util: Option<f64>,
+    /// What perfect knowledge would have changed; `None` where that was not wanted.
+    pub regret: Option<RegretSummary>,
     /// What each repeat gave.
     pub runs: Vec<RunStats>,
 }

@@ -1,6 +1,6 @@
 //! From runs to a row.
 
-use super::{Better, Case, CompareRow, Experiment, SearchSummary, Side, Variant};
+use super::{Better, Case, CompareRow, Experiment, RegretSummary, SearchSummary, Side, Variant};
 use crate::statistics::{WELCH, difference, mean, std_pct};
 use wakelab_measure::RunStats;
 use wakelab_workload::{LATENCY_90PCT, LATENCY_99PCT, TIME, Workload};
@@ -57,6 +57,7 @@ fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
         migrations: over_runs(|run| run.migrations as f64),
         idle_pct: over_runs(|run| run.idle_pct),
         llc_util: (!utils.is_empty()).then(|| mean(&utils)),
+        regret: RegretSummary::of(&runs),
         values,
         runs,
     }

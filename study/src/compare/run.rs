@@ -4,7 +4,7 @@ use super::{Case, Experiment, Variant, run_seed};
 use crate::experiment::{TIME_MAX_NS, time_text};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
-use wakelab_events::record::RecordError;
+use wakelab_events::record::{RecordError, Recorder};
 use wakelab_measure::{Measure, RunStats};
 use wakelab_sim::{Outcome, Setup, SimError};
 use wakelab_workload::{METRICS, TIME};
@@ -24,8 +24,24 @@ pub struct Simulator;
 
 impl Runner for Simulator {
     fn run(&self, _: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why> {
-        Ok(wakelab_sim::run(setup, measure, stop)?)
+        if measure.regret().is_none() {
+            return Ok(wakelab_sim::run(setup, measure, stop)?);
+        }
+        Ok(run_with(setup, measure, None, stop)?)
     }
+}
+
+/// Runs with those who want to know more than the measure: what counts regret, if the measure has it, and a recorder.
+pub(super) fn run_with(
+    setup: &Setup<'_>,
+    measure: &mut Measure,
+    recorder: Option<&mut Recorder<'_>>,
+    stop: &AtomicBool,
+) -> Result<Outcome, SimError> {
+    let mut regret = measure.regret().take();
+    let outcome = wakelab_sim::run(setup, &mut (&mut *measure, (regret.as_deref_mut(), recorder)), stop);
+    *measure.regret() = regret;
+    outcome
 }
 
 /// Which run.
@@ -159,6 +175,9 @@ fn stats(
     };
     let cpus = experiment.machine.topology.nr_cpus();
     let mut measure = Measure::new(id.seed, settle, until, cpus);
+    if experiment.regret {
+        measure = measure.with_regret();
+    }
     let outcome = runner.run(id, &setup, &mut measure, stop)?;
     if outcome.stopped {
         return Ok(None);
