@@ -24,7 +24,7 @@ pub use regret::{
     CostOf, CpuSummary, LooksSummary, Positions, RegretSummary, SearchesSummary, StateSummary, StatesSummary,
     WakeupSummary, other_state_ns,
 };
-pub use result::{Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, PublishedSearch, Side};
+pub use result::{Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, Side};
 pub use run::{RunFailed, RunId, Runner, Simulator, Why};
 pub use search::SearchSummary;
 pub use seed::run_seed;

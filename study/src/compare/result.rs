@@ -122,7 +122,7 @@ pub struct CompareRow {
     /// The published row of this case and load.
     pub published: Option<PublishedRow>,
     /// The published search statistics of this case and load, of the base side.
-    pub published_search: Option<PublishedSearch>,
+    pub published_search: Option<SearchRates>,
 }
 
 /// One side of a row.
@@ -171,9 +171,9 @@ pub struct PublishedRow {
     pub compare_std_pct: f64,
 }
 
-/// What was published of the base side's searches.
+/// The four rates of searches, %, as they are published.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct PublishedSearch {
+pub struct SearchRates {
     /// 100 (search − failed) / scanned.
     pub se_eff_pct: f64,
     /// 100 (domain search − failed) / (scanned − (search − domain search)).
