@@ -6,16 +6,16 @@ use wakelab_sched::select::policy::{Before, OwnPolicy, Plan, SearchContext, regi
 use wakelab_sched::select::{Effects, View};
 
 /// Looks at no more than this many CPUs.
-const LOOKS: i32 = 4;
+const LOOKS: i32 = 2;
 
-/// Begins at the CPU after the previous one, and looks at four.
+/// Begins at the CPU after the previous one, and looks at two.
 pub struct NearPrev;
 
 impl OwnPolicy for NearPrev {
     fn feature(&self) -> OwnFeature {
         OwnFeature {
             name: "SIS_NEAR_PREV",
-            doc: "Look at four CPUs from the one after the previous CPU on.",
+            doc: "Look at two CPUs from the one after the previous CPU on.",
             source: "the guide of search policies",
         }
     }

@@ -38,8 +38,7 @@ fn lines(rows: &[CompareRow], columns: &[&str], cells: impl Fn(&CompareRow, &Reg
 }
 
 fn searches(rows: &[CompareRow]) -> String {
-    let columns =
-        ["domain_search", "failed", "missed", "missed %", "gone", "nothing idle", "looks/search", "futile looks %"];
+    let columns = ["searches", "failed", "missed", "missed %", "gone", "none idle", "looks/search", "futile %"];
     lines(rows, &columns, |_, regret| {
         let (searches, looks) = (&regret.searches, &regret.looks);
         let counts = &searches.counts;
