@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use wakelab_kernel::Switches;
 use wakelab_sched::select::Reason;
 use wakelab_study::experiment::{REPEATS_MAX, TIME_MAX_NS, parse_time};
+use wakelab_study::sensitivity::BUDGET_MAX;
 
 /// Where Linux puts a waking task, and why.
 ///
@@ -77,7 +78,7 @@ pub struct Run {
     #[arg(long, value_name = "N", value_parser = seeds())]
     pub seed: Option<u64>,
     /// Run it instead with each mechanism of the simulator switched off in turn, and print what is lost (table or JSON).
-    #[arg(long, conflicts_with_all = ["events", "regret"])]
+    #[arg(long, conflicts_with_all = ["events", "control", "sensitivity", "regret"])]
     pub ablate: bool,
     /// How it runs and prints.
     #[command(flatten)]
@@ -150,6 +151,9 @@ pub struct Reproduce {
     /// Run so many simulations at a time; as many as there are cores if left out. The result is the same.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
+    /// Which results are kept.
+    #[command(flatten)]
+    pub kept: Kept,
 }
 
 /// How to print a scoreboard.
@@ -186,6 +190,59 @@ pub struct How {
     /// Let what the model has no meaning for pass in a file of rt-app, with a warning that says what is done instead.
     #[arg(long)]
     pub lenient: bool,
+    /// Which results are kept.
+    #[command(flatten)]
+    pub kept: Kept,
+    /// How sure the result is.
+    #[command(flatten)]
+    pub trust: Trust,
+}
+
+impl How {
+    /// Simulations at a time; 0 for as many as there are cores.
+    pub fn jobs(&self) -> usize {
+        self.jobs.unwrap_or(0) as usize
+    }
+}
+
+/// How sure a result is.
+#[derive(Debug, ClapArgs)]
+pub struct Trust {
+    /// Run the base side against itself with other seeds too, and print what chance alone does (table or JSON).
+    #[arg(long, conflicts_with = "events")]
+    pub control: bool,
+    /// Compare again with every assumed constant changed within its range, and say of each row whether its conclusion
+    /// holds or what it depends on (table or JSON). docs/trust.md says how.
+    #[arg(long, value_name = "METHOD", num_args = 0..=1, default_missing_value = "latin-hypercube",
+          conflicts_with = "events")]
+    pub sensitivity: Option<SensitivityMethod>,
+    /// Make so many samples, 32 if left out. A greater budget makes only those that are new.
+    #[arg(long, value_name = "N", requires = "sensitivity", value_parser = budgets())]
+    pub budget: Option<u32>,
+}
+
+/// How constants are changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SensitivityMethod {
+    /// All at once.
+    LatinHypercube,
+    /// Each alone, at both ends of its range.
+    OneAtATime,
+}
+
+/// Which results are kept.
+#[derive(Debug, ClapArgs)]
+pub struct Kept {
+    /// Keep each finished run in this folder, and take it from there; `wakelab` in $XDG_CACHE_HOME or ~/.cache if left
+    /// out. Runs that are recorded (--events) are always made.
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// Make every run, and keep none.
+    #[arg(long, conflicts_with_all = ["cache", "fresh"])]
+    pub no_cache: bool,
+    /// Make every run, and replace what was kept.
+    #[arg(long)]
+    pub fresh: bool,
 }
 
 /// `wakelab machine`.
@@ -355,6 +412,11 @@ pub enum ResultFormat {
 /// Numbers of repeats.
 fn repeats() -> impl TypedValueParser<Value = u32> {
     clap::value_parser!(u32).range(1..=i64::from(REPEATS_MAX))
+}
+
+/// Numbers of samples.
+fn budgets() -> impl TypedValueParser<Value = u32> {
+    clap::value_parser!(u32).range(1..=BUDGET_MAX as i64)
 }
 
 /// Seeds, as far as experiment files can hold them.

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod interrupt;
+mod kept;
 mod out_file;
 mod output;
 mod progress;

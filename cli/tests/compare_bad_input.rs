@@ -1,10 +1,12 @@
 //! What `run`, `compare`, `machine` and `workload` refuse, before anything is simulated: exit 2, the flag or file, what
 //! was expected, and the next step.
 
-use assert_cmd::Command;
+mod support;
+
 use std::fs;
 use std::path::Path;
 use std::process::Output;
+use support::wakelab;
 
 const GOOD: [(&str, &str); 6] = [
     ("--machine", "test-2c"),
@@ -14,10 +16,6 @@ const GOOD: [(&str, &str); 6] = [
     ("--base", "SIS_PROP"),
     ("--with", "SIS_UTIL"),
 ];
-
-fn wakelab(folder: &Path, args: &[&str]) -> Output {
-    Command::cargo_bin("wakelab").expect("the program").current_dir(folder).args(args).output().expect("it runs")
-}
 
 /// A comparison that is good but for `flag`, which is `value`, or left out.
 fn compare(flag: &str, value: Option<&str>) -> Output {
@@ -223,7 +221,7 @@ fn a_result_for_which_there_is_no_room_is_one_error_and_no_file() {
     let flags: Vec<String> = GOOD.into_iter().map(|(flag, value)| format!("{flag} {value}")).collect();
     // In blocks of 512 bytes or 1 KiB: the JSON is longer.
     let script = format!(
-        "trap '' XFSZ; ulimit -f 2; exec \"$0\" compare --settle 5ms --time 5ms --format json --out x.json {}",
+        "trap '' XFSZ; ulimit -f 2; exec \"$0\" compare --no-cache --settle 5ms --time 5ms --format json --out x.json {}",
         flags.join(" ")
     );
     let program = env!("CARGO_BIN_EXE_wakelab");

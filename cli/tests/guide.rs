@@ -31,7 +31,7 @@ fn the_command_of_the_guide_compares_the_policy() {
     assert!(cargo.starts_with("cargo run") && cargo.ends_with("--example sis_near_prev"), "{cargo}");
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("result.json");
-    let more = ["--format", "json", "--out", out.to_str().unwrap()];
+    let more = ["--no-cache", "--format", "json", "--out", out.to_str().unwrap()];
     let args = ["wakelab"].into_iter().chain(args.split_whitespace()).chain(more);
     let code = wakelab_cli::run(args.map(str::to_owned));
     assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS));

@@ -38,7 +38,7 @@ fn interrupted(workloads: &[&str], args: &[&str]) -> (TempDir, Output) {
     fs::write(folder.path().join("x.toml"), [&[HEAD], workloads].concat().concat()).expect("a file");
     let child = Command::new(env!("CARGO_BIN_EXE_wakelab"))
         .current_dir(folder.path())
-        .args(["run", "x.toml", "--jobs", "1"])
+        .args(["run", "x.toml", "--jobs", "1", "--no-cache"])
         .args(args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,19 +1,16 @@
 //! `wakelab machine import` as a user runs it.
 
-use assert_cmd::Command;
+mod support;
+
 use std::fs;
-use std::path::Path;
 use std::process::Output;
 
 #[path = "../../machine/tests/sysfs/mod.rs"]
 mod sysfs;
 
+use support::wakelab;
 use sysfs::Sysfs;
 use tempfile::TempDir;
-
-fn wakelab(folder: &Path, args: &[&str]) -> Output {
-    Command::cargo_bin("wakelab").expect("the program").current_dir(folder).args(args).output().expect("it runs")
-}
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")

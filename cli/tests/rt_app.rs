@@ -1,9 +1,11 @@
 //! Files of rt-app on the command line and in experiments.
 
-use assert_cmd::Command;
+mod support;
+
 use std::fs;
 use std::path::Path;
 use std::process::Output;
+use support::wakelab;
 use tempfile::TempDir;
 
 /// Only steps that every run knows.
@@ -14,10 +16,6 @@ fn folder(name: &str, text: &str) -> TempDir {
     let here = tempfile::tempdir().expect("a folder");
     fs::write(here.path().join(name), text).expect("it is written");
     here
-}
-
-fn wakelab(folder: &Path, args: &[&str]) -> Output {
-    Command::cargo_bin("wakelab").expect("the program").current_dir(folder).args(args).output().expect("it runs")
 }
 
 fn compare(folder: &Path, workload: &str, more: &[&str]) -> Output {

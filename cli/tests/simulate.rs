@@ -2,12 +2,11 @@
 
 mod support;
 
-use assert_cmd::Command;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
-use support::names;
+use support::{names, wakelab};
 use tempfile::TempDir;
 
 const SMALL: [&str; 16] = [
@@ -28,10 +27,6 @@ const SMALL: [&str; 16] = [
     "--time",
     "20ms",
 ];
-
-fn wakelab(folder: &Path, args: &[&str]) -> Output {
-    Command::cargo_bin("wakelab").expect("the program").current_dir(folder).args(args).output().expect("it runs")
-}
 
 fn small(folder: &Path, more: &[&str]) -> Output {
     wakelab(folder, &[&["compare"], &SMALL[..], more].concat())

@@ -97,6 +97,13 @@ pub enum Event {
         /// Who runs; `None` for the idle task.
         next: Option<Task>,
     },
+    /// Somebody begins to wait for a run queue's lock, which others hold or have asked for before. Not told where it is free.
+    LockWait {
+        /// Whose run queue.
+        rq: Cpu,
+        /// How long it waits, ns.
+        ns: u64,
+    },
     /// Balancing moved a task. One that had the CPU, because the stopper pushed it or because the CPU was just switching from
     /// it, has lost it with this: no [`Event::Switch`] names it as `prev`.
     Migrate {

@@ -34,6 +34,10 @@ pub struct Measure {
     /// When the first transaction that was done began, ns.
     first_begin: Option<u64>,
     idle: IdleTime,
+    /// What CPUs waited for run queues' locks, ns.
+    lock_wait: u64,
+    /// Switches away from a task that could not go on, and from one that could.
+    switches: [u64; 2],
     /// Summed utilisation that the balances saw, and what it could have been at most.
     util: (u64, u64),
     states: Detector,
@@ -59,6 +63,8 @@ impl Measure {
             latency_max: 0,
             first_begin: None,
             idle: IdleTime::new(settle_ns..end_ns, nr_cpus),
+            lock_wait: 0,
+            switches: [0; 2],
             util: (0, 0),
             states: Detector::new(),
             regret: None,
@@ -90,6 +96,8 @@ impl Measure {
         let latency = self.latency();
         let changes = self.states.finish(end);
         let cpu_ns = measured_ns as f64 * f64::from(self.nr_cpus);
+        let idle = self.idle.until(end) as f64;
+        let busy = cpu_ns - idle;
         RunStats {
             seed: self.seed,
             measured_ns,
@@ -101,7 +109,10 @@ impl Measure {
             wakeups_claimed: self.wakeups_claimed,
             cpu_ns_per_wakeup: if self.search.sis_search == 0 { 0.0 } else { cpu_ns / self.search.sis_search as f64 },
             migrations: self.migrations,
-            idle_pct: if measured_ns == 0 { 0.0 } else { 100.0 * self.idle.until(end) as f64 / cpu_ns },
+            idle_pct: if measured_ns == 0 { 0.0 } else { 100.0 * idle / cpu_ns },
+            rq_lock_pct: if busy > 0.0 { 100.0 * self.lock_wait as f64 / busy } else { 0.0 },
+            switches_voluntary: self.switches[0],
+            switches_involuntary: self.switches[1],
             search: self.search,
             select_idle_cpu_ns: self.walks.buckets(),
             llc_util: (self.util.1 > 0).then(|| self.util.0 as f64 / self.util.1 as f64),
@@ -119,8 +130,12 @@ impl Measure {
             n,
             mean: if n == 0 { 0.0 } else { self.latency_sum as f64 / n as f64 },
             p50: at(0.5),
+            p75: at(0.75),
             p90: at(0.9),
+            p95: at(0.95),
             p99: at(0.99),
+            p995: at(0.995),
+            p999: at(0.999),
             max: self.latency_max,
         }
     }
@@ -164,7 +179,13 @@ impl Sink for Measure {
                 let begin = time.saturating_sub(latency);
                 self.first_begin = Some(self.first_begin.map_or(begin, |first| first.min(begin)));
             }
-            Event::Switch { cpu, prev, next, .. } => self.idle.switch(time, cpu, prev.is_none(), next.is_none()),
+            Event::Switch { cpu, prev, prev_sleeps, next } => {
+                self.idle.switch(time, cpu, prev.is_none(), next.is_none());
+                if prev.is_some() && self.measures(time) {
+                    self.switches[usize::from(!prev_sleeps)] += 1;
+                }
+            }
+            Event::LockWait { ns, .. } if self.measures(time) => self.lock_wait += ns,
             Event::Migrate { .. } if self.measures(time) => self.migrations += 1,
             Event::IdleScan { sum_util, weight, .. } if self.measures(time) => {
                 self.util.0 += sum_util;

@@ -1,10 +1,10 @@
 //! The numbers of one run.
 
 use crate::regret::RegretStats;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The search statistics of all wake-ups, as the counters of the kernel patch that introduced them count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchStats {
     /// Calls of `select_idle_sibling()`.
     pub sis_search: u64,
@@ -17,7 +17,7 @@ pub struct SearchStats {
 }
 
 /// A bucket of a histogram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
     /// The lowest value in it.
     pub from: u64,
@@ -28,7 +28,7 @@ pub struct Bucket {
 }
 
 /// Latencies of transactions, ns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// How many.
     pub n: u64,
@@ -36,16 +36,40 @@ pub struct Latency {
     pub mean: f64,
     /// Median.
     pub p50: u64,
+    /// 75th percentile.
+    pub p75: u64,
     /// 90th percentile.
     pub p90: u64,
+    /// 95th percentile.
+    pub p95: u64,
     /// 99th percentile.
     pub p99: u64,
+    /// 99.5th percentile.
+    pub p995: u64,
+    /// 99.9th percentile.
+    pub p999: u64,
     /// Longest.
     pub max: u64,
 }
 
+impl Latency {
+    /// A percentile, by the tenths of a per cent below it, ns; `None` for one that is not kept.
+    pub fn at(&self, permille: u32) -> Option<u64> {
+        match permille {
+            500 => Some(self.p50),
+            750 => Some(self.p75),
+            900 => Some(self.p90),
+            950 => Some(self.p95),
+            990 => Some(self.p99),
+            995 => Some(self.p995),
+            999 => Some(self.p999),
+            _ => None,
+        }
+    }
+}
+
 /// Which of its self-sustaining states the machine is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Wakees are put on CPUs that look idle.
@@ -55,7 +79,7 @@ pub enum State {
 }
 
 /// When the state changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateChange {
     /// ns from the start of the run.
     pub at_ns: u64,
@@ -64,7 +88,7 @@ pub struct StateChange {
 }
 
 /// The numbers of one run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunStats {
     /// The run's seed.
     pub seed: u64,
@@ -90,6 +114,13 @@ pub struct RunStats {
     /// Share of the machine's CPU time that was idle, %: from a CPU's switch to the idle task to its switch away from it,
     /// so that entering and leaving an idle state count as idle, as in the kernel's own accounting. 0 to 100.
     pub idle_pct: f64,
+    /// Share of the CPU time that was not idle which went into waiting for run queues' locks, %: what a profiler shows in the
+    /// slow path of the spin lock. Taking a lock that is free counts as nothing here.
+    pub rq_lock_pct: f64,
+    /// Switches away from a task that sleeps or exits (`nr_voluntary_switches`).
+    pub switches_voluntary: u64,
+    /// Switches away from a task that could go on: it was preempted, or yielded (`nr_involuntary_switches`).
+    pub switches_involuntary: u64,
     /// Search statistics.
     pub search: SearchStats,
     /// Durations of `select_idle_cpu()`, ns, by powers of two.

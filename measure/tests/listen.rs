@@ -84,7 +84,8 @@ fn latencies_have_three_digits_and_their_mean_is_exact() {
     let events: Vec<(u64, Event)> = (1..=1000).map(|n| (150, done(n * 1000))).collect();
     let latency = measured(&events).latency;
     assert_eq!((latency.n, latency.mean, latency.max), (1000, 500_500.0, 1_000_000));
-    for (value, expected) in [(latency.p50, 500_000), (latency.p90, 900_000), (latency.p99, 990_000)] {
+    for permille in [500, 750, 900, 950, 990, 995, 999] {
+        let (value, expected) = (latency.at(permille).unwrap(), u64::from(permille) * 1000);
         assert!(value.abs_diff(expected) * 1000 <= expected, "{value} for {expected}");
     }
 }
@@ -133,4 +134,35 @@ fn idle_time_is_that_between_switches_within_the_measured_time() {
     // A run that was over earlier.
     assert_eq!(Measure::new(7, 100, 200, 4).finish(150).idle_pct, 100.0);
     assert_eq!(Measure::new(7, 100, 200, 4).finish(100).idle_pct, 0.0);
+}
+
+/// Of four CPUs in 100 ns, one is busy for all of it and one for 60.
+#[test]
+fn waits_for_locks_are_a_share_of_the_time_that_is_not_idle() {
+    let switch = |cpu, prev, next| Event::Switch { cpu, prev, prev_sleeps: true, next };
+    let wait = |ns| Event::LockWait { rq: 0, ns };
+    let events = [
+        (50, switch(3, None, Some(9))),
+        (90, switch(0, None, Some(1))),
+        (95, wait(1000)),
+        (110, wait(12)),
+        (120, wait(4)),
+        (160, switch(0, Some(1), None)),
+    ];
+    assert_eq!(measured(&events).rq_lock_pct, 100.0 * 16.0 / 160.0);
+    assert_eq!(measured(&[]).rq_lock_pct, 0.0);
+}
+
+#[test]
+fn a_switch_from_a_task_that_could_go_on_is_involuntary() {
+    let switch = |prev, prev_sleeps| Event::Switch { cpu: 0, prev, prev_sleeps, next: Some(7) };
+    let events = [
+        (99, switch(Some(1), false)),
+        (110, switch(Some(1), false)),
+        (120, switch(Some(2), true)),
+        (130, switch(Some(3), true)),
+        (140, switch(None, false)),
+    ];
+    let stats = measured(&events);
+    assert_eq!((stats.switches_voluntary, stats.switches_involuntary), (2, 1));
 }

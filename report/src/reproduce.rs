@@ -42,9 +42,12 @@ pub fn text(board: &Scoreboard) -> String {
     text
 }
 
-/// Rows that have a difference or search statistics.
+/// Rows that have a difference, search statistics or the time in locks.
 fn compared(table: &ScoredTable) -> impl Iterator<Item = &Scored> {
-    let has = |row: &&Scored| row.published_compare_pct.is_some() || row.published_search.is_some();
+    let has = |row: &&Scored| {
+        let difference = row.published_compare_pct.is_some() || row.published_search.is_some();
+        difference || row.published_rq_lock_pct.is_some()
+    };
     table.rows.iter().filter(|row| row.excluded.is_none()).filter(has)
 }
 
@@ -66,7 +69,7 @@ fn beside_line(row: &Scored) -> Option<[String; 6]> {
 }
 
 const HEADER: [&str; 7] =
-    ["row", "published%", "simulated%", "noise%", "published", "simulated", "fast/dom publ. | sim."];
+    ["row", "published%", "simulated%", "noise%", "published", "simulated", "fast/dom or rq_lock%, publ. | sim."];
 
 /// How much was simulated.
 fn effort(board: &Scoreboard) -> String {
@@ -83,7 +86,7 @@ fn effort(board: &Scoreboard) -> String {
 
 /// What names a row: its cells that are no numbers of results.
 fn name(row: &Scored) -> String {
-    const NAMES: [&str; 14] = [
+    const NAMES: [&str; 15] = [
         "benchmark",
         "case",
         "machine",
@@ -98,6 +101,7 @@ fn name(row: &Scored) -> String {
         "observer_cost_ns",
         "llc_weight",
         "sum_util_pct",
+        "nr_instance",
     ];
     let cells = row.cells.iter().filter(|(column, _)| NAMES.contains(&column.as_str()));
     let parts = cells.map(|(column, cell)| match column.as_str() {
@@ -134,7 +138,7 @@ fn line(row: &Scored) -> [String; 7] {
                 publ.fast_rate_pct, publ.dom_eff_pct, sim.fast_rate_pct, sim.dom_eff_pct
             )
         }
-        _ => String::new(),
+        _ => locks(row).map_or_else(String::new, |(publ, sim)| format!("{publ:.2} | {sim:.2}")),
     };
     let noise = if row.published_compare_pct.is_some() { format!("{:.1}", row.noise_pct) } else { String::new() };
     [
@@ -146,6 +150,11 @@ fn line(row: &Scored) -> [String; 7] {
         simulated,
         search,
     ]
+}
+
+/// The share of time in run-queue locks, published and simulated.
+fn locks(row: &Scored) -> Option<(f64, f64)> {
+    row.published_rq_lock_pct.zip(row.simulated_rq_lock_pct)
 }
 
 /// The summary, a line for each number that there is.
@@ -160,6 +169,7 @@ fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     add("median distance", summary.median_abs_diff.map(|pct| format!("{pct:.2} points")));
     add("skill", summary.skill.map(|skill| format!("{skill:.2}")));
     add("RMS log error of the baseline's curve", summary.curve_rms_log_error.map(|error| format!("{error:.2}")));
+    add("correlation of the time in run-queue locks", summary.rq_lock_correlation.map(|r| format!("{r:.2}")));
     add(
         "mean error of searches, points",
         summary.search_mae.map(|mae| {
@@ -224,6 +234,8 @@ fn json_row(row: &Scored) -> Value {
         "published_search": row.published_search,
         "simulated_search": row.simulated_search,
         "beside": row.beside,
+        "published_rq_lock_pct": row.published_rq_lock_pct,
+        "simulated_rq_lock_pct": row.simulated_rq_lock_pct,
     });
     if let Value::Object(own) = own {
         cells.extend(own);

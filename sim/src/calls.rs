@@ -8,7 +8,7 @@ use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::{UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg, reweight_entity};
 use wakelab_sched::runqueue::{Entities, FairRq, Policy, Prev, Resched, TaskId};
-use wakelab_workload::{Call, RUN_FOR_PIECE_NS, TimerMode};
+use wakelab_workload::{Call, RUN_FOR_PIECE_NS, TimerMode, Work};
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// The task's next step is this call. Returns whether the CPU has begun something else; if not, the program goes on.
@@ -58,6 +58,12 @@ impl<S: Sink> Sim<'_, '_, S> {
                 let channel = resource(channel);
                 self.receive_batch(cpu, id, channel, room, all)
             }
+            Call::Spin { lock, hold } => {
+                let lock = resource(lock);
+                task.pc += 1;
+                self.spin(cpu, id, lock, hold);
+                false
+            }
             Call::SleepUntil { at_ns } => {
                 task.pc += 1;
                 self.sleep_until(cpu, id, at_ns)
@@ -105,6 +111,16 @@ impl<S: Sink> Sim<'_, '_, S> {
                 false
             }
         }
+    }
+
+    /// Waits in line for a spin lock, which is handed on at the moments that each holder's speed of now gives.
+    fn spin(&mut self, cpu: Cpu, id: TaskId, lock: u32, hold: Work) {
+        let hold = self.random.work(hold);
+        let slowdown = self.sys.cpus[cpu as usize].slowdown;
+        let lock = &mut self.sys.channels[lock as usize];
+        let wait = lock.free_at.saturating_sub(self.sys.now);
+        lock.free_at = self.sys.now + wait + (hold * slowdown).div_ceil(100);
+        self.sys.tasks[id.0 as usize].left += hold + wait * 100 / slowdown;
     }
 
     /// Sleeps until that time, ns, if it is to come; returns whether.

@@ -22,6 +22,8 @@ pub struct Channel {
     pub writers: SmallVec<[TaskId; 1]>,
     /// A pipe, of which a task that has waited for room needs so many places; one that has not needs one.
     pub page: Option<usize>,
+    /// A spin lock: when those who have asked for it are done, ns.
+    pub free_at: u64,
 }
 
 impl Channel {
@@ -33,6 +35,7 @@ impl Channel {
             readers: SmallVec::new(),
             writers: SmallVec::new(),
             page: None,
+            free_at: 0,
         }
     }
 

@@ -22,19 +22,25 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// Takes the run queue's lock, to give the CPU to whoever should have it.
     pub fn schedule(&mut self, cpu: Cpu, prev: Prev) {
-        let free = self.sys.cpus[cpu as usize].lock_free;
-        if free > self.sys.now && self.sys.model.mechanisms.lock_wait {
-            // Asks again when those before it are done; the switch's own hold begins then.
-            return self.begin_until(cpu, Doing::LockSchedule(prev), free);
-        }
         self.pick(cpu, prev);
+    }
+
+    /// Waits for the CPU's own run queue's lock, if it is not free. It asks again when those before it are done; the switch's
+    /// own hold begins then.
+    fn waits_for_lock(&mut self, cpu: Cpu, then: Doing) -> bool {
+        let free = self.sys.cpus[cpu as usize].lock_free;
+        if free <= self.sys.now || !self.sys.model.mechanisms.lock_wait {
+            return false;
+        }
+        self.tell(|sys| Event::LockWait { rq: cpu, ns: free - sys.now });
+        self.begin_until(cpu, then, free);
+        true
     }
 
     /// Has the lock: takes the previous task off the queue and picks the next.
     pub fn pick(&mut self, cpu: Cpu, prev: Prev) {
-        let free = self.sys.cpus[cpu as usize].lock_free;
-        if free > self.sys.now && self.sys.model.mechanisms.lock_wait {
-            return self.begin_until(cpu, Doing::LockSchedule(prev), free);
+        if self.waits_for_lock(cpu, Doing::LockSchedule(prev)) {
+            return;
         }
         self.account(cpu);
         let prev_task = self.sys.cpus[cpu as usize].curr;
@@ -74,9 +80,8 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// After a newly-idle balance: picks from what it moved here, or what others have put here meanwhile.
     pub fn newidle_picks(&mut self, cpu: Cpu) {
-        let free = self.sys.cpus[cpu as usize].lock_free;
-        if free > self.sys.now && self.sys.model.mechanisms.lock_wait {
-            return self.begin_until(cpu, Doing::NewidleLock, free);
+        if self.waits_for_lock(cpu, Doing::NewidleLock) {
+            return;
         }
         let next = self.sys.pick_next(cpu, Prev::Runs);
         if next.is_some() {

@@ -251,9 +251,12 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// Takes a run queue's lock for `hold` ns as soon as all who asked before have had it, and returns when that is.
     pub fn lock(&mut self, cpu: Cpu, hold: u64) -> u64 {
         let wait = self.sys.model.mechanisms.lock_wait;
-        let c = &mut self.sys.cpus[cpu as usize];
-        let start = if wait { self.sys.now.max(c.lock_free) } else { self.sys.now };
+        let (c, now) = (&mut self.sys.cpus[cpu as usize], self.sys.now);
+        let start = if wait { now.max(c.lock_free) } else { now };
         c.lock_free = start + hold;
+        if start != now {
+            self.tell(|_| Event::LockWait { rq: cpu, ns: start - now });
+        }
         start
     }
 

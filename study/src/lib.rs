@@ -4,11 +4,13 @@
 //! the kernel chose; [`summary`] counts reasons; [`ablation`] counts what each rule and input of the model is worth.
 //!
 //! [`compare`] runs two feature sets on a simulated machine, as an [`experiment`] says; [`mechanisms`] does so with each
-//! part of the simulator switched off in turn; [`statistics`] says how far two means differ.
+//! part of the simulator switched off in turn; [`sensitivity`] with the assumed constants changed; [`cache`] keeps their runs;
+//! [`statistics`] says how far two means differ.
 //!
 //! All of them give data; `wakelab-report` turns it into text.
 
 pub mod ablation;
+pub mod cache;
 pub mod compare;
 pub mod conform;
 mod csv_table;
@@ -18,6 +20,7 @@ pub mod files;
 pub mod mechanisms;
 pub mod question;
 pub mod reproduce;
+pub mod sensitivity;
 pub mod statistics;
 pub mod summary;
 mod walk;

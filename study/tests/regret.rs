@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use wakelab_measure::regret::Regret;
 use wakelab_sim::Setup;
-use wakelab_study::compare::{Comparison, Experiment, RegretSummary, compare};
+use wakelab_study::cache::{Cached, Program, Store};
+use wakelab_study::compare::{Comparison, Experiment, RegretSummary, Simulator, compare, compare_with};
 use wakelab_study::experiment::Spec;
 
 fn experiment(kernel: &str, with: &str, regret: bool) -> Experiment {
@@ -42,6 +43,23 @@ fn who_asks_for_regret_changes_nothing_else() {
         }
     }
     assert_eq!(with.rows, without.rows);
+}
+
+/// A run that was kept without regret has none to give.
+#[test]
+fn kept_runs_are_told_apart_by_whether_regret_was_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), Program::named("test"), false).unwrap();
+    let cached = Cached { store: &store, runner: &Simulator };
+    let run = |regret| {
+        let experiment = experiment("v5.19-rc1", "SIS_UTIL", regret);
+        compare_with(&cached, &experiment, 2, &(), &AtomicBool::new(false)).unwrap().rows
+    };
+    let (without, with) = (run(false), run(true));
+    assert_eq!((store.made(), store.found()), (8, 0));
+    assert!(without[0].base.regret.is_none() && with[0].base.regret.is_some());
+    assert_eq!((run(true), run(false)), (with, without));
+    assert_eq!((store.made(), store.found()), (8, 8));
 }
 
 #[test]

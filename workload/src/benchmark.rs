@@ -1,19 +1,40 @@
 //! The benchmarks that are known: one file each, and one line here.
 
+use crate::dbench::Dbench;
 use crate::error::{About, WorkloadError};
 use crate::hackbench::Hackbench;
 use crate::near::did_you_mean;
 use crate::netperf::Netperf;
+use crate::oracle::Oracle;
 use crate::perf_bench::PerfBench;
 use crate::schbench::Schbench;
+use crate::stream::Stream;
+use crate::stress_ng::StressNg;
+use crate::sysbench::Sysbench;
 use crate::tbench::Tbench;
+use crate::uperf::Uperf;
 use crate::will_it_scale::WillItScale;
+use crate::ycsb::Ycsb;
 use crate::{Channel, Param, Program, Task};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 /// All benchmarks.
-const BENCHMARKS: &[&dyn Benchmark] = &[&Netperf, &Hackbench, &WillItScale, &PerfBench, &Tbench, &Schbench];
+const BENCHMARKS: &[&dyn Benchmark] = &[
+    &Netperf,
+    &Hackbench,
+    &WillItScale,
+    &PerfBench,
+    &Tbench,
+    &Schbench,
+    &Uperf,
+    &Sysbench,
+    &Oracle,
+    &Dbench,
+    &Ycsb,
+    &StressNg,
+    &Stream,
+];
 
 /// All benchmarks.
 pub fn benchmarks() -> &'static [&'static dyn Benchmark] {
@@ -37,6 +58,10 @@ pub trait Benchmark: Debug + Sync {
     /// What a case measures with these numbers: for most, the same with all.
     fn measures(&self, case: &Case, _values: &Values) -> Measures {
         Measures::of(case)
+    }
+    /// How long a run of a case takes at least until it says something.
+    fn takes(&self, _case: &Case) -> Takes {
+        Takes::default()
     }
     /// What so many instances of a case are made of; `instances` is 1 or more.
     fn build(&self, case: &Case, instances: u32, values: &Values) -> Parts;
@@ -81,6 +106,15 @@ impl Measures {
     pub(crate) fn of_loops(case: &Case, values: &Values) -> Self {
         if values.get("loops") == 0 { Self::of(case) } else { Self::TIME }
     }
+}
+
+/// How long a run takes at least, beyond what anybody would give it: 0 where any time will do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Takes {
+    /// What is to be simulated before measuring begins, ns.
+    pub settle_ns: u64,
+    /// What is to be measured, ns.
+    pub time_ns: u64,
 }
 
 /// A number of a model, as the model has it.

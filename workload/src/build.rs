@@ -1,6 +1,6 @@
 //! Workloads by name.
 
-use crate::benchmark::{Benchmark, Case, Values, benchmarks};
+use crate::benchmark::{Benchmark, Case, Takes, Values, benchmarks};
 use crate::error::{About, WorkloadError};
 use crate::file;
 use crate::near::did_you_mean;
@@ -95,6 +95,13 @@ pub fn from_toml(text: &str, path: &Path) -> Result<Workload, WorkloadError> {
     let workload = file.workload(1)?;
     workload.validate(NR_CPUS_MAX).map_err(|error| file.locate(error))?;
     Ok(workload)
+}
+
+/// How long a run of a workload of that name takes at least until it says something: of a file nobody knows, nor of what
+/// does not exist.
+pub fn takes(name: &str) -> Takes {
+    let all = || benchmarks().iter().flat_map(|&b| b.cases().iter().map(move |case| (b, case)));
+    all().find(|(b, case)| full_name(*b, case) == name).map_or_else(Takes::default, |(b, case)| b.takes(case))
 }
 
 /// What a name stands for.

@@ -4,7 +4,7 @@
 //! [`Workload::channels`](crate::Workload::channels), and a step names them by the task's own numbers, as `Send` does.
 //! [`Workload::kinds`](crate::Workload::kinds) says which resource is what.
 //!
-//! No call takes time by itself, but `RunFor`: what it costs is a `Run` beside it. Each wake-up costs what the machine
+//! No call takes time by itself, but `RunFor` and `Spin`: what it costs is a `Run` beside it. Each wake-up costs what the machine
 //! says, and is made by the task that calls, in task context and without the sync hint, as `futex_wake()` does.
 
 use crate::Work;
@@ -87,6 +87,14 @@ pub enum Call {
         /// has waited and leaves as many wakes the next.
         all: bool,
     },
+    /// Takes a spin lock, and holds it for a time: waits on its CPU, in the order of asking, until those before it have let go.
+    /// A preemption in it is not seen by those who wait.
+    Spin {
+        /// Which lock.
+        lock: u32,
+        /// The work under the lock.
+        hold: Work,
+    },
     /// `clock_nanosleep()` with `TIMER_ABSTIME`: sleeps until a time of the run. Goes on at once if that is now or past.
     SleepUntil {
         /// ns from the start of the run.
@@ -145,6 +153,7 @@ impl Call {
             Call::Barrier { barrier } => [Some((barrier, Kind::Barrier)), None],
             Call::Ask { list } | Call::Await { list } | Call::Serve { list, .. } => [Some((list, Kind::List)), None],
             Call::RecvBatch { channel, .. } => [Some((channel, Kind::Channel)), None],
+            Call::Spin { lock, .. } => [Some((lock, Kind::Spinlock)), None],
             _ => [None, None],
         }
     }
@@ -174,6 +183,8 @@ pub enum Kind {
     Barrier,
     /// A list of tasks that wait to be answered. Its capacity is 1.
     List,
+    /// A spin lock. Its capacity is 1.
+    Spinlock,
 }
 
 impl Kind {
@@ -185,6 +196,7 @@ impl Kind {
             Kind::Condition => "condition",
             Kind::Barrier => "barrier",
             Kind::List => "list",
+            Kind::Spinlock => "spinlock",
         }
     }
 }

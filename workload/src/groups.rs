@@ -34,6 +34,7 @@ pub(crate) struct Groups {
 const READY: u32 = 0;
 const GO: u32 = 1;
 const END: u32 = 2;
+const ALL: [u32; 3] = [READY, GO, END];
 const MESSAGES: u32 = 3;
 
 impl Groups {
@@ -47,7 +48,9 @@ impl Groups {
         let start = if self.are == Are::Processes { params::FORK } else { params::CLONE };
         let mut all = vec![own("fds", "pairs", 20, 100, fds), params::LOOPS];
         all.extend(size.map(|origin| own("size", "bytes", 100, 4096, origin)));
-        all.extend([write, read, params::JITTER, start]);
+        all.extend([write, read]);
+        all.extend((self.through == Through::Sockets).then_some(params::SOCKET_MEMORY));
+        all.extend([params::JITTER, start]);
         all
     }
 
@@ -66,13 +69,16 @@ impl Groups {
             Through::Sockets => (params::socket_capacity(size), params::socket_capacity(1), params::socket_room(size)),
         };
         // Writers wait for a pipe's page one by one (exclusively), for a socket's buffer together.
-        let message = Op::Call(Call::RecvBatch { channel: MESSAGES, room, all: self.through == Through::Sockets });
+        let sockets = self.through == Through::Sockets;
+        let message = Op::Call(Call::RecvBatch { channel: MESSAGES, room, all: sockets });
+        // Each message to a socket has memory of its own, which a lock of the whole machine guards; to a pipe, a place in a page.
+        let memory = sockets.then(|| Work { ns: values.get("memory"), jitter_pct });
         let all = 2 * fds * groups;
         let program = |name: &str, ops| Program { name: name.to_owned(), ops };
         let programs = vec![
             program("main", main(all, loops)),
-            program("receiver", receiver(message, work("read"), (loops != 0).then_some(fds * loops))),
-            program("sender", sender(work("write"), fds, (loops != 0).then_some(loops))),
+            program("receiver", receiver(message, work("read"), memory, (loops != 0).then_some(fds * loops))),
+            program("sender", sender(work("write"), memory, fds, (loops != 0).then_some(loops))),
         ];
 
         let channel = |name: String, capacity| Channel { name, capacity };
@@ -88,12 +94,13 @@ impl Groups {
             slice_ns: 0,
             affinity: None,
         };
-        let shared = [READY, GO, END];
-        let mut tasks = vec![task("main".to_owned(), 0, shared.to_vec())];
+        let mut tasks = vec![task("main".to_owned(), 0, ALL.to_vec())];
+        let lock = memory.map(|_| channels.len() as u32);
+        channels.extend(lock.map(|_| channel("memory".to_owned(), 1)));
         for group in 0..groups {
             let first = channels.len() as u32;
             channels.extend((0..fds).map(|i| channel(format!("messages {group}.{i}"), held)));
-            let own = |from: u32, to: u32| shared.into_iter().chain(from..to).collect::<Vec<u32>>();
+            let own = |from: u32, to: u32| ALL.into_iter().chain(from..to).chain(lock).collect::<Vec<u32>>();
             let receiver = |i| task(format!("receiver {group}.{i}"), 1, own(first + i, first + i + 1));
             let sender = |i| task(format!("sender {group}.{i}"), 2, own(first, first + fds));
             tasks.extend((0..fds).map(receiver).chain((0..fds).map(sender)));
@@ -127,18 +134,29 @@ fn main(all: u32, loops: u32) -> Vec<Op> {
     ops
 }
 
-fn receiver(message: Op, read: Op, messages: Option<u32>) -> Vec<Op> {
+/// Under the lock that is the last of the task's channels.
+fn spin(memory: Option<Work>, last: u32) -> Option<Op> {
+    memory.map(|hold| Op::Call(Call::Spin { lock: last, hold }))
+}
+
+fn receiver(message: Op, read: Op, memory: Option<Work>, messages: Option<u32>) -> Vec<Op> {
     let begin = [send(READY), receive(GO)];
-    let round = match messages {
-        None => vec![Op::Begin, message, read, Op::Done, Op::Repeat { to: 2, times: None }],
-        times => vec![message, read, Op::Repeat { to: 2, times }, send(END)],
-    };
+    let mut round = vec![message, read];
+    round.extend(spin(memory, MESSAGES + 1));
+    let (to, times) = (begin.len() as u32, messages);
+    if messages.is_none() {
+        round.insert(0, Op::Begin);
+        round.push(Op::Done);
+    }
+    round.push(Op::Repeat { to, times });
+    round.extend(messages.map(|_| send(END)));
     begin.into_iter().chain(round).collect()
 }
 
-fn sender(write: Op, fds: u32, loops: Option<u32>) -> Vec<Op> {
+fn sender(write: Op, memory: Option<Work>, fds: u32, loops: Option<u32>) -> Vec<Op> {
     let mut ops = vec![send(READY), receive(GO)];
-    ops.extend((0..fds).flat_map(|i| [write, send(MESSAGES + i)]));
+    let free = spin(memory, MESSAGES + fds);
+    ops.extend((0..fds).flat_map(|i| [Some(write), free, Some(send(MESSAGES + i))].into_iter().flatten()));
     ops.push(Op::Repeat { to: 2, times: loops });
     ops.extend(loops.map(|_| send(END)));
     ops

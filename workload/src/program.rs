@@ -118,6 +118,13 @@ pub struct Task {
     pub affinity: Option<Vec<u32>>,
 }
 
+impl Task {
+    /// A task of nice value 0, which may use all CPUs.
+    pub(crate) fn plain(name: String, program: u32, channels: Vec<u32>, start_ns: u64) -> Self {
+        Task { name, program, channels, start_ns, nice: 0, idle_policy: false, slice_ns: 0, affinity: None }
+    }
+}
+
 /// A number that the model of a benchmark is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Param {

@@ -1,6 +1,6 @@
 //! schbench: message threads that wake workers, and how long it takes until a worker runs.
 
-use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Values};
+use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Takes, Values};
 use crate::metric::{LATENCY_90PCT, LATENCY_99PCT};
 use crate::params;
 use crate::{Call, Channel, Op, Program, Task, Work};
@@ -106,6 +106,11 @@ impl Benchmark for Schbench {
     fn nr_tasks(&self, case: &Case, load: u32, values: &Values) -> u64 {
         let (message_threads, workers) = Self::threads(case, load, values);
         u64::from(message_threads) * (1 + u64::from(workers))
+    }
+
+    fn takes(&self, _: &Case) -> Takes {
+        // A round takes 65 ms, and a percentile needs many of each worker.
+        Takes { settle_ns: 0, time_ns: 10_000_000_000 }
     }
 
     fn build(&self, case: &Case, load: u32, values: &Values) -> Parts {

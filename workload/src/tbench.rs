@@ -1,12 +1,10 @@
 //! tbench: dbench's load of SMB requests without the files, over TCP on the loopback device.
 
-mod mix;
-
-use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Values};
-use crate::netperf;
-use crate::params;
-use crate::{Channel, Op, Program, Task, Work};
-use mix::Request;
+use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Takes, Values};
+use crate::connections::{Connections, REPLY, REQUEST, barrier};
+use crate::smb_mix::{self, Request};
+use crate::tcp::{self, Tcp};
+use crate::{Op, params};
 
 const CASES: [Case; 1] = [Case {
     name: "loopback",
@@ -37,13 +35,7 @@ const OWN: [ParamDef; 4] = [
         "assumed: fgets() and sscanf() of a line of the load file, between two requests",
     ),
     own("bytes", "B", 12_288, [4_096, 24_576], BYTES),
-    own(
-        "copy",
-        "ps/B",
-        100,
-        [60, 250],
-        "assumed: 10 GB/s; each message is copied into the kernel and out of it, by caches",
-    ),
+    tcp::COPY,
 ];
 
 const BYTES: &str =
@@ -52,11 +44,6 @@ const BYTES: &str =
 /// tbench.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tbench;
-
-/// The numbers of a task's resources.
-const REQUEST: u32 = 0;
-const REPLY: u32 = 1;
-const START: u32 = 2;
 
 impl Benchmark for Tbench {
     fn name(&self) -> &'static str {
@@ -79,7 +66,7 @@ impl Benchmark for Tbench {
     }
 
     fn params(&self, _: &Case) -> Vec<ParamDef> {
-        let path = netperf::tcp_path();
+        let path = crate::netperf::tcp_path();
         path.into_iter().chain(OWN).chain([params::JITTER, params::FORK]).collect()
     }
 
@@ -91,95 +78,64 @@ impl Benchmark for Tbench {
         1 + 2 * u64::from(clients)
     }
 
+    fn takes(&self, _: &Case) -> Takes {
+        // It starts with all CPUs busy, and SIS_UTIL has no limit until the LLC's first periodic balance: 1.8 s on 112 CPUs.
+        Takes { settle_ns: 2_000_000_000, time_ns: 0 }
+    }
+
     fn build(&self, _: &Case, clients: u32, values: &Values) -> Parts {
-        let requests = mix::round(values.get("bytes"));
-        let costs = Costs { values };
-        let program = |name: &str, ops| Program { name: name.to_owned(), ops };
-        let programs = vec![
-            program("tbench_srv", server(&requests, &costs)),
-            program("client", client(&requests, &costs)),
-            program("tbench", vec![barrier()]),
-        ];
-        let channel = |name: String, capacity| Channel { name, capacity };
-        let mut channels: Vec<Channel> = (0..clients)
-            .flat_map(|i| [channel(format!("request {i}"), CAPACITY), channel(format!("reply {i}"), CAPACITY)])
-            .collect();
-        let start = channels.len() as u32;
-        channels.push(channel("start".to_owned(), clients + 1));
-        let task = |name: String, program, i: u32, channels| Task {
-            name,
-            program,
-            channels,
-            start_ns: u64::from(i) * values.get("start"),
-            nice: 0,
-            idle_policy: false,
-            slice_ns: 0,
-            affinity: None,
-        };
-        let of_client = |i: u32| {
-            let channels = vec![2 * i, 2 * i + 1, start];
-            [task(format!("tbench_srv {i}"), 0, i, channels.clone()), task(format!("client {i}"), 1, i, channels)]
-        };
-        let mut tasks: Vec<Task> = (0..clients).flat_map(of_client).collect();
-        tasks.push(task("tbench".to_owned(), 2, clients, vec![start, start, start]));
-        Parts { programs, channels, tasks }
+        let requests = smb_mix::round(values.get("bytes"));
+        let costs = Costs { tcp: Tcp::of(values), header: values.get("header"), parse: values.get("parse") };
+        Connections {
+            clients,
+            server: ("tbench_srv", server(&requests, &costs)),
+            client: ("client", client(&requests, &costs)),
+            main: Some("tbench"),
+            start_ns: values.get("start"),
+            shared: vec![],
+            others: vec![],
+        }
+        .build()
     }
 }
 
-/// How many messages a direction holds. One is under way; the rest is never used.
-const CAPACITY: u32 = 8;
+/// The bytes each way that a client and its server exchange when it has connected.
+const CONNECT: u64 = 8;
 
 /// What the steps cost.
-struct Costs<'a> {
-    values: &'a Values,
+struct Costs {
+    tcp: Tcp,
+    header: u64,
+    parse: u64,
 }
 
-impl Costs<'_> {
-    fn work(&self, ns: u64) -> Work {
-        Work { ns, jitter_pct: self.values.get("jitter") as u32 }
-    }
-
-    fn copy(&self, bytes: u64) -> u64 {
-        bytes * self.values.get("copy") / 1000
-    }
-
-    /// `write()` of so many bytes, after other work of the task.
-    fn write(&self, before: u64, bytes: u64, channel: u32) -> [Op; 3] {
-        let run = before + self.values.get("send") + self.copy(bytes);
-        let softirq = self.values.get("softirq");
-        [Op::Run(self.work(run)), Op::Softirq(self.work(softirq)), Op::Send { channel, sync: true }]
-    }
-
+impl Costs {
     /// `read()` of the length and of the message.
     fn read(&self, bytes: u64, channel: u32) -> [Op; 2] {
-        let run = self.values.get("header") + self.values.get("receive") + self.copy(bytes);
-        [Op::Recv { channel }, Op::Run(self.work(run))]
+        self.tcp.read(bytes, channel, self.header)
     }
 }
 
-fn barrier() -> Op {
-    Op::Call(crate::Call::Barrier { barrier: START })
-}
-
-fn server(requests: &[Request], costs: &Costs<'_>) -> Vec<Op> {
+fn server(requests: &[Request], costs: &Costs) -> Vec<Op> {
     let mut ops = Vec::new();
-    for request in [Request::CONNECT].iter().chain(requests) {
-        ops.extend(costs.read(request.sent, REQUEST));
-        ops.extend(costs.write(0, request.received, REPLY));
+    let requests = requests.iter().map(|request| (request.sent, request.received));
+    for (sent, received) in [(CONNECT, CONNECT)].into_iter().chain(requests) {
+        ops.extend(costs.read(sent, REQUEST));
+        ops.extend(costs.tcp.write(0, received, REPLY));
     }
     ops.push(Op::Repeat { to: 5, times: None });
     ops
 }
 
-fn client(requests: &[Request], costs: &Costs<'_>) -> Vec<Op> {
+fn client(requests: &[Request], costs: &Costs) -> Vec<Op> {
     let mut ops = Vec::new();
-    ops.extend(costs.write(0, Request::CONNECT.sent, REQUEST));
-    ops.extend(costs.read(Request::CONNECT.received, REPLY));
+    ops.extend(costs.tcp.write(0, CONNECT, REQUEST));
+    ops.extend(costs.read(CONNECT, REPLY));
     ops.push(barrier());
     let to = ops.len() as u32;
     for request in requests {
         ops.push(Op::Begin);
-        ops.extend(costs.write(costs.values.get("parse"), request.sent, REQUEST));
+        ops.extend(costs.tcp.write(costs.parse, request.sent, REQUEST));
         ops.extend(costs.read(request.received, REPLY));
         ops.push(Op::Done);
     }

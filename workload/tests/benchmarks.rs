@@ -53,8 +53,10 @@ fn every_number_has_an_origin_and_what_no_source_gives_says_that_it_is_assumed()
     for name in names() {
         for param in at(&name, 1, &[]).params {
             assert!((param.low..=param.high).contains(&param.value), "{name} {}", param.name);
-            let own =
-                ["fds", "loops", "size", "cpus", "threads", "sleeptime", "cputime"].contains(&param.name.as_str());
+            // Options of the benchmark have its own defaults, but for two that a posting set and its tables do not tell.
+            let told = !["uperf:pingpong", "ycsb:mongodb"].contains(&name.as_str());
+            let options = ["fds", "loops", "size", "cpus", "threads", "sleeptime", "cputime"];
+            let own = told && options.contains(&param.name.as_str());
             assert_eq!(param.origin.starts_with("assumed: "), !own, "{name} {}: {}", param.name, param.origin);
         }
     }
@@ -102,10 +104,14 @@ fn a_group_has_forty_tasks_that_start_one_after_another_and_go_when_all_are_read
 
 #[test]
 fn what_is_between_tasks_holds_what_the_kernel_lets_it() {
-    let held = |name: &str, size| at(name, 1, &[("size", size)]).channels[3].capacity;
+    let of = |workload: &Workload| {
+        let messages = workload.channels.iter().find(|channel| channel.name.starts_with("messages"));
+        messages.expect("a pipe or a socket").capacity
+    };
+    let held = |name: &str, size| of(&at(name, 1, &[("size", size)]));
     assert_eq!([held("hackbench:process-pipe", 100), held("hackbench:thread-pipe", 4096)], [640, 16]);
     assert_eq!([held("hackbench:process-sockets", 100), held("hackbench:thread-sockets", 4096)], [278, 26]);
-    assert_eq!(at("perf-bench:sched-messaging", 1, &[]).channels[3].capacity, 278);
+    assert_eq!(of(&at("perf-bench:sched-messaging", 1, &[])), 278);
 }
 
 #[test]

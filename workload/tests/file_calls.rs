@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use wakelab_workload::{Call, Load, Op, TimerMode, Workload, WorkloadError, build};
+use wakelab_workload::{Call, Load, Op, TimerMode, Work, Workload, WorkloadError, build};
 
 /// The lines of its errors are counted in the tests.
 const GOOD: &str = r#"[workload]
@@ -41,7 +41,7 @@ name = "waits"
 ops = [
   "begin", {barrier = "all"}, {lock = "m"}, {cond_wait = "c", mutex = "m"}, {unlock = "m"},
   {barrier = "own"}, {recv = "q", room = 4, all = true}, "done", {phase = "low"},
-  {nice = -3}, {policy = "normal"}, "yield", {repeat = {to = 2}},
+  {nice = -3}, {policy = "normal"}, "yield", {spin = "s", hold = "100ns", jitter = 20}, {repeat = {to = 2}},
 ]
 
 [[program]]
@@ -60,6 +60,9 @@ per_instance = 2
 [[task]]
 name = "wakes"
 program = "wakes"
+
+[[spinlock]]
+name = "s"
 "#;
 
 fn read(text: &str, instances: u32) -> Result<Workload, WorkloadError> {
@@ -78,8 +81,8 @@ fn changed(from: &str, to: &str) -> String {
 #[test]
 fn every_call_is_read() {
     let workload = read(GOOD, 2).unwrap();
-    // Numbered by kind: channels, mutexes, conditions, barriers.
-    let (q, m, c, all, own) = (0, 1, 2, 3, 4);
+    // Numbered by kind: channels, mutexes, conditions, barriers, spin locks.
+    let (q, m, c, all, own, s) = (0, 1, 2, 3, 4, 5);
     let calls = |program: usize| workload.programs[program].ops.iter().filter_map(Op::call).collect::<Vec<_>>();
     assert_eq!(
         calls(0),
@@ -95,6 +98,7 @@ fn every_call_is_read() {
             Call::Nice(-3),
             Call::IdlePolicy(false),
             Call::Yield,
+            Call::Spin { lock: s, hold: Work { ns: 100, jitter_pct: 20 } },
         ]
     );
     let timer = |timer, period_ms: u64, mode| Call::Timer { timer, period_ns: period_ms * 1_000_000, mode };
@@ -122,9 +126,11 @@ fn every_call_is_read() {
         ("all", 6),
         ("own 0", 3),
         ("own 1", 3),
+        ("s 0", 1),
+        ("s 1", 1),
     ];
     assert_eq!(resources, expected);
-    assert_eq!(workload.tasks.last().unwrap().channels, [1, 3, 5, 6, 8]);
+    assert_eq!(workload.tasks.last().unwrap().channels, [1, 3, 5, 6, 8, 10]);
 }
 
 #[test]

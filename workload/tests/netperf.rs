@@ -110,7 +110,9 @@ fn wrong_options_names_and_loads_say_what_was_expected() {
         "there is no workload \"netperf:TCPRR\"; expected netperf:TCP_RR, netperf:UDP_RR, hackbench:process-pipe, \
          hackbench:process-sockets, hackbench:thread-pipe, hackbench:thread-sockets, will-it-scale:context_switch1, \
          will-it-scale:context_switch1-pinned, perf-bench:sched-messaging, perf-bench:sched-messaging-thread, \
-         perf-bench:sched-pipe, tbench:loopback, schbench:normal, schbench:workers, or the path of a .toml file or of rt-app's .json\n  \
+         perf-bench:sched-pipe, tbench:loopback, schbench:normal, schbench:workers, uperf:pingpong, \
+         sysbench:oltp_read_write, sysbench:oltp_read_only, oracle:oltp, dbench:fileio, ycsb:mongodb, stress-ng:sock, \
+         stream:Triad, or the path of a .toml file or of rt-app's .json\n  \
          hint: did you mean netperf:TCP_RR?"
     );
     assert!(

@@ -1,14 +1,16 @@
 //! `wakelab compare`, and what it shares with `wakelab run`.
 
+use super::trust::{self, Found};
 use crate::args::{Compare, How, ResultFormat};
 use crate::interrupt::stop_flag;
+use crate::kept::KeptRuns;
 use crate::out_file::OutFile;
 use crate::output::{Exit, print, say_warnings};
 use crate::progress::RunBar;
 use std::path::Path;
 use wakelab_events::record::EventFolder;
 use wakelab_report::compare as report;
-use wakelab_study::compare::{Comparison, Experiment, Recording, compare, compare_with};
+use wakelab_study::compare::{Comparison, Experiment, Recording, Runner, compare_with};
 use wakelab_study::experiment::{Given, Spec};
 
 /// Simulates what the flags say.
@@ -39,17 +41,23 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
         !how.regret || matches!(how.format, ResultFormat::Table | ResultFormat::Json),
         "--format: --regret prints a table or JSON; leave --format out, or give --format json"
     );
+    trust::check(how)?;
     let (experiment, out) = prepare(spec, how)?;
+    let plan = trust::plan(spec, &experiment, &how.trust)?;
     let events = how.events.as_deref().map(event_folder).transpose()?;
+    let kept = if events.is_some() { KeptRuns::none() } else { KeptRuns::open(&how.kept)? };
     let stop = stop_flag()?;
-    let bar = RunBar::new();
-    let jobs = how.jobs.unwrap_or(0) as usize;
-    let found = match &events {
-        Some(folder) => compare_with(&Recording(folder), &experiment, jobs, &bar, stop),
-        None => compare(&experiment, jobs, &bar, stop),
-    };
-    bar.finish();
-    let found = match found {
+    let found = kept.with(|runner| -> Result<_, String> {
+        let recording = events.as_ref().map(Recording);
+        let runner: &dyn Runner = recording.as_ref().map_or(runner, |recording| recording);
+        let bar = RunBar::new();
+        let found = compare_with(runner, &experiment, how.jobs(), &bar, stop);
+        bar.finish();
+        let found = found.map_err(|failed| failed.to_string())?;
+        let trust = trust::run(runner, &experiment, &found, how, plan.as_ref(), stop)?;
+        Ok((found, trust))
+    });
+    let (found, trust) = match found {
         Ok(found) => found,
         Err(failed) => {
             eprintln!("error: {failed}");
@@ -58,12 +66,13 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     };
     let (done, all) = (found.rows.len(), experiment.cases.len());
     if done > 0 {
-        deliver(out.as_ref(), &render(&found, how.format))?;
+        deliver(out.as_ref(), &render(&found, &trust, how.format))?;
     }
-    if found.complete {
+    if found.complete && trust.complete() {
         return Ok(Exit::Done);
     }
     eprintln!("interrupted: {done} of {all} rows are complete");
+    trust.say_incomplete();
     Ok(Exit::Interrupted)
 }
 
@@ -82,11 +91,11 @@ pub fn deliver(out: Option<&OutFile>, text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn render(found: &Comparison, format: ResultFormat) -> String {
+fn render(found: &Comparison, trust: &Found, format: ResultFormat) -> String {
     match format {
         ResultFormat::Lkml => report::lkml(found),
-        ResultFormat::Table => report::table(found),
-        ResultFormat::Json => format!("{:#}\n", report::json(found)),
+        ResultFormat::Table => report::table(found) + &trust.text(found),
+        ResultFormat::Json => format!("{:#}\n", trust.add_json(report::json(found))),
         ResultFormat::Csv => report::csv(found),
     }
 }

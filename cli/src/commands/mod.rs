@@ -7,6 +7,7 @@ pub mod kernel;
 pub mod machine;
 pub mod reproduce;
 pub mod run;
+pub mod trust;
 pub mod workload;
 
 use crate::output::Exit;

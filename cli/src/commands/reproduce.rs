@@ -3,12 +3,13 @@
 use super::compare::deliver;
 use crate::args::{Reproduce, ScoreFormat};
 use crate::interrupt::stop_flag;
+use crate::kept::KeptRuns;
 use crate::out_file::OutFile;
 use crate::output::Exit;
 use crate::progress::RunBar;
 use std::path::PathBuf;
 use wakelab_report::reproduce as report;
-use wakelab_study::reproduce::{Effort, Scoreboard, reproduce, tables};
+use wakelab_study::reproduce::{Effort, Scoreboard, reproduce_with, tables};
 
 /// Simulates what was published and prints how close that comes.
 pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
@@ -23,9 +24,12 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
     let base = if args.quick { Effort::QUICK } else { Effort::FULL };
     let effort = Effort { repeats: args.repeat.unwrap_or(base.repeats), ..base };
     let stop = stop_flag()?;
-    let bar = RunBar::new();
-    let found = reproduce(&tables, effort, args.jobs.unwrap_or(0) as usize, &bar, stop);
-    bar.finish();
+    let found = KeptRuns::open(&args.kept)?.with(|runner| {
+        let bar = RunBar::new();
+        let found = reproduce_with(runner, &tables, effort, args.jobs.unwrap_or(0) as usize, &bar, stop);
+        bar.finish();
+        found
+    });
     let board = match found {
         Ok(board) => board,
         Err(failed) => {

@@ -3,11 +3,12 @@
 use super::compare::{deliver, prepare, simulate};
 use crate::args::{How, ResultFormat, Run};
 use crate::interrupt::stop_flag;
+use crate::kept::KeptRuns;
 use crate::output::Exit;
 use crate::progress::RunBar;
 use wakelab_report::mechanisms as report;
 use wakelab_study::experiment::{Given, Spec};
-use wakelab_study::mechanisms::mechanisms;
+use wakelab_study::mechanisms::mechanisms_with;
 
 /// Simulates what a file says.
 pub fn run(args: &Run) -> anyhow::Result<Exit> {
@@ -30,9 +31,13 @@ fn ablate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
         "--format: --ablate prints a table or JSON; leave --format out, or give --format json"
     );
     let (experiment, out) = prepare(spec, how)?;
-    let bar = RunBar::new();
-    let found = mechanisms(&experiment, how.jobs.unwrap_or(0) as usize, &bar, stop_flag()?);
-    bar.finish();
+    let (kept, stop) = (KeptRuns::open(&how.kept)?, stop_flag()?);
+    let found = kept.with(|runner| {
+        let bar = RunBar::new();
+        let found = mechanisms_with(runner, &experiment, how.jobs(), &bar, stop);
+        bar.finish();
+        found
+    });
     let found = match found {
         Ok(found) => found,
         Err(failed) => {

@@ -99,7 +99,7 @@ impl<'f> Recorder<'f> {
     fn write(&mut self, t_ns: i64, event: &Event) -> Result<(), RecordError> {
         let int = |n: u32| n as i32;
         match *event {
-            Event::Fork { .. } => Ok(()),
+            Event::Fork { .. } | Event::LockWait { .. } => Ok(()),
             Event::Wakeup {
                 waker_cpu,
                 waker,

@@ -58,6 +58,8 @@ fn side(side: &Side) -> Value {
         "cpu_ns_per_wakeup": side.cpu_ns_per_wakeup,
         "migrations": side.migrations,
         "idle_pct": side.idle_pct,
+        "rq_lock_pct": side.rq_lock_pct,
+        "switches_involuntary": side.switches_involuntary,
         "llc_util": side.llc_util,
         "states": states.collect::<Vec<_>>(),
     });

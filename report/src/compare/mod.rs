@@ -2,14 +2,18 @@
 //!
 //! Every form says that its numbers are simulated. A number that is none is `n/a` in text, empty in CSV, null in JSON.
 
+mod control;
 mod csv;
 mod format;
 mod json;
 mod lkml;
+mod sensitivity;
 mod states;
 mod table;
 
+pub use control::{control, control_json};
 pub use csv::csv;
 pub use json::json;
 pub use lkml::lkml;
+pub use sensitivity::{sensitivity, sensitivity_json};
 pub use table::table;

@@ -1,6 +1,6 @@
 //! The scoreboard as a page: misses first.
 
-use super::{beside_line, classes, compared, effort, excluded, facts, name, signed};
+use super::{beside_line, classes, compared, effort, excluded, facts, locks, name, signed};
 use crate::VERSION;
 use std::fmt::Write;
 use wakelab_study::reproduce::{Scoreboard, Scored, ScoredTable};
@@ -23,7 +23,9 @@ pub fn markdown(board: &Scoreboard) -> String {
             let _ = writeln!(text, "- not simulated: {rows} ({why})");
         }
         text.push('\n');
-        if compared(table).next().is_some() {
+        if table.rows.iter().any(|row| locks(row).is_some()) {
+            lock_rows(&table.rows, &mut text);
+        } else if compared(table).next().is_some() {
             rows(compared(table), &mut text);
         }
         beside(table, &mut text);
@@ -96,6 +98,16 @@ fn beside(table: &ScoredTable, text: &mut String) {
     for note in &table.notes {
         let _ = writeln!(text, "{note}.\n");
     }
+}
+
+fn lock_rows(rows: &[Scored], text: &mut String) {
+    text.push_str(
+        "| instances | time in run-queue locks, published % | simulated % (waiting only) |\n|---:|---:|---:|\n",
+    );
+    for (row, (published, simulated)) in rows.iter().filter_map(|row| Some((row, locks(row)?))) {
+        let _ = writeln!(text, "| {} | {published:.2} | {simulated:.2} |", name(row));
+    }
+    text.push('\n');
 }
 
 fn assumed(board: &Scoreboard, text: &mut String) {

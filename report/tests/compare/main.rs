@@ -5,3 +5,4 @@ mod fixture;
 mod json;
 mod lkml;
 mod table;
+mod trust;

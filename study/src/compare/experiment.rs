@@ -1,6 +1,7 @@
 //! What is to be compared, with every name resolved.
 
-use super::{ExperimentInfo, Published, Variant};
+use super::assumed::assumed;
+use super::{Assumed, ExperimentInfo, Published, Variant};
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_sim::Mechanisms;
@@ -56,6 +57,16 @@ impl Experiment {
     /// When a run ends, ns.
     pub fn end_ns(&self) -> u64 {
         self.settle_ns + self.time_ns
+    }
+
+    /// How many runs it is: every case on both sides, so often as it is repeated.
+    pub fn runs(&self) -> usize {
+        self.cases.len() * self.repeats as usize * 2
+    }
+
+    /// The constants of machine and workloads that nobody published.
+    pub fn assumed(&self) -> Vec<Assumed> {
+        assumed(self)
     }
 
     /// What was asked for, as the result shows it.

@@ -4,6 +4,7 @@
 //! [`Comparison`]. Its result depends on the experiment alone: not on how many runs go at a time, nor on their order.
 
 mod assumed;
+mod control;
 mod experiment;
 mod jobs;
 mod published;
@@ -17,6 +18,7 @@ mod seed;
 mod variant;
 
 pub use crate::csv_table::PublishedError;
+pub use control::{Control, ControlRow, control};
 pub use experiment::{Case, Experiment};
 pub use published::Published;
 pub use recording::Recording;
@@ -32,6 +34,7 @@ pub use variant::{Variant, VariantError};
 
 use jobs::Slots;
 use std::sync::atomic::AtomicBool;
+use wakelab_measure::RunStats;
 
 /// Told how far a comparison has come.
 pub trait RunProgress: Sync {
@@ -70,10 +73,34 @@ pub fn compare_with(
     progress: &dyn RunProgress,
     stop: &AtomicBool,
 ) -> Result<Comparison, RunFailed> {
-    let repeats = experiment.repeats as usize;
-    // Base and with by turns, and a case after the other: an interrupted comparison has whole rows.
-    let count = experiment.cases.len() * repeats * 2;
+    let mut found = compare_all(runner, std::slice::from_ref(experiment), jobs, progress, stop)?;
+    Ok(found.pop().expect("one experiment gives one comparison"))
+}
+
+/// Several experiments at once, with the runs of all of them side by side: a comparison each, in their order.
+///
+/// # Errors
+/// The same.
+pub fn compare_all(
+    runner: &dyn Runner,
+    experiments: &[Experiment],
+    jobs: usize,
+    progress: &dyn RunProgress,
+    stop: &AtomicBool,
+) -> Result<Vec<Comparison>, RunFailed> {
+    let mut count = 0;
+    let end_of = |experiment: &Experiment| {
+        count += experiment.runs();
+        count
+    };
+    // One past the last run of each.
+    let ends: Vec<usize> = experiments.iter().map(end_of).collect();
     let outcomes = jobs::run_all(count, jobs, stop, |n, finished: &Slots| {
+        let which = ends.partition_point(|&end| end <= n);
+        let experiment = &experiments[which];
+        let n = n - (ends[which] - experiment.runs());
+        // Base and with by turns, and a case after the other: an interrupted comparison has whole rows.
+        let repeats = experiment.repeats as usize;
         let (case, repeat, with) = (n / (2 * repeats), n / 2 % repeats, n % 2 == 1);
         let run = run::run(runner, experiment, &experiment.cases[case], with, repeat as u32, stop);
         if let Ok(Some((id, _))) = &run {
@@ -81,14 +108,23 @@ pub fn compare_with(
         }
         run.map(|done| done.map(|(_, stats)| stats))
     })?;
+    let mut outcomes = outcomes.into_iter();
+    Ok(experiments
+        .iter()
+        .map(|experiment| comparison(experiment, outcomes.by_ref().take(experiment.runs()).collect()))
+        .collect())
+}
+
+/// What the runs of an experiment give; `None` is one that was stopped.
+fn comparison(experiment: &Experiment, outcomes: Vec<Option<RunStats>>) -> Comparison {
     let mut rows = Vec::new();
-    for (case, runs) in experiment.cases.iter().zip(outcomes.chunks(2 * repeats)) {
+    for (case, runs) in experiment.cases.iter().zip(outcomes.chunks(2 * experiment.repeats as usize)) {
         let side = |which| runs.iter().skip(which).step_by(2).cloned().collect::<Option<Vec<_>>>();
         if let (Some(base), Some(with)) = (side(0), side(1)) {
             rows.push(row::row(experiment, case, base, with));
         }
     }
-    Ok(Comparison {
+    Comparison {
         kind: Kind::Simulated,
         experiment: experiment.info(),
         machine: experiment.machine.clone(),
@@ -96,5 +132,5 @@ pub fn compare_with(
         rows,
         assumed: assumed::assumed(experiment),
         published: experiment.published.files().to_vec(),
-    })
+    }
 }

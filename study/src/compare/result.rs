@@ -152,6 +152,10 @@ pub struct Side {
     pub migrations: f64,
     /// Share of the machine's CPU time that was idle, %, mean over repeats.
     pub idle_pct: f64,
+    /// Share of the CPU time that was not idle which went into waiting for run queues' locks, %, mean over repeats.
+    pub rq_lock_pct: f64,
+    /// Switches away from a task that could go on, mean over repeats.
+    pub switches_involuntary: f64,
     /// Utilisation of the LLCs as periodic balancing saw it, 0 to 1, mean over repeats; `None` if no balance came.
     pub llc_util: Option<f64>,
     /// What perfect knowledge would have changed; `None` where that was not wanted.

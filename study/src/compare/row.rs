@@ -1,6 +1,6 @@
 //! From runs to a row.
 
-use super::{Better, Case, CompareRow, Experiment, RegretSummary, SearchSummary, Side, Variant};
+use super::{Better, Case, CompareRow, Comparison, Experiment, RegretSummary, SearchSummary, Side, Variant};
 use crate::statistics::{WELCH, difference, mean, std_pct};
 use wakelab_measure::RunStats;
 use wakelab_workload::{LATENCY_90PCT, LATENCY_99PCT, TIME, Workload};
@@ -12,6 +12,21 @@ fn metric(workload: &Workload, run: &RunStats) -> f64 {
         (LATENCY_90PCT, _) => run.latency.p90 as f64 / 1e3,
         (LATENCY_99PCT, _) => run.latency.p99 as f64 / 1e3,
         _ => run.done as f64 * 1e9 / run.measured_ns as f64,
+    }
+}
+
+impl CompareRow {
+    /// Whether it is the row of this workload at this load.
+    pub(super) fn is_of(&self, workload: &Workload) -> bool {
+        (&self.benchmark, &self.case, &self.load) == (&workload.benchmark, &workload.case, &workload.load)
+    }
+}
+
+impl Comparison {
+    /// The row of the same workload and load as `row`, which may be of another comparison.
+    pub fn row_like(&self, row: &CompareRow) -> Option<&CompareRow> {
+        let key = |row: &CompareRow| (row.benchmark.clone(), row.case.clone(), row.load.clone());
+        self.rows.iter().find(|other| key(other) == key(row))
     }
 }
 
@@ -56,6 +71,8 @@ fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
         cpu_ns_per_wakeup: over_runs(|run| run.cpu_ns_per_wakeup),
         migrations: over_runs(|run| run.migrations as f64),
         idle_pct: over_runs(|run| run.idle_pct),
+        rq_lock_pct: over_runs(|run| run.rq_lock_pct),
+        switches_involuntary: over_runs(|run| run.switches_involuntary as f64),
         llc_util: (!utils.is_empty()).then(|| mean(&utils)),
         regret: RegretSummary::of(&runs),
         values,

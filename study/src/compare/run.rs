@@ -16,6 +16,32 @@ pub trait Runner: Sync {
     /// # Errors
     /// As [`wakelab_sim::run`], or where what it writes cannot be written.
     fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why>;
+
+    /// The numbers of run `id`, measured from `settle_ns` on; `None` if it was stopped.
+    ///
+    /// # Errors
+    /// As [`Runner::run`], or where nothing was measured that the workload's metric could be taken of.
+    fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
+        let mut measure = Measure::new(id.seed, settle_ns, setup.until, setup.machine.topology.nr_cpus());
+        if id.regret {
+            measure = measure.with_regret();
+        }
+        let outcome = self.run(id, setup, &mut measure, stop)?;
+        if outcome.stopped {
+            return Ok(None);
+        }
+        if setup.workload.metric == TIME && !outcome.exited {
+            return Err(Why::Unfinished(outcome.ended));
+        }
+        let stats = measure.finish(outcome.ended);
+        if stats.measured_ns == 0 {
+            return Err(Why::Over { ended: outcome.ended, settle: settle_ns });
+        }
+        if stats.done == 0 {
+            return Err(Why::Nothing(stats.measured_ns));
+        }
+        Ok(Some(stats))
+    }
 }
 
 /// The simulator.
@@ -63,6 +89,8 @@ pub struct RunId {
     pub repeat: u32,
     /// Its seed.
     pub seed: u64,
+    /// Whether each search is compared with perfect knowledge, so that its numbers have that, too.
+    pub regret: bool,
 }
 
 impl fmt::Display for RunId {
@@ -139,6 +167,7 @@ pub(super) fn run(
         with,
         repeat,
         seed: run_seed(experiment.seed, &case.workload.load, repeat),
+        regret: experiment.regret,
     };
     match stats(runner, experiment, case, variant, &id, stop) {
         Ok(stats) => Ok(stats.map(|stats| (id, stats))),
@@ -173,24 +202,5 @@ fn stats(
         mechanisms: experiment.mechanisms,
         observer_cost: experiment.observer_cost_ns,
     };
-    let cpus = experiment.machine.topology.nr_cpus();
-    let mut measure = Measure::new(id.seed, settle, until, cpus);
-    if experiment.regret {
-        measure = measure.with_regret();
-    }
-    let outcome = runner.run(id, &setup, &mut measure, stop)?;
-    if outcome.stopped {
-        return Ok(None);
-    }
-    if metric == TIME && !outcome.exited {
-        return Err(Why::Unfinished(outcome.ended));
-    }
-    let stats = measure.finish(outcome.ended);
-    if stats.measured_ns == 0 {
-        return Err(Why::Over { ended: outcome.ended, settle });
-    }
-    if stats.done == 0 {
-        return Err(Why::Nothing(stats.measured_ns));
-    }
-    Ok(Some(stats))
+    runner.stats(id, &setup, settle, stop)
 }

@@ -20,7 +20,7 @@ impl What {
     /// What stands beside the published numbers, with its unit; `None` for nothing.
     pub fn unit(self) -> Option<&'static str> {
         Some(match self {
-            What::Metric | What::Search | What::WorkCalls => return None,
+            What::Metric | What::Latency(_) | What::Search | What::RqLock | What::WorkCalls => return None,
             What::SisSearch => "CPU us per search",
             What::SisDomainSearch | What::WorkDomainSearch => "domain searches, % of searches",
             What::SisScanned | What::WorkScanned => "run queues scanned per search",
@@ -36,7 +36,7 @@ impl What {
         let counts = &side.search.counts;
         let per_search = |n: u64| (counts.sis_search != 0).then(|| n as f64 / counts.sis_search as f64);
         match self {
-            What::Metric | What::Search | What::WorkCalls | What::NrIdleScan => None,
+            What::Metric | What::Latency(_) | What::Search | What::RqLock | What::WorkCalls | What::NrIdleScan => None,
             What::SisSearch => (counts.sis_search != 0).then_some(side.cpu_ns_per_wakeup / 1e3),
             What::SisDomainSearch | What::WorkDomainSearch => {
                 per_search(counts.sis_domain_search).map(|share| 100.0 * share)

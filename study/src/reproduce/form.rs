@@ -33,8 +33,12 @@ pub struct Recipe {
 pub enum What {
     /// The benchmark's metric.
     Metric,
+    /// A percentile of the latencies, in tenths of a per cent.
+    Latency(u32),
     /// Nothing but the search statistics of the base side.
     Search,
+    /// Nothing but the share of time in run-queue locks of the base side.
+    RqLock,
     /// `sis_search`.
     SisSearch,
     /// `sis_domain_search`.
@@ -85,6 +89,8 @@ pub struct Published {
     pub beside: Option<[Option<f64>; 2]>,
     /// What the model's formula gives where nothing has to be simulated.
     pub computed: Option<f64>,
+    /// Share of CPU time in run-queue locks of the base side, %.
+    pub rq_lock_pct: Option<f64>,
 }
 
 /// The tables that are known: the file's stem, its form, or why nothing of it is simulated.
@@ -98,7 +104,7 @@ pub(super) const TABLES: [(&str, Form); 14] = [
     ("sis_util-zen3-hackbench-search-stats", Form::HackbenchSearch),
     ("sis_util-select_idle_cpu-histogram", Form::Histogram),
     ("sis_util-nr_idle_scan", Form::NrIdleScan),
-    ("short-wakeup-will-it-scale-rq-lock", Form::Not("the share of time in run-queue locks is not measured")),
+    ("short-wakeup-will-it-scale-rq-lock", Form::RqLock),
     ("freq-invariance-sequential-tasks-i7-2600k", Form::Not("frequency is not modelled")),
     ("freq-invariance-turbostat-i7-2600k", Form::Not("frequency is not modelled")),
     ("runnable-boosting-pixel6-jankbench", Form::Not("frequency and energy are not modelled")),
@@ -139,6 +145,8 @@ pub(super) enum Form {
     Histogram,
     /// `llc_weight,sum_util_pct,nr_scan`
     NrIdleScan,
+    /// `nr_instance,rq_lock_pct`
+    RqLock,
     /// Not simulated, and why.
     Not(&'static str),
 }
@@ -169,6 +177,7 @@ impl Form {
             Form::HackbenchSearch => &["hackbench_groups", "metric", "sis_prop", "sis_util"],
             Form::Histogram => &["usecs_from", "usecs_below", "count"],
             Form::NrIdleScan => &["llc_weight", "sum_util_pct", "nr_scan"],
+            Form::RqLock => &["nr_instance", "rq_lock_pct"],
             Form::Not(_) => &[],
         };
         let table = CsvTable::read(path, needed)?;
@@ -205,6 +214,7 @@ impl Form {
             search: None,
             beside: None,
             computed: None,
+            rq_lock_pct: None,
         };
         match self {
             Form::Results(sides) => {
@@ -287,6 +297,9 @@ impl Form {
                     "hackbench" => sides.recipe(benchmark, "thread-pipe", load, &[]),
                     "tbench" => sides.recipe(benchmark, "loopback", load, &[]),
                     "schbench" => sides.recipe(benchmark, "workers", load, &[]),
+                    // Its threads are a number of the model; the load column names the metric.
+                    "ycsb-mongodb" => sides.recipe("ycsb", "mongodb", "1", &[]),
+                    stream if stream.starts_with("Stream") => Err("memory bandwidth is not modelled".to_owned()),
                     other => Err(format!("{other} is not modelled")),
                 };
                 published.compare_pct = number("compare_pct")?;
@@ -299,15 +312,35 @@ impl Form {
                 with.extend((text("SIS_PROP") == "false").then_some("NO_SIS_PROP"));
                 let with = with.join(",");
                 let sides = Sides { machine, kernel: "v5.2", base: "", with: &with };
+                let load = text("load");
                 published.recipe = match benchmark {
-                    "hackbench process" => sides.recipe("hackbench", "process-sockets", text("load"), &[]),
-                    "tbench" => sides.recipe(benchmark, "loopback", text("load"), &[]),
-                    "schbench" => Err("schbench by percentile is not modelled".to_owned()),
+                    "hackbench process" => sides.recipe("hackbench", "process-sockets", load, &[]),
+                    "sysbench mysql" => sides.recipe("sysbench", "oltp_read_write", load, &[]),
+                    "oracle db" => sides.recipe("oracle", "oltp", load, &[]),
+                    "uperf pingpong" => sides.recipe("uperf", "pingpong", load, &[]),
+                    "dbench" => sides.recipe(benchmark, "fileio", load, &[]),
+                    "tbench" => sides.recipe(benchmark, "loopback", load, &[]),
+                    // 44 tasks; the load column is the percentile, and one run has all of them.
+                    "schbench" => permille(load).and_then(|permille| {
+                        published.what = What::Latency(permille);
+                        let [threads, workers] = SCHBENCH_TASKS;
+                        let params = [("message_threads".to_owned(), threads)];
+                        sides.recipe(benchmark, "workers", &workers.to_string(), &params)
+                    }),
                     other => Err(format!("{other} is not modelled")),
                 };
                 published.compare_pct = number("compare_pct")?;
                 published.spreads = spreads("baseline_std_pct", "patch_std_pct")?;
-                published.baseline = number("baseline")?.map(|base| (format!("{benchmark} {machine}"), base));
+                // Those of the database are 1 at each load: no curve.
+                published.baseline = number("baseline")?
+                    .filter(|_| benchmark != "oracle db")
+                    .map(|base| (format!("{benchmark} {machine}"), base));
+            }
+            Form::RqLock => {
+                // One side, before f3dd3f674555, since when the wakelist takes that time. The other side is not shown.
+                published.recipe = SIS_UTIL.recipe("will-it-scale", "context_switch1", text("nr_instance"), &[]);
+                published.what = What::RqLock;
+                published.rq_lock_pct = number("rq_lock_pct")?;
             }
             Form::Not(why) => published.recipe = Err(why.to_owned()),
         }
@@ -390,9 +423,51 @@ fn instances(load: &str) -> Result<u64, String> {
     load[..end].parse().map_err(|_| format!("load {load} says no number of instances"))
 }
 
+/// Message threads of schbench, and the workers of each, which are its 44 tasks: 2 is schbench's own number (-m).
+const SCHBENCH_TASKS: [u64; 2] = [2, 22];
+
+/// A percentile in tenths of a per cent, of those that runs keep.
+fn permille(percentile: &str) -> Result<u32, String> {
+    let permille = percentile.parse().map(|percentile: f64| (percentile * 10.0).round() as u32);
+    let kept = permille.ok().filter(|&permille| wakelab_measure::Latency::default().at(permille).is_some());
+    kept.ok_or_else(|| format!("percentile {percentile} is not kept"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn percentiles_are_those_that_runs_keep() {
+        let found = ["50", "75", "90", "95", "99", "99.5", "99.9"].map(|text| permille(text).unwrap());
+        assert_eq!(found, [500, 750, 900, 950, 990, 995, 999]);
+        assert_eq!(permille("97"), Err("percentile 97 is not kept".to_owned()));
+        assert!(permille("most").is_err());
+    }
+
+    /// Only what the model lacks for good is left out, by name.
+    #[test]
+    fn every_benchmark_of_the_search_limit_and_zen_3_tables_is_simulated_but_stream() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../published");
+        for (name, form) in [("search-limit-results", Form::SearchLimit), ("sis_util-zen3-results", Form::Zen3)] {
+            for row in form.read(&folder.join(format!("{name}.csv"))).unwrap().0 {
+                let stream = row.cells[0].1.starts_with("Stream");
+                let why = row.recipe.as_ref().err().map(String::as_str);
+                assert_eq!(why, stream.then_some("memory bandwidth is not modelled"), "{:?}", row.cells);
+            }
+        }
+    }
+
+    #[test]
+    fn all_percentiles_of_schbench_are_of_one_run() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../published/search-limit-results.csv");
+        let rows = Form::SearchLimit.read(&path).unwrap().0;
+        let schbench: Vec<_> = rows.iter().filter(|row| row.cells[0].1 == "schbench").collect();
+        for sides in [&schbench[..7], &schbench[7..]] {
+            assert!(sides.iter().all(|row| row.recipe == sides[0].recipe && row.recipe.is_ok()));
+            assert!(sides.windows(2).all(|two| two[0].what != two[1].what));
+        }
+    }
 
     #[test]
     fn loads_of_all_tables_are_numbers_of_instances() {
@@ -441,7 +516,10 @@ mod tests {
         for (name, form) in &TABLES {
             let rows = rows(name, form);
             assert!(!rows.is_empty(), "{name}");
-            let tells = |row: &Published| row.compare_pct.is_some() || row.search.is_some() || row.beside.is_some();
+            let tells = |row: &Published| {
+                let difference = row.compare_pct.is_some() || row.search.is_some();
+                difference || row.beside.is_some() || row.rq_lock_pct.is_some()
+            };
             let told = rows.iter().all(|row| tells(row) || row.recipe.is_err());
             assert!(told, "{name}: a row that is simulated has a number to stand beside");
         }

@@ -14,7 +14,9 @@ pub use score::{Class, Summary, noise_pct};
 
 pub use crate::compare::SearchRates;
 
-use crate::compare::{Assumed, CompareRow, PublishedError, RunFailed, RunId, RunProgress, Side, compare};
+use crate::compare::{
+    Assumed, CompareRow, PublishedError, RunFailed, RunId, RunProgress, Runner, Side, Simulator, compare_with,
+};
 use crate::experiment::{Given, Spec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -72,14 +74,10 @@ impl Effort {
 }
 
 impl Effort {
-    /// What is simulated before measuring, and what is measured, ns. tbench starts with all CPUs busy, and SIS_UTIL has no
-    /// limit until the LLC's first periodic balance, 1.8 s later on 112 CPUs. A round of schbench takes 65 ms.
+    /// What is simulated before measuring, and what is measured, ns: longer where the benchmark says that it takes longer.
     fn times_of(self, workload: &str) -> (u64, u64) {
-        match workload.split(':').next() {
-            Some("tbench") => (self.settle_ns.max(2_000_000_000), self.time_ns),
-            Some("schbench") => (self.settle_ns, self.time_ns.max(10_000_000_000)),
-            _ => (self.settle_ns, self.time_ns),
-        }
+        let takes = wakelab_workload::takes(workload);
+        (self.settle_ns.max(takes.settle_ns), self.time_ns.max(takes.time_ns))
     }
 }
 
@@ -106,6 +104,10 @@ pub struct Scored {
     pub simulated_search: Option<SearchRates>,
     /// Published numbers that are no differences, and the simulated ones.
     pub beside: Option<Beside>,
+    /// Published share of CPU time in run-queue locks of the base side, %.
+    pub published_rq_lock_pct: Option<f64>,
+    /// The simulated one: of waiting for them only.
+    pub simulated_rq_lock_pct: Option<f64>,
 }
 
 /// A table with its score.
@@ -172,6 +174,21 @@ pub fn reproduce(
     progress: &dyn RunProgress,
     stop: &AtomicBool,
 ) -> Result<Scoreboard, RunFailed> {
+    reproduce_with(&Simulator, tables, effort, jobs, progress, stop)
+}
+
+/// The same with another runner than the simulator.
+///
+/// # Errors
+/// The same.
+pub fn reproduce_with(
+    runner: &dyn Runner,
+    tables: &[Table],
+    effort: Effort,
+    jobs: usize,
+    progress: &dyn RunProgress,
+    stop: &AtomicBool,
+) -> Result<Scoreboard, RunFailed> {
     let chosen: Vec<Vec<bool>> = tables.iter().map(|table| choose(table, effort)).collect();
     let mut loads: BTreeMap<&Recipe, BTreeSet<u64>> = BTreeMap::new();
     for (table, chosen) in tables.iter().zip(&chosen) {
@@ -194,7 +211,7 @@ pub fn reproduce(
                 found.extend(counts.iter().map(|&load| ((recipe, load), Err(why.clone()))));
             }
             Ok(experiment) => {
-                let comparison = compare(&experiment, jobs, &Part { progress, done, all }, stop)?;
+                let comparison = compare_with(runner, &experiment, jobs, &Part { progress, done, all }, stop)?;
                 complete &= comparison.complete;
                 let rows = counts.iter().zip(comparison.rows);
                 found.extend(rows.map(|(&load, row)| ((recipe, load), Ok(row))));
@@ -219,7 +236,7 @@ fn choose(table: &Table, effort: Effort) -> Vec<bool> {
     }
     let headline = |row: &Published| {
         let effect = row.compare_pct.is_some_and(|pct| Class::of(pct, noise_pct(row.spreads)) != Class::Same);
-        effect || row.search.is_some()
+        effect || row.search.is_some() || row.rq_lock_pct.is_some()
     };
     let keys: Vec<Option<&Recipe>> = table
         .rows
@@ -248,10 +265,11 @@ fn spec(recipe: &Recipe, loads: &[u64], effort: Effort) -> Result<Spec, crate::e
 }
 
 /// Part of all runs.
-struct Part<'a> {
-    progress: &'a dyn RunProgress,
-    done: usize,
-    all: usize,
+pub(crate) struct Part<'a> {
+    pub(crate) progress: &'a dyn RunProgress,
+    /// How many were done before.
+    pub(crate) done: usize,
+    pub(crate) all: usize,
 }
 
 impl RunProgress for Part<'_> {
@@ -275,6 +293,8 @@ fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
         published_search: row.search,
         simulated_search: None,
         beside: None,
+        published_rq_lock_pct: row.rq_lock_pct,
+        simulated_rq_lock_pct: None,
     };
     if let (Some(computed), Some(unit), Some(published)) = (row.computed, row.what.unit(), row.beside) {
         scored.beside = Some(Beside { what: unit, published, simulated: [Some(computed), None] });
@@ -295,7 +315,12 @@ fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
             scored.simulated_compare_pct = difference(row.what, simulated);
             scored.simulated_search = rates(&simulated.base);
             scored.beside = beside::beside(row.what, row.beside, simulated);
-            scored.simulated_baseline = Some(baseline(simulated, load));
+            scored.simulated_baseline = match row.what {
+                What::Latency(permille) => latency(&simulated.base, permille),
+                What::RqLock => None,
+                _ => Some(baseline(simulated, load)),
+            };
+            scored.simulated_rq_lock_pct = row.rq_lock_pct.map(|_| simulated.base.rq_lock_pct);
         }
     }
     scored
@@ -319,7 +344,11 @@ fn difference(what: What, row: &CompareRow) -> Option<f64> {
     let work = |old: u64, new: u64| (old != 0).then(|| 100.0 * (new as f64 / old as f64 * per_work - 1.0));
     match what {
         What::Metric => Some(row.compare_pct),
-        What::Search | What::WalkUs { .. } | What::NrIdleScan => None,
+        What::Search | What::WalkUs { .. } | What::NrIdleScan | What::RqLock => None,
+        What::Latency(permille) => {
+            let sides = latency(&row.base, permille).zip(latency(&row.with, permille));
+            sides.filter(|(base, _)| *base > 0.0).map(|(base, with)| 100.0 * (base - with) / base)
+        }
         What::SisSearch => change(base.sis_search, with.sis_search),
         What::SisDomainSearch => change(base.sis_domain_search, with.sis_domain_search),
         What::SisScanned => change(base.sis_scanned, with.sis_scanned),
@@ -333,6 +362,12 @@ fn difference(what: What, row: &CompareRow) -> Option<f64> {
             pair.map(|(base, with)| 100.0 * (with / base - 1.0))
         }
     }
+}
+
+/// A percentile of a side's latencies, ns, mean over repeats.
+fn latency(side: &Side, permille: u32) -> Option<f64> {
+    let values: Option<Vec<u64>> = side.runs.iter().map(|run| run.latency.at(permille)).collect();
+    values.filter(|values| !values.is_empty()).map(|values| values.iter().sum::<u64>() as f64 / values.len() as f64)
 }
 
 fn rates(side: &Side) -> Option<SearchRates> {

@@ -67,6 +67,9 @@ pub struct Summary {
     pub skill: Option<f64>,
     /// Root mean square of the logarithm of simulated over published baselines, each curve normalised to its first point.
     pub curve_rms_log_error: Option<f64>,
+    /// Correlation (Pearson) of the published and the simulated share of time in run-queue locks over the rows: how alike the
+    /// shapes of the two curves are.
+    pub rq_lock_correlation: Option<f64>,
     /// Mean absolute error of each search statistic, percentage points.
     pub search_mae: Option<SearchRates>,
 }
@@ -100,6 +103,7 @@ pub(super) fn summary(rows: &[Scored]) -> Summary {
         median_abs_diff: distance,
         skill: distance.zip(distance_of_none).filter(|(_, none)| *none > 0.0).map(|(ours, none)| 1.0 - ours / none),
         curve_rms_log_error: curve_error(&simulated),
+        rq_lock_correlation: rq_lock_correlation(&simulated),
         search_mae: search_mae(&simulated),
     }
 }
@@ -132,6 +136,19 @@ fn curve_error(rows: &[&Scored]) -> Option<f64> {
     (!squares.is_empty()).then(|| (squares.iter().sum::<f64>() / squares.len() as f64).sqrt())
 }
 
+/// `None` where there are fewer than three rows, or one of the curves is flat.
+fn rq_lock_correlation(rows: &[&Scored]) -> Option<f64> {
+    let pairs: Vec<(f64, f64)> =
+        rows.iter().filter_map(|row| row.published_rq_lock_pct.zip(row.simulated_rq_lock_pct)).collect();
+    let n = pairs.len() as f64;
+    let means = pairs.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + x / n, b + y / n));
+    let (mut xy, mut xx, mut yy) = (0.0, 0.0, 0.0);
+    for (x, y) in pairs.iter().map(|(x, y)| (x - means.0, y - means.1)) {
+        (xy, xx, yy) = (xy + x * y, xx + x * x, yy + y * y);
+    }
+    (pairs.len() > 2 && xx > 0.0 && yy > 0.0).then(|| xy / (xx * yy).sqrt())
+}
+
 fn search_mae(rows: &[&Scored]) -> Option<SearchRates> {
     let pairs: Vec<(SearchRates, SearchRates)> =
         rows.iter().filter_map(|row| row.published_search.zip(row.simulated_search)).collect();
@@ -162,7 +179,24 @@ mod tests {
             published_search: None,
             simulated_search: None,
             beside: None,
+            published_rq_lock_pct: None,
+            simulated_rq_lock_pct: None,
         }
+    }
+
+    #[test]
+    fn curves_of_one_shape_correlate_and_flat_ones_say_nothing() {
+        let at = |published: f64, simulated: f64| Scored {
+            published_compare_pct: None,
+            simulated_compare_pct: None,
+            published_rq_lock_pct: Some(published),
+            simulated_rq_lock_pct: Some(simulated),
+            ..row(0.0, 0.0)
+        };
+        let of = |rows: &[Scored]| summary(rows).rq_lock_correlation;
+        assert!((of(&[at(1.2, 0.0), at(1.6, 0.8), at(15.2, 28.0)]).unwrap() - 1.0).abs() < 1e-9);
+        assert!(of(&[at(1.0, 3.0), at(2.0, 2.0), at(3.0, 1.0)]).unwrap() < -0.999);
+        assert_eq!((of(&[at(1.0, 3.0), at(2.0, 3.0), at(3.0, 3.0)]), of(&[at(1.0, 3.0), at(2.0, 4.0)])), (None, None));
     }
 
     #[test]

@@ -33,7 +33,8 @@ pub(crate) struct WorkloadFile {
     tasks: Vec<TaskDef>,
 }
 
-const KEYS: [&str; 8] = ["workload", "channel", "mutex", "condition", "barrier", "phase", "program", "task"];
+const KEYS: [&str; 9] =
+    ["workload", "channel", "mutex", "condition", "barrier", "spinlock", "phase", "program", "task"];
 
 impl WorkloadFile {
     /// Reads a file.

@@ -24,7 +24,7 @@ const WORDS: [(&str, Step); 5] = [
 ];
 
 /// Steps that are a table, with what else may be in it.
-const TABLES: [(&str, &[&str]); 20] = [
+const TABLES: [(&str, &[&str]); 21] = [
     ("run", &["jitter"]),
     ("softirq", &["jitter"]),
     ("sleep", &["jitter"]),
@@ -34,6 +34,7 @@ const TABLES: [(&str, &[&str]); 20] = [
     ("recv", &["room", "all"]),
     ("lock", &[]),
     ("unlock", &[]),
+    ("spin", &["hold", "jitter"]),
     ("cond_wait", &["mutex"]),
     ("signal", &[]),
     ("broadcast", &[]),
@@ -132,6 +133,10 @@ fn call(
         "sleep_until" => Call::SleepUntil { at_ns: table.duration(kind)?.unwrap_or(0) },
         "timer" => timer(table, timers)?,
         "lock" => Call::Lock { mutex: resource(kind, Kind::Mutex)? },
+        "spin" => {
+            table.duration("hold")?.ok_or_else(|| table.missing("hold", "{spin = \"lock\", hold = \"100ns\"}"))?;
+            Call::Spin { lock: resource(kind, Kind::Spinlock)?, hold: work(table, "hold")? }
+        }
         "unlock" => Call::Unlock { mutex: resource(kind, Kind::Mutex)? },
         "cond_wait" => {
             Call::CondWait { cond: resource(kind, Kind::Condition)?, mutex: resource("mutex", Kind::Mutex)? }

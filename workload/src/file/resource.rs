@@ -24,6 +24,7 @@ pub(super) fn read_all(root: &Table<'_>) -> Result<Vec<ResourceDef>, TomlError> 
         (Kind::Mutex, &["name", "per_instance"]),
         (Kind::Condition, &["name", "per_instance"]),
         (Kind::Barrier, &["name", "participants", "per_instance"]),
+        (Kind::Spinlock, &["name", "per_instance"]),
     ] {
         for table in root.tables(kind.name(), keys)? {
             let resource = read(kind, &table)?;
@@ -42,7 +43,7 @@ fn read(kind: Kind, table: &Table<'_>) -> Result<ResourceDef, TomlError> {
     let capacity = match kind {
         Kind::Channel => Some(number("capacity")?.ok_or_else(|| table.missing("capacity", "capacity = 8"))?),
         Kind::Barrier => number("participants")?,
-        Kind::Mutex | Kind::Condition | Kind::List => Some(1),
+        Kind::Mutex | Kind::Condition | Kind::List | Kind::Spinlock => Some(1),
     };
     let key = if table.get("participants").is_some() { "participants" } else { "name" };
     let place = Place::of_key(table, key);

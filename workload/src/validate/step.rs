@@ -13,7 +13,9 @@ pub(super) fn check(program: &Program, programs: usize) -> Result<(), WrongStep>
 
 fn check_step(step: usize, op: &Op, programs: usize) -> Result<(), String> {
     match *op {
-        Op::Run(work) | Op::Softirq(work) | Op::Sleep(work) if work.jitter_pct > 100 => {
+        Op::Run(work) | Op::Softirq(work) | Op::Sleep(work) | Op::Call(Call::Spin { hold: work, .. })
+            if work.jitter_pct > 100 =>
+        {
             Err(format!("a jitter of {}%; expected 0 to 100", work.jitter_pct))
         }
         Op::Fork { program } if program as usize >= programs => Err(format!("forks program {program}, of {programs}")),

@@ -1,4 +1,4 @@
-//! The requests of a client: dbench's load file in small.
+//! The requests of a client of dbench and of tbench: dbench's load file in small.
 //!
 //! How often each comes is assumed, because the load file `client.txt` was not at hand: as dbench's table of operations
 //! is remembered to print it after a run, to whole requests in 29: NTCreateX 1000,
@@ -7,22 +7,38 @@
 
 use std::cmp::Reverse;
 
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// NTCreateX: opens a file, or makes it.
+    Open,
+    /// Close.
+    Close,
+    /// Qpathinfo, Qfileinfo, Qfsinfo.
+    Query,
+    /// Find: a listing.
+    Find,
+    /// Unlink.
+    Unlink,
+    /// ReadX.
+    Read,
+    /// WriteX.
+    Write,
+}
+
 /// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Request {
+pub(crate) struct Request {
+    /// What it asks for.
+    pub(crate) kind: Kind,
     /// The bytes that the client sends.
-    pub(super) sent: u64,
+    pub(crate) sent: u64,
     /// The bytes of the reply.
-    pub(super) received: u64,
+    pub(crate) received: u64,
 }
 
-impl Request {
-    /// What a client sends when it has connected.
-    pub(super) const CONNECT: Request = of(8, 8);
-}
-
-const fn of(sent: u64, received: u64) -> Request {
-    Request { sent, received }
+const fn of(kind: Kind, sent: u64, received: u64) -> Request {
+    Request { kind, sent, received }
 }
 
 /// The most that a request reads or writes.
@@ -33,14 +49,14 @@ const NAME: u64 = 2 * 30;
 /// Requests without data: how many in a round, and the bytes each way.
 const SMALL: [(u64, Request); 7] = [
     // NTCreateX, Close, Qpathinfo.
-    (5, of(70 + 2 + NAME + 2, 39 + 12 * 4)),
-    (4, of(39 + 8, 39)),
-    (5, of(39 + 16 + NAME, 39 + 32)),
+    (5, of(Kind::Open, 70 + 2 + NAME + 2, 39 + 12 * 4)),
+    (4, of(Kind::Close, 39 + 8, 39)),
+    (5, of(Kind::Query, 39 + 16 + NAME, 39 + 32)),
     // Find, Unlink, Qfsinfo, Qfileinfo.
-    (2, of(39 + 20 + NAME, 39 + 90 * 10)),
-    (1, of(39 + 2 + NAME + 2, 39)),
-    (1, of(39 + 20, 39 + 32)),
-    (1, of(39 + 20, 39 + 32)),
+    (2, of(Kind::Find, 39 + 20 + NAME, 39 + 90 * 10)),
+    (1, of(Kind::Unlink, 39 + 2 + NAME + 2, 39)),
+    (1, of(Kind::Query, 39 + 20, 39 + 32)),
+    (1, of(Kind::Query, 39 + 20, 39 + 32)),
 ];
 
 /// Sizes of reads and of writes, in eighths of the mean; the mean of each is 8.
@@ -48,10 +64,10 @@ const READS: [u64; 8] = [1, 16, 2, 4, 1, 32, 2, 6];
 const WRITES: [u64; 2] = [4, 12];
 
 /// A round of requests, each kind spread over all of it, where a data request has `bytes` in the mean.
-pub(super) fn round(bytes: u64) -> Vec<Request> {
+pub(crate) fn round(bytes: u64) -> Vec<Request> {
     let size = |eighths: u64| (bytes * eighths / 8).min(BYTES_MAX);
-    let read = |eighths: &u64| of(39 + 20, 39 + 20 + size(*eighths));
-    let write = |eighths: &u64| of(39 + 20 + size(*eighths), 39 + 16);
+    let read = |eighths: &u64| of(Kind::Read, 39 + 20, 39 + 20 + size(*eighths));
+    let write = |eighths: &u64| of(Kind::Write, 39 + 20 + size(*eighths), 39 + 16);
     let small = SMALL.iter().map(|&(times, request)| vec![request; times as usize]);
     let kinds = small.chain([READS.iter().map(read).collect(), WRITES.iter().map(write).collect()]);
     let mut placed: Vec<(u64, Reverse<usize>, Request)> = Vec::new();
@@ -87,7 +103,7 @@ mod tests {
     #[test]
     fn requests_of_a_kind_do_not_follow_each_other() {
         let round = round(12_288);
-        let reads = |request: &Request| request.sent == 59 && request.received > 71;
+        let reads = |request: &Request| request.kind == Kind::Read;
         assert!(round.windows(2).all(|two| !two.iter().all(reads)), "{round:?}");
     }
 }

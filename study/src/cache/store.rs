@@ -1,0 +1,153 @@
+//! The folder of kept runs.
+
+use super::{Key, Program, entry, prune};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::SystemTime;
+use wakelab_measure::RunStats;
+
+/// What the folder may take up, bytes: 512 MiB, some 130,000 runs.
+pub const LIMIT_BYTES: u64 = 512 << 20;
+
+/// What other programs know a cache by: backups leave the folder out (bford.info/cachedir).
+const TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n# Runs that wakelab has made; it can all be deleted.\n";
+
+/// The folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{} cannot be used as a cache: {error}", folder.display())]
+pub struct StoreError {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Why.
+    pub error: io::Error,
+}
+
+/// A folder of kept runs, and what was taken from it and put into it since it was opened.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    program: Program,
+    fresh: bool,
+    found: AtomicUsize,
+    made: AtomicUsize,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl Store {
+    /// The folder, made if it is not there, for runs of `program`. With `fresh`, nothing is taken from it, and what is
+    /// made replaces what was there.
+    ///
+    /// # Errors
+    /// Where it cannot be made or written.
+    pub fn open(folder: &Path, program: Program, fresh: bool) -> Result<Self, StoreError> {
+        let open = || {
+            fs::create_dir_all(folder)?;
+            write_whole(&folder.join("CACHEDIR.TAG"), TAG.as_bytes())
+        };
+        match open() {
+            Ok(()) => Ok(Store {
+                folder: folder.to_owned(),
+                program,
+                fresh,
+                found: AtomicUsize::new(0),
+                made: AtomicUsize::new(0),
+                warnings: Mutex::default(),
+            }),
+            Err(error) => Err(StoreError { folder: folder.to_owned(), error }),
+        }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whose runs it holds.
+    pub fn program(&self) -> Program {
+        self.program
+    }
+
+    /// How many runs were taken from it.
+    pub fn found(&self) -> usize {
+        self.found.load(Ordering::Relaxed)
+    }
+
+    /// How many runs were made.
+    pub fn made(&self) -> usize {
+        self.made.load(Ordering::Relaxed)
+    }
+
+    /// What went wrong without harm to any result: entries that were not whole, files that could not be written.
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.lock().expect("nobody panics while pushing").clone()
+    }
+
+    /// What was kept under `key`. An entry that is not whole is none, with a warning.
+    pub fn get(&self, key: &Key) -> Option<RunStats> {
+        if self.fresh {
+            return None;
+        }
+        let path = self.path(key);
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            read => read,
+        };
+        let stats = match bytes.map(|bytes| entry::decode(key, &bytes)) {
+            Ok(Some(stats)) => stats,
+            Ok(None) => {
+                self.warn(format!("{} is not a whole result; the run is made again", path.display()));
+                return None;
+            }
+            Err(error) => {
+                self.warn(format!("{}: {error}; the run is made again", path.display()));
+                return None;
+            }
+        };
+        // What is used stays: pruning takes what was used longest ago. Without the right to say so, it is as old as it is.
+        let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        self.found.fetch_add(1, Ordering::Relaxed);
+        Some(stats)
+    }
+
+    /// Keeps what `key` gave. Where that fails, there is a warning, and the run will be made again some day.
+    pub fn put(&self, key: &Key, stats: &RunStats) {
+        self.made.fetch_add(1, Ordering::Relaxed);
+        let path = self.path(key);
+        let folder = path.parent().expect("an entry lies in a folder");
+        let written = fs::create_dir_all(folder).and_then(|()| write_whole(&path, &entry::encode(key, stats)));
+        if let Err(error) = written {
+            self.warn(format!("{}: {error}; results are not kept there", self.folder.display()));
+        }
+    }
+
+    /// Deletes what was used longest ago until at most `limit` bytes are taken up; gives the number of entries that are
+    /// gone. Nothing is looked at unless some run was made. Only entries and their temporary files are ever deleted.
+    pub fn prune(&self, limit: u64) -> usize {
+        if self.made() == 0 { 0 } else { prune::prune(&self.folder, limit) }
+    }
+
+    /// As git has its objects: a folder for each first byte keeps folders short.
+    fn path(&self, key: &Key) -> PathBuf {
+        let hex = key.hex();
+        self.folder.join(&hex[..2]).join(format!("{}.{}", &hex[2..], prune::SUFFIX))
+    }
+
+    fn warn(&self, warning: String) {
+        let mut all = self.warnings.lock().expect("nobody panics while pushing");
+        if !all.contains(&warning) {
+            all.push(warning);
+        }
+    }
+}
+
+/// Writes a file that appears whole.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().expect("a file lies in a folder");
+    let mut file = tempfile::Builder::new().prefix(prune::TEMPORARY).tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}

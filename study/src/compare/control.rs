@@ -1,0 +1,97 @@
+//! What chance alone does: the base against itself.
+
+use super::jobs::{self, Slots};
+use super::{CompareRow, Comparison, Experiment, Published, RunFailed, RunProgress, Runner, row, run};
+use serde::Serialize;
+use std::sync::atomic::AtomicBool;
+
+/// A comparison's base against itself with other seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Control {
+    /// A row for each of the comparison's, in its order.
+    pub rows: Vec<ControlRow>,
+    /// Whether all of them are there: false after a stop.
+    pub complete: bool,
+}
+
+/// A row of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ControlRow {
+    /// `netperf`.
+    pub benchmark: String,
+    /// `TCP_RR`.
+    pub case: String,
+    /// `224 threads`.
+    pub load: String,
+    /// The metric of the base's runs in the comparison.
+    pub values: Vec<f64>,
+    /// The metric of as many runs with other seeds.
+    pub other_values: Vec<f64>,
+    /// The seeds of those.
+    pub other_seeds: Vec<u64>,
+    /// How much better those are, %: chance alone.
+    pub compare_pct: f64,
+    /// The 95% interval of it; `None` for one repeat.
+    pub ci95: Option<[f64; 2]>,
+    /// Two-sided p of equal means; `None` for one repeat.
+    pub p_value: Option<f64>,
+}
+
+/// Runs the base side of `experiment` again, as often as it is repeated, with the seeds of the repeats that would come
+/// next, and sets these runs against the base's in `comparison`, which is of the same experiment.
+///
+/// # Errors
+/// The first run that failed.
+pub fn control(
+    runner: &dyn Runner,
+    experiment: &Experiment,
+    comparison: &Comparison,
+    jobs: usize,
+    progress: &dyn RunProgress,
+    stop: &AtomicBool,
+) -> Result<Control, RunFailed> {
+    let repeats = experiment.repeats;
+    let per_row = repeats as usize;
+    let same =
+        Experiment { with: experiment.base.clone(), published: Published::none(), regret: false, ..experiment.clone() };
+    // An interrupted comparison lacks rows.
+    let cases: Vec<_> = comparison
+        .rows
+        .iter()
+        .filter_map(|row| same.cases.iter().find(|case| row.is_of(&case.workload)).map(|case| (case, row)))
+        .collect();
+    let count = cases.len() * per_row;
+    let runs = jobs::run_all(count, jobs, stop, |n, finished: &Slots| {
+        let (case, repeat) = (cases[n / per_row].0, (n % per_row) as u32);
+        let run = run::run(runner, &same, case, false, repeats + repeat, stop);
+        if let Ok(Some((id, _))) = &run {
+            progress.run(finished.next(), count, id);
+        }
+        run.map(|done| done.map(|(_, stats)| stats))
+    })?;
+    let rows: Vec<ControlRow> = cases
+        .iter()
+        .zip(runs.chunks(per_row))
+        .filter_map(|((case, row), runs)| {
+            let other = runs.iter().cloned().collect::<Option<Vec<_>>>()?;
+            Some(ControlRow::of(row::row(&same, case, row.base.runs.clone(), other)))
+        })
+        .collect();
+    Ok(Control { complete: rows.len() == comparison.rows.len(), rows })
+}
+
+impl ControlRow {
+    fn of(row: CompareRow) -> Self {
+        ControlRow {
+            benchmark: row.benchmark,
+            case: row.case,
+            load: row.load,
+            values: row.base.values,
+            other_values: row.with.values,
+            other_seeds: row.with.runs.iter().map(|run| run.seed).collect(),
+            compare_pct: row.compare_pct,
+            ci95: row.ci95,
+            p_value: row.p_value,
+        }
+    }
+}

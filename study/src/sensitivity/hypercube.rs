@@ -1,0 +1,116 @@
+//! A Latin hypercube that grows.
+//!
+//! The first 8, 16, 32, ... points are each a Latin hypercube: with the range of every constant cut into as many strata,
+//! each stratum has one of them. From one of these sizes to the next, a constant's strata are halved, and the halves that
+//! are still empty are filled in random order (Sallaberry, Helton and Hora, "Extension of Latin hypercube samples with
+//! correlated variables", Reliab. Eng. Syst. Saf. 93, 2008). So a point does not depend on how many are asked for: what was
+//! run of a small budget is part of a greater one. A hypercube made anew for each budget would share no point with the last.
+
+use crate::compare::run_seed;
+use oorandom::Rand64;
+
+/// Points of the first round.
+const FIRST: u64 = 8;
+/// Places in a range are counted in 2^-53 of it.
+const BITS: u32 = 53;
+
+/// So many points, by coordinate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hypercube {
+    /// By coordinate, then by point: the place in its range, in 2^-53 of it.
+    places: Vec<Vec<u64>>,
+}
+
+impl Hypercube {
+    /// The first `points` points; each coordinate is drawn from the seed and its name, whatever others there are.
+    pub fn new(seed: u64, names: &[String], points: usize) -> Self {
+        Hypercube { places: names.iter().map(|name| coordinate(run_seed(seed, name, 0), points)).collect() }
+    }
+
+    /// The stratum of a point's coordinate, of `strata` in all.
+    pub fn stratum(&self, coordinate: usize, point: usize, strata: u64) -> u64 {
+        scale(self.places[coordinate][point], strata)
+    }
+
+    /// A point's coordinate as a number from `low` to `high`, each of equal likelihood.
+    pub fn value(&self, coordinate: usize, point: usize, [low, high]: [u64; 2]) -> u64 {
+        low + scale(self.places[coordinate][point], high - low + 1)
+    }
+}
+
+fn scale(place: u64, by: u64) -> u64 {
+    ((u128::from(place) * u128::from(by)) >> BITS) as u64
+}
+
+/// The places of one coordinate.
+fn coordinate(seed: u64, points: usize) -> Vec<u64> {
+    let mut random = Rand64::new(u128::from(seed));
+    let (mut places, mut strata) = (Vec::new(), FIRST);
+    // Whole rounds, then cut: the order within a round is the same for all lengths.
+    while places.len() < points {
+        let mut empty = vec![true; strata as usize];
+        for &place in &places {
+            empty[scale(place, strata) as usize] = false;
+        }
+        let mut order: Vec<u64> = (0..strata).filter(|&stratum| empty[stratum as usize]).collect();
+        shuffle(&mut order, &mut random);
+        let within = BITS - strata.trailing_zeros();
+        // In whole numbers, as a fraction could be rounded up into the next stratum.
+        places.extend(order.into_iter().map(|stratum| stratum << within | random.rand_u64() >> (64 - within)));
+        strata *= 2;
+    }
+    places.truncate(points);
+    places
+}
+
+/// Fisher and Yates.
+pub(super) fn shuffle<T>(items: &mut [T], random: &mut Rand64) {
+    for at in (1..items.len()).rev() {
+        items.swap(at, random.rand_range(0..at as u64 + 1) as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(n: usize) -> Vec<String> {
+        (0..n).map(|n| format!("machine cost {n}")).collect()
+    }
+
+    #[test]
+    fn every_round_has_one_point_in_each_stratum_of_each_coordinate() {
+        let cube = Hypercube::new(1, &names(5), 128);
+        for round in [8, 16, 32, 64, 128] {
+            for coordinate in 0..5 {
+                let mut strata: Vec<u64> =
+                    (0..round).map(|point| cube.stratum(coordinate, point, round as u64)).collect();
+                strata.sort_unstable();
+                assert_eq!(strata, (0..round as u64).collect::<Vec<_>>(), "{round}, {coordinate}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_point_does_not_depend_on_how_many_there_are_nor_on_other_coordinates() {
+        let (few, many) = (Hypercube::new(1, &names(2), 11), Hypercube::new(1, &names(5), 100));
+        for coordinate in 0..2 {
+            assert_eq!(few.places[coordinate][..], many.places[coordinate][..11]);
+        }
+    }
+
+    #[test]
+    fn seeds_and_names_give_other_points() {
+        let cube = Hypercube::new(1, &names(2), 8);
+        assert_ne!(cube.places[0], cube.places[1]);
+        assert_ne!(cube, Hypercube::new(2, &names(2), 8));
+    }
+
+    #[test]
+    fn values_are_of_the_whole_range_and_not_outside() {
+        let cube = Hypercube::new(3, &names(1), 256);
+        let values: Vec<u64> = (0..256).map(|point| cube.value(0, point, [20, 27])).collect();
+        assert!((20..=27).all(|value| values.iter().filter(|&&other| other == value).count() == 32), "{values:?}");
+        assert_eq!(cube.value(0, 0, [5, 5]), 5);
+    }
+}

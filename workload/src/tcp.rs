@@ -1,0 +1,53 @@
+//! Messages over TCP on the loopback device: they go the way of netperf's TCP_RR, and are copied by the byte.
+
+use crate::benchmark::{ParamDef, Values};
+use crate::{Op, Work, netperf};
+
+/// What a byte costs on each side, in thousandths of a nanosecond.
+pub(crate) const COPY: ParamDef = ParamDef {
+    name: "copy",
+    unit: "ps/B",
+    value: 100,
+    low: 60,
+    high: 250,
+    max: ParamDef::MAX_NS,
+    origin: "assumed: 10 GB/s; each message is copied into the kernel and out of it, by caches",
+};
+
+/// The numbers: `send`, `softirq`, `receive`, `copy`.
+pub(crate) fn params() -> Vec<ParamDef> {
+    netperf::tcp_path().into_iter().chain([COPY]).collect()
+}
+
+/// What a message costs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tcp {
+    send: u64,
+    softirq: u64,
+    receive: u64,
+    copy: u64,
+    jitter_pct: u32,
+}
+
+impl Tcp {
+    /// By the numbers of a model, `jitter` among them.
+    pub(crate) fn of(values: &Values) -> Self {
+        let [send, softirq, receive, copy] = ["send", "softirq", "receive", "copy"].map(|name| values.get(name));
+        Tcp { send, softirq, receive, copy, jitter_pct: values.get("jitter") as u32 }
+    }
+
+    fn work(self, ns: u64) -> Work {
+        Work { ns, jitter_pct: self.jitter_pct }
+    }
+
+    /// `write()` of so many bytes, after `before` ns of other work of the task.
+    pub(crate) fn write(self, before: u64, bytes: u64, channel: u32) -> [Op; 3] {
+        let run = before + self.send + bytes * self.copy / 1000;
+        [Op::Run(self.work(run)), Op::Softirq(self.work(self.softirq)), Op::Send { channel, sync: true }]
+    }
+
+    /// `read()` of so many bytes, and `after` ns of other work.
+    pub(crate) fn read(self, bytes: u64, channel: u32, after: u64) -> [Op; 2] {
+        [Op::Recv { channel }, Op::Run(self.work(self.receive + bytes * self.copy / 1000 + after))]
+    }
+}
