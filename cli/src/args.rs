@@ -78,7 +78,7 @@ pub struct Run {
     #[arg(long, value_name = "N", value_parser = seeds())]
     pub seed: Option<u64>,
     /// Run it instead with each mechanism of the simulator switched off in turn, and print what is lost (table or JSON).
-    #[arg(long, conflicts_with_all = ["events", "control", "sensitivity"])]
+    #[arg(long, conflicts_with_all = ["events", "control", "sensitivity", "regret"])]
     pub ablate: bool,
     /// How it runs and prints.
     #[command(flatten)]
@@ -180,6 +180,10 @@ pub struct How {
     /// is in it.
     #[arg(long, value_name = "DIR")]
     pub events: Option<PathBuf>,
+    /// Compare each search with perfect knowledge, and say whether an idle CPU was worth having (table or JSON);
+    /// docs/regret.md says how.
+    #[arg(long)]
+    pub regret: bool,
     /// Run so many simulations at a time; as many as there are cores if left out. The result is the same.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,

@@ -1,38 +1,7 @@
 //! wakelab: where Linux puts a waking task, and why.
 
-mod args;
-mod commands;
-mod interrupt;
-mod kept;
-mod out_file;
-mod output;
-mod progress;
-
-use args::{Args, Command, Machine, Show, Workload};
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    let result = match args.command {
-        Command::Run(args) => commands::run::run(&args),
-        Command::Compare(args) => commands::compare::run(&args),
-        Command::Reproduce(args) => commands::reproduce::run(&args),
-        Command::Explain(args) => commands::explain::run(&args),
-        Command::Conform(args) => commands::conform::run(&args),
-        Command::Kernel { command } => commands::kernel::run(&command),
-        Command::Machine { command } => match command {
-            Machine::Show(Show::List { format }) => commands::machine::list(format),
-            Machine::Show(Show::Show { name, format }) => commands::machine::show(&name, format),
-            Machine::Import { sysfs, name } => commands::machine::import(&sysfs, &name),
-        },
-        Command::Workload { command } => match command {
-            Workload::List { format } => commands::workload::list(format),
-            Workload::Show { name, format, lenient } => commands::workload::show(&name, format, lenient),
-        },
-    };
-    match result {
-        Ok(exit) => exit.code(),
-        Err(error) => output::fail(&error),
-    }
+    wakelab_cli::main()
 }

@@ -60,8 +60,9 @@ fn every_format_says_simulated_and_has_every_row() {
 fn json_of_a_run_fits_the_schema() {
     let schema: Value = serde_json::from_str(include_str!("../../docs/results.schema.json")).expect("JSON");
     let validator = jsonschema::draft202012::new(&schema).expect("a schema");
-    for repeat in ["1", "2"] {
-        let text = printed(&small(folder().path(), &["--format", "json", "--repeat", repeat]));
+    for (repeat, regret) in [("1", &[][..]), ("2", &[]), ("1", &["--regret"])] {
+        let args = [&["--format", "json", "--repeat", repeat], regret].concat();
+        let text = printed(&small(folder().path(), &args));
         let value: Value = serde_json::from_str(&text).expect("JSON");
         let errors: Vec<String> =
             validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
@@ -70,6 +71,8 @@ fn json_of_a_run_fits_the_schema() {
         assert_eq!(row["load"], "16 threads");
         assert!(row["base"]["search"]["sis_domain_search"].as_u64() > Some(100), "{row:#}");
         assert_eq!(row["ci95"].is_null(), repeat == "1", "{row:#}");
+        let enough = row["with"]["regret"]["enough"].as_array().map(Vec::len);
+        assert_eq!(enough, (!regret.is_empty()).then_some(12), "{row:#}");
     }
 }
 
@@ -195,4 +198,23 @@ program = "right"
     }
     assert!(output.stdout.is_empty());
     assert_eq!(names(here.path()), ["stuck.toml"]);
+}
+
+#[test]
+fn regret_stands_under_the_comparison_and_only_where_it_has_a_place() {
+    let here = folder();
+    let without = printed(&small(here.path(), &[]));
+    let with = printed(&small(here.path(), &["--regret"]));
+    let (before, after) = with.split_once("\nRegret: ").expect("a table of regret");
+    assert!(without.starts_with(before), "all else is as it was");
+    for title in ["How many looks would have been enough", "Was an idle CPU worth having", "state that was kept"] {
+        assert!(after.contains(title), "{title}: {after}");
+    }
+    assert!(with.lines().all(|line| line.chars().count() <= 110), "{with}");
+    for format in ["lkml", "csv"] {
+        let refused = small(here.path(), &["--regret", "--format", format]);
+        let errors = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(errors.contains("--regret prints a table or JSON"), "{errors}");
+    }
 }

@@ -298,3 +298,33 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
         self.0.gave_up() || self.1.gave_up()
     }
 }
+
+/// A listener that may not be there. What is gathered for it is gathered either way.
+impl<S: Sink> Sink for Option<S> {
+    const ON: bool = S::ON;
+    const INPUTS: bool = S::INPUTS;
+
+    #[inline]
+    fn event(&mut self, time: u64, event: &Event) {
+        if let Some(sink) = self {
+            sink.event(time, event);
+        }
+    }
+
+    fn task(&mut self, time: u64, task: &NewTask<'_>) {
+        if let Some(sink) = self {
+            sink.task(time, task);
+        }
+    }
+
+    #[inline]
+    fn inputs<V: View>(&mut self, time: u64, inputs: &Inputs<'_, V>) {
+        if let Some(sink) = self {
+            sink.inputs(time, inputs);
+        }
+    }
+
+    fn gave_up(&self) -> bool {
+        self.as_ref().is_some_and(Sink::gave_up)
+    }
+}

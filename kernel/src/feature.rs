@@ -1,8 +1,10 @@
 //! Features by name.
+mod own;
 mod registry;
 mod set;
 mod switches;
 
+pub use own::{OwnFeature, OwnFeatureError, add_own};
 pub use registry::Feature;
 pub use set::{FeatureSet, FeaturesFile};
 pub use switches::{Switches, SwitchesError};

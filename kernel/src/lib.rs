@@ -20,7 +20,9 @@ pub use code::{
     SliceProtection, SmtScan, UtilFits, Wakelist,
 };
 pub use diff::{Changed, CodeChanged, PresetDiff, PresetInfo};
-pub use feature::{Feature, FeatureError, FeatureSet, FeaturesFile, Switches, SwitchesError};
+pub use feature::{
+    Feature, FeatureError, FeatureSet, FeaturesFile, OwnFeature, OwnFeatureError, Switches, SwitchesError, add_own,
+};
 pub use preset::{Hz, Preset, PresetError, SwitchError};
 pub use sd_flags::{SdFlagTable, decode_sd_flags, package_level, sd_flag_names};
 pub use setting::{Setting, SettingError};

@@ -1,12 +1,13 @@
 //! What is counted in a run: search statistics, latencies, throughput, states.
 //!
 //! [`Measure`] is a [`Sink`](wakelab_events::sim::Sink): it listens to a run and gives [`RunStats`] of the part of it that is
-//! measured.
+//! measured. What perfect knowledge would have changed ([`regret`]) is only counted where it is wanted.
 
 mod idle;
 mod listen;
 mod log2;
 mod rates;
+pub mod regret;
 mod state;
 mod stats;
 

@@ -2,6 +2,7 @@
 
 use crate::idle::IdleTime;
 use crate::log2::Log2;
+use crate::regret::Regret;
 use crate::state::{Detector, state_at};
 use crate::{Latency, RunStats, SearchStats};
 use hdrhistogram::Histogram;
@@ -40,6 +41,7 @@ pub struct Measure {
     /// Summed utilisation that the balances saw, and what it could have been at most.
     util: (u64, u64),
     states: Detector,
+    regret: Option<Box<Regret>>,
 }
 
 impl Measure {
@@ -65,7 +67,20 @@ impl Measure {
             switches: [0; 2],
             util: (0, 0),
             states: Detector::new(),
+            regret: None,
         }
+    }
+
+    /// What is to listen beside it, where perfect knowledge is wanted: whoever runs the simulator takes it out for the run and
+    /// puts it back after it.
+    pub fn regret(&mut self) -> &mut Option<Box<Regret>> {
+        &mut self.regret
+    }
+
+    /// Wants perfect knowledge.
+    pub fn with_regret(mut self) -> Self {
+        self.regret = Some(Box::new(Regret::new(self.settle_ns, self.end_ns, self.nr_cpus)));
+        self
     }
 
     /// When measuring begins, ns.
@@ -102,6 +117,7 @@ impl Measure {
             select_idle_cpu_ns: self.walks.buckets(),
             llc_util: (self.util.1 > 0).then(|| self.util.0 as f64 / self.util.1 as f64),
             state: state_at(&changes, self.settle_ns),
+            regret: self.regret.map(|regret| regret.finish(ended_ns, &changes)),
             changes,
         }
     }

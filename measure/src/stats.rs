@@ -1,5 +1,6 @@
 //! The numbers of one run.
 
+use crate::regret::RegretStats;
 use serde::{Deserialize, Serialize};
 
 /// The search statistics of all wake-ups, as the counters of the kernel patch that introduced them count.
@@ -130,4 +131,6 @@ pub struct RunStats {
     pub state: State,
     /// Every change of state in the whole run, the time before measuring included.
     pub changes: Vec<StateChange>,
+    /// What perfect knowledge would have changed; `None` where that was not wanted.
+    pub regret: Option<RegretStats>,
 }

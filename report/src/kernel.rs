@@ -5,6 +5,7 @@ use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use wakelab_kernel::{Feature, Preset, PresetDiff};
+use wakelab_sched::select::policy;
 
 /// All presets, a line each.
 pub fn list_text() -> String {
@@ -24,9 +25,9 @@ pub fn list_text() -> String {
 
 /// Which search limits are on.
 fn limit(preset: &Preset) -> String {
-    let on: Vec<_> = [Feature::SIS_PROP, Feature::SIS_UTIL]
-        .into_iter()
-        .filter(|&feature| preset.features.has(feature))
+    let on: Vec<_> = policy::switches()
+        .map(|switch| switch.feature)
+        .filter(|&feature| preset.lists(feature) && preset.features.has(feature))
         .map(Feature::name)
         .collect();
     if on.is_empty() { "-".to_owned() } else { on.join(" ") }

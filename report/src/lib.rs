@@ -8,6 +8,7 @@ pub mod kernel;
 pub mod machine;
 pub mod mechanisms;
 pub mod numbers;
+pub mod policies;
 pub mod reproduce;
 pub mod summary;
 mod table;

@@ -17,12 +17,19 @@ pub fn text(board: &Scoreboard) -> String {
     for one in &board.tables {
         let _ = writeln!(text, "{}\n", one.name);
         let mut shown = table(&HEADER, 1);
-        for row in one.rows.iter().filter(|row| row.excluded.is_none()) {
+        for row in compared(one) {
             shown.add_row(line(row));
         }
-        if one.summary.rows > 0 {
+        if compared(one).next().is_some() {
             text.push_str(&table_text(&shown));
             text.push('\n');
+        }
+        if one.rows.iter().any(|row| row.beside.is_some()) {
+            text.push_str(&table_text(&beside(one)));
+            text.push('\n');
+        }
+        for note in &one.notes {
+            let _ = writeln!(text, "  {note}");
         }
         for (name, value) in facts(&one.summary) {
             let _ = writeln!(text, "  {name}: {value}");
@@ -33,6 +40,32 @@ pub fn text(board: &Scoreboard) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Rows that have a difference, search statistics or the time in locks.
+fn compared(table: &ScoredTable) -> impl Iterator<Item = &Scored> {
+    let has = |row: &&Scored| {
+        let difference = row.published_compare_pct.is_some() || row.published_search.is_some();
+        difference || row.published_rq_lock_pct.is_some()
+    };
+    table.rows.iter().filter(|row| row.excluded.is_none()).filter(has)
+}
+
+/// What is no difference: published and simulated, side by side.
+fn beside(one: &ScoredTable) -> comfy_table::Table {
+    let mut shown = table(&["row", "what", "base publ.", "sim.", "with publ.", "sim."], 2);
+    for line in one.rows.iter().filter_map(beside_line) {
+        shown.add_row(line);
+    }
+    shown
+}
+
+/// Its cells; `None` for a row that has none.
+fn beside_line(row: &Scored) -> Option<[String; 6]> {
+    let beside = row.beside.as_ref()?;
+    let number = |number: Option<f64>| number.map_or_else(String::new, |number| format!("{number:.2}"));
+    let [base, with] = [0, 1].map(|side| (number(beside.published[side]), number(beside.simulated[side])));
+    Some([name(row), beside.what.to_owned(), base.0, base.1, with.0, with.1])
 }
 
 const HEADER: [&str; 7] =
@@ -53,12 +86,35 @@ fn effort(board: &Scoreboard) -> String {
 
 /// What names a row: its cells that are no numbers of results.
 fn name(row: &Scored) -> String {
-    const NAMES: [&str; 9] =
-        ["benchmark", "case", "machine", "numa_config", "SIS_CORE", "SIS_PROP", "load", "counter", "nr_instance"];
+    const NAMES: [&str; 15] = [
+        "benchmark",
+        "case",
+        "machine",
+        "numa_config",
+        "SIS_CORE",
+        "SIS_PROP",
+        "load",
+        "counter",
+        "hackbench_groups",
+        "metric",
+        "usecs_from",
+        "observer_cost_ns",
+        "llc_weight",
+        "sum_util_pct",
+        "nr_instance",
+    ];
     let cells = row.cells.iter().filter(|(column, _)| NAMES.contains(&column.as_str()));
     let parts = cells.map(|(column, cell)| match column.as_str() {
         "SIS_CORE" | "SIS_PROP" if cell == "false" => format!("NO_{column}"),
         "SIS_CORE" | "SIS_PROP" => String::new(),
+        // Of results it is what the table is of; of search statistics it is the row.
+        "metric" if !row.cells.iter().any(|(column, _)| column == "hackbench_groups") => String::new(),
+        "hackbench_groups" => format!("{cell} groups:"),
+        "usecs_from" => format!("from {cell} us"),
+        "observer_cost_ns" if cell == "0" => String::new(),
+        "observer_cost_ns" => format!("traced ({cell} ns)"),
+        "llc_weight" => format!("{cell} CPUs"),
+        "sum_util_pct" => format!("{cell}% used"),
         _ => cell.clone(),
     });
     parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
@@ -77,7 +133,10 @@ fn line(row: &Scored) -> [String; 7] {
     let [published, simulated] = classes(row).map(|class| class.map_or("n/a", Class::name).to_owned());
     let search = match (row.published_search, row.simulated_search) {
         (Some(publ), Some(sim)) => {
-            format!("{:.1}/{:.2} | {:.1}/{:.2}", publ.fast_rate, publ.dom_eff, sim.fast_rate, sim.dom_eff)
+            format!(
+                "{:.1}/{:.2} | {:.1}/{:.2}",
+                publ.fast_rate_pct, publ.dom_eff_pct, sim.fast_rate_pct, sim.dom_eff_pct
+            )
         }
         _ => locks(row).map_or_else(String::new, |(publ, sim)| format!("{publ:.2} | {sim:.2}")),
     };
@@ -116,7 +175,7 @@ fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
         summary.search_mae.map(|mae| {
             format!(
                 "se_eff {:.2}, dom_eff {:.2}, fast_rate {:.2}, success_rate {:.2}",
-                mae.se_eff, mae.dom_eff, mae.fast_rate, mae.success_rate
+                mae.se_eff_pct, mae.dom_eff_pct, mae.fast_rate_pct, mae.success_rate_pct
             )
         }),
     );
@@ -144,6 +203,7 @@ pub fn json(board: &Scoreboard) -> Value {
             json!({
                 "name": one.name,
                 "rows": one.rows.iter().map(json_row).collect::<Vec<_>>(),
+                "notes": one.notes,
                 "summary": one.summary,
             })
         })
@@ -173,6 +233,7 @@ fn json_row(row: &Scored) -> Value {
         "simulated_baseline": row.simulated_baseline,
         "published_search": row.published_search,
         "simulated_search": row.simulated_search,
+        "beside": row.beside,
         "published_rq_lock_pct": row.published_rq_lock_pct,
         "simulated_rq_lock_pct": row.simulated_rq_lock_pct,
     });

@@ -3,40 +3,20 @@
 use std::fmt;
 use wakelab_events::{Row, Snapshot, TopoFile};
 use wakelab_kernel::{Feature, FeatureSet, Preset, SwitchError, Switches};
+use wakelab_sched::select::policy::{self, Recorded};
 use wakelab_sched::select::{Cx, Decision, Observer, Rules, RulesError, Select, select_task_rq_fair};
 
-/// The features that the choice of a CPU reads.
-const PLACEMENT: [Feature; 13] = [
-    Feature::WA_IDLE,
-    Feature::WA_WEIGHT,
-    Feature::WA_BIAS,
-    Feature::SIS_PROP,
-    Feature::SIS_UTIL,
-    Feature::SIS_UTIL_V1,
-    Feature::SIS_UTIL_V2,
-    Feature::SIS_UTIL_V3,
-    Feature::SIS_CORE,
-    Feature::SIS_LIMIT,
-    Feature::SIS_SHORT,
-    Feature::SIS_ORACLE,
-    Feature::UTIL_EST,
-];
+/// Features besides those of search policies that the choice of a CPU reads.
+const AROUND_THE_SEARCH: [Feature; 4] = [Feature::WA_IDLE, Feature::WA_WEIGHT, Feature::WA_BIAS, Feature::UTIL_EST];
 
-/// What SIS_PROP reads.
-pub(crate) const SIS_PROP_INPUTS: &str =
-    "the waking CPU's wake_avg_idle (avg_idle before 5.14) and its LLC's avg_scan_cost";
-
-/// What features read that recordings do not hold.
-const NOT_RECORDED: [(Feature, &str); 6] = [
-    (Feature::SIS_PROP, SIS_PROP_INPUTS),
-    (Feature::SIS_UTIL_V1, LLC_UTIL),
-    (Feature::SIS_UTIL_V2, LLC_UTIL),
-    (Feature::SIS_UTIL_V3, LLC_UTIL),
-    (Feature::SIS_LIMIT, "next_cpu of the target"),
-    (Feature::SIS_SHORT, "how long tasks run between two sleeps (dur_avg)"),
-];
-
-const LLC_UTIL: &str = "an nr_idle_scan that is computed from the LLC's utilisation in its own way";
+/// Whether recordings hold what a feature reads when a CPU is chosen.
+pub(crate) fn recorded(feature: Feature) -> Recorded {
+    match policy::switches().find(|switch| switch.feature == feature) {
+        Some(switch) => switch.recorded,
+        None if AROUND_THE_SEARCH.contains(&feature) => Recorded::Yes,
+        None => Recorded::NotRead,
+    }
+}
 
 /// What is switched on top of what the recorded kernel had on.
 #[derive(Clone, Debug, Default)]
@@ -78,7 +58,8 @@ impl fmt::Display for QuestionError {
                  not hold"
             ),
             QuestionError::NotPlacement(feature) => {
-                let names: Vec<_> = PLACEMENT.iter().map(|feature| feature.name()).collect();
+                let read = |feature: &&Feature| recorded(**feature) != Recorded::NotRead && feature.modelled();
+                let names: Vec<_> = Feature::ALL.iter().filter(read).map(|feature| feature.name()).collect();
                 write!(
                     f,
                     "{feature} is not read when a CPU is chosen, so switching it changes no recorded decision; the \
@@ -110,11 +91,10 @@ impl Question {
     /// Where a feature has no part in choosing a CPU, or reads what is not recorded.
     pub fn with(with: Switches) -> Result<Self, QuestionError> {
         for (feature, on) in with.iter() {
-            if !PLACEMENT.contains(&feature) {
-                return Err(QuestionError::NotPlacement(feature));
-            }
-            if let Some(&(_, inputs)) = NOT_RECORDED.iter().find(|&&(f, _)| f == feature && on) {
-                return Err(QuestionError::NotRecorded(feature, inputs));
+            match recorded(feature) {
+                Recorded::NotRead => return Err(QuestionError::NotPlacement(feature)),
+                Recorded::Not(inputs) if on => return Err(QuestionError::NotRecorded(feature, inputs)),
+                Recorded::Yes | Recorded::Not(_) => {}
             }
         }
         if let Some(setting) = with.settings().next() {

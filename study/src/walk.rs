@@ -1,12 +1,13 @@
 //! Goes over many recordings at once, row by row.
 
-use crate::question::SIS_PROP_INPUTS;
+use crate::question::recorded;
 use crate::{Question, QuestionError};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wakelab_events::{ReadError, Reader, Row, TopoFile};
 use wakelab_kernel::Feature;
+use wakelab_sched::select::policy::Recorded;
 
 /// Told how far a walk has come.
 pub trait Progress: Sync {
@@ -71,8 +72,10 @@ pub(crate) fn walk_file(
     let mut current = Row::new();
     let mut since = 0;
     while reader.read(&mut current)? {
-        if question.features(&current).has(Feature::SIS_PROP) {
-            let what = format!("SIS_PROP is on and reads {SIS_PROP_INPUTS}, which recordings do not hold");
+        if question.features(&current).has(Feature::SIS_PROP)
+            && let Recorded::Not(inputs) = recorded(Feature::SIS_PROP)
+        {
+            let what = format!("SIS_PROP is on and reads {inputs}, which recordings do not hold");
             return Err(ReadError::of_file(path, what)
                 .at_line(current.line)
                 .in_column("features")

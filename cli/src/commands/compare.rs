@@ -23,6 +23,7 @@ pub fn run(args: &Compare) -> anyhow::Result<Exit> {
     spec.settle_ns = Given::by_flag("--settle", args.settle);
     spec.observer_cost_ns = args.observer_cost;
     spec.lenient = args.how.lenient;
+    spec.regret = args.how.regret;
     simulate(&spec, &args.how)
 }
 
@@ -36,6 +37,10 @@ pub fn prepare(spec: &Spec, how: &How) -> anyhow::Result<(Experiment, Option<Out
 
 /// Simulates and prints. Nothing is simulated before all input is known to be good and the output to be writable.
 pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
+    anyhow::ensure!(
+        !how.regret || matches!(how.format, ResultFormat::Table | ResultFormat::Json),
+        "--format: --regret prints a table or JSON; leave --format out, or give --format json"
+    );
     trust::check(how)?;
     let (experiment, out) = prepare(spec, how)?;
     let plan = trust::plan(spec, &experiment, &how.trust)?;

@@ -20,6 +20,7 @@ pub fn run(args: &Run) -> anyhow::Result<Exit> {
         spec.seed = seed;
     }
     spec.lenient |= args.how.lenient;
+    spec.regret = args.how.regret;
     if args.ablate { ablate(&spec, &args.how) } else { simulate(&spec, &args.how) }
 }
 

@@ -38,6 +38,7 @@ impl RunInfo<'_> {
     /// Key and value, in the order of the files.
     pub(super) fn metadata(&self) -> Vec<(&'static str, String)> {
         let words: Vec<String> = (wakelab_kernel::Feature::ALL.iter())
+            .filter(|&&feature| feature != wakelab_kernel::Feature::OWN || feature.modelled())
             .map(|&feature| format!("{}{feature}", if self.features.has(feature) { "" } else { "NO_" }))
             .collect();
         vec![

@@ -1,5 +1,7 @@
 //! The registry: every feature, with where it comes from.
 
+use super::own::own;
+
 macro_rules! features {
     ($($name:ident: $doc:literal, $since:expr, $until:expr, $source:expr, $modelled:literal;)*) => {
         /// A feature, named as in the kernel's `features` file.
@@ -14,16 +16,25 @@ macro_rules! features {
 
             /// The name, as in the kernel's `features` file.
             pub fn name(self) -> &'static str {
+                if let (Feature::OWN, Some(own)) = (self, own()) {
+                    return own.name;
+                }
                 match self { $(Feature::$name => stringify!($name)),* }
             }
 
             /// The feature of that name (without `NO_`).
             pub fn by_name(name: &str) -> Option<Feature> {
+                if own().is_some_and(|own| own.name == name) {
+                    return Some(Feature::OWN);
+                }
                 match name { $(stringify!($name) => Some(Feature::$name),)* _ => None }
             }
 
             /// What it does, in a line.
             pub fn doc(self) -> &'static str {
+                if let (Feature::OWN, Some(own)) = (self, own()) {
+                    return own.doc;
+                }
                 match self { $(Feature::$name => $doc),* }
             }
 
@@ -39,11 +50,17 @@ macro_rules! features {
 
             /// Where it is found: function and version, or posting.
             pub fn source(self) -> &'static str {
+                if let (Feature::OWN, Some(own)) = (self, own()) {
+                    return own.source;
+                }
                 match self { $(Feature::$name => $source),* }
             }
 
             /// Whether this build acts on it.
             pub fn modelled(self) -> bool {
+                if self == Feature::OWN {
+                    return own().is_some();
+                }
                 match self { $(Feature::$name => $modelled),* }
             }
         }
@@ -181,4 +198,6 @@ features! {
         "\"[PATCH 1/1] sched: Consider CPU contention in frequency & load-balance busiest CPU selection\", Dietmar \
             Eggemann, April 2023",
         false;
+    OWN: "The search policy of a program that uses wakelab as a library; it has its name and source there.",
+        None, None, "none until a program adds one: docs/guides/a-search-policy.md", false;
 }

@@ -2,6 +2,8 @@
 // Each test file uses its part.
 #![allow(dead_code)]
 
+pub mod view;
+
 use wakelab_events::sim::{Event, Queued};
 use wakelab_sched::select::{AffineDetail, Decision, Effects, Reason, SearchCount};
 

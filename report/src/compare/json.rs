@@ -46,7 +46,7 @@ fn side(side: &Side) -> Value {
             "changes": run.changes,
         })
     });
-    json!({
+    let mut value = json!({
         "switches": side.label,
         "features": side.features,
         "mean": side.mean,
@@ -62,5 +62,9 @@ fn side(side: &Side) -> Value {
         "switches_involuntary": side.switches_involuntary,
         "llc_util": side.llc_util,
         "states": states.collect::<Vec<_>>(),
-    })
+    });
+    if let Some(regret) = &side.regret {
+        value["regret"] = json!(regret);
+    }
+    value
 }

@@ -30,7 +30,7 @@ fn changed(side: &Side) -> impl Iterator<Item = (usize, &RunStats)> {
     (1..).zip(&side.runs).filter(|(_, run)| !run.changes.is_empty())
 }
 
-fn name_of(state: State) -> &'static str {
+pub(super) fn name_of(state: State) -> &'static str {
     match state {
         State::Migrating => "migrating",
         State::Stacked => "stacked",

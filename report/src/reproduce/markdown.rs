@@ -1,9 +1,9 @@
 //! The scoreboard as a page: misses first.
 
-use super::{classes, effort, excluded, facts, locks, name, signed};
+use super::{beside_line, classes, compared, effort, excluded, facts, locks, name, signed};
 use crate::VERSION;
 use std::fmt::Write;
-use wakelab_study::reproduce::{Scoreboard, Scored};
+use wakelab_study::reproduce::{Scoreboard, Scored, ScoredTable};
 
 /// The page.
 pub fn markdown(board: &Scoreboard) -> String {
@@ -25,9 +25,10 @@ pub fn markdown(board: &Scoreboard) -> String {
         text.push('\n');
         if table.rows.iter().any(|row| locks(row).is_some()) {
             lock_rows(&table.rows, &mut text);
-        } else if table.summary.rows > 0 {
-            rows(table.rows.iter().filter(|row| row.excluded.is_none()), &mut text);
+        } else if compared(table).next().is_some() {
+            rows(compared(table), &mut text);
         }
+        beside(table, &mut text);
     }
     assumed(board, &mut text);
     text
@@ -73,15 +74,30 @@ fn rows<'a>(rows: impl Iterator<Item = &'a Scored>, text: &mut String) {
             signed(row.published_compare_pct),
             signed(row.simulated_compare_pct),
             if row.published_compare_pct.is_some() { format!("{:.1}", row.noise_pct) } else { String::new() },
-            rate(publ.map(|rates| rates.fast_rate)),
-            rate(sim.map(|rates| rates.fast_rate)),
-            rate(publ.map(|rates| rates.dom_eff)),
-            rate(sim.map(|rates| rates.dom_eff)),
-            rate(publ.map(|rates| rates.success_rate)),
-            rate(sim.map(|rates| rates.success_rate)),
+            rate(publ.map(|rates| rates.fast_rate_pct)),
+            rate(sim.map(|rates| rates.fast_rate_pct)),
+            rate(publ.map(|rates| rates.dom_eff_pct)),
+            rate(sim.map(|rates| rates.dom_eff_pct)),
+            rate(publ.map(|rates| rates.success_rate_pct)),
+            rate(sim.map(|rates| rates.success_rate_pct)),
         );
     }
     text.push('\n');
+}
+
+/// What is no difference, and what is to be said of all of it.
+fn beside(table: &ScoredTable, text: &mut String) {
+    let lines: Vec<[String; 6]> = table.rows.iter().filter_map(beside_line).collect();
+    if !lines.is_empty() {
+        text.push_str("| row | what | base publ. | sim. | with publ. | sim. |\n|---|---|---:|---:|---:|---:|\n");
+        for line in lines {
+            let _ = writeln!(text, "| {} |", line.join(" | "));
+        }
+        text.push('\n');
+    }
+    for note in &table.notes {
+        let _ = writeln!(text, "{note}.\n");
+    }
 }
 
 fn lock_rows(rows: &[Scored], text: &mut String) {

@@ -5,7 +5,7 @@ use wakelab_machine::{Cache, Cost, Costs, Machine, Noise, NoiseOrigin, Origin};
 use wakelab_measure::{Bucket, Latency, RunStats, SearchStats, State, StateChange};
 use wakelab_sched::domain::{Arch, Uniform};
 use wakelab_study::compare::{
-    Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, PublishedSearch, SearchSummary, Side,
+    Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, SearchSummary, Side,
 };
 
 /// Three repeats of netperf at two loads; at the second the base side is stacked, and the numbers are the posting's.
@@ -86,7 +86,7 @@ fn row(load: &str) -> CompareRow {
         p_value: Some(0.042_1),
         test: Some("Welch's t-test"),
         published: Some(PublishedRow { baseline_std_pct: 0.16, compare_pct: 197.3, compare_std_pct: 7.85 }),
-        published_search: Some(PublishedSearch {
+        published_search: Some(SearchRates {
             se_eff_pct: 4.524,
             dom_eff_pct: 3.547,
             fast_rate_pct: 22.22,
@@ -113,6 +113,7 @@ fn side(label: &str, values: &[f64]) -> Side {
         rq_lock_pct: 1.5,
         switches_involuntary: 40.0,
         llc_util: Some(0.875),
+        regret: None,
         runs,
     }
 }
@@ -154,6 +155,7 @@ fn run() -> RunStats {
         llc_util: Some(0.875),
         state: State::Migrating,
         changes: Vec::new(),
+        regret: None,
     }
 }
 

@@ -10,9 +10,21 @@
 //! It ignores what the wakee would fit on machines whose CPUs differ in capacity.
 
 use super::decision::Reason;
+use super::policy::{About, Recorded, Switch};
 use super::step::{Chosen, Cx, Select, takes_sched_idle};
 use super::{Event, Observer, View};
 use crate::cpumask::Cpu;
+use wakelab_kernel::Feature;
+
+/// The policy.
+pub(super) const ABOUT: About = About {
+    switches: &[Switch {
+        feature: Feature::SIS_ORACLE,
+        does: "knows every idle CPU of the LLC, and every wake-up that is on its way to one, at no cost: prev, an idle core, the nearest",
+        recorded: Recorded::Yes,
+    }],
+    tunables: &[],
+};
 
 impl Select {
     /// Chooses at the first look of the search.

@@ -102,7 +102,9 @@ impl Scan {
         // The walk for a core, which came first, has no limit: the policies are asked before the one for a CPU.
         if !(three_walks && has_idle_core) {
             let word = policy::before(&self.context(cx, sd, target, looks), cx.view, &mut self.plan, effects, observer);
-            if word != Before::Walk {
+            if O::UNLIMITED {
+                self.plan.nr = i32::MAX;
+            } else if word != Before::Walk {
                 return word;
             }
         }

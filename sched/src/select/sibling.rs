@@ -5,10 +5,21 @@
 
 use super::capacity::asym_fits_cpu;
 use super::decision::Reason;
+use super::policy::{About, Recorded, Switch};
 use super::step::{Chosen, Cx, Select, Stage, choose_idle_cpu};
 use super::{Event, Observer, Rules, Site, View, Wakeup};
 use crate::cpumask::Cpu;
 use wakelab_kernel::{Feature, IdleSearch, SmtScan};
+
+/// The walk for an idle core.
+pub(super) const SIS_CORE: About = About {
+    switches: &[Switch {
+        feature: Feature::SIS_CORE,
+        does: "on by default: a walk for an idle core is made while `has_idle_cores` is set. `NO_SIS_CORE` turns it off",
+        recorded: Recorded::Yes,
+    }],
+    tunables: &[],
+};
 
 impl Select {
     #[inline]

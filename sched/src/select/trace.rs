@@ -152,6 +152,10 @@ pub trait Observer {
     /// Whether single looks are wanted; without them a decision may use whole words of masks.
     const LOOKS: bool;
 
+    /// Whether walks go on past the limits that search policies set, and past the CPUs that these take: for whoever asks how
+    /// far a walk would have to go.
+    const UNLIMITED: bool = false;
+
     /// A step was made.
     fn event(&mut self, event: Event);
 }

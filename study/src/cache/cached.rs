@@ -23,6 +23,7 @@ impl Runner for Cached<'_> {
 
     fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
         let key = Key::new(self.store.program(), setup, settle_ns);
+        let key = if id.regret { key.with_regret() } else { key };
         if let Some(stats) = self.store.get(&key) {
             return Ok(Some(stats));
         }

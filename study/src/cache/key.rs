@@ -24,6 +24,11 @@ impl Key {
         Key(inputs.0.finalize())
     }
 
+    /// The key of the same run with regret counted beside: its numbers have more.
+    pub fn with_regret(self) -> Self {
+        Key(blake3::Hasher::new().update(self.bytes()).update(b"regret").finalize())
+    }
+
     /// In hexadecimal.
     pub(super) fn hex(&self) -> String {
         self.0.to_hex().to_string()

@@ -52,7 +52,8 @@ pub fn control(
 ) -> Result<Control, RunFailed> {
     let repeats = experiment.repeats;
     let per_row = repeats as usize;
-    let same = Experiment { with: experiment.base.clone(), published: Published::none(), ..experiment.clone() };
+    let same =
+        Experiment { with: experiment.base.clone(), published: Published::none(), regret: false, ..experiment.clone() };
     // An interrupted comparison lacks rows.
     let cases: Vec<_> = comparison
         .rows

@@ -43,6 +43,8 @@ pub struct Experiment {
     pub time_ns: u64,
     /// What a tracer costs at each call of `select_idle_cpu()`, ns; 0 for none.
     pub observer_cost_ns: u64,
+    /// Whether each search is compared with perfect knowledge.
+    pub regret: bool,
     /// What the simulator includes.
     pub mechanisms: Mechanisms,
     /// What was published of these cases.

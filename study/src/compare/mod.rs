@@ -9,6 +9,7 @@ mod experiment;
 mod jobs;
 mod published;
 mod recording;
+mod regret;
 mod result;
 mod row;
 mod run;
@@ -21,7 +22,11 @@ pub use control::{Control, ControlRow, control};
 pub use experiment::{Case, Experiment};
 pub use published::Published;
 pub use recording::Recording;
-pub use result::{Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, PublishedSearch, Side};
+pub use regret::{
+    CostOf, CpuSummary, LooksSummary, Positions, RegretSummary, SearchesSummary, StateSummary, StatesSummary,
+    WakeupSummary, other_state_ns,
+};
+pub use result::{Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, Side};
 pub use run::{RunFailed, RunId, Runner, Simulator, Why};
 pub use search::SearchSummary;
 pub use seed::run_seed;

@@ -1,6 +1,6 @@
 //! Published tables.
 
-use super::{PublishedError, PublishedRow, PublishedSearch};
+use super::{PublishedError, PublishedRow, SearchRates};
 use crate::csv_table::CsvTable;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ type Key = [String; 4];
 pub struct Published {
     files: Vec<PathBuf>,
     results: BTreeMap<Key, PublishedRow>,
-    search: BTreeMap<Key, PublishedSearch>,
+    search: BTreeMap<Key, SearchRates>,
 }
 
 impl Published {
@@ -45,8 +45,7 @@ impl Published {
     pub fn read_search(&mut self, path: &Path) -> Result<(), PublishedError> {
         let columns = ["se_eff_pct", "dom_eff_pct", "fast_rate_pct", "success_rate_pct"];
         read(path, ["benchmark", "case", "load", ""], columns, |key, [se, dom, fast, success]| {
-            let row =
-                PublishedSearch { se_eff_pct: se, dom_eff_pct: dom, fast_rate_pct: fast, success_rate_pct: success };
+            let row = SearchRates { se_eff_pct: se, dom_eff_pct: dom, fast_rate_pct: fast, success_rate_pct: success };
             self.search.insert(key, row).is_none()
         })?;
         self.files.push(path.to_owned());
@@ -64,7 +63,7 @@ impl Published {
     }
 
     /// The published search statistics of a workload.
-    pub fn search(&self, workload: &Workload) -> Option<PublishedSearch> {
+    pub fn search(&self, workload: &Workload) -> Option<SearchRates> {
         self.search.get(&key(workload, "")).copied()
     }
 }

@@ -1,5 +1,6 @@
 //! Runs that are recorded.
 
+use super::run::run_with;
 use super::{RunId, Runner, Why};
 use std::sync::atomic::AtomicBool;
 use wakelab_events::record::{EventFolder, RunInfo};
@@ -26,7 +27,7 @@ impl Runner for Recording<'_> {
             settle_ns: measure.settle_ns(),
             end_ns: setup.until,
         })?;
-        let outcome = wakelab_sim::run(setup, &mut (measure, &mut recorder), stop)?;
+        let outcome = run_with(setup, measure, Some(&mut recorder), stop)?;
         match recorder.error() {
             Some(error) => return Err(error.clone().into()),
             None if outcome.stopped => {}

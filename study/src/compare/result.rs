@@ -1,6 +1,6 @@
 //! What a comparison found: plain data for tables and JSON.
 
-use crate::compare::SearchSummary;
+use crate::compare::{RegretSummary, SearchSummary};
 use serde::Serialize;
 use std::path::PathBuf;
 use wakelab_machine::Machine;
@@ -122,7 +122,7 @@ pub struct CompareRow {
     /// The published row of this case and load.
     pub published: Option<PublishedRow>,
     /// The published search statistics of this case and load, of the base side.
-    pub published_search: Option<PublishedSearch>,
+    pub published_search: Option<SearchRates>,
 }
 
 /// One side of a row.
@@ -158,6 +158,8 @@ pub struct Side {
     pub switches_involuntary: f64,
     /// Utilisation of the LLCs as periodic balancing saw it, 0 to 1, mean over repeats; `None` if no balance came.
     pub llc_util: Option<f64>,
+    /// What perfect knowledge would have changed; `None` where that was not wanted.
+    pub regret: Option<RegretSummary>,
     /// What each repeat gave.
     pub runs: Vec<RunStats>,
 }
@@ -173,9 +175,9 @@ pub struct PublishedRow {
     pub compare_std_pct: f64,
 }
 
-/// What was published of the base side's searches.
+/// The four rates of searches, %, as they are published.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct PublishedSearch {
+pub struct SearchRates {
     /// 100 (search − failed) / scanned.
     pub se_eff_pct: f64,
     /// 100 (domain search − failed) / (scanned − (search − domain search)).

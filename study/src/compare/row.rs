@@ -1,6 +1,6 @@
 //! From runs to a row.
 
-use super::{Better, Case, CompareRow, Comparison, Experiment, SearchSummary, Side, Variant};
+use super::{Better, Case, CompareRow, Comparison, Experiment, RegretSummary, SearchSummary, Side, Variant};
 use crate::statistics::{WELCH, difference, mean, std_pct};
 use wakelab_measure::RunStats;
 use wakelab_workload::{LATENCY_90PCT, LATENCY_99PCT, TIME, Workload};
@@ -74,6 +74,7 @@ fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
         rq_lock_pct: over_runs(|run| run.rq_lock_pct),
         switches_involuntary: over_runs(|run| run.switches_involuntary as f64),
         llc_util: (!utils.is_empty()).then(|| mean(&utils)),
+        regret: RegretSummary::of(&runs),
         values,
         runs,
     }

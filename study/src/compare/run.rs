@@ -4,7 +4,7 @@ use super::{Case, Experiment, Variant, run_seed};
 use crate::experiment::{TIME_MAX_NS, time_text};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
-use wakelab_events::record::RecordError;
+use wakelab_events::record::{RecordError, Recorder};
 use wakelab_measure::{Measure, RunStats};
 use wakelab_sim::{Outcome, Setup, SimError};
 use wakelab_workload::{METRICS, TIME};
@@ -23,6 +23,9 @@ pub trait Runner: Sync {
     /// As [`Runner::run`], or where nothing was measured that the workload's metric could be taken of.
     fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
         let mut measure = Measure::new(id.seed, settle_ns, setup.until, setup.machine.topology.nr_cpus());
+        if id.regret {
+            measure = measure.with_regret();
+        }
         let outcome = self.run(id, setup, &mut measure, stop)?;
         if outcome.stopped {
             return Ok(None);
@@ -47,8 +50,24 @@ pub struct Simulator;
 
 impl Runner for Simulator {
     fn run(&self, _: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why> {
-        Ok(wakelab_sim::run(setup, measure, stop)?)
+        if measure.regret().is_none() {
+            return Ok(wakelab_sim::run(setup, measure, stop)?);
+        }
+        Ok(run_with(setup, measure, None, stop)?)
     }
+}
+
+/// Runs with those who want to know more than the measure: what counts regret, if the measure has it, and a recorder.
+pub(super) fn run_with(
+    setup: &Setup<'_>,
+    measure: &mut Measure,
+    recorder: Option<&mut Recorder<'_>>,
+    stop: &AtomicBool,
+) -> Result<Outcome, SimError> {
+    let mut regret = measure.regret().take();
+    let outcome = wakelab_sim::run(setup, &mut (&mut *measure, (regret.as_deref_mut(), recorder)), stop);
+    *measure.regret() = regret;
+    outcome
 }
 
 /// Which run.
@@ -70,6 +89,8 @@ pub struct RunId {
     pub repeat: u32,
     /// Its seed.
     pub seed: u64,
+    /// Whether each search is compared with perfect knowledge, so that its numbers have that, too.
+    pub regret: bool,
 }
 
 impl fmt::Display for RunId {
@@ -146,6 +167,7 @@ pub(super) fn run(
         with,
         repeat,
         seed: run_seed(experiment.seed, &case.workload.load, repeat),
+        regret: experiment.regret,
     };
     match stats(runner, experiment, case, variant, &id, stop) {
         Ok(stats) => Ok(stats.map(|stats| (id, stats))),

@@ -2,21 +2,7 @@
 
 use std::fmt;
 use wakelab_kernel::{Class, Feature, FeatureSet, Preset, SettingError, SwitchError, Switches};
-
-/// Features that the choice of a CPU reads, which can be switched on any kernel: not yet, never, or no longer released.
-const ANY_KERNEL: [Feature; 11] = [
-    Feature::SIS_PROP,
-    Feature::SIS_UTIL,
-    Feature::SIS_UTIL_V1,
-    Feature::SIS_UTIL_V2,
-    Feature::SIS_UTIL_V3,
-    Feature::SIS_UTIL_SMALL_LLC,
-    Feature::SIS_UTIL_NEWIDLE,
-    Feature::SIS_CORE,
-    Feature::SIS_LIMIT,
-    Feature::SIS_SHORT,
-    Feature::SIS_ORACLE,
-];
+use wakelab_sched::select::policy;
 
 /// What is on.
 #[derive(Clone, Debug)]
@@ -87,7 +73,9 @@ impl Variant {
         if let Some((feature, _)) = switches.iter().find(|&(feature, _)| same_either_way(kernel, feature)) {
             return Err(VariantError::SameEitherWay(kernel.name, feature));
         }
-        let reads = |feature| kernel.lists(feature) || ANY_KERNEL.contains(&feature);
+        // A policy's switch acts on any kernel: not yet, never, or no longer released there.
+        let of_policy = |feature| policy::switches().any(|switch| switch.feature == feature);
+        let reads = |feature| kernel.lists(feature) || of_policy(feature);
         match switches.iter().find(|&(feature, _)| !reads(feature)) {
             Some((feature, _)) => Err(VariantError::NotRead(kernel.name, feature)),
             None => {

@@ -68,6 +68,7 @@ impl Spec {
             settle_ns: self.settle_ns.value,
             time_ns: self.time_ns.value,
             observer_cost_ns: self.observer_cost_ns,
+            regret: self.regret,
             mechanisms: Mechanisms::default(),
             published,
             warnings,

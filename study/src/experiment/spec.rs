@@ -49,6 +49,8 @@ pub struct Spec {
     pub settle_ns: Given<u64>,
     /// What a tracer costs at each call of `select_idle_cpu()`, ns.
     pub observer_cost_ns: u64,
+    /// Whether each search is compared with perfect knowledge.
+    pub regret: bool,
     /// Whether what the model has no meaning for is let pass in files of rt-app, with a warning.
     pub lenient: bool,
     /// A CSV file of published results.
@@ -111,6 +113,7 @@ impl Spec {
             time_ns: Given::by_default("time", 1_000_000_000),
             settle_ns: Given::by_default("settle", 600_000_000),
             observer_cost_ns: 0,
+            regret: false,
             lenient: false,
             results: None,
             search: None,

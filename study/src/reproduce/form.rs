@@ -3,10 +3,11 @@
 //! A table is known by its file's name, so that a folder of further rows of the same tables can take the place of the one
 //! that comes with the project.
 
-use super::{ReproduceError, SearchRates};
+use super::{ReproduceError, SearchRates, histogram};
 use crate::compare::PublishedError;
 use crate::csv_table::{CsvRow, CsvTable};
 use std::path::Path;
+use wakelab_sched::select::update_idle_cpu_scan;
 
 /// What is to be simulated for rows, each at a load of its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +24,8 @@ pub struct Recipe {
     pub workload: String,
     /// Numbers of its model that the posting's command sets.
     pub params: Vec<(String, u64)>,
+    /// What a tracer costs at each call of `select_idle_cpu()`, ns; 0 for none.
+    pub observer_cost_ns: u64,
 }
 
 /// What of a simulated row stands beside the published number.
@@ -44,6 +47,25 @@ pub enum What {
     SisScanned,
     /// `sis_failed`.
     SisFailed,
+    /// `sis_search` for the same work.
+    WorkCalls,
+    /// `sis_domain_search` for the same work.
+    WorkDomainSearch,
+    /// `sis_scanned` for the same work.
+    WorkScanned,
+    /// `sis_failed` for the same work.
+    WorkFailed,
+    /// `sis_scanned` / `sis_domain_search`.
+    ScannedPerDomainSearch,
+    /// The share of the calls of `select_idle_cpu()` that took from `from` to `below` us.
+    WalkUs {
+        /// us.
+        from: u64,
+        /// us.
+        below: u64,
+    },
+    /// `nr_idle_scan`, which is computed and not simulated.
+    NrIdleScan,
 }
 
 /// One published row.
@@ -63,6 +85,10 @@ pub struct Published {
     pub baseline: Option<(String, f64)>,
     /// Search statistics of the base side.
     pub search: Option<SearchRates>,
+    /// Numbers that are no differences, of base and with.
+    pub beside: Option<[Option<f64>; 2]>,
+    /// What the model's formula gives where nothing has to be simulated.
+    pub computed: Option<f64>,
     /// Share of CPU time in run-queue locks of the base side, %.
     pub rq_lock_pct: Option<f64>,
 }
@@ -75,9 +101,9 @@ pub(super) const TABLES: [(&str, Form); 14] = [
     ("sis_util-zen3-results", Form::Zen3),
     ("search-limit-results", Form::SearchLimit),
     ("short-wakeup-results", Form::Results(SIS_SHORT)),
-    ("sis_util-zen3-hackbench-search-stats", Form::Not("counters of a whole run, which stands beside nothing yet")),
-    ("sis_util-select_idle_cpu-histogram", Form::Not("measured under a tracer; `compare --observer-cost` has one")),
-    ("sis_util-nr_idle_scan", Form::Not("a formula's values, which the tests hold exactly")),
+    ("sis_util-zen3-hackbench-search-stats", Form::HackbenchSearch),
+    ("sis_util-select_idle_cpu-histogram", Form::Histogram),
+    ("sis_util-nr_idle_scan", Form::NrIdleScan),
     ("short-wakeup-will-it-scale-rq-lock", Form::RqLock),
     ("freq-invariance-sequential-tasks-i7-2600k", Form::Not("frequency is not modelled")),
     ("freq-invariance-turbostat-i7-2600k", Form::Not("frequency is not modelled")),
@@ -97,6 +123,7 @@ pub(super) struct Sides<'a> {
 /// SIS_PROP stays on beside SIS_UTIL.
 const SIS_UTIL: Sides<'static> = Sides { machine: INTEL, kernel: "v5.19-rc1", base: "SIS_PROP", with: "SIS_UTIL" };
 const SIS_SHORT: Sides<'static> = Sides { machine: INTEL, kernel: "v6.1", base: "", with: "SIS_SHORT" };
+const ZEN3: Sides<'static> = Sides { machine: "", kernel: "v5.19-rc2-tip", base: "", with: "SIS_UTIL,NO_SIS_PROP" };
 const INTEL: &str = "intel-1s56c112t";
 
 /// The form of a table.
@@ -112,6 +139,12 @@ pub(super) enum Form {
     Zen3,
     /// `benchmark,machine,SIS_CORE,SIS_PROP,load,baseline,baseline_std_pct,patch,compare_pct,patch_std_pct`
     SearchLimit,
+    /// `hackbench_groups,metric,sis_prop,sis_util`
+    HackbenchSearch,
+    /// `usecs_from,usecs_below,count`
+    Histogram,
+    /// `llc_weight,sum_util_pct,nr_scan`
+    NrIdleScan,
     /// `nr_instance,rq_lock_pct`
     RqLock,
     /// Not simulated, and why.
@@ -119,8 +152,8 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// Reads a table of this form.
-    pub(super) fn read(self, path: &Path) -> Result<Vec<Published>, ReproduceError> {
+    /// Reads a table of this form, and what is to be said of all of it.
+    pub(super) fn read(self, path: &Path) -> Result<(Vec<Published>, Vec<String>), ReproduceError> {
         let needed: &[&str] = match self {
             Form::Results(_) => {
                 &["benchmark", "case", "load", "metric", "baseline_std_pct", "compare_pct", "compare_std_pct"]
@@ -141,6 +174,9 @@ impl Form {
                 "compare_pct",
                 "patch_std_pct",
             ],
+            Form::HackbenchSearch => &["hackbench_groups", "metric", "sis_prop", "sis_util"],
+            Form::Histogram => &["usecs_from", "usecs_below", "count"],
+            Form::NrIdleScan => &["llc_weight", "sum_util_pct", "nr_scan"],
             Form::RqLock => &["nr_instance", "rq_lock_pct"],
             Form::Not(_) => &[],
         };
@@ -149,7 +185,19 @@ impl Form {
             let what = "it has no row; expected one for each published result";
             return Err(table.error(None, None, what.to_owned()).into());
         }
-        table.rows.iter().map(|row| self.row(&table, row)).collect()
+        let mut rows =
+            table.rows.iter().map(|row| self.row(&table, row)).collect::<Result<Vec<_>, ReproduceError>>()?;
+        match self {
+            Form::Histogram => {
+                let (buckets, notes) = histogram::read(&table, path)?;
+                Ok((buckets_of(&rows, &buckets), notes))
+            }
+            Form::Counters | Form::HackbenchSearch => {
+                per_search(&mut rows);
+                Ok((rows, Vec::new()))
+            }
+            _ => Ok((rows, Vec::new())),
+        }
     }
 
     fn row(self, table: &CsvTable, row: &CsvRow) -> Result<Published, ReproduceError> {
@@ -164,6 +212,8 @@ impl Form {
             spreads: None,
             baseline: None,
             search: None,
+            beside: None,
+            computed: None,
             rq_lock_pct: None,
         };
         match self {
@@ -180,8 +230,12 @@ impl Form {
                 published.what = What::Search;
                 let rates = [number("se_eff_pct")?, number("dom_eff_pct")?, number("fast_rate_pct")?];
                 if let ([Some(se), Some(dom), Some(fast)], Some(success)) = (rates, number("success_rate_pct")?) {
-                    published.search =
-                        Some(SearchRates { se_eff: se, dom_eff: dom, fast_rate: fast, success_rate: success });
+                    published.search = Some(SearchRates {
+                        se_eff_pct: se,
+                        dom_eff_pct: dom,
+                        fast_rate_pct: fast,
+                        success_rate_pct: success,
+                    });
                 }
             }
             Form::Counters => {
@@ -198,12 +252,45 @@ impl Form {
                 };
                 let change = |(old, new): (f64, f64)| 100.0 * (new / old - 1.0);
                 published.compare_pct = number("vanilla")?.zip(number("patched")?).map(change);
+                published.beside = Some([number("vanilla")?, number("patched")?]);
+            }
+            Form::HackbenchSearch => {
+                // The posting does not say in which NPS mode; its first table is NPS1's.
+                let sides = Sides { machine: "amd-zen3-2s128c256t-nps1", ..ZEN3 };
+                published.recipe = sides.recipe("hackbench", "thread-pipe", text("hackbench_groups"), &[]);
+                let values = [number("sis_prop")?, number("sis_util")?];
+                let change = |(old, new): (f64, f64)| 100.0 * (new / old - 1.0);
+                published.compare_pct = values[0].zip(values[1]).map(change);
+                published.beside = Some(values);
+                published.what = match text("metric") {
+                    "Benchmark Results (sec)" => What::Metric,
+                    "Number of calls to select_idle_sibling" => What::WorkCalls,
+                    "Number of times the domain was searched (fast path failed)" => What::WorkDomainSearch,
+                    "Number of runqueues scanned" => What::WorkScanned,
+                    "Number of SIS calls that failed to find an idle CPU" => What::WorkFailed,
+                    "Avg. No. of runqueues scanned per domain search" => What::ScannedPerDomainSearch,
+                    other => {
+                        published.recipe = Err(format!("metric {other} is not known"));
+                        What::Search
+                    }
+                };
+                if published.what == What::Metric {
+                    // Seconds: less is better.
+                    published.compare_pct = published.compare_pct.map(|pct| -pct);
+                    published.beside = None;
+                }
+            }
+            Form::Histogram => published.recipe = SIS_UTIL.recipe("netperf", "TCP_RR", "224 threads", &[]),
+            Form::NrIdleScan => {
+                published.what = What::NrIdleScan;
+                published.beside = Some([number("nr_scan")?, None]);
+                let inputs = number("llc_weight")?.zip(number("sum_util_pct")?);
+                published.computed = inputs.map(|(weight, pct)| nr_idle_scan(weight, pct));
             }
             Form::Zen3 => {
                 let (benchmark, numa, load) = (text("benchmark"), text("numa_config"), text("load"));
                 let machine = format!("amd-zen3-2s128c256t-{}", numa.to_lowercase());
-                let sides =
-                    Sides { machine: &machine, kernel: "v5.19-rc2-tip", base: "", with: "SIS_UTIL,NO_SIS_PROP" };
+                let sides = Sides { machine: &machine, ..ZEN3 };
                 published.recipe = match benchmark {
                     // The posting does not say through what; `perf bench sched messaging -p -t`, which its author uses, is
                     // through pipes.
@@ -278,9 +365,56 @@ impl Sides<'_> {
             with: self.with.to_owned(),
             workload,
             params: params.to_vec(),
+            observer_cost_ns: 0,
         };
         Ok((recipe, instances(load)?))
     }
+}
+
+/// Makes of published counters what stands beside the simulated ones: shares of the searches of the same run, which comes to
+/// its own searches first; of searches, the CPU time for each. A run of the counters' file takes 100 s, and they are per CPU.
+fn per_search(rows: &mut [Published]) {
+    let run =
+        |row: &Published| row.cells.iter().find(|(name, _)| name == "hackbench_groups").map(|(_, cell)| cell.clone());
+    let searches: Vec<(Option<String>, [Option<f64>; 2])> = rows
+        .iter()
+        .filter(|row| matches!(row.what, What::SisSearch | What::WorkCalls))
+        .filter_map(|row| Some((run(row), row.beside?)))
+        .collect();
+    for row in rows {
+        let of_run = searches.iter().find(|(of, _)| *of == run(row)).map(|(_, searches)| *searches);
+        let share = |factor: f64| {
+            let (values, searches) = (row.beside?, of_run?);
+            Some([0, 1].map(|side| Some(factor * values[side]? / searches[side]?)))
+        };
+        row.beside = match row.what {
+            What::SisSearch => row.beside.map(|values| values.map(|count| count.map(|count| 100e6 / count))),
+            What::SisDomainSearch | What::SisFailed | What::WorkDomainSearch | What::WorkFailed => share(100.0),
+            What::SisScanned | What::WorkScanned => share(1.0),
+            _ => row.beside,
+        };
+    }
+}
+
+/// Each bucket twice: without a tracer, and with one.
+fn buckets_of(rows: &[Published], buckets: &[histogram::Row]) -> Vec<Published> {
+    let traced = |observer_cost_ns: u64| {
+        rows.iter().zip(buckets).map(move |(row, bucket)| {
+            let mut row = row.clone();
+            row.cells.push(("observer_cost_ns".to_owned(), observer_cost_ns.to_string()));
+            row.recipe = row.recipe.map(|(recipe, load)| (Recipe { observer_cost_ns, ..recipe }, load));
+            row.what = What::WalkUs { from: bucket.from, below: bucket.below };
+            row.beside = Some([Some(bucket.share_pct), None]);
+            row
+        })
+    };
+    [0, histogram::TRACER_NS].into_iter().flat_map(traced).collect()
+}
+
+/// The number that balancing would write, with the LLC's imbalance_pct of 117.
+fn nr_idle_scan(llc_weight: f64, sum_util_pct: f64) -> f64 {
+    let sum_util = llc_weight * 1024.0 * sum_util_pct / 100.0;
+    f64::from(update_idle_cpu_scan(sum_util as u64, llc_weight as u32, 117))
 }
 
 /// The number that a load begins with: `224 threads`, `1 group`, `8-groups`, `16`.
@@ -316,7 +450,7 @@ mod tests {
     fn every_benchmark_of_the_search_limit_and_zen_3_tables_is_simulated_but_stream() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../published");
         for (name, form) in [("search-limit-results", Form::SearchLimit), ("sis_util-zen3-results", Form::Zen3)] {
-            for row in form.read(&folder.join(format!("{name}.csv"))).unwrap() {
+            for row in form.read(&folder.join(format!("{name}.csv"))).unwrap().0 {
                 let stream = row.cells[0].1.starts_with("Stream");
                 let why = row.recipe.as_ref().err().map(String::as_str);
                 assert_eq!(why, stream.then_some("memory bandwidth is not modelled"), "{:?}", row.cells);
@@ -327,7 +461,7 @@ mod tests {
     #[test]
     fn all_percentiles_of_schbench_are_of_one_run() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../published/search-limit-results.csv");
-        let rows = Form::SearchLimit.read(&path).unwrap();
+        let rows = Form::SearchLimit.read(&path).unwrap().0;
         let schbench: Vec<_> = rows.iter().filter(|row| row.cells[0].1 == "schbench").collect();
         for sides in [&schbench[..7], &schbench[7..]] {
             assert!(sides.iter().all(|row| row.recipe == sides[0].recipe && row.recipe.is_ok()));
@@ -343,16 +477,50 @@ mod tests {
         assert!(instances("many").is_err());
     }
 
+    fn read(name: &str) -> Vec<Published> {
+        let form = TABLES.iter().find(|(table, _)| *table == name).unwrap().1;
+        form.read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../published/{name}.csv"))).unwrap().0
+    }
+
+    /// By hand: 931530 / 3154397 and 1349865 / 3166395 of one group; 100 s / 5842896 calls per CPU of the counters.
+    #[test]
+    fn published_counters_are_compared_for_each_search_of_their_run() {
+        let near = |row: &Published, expected: [f64; 2]| {
+            let found = row.beside.unwrap().map(Option::unwrap);
+            let close = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 0.001 * b);
+            assert!(close, "{:?}: {found:?}, not {expected:?}", row.cells);
+        };
+        let zen3 = read("sis_util-zen3-hackbench-search-stats");
+        near(&zen3[2], [29.531, 42.631]);
+        near(&zen3[5], [8.42, 8.16]);
+        near(&zen3[14], [48.589, 48.433]);
+        assert!((zen3[0].compare_pct.unwrap() + 0.373).abs() < 0.001, "more seconds are worse");
+        let counters = read("sis_util-224-threads-counters");
+        let of = |what| counters.iter().find(|row| row.what == what).unwrap();
+        near(of(What::SisSearch), [17.115, 6.5155]);
+        near(of(What::SisScanned), [21.958, 1.01325]);
+        near(of(What::SisFailed), [0.65959, 99.907]);
+    }
+
+    #[test]
+    fn every_published_nr_idle_scan_is_the_formulas() {
+        for row in read("sis_util-nr_idle_scan") {
+            assert_eq!(row.computed, row.beside.unwrap()[0], "{:?}", row.cells);
+        }
+    }
+
     #[test]
     fn every_published_table_of_the_project_is_read() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../published");
-        let rows = |name: &str, form: &Form| form.read(&folder.join(format!("{name}.csv"))).unwrap();
+        let rows = |name: &str, form: &Form| form.read(&folder.join(format!("{name}.csv"))).unwrap().0;
         for (name, form) in &TABLES {
             let rows = rows(name, form);
             assert!(!rows.is_empty(), "{name}");
-            let told = rows.iter().all(|row| {
-                row.compare_pct.is_some() || row.search.is_some() || row.rq_lock_pct.is_some() || row.recipe.is_err()
-            });
+            let tells = |row: &Published| {
+                let difference = row.compare_pct.is_some() || row.search.is_some();
+                difference || row.beside.is_some() || row.rq_lock_pct.is_some()
+            };
+            let told = rows.iter().all(|row| tells(row) || row.recipe.is_err());
             assert!(told, "{name}: a row that is simulated has a number to stand beside");
         }
     }

@@ -3,17 +3,21 @@
 //! [`tables`] reads what was published and says of each row how it is simulated, or why not; [`reproduce`] simulates each
 //! distinct case once and scores the tables. A row's class is by the posting's own noise ([`noise_pct`]).
 
+mod beside;
 mod form;
+mod histogram;
 mod score;
 
+pub use beside::Beside;
 pub use form::{Published, Recipe, What};
 pub use score::{Class, Summary, noise_pct};
+
+pub use crate::compare::SearchRates;
 
 use crate::compare::{
     Assumed, CompareRow, PublishedError, RunFailed, RunId, RunProgress, Runner, Side, Simulator, compare_with,
 };
 use crate::experiment::{Given, Spec};
-use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -38,19 +42,6 @@ pub enum ReproduceError {
     },
 }
 
-/// The four rates of a search, %.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct SearchRates {
-    /// 100 (search − failed) / scanned.
-    pub se_eff: f64,
-    /// 100 (domain search − failed) / (scanned − (search − domain search)).
-    pub dom_eff: f64,
-    /// 100 (search − domain search) / search.
-    pub fast_rate: f64,
-    /// 100 (search − failed) / search.
-    pub success_rate: f64,
-}
-
 /// A published table.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -58,6 +49,8 @@ pub struct Table {
     pub name: String,
     /// Its rows.
     pub rows: Vec<Published>,
+    /// What is to be said of all of it.
+    pub notes: Vec<String>,
 }
 
 /// How much is simulated.
@@ -109,6 +102,8 @@ pub struct Scored {
     pub published_search: Option<SearchRates>,
     /// The simulated ones.
     pub simulated_search: Option<SearchRates>,
+    /// Published numbers that are no differences, and the simulated ones.
+    pub beside: Option<Beside>,
     /// Published share of CPU time in run-queue locks of the base side, %.
     pub published_rq_lock_pct: Option<f64>,
     /// The simulated one: of waiting for them only.
@@ -122,6 +117,8 @@ pub struct ScoredTable {
     pub name: String,
     /// Its rows, as in the file.
     pub rows: Vec<Scored>,
+    /// What is to be said of all of it.
+    pub notes: Vec<String>,
     /// The score.
     pub summary: Summary,
 }
@@ -158,7 +155,10 @@ pub fn tables(folder: &Path, wanted: &[String]) -> Result<Vec<Table>, ReproduceE
         wanted => wanted.iter().any(|one| one == name),
     });
     let tables: Vec<Table> = chosen
-        .map(|(name, form)| Ok(Table { name: (*name).to_owned(), rows: form.read(&path(name))? }))
+        .map(|(name, form)| {
+            let (rows, notes) = form.read(&path(name))?;
+            Ok(Table { name: (*name).to_owned(), rows, notes })
+        })
         .collect::<Result<_, ReproduceError>>()?;
     if tables.is_empty() { Err(ReproduceError::Empty { folder: folder.to_owned() }) } else { Ok(tables) }
 }
@@ -224,7 +224,7 @@ pub fn reproduce_with(
     let scored = tables.iter().zip(&chosen).map(|(table, chosen)| {
         let rows: Vec<Scored> =
             table.rows.iter().zip(chosen).map(|(row, &chosen)| scored(row, chosen, &found)).collect();
-        ScoredTable { name: table.name.clone(), summary: score::summary(&rows), rows }
+        ScoredTable { name: table.name.clone(), summary: score::summary(&rows), rows, notes: table.notes.clone() }
     });
     Ok(Scoreboard { tables: scored.collect(), assumed, effort, complete })
 }
@@ -249,7 +249,7 @@ fn choose(table: &Table, effort: Effort) -> Vec<bool> {
 }
 
 fn spec(recipe: &Recipe, loads: &[u64], effort: Effort) -> Result<Spec, crate::experiment::SpecError> {
-    let Recipe { machine, kernel, base, with, workload, params } = recipe;
+    let Recipe { machine, kernel, base, with, workload, params, observer_cost_ns } = recipe;
     let load = loads.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
     let mut spec = Spec::of_flags(machine, kernel, workload, Some(&load), base, with)?;
     for workload in &mut spec.workloads {
@@ -257,6 +257,7 @@ fn spec(recipe: &Recipe, loads: &[u64], effort: Effort) -> Result<Spec, crate::e
             params.iter().map(|(name, value)| (name.clone(), Given::by_default("params", *value))).collect();
     }
     spec.repeats = Given::by_default("repeats", effort.repeats);
+    spec.observer_cost_ns = *observer_cost_ns;
     let (settle_ns, time_ns) = effort.times_of(workload);
     spec.settle_ns = Given::by_default("settle", settle_ns);
     spec.time_ns = Given::by_default("time", time_ns);
@@ -291,9 +292,14 @@ fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
         simulated_baseline: None,
         published_search: row.search,
         simulated_search: None,
+        beside: None,
         published_rq_lock_pct: row.rq_lock_pct,
         simulated_rq_lock_pct: None,
     };
+    if let (Some(computed), Some(unit), Some(published)) = (row.computed, row.what.unit(), row.beside) {
+        scored.beside = Some(Beside { what: unit, published, simulated: [Some(computed), None] });
+        return scored;
+    }
     let simulated = match &row.recipe {
         Ok(_) if !chosen => Err("not a headline"),
         Ok((recipe, load)) => match found.get(&(recipe, *load)) {
@@ -308,6 +314,7 @@ fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
         Ok((simulated, load)) => {
             scored.simulated_compare_pct = difference(row.what, simulated);
             scored.simulated_search = rates(&simulated.base);
+            scored.beside = beside::beside(row.what, row.beside, simulated);
             scored.simulated_baseline = match row.what {
                 What::Latency(permille) => latency(&simulated.base, permille),
                 What::RqLock => None,
@@ -331,9 +338,13 @@ fn baseline(row: &CompareRow, load: u64) -> f64 {
 fn difference(what: What, row: &CompareRow) -> Option<f64> {
     let (base, with) = (row.base.search.counts, row.with.search.counts);
     let change = |old: u64, new: u64| (old != 0).then(|| 100.0 * (new as f64 / old as f64 - 1.0));
+    // The postings' benchmarks do a fixed amount of work, the model's runs take a fixed time.
+    let done = |side: &Side| side.runs.iter().map(|run| run.done).sum::<u64>() as f64;
+    let per_work = done(&row.base) / done(&row.with);
+    let work = |old: u64, new: u64| (old != 0).then(|| 100.0 * (new as f64 / old as f64 * per_work - 1.0));
     match what {
         What::Metric => Some(row.compare_pct),
-        What::Search | What::RqLock => None,
+        What::Search | What::WalkUs { .. } | What::NrIdleScan | What::RqLock => None,
         What::Latency(permille) => {
             let sides = latency(&row.base, permille).zip(latency(&row.with, permille));
             sides.filter(|(base, _)| *base > 0.0).map(|(base, with)| 100.0 * (base - with) / base)
@@ -342,6 +353,14 @@ fn difference(what: What, row: &CompareRow) -> Option<f64> {
         What::SisDomainSearch => change(base.sis_domain_search, with.sis_domain_search),
         What::SisScanned => change(base.sis_scanned, with.sis_scanned),
         What::SisFailed => change(base.sis_failed, with.sis_failed),
+        What::WorkCalls => work(base.sis_search, with.sis_search),
+        What::WorkDomainSearch => work(base.sis_domain_search, with.sis_domain_search),
+        What::WorkScanned => work(base.sis_scanned, with.sis_scanned),
+        What::WorkFailed => work(base.sis_failed, with.sis_failed),
+        What::ScannedPerDomainSearch => {
+            let pair = row.base.search.scanned_per_domain_search.zip(row.with.search.scanned_per_domain_search);
+            pair.map(|(base, with)| 100.0 * (with / base - 1.0))
+        }
     }
 }
 
@@ -354,9 +373,9 @@ fn latency(side: &Side, permille: u32) -> Option<f64> {
 fn rates(side: &Side) -> Option<SearchRates> {
     let search = &side.search;
     Some(SearchRates {
-        se_eff: search.se_eff_pct?,
-        dom_eff: search.dom_eff_pct?,
-        fast_rate: search.fast_rate_pct?,
-        success_rate: search.success_rate_pct?,
+        se_eff_pct: search.se_eff_pct?,
+        dom_eff_pct: search.dom_eff_pct?,
+        fast_rate_pct: search.fast_rate_pct?,
+        success_rate_pct: search.success_rate_pct?,
     })
 }

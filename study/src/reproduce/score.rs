@@ -156,10 +156,10 @@ fn search_mae(rows: &[&Scored]) -> Option<SearchRates> {
         pairs.iter().map(|(a, b)| (get(a) - get(b)).abs()).sum::<f64>() / pairs.len() as f64
     };
     (!pairs.is_empty()).then(|| SearchRates {
-        se_eff: mean(|rates| rates.se_eff),
-        dom_eff: mean(|rates| rates.dom_eff),
-        fast_rate: mean(|rates| rates.fast_rate),
-        success_rate: mean(|rates| rates.success_rate),
+        se_eff_pct: mean(|rates| rates.se_eff_pct),
+        dom_eff_pct: mean(|rates| rates.dom_eff_pct),
+        fast_rate_pct: mean(|rates| rates.fast_rate_pct),
+        success_rate_pct: mean(|rates| rates.success_rate_pct),
     })
 }
 
@@ -178,6 +178,7 @@ mod tests {
             simulated_baseline: None,
             published_search: None,
             simulated_search: None,
+            beside: None,
             published_rq_lock_pct: None,
             simulated_rq_lock_pct: None,
         }

@@ -26,7 +26,8 @@ pub(super) fn with(
     constants: &[Constant],
     values: &[u64],
 ) -> Result<Experiment, SpecError> {
-    let mut spec = spec.clone();
+    // The samples' verdicts are of differences alone.
+    let mut spec = Spec { regret: false, ..spec.clone() };
     let mut of_machine = Vec::new();
     for (constant, &value) in constants.iter().zip(values) {
         if constant.of == MACHINE {

@@ -120,6 +120,7 @@ pub fn experiment(loads: &[&str], repeats: u32) -> Experiment {
         settle_ns: 1_000_000_000,
         time_ns: 2_000_000_000,
         observer_cost_ns: 0,
+        regret: false,
         mechanisms: Mechanisms::default(),
         published: Published::none(),
         warnings: Vec::new(),

@@ -4,7 +4,7 @@ use super::{place, sides};
 use crate::compare::format::{fixed, fixed_or_none};
 use crate::numbers::thousands;
 use crate::table::{table as new_table, text as table_text};
-use wakelab_study::compare::{CompareRow, PublishedSearch};
+use wakelab_study::compare::{CompareRow, SearchRates};
 
 /// What was counted.
 pub(super) fn counters(rows: &[CompareRow]) -> String {
@@ -53,6 +53,6 @@ pub(super) fn rates(rows: &[CompareRow]) -> String {
     table_text(&table)
 }
 
-fn published_rates(search: PublishedSearch) -> [f64; 4] {
+fn published_rates(search: SearchRates) -> [f64; 4] {
     [search.se_eff_pct, search.dom_eff_pct, search.fast_rate_pct, search.success_rate_pct]
 }

@@ -1,7 +1,10 @@
 //! Search policies: what limits, steers or replaces the walk over the LLC in `select_idle_cpu()`.
 //!
-//! **A new policy is one file and one line.** The file has a type that implements [`SearchPolicy`]; the line is in
-//! the `registry!` call below, whose order is the order in which the kernel's function asks them. What each does:
+//! **A new policy is one file and one line.** The file has a type that implements [`SearchPolicy`] and says of itself
+//! ([`SearchPolicy::ABOUT`]) which switches it has, what they do and what they read; the line is in the `registry!` call
+//! below, whose order is the order in which the kernel's function asks them. A switch's name and source are those of its
+//! feature, in `kernel/src/feature/registry.rs`. A program that uses this crate can bring a policy along without changing
+//! it ([`register`]). What each does:
 //!
 //! | policy | file | before the walk | after it |
 //! |---|---|---|---|
@@ -9,16 +12,21 @@
 //! | SIS_LIMIT | `sis_limit.rs` | SIS_PROP's limit within bounds; begins where the last walk ended | keeps where it ended |
 //! | SIS_SHORT | `sis_short.rs` | the target, if its task and the wakee are short | |
 //! | SIS_UTIL | `sis_util.rs` | limit from the LLC's utilisation; 0 ends the search | |
+//! | a program's own | `own.rs` | what it says | what it says |
 //!
 //! A policy that moves the walk's start writes [`Plan::start`]; one that ends the search with a CPU of its own returns
 //! [`Before::Take`]. SIS_ORACLE stands in place of the whole search and is asked before it
 //! ([`best_idle_cpu`](super::best_idle_cpu)).
 
+mod about;
+mod own;
 mod sis_limit;
 mod sis_prop;
 mod sis_short;
 mod sis_util;
 
+pub use about::{About, Recorded, Switch, all, switches};
+pub use own::{Own, OwnPolicy, register};
 pub use sis_limit::SisLimit;
 pub use sis_prop::{SisProp, SisPropRun};
 pub(super) use sis_short::is_short_task;
@@ -86,6 +94,9 @@ pub trait SearchPolicy {
     /// The feature that switches it.
     const FEATURE: Feature;
 
+    /// What it says of itself: [`SearchPolicy::FEATURE`] is the first of its switches.
+    const ABOUT: About;
+
     /// Asked once before the walk.
     fn before<V: View>(cx: &SearchContext<'_>, view: &V, plan: &mut Plan, effects: &mut Effects) -> Before;
 
@@ -133,6 +144,9 @@ macro_rules! registry {
             })*
         }
 
+        /// What the policies of the walk say of themselves, in the order in which they are asked.
+        const OF_THE_WALK: &[&About] = &[$(&<$policy>::ABOUT),*];
+
         /// Tells each policy that is on where the walk has ended.
         #[cold]
         pub(super) fn ended(cx: &SearchContext<'_>, last: Option<Cpu>, effects: &mut Effects) {
@@ -143,4 +157,4 @@ macro_rules! registry {
     };
 }
 
-registry!(SisProp, SisLimit, SisShort, SisUtil);
+registry!(SisProp, SisLimit, SisShort, SisUtil, Own);

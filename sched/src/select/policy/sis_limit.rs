@@ -11,6 +11,7 @@
 //! "[PATCH v3 0/7] Improve scheduler scalability for fast path", subhra mazumdar, June 2019; the posting, against 5.2, has
 //! no switch for it. In later kernels, which begin one past the target, the first search begins there, too.
 
+use super::about::{About, Recorded, Switch};
 use super::{Before, Plan, SearchContext, SearchPolicy};
 use crate::cpumask::Cpu;
 use crate::select::View;
@@ -26,6 +27,15 @@ const FLOOR_MIN: u64 = 2;
 
 impl SearchPolicy for SisLimit {
     const FEATURE: Feature = Feature::SIS_LIMIT;
+
+    const ABOUT: About = About {
+        switches: &[Switch {
+            feature: Feature::SIS_LIMIT,
+            does: "SIS_PROP's number is kept between the SMT siblings (at least 2) and twice that; each walk begins where the last from this target ended. With `NO_SIS_PROP` only that rotation remains",
+            recorded: Recorded::Not("next_cpu of the target"),
+        }],
+        tunables: &[],
+    };
 
     #[inline]
     fn before<V: View>(cx: &SearchContext<'_>, view: &V, plan: &mut Plan, _: &mut Effects) -> Before {

@@ -8,6 +8,7 @@
 //! `rq->wake_avg_idle`, which is halved at each jiffy since the last idle period and charged for each search. The
 //! first keeps the cost of a search whether SIS_PROP is on or not; here it is kept only where it is read.
 
+use super::about::{About, Recorded, Switch};
 use super::{Before, Plan, SearchContext, SearchPolicy};
 use crate::select::View;
 use crate::select::decision::{Effects, ScanCost};
@@ -32,11 +33,23 @@ pub struct SisPropRun {
 #[derive(Debug)]
 pub struct SisProp;
 
+/// What it reads of the waking CPU and its LLC.
+const INPUTS: &str = "the waking CPU's wake_avg_idle (avg_idle before 5.14) and its LLC's avg_scan_cost";
+
 /// The fewest run queues that a search may look at, plus one.
 const NR_MIN: u64 = 4;
 
 impl SearchPolicy for SisProp {
     const FEATURE: Feature = Feature::SIS_PROP;
+
+    const ABOUT: About = About {
+        switches: &[Switch {
+            feature: Feature::SIS_PROP,
+            does: "looks at span_weight × avg_idle / avg_cost run queues, at least 4. Idle time from `avg_idle / 512` up to 5.13, `wake_avg_idle` from 5.14",
+            recorded: Recorded::Not(INPUTS),
+        }],
+        tunables: &[],
+    };
 
     #[inline]
     fn before<V: View>(cx: &SearchContext<'_>, view: &V, plan: &mut Plan, effects: &mut Effects) -> Before {

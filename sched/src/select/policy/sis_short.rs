@@ -11,6 +11,7 @@
 //! against 6.1-rc6. EEVDF kernels have no `sysctl_sched_min_granularity`; there `sysctl_sched_base_slice`, its successor
 //! in the same place, is taken.
 
+use super::about::{About, Recorded, Switch};
 use super::{Before, Plan, SearchContext, SearchPolicy};
 use crate::select::decision::{Effects, Reason};
 use crate::select::{Rules, View};
@@ -22,6 +23,15 @@ pub struct SisShort;
 
 impl SearchPolicy for SisShort {
     const FEATURE: Feature = Feature::SIS_SHORT;
+
+    const ABOUT: About = About {
+        switches: &[Switch {
+            feature: Feature::SIS_SHORT,
+            does: "stays on a CPU whose only task runs for a short time between its sleeps: the waking CPU in wake_affine_idle(), the target (if no core is idle and the wakee is short, too) in select_idle_cpu(). Short is dur_avg × 8 ≤ sysctl_sched_min_granularity",
+            recorded: Recorded::Not("how long tasks run between two sleeps (dur_avg)"),
+        }],
+        tunables: &["min_granularity", "base_slice"],
+    };
 
     #[inline]
     fn before<V: View>(cx: &SearchContext<'_>, view: &V, _: &mut Plan, _: &mut Effects) -> Before {

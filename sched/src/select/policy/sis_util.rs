@@ -9,10 +9,14 @@
 //!
 //! [`IdleScanRules::nr_idle_scan`]: crate::select::IdleScanRules::nr_idle_scan
 
+use super::about::{About, Recorded, Switch};
 use super::{Before, Plan, SearchContext, SearchPolicy};
 use crate::select::decision::Effects;
 use crate::select::{IdleScanForm, Rules, View};
 use wakelab_kernel::Feature;
+
+/// What the earlier versions would have needed.
+const LLC_UTIL: &str = "an nr_idle_scan that is computed from the LLC's utilisation in its own way";
 
 /// The policy.
 #[derive(Debug)]
@@ -20,6 +24,42 @@ pub struct SisUtil;
 
 impl SearchPolicy for SisUtil {
     const FEATURE: Feature = Feature::SIS_UTIL;
+
+    const ABOUT: About = About {
+        switches: &[
+            Switch {
+                feature: Feature::SIS_UTIL,
+                does: "looks at nr_idle_scan run queues, which periodic balance of the LLC computes from its utilisation; at 0 nothing is searched",
+                recorded: Recorded::Yes,
+            },
+            Switch {
+                feature: Feature::SIS_UTIL_V1,
+                does: "no limit up to 85% utilisation, no search above",
+                recorded: Recorded::Not(LLC_UTIL),
+            },
+            Switch {
+                feature: Feature::SIS_UTIL_V2,
+                does: "falls in a line to 4 run queues at 50%; so the walk for an idle core is never stopped",
+                recorded: Recorded::Not(LLC_UTIL),
+            },
+            Switch {
+                feature: Feature::SIS_UTIL_V3,
+                does: "100 − x²/72 per cent of the LLC at x per cent utilisation",
+                recorded: Recorded::Not(LLC_UTIL),
+            },
+            Switch {
+                feature: Feature::SIS_UTIL_SMALL_LLC,
+                does: "with any of these: an LLC of up to 16 CPUs gets 32 / llc_weight times the number",
+                recorded: Recorded::NotRead,
+            },
+            Switch {
+                feature: Feature::SIS_UTIL_NEWIDLE,
+                does: "with any of these: newly-idle passes update the number, too, which is then as fresh as the last CPU that went idle; the writes to a shared line have no cost here",
+                recorded: Recorded::NotRead,
+            },
+        ],
+        tunables: &["sis_util_pct", "sis_util_exponent"],
+    };
 
     #[inline]
     fn is_on(rules: &Rules<'_>) -> bool {

@@ -1,0 +1,46 @@
+//! wakelab: where Linux puts a waking task, and why.
+
+mod args;
+mod commands;
+mod interrupt;
+mod kept;
+mod out_file;
+mod output;
+mod progress;
+
+use args::{Args, Command, Machine, Show, Workload};
+use clap::Parser;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Does what the program's arguments say: the whole of `wakelab`, for a program that brings a search policy of its own along
+/// ([`wakelab_sched::select::policy::register`]).
+pub fn main() -> ExitCode {
+    run(std::env::args_os())
+}
+
+/// The same with these arguments, of which the first is the program's name. Bad ones and `--help` end the process.
+pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
+    let args = Args::parse_from(args);
+    let result = match args.command {
+        Command::Run(args) => commands::run::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
+        Command::Reproduce(args) => commands::reproduce::run(&args),
+        Command::Explain(args) => commands::explain::run(&args),
+        Command::Conform(args) => commands::conform::run(&args),
+        Command::Kernel { command } => commands::kernel::run(&command),
+        Command::Machine { command } => match command {
+            Machine::Show(Show::List { format }) => commands::machine::list(format),
+            Machine::Show(Show::Show { name, format }) => commands::machine::show(&name, format),
+            Machine::Import { sysfs, name } => commands::machine::import(&sysfs, &name),
+        },
+        Command::Workload { command } => match command {
+            Workload::List { format } => commands::workload::list(format),
+            Workload::Show { name, format, lenient } => commands::workload::show(&name, format, lenient),
+        },
+    };
+    match result {
+        Ok(exit) => exit.code(),
+        Err(error) => output::fail(&error),
+    }
+}

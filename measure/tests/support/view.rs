@@ -1,0 +1,118 @@
+//! A system in which all that a fast wake-up reads is written down.
+
+use std::collections::BTreeSet;
+use wakelab_sched::CpuMask;
+use wakelab_sched::domain::{CpuTopology, DomainOptions, LOCAL_DISTANCE, Topology, build_sched_domains};
+use wakelab_sched::domain::{SchedDomains, SchedGroup};
+use wakelab_sched::select::{ScanClock, Uclamp, View, WakeFlags, Wakee, Waker, Wakeup};
+
+/// The system.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    pub idle: BTreeSet<u32>,
+    pub claimed: BTreeSet<u32>,
+    pub has_idle_cores: bool,
+    pub nr_idle_scan: i32,
+}
+
+impl View for Written {
+    fn available_idle_cpu(&self, cpu: u32) -> bool {
+        self.idle.contains(&cpu)
+    }
+    fn sched_idle_cpu(&self, _: u32) -> bool {
+        false
+    }
+    fn nr_running(&self, cpu: u32) -> u32 {
+        u32::from(!self.idle.contains(&cpu))
+    }
+    fn h_nr_delayed(&self, _: u32) -> u32 {
+        0
+    }
+    fn cpu_load(&self, _: u32) -> u64 {
+        0
+    }
+    fn cpu_runnable_load(&self, _: u32) -> u64 {
+        0
+    }
+    fn capacity_of(&self, _: u32) -> u64 {
+        1024
+    }
+    fn has_idle_cores(&self, _: u32) -> bool {
+        self.has_idle_cores
+    }
+    fn nr_idle_scan(&self, _: u32) -> i32 {
+        self.nr_idle_scan
+    }
+    fn scan_clock(&self, _: u32) -> ScanClock {
+        ScanClock::default()
+    }
+    fn cpu_clock(&self, _: u32, _: u32) -> u64 {
+        0
+    }
+    fn claimed(&self, cpu: u32) -> bool {
+        self.claimed.contains(&cpu)
+    }
+    fn cpu_runnable(&self, _: u32) -> u64 {
+        unreachable!("no slow path")
+    }
+    fn cpu_util_avg(&self, _: u32) -> u64 {
+        unreachable!("no slow path")
+    }
+    fn cpu_util_est(&self, _: u32) -> Option<u64> {
+        unreachable!("no slow path")
+    }
+    fn arch_scale_cpu_capacity(&self, _: u32) -> u64 {
+        1024
+    }
+    fn curr_is_idle(&self, cpu: u32) -> bool {
+        self.idle.contains(&cpu)
+    }
+    fn ttwu_pending(&self, _: u32) -> bool {
+        false
+    }
+    fn idle_stamp(&self, _: u32) -> u64 {
+        0
+    }
+    fn idle_exit_latency(&self, _: u32) -> Option<u32> {
+        None
+    }
+    fn group_capacity(&self, _: usize, _: &SchedGroup) -> u64 {
+        unreachable!("no slow path")
+    }
+    fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
+        unreachable!("no slow path")
+    }
+}
+
+/// One LLC of eight CPUs, so many to a core.
+pub fn eight_cpus(threads: u32) -> SchedDomains {
+    let cpu =
+        |cpu| CpuTopology { core: cpu / threads, cluster: None, llc: 0, die: 0, package: 0, node: 0, capacity: 1024 };
+    let topology = Topology { cpus: (0..8).map(cpu).collect(), node_distance: vec![vec![LOCAL_DISTANCE]] };
+    build_sched_domains(&topology, &DomainOptions::for_version(5, 19)).expect("a machine")
+}
+
+/// On CPU 0, a wake-up of a task that ran there last.
+pub fn on_cpu_0(cpus_ptr: &CpuMask) -> Wakeup<'_> {
+    Wakeup {
+        waker: Waker { cpu: 0, exiting: false, in_task: true, per_cpu_kthread: false, wakee_flips: 0, h_load: 0 },
+        wakee: Wakee {
+            prev_cpu: 0,
+            cpus_ptr,
+            recent_used_cpu: None,
+            wakee_flips: 0,
+            h_load: 0,
+            idle_policy: false,
+            util_avg: 0,
+            runnable_avg: 0,
+            util_est: 0,
+            uclamp: Uclamp::UNUSED,
+            has_contributed: true,
+            on_rq: false,
+            is_current: false,
+            dur_avg: 0,
+            numa_preferred_nid: None,
+        },
+        flags: WakeFlags::TTWU,
+    }
+}
