@@ -103,3 +103,26 @@ fn the_flip_of_the_sis_util_letter_is_reproduced() {
     assert!((-95.0..-65.0).contains(&scanned), "none of which scans: {scanned}");
     assert_eq!(board.tables[0].summary.effects_right.min(2), 2, "{:?}", board.tables[0].summary);
 }
+
+/// The published effects of the 112-CPU machine that a scheduler developer asks for first.
+#[test]
+fn the_headlines_of_the_112_cpu_machine_are_reproduced() {
+    let of = |name: &str, wanted: &[&str]| {
+        let text = fs::read_to_string(published().join(name)).unwrap();
+        let rows = text.lines().skip(1).filter(|line| wanted.iter().any(|row| line.contains(row)));
+        text.lines().take(1).chain(rows).map(|line| format!("{line}\n")).collect::<String>()
+    };
+    let letter = of("sis_util-results.csv", &["TCP_RR,168", "TCP_RR,196", "TCP_RR,224"]);
+    let short = of("short-wakeup-results.csv", &["context_switch1"]);
+    let folder = folder("sis_util-results.csv", &letter);
+    fs::write(folder.path().join("short-wakeup-results.csv"), short).unwrap();
+    let effort = Effort { settle_ns: 500_000_000, time_ns: 20_000_000, headlines: false, ..Effort::QUICK };
+    let tables = tables(folder.path(), &[]).unwrap();
+    let board = reproduce(&tables, effort, 0, &(), &AtomicBool::new(false)).unwrap();
+    let rows = board.tables.iter().flat_map(|table| &table.rows);
+    let changes: Vec<f64> = rows.filter_map(|row| row.simulated_compare_pct).collect();
+    let [at_112, at_168, at_196, at_224] = changes[..] else { panic!("{changes:?}") };
+    assert!(at_112 > 200.0, "SIS_SHORT with 112 instances: {at_112}");
+    assert!(at_168.abs() < 5.0, "SIS_UTIL at 168 threads: {at_168}");
+    assert!((150.0..250.0).contains(&at_196) && (150.0..250.0).contains(&at_224), "{changes:?}");
+}

@@ -31,7 +31,8 @@ impl Pairs {
         let work = |name| Op::Run(Work { ns: values.get(name), jitter_pct });
         let (write, read) = (work("write"), work("read"));
         let program = |name: &str, ops| Program { name: name.to_owned(), ops };
-        let mut programs = vec![program("child", self.child(write, read)), program("parent", self.parent(write, read, work("start")))];
+        let mut programs =
+            vec![program("child", self.child(write, read)), program("parent", self.parent(write, read, work("start")))];
         let channel = |name: String, capacity| Channel { name, capacity };
         let pipes = |pair| ["there", "back"].map(|name| channel(format!("{name} {pair}"), params::PIPE_BYTES));
         let mut channels: Vec<_> = (0..self.pairs).flat_map(pipes).collect();
