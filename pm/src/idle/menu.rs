@@ -1,0 +1,235 @@
+//! menu (`drivers/cpuidle/governors/menu.c`).
+
+use super::menu_rules::MenuRules;
+use super::menu_typical::{INTERVALS, get_typical_interval};
+use super::state::IdleStates;
+use super::{Asking, Choice, IdleGovernor, RESIDENCY_THRESHOLD_NS, Woken};
+
+const BUCKETS: usize = 12;
+const RESOLUTION: u64 = 1024;
+const DECAY: u32 = 8;
+const NSEC_PER_USEC: u64 = 1000;
+/// Longer idle times count as well predicted, ns.
+const MAX_INTERESTING: u64 = 50_000 * NSEC_PER_USEC;
+const KTIME_MAX: u64 = i64::MAX as u64;
+
+/// menu on one CPU (`struct menu_device`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Menu {
+    rules: MenuRules,
+    woken: Option<Woken>,
+    next_timer_ns: u64,
+    bucket: usize,
+    correction_factor: [u32; BUCKETS],
+    intervals: [u32; INTERVALS],
+    interval_ptr: usize,
+}
+
+/// What was predicted.
+struct Predicted {
+    ns: u64,
+    latency_req: i64,
+    delta_tick: i64,
+}
+
+impl Menu {
+    /// A CPU at boot: every factor is 1 (`menu_enable_device()`).
+    pub fn new(rules: MenuRules) -> Menu {
+        Menu {
+            rules,
+            woken: None,
+            next_timer_ns: 0,
+            bucket: 0,
+            correction_factor: [RESOLUTION as u32 * DECAY; BUCKETS],
+            intervals: [0; INTERVALS],
+            interval_ptr: 0,
+        }
+    }
+
+    /// `which_bucket()`: by magnitude, and by whether tasks wait for I/O.
+    fn which_bucket(&self, duration_ns: u64, nr_iowaiters: u32) -> usize {
+        let base = if self.rules.iowaiters && nr_iowaiters != 0 { BUCKETS / 2 } else { 0 };
+        let bounds = [10, 100, 1_000, 10_000, 100_000].map(|us| us * NSEC_PER_USEC);
+        base + bounds.iter().take_while(|&&bound| duration_ns >= bound).count()
+    }
+
+    /// The timers' prediction, corrected, in µs, rounded.
+    fn corrected_us(&self) -> u32 {
+        let unit = u128::from(RESOLUTION * u64::from(DECAY) * NSEC_PER_USEC);
+        // 64 bits in the kernel, which a sleep of 26 days overflows; here it is cut to what an unsigned int holds.
+        let factor = u128::from(self.correction_factor[self.bucket]);
+        let us = (u128::from(self.next_timer_ns) * factor + unit / 2) / unit;
+        u32::try_from(us).unwrap_or(u32::MAX)
+    }
+
+    fn look_at_timers(&mut self, asking: &Asking) -> i64 {
+        let (delta, delta_tick) = match asking.sleep_length_ns {
+            // 5.10 does not look whether the time is below 0; a simulator has no late timers.
+            ..0 => (0, 0),
+            delta => (delta as u64, asking.delta_tick_ns),
+        };
+        self.next_timer_ns = delta;
+        self.bucket = self.which_bucket(delta, asking.nr_iowaiters);
+        delta_tick
+    }
+
+    /// 5.3 to 6.1; `None` if state 0 is the only choice.
+    fn predict(&mut self, states: &IdleStates, asking: &Asking) -> Option<Predicted> {
+        let delta_tick = self.look_at_timers(asking);
+        if self.no_choice(states, asking) {
+            return None;
+        }
+        let by_timer = self.corrected_us();
+        let us = by_timer.min(get_typical_interval(&self.intervals, by_timer, self.rules.typical));
+        let mut ns = u64::from(us) * NSEC_PER_USEC;
+        let mut latency_req = asking.latency_req_ns;
+        if !asking.tick_stopped {
+            let multiplier = 1 + 10 * u64::from(asking.nr_iowaiters);
+            latency_req = latency_req.min((ns / multiplier) as i64);
+        } else if ns < asking.tick_ns {
+            ns = if self.rules.stopped_takes_delta { delta_tick.max(0) as u64 } else { self.next_timer_ns };
+        }
+        Some(Predicted { ns, latency_req, delta_tick })
+    }
+
+    /// 6.12 and later; `None` if state 0 is the only choice.
+    fn predict_typical_first(&mut self, states: &IdleStates, asking: &Asking) -> Option<Predicted> {
+        // 32 bits in the kernel, times a long.
+        let mut ns = u64::from(get_typical_interval(&self.intervals, u32::MAX, self.rules.typical)) * NSEC_PER_USEC;
+        let mut delta_tick = asking.tick_ns as i64 / 2;
+        if ns > RESIDENCY_THRESHOLD_NS as u64 || asking.tick_stopped {
+            delta_tick = self.look_at_timers(asking);
+            ns = ns.min(u64::from(self.corrected_us()) * NSEC_PER_USEC);
+            let safe = self.rules.safe_timer_range && self.next_timer_ns <= 2 * asking.tick_ns;
+            if asking.tick_stopped && ns < asking.tick_ns && !safe {
+                ns = self.next_timer_ns;
+            }
+        } else {
+            self.next_timer_ns = KTIME_MAX;
+            self.bucket = BUCKETS / 2 - 1;
+        }
+        let latency_req = asking.latency_req_ns;
+        (!self.no_choice(states, asking)).then_some(Predicted { ns, latency_req, delta_tick })
+    }
+
+    fn no_choice(&self, states: &IdleStates, asking: &Asking) -> bool {
+        let Some(next) = states.get(1).filter(|_| asking.latency_req_ns != 0) else { return true };
+        let too_short = self.next_timer_ns < next.target_residency_ns || asking.latency_req_ns < next.exit();
+        too_short && !states[0].disabled
+    }
+
+    /// Goes through the states of 5.3 to 6.1. `Err`: the tick is stopped, and this is the state.
+    fn walk(&self, states: &IdleStates, asking: &Asking, predicted: &mut Predicted) -> Result<Option<usize>, usize> {
+        let mut found = None;
+        for (i, state) in states.iter().enumerate().filter(|(_, state)| !state.disabled) {
+            let idx = *found.get_or_insert(i);
+            let fits = state.target_residency_ns <= predicted.ns;
+            let too_slow = state.exit() > predicted.latency_req;
+            if self.rules.typical_first && too_slow {
+                break;
+            }
+            if fits {
+                if too_slow {
+                    break;
+                }
+                found = Some(i);
+                continue;
+            }
+            // A physical state rather than polling, unless a timer comes soon.
+            let physical = states[idx].polling
+                && state.target_residency_ns <= self.next_timer_ns
+                && match self.rules.typical_first {
+                    true => state.residency() < RESIDENCY_THRESHOLD_NS && state.exit_latency_ns <= predicted.ns,
+                    false => !too_slow,
+                };
+            if physical {
+                predicted.ns = state.target_residency_ns;
+                found = Some(i);
+                break;
+            }
+            if predicted.ns < asking.tick_ns {
+                break;
+            }
+            if !asking.tick_stopped {
+                // A shallow state is left by the tick, so it does no harm to be wrong.
+                predicted.ns = states[idx].target_residency_ns;
+                break;
+            }
+            let stuck = states[idx].target_residency_ns < asking.tick_ns && state.residency() <= predicted.delta_tick;
+            return Err(if stuck { i } else { idx });
+        }
+        Ok(found)
+    }
+
+    /// `menu_update()`: what the last idle time says of the prediction.
+    fn update(&mut self, states: &IdleStates, woken: &Woken, tick_ns: u64) {
+        let state = &states[woken.index];
+        let measured = if woken.by_tick && self.next_timer_ns > tick_ns {
+            9 * MAX_INTERESTING / 10
+        } else if state.polling && woken.poll_time_limit {
+            self.next_timer_ns
+        } else if woken.residency_ns > 2 * state.exit_latency_ns {
+            woken.residency_ns - state.exit_latency_ns
+        } else {
+            woken.residency_ns / 2
+        };
+        let measured = measured.min(self.next_timer_ns);
+
+        let factor = &mut self.correction_factor[self.bucket];
+        *factor -= *factor / DECAY;
+        let ratio = match self.next_timer_ns {
+            1.. if measured < MAX_INTERESTING => RESOLUTION * measured / self.next_timer_ns,
+            _ => RESOLUTION,
+        };
+        *factor += ratio as u32;
+        self.push((measured / NSEC_PER_USEC) as u32);
+    }
+
+    fn push(&mut self, interval_us: u32) {
+        self.intervals[self.interval_ptr] = interval_us;
+        self.interval_ptr = (self.interval_ptr + 1) % INTERVALS;
+    }
+}
+
+impl IdleGovernor for Menu {
+    fn name(&self) -> &'static str {
+        "menu"
+    }
+
+    fn select(&mut self, states: &IdleStates, asking: &Asking) -> Choice {
+        if let Some(woken) = self.woken.take() {
+            self.update(states, &woken, asking.tick_ns);
+        }
+        let predicted = match self.rules.typical_first {
+            true => self.predict_typical_first(states, asking),
+            false => self.predict(states, asking),
+        };
+        let Some(mut predicted) = predicted else {
+            return Choice { index: 0, stop_tick: !states[0].polling };
+        };
+        let mut index = match self.walk(states, asking, &mut predicted) {
+            Ok(found) => found.unwrap_or(0),
+            Err(index) => return Choice { index, stop_tick: true },
+        };
+        let short = states[index].polling || predicted.ns < asking.tick_ns;
+        let retain = short && !asking.tick_stopped;
+        if retain && index > 0 && states[index].residency() > predicted.delta_tick {
+            // The tick will come before the state is worth it.
+            for i in (0..index).rev().filter(|&i| !states[i].disabled) {
+                index = i;
+                if states[i].residency() <= predicted.delta_tick {
+                    break;
+                }
+            }
+        }
+        Choice { index, stop_tick: !retain }
+    }
+
+    fn reflect(&mut self, woken: &Woken) {
+        self.woken = Some(*woken);
+    }
+
+    fn boxed_clone(&self) -> Box<dyn IdleGovernor> {
+        Box::new(self.clone())
+    }
+}

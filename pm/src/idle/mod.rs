@@ -1,0 +1,98 @@
+//! Idle states and the governors that choose among them (`drivers/cpuidle/`).
+//!
+//! ```text
+//! goes idle:  select(states, Asking) ──▶ Choice { index, stop_tick }     wakes up:  reflect(Woken)
+//! ```
+//!
+//! Each CPU has a governor of its own. haltpoll and ladder are not modelled.
+
+mod about;
+mod menu;
+mod menu_rules;
+mod menu_typical;
+mod poll;
+mod state;
+mod teo_6_1;
+mod teo_6_12;
+mod teo_7_3;
+mod teo_end;
+mod tick;
+
+pub use about::{IDLE_GOVERNORS, IdleAbout, IdleGovernorError, idle_governor};
+pub use menu::Menu;
+pub use menu_rules::{MenuRules, Typical};
+pub use menu_typical::{INTERVALS, get_typical_interval};
+pub use poll::cpuidle_poll_time;
+pub use state::{IdleState, IdleStateError, IdleStates};
+pub use teo_6_1::Teo61;
+pub use teo_6_12::Teo612;
+pub use teo_7_3::Teo73;
+pub use tick::{Ask, Tick, idle_entry};
+
+/// A governor is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Asking {
+    /// Now, ns.
+    pub now: u64,
+    /// Time to the next timer if the tick is stopped, ns (`tick_nohz_get_sleep_length()`); may be below 0.
+    pub sleep_length_ns: i64,
+    /// Time to the next event, of which the tick is one unless it is stopped, ns (`delta_next`).
+    pub delta_tick_ns: i64,
+    /// The tick is stopped already (`tick_nohz_tick_stopped()`).
+    pub tick_stopped: bool,
+    /// A tick, ns.
+    pub tick_ns: u64,
+    /// The longest exit latency allowed, ns (`cpuidle_governor_latency_req()`); [`i64::MAX`] if there is no demand.
+    pub latency_req_ns: i64,
+    /// Tasks that went to sleep here for I/O (`nr_iowait_cpu()`).
+    pub nr_iowaiters: u32,
+}
+
+/// What a governor chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Choice {
+    /// The state.
+    pub index: usize,
+    /// The tick may be stopped.
+    pub stop_tick: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Woken {
+    /// Now, ns.
+    pub now: u64,
+    /// The state that was entered.
+    pub index: usize,
+    /// Time from entry to the end of the exit, ns (`last_residency_ns`).
+    pub residency_ns: u64,
+    /// The tick woke the CPU (`tick_nohz_idle_got_tick()`).
+    pub by_tick: bool,
+    /// Polling ended because its time was up (`poll_time_limit`; [`cpuidle_poll_time`]).
+    pub poll_time_limit: bool,
+}
+
+/// An idle governor on one CPU (`struct cpuidle_governor`).
+pub trait IdleGovernor: std::fmt::Debug + Send + Sync {
+    /// As in `current_governor`.
+    fn name(&self) -> &'static str;
+
+    /// Chooses a state.
+    fn select(&mut self, states: &IdleStates, asking: &Asking) -> Choice;
+
+    /// Takes note of what came of the choice.
+    fn reflect(&mut self, woken: &Woken);
+
+    /// A copy in a box.
+    fn boxed_clone(&self) -> Box<dyn IdleGovernor>;
+}
+
+impl Clone for Box<dyn IdleGovernor> {
+    fn clone(&self) -> Self {
+        self.boxed_clone()
+    }
+}
+
+/// A state whose target residency is below this is entered without a look at the timers, ns
+/// (`RESIDENCY_THRESHOLD_NS`, since 6.12 at least).
+const RESIDENCY_THRESHOLD_NS: i64 = 15_000;

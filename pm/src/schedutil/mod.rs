@@ -1,0 +1,31 @@
+//! schedutil: a frequency from the utilisation that the scheduler tracks (`kernel/sched/cpufreq_schedutil.c`).
+//!
+//! ```text
+//! CpuUtil ─▶ effective_cpu_util() ─▶ Asked ─▶ iowait boost, headroom ─▶ get_next_freq() ─▶ hold, rate limit ─▶ target
+//! ```
+//!
+//! [`Sugov`] is the state of a policy with its CPUs. What differs between versions is [`SugovRules`].
+//! `RUNNABLE_BOOST` has its place at [`CpuUtil::util_cfs`]: the caller gives `cpu_util_cfs()`, or
+//! `cpu_util_cfs_boost()` where the switch is on.
+
+mod effective;
+mod iowait;
+mod next_freq;
+mod rules;
+mod sugov_cpu;
+mod sugov_policy;
+mod uclamp;
+mod update;
+mod update_shared;
+
+pub use effective::{
+    CpuUtil, EffectiveUtil, UtilType, effective_cpu_util, effective_cpu_util_6_1, scale_irq_capacity,
+    sugov_effective_cpu_perf,
+};
+pub use iowait::{IOWAIT_BOOST_MIN, IowaitBoost};
+pub use next_freq::{CapacityRef, map_util_freq, map_util_perf, raw_freq};
+pub use rules::{BusyHold, Headroom, SugovRules};
+pub use sugov_cpu::{Asked, SugovCpu};
+pub use sugov_policy::SugovPolicy;
+pub use uclamp::{TaskClamp, Uclamp, uclamp_rq_is_capped, uclamp_rq_util_with};
+pub use update::{Perf, Sugov};
