@@ -8,7 +8,7 @@ pub enum Headroom {
     /// On the utilisation, in `get_next_freq()` (5.12 to 6.7).
     InUtil,
     /// On the utilisation, in `sugov_effective_cpu_perf()`, so that clamps bound the result; without invariance on the
-    /// current frequency (since 6.8; 9c0b4bb7f630).
+    /// current frequency as well, so 56% in all (since 6.8; 9c0b4bb7f630, e37617c8e53a).
     InPerf,
 }
 

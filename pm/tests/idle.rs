@@ -1,0 +1,153 @@
+//! What the idle governors choose, on the states of a Sandy Bridge client.
+
+use wakelab_pm::idle::{
+    Ask, Asking, Choice, IdleGovernor, IdleState, IdleStateError, IdleStates, Menu, MenuRules, Tick, Typical, Woken,
+    cpuidle_poll_time, get_typical_interval, idle_entry, idle_governor,
+};
+
+const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
+const TICK: u64 = 4 * MS;
+
+fn state(name: &str, exit_us: u64, residency_us: u64, power_uw: u64) -> IdleState {
+    let (exit_latency_ns, target_residency_ns) = (exit_us * US, residency_us * US);
+    IdleState { name: name.into(), exit_latency_ns, target_residency_ns, power_uw, polling: false, disabled: false }
+}
+
+fn states() -> IdleStates {
+    let deep =
+        [state("C1", 2, 2, 900), state("C1E", 10, 20, 700), state("C3", 80, 211, 300), state("C6", 104, 345, 50)];
+    IdleStates::new([vec![IdleState::poll(3000)], deep.to_vec()].concat()).unwrap()
+}
+
+/// The next timer is so far away; the tick at half its period.
+fn asking(timer_ns: u64) -> Asking {
+    Asking {
+        now: 0,
+        sleep_length_ns: timer_ns as i64,
+        delta_tick_ns: timer_ns.min(TICK / 2) as i64,
+        tick_stopped: false,
+        tick_ns: TICK,
+        latency_req_ns: i64::MAX,
+        nr_iowaiters: 0,
+    }
+}
+
+/// Goes idle so often; each time something else than the timer wakes the CPU after `sleep` ns.
+fn history(governor: &mut dyn IdleGovernor, timer_ns: u64, sleep: u64, times: u32) {
+    let states = states();
+    for _ in 0..times {
+        let Choice { index, .. } = governor.select(&states, &asking(timer_ns));
+        let residency_ns = sleep + states[index].exit_latency_ns;
+        governor.reflect(&Woken { now: residency_ns, index, residency_ns, by_tick: false, poll_time_limit: false });
+    }
+}
+
+fn chosen(governor: &mut dyn IdleGovernor, asking: &Asking) -> (String, bool) {
+    let states = states();
+    let Choice { index, stop_tick } = governor.select(&states, asking);
+    (states[index].name.clone(), stop_tick)
+}
+
+fn every_form() -> Vec<(String, Box<dyn IdleGovernor>)> {
+    let of = |name: &str, preset: &str| (format!("{name} {preset}"), idle_governor(name, preset).unwrap());
+    let menu = ["v5.10", "v6.1", "v6.12", "v7.3"].map(|preset| of("menu", preset));
+    let teo = ["v6.1", "v6.12", "v7.3"].map(|preset| of("teo", preset));
+    menu.into_iter().chain(teo).collect()
+}
+
+#[test]
+fn long_sleeps_end_in_the_deepest_state_with_the_tick_stopped() {
+    for (name, mut governor) in every_form() {
+        history(&mut *governor, 60 * MS, 60 * MS, 50);
+        assert_eq!(chosen(&mut *governor, &asking(60 * MS)), ("C6".into(), true), "{name}");
+    }
+}
+
+#[test]
+fn early_wake_ups_end_in_a_shallow_state_with_the_tick_running() {
+    for (name, mut governor) in every_form() {
+        history(&mut *governor, 60 * MS, 100 * US, 50);
+        assert_eq!(chosen(&mut *governor, &asking(60 * MS)), ("C1E".into(), false), "{name}");
+    }
+}
+
+#[test]
+fn the_latency_that_is_allowed_bounds_the_state() {
+    for (name, mut governor) in every_form() {
+        history(&mut *governor, 60 * MS, 60 * MS, 50);
+        let demand = Asking { latency_req_ns: 85 * US as i64, ..asking(60 * MS) };
+        assert_eq!(chosen(&mut *governor, &demand).0, "C3", "{name}");
+    }
+}
+
+#[test]
+fn menu_of_6_1_polls_until_it_has_a_history_and_6_12_goes_by_the_timer() {
+    let first = |rules| chosen(&mut Menu::new(rules), &asking(60 * MS)).0;
+    assert_eq!((first(MenuRules::V6_1), first(MenuRules::V6_12)), ("POLL".into(), "C6".into()));
+}
+
+#[test]
+fn menu_allows_less_latency_while_tasks_wait_for_io_up_to_6_1() {
+    let with_io = |rules| {
+        let mut menu = Menu::new(rules);
+        history(&mut menu, 900 * US, 900 * US, 50);
+        let asking = Asking { nr_iowaiters: 1, ..asking(900 * US) };
+        chosen(&mut menu, &asking).0
+    };
+    assert_eq!((with_io(MenuRules::V6_1), with_io(MenuRules::V6_12)), ("C3".into(), "C6".into()));
+}
+
+#[test]
+fn the_typical_interval_leaves_outliers_out() {
+    use Typical::{BelowPrediction, BothSides, Upwards};
+    let up = [100, 101, 99, 100, 100, 102, 5000, 100];
+    for form in [BelowPrediction, Upwards, BothSides] {
+        assert_eq!(get_typical_interval(&up, 10_000, form), 100, "{form:?}");
+    }
+    let down = [1000, 1001, 999, 1000, 1000, 1002, 5, 1000];
+    assert_eq!(get_typical_interval(&down, 10_000, BelowPrediction), u32::MAX, "the low one stays");
+    assert_eq!(get_typical_interval(&down, 10_000, BothSides), 1000);
+    assert_eq!(get_typical_interval(&up, 99, BelowPrediction), u32::MAX, "the timer comes before");
+    assert_eq!(get_typical_interval(&[0; 8], 10_000, BelowPrediction), 0);
+    assert_eq!(get_typical_interval(&[0; 8], 10_000, Upwards), u32::MAX);
+}
+
+#[test]
+fn polling_ends_where_a_state_would_have_been_worth_it() {
+    assert_eq!(cpuidle_poll_time(&states(), TICK), 20 * US);
+    let shallow = IdleStates::new(vec![IdleState::poll(1), state("C1", 2, 2, 1)]).unwrap();
+    assert_eq!(cpuidle_poll_time(&shallow, TICK), TICK / 16);
+}
+
+#[test]
+fn the_tick_stops_only_for_a_timer_beyond_it_and_stays_stopped() {
+    let states = states();
+    let entry = |asking: &Asking| {
+        let mut teo = idle_governor("teo", "v6.1").unwrap();
+        idle_entry(&mut *teo, &states, asking, Ask::Governor).1
+    };
+    assert_eq!(entry(&asking(60 * MS)), Tick::Stop);
+    assert_eq!(entry(&asking(2 * MS)), Tick::Retain);
+    assert_eq!(entry(&Asking { tick_stopped: true, ..asking(2 * MS) }), Tick::Stop);
+}
+
+#[test]
+fn one_state_is_entered_without_asking() {
+    let one = IdleStates::new(vec![state("C1", 1, 1, 1)]).unwrap();
+    let mut menu = Menu::new(MenuRules::V7_3);
+    let before = menu.clone();
+    let entry = idle_entry(&mut menu, &one, &asking(60 * MS), Ask::OnlyState { got_tick: true });
+    assert_eq!((entry, menu), ((0, Tick::Stop), before));
+}
+
+#[test]
+fn governors_and_states_that_cannot_be_are_refused() {
+    assert!(idle_governor("ladder", "v6.1").unwrap_err().to_string().contains("menu, teo"));
+    assert!(idle_governor("teo", "v5.3").unwrap_err().to_string().contains("v5.3"));
+    assert_eq!(IdleStates::new(vec![]).unwrap_err(), IdleStateError::Count(0));
+    let swapped = IdleStates::new(vec![state("C6", 104, 345, 50), state("C1", 2, 2, 40)]).unwrap_err();
+    assert!(matches!(&swapped, IdleStateError::NotDeeper { name, key: "exit_latency_ns" } if name == "C1"));
+    let rises = IdleStates::new(vec![state("C1", 2, 2, 40), state("C6", 104, 345, 50)]).unwrap_err();
+    assert_eq!(rises, IdleStateError::PowerRises { name: "C6".into() });
+}
