@@ -8,6 +8,7 @@
 
 mod about;
 mod menu;
+mod menu_predict;
 mod menu_rules;
 mod menu_typical;
 mod poll;
@@ -16,6 +17,7 @@ mod teo_6_1;
 mod teo_6_12;
 mod teo_7_3;
 mod teo_end;
+mod teo_measure;
 mod tick;
 
 pub use about::{IDLE_GOVERNORS, IdleAbout, IdleGovernorError, idle_governor};

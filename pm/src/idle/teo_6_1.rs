@@ -1,6 +1,7 @@
 //! teo of 5.15 to 6.2 or so (`drivers/cpuidle/governors/teo.c`, 6.1).
 
 use super::state::IdleStates;
+use super::teo_measure::{measured_ns, time_span_ns};
 use super::{Asking, Choice, IdleGovernor, Woken};
 
 pub(super) const PULSE: u32 = 1024;
@@ -41,12 +42,7 @@ struct Sums {
 impl Teo61 {
     /// `teo_update()`.
     fn update(&mut self, states: &IdleStates, woken: &Woken) {
-        let measured = if self.time_span_ns >= self.sleep_length_ns {
-            u64::MAX
-        } else {
-            let latency = states[woken.index].exit_latency_ns;
-            if woken.residency_ns >= latency { woken.residency_ns - latency / 2 } else { woken.residency_ns / 2 }
-        };
+        let measured = measured_ns(states, woken, self.time_span_ns, self.sleep_length_ns);
         self.total = 0;
         let (mut by_timer, mut by_duration) = (0, 0);
         for (i, state) in states.iter().enumerate() {
@@ -194,14 +190,8 @@ impl IdleGovernor for Teo61 {
         Choice { index, stop_tick: !retain }
     }
 
-    /// A wake-up by the tick or by the end of polling counts as one by the timer.
     fn reflect(&mut self, woken: &Woken) {
-        let safety_net = woken.by_tick && self.sleep_length_ns > self.tick_ns as i64;
-        self.time_span_ns = if woken.poll_time_limit || safety_net {
-            self.sleep_length_ns
-        } else {
-            woken.now.wrapping_sub(self.selected_at) as i64
-        };
+        self.time_span_ns = time_span_ns(woken, self.selected_at, self.sleep_length_ns, self.tick_ns);
         self.woken = Some(*woken);
     }
 

@@ -3,6 +3,7 @@
 use super::state::IdleStates;
 use super::teo_6_1::{DECAY_SHIFT, PULSE, STATES, find_shallower_state};
 use super::teo_end::stop_or_retain;
+use super::teo_measure::{measured_ns, time_span_ns};
 use super::{Asking, Choice, IdleGovernor, RESIDENCY_THRESHOLD_NS, Woken};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,12 +28,7 @@ pub struct Teo612 {
 impl Teo612 {
     /// `teo_update()`.
     fn update(&mut self, states: &IdleStates, woken: &Woken) {
-        let measured = if self.time_span_ns >= self.sleep_length_ns {
-            u64::MAX
-        } else {
-            let latency = states[woken.index].exit_latency_ns;
-            if woken.residency_ns >= latency { woken.residency_ns - latency / 2 } else { woken.residency_ns / 2 }
-        };
+        let measured = measured_ns(states, woken, self.time_span_ns, self.sleep_length_ns);
         self.total = PULSE;
         let (mut by_timer, mut by_duration) = (0, 0);
         for (i, state) in states.iter().enumerate() {
@@ -157,14 +153,8 @@ impl IdleGovernor for Teo612 {
         self.choose(states, asking).unwrap_or_else(|index| Choice { index, stop_tick: false })
     }
 
-    /// A wake-up by the tick or by the end of polling counts as one by the timer.
     fn reflect(&mut self, woken: &Woken) {
-        let safety_net = woken.by_tick && self.sleep_length_ns > self.tick_ns as i64;
-        self.time_span_ns = if woken.poll_time_limit || safety_net {
-            self.sleep_length_ns
-        } else {
-            woken.now.wrapping_sub(self.selected_at) as i64
-        };
+        self.time_span_ns = time_span_ns(woken, self.selected_at, self.sleep_length_ns, self.tick_ns);
         self.woken = Some(*woken);
     }
 
