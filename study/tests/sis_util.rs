@@ -62,5 +62,5 @@ fn vanilla_search_statistics_and_the_flip_are_the_published_ones() {
 fn few_tasks_take_the_fast_path() {
     let row = &rows("56", 20)[0];
     let fast_rate = row.base.search.fast_rate_pct.expect("there were searches");
-    assert!(fast_rate > 99.9, "{fast_rate}");
+    assert!(fast_rate > 99.8, "{fast_rate}, published 99.96");
 }

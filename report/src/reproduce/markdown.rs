@@ -2,6 +2,7 @@
 
 use super::{beside_line, classes, compared, effort, excluded, facts, locks, name, signed};
 use crate::VERSION;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use wakelab_study::reproduce::{Scoreboard, Scored, ScoredTable};
 
@@ -114,8 +115,9 @@ fn assumed(board: &Scoreboard, text: &mut String) {
     let _ = writeln!(
         text,
         "## Assumed\n\n{} numbers that nobody published, with the range in which they may be.\n\n\
-         | of | name | value | range | unit | why |\n|---|---|---:|---|---|---|",
-        board.assumed.len()
+         {}| of | name | value | range | unit | why |\n|---|---|---:|---|---|---|",
+        board.assumed.len(),
+        fits(board)
     );
     for one in &board.assumed {
         let _ = writeln!(
@@ -124,4 +126,26 @@ fn assumed(board: &Scoreboard, text: &mut String) {
             one.of, one.name, one.value, one.low, one.high, one.unit, one.why
         );
     }
+}
+
+/// How many of them were fitted, by what to. What the fits looked at is in docs/simulator.md; every other row here is a prediction.
+fn fits(board: &Scoreboard) -> String {
+    let mut to: BTreeMap<&str, usize> = BTreeMap::new();
+    for one in &board.assumed {
+        // A cost that was scaled from a fitted one says so in other words: it was not fitted itself.
+        if let Some((_, what)) = one.why.split_once("fitted to ") {
+            *to.entry(what.split([':', ';']).next().unwrap_or(what).trim()).or_default() += 1;
+        }
+    }
+    let rows: usize = board.tables.iter().map(|table| table.summary.rows).sum();
+    let mut text = format!(
+        "{} of them were fitted, of the {rows} rows above to those named here; what was looked at is in \
+         [simulator.md](simulator.md#what-was-fitted-to-what).\n\n| numbers | fitted to |\n|---:|---|\n",
+        to.values().sum::<usize>()
+    );
+    for (what, numbers) in to {
+        let _ = writeln!(text, "| {numbers} | {what} |");
+    }
+    text.push('\n');
+    text
 }
