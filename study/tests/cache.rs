@@ -238,3 +238,19 @@ fn the_program_is_known_by_its_bytes() {
     assert_eq!(running, Program::running().unwrap());
     assert_ne!(running, Program::named("one build"));
 }
+
+/// Backups leave out what has the tag: it is for folders that hold nothing else.
+#[test]
+fn only_a_folder_that_was_made_or_empty_is_marked_as_a_cache() {
+    let here = folder();
+    let tag = |name: &str| here.path().join(name).join("CACHEDIR.TAG");
+    fs::create_dir(here.path().join("empty")).unwrap();
+    fs::create_dir(here.path().join("home")).unwrap();
+    fs::write(here.path().join("home/thesis.txt"), "years of work").unwrap();
+    for name in ["new", "empty", "home"] {
+        let store = store(&here.path().join(name));
+        compare(&store, &experiment(&["1 thread"], 1));
+        assert_eq!((store.made(), store.warnings().len()), (2, 0), "{name}");
+    }
+    assert_eq!(["new", "empty", "home"].map(|name| tag(name).exists()), [true, true, false]);
+}

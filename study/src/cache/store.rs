@@ -44,8 +44,13 @@ impl Store {
     /// Where it cannot be made or written.
     pub fn open(folder: &Path, program: Program, fresh: bool) -> Result<Self, StoreError> {
         let open = || {
+            // Backups leave out a folder with the tag: one that has something else in it is not ours to mark.
+            let ours = fs::read_dir(folder).map_or(true, |mut files| files.next().is_none());
             fs::create_dir_all(folder)?;
-            write_whole(&folder.join("CACHEDIR.TAG"), TAG.as_bytes())
+            match ours {
+                true => write_whole(&folder.join("CACHEDIR.TAG"), TAG.as_bytes()),
+                false => temporary(folder).map(drop),
+            }
         };
         match open() {
             Ok(()) => Ok(Store {
@@ -143,10 +148,15 @@ impl Store {
     }
 }
 
+/// A file that goes unless it is kept.
+fn temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    tempfile::Builder::new().prefix(prune::TEMPORARY).tempfile_in(folder)
+}
+
 /// Writes a file that appears whole.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().expect("a file lies in a folder");
-    let mut file = tempfile::Builder::new().prefix(prune::TEMPORARY).tempfile_in(folder)?;
+    let mut file = temporary(folder)?;
     file.write_all(bytes)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
