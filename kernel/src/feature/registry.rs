@@ -156,8 +156,11 @@ features! {
         None, None, "\"[PATCH v3 0/7] Improve scheduler scalability for fast path\", subhra mazumdar, June 2019", true;
     SIS_LIMIT: "Limit the scan to between one and two cores, starting each where the last on that CPU ended \
         (`next_cpu`).",
-        None, None, "the same posting, where it has no switch; the name is wakelab's", true;
-    SIS_SHORT: "Wake to a CPU that runs a short task, if waker and wakee are short too.",
+        None, None,
+        "\"[PATCH v3 0/7] Improve scheduler scalability for fast path\", subhra mazumdar, June 2019, where it has no \
+            switch; the name is wakelab's",
+        true;
+    SIS_SHORT: "Wake to a CPU whose only task is short: the waking CPU; the target, if the wakee is short, too.",
         None, None,
         "\"[PATCH v3 2/2] sched/fair: Choose the CPU where short task is running during wake up\", Chen Yu, December \
             2022",

@@ -53,6 +53,15 @@ pub fn switches() -> impl Iterator<Item = &'static Switch> {
 mod tests {
     use super::*;
 
+    /// Lists are sorted and cut: what a source stands after is not there to be looked at.
+    #[test]
+    fn every_source_stands_by_itself() {
+        for switch in switches() {
+            let source = switch.feature.source();
+            assert!(!source.contains("the same") && !source.contains("above"), "{}: {source}", switch.feature);
+        }
+    }
+
     /// A switch that no policy names would be refused on kernels that do not list it.
     #[test]
     fn every_search_feature_belongs_to_one_policy() {
