@@ -41,7 +41,7 @@ const fn of(kind: Kind, sent: u64, received: u64) -> Request {
     Request { kind, sent, received }
 }
 
-/// The most that a request reads or writes.
+/// The most that a request reads or writes; so the most, too, that data requests have in the mean.
 const BYTES_MAX: u64 = 65_536;
 
 const NAME: u64 = 2 * 30;
@@ -63,13 +63,32 @@ const SMALL: [(u64, Request); 7] = [
 const READS: [u64; 8] = [1, 16, 2, 4, 1, 32, 2, 6];
 const WRITES: [u64; 2] = [4, 12];
 
-/// A round of requests, each kind spread over all of it, where a data request has `bytes` in the mean.
+/// Sizes in these eighths of `bytes`. What the largest may not have goes to the others, so that the mean stays; all have the
+/// most where `bytes` is more than that.
+fn sizes(bytes: u64, eighths: &[u64]) -> Vec<u64> {
+    let mut sizes: Vec<u64> = eighths.iter().map(|eighths| (bytes * eighths / 8).min(BYTES_MAX)).collect();
+    let sum: u64 = eighths.iter().map(|eighths| bytes * eighths / 8).sum();
+    let mut over = sum - sizes.iter().sum::<u64>();
+    let mut left = sizes.iter().filter(|size| **size < BYTES_MAX).count() as u64;
+    // The largest first: where one has no room for its share, the rest of that goes to the smaller.
+    let mut order: Vec<usize> = (0..sizes.len()).filter(|&at| sizes[at] < BYTES_MAX).collect();
+    order.sort_by_key(|&at| Reverse(sizes[at]));
+    for at in order {
+        let more = over.div_ceil(left).min(BYTES_MAX - sizes[at]);
+        sizes[at] += more;
+        over -= more;
+        left -= 1;
+    }
+    sizes
+}
+
+/// A round of requests, each kind spread over all of it, where a data request has `bytes` in the mean, up to 64 KiB.
 pub(crate) fn round(bytes: u64) -> Vec<Request> {
-    let size = |eighths: u64| (bytes * eighths / 8).min(BYTES_MAX);
-    let read = |eighths: &u64| of(Kind::Read, 39 + 20, 39 + 20 + size(*eighths));
-    let write = |eighths: &u64| of(Kind::Write, 39 + 20 + size(*eighths), 39 + 16);
+    let read = |size: &u64| of(Kind::Read, 39 + 20, 39 + 20 + size);
+    let write = |size: &u64| of(Kind::Write, 39 + 20 + size, 39 + 16);
+    let (reads, writes) = (sizes(bytes, &READS), sizes(bytes, &WRITES));
     let small = SMALL.iter().map(|&(times, request)| vec![request; times as usize]);
-    let kinds = small.chain([READS.iter().map(read).collect(), WRITES.iter().map(write).collect()]);
+    let kinds = small.chain([reads.iter().map(read).collect(), writes.iter().map(write).collect()]);
     let mut placed: Vec<(u64, Reverse<usize>, Request)> = Vec::new();
     for (kind, requests) in kinds.enumerate() {
         let n = requests.len() as u64;
@@ -92,6 +111,19 @@ mod tests {
         let data: Vec<u64> = round.iter().map(|r| r.sent.max(r.received)).filter(|bytes| *bytes >= 1_059).collect();
         assert_eq!(data.len(), 10);
         assert_eq!(data.iter().sum::<u64>(), 10 * (8_000 + 39 + 20));
+    }
+
+    /// Up to 16 KiB the largest is four times the mean, as the sizes say; the range of the tables ends at 24 KiB.
+    #[test]
+    fn the_mean_is_what_is_given_where_the_largest_is_cut_off_too() {
+        for bytes in [16_384, 16_392, 24_576, 40_000, 60_000, 65_536] {
+            for eighths in [&READS[..], &WRITES[..]] {
+                let sizes = sizes(bytes, eighths);
+                assert_eq!(sizes.iter().sum::<u64>(), bytes * sizes.len() as u64, "{bytes}: {sizes:?}");
+                assert!(sizes.iter().all(|size| *size <= BYTES_MAX), "{bytes}: {sizes:?}");
+            }
+        }
+        assert_eq!(sizes(12_288, &READS), READS.map(|eighths| 1_536 * eighths));
     }
 
     #[test]
