@@ -79,7 +79,7 @@ impl Benchmark for Oracle {
     }
 
     fn load_label(&self, _: &Case, users: u32) -> String {
-        format!("{users} users")
+        if users == 1 { "1 user".to_owned() } else { format!("{users} users") }
     }
 
     fn nr_tasks(&self, _: &Case, users: u32, _: &Values) -> u64 {

@@ -85,7 +85,7 @@ impl Benchmark for Sysbench {
     }
 
     fn load_label(&self, _: &Case, threads: u32) -> String {
-        format!("{threads} threads")
+        if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") }
     }
 
     fn nr_tasks(&self, _: &Case, threads: u32, _: &Values) -> u64 {

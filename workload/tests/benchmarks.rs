@@ -182,3 +182,17 @@ fn pinned_pairs_have_a_cpu_each_or_as_many_as_are_given() {
     );
     assert_eq!(cpus(113, &[("cpus", 112)])[112], 0);
 }
+
+/// One thread, not one threads.
+#[test]
+fn the_label_of_one_instance_is_singular() {
+    for (name, one, two) in [
+        ("uperf:pingpong", "1 thread", "2 threads"),
+        ("sysbench:oltp_read_write", "1 thread", "2 threads"),
+        ("oracle:oltp", "1 user", "2 users"),
+        ("dbench:fileio", "1 client", "2 clients"),
+        ("hackbench:process-pipe", "1 group", "2 groups"),
+    ] {
+        assert_eq!((at(name, 1, &[]).load.as_str(), at(name, 2, &[]).load.as_str()), (one, two), "{name}");
+    }
+}
