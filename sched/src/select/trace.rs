@@ -153,7 +153,10 @@ pub trait Observer {
     const LOOKS: bool;
 
     /// Whether walks go on past the limits that search policies set, and past the CPUs that these take: for whoever asks how
-    /// far a walk would have to go.
+    /// far a walk would have to go. A policy that ends the search ends the asking, too: those after it are not asked, and what they
+    /// would have set of the plan ([`Plan::start`](super::policy::Plan::start) for one) is not in such a walk. SIS_LIMIT's
+    /// start is lost only where the waking CPU has no LLC, which ends SIS_PROP;
+    /// that of a program's own policy, which is asked last, wherever one did.
     const UNLIMITED: bool = false;
 
     /// A step was made.
