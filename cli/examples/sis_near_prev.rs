@@ -9,6 +9,7 @@ use wakelab_sched::select::{Effects, View};
 const LOOKS: i32 = 2;
 
 /// Begins at the CPU after the previous one, and looks at two.
+#[derive(Debug)]
 pub struct NearPrev;
 
 impl OwnPolicy for NearPrev {

@@ -2,6 +2,8 @@
 
 use super::Program;
 use std::fmt::{self, Debug, Write};
+use wakelab_kernel::Feature;
+use wakelab_sched::select::policy;
 use wakelab_sim::Setup;
 
 /// The hash of all inputs of a run.
@@ -21,6 +23,10 @@ impl Key {
         inputs.add(workload);
         inputs.add(&(seed, settle_ns, until, observer_cost));
         inputs.add(&mechanisms);
+        // A program's own policy may have data, which the program's bytes do not tell.
+        if features.has(Feature::OWN) {
+            inputs.add(&policy::registered().map(|own| (own.feature(), own)));
+        }
         Key(inputs.0.finalize())
     }
 

@@ -26,7 +26,7 @@ mod sis_short;
 mod sis_util;
 
 pub use about::{About, Recorded, Switch, all, switches};
-pub use own::{Own, OwnPolicy, register};
+pub use own::{Own, OwnPolicy, register, registered};
 pub use sis_limit::SisLimit;
 pub use sis_prop::{SisProp, SisPropRun};
 pub(super) use sis_short::is_short_task;

@@ -5,12 +5,16 @@ use super::{Before, Plan, SearchContext, SearchPolicy};
 use crate::cpumask::Cpu;
 use crate::select::View;
 use crate::select::decision::Effects;
+use std::fmt::Debug;
 use std::sync::OnceLock;
 use wakelab_kernel::{Feature, OwnFeature, OwnFeatureError, add_own};
 
 /// A search policy of a program's own. As [`SearchPolicy`], but that it may have data and is called through a pointer. It is asked
 /// after all others, and not at all where one of them ended the search.
-pub trait OwnPolicy: Sync {
+///
+/// Its debug text says what it does: runs are kept under it, so that it has to have all data that a decision depends on.
+/// `#[derive(Debug)]` does, where that data is not behind a pointer to a function or in a file.
+pub trait OwnPolicy: Debug + Sync {
     /// Its switch.
     fn feature(&self) -> OwnFeature;
 
@@ -26,14 +30,22 @@ pub trait OwnPolicy: Sync {
 
 static POLICY: OnceLock<&'static dyn OwnPolicy> = OnceLock::new();
 
-/// Adds a policy, once in a program, before any switch is read.
+/// Adds a policy, once in a program, before any switch is read. The same policy again changes nothing.
 ///
 /// # Errors
-/// Where its name is no name of a feature, or taken, or there is another policy already.
+/// Where its name is no name of a feature, or taken, or there is another policy already, be it of the same name.
 pub fn register(policy: &'static dyn OwnPolicy) -> Result<(), OwnFeatureError> {
-    add_own(policy.feature())?;
-    POLICY.get_or_init(|| policy);
-    Ok(())
+    let feature = policy.feature();
+    add_own(feature)?;
+    let first = *POLICY.get_or_init(|| policy);
+    // Of no size, two can have one address: then their texts tell them apart.
+    let same = std::ptr::addr_eq(first, policy) && format!("{first:?}") == format!("{policy:?}");
+    if same { Ok(()) } else { Err(OwnFeatureError::Second(feature.name)) }
+}
+
+/// The policy that was registered, if one was.
+pub fn registered() -> Option<&'static dyn OwnPolicy> {
+    POLICY.get().copied()
 }
 
 /// The policy that was registered, if one was.

@@ -1,0 +1,49 @@
+//! Kept runs of a policy that a program brings along: it may have data, and there is one.
+
+mod support;
+
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use support::{Fake, experiment};
+use wakelab_kernel::{OwnFeature, OwnFeatureError, Preset};
+use wakelab_sched::select::policy::{Before, OwnPolicy, Plan, SearchContext, register};
+use wakelab_sched::select::{Effects, View};
+use wakelab_study::cache::{Cached, Program, Store};
+use wakelab_study::compare::{Experiment, Variant, compare_with};
+
+/// Looks at so many CPUs.
+#[derive(Debug)]
+struct Looks(AtomicI32);
+
+impl OwnPolicy for Looks {
+    fn feature(&self) -> OwnFeature {
+        OwnFeature { name: "SIS_LOOKS", doc: "Look at so many CPUs.", source: "a test" }
+    }
+
+    fn before(&self, _: &SearchContext<'_>, _: &dyn View, plan: &mut Plan, _: &mut Effects) -> Before {
+        plan.nr = self.0.load(Ordering::Relaxed);
+        Before::Walk
+    }
+}
+
+static LOOKS: Looks = Looks(AtomicI32::new(2));
+static OTHER: Looks = Looks(AtomicI32::new(2));
+
+#[test]
+fn a_policys_data_is_in_the_key_of_runs_that_have_it_on_and_no_second_policy_is_taken() {
+    register(&LOOKS).unwrap();
+    register(&LOOKS).unwrap();
+    assert_eq!(register(&OTHER).unwrap_err(), OwnFeatureError::Second("SIS_LOOKS"));
+    let here = tempfile::tempdir().unwrap();
+    let made = |experiment: &Experiment| {
+        let store = Store::open(here.path(), Program::named("one build"), false).unwrap();
+        let runner = Cached { store: &store, runner: &Fake::default() };
+        compare_with(&runner, experiment, 1, &(), &AtomicBool::new(false)).unwrap();
+        store.made()
+    };
+    let kernel = Preset::get("v5.19-rc1").unwrap();
+    let without = experiment(&["1 thread"], 1);
+    let with = Experiment { with: Variant::new(kernel, &"SIS_LOOKS".parse().unwrap()).unwrap(), ..without.clone() };
+    assert_eq!((made(&without), made(&with), made(&with)), (2, 1, 0));
+    LOOKS.0.store(3, Ordering::Relaxed);
+    assert_eq!((made(&without), made(&with), made(&with)), (0, 1, 0), "what has the policy off is still good");
+}
