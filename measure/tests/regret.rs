@@ -19,6 +19,10 @@ struct Case<'a> {
     view: Written,
     allowed: &'a [u32],
     busy_at_the_end: &'a [u32],
+    sched_idle_at_the_end: &'a [u32],
+    kernel: &'a str,
+    /// Whether the wakee is SCHED_IDLE.
+    idle_policy: bool,
 }
 
 const ALL: [u32; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
@@ -26,16 +30,26 @@ const ALL: [u32; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 impl Case<'_> {
     fn idle(idle: &[u32]) -> Self {
         let view = Written { idle: idle.iter().copied().collect(), nr_idle_scan: 100, ..Written::default() };
-        Case { switches: "SIS_UTIL,NO_SIS_PROP", threads: 1, view, allowed: &ALL, busy_at_the_end: &[] }
+        Case {
+            switches: "SIS_UTIL,NO_SIS_PROP",
+            threads: 1,
+            view,
+            allowed: &ALL,
+            busy_at_the_end: &[],
+            sched_idle_at_the_end: &[],
+            kernel: "v5.19-rc1",
+            idle_policy: false,
+        }
     }
 
     fn run(&self) -> (Decision, RegretStats) {
-        let kernel = Preset::get("v5.19-rc1").unwrap();
+        let kernel = Preset::get(self.kernel).unwrap();
         let features = kernel.switched(&self.switches.parse().unwrap()).unwrap();
         let domains = eight_cpus(self.threads);
         let rules = Rules::new(kernel, features, &domains).unwrap();
         let cpus_ptr = CpuMask::from_cpus(8, self.allowed.iter().copied());
-        let wakeup = on_cpu_0(&cpus_ptr);
+        let mut wakeup = on_cpu_0(&cpus_ptr);
+        wakeup.wakee.idle_policy = self.idle_policy;
         let mut regret = Regret::new(0, 1000, 8);
         let busy = |cpu: u32| Event::Available { cpu, available: false, sched_idle: false };
         for cpu in ALL.iter().filter(|cpu| !self.view.idle.contains(cpu)) {
@@ -46,6 +60,9 @@ impl Case<'_> {
         let decision = select_task_rq_fair(&mut Select::default(), cx, &mut ());
         for cpu in self.busy_at_the_end {
             regret.event(20, &busy(*cpu));
+        }
+        for &cpu in self.sched_idle_at_the_end {
+            regret.event(20, &Event::Available { cpu, available: false, sched_idle: true });
         }
         let claimed = self.view.claimed.contains(&decision.cpu);
         regret.event(30, &chose(0, 2, decision, 10, claimed));
@@ -133,6 +150,32 @@ fn a_cpu_that_went_busy_on_the_way_was_not_missed() {
     case.busy_at_the_end = &[3];
     let (_, regret) = case.run();
     assert_eq!(regret.searches, SearchRegret { n: 1, failed: 1, missed: 0, gone: 1, nothing: 0 });
+}
+
+/// The walk chose CPU 3, which was idle when it began: no other choice could have been known to be better.
+#[test]
+fn a_choice_that_went_busy_on_the_way_was_good_and_is_not_missed() {
+    let mut case = Case::idle(&[3, 5]);
+    case.busy_at_the_end = &[3];
+    let (decision, regret) = case.run();
+    assert_eq!(decision.cpu, 3);
+    let gone = WakeupRegret { n: 1, idle_existed: 1, on_busy: 1, gone: 1, ..WakeupRegret::default() };
+    assert_eq!(regret.wakeups, gone);
+}
+
+/// CPU 3 has SCHED_IDLE tasks at the end. To a wakee that is SCHED_IDLE itself, 7.2 does not take it for idle.
+#[test]
+fn a_cpu_with_sched_idle_tasks_counts_only_for_a_wakee_that_takes_it() {
+    let mut case = Case::idle(&[3]);
+    case.view.nr_idle_scan = 2;
+    case.sched_idle_at_the_end = &[3];
+    let (_, regret) = case.run();
+    assert_eq!((regret.searches.missed, regret.searches.gone), (1, 0));
+    case.kernel = "v7.2";
+    case.switches = "SIS_UTIL";
+    case.idle_policy = true;
+    let (_, regret) = case.run();
+    assert_eq!((regret.searches.missed, regret.searches.gone), (0, 1));
 }
 
 #[test]

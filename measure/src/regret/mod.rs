@@ -86,7 +86,13 @@ impl Regret {
         wakeups.on_idle += u64::from(kind == Kind::OnIdle);
         wakeups.on_claimed += u64::from(kind == Kind::OnClaimed);
         wakeups.on_busy += u64::from(kind == Kind::OnBusy);
-        wakeups.missed += u64::from(begun.best.is_some() && kind != Kind::OnIdle);
+        if begun.best.is_some() && kind != Kind::OnIdle {
+            // It may have been a good choice when the search began.
+            match begun.unclaimed.test(decision.cpu) {
+                true => wakeups.gone += 1,
+                false => wakeups.missed += 1,
+            }
+        }
         if decision.count.domain_search == 0 {
             return;
         }
@@ -104,15 +110,14 @@ impl Regret {
                 self.stats.enough_never += 1;
             }
         }
+        let still_idle = begun.idle.iter().any(|cpu| self.takes(waker_cpu, cpu));
         let searches = &mut self.stats.searches;
         searches.n += 1;
         if decision.reason.is_failed_search() {
             searches.failed += 1;
             match begun.first {
                 None => searches.nothing += 1,
-                Some(_) if begun.idle.intersects(&self.idle) || begun.idle.intersects(&self.sched_idle) => {
-                    searches.missed += 1
-                }
+                Some(_) if still_idle => searches.missed += 1,
                 Some(_) => searches.gone += 1,
             }
         }

@@ -12,6 +12,8 @@ use wakelab_sched::select::{
 pub struct Begun {
     /// CPUs of the target's LLC that looked idle and that the wakee may use.
     pub idle: CpuMask,
+    /// Those of them that had no wake-up on its way to them.
+    pub unclaimed: CpuMask,
     /// Whether a CPU with SCHED_IDLE tasks only is idle to this wakee.
     pub takes_sched_idle: bool,
     /// The best CPU that was idle and had no wake-up on its way to it.
@@ -26,7 +28,8 @@ pub struct Begun {
 impl Begun {
     /// Nothing has begun.
     pub fn none(nr_cpus: u32) -> Self {
-        Begun { idle: CpuMask::new(nr_cpus), takes_sched_idle: false, best: None, first: None, open: false }
+        let none = CpuMask::new(nr_cpus);
+        Begun { idle: none.clone(), unclaimed: none, takes_sched_idle: false, best: None, first: None, open: false }
     }
 
     /// Takes down what there is to know. `select` is used and left as it may be.
@@ -47,6 +50,7 @@ impl Begun {
         let in_llc = |cpu: Cpu| llc.map_or(cpu == target, |span| span.test(cpu));
         let idle = wakeup.wakee.cpus_ptr.iter().filter(|&cpu| in_llc(cpu) && takes(cpu));
         self.idle = CpuMask::from_cpus(domains.nr_cpus, idle);
+        self.unclaimed = CpuMask::from_cpus(domains.nr_cpus, self.idle.iter().filter(|&cpu| !view.claimed(cpu)));
         self.open = true;
     }
 }

@@ -30,8 +30,11 @@ pub struct WakeupRegret {
     pub on_claimed: u64,
     /// So many chose a busy CPU.
     pub on_busy: u64,
-    /// So many chose a claimed or a busy CPU though an idle one had existed.
+    /// An idle CPU had existed, and so many chose one that was busy or claimed already when they began.
     pub missed: u64,
+    /// An idle CPU had existed, and so many chose one that was idle and unclaimed when they began, and no longer when the choice
+    /// was there. `idle_existed` less those of `on_idle` for which one existed is `missed + gone`.
+    pub gone: u64,
 }
 
 /// Searches past the fast path.
@@ -41,7 +44,8 @@ pub struct SearchRegret {
     pub n: u64,
     /// Of them, those that found nothing and fell back on the target.
     pub failed: u64,
-    /// Of the failed, those for which a CPU was idle from their begin to their end.
+    /// Of the failed, those for which some CPU was idle when they began and is when they ended; what it was in between is not
+    /// asked.
     pub missed: u64,
     /// Of the failed, those for which CPUs were idle when they began, and none of these when they ended.
     pub gone: u64,
@@ -129,7 +133,7 @@ macro_rules! add {
 }
 
 add!(
-    WakeupRegret { n, idle_existed, on_idle, on_claimed, on_busy, missed },
+    WakeupRegret { n, idle_existed, on_idle, on_claimed, on_busy, missed, gone },
     SearchRegret { n, failed, missed, gone, nothing },
     LookRegret { n, nothing_idle, before_first, from_first },
     CpuTimeOf { wakeups, busy_ns },

@@ -20,7 +20,7 @@ use wakelab_kernel::Feature;
 pub(super) const ABOUT: About = About {
     switches: &[Switch {
         feature: Feature::SIS_ORACLE,
-        does: "knows every idle CPU of the LLC, and every wake-up that is on its way to one, at no cost: prev, an idle core, the nearest",
+        does: "knows every CPU of the LLC that is idle, and every wake-up that has chosen its CPU and is on its way to it (not what another search that goes on meanwhile will choose), at no cost: prev, an idle core, the nearest",
         recorded: Recorded::Yes,
     }],
     tunables: &[],

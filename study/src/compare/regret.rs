@@ -31,7 +31,7 @@ pub struct WakeupSummary {
     /// The counts.
     #[serde(flatten)]
     pub counts: WakeupRegret,
-    /// Share of all that were not put on an idle CPU though one had existed, %.
+    /// Share of all that chose a CPU which was busy or claimed already when they began, though an idle one existed then, %.
     pub missed_pct: Option<f64>,
 }
 
@@ -41,7 +41,7 @@ pub struct SearchesSummary {
     /// The counts.
     #[serde(flatten)]
     pub counts: SearchRegret,
-    /// Share of all that failed though a CPU was idle all the time, %.
+    /// Share of all that failed though some CPU was idle when they began and when they ended, %.
     pub missed_pct: Option<f64>,
 }
 
