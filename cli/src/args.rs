@@ -208,7 +208,7 @@ impl How {
 /// How sure a result is.
 #[derive(Debug, ClapArgs)]
 pub struct Trust {
-    /// Run the base side against itself with other seeds too, and print what chance alone does (table or JSON).
+    /// Run the base side against itself with other seeds too, and print one draw of what chance does (table or JSON).
     #[arg(long, conflicts_with = "events")]
     pub control: bool,
     /// Compare again with every assumed constant changed within its range, and say of each row whether its conclusion

@@ -1,4 +1,4 @@
-//! What chance alone does, as a table and as JSON.
+//! One draw of what chance does, as a table and as JSON.
 
 use super::format::{NONE, p_value, signed};
 use crate::table::{table, text as table_text};
@@ -30,7 +30,7 @@ pub fn control(comparison: &Comparison, control: &Control) -> String {
     }
     let incomplete = if control.complete { "" } else { "Not complete: it was interrupted.\n\n" };
     format!(
-        "\nControl: the base side against itself with other seeds, which is what chance alone does\n\n{incomplete}{}",
+        "\nControl: the base side against itself with other seeds: one draw of what chance does, not a threshold\n\n{incomplete}{}",
         table_text(&rows)
     )
 }
