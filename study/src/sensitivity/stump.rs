@@ -2,7 +2,8 @@
 //!
 //! Of all constants and all places between two of their sampled values, the one that best separates the samples that hold
 //! from those that do not; the score is the mean of the share of holding samples inside and of others outside, so that the
-//! rarer kind counts as much. With many constants and few samples some split always looks good. It counts only where the
+//! rarer kind counts as much. A split is looked at only where it says something of both sides: inside, the conclusion holds
+//! in [`INSIDE_PCT`] of a hundred samples or more, as where it holds without a condition; outside, in less than half. With many constants and few samples some split always looks good. It counts only where the
 //! score is [`SCORE`] or more, and where fewer than [`CHANCE`] of [`SHUFFLES`] random orders of the same outcomes are
 //! separated as well by any constant (a permutation test).
 
@@ -10,6 +11,8 @@ use super::hypercube::shuffle;
 use super::{Share, Side};
 use oorandom::Rand64;
 
+/// The least share of holding samples inside, %.
+const INSIDE_PCT: usize = 95;
 /// The least score.
 const SCORE: f64 = 0.8;
 /// The highest share of random orders that may do as well.
@@ -76,6 +79,9 @@ fn best(values: &[Vec<u64>], orders: &[Vec<usize>], holds: &[bool]) -> Option<St
             }
             let above = Share { n: of - below.n, of: holds.len() - below.of };
             for (side, inside, outside) in [(Side::Above, above, below), (Side::Below, below, above)] {
+                if 100 * inside.n < INSIDE_PCT * inside.of || 2 * outside.n >= outside.of {
+                    continue;
+                }
                 let kept = inside.n as f64 / of as f64;
                 let left_out = (outside.of - outside.n) as f64 / others as f64;
                 let score = (kept + left_out) / 2.0;
@@ -112,10 +118,27 @@ mod tests {
     #[test]
     fn a_threshold_is_found_through_some_noise_and_from_below() {
         let values = samples(64, 10);
-        let holds: Vec<bool> = values.iter().enumerate().map(|(n, v)| (v[3] < 600) != (n % 16 == 0)).collect();
+        let holds: Vec<bool> = values.iter().enumerate().map(|(n, v)| (v[3] < 600) && n % 16 != 0).collect();
         let found = stump(&values, &holds).unwrap();
         assert_eq!((found.constant, found.side), (3, Side::Below));
+        assert!(found.inside.n == found.inside.of || 100 * found.inside.n >= 95 * found.inside.of, "{found:?}");
         assert!(found.score < 1.0 && found.between[0].abs_diff(600) < 120, "{found:?}");
+    }
+
+    /// Both sides have to be as the verdict says: the class kept inside, mostly lost outside.
+    #[test]
+    fn a_side_that_is_neither_is_not_a_condition() {
+        let values = samples(64, 1);
+        let rank = |v: &[u64]| values.iter().filter(|other| other[0] < v[0]).count();
+        // Above the middle 7 of 8, below it 1 of 8: well separated, and 12% of the conclusions fail inside.
+        let leaky: Vec<bool> =
+            values.iter().map(|v| if rank(v) >= 32 { rank(v) % 8 != 0 } else { rank(v) % 8 == 0 }).collect();
+        let found = stump(&values, &leaky);
+        assert!(found.as_ref().is_none_or(|found| 100 * found.inside.n >= 95 * found.inside.of), "{found:?}");
+        // Above the middle all, below it 5 of 8: the class is not lost there.
+        let mild: Vec<bool> = values.iter().map(|v| rank(v) >= 32 || rank(v) % 8 < 5).collect();
+        let found = stump(&values, &mild);
+        assert!(found.as_ref().is_none_or(|found| 2 * found.outside.n < found.outside.of), "{found:?}");
     }
 
     #[test]
