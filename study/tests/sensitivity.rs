@@ -207,3 +207,22 @@ fn every_workload_with_the_number_has_it_changed() {
         }
     }
 }
+
+/// Whatever they say: seven that agree leave a third of the ranges open.
+#[test]
+fn fewer_than_eight_samples_are_uncertain() {
+    let of = |budget| run(&Decided { by: |_| true }, Method::LatinHypercube, Some(budget)).rows[0].clone();
+    let (few, enough) = (of(7), of(8));
+    assert_eq!((few.same.n, few.verdict), (7, Verdict::Uncertain));
+    assert_eq!((enough.same.n, enough.verdict), (8, Verdict::Holds));
+}
+
+#[test]
+fn what_constants_have_to_exceed_to_stand_out_is_that_of_all_of_them() {
+    let found = run(&Decided { by: |setup| probe(setup) > 30 }, Method::LatinHypercube, Some(64));
+    let above = found.rows[0].stands_out_above.unwrap();
+    let out: Vec<_> = found.rows[0].influences.iter().filter(|one| one.spearman.unwrap().abs() > above).collect();
+    assert!(out.len() == 1 && out[0].name == "probe", "{above}: {out:?}");
+    let ends = run(&Decided { by: |setup| probe(setup) > 30 }, Method::OneAtATime, None);
+    assert_eq!(ends.rows[0].stands_out_above, None);
+}

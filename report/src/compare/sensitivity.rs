@@ -5,7 +5,9 @@ use crate::numbers::{count, thousands};
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use wakelab_study::sensitivity::{Condition, Influence, Method, Sensitivity, SensitivityRow, Side, Verdict};
+use wakelab_study::sensitivity::{
+    Condition, Influence, Method, SAMPLES_MIN, Sensitivity, SensitivityRow, Side, Verdict,
+};
 
 /// So many of the constants that a row follows most are named.
 const NAMED: usize = 3;
@@ -51,13 +53,23 @@ fn details(found: &Sensitivity, row: &SensitivityRow) -> String {
         }
         Verdict::Uncertain => {
             let (n, of) = (row.same.n, row.same.of);
-            let _ = writeln!(text, "{place}: {} in {n} of {of}; no single constant separates them", row.class.name());
+            let why = match found.method {
+                Method::LatinHypercube if of < SAMPLES_MIN => {
+                    format!("too few samples to tell, {SAMPLES_MIN} are needed")
+                }
+                _ => "no single constant separates them".to_owned(),
+            };
+            let _ = writeln!(text, "{place}: {} in {n} of {of}; {why}", row.class.name());
         }
     }
     let strongest = strongest(found, row);
-    if !strongest.is_empty() {
-        let _ = writeln!(text, "{place} follows {strongest}");
-    }
+    let _ = match (&found.method, row.stands_out_above) {
+        _ if !strongest.is_empty() => writeln!(text, "{place} follows {strongest}"),
+        (Method::LatinHypercube, Some(above)) => {
+            writeln!(text, "{place} follows none that stands out (rank correlation above {})", fixed(above, 2))
+        }
+        _ => Ok(()),
+    };
     text
 }
 
@@ -83,14 +95,19 @@ fn depends(row: &SensitivityRow, condition: &Condition) -> String {
     )
 }
 
-/// The constants that compare% follows most: by rank correlation, or by what their ends make of it.
+/// The constants that compare% follows most: by rank correlation, where it is above what chance gives the largest of so many,
+/// or by what their ends make of it.
 fn strongest(found: &Sensitivity, row: &SensitivityRow) -> String {
     let strength = |one: &Influence| match (one.spearman, one.at_low_pct, one.at_high_pct) {
         (Some(rho), ..) => rho.abs(),
         (None, Some(low), Some(high)) => (low - row.compare_pct).abs().max((high - row.compare_pct).abs()),
         _ => 0.0,
     };
-    let mut influences: Vec<&Influence> = row.influences.iter().filter(|one| strength(one) > 0.0).collect();
+    let stands_out = |one: &Influence| match found.method {
+        Method::LatinHypercube => row.stands_out_above.is_some_and(|above| strength(one) > above),
+        Method::OneAtATime => strength(one) > 0.0,
+    };
+    let mut influences: Vec<&Influence> = row.influences.iter().filter(|one| stands_out(one)).collect();
     // A stable sort: equal ones stay in the order of the constants.
     influences.sort_by(|a, b| strength(b).total_cmp(&strength(a)));
     let told = influences.into_iter().take(NAMED).map(|one| match found.method {
@@ -129,6 +146,7 @@ pub fn sensitivity_json(found: &Sensitivity) -> Value {
             "on": on,
             "range": row.range,
             "influences": row.influences,
+            "stands_out_above": row.stands_out_above,
         })
     });
     json!({

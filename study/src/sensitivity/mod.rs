@@ -16,6 +16,7 @@ pub use hypercube::Hypercube;
 pub use plan::{BUDGET, BUDGET_MAX, Method, Plan, PlanError};
 pub use rank::spearman;
 pub use result::{Condition, Constant, Influence, Sample, Sensitivity, SensitivityRow, Share, Side, Verdict};
+pub use row::SAMPLES_MIN;
 pub use stump::{Stump, stump};
 
 use crate::compare::{Comparison, Experiment, RunFailed, RunProgress, Runner, compare_all};

@@ -1,6 +1,7 @@
 //! Rank correlation.
 
 use crate::statistics::mean;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Spearman's rank correlation (Am. J. Psychol. 15, 1904) of two lists of one length: Pearson's of their ranks, where
 /// equal values share the mean of theirs. `None` where a list has one value only, or something that is no number.
@@ -11,6 +12,16 @@ pub fn spearman(a: &[f64], b: &[f64]) -> Option<f64> {
     let spread = sum(|a, _| a * a) * sum(|_, b| b * b);
     // Rounding may lead past the ends.
     (spread > 0.0).then(|| (sum(|a, b| a * b) / spread.sqrt()).clamp(-1.0, 1.0))
+}
+
+/// What the size of a rank correlation of `n` pairs has to exceed so that the largest of `among` independent ones, where
+/// nothing is correlated, does with a likelihood of at most `chance`: two-sided with Bonferroni's correction, by Student's t with
+/// n - 2 degrees of freedom. `None` for fewer than four pairs, whose t says nothing.
+pub fn critical_spearman(n: usize, among: usize, chance: f64) -> Option<f64> {
+    let freedom = n.checked_sub(2).filter(|&freedom| freedom > 1)? as f64;
+    let each = chance / among.max(1) as f64;
+    let t = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(1.0 - each / 2.0);
+    Some(t / (freedom + t * t).sqrt())
 }
 
 fn ranks(values: &[f64]) -> Option<Vec<f64>> {
@@ -45,6 +56,15 @@ mod tests {
         // Ranks 0, 1.5, 1.5, 3 against 0, 1, 2, 3: 4.5 / √(4.5 × 5).
         let rho = spearman(&[1.0, 2.0, 2.0, 3.0], &[1.0, 2.0, 3.0, 4.0]).unwrap();
         assert!((rho - 4.5 / 22.5_f64.sqrt()).abs() < 1e-12, "{rho}");
+    }
+
+    /// By tables of Student's t: 2.042 at 30 degrees of freedom, two-sided 5%; 3.385 at 0.2%.
+    #[test]
+    fn a_correlation_among_many_has_to_be_larger_to_stand_out() {
+        let near = |found: Option<f64>, t: f64| (found.unwrap() - t / (30.0 + t * t).sqrt()).abs() < 1e-3;
+        assert!(near(critical_spearman(32, 1, 0.05), 2.042));
+        assert!(near(critical_spearman(32, 25, 0.05), 3.385));
+        assert_eq!(critical_spearman(3, 25, 0.05), None);
     }
 
     #[test]

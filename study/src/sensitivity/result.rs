@@ -72,6 +72,9 @@ pub struct SensitivityRow {
     pub verdict: Verdict,
     /// What each constant does to compare%, in the order of [`Sensitivity::constants`].
     pub influences: Vec<Influence>,
+    /// What a rank correlation has to exceed so that, of as many constants that all do nothing, one does in 5% of the rows only
+    /// (Bonferroni); `None` one at a time, and of fewer than four samples.
+    pub stands_out_above: Option<f64>,
 }
 
 /// So many of so many.
@@ -90,7 +93,7 @@ pub enum Verdict {
     Holds,
     /// It is the same on one side of these.
     Depends(Vec<Condition>),
-    /// Samples differ, and no constant alone separates them.
+    /// Samples differ, and no constant alone separates them; or there are fewer than [`SAMPLES_MIN`](super::SAMPLES_MIN).
     Uncertain,
 }
 

@@ -1,5 +1,6 @@
 //! From samples to a row's verdict.
 
+use super::rank::critical_spearman;
 use super::stump::stump;
 use super::{Condition, Constant, Influence, Method, Plan, Sample, SensitivityRow, Share, Side, Verdict, spearman};
 use crate::compare::CompareRow;
@@ -7,6 +8,10 @@ use crate::reproduce::{Class, noise_pct};
 
 /// A conclusion holds if it is the same in so many of a hundred samples.
 const HOLDS_PCT: usize = 95;
+/// Of fewer samples of a hypercube nothing is said: 7 that agree leave a third of the ranges open (1 - 0.05^(1/7)).
+pub const SAMPLES_MIN: usize = 8;
+/// Rank correlations that chance alone gives are named in so many of a hundred rows.
+const STANDS_OUT_PCT: f64 = 5.0;
 
 /// A sample's constants, and the row's compare% with them.
 type Point<'a> = (&'a [u64], f64);
@@ -39,11 +44,18 @@ pub(super) fn judge(plan: &Plan, row: &CompareRow, at: usize, samples: &[Sample]
         range: range(&points),
         verdict,
         influences,
+        stands_out_above: match plan.method {
+            Method::LatinHypercube => critical_spearman(points.len(), plan.constants.len(), STANDS_OUT_PCT / 100.0),
+            Method::OneAtATime => None,
+        },
     }
 }
 
 fn of_hypercube(plan: &Plan, points: &[Point<'_>], holds: &[bool], same: Share) -> Verdict {
-    if same.of > 0 && 100 * same.n >= HOLDS_PCT * same.of {
+    if same.of < SAMPLES_MIN {
+        return Verdict::Uncertain;
+    }
+    if 100 * same.n >= HOLDS_PCT * same.of {
         return Verdict::Holds;
     }
     let values: Vec<Vec<u64>> = points.iter().map(|(values, _)| values.to_vec()).collect();
