@@ -182,16 +182,26 @@ fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// Why rows are not simulated, with how many.
-fn excluded(table: &ScoredTable) -> Vec<(&str, usize)> {
-    let mut found: Vec<(&str, usize)> = Vec::new();
-    for why in table.rows.iter().filter_map(|row| row.excluded.as_deref()) {
-        match found.iter_mut().find(|(one, _)| *one == why) {
-            Some((_, rows)) => *rows += 1,
-            None => found.push((why, 1)),
-        }
+/// Why rows are not simulated, after the names of their benchmarks where the table has these, with how many.
+fn excluded(table: &ScoredTable) -> Vec<(String, usize)> {
+    let mut found: Vec<(&str, Vec<&str>, usize)> = Vec::new();
+    for row in &table.rows {
+        let Some(why) = row.excluded.as_deref() else { continue };
+        let at = found.iter().position(|(one, ..)| *one == why).unwrap_or_else(|| {
+            found.push((why, Vec::new(), 0));
+            found.len() - 1
+        });
+        let (_, names, rows) = &mut found[at];
+        *rows += 1;
+        let name = row.cells.iter().find(|(column, _)| column == "benchmark").map(|(_, cell)| cell.as_str());
+        // Some reasons say it themselves.
+        names.extend(name.filter(|name| !names.contains(name) && !why.contains(name)));
     }
-    found
+    let told = found.into_iter().map(|(why, names, rows)| match names[..] {
+        [] => (why.to_owned(), rows),
+        _ => (format!("{}: {why}", names.join(", ")), rows),
+    });
+    told.collect()
 }
 
 /// `{"wakelab":…,"kind":"simulated","tables":[…],"assumed":[…]}`.
@@ -241,4 +251,41 @@ fn json_row(row: &Scored) -> Value {
         cells.extend(own);
     }
     Value::Object(cells)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(benchmark: &str, excluded: &str) -> Scored {
+        Scored {
+            cells: vec![("benchmark".to_owned(), benchmark.to_owned())],
+            excluded: Some(excluded.to_owned()),
+            published_compare_pct: None,
+            simulated_compare_pct: None,
+            noise_pct: 10.0,
+            published_baseline: None,
+            simulated_baseline: None,
+            published_search: None,
+            simulated_search: None,
+            beside: None,
+            published_rq_lock_pct: None,
+            simulated_rq_lock_pct: None,
+        }
+    }
+
+    #[test]
+    fn rows_that_are_not_simulated_are_told_with_their_benchmarks() {
+        let why = "memory bandwidth is not modelled";
+        let rows = vec![
+            row("Stream 10 runs", why),
+            row("Stream 100 runs", why),
+            row("Stream 10 runs", why),
+            row("x", "x is not"),
+        ];
+        let table = ScoredTable { name: "t".to_owned(), rows, notes: Vec::new(), summary: Summary::default() };
+        let told = excluded(&table);
+        assert_eq!(told[0], ("Stream 10 runs, Stream 100 runs: memory bandwidth is not modelled".to_owned(), 3));
+        assert_eq!(told[1], ("x is not".to_owned(), 1));
+    }
 }
