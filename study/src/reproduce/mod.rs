@@ -141,32 +141,41 @@ pub fn names() -> Vec<&'static str> {
     form::TABLES.iter().map(|(name, _)| *name).collect()
 }
 
-/// Reads the tables of these names (all that are there where none is given) from a folder.
+/// Reads the tables of these names (all that are there where none is given) from a folder. Of another CSV file that lies there,
+/// each row is excluded with the reason.
 ///
 /// # Errors
-/// Where a name is unknown, or a file is not as it should be.
+/// Where a name is neither known nor that of a file there, or a file is not as it should be.
 pub fn tables(folder: &Path, wanted: &[String]) -> Result<Vec<Table>, ReproduceError> {
-    if let Some(name) = wanted.iter().find(|name| !names().contains(&name.as_str())) {
+    let path = |name: &str| folder.join(format!("{name}.csv"));
+    let known = || form::TABLES.iter().map(|&(name, form)| (name.to_owned(), form));
+    let others = others(folder);
+    let there = known().filter(|(name, _)| path(name).exists() || wanted.contains(name));
+    let all: Vec<(String, form::Form)> = there.chain(others).collect();
+    if let Some(name) = wanted.iter().find(|&name| !all.iter().any(|(other, _)| other == name)) {
         return Err(ReproduceError::Unknown { name: name.clone() });
     }
-    let path = |name: &str| folder.join(format!("{name}.csv"));
-    let chosen = form::TABLES.iter().filter(|(name, _)| match wanted {
-        [] => path(name).exists(),
-        wanted => wanted.iter().any(|one| one == name),
-    });
+    let chosen = all.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.contains(name));
     let tables: Vec<Table> = chosen
         .map(|(name, form)| {
-            let (rows, notes) = form.read(&path(name))?;
-            Ok(Table { name: (*name).to_owned(), rows, notes })
+            let (rows, notes) = form.read(&path(&name))?;
+            Ok(Table { name, rows, notes })
         })
         .collect::<Result<_, ReproduceError>>()?;
     if tables.is_empty() { Err(ReproduceError::Empty { folder: folder.to_owned() }) } else { Ok(tables) }
 }
 
-/// Simulates what the tables ask for, `jobs` runs at a time (0: as many as there are cores), and scores them.
-///
-/// # Errors
-/// The first run that failed.
+/// The CSV files of a folder that are no known table, by name.
+fn others(folder: &Path) -> Vec<(String, form::Form)> {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+    let tables = files.filter(|path| path.extension().is_some_and(|end| end == "csv"));
+    let stems = tables.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
+    let unknown: BTreeSet<String> = stems.filter(|name| !names().contains(&name.as_str())).collect();
+    unknown.into_iter().map(|name| (name.clone(), form::of_unknown(&name))).collect()
+}
+
+/// Simulates what the tables ask for, `jobs` runs at a time (0: as many as there are cores), and scores them. A case that
+/// cannot be made, or a run of which fails, excludes its own rows and no others.
 pub fn reproduce(
     tables: &[Table],
     effort: Effort,
