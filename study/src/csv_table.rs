@@ -81,4 +81,35 @@ impl CsvTable {
             },
         }
     }
+
+    /// The cell, which has to say something.
+    pub(crate) fn said<'a>(&self, row: &'a CsvRow, column: &str) -> Result<&'a str, PublishedError> {
+        match self.text(row, column) {
+            "" => Err(self.error(Some(row), Some(column), "it is empty; expected a name".to_owned())),
+            text => Ok(text),
+        }
+    }
+
+    /// The number in a cell that has to have one for which `holds`, where `expected` says what that is.
+    pub(crate) fn number_that(
+        &self,
+        row: &CsvRow,
+        column: &str,
+        expected: &str,
+        holds: impl Fn(f64) -> bool,
+    ) -> Result<f64, PublishedError> {
+        let wrong = |what: String| self.error(Some(row), Some(column), format!("{what}; expected {expected}"));
+        let number = self.number(row, column)?.ok_or_else(|| wrong("it is empty".to_owned()))?;
+        if holds(number) { Ok(number) } else { Err(wrong(format!("{number} is out of range"))) }
+    }
+
+    /// The number in a cell that has to have one.
+    pub(crate) fn given(&self, row: &CsvRow, column: &str) -> Result<f64, PublishedError> {
+        self.number_that(row, column, "a number", |_| true)
+    }
+
+    /// One that something is divided by.
+    pub(crate) fn above_0(&self, row: &CsvRow, column: &str) -> Result<f64, PublishedError> {
+        self.number_that(row, column, "a number above 0, as a ratio is taken", |number| number > 0.0)
+    }
 }

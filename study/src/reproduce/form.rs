@@ -210,7 +210,9 @@ impl Form {
     }
 
     fn row(self, table: &CsvTable, row: &CsvRow) -> Result<Published, ReproduceError> {
-        let text = |column| table.text(row, column);
+        let text = |column| table.said(row, column);
+        let given = |column| table.given(row, column);
+        let above_0 = |column| table.above_0(row, column);
         let number = |column| table.number(row, column);
         let spreads = |base, with| Ok::<_, PublishedError>(number(base)?.zip(number(with)?));
         let mut published = Published {
@@ -227,29 +229,26 @@ impl Form {
         };
         match self {
             Form::Results(sides) => {
-                published.recipe = sides.recipe(text("benchmark"), text("case"), text("load"), &[]);
-                published.compare_pct = number("compare_pct")?;
+                published.recipe = sides.recipe(text("benchmark")?, text("case")?, text("load")?, &[]);
+                published.compare_pct = Some(given("compare_pct")?);
                 published.spreads = spreads("baseline_std_pct", "compare_std_pct")?;
             }
             Form::SearchStats => {
                 // 28 tasks a group.
                 let fds = [("fds".to_owned(), 14)];
-                let params: &[_] = if text("benchmark") == "hackbench" { &fds } else { &[] };
-                published.recipe = SIS_UTIL.recipe(text("benchmark"), text("case"), text("load"), params);
+                let params: &[_] = if text("benchmark")? == "hackbench" { &fds } else { &[] };
+                published.recipe = SIS_UTIL.recipe(text("benchmark")?, text("case")?, text("load")?, params);
                 published.what = What::Search;
-                let rates = [number("se_eff_pct")?, number("dom_eff_pct")?, number("fast_rate_pct")?];
-                if let ([Some(se), Some(dom), Some(fast)], Some(success)) = (rates, number("success_rate_pct")?) {
-                    published.search = Some(SearchRates {
-                        se_eff_pct: se,
-                        dom_eff_pct: dom,
-                        fast_rate_pct: fast,
-                        success_rate_pct: success,
-                    });
-                }
+                published.search = Some(SearchRates {
+                    se_eff_pct: given("se_eff_pct")?,
+                    dom_eff_pct: given("dom_eff_pct")?,
+                    fast_rate_pct: given("fast_rate_pct")?,
+                    success_rate_pct: given("success_rate_pct")?,
+                });
             }
             Form::Counters => {
                 published.recipe = SIS_UTIL.recipe("netperf", "TCP_RR", "224 threads", &[]);
-                published.what = match text("counter").trim_end_matches(".avg") {
+                published.what = match text("counter")?.trim_end_matches(".avg") {
                     "sis_search" => What::SisSearch,
                     "sis_domain_search" => What::SisDomainSearch,
                     "sis_scanned" => What::SisScanned,
@@ -259,19 +258,16 @@ impl Form {
                         What::Search
                     }
                 };
-                let change = |(old, new): (f64, f64)| 100.0 * (new / old - 1.0);
-                published.compare_pct = number("vanilla")?.zip(number("patched")?).map(change);
-                published.beside = Some([number("vanilla")?, number("patched")?]);
+                let searches = published.what == What::SisSearch;
+                let [old, new] = counters(table, row, ["vanilla", "patched"], searches)?;
+                published.compare_pct = Some(100.0 * (new / old - 1.0));
+                published.beside = Some([Some(old), Some(new)]);
             }
             Form::HackbenchSearch => {
                 // The posting does not say in which NPS mode; its first table is NPS1's.
                 let sides = Sides { machine: "amd-zen3-2s128c256t-nps1", ..ZEN3 };
-                published.recipe = sides.recipe("hackbench", "thread-pipe", text("hackbench_groups"), &[]);
-                let values = [number("sis_prop")?, number("sis_util")?];
-                let change = |(old, new): (f64, f64)| 100.0 * (new / old - 1.0);
-                published.compare_pct = values[0].zip(values[1]).map(change);
-                published.beside = Some(values);
-                published.what = match text("metric") {
+                published.recipe = sides.recipe("hackbench", "thread-pipe", text("hackbench_groups")?, &[]);
+                published.what = match text("metric")? {
                     "Benchmark Results (sec)" => What::Metric,
                     "Number of calls to select_idle_sibling" => What::WorkCalls,
                     "Number of times the domain was searched (fast path failed)" => What::WorkDomainSearch,
@@ -283,6 +279,10 @@ impl Form {
                         What::Search
                     }
                 };
+                let searches = matches!(published.what, What::WorkCalls | What::Metric);
+                let [old, new] = counters(table, row, ["sis_prop", "sis_util"], searches)?;
+                published.compare_pct = Some(100.0 * (new / old - 1.0));
+                published.beside = Some([Some(old), Some(new)]);
                 if published.what == What::Metric {
                     // Seconds: less is better.
                     published.compare_pct = published.compare_pct.map(|pct| -pct);
@@ -292,12 +292,14 @@ impl Form {
             Form::Histogram => published.recipe = SIS_UTIL.recipe("netperf", "TCP_RR", "224 threads", &[]),
             Form::NrIdleScan => {
                 published.what = What::NrIdleScan;
-                published.beside = Some([number("nr_scan")?, None]);
-                let inputs = number("llc_weight")?.zip(number("sum_util_pct")?);
-                published.computed = inputs.map(|(weight, pct)| nr_idle_scan(weight, pct));
+                published.beside = Some([Some(given("nr_scan")?), None]);
+                let is_weight = |cpus: f64| cpus >= 1.0 && cpus <= f64::from(u32::MAX) && cpus.fract() == 0.0;
+                let weight = table.number_that(row, "llc_weight", "a whole number of CPUs, 1 or more", is_weight)?;
+                let pct = table.number_that(row, "sum_util_pct", "per cent, 0 or more", |pct| pct >= 0.0)?;
+                published.computed = Some(nr_idle_scan(weight, pct));
             }
             Form::Zen3 => {
-                let (benchmark, numa, load) = (text("benchmark"), text("numa_config"), text("load"));
+                let (benchmark, numa, load) = (text("benchmark")?, text("numa_config")?, text("load")?);
                 let machine = format!("amd-zen3-2s128c256t-{}", numa.to_lowercase());
                 let sides = Sides { machine: &machine, ..ZEN3 };
                 published.recipe = match benchmark {
@@ -311,17 +313,17 @@ impl Form {
                     stream if stream.starts_with("Stream") => Err("memory bandwidth is not modelled".to_owned()),
                     other => Err(format!("{other} is not modelled")),
                 };
-                published.compare_pct = number("compare_pct")?;
-                published.baseline = number("tip")?.map(|tip| (format!("{benchmark} {numa}"), tip));
+                published.compare_pct = Some(given("compare_pct")?);
+                published.baseline = Some((format!("{benchmark} {numa}"), above_0("tip")?));
             }
             Form::SearchLimit => {
-                let (benchmark, machine) = (text("benchmark"), text("machine"));
+                let (benchmark, machine) = (text("benchmark")?, text("machine")?);
                 let mut with = vec!["SIS_LIMIT"];
-                with.extend((text("SIS_CORE") == "false").then_some("NO_SIS_CORE"));
-                with.extend((text("SIS_PROP") == "false").then_some("NO_SIS_PROP"));
+                with.extend((!is_on(table, row, "SIS_CORE")?).then_some("NO_SIS_CORE"));
+                with.extend((!is_on(table, row, "SIS_PROP")?).then_some("NO_SIS_PROP"));
                 let with = with.join(",");
                 let sides = Sides { machine, kernel: "v5.2", base: "", with: &with };
-                let load = text("load");
+                let load = text("load")?;
                 published.recipe = match benchmark {
                     "hackbench process" => sides.recipe("hackbench", "process-sockets", load, &[]),
                     "sysbench mysql" => sides.recipe("sysbench", "oltp_read_write", load, &[]),
@@ -338,18 +340,17 @@ impl Form {
                     }),
                     other => Err(format!("{other} is not modelled")),
                 };
-                published.compare_pct = number("compare_pct")?;
+                published.compare_pct = Some(given("compare_pct")?);
                 published.spreads = spreads("baseline_std_pct", "patch_std_pct")?;
                 // Those of the database are 1 at each load: no curve.
-                published.baseline = number("baseline")?
-                    .filter(|_| benchmark != "oracle db")
-                    .map(|base| (format!("{benchmark} {machine}"), base));
+                let base = above_0("baseline")?;
+                published.baseline = (benchmark != "oracle db").then(|| (format!("{benchmark} {machine}"), base));
             }
             Form::RqLock => {
                 // One side, before f3dd3f674555, since when the wakelist takes that time. The other side is not shown.
-                published.recipe = SIS_UTIL.recipe("will-it-scale", "context_switch1", text("nr_instance"), &[]);
+                published.recipe = SIS_UTIL.recipe("will-it-scale", "context_switch1", text("nr_instance")?, &[]);
                 published.what = What::RqLock;
-                published.rq_lock_pct = number("rq_lock_pct")?;
+                published.rq_lock_pct = Some(given("rq_lock_pct")?);
             }
             Form::Not(why) => published.recipe = Err(why.to_owned()),
         }
@@ -377,6 +378,27 @@ impl Sides<'_> {
             observer_cost_ns: 0,
         };
         Ok((recipe, instances(load)?))
+    }
+}
+
+/// A counter of both sides: the base's is what the change is a share of; `divides` where other counters are shares of both.
+fn counters(
+    table: &CsvTable,
+    row: &CsvRow,
+    [base, with]: [&str; 2],
+    divides: bool,
+) -> Result<[f64; 2], PublishedError> {
+    let old = table.above_0(row, base)?;
+    let new = if divides { table.above_0(row, with) } else { table.number_that(row, with, "0 or more", |n| n >= 0.0) }?;
+    Ok([old, new])
+}
+
+/// A column of features that are on or off.
+fn is_on(table: &CsvTable, row: &CsvRow, column: &str) -> Result<bool, PublishedError> {
+    match table.text(row, column) {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        other => Err(table.error(Some(row), Some(column), format!("{other:?} is neither; expected true or false"))),
     }
 }
 

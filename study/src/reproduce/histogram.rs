@@ -17,16 +17,14 @@ const SECONDS: f64 = 100.0;
 pub(super) fn read(table: &CsvTable, path: &Path) -> Result<(Vec<Row>, Vec<String>), PublishedError> {
     let mut buckets = Vec::new();
     for row in &table.rows {
-        let number = |column| {
-            let missing = || table.error(Some(row), Some(column), "it is empty; expected a whole number".to_owned());
-            table.number(row, column)?.ok_or_else(missing)
-        };
-        let (from, below, count) = (number("usecs_from")?, number("usecs_below")?, number("count")?);
-        if from < 0.0 || below <= from || count < 0.0 {
-            let what =
-                format!("{below} is not above usecs_from, or something is negative; expected a bucket such as 32,64");
-            return Err(table.error(Some(row), Some("usecs_below"), what));
-        }
+        let ends = "0 or a power of two below 2^53, as in a bucket such as 32,64";
+        let is_end = |us: f64| us == 0.0 || (us < 2f64.powi(53) && us.fract() == 0.0 && (us as u64).is_power_of_two());
+        let from = table.number_that(row, "usecs_from", ends, is_end)?;
+        let next = if from == 0.0 { 1.0 } else { 2.0 * from };
+        let below =
+            table.number_that(row, "usecs_below", &format!("{next}, the next power of two"), |us| us == next)?;
+        let whole = |count: f64| count >= 0.0 && count.fract() == 0.0;
+        let count = table.number_that(row, "count", "a whole number, 0 or more", whole)?;
         buckets.push((from, below, count));
     }
     let calls: f64 = buckets.iter().map(|(.., count)| count).sum();
