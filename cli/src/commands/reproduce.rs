@@ -24,25 +24,21 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
     let base = if args.quick { Effort::QUICK } else { Effort::FULL };
     let effort = Effort { repeats: args.repeat.unwrap_or(base.repeats), ..base };
     let stop = stop_flag()?;
-    let found = KeptRuns::open(&args.kept)?.with(|runner| {
+    let board = KeptRuns::open(&args.kept)?.with(|runner| {
         let bar = RunBar::new();
         let found = reproduce_with(runner, &tables, effort, args.jobs.unwrap_or(0) as usize, &bar, stop);
         bar.finish();
         found
     });
-    let board = match found {
-        Ok(board) => board,
-        Err(failed) => {
-            eprintln!("error: {failed}");
-            return Ok(Exit::RunFailed);
-        }
-    };
     deliver(out.as_ref(), &render(&board, args.format))?;
-    if board.complete {
-        return Ok(Exit::Done);
+    for failed in &board.failed {
+        eprintln!("error: {failed}");
     }
-    eprintln!("interrupted: rows that were not reached are listed as such");
-    Ok(Exit::Interrupted)
+    if !board.complete {
+        eprintln!("interrupted: rows that were not reached are listed as such");
+        return Ok(Exit::Interrupted);
+    }
+    Ok(if board.failed.is_empty() { Exit::Done } else { Exit::RunFailed })
 }
 
 fn render(board: &Scoreboard, format: ScoreFormat) -> String {

@@ -5,6 +5,7 @@
 
 mod beside;
 mod form;
+mod go_on;
 mod histogram;
 mod score;
 
@@ -15,9 +16,11 @@ pub use score::{Class, Summary, noise_pct};
 pub use crate::compare::SearchRates;
 
 use crate::compare::{
-    Assumed, CompareRow, PublishedError, RunFailed, RunId, RunProgress, Runner, Side, Simulator, compare_with,
+    Assumed, CompareRow, Experiment, PublishedError, RunFailed, RunId, RunProgress, Runner, Side, Simulator,
+    compare_all,
 };
 use crate::experiment::{Given, Spec};
+use go_on::GoOn;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -132,6 +135,8 @@ pub struct Scoreboard {
     pub assumed: Vec<Assumed>,
     /// What was simulated.
     pub effort: Effort,
+    /// The first failed run of each case that had one: its rows are excluded with the reason.
+    pub failed: Vec<RunFailed>,
     /// False after a stop: rows that were not reached are excluded.
     pub complete: bool,
 }
@@ -182,14 +187,11 @@ pub fn reproduce(
     jobs: usize,
     progress: &dyn RunProgress,
     stop: &AtomicBool,
-) -> Result<Scoreboard, RunFailed> {
+) -> Scoreboard {
     reproduce_with(&Simulator, tables, effort, jobs, progress, stop)
 }
 
 /// The same with another runner than the simulator.
-///
-/// # Errors
-/// The same.
 pub fn reproduce_with(
     runner: &dyn Runner,
     tables: &[Table],
@@ -197,7 +199,7 @@ pub fn reproduce_with(
     jobs: usize,
     progress: &dyn RunProgress,
     stop: &AtomicBool,
-) -> Result<Scoreboard, RunFailed> {
+) -> Scoreboard {
     let chosen: Vec<Vec<bool>> = tables.iter().map(|table| choose(table, effort)).collect();
     let mut loads: BTreeMap<&Recipe, BTreeSet<u64>> = BTreeMap::new();
     for (table, chosen) in tables.iter().zip(&chosen) {
@@ -208,34 +210,64 @@ pub fn reproduce_with(
         }
     }
     let mut found = Found::new();
-    let mut assumed: Vec<Assumed> = Vec::new();
+    let (mut assumed, mut failed): (Vec<Assumed>, Vec<RunFailed>) = (Vec::new(), Vec::new());
     let mut complete = true;
     let all = loads.values().map(|loads| loads.len() * effort.repeats as usize * 2).sum();
     let mut done = 0;
     for (recipe, loads) in loads {
-        let counts: Vec<u64> = loads.into_iter().collect();
-        match spec(recipe, &counts, effort).and_then(|spec| spec.resolve()) {
-            Err(error) => {
-                let why = error.to_string().lines().next().unwrap_or_default().to_owned();
-                found.extend(counts.iter().map(|&load| ((recipe, load), Err(why.clone()))));
-            }
-            Ok(experiment) => {
-                let comparison = compare_with(runner, &experiment, jobs, &Part { progress, done, all }, stop)?;
-                complete &= comparison.complete;
-                let rows = counts.iter().zip(comparison.rows);
-                found.extend(rows.map(|(&load, row)| ((recipe, load), Ok(row))));
-                let new = comparison.assumed.into_iter().filter(|one| !assumed.contains(one)).collect::<Vec<_>>();
-                assumed.extend(new);
+        let runs = loads.len() * effort.repeats as usize * 2;
+        // Each load by itself: one that cannot be made is not in the way of the others.
+        let (mut made, mut experiments): (Vec<u64>, Vec<Experiment>) = (Vec::new(), Vec::new());
+        for load in loads {
+            match spec(recipe, load, effort).and_then(|spec| spec.resolve()) {
+                Ok(experiment) => {
+                    made.push(load);
+                    experiments.push(experiment);
+                }
+                // Where it was given is a flag that nobody gave.
+                Err(error) => drop(found.insert((recipe, load), Err(first_line(&error.what)))),
             }
         }
-        done += counts.len() * effort.repeats as usize * 2;
+        let runner = GoOn::new(runner);
+        match compare_all(&runner, &experiments, jobs, &Part { progress, done, all }, stop) {
+            Err(error) => {
+                found.extend(made.iter().map(|&load| ((recipe, load), Err(why_failed(&error)))));
+                failed.push(error);
+            }
+            Ok(comparisons) => {
+                for ((load, experiment), comparison) in made.into_iter().zip(&experiments).zip(comparisons) {
+                    let row = match runner.failure(&experiment.cases[0].workload.load) {
+                        Some(failure) => {
+                            let why = why_failed(&failure);
+                            failed.push(failure);
+                            Some(Err(why))
+                        }
+                        None => comparison.rows.into_iter().next().map(Ok),
+                    };
+                    complete &= row.is_some();
+                    found.extend(row.map(|row| ((recipe, load), row)));
+                    let new = comparison.assumed.into_iter().filter(|one| !assumed.contains(one)).collect::<Vec<_>>();
+                    assumed.extend(new);
+                }
+            }
+        }
+        done += runs;
     }
     let scored = tables.iter().zip(&chosen).map(|(table, chosen)| {
         let rows: Vec<Scored> =
             table.rows.iter().zip(chosen).map(|(row, &chosen)| scored(row, chosen, &found)).collect();
         ScoredTable { name: table.name.clone(), summary: score::summary(&rows), rows, notes: table.notes.clone() }
     });
-    Ok(Scoreboard { tables: scored.collect(), assumed, effort, complete })
+    Scoreboard { tables: scored.collect(), assumed, effort, failed, complete }
+}
+
+/// Why a case whose run failed is excluded.
+fn why_failed(failed: &RunFailed) -> String {
+    format!("a run failed: {}", first_line(&failed.to_string()))
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// Which rows are simulated.
@@ -257,10 +289,9 @@ fn choose(table: &Table, effort: Effort) -> Vec<bool> {
     (0..keys.len()).map(|at| keys[at].is_some() && (first(at) || last(at))).collect()
 }
 
-fn spec(recipe: &Recipe, loads: &[u64], effort: Effort) -> Result<Spec, crate::experiment::SpecError> {
+fn spec(recipe: &Recipe, load: u64, effort: Effort) -> Result<Spec, crate::experiment::SpecError> {
     let Recipe { machine, kernel, base, with, workload, params, observer_cost_ns } = recipe;
-    let load = loads.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
-    let mut spec = Spec::of_flags(machine, kernel, workload, Some(&load), base, with)?;
+    let mut spec = Spec::of_flags(machine, kernel, workload, Some(&load.to_string()), base, with)?;
     for workload in &mut spec.workloads {
         workload.params =
             params.iter().map(|(name, value)| (name.clone(), Given::by_default("params", *value))).collect();
