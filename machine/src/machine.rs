@@ -1,5 +1,6 @@
 //! A machine.
 
+use crate::power::{Amount, Power, Turbo};
 use crate::{Costs, Origin};
 use serde::{Serialize, Serializer};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
@@ -40,8 +41,33 @@ pub struct FreqPolicy {
     pub base_khz: Option<u64>,
     /// `scaling_available_frequencies`, kHz, lowest first; empty where the driver chooses freely.
     pub steps_khz: Vec<u64>,
+    /// Where the driver chooses freely, the difference of two frequencies that it can ask for, kHz (P-states).
+    pub grain_khz: Option<u64>,
+    /// `(kHz, uV)`, lowest frequency first: the supply voltage, in between linear. It does not fall. Empty where it is not known.
+    pub voltages: Vec<(u64, u64)>,
+    /// The lowest and the highest that the voltages may be, % of them.
+    pub voltage_range_pct: [u64; 2],
+    /// `cpuinfo_transition_latency`: how long a change takes, ns.
+    pub latency_ns: Option<u64>,
+    /// `policy->transition_delay_us`: what the driver wants between two changes, ns; `None` where it leaves that to the kernel.
+    pub delay_ns: Option<u64>,
+    /// Whose clock is one in hardware: it runs at the highest frequency that is asked for by any of them that is not idle.
+    pub clock: Clock,
     /// Where this was taken from.
     pub origin: Origin,
+}
+
+/// What has a clock of its own in hardware.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clock {
+    /// A policy.
+    #[default]
+    Policy,
+    /// A core, whichever policies its CPUs are of.
+    Core,
+    /// A package.
+    Package,
 }
 
 /// An idle state (`cpuidle/state*`). The simulator does not read it yet: `idle_exit` is the cost of every exit.
@@ -59,6 +85,8 @@ pub struct IdleState {
     pub exit_latency_ns: u64,
     /// How long a CPU must stay for it to pay, ns.
     pub residency_ns: u64,
+    /// What a core takes, all of whose CPUs are in this state or a deeper one, uW.
+    pub power_uw: Option<Amount>,
     /// Switched off (`disable`).
     pub disabled: bool,
     /// Where this was taken from.
@@ -96,6 +124,10 @@ pub struct Machine {
     pub frequencies: Vec<FreqPolicy>,
     /// Its idle states, by their index; empty where they are not known.
     pub idle_states: Vec<IdleState>,
+    /// How fast cores may run together; `None` where any may always run at the highest frequency of its policy.
+    pub turbo: Option<Turbo>,
+    /// What the hardware spends; empty where it is not known.
+    pub power: Power,
     /// What things cost.
     pub costs: Costs,
     /// Background work.

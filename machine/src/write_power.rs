@@ -1,9 +1,9 @@
-//! Writing frequencies and idle states.
+//! Writing turbo, idle states and power.
 
 use crate::write::{origin, quoted};
-use crate::{FreqPolicy, Machine};
+use crate::write_frequency::points;
+use crate::{Amount, BusyPower, Machine, Scope};
 use std::fmt::Write;
-use wakelab_sched::cpumask::{Cpu, CpuMask};
 
 // Writing to a string does not fail.
 macro_rules! line {
@@ -11,53 +11,55 @@ macro_rules! line {
 }
 
 pub(crate) fn write(text: &mut String, machine: &Machine) {
-    frequencies(text, machine);
+    crate::write_frequency::write(text, machine);
+    if let Some(turbo) = &machine.turbo {
+        let khz: Vec<_> = turbo.bins.iter().map(|bin| bin.khz).collect();
+        let cores: Vec<_> = turbo.bins.iter().map(|bin| bin.cores).collect();
+        line!(text, "\n[turbo]\nkhz = {khz:?}\ncores = {cores:?}\n{}", origin(&turbo.origin));
+    }
     for state in &machine.idle_states {
         line!(text, "\n[[idle]]\ncpus = \"{}\"\nindex = {}\nname = {}", state.cpus, state.index, quoted(&state.name));
         if let Some(description) = &state.description {
             line!(text, "description = {}", quoted(description));
         }
         line!(text, "exit_latency_ns = {}\nresidency_ns = {}", state.exit_latency_ns, state.residency_ns);
+        if let Some(power) = &state.power_uw {
+            amount(text, "power_uw", "power_range", power);
+        }
         if state.disabled {
             line!(text, "disabled = true");
         }
         line!(text, "{}", origin(&state.origin));
     }
+    power(text, machine);
 }
 
-/// One row for all policies that differ in nothing but their CPUs.
-fn frequencies(text: &mut String, machine: &Machine) {
-    let nr_cpus = machine.topology.nr_cpus();
-    let none = CpuMask::new(nr_cpus);
-    let mut rows: Vec<(FreqPolicy, Vec<(Cpu, usize)>)> = Vec::new();
-    for (number, policy) in machine.frequencies.iter().enumerate() {
-        let key = FreqPolicy { cpus: none.clone(), ..policy.clone() };
-        let members = policy.cpus.iter().map(|cpu| (cpu, number));
-        match rows.iter_mut().find(|(row, _)| *row == key) {
-            Some((_, cpus)) => cpus.extend(members),
-            None => rows.push((key, members.collect())),
-        }
-    }
-    for (row, mut cpus) in rows {
-        cpus.sort_unstable();
-        let list = CpuMask::from_cpus(nr_cpus, cpus.iter().map(|&(cpu, _)| cpu));
-        line!(text, "\n[[frequency]]\ncpus = \"{list}\"");
-        match (cpus.first(), cpus.last()) {
-            (Some((_, first)), Some((_, last))) if cpus.iter().all(|(_, n)| n == first && n == last) => {
-                line!(text, "policy = {first}");
+fn power(text: &mut String, machine: &Machine) {
+    for core in &machine.power.cores {
+        line!(text, "\n[[power]]\ncpus = \"{}\"", core.cpus);
+        match &core.busy {
+            BusyPower::Coefficient(dynamic) => amount(text, "dynamic", "dynamic_range", dynamic),
+            BusyPower::Table { points: table, range_pct } => {
+                line!(text, "busy_uw = {}\nbusy_range_pct = {range_pct:?}", points(table));
             }
-            _ => line!(text, "policy = {:?}", cpus.iter().map(|&(_, number)| number).collect::<Vec<_>>()),
         }
-        line!(text, "min_khz = {}\nmax_khz = {}", row.min_khz, row.max_khz);
-        if let Some(base) = row.base_khz {
-            line!(text, "base_khz = {base}");
-        }
-        if !row.steps_khz.is_empty() {
-            line!(text, "steps_khz = {:?}", row.steps_khz);
-        }
-        if let Some(driver) = &row.driver {
-            line!(text, "driver = {}", quoted(driver));
-        }
-        line!(text, "{}", origin(&row.origin));
+        amount(text, "smt_pct", "smt_range", &core.smt_pct);
+        amount(text, "leakage_uw", "leakage_range", &core.leakage_uw);
+        line!(text, "{}", origin(&core.origin));
     }
+    for shared in &machine.power.shared {
+        let of = if shared.scope == Scope::Cluster { "cluster" } else { "package" };
+        line!(text, "\n[[shared_power]]\nof = \"{of}\"\ncpus = \"{}\"", shared.cpus);
+        amount(text, "awake_uw", "awake_range", &shared.awake_uw);
+        amount(text, "asleep_uw", "asleep_range", &shared.asleep_uw);
+        line!(text, "{}", origin(&shared.origin));
+    }
+    for domain in &machine.power.energy_model {
+        line!(text, "\n[[energy_model]]\ncpus = \"{}\"\nopps = {}", domain.cpus, points(&domain.states));
+        line!(text, "{}", origin(&domain.origin));
+    }
+}
+
+fn amount(text: &mut String, key: &str, range: &str, amount: &Amount) {
+    line!(text, "{key} = {}\n{range} = [{}, {}]", amount.value, amount.low, amount.high);
 }

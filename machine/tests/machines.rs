@@ -40,7 +40,7 @@ fn every_machine_gives_domains_in_the_first_and_the_last_version() {
 #[test]
 fn names_say_how_many_cpus_there_are() {
     let cpus: Vec<_> = all().iter().map(|machine| machine.topology.nr_cpus()).collect();
-    assert_eq!(cpus, [112, 88, 224, 256, 256, 256, 160, 128, 1, 2, 8, 8, 16, 1024, 4096]);
+    assert_eq!(cpus, [112, 88, 224, 256, 256, 256, 160, 80, 8, 8, 80, 48, 8, 128, 1, 2, 8, 8, 16, 1024, 4096]);
 }
 
 #[test]
@@ -53,7 +53,8 @@ fn the_machine_of_the_published_tables_has_smt_siblings_56_apart_below_one_llc()
 
 #[test]
 fn the_last_cache_of_every_machine_is_shared_by_the_cpus_of_an_llc() {
-    for machine in all() {
+    // Kernels before 6.0 take a phone's clusters for packages, and do not see the cache that they share.
+    for machine in all().into_iter().filter(|machine| machine.name != "pixel6") {
         let of_first = machine.topology.cpus.iter().filter(|cpu| cpu.llc == 0).count();
         assert_eq!(machine.caches.last().unwrap().shared_by as usize, of_first, "{}", machine.name);
     }

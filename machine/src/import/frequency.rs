@@ -2,7 +2,7 @@
 
 use super::sys::Sys;
 use super::tree::{CPU, Tree};
-use crate::{FreqPolicy, MachineError, Origin};
+use crate::{Clock, FreqPolicy, MachineError, Origin};
 use std::ops::RangeInclusive;
 
 /// kHz, up to 1 THz.
@@ -59,5 +59,19 @@ fn read_one(sys: &Sys<'_>, folder: &str) -> Result<Option<FreqPolicy>, MachineEr
     let base_khz = tree.number(&file("base_frequency"), &KHZ)?.filter(|&khz| khz > 0).map(|khz| khz as u64);
     let driver = tree.text(&file("scaling_driver"))?.filter(|driver| !driver.is_empty());
     let origin = Origin::Source("sysfs: cpufreq/policy*".to_owned());
-    Ok(Some(FreqPolicy { cpus, driver, min_khz, max_khz, base_khz, steps_khz, origin }))
+    Ok(Some(FreqPolicy {
+        cpus,
+        driver,
+        min_khz,
+        max_khz,
+        base_khz,
+        steps_khz,
+        grain_khz: None,
+        voltages: Vec::new(),
+        voltage_range_pct: [100; 2],
+        latency_ns: None,
+        delay_ns: None,
+        clock: Clock::Policy,
+        origin,
+    }))
 }

@@ -42,6 +42,7 @@ fn read_one(sys: &Sys<'_>, cpu: Cpu, index: u32) -> Result<IdleState, MachineErr
         description: tree.text(&file("desc"))?.filter(|text| !text.is_empty()),
         exit_latency_ns: tree.need(&file("latency"), "the exit latency in us", us)? as u64 * 1000,
         residency_ns: tree.need(&file("residency"), "the target residency in us", us)? as u64 * 1000,
+        power_uw: None,
         disabled: tree.number(&file("disable"), &(0..=i64::MAX))?.is_some_and(|disable| disable != 0),
         origin: Origin::Source("sysfs: cpu*/cpuidle/state*/{name,desc,latency,residency,disable}".to_owned()),
     })

@@ -85,6 +85,8 @@ fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, MachineError> {
         caches: caches.rows(&sys, &mut notes),
         frequencies,
         idle_states,
+        turbo: None,
+        power: Default::default(),
         costs,
         noise,
         noise_origin,

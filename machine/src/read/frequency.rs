@@ -1,27 +1,22 @@
 //! `[[frequency]]`.
 
 use super::table::{Table, number};
-use super::{cpus, origin};
+use super::{cpus, frequency_row};
 use crate::{FreqPolicy, MachineError};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use wakelab_sched::cpumask::CpuMask;
 use wakelab_sched::domain::MAX_CPUS;
 
-/// kHz, up to 1 THz.
-const KHZ: RangeInclusive<u64> = 1..=1_000_000_000;
-
 /// Numbers of policies: there are no more of them than CPUs.
 const POLICY: RangeInclusive<u64> = 0..=MAX_CPUS as u64 - 1;
-
-const KEYS: &[&str] = &["cpus", "policy", "min_khz", "max_khz", "base_khz", "steps_khz", "driver", "source", "assumed"];
 
 /// The policies, by their lowest CPU.
 pub(super) fn read(root: &Table<'_>, nr_cpus: u32) -> Result<Vec<FreqPolicy>, MachineError> {
     let mut policies: BTreeMap<u64, FreqPolicy> = BTreeMap::new();
     let mut all = CpuMask::new(nr_cpus);
     for table in root.tables("frequency")? {
-        table.only(KEYS)?;
+        table.only(frequency_row::KEYS)?;
         let cpus = cpus::need(&table, nr_cpus)?;
         if cpus.intersects(&all) {
             return Err(table.error("some of its CPUs have frequencies already; expected each CPU once"));
@@ -31,7 +26,7 @@ pub(super) fn read(root: &Table<'_>, nr_cpus: u32) -> Result<Vec<FreqPolicy>, Ma
         if let Some(number) = numbers.iter().find(|number| policies.contains_key(number)) {
             return Err(table.error(format!("policy {number} is of a row above; expected a policy to be of one row")));
         }
-        let row = row(&table, CpuMask::new(nr_cpus))?;
+        let row = frequency_row::read(&table, CpuMask::new(nr_cpus))?;
         for (cpu, number) in cpus.iter().zip(numbers) {
             policies.entry(number).or_insert_with(|| row.clone()).cpus.set(cpu);
         }
@@ -39,28 +34,6 @@ pub(super) fn read(root: &Table<'_>, nr_cpus: u32) -> Result<Vec<FreqPolicy>, Ma
     let mut policies: Vec<_> = policies.into_values().collect();
     policies.sort_by_key(|policy| policy.cpus.first());
     Ok(policies)
-}
-
-/// What is the same of all policies of a row.
-fn row(table: &Table<'_>, cpus: CpuMask) -> Result<FreqPolicy, MachineError> {
-    let min_khz = table.need_number("min_khz", &(0..=*KHZ.end()))?;
-    let max_khz = table.need_number("max_khz", &KHZ)?;
-    if min_khz > max_khz {
-        return Err(table.error(format!("max_khz = {max_khz}; expected min_khz, {min_khz}, or more")));
-    }
-    let steps_khz = table.numbers("steps_khz", &KHZ)?.unwrap_or_default();
-    if !steps_khz.is_sorted_by(|a, b| a < b) {
-        return Err(table.error("expected `steps_khz` lowest first, each once"));
-    }
-    Ok(FreqPolicy {
-        cpus,
-        driver: table.text("driver")?.map(str::to_owned),
-        min_khz,
-        max_khz,
-        base_khz: table.number("base_khz", &KHZ)?,
-        steps_khz,
-        origin: origin::read(table)?,
-    })
 }
 
 /// The policy of each CPU of a row: one number for all, which change their frequency together, or a list.

@@ -1,17 +1,22 @@
 //! Reading a machine file.
 
+mod amount;
 mod cache;
 mod costs;
 mod cpulist;
 mod cpus;
 mod explicit;
 mod frequency;
+mod frequency_row;
 mod idle;
 mod noise;
 mod origin;
+mod points;
+mod power;
 mod source;
 mod table;
 mod topology;
+mod turbo;
 mod uniform;
 
 use crate::{Machine, MachineError, MachineFile};
@@ -19,7 +24,21 @@ use source::Source;
 use table::Table;
 use toml::de::DeTable;
 
-const KEYS: &[&str] = &["name", "description", "costs_of", "topology", "cache", "frequency", "idle", "costs", "noise"];
+const KEYS: &[&str] = &[
+    "name",
+    "description",
+    "costs_of",
+    "topology",
+    "cache",
+    "frequency",
+    "turbo",
+    "idle",
+    "power",
+    "shared_power",
+    "energy_model",
+    "costs",
+    "noise",
+];
 
 impl Machine {
     /// Reads a machine from TOML. `file` is what errors call it.
@@ -55,7 +74,9 @@ impl MachineFile {
         let (cpu_ids, topology_origin) = topology::read_origin(&root, topology.nr_cpus())?;
         let caches = cache::read(&root, topology.nr_cpus())?;
         let frequencies = frequency::read(&root, topology.nr_cpus())?;
+        let turbo = turbo::read(&root, &frequencies)?;
         let idle_states = idle::read(&root, topology.nr_cpus())?;
+        let power = power::read(&root, &topology, &frequencies)?;
         let costs = costs::read(&root, costs_of.as_ref().map(|file| &file.machine.costs))?;
         let (noise, noise_origin) = match (noise::read(&root)?, costs_of) {
             (Some(noise), _) => noise,
@@ -75,6 +96,8 @@ impl MachineFile {
             caches,
             frequencies,
             idle_states,
+            turbo,
+            power,
             costs,
             noise,
             noise_origin,

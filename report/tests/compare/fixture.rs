@@ -172,6 +172,8 @@ fn machine() -> Machine {
         cpu_ids: None,
         frequencies: Vec::new(),
         idle_states: Vec::new(),
+        turbo: None,
+        power: Default::default(),
         caches: vec![Cache {
             name: "L3".to_owned(),
             size_kib: 1024,

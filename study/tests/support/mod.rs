@@ -70,6 +70,8 @@ pub fn machine() -> Machine {
         cpu_ids: None,
         frequencies: Vec::new(),
         idle_states: Vec::new(),
+        turbo: None,
+        power: Default::default(),
         caches: Vec::new(),
         costs: Costs::try_from_fn(cost).unwrap(),
         noise: Noise { kworker_period_ns: 0, kworker_run_ns: 0 },
