@@ -28,7 +28,7 @@ pub enum Queued {
 pub enum Event {
     /// A task is created and about to be placed.
     Fork {
-        /// The new task.
+        /// The new task, or who execs.
         task: Task,
         /// Whether it belongs to the workload; else it is background noise.
         workload: bool,
@@ -61,12 +61,12 @@ pub enum Event {
         /// Whether the wakee belongs to the workload.
         workload: bool,
     },
-    /// A new task was given its CPU, at one moment. Told before its [`Event::Enqueue`], and only to a sink that wants
-    /// [`Sink::INPUTS`].
+    /// A new task, or one that execs, was given its CPU, at one moment. Of a new task told before its [`Event::Enqueue`]; and
+    /// only to a sink that wants [`Sink::INPUTS`].
     Placed {
-        /// The CPU that forks.
+        /// The CPU that forks or execs.
         waker_cpu: Cpu,
-        /// Who forks; `None` for the shell that starts the workload, which is no task of the run.
+        /// Who forks or execs; `None` for the shell that starts the workload, which is no task of the run.
         waker: Option<Task>,
         /// The new task.
         task: Task,

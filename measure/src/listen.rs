@@ -8,6 +8,9 @@ use crate::{Latency, RunStats, SearchStats};
 use hdrhistogram::Histogram;
 use wakelab_events::sim::{Event, Queued, Sink};
 
+/// What a frame may take, ns.
+const FRAME_NS: u64 = 16_000_000;
+
 /// The longest latency that is told apart from longer ones, ns: 1000 s.
 const LONGEST_NS: u64 = 1_000_000_000_000;
 
@@ -31,6 +34,7 @@ pub struct Measure {
     latencies: Histogram<u64>,
     latency_sum: u64,
     latency_max: u64,
+    missed_16ms: u64,
     /// When the first transaction that was done began, ns.
     first_begin: Option<u64>,
     idle: IdleTime,
@@ -61,6 +65,7 @@ impl Measure {
             latencies: Histogram::new_with_max(LONGEST_NS, 3).expect("the bounds are right"),
             latency_sum: 0,
             latency_max: 0,
+            missed_16ms: 0,
             first_begin: None,
             idle: IdleTime::new(settle_ns..end_ns, nr_cpus),
             lock_wait: 0,
@@ -137,6 +142,7 @@ impl Measure {
             p995: at(0.995),
             p999: at(0.999),
             max: self.latency_max,
+            missed_16ms: self.missed_16ms,
         }
     }
 
@@ -176,6 +182,7 @@ impl Sink for Measure {
                 self.latencies.saturating_record(latency);
                 self.latency_sum += latency;
                 self.latency_max = self.latency_max.max(latency);
+                self.missed_16ms += u64::from(latency > FRAME_NS);
                 let begin = time.saturating_sub(latency);
                 self.first_begin = Some(self.first_begin.map_or(begin, |first| first.min(begin)));
             }

@@ -50,6 +50,8 @@ pub struct Latency {
     pub p999: u64,
     /// Longest.
     pub max: u64,
+    /// How many were longer than a frame may take, 16 ms.
+    pub missed_16ms: u64,
 }
 
 impl Latency {

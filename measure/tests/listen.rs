@@ -97,6 +97,12 @@ fn no_percentile_is_above_the_longest() {
 }
 
 #[test]
+fn a_frame_misses_where_it_takes_longer_than_16_ms() {
+    let events: Vec<_> = [1, 15_999_999, 16_000_000, 16_000_001, 40_000_000].map(|ns| (150, done(ns))).into();
+    assert_eq!(measured(&events).latency.missed_16ms, 2);
+}
+
+#[test]
 fn without_a_transaction_there_is_no_latency() {
     assert_eq!(measured(&[]).latency, wakelab_measure::Latency::default());
     assert_eq!(measured(&[]).llc_util, None);

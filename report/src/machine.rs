@@ -1,6 +1,8 @@
 //! Machines: the list, and one of them with what things cost on it.
 
 mod json;
+mod power;
+mod power_json;
 mod tree;
 
 pub use json::{json, list_json};
@@ -46,6 +48,7 @@ pub fn show_text(file: &MachineFile) -> String {
         }
         let _ = write!(text, "\nCaches\n\n{}", with_text_at_end(caches));
     }
+    text += &power::text(machine);
 
     let all = machine.costs.list();
     let mut costs = table(&["cost", "value", "range", "from"], 1);

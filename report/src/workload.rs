@@ -186,6 +186,7 @@ fn call_text(workload: &Workload, call: Call, name: &dyn Fn(u32) -> String) -> S
         Call::Slice { ns } => format!("ask for slices of {}", duration(ns)),
         Call::Affinity { cpus: None } => "allow all CPUs".to_owned(),
         Call::Affinity { cpus: Some(set) } => format!("allow CPUs {}", cpu_list(&workload.cpu_sets[set as usize])),
+        Call::Exec => "execve(): look for a CPU again".to_owned(),
         Call::RunFor { ns } => format!("compute until {} have passed", duration(ns)),
     }
 }

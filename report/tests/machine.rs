@@ -130,3 +130,32 @@ fn json_has_counts_topology_costs_and_noise() {
     let listed = machine::list_json(&all());
     assert_eq!(listed["machines"][0]["cpus"], 112);
 }
+
+#[test]
+fn power_management_is_shown_where_there_is_any() {
+    let i7 = shown("i7-2600k");
+    assert!(
+        i7.contains("\nTurbo, MHz by active cores: 3,800 with 1, 3,700 with 2, 3,600 with 3, 3,500 with 4\n"),
+        "{i7}"
+    );
+    let words = |text: &str, start: &str| -> Vec<String> {
+        let line = text.lines().find(|line| line.trim_start().starts_with(start)).unwrap_or_else(|| panic!("{text}"));
+        line.split_whitespace().map(str::to_owned).collect()
+    };
+    assert_eq!(words(&i7, "5 C7")[..7], ["5", "C7", "8", "109", "us", "345", "us"]);
+    assert_eq!(words(&i7, "package awake")[..4], ["package", "awake", "0-7", "6,000"]);
+    let phone = shown("pixel6");
+    assert!(phone.contains("\nEnergy model of CPUs 4-5: 29 to 600 mW a CPU in 14 operating points\n"), "{phone}");
+    let none = shown("intel-1s56c112t");
+    assert!(["Frequencies", "Turbo", "Idle states", "Power"].iter().all(|text| !none.contains(text)), "{none}");
+}
+
+#[test]
+fn json_has_power_management_where_there_is_any() {
+    let phone = machine::json(&file("pixel6").machine);
+    assert_eq!(phone["frequencies"][2]["voltages"][0], json!([500_000, 500_000]));
+    assert_eq!(phone["power"]["energy_model"].as_array().map(Vec::len), Some(3));
+    assert_eq!(machine::json(&file("i7-2600k").machine)["turbo"]["bins"][3], json!({"cores": 4, "khz": 3_500_000}));
+    let none = machine::json(&file("test-8c").machine);
+    assert!(["frequencies", "turbo", "idle_states", "power"].iter().all(|key| none.get(*key).is_none()), "{none:#}");
+}

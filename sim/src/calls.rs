@@ -100,6 +100,10 @@ impl<S: Sink> Sim<'_, '_, S> {
                 task.pc += 1;
                 self.set_affinity(cpu, id, cpus)
             }
+            Call::Exec => {
+                task.pc += 1;
+                self.exec(cpu, id)
+            }
             Call::RunFor { ns } => {
                 let since = *task.calls.run_for.get_or_insert(self.sys.now);
                 if self.sys.now > since && self.sys.now - since >= ns {

@@ -7,6 +7,7 @@ mod channel;
 mod cpu;
 mod delayed;
 mod engine;
+mod exec;
 mod hrtick;
 mod idle_time;
 mod list;

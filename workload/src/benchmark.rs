@@ -2,12 +2,16 @@
 
 use crate::dbench::Dbench;
 use crate::error::{About, WorkloadError};
+use crate::gitsource::Gitsource;
 use crate::hackbench::Hackbench;
+use crate::jankbench::Jankbench;
+use crate::kernbench::Kernbench;
 use crate::near::did_you_mean;
 use crate::netperf::Netperf;
 use crate::oracle::Oracle;
 use crate::perf_bench::PerfBench;
 use crate::schbench::Schbench;
+use crate::sequential_tasks::SequentialTasks;
 use crate::stream::Stream;
 use crate::stress_ng::StressNg;
 use crate::sysbench::Sysbench;
@@ -34,6 +38,10 @@ const BENCHMARKS: &[&dyn Benchmark] = &[
     &Ycsb,
     &StressNg,
     &Stream,
+    &SequentialTasks,
+    &Gitsource,
+    &Kernbench,
+    &Jankbench,
 ];
 
 /// All benchmarks.
@@ -62,6 +70,14 @@ pub trait Benchmark: Debug + Sync {
     /// How long a run of a case takes at least until it says something.
     fn takes(&self, _case: &Case) -> Takes {
         Takes::default()
+    }
+    /// Whether the name alone, without a colon, is that of the first case.
+    fn is_its_first_case(&self) -> bool {
+        false
+    }
+    /// Whether the load is a rate ([`Load::PerSecond`](crate::Load::PerSecond)), and `instances` so many a second.
+    fn by_rate(&self) -> bool {
+        false
     }
     /// What so many instances of a case are made of; `instances` is 1 or more.
     fn build(&self, case: &Case, instances: u32, values: &Values) -> Parts;

@@ -41,6 +41,7 @@ fn build_found(
     nr_cpus: u32,
     options: &BTreeMap<String, u64>,
 ) -> Result<Workload, WorkloadError> {
+    found.takes_load(load)?;
     let instances =
         load.instances(nr_cpus).map_err(|e| WorkloadError::new(About::Load, e.what).with_hint(Some(e.example)))?;
     let workload = found.workload(instances, options)?;
@@ -81,10 +82,13 @@ fn describe_found(found: &Found) -> Result<Description, WorkloadError> {
         Found::Benchmark(benchmark, case) => (benchmark.doc().to_owned(), case.doc.to_owned()),
         Found::File(_) | Found::RtApp(_) => (String::new(), String::new()),
     };
-    let workload = found.workload(1, &BTreeMap::new())?;
+    let workload = found.workload(if found.by_rate() { SHOWN_A_SECOND } else { 1 }, &BTreeMap::new())?;
     found.check(&workload, NR_CPUS_MAX)?;
     Ok(Description { doc, case_doc, workload })
 }
+
+/// The rate at which a workload is shown that has one.
+const SHOWN_A_SECOND: u32 = 100;
 
 /// One instance of the workload whose file has this text; `path` is what errors call it.
 ///
@@ -101,7 +105,7 @@ pub fn from_toml(text: &str, path: &Path) -> Result<Workload, WorkloadError> {
 /// does not exist.
 pub fn takes(name: &str) -> Takes {
     let all = || benchmarks().iter().flat_map(|&b| b.cases().iter().map(move |case| (b, case)));
-    all().find(|(b, case)| full_name(*b, case) == name).map_or_else(Takes::default, |(b, case)| b.takes(case))
+    all().find(|(b, case)| is_named(*b, case, name)).map_or_else(Takes::default, |(b, case)| b.takes(case))
 }
 
 /// What a name stands for.
@@ -112,6 +116,23 @@ enum Found {
 }
 
 impl Found {
+    fn by_rate(&self) -> bool {
+        matches!(self, Found::Benchmark(benchmark, _) if benchmark.by_rate())
+    }
+
+    /// Refuses a rate where instances are counted, and the other way round.
+    fn takes_load(&self, load: Load) -> Result<(), WorkloadError> {
+        let wrong = |expected: &str, hint: &str| {
+            let what = format!("expected a load that is {expected}, found {load}");
+            Err(WorkloadError::new(About::Load, what).with_hint(Some(hint.to_owned())))
+        };
+        match (self.by_rate(), matches!(load, Load::PerSecond(_))) {
+            (true, false) => wrong("a rate", "as 50/s; 10..400/s is a sweep from 10 to 400 a second"),
+            (false, true) => wrong("no rate", "as 28 instances, or 25% of the CPUs"),
+            _ => Ok(()),
+        }
+    }
+
     fn workload(&self, instances: u32, options: &BTreeMap<String, u64>) -> Result<Workload, WorkloadError> {
         match self {
             Found::Benchmark(benchmark, case) => of_benchmark(*benchmark, case, instances, options),
@@ -179,6 +200,12 @@ fn full_name(benchmark: &dyn Benchmark, case: &Case) -> String {
     format!("{}:{}", benchmark.name(), case.name)
 }
 
+/// Whether a case has that name.
+fn is_named(benchmark: &dyn Benchmark, case: &Case, name: &str) -> bool {
+    let first = benchmark.is_its_first_case() && benchmark.cases().first() == Some(case);
+    (first && name == benchmark.name()) || full_name(benchmark, case) == name
+}
+
 /// What a name stands for, and the warnings of reading its file.
 fn find(name: &str, lenient: bool) -> Result<(Found, Vec<WorkloadError>), WorkloadError> {
     let path = Path::new(name);
@@ -192,7 +219,7 @@ fn find(name: &str, lenient: bool) -> Result<(Found, Vec<WorkloadError>), Worklo
         _ => {}
     }
     let all = || benchmarks().iter().flat_map(|&b| b.cases().iter().map(move |case| (b, case, full_name(b, case))));
-    if let Some((benchmark, case, _)) = all().find(|(.., full)| full == name) {
+    if let Some((benchmark, case, _)) = all().find(|(b, case, _)| is_named(*b, case, name)) {
         return Ok((Found::Benchmark(benchmark, case), vec![]));
     }
     let names: Vec<String> = all().map(|(.., full)| full).collect();

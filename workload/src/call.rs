@@ -132,6 +132,9 @@ pub enum Call {
         /// Index in [`Workload::cpu_sets`](crate::Workload::cpu_sets); `None` for all CPUs.
         cpus: Option<u32>,
     },
+    /// `execve()`: what the task had in memory is gone, so that `sched_exec()` looks for a CPU for it through the slow path, as
+    /// for a fork. What the call costs is a `Run` after it, on the CPU where it goes.
+    Exec,
     /// rt-app's `runtime`: computes in pieces of [`RUN_FOR_PIECE_NS`] of work, one at least, until so much time has passed
     /// since the step began, whether the task ran in it or waited for a CPU. The clock is read after each piece.
     RunFor {

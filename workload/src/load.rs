@@ -1,6 +1,7 @@
-//! How much of a workload: instances, or per cent of the CPUs.
+//! How much of a workload: instances, per cent of the CPUs, or a rate.
 
 mod list;
+mod rate;
 
 use std::fmt;
 
@@ -11,6 +12,8 @@ pub enum Load {
     Instances(u32),
     /// So many instances as this is of the CPUs, in per cent, 1 or more.
     Percent(u32),
+    /// So many things a second, 1 or more, one after another.
+    PerSecond(u32),
 }
 
 /// A load that cannot be used.
@@ -25,7 +28,7 @@ pub struct LoadError {
 
 impl LoadError {
     fn new(what: impl Into<String>) -> Self {
-        LoadError { what: what.into(), example: "as 28, 1,2,4,8, 1..8/1, 25% or 25%..200%/25%".to_owned() }
+        LoadError { what: what.into(), example: "as 28, 1,2,4,8, 1..8/1, 25%, 25%..200%/25% or 10..400/s".to_owned() }
     }
 }
 
@@ -34,6 +37,7 @@ impl fmt::Display for Load {
         match self {
             Load::Instances(n) => write!(f, "{n}"),
             Load::Percent(n) => write!(f, "{n}%"),
+            Load::PerSecond(n) => write!(f, "{n}/s"),
         }
     }
 }
@@ -46,16 +50,19 @@ impl Load {
     /// The highest load in per cent of the CPUs.
     pub const PERCENT_MAX: u32 = 100_000;
 
+    /// The highest rate, a second: 10 us each.
+    pub const RATE_MAX: u32 = 100_000;
+
     /// The most loads in a list.
     pub const LIST_MAX: usize = 1_000;
 
-    /// How many instances that is on a machine of so many CPUs; what is not whole is rounded down.
+    /// How many instances that is on a machine of so many CPUs, what is not whole being rounded down; of a rate, the rate.
     ///
     /// # Errors
     /// Where it is none, or more than [`Load::INSTANCES_MAX`].
     pub fn instances(self, nr_cpus: u32) -> Result<u32, LoadError> {
         let (instances, says) = match self {
-            Load::Instances(n) => (u64::from(n), self.to_string()),
+            Load::Instances(n) | Load::PerSecond(n) => (u64::from(n), self.to_string()),
             Load::Percent(n) => (u64::from(nr_cpus) * u64::from(n) / 100, format!("{self} of {nr_cpus} CPUs")),
         };
         match u32::try_from(instances) {
@@ -69,7 +76,8 @@ impl Load {
     }
 
     /// Reads loads: `28`, `25%`, and, separated by commas or as a range with its step, more of them: `1,2,4,8`, `1..8/1`,
-    /// `25%..200%/25%`. The end of a range is one of its loads if the steps meet it.
+    /// `25%..200%/25%`. The end of a range is one of its loads if the steps meet it. A rate ends in `/s`: `50/s`, `10..400/30/s`,
+    /// and `10..400/s`, which doubles it from the first on and ends with the last.
     ///
     /// # Errors
     /// Where the text is something else, a load or step is 0, a range is empty, a load comes twice, or
@@ -116,6 +124,26 @@ mod tests {
     }
 
     #[test]
+    fn rates_are_read_one_by_one_in_steps_and_as_a_sweep_that_doubles() {
+        assert_eq!(Load::parse_list("50/s"), Ok(vec![Load::PerSecond(50)]));
+        assert_eq!(list("10..400/s"), ["10/s", "20/s", "40/s", "80/s", "160/s", "320/s", "400/s"]);
+        assert_eq!(list("10..40/15/s, 400/s"), ["10/s", "25/s", "40/s", "400/s"]);
+        assert_eq!((list("10..40/s").len(), list("7..7/s")), (3, vec!["7/s".to_owned()]));
+        assert_eq!(list("60000..100000/s"), ["60000/s", "100000/s"]);
+        for (text, says) in [
+            ("0/s", "a load of 0/s is none; expected 1/s or more"),
+            ("100001/s", "a load of 100001/s is too high; expected 100000/s at most"),
+            ("400..10/s", "the range 400..10/s is empty; expected its start not above its end"),
+            ("10..400/0/s", "the range 10..400/0/s has a step of 0; expected 1 or more"),
+        ] {
+            assert_eq!(error(text), says, "{text}");
+        }
+        for text in ["/s", "x/s", "5%/s", "1..5%/s", "1..5/x/s", "..5/s", "-1/s", "5/m"] {
+            assert!(error(text).contains("is no load; expected a whole number"), "{text}: {}", error(text));
+        }
+    }
+
+    #[test]
     fn what_is_no_load_says_what_was_expected() {
         for (text, says) in [
             ("", "the load is empty; expected a number of instances, or of per cent of the CPUs"),
@@ -137,7 +165,7 @@ mod tests {
         }
         assert_eq!(
             Load::parse_list("0").unwrap_err().to_string(),
-            "a load of 0 is none; expected 1 or more\n  hint: as 28, 1,2,4,8, 1..8/1, 25% or 25%..200%/25%"
+            "a load of 0 is none; expected 1 or more\n  hint: as 28, 1,2,4,8, 1..8/1, 25%, 25%..200%/25% or 10..400/s"
         );
     }
 

@@ -3,14 +3,28 @@
 use crate::near::did_you_mean;
 
 /// The metrics that are computed of a run. `throughput`: transactions (`done`) a second of the measured time. [`TIME`].
-/// [`LATENCY_90PCT`], [`LATENCY_99PCT`].
-pub const METRICS: &[&str] = &["throughput", TIME, LATENCY_90PCT, LATENCY_99PCT];
+/// [`LATENCY_90PCT`], [`LATENCY_99PCT`], [`LATENCY_MEAN`], [`FRAME_MEAN`], [`FRAME_MAX`], [`MISSED_16MS`].
+pub const METRICS: &[&str] =
+    &["throughput", TIME, LATENCY_90PCT, LATENCY_99PCT, LATENCY_MEAN, FRAME_MEAN, FRAME_MAX, MISSED_16MS];
 
 /// The metric `latency_90pct`: the 90th percentile of the time that transactions took, in us.
 pub const LATENCY_90PCT: &str = "latency_90pct";
 
 /// The metric `latency_99pct`: the 99th percentile.
 pub const LATENCY_99PCT: &str = "latency_99pct";
+
+/// The metric `latency_mean`: the mean of the time that transactions took, in us. What a number of things took that were done
+/// one after another is in proportion to it, so that the ratio of two is that of the times.
+pub const LATENCY_MEAN: &str = "latency_mean";
+
+/// The metric `frame_mean`: the same in ms, of frames.
+pub const FRAME_MEAN: &str = "frame_mean";
+
+/// The metric `frame_max`: the longest frame, in ms.
+pub const FRAME_MAX: &str = "frame_max";
+
+/// The metric `missed_16ms`: how many of the frames took longer than 16 ms, in per cent (Jankbench's jank).
+pub const MISSED_16MS: &str = "missed_16ms";
 
 /// The metric `time`: from the first `begin` of a transaction that is done to the exit of the last task, in seconds. The
 /// run goes on until then.
@@ -20,7 +34,9 @@ pub const TIME: &str = "time";
 pub(crate) fn unit_of_less(metric: &str) -> Option<&'static str> {
     match metric {
         TIME => Some("s"),
-        LATENCY_90PCT | LATENCY_99PCT => Some("us"),
+        LATENCY_90PCT | LATENCY_99PCT | LATENCY_MEAN => Some("us"),
+        FRAME_MEAN | FRAME_MAX => Some("ms"),
+        MISSED_16MS => Some("%"),
         _ => None,
     }
 }

@@ -13,7 +13,8 @@ fn names() -> Vec<String> {
 
 fn make(name: &str, n: u32, options: &[(&str, u64)]) -> Result<Workload, WorkloadError> {
     let options: BTreeMap<String, u64> = options.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-    build(name, Load::Instances(n), 112, &options)
+    let by_rate = name.starts_with("sequential-tasks");
+    build(name, if by_rate { Load::PerSecond(n) } else { Load::Instances(n) }, 112, &options)
 }
 
 fn at(name: &str, n: u32, options: &[(&str, u64)]) -> Workload {

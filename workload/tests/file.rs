@@ -214,7 +214,7 @@ fn unknown_names_are_refused_with_the_nearest_known() {
     );
     assert_eq!(
         changed("\"wait\"", "\"wiat\""),
-        "22: program.ops: unknown step \"wiat\"; expected wait, exit, begin, done, yield, run, softirq, sleep, \
+        "22: program.ops: unknown step \"wiat\"; expected wait, exit, begin, done, yield, exec, run, softirq, sleep, \
          sleep_until, timer, send, recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, fork, nice, policy, slice, repeat, \
          loop, phase\n  hint: did you mean wait?"
     );
@@ -397,7 +397,8 @@ fn a_time_until_all_have_exited_needs_tasks_that_exit() {
 fn a_metric_that_no_run_has_is_refused_with_those_that_runs_have() {
     assert_eq!(
         changed("\"throughput\"", "\"power\""),
-        "4: workload.metric: no metric \"power\" is computed of a run; expected throughput, time, latency_90pct, latency_99pct\n  \
+        "4: workload.metric: no metric \"power\" is computed of a run; expected throughput, time, latency_90pct, latency_99pct, \
+         latency_mean, frame_mean, frame_max, missed_16ms\n  \
          hint: \"done\" in a program counts one more; unit says of what"
     );
     assert!(changed("\"throughput\"", "\"Throughput\"").ends_with("hint: did you mean throughput?"));

@@ -112,7 +112,8 @@ fn wrong_options_names_and_loads_say_what_was_expected() {
          will-it-scale:context_switch1-pinned, perf-bench:sched-messaging, perf-bench:sched-messaging-thread, \
          perf-bench:sched-pipe, tbench:loopback, schbench:normal, schbench:workers, uperf:pingpong, \
          sysbench:oltp_read_write, sysbench:oltp_read_only, oracle:oltp, dbench:fileio, ycsb:mongodb, stress-ng:sock, \
-         stream:Triad, or the path of a .toml file or of rt-app's .json\n  \
+         stream:Triad, sequential-tasks:any, sequential-tasks:pinned, gitsource:suite, kernbench:make, jankbench:mean, \
+         jankbench:jank, jankbench:max, or the path of a .toml file or of rt-app's .json\n  \
          hint: did you mean netperf:TCP_RR?"
     );
     assert!(

@@ -11,7 +11,7 @@ pub fn list_json(machines: &[Machine]) -> Value {
 }
 
 /// What results carry of their machine: name, description, how much there is of what, the CPUs of each LLC, caches, what
-/// things cost, noise with its origin, and which costs are assumed.
+/// things cost, noise with its origin, what it has of power management, and which costs are assumed.
 pub fn json(machine: &Machine) -> Value {
     let costs = machine.costs.list();
     let assumed = costs.iter().filter(|(.., cost)| matches!(cost.origin, Origin::Assumed(_)));
@@ -31,6 +31,9 @@ pub fn json(machine: &Machine) -> Value {
     value["caches"] = json!(machine.caches);
     value["costs"] = Value::Object(costs.iter().map(cost).collect::<Map<_, _>>());
     value["noise"] = noise(machine);
+    if let Value::Object(value) = &mut value {
+        value.extend(super::power_json::keys(machine));
+    }
     value["assumed"] = assumed.map(|(name, ..)| *name).collect();
     value
 }

@@ -135,6 +135,7 @@ fn run() -> RunStats {
             p995: 300_000,
             p999: 500_000,
             max: 900_000,
+            missed_16ms: 0,
         },
         wakeups: 2_000_000,
         wakeups_on_cpu: 0,

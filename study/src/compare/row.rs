@@ -3,14 +3,20 @@
 use super::{Better, Case, CompareRow, Comparison, Experiment, RegretSummary, SearchSummary, Side, Variant};
 use crate::statistics::{WELCH, difference, mean, std_pct};
 use wakelab_measure::RunStats;
-use wakelab_workload::{LATENCY_90PCT, LATENCY_99PCT, TIME, Workload};
+use wakelab_workload::{
+    FRAME_MAX, FRAME_MEAN, LATENCY_90PCT, LATENCY_99PCT, LATENCY_MEAN, MISSED_16MS, TIME, Workload,
+};
 
-/// The metric of a run, in transactions a second, seconds or us. The run measured something, as [`super::run::run`] saw to.
+/// The metric of a run, in its own unit. The run measured something, as [`super::run::run`] saw to.
 fn metric(workload: &Workload, run: &RunStats) -> f64 {
     match (workload.metric.as_str(), run.span_ns) {
         (TIME, Some(span)) => span as f64 / 1e9,
         (LATENCY_90PCT, _) => run.latency.p90 as f64 / 1e3,
         (LATENCY_99PCT, _) => run.latency.p99 as f64 / 1e3,
+        (LATENCY_MEAN, _) => run.latency.mean / 1e3,
+        (FRAME_MEAN, _) => run.latency.mean / 1e6,
+        (FRAME_MAX, _) => run.latency.max as f64 / 1e6,
+        (MISSED_16MS, _) => 100.0 * run.latency.missed_16ms as f64 / run.done as f64,
         _ => run.done as f64 * 1e9 / run.measured_ns as f64,
     }
 }

@@ -28,7 +28,12 @@ pub(super) fn read(root: &Table<'_>) -> Result<Header, TomlError> {
     }
     let unit = table.need_text("unit")?;
     if let Some(own) = unit_of_less(&metric) {
-        let (of, long) = if metric == TIME { ("time", "seconds") } else { ("latency", "microseconds") };
+        let (of, long) = match own {
+            _ if metric == TIME => ("time", "seconds"),
+            "ms" => ("frame time", "milliseconds"),
+            "%" => ("share", "per cent"),
+            _ => ("latency", "microseconds"),
+        };
         if unit != own {
             return Err(table.wrong("unit", format!("a {of} is in {long}; expected {own:?}, found {unit:?}")));
         }

@@ -15,12 +15,13 @@ pub(super) struct Names<'a> {
 }
 
 /// Steps that are a word.
-const WORDS: [(&str, Step); 5] = [
+const WORDS: [(&str, Step); 6] = [
     ("wait", Step::Op(Op::Wait)),
     ("exit", Step::Op(Op::Exit)),
     ("begin", Step::Op(Op::Begin)),
     ("done", Step::Op(Op::Done)),
     ("yield", Step::Call(Call::Yield)),
+    ("exec", Step::Call(Call::Exec)),
 ];
 
 /// Steps that are a table, with what else may be in it.

@@ -1,9 +1,12 @@
 //! The text of loads.
 
-use super::{Load, LoadError};
+use super::{Load, LoadError, rate};
 
 /// A load, or a range of them.
 pub(super) fn parse_part(part: &str, whole: &str) -> Result<Vec<Load>, LoadError> {
+    if let Some(rates) = part.strip_suffix("/s") {
+        return rate::parse(rates.trim(), part, whole);
+    }
     let Some((from, rest)) = part.split_once("..") else { return Ok(vec![parse(part, whole)?]) };
     let Some((to, step)) = rest.split_once('/') else {
         return Err(LoadError::new(format!("the range {part} has no step; expected FROM..TO/STEP")));
