@@ -2,8 +2,8 @@
 mod forms;
 
 pub use forms::{
-    CapacitySearch, Class, Eas, FindGroup, IdleSearch, NumaFork, RunnableBoost, SisProp, SliceProtection, SmtScan,
-    UtilFits, Wakelist,
+    CapacitySearch, Class, Eas, EnergyModel, FindGroup, IdleSearch, NumaFork, RunnableBoost, SisProp, SliceProtection,
+    SmtScan, UtilFits, Wakelist,
 };
 
 /// One field of [`Code`], to print or compare.
@@ -57,6 +57,7 @@ text_by_debug!(
     CapacitySearch,
     UtilFits,
     Eas,
+    EnergyModel,
     RunnableBoost,
     SliceProtection
 );
@@ -111,6 +112,7 @@ code! {
     pending_until_enqueued: bool, "`rq->ttwu_pending` is cleared when the wakelist has been enqueued; before, first of all, so \
         that the CPU looks idle once more (`sched_ttwu_pending()`; since 6.2, d6962c4fe8f9; not in 6.1 as maintained).";
     eas: Eas, "The form of energy-aware placement (`find_energy_efficient_cpu()`).";
+    energy_model: EnergyModel, "The form of the energy model that it asks (`em_cpu_energy()`).";
     runnable_boost: RunnableBoost, "Whether `cpu_util()` may be boosted by `runnable_avg` (since 6.5, 7d0583cf9ec7), \
         and how.";
     slice_protection: SliceProtection, "How long RUN_TO_PARITY protects the picked task (`set_protect_slice()`).";

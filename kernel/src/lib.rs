@@ -16,7 +16,7 @@ mod setting;
 mod tunables;
 
 pub use code::{
-    CapacitySearch, Class, Code, CodeField, Eas, FindGroup, IdleSearch, NumaFork, RunnableBoost, SisProp,
+    CapacitySearch, Class, Code, CodeField, Eas, EnergyModel, FindGroup, IdleSearch, NumaFork, RunnableBoost, SisProp,
     SliceProtection, SmtScan, UtilFits, Wakelist,
 };
 pub use diff::{Changed, CodeChanged, PresetDiff, PresetInfo};

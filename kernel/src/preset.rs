@@ -84,5 +84,14 @@ const HZ_DEFAULT: Hz = hz_250("kernel/Kconfig.hz's default; the published runs d
 
 /// What is on by default: what the file says, and what the model adds to every version.
 const fn features(file: &[(Feature, bool)]) -> FeatureSet {
-    FeatureSet::of(file).with(Feature::SIS_CORE, true)
+    FeatureSet::of(file)
+        .with(Feature::SIS_CORE, true)
+        .with(Feature::RUNNABLE_BOOST_FREQ, true)
+        .with(Feature::RUNNABLE_BOOST_EAS, true)
+        .with(Feature::RUNNABLE_BOOST_LB, true)
+}
+
+/// The same of a version whose code boosts utilisation unconditionally.
+const fn features_boosted(file: &[(Feature, bool)]) -> FeatureSet {
+    features(file).with(Feature::RUNNABLE_BOOST, true)
 }

@@ -53,7 +53,13 @@ fn every_code_is_consistent() {
         let eevdf = code.class == Class::Eevdf;
         assert!(!eevdf || code.current_cpu, "{name}");
         assert_eq!(eevdf, code.slice_protection != SliceProtection::Absent, "{name}");
-        assert_eq!(eevdf, code.runnable_boost != RunnableBoost::Absent, "{name}");
+        // The boosting letter's patch is there to be switched on.
+        let boosted = eevdf || name == "v5.18-eas";
+        assert_eq!(boosted, code.runnable_boost != RunnableBoost::Absent, "{name}");
+        assert_eq!(eevdf, preset.features.has(Feature::RUNNABLE_BOOST), "{name}");
+        for site in [Feature::RUNNABLE_BOOST_FREQ, Feature::RUNNABLE_BOOST_EAS, Feature::RUNNABLE_BOOST_LB] {
+            assert!(preset.features.has(site) && !preset.lists(site), "{name}");
+        }
         assert_eq!(eevdf, preset.lists(Feature::PLACE_LAG), "{name}");
         assert_eq!(!eevdf, preset.lists(Feature::GENTLE_FAIR_SLEEPERS), "{name}");
         assert_eq!(eevdf, tunables.base_slice.is_some(), "{name}");

@@ -4,8 +4,10 @@
 //! is given and returns what it decided. Functions carry the names of the kernel functions they follow.
 
 pub mod balance;
+pub mod boost;
 pub mod cpumask;
 pub mod domain;
+pub mod energy;
 pub mod pelt;
 pub mod runqueue;
 pub mod select;

@@ -3,6 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
+use wakelab_sched::boost::BoostForm;
 use wakelab_sched::pelt::util_est::{
     _task_util_est, UTIL_AVG_UNCHANGED, UtilEstRules, task_util_est, util_est_dequeue, util_est_enqueue,
     util_est_update,
@@ -501,7 +502,10 @@ proptest! {
     #[test]
     fn cpu_util_is_consistent(
         rq in (0..2000u64, 0..4000u64, 0..2000u32), task in (0..=1024u64, 0..=1024u64, 0..=1024u32), capacity in 1..=1024u64,
-        util_est in any::<bool>(), boost in any::<bool>(),
+        util_est in any::<bool>(),
+        boost in prop::sample::select(&[
+            None, Some(BoostForm::CpuAndEstimate), Some(BoostForm::Cpu), Some(BoostForm::CpuAndTask),
+        ][..]),
     ) {
         let avg = |(util_avg, runnable_avg, util_est)| {
             SchedAvg { util_avg, runnable_avg, util_est, last_update_time: 1, ..SchedAvg::default() }

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use wakelab_sched::boost::BoostForm;
 use wakelab_sched::pelt::util_est::{self, UTIL_AVG_UNCHANGED, UTIL_EST_MARGIN, util_est_dequeue, util_est_enqueue};
 use wakelab_sched::pelt::{___update_load_avg, ___update_load_sum, LOAD_AVG_MAX, SchedAvg};
 use wakelab_sched::util::{CpuView, TaskView, cpu_util};
@@ -235,7 +236,10 @@ fn cpu_util_7_3(mut change: impl FnMut(&mut CpuUtil)) -> impl FnMut(Row) -> Comp
         let CpuUtil { capacity, rq, task, dst_cpu, boost, util_est } = &input;
         let cpu = CpuView { cpu: 0, avg: rq, capacity: *capacity };
         let task = task.as_ref().map(|(cpu, avg, enqueued)| TaskView { cpu: *cpu, avg, enqueued: *enqueued });
-        vec![("cpu_util", cpu_util(&cpu, task.as_ref(), *dst_cpu, *boost, *util_est).into())]
+        vec![(
+            "cpu_util",
+            cpu_util(&cpu, task.as_ref(), *dst_cpu, boost.then_some(BoostForm::CpuAndTask), *util_est).into(),
+        )]
     }
 }
 

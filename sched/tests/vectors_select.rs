@@ -236,7 +236,7 @@ fn affine(machines: &Machines, change: fn(&mut WakeAffine)) -> impl FnMut(&Vecto
         change(&mut input);
 
         let WakeAffine { code, features, domains, waker, prev_cpu, h_load_wakee, sync, imbalance_pct, table } = &input;
-        let rules = Rules { code, features: *features, domains, min_granularity: 0 };
+        let rules = Rules { code, features: *features, domains, min_granularity: 0, energy: None };
         let all = CpuMask::full(domains.nr_cpus);
         let wakeup = Wakeup {
             waker: *waker,
@@ -296,7 +296,7 @@ impl Search<'_> {
     }
 
     fn rules(&self) -> Rules<'_> {
-        Rules { code: &self.code, features: self.features, domains: &self.domains, min_granularity: 0 }
+        Rules { code: &self.code, features: self.features, domains: &self.domains, min_granularity: 0, energy: None }
     }
 
     fn shares_cache_with_target(&self, cpu: u32) -> bool {

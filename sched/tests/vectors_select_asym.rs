@@ -143,7 +143,13 @@ fn search(change: fn(&mut Search)) -> impl Fn(&VectorRow) -> Cells {
             dur_avg: 0,
             numa_preferred_nid: None,
         };
-        let rules = Rules { code: &input.code, features: input.features, domains: &input.domains, min_granularity: 0 };
+        let rules = Rules {
+            code: &input.code,
+            features: input.features,
+            domains: &input.domains,
+            min_granularity: 0,
+            energy: None,
+        };
         let wakeup = Wakeup { waker: input.waker, wakee, flags: WakeFlags::TTWU };
         let mut probes = Probes::default();
         let cx = Cx { rules: &rules, wakeup: &wakeup, view: &input.table };

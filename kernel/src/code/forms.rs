@@ -109,11 +109,35 @@ pub enum UtilFits {
 /// The form of energy-aware placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub enum Eas {
-    /// The previous CPU is kept unless a sixteenth of the energy is saved (5.10 and 5.18).
+    /// The previous CPU is kept unless a sixteenth of the energy is saved. It can be its domain's candidate by spare
+    /// capacity too, and thermal pressure does not count (5.10).
     Margin,
+    /// The same margin. The previous CPU and the best of the others are the candidates of a domain, a task's own time is added
+    /// to that of its CPU without its estimate, thermal pressure limits the domain's CPUs, and energies that do not add up keep
+    /// the previous CPU (5.18; 619e090c8e40, 0372e1cf70c2 and 489f16459e00).
+    MarginOthers,
     /// Any saving counts, and the task's busy time is taken once for all candidates (`struct energy_env`, 6.1;
-    /// b812fc9768e0 and 3e8c6c9aac42).
+    /// b812fc9768e0 and 3e8c6c9aac42). How well the task fits a CPU comes before the energy.
     EnergyEnv,
+    /// The same, with what pressure leaves of a CPU on average, not only at the moment, and with headroom and limits added by
+    /// `sugov_effective_cpu_perf()` (6.12; 9c0b4bb7f630 and f1f8d0a22422).
+    EnergyEnvPerf,
+}
+
+/// How the energy model of the CPUs is kept and asked (`include/linux/energy_model.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub enum EnergyModel {
+    /// States have frequencies and powers in milliwatts. A quarter of headroom is added to the frequency, and every state may be
+    /// taken (5.10).
+    Milliwatts,
+    /// The headroom is added to the utilisation, which is then limited to what the CPU is allowed; states that cost more than a
+    /// higher one can be passed over (5.18; 8f1b971b4750 and 8354eb9eb3dd).
+    MilliwattsCapped,
+    /// The same with powers in microwatts (6.1; ae6ccaa65038).
+    Microwatts,
+    /// States have a performance, by which they are found and their cost is known; the headroom is the caller's matter (6.12;
+    /// 1b600da51073).
+    Performance,
 }
 
 /// How `cpu_util()` takes contention into account.
@@ -121,9 +145,12 @@ pub enum Eas {
 pub enum RunnableBoost {
     /// Not at all (6.1).
     Absent,
-    /// By the CPU's `runnable_avg`, which raises the estimated utilisation too (as posted; 7d0583cf9ec7).
+    /// By the CPU's `runnable_avg`, before the task is put in or taken out. It raises the estimated utilisation too (as posted
+    /// and first merged; 7d0583cf9ec7).
+    CpuAndEstimate,
+    /// In the same order, but the estimated utilisation is left alone (the fix of July 2023).
     Cpu,
-    /// By the CPU's `runnable_avg` with the task's own put in or taken out (6.12).
+    /// By the CPU's `runnable_avg` with the task's own put in or taken out (in 6.12 as maintained, 7.2 and 7.3).
     CpuAndTask,
 }
 

@@ -187,20 +187,28 @@ features! {
         None, None, "the threads of SIS_UTIL, 2022", true;
     SIS_UTIL_NEWIDLE: "Update nr_idle_scan in newly-idle balancing, too, and not only in periodic passes.",
         None, None, "the thread of SIS_UTIL v4, June 2022, where it was rejected for the writes to a shared line", true;
-    RUNNABLE_BOOST: "Let runnable_avg, with the task's own, raise a CPU's utilisation for frequency and energy; \
-        unconditional where the code has it.",
-        None, None, "cpu_util(), 6.12", false;
+    RUNNABLE_BOOST: "Let runnable_avg raise a CPU's utilisation for frequency, energy and balancing, as the version's \
+        cpu_util() does; unconditional since 6.5.",
+        None, None, "cpu_util(), 6.12 and 7.3; where the version has none, in the form of 7.3", true;
+    RUNNABLE_BOOST_FREQ: "RUNNABLE_BOOST in schedutil's request; on by default, and read where boosting is on.",
+        None, None, "cpu_util_cfs_boost() in sugov_get_util(), 6.12; the switch is wakelab's", true;
+    RUNNABLE_BOOST_EAS: "RUNNABLE_BOOST in the highest utilisation of a performance domain; on by default, and read where \
+        boosting is on.",
+        None, None, "eenv_pd_max_util(), 6.12; the switch is wakelab's", true;
+    RUNNABLE_BOOST_LB: "RUNNABLE_BOOST where balancing between LLCs moves utilisation; on by default, and read where \
+        boosting is on.",
+        None, None, "cpu_util_cfs_boost() in sched_balance_find_src_rq(), 6.12; the switch is wakelab's", true;
     RUNNABLE_BOOST_POSTED: "The same without the task's own runnable_avg, raising the estimated utilisation too.",
         None, None,
         "\"[PATCH v2 0/2] sched: Consider CPU contention in frequency, EAS max util & load-balance busiest CPU \
             selection\", Dietmar Eggemann, May 2023; merged as 7d0583cf9ec7",
-        false;
+        true;
     RUNNABLE_BOOST_V1: "The larger of util_avg and runnable_avg for frequency and busiest-CPU selection, but not for \
         energy.",
         None, None,
         "\"[PATCH 1/1] sched: Consider CPU contention in frequency & load-balance busiest CPU selection\", Dietmar \
             Eggemann, April 2023",
-        false;
+        true;
     OWN: "The search policy of a program that uses wakelab as a library; it has its name and source there.",
         None, None, "none until a program adds one: docs/guides/a-search-policy.md", false;
 }

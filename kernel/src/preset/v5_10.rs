@@ -1,7 +1,9 @@
 //! 5.10, as Debian maintains it.
 use super::{Preset, features, hz_250, v6_1};
 use crate::Feature::{self, *};
-use crate::{CapacitySearch, Code, Eas, IdleSearch, NumaFork, SisProp, SmtScan, Tunables, UtilFits, Wakelist};
+use crate::{
+    CapacitySearch, Code, Eas, EnergyModel, IdleSearch, NumaFork, SisProp, SmtScan, Tunables, UtilFits, Wakelist,
+};
 
 /// What `features` lists.
 const FILE: &[(Feature, bool)] = &[
@@ -61,6 +63,7 @@ pub(super) const CODE: Code = Code {
     numa_fork: NumaFork::AnyLocalIdle,
     wakelist: Wakelist::OnCpuNoneQueued,
     eas: Eas::Margin,
+    energy_model: EnergyModel::Milliwatts,
     sched_idle_slices: false,
     pick_clears_buddies: true,
     ..v6_1::CODE

@@ -1,7 +1,7 @@
 //! 5.18.
 use super::{HZ_DEFAULT, Preset, features, v6_1};
 use crate::Feature::{self, *};
-use crate::{CapacitySearch, Code, Eas, NumaFork, SmtScan, UtilFits, Wakelist};
+use crate::{CapacitySearch, Code, Eas, EnergyModel, NumaFork, SmtScan, UtilFits, Wakelist};
 
 /// What `features` lists.
 pub(super) const FILE: &[(Feature, bool)] = &[
@@ -38,7 +38,8 @@ pub(super) const TUNABLES_SOURCE: &str = "kernel/sched/fair.c of torvalds/linux 
 pub(super) static PRESET: Preset = Preset {
     name: "v5.18",
     source: "kernel/sched/{fair.c,core.c} of a public tree based on 5.18, and fair.c of torvalds/linux at 13ede3315087; features.h as in 6.1 without SIS_UTIL and \
-        NI_RANDOM, from the changelog, not checked against a source tree",
+        NI_RANDOM, from the changelog, not checked against a source tree; \
+        find_energy_efficient_cpu() and compute_energy() as the diff of 3e8c6c9aac42 shows them before it",
     complete: "complete for wake-up placement",
     features: features(FILE),
     feature_file: FILE,
@@ -59,7 +60,8 @@ pub(super) const CODE: Code = Code {
     misfit_by_cpu: false,
     numa_fork: NumaFork::ImbNumaNrRunning,
     wakelist: Wakelist::OnCpuAtMostOne,
-    eas: Eas::Margin,
+    eas: Eas::MarginOthers,
+    energy_model: EnergyModel::MilliwattsCapped,
     long_sleeper: false,
     ..v6_1::CODE
 };

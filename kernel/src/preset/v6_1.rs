@@ -2,8 +2,8 @@
 use super::{Preset, features, hz_250};
 use crate::Feature::{self, *};
 use crate::{
-    CapacitySearch, Class, Code, Eas, FindGroup, IdleSearch, NumaFork, RunnableBoost, SisProp, SliceProtection,
-    SmtScan, Tunables, UtilFits, Wakelist,
+    CapacitySearch, Class, Code, Eas, EnergyModel, FindGroup, IdleSearch, NumaFork, RunnableBoost, SisProp,
+    SliceProtection, SmtScan, Tunables, UtilFits, Wakelist,
 };
 
 /// What `features` lists.
@@ -95,6 +95,7 @@ pub(super) const CODE: Code = Code {
     wakelist: Wakelist::EmptyRunQueue,
     pending_until_enqueued: false,
     eas: Eas::EnergyEnv,
+    energy_model: EnergyModel::Microwatts,
     runnable_boost: RunnableBoost::Absent,
     slice_protection: SliceProtection::Absent,
     sched_idle_slices: true,

@@ -1,7 +1,7 @@
 //! 6.12.
-use super::{Preset, features, hz_250, v6_1};
+use super::{Preset, features_boosted, hz_250, v6_1};
 use crate::Feature::{self, *};
-use crate::{Class, Code, RunnableBoost, SliceProtection, Tunables, UtilFits};
+use crate::{Class, Code, Eas, EnergyModel, RunnableBoost, SliceProtection, Tunables, UtilFits};
 
 /// What `features` lists.
 const FILE: &[(Feature, bool)] = &[
@@ -39,7 +39,7 @@ pub(super) static PRESET: Preset = Preset {
     name: "v6.12",
     source: "Debian linux-source-6.12 6.12.107-1, kernel/sched/{fair.c,features.h,core.c,topology.c}",
     complete: "complete for wake-up placement",
-    features: features(FILE),
+    features: features_boosted(FILE),
     feature_file: FILE,
     tunables: EEVDF,
     tunables_source: "kernel/sched/fair.c and sched.h, 6.12.107",
@@ -66,6 +66,8 @@ pub(super) const CODE: Code = Code {
     current_cpu: true,
     util_fits: UtilFits::Actual,
     wakeup_stats_allowed_only: true,
+    eas: Eas::EnergyEnvPerf,
+    energy_model: EnergyModel::Performance,
     runnable_boost: RunnableBoost::CpuAndTask,
     sched_idle_slices: false,
     long_sleeper: false,

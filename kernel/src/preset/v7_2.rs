@@ -1,5 +1,5 @@
 //! 7.2.
-use super::{Preset, features, hz_250, v6_12};
+use super::{Preset, features_boosted, hz_250, v6_12};
 use crate::Feature::{self, *};
 use crate::{CapacitySearch, Code, SliceProtection};
 
@@ -40,7 +40,7 @@ pub(super) static PRESET: Preset = Preset {
     name: "v7.2",
     source: "Debian linux-source-7.2 7.2.12-1~bpo13+1, kernel/sched/{fair.c,features.h,core.c,topology.c}",
     complete: "complete for wake-up placement; cache-aware balancing (the llc_* tunables) is left out",
-    features: features(FILE),
+    features: features_boosted(FILE),
     feature_file: FILE,
     tunables: v6_12::EEVDF,
     tunables_source: "kernel/sched/fair.c and sched.h, 7.2.12",

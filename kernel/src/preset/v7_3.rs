@@ -1,5 +1,5 @@
 //! 7.3: placement as in 7.2.
-use super::{Preset, features, hz_250, v6_12, v7_2};
+use super::{Preset, features_boosted, hz_250, v6_12, v7_2};
 use crate::{Code, SliceProtection};
 
 pub(super) static PRESET: Preset = Preset {
@@ -7,7 +7,7 @@ pub(super) static PRESET: Preset = Preset {
     source: "Debian linux-source-7.3 7.3.4-1~bpo13+1, kernel/sched/{fair.c,features.h,core.c,topology.c}",
     complete: "complete for wake-up placement, which is as in 7.2; cache-aware balancing (the llc_* tunables) is \
         left out",
-    features: features(v7_2::FILE),
+    features: features_boosted(v7_2::FILE),
     feature_file: v7_2::FILE,
     tunables: v6_12::EEVDF,
     tunables_source: "kernel/sched/fair.c and sched.h, 7.3.4",

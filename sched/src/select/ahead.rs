@@ -86,10 +86,11 @@ impl Select {
         }
     }
 
-    /// Whether the next look is `wake_affine()`'s, which reads loads besides idleness.
+    /// Whether the next look is `wake_affine()`'s or that of energy-aware placement, which read loads and utilisation besides
+    /// idleness.
     #[inline]
     pub fn at_affine(&self) -> bool {
-        self.stage == Stage::Affine
+        matches!(self.stage, Stage::Energy | Stage::Affine)
     }
 
     /// Whether the LLC's hints (`has_idle_cores`, `nr_idle_scan`) are still to be read.
@@ -119,7 +120,7 @@ impl Select {
         match self.stage {
             Stage::Done => false,
             Stage::Scan(next) => next == cpu || self.scan.may_look_at(rules, cpu, found),
-            Stage::Affine | Stage::Capacity(_) | Stage::Slow(_) => true,
+            Stage::Energy | Stage::Affine | Stage::Capacity(_) | Stage::Slow(_) => true,
             Stage::Target | Stage::Prev | Stage::Recent(_) | Stage::Smt(_) => {
                 let prev = wakeup.wakee.prev_cpu;
                 cpu == self.target

@@ -42,6 +42,8 @@ pub enum Reason {
     RecentFar,
     /// A fork or exec took the slow path through groups.
     Slow,
+    /// Energy-aware placement: the CPU on which the wakee costs least, or its previous one.
+    Energy,
     /// The caller asked for the waking CPU (WF_CURRENT_CPU).
     CurrentCpu,
     /// A fork or exec without a domain that balances it: the previous CPU.
@@ -50,8 +52,9 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons, in the order in which the code can come to them.
-    pub const ALL: [Reason; 19] = [
+    pub const ALL: [Reason; 20] = [
         Reason::CurrentCpu,
+        Reason::Energy,
         Reason::Slow,
         Reason::Stay,
         Reason::Oracle,
@@ -86,6 +89,7 @@ impl Reason {
             Reason::Short => "short",
             Reason::Oracle => "oracle",
             Reason::Capacity => "capacity",
+            Reason::Energy => "energy",
             Reason::Limit => "limit",
             Reason::Overloaded => "overloaded",
             Reason::None => "none",

@@ -40,7 +40,7 @@ pub struct CpuCapacity {
 
 impl CpuCapacity {
     /// That of a CPU now.
-    pub(super) fn of(cpu: Cpu, view: &impl View) -> Self {
+    pub(crate) fn of(cpu: Cpu, view: &impl View) -> Self {
         CpuCapacity {
             capacity: view.capacity_of(cpu),
             capacity_orig: view.arch_scale_cpu_capacity(cpu),
@@ -51,7 +51,7 @@ impl CpuCapacity {
     }
 
     /// `get_actual_cpu_capacity()`: what hardware and frequency limits leave of it.
-    fn actual(&self) -> u64 {
+    pub(crate) fn actual(&self) -> u64 {
         self.capacity_orig.wrapping_sub(self.thermal_pressure.max(self.thermal_load_avg))
     }
 
@@ -92,7 +92,12 @@ fn fits_capacity(util: u64, capacity: u64) -> bool {
 /// the task fit whatever it uses, except on the largest CPUs, where 1024 is no cap. A minimum above the utilisation has
 /// to be within what the CPU can do, without room.
 pub fn util_fits_cpu(code: &Code, util: u64, uclamp: Uclamp, cpu: &CpuCapacity) -> Fit {
-    if code.util_fits == UtilFits::Clamped {
+    util_fits(code.util_fits, util, uclamp, cpu)
+}
+
+/// The same by the form alone.
+pub(crate) fn util_fits(form: UtilFits, util: u64, uclamp: Uclamp, cpu: &CpuCapacity) -> Fit {
+    if form == UtilFits::Clamped {
         return fits_capacity(clamped(util, uclamp), cpu.capacity).into();
     }
     let fits = fits_capacity(util, cpu.capacity);
@@ -100,13 +105,13 @@ pub fn util_fits_cpu(code: &Code, util: u64, uclamp: Uclamp, cpu: &CpuCapacity) 
         return fits.into();
     }
     // 5.10 as maintained takes the capacity of a CPU that pressure has brought below a smaller one for its full one.
-    let inverted = code.util_fits == UtilFits::YesNo && cpu.capacity_inverted != 0;
+    let inverted = form == UtilFits::YesNo && cpu.capacity_inverted != 0;
     let full = if inverted { cpu.capacity_inverted } else { cpu.capacity_orig };
     let capped = uclamp.max <= full && (full != SCHED_CAPACITY_SCALE || uclamp.max != SCHED_CAPACITY_SCALE);
     if !fits && !capped {
         return Fit::Misses;
     }
-    let reachable = match code.util_fits {
+    let reachable = match form {
         _ if inverted => full,
         UtilFits::Actual => cpu.actual(),
         _ => full.wrapping_sub(cpu.thermal_pressure),
@@ -115,7 +120,7 @@ pub fn util_fits_cpu(code: &Code, util: u64, uclamp: Uclamp, cpu: &CpuCapacity) 
     if util >= minimum || minimum <= reachable {
         return Fit::Fits;
     }
-    match code.util_fits {
+    match form {
         UtilFits::YesNo if full == SCHED_CAPACITY_SCALE => Fit::Fits,
         UtilFits::YesNo => Fit::Misses,
         _ => Fit::MissesMinimum,
@@ -129,7 +134,7 @@ fn clamped(util: u64, uclamp: Uclamp) -> u64 {
 
 impl Wakee<'_> {
     /// `task_util_est()`.
-    pub(super) fn task_util_est(&self) -> u64 {
+    pub(crate) fn task_util_est(&self) -> u64 {
         self.util_avg.max(self.util_est)
     }
 }

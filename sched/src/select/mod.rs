@@ -9,7 +9,9 @@
 //!   to go on, so that a simulator can let time pass between two looks.
 //!
 //! ```text
-//!  record_wakee, wake_wide                                     record_wakee.rs
+//!  record_wakee                                                record_wakee.rs
+//!        │ TTWU: the CPU that costs least → [energy]             crate::energy
+//!  wake_wide                                                   record_wakee.rs
 //!        │ TTWU                     FORK, EXEC
 //!  wake_affine ── target      sched_balance_find_dst_cpu        wake_affine.rs, slow/
 //!        │                          [slow]
@@ -25,8 +27,8 @@
 //! Where CPUs differ in capacity, the fast paths take only a CPU that the task fits, and one search for the idle CPU that
 //! fits best stands for all that follow: `[capacity]`, capacity.rs and fits.rs.
 //!
-//! Not here: energy-aware placement (`find_energy_efficient_cpu()`) belongs between `record_wakee()` and `wake_wide()`;
-//! without an energy model the kernel skips it, and so does this code. Core scheduling is not modelled.
+//! Where the rules have an energy model ([`Rules::with_energy`]) and no CPU is overutilized, wake-ups go by energy
+//! ([`find_energy_efficient_cpu`](crate::energy::find_energy_efficient_cpu)). Core scheduling is not modelled.
 
 mod ahead;
 mod at_once;
@@ -52,6 +54,7 @@ mod wakeup;
 pub use ahead::Path;
 pub use at_once::{select_idle_cpu, select_idle_sibling, select_task_rq_fair};
 pub use decision::{Affine, Decision, Effects, Reason, ScanCost, SearchCount};
+pub(crate) use fits::util_fits;
 pub use fits::{CpuCapacity, Fit, Uclamp, util_fits_cpu};
 pub use hints::{update_idle_core, update_idle_cpu_scan};
 pub use idle_scan::{IdleScanForm, IdleScanRules};
@@ -59,7 +62,7 @@ pub use oracle::best as best_idle_cpu;
 pub use record_wakee::{WakeeFlips, record_wakee, wake_wide};
 pub use rules::{Rules, RulesError};
 pub use step::{Cx, Select};
-pub use trace::{Event, Look, Observer, Site};
+pub use trace::{EnergyLook, Event, Look, Observer, Site};
 pub use view::{IdleCores, ScanClock, View};
 pub use wake_affine::{AffineDetail, wake_affine, wake_affine_idle, wake_affine_weight};
 pub use wakeup::{WakeFlags, Wakee, Waker, Wakeup};

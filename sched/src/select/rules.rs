@@ -3,6 +3,7 @@
 use super::View;
 use crate::cpumask::Cpu;
 use crate::domain::SchedDomains;
+use crate::energy::PerfDomains;
 use std::fmt;
 use wakelab_kernel::{CapacitySearch, Code, FeatureSet, Preset};
 
@@ -18,6 +19,8 @@ pub struct Rules<'a> {
     /// `sysctl_sched_min_granularity`, since 6.6 `sysctl_sched_base_slice`, as scaled for this machine, ns; 0 where that is
     /// not known. Read with SIS_SHORT on.
     pub min_granularity: u64,
+    /// `rd->pd`; `None` where placement does not go by energy (`sched_energy_enabled()`).
+    pub energy: Option<&'a PerfDomains>,
 }
 
 impl<'a> Rules<'a> {
@@ -31,7 +34,13 @@ impl<'a> Rules<'a> {
         }
         let tunables = kernel.tunables.scaled(domains.nr_cpus as usize);
         let min_granularity = tunables.min_granularity.or(tunables.base_slice).unwrap_or(0);
-        Ok(Rules { code: &kernel.code, features, domains, min_granularity })
+        Ok(Rules { code: &kernel.code, features, domains, min_granularity, energy: None })
+    }
+
+    /// The same where wake-ups go by energy: [`build_perf_domains`](crate::energy::build_perf_domains) says whether they do.
+    #[must_use]
+    pub fn with_energy(self, energy: &'a PerfDomains) -> Self {
+        Rules { energy: Some(energy), ..self }
     }
 
     /// A CPU's load where placement compares loads.

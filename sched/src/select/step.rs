@@ -9,6 +9,7 @@ use super::wake_affine::{AffineDetail, wake_affine};
 use super::{Event, Look, Observer, Rules, Site, View, WakeFlags, Wakeup, wake_wide};
 use crate::cpumask::Cpu;
 use crate::domain::SdFlags;
+use crate::energy::find_energy_efficient_cpu;
 use wakelab_kernel::Feature;
 
 /// One decision under way.
@@ -72,6 +73,8 @@ pub(super) struct Chosen {
 /// Where a decision stands: what the next step looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
+    /// All CPUs of the performance domains, at one moment.
+    Energy,
     /// The waking and the previous CPU, for wake_affine().
     Affine,
     /// The target.
@@ -135,14 +138,32 @@ impl Select {
         self.effects = Effects::default();
         self.count = SearchCount::default();
 
-        let ttwu = wakeup.flags.contains(WakeFlags::TTWU);
-        let mut want_affine = false;
-        if ttwu {
+        if wakeup.flags.contains(WakeFlags::TTWU) {
             let allowed = wakeup.wakee.cpus_ptr.test(this_cpu);
             if rules.code.current_cpu && wakeup.flags.contains(WakeFlags::CURRENT_CPU) && allowed {
                 return self.done(this_cpu, Reason::CurrentCpu);
             }
-            // find_energy_efficient_cpu() belongs here.
+            if rules.energy.is_some() {
+                self.stage = Stage::Energy;
+                return None;
+            }
+        }
+        self.begin_domains(rules, wakeup, observer)
+    }
+
+    /// What comes after energy-aware placement, or in its stead.
+    #[inline]
+    fn begin_domains<O: Observer>(
+        &mut self,
+        rules: &Rules<'_>,
+        wakeup: &Wakeup<'_>,
+        observer: &mut O,
+    ) -> Option<Chosen> {
+        let (this_cpu, prev_cpu) = (wakeup.waker.cpu, wakeup.wakee.prev_cpu);
+        let ttwu = wakeup.flags.contains(WakeFlags::TTWU);
+        let mut want_affine = false;
+        if ttwu {
+            let allowed = wakeup.wakee.cpus_ptr.test(this_cpu);
             let llc_size = rules.domains.sd_llc_size[this_cpu as usize];
             let (waker_flips, wakee_flips) = (wakeup.waker.wakee_flips, wakeup.wakee.wakee_flips);
             let wide = wake_wide(waker_flips, wakee_flips, llc_size);
@@ -184,11 +205,12 @@ impl Select {
         None
     }
 
-    /// The CPU that the next step looks at; `None` when there is no next step.
+    /// The CPU that the next step looks at; `None` when there is no next step. A step by energy looks at all CPUs of the
+    /// performance domains, and is named by the previous one.
     #[inline]
     pub fn looking_at(&self, wakeup: &Wakeup<'_>) -> Option<Cpu> {
         match self.stage {
-            Stage::Affine | Stage::Prev => Some(wakeup.wakee.prev_cpu),
+            Stage::Energy | Stage::Affine | Stage::Prev => Some(wakeup.wakee.prev_cpu),
             Stage::Target => Some(self.target),
             Stage::Recent(cpu) | Stage::Smt(cpu) | Stage::Scan(cpu) | Stage::Capacity(cpu) | Stage::Slow(cpu) => {
                 Some(cpu)
@@ -206,6 +228,7 @@ impl Select {
     #[inline]
     pub(super) fn look<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
         match self.stage {
+            Stage::Energy => self.look_at_energy(cx, observer),
             Stage::Affine => {
                 let (target, detail) = wake_affine(cx.rules, cx.wakeup, self.imbalance_pct, cx.view);
                 observer.event(Event::Affine { detail, target });
@@ -235,6 +258,16 @@ impl Select {
                 Err(chosen) => self.done(chosen, Reason::Slow),
             },
             Stage::Done => None,
+        }
+    }
+
+    /// find_energy_efficient_cpu(), and the rest of select_task_rq_fair() where that does not decide.
+    #[cold]
+    #[inline(never)]
+    fn look_at_energy<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
+        match find_energy_efficient_cpu(cx.rules, cx.wakeup, cx.view, observer) {
+            Some(cpu) => self.done(cpu, Reason::Energy),
+            None => self.begin_domains(cx.rules, cx.wakeup, observer),
         }
     }
 

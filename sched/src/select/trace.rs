@@ -40,6 +40,20 @@ pub struct Look {
     pub sched_idle: Option<bool>,
 }
 
+/// What a performance domain would spend, in the kernel's unit
+/// ([`EmPerfDomain::em_cpu_energy`](crate::energy::EmPerfDomain::em_cpu_energy)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnergyLook {
+    /// The domain's lowest CPU.
+    pub domain: Cpu,
+    /// Without the wakee.
+    pub base: u64,
+    /// With it on its previous CPU, if that is one of the domain's and it fits.
+    pub prev: Option<u64>,
+    /// With it on the CPU that has most room, if that was worked out.
+    pub other: Option<(Cpu, u64)>,
+}
+
 /// One step of a decision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
@@ -54,6 +68,8 @@ pub enum Event {
         /// The answer.
         wide: bool,
     },
+    /// `find_energy_efficient_cpu()` came to a performance domain with a CPU for the wakee.
+    Energy(EnergyLook),
     /// `wake_affine()` was asked and chose.
     Affine {
         /// Which rule, with what it compared.

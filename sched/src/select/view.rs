@@ -2,6 +2,7 @@
 
 use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::SchedGroup;
+use crate::energy::RqUtil;
 use std::sync::Arc;
 
 /// What SIS_PROP reads of the waking CPU (`select_idle_cpu()`).
@@ -171,6 +172,18 @@ pub trait View {
     /// below one of a smaller kind; 0 where it has not, and always without an energy model.
     fn capacity_inverted(&self, _cpu: Cpu) -> u64 {
         0
+    }
+
+    /// With an energy model: what is known of the run queue besides its fair tasks. (Of the fair ones,
+    /// [`View::cpu_util_avg`], [`View::cpu_util_est`] and, where it is boosted, [`View::cpu_runnable`] are read, too.)
+    fn rq_util(&self, _cpu: Cpu) -> RqUtil {
+        RqUtil::default()
+    }
+
+    /// With an energy model: `rd->overutilized`: some CPU has too much to do for placement by energy
+    /// ([`overutilized`](crate::energy::overutilized)).
+    fn overutilized(&self) -> bool {
+        false
     }
 
     /// Asymmetric, SMT: `idle_cpu()`, which does not ask whether the hypervisor has taken the CPU away.
