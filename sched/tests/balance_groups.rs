@@ -6,7 +6,7 @@ use balance_support::{State, domains};
 use wakelab_kernel::FeatureSet;
 use wakelab_sched::balance::*;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::domain::{SchedDomains, Topology, Uniform};
+use wakelab_sched::domain::{SchedDomains, SdFlags, Topology, Uniform};
 
 const TUNABLES: BalanceTunables =
     BalanceTunables { migration_cost: 500_000, nr_migrate: 32, preemption: true, hz: 1000 };
@@ -369,9 +369,15 @@ fn overload_is_told_of_the_highest_domain_and_utilisation_of_the_llcs() {
 }
 
 #[test]
-fn machines_of_unequal_cpus_are_refused() {
-    let domains = domains(&Topology::one_llc(&[1024, 1024, 512, 512]));
-    let error = Balance::new(BalanceRules::V6_1, FeatureSet::EMPTY, TUNABLES, &domains).unwrap_err();
-    let text = error.to_string();
+fn machines_of_unequal_cpus_are_refused_where_that_is_not_modelled() {
+    let mut domains = domains(&Topology::one_llc(&[1024, 1024, 512, 512]));
+    let refused = |rules, domains| {
+        Balance::new(rules, FeatureSet::EMPTY, TUNABLES, domains).map_err(|error| error.to_string()).err()
+    };
+    assert_eq!(refused(BalanceRules::V6_1, &domains), None);
+    let text = refused(BalanceRules::V5_3, &domains).expect("5.3 goes by load");
     assert!(text.contains("SD_ASYM_CPUCAPACITY") && text.contains("not modelled"), "{text}");
+    domains.domains.iter_mut().flatten().for_each(|sd| sd.flags |= SdFlags::ASYM_PACKING);
+    let text = refused(BalanceRules::V6_1, &domains).expect("ITMT");
+    assert!(text.contains("SD_ASYM_PACKING") && !text.contains("SD_ASYM_CPUCAPACITY"), "{text}");
 }

@@ -15,7 +15,7 @@ use wakelab_kernel::{Feature, FeatureSet};
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::*;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::domain::{CpuTopology, SchedDomains, Topology, Uniform};
+use wakelab_sched::domain::{CpuTopology, SchedDomains, SdFlags, Topology, Uniform};
 use wakelab_sched::runqueue::TaskId;
 
 /// Cases that fail are kept beside this file.
@@ -331,6 +331,8 @@ impl Case {
             .with(Feature::CACHE_HOT_BUDDY, cache_hot_buddy)
             .with(Feature::LB_MIN, lb_min)
             .with(Feature::PLACE_LAG, place_lag)
+            .with(Feature::RUNNABLE_BOOST, self.version >= Version::V6_12)
+            .with(Feature::RUNNABLE_BOOST_LB, true)
     }
 
     fn reference(&self, state: &State) -> balance_reference::Result {
@@ -348,11 +350,11 @@ impl Case {
     }
 
     fn plan(&self, state: &State) -> (Plan, balance_reference::Result) {
-        self.plan_by(self.rules(), state)
+        self.plan_by(self.rules(), self.features(), state)
     }
 
     /// The pass, and its result in the reference's form.
-    fn plan_by(&self, rules: BalanceRules, state: &State) -> (Plan, balance_reference::Result) {
+    fn plan_by(&self, rules: BalanceRules, features: FeatureSet, state: &State) -> (Plan, balance_reference::Result) {
         let domains = self.machine.domains(self.version);
         let tunables = BalanceTunables {
             migration_cost: self.migration_cost,
@@ -360,7 +362,7 @@ impl Case {
             preemption: self.preemption,
             hz: 1000,
         };
-        let balance = Balance::new(rules, self.features(), tunables, &domains).unwrap();
+        let balance = Balance::new(rules, features, tunables, &domains).unwrap();
         let sd = balance.sd(self.dst_cpu, self.level);
         let before =
             SdBalance { balance_interval: self.interval, nr_balance_failed: self.failed, ..SdBalance::new(sd, 0) };
@@ -469,7 +471,7 @@ fn each_rule_changes_some_pass() {
     let cases: Vec<_> = (0..14_000).map(|_| case().new_tree(&mut runner).unwrap().current()).collect();
     type Change = fn(&mut BalanceRules);
     // last_task_stays and first_of_equals need rarer cases: balance_versions.rs has them.
-    let changes: [(&str, Change); 21] = [
+    let changes: [(&str, Change); 20] = [
         ("newidle_bails_out", |rules| rules.newidle_bails_out ^= true),
         ("idle_core_first", |rules| rules.idle_core_first ^= true),
         ("reduced_capacity", |rules| rules.reduced_capacity ^= true),
@@ -478,7 +480,6 @@ fn each_rule_changes_some_pass() {
         ("local_above_average", |rules| rules.local_above_average ^= true),
         ("halved_after_numa", |rules| rules.halved_after_numa ^= true),
         ("idle_queues_skipped", |rules| rules.idle_queues_skipped ^= true),
-        ("util_boost", |rules| rules.util_boost ^= true),
         ("dst_balance_mask", |rules| rules.dst_balance_mask ^= true),
         ("util_relaxed", |rules| rules.util_relaxed ^= true),
         ("delayed_only_with_load", |rules| rules.delayed_only_with_load ^= true),
@@ -499,12 +500,31 @@ fn each_rule_changes_some_pass() {
                 let state = case.state();
                 let mut rules = case.rules();
                 change(&mut rules);
-                case.plan_by(rules, &state).1 != case.plan(&state).1
+                case.plan_by(rules, case.features(), &state).1 != case.plan(&state).1
             })
         })
         .map(|&(name, _)| name)
         .collect();
     assert!(unshown.is_empty(), "no pass shows {unshown:?}");
+}
+
+/// The switch of boosting's third site, which acts only where utilisation is moved: between LLCs.
+#[test]
+fn boosting_changes_some_pass_and_only_between_llcs() {
+    let mut runner = TestRunner::deterministic();
+    let mut shown = false;
+    for _ in 0..14_000 {
+        let case = case().new_tree(&mut runner).unwrap().current();
+        let state = case.state();
+        let off = case.features().with(Feature::RUNNABLE_BOOST_LB, false);
+        let (with, without) = (case.plan(&state), case.plan_by(case.rules(), off, &state));
+        if with.1 != without.1 {
+            let sd = &case.machine.domains(case.version).domains[case.dst_cpu as usize][case.level];
+            assert!(case.version >= Version::V6_12 && !sd.flags.contains(SdFlags::SHARE_LLC), "{case:?}");
+            shown = true;
+        }
+    }
+    assert!(shown, "no pass shows it");
 }
 
 /// The cases are worth something only if they come to every end that there is.

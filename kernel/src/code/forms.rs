@@ -91,7 +91,7 @@ pub enum CapacitySearch {
 }
 
 /// How a task is found to fit a CPU's capacity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum UtilFits {
     /// Its clamped utilisation is compared with what is left of the capacity (5.18).
     Clamped,

@@ -12,15 +12,19 @@ use crate::runqueue::TaskId;
 
 /// `need_active_balance()`, for a pass that moved nothing.
 pub(super) fn need_active_balance<V: BalanceView>(env: &LbEnv<'_, V>) -> bool {
-    // On unequal CPUs: asym_active_balance() before these, and misfit tasks after them.
+    // With ITMT: asym_active_balance() before these.
     let counts = env.balance.rules.push == Push::AnyFailures || env.migration_type == MigrationType::Task;
     let imbalanced = counts && env.nr_balance_failed > cache_nice_tries(env.sd) + 2;
-    imbalanced || runs_on_reduced_capacity(env)
+    imbalanced || has_other_reason(env)
 }
 
-/// The source's only task would have noticeably more of the destination. On equal CPUs this is
-/// `voluntary_active_balance()` of 5.10.
-pub(super) fn runs_on_reduced_capacity<V: BalanceView>(env: &LbEnv<'_, V>) -> bool {
+/// A push does not wait for failures: 5.10's `voluntary_active_balance()`.
+pub(super) fn has_other_reason<V: BalanceView>(env: &LbEnv<'_, V>) -> bool {
+    env.migration_type == MigrationType::Misfit || runs_on_reduced_capacity(env)
+}
+
+/// The source's only task would have noticeably more of the destination.
+fn runs_on_reduced_capacity<V: BalanceView>(env: &LbEnv<'_, V>) -> bool {
     let view = env.view;
     env.facts.idles()
         && env.h_nr_running(env.src_cpu) == 1

@@ -24,12 +24,12 @@ impl SgLbStats {
         }
     }
 
-    /// `group_is_overloaded()`: more tasks than CPUs, and the CPUs' time used up or waited for. With an energy model, 7.2
-    /// would ask for an overutilised CPU too.
+    /// `group_is_overloaded()`: more tasks than CPUs, and the CPUs' time used up or waited for.
     #[inline]
     fn is_overloaded(&self, imbalance_pct: u32) -> bool {
         let pct = u64::from(imbalance_pct);
-        self.sum_nr_running > self.group_weight
+        !self.spare_by_energy
+            && self.sum_nr_running > self.group_weight
             && (self.group_capacity * 100 < self.group_util * pct
                 || self.group_capacity * pct < self.group_runnable * 100)
     }

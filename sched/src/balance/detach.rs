@@ -94,8 +94,13 @@ fn reduces_imbalance<V: BalanceView>(env: &mut LbEnv<'_, V>, task: TaskId) -> bo
             util
         }
         MigrationType::Task => 1,
-        // It would take a task that does not fit there.
-        MigrationType::Misfit => unreachable!("Balance::new() refuses unequal CPUs"),
+        MigrationType::Misfit => {
+            let fits = env.balance.task_fits_cpu(env.view, task, env.src_cpu);
+            if !fits {
+                env.imbalance = 0;
+            }
+            return !fits;
+        }
     };
     env.imbalance -= share as i64;
     true

@@ -7,7 +7,7 @@ use super::should::group_balance_mask;
 use super::state::SdBalance;
 use super::view::BalanceView;
 use crate::cpumask::{Cpu, CpuMask};
-use crate::domain::SchedDomain;
+use crate::domain::{SchedDomain, SdFlags};
 use smallvec::SmallVec;
 
 /// `enum cpu_idle_type`: what the CPU is doing for which a pass is made.
@@ -99,6 +99,7 @@ impl<'a, V: BalanceView> LbEnv<'a, V> {
         let chain = &balance.domains.domains[dst_cpu as usize];
         let sd = &chain[level];
         let group = &sd.groups[sd.first_group as usize];
+        let asym = sd.flags.contains(SdFlags::ASYM_CPUCAPACITY);
         LbEnv {
             balance,
             facts: LbFacts {
@@ -107,9 +108,8 @@ impl<'a, V: BalanceView> LbEnv<'a, V> {
                 imbalance_pct: sd.imbalance_pct,
                 imb_numa_nr: sd.imb_numa_nr,
                 idle,
-                // Read on unequal CPUs only, which Balance::new() refuses.
-                dst_capacity: 0,
-                dst_core_idle: true,
+                dst_capacity: if asym { view.capacity_of(dst_cpu) } else { 0 },
+                dst_core_idle: !asym || !balance.rules.misfit_to_idle_core || balance.is_core_idle(view, dst_cpu),
             },
             view,
             level,

@@ -17,7 +17,7 @@ pub struct LbFacts<'a> {
     pub imb_numa_nr: u32,
     /// What the pulling CPU does.
     pub idle: CpuIdleType,
-    /// `capacity_of()` of the pulling CPU; read where CPUs differ in capacity.
+    /// `capacity_of()` of the pulling CPU; read where CPUs differ in capacity, since 5.14.
     pub dst_capacity: u64,
     /// The other CPUs of its core are idle too (`env->dst_core_idle`, 7.2); read where CPUs differ in capacity.
     pub dst_core_idle: bool,

@@ -32,6 +32,8 @@ pub struct SdLbStats<'a> {
     pub sum_util: u64,
     /// Some run queue has more than one task (`SG_OVERLOAD`).
     pub overload: bool,
+    /// With an energy model: some CPU is overutilized (`SG_OVERUTILIZED`).
+    pub overutilized: bool,
     /// Tasks go to sibling groups first: the domain below says so.
     pub prefer_sibling: bool,
     /// The domain's load per capacity × 1024, where it was needed.
@@ -55,6 +57,7 @@ pub fn update_sd_lb_stats<'a, V: BalanceView>(env: &mut LbEnv<'a, V>) -> SdLbSta
         let (sgs, looked_at, overload) = SgLbStats::of(env, group, local);
         env.looked_at += looked_at;
         sds.overload |= overload;
+        sds.overutilized |= sgs.group_overutilized;
         if local {
             sds.local_stat = sgs;
             local_group = Some(group);
@@ -89,6 +92,11 @@ pub fn find_busiest_group<'a, V: BalanceView>(
     }
     let mut sds = update_sd_lb_stats(env);
     let Some(group) = sds.busiest else { return (sds, None) };
+    // Placement by energy has put tasks where they are: only what it cannot mend is moved.
+    let misfit = env.balance.rules.misfit_before_energy && sds.busiest_stat.group_type == GroupType::MisfitTask;
+    if env.balance.energy && !env.overutilized_after(&sds) && !misfit {
+        return (sds, None);
+    }
     let imbalance = imbalance_of(&env.facts, &mut sds);
     (sds, imbalance.map(|imbalance| (group, imbalance)))
 }
@@ -125,7 +133,7 @@ pub fn imbalance_of(facts: &LbFacts<'_>, sds: &mut SdLbStats<'_>) -> Option<Imba
     Some(calculate_imbalance(facts, sds)).filter(|imbalance| imbalance.amount != 0)
 }
 
-/// The checks of `find_busiest_group()`. With an energy model and nothing overutilised, the kernel would stop here.
+/// The checks of `find_busiest_group()`, without that for an energy model.
 pub fn is_balanced(facts: &LbFacts<'_>, sds: &mut SdLbStats<'_>) -> bool {
     let SdLbStats { busiest_stat: busiest, local_stat: local, .. } = *sds;
     // Their tasks are moved whatever the averages say.

@@ -2,14 +2,14 @@
 
 use super::env::LbEnv;
 use super::imbalance::MigrationType;
+use super::pick_busiest::capacity_greater;
 use super::view::BalanceView;
 use crate::cpumask::Cpu;
 use crate::domain::SchedGroup;
 
 /// `find_busiest_queue()` (`sched_balance_find_src_rq()` since 6.10): the group's CPU with most of what is to be moved; the first of equals.
 ///
-/// With NUMA balancing the kernel would skip run queues whose tasks are where they want to be; on unequal CPUs, those
-/// whose only task would go to a smaller one or one of lower priority.
+/// With NUMA balancing the kernel would skip run queues whose tasks are where they want to be.
 pub fn find_busiest_queue<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup) -> Option<Cpu> {
     let view = env.view;
     let mut busiest = None;
@@ -17,6 +17,9 @@ pub fn find_busiest_queue<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup
     for cpu in env.cpus_of(&group.span) {
         let nr_running = env.h_nr_running(cpu);
         if nr_running == 0 && env.balance.rules.idle_queues_skipped {
+            continue;
+        }
+        if env.facts.asym_capacity() && nr_running == 1 && loses_capacity(env, cpu) {
             continue;
         }
         match env.migration_type {
@@ -35,8 +38,7 @@ pub fn find_busiest_queue<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup
                 }
             }
             MigrationType::Util => {
-                let boost = env.balance.rules.util_boost;
-                let util = if boost { env.cpu_util_cfs_boost(cpu) } else { env.cpu_util_cfs(cpu) };
+                let util = if env.balance.util_boost { env.cpu_util_cfs_boost(cpu) } else { env.cpu_util_cfs(cpu) };
                 if nr_running > 1 && util > most {
                     (busiest, most) = (Some(cpu), util);
                 }
@@ -46,8 +48,19 @@ pub fn find_busiest_queue<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup
                     (busiest, most) = (Some(cpu), u64::from(nr_running));
                 }
             }
-            MigrationType::Misfit => unreachable!("Balance::new() refuses unequal CPUs"),
+            MigrationType::Misfit => {
+                let misfit = view.misfit_task_load(cpu);
+                if misfit > most {
+                    (busiest, most) = (Some(cpu), misfit);
+                }
+            }
         }
     }
     busiest
+}
+
+/// The only task would go to a CPU that is no larger: an idle one does not push it there.
+fn loses_capacity<V: BalanceView>(env: &LbEnv<'_, V>, cpu: Cpu) -> bool {
+    let (dst, src) = (env.view.capacity_of(env.dst_cpu), env.view.capacity_of(cpu));
+    if env.balance.rules.asym_by_dst { !capacity_greater(dst, src) } else { dst < src }
 }

@@ -1,6 +1,6 @@
 //! A whole pass: `load_balance()`, `sched_balance_rq()` since 6.10.
 
-use super::active::{need_active_balance, runs_on_reduced_capacity};
+use super::active::{has_other_reason, need_active_balance};
 use super::detach::{Detached, Tail, detach_tasks};
 use super::env::{CpuIdleType, LbEnv, Lbf, SCHED_NR_MIGRATE_BREAK};
 use super::find_group::find_busiest_group;
@@ -68,6 +68,7 @@ impl Plan {
         if env.parent.is_none() {
             self.overload = Some(sds.overload);
         }
+        self.overutilized = env.overutilized_flag(&sds);
         let newidle = env.balance.features.has(Feature::SIS_UTIL_NEWIDLE);
         if (newidle || env.idle != CpuIdleType::NewlyIdle) && spans_llc(env) {
             self.sum_util = Some(sds.sum_util);
@@ -123,7 +124,7 @@ impl Plan {
             Push::AnyFailures => {
                 self.forced = Some(Forced {
                     nr_balance_failed: cache_nice_tries(env.sd) + 1,
-                    backs_off: self.active_balance && !runs_on_reduced_capacity(env),
+                    backs_off: self.active_balance && !has_other_reason(env),
                 });
             }
         }

@@ -19,6 +19,7 @@
 //!  find_busiest_queue ─ the CPU of that group to take it from                        find_queue.rs
 //!  detach_tasks ─ which tasks: can_migrate_task, task_hot                            detach.rs, migrate.rs
 //!  need_active_balance ─ push the running task, if nothing else helps                active.rs
+//!  unequal CPUs: misfit tasks, overutilized CPUs                                     misfit.rs
 //!                         │
 //!  SdBalance::tune ─ failures and the interval                                       state.rs
 //! ```
@@ -28,12 +29,15 @@
 //!
 //! **The root domain's `overload`** gates newly-idle balancing. It is set in two places, and the caller does both:
 //! [`Plan::overload`] comes from a pass over a CPU's highest domain, and `add_nr_running()` sets it as soon as a run queue
-//! gets its second task (`nr_running` from below 2 to 2 or more). `overutilized` is read only with an energy model, and is
-//! not kept.
+//! gets its second task (`nr_running` from below 2 to 2 or more).
 //!
-//! Followed: 5.2, 5.3, 5.10, 5.18, the tip tree of June 2022, 6.1, 6.12, 7.2 and 7.3 ([`BalanceRules`]), on machines whose CPUs are
-//! equal; others are refused by [`Balance::new`]. Formulas on sums ([`imbalance_of`], [`update_sd_pick_busiest`]) have the
-//! parts for unequal CPUs already. Not here: NUMA balancing (every run queue is as good as any other, `fbq_type`),
+//! **Unequal CPUs**: a CPU whose running task does not fit it has a `misfit_task_load`
+//! ([`Balance::update_misfit_status`]), for which a larger idle CPU pulls, or pushes, the task. With an energy model
+//! ([`Balance::with_energy`]) nothing else is balanced until a CPU is overutilized; the flag is the caller's, too
+//! ([`Balance::becomes_overutilized`], [`Plan::overutilized`]).
+//!
+//! Followed: 5.2, 5.3, 5.10, 5.18, the tip tree of June 2022, 6.1, 6.12, 7.2 and 7.3 ([`BalanceRules`]); since 5.10 on machines
+//! of unequal capacities, too. Unequal priorities (ITMT) are refused by [`Balance::new`]. Not here: NUMA balancing (every run queue is as good as any other, `fbq_type`),
 //! cache-aware balancing (7.2), cgroups and their bandwidth, core scheduling, proxy execution, and CPUs that go on or off
 //! line. `docs/balance.md` compares the versions.
 
@@ -55,6 +59,7 @@ mod imbalance;
 mod interval;
 mod load_balance;
 mod migrate;
+mod misfit;
 mod newidle;
 mod newidle_rules;
 mod nohz;

@@ -80,6 +80,9 @@ pub struct Plan {
     pub sum_util: Option<u64>,
     /// The root domain's `overload`, written where the domain is the CPU's highest.
     pub overload: Option<bool>,
+    /// The root domain's `overutilized`, with an energy model ([`Balance::with_energy`](super::Balance::with_energy)): it is
+    /// written where the domain is the CPU's highest, and set where a lower one has an overutilized CPU.
+    pub overutilized: Option<bool>,
     /// `sgc->imbalance` of the CPU's own group in its next higher domain, if it changes.
     pub parent_imbalance: Option<bool>,
     /// How many run queues were summed up; a CPU counts again when the pass starts over. The CPUs of the busiest group
@@ -105,6 +108,7 @@ impl Plan {
             continue_balancing: true,
             sum_util: None,
             overload: None,
+            overutilized: None,
             parent_imbalance: None,
             looked_at: 0,
             outcome: Outcome::Balanced(Why::NotOurs),

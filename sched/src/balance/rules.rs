@@ -4,6 +4,7 @@
 use super::forms::{
     BusyInterval, IlbWalk, NewidleRules, NumaImbalance, PreferSibling, Push, Serialize, SiblingImbalance,
 };
+use wakelab_kernel::UtilFits;
 
 /// The version-dependent parts of balancing. Each field names the function it is of; "as maintained" is the newest release
 /// of the stable branch (5.10.262, 6.1.176, 6.12.107).
@@ -55,6 +56,24 @@ pub struct BalanceRules {
     /// On unequal CPUs: misfit tasks are pulled to idle cores only (`env->dst_core_idle` in `update_sd_pick_busiest()`; in
     /// 7.2 and 6.1.192, not in 6.12.107 nor 6.1.176).
     pub misfit_to_idle_core: bool,
+    /// On unequal CPUs: a group has misfit tasks for the pulling CPU's capacity, and by 5%; before, for the local group's
+    /// largest CPU, and by a fifth (`update_sd_pick_busiest()` and `find_busiest_queue()`; in 5.18, not in 5.10).
+    pub asym_by_dst: bool,
+    /// How a task is found to fit a CPU, which makes it a misfit or the CPU overutilized (`util_fits_cpu()`).
+    pub util_fits: UtilFits,
+    /// A task that runs on the largest CPU it may use is no misfit (`max_allowed_capacity` in `update_misfit_status()`; in
+    /// 6.12, not in 6.1). Before, a misfit task has others balance only where its CPU is not one of the largest, or its
+    /// capacity is reduced (`check_misfit_status()`).
+    pub misfit_by_allowed: bool,
+    /// With an energy model: misfit tasks are pulled though no CPU is overutilized (`find_busiest_group()`; in 6.1 as
+    /// maintained, not in 5.18).
+    pub misfit_before_energy: bool,
+    /// With an energy model: a group without an overutilized CPU is not overloaded (`group_is_overloaded()`; in 7.2, not in
+    /// 6.12).
+    pub overloaded_by_energy: bool,
+    /// With an energy model: the minimum that tasks ask for can make a CPU overutilized (`cpu_overutilized()`; in 6.12, not in
+    /// 7.2).
+    pub overutilized_by_min: bool,
     /// Which domain says that tasks go to siblings first.
     pub prefer_sibling: PreferSibling,
     /// How uneven siblings are.
@@ -70,9 +89,6 @@ pub struct BalanceRules {
     /// A run queue without fair tasks is not looked at (`find_busiest_queue()`; in 5.18, not in 5.10, where it can be taken
     /// for the busiest by the load that its blocked tasks have left).
     pub idle_queues_skipped: bool,
-    /// Where utilisation is moved, a run queue's is at least its runnable average (`cpu_util_cfs_boost()` in
-    /// `sched_balance_find_src_rq()`; in 6.12, not in 6.1).
-    pub util_boost: bool,
     /// Pinned tasks are offered only to CPUs of the group's balance mask (`dst_grpmask`; in 5.10 and 6.1 as maintained, not
     /// in the tip tree of June 2022). It differs from the span where groups overlap.
     pub dst_balance_mask: bool,

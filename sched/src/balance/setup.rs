@@ -1,6 +1,7 @@
 //! A kernel and a machine to balance.
 
 use super::rules::BalanceRules;
+use crate::boost::BoostSite;
 use crate::cpumask::Cpu;
 use crate::domain::{Level, SchedDomain, SchedDomains, SdFlags};
 use std::fmt;
@@ -28,27 +29,48 @@ pub struct Balance<'a> {
     pub(super) features: FeatureSet,
     pub(super) tunables: BalanceTunables,
     pub(super) domains: &'a SchedDomains,
+    /// `sched_energy_enabled()`.
+    pub(super) energy: bool,
+    /// `uclamp_is_used()`.
+    pub(super) uclamp_used: bool,
+    /// `cpu_util_cfs_boost()` where utilisation is moved.
+    pub(super) util_boost: bool,
 }
 
 impl<'a> Balance<'a> {
     /// Balancing by `rules` on a machine with `domains`. Of `features`, CACHE_HOT_BUDDY, LB_MIN,
-    /// NI_RANDOM, NI_RATE and PLACE_LAG are read.
+    /// NI_RANDOM, NI_RATE, PLACE_LAG and what boosts utilisation ([`BoostSite::Lb`]) are read.
     ///
     /// # Errors
-    /// Where the machine's CPUs are not equal: that is not modelled.
+    /// Where CPUs differ in priority (ITMT), and up to 5.4 where they differ in capacity: that is not modelled.
     pub fn new(
         rules: BalanceRules,
         features: FeatureSet,
         tunables: BalanceTunables,
         domains: &'a SchedDomains,
     ) -> Result<Self, BalanceError> {
-        let unequal = SdFlags::ASYM_CPUCAPACITY | SdFlags::ASYM_PACKING;
+        let by_load = if rules.by_load { SdFlags::ASYM_CPUCAPACITY } else { SdFlags::empty() };
+        let unequal = SdFlags::ASYM_PACKING | by_load;
         for (cpu, chain) in (0..).zip(&domains.domains) {
             if let Some(sd) = chain.iter().find(|sd| sd.flags.intersects(unequal)) {
                 return Err(BalanceError::UnequalCpus { cpu, level: sd.level, flags: sd.flags & unequal });
             }
         }
-        Ok(Balance { rules, features, tunables, domains })
+        let util_boost = BoostSite::Lb.is_on(features);
+        Ok(Balance { rules, features, tunables, domains, energy: false, uclamp_used: false, util_boost })
+    }
+
+    /// The same on a machine that is placed on by energy ([`build_perf_domains`](crate::energy::build_perf_domains)): while no
+    /// CPU is overutilized, nothing is balanced but what the version lets pass.
+    #[must_use]
+    pub fn with_energy(self) -> Self {
+        Balance { energy: true, ..self }
+    }
+
+    /// The same where somebody has set a utilisation clamp (`uclamp_is_used()`).
+    #[must_use]
+    pub fn with_uclamp(self) -> Self {
+        Balance { uclamp_used: true, ..self }
     }
 
     /// A CPU's domain at `level` (0 is the lowest).
@@ -80,7 +102,7 @@ impl<'a> Balance<'a> {
 /// The machine needs what the model does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BalanceError {
-    /// CPUs differ in capacity or in priority.
+    /// CPUs differ in priority, or in capacity where balancing goes by load alone.
     UnequalCpus {
         /// A CPU of such a domain.
         cpu: Cpu,
@@ -97,8 +119,8 @@ impl fmt::Display for BalanceError {
         let flags: Vec<_> = flags.names().collect();
         write!(
             f,
-            "CPU {cpu}: its {level:?} domain has {}, and load balancing between unequal CPUs is not modelled; give all \
-             CPUs the same capacity, without ITMT",
+            "CPU {cpu}: its {level:?} domain has {}, and load balancing between such CPUs is not modelled; give all \
+             CPUs the same priority (no ITMT), and before 5.5 the same capacity",
             flags.join(" and ")
         )
     }

@@ -8,8 +8,8 @@ use crate::domain::{SchedGroup, SdFlags};
 /// `struct sg_lb_stats`, and what is read of the group itself. Averages are in the kernel's units (1024 = one CPU, or one
 /// nice-0 task for loads).
 ///
-/// The last three fields mean something on unequal CPUs only, which [`Balance::new`](super::Balance::new) refuses: no pass
-/// fills them in.
+/// The last fields mean something on unequal CPUs only; of them, no pass fills in those of ITMT, whose machines
+/// [`Balance::new`](super::Balance::new) refuses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SgLbStats {
     /// Load per capacity × 1024; 0 unless overloaded.
@@ -48,6 +48,10 @@ pub struct SgLbStats {
     pub min_capacity: u64,
     /// `sgc->max_capacity`: of its largest.
     pub max_capacity: u64,
+    /// With an energy model: one of its CPUs is overutilized (`SG_OVERUTILIZED`).
+    pub group_overutilized: bool,
+    /// With an energy model, since 7.2: none is, so that the group is not overloaded whatever the averages say.
+    pub spare_by_energy: bool,
 }
 
 impl SgLbStats {
@@ -61,8 +65,8 @@ impl SgLbStats {
     #[inline]
     pub(super) fn of<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup, local: bool) -> (Self, u32, bool) {
         let (view, rules) = (env.view, &env.balance.rules);
-        // On unequal CPUs this is where a domain looks for misfit tasks instead.
-        let reduced = rules.reduced_capacity && !local && env.facts.idles();
+        let asym = env.facts.asym_capacity();
+        let reduced = rules.reduced_capacity && !asym && !local && env.facts.idles();
         let (mut sgs, mut looked_at, mut overload) = (SgLbStats::default(), 0, false);
         for cpu in env.cpus_of(&group.span) {
             looked_at += 1;
@@ -75,8 +79,16 @@ impl SgLbStats {
             let nr_running = view.nr_running(cpu);
             sgs.sum_nr_running += nr_running;
             overload |= nr_running > 1;
+            if env.balance.energy {
+                sgs.group_overutilized |= env.balance.cpu_overutilized(view, cpu);
+            }
             if nr_running == 0 && view.idle_cpu(cpu) {
                 sgs.idle_cpus += 1;
+            } else if asym && !local {
+                let misfit = view.misfit_task_load(cpu);
+                sgs.group_misfit_task_load = sgs.group_misfit_task_load.max(misfit);
+                // A CPU that is about to go idle is to look for it.
+                overload |= misfit != 0;
             } else if reduced && h_nr_running == 1 && env.check_cpu_capacity(cpu) {
                 sgs.group_misfit_task_load = sgs.group_misfit_task_load.max(load);
             }
@@ -84,7 +96,12 @@ impl SgLbStats {
         sgs.group_capacity = view.group_capacity(env.level, group);
         sgs.group_weight = group.weight;
         sgs.flags = group.flags;
-        // On unequal CPUs: sched_group_asym() would set group_asym_packing here.
+        if asym {
+            sgs.min_capacity = view.group_min_capacity(env.level, group);
+            sgs.max_capacity = view.group_max_capacity(env.level, group);
+        }
+        sgs.spare_by_energy = rules.overloaded_by_energy && env.balance.energy && !sgs.group_overutilized;
+        // With ITMT: sched_group_asym() would set group_asym_packing here.
         sgs.group_smt_balance =
             rules.smt_balance && !local && env.facts.idles() && sgs.is_smt() && sgs.sum_h_nr_running > 1;
         sgs.group_type = sgs.group_classify(env.sd.imbalance_pct, || view.group_imbalance(env.level, group));

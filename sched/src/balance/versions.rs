@@ -4,6 +4,7 @@ use super::forms::{
     BusyInterval, IlbWalk, NewidleRules, NewidleStop, NumaImbalance, PreferSibling, Push, Serialize, SiblingImbalance,
 };
 use super::rules::BalanceRules;
+use wakelab_kernel::UtilFits;
 
 impl BalanceRules {
     /// Linux 5.2 and 5.3. Read in torvalds/linux at f6cad8df6b30, without that change.
@@ -36,13 +37,18 @@ impl BalanceRules {
         first_of_equals: false,
         larger_cpus_first: false,
         misfit_to_idle_core: false,
+        asym_by_dst: false,
+        util_fits: UtilFits::YesNo,
+        misfit_by_allowed: false,
+        misfit_before_energy: false,
+        overloaded_by_energy: false,
+        overutilized_by_min: true,
         prefer_sibling: PreferSibling::ChildDomain,
         sibling_imbalance: SiblingImbalance::Tasks,
         local_above_average: true,
         halved_after_numa: false,
         numa_imbalance: NumaImbalance::BusiestPair,
         idle_queues_skipped: false,
-        util_boost: false,
         dst_balance_mask: true,
         util_relaxed: true,
         last_task_stays: false,
@@ -64,6 +70,8 @@ impl BalanceRules {
     };
     /// Linux 5.18 and 5.19-rc1. Read in torvalds/linux at 13ede3315087, the parent of the first change below.
     pub const V5_18: BalanceRules = BalanceRules {
+        asym_by_dst: true,
+        util_fits: UtilFits::Clamped,
         local_above_average: false,
         dst_balance_mask: false,
         util_relaxed: false,
@@ -81,10 +89,15 @@ impl BalanceRules {
         nohz_next_kick: true,
         ..Self::V5_10
     };
+    /// The same with the energy-aware parts of 6.4, for which those of 6.1 as maintained stand.
+    pub const V5_18_EAS: BalanceRules =
+        BalanceRules { util_fits: UtilFits::Thermal, misfit_before_energy: true, ..Self::V5_18 };
     /// The tip tree of June 2022. Read in torvalds/linux at cb29a5c19d2d; 792b9f65a568 comes after it.
     pub const V5_19_RC2_TIP: BalanceRules = BalanceRules { halved_after_numa: true, ..Self::V5_18 };
     /// Linux 6.1 as maintained (6.1.176).
     pub const V6_1: BalanceRules = BalanceRules {
+        util_fits: UtilFits::Thermal,
+        misfit_before_energy: true,
         newidle_bails_out: true,
         reduced_capacity: true,
         util_relaxed: true,
@@ -94,12 +107,13 @@ impl BalanceRules {
     };
     /// Linux 6.12 as maintained (6.12.107).
     pub const V6_12: BalanceRules = BalanceRules {
+        util_fits: UtilFits::Actual,
+        misfit_by_allowed: true,
         idle_core_first: true,
         smt_balance: true,
         first_of_equals: true,
         prefer_sibling: PreferSibling::BusiestGroup,
         sibling_imbalance: SiblingImbalance::TasksPerCore,
-        util_boost: true,
         newidle: NewidleRules { stop: NewidleStop::NextPass, ..Self::V6_1.newidle },
         ..Self::V6_1
     };
@@ -108,6 +122,8 @@ impl BalanceRules {
         h_nr_runnable: true,
         larger_cpus_first: true,
         misfit_to_idle_core: true,
+        overloaded_by_energy: true,
+        overutilized_by_min: false,
         delayed_only_with_load: true,
         ineligible_waits: true,
         serialize: Serialize::Passes,
@@ -124,6 +140,7 @@ impl BalanceRules {
             "v5.2" | "v5.3" => Self::V5_3,
             "v5.10" => Self::V5_10,
             "v5.18" | "v5.19-rc1" => Self::V5_18,
+            "v5.18-eas" => Self::V5_18_EAS,
             "v5.19-rc2-tip" => Self::V5_19_RC2_TIP,
             "v6.1" => Self::V6_1,
             "v6.12" => Self::V6_12,

@@ -1,13 +1,15 @@
 //! What balancing may ask about the system.
 
 use crate::cpumask::{Cpu, CpuMask};
+use crate::domain::SchedGroup;
 use crate::runqueue::TaskId;
-use crate::select::View;
+use crate::select::{Uclamp, View};
 
 /// The system as balancing sees it: what placement sees, and the tasks of run queues.
 ///
 /// Of [`View`] it asks `nr_running`, `cpu_load`, `cpu_runnable`, `cpu_util_avg`, `cpu_util_est`, `capacity_of`,
-/// `arch_scale_cpu_capacity`, `idle_cpu`, `ttwu_pending`, `group_capacity` and `group_imbalance`. The kernel refreshes the
+/// `arch_scale_cpu_capacity`, `idle_cpu`, `ttwu_pending`, `group_capacity` and `group_imbalance`; on unequal CPUs
+/// `group_max_capacity` and what `util_fits_cpu()` reads, with an energy model `overutilized` and `rq_util`. The kernel refreshes the
 /// local group's capacity during a pass (`update_group_capacity()`); a view answers with the refreshed one.
 pub trait BalanceView: View {
     /// `rq->cfs.h_nr_queued` (`h_nr_running` before 6.12): tasks of the fair class, also those that sleep and are still
@@ -50,6 +52,22 @@ pub trait BalanceView: View {
 
     /// `task_util_est()`: the larger of utilisation and its estimate. 0 is the estimate's value with UTIL_EST off.
     fn task_util_est(&self, task: TaskId) -> u64;
+
+    /// On unequal CPUs: `rq->misfit_task_load`, which
+    /// [`update_misfit_status`](super::Balance::update_misfit_status) works out; 0 for no misfit.
+    fn misfit_task_load(&self, _cpu: Cpu) -> u64 {
+        0
+    }
+
+    /// On unequal CPUs: `group->sgc->min_capacity`.
+    fn group_min_capacity(&self, _level: usize, group: &SchedGroup) -> u64 {
+        group.span.iter().map(|cpu| self.capacity_of(cpu)).min().unwrap_or(0)
+    }
+
+    /// On unequal CPUs: the task's utilisation clamps.
+    fn task_uclamp(&self, _task: TaskId) -> Uclamp {
+        Uclamp::UNUSED
+    }
 
     /// Since 7.2: `p->se.sched_delayed`: the task sleeps and is still queued.
     fn sched_delayed(&self, _task: TaskId) -> bool {

@@ -82,7 +82,7 @@ impl From<bool> for Fit {
 }
 
 /// `fits_capacity()`: a fifth of the capacity stays free.
-fn fits_capacity(util: u64, capacity: u64) -> bool {
+pub(crate) fn fits_capacity(util: u64, capacity: u64) -> bool {
     util.wrapping_mul(1280) < capacity.wrapping_mul(1024)
 }
 

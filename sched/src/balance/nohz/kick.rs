@@ -47,14 +47,20 @@ impl Nohz {
         if flags.is_empty() { None } else { self.kick_ilb(view, balance, cpu, flags, jiffies) }
     }
 
-    /// On unequal CPUs, those of higher priority or capacity would be looked for here, and the LLC would not count.
+    /// On CPUs of unequal capacities a misfit task counts, and how busy the LLC is does not.
     fn has_work_to_give<V: BalanceView>(&self, view: &V, balance: &Balance<'_>, cpu: Cpu) -> bool {
         let reduced = || {
             balance.nr_levels(cpu) != 0
                 && balance.h_nr_running(view, cpu) >= 1
                 && check_cpu_capacity(view, balance.sd(cpu, 0), cpu)
         };
-        view.nr_running(cpu) >= 2 || reduced() || self.nr_busy_cpus(balance, cpu).is_some_and(|nr_busy| nr_busy > 1)
+        if view.nr_running(cpu) >= 2 || reduced() {
+            return true;
+        }
+        match balance.domains.sd_asym_cpucapacity(cpu) {
+            Some(level) => balance.check_misfit_status(view, balance.sd(cpu, level as usize), cpu),
+            None => self.nr_busy_cpus(balance, cpu).is_some_and(|nr_busy| nr_busy > 1),
+        }
     }
 
     /// `kick_ilb()`.
