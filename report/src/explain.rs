@@ -123,6 +123,7 @@ pub fn reason_meaning(reason: Reason) -> &'static str {
         Reason::Scan => "the walk over the LLC met an idle CPU",
         Reason::Short => "the target's only task is short, and so is the wakee",
         Reason::Oracle => "the oracle knew it idle",
+        Reason::Energy => "energy-aware placement: there the wakee costs least, or there it was",
         Reason::Capacity => "of the idle CPUs, the task fits this one's capacity best",
         Reason::Limit => "the walk's limit was used up, so the target",
         Reason::Overloaded => "nr_idle_scan was 0, so no search: the target",

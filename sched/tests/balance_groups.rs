@@ -371,9 +371,9 @@ fn overload_is_told_of_the_highest_domain_and_utilisation_of_the_llcs() {
 #[test]
 fn machines_of_unequal_cpus_are_refused_where_that_is_not_modelled() {
     let mut domains = domains(&Topology::one_llc(&[1024, 1024, 512, 512]));
-    let refused = |rules, domains| {
+    fn refused(rules: BalanceRules, domains: &SchedDomains) -> Option<String> {
         Balance::new(rules, FeatureSet::EMPTY, TUNABLES, domains).map_err(|error| error.to_string()).err()
-    };
+    }
     assert_eq!(refused(BalanceRules::V6_1, &domains), None);
     let text = refused(BalanceRules::V5_3, &domains).expect("5.3 goes by load");
     assert!(text.contains("SD_ASYM_CPUCAPACITY") && text.contains("not modelled"), "{text}");

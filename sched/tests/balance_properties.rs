@@ -310,6 +310,7 @@ impl Case {
             active_balance: raw.active_balance,
             clock: NOW,
             curr_leaves: raw.level[0].is_multiple_of(16),
+            misfit_task_load: 0,
         };
     }
 

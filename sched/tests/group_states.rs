@@ -39,6 +39,8 @@ fn group(random: &mut Random, pct: u64) -> SgLbStats {
         prefer_priority: random.below(3) as i32,
         min_capacity: capacities[0].min(capacities[1]),
         max_capacity: capacities[0].max(capacities[1]),
+        group_overutilized: false,
+        spare_by_energy: false,
     }
 }
 

@@ -136,7 +136,7 @@ fn cases_come_to_every_end() {
                 Reason::CoreCpu => version >= Version::V6_1,
                 Reason::Kthread => version >= Version::V5_10,
                 // All CPUs of these machines are alike.
-                Reason::Capacity => false,
+                Reason::Capacity | Reason::Energy => false,
                 // It has no kernel to be compared with.
                 Reason::Oracle => false,
                 _ => true,

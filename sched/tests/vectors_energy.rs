@@ -4,6 +4,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use support::{VectorRow, rows};
 use wakelab_kernel::EnergyModel;
 use wakelab_sched::CpuMask;
@@ -13,8 +14,16 @@ use wakelab_sched::energy::{
 };
 
 /// The tables by id, as the kernel was given them: capacity, and (kHz, uW).
-fn tables() -> BTreeMap<u32, (u64, Vec<(u64, u64)>)> {
-    let mut tables: BTreeMap<u32, (u64, Vec<(u64, u64)>)> = BTreeMap::new();
+type Tables = BTreeMap<u32, (u64, Vec<(u64, u64)>)>;
+
+/// Read once.
+fn tables() -> &'static Tables {
+    static TABLES: OnceLock<Tables> = OnceLock::new();
+    TABLES.get_or_init(read_tables)
+}
+
+fn read_tables() -> Tables {
+    let mut tables = Tables::new();
     for row in rows("em_table.csv") {
         let table = tables.entry(row.get("table_id")).or_insert_with(|| (row.get("scale_cpu"), Vec::new()));
         assert_eq!(row.get::<usize>("index"), table.1.len(), "{row}");
@@ -45,7 +54,7 @@ fn domain(row: &VectorRow) -> EmPerfDomain {
 #[test]
 fn em_create_perf_table_equals_the_vectors() {
     let tables: BTreeMap<u32, Vec<PerfState>> =
-        tables().into_iter().map(|(id, (scale_cpu, table))| (id, states(scale_cpu, &table))).collect();
+        tables().iter().map(|(&id, (scale_cpu, table))| (id, states(*scale_cpu, table))).collect();
     for row in rows("em_table.csv") {
         let state = &tables[&row.get("table_id")][row.get::<usize>("index")];
         assert_eq!((state.cost, state.inefficient), (row.get("cost"), row.flag("inefficient")), "{row}");

@@ -61,7 +61,7 @@ fn located(explained: &wakelab_study::explain::Explained<'_>) -> String {
 fn recordings_sample_covers_every_reason() {
     let (conformance, _) = conform(&listed(sample()), &Question::as_recorded(), 0, &());
     let found: BTreeSet<(&str, Reason)> = conformance.reasons.keys().copied().collect();
-    // The recorded machines have no clusters and equal CPUs, nothing asked for the waking CPU, and no kernel has SIS_ORACLE
+    // The recorded machines have no clusters, equal CPUs and no energy model, nothing asked for the waking CPU, and no kernel has SIS_ORACLE
     // or SIS_SHORT.
     let absent = [
         Reason::Oracle,
@@ -69,6 +69,7 @@ fn recordings_sample_covers_every_reason() {
         Reason::PrevFar,
         Reason::RecentFar,
         Reason::Capacity,
+        Reason::Energy,
         Reason::CurrentCpu,
         Reason::Stay,
     ];

@@ -4,7 +4,7 @@ use super::{busy, slow};
 use crate::numbers::{count, cpu_runs};
 use wakelab_events::Row;
 use wakelab_kernel::Feature;
-use wakelab_sched::select::{Affine, AffineDetail, Event, Fit, Look, Reason, Site, WakeFlags};
+use wakelab_sched::select::{Affine, AffineDetail, EnergyLook, Event, Fit, Look, Reason, Site, WakeFlags};
 use wakelab_study::explain::Explained;
 
 /// What stands in a sentence where the slow path goes to another domain.
@@ -89,6 +89,7 @@ impl<'a> Words<'a> {
             Event::Kthread { taken: false } => {}
             Event::Limit { by, nr } => self.limit(by, nr),
             Event::Taken { by, cpu } => self.say(format!("{by} takes {cpu}")),
+            Event::Energy(look) => self.energy(&look),
             Event::Oracle(Some(cpu)) => self.say(format!("the oracle knows {cpu} idle")),
             Event::Oracle(None) => self.say("the oracle knows no idle CPU".into()),
             Event::Walk { cores } => self.cores = cores,
@@ -182,6 +183,13 @@ impl<'a> Words<'a> {
         self.say(format!("{what}{}", said.join(", ")));
     }
 
+    fn energy(&mut self, look: &EnergyLook) {
+        let EnergyLook { domain, base, prev, other } = *look;
+        let candidates = prev.map(|energy| (self.row().wakee.prev_cpu, energy)).into_iter().chain(other);
+        let with: Vec<_> = candidates.map(|(cpu, energy)| format!("{energy} with it on {cpu}")).collect();
+        self.say(format!("the domain of {domain} would spend {base}, {}", with.join(", ")));
+    }
+
     fn end(&mut self) {
         self.flush_walk();
         let decision = self.explained.decision;
@@ -191,6 +199,7 @@ impl<'a> Words<'a> {
             Reason::CoreCpu => {
                 self.say(format!("no core is idle as a whole, {} is the first idle CPU met", decision.cpu))
             }
+            Reason::Energy => self.say(format!("{} costs least", decision.cpu)),
             Reason::Capacity => self.say(format!("{} is the idle CPU that fits best", decision.cpu)),
             Reason::Limit => {
                 let walked =

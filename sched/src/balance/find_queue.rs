@@ -6,6 +6,7 @@ use super::pick_busiest::capacity_greater;
 use super::view::BalanceView;
 use crate::cpumask::Cpu;
 use crate::domain::SchedGroup;
+use crate::select::CpuCapacity;
 
 /// `find_busiest_queue()` (`sched_balance_find_src_rq()` since 6.10): the group's CPU with most of what is to be moved; the first of equals.
 ///
@@ -62,5 +63,13 @@ pub fn find_busiest_queue<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup
 /// The only task would go to a CPU that is no larger: an idle one does not push it there.
 fn loses_capacity<V: BalanceView>(env: &LbEnv<'_, V>, cpu: Cpu) -> bool {
     let (dst, src) = (env.view.capacity_of(env.dst_cpu), env.view.capacity_of(cpu));
-    if env.balance.rules.asym_by_dst { !capacity_greater(dst, src) } else { dst < src }
+    let loses = if env.balance.rules.asym_by_dst { !capacity_greater(dst, src) } else { dst < src };
+    loses && !(env.balance.rules.equal_capacity_pulls && gains_nevertheless(env, cpu))
+}
+
+/// Its core has a busy sibling, or there are clusters and the two are as large by what pressure leaves.
+fn gains_nevertheless<V: BalanceView>(env: &LbEnv<'_, V>, cpu: Cpu) -> bool {
+    let domains = env.balance.domains;
+    let actual = |cpu| CpuCapacity::of(cpu, env.view).actual();
+    (domains.smt_active && !env.is_core_idle(cpu)) || (domains.cluster_active && actual(env.dst_cpu) == actual(cpu))
 }

@@ -38,6 +38,7 @@ pub fn plan_balance<V: BalanceView>(
         }
     };
     plan.looked_at = env.looked_at;
+    plan.no_failure = env.is_no_failure();
     plan.all_pinned = env.flags.contains(Lbf::ALL_PINNED);
     if let Outcome::Balanced(why) = plan.outcome {
         let kept = if balance.rules.pinned_keep_imbalance { plan.all_pinned } else { why == Why::AllPinned };
@@ -101,7 +102,7 @@ impl Plan {
         if !self.moves.is_empty() {
             return Some(Outcome::Moved);
         }
-        env.nr_balance_failed += u32::from(env.idle != CpuIdleType::NewlyIdle);
+        env.nr_balance_failed += u32::from(env.idle != CpuIdleType::NewlyIdle && !env.is_no_failure());
         if need_active_balance(env) {
             if !env.view.curr_may_run_on(busiest, this_cpu) {
                 if push == Push::AnyFailures {

@@ -2,6 +2,7 @@
 
 use super::env::LbEnv;
 use super::find_group::SdLbStats;
+use super::imbalance::MigrationType;
 use super::setup::Balance;
 use super::view::BalanceView;
 use crate::cpumask::{Cpu, CpuMask};
@@ -63,6 +64,11 @@ fn is_largest_allowed<V: View>(view: &V, allowed: &CpuMask, cpu: Cpu) -> bool {
 }
 
 impl<V: BalanceView> LbEnv<'_, V> {
+    /// The pass is for misfit tasks, and says nothing of load that cannot be evened out.
+    pub(super) fn is_no_failure(&self) -> bool {
+        self.balance.rules.misfit_is_no_failure && self.migration_type == MigrationType::Misfit
+    }
+
     /// What a pass writes to `rd->overutilized` (`update_sd_lb_stats()`).
     pub(super) fn overutilized_flag(&self, sds: &SdLbStats<'_>) -> Option<bool> {
         let writes = self.balance.energy && (self.parent.is_none() || sds.overutilized);

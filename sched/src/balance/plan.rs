@@ -90,6 +90,8 @@ pub struct Plan {
     pub looked_at: u32,
     /// How it ends.
     pub outcome: Outcome,
+    /// The pass was for misfit tasks: it neither counts as a failure nor makes the interval longer (in 6.12, not in 6.1).
+    pub no_failure: bool,
     /// `LBF_ALL_PINNED` at the end: tasks were to be taken, and none was found that may run here.
     pub all_pinned: bool,
 }
@@ -112,6 +114,7 @@ impl Plan {
             parent_imbalance: None,
             looked_at: 0,
             outcome: Outcome::Balanced(Why::NotOurs),
+            no_failure: false,
             all_pinned: false,
         }
     }

@@ -65,6 +65,14 @@ pub struct BalanceRules {
     /// 6.12, not in 6.1). Before, a misfit task has others balance only where its CPU is not one of the largest, or its
     /// capacity is reduced (`check_misfit_status()`).
     pub misfit_by_allowed: bool,
+    /// A pass for misfit tasks that moves none is no failure, and leaves the interval as it is (`load_balance()`; in 6.12, not
+    /// in 6.1).
+    pub misfit_is_no_failure: bool,
+    /// A group has misfit tasks only for a CPU that is larger than its CPUs (`update_sg_lb_stats()`; in 7.3, not in 7.2).
+    pub misfit_if_larger: bool,
+    /// The only task of a CPU with a busy sibling, or of one that is as large and machines have clusters, may go to a CPU that is
+    /// no larger (`smt_degraded_cap` and `cluster_equal_cap` in `sched_balance_find_src_rq()`; in 7.3, not in 7.2).
+    pub equal_capacity_pulls: bool,
     /// With an energy model: misfit tasks are pulled though no CPU is overutilized (`find_busiest_group()`; in 6.1 as
     /// maintained, not in 5.18).
     pub misfit_before_energy: bool,

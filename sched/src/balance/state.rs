@@ -65,14 +65,15 @@ impl SdBalance {
         match plan.outcome {
             Outcome::Moved | Outcome::Balanced(_) => self.nr_balance_failed = 0,
             Outcome::Failed | Outcome::OnePinned => {
-                self.nr_balance_failed = self.nr_balance_failed.wrapping_add(u32::from(!newly_idle));
+                self.nr_balance_failed =
+                    self.nr_balance_failed.wrapping_add(u32::from(!newly_idle && !plan.no_failure));
             }
         }
         match plan.outcome {
             // The kernel leaves the interval where it started an active balance that is not needed any more; at one
             // moment that does not happen.
             Outcome::Moved | Outcome::Failed => self.balance_interval = min_interval(sd),
-            Outcome::Balanced(_) | Outcome::OnePinned if newly_idle => {}
+            Outcome::Balanced(_) | Outcome::OnePinned if newly_idle || plan.no_failure => {}
             Outcome::Balanced(_) | Outcome::OnePinned => {
                 let pinned = plan.all_pinned && self.balance_interval < MAX_PINNED_INTERVAL;
                 if pinned || self.balance_interval < max_interval(sd) {

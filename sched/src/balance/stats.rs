@@ -2,6 +2,7 @@
 
 use super::env::LbEnv;
 use super::group_type::GroupType;
+use super::pick_busiest::capacity_greater;
 use super::view::BalanceView;
 use crate::domain::{SchedGroup, SdFlags};
 
@@ -67,6 +68,11 @@ impl SgLbStats {
         let (view, rules) = (env.view, &env.balance.rules);
         let asym = env.facts.asym_capacity();
         let reduced = rules.reduced_capacity && !asym && !local && env.facts.idles();
+        let larger = |misfit| {
+            misfit != 0
+                && (!rules.misfit_if_larger
+                    || capacity_greater(env.facts.dst_capacity, view.group_max_capacity(env.level, group)))
+        };
         let (mut sgs, mut looked_at, mut overload) = (SgLbStats::default(), 0, false);
         for cpu in env.cpus_of(&group.span) {
             looked_at += 1;
@@ -86,7 +92,9 @@ impl SgLbStats {
                 sgs.idle_cpus += 1;
             } else if asym && !local {
                 let misfit = view.misfit_task_load(cpu);
-                sgs.group_misfit_task_load = sgs.group_misfit_task_load.max(misfit);
+                if larger(misfit) {
+                    sgs.group_misfit_task_load = sgs.group_misfit_task_load.max(misfit);
+                }
                 // A CPU that is about to go idle is to look for it.
                 overload |= misfit != 0;
             } else if reduced && h_nr_running == 1 && env.check_cpu_capacity(cpu) {

@@ -40,6 +40,9 @@ impl BalanceRules {
         asym_by_dst: false,
         util_fits: UtilFits::YesNo,
         misfit_by_allowed: false,
+        misfit_is_no_failure: false,
+        misfit_if_larger: false,
+        equal_capacity_pulls: false,
         misfit_before_energy: false,
         overloaded_by_energy: false,
         overutilized_by_min: true,
@@ -109,6 +112,7 @@ impl BalanceRules {
     pub const V6_12: BalanceRules = BalanceRules {
         util_fits: UtilFits::Actual,
         misfit_by_allowed: true,
+        misfit_is_no_failure: true,
         idle_core_first: true,
         smt_balance: true,
         first_of_equals: true,
@@ -131,7 +135,13 @@ impl BalanceRules {
         ..Self::V6_12
     };
     /// Linux 7.3 (7.3.4), without cache-aware balancing.
-    pub const V7_3: BalanceRules = BalanceRules { push_queued_only: true, ilb_idle_core: true, ..Self::V7_2 };
+    pub const V7_3: BalanceRules = BalanceRules {
+        misfit_if_larger: true,
+        equal_capacity_pulls: true,
+        push_queued_only: true,
+        ilb_idle_core: true,
+        ..Self::V7_2
+    };
 
     /// The rules of a [`Preset`](wakelab_kernel::Preset) by its name (`v6.1`, ...); `None` where that version's balancing is
     /// not modelled.

@@ -42,12 +42,12 @@ pub enum Reason {
     RecentFar,
     /// A fork or exec took the slow path through groups.
     Slow,
-    /// Energy-aware placement: the CPU on which the wakee costs least, or its previous one.
-    Energy,
     /// The caller asked for the waking CPU (WF_CURRENT_CPU).
     CurrentCpu,
     /// A fork or exec without a domain that balances it: the previous CPU.
     Stay,
+    /// Energy-aware placement: the CPU on which the wakee costs least, or its previous one.
+    Energy,
 }
 
 impl Reason {

@@ -29,6 +29,7 @@ pub struct CpuState {
     /// The running task is just being switched out for good.
     pub curr_leaves: bool,
     pub buddy: Option<TaskId>,
+    pub misfit_task_load: u64,
 }
 
 /// One task.
@@ -77,6 +78,7 @@ impl State {
             clock: NOW,
             curr_leaves: false,
             buddy: None,
+            misfit_task_load: 0,
         };
         State {
             cpus: vec![cpu; nr_cpus as usize],
@@ -261,6 +263,9 @@ impl BalanceView for State {
     }
     fn entity_eligible(&self, _: Cpu, task: TaskId) -> bool {
         self.of(task).eligible
+    }
+    fn misfit_task_load(&self, cpu: Cpu) -> u64 {
+        self.at(cpu).misfit_task_load
     }
     fn balance_running(&self) -> bool {
         self.balance_running
