@@ -107,7 +107,7 @@ fn sequential_tasks_start_at_their_rate_and_exec_each() {
     // 400 ms at 100 a second.
     let any = counts("sequential-tasks", Load::PerSecond(100));
     assert!((30..=40).contains(&any.done), "{any:?}");
-    assert!(any.forks - 1 <= any.done + 1 && any.execs >= any.done && any.execs <= any.forks - 1, "{any:?}");
+    assert!(any.forks - 1 <= any.done + 1 && any.execs >= any.done && any.execs < any.forks, "{any:?}");
     assert!(any.busy.len() >= 2, "{any:?}");
     let pinned = counts("sequential-tasks:pinned", Load::PerSecond(100));
     assert!((30..=40).contains(&pinned.done) && pinned.execs == 0, "{pinned:?}");

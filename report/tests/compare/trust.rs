@@ -48,6 +48,7 @@ fn sensitivity() -> Sensitivity {
             at_low_pct: None,
             at_high_pct: None,
         }],
+        stands_out_above: Some(0.5),
     };
     let on = Condition {
         constant: constant(),
