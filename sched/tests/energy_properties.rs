@@ -39,11 +39,13 @@ struct CpuCase {
     clamps: [i64; 2],
 }
 
+/// How many CPUs, how large, and by how much each state is faster (kHz) and spends more (uW).
+type Cluster = (usize, u32, Vec<(i64, i64)>);
+
 #[derive(Clone, Debug)]
 struct Case {
     version: usize,
-    /// How many CPUs, how fast, and the states: frequency and power steps.
-    clusters: Vec<(usize, u32, Vec<(i64, i64)>)>,
+    clusters: Vec<Cluster>,
     cpus: Vec<CpuCase>,
     pressure: [i64; 2],
     other_classes: bool,
@@ -104,7 +106,7 @@ impl Case {
 
     fn pds(&self) -> Vec<RawPd> {
         let mut first = 0;
-        let of = |(nr, _, steps): &(usize, u32, Vec<(i64, i64)>)| {
+        let of = |(nr, _, steps): &Cluster| {
             let (mut freq, mut power) = (200_000, 1000);
             let table = steps.iter().map(|&(f, p)| {
                 (freq, power) = (freq + f, power + p);
