@@ -10,6 +10,7 @@ mod code;
 mod diff;
 mod feature;
 mod near;
+mod power_option;
 mod preset;
 mod sd_flags;
 mod setting;
@@ -23,6 +24,7 @@ pub use diff::{Changed, CodeChanged, PresetDiff, PresetInfo};
 pub use feature::{
     Feature, FeatureError, FeatureSet, FeaturesFile, OwnFeature, OwnFeatureError, Switches, SwitchesError, add_own,
 };
+pub use power_option::PowerOption;
 pub use preset::{Hz, Preset, PresetError, SwitchError};
 pub use sd_flags::{SdFlagTable, decode_sd_flags, package_level, sd_flag_names};
 pub use setting::{Setting, SettingError};

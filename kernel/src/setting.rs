@@ -1,6 +1,6 @@
 //! Tunables that are set on top of a preset: `sis_util_pct=150`.
 
-use crate::{Preset, Unit, near};
+use crate::{PowerOption, Preset, Unit, near};
 
 /// What can be set, and the range.
 const SETTABLE: [(&str, u64, u64); 9] = [
@@ -64,7 +64,10 @@ impl Setting {
     /// Where the name is unknown or the value out of range.
     pub fn new(name: &str, value: &str) -> Result<Self, SettingError> {
         let Some(&(name, low, high)) = SETTABLE.iter().find(|(known, ..)| *known == name) else {
-            return Err(SettingError::Unknown { name: name.to_owned(), near: near::near(name, names().into_iter()) });
+            return Err(SettingError::Unknown {
+                name: name.to_owned(),
+                near: near::near(name, names().into_iter().chain(PowerOption::names())),
+            });
         };
         match value.parse() {
             Ok(number) if (low..=high).contains(&number) => Ok(Setting { name, value: number }),

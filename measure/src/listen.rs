@@ -124,6 +124,7 @@ impl Measure {
             state: state_at(&changes, self.settle_ns),
             regret: self.regret.map(|regret| regret.finish(ended_ns, &changes)),
             changes,
+            power: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::regret::RegretStats;
 use serde::{Deserialize, Serialize};
+use wakelab_pm::power::PowerStats;
 
 /// The search statistics of all wake-ups, as the counters of the kernel patch that introduced them count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,4 +136,6 @@ pub struct RunStats {
     pub changes: Vec<StateChange>,
     /// What perfect knowledge would have changed; `None` where that was not wanted.
     pub regret: Option<RegretStats>,
+    /// Frequencies, idle states and energy; `None` where nothing governed them. Whoever ran it adds them.
+    pub power: Option<PowerStats>,
 }

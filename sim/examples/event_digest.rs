@@ -24,6 +24,7 @@ fn main() {
                 until: until * 1_000_000,
                 mechanisms: Mechanisms::default(),
                 observer_cost: 0,
+                pm: None,
             };
             let mut digest = Digest::default();
             let outcome = run(&setup, &mut digest, &AtomicBool::new(false)).expect("a run");

@@ -1,10 +1,10 @@
 //! PELT and util_est at the points where the fair class updates them.
 
-use crate::system::System;
+use crate::system::{BOOT_NS, System};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::util_est::{UtilEstRules, util_est_dequeue, util_est_enqueue, util_est_update};
 use wakelab_sched::pelt::{
-    Entity, MigrationSource, Queue, RqClock, UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg,
+    Entity, MigrationSource, Queue, UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg,
     migrate_task_rq_fair, remove_entity_load_avg, update_cfs_rq_load_avg, update_load_avg,
 };
 use wakelab_sched::runqueue::TaskId;
@@ -19,7 +19,7 @@ impl System<'_> {
     /// `update_load_avg()` of a task and its run queue, before the run queue changes.
     #[inline]
     pub fn update_load(&mut self, cpu: Cpu, task: TaskId, flags: UpdateFlags) {
-        let (mut queue, now) = (self.queue(cpu), self.clock_task(cpu));
+        let (mut queue, now) = (self.queue(cpu), self.clock_pelt(cpu));
         let e = &self.es[task];
         let c = &mut self.cpus[cpu as usize];
         let mut entity = Entity {
@@ -36,25 +36,29 @@ impl System<'_> {
             update_load_avg(&mut c.pelt, &queue, avg, &entity, from, UpdateFlags::empty());
             (queue.curr, entity.curr) = (false, false);
         }
-        update_load_avg(&mut c.pelt, &queue, avg, &entity, now, flags);
+        let changed = update_load_avg(&mut c.pelt, &queue, avg, &entity, now, flags);
+        self.util_change(cpu, changed);
     }
 
     /// What `set_next_entity()` does to the averages: up to now the task has waited. The run queue has it as its current
     /// task already, and had none before (or was brought up to now with that one).
     #[inline]
     pub fn load_set_next(&mut self, cpu: Cpu, task: TaskId) {
-        let (queue, now) = (Queue { curr: false, ..self.queue(cpu) }, self.clock_task(cpu));
+        let (queue, now) = (Queue { curr: false, ..self.queue(cpu) }, self.clock_pelt(cpu));
         let e = &self.es[task];
         let weight = u64::from(e.load.weight);
         let entity = Entity { weight, on_rq: e.on_rq, sched_delayed: false, curr: false };
         let avg = &mut self.tasks[task.0 as usize].avg;
-        update_load_avg(&mut self.cpus[cpu as usize].pelt, &queue, avg, &entity, now, UpdateFlags::empty());
+        let pelt = &mut self.cpus[cpu as usize].pelt;
+        let changed = update_load_avg(pelt, &queue, avg, &entity, now, UpdateFlags::empty());
+        self.util_change(cpu, changed);
     }
 
     /// `update_blocked_averages()`.
     pub fn update_blocked(&mut self, cpu: Cpu) {
-        let (queue, now) = (self.queue(cpu), self.clock_task(cpu));
-        update_cfs_rq_load_avg(now, &mut self.cpus[cpu as usize].pelt, &queue);
+        let (queue, now) = (self.queue(cpu), self.clock_pelt(cpu));
+        let changed = update_cfs_rq_load_avg(now, &mut self.cpus[cpu as usize].pelt, &queue);
+        self.util_change(cpu, changed);
     }
 
     /// What `enqueue_task_fair()` does to the averages. A delayed task that balancing moves has no estimate on the queue.
@@ -95,11 +99,13 @@ impl System<'_> {
 
     /// What the end of a delayed dequeue does to the averages, which were those of `queue` up to now.
     pub fn load_reaped(&mut self, cpu: Cpu, task: TaskId, queue: &Queue) {
-        let now = self.clock_task(cpu);
+        let now = self.clock_pelt(cpu);
         let weight = u64::from(self.es[task].load.weight);
         let entity = Entity { weight, on_rq: true, sched_delayed: true, curr: false };
         let avg = &mut self.tasks[task.0 as usize].avg;
-        update_load_avg(&mut self.cpus[cpu as usize].pelt, queue, avg, &entity, now, UpdateFlags::empty());
+        let pelt = &mut self.cpus[cpu as usize].pelt;
+        let changed = update_load_avg(pelt, queue, avg, &entity, now, UpdateFlags::empty());
+        self.util_change(cpu, changed);
     }
 
     /// `task_dead_fair()`: what an exited task had goes off its run queue with the queue's next update.
@@ -113,18 +119,10 @@ impl System<'_> {
     pub fn load_migrate(&mut self, task: TaskId) {
         let from = self.tasks[task.0 as usize].cpu;
         let weight = u64::from(self.es[task].load.weight);
-        let task_clock = self.clock_task(from);
+        let clock = self.rq_clock(from);
+        let sched_clock = BOOT_NS + self.now;
         let c = &mut self.cpus[from as usize];
-        // At full speed the clocks do not differ: an idle CPU's are as if they had been read now.
-        let clock = RqClock {
-            clock: self.now,
-            clock_task: task_clock,
-            clock_pelt: task_clock,
-            lost_idle_time: 0,
-            clock_idle: self.now,
-            clock_pelt_idle: task_clock,
-        };
-        let source = MigrationSource { clock: &clock, is_idle: c.curr_idle, sched_clock: self.now };
+        let source = MigrationSource { clock: &clock, is_idle: c.curr_idle, sched_clock };
         migrate_task_rq_fair(&mut self.tasks[task.0 as usize].avg, weight, &mut c.pelt, &source);
     }
 }

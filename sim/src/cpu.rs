@@ -111,6 +111,8 @@ pub struct CpuState {
     pub since: u64,
     /// How long work takes while SMT siblings are busy, %: 100 while none is.
     pub slowdown: u64,
+    /// How long work takes at its frequency and capacity: `pm::speed::FULL` at full speed.
+    pub dilation: u64,
     /// `rq->curr == rq->idle`.
     pub curr_idle: bool,
     /// Who runs, or is being switched to.

@@ -17,6 +17,7 @@
 use crate::cpu::{Doing, Irq};
 use crate::random::Random;
 use crate::search::Slot;
+use crate::start::LAUNCHER;
 use crate::system::System;
 use crate::task::State;
 use crate::timeline::{NEVER, Timeline};
@@ -48,6 +49,10 @@ pub enum Later {
     Stopper(Cpu),
     /// The hrtick of a CPU comes, if it is still the one that was started then.
     Hrtick(Cpu, u32),
+    /// A policy's frequency changes to what its governor last asked for.
+    Freq(u32),
+    /// What is spent counts from here on.
+    Measure,
 }
 
 /// Where a CPU has been when it finishes something: a lazy request to reschedule acts on the way from the kernel to user
@@ -118,6 +123,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                     self.happens(what);
                 }
             }
+            self.pm_requests();
             if let Some(error) = self.failed.take() {
                 return Err(error);
             }
@@ -129,7 +135,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         for cpu in 0..self.sys.model.nr_cpus() {
             self.account(cpu);
         }
+        let power = self.sys.power_stats();
         Outcome {
+            power,
             ended: self.sys.now,
             stopped,
             exited: self.alive == 0,
@@ -168,6 +176,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Puts something down for a time of its own.
     pub fn at(&mut self, time: u64, what: Later) {
         self.made += 1;
+        if let (Some(pm), Later::Timer(task)) = (&mut self.sys.pm, what) {
+            let cpu = self.sys.tasks[task.0 as usize].cpu;
+            pm.cpus[cpu as usize].timers.insert((time, task.0));
+        }
         self.later.push(Reverse((time, self.made, what)));
     }
 
@@ -190,18 +202,37 @@ impl<S: Sink> Sim<'_, '_, S> {
     fn happens(&mut self, what: Later) {
         match what {
             Later::Jiffy => self.jiffy(),
-            Later::Timer(task) => self.interrupt(self.sys.tasks[task.0 as usize].cpu, Irq::Timer(task)),
-            Later::Start(task) => self.fork_now(None, task),
+            Later::Timer(task) => self.timer(task),
+            Later::Start(task) => {
+                self.sys.this_cpu = LAUNCHER;
+                self.fork_now(None, task);
+            }
             Later::IpiWakelist(cpu) => self.interrupt(cpu, Irq::Wakelist),
             Later::IpiResched(cpu) => self.interrupt(cpu, Irq::Resched),
             Later::IpiNohz(cpu) => self.interrupt(cpu, Irq::Nohz),
             Later::Stopper(cpu) => self.interrupt(cpu, Irq::Stopper),
             Later::Hrtick(cpu, started) => self.hrtick(cpu, started),
+            Later::Freq(policy) => self.freq_changes(policy as usize),
+            Later::Measure => self.sys.measure_power(),
         }
+    }
+
+    /// A task's timer expires.
+    fn timer(&mut self, task: TaskId) {
+        let cpu = self.sys.tasks[task.0 as usize].cpu;
+        if let Some(pm) = &mut self.sys.pm {
+            // The task may be on another CPU than when it was set.
+            let at = (self.sys.now, task.0);
+            if !pm.cpus[cpu as usize].timers.remove(&at) {
+                pm.cpus.iter_mut().any(|cpu| cpu.timers.remove(&at));
+            }
+        }
+        self.interrupt(cpu, Irq::Timer(task));
     }
 
     /// What the CPU was doing is over.
     fn step(&mut self, cpu: Cpu) {
+        self.sys.this_cpu = cpu;
         match self.sys.cpus[cpu as usize].doing {
             Doing::Run => self.run_ends(cpu),
             Doing::Search => self.search_ends(cpu),
@@ -212,11 +243,16 @@ impl<S: Sink> Sim<'_, '_, S> {
             Doing::NewidleLock => self.newidle_picks(cpu),
             Doing::Switch(prev) => self.switched(cpu, prev),
             Doing::IdleEntry => self.idle_entered(cpu),
-            Doing::IdleExit | Doing::WakeRunnable | Doing::Fork | Doing::NohzBalance => self.proceed(cpu),
+            Doing::IdleExit => {
+                self.cpuidle_left(cpu);
+                self.proceed(cpu);
+            }
+            Doing::WakeRunnable | Doing::Fork | Doing::NohzBalance => self.proceed(cpu),
             Doing::WakeDelayed => self.wake_delayed(cpu),
             Doing::WakelistSend => self.wakelist_sent(cpu),
             Doing::WakelistFlush => self.wakelist_flushed(cpu),
-            Doing::Idle | Doing::Spin => self.timeline.set(cpu, NEVER),
+            Doing::Idle => self.polled(cpu),
+            Doing::Spin => self.timeline.set(cpu, NEVER),
         }
     }
 
@@ -238,8 +274,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// How long `cost` ns of work take on the CPU as it is now.
     #[inline]
     pub fn slowed(&self, cpu: Cpu, cost: u64) -> u64 {
-        let slowdown = self.sys.cpus[cpu as usize].slowdown;
-        if slowdown == 100 { cost } else { cost * slowdown / 100 }
+        self.sys.cpus[cpu as usize].time_of(cost)
     }
 
     /// Accounts the CPU's time up to now to what it does, and takes the work that was done off its task's.
@@ -275,11 +310,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let id = c.curr.expect("a task runs");
         let task = &mut self.sys.tasks[id.0 as usize];
         let at_end = self.timeline.get(cpu) <= self.sys.now;
-        let done = match (at_end, c.slowdown) {
-            (true, _) => task.left,
-            (false, 100) => wall.min(task.left),
-            (false, slowdown) => (wall * 100 / slowdown).min(task.left),
-        };
+        let done = if at_end { task.left } else { c.work_in(wall).min(task.left) };
         let overhead = done.min(task.overhead);
         let wall_overhead = (wall * overhead).checked_div(done).unwrap_or(0);
         c.time.overhead += wall_overhead;
@@ -324,12 +355,13 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn spread(&mut self, cpu: Cpu) {
         let c = &self.sys.cpus[cpu as usize];
         let left = self.sys.tasks[c.curr.expect("a task runs").0 as usize].left;
-        let time = if c.slowdown == 100 { left } else { (left * c.slowdown).div_ceil(100) };
-        self.timeline.set(cpu, self.sys.now + time);
+        self.timeline.set(cpu, self.sys.now + c.time_until_done(left));
     }
 
     /// An interrupt arrives.
     pub fn interrupt(&mut self, cpu: Cpu, irq: Irq) {
+        self.sys.this_cpu = cpu;
+        self.sys.count_interrupt(cpu);
         self.sys.cpus[cpu as usize].irqs.push(irq);
         match self.sys.cpus[cpu as usize].doing {
             Doing::Run => {

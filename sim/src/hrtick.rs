@@ -93,6 +93,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         if timer.started != started || timer.expires.take().is_none() {
             return;
         }
+        self.sys.this_cpu = cpu;
+        self.sys.count_interrupt(cpu);
         let runs = self.sys.cpus[cpu as usize].doing == Doing::Run;
         if runs {
             self.account(cpu);

@@ -18,6 +18,7 @@ mod moments;
 mod newidle;
 mod nohz;
 mod outcome;
+mod pm;
 mod program;
 mod random;
 mod runqueue;
@@ -36,8 +37,9 @@ mod wake;
 #[cfg(test)]
 mod weights;
 
-pub use modelled::{check, kernels};
+pub use modelled::{check, check_power, kernels};
 pub use outcome::{CpuTime, Outcome, SimError, Waiting};
+pub use pm::PmSide;
 pub use setup::{Mechanisms, Setup};
 
 use engine::Sim;

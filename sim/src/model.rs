@@ -1,6 +1,7 @@
 //! What does not change during a run: rules, masks, costs, programs.
 
 use crate::hrtick::HrtickForm;
+use crate::pm::PmModel;
 use crate::{Mechanisms, Setup, SimError, modelled};
 use wakelab_kernel::{Code, Feature, FeatureSet, Preset, Tunables};
 use wakelab_machine::{Machine, Noise};
@@ -121,6 +122,8 @@ pub struct Model<'a> {
     pub pipe_wakes_while_full: bool,
     /// Mean time between two wake-ups of a kworker, ns (0: none), and its run time.
     pub noise: (u64, u64),
+    /// Frequencies, idle states and power, where a side asks for them.
+    pub pm: Option<PmModel>,
 }
 
 /// The scheduling domains of a machine under a kernel.
@@ -143,7 +146,7 @@ pub fn balance<'a>(
 }
 
 /// The numbers in a preset's name: `v5.19-rc1` is 5.19.
-fn version(name: &str) -> (u32, u32) {
+pub fn version(name: &str) -> (u32, u32) {
     let mut numbers = name.trim_start_matches('v').split(['.', '-']).map(|n| n.parse().unwrap_or(0));
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
@@ -197,6 +200,10 @@ impl<'a> Model<'a> {
             package_of: machine.topology.cpus.iter().map(|cpu| cpu.package).collect(),
             capacity: machine.topology.cpus.iter().map(|cpu| u64::from(cpu.capacity)).collect(),
             pipe_wakes_while_full: version(kernel.name) < (6, 14),
+            pm: match setup.pm {
+                Some(side) => Some(PmModel::new(machine, kernel, features, version(kernel.name), side)?),
+                None => None,
+            },
             noise: if mechanisms.noise { (noise.kworker_period_ns, noise.kworker_run_ns) } else { (0, 0) },
         })
     }

@@ -1,6 +1,7 @@
 //! What can be simulated, and what is refused.
 
-use crate::{SimError, model};
+use crate::pm::PmModel;
+use crate::{PmSide, SimError, model};
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_sched::balance::BalanceRules;
@@ -29,6 +30,14 @@ pub fn check(machine: &Machine, kernel: &Preset) -> Result<(), SimError> {
 /// The rules that are wired up: `v5.18-eas` has some, and they want an energy model, which no machine gives yet.
 fn balance_of(name: &str) -> Option<BalanceRules> {
     BalanceRules::of_preset(name).filter(|_| name != "v5.18-eas")
+}
+
+/// Whether a side's governors can be had on this machine and kernel.
+///
+/// # Errors
+/// As [`check`]: a machine without frequencies, or a governor that does not fit its driver or the kernel.
+pub fn check_power(machine: &Machine, kernel: &Preset, side: PmSide) -> Result<(), SimError> {
+    PmModel::new(machine, kernel, kernel.features, model::version(kernel.name), side).map(drop)
 }
 
 pub fn balance_rules(kernel: &Preset) -> Result<BalanceRules, SimError> {

@@ -52,6 +52,7 @@ fn watch(run: &Run<'_>, until: u64, mut look: impl FnMut(&Sim<'_, '_, Kept>)) ->
         until,
         mechanisms: Mechanisms { noise: false, ..Mechanisms::default() },
         observer_cost: 0,
+        pm: None,
     };
     let domains = domains(setup.machine, setup.kernel).unwrap();
     let model = Model::new(&setup, &domains).unwrap();

@@ -1,7 +1,7 @@
 //! Balancing for idle CPUs whose tick is stopped (`nohz_idle_balance()`).
 //!
-//! When an idle CPU stops its tick is the idle governor's guess. Here it is stopped by the first tick that finds the CPU
-//! idle, as if the governor had taken each idle time for a short one until it was not.
+//! When an idle CPU stops its tick is the idle governor's guess (`pm/cpuidle.rs`). Without one it is stopped by the first tick
+//! that finds the CPU idle, as if the governor had taken each idle time for a short one until it was not.
 
 use crate::cpu::Doing;
 use crate::engine::{Later, Sim};
@@ -24,7 +24,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         if c.tick_stopped {
             return;
         }
-        c.tick_stopped = true;
+        let governed = self.sys.has_cpuidle(cpu);
+        self.sys.this_cpu = cpu;
+        self.sys.count_interrupt(cpu);
+        let c = &mut self.sys.cpus[cpu as usize];
+        c.tick_stopped = !governed;
         let idle = c.nr_running == 0 && !c.ttwu_pending;
         let due = self.sys.jiffies >= c.next_balance;
         if due && idle && self.sys.model.mechanisms.periodic_balance {
@@ -34,7 +38,12 @@ impl<S: Sink> Sim<'_, '_, S> {
                 return self.kick(cpu);
             }
         }
-        self.nohz.enter_idle(&self.sys.model.balance, cpu);
+        if governed {
+            self.cpuidle_tick(cpu);
+        } else {
+            self.sys.scale_tick(cpu);
+            self.nohz.enter_idle(&self.sys.model.balance, cpu);
+        }
     }
 
     /// `nohz_balancer_kick()`, at a busy CPU's tick: asks an idle CPU to balance for those that sleep.

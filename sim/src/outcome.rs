@@ -1,6 +1,7 @@
 //! How a run ended.
 
 use std::fmt;
+use wakelab_pm::power::PowerStats;
 
 /// Where one CPU's time went, ns. The three add up to the time that was simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,9 @@ pub struct Outcome {
     pub wakeups: u64,
     /// Events taken from the queue: the simulator's own measure of its work.
     pub events: u64,
+    /// Frequencies, idle states and energy from [`PmSide::measured_from`](crate::PmSide::measured_from) on; `None` where
+    /// nothing governed them.
+    pub power: Option<PowerStats>,
 }
 
 /// A task of a deadlock, and what it waits for.

@@ -109,6 +109,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                 if model.code.avg_idle_at_switch {
                     self.sys.update_rq_avg_idle(cpu);
                 }
+                // To PELT's clock the CPU was idle up to here.
+                let _ = self.sys.clock_pelt(cpu);
                 let c = &mut self.sys.cpus[cpu as usize];
                 (c.curr_idle, c.tick_stopped) = (false, false);
                 self.update_idle(cpu);
@@ -119,6 +121,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 if model.domains.smt_active && update_idle_core(model.domains, cpu, &self.sys, |_| {}) {
                     self.set_idle_cores(model.llc_of[cpu as usize], true);
                 }
+                self.sys.rq_goes_idle(cpu);
                 self.sys.cpus[cpu as usize].curr_idle = true;
                 self.update_idle(cpu);
             }
@@ -189,12 +192,15 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.begin_until(cpu, Doing::Idle, NEVER);
         self.tell_all(|_| Event::Idle { cpu, entered: true });
         self.sibling_busy(cpu, false);
+        self.cpuidle_enters(cpu);
     }
 
     /// An idle CPU is woken: by an interrupt (`ipi` is 0) or by another CPU, whose IPI takes that many ns.
     pub fn leave_idle(&mut self, cpu: Cpu, ipi: u64) {
         self.tell_all(|_| Event::Idle { cpu, entered: false });
-        let exit = self.slowed(cpu, self.sys.model.costs.idle_exit);
+        let latency = self.cpuidle_leaves(cpu, ipi != 0);
+        self.active_changes(cpu, true);
+        let exit = latency + self.slowed(cpu, self.sys.model.costs.idle_exit);
         self.begin_until(cpu, Doing::IdleExit, self.sys.now + ipi + exit);
         self.sibling_busy(cpu, true);
     }

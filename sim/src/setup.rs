@@ -1,5 +1,6 @@
 //! What is to be run.
 
+use crate::PmSide;
 use wakelab_kernel::{FeatureSet, Preset};
 use wakelab_machine::Machine;
 use wakelab_workload::Workload;
@@ -69,4 +70,7 @@ pub struct Setup<'a> {
     pub mechanisms: Mechanisms,
     /// What a tracer costs at each call of `select_idle_cpu()`, ns; 0 for none.
     pub observer_cost: u64,
+    /// How frequencies and idle states are governed. `None`: every CPU runs at its highest frequency, whatever the others do, and
+    /// leaving idle takes the same however long it lasted.
+    pub pm: Option<PmSide>,
 }

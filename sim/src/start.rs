@@ -4,9 +4,10 @@ use crate::cpu::{CpuState, Doing, Newidle};
 use crate::engine::{Later, Sim};
 use crate::hrtick::Hrtimer;
 use crate::model::Model;
+use crate::pm::Pm;
 use crate::random::Random;
 use crate::search::Slot;
-use crate::system::{Llc, System};
+use crate::system::{BOOT_NS, Llc, System};
 use crate::task::{State, Task, Wait};
 use crate::timeline::Timeline;
 use crate::{CpuTime, Setup};
@@ -28,7 +29,7 @@ use wakelab_sched::select::{
 const INITIAL_JIFFIES: u64 = 1 << 20;
 
 /// The CPU on which the benchmark's shell forks its tasks.
-const LAUNCHER: Cpu = 0;
+pub const LAUNCHER: Cpu = 0;
 
 impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     /// A machine at rest, with the workload's tasks still to be forked.
@@ -57,6 +58,8 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             overload: false,
             imbalanced: vec![SmallVec::new(); nr_cpus as usize],
             probing: (0, 0),
+            this_cpu: LAUNCHER,
+            pm: model.pm.as_ref().map(|pm| Box::new(Pm::new(pm, BOOT_NS))),
         };
         let mut sim = Sim {
             sys,
@@ -80,6 +83,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         sim.add_domains();
         sim.add_kworkers();
         sim.add_tasks();
+        sim.pm_start();
         sim
     }
 
@@ -307,6 +311,7 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         doing: Doing::Idle,
         since: 0,
         slowdown: 100,
+        dilation: crate::pm::speed::FULL,
         curr_idle: true,
         curr: None,
         // init_cfs_rq(): min_vruntime starts just below where it wraps.

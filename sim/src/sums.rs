@@ -105,6 +105,7 @@ proptest! {
             until: 0,
             mechanisms: Mechanisms::default(),
             observer_cost: 0,
+            pm: None,
         };
         let domains = domains(setup.machine, setup.kernel).unwrap();
         let mut model = Model::new(&setup, &domains).unwrap();

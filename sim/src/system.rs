@@ -3,6 +3,7 @@
 use crate::channel::Channel;
 use crate::cpu::{CpuState, Doing};
 use crate::model::Model;
+use crate::pm::Pm;
 use crate::search::Searching;
 use crate::sync::Sync;
 use crate::task::Task;
@@ -17,7 +18,7 @@ use wakelab_sched::select::{IdleCores, ScanClock, View};
 
 /// What the CPUs' clocks show when the run begins. To PELT an average that was last updated at 0 is one that no run queue
 /// has yet; a multiple of its period of 1024 ns leaves the periods where they would be.
-const BOOT_NS: u64 = 1 << 32;
+pub const BOOT_NS: u64 = 1 << 32;
 
 /// `sd_llc_shared`.
 #[derive(Clone, Debug)]
@@ -64,6 +65,10 @@ pub struct System<'m> {
     pub imbalanced: Vec<SmallVec<[u32; 2]>>,
     /// The search that a decision is being made for: when its first look is due and how far looks lie apart, ns.
     pub probing: (u64, u64),
+    /// Whose event it is: the CPU that the code runs on.
+    pub this_cpu: Cpu,
+    /// Frequencies, idle states and power, where a side asks for them.
+    pub pm: Option<Box<Pm>>,
 }
 
 impl System<'_> {
@@ -224,8 +229,8 @@ impl View for System<'_> {
         self.cpus[cpu as usize].idle_stamp
     }
 
-    fn idle_exit_latency(&self, _: Cpu) -> Option<u32> {
-        None
+    fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32> {
+        self.idle_latency(cpu).map(|ns| (ns / 1000) as u32)
     }
 
     fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {

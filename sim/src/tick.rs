@@ -24,6 +24,9 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `scheduler_tick()`.
     fn tick(&mut self, cpu: Cpu) {
+        self.sys.this_cpu = cpu;
+        self.sys.count_interrupt(cpu);
+        self.sys.scale_tick(cpu);
         if self.sys.cpus[cpu as usize].doing == Doing::Run {
             self.account(cpu);
         }

@@ -57,6 +57,7 @@ fn setup<'a>(machine: &'a Machine, kernel: &str, workload: &'a Workload, seed: u
         until: 0,
         mechanisms: Mechanisms::default(),
         observer_cost: 0,
+        pm: None,
     }
 }
 

@@ -80,8 +80,17 @@ fn simulate<S: Sink>(
 ) -> Result<Outcome, SimError> {
     let kernel = Preset::get(kernel).expect("a preset");
     let features = switches.parse::<Switches>().expect("switches").on(kernel.features);
-    let setup =
-        Setup { machine, kernel, features, workload, seed, until, mechanisms: Mechanisms::default(), observer_cost: 0 };
+    let setup = Setup {
+        machine,
+        kernel,
+        features,
+        workload,
+        seed,
+        until,
+        mechanisms: Mechanisms::default(),
+        observer_cost: 0,
+        pm: None,
+    };
     run(&setup, sink, &AtomicBool::new(false))
 }
 

@@ -209,6 +209,10 @@ features! {
         "\"[PATCH 1/1] sched: Consider CPU contention in frequency & load-balance busiest CPU selection\", Dietmar \
             Eggemann, April 2023",
         true;
+    FREQ_INVARIANCE: "Make utilisation independent of the frequency: on x86 by APERF and MPERF, on arm64 by cpufreq.",
+        Some("5.7 on x86, before 5.2 on arm64"), None,
+        "arch_scale_freq_tick(), 5.10, and the posting of September 2019; no kernel has a switch, and the name is wakelab's",
+        true;
     OWN: "The search policy of a program that uses wakelab as a library; it has its name and source there.",
         None, None, "none until a program adds one: docs/guides/a-search-policy.md", false;
 }

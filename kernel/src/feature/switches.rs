@@ -2,13 +2,15 @@
 use std::{fmt, str::FromStr};
 
 use super::{Feature, FeatureError, FeatureSet, split_no};
-use crate::{Setting, SettingError};
+use crate::{PowerOption, Setting, SettingError};
 
-/// A list of features to switch and tunables to set, in the order given: `SIS_PROP,NO_SIS_UTIL,migration_cost=0`.
+/// A list of features to switch, tunables to set and what is asked of power management, in the order given:
+/// `SIS_PROP,NO_SIS_UTIL,migration_cost=0`, `governor=schedutil,NO_FREQ_INVARIANCE`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Switches {
     features: Vec<(Feature, bool)>,
     settings: Vec<Setting>,
+    power: Vec<PowerOption>,
 }
 
 /// A list of switches was not understood.
@@ -38,14 +40,19 @@ impl Switches {
         self.settings.iter().copied()
     }
 
+    /// What is asked of power management, in the order given.
+    pub fn power(&self) -> &[PowerOption] {
+        &self.power
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.features.is_empty() && self.settings.is_empty()
+        self.features.is_empty() && self.settings.is_empty() && self.power.is_empty()
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.features.len() + self.settings.len()
+        self.features.len() + self.settings.len() + self.power.len()
     }
 
     /// The features that are switched here though nothing acts on them.
@@ -63,8 +70,17 @@ impl FromStr for Switches {
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
         let mut switches = Switches::default();
         for word in words {
-            match word.split_once('=') {
-                Some((name, value)) => switches.settings.push(Setting::new(name.trim(), value.trim())?),
+            let parts = word.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
+            let option = match parts {
+                Some((name, value)) => PowerOption::read(name, Some(value)),
+                None => PowerOption::read(word, None),
+            };
+            if let Some(option) = option {
+                switches.power.push(option);
+                continue;
+            }
+            match parts {
+                Some((name, value)) => switches.settings.push(Setting::new(name, value)?),
                 None => {
                     let (name, on) = split_no(word);
                     switches.features.push((name.parse()?, on));
@@ -77,7 +93,7 @@ impl FromStr for Switches {
 
 impl FromIterator<(Feature, bool)> for Switches {
     fn from_iter<I: IntoIterator<Item = (Feature, bool)>>(switches: I) -> Self {
-        Switches { features: switches.into_iter().collect(), settings: Vec::new() }
+        Switches { features: switches.into_iter().collect(), ..Switches::default() }
     }
 }
 
@@ -85,7 +101,8 @@ impl fmt::Display for Switches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let features = self.iter().map(|(feature, on)| format!("{}{feature}", if on { "" } else { "NO_" }));
         let settings = self.settings().map(|Setting { name, value }| format!("{name}={value}"));
-        f.write_str(&features.chain(settings).collect::<Vec<_>>().join(","))
+        let power = self.power.iter().map(PowerOption::to_string);
+        f.write_str(&features.chain(settings).chain(power).collect::<Vec<_>>().join(","))
     }
 }
 

@@ -14,7 +14,9 @@
 mod account;
 mod dynamic;
 mod model;
+mod stats;
 
 pub use account::{Account, PowerState, millipercent};
 pub use dynamic::dynamic_power_uw;
 pub use model::{CpuPower, DomainPower};
+pub use stats::{CpuStats, DomainStats, Kind, PowerStats};

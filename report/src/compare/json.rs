@@ -66,5 +66,8 @@ fn side(side: &Side) -> Value {
     if let Some(regret) = &side.regret {
         value["regret"] = json!(regret);
     }
+    if let Some(power) = &side.power {
+        value["power"] = json!(power);
+    }
     value
 }

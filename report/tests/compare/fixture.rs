@@ -114,6 +114,7 @@ fn side(label: &str, values: &[f64]) -> Side {
         switches_involuntary: 40.0,
         llc_util: Some(0.875),
         regret: None,
+        power: None,
         runs,
     }
 }
@@ -157,6 +158,7 @@ fn run() -> RunStats {
         state: State::Migrating,
         changes: Vec::new(),
         regret: None,
+        power: None,
     }
 }
 

@@ -25,8 +25,17 @@ impl Case {
         let features = self.switches.parse::<Switches>().expect("switches").on(kernel.features);
         let Case { workload, mechanisms, .. } = self;
         let mechanisms = *mechanisms;
-        let setup =
-            Setup { machine: &machine, kernel, features, workload, seed: 1, until, mechanisms, observer_cost: 0 };
+        let setup = Setup {
+            machine: &machine,
+            kernel,
+            features,
+            workload,
+            seed: 1,
+            until,
+            mechanisms,
+            observer_cost: 0,
+            pm: None,
+        };
         run(&setup, &mut (), &AtomicBool::new(false)).expect("a run")
     }
 }

@@ -14,7 +14,7 @@ impl Key {
     /// The key of a run of `setup` by `program`, measured from `settle_ns` on.
     pub fn new(program: Program, setup: &Setup<'_>, settle_ns: u64) -> Self {
         // Named one by one: an input that is added does not compile until it is part of the key.
-        let Setup { machine, kernel, features, workload, seed, until, mechanisms, observer_cost } = *setup;
+        let Setup { machine, kernel, features, workload, seed, until, mechanisms, observer_cost, pm } = *setup;
         let mut inputs = Inputs(blake3::Hasher::new());
         inputs.0.update(program.bytes());
         inputs.add(machine);
@@ -27,6 +27,7 @@ impl Key {
         if features.has(Feature::OWN) {
             inputs.add(&policy::registered().map(|own| (own.feature(), own)));
         }
+        inputs.add(&pm);
         Key(inputs.0.finalize())
     }
 

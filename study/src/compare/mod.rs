@@ -7,6 +7,8 @@ mod assumed;
 mod control;
 mod experiment;
 mod jobs;
+mod power;
+mod power_side;
 mod published;
 mod recording;
 mod regret;
@@ -20,6 +22,8 @@ mod variant;
 pub use crate::csv_table::PublishedError;
 pub use control::{Control, ControlRow, control};
 pub use experiment::{Case, Experiment};
+pub use power::{KindSummary, PowerSummary};
+pub use power_side::{PowerSideError, power_side};
 pub use published::Published;
 pub use recording::Recording;
 pub use regret::{

@@ -1,6 +1,6 @@
 //! What a comparison found: plain data for tables and JSON.
 
-use crate::compare::{RegretSummary, SearchSummary};
+use crate::compare::{PowerSummary, RegretSummary, SearchSummary};
 use serde::Serialize;
 use std::path::PathBuf;
 use wakelab_machine::Machine;
@@ -160,6 +160,8 @@ pub struct Side {
     pub llc_util: Option<f64>,
     /// What perfect knowledge would have changed; `None` where that was not wanted.
     pub regret: Option<RegretSummary>,
+    /// Frequencies, idle states and energy; `None` where nothing governed them.
+    pub power: Option<PowerSummary>,
     /// What each repeat gave.
     pub runs: Vec<RunStats>,
 }

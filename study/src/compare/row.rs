@@ -1,6 +1,8 @@
 //! From runs to a row.
 
-use super::{Better, Case, CompareRow, Comparison, Experiment, RegretSummary, SearchSummary, Side, Variant};
+use super::{
+    Better, Case, CompareRow, Comparison, Experiment, PowerSummary, RegretSummary, SearchSummary, Side, Variant,
+};
 use crate::statistics::{WELCH, difference, mean, std_pct};
 use wakelab_measure::RunStats;
 use wakelab_workload::{
@@ -81,6 +83,7 @@ fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
         switches_involuntary: over_runs(|run| run.switches_involuntary as f64),
         llc_util: (!utils.is_empty()).then(|| mean(&utils)),
         regret: RegretSummary::of(&runs),
+        power: PowerSummary::of(&runs),
         values,
         runs,
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::record::{RecordError, Recorder};
 use wakelab_measure::{Measure, RunStats};
-use wakelab_sim::{Outcome, Setup, SimError};
+use wakelab_sim::{Outcome, PmSide, Setup, SimError};
 use wakelab_workload::{METRICS, TIME};
 
 /// What runs a setup: the simulator, or a stand-in in tests.
@@ -33,7 +33,8 @@ pub trait Runner: Sync {
         if setup.workload.metric == TIME && !outcome.exited {
             return Err(Why::Unfinished(outcome.ended));
         }
-        let stats = measure.finish(outcome.ended);
+        let mut stats = measure.finish(outcome.ended);
+        stats.power = outcome.power;
         if stats.measured_ns == 0 {
             return Err(Why::Over { ended: outcome.ended, settle: settle_ns });
         }
@@ -201,6 +202,7 @@ fn stats(
         until,
         mechanisms: experiment.mechanisms,
         observer_cost: experiment.observer_cost_ns,
+        pm: variant.pm.map(|side| PmSide { measured_from: settle, ..side }),
     };
     runner.stats(id, &setup, settle, stop)
 }

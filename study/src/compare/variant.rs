@@ -1,8 +1,10 @@
 //! A side's features and tunables.
 
+use super::power_side::{PowerSideError, power_side};
 use std::fmt;
 use wakelab_kernel::{Class, Feature, FeatureSet, Preset, SettingError, SwitchError, Switches};
 use wakelab_sched::select::policy;
+use wakelab_sim::PmSide;
 
 /// What is on.
 #[derive(Clone, Debug)]
@@ -13,6 +15,8 @@ pub struct Variant {
     pub features: FeatureSet,
     /// The kernel, with the tunables that were set.
     pub kernel: Preset,
+    /// How frequencies and idle states are governed; `None` where nothing was asked.
+    pub pm: Option<PmSide>,
 }
 
 /// Switches that change nothing, or cannot be done.
@@ -22,6 +26,8 @@ pub enum VariantError {
     Switch(SwitchError),
     /// A tunable does not fit the kernel.
     Setting(SettingError),
+    /// An option of power management is not understood.
+    Power(PowerSideError),
     /// Nothing acts on the feature.
     NotModelled(Feature),
     /// This kernel has the feature, and its code does the same with and without.
@@ -32,7 +38,7 @@ pub enum VariantError {
 
 impl PartialEq for Variant {
     fn eq(&self, other: &Self) -> bool {
-        let key = |v: &Self| (v.features, v.kernel.name, v.kernel.tunables);
+        let key = |v: &Self| (v.features, v.kernel.name, v.kernel.tunables, v.pm);
         self.label == other.label && key(self) == key(other)
     }
 }
@@ -44,6 +50,7 @@ impl fmt::Display for VariantError {
         match self {
             VariantError::Switch(e) => e.fmt(f),
             VariantError::Setting(e) => e.fmt(f),
+            VariantError::Power(e) => e.fmt(f),
             VariantError::NotModelled(feature) => {
                 write!(f, "nothing in the model acts on {feature}, so switching it would change nothing")
             }
@@ -75,12 +82,15 @@ impl Variant {
         }
         // A policy's switch acts on any kernel: not yet, never, or no longer released there.
         let of_policy = |feature| policy::switches().any(|switch| switch.feature == feature);
-        let reads = |feature| kernel.lists(feature) || of_policy(feature);
+        // How utilisation is measured no kernel has a switch for.
+        let of_pm = |feature| feature == Feature::FREQ_INVARIANCE;
+        let reads = |feature| kernel.lists(feature) || of_policy(feature) || of_pm(feature);
         match switches.iter().find(|&(feature, _)| !reads(feature)) {
             Some((feature, _)) => Err(VariantError::NotRead(kernel.name, feature)),
             None => {
                 let kernel = kernel.with_settings(switches.settings()).map_err(VariantError::Setting)?;
-                Ok(Variant { label: switches.to_string(), features, kernel })
+                let pm = power_side(switches).map_err(VariantError::Power)?;
+                Ok(Variant { label: switches.to_string(), features, kernel, pm })
             }
         }
     }

@@ -49,7 +49,12 @@ impl Spec {
                 .map_err(|e| file.error(e.to_string()).with_hint(TABLES))?;
         }
         let (base, with) = (variant(kernel, &self.base)?, variant(kernel, &self.with)?);
-        if (base.features, base.kernel.tunables) == (with.features, with.kernel.tunables) {
+        for (side, given) in [(&base, &self.base), (&with, &self.with)] {
+            if let Some(pm) = side.pm {
+                wakelab_sim::check_power(&machine, kernel, pm).map_err(|e| given.error(e.to_string()))?;
+            }
+        }
+        if (base.features, base.kernel.tunables, base.pm) == (with.features, with.kernel.tunables, with.pm) {
             warnings.push(format!(
                 "{}: features and tunables are those of the base side, so that both do the same and every difference is 0",
                 self.with.place

@@ -1,5 +1,6 @@
 //! Tables for people, each no wider than 110 columns with usual names.
 
+mod power;
 mod regret;
 mod results;
 mod search;
@@ -26,6 +27,7 @@ pub fn table(comparison: &Comparison) -> String {
         let _ = write!(text, "\nRates of the searches, %\n\n{}", search::rates(&comparison.rows));
         let _ = write!(text, "\nTimes and balance, mean over repeats\n\n{}", times::times(&comparison.rows));
         let _ = write!(text, "\nChanges of state, ms from the start of the run\n\n{}", states(comparison));
+        text += &power::power(&comparison.rows);
         text += &regret::regret(&comparison.rows);
     }
     text + &footer(comparison)

@@ -1,0 +1,69 @@
+//! What a side asks of power management: `governor=schedutil`, `no_turbo`.
+//!
+//! Here they are words; what can follow the `=` the crates say that have governors.
+
+use crate::near;
+
+/// What can be asked for, and what comes after the `=`; nothing where it stands alone.
+const KNOWN: [(&str, Option<&str>); 6] = [
+    ("governor", Some("the frequency governor")),
+    ("idle_governor", Some("the idle governor")),
+    ("max_freq", Some("what x86 takes for the highest frequency: 4C, 1C or base")),
+    ("freq_cap", Some("scaling_max_freq, kHz")),
+    ("setspeed", Some("scaling_setspeed of the governor userspace, kHz")),
+    ("no_turbo", None),
+];
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PowerOption {
+    /// Its name.
+    pub name: &'static str,
+    /// What came after the `=`; empty where it stands alone.
+    pub value: String,
+}
+
+impl PowerOption {
+    /// `word`, or `name=value`, if it is one of these.
+    pub fn read(name: &str, value: Option<&str>) -> Option<PowerOption> {
+        let &(name, wants) = KNOWN.iter().find(|(known, _)| *known == name)?;
+        match (wants, value) {
+            (Some(_), Some(value)) => Some(PowerOption { name, value: value.to_owned() }),
+            (None, None) => Some(PowerOption { name, value: String::new() }),
+            _ => None,
+        }
+    }
+
+    /// Names like a given one.
+    pub fn near(name: &str) -> Vec<String> {
+        near::near(name, Self::names())
+    }
+
+    /// The names.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        KNOWN.iter().map(|&(name, _)| name)
+    }
+}
+
+impl std::fmt::Display for PowerOption {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.value.as_str() {
+            "" => f.write_str(self.name),
+            value => write!(f, "{}={value}", self.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_wants_a_value_has_one_and_what_does_not_has_none() {
+        assert_eq!(PowerOption::read("governor", Some("schedutil")).unwrap().to_string(), "governor=schedutil");
+        assert_eq!(PowerOption::read("no_turbo", None).unwrap().to_string(), "no_turbo");
+        assert_eq!(PowerOption::read("governor", None), None);
+        assert_eq!(PowerOption::read("no_turbo", Some("1")), None);
+        assert_eq!(PowerOption::read("base_slice", Some("1")), None);
+    }
+}

@@ -1,0 +1,62 @@
+//! Power beside performance, with turbostat's names, and where the CPUs' time went.
+
+use super::{place, sides};
+use crate::compare::format::{amount, fixed, fixed_or_none};
+use crate::table::{table as new_table, text as table_text};
+use wakelab_study::compare::{CompareRow, KindSummary, PowerSummary};
+
+/// A state in which less of the time was spent, %, is not shown.
+const SHOWN_PCT: f64 = 0.05;
+
+/// Nothing where nothing was governed.
+pub(super) fn power(rows: &[CompareRow]) -> String {
+    if rows.iter().all(|row| sides(row).iter().all(|(_, side)| side.power.is_none())) {
+        return String::new();
+    }
+    let mut text = "\nPower, mean over repeats\n\n".to_owned();
+    text += &summary(rows);
+    text += "\nResidency, % of the time of the CPUs of a kind\n\n";
+    text + &residency(rows)
+}
+
+fn summary(rows: &[CompareRow]) -> String {
+    let columns =
+        ["case", "load", "side", "Busy%", "Bzy_MHz", "IRQ/s", "wake-ups/s", "mW", "cores", "clusters", "pkg", "J"];
+    let mut table = new_table(&columns, 3);
+    for row in rows {
+        for (name, side) in sides(row) {
+            let Some(power) = &side.power else { continue };
+            let mut line = place(row, name);
+            line.extend([fixed(power.busy_pct, 2), fixed(power.bzy_mhz, 0)]);
+            line.extend([amount(power.irq_per_s), amount(power.idle_wakeups_per_s)]);
+            let PowerSummary { total_mw, cores_mw, clusters_mw, packages_mw, energy_j, .. } = power;
+            line.extend([total_mw, cores_mw, clusters_mw, packages_mw].map(|mw| fixed_or_none(*mw, 0)));
+            line.push(fixed_or_none(*energy_j, 3));
+            table.add_row(line);
+        }
+    }
+    table_text(&table)
+}
+
+fn residency(rows: &[CompareRow]) -> String {
+    let mut table = new_table(&["case", "load", "side", "CPUs", "states"], 3);
+    for row in rows {
+        for (name, side) in sides(row) {
+            let kinds = side.power.iter().flat_map(|power| &power.kinds);
+            for (n, kind) in kinds.enumerate() {
+                let mut line = if n == 0 { place(row, name) } else { vec![String::new(); 3] };
+                line.push(format!("{} from {}", kind.cpus, kind.first_cpu));
+                line.push(states(kind));
+                table.add_row(line);
+            }
+        }
+    }
+    table_text(&table)
+}
+
+/// `1600 MHz 12.5, C6 87.5`, a few to a line.
+fn states(kind: &KindSummary) -> String {
+    let shown = kind.states.iter().filter(|(_, pct)| *pct >= SHOWN_PCT);
+    let words: Vec<String> = shown.map(|(name, pct)| format!("{name} {}", fixed(*pct, 1))).collect();
+    words.chunks(4).map(|words| words.join(", ")).collect::<Vec<_>>().join("\n")
+}

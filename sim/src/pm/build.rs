@@ -1,0 +1,172 @@
+//! From a machine and a side to what a run goes by.
+
+use super::PmSide;
+use super::hardware::{base_khz, clocks, core, groups, kind, policy_of, shared, wrong};
+use super::model::{KindModel, PmModel, PolicyModel, ScaleSource};
+use crate::SimError;
+use wakelab_kernel::{Feature, FeatureSet, Preset, RunnableBoost};
+use wakelab_machine::{FreqPolicy, Machine};
+use wakelab_pm::Khz;
+use wakelab_pm::governor::{Pstates, Setup as GovernorSetup};
+use wakelab_pm::invariance::{MaxFreq, MaxFreqRatio};
+use wakelab_pm::policy::{Driver, Limits, Policy};
+use wakelab_pm::turbo::{Coordination, Turbo};
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::domain::Arch;
+
+/// By CPU: the number of the group that has it.
+fn inverse<'a>(nr_cpus: usize, groups: impl Iterator<Item = &'a [Cpu]>) -> Vec<usize> {
+    let mut of = vec![0; nr_cpus];
+    for (n, cpus) in groups.enumerate() {
+        cpus.iter().for_each(|&cpu| of[cpu as usize] = n);
+    }
+    of
+}
+
+impl PmModel {
+    /// Errors: a machine without frequencies for every CPU, a governor that does not fit its driver or the kernel.
+    pub fn new(
+        machine: &Machine,
+        kernel: &Preset,
+        features: FeatureSet,
+        version: (u32, u32),
+        side: PmSide,
+    ) -> Result<PmModel, SimError> {
+        let topology = &machine.topology.cpus;
+        let nr_cpus = topology.len();
+        let all = || 0..nr_cpus as Cpu;
+        let policy_of: Vec<usize> = all().map(|cpu| policy_of(machine, cpu)).collect::<Result<_, _>>()?;
+        let mut kinds: Vec<KindModel> = Vec::new();
+        let mut kind_of = Vec::new();
+        for cpu in all() {
+            let own = kind(machine, cpu)?;
+            kind_of.push(kinds.iter().position(|kind| *kind == own).unwrap_or(kinds.len()));
+            if kind_of[cpu as usize] == kinds.len() {
+                kinds.push(own);
+            }
+        }
+        let cores = groups(all(), |cpu| topology[cpu as usize].core).into_iter();
+        let cores: Vec<_> = cores
+            .map(|(_, cpus)| (kind_of[cpus[0] as usize], cpus))
+            .map(|(n, cpus)| core(machine, cpus, &kinds[n]))
+            .collect::<Result<_, _>>()?;
+        let (clocks, shared) = (clocks(machine)?, shared(machine));
+        let mut shared_of = vec![Vec::new(); nr_cpus];
+        for (n, domain) in shared.iter().enumerate() {
+            domain.cpus.iter().for_each(|&cpu| shared_of[cpu as usize].push(n));
+        }
+        let package_of: Vec<usize> = topology.iter().map(|cpu| cpu.package as usize).collect();
+        let policies = machine.frequencies.iter().map(|policy| of_policy(machine, kernel, version, &side, policy));
+        let policies: Vec<PolicyModel> = policies.collect::<Result<_, _>>()?;
+        let of_cpu = |number: fn(&FreqPolicy) -> Khz| -> Vec<Khz> {
+            policy_of.iter().map(|&policy| number(&machine.frequencies[policy])).collect()
+        };
+        let governs = kinds.iter().all(|kind| kind.idle.is_none()) || (side.idle_governor.make)(kernel.name).is_some();
+        if !governs {
+            let name = side.idle_governor.name;
+            return Err(SimError::Kernel(format!(
+                "{}: idle governor {name} is not modelled in its form; expected another, or a later kernel",
+                kernel.name
+            )));
+        }
+        let boosts = [Feature::RUNNABLE_BOOST, Feature::RUNNABLE_BOOST_POSTED, Feature::RUNNABLE_BOOST_V1];
+        Ok(PmModel {
+            turbo: turbo(machine)?,
+            scale: scale(machine, version, &side)?,
+            preset: kernel.name,
+            wakes_by_write: machine.arch != Arch::Arm64,
+            runnable_boost: kernel.code.runnable_boost != RunnableBoost::Absent
+                || boosts.iter().any(|&boost| features.has(boost)),
+            clock_of: inverse(nr_cpus, clocks.iter().map(|clock| &clock.cpus[..])),
+            core_of: inverse(nr_cpus, cores.iter().map(|core| &core.cpus[..])),
+            nr_packages: package_of.iter().max().map_or(0, |last| last + 1),
+            nominal: of_cpu(|policy| policy.max_khz as Khz),
+            base: of_cpu(base_khz),
+            side,
+            policies,
+            clocks,
+            cores,
+            shared,
+            kinds,
+            policy_of,
+            package_of,
+            kind_of,
+            shared_of,
+        })
+    }
+}
+
+fn of_policy(
+    machine: &Machine,
+    kernel: &Preset,
+    version: (u32, u32),
+    side: &PmSide,
+    policy: &FreqPolicy,
+) -> Result<PolicyModel, SimError> {
+    let is_wrong = |error: &dyn std::fmt::Display| wrong(machine, format!("CPUs {}: {error}", policy.cpus));
+    let driver = match policy.grain_khz {
+        Some(grain) if policy.steps_khz.is_empty() => {
+            Driver::continuous(policy.min_khz as Khz, policy.max_khz as Khz, grain as Khz)
+        }
+        _ => Driver::table(policy.targets_khz().into_iter().map(|khz| khz as Khz).collect()),
+    };
+    let driver = driver.map_err(|error| is_wrong(&error))?;
+    let mut of = Policy::new(policy.cpus.iter().collect(), driver).map_err(|error| is_wrong(&error))?;
+    let arm = machine.arch == Arch::Arm64;
+    of.invariant = invariant(machine, version, side);
+    of.freq_ref = if arm && version >= (6, 8) { policy.max_khz as Khz } else { 0 };
+    of.dvfs_possible_from_any_cpu = arm;
+    if let Some(cap) = side.freq_cap {
+        of.set_limits(&Limits { user_max: cap, ..Limits::NONE });
+    }
+    let latency_ns = policy.latency_ns.unwrap_or(0);
+    let delay_us = policy.delay_ns.unwrap_or(0) / 1000;
+    let setup = GovernorSetup::of_preset(kernel, latency_ns as u32, delay_us as u32);
+    let mut setup =
+        setup.ok_or_else(|| SimError::Kernel(format!("{}: its governors are not modelled", kernel.name)))?;
+    setup.no_turbo = side.no_turbo;
+    setup.userspace = side.setspeed;
+    if side.governor.name.starts_with("intel_pstate") {
+        if policy.driver.as_deref() != Some("intel_pstate") {
+            let has = policy.driver.as_deref().unwrap_or("none");
+            let hint = "expected driver = \"intel_pstate\", or another governor";
+            return Err(is_wrong(&format!("governor {} and driver {has}; {hint}", side.governor.name)));
+        }
+        let state = |khz: u64| (khz / 100_000) as u32;
+        let max = state(base_khz(policy).into());
+        setup.pstates =
+            Some(Pstates { min: state(policy.min_khz), max, turbo: state(policy.max_khz), scaling: 100_000 });
+    }
+    Ok(PolicyModel { policy: of, setup, latency_ns })
+}
+
+/// Whether utilisation depends on the frequency: x86 measures it since 5.7, arm64 has known it for longer.
+fn invariant(machine: &Machine, version: (u32, u32), side: &PmSide) -> bool {
+    side.invariant.unwrap_or(machine.arch == Arch::Arm64 || version >= (5, 7))
+}
+
+fn turbo(machine: &Machine) -> Result<Option<Turbo>, SimError> {
+    let Some(turbo) = &machine.turbo else { return Ok(None) };
+    let cores = turbo.bins.last().map_or(1, |bin| bin.cores);
+    let bins = (1..=cores).map(|active| turbo.khz(active) as Khz).collect();
+    let base = machine.frequencies.iter().map(base_khz).max().unwrap_or(0);
+    Turbo::new(bins, base, Coordination::Core).map(Some).map_err(|error| wrong(machine, error))
+}
+
+/// Where the scale comes from. That turbo is off the ratio knows since 6.10 (`store_no_turbo()`); 5.10 does not tell it.
+fn scale(machine: &Machine, version: (u32, u32), side: &PmSide) -> Result<ScaleSource, SimError> {
+    match (invariant(machine, version, side), machine.arch) {
+        (false, _) => return Ok(ScaleSource::None),
+        (true, Arch::Arm64) => return Ok(ScaleSource::Policy),
+        (true, _) => {}
+    }
+    let policy = &machine.frequencies[0];
+    let ratio = match (turbo(machine)?, side.max_freq) {
+        (Some(turbo), choice) => MaxFreqRatio::of_turbo(&turbo, choice),
+        (None, MaxFreq::Base) => MaxFreqRatio::new(1024),
+        (None, _) => MaxFreqRatio::of_khz(policy.max_khz as Khz, base_khz(policy)),
+    };
+    let mut ratio = ratio.ok_or_else(|| wrong(machine, "its base frequency is 0"))?;
+    ratio.arch_set_max_freq_ratio(side.no_turbo && version >= (6, 10));
+    Ok(ScaleSource::Counters(ratio))
+}

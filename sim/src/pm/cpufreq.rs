@@ -1,0 +1,153 @@
+//! When governors are asked (`cpufreq_update_util()`), and when their answer takes effect.
+//!
+//! No task waits for I/O here, so that no update says so (SCHED_CPUFREQ_IOWAIT).
+
+use super::model::PmModel;
+use super::state::{PmCpu, PolicyState};
+use crate::cpu::CpuState;
+use crate::engine::{Later, Sim};
+use crate::system::{BOOT_NS, System};
+use wakelab_events::sim::Sink;
+use wakelab_pm::Cpu;
+use wakelab_pm::governor::{CounterValues, Update, View};
+use wakelab_pm::schedutil::CpuUtil;
+use wakelab_sched::util::{CpuView, cpu_util_cfs, cpu_util_cfs_boost};
+
+/// The system as governors see it.
+struct Seen<'a> {
+    model: &'a PmModel,
+    capacity: &'a [u64],
+    util_est: bool,
+    now: u64,
+    cpus: &'a [CpuState],
+    pm: &'a [PmCpu],
+}
+
+impl View for Seen<'_> {
+    fn util(&self, cpu: Cpu) -> CpuUtil {
+        let capacity = self.capacity[cpu as usize];
+        let view = CpuView { cpu, avg: &self.cpus[cpu as usize].pelt.avg, capacity };
+        let util_cfs = match self.model.runnable_boost {
+            true => cpu_util_cfs_boost(&view, self.util_est),
+            false => cpu_util_cfs(&view, self.util_est),
+        };
+        CpuUtil { capacity, util_cfs, ..CpuUtil::default() }
+    }
+
+    fn idle_calls(&self, cpu: Cpu) -> u64 {
+        self.pm[cpu as usize].idle_calls
+    }
+
+    fn idle_time_us(&self, cpu: Cpu, _: bool) -> u64 {
+        self.pm[cpu as usize].idle_time(self.now, self.cpus[cpu as usize].doing) / 1000
+    }
+
+    fn counters(&self, cpu: Cpu) -> CounterValues {
+        self.pm[cpu as usize].counters_at(self.model.kind(cpu), self.now).values()
+    }
+}
+
+impl<'m> System<'m> {
+    /// What power management goes by, where a side asks for it.
+    #[inline]
+    pub fn pm_model(&self) -> Option<&'m PmModel> {
+        self.model.pm.as_ref()
+    }
+
+    /// The averages of a CPU's run queue have changed, if `changed` (`cfs_rq_util_change()`).
+    #[inline]
+    pub fn util_change(&mut self, cpu: Cpu, changed: bool) {
+        if changed && self.pm.is_some() {
+            self.cpufreq_update_util(cpu);
+        }
+    }
+
+    #[inline(never)]
+    fn cpufreq_update_util(&mut self, cpu: Cpu) {
+        let at = Update { now: BOOT_NS + self.now, cpu, from: self.this_cpu, iowait: false };
+        let policy = self.model.pm.as_ref().expect("as `pm`").policy_of[cpu as usize];
+        self.asks(policy, |state, seen| state.governor.update(&at, &state.policy, seen));
+    }
+
+    /// Asks the governor of a policy, and takes note of what it wants.
+    fn asks(&mut self, n: usize, ask: impl FnOnce(&mut PolicyState, &Seen<'_>) -> Option<u32>) {
+        let Some(model) = self.pm_model() else { return };
+        let Some(pm) = &mut self.pm else { return };
+        let seen = Seen {
+            model,
+            capacity: &self.model.capacity,
+            util_est: self.model.util_est.is_some(),
+            now: self.now,
+            cpus: &self.cpus,
+            pm: &pm.cpus,
+        };
+        let state = &mut pm.policies[n];
+        let Some(khz) = ask(state, &seen) else { return };
+        if state.target.replace(khz).is_none() {
+            pm.requests.push(n);
+        }
+    }
+}
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// Governors take over; what they want at once they have from the start.
+    pub fn pm_start(&mut self) {
+        let Some(model) = self.sys.pm_model() else { return };
+        for n in 0..model.policies.len() {
+            self.sys.asks(n, |state, seen| {
+                let wants = state.governor.start(BOOT_NS, &state.policy, seen);
+                let limited = state.governor.limits(&state.policy);
+                wants.or(limited)
+            });
+            self.freq_changes(n);
+        }
+        self.pm_take_requests();
+        for cpu in 0..self.sys.model.nr_cpus() {
+            self.cpuidle_selects(cpu);
+        }
+        let from = model.side.measured_from;
+        if from != 0 {
+            self.at(from, Later::Measure);
+        }
+    }
+
+    /// Sets events for what governors have asked for.
+    #[inline]
+    pub fn pm_requests(&mut self) {
+        if self.sys.pm.as_ref().is_some_and(|pm| !pm.requests.is_empty()) {
+            self.pm_take_requests();
+        }
+    }
+
+    fn pm_take_requests(&mut self) {
+        let Some(model) = self.sys.pm_model() else { return };
+        let Some(pm) = &mut self.sys.pm else { return };
+        let requests = std::mem::take(&mut pm.requests);
+        for n in requests {
+            // One that has taken effect meanwhile has no target.
+            if self.sys.pm.as_ref().is_some_and(|pm| pm.policies[n].target.is_some()) {
+                self.at(self.sys.now + model.policies[n].latency_ns, Later::Freq(n as u32));
+            }
+        }
+    }
+
+    /// A policy's frequency has changed to what was last asked for.
+    pub fn freq_changes(&mut self, n: usize) {
+        let Some(model) = self.sys.pm_model() else { return };
+        let Some(pm) = &mut self.sys.pm else { return };
+        let state = &mut pm.policies[n];
+        let Some(khz) = state.target.take() else { return };
+        if khz != state.policy.cur() {
+            pm.transitions += 1;
+            state.policy.changed_to(khz);
+            self.sys.scale_by_policy(n);
+        }
+        let cpus = model.policies[n].policy.cpus();
+        for (i, &cpu) in cpus.iter().enumerate() {
+            let clock = model.clock_of[cpu as usize];
+            if !cpus[..i].iter().any(|&before| model.clock_of[before as usize] == clock) {
+                self.clock_changes(clock);
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The idle loop: which state a CPU enters, whether its tick stops, and what leaving the state takes.
+//!
+//! Leaving takes the state's exit latency on top of the machine's `idle_exit`, which is the kernel's own part. The CPU's
+//! clock counts for others from the moment that it is woken; to the counters and the power account the exit is part of the
+//! idle state. A tick that finds the CPU idle is the end of one sleep and the begin of another, and takes no time.
+
+use crate::cpu::Doing;
+use crate::engine::Sim;
+use crate::system::System;
+use crate::timeline::NEVER;
+use wakelab_events::sim::Sink;
+use wakelab_pm::idle::{Asking, Woken, cpuidle_poll_time};
+use wakelab_sched::cpumask::Cpu;
+
+/// Where no timer is set the next is this far away, ns.
+const FAR_NS: u64 = 1 << 40;
+
+impl System<'_> {
+    /// Which of the idle states a CPU is in, if it is in one: its exit latency, ns.
+    pub fn idle_latency(&self, cpu: Cpu) -> Option<u64> {
+        let (pm, model) = (self.pm.as_ref()?, self.model.pm.as_ref()?);
+        let states = model.kind(cpu).idle.as_ref()?;
+        let is_idle = self.cpus[cpu as usize].doing == Doing::Idle;
+        is_idle.then(|| states[pm.cpus[cpu as usize].idle_state].exit_latency_ns)
+    }
+
+    /// Idle states decide when ticks stop.
+    pub fn has_cpuidle(&self, cpu: Cpu) -> bool {
+        self.model.pm.as_ref().is_some_and(|model| model.kind(cpu).idle.is_some())
+    }
+
+    fn asking(&self, cpu: Cpu) -> Asking {
+        let tick_ns = self.model.tick_ns;
+        let pm = self.pm.as_ref().expect("the caller has looked");
+        let timer = pm.cpus[cpu as usize].timers.first().map_or(FAR_NS, |&(time, _)| time.saturating_sub(self.now));
+        let tick_stopped = self.cpus[cpu as usize].tick_stopped;
+        let tick = (self.now / tick_ns + 1) * tick_ns - self.now;
+        Asking {
+            now: self.now,
+            sleep_length_ns: timer as i64,
+            delta_tick_ns: if tick_stopped { timer } else { timer.min(tick) } as i64,
+            tick_stopped,
+            tick_ns,
+            latency_req_ns: i64::MAX,
+            nr_iowaiters: 0,
+        }
+    }
+}
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// A CPU is idle: enters a state.
+    pub fn cpuidle_enters(&mut self, cpu: Cpu) {
+        if self.sys.pm.is_none() {
+            return;
+        }
+        self.sys.settle_counters(cpu);
+        let pm = self.sys.pm.as_mut().expect("as above");
+        pm.cpus[cpu as usize].runs = false;
+        self.cpuidle_selects(cpu);
+    }
+
+    /// `cpuidle_idle_call()`.
+    pub fn cpuidle_selects(&mut self, cpu: Cpu) {
+        let asking = self.sys.asking(cpu);
+        let model = self.sys.pm_model().expect("as the state");
+        let pm = self.sys.pm.as_mut().expect("the caller has looked");
+        let of = &mut pm.cpus[cpu as usize];
+        of.idle_since = self.sys.now;
+        let (mut polls, mut stops) = (false, true);
+        if let (Some(states), Some(governor)) = (&model.kind(cpu).idle, &mut of.idle_governor) {
+            let choice = governor.select(states, &asking);
+            of.idle_state = choice.index;
+            polls = states[choice.index].polling;
+            stops = choice.stop_tick || asking.tick_stopped;
+            if polls {
+                let time = cpuidle_poll_time(states, asking.tick_ns);
+                self.timeline.set(cpu, self.sys.now + time);
+            } else {
+                self.timeline.set(cpu, NEVER);
+            }
+        }
+        // tick_nohz_idle_stop_tick() counts, whether or not the next timer is too near to stop.
+        of.idle_calls += u64::from(stops);
+        let far = asking.sleep_length_ns > asking.tick_ns as i64;
+        if stops && far && !asking.tick_stopped && self.sys.has_cpuidle(cpu) {
+            self.sys.cpus[cpu as usize].tick_stopped = true;
+            self.nohz.enter_idle(&self.sys.model.balance, cpu);
+        }
+        self.sys.power_state_changes(cpu);
+        self.active_changes(cpu, polls);
+    }
+
+    /// Tells the idle governor what came of its choice; the exit takes `exit` ns.
+    fn cpuidle_reflects(&mut self, cpu: Cpu, exit: u64, by_tick: bool, poll_time_limit: bool) {
+        let now = self.sys.now;
+        let Some(pm) = &mut self.sys.pm else { return };
+        let of = &mut pm.cpus[cpu as usize];
+        let slept = now - of.idle_since;
+        of.idle_ns += slept;
+        of.idle_since = now;
+        if !poll_time_limit {
+            of.idle_wakeups += 1;
+        }
+        if let Some(governor) = &mut of.idle_governor {
+            let residency_ns = slept + exit;
+            governor.reflect(&Woken { now: now + exit, index: of.idle_state, residency_ns, by_tick, poll_time_limit });
+        }
+    }
+
+    /// An idle CPU is woken, by another CPU or by an interrupt of its own, which has been counted. Returns how long its state takes
+    /// to leave, ns.
+    pub fn cpuidle_leaves(&mut self, cpu: Cpu, by_other: bool) -> u64 {
+        let Some(model) = self.sys.pm_model() else { return 0 };
+        if by_other && !model.wakes_by_write {
+            self.sys.count_interrupt(cpu);
+        }
+        let exit = self.sys.idle_latency(cpu).unwrap_or(0);
+        self.sys.settle_counters(cpu);
+        self.cpuidle_reflects(cpu, exit, false, false);
+        exit
+    }
+
+    /// The CPU is out of its idle state.
+    pub fn cpuidle_left(&mut self, cpu: Cpu) {
+        if self.sys.pm.is_none() {
+            return;
+        }
+        self.sys.settle_counters(cpu);
+        self.sys.pm.as_mut().expect("as above").cpus[cpu as usize].runs = true;
+        self.sys.power_state_changes(cpu);
+    }
+
+    /// The tick of an idle CPU, which has not been stopped.
+    pub fn cpuidle_tick(&mut self, cpu: Cpu) {
+        self.sys.scale_tick(cpu);
+        if self.sys.cpus[cpu as usize].doing != Doing::Idle {
+            return;
+        }
+        self.sys.settle_counters(cpu);
+        let exit = self.sys.idle_latency(cpu).unwrap_or(0);
+        self.cpuidle_reflects(cpu, exit, true, false);
+        self.cpuidle_selects(cpu);
+    }
+
+    /// The event of an idle CPU: it has polled for long enough.
+    pub fn polled(&mut self, cpu: Cpu) {
+        self.timeline.set(cpu, NEVER);
+        if self.sys.pm.is_some() {
+            self.sys.settle_counters(cpu);
+            self.cpuidle_reflects(cpu, 0, false, true);
+            self.cpuidle_selects(cpu);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The scale of a CPU's frequency, and PELT's clock, which runs by it.
+
+use super::model::ScaleSource;
+use crate::system::{BOOT_NS, System};
+use wakelab_pm::invariance::arch_set_freq_scale;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::pelt::{RqClock, Scale};
+
+impl System<'_> {
+    /// `rq_clock_pelt()` after `update_rq_clock()`, ns. Where frequencies do not change it is the clock of tasks.
+    #[inline]
+    pub fn clock_pelt(&mut self, cpu: Cpu) -> u64 {
+        if self.pm.is_none() {
+            return self.clock_task(cpu);
+        }
+        self.update_rq_clock(cpu);
+        self.pm.as_ref().map_or(0, |pm| pm.cpus[cpu as usize].clock.rq_clock_pelt())
+    }
+
+    /// `update_rq_clock()`.
+    pub fn update_rq_clock(&mut self, cpu: Cpu) {
+        let Some(pm) = &mut self.pm else { return };
+        let of = &mut pm.cpus[cpu as usize];
+        let delta = BOOT_NS + self.now - of.clock.clock;
+        let scale = Scale { cpu: self.model.capacity[cpu as usize], freq: of.freq_scale };
+        of.clock.update_rq_clock(delta, 0, self.cpus[cpu as usize].curr_idle, scale);
+    }
+
+    /// The run queue is about to have no task (`update_idle_rq_clock_pelt()`).
+    pub fn rq_goes_idle(&mut self, cpu: Cpu) {
+        self.update_rq_clock(cpu);
+        let Some(pm) = &mut self.pm else { return };
+        pm.cpus[cpu as usize].clock.update_idle_rq_clock_pelt(self.cpus[cpu as usize].pelt.avg.util_sum as u32);
+    }
+
+    /// The run queue's clocks as they were last updated.
+    pub fn rq_clock(&self, cpu: Cpu) -> RqClock {
+        match &self.pm {
+            Some(pm) => pm.cpus[cpu as usize].clock,
+            None => {
+                // At full speed the clocks do not differ: an idle CPU's are as if they had been read now.
+                let clock = self.clock_task(cpu);
+                RqClock {
+                    clock,
+                    clock_task: clock,
+                    clock_pelt: clock,
+                    lost_idle_time: 0,
+                    clock_idle: clock,
+                    clock_pelt_idle: clock,
+                }
+            }
+        }
+    }
+
+    /// `arch_scale_freq_tick()`, on a CPU whose tick is not stopped. Without a cycle in C0 since the last there is nothing to
+    /// divide by; on hardware the tick itself has some.
+    pub fn scale_tick(&mut self, cpu: Cpu) {
+        let Some(ScaleSource::Counters(ratio)) = self.model.pm.as_ref().map(|model| model.scale) else { return };
+        self.settle_counters(cpu);
+        let Some(pm) = &mut self.pm else { return };
+        let of = &mut pm.cpus[cpu as usize];
+        if let Ok(scale) = of.measured.tick(of.counters.values(), &ratio) {
+            of.freq_scale = scale;
+        }
+    }
+
+    /// A policy's frequency has changed (`arch_set_freq_scale()`).
+    pub fn scale_by_policy(&mut self, n: usize) {
+        let Some(model) = self.pm_model() else { return };
+        let Some(pm) = &mut self.pm else { return };
+        if !matches!(model.scale, ScaleSource::Policy) {
+            return;
+        }
+        let policy = &pm.policies[n].policy;
+        let scale = arch_set_freq_scale(policy.cur(), policy.cpuinfo().1);
+        for &cpu in policy.cpus() {
+            pm.cpus[cpu as usize].freq_scale = scale;
+        }
+    }
+}

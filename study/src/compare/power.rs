@@ -1,0 +1,90 @@
+//! Power of a side, beside its performance.
+
+use crate::statistics::mean;
+use serde::Serialize;
+use wakelab_measure::RunStats;
+use wakelab_pm::power::PowerStats;
+
+/// Means over repeats, with turbostat's names.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PowerSummary {
+    /// Energy of the measured time, J; `None` where the machine does not say what it spends.
+    pub energy_j: Option<f64>,
+    /// Mean power of all, mW.
+    pub total_mw: Option<f64>,
+    /// Of the cores, mW.
+    pub cores_mw: Option<f64>,
+    /// Of what clusters have beside their cores, mW.
+    pub clusters_mw: Option<f64>,
+    /// Of what packages have beside their cores, mW.
+    pub packages_mw: Option<f64>,
+    /// Share of the time in C0, polling included, % of all CPUs.
+    #[serde(rename = "Busy%")]
+    pub busy_pct: f64,
+    /// Mean frequency in C0, MHz.
+    #[serde(rename = "Bzy_MHz")]
+    pub bzy_mhz: f64,
+    /// Interrupts of all CPUs for each second.
+    #[serde(rename = "IRQ_per_s")]
+    pub irq_per_s: f64,
+    /// Idle states left by all CPUs, for each second.
+    pub idle_wakeups_per_s: f64,
+    /// Changes of frequency for each second.
+    pub transitions_per_s: f64,
+    /// Where the time of each kind of CPU went.
+    pub kinds: Vec<KindSummary>,
+}
+
+/// CPUs of a kind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KindSummary {
+    /// How many there are.
+    pub cpus: usize,
+    /// Their lowest CPU.
+    pub first_cpu: usize,
+    /// Operating points, then idle states: name, and share of these CPUs' time, %. They add up to 100.
+    pub states: Vec<(String, f64)>,
+}
+
+impl PowerSummary {
+    /// Of the repeats; `None` where nothing governed them.
+    pub fn of(runs: &[RunStats]) -> Option<PowerSummary> {
+        let all: Vec<&PowerStats> = runs.iter().filter_map(|run| run.power.as_ref()).collect();
+        let first = all.first()?;
+        let over = |number: &dyn Fn(&PowerStats) -> f64| mean(&all.iter().map(|one| number(one)).collect::<Vec<_>>());
+        let seconds = |one: &PowerStats| one.ns.max(1) as f64 / 1e9;
+        let energy = |kind: &str| {
+            let known = all.iter().all(|one| one.energy_of(kind).is_some());
+            // nJ for each s is nW.
+            known.then(|| over(&|one| one.energy_of(kind).unwrap_or(0) as f64 / seconds(one) / 1e6))
+        };
+        let kinds = (0..).zip(&first.kinds).map(|(n, kind): (u32, _)| {
+            let opps = kind.opps_khz.iter().map(|khz| format!("{} MHz", khz / 1000));
+            let names: Vec<String> = opps.chain(kind.idle.iter().cloned()).collect();
+            let share = |state: usize| {
+                over(&|one| {
+                    let ns = one.residency_ns(n);
+                    100.0 * ns[state] as f64 / ns.iter().sum::<u64>().max(1) as f64
+                })
+            };
+            let states = names.into_iter().enumerate().map(|(state, name)| (name, share(state))).collect();
+            let of_kind = first.cpus.iter().filter(|cpu| cpu.kind == n);
+            let first_cpu = first.cpus.iter().position(|cpu| cpu.kind == n).unwrap_or(0);
+            KindSummary { cpus: of_kind.count(), first_cpu, states }
+        });
+        let known = !first.domains.is_empty();
+        Some(PowerSummary {
+            energy_j: known.then(|| over(&|one| one.energy_nj().unwrap_or(0) as f64 / 1e9)),
+            total_mw: energy(""),
+            cores_mw: energy("core"),
+            clusters_mw: energy("cluster"),
+            packages_mw: energy("package"),
+            busy_pct: over(&|one| one.busy_mpct() as f64 / 1e3),
+            bzy_mhz: over(&|one| one.busy_khz() as f64 / 1e3),
+            irq_per_s: over(&|one| one.interrupts() as f64 / seconds(one)),
+            idle_wakeups_per_s: over(&|one| one.idle_wakeups() as f64 / seconds(one)),
+            transitions_per_s: over(&|one| one.transitions as f64 / seconds(one)),
+            kinds: kinds.collect(),
+        })
+    }
+}

@@ -1,0 +1,160 @@
+//! What a side asks of power management, resolved.
+
+use std::fmt;
+use wakelab_kernel::{Feature, Switches};
+use wakelab_pm::governor::{About, GOVERNORS};
+use wakelab_pm::idle::{IDLE_GOVERNORS, IdleAbout};
+use wakelab_pm::invariance::MaxFreq;
+use wakelab_sim::PmSide;
+
+/// An option cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PowerSideError {
+    /// No governor, or no choice of a frequency, has that name.
+    Unknown {
+        /// The option.
+        option: &'static str,
+        /// What was given.
+        given: String,
+        /// What there is.
+        known: Vec<&'static str>,
+    },
+    /// Not a frequency.
+    Khz {
+        /// The option.
+        option: &'static str,
+        /// What was given.
+        given: String,
+    },
+    /// Nothing reads it without a governor.
+    NoGovernor(String),
+}
+
+impl fmt::Display for PowerSideError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PowerSideError::Unknown { option, given, known } => {
+                write!(f, "no {option} `{given}`")?;
+                let like = |name: &&&str| strsim::jaro_winkler(given, name) >= 0.8;
+                if let Some(near) = known
+                    .iter()
+                    .filter(like)
+                    .max_by(|a, b| strsim::jaro_winkler(given, a).total_cmp(&strsim::jaro_winkler(given, b)))
+                {
+                    write!(f, "; did you mean {near}?")?;
+                }
+                write!(f, " Expected one of {}", known.join(", "))
+            }
+            PowerSideError::Khz { option, given } => {
+                write!(f, "{option}={given} is no frequency; expected kHz, 1000 to 20000000")
+            }
+            PowerSideError::NoGovernor(what) => write!(
+                f,
+                "{what} changes nothing without a governor: frequencies and idle states are simulated where a side asks for \
+                 one, as in governor=schedutil"
+            ),
+        }
+    }
+}
+
+/// What stands for another name.
+const INTEL_PSTATE: &str = "intel_pstate";
+
+fn governor(given: &str) -> Result<&'static About, PowerSideError> {
+    let name = if given == INTEL_PSTATE { "intel_pstate:powersave" } else { given };
+    GOVERNORS.iter().find(|about| about.name == name).ok_or_else(|| {
+        let known = GOVERNORS.iter().map(|about| about.name).chain([INTEL_PSTATE]).collect();
+        PowerSideError::Unknown { option: "governor", given: given.to_owned(), known }
+    })
+}
+
+fn idle_governor(given: &str) -> Result<&'static IdleAbout, PowerSideError> {
+    IDLE_GOVERNORS.iter().find(|about| about.name == given).ok_or_else(|| {
+        let known = IDLE_GOVERNORS.iter().map(|about| about.name).collect();
+        PowerSideError::Unknown { option: "idle_governor", given: given.to_owned(), known }
+    })
+}
+
+fn max_freq(given: &str) -> Result<MaxFreq, PowerSideError> {
+    match given {
+        "4C" => Ok(MaxFreq::FourCores),
+        "1C" => Ok(MaxFreq::OneCore),
+        "base" => Ok(MaxFreq::Base),
+        _ => Err(PowerSideError::Unknown {
+            option: "max_freq",
+            given: given.to_owned(),
+            known: vec!["4C", "1C", "base"],
+        }),
+    }
+}
+
+fn khz(option: &'static str, given: &str) -> Result<u32, PowerSideError> {
+    let khz = given.parse().ok().filter(|khz| (1_000..=20_000_000).contains(khz));
+    khz.ok_or_else(|| PowerSideError::Khz { option, given: given.to_owned() })
+}
+
+/// What the switches ask for; `None` where they do not.
+///
+/// # Errors
+/// Where a name is not known, or an option stands without a governor.
+pub fn power_side(switches: &Switches) -> Result<Option<PmSide>, PowerSideError> {
+    let given = |name: &str| switches.power().iter().rev().find(|option| option.name == name);
+    let invariant = switches.iter().filter(|(feature, _)| *feature == Feature::FREQ_INVARIANCE).last();
+    let Some(asked) = given("governor") else {
+        if let Some(option) = switches.power().first() {
+            return Err(PowerSideError::NoGovernor(option.to_string()));
+        }
+        return match invariant {
+            Some((feature, _)) => Err(PowerSideError::NoGovernor(feature.to_string())),
+            None => Ok(None),
+        };
+    };
+    let idle = given("idle_governor").map_or(Ok(&IDLE_GOVERNORS[0]), |option| idle_governor(&option.value))?;
+    let mut side = PmSide::of(governor(&asked.value)?, idle);
+    side.invariant = invariant.map(|(_, on)| on);
+    if let Some(option) = given("max_freq") {
+        side.max_freq = max_freq(&option.value)?;
+    }
+    side.no_turbo = given("no_turbo").is_some();
+    side.freq_cap = given("freq_cap").map(|option| khz("freq_cap", &option.value)).transpose()?;
+    side.setspeed = given("setspeed").map(|option| khz("setspeed", &option.value)).transpose()?;
+    Ok(Some(side))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(switches: &str) -> Result<Option<PmSide>, PowerSideError> {
+        power_side(&switches.parse().unwrap())
+    }
+
+    #[test]
+    fn a_side_that_names_no_governor_asks_for_nothing() {
+        assert_eq!(side("SIS_UTIL,migration_cost=0"), Ok(None));
+        let error = side("no_turbo").unwrap_err().to_string();
+        assert!(error.starts_with("no_turbo changes nothing without a governor"), "{error}");
+        assert!(side("NO_FREQ_INVARIANCE").is_err());
+    }
+
+    #[test]
+    fn all_that_can_be_asked_for_is_taken_over() {
+        let text = "governor=schedutil,NO_FREQ_INVARIANCE,max_freq=1C,no_turbo,freq_cap=2000000,idle_governor=teo";
+        let side = side(text).unwrap().unwrap();
+        assert_eq!((side.governor.name, side.idle_governor.name), ("schedutil", "teo"));
+        assert_eq!((side.invariant, side.max_freq), (Some(false), MaxFreq::OneCore));
+        assert_eq!((side.no_turbo, side.freq_cap), (true, Some(2_000_000)));
+        assert_eq!(
+            super::power_side(&"governor=intel_pstate".parse().unwrap()).unwrap().unwrap().governor.name,
+            "intel_pstate:powersave"
+        );
+    }
+
+    #[test]
+    fn an_unknown_governor_has_a_name_that_is_like_it() {
+        let error = side("governor=shedutil").unwrap_err().to_string();
+        assert!(error.contains("did you mean schedutil?"), "{error}");
+        let error = side("governor=schedutil,freq_cap=fast").unwrap_err().to_string();
+        assert_eq!(error, "freq_cap=fast is no frequency; expected kHz, 1000 to 20000000");
+    }
+}
