@@ -202,7 +202,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     fn happens(&mut self, what: Later) {
         match what {
             Later::Jiffy => self.jiffy(),
-            Later::Timer(task) => self.timer(task),
+            Later::Timer(task) => self.timer_interrupts(task),
             Later::Start(task) => {
                 self.sys.this_cpu = LAUNCHER;
                 self.fork_now(None, task);
@@ -218,7 +218,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// A task's timer expires.
-    fn timer(&mut self, task: TaskId) {
+    fn timer_interrupts(&mut self, task: TaskId) {
         let cpu = self.sys.tasks[task.0 as usize].cpu;
         if let Some(pm) = &mut self.sys.pm {
             // The task may be on another CPU than when it was set.
