@@ -3,6 +3,7 @@
 //! No task waits for I/O here, so that no update says so (SCHED_CPUFREQ_IOWAIT).
 
 use super::model::PmModel;
+use super::speed::FULL;
 use super::state::{PmCpu, PolicyState};
 use crate::cpu::CpuState;
 use crate::engine::{Later, Sim};
@@ -103,6 +104,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         self.pm_take_requests();
         for cpu in 0..self.sys.model.nr_cpus() {
+            let capacity = self.sys.model.capacity[cpu as usize];
+            let dilation = self.sys.pm.as_ref().map(|pm| pm.dilation(model, cpu, capacity));
+            self.sys.cpus[cpu as usize].dilation = dilation.unwrap_or(FULL);
             self.cpuidle_selects(cpu);
         }
         let from = model.side.measured_from;
