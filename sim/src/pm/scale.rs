@@ -30,7 +30,7 @@ impl System<'_> {
     pub fn rq_goes_idle(&mut self, cpu: Cpu) {
         self.update_rq_clock(cpu);
         let Some(pm) = &mut self.pm else { return };
-        pm.cpus[cpu as usize].clock.update_idle_rq_clock_pelt(self.cpus[cpu as usize].pelt.avg.util_sum as u32);
+        pm.cpus[cpu as usize].clock.update_idle_rq_clock_pelt(self.cpus[cpu as usize].pelt.avg.util_sum);
     }
 
     /// The run queue's clocks as they were last updated.
