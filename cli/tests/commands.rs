@@ -110,7 +110,7 @@ fn explain_filters_and_stops() {
 
     let output = wakelab(&["explain", "6.12-C-mix.csv.gz", "--reason", "idle"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("[possible values: current-cpu, slow"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("[possible values: current-cpu, energy, slow"), "{}", stderr(&output));
 
     let output = wakelab(&["explain", "6.12-C-mix.csv.gz", "--limit", "0"]);
     assert_eq!(output.status.code(), Some(2));
