@@ -74,7 +74,8 @@ fn every_code_is_consistent() {
         assert!(!code.cluster_scan || code.idle_search == IdleSearch::OneWalk, "{name}");
         assert!(code.capacity_search != CapacitySearch::GradedCores || preset.lists(Feature::SIS_UTIL), "{name}");
         assert!(preset.features.has(Feature::SIS_CORE) && !preset.lists(Feature::SIS_CORE), "{name}");
-        assert_eq!(preset.hz.tick_ns(), 4_000_000, "{name}");
+        // That of the published runs of 5.3; the others do not say, or are Debian's.
+        assert_eq!(preset.hz.tick_ns(), if name == "v5.3" { 1_000_000 } else { 4_000_000 }, "{name}");
         assert!(!preset.source.is_empty() && !preset.complete.is_empty() && !preset.tunables_source.is_empty());
         assert!(code.describe().iter().all(|field| !field.value.is_empty() && !field.doc.is_empty()));
     }

@@ -25,4 +25,4 @@ pub use error::MachineError;
 pub use import::{Files, Imported, import, import_files};
 pub use machine::{Cache, Clock, FreqPolicy, IdleState, Machine, MachineFile, Noise, NoiseOrigin};
 pub use parts::{Counts, Part};
-pub use power::{Amount, BusyPower, CorePower, PerfDomain, Power, Scope, SharedPower, Turbo, TurboBin};
+pub use power::{Amount, BusyPower, CorePower, Demotion, PerfDomain, Power, Scope, SharedPower, Turbo, TurboBin};

@@ -1,6 +1,6 @@
 //! A machine.
 
-use crate::power::{Amount, Power, Turbo};
+use crate::power::{Amount, Demotion, Power, Turbo};
 use crate::{Costs, Origin};
 use serde::{Serialize, Serializer};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
@@ -126,6 +126,8 @@ pub struct Machine {
     pub idle_states: Vec<IdleState>,
     /// How fast cores may run together; `None` where any may always run at the highest frequency of its policy.
     pub turbo: Option<Turbo>,
+    /// What becomes of requests for deep idle states; `None`: what was asked for.
+    pub demotion: Option<Demotion>,
     /// What the hardware spends; empty where it is not known.
     pub power: Power,
     /// What things cost.

@@ -20,6 +20,20 @@ pub struct Amount {
 pub struct Turbo {
     /// Bins, by rising number of cores. The last holds for all further cores, too.
     pub bins: Vec<TurboBin>,
+    /// Names of the idle states in which a core still counts as active, beside POLL.
+    pub active_states: Vec<String>,
+    /// Where this was taken from.
+    pub origin: Origin,
+}
+
+/// What the processor makes of requests for deep idle states by cores that are woken often (Intel: auto-demotion,
+/// `MSR_PKG_CST_CONFIG_CONTROL`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Demotion {
+    /// The name of the idle state in which they stay.
+    pub to: String,
+    /// A core does whose last sleep was shorter than this, us; if it sleeps for longer it goes deeper.
+    pub below_us: Amount,
     /// Where this was taken from.
     pub origin: Origin,
 }

@@ -15,7 +15,20 @@ pub(crate) fn write(text: &mut String, machine: &Machine) {
     if let Some(turbo) = &machine.turbo {
         let khz: Vec<_> = turbo.bins.iter().map(|bin| bin.khz).collect();
         let cores: Vec<_> = turbo.bins.iter().map(|bin| bin.cores).collect();
-        line!(text, "\n[turbo]\nkhz = {khz:?}\ncores = {cores:?}\n{}", origin(&turbo.origin));
+        line!(text, "\n[turbo]\nkhz = {khz:?}\ncores = {cores:?}");
+        if !turbo.active_states.is_empty() {
+            line!(
+                text,
+                "active_states = [{}]",
+                turbo.active_states.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
+            );
+        }
+        line!(text, "{}", origin(&turbo.origin));
+    }
+    if let Some(demotion) = &machine.demotion {
+        line!(text, "\n[demotion]\nto = {}", quoted(&demotion.to));
+        amount(text, "below_us", "below_range", &demotion.below_us);
+        line!(text, "{}", origin(&demotion.origin));
     }
     for state in &machine.idle_states {
         line!(text, "\n[[idle]]\ncpus = \"{}\"\nindex = {}\nname = {}", state.cpus, state.index, quoted(&state.name));

@@ -118,7 +118,8 @@ const ALL: &str = "[topology]\ncores = 4\ncluster_cores = 2\n\
     [[frequency]]\ncpus = \"0-1\"\npolicy = 0\nopps = [[1000, 500], [2000, 500], [4000, 900]]\nlatency_us = 7\n\
     delay_us = 500\nclock = \"core\"\nvoltage_range_pct = [80, 120]\nsource = \"a table\"\n\
     [[frequency]]\ncpus = \"2-3\"\npolicy = 1\nmin_khz = 1000\nmax_khz = 3000\ngrain_khz = 500\nsource = \"a table\"\n\
-    [turbo]\nkhz = [4000, 3000]\ncores = [1, 4]\nsource = \"a table\"\n\
+    [turbo]\nkhz = [4000, 3000]\ncores = [1, 4]\nactive_states = [\"C1\"]\nsource = \"a table\"\n\
+    [demotion]\nto = \"C1\"\nbelow_us = 1500\nbelow_range = [1000, 2000]\nassumed = \"for the test\"\n\
     [[idle]]\ncpus = \"0-3\"\nindex = 0\nname = \"C1\"\nexit_latency_ns = 1\nresidency_ns = 2\npower_uw = 30\n\
     power_range = [20, 40]\nassumed = \"for the test\"\n\
     [[power]]\ncpus = \"0-1\"\ndynamic = 70\ndynamic_range = [60, 80]\nsmt_pct = 120\nsmt_range = [110, 130]\n\
@@ -139,5 +140,8 @@ fn all_of_it_is_written_and_read_back_equal() {
     assert_eq!((machine.power.cores.len(), machine.power.shared.len()), (2, 2));
     assert_eq!(machine.power.shared[0].scope, Scope::Cluster);
     assert_eq!(machine.power.cores[1].busy_uw(1500, None), 15);
+    assert_eq!(machine.turbo.as_ref().expect("turbo").active_states, ["C1"]);
+    let demotion = machine.demotion.as_ref().expect("demotion");
+    assert_eq!((demotion.to.as_str(), demotion.below_us.value, demotion.below_us.high), ("C1", 1500, 2000));
     assert_eq!(read(&machine.to_toml()).expect("what was written"), machine);
 }

@@ -35,6 +35,16 @@ fn operating_points_that_do_not_rise_are_refused() {
 }
 
 #[test]
+fn idle_states_that_the_machine_does_not_have_are_refused() {
+    let turbo = with_opps("[turbo]\nkhz = [2000]\nactive_states = [\"C1\"]\nsource = \"a table\"\n");
+    refused(&turbo, 11, &["active_states has C1, and no `[[idle]]` is of that name", "hint: "]);
+    let numbers = with_opps("[turbo]\nkhz = [2000]\nactive_states = [1]\nsource = \"a table\"\n");
+    refused(&numbers, 13, &["`turbo.active_states`: expected a list of texts, found [1]"]);
+    let demotion = with_opps("[demotion]\nto = \"C1\"\nbelow_us = 5\nassumed = \"for the test\"\n");
+    refused(&demotion, 11, &["to is C1, and no `[[idle]]` is of that name", "hint: "]);
+}
+
+#[test]
 fn a_grain_and_steps_exclude_each_other() {
     let row = "[[frequency]]\ncpus = \"0-3\"\npolicy = 0\nmin_khz = 1\nmax_khz = 9\nsteps_khz = [1]\ngrain_khz = 1\n";
     refused(&machine(&format!("{row}source = \"a table\"\n")), 6, &["`steps_khz` or `grain_khz`", "hint: "]);

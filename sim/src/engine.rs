@@ -51,6 +51,8 @@ pub enum Later {
     Hrtick(Cpu, u32),
     /// A policy's frequency changes to what its governor last asked for.
     Freq(u32),
+    /// A core has slept for as long as the processor demotes it, if nothing has woken it.
+    Undemoted(u32),
     /// What is spent counts from here on.
     Measure,
 }
@@ -213,6 +215,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             Later::Stopper(cpu) => self.interrupt(cpu, Irq::Stopper),
             Later::Hrtick(cpu, started) => self.hrtick(cpu, started),
             Later::Freq(policy) => self.freq_changes(policy as usize),
+            Later::Undemoted(core) => self.demotion_ends(core as usize),
             Later::Measure => self.sys.measure_power(),
         }
     }
@@ -361,7 +364,9 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// An interrupt arrives.
     pub fn interrupt(&mut self, cpu: Cpu, irq: Irq) {
         self.sys.this_cpu = cpu;
-        self.sys.count_interrupt(cpu);
+        if !self.sys.is_in_tick(cpu, irq) {
+            self.sys.count_interrupt(cpu);
+        }
         self.sys.cpus[cpu as usize].irqs.push(irq);
         match self.sys.cpus[cpu as usize].doing {
             Doing::Run => {

@@ -1,6 +1,6 @@
 //! `execve()`: a task without memory of its own yet is cheap to move, so that the slow path looks for a CPU again.
 
-use crate::engine::Sim;
+use crate::engine::{Later, Sim};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::task_h_load;
@@ -11,6 +11,8 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `sched_exec()` of the running task, at one moment as forks are. Returns whether it has gone to another CPU.
     pub fn exec(&mut self, cpu: Cpu, id: TaskId) -> bool {
         let model = self.sys.model;
+        // Before, a shell's child has closed and redirected files (file_free_rcu()).
+        self.sys.call_rcu(cpu, 1);
         if self.sys.tasks[id.0 as usize].pinned {
             return false;
         }
@@ -56,8 +58,19 @@ impl<S: Sink> Sim<'_, '_, S> {
         if dest == cpu {
             return false;
         }
+        // What it closes on exec, and its old credentials.
+        self.sys.call_rcu(dest, 1);
+        self.lazy_tlb_flush(cpu);
         // stop_one_cpu(migration_cpu_stop).
         self.sys.cpus[cpu as usize].debt += 2 * model.costs.context_switch;
         self.push_task(cpu, dest, id)
+    }
+
+    /// The old memory's page tables are freed on the new CPU (`exec_mmap()`). x86 interrupts the CPUs that still have them loaded,
+    /// idle ones too (`native_flush_tlb_others()` with `freed_tables`, 5.10); arm64 tells them without.
+    fn lazy_tlb_flush(&mut self, old_cpu: Cpu) {
+        if self.sys.pm_model().is_some_and(|model| model.wakes_by_write) {
+            self.at(self.sys.now + self.sys.model.costs.ipi, Later::IpiResched(old_cpu));
+        }
     }
 }

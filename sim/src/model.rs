@@ -101,7 +101,7 @@ pub struct Model<'a> {
     pub migration_cost: u64,
     /// What balancing goes by.
     pub balance: Balance<'a>,
-    /// The workload's, then that of kworkers.
+    /// The workload's, then that of kworkers, then that of the RCU kthread.
     pub programs: Vec<Program>,
     pub workload: &'a Workload,
     /// By affinity number: the CPUs. 0 is all, then one mask for each CPU alone, then the workload's.
@@ -173,6 +173,7 @@ impl<'a> Model<'a> {
         let rules = Rules::new(kernel, features, domains)
             .map_err(|error| SimError::Machine(format!("machine {}: {error}", machine.name)))?;
         let noise = machine.noise;
+        let rcu = crate::pm::rcu::kthread(hz, nr_cpus);
         Ok(Model {
             code: &kernel.code,
             features,
@@ -190,7 +191,7 @@ impl<'a> Model<'a> {
             rules,
             migration_cost: tunables.migration_cost.unwrap_or(500_000),
             balance: balance(machine, kernel, features, domains)?,
-            programs: workload.programs.iter().cloned().chain([kworker(&noise)]).collect(),
+            programs: workload.programs.iter().cloned().chain([kworker(&noise), rcu]).collect(),
             workload,
             masks,
             task_masks,

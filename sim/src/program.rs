@@ -90,7 +90,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                     task.in_softirq = false;
                     let time = self.random.work(time);
                     if time != 0 {
-                        self.at(self.sys.now + time, Later::Timer(id));
+                        let expires = self.sys.expires(id, time);
+                        self.at(expires, Later::Timer(id));
                         return self.block(cpu, id, Wait::Timer);
                     }
                 }
@@ -104,6 +105,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                         return self.block(cpu, id, Wait::Children);
                     }
                     task.pc += 1;
+                    // release_task(): delayed_put_task_struct(), and from it put_cred_rcu().
+                    self.sys.call_rcu(cpu, 2);
                 }
                 Op::Exit => return self.exit(cpu, id),
                 Op::Call(call) => {
@@ -235,6 +238,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.alive -= 1;
         }
         self.tell(|_| Event::Exit { task: id.0 });
+        self.sys.call_rcu(cpu, 1);
         if let Some(parent) = parent {
             let waits = &mut self.sys.tasks[parent.0 as usize];
             waits.children -= 1;

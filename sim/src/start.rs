@@ -5,6 +5,7 @@ use crate::engine::{Later, Sim};
 use crate::hrtick::Hrtimer;
 use crate::model::Model;
 use crate::pm::Pm;
+use crate::pm::rcu::{grace_period_ns, queues_callbacks};
 use crate::random::Random;
 use crate::search::Slot;
 use crate::system::{BOOT_NS, Llc, System};
@@ -82,6 +83,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         sim.add_launcher();
         sim.add_domains();
         sim.add_kworkers();
+        sim.add_rcu_kthread();
         sim.add_tasks();
         sim.pm_start();
         sim
@@ -122,7 +124,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             return;
         }
         for cpu in 0..model.nr_cpus() {
-            let program = model.programs.len() as u32 - 1;
+            let program = model.workload.programs.len() as u32;
             let id = self.add(
                 Task::new(program, &[], 1 + cpu, true, init_entity_runnable_average(1024)),
                 Entity::new(Policy::Normal, 0, 0),
@@ -133,6 +135,21 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             self.at(first, Later::Timer(id));
             self.tell_task(id);
         }
+    }
+
+    /// Where nobody looks at idle states its work is as good as none.
+    fn add_rcu_kthread(&mut self) {
+        let model = self.sys.model;
+        if model.pm.is_none() || model.noise.0 == 0 || !queues_callbacks(&model.workload.programs) {
+            return;
+        }
+        let program = model.workload.programs.len() as u32 + 1;
+        let new = Task::new(program, &[], 0, false, init_entity_runnable_average(1024));
+        let id = self.add(new, Entity::new(Policy::Normal, 0, 0));
+        let task = &mut self.sys.tasks[id.0 as usize];
+        (task.workload, task.cpu, task.state) = (false, LAUNCHER, State::Sleeping(Wait::Timer));
+        self.at(grace_period_ns(model.hz, model.nr_cpus()), Later::Timer(id));
+        self.tell_task(id);
     }
 
     fn add_tasks(&mut self) {

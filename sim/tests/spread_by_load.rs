@@ -53,7 +53,7 @@ fn what_affinities_have_kept_is_forgotten_as_soon_as_the_rest_is_even() {
     // are. CPU 6 goes without.
     let (_, uniform) = shapes()[2];
     let machine = machine(uniform);
-    let kernel = Preset::get("v5.3").expect("a preset");
+    let kernel = Preset::get("v5.2").expect("a preset");
     let places = spread(&machine, kernel, &hogs(4, 3, Some(vec![3, 4, 5, 6])), 1, 2000 * MS);
     assert_eq!(places.counts.last().expect("a count").1, [0, 0, 0, 2, 1, 1]);
 }

@@ -1,5 +1,5 @@
 //! 5.3: placement as in 5.2.
-use super::{HZ_DEFAULT, Preset, features, v5_2, v5_10};
+use super::{Hz, Preset, features, v5_2, v5_10};
 use crate::Feature::{self, *};
 
 /// What `features` lists.
@@ -36,7 +36,11 @@ pub(super) static PRESET: Preset = Preset {
     feature_file: FILE,
     tunables: v5_10::TUNABLES,
     tunables_source: v5_2::TUNABLES_SOURCE,
-    hz: HZ_DEFAULT,
+    hz: Hz {
+        value: 1000,
+        source: "turbostat of the frequency-invariance posting (13 September 2019): 1357 interrupts a second with one busy CPU of 8, 8186 where \
+                 all tick",
+    },
     sd_flags: &crate::sd_flags::V5_2,
     package_level: "DIE",
     code: v5_2::CODE,

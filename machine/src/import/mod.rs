@@ -86,6 +86,7 @@ fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, MachineError> {
         frequencies,
         idle_states,
         turbo: None,
+        demotion: None,
         power: Default::default(),
         costs,
         noise,

@@ -5,6 +5,7 @@ mod cache;
 mod costs;
 mod cpulist;
 mod cpus;
+mod demotion;
 mod explicit;
 mod frequency;
 mod frequency_row;
@@ -32,6 +33,7 @@ const KEYS: &[&str] = &[
     "cache",
     "frequency",
     "turbo",
+    "demotion",
     "idle",
     "power",
     "shared_power",
@@ -74,8 +76,9 @@ impl MachineFile {
         let (cpu_ids, topology_origin) = topology::read_origin(&root, topology.nr_cpus())?;
         let caches = cache::read(&root, topology.nr_cpus())?;
         let frequencies = frequency::read(&root, topology.nr_cpus())?;
-        let turbo = turbo::read(&root, &frequencies)?;
         let idle_states = idle::read(&root, topology.nr_cpus())?;
+        let turbo = turbo::read(&root, &frequencies, &idle_states)?;
+        let demotion = demotion::read(&root, &idle_states)?;
         let power = power::read(&root, &topology, &frequencies)?;
         let costs = costs::read(&root, costs_of.as_ref().map(|file| &file.machine.costs))?;
         let (noise, noise_origin) = match (noise::read(&root)?, costs_of) {
@@ -97,6 +100,7 @@ impl MachineFile {
             frequencies,
             idle_states,
             turbo,
+            demotion,
             power,
             costs,
             noise,

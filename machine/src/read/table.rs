@@ -107,6 +107,15 @@ impl<'a> Table<'a> {
         self.number(key, limits)?.ok_or_else(|| self.missing(key, &whole(limits)))
     }
 
+    /// A list of texts.
+    pub(super) fn texts(&self, key: &str) -> Result<Option<Vec<String>>, MachineError> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        let texts =
+            value.get_ref().as_array().and_then(|items| items.iter().map(|item| item.get_ref().as_str()).collect());
+        let texts: Vec<&str> = texts.ok_or_else(|| self.wrong(key, value, "a list of texts"))?;
+        Ok(Some(texts.into_iter().map(str::to_owned).collect()))
+    }
+
     /// A list of whole numbers.
     pub(super) fn numbers(&self, key: &str, limits: &RangeInclusive<u64>) -> Result<Option<Vec<u64>>, MachineError> {
         let Some(value) = self.get(key) else { return Ok(None) };

@@ -3,16 +3,20 @@
 use super::origin;
 use super::table::Table;
 use super::topology::COUNT;
-use crate::{FreqPolicy, MachineError, Turbo, TurboBin};
+use crate::{FreqPolicy, IdleState, MachineError, Turbo, TurboBin};
 use std::ops::RangeInclusive;
 
 /// kHz, up to 1 THz.
 const KHZ: RangeInclusive<u64> = 1..=1_000_000_000;
 
-/// The bins, if the file has some; `policies` are the machine's.
-pub(super) fn read(root: &Table<'_>, policies: &[FreqPolicy]) -> Result<Option<Turbo>, MachineError> {
+/// What limits turbo, if the file says so; `policies` and `states` are the machine's.
+pub(super) fn read(
+    root: &Table<'_>,
+    policies: &[FreqPolicy],
+    states: &[IdleState],
+) -> Result<Option<Turbo>, MachineError> {
     let Some(table) = root.table("turbo")? else { return Ok(None) };
-    table.only(&["khz", "cores", "source", "assumed"])?;
+    table.only(&["khz", "cores", "active_states", "source", "assumed"])?;
     let Some(highest) = policies.iter().map(|policy| policy.max_khz).max() else {
         let error = table.error("the machine has no frequencies");
         return Err(error.with_hint("`[[frequency]]` says which frequencies the CPUs have; turbo limits them"));
@@ -40,5 +44,10 @@ pub(super) fn read(root: &Table<'_>, policies: &[FreqPolicy]) -> Result<Option<T
         Some(cores) => cores,
     };
     let bins = cores.into_iter().zip(khz).map(|(cores, khz)| TurboBin { cores: cores as u32, khz }).collect();
-    Ok(Some(Turbo { bins, origin: origin::read(&table)? }))
+    let active_states = table.texts("active_states")?.unwrap_or_default();
+    if let Some(name) = active_states.iter().find(|name| !states.iter().any(|state| state.name == **name)) {
+        let error = table.error(format!("active_states has {name}, and no `[[idle]]` is of that name"));
+        return Err(error.with_hint("they are the states in which a core still counts as active, such as C1"));
+    }
+    Ok(Some(Turbo { bins, active_states, origin: origin::read(&table)? }))
 }

@@ -2,7 +2,7 @@
 
 use super::PmSide;
 use super::hardware::{base_khz, clocks, core, groups, kind, policy_of, shared, wrong};
-use super::model::{KindModel, PmModel, PolicyModel, ScaleSource};
+use super::model::{DemotionModel, KindModel, PmModel, PolicyModel, ScaleSource};
 use crate::SimError;
 use wakelab_kernel::{Feature, FeatureSet, Preset, RunnableBoost};
 use wakelab_machine::{FreqPolicy, Machine};
@@ -72,6 +72,7 @@ impl PmModel {
         let boosts = [Feature::RUNNABLE_BOOST, Feature::RUNNABLE_BOOST_POSTED, Feature::RUNNABLE_BOOST_V1];
         Ok(PmModel {
             turbo: turbo(machine)?,
+            demotion: demotion(machine, &kinds),
             scale: scale(machine, version, &side)?,
             preset: kernel.name,
             wakes_by_write: machine.arch != Arch::Arm64,
@@ -151,6 +152,14 @@ fn turbo(machine: &Machine) -> Result<Option<Turbo>, SimError> {
     let bins = (1..=cores).map(|active| turbo.khz(active) as Khz).collect();
     let base = machine.frequencies.iter().map(base_khz).max().unwrap_or(0);
     Turbo::new(bins, base, Coordination::Core).map(Some).map_err(|error| wrong(machine, error))
+}
+
+/// A kind without the state is not demoted.
+fn demotion(machine: &Machine, kinds: &[KindModel]) -> Option<DemotionModel> {
+    let of = machine.demotion.as_ref()?;
+    let to = kinds.iter().map(|kind| kind.stats.idle.iter().position(|name| *name == of.to).unwrap_or(kind.deepest()));
+    let active = machine.turbo.as_ref().is_some_and(|turbo| turbo.active_states.contains(&of.to));
+    Some(DemotionModel { to: to.collect(), active, below_ns: of.below_us.value * 1000 })
 }
 
 /// Where the scale comes from. That turbo is off the ratio knows since 6.10 (`store_no_turbo()`); 5.10 does not tell it.

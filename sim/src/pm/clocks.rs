@@ -17,26 +17,38 @@ impl<S: Sink> Sim<'_, '_, S> {
         if std::mem::replace(&mut pm.cpus[cpu as usize].active, active) == active {
             return;
         }
-        let (core, package) = (model.core_of[cpu as usize], model.package_of[cpu as usize]);
-        let before = pm.active_cores[package];
+        let core = model.core_of[cpu as usize];
         let cpus = &mut pm.active_cpus[core];
-        if active {
+        let counts = if active {
             *cpus += 1;
-            pm.active_cores[package] += u32::from(*cpus == 1);
+            *cpus == 1 && pm.core_wakes(model, core, self.sys.now)
         } else {
             *cpus -= 1;
-            pm.active_cores[package] -= u32::from(*cpus == 0);
+            *cpus == 0 && self.core_sleeps(core)
+        };
+        if !(counts && self.active_cores_change(core, active)) {
+            self.clock_changes(model.clock_of[cpu as usize]);
         }
-        let after = pm.active_cores[package];
+    }
+
+    /// A core begins or ceases to count as active. Returns whether turbo's limit changes, and with it the clocks of the package.
+    pub fn active_cores_change(&mut self, core: usize, active: bool) -> bool {
+        let Some(model) = self.sys.pm_model() else { return false };
+        let Some(pm) = &mut self.sys.pm else { return false };
+        let package = model.package_of[model.cores[core].cpus[0] as usize];
+        let cores = &mut pm.active_cores[package];
+        let before = *cores;
+        *cores = if active { before + 1 } else { before - 1 };
         let limit = |cores| model.turbo.as_ref().map(|turbo| turbo.limit(cores, false, Khz::MAX));
-        if limit(before) == limit(after) {
-            return self.clock_changes(model.clock_of[cpu as usize]);
+        if limit(before) == limit(*cores) {
+            return false;
         }
         for (clock, of) in model.clocks.iter().enumerate() {
             if of.package == package {
                 self.clock_changes(clock);
             }
         }
+        true
     }
 
     /// Gives the CPUs of a clock what it runs at now.

@@ -1,6 +1,6 @@
 //! The idle loop: which state a CPU enters, whether its tick stops, and what leaving the state takes.
 //!
-//! Leaving takes the state's exit latency on top of the machine's `idle_exit`, which is the kernel's own part. The CPU's
+//! Leaving takes the exit latency of the state in which the core is on top of the machine's `idle_exit`, which is the kernel's own part. The CPU's
 //! clock counts for others from the moment that it is woken; to the counters and the power account the exit is part of the
 //! idle state. A tick that finds the CPU idle is the end of one sleep and the begin of another, and takes no time.
 
@@ -16,12 +16,34 @@ use wakelab_sched::cpumask::Cpu;
 const FAR_NS: u64 = 1 << 40;
 
 impl System<'_> {
-    /// Which of the idle states a CPU is in, if it is in one: its exit latency, ns.
+    /// Which of the idle states a CPU is in to the kernel (`idle_get_state()`), if it is in one: its exit latency, ns.
     pub fn idle_latency(&self, cpu: Cpu) -> Option<u64> {
         let (pm, model) = (self.pm.as_ref()?, self.model.pm.as_ref()?);
         let states = model.kind(cpu).idle.as_ref()?;
         let is_idle = self.cpus[cpu as usize].doing == Doing::Idle;
         is_idle.then(|| states[pm.cpus[cpu as usize].idle_state].exit_latency_ns)
+    }
+
+    /// How long this idle CPU takes to leave, ns: a core goes no deeper than its siblings let it and the processor has it, and while a
+    /// sibling is up, a CPU's own state is but a halt.
+    fn exit_latency(&self, cpu: Cpu) -> u64 {
+        let (Some(pm), Some(model)) = (&self.pm, &self.model.pm) else { return 0 };
+        let Some(states) = &model.kind(cpu).idle else { return 0 };
+        if self.cpus[cpu as usize].doing != Doing::Idle {
+            return 0;
+        }
+        let own = pm.cpus[cpu as usize].idle_state;
+        let core = model.core_of[cpu as usize];
+        let of = |&cpu: &Cpu| &pm.cpus[cpu as usize];
+        let cpus = &model.cores[core].cpus;
+        let halt = states.iter().position(|state| !state.polling).unwrap_or(0);
+        let together = if cpus.iter().map(of).any(|cpu| cpu.runs) {
+            halt
+        } else {
+            let asked = cpus.iter().map(of).map(|cpu| cpu.idle_state).min().unwrap_or(own);
+            pm.resolved(model, core, asked)
+        };
+        states[own.min(together.max(halt))].exit_latency_ns
     }
 
     /// Idle states decide when ticks stop.
@@ -35,9 +57,11 @@ impl System<'_> {
         let timer = pm.cpus[cpu as usize].timers.first().map_or(FAR_NS, |&(time, _)| time.saturating_sub(self.now));
         let tick_stopped = self.cpus[cpu as usize].tick_stopped;
         let tick = (self.now / tick_ns + 1) * tick_ns - self.now;
+        // tick_nohz_next_event().
+        let next = if self.rcu_needs_cpu(cpu) { timer.min(tick) } else { timer };
         Asking {
             now: self.now,
-            sleep_length_ns: timer as i64,
+            sleep_length_ns: next as i64,
             delta_tick_ns: if tick_stopped { timer } else { timer.min(tick) } as i64,
             tick_stopped,
             tick_ns,
@@ -66,13 +90,13 @@ impl<S: Sink> Sim<'_, '_, S> {
         let pm = self.sys.pm.as_mut().expect("the caller has looked");
         let of = &mut pm.cpus[cpu as usize];
         of.idle_since = self.sys.now;
-        let (mut polls, mut stops) = (false, true);
+        let (mut active, mut stops) = (false, true);
         if let (Some(states), Some(governor)) = (&model.kind(cpu).idle, &mut of.idle_governor) {
             let choice = governor.select(states, &asking);
             of.idle_state = choice.index;
-            polls = states[choice.index].polling;
+            active = model.kind(cpu).active[choice.index];
             stops = choice.stop_tick || asking.tick_stopped;
-            if polls {
+            if states[choice.index].polling {
                 let time = cpuidle_poll_time(states, asking.tick_ns);
                 self.timeline.set(cpu, self.sys.now + time);
             } else {
@@ -87,7 +111,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.nohz.enter_idle(&self.sys.model.balance, cpu);
         }
         self.sys.power_state_changes(cpu);
-        self.active_changes(cpu, polls);
+        self.active_changes(cpu, active);
     }
 
     /// Tells the idle governor what came of its choice; the exit takes `exit` ns.
@@ -114,7 +138,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if by_other && !model.wakes_by_write {
             self.sys.count_interrupt(cpu);
         }
-        let exit = self.sys.idle_latency(cpu).unwrap_or(0);
+        let exit = self.sys.exit_latency(cpu);
         self.sys.settle_counters(cpu);
         self.cpuidle_reflects(cpu, exit, false, false);
         exit
@@ -137,7 +161,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             return;
         }
         self.sys.settle_counters(cpu);
-        let exit = self.sys.idle_latency(cpu).unwrap_or(0);
+        let exit = self.sys.exit_latency(cpu);
         self.cpuidle_reflects(cpu, exit, true, false);
         self.cpuidle_selects(cpu);
     }

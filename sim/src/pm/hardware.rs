@@ -61,7 +61,10 @@ pub fn kind(machine: &Machine, cpu: Cpu) -> Result<KindModel, SimError> {
     };
     let names = idle.as_ref().map(|idle| idle.iter().map(|state| state.name.clone()).collect());
     let stats = Kind { base_khz: base_khz(policy), opps_khz, idle: names.unwrap_or_else(|| vec!["idle".to_owned()]) };
-    Ok(KindModel { stats, idle })
+    let named = |name: &String| machine.turbo.as_ref().is_some_and(|turbo| turbo.active_states.contains(name));
+    let polling = |n: usize| idle.as_ref().is_some_and(|idle| idle[n].polling);
+    let active = stats.idle.iter().enumerate().map(|(n, name)| polling(n) || named(name)).collect();
+    Ok(KindModel { stats, idle, active })
 }
 
 /// What a core spends in each of its states.

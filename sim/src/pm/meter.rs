@@ -41,8 +41,8 @@ impl Pm {
         let busy = cpus.clone().filter(|cpu| cpu.runs).count();
         match busy {
             0 => {
-                let shallowest = cpus.map(|cpu| cpu.idle_state).min().unwrap_or(0);
-                of.cpus.len() * kind.nr_opps() + shallowest
+                let asked = cpus.map(|cpu| cpu.idle_state).min().unwrap_or(0);
+                of.cpus.len() * kind.nr_opps() + self.resolved(model, core, asked)
             }
             busy => (busy - 1) * kind.nr_opps() + kind.busy(self.cpus[of.cpus[0] as usize].khz),
         }
@@ -66,11 +66,6 @@ impl System<'_> {
         let of = &mut pm.cpus[cpu as usize];
         let (before, state) = (of.residency.current(), of.state(kind));
         of.residency.enter(self.now, state);
-        if !pm.cores.is_empty() {
-            let core = model.core_of[cpu as usize];
-            let state = pm.core_state(model, core);
-            pm.cores[core].enter(self.now, state);
-        }
         let deepest = kind.nr_opps() + kind.deepest();
         let awake = |state: usize| state != deepest;
         if awake(before) != awake(state) {
@@ -83,6 +78,17 @@ impl System<'_> {
                 }
                 account.enter(self.now, usize::from(*up == 0));
             }
+        }
+        self.core_state_changes(model.core_of[cpu as usize]);
+    }
+
+    /// A core has come to another state.
+    pub fn core_state_changes(&mut self, core: usize) {
+        let Some(model) = self.pm_model() else { return };
+        let Some(pm) = &mut self.pm else { return };
+        if !pm.cores.is_empty() {
+            let state = pm.core_state(model, core);
+            pm.cores[core].enter(self.now, state);
         }
     }
 

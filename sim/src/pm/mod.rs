@@ -16,16 +16,21 @@ mod build;
 mod clocks;
 mod cpufreq;
 mod cpuidle;
+mod demotion;
 mod hardware;
 mod meter;
 mod model;
 mod outcome;
+pub(crate) mod rcu;
 mod scale;
 mod side;
+#[cfg(test)]
+mod sleep_tests;
 pub(crate) mod speed;
 mod state;
 #[cfg(test)]
 mod tests;
+mod wheel;
 
 pub use side::PmSide;
 

@@ -46,6 +46,8 @@ pub struct KindModel {
     pub stats: Kind,
     /// `None` without idle states: then there is one that takes no time to leave.
     pub idle: Option<IdleStates>,
+    /// By idle state: a core in it is active to turbo.
+    pub active: Vec<bool>,
 }
 
 impl KindModel {
@@ -62,6 +64,17 @@ impl KindModel {
     pub fn deepest(&self) -> usize {
         self.stats.idle.len() - 1
     }
+}
+
+/// Demotion of cores that are woken often.
+#[derive(Debug)]
+pub struct DemotionModel {
+    /// By kind: the index of the idle state in which they stay.
+    pub to: Vec<usize>,
+    /// Turbo counts a core in it as active.
+    pub active: bool,
+    /// A sleep is short if it is shorter than this, ns.
+    pub below_ns: u64,
 }
 
 /// A core.
@@ -93,6 +106,8 @@ pub struct PmModel {
     pub kinds: Vec<KindModel>,
     pub nr_packages: usize,
     pub turbo: Option<Turbo>,
+    /// What the processor makes of requests for deep idle states.
+    pub demotion: Option<DemotionModel>,
     pub scale: ScaleSource,
     /// The kernel's preset.
     pub preset: &'static str,

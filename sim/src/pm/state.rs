@@ -1,5 +1,6 @@
 //! What changes during a run.
 
+use super::demotion::CoreSleep;
 use super::model::PmModel;
 use super::speed::dilation;
 use std::collections::BTreeSet;
@@ -27,7 +28,7 @@ pub struct PmCpu {
     pub start: CounterValues,
     /// What its clock gives, kHz.
     pub khz: Khz,
-    /// It takes part in turbo and in the choice of a shared clock: from the IPI that wakes it to an idle state other than polling.
+    /// It takes part in turbo and in the choice of a shared clock: from the IPI that wakes it to an idle state in which it does not.
     pub active: bool,
     /// In C0 to run something, not to poll: from the end of its idle exit to the end of its idle entry.
     pub runs: bool,
@@ -41,6 +42,8 @@ pub struct PmCpu {
     pub idle_calls: u64,
     /// `None` without idle states.
     pub idle_governor: Option<Box<dyn IdleGovernor>>,
+    /// RCU callbacks of this CPU wait until then, ns.
+    pub callbacks_until: u64,
     /// Timers that will interrupt this CPU: when, and whose.
     pub timers: BTreeSet<(u64, u32)>,
     /// Time by state.
@@ -67,7 +70,9 @@ pub struct Pm {
     pub requests: Vec<usize>,
     /// By core: how many of its CPUs are active.
     pub active_cpus: Vec<u32>,
-    /// By package: how many of its cores are active.
+    /// By core: its sleeps.
+    pub sleeps: Vec<CoreSleep>,
+    /// By package: how many of its cores count as active.
     pub active_cores: Vec<u32>,
     /// By core: its power; empty where it is not known.
     pub cores: Vec<Account>,
@@ -100,6 +105,7 @@ impl Pm {
             policies,
             requests: Vec::new(),
             active_cpus: vec![0; model.cores.len()],
+            sleeps: vec![CoreSleep::default(); model.cores.len()],
             active_cores: vec![0; model.nr_packages],
             cores,
             shared,
@@ -145,6 +151,7 @@ fn new_cpu(model: &PmModel, cpu: usize, boot_ns: u64) -> PmCpu {
         idle_ns: 0,
         idle_calls: 0,
         idle_governor: kind.idle.as_ref().and_then(|_| governor()),
+        callbacks_until: 0,
         timers: BTreeSet::new(),
         residency: Account::new(states, 0, kind.nr_opps() + deepest),
         idle_wakeups: 0,

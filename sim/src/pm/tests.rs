@@ -13,15 +13,15 @@ use wakelab_pm::governor::governor;
 use wakelab_pm::idle::IDLE_GOVERNORS;
 use wakelab_workload::{Op, Program, Task, Work, Workload};
 
-const MS: u64 = 1_000_000;
+pub(super) const MS: u64 = 1_000_000;
 
 /// A side with a governor of that name.
-fn side(name: &str) -> PmSide {
+pub(super) fn side(name: &str) -> PmSide {
     PmSide::of(governor(name).unwrap(), &IDLE_GOVERNORS[0])
 }
 
 /// A task that works and sleeps, for ever, on CPU 0.
-fn periodic(work: u64, period: u64) -> Workload {
+pub(super) fn periodic(work: u64, period: u64) -> Workload {
     let ns = |ns| Work { ns, jitter_pct: 0 };
     let ops = vec![Op::Run(ns(work)), Op::Sleep(ns(period)), Op::Repeat { to: 0, times: None }];
     Workload {
@@ -48,7 +48,7 @@ fn periodic(work: u64, period: u64) -> Workload {
     }
 }
 
-fn setup<'a>(machine: &'a Machine, kernel: &str, workload: &'a Workload, pm: Option<PmSide>) -> Setup<'a> {
+pub(super) fn setup<'a>(machine: &'a Machine, kernel: &str, workload: &'a Workload, pm: Option<PmSide>) -> Setup<'a> {
     let kernel = Preset::get(kernel).unwrap();
     Setup {
         machine,
@@ -63,7 +63,7 @@ fn setup<'a>(machine: &'a Machine, kernel: &str, workload: &'a Workload, pm: Opt
     }
 }
 
-fn outcome(setup: &Setup<'_>) -> Outcome {
+pub(super) fn outcome(setup: &Setup<'_>) -> Outcome {
     run(setup, &mut (), &AtomicBool::new(false)).unwrap()
 }
 

@@ -1,0 +1,70 @@
+//! RCU, as far as it keeps CPUs awake: callbacks that wait for a grace period keep the tick, and the kthread that ends grace
+//! periods has timers.
+//!
+//! Callbacks come of what frees tasks and memory: exec, exit, and the parent's wait. In a workload that does so without a
+//! pause one grace period follows the other. Each takes a sleep of the kthread (`rcu_gp_fqs_loop()`, 5.10): then idle CPUs are seen
+//! to be idle, and busy ones have passed a tick in user mode.
+
+use crate::system::System;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_workload::{Call, Op, Program, Work};
+
+/// `RCU_JIFFIES_TILL_FORCE_QS` (kernel/rcu/tree.h, 5.10) plus `nr_cpu_ids / RCU_JIFFIES_FQS_DIV` (`rcu_init_geometry()`).
+fn jiffies_till_first_fqs(hz: u64, nr_cpus: u32) -> u64 {
+    1 + u64::from(hz > 250) + u64::from(hz > 500) + u64::from(nr_cpus / 256)
+}
+
+/// How long a grace period takes, ns: the kthread's sleep begins within a jiffy, and its timer rounds up.
+pub fn grace_period_ns(hz: u64, nr_cpus: u32) -> u64 {
+    (jiffies_till_first_fqs(hz, nr_cpus) + 1) * (1_000_000_000 / hz)
+}
+
+/// Whether a workload queues callbacks.
+pub fn queues_callbacks(programs: &[Program]) -> bool {
+    programs.iter().any(|program| program.ops.iter().any(|op| matches!(op, Op::Fork { .. } | Op::Call(Call::Exec))))
+}
+
+/// What the kthread does: a look at the CPUs, which is assumed to take 2 us, and a sleep.
+pub fn kthread(hz: u64, nr_cpus: u32) -> Program {
+    let sleep = jiffies_till_first_fqs(hz, nr_cpus) * (1_000_000_000 / hz);
+    let ops = vec![
+        Op::Run(Work { ns: 2_000, jitter_pct: 50 }),
+        Op::Sleep(Work { ns: sleep, jitter_pct: 0 }),
+        Op::Repeat { to: 0, times: None },
+    ];
+    Program { name: "rcu_sched".to_owned(), ops }
+}
+
+impl System<'_> {
+    /// `call_rcu()`, `rounds` times one after another as the callbacks do it themselves: each waits for the grace period that begins
+    /// after the one that is under way at the CPU's next tick (`rcu_core()`), and the tick after its end invokes it.
+    pub fn call_rcu(&mut self, cpu: Cpu, rounds: u64) {
+        let tick_ns = self.model.tick_ns;
+        let length = grace_period_ns(self.model.hz, self.model.nr_cpus());
+        let Some(pm) = &mut self.pm else { return };
+        let noticed = |time: u64| (time / tick_ns + 1) * tick_ns;
+        let round = |time: u64| noticed((noticed(time) / length + 2) * length);
+        let until = (0..rounds).fold(self.now, |time, _| round(time));
+        let of = &mut pm.cpus[cpu as usize].callbacks_until;
+        *of = until.max(*of);
+    }
+
+    /// `rcu_needs_cpu()`: the next tick finds the grace period over, and invokes the callbacks.
+    pub fn rcu_needs_cpu(&self, cpu: Cpu) -> bool {
+        self.pm.as_ref().is_some_and(|pm| self.now <= pm.cpus[cpu as usize].callbacks_until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grace_period_is_one_to_three_jiffies_and_the_wheels_rounding() {
+        assert_eq!(grace_period_ns(100, 8), 20_000_000);
+        assert_eq!(grace_period_ns(250, 8), 8_000_000);
+        assert_eq!(grace_period_ns(300, 8), 9_999_999);
+        assert_eq!(grace_period_ns(1000, 8), 4_000_000);
+        assert_eq!(grace_period_ns(1000, 512), 6_000_000);
+    }
+}

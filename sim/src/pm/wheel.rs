@@ -1,0 +1,24 @@
+//! Timers of the kernel's own tasks: those of the timer wheel, which ticks run (`run_local_timers()`).
+
+use crate::cpu::Irq;
+use crate::system::System;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::runqueue::TaskId;
+
+impl System<'_> {
+    /// When a sleep of `time` ns that begins now ends, ns: the wheel rounds up (`calc_index()`, kernel/time/timer.c, 5.10). A task of
+    /// the workload has a high-resolution timer. Without idle states nobody asks for the difference.
+    pub fn expires(&self, task: TaskId, time: u64) -> u64 {
+        let expires = self.now + time;
+        if self.pm.is_none() || self.tasks[task.0 as usize].workload {
+            return expires;
+        }
+        expires.next_multiple_of(self.model.tick_ns)
+    }
+
+    /// The interrupt is no other than the tick, which is counted by itself.
+    pub fn is_in_tick(&self, cpu: Cpu, irq: Irq) -> bool {
+        matches!(irq, Irq::Timer(task) if !self.tasks[task.0 as usize].workload)
+            && !self.cpus[cpu as usize].tick_stopped
+    }
+}
