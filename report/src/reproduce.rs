@@ -86,7 +86,7 @@ fn effort(board: &Scoreboard) -> String {
 
 /// What names a row: its cells that are no numbers of results.
 fn name(row: &Scored) -> String {
-    const NAMES: [&str; 15] = [
+    const NAMES: [&str; 18] = [
         "benchmark",
         "case",
         "machine",
@@ -102,6 +102,9 @@ fn name(row: &Scored) -> String {
         "llc_weight",
         "sum_util_pct",
         "nr_instance",
+        "intel_pstate_mode",
+        "governor",
+        "placement",
     ];
     let cells = row.cells.iter().filter(|(column, _)| NAMES.contains(&column.as_str()));
     let parts = cells.map(|(column, cell)| match column.as_str() {

@@ -108,6 +108,11 @@ pub fn takes(name: &str) -> Takes {
     all().find(|(b, case)| is_named(*b, case, name)).map_or_else(Takes::default, |(b, case)| b.takes(case))
 }
 
+/// Whether the load of a benchmark of that name is a rate: `400/s`.
+pub fn is_by_rate(name: &str) -> bool {
+    benchmarks().iter().any(|&b| b.by_rate() && b.cases().iter().any(|case| is_named(b, case, name)))
+}
+
 /// What a name stands for.
 enum Found {
     Benchmark(&'static dyn Benchmark, &'static Case),

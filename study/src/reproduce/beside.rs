@@ -28,6 +28,8 @@ impl What {
             What::ScannedPerDomainSearch => "run queues scanned per domain search",
             What::WalkUs { .. } => "% of the calls of select_idle_cpu()",
             What::NrIdleScan => "nr_idle_scan",
+            What::WorstRatio => "worst time over the reference's",
+            What::Turbostat(column) => column.name(),
         })
     }
 
@@ -44,6 +46,8 @@ impl What {
             What::SisScanned | What::WorkScanned => per_search(counts.sis_scanned),
             What::SisFailed | What::WorkFailed => per_search(counts.sis_failed).map(|share| 100.0 * share),
             What::ScannedPerDomainSearch => side.search.scanned_per_domain_search,
+            What::WorstRatio => None,
+            What::Turbostat(column) => side.power.as_ref().and_then(|power| column.of(power)),
             What::WalkUs { from, below } => share_of_walks(&side.search.select_idle_cpu_ns, from, below),
         }
     }
@@ -56,6 +60,11 @@ pub(super) fn beside(what: What, published: Option<[Option<f64>; 2]>, row: &Comp
     // What was published of one side stands alone.
     let both = published[1].is_some();
     Some(Beside { what: what_it_is, published, simulated: [simulated[0], simulated[1].filter(|_| both)] })
+}
+
+/// A simulated number beside a published one of the base side.
+pub(super) fn of_base(what: What, published: Option<[Option<f64>; 2]>, simulated: f64) -> Option<Beside> {
+    Some(Beside { what: what.unit()?, published: published?, simulated: [Some(simulated), None] })
 }
 
 /// Calls that took from `from` to `below` us, % of all. The buckets are powers of two of ns: a us is 1024 ns here.

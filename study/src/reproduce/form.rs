@@ -3,6 +3,7 @@
 //! A table is known by its file's name, so that a folder of further rows of the same tables can take the place of the one
 //! that comes with the project.
 
+use super::frequency::{self, Turbostat, WorstOver};
 use super::{ReproduceError, SearchRates, histogram};
 use crate::compare::PublishedError;
 use crate::csv_table::{CsvRow, CsvTable};
@@ -66,6 +67,10 @@ pub enum What {
     },
     /// `nr_idle_scan`, which is computed and not simulated.
     NrIdleScan,
+    /// The metric of the base side over that of a reference, the highest over loads.
+    WorstRatio,
+    /// A column of turbostat, of the base side.
+    Turbostat(Turbostat),
 }
 
 /// One published row.
@@ -87,6 +92,8 @@ pub struct Published {
     pub search: Option<SearchRates>,
     /// Numbers that are no differences, of base and with.
     pub beside: Option<[Option<f64>; 2]>,
+    /// What else is simulated for a worst ratio.
+    pub over: Option<WorstOver>,
     /// What the model's formula gives where nothing has to be simulated.
     pub computed: Option<f64>,
     /// Share of CPU time in run-queue locks of the base side, %.
@@ -94,7 +101,7 @@ pub struct Published {
 }
 
 /// The tables that are known: the file's stem, its form, or why nothing of it is simulated.
-pub(super) const TABLES: [(&str, Form); 14] = [
+pub(super) const TABLES: [(&str, Form); 15] = [
     ("sis_util-results", Form::Results(SIS_UTIL)),
     ("sis_util-vanilla-search-stats", Form::SearchStats),
     ("sis_util-224-threads-counters", Form::Counters),
@@ -105,8 +112,9 @@ pub(super) const TABLES: [(&str, Form); 14] = [
     ("sis_util-select_idle_cpu-histogram", Form::Histogram),
     ("sis_util-nr_idle_scan", Form::NrIdleScan),
     ("short-wakeup-will-it-scale-rq-lock", Form::RqLock),
-    ("freq-invariance-sequential-tasks-i7-2600k", Form::Not("frequency is not modelled")),
-    ("freq-invariance-turbostat-i7-2600k", Form::Not("frequency is not modelled")),
+    ("freq-invariance-sequential-tasks-i7-2600k", Form::Sequential),
+    ("freq-invariance-turbostat-i7-2600k", Form::Turbostat),
+    ("freq-invariance-gitsource-ratio", Form::Gitsource),
     ("runnable-boosting-pixel6-jankbench", Form::Not("frequency and energy are not modelled")),
     ("runnable-boosting-altra-perf-bench-sched-messaging", Form::Not("runnable boosting is not modelled")),
 ];
@@ -114,7 +122,6 @@ pub(super) const TABLES: [(&str, Form); 14] = [
 /// The form of a file that is no known table: all of it is excluded, with the reason.
 pub(super) fn of_unknown(name: &str) -> Form {
     Form::Not(match name {
-        name if name.starts_with("freq-invariance-") => "frequency is not modelled yet",
         name if name.starts_with("runnable-boosting-") => "runnable boosting is not modelled yet",
         _ => "unknown form: no table of that name is known",
     })
@@ -156,6 +163,12 @@ pub(super) enum Form {
     NrIdleScan,
     /// `nr_instance,rq_lock_pct`
     RqLock,
+    /// `intel_pstate_mode,governor,worst_time_over_reference,power,busy_mhz`
+    Sequential,
+    /// `placement,busy_pct,bzy_mhz,irq_per_60s,pkg_temp_c,pkg_watt,gfx_watt`
+    Turbostat,
+    /// `machine,schedutil_4C_over_unpatched_time`
+    Gitsource,
     /// Not simulated, and why.
     Not(&'static str),
 }
@@ -187,6 +200,9 @@ impl Form {
             Form::Histogram => &["usecs_from", "usecs_below", "count"],
             Form::NrIdleScan => &["llc_weight", "sum_util_pct", "nr_scan"],
             Form::RqLock => &["nr_instance", "rq_lock_pct"],
+            Form::Sequential => &["intel_pstate_mode", "governor", "worst_time_over_reference", "busy_mhz"],
+            Form::Turbostat => &["placement", "busy_pct", "bzy_mhz", "irq_per_60s", "pkg_watt"],
+            Form::Gitsource => &["machine", "schedutil_4C_over_unpatched_time"],
             Form::Not(_) => &[],
         };
         let table = CsvTable::read(path, needed)?;
@@ -194,8 +210,16 @@ impl Form {
             let what = "it has no row; expected one for each published result";
             return Err(table.error(None, None, what.to_owned()).into());
         }
-        let mut rows =
-            table.rows.iter().map(|row| self.row(&table, row)).collect::<Result<Vec<_>, ReproduceError>>()?;
+        let mut rows: Vec<Published> = Vec::new();
+        for row in &table.rows {
+            let published = self.row(&table, row)?;
+            match self {
+                Form::Sequential => rows.extend(frequency::sequential(&table, row, published)?),
+                Form::Turbostat => rows.extend(frequency::turbostat(&table, row, published)?),
+                Form::Gitsource => rows.extend(frequency::gitsource(&table, row, published)?),
+                _ => rows.push(published),
+            }
+        }
         match self {
             Form::Histogram => {
                 let (buckets, notes) = histogram::read(&table, path)?;
@@ -224,6 +248,7 @@ impl Form {
             baseline: None,
             search: None,
             beside: None,
+            over: None,
             computed: None,
             rq_lock_pct: None,
         };
@@ -352,6 +377,7 @@ impl Form {
                 published.what = What::RqLock;
                 published.rq_lock_pct = Some(given("rq_lock_pct")?);
             }
+            Form::Sequential | Form::Turbostat | Form::Gitsource => {}
             Form::Not(why) => published.recipe = Err(why.to_owned()),
         }
         Ok(published)

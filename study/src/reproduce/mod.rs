@@ -5,12 +5,14 @@
 
 mod beside;
 mod form;
+mod frequency;
 mod go_on;
 mod histogram;
 mod score;
 
 pub use beside::Beside;
 pub use form::{Published, Recipe, What};
+pub use frequency::{Turbostat, WorstOver};
 pub use score::{Class, Summary, noise_pct};
 
 pub use crate::compare::SearchRates;
@@ -204,8 +206,12 @@ pub fn reproduce_with(
     let mut loads: BTreeMap<&Recipe, BTreeSet<u64>> = BTreeMap::new();
     for (table, chosen) in tables.iter().zip(&chosen) {
         for (row, _) in table.rows.iter().zip(chosen).filter(|(_, chosen)| **chosen) {
-            if let Ok((recipe, load)) = &row.recipe {
-                loads.entry(recipe).or_default().insert(*load);
+            let Ok((recipe, load)) = &row.recipe else { continue };
+            loads.entry(recipe).or_default().insert(*load);
+            if let Some(over) = &row.over {
+                for recipe in [recipe, &over.reference] {
+                    loads.entry(recipe).or_default().extend(over.loads);
+                }
             }
         }
     }
@@ -291,7 +297,8 @@ fn choose(table: &Table, effort: Effort) -> Vec<bool> {
 
 fn spec(recipe: &Recipe, load: u64, effort: Effort) -> Result<Spec, crate::experiment::SpecError> {
     let Recipe { machine, kernel, base, with, workload, params, observer_cost_ns } = recipe;
-    let mut spec = Spec::of_flags(machine, kernel, workload, Some(&load.to_string()), base, with)?;
+    let unit = if wakelab_workload::is_by_rate(workload) { "/s" } else { "" };
+    let mut spec = Spec::of_flags(machine, kernel, workload, Some(&format!("{load}{unit}")), base, with)?;
     for workload in &mut spec.workloads {
         workload.params =
             params.iter().map(|(name, value)| (name.clone(), Given::by_default("params", *value))).collect();
@@ -340,6 +347,13 @@ fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
         scored.beside = Some(Beside { what: unit, published, simulated: [Some(computed), None] });
         return scored;
     }
+    if let (Ok((recipe, _)), Some(over), true) = (&row.recipe, &row.over, chosen) {
+        match worst_ratio(recipe, over, found) {
+            Ok(ratio) => scored.beside = beside::of_base(row.what, row.beside, ratio),
+            Err(why) => scored.excluded = Some(why.to_owned()),
+        }
+        return scored;
+    }
     let simulated = match &row.recipe {
         Ok(_) if !chosen => Err("not a headline"),
         Ok((recipe, load)) => match found.get(&(recipe, *load)) {
@@ -357,13 +371,25 @@ fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
             scored.beside = beside::beside(row.what, row.beside, simulated);
             scored.simulated_baseline = match row.what {
                 What::Latency(permille) => latency(&simulated.base, permille),
-                What::RqLock => None,
+                What::RqLock | What::Turbostat(_) => None,
                 _ => Some(baseline(simulated, load)),
             };
             scored.simulated_rq_lock_pct = row.rq_lock_pct.map(|_| simulated.base.rq_lock_pct);
         }
     }
     scored
+}
+
+/// The highest ratio of the base side's metric to that of the reference.
+fn worst_ratio(recipe: &Recipe, over: &WorstOver, found: &Found<'_>) -> Result<f64, String> {
+    let mean = |recipe, load| match found.get(&(recipe, load)) {
+        Some(Ok(row)) => Ok(row.base.mean),
+        Some(Err(why)) => Err(why.clone()),
+        None => Err("interrupted".to_owned()),
+    };
+    over.loads
+        .iter()
+        .try_fold(0.0, |worst: f64, &load| Ok(worst.max(mean(recipe, load)? / mean(&over.reference, load)?)))
 }
 
 /// The base side's value in the unit of postings, but for a constant: hackbench prints the time that a number of loops takes,
@@ -385,6 +411,7 @@ fn difference(what: What, row: &CompareRow) -> Option<f64> {
     match what {
         What::Metric => Some(row.compare_pct),
         What::Search | What::WalkUs { .. } | What::NrIdleScan | What::RqLock => None,
+        What::WorstRatio | What::Turbostat(_) => None,
         What::Latency(permille) => {
             let sides = latency(&row.base, permille).zip(latency(&row.with, permille));
             sides.filter(|(base, _)| *base > 0.0).map(|(base, with)| 100.0 * (base - with) / base)
