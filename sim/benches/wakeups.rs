@@ -31,6 +31,17 @@ fn run_sleep(c: &mut Criterion) {
     group.finish();
 }
 
+/// 8 CPUs with one frequency and without idle states, and with them.
+fn governed(c: &mut Criterion) {
+    let mut group = c.benchmark_group("2 tasks a CPU, 50 us / 50 us, 8 CPUs, governor");
+    group.sample_size(10);
+    for (name, case) in cases::governed() {
+        group.throughput(Throughput::Elements(case.run(40 * MS).wakeups));
+        group.bench_function(name, |b| b.iter(|| case.run(40 * MS)));
+    }
+    group.finish();
+}
+
 /// A bare event queue: push and pop on a binary heap that holds as many events as there are CPUs.
 fn queue(c: &mut Criterion) {
     let mut group = c.benchmark_group("bare queue, push and pop");
@@ -48,5 +59,5 @@ fn queue(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, netperf, run_sleep, queue);
+criterion_group!(benches, netperf, run_sleep, governed, queue);
 criterion_main!(benches);

@@ -176,6 +176,7 @@ fn machine() -> Machine {
         frequencies: Vec::new(),
         idle_states: Vec::new(),
         turbo: None,
+        demotion: None,
         power: Default::default(),
         caches: vec![Cache {
             name: "L3".to_owned(),

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use wakelab_kernel::{Preset, Switches};
-use wakelab_sim::{Mechanisms, Outcome, Setup, run};
+use wakelab_pm::governor::governor;
+use wakelab_pm::idle::IDLE_GOVERNORS;
+use wakelab_sim::{Mechanisms, Outcome, PmSide, Setup, run};
 use wakelab_workload::{Load, Work, Workload, build, synthetic};
 
 /// Nanoseconds in a millisecond.
@@ -15,6 +17,7 @@ pub struct Case {
     switches: &'static str,
     workload: Workload,
     mechanisms: Mechanisms,
+    governor: Option<&'static str>,
 }
 
 impl Case {
@@ -25,6 +28,7 @@ impl Case {
         let features = self.switches.parse::<Switches>().expect("switches").on(kernel.features);
         let Case { workload, mechanisms, .. } = self;
         let mechanisms = *mechanisms;
+        let of = |name| PmSide::of(governor(name).expect("a governor"), &IDLE_GOVERNORS[0]);
         let setup = Setup {
             machine: &machine,
             kernel,
@@ -34,7 +38,7 @@ impl Case {
             until,
             mechanisms,
             observer_cost: 0,
-            pm: None,
+            pm: self.governor.map(of),
         };
         run(&setup, &mut (), &AtomicBool::new(false)).expect("a run")
     }
@@ -45,7 +49,13 @@ impl Case {
 pub fn netperf(ramp: u64) -> [(&'static str, Case); 2] {
     let case = |switches, mechanisms| {
         let workload = build("netperf:TCP_RR", Load::Instances(224), 112, &BTreeMap::from([("ramp".to_owned(), ramp)]));
-        Case { machine: "intel-1s56c112t", switches, workload: workload.expect("a workload"), mechanisms }
+        Case {
+            machine: "intel-1s56c112t",
+            switches,
+            workload: workload.expect("a workload"),
+            mechanisms,
+            governor: None,
+        }
     };
     let stacked = Mechanisms { ramp: false, ..Mechanisms::default() };
     [("migrating", case("SIS_PROP", Mechanisms::default())), ("stacked", case("NO_SIS_PROP,SIS_UTIL", stacked))]
@@ -55,5 +65,11 @@ pub fn netperf(ramp: u64) -> [(&'static str, Case); 2] {
 pub fn run_sleep(machine: &'static str, cpus: u32) -> Case {
     let half = Work { ns: 50_000, jitter_pct: 20 };
     let mechanisms = Mechanisms { noise: false, ..Mechanisms::default() };
-    Case { machine, switches: "", workload: synthetic::run_sleep(2 * cpus, half, half), mechanisms }
+    Case { machine, switches: "", workload: synthetic::run_sleep(2 * cpus, half, half), mechanisms, governor: None }
+}
+
+/// The same on 8 CPUs with frequencies, idle states and power, whether or not these are simulated.
+pub fn governed() -> [(&'static str, Case); 4] {
+    let case = |governor| Case { governor, ..run_sleep("i7-2600k", 8) };
+    [None, Some("performance"), Some("schedutil"), Some("ondemand")].map(|name| (name.unwrap_or("none"), case(name)))
 }

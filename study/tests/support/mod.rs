@@ -71,6 +71,7 @@ pub fn machine() -> Machine {
         frequencies: Vec::new(),
         idle_states: Vec::new(),
         turbo: None,
+        demotion: None,
         power: Default::default(),
         caches: Vec::new(),
         costs: Costs::try_from_fn(cost).unwrap(),
