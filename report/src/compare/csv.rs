@@ -20,7 +20,7 @@ const COLUMNS: [&str; 14] = [
 ];
 
 /// Of each side, with `base_` and `with_` before them.
-const OF_SIDE: [&str; 9] = [
+const OF_SIDE: [&str; 15] = [
     "sis_search",
     "sis_domain_search",
     "sis_scanned",
@@ -30,6 +30,12 @@ const OF_SIDE: [&str; 9] = [
     "fast_rate_pct",
     "success_rate_pct",
     "idle_pct",
+    "energy_j",
+    "total_mw",
+    "Busy%",
+    "Bzy_MHz",
+    "IRQ_per_s",
+    "idle_wakeups_per_s",
 ];
 
 /// A header and a line for each row. What there is no number for is empty; the last column says `simulated`.
@@ -63,7 +69,16 @@ fn of_side(side: &Side) -> impl Iterator<Item = String> {
     let counts = [counts.sis_search, counts.sis_domain_search, counts.sis_scanned, counts.sis_failed];
     let rates = [search.se_eff_pct, search.dom_eff_pct, search.fast_rate_pct, search.success_rate_pct];
     let counts = counts.map(|count| count.to_string()).into_iter();
-    counts.chain(rates.map(number_or_none)).chain([number(side.idle_pct)])
+    let power = side.power.as_ref();
+    let power = [
+        power.and_then(|power| power.energy_j),
+        power.and_then(|power| power.total_mw),
+        power.map(|power| power.busy_pct),
+        power.map(|power| power.bzy_mhz),
+        power.map(|power| power.irq_per_s),
+        power.map(|power| power.idle_wakeups_per_s),
+    ];
+    counts.chain(rates.map(number_or_none)).chain([number(side.idle_pct)]).chain(power.map(number_or_none))
 }
 
 /// All digits that tell the number from its neighbours.

@@ -2,7 +2,7 @@
 
 use super::format::{fixed, signed, switches};
 use std::fmt::Write;
-use wakelab_study::compare::{CompareRow, Comparison};
+use wakelab_study::compare::{CompareRow, Comparison, Side};
 
 /// The widths of the columns. What no longer fits widens its column in every line.
 struct Widths {
@@ -53,11 +53,28 @@ pub fn lkml(comparison: &Comparison) -> String {
         );
         text += &header(&widths);
         rows.iter().for_each(|row| text += &line(&widths, row));
+        power(&widths, rows, &mut text);
     }
     if comparison.rows.is_empty() {
         text += "simulated: no row is complete\n";
     }
     text
+}
+
+/// Mean power of both sides beside the performance, where it is known; schedtests has no such lines.
+fn power(w: &Widths, rows: &[CompareRow], text: &mut String) {
+    let mw = |side: &Side| side.power.as_ref().and_then(|power| power.total_mw);
+    let known: Vec<_> = rows.iter().filter_map(|row| Some((row, mw(&row.base)?, mw(&row.with)?))).collect();
+    if known.is_empty() {
+        return;
+    }
+    let (case, load) = (w.case, w.load);
+    let _ = writeln!(text, "{:case$}  {:load$}  {:>12}  {:>12}  {:>8}", "power", "", "base mW", "with mW", "change%");
+    for (row, base, with) in known {
+        let change = signed(100.0 * (with / base - 1.0), 2);
+        let (base, with) = (fixed(base, 1), fixed(with, 1));
+        let _ = writeln!(text, "{:case$}  {:load$}  {base:>12}  {with:>12}  {change:>8}", row.case, row.load);
+    }
 }
 
 fn header(w: &Widths) -> String {

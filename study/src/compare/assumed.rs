@@ -1,5 +1,6 @@
 //! What nobody published.
 
+use super::assumed_power::of_power;
 use super::{Assumed, Experiment};
 use wakelab_machine::{Machine, Origin, Unit};
 
@@ -24,6 +25,9 @@ pub(super) fn assumed(experiment: &Experiment) -> Vec<Assumed> {
         }
     }
     all.extend(of_noise(&experiment.machine));
+    if experiment.base.pm.is_some() || experiment.with.pm.is_some() {
+        all.extend(of_power(&experiment.machine));
+    }
     for case in &experiment.cases {
         for param in &case.workload.params {
             if !param.origin.to_ascii_lowercase().contains("assumed") {

@@ -4,6 +4,7 @@
 //! [`Comparison`]. Its result depends on the experiment alone: not on how many runs go at a time, nor on their order.
 
 mod assumed;
+pub(crate) mod assumed_power;
 mod control;
 mod experiment;
 mod jobs;

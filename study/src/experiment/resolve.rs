@@ -1,7 +1,7 @@
 //! Looks up what an experiment names.
 
 use super::{About, Given, Shelf, Shipped, Spec, SpecError, WorkloadSpec, Wrong};
-use crate::compare::{Case, Experiment, Published, Variant};
+use crate::compare::{Case, Experiment, Published, Variant, VariantError};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use wakelab_kernel::{Preset, Switches};
@@ -168,5 +168,11 @@ fn told<T>(given: &Given<T>, wrong: &Wrong) -> SpecError {
 fn variant(kernel: &'static Preset, given: &Given<String>) -> Result<Variant, SpecError> {
     let hint = format!("wakelab kernel show {} lists its features", kernel.name);
     let switches: Switches = given.value.parse().map_err(|e| given.error(format!("{e}")).with_hint(&hint))?;
-    Variant::new(kernel, &switches).map_err(|e| given.error(e.to_string()).with_hint(hint))
+    Variant::new(kernel, &switches).map_err(|e| {
+        let hint = match e {
+            VariantError::Power(_) => "docs/pm.md lists what a side asks of power management".to_owned(),
+            _ => hint,
+        };
+        given.error(e.to_string()).with_hint(hint)
+    })
 }

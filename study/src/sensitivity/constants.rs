@@ -1,6 +1,7 @@
 //! Which constants are changed, and the experiment with others.
 
 use super::Constant;
+use crate::compare::assumed_power::DEMOTION;
 use crate::compare::{Assumed, Experiment};
 use crate::experiment::{Given, Shelf, Spec, SpecError};
 use wakelab_machine::Machine;
@@ -13,7 +14,9 @@ pub(super) fn constants(spec: &Spec, assumed: Vec<Assumed>) -> Vec<Constant> {
     let given = |one: &Assumed| {
         spec.workloads.iter().any(|w| w.name.value == one.of && w.params.iter().any(|(name, _)| *name == one.name))
     };
-    let varied = assumed.into_iter().filter(|one| one.low < one.high && !given(one));
+    // What is spent moves no difference between two speeds.
+    let speed = |one: &Assumed| one.of != MACHINE || one.name == DEMOTION || !one.name.contains(": ");
+    let varied = assumed.into_iter().filter(|one| one.low < one.high && !given(one) && speed(one));
     varied
         .map(|Assumed { of, name, unit, value, low, high, .. }| Constant { of, name, unit, value, low, high })
         .collect()
@@ -48,6 +51,7 @@ fn set(machine: &mut Machine, name: &str, value: u64) {
     match name {
         "kworker_period_ns" => noise.kworker_period_ns = value,
         "kworker_run_ns" => noise.kworker_run_ns = value,
+        DEMOTION => machine.demotion.as_mut().expect("the machine listed it").below_us.value = value,
         name => machine.costs.get_mut(name).expect("the machine listed it").value = value,
     }
     // What a machine's file may say: a kworker is done before it is woken again.
