@@ -23,6 +23,12 @@ impl<S: Sink> Sim<'_, '_, S> {
         if let Some(overload) = plan.overload {
             self.sys.overload = overload;
         }
+        if let Some(overutilized) = plan.overutilized {
+            self.sys.overutilized = overutilized;
+        }
+        if model.asym_idle_scan && idle != CpuIdleType::NewlyIdle && plan.continue_balancing {
+            self.update_asym_idle_scan(cpu, level);
+        }
         if let Some(imbalanced) = plan.parent_imbalance {
             let parent = model.balance.sd(cpu, level + 1);
             self.sys.set_group_imbalance(&parent.groups[parent.first_group as usize], imbalanced);

@@ -166,6 +166,8 @@ pub struct CpuState {
     pub max_idle_balance_cost: u64,
     /// Interrupt time to be added to the task's next stretch, ns at full speed.
     pub debt: u64,
+    /// `rq->misfit_task_load`; 0 where the running task fits the CPU.
+    pub misfit_task_load: u64,
     /// `rq->cfs_tasks`.
     pub cfs_tasks: CfsTasks,
     /// `rq->next_balance`, jiffies.

@@ -6,11 +6,13 @@ mod calls;
 mod channel;
 mod cpu;
 mod delayed;
+mod energy;
 mod engine;
 mod exec;
 mod hrtick;
 mod idle_time;
 mod list;
+mod misfit;
 mod model;
 mod modelled;
 #[cfg(test)]
@@ -37,6 +39,7 @@ mod wake;
 #[cfg(test)]
 mod weights;
 
+pub use energy::no_eas;
 pub use modelled::{check, check_power, kernels};
 pub use outcome::{CpuTime, Outcome, SimError, Waiting};
 pub use pm::PmSide;

@@ -2,13 +2,14 @@
 
 use crate::hrtick::HrtickForm;
 use crate::pm::PmModel;
-use crate::{Mechanisms, Setup, SimError, modelled};
+use crate::{Mechanisms, Setup, SimError, energy, modelled};
 use wakelab_kernel::{Code, Feature, FeatureSet, Preset, Tunables};
 use wakelab_machine::{Machine, Noise};
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{Balance, BalanceTunables};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{SchedDomains, build_sched_domains};
+use wakelab_sched::energy::PerfDomains;
 use wakelab_sched::pelt::PeltRules;
 use wakelab_sched::pelt::util_est::UtilEstRules;
 use wakelab_sched::runqueue::FairRules;
@@ -95,8 +96,12 @@ pub struct Model<'a> {
     pub hrtick: Option<HrtickForm>,
     /// What `nr_idle_scan` is computed by; `None` without SIS_UTIL.
     pub idle_scan: Option<IdleScanRules>,
-    /// The rules of placement.
+    /// The rules of placement, but for energy.
     rules: Rules<'a>,
+    /// What wake-ups go by, where they go by energy.
+    energy: Option<PerfDomains>,
+    /// The domain with all capacities has an `nr_idle_scan` of its own (7.2).
+    pub asym_idle_scan: bool,
     /// `sysctl_sched_migration_cost`, ns.
     pub migration_cost: u64,
     /// What balancing goes by.
@@ -112,6 +117,9 @@ pub struct Model<'a> {
     pub set_masks: Vec<u32>,
     /// By CPU: the number of its LLC, 0 upwards.
     pub llc_of: Vec<u32>,
+    /// By CPU: the LLC whose list has the searches that may look at it: its own, or 0 where searches go by capacity, as those
+    /// may look at every CPU.
+    pub searches_of: Vec<u32>,
     /// By LLC: its lowest CPU.
     pub llc_first: Vec<Cpu>,
     /// By CPU: its package.
@@ -154,7 +162,7 @@ pub fn version(name: &str) -> (u32, u32) {
 impl<'a> Model<'a> {
     pub fn new(setup: &Setup<'a>, domains: &'a SchedDomains) -> Result<Self, SimError> {
         let Setup { machine, kernel, workload, mechanisms, .. } = *setup;
-        modelled::same_capacity(machine)?;
+        modelled::idle_cores(machine, kernel, domains)?;
         let mut features = setup.features;
         if !mechanisms.idle_cores {
             features = features.with(Feature::SIS_CORE, false);
@@ -174,6 +182,13 @@ impl<'a> Model<'a> {
             .map_err(|error| SimError::Machine(format!("machine {}: {error}", machine.name)))?;
         let noise = machine.noise;
         let rcu = crate::pm::rcu::kthread(hz, nr_cpus);
+        let version = version(kernel.name);
+        let pm = match setup.pm {
+            Some(side) => Some(PmModel::new(machine, kernel, features, version, side)?),
+            None => None,
+        };
+        let energy = energy::perf_domains(machine, kernel, domains, pm.as_ref())?.ok();
+        let balance = balance(machine, kernel, features, domains)?;
         Ok(Model {
             code: &kernel.code,
             features,
@@ -190,29 +205,34 @@ impl<'a> Model<'a> {
             idle_scan: IdleScanRules::new(features, &tunables),
             rules,
             migration_cost: tunables.migration_cost.unwrap_or(500_000),
-            balance: balance(machine, kernel, features, domains)?,
+            balance: if energy.is_some() { balance.with_energy() } else { balance },
+            energy,
+            asym_idle_scan: energy::has_own_idle_scan(kernel, features, domains),
             programs: workload.programs.iter().cloned().chain([kworker(&noise), rcu]).collect(),
             workload,
             masks,
             task_masks,
             set_masks,
+            searches_of: if domains.asym_cpucap_active { vec![0; llc_of.len()] } else { llc_of.clone() },
             llc_of,
             llc_first,
             package_of: machine.topology.cpus.iter().map(|cpu| cpu.package).collect(),
             capacity: machine.topology.cpus.iter().map(|cpu| u64::from(cpu.capacity)).collect(),
-            pipe_wakes_while_full: version(kernel.name) < (6, 14),
-            pm: match setup.pm {
-                Some(side) => Some(PmModel::new(machine, kernel, features, version(kernel.name), side)?),
-                None => None,
-            },
+            pipe_wakes_while_full: version < (6, 14),
+            pm,
             noise: if mechanisms.noise { (noise.kworker_period_ns, noise.kworker_run_ns) } else { (0, 0) },
         })
     }
 
     /// The rules of placement.
     #[inline]
-    pub fn rules(&self) -> Rules<'a> {
-        self.rules
+    pub fn rules(&self) -> Rules<'_> {
+        Rules { energy: self.energy.as_ref(), ..self.rules }
+    }
+
+    /// How many CPUs placement by energy looks at: all, or none where wake-ups do not go by it.
+    pub fn looks_for_energy(&self) -> u64 {
+        if self.energy.is_some() { u64::from(self.nr_cpus()) } else { 0 }
     }
 
     /// Whether a task can be SCHED_IDLE.

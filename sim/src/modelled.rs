@@ -2,16 +2,19 @@
 
 use crate::pm::PmModel;
 use crate::{PmSide, SimError, model};
-use wakelab_kernel::Preset;
+use wakelab_kernel::{CapacitySearch, Preset};
 use wakelab_machine::Machine;
 use wakelab_sched::balance::BalanceRules;
-use wakelab_sched::pelt::{PeltRules, SCHED_CAPACITY_SCALE};
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::domain::SchedDomains;
+use wakelab_sched::pelt::PeltRules;
 use wakelab_sched::runqueue::FairRules;
+use wakelab_sched::select::Rules;
 
 /// The presets that can be simulated, oldest first.
 pub fn kernels() -> Vec<&'static str> {
     let names = Preset::names().into_iter();
-    names.filter(|name| balance_of(name).is_some() && PeltRules::of_preset(name).is_some()).collect()
+    names.filter(|name| BalanceRules::of_preset(name).is_some() && PeltRules::of_preset(name).is_some()).collect()
 }
 
 /// Whether runs of this kernel on this machine can be made, whatever the workload and the switches.
@@ -23,13 +26,11 @@ pub fn check(machine: &Machine, kernel: &Preset) -> Result<(), SimError> {
     balance_rules(kernel)?;
     FairRules::of(kernel, kernel.features, machine.topology.nr_cpus() as usize)
         .map_err(|error| SimError::Kernel(format!("{}: {error}", kernel.name)))?;
-    same_capacity(machine)?;
-    model::balance(machine, kernel, kernel.features, &model::domains(machine, kernel)?).map(drop)
-}
-
-/// The rules that are wired up: `v5.18-eas` has some, and they want an energy model, which no machine gives yet.
-fn balance_of(name: &str) -> Option<BalanceRules> {
-    BalanceRules::of_preset(name).filter(|_| name != "v5.18-eas")
+    let domains = model::domains(machine, kernel)?;
+    idle_cores(machine, kernel, &domains)?;
+    Rules::new(kernel, kernel.features, &domains)
+        .map_err(|error| SimError::Machine(format!("machine {}: {error}", machine.name)))?;
+    model::balance(machine, kernel, kernel.features, &domains).map(drop)
 }
 
 /// Whether a side's governors can be had on this machine and kernel.
@@ -41,7 +42,7 @@ pub fn check_power(machine: &Machine, kernel: &Preset, side: PmSide) -> Result<(
 }
 
 pub fn balance_rules(kernel: &Preset) -> Result<BalanceRules, SimError> {
-    balance_of(kernel.name).ok_or_else(|| refused(kernel, "energy-aware placement and balancing are"))
+    BalanceRules::of_preset(kernel.name).ok_or_else(|| refused(kernel, "balancing is"))
 }
 
 pub fn pelt_rules(kernel: &Preset) -> Result<PeltRules, SimError> {
@@ -56,16 +57,18 @@ fn refused(kernel: &Preset, what: &str) -> SimError {
     ))
 }
 
-/// Holds that all CPUs can do the same.
-pub fn same_capacity(machine: &Machine) -> Result<(), SimError> {
-    let full = SCHED_CAPACITY_SCALE;
-    match (0..).zip(&machine.topology.cpus).find(|(_, cpu)| u64::from(cpu.capacity) != full) {
+/// Whether `has_idle_cores` is the LLC's. With unequal CPUs it is the larger domain's since 7.2 (`sd_balance_shared`).
+pub fn idle_cores(machine: &Machine, kernel: &Preset, domains: &SchedDomains) -> Result<(), SimError> {
+    let shared = kernel.code.capacity_search == CapacitySearch::GradedCores && domains.smt_active;
+    let beyond = |cpu: Cpu| domains.sd_balance_shared(cpu) != domains.sd_llc[cpu as usize];
+    match (0..domains.nr_cpus).find(|&cpu| shared && beyond(cpu)) {
         None => Ok(()),
-        Some((n, cpu)) => Err(SimError::Machine(format!(
-            "{}: CPU {} has capacity {}; CPUs that differ are not simulated yet, expected {full} for each",
+        Some(cpu) => Err(SimError::Machine(format!(
+            "{}: CPU {}: cores of two CPUs, and capacities that only several LLCs have between them: what {} then knows of \
+             idle cores is not modelled; expected all capacities in each LLC, or a kernel up to v6.12",
             machine.name,
-            machine.kernel_cpu(n),
-            cpu.capacity
+            machine.kernel_cpu(cpu),
+            kernel.name
         ))),
     }
 }

@@ -69,6 +69,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         c.weight += u64::from(self.sys.es[task].load.weight);
         c.cfs_tasks.enqueue(task);
         self.sys.overload |= c.nr_running > 1;
+        // What a task brings that balancing moves, or that is new, does not count (`task_new`).
+        if wakes {
+            self.sys.check_overutilized(cpu);
+        }
         // A task that exits stays dead when it is preempted while it wakes its parent, and moved.
         let state = &mut self.sys.tasks[task.0 as usize].state;
         if *state != State::Dead && !self.sys.es[task].sched_delayed {

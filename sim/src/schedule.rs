@@ -67,6 +67,9 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// Switches to who was picked; with nobody there, looks for work elsewhere first.
     pub fn picked(&mut self, cpu: Cpu, next: Option<TaskId>) {
+        if next.is_none() {
+            self.sys.update_misfit(cpu, None);
+        }
         let c = &mut self.sys.cpus[cpu as usize];
         if next.is_none() && !c.ttwu_pending {
             // newidle_balance() is measured as idle time.
@@ -101,6 +104,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.tasks[next.0 as usize].on_cpu = true;
             // The list is in the order of use, the latest at its head (set_next_task_fair()).
             self.sys.cpus[cpu as usize].cfs_tasks.move_to_head(next);
+        }
+        if next.is_some() {
+            self.sys.update_misfit(cpu, next);
         }
         self.sys.cpus[cpu as usize].curr = next;
         self.hrtick_schedule(cpu, prev != next);

@@ -26,7 +26,7 @@ pub struct Slot<'m> {
     pub began: u64,
     /// How far looks lie apart, ns.
     pub probe: u64,
-    /// LLCs that know of the search.
+    /// LLCs that know of the search (`Model::searches_of`).
     pub llcs: (u32, u32),
 }
 
@@ -56,19 +56,22 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let model = self.sys.model;
         let began = self.sys.now;
         let probe = self.slowed(cpu, model.costs.probe);
-        let llcs = (model.llc_of[cpu as usize], model.llc_of[wakeup.wakee.prev_cpu as usize]);
+        let llcs = (model.searches_of[cpu as usize], model.searches_of[wakeup.wakee.prev_cpu as usize]);
         self.tell_inputs(&wakeup, Some(probe));
         let slot = &mut self.slots[cpu as usize];
         (slot.began, slot.probe, slot.llcs) = (began, probe, llcs);
         slot.guess = slot.select.start(&model.rules(), &wakeup, &mut ());
         slot.wakeup = Some(wakeup);
-        if slot.select.at_affine() {
-            // wake_affine() compares loads, which move all the time: it is asked when the search begins.
-            let _ = slot.select.step(Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys }, &mut ());
+        let mut looks = 0;
+        while slot.guess.is_none() && slot.select.at_affine() {
+            // wake_affine() compares loads and energies are of utilisations, which move all the time: they are asked when the
+            // search begins. Energies take a look at each CPU.
+            looks = model.looks_for_energy();
+            slot.guess = slot.select.step(Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys }, &mut ());
         }
         let slot = &mut self.slots[cpu as usize];
         let end = if slot.guess.is_some() {
-            began + self.slowed(cpu, model.costs.wakeup)
+            began + looks * probe + self.slowed(cpu, model.costs.wakeup)
         } else {
             let prev = wakeup.wakee.prev_cpu;
             let early = [cpu, prev, wakeup.wakee.recent_used_cpu.unwrap_or(prev)];
@@ -126,7 +129,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             return;
         }
         let model = self.sys.model;
-        let llc = model.llc_of[cpu as usize];
+        let llc = model.searches_of[cpu as usize];
         let smt_mask = &model.domains.smt_mask;
         self.changes(
             llc,
@@ -158,7 +161,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     pub fn set_idle_cores(&mut self, llc: u32, value: bool) {
         if self.sys.llcs[llc as usize].has_idle_cores != value {
             let change = |sys: &mut System<'_>| sys.llcs[llc as usize].has_idle_cores = value;
-            self.changes(llc, |_| true, |slot, _, _| slot.select.before_walk(), change);
+            self.changes(self.searches_in(llc), |_| true, |slot, _, _| slot.select.before_walk(), change);
             self.tell_all(|sys| Event::IdleCores { llc: sys.model.llc_first[llc as usize], has_idle_cores: value });
         }
     }
@@ -167,15 +170,21 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     pub fn set_nr_idle_scan(&mut self, llc: u32, value: i32) {
         if self.sys.llcs[llc as usize].nr_idle_scan != value {
             let change = |sys: &mut System<'_>| sys.llcs[llc as usize].nr_idle_scan = value;
-            self.changes(llc, |_| true, |slot, _, _| slot.select.before_walk(), change);
+            self.changes(self.searches_in(llc), |_| true, |slot, _, _| slot.select.before_walk(), change);
         }
+    }
+
+    /// The LLC that knows of the searches in `llc`.
+    fn searches_in(&self, llc: u32) -> u32 {
+        let model = self.sys.model;
+        model.searches_of[model.llc_first[llc as usize] as usize]
     }
 
     /// `next_cpu` of a CPU becomes `next`. The kernel writes it at each look; here the walk's last write, at its end, stands for
     /// all: SIS_LIMIT keeps walks to a few looks.
     pub fn set_next_cpu(&mut self, cpu: Cpu, next: Cpu) {
         if self.sys.cpus[cpu as usize].next_cpu != Some(next) {
-            let llc = self.sys.model.llc_of[cpu as usize];
+            let llc = self.sys.model.searches_of[cpu as usize];
             let change = |sys: &mut System<'_>| sys.cpus[cpu as usize].next_cpu = Some(next);
             self.changes(llc, |_| true, |slot, _, _| slot.select.before_walk(), change);
         }
@@ -183,7 +192,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 
     /// Makes a change that the searches in an LLC look at for which `depends` holds. They are brought up to this moment
     /// first, and those that still depend on it then are run ahead anew.
-    fn changes(
+    pub fn changes(
         &mut self,
         llc: u32,
         may_depend: impl Fn(&Searching) -> bool,

@@ -6,9 +6,10 @@ use crate::hrtick::Hrtimer;
 use crate::model::Model;
 use crate::pm::Pm;
 use crate::pm::rcu::{grace_period_ns, queues_callbacks};
+use crate::pm::speed::dilation;
 use crate::random::Random;
 use crate::search::Slot;
-use crate::system::{BOOT_NS, Llc, System};
+use crate::system::{Llc, System};
 use crate::task::{State, Task, Wait};
 use crate::timeline::Timeline;
 use crate::{CpuTime, Setup};
@@ -36,7 +37,10 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     /// A machine at rest, with the workload's tasks still to be forked.
     pub fn new(model: &'m Model<'m>, setup: &Setup<'_>, sink: &'s mut S) -> Self {
         let nr_cpus = model.nr_cpus();
-        let cpus = (0..nr_cpus).map(|_| idle_cpu(model)).collect();
+        let cpus = model.capacity.iter().map(|&capacity| {
+            // At the highest frequency; pm_start() has the one that a governor starts with.
+            CpuState { dilation: dilation(1, 1, capacity), ..idle_cpu(model) }
+        });
         let llcs = model.llc_first.iter().map(|&first| Llc {
             has_idle_cores: model.domains.smt_active,
             // As the last balance of an idle LLC left it.
@@ -47,7 +51,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             model,
             now: 0,
             jiffies: INITIAL_JIFFIES,
-            cpus,
+            cpus: cpus.collect(),
             tasks: Vec::new(),
             es: Entities::new(),
             channels: model.workload.channels.iter().map(|c| crate::channel::Channel::new(c.capacity)).collect(),
@@ -60,7 +64,10 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             imbalanced: vec![SmallVec::new(); nr_cpus as usize],
             probing: (0, 0),
             this_cpu: LAUNCHER,
-            pm: model.pm.as_ref().map(|pm| Box::new(Pm::new(pm, BOOT_NS))),
+            pm: model.pm.as_ref().map(|pm| Box::new(Pm::new(pm))),
+            clocks: crate::pm::scale::clocks(model),
+            overutilized: false,
+            asym_nr_idle_scan: nr_cpus as i32,
         };
         let mut sim = Sim {
             sys,
@@ -357,6 +364,7 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         avg_scan_cost: 0,
         max_idle_balance_cost: model.migration_cost,
         debt: 0,
+        misfit_task_load: 0,
         cfs_tasks: CfsTasks::new(),
         active_balance: None,
         next_balance: INITIAL_JIFFIES,

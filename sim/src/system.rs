@@ -12,6 +12,7 @@ use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{BalanceView, group_balance_cpu};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SchedGroup;
+use wakelab_sched::pelt::RqClock;
 use wakelab_sched::pelt::util_est::_task_util_est;
 use wakelab_sched::runqueue::{Entities, FairRq, TaskId};
 use wakelab_sched::select::{IdleCores, ScanClock, View};
@@ -69,6 +70,12 @@ pub struct System<'m> {
     pub this_cpu: Cpu,
     /// Frequencies, idle states and power, where a side asks for them.
     pub pm: Option<Box<Pm>>,
+    /// The run queues' clocks, where they are not all one.
+    pub clocks: Option<Box<[RqClock]>>,
+    /// `rd->overutilized`; false without an energy model.
+    pub overutilized: bool,
+    /// `nr_idle_scan` of the domain with all capacities, where kernels keep one there.
+    pub asym_nr_idle_scan: i32,
 }
 
 impl System<'_> {
@@ -241,6 +248,14 @@ impl View for System<'_> {
         self.imbalanced[group_balance_cpu(group) as usize].contains(&group.weight)
     }
 
+    fn overutilized(&self) -> bool {
+        self.overutilized
+    }
+
+    fn asym_nr_idle_scan(&self, cpu: Cpu) -> i32 {
+        if self.model.asym_idle_scan { self.asym_nr_idle_scan } else { self.nr_idle_scan(cpu) }
+    }
+
     #[inline]
     fn idle_mask(&self) -> Option<&CpuMask> {
         Some(&self.idle)
@@ -313,6 +328,10 @@ impl BalanceView for System<'_> {
 
     fn task_util_est(&self, task: TaskId) -> u64 {
         self.tasks[task.0 as usize].avg.util_avg.max(System::task_util_est(self, task))
+    }
+
+    fn misfit_task_load(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu as usize].misfit_task_load
     }
 
     fn sched_delayed(&self, task: TaskId) -> bool {

@@ -39,6 +39,8 @@ impl<S: Sink> Sim<'_, '_, S> {
             if self.sys.asked(cpu, resched).is_now() {
                 self.sys.cpus[cpu as usize].need_resched = true;
             }
+            self.sys.update_misfit(cpu, Some(curr));
+            self.sys.check_overutilized(cpu);
         }
         let mut cost = self.sys.model.costs.tick;
         self.nohz_balancer_kick(cpu);

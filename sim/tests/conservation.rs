@@ -351,13 +351,6 @@ fn a_machine_whose_intervals_are_long_starts() {
 fn what_is_not_modelled_is_refused() {
     let machine = wakelab_machine::get("test-2c").expect("a machine");
     let workload = mixed(1, 0, 0, None);
-    let error = simulate(&machine, "v5.18-eas", "", &workload, 1, 1000, &mut ()).expect_err("not modelled");
-    assert!(matches!(&error, SimError::Kernel(text) if text.contains("v5.18-eas: its energy-aware")), "{error}");
-    // CPUs that are equal, but all small: a phone of which only those are online.
-    let mut small = machine.clone();
-    small.topology.cpus.iter_mut().for_each(|cpu| cpu.capacity = 512);
-    let error = simulate(&small, "v6.1", "", &workload, 1, 1000, &mut ()).expect_err("not modelled");
-    assert!(matches!(&error, SimError::Machine(text) if text.contains("capacity 512")), "{error}");
     let error = simulate(&machine, "v6.1", "", &mixed(1, 0, 0, Some(vec![7])), 1, 1000, &mut ()).expect_err("no CPU 7");
     assert_eq!(error.to_string(), "task task 0 may use CPU 7, and the machine has CPUs 0 to 1");
 }

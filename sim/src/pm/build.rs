@@ -4,13 +4,14 @@ use super::PmSide;
 use super::hardware::{base_khz, clocks, core, groups, kind, policy_of, shared, wrong};
 use super::model::{DemotionModel, KindModel, PmModel, PolicyModel, ScaleSource};
 use crate::SimError;
-use wakelab_kernel::{Feature, FeatureSet, Preset, RunnableBoost};
+use wakelab_kernel::{FeatureSet, Preset};
 use wakelab_machine::{FreqPolicy, Machine};
 use wakelab_pm::Khz;
 use wakelab_pm::governor::{Pstates, Setup as GovernorSetup};
 use wakelab_pm::invariance::{MaxFreq, MaxFreqRatio};
 use wakelab_pm::policy::{Driver, Limits, Policy};
 use wakelab_pm::turbo::{Coordination, Turbo};
+use wakelab_sched::boost::BoostSite;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::Arch;
 
@@ -69,15 +70,13 @@ impl PmModel {
                 kernel.name
             )));
         }
-        let boosts = [Feature::RUNNABLE_BOOST, Feature::RUNNABLE_BOOST_POSTED, Feature::RUNNABLE_BOOST_V1];
         Ok(PmModel {
             turbo: turbo(machine)?,
             demotion: demotion(machine, &kinds),
             scale: scale(machine, version, &side)?,
             preset: kernel.name,
             wakes_by_write: machine.arch != Arch::Arm64,
-            runnable_boost: kernel.code.runnable_boost != RunnableBoost::Absent
-                || boosts.iter().any(|&boost| features.has(boost)),
+            runnable_boost: BoostSite::Freq.is_on(features),
             clock_of: inverse(nr_cpus, clocks.iter().map(|clock| &clock.cpus[..])),
             core_of: inverse(nr_cpus, cores.iter().map(|core| &core.cpus[..])),
             nr_packages: package_of.iter().max().map_or(0, |last| last + 1),

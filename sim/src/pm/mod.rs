@@ -22,7 +22,7 @@ mod meter;
 mod model;
 mod outcome;
 pub(crate) mod rcu;
-mod scale;
+pub(crate) mod scale;
 mod side;
 #[cfg(test)]
 mod sleep_tests;

@@ -133,6 +133,11 @@ impl PmModel {
         &self.kinds[self.kind_of[cpu as usize]]
     }
 
+    /// `arch_scale_freq_invariant()`.
+    pub fn is_invariant(&self) -> bool {
+        !matches!(self.scale, ScaleSource::None)
+    }
+
     pub fn governor(&self) -> &'static About {
         self.side.governor
     }

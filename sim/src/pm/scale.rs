@@ -1,54 +1,66 @@
 //! The scale of a CPU's frequency, and PELT's clock, which runs by it.
 
 use super::model::ScaleSource;
+use crate::model::Model;
 use crate::system::{BOOT_NS, System};
 use wakelab_pm::invariance::arch_set_freq_scale;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::pelt::{RqClock, Scale};
+use wakelab_sched::pelt::{RqClock, SCHED_CAPACITY_SCALE, Scale};
+
+/// All clocks of a run queue at one time.
+fn clock_at(time: u64) -> RqClock {
+    RqClock {
+        clock: time,
+        clock_task: time,
+        clock_pelt: time,
+        lost_idle_time: 0,
+        clock_idle: time,
+        clock_pelt_idle: time,
+    }
+}
+
+/// The run queues' clocks at the start, where they are not all one: with frequencies, or on smaller CPUs.
+pub fn clocks(model: &Model<'_>) -> Option<Box<[RqClock]>> {
+    let full = model.capacity.iter().all(|&capacity| capacity == SCHED_CAPACITY_SCALE);
+    (model.pm.is_some() || !full).then(|| model.capacity.iter().map(|_| clock_at(BOOT_NS)).collect())
+}
 
 impl System<'_> {
-    /// `rq_clock_pelt()` after `update_rq_clock()`, ns. Where frequencies do not change it is the clock of tasks.
+    /// `rq_clock_pelt()` after `update_rq_clock()`, ns. Where CPUs are equal and frequencies do not change it is the clock of
+    /// tasks.
     #[inline]
     pub fn clock_pelt(&mut self, cpu: Cpu) -> u64 {
-        if self.pm.is_none() {
+        if self.clocks.is_none() {
             return self.clock_task(cpu);
         }
         self.update_rq_clock(cpu);
-        self.pm.as_ref().map_or(0, |pm| pm.cpus[cpu as usize].clock.rq_clock_pelt())
+        self.clocks.as_ref().map_or(0, |clocks| clocks[cpu as usize].rq_clock_pelt())
     }
 
     /// `update_rq_clock()`.
     pub fn update_rq_clock(&mut self, cpu: Cpu) {
-        let Some(pm) = &mut self.pm else { return };
-        let of = &mut pm.cpus[cpu as usize];
-        let delta = BOOT_NS + self.now - of.clock.clock;
-        let scale = Scale { cpu: self.model.capacity[cpu as usize], freq: of.freq_scale };
-        of.clock.update_rq_clock(delta, 0, self.cpus[cpu as usize].curr_idle, scale);
+        let Some(clocks) = &mut self.clocks else { return };
+        let freq = self.pm.as_ref().map_or(SCHED_CAPACITY_SCALE, |pm| pm.cpus[cpu as usize].freq_scale);
+        let of = &mut clocks[cpu as usize];
+        let delta = BOOT_NS + self.now - of.clock;
+        let scale = Scale { cpu: self.model.capacity[cpu as usize], freq };
+        of.update_rq_clock(delta, 0, self.cpus[cpu as usize].curr_idle, scale);
     }
 
     /// The run queue is about to have no task (`update_idle_rq_clock_pelt()`).
     pub fn rq_goes_idle(&mut self, cpu: Cpu) {
         self.update_rq_clock(cpu);
-        let Some(pm) = &mut self.pm else { return };
-        pm.cpus[cpu as usize].clock.update_idle_rq_clock_pelt(self.cpus[cpu as usize].pelt.avg.util_sum);
+        if let Some(clocks) = &mut self.clocks {
+            clocks[cpu as usize].update_idle_rq_clock_pelt(self.cpus[cpu as usize].pelt.avg.util_sum);
+        }
     }
 
     /// The run queue's clocks as they were last updated.
     pub fn rq_clock(&self, cpu: Cpu) -> RqClock {
-        match &self.pm {
-            Some(pm) => pm.cpus[cpu as usize].clock,
-            None => {
-                // At full speed the clocks do not differ: an idle CPU's are as if they had been read now.
-                let clock = self.clock_task(cpu);
-                RqClock {
-                    clock,
-                    clock_task: clock,
-                    clock_pelt: clock,
-                    lost_idle_time: 0,
-                    clock_idle: clock,
-                    clock_pelt_idle: clock,
-                }
-            }
+        match &self.clocks {
+            Some(clocks) => clocks[cpu as usize],
+            // At full speed the clocks do not differ: an idle CPU's are as if they had been read now.
+            None => clock_at(self.clock_task(cpu)),
         }
     }
 

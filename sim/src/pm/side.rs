@@ -1,9 +1,10 @@
 //! What a side of a comparison asks of power management.
 
 use std::fmt;
+use wakelab_machine::Machine;
 use wakelab_pm::Khz;
-use wakelab_pm::governor::About;
-use wakelab_pm::idle::IdleAbout;
+use wakelab_pm::governor::{About, governor};
+use wakelab_pm::idle::{IDLE_GOVERNORS, IdleAbout};
 use wakelab_pm::invariance::MaxFreq;
 
 /// How frequencies and idle states are governed.
@@ -40,6 +41,18 @@ impl PmSide {
             setspeed: None,
             measured_from: 0,
         }
+    }
+}
+
+impl PmSide {
+    /// What a side on this machine asks for that names no governor: nothing, but schedutil where CPUs differ in capacity and kernels
+    /// have an energy model of them. Placement by energy wants schedutil, and arm64's `defconfig` makes it the default
+    /// (CONFIG_CPU_FREQ_DEFAULT_GOV_SCHEDUTIL).
+    pub fn usual(machine: &Machine) -> Option<PmSide> {
+        let first = machine.topology.cpus.first().map(|cpu| cpu.capacity);
+        let unequal = machine.topology.cpus.iter().any(|cpu| Some(cpu.capacity) != first);
+        let known = unequal && !machine.energy_model().is_empty();
+        known.then(|| PmSide::of(governor("schedutil").expect("it is a governor"), &IDLE_GOVERNORS[0]))
     }
 }
 

@@ -10,13 +10,11 @@ use wakelab_pm::idle::IdleGovernor;
 use wakelab_pm::invariance::{Counters, FreqScale};
 use wakelab_pm::policy::Policy;
 use wakelab_pm::power::Account;
-use wakelab_sched::pelt::{RqClock, SCHED_CAPACITY_SCALE};
+use wakelab_sched::pelt::SCHED_CAPACITY_SCALE;
 
 /// A CPU.
 #[derive(Debug)]
 pub struct PmCpu {
-    /// The run queue's clocks.
-    pub clock: RqClock,
     /// `arch_scale_freq_capacity()`, 1 to 1024.
     pub freq_scale: u64,
     /// The same as x86 measures it.
@@ -84,7 +82,7 @@ pub struct Pm {
 
 impl Pm {
     /// Idle CPUs at the frequencies that their governors start with.
-    pub fn new(model: &PmModel, boot_ns: u64) -> Pm {
+    pub fn new(model: &PmModel) -> Pm {
         let policies: Vec<PolicyState> = model
             .policies
             .iter()
@@ -94,7 +92,7 @@ impl Pm {
                 PolicyState { policy, governor, target: None }
             })
             .collect();
-        let cpus = (0..model.kind_of.len()).map(|cpu| new_cpu(model, cpu, boot_ns)).collect();
+        let cpus = (0..model.kind_of.len()).map(|cpu| new_cpu(model, cpu)).collect();
         let known = model.cores.iter().all(|core| !core.states.is_empty());
         let deepest = |core: &super::model::CoreModel| core.states.len() - 1;
         let cores = model.cores.iter().filter(|_| known);
@@ -120,24 +118,15 @@ impl Pm {
     }
 }
 
-fn new_cpu(model: &PmModel, cpu: usize, boot_ns: u64) -> PmCpu {
+fn new_cpu(model: &PmModel, cpu: usize) -> PmCpu {
     let kind = model.kind(cpu as u32);
     let state = |name: String| wakelab_pm::power::PowerState { name, power_uw: 0 };
     let busy = kind.stats.opps_khz.iter().map(|khz| state(format!("{khz} kHz")));
     let states: Vec<_> = busy.chain(kind.stats.idle.iter().map(|name| state(name.clone()))).collect();
     let deepest = kind.deepest();
-    let clock = RqClock {
-        clock: boot_ns,
-        clock_task: boot_ns,
-        clock_pelt: boot_ns,
-        lost_idle_time: 0,
-        clock_idle: boot_ns,
-        clock_pelt_idle: boot_ns,
-    };
     // build.rs has seen that the kernel has the governor.
     let governor = || (model.idle_governor().make)(model.preset);
     PmCpu {
-        clock,
         freq_scale: SCHED_CAPACITY_SCALE,
         measured: FreqScale::default(),
         counters: Counters::new(kind.stats.base_khz),

@@ -93,14 +93,15 @@ fn khz(option: &'static str, given: &str) -> Result<u32, PowerSideError> {
     khz.ok_or_else(|| PowerSideError::Khz { option, given: given.to_owned() })
 }
 
-/// What the switches ask for; `None` where they do not.
+/// What the switches ask for; where they name no governor, that of `usual`, and `None` without one.
 ///
 /// # Errors
 /// Where a name is not known, or an option stands without a governor.
-pub fn power_side(switches: &Switches) -> Result<Option<PmSide>, PowerSideError> {
+pub fn power_side(switches: &Switches, usual: Option<PmSide>) -> Result<Option<PmSide>, PowerSideError> {
     let given = |name: &str| switches.power().iter().rev().find(|option| option.name == name);
     let invariant = switches.iter().filter(|(feature, _)| *feature == Feature::FREQ_INVARIANCE).last();
-    let Some(asked) = given("governor") else {
+    let asked = given("governor").map(|option| governor(&option.value)).transpose()?;
+    let Some(asked) = asked.or(usual.map(|side| side.governor)) else {
         if let Some(option) = switches.power().first() {
             return Err(PowerSideError::NoGovernor(option.to_string()));
         }
@@ -109,8 +110,9 @@ pub fn power_side(switches: &Switches) -> Result<Option<PmSide>, PowerSideError>
             None => Ok(None),
         };
     };
-    let idle = given("idle_governor").map_or(Ok(&IDLE_GOVERNORS[0]), |option| idle_governor(&option.value))?;
-    let mut side = PmSide::of(governor(&asked.value)?, idle);
+    let usual = usual.map_or(&IDLE_GOVERNORS[0], |side| side.idle_governor);
+    let idle = given("idle_governor").map_or(Ok(usual), |option| idle_governor(&option.value))?;
+    let mut side = PmSide::of(asked, idle);
     side.invariant = invariant.map(|(_, on)| on);
     if let Some(option) = given("max_freq") {
         side.max_freq = max_freq(&option.value)?;
@@ -126,7 +128,7 @@ mod tests {
     use super::*;
 
     fn side(switches: &str) -> Result<Option<PmSide>, PowerSideError> {
-        power_side(&switches.parse().unwrap())
+        power_side(&switches.parse().unwrap(), None)
     }
 
     #[test]
@@ -138,6 +140,16 @@ mod tests {
     }
 
     #[test]
+    fn a_side_without_a_governor_has_the_usual_one_of_unequal_cpus() {
+        let usual = |machine: &str| PmSide::usual(&wakelab_machine::get(machine).unwrap());
+        assert_eq!(usual("i7-2600k"), None);
+        let of = |switches: &str| power_side(&switches.parse().unwrap(), usual("pixel6")).unwrap().unwrap();
+        assert_eq!(of("RUNNABLE_BOOST").governor.name, "schedutil");
+        assert_eq!(of("freq_cap=1000000").freq_cap, Some(1_000_000));
+        assert_eq!(of("governor=performance").governor.name, "performance");
+    }
+
+    #[test]
     fn all_that_can_be_asked_for_is_taken_over() {
         let text = "governor=schedutil,NO_FREQ_INVARIANCE,max_freq=1C,no_turbo,freq_cap=2000000,idle_governor=teo";
         let side = side(text).unwrap().unwrap();
@@ -145,7 +157,7 @@ mod tests {
         assert_eq!((side.invariant, side.max_freq), (Some(false), MaxFreq::OneCore));
         assert_eq!((side.no_turbo, side.freq_cap), (true, Some(2_000_000)));
         assert_eq!(
-            super::power_side(&"governor=intel_pstate".parse().unwrap()).unwrap().unwrap().governor.name,
+            super::power_side(&"governor=intel_pstate".parse().unwrap(), None).unwrap().unwrap().governor.name,
             "intel_pstate:powersave"
         );
     }

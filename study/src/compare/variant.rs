@@ -3,6 +3,7 @@
 use super::power_side::{PowerSideError, power_side};
 use std::fmt;
 use wakelab_kernel::{Class, Feature, FeatureSet, Preset, SettingError, SwitchError, Switches};
+use wakelab_machine::Machine;
 use wakelab_sched::select::policy;
 use wakelab_sim::PmSide;
 
@@ -73,6 +74,18 @@ impl Variant {
     /// # Errors
     /// Where a switch would change nothing on this kernel whatever its value.
     pub fn new(kernel: &'static Preset, switches: &Switches) -> Result<Self, VariantError> {
+        Self::with_usual(kernel, switches, None)
+    }
+
+    /// The same on a machine, which may have a governor where the switches name none ([`PmSide::usual`]).
+    ///
+    /// # Errors
+    /// As [`Variant::new`].
+    pub fn on(machine: &Machine, kernel: &'static Preset, switches: &Switches) -> Result<Self, VariantError> {
+        Self::with_usual(kernel, switches, PmSide::usual(machine))
+    }
+
+    fn with_usual(kernel: &'static Preset, switches: &Switches, usual: Option<PmSide>) -> Result<Self, VariantError> {
         let features = kernel.switched(switches).map_err(VariantError::Switch)?;
         if let Some(feature) = switches.inert().next() {
             return Err(VariantError::NotModelled(feature));
@@ -89,7 +102,7 @@ impl Variant {
             Some((feature, _)) => Err(VariantError::NotRead(kernel.name, feature)),
             None => {
                 let kernel = kernel.with_settings(switches.settings()).map_err(VariantError::Setting)?;
-                let pm = power_side(switches).map_err(VariantError::Power)?;
+                let pm = power_side(switches, usual).map_err(VariantError::Power)?;
                 Ok(Variant { label: switches.to_string(), features, kernel, pm })
             }
         }

@@ -5,6 +5,8 @@ use crate::compare::{Case, Experiment, Published, Variant, VariantError};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use wakelab_kernel::{Preset, Switches};
+use wakelab_machine::Machine;
+use wakelab_sched::energy::NoEas;
 use wakelab_sim::{Mechanisms, SimError};
 
 impl Spec {
@@ -48,10 +50,19 @@ impl Spec {
                 .read_search(&self.folder.join(&file.value))
                 .map_err(|e| file.error(e.to_string()).with_hint(TABLES))?;
         }
-        let (base, with) = (variant(kernel, &self.base)?, variant(kernel, &self.with)?);
+        let (base, with) = (variant(&machine, kernel, &self.base)?, variant(&machine, kernel, &self.with)?);
         for (side, given) in [(&base, &self.base), (&with, &self.with)] {
             if let Some(pm) = side.pm {
                 wakelab_sim::check_power(&machine, kernel, pm).map_err(|e| given.error(e.to_string()))?;
+            }
+        }
+        if !machine.energy_model().is_empty() {
+            for (side, given) in [(&base, &self.base), (&with, &self.with)] {
+                let why = wakelab_sim::no_eas(&machine, &side.kernel, side.features, side.pm);
+                match why.map_err(|error| given.error(error.to_string()))? {
+                    None | Some(NoEas::EqualCpus) => {}
+                    Some(why) => warnings.push(format!("{}: tasks are not placed by energy: {why}", given.place)),
+                }
             }
         }
         if (base.features, base.kernel.tunables, base.pm) == (with.features, with.kernel.tunables, with.pm) {
@@ -165,10 +176,10 @@ fn told<T>(given: &Given<T>, wrong: &Wrong) -> SpecError {
     }
 }
 
-fn variant(kernel: &'static Preset, given: &Given<String>) -> Result<Variant, SpecError> {
+fn variant(machine: &Machine, kernel: &'static Preset, given: &Given<String>) -> Result<Variant, SpecError> {
     let hint = format!("wakelab kernel show {} lists its features", kernel.name);
     let switches: Switches = given.value.parse().map_err(|e| given.error(format!("{e}")).with_hint(&hint))?;
-    Variant::new(kernel, &switches).map_err(|e| {
+    Variant::on(machine, kernel, &switches).map_err(|e| {
         let hint = match e {
             VariantError::Power(_) => "docs/pm.md lists what a side asks of power management".to_owned(),
             _ => hint,

@@ -1,0 +1,63 @@
+//! Whether wake-ups go by energy: what the kernel's energy model is on a machine, and what has to hold.
+
+use crate::pm::PmModel;
+use crate::{PmSide, SimError, model};
+use wakelab_kernel::{CapacitySearch, Feature, FeatureSet, Preset};
+use wakelab_machine::Machine;
+use wakelab_sched::domain::{SchedDomains, SdFlags};
+use wakelab_sched::energy::{EasConditions, EmPerfDomain, NoEas, PerfDomains, build_perf_domains};
+
+/// Why wake-ups of such runs do not go by energy; `None` if they do.
+///
+/// # Errors
+/// As [`check`](crate::check) and [`check_power`](crate::check_power), and where the kernel would refuse the machine's energy model.
+pub fn no_eas(
+    machine: &Machine,
+    kernel: &Preset,
+    features: FeatureSet,
+    side: Option<PmSide>,
+) -> Result<Option<NoEas>, SimError> {
+    let version = model::version(kernel.name);
+    let pm = side.map(|side| PmModel::new(machine, kernel, features, version, side)).transpose()?;
+    let domains = model::domains(machine, kernel)?;
+    Ok(perf_domains(machine, kernel, &domains, pm.as_ref())?.err())
+}
+
+/// The performance domains that wake-ups go by, or why they do not go by energy.
+pub fn perf_domains(
+    machine: &Machine,
+    kernel: &Preset,
+    domains: &SchedDomains,
+    pm: Option<&PmModel>,
+) -> Result<Result<PerfDomains, NoEas>, SimError> {
+    if !domains.asym_cpucap_active {
+        return Ok(Err(NoEas::EqualCpus));
+    }
+    let conditions = EasConditions {
+        energy_aware: true,
+        freq_invariant: pm.is_some_and(PmModel::is_invariant),
+        schedutil: pm.is_some_and(|pm| pm.governor().name == "schedutil"),
+    };
+    let model = |domain: &wakelab_machine::PerfDomain| {
+        let cpu = domain.cpus.first().unwrap_or(0);
+        let capacity = u64::from(machine.topology.cpus[cpu as usize].capacity);
+        EmPerfDomain::new(kernel.code.energy_model, domain.cpus.clone(), capacity, &domain.states).map_err(|error| {
+            let cpu = machine.kernel_cpu(cpu);
+            SimError::Machine(format!("{}: the energy model of CPU {cpu}: {error}", machine.name))
+        })
+    };
+    let models = machine.energy_model().iter().map(model).collect::<Result<_, _>>()?;
+    // Without a governor nothing is governed by schedutil, and that is the reason to be given.
+    let conditions = EasConditions { freq_invariant: conditions.freq_invariant || pm.is_none(), ..conditions };
+    Ok(build_perf_domains(&kernel.code, domains, conditions, models))
+}
+
+/// Whether searches by capacity are limited by a hint of the domain that has all capacities: since 7.2, unless it spans nodes,
+/// and where it is not the LLC's, whose hint it then is.
+pub fn has_own_idle_scan(kernel: &Preset, features: FeatureSet, domains: &SchedDomains) -> bool {
+    let Some(level) = domains.sd_asym_cpucapacity(0) else { return false };
+    kernel.code.capacity_search == CapacitySearch::GradedCores
+        && features.has(Feature::SIS_UTIL)
+        && !domains.domains[0][level as usize].flags.contains(SdFlags::NUMA)
+        && domains.sd_llc[0] != Some(level)
+}
