@@ -113,12 +113,12 @@ pub struct Compare {
     /// Derive the seeds of the runs from this one.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seeds())]
     pub seed: u64,
-    /// Measure for so long in simulated time (ns, us, ms, s).
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = positive_time)]
-    pub time: u64,
-    /// Simulate so long before measuring begins.
-    #[arg(long, value_name = "TIME", default_value = "600ms", value_parser = parse_time)]
-    pub settle: u64,
+    /// Measure for so long in simulated time (ns, us, ms, s); 1s, or what the benchmark takes, if left out.
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    pub time: Option<u64>,
+    /// Simulate so long before measuring begins; 600ms, or what the benchmark takes, if left out.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub settle: Option<u64>,
     /// Let each call of select_idle_cpu() cost this much more, as under a tracer.
     #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=TIME_MAX_NS))]
     pub observer_cost: u64,

@@ -28,6 +28,16 @@ pub enum BoostForm {
     CpuAndTask,
 }
 
+/// The switches of boosting: which form, and where. They act on every version; where it has no form of its own, in that of 7.3.
+pub const SWITCHES: [Feature; 6] = [
+    Feature::RUNNABLE_BOOST,
+    Feature::RUNNABLE_BOOST_POSTED,
+    Feature::RUNNABLE_BOOST_V1,
+    Feature::RUNNABLE_BOOST_FREQ,
+    Feature::RUNNABLE_BOOST_EAS,
+    Feature::RUNNABLE_BOOST_LB,
+];
+
 impl BoostSite {
     /// The site's own switch.
     pub fn feature(self) -> Feature {

@@ -75,6 +75,10 @@ pub trait Benchmark: Debug + Sync {
     fn is_its_first_case(&self) -> bool {
         false
     }
+    /// The load where none is given; `None`: one has to be.
+    fn usual_load(&self) -> Option<u32> {
+        None
+    }
     /// Whether the load is a rate ([`Load::PerSecond`](crate::Load::PerSecond)), and `instances` so many a second.
     fn by_rate(&self) -> bool {
         false

@@ -113,6 +113,13 @@ pub fn is_by_rate(name: &str) -> bool {
     benchmarks().iter().any(|&b| b.by_rate() && b.cases().iter().any(|case| is_named(b, case, name)))
 }
 
+/// The load of a workload of that name where none is given: `None` where one has to be, for files, and for what does not
+/// exist.
+pub fn usual_load(name: &str) -> Option<u32> {
+    let all = || benchmarks().iter().flat_map(|&b| b.cases().iter().map(move |case| (b, case)));
+    all().find(|(b, case)| is_named(*b, case, name)).and_then(|(b, _)| b.usual_load())
+}
+
 /// What a name stands for.
 enum Found {
     Benchmark(&'static dyn Benchmark, &'static Case),

@@ -48,6 +48,10 @@ impl Benchmark for Jankbench {
         true
     }
 
+    fn usual_load(&self) -> Option<u32> {
+        Some(1)
+    }
+
     fn load_label(&self, _: &Case, apps: u32) -> String {
         if apps == 1 { "1 app".to_owned() } else { format!("{apps} apps") }
     }

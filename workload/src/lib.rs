@@ -46,7 +46,9 @@ mod will_it_scale;
 mod ycsb;
 
 pub use benchmark::{Benchmark, Case, Measures, ParamDef, Parts, Takes, Values, benchmarks};
-pub use build::{Description, build, build_leniently, describe, describe_leniently, from_toml, is_by_rate, takes};
+pub use build::{
+    Description, build, build_leniently, describe, describe_leniently, from_toml, is_by_rate, takes, usual_load,
+};
 pub use call::{Call, Kind, RUN_FOR_PIECE_NS, TimerMode};
 pub use duration::{DURATION_MAX_NS, parse_duration};
 pub use error::{About, WorkloadError};

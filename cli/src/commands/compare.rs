@@ -19,8 +19,12 @@ pub fn run(args: &Compare) -> anyhow::Result<Exit> {
     let mut spec = Spec::of_flags(&args.machine, &args.kernel, &args.workload, load, &args.base, &args.with)?;
     spec.repeats = Given::by_flag("--repeat", args.repeat);
     spec.seed = args.seed;
-    spec.time_ns = Given::by_flag("--time", args.time);
-    spec.settle_ns = Given::by_flag("--settle", args.settle);
+    if let Some(time) = args.time {
+        spec.time_ns = Given::by_flag("--time", time);
+    }
+    if let Some(settle) = args.settle {
+        spec.settle_ns = Given::by_flag("--settle", settle);
+    }
     spec.observer_cost_ns = args.observer_cost;
     spec.lenient = args.how.lenient;
     spec.regret = args.how.regret;

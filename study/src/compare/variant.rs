@@ -4,6 +4,7 @@ use super::power_side::{PowerSideError, power_side};
 use std::fmt;
 use wakelab_kernel::{Class, Feature, FeatureSet, Preset, SettingError, SwitchError, Switches};
 use wakelab_machine::Machine;
+use wakelab_sched::boost;
 use wakelab_sched::select::policy;
 use wakelab_sim::PmSide;
 
@@ -97,7 +98,8 @@ impl Variant {
         let of_policy = |feature| policy::switches().any(|switch| switch.feature == feature);
         // How utilisation is measured no kernel has a switch for.
         let of_pm = |feature| feature == Feature::FREQ_INVARIANCE;
-        let reads = |feature| kernel.lists(feature) || of_policy(feature) || of_pm(feature);
+        let boosts = |feature| boost::SWITCHES.contains(&feature);
+        let reads = |feature| kernel.lists(feature) || of_policy(feature) || of_pm(feature) || boosts(feature);
         match switches.iter().find(|&(feature, _)| !reads(feature)) {
             Some((feature, _)) => Err(VariantError::NotRead(kernel.name, feature)),
             None => {

@@ -18,9 +18,11 @@ pub struct WorkloadSpec {
 }
 
 impl WorkloadSpec {
-    /// The load of a workload that says itself how many threads there are: a file of rt-app runs once.
+    /// The load of a workload that says itself how many threads there are: a file of rt-app runs once, and one app draws.
     pub(super) fn own_load(name: &Given<String>) -> Option<Given<String>> {
-        name.value.ends_with(".json").then(|| Given::by_default("load", "1".to_owned()))
+        let rt_app = name.value.ends_with(".json").then_some(1);
+        let own = rt_app.or_else(|| wakelab_workload::usual_load(&name.value));
+        own.map(|load| Given::by_default("load", load.to_string()))
     }
 }
 
@@ -63,8 +65,8 @@ pub struct Spec {
 
 impl Spec {
     /// What `wakelab compare` is given, with the defaults of everything that can be left out: one repeat, seed 1, 1 s
-    /// measured after 600 ms. What differs is set in the fields. A file of rt-app says itself how many threads there are,
-    /// and has a load of 1 if none is given.
+    /// measured after 600 ms, or what the benchmark takes if that is longer. What differs is set in the fields. A file of
+    /// rt-app says itself how many threads there are, and has a load of 1 if none is given.
     ///
     /// # Errors
     /// Where there is no load for another workload.
@@ -83,16 +85,22 @@ impl Spec {
             None => WorkloadSpec::own_load(&name).ok_or_else(|| {
                 let missing =
                     Given::by_flag("--load", ()).error("is required for this workload; expected how many instances");
-                missing.with_hint("as 28, 1,2,4,8, 25% or 25%..200%/25%; only a file of rt-app (.json) says it itself")
+                missing.with_hint("as 28, 1,2,4,8, 25% or 25%..200%/25%; only a file of rt-app (.json) and jankbench say it themselves")
             })?,
         };
+        let takes = wakelab_workload::takes(&name.value);
         let workload = WorkloadSpec { name, load, params: Vec::new() };
-        Ok(Spec::with_defaults(
+        let mut spec = Spec::with_defaults(
             "compare".to_owned(),
             (flag("--machine", machine), flag("--kernel", kernel)),
             vec![workload],
             (flag("--base", base), flag("--with", with)),
-        ))
+        );
+        if takes.time_ns > spec.time_ns.value {
+            spec.time_ns = Given::by_default("time", takes.time_ns);
+            spec.settle_ns = Given::by_default("settle", takes.settle_ns);
+        }
+        Ok(spec)
     }
 
     pub(super) fn with_defaults(
