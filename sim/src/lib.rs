@@ -35,6 +35,8 @@ mod system;
 mod task;
 mod tick;
 mod timeline;
+#[cfg(test)]
+mod unequal;
 mod wake;
 #[cfg(test)]
 mod weights;
