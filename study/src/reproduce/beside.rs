@@ -30,6 +30,8 @@ impl What {
             What::NrIdleScan => "nr_idle_scan",
             What::WorstRatio => "worst time over the reference's",
             What::Turbostat(column) => column.name(),
+            What::Value(what) => what,
+            What::Power => "mW",
         })
     }
 
@@ -39,6 +41,8 @@ impl What {
         let per_search = |n: u64| (counts.sis_search != 0).then(|| n as f64 / counts.sis_search as f64);
         match self {
             What::Metric | What::Latency(_) | What::Search | What::RqLock | What::WorkCalls | What::NrIdleScan => None,
+            What::Value(_) => Some(side.mean),
+            What::Power => super::power(side),
             What::SisSearch => (counts.sis_search != 0).then_some(side.cpu_ns_per_wakeup / 1e3),
             What::SisDomainSearch | What::WorkDomainSearch => {
                 per_search(counts.sis_domain_search).map(|share| 100.0 * share)

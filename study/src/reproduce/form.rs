@@ -4,7 +4,7 @@
 //! that comes with the project.
 
 use super::frequency::{self, Turbostat, WorstOver};
-use super::{ReproduceError, SearchRates, histogram};
+use super::{ReproduceError, SearchRates, boosting, histogram};
 use crate::compare::PublishedError;
 use crate::csv_table::{CsvRow, CsvTable};
 use std::path::Path;
@@ -71,6 +71,10 @@ pub enum What {
     WorstRatio,
     /// A column of turbostat, of the base side.
     Turbostat(Turbostat),
+    /// The benchmark's metric, beside the published values.
+    Value(&'static str),
+    /// Mean power of all CPUs, mW.
+    Power,
 }
 
 /// One published row.
@@ -115,16 +119,13 @@ pub(super) const TABLES: [(&str, Form); 15] = [
     ("freq-invariance-sequential-tasks-i7-2600k", Form::Sequential),
     ("freq-invariance-turbostat-i7-2600k", Form::Turbostat),
     ("freq-invariance-gitsource-ratio", Form::Gitsource),
-    ("runnable-boosting-pixel6-jankbench", Form::Not("frequency and energy are not modelled")),
-    ("runnable-boosting-altra-perf-bench-sched-messaging", Form::Not("runnable boosting is not modelled")),
+    ("runnable-boosting-pixel6-jankbench", Form::Jankbench),
+    ("runnable-boosting-altra-perf-bench-sched-messaging", Form::Messaging),
 ];
 
 /// The form of a file that is no known table: all of it is excluded, with the reason.
-pub(super) fn of_unknown(name: &str) -> Form {
-    Form::Not(match name {
-        name if name.starts_with("runnable-boosting-") => "runnable boosting is not modelled yet",
-        _ => "unknown form: no table of that name is known",
-    })
+pub(super) fn of_unknown() -> Form {
+    Form::Not("unknown form: no table of that name is known")
 }
 
 /// Machine, kernel and sides of rows.
@@ -140,6 +141,7 @@ pub(super) struct Sides<'a> {
 const SIS_UTIL: Sides<'static> = Sides { machine: INTEL, kernel: "v5.19-rc1", base: "SIS_PROP", with: "SIS_UTIL" };
 const SIS_SHORT: Sides<'static> = Sides { machine: INTEL, kernel: "v6.1", base: "", with: "SIS_SHORT" };
 const ZEN3: Sides<'static> = Sides { machine: "", kernel: "v5.19-rc2-tip", base: "", with: "SIS_UTIL,NO_SIS_PROP" };
+const BOOST: Sides<'static> = Sides { machine: "", kernel: "v5.18-eas", base: "NO_RUNNABLE_BOOST", with: "" };
 const INTEL: &str = "intel-1s56c112t";
 
 /// The form of a table.
@@ -169,6 +171,10 @@ pub(super) enum Form {
     Turbostat,
     /// `machine,schedutil_4C_over_unpatched_time`
     Gitsource,
+    /// `metric,unit,base,runnable_boosting,diff_pct`
+    Jankbench,
+    /// `command,base_s,base_std_pct,patched_s,patched_std_pct`
+    Messaging,
     /// Not simulated, and why.
     Not(&'static str),
 }
@@ -203,6 +209,8 @@ impl Form {
             Form::Sequential => &["intel_pstate_mode", "governor", "worst_time_over_reference", "busy_mhz"],
             Form::Turbostat => &["placement", "busy_pct", "bzy_mhz", "irq_per_60s", "pkg_watt"],
             Form::Gitsource => &["machine", "schedutil_4C_over_unpatched_time"],
+            Form::Jankbench => &["metric", "base", "runnable_boosting"],
+            Form::Messaging => &["command", "base_s", "base_std_pct", "patched_s", "patched_std_pct"],
             Form::Not(_) => &[],
         };
         let table = CsvTable::read(path, needed)?;
@@ -378,6 +386,30 @@ impl Form {
                 published.rq_lock_pct = Some(given("rq_lock_pct")?);
             }
             Form::Sequential | Form::Turbostat | Form::Gitsource => {}
+            Form::Jankbench => {
+                let (with, case, what) = boosting::jankbench(text("metric")?);
+                let sides = Sides { machine: "pixel6", with, ..BOOST };
+                published.what = what;
+                published.recipe = match case {
+                    Some(case) => sides.recipe("jankbench", case, "1", &[]),
+                    None => Err(format!("metric {} is not known", text("metric")?)),
+                };
+                let (base, with) = (above_0("base")?, above_0("runnable_boosting")?);
+                // Less of all of them is better.
+                published.compare_pct = Some(100.0 * (1.0 - with / base));
+                published.beside = Some([Some(base), Some(with)]);
+            }
+            Form::Messaging => {
+                let loops = [("loops".to_owned(), 2000)];
+                let sides = Sides { machine: "ampere-altra-2s160c", with: boosting::BALANCING, ..BOOST };
+                published.recipe = match text("command")?.starts_with("perf bench sched messaging -t -g 1 -l 2000") {
+                    true => sides.recipe("perf-bench", "sched-messaging-thread", "1", &loops),
+                    false => Err(format!("{} is not modelled", text("command")?)),
+                };
+                published.compare_pct = Some(100.0 * (1.0 - above_0("patched_s")? / above_0("base_s")?));
+                published.spreads = spreads("base_std_pct", "patched_std_pct")?;
+                published.baseline = Some(("perf bench sched messaging".to_owned(), above_0("base_s")?));
+            }
             Form::Not(why) => published.recipe = Err(why.to_owned()),
         }
         Ok(published)

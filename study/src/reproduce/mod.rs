@@ -4,6 +4,7 @@
 //! distinct case once and scores the tables. A row's class is by the posting's own noise ([`noise_pct`]).
 
 mod beside;
+mod boosting;
 mod form;
 mod frequency;
 mod go_on;
@@ -178,7 +179,7 @@ fn others(folder: &Path) -> Vec<(String, form::Form)> {
     let tables = files.filter(|path| path.extension().is_some_and(|end| end == "csv"));
     let stems = tables.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
     let unknown: BTreeSet<String> = stems.filter(|name| !names().contains(&name.as_str())).collect();
-    unknown.into_iter().map(|name| (name.clone(), form::of_unknown(&name))).collect()
+    unknown.into_iter().map(|name| (name, form::of_unknown())).collect()
 }
 
 /// Simulates what the tables ask for, `jobs` runs at a time (0: as many as there are cores), and scores them. A case that
@@ -409,7 +410,8 @@ fn difference(what: What, row: &CompareRow) -> Option<f64> {
     let per_work = done(&row.base) / done(&row.with);
     let work = |old: u64, new: u64| (old != 0).then(|| 100.0 * (new as f64 / old as f64 * per_work - 1.0));
     match what {
-        What::Metric => Some(row.compare_pct),
+        What::Metric | What::Value(_) => Some(row.compare_pct),
+        What::Power => power(&row.base).zip(power(&row.with)).map(|(base, with)| 100.0 * (1.0 - with / base)),
         What::Search | What::WalkUs { .. } | What::NrIdleScan | What::RqLock => None,
         What::WorstRatio | What::Turbostat(_) => None,
         What::Latency(permille) => {
@@ -429,6 +431,11 @@ fn difference(what: What, row: &CompareRow) -> Option<f64> {
             pair.map(|(base, with)| 100.0 * (with / base - 1.0))
         }
     }
+}
+
+/// Mean power of a side, mW.
+fn power(side: &Side) -> Option<f64> {
+    side.power.as_ref().and_then(|power| power.total_mw)
 }
 
 /// A percentile of a side's latencies, ns, mean over repeats.
