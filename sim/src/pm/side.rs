@@ -51,8 +51,9 @@ impl PmSide {
     pub fn usual(machine: &Machine) -> Option<PmSide> {
         let first = machine.topology.cpus.first().map(|cpu| cpu.capacity);
         let unequal = machine.topology.cpus.iter().any(|cpu| Some(cpu.capacity) != first);
-        let known = unequal && !machine.energy_model().is_empty();
-        known.then(|| PmSide::of(governor("schedutil").expect("it is a governor"), &IDLE_GOVERNORS[0]))
+        let model = machine.energy_model();
+        let known = (0..machine.topology.nr_cpus()).all(|cpu| model.iter().any(|domain| domain.cpus.test(cpu)));
+        (unequal && known).then(|| PmSide::of(governor("schedutil").expect("it is a governor"), &IDLE_GOVERNORS[0]))
     }
 }
 

@@ -42,6 +42,9 @@ pub struct KindSummary {
     pub cpus: usize,
     /// Their lowest CPU.
     pub first_cpu: usize,
+    /// Share of their time in which they were busy, %.
+    #[serde(rename = "Busy%")]
+    pub busy_pct: f64,
     /// Operating points, then idle states: name, and share of these CPUs' time, %. They add up to 100.
     pub states: Vec<(String, f64)>,
 }
@@ -67,10 +70,11 @@ impl PowerSummary {
                     100.0 * ns[state] as f64 / ns.iter().sum::<u64>().max(1) as f64
                 })
             };
-            let states = names.into_iter().enumerate().map(|(state, name)| (name, share(state))).collect();
+            let states: Vec<_> = names.into_iter().enumerate().map(|(state, name)| (name, share(state))).collect();
+            let busy_pct = states[..kind.opps_khz.len()].iter().map(|(_, pct)| pct).sum();
             let of_kind = first.cpus.iter().filter(|cpu| cpu.kind == n);
             let first_cpu = first.cpus.iter().position(|cpu| cpu.kind == n).unwrap_or(0);
-            KindSummary { cpus: of_kind.count(), first_cpu, states }
+            KindSummary { cpus: of_kind.count(), first_cpu, busy_pct, states }
         });
         let known = !first.domains.is_empty();
         Some(PowerSummary {

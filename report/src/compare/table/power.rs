@@ -39,13 +39,14 @@ fn summary(rows: &[CompareRow]) -> String {
 }
 
 fn residency(rows: &[CompareRow]) -> String {
-    let mut table = new_table(&["case", "load", "side", "CPUs", "states"], 3);
+    let mut table = new_table(&["case", "load", "side", "CPUs", "Busy%", "states"], 3);
     for row in rows {
         for (name, side) in sides(row) {
             let kinds = side.power.iter().flat_map(|power| &power.kinds);
             for (n, kind) in kinds.enumerate() {
                 let mut line = if n == 0 { place(row, name) } else { vec![String::new(); 3] };
                 line.push(format!("{} from {}", kind.cpus, kind.first_cpu));
+                line.push(fixed(kind.busy_pct, 1));
                 line.push(states(kind));
                 table.add_row(line);
             }
