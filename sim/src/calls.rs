@@ -64,6 +64,10 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.spin(cpu, id, lock, hold);
                 false
             }
+            Call::Io(time) => {
+                task.pc += 1;
+                self.io_schedule(cpu, id, time)
+            }
             Call::SleepUntil { at_ns } => {
                 task.pc += 1;
                 self.sleep_until(cpu, id, at_ns)

@@ -164,6 +164,8 @@ pub struct CpuState {
     pub avg_scan_cost: u64,
     /// `rq->max_idle_balance_cost`, ns.
     pub max_idle_balance_cost: u64,
+    /// `rq->nr_iowait`.
+    pub nr_iowait: u32,
     /// Interrupt time to be added to the task's next stretch, ns at full speed.
     pub debt: u64,
     /// `rq->misfit_task_load`; 0 where the running task fits the CPU.

@@ -11,6 +11,7 @@ mod engine;
 mod exec;
 mod hrtick;
 mod idle_time;
+mod iowait;
 mod list;
 mod misfit;
 mod model;

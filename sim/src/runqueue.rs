@@ -61,6 +61,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Puts a task on a run queue, averages included. A task whose dequeue is delayed and that balancing moves sleeps on.
     pub fn enqueue(&mut self, cpu: Cpu, task: TaskId, flags: EnqueueFlags) -> Resched {
         let wakes = flags.contains(EnqueueFlags::WAKEUP);
+        self.sys.io_enqueue(cpu, task);
         self.sys.load_enqueue(cpu, task, wakes);
         let now = self.sys.clock_task(cpu);
         let c = &mut self.sys.cpus[cpu as usize];

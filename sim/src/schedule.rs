@@ -2,7 +2,7 @@
 
 use crate::cpu::Doing;
 use crate::engine::Sim;
-use crate::task::{State, Wait};
+use crate::task::{IoWait, State, Wait};
 use crate::timeline::NEVER;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
@@ -13,7 +13,12 @@ use wakelab_sched::select::update_idle_core;
 impl<S: Sink> Sim<'_, '_, S> {
     /// The running task goes to sleep.
     pub fn block(&mut self, cpu: Cpu, task: TaskId, wait: Wait) {
-        self.sys.tasks[task.0 as usize].state = State::Sleeping(wait);
+        let sleeper = &mut self.sys.tasks[task.0 as usize];
+        sleeper.state = State::Sleeping(wait);
+        // The task has run since.
+        if sleeper.iowait == IoWait::Woken {
+            sleeper.iowait = IoWait::No;
+        }
         if self.sys.tasks[task.0 as usize].workload && wait != Wait::Timer {
             self.able -= 1;
         }

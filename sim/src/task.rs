@@ -55,6 +55,18 @@ pub enum Mark {
     Done,
 }
 
+/// Whether a task waits for I/O.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IoWait {
+    /// No, or it has run since.
+    #[default]
+    No,
+    /// It does, and its CPU counts it (`nr_iowait`).
+    Waits,
+    /// It did, and has been woken.
+    Woken,
+}
+
 /// One task.
 #[derive(Clone, Debug)]
 pub struct Task {
@@ -106,6 +118,8 @@ pub struct Task {
     pub children: u32,
     /// CPUs that wait until it is off its CPU, to wake it.
     pub spinners: SmallVec<[Cpu; 1]>,
+    /// `p->in_iowait`.
+    pub iowait: IoWait,
     /// What it keeps for its calls.
     pub calls: Calls,
 }
@@ -138,6 +152,7 @@ impl Task {
             parent: None,
             children: 0,
             spinners: SmallVec::new(),
+            iowait: IoWait::No,
             calls: Calls::default(),
         }
     }

@@ -392,6 +392,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if !matches!(self.sys.tasks[task.0 as usize].state, State::Sleeping(crate::task::Wait::Timer)) {
             return false;
         }
+        self.sys.io_done(task);
         let waker = self.sys.cpus[cpu as usize].curr;
         self.wake(cpu, Waking::of(task, waker, false, false));
         true

@@ -95,6 +95,9 @@ pub enum Call {
         /// The work under the lock.
         hold: Work,
     },
+    /// Waits for I/O (`io_schedule()`): sleeps for a time, and the kernel knows why. Then schedutil boosts the CPU where it wakes up
+    /// (SCHED_CPUFREQ_IOWAIT), and the idle governor of the CPU where it slept expects it back soon (`nr_iowait_cpu()`).
+    Io(Work),
     /// `clock_nanosleep()` with `TIMER_ABSTIME`: sleeps until a time of the run. Goes on at once if that is now or past.
     SleepUntil {
         /// ns from the start of the run.

@@ -111,7 +111,7 @@ fn client(meet: Op, values: &Values) -> Vec<Op> {
         ops.push(Op::Done);
     }
     ops.push(Op::Repeat { to: 1, times: Some(FLUSH_ROUNDS) });
-    ops.push(Op::Sleep(Work { ns: values.get("disk"), jitter_pct }));
+    ops.push(Op::Call(Call::Io(Work { ns: values.get("disk"), jitter_pct })));
     ops.push(Op::Repeat { to: 1, times: None });
     ops
 }

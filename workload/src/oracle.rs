@@ -117,7 +117,7 @@ impl Benchmark for Oracle {
         let log_writer = vec![
             Op::Call(Call::Await { list: LOG }),
             run("redo"),
-            Op::Sleep(work("disk")),
+            Op::Call(Call::Io(work("disk"))),
             Op::Call(Call::Serve { list: LOG, each: work("post") }),
             Op::Repeat { to: 0, times: None },
         ];

@@ -114,7 +114,7 @@ impl Benchmark for Sysbench {
                 Statement::Commit { changed: true } => {
                     server.extend([run("begin"), Op::Call(Call::Lock { mutex: LOG }), run("log")]);
                     server.push(Op::Call(Call::Unlock { mutex: LOG }));
-                    server.push(Op::Sleep(Work { ns: values.get("flush"), jitter_pct }));
+                    server.push(Op::Call(Call::Io(Work { ns: values.get("flush"), jitter_pct })));
                 }
             }
             server.extend([run("write"), message(REPLY)]);

@@ -41,7 +41,7 @@ name = "waits"
 ops = [
   "begin", {barrier = "all"}, {lock = "m"}, {cond_wait = "c", mutex = "m"}, {unlock = "m"},
   {barrier = "own"}, {recv = "q", room = 4, all = true}, "done", {phase = "low"},
-  {nice = -3}, {policy = "normal"}, "yield", {spin = "s", hold = "100ns", jitter = 20}, {repeat = {to = 2}},
+  {nice = -3}, {policy = "normal"}, "yield", {io = "3ms", jitter = 7}, {spin = "s", hold = "100ns", jitter = 20}, {repeat = {to = 2}},
 ]
 
 [[program]]
@@ -98,6 +98,7 @@ fn every_call_is_read() {
             Call::Nice(-3),
             Call::IdlePolicy(false),
             Call::Yield,
+            Call::Io(Work { ns: 3_000_000, jitter_pct: 7 }),
             Call::Spin { lock: s, hold: Work { ns: 100, jitter_pct: 20 } },
         ]
     );

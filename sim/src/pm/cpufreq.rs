@@ -1,6 +1,4 @@
 //! When governors are asked (`cpufreq_update_util()`), and when their answer takes effect.
-//!
-//! No task waits for I/O here, so that no update says so (SCHED_CPUFREQ_IOWAIT).
 
 use super::model::PmModel;
 use super::speed::FULL;
@@ -59,13 +57,14 @@ impl<'m> System<'m> {
     #[inline]
     pub fn util_change(&mut self, cpu: Cpu, changed: bool) {
         if changed && self.pm.is_some() {
-            self.cpufreq_update_util(cpu);
+            self.cpufreq_update_util(cpu, false);
         }
     }
 
+    /// `iowait`: SCHED_CPUFREQ_IOWAIT.
     #[inline(never)]
-    fn cpufreq_update_util(&mut self, cpu: Cpu) {
-        let at = Update { now: BOOT_NS + self.now, cpu, from: self.this_cpu, iowait: false };
+    pub fn cpufreq_update_util(&mut self, cpu: Cpu, iowait: bool) {
+        let at = Update { now: BOOT_NS + self.now, cpu, from: self.this_cpu, iowait };
         let policy = self.model.pm.as_ref().expect("as `pm`").policy_of[cpu as usize];
         self.asks(policy, |state, seen| state.governor.update(&at, &state.policy, seen));
     }

@@ -66,7 +66,7 @@ impl System<'_> {
             tick_stopped,
             tick_ns,
             latency_req_ns: i64::MAX,
-            nr_iowaiters: 0,
+            nr_iowaiters: self.cpus[cpu as usize].nr_iowait,
         }
     }
 }

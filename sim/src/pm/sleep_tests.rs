@@ -121,3 +121,30 @@ fn a_cpu_whose_sibling_is_busy_leaves_no_more_than_a_halt() {
     let ratio = beside / alone;
     assert!((ratio - 0.809 / 0.702).abs() < 0.03, "{alone} ms busy alone, {beside} ms beside a busy sibling: {ratio}");
 }
+
+#[test]
+fn schedutil_boosts_a_task_that_waits_for_io_and_not_one_that_sleeps() {
+    let work = |ns| Work { ns, jitter_pct: 0 };
+    let khz = |wait| {
+        let mut workload = periodic(MS, MS);
+        workload.programs[0].ops = vec![Op::Run(work(MS / 10)), wait, Op::Repeat { to: 0, times: None }];
+        let pm = PmSide { measured_from: 100 * MS, ..side("schedutil") };
+        outcome(&setup(&sandy_bridge(), "v6.1", &workload, Some(pm))).power.unwrap().busy_khz()
+    };
+    let (sleeps, waits) = (khz(Op::Sleep(work(MS))), khz(Op::Call(Call::Io(work(MS)))));
+    assert!(sleeps < 1_700_000 && waits > 3_500_000, "{sleeps} kHz asleep, {waits} kHz waiting for I/O");
+}
+
+#[test]
+fn a_wait_for_io_is_a_sleep_where_nothing_is_governed() {
+    let work = |ns| Work { ns, jitter_pct: 30 };
+    let events = |wait| {
+        let mut workload = periodic(MS, MS);
+        workload.programs[0].ops = vec![Op::Run(work(MS / 10)), wait, Op::Repeat { to: 0, times: None }];
+        let mut digest = wakelab_events::Digest::default();
+        let never = std::sync::atomic::AtomicBool::new(false);
+        crate::run(&setup(&sandy_bridge(), "v6.12", &workload, None), &mut digest, &never).unwrap();
+        digest.finish()
+    };
+    assert_eq!(events(Op::Sleep(work(MS))), events(Op::Call(Call::Io(work(MS)))));
+}

@@ -25,10 +25,11 @@ const WORDS: [(&str, Step); 6] = [
 ];
 
 /// Steps that are a table, with what else may be in it.
-const TABLES: [(&str, &[&str]); 21] = [
+const TABLES: [(&str, &[&str]); 22] = [
     ("run", &["jitter"]),
     ("softirq", &["jitter"]),
     ("sleep", &["jitter"]),
+    ("io", &["jitter"]),
     ("sleep_until", &[]),
     ("timer", &["period", "mode"]),
     ("send", &["sync"]),
@@ -131,6 +132,7 @@ fn call(
     timers: &mut Vec<String>,
 ) -> Result<Call, TomlError> {
     Ok(match kind {
+        "io" => Call::Io(work(table, kind)?),
         "sleep_until" => Call::SleepUntil { at_ns: table.duration(kind)?.unwrap_or(0) },
         "timer" => timer(table, timers)?,
         "lock" => Call::Lock { mutex: resource(kind, Kind::Mutex)? },

@@ -36,22 +36,29 @@ impl Frames<'_> {
         Op::Run(Work { ns: self.values.get(name) * pct / 100, jitter_pct: self.jitter_pct })
     }
 
-    /// All subtests for ever: `frame` gives the steps of a frame from its work, whose name and part of it in per cent it takes.
-    fn subtests(&self, name: &str, of: fn(&Subtest) -> u64, frame: impl Fn(Op) -> Vec<Op>, gap: Option<Op>) -> Vec<Op> {
+    /// All subtests for ever: `frame` gives the steps of a frame from its work, whose name and part of it in per cent it takes. `gap` is
+    /// before the first, which begins with `wait`.
+    fn subtests(
+        &self,
+        name: &str,
+        of: fn(&Subtest) -> u64,
+        frame: impl Fn(Vec<Op>) -> Vec<Op>,
+        [gap, wait]: [Option<Op>; 2],
+    ) -> Vec<Op> {
         let (frames, spikes) = (self.values.get("frames").max(2), self.values.get("spikes").max(2));
         let first = format!("first_{name}");
         let mut ops = Vec::new();
         for subtest in &SUBTESTS {
             ops.extend(gap);
-            ops.extend(frame(self.run(&first, 100)));
+            ops.extend(frame(wait.into_iter().chain([self.run(&first, 100)]).collect()));
             let left = frames - 1;
             let (rounds, rest) = (left / spikes, left % spikes);
-            let plain = || frame(self.run(name, of(subtest)));
+            let plain = || frame(vec![self.run(name, of(subtest))]);
             let round = ops.len() as u32;
             if rounds > 0 {
                 ops.extend(plain());
                 ops.extend(again(round, spikes - 1));
-                ops.extend(frame(self.run(name, of(subtest) * self.values.get("spike") / 100)));
+                ops.extend(frame(vec![self.run(name, of(subtest) * self.values.get("spike") / 100)]));
                 ops.extend(again(round, rounds));
             }
             if rest > 0 {
@@ -84,20 +91,20 @@ pub(super) fn build(apps: u32, values: &Values) -> Parts {
         ops.push(Op::Repeat { to: 0, times: None });
         ops
     };
-    let gap = Op::Sleep(Work { ns: values.get("gap") * 1_000_000, jitter_pct: 0 });
+    let sleep = |name| Op::Sleep(Work { ns: values.get(name) * 1_000_000, jitter_pct: 0 });
     // A binder call is synchronous and says so; the buffer goes on while the app sleeps.
     let ui = |work| {
         let ask = Op::Call(Call::Ask { list: VSYNC });
         let call = Op::Send { channel: CALL, sync: true };
-        vec![ask, call, receive(ANSWER), work, send(FRAME), receive(DRAWN), Op::Done]
+        [vec![ask, call, receive(ANSWER)], work, vec![send(FRAME), receive(DRAWN), Op::Done]].concat()
     };
-    let render = |work| vec![receive(FRAME), work, send(BUFFER), send(DRAWN)];
+    let render = |work| [vec![receive(FRAME)], work, vec![send(BUFFER), send(DRAWN)]].concat();
     let timer = Op::Call(Call::Timer { timer: 0, period_ns: VSYNC_NS, mode: TimerMode::Absolute });
     let wake = Work { ns: values.get("wake"), jitter_pct: 0 };
     let other = |name| Work { ns: values.get(name), jitter_pct: 50 };
     let programs = [
-        frames.subtests("ui", |subtest| subtest.ui_pct, ui, Some(gap)),
-        frames.subtests("render", |subtest| subtest.render_pct, render, None),
+        frames.subtests("ui", |subtest| subtest.ui_pct, ui, [Some(sleep("gap")), Some(sleep("first_wait"))]),
+        frames.subtests("render", |subtest| subtest.render_pct, render, [None; 2]),
         forever(vec![timer, Op::Call(Call::Serve { list: VSYNC, each: wake })]),
         forever(vec![receive(CALL), frames.run("binder", 100), Op::Send { channel: ANSWER, sync: true }]),
         forever(vec![receive(BUFFER), frames.run("compositor", 100), send(LAYERS)]),

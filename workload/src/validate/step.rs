@@ -13,7 +13,10 @@ pub(super) fn check(program: &Program, programs: usize) -> Result<(), WrongStep>
 
 fn check_step(step: usize, op: &Op, programs: usize) -> Result<(), String> {
     match *op {
-        Op::Run(work) | Op::Softirq(work) | Op::Sleep(work) | Op::Call(Call::Spin { hold: work, .. })
+        Op::Run(work)
+        | Op::Softirq(work)
+        | Op::Sleep(work)
+        | Op::Call(Call::Io(work) | Call::Spin { hold: work, .. })
             if work.jitter_pct > 100 =>
         {
             Err(format!("a jitter of {}%; expected 0 to 100", work.jitter_pct))

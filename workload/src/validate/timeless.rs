@@ -60,7 +60,7 @@ fn takes_time(op: &Op, round: &[Op], programs: &[Program], peers_do: &dyn Fn(&Op
 
 fn works(op: &Op) -> bool {
     match op {
-        Op::Run(work) | Op::Softirq(work) | Op::Sleep(work) => work.ns > 0,
+        Op::Run(work) | Op::Softirq(work) | Op::Sleep(work) | Op::Call(Call::Io(work)) => work.ns > 0,
         Op::Call(Call::Spin { hold, .. }) => hold.ns > 0,
         // A timer that has been missed takes none, but then time has passed already.
         _ => matches!(op.call(), Some(Call::Timer { .. } | Call::RunFor { .. })),
