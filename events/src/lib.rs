@@ -5,6 +5,7 @@
 
 mod digest;
 pub mod record;
+pub mod recorded;
 pub mod recording;
 pub mod sim;
 

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use wakelab_events::ReadError;
 
-/// The recordings that `paths` name, in order: a file is itself, a folder stands for its `*.csv` and `*.csv.gz`.
+/// The recordings that `paths` name, in order: a file is itself, a folder stands for its `*.csv`, `*.csv.gz`
+/// and `decisions*.parquet`.
 /// What cannot be listed comes back as an error beside the others.
 pub fn recordings(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReadError>) {
     let (mut files, mut errors) = (Vec::new(), Vec::new());
@@ -15,7 +16,7 @@ pub fn recordings(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReadError>) {
         }
         match folder(path) {
             Ok(found) if found.is_empty() => errors.push(
-                ReadError::of_file(path, "no recordings (*.csv, *.csv.gz) in this folder")
+                ReadError::of_file(path, "no recordings (*.csv, *.csv.gz, decisions*.parquet) in this folder")
                     .with_hint("name the folder that holds them, or the files themselves"),
             ),
             Ok(found) => files.extend(found),
@@ -30,7 +31,10 @@ fn folder(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     for entry in fs::read_dir(path)? {
         let file = entry?.path();
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if name.ends_with(".csv") || name.ends_with(".csv.gz") {
+        if name.ends_with(".csv")
+            || name.ends_with(".csv.gz")
+            || name.starts_with("decisions") && name.ends_with(".parquet")
+        {
             found.push(file);
         }
     }

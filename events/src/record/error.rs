@@ -15,17 +15,17 @@ pub struct RecordError {
 }
 
 impl RecordError {
-    pub(super) fn new(path: &Path, what: impl Into<String>) -> Self {
+    pub(crate) fn new(path: &Path, what: impl Into<String>) -> Self {
         RecordError { path: path.to_owned(), what: what.into() }
     }
 
     /// tempfile names its file after the cause; nobody asked for that, and the cause cannot be had alone.
-    pub(super) fn io(path: &Path, error: &io::Error) -> Self {
+    pub(crate) fn io(path: &Path, error: &io::Error) -> Self {
         let text = error.to_string();
         RecordError::new(path, text.split_once(" at path ").map_or(text.as_str(), |(cause, _)| cause))
     }
 
-    pub(super) fn parquet(path: &Path, error: ParquetError) -> Self {
+    pub(crate) fn parquet(path: &Path, error: ParquetError) -> Self {
         match error {
             ParquetError::External(cause) => RecordError::new(path, cause.to_string()),
             other => RecordError::new(path, other.to_string()),

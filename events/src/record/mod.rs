@@ -3,7 +3,7 @@
 //! Rows are gathered in batches, and batches in row groups of a fixed size, so that a run takes the same memory however
 //! long it is. A run's folder appears when the run is over and all its files are whole.
 
-mod cell;
+pub(crate) mod cell;
 mod error;
 mod folder;
 mod info;
@@ -11,8 +11,8 @@ mod names;
 mod properties;
 mod recorder;
 mod snapshot;
-mod table;
-mod table_file;
+pub(crate) mod table;
+pub(crate) mod table_file;
 mod tables;
 mod wakeups;
 mod write_wakeup;

@@ -9,25 +9,32 @@ use parquet::file::metadata::KeyValue;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// A table that is being written to `NAME.part`, to become `NAME.parquet` when it is whole.
+/// A table that is being written to `NAME.part`, to become `NAME.parquet` when it is whole. NAME is the table's, but for
+/// segments of a recording.
 pub struct TableFile<T> {
     table: T,
     rows: usize,
     /// `None` after an error.
     writer: Option<ArrowWriter<File>>,
     folder: PathBuf,
+    name: String,
 }
 
 impl<T: Table + Default> TableFile<T> {
     /// Begins the table in a folder.
     pub fn new(folder: &Path, metadata: &[(&str, String)]) -> Result<Self, RecordError> {
+        TableFile::named(folder, T::NAME.to_owned(), metadata)
+    }
+
+    /// The same in a file of another name.
+    pub fn named(folder: &Path, name: String, metadata: &[(&str, String)]) -> Result<Self, RecordError> {
         let own = ("wakelab.table", T::NAME.to_owned());
         let pairs = metadata.iter().chain([&own]).map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
-        let path = folder.join(format!("{}.part", T::NAME));
+        let path = folder.join(format!("{name}.part"));
         let file = File::create(&path).map_err(|e| RecordError::io(&path, &e))?;
         let writer = ArrowWriter::try_new(file, T::schema(), Some(properties::<T>(pairs.collect())));
         let writer = writer.map_err(|e| RecordError::parquet(&path, e))?;
-        Ok(TableFile { table: T::default(), rows: 0, writer: Some(writer), folder: folder.to_owned() })
+        Ok(TableFile { table: T::default(), rows: 0, writer: Some(writer), folder: folder.to_owned(), name })
     }
 
     /// Adds a row.
@@ -59,6 +66,6 @@ impl<T: Table + Default> TableFile<T> {
     }
 
     fn path(&self, extension: &str) -> PathBuf {
-        self.folder.join(format!("{}.{extension}", T::NAME))
+        self.folder.join(format!("{}.{extension}", self.name))
     }
 }

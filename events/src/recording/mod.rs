@@ -1,5 +1,5 @@
 //! Recordings of select_task_rq_fair(): a CSV file (plain or gzip) of decisions with their inputs, and beside it the
-//! machine's domains in `topo-<kernel>-<topology>.json`.
+//! machine's domains in `topo-<kernel>-<topology>.json`; or Parquet, which holds both.
 //!
 //! The format is described in `docs/recording-format.md`.
 
@@ -10,6 +10,7 @@ mod fields;
 mod fill;
 mod header;
 mod limits;
+mod parquet_rows;
 mod reader;
 mod records;
 mod row;

@@ -5,19 +5,20 @@ use super::error::{ReadError, shown};
 use super::features::RowFeatures;
 use super::fields::Fields;
 use super::header::places;
+use super::parquet_rows::ParquetRows;
 use super::records::{MAX_RECORD, Record, RecordError, Records};
 use super::row::Row;
 use super::source::{Source, SourceError};
 use super::topo::TopoFile;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 use wakelab_kernel::Preset;
 
 /// A recording that is being read. It holds one row at a time.
 pub struct Reader {
-    records: Records,
+    rows: Rows,
     pub(super) fields: Fields,
     /// The first row has been read into the fields already.
     pending: bool,
@@ -30,6 +31,12 @@ pub struct Reader {
     pub(super) topology: String,
     pub(super) features: Arc<RowFeatures>,
     pub(super) hints: Hints,
+}
+
+/// Where rows come from.
+enum Rows {
+    Csv(Records),
+    Parquet(Box<ParquetRows>),
 }
 
 /// The shared hints of the row at hand, by LLC in the row's order.
@@ -46,7 +53,10 @@ impl std::fmt::Debug for Reader {
     }
 }
 
-const WHAT_IS_READ: &str = "a recording is a CSV file, plain or gzip; docs/recording-format.md describes it";
+const WHAT_IS_READ: &str = "a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; \
+                            docs/recording.md and docs/recording-format.md describe them";
+/// How a Parquet file begins.
+const PARQUET_MAGIC: &[u8] = b"PAR1";
 
 impl Reader {
     /// Opens a recording and the description of its machine beside it.
@@ -55,11 +65,17 @@ impl Reader {
     /// Where one of the two cannot be read, has no rows, lacks a column, or is of a kernel without a preset.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let error = |what: String| ReadError::of_file(path, what).with_hint(WHAT_IS_READ);
-        let file = File::open(path).map_err(|e| error(e.to_string()))?;
+        let mut file = File::open(path).map_err(|e| error(e.to_string()))?;
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Err(error("expected a file, found a directory".into()));
         }
-        Self::new(path, file, |kernel, topology| {
+        // A pipe cannot be Parquet, which is read from its end; so what is taken of it here is given back.
+        let mut magic = Vec::with_capacity(PARQUET_MAGIC.len());
+        file.by_ref().take(PARQUET_MAGIC.len() as u64).read_to_end(&mut magic).map_err(|e| error(e.to_string()))?;
+        if magic == PARQUET_MAGIC {
+            return Self::of_parquet(path, ParquetRows::open(path, file)?);
+        }
+        Self::new(path, Cursor::new(magic).chain(file), |kernel, topology| {
             let topo = TopoFile::path_for(path, kernel, topology);
             if !topo.exists() {
                 return Err(ReadError::of_file(
@@ -90,11 +106,33 @@ impl Reader {
                 .with_hint(WHAT_IS_READ));
         }
         let mut fields = Fields::new(path, places(path, &header)?, header.count);
-        if !next(&mut records, &mut fields)? {
+        let mut rows = Rows::Csv(records);
+        if !next(&mut rows, &mut fields)? {
             return Err(ReadError::of_file(path, "expected rows after the header, found none")
                 .at_line(header.line)
                 .with_hint("was the recorder stopped before its first row?"));
         }
+        Self::begin(rows, fields, topo)
+    }
+
+    /// A recording of wakelab-record, which holds the description of its machine.
+    fn of_parquet(path: &Path, rows: ParquetRows) -> Result<Self, ReadError> {
+        let topo = TopoFile::parse(path, &rows.about.domains)?;
+        let mut fields = Fields::new(path, ParquetRows::record_places(), Column::ALL.len());
+        let mut rows = Rows::Parquet(Box::new(rows));
+        if !next(&mut rows, &mut fields)? {
+            return Err(ReadError::of_file(path, "expected rows, found none")
+                .with_hint("was the recorder stopped before its first row?"));
+        }
+        Self::begin(rows, fields, |_, _| Ok(Arc::new(topo)))
+    }
+
+    /// With the first row at hand.
+    fn begin(
+        rows: Rows,
+        fields: Fields,
+        topo: impl FnOnce(&str, &str) -> Result<Arc<TopoFile>, ReadError>,
+    ) -> Result<Self, ReadError> {
         let kernel = fields.name(Column::kernel)?;
         let topology = fields.name(Column::topology)?;
         Preset::of_release(&kernel).map_err(|e| {
@@ -107,7 +145,7 @@ impl Reader {
         llc_ids.sort_unstable();
         llc_ids.dedup();
         let reader = Reader {
-            records,
+            rows,
             fields,
             pending: true,
             done: false,
@@ -158,7 +196,7 @@ impl Reader {
     fn read_row(&mut self, row: &mut Row) -> Result<bool, ReadError> {
         if self.pending {
             self.pending = false;
-        } else if !next(&mut self.records, &mut self.fields)? {
+        } else if !next(&mut self.rows, &mut self.fields)? {
             return Ok(false);
         }
         self.fill(row)?;
@@ -182,7 +220,11 @@ impl Reader {
 }
 
 /// Reads a record with as many fields as the header; false at the end.
-fn next(records: &mut Records, fields: &mut Fields) -> Result<bool, ReadError> {
+fn next(rows: &mut Rows, fields: &mut Fields) -> Result<bool, ReadError> {
+    let records = match rows {
+        Rows::Csv(records) => records,
+        Rows::Parquet(rows) => return rows.read(&mut fields.record),
+    };
     if !records.read(&mut fields.record).map_err(|e| record_error(&fields.file, records, &fields.record, &e))? {
         return Ok(false);
     }

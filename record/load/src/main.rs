@@ -1,0 +1,47 @@
+//! `wakelab-load`: loads that wake tasks in well-known ways. Each thread or process does a fixed number of rounds, so
+//! that a run ends by itself.
+
+mod fork;
+mod futex;
+mod message;
+mod pipe;
+mod tcp;
+mod work;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: wakelab-load LOAD [COUNT [ROUNDS]]
+  pipe     COUNT pairs of processes that wake each other through pipes, with a little work between
+  futex    the same with threads and futexes
+  fork     COUNT chains of processes: each forks one, which forks the next; every fourth executes a program
+  message  COUNT message threads that each wake 4 workers and wait for them all (as schbench)
+  tcp      COUNT pairs that send a byte to and fro over the loopback device (as netperf TCP_RR)";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().collect();
+    let number = |at: usize, default: usize| args.get(at).map_or(Some(default), |text| text.parse().ok().filter(|&n| n > 0));
+    let (Some(load), Some(count), Some(rounds)) = (args.get(1), number(2, 4), number(3, 1000)) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let result = match load.as_str() {
+        "pipe" => pipe::run(count, rounds),
+        "futex" => futex::run(count, rounds),
+        "fork" => fork::run(count, rounds),
+        "message" => message::run(count, rounds),
+        "tcp" => tcp::run(count, rounds),
+        // What a fork chain executes.
+        "nothing" => Ok(()),
+        _ => {
+            eprintln!("unknown load '{load}'\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("wakelab-load {load}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* task_h_load() without its side effects. */
+#pragma once
+
+#define MAX_DEPTH 6
+
+/*
+ * The kernel refreshes h_load of a run queue once a jiffy, from the root down. What it would find now is computed by the
+ * same steps; a queue that was refreshed in this jiffy is taken as it stands.
+ */
+static __always_inline u64 task_h_load(const struct task_struct *p, u64 now)
+{
+	struct cfs_rq *own = p->se.cfs_rq, *cfs_rq = own;
+	struct sched_entity *se = p->se.parent;
+	u64 times[MAX_DEPTH], over[MAX_DEPTH], h_load = 0;
+
+	if (!own)
+		return 0;
+#pragma unroll
+	for (int i = 0; i < MAX_DEPTH; i++) {
+		times[i] = 0;
+		over[i] = 0;
+	}
+#pragma unroll
+	for (int i = 0; i < MAX_DEPTH; i++) {
+		if (cfs_rq->last_h_load_update == now) {
+			h_load = cfs_rq->h_load;
+			break;
+		}
+		if (!se) {
+			h_load = cfs_rq->avg.load_avg;
+			break;
+		}
+		cfs_rq = se->cfs_rq;
+		if (!cfs_rq)
+			break;
+		times[i] = se->avg.load_avg;
+		over[i] = cfs_rq->avg.load_avg + 1;
+		se = se->parent;
+	}
+#pragma unroll
+	for (int i = MAX_DEPTH - 1; i >= 0; i--) {
+		if (over[i])
+			h_load = h_load * times[i] / over[i];
+	}
+	return p->se.avg.load_avg * h_load / (own->avg.load_avg + 1);
+}

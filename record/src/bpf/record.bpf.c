@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Takes down what select_task_rq_fair() reads, as it begins, and what it returns. The waker holds p->pi_lock with
+ * interrupts off all the while, so that nothing else on this CPU comes between the two.
+ */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include "wire.h"
+#include "config.h"
+#include "h_load.h"
+#include "snapshot.h"
+#include "describe.h"
+#include "events.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+static __always_inline bool named(const struct task_struct *p)
+{
+	char comm[16];
+
+	if (bpf_core_read(comm, sizeof(comm), &p->comm))
+		return false;
+	for (int i = 0; i < 15; i++) {
+		if (i >= filter_comm_len)
+			return true;
+		if (comm[i] != filter_comm[i])
+			return false;
+	}
+	return true;
+}
+
+static __always_inline bool wanted(const struct task_struct *waker, const struct task_struct *p)
+{
+	if (filter_pid && waker->pid != filter_pid && waker->tgid != filter_pid && p->pid != filter_pid &&
+	    p->tgid != filter_pid)
+		return false;
+	if (filter_comm_len && !named(waker) && !named(p))
+		return false;
+	if (filter_cgroup && p->cgroups->dfl_cgrp->kn->id != filter_cgroup &&
+	    waker->cgroups->dfl_cgrp->kn->id != filter_cgroup)
+		return false;
+	return true;
+}
+
+/* Sampling by count, then by rate: at most so many in each 10 ms of the whole system. */
+static __always_inline bool sampled(struct scratch *s, u64 now)
+{
+	if (sample_every > 1 && s->seen++ % sample_every != 0)
+		return false;
+	if (max_per_window) {
+		u64 window = now / WINDOW_NS;
+		if (rate_window != window) {
+			rate_window = window;
+			rate_used = 0;
+		}
+		/* Not atomic: a limit that is exceeded by a few is still one. */
+		if (rate_used >= max_per_window)
+			return false;
+		rate_used++;
+	}
+	return true;
+}
+
+static __always_inline int enter(struct task_struct *p, int prev_cpu, u32 wake_flags)
+{
+	u64 now = bpf_ktime_get_ns();
+	u32 cpu = bpf_get_smp_processor_id();
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
+	struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+	struct task_struct *waker;
+
+	if (!s || !rq)
+		return 0;
+	s->active = 0;
+	waker = rq->curr;
+	if (!waker)
+		return 0;
+	s->choices++;
+	if (!wanted(waker, p) || !sampled(s, now)) {
+		s->left_out++;
+		return 0;
+	}
+	s->slow = snapshot_mode == SNAPSHOT_NONE ? 0 : !!(wake_flags & (WF_FORK | WF_EXEC));
+	take_tasks(&s->d, waker, p, rq);
+	s->d.kind = KIND_DECISION;
+	s->d.t_ns = now;
+	s->d.waker_cpu = cpu;
+	s->d.prev_cpu = prev_cpu;
+	s->d.wake_flags = wake_flags;
+	take_cpus(s, cpu, prev_cpu);
+	s->active = 1;
+	return 0;
+}
+
+static __always_inline int leave(struct task_struct *p, int chosen)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
+	struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+	struct task_struct *waker;
+	u64 size = sizeof(s->d);
+
+	if (!s || !rq || !s->active)
+		return 0;
+	s->active = 0;
+	waker = rq->curr;
+	if (!waker)
+		return 0;
+	s->d.chosen_cpu = chosen;
+	s->d.recent_used_cpu_after = p->recent_used_cpu;
+	s->d.waker.flips_after = waker->wakee_flips;
+	s->d.wakee.flips_after = p->wakee_flips;
+	take_idle_again(s);
+	s->d.dur_ns = bpf_ktime_get_ns() - s->d.t_ns;
+	s->d.cpus = snapshot_mode == SNAPSHOT_NONE ? 0 : nr_cpus;
+	s->d.slow = s->slow ? nr_cpus : 0;
+	if (snapshot_mode != SNAPSHOT_NONE)
+		size += nr_cpus * sizeof(struct cpu_state);
+	if (s->slow)
+		size += nr_cpus * sizeof(struct cpu_slow);
+	if (size > sizeof(s->d) + sizeof(s->rest))
+		return 0;
+	if (bpf_ringbuf_output(&ring, &s->d, size, BPF_RB_NO_WAKEUP))
+		__sync_fetch_and_add(&lost, 1);
+	else
+		s->kept++;
+	return 0;
+}
+
+SEC("fentry/select_task_rq_fair")
+int on_entry(u64 *ctx)
+{
+	/* Up to 5.10 sd_flag stands before the wake flags, and says what the lower flags say since. */
+	if (with_sd_flag) {
+		u32 sd_flag = ctx[2], flags = 0;
+
+		if (sd_flag & sd_balance_exec)
+			flags |= WF_EXEC;
+		if (sd_flag & sd_balance_fork)
+			flags |= WF_FORK;
+		if (sd_flag & sd_balance_wake)
+			flags |= WF_TTWU;
+		if (ctx[3] & 1) /* WF_SYNC was 1 */
+			flags |= WF_SYNC;
+		return enter((struct task_struct *)ctx[0], ctx[1], flags);
+	}
+	return enter((struct task_struct *)ctx[0], ctx[1], ctx[2]);
+}
+
+SEC("fexit/select_task_rq_fair")
+int on_exit(u64 *ctx)
+{
+	return leave((struct task_struct *)ctx[0], with_sd_flag ? ctx[4] : ctx[3]);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the program hands to the recorder. src/wire.rs has the same types; a test holds their sizes against each other. */
+#pragma once
+
+#define MAX_CPUS 1024
+#define MAX_LEVELS 3
+
+enum kind {
+	KIND_DECISION = 1,
+	KIND_SWITCH,
+	KIND_MIGRATION,
+	KIND_IDLE,
+	KIND_FREQUENCY,
+};
+
+/* One CPU as the decision began; `idle_exit` is of its end. */
+struct cpu_state {
+	u64 load_avg;
+	u32 nr_running;
+	u32 h_nr_queued;
+	s32 h_nr_delayed;
+	u32 h_nr_idle;
+	u32 runnable_avg;
+	u32 util_avg;
+	u32 util_est;
+	u32 capacity;
+	s32 has_idle_cores; /* of its LLC, where it is the LLC's first CPU */
+	s32 nr_idle_scan;
+	u8 curr_idle;
+	u8 ttwu_pending;
+	u8 idle_exit;
+	u8 taken; /* 0: this CPU was left out */
+	u32 pad;
+};
+
+/* What only forks and execs read of it. */
+struct cpu_slow {
+	u64 idle_stamp;
+	s32 exit_latency;
+	u32 imbalance;
+	u32 capacity[MAX_LEVELS];
+	u32 pad;
+};
+
+struct task_state {
+	s32 pid;
+	s32 tgid;
+	u32 policy;
+	u32 flags;
+	s32 static_prio;
+	s32 nr_cpus_allowed;
+	u32 flips_before;
+	u32 flips_after;
+	u64 load_avg;
+	u64 load_weight;
+	u64 h_load;
+	char comm[16];
+};
+
+struct decision {
+	u32 kind;
+	u32 cpus; /* so many cpu_state follow */
+	u32 slow; /* and so many cpu_slow */
+	u32 waker_cpu;
+	u64 t_ns;
+	u64 dur_ns;
+	u64 features;
+	u64 jiffies;
+	u64 wake_stamp;
+	u64 wake_avg_idle;
+	u64 avg_idle;
+	u64 avg_scan_cost;
+	struct task_state waker;
+	struct task_state wakee;
+	u64 util_avg;
+	u64 runnable_avg;
+	u64 util_est;
+	u32 preempt_count;
+	u32 last_wakee_is_p;
+	u32 flip_decay_due;
+	u32 last_update_time_set;
+	u32 on_rq;
+	s32 prev_cpu;
+	u32 wake_flags;
+	s32 chosen_cpu;
+	s32 recent_used_cpu;
+	s32 recent_used_cpu_after;
+	s32 numa_preferred_nid;
+	s32 sd_llc_size;
+	u64 affinity[MAX_CPUS / 64];
+};
+
+/* Anything else. */
+struct event {
+	u32 kind;
+	u32 cpu;
+	u64 t_ns;
+	s32 a; /* switch: prev pid; migration: pid; idle: state, -1 at its end; frequency: kHz */
+	s32 b; /* switch: next pid; migration: from */
+	s32 c; /* switch: whether prev sleeps; migration: to */
+	u32 pad;
+};
+
+/* A scheduling domain, and one of its groups, as `describe` gives them. */
+struct domain_part {
+	u64 next_group;
+	u64 first_group;
+	u64 span[MAX_CPUS / 64];
+	u64 group[MAX_CPUS / 64];
+	u64 group_capacity;
+	u32 group_flags;
+	u32 group_weight;
+	u32 flags;
+	u32 imbalance_pct;
+	u32 imb_numa_nr;
+	u32 span_weight;
+	s32 sd_llc_id;
+	u32 exists;
+	char name[16];
+};

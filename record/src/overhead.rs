@@ -1,0 +1,70 @@
+//! What recording costs, by the kernel's own count.
+
+use crate::bpf_program::RecordSkel;
+use libbpf_rs::Program;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+
+/// Run counts and times of the programs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Overhead {
+    /// How often the program at the entry ran.
+    pub entries: u64,
+    /// Its time, ns.
+    pub entry_ns: u64,
+    /// How often that at the exit ran.
+    pub exits: u64,
+    /// Its time, ns.
+    pub exit_ns: u64,
+    /// Times of all programs, ns.
+    pub all_ns: u64,
+    /// Whether the kernel counts at all (5.8).
+    pub known: bool,
+}
+
+/// The kernel counts as long as this is open.
+pub struct Counting(Option<OwnedFd>);
+
+/// Has the kernel count run times of programs.
+pub fn enable() -> Counting {
+    const BPF_STATS_RUN_TIME: u32 = 0;
+    // The call takes a number and gives a file descriptor that nobody else has.
+    #[allow(unsafe_code)]
+    let fd = unsafe {
+        let fd = libbpf_rs::libbpf_sys::bpf_enable_stats(BPF_STATS_RUN_TIME);
+        (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))
+    };
+    Counting(fd)
+}
+
+impl Overhead {
+    /// Reads the counts.
+    pub fn read(skel: &RecordSkel<'_>, counting: Counting) -> Self {
+        let programs = &skel.progs;
+        let mut overhead = Overhead { known: counting.0.is_some(), ..Overhead::default() };
+        (overhead.entries, overhead.entry_ns) = run_time(&programs.on_entry);
+        (overhead.exits, overhead.exit_ns) = run_time(&programs.on_exit);
+        overhead.all_ns = overhead.entry_ns + overhead.exit_ns + run_time(&programs.on_waking).1;
+        for program in [&programs.on_switch, &programs.on_migration, &programs.on_idle, &programs.on_frequency] {
+            if program.autoload() {
+                overhead.all_ns += run_time(program).1;
+            }
+        }
+        overhead
+    }
+}
+
+/// How often a program ran, and its time in ns.
+fn run_time(program: &Program<'_>) -> (u64, u64) {
+    use std::os::fd::AsRawFd;
+    // An all-zero struct of integers is what the kernel is to fill in.
+    #[allow(unsafe_code)]
+    unsafe {
+        let mut info: libbpf_rs::libbpf_sys::bpf_prog_info = std::mem::zeroed();
+        let mut size = size_of_val(&info) as u32;
+        let fd = program.as_fd().as_raw_fd();
+        match libbpf_rs::libbpf_sys::bpf_prog_get_info_by_fd(fd, &mut info, &mut size) {
+            0 => (info.run_cnt, info.run_time_ns),
+            _ => (0, 0),
+        }
+    }
+}

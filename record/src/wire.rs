@@ -1,0 +1,166 @@
+//! What the BPF program hands over, as src/bpf/wire.h has it.
+
+use bytemuck::{Pod, Zeroable};
+
+/// More CPUs than this are not recorded.
+pub const MAX_CPUS: usize = 1024;
+/// What `kind` says of a decision.
+pub const KIND_DECISION: u32 = 1;
+/// A context switch.
+pub const KIND_SWITCH: u32 = 2;
+/// A migration.
+pub const KIND_MIGRATION: u32 = 3;
+/// An idle state.
+pub const KIND_IDLE: u32 = 4;
+/// A frequency.
+pub const KIND_FREQUENCY: u32 = 5;
+
+/// A CPU as the decision began.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub struct CpuState {
+    pub load_avg: u64,
+    pub nr_running: u32,
+    pub h_nr_queued: u32,
+    pub h_nr_delayed: i32,
+    pub h_nr_idle: u32,
+    pub runnable_avg: u32,
+    pub util_avg: u32,
+    pub util_est: u32,
+    pub capacity: u32,
+    pub has_idle_cores: i32,
+    pub nr_idle_scan: i32,
+    pub curr_idle: u8,
+    pub ttwu_pending: u8,
+    pub idle_exit: u8,
+    pub taken: u8,
+    pub pad: u32,
+}
+
+/// What only forks and execs read of it.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub struct CpuSlow {
+    pub idle_stamp: u64,
+    pub exit_latency: i32,
+    pub imbalance: u32,
+    pub capacity: [u32; 3],
+    pub pad: u32,
+}
+
+/// A task.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct TaskState {
+    pub pid: i32,
+    pub tgid: i32,
+    pub policy: u32,
+    pub flags: u32,
+    pub static_prio: i32,
+    pub nr_cpus_allowed: i32,
+    pub flips_before: u32,
+    pub flips_after: u32,
+    pub load_avg: u64,
+    pub load_weight: u64,
+    pub h_load: u64,
+    pub comm: [u8; 16],
+}
+
+/// A decision; the states of its CPUs follow.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Decision {
+    pub kind: u32,
+    pub cpus: u32,
+    pub slow: u32,
+    pub waker_cpu: u32,
+    pub t_ns: u64,
+    pub dur_ns: u64,
+    pub features: u64,
+    pub jiffies: u64,
+    pub wake_stamp: u64,
+    pub wake_avg_idle: u64,
+    pub avg_idle: u64,
+    pub avg_scan_cost: u64,
+    pub waker: TaskState,
+    pub wakee: TaskState,
+    pub util_avg: u64,
+    pub runnable_avg: u64,
+    pub util_est: u64,
+    pub preempt_count: u32,
+    pub last_wakee_is_p: u32,
+    pub flip_decay_due: u32,
+    pub last_update_time_set: u32,
+    pub on_rq: u32,
+    pub prev_cpu: i32,
+    pub wake_flags: u32,
+    pub chosen_cpu: i32,
+    pub recent_used_cpu: i32,
+    pub recent_used_cpu_after: i32,
+    pub numa_preferred_nid: i32,
+    pub sd_llc_size: i32,
+    pub affinity: [u64; MAX_CPUS / 64],
+}
+
+/// Anything else; what `a`, `b` and `c` are goes by the kind.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Event {
+    pub kind: u32,
+    pub cpu: u32,
+    pub t_ns: u64,
+    pub a: i32,
+    pub b: i32,
+    pub c: i32,
+    pub pad: u32,
+}
+
+/// A domain and one of its groups.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct DomainPart {
+    pub next_group: u64,
+    pub first_group: u64,
+    pub span: [u64; MAX_CPUS / 64],
+    pub group: [u64; MAX_CPUS / 64],
+    pub group_capacity: u64,
+    pub group_flags: u32,
+    pub group_weight: u32,
+    pub flags: u32,
+    pub imbalance_pct: u32,
+    pub imb_numa_nr: u32,
+    pub span_weight: u32,
+    pub sd_llc_id: i32,
+    pub exists: u32,
+    pub name: [u8; 16],
+}
+
+/// A record of the ring buffer.
+pub enum Record<'a> {
+    /// A decision with the states of the CPUs, and what forks and execs read besides.
+    Decision(Decision, &'a [CpuState], &'a [CpuSlow]),
+    /// Something else.
+    Event(Event),
+}
+
+impl<'a> Record<'a> {
+    /// Takes a record apart. The ring buffer gives them at multiples of eight bytes; one that is shorter than it says is
+    /// none.
+    pub fn parse(bytes: &'a [u8]) -> Option<Record<'a>> {
+        let kind = bytemuck::pod_read_unaligned::<u32>(bytes.get(..4)?);
+        if kind != KIND_DECISION {
+            return Some(Record::Event(bytemuck::pod_read_unaligned(bytes.get(..size_of::<Event>())?)));
+        }
+        let (head, rest) = bytes.split_at_checked(size_of::<Decision>())?;
+        let decision: Decision = bytemuck::pod_read_unaligned(head);
+        let (cpus, rest) = rest.split_at_checked(decision.cpus as usize * size_of::<CpuState>())?;
+        let slow = rest.get(..decision.slow as usize * size_of::<CpuSlow>())?;
+        Some(Record::Decision(decision, bytemuck::try_cast_slice(cpus).ok()?, bytemuck::try_cast_slice(slow).ok()?))
+    }
+}
+
+/// A name that ends at its first zero byte.
+pub fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
