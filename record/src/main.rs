@@ -64,7 +64,12 @@ fn record(args: &Args) -> Result<Outcome> {
     let folder = RecordedFolder::new(&args.output, metadata).map_err(|e| {
         usage::Usage(format!("--output: {e}\n  hint: name a folder that is not there yet"))
     })?;
-    session::run(args, &kernel, &machine, folder)
+    let outcome = session::run(args, &kernel, &machine, folder);
+    if outcome.is_err() {
+        // Goes only if nothing has been written to it.
+        let _ = std::fs::remove_dir(&args.output);
+    }
+    outcome
 }
 
 /// What the user is told at the end.

@@ -37,6 +37,13 @@ pub fn check() -> Result<(), Refusal> {
             "boot one that was built with CONFIG_DEBUG_INFO_BTF=y",
         ));
     }
+    let release = nix::sys::utsname::uname().map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default();
+    if !is_new_enough(&release) {
+        return Err(Refusal::new(
+            format!("select_task_rq_fair() takes other arguments in kernel {release}"),
+            "5.11 or newer can be recorded",
+        ));
+    }
     let lockdown = fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
     if lockdown.contains("[confidentiality]") {
         return Err(Refusal::new(
@@ -45,6 +52,11 @@ pub fn check() -> Result<(), Refusal> {
         ));
     }
     Ok(())
+}
+
+fn is_new_enough(release: &str) -> bool {
+    let mut parts = release.split(|c: char| !c.is_ascii_digit()).map_while(|part| part.parse::<u32>().ok());
+    (parts.next(), parts.next()) >= (Some(5), Some(11))
 }
 
 /// Says why the kernel took no program.
@@ -59,10 +71,10 @@ pub fn of_load(error: &libbpf_rs::Error, messages: &str) -> Refusal {
     if messages.contains("'runqueues': not found") {
         return Refusal::new(
             "this kernel's BTF does not describe its per-CPU variables (runqueues)",
-            "boot one whose BTF was made with pahole 1.22 or newer; Debian's 5.10 is older",
+            "boot one whose BTF was made with pahole 1.18 or newer",
         );
     }
-    if messages.contains("'select_task_rq_fair'") {
+    if messages.contains("BTF type ID of 'select_task_rq_fair'") {
         return Refusal::new(
             "select_task_rq_fair() cannot be attached to in this kernel",
             "was it built with CONFIG_FUNCTION_TRACER, and is the function not inlined?",
@@ -72,4 +84,16 @@ pub fn of_load(error: &libbpf_rs::Error, messages: &str) -> Refusal {
         format!("the kernel does not take the program: {error}"),
         "run it with --verbose to see what it says of the program",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_new_enough;
+
+    #[test]
+    fn kernels_from_5_11_are_new_enough() {
+        for (release, new) in [("5.10.0-32-cloud-amd64", false), ("5.11.0", true), ("6.1.0-50", true), ("7.2.12+deb13", true), ("4.19", false)] {
+            assert_eq!(is_new_enough(release), new, "{release}");
+        }
+    }
 }

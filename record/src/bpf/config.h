@@ -6,8 +6,6 @@ enum { SNAPSHOT_NONE, SNAPSHOT_LLC, SNAPSHOT_FULL };
 
 #define WF_EXEC 0x02
 #define WF_FORK 0x04
-#define WF_TTWU 0x08
-#define WF_SYNC 0x10
 #define WINDOW_NS 10000000ULL
 
 const volatile u32 nr_cpus = 1;
@@ -15,8 +13,6 @@ const volatile u32 snapshot_mode = SNAPSHOT_FULL;
 const volatile u32 sample_every = 1;
 const volatile u32 max_per_window = 0;
 const volatile u32 hz = 250;
-const volatile u32 with_sd_flag = 0;
-const volatile u32 sd_balance_exec = 0x4, sd_balance_fork = 0x8, sd_balance_wake = 0x10;
 const volatile s32 filter_pid = 0;
 const volatile u32 filter_comm_len = 0;
 const volatile char filter_comm[16] = {};

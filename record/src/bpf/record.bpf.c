@@ -129,28 +129,15 @@ static __always_inline int leave(struct task_struct *p, int chosen)
 	return 0;
 }
 
+/* The function has had these arguments since 5.11; the recorder refuses older kernels. */
 SEC("fentry/select_task_rq_fair")
 int on_entry(u64 *ctx)
 {
-	/* Up to 5.10 sd_flag stands before the wake flags, and says what the lower flags say since. */
-	if (with_sd_flag) {
-		u32 sd_flag = ctx[2], flags = 0;
-
-		if (sd_flag & sd_balance_exec)
-			flags |= WF_EXEC;
-		if (sd_flag & sd_balance_fork)
-			flags |= WF_FORK;
-		if (sd_flag & sd_balance_wake)
-			flags |= WF_TTWU;
-		if (ctx[3] & 1) /* WF_SYNC was 1 */
-			flags |= WF_SYNC;
-		return enter((struct task_struct *)ctx[0], ctx[1], flags);
-	}
 	return enter((struct task_struct *)ctx[0], ctx[1], ctx[2]);
 }
 
 SEC("fexit/select_task_rq_fair")
 int on_exit(u64 *ctx)
 {
-	return leave((struct task_struct *)ctx[0], with_sd_flag ? ctx[4] : ctx[3]);
+	return leave((struct task_struct *)ctx[0], ctx[3]);
 }
