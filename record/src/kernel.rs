@@ -68,9 +68,37 @@ impl Kernel {
     }
 }
 
-/// Ticks a second, from the jiffies that went by in so many ns.
-pub fn hz(jiffies: u64, ns: u64) -> u32 {
-    let measured = jiffies as f64 * 1e9 / ns.max(1) as f64;
-    let near = |&hz: &u32| (f64::from(hz).ln() - measured.max(1.0).ln()).abs();
-    [100_u32, 250, 300, 1000].into_iter().min_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or(250)
+/// The values of CONFIG_HZ.
+const HZ: [u32; 4] = [100, 250, 300, 1000];
+/// `jiffies` passes this number 300 s after boot (`INITIAL_JIFFIES`).
+const WRAP: i128 = 1 << 32;
+const WRAP_NS: i128 = 300_000_000_000;
+
+/// Ticks a second, from two looks at jiffies and at CLOCK_MONOTONIC (ns). Counted since boot, but for the half minute
+/// about the number's wrap; then from one look to the other.
+pub fn hz(looks: [(u64, u64); 2]) -> u32 {
+    let [(first, start), (last, end)] = looks.map(|(jiffies, ns)| (i128::from(jiffies), i128::from(ns)));
+    let (jiffies, ns) = match end - WRAP_NS {
+        ns if ns.abs() > 15_000_000_000 => (last - WRAP, ns),
+        _ => (last - first, end - start),
+    };
+    let measured = (jiffies as f64 * 1e9 / ns as f64).max(1.0);
+    let far = |&hz: &u32| (f64::from(hz) / measured).ln().abs();
+    HZ.into_iter().min_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(250)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hz;
+
+    #[test]
+    fn hz_is_counted_before_and_after_the_wrap_and_about_it() {
+        for expected in [100_u32, 250, 300, 1000] {
+            for (seconds, between) in [(15_u64, 1_u64), (299, 2), (301, 2), (100_000, 1)] {
+                let hz_of = u64::from(expected);
+                let at = |seconds: u64| ((1 << 32) + seconds * hz_of - 300 * hz_of, seconds * 1_000_000_000);
+                assert_eq!(hz([at(seconds), at(seconds + between)]), expected, "{seconds} s after boot");
+            }
+        }
+    }
 }

@@ -9,7 +9,7 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{OpenObject, ProgramInput};
 use serde_json::{Value, json};
 use std::mem::MaybeUninit;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What is known of the machine.
 pub struct Machine {
@@ -202,13 +202,14 @@ fn ask(skel: &mut RecordSkel<'_>, cpu: u32, level: u32, group: u64) -> Result<Do
     })
 }
 
-/// The kernel says its HZ nowhere: what is counted is how many ticks go by.
+/// The kernel says its HZ nowhere that can be relied on: its ticks are counted.
 fn measure_hz(skel: &mut RecordSkel<'_>) -> Result<u32> {
-    let jiffies = |skel: &mut RecordSkel<'_>| -> Result<u64> {
+    let look = |skel: &mut RecordSkel<'_>| -> Result<(u64, u64)> {
         ask(skel, 0, 0, 0)?;
-        Ok(skel.maps.bss_data.as_ref().context("the program has no variables")?.now_jiffies)
+        let bss = skel.maps.bss_data.as_ref().context("the program has no variables")?;
+        Ok((bss.now_jiffies, bss.now_ns))
     };
-    let (before, start) = (jiffies(skel)?, Instant::now());
+    let first = look(skel)?;
     std::thread::sleep(Duration::from_millis(200));
-    Ok(hz(jiffies(skel)? - before, start.elapsed().as_nanos() as u64))
+    Ok(hz([first, look(skel)?]))
 }

@@ -11,6 +11,8 @@ const LONGEST_STABLE_NS: u64 = 200_000;
 const PF_KTHREAD: u32 = 0x20_0000;
 /// `NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET`.
 const NOT_IN_TASK: u32 = 0x00ff_0100;
+/// A switched feature is in force some time after it is to be seen: the kernel patches its code for it.
+const SWITCHING_NS: u64 = 100_000_000;
 const FORK_OR_EXEC: u32 = 0x06;
 const WAKE_FLAGS: [(u32, &str); 8] = [
     (0x02, "EXEC"),
@@ -32,6 +34,8 @@ pub struct Rows<'a> {
     ints: [Vec<i32>; 7],
     longs: [Vec<i64>; 11],
     masks: [Vec<u64>; 4],
+    /// The features that were seen last, and when they came to be so.
+    seen: Option<(u64, u64)>,
     /// Rows so far.
     pub seq: i64,
     /// Those that are stable.
@@ -49,6 +53,7 @@ impl<'a> Rows<'a> {
             ints: Default::default(),
             longs: Default::default(),
             masks: Default::default(),
+            seen: None,
             seq: 0,
             stable: 0,
         }
@@ -65,7 +70,13 @@ impl<'a> Rows<'a> {
         self.seq += 1;
         self.gather(d, cpus, slow);
         let [idle, idle_exit, curr_idle, pending] = &self.masks;
-        let stable = idle == idle_exit && d.dur_ns < LONGEST_STABLE_NS && !cpus.is_empty();
+        let since = match self.seen {
+            None => 0,
+            Some((features, since)) if features == d.features => since,
+            Some(_) => d.t_ns + SWITCHING_NS,
+        };
+        self.seen = Some((d.features, since));
+        let stable = idle == idle_exit && d.dur_ns < LONGEST_STABLE_NS && !cpus.is_empty() && d.t_ns >= since;
         self.stable += u64::from(stable);
         let features = self.features.entry(d.features).or_insert_with(|| self.kernel.features_text(d.features));
         let [running, queued, delayed, sched_idle, llc_ids, cores, scans] = &self.ints;

@@ -8,6 +8,7 @@ u32 ask_level = 0;
 u64 ask_group = 0;
 struct domain_part part = {};
 u64 now_jiffies = 0;
+u64 now_ns = 0;
 
 /* A domain's CPUs: a flexible array at the end of the type, which 7.2 no longer names. */
 static __always_inline u32 span_offset(void)
@@ -27,6 +28,7 @@ int describe(void *ctx)
 	char *name;
 
 	now_jiffies = bpf_jiffies64();
+	now_ns = bpf_ktime_get_ns();
 	part.exists = 0;
 	part.sd_llc_id = -1;
 	if (&sd_llc_id) {
