@@ -7,7 +7,8 @@ const SOURCE: &str = "src/bpf/record.bpf.c";
 
 fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it")).join("record.skel.rs");
-    if let Err(error) = SkeletonBuilder::new().source(SOURCE).clang_args(["-Wall", "-Werror"]).build_and_generate(&out) {
+    if let Err(error) = SkeletonBuilder::new().source(SOURCE).clang_args(["-Wall", "-Werror"]).build_and_generate(&out)
+    {
         eprintln!("{error:?}\n  hint: clang 14 or newer is needed: apt-get install clang libelf-dev zlib1g-dev");
         std::process::exit(1);
     }

@@ -32,6 +32,10 @@ pub struct Args {
     /// At most so many decisions a second, on all CPUs together
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_rate: Option<u32>,
+    /// Infer choices from tracepoints, where select_task_rq_fair() cannot be attached to: without wake flags, forks and
+    /// execs, and not to be compared exactly
+    #[arg(long)]
+    pub tracepoints: bool,
     /// No context switches, migrations, idle states and frequencies
     #[arg(long)]
     pub decisions_only: bool,
@@ -83,5 +87,9 @@ fn sample(text: &str) -> Result<u32, String> {
 }
 
 fn comm(text: &str) -> Result<String, String> {
-    if (1..=15).contains(&text.len()) { Ok(text.into()) } else { Err("expected 1 to 15 bytes, as task names have".into()) }
+    if (1..=15).contains(&text.len()) {
+        Ok(text.into())
+    } else {
+        Err("expected 1 to 15 bytes, as task names have".into())
+    }
 }

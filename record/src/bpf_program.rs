@@ -4,4 +4,3 @@
 #![allow(unsafe_code, missing_docs, clippy::all, dead_code)]
 
 include!(concat!(env!("OUT_DIR"), "/record.skel.rs"));
-

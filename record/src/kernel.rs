@@ -1,6 +1,6 @@
 //! The running kernel.
 
-use crate::refusal::Refusal;
+use crate::refusal;
 use anyhow::{Context, Result};
 use std::fs;
 
@@ -28,12 +28,7 @@ impl Kernel {
         let end = release.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(release.len());
         let version = release[..end].trim_end_matches('.').to_owned();
         let short = version.split('.').take(2).collect::<Vec<_>>().join(".");
-        let text = FEATURES.iter().find_map(|path| fs::read_to_string(path).ok()).ok_or_else(|| {
-            Refusal::new(
-                "the scheduler's features cannot be read (/sys/kernel/debug/sched/features)",
-                "mount -t debugfs debugfs /sys/kernel/debug",
-            )
-        })?;
+        let text = FEATURES.iter().find_map(|path| fs::read_to_string(path).ok()).ok_or_else(refusal::of_features)?;
         let features = text
             .split_whitespace()
             .map(|word| word.strip_prefix("NO_").map_or((word.to_owned(), true), |name| (name.to_owned(), false)))

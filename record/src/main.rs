@@ -59,11 +59,11 @@ fn record(args: &Args) -> Result<Outcome> {
         ("wakelab.variant", "default".to_owned()),
         ("wakelab.snapshot", format!("{:?}", args.snapshot).to_lowercase()),
         ("wakelab.sample", args.sample.to_string()),
+        ("wakelab.source", if args.tracepoints { "tracepoints" } else { "function" }.to_owned()),
         ("wakelab.domains", machine.json(&kernel.version, meta).to_string()),
     ];
-    let folder = RecordedFolder::new(&args.output, metadata).map_err(|e| {
-        usage::Usage(format!("--output: {e}\n  hint: name a folder that is not there yet"))
-    })?;
+    let folder = RecordedFolder::new(&args.output, metadata)
+        .map_err(|e| usage::Usage(format!("--output: {e}\n  hint: name a folder that is not there yet")))?;
     let outcome = session::run(args, &kernel, &machine, folder);
     if outcome.is_err() {
         // Goes only if nothing has been written to it.

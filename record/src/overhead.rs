@@ -1,7 +1,7 @@
 //! What recording costs, by the kernel's own count.
 
 use crate::bpf_program::RecordSkel;
-use libbpf_rs::Program;
+use libbpf_rs::ProgramMut;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
 /// Run counts and times of the programs.
@@ -39,22 +39,22 @@ pub fn enable() -> Counting {
 impl Overhead {
     /// Reads the counts.
     pub fn read(skel: &RecordSkel<'_>, counting: Counting) -> Self {
-        let programs = &skel.progs;
+        let progs = &skel.progs;
         let mut overhead = Overhead { known: counting.0.is_some(), ..Overhead::default() };
-        (overhead.entries, overhead.entry_ns) = run_time(&programs.on_entry);
-        (overhead.exits, overhead.exit_ns) = run_time(&programs.on_exit);
-        overhead.all_ns = overhead.entry_ns + overhead.exit_ns + run_time(&programs.on_waking).1;
-        for program in [&programs.on_switch, &programs.on_migration, &programs.on_idle, &programs.on_frequency] {
-            if program.autoload() {
-                overhead.all_ns += run_time(program).1;
-            }
-        }
+        let of = |programs: &[&ProgramMut<'_>]| {
+            let loaded = programs.iter().filter(|program| program.autoload()).map(|program| run_time(program));
+            loaded.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+        };
+        (overhead.entries, overhead.entry_ns) = of(&[&progs.on_entry, &progs.infer_waking]);
+        (overhead.exits, overhead.exit_ns) = of(&[&progs.on_exit, &progs.infer_moved, &progs.infer_woken]);
+        let events = [&progs.on_waking, &progs.on_switch, &progs.on_migration, &progs.on_idle, &progs.on_frequency];
+        overhead.all_ns = overhead.entry_ns + overhead.exit_ns + of(&events).1;
         overhead
     }
 }
 
 /// How often a program ran, and its time in ns.
-fn run_time(program: &Program<'_>) -> (u64, u64) {
+fn run_time(program: &ProgramMut<'_>) -> (u64, u64) {
     use std::os::fd::AsRawFd;
     // An all-zero struct of integers is what the kernel is to fill in.
     #[allow(unsafe_code)]

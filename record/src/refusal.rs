@@ -37,7 +37,8 @@ pub fn check() -> Result<(), Refusal> {
             "boot one that was built with CONFIG_DEBUG_INFO_BTF=y",
         ));
     }
-    let release = nix::sys::utsname::uname().map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default();
+    let release =
+        nix::sys::utsname::uname().map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default();
     if !is_new_enough(&release) {
         return Err(Refusal::new(
             format!("select_task_rq_fair() takes other arguments in kernel {release}"),
@@ -54,6 +55,26 @@ pub fn check() -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Whether the kernel is locked down, in either way.
+fn locked_down() -> bool {
+    let lockdown = fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
+    lockdown.contains("[integrity]") || lockdown.contains("[confidentiality]")
+}
+
+/// Says why the scheduler's features cannot be read.
+pub fn of_features() -> Refusal {
+    if locked_down() {
+        return Refusal::new(
+            "this kernel is locked down: the scheduler's features (debugfs) cannot be read",
+            "boot it without lockdown= (Secure Boot may set it)",
+        );
+    }
+    Refusal::new(
+        "the scheduler's features cannot be read (/sys/kernel/debug/sched/features)",
+        "mount -t debugfs debugfs /sys/kernel/debug",
+    )
+}
+
 fn is_new_enough(release: &str) -> bool {
     let mut parts = release.split(|c: char| !c.is_ascii_digit()).map_while(|part| part.parse::<u32>().ok());
     (parts.next(), parts.next()) >= (Some(5), Some(11))
@@ -61,8 +82,7 @@ fn is_new_enough(release: &str) -> bool {
 
 /// Says why the kernel took no program.
 pub fn of_load(error: &libbpf_rs::Error, messages: &str) -> Refusal {
-    let lockdown = fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
-    if lockdown.contains("[integrity]") || lockdown.contains("[confidentiality]") {
+    if locked_down() {
         return Refusal::new(
             format!("this kernel is locked down and refuses the program ({error})"),
             "boot it without lockdown= (Secure Boot may set it)",
@@ -92,7 +112,13 @@ mod tests {
 
     #[test]
     fn kernels_from_5_11_are_new_enough() {
-        for (release, new) in [("5.10.0-32-cloud-amd64", false), ("5.11.0", true), ("6.1.0-50", true), ("7.2.12+deb13", true), ("4.19", false)] {
+        for (release, new) in [
+            ("5.10.0-32-cloud-amd64", false),
+            ("5.11.0", true),
+            ("6.1.0-50", true),
+            ("7.2.12+deb13", true),
+            ("4.19", false),
+        ] {
             assert_eq!(is_new_enough(release), new, "{release}");
         }
     }

@@ -29,6 +29,7 @@ const WAKE_FLAGS: [(u32, &str); 8] = [
 pub struct Rows<'a> {
     kernel: &'a Kernel,
     machine: &'a Machine,
+    inferred: bool,
     llcs: Vec<(usize, u32)>,
     features: HashMap<u64, String>,
     ints: [Vec<i32>; 7],
@@ -43,11 +44,12 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Rows of decisions of this kernel on this machine.
-    pub fn new(kernel: &'a Kernel, machine: &'a Machine) -> Self {
+    /// Rows of decisions of this kernel on this machine; those that are inferred are never stable.
+    pub fn new(kernel: &'a Kernel, machine: &'a Machine, inferred: bool) -> Self {
         Rows {
             kernel,
             machine,
+            inferred,
             llcs: machine.llcs(),
             features: HashMap::new(),
             ints: Default::default(),
@@ -76,7 +78,8 @@ impl<'a> Rows<'a> {
             Some(_) => d.t_ns + SWITCHING_NS,
         };
         self.seen = Some((d.features, since));
-        let stable = idle == idle_exit && d.dur_ns < LONGEST_STABLE_NS && !cpus.is_empty() && d.t_ns >= since;
+        let stable =
+            !self.inferred && idle == idle_exit && d.dur_ns < LONGEST_STABLE_NS && !cpus.is_empty() && d.t_ns >= since;
         self.stable += u64::from(stable);
         let features = self.features.entry(d.features).or_insert_with(|| self.kernel.features_text(d.features));
         let [running, queued, delayed, sched_idle, llc_ids, cores, scans] = &self.ints;

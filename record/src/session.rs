@@ -16,9 +16,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, OpenObject, RingBufferBuilder};
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
-use wakelab_events::recorded::{
-    FrequencyRow, IdleStateRow, RecordedFolder, RecordedMigrationRow, RecordedSwitchRow,
-};
+use wakelab_events::recorded::{FrequencyRow, IdleStateRow, RecordedFolder, RecordedMigrationRow, RecordedSwitchRow};
 
 /// How often the ring buffer is emptied. The program never wakes the reader, which would be a wake-up more for each.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -61,6 +59,15 @@ pub fn run(args: &Args, kernel: &Kernel, machine: &Machine, folder: RecordedFold
         open.progs.on_idle.set_autoload(false);
         open.progs.on_frequency.set_autoload(false);
     }
+    for (program, wanted) in [
+        (&mut open.progs.on_entry, !args.tracepoints),
+        (&mut open.progs.on_exit, !args.tracepoints),
+        (&mut open.progs.infer_waking, args.tracepoints),
+        (&mut open.progs.infer_moved, args.tracepoints),
+        (&mut open.progs.infer_woken, args.tracepoints),
+    ] {
+        program.set_autoload(wanted);
+    }
     open.maps.scratches.set_max_entries(machine.nr_cpus as u32)?;
     open.maps.ring.set_max_entries((args.buffer << 20).next_power_of_two())?;
     let rodata = open.maps.rodata_data.as_mut().context("the program has no constants")?;
@@ -88,9 +95,9 @@ pub fn run(args: &Args, kernel: &Kernel, machine: &Machine, folder: RecordedFold
     let mut until = Until::new(args.duration)?;
     let stats = crate::overhead::enable();
     let started = Instant::now();
-    let links = attach(&skel, args.decisions_only)?;
+    let links = attach(&skel, args)?;
 
-    let to = RefCell::new((Rows::new(kernel, machine), folder, None::<anyhow::Error>));
+    let to = RefCell::new((Rows::new(kernel, machine, args.tracepoints), folder, None::<anyhow::Error>));
     let mut builder = RingBufferBuilder::new();
     builder.add(&skel.maps.ring, |bytes| {
         let (rows, folder, broken) = &mut *to.borrow_mut();
@@ -145,17 +152,23 @@ pub fn run(args: &Args, kernel: &Kernel, machine: &Machine, folder: RecordedFold
     Ok(outcome)
 }
 
-fn attach(skel: &RecordSkel<'_>, decisions_only: bool) -> Result<Vec<Link>> {
+fn attach(skel: &RecordSkel<'_>, args: &Args) -> Result<Vec<Link>> {
     let mut links = Vec::new();
     let programs = &skel.progs;
     let (result, said) = messages::gathered(|| -> libbpf_rs::Result<()> {
-        if !decisions_only {
+        if !args.decisions_only {
             links.push(programs.on_switch.attach()?);
             links.push(programs.on_migration.attach()?);
             links.push(programs.on_idle.attach()?);
             links.push(programs.on_frequency.attach()?);
         }
         links.push(programs.on_waking.attach()?);
+        if args.tracepoints {
+            links.push(programs.infer_moved.attach()?);
+            links.push(programs.infer_woken.attach()?);
+            links.push(programs.infer_waking.attach()?);
+            return Ok(());
+        }
         // The exit first: an entry without its exit leaves nothing, an exit without its entry is passed over.
         links.push(programs.on_exit.attach()?);
         links.push(programs.on_entry.attach()?);
@@ -196,7 +209,8 @@ fn count(skel: &mut RecordSkel<'_>, nr_cpus: usize, outcome: &mut Outcome) -> Re
     (outcome.lost, outcome.lost_events, outcome.wakings) = (bss.lost, bss.lost_events, bss.wakings);
     for cpu in 0..nr_cpus as u32 {
         let scratch = skel.maps.scratches.lookup(&cpu.to_ne_bytes(), MapFlags::ANY)?.context("no such CPU")?;
-        let counter = |at: usize| scratch.get(at * 8..).and_then(|b| b.first_chunk::<8>()).map_or(0, |b| u64::from_ne_bytes(*b));
+        let counter =
+            |at: usize| scratch.get(at * 8..).and_then(|b| b.first_chunk::<8>()).map_or(0, |b| u64::from_ne_bytes(*b));
         // `choices` and `left_out` of struct scratch.
         outcome.choices += counter(3);
         outcome.left_out += counter(4);

@@ -164,3 +164,31 @@ pub fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bpf_program::types;
+
+    #[test]
+    fn types_are_as_large_as_the_program_has_them() {
+        assert_eq!(size_of::<Decision>(), size_of::<types::decision>());
+        assert_eq!(size_of::<TaskState>(), size_of::<types::task_state>());
+        assert_eq!(size_of::<DomainPart>(), size_of::<types::domain_part>());
+        let scratch = size_of::<types::scratch>() - 6 * 8 - size_of::<Decision>();
+        assert_eq!(scratch, MAX_CPUS * (size_of::<CpuState>() + size_of::<CpuSlow>()));
+    }
+
+    #[test]
+    fn records_that_are_cut_off_are_none() {
+        let mut decision: Decision = Zeroable::zeroed();
+        (decision.kind, decision.cpus, decision.slow) = (KIND_DECISION, 2, 1);
+        let mut bytes = vec![0_u64; (size_of::<Decision>() + 2 * size_of::<CpuState>() + size_of::<CpuSlow>()) / 8];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut bytes);
+        bytes[..size_of::<Decision>()].copy_from_slice(bytemuck::bytes_of(&decision));
+        assert!(matches!(Record::parse(bytes), Some(Record::Decision(_, [_, _], [_]))));
+        for length in [0, 3, 8, size_of::<Decision>(), bytes.len() - 1] {
+            assert!(Record::parse(&bytes[..length]).is_none(), "{length} bytes");
+        }
+    }
+}

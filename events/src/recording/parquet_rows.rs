@@ -69,6 +69,10 @@ impl ParquetRows {
                 "it was written by another version of wakelab-record; read it with that version's wakelab",
             ));
         }
+        if value("wakelab.snapshot").is_ok_and(|snapshot| snapshot == "none") {
+            return Err(error("the recording holds no states of CPUs, so that no decision can be made again".into())
+                .with_hint("record with --snapshot full or --snapshot llc"));
+        }
         let about = About {
             kernel: value("wakelab.kernel")?,
             topology: value("wakelab.machine")?,

@@ -33,7 +33,15 @@ pub fn wait_for(word: &AtomicU32, value: u32) {
         if now == value {
             return;
         }
-        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG, now, std::ptr::null::<libc::timespec>()) };
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                word.as_ptr(),
+                libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+                now,
+                std::ptr::null::<libc::timespec>(),
+            )
+        };
     }
 }
 

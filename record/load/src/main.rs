@@ -15,11 +15,25 @@ const USAGE: &str = "usage: wakelab-load LOAD [COUNT [ROUNDS]]
   futex    the same with threads and futexes
   fork     COUNT chains of processes: each forks one, which forks the next; every fourth executes a program
   message  COUNT message threads that each wake 4 workers and wait for them all (as schbench)
+  nobody   runs the command that follows without root's rights
   tcp      COUNT pairs that send a byte to and fro over the loopback device (as netperf TCP_RR)";
+
+/// Becomes another program, without root's rights.
+fn nobody(command: &[String]) -> std::io::Error {
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65534;
+    let (program, arguments) = command.split_first().map_or(("true", &[][..]), |(first, rest)| (first, rest));
+    std::process::Command::new(program).args(arguments).uid(NOBODY).gid(NOBODY).exec()
+}
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().collect();
-    let number = |at: usize, default: usize| args.get(at).map_or(Some(default), |text| text.parse().ok().filter(|&n| n > 0));
+    if args.get(1).is_some_and(|load| load == "nobody") {
+        eprintln!("wakelab-load nobody: {}", nobody(&args[2..]));
+        return ExitCode::FAILURE;
+    }
+    let number =
+        |at: usize, default: usize| args.get(at).map_or(Some(default), |text| text.parse().ok().filter(|&n| n > 0));
     let (Some(load), Some(count), Some(rounds)) = (args.get(1), number(2, 4), number(3, 1000)) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);

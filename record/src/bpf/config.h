@@ -6,6 +6,7 @@ enum { SNAPSHOT_NONE, SNAPSHOT_LLC, SNAPSHOT_FULL };
 
 #define WF_EXEC 0x02
 #define WF_FORK 0x04
+#define WF_TTWU 0x08
 #define WINDOW_NS 10000000ULL
 
 const volatile u32 nr_cpus = 1;

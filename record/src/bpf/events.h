@@ -32,13 +32,8 @@ SEC("tp_btf/sched_migrate_task")
 int on_migration(u64 *ctx)
 {
 	struct task_struct *p = (void *)ctx[0];
-	u32 from;
 
-	if (bpf_core_field_exists(((struct task_struct___info *)p)->thread_info.cpu))
-		from = ((struct task_struct___info *)p)->thread_info.cpu;
-	else
-		from = ((struct task_struct___cpu *)p)->cpu;
-	return put(KIND_MIGRATION, bpf_get_smp_processor_id(), p->pid, from, ctx[1]);
+	return put(KIND_MIGRATION, bpf_get_smp_processor_id(), p->pid, task_cpu(p), ctx[1]);
 }
 
 /* (state, cpu): the state is -1 when the CPU leaves it */

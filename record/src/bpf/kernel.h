@@ -104,6 +104,7 @@ struct css_set {
 struct task_struct {
 	unsigned int flags;
 	unsigned int policy;
+	int prio;
 	int static_prio;
 	int nr_cpus_allowed;
 	const struct cpumask *cpus_ptr;

@@ -12,7 +12,6 @@
 #include "h_load.h"
 #include "snapshot.h"
 #include "describe.h"
-#include "events.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -89,29 +88,22 @@ static __always_inline int enter(struct task_struct *p, int prev_cpu, u32 wake_f
 	s->d.waker_cpu = cpu;
 	s->d.prev_cpu = prev_cpu;
 	s->d.wake_flags = wake_flags;
+	/* What holds if the exit is never seen (tracepoints). */
+	s->d.chosen_cpu = prev_cpu;
+	s->d.recent_used_cpu_after = s->d.recent_used_cpu;
+	s->d.waker.flips_after = s->d.waker.flips_before;
+	s->d.wakee.flips_after = s->d.wakee.flips_before;
 	take_cpus(s, cpu, prev_cpu);
 	s->active = 1;
 	return 0;
 }
 
-static __always_inline int leave(struct task_struct *p, int chosen)
+/* Hands over what has been taken down. */
+static __always_inline int emit(struct scratch *s)
 {
-	u32 cpu = bpf_get_smp_processor_id();
-	struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
-	struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
-	struct task_struct *waker;
 	u64 size = sizeof(s->d);
 
-	if (!s || !rq || !s->active)
-		return 0;
 	s->active = 0;
-	waker = rq->curr;
-	if (!waker)
-		return 0;
-	s->d.chosen_cpu = chosen;
-	s->d.recent_used_cpu_after = p->recent_used_cpu;
-	s->d.waker.flips_after = waker->wakee_flips;
-	s->d.wakee.flips_after = p->wakee_flips;
 	take_idle_again(s);
 	s->d.dur_ns = bpf_ktime_get_ns() - s->d.t_ns;
 	s->d.cpus = snapshot_mode == SNAPSHOT_NONE ? 0 : nr_cpus;
@@ -129,6 +121,26 @@ static __always_inline int leave(struct task_struct *p, int chosen)
 	return 0;
 }
 
+static __always_inline int leave(struct task_struct *p, int chosen)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
+	struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+	struct task_struct *waker;
+
+	if (!s || !rq || !s->active)
+		return 0;
+	s->active = 0;
+	waker = rq->curr;
+	if (!waker)
+		return 0;
+	s->d.chosen_cpu = chosen;
+	s->d.recent_used_cpu_after = p->recent_used_cpu;
+	s->d.waker.flips_after = waker->wakee_flips;
+	s->d.wakee.flips_after = p->wakee_flips;
+	return emit(s);
+}
+
 /* The function has had these arguments since 5.11; the recorder refuses older kernels. */
 SEC("fentry/select_task_rq_fair")
 int on_entry(u64 *ctx)
@@ -141,3 +153,6 @@ int on_exit(u64 *ctx)
 {
 	return leave((struct task_struct *)ctx[0], ctx[3]);
 }
+
+#include "tracepoints.h"
+#include "events.h"
