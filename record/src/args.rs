@@ -39,9 +39,9 @@ pub struct Args {
     /// No context switches, migrations, idle states and frequencies
     #[arg(long)]
     pub decisions_only: bool,
-    /// Room for records that are not written yet
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub buffer: u32,
+    /// Room for records that are not written yet, rounded up to a power of two [default: 64, and more from 29 CPUs on]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub buffer: Option<u32>,
     /// What ran, for the reader of the recording
     #[arg(long, value_name = "NAME")]
     pub workload: Option<String>,
@@ -62,6 +62,14 @@ pub enum Snapshot {
     Llc,
     /// Of none.
     None,
+}
+
+impl Args {
+    /// The size of the ring buffer in bytes: a record grows with the CPUs, and so does how many come in a moment.
+    pub fn buffer_bytes(&self, nr_cpus: usize) -> u32 {
+        let default = 64 * (nr_cpus as u32).div_ceil(28).min(16);
+        (self.buffer.unwrap_or(default) << 20).next_power_of_two()
+    }
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

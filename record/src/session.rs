@@ -69,7 +69,7 @@ pub fn run(args: &Args, kernel: &Kernel, machine: &Machine, folder: RecordedFold
         program.set_autoload(wanted);
     }
     open.maps.scratches.set_max_entries(machine.nr_cpus as u32)?;
-    open.maps.ring.set_max_entries((args.buffer << 20).next_power_of_two())?;
+    open.maps.ring.set_max_entries(args.buffer_bytes(machine.nr_cpus))?;
     let rodata = open.maps.rodata_data.as_mut().context("the program has no constants")?;
     rodata.nr_cpus = machine.nr_cpus as u32;
     rodata.hz = machine.hz;
