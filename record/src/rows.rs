@@ -12,7 +12,7 @@ const PF_KTHREAD: u32 = 0x20_0000;
 /// `NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET`.
 const NOT_IN_TASK: u32 = 0x00ff_0100;
 /// A switched feature is in force some time after it is to be seen: the kernel patches its code for it.
-const SWITCHING_NS: u64 = 100_000_000;
+const SWITCHING_NS: u64 = 50_000_000;
 const FORK_OR_EXEC: u32 = 0x06;
 const WAKE_FLAGS: [(u32, &str); 8] = [
     (0x02, "EXEC"),
@@ -78,8 +78,12 @@ impl<'a> Rows<'a> {
             Some(_) => d.t_ns + SWITCHING_NS,
         };
         self.seen = Some((d.features, since));
-        let stable =
-            !self.inferred && idle == idle_exit && d.dur_ns < LONGEST_STABLE_NS && !cpus.is_empty() && d.t_ns >= since;
+        let stable = !self.inferred
+            && idle == idle_exit
+            && d.dur_ns < LONGEST_STABLE_NS
+            && !cpus.is_empty()
+            && d.h_load_moved == 0
+            && d.t_ns >= since;
         self.stable += u64::from(stable);
         let features = self.features.entry(d.features).or_insert_with(|| self.kernel.features_text(d.features));
         let [running, queued, delayed, sched_idle, llc_ids, cores, scans] = &self.ints;

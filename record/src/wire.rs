@@ -99,6 +99,8 @@ pub struct Decision {
     pub recent_used_cpu_after: i32,
     pub numa_preferred_nid: i32,
     pub sd_llc_size: i32,
+    pub h_load_moved: u32,
+    pub pad: u32,
     pub affinity: [u64; MAX_CPUS / 64],
 }
 

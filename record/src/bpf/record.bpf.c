@@ -90,6 +90,7 @@ static __always_inline int enter(struct task_struct *p, int prev_cpu, u32 wake_f
 	s->d.wake_flags = wake_flags;
 	/* What holds if the exit is never seen (tracepoints). */
 	s->d.chosen_cpu = prev_cpu;
+	s->d.h_load_moved = 0;
 	s->d.recent_used_cpu_after = s->d.recent_used_cpu;
 	s->d.waker.flips_after = s->d.waker.flips_before;
 	s->d.wakee.flips_after = s->d.wakee.flips_before;
@@ -127,6 +128,7 @@ static __always_inline int leave(struct task_struct *p, int chosen)
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
 	struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
 	struct task_struct *waker;
+	u64 now;
 
 	if (!s || !rq || !s->active)
 		return 0;
@@ -138,6 +140,11 @@ static __always_inline int leave(struct task_struct *p, int chosen)
 	s->d.recent_used_cpu_after = p->recent_used_cpu;
 	s->d.waker.flips_after = waker->wakee_flips;
 	s->d.wakee.flips_after = p->wakee_flips;
+	/* h_load is refreshed by the first who asks in a jiffy; the kernel may have asked in the next one. */
+	now = bpf_jiffies64();
+	if (now != s->d.jiffies)
+		s->d.h_load_moved = task_h_load(p, now) != s->d.wakee.h_load ||
+				    task_h_load(waker, now) != s->d.waker.h_load;
 	return emit(s);
 }
 

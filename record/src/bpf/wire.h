@@ -87,6 +87,8 @@ struct decision {
 	s32 recent_used_cpu_after;
 	s32 numa_preferred_nid;
 	s32 sd_llc_size;
+	u32 h_load_moved; /* a tick came between, and task_h_load() is no longer what it was */
+	u32 pad;
 	u64 affinity[MAX_CPUS / 64];
 };
 
