@@ -137,7 +137,8 @@ pub struct DomainPart {
     pub name: [u8; 16],
 }
 
-/// A record of the ring buffer.
+/// A record of the ring buffer. It lives on the stack for a moment, where a box would be an allocation a record.
+#[allow(clippy::large_enum_variant)]
 pub enum Record<'a> {
     /// A decision with the states of the CPUs, and what forks and execs read besides.
     Decision(Decision, &'a [CpuState], &'a [CpuSlow]),

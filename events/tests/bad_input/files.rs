@@ -9,7 +9,7 @@ fn no_file() {
     let dir = tempfile::tempdir().expect("a folder");
     says_in(
         dir.path(),
-        "r.csv: No such file or directory (os error 2)\n  hint: a recording is a CSV file, plain or gzip; docs/recording-format.md describes it",
+        "r.csv: No such file or directory (os error 2)\n  hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and docs/recording-format.md describe them",
     );
 }
 
@@ -19,7 +19,7 @@ fn a_directory() {
     fs::create_dir(dir.path().join("r.csv")).expect("a folder");
     says_in(
         dir.path(),
-        "r.csv: expected a file, found a directory\n  hint: a recording is a CSV file, plain or gzip; docs/recording-format.md describes it",
+        "r.csv: expected a file, found a directory\n  hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and docs/recording-format.md describe them",
     );
 }
 
@@ -27,15 +27,15 @@ fn a_directory() {
 fn an_empty_file() {
     says(
         "",
-        "r.csv: empty; expected a header line with the names of the columns\n  hint: a recording is a CSV file, plain or gzip; docs/recording-format.md describes it",
+        "r.csv: empty; expected a header line with the names of the columns\n  hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and docs/recording-format.md describe them",
     );
     says(
         gzip(b""),
-        "r.csv: empty; expected a header line with the names of the columns\n  hint: a recording is a CSV file, plain or gzip; docs/recording-format.md describes it",
+        "r.csv: empty; expected a header line with the names of the columns\n  hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and docs/recording-format.md describe them",
     );
     says(
         "\n\n\n",
-        "r.csv: empty; expected a header line with the names of the columns\n  hint: a recording is a CSV file, plain or gzip; docs/recording-format.md describes it",
+        "r.csv: empty; expected a header line with the names of the columns\n  hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and docs/recording-format.md describe them",
     );
 }
 
