@@ -35,7 +35,7 @@ pub struct Reader {
 
 /// Where rows come from.
 enum Rows {
-    Csv(Records),
+    Csv(Box<Records>),
     Parquet(Box<ParquetRows>),
 }
 
@@ -106,7 +106,7 @@ impl Reader {
                 .with_hint(WHAT_IS_READ));
         }
         let mut fields = Fields::new(path, places(path, &header)?, header.count);
-        let mut rows = Rows::Csv(records);
+        let mut rows = Rows::Csv(Box::new(records));
         if !next(&mut rows, &mut fields)? {
             return Err(ReadError::of_file(path, "expected rows after the header, found none")
                 .at_line(header.line)
