@@ -5,11 +5,12 @@
 use crate::near;
 
 /// What can be asked for, and what comes after the `=`; nothing where it stands alone.
-const KNOWN: [(&str, Option<&str>); 6] = [
+const KNOWN: [(&str, Option<&str>); 7] = [
     ("governor", Some("the frequency governor")),
     ("idle_governor", Some("the idle governor")),
     ("max_freq", Some("what x86 takes for the highest frequency: 4C, 1C or base")),
     ("freq_cap", Some("scaling_max_freq, kHz")),
+    ("thermal_cap", Some("what the hardware gives at most, kHz")),
     ("setspeed", Some("scaling_setspeed of the governor userspace, kHz")),
     ("no_turbo", None),
 ];

@@ -23,7 +23,7 @@ fn setup(preset: &str) -> Setup {
 }
 
 fn make(name: &str, policy: &Policy) -> Box<dyn Governor> {
-    (governor(name).unwrap().make)(&setup("v5.3"), policy)
+    (governor(name).unwrap().make)(&setup("v5.10"), policy)
 }
 
 fn at(now: u64) -> Update {

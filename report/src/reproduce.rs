@@ -86,7 +86,7 @@ fn effort(board: &Scoreboard) -> String {
 
 /// What names a row: its cells that are no numbers of results.
 fn name(row: &Scored) -> String {
-    const NAMES: [&str; 18] = [
+    const NAMES: [&str; 19] = [
         "benchmark",
         "case",
         "machine",
@@ -105,13 +105,14 @@ fn name(row: &Scored) -> String {
         "intel_pstate_mode",
         "governor",
         "placement",
+        "command",
     ];
     let cells = row.cells.iter().filter(|(column, _)| NAMES.contains(&column.as_str()));
     let parts = cells.map(|(column, cell)| match column.as_str() {
         "SIS_CORE" | "SIS_PROP" if cell == "false" => format!("NO_{column}"),
         "SIS_CORE" | "SIS_PROP" => String::new(),
-        // Of results it is what the table is of; of search statistics it is the row.
-        "metric" if !row.cells.iter().any(|(column, _)| column == "hackbench_groups") => String::new(),
+        // Of results of a benchmark it is what the table is of; else it is the row.
+        "metric" if row.cells.iter().any(|(column, _)| column == "benchmark") => String::new(),
         "hackbench_groups" => format!("{cell} groups:"),
         "usecs_from" => format!("from {cell} us"),
         "observer_cost_ns" if cell == "0" => String::new(),
@@ -290,5 +291,16 @@ mod tests {
         let told = excluded(&table);
         assert_eq!(told[0], ("Stream 10 runs, Stream 100 runs: memory bandwidth is not modelled".to_owned(), 3));
         assert_eq!(told[1], ("x is not".to_owned(), 1));
+    }
+
+    #[test]
+    fn every_row_of_the_published_tables_has_a_name() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../published");
+        for table in wakelab_study::reproduce::tables(&folder, &[]).unwrap() {
+            for published in &table.rows {
+                let named = Scored { cells: published.cells.clone(), ..row("", "") };
+                assert!(!name(&named).is_empty(), "{}: {:?}", table.name, published.cells);
+            }
+        }
     }
 }

@@ -64,7 +64,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         let turbo =
             model.turbo.as_ref().map_or(Khz::MAX, |turbo| turbo.limit(pm.active_cores[of.package], false, Khz::MAX));
         let base = if model.side.no_turbo { model.base[first] } else { Khz::MAX };
-        let khz = wanted.min(turbo).min(base);
+        let thermal = model.side.thermal_cap.unwrap_or(Khz::MAX);
+        let khz = wanted.min(turbo).min(base).min(thermal);
         if khz == pm.cpus[first].khz {
             return;
         }

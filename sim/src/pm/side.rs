@@ -22,6 +22,8 @@ pub struct PmSide {
     pub no_turbo: bool,
     /// `scaling_max_freq` of all policies, kHz.
     pub freq_cap: Option<Khz>,
+    /// What the hardware gives at most, kHz, because it is hot or at its power limit: the kernel is not told.
+    pub thermal_cap: Option<Khz>,
     /// What the governor `userspace` is told, kHz; `None` is the highest.
     pub setspeed: Option<Khz>,
     /// When measuring begins, ns from the start of the run: what was spent before does not count.
@@ -38,6 +40,7 @@ impl PmSide {
             max_freq: MaxFreq::FourCores,
             no_turbo: false,
             freq_cap: None,
+            thermal_cap: None,
             setspeed: None,
             measured_from: 0,
         }
@@ -58,13 +61,30 @@ impl PmSide {
 }
 
 /// All that it says: governors by their names, as a function has another address in each process.
-type Said = (&'static str, &'static str, Option<bool>, MaxFreq, bool, [Option<Khz>; 2], u64);
+type Said = (&'static str, &'static str, Option<bool>, MaxFreq, bool, [Option<Khz>; 3], u64);
 
 impl PmSide {
     fn said(&self) -> Said {
-        let PmSide { governor, idle_governor, invariant, max_freq, no_turbo, freq_cap, setspeed, measured_from } =
-            *self;
-        (governor.name, idle_governor.name, invariant, max_freq, no_turbo, [freq_cap, setspeed], measured_from)
+        let PmSide {
+            governor,
+            idle_governor,
+            invariant,
+            max_freq,
+            no_turbo,
+            freq_cap,
+            thermal_cap,
+            setspeed,
+            measured_from,
+        } = *self;
+        (
+            governor.name,
+            idle_governor.name,
+            invariant,
+            max_freq,
+            no_turbo,
+            [freq_cap, thermal_cap, setspeed],
+            measured_from,
+        )
     }
 }
 

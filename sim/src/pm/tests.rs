@@ -160,6 +160,7 @@ fn performance_runs_at_what_turbo_gives_and_a_cap_and_no_turbo_lower_it() {
     assert!(khz(all).abs_diff(3_800_000) < 20_000, "{}", khz(all));
     assert!(khz(PmSide { no_turbo: true, ..all }).abs_diff(3_400_000) < 20_000);
     assert!(khz(PmSide { freq_cap: Some(2_000_000), ..all }).abs_diff(2_000_000) < 20_000);
+    assert!(khz(PmSide { thermal_cap: Some(2_500_000), ..all }).abs_diff(2_500_000) < 20_000);
     assert!(khz(side("powersave")).abs_diff(1_600_000) < 20_000);
 }
 

@@ -119,6 +119,7 @@ pub fn power_side(switches: &Switches, usual: Option<PmSide>) -> Result<Option<P
     }
     side.no_turbo = given("no_turbo").is_some();
     side.freq_cap = given("freq_cap").map(|option| khz("freq_cap", &option.value)).transpose()?;
+    side.thermal_cap = given("thermal_cap").map(|option| khz("thermal_cap", &option.value)).transpose()?;
     side.setspeed = given("setspeed").map(|option| khz("setspeed", &option.value)).transpose()?;
     Ok(Some(side))
 }
@@ -146,6 +147,7 @@ mod tests {
         let of = |switches: &str| power_side(&switches.parse().unwrap(), usual("pixel6")).unwrap().unwrap();
         assert_eq!(of("RUNNABLE_BOOST").governor.name, "schedutil");
         assert_eq!(of("freq_cap=1000000").freq_cap, Some(1_000_000));
+        assert_eq!(of("thermal_cap=1000000").thermal_cap, Some(1_000_000));
         assert_eq!(of("governor=performance").governor.name, "performance");
     }
 
