@@ -75,7 +75,7 @@ const HEADER: [&str; 7] =
 fn effort(board: &Scoreboard) -> String {
     let effort = board.effort;
     format!(
-        "{} repeat{} of each case and side, {} ms measured after {} ms{}",
+        "{} repeat{} of each case and side, {} ms measured after {} ms, longer where the benchmark says so{}",
         effort.repeats,
         if effort.repeats == 1 { "" } else { "s" },
         effort.time_ns / 1_000_000,

@@ -58,6 +58,8 @@ pub enum Irq {
     Timer(TaskId),
     /// `need_resched` was set.
     Resched,
+    /// Page tables are freed that the CPU may have loaded.
+    TlbFlush,
     /// The CPU is to balance for those whose tick is stopped.
     Nohz,
     /// The stopper thread is to push the running task to another CPU.

@@ -43,6 +43,8 @@ pub enum Later {
     IpiWakelist(Cpu),
     /// A rescheduling IPI arrives.
     IpiResched(Cpu),
+    /// An IPI arrives that flushes a TLB.
+    IpiTlbFlush(Cpu),
     /// An IPI arrives that asks an idle CPU to balance for others.
     IpiNohz(Cpu),
     /// The stopper of a CPU is woken, to push its running task away.
@@ -211,6 +213,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
             Later::IpiWakelist(cpu) => self.interrupt(cpu, Irq::Wakelist),
             Later::IpiResched(cpu) => self.interrupt(cpu, Irq::Resched),
+            Later::IpiTlbFlush(cpu) => self.interrupt(cpu, Irq::TlbFlush),
             Later::IpiNohz(cpu) => self.interrupt(cpu, Irq::Nohz),
             Later::Stopper(cpu) => self.interrupt(cpu, Irq::Stopper),
             Later::Hrtick(cpu, started) => self.hrtick(cpu, started),
@@ -364,7 +367,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// An interrupt arrives.
     pub fn interrupt(&mut self, cpu: Cpu, irq: Irq) {
         self.sys.this_cpu = cpu;
-        if !self.sys.is_in_tick(cpu, irq) {
+        if !self.sys.is_in_tick(cpu, irq) && !self.sys.is_seen_without(cpu, irq) {
             self.sys.count_interrupt(cpu);
         }
         self.sys.cpus[cpu as usize].irqs.push(irq);
@@ -391,7 +394,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             if !c.irqs.is_empty() {
                 mode = Mode::Kernel;
                 match c.irqs.remove(0) {
-                    Irq::Resched => continue,
+                    Irq::Resched | Irq::TlbFlush => continue,
                     Irq::Stopper => {
                         if self.push(cpu) {
                             return;

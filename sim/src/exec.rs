@@ -66,11 +66,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.push_task(cpu, dest, id)
     }
 
-    /// The old memory's page tables are freed on the new CPU (`exec_mmap()`). x86 interrupts the CPUs that still have them loaded,
+    /// The old memory's page tables are freed on the new CPU (`exec_mmap()`), which is taken to be at once. x86 interrupts the CPUs that still have them loaded,
     /// idle ones too (`native_flush_tlb_others()` with `freed_tables`, 5.10); arm64 tells them without.
     fn lazy_tlb_flush(&mut self, old_cpu: Cpu) {
         if self.sys.pm_model().is_some_and(|model| model.wakes_by_write) {
-            self.at(self.sys.now + self.sys.model.costs.ipi, Later::IpiResched(old_cpu));
+            self.at(self.sys.now + self.sys.model.costs.ipi, Later::IpiTlbFlush(old_cpu));
         }
     }
 }

@@ -15,7 +15,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if time == 0 {
             return false;
         }
-        self.sys.tasks[id.0 as usize].iowait = IoWait::Waits;
+        self.sys.tasks[id.0 as usize].iowait = IoWait::Waits(cpu);
         self.sys.cpus[cpu as usize].nr_iowait += 1;
         self.at(self.sys.now + time, Later::Timer(id));
         self.block(cpu, id, Wait::Timer);
@@ -27,9 +27,10 @@ impl System<'_> {
     /// The I/O is done: the CPU where the task slept waits no more (`try_to_wake_up()`).
     pub fn io_done(&mut self, id: TaskId) {
         let task = &mut self.tasks[id.0 as usize];
-        if task.iowait == IoWait::Waits {
+        // Not the task's CPU of now: balancing moves sleepers whose dequeue is delayed.
+        if let IoWait::Waits(cpu) = task.iowait {
             task.iowait = IoWait::Woken;
-            self.cpus[task.cpu as usize].nr_iowait -= 1;
+            self.cpus[cpu as usize].nr_iowait -= 1;
         }
     }
 

@@ -61,8 +61,8 @@ pub enum IoWait {
     /// No, or it has run since.
     #[default]
     No,
-    /// It does, and its CPU counts it (`nr_iowait`).
-    Waits,
+    /// It does, and this CPU counts it (`nr_iowait`).
+    Waits(Cpu),
     /// It did, and has been woken.
     Woken,
 }

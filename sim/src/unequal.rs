@@ -256,10 +256,10 @@ fn a_small_waking_task_goes_where_all_cpus_together_spend_least() {
     assert!(sim.sink.checked > 100, "{}", sim.sink.checked);
 }
 
-/// By kind of CPU, the share of 5 s that its CPUs were busy, %.
+/// By kind of CPU, the share of 20 s that its CPUs were busy, %.
 fn busy(switches: &str, workload: &Workload) -> [f64; 3] {
     let machine = pixel6();
-    let setup = Setup { until: 5000 * MS, ..setup(&machine, "v5.18-eas", switches, workload, "schedutil") };
+    let setup = Setup { until: 20_000 * MS, ..setup(&machine, "v5.18-eas", switches, workload, "schedutil") };
     let power = crate::run(&setup, &mut (), &AtomicBool::new(false)).unwrap().power.unwrap();
     [0, 1, 2].map(|kind| {
         let (ns, opps) = (power.residency_ns(kind), power.kinds[kind as usize].opps_khz.len());

@@ -147,7 +147,15 @@ fn committed_experiments_are_read() {
     names.sort();
     let expected = [
         "ablation",
+        "freq-invariance-gitsource",
+        "freq-invariance-gitsource-broadwell",
+        "freq-invariance-sequential-tasks",
+        "freq-invariance-sequential-tasks-ondemand",
+        "freq-invariance-sequential-tasks-pinned",
+        "freq-invariance-sequential-tasks-powersave",
         "quickstart",
+        "runnable-boosting-altra",
+        "runnable-boosting-jankbench",
         "search-limit-dbench",
         "search-limit-dbench-no-core",
         "search-limit-hackbench",
@@ -166,6 +174,7 @@ fn committed_experiments_are_read() {
         "short-wakeup-rq-lock",
         "short-wakeup-schbench",
         "short-wakeup-will-it-scale",
+        "sis-util-turbo-off",
         "sis_util",
         "sis_util-hackbench",
         "sis_util-schbench",

@@ -43,15 +43,15 @@ fn governors_are_as_slow_and_in_the_order_of_the_posting() {
 #[test]
 fn tasks_that_are_not_pinned_cost_power_and_interrupts() {
     let rows = rows("freq-invariance-turbostat-i7-2600k");
-    // Three rows pinned, four not.
     let times = |what: Turbostat| {
         let pairs = of(&rows, what.name());
-        let [pinned, free] = [pairs[0], pairs[6]];
+        let [pinned, free] = [pairs[0], pairs[1]];
         (free.0 / pinned.0, free.1 / pinned.1)
     };
     let (published, simulated) = times(Turbostat::PkgWatt);
     assert!((1.03..=1.09).contains(&simulated), "{simulated} times the power, published {published}");
     let (published, simulated) = times(Turbostat::Irq);
+    // A miss: the posting has 6.0.
     assert!(simulated > 4.0 && simulated < published, "{simulated} times the interrupts, published {published}");
 }
 

@@ -215,7 +215,7 @@ fn unknown_names_are_refused_with_the_nearest_known() {
     assert_eq!(
         changed("\"wait\"", "\"wiat\""),
         "22: program.ops: unknown step \"wiat\"; expected wait, exit, begin, done, yield, exec, run, softirq, sleep, \
-         sleep_until, timer, send, recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, fork, nice, policy, slice, repeat, \
+         io, sleep_until, timer, send, recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, fork, nice, policy, slice, repeat, \
          loop, phase\n  hint: did you mean wait?"
     );
     assert_eq!(

@@ -70,7 +70,7 @@ fn a_transaction_of_sysbench_has_the_statements_of_its_script() {
 #[test]
 fn a_client_of_sysbench_makes_what_the_posting_has_for_one_of_eight() {
     let workload = at("sysbench:oltp_read_write", 1, &[]);
-    let sleep = |op: &Op| if let Op::Sleep(work) = op { work.ns } else { 0 };
+    let sleep = |op: &Op| if let Op::Call(Call::Io(work)) = op { work.ns } else { 0 };
     let slept: u64 = program(&workload, "mysqld").ops.iter().map(sleep).sum();
     let busy = (work(&workload, "mysqld") + work(&workload, "client") + slept) as f64;
     // 2095.45 of 8 threads; what is missing is 40 wake-ups of a few us.
@@ -125,7 +125,7 @@ fn a_client_of_dbench_replays_tbenchs_mix_and_flushes_once_in_three_rounds() {
     let ops = &program(&files, "client").ops;
     let tail = &ops[ops.len() - 3..];
     assert_eq!((tail[0], tail[2]), (Op::Repeat { to: 1, times: Some(3) }, Op::Repeat { to: 1, times: None }));
-    assert!(matches!(tail[1], Op::Sleep(_)));
+    assert!(matches!(tail[1], Op::Call(Call::Io(_))));
     let copied = work(&at("dbench:fileio", 1, &[("copy", 1000), ("bytes", 8_000)]), "client")
         - work(&at("dbench:fileio", 1, &[("copy", 1000), ("bytes", 0)]), "client");
     assert_eq!(copied, 10 * 8_000);

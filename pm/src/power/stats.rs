@@ -71,8 +71,10 @@ impl PowerStats {
 
     /// The mean over CPUs of the share of time in C0, thousandths of a percent (turbostat's `Busy%`).
     pub fn busy_mpct(&self) -> u64 {
-        let sum = |of: fn(&CpuStats) -> u64| self.cpus.iter().map(|cpu| u128::from(of(cpu))).sum::<u128>();
-        (sum(|cpu| cpu.mperf) * 100_000).checked_div(sum(|cpu| cpu.tsc)).unwrap_or(0) as u64
+        // Of each by itself: their TSCs need not count alike.
+        let share = |cpu: &CpuStats| (u128::from(cpu.mperf) * 100_000_000).checked_div(cpu.tsc.into()).unwrap_or(0);
+        let all: u128 = self.cpus.iter().map(share).sum();
+        (all / 1000).checked_div(self.cpus.len() as u128).unwrap_or(0) as u64
     }
 
     /// The mean frequency of all CPUs while in C0, kHz (turbostat's `Bzy_MHz` × 1000).

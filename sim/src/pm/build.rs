@@ -117,6 +117,11 @@ fn of_policy(
     of.freq_ref = if arm && version >= (6, 8) { policy.max_khz as Khz } else { 0 };
     of.dvfs_possible_from_any_cpu = arm;
     if let Some(cap) = side.freq_cap {
+        let lowest = policy.min_khz as Khz;
+        if cap < lowest {
+            let what = format!("freq_cap={cap} is below their lowest frequency; expected {lowest} kHz or more");
+            return Err(is_wrong(&what));
+        }
         of.set_limits(&Limits { user_max: cap, ..Limits::NONE });
     }
     let latency_ns = policy.latency_ns.unwrap_or(0);

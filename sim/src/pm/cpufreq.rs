@@ -37,8 +37,8 @@ impl View for Seen<'_> {
         self.pm[cpu as usize].idle_calls
     }
 
-    fn idle_time_us(&self, cpu: Cpu, _: bool) -> u64 {
-        self.pm[cpu as usize].idle_time(self.now, self.cpus[cpu as usize].doing) / 1000
+    fn idle_time_us(&self, cpu: Cpu, io_is_busy: bool) -> u64 {
+        self.pm[cpu as usize].idle_time(self.now, &self.cpus[cpu as usize], io_is_busy) / 1000
     }
 
     fn counters(&self, cpu: Cpu) -> CounterValues {

@@ -51,6 +51,16 @@ impl System<'_> {
         self.model.pm.as_ref().is_some_and(|model| model.kind(cpu).idle.is_some())
     }
 
+    /// `tick_nohz_next_event()`: neither RCU nor a timer of the wheel is due within a tick of the last. High-resolution timers, which
+    /// tasks of the workload have, do not ask for ticks.
+    fn next_event_is_far(&self, cpu: Cpu) -> bool {
+        let Some(pm) = &self.pm else { return true };
+        let base = self.now / self.model.tick_ns * self.model.tick_ns;
+        let of_wheel = |task: u32| !self.tasks[task as usize].workload;
+        let timer = pm.cpus[cpu as usize].timers.iter().find(|&&(_, task)| of_wheel(task));
+        !self.rcu_needs_cpu(cpu) && timer.is_none_or(|&(time, _)| time > base + self.model.tick_ns)
+    }
+
     fn asking(&self, cpu: Cpu) -> Asking {
         let tick_ns = self.model.tick_ns;
         let pm = self.pm.as_ref().expect("the caller has looked");
@@ -105,7 +115,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         // tick_nohz_idle_stop_tick() counts, whether or not the next timer is too near to stop.
         of.idle_calls += u64::from(stops);
-        let far = asking.sleep_length_ns > asking.tick_ns as i64;
+        let far = self.sys.next_event_is_far(cpu);
         if stops && far && !asking.tick_stopped && self.sys.has_cpuidle(cpu) {
             self.sys.cpus[cpu as usize].tick_stopped = true;
             self.nohz.enter_idle(&self.sys.model.balance, cpu);
@@ -121,6 +131,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         let of = &mut pm.cpus[cpu as usize];
         let slept = now - of.idle_since;
         of.idle_ns += slept;
+        if self.sys.cpus[cpu as usize].nr_iowait != 0 {
+            of.iowait_ns += slept;
+        }
         of.idle_since = now;
         if !poll_time_limit {
             of.idle_wakeups += 1;

@@ -2,7 +2,7 @@
 
 use super::model::{KindModel, PmModel};
 use super::state::{Pm, PmCpu};
-use crate::cpu::Doing;
+use crate::cpu::{CpuState, Doing};
 use crate::system::System;
 use wakelab_pm::invariance::Counters;
 use wakelab_sched::cpumask::Cpu;
@@ -21,9 +21,11 @@ impl PmCpu {
         counters
     }
 
-    /// Time in idle states, ns.
-    pub fn idle_time(&self, now: u64, doing: Doing) -> u64 {
-        self.idle_ns + if doing == Doing::Idle { now - self.idle_since } else { 0 }
+    /// Time in idle states, ns (`get_cpu_idle_time()`): that in which tasks wait for I/O is none of it if `io_is_busy`.
+    pub fn idle_time(&self, now: u64, cpu: &CpuState, io_is_busy: bool) -> u64 {
+        let slept = if cpu.doing == Doing::Idle { now - self.idle_since } else { 0 };
+        let waits = self.iowait_ns + if cpu.nr_iowait != 0 { slept } else { 0 };
+        self.idle_ns + slept - if io_is_busy { waits } else { 0 }
     }
 
     /// The state that it is in: busy at an operating point, or idle.

@@ -36,6 +36,8 @@ pub struct PmCpu {
     pub idle_since: u64,
     /// Time in idle states up to `idle_since`, ns.
     pub idle_ns: u64,
+    /// How much of it a task waited for I/O here (`iowait_sleeptime`), ns.
+    pub iowait_ns: u64,
     /// `tick_nohz_get_idle_calls_cpu()`.
     pub idle_calls: u64,
     /// `None` without idle states.
@@ -138,6 +140,7 @@ fn new_cpu(model: &PmModel, cpu: usize) -> PmCpu {
         idle_state: deepest,
         idle_since: 0,
         idle_ns: 0,
+        iowait_ns: 0,
         idle_calls: 0,
         idle_governor: kind.idle.as_ref().and_then(|_| governor()),
         callbacks_until: 0,

@@ -190,6 +190,11 @@ fn what_does_not_fit_is_refused_with_its_reason() {
     assert!(no_frequencies.contains("it has no frequencies"), "{no_frequencies}");
     let teo = PmSide { idle_governor: &IDLE_GOVERNORS[1], ..side("performance") };
     assert!(error("i7-2600k", "v5.3", teo).contains("idle governor teo"));
+    let cap = PmSide { freq_cap: Some(1_000_000), ..side("schedutil") };
+    assert!(
+        error("i7-2600k", "v6.1", cap)
+            .contains("freq_cap=1000000 is below their lowest frequency; expected 1600000 kHz")
+    );
 }
 
 proptest! {

@@ -1,6 +1,7 @@
-//! Timers of the kernel's own tasks: those of the timer wheel, which ticks run (`run_local_timers()`).
+//! Interrupts that are none of their own. Timers of the kernel's tasks are in the timer wheel, which ticks run
+//! (`run_local_timers()`); all are as if in its first level.
 
-use crate::cpu::Irq;
+use crate::cpu::{Doing, Irq};
 use crate::system::System;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
@@ -14,6 +15,12 @@ impl System<'_> {
             return expires;
         }
         expires.next_multiple_of(self.model.tick_ns)
+    }
+
+    /// An idle CPU that waits in MWAIT sees the flag, and is not interrupted (`set_nr_if_polling()`).
+    pub fn is_seen_without(&self, cpu: Cpu, irq: Irq) -> bool {
+        let idle = self.cpus[cpu as usize].doing == Doing::Idle;
+        irq == Irq::Resched && idle && self.pm_model().is_some_and(|model| model.wakes_by_write)
     }
 
     /// The interrupt is no other than the tick, which is counted by itself.

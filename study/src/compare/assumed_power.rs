@@ -3,8 +3,7 @@
 use super::Assumed;
 use wakelab_machine::{Amount, BusyPower, Machine, Origin};
 
-/// The assumed numbers of power, idle states and demotion. They decide what is spent; of these only demotion decides how fast
-/// anything runs.
+/// The assumed powers, of which none decides how fast anything runs, and when cores are demoted, which does.
 pub(super) fn of_power(machine: &Machine) -> Vec<Assumed> {
     let mut all = Vec::new();
     for core in &machine.power.cores {

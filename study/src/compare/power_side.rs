@@ -1,7 +1,7 @@
 //! What a side asks of power management, resolved.
 
 use std::fmt;
-use wakelab_kernel::{Feature, Switches};
+use wakelab_kernel::{Feature, PowerOption, Switches};
 use wakelab_pm::governor::{About, GOVERNORS};
 use wakelab_pm::idle::{IDLE_GOVERNORS, IdleAbout};
 use wakelab_pm::invariance::MaxFreq;
@@ -28,6 +28,10 @@ pub enum PowerSideError {
     },
     /// Nothing reads it without a governor.
     NoGovernor(String),
+    /// An option is given twice, differently: the first and the last.
+    Twice(String, String),
+    /// `setspeed` with this governor, which does not read it.
+    Setspeed(&'static str),
 }
 
 impl fmt::Display for PowerSideError {
@@ -47,6 +51,13 @@ impl fmt::Display for PowerSideError {
             }
             PowerSideError::Khz { option, given } => {
                 write!(f, "{option}={given} is no frequency; expected kHz, 1000 to 20000000")
+            }
+            PowerSideError::Twice(first, last) => write!(f, "{first} and {last}; expected one of them"),
+            PowerSideError::Setspeed(governor) => {
+                write!(
+                    f,
+                    "setspeed changes nothing with the governor {governor}; expected governor=userspace beside it"
+                )
             }
             PowerSideError::NoGovernor(what) => write!(
                 f,
@@ -99,6 +110,13 @@ fn khz(option: &'static str, given: &str) -> Result<u32, PowerSideError> {
 /// Where a name is not known, or an option stands without a governor.
 pub fn power_side(switches: &Switches, usual: Option<PmSide>) -> Result<Option<PmSide>, PowerSideError> {
     let given = |name: &str| switches.power().iter().rev().find(|option| option.name == name);
+    let repeated = |option: &&PowerOption| given(option.name) != Some(*option);
+    if let Some(first) = switches.power().iter().find(repeated) {
+        return Err(PowerSideError::Twice(
+            first.to_string(),
+            given(first.name).map(|last| last.to_string()).unwrap_or_default(),
+        ));
+    }
     let invariant = switches.iter().filter(|(feature, _)| *feature == Feature::FREQ_INVARIANCE).last();
     let asked = given("governor").map(|option| governor(&option.value)).transpose()?;
     let Some(asked) = asked.or(usual.map(|side| side.governor)) else {
@@ -121,6 +139,9 @@ pub fn power_side(switches: &Switches, usual: Option<PmSide>) -> Result<Option<P
     side.freq_cap = given("freq_cap").map(|option| khz("freq_cap", &option.value)).transpose()?;
     side.thermal_cap = given("thermal_cap").map(|option| khz("thermal_cap", &option.value)).transpose()?;
     side.setspeed = given("setspeed").map(|option| khz("setspeed", &option.value)).transpose()?;
+    if side.setspeed.is_some() && asked.name != "userspace" {
+        return Err(PowerSideError::Setspeed(asked.name));
+    }
     Ok(Some(side))
 }
 
@@ -168,6 +189,10 @@ mod tests {
     fn an_unknown_governor_has_a_name_that_is_like_it() {
         let error = side("governor=shedutil").unwrap_err().to_string();
         assert!(error.contains("did you mean schedutil?"), "{error}");
+        let twice = side("governor=schedutil,governor=performance").unwrap_err().to_string();
+        assert_eq!(twice, "governor=schedutil and governor=performance; expected one of them");
+        let unread = side("governor=schedutil,setspeed=2000000").unwrap_err().to_string();
+        assert!(unread.starts_with("setspeed changes nothing with the governor schedutil"), "{unread}");
         let error = side("governor=schedutil,freq_cap=fast").unwrap_err().to_string();
         assert_eq!(error, "freq_cap=fast is no frequency; expected kHz, 1000 to 20000000");
     }

@@ -229,6 +229,7 @@ impl Form {
             }
         }
         match self {
+            Form::Turbostat => Ok((frequency::means(rows), Vec::new())),
             Form::Histogram => {
                 let (buckets, notes) = histogram::read(&table, path)?;
                 Ok((buckets_of(&rows, &buckets), notes))

@@ -150,6 +150,21 @@ pub(super) fn turbostat(table: &CsvTable, row: &CsvRow, all: Published) -> Resul
     columns.into_iter().map(one).collect()
 }
 
+/// The published repeats of each placement as one, with their mean.
+pub(super) fn means(rows: Vec<Published>) -> Vec<Published> {
+    let placement =
+        |row: &Published| row.cells.iter().find(|(name, _)| name == "placement").map(|(_, cell)| cell.clone());
+    let mut all: Vec<(Published, f64, f64)> = Vec::new();
+    for row in rows {
+        let value = row.beside.and_then(|[base, _]| base).unwrap_or_default();
+        match all.iter_mut().find(|(one, ..)| one.what == row.what && placement(one) == placement(&row)) {
+            Some((_, sum, n)) => (*sum, *n) = (*sum + value, *n + 1.0),
+            None => all.push((row, value, 1.0)),
+        }
+    }
+    all.into_iter().map(|(row, sum, n)| Published { beside: Some([Some(sum / n), None]), ..row }).collect()
+}
+
 /// `machine,schedutil_4C_over_unpatched_time`.
 pub(super) fn gitsource(table: &CsvTable, row: &CsvRow, all: Published) -> Result<Vec<Published>, PublishedError> {
     let ratio = table.above_0(row, "schedutil_4C_over_unpatched_time")?;

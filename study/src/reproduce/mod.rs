@@ -284,7 +284,8 @@ fn choose(table: &Table, effort: Effort) -> Vec<bool> {
     }
     let headline = |row: &Published| {
         let effect = row.compare_pct.is_some_and(|pct| Class::of(pct, noise_pct(row.spreads)) != Class::Same);
-        effect || row.search.is_some() || row.rq_lock_pct.is_some()
+        let frequency = matches!(row.what, What::WorstRatio | What::Turbostat(_));
+        effect || frequency || row.search.is_some() || row.rq_lock_pct.is_some()
     };
     let keys: Vec<Option<&Recipe>> = table
         .rows
