@@ -220,7 +220,7 @@ fn unknown_names_are_refused_with_the_nearest_known() {
     );
     assert_eq!(
         changed("{sleep = \"1.5ms\"}", "{slep = \"1.5ms\"}"),
-        "22: program.ops: unknown step {slep}; expected one of run, softirq, sleep, sleep_until, timer, send, recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, fork, nice, policy, slice, repeat, loop, phase\n  hint: did you \
+        "22: program.ops: unknown step {slep}; expected one of run, softirq, sleep, io, sleep_until, timer, send, recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, fork, nice, policy, slice, repeat, loop, phase\n  hint: did you \
          mean sleep?"
     );
     assert_eq!(
