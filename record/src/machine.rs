@@ -23,7 +23,7 @@ pub struct Machine {
 
 /// A CPU.
 pub struct Cpu {
-    /// `sd_llc_id`.
+    /// `sd_llc_id`; a number of its own for a CPU outside all domains.
     pub sd_llc_id: u32,
     /// Its domains, from the lowest.
     pub domains: Vec<Domain>,
@@ -59,9 +59,10 @@ impl Machine {
         for cpu in 0..nr_cpus {
             cpus.push(Cpu::describe(&mut skel, cpu as u32)?);
         }
-        for cpu in 0..nr_cpus {
-            let first = (0..nr_cpus).find(|&other| cpus[other].sd_llc_id == cpus[cpu].sd_llc_id);
-            cpus[cpu].llc_first = first.unwrap_or(cpu);
+        let known: Vec<Option<u32>> =
+            cpus.iter().map(|cpu| Some(cpu.sd_llc_id).filter(|_| !cpu.domains.is_empty())).collect();
+        for (cpu, (first, id)) in cpus.iter_mut().zip(llcs_of(&known)) {
+            (cpu.llc_first, cpu.sd_llc_id) = (first, id);
         }
         let hz = measure_hz(&mut skel)?;
         let mut machine = Machine { nr_cpus, cpus, hz };
@@ -148,6 +149,17 @@ impl Domain {
     }
 }
 
+/// The first CPU of each CPU's LLC, and its id. A CPU outside all domains (never online, isolcpus=) has none: the kernel
+/// leaves it the id 0, which is that of CPU 0's.
+fn llcs_of(known: &[Option<u32>]) -> Vec<(usize, u32)> {
+    let of = |(cpu, id): (usize, &Option<u32>)| match id {
+        Some(id) => (known.iter().position(|other| other == &Some(*id)).unwrap_or(cpu), *id),
+        None if known.contains(&Some(cpu as u32)) => (cpu, (known.len() + cpu) as u32),
+        None => (cpu, cpu as u32),
+    };
+    known.iter().enumerate().map(of).collect()
+}
+
 fn mask(words: &[u64]) -> String {
     let highest = words.iter().rposition(|&word| word != 0).unwrap_or(0);
     let rest: String = words[..highest].iter().rev().map(|word| format!("{word:016x}")).collect();
@@ -212,4 +224,18 @@ fn measure_hz(skel: &mut RecordSkel<'_>) -> Result<u32> {
     let first = look(skel)?;
     std::thread::sleep(Duration::from_millis(200));
     Ok(hz([first, look(skel)?]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::llcs_of;
+
+    #[test]
+    fn cpus_outside_domains_have_llcs_of_their_own() {
+        let known = [Some(0), Some(0), None, Some(3), Some(3), None];
+        assert_eq!(llcs_of(&known), [(0, 0), (0, 0), (2, 2), (3, 3), (3, 3), (5, 5)]);
+        // Ids that are numbered without gaps may be those of CPUs outside.
+        assert_eq!(llcs_of(&[Some(0), None, Some(1), Some(1)]), [(0, 0), (1, 5), (2, 1), (2, 1)]);
+        assert_eq!(llcs_of(&[None]), [(0, 0)]);
+    }
 }
