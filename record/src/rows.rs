@@ -2,7 +2,7 @@
 
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::wire::{CpuSlow, CpuState, Decision, TaskState, text};
+use crate::wire::{CpuSlow, CpuState, Decision, H_LOAD_UNKNOWN, HAS_SCAN_COST, HAS_WAKE_AVG_IDLE, TaskState, text};
 use std::collections::HashMap;
 use wakelab_events::recorded::{DecisionRow, RecordedFolder};
 
@@ -82,7 +82,7 @@ impl<'a> Rows<'a> {
             && idle == idle_exit
             && d.dur_ns < LONGEST_STABLE_NS
             && !cpus.is_empty()
-            && d.h_load_moved == 0
+            && h_load_holds(d)
             && d.t_ns >= since;
         self.stable += u64::from(stable);
         let features = self.features.entry(d.features).or_insert_with(|| self.kernel.features_text(d.features));
@@ -135,17 +135,17 @@ impl<'a> Rows<'a> {
             util_est: d.util_est as i64,
             load_avg: d.wakee.load_avg as i64,
             load_weight: d.wakee.load_weight as i64,
-            task_h_load: d.wakee.h_load as i64,
+            task_h_load: h_load(&d.wakee),
             last_update_time_set: d.last_update_time_set != 0,
             numa_preferred_nid: d.numa_preferred_nid,
             waker_load_avg: d.waker.load_avg as i64,
             waker_load_weight: d.waker.load_weight as i64,
-            waker_h_load: d.waker.h_load as i64,
+            waker_h_load: h_load(&d.waker),
             jiffies: d.jiffies as i64,
-            wake_stamp: (d.wake_avg_idle != 0).then_some(d.wake_stamp as i64),
-            wake_avg_idle: (d.wake_avg_idle != 0).then_some(d.wake_avg_idle as i64),
+            wake_stamp: has(d, HAS_WAKE_AVG_IDLE, d.wake_stamp),
+            wake_avg_idle: has(d, HAS_WAKE_AVG_IDLE, d.wake_avg_idle),
             avg_idle: d.avg_idle as i64,
-            avg_scan_cost: (d.avg_scan_cost != 0).then_some(d.avg_scan_cost as i64),
+            avg_scan_cost: has(d, HAS_SCAN_COST, d.avg_scan_cost),
             idle_mask: idle,
             idle_mask_exit: idle_exit,
             curr_idle_mask: curr_idle,
@@ -224,6 +224,21 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// Whether `task_h_load()` of both tasks is known, and was the same at the end.
+fn h_load_holds(d: &Decision) -> bool {
+    d.h_load_moved == 0 && d.waker.h_load != H_LOAD_UNKNOWN && d.wakee.h_load != H_LOAD_UNKNOWN
+}
+
+/// Its `task_h_load()`; 0 where that is unknown, in a row that is not stable.
+fn h_load(task: &TaskState) -> i64 {
+    if task.h_load == H_LOAD_UNKNOWN { 0 } else { task.h_load as i64 }
+}
+
+/// A value that not every kernel has.
+fn has(d: &Decision, field: u32, value: u64) -> Option<i64> {
+    (d.has & field != 0).then_some(value as i64)
+}
+
 fn per_cpu_kthread(task: &TaskState) -> bool {
     task.flags & PF_KTHREAD != 0 && task.nr_cpus_allowed == 1
 }
@@ -231,4 +246,37 @@ fn per_cpu_kthread(task: &TaskState) -> bool {
 fn flags_text(flags: u32) -> String {
     let names: Vec<&str> = WAKE_FLAGS.iter().filter(|(bit, _)| flags & bit != 0).map(|&(_, name)| name).collect();
     names.join("|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytemuck::Zeroable;
+
+    #[test]
+    fn a_load_that_is_unknown_makes_a_decision_unstable() {
+        let mut d: Decision = Zeroable::zeroed();
+        (d.waker.h_load, d.wakee.h_load) = (0, 7);
+        assert!(h_load_holds(&d));
+        for at in 0..2 {
+            let mut d = d;
+            if at == 0 {
+                d.waker.h_load = H_LOAD_UNKNOWN
+            } else {
+                d.wakee.h_load = H_LOAD_UNKNOWN
+            }
+            assert!(!h_load_holds(&d));
+            assert_eq!((h_load(&d.waker), h_load(&d.wakee)), if at == 0 { (0, 7) } else { (0, 0) });
+        }
+        d.h_load_moved = 1;
+        assert!(!h_load_holds(&d));
+    }
+
+    #[test]
+    fn a_field_that_is_0_is_not_one_that_the_kernel_lacks() {
+        let mut d: Decision = Zeroable::zeroed();
+        assert_eq!(has(&d, HAS_WAKE_AVG_IDLE, 0), None);
+        d.has = HAS_WAKE_AVG_IDLE;
+        assert_eq!((has(&d, HAS_WAKE_AVG_IDLE, 0), has(&d, HAS_SCAN_COST, 0)), (Some(0), None));
+    }
 }

@@ -15,6 +15,13 @@ pub const KIND_IDLE: u32 = 4;
 /// A frequency.
 pub const KIND_FREQUENCY: u32 = 5;
 
+/// In `has`: the kernel has `wake_stamp` and `wake_avg_idle`.
+pub const HAS_WAKE_AVG_IDLE: u32 = 1;
+/// In `has`: the kernel has `avg_scan_cost`, and the CPU a domain of its LLC.
+pub const HAS_SCAN_COST: u32 = 2;
+/// `h_load` of a task whose control group is too deep for the program.
+pub const H_LOAD_UNKNOWN: u64 = u64::MAX;
+
 /// A CPU as the decision began.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
@@ -100,7 +107,7 @@ pub struct Decision {
     pub numa_preferred_nid: i32,
     pub sd_llc_size: i32,
     pub h_load_moved: u32,
-    pub pad: u32,
+    pub has: u32,
     pub affinity: [u64; MAX_CPUS / 64],
 }
 

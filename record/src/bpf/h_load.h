@@ -3,6 +3,8 @@
 #pragma once
 
 #define MAX_DEPTH 6
+/* The task's control group is deeper than that. */
+#define H_LOAD_UNKNOWN (~0ULL)
 
 /*
  * The kernel refreshes h_load of a run queue once a jiffy, from the root down. What it would find now is computed by the
@@ -12,7 +14,7 @@ static __always_inline u64 task_h_load(const struct task_struct *p, u64 now)
 {
 	struct cfs_rq *own = p->se.cfs_rq, *cfs_rq = own;
 	struct sched_entity *se = p->se.parent;
-	u64 times[MAX_DEPTH], over[MAX_DEPTH], h_load = 0;
+	u64 times[MAX_DEPTH], over[MAX_DEPTH], h_load = H_LOAD_UNKNOWN;
 
 	if (!own)
 		return 0;
@@ -38,6 +40,8 @@ static __always_inline u64 task_h_load(const struct task_struct *p, u64 now)
 		over[i] = cfs_rq->avg.load_avg + 1;
 		se = se->parent;
 	}
+	if (h_load == H_LOAD_UNKNOWN)
+		return h_load;
 #pragma unroll
 	for (int i = MAX_DEPTH - 1; i >= 0; i--) {
 		if (over[i])

@@ -91,10 +91,12 @@ static __always_inline void take_tasks(struct decision *d, const struct task_str
 		bpf_probe_read_kernel(&d->features, 4, &sysctl_sched_features);
 	d->jiffies = jiffies;
 	d->avg_idle = rq->avg_idle;
+	d->has = 0;
 	d->wake_stamp = d->wake_avg_idle = d->avg_scan_cost = 0;
 	if (bpf_core_field_exists(rq->wake_avg_idle)) {
 		d->wake_stamp = rq->wake_stamp;
 		d->wake_avg_idle = rq->wake_avg_idle;
+		d->has |= HAS_WAKE_AVG_IDLE;
 	}
 	d->sd_llc_size = 1;
 	if (&sd_llc_size) {
@@ -105,8 +107,10 @@ static __always_inline void take_tasks(struct decision *d, const struct task_str
 	if (bpf_core_field_exists(((struct sched_domain *)0)->avg_scan_cost)) {
 		struct sched_domain *sd = domain_at(rq, llc_level[d->waker_cpu & (MAX_CPUS - 1)]);
 
-		if (sd)
+		if (sd) {
 			d->avg_scan_cost = sd->avg_scan_cost;
+			d->has |= HAS_SCAN_COST;
+		}
 	}
 }
 

@@ -57,6 +57,12 @@ struct task_state {
 	char comm[16];
 };
 
+/* Fields that this kernel has. */
+enum has {
+	HAS_WAKE_AVG_IDLE = 1,
+	HAS_SCAN_COST = 2,
+};
+
 struct decision {
 	u32 kind;
 	u32 cpus; /* so many cpu_state follow */
@@ -88,7 +94,7 @@ struct decision {
 	s32 numa_preferred_nid;
 	s32 sd_llc_size;
 	u32 h_load_moved; /* a tick came between, and task_h_load() is no longer what it was */
-	u32 pad;
+	u32 has;
 	u64 affinity[MAX_CPUS / 64];
 };
 
