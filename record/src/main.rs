@@ -74,12 +74,14 @@ fn record(args: &Args) -> Result<Outcome> {
 
 /// What the user is told at the end.
 fn said(args: &Args, outcome: &Outcome) -> String {
-    let Outcome { choices, wakings, left_out, written, stable, lost, lost_events, overhead, took, .. } = outcome;
+    let Outcome { choices, wakings, woken, left_out, written, stable, lost, lost_events, overhead, took, .. } = outcome;
     let mut text = format!(
         "{written} decisions in {} ({stable} stable), {lost} lost; {left_out} of {choices} left out by filters and sampling\n\
-         {} of {wakings} wake-ups chose no CPU of the fair class: still queued, one CPU only, or another class\n",
+         {woken} of them in wake-ups, {} in forks and execs; {} of {wakings} wake-ups chose no CPU of the fair class: still \
+         queued, one CPU only, or another class\n",
         args.output.display(),
-        wakings.saturating_sub(*choices),
+        choices - woken,
+        wakings - woken,
     );
     if *lost_events > 0 {
         text += &format!("{lost_events} other events lost; --buffer makes more room, --decisions-only needs less\n");

@@ -26,10 +26,12 @@ const CLOSE_EVERY: Duration = Duration::from_secs(5);
 /// What came of it.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Decisions of the fair class, recorded or not.
+    /// Decisions of the fair class, recorded or not: of wake-ups, forks and execs.
     pub choices: u64,
     /// Wake-ups of whatever kind.
     pub wakings: u64,
+    /// Those of them that came to a decision.
+    pub woken: u64,
     /// Decisions that a filter, sampling or the limit left out.
     pub left_out: u64,
     /// Decisions written.
@@ -79,7 +81,7 @@ pub fn run(args: &Args, kernel: &Kernel, machine: &Machine, folder: RecordedFold
         Snapshot::Full => 2,
     };
     rodata.sample_every = args.sample;
-    rodata.max_per_window = args.max_rate.map_or(0, |rate| rate.div_ceil(100));
+    rodata.max_rate = args.max_rate.map_or(0, u64::from);
     rodata.filter_pid = args.pid.unwrap_or(0);
     rodata.filter_comm_len = args.comm.as_ref().map_or(0, |name| name.len() as u32);
     for (to, from) in rodata.filter_comm.iter_mut().zip(args.comm.iter().flat_map(|name| name.bytes())) {
@@ -95,7 +97,7 @@ pub fn run(args: &Args, kernel: &Kernel, machine: &Machine, folder: RecordedFold
     let mut until = Until::new(args.duration)?;
     let stats = crate::overhead::enable();
     let started = Instant::now();
-    let links = attach(&skel, args)?;
+    let mut links = attach(&skel, args)?;
 
     let to = RefCell::new((Rows::new(kernel, machine, args.tracepoints), folder, None::<anyhow::Error>));
     let mut builder = RingBufferBuilder::new();
@@ -131,7 +133,10 @@ pub fn run(args: &Args, kernel: &Kernel, machine: &Machine, folder: RecordedFold
             std::thread::sleep(LOOK_EVERY);
         }
     }
-    drop(links);
+    // The entry first, as it was attached last: whatever has begun is still seen to its end.
+    while let Some(link) = links.pop() {
+        drop(link);
+    }
     ring.consume().context("the ring buffer cannot be read")?;
     drop(ring);
     let (rows, mut folder, broken) = to.into_inner();
@@ -206,14 +211,16 @@ fn put(rows: &mut Rows<'_>, folder: &mut RecordedFolder, bytes: &[u8]) -> Result
 /// Reads what the program has counted.
 fn count(skel: &mut RecordSkel<'_>, nr_cpus: usize, outcome: &mut Outcome) -> Result<()> {
     let bss = skel.maps.bss_data.as_ref().context("the program has no variables")?;
-    (outcome.lost, outcome.lost_events, outcome.wakings) = (bss.lost, bss.lost_events, bss.wakings);
+    (outcome.lost, outcome.lost_events) = (bss.lost, bss.lost_events);
     for cpu in 0..nr_cpus as u32 {
         let scratch = skel.maps.scratches.lookup(&cpu.to_ne_bytes(), MapFlags::ANY)?.context("no such CPU")?;
         let counter =
             |at: usize| scratch.get(at * 8..).and_then(|b| b.first_chunk::<8>()).map_or(0, |b| u64::from_ne_bytes(*b));
-        // `choices` and `left_out` of struct scratch.
+        // By their places in struct scratch.
         outcome.choices += counter(3);
         outcome.left_out += counter(4);
+        outcome.wakings += counter(6);
+        outcome.woken += counter(7);
     }
     Ok(())
 }

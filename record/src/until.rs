@@ -1,12 +1,19 @@
 //! When a recording ends: after a time, with its command, or when it is asked to.
 
 use anyhow::{Context, Result};
-use std::process::{Child, Command};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use std::io::{IsTerminal, stdin};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What it waits for.
+/// How long a command that is to end may take before it is killed.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What it waits for. A command that still runs when this is dropped is ended, with all of its process group.
 pub struct Until {
     asked: Arc<AtomicBool>,
     duration: Option<Duration>,
@@ -27,8 +34,13 @@ impl Until {
     /// Starts the command, if there is one.
     pub fn start(&mut self, command: &[String]) -> Result<()> {
         if let Some((program, arguments)) = command.split_first() {
-            let child = Command::new(program).args(arguments).spawn();
-            self.child = Some(child.map_err(|e| {
+            let mut command = Command::new(program);
+            command.args(arguments).process_group(0);
+            // A group that is not the terminal's would be stopped where it reads from it.
+            if stdin().is_terminal() {
+                command.stdin(Stdio::null());
+            }
+            self.child = Some(command.spawn().map_err(|e| {
                 crate::usage::Usage(format!("{program} cannot be run: {e}\n  hint: the command stands after --"))
             })?);
         }
@@ -43,6 +55,7 @@ impl Until {
         {
             use std::os::unix::process::ExitStatusExt;
             self.code = status.code().or(status.signal().map(|signal| 128 + signal));
+            self.child = None;
             return Ok(true);
         }
         Ok(self.asked.load(Ordering::Relaxed) || self.duration.is_some_and(|most| self.start.elapsed() >= most))
@@ -51,5 +64,55 @@ impl Until {
     /// The command's exit code.
     pub fn code(&self) -> Option<i32> {
         self.code
+    }
+}
+
+impl Drop for Until {
+    fn drop(&mut self) {
+        let Some(child) = &mut self.child else { return };
+        let group = Pid::from_raw(child.id() as i32);
+        let _ = killpg(group, Signal::SIGTERM);
+        let asked = Instant::now();
+        while asked.elapsed() < PATIENCE && matches!(child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // What the command started may stay where it went.
+        let _ = killpg(group, Signal::SIGKILL);
+        let _ = child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a process runs; one that has ended may wait for its parent.
+    fn runs(pid: &str) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
+    }
+
+    fn until(what: impl Fn() -> bool) -> bool {
+        (0..1000).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            what()
+        })
+    }
+
+    #[test]
+    fn a_command_that_still_runs_is_ended_with_what_it_started() {
+        let file = std::env::temp_dir().join(format!("wakelab-until-{}", std::process::id()));
+        let script = format!("trap '' TERM; sleep 1000 & echo $! $$ >{0}.new; mv {0}.new {0}; wait", file.display());
+        let mut recording = Until::new(None).unwrap();
+        recording.start(&["sh".into(), "-c".into(), script]).unwrap();
+        assert!(until(|| file.exists()), "the command does not start");
+        let pids = std::fs::read_to_string(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        assert!(!recording.over().unwrap());
+        assert!(pids.split_whitespace().all(runs), "{pids}");
+        drop(recording);
+        for pid in pids.split_whitespace() {
+            assert!(until(|| !runs(pid)), "{pid} still runs");
+        }
     }
 }

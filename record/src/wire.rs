@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(size_of::<Decision>(), size_of::<types::decision>());
         assert_eq!(size_of::<TaskState>(), size_of::<types::task_state>());
         assert_eq!(size_of::<DomainPart>(), size_of::<types::domain_part>());
-        let scratch = size_of::<types::scratch>() - 6 * 8 - size_of::<Decision>();
+        let scratch = size_of::<types::scratch>() - 9 * 8 - size_of::<Decision>();
         assert_eq!(scratch, MAX_CPUS * (size_of::<CpuState>() + size_of::<CpuSlow>()));
     }
 

@@ -8,11 +8,12 @@ enum { SNAPSHOT_NONE, SNAPSHOT_LLC, SNAPSHOT_FULL };
 #define WF_FORK 0x04
 #define WF_TTWU 0x08
 #define WINDOW_NS 10000000ULL
+#define WINDOWS 100 /* in a second */
 
 const volatile u32 nr_cpus = 1;
 const volatile u32 snapshot_mode = SNAPSHOT_FULL;
 const volatile u32 sample_every = 1;
-const volatile u32 max_per_window = 0;
+const volatile u64 max_rate = 0;
 const volatile u32 hz = 250;
 const volatile s32 filter_pid = 0;
 const volatile u32 filter_comm_len = 0;
@@ -25,7 +26,6 @@ const volatile s32 llc_level[MAX_CPUS] = {};
 /* Records that found no room. */
 u64 lost = 0;
 u64 lost_events = 0;
-u64 wakings = 0;
 u64 rate_window = 0;
 u32 rate_used = 0;
 
@@ -37,6 +37,10 @@ struct scratch {
 	u64 choices;
 	u64 left_out;
 	u64 kept;
+	/* Wake-ups that began here, those of them that came to a choice, and whether the last has not yet. */
+	u64 wakings;
+	u64 woken;
+	u64 waking;
 	struct decision d;
 	/* The cpu_state of all CPUs, then the cpu_slow. */
 	u8 rest[MAX_CPUS * (sizeof(struct cpu_state) + sizeof(struct cpu_slow))];

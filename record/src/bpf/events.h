@@ -50,10 +50,16 @@ int on_frequency(u64 *ctx)
 	return put(KIND_FREQUENCY, ctx[1], ctx[0], 0, 0);
 }
 
-/* Every wake-up, of whatever class, with a choice or without. */
+/* Every wake-up, of whatever class. If it comes to a choice, that is the next thing on this CPU: interrupts are off. */
 SEC("tp_btf/sched_waking")
 int on_waking(u64 *ctx)
 {
-	__sync_fetch_and_add(&wakings, 1);
+	u32 cpu = bpf_get_smp_processor_id();
+	struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
+
+	if (!s)
+		return 0;
+	s->wakings++;
+	s->waking = 1;
 	return 0;
 }

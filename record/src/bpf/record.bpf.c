@@ -30,6 +30,27 @@ static __always_inline bool named(const struct task_struct *p)
 	return true;
 }
 
+/* Groups that are deeper than this below the one that is asked for are not found in it. */
+#define MAX_ANCESTORS 32
+
+static __always_inline bool in_cgroup(const struct task_struct *p)
+{
+	struct cgroup *group = p->cgroups->dfl_cgrp;
+	struct cgroup_subsys_state *up;
+
+	for (int i = 0; i < MAX_ANCESTORS; i++) {
+		if (!group)
+			return false;
+		if (group->kn->id == filter_cgroup)
+			return true;
+		up = group->self.parent;
+		if (!up)
+			return false;
+		group = up->cgroup;
+	}
+	return false;
+}
+
 static __always_inline bool wanted(const struct task_struct *waker, const struct task_struct *p)
 {
 	if (filter_pid && waker->pid != filter_pid && waker->tgid != filter_pid && p->pid != filter_pid &&
@@ -37,25 +58,26 @@ static __always_inline bool wanted(const struct task_struct *waker, const struct
 		return false;
 	if (filter_comm_len && !named(waker) && !named(p))
 		return false;
-	if (filter_cgroup && p->cgroups->dfl_cgrp->kn->id != filter_cgroup &&
-	    waker->cgroups->dfl_cgrp->kn->id != filter_cgroup)
+	if (filter_cgroup && !in_cgroup(p) && !in_cgroup(waker))
 		return false;
 	return true;
 }
 
-/* Sampling by count, then by rate: at most so many in each 10 ms of the whole system. */
+/* Sampling by count, then by rate: each 10 ms of the whole system have their share of what a second may have. */
 static __always_inline bool sampled(struct scratch *s, u64 now)
 {
 	if (sample_every > 1 && s->seen++ % sample_every != 0)
 		return false;
-	if (max_per_window) {
-		u64 window = now / WINDOW_NS;
+	if (max_rate) {
+		u64 window = now / WINDOW_NS, of_second = window % WINDOWS;
+		u64 share = max_rate * (of_second + 1) / WINDOWS - max_rate * of_second / WINDOWS;
+
 		if (rate_window != window) {
 			rate_window = window;
 			rate_used = 0;
 		}
 		/* Not atomic: a limit that is exceeded by a few is still one. */
-		if (rate_used >= max_per_window)
+		if (rate_used >= share)
 			return false;
 		rate_used++;
 	}
@@ -77,6 +99,10 @@ static __always_inline int enter(struct task_struct *p, int prev_cpu, u32 wake_f
 	if (!waker)
 		return 0;
 	s->choices++;
+	if (!(wake_flags & (WF_FORK | WF_EXEC))) {
+		s->woken += s->waking;
+		s->waking = 0;
+	}
 	if (!wanted(waker, p) || !sampled(s, now)) {
 		s->left_out++;
 		return 0;
