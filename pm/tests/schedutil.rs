@@ -5,9 +5,9 @@ mod support;
 use support::Table;
 use wakelab_pm::governor::Update;
 use wakelab_pm::policy::{Driver, Limits, Policy};
-use wakelab_pm::schedutil::{
-    CpuUtil, Headroom, Sugov, SugovRules, TaskClamp, Uclamp, uclamp_rq_is_capped, uclamp_rq_util_with,
-};
+use wakelab_pm::schedutil::{CpuUtil, Headroom, Sugov, SugovRules, uclamp_rq_is_capped};
+use wakelab_sched::energy::{RqUtil, uclamp_rq_util_with};
+use wakelab_sched::select::Uclamp;
 
 const MS: u64 = 1_000_000;
 const ALL: [SugovRules; 6] =
@@ -171,13 +171,13 @@ fn a_driver_that_is_told_performance_gets_the_bounds_with_it() {
 
 #[test]
 fn clamps_that_contradict_give_the_minimum_and_a_leftover_of_an_idle_queue_does_not_count() {
-    let rq = Uclamp { used: true, min: 600, max: 300 };
-    assert_eq!(uclamp_rq_util_with(&rq, 100, None), 600);
-    let task = |rq_idle| TaskClamp { min: 0, max: 200, rq_idle };
+    let clamps = |min, max, idle| RqUtil { uclamp_min: min, uclamp_max: max, uclamp_idle: idle, ..RqUtil::default() };
+    assert_eq!(uclamp_rq_util_with(&clamps(600, 300, false), 100, true, None), 600);
+    let task = Some(Uclamp { used: true, min: 0, max: 200 });
+    assert_eq!(uclamp_rq_util_with(&clamps(0, 900, true), 500, true, task), 200);
+    assert_eq!(uclamp_rq_util_with(&clamps(0, 900, false), 500, true, task), 500);
+    assert_eq!(uclamp_rq_util_with(&clamps(0, 900, true), 5000, false, task), 5000);
     let rq = Uclamp { used: true, min: 0, max: 900 };
-    assert_eq!(uclamp_rq_util_with(&rq, 500, Some(&task(true))), 200);
-    assert_eq!(uclamp_rq_util_with(&rq, 500, Some(&task(false))), 500);
-    assert_eq!(uclamp_rq_util_with(&Uclamp { used: false, ..rq }, 5000, Some(&task(true))), 5000);
     assert!(uclamp_rq_is_capped(&rq, 800, 100) && !uclamp_rq_is_capped(&rq, 800, 99));
     assert!(!uclamp_rq_is_capped(&Uclamp::UNUSED, 2000, 0));
 }

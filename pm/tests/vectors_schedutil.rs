@@ -6,15 +6,16 @@ use support::{Table, rows};
 use wakelab_pm::governor::Update;
 use wakelab_pm::policy::{Driver, Policy};
 use wakelab_pm::schedutil::{
-    Asked, CapacityRef, IowaitBoost, Sugov, SugovPolicy, SugovRules, Uclamp, UtilType, effective_cpu_util,
-    effective_cpu_util_6_1, map_util_perf, sugov_effective_cpu_perf,
+    Asked, CapacityRef, IowaitBoost, Sugov, SugovPolicy, SugovRules, effective_cpu_util, effective_cpu_util_6_1,
 };
+use wakelab_sched::energy::{CpuUtilType, map_util_perf, sugov_effective_cpu_perf};
+use wakelab_sched::select::Uclamp;
 
 #[test]
 fn effective_cpu_util_of_6_1_is_the_kernels() {
     for row in rows("effective_cpu_util_6_1.csv") {
-        let kind = if row.text("type") == "frequency" { UtilType::Frequency } else { UtilType::Energy };
-        row.check(&[("util", effective_cpu_util_6_1(&row.cpu_util(), kind, None))]);
+        let kind = if row.text("type") == "frequency" { CpuUtilType::Frequency } else { CpuUtilType::Energy };
+        row.check(&[("util", effective_cpu_util_6_1(&row.cpu_util(), kind))]);
     }
 }
 

@@ -18,14 +18,11 @@ mod uclamp;
 mod update;
 mod update_shared;
 
-pub use effective::{
-    CpuUtil, EffectiveUtil, UtilType, effective_cpu_util, effective_cpu_util_6_1, scale_irq_capacity,
-    sugov_effective_cpu_perf,
-};
+pub use effective::{CpuUtil, effective_cpu_util, effective_cpu_util_6_1};
 pub use iowait::{IOWAIT_BOOST_MIN, IowaitBoost};
-pub use next_freq::{CapacityRef, map_util_freq, map_util_perf, raw_freq};
+pub use next_freq::{CapacityRef, map_util_freq, raw_freq};
 pub use rules::{BusyHold, Headroom, SugovRules};
 pub use sugov_cpu::{Asked, SugovCpu};
 pub use sugov_policy::SugovPolicy;
-pub use uclamp::{TaskClamp, Uclamp, uclamp_rq_is_capped, uclamp_rq_util_with};
+pub use uclamp::uclamp_rq_is_capped;
 pub use update::{Perf, Sugov};

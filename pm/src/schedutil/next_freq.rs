@@ -2,11 +2,7 @@
 
 use super::rules::Headroom;
 use crate::Khz;
-
-/// Utilisation with 25% headroom (`map_util_perf()`, since 5.12).
-pub fn map_util_perf(util: u64) -> u64 {
-    util + (util >> 2)
-}
+use wakelab_sched::energy::map_util_perf;
 
 /// The frequency, in kHz, at which `freq`'s capacity of `cap` is `util` (`map_util_freq()`, since 5.12). `cap` is not 0.
 pub fn map_util_freq(util: u64, freq: u64, cap: u64) -> u64 {

@@ -1,11 +1,11 @@
 //! What schedutil keeps of a CPU.
 
-use super::effective::{
-    CpuUtil, EffectiveUtil, UtilType, effective_cpu_util, effective_cpu_util_6_1, sugov_effective_cpu_perf,
-};
+use super::effective::{CpuUtil, effective_cpu_util, effective_cpu_util_6_1};
 use super::iowait::IowaitBoost;
 use super::rules::{Headroom, SugovRules};
-use super::uclamp::{Uclamp, uclamp_rq_util_with};
+use super::uclamp::within;
+use wakelab_sched::energy::{CpuUtilType, EffectiveUtil, sugov_effective_cpu_perf};
+use wakelab_sched::select::Uclamp;
 
 /// What a CPU's run queue asks for at a moment, before boost and headroom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ impl Asked {
             let EffectiveUtil { util, min, max } = effective_cpu_util(cpu);
             return Asked { actual: util, min, max, capacity, uclamp };
         }
-        let actual = effective_cpu_util_6_1(cpu, UtilType::Frequency, None);
+        let actual = effective_cpu_util_6_1(cpu, CpuUtilType::Frequency);
         Asked { actual, min: cpu.cpu_bw_dl(), max: capacity, capacity, uclamp }
     }
 }
@@ -58,7 +58,7 @@ impl SugovCpu {
     pub(super) fn get_util(&mut self, rules: &SugovRules, asked: &Asked, time: u64, tick_ns: u64) {
         let mut boost = self.iowait.apply(time, tick_ns, asked.capacity);
         if rules.iowait_clamped && boost != 0 {
-            boost = uclamp_rq_util_with(&asked.uclamp, boost, None);
+            boost = within(&asked.uclamp, boost);
         }
         let util = asked.actual.max(boost);
         self.util = match rules.headroom {

@@ -98,7 +98,7 @@ impl Sugov {
         }
         let headroom = |util| match rules.headroom {
             super::Headroom::InPerf => util,
-            super::Headroom::InFreq | super::Headroom::InUtil => super::map_util_perf(util),
+            super::Headroom::InFreq | super::Headroom::InUtil => wakelab_sched::energy::map_util_perf(util),
         };
         Some(Perf { min: headroom(cpu.bw_min), target: headroom(cpu.util), max: cpu.bw_max, capacity: cpu.max })
     }

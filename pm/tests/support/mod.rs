@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use wakelab_pm::Cpu;
 use wakelab_pm::governor::{CounterValues, View};
-use wakelab_pm::schedutil::{Asked, CpuUtil, SugovRules, Uclamp};
+use wakelab_pm::schedutil::{Asked, CpuUtil, SugovRules};
+use wakelab_sched::select::Uclamp;
 
 /// One row of a vector file.
 pub struct Row {

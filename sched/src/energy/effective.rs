@@ -106,7 +106,7 @@ pub fn effective_cpu_util_of_type(
 }
 
 /// What `effective_cpu_util()` says since 6.8.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EffectiveUtil {
     /// The utilisation.
     pub util: u64,

@@ -7,8 +7,8 @@ use wakelab_kernel::{Code, UtilFits};
 /// The capacity of the largest CPU.
 const SCHED_CAPACITY_SCALE: u64 = 1024;
 
-/// A task's utilisation clamps (`uclamp_eff_value()`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Utilisation clamps, of a task (`uclamp_eff_value()`) or of a run queue (`rq->uclamp[]`: the largest of its runnable tasks).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Uclamp {
     /// `uclamp_is_used()`: somebody has set a clamp since boot, for this task or another.
     pub used: bool,
@@ -21,6 +21,12 @@ pub struct Uclamp {
 impl Uclamp {
     /// Nobody has set a clamp.
     pub const UNUSED: Uclamp = Uclamp { used: false, min: 0, max: SCHED_CAPACITY_SCALE };
+}
+
+impl Default for Uclamp {
+    fn default() -> Self {
+        Self::UNUSED
+    }
 }
 
 /// What a CPU can do, 1024 being the largest CPU at its highest frequency.
