@@ -9,7 +9,7 @@ use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{DomainOptions, SchedDomains, Uniform, build_sched_domains};
 use wakelab_sched::select::{
-    Cx, Decision, Reason, Rules, ScanClock, Select, Uclamp, WakeFlags, Wakee, Waker, Wakeup, select_idle_sibling,
+    Cx, Decision, Reason, Rules, ScanClock, Select, WakeFlags, Wakee, Waker, Wakeup, select_idle_sibling,
 };
 
 /// Eight cores with two CPUs each, siblings side by side, below one cache.
@@ -22,24 +22,8 @@ fn search(switches: &str, table: &Table, prev: Cpu, target: Cpu, allowed: &CpuMa
     let (domains, kernel) = (machine(), Preset::get("v6.1").unwrap());
     let features = switches.parse::<Switches>().unwrap().on(kernel.features);
     let rules = Rules::new(kernel, features, &domains).unwrap();
-    let waker = Waker { cpu: 0, exiting: false, in_task: true, per_cpu_kthread: false, wakee_flips: 0, h_load: 0 };
-    let wakee = Wakee {
-        prev_cpu: prev,
-        cpus_ptr: allowed,
-        recent_used_cpu: None,
-        wakee_flips: 0,
-        h_load: 0,
-        idle_policy: false,
-        util_avg: 0,
-        runnable_avg: 0,
-        util_est: 0,
-        uclamp: Uclamp::UNUSED,
-        has_contributed: true,
-        on_rq: false,
-        is_current: false,
-        dur_avg: 0,
-        numa_preferred_nid: None,
-    };
+    let waker = Waker::new(0);
+    let wakee = Wakee::new(prev, allowed);
     let wakeup = Wakeup { waker, wakee, flags: WakeFlags::TTWU };
     select_idle_sibling(&mut Select::default(), Cx { rules: &rules, wakeup: &wakeup, view: table }, target, &mut ())
 }

@@ -7,9 +7,7 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{
     DomainOptions, Numbering, SchedDomains, SchedGroup, Topology, Uniform, build_sched_domains,
 };
-use wakelab_sched::select::{
-    Cx, Decision, IdleCores, Rules, ScanClock, Select, Uclamp, View, WakeFlags, Wakee, Waker, Wakeup,
-};
+use wakelab_sched::select::{Cx, Decision, IdleCores, Rules, ScanClock, Select, View, WakeFlags, Wakee, Waker, Wakeup};
 
 struct Machine {
     idle: CpuMask,
@@ -134,11 +132,7 @@ proptest! {
         let all = allowed.map_or(CpuMask::full(nr), |cpus| CpuMask::from_cpus(nr, cpus.into_iter().filter(|&c| c < nr).chain([pick.1 % nr])));
         let wakeup = Wakeup {
             waker: Waker { cpu: pick.0 % nr, exiting: false, in_task: false, per_cpu_kthread: false, wakee_flips: 1, h_load: 512 },
-            wakee: Wakee {
-                prev_cpu: pick.1 % nr, cpus_ptr: &all, recent_used_cpu: Some(pick.2 % nr), wakee_flips: 1, h_load: 512,
-                idle_policy: false, util_avg: 100, runnable_avg: 100, util_est: 0, uclamp: Uclamp::UNUSED,
-                has_contributed: true, on_rq: false, is_current: false, dur_avg: 0, numa_preferred_nid: None,
-            },
+            wakee: Wakee { recent_used_cpu: Some(pick.2 % nr), wakee_flips: 1, h_load: 512, util_avg: 100, runnable_avg: 100, ..Wakee::new(pick.1 % nr, &all) },
             flags: WakeFlags::TTWU | WakeFlags::SYNC,
         };
         let cores = Some(IdleCores::new(&idle, &domains.smt_mask));

@@ -122,23 +122,13 @@ impl Machine {
         let rules = Rules::new(kernel, kernel.features, &self.domains).expect("is modelled");
         let all = CpuMask::full(self.domains.nr_cpus);
         let wakeup = Wakeup {
-            waker: Waker { cpu: 0, exiting: false, in_task: true, per_cpu_kthread: false, wakee_flips: 0, h_load: 0 },
+            waker: Waker::new(0),
             wakee: Wakee {
-                prev_cpu: 0,
-                cpus_ptr: &all,
-                recent_used_cpu: None,
-                wakee_flips: 0,
-                h_load: 0,
-                idle_policy: false,
                 util_avg: util,
                 runnable_avg: util,
-                util_est: 0,
                 uclamp,
                 has_contributed: !flags.contains(WakeFlags::FORK),
-                on_rq: false,
-                is_current: false,
-                dur_avg: 0,
-                numa_preferred_nid: None,
+                ..Wakee::new(0, &all)
             },
             flags,
         };

@@ -17,7 +17,7 @@ use wakelab_kernel::{Code, Feature, FeatureSet, IdleSearch, Preset, SisProp, Smt
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::SchedDomains;
 use wakelab_sched::select::{
-    Cx, Effects, Reason, Rules, ScanClock, Select, Uclamp, WakeFlags, Wakee, WakeeFlips, Waker, Wakeup, record_wakee,
+    Cx, Effects, Reason, Rules, ScanClock, Select, WakeFlags, Wakee, WakeeFlips, Waker, Wakeup, record_wakee,
     select_idle_cpu, select_idle_sibling, update_idle_core, update_idle_cpu_scan, wake_affine, wake_affine_idle,
     wake_affine_weight, wake_wide,
 };
@@ -74,30 +74,6 @@ fn v6_1() -> &'static Preset {
 
 fn features(switches: &[(Feature, bool)]) -> FeatureSet {
     switches.iter().fold(v6_1().features, |set, &(feature, on)| set.with(feature, on))
-}
-
-fn waker(cpu: u32) -> Waker {
-    Waker { cpu, exiting: false, in_task: true, per_cpu_kthread: false, wakee_flips: 0, h_load: 0 }
-}
-
-fn wakee(prev_cpu: u32, cpus_ptr: &CpuMask) -> Wakee<'_> {
-    Wakee {
-        prev_cpu,
-        cpus_ptr,
-        recent_used_cpu: None,
-        wakee_flips: 0,
-        h_load: 0,
-        idle_policy: false,
-        util_avg: 0,
-        runnable_avg: 0,
-        util_est: 0,
-        uclamp: Uclamp::UNUSED,
-        has_contributed: true,
-        on_rq: false,
-        is_current: false,
-        dur_avg: 0,
-        numa_preferred_nid: None,
-    }
 }
 
 fn or_none(cpu: Option<u32>) -> String {
@@ -226,7 +202,7 @@ fn affine(machines: &Machines, change: fn(&mut WakeAffine)) -> impl FnMut(&Vecto
                 switch(Feature::WA_BIAS, "wa_bias"),
             ]),
             domains: Cow::Borrowed(domains),
-            waker: Waker { h_load: row.get("h_load_waker"), ..waker(this_cpu) },
+            waker: Waker { h_load: row.get("h_load_waker"), ..Waker::new(this_cpu) },
             prev_cpu,
             h_load_wakee: row.get("h_load_wakee"),
             sync: row.flag("sync"),
@@ -240,7 +216,7 @@ fn affine(machines: &Machines, change: fn(&mut WakeAffine)) -> impl FnMut(&Vecto
         let all = CpuMask::full(domains.nr_cpus);
         let wakeup = Wakeup {
             waker: *waker,
-            wakee: Wakee { h_load: *h_load_wakee, ..wakee(*prev_cpu, &all) },
+            wakee: Wakee { h_load: *h_load_wakee, ..Wakee::new(*prev_cpu, &all) },
             flags: if *sync { WakeFlags::TTWU | WakeFlags::SYNC } else { WakeFlags::TTWU },
         };
         let idle = wake_affine_idle(&rules, &wakeup, table).map(|(cpu, _)| cpu);
@@ -291,7 +267,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn wakeup(&self) -> Wakeup<'_> {
-        let wakee = Wakee { recent_used_cpu: self.recent_used_cpu, ..wakee(self.prev_cpu, &self.allowed) };
+        let wakee = Wakee { recent_used_cpu: self.recent_used_cpu, ..Wakee::new(self.prev_cpu, &self.allowed) };
         Wakeup { waker: self.waker, wakee, flags: WakeFlags::TTWU }
     }
 
@@ -349,7 +325,7 @@ fn sis_prop(change: fn(&mut Search)) -> impl FnMut(&VectorRow) -> Cells {
         let mut input = Search {
             code: v6_1().code.clone(),
             features: features(&[(Feature::SIS_PROP, true), (Feature::SIS_UTIL, false)]),
-            waker: waker(target),
+            waker: Waker::new(target),
             prev_cpu: target,
             recent_used_cpu: None,
             allowed: row.mask("affinity_mask", domains.nr_cpus),
@@ -408,7 +384,7 @@ fn sibling(machines: &Machines, change: fn(&mut Search)) -> impl FnMut(&VectorRo
             waker: Waker {
                 per_cpu_kthread: row.flag("waker_percpu_kthread"),
                 in_task: row.flag("in_task"),
-                ..waker(this_cpu)
+                ..Waker::new(this_cpu)
             },
             prev_cpu: row.get("prev"),
             recent_used_cpu: u32::try_from(recent).ok(),

@@ -127,21 +127,10 @@ fn search(change: fn(&mut Search)) -> impl Fn(&VectorRow) -> Cells {
         change(&mut input);
 
         let wakee = Wakee {
-            prev_cpu: input.prev_cpu,
-            cpus_ptr: &input.allowed,
             recent_used_cpu: input.recent_used_cpu,
-            wakee_flips: 0,
-            h_load: 0,
-            idle_policy: false,
-            util_avg: 0,
-            runnable_avg: 0,
             util_est: input.util,
             uclamp: input.uclamp,
-            has_contributed: true,
-            on_rq: false,
-            is_current: false,
-            dur_avg: 0,
-            numa_preferred_nid: None,
+            ..Wakee::new(input.prev_cpu, &input.allowed)
         };
         let rules = Rules {
             code: &input.code,

@@ -3,9 +3,8 @@
 use crate::engine::{Later, Sim};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::pelt::task_h_load;
 use wakelab_sched::runqueue::TaskId;
-use wakelab_sched::select::{Cx, Select, Uclamp, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair};
+use wakelab_sched::select::{Cx, Select, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair};
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// `sched_exec()` of the running task, at one moment as forks are. Returns whether it has gone to another CPU.
@@ -16,29 +15,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         if self.sys.tasks[id.0 as usize].pinned {
             return false;
         }
-        let jiffies = self.sys.jiffies;
-        let task = &self.sys.tasks[id.0 as usize];
-        let h_load = task_h_load(&task.avg, &mut self.sys.cpus[cpu as usize].pelt, jiffies);
-        let flips = task.flips.wakee_flips;
-        let waker = Waker { cpu, exiting: false, in_task: true, per_cpu_kthread: false, wakee_flips: flips, h_load };
-        let wakee = Wakee {
-            prev_cpu: cpu,
-            cpus_ptr: &model.masks[task.mask as usize],
-            recent_used_cpu: Some(task.recent_used_cpu),
-            wakee_flips: flips,
-            h_load,
-            idle_policy: self.sys.es[id].is_idle(),
-            util_avg: task.avg.util_avg,
-            runnable_avg: task.avg.runnable_avg,
-            util_est: self.sys.task_util_est(id),
-            uclamp: Uclamp::UNUSED,
-            has_contributed: task.avg.last_update_time != 0,
-            on_rq: true,
-            is_current: true,
-            dur_avg: task.dur.dur_avg,
-            numa_preferred_nid: None,
-        };
-        let workload = task.workload;
+        let wakee = Wakee { on_rq: true, is_current: true, ..self.sys.wakee(id) };
+        let waker = Waker { wakee_flips: wakee.wakee_flips, h_load: wakee.h_load, ..Waker::new(cpu) };
+        let workload = self.sys.tasks[id.0 as usize].workload;
         let wakeup = Wakeup { waker, wakee, flags: WakeFlags::EXEC };
         self.tell_inputs(&wakeup, None);
         let mut select = Select::default();
@@ -61,13 +40,12 @@ impl<S: Sink> Sim<'_, '_, S> {
         // What it closes on exec, and its old credentials.
         self.sys.call_rcu(dest, 1);
         self.lazy_tlb_flush(cpu);
-        // stop_one_cpu(migration_cpu_stop).
-        self.sys.cpus[cpu as usize].debt += 2 * model.costs.context_switch;
-        self.push_task(cpu, dest, id)
+        self.stop_and_push(cpu, dest, id)
     }
 
-    /// The old memory's page tables are freed on the new CPU (`exec_mmap()`), which is taken to be at once. x86 interrupts the CPUs that still have them loaded,
-    /// idle ones too (`native_flush_tlb_others()` with `freed_tables`, 5.10); arm64 tells them without.
+    /// The old memory's page tables are freed on the new CPU (`exec_mmap()`), which is taken to be at once. x86 interrupts the
+    /// CPUs that still have them loaded, idle ones too (`native_flush_tlb_others()` with `freed_tables`, 5.10); arm64 tells them
+    /// without.
     fn lazy_tlb_flush(&mut self, old_cpu: Cpu) {
         if self.sys.pm_model().is_some_and(|model| model.wakes_by_write) {
             self.at(self.sys.now + self.sys.model.costs.ipi, Later::IpiTlbFlush(old_cpu));

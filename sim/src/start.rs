@@ -23,7 +23,7 @@ use wakelab_sched::domain::SdFlags;
 use wakelab_sched::pelt::{CfsRqPelt, init_entity_runnable_average, post_init_entity_util_avg};
 use wakelab_sched::runqueue::{EnqueueFlags, Entities, Entity, FairRq, Policy, Prev, Resched, TaskId};
 use wakelab_sched::select::{
-    Cx, Decision, IdleCores, Select, Uclamp, WakeFlags, Wakee, WakeeFlips, Waker, Wakeup, select_task_rq_fair,
+    Cx, Decision, IdleCores, Select, WakeFlags, Wakee, WakeeFlips, Waker, Wakeup, select_task_rq_fair,
 };
 
 /// The jiffies counter at the start. The kernel's starts five minutes before it wraps; any number will do that is above the
@@ -279,30 +279,14 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         }
         let prev_cpu = if mask.test(this_cpu) { this_cpu } else { first };
         let flips = parent.map_or(0, |parent| self.sys.tasks[parent.0 as usize].flips.wakee_flips);
-        let waker = Waker {
-            cpu: this_cpu,
-            exiting: false,
-            in_task: true,
-            per_cpu_kthread: false,
-            wakee_flips: flips,
-            h_load: 0,
-        };
+        let waker = Waker { wakee_flips: flips, ..Waker::new(this_cpu) };
         let wakee = Wakee {
-            prev_cpu,
-            cpus_ptr: mask,
             recent_used_cpu: Some(this_cpu),
-            wakee_flips: 0,
-            h_load: 0,
             idle_policy: self.sys.es[id].is_idle(),
             util_avg: task.avg.util_avg,
             runnable_avg: task.avg.runnable_avg,
-            util_est: 0,
-            uclamp: Uclamp::UNUSED,
             has_contributed: false,
-            on_rq: false,
-            is_current: false,
-            dur_avg: 0,
-            numa_preferred_nid: None,
+            ..Wakee::new(prev_cpu, mask)
         };
         let wakeup = Wakeup { waker, wakee, flags: WakeFlags::FORK };
         self.tell_inputs(&wakeup, None);

@@ -9,7 +9,7 @@ use wakelab_kernel::{Feature, Wakelist};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::task_h_load;
 use wakelab_sched::runqueue::{EnqueueFlags, Resched, TaskId};
-use wakelab_sched::select::{Decision, Uclamp, WakeFlags, Wakee, Waker, Wakeup, record_wakee};
+use wakelab_sched::select::{Decision, WakeFlags, Waker, Wakeup, record_wakee};
 
 impl<'m, S: Sink> Sim<'m, '_, S> {
     /// Begins to wake a task that sleeps, on `cpu`.
@@ -126,7 +126,6 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             let task = &self.sys.tasks[task.0 as usize];
             task.pinned && !task.workload
         });
-        let task = &self.sys.tasks[waking.wakee.0 as usize];
         Wakeup {
             waker: Waker {
                 cpu,
@@ -136,23 +135,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 wakee_flips,
                 h_load,
             },
-            wakee: Wakee {
-                prev_cpu: task.cpu,
-                cpus_ptr: &model.masks[task.mask as usize],
-                recent_used_cpu: Some(task.recent_used_cpu),
-                wakee_flips: task.flips.wakee_flips,
-                h_load: task_h_load(&task.avg, &mut self.sys.cpus[task.cpu as usize].pelt, jiffies),
-                idle_policy: self.sys.es[waking.wakee].is_idle(),
-                util_avg: task.avg.util_avg,
-                runnable_avg: task.avg.runnable_avg,
-                util_est: self.sys.task_util_est(waking.wakee),
-                uclamp: Uclamp::UNUSED,
-                has_contributed: task.avg.last_update_time != 0,
-                on_rq: false,
-                is_current: false,
-                dur_avg: task.dur.dur_avg,
-                numa_preferred_nid: None,
-            },
+            wakee: self.sys.wakee(waking.wakee),
             flags: waking.flags(),
         }
     }

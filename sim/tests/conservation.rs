@@ -7,34 +7,26 @@ use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;
 use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run};
-use wakelab_workload::{Channel, Op, Program, Task, Work, Workload};
+use wakelab_workload::synthetic::of_programs;
+use wakelab_workload::{Channel, Op, Task, Work, Workload};
 
 fn workload(programs: Vec<Vec<Op>>, channels: u32, tasks: Vec<(u32, Vec<u32>, Option<Vec<u32>>)>) -> Workload {
-    Workload {
-        benchmark: "test".into(),
-        case: "test".into(),
-        load: "test".into(),
-        metric: "throughput".into(),
-        unit: "1/s".into(),
-        higher_is_better: true,
-        programs: (0..).zip(programs).map(|(n, ops)| Program { name: format!("program {n}"), ops }).collect(),
-        channels: (0..channels).map(|n| Channel { name: format!("channel {n}"), capacity: 2 }).collect(),
-        tasks: (0..)
-            .zip(tasks)
-            .map(|(n, (program, channels, affinity))| Task {
-                name: format!("task {n}"),
-                program,
-                channels,
-                start_ns: 50_000 * n,
-                nice: 0,
-                idle_policy: false,
-                slice_ns: [0, 300_000, 20_000_000][n as usize % 3],
-                affinity,
-            })
-            .collect(),
-        cpu_sets: Vec::new(),
-        params: Vec::new(),
-    }
+    let mut workload = of_programs(programs, &[]);
+    workload.channels = (0..channels).map(|n| Channel { name: format!("channel {n}"), capacity: 2 }).collect();
+    workload.tasks = (0..)
+        .zip(tasks)
+        .map(|(n, (program, channels, affinity))| Task {
+            name: format!("task {n}"),
+            program,
+            channels,
+            start_ns: 50_000 * n,
+            nice: 0,
+            idle_policy: false,
+            slice_ns: [0, 300_000, 20_000_000][n as usize % 3],
+            affinity,
+        })
+        .collect();
+    workload
 }
 
 /// Pairs that send messages to and fro, sleepers, and tasks that only compute.

@@ -10,6 +10,17 @@ pub fn run_sleep(tasks: u32, run: Work, sleep: Work) -> Workload {
     workload("run_sleep", vec![program], vec![], tasks)
 }
 
+/// A task for each program, all from the start; `resources` are the names and capacities of channels, which each task has in
+/// this order.
+pub fn of_programs(programs: Vec<Vec<Op>>, resources: &[(&str, u32)]) -> Workload {
+    let channels: Vec<u32> = (0..resources.len() as u32).collect();
+    let tasks = (0..programs.len() as u32).map(|n| task(format!("task {n}"), n, channels.clone())).collect();
+    let channel = |&(name, capacity): &(&str, u32)| Channel { name: name.to_owned(), capacity };
+    let programs =
+        (0..).zip(programs).map(|(n, ops): (u32, _)| Program { name: format!("program {n}"), ops }).collect();
+    workload("programs", programs, resources.iter().map(channel).collect(), tasks)
+}
+
 /// Pairs of tasks that pass a message to and fro, with 1 us of work on each side. A transaction is one round.
 pub fn ping_pong(pairs: u32) -> Workload {
     let run = Op::Run(Work { ns: 1_000, jitter_pct: 0 });

@@ -7,7 +7,7 @@ use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{DomainOptions, Numbering, SchedDomains, SchedGroup, Uniform, build_sched_domains};
 use wakelab_sched::select::{
-    Cx, Decision, Observer, Reason, Rules, ScanClock, Select, Uclamp, View, WakeFlags, Wakee, Waker, Wakeup,
+    Cx, Decision, Observer, Reason, Rules, ScanClock, Select, View, WakeFlags, Wakee, Waker, Wakeup,
     select_task_rq_fair,
 };
 
@@ -147,21 +147,13 @@ impl Case {
                 h_load: 300,
             },
             wakee: Wakee {
-                prev_cpu: self.prev,
-                cpus_ptr: &self.allowed,
                 recent_used_cpu: self.recent,
                 wakee_flips: 1,
                 h_load: 200,
-                idle_policy: false,
                 util_avg: 200,
                 runnable_avg: 220,
                 util_est: 180,
-                uclamp: Uclamp::UNUSED,
-                has_contributed: true,
-                on_rq: false,
-                is_current: false,
-                dur_avg: 0,
-                numa_preferred_nid: None,
+                ..Wakee::new(self.prev, &self.allowed)
             },
             flags: self.flags,
         }

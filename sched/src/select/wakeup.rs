@@ -41,6 +41,13 @@ pub struct Waker {
     pub h_load: u64,
 }
 
+impl Waker {
+    /// A task on a CPU, of which nothing else is known.
+    pub const fn new(cpu: Cpu) -> Self {
+        Waker { cpu, exiting: false, in_task: true, per_cpu_kthread: false, wakee_flips: 0, h_load: 0 }
+    }
+}
+
 /// The task to be placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wakee<'a> {
@@ -75,6 +82,30 @@ pub struct Wakee<'a> {
     pub dur_avg: u64,
     /// `p->numa_preferred_nid`; `None` for NUMA_NO_NODE.
     pub numa_preferred_nid: Option<u32>,
+}
+
+impl<'a> Wakee<'a> {
+    /// A task that slept where it ran last, of which nothing else is known: no load, no hints, no clamps.
+    #[inline]
+    pub const fn new(prev_cpu: Cpu, cpus_ptr: &'a CpuMask) -> Self {
+        Wakee {
+            prev_cpu,
+            cpus_ptr,
+            recent_used_cpu: None,
+            wakee_flips: 0,
+            h_load: 0,
+            idle_policy: false,
+            util_avg: 0,
+            runnable_avg: 0,
+            util_est: 0,
+            uclamp: Uclamp::UNUSED,
+            has_contributed: true,
+            on_rq: false,
+            is_current: false,
+            dur_avg: 0,
+            numa_preferred_nid: None,
+        }
+    }
 }
 
 /// One call of `select_task_rq_fair()`.

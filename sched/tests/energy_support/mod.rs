@@ -8,7 +8,7 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{Arch, DomainOptions, SchedDomains, SchedGroup, Topology, build_sched_domains};
 use wakelab_sched::energy::{EasConditions, EmPerfDomain, PerfDomains, RqUtil, build_perf_domains};
 use wakelab_sched::select::{
-    Cx, Decision, Rules, ScanClock, Select, Uclamp, View, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair,
+    Cx, Decision, Rules, ScanClock, Select, View, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair,
 };
 
 /// One CPU.
@@ -69,30 +69,12 @@ impl EnergySystem {
 
 /// A task that is woken.
 pub fn wakee(prev_cpu: Cpu, util_avg: u64, cpus_ptr: &CpuMask) -> Wakee<'_> {
-    Wakee {
-        prev_cpu,
-        cpus_ptr,
-        recent_used_cpu: None,
-        wakee_flips: 0,
-        h_load: 0,
-        idle_policy: false,
-        util_avg,
-        runnable_avg: util_avg,
-        util_est: 0,
-        uclamp: Uclamp::UNUSED,
-        has_contributed: true,
-        on_rq: false,
-        is_current: false,
-        dur_avg: 0,
-        numa_preferred_nid: None,
-    }
+    Wakee { util_avg, runnable_avg: util_avg, ..Wakee::new(prev_cpu, cpus_ptr) }
 }
 
 /// Its wake-up.
 pub fn wakeup(this_cpu: Cpu, wakee: Wakee<'_>) -> Wakeup<'_> {
-    let waker =
-        Waker { cpu: this_cpu, exiting: false, in_task: true, per_cpu_kthread: false, wakee_flips: 0, h_load: 0 };
-    Wakeup { waker, wakee, flags: WakeFlags::TTWU }
+    Wakeup { waker: Waker::new(this_cpu), wakee, flags: WakeFlags::TTWU }
 }
 
 /// Where such a wake-up is put.

@@ -9,7 +9,8 @@ use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::Preset;
 use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run};
-use wakelab_workload::{Call, Channel, Op, Program, Task, Work, Workload};
+use wakelab_workload::synthetic::of_programs;
+use wakelab_workload::{Call, Op, Work, Workload};
 
 /// Work or time without spread.
 pub const fn ns(ns: u64) -> Work {
@@ -28,30 +29,9 @@ pub fn back(to: u32, times: u32) -> Op {
 
 /// Tasks with a program each, which all have all resources (name and capacity), on these CPUs.
 pub fn workload(programs: Vec<Vec<Op>>, resources: &[(&str, u32)], cpus: Option<Vec<u32>>) -> Workload {
-    let numbers: Vec<u32> = (0..resources.len() as u32).collect();
-    let task = |n: usize| Task {
-        name: format!("task {n}"),
-        program: n as u32,
-        channels: numbers.clone(),
-        start_ns: 0,
-        nice: 0,
-        idle_policy: false,
-        slice_ns: 0,
-        affinity: cpus.clone(),
-    };
-    Workload {
-        benchmark: "test".into(),
-        case: "test".into(),
-        load: "test".into(),
-        metric: "throughput".into(),
-        unit: "1/s".into(),
-        higher_is_better: true,
-        tasks: (0..programs.len()).map(task).collect(),
-        programs: (0..).zip(programs).map(|(n, ops)| Program { name: format!("program {n}"), ops }).collect(),
-        channels: resources.iter().map(|&(name, capacity)| Channel { name: name.into(), capacity }).collect(),
-        cpu_sets: Vec::new(),
-        params: Vec::new(),
-    }
+    let mut workload = of_programs(programs, resources);
+    workload.tasks.iter_mut().for_each(|task| task.affinity = cpus.clone());
+    workload
 }
 
 /// What tasks tell of their progress.

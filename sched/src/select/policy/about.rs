@@ -30,6 +30,8 @@ pub struct Switch {
 pub enum Recorded {
     /// They do.
     Yes,
+    /// They do where their kernel has it: this.
+    IfThere(&'static str),
     /// They do not hold this.
     Not(&'static str),
     /// It is not read when a CPU is chosen.

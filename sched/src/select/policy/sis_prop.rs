@@ -46,7 +46,7 @@ impl SearchPolicy for SisProp {
         switches: &[Switch {
             feature: Feature::SIS_PROP,
             does: "looks at span_weight × avg_idle / avg_cost run queues, at least 4. Idle time from `avg_idle / 512` up to 5.13, `wake_avg_idle` from 5.14",
-            recorded: Recorded::Not(INPUTS),
+            recorded: Recorded::IfThere(INPUTS),
         }],
         tunables: &[],
     };
