@@ -87,6 +87,13 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.push_task(cpu, target, push.task)
     }
 
+    /// The running task gives itself to the stopper, which takes it to another CPU (`stop_one_cpu()` with
+    /// `migration_cpu_stop()`): two switches. Returns as [`push_task`](Self::push_task).
+    pub fn stop_and_push(&mut self, cpu: Cpu, target: Cpu, task: TaskId) -> bool {
+        self.sys.cpus[cpu as usize].debt += 2 * self.sys.model.costs.context_switch;
+        self.push_task(cpu, target, task)
+    }
+
     /// The stopper moves a task, which may be the one that has the CPU. Returns whether the CPU has begun to switch to another.
     pub fn push_task(&mut self, cpu: Cpu, target: Cpu, task: TaskId) -> bool {
         let runs = self.sys.cpus[cpu as usize].curr == Some(task);

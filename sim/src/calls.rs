@@ -152,9 +152,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if dest == cpu {
             return false;
         }
-        // stop_one_cpu(migration_cpu_stop).
-        self.sys.cpus[cpu as usize].debt += 2 * model.costs.context_switch;
-        self.push_task(cpu, dest, id)
+        self.stop_and_push(cpu, dest, id)
     }
 
     /// When a timer that is used now expires, ns.

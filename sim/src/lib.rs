@@ -39,6 +39,7 @@ mod timeline;
 #[cfg(test)]
 mod unequal;
 mod wake;
+mod wakee;
 #[cfg(test)]
 mod weights;
 

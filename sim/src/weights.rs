@@ -9,7 +9,8 @@ use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_sched::runqueue::TaskId;
-use wakelab_workload::{Call, Op, Program, Task, Work, Workload};
+use wakelab_workload::synthetic::of_programs;
+use wakelab_workload::{Call, Op, Work, Workload};
 
 /// A task that works, changes its weight, sleeps and yields, for ever.
 fn changes(calls: &[Call], work: u64, sleep: u64) -> Vec<Op> {
@@ -17,33 +18,6 @@ fn changes(calls: &[Call], work: u64, sleep: u64) -> Vec<Op> {
     let mut ops: Vec<Op> = calls.iter().flat_map(|&call| [work, Op::Call(call)]).collect();
     ops.extend([work, Op::Sleep(Work { ns: sleep, jitter_pct: 20 }), Op::Repeat { to: 0, times: None }]);
     ops
-}
-
-/// A task for each program.
-fn workload(programs: Vec<Vec<Op>>) -> Workload {
-    let task = |n: usize| Task {
-        name: format!("task {n}"),
-        program: n as u32,
-        channels: Vec::new(),
-        start_ns: 0,
-        nice: 0,
-        idle_policy: false,
-        slice_ns: 0,
-        affinity: None,
-    };
-    Workload {
-        benchmark: "test".into(),
-        case: "test".into(),
-        load: "test".into(),
-        metric: "throughput".into(),
-        unit: "1/s".into(),
-        higher_is_better: true,
-        tasks: (0..programs.len()).map(task).collect(),
-        programs: (0..).zip(programs).map(|(n, ops)| Program { name: format!("program {n}"), ops }).collect(),
-        channels: Vec::new(),
-        cpu_sets: Vec::new(),
-        params: Vec::new(),
-    }
 }
 
 fn setup<'a>(machine: &'a Machine, kernel: &str, workload: &'a Workload, seed: u64) -> Setup<'a> {
@@ -76,7 +50,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let machine = wakelab_machine::get(machine).unwrap();
-        let workload = workload(tasks.iter().map(|(calls, work, sleep)| changes(calls, *work, *sleep)).collect());
+        let workload = of_programs(tasks.iter().map(|(calls, work, sleep)| changes(calls, *work, *sleep)).collect(), &[]);
         let setup = setup(&machine, kernel, &workload, seed);
         let domains = domains(setup.machine, setup.kernel).unwrap();
         let model = Model::new(&setup, &domains).unwrap();
@@ -113,7 +87,7 @@ fn the_load_of_a_run_queue_changes_with_the_weight_at_once() {
         let mut ops = vec![work(400)];
         ops.extend(calls.iter().map(|&call| Op::Call(call)));
         ops.push(work(400));
-        let workload = workload(vec![ops]);
+        let workload = of_programs(vec![ops], &[]);
         let mechanisms = Mechanisms { noise: false, ..Mechanisms::default() };
         let setup = Setup { mechanisms, ..setup(&machine, "v6.1", &workload, 1) };
         let domains = domains(setup.machine, setup.kernel).unwrap();

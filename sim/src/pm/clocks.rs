@@ -5,7 +5,7 @@
 
 use crate::cpu::Doing;
 use crate::engine::Sim;
-use wakelab_events::sim::Sink;
+use wakelab_events::sim::{Event, Sink};
 use wakelab_pm::Khz;
 use wakelab_sched::cpumask::Cpu;
 
@@ -89,5 +89,6 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.cpus[cpu as usize].dilation = dilation;
         }
         self.sys.power_state_changes(cpu);
+        self.tell_all(|_| Event::Frequency { cpu, khz });
     }
 }

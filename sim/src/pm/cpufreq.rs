@@ -6,7 +6,7 @@ use super::state::{PmCpu, PolicyState};
 use crate::cpu::CpuState;
 use crate::engine::{Later, Sim};
 use crate::system::{BOOT_NS, System};
-use wakelab_events::sim::Sink;
+use wakelab_events::sim::{Event, Sink};
 use wakelab_pm::Cpu;
 use wakelab_pm::governor::{CounterValues, Update, View};
 use wakelab_pm::schedutil::CpuUtil;
@@ -107,6 +107,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             let dilation = self.sys.pm.as_ref().map(|pm| pm.dilation(model, cpu, capacity));
             self.sys.cpus[cpu as usize].dilation = dilation.unwrap_or(FULL);
             self.cpuidle_selects(cpu);
+            if let Some(khz) = self.sys.pm.as_ref().map(|pm| pm.cpus[cpu as usize].khz) {
+                self.tell_all(|_| Event::Frequency { cpu, khz });
+            }
         }
         let from = model.side.measured_from;
         if from != 0 {

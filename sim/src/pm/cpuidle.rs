@@ -8,7 +8,7 @@ use crate::cpu::Doing;
 use crate::engine::Sim;
 use crate::system::System;
 use crate::timeline::NEVER;
-use wakelab_events::sim::Sink;
+use wakelab_events::sim::{Event, Sink};
 use wakelab_pm::idle::{Asking, Woken, cpuidle_poll_time};
 use wakelab_sched::cpumask::Cpu;
 
@@ -122,6 +122,12 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         self.sys.power_state_changes(cpu);
         self.active_changes(cpu, active);
+        if self.sys.has_cpuidle(cpu) {
+            self.tell_all(|sys| Event::IdleState {
+                cpu,
+                state: sys.pm.as_ref().map_or(0, |pm| pm.cpus[cpu as usize].idle_state as u32),
+            });
+        }
     }
 
     /// Tells the idle governor what came of its choice; the exit takes `exit` ns.

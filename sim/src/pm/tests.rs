@@ -11,7 +11,8 @@ use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_pm::governor::governor;
 use wakelab_pm::idle::IDLE_GOVERNORS;
-use wakelab_workload::{Op, Program, Task, Work, Workload};
+use wakelab_workload::synthetic::of_programs;
+use wakelab_workload::{Op, Work, Workload};
 
 pub(super) const MS: u64 = 1_000_000;
 
@@ -24,28 +25,9 @@ pub(super) fn side(name: &str) -> PmSide {
 pub(super) fn periodic(work: u64, period: u64) -> Workload {
     let ns = |ns| Work { ns, jitter_pct: 0 };
     let ops = vec![Op::Run(ns(work)), Op::Sleep(ns(period)), Op::Repeat { to: 0, times: None }];
-    Workload {
-        benchmark: "test".into(),
-        case: "test".into(),
-        load: "test".into(),
-        metric: "throughput".into(),
-        unit: "1/s".into(),
-        higher_is_better: true,
-        tasks: vec![Task {
-            name: "periodic".into(),
-            program: 0,
-            channels: Vec::new(),
-            start_ns: 0,
-            nice: 0,
-            idle_policy: false,
-            slice_ns: 0,
-            affinity: Some(vec![0]),
-        }],
-        programs: vec![Program { name: "periodic".into(), ops }],
-        channels: Vec::new(),
-        cpu_sets: Vec::new(),
-        params: Vec::new(),
-    }
+    let mut workload = of_programs(vec![ops], &[]);
+    workload.tasks[0].affinity = Some(vec![0]);
+    workload
 }
 
 pub(super) fn setup<'a>(machine: &'a Machine, kernel: &str, workload: &'a Workload, pm: Option<PmSide>) -> Setup<'a> {
