@@ -10,7 +10,7 @@ use cases::{Case, cases, machines, step_by_step};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use wakelab_events::record::{EventFolder, Recorder, RunInfo};
 use wakelab_events::sim::{Event, Inputs, Queued, Sink};
-use wakelab_sched::domain::{Numbering, Topology, Uniform};
+use wakelab_sched::domain::{Arch, Numbering, Topology, Uniform};
 use wakelab_sched::select::{Cx, Decision, Select};
 
 /// Seven events to each wake-up, as in a run of netperf in which tasks migrate.
@@ -38,6 +38,8 @@ fn record(write: impl FnOnce(&mut Recorder<'_>), topology: &Topology, case: &Cas
     let run = RunInfo {
         machine: "bench",
         topology,
+        arch: Arch::X86,
+        reclaim_distance: None,
         kernel: case.kernel,
         features: case.kernel.features,
         variant: "",

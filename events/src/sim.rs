@@ -143,6 +143,20 @@ pub enum Event {
         /// Whether it has entered.
         entered: bool,
     },
+    /// The idle governor has chosen a state for a CPU that is idle. Told where power is modelled, as is the next one.
+    IdleState {
+        /// The CPU.
+        cpu: Cpu,
+        /// The state's number, 0 the shallowest.
+        state: u32,
+    },
+    /// A CPU runs at another frequency; at the start, at its first.
+    Frequency {
+        /// The CPU.
+        cpu: Cpu,
+        /// kHz.
+        khz: u32,
+    },
     /// What `available_idle_cpu()` or `sched_idle_cpu()` says of a CPU has changed.
     Available {
         /// The CPU.

@@ -5,40 +5,12 @@
 #[path = "../../fuzz/checks.rs"]
 mod checks;
 
-use std::fs;
-use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
+#[path = "../../fuzz/changes.rs"]
+mod changes;
 
-fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
-    let entries = fs::read_dir(&dir).expect("the corpus is there");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    paths.sort();
-    assert!(paths.len() > 20, "the corpus has files");
-    paths.into_iter().map(|path| (path.clone(), fs::read(path).expect("a file"))).collect()
-}
+use changes::{Random, change, corpus, run, sum_of_changed};
 
-/// Runs a check, and says on which input it failed.
-fn run(check: fn(&[u8]) -> usize, bytes: &[u8], name: &dyn Fn() -> String) -> usize {
-    panic::catch_unwind(AssertUnwindSafe(|| check(bytes))).unwrap_or_else(|cause| {
-        eprintln!("on {}: {}", name(), String::from_utf8_lossy(bytes));
-        panic::resume_unwind(cause)
-    })
-}
-
-/// Marsaglia's xorshift64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % n.max(1) as u64) as usize
-    }
-}
-
-/// Values at and beyond the ends of ranges.
+/// Values of recordings, at and beyond the ends of ranges.
 const VALUES: &[&str] = &[
     "0",
     "1",
@@ -76,57 +48,23 @@ const VALUES: &[&str] = &[
     "\"a\"\"b\"",
 ];
 
-/// One change: of a byte, a stretch of bytes, or a value between separators.
-fn change(bytes: &mut Vec<u8>, random: &mut Random, from: usize) {
-    let at = from + random.below(bytes.len().saturating_sub(from));
-    if at >= bytes.len() {
-        return;
-    }
-    match random.below(8) {
-        0 => bytes[at] ^= 1 << random.below(8),
-        1 => bytes.insert(at, b"0123456789,\"\n\r -\xff"[random.below(17)]),
-        2 => {
-            bytes.remove(at);
-        }
-        3 => bytes.truncate(at),
-        4 => {
-            let end = (at + random.below(200)).min(bytes.len());
-            let stretch = bytes[at..end].to_vec();
-            let to = from + random.below(bytes.len() - from);
-            bytes.splice(to..to, stretch);
-        }
-        _ => {
-            let separates = |b: &u8| b", \n\":[]{}".contains(b);
-            let start = bytes[from..at].iter().rposition(separates).map_or(from, |before| from + before + 1);
-            let end = bytes[at..].iter().position(separates).map_or(bytes.len(), |after| at + after);
-            bytes.splice(start..end.max(start), VALUES[random.below(VALUES.len())].bytes());
-        }
-    }
-}
-
-/// Checks changed files; how many rows were sound all the same.
+/// Checks changed files; how many rows were sound all the same. A header that lacks a column ends all: most changes are
+/// better made behind `from`.
 fn mutate(target: &str, check: fn(&[u8]) -> usize, rounds: u64, from: fn(&[u8]) -> usize) -> usize {
-    let mut rows = 0;
-    for (path, bytes) in corpus(target) {
-        let from = from(&bytes);
-        for round in 0..rounds {
-            let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ (round + 1).wrapping_mul(bytes.len() as u64 + 1));
-            let mut changed = bytes.clone();
-            for _ in 0..=random.below(4) {
-                // A header that lacks a column ends all; most changes are better made behind it.
-                let from = if random.below(16) == 0 { 0 } else { from.min(changed.len()) };
-                change(&mut changed, &mut random, from);
-            }
-            rows += run(check, &changed, &|| format!("{}, round {round}", path.display()));
-        }
-    }
-    rows
+    sum_of_changed(&corpus(target), check, rounds, &move |bytes: &mut Vec<u8>, other: &[u8], random: &mut Random| {
+        let from = if random.below(16) == 0 { 0 } else { from(bytes) };
+        let mut behind = bytes.split_off(from);
+        change(&mut behind, other, VALUES, random);
+        bytes.append(&mut behind);
+    })
 }
 
 /// Checks the corpus; how many rows of the file of that name were decided, and of all.
 fn corpus_rows(target: &str, check: fn(&[u8]) -> usize, name: &str) -> (usize, usize) {
     let (mut of_file, mut of_all) = (0, 0);
-    for (path, bytes) in corpus(target) {
+    let corpus = corpus(target);
+    assert!(corpus.len() > 20, "the corpus has files");
+    for (path, bytes) in corpus {
         let rows = run(check, &bytes, &|| path.display().to_string());
         of_all += rows;
         if path.file_name().is_some_and(|file| file == name) {

@@ -59,6 +59,7 @@ fn every_file_says_what_run_it_is_of() {
             ("wakelab.kind", "simulated"),
             ("wakelab.table", table),
             ("wakelab.machine", "two"),
+            ("wakelab.arch", "arm64"),
             ("wakelab.kernel", "v6.1"),
             ("wakelab.side", "with"),
             ("wakelab.variant", "NO_SIS_UTIL"),

@@ -1,50 +1,19 @@
 //! Recording takes the same memory however long a run is.
-#![allow(unsafe_code, reason = "an allocator that counts has to be one")]
 
+#[path = "../../fuzz/most_memory.rs"]
+mod most_memory;
 #[path = "record/support.rs"]
 mod support;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use support::{run_info, topology};
 use wakelab_events::record::EventFolder;
 use wakelab_events::sim::{Event, Queued, Sink};
-
-/// The system's allocator, which counts what is in use and the most that was.
-struct Counting;
-
-static USED: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-fn add(size: usize) {
-    let used = USED.fetch_add(size, Ordering::Relaxed) + size;
-    MOST.fetch_max(used, Ordering::Relaxed);
-}
-
-// SAFETY: all is passed on to the system's allocator; the count does not allocate. `realloc` is made of these two.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        add(layout.size());
-        // SAFETY: the caller keeps to the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        USED.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// The most memory that recording so many wake-ups and switches took, bytes.
 fn most(events: u64) -> usize {
     let (temporary, topology) = (tempfile::tempdir().expect("a folder"), topology());
     let folder = EventFolder::new(temporary.path()).expect("an empty folder");
-    let before = USED.load(Ordering::Relaxed);
-    MOST.store(before, Ordering::Relaxed);
+    let memory = most_memory::begin();
     let mut recorder = folder.record(&run_info(&topology)).expect("files");
     // Times without a pattern, which are hard to write small.
     let mut time = 0u64;
@@ -71,7 +40,7 @@ fn most(events: u64) -> usize {
         );
     }
     recorder.finish().expect("it is written");
-    MOST.load(Ordering::Relaxed) - before
+    memory.most()
 }
 
 #[test]

@@ -1,107 +1,14 @@
 //! Recordings as Parquet: written, read again, and files that are none.
 
+mod rows;
+
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use rows::{DOMAINS, decision, metadata};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use wakelab_events::recorded::{DecisionRow, RECORDED_VERSION, RecordedFolder, RecordedSwitchRow, recorded_tables};
+use wakelab_events::recorded::{CountsRow, RECORDED_VERSION, RecordedFolder, RecordedSwitchRow, recorded_tables};
+use wakelab_events::stream::{RecorderCounts, Source, Tables};
 use wakelab_events::{ReadError, Reader, Row};
-
-/// A machine of two CPUs that share a core and an LLC.
-const DOMAINS: &str = r#"{"kernel": "7.2.12", "topology": "2cpus", "cpu_llc": [0, 0], "domains": {
-    "0": [{"name": "SMT", "flags": "1297", "imbalance_pct": 110, "span": "3",
-           "groups": [{"mask": "1", "capacity": 1024, "flags": "0"}, {"mask": "2", "capacity": 1024, "flags": "0"}]}],
-    "1": [{"name": "SMT", "flags": "1297", "imbalance_pct": 110, "span": "3",
-           "groups": [{"mask": "2", "capacity": 1024, "flags": "0"}, {"mask": "1", "capacity": 1024, "flags": "0"}]}]}}"#;
-
-fn metadata() -> Vec<(&'static str, String)> {
-    [
-        ("wakelab.kernel", "7.2"),
-        ("wakelab.machine", "2cpus"),
-        ("wakelab.workload", "pipe"),
-        ("wakelab.variant", "default"),
-        ("wakelab.domains", DOMAINS),
-    ]
-    .map(|(key, value)| (key, value.to_owned()))
-    .to_vec()
-}
-
-fn decision(seq: i64) -> DecisionRow<'static> {
-    DecisionRow {
-        seq,
-        t_ns: 1000 + seq,
-        dur_ns: 5,
-        stable: true,
-        features: "SIS_UTIL TTWU_QUEUE NO_WA_WEIGHT",
-        waker_cpu: 1,
-        waker_pid: 7,
-        waker_comm: "a, \"b\"\n",
-        waker_policy: 0,
-        waker_flags: 0x40_0040,
-        waker_nr_cpus_allowed: 2,
-        waker_percpu_kthread: false,
-        preempt_count: 0x8000_0001,
-        in_task: true,
-        wakee_pid: 8,
-        wakee_comm: "c",
-        wakee_policy: 5,
-        wakee_static_prio: 120,
-        wakee_flags: 0,
-        on_rq: false,
-        prev_cpu: 0,
-        wake_flags: 0x18,
-        wake_flags_text: "TTWU|SYNC",
-        chosen_cpu: 0,
-        recent_used_cpu: -1,
-        recent_used_cpu_after: 0,
-        waker_flips_before: 3,
-        waker_flips: 4,
-        wakee_flips_before: 2,
-        wakee_flips: 2,
-        last_wakee_is_p: false,
-        flip_decay_due: false,
-        sd_llc_size: 2,
-        affinity: &[3],
-        nr_cpus_allowed: 2,
-        util_avg: 10,
-        runnable_avg: 11,
-        util_est: 12,
-        load_avg: 13,
-        load_weight: 1024,
-        task_h_load: 14,
-        last_update_time_set: true,
-        numa_preferred_nid: -1,
-        waker_load_avg: 15,
-        waker_load_weight: 1024,
-        waker_h_load: 16,
-        jiffies: 4_294_895_998,
-        wake_stamp: None,
-        wake_avg_idle: None,
-        avg_idle: 17,
-        avg_scan_cost: None,
-        idle_mask: &[1],
-        idle_mask_exit: &[1],
-        curr_idle_mask: &[1],
-        ttwu_pending_mask: &[0],
-        cpu_nr_running: &[0, 2],
-        cpu_h_nr_queued: &[0, 2],
-        cpu_h_nr_delayed: &[0, -1],
-        cpu_h_nr_idle: &[0, 0],
-        cpu_load_avg: &[18, 1 << 33],
-        cpu_runnable_avg: &[19, 20],
-        cpu_util_avg: &[21, 22],
-        cpu_util_est: &[23, 24],
-        cpu_capacity: &[1024, 1000],
-        llc_ids: &[0],
-        llc_has_idle_cores: &[1],
-        llc_nr_idle_scan: &[2],
-        cpu_idle_stamp: None,
-        cpu_idle_exit_latency: None,
-        cpu_group_cap_l0: None,
-        cpu_group_cap_l1: None,
-        cpu_group_cap_l2: None,
-        cpu_group_imbalance: None,
-    }
-}
 
 /// A recording of so many rows, in a folder that goes with the first value.
 fn recording(rows: i64, metadata: Vec<(&'static str, String)>) -> (tempfile::TempDir, PathBuf) {
@@ -220,4 +127,167 @@ fn every_file_says_that_it_is_of_a_recording() {
     assert_eq!(value("wakelab.kind").as_deref(), Some("recorded"));
     assert_eq!(value("wakelab.table").as_deref(), Some("decisions"));
     assert_eq!(value("wakelab.schema_version").as_deref(), Some(RECORDED_VERSION));
+}
+
+/// So many choices, of which so many are recorded.
+fn counts(choices: i64, recorded: i64, last: bool) -> CountsRow<'static> {
+    CountsRow {
+        t_ns: choices,
+        last,
+        wakings: choices,
+        woken: choices,
+        choices,
+        recorded,
+        lost: 1,
+        filtered: choices - recorded - 1,
+        sampled: 0,
+        limited: 0,
+        changed: 0,
+        unfinished: 0,
+        stable: recorded,
+        events_lost: 0,
+        events_limited: 0,
+        missed: 0,
+        choice_ns: Some(5),
+        programs_ns: None,
+        recorder_ns: 7,
+        elapsed_ns: 100,
+    }
+}
+
+fn pairs(path: &Path) -> Vec<(String, String)> {
+    let reader = SerializedFileReader::new(File::open(path).expect("a file")).expect("Parquet");
+    let pairs = reader.metadata().file_metadata().key_value_metadata().expect("metadata");
+    pairs.iter().map(|pair| (pair.key.clone(), pair.value.clone().unwrap_or_default())).collect()
+}
+
+#[test]
+fn what_was_counted_is_in_the_segments_and_in_a_file_that_is_always_whole() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let path = temporary.path().join("rec");
+    let mut folder = RecordedFolder::new(&path, metadata()).expect("an empty folder");
+    for (number, last) in [(1, false), (2, true)] {
+        folder.decision(decision(number)).expect("written");
+        folder.count(counts(10 * number, number, last)).expect("written");
+        let of_file = pairs(&path.join(format!("decisions-{number:05}.parquet")));
+        let (_, text) = of_file.iter().find(|(key, _)| key == "wakelab.counts").expect("the counts");
+        let value: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        assert_eq!((value["choices"].as_i64(), value["last"].as_bool()), (Some(10 * number), Some(last)));
+        assert!(value["programs_ns"].is_null() && value["choice_ns"] == 5);
+        let reader = SerializedFileReader::new(File::open(path.join("counts.parquet")).expect("a file"));
+        assert_eq!(reader.expect("Parquet").metadata().file_metadata().num_rows(), number);
+    }
+    let tables = Tables { folder: path.to_owned(), ..Tables::default() };
+    let read = RecorderCounts::of(&tables).expect("it reads").expect("counts");
+    assert_eq!((read.choices, read.recorded, read.lost), (20, 2, 1));
+    assert_eq!(
+        (read.left_out, read.programs_ns, read.cut_off),
+        (17, None, 0),
+        "the last row, which ends the recording"
+    );
+    assert!(!path.join("counts.part").exists());
+    assert_eq!(counts(10, 3, true).not_taken(), 6);
+}
+
+#[test]
+fn a_machine_that_changes_begins_new_segments() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let path = temporary.path().join("rec");
+    let mut folder = RecordedFolder::new(&path, metadata()).expect("an empty folder");
+    folder.decision(decision(1)).expect("written");
+    let smaller = DOMAINS.replace("\"2cpus\"", "\"other\"");
+    let changes = vec![("wakelab.machine", "other".to_owned()), ("wakelab.domains", smaller)];
+    folder.describe(changes).expect("written");
+    folder.decision(decision(2)).expect("written");
+    folder.close_segments().expect("written");
+    for (number, topology) in [(1, "2cpus"), (2, "other")] {
+        let reader = Reader::open(&path.join(format!("decisions-{number:05}.parquet"))).expect("a recording");
+        assert_eq!(reader.topo().topology, topology);
+    }
+    let keys = pairs(&path.join("decisions-00002.parquet"));
+    assert_eq!(keys.iter().filter(|(key, _)| key == "wakelab.machine").count(), 1);
+}
+
+/// A recording during which the machine became another, with a segment of each: with or without the recording's name.
+fn changed(folder: &Path, name: Option<&str>) {
+    let mut keys = metadata();
+    keys.extend(name.map(|name| ("wakelab.recording", name.to_owned())));
+    let mut recording = RecordedFolder::new(folder, keys).expect("an empty folder");
+    recording.decision(decision(1)).expect("written");
+    let smaller = DOMAINS.replace("\"2cpus\"", "\"other\"");
+    let changes = vec![("wakelab.machine", "other".to_owned()), ("wakelab.domains", smaller)];
+    recording.describe(changes).expect("written");
+    recording.decision(decision(2)).expect("written");
+    recording.close_segments().expect("written");
+}
+
+fn faults(folder: &Path) -> Vec<String> {
+    let sources = Source::at(folder).expect("a recording");
+    sources.iter().flat_map(Source::faults).map(|error| error.to_string()).collect()
+}
+
+#[test]
+fn files_of_two_machines_are_one_recording_only_if_its_recorder_says_so() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let of = |name: &str| temporary.path().join(name);
+    changed(&of("one"), Some("1"));
+    assert_eq!(faults(&of("one")), [""; 0]);
+    changed(&of("unnamed"), None);
+    let unnamed = faults(&of("unnamed"));
+    assert!(unnamed.len() == 1 && unnamed[0].contains("wakelab.machine is other, and there 2cpus"), "{unnamed:?}");
+    changed(&of("two"), Some("2"));
+    fs::copy(of("one").join("decisions-00002.parquet"), of("two").join("decisions-00002.parquet")).expect("copied");
+    assert!(faults(&of("two"))[0].contains("decisions-00002.parquet: "), "{:?}", faults(&of("two")));
+    fs::copy(of("one").join("decisions-00001.parquet"), of("two").join("decisions-00002.parquet")).expect("copied");
+    let two = faults(&of("two"));
+    assert!(two.len() == 1 && two[0].contains("wakelab.recording is 1, and there 2"), "{two:?}");
+}
+
+#[test]
+fn what_was_counted_of_a_folder_is_not_said_of_one_of_its_files() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let path = temporary.path().join("rec");
+    let mut folder = RecordedFolder::new(&path, metadata()).expect("an empty folder");
+    folder.decision(decision(1)).expect("written");
+    folder.count(counts(10, 1, true)).expect("written");
+    for (name, choices) in [("", Some(10)), ("decisions-00001.parquet", None)] {
+        let Source::Recorded(tables) = &Source::at(&path.join(name)).expect("a recording")[0] else { panic!("{name}") };
+        let read = RecorderCounts::of(tables).expect("it reads");
+        assert_eq!(read.map(|counts| counts.choices), choices, "{name}");
+    }
+}
+
+#[test]
+fn counts_that_cannot_be_are_not_added_past_the_largest_number() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let path = temporary.path().join("rec");
+    let mut folder = RecordedFolder::new(&path, metadata()).expect("an empty folder");
+    let most = i64::MAX;
+    folder.count(CountsRow { filtered: most, sampled: most, limited: most, ..counts(1, 0, true) }).expect("written");
+    let tables = Tables { folder: path, ..Tables::default() };
+    let mut sum = RecorderCounts::of(&tables).expect("it reads").expect("counts");
+    assert_eq!(sum.left_out, u64::MAX);
+    let other = sum;
+    sum.add(&other);
+    assert_eq!((sum.left_out, sum.choices), (u64::MAX, 2));
+}
+
+#[test]
+fn a_domain_may_be_like_that_of_another_cpu() {
+    let full: Vec<&str> = DOMAINS.split("\"1\": ").collect();
+    let of = |like: &str| {
+        let mut pairs = metadata();
+        pairs.retain(|pair| pair.0 != "wakelab.domains");
+        pairs.push(("wakelab.domains", format!("{}\"1\": [{like}]}}}}", full[0])));
+        recording(1, pairs)
+    };
+    let (_folder, path) = of(r#"{"like": 0}"#);
+    let (_other, expected) = recording(1, metadata());
+    let domains = |path: &Path| Reader::open(path).expect("a recording").topo().domains.clone();
+    assert_eq!(format!("{:?}", domains(&path)), format!("{:?}", domains(&expected)));
+    for wrong in ["1", "2"] {
+        let (_folder, path) = of(&format!(r#"{{"like": {wrong}}}"#));
+        let error = error(&path).to_string();
+        assert!(error.contains("domains.1[0].like") && error.contains(&format!("found {wrong}")), "{error}");
+    }
 }

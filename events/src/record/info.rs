@@ -3,7 +3,7 @@
 use super::SCHEMA_VERSION;
 use serde_json::{Value, json};
 use wakelab_kernel::{FeatureSet, Preset};
-use wakelab_sched::domain::Topology;
+use wakelab_sched::domain::{Arch, Topology};
 
 /// A simulated run, as its files describe it.
 #[derive(Clone, Debug)]
@@ -12,6 +12,10 @@ pub struct RunInfo<'a> {
     pub machine: &'a str,
     /// Its shape.
     pub topology: &'a Topology,
+    /// How its kernels read that shape.
+    pub arch: Arch,
+    /// `node_reclaim_distance` where its kernels set another than 30.
+    pub reclaim_distance: Option<u32>,
     /// The kernel.
     pub kernel: &'a Preset,
     /// What was on.
@@ -46,7 +50,8 @@ impl RunInfo<'_> {
             ("wakelab.version", env!("CARGO_PKG_VERSION").to_owned()),
             ("wakelab.kind", "simulated".to_owned()),
             ("wakelab.machine", self.machine.to_owned()),
-            ("wakelab.topology", topology(self.topology).to_string()),
+            ("wakelab.arch", arch(self.arch).to_owned()),
+            ("wakelab.topology", topology(self.topology, self.reclaim_distance).to_string()),
             ("wakelab.kernel", self.kernel.name.to_owned()),
             ("wakelab.features", words.join(" ")),
             ("wakelab.side", self.side.to_owned()),
@@ -74,7 +79,15 @@ impl RunInfo<'_> {
     }
 }
 
-fn topology(topology: &Topology) -> Value {
+/// As machine files call it.
+pub(crate) fn arch(arch: Arch) -> &'static str {
+    match arch {
+        Arch::X86 => "x86",
+        Arch::Arm64 => "arm64",
+    }
+}
+
+fn topology(topology: &Topology, reclaim_distance: Option<u32>) -> Value {
     let cpu = |cpu: &wakelab_sched::domain::CpuTopology| {
         json!({
             "core": cpu.core, "cluster": cpu.cluster, "llc": cpu.llc, "die": cpu.die,
@@ -84,6 +97,7 @@ fn topology(topology: &Topology) -> Value {
     json!({
         "cpus": topology.cpus.iter().map(cpu).collect::<Vec<_>>(),
         "node_distance": topology.node_distance,
+        "reclaim_distance": reclaim_distance,
     })
 }
 

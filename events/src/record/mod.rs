@@ -20,6 +20,7 @@ mod write_wakeup;
 pub use error::RecordError;
 pub use folder::EventFolder;
 pub use info::RunInfo;
+pub(crate) use info::arch;
 pub use recorder::Recorder;
 pub use table::ColumnInfo;
 
@@ -27,11 +28,13 @@ use table::Table;
 
 /// The version of the schema, as every file has it under `wakelab.schema_version`. docs/events.md says when which part of
 /// it changes.
-pub const SCHEMA_VERSION: &str = "1.0";
+pub const SCHEMA_VERSION: &str = "1.2";
 
 /// All tables with their columns, in the order of docs/events.md.
-pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 10] {
-    use tables::{Available, Balance, Enqueues, Hints, Idle, Migrations, Switches, Tasks, Transactions};
+pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 12] {
+    use tables::{
+        Available, Balance, Enqueues, Frequencies, Hints, Idle, IdleStates, Migrations, Switches, Tasks, Transactions,
+    };
     fn of<T: Table>() -> (&'static str, &'static [ColumnInfo]) {
         (T::NAME, T::COLUMNS)
     }
@@ -42,6 +45,8 @@ pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 10] {
         of::<Migrations>(),
         of::<Balance>(),
         of::<Idle>(),
+        of::<IdleStates>(),
+        of::<Frequencies>(),
         of::<Available>(),
         of::<Hints>(),
         of::<Transactions>(),

@@ -20,6 +20,8 @@ pub struct Recorder<'f> {
     migrations: TableFile<Migrations>,
     balance: TableFile<Balance>,
     idle: TableFile<Idle>,
+    idle_states: TableFile<IdleStates>,
+    frequencies: TableFile<Frequencies>,
     available: TableFile<Available>,
     hints: TableFile<Hints>,
     transactions: TableFile<Transactions>,
@@ -48,6 +50,8 @@ impl<'f> Recorder<'f> {
             migrations: TableFile::new(at, &metadata)?,
             balance: TableFile::new(at, &metadata)?,
             idle: TableFile::new(at, &metadata)?,
+            idle_states: TableFile::new(at, &metadata)?,
+            frequencies: TableFile::new(at, &metadata)?,
             available: TableFile::new(at, &metadata)?,
             hints: TableFile::new(at, &metadata)?,
             transactions: TableFile::new(at, &metadata)?,
@@ -76,6 +80,8 @@ impl<'f> Recorder<'f> {
         self.migrations.finish()?;
         self.balance.finish()?;
         self.idle.finish()?;
+        self.idle_states.finish()?;
+        self.frequencies.finish()?;
         self.available.finish()?;
         self.hints.finish()?;
         self.transactions.finish()?;
@@ -152,6 +158,12 @@ impl<'f> Recorder<'f> {
                 })
             }
             Event::Idle { cpu, entered } => self.idle.push(IdleRow { t_ns, cpu: int(cpu), entered }),
+            Event::IdleState { cpu, state } => {
+                self.idle_states.push(IdleStateRow { t_ns, cpu: int(cpu), state: int(state) })
+            }
+            Event::Frequency { cpu, khz } => {
+                self.frequencies.push(FrequencyRow { t_ns, cpu: int(cpu), khz: i64::from(khz) })
+            }
             Event::Available { cpu, available, sched_idle } => {
                 self.available.push(AvailableRow { t_ns, cpu: int(cpu), available, sched_idle })
             }

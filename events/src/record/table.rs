@@ -47,6 +47,7 @@ macro_rules! table {
         pub struct $Table { $($field: <$kind as $crate::record::cell::Kind>::Column,)* }
 
         /// A row of it.
+        #[derive(Clone, Copy)]
         pub struct $Row<'a> { $(#[doc = $what] pub $field: <$kind as $crate::record::cell::Kind>::Value<'a>,)* }
 
         impl $crate::record::table::Table for $Table {

@@ -56,9 +56,24 @@ impl<T: Table + Default> TableFile<T> {
         })
     }
 
+    /// How many bytes it has by now, about.
+    pub fn bytes(&self) -> usize {
+        self.writer.as_ref().map_or(0, |writer| writer.bytes_written() + writer.in_progress_size())
+    }
+
     /// Writes what is left, and gives the file its name.
-    pub fn finish(mut self) -> Result<(), RecordError> {
+    pub fn finish(self) -> Result<(), RecordError> {
+        self.finish_with(&[])
+    }
+
+    /// The same with more metadata, that was not known when the file was begun.
+    pub fn finish_with(mut self, metadata: &[(&str, String)]) -> Result<(), RecordError> {
         self.write()?;
+        for (key, value) in metadata {
+            if let Some(writer) = &mut self.writer {
+                writer.append_key_value_metadata(KeyValue::new((*key).to_owned(), value.clone()));
+            }
+        }
         let (part, whole) = (self.path("part"), self.path("parquet"));
         let Some(writer) = self.writer.take() else { return Ok(()) };
         let file = writer.into_inner().map_err(|e| RecordError::parquet(&part, e))?;

@@ -77,6 +77,24 @@ table! {
 }
 
 table! {
+    /// States that idle governors choose.
+    IdleStates, IdleStateRow, "idle_states" {
+        t_ns: i64 = "When; a governor may choose again while the CPU is idle.";
+        cpu: i32 = "The CPU.";
+        state: i32 = "The state's number in the machine's file, 0 the shallowest.";
+    }
+}
+
+table! {
+    /// Frequencies of CPUs.
+    Frequencies, FrequencyRow, "frequencies" {
+        t_ns: i64 = "When; 0 for what the run begins with.";
+        cpu: i32 = "The CPU.";
+        khz: i64 = "What it runs at from now on.";
+    }
+}
+
+table! {
     /// What `available_idle_cpu()` and `sched_idle_cpu()` say.
     Available, AvailableRow, "available" {
         t_ns: i64 = "When it changed; a look at this time sees the change.";

@@ -9,7 +9,7 @@ table! {
         seq: i64 = "The row's number in the recording, from 1.";
         t_ns: i64 = "When `select_task_rq_fair()` was entered, ns of CLOCK_MONOTONIC; the inputs are of this moment.";
         dur_ns: i64 = "From then to its exit.";
-        stable: bool = "Whether the same CPUs were idle at both, so that the row can be compared exactly.";
+        stable: bool = "Whether the row can be compared exactly: the same CPUs were idle at both, it took less than 200 us, `task_h_load()` held, all features are known and none was switched in the last 50 ms, and the choice was seen, not inferred.";
         features: Text = "What was on, as the kernel's `features` file says it.";
         waker_cpu: i32 = "The waking CPU.";
         waker_pid: i32 = "Who was running there; 0 is the idle task.";
@@ -78,6 +78,7 @@ table! {
         cpu_group_cap_l0: Option<Longs> = "By CPU: `sgc->capacity` of its own group in its lowest domain; 0 where there is none.";
         cpu_group_cap_l1: Option<Longs> = "In the second.";
         cpu_group_cap_l2: Option<Longs> = "In the third.";
+        cpu_group_cap_l3: Option<Longs> = "In the fourth.";
         cpu_group_imbalance: Option<Longs> = "By CPU: bit l is `sgc->imbalance` in domain l.";
     }
 }

@@ -1,5 +1,6 @@
 //! What happened around the decisions.
 
+use crate::record::cell::Text;
 use crate::record::table::table;
 
 table! {
@@ -38,5 +39,19 @@ table! {
         t_ns: i64 = "When.";
         cpu: i32 = "The CPU.";
         khz: i64 = "What it runs at from now on.";
+    }
+}
+
+table! {
+    /// Wake-ups without their inputs, as another recorder's events tell them.
+    Wakings, WakingRow, "wakings" {
+        t_ns: i64 = "When the wake-up began; rows come when it is known where the wakee goes.";
+        waker_cpu: i32 = "The waking CPU.";
+        waker_pid: i32 = "Who was running there; 0 is the idle task, or not known.";
+        waker_comm: Text = "Its name; empty where it is not known.";
+        wakee_pid: i32 = "Who is woken.";
+        wakee_comm: Text = "Its name.";
+        prev_cpu: Option<i32> = "Where it ran last; null where the events do not tell, as for new tasks.";
+        dest_cpu: i32 = "Where it goes.";
     }
 }

@@ -34,4 +34,13 @@ columns! {
     cpu_load_avg, cpu_runnable_avg, cpu_util_avg, cpu_util_est, cpu_capacity,
     llc_ids, llc_has_idle_cores, llc_nr_idle_scan,
     cpu_idle_stamp, cpu_idle_exit_latency, cpu_group_cap_l0, cpu_group_cap_l1, cpu_group_cap_l2, cpu_group_imbalance,
+    jiffies, wake_stamp, wake_avg_idle, avg_idle, avg_scan_cost,
+}
+
+impl Column {
+    /// Whether a recording may lack it: only SIS_PROP reads these.
+    pub(super) fn is_optional(self) -> bool {
+        use Column::{avg_idle, avg_scan_cost, jiffies, wake_avg_idle, wake_stamp};
+        matches!(self, jiffies | wake_stamp | wake_avg_idle | avg_idle | avg_scan_cost)
+    }
 }

@@ -78,7 +78,7 @@ pub(super) fn shown(text: &[u8]) -> String {
 }
 
 /// A text of another library, which may repeat what it found in full, cut to a length that can be read.
-pub(super) fn clipped(text: &str) -> String {
+pub(crate) fn clipped(text: &str) -> String {
     const LONGEST: usize = 300;
     match text.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{}...", &text[..at]),

@@ -6,7 +6,7 @@ use super::features::RowFeatures;
 use super::fields::BELONGS;
 use super::limits;
 use super::reader::Reader;
-use super::row::{Row, SlowPathState, TaskState, WakerState};
+use super::row::{Row, ScanState, SlowPathState, TaskState, WakerState};
 use std::sync::Arc;
 use wakelab_sched::CpuMask;
 use wakelab_sched::select::WakeFlags;
@@ -37,6 +37,8 @@ impl Reader {
         row.chosen_cpu = fields.cpu(C::chosen_cpu, nr_cpus)?;
         row.recent_used_cpu_after = fields.number(C::recent_used_cpu_after, -1..=i64::from(nr_cpus) - 1)?;
         row.sd_llc_size = self.sd_llc_size(row.waker.cpu)?;
+        row.scan = self.scan_state()?;
+        (row.simulated, row.partial) = self.simulated();
         self.fill_cpus(row)?;
         self.fill_llcs(row)?;
         if row.wake_flags.intersects(WakeFlags::FORK | WakeFlags::EXEC) {
@@ -118,6 +120,7 @@ impl Reader {
         let fields = &self.fields;
         let nr_cpus = self.topo.domains.nr_cpus;
         row.idle_mask = fields.mask(C::idle_mask, nr_cpus)?;
+        row.idle_changed = fields.mask(C::idle_mask_exit, nr_cpus)? != row.idle_mask;
         row.curr_idle_mask = fields.mask(C::curr_idle_mask, nr_cpus)?;
         row.ttwu_pending_mask = fields.mask(C::ttwu_pending_mask, nr_cpus)?;
 
@@ -167,6 +170,20 @@ impl Reader {
         let by_llc = hints.ids.iter().zip(&hints.has_idle_cores).zip(&hints.nr_idle_scan);
         row.llcs.extend(by_llc.map(|((&id, &cores), &scan)| (id, cores != 0, scan)));
         Ok(())
+    }
+
+    /// What may be missing.
+    fn scan_state(&self) -> Result<ScanState, ReadError> {
+        let number = |column| {
+            if self.fields.bytes(column).is_empty() { Ok(None) } else { self.fields.number(column, ANY).map(Some) }
+        };
+        Ok(ScanState {
+            jiffies: number(C::jiffies)?,
+            wake_stamp: number(C::wake_stamp)?,
+            wake_avg_idle: number(C::wake_avg_idle)?,
+            avg_idle: number(C::avg_idle)?,
+            avg_scan_cost: number(C::avg_scan_cost)?,
+        })
     }
 
     fn fill_slow_path(&self, slow: &mut SlowPathState) -> Result<(), ReadError> {

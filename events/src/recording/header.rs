@@ -29,6 +29,7 @@ pub(super) fn places(path: &Path, header: &Record) -> Result<Vec<usize>, ReadErr
             .map(|(place, _)| place);
         match (found.next(), found.next()) {
             (Some(place), None) => places.push(place),
+            (None, _) if column.is_optional() => places.push(usize::MAX),
             (None, _) => missing.push(column.name()),
             (Some(_), Some(_)) => {
                 return Err(error("expected the column once, found it twice".into())
@@ -43,8 +44,11 @@ pub(super) fn places(path: &Path, header: &Record) -> Result<Vec<usize>, ReadErr
     let few: Vec<_> = missing.iter().take(8).copied().collect();
     let more =
         if missing.len() > few.len() { format!(" and {} more", missing.len() - few.len()) } else { String::new() };
-    let found =
-        if missing.len() == Column::ALL.len() { format!("; it begins with {}", shown(first)) } else { String::new() };
+    let found = if places.iter().all(|&place| place == usize::MAX) {
+        format!("; it begins with {}", shown(first))
+    } else {
+        String::new()
+    };
     Err(error(format!("the header lacks {}{more}{found}", few.join(", ")))
         .with_hint("docs/recording-format.md lists the columns"))
 }

@@ -14,13 +14,16 @@ mod parquet_rows;
 mod reader;
 mod records;
 mod row;
+mod simulated_rows;
 mod snapshot;
 mod source;
 mod topo;
+mod topo_entry;
 
 pub use error::ReadError;
+pub(crate) use error::clipped;
 pub use features::RowFeatures;
 pub use reader::Reader;
-pub use row::{PerCpu, Row, SlowPathState, TaskState, WakerState};
+pub use row::{PerCpu, Row, ScanState, SlowPathState, TaskState, WakerState};
 pub use snapshot::Snapshot;
 pub use topo::TopoFile;

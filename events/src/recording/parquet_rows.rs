@@ -4,12 +4,12 @@
 use super::columns::Column;
 use super::error::{ReadError, clipped};
 use super::records::Record;
+use crate::parquet_file::{Builder, ParquetFile, damaged, damaged_rows};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use std::fs::File;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -43,36 +43,17 @@ pub(super) struct ParquetRows {
 const WHAT_IS_READ: &str = "wakelab-record writes such files; docs/recording.md describes them";
 
 impl ParquetRows {
-    pub(super) fn open(path: &Path, file: File) -> Result<Self, ReadError> {
+    pub(super) fn open(path: &Path, file: ParquetFile, builder: Builder) -> Result<Self, ReadError> {
         let error = |what: String| ReadError::of_file(path, what);
-        let damaged = |e: parquet::errors::ParquetError| {
-            error(format!("the Parquet file cannot be read: {}", clipped(&e.to_string())))
-                .with_hint("was it copied whole? A recorder that was killed leaves whole files beside its last")
-        };
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
-        let pairs = builder.metadata().file_metadata().key_value_metadata().cloned().unwrap_or_default();
-        let value = |key: &str| {
-            let pair = pairs.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.clone());
-            pair.ok_or_else(|| error(format!("the file says no {key}")).with_hint(WHAT_IS_READ))
-        };
-        let (kind, table) = (value("wakelab.kind")?, value("wakelab.table")?);
-        if kind != "recorded" || table != "decisions" {
-            return Err(error(format!(
-                "expected the decisions of a recording, found the table {table:?} of a {kind} run"
-            ))
-            .with_hint(WHAT_IS_READ));
+        if file.table != "decisions" {
+            let what = format!("expected the decisions of a recording, found its table {:?}", clipped(&file.table));
+            return Err(error(what).with_hint(WHAT_IS_READ));
         }
-        let (version, known) = (value("wakelab.schema_version")?, crate::recorded::RECORDED_VERSION);
-        let major = |version: &str| version.split('.').next().and_then(|n| n.parse::<u32>().ok());
-        if major(&version) != major(known) {
-            return Err(error(format!("expected schema version {known}, found {}", clipped(&version))).with_hint(
-                "it was written by another version of wakelab-record; read it with that version's wakelab",
-            ));
-        }
-        if value("wakelab.snapshot").is_ok_and(|snapshot| snapshot == "none") {
+        if file.says("wakelab.snapshot") == Some("none") {
             return Err(error("the recording holds no states of CPUs, so that no decision can be made again".into())
-                .with_hint("record with --snapshot full or --snapshot llc"));
+                .with_hint("record with --snapshot full or --snapshot llc; `wakelab stats` needs no states"));
         }
+        let value = |key: &str| file.said(key).map(str::to_owned);
         let about = About {
             kernel: value("wakelab.kernel")?,
             topology: value("wakelab.machine")?,
@@ -84,12 +65,12 @@ impl ParquetRows {
         let mut places = Vec::new();
         for &column in Column::ALL {
             let place = schema.fields().iter().position(|field| field.name() == column.name());
-            if place.is_none() && about.of_all(column).is_none() {
+            if place.is_none() && about.of_all(column).is_none() && !column.is_optional() {
                 return Err(error(format!("the file lacks the column {}", column.name())).with_hint(WHAT_IS_READ));
             }
             places.push(place);
         }
-        let batches = builder.with_batch_size(BATCH_ROWS).build().map_err(damaged)?;
+        let batches = builder.with_batch_size(BATCH_ROWS).build().map_err(|e| damaged(path, &e.to_string()))?;
         Ok(ParquetRows { path: path.to_owned(), batches, batch: None, places, next: 0, row: 0, about })
     }
 
@@ -97,11 +78,7 @@ impl ParquetRows {
     pub(super) fn read(&mut self, record: &mut Record) -> Result<bool, ReadError> {
         while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
             let Some(batch) = self.batches.next() else { return Ok(false) };
-            self.batch = Some(batch.map_err(|e| {
-                ReadError::of_file(&self.path, format!("the rows cannot be read: {}", clipped(&e.to_string())))
-                    .at_line(self.row + 1)
-                    .with_hint("was the file copied whole?")
-            })?);
+            self.batch = Some(batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e.to_string()))?);
             self.next = 0;
         }
         let Some(batch) = &self.batch else { return Ok(false) };
@@ -150,7 +127,7 @@ fn is_hex(column: Column) -> bool {
 }
 
 /// Appends a value as a CSV file has it; false for a type that is not known.
-fn put(to: &mut Vec<u8>, column: Column, array: &ArrayRef, row: usize) -> bool {
+pub(super) fn put(to: &mut Vec<u8>, column: Column, array: &ArrayRef, row: usize) -> bool {
     if array.is_null(row) {
         return true;
     }
@@ -167,7 +144,7 @@ fn put(to: &mut Vec<u8>, column: Column, array: &ArrayRef, row: usize) -> bool {
     true
 }
 
-fn put_list(to: &mut Vec<u8>, items: &ArrayRef) -> bool {
+pub(super) fn put_list(to: &mut Vec<u8>, items: &ArrayRef) -> bool {
     let _ = match items.data_type() {
         // A set of CPUs, the lowest in the first word.
         DataType::UInt64 => {

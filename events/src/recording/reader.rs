@@ -8,8 +8,10 @@ use super::header::places;
 use super::parquet_rows::ParquetRows;
 use super::records::{MAX_RECORD, Record, RecordError, Records};
 use super::row::Row;
+use super::simulated_rows::SimulatedRows;
 use super::source::{Source, SourceError};
 use super::topo::TopoFile;
+use crate::parquet_file::{FileKind, ParquetFile};
 use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -37,6 +39,7 @@ pub struct Reader {
 enum Rows {
     Csv(Box<Records>),
     Parquet(Box<ParquetRows>),
+    Simulated(Box<SimulatedRows>),
 }
 
 /// The shared hints of the row at hand, by LLC in the row's order.
@@ -57,6 +60,8 @@ const WHAT_IS_READ: &str = "a recording is a Parquet file of wakelab-record, or 
                             docs/recording.md and docs/recording-format.md describe them";
 /// How a Parquet file begins.
 const PARQUET_MAGIC: &[u8] = b"PAR1";
+/// How files begin that can be imported.
+const OTHERS_MAGIC: [&[u8]; 3] = [b"\x17\x08\x44t", b"PERF", b"2ELI"];
 
 impl Reader {
     /// Opens a recording and the description of its machine beside it.
@@ -73,7 +78,15 @@ impl Reader {
         let mut magic = Vec::with_capacity(PARQUET_MAGIC.len());
         file.by_ref().take(PARQUET_MAGIC.len() as u64).read_to_end(&mut magic).map_err(|e| error(e.to_string()))?;
         if magic == PARQUET_MAGIC {
-            return Self::of_parquet(path, ParquetRows::open(path, file)?);
+            let (about, builder) = ParquetFile::open(path, file)?;
+            return match about.kind {
+                FileKind::Recorded => Self::of_parquet(path, ParquetRows::open(path, about, builder)?),
+                FileKind::Simulated => Self::of_simulated(path, SimulatedRows::open(path, &about, builder)?),
+            };
+        }
+        if OTHERS_MAGIC.contains(&&magic[..]) {
+            return Err(ReadError::of_file(path, "expected a recording, found a file of trace-cmd or perf")
+                .with_hint("`wakelab import FILE -o FOLDER` makes a recording of it, which `wakelab stats` reads"));
         }
         Self::new(path, Cursor::new(magic).chain(file), |kernel, topology| {
             let topo = TopoFile::path_for(path, kernel, topology);
@@ -127,6 +140,27 @@ impl Reader {
         Self::begin(rows, fields, |_, _| Ok(Arc::new(topo)))
     }
 
+    /// A simulated run, which holds its machine, too.
+    fn of_simulated(path: &Path, rows: SimulatedRows) -> Result<Self, ReadError> {
+        let topo = Arc::clone(&rows.topo);
+        let mut fields = Fields::new(path, ParquetRows::record_places(), Column::ALL.len());
+        let mut rows = Rows::Simulated(Box::new(rows));
+        if !next(&mut rows, &mut fields)? {
+            return Err(ReadError::of_file(path, "expected wake-ups that chose a CPU, found none")
+                .with_hint("was the run too short? --time and --settle say how long it is"));
+        }
+        Self::begin(rows, fields, |_, _| Ok(topo))
+    }
+
+    /// Whether it is a simulated run, and whether the row holds the run queues of two CPUs only, as there wake-ups do that are
+    /// neither forks nor execs.
+    pub(super) fn simulated(&self) -> (bool, bool) {
+        match &self.rows {
+            Rows::Simulated(rows) => (true, rows.partial),
+            Rows::Csv(_) | Rows::Parquet(_) => (false, false),
+        }
+    }
+
     /// With the first row at hand.
     fn begin(
         rows: Rows,
@@ -135,11 +169,14 @@ impl Reader {
     ) -> Result<Self, ReadError> {
         let kernel = fields.name(Column::kernel)?;
         let topology = fields.name(Column::topology)?;
-        Preset::of_release(&kernel).map_err(|e| {
-            fields
-                .error(Column::kernel, e.to_string())
-                .with_hint("`wakelab kernel list` shows the kernels that are known")
-        })?;
+        // A simulated kernel is a preset by name; its rows say so.
+        if !matches!(rows, Rows::Simulated(_)) {
+            Preset::of_release(&kernel).map_err(|e| {
+                fields
+                    .error(Column::kernel, e.to_string())
+                    .with_hint("`wakelab kernel list` shows the kernels that are known")
+            })?;
+        }
         let topo = topo(&kernel, &topology)?;
         let mut llc_ids = topo.cpu_llc.clone();
         llc_ids.sort_unstable();
@@ -206,7 +243,8 @@ impl Reader {
     /// Whether the description found is of the row's kernel and machine.
     fn check_topo(&self) -> Result<(), ReadError> {
         let topo = &self.topo;
-        let of_kernel = Preset::of_release(&self.kernel).is_ok_and(|preset| preset.name == topo.preset.name);
+        let of_kernel = topo.release == self.kernel
+            || Preset::of_release(&self.kernel).is_ok_and(|preset| preset.name == topo.preset.name);
         let (column, row, file) = if topo.topology != self.topology {
             (Column::topology, &self.topology, &topo.topology)
         } else if !of_kernel {
@@ -224,6 +262,7 @@ fn next(rows: &mut Rows, fields: &mut Fields) -> Result<bool, ReadError> {
     let records = match rows {
         Rows::Csv(records) => records,
         Rows::Parquet(rows) => return rows.read(&mut fields.record),
+        Rows::Simulated(rows) => return rows.read(&mut fields.record),
     };
     if !records.read(&mut fields.record).map_err(|e| record_error(&fields.file, records, &fields.record, &e))? {
         return Ok(false);

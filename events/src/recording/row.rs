@@ -60,6 +60,30 @@ pub struct Row {
     pub llcs: Vec<(u32, bool, i32)>,
     /// What only forks and execs read.
     pub slow_path: Option<SlowPathState>,
+    /// What SIS_PROP reads of the waking CPU and its LLC.
+    pub scan: ScanState,
+    /// Whether other CPUs were idle when the decision was over than when it began.
+    pub idle_changed: bool,
+    /// Whether it is a simulated kernel's.
+    pub simulated: bool,
+    /// Whether run queues are known of the waking and the previous CPU only, as a simulated wake-up tells them. Those of
+    /// others hold what makes `idle_mask` and `sched_idle_mask` true.
+    pub partial: bool,
+}
+
+/// What SIS_PROP reads, as far as the kernel has it and it was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScanState {
+    /// The jiffies counter.
+    pub jiffies: Option<u64>,
+    /// `rq->wake_stamp`, jiffies.
+    pub wake_stamp: Option<u64>,
+    /// `rq->wake_avg_idle`, ns.
+    pub wake_avg_idle: Option<u64>,
+    /// `rq->avg_idle`, ns.
+    pub avg_idle: Option<u64>,
+    /// `sd_llc->avg_scan_cost`, ns.
+    pub avg_scan_cost: Option<u64>,
 }
 
 /// The waking task.
@@ -204,6 +228,10 @@ impl Row {
             cpus: PerCpu::default(),
             llcs: Vec::new(),
             slow_path: None,
+            scan: ScanState::default(),
+            idle_changed: false,
+            simulated: false,
+            partial: false,
         }
     }
 

@@ -14,6 +14,7 @@ pub struct Snapshot<'a> {
     row: &'a Row,
     topo: &'a TopoFile,
     util_est: bool,
+    scan: ScanClock,
 }
 
 /// The full capacity of a CPU. Recordings are of machines whose CPUs are alike.
@@ -22,7 +23,20 @@ const SCHED_CAPACITY_SCALE: u64 = 1024;
 impl<'a> Snapshot<'a> {
     /// The system of `row` on the machine that it was recorded on, with the features under which the decision is made.
     pub fn new(row: &'a Row, topo: &'a TopoFile, features: FeatureSet) -> Self {
-        Snapshot { row, topo, util_est: features.has(Feature::UTIL_EST) }
+        let scan = ScanClock {
+            jiffies: row.scan.jiffies.unwrap_or(0),
+            wake_stamp: row.scan.wake_stamp.unwrap_or(0),
+            wake_avg_idle: row.scan.wake_avg_idle.unwrap_or(0),
+            avg_idle: row.scan.avg_idle.unwrap_or(0),
+            avg_scan_cost: row.scan.avg_scan_cost.unwrap_or(0),
+        };
+        Snapshot { row, topo, util_est: features.has(Feature::UTIL_EST), scan }
+    }
+
+    /// The same with other values for SIS_PROP than the recorded ones.
+    #[must_use]
+    pub fn with_scan_clock(self, scan: ScanClock) -> Self {
+        Snapshot { scan, ..self }
     }
 
     fn llc(&self, cpu: Cpu) -> Option<&'a (u32, bool, i32)> {
@@ -91,9 +105,9 @@ impl View for Snapshot<'_> {
         self.llc(cpu).map_or(0, |llc| llc.2)
     }
 
-    /// Not recorded; whoever asks for SIS_PROP on a recording is refused before it comes to this.
+    /// Of the waking CPU, which alone is asked. Whoever asks for SIS_PROP without these is refused before.
     fn scan_clock(&self, _: Cpu) -> ScanClock {
-        ScanClock::default()
+        self.scan
     }
 
     fn cpu_clock(&self, _: Cpu, _: u32) -> u64 {

@@ -3,6 +3,7 @@
 use super::error::{ReadError, clipped, shown};
 use super::fields::{NAME, NAMES, is_name};
 use super::limits;
+use super::topo_entry::{JsonDomain, JsonEntry, JsonGroup};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -34,28 +35,7 @@ struct Json {
     kernel: String,
     topology: String,
     cpu_llc: Vec<u32>,
-    domains: BTreeMap<String, Vec<JsonDomain>>,
-}
-
-/// Values that the file says twice are checked against each other.
-#[derive(Deserialize)]
-struct JsonDomain {
-    name: String,
-    flags: String,
-    imbalance_pct: u32,
-    #[serde(default)]
-    imb_numa_nr: u32,
-    span: String,
-    span_weight: Option<u32>,
-    groups: Vec<JsonGroup>,
-}
-
-#[derive(Deserialize)]
-struct JsonGroup {
-    mask: String,
-    weight: Option<u32>,
-    capacity: u64,
-    flags: String,
+    domains: BTreeMap<String, Vec<JsonEntry>>,
 }
 
 /// More CPUs than this are refused.
@@ -200,6 +180,14 @@ impl Taking<'_> {
         Ok(GroupParts { span, capacity: group.capacity, flags: self.flags(&format!("{key}.flags"), &group.flags)? })
     }
 
+    fn like(&self, key: &str, before: &[CpuParts], like: u32, level: usize) -> Result<SdParts, ReadError> {
+        let found = before.get(like as usize).and_then(|cpu| cpu.domains.get(level));
+        found.cloned().ok_or_else(|| {
+            let what = format!("expected a CPU before this one with a domain at level {level}, found {like}");
+            self.error(key, what, FORM)
+        })
+    }
+
     fn domain(&self, key: &str, domain: &JsonDomain) -> Result<SdParts, ReadError> {
         let flags = self.flags(&format!("{key}.flags"), &domain.flags)?;
         if flags.contains(SdFlags::BALANCE_WAKE) {
@@ -228,22 +216,33 @@ impl Taking<'_> {
     }
 }
 
+/// The same domain as another CPU of it walks: from the group that holds the CPU on.
+fn turned(mut sd: SdParts, cpu: u32) -> SdParts {
+    let first = sd.groups.iter().position(|group| group.span.test(cpu)).unwrap_or(0);
+    sd.groups.rotate_left(first);
+    sd
+}
+
 fn parts(path: &Path, json: &Json, preset: &'static Preset) -> Result<DomainParts, ReadError> {
     let count = json.cpu_llc.len();
     let taking = Taking { path, nr_cpus: count as u32, preset };
     if count == 0 || count > MAX_CPUS {
         return Err(taking.error("cpu_llc", format!("expected 1 to {MAX_CPUS} CPUs, found {count}"), FORM));
     }
-    let mut cpus = Vec::with_capacity(count);
+    let mut cpus: Vec<CpuParts> = Vec::with_capacity(count);
     for (cpu, &sd_llc_id) in json.cpu_llc.iter().enumerate() {
         let key = format!("domains.{cpu}");
         let listed = json.domains.get(&cpu.to_string()).ok_or_else(|| {
             let what = format!("expected the domains of each of the {count} CPUs in cpu_llc, found none of CPU {cpu}");
             taking.error(&key, what, "a CPU without domains has an empty list")
         })?;
-        let domains = listed.iter().enumerate();
-        let domains =
-            domains.map(|(i, domain)| taking.domain(&format!("{key}[{i}]"), domain)).collect::<Result<_, _>>()?;
+        let domain = |(level, entry): (usize, &JsonEntry)| match entry {
+            JsonEntry::Full(domain) => taking.domain(&format!("{key}[{level}]"), domain),
+            JsonEntry::Like(like) => {
+                taking.like(&format!("{key}[{level}].like"), &cpus, *like, level).map(|sd| turned(sd, cpu as u32))
+            }
+        };
+        let domains = listed.iter().enumerate().map(domain).collect::<Result<_, _>>()?;
         cpus.push(CpuParts { domains, sd_llc_id });
     }
     if let Some(extra) =

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use wakelab_events::record::RunInfo;
 use wakelab_kernel::{Feature, Preset};
-use wakelab_sched::domain::{Topology, Uniform};
+use wakelab_sched::domain::{Arch, Topology, Uniform};
 
 /// Where it comes to lie.
 #[allow(dead_code, reason = "not every test looks there")]
@@ -19,6 +19,8 @@ pub fn run_info(topology: &Topology) -> RunInfo<'_> {
     RunInfo {
         machine: "two",
         topology,
+        arch: Arch::Arm64,
+        reclaim_distance: None,
         kernel,
         features: kernel.features.with(Feature::SIS_UTIL, false),
         variant: "NO_SIS_UTIL",

@@ -1,0 +1,88 @@
+//! Rows of several CPUs come nearly in the order of their times; this puts them in it.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// A row may come so many rows late. The recorder writes a row when the decision is over and times it by its beginning.
+const WINDOW: usize = 4096;
+
+/// Holds back rows until it is known that no earlier one comes.
+pub struct InOrder<T> {
+    held: BinaryHeap<Held<T>>,
+    next: u64,
+    room: usize,
+}
+
+struct Held<T> {
+    time: u64,
+    number: u64,
+    row: T,
+}
+
+impl<T> Default for InOrder<T> {
+    fn default() -> Self {
+        InOrder::with_room(WINDOW)
+    }
+}
+
+impl<T> InOrder<T> {
+    /// Holds so many rows.
+    pub fn with_room(room: usize) -> Self {
+        InOrder { held: BinaryHeap::new(), next: 0, room }
+    }
+
+    /// Whether it can take another row before it has to give one.
+    pub fn wants(&self) -> bool {
+        self.held.len() < self.room
+    }
+
+    /// Takes a row.
+    pub fn push(&mut self, time: u64, row: T) {
+        self.held.push(Held { time, number: self.next, row });
+        self.next += 1;
+    }
+
+    /// The time of the earliest row.
+    pub fn time(&self) -> Option<u64> {
+        self.held.peek().map(|held| held.time)
+    }
+
+    /// Gives the earliest row; those of one time in the order in which they came.
+    pub fn pop(&mut self) -> Option<T> {
+        self.held.pop().map(|held| held.row)
+    }
+}
+
+impl<T> PartialEq for Held<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<T> Eq for Held<T> {}
+
+impl<T> PartialOrd for Held<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Held<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.time, other.number).cmp(&(self.time, self.number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_rows_come_in_order_and_those_of_one_time_as_they_came() {
+        let mut rows = InOrder::default();
+        for (time, row) in [(5, 'a'), (3, 'b'), (5, 'c'), (4, 'd')] {
+            rows.push(time, row);
+        }
+        assert_eq!(std::iter::from_fn(|| rows.pop()).collect::<String>(), "bdac");
+    }
+}

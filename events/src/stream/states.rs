@@ -1,0 +1,94 @@
+//! Idle states, frequencies, and what the CPUs of a cache share, of whoever recorded them.
+
+use super::segments::{Segments, there};
+use super::source::Tables;
+use crate::recording::ReadError;
+use std::path::Path;
+use wakelab_sched::cpumask::Cpu;
+
+const LAST_CPU: u64 = wakelab_sched::domain::MAX_CPUS as u64 - 1;
+const LAST_NS: u64 = i64::MAX as u64;
+
+/// A CPU's idle state or frequency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfCpu {
+    /// Since when, ns.
+    pub t_ns: u64,
+    /// The CPU.
+    pub cpu: Cpu,
+    /// The state's number, `None` where the CPU leaves it; or kHz.
+    pub value: Option<u32>,
+}
+
+/// Values of CPUs, in the order of their times.
+pub struct OfCpus(Segments, u64);
+
+impl OfCpus {
+    /// Frequencies of a recording.
+    pub fn frequencies(tables: &Tables) -> Self {
+        OfCpus(Segments::new(tables.frequencies.clone(), "frequencies", &["t_ns", "cpu", "khz"]), u64::from(u32::MAX))
+    }
+
+    /// Frequencies of a simulated run.
+    pub fn simulated_frequencies(folder: &Path) -> Self {
+        let file = there(folder, "frequencies.parquet");
+        OfCpus(Segments::new(file, "frequencies", &["t_ns", "cpu", "khz"]), u64::from(u32::MAX))
+    }
+
+    /// Idle states of a recording.
+    pub fn idle_states(tables: &Tables) -> Self {
+        OfCpus(Segments::new(tables.idle.clone(), "idle", &["t_ns", "cpu", "state"]), u64::from(u8::MAX))
+    }
+
+    /// Idle states of a simulated run; without the moments at which CPUs leave them.
+    pub fn simulated_idle_states(folder: &Path) -> Self {
+        let file = there(folder, "idle_states.parquet");
+        OfCpus(Segments::new(file, "idle_states", &["t_ns", "cpu", "state"]), u64::from(u8::MAX))
+    }
+
+    /// The next one.
+    ///
+    /// # Errors
+    /// Where a file cannot be read, or holds what cannot be.
+    pub fn next_value(&mut self) -> Result<Option<OfCpu>, ReadError> {
+        let Some(row) = self.0.advance(|_| {})? else { return Ok(None) };
+        let value = if row.long(2).is_none() { None } else { Some(row.within(2, self.1)? as u32) };
+        Ok(Some(OfCpu { t_ns: row.within(0, LAST_NS)?, cpu: row.within(1, LAST_CPU)? as Cpu, value }))
+    }
+}
+
+/// What the CPUs of a cache share, where it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// `has_idle_cores`.
+    HasIdleCores(bool),
+    /// `nr_idle_scan`, `None` with SIS_UTIL off; the summed utilisation that it was made of, and the CPUs.
+    NrIdleScan(Option<i32>, i64, u32),
+}
+
+/// The hints of a simulated run: when, the lowest CPU of the cache, what.
+pub struct Hints(Segments);
+
+impl Hints {
+    /// Of a run's folder.
+    pub fn simulated(folder: &Path) -> Self {
+        let columns = &["t_ns", "llc_cpu", "hint", "value", "sum_util", "llc_weight"];
+        Hints(Segments::new(there(folder, "hints.parquet"), "hints", columns))
+    }
+
+    /// The next one.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or holds what cannot be.
+    pub fn next_hint(&mut self) -> Result<Option<(u64, Cpu, Hint)>, ReadError> {
+        let Some(row) = self.0.advance(|_| {})? else { return Ok(None) };
+        let hint = match row.text(2) {
+            Some("nr_idle_scan") => {
+                let value = row.long(3).and_then(|value| i32::try_from(value).ok());
+                Hint::NrIdleScan(value, row.long(4).unwrap_or(0), row.within(5, LAST_CPU + 1)? as u32)
+            }
+            _ => Hint::HasIdleCores(row.long(3) == Some(1)),
+        };
+        Ok(Some((row.within(0, LAST_NS)?, row.within(1, LAST_CPU)? as Cpu, hint)))
+    }
+}
