@@ -11,9 +11,15 @@ pub type Check = fn(&[u8]) -> bool;
 
 /// The files of a corpus, in the order of their names.
 pub fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
+    files(&Path::new("../fuzz/corpus").join(target))
+}
+
+/// The files of a folder of the package, in the order of their names.
+pub fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = fs::read_dir(&dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    let mut paths: Vec<_> =
+        entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_file()).collect();
     paths.sort();
     paths.into_iter().map(|path| (path.clone(), fs::read(path).expect("a file"))).collect()
 }
@@ -32,8 +38,7 @@ pub fn check_corpus(target: &str, check: Check) {
 /// all the same. `WAKELAB_FUZZ_ROUNDS` sets another number, for a longer search.
 pub fn check_changed(target: &str, check: Check, rounds: u64, words: &[&str]) -> usize {
     let corpus = corpus(target);
-    let given = std::env::var("WAKELAB_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok());
-    let (rounds, mut sound) = (given.unwrap_or(rounds), 0);
+    let (rounds, mut sound) = (rounds_or(rounds), 0);
     for (number, (path, bytes)) in corpus.iter().enumerate() {
         let bad = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("bad-"));
         for round in 0..if bad { rounds / 4 } else { rounds } {
@@ -49,19 +54,45 @@ pub fn check_changed(target: &str, check: Check, rounds: u64, words: &[&str]) ->
     sound
 }
 
+/// So many rounds, or as many as `WAKELAB_FUZZ_ROUNDS` says.
+fn rounds_or(rounds: u64) -> u64 {
+    std::env::var("WAKELAB_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(rounds)
+}
+
+/// How a file becomes another: told the file, another one, and what chance gives.
+pub type Change = dyn Fn(&mut Vec<u8>, &[u8], &mut Random);
+
+/// Runs `check` on `rounds` files made from each of `files` by one to four changes; the sum of what it gives.
+pub fn sum_of_changed(files: &[(PathBuf, Vec<u8>)], check: fn(&[u8]) -> usize, rounds: u64, change: &Change) -> usize {
+    let mut sum = 0;
+    for (number, (path, bytes)) in files.iter().enumerate() {
+        for round in 0..rounds_or(rounds) {
+            let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ ((round + 1) << 20 | number as u64));
+            let other = &files[random.below(files.len())].1;
+            let mut changed = bytes.clone();
+            for _ in 0..=random.below(4) {
+                change(&mut changed, other, &mut random);
+            }
+            sum += run(check, &changed, &|| format!("{}, round {round}", path.display()));
+        }
+    }
+    sum
+}
+
 /// Runs a check, and says on which input it failed.
-fn run(check: Check, bytes: &[u8], name: &dyn Fn() -> String) -> bool {
+pub fn run<T>(check: fn(&[u8]) -> T, bytes: &[u8], name: &dyn Fn() -> String) -> T {
     panic::catch_unwind(AssertUnwindSafe(|| check(bytes))).unwrap_or_else(|cause| {
-        eprintln!("on {}:\n{}", name(), String::from_utf8_lossy(bytes));
+        eprintln!("on {}:\n{}", name(), String::from_utf8_lossy(&bytes[..bytes.len().min(1 << 16)]));
         panic::resume_unwind(cause)
     })
 }
 
 /// Marsaglia's xorshift64.
-struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    /// A number below `n`; 0 for `n` of 0.
+    pub fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -119,8 +150,8 @@ const VALUES: &[&str] = &[
     "1979-05-27",
 ];
 
-/// One change: of a bit, a byte, a stretch, a line, a word or a value.
-fn change(bytes: &mut Vec<u8>, other: &[u8], words: &[&str], random: &mut Random) {
+/// One change of text: of a bit, a byte, a stretch, a line, a word or a value.
+pub fn change(bytes: &mut Vec<u8>, other: &[u8], words: &[&str], random: &mut Random) {
     if bytes.is_empty() {
         bytes.extend_from_slice(other);
         return;
@@ -155,6 +186,50 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], words: &[&str], random: &mut Random
         _ => {
             let (start, end) = word(bytes, at);
             bytes.splice(start..end, VALUES[random.below(VALUES.len())].bytes());
+        }
+    }
+}
+
+/// One change of a file of numbers: of a bit, a byte, a number of some width, a stretch.
+pub fn change_binary(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
+    if bytes.is_empty() {
+        bytes.extend_from_slice(other);
+        return;
+    }
+    let at = random.below(bytes.len());
+    let end = (at + 1 + random.below(64)).min(bytes.len());
+    match random.below(12) {
+        0 | 1 => bytes[at] ^= 1 << random.below(8),
+        2 => bytes[at] = random.below(256) as u8,
+        3..=7 => {
+            let edges = [0, 1, u64::MAX, i64::MAX as u64, u64::from(u32::MAX), i32::MAX as u64, bytes.len() as u64];
+            let edge = match random.below(3) {
+                0 => edges[random.below(edges.len())],
+                1 => 1 << random.below(64),
+                _ => edges[random.below(edges.len())].wrapping_sub(random.below(24) as u64),
+            };
+            let number = if random.below(4) == 0 { edge.to_be_bytes() } else { edge.to_le_bytes() };
+            let width = 1 << random.below(4);
+            // Most numbers lie where their width divides their place.
+            let at = if random.below(2) == 0 { at } else { at - at % width };
+            for (byte, new) in bytes[at..].iter_mut().zip(&number[..width]) {
+                *byte = *new;
+            }
+        }
+        8 => bytes.truncate(at),
+        9 => {
+            bytes.drain(at..end);
+        }
+        10 => {
+            let stretch = bytes[at..end].to_vec();
+            let to = random.below(bytes.len());
+            bytes.splice(to..to, stretch);
+        }
+        _ => {
+            let from = random.below(other.len());
+            for (byte, new) in bytes[at..end].iter_mut().zip(&other[from..]) {
+                *byte = *new;
+            }
         }
     }
 }

@@ -1,0 +1,37 @@
+//! What must hold for whatever bytes another recorder's file has: no panic, errors that say what and where, and no more events
+//! than bytes.
+#![allow(dead_code, reason = "each target uses one")]
+
+use wakelab_import::{Kind, read_events};
+
+/// Reads the bytes as a trace.dat; how many events there were.
+pub fn trace_dat(bytes: &[u8]) -> usize {
+    let events = events(Kind::TraceDat, bytes);
+    assert!(events <= bytes.len(), "{events} events in {} bytes", bytes.len());
+    events
+}
+
+/// Reads the bytes as a perf.data; how many events there were.
+pub fn perf_data(bytes: &[u8]) -> usize {
+    let events = events(Kind::PerfData, bytes);
+    assert!(events <= bytes.len(), "{events} events in {} bytes", bytes.len());
+    events
+}
+
+/// Reads the bytes as a Perfetto trace, which may be compressed; how many events there were.
+pub fn perfetto(bytes: &[u8]) -> usize {
+    events(Kind::Perfetto, bytes)
+}
+
+fn events(kind: Kind, bytes: &[u8]) -> usize {
+    let mut events = 0;
+    let result = read_events(kind, bytes, &mut |_| {
+        events += 1;
+        Ok(())
+    });
+    if let Err(error) = result {
+        assert!(error.file.as_os_str() == kind.name() && !error.what.is_empty(), "{error}");
+        assert!(!error.to_string().contains('\0'), "{error}");
+    }
+    events
+}

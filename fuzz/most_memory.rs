@@ -1,0 +1,61 @@
+//! The system's allocator, which keeps what is in use and the most that was: for tests that hold memory to a bound.
+#![allow(unsafe_code, reason = "an allocator that counts has to be one")]
+#![allow(dead_code, reason = "each test uses its part")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+struct Counting;
+
+static USED: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+fn add(size: usize) {
+    let used = USED.fetch_add(size, Ordering::Relaxed) + size;
+    MOST.fetch_max(used, Ordering::Relaxed);
+}
+
+// SAFETY: all is passed on to the system's allocator; the count does not allocate. `realloc` and `alloc_zeroed` are made of
+// these two.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(layout.size());
+        // SAFETY: the caller keeps to the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        USED.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One measures at a time: the count is the whole process's, and the tests of a program run at once.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// What is taken while this lives, by all threads.
+pub struct Measured {
+    before: usize,
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// Waits until nobody else measures, and counts anew.
+pub fn begin() -> Measured {
+    // A test that failed while it measured spoils nothing: each counts anew.
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = USED.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    Measured { before, _alone: alone }
+}
+
+impl Measured {
+    /// The most that was in use since, above what was when it began; bytes.
+    pub fn most(&self) -> usize {
+        MOST.load(Ordering::Relaxed).saturating_sub(self.before)
+    }
+}
