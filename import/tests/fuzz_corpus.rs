@@ -1,0 +1,68 @@
+//! Files that trace-cmd, perf and Perfetto could have written, and changed files made from them, on a compiler that has no
+//! fuzzer: nothing panics, goes on for ever or takes memory that the file does not account for.
+
+#[path = "../../fuzz/changes.rs"]
+mod changes;
+#[path = "../../fuzz/check_import.rs"]
+mod check;
+#[path = "../../fuzz/most_memory.rs"]
+mod most_memory;
+#[path = "files/support.rs"]
+mod support;
+
+use changes::{change_binary, corpus, run, sum_of_changed};
+use std::path::PathBuf;
+use support::{page, perfetto, switch, trace_dat, waking};
+
+/// Files are shorter than 100 KB; what is made of one at a time stays below this, bytes, however it is changed.
+const MOST: usize = 64 << 20;
+
+/// Holds what the files come to and what changed ones do, `least` events at least.
+fn hold(files: Vec<(PathBuf, Vec<u8>)>, check: fn(&[u8]) -> usize, rounds: u64, least: usize) {
+    let memory = most_memory::begin();
+    for (path, bytes) in &files {
+        let bad = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("bad-"));
+        assert_eq!(run(check, bytes, &|| path.display().to_string()) == 0, bad, "{}", path.display());
+    }
+    let events = sum_of_changed(&files, check, rounds, &|bytes, other, random| change_binary(bytes, other, random));
+    // Changes that are refused at once would try little.
+    assert!(events > least, "{events} events");
+    let most = memory.most();
+    assert!(most < MOST, "{most} bytes");
+}
+
+/// A short file has more of its bytes changed in what is read.
+fn short() -> Vec<u8> {
+    trace_dat(&[
+        page(1000, &[(0, switch(0, 0, 7, "waker")), (500, waking(7, 9, "wakee", 1))]),
+        page(1100, &[(1400, switch(0, 0, 9, "wakee")), (100, switch(9, 1, 0, "swapper/1"))]),
+    ])
+}
+
+#[test]
+fn changed_files_of_trace_cmd() {
+    let mut files = corpus("trace_dat");
+    files.push((PathBuf::from("short"), short()));
+    hold(files, check::trace_dat, 1500, 20_000);
+}
+
+#[test]
+fn changed_files_of_perf() {
+    hold(corpus("perf_data"), check::perf_data, 1500, 20_000);
+}
+
+#[test]
+fn changed_files_of_perfetto() {
+    let events = support::events();
+    let files = [false, true].map(|compressed| (PathBuf::from(format!("{compressed}")), perfetto(&events, compressed)));
+    hold(files.into(), check::perfetto, 3000, 5_000);
+}
+
+/// A packet of some 100 KB that is 128 MiB of zeros once it is inflated.
+#[test]
+fn a_packet_that_inflates_without_end_is_refused() {
+    let memory = most_memory::begin();
+    assert_eq!(check::perfetto(&support::bomb()), 0);
+    let most = memory.most();
+    assert!(most < 2 * MOST, "{most} bytes");
+}

@@ -1,0 +1,106 @@
+//! Files of trace-cmd and perf: what is read is what these programs print of them (`recorded/README.md`).
+
+use flate2::read::GzDecoder;
+use std::io::Read;
+use wakelab_import::{Event, Kind, What, read_events};
+
+const TRACE_DAT: &[u8] = include_bytes!("../../fuzz/corpus/trace_dat/linux-6.1.dat");
+const TRACE_TEXT: &[u8] = include_bytes!("recorded/linux-6.1.trace-cmd.txt.gz");
+const PERF_DATA: &[u8] = include_bytes!("../../fuzz/corpus/perf_data/linux-6.1.data");
+const PERF_TEXT: &[u8] = include_bytes!("recorded/linux-6.1.perf.txt.gz");
+const VERSION_7: &[u8] = include_bytes!("../../fuzz/corpus/trace_dat/bad-version-7.dat");
+
+fn events(kind: Kind, bytes: &[u8]) -> Vec<Event> {
+    let mut events = Vec::new();
+    let told = read_events(kind, bytes, &mut |event| {
+        events.push(event);
+        Ok(())
+    });
+    told.expect("events");
+    events.sort_by_key(|event| event.t_ns);
+    events
+}
+
+/// The events of a printed trace: `rcu_preempt-15 [001] 139.908889: sched_switch: prev_comm=rcu_preempt prev_pid=15 …`. Times are
+/// in us.
+fn printed(text: &[u8]) -> Vec<Event> {
+    let mut whole = String::new();
+    GzDecoder::new(text).read_to_string(&mut whole).expect("text");
+    whole.lines().filter_map(line).collect()
+}
+
+fn line(line: &str) -> Option<Event> {
+    let (who, rest) = line.split_once(" [")?;
+    let pid = who.trim_end().rsplit([' ', '-']).next()?.parse().ok();
+    let (cpu, rest) = rest.split_once(']')?;
+    let (time, rest) = rest.split_once(": ")?;
+    let (seconds, us) = time.trim().split_once('.')?;
+    let t_ns = seconds.parse::<u64>().ok()? * 1_000_000_000 + us.parse::<u64>().ok()? * 1000;
+    let (name, fields) = rest.split_once(": ")?;
+    let field = |name: &str| fields.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    let text = |name: &str| field(name).map(str::to_owned);
+    let number = |name: &str| field(name)?.parse::<i64>().ok();
+    let (a_pid, a_cpu) = (|name: &str| Some(number(name)? as i32), |name: &str| Some(number(name)? as u32));
+    let what = match name.trim().rsplit(':').next()? {
+        "sched_switch" => What::Switch {
+            prev_pid: a_pid("prev_pid")?,
+            prev_comm: text("prev_comm")?,
+            prev_sleeps: !field("prev_state")?.starts_with('R'),
+            next_pid: a_pid("next_pid")?,
+            next_comm: text("next_comm")?,
+        },
+        "sched_waking" => What::Waking { pid: a_pid("pid")?, comm: text("comm")?, prev_cpu: a_cpu("target_cpu")? },
+        name @ ("sched_wakeup" | "sched_wakeup_new") => What::Woken {
+            pid: a_pid("pid")?,
+            comm: text("comm")?,
+            dest_cpu: a_cpu("target_cpu")?,
+            new: name == "sched_wakeup_new",
+        },
+        "sched_migrate_task" => {
+            What::Migrate { pid: a_pid("pid")?, from_cpu: a_cpu("orig_cpu")?, to_cpu: a_cpu("dest_cpu")? }
+        }
+        "cpu_idle" => {
+            let state = number("state")?;
+            What::Idle { cpu: a_cpu("cpu_id")?, state: (state != i64::from(u32::MAX)).then_some(state as i32) }
+        }
+        "cpu_frequency" => What::Frequency { cpu: a_cpu("cpu_id")?, khz: number("state")? },
+        _ => return None,
+    };
+    Some(Event { t_ns, cpu: cpu.trim().parse().ok()?, pid, what })
+}
+
+fn hold(read: &[Event], printed: &[Event]) {
+    assert!(printed.len() > 200, "{} events", printed.len());
+    assert_eq!(read.len(), printed.len());
+    for (read, printed) in read.iter().zip(printed) {
+        assert!(read.t_ns.abs_diff(printed.t_ns) <= 1000, "{read:?} {printed:?}");
+        assert_eq!((read.cpu, read.pid, &read.what), (printed.cpu, printed.pid, &printed.what));
+    }
+    for kind in ["Switch", "Waking", "Woken", "Migrate", "Idle"] {
+        assert!(read.iter().any(|event| format!("{:?}", event.what).starts_with(kind)), "{kind}");
+    }
+}
+
+#[test]
+fn a_trace_dat_has_what_trace_cmd_prints() {
+    hold(&events(Kind::TraceDat, TRACE_DAT), &printed(TRACE_TEXT));
+}
+
+#[test]
+fn a_perf_data_has_what_perf_prints() {
+    hold(&events(Kind::PerfData, PERF_DATA), &printed(PERF_TEXT));
+}
+
+#[test]
+fn version_7_of_trace_cmd_is_refused_with_the_next_step() {
+    let error = read_events(Kind::TraceDat, VERSION_7, &mut |_| Ok(())).expect_err("version 7");
+    assert!(error.to_string().contains("trace-cmd convert --file-version 6"), "{error}");
+}
+
+#[test]
+fn a_perf_data_that_ends_anywhere_is_refused() {
+    for length in (0..PERF_DATA.len()).step_by(97) {
+        let result = read_events(Kind::PerfData, &PERF_DATA[..length], &mut |_| Ok(()));
+        assert!(result.is_err(), "{length} of {}", PERF_DATA.len());
+    }
+}
