@@ -1,0 +1,136 @@
+//! Tracks and names: numbers for what comes again and again.
+
+use crate::schema::{CounterDescriptor, InternedData, InternedName, ThreadDescriptor, TracePacket, TrackDescriptor};
+use std::collections::HashMap;
+
+/// An argument of a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Argument {
+    /// Who is woken.
+    Wakee,
+    /// Where it ran last.
+    PrevCpu,
+    /// Where it goes.
+    ChosenCpu,
+    /// `sis_domain_search`.
+    DomainSearch,
+    /// `sis_scanned`.
+    Scanned,
+    /// `sis_failed`.
+    Failed,
+}
+
+impl Argument {
+    const ALL: [(Argument, &str); 6] = [
+        (Argument::Wakee, "wakee"),
+        (Argument::PrevCpu, "prev_cpu"),
+        (Argument::ChosenCpu, "chosen_cpu"),
+        (Argument::DomainSearch, "sis_domain_search"),
+        (Argument::Scanned, "sis_scanned"),
+        (Argument::Failed, "sis_failed"),
+    ];
+
+    pub(crate) fn iid(self) -> u64 {
+        self as u64 + 1
+    }
+}
+
+/// What a counter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Counter {
+    /// Summed utilisation of an LLC, in percent of its CPUs; by the LLC's lowest CPU.
+    LlcUtil(u32),
+    /// `nr_idle_scan` of an LLC.
+    NrIdleScan(u32),
+    /// `has_idle_cores` of an LLC.
+    HasIdleCores(u32),
+    /// Power of a domain, mW; by its number.
+    Power(u32),
+}
+
+impl Counter {
+    fn name(self) -> (String, &'static str) {
+        match self {
+            Counter::LlcUtil(llc) => (format!("LLC of cpu {llc}: utilisation"), "%"),
+            Counter::NrIdleScan(llc) => (format!("LLC of cpu {llc}: nr_idle_scan"), "CPUs"),
+            Counter::HasIdleCores(llc) => (format!("LLC of cpu {llc}: has_idle_cores"), ""),
+            Counter::Power(domain) => (format!("power of domain {domain}"), "mW"),
+        }
+    }
+}
+
+/// Which track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Track {
+    /// Of a thread.
+    Thread(i32),
+    /// Of a CPU's idle task, which has the same number on each.
+    IdleOf(u32),
+    /// Of a counter.
+    Counter(Counter),
+}
+
+/// What has a number already.
+#[derive(Debug, Default)]
+pub(crate) struct Tracks {
+    known: HashMap<Track, u64>,
+    names: HashMap<&'static str, u64>,
+}
+
+/// Of tracks, and of what happens on them.
+pub(crate) const SEQUENCE: u32 = 1;
+/// `SEQ_INCREMENTAL_STATE_CLEARED`.
+const CLEARED: u32 = 1;
+
+impl Tracks {
+    /// The first packet of the sequence: the names of arguments.
+    pub(crate) fn first(&self) -> TracePacket {
+        let names = Argument::ALL.map(|(argument, name)| interned(argument.iid(), name));
+        TracePacket {
+            trusted_packet_sequence_id: Some(SEQUENCE),
+            sequence_flags: Some(CLEARED),
+            interned_data: Some(InternedData { debug_annotation_names: names.into(), ..InternedData::default() }),
+            ..TracePacket::default()
+        }
+    }
+
+    /// A track's number, and what makes it known the first time.
+    pub(crate) fn number(&mut self, track: Track) -> (u64, Option<TracePacket>) {
+        if let Some(&number) = self.known.get(&track) {
+            return (number, None);
+        }
+        let number = self.known.len() as u64 + 1;
+        self.known.insert(track, number);
+        let mut descriptor = TrackDescriptor { uuid: Some(number), ..TrackDescriptor::default() };
+        match track {
+            Track::Thread(tid) => descriptor.thread = Some(ThreadDescriptor { pid: Some(tid), tid: Some(tid) }),
+            Track::IdleOf(cpu) => descriptor.name = Some(format!("cpu {cpu}: wake-ups of interrupts while idle")),
+            Track::Counter(counter) => {
+                let (name, unit) = counter.name();
+                descriptor.name = Some(name);
+                descriptor.counter = Some(CounterDescriptor { unit_name: Some(unit.to_owned()) });
+            }
+        }
+        let packet = TracePacket {
+            trusted_packet_sequence_id: Some(SEQUENCE),
+            track_descriptor: Some(descriptor),
+            ..TracePacket::default()
+        };
+        (number, Some(packet))
+    }
+
+    /// The number of a slice's name; with what makes it known, the first time.
+    pub(crate) fn name(&mut self, name: &'static str) -> (u64, Option<InternedData>) {
+        if let Some(&number) = self.names.get(name) {
+            return (number, None);
+        }
+        let number = self.names.len() as u64 + 1;
+        self.names.insert(name, number);
+        let data = InternedData { event_names: vec![interned(number, name)], ..InternedData::default() };
+        (number, Some(data))
+    }
+}
+
+fn interned(iid: u64, name: &str) -> InternedName {
+    InternedName { iid: Some(iid), name: Some(name.to_owned()) }
+}
