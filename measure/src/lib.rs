@@ -10,7 +10,9 @@ mod rates;
 pub mod regret;
 mod state;
 mod stats;
+mod waits;
 
 pub use listen::Measure;
 pub use state::{SPARSE_WAKEUPS, WINDOW_NS, WINDOWS_TO_CHANGE};
 pub use stats::{Bucket, Latency, RunStats, SearchStats, State, StateChange};
+pub use waits::Waits;

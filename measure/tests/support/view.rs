@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::{CpuTopology, DomainOptions, LOCAL_DISTANCE, Topology, build_sched_domains};
 use wakelab_sched::domain::{SchedDomains, SchedGroup};
-use wakelab_sched::select::{ScanClock, Uclamp, View, WakeFlags, Wakee, Waker, Wakeup};
+use wakelab_sched::select::{ScanClock, View, WakeFlags, Wakee, Waker, Wakeup};
 
 /// The system.
 #[derive(Clone, Debug, Default)]
@@ -94,25 +94,5 @@ pub fn eight_cpus(threads: u32) -> SchedDomains {
 
 /// On CPU 0, a wake-up of a task that ran there last.
 pub fn on_cpu_0(cpus_ptr: &CpuMask) -> Wakeup<'_> {
-    Wakeup {
-        waker: Waker { cpu: 0, exiting: false, in_task: true, per_cpu_kthread: false, wakee_flips: 0, h_load: 0 },
-        wakee: Wakee {
-            prev_cpu: 0,
-            cpus_ptr,
-            recent_used_cpu: None,
-            wakee_flips: 0,
-            h_load: 0,
-            idle_policy: false,
-            util_avg: 0,
-            runnable_avg: 0,
-            util_est: 0,
-            uclamp: Uclamp::UNUSED,
-            has_contributed: true,
-            on_rq: false,
-            is_current: false,
-            dur_avg: 0,
-            numa_preferred_nid: None,
-        },
-        flags: WakeFlags::TTWU,
-    }
+    Wakeup { waker: Waker::new(0), wakee: Wakee::new(0, cpus_ptr), flags: WakeFlags::TTWU }
 }
