@@ -1,11 +1,12 @@
 //! The model's choices against the kernel's, row by row.
 
-use crate::Question;
 use crate::explain::{Differs, Disagreement, Steps};
 use crate::walk::{FileOutcome, Progress, walk_files};
+use crate::{Kinds, Question};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use wakelab_events::{Row, TopoFile};
 use wakelab_sched::select::{Decision, Reason, SearchCount, Select};
 
 /// How the rows of one reason compare.
@@ -21,6 +22,77 @@ pub struct Agreement {
     pub recent_used_cpu: u64,
     /// Rows that leave other `wakee_flips`.
     pub wakee_flips: u64,
+    /// Rows in which the kernel chose the previous CPU: what a model would get right that always says so.
+    pub prev: u64,
+}
+
+/// Why a row is not compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NotScored {
+    /// Other CPUs were idle when the decision was over than when it began.
+    IdleChanged,
+    /// It took 200 us or longer: the CPU was taken away meanwhile.
+    Long,
+    /// An input is not sure: a tick may have changed `task_h_load()`, features were being switched, or the choice was inferred
+    /// from tracepoints.
+    Unknown,
+}
+
+impl NotScored {
+    /// All of them.
+    pub const ALL: [NotScored; 3] = [NotScored::IdleChanged, NotScored::Long, NotScored::Unknown];
+
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            NotScored::IdleChanged => "idle_changed",
+            NotScored::Long => "long",
+            NotScored::Unknown => "unknown",
+        }
+    }
+
+    /// In words, as an end of "N whose".
+    pub fn meaning(self) -> &'static str {
+        match self {
+            NotScored::IdleChanged => "other CPUs became idle or busy meanwhile",
+            NotScored::Long => "the decision took 200 us or longer",
+            NotScored::Unknown => {
+                "an input is not sure: a tick came between, features were being switched, or it was inferred"
+            }
+        }
+    }
+
+    /// Why this row is not, of one that is not stable.
+    pub fn of(row: &Row) -> Self {
+        // The recorder's own limit (docs/recording.md).
+        const LONG_NS: u64 = 200_000;
+        match (row.idle_changed, row.dur_ns >= LONG_NS) {
+            (true, _) => NotScored::IdleChanged,
+            (false, true) => NotScored::Long,
+            (false, false) if row.simulated => NotScored::IdleChanged,
+            (false, false) => NotScored::Unknown,
+        }
+    }
+}
+
+/// Whose decisions they were.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kernel {
+    /// The preset (`v6.12`).
+    pub preset: &'static str,
+    /// The release as the file names it.
+    pub release: String,
+    /// Whether the simulator made them.
+    pub simulated: bool,
+}
+
+/// What there was of one kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelCount {
+    /// Its rows that were compared.
+    pub scored: Agreement,
+    /// Those that were not, by why not.
+    pub not_scored: BTreeMap<NotScored, u64>,
 }
 
 /// Where decisions go when features are switched.
@@ -66,6 +138,10 @@ impl Search {
 pub struct Conformance {
     /// Rows whose state did not hold still; they are not compared.
     pub unstable: u64,
+    /// The same by why not.
+    pub not_scored: BTreeMap<NotScored, u64>,
+    /// By the kernel's release (`6.12.107+deb13-amd64`) and kind of file.
+    pub kernels: BTreeMap<Kernel, KernelCount>,
     /// By kernel (`v6.12`) and the model's reason.
     pub reasons: BTreeMap<(&'static str, Reason), Agreement>,
     /// With features switched: by the reason as recorded and the reason then.
@@ -79,6 +155,15 @@ pub struct Conformance {
 }
 
 impl Conformance {
+    /// Whose decisions all rows were.
+    pub fn kinds(&self) -> Kinds {
+        let mut kinds = Kinds::default();
+        for kernel in self.kernels.keys() {
+            kinds.merge(Kinds { recorded: !kernel.simulated, simulated: kernel.simulated });
+        }
+        kinds
+    }
+
     /// All reasons together.
     pub fn total(&self) -> Agreement {
         let mut total = Agreement::default();
@@ -88,8 +173,25 @@ impl Conformance {
         total
     }
 
+    /// The count that `row` belongs to. A file has one kernel: nothing is copied for its later rows.
+    fn of_kernel(&mut self, row: &Row, topo: &TopoFile) -> &mut KernelCount {
+        let same = |kernel: &Kernel| kernel.simulated == row.simulated && kernel.release == topo.release;
+        if !self.kernels.keys().any(same) {
+            let kernel = Kernel { preset: topo.preset.name, release: topo.release.clone(), simulated: row.simulated };
+            self.kernels.insert(kernel, KernelCount::default());
+        }
+        let mut all = self.kernels.iter_mut();
+        all.find(|(kernel, _)| same(kernel)).map(|(_, count)| count).expect("it was put in")
+    }
+
     fn merge(&mut self, other: Conformance, limit: usize) {
         self.unstable += other.unstable;
+        for (why, rows) in other.not_scored {
+            *self.not_scored.entry(why).or_default() += rows;
+        }
+        for (kernel, count) in other.kernels {
+            self.kernels.entry(kernel).or_default().merge(count);
+        }
         for (key, agreement) in other.reasons {
             self.reasons.entry(key).or_default().merge(&agreement);
         }
@@ -105,9 +207,19 @@ impl Conformance {
     }
 }
 
+impl KernelCount {
+    fn merge(&mut self, other: KernelCount) {
+        self.scored.merge(&other.scored);
+        for (why, rows) in other.not_scored {
+            *self.not_scored.entry(why).or_default() += rows;
+        }
+    }
+}
+
 impl Agreement {
-    fn add(&mut self, differs: Differs) {
+    fn add(&mut self, differs: Differs, prev: bool) {
         self.rows += 1;
+        self.prev += u64::from(prev);
         self.agree += u64::from(!differs.any());
         self.cpu += u64::from(differs.cpu);
         self.recent_used_cpu += u64::from(differs.recent_used_cpu);
@@ -120,6 +232,7 @@ impl Agreement {
         self.cpu += other.cpu;
         self.recent_used_cpu += other.recent_used_cpu;
         self.wakee_flips += other.wakee_flips;
+        self.prev += other.prev;
     }
 }
 
@@ -134,13 +247,19 @@ pub fn conform(
 ) -> (Conformance, Vec<FileOutcome<()>>) {
     let recorded = Question::as_recorded();
     let outcomes = walk_files(files, question, progress, |(counted, select): &mut (Conformance, Select), row, topo| {
+        let of_kernel = counted.of_kernel(row, topo);
         if !row.stable {
+            let why = NotScored::of(row);
+            *of_kernel.not_scored.entry(why).or_default() += 1;
             counted.unstable += 1;
+            *counted.not_scored.entry(why).or_default() += 1;
             return;
         }
         let decision = question.decide(row, topo, select, &mut ());
         let differs = Differs::of(row, &decision);
-        counted.reasons.entry((topo.preset.name, decision.reason)).or_default().add(differs);
+        let prev = row.chosen_cpu == row.wakee.prev_cpu;
+        of_kernel.scored.add(differs, prev);
+        counted.reasons.entry((topo.preset.name, decision.reason)).or_default().add(differs, prev);
         counted.switched.add(decision.count);
         if question.is_as_recorded() {
             counted.recorded.add(decision.count);

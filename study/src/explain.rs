@@ -2,6 +2,7 @@
 
 use crate::Question;
 use crate::walk::{Progress, walk_file};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wakelab_events::{ReadError, Row, TopoFile};
@@ -23,6 +24,8 @@ pub struct Explained<'a> {
     pub decision: Decision,
     /// Whether another feature set than the recorded one was asked for.
     pub switched: bool,
+    /// How long the wakee then waited until it ran, ns, where that was asked for.
+    pub wait_ns: Option<u64>,
 }
 
 /// Which rows are explained.
@@ -32,8 +35,26 @@ pub struct Filter {
     pub row: Option<u64>,
     /// Only where this task wakes or is woken.
     pub pid: Option<i64>,
+    /// Only where a task of this name wakes or is woken.
+    pub comm: Option<String>,
     /// Only with this reason.
     pub reason: Option<Reason>,
+    /// Only from this time on, ns.
+    pub from_ns: Option<u64>,
+    /// Only these, by time and wakee, with how long the wakee waited, ns.
+    pub waits: Option<HashMap<(u64, i64), u64>>,
+}
+
+impl Filter {
+    /// Whether a row is among those that are asked for, as far as that is to be seen before it is decided again.
+    pub(crate) fn takes(&self, row: &Row) -> bool {
+        let of =
+            |is: &dyn Fn(i64, &str) -> bool| is(row.waker.pid, &row.waker.comm) || is(row.wakee.pid, &row.wakee.comm);
+        self.row.is_none_or(|seq| seq == row.seq)
+            && self.pid.is_none_or(|pid| of(&|of, _| of == pid))
+            && self.comm.as_deref().is_none_or(|comm| of(&|_, of| of == comm))
+            && self.from_ns.is_none_or(|from| row.t_ns >= from)
+    }
 }
 
 /// A decision that does not agree with the kernel's.
@@ -63,6 +84,7 @@ impl Disagreement {
             steps: &self.steps,
             decision: self.decision,
             switched,
+            wait_ns: None,
         }
     }
 }
@@ -133,9 +155,11 @@ pub fn explain_file(
     let (mut select, mut steps) = (Select::default(), Steps::default());
     let mut goes_on = true;
     walk_file(file, question, progress, |row, topo| {
-        if filter.row.is_some_and(|seq| seq != row.seq)
-            || filter.pid.is_some_and(|pid| pid != row.waker.pid && pid != row.wakee.pid)
-        {
+        if !filter.takes(row) {
+            return true;
+        }
+        let wait_ns = filter.waits.as_ref().and_then(|waits| waits.get(&(row.t_ns, row.wakee.pid)).copied());
+        if filter.waits.is_some() && wait_ns.is_none() {
             return true;
         }
         steps.0.clear();
@@ -143,7 +167,8 @@ pub fn explain_file(
         if filter.reason.is_some_and(|reason| reason != decision.reason) {
             return true;
         }
-        goes_on = each(&Explained { file, row, topo, steps: &steps.0, decision, switched: !question.is_as_recorded() });
+        let switched = !question.is_as_recorded();
+        goes_on = each(&Explained { file, row, topo, steps: &steps.0, decision, switched, wait_ns });
         goes_on
     })?;
     Ok(goes_on)

@@ -1,43 +1,24 @@
 //! Which files are meant.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use wakelab_events::ReadError;
 
-/// The recordings that `paths` name, in order: a file is itself, a folder stands for its `*.csv`, `*.csv.gz`
-/// and `decisions*.parquet`.
-/// What cannot be listed comes back as an error beside the others.
+/// The files with decisions that `paths` name, in order: a file is itself, a folder stands for all in it and in its folders: CSV
+/// files, recordings in Parquet, simulated runs. What cannot be listed comes back as an error beside the others.
 pub fn recordings(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReadError>) {
-    let (mut files, mut errors) = (Vec::new(), Vec::new());
-    for path in paths {
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
+    let (sources, mut errors) = crate::stats::sources(paths);
+    let mut files = Vec::new();
+    for source in sources {
+        let decisions = source.decisions();
+        if decisions.is_empty() {
+            errors.push(
+                ReadError::of_file(source.path(), "no decisions with their inputs, so that none can be made again")
+                    .with_hint(
+                        "`wakelab stats` counts what another recorder saw; wakelab-record takes the inputs down",
+                    ),
+            );
         }
-        match folder(path) {
-            Ok(found) if found.is_empty() => errors.push(
-                ReadError::of_file(path, "no recordings (*.csv, *.csv.gz, decisions*.parquet) in this folder")
-                    .with_hint("name the folder that holds them, or the files themselves"),
-            ),
-            Ok(found) => files.extend(found),
-            Err(e) => errors.push(ReadError::of_file(path, e.to_string())),
-        }
+        files.extend(decisions);
     }
     (files, errors)
-}
-
-fn folder(path: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(path)? {
-        let file = entry?.path();
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if name.ends_with(".csv")
-            || name.ends_with(".csv.gz")
-            || name.starts_with("decisions") && name.ends_with(".parquet")
-        {
-            found.push(file);
-        }
-    }
-    found.sort();
-    Ok(found)
 }

@@ -1,5 +1,6 @@
 //! What is asked of a recording: the decisions as they were made, or those of another feature set.
 
+use crate::assumed::Assumed;
 use std::fmt;
 use wakelab_events::{Row, Snapshot, TopoFile};
 use wakelab_kernel::{Feature, FeatureSet, Preset, SwitchError, Switches};
@@ -22,6 +23,7 @@ pub(crate) fn recorded(feature: Feature) -> Recorded {
 #[derive(Clone, Debug, Default)]
 pub struct Question {
     with: Switches,
+    assumed: Assumed,
 }
 
 /// A question that a recording cannot answer.
@@ -94,13 +96,41 @@ impl Question {
             match recorded(feature) {
                 Recorded::NotRead => return Err(QuestionError::NotPlacement(feature)),
                 Recorded::Not(inputs) if on => return Err(QuestionError::NotRecorded(feature, inputs)),
-                Recorded::Yes | Recorded::Not(_) => {}
+                Recorded::Yes | Recorded::IfThere(_) | Recorded::Not(_) => {}
             }
         }
         if let Some(setting) = with.settings().next() {
             return Err(QuestionError::Tunable(setting.name));
         }
-        Ok(Question { with })
+        Ok(Question { with, assumed: Assumed::default() })
+    }
+
+    /// The same, with values for what recordings may lack.
+    #[must_use]
+    pub fn assuming(self, assumed: Assumed) -> Self {
+        Question { assumed, ..self }
+    }
+
+    /// What stands in for what was not recorded.
+    pub fn assumed(&self) -> &Assumed {
+        &self.assumed
+    }
+
+    /// The same with a feature switched besides.
+    ///
+    /// # Errors
+    /// As [`Question::with`].
+    pub fn and(&self, feature: Feature, on: bool) -> Result<Self, QuestionError> {
+        Ok(Question::with(self.with.iter().chain([(feature, on)]).collect())?.assuming(self.assumed))
+    }
+
+    /// What the decision on `row` reads that neither the recording nor an assumption has, if there is something.
+    pub fn lacks(&self, row: &Row, topo: &TopoFile) -> Option<String> {
+        if !self.features(row).has(Feature::SIS_PROP) {
+            return None;
+        }
+        let lacking = self.assumed.lacking(&row.scan, topo.preset.code.sis_prop);
+        (!lacking.is_empty()).then(|| lacking.join(" and "))
     }
 
     /// What is switched.
@@ -144,6 +174,7 @@ impl Question {
         let rules = Rules::new(topo.preset, features, &topo.domains).expect("the machine was checked");
         let wakeup = row.wakeup();
         let view = Snapshot::new(row, topo, features);
+        let view = if self.assumed.is_empty() { view } else { view.with_scan_clock(self.assumed.clock(&row.scan)) };
         select_task_rq_fair(select, Cx { rules: &rules, wakeup: &wakeup, view: &view }, observer)
     }
 }

@@ -1,7 +1,8 @@
 //! How often each reason was the one.
 
-use crate::Question;
+use crate::explain::Filter;
 use crate::walk::{FileOutcome, Progress, walk_files};
+use crate::{Kinds, Question};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use wakelab_sched::select::{Reason, Select, WakeFlags};
@@ -22,6 +23,8 @@ pub struct Group {
 pub struct Summary {
     /// Rows whose state did not hold still; they are not counted.
     pub unstable: u64,
+    /// Whose decisions all rows were.
+    pub kinds: Kinds,
     /// Rows by group and reason.
     pub groups: BTreeMap<Group, BTreeMap<Reason, u64>>,
 }
@@ -39,9 +42,18 @@ pub fn flags_name(flags: WakeFlags) -> &'static str {
     }
 }
 
-/// Counts the reasons of all stable rows of `files`.
-pub fn summarize(files: &[PathBuf], question: &Question, progress: &dyn Progress) -> (Summary, Vec<FileOutcome<()>>) {
+/// Counts the reasons of the stable rows of `files` that `filter` takes.
+pub fn summarize(
+    files: &[PathBuf],
+    question: &Question,
+    filter: &Filter,
+    progress: &dyn Progress,
+) -> (Summary, Vec<FileOutcome<()>>) {
     let outcomes = walk_files(files, question, progress, |(counted, select): &mut (Summary, Select), row, topo| {
+        if !filter.takes(row) {
+            return;
+        }
+        counted.kinds.add(row);
         if !row.stable {
             counted.unstable += 1;
             return;
@@ -55,6 +67,7 @@ pub fn summarize(files: &[PathBuf], question: &Question, progress: &dyn Progress
     let mut files = Vec::with_capacity(outcomes.len());
     for FileOutcome { path, value: (counted, _), error } in outcomes {
         total.unstable += counted.unstable;
+        total.kinds.merge(counted.kinds);
         for (group, reasons) in counted.groups {
             let sums = total.groups.entry(group).or_default();
             for (reason, rows) in reasons {

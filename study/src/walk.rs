@@ -1,13 +1,11 @@
 //! Goes over many recordings at once, row by row.
 
-use crate::question::recorded;
 use crate::{Question, QuestionError};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wakelab_events::{ReadError, Reader, Row, TopoFile};
 use wakelab_kernel::Feature;
-use wakelab_sched::select::policy::Recorded;
 
 /// Told how far a walk has come.
 pub trait Progress: Sync {
@@ -72,14 +70,8 @@ pub(crate) fn walk_file(
     let mut current = Row::new();
     let mut since = 0;
     while reader.read(&mut current)? {
-        if question.features(&current).has(Feature::SIS_PROP)
-            && let Recorded::Not(inputs) = recorded(Feature::SIS_PROP)
-        {
-            let what = format!("SIS_PROP is on and reads {inputs}, which recordings do not hold");
-            return Err(ReadError::of_file(path, what)
-                .at_line(current.line)
-                .in_column("features")
-                .with_hint("--with NO_SIS_PROP asks what the other features would choose"));
+        if let Some(lacking) = question.lacks(&current, &topo) {
+            return Err(not_recorded(path, &current, &lacking));
         }
         if !row(&current, &topo) {
             break;
@@ -92,4 +84,18 @@ pub(crate) fn walk_file(
     }
     progress.rows(since);
     Ok(())
+}
+
+/// SIS_PROP without its inputs.
+fn not_recorded(path: &Path, row: &Row, lacking: &str) -> ReadError {
+    let whose = format!("reads the waking CPU's {lacking}, which the recording does not hold");
+    let assume =
+        format!("--assume {}=NS starts from a stated value", lacking.split(" and ").collect::<Vec<_>>().join("=NS,"));
+    if row.features.set.has(Feature::SIS_PROP) {
+        return ReadError::of_file(path, format!("SIS_PROP is on and {whose}"))
+            .at_line(row.line)
+            .in_column("features")
+            .with_hint(format!("--with NO_SIS_PROP asks what the other features would choose; {assume}"));
+    }
+    ReadError::of_file(path, format!("SIS_PROP {whose}")).at_line(row.line).with_hint(assume)
 }

@@ -16,6 +16,8 @@ impl Runner for Recording<'_> {
         let mut recorder = self.0.record(&RunInfo {
             machine: &setup.machine.name,
             topology: &setup.machine.topology,
+            arch: setup.machine.arch,
+            reclaim_distance: setup.machine.reclaim_distance,
             kernel: setup.kernel,
             features: setup.features,
             variant: &id.variant,

@@ -88,7 +88,7 @@ impl Effort {
 }
 
 /// A row with what the simulation gives.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scored {
     /// The file's columns and the row's cells.
     pub cells: Vec<(String, String)>,
@@ -333,17 +333,12 @@ type Found<'a> = BTreeMap<(&'a Recipe, u64), Result<CompareRow, String>>;
 fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
     let mut scored = Scored {
         cells: row.cells.clone(),
-        excluded: None,
         published_compare_pct: row.compare_pct,
-        simulated_compare_pct: None,
         noise_pct: noise_pct(row.spreads),
         published_baseline: row.baseline.clone(),
-        simulated_baseline: None,
         published_search: row.search,
-        simulated_search: None,
-        beside: None,
         published_rq_lock_pct: row.rq_lock_pct,
-        simulated_rq_lock_pct: None,
+        ..Scored::default()
     };
     if let (Some(computed), Some(unit), Some(published)) = (row.computed, row.what.unit(), row.beside) {
         scored.beside = Some(Beside { what: unit, published, simulated: [Some(computed), None] });

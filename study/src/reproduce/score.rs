@@ -169,18 +169,10 @@ mod tests {
 
     fn row(published: f64, simulated: f64) -> Scored {
         Scored {
-            cells: Vec::new(),
-            excluded: None,
             published_compare_pct: Some(published),
             simulated_compare_pct: Some(simulated),
             noise_pct: 5.0,
-            published_baseline: None,
-            simulated_baseline: None,
-            published_search: None,
-            simulated_search: None,
-            beside: None,
-            published_rq_lock_pct: None,
-            simulated_rq_lock_pct: None,
+            ..Scored::default()
         }
     }
 

@@ -1,0 +1,186 @@
+//! What other features would have chosen at each recorded wake-up: the recorded states stay as they are, so that it is the
+//! first step of what a change would do, and no more.
+
+use crate::question::QuestionError;
+use crate::walk::{FileOutcome, Progress, walk_files};
+use crate::{Kinds, Question};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use wakelab_events::{Row, TopoFile};
+use wakelab_kernel::Feature;
+use wakelab_measure::SearchStats;
+use wakelab_sched::select::{Decision, Reason, Select};
+
+/// One set of features over all wake-ups.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Side {
+    /// Search statistics.
+    pub search: SearchStats,
+    /// Choices by reason.
+    pub reasons: BTreeMap<Reason, u64>,
+    /// Searches where perfect knowledge finds an idle CPU, starting from this side's target.
+    pub idle_existed: u64,
+    /// Of them, those that ended on a busy CPU: what SIS_ORACLE would not have missed.
+    pub missed: u64,
+    /// Searches that ended on an idle CPU.
+    pub found: u64,
+    /// Probes of domain searches where no idle CPU was to be found.
+    pub futile: u64,
+}
+
+/// Choices that went from one reason to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Wake-ups.
+    pub rows: u64,
+    /// Of them, those that get another CPU.
+    pub other_cpu: u64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Replay {
+    /// Wake-ups that were decided twice.
+    pub rows: u64,
+    /// Wake-ups that were not, as their state changed meanwhile, or one of their inputs is not known.
+    pub unscored: u64,
+    /// Of them, those of which an input is neither recorded nor assumed.
+    pub lacking: u64,
+    /// Wake-ups at which an assumed value was read.
+    pub assumed: u64,
+    /// Of them, those for which such a value was recorded, too, and set aside.
+    pub overridden: u64,
+    /// Whose decisions all were.
+    pub kinds: Kinds,
+    /// The kernels (`v6.12`) of the wake-ups that were.
+    pub kernels: BTreeSet<&'static str>,
+    /// Wake-ups that get another CPU.
+    pub other_cpu: u64,
+    /// Of them: from a busy CPU to an idle one.
+    pub gained: u64,
+    /// From an idle CPU to a busy one.
+    pub lost: u64,
+    /// By the reason as recorded and the reason then.
+    pub changes: BTreeMap<(Reason, Reason), Change>,
+    /// As recorded.
+    pub base: Side,
+    /// With the features switched.
+    pub with: Side,
+}
+
+/// The question twice: as it is, and with SIS_ORACLE.
+#[derive(Clone, Debug)]
+struct Asked {
+    question: Question,
+    oracle: Question,
+}
+
+impl Asked {
+    fn new(question: &Question) -> Result<Self, QuestionError> {
+        Ok(Asked { question: question.clone(), oracle: question.and(Feature::SIS_ORACLE, true)? })
+    }
+
+    fn decide(&self, row: &Row, topo: &TopoFile, select: &mut Select, side: &mut Side) -> Decision {
+        let decision = self.question.decide(row, topo, select, &mut ());
+        side.search.add(&decision.count);
+        *side.reasons.entry(decision.reason).or_default() += 1;
+        if decision.count.search == 1 {
+            let best = self.oracle.decide(row, topo, select, &mut ());
+            let existed = !best.reason.is_failed_search() && takes(row, best.cpu);
+            let found = takes(row, decision.cpu);
+            side.idle_existed += u64::from(existed);
+            side.found += u64::from(found);
+            side.missed += u64::from(existed && !found);
+            if !existed && decision.count.domain_search == 1 {
+                side.futile += u64::from(decision.count.scanned.saturating_sub(1));
+            }
+        }
+        decision
+    }
+}
+
+/// Whether a CPU was idle to the wakee, or ran SCHED_IDLE tasks only.
+fn takes(row: &Row, cpu: u32) -> bool {
+    row.idle_mask.test(cpu) || row.sched_idle_mask.test(cpu)
+}
+
+/// Replays all wake-ups of `files` that can be decided again.
+///
+/// # Errors
+/// Where the features can be asked nothing, whatever the recording.
+pub fn replay(
+    files: &[PathBuf],
+    question: &Question,
+    progress: &dyn Progress,
+) -> Result<(Replay, Vec<FileOutcome<()>>), QuestionError> {
+    let recorded = Question::as_recorded().assuming(*question.assumed());
+    let (base, with) = (Asked::new(&recorded)?, Asked::new(question)?);
+    let outcomes = walk_files(files, question, progress, |(counted, select): &mut (Replay, Select), row, topo| {
+        counted.kinds.add(row);
+        // As recorded, too, the inputs have to be there.
+        if !row.stable || recorded.lacks(row, topo).is_some() {
+            counted.unscored += 1;
+            counted.lacking += u64::from(row.stable);
+            return;
+        }
+        counted.rows += 1;
+        counted.kernels.insert(topo.preset.name);
+        if [&base, &with].iter().any(|side| side.question.features(row).has(Feature::SIS_PROP)) {
+            let (read, recorded_too) = question.assumed().used(&row.scan, topo.preset.code.sis_prop);
+            counted.assumed += u64::from(read);
+            counted.overridden += u64::from(recorded_too);
+        }
+        let before = base.decide(row, topo, select, &mut counted.base);
+        let then = with.decide(row, topo, select, &mut counted.with);
+        let change = counted.changes.entry((before.reason, then.reason)).or_default();
+        change.rows += 1;
+        if before.cpu != then.cpu {
+            change.other_cpu += 1;
+            counted.other_cpu += 1;
+            counted.gained += u64::from(!takes(row, before.cpu) && takes(row, then.cpu));
+            counted.lost += u64::from(takes(row, before.cpu) && !takes(row, then.cpu));
+        }
+    });
+    let mut total = Replay::default();
+    let outcomes = outcomes.into_iter().map(|FileOutcome { path, value: (counted, _), error }| {
+        total.merge(&counted);
+        FileOutcome { path, value: (), error }
+    });
+    let outcomes = outcomes.collect();
+    Ok((total, outcomes))
+}
+
+impl Replay {
+    fn merge(&mut self, other: &Replay) {
+        self.rows += other.rows;
+        self.unscored += other.unscored;
+        self.lacking += other.lacking;
+        self.assumed += other.assumed;
+        self.overridden += other.overridden;
+        self.kinds.merge(other.kinds);
+        self.kernels.extend(&other.kernels);
+        self.other_cpu += other.other_cpu;
+        self.gained += other.gained;
+        self.lost += other.lost;
+        for (&key, change) in &other.changes {
+            let sum = self.changes.entry(key).or_default();
+            sum.rows += change.rows;
+            sum.other_cpu += change.other_cpu;
+        }
+        self.base.merge(&other.base);
+        self.with.merge(&other.with);
+    }
+}
+
+impl Side {
+    fn merge(&mut self, other: &Side) {
+        self.search += other.search;
+        for (&reason, n) in &other.reasons {
+            *self.reasons.entry(reason).or_default() += n;
+        }
+        self.idle_existed += other.idle_existed;
+        self.missed += other.missed;
+        self.found += other.found;
+        self.futile += other.futile;
+    }
+}

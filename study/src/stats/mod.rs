@@ -1,0 +1,335 @@
+//! Statistics of recordings and of simulated runs: reasons, searches, waits, migrations. One pass, in bounded memory.
+
+mod keys;
+mod merge;
+mod slowest;
+mod tally;
+pub(crate) mod wakes;
+
+pub use keys::{By, Key, Parts};
+pub use slowest::{Slow, slowest};
+pub use tally::Tally;
+
+use crate::walk::{FileOutcome, Progress};
+use merge::{Listener, Waiting};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use wakelab_events::stream::{RecorderCounts, RunAbout, Source};
+use wakelab_events::{ReadError, Reader};
+use wakes::{Found, Stream};
+
+/// What recordings are counted together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Run {
+    /// `recorded` or `simulated`.
+    pub kind: &'static str,
+    /// The kernel; empty where it is not known.
+    pub kernel: String,
+    /// The machine.
+    pub machine: String,
+    /// What ran.
+    pub workload: String,
+    /// What was switched, for a simulation with its side; empty for nothing.
+    pub variant: String,
+}
+
+/// What was counted of one kind of run.
+#[derive(Clone, Debug)]
+pub struct RunTally {
+    /// Recordings, or repeats.
+    pub runs: u64,
+    /// All its wake-ups.
+    pub all: Tally,
+    /// Wake-ups whose choice could not be made again, so that their reason is not known.
+    pub unscored: u64,
+    /// Whether waits could be measured: there are switches.
+    pub has_waits: bool,
+    /// Wake-ups after which the wakee was not seen to run.
+    pub unseen: u64,
+    /// Migrations that no wake-up made; `None` without switches, or where wake-ups are missing whose migrations would be among
+    /// them.
+    pub balanced: Option<u64>,
+    /// The first and the last time, ns.
+    pub span: Option<(u64, u64)>,
+    /// What recorders counted beside their rows, where they did.
+    pub recorder: Option<RecorderCounts>,
+    /// Parts that were asked for.
+    pub parts: Vec<Parts>,
+}
+
+/// What was counted.
+pub type Stats = BTreeMap<Run, RunTally>;
+
+/// Counts all that is in `sources`, and apart by each of `by`. A source that cannot be read to its end counts up to there.
+pub fn stats(sources: &[Source], by: &[By], progress: &dyn Progress) -> (Stats, Vec<FileOutcome<()>>) {
+    let counted: Vec<_> = sources.par_iter().map(|source| count(source, by, progress)).collect();
+    let (mut stats, mut outcomes) = (Stats::new(), Vec::new());
+    for (source, (counted, error)) in sources.iter().zip(counted) {
+        if let Some((run, tally)) = counted {
+            match stats.get_mut(&run) {
+                Some(sum) => sum.merge(&tally),
+                None => _ = stats.insert(run, tally),
+            }
+        }
+        outcomes.push(FileOutcome { path: source.path().to_owned(), value: (), error });
+    }
+    (stats, outcomes)
+}
+
+fn count(source: &Source, by: &[By], progress: &dyn Progress) -> (Option<(Run, RunTally)>, Option<ReadError>) {
+    let about = match about(source) {
+        Ok(about) => about,
+        Err(error) => return (None, Some(error)),
+    };
+    let run = Run {
+        kind: if about.recorded { "recorded" } else { "simulated" },
+        kernel: about.kernel.clone(),
+        machine: about.machine.clone(),
+        workload: about.workload.clone(),
+        variant: about.variant.clone(),
+    };
+    let stream = Stream::of(source, &about);
+    let mut counting = Counting { tally: RunTally::new(by), about, llc_of: HashMap::new(), progress, since: 0 };
+    counting.tally.has_waits = has_waits(source);
+    let result = merge::merge(source, stream, &mut counting);
+    progress.rows(counting.since);
+    for file in source.decisions() {
+        progress.file(&file);
+    }
+    let mut tally = counting.tally;
+    let mut error = None;
+    match result {
+        Ok(ends) => tally.unseen = ends.unseen,
+        Err(e) => error = Some(e),
+    }
+    if let Source::Recorded(tables) = source {
+        match RecorderCounts::of(tables) {
+            Ok(counts) => tally.recorder = counts,
+            Err(e) => error = error.or(Some(e)),
+        }
+    }
+    if !tally.has_waits || !has_all_wakeups(source, tally.recorder.as_ref()) {
+        tally.balanced = None;
+    }
+    if error.is_none() && tally.all.wakeups == 0 {
+        error = Some(
+            ReadError::of_file(source.path(), "expected wake-ups, found none")
+                .with_hint("was the recorder stopped before its first row, or the run no longer than --settle?"),
+        );
+    }
+    (Some((run, tally)), error)
+}
+
+/// What a source says of itself.
+pub(crate) fn about(source: &Source) -> Result<RunAbout, ReadError> {
+    match source {
+        Source::Csv(path) => {
+            let mut reader = Reader::open(path)?;
+            let topo = reader.topo().clone();
+            let mut row = wakelab_events::Row::new();
+            reader.read(&mut row)?;
+            Ok(RunAbout {
+                recorded: true,
+                kernel: topo.preset.name.to_owned(),
+                machine: topo.topology.clone(),
+                workload: row.load.clone(),
+                variant: if row.variant == "default" { String::new() } else { row.variant.clone() },
+                measured: None,
+                llcs: Some(topo.cpu_llc.clone()),
+                states: true,
+            })
+        }
+        Source::Recorded(tables) => {
+            let of = [&tables.decisions, &tables.wakings, &tables.switches].into_iter().find_map(|files| files.first());
+            let Some(file) = of else {
+                return Err(ReadError::of_file(&tables.folder, "expected decisions, found only migrations")
+                    .with_hint("name the folder of the recording"));
+            };
+            let mut about = RunAbout::of(file)?;
+            let machines = tables.machines();
+            if machines.len() > 1 {
+                about.machine = machines.join(", then ");
+            }
+            Ok(about)
+        }
+        Source::Simulated(folder) => RunAbout::of(&folder.join(wakelab_events::stream::WAKEUPS)),
+    }
+}
+
+fn has_waits(source: &Source) -> bool {
+    match source {
+        Source::Csv(_) => false,
+        Source::Recorded(tables) => !tables.switches.is_empty(),
+        Source::Simulated(folder) => folder.join("switches.parquet").exists(),
+    }
+}
+
+/// Whether each migration by a wake-up has its wake-up in the source: else it would pass for one of balancing.
+fn has_all_wakeups(source: &Source, recorder: Option<&RecorderCounts>) -> bool {
+    match (source, recorder) {
+        (Source::Csv(_), _) => false,
+        (Source::Simulated(_), _) => true,
+        (Source::Recorded(_), Some(counts)) => {
+            [counts.left_out, counts.lost, counts.changed, counts.events_lost] == [0; 4]
+        }
+        // An import has all that was seen; of other recordings without counts nobody knows.
+        (Source::Recorded(tables), None) => tables.decisions.is_empty() && !tables.wakings.is_empty(),
+    }
+}
+
+struct Counting<'a> {
+    tally: RunTally,
+    about: RunAbout,
+    /// The last-level cache of a CPU as the last wake-up went there.
+    llc_of: HashMap<u32, u32>,
+    progress: &'a dyn Progress,
+    since: u64,
+}
+
+impl Counting<'_> {
+    /// A simulation's time before measuring begins does not count.
+    fn measured(&self, time: u64) -> bool {
+        self.about.measured.is_none_or(|(from, to)| (from..to).contains(&time))
+    }
+
+    fn key(&self, by: By, pid: i64, comm: &str, cpu: u32) -> Option<Key> {
+        Some(match by {
+            By::Task => Key::Task(pid, comm.to_owned()),
+            By::Comm => Key::Name(comm.to_owned()),
+            By::Cpu => Key::Number(cpu),
+            By::Llc => Key::Number(*self.llc_of.get(&cpu)?),
+        })
+    }
+}
+
+impl Listener for Counting<'_> {
+    fn wake(&mut self, found: &Found) -> bool {
+        self.since += 1;
+        if self.since == 1024 {
+            self.progress.rows(std::mem::take(&mut self.since));
+        }
+        let wake = &found.wake;
+        if !self.measured(wake.decided_ns) {
+            return false;
+        }
+        // The machine may change in a recording, and its caches' numbers with it.
+        let llcs = found.llcs.as_deref().or(self.about.llcs.as_ref());
+        let counted = found.counted(llcs);
+        match llcs.and_then(|llcs| llcs.get(wake.dest_cpu as usize)) {
+            Some(&llc) => _ = self.llc_of.insert(wake.dest_cpu, llc),
+            None => _ = self.llc_of.remove(&wake.dest_cpu),
+        }
+        self.tally.all.add(&counted);
+        self.tally.unscored += u64::from(found.unscored);
+        let (first, last) = self.tally.span.unwrap_or((wake.t_ns, wake.t_ns));
+        self.tally.span = Some((first.min(wake.t_ns), last.max(wake.t_ns)));
+        for at in 0..self.tally.parts.len() {
+            let by = self.tally.parts[at].by;
+            if let Some(key) = self.key(by, wake.wakee_pid, &wake.wakee_comm, wake.dest_cpu) {
+                self.tally.parts[at].add(key, &counted);
+            }
+        }
+        true
+    }
+
+    fn ran(&mut self, waiting: &Waiting, ns: u64) {
+        if !self.measured(waiting.t_ns) {
+            return;
+        }
+        self.tally.all.waits.record(ns);
+        for at in 0..self.tally.parts.len() {
+            let by = self.tally.parts[at].by;
+            if let Some(key) = self.key(by, waiting.pid, &waiting.comm, waiting.dest_cpu) {
+                self.tally.parts[at].wait(key, ns);
+            }
+        }
+    }
+
+    fn balanced(&mut self, at_ns: u64) {
+        if self.measured(at_ns) {
+            self.tally.balanced = self.tally.balanced.map(|balanced| balanced + 1);
+        }
+    }
+}
+
+impl RunTally {
+    fn new(by: &[By]) -> Self {
+        RunTally {
+            runs: 1,
+            all: Tally::new(3),
+            unscored: 0,
+            has_waits: false,
+            unseen: 0,
+            balanced: Some(0),
+            span: None,
+            recorder: None,
+            parts: by.iter().map(|&by| Parts::new(by)).collect(),
+        }
+    }
+
+    fn merge(&mut self, other: &RunTally) {
+        self.runs += other.runs;
+        self.all.merge(&other.all);
+        self.unscored += other.unscored;
+        self.has_waits |= other.has_waits;
+        self.unseen += other.unseen;
+        self.balanced = self.balanced.zip(other.balanced).map(|(a, b)| a + b);
+        self.span = match (self.span, other.span) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+            (a, b) => a.or(b),
+        };
+        self.recorder = match (self.recorder, other.recorder) {
+            (Some(mut sum), Some(counts)) => {
+                sum.add(&counts);
+                Some(sum)
+            }
+            (a, b) => a.or(b),
+        };
+        for (sum, parts) in self.parts.iter_mut().zip(&other.parts) {
+            sum.merge(parts);
+        }
+    }
+}
+
+/// All that there is to read at these paths, and what could not be listed.
+pub fn sources(paths: &[PathBuf]) -> (Vec<Source>, Vec<ReadError>) {
+    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    for path in paths {
+        match Source::at(Path::new(path)) {
+            Ok(sources) => {
+                // A file that was named alone is not asked for the others of its folder.
+                let folders = sources.iter().filter(|_| path.is_dir());
+                errors.extend(folders.flat_map(Source::faults));
+                found.extend(sources);
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    (found, errors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wakelab_events::stream::Tables;
+
+    #[test]
+    fn balancing_is_told_only_where_no_wake_up_is_missing() {
+        let files = |named: &str| vec![PathBuf::from(named)];
+        let recorded = Source::Recorded(Tables { decisions: files("decisions-00001.parquet"), ..Tables::default() });
+        let imported = Source::Recorded(Tables { wakings: files("wakings-00001.parquet"), ..Tables::default() });
+        let whole = RecorderCounts { choices: 9, recorded: 9, ..RecorderCounts::default() };
+        assert!(has_all_wakeups(&recorded, Some(&whole)));
+        assert!(has_all_wakeups(&imported, None));
+        assert!(!has_all_wakeups(&recorded, None), "nobody knows");
+        for counts in [
+            RecorderCounts { left_out: 1, ..whole },
+            RecorderCounts { lost: 1, ..whole },
+            RecorderCounts { changed: 1, ..whole },
+            RecorderCounts { events_lost: 1, ..whole },
+        ] {
+            assert!(!has_all_wakeups(&recorded, Some(&counts)), "{counts:?}");
+        }
+    }
+}

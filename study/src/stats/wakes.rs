@@ -1,0 +1,149 @@
+//! The wake-ups of a source, with the reasons of their choices where these can be known.
+
+use super::tally::Counted;
+use crate::question::Question;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::vec::IntoIter;
+use wakelab_events::stream::{RunAbout, Source, TaskNames, Wake, Wakes};
+use wakelab_events::{ReadError, Reader, Row};
+use wakelab_sched::select::{Reason, SearchCount, Select, WakeFlags};
+
+/// A stream of wake-ups.
+pub(crate) enum Stream {
+    /// Decisions with their inputs: the model says why.
+    Decided(Box<Decided>),
+    /// As the file has them.
+    Told(Box<Wakes>, Option<Box<TaskNames>>),
+}
+
+/// Decisions that are made again.
+pub(crate) struct Decided {
+    left: IntoIter<PathBuf>,
+    reader: Option<Reader>,
+    llcs: Option<Arc<Vec<u32>>>,
+    row: Row,
+    select: Select,
+    question: Question,
+    /// Whether each choice is asked for, as `explain` shows it, not only those that can be compared.
+    all: bool,
+}
+
+/// A wake-up, and where it came from.
+pub(crate) struct Found {
+    pub(crate) wake: Wake,
+    /// Whether its choice was made again and came out as the kernel's.
+    pub(crate) decision: Option<(Reason, SearchCount)>,
+    /// Its place in its recording: the file among the decisions' files, and the row's number there.
+    pub(crate) place: (usize, u64),
+    /// Whether the choice could not be made again, as the state had changed.
+    pub(crate) unscored: bool,
+    /// By CPU the number of its last-level cache then, where its file tells.
+    pub(crate) llcs: Option<Arc<Vec<u32>>>,
+}
+
+impl Stream {
+    pub(crate) fn of(source: &Source, about: &RunAbout) -> Self {
+        match source {
+            Source::Simulated(folder) => {
+                Stream::Told(Box::new(Wakes::simulated(folder)), Some(Box::new(TaskNames::simulated(folder))))
+            }
+            Source::Recorded(tables) if tables.decisions.is_empty() || !about.states => {
+                Stream::Told(Box::new(Wakes::recorded(tables)), None)
+            }
+            Source::Csv(_) | Source::Recorded(_) => Stream::Decided(Box::new(Decided {
+                left: source.decisions().into_iter(),
+                reader: None,
+                llcs: None,
+                row: Row::new(),
+                select: Select::default(),
+                question: Question::as_recorded(),
+                all: false,
+            })),
+        }
+    }
+
+    /// The decisions of a source with the reasons that they have under a question, as `explain` shows them.
+    pub(super) fn asked(source: &Source, question: &Question) -> Self {
+        Stream::Decided(Box::new(Decided {
+            left: source.decisions().into_iter(),
+            reader: None,
+            row: Row::new(),
+            select: Select::default(),
+            question: question.clone(),
+            all: true,
+            llcs: None,
+        }))
+    }
+
+    pub(crate) fn next(&mut self) -> Result<Option<Found>, ReadError> {
+        match self {
+            Stream::Decided(decided) => decided.next(),
+            Stream::Told(wakes, names) => {
+                let Some(mut wake) = wakes.next_wake()? else { return Ok(None) };
+                if let Some(names) = names {
+                    names.until(wake.decided_ns)?;
+                    names.of(wake.wakee_pid).clone_into(&mut wake.wakee_comm);
+                    names.of(wake.waker_pid).clone_into(&mut wake.waker_comm);
+                }
+                let decision = wake.reason.zip(wake.count);
+                let llcs = wakes.llcs().cloned();
+                Ok(Some(Found { wake, decision, place: (0, 0), unscored: false, llcs }))
+            }
+        }
+    }
+}
+
+impl Decided {
+    fn next(&mut self) -> Result<Option<Found>, ReadError> {
+        loop {
+            let Some(reader) = &mut self.reader else {
+                let Some(path) = self.left.next() else { return Ok(None) };
+                let reader = self.reader.insert(Reader::open(&path)?);
+                self.llcs = Some(Arc::new(reader.topo().cpu_llc.clone()));
+                continue;
+            };
+            if !reader.read(&mut self.row)? {
+                self.reader = None;
+                continue;
+            }
+            let (row, topo) = (&self.row, reader.topo());
+            // A machine or kernel that the model does not have: counted, without reasons.
+            let can = self.question.check(topo).is_ok() && self.question.lacks(row, topo).is_none();
+            let scored = (row.stable || self.all) && can;
+            let decision = scored.then(|| {
+                let decision = self.question.decide(row, topo, &mut self.select, &mut ());
+                (decision.reason, decision.count)
+            });
+            let wake = Wake {
+                t_ns: row.t_ns,
+                decided_ns: row.t_ns + row.dur_ns,
+                waker_cpu: row.waker.cpu,
+                waker_pid: row.waker.pid,
+                waker_comm: row.waker.comm.clone(),
+                wakee_pid: row.wakee.pid,
+                wakee_comm: row.wakee.comm.clone(),
+                prev_cpu: Some(row.wakee.prev_cpu),
+                dest_cpu: row.chosen_cpu,
+                chose: true,
+                reason: None,
+                count: None,
+                background: false,
+                exec: row.wake_flags.contains(WakeFlags::EXEC),
+            };
+            let (place, llcs) = ((self.left.len(), row.seq), self.llcs.clone());
+            return Ok(Some(Found { wake, decision, place, unscored: !scored, llcs }));
+        }
+    }
+}
+
+impl Found {
+    /// As it is counted, on a machine with these caches.
+    pub(super) fn counted(&self, llcs: Option<&Vec<u32>>) -> Counted {
+        let wake = &self.wake;
+        let moved = wake.prev_cpu.is_some_and(|prev| prev != wake.dest_cpu);
+        let llc = |cpu: u32| llcs.and_then(|llcs| llcs.get(cpu as usize));
+        let crossed = moved && wake.prev_cpu.is_some_and(|prev| llc(prev) != llc(wake.dest_cpu));
+        Counted { chose: wake.chose, moved, crossed, decision: self.decision }
+    }
+}
