@@ -1,0 +1,200 @@
+//! Made-up values over the load.
+
+use super::data::Chance;
+use wakelab_page::*;
+
+const LOADS: [&str; 8] = ["25%", "50%", "75%", "100%", "125%", "150%", "175%", "200%"];
+
+fn around(mean: f64, half: f64) -> Estimate {
+    Estimate { mean, interval: Some((mean - half, mean + half)) }
+}
+
+/// Two metrics, with rows that are better, worse and neither.
+pub fn comparison(chance: &mut Chance) -> Comparison {
+    let changes = [0.4, -0.8, -3.6, 2.1, 18.4, 46.9, 71.2, 88.5];
+    let metric = |name: &str, unit: &str, scale: f64, of: f64, chance: &mut Chance| {
+        let way = if unit == "us" { -1.0 } else { 1.0 };
+        let row = |(i, load): (usize, &&str)| {
+            let (base, change) = (scale * (1.0 + i as f64 * 0.6), changes[i] * of);
+            let half = 0.7 + 1.8 * chance.next();
+            let verdict = match change {
+                change if change - half > 0.0 => Verdict::Better,
+                change if change + half < 0.0 => Verdict::Worse,
+                _ => Verdict::Same,
+            };
+            MetricRow {
+                load: load.to_string(),
+                base: around(base, base * 0.012),
+                with: around(base * (1.0 + way * change / 100.0), base * 0.016),
+                better_pct: around(change, half),
+                p: Some(if verdict == Verdict::Same { 0.41 } else { 0.00003 }),
+                repeats: 10,
+                verdict,
+                published_pct: (i % 2 == 1).then_some(change * 0.9 + 1.0),
+            }
+        };
+        let rows = LOADS.iter().enumerate().map(row).collect();
+        Metric { name: name.into(), unit: unit.into(), lower_is_better: unit == "us", rows }
+    };
+    let metrics = vec![
+        metric("netperf TCP_RR: transactions", "1/s", 812_000.0, 1.0, chance),
+        metric("netperf TCP_RR: latency, 99 %", "us", 38.0, -0.3, chance),
+    ];
+    Comparison { base: "base".into(), with: "with".into(), metrics }
+}
+
+fn statistic(
+    name: &str,
+    about: &str,
+    unit: &str,
+    ends: [(f64, f64); 2],
+    published: bool,
+    chance: &mut Chance,
+) -> Statistic {
+    let mut points = Vec::new();
+    for (i, load) in LOADS.iter().enumerate() {
+        for (side, (from, to)) in ["base", "with"].into_iter().zip(ends) {
+            let value = (from + (to - from) * (i as f64 / 7.0).powi(2)) * (0.97 + 0.06 * chance.next());
+            let value = if unit == "%" { value.min(100.0) } else { value };
+            let interval = Some((value * 0.98, value * 1.02));
+            points.push(StatPoint { load: load.to_string(), side: side.into(), value, interval, published: false });
+            if published && side == "base" && i % 2 == 1 {
+                let side = side.into();
+                points.push(StatPoint { load: load.to_string(), side, value: value * 1.05, interval: None, published });
+            }
+        }
+    }
+    Statistic { name: name.into(), about: about.into(), unit: unit.into(), points }
+}
+
+/// The search statistics.
+pub fn search(c: &mut Chance) -> Vec<Statistic> {
+    vec![
+        statistic("sis_search", "calls of select_idle_sibling()", "", [(1.1e6, 4.0e6), (1.1e6, 5.2e6)], false, c),
+        statistic(
+            "sis_domain_search",
+            "searches that went past the fast path",
+            "",
+            [(1e5, 3.9e6), (1e5, 3.1e6)],
+            false,
+            c,
+        ),
+        statistic("sis_scanned", "run queues looked at", "", [(2e6, 9e7), (2e6, 8e6)], false, c),
+        statistic("fast_rate", "searches that ended in the fast path", "%", [(92.0, 3.0), (92.0, 35.0)], true, c),
+        statistic(
+            "dom_eff",
+            "domain searches that found a CPU, of run queues looked at",
+            "%",
+            [(80.0, 0.4), (82.0, 12.0)],
+            true,
+            c,
+        ),
+        statistic(
+            "se_eff",
+            "searches that found a CPU, of run queues looked at",
+            "%",
+            [(88.0, 1.2), (90.0, 41.0)],
+            true,
+            c,
+        ),
+        statistic("success_rate", "searches that found a CPU", "%", [(99.0, 22.0), (99.0, 18.0)], false, c),
+        statistic(
+            "scanned/search",
+            "run queues looked at for each domain search",
+            "",
+            [(4.0, 56.0), (4.0, 6.0)],
+            true,
+            c,
+        ),
+    ]
+}
+
+/// Regret.
+pub fn regret(c: &mut Chance) -> Vec<Statistic> {
+    vec![
+        statistic("missed %", "searches that failed though a CPU was idle", "%", [(0.1, 1.2), (0.4, 9.5)], false, c),
+        statistic("futile %", "looks that could not succeed", "%", [(12.0, 98.0), (11.0, 61.0)], false, c),
+        statistic(
+            "us per wake-up",
+            "CPU time for each wake-up of the workload",
+            "us",
+            [(3.4, 9.8), (3.4, 5.1)],
+            false,
+            c,
+        ),
+    ]
+}
+
+/// Histograms that double from bin to bin.
+pub fn search_cost() -> Vec<SearchCost> {
+    let counts =
+        [[41_000, 3_000, 2_500, 4_000, 9_000, 22_000, 64_000], [43_000, 11_000, 21_000, 31_000, 4_000, 600, 0]];
+    let mut all = Vec::new();
+    for (load, scale) in [("100%", 1), ("200%", 3)] {
+        for (side, counts) in ["base", "with"].into_iter().zip(counts) {
+            let bin = |(i, n): (usize, u64)| {
+                let from = 2f64.powi(i as i32 - 1).floor() + 1.0;
+                let to = 2f64.powi(i as i32);
+                CostBin { from, to, searches: n * scale }
+            };
+            let bins = counts.into_iter().enumerate().map(bin).collect();
+            all.push(SearchCost { side: side.into(), load: load.into(), unit: "run queues looked at".into(), bins });
+        }
+    }
+    all
+}
+
+/// Percentiles of two loads and two names.
+pub fn latencies() -> Vec<Latency> {
+    let mut all = Vec::new();
+    for (load, slow) in [("100%", 1.0), ("200%", 4.0)] {
+        for (tasks, of) in [("", 1.0), (super::data::HOSTILE[1], 2.2)] {
+            for (side, kind) in [("base", 1.0), ("with", 0.6)] {
+                let values =
+                    [(50.0, 3.1), (75.0, 4.4), (90.0, 8.9), (95.0, 17.0), (99.0, 62.0), (99.9, 410.0), (100.0, 3900.0)];
+                let percentiles =
+                    values.map(|(percent, us)| Percentile { percent, us: us * slow * of * kind }).to_vec();
+                all.push(Latency { side: side.into(), load: load.into(), tasks: tasks.into(), percentiles });
+            }
+        }
+    }
+    all
+}
+
+/// Reasons that shift with the load.
+pub fn reasons() -> Vec<Reasons> {
+    let names = ["target", "prev", "recent", "core", "smt", "scan", "overloaded", "target: limit", "target: none"];
+    let mut all = Vec::new();
+    for (i, load) in LOADS.into_iter().enumerate().filter(|(i, _)| i % 2 == 1) {
+        for (side, util) in [("base", false), ("with", true)] {
+            let busy = i as u64;
+            let counts = [
+                70 - 8 * busy,
+                90 - 10 * busy,
+                9,
+                30 - 4 * busy,
+                5,
+                6 + 4 * busy,
+                if util { 9 * busy } else { 0 },
+                4 * busy,
+                if util { busy } else { 9 * busy },
+            ];
+            let count = |(reason, n): (&str, u64)| ReasonCount { reason: reason.into(), wakeups: n * 1_370 };
+            let counts = names.into_iter().zip(counts).map(count).collect();
+            all.push(Reasons { side: side.into(), load: load.into(), counts });
+        }
+    }
+    all
+}
+
+/// Four LLCs.
+pub fn migrations() -> Vec<Migrations> {
+    let side = |side: &str, away: u64| {
+        let cell = |from: u64, to: u64| {
+            if from == to { 21_000 + 900 * from } else { away * (4 + from) / (1 + from.abs_diff(to)) }
+        };
+        let wakeups = (0..4).map(|from| (0..4).map(|to| cell(from, to)).collect()).collect();
+        Migrations { side: side.into(), load: "100%".into(), llcs: (0..4).map(|i| i.to_string()).collect(), wakeups }
+    };
+    vec![side("base", 900), side("with", 240)]
+}

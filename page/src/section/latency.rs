@@ -1,0 +1,70 @@
+//! How long wakees wait until they run.
+
+use crate::figure::{Figure, num};
+use crate::text::with_unit;
+use crate::view::View;
+use crate::{Error, Page, limits};
+use serde::Serialize;
+
+/// Percentiles of the time from wake-up to run.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Latency {
+    /// The side's name.
+    pub side: String,
+    /// The load as text; empty if there is one only.
+    pub load: String,
+    /// Which tasks, such as a name; empty for all.
+    pub tasks: String,
+    /// The percentiles, rising.
+    pub percentiles: Vec<Percentile>,
+}
+
+/// One percentile.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Percentile {
+    /// Share of the wake-ups that waited no longer, %, 0 to 100. 100 is the maximum.
+    pub percent: f64,
+    /// How long, us.
+    pub us: f64,
+}
+
+/// As the field writes it: p50, p99.9, max.
+fn name(percent: f64) -> String {
+    if percent >= 100.0 { "max".into() } else { format!("p{percent}") }
+}
+
+pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View>, Error> {
+    if page.latencies.is_empty() {
+        return Ok(None);
+    }
+    let mut view = View::new("latency", "From wake-up to run");
+    view.text("How long wakees waited from the beginning of the choice until they ran. The scale is logarithmic.");
+    let mut figure = Figure::new("latency-chart", "percentiles", "Time from wake-up to run")
+        .column("load", "Load", "")
+        .column("tasks", "Tasks", "")
+        .column("side", "Side", "")
+        .column("percentile", "Percentile", "")
+        .column("percent", "Waited no longer", "%")
+        .column("us", "Time from wake-up to run", "us")
+        .select("load", "Load")
+        .select("tasks", "Tasks");
+    let mut said = Vec::new();
+    for latency in &page.latencies {
+        let tasks = if latency.tasks.is_empty() { "all" } else { &latency.tasks };
+        for &Percentile { percent, us } in &latency.percentiles {
+            let texts = [latency.load.as_str(), tasks, &latency.side].map(serde_json::Value::from);
+            let values = [name(percent).into(), num(percent), num(us)];
+            figure.row(texts.into_iter().chain(values).collect::<Vec<_>>());
+        }
+        let ends = latency.percentiles.first().zip(latency.percentiles.last());
+        if let Some((low, high)) = ends {
+            let text = |p: &Percentile| format!("{} {}", name(p.percent), with_unit(p.us, "us"));
+            let at = if latency.load.is_empty() { String::new() } else { format!(" at load {}", latency.load) };
+            said.push(format!("{}{at}, {tasks} tasks: {}, {}.", latency.side, text(low), text(high)));
+        }
+    }
+    figure.check(limits::VALUES, "show fewer loads or tasks on a page")?;
+    figure.summary = said.into_iter().take(4).collect::<Vec<_>>().join(" ");
+    view.figure(figure, figures);
+    Ok(Some(view))
+}

@@ -1,0 +1,70 @@
+//! Tasks that moved between LLCs.
+
+use crate::figure::Figure;
+use crate::text::{count, number};
+use crate::view::View;
+use crate::{Error, Page, limits};
+use serde::Serialize;
+
+/// From which LLC to which the wake-ups of a side moved tasks.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Migrations {
+    /// The side's name.
+    pub side: String,
+    /// The load as text; empty if there is one only.
+    pub load: String,
+    /// The LLCs' names; [`crate::limits::MATRIX_LLCS`] at most.
+    pub llcs: Vec<String>,
+    /// Wake-ups, `[from][to]`: a row for each LLC with a value for each LLC. Those that stayed are on the diagonal.
+    pub wakeups: Vec<Vec<u64>>,
+}
+
+pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View>, Error> {
+    if page.migrations.is_empty() {
+        return Ok(None);
+    }
+    let mut view = View::new("migrations", "Migrations between last-level caches");
+    view.text(
+        "From the LLC on which the wakee ran last (down) to the one on which it was put (across). The diagonal stayed and \
+         is not coloured.",
+    );
+    let mut figure = Figure::new("migrations-chart", "matrix", "Wake-ups between LLCs")
+        .column("load", "Load", "")
+        .column("side", "Side", "")
+        .column("from_llc", "From LLC", "")
+        .column("to_llc", "To LLC", "")
+        .column("wakeups", "Wake-ups", "")
+        .select("load", "Load");
+    let mut said = Vec::new();
+    for migrations in &page.migrations {
+        let (names, found) = (&migrations.llcs, migrations.llcs.len());
+        if found > limits::MATRIX_LLCS {
+            let hint = "bring LLCs together, such as those of a package";
+            return Err(Error::TooMuch { what: "LLCs in a matrix".into(), found, limit: limits::MATRIX_LLCS, hint });
+        }
+        if migrations.wakeups.len() != found || migrations.wakeups.iter().any(|row| row.len() != found) {
+            let what = format!("migrations of {}", migrations.side);
+            return Err(Error::Inconsistent {
+                what,
+                why: format!("expected {found} rows of {found} counts, one per LLC"),
+            });
+        }
+        let (mut all, mut moved) = (0, 0);
+        for (from, row) in migrations.wakeups.iter().enumerate() {
+            for (to, &wakeups) in row.iter().enumerate() {
+                all += wakeups;
+                moved += if from == to { 0 } else { wakeups };
+                let texts =
+                    [&migrations.load, &migrations.side, &names[from], &names[to]].map(|text| text.as_str().into());
+                figure.row(texts.into_iter().chain([wakeups.into()]).collect::<Vec<_>>());
+            }
+        }
+        let share = number(100.0 * moved as f64 / all.max(1) as f64);
+        let wakeups = count(all as usize, "wake-up", "wake-ups");
+        said.push(format!("{}: {share} % of {wakeups} went to another LLC.", migrations.side));
+    }
+    figure.check(limits::POINTS, "show fewer loads on a page")?;
+    figure.summary = said.into_iter().take(4).collect::<Vec<_>>().join(" ");
+    view.figure(figure, figures);
+    Ok(Some(view))
+}
