@@ -6,10 +6,11 @@ mod steps;
 
 pub use json::json;
 
-use crate::numbers::cpu_runs;
+use crate::numbers::{cpu_runs, thousands};
 use std::fmt::Write;
 use wakelab_events::Row;
 use wakelab_sched::select::Reason;
+use wakelab_study::conform::NotScored;
 use wakelab_study::explain::{Explained, other_idle_cpus};
 use wakelab_study::summary::flags_name;
 
@@ -17,6 +18,7 @@ use wakelab_study::summary::flags_name;
 pub fn text(explained: &Explained<'_>) -> String {
     let Explained { file, row, decision, .. } = explained;
     let mut text = String::new();
+    let who = if row.simulated { "the simulator" } else { "the kernel" };
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
     let _ = writeln!(text, "{name} row {} (line {}): {}", row.seq, row.line, what_happened(explained));
     // The slow path goes through domains; each begins a line.
@@ -32,14 +34,17 @@ pub fn text(explained: &Explained<'_>) -> String {
     }
     if decision.cpu != row.chosen_cpu {
         let _ = if explained.switched {
-            writeln!(text, "  with the features as recorded the kernel chose {}", row.chosen_cpu)
+            writeln!(text, "  with the features as recorded {who} chose {}", row.chosen_cpu)
         } else if row.stable {
-            writeln!(text, "  DISAGREES: the kernel chose {}", row.chosen_cpu)
+            writeln!(text, "  DISAGREES: {who} chose {}", row.chosen_cpu)
         } else {
-            writeln!(text, "  the kernel chose {}: the state changed while it decided (not stable)", row.chosen_cpu)
+            writeln!(text, "  {who} chose {}; not stable: {}", row.chosen_cpu, NotScored::of(row).meaning())
         };
     } else if !row.stable {
-        let _ = writeln!(text, "  the state changed while the kernel decided (not stable)");
+        let _ = writeln!(text, "  not stable: {}", NotScored::of(row).meaning());
+    }
+    if let Some(ns) = explained.wait_ns {
+        let _ = writeln!(text, "  it ran {} us after the wake-up", thousands(ns / 1000));
     }
     text
 }
@@ -103,6 +108,9 @@ fn busy(row: &Row, cpu: u32) -> String {
     }
     if row.sched_idle_mask.test(cpu) {
         return "runs only SCHED_IDLE tasks".to_owned();
+    }
+    if row.partial && cpu != row.waker.cpu && cpu != row.wakee.prev_cpu {
+        return "busy".to_owned();
     }
     match running {
         0 => "is being switched out".to_owned(),

@@ -30,6 +30,11 @@ pub fn percent(part: u64, whole: u64) -> String {
     if part == 0 || whole == 0 { "-".to_owned() } else { format!("{:.1}", 100.0 * part as f64 / whole as f64) }
 }
 
+/// `part` of `whole` in per cent, with one digit, `0.0` for no part; `-` where there is no whole.
+pub fn share(part: u64, whole: u64) -> String {
+    if whole == 0 { "-".to_owned() } else { format!("{:.1}", 100.0 * part as f64 / whole as f64) }
+}
+
 /// `one thing`, `2 things`.
 pub fn count(n: u64, thing: &str) -> String {
     format!("{} {thing}{}", thousands(n), if n == 1 { "" } else { "s" })

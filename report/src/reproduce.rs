@@ -265,16 +265,8 @@ mod tests {
         Scored {
             cells: vec![("benchmark".to_owned(), benchmark.to_owned())],
             excluded: Some(excluded.to_owned()),
-            published_compare_pct: None,
-            simulated_compare_pct: None,
             noise_pct: 10.0,
-            published_baseline: None,
-            simulated_baseline: None,
-            published_search: None,
-            simulated_search: None,
-            beside: None,
-            published_rq_lock_pct: None,
-            simulated_rq_lock_pct: None,
+            ..Scored::default()
         }
     }
 

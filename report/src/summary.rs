@@ -2,7 +2,7 @@
 
 use crate::VERSION;
 use crate::explain::reason_meaning;
-use crate::numbers::{percent, thousands};
+use crate::numbers::{count, percent, thousands};
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +15,7 @@ pub fn text(summary: &Summary) -> String {
     let reasons: Vec<Reason> = Reason::ALL.into_iter().filter(|reason| present.contains(reason)).collect();
     let mut header = vec!["kernel", "load", "flags", "rows"];
     header.extend(reasons.iter().map(|reason| reason.name()));
+    let who = summary.kinds.who();
     let mut table = table(&header, 3);
     let mut total: BTreeMap<Reason, u64> = BTreeMap::new();
     for (Group { kernel, load, flags }, counts) in &summary.groups {
@@ -24,10 +25,9 @@ pub fn text(summary: &Summary) -> String {
         table.add_row(line([(*kernel).to_owned(), load.clone(), (*flags).to_owned()], &reasons, counts));
     }
     table.add_row(line(["all".to_owned(), String::new(), String::new()], &reasons, &total));
-    let mut text = String::from("Share of each reason in the recorded decisions, per cent of the row's wake-ups\n\n");
+    let mut text = format!("Share of each reason in the decisions of {who}, per cent of the row's wake-ups\n\n");
     text += &table_text(&table);
-    text +=
-        &format!("\n{} rows whose state changed while the kernel decided are left out.\n", thousands(summary.unstable));
+    text += &format!("\n{} left out, as their state changed while {who} decided.\n", count(summary.unstable, "row"));
     for reason in reasons {
         text += &format!("  {:<12}{}\n", reason.name(), reason_meaning(reason));
     }
@@ -53,5 +53,5 @@ pub fn json(summary: &Summary) -> Value {
                    "rows": counts.values().sum::<u64>(), "reasons": reasons})
         })
         .collect();
-    json!({"wakelab": VERSION, "kind": "recorded", "unstable": summary.unstable, "groups": groups})
+    json!({"wakelab": VERSION, "kind": summary.kinds.name(), "unstable": summary.unstable, "groups": groups})
 }

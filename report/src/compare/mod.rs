@@ -16,4 +16,5 @@ pub use csv::csv;
 pub use json::json;
 pub use lkml::lkml;
 pub use sensitivity::{sensitivity, sensitivity_json};
+pub(crate) use states::states as states_text;
 pub use table::table;

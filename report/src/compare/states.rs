@@ -5,7 +5,7 @@ use wakelab_measure::{RunStats, State};
 use wakelab_study::compare::{Comparison, Side};
 
 /// A line for each run that changed state, or one that says that none did.
-pub(super) fn states(comparison: &Comparison) -> String {
+pub(crate) fn states(comparison: &Comparison) -> String {
     let settle_ns = comparison.experiment.settle_ns;
     let mut text = String::new();
     for row in &comparison.rows {

@@ -11,7 +11,7 @@ pub fn json(explained: &Explained<'_>) -> Value {
     let Explained { file, row, topo, steps, decision, .. } = explained;
     let looks: Vec<Value> = steps.iter().filter_map(look).collect();
     json!({
-        "kind": "recorded",
+        "kind": if row.simulated { "simulated" } else { "recorded" },
         "file": file.display().to_string(),
         "line": row.line,
         "row": row.seq,
@@ -38,6 +38,7 @@ pub fn json(explained: &Explained<'_>) -> Value {
             "sis_search": decision.count.search, "sis_domain_search": decision.count.domain_search,
             "sis_scanned": decision.count.scanned, "sis_failed": decision.count.failed,
         },
+        "wait_ns": explained.wait_ns,
         "text": sentence(explained),
     })
 }

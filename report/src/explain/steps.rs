@@ -129,7 +129,8 @@ impl<'a> Words<'a> {
             Site::Recent => format!("recent {cpu} {state}"),
             Site::Smt => format!("sibling {cpu} {state}"),
             Site::Core | Site::Scan | Site::Capacity | Site::Group => {
-                if taken && look.site != Site::Core {
+                // Of a group all CPUs are looked at, idle or not.
+                if taken && !matches!(look.site, Site::Core | Site::Group) {
                     self.flush_walk();
                     let part = format!("{cpu} {state}");
                     self.say(part);
@@ -156,11 +157,21 @@ impl<'a> Words<'a> {
 
     fn limit(&mut self, by: Feature, nr: i32) {
         let part = match (by, nr) {
-            (Feature::SIS_UTIL, 1) => "nr_idle_scan 0: LLC overloaded, no search".to_owned(),
+            (Feature::SIS_UTIL, 1) => format!("nr_idle_scan 0: LLC {}, no search", self.llc_util()),
             (Feature::SIS_UTIL, nr) => format!("nr_idle_scan {}", nr - 1),
             (by, nr) => format!("{by} allows {} CPUs", nr.saturating_sub(1)),
         };
         self.say(part);
+    }
+
+    /// How busy the target's cache is. The kernel's own sum is of the last periodic balance; this is of the moment.
+    fn llc_util(&self) -> String {
+        let Explained { row, topo, decision, .. } = *self.explained;
+        let Some(sd) = topo.domains.sd_llc(decision.target).filter(|_| !row.partial) else {
+            return "overloaded".to_owned();
+        };
+        let util: u64 = sd.span.iter().map(|cpu| row.cpus.util_avg[cpu as usize]).sum();
+        format!("at {} % util", 100 * util / (u64::from(sd.span_weight) * 1024).max(1))
     }
 
     /// Says what the walk looked at and did not take, in the order of the walk.

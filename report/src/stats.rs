@@ -1,0 +1,205 @@
+//! Statistics of recordings and simulated runs.
+
+mod json;
+mod recorder;
+
+pub use json::json;
+
+use crate::explain::reason_meaning;
+use crate::numbers::{count, share, thousands};
+use crate::table::{table, text as table_text};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use wakelab_measure::{Latency, SearchStats};
+use wakelab_sched::select::Reason;
+use wakelab_study::stats::{By, Parts, Run, RunTally, Stats, Tally};
+
+/// Tables: wake-ups and waits, searches, reasons, and the parts that were asked for, `top` of each.
+pub fn text(stats: &Stats, top: usize) -> String {
+    let mut text = String::new();
+    for (number, run) in (1..).zip(stats.keys()) {
+        let _ = writeln!(text, "{number}  {}", title(run));
+    }
+    text += "\nWake-ups, and how long wakees waited until they ran (us)\n\n";
+    text += &wakeups(stats);
+    text += "\nSearches, of the choices whose reason is known\n\n";
+    text += &searches(stats);
+    text += "\nShare of each reason, %\n\n";
+    text += &reasons(stats);
+    for (number, tally) in (1..).zip(stats.values()) {
+        for parts in tally.parts.iter().filter(|parts| !parts.tallies.is_empty()) {
+            let _ = write!(text, "\n{number}  {} (waits in us)\n\n", by_title(parts.by));
+            text += &part_table(parts, top);
+        }
+    }
+    text += &recorder::text(stats);
+    text += &notes(stats);
+    text
+}
+
+fn title(run: &Run) -> String {
+    let words = [run.kind, &run.kernel, &run.machine, &run.workload, &run.variant];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+fn by_title(by: By) -> &'static str {
+    match by {
+        By::Task => "by wakee",
+        By::Comm => "by name of the wakee",
+        By::Cpu => "by the CPU where the wakee went",
+        By::Llc => "by the last-level cache where the wakee went",
+    }
+}
+
+fn wakeups(stats: &Stats) -> String {
+    let header = ["", "wake-ups", "runs", "moved %", "other LLC %", "p50", "p95", "p99", "max", "balanced"];
+    let mut table = table(&header, 1);
+    for (number, tally) in (1..).zip(stats.values()) {
+        let mut line = vec![format!("{number}"), thousands(tally.all.wakeups), thousands(tally.runs)];
+        line.extend(moved(&tally.all));
+        line.extend(waits(tally.has_waits, &tally.all.waits.latency()));
+        line.push(tally.balanced.map_or("-".to_owned(), thousands));
+        table.add_row(line);
+    }
+    table_text(&table)
+}
+
+fn moved(tally: &Tally) -> [String; 2] {
+    [share(tally.moved, tally.wakeups), share(tally.crossed, tally.wakeups)]
+}
+
+fn waits(has: bool, latency: &Latency) -> [String; 4] {
+    [latency.p50, latency.p95, latency.p99, latency.max].map(|ns| {
+        if !has || latency.n == 0 {
+            return "-".to_owned();
+        }
+        format!("{}.{}", thousands(ns / 1000), ns % 1000 / 100)
+    })
+}
+
+/// The search statistics and their rates, as the patch that introduced them prints them.
+pub(super) const SEARCH: [&str; 10] = [
+    "sis_search",
+    "sis_domain_search",
+    "sis_scanned",
+    "sis_failed",
+    "fast_rate %",
+    "success_rate %",
+    "se_eff %",
+    "dom_eff %",
+    "scanned a domain search",
+    "choices",
+];
+
+fn search_cells(search: &SearchStats, choices: u64) -> Vec<String> {
+    let rate = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.1}"));
+    let mut cells: Vec<_> =
+        [search.sis_search, search.sis_domain_search, search.sis_scanned, search.sis_failed].map(thousands).into();
+    cells.extend(
+        [
+            search.fast_rate_pct(),
+            search.success_rate_pct(),
+            search.se_eff_pct(),
+            search.dom_eff_pct(),
+            search.scanned_per_domain_search(),
+        ]
+        .map(rate),
+    );
+    cells.push(thousands(choices));
+    cells
+}
+
+fn searches(stats: &Stats) -> String {
+    let mut header = vec!["".to_owned()];
+    header.extend((1..=stats.len()).map(|number| number.to_string()));
+    let mut table = table(&header.iter().map(String::as_str).collect::<Vec<_>>(), 1);
+    let columns: Vec<_> =
+        stats.values().map(|tally| search_cells(&tally.all.search, tally.all.reasons.values().sum())).collect();
+    for (at, name) in SEARCH.into_iter().enumerate() {
+        let mut line = vec![name.to_owned()];
+        line.extend(columns.iter().map(|column| column[at].clone()));
+        table.add_row(line);
+    }
+    table_text(&table)
+}
+
+fn reasons(stats: &Stats) -> String {
+    let present: BTreeSet<Reason> = stats.values().flat_map(|tally| tally.all.reasons.keys().copied()).collect();
+    if present.is_empty() {
+        return "no reason is known: that takes decisions with their inputs, as wakelab-record takes them\n".to_owned();
+    }
+    let mut header: Vec<String> = vec!["".to_owned()];
+    header.extend((1..=stats.len()).map(|number| number.to_string()));
+    let mut table = table(&header.iter().map(String::as_str).collect::<Vec<_>>(), 1);
+    for reason in Reason::ALL.into_iter().filter(|reason| present.contains(reason)) {
+        let mut line = vec![reason.name().to_owned()];
+        line.extend(stats.values().map(|tally| {
+            let all = tally.all.reasons.values().sum();
+            share(tally.all.reasons.get(&reason).copied().unwrap_or(0), all)
+        }));
+        table.add_row(line);
+    }
+    let mut text = table_text(&table) + "\n";
+    for reason in Reason::ALL.into_iter().filter(|reason| present.contains(reason)) {
+        let _ = writeln!(text, "  {:<12}{}", reason.name(), reason_meaning(reason));
+    }
+    text
+}
+
+fn part_table(parts: &Parts, top: usize) -> String {
+    let header =
+        [parts.by.name(), "wake-ups", "moved %", "other LLC %", "p50", "p95", "p99", "max", "scanned", "failed"];
+    let mut table = table(&header, 1);
+    let mut all: Vec<_> = parts.tallies.iter().collect();
+    // CPUs and caches are in their order, tasks by how often they were woken.
+    if matches!(parts.by, By::Task | By::Comm) {
+        all.sort_by(|a, b| b.1.wakeups.cmp(&a.1.wakeups).then(a.0.cmp(b.0)));
+    }
+    for (key, tally) in all.iter().take(top) {
+        let mut line = vec![key.to_string(), thousands(tally.wakeups)];
+        line.extend(moved(tally));
+        let latency = tally.waits.latency();
+        line.extend(waits(latency.n > 0, &latency));
+        line.extend([thousands(tally.search.sis_scanned), thousands(tally.search.sis_failed)]);
+        table.add_row(line);
+    }
+    let mut text = table_text(&table);
+    if all.len() > top {
+        let _ = writeln!(text, "and {} more (--top)", thousands((all.len() - top) as u64));
+    }
+    text
+}
+
+/// What the numbers leave out.
+fn notes(stats: &Stats) -> String {
+    let mut text = String::new();
+    for (number, tally) in (1..).zip(stats.values()) {
+        let RunTally { unscored, unseen, has_waits, balanced, all, .. } = tally;
+        if *unscored > 0 {
+            let _ = writeln!(
+                text,
+                "\n{number}: {} without a reason: their state changed while the kernel decided, or the model has not \
+                 what they read.",
+                count(*unscored, "wake-up")
+            );
+        }
+        if !has_waits {
+            let _ = writeln!(text, "\n{number}: no waits and no balancing: no switches were recorded.");
+        } else if *unseen > 0 {
+            let _ = writeln!(
+                text,
+                "\n{number}: {} of {} not seen to run before the recording ended, the next wake-up came, or at all.",
+                thousands(*unseen),
+                count(all.wakeups, "wakee")
+            );
+        }
+        if *has_waits && balanced.is_none() {
+            let _ = writeln!(
+                text,
+                "\n{number}: nothing is said of balancing: wake-ups were left out or lost, or none were counted, and migrations \
+                 by such wake-ups cannot be told from it."
+            );
+        }
+    }
+    text
+}
