@@ -2,20 +2,23 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use std::path::PathBuf;
 use wakelab_kernel::Switches;
 use wakelab_sched::select::Reason;
+use wakelab_study::Assumed;
 use wakelab_study::experiment::{REPEATS_MAX, TIME_MAX_NS, parse_time};
 use wakelab_study::sensitivity::BUDGET_MAX;
+use wakelab_study::stats::By;
 
 /// Where Linux puts a waking task, and why.
 ///
 /// `run` and `compare` simulate two feature sets of a kernel on a machine and set them against each other.
 ///
-/// Recordings are decisions of real kernels with everything that the decision read; `explain` and `conform` make each
-/// decision again with wakelab's model of select_task_rq_fair().
+/// Recordings are decisions of real kernels with everything that the decision read; `explain`, `conform` and `replay` make
+/// each decision again with wakelab's model of select_task_rq_fair(). `stats` counts what happened in them.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(name = "wakelab", version, arg_required_else_help = true)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -38,13 +41,29 @@ pub enum Command {
     ///
     /// Exits as `wakelab run` does.
     Reproduce(Reproduce),
-    /// Say of each recorded wake-up why the kernel chose its CPU.
+    /// Count what a recording or a simulated run tells: reasons, searches, waits, migrations.
+    ///
+    /// Exits with 2 where something cannot be read; what could be read before is counted.
+    Stats(Stats),
+    /// Say of each recorded or simulated wake-up why its CPU was chosen.
     Explain(Explain),
     /// Compare the model's choices with the kernel's.
     ///
     /// Exits with 1 where a decision differs, with 2 where a file cannot be read. Rows whose state changed while the
     /// kernel decided are not compared.
     Conform(Conform),
+    /// Make each recorded choice again with other features, on the state that was recorded.
+    ///
+    /// Exits with 2 where a file cannot be read, or lacks what the features read.
+    Replay(Replay),
+    /// Take the scheduler events of another recorder over as a recording: trace.dat, perf.data, Perfetto.
+    ///
+    /// Such a recording has waits and migrations for `wakelab stats`, and no states, so that no choice can be made again.
+    Import(Import),
+    /// Write a recording or a simulated run as a trace for another program: Perfetto.
+    ///
+    /// Exits with 2 where it cannot be read or written; there is no file then.
+    Trace(Trace),
     /// Show the kernels that are known: features, tunables, forms of the code, with their sources.
     Kernel {
         /// What to show.
@@ -56,6 +75,20 @@ pub enum Command {
         /// What to do.
         #[command(subcommand)]
         command: Machine,
+    },
+    /// Print what lets a shell complete the arguments of wakelab.
+    ///
+    /// bash: `wakelab completions bash > ~/.local/share/bash-completion/completions/wakelab`
+    Completions {
+        /// The shell.
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Write the manual pages, made of the same text as `--help`, to a folder.
+    Man {
+        /// The folder, which exists: `man -l FOLDER/wakelab.1` shows the first of them.
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
     },
     /// Show the workloads that are known: what their tasks do, with their sources.
     Workload {
@@ -176,6 +209,9 @@ pub struct How {
     /// Write to this file, which appears only when it is whole, in place of stdout.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Write the result to this file as one HTML page, too: charts and tables, which no network is needed for.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Write every event of every run as Parquet to this folder, which is empty or not there yet; docs/events.md says what
     /// is in it.
     #[arg(long, value_name = "DIR")]
@@ -307,21 +343,89 @@ pub enum Show {
     },
 }
 
+/// `wakelab stats`.
+#[derive(Debug, ClapArgs)]
+pub struct Stats {
+    /// Recordings, or folders of them: of wakelab-record, CSV, or simulated (--events).
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Count besides by the wakee, its name, its CPU, or that CPU's last-level cache; several with commas.
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = parts())]
+    pub by: Vec<By>,
+    /// Print so many lines of each of these tables; JSON has all.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub top: usize,
+    /// How to print.
+    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    pub format: TableFormat,
+}
+
+/// `wakelab trace`.
+#[derive(Debug, ClapArgs)]
+pub struct Trace {
+    /// A recording, or the folder of one, or that of one simulated run (--events).
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Write it to this file (out.pftrace), which ui.perfetto.dev and Perfetto's trace processor open.
+    #[arg(long, value_name = "FILE")]
+    pub perfetto: PathBuf,
+}
+
+/// `wakelab import`.
+#[derive(Debug, ClapArgs)]
+pub struct Import {
+    /// The file: trace.dat of trace-cmd (version 6), perf.data, or a Perfetto trace.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The folder of the recording, which is empty or not there yet.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub out: PathBuf,
+}
+
+/// `wakelab replay`.
+#[derive(Debug, ClapArgs)]
+pub struct Replay {
+    /// Recordings, or folders of them.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// What is switched on top of what was on (A,NO_B as in the kernel's features file).
+    #[arg(long, value_name = "FEATURES")]
+    pub with: Switches,
+    /// Values for what a recording lacks (avg_idle=500us,avg_scan_cost=4us; wake_avg_idle), the same at each wake-up. They go
+    /// before recorded ones.
+    #[arg(long, value_name = "VALUES")]
+    pub assume: Option<Assumed>,
+    /// How to print.
+    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    pub format: TableFormat,
+}
+
 /// `wakelab explain`.
 #[derive(Debug, ClapArgs)]
 pub struct Explain {
-    /// Recordings (.csv, .csv.gz) or folders of them, each with the topo-*.json of its machine beside it.
+    /// Recordings or folders of them: of wakelab-record, simulated (--events), or CSV, each with the topo-*.json of its
+    /// machine beside it.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print the share of each reason, by kernel, load and flags, in place of the explanations.
-    #[arg(long, conflicts_with_all = ["row", "pid", "reason", "limit"])]
+    #[arg(long, conflicts_with_all = ["row", "reason", "limit", "at", "slowest"])]
     pub summary: bool,
+    /// Explain the first decision from this time on, as explanations show times (52.298654), or --limit of them.
+    #[arg(long, value_name = "SECONDS", value_parser = moment, conflicts_with = "row")]
+    pub at: Option<u64>,
+    /// Explain the N decisions after which the wakee waited longest until it ran, the longest first.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000),
+          conflicts_with_all = ["row", "at", "limit"])]
+    pub slowest: Option<u32>,
     /// Explain only the row with this number (its `seq`).
     #[arg(long, value_name = "N")]
     pub row: Option<u64>,
     /// Explain only wake-ups of or by this task.
     #[arg(long, value_name = "P")]
     pub pid: Option<i64>,
+    /// Explain only wake-ups of or by tasks of this name, as the kernel cuts it (15 bytes).
+    #[arg(long, value_name = "NAME")]
+    pub comm: Option<String>,
     /// Explain only decisions with this reason.
     #[arg(long, value_name = "REASON", value_parser = reasons())]
     pub reason: Option<Reason>,
@@ -339,14 +443,14 @@ pub struct Explain {
 /// `wakelab conform`.
 #[derive(Debug, ClapArgs)]
 pub struct Conform {
-    /// Recordings (.csv, .csv.gz) or folders of them, each with the topo-*.json of its machine beside it.
+    /// Recordings or folders of them: of wakelab-record, or CSV, each with the topo-*.json of its machine beside it.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Ask what these features (A,NO_B as in the kernel's features file) would have chosen on the same states.
     #[arg(long, value_name = "FEATURES")]
     pub with: Option<Switches>,
     /// How many of the rows that differ are explained.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long = "disagreements", visible_alias = "limit", value_name = "N", default_value_t = 20)]
     pub limit: usize,
     /// Count instead how many decisions are lost when each rule and input of the model is made wrong in turn.
     #[arg(long, conflicts_with = "with")]
@@ -432,8 +536,42 @@ fn positive_time(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A moment in seconds, as ns.
+fn moment(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?} is no time; expected seconds as explanations show them: 52.298654");
+    let seconds = text.trim().trim_end_matches('s').trim_end();
+    let (whole, part) = seconds.split_once('.').unwrap_or((seconds, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(part) || part.len() > 9 {
+        return Err(wrong());
+    }
+    let ns: u64 = format!("{part:0<9}").parse().map_err(|_| wrong())?;
+    let whole: u64 = whole.parse().map_err(|_| wrong())?;
+    whole.checked_mul(1_000_000_000).and_then(|whole| whole.checked_add(ns)).ok_or_else(wrong)
+}
+
+/// What statistics are counted by.
+fn parts() -> impl TypedValueParser<Value = By> {
+    PossibleValuesParser::new(By::ALL.map(By::name))
+        .map(|name| By::ALL.into_iter().find(|by| by.name() == name).expect("only these names are let through"))
+}
+
 /// The reasons by name, so that help and errors list them.
 fn reasons() -> impl TypedValueParser<Value = Reason> {
     PossibleValuesParser::new(Reason::ALL.map(Reason::name))
         .map(|name| Reason::from_name(&name).expect("only names of reasons are let through"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::moment;
+
+    #[test]
+    fn moments_are_exact_to_the_ns() {
+        assert_eq!(moment("52.298654"), Ok(52_298_654_000));
+        assert_eq!(moment("7200.000000001s"), Ok(7_200_000_000_001));
+        for text in ["", "x", "1.", "1.0000000001", "-1", "99999999999"] {
+            assert!(moment(text).is_err(), "{text}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! `--out`: a file that is whole or not there.
+//! `--out` and flags like it: a file that is whole or not there.
 
 use anyhow::{Context, bail};
 use std::fs::{self, File, OpenOptions};
@@ -9,6 +9,8 @@ use tempfile::NamedTempFile;
 /// A file that can be written.
 #[derive(Debug)]
 pub struct OutFile {
+    /// The flag that names it.
+    flag: &'static str,
     path: PathBuf,
     /// Devices and pipes are written to: a rename would put a file in their place. They stay open from the start, as the
     /// reader of a pipe takes its closing for the end.
@@ -16,17 +18,25 @@ pub struct OutFile {
 }
 
 impl OutFile {
-    /// The file of this path, which is looked at but not changed.
+    /// The file that `--out` names, which is looked at but not changed.
     ///
     /// # Errors
     /// Where it could not be written, as far as can be told beforehand.
     pub fn new(path: &Path) -> anyhow::Result<Self> {
-        Self::check(path)
-            .with_context(|| format!("--out: {} cannot be written", path.display()))
+        Self::of_flag("--out", path)
+    }
+
+    /// The same for another flag.
+    ///
+    /// # Errors
+    /// As [`OutFile::new`].
+    pub fn of_flag(flag: &'static str, path: &Path) -> anyhow::Result<Self> {
+        Self::check(flag, path)
+            .with_context(|| format!("{flag}: {} cannot be written", path.display()))
             .map_err(|e| anyhow::anyhow!("{e:#}\n  hint: name a file in a folder that exists and can be written"))
     }
 
-    fn check(path: &Path) -> anyhow::Result<Self> {
+    fn check(flag: &'static str, path: &Path) -> anyhow::Result<Self> {
         // The rename is to replace the file, not a link to it.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let special = match fs::metadata(&path) {
@@ -34,7 +44,7 @@ impl OutFile {
             Ok(data) => Some(OpenOptions::new().write(true).open(&path)?).filter(|_| !data.is_file()),
             Err(_) => None,
         };
-        let file = OutFile { path, special };
+        let file = OutFile { flag, path, special };
         if file.special.is_none() {
             // Gone again at once, so that a second Ctrl-C leaves nothing behind.
             file.temporary()?;
@@ -47,21 +57,28 @@ impl OutFile {
     /// # Errors
     /// Where it cannot be written; it is then as it was.
     pub fn write(&self, text: &str) -> anyhow::Result<()> {
-        let write = || -> anyhow::Result<()> {
-            if let Some(mut special) = self.special.as_ref() {
-                special.write_all(text.as_bytes())?;
-                return Ok(());
+        self.write_with(|mut file| Ok(file.write_all(text.as_bytes())?)).map_err(|e| {
+            anyhow::anyhow!("{e:#}\n  hint: make room or name another file; without {} it goes to stdout", self.flag)
+        })
+    }
+
+    /// Lets the whole file be written bit by bit.
+    ///
+    /// # Errors
+    /// As [`OutFile::write`], and those of `write`.
+    pub fn write_with<T>(&self, write: impl FnOnce(&File) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        let all = || -> anyhow::Result<T> {
+            if let Some(special) = &self.special {
+                return write(special);
             }
-            let mut file = self.temporary()?;
+            let file = self.temporary()?;
             // To the file itself: an error of the temporary one has its name, which nobody asked for.
-            file.as_file_mut().write_all(text.as_bytes())?;
+            let written = write(file.as_file())?;
             file.as_file().sync_all()?;
             file.persist(&self.path).map_err(|e| e.error)?;
-            Ok(())
+            Ok(written)
         };
-        write().with_context(|| format!("--out: {} was not written", self.path.display())).map_err(|e| {
-            anyhow::anyhow!("{e:#}\n  hint: make room or name another file; without --out it goes to stdout")
-        })
+        all().with_context(|| format!("{}: {} was not written", self.flag, self.path.display()))
     }
 
     /// A temporary file beside the file: a rename does not cross file systems.

@@ -55,7 +55,7 @@ fn explain_says_why() {
         (
             "6.12-C-hb.csv.gz",
             "3082",
-            "waker and prev are both cpu 2, so target 2; 2 busy (1 running); nr_idle_scan 0: LLC overloaded, no search; \
+            "waker and prev are both cpu 2, so target 2; 2 busy (1 running); nr_idle_scan 0: LLC at 71 % util, no search; \
              1 CPU was idle: 0 → 2 [target: overloaded]",
         ),
         (
@@ -141,6 +141,27 @@ fn explain_summary_counts_every_stable_row() {
     assert_eq!(conform["total"]["equal"], rows);
     let text = stdout(&wakelab(&["explain", ".", "--summary"]));
     assert!(text.contains("v6.12") && text.contains("fork+NO_SIS_UTIL") && text.contains("TTWU|SYNC"), "{text}");
+}
+
+#[test]
+fn conform_json_counts_each_kernel() {
+    let conform = json(&wakelab(&["conform", ".", "--format", "json", "--disagreements", "0"]));
+    let kernels = conform["kernels"].as_array().expect("kernels");
+    let names: Vec<_> = kernels.iter().map(|kernel| kernel["kernel"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["v6.1", "v6.12", "v7.2"]);
+    assert_eq!(conform["kind"], "recorded");
+    for key in ["wakeups", "scored", "equal", "chose_prev"] {
+        let sum: u64 = kernels.iter().map(|kernel| kernel[key].as_u64().expect("a count")).sum();
+        let total = if key == "chose_prev" { &conform["total"][key] } else { &conform[key] };
+        assert_eq!(*total, sum, "{key}");
+        assert!(sum > 0, "{key}");
+    }
+    for count in kernels.iter().chain([&conform]) {
+        let why = count["not_scored"].as_object().expect("by reason");
+        assert_eq!(why.keys().collect::<Vec<_>>(), ["idle_changed", "long", "unknown"]);
+        let not_scored: u64 = why.values().map(|rows| rows.as_u64().expect("a count")).sum();
+        assert_eq!(count["wakeups"], count["scored"].as_u64().expect("a count") + not_scored);
+    }
 }
 
 #[test]
@@ -285,4 +306,26 @@ fn output_to_a_pipe_is_data_only() {
     let output = wakelab(&["conform", "."]);
     assert_eq!(stderr(&output), "");
     assert!(!stdout(&output).contains('\u{1b}'));
+}
+
+#[test]
+fn shells_and_man_are_told_of_every_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let help = stdout(&wakelab(&["--help"]));
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let commands: Vec<_> =
+        commands.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(commands.contains(&"trace") && commands.len() > 12, "{commands:?}");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = stdout(&wakelab(&["completions", shell]));
+        commands.iter().for_each(|command| assert!(script.contains(command), "{shell}: {command}"));
+    }
+    let output = wakelab(&["man", folder.path().to_str().expect("UTF-8")]);
+    assert!(output.status.success());
+    for command in commands.iter().filter(|command| **command != "help") {
+        let page = fs::read_to_string(folder.path().join(format!("wakelab-{command}.1"))).expect(command);
+        assert!(page.contains(".SH SYNOPSIS"), "{command}");
+    }
+    let output = wakelab(&["man", "no/where"]);
+    assert_eq!(output.status.code(), Some(2));
 }

@@ -218,3 +218,24 @@ fn regret_stands_under_the_comparison_and_only_where_it_has_a_place() {
         assert!(errors.contains("--regret prints a table or JSON"), "{errors}");
     }
 }
+
+#[test]
+fn a_page_has_what_the_table_has_and_needs_nothing_else() {
+    let here = folder();
+    let table = printed(&small(here.path(), &[]));
+    assert_eq!(printed(&small(here.path(), &["--html", "page.html"])), table);
+    let page = fs::read_to_string(here.path().join("page.html")).expect("the page");
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"), "it is whole");
+    for part in ["wakelab compare", "--html page.html", "simulated", "dom_eff", "test-"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let refused = small(here.path(), &["--html", "nowhere/page.html"]);
+    let errors = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        refused.status.code() == Some(2) && errors.contains("--html: nowhere/page.html cannot be written"),
+        "{errors}"
+    );
+    assert!(
+        names(here.path()).contains(&"page.html".to_owned()) && !names(here.path()).contains(&"nowhere".to_owned())
+    );
+}

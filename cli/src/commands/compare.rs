@@ -7,6 +7,7 @@ use crate::kept::KeptRuns;
 use crate::out_file::OutFile;
 use crate::output::{Exit, print, say_warnings};
 use crate::progress::RunBar;
+use std::io::Write;
 use std::path::Path;
 use wakelab_events::record::EventFolder;
 use wakelab_report::compare as report;
@@ -48,6 +49,7 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     trust::check(how)?;
     let (experiment, out) = prepare(spec, how)?;
     let plan = trust::plan(spec, &experiment, &how.trust)?;
+    let html = how.html.as_deref().map(|path| OutFile::of_flag("--html", path)).transpose()?;
     let events = how.events.as_deref().map(event_folder).transpose()?;
     let kept = if events.is_some() { KeptRuns::none() } else { KeptRuns::open(&how.kept)? };
     let stop = stop_flag()?;
@@ -71,6 +73,10 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     let (done, all) = (found.rows.len(), experiment.cases.len());
     if done > 0 {
         deliver(out.as_ref(), &render(&found, &trust, how.format))?;
+        if let Some(html) = html {
+            let page = wakelab_report::html::comparison(&found, &command_line())?;
+            html.write_with(|mut file| Ok(file.write_all(page.as_bytes())?))?;
+        }
     }
     if found.complete && trust.complete() {
         return Ok(Exit::Done);
@@ -78,6 +84,13 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     eprintln!("interrupted: {done} of {all} rows are complete");
     trust.say_incomplete();
     Ok(Exit::Interrupted)
+}
+
+/// What was typed, so that it can be typed again.
+fn command_line() -> String {
+    let args: Vec<String> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let quoted = shlex::try_join(args.iter().map(String::as_str)).unwrap_or_else(|_| args.join(" "));
+    format!("wakelab {quoted}")
 }
 
 fn event_folder(path: &Path) -> anyhow::Result<EventFolder> {

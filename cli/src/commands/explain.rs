@@ -4,21 +4,32 @@ use super::{all_errors, exit, question, recordings};
 use crate::args::{Explain, TextFormat};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use wakelab_report as report;
 use wakelab_study::Progress;
 use wakelab_study::explain::{Filter, explain_file};
+use wakelab_study::stats;
 use wakelab_study::summary::summarize;
+
+const NO_ROW: &str = "no row matches; `wakelab explain FILE --summary` shows which reasons there are";
 
 /// Explains, or counts reasons.
 pub fn run(args: &Explain) -> anyhow::Result<Exit> {
-    if args.summary { summary(args) } else { explain(args) }
+    match args.slowest {
+        _ if args.summary => summary(args),
+        Some(most) => slowest(args, most as usize),
+        None if args.at.is_some() => earliest(args),
+        None => explain(args),
+    }
 }
 
 fn explain(args: &Explain) -> anyhow::Result<Exit> {
     let question = question(args.with.as_ref())?;
     let (files, mut errors) = recordings(&args.files);
-    let filter = Filter { row: args.row, pid: args.pid, reason: args.reason };
+    let filter = filter(args);
     let bar = Bar::new(&files, true);
     let mut out = BufWriter::new(io::stdout().lock());
     let mut left = args.limit.unwrap_or(u64::MAX);
@@ -48,7 +59,86 @@ fn explain(args: &Explain) -> anyhow::Result<Exit> {
     out.flush()?;
     say_errors(&errors);
     if !explained_any && errors.is_empty() {
-        eprintln!("no row matches; `wakelab explain FILE --summary` shows which reasons there are");
+        eprintln!("{NO_ROW}");
+    }
+    Ok(exit(&errors, false))
+}
+
+/// Explains the first from `--at` on, by their times: rows come as their decisions ended, and files by their names.
+fn earliest(args: &Explain) -> anyhow::Result<Exit> {
+    let question = question(args.with.as_ref())?;
+    let (files, mut errors) = recordings(&args.files);
+    let (filter, most) = (filter(args), args.limit.unwrap_or(1));
+    let bar = Bar::new(&files, true);
+    let mut first = BinaryHeap::new();
+    for (number, file) in files.iter().enumerate() {
+        let result = explain_file(file, &question, &filter, &bar, |explained| {
+            let key = (explained.row.t_ns, number, explained.row.seq);
+            let full = first.len() as u64 >= most;
+            if !full || first.peek().is_some_and(|(last, _)| key < *last) {
+                let text = match args.format {
+                    TextFormat::Text => report::explain::text(explained),
+                    TextFormat::Json => format!("{}\n", report::explain::json(explained)),
+                };
+                first.push((key, text));
+                if full {
+                    first.pop();
+                }
+            }
+            true
+        });
+        bar.file(file);
+        errors.extend(result.err());
+    }
+    bar.finish();
+    let first = first.into_sorted_vec();
+    first.iter().try_for_each(|(_, text)| print(text))?;
+    say_errors(&errors);
+    if first.is_empty() && errors.is_empty() {
+        eprintln!("{NO_ROW}");
+    }
+    Ok(exit(&errors, false))
+}
+
+fn filter(args: &Explain) -> Filter {
+    Filter { row: args.row, pid: args.pid, comm: args.comm.clone(), reason: args.reason, from_ns: args.at, waits: None }
+}
+
+/// Explains those after which the wakee waited longest.
+fn slowest(args: &Explain, most: usize) -> anyhow::Result<Exit> {
+    let question = question(args.with.as_ref())?;
+    let (sources, mut errors) = stats::sources(&args.files);
+    let mut found = Vec::new();
+    for source in &sources {
+        match stats::slowest(source, most, &filter(args), &question) {
+            Ok(slow) => found.extend(slow),
+            Err(error) => errors.push(error),
+        }
+    }
+    found.sort_by(|a, b| b.cmp(a));
+    found.truncate(most);
+    let mut by_file: BTreeMap<&Path, HashMap<(u64, i64), u64>> = BTreeMap::new();
+    for slow in &found {
+        by_file.entry(&slow.file).or_default().insert((slow.t_ns, slow.wakee_pid), slow.wait_ns);
+    }
+    let mut texts: Vec<(u64, String)> = Vec::new();
+    for (file, waits) in by_file {
+        let filter = Filter { waits: Some(waits), ..filter(args) };
+        let result = explain_file(file, &question, &filter, &(), |explained| {
+            let text = match args.format {
+                TextFormat::Text => report::explain::text(explained),
+                TextFormat::Json => format!("{}\n", report::explain::json(explained)),
+            };
+            texts.push((explained.wait_ns.unwrap_or(0), text));
+            true
+        });
+        errors.extend(result.err());
+    }
+    texts.sort_by_key(|(wait, _)| Reverse(*wait));
+    texts.iter().try_for_each(|(_, text)| print(text))?;
+    say_errors(&errors);
+    if texts.is_empty() && errors.is_empty() {
+        eprintln!("{NO_ROW}");
     }
     Ok(exit(&errors, false))
 }
@@ -57,7 +147,7 @@ fn summary(args: &Explain) -> anyhow::Result<Exit> {
     let question = question(args.with.as_ref())?;
     let (files, errors) = recordings(&args.files);
     let bar = Bar::new(&files, false);
-    let (summary, outcomes) = summarize(&files, &question, &bar);
+    let (summary, outcomes) = summarize(&files, &question, &filter(args), &bar);
     bar.finish();
     let errors = all_errors(errors, outcomes);
     match args.format {

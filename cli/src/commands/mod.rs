@@ -3,10 +3,15 @@
 pub mod compare;
 pub mod conform;
 pub mod explain;
+pub mod help;
+pub mod import;
 pub mod kernel;
 pub mod machine;
+pub mod replay;
 pub mod reproduce;
 pub mod run;
+pub mod stats;
+pub mod trace;
 pub mod trust;
 pub mod workload;
 

@@ -1,0 +1,25 @@
+//! `wakelab replay`.
+
+use super::{all_errors, exit, question, recordings};
+use crate::args::{Replay, TableFormat};
+use crate::output::{Exit, print, print_json, say_errors};
+use crate::progress::Bar;
+use wakelab_report as report;
+use wakelab_study::replay::replay;
+
+/// Makes each recorded choice again with other features.
+pub fn run(args: &Replay) -> anyhow::Result<Exit> {
+    let question = question(Some(&args.with))?.assuming(args.assume.unwrap_or_default());
+    let (files, errors) = recordings(&args.files);
+    let bar = Bar::new(&files, false);
+    let (replay, outcomes) = replay(&files, &question, &bar)?;
+    bar.finish();
+    let errors = all_errors(errors, outcomes);
+    match args.format {
+        TableFormat::Table if replay.rows == 0 && !errors.is_empty() => {}
+        TableFormat::Table => print(&report::replay::text(&replay, &question))?,
+        TableFormat::Json => print_json(&report::replay::json(&replay, &question, &errors))?,
+    }
+    say_errors(&errors);
+    Ok(exit(&errors, false))
+}

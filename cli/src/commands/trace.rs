@@ -1,0 +1,58 @@
+//! `wakelab trace`.
+
+use crate::args::Trace;
+use crate::out_file::OutFile;
+use crate::output::Exit;
+use crate::progress::Bar;
+use anyhow::bail;
+use std::io::BufWriter;
+use std::path::Path;
+use wakelab_events::stream::Source;
+use wakelab_report::numbers::{count, thousands};
+use wakelab_study::trace::{Traced, trace};
+
+/// The file is written in pieces of so many bytes.
+const BUFFER: usize = 1 << 20;
+
+/// Writes a recording or a run as a trace.
+pub fn run(args: &Trace) -> anyhow::Result<Exit> {
+    let source = only(&args.file)?;
+    let out = OutFile::of_flag("--perfetto", &args.perfetto)?;
+    let bar = Bar::new(&source.decisions(), false);
+    let traced = perfetto(&source, &out, &bar);
+    bar.finish();
+    let traced = traced?;
+    eprintln!(
+        "{}, {} switches, {} bytes in {}",
+        count(traced.wakeups, "wake-up"),
+        thousands(traced.switches),
+        thousands(traced.written.bytes),
+        args.perfetto.display()
+    );
+    if traced.switches == 0 {
+        eprintln!("warning: no switches are there, so that the trace shows wake-ups only");
+    }
+    Ok(Exit::Done)
+}
+
+/// Writes a source to a file, which is there when it is whole.
+pub fn perfetto(source: &Source, out: &OutFile, bar: &Bar) -> anyhow::Result<Traced> {
+    out.write_with(|file| Ok(trace(source, BufWriter::with_capacity(BUFFER, file), bar)?.1))
+}
+
+/// A trace is of one run.
+fn only(path: &Path) -> anyhow::Result<Source> {
+    let mut sources = Source::at(path)?;
+    match (sources.pop(), sources.len()) {
+        (Some(source), 0) => Ok(source),
+        (last, _) => {
+            let first = sources.first().or(last.as_ref()).map_or(path, |source| source.path());
+            bail!(
+                "{}: expected one recording or one run, found {}\n  hint: name one of them, such as {}",
+                path.display(),
+                sources.len() + 1,
+                first.display()
+            )
+        }
+    }
+}
