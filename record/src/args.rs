@@ -29,7 +29,8 @@ pub struct Args {
     /// One decision in N
     #[arg(long, value_name = "1/N", value_parser = sample, default_value = "1/1")]
     pub sample: u32,
-    /// At most so many decisions a second, on all CPUs together
+    /// At most so many decisions a second, on all CPUs together, and ten times as many switches, migrations, idle states
+    /// and frequencies
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_rate: Option<u32>,
     /// Infer choices from tracepoints, where select_task_rq_fair() cannot be attached to: without wake flags, forks and
@@ -39,7 +40,8 @@ pub struct Args {
     /// No context switches, migrations, idle states and frequencies
     #[arg(long)]
     pub decisions_only: bool,
-    /// Room for records that are not written yet, rounded up to a power of two [default: 64, and more from 29 CPUs on]
+    /// Room for records that are not written yet, rounded up to a power of two [default: by the CPUs from 64 to 256, at
+    /// most a sixteenth of the memory]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub buffer: Option<u32>,
     /// What ran, for the reader of the recording
@@ -48,6 +50,9 @@ pub struct Args {
     /// Says what was done, one line for each step
     #[arg(short, long)]
     pub verbose: bool,
+    /// Says what of this kernel is found, and what is lost where something is missing; records nothing
+    #[arg(long)]
+    pub probe: bool,
     /// What to run while recording; the recording ends with it
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
@@ -62,14 +67,6 @@ pub enum Snapshot {
     Llc,
     /// Of none.
     None,
-}
-
-impl Args {
-    /// The size of the ring buffer in bytes: a record grows with the CPUs, and so does how many come in a moment.
-    pub fn buffer_bytes(&self, nr_cpus: usize) -> u32 {
-        let default = 64 * (nr_cpus as u32).div_ceil(28).min(16);
-        (self.buffer.unwrap_or(default) << 20).next_power_of_two()
-    }
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -1,6 +1,5 @@
 //! The running kernel.
 
-use crate::refusal;
 use anyhow::{Context, Result};
 use std::fs;
 
@@ -14,6 +13,8 @@ pub struct Kernel {
     pub short: String,
     /// The features in the order of their bits, with whether each was on.
     pub features: Vec<(String, bool)>,
+    /// Whether that is known, or only their names.
+    pub states_known: bool,
     /// Ticks a second.
     pub hz: u32,
 }
@@ -28,16 +29,23 @@ impl Kernel {
         let end = release.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(release.len());
         let version = release[..end].trim_end_matches('.').to_owned();
         let short = version.split('.').take(2).collect::<Vec<_>>().join(".");
-        let text = FEATURES.iter().find_map(|path| fs::read_to_string(path).ok()).ok_or_else(refusal::of_features)?;
-        let features = text
-            .split_whitespace()
-            .map(|word| word.strip_prefix("NO_").map_or((word.to_owned(), true), |name| (name.to_owned(), false)))
-            .collect();
-        Ok(Kernel { release, version, short, features, hz })
+        let text = FEATURES.iter().find_map(|path| fs::read_to_string(path).ok());
+        let named =
+            |word: &str| word.strip_prefix("NO_").map_or((word.to_owned(), true), |name| (name.to_owned(), false));
+        let (features, states_known) = match text {
+            Some(text) => (text.split_whitespace().map(named).collect(), true),
+            // Without debugfs BTF has the names; which are on, the program sees at each decision.
+            None => (crate::probe::features().into_iter().map(|name| (name, false)).collect(), false),
+        };
+        Ok(Kernel { release, version, short, features, states_known, hz })
     }
 
-    /// The text of the features file for these bits.
+    /// The text of the features file for these bits, which are 0 where the program does not see them; empty where that
+    /// leaves nothing to go by.
     pub fn features_text(&self, bits: u64) -> String {
+        if bits == 0 && !self.states_known {
+            return String::new();
+        }
         let word = |(at, (name, on)): (usize, &(String, bool))| {
             let on = if bits == 0 { *on } else { bits >> at & 1 != 0 };
             format!("{}{name}", if on { "" } else { "NO_" })
@@ -45,22 +53,31 @@ impl Kernel {
         self.features.iter().enumerate().map(word).collect::<Vec<_>>().join(" ")
     }
 
-    /// Other settings that placement may go by, for the reader of the recording.
+    /// The scheduler's settings, of /proc/sys/kernel and, where it is mounted, of debugfs, for the reader of the
+    /// recording.
     pub fn settings() -> String {
-        let Ok(folder) = fs::read_dir("/proc/sys/kernel") else { return String::new() };
-        let mut lines: Vec<String> = folder
-            .filter_map(|entry| {
-                let entry = entry.ok()?;
-                let name = entry.file_name().into_string().ok()?;
-                if !name.starts_with("sched_") && name != "numa_balancing" {
-                    return None;
-                }
-                Some(format!("{name}={}", fs::read_to_string(entry.path()).ok()?.trim()))
-            })
-            .collect();
-        lines.sort();
+        let of_sysctl = |name: &str| name.starts_with("sched_") || name == "numa_balancing";
+        let of_debugfs = |name: &str| !["debug", "features", "verbose"].contains(&name);
+        let mut lines = values("/proc/sys/kernel", of_sysctl);
+        lines.extend(values("/sys/kernel/debug/sched", of_debugfs));
         lines.join(" ")
     }
+}
+
+/// NAME=VALUE of the files in a folder, sorted.
+fn values(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let Ok(folder) = fs::read_dir(folder) else { return Vec::new() };
+    let of = |entry: std::io::Result<fs::DirEntry>| {
+        let entry = entry.ok()?;
+        let name = entry.file_name().into_string().ok().filter(|name| wanted(name))?;
+        let text = fs::read_to_string(entry.path()).ok()?;
+        let text = text.trim();
+        // A table is no setting.
+        (!text.contains('\n')).then(|| format!("{name}={}", text.replace(' ', ",")))
+    };
+    let mut lines: Vec<String> = folder.filter_map(of).collect();
+    lines.sort();
+    lines
 }
 
 /// The values of CONFIG_HZ.
@@ -84,7 +101,23 @@ pub fn hz(looks: [(u64, u64); 2]) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::hz;
+    use super::{Kernel, hz};
+
+    #[test]
+    fn features_are_named_without_debugfs_and_unknown_without_their_bits() {
+        let features = vec![("A".to_owned(), false), ("B".to_owned(), false)];
+        let mut kernel = Kernel {
+            release: String::new(),
+            version: String::new(),
+            short: String::new(),
+            features,
+            states_known: false,
+            hz: 250,
+        };
+        assert_eq!((kernel.features_text(2), kernel.features_text(0)), ("NO_A B".to_owned(), String::new()));
+        kernel.states_known = true;
+        assert_eq!(kernel.features_text(0), "NO_A NO_B");
+    }
 
     #[test]
     fn hz_is_counted_before_and_after_the_wrap_and_about_it() {

@@ -4,6 +4,7 @@ use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::wire::{CpuSlow, CpuState, Decision, H_LOAD_UNKNOWN, HAS_SCAN_COST, HAS_WAKE_AVG_IDLE, TaskState, text};
 use std::collections::HashMap;
+use std::sync::Arc;
 use wakelab_events::recorded::{DecisionRow, RecordedFolder};
 
 /// Longer decisions were interrupted, if only by the host: see docs/recording-format.md.
@@ -26,14 +27,14 @@ const WAKE_FLAGS: [(u32, &str); 8] = [
 ];
 
 /// Makes rows; its memory is used again for the next one.
-pub struct Rows<'a> {
-    kernel: &'a Kernel,
-    machine: &'a Machine,
+pub struct Rows {
+    kernel: Kernel,
+    machine: Arc<Machine>,
     inferred: bool,
     llcs: Vec<(usize, u32)>,
     features: HashMap<u64, String>,
     ints: [Vec<i32>; 7],
-    longs: [Vec<i64>; 11],
+    longs: [Vec<i64>; 12],
     masks: [Vec<u64>; 4],
     /// The features that were seen last, and when they came to be so.
     seen: Option<(u64, u64)>,
@@ -43,14 +44,14 @@ pub struct Rows<'a> {
     pub stable: u64,
 }
 
-impl<'a> Rows<'a> {
+impl Rows {
     /// Rows of decisions of this kernel on this machine; those that are inferred are never stable.
-    pub fn new(kernel: &'a Kernel, machine: &'a Machine, inferred: bool) -> Self {
+    pub fn new(kernel: Kernel, machine: Arc<Machine>, inferred: bool) -> Self {
         Rows {
             kernel,
-            machine,
             inferred,
             llcs: machine.llcs(),
+            machine,
             features: HashMap::new(),
             ints: Default::default(),
             longs: Default::default(),
@@ -59,6 +60,12 @@ impl<'a> Rows<'a> {
             seq: 0,
             stable: 0,
         }
+    }
+
+    /// The machine is this one from now on.
+    pub fn machine(&mut self, machine: Arc<Machine>) {
+        self.llcs = machine.llcs();
+        self.machine = machine;
     }
 
     /// Writes a decision.
@@ -78,16 +85,17 @@ impl<'a> Rows<'a> {
             Some(_) => d.t_ns + SWITCHING_NS,
         };
         self.seen = Some((d.features, since));
+        let features = self.features.entry(d.features).or_insert_with(|| self.kernel.features_text(d.features));
         let stable = !self.inferred
+            && !features.is_empty()
             && idle == idle_exit
             && d.dur_ns < LONGEST_STABLE_NS
             && !cpus.is_empty()
             && h_load_holds(d)
             && d.t_ns >= since;
         self.stable += u64::from(stable);
-        let features = self.features.entry(d.features).or_insert_with(|| self.kernel.features_text(d.features));
         let [running, queued, delayed, sched_idle, llc_ids, cores, scans] = &self.ints;
-        let [load, runnable, util, util_est, capacity, stamp, latency, cap0, cap1, cap2, imbalance] =
+        let [load, runnable, util, util_est, capacity, stamp, latency, cap0, cap1, cap2, cap3, imbalance] =
             self.longs.each_ref().map(Vec::as_slice);
         let fork_or_exec = d.wake_flags & FORK_OR_EXEC != 0;
         let slow_list = |list| if fork_or_exec { Some(list) } else { None };
@@ -167,6 +175,7 @@ impl<'a> Rows<'a> {
             cpu_group_cap_l0: slow_list(cap0),
             cpu_group_cap_l1: slow_list(cap1),
             cpu_group_cap_l2: slow_list(cap2),
+            cpu_group_cap_l3: slow_list(cap3),
             cpu_group_imbalance: slow_list(imbalance),
         })?;
         Ok(())
@@ -215,8 +224,8 @@ impl<'a> Rows<'a> {
         let none = CpuSlow { exit_latency: -1, ..CpuSlow::default() };
         let slow = slow.iter().chain(std::iter::repeat_n(&none, self.machine.nr_cpus - slow.len()));
         for cpu in slow.take(if fork_or_exec { self.machine.nr_cpus } else { 0 }) {
-            let [cap0, cap1, cap2] = cpu.capacity.map(i64::from);
-            let values = [cpu.idle_stamp as i64, cpu.exit_latency.into(), cap0, cap1, cap2, cpu.imbalance.into()];
+            let [cap0, cap1, cap2, cap3] = cpu.capacity.map(i64::from);
+            let values = [cpu.idle_stamp as i64, cpu.exit_latency.into(), cap0, cap1, cap2, cap3, cpu.imbalance.into()];
             for (list, value) in self.longs[5..].iter_mut().zip(values) {
                 list.push(value);
             }

@@ -22,6 +22,9 @@ pub const HAS_SCAN_COST: u32 = 2;
 /// `h_load` of a task whose control group is too deep for the program.
 pub const H_LOAD_UNKNOWN: u64 = u64::MAX;
 
+/// What a CPU's place in the program's memory begins with, before the decision, in bytes.
+pub const SCRATCH_HEAD: usize = 4 * 8;
+
 /// A CPU as the decision began.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
@@ -51,8 +54,7 @@ pub struct CpuSlow {
     pub idle_stamp: u64,
     pub exit_latency: i32,
     pub imbalance: u32,
-    pub capacity: [u32; 3],
-    pub pad: u32,
+    pub capacity: [u32; 4],
 }
 
 /// A task.
@@ -108,6 +110,8 @@ pub struct Decision {
     pub sd_llc_size: i32,
     pub h_load_moved: u32,
     pub has: u32,
+    pub machine: u32,
+    pub changed: u32,
     pub affinity: [u64; MAX_CPUS / 64],
 }
 
@@ -128,6 +132,7 @@ pub struct Event {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct DomainPart {
+    pub domain: u64,
     pub next_group: u64,
     pub first_group: u64,
     pub span: [u64; MAX_CPUS / 64],
@@ -141,6 +146,8 @@ pub struct DomainPart {
     pub span_weight: u32,
     pub sd_llc_id: i32,
     pub exists: u32,
+    pub sd_llc_size: i32,
+    pub cpu_capacity_orig: u32,
     pub name: [u8; 16],
 }
 
@@ -185,7 +192,7 @@ mod tests {
         assert_eq!(size_of::<Decision>(), size_of::<types::decision>());
         assert_eq!(size_of::<TaskState>(), size_of::<types::task_state>());
         assert_eq!(size_of::<DomainPart>(), size_of::<types::domain_part>());
-        let scratch = size_of::<types::scratch>() - 9 * 8 - size_of::<Decision>();
+        let scratch = size_of::<types::scratch>() - SCRATCH_HEAD - size_of::<Decision>();
         assert_eq!(scratch, MAX_CPUS * (size_of::<CpuState>() + size_of::<CpuSlow>()));
     }
 

@@ -14,32 +14,60 @@ const volatile u32 nr_cpus = 1;
 const volatile u32 snapshot_mode = SNAPSHOT_FULL;
 const volatile u32 sample_every = 1;
 const volatile u64 max_rate = 0;
+/* With that, so many switches, migrations, idle states and frequencies for a decision. */
+#define EVENTS_A_DECISION 10
 const volatile u32 hz = 250;
 const volatile s32 filter_pid = 0;
 const volatile u32 filter_comm_len = 0;
 const volatile char filter_comm[16] = {};
 const volatile u64 filter_cgroup = 0;
-/* By CPU: its LLC (the LLC's first CPU), and how many domains lie below that of the LLC; -1 for none. */
-const volatile s32 llc_first[MAX_CPUS] = {};
-const volatile s32 llc_level[MAX_CPUS] = {};
+/* Whether the kernel has bpf_loop(); before 5.17 it has not. */
+const volatile u32 has_bpf_loop = 0;
 
-/* Records that found no room. */
-u64 lost = 0;
+/* The machine, as the recorder knows it. It changes when CPUs come and go, which rebuilds the scheduling domains. */
+
+/* Even: what follows is the description of this number. Odd: it is being replaced. */
+volatile u32 machine = 0;
+/* A decision met domains that are not those of the description. */
+u32 machine_changed = 0;
+/* By CPU: its lowest domain, its LLC (by the LLC's first CPU), how many domains lie below that of the LLC; -1 for none. */
+u64 domain_of[MAX_CPUS] = {};
+s32 llc_first[MAX_CPUS] = {};
+s32 llc_level[MAX_CPUS] = {};
+
+/* Whether wake-ups are counted: from when all programs are attached until the first is taken off. */
+volatile u32 counting = 0;
+/* What a CPU has counted, in a cache line of its own. */
+struct tally {
+	u64 wakings;
+	u64 woken; /* those that came to a choice */
+	u64 choices; /* these, and those of forks and execs; the next five add up to them, but for what is under way */
+	u64 filtered;
+	u64 sampled;
+	u64 limited;
+	u64 kept;
+	u64 lost;
+};
+struct tally tallies[MAX_CPUS] __attribute__((aligned(64))) = {};
 u64 lost_events = 0;
-u64 rate_window = 0;
-u32 rate_used = 0;
+u64 limited_events = 0;
+/* How much of the 10 ms that a limit goes by is used. */
+struct rate {
+	u64 window;
+	u64 used;
+};
+struct rate rate_of_decisions = {};
+struct rate rate_of_events = {};
 
-/* What a CPU takes down between a decision's entry and its exit. */
+/*
+ * What a CPU takes down between a decision's entry and its exit. The recorder cuts the map's values to the CPUs that there
+ * are, so that no more of `rest` may be used than theirs.
+ */
 struct scratch {
 	u64 active;
 	u64 slow;
 	u64 seen;
-	u64 choices;
-	u64 left_out;
-	u64 kept;
-	/* Wake-ups that began here, those of them that came to a choice, and whether the last has not yet. */
-	u64 wakings;
-	u64 woken;
+	/* A wake-up began here, and has not come to a choice. */
 	u64 waking;
 	struct decision d;
 	/* The cpu_state of all CPUs, then the cpu_slow. */
@@ -57,6 +85,11 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 24);
 } ring SEC(".maps");
+
+static __always_inline struct tally *tally(u32 cpu)
+{
+	return &tallies[cpu & (MAX_CPUS - 1)];
+}
 
 extern const struct rq runqueues __ksym;
 /* Both are plain ints; weak, so that a kernel without BTF of them is still recorded. */

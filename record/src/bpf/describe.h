@@ -27,6 +27,9 @@ int describe(void *ctx)
 	u32 bytes = (nr_cpus + 63) / 64 * 8;
 	char *name;
 
+	part.domain = 0;
+	part.sd_llc_size = 0;
+	part.cpu_capacity_orig = 0;
 	now_jiffies = bpf_jiffies64();
 	now_ns = bpf_ktime_get_ns();
 	part.exists = 0;
@@ -37,8 +40,16 @@ int describe(void *ctx)
 		if (id)
 			part.sd_llc_id = *id;
 	}
+	if (&sd_llc_size) {
+		int *size = bpf_per_cpu_ptr(&sd_llc_size, ask_cpu);
+
+		if (size)
+			part.sd_llc_size = *size;
+	}
 	if (!rq)
 		return 0;
+	if (bpf_core_field_exists(((struct rq___orig *)rq)->cpu_capacity_orig))
+		part.cpu_capacity_orig = ((struct rq___orig *)rq)->cpu_capacity_orig;
 	sd = rq->sd;
 	for (int level = 0; level < 16; level++) {
 		if (level >= ask_level || !sd)
@@ -48,6 +59,7 @@ int describe(void *ctx)
 	if (!sd)
 		return 0;
 	part.exists = 1;
+	part.domain = (u64)sd;
 	part.flags = BPF_CORE_READ(sd, flags);
 	part.imbalance_pct = BPF_CORE_READ(sd, imbalance_pct);
 	part.imb_numa_nr = 0;

@@ -8,6 +8,12 @@ static __always_inline int put(u32 kind, u32 cpu, s32 a, s32 b, s32 c)
 		.kind = kind, .cpu = cpu, .t_ns = bpf_ktime_get_ns(), .a = a, .b = b, .c = c,
 	};
 
+	if (!counting)
+		return 0;
+	if (!within_rate(&rate_of_events, max_rate * EVENTS_A_DECISION, e.t_ns)) {
+		__sync_fetch_and_add(&limited_events, 1);
+		return 0;
+	}
 	if (bpf_ringbuf_output(&ring, &e, sizeof(e), BPF_RB_NO_WAKEUP))
 		__sync_fetch_and_add(&lost_events, 1);
 	return 0;
@@ -57,9 +63,9 @@ int on_waking(u64 *ctx)
 	u32 cpu = bpf_get_smp_processor_id();
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
 
-	if (!s)
+	if (!s || !counting)
 		return 0;
-	s->wakings++;
+	tally(cpu)->wakings++;
 	s->waking = 1;
 	return 0;
 }

@@ -12,10 +12,15 @@
  */
 static __always_inline u64 task_h_load(const struct task_struct *p, u64 now)
 {
-	struct cfs_rq *own = p->se.cfs_rq, *cfs_rq = own;
-	struct sched_entity *se = p->se.parent;
+	struct cfs_rq *own, *cfs_rq;
+	struct sched_entity *se;
 	u64 times[MAX_DEPTH], over[MAX_DEPTH], h_load = H_LOAD_UNKNOWN;
 
+	/* Without FAIR_GROUP_SCHED there is one queue a CPU, and the kernel's task_h_load() is this. */
+	if (!bpf_core_field_exists(p->se.cfs_rq))
+		return p->se.avg.load_avg;
+	own = cfs_rq = p->se.cfs_rq;
+	se = p->se.parent;
 	if (!own)
 		return 0;
 #pragma unroll

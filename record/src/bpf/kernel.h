@@ -217,4 +217,9 @@ struct rq {
 	struct cpuidle_state *idle_state;
 };
 
+/* Up to 6.6. */
+struct rq___orig {
+	unsigned long cpu_capacity_orig;
+};
+
 #pragma clang attribute pop

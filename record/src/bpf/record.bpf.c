@@ -63,23 +63,45 @@ static __always_inline bool wanted(const struct task_struct *waker, const struct
 	return true;
 }
 
-/* Sampling by count, then by rate: each 10 ms of the whole system have their share of what a second may have. */
-static __always_inline bool sampled(struct scratch *s, u64 now)
+static __always_inline bool sampled(struct scratch *s)
 {
-	if (sample_every > 1 && s->seen++ % sample_every != 0)
-		return false;
-	if (max_rate) {
-		u64 window = now / WINDOW_NS, of_second = window % WINDOWS;
-		u64 share = max_rate * (of_second + 1) / WINDOWS - max_rate * of_second / WINDOWS;
+	return sample_every <= 1 || s->seen++ % sample_every == 0;
+}
 
-		if (rate_window != window) {
-			rate_window = window;
-			rate_used = 0;
-		}
-		/* Not atomic: a limit that is exceeded by a few is still one. */
-		if (rate_used >= share)
-			return false;
-		rate_used++;
+/* Each 10 ms of the whole system have their share of what a second may have. */
+static __always_inline bool within_rate(struct rate *rate, u64 most, u64 now)
+{
+	u64 window = now / WINDOW_NS, of_second = window % WINDOWS;
+	u64 share = most * (of_second + 1) / WINDOWS - most * of_second / WINDOWS;
+
+	if (!most)
+		return true;
+	if (rate->window != window) {
+		rate->window = window;
+		rate->used = 0;
+	}
+	/* Not atomic: a limit that is exceeded by a few is still one. */
+	if (rate->used >= share)
+		return false;
+	rate->used++;
+	return true;
+}
+
+/* Whether the decision is to be taken down; it is counted either way. */
+static __always_inline bool chosen(struct scratch *s, u32 cpu, const struct task_struct *waker,
+				   const struct task_struct *p, u64 now)
+{
+	if (!wanted(waker, p)) {
+		tally(cpu)->filtered++;
+		return false;
+	}
+	if (!sampled(s)) {
+		tally(cpu)->sampled++;
+		return false;
+	}
+	if (!within_rate(&rate_of_decisions, max_rate, now)) {
+		tally(cpu)->limited++;
+		return false;
 	}
 	return true;
 }
@@ -98,15 +120,18 @@ static __always_inline int enter(struct task_struct *p, int prev_cpu, u32 wake_f
 	waker = rq->curr;
 	if (!waker)
 		return 0;
-	s->choices++;
+	/* A wake-up that was counted is seen to its end. */
+	if (!counting && !s->waking)
+		return 0;
+	tally(cpu)->choices++;
 	if (!(wake_flags & (WF_FORK | WF_EXEC))) {
-		s->woken += s->waking;
+		tally(cpu)->woken += s->waking;
 		s->waking = 0;
 	}
-	if (!wanted(waker, p) || !sampled(s, now)) {
-		s->left_out++;
+	if (!chosen(s, cpu, waker, p, now))
 		return 0;
-	}
+	s->d.machine = machine;
+	s->d.changed = (s->d.machine & 1) || (u64)rq->sd != domain_of[cpu & (MAX_CPUS - 1)];
 	s->slow = snapshot_mode == SNAPSHOT_NONE ? 0 : !!(wake_flags & (WF_FORK | WF_EXEC));
 	take_tasks(&s->d, waker, p, rq);
 	s->d.kind = KIND_DECISION;
@@ -128,23 +153,28 @@ static __always_inline int enter(struct task_struct *p, int prev_cpu, u32 wake_f
 /* Hands over what has been taken down. */
 static __always_inline int emit(struct scratch *s)
 {
-	u64 size = sizeof(s->d);
+	u32 cpu = bpf_get_smp_processor_id();
+	u32 size = sizeof(s->d);
 
 	s->active = 0;
 	take_idle_again(s);
 	s->d.dur_ns = bpf_ktime_get_ns() - s->d.t_ns;
+	if (machine != s->d.machine)
+		s->d.changed = 1;
+	if (s->d.changed)
+		machine_changed = 1;
 	s->d.cpus = snapshot_mode == SNAPSHOT_NONE ? 0 : nr_cpus;
 	s->d.slow = s->slow ? nr_cpus : 0;
 	if (snapshot_mode != SNAPSHOT_NONE)
 		size += nr_cpus * sizeof(struct cpu_state);
 	if (s->slow)
 		size += nr_cpus * sizeof(struct cpu_slow);
-	if (size > sizeof(s->d) + sizeof(s->rest))
+	if (size > sizeof(s->d) + nr_cpus * (sizeof(struct cpu_state) + sizeof(struct cpu_slow)))
 		return 0;
 	if (bpf_ringbuf_output(&ring, &s->d, size, BPF_RB_NO_WAKEUP))
-		__sync_fetch_and_add(&lost, 1);
+		tally(cpu)->lost++;
 	else
-		s->kept++;
+		tally(cpu)->kept++;
 	return 0;
 }
 

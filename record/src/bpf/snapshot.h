@@ -114,7 +114,30 @@ static __always_inline void take_tasks(struct decision *d, const struct task_str
 	}
 }
 
-static __always_inline struct cpu_state *state_of(struct scratch *s, u32 cpu)
+/* The steps of a walk over the CPUs have this. */
+struct walk {
+	struct scratch *s;
+	s32 own;
+	s32 other;
+	u32 all;
+};
+
+/*
+ * Does a step for each CPU. bpf_loop() is verified once for all of them; a plain loop is gone through CPU by CPU by the
+ * verifier, and may be too long for it on a large machine.
+ */
+#define FOR_EACH_CPU(step, walk)                                     \
+	do {                                                         \
+		if (has_bpf_loop) {                                  \
+			bpf_loop(nr_cpus, step, walk, 0);            \
+		} else {                                             \
+			for (u64 cpu = 0; cpu < MAX_CPUS; cpu++)     \
+				if (cpu >= nr_cpus || step(cpu, walk)) \
+					break;                       \
+		}                                                    \
+	} while (0)
+
+static __always_inline struct cpu_state *state_of(struct scratch *s, u64 cpu)
 {
 	return (struct cpu_state *)(s->rest + cpu * sizeof(struct cpu_state));
 }
@@ -143,17 +166,21 @@ static __always_inline void take_fair(struct cpu_state *c, struct cfs_rq *cfs)
 	c->util_est = util_est(&cfs->avg, false);
 }
 
-static __always_inline void take_slow(struct scratch *s, u32 cpu, struct rq *rq)
+static __always_inline void take_slow(struct scratch *s, u64 cpu, struct rq *rq)
 {
 	struct cpu_slow *slow = (struct cpu_slow *)(s->rest + nr_cpus * sizeof(struct cpu_state) +
 						    cpu * sizeof(struct cpu_slow));
 	struct sched_domain *sd = rq->sd;
-	struct cpuidle_state *idle = rq->idle_state;
+	struct cpuidle_state *idle;
 
 	slow->idle_stamp = rq->idle_stamp;
 	slow->exit_latency = -1;
-	if (idle)
-		slow->exit_latency = idle->exit_latency;
+	/* Without CPU_IDLE no CPU is ever in a state. */
+	if (bpf_core_field_exists(rq->idle_state)) {
+		idle = rq->idle_state;
+		if (idle)
+			slow->exit_latency = idle->exit_latency;
+	}
 	slow->imbalance = 0;
 #pragma unroll
 	for (int level = 0; level < MAX_LEVELS; level++) {
@@ -169,7 +196,7 @@ static __always_inline void take_slow(struct scratch *s, u32 cpu, struct rq *rq)
 	}
 }
 
-static __always_inline void take_cpu(struct scratch *s, u32 cpu, struct rq *rq)
+static __always_inline void take_cpu(struct scratch *s, u64 cpu, struct rq *rq)
 {
 	struct cpu_state *c = state_of(s, cpu);
 
@@ -195,55 +222,69 @@ static __always_inline void take_cpu(struct scratch *s, u32 cpu, struct rq *rq)
 	}
 }
 
-static __always_inline void take_cpus(struct scratch *s, u32 waker_cpu, u32 prev_cpu)
+/* A step: nonzero ends the walk. The number is of 64 bits, so that the check bounds it for the verifier, too. */
+static long take_step(u64 cpu, void *data)
 {
-	s32 own = llc_first[waker_cpu & (MAX_CPUS - 1)], other = llc_first[prev_cpu & (MAX_CPUS - 1)];
-	bool all = snapshot_mode == SNAPSHOT_FULL || s->slow;
+	struct walk *walk = data;
+	struct scratch *s = walk->s;
+	struct rq *rq;
 
-	if (snapshot_mode == SNAPSHOT_NONE)
-		return;
-	for (u32 cpu = 0; cpu < MAX_CPUS; cpu++) {
-		struct rq *rq;
-
-		if (cpu >= nr_cpus)
-			break;
-		if (!all && llc_first[cpu] != own && llc_first[cpu] != other) {
-			state_of(s, cpu)->taken = 0;
-			continue;
-		}
-		rq = bpf_per_cpu_ptr(&runqueues, cpu);
-		if (!rq)
-			return;
-		take_cpu(s, cpu, rq);
+	if (cpu >= nr_cpus)
+		return 1;
+	if (!walk->all && llc_first[cpu] != walk->own && llc_first[cpu] != walk->other) {
+		state_of(s, cpu)->taken = 0;
+		return 0;
 	}
-	if (!s->slow)
-		return;
-	for (u32 cpu = 0; cpu < MAX_CPUS; cpu++) {
-		struct rq *rq;
-
-		if (cpu >= nr_cpus)
-			break;
-		rq = bpf_per_cpu_ptr(&runqueues, cpu);
-		if (!rq)
-			return;
+	rq = bpf_per_cpu_ptr(&runqueues, cpu);
+	if (!rq)
+		return 1;
+	if ((u64)rq->sd != domain_of[cpu])
+		s->d.changed = 1;
+	take_cpu(s, cpu, rq);
+	if (s->slow)
 		take_slow(s, cpu, rq);
-	}
+	return 0;
 }
 
-/* Which CPUs idle_cpu() is true of as the decision ends. */
+static __always_inline void take_cpus(struct scratch *s, u32 waker_cpu, u32 prev_cpu)
+{
+	struct walk walk = {
+		.s = s,
+		.own = llc_first[waker_cpu & (MAX_CPUS - 1)],
+		.other = llc_first[prev_cpu & (MAX_CPUS - 1)],
+		.all = snapshot_mode == SNAPSHOT_FULL || s->slow,
+	};
+
+	if (snapshot_mode != SNAPSHOT_NONE)
+		FOR_EACH_CPU(take_step, &walk);
+}
+
+/* Of a CPU that was taken: whether idle_cpu() is true of it as the decision ends. */
+static long idle_step(u64 cpu, void *data)
+{
+	struct walk *walk = data;
+	struct scratch *s = walk->s;
+	struct cpu_state *c;
+	struct rq *rq;
+
+	if (cpu >= nr_cpus)
+		return 1;
+	c = state_of(s, cpu);
+	if (!c->taken)
+		return 0;
+	rq = bpf_per_cpu_ptr(&runqueues, cpu);
+	if (!rq)
+		return 1;
+	if ((u64)rq->sd != domain_of[cpu])
+		s->d.changed = 1;
+	c->idle_exit = rq->curr == rq->idle && !rq->nr_running && !rq->ttwu_pending;
+	return 0;
+}
+
 static __always_inline void take_idle_again(struct scratch *s)
 {
-	if (snapshot_mode == SNAPSHOT_NONE)
-		return;
-	for (u32 cpu = 0; cpu < MAX_CPUS; cpu++) {
-		struct cpu_state *c = state_of(s, cpu);
-		struct rq *rq;
+	struct walk walk = { .s = s };
 
-		if (cpu >= nr_cpus)
-			break;
-		rq = bpf_per_cpu_ptr(&runqueues, cpu);
-		if (!rq)
-			return;
-		c->idle_exit = rq->curr == rq->idle && !rq->nr_running && !rq->ttwu_pending;
-	}
+	if (snapshot_mode != SNAPSHOT_NONE)
+		FOR_EACH_CPU(idle_step, &walk);
 }

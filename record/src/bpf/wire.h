@@ -3,7 +3,7 @@
 #pragma once
 
 #define MAX_CPUS 1024
-#define MAX_LEVELS 3
+#define MAX_LEVELS 4
 
 enum kind {
 	KIND_DECISION = 1,
@@ -39,7 +39,6 @@ struct cpu_slow {
 	s32 exit_latency;
 	u32 imbalance;
 	u32 capacity[MAX_LEVELS];
-	u32 pad;
 };
 
 struct task_state {
@@ -95,6 +94,8 @@ struct decision {
 	s32 sd_llc_size;
 	u32 h_load_moved; /* a tick came between, and task_h_load() is no longer what it was */
 	u32 has;
+	u32 machine; /* which description of the machine it goes by */
+	u32 changed; /* the machine is no longer as that says */
 	u64 affinity[MAX_CPUS / 64];
 };
 
@@ -111,6 +112,7 @@ struct event {
 
 /* A scheduling domain, and one of its groups, as `describe` gives them. */
 struct domain_part {
+	u64 domain; /* where it is */
 	u64 next_group;
 	u64 first_group;
 	u64 span[MAX_CPUS / 64];
@@ -124,5 +126,7 @@ struct domain_part {
 	u32 span_weight;
 	s32 sd_llc_id;
 	u32 exists;
+	s32 sd_llc_size;
+	u32 cpu_capacity_orig; /* 0: this kernel has it elsewhere */
 	char name[16];
 };
