@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The functions of policy.h under names that Rust can call. */
+#define WAKELAB_NATIVE
+#include "policy.h"
+
+bool wp_update_load_sum(u64 now, struct pelt *sa, u64 load, u64 runnable, bool running)
+{
+	return ___update_load_sum(now, sa, load, runnable, running);
+}
+
+void wp_update_load_avg(struct pelt *sa, u64 load)
+{
+	___update_load_avg(sa, load);
+}
+
+u64 wp_decay_load(u64 val, u64 n)
+{
+	return decay_load(val, n);
+}
+
+u64 wp_decayed(u64 avg, u64 ns)
+{
+	return decayed(avg, ns);
+}
+
+void wp_util_est_update(struct pelt *sa)
+{
+	util_est_update(sa);
+}
+
+u32 wp_task_util_est(u32 util_est)
+{
+	return task_util_est_of(util_est);
+}
+
+void wp_clock_move(struct pelt_clock *clock, u64 now, bool idle, u64 cap, u64 freq)
+{
+	pelt_clock_move(clock, now, idle, cap, freq);
+}
+
+void wp_clock_idle(struct pelt_clock *clock, u32 util_sum)
+{
+	pelt_clock_idle(clock, util_sum);
+}
+
+u64 wp_clock(const struct pelt_clock *clock)
+{
+	return rq_clock_pelt(clock);
+}
+
+u32 wp_cpu_util(u64 util, u64 runnable, u64 util_est, bool boost, bool use_est, u64 capacity)
+{
+	return cpu_util(util, runnable, util_est, boost, use_est, capacity);
+}
+
+u32 wp_weight_of(s32 static_prio, bool sched_idle)
+{
+	return weight_of(static_prio, sched_idle);
+}
+
+u64 wp_virtual_time(u64 ns, u64 weight)
+{
+	return virtual_time(ns, weight);
+}
+
+void wp_record_wakee(struct wakee_flips *waker, u64 wakee, u64 jiffies, u64 hz)
+{
+	record_wakee(waker, wakee, jiffies, hz);
+}
+
+bool wp_wake_wide(u32 master, u32 slave, u32 llc_size)
+{
+	return wake_wide(master, slave, llc_size);
+}
+
+int wp_wake_affine_idle(bool this_idle, bool prev_idle, bool share_cache, bool sync, u32 nr_running)
+{
+	return wake_affine_idle(this_idle, prev_idle, share_cache, sync, nr_running);
+}
+
+int wp_wake_affine_weight(const struct affine_loads *of, bool sync, bool bias, u32 imbalance_pct)
+{
+	return wake_affine_weight(of, sync, bias, imbalance_pct);
+}
+
+s32 wp_nr_idle_scan(u64 sum_util, u32 llc_weight, u32 imbalance_pct, u32 form, bool small_llc)
+{
+	return nr_idle_scan(sum_util, llc_weight, imbalance_pct, form, small_llc);
+}
+
+u64 wp_idle_ends(struct scan_cost *cost, u64 avg_idle, u64 idle, u64 most, u64 jiffies)
+{
+	return idle_ends(cost, avg_idle, idle, most, jiffies);
+}
+
+void wp_sis_prop_age(struct scan_cost *cost, u64 jiffies)
+{
+	sis_prop_age(cost, jiffies);
+}
+
+s32 wp_sis_prop_nr(const struct scan_cost *cost, u32 span_weight)
+{
+	return sis_prop_nr(cost, span_weight);
+}
+
+s32 wp_sis_limit_nr(const struct scan_cost *cost, u32 span_weight, u32 siblings)
+{
+	return sis_limit_nr(cost, span_weight, siblings);
+}
+
+void wp_sis_prop_after(struct scan_cost *cost, u64 time)
+{
+	sis_prop_after(cost, time);
+}
+
+bool wp_is_short_task(u64 dur_avg, u64 min_granularity)
+{
+	return is_short_task(dur_avg, min_granularity);
+}
+
+void wp_dur_avg_update(struct dur_avg *of, u64 sum_exec_runtime)
+{
+	dur_avg_update(of, sum_exec_runtime);
+}

@@ -1,0 +1,124 @@
+//! What the tests share: how many cases there are, and a system for the model to look at.
+#![allow(dead_code)]
+
+use proptest::test_runner::{Config, FileFailurePersistence};
+use wakelab_kernel::{FeatureSet, Preset};
+use wakelab_sched::CpuMask;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::domain::{DomainOptions, SchedDomains, SchedGroup, Uniform, build_sched_domains};
+use wakelab_sched::select::{ScanClock, View, WakeFlags, Wakee, Waker, Wakeup};
+
+/// A million cases of each property.
+pub fn million() -> Config {
+    let beside = FileFailurePersistence::WithSource("proptest-regressions");
+    Config { cases: 1_000_000, failure_persistence: Some(Box::new(beside)), ..Config::default() }
+}
+
+/// The kernel whose forms the scheduler has: those of 7.2, and of 6.1 for SIS_PROP, which 7.2 has no more.
+pub fn preset(name: &str) -> &'static Preset {
+    Preset::get(name).expect("a kernel of the model")
+}
+
+/// The preset's features with these switched.
+pub fn features(preset: &Preset, switches: &str) -> FeatureSet {
+    preset.switched(&switches.parse().expect("switches")).expect("they fit the kernel")
+}
+
+/// Two LLCs of so many cores with so many threads.
+pub fn two_llcs(cores: u32, threads: u32) -> SchedDomains {
+    let uniform = Uniform { llcs: 2, ..Uniform::new(cores, threads) };
+    build_sched_domains(&uniform.topology(), &DomainOptions::for_version(7, 2)).expect("a machine")
+}
+
+/// A system of which the first two CPUs matter.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct System {
+    pub idle: [bool; 2],
+    pub nr_running: u32,
+    pub load: [u64; 2],
+    pub capacity: [u64; 2],
+    pub cpus: [Cpu; 2],
+    pub clock: ScanClock,
+    pub time: [u64; 2],
+}
+
+impl System {
+    fn at<T: Copy>(&self, of: [T; 2], cpu: Cpu) -> T {
+        of[usize::from(cpu != self.cpus[0])]
+    }
+}
+
+impl View for System {
+    fn available_idle_cpu(&self, cpu: Cpu) -> bool {
+        self.at(self.idle, cpu)
+    }
+    fn sched_idle_cpu(&self, _: Cpu) -> bool {
+        false
+    }
+    fn nr_running(&self, _: Cpu) -> u32 {
+        self.nr_running
+    }
+    fn h_nr_delayed(&self, _: Cpu) -> u32 {
+        0
+    }
+    fn cpu_load(&self, cpu: Cpu) -> u64 {
+        self.at(self.load, cpu)
+    }
+    fn cpu_runnable_load(&self, cpu: Cpu) -> u64 {
+        self.cpu_load(cpu)
+    }
+    fn capacity_of(&self, cpu: Cpu) -> u64 {
+        self.at(self.capacity, cpu)
+    }
+    fn has_idle_cores(&self, _: Cpu) -> bool {
+        false
+    }
+    fn nr_idle_scan(&self, _: Cpu) -> i32 {
+        0
+    }
+    fn scan_clock(&self, _: Cpu) -> ScanClock {
+        self.clock
+    }
+    fn cpu_clock(&self, _: Cpu, looks: u32) -> u64 {
+        self.time[usize::from(looks > 0)]
+    }
+    fn cpu_runnable(&self, _: Cpu) -> u64 {
+        0
+    }
+    fn cpu_util_avg(&self, _: Cpu) -> u64 {
+        0
+    }
+    fn cpu_util_est(&self, _: Cpu) -> Option<u64> {
+        None
+    }
+    fn arch_scale_cpu_capacity(&self, _: Cpu) -> u64 {
+        1024
+    }
+    fn curr_is_idle(&self, _: Cpu) -> bool {
+        false
+    }
+    fn ttwu_pending(&self, _: Cpu) -> bool {
+        false
+    }
+    fn idle_stamp(&self, _: Cpu) -> u64 {
+        0
+    }
+    fn idle_exit_latency(&self, _: Cpu) -> Option<u32> {
+        None
+    }
+    fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
+        group.capacity
+    }
+    fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
+        false
+    }
+}
+
+/// A wake-up from one CPU of a task that ran on another.
+pub fn wakeup(this: Cpu, prev: Cpu, sync: bool, loads: [u64; 2], allowed: &CpuMask) -> Wakeup<'_> {
+    Wakeup {
+        waker: Waker { h_load: loads[0], ..Waker::new(this) },
+        wakee: Wakee { h_load: loads[1], ..Wakee::new(prev, allowed) },
+        flags: WakeFlags::TTWU | if sync { WakeFlags::SYNC } else { WakeFlags::empty() },
+    }
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Averages of tasks and CPUs. The fair class sees nothing of our tasks, so its averages are kept here in the kernel's
+ * way: a task's is part of its CPU's, sleeping or not, until it wakes elsewhere; then it is put on the list of what the
+ * old CPU has to take off, which is done under that CPU's own lock.
+ */
+#pragma once
+
+#define sub_positive(from, what) ((from) > (what) ? (from) - (what) : 0)
+
+static __always_inline void take_off_removed(struct cpu_state *cs)
+{
+	u64 load, util, runnable;
+	struct pelt *sa = &cs->avg;
+	u64 divider;
+
+	if (!cs->removed_load && !cs->removed_util && !cs->removed_runnable)
+		return;
+	load = __sync_lock_test_and_set(&cs->removed_load, 0);
+	util = __sync_lock_test_and_set(&cs->removed_util, 0);
+	runnable = __sync_lock_test_and_set(&cs->removed_runnable, 0);
+	divider = get_pelt_divider(sa);
+	sa->load_avg = sub_positive(sa->load_avg, load);
+	sa->load_sum = sub_positive(sa->load_sum, load * divider);
+	sa->util_avg = sub_positive(sa->util_avg, util);
+	sa->util_sum = sub_positive((u64)sa->util_sum, util * divider);
+	sa->runnable_avg = sub_positive(sa->runnable_avg, runnable);
+	sa->runnable_sum = sub_positive(sa->runnable_sum, runnable * divider);
+}
+
+/* Moves the CPU's clock and averages to now. Under its run queue lock. */
+static __noinline int update_cpu(struct cpu_state *cs, u32 cpu, u64 now)
+{
+	u32 freq = CAPACITY_SCALE;
+	bool idle;
+
+	if (!cs || cpu >= MAX_CPUS)
+		return 0;
+	idle = !cs->nr_runnable;
+	if (!idle && bpf_ksym_exists(scx_bpf_cpuperf_cur))
+		freq = scx_bpf_cpuperf_cur(cpu);
+	pelt_clock_move(&cs->clock, now, idle, cpu_infos[at(cpu)].capacity, freq);
+	take_off_removed(cs);
+	if (___update_load_sum(rq_clock_pelt(&cs->clock), &cs->avg, cs->load_weight, cs->nr_runnable, cs->curr_since))
+		___update_load_avg(&cs->avg, 1);
+	return 0;
+}
+
+/* Moves a task's averages to now, on the clock of the CPU that holds it. */
+static __always_inline void update_task(struct task_state *ts, struct cpu_state *cs, u64 now)
+{
+	if (___update_load_sum(rq_clock_pelt(&cs->clock), &ts->avg, ts->runnable, ts->runnable, ts->running)) {
+		___update_load_avg(&ts->avg, ts->load_weight);
+		ts->avg.util_est &= ~UTIL_AVG_UNCHANGED;
+	}
+	ts->slept_at = now;
+}
+
+/* attach_entity_load_avg() */
+static __always_inline void attach(struct task_state *ts, struct cpu_state *cs)
+{
+	struct pelt *se = &ts->avg, *sa = &cs->avg;
+	u64 divider = get_pelt_divider(sa);
+
+	se->last_update_time = sa->last_update_time;
+	se->period_contrib = sa->period_contrib;
+	se->util_sum = se->util_avg * divider;
+	se->runnable_sum = se->runnable_avg * divider;
+	se->load_sum = se->load_avg * divider;
+	se->load_sum = se->load_sum > ts->load_weight ? se->load_sum / ts->load_weight : 1;
+	sa->load_avg += se->load_avg;
+	sa->load_sum += (u64)ts->load_weight * se->load_sum;
+	sa->util_avg += se->util_avg;
+	sa->util_sum += se->util_sum;
+	sa->runnable_avg += se->runnable_avg;
+	sa->runnable_sum += se->runnable_sum;
+}
+
+static __always_inline void remove_from(struct task_state *ts, struct cpu_state *old)
+{
+	__sync_fetch_and_add(&old->removed_load, ts->avg.load_avg);
+	__sync_fetch_and_add(&old->removed_util, ts->avg.util_avg);
+	__sync_fetch_and_add(&old->removed_runnable, ts->avg.runnable_avg);
+}
+
+/* Counts a runnable task at its CPU, or takes it off. */
+static __always_inline void enqueue_sums(struct task_state *ts, struct cpu_state *cs)
+{
+	ts->queued_load_weight = ts->load_weight;
+	ts->queued_util_est = task_util_est_of(ts->avg.util_est);
+	__sync_fetch_and_add(&cs->nr_runnable, 1);
+	__sync_fetch_and_add(&cs->load_weight, ts->queued_load_weight);
+	__sync_fetch_and_add(&cs->util_est, ts->queued_util_est);
+}
+
+static __always_inline void dequeue_sums(struct task_state *ts, struct cpu_state *cs)
+{
+	__sync_fetch_and_sub(&cs->nr_runnable, 1);
+	__sync_fetch_and_sub(&cs->load_weight, ts->queued_load_weight);
+	__sync_fetch_and_sub(&cs->util_est, ts->queued_util_est);
+}
+
+/* The task is at `cpu` from now on. Its average is aged by the time that has gone by, then moved. Under the lock of `cpu`. */
+static __always_inline void move_task(struct task_state *ts, struct cpu_state *cs, s32 cpu, u64 now)
+{
+	struct cpu_state *old = cpu_state_of(ts->cpu);
+	u64 gone = now - ts->slept_at;
+
+	if (ts->cpu == cpu)
+		return;
+	if (old) {
+		if ((s64)gone < 0)
+			gone = 0;
+		if (___update_load_sum(ts->avg.last_update_time + gone, &ts->avg, ts->runnable, ts->runnable, false))
+			___update_load_avg(&ts->avg, ts->load_weight);
+		remove_from(ts, old);
+		if (ts->runnable)
+			dequeue_sums(ts, old);
+		count(migrations);
+	}
+	attach(ts, cs);
+	if (ts->runnable)
+		enqueue_sums(ts, cs);
+	ts->slept_at = now;
+	ts->cpu = cpu;
+}
+
+/* cpu_load(): of a CPU that has long had nothing to do, what is left of it. */
+static __always_inline u64 cpu_load(struct cpu_state *cs, u64 now)
+{
+	u64 wall = cs->clock.wall;
+
+	return cs->nr_runnable || now < wall ? cs->avg.load_avg : decayed(cs->avg.load_avg, now - wall);
+}
+
+static __always_inline u64 cpu_util_avg(struct cpu_state *cs, u64 now)
+{
+	u64 wall = cs->clock.wall;
+
+	return cs->nr_runnable || now < wall ? cs->avg.util_avg : decayed(cs->avg.util_avg, now - wall);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A CPU looks for its next task. */
+#pragma once
+
+/* Tasks that wait at another CPU of the LLC and may run here. */
+static __always_inline bool pull_sibling(u32 llc, s32 self)
+{
+	u32 nr = llc_infos[at(llc)].nr, i;
+
+	bpf_for(i, 0, nr) {
+		s32 cpu = cpu_at(llc, i);
+
+		if (cpu != self && scx_bpf_dsq_nr_queued(cpu) > 0 && scx_bpf_dsq_move_to_local(cpu, 0)) {
+			count(pulled_sibling);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The longest queue of another LLC. */
+static __always_inline bool pull_other(u32 own)
+{
+	s32 most = 0;
+	u32 from = own, i;
+
+	bpf_for(i, 0, nr_llcs) {
+		s32 queued = i == own ? 0 : scx_bpf_dsq_nr_queued(LLC_DSQ + i);
+
+		if (queued > most) {
+			most = queued;
+			from = i;
+		}
+	}
+	if (from == own || !scx_bpf_dsq_move_to_local(LLC_DSQ + from, 0))
+		return false;
+	count(pulled_other);
+	return true;
+}
+
+static __always_inline bool pull_llc(u32 llc)
+{
+	if (!scx_bpf_dsq_move_to_local(LLC_DSQ + llc, 0))
+		return false;
+	count(pulled_llc);
+	return true;
+}
+
+static __always_inline bool pull_own(s32 cpu)
+{
+	if (!scx_bpf_dsq_move_to_local(cpu, 0))
+		return false;
+	count(pulled_cpu);
+	return true;
+}
+
+enum dispatched {
+	DISPATCH_MOVED,
+	DISPATCH_KEEP,	/* the task that ran goes on: it is before the heads of both queues */
+	DISPATCH_NOTHING,
+};
+
+static __always_inline int dispatch(s32 cpu, struct cpu_state *cs, struct task_struct *prev, struct task_state *ts)
+{
+	u32 llc = llc_of(cpu);
+	struct task_struct *head;
+	bool own = false, shared = false, prev_own = false, prev_shared = false;
+	u64 own_vtime = 0, shared_vtime = 0;
+
+	head = __COMPAT_scx_bpf_dsq_peek(cpu);
+	if (head) {
+		own = true;
+		own_vtime = head->scx.dsq_vtime;
+	}
+	head = __COMPAT_scx_bpf_dsq_peek(LLC_DSQ + llc);
+	if (head) {
+		shared = true;
+		shared_vtime = head->scx.dsq_vtime;
+	}
+	if (prev && ts) {
+		u64 vtime = prev->scx.dsq_vtime;
+
+		if (ts->home == (u32)cpu && (!own || !time_before(own_vtime, vtime))) {
+			prev_own = own = true;
+			own_vtime = vtime;
+		} else if (ts->home == LLC_DSQ + llc && (!shared || !time_before(shared_vtime, vtime))) {
+			prev_shared = shared = true;
+		}
+	}
+	if (own && (!shared || time_before(own_vtime, cs->llc_vtime))) {
+		if (prev_own)
+			return DISPATCH_KEEP;
+		if (pull_own(cpu) || pull_llc(llc))
+			return DISPATCH_MOVED;
+	} else if (shared) {
+		if (prev_shared)
+			return DISPATCH_KEEP;
+		if (pull_llc(llc) || pull_own(cpu))
+			return DISPATCH_MOVED;
+	}
+	if (prev)
+		return DISPATCH_KEEP;
+	return pull_sibling(llc, cpu) || pull_other(llc) ? DISPATCH_MOVED : DISPATCH_NOTHING;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What becomes of tasks and CPUs. The kernel calls these under the run queue lock of the CPU in question. */
+#pragma once
+
+/* post_init_entity_util_avg() */
+static __always_inline void first_average(struct task_state *ts, struct cpu_state *cs, s32 cpu)
+{
+	s64 cap = ((s64)cpu_infos[at(cpu)].capacity - (s64)cs->avg.util_avg) >> 1;
+	u64 util = 0;
+
+	ts->avg.load_avg = ts->load_weight;
+	if (cap > 0) {
+		util = cs->avg.util_avg ? cs->avg.util_avg * ts->load_weight / (cs->avg.load_avg + 1) : (u64)cap;
+		if (util > (u64)cap)
+			util = cap;
+	}
+	ts->avg.util_avg = util;
+	ts->avg.runnable_avg = util;
+}
+
+static __always_inline void task_runnable(struct task_struct *p)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct cpu_state *cs = cpu_state_of(cpu);
+	struct task_state *ts = task_state_of(p);
+	u64 now = scx_bpf_now();
+
+	if (!cs || !ts || ts->runnable)
+		return;
+	update_cpu(cs, cpu, now);
+	if (ts->cpu < 0)
+		first_average(ts, cs, cpu);
+	if (ts->cpu == cpu)
+		update_task(ts, cs, now);
+	else
+		move_task(ts, cs, cpu, now);
+	ts->runnable = true;
+	ts->waits_since = now;
+	enqueue_sums(ts, cs);
+	ask_frequency(cs, cpu);
+}
+
+static __always_inline void task_running(struct task_struct *p)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct cpu_state *cs = cpu_state_of(cpu);
+	struct task_state *ts = task_state_of(p);
+	u64 now = scx_bpf_now(), since;
+	u32 llc = llc_of(cpu);
+
+	if (!cs || !ts)
+		return;
+	update_cpu(cs, cpu, now);
+	if (ts->cpu != cpu)
+		move_task(ts, cs, cpu, now);
+	else
+		update_task(ts, cs, now);
+	/* It may have been pulled from where it waited. */
+	if (ts->home >= LLC_DSQ ? ts->home != LLC_DSQ + llc : ts->home != (u32)cpu)
+		rehome(p, ts, ts->home >= LLC_DSQ ? LLC_DSQ + llc : (u32)cpu);
+	set_idle(cpu, false);
+	/* What is bound to a CPU that is not there yet waits for the CPU, not for its turn. */
+	since = ts->waits_since > cs->online_since ? ts->waits_since : cs->online_since;
+	if (now > since && now - since > cs->counts.longest_wait_ns)
+		cs->counts.longest_wait_ns = now - since;
+	ts->running = true;
+	ts->since = now;
+	move_clocks(p, ts, cs);
+	cs->curr_vtime = p->scx.dsq_vtime;
+	cs->curr_weight = ts->weight;
+	cs->curr_home = ts->home;
+	cs->curr_dur_avg = ts->dur.dur_avg;
+	cs->curr_pid = p->pid;
+	cs->curr_since = now;
+	ask_frequency(cs, cpu);
+}
+
+static __always_inline void task_stopping(struct task_struct *p)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct cpu_state *cs = cpu_state_of(cpu);
+	struct task_state *ts = task_state_of(p);
+	u64 now = scx_bpf_now();
+
+	if (!cs || !ts)
+		return;
+	update_cpu(cs, cpu, now);
+	update_task(ts, cs, now);
+	charge(p, ts, cs, now);
+	ts->waits_since = now;
+	ts->running = false;
+	cs->curr_since = 0;
+	cs->curr_dur_avg = 0;
+}
+
+static __always_inline void task_quiescent(struct task_struct *p, u64 deq_flags)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct cpu_state *cs = cpu_state_of(cpu), *at;
+	struct task_state *ts = task_state_of(p);
+	u64 now = scx_bpf_now();
+
+	if (!cs || !ts || !ts->runnable)
+		return;
+	at = cpu_state_of(ts->cpu);
+	update_cpu(cs, cpu, now);
+	if (at == cs)
+		update_task(ts, cs, now);
+	ts->runnable = false;
+	if (at)
+		dequeue_sums(ts, at);
+	if (deq_flags & SCX_DEQ_SLEEP) {
+		util_est_update(&ts->avg);
+		dur_avg_update(&ts->dur, ts->sum_exec);
+	}
+	ask_frequency(cs, cpu);
+}
+
+static __always_inline void task_tick(struct task_struct *p)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct cpu_state *cs = cpu_state_of(cpu);
+	struct task_state *ts = task_state_of(p);
+	u64 now = scx_bpf_now();
+
+	if (!cs || !ts)
+		return;
+	update_cpu(cs, cpu, now);
+	update_task(ts, cs, now);
+	ask_frequency(cs, cpu);
+}
+
+static __always_inline void cpu_idle(s32 cpu, bool idle)
+{
+	struct cpu_state *cs = cpu_state_of(cpu);
+	u64 now = scx_bpf_now();
+
+	if (!cs)
+		return;
+	set_idle(cpu, idle);
+	if (!idle) {
+		if (cs->idle_since && now > cs->idle_since)
+			cs->avg_idle = idle_ends(&cs->cost, cs->avg_idle, now - cs->idle_since, max_avg_idle_ns,
+						 bpf_jiffies64());
+		cs->idle_since = 0;
+		return;
+	}
+	update_cpu(cs, cpu, now);
+	pelt_clock_idle(&cs->clock, cs->avg.util_sum);
+	cs->idle_since = now;
+	update_idle_core(cpu);
+	/* Something may have come between the last look at the queues and now. */
+	if (scx_bpf_dsq_nr_queued(cpu) > 0 || scx_bpf_dsq_nr_queued(LLC_DSQ + llc_of(cpu)) > 0)
+		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+}
+
+/* `weight` is that of sched_ext, 100 being nice 0 outside of any control group. */
+static __always_inline void task_weight(struct task_struct *p, u32 weight)
+{
+	struct task_state *ts = task_state_of(p);
+	struct cpu_state *at;
+	u32 load_weight = weight_of(p->static_prio, p->policy == 5);
+
+	if (!ts)
+		return;
+	ts->weight = weight * 1024 / 100 ?: 1;
+	ts->load_weight = load_weight;
+	at = cpu_state_of(ts->cpu);
+	if (ts->runnable && at) {
+		__sync_fetch_and_add(&at->load_weight, (u64)load_weight - ts->queued_load_weight);
+		ts->queued_load_weight = load_weight;
+	}
+}
+
+/* Notes the LLCs all of whose CPUs the task may use. */
+static __always_inline void task_affinity(struct task_struct *p, const struct cpumask *cpumask)
+{
+	struct task_state *ts = task_state_of(p);
+	u32 i;
+
+	if (!ts)
+		return;
+	ts->covers = ~0ULL;
+	bpf_for(i, 0, nr_cpus) {
+		if (i < MAX_CPUS && cpu_infos[at(i)].nr_smt && cpu_infos[at(i)].llc < 64 && !bpf_cpumask_test_cpu(i, cpumask))
+			ts->covers &= ~(1ULL << (cpu_infos[at(i)].llc & 63));
+	}
+}
+
+static __always_inline void task_enable(struct task_struct *p)
+{
+	struct task_state *ts = task_state_of(p);
+	u32 llc = llc_of(scx_bpf_task_cpu(p));
+
+	if (!ts)
+		return;
+	task_affinity(p, p->cpus_ptr);
+	task_weight(p, p->scx.weight);
+	ts->home = LLC_DSQ + llc;
+	ts->has_home = true;
+	scx_bpf_task_set_dsq_vtime(p, clock_of(ts->home));
+}
+
+/* The task leaves: what is left of it is taken off its CPU. */
+static __always_inline void task_disable(struct task_struct *p)
+{
+	struct task_state *ts = task_state_of(p);
+	struct cpu_state *at;
+
+	if (!ts)
+		return;
+	at = cpu_state_of(ts->cpu);
+	if (at) {
+		if (ts->runnable)
+			dequeue_sums(ts, at);
+		remove_from(ts, at);
+	}
+	ts->runnable = false;
+	ts->running = false;
+	ts->cpu = -1;
+}
+
+/* A CPU that was not there when the scheduler began makes it begin anew. */
+static __always_inline void cpu_hotplug(s32 cpu, bool online)
+{
+	struct cpu_state *cs = cpu_state_of(cpu);
+
+	if (!cs)
+		return;
+	if (online && !cpu_infos[at(cpu)].nr_smt) {
+		if (bpf_ksym_exists(scx_bpf_exit_bstr))
+			scx_bpf_exit(SCX_ECODE_ACT_RESTART | SCX_ECODE_RSN_HOTPLUG, "cpu %d is new", cpu);
+		return;
+	}
+	if (cs->offline == !online)
+		return;
+	cs->offline = !online;
+	if (!online)
+		set_idle(cpu, false);
+	else
+		cs->online_since = bpf_ktime_get_ns();
+	if (online)
+		__sync_fetch_and_sub(&nr_offline, 1);
+	else
+		__sync_fetch_and_add(&nr_offline, 1);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* scx_wakelab: the published placement policies as a sched_ext scheduler. */
+#include <scx/common.bpf.h>
+#include <scx/compat.bpf.h>
+#include <bpf_experimental.h>
+
+#include "policy.h"
+#include "intf.h"
+#include "state.h"
+#include "averages.h"
+#include "frequency.h"
+#include "idle.h"
+#include "target.h"
+#include "walk.h"
+#include "capacity.h"
+#include "sibling.h"
+#include "queue.h"
+#include "dispatch.h"
+#include "timer.h"
+#include "record.h"
+#include "select.h"
+#include "lifecycle.h"
+
+char _license[] SEC("license") = "GPL";
+
+UEI_DEFINE(uei);
+
+s32 BPF_STRUCT_OPS(wakelab_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	struct task_state *ts = task_state_of(p);
+
+	return ts ? select_cpu(p, ts, prev_cpu, wake_flags) : prev_cpu;
+}
+
+void BPF_STRUCT_OPS(wakelab_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	struct task_state *ts = task_state_of(p);
+
+	if (ts)
+		enqueue(p, ts, enq_flags);
+	else
+		scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, slice_ns, enq_flags);
+}
+
+void BPF_STRUCT_OPS(wakelab_dispatch, s32 cpu, struct task_struct *prev)
+{
+	struct cpu_state *cs = cpu_state_of(cpu);
+	struct task_state *ts = NULL;
+
+	if (!cs)
+		return;
+	if (prev && !(prev->scx.flags & SCX_TASK_QUEUED))
+		prev = NULL;
+	if (prev)
+		ts = task_state_of(prev);
+	if (ts)
+		charge(prev, ts, cs, scx_bpf_now());
+	switch (dispatch(cpu, cs, prev, ts)) {
+	case DISPATCH_KEEP:
+		scx_bpf_task_set_slice(prev, slice_ns);
+		count(kept);
+		break;
+	case DISPATCH_NOTHING:
+		/* Not only when it begins to idle: it may have been claimed for a task that went elsewhere. */
+		set_idle(cpu, true);
+		break;
+	default:
+		break;
+	}
+}
+
+void BPF_STRUCT_OPS(wakelab_runnable, struct task_struct *p, u64 enq_flags)
+{
+	task_runnable(p);
+}
+
+void BPF_STRUCT_OPS(wakelab_running, struct task_struct *p)
+{
+	task_running(p);
+}
+
+void BPF_STRUCT_OPS(wakelab_stopping, struct task_struct *p, bool runnable)
+{
+	task_stopping(p);
+}
+
+void BPF_STRUCT_OPS(wakelab_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	task_quiescent(p, deq_flags);
+}
+
+void BPF_STRUCT_OPS(wakelab_tick, struct task_struct *p)
+{
+	task_tick(p);
+}
+
+void BPF_STRUCT_OPS(wakelab_update_idle, s32 cpu, bool idle)
+{
+	cpu_idle(cpu, idle);
+}
+
+void BPF_STRUCT_OPS(wakelab_set_weight, struct task_struct *p, u32 weight)
+{
+	task_weight(p, weight);
+}
+
+void BPF_STRUCT_OPS(wakelab_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
+{
+	task_affinity(p, cpumask);
+}
+
+void BPF_STRUCT_OPS(wakelab_enable, struct task_struct *p)
+{
+	task_enable(p);
+}
+
+void BPF_STRUCT_OPS(wakelab_disable, struct task_struct *p)
+{
+	task_disable(p);
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(wakelab_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	struct task_state *ts = bpf_task_storage_get(&tasks, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!ts)
+		return -ENOMEM;
+	ts->cpu = -1;
+	ts->recent_used_cpu = -1;
+	return 0;
+}
+
+void BPF_STRUCT_OPS(wakelab_cpu_online, s32 cpu)
+{
+	cpu_hotplug(cpu, true);
+}
+
+void BPF_STRUCT_OPS(wakelab_cpu_offline, s32 cpu)
+{
+	cpu_hotplug(cpu, false);
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(wakelab_init)
+{
+	int error;
+	u32 i;
+
+	bpf_for(i, 0, nr_cpus) {
+		error = scx_bpf_create_dsq(i, -1);
+		if (error)
+			return error;
+	}
+	bpf_for(i, 0, nr_llcs) {
+		error = scx_bpf_create_dsq(LLC_DSQ + i, -1);
+		if (error)
+			return error;
+		update_llc(i, scx_bpf_now());
+	}
+	/* Those that are not will show it at once. */
+	bpf_for(i, 0, nr_cpus)
+		if (i < MAX_CPUS && cpu_infos[at(i)].nr_smt)
+			set_idle(i, true);
+	return start_timer();
+}
+
+/* For the tests of the frequency: what the kernel goes by. */
+SEC("syscall")
+int look_at_kernel(void *ctx)
+{
+	u32 i;
+
+	bpf_for(i, 0, nr_cpus) {
+		struct rq *rq = bpf_per_cpu_ptr(&runqueues, i);
+
+		if (rq && i < MAX_CPUS)
+			cpu_states[at(i)].kernel_perf_target = rq->scx.cpuperf_target;
+	}
+	return 0;
+}
+
+void BPF_STRUCT_OPS(wakelab_exit, struct scx_exit_info *ei)
+{
+	UEI_RECORD(uei, ei);
+}
+
+SCX_OPS_DEFINE(wakelab,
+	       .select_cpu	= (void *)wakelab_select_cpu,
+	       .enqueue		= (void *)wakelab_enqueue,
+	       .dispatch	= (void *)wakelab_dispatch,
+	       .runnable	= (void *)wakelab_runnable,
+	       .running		= (void *)wakelab_running,
+	       .stopping	= (void *)wakelab_stopping,
+	       .quiescent	= (void *)wakelab_quiescent,
+	       .tick		= (void *)wakelab_tick,
+	       .update_idle	= (void *)wakelab_update_idle,
+	       .set_weight	= (void *)wakelab_set_weight,
+	       .set_cpumask	= (void *)wakelab_set_cpumask,
+	       .enable		= (void *)wakelab_enable,
+	       .disable		= (void *)wakelab_disable,
+	       .init_task	= (void *)wakelab_init_task,
+	       .cpu_online	= (void *)wakelab_cpu_online,
+	       .cpu_offline	= (void *)wakelab_cpu_offline,
+	       .init		= (void *)wakelab_init,
+	       .exit		= (void *)wakelab_exit,
+	       .flags		= SCX_OPS_ENQ_MIGRATION_DISABLED,
+	       .timeout_ms	= 20000,
+	       .name		= "wakelab");

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where the search begins: record_wakee(), wake_wide() and wake_affine(). */
+#pragma once
+
+/* The lowest domain of this CPU that holds the other one and is one for wake_affine(): its imbalance_pct, or 0. */
+static __always_inline u32 affine_domain(s32 this_cpu, s32 prev)
+{
+	const volatile struct cpu_info *a = info_of(this_cpu), *b = info_of(prev);
+	u32 i;
+
+	if (!a || !b)
+		return 0;
+	for (i = 0; i < MAX_LEVELS; i++) {
+		if (i >= nr_levels)
+			break;
+		if (a->level[i] == b->level[i])
+			return level_affine[i] ? level_pct[i] : 0;
+	}
+	return 0;
+}
+
+static __always_inline bool wakes_wide(struct search *s, struct task_state *waker, struct task_state *wakee, u64 who)
+{
+	u64 jiffies = bpf_jiffies64();
+	const volatile struct llc_info *llc;
+
+	s->waker_flips_before = waker->flips.flips;
+	s->last_wakee_is_p = waker->flips.last_wakee == who;
+	s->decay_due = (s64)(jiffies - (waker->flips.decay_ts + hz)) > 0;
+	record_wakee(&waker->flips, who, jiffies, hz);
+	s->waker_flips = waker->flips.flips;
+	s->wakee_flips = wakee->flips.flips;
+	llc = &llc_infos[at(llc_of(s->this_cpu))];
+	return wake_wide(s->waker_flips, s->wakee_flips, llc->nr);
+}
+
+/* wake_affine(): the waking CPU or the previous one. */
+static __always_inline s32 wake_affine(struct search *s, u32 imbalance_pct)
+{
+	struct cpu_state *this = cpu_state_of(s->this_cpu);
+	s32 this_cpu = s->this_cpu, prev = s->prev;
+	int says = AFFINE_NONE;
+
+	if (!this)
+		return prev;
+	if (s->feat & WA_IDLE) {
+		says = wake_affine_idle(is_idle(this_cpu), is_idle(prev), share_cache(this_cpu, prev), s->sync,
+					s->nr_running);
+		if (says == AFFINE_NONE && (s->feat & SIS_SHORT) && s->nr_running == 1 &&
+		    is_short_task(this->curr_dur_avg, min_granularity_ns))
+			says = AFFINE_THIS;
+	}
+	if (says == AFFINE_NONE && (s->feat & WA_WEIGHT)) {
+		struct affine_loads loads = {
+			.this_load = s->this_load,
+			.prev_load = s->prev_load,
+			.waker = s->waker_load,
+			.wakee = s->wakee_load,
+			.this_capacity = cpu_infos[at(this_cpu)].capacity,
+			.prev_capacity = cpu_infos[at(prev)].capacity,
+		};
+
+		says = wake_affine_weight(&loads, s->sync, s->feat & WA_BIAS, imbalance_pct);
+	}
+	return says == AFFINE_THIS ? this_cpu : prev;
+}

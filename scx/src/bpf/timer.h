@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What periodic balancing does for the fair class: nr_idle_scan of each LLC from its utilisation, and work for CPUs
+ * that stay idle beside a queue because searches are limited.
+ */
+#pragma once
+
+struct timer {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct timer);
+} timers SEC(".maps");
+
+static __always_inline u32 idle_scan_form(u64 feat)
+{
+	if (feat & SIS_UTIL_V1)
+		return IDLE_SCAN_V1;
+	if (feat & SIS_UTIL_V2)
+		return IDLE_SCAN_V2;
+	if (feat & SIS_UTIL_V3)
+		return IDLE_SCAN_V3;
+	return IDLE_SCAN_MERGED;
+}
+
+static __noinline int update_llc(u32 llc, u64 now)
+{
+	struct llc_state *state = llc_state_of(llc);
+	u64 sum = 0, feat = features;
+	u32 nr, i;
+
+	if (!state)
+		return 0;
+	nr = llc_infos[at(llc)].nr;
+	bpf_for(i, 0, nr) {
+		struct cpu_state *cs = cpu_state_of(cpu_at(llc, i));
+
+		if (cs)
+			sum += cpu_util_avg(cs, now);
+	}
+	state->sum_util = sum;
+	state->nr_idle_scan = nr_idle_scan(sum, nr, llc_infos[at(llc)].imbalance_pct, idle_scan_form(feat),
+					   feat & SIS_UTIL_SMALL_LLC);
+	if (scx_bpf_dsq_nr_queued(LLC_DSQ + llc) > 0) {
+		const struct cpumask *online = scx_bpf_get_online_cpumask();
+
+		kick_idle(llc, online);
+		scx_bpf_put_cpumask(online);
+	}
+	return 0;
+}
+
+static int on_timer(void *map, int *key, struct timer *timer)
+{
+	u64 now = scx_bpf_now();
+	u32 i;
+
+	bpf_for(i, 0, nr_llcs)
+		update_llc(i, now);
+	bpf_timer_start(&timer->timer, scan_interval_ns, 0);
+	return 0;
+}
+
+static __always_inline int start_timer(void)
+{
+	struct timer *timer;
+	u32 key = 0;
+	int error;
+
+	timer = bpf_map_lookup_elem(&timers, &key);
+	if (!timer)
+		return -ENOENT;
+	error = bpf_timer_init(&timer->timer, &timers, CLOCK_MONOTONIC);
+	if (error && error != -EBUSY)
+		return error;
+	bpf_timer_set_callback(&timer->timer, on_timer);
+	return bpf_timer_start(&timer->timer, scan_interval_ns, 0);
+}

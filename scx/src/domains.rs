@@ -1,0 +1,105 @@
+//! The machine as a recording describes it: the domains that 7.2, whose decisions the program follows, would build.
+
+use crate::machine::Machine;
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use wakelab_kernel::Preset;
+use wakelab_sched::CpuMask;
+use wakelab_sched::domain::{
+    CpuTopology, DomainOptions, LlcId, SchedDomain, SchedDomains, SchedGroup, Topology, build_sched_domains,
+};
+
+/// The version that the decisions follow.
+pub const VERSION: &str = "7.2";
+
+/// Builds them.
+///
+/// # Errors
+/// Where CPUs are missing, or differ in capacity: recordings have no place for that.
+pub fn build(machine: &Machine) -> Result<SchedDomains> {
+    if machine.cpus.iter().enumerate().any(|(at, cpu)| cpu.id != at) {
+        bail!("recordings need all CPUs to be online, and numbered without gaps");
+    }
+    let cpu = |cpu: &crate::machine::Cpu| CpuTopology {
+        core: cpu.levels[0],
+        cluster: None,
+        llc: cpu.levels[1],
+        die: cpu.levels[3],
+        package: cpu.levels[3],
+        node: cpu.levels[2],
+        capacity: cpu.capacity,
+    };
+    let row = |row: &Vec<usize>| row.iter().map(|&distance| distance as u32).collect();
+    let topology = Topology {
+        cpus: machine.cpus.iter().map(cpu).collect(),
+        node_distance: machine.node_distance.iter().map(row).collect(),
+    };
+    build_sched_domains(&topology, &DomainOptions::for_version(7, 2)).context("the machine's topology")
+}
+
+/// As a topo file has them.
+///
+/// # Errors
+/// Where a flag is not one of that version, which would be a bug.
+pub fn json(name: &str, domains: &SchedDomains, meta: Value) -> Result<Value> {
+    let flags = Preset::of_release(VERSION)?.sd_flags.names;
+    let group = |group: &SchedGroup| -> Result<Value> {
+        Ok(json!({
+            "mask": hex(&group.span),
+            "weight": group.weight,
+            "capacity": group.capacity,
+            "flags": format!("{:x}", group.flags.to_raw(flags)?),
+        }))
+    };
+    let domain = |sd: &SchedDomain| -> Result<Value> {
+        Ok(json!({
+            "name": sd.level.name(DomainOptions::for_version(7, 2).pkg_name),
+            "flags": format!("{:x}", sd.flags.to_raw(flags)?),
+            "imbalance_pct": sd.imbalance_pct,
+            "imb_numa_nr": sd.imb_numa_nr,
+            "span": hex(&sd.span),
+            "span_weight": sd.span_weight,
+            "groups": sd.groups().map(group).collect::<Result<Vec<_>>>()?,
+        }))
+    };
+    let mut by_cpu = serde_json::Map::new();
+    for (at, of_cpu) in domains.domains.iter().enumerate() {
+        by_cpu.insert(at.to_string(), Value::from(of_cpu.iter().map(domain).collect::<Result<Vec<_>>>()?));
+    }
+    Ok(json!({
+        "kernel": VERSION,
+        "topology": name,
+        "meta": meta,
+        "cpu_llc": domains.kernel_llc_ids(LlcId::Dense),
+        "domains": by_cpu,
+    }))
+}
+
+fn hex(mask: &CpuMask) -> String {
+    let highest = mask.iter().last().unwrap_or(0) as usize / 64;
+    let mut words = vec![0_u64; highest + 1];
+    for cpu in mask.iter() {
+        words[cpu as usize / 64] |= 1 << (cpu % 64);
+    }
+    let rest: String = words[..highest].iter().rev().map(|word| format!("{word:016x}")).collect();
+    format!("{:x}{rest}", words[highest])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wakelab_sched::domain::Uniform;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for uniform in
+            [Uniform { llcs: 2, ..Uniform::new(4, 2) }, Uniform { packages: 2, nodes: 2, ..Uniform::new(18, 2) }]
+        {
+            let domains = build_sched_domains(&uniform.topology(), &DomainOptions::for_version(7, 2)).unwrap();
+            let text = json("machine", &domains, Value::Null).unwrap().to_string();
+            let read = wakelab_events::TopoFile::parse(std::path::Path::new("test"), &text).unwrap();
+            assert_eq!(read.domains.sd_llc_id, domains.sd_llc_id);
+            assert_eq!(read.domains.domains.len(), domains.domains.len());
+        }
+    }
+}

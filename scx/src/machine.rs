@@ -1,0 +1,124 @@
+//! The machine, by scx_utils, as the program wants it.
+
+use anyhow::{Result, bail};
+use scx_utils::Topology;
+
+/// As in src/bpf/intf.h.
+pub const MAX_CPUS: usize = 1024;
+const MAX_SMT: usize = 8;
+/// Above this distance of nodes no task is pulled to its waker (`node_reclaim_distance`).
+const RECLAIM_DISTANCE: usize = 30;
+/// `imbalance_pct` of domains of a core, and of all others, since 5.10.
+const PCT: (u32, u32) = (110, 117);
+
+/// A CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    /// Its number.
+    pub id: usize,
+    /// Index of its LLC.
+    pub llc: usize,
+    /// Its place in it.
+    pub llc_pos: usize,
+    /// 1024 is the largest.
+    pub capacity: u32,
+    /// The CPUs of its core, itself too.
+    pub smt: Vec<usize>,
+    /// Its core, LLC, node and package, and the machine, as numbers.
+    pub levels: [u32; 5],
+}
+
+/// A level of domains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// Per cent.
+    pub imbalance_pct: u32,
+    /// Whether it is one for wake_affine().
+    pub affine: bool,
+}
+
+/// The machine.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// One more than the highest number of a CPU.
+    pub nr_cpus: usize,
+    /// Those that are online.
+    pub cpus: Vec<Cpu>,
+    /// By LLC: its CPUs, ascending.
+    pub llcs: Vec<Vec<usize>>,
+    /// From the lowest.
+    pub levels: [Level; 5],
+    /// Whether a core has several CPUs.
+    pub smt: bool,
+    /// Whether CPUs differ in capacity.
+    pub asym: bool,
+    /// Distances of nodes, by node and node.
+    pub node_distance: Vec<Vec<usize>>,
+}
+
+impl Machine {
+    /// Reads it from sysfs.
+    ///
+    /// # Errors
+    /// Where that cannot be read, or is larger than the program.
+    pub fn read() -> Result<Self> {
+        let topology = Topology::new()?;
+        let nr_cpus = *scx_utils::NR_CPU_IDS;
+        if nr_cpus > MAX_CPUS {
+            bail!("expected at most {MAX_CPUS} CPUs, found {nr_cpus}");
+        }
+        let llcs: Vec<Vec<usize>> =
+            topology.all_llcs.values().map(|llc| llc.all_cpus.keys().copied().collect()).collect();
+        let llc_index = |cpu: usize| llcs.iter().position(|llc| llc.contains(&cpu)).unwrap_or(0);
+        let largest = topology.all_cpus.values().map(|cpu| cpu.cpu_capacity).max().unwrap_or(1024).max(1);
+        let mut cpus = Vec::new();
+        for cpu in topology.all_cpus.values() {
+            let core = &topology.all_cores[&cpu.core_id];
+            let smt: Vec<usize> = core.cpus.keys().copied().collect();
+            if smt.len() > MAX_SMT {
+                bail!("expected at most {MAX_SMT} CPUs in a core, found {}", smt.len());
+            }
+            let llc = llc_index(cpu.id);
+            cpus.push(Cpu {
+                id: cpu.id,
+                llc,
+                llc_pos: llcs[llc].iter().position(|&id| id == cpu.id).unwrap_or(0),
+                // Only what the kernel itself says is a capacity; clock rates of a server's cores differ, too.
+                capacity: cpu
+                    .kernel_cpu_capacity
+                    .map_or(1024, |capacity| (capacity * 1024 / largest) as u32)
+                    .clamp(1, 1024),
+                smt,
+                levels: [cpu.core_id as u32, llc as u32, cpu.node_id as u32, cpu.package_id as u32, 0],
+            });
+        }
+        let farthest = topology.nodes.values().flat_map(|node| node.distance.iter().copied()).max().unwrap_or(10);
+        let level = |imbalance_pct, affine| Level { imbalance_pct, affine };
+        let (near, far) = (level(PCT.1, true), level(PCT.1, farthest <= RECLAIM_DISTANCE));
+        Ok(Machine {
+            nr_cpus,
+            smt: cpus.iter().any(|cpu| cpu.smt.len() > 1),
+            asym: cpus.iter().any(|cpu| cpu.capacity != cpus[0].capacity),
+            levels: [level(PCT.0, true), near, near, near, far],
+            node_distance: topology.nodes.values().map(|node| node.distance.clone()).collect(),
+            cpus,
+            llcs,
+        })
+    }
+
+    /// `imbalance_pct` of the domain that is the LLC's.
+    pub fn llc_pct(&self, llc: usize) -> u32 {
+        let first = self.llcs[llc].first().and_then(|&id| self.cpus.iter().find(|cpu| cpu.id == id));
+        if first.is_some_and(|cpu| cpu.smt.len() == self.llcs[llc].len()) { PCT.0 } else { PCT.1 }
+    }
+
+    /// How often nr_idle_scan is computed, ns: as balancing of the largest LLC begins when idle, a ms for each CPU.
+    pub fn scan_interval_ns(&self) -> u64 {
+        self.llcs.iter().map(Vec::len).max().unwrap_or(1).max(4) as u64 * 1_000_000
+    }
+
+    /// `sysctl_sched_base_slice` of 7.2 on this machine, ns: 0.7 ms, more with the CPUs up to 8.
+    pub fn base_slice_ns(&self) -> u64 {
+        700_000 * u64::from(1 + self.cpus.len().clamp(1, 8).ilog2())
+    }
+}

@@ -1,0 +1,106 @@
+//! Why the scheduler cannot run here: what is missing, and what to do about it, in a line.
+
+use scx_utils::compat;
+use std::fmt;
+use std::path::Path;
+
+/// Something is not there.
+#[derive(Debug)]
+pub struct Refusal(String);
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// What the program cannot do without. Others it does without, or has two names for.
+const NEEDED: [&str; 3] = ["scx_bpf_create_dsq", "scx_bpf_kick_cpu", "scx_bpf_dsq_nr_queued"];
+
+/// Looks for what can be seen before anything is loaded.
+///
+/// # Errors
+/// Where something is missing.
+pub fn check() -> Result<(), Refusal> {
+    let refuse = |what: &str| Err(Refusal(what.to_owned()));
+    // SAFETY: it only asks.
+    if unsafe { libc::geteuid() } != 0 {
+        return refuse("a scheduler is loaded as root; run it with sudo");
+    }
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        return refuse("this kernel has no BTF (/sys/kernel/btf/vmlinux); boot one built with CONFIG_DEBUG_INFO_BTF=y");
+    }
+    if !Path::new("/sys/kernel/sched_ext").exists() {
+        return refuse(
+            "this kernel has no sched_ext; boot one from 6.12 on that was built with CONFIG_SCHED_CLASS_EXT=y",
+        );
+    }
+    let state = std::fs::read_to_string("/sys/kernel/sched_ext/state").unwrap_or_default();
+    if state.trim() != "disabled" {
+        let name = std::fs::read_to_string("/sys/kernel/sched_ext/root/ops").unwrap_or_default();
+        return Err(Refusal(format!(
+            "a sched_ext scheduler runs already ({}, {}); end it first",
+            name.trim(),
+            state.trim()
+        )));
+    }
+    let missing: Vec<&str> = NEEDED.into_iter().filter(|name| !compat::ksym_exists(name).unwrap_or(false)).collect();
+    if !missing.is_empty() {
+        return Err(Refusal(format!("this kernel lacks {}; 6.13 or newer has them", missing.join(", "))));
+    }
+    let malformed = compat::malformed_scx_kfuncs();
+    let bad: Vec<&str> = NEEDED.into_iter().filter(|name| malformed.iter().any(|bad| bad == name)).collect();
+    if !bad.is_empty() {
+        return Err(Refusal(format!(
+            "this kernel's BTF describes {} as no program can call them (pahole lost their tags when it was built); boot \
+             another build of it",
+            bad.join(", ")
+        )));
+    }
+    Ok(())
+}
+
+/// Says why the kernel took no program, from what libbpf said.
+pub fn of_load(error: &anyhow::Error, said: &str) -> Refusal {
+    let lockdown = std::fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
+    if lockdown.contains("[integrity]") || lockdown.contains("[confidentiality]") {
+        return Refusal("this kernel is locked down and refuses the program; boot it without lockdown=".into());
+    }
+    if let Some(line) = said
+        .lines()
+        .find(|line| line.contains("incompatible with vmlinux") || line.contains("not found in kernel or module BTFs"))
+    {
+        let name = line.split('\'').nth(1).unwrap_or("a function");
+        return Refusal(format!(
+            "this kernel lacks {name} as the program calls it; boot another build or version of it"
+        ));
+    }
+    if let Some(line) = said.lines().find(|line| line.contains("failed to load: ")) {
+        let name = line.split('\'').nth(1).unwrap_or("?");
+        return Refusal(format!("the kernel's verifier refuses {name}; --verbose shows what it says of it"));
+    }
+    Refusal(
+        format!("the kernel does not take the program: {error:#}; --verbose shows what it says of it")
+            .replace('\n', " "),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_libbpf_says_becomes_a_line() {
+        let error = anyhow::anyhow!("Failed to load BPF program");
+        for (said, expected) in [
+            ("libbpf: extern (func ksym) 'scx_bpf_x': func_proto [1] incompatible with vmlinux [2]\n", "scx_bpf_x"),
+            ("0: (85) call x\nlibbpf: prog 'wakelab_tick': failed to load: -EACCES\n", "verifier refuses wakelab_tick"),
+            ("", "Failed to load BPF program"),
+        ] {
+            let text = of_load(&error, said).to_string();
+            assert!(text.contains(expected) && !text.contains('\n'), "{text}");
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! The statistics, as the scx tools have them: served over a socket, and printed.
+
+use crate::bpf_skel::types;
+use crate::features;
+use crate::scheduler::Scheduler;
+use scx_stats_derive::Stats;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// The names of `enum reason`, as the model calls them.
+pub const REASONS: [&str; 14] = [
+    "target",
+    "prev",
+    "kthread",
+    "recent",
+    "smt",
+    "core",
+    "core-cpu",
+    "scan",
+    "short",
+    "limit",
+    "overloaded",
+    "none",
+    "capacity",
+    "current-cpu",
+];
+
+/// A CPU.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, Stats)]
+#[stat(desc = "a CPU", _om_prefix = "cpu_", _om_label = "cpu")]
+pub struct CpuMetrics {
+    #[stat(desc = "runnable tasks")]
+    pub nr_runnable: u64,
+    #[stat(desc = "util_avg")]
+    pub util: u64,
+    #[stat(desc = "runnable_avg")]
+    pub runnable: u64,
+    #[stat(desc = "load_avg")]
+    pub load: u64,
+    #[stat(desc = "util_est of the runnable tasks")]
+    pub util_est: u64,
+    #[stat(desc = "what is asked of cpufreq, 1024 being the largest capacity")]
+    pub perf_target: u64,
+    #[stat(desc = "what the kernel has as that request")]
+    pub kernel_perf_target: u64,
+    #[stat(desc = "1 while the CPU is idle and not claimed")]
+    pub idle: u64,
+    #[stat(desc = "1 while it is offline")]
+    pub offline: u64,
+    #[stat(desc = "average idle time, ns")]
+    pub avg_idle: u64,
+    #[stat(desc = "SIS_PROP: average cost of a search, ns")]
+    pub avg_scan_cost: u64,
+    #[stat(desc = "SIS_LIMIT: where the next search begins, plus 1; 0 for nowhere yet")]
+    pub next_cpu: u64,
+    #[stat(desc = "virtual time of its queue, ns")]
+    pub vclock: u64,
+    #[stat(desc = "pid of the task that runs; 0 for none of ours")]
+    pub pid: u64,
+}
+
+/// An LLC.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, Stats)]
+#[stat(desc = "an LLC", _om_prefix = "llc_", _om_label = "llc")]
+pub struct LlcMetrics {
+    #[stat(desc = "sum of its CPUs' util_avg")]
+    pub sum_util: u64,
+    #[stat(desc = "CPUs that a search may look at")]
+    pub nr_idle_scan: u64,
+    #[stat(desc = "1 where a core may be idle")]
+    pub has_idle_cores: u64,
+    #[stat(desc = "virtual time of its queue, ns")]
+    pub vclock: u64,
+}
+
+/// How often a decision had a reason.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, Stats)]
+#[stat(desc = "decisions by reason", _om_prefix = "reason_", _om_label = "reason")]
+pub struct ReasonMetrics {
+    #[stat(desc = "decisions")]
+    pub count: u64,
+}
+
+/// All of it. Counts are since the beginning, or of the time between two looks.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, Stats)]
+#[stat(desc = "scx_wakelab", top)]
+pub struct Metrics {
+    #[stat(desc = "what is on", _om_skip)]
+    pub features: String,
+    #[stat(desc = "searches for an idle CPU")]
+    pub sis_search: u64,
+    #[stat(desc = "searches that went past the fast paths")]
+    pub sis_domain_search: u64,
+    #[stat(desc = "CPUs looked at; 1 for the fast paths")]
+    pub sis_scanned: u64,
+    #[stat(desc = "searches that found nothing")]
+    pub sis_failed: u64,
+    #[stat(desc = "walks for an idle core")]
+    pub core_walks: u64,
+    #[stat(desc = "most CPUs that one walk with a limit has looked at, since the beginning")]
+    pub most_looks: u64,
+    #[stat(desc = "claims of an idle CPU that another waker was faster with")]
+    pub lost_claims: u64,
+    #[stat(desc = "new tasks placed")]
+    pub forks: u64,
+    #[stat(desc = "tasks put on an idle CPU at once")]
+    pub direct: u64,
+    #[stat(desc = "tasks put in the queue of an LLC")]
+    pub queued_llc: u64,
+    #[stat(desc = "tasks put in the queue of a CPU")]
+    pub queued_cpu: u64,
+    #[stat(desc = "tasks that went on after their slice")]
+    pub kept: u64,
+    #[stat(desc = "tasks taken from the queue of the own LLC")]
+    pub pulled_llc: u64,
+    #[stat(desc = "tasks taken from the queue of the own CPU")]
+    pub pulled_cpu: u64,
+    #[stat(desc = "tasks taken from the queue of another CPU of the LLC")]
+    pub pulled_sibling: u64,
+    #[stat(desc = "tasks taken from another LLC")]
+    pub pulled_other: u64,
+    #[stat(desc = "tasks preempted by a wake-up")]
+    pub preempted: u64,
+    #[stat(desc = "idle CPUs told of a queue")]
+    pub kicked_idle: u64,
+    #[stat(desc = "tasks that came to run on another CPU")]
+    pub migrations: u64,
+    #[stat(desc = "requests to cpufreq that runnable tasks raised")]
+    pub boosted: u64,
+    #[stat(desc = "decisions recorded")]
+    pub recorded: u64,
+    #[stat(desc = "decisions for whose record there was no room")]
+    pub lost_records: u64,
+    #[stat(desc = "longest time that a runnable task has waited for a CPU since the beginning, ns")]
+    pub longest_wait_ns: u64,
+    #[stat(desc = "decisions by reason")]
+    pub reasons: BTreeMap<String, ReasonMetrics>,
+    #[stat(desc = "by LLC")]
+    pub llcs: BTreeMap<usize, LlcMetrics>,
+    #[stat(desc = "by CPU")]
+    pub cpus: BTreeMap<usize, CpuMetrics>,
+}
+
+macro_rules! counters {
+    ($($name:ident),* $(,)?) => {
+        fn add(metrics: &mut Metrics, counts: &types::counts) {
+            $(metrics.$name += counts.$name;)*
+        }
+        /// What has been counted since `before`.
+        fn less(metrics: &mut Metrics, before: &Metrics) {
+            $(metrics.$name = metrics.$name.saturating_sub(before.$name);)*
+        }
+    };
+}
+
+counters! {
+    sis_search, sis_domain_search, sis_scanned, sis_failed, core_walks, lost_claims, forks, direct, queued_llc, queued_cpu,
+    kept, pulled_llc, pulled_cpu, pulled_sibling, pulled_other, preempted, kicked_idle, migrations, boosted, recorded,
+    lost_records,
+}
+
+impl Metrics {
+    /// Reads them.
+    pub fn read(scheduler: &Scheduler<'_>) -> Self {
+        let mut metrics = Metrics { features: features::text(scheduler.features()), ..Metrics::default() };
+        // Where it fails there is nothing to compare with, and nothing else to be done.
+        let _ = scheduler.skel.progs.look_at_kernel.test_run(libbpf_rs::ProgramInput::default());
+        let Some(bss) = scheduler.skel.maps.bss_data.as_ref() else { return metrics };
+        let mut reasons = [0; REASONS.len()];
+        for cpu in &scheduler.machine.cpus {
+            let state = &bss.cpu_states[cpu.id];
+            add(&mut metrics, &state.counts);
+            metrics.most_looks = metrics.most_looks.max(state.counts.most_looks);
+            metrics.longest_wait_ns = metrics.longest_wait_ns.max(state.counts.longest_wait_ns);
+            for (sum, count) in reasons.iter_mut().zip(&state.counts.reasons) {
+                *sum += count;
+            }
+            metrics.cpus.insert(
+                cpu.id,
+                CpuMetrics {
+                    nr_runnable: state.nr_runnable.into(),
+                    util: state.avg.util_avg,
+                    runnable: state.avg.runnable_avg,
+                    load: state.avg.load_avg,
+                    util_est: state.util_est,
+                    perf_target: state.perf_target.into(),
+                    kernel_perf_target: state.kernel_perf_target.into(),
+                    idle: bss.idle_cpus[cpu.id / 64] >> (cpu.id % 64) & 1,
+                    offline: state.offline.into(),
+                    avg_idle: state.avg_idle,
+                    avg_scan_cost: state.cost.avg_scan_cost,
+                    next_cpu: state.next_cpu.max(0) as u64,
+                    vclock: state.vclock,
+                    pid: if state.curr_since == 0 { 0 } else { state.curr_pid as u64 },
+                },
+            );
+        }
+        for at in 0..scheduler.machine.llcs.len() {
+            let state = &bss.llc_states[at];
+            metrics.llcs.insert(
+                at,
+                LlcMetrics {
+                    sum_util: state.sum_util,
+                    nr_idle_scan: state.nr_idle_scan.max(0) as u64,
+                    has_idle_cores: state.has_idle_cores.into(),
+                    vclock: state.vclock,
+                },
+            );
+        }
+        metrics.reasons =
+            REASONS.iter().zip(reasons).map(|(name, count)| ((*name).to_owned(), ReasonMetrics { count })).collect();
+        metrics
+    }
+
+    /// What has been counted since `before`; what is no count stays as it is.
+    pub fn since(&self, before: &Metrics) -> Metrics {
+        let mut metrics = self.clone();
+        less(&mut metrics, before);
+        for (name, reason) in &mut metrics.reasons {
+            reason.count -= before.reasons.get(name).map_or(0, |before| before.count.min(reason.count));
+        }
+        metrics
+    }
+
+    /// Prints them, the state of LLCs and CPUs too where `all` says so.
+    ///
+    /// # Errors
+    /// Where they cannot be written.
+    pub fn write(&self, to: &mut dyn Write, all: bool) -> io::Result<()> {
+        let searches = self.sis_search.max(1) as f64;
+        writeln!(
+            to,
+            "searches {} past-fast-paths {} scanned {} ({:.2} each) failed {} core-walks {} most-looks {} lost-claims {}",
+            self.sis_search,
+            self.sis_domain_search,
+            self.sis_scanned,
+            self.sis_scanned as f64 / searches,
+            self.sis_failed,
+            self.core_walks,
+            self.most_looks,
+            self.lost_claims,
+        )?;
+        let reasons = self.reasons.iter().filter(|(_, reason)| reason.count > 0);
+        let reasons: Vec<String> = reasons.map(|(name, reason)| format!("{name} {}", reason.count)).collect();
+        writeln!(to, "reasons: {}", reasons.join(", "))?;
+        writeln!(
+            to,
+            "direct {} queued-llc {} queued-cpu {} kept {} pulled llc {} cpu {} sibling {} other {}; preempted {} kicked {} \
+             migrations {} forks {} boosted {} recorded {} lost {}; longest wait {:.3} ms",
+            self.direct,
+            self.queued_llc,
+            self.queued_cpu,
+            self.kept,
+            self.pulled_llc,
+            self.pulled_cpu,
+            self.pulled_sibling,
+            self.pulled_other,
+            self.preempted,
+            self.kicked_idle,
+            self.migrations,
+            self.forks,
+            self.boosted,
+            self.recorded,
+            self.lost_records,
+            self.longest_wait_ns as f64 / 1e6,
+        )?;
+        if !all {
+            return to.flush();
+        }
+        writeln!(to, "features: {}", self.features)?;
+        for (at, llc) in &self.llcs {
+            writeln!(
+                to,
+                "llc {at}: util {} nr_idle_scan {} has_idle_cores {} vclock {}",
+                llc.sum_util, llc.nr_idle_scan, llc.has_idle_cores, llc.vclock
+            )?;
+        }
+        for (at, cpu) in &self.cpus {
+            writeln!(
+                to,
+                "cpu {at}: runnable-tasks {} util {} runnable {} load {} util_est {} perf_target {} kernel_perf_target {} idle {} offline {} \
+                 avg_idle {} avg_scan_cost {} next_cpu {} vclock {} pid {}",
+                cpu.nr_runnable,
+                cpu.util,
+                cpu.runnable,
+                cpu.load,
+                cpu.util_est,
+                cpu.perf_target,
+                cpu.kernel_perf_target,
+                cpu.idle,
+                cpu.offline,
+                cpu.avg_idle,
+                cpu.avg_scan_cost,
+                cpu.next_cpu,
+                cpu.vclock,
+                cpu.pid
+            )?;
+        }
+        to.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_the_programs() {
+        let header = include_str!("bpf/intf.h");
+        let body = header.split("enum reason {").nth(1).unwrap().split('}').next().unwrap();
+        let names: Vec<String> = body
+            .split(',')
+            .filter_map(|word| word.trim().strip_prefix("WHY_"))
+            .map(|name| name.to_lowercase().replace('_', "-"))
+            .collect();
+        assert_eq!(names, REASONS);
+    }
+
+    #[test]
+    fn counts_are_of_the_time_between_and_states_of_now() {
+        let of = |searches, util| Metrics {
+            sis_search: searches,
+            cpus: [(0, CpuMetrics { util, ..CpuMetrics::default() })].into(),
+            reasons: [("prev".to_owned(), ReasonMetrics { count: searches })].into(),
+            ..Metrics::default()
+        };
+        let metrics = of(10, 500).since(&of(4, 900));
+        assert_eq!((metrics.sis_search, metrics.cpus[&0].util, metrics.reasons["prev"].count), (6, 500, 6));
+        let mut text = Vec::new();
+        metrics.write(&mut text, true).unwrap();
+        assert!(String::from_utf8(text).unwrap().contains("prev 6"));
+    }
+}
