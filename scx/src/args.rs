@@ -24,6 +24,9 @@ pub struct Args {
     /// With --monitor: print once and end
     #[arg(long, requires = "monitor")]
     pub once: bool,
+    /// Print what the programs of the scheduler that runs, this one or another, cost in --duration (10s if not given)
+    #[arg(long, conflicts_with_all = ["features", "set", "stats", "monitor", "record", "ab"])]
+    pub costs: bool,
     /// How long a task runs before others are looked at
     #[arg(long, value_name = "N", default_value_t = 3000, value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
     pub slice_us: u64,
@@ -42,8 +45,8 @@ pub struct Args {
     /// With --ab: turns of each
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub rounds: u32,
-    /// With --ab: print JSON
-    #[arg(long, requires = "ab")]
+    /// With --ab or --costs: print JSON
+    #[arg(long)]
     pub json: bool,
     /// Show what libbpf and the kernel say of the program
     #[arg(long, short)]

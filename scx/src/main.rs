@@ -4,6 +4,7 @@ mod ab;
 mod args;
 mod bpf_skel;
 mod compare;
+mod costs;
 mod domains;
 mod features;
 mod hz;

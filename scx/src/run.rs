@@ -4,7 +4,7 @@ use crate::args::Args;
 use crate::recording::Recording;
 use crate::scheduler::{Scheduler, Settings};
 use crate::stats::Metrics;
-use crate::{ab, features, messages, refusal, server};
+use crate::{ab, costs, features, messages, refusal, server};
 use anyhow::{Context, Result};
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The same while records come.
 const RECORD_EVERY: Duration = Duration::from_millis(10);
+/// How long --costs looks.
+const COSTS_OF: Duration = Duration::from_secs(10);
 
 /// Does what the arguments say; gives the exit code.
 ///
@@ -32,6 +34,9 @@ pub fn run(args: &Args) -> Result<u8> {
     ctrlc::set_handler(move || seen.store(true, Ordering::Relaxed)).context("signals cannot be waited for")?;
     if args.monitor {
         return monitor(args.once, &stop).map(|()| 0);
+    }
+    if args.costs {
+        return costs::print(args.duration.unwrap_or(COSTS_OF), args.json, &stop).map(|()| 0);
     }
     refusal::check()?;
     schedule(args, &stop)
