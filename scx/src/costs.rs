@@ -13,15 +13,22 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Runs of a program and the time they took.
+/// How often it is looked. A run that an interrupt, or in guests another CPU, takes part in seems many times as long: it
+/// spoils the mean of its time, and not what is in the middle of all times.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Runs of a program and what they take.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
     /// As the kernel has it: 15 characters at most.
     pub program: String,
     /// How often it ran.
     pub runs: u64,
-    /// What that took, ns; with the kernel's reading of its clock, in guests with a clock of instructions these.
-    pub ns: u64,
+    /// A run in the middle of all looks, ns; the kernel's reading of its clock is in it. Where a clock counts
+    /// instructions, that many.
+    pub ns_per_run: f64,
+    /// The mean of all runs, ns.
+    pub mean_ns_per_run: f64,
 }
 
 impl Cost {
@@ -55,11 +62,12 @@ pub fn print(time: Duration, json: bool, stop: &AtomicBool) -> Result<()> {
         bail!("no sched_ext scheduler runs\n  hint: start one, scx_wakelab or another");
     }
     let _counting = Counting::begin()?;
-    let (before, start) = (read(), Instant::now());
+    let (mut looks, start) = (vec![read()], Instant::now());
     while start.elapsed() < time && !stop.load(Ordering::Relaxed) {
-        std::thread::sleep((time - start.elapsed().min(time)).min(Duration::from_millis(100)));
+        std::thread::sleep((time - start.elapsed().min(time)).min(LOOK_EVERY));
+        looks.push(read());
     }
-    let costs = since(&read(), &before);
+    let costs = costs(&looks);
     if json {
         println!("{}", serde_json::to_string_pretty(&costs).context("JSON")?);
     } else {
@@ -68,36 +76,64 @@ pub fn print(time: Duration, json: bool, stop: &AtomicBool) -> Result<()> {
     Ok(())
 }
 
+/// Runs of a program since it was loaded, and their time, ns.
+#[derive(Clone, Debug, Default)]
+struct Count {
+    program: String,
+    runs: u64,
+    ns: u64,
+}
+
 /// By the programs' numbers, since names need not be unique.
-fn read() -> BTreeMap<u32, Cost> {
+type Look = BTreeMap<u32, Count>;
+
+fn read() -> Look {
     let of = |program: libbpf_rs::query::ProgramInfo| {
         let name = program.name.to_string_lossy().into_owned();
-        (program.id, Cost { program: name, runs: program.run_cnt, ns: program.run_time_ns })
+        (program.id, Count { program: name, runs: program.run_cnt, ns: program.run_time_ns })
     };
     ProgInfoIter::default().filter(|program| program.ty == ProgramType::StructOps).map(of).collect()
 }
 
-/// What ran between two looks, the dearest first.
-fn since(now: &BTreeMap<u32, Cost>, before: &BTreeMap<u32, Cost>) -> Vec<Cost> {
-    let of = |(id, cost): (&u32, &Cost)| {
-        let old = before.get(id).map_or((0, 0), |old| (old.runs, old.ns));
-        Cost { program: cost.program.clone(), runs: cost.runs - old.0, ns: cost.ns - old.1 }
-    };
-    let mut costs: Vec<Cost> = now.iter().map(of).filter(|cost| cost.runs > 0).collect();
-    costs.sort_by_key(|cost| std::cmp::Reverse(cost.ns));
+/// What ran between the first look and the last, the dearest first.
+fn costs(looks: &[Look]) -> Vec<Cost> {
+    let Some(last) = looks.last() else { return Vec::new() };
+    let mut costs: Vec<Cost> = last.iter().filter_map(|(id, count)| cost(*id, &count.program, looks)).collect();
+    let all = |cost: &Cost| cost.ns_per_run * cost.runs as f64;
+    costs.sort_by(|a, b| all(b).total_cmp(&all(a)));
     costs
+}
+
+fn cost(id: u32, program: &str, looks: &[Look]) -> Option<Cost> {
+    let of = |look: &Look| look.get(&id).map_or((0, 0), |count| (count.runs, count.ns));
+    let mut between: Vec<(f64, u64)> = looks
+        .windows(2)
+        .map(|pair| (of(&pair[0]), of(&pair[1])))
+        .filter(|(before, now)| now.0 > before.0)
+        .map(|(before, now)| ((now.1 - before.1) as f64 / (now.0 - before.0) as f64, now.0 - before.0))
+        .collect();
+    between.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let runs: u64 = between.iter().map(|(_, runs)| runs).sum();
+    let mut below = 0;
+    let middle = between.iter().find(|(_, runs_there)| {
+        below += runs_there;
+        below * 2 >= runs
+    })?;
+    let mean = between.iter().map(|(ns, runs)| ns * *runs as f64).sum::<f64>() / runs as f64;
+    Some(Cost { program: program.to_owned(), runs, ns_per_run: middle.0, mean_ns_per_run: mean })
 }
 
 fn table(name: &str, costs: &[Cost]) -> String {
     let placements: u64 = costs.iter().filter(|cost| cost.places()).map(|cost| cost.runs).sum();
-    let each = |ns: u64| if placements == 0 { "-".to_owned() } else { (ns / placements).to_string() };
+    let each = |ns: f64| if placements == 0 { "-".to_owned() } else { format!("{:.0}", ns / placements as f64) };
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(["program", "runs", "ns/run", "ns/placement"]);
+    table.load_style(presets::NOTHING).set_header(["program", "runs", "ns/run", "mean", "ns/placement"]);
     for cost in costs {
-        table.add_row([&cost.program, &cost.runs.to_string(), &(cost.ns / cost.runs).to_string(), &each(cost.ns)]);
+        let (run, mean) = (format!("{:.0}", cost.ns_per_run), format!("{:.0}", cost.mean_ns_per_run));
+        table.add_row([&cost.program, &cost.runs.to_string(), &run, &mean, &each(cost.ns_per_run * cost.runs as f64)]);
     }
-    let all = costs.iter().map(|cost| cost.ns).sum();
-    table.add_row(["all", "", "", &each(all)]);
+    let all = costs.iter().map(|cost| cost.ns_per_run * cost.runs as f64).sum();
+    table.add_row(["all", "", "", "", &each(all)]);
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
@@ -108,28 +144,34 @@ fn table(name: &str, costs: &[Cost]) -> String {
 mod tests {
     use super::*;
 
-    fn cost(program: &str, runs: u64, ns: u64) -> Cost {
-        Cost { program: program.to_owned(), runs, ns }
+    fn look(counts: &[(u32, &str, u64, u64)]) -> Look {
+        counts.iter().map(|&(id, program, runs, ns)| (id, Count { program: program.to_owned(), runs, ns })).collect()
+    }
+
+    /// Five looks, between which a program ran 10 times; once an interrupt came in.
+    #[test]
+    fn an_interrupt_does_not_count() {
+        let times = [1000, 2000, 3000, 4000, 95_000, 96_000];
+        let looks: Vec<Look> =
+            (0..).zip(times).map(|(n, ns)| look(&[(1, "x_select_cpu", 10 + n * 10, ns), (2, "x_tick", 7, 70)])).collect();
+        let found = costs(&looks);
+        assert_eq!(found.len(), 1, "what did not run is left out");
+        assert_eq!((found[0].runs, found[0].ns_per_run, found[0].mean_ns_per_run), (50, 100.0, 1900.0));
     }
 
     #[test]
-    fn costs_are_of_the_time_between_and_for_each_placement() {
-        let before = BTreeMap::from([(1, cost("x_select_cpu", 10, 1000)), (2, cost("x_enqueue", 5, 500))]);
-        let now = BTreeMap::from([
-            (1, cost("x_select_cpu", 14, 1800)),
-            (2, cost("x_enqueue", 5, 500)),
-            (3, cost("x_running", 8, 2000)),
-        ]);
-        let costs = since(&now, &before);
-        assert_eq!(costs, [cost("x_running", 8, 2000), cost("x_select_cpu", 4, 800)]);
-        let text = table("x", &costs);
+    fn costs_are_for_each_placement() {
+        let looks =
+            [look(&[(1, "x_select_cpu", 10, 1000)]), look(&[(1, "x_select_cpu", 14, 1800), (3, "x_running", 8, 2000)])];
+        let text = table("x", &costs(&looks));
         let words: Vec<&str> = text.split_whitespace().collect();
-        assert!(words.windows(4).any(|row| row == ["x_running", "8", "250", "500"]), "{text}");
+        assert!(words.windows(5).any(|row| row == ["x_running", "8", "250", "250", "500"]), "{text}");
         assert!(words.ends_with(&["all", "700"]), "{text}");
     }
 
     #[test]
     fn nothing_was_placed() {
-        assert!(table("x", &[cost("x_tick", 1, 10)]).ends_with("-\n"));
+        let text = table("x", &costs(&[look(&[]), look(&[(1, "x_tick", 1, 10)])]));
+        assert!(text.trim_end().ends_with('-'), "{text}");
     }
 }

@@ -68,6 +68,10 @@ pub struct LlcMetrics {
     pub sum_util: u64,
     #[stat(desc = "CPUs that a search may look at")]
     pub nr_idle_scan: u64,
+    #[stat(desc = "sum of its CPUs' load_avg, where there are several LLCs")]
+    pub load: u64,
+    #[stat(desc = "load that it is to take from another LLC; 0 for none")]
+    pub pull_load: u64,
     #[stat(desc = "1 where a core may be idle")]
     pub has_idle_cores: u64,
     #[stat(desc = "virtual time of its queue, ns")]
@@ -120,6 +124,8 @@ pub struct Metrics {
     pub pulled_sibling: u64,
     #[stat(desc = "tasks taken from another LLC")]
     pub pulled_other: u64,
+    #[stat(desc = "tasks taken from another LLC to share its load")]
+    pub pulled_load: u64,
     #[stat(desc = "tasks preempted by a wake-up")]
     pub preempted: u64,
     #[stat(desc = "idle CPUs told of a queue")]
@@ -156,7 +162,7 @@ macro_rules! counters {
 
 counters! {
     sis_search, sis_domain_search, sis_scanned, sis_failed, core_walks, lost_claims, forks, direct, queued_llc, queued_cpu,
-    kept, pulled_llc, pulled_cpu, pulled_sibling, pulled_other, preempted, kicked_idle, migrations, boosted, recorded,
+    kept, pulled_llc, pulled_cpu, pulled_sibling, pulled_other, pulled_load, preempted, kicked_idle, migrations, boosted, recorded,
     lost_records,
 }
 
@@ -202,6 +208,8 @@ impl Metrics {
                 at,
                 LlcMetrics {
                     sum_util: state.sum_util,
+                    load: state.load,
+                    pull_load: state.pull_load,
                     nr_idle_scan: state.nr_idle_scan.max(0) as u64,
                     has_idle_cores: state.has_idle_cores.into(),
                     vclock: state.vclock,
@@ -246,7 +254,7 @@ impl Metrics {
         writeln!(to, "reasons: {}", reasons.join(", "))?;
         writeln!(
             to,
-            "direct {} queued-llc {} queued-cpu {} kept {} pulled llc {} cpu {} sibling {} other {}; preempted {} kicked {} \
+            "direct {} queued-llc {} queued-cpu {} kept {} pulled llc {} cpu {} sibling {} other {} load {}; preempted {} kicked {} \
              migrations {} forks {} boosted {} recorded {} lost {}; longest wait {:.3} ms",
             self.direct,
             self.queued_llc,
@@ -256,6 +264,7 @@ impl Metrics {
             self.pulled_cpu,
             self.pulled_sibling,
             self.pulled_other,
+            self.pulled_load,
             self.preempted,
             self.kicked_idle,
             self.migrations,
@@ -272,8 +281,8 @@ impl Metrics {
         for (at, llc) in &self.llcs {
             writeln!(
                 to,
-                "llc {at}: util {} nr_idle_scan {} has_idle_cores {} vclock {}",
-                llc.sum_util, llc.nr_idle_scan, llc.has_idle_cores, llc.vclock
+                "llc {at}: util {} nr_idle_scan {} load {} pull_load {} has_idle_cores {} vclock {}",
+                llc.sum_util, llc.nr_idle_scan, llc.load, llc.pull_load, llc.has_idle_cores, llc.vclock
             )?;
         }
         for (at, cpu) in &self.cpus {

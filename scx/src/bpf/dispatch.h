@@ -9,8 +9,16 @@ static __always_inline bool pull_sibling(u32 llc, s32 self)
 
 	bpf_for(i, 0, nr) {
 		s32 cpu = cpu_at(llc, i);
+		struct cpu_state *cs = cpu_state_of(cpu);
 
-		if (cpu != self && scx_bpf_dsq_nr_queued(cpu) > 0 && scx_bpf_dsq_move_to_local(cpu, 0)) {
+		/* A look at each queue is most of what a CPU without work would spend. */
+		if (!cs || cpu == self || !cs->may_wait)
+			continue;
+		cs->may_wait = 0;
+		if (!scx_bpf_dsq_nr_queued(cpu))
+			continue;
+		cs->may_wait = 1;
+		if (scx_bpf_dsq_move_to_local(cpu, 0)) {
 			count(pulled_sibling);
 			return true;
 		}
@@ -67,6 +75,8 @@ static __always_inline int dispatch(s32 cpu, struct cpu_state *cs, struct task_s
 	bool own = false, shared = false, prev_own = false, prev_shared = false;
 	u64 own_vtime = 0, shared_vtime = 0;
 
+	if (pull_load(llc))
+		return DISPATCH_MOVED;
 	head = __COMPAT_scx_bpf_dsq_peek(cpu);
 	if (head) {
 		own = true;

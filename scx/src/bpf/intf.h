@@ -81,6 +81,7 @@ struct counts {
 	u64 pulled_cpu;		/* from its own */
 	u64 pulled_sibling;	/* from that of another CPU of the LLC */
 	u64 pulled_other;	/* from another LLC's */
+	u64 pulled_load;	/* from an LLC with more load */
 	u64 preempted;
 	u64 kicked_idle;
 	u64 migrations;

@@ -15,6 +15,7 @@
 #include "capacity.h"
 #include "sibling.h"
 #include "queue.h"
+#include "balance.h"
 #include "dispatch.h"
 #include "timer.h"
 #include "record.h"
@@ -154,7 +155,9 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(wakelab_init)
 		error = scx_bpf_create_dsq(LLC_DSQ + i, -1);
 		if (error)
 			return error;
+		bpf_rcu_read_lock();
 		update_llc(i, scx_bpf_now());
+		bpf_rcu_read_unlock();
 	}
 	/* Those that are not will show it at once. */
 	bpf_for(i, 0, nr_cpus)

@@ -130,10 +130,12 @@ static __always_inline void enqueue(struct task_struct *p, struct task_state *ts
 		return;
 	}
 	scx_bpf_dsq_insert_vtime(p, home, slice_ns, vtime, enq_flags);
-	if (home >= LLC_DSQ)
+	if (home >= LLC_DSQ) {
 		count(queued_llc);
-	else
+	} else {
+		cpu_states[at(home)].may_wait = 1;
 		count(queued_cpu);
+	}
 	if (wakeup) {
 		if ((features & WAKEUP_PREEMPTION) && should_preempt(p, ts, cs, now)) {
 			count(preempted);

@@ -22,6 +22,7 @@ const volatile bool level_affine[MAX_LEVELS];
 volatile u64 features;
 volatile u64 slice_ns = 3000000;
 volatile u32 nr_offline;
+u64 balanced_at;
 
 struct cpu_state {
 	/* Written under the CPU's run queue lock. */
@@ -50,7 +51,8 @@ struct cpu_state {
 	u64 removed_util;
 	u64 removed_runnable;
 	u32 nr_runnable;
-	u32 pad[6];
+	u32 may_wait;		/* 0: nothing waits in the CPU's queue, or it has only just come */
+	u32 pad[5];
 	struct counts counts;
 } __attribute__((aligned(128)));
 
@@ -59,7 +61,10 @@ struct llc_state {
 	u64 sum_util;
 	s32 nr_idle_scan;
 	u32 has_idle_cores;
-	u32 pad[26];
+	u64 load;		/* sum of its CPUs' load_avg, while there are several LLCs */
+	u64 pull_load;		/* load that it is to take from another; 0 for none */
+	u32 pull_from;
+	u32 pad[21];
 } __attribute__((aligned(128)));
 
 struct cpu_state cpu_states[MAX_CPUS];

@@ -27,6 +27,15 @@ static __always_inline u32 idle_scan_form(u64 feat)
 	return IDLE_SCAN_MERGED;
 }
 
+/* What waits at a CPU and may run elsewhere goes to an idle CPU, as balancing would take it there. */
+static __always_inline void kick_for_head(u32 llc, s32 cpu)
+{
+	struct task_struct *head = __COMPAT_scx_bpf_dsq_peek(cpu);
+
+	if (head && head->nr_cpus_allowed > 1 && !migration_disabled(head))
+		kick_idle(llc, head->cpus_ptr);
+}
+
 static __noinline int update_llc(u32 llc, u64 now)
 {
 	struct llc_state *state = llc_state_of(llc);
@@ -37,10 +46,17 @@ static __noinline int update_llc(u32 llc, u64 now)
 		return 0;
 	nr = llc_infos[at(llc)].nr;
 	bpf_for(i, 0, nr) {
-		struct cpu_state *cs = cpu_state_of(cpu_at(llc, i));
+		s32 cpu = cpu_at(llc, i);
+		struct cpu_state *cs = cpu_state_of(cpu);
 
-		if (cs)
-			sum += cpu_util_avg(cs, now);
+		if (!cs)
+			continue;
+		sum += cpu_util_avg(cs, now);
+		if (scx_bpf_dsq_nr_queued(cpu) > 0) {
+			/* It may have been queued just after somebody had looked. */
+			cs->may_wait = 1;
+			kick_for_head(llc, cpu);
+		}
 	}
 	state->sum_util = sum;
 	state->nr_idle_scan = nr_idle_scan(sum, nr, llc_infos[at(llc)].imbalance_pct, idle_scan_form(feat),
@@ -61,6 +77,7 @@ static int on_timer(void *map, int *key, struct timer *timer)
 
 	bpf_for(i, 0, nr_llcs)
 		update_llc(i, now);
+	balance_llcs(now);
 	bpf_timer_start(&timer->timer, scan_interval_ns, 0);
 	return 0;
 }
