@@ -140,6 +140,8 @@ pub struct Metrics {
     pub lost_records: u64,
     #[stat(desc = "longest time that a runnable task has waited for a CPU since the beginning, ns")]
     pub longest_wait_ns: u64,
+    #[stat(desc = "the pid of that task")]
+    pub longest_wait_pid: u64,
     #[stat(desc = "decisions by reason")]
     pub reasons: BTreeMap<String, ReasonMetrics>,
     #[stat(desc = "by LLC")]
@@ -178,7 +180,10 @@ impl Metrics {
             let state = &bss.cpu_states[cpu.id];
             add(&mut metrics, &state.counts);
             metrics.most_looks = metrics.most_looks.max(state.counts.most_looks);
-            metrics.longest_wait_ns = metrics.longest_wait_ns.max(state.counts.longest_wait_ns);
+            if state.counts.longest_wait_ns > metrics.longest_wait_ns {
+                metrics.longest_wait_ns = state.counts.longest_wait_ns;
+                metrics.longest_wait_pid = state.counts.longest_wait_pid;
+            }
             for (sum, count) in reasons.iter_mut().zip(&state.counts.reasons) {
                 *sum += count;
             }
@@ -255,7 +260,7 @@ impl Metrics {
         writeln!(
             to,
             "direct {} queued-llc {} queued-cpu {} kept {} pulled llc {} cpu {} sibling {} other {} load {}; preempted {} kicked {} \
-             migrations {} forks {} boosted {} recorded {} lost {}; longest wait {:.3} ms",
+             migrations {} forks {} boosted {} recorded {} lost {}; longest wait {:.3} ms (pid {})",
             self.direct,
             self.queued_llc,
             self.queued_cpu,
@@ -273,6 +278,7 @@ impl Metrics {
             self.recorded,
             self.lost_records,
             self.longest_wait_ns as f64 / 1e6,
+            self.longest_wait_pid,
         )?;
         if !all {
             return to.flush();

@@ -65,6 +65,7 @@ static __always_inline bool pull_own(s32 cpu)
 enum dispatched {
 	DISPATCH_MOVED,
 	DISPATCH_KEEP,	/* the task that ran goes on: it is before the heads of both queues */
+	DISPATCH_ALONE,	/* it goes on, and nobody waits */
 	DISPATCH_NOTHING,
 };
 
@@ -87,9 +88,14 @@ static __always_inline int dispatch(s32 cpu, struct cpu_state *cs, struct task_s
 		shared = true;
 		shared_vtime = head->scx.dsq_vtime;
 	}
+	/* Else the compiler joins the pointers, which the verifier does not take. */
+	barrier_var(own);
+	barrier_var(shared);
 	if (prev && ts) {
 		u64 vtime = prev->scx.dsq_vtime;
 
+		if (!own && !shared)
+			return DISPATCH_ALONE;
 		if (ts->home == (u32)cpu && (!own || !time_before(own_vtime, vtime))) {
 			prev_own = own = true;
 			own_vtime = vtime;

@@ -89,4 +89,5 @@ struct counts {
 	u64 recorded;
 	u64 lost_records;
 	u64 longest_wait_ns;	/* of a runnable task for a CPU */
+	u64 longest_wait_pid;
 };

@@ -61,8 +61,10 @@ static __always_inline void task_running(struct task_struct *p)
 	set_idle(cpu, false);
 	/* What is bound to a CPU that is not there yet waits for the CPU, not for its turn. */
 	since = ts->waits_since > cs->online_since ? ts->waits_since : cs->online_since;
-	if (now > since && now - since > cs->counts.longest_wait_ns)
+	if (now > since && now - since > cs->counts.longest_wait_ns) {
 		cs->counts.longest_wait_ns = now - since;
+		cs->counts.longest_wait_pid = p->pid;
+	}
 	ts->running = true;
 	ts->since = now;
 	move_clocks(p, ts, cs);

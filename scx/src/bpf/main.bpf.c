@@ -47,6 +47,7 @@ void BPF_STRUCT_OPS(wakelab_dispatch, s32 cpu, struct task_struct *prev)
 {
 	struct cpu_state *cs = cpu_state_of(cpu);
 	struct task_state *ts = NULL;
+	u64 now = scx_bpf_now();
 
 	if (!cs)
 		return;
@@ -55,10 +56,15 @@ void BPF_STRUCT_OPS(wakelab_dispatch, s32 cpu, struct task_struct *prev)
 	if (prev)
 		ts = task_state_of(prev);
 	if (ts)
-		charge(prev, ts, cs, scx_bpf_now());
+		charge(prev, ts, cs, now);
 	switch (dispatch(cpu, cs, prev, ts)) {
+	case DISPATCH_ALONE:
+		if (prev && ts)
+			forgive(prev, ts, cs, now);
+		/* fallthrough */
 	case DISPATCH_KEEP:
-		scx_bpf_task_set_slice(prev, slice_ns);
+		if (prev)
+			scx_bpf_task_set_slice(prev, slice_ns);
 		count(kept);
 		break;
 	case DISPATCH_NOTHING:

@@ -60,6 +60,22 @@ static __always_inline void move_clocks(struct task_struct *p, struct task_state
 		cs->vclock = vtime;
 }
 
+/*
+ * What a task ran while nobody waited is not held against it: the clocks have stood still meanwhile, and who comes later
+ * begins by them, so that it would have to wait for as long as it had been alone.
+ */
+static __always_inline void forgive(struct task_struct *p, struct task_state *ts, struct cpu_state *cs, u64 now)
+{
+	u64 clock = clock_of(ts->home);
+
+	if (time_before(clock, p->scx.dsq_vtime))
+		scx_bpf_task_set_dsq_vtime(p, clock);
+	if (ts->home >= LLC_DSQ && time_before(cs->vclock, cs->llc_vtime))
+		cs->llc_vtime = cs->vclock;
+	cs->curr_vtime = p->scx.dsq_vtime;
+	cs->curr_since = now;
+}
+
 /* Whether the wakee is so far behind the task that runs there that it should not wait. */
 static __always_inline bool should_preempt(struct task_struct *p, struct task_state *ts, struct cpu_state *cs, u64 now)
 {
