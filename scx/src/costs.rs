@@ -152,8 +152,10 @@ mod tests {
     #[test]
     fn an_interrupt_does_not_count() {
         let times = [1000, 2000, 3000, 4000, 95_000, 96_000];
-        let looks: Vec<Look> =
-            (0..).zip(times).map(|(n, ns)| look(&[(1, "x_select_cpu", 10 + n * 10, ns), (2, "x_tick", 7, 70)])).collect();
+        let looks: Vec<Look> = (0..)
+            .zip(times)
+            .map(|(n, ns)| look(&[(1, "x_select_cpu", 10 + n * 10, ns), (2, "x_tick", 7, 70)]))
+            .collect();
         let found = costs(&looks);
         assert_eq!(found.len(), 1, "what did not run is left out");
         assert_eq!((found[0].runs, found[0].ns_per_run, found[0].mean_ns_per_run), (50, 100.0, 1900.0));
