@@ -7,6 +7,7 @@ mod compare;
 mod costs;
 mod domains;
 mod features;
+mod groups;
 mod hz;
 mod machine;
 mod messages;

@@ -5,7 +5,7 @@ use crate::machine::Machine;
 use crate::{hz, messages, refusal};
 use anyhow::{Context, Result};
 use libbpf_rs::{Link, OpenObject};
-use scx_utils::{UserExitInfo, scx_ops_attach, scx_ops_load, scx_ops_open, uei_exited, uei_read};
+use scx_utils::{UserExitInfo, compat, scx_ops_attach, scx_ops_load, scx_ops_open, uei_exited, uei_read};
 use std::mem::MaybeUninit;
 
 /// What the program is told before it is loaded.
@@ -47,6 +47,7 @@ impl<'a> Scheduler<'a> {
         let mut open = opened.map_err(|e| refusal::of_load(&e, &messages::take()))?;
         let hz = hz::measure()?;
         describe(&mut open, &machine, settings, hz)?;
+        without_groups(&mut open);
         let loaded: Result<BpfSkel<'a>> = scx_ops_load!(open, wakelab, uei);
         let mut skel = loaded.map_err(|e| refusal::of_load(&e, &messages::take()))?;
         let attached: Result<Link> = scx_ops_attach!(skel, wakelab);
@@ -77,6 +78,18 @@ impl<'a> Scheduler<'a> {
             unsafe { std::ptr::write_volatile(&raw mut bss.features, features) };
         }
     }
+}
+
+/// A kernel without group scheduling (CONFIG_EXT_GROUP_SCHED) has no place for these; scx_utils looks for cgroup_set_idle.
+fn without_groups(open: &mut OpenBpfSkel<'_>) {
+    if compat::struct_has_field("sched_ext_ops", "cgroup_init").unwrap_or(false) {
+        return;
+    }
+    let ops = open.struct_ops.wakelab_mut();
+    ops.cgroup_init = std::ptr::null_mut();
+    ops.cgroup_exit = std::ptr::null_mut();
+    ops.cgroup_move = std::ptr::null_mut();
+    ops.cgroup_set_weight = std::ptr::null_mut();
 }
 
 fn describe(open: &mut OpenBpfSkel<'_>, machine: &Machine, settings: &Settings, hz: u32) -> Result<()> {

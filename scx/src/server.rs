@@ -1,6 +1,7 @@
 //! The scx_stats socket: statistics for whoever asks, and switches of features.
 
 use crate::features;
+use crate::groups::GroupMetrics;
 use crate::scheduler::Scheduler;
 use crate::stats::{CpuMetrics, LlcMetrics, Metrics, ReasonMetrics};
 use anyhow::{Context, Result, anyhow};
@@ -37,6 +38,7 @@ pub fn open() -> Result<Server> {
     let data = StatsServerData::new()
         .add_meta(Metrics::meta())
         .add_meta(ReasonMetrics::meta())
+        .add_meta(GroupMetrics::meta())
         .add_meta(LlcMetrics::meta())
         .add_meta(CpuMetrics::meta())
         .add_stats("top", Box::new(move |_, channel| ask(Ask::Stats, channel)))

@@ -2,6 +2,7 @@
 
 use crate::bpf_skel::types;
 use crate::features;
+use crate::groups::{self, GroupMetrics};
 use crate::scheduler::Scheduler;
 use scx_stats_derive::Stats;
 use serde::{Deserialize, Serialize};
@@ -144,6 +145,10 @@ pub struct Metrics {
     pub longest_wait_pid: u64,
     #[stat(desc = "decisions by reason")]
     pub reasons: BTreeMap<String, ReasonMetrics>,
+    #[stat(desc = "control groups that count as the one above them, because there are too many or they are too deep")]
+    pub groups_without_slot: u64,
+    #[stat(desc = "by control group in which something is runnable")]
+    pub groups: BTreeMap<u64, GroupMetrics>,
     #[stat(desc = "by LLC")]
     pub llcs: BTreeMap<usize, LlcMetrics>,
     #[stat(desc = "by CPU")]
@@ -221,6 +226,9 @@ impl Metrics {
                 },
             );
         }
+        let used = (bss.nr_group_slots as usize).min(bss.groups.len());
+        metrics.groups = groups::read(&bss.groups[..used]);
+        metrics.groups_without_slot = bss.groups_without_slot.into();
         metrics.reasons =
             REASONS.iter().zip(reasons).map(|(name, count)| ((*name).to_owned(), ReasonMetrics { count })).collect();
         metrics
@@ -284,6 +292,10 @@ impl Metrics {
             return to.flush();
         }
         writeln!(to, "features: {}", self.features)?;
+        groups::write(&self.groups, to)?;
+        if self.groups_without_slot > 0 {
+            writeln!(to, "groups without a weight of their own: {}", self.groups_without_slot)?;
+        }
         for (at, llc) in &self.llcs {
             writeln!(
                 to,

@@ -6,6 +6,8 @@
 #define MAX_SMT 8
 #define MAX_LEVELS 6
 #define LLC_DSQ 0x10000
+#define MAX_GROUPS 4096
+#define MAX_GROUP_DEPTH 16
 
 /* Features, by the names of the kernel's features file and of the postings. */
 enum feature {

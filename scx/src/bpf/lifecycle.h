@@ -37,6 +37,7 @@ static __always_inline void task_runnable(struct task_struct *p)
 	ts->runnable = true;
 	ts->waits_since = now;
 	enqueue_sums(ts, cs);
+	enter_group(ts);
 	ask_frequency(cs, cpu);
 }
 
@@ -67,6 +68,8 @@ static __always_inline void task_running(struct task_struct *p)
 	}
 	ts->running = true;
 	ts->since = now;
+	if (ts->group)
+		weigh(ts);
 	move_clocks(p, ts, cs);
 	cs->curr_vtime = p->scx.dsq_vtime;
 	cs->curr_weight = ts->weight;
@@ -111,6 +114,7 @@ static __always_inline void task_quiescent(struct task_struct *p, u64 deq_flags)
 	ts->runnable = false;
 	if (at)
 		dequeue_sums(ts, at);
+	leave_group(ts);
 	if (deq_flags & SCX_DEQ_SLEEP) {
 		util_est_update(&ts->avg);
 		dur_avg_update(&ts->dur, ts->sum_exec);
@@ -156,8 +160,12 @@ static __always_inline void cpu_idle(s32 cpu, bool idle)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 }
 
-/* `weight` is that of sched_ext, 100 being nice 0 outside of any control group. */
-static __always_inline void task_weight(struct task_struct *p, u32 weight)
+/*
+ * A nice level. The averages have its weight as it is, also in control groups, other than the kernel's task_h_load():
+ * what a task has added to a CPU's average must be what is taken off, and its part of a group changes with every
+ * wake-up in that group on any CPU.
+ */
+static __always_inline void task_weight(struct task_struct *p)
 {
 	struct task_state *ts = task_state_of(p);
 	struct cpu_state *at;
@@ -165,8 +173,11 @@ static __always_inline void task_weight(struct task_struct *p, u32 weight)
 
 	if (!ts)
 		return;
-	ts->weight = weight * 1024 / 100 ?: 1;
+	leave_group(ts);
 	ts->load_weight = load_weight;
+	if (ts->runnable)
+		enter_group(ts);
+	weigh(ts);
 	at = cpu_state_of(ts->cpu);
 	if (ts->runnable && at) {
 		__sync_fetch_and_add(&at->load_weight, (u64)load_weight - ts->queued_load_weight);
@@ -197,7 +208,7 @@ static __always_inline void task_enable(struct task_struct *p)
 	if (!ts)
 		return;
 	task_affinity(p, p->cpus_ptr);
-	task_weight(p, p->scx.weight);
+	task_weight(p);
 	ts->home = LLC_DSQ + llc;
 	ts->has_home = true;
 	scx_bpf_task_set_dsq_vtime(p, clock_of(ts->home));
@@ -217,6 +228,7 @@ static __always_inline void task_disable(struct task_struct *p)
 			dequeue_sums(ts, at);
 		remove_from(ts, at);
 	}
+	leave_group(ts);
 	ts->runnable = false;
 	ts->running = false;
 	ts->cpu = -1;

@@ -14,6 +14,7 @@
 #include "walk.h"
 #include "capacity.h"
 #include "sibling.h"
+#include "groups.h"
 #include "queue.h"
 #include "balance.h"
 #include "dispatch.h"
@@ -108,7 +109,7 @@ void BPF_STRUCT_OPS(wakelab_update_idle, s32 cpu, bool idle)
 
 void BPF_STRUCT_OPS(wakelab_set_weight, struct task_struct *p, u32 weight)
 {
-	task_weight(p, weight);
+	task_weight(p);
 }
 
 void BPF_STRUCT_OPS(wakelab_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
@@ -134,7 +135,39 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(wakelab_init_task, struct task_struct *p, struct sc
 		return -ENOMEM;
 	ts->cpu = -1;
 	ts->recent_used_cpu = -1;
+	if (bpf_core_field_exists(args->cgroup))
+		ts->group = slot_of(args->cgroup);
 	return 0;
+}
+
+/* Not called by a kernel without CONFIG_EXT_GROUP_SCHED; src/scheduler.rs takes them out then. */
+s32 BPF_STRUCT_OPS_SLEEPABLE(wakelab_cgroup_init, struct cgroup *cgrp, struct scx_cgroup_init_args *args)
+{
+	group_init(cgrp, args->weight);
+	return 0;
+}
+
+void BPF_STRUCT_OPS_SLEEPABLE(wakelab_cgroup_exit, struct cgroup *cgrp)
+{
+	group_exit(cgrp);
+}
+
+void BPF_STRUCT_OPS(wakelab_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
+{
+	struct task_state *ts = task_state_of(p);
+
+	if (ts)
+		task_group_is(ts, to);
+}
+
+void BPF_STRUCT_OPS(wakelab_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
+{
+	group_weight_is(cgrp, weight);
+}
+
+void BPF_STRUCT_OPS(wakelab_cgroup_set_idle, struct cgroup *cgrp, bool idle)
+{
+	group_idle_is(cgrp, idle);
 }
 
 void BPF_STRUCT_OPS(wakelab_cpu_online, s32 cpu)
@@ -207,6 +240,11 @@ SCX_OPS_DEFINE(wakelab,
 	       .enable		= (void *)wakelab_enable,
 	       .disable		= (void *)wakelab_disable,
 	       .init_task	= (void *)wakelab_init_task,
+	       .cgroup_init	= (void *)wakelab_cgroup_init,
+	       .cgroup_exit	= (void *)wakelab_cgroup_exit,
+	       .cgroup_move	= (void *)wakelab_cgroup_move,
+	       .cgroup_set_weight = (void *)wakelab_cgroup_set_weight,
+	       .cgroup_set_idle	= (void *)wakelab_cgroup_set_idle,
 	       .cpu_online	= (void *)wakelab_cpu_online,
 	       .cpu_offline	= (void *)wakelab_cpu_offline,
 	       .init		= (void *)wakelab_init,

@@ -23,6 +23,7 @@ typedef int64_t s64;
 #include "util_est.h"
 #include "pelt_clock.h"
 #include "boost.h"
+#include "group_share.h"
 #include "weight.h"
 #include "wakee_flips.h"
 #include "affine.h"

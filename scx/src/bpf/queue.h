@@ -37,6 +37,11 @@ static __always_inline void charge(struct task_struct *p, struct task_state *ts,
 	ts->since = now;
 	ts->sum_exec += ran;
 	cost = virtual_time(ran, ts->weight);
+	if (ts->group) {
+		/* Its groups may have become fuller or emptier since it began: half by each. */
+		weigh(ts);
+		cost = (cost + virtual_time(ran, ts->weight)) / 2;
+	}
 	scx_bpf_task_set_dsq_vtime(p, p->scx.dsq_vtime + cost);
 	if (ts->home >= LLC_DSQ)
 		cs->llc_vtime += cost;

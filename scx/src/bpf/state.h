@@ -23,6 +23,8 @@ volatile u64 features;
 volatile u64 slice_ns = 3000000;
 volatile u32 nr_offline;
 u64 balanced_at;
+u32 nr_group_slots;	  /* slots of control groups that have ever been used, and the root's */
+u32 groups_without_slot;
 
 struct cpu_state {
 	/* Written under the CPU's run queue lock. */
@@ -33,7 +35,7 @@ struct cpu_state {
 	u64 curr_vtime;		/* when it began */
 	u64 curr_since;		/* ns; 0 while no task of ours runs */
 	u64 curr_dur_avg;
-	u32 curr_weight;
+	u64 curr_weight;
 	u32 curr_home;
 	s32 curr_pid;
 	u32 perf_target;
@@ -67,6 +69,20 @@ struct llc_state {
 	u32 pad[21];
 } __attribute__((aligned(128)));
 
+/* A control group. Its place among the others is its slot; 0 is the root group's, of which nothing is kept. */
+struct group_state {
+	u64 id;		/* the group's; 0 for a slot that is nobody's */
+	u64 runnable;	/* what is runnable in it, and its weight: groups.h */
+	s64 sum;	/* of the load weights of what is runnable in it */
+	u32 weight;	/* load weight: 1024 is a cpu.weight of 100 */
+	u32 cpu_weight;	/* 1 to 10000, where it is not idle */
+	u32 parent;
+	u32 depth;
+	u32 idle;
+	u32 pad[19];
+} __attribute__((aligned(128)));
+
+struct group_state groups[MAX_GROUPS];
 struct cpu_state cpu_states[MAX_CPUS];
 struct llc_state llc_states[MAX_CPUS];
 
@@ -78,10 +94,13 @@ struct task_state {
 	u64 since;		/* ns: where its running is charged from */
 	u64 waits_since;	/* ns: runnable and not running */
 	u64 slept_at;		/* ns: up to where the average was taken on the wall's clock */
-	u32 weight;		/* of virtual time, 1024 being nice 0 */
-	u32 load_weight;	/* of the averages: the kernel's for its nice level */
+	u64 weight;		/* of virtual time, NICE_0_LOAD being nice 0; what its control groups leave of it */
+	u32 load_weight;	/* the kernel's for its nice level; of the averages, too */
 	u32 queued_load_weight;	/* what it has added to its CPU's */
 	u32 queued_util_est;
+	u32 group;		/* slot of its control group; 0 for the root group */
+	u32 queued_group;	/* whose sum has it, and with what weight */
+	u32 queued_group_weight;
 	s32 cpu;		/* whose averages hold it; -1 for none */
 	s32 recent_used_cpu;
 	u32 home;		/* the queue that its virtual time is of: a CPU, or LLC_DSQ + LLC */

@@ -25,8 +25,8 @@ static __always_inline u32 weight_of(s32 static_prio, bool sched_idle)
 	return sched_prio_to_weight[at];
 }
 
-/* calc_delta_fair(): what `ns` of running cost a task of that weight; 1024 is nice 0. */
+/* calc_delta_fair(): what `ns` of running, up to hours, cost a task of that weight, scaled; NICE_0_LOAD is nice 0. */
 static __always_inline u64 virtual_time(u64 ns, u64 weight)
 {
-	return ns * 1024 / (weight ? weight : 1);
+	return ns * NICE_0_LOAD / (weight ? weight : 1);
 }
