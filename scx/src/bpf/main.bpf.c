@@ -66,6 +66,9 @@ void BPF_STRUCT_OPS(wakelab_dispatch, s32 cpu, struct task_struct *prev)
 	case DISPATCH_KEEP:
 		if (prev)
 			scx_bpf_task_set_slice(prev, slice_ns);
+		/* Nobody tells of it as running again. */
+		if (prev && ts)
+			move_clocks(prev, ts, cs);
 		count(kept);
 		break;
 	case DISPATCH_NOTHING:

@@ -6,11 +6,35 @@
  */
 #pragma once
 
+#define REACH_NS 500000000ULL
+#define REACH_MOST_NS 1000000000ULL
+
 static __always_inline u64 clock_of(u32 home)
 {
 	if (home >= LLC_DSQ)
 		return llc_states[at(home - LLC_DSQ)].vclock;
 	return cpu_states[at(home)].vclock;
+}
+
+/*
+ * The latest virtual time in a queue: what weighs little beside heavy tasks would have to wait for seconds, or until sched_ext's
+ * watchdog ends it all. It waits for as long as the clock takes for what it last went in half a second; in a clock that stood,
+ * for what the lightest nice levels cost.
+ */
+static __always_inline u64 latest_of(u32 home)
+{
+	u64 ahead = home >= LLC_DSQ ? llc_states[at(home - LLC_DSQ)].reach.ahead : cpu_states[at(home)].reach.ahead;
+	u64 least = slice_ns * 20;
+
+	return clock_of(home) + (ahead > least ? ahead : least);
+}
+
+static __always_inline void look_at_reach(struct reach *reach, u64 vclock)
+{
+	u64 ahead = vclock - reach->from;
+
+	reach->ahead = ahead < REACH_MOST_NS ? ahead : REACH_MOST_NS;
+	reach->from = vclock;
 }
 
 /* Takes a task to another queue: how far it is ahead or behind goes with it. */
@@ -43,11 +67,16 @@ static __always_inline void charge(struct task_struct *p, struct task_state *ts,
 		cost = (cost + virtual_time(ran, ts->weight)) / 2;
 	}
 	scx_bpf_task_set_dsq_vtime(p, p->scx.dsq_vtime + cost);
-	if (ts->home >= LLC_DSQ)
+	if (ts->home >= LLC_DSQ) {
+		u64 latest = latest_of(scx_bpf_task_cpu(p));
+
 		cs->llc_vtime += cost;
+		if (time_before(latest, cs->llc_vtime))
+			cs->llc_vtime = latest;
+	}
 }
 
-/* A task begins to run: the clocks follow. */
+/* A task begins to run, or goes on: the clocks follow. */
 static __always_inline void move_clocks(struct task_struct *p, struct task_state *ts, struct cpu_state *cs)
 {
 	u64 vtime = p->scx.dsq_vtime;
@@ -124,7 +153,7 @@ static __always_inline void enqueue(struct task_struct *p, struct task_state *ts
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct cpu_state *cs = cpu_state_of(cpu);
 	bool wakeup = enq_flags & SCX_ENQ_WAKEUP, stack = ts->stack;
-	u64 vtime, clock, now = scx_bpf_now();
+	u64 vtime, clock, latest, now = scx_bpf_now();
 	u32 llc = llc_of(cpu), home;
 
 	ts->stack = false;
@@ -140,8 +169,12 @@ static __always_inline void enqueue(struct task_struct *p, struct task_state *ts
 	rehome(p, ts, home);
 	clock = clock_of(home);
 	vtime = p->scx.dsq_vtime;
+	latest = latest_of(home);
 	if (wakeup && time_before(vtime, clock - slice_ns)) {
 		vtime = clock - slice_ns;
+		scx_bpf_task_set_dsq_vtime(p, vtime);
+	} else if (time_before(latest, vtime)) {
+		vtime = latest;
 		scx_bpf_task_set_dsq_vtime(p, vtime);
 	}
 	if (test_and_clear_idle(cpu)) {

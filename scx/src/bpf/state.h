@@ -26,11 +26,18 @@ u64 balanced_at;
 u32 nr_group_slots;	  /* slots of control groups that have ever been used, and the root's */
 u32 groups_without_slot;
 
+/* How far the clock of a queue goes in the time that a task may have to wait. */
+struct reach {
+	u64 from;	/* the clock when it was looked at */
+	u64 ahead;
+};
+
 struct cpu_state {
 	/* Written under the CPU's run queue lock. */
 	struct pelt avg;
 	struct pelt_clock clock;
 	u64 vclock;		/* virtual time of the CPU's own queue */
+	struct reach reach;
 	u64 llc_vtime;		/* and of all tasks of the LLC's queue in it, taken as one */
 	u64 curr_vtime;		/* when it began */
 	u64 curr_since;		/* ns; 0 while no task of ours runs */
@@ -60,13 +67,14 @@ struct cpu_state {
 
 struct llc_state {
 	u64 vclock;
+	struct reach reach;
 	u64 sum_util;
 	s32 nr_idle_scan;
 	u32 has_idle_cores;
 	u64 load;		/* sum of its CPUs' load_avg, while there are several LLCs */
 	u64 pull_load;		/* load that it is to take from another; 0 for none */
 	u32 pull_from;
-	u32 pad[21];
+	u32 pad[17];
 } __attribute__((aligned(128)));
 
 /* A control group. Its place among the others is its slot; 0 is the root group's, of which nothing is kept. */

@@ -16,6 +16,8 @@ struct {
 	__type(value, struct timer);
 } timers SEC(".maps");
 
+static u64 clocks_due;
+
 static __always_inline u32 idle_scan_form(u64 feat)
 {
 	if (feat & SIS_UTIL_V1)
@@ -70,6 +72,17 @@ static __noinline int update_llc(u32 llc, u64 now)
 	return 0;
 }
 
+static __noinline int look_at_clocks(void)
+{
+	u32 i;
+
+	bpf_for(i, 0, nr_llcs)
+		look_at_reach(&llc_states[at(i)].reach, llc_states[at(i)].vclock);
+	bpf_for(i, 0, nr_cpus)
+		look_at_reach(&cpu_states[at(i)].reach, cpu_states[at(i)].vclock);
+	return 0;
+}
+
 static int on_timer(void *map, int *key, struct timer *timer)
 {
 	u64 now = scx_bpf_now();
@@ -78,6 +91,10 @@ static int on_timer(void *map, int *key, struct timer *timer)
 	bpf_for(i, 0, nr_llcs)
 		update_llc(i, now);
 	balance_llcs(now);
+	if (now >= clocks_due) {
+		clocks_due = now + REACH_NS;
+		look_at_clocks();
+	}
 	bpf_timer_start(&timer->timer, scan_interval_ns, 0);
 	return 0;
 }
