@@ -131,6 +131,8 @@ pub struct Metrics {
     pub preempted: u64,
     #[stat(desc = "idle CPUs told of a queue")]
     pub kicked_idle: u64,
+    #[stat(desc = "tasks brought forward in a queue because they had waited long")]
+    pub brought_forward: u64,
     #[stat(desc = "tasks that came to run on another CPU")]
     pub migrations: u64,
     #[stat(desc = "requests to cpufreq that runnable tasks raised")]
@@ -169,8 +171,8 @@ macro_rules! counters {
 
 counters! {
     sis_search, sis_domain_search, sis_scanned, sis_failed, core_walks, lost_claims, forks, direct, queued_llc, queued_cpu,
-    kept, pulled_llc, pulled_cpu, pulled_sibling, pulled_other, pulled_load, preempted, kicked_idle, migrations, boosted, recorded,
-    lost_records,
+    kept, pulled_llc, pulled_cpu, pulled_sibling, pulled_other, pulled_load, preempted, kicked_idle, brought_forward, migrations,
+    boosted, recorded, lost_records,
 }
 
 impl Metrics {
@@ -268,7 +270,7 @@ impl Metrics {
         writeln!(
             to,
             "direct {} queued-llc {} queued-cpu {} kept {} pulled llc {} cpu {} sibling {} other {} load {}; preempted {} kicked {} \
-             migrations {} forks {} boosted {} recorded {} lost {}; longest wait {:.3} ms (pid {})",
+             brought-forward {} migrations {} forks {} boosted {} recorded {} lost {}; longest wait {:.3} ms (pid {})",
             self.direct,
             self.queued_llc,
             self.queued_cpu,
@@ -280,6 +282,7 @@ impl Metrics {
             self.pulled_load,
             self.preempted,
             self.kicked_idle,
+            self.brought_forward,
             self.migrations,
             self.forks,
             self.boosted,

@@ -103,6 +103,9 @@ static __always_inline int dispatch(s32 cpu, struct cpu_state *cs, struct task_s
 			prev_shared = shared = true;
 		}
 	}
+	/* All of the LLC's tasks are not to wait for what a light one of them has cost. */
+	if (time_before(latest_of(cpu), cs->llc_vtime))
+		cs->llc_vtime = latest_of(cpu);
 	if (own && (!shared || time_before(own_vtime, cs->llc_vtime))) {
 		if (prev_own)
 			return DISPATCH_KEEP;

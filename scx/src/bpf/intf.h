@@ -86,6 +86,7 @@ struct counts {
 	u64 pulled_load;	/* from an LLC with more load */
 	u64 preempted;
 	u64 kicked_idle;
+	u64 brought_forward;	/* in a queue, for having waited long */
 	u64 migrations;
 	u64 boosted;		/* runnable raised the request */
 	u64 recorded;

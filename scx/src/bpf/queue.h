@@ -6,37 +6,6 @@
  */
 #pragma once
 
-#define REACH_NS 500000000ULL
-#define REACH_MOST_NS 1000000000ULL
-
-static __always_inline u64 clock_of(u32 home)
-{
-	if (home >= LLC_DSQ)
-		return llc_states[at(home - LLC_DSQ)].vclock;
-	return cpu_states[at(home)].vclock;
-}
-
-/*
- * The latest virtual time in a queue: what weighs little beside heavy tasks would have to wait for seconds, or until sched_ext's
- * watchdog ends it all. It waits for as long as the clock takes for what it last went in half a second; in a clock that stood,
- * for what the lightest nice levels cost.
- */
-static __always_inline u64 latest_of(u32 home)
-{
-	u64 ahead = home >= LLC_DSQ ? llc_states[at(home - LLC_DSQ)].reach.ahead : cpu_states[at(home)].reach.ahead;
-	u64 least = slice_ns * 20;
-
-	return clock_of(home) + (ahead > least ? ahead : least);
-}
-
-static __always_inline void look_at_reach(struct reach *reach, u64 vclock)
-{
-	u64 ahead = vclock - reach->from;
-
-	reach->ahead = ahead < REACH_MOST_NS ? ahead : REACH_MOST_NS;
-	reach->from = vclock;
-}
-
 /* Takes a task to another queue: how far it is ahead or behind goes with it. */
 static __always_inline void rehome(struct task_struct *p, struct task_state *ts, u32 home)
 {
@@ -67,13 +36,8 @@ static __always_inline void charge(struct task_struct *p, struct task_state *ts,
 		cost = (cost + virtual_time(ran, ts->weight)) / 2;
 	}
 	scx_bpf_task_set_dsq_vtime(p, p->scx.dsq_vtime + cost);
-	if (ts->home >= LLC_DSQ) {
-		u64 latest = latest_of(scx_bpf_task_cpu(p));
-
+	if (ts->home >= LLC_DSQ)
 		cs->llc_vtime += cost;
-		if (time_before(latest, cs->llc_vtime))
-			cs->llc_vtime = latest;
-	}
 }
 
 /* A task begins to run, or goes on: the clocks follow. */

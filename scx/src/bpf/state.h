@@ -29,7 +29,7 @@ u32 groups_without_slot;
 /* How far the clock of a queue goes in the time that a task may have to wait. */
 struct reach {
 	u64 from;	/* the clock when it was looked at */
-	u64 ahead;
+	u64 ahead;	/* 0 before it was */
 };
 
 struct cpu_state {

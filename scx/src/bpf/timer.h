@@ -16,7 +16,7 @@ struct {
 	__type(value, struct timer);
 } timers SEC(".maps");
 
-static u64 clocks_due;
+static u64 queues_due;
 
 static __always_inline u32 idle_scan_form(u64 feat)
 {
@@ -72,14 +72,14 @@ static __noinline int update_llc(u32 llc, u64 now)
 	return 0;
 }
 
-static __noinline int look_at_clocks(void)
+static __noinline int look_at_queues(u64 now)
 {
 	u32 i;
 
 	bpf_for(i, 0, nr_llcs)
-		look_at_reach(&llc_states[at(i)].reach, llc_states[at(i)].vclock);
+		look_at_queue(LLC_DSQ + i, &llc_states[at(i)].reach, llc_states[at(i)].vclock, now);
 	bpf_for(i, 0, nr_cpus)
-		look_at_reach(&cpu_states[at(i)].reach, cpu_states[at(i)].vclock);
+		look_at_queue(i, &cpu_states[at(i)].reach, cpu_states[at(i)].vclock, now);
 	return 0;
 }
 
@@ -91,9 +91,9 @@ static int on_timer(void *map, int *key, struct timer *timer)
 	bpf_for(i, 0, nr_llcs)
 		update_llc(i, now);
 	balance_llcs(now);
-	if (now >= clocks_due) {
-		clocks_due = now + REACH_NS;
-		look_at_clocks();
+	if (now >= queues_due) {
+		queues_due = now + LOOK_NS;
+		look_at_queues(now);
 	}
 	bpf_timer_start(&timer->timer, scan_interval_ns, 0);
 	return 0;
