@@ -71,6 +71,22 @@ pub struct DurAvg {
     pub prev_sum_exec_runtime_vol: u64,
 }
 
+/// `struct group_part`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct GroupPart {
+    pub weight: u64,
+    pub own: u64,
+}
+
+/// `group_part_of()` of policy.h.
+pub fn group_part_of(load_weight: u32) -> GroupPart {
+    let mut part = GroupPart::default();
+    set_group_part(&mut part, load_weight);
+    part
+}
+
 /// `AFFINE_NONE`.
 pub const AFFINE_NONE: i32 = -1;
 /// `AFFINE_PREV`.
@@ -105,6 +121,10 @@ native! {
     fn clock = wp_clock(clock: &PeltClock) -> u64;
     fn cpu_util = wp_cpu_util(util: u64, runnable: u64, util_est: u64, boost: bool, use_est: bool, capacity: u64) -> u32;
     fn weight_of = wp_weight_of(static_prio: i32, sched_idle: bool) -> u32;
+    fn sched_weight_from_cgroup = wp_sched_weight_from_cgroup(weight: u32) -> u32;
+    fn set_group_part = wp_group_part_of(of: &mut GroupPart, load_weight: u32);
+    fn group_part_up = wp_group_part_up(of: &mut GroupPart, shares: u32, sum: i64);
+    fn group_part_weight = wp_group_part_weight(of: &GroupPart) -> u64;
     fn virtual_time = wp_virtual_time(ns: u64, weight: u64) -> u64;
     fn record_wakee = wp_record_wakee(waker: &mut WakeeFlips, wakee: u64, jiffies: u64, hz: u64);
     fn wake_wide = wp_wake_wide(master: u32, slave: u32, llc_size: u32) -> bool;

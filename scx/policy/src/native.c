@@ -58,6 +58,26 @@ u32 wp_weight_of(s32 static_prio, bool sched_idle)
 	return weight_of(static_prio, sched_idle);
 }
 
+u32 wp_sched_weight_from_cgroup(u32 weight)
+{
+	return sched_weight_from_cgroup(weight);
+}
+
+void wp_group_part_of(struct group_part *of, u32 load_weight)
+{
+	*of = group_part_of(load_weight);
+}
+
+void wp_group_part_up(struct group_part *of, u32 shares, s64 sum)
+{
+	group_part_up(of, shares, sum);
+}
+
+u64 wp_group_part_weight(const struct group_part *of)
+{
+	return group_part_weight(of);
+}
+
 u64 wp_virtual_time(u64 ns, u64 weight)
 {
 	return virtual_time(ns, weight);

@@ -84,9 +84,9 @@ static __always_inline void group_set_weight(struct group_state *group, u32 weig
 }
 
 /* The task's weight in virtual time, from the sums of now. */
-static __noinline u64 weight_in_groups(u32 slot, u32 load_weight)
+static __noinline u64 weight_in_groups(u32 slot, u32 nice_weight)
 {
-	struct group_part part = group_part_of(load_weight);
+	struct group_part part = group_part_of(nice_weight);
 	u32 i;
 
 	for (i = 0; i < MAX_GROUP_DEPTH; i++) {
@@ -101,9 +101,26 @@ static __noinline u64 weight_in_groups(u32 slot, u32 load_weight)
 	return group_part_weight(&part);
 }
 
+/*
+ * The averages have that weight, too: the fair class balances and wakes by task_h_load() and the load of root queues, of which
+ * a group is the part that it is entitled to. A task's own average has it at once, its CPU's by and by, and so
+ * what is taken off with a task may differ from what it was; half of the difference is gone after 32 ms.
+ */
 static __always_inline void weigh(struct task_state *ts)
 {
-	ts->weight = ts->group ? weight_in_groups(ts->group, ts->load_weight) : scale_load(ts->load_weight);
+	struct cpu_state *at;
+	u32 load_weight;
+
+	ts->weight = ts->group ? weight_in_groups(ts->group, ts->nice_weight) : scale_load(ts->nice_weight);
+	load_weight = ts->weight >> LOAD_SHIFT ?: 1;
+	if (load_weight == ts->load_weight)
+		return;
+	ts->load_weight = load_weight;
+	at = cpu_state_of(ts->cpu);
+	if (ts->runnable && at) {
+		__sync_fetch_and_add(&at->load_weight, (u64)load_weight - ts->queued_load_weight);
+		ts->queued_load_weight = load_weight;
+	}
 }
 
 static __always_inline void enter_group(struct task_state *ts)
@@ -111,7 +128,7 @@ static __always_inline void enter_group(struct task_state *ts)
 	if (!ts->group)
 		return;
 	ts->queued_group = ts->group;
-	ts->queued_group_weight = ts->load_weight;
+	ts->queued_group_weight = ts->nice_weight;
 	group_enter(ts->queued_group, ts->queued_group_weight);
 }
 

@@ -160,29 +160,18 @@ static __always_inline void cpu_idle(s32 cpu, bool idle)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 }
 
-/*
- * A nice level. The averages have its weight as it is, also in control groups, other than the kernel's task_h_load():
- * what a task has added to a CPU's average must be what is taken off, and its part of a group changes with every
- * wake-up in that group on any CPU.
- */
+/* A nice level, or SCHED_IDLE. */
 static __always_inline void task_weight(struct task_struct *p)
 {
 	struct task_state *ts = task_state_of(p);
-	struct cpu_state *at;
-	u32 load_weight = weight_of(p->static_prio, p->policy == 5);
 
 	if (!ts)
 		return;
 	leave_group(ts);
-	ts->load_weight = load_weight;
+	ts->nice_weight = weight_of(p->static_prio, p->policy == 5);
 	if (ts->runnable)
 		enter_group(ts);
 	weigh(ts);
-	at = cpu_state_of(ts->cpu);
-	if (ts->runnable && at) {
-		__sync_fetch_and_add(&at->load_weight, (u64)load_weight - ts->queued_load_weight);
-		ts->queued_load_weight = load_weight;
-	}
 }
 
 /* Notes the LLCs all of whose CPUs the task may use. */

@@ -143,7 +143,7 @@ static __noinline int end_record(struct search *s, struct task_struct *p, struct
 	r->features = s->feat;
 	r->waker_load = s->waker_load;
 	r->wakee_load = s->wakee_load;
-	r->load_weight = wakee->load_weight;
+	r->load_weight = wakee->nice_weight;
 	r->util_avg = wakee->avg.util_avg;
 	r->runnable_avg = wakee->avg.runnable_avg;
 	r->util_est = task_util_est_of(wakee->avg.util_est);

@@ -103,7 +103,8 @@ struct task_state {
 	u64 waits_since;	/* ns: runnable and not running */
 	u64 slept_at;		/* ns: up to where the average was taken on the wall's clock */
 	u64 weight;		/* of virtual time, NICE_0_LOAD being nice 0; what its control groups leave of it */
-	u32 load_weight;	/* the kernel's for its nice level; of the averages, too */
+	u32 nice_weight;	/* the kernel's for its nice level */
+	u32 load_weight;	/* of the averages: `weight` without its scale */
 	u32 queued_load_weight;	/* what it has added to its CPU's */
 	u32 queued_util_est;
 	u32 group;		/* slot of its control group; 0 for the root group */
