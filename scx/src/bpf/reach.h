@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How long a task may have to wait for its turn. What weighs little beside heavy tasks would wait for seconds in virtual time, or until
- * sched_ext's watchdog ends it all. So it is put no later than the clock of its queue comes in half a second as it goes now;
+ * sched_ext's watchdog ends it all. So it is put no later than the clock of its queue comes in 0.4 s as it goes now;
  * and who has waited for that long, because the clock has become slower since, is brought forward.
  */
 #pragma once
 
-/* How often is looked; twice that is what a task may have to wait, and half of that again where it is brought forward. */
-#define LOOK_NS 250000000ULL
+/* How often is looked; twice that is what a task may have to wait, and as long again where it is brought forward. */
+#define LOOK_NS 200000000ULL
 /* Tasks of a queue, from its end, at each look. */
 #define MOST_LOOKED_AT 256
 /* Not a local variable: the verifier would go through the loop for each of its values. */
