@@ -15,6 +15,7 @@
 #include "capacity.h"
 #include "sibling.h"
 #include "groups.h"
+#include "group_slots.h"
 #include "reach.h"
 #include "queue.h"
 #include "balance.h"
