@@ -157,6 +157,16 @@ pub enum Event {
         /// kHz.
         khz: u32,
     },
+    /// What a package has spent up to now, with its cores and clusters. Told at each jiffy, where measuring begins and at the end, if
+    /// the machine says what it spends.
+    Power {
+        /// The package, as the topology numbers it.
+        package: u32,
+        /// Since when, ns: the last time that it was told.
+        since: u64,
+        /// Mean power since then, µW, rounded down.
+        uw: u64,
+    },
     /// What `available_idle_cpu()` or `sched_idle_cpu()` says of a CPU has changed.
     Available {
         /// The CPU.

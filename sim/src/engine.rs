@@ -139,6 +139,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         for cpu in 0..self.sys.model.nr_cpus() {
             self.account(cpu);
         }
+        self.tell_power();
         let power = self.sys.power_stats();
         Outcome {
             power,
@@ -219,7 +220,10 @@ impl<S: Sink> Sim<'_, '_, S> {
             Later::Hrtick(cpu, started) => self.hrtick(cpu, started),
             Later::Freq(policy) => self.freq_changes(policy as usize),
             Later::Undemoted(core) => self.demotion_ends(core as usize),
-            Later::Measure => self.sys.measure_power(),
+            Later::Measure => {
+                self.tell_power();
+                self.sys.measure_power();
+            }
         }
     }
 

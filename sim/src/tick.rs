@@ -11,6 +11,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// A jiffy begins: all CPUs whose tick is not stopped get it.
     pub fn jiffy(&mut self) {
         let model = self.sys.model;
+        self.tell_power();
         self.sys.jiffies += 1;
         self.at(self.sys.now + model.tick_ns, Later::Jiffy);
         for cpu in 0..model.nr_cpus() {

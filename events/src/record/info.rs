@@ -67,16 +67,20 @@ impl RunInfo<'_> {
 
     /// The folder of the run, under that of all events, by parts.
     pub(super) fn folders(&self) -> [String; 5] {
-        let part = |key: &str, value: &str| format!("{key}={}", encoded(value));
         let variant = if self.variant.is_empty() { "default" } else { self.variant };
         [
-            part("workload", self.workload),
-            part("load", self.load),
-            part("side", self.side),
-            part("variant", variant),
-            part("repeat", &self.repeat.to_string()),
+            folder_part("workload", self.workload),
+            folder_part("load", self.load),
+            folder_part("side", self.side),
+            folder_part("variant", variant),
+            folder_part("repeat", &self.repeat.to_string()),
         ]
     }
+}
+
+/// A level of a tree of folders that tells what is below: `load=28%20threads`.
+pub fn folder_part(key: &str, value: &str) -> String {
+    format!("{key}={}", encoded(value))
 }
 
 /// As machine files call it.

@@ -19,8 +19,8 @@ mod write_wakeup;
 
 pub use error::RecordError;
 pub use folder::EventFolder;
-pub use info::RunInfo;
 pub(crate) use info::arch;
+pub use info::{RunInfo, folder_part};
 pub use recorder::Recorder;
 pub use table::ColumnInfo;
 
@@ -28,12 +28,13 @@ use table::Table;
 
 /// The version of the schema, as every file has it under `wakelab.schema_version`. docs/events.md says when which part of
 /// it changes.
-pub const SCHEMA_VERSION: &str = "1.2";
+pub const SCHEMA_VERSION: &str = "1.3";
 
 /// All tables with their columns, in the order of docs/events.md.
-pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 12] {
+pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 13] {
     use tables::{
-        Available, Balance, Enqueues, Frequencies, Hints, Idle, IdleStates, Migrations, Switches, Tasks, Transactions,
+        Available, Balance, Enqueues, Frequencies, Hints, Idle, IdleStates, Migrations, Power, Switches, Tasks,
+        Transactions,
     };
     fn of<T: Table>() -> (&'static str, &'static [ColumnInfo]) {
         (T::NAME, T::COLUMNS)
@@ -47,6 +48,7 @@ pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 12] {
         of::<Idle>(),
         of::<IdleStates>(),
         of::<Frequencies>(),
+        of::<Power>(),
         of::<Available>(),
         of::<Hints>(),
         of::<Transactions>(),

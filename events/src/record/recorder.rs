@@ -22,6 +22,7 @@ pub struct Recorder<'f> {
     idle: TableFile<Idle>,
     idle_states: TableFile<IdleStates>,
     frequencies: TableFile<Frequencies>,
+    power: TableFile<Power>,
     available: TableFile<Available>,
     hints: TableFile<Hints>,
     transactions: TableFile<Transactions>,
@@ -52,6 +53,7 @@ impl<'f> Recorder<'f> {
             idle: TableFile::new(at, &metadata)?,
             idle_states: TableFile::new(at, &metadata)?,
             frequencies: TableFile::new(at, &metadata)?,
+            power: TableFile::new(at, &metadata)?,
             available: TableFile::new(at, &metadata)?,
             hints: TableFile::new(at, &metadata)?,
             transactions: TableFile::new(at, &metadata)?,
@@ -82,6 +84,7 @@ impl<'f> Recorder<'f> {
         self.idle.finish()?;
         self.idle_states.finish()?;
         self.frequencies.finish()?;
+        self.power.finish()?;
         self.available.finish()?;
         self.hints.finish()?;
         self.transactions.finish()?;
@@ -163,6 +166,9 @@ impl<'f> Recorder<'f> {
             }
             Event::Frequency { cpu, khz } => {
                 self.frequencies.push(FrequencyRow { t_ns, cpu: int(cpu), khz: i64::from(khz) })
+            }
+            Event::Power { package, since, uw } => {
+                self.power.push(PowerRow { t_ns: since as i64, package: int(package), mean_uw: uw as i64 })
             }
             Event::Available { cpu, available, sched_idle } => {
                 self.available.push(AvailableRow { t_ns, cpu: int(cpu), available, sched_idle })

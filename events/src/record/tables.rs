@@ -95,6 +95,15 @@ table! {
 }
 
 table! {
+    /// Power of packages.
+    Power, PowerRow, "power" {
+        t_ns: i64 = "Since when; it lasts until the package's next row, the last one until the end of the run.";
+        package: i32 = "The package, as the topology numbers it.";
+        mean_uw: i64 = "Mean power of the package with its cores and clusters in that time, µW, rounded down.";
+    }
+}
+
+table! {
     /// What `available_idle_cpu()` and `sched_idle_cpu()` say.
     Available, AvailableRow, "available" {
         t_ns: i64 = "When it changed; a look at this time sees the change.";

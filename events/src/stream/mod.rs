@@ -19,6 +19,6 @@ pub use counts::RecorderCounts;
 pub use in_order::InOrder;
 pub use moves::{Migrations, Moved, Switched, Switches};
 pub use source::{Source, Tables, WAKEUPS};
-pub use states::{Hint, Hints, OfCpu, OfCpus};
+pub use states::{Hint, Hints, OfCpu, OfCpus, Powers, Spent};
 pub use tasks::TaskNames;
 pub use wakes::{RunAbout, Wake, Wakes};

@@ -57,6 +57,37 @@ impl OfCpus {
     }
 }
 
+/// What a package spends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spent {
+    /// Since when, ns; until the package's next.
+    pub t_ns: u64,
+    /// The package's number.
+    pub package: u32,
+    /// Mean power, µW.
+    pub uw: u64,
+}
+
+/// The power of a simulated run's packages, in the order of their times.
+pub struct Powers(Segments);
+
+impl Powers {
+    /// Of a run's folder.
+    pub fn simulated(folder: &Path) -> Self {
+        Powers(Segments::new(there(folder, "power.parquet"), "power", &["t_ns", "package", "mean_uw"]))
+    }
+
+    /// The next one.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or holds what cannot be.
+    pub fn next_power(&mut self) -> Result<Option<Spent>, ReadError> {
+        let Some(row) = self.0.advance(|_| {})? else { return Ok(None) };
+        let package = row.within(1, LAST_CPU)? as u32;
+        Ok(Some(Spent { t_ns: row.within(0, LAST_NS)?, package, uw: row.within(2, LAST_NS)? }))
+    }
+}
+
 /// What the CPUs of a cache share, where it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {

@@ -109,6 +109,7 @@ impl System<'_> {
         pm.cores.iter_mut().for_each(|account| account.restart(now));
         pm.shared.iter_mut().for_each(|(account, _)| account.restart(now));
         (pm.transitions, pm.measured_from) = (0, now);
+        pm.told.restart();
     }
 
     /// A CPU takes an interrupt.

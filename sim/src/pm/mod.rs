@@ -28,6 +28,7 @@ mod side;
 mod sleep_tests;
 pub(crate) mod speed;
 mod state;
+mod telling;
 #[cfg(test)]
 mod tests;
 mod wheel;

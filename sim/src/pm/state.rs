@@ -3,6 +3,7 @@
 use super::demotion::CoreSleep;
 use super::model::PmModel;
 use super::speed::dilation;
+use super::telling::Told;
 use std::collections::BTreeSet;
 use wakelab_pm::Khz;
 use wakelab_pm::governor::{CounterValues, Governor};
@@ -80,6 +81,7 @@ pub struct Pm {
     pub shared: Vec<(Account, u32)>,
     pub transitions: u64,
     pub measured_from: u64,
+    pub told: Told,
 }
 
 impl Pm {
@@ -111,6 +113,7 @@ impl Pm {
             shared,
             transitions: 0,
             measured_from: 0,
+            told: Told::default(),
         }
     }
 
