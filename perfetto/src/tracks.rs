@@ -44,7 +44,7 @@ pub enum Counter {
     NrIdleScan(u32),
     /// `has_idle_cores` of an LLC.
     HasIdleCores(u32),
-    /// Power of a domain, mW; by its number.
+    /// Mean power of a package with all that is in it until the counter's next value, mW; by the package's number.
     Power(u32),
 }
 
@@ -54,7 +54,7 @@ impl Counter {
             Counter::LlcUtil(llc) => (format!("LLC of cpu {llc}: utilisation"), "%"),
             Counter::NrIdleScan(llc) => (format!("LLC of cpu {llc}: nr_idle_scan"), "CPUs"),
             Counter::HasIdleCores(llc) => (format!("LLC of cpu {llc}: has_idle_cores"), ""),
-            Counter::Power(domain) => (format!("power of domain {domain}"), "mW"),
+            Counter::Power(package) => (format!("power of package {package}"), "mW"),
         }
     }
 }
