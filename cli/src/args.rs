@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::examples;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -18,11 +19,22 @@ use wakelab_study::stats::By;
 /// Recordings are decisions of real kernels with everything that the decision read; `explain`, `conform` and `replay` make
 /// each decision again with wakelab's model of select_task_rq_fair(). `stats` counts what happened in them.
 #[derive(Debug, Parser)]
-#[command(name = "wakelab", version, arg_required_else_help = true)]
+#[command(name = "wakelab", version, arg_required_else_help = true, after_help = examples::ALL,
+          after_long_help = examples::ALL_LONG)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    /// Say errors only.
+    ///
+    /// No warnings, notes, hints and bars on stderr. What goes to stdout is the same.
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = 900)]
+    pub quiet: bool,
+    /// Say what is being done.
+    ///
+    /// Each run and file as it is done, and how long it all took, on stderr, in place of bars. What goes to stdout is the same.
+    #[arg(short, long, global = true, display_order = 901)]
+    pub verbose: bool,
 }
 
 /// The commands.
@@ -32,65 +44,79 @@ pub enum Command {
     ///
     /// Exits with 1 where a run fails, with 2 where the file is wrong, with 130 after Ctrl-C, which prints the rows that
     /// are complete.
+    #[command(after_help = examples::RUN)]
     Run(Run),
-    /// Simulate two feature sets of a kernel and compare them: an experiment from flags.
+    /// Simulate two feature sets of a kernel and compare them.
     ///
-    /// Exits as `wakelab run` does.
+    /// It is an experiment from flags. Exits as `wakelab run` does.
+    #[command(after_help = examples::COMPARE, override_usage = examples::COMPARE_USAGE)]
     Compare(Compare),
-    /// Simulate the published tables and say row by row how close that comes.
+    /// Simulate published tables and say how close that comes.
     ///
     /// Exits as `wakelab run` does.
+    #[command(after_help = examples::REPRODUCE)]
     Reproduce(Reproduce),
-    /// Count what a recording or a simulated run tells: reasons, searches, waits, migrations.
+    /// Count reasons, searches, waits and migrations.
     ///
     /// Exits with 2 where something cannot be read; what could be read before is counted.
+    #[command(after_help = examples::STATS)]
     Stats(Stats),
-    /// Say of each recorded or simulated wake-up why its CPU was chosen.
+    /// Say of each wake-up why its CPU was chosen.
+    #[command(after_help = examples::EXPLAIN)]
     Explain(Explain),
     /// Compare the model's choices with the kernel's.
     ///
     /// Exits with 1 where a decision differs, with 2 where a file cannot be read. Rows whose state changed while the
     /// kernel decided are not compared.
+    #[command(after_help = examples::CONFORM)]
     Conform(Conform),
-    /// Make each recorded choice again with other features, on the state that was recorded.
+    /// Make recorded choices again with other features.
     ///
     /// Exits with 2 where a file cannot be read, or lacks what the features read.
+    #[command(after_help = examples::REPLAY)]
     Replay(Replay),
-    /// Take the scheduler events of another recorder over as a recording: trace.dat, perf.data, Perfetto.
+    /// Take over what trace-cmd, perf or Perfetto recorded.
     ///
     /// Such a recording has waits and migrations for `wakelab stats`, and no states, so that no choice can be made again.
+    #[command(after_help = examples::IMPORT)]
     Import(Import),
-    /// Write a recording or a simulated run as a trace for another program: Perfetto.
+    /// Write a recording or a simulated run as a Perfetto trace.
     ///
     /// Exits with 2 where it cannot be read or written; there is no file then.
+    #[command(after_help = examples::TRACE)]
     Trace(Trace),
-    /// Show the kernels that are known: features, tunables, forms of the code, with their sources.
+    /// Show kernels: features, tunables, forms of the code.
+    #[command(after_help = examples::KERNEL)]
     Kernel {
         /// What to show.
         #[command(subcommand)]
         command: Kernel,
     },
-    /// Show the machines that are known, or write one from sysfs: topology, caches, costs, with their sources.
+    /// Show machines, or write one from sysfs.
+    #[command(after_help = examples::MACHINE)]
     Machine {
         /// What to do.
         #[command(subcommand)]
         command: Machine,
     },
-    /// Print what lets a shell complete the arguments of wakelab.
-    ///
-    /// bash: `wakelab completions bash > ~/.local/share/bash-completion/completions/wakelab`
+    /// Print what lets a shell complete arguments.
+    #[command(after_help = examples::COMPLETIONS)]
     Completions {
-        /// The shell.
-        #[arg(value_enum)]
+        /// bash, elvish, fish, powershell or zsh.
+        #[arg(value_enum, hide_possible_values = true)]
         shell: Shell,
     },
-    /// Write the manual pages, made of the same text as `--help`, to a folder.
+    /// Write the manual pages to a folder.
+    ///
+    /// They are made of the same text as `--help`.
+    #[command(after_help = examples::MAN)]
     Man {
-        /// The folder, which exists: `man -l FOLDER/wakelab.1` shows the first of them.
+        /// The folder, which exists.
         #[arg(value_name = "FOLDER")]
         folder: PathBuf,
     },
-    /// Show the workloads that are known: what their tasks do, with their sources.
+    /// Show workloads: what their tasks do, with sources.
+    #[command(after_help = examples::WORKLOAD)]
     Workload {
         /// What to show.
         #[command(subcommand)]
@@ -101,17 +127,25 @@ pub enum Command {
 /// `wakelab run`.
 #[derive(Debug, ClapArgs)]
 pub struct Run {
-    /// The experiment (.toml); docs/experiments.md says what is in it.
+    /// The experiment (.toml).
+    ///
+    /// docs/experiments.md says what is in it.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Run each case so often on each side, in place of what the file says.
+    /// Run each case so often on each side.
+    ///
+    /// In place of what the file says.
     #[arg(long, value_name = "N", value_parser = repeats())]
     pub repeat: Option<u32>,
-    /// Derive the seeds of the runs from this one, in place of what the file says.
+    /// Derive the seeds of the runs from this one.
+    ///
+    /// In place of what the file says.
     #[arg(long, value_name = "N", value_parser = seeds())]
     pub seed: Option<u64>,
-    /// Run it instead with each mechanism of the simulator switched off in turn, and print what is lost (table or JSON).
-    #[arg(long, conflicts_with_all = ["events", "control", "sensitivity", "regret"])]
+    /// Switch mechanisms of the simulator off in turn.
+    ///
+    /// Each alone, and print what is lost with it (table or JSON).
+    #[arg(long, conflicts_with_all = ["events", "perfetto", "control", "sensitivity", "regret"])]
     pub ablate: bool,
     /// How it runs and prints.
     #[command(flatten)]
@@ -121,38 +155,54 @@ pub struct Run {
 /// `wakelab compare`.
 #[derive(Debug, ClapArgs)]
 pub struct Compare {
-    /// The machine: a name of `wakelab machine list`, or its file.
+    /// A name of `machine list`, or a file.
+    ///
+    /// What has a / or ends in .toml is a file; docs/machines.md says what is in it.
     #[arg(long, value_name = "MACHINE")]
     pub machine: String,
-    /// The kernel (v5.19-rc1), of `wakelab kernel list`.
+    /// A name of `kernel list` (v5.19-rc1).
     #[arg(long, value_name = "KERNEL")]
     pub kernel: String,
-    /// The workload (netperf:TCP_RR), of `wakelab workload list`; or its file (.toml, or .json of rt-app).
+    /// A name of `workload list`, or a file.
+    ///
+    /// netperf:TCP_RR; or a .toml of docs/workloads.md, or a .json of rt-app.
     #[arg(long, value_name = "WORKLOAD")]
     pub workload: String,
-    /// How many instances (28), % of the machine's CPUs (25%), from..to/step of either (25%..200%/25%), or several of
+    /// Instances: 28, 25% or 25%..200%/25%.
+    ///
+    /// How many (28), % of the machine's CPUs (25%), from..to/step of either (25%..200%/25%), or several of
     /// these with commas. A file of rt-app says itself how many threads there are, and runs once if this is left out.
     #[arg(long, value_name = "LOAD")]
     pub load: Option<String>,
-    /// What is switched on top of the kernel's features (A,NO_B as in its features file; "" for nothing): the 100%.
+    /// Features of the side that is 100%: A,NO_B.
+    ///
+    /// What is switched on top of the kernel's features, as in its features file, and tunables (name=value); "" for nothing.
     #[arg(long, value_name = "SWITCHES")]
     pub base: String,
-    /// What is switched on top of the kernel's features on the other side.
+    /// Features of the other side.
     #[arg(long, value_name = "SWITCHES")]
     pub with: String,
-    /// Run each case so often on each side. One repeat gives no interval.
+    /// Run each case so often on each side.
+    ///
+    /// One repeat gives no interval.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = repeats())]
     pub repeat: u32,
     /// Derive the seeds of the runs from this one.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seeds())]
     pub seed: u64,
-    /// Measure for so long in simulated time (ns, us, ms, s); 1s, or what the benchmark takes, if left out.
+    /// Measure for so long: 1s, 500ms.
+    ///
+    /// In simulated time (ns, us, ms, s); 1s, or what the benchmark takes, if left out.
     #[arg(long, value_name = "TIME", value_parser = positive_time)]
     pub time: Option<u64>,
-    /// Simulate so long before measuring begins; 600ms, or what the benchmark takes, if left out.
+    /// Simulate so long before measuring.
+    ///
+    /// 600ms, or what the benchmark takes, if left out.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub settle: Option<u64>,
-    /// Let each call of select_idle_cpu() cost this much more, as under a tracer.
+    /// Let each select_idle_cpu() cost this more.
+    ///
+    /// As under a tracer.
     #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=TIME_MAX_NS))]
     pub observer_cost: u64,
     /// How it runs and prints.
@@ -163,10 +213,14 @@ pub struct Compare {
 /// `wakelab reproduce`.
 #[derive(Debug, ClapArgs)]
 pub struct Reproduce {
-    /// The tables (sis_util-results), as their files are called; all that are there if left out.
+    /// Tables (sis_util-results); all if left out.
+    ///
+    /// As their files are called.
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// The folder of the tables; `published` if left out. Other rows of the same tables are simulated in the same way.
+    /// The folder of the tables; `published` if left out.
+    ///
+    /// Other rows of the same tables are simulated in the same way.
     #[arg(long, value_name = "DIR")]
     pub published: Option<PathBuf>,
     /// Simulate headline rows only, once and shortly.
@@ -175,13 +229,17 @@ pub struct Reproduce {
     /// Run each case so often on each side.
     #[arg(long, value_name = "N", value_parser = repeats())]
     pub repeat: Option<u32>,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t = ScoreFormat::Table)]
+    /// Print a table, json or markdown.
+    #[arg(long, value_enum, default_value_t = ScoreFormat::Table, hide_possible_values = true)]
     pub format: ScoreFormat,
-    /// Write to this file, which appears only when it is whole, in place of stdout.
+    /// Write to this file in place of stdout.
+    ///
+    /// It appears only when it is whole.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Run so many simulations at a time; as many as there are cores if left out. The result is the same.
+    /// Run so many simulations at a time.
+    ///
+    /// As many as there are cores if left out. The result is the same.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
     /// Which results are kept.
@@ -203,27 +261,45 @@ pub enum ScoreFormat {
 /// What `run` and `compare` share.
 #[derive(Debug, ClapArgs)]
 pub struct How {
-    /// How to print.
-    #[arg(long, value_enum, default_value_t = ResultFormat::Table)]
+    /// Print table, lkml, json or csv.
+    ///
+    /// table: everything that was counted. lkml: the table of patch letters, as schedtests prints it. json: as
+    /// docs/results.schema.json describes it. csv: a line for each row.
+    #[arg(long, value_enum, default_value_t = ResultFormat::Table, hide_possible_values = true)]
     pub format: ResultFormat,
-    /// Write to this file, which appears only when it is whole, in place of stdout.
+    /// Write to this file in place of stdout.
+    ///
+    /// It appears only when it is whole.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Write the result to this file as one HTML page, too: charts and tables, which no network is needed for.
+    /// Write one HTML page, too.
+    ///
+    /// Charts and tables, which no network is needed for.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write every event of every run as Parquet to this folder, which is empty or not there yet; docs/events.md says what
-    /// is in it.
+    /// Write every event as Parquet to this folder.
+    ///
+    /// It is empty or not there yet; docs/events.md says what is in it.
     #[arg(long, value_name = "DIR")]
     pub events: Option<PathBuf>,
-    /// Compare each search with perfect knowledge, and say whether an idle CPU was worth having (table or JSON);
-    /// docs/regret.md says how.
+    /// Write Perfetto traces to this folder.
+    ///
+    /// The first repeat of each side: base.pftrace and with.pftrace; docs/trace.md says what is in them.
+    #[arg(long, value_name = "DIR")]
+    pub perfetto: Option<PathBuf>,
+    /// Compare each search with perfect knowledge.
+    ///
+    /// And say whether an idle CPU was worth having (table or JSON); docs/regret.md says how.
     #[arg(long)]
     pub regret: bool,
-    /// Run so many simulations at a time; as many as there are cores if left out. The result is the same.
+    /// Run so many simulations at a time.
+    ///
+    /// As many as there are cores if left out. The result is the same.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
-    /// Let what the model has no meaning for pass in a file of rt-app, with a warning that says what is done instead.
+    /// Let unknown parts of a file of rt-app pass.
+    ///
+    /// With a warning that says what is done instead.
     #[arg(long)]
     pub lenient: bool,
     /// Which results are kept.
@@ -244,15 +320,21 @@ impl How {
 /// How sure a result is.
 #[derive(Debug, ClapArgs)]
 pub struct Trust {
-    /// Run the base side against itself with other seeds too, and print one draw of what chance does (table or JSON).
+    /// Run the base side against itself, too.
+    ///
+    /// With other seeds: one draw of what chance does (table or JSON).
     #[arg(long, conflicts_with = "events")]
     pub control: bool,
-    /// Compare again with every assumed constant changed within its range, and say of each row whether its conclusion
-    /// holds or what it depends on (table or JSON). docs/trust.md says how.
+    /// Change all assumed constants, too.
+    ///
+    /// Compare again with every assumed constant changed within its range, and say of each row whether its conclusion holds or
+    /// what it depends on (table or JSON): latin-hypercube, all at once, or one-at-a-time. docs/trust.md says how.
     #[arg(long, value_name = "METHOD", num_args = 0..=1, default_missing_value = "latin-hypercube",
-          conflicts_with = "events")]
+          hide_possible_values = true, conflicts_with = "events")]
     pub sensitivity: Option<SensitivityMethod>,
-    /// Make so many samples, 32 if left out. A greater budget makes only those that are new.
+    /// Make so many samples, 32 if left out.
+    ///
+    /// A greater budget makes only those that are new.
     #[arg(long, value_name = "N", requires = "sensitivity", value_parser = budgets())]
     pub budget: Option<u32>,
 }
@@ -269,8 +351,10 @@ pub enum SensitivityMethod {
 /// Which results are kept.
 #[derive(Debug, ClapArgs)]
 pub struct Kept {
-    /// Keep each finished run in this folder, and take it from there; `wakelab` in $XDG_CACHE_HOME or ~/.cache if left
-    /// out. Runs that are recorded (--events) are always made.
+    /// Keep finished runs in this folder.
+    ///
+    /// And take them from there; `wakelab` in $XDG_CACHE_HOME or ~/.cache if left out. Runs that are written down (--events,
+    /// --perfetto) are always made.
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
     /// Make every run, and keep none.
@@ -287,9 +371,10 @@ pub enum Machine {
     /// List them, or show one.
     #[command(flatten)]
     Show(Show),
-    /// Write a machine file from sysfs to stdout: this machine, or a saved /sys tree.
+    /// Write a machine file from sysfs to stdout.
     ///
-    /// Costs are not in sysfs and are assumed. What a reader should know of the import goes to stderr and into the file.
+    /// Of this machine, or of a saved /sys tree. Costs are not in sysfs and are assumed. What a reader should know of the import
+    /// goes to stderr and into the file.
     /// Exits with 2, writing nothing, where a file is missing or files contradict each other. docs/machines.md says what
     /// is read.
     Import {
@@ -307,18 +392,20 @@ pub enum Machine {
 pub enum Workload {
     /// List all of them.
     List {
-        /// How to print.
-        #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+        /// Print a table or json.
+        #[arg(long, value_enum, default_value_t = TableFormat::Table, hide_possible_values = true)]
         format: TableFormat,
     },
     /// Show one.
     Show {
-        /// Its name, or the path of its file (.toml, or .json of rt-app).
+        /// Its name, or its file (.toml, or .json of rt-app).
         name: String,
-        /// How to print.
-        #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+        /// Print a table or json.
+        #[arg(long, value_enum, default_value_t = TableFormat::Table, hide_possible_values = true)]
         format: TableFormat,
-        /// Let what the model has no meaning for pass in a file of rt-app, with a warning.
+        /// Let unknown parts of a file of rt-app pass.
+        ///
+        /// With a warning.
         #[arg(long)]
         lenient: bool,
     },
@@ -329,16 +416,16 @@ pub enum Workload {
 pub enum Show {
     /// List all of them.
     List {
-        /// How to print.
-        #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+        /// Print a table or json.
+        #[arg(long, value_enum, default_value_t = TableFormat::Table, hide_possible_values = true)]
         format: TableFormat,
     },
     /// Show one.
     Show {
         /// Its name.
         name: String,
-        /// How to print.
-        #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+        /// Print a table or json.
+        #[arg(long, value_enum, default_value_t = TableFormat::Table, hide_possible_values = true)]
         format: TableFormat,
     },
 }
@@ -346,27 +433,37 @@ pub enum Show {
 /// `wakelab stats`.
 #[derive(Debug, ClapArgs)]
 pub struct Stats {
-    /// Recordings, or folders of them: of wakelab-record, CSV, or simulated (--events).
+    /// Recordings, or folders of them.
+    ///
+    /// Of wakelab-record, CSV, or simulated (--events).
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Count besides by the wakee, its name, its CPU, or that CPU's last-level cache; several with commas.
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = parts())]
+    /// Count by comm, task, cpu or llc; several with commas.
+    ///
+    /// Besides: by the wakee's name, the wakee, its CPU, or that CPU's last-level cache.
+    #[arg(long, value_name = "WHAT", hide_possible_values = true, value_delimiter = ',', value_parser = parts())]
     pub by: Vec<By>,
-    /// Print so many lines of each of these tables; JSON has all.
+    /// Print so many lines of each of these.
+    ///
+    /// JSON has all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub top: usize,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    /// Print a table or json.
+    #[arg(long, value_enum, default_value_t = TableFormat::Table, hide_possible_values = true)]
     pub format: TableFormat,
 }
 
 /// `wakelab trace`.
 #[derive(Debug, ClapArgs)]
 pub struct Trace {
-    /// A recording, or the folder of one, or that of one simulated run (--events).
+    /// A recording, or the folder of one or of one run.
+    ///
+    /// The folder of a simulated run is one of those below that of --events.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Write it to this file (out.pftrace), which ui.perfetto.dev and Perfetto's trace processor open.
+    /// Write it to this file (out.pftrace).
+    ///
+    /// ui.perfetto.dev and Perfetto's trace processor open it.
     #[arg(long, value_name = "FILE")]
     pub perfetto: PathBuf,
 }
@@ -374,10 +471,12 @@ pub struct Trace {
 /// `wakelab import`.
 #[derive(Debug, ClapArgs)]
 pub struct Import {
-    /// The file: trace.dat of trace-cmd (version 6), perf.data, or a Perfetto trace.
+    /// A trace.dat, perf.data or Perfetto trace.
+    ///
+    /// trace.dat of trace-cmd is of version 6.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The folder of the recording, which is empty or not there yet.
+    /// The folder to write, empty or not there yet.
     #[arg(short, long, value_name = "FOLDER")]
     pub out: PathBuf,
 }
@@ -388,32 +487,42 @@ pub struct Replay {
     /// Recordings, or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// What is switched on top of what was on (A,NO_B as in the kernel's features file).
+    /// Features (A,NO_B) on top of what was on.
+    ///
+    /// As in the kernel's features file.
     #[arg(long, value_name = "FEATURES")]
     pub with: Switches,
-    /// Values for what a recording lacks (avg_idle=500us,avg_scan_cost=4us; wake_avg_idle), the same at each wake-up. They go
-    /// before recorded ones.
+    /// Values that a recording lacks (avg_idle=500us).
+    ///
+    /// avg_idle, avg_scan_cost (4us) and wake_avg_idle, with commas, the same at each wake-up. They go before recorded ones.
     #[arg(long, value_name = "VALUES")]
     pub assume: Option<Assumed>,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    /// Print a table or json.
+    #[arg(long, value_enum, default_value_t = TableFormat::Table, hide_possible_values = true)]
     pub format: TableFormat,
 }
 
 /// `wakelab explain`.
 #[derive(Debug, ClapArgs)]
 pub struct Explain {
-    /// Recordings or folders of them: of wakelab-record, simulated (--events), or CSV, each with the topo-*.json of its
-    /// machine beside it.
+    /// Recordings, or folders of them.
+    ///
+    /// Of wakelab-record, simulated (--events), or CSV, each with the topo-*.json of its machine beside it.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Print the share of each reason, by kernel, load and flags, in place of the explanations.
+    /// Print the share of each reason instead.
+    ///
+    /// By kernel, load and flags.
     #[arg(long, conflicts_with_all = ["row", "reason", "limit", "at", "slowest"])]
     pub summary: bool,
-    /// Explain the first decision from this time on, as explanations show times (52.298654), or --limit of them.
+    /// Explain the first decision from then on.
+    ///
+    /// A time as explanations show it (52.298654); or --limit of them.
     #[arg(long, value_name = "SECONDS", value_parser = moment, conflicts_with = "row")]
     pub at: Option<u64>,
-    /// Explain the N decisions after which the wakee waited longest until it ran, the longest first.
+    /// Explain the N after which wakees waited longest.
+    ///
+    /// Until they ran, the longest first.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000),
           conflicts_with_all = ["row", "at", "limit"])]
     pub slowest: Option<u32>,
@@ -423,40 +532,54 @@ pub struct Explain {
     /// Explain only wake-ups of or by this task.
     #[arg(long, value_name = "P")]
     pub pid: Option<i64>,
-    /// Explain only wake-ups of or by tasks of this name, as the kernel cuts it (15 bytes).
+    /// Explain only wake-ups of or by tasks of this name.
+    ///
+    /// As the kernel cuts it (15 bytes).
     #[arg(long, value_name = "NAME")]
     pub comm: Option<String>,
-    /// Explain only decisions with this reason.
-    #[arg(long, value_name = "REASON", value_parser = reasons())]
+    /// Explain only decisions with this reason (limit).
+    ///
+    /// docs/explain.md lists them.
+    #[arg(long, value_name = "REASON", hide_possible_values = true, value_parser = reasons())]
     pub reason: Option<Reason>,
     /// Stop after this many explanations.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
-    /// Explain what the kernel would have chosen with these features switched (A,NO_B as in its features file).
+    /// Explain as if these features were switched (A,NO_B).
+    ///
+    /// As in the kernel's features file.
     #[arg(long, value_name = "FEATURES")]
     pub with: Option<Switches>,
-    /// How to print: text, or JSON (an object for each row and line; one object for --summary).
-    #[arg(long, value_enum, default_value_t = TextFormat::Text)]
+    /// Print text or json.
+    ///
+    /// json: an object for each row and line; one object for --summary.
+    #[arg(long, value_enum, default_value_t = TextFormat::Text, hide_possible_values = true)]
     pub format: TextFormat,
 }
 
 /// `wakelab conform`.
 #[derive(Debug, ClapArgs)]
 pub struct Conform {
-    /// Recordings or folders of them: of wakelab-record, or CSV, each with the topo-*.json of its machine beside it.
+    /// Recordings, or folders of them.
+    ///
+    /// Of wakelab-record, or CSV, each with the topo-*.json of its machine beside it.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Ask what these features (A,NO_B as in the kernel's features file) would have chosen on the same states.
+    /// Ask what these features (A,NO_B) would have chosen.
+    ///
+    /// On the same states; features as in the kernel's features file.
     #[arg(long, value_name = "FEATURES")]
     pub with: Option<Switches>,
     /// How many of the rows that differ are explained.
     #[arg(long = "disagreements", visible_alias = "limit", value_name = "N", default_value_t = 20)]
     pub limit: usize,
-    /// Count instead how many decisions are lost when each rule and input of the model is made wrong in turn.
+    /// Count what each rule and input of the model is worth.
+    ///
+    /// Instead: how many decisions are lost when it is made wrong.
     #[arg(long, conflicts_with = "with")]
     pub ablate: bool,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    /// Print a table or json.
+    #[arg(long, value_enum, default_value_t = TableFormat::Table, hide_possible_values = true)]
     pub format: TableFormat,
 }
 
@@ -465,8 +588,8 @@ pub struct Conform {
 pub enum Kernel {
     /// List all of them.
     List {
-        /// How to print.
-        #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+        /// Print a table or json.
+        #[arg(long, value_enum, default_value_t = TableFormat::Table, hide_possible_values = true)]
         format: TableFormat,
     },
     /// Show one, or what differs between two.
@@ -476,8 +599,8 @@ pub enum Kernel {
         /// Show only what differs in this kernel.
         #[arg(long, value_name = "OTHER")]
         diff: Option<String>,
-        /// How to print.
-        #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+        /// Print a table or json.
+        #[arg(long, value_enum, default_value_t = TableFormat::Table, hide_possible_values = true)]
         format: TableFormat,
     },
 }

@@ -1,7 +1,7 @@
 //! Where results are kept.
 
 use crate::args::Kept;
-use crate::output::say_warnings;
+use crate::output::{say, say_warnings};
 use anyhow::Context;
 use etcetera::BaseStrategy;
 use etcetera::base_strategy::Xdg;
@@ -43,7 +43,7 @@ impl KeptRuns {
         if store.found() > 0 {
             let (found, all) = (store.found() as u64, (store.found() + store.made()) as u64);
             let folder = store.folder().display();
-            eprintln!("{} of {} from {folder}; --fresh makes them again", thousands(found), count(all, "run"));
+            say!("{} of {} from {folder}; --fresh makes them again", thousands(found), count(all, "run"));
         }
         store.prune(LIMIT_BYTES);
         result

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod examples;
 mod interrupt;
 mod kept;
 mod out_file;
@@ -10,8 +11,10 @@ mod progress;
 
 use args::{Args, Command, Machine, Show, Workload};
 use clap::Parser;
+use output::Voice;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::Instant;
 
 /// Does what the program's arguments say: the whole of `wakelab`, for a program that brings a search policy of its own along
 /// ([`wakelab_sched::select::policy::register`]).
@@ -22,6 +25,13 @@ pub fn main() -> ExitCode {
 /// The same with these arguments, of which the first is the program's name. Bad ones and `--help` end the process.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     let args = Args::parse_from(args);
+    let began = Instant::now();
+    output::speak(match (args.quiet, args.verbose) {
+        (true, _) => Voice::Quiet,
+        (_, true) => Voice::Verbose,
+        _ => Voice::Usual,
+    });
+    wakelab_report::fit_tables(output::terminal_width(&args.command));
     let result = match args.command {
         Command::Run(args) => commands::run::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
@@ -45,6 +55,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
             Workload::Show { name, format, lenient } => commands::workload::show(&name, format, lenient),
         },
     };
+    output::detail(format_args!("took {:.1} s", began.elapsed().as_secs_f64()));
     match result {
         Ok(exit) => exit.code(),
         Err(error) => output::fail(&error),

@@ -57,9 +57,8 @@ impl OutFile {
     /// # Errors
     /// Where it cannot be written; it is then as it was.
     pub fn write(&self, text: &str) -> anyhow::Result<()> {
-        self.write_with(|mut file| Ok(file.write_all(text.as_bytes())?)).map_err(|e| {
-            anyhow::anyhow!("{e:#}\n  hint: make room or name another file; without {} it goes to stdout", self.flag)
-        })
+        let hint = format!("make room or name another file; without {} it goes to stdout", self.flag);
+        self.with_hint(&hint, |mut file| Ok(file.write_all(text.as_bytes())?))
     }
 
     /// Lets the whole file be written bit by bit.
@@ -67,6 +66,10 @@ impl OutFile {
     /// # Errors
     /// As [`OutFile::write`], and those of `write`.
     pub fn write_with<T>(&self, write: impl FnOnce(&File) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        self.with_hint("make room or name another file", write)
+    }
+
+    fn with_hint<T>(&self, hint: &str, write: impl FnOnce(&File) -> anyhow::Result<T>) -> anyhow::Result<T> {
         let all = || -> anyhow::Result<T> {
             if let Some(special) = &self.special {
                 return write(special);
@@ -78,7 +81,12 @@ impl OutFile {
             file.persist(&self.path).map_err(|e| e.error)?;
             Ok(written)
         };
-        all().with_context(|| format!("{}: {} was not written", self.flag, self.path.display()))
+        all().with_context(|| format!("{}: {} was not written", self.flag, self.path.display())).map_err(|e| {
+            let text = format!("{e:#}");
+            // What could not be read has a hint of its own.
+            let own = text.contains("\n  hint: ");
+            if own { anyhow::anyhow!("{text}") } else { anyhow::anyhow!("{text}\n  hint: {hint}") }
+        })
     }
 
     /// A temporary file beside the file: a rename does not cross file systems.
@@ -96,10 +104,13 @@ impl OutFile {
             let mode = fs::metadata(&self.path).map_or(0o666, |data| data.permissions().mode() & 0o777);
             builder.permissions(fs::Permissions::from_mode(mode));
         }
-        builder.tempfile_in(folder).map_err(|e| {
-            // After the cause, tempfile names its file, which nobody asked for; the cause cannot be had alone.
-            let text = e.to_string();
-            anyhow::anyhow!("{}", text.split_once(" at path ").map_or(text.as_str(), |(cause, _)| cause))
-        })
+        builder.tempfile_in(folder).map_err(|e| anyhow::anyhow!("{}", cause(&e)))
     }
+}
+
+/// Why a temporary file cannot be made. tempfile names its file after the cause; nobody asked for that, and the cause cannot be
+/// had alone.
+pub fn cause(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" at path ").map_or(text.as_str(), |(cause, _)| cause).to_owned()
 }

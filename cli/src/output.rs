@@ -1,11 +1,62 @@
-//! Where output goes: data to stdout, all else to stderr.
+//! Where output goes: data to stdout, all else to stderr; and how much of that else.
 
+use crate::args::Command;
+use console::Term;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU8, Ordering};
 use wakelab_events::ReadError;
 
 /// The exit code after Ctrl-C: what a shell reports of a program that SIGINT ended.
 pub const INTERRUPTED: i32 = 130;
+
+/// How much is said on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Voice {
+    /// Errors only.
+    Quiet,
+    /// Warnings, notes and hints, too.
+    Usual,
+    /// And what is being done.
+    Verbose,
+}
+
+static VOICE: AtomicU8 = AtomicU8::new(Voice::Usual as u8);
+
+/// Sets how much is said from here on.
+pub fn speak(voice: Voice) {
+    VOICE.store(voice as u8, Ordering::Relaxed);
+}
+
+/// Whether that much is said.
+pub fn speaks(voice: Voice) -> bool {
+    VOICE.load(Ordering::Relaxed) >= voice as u8
+}
+
+/// Says what a user may want to know; not with `--quiet`.
+pub fn note(text: impl std::fmt::Display) {
+    if speaks(Voice::Usual) {
+        eprintln!("{text}");
+    }
+}
+
+/// [`note`], as `eprintln!` takes it.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::output::note(format_args!($($text)*)) };
+}
+pub(crate) use say;
+
+/// Says what to do next; not with `--quiet`.
+pub fn hint(text: impl std::fmt::Display) {
+    note(format_args!("hint: {text}"));
+}
+
+/// Says what is being done, with `--verbose`.
+pub fn detail(text: impl std::fmt::Display) {
+    if speaks(Voice::Verbose) {
+        eprintln!("{text}");
+    }
+}
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +104,22 @@ pub fn say_errors(errors: &[ReadError]) {
 /// Says what was let pass.
 pub fn say_warnings<T: std::fmt::Display>(warnings: &[T]) {
     for warning in warnings {
-        eprintln!("warning: {warning}");
+        note(format_args!("warning: {warning}"));
     }
+}
+
+/// How wide tables may be: as the terminal that shows them. `None` where none does, so that a file or a pipe gets the same
+/// text from every terminal.
+pub fn terminal_width(command: &Command) -> Option<u16> {
+    let out = match command {
+        Command::Run(args) => args.how.out.as_ref(),
+        Command::Compare(args) => args.how.out.as_ref(),
+        Command::Reproduce(args) => args.out.as_ref(),
+        _ => None,
+    };
+    let stdout = Term::stdout();
+    let size = stdout.size_checked().filter(|_| out.is_none() && stdout.is_term());
+    size.map(|(_, columns)| columns)
 }
 
 /// Prints text to stdout.

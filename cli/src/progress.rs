@@ -1,13 +1,39 @@
-//! Progress bars on stderr, where that is a terminal. While recordings are read, there is none where the output goes to
-//! one.
+//! Progress bars on stderr, where that is a terminal, for work that takes long. While recordings are read, there is none where
+//! the output goes to one.
 
+use crate::output::{Voice, detail, speaks};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use wakelab_report::numbers::thousands;
 use wakelab_study::Progress;
 use wakelab_study::compare::{RunId, RunProgress};
+
+/// What is done sooner has no bar.
+const SOON: Duration = Duration::from_secs(2);
+/// How often times are drawn anew.
+const TICK: Duration = Duration::from_secs(1);
+
+/// A bar that comes when it is worth looking at. `may_show` says whether there may be one at all.
+fn late(length: Option<u64>, template: &str, may_show: bool) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
+    bar.set_style(ProgressStyle::with_template(template).expect("the template is right"));
+    // With --verbose lines come in its place, and --quiet wants neither.
+    let wanted = speaks(Voice::Usual) && !speaks(Voice::Verbose);
+    if may_show && wanted && std::io::stderr().is_terminal() {
+        let late = bar.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(SOON);
+            if !late.is_finished() {
+                late.set_draw_target(ProgressDrawTarget::stderr());
+                late.enable_steady_tick(TICK);
+            }
+        });
+    }
+    bar
+}
 
 /// The bar: bytes of the files that are done, and the rows read so far.
 #[derive(Debug)]
@@ -21,11 +47,8 @@ impl Bar {
     /// terminal that shows the output.
     pub fn new(files: &[PathBuf], streams: bool) -> Self {
         let total = files.iter().map(|file| size(file)).sum();
-        let shows = std::io::stderr().is_terminal() && !(streams && std::io::stdout().is_terminal());
-        let target = if shows { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bytes = ProgressBar::with_draw_target(Some(total), target);
-        let style = ProgressStyle::with_template("{wide_bar} {bytes}/{total_bytes}, {msg} rows, {elapsed}");
-        bytes.set_style(style.expect("the template is right"));
+        let template = "{wide_bar} {bytes}/{total_bytes}, {msg} rows, {elapsed}, {eta} left";
+        let bytes = late(Some(total), template, !(streams && std::io::stdout().is_terminal()));
         Bar { bytes, rows: ProgressBar::hidden() }
     }
 
@@ -43,6 +66,7 @@ impl Progress for Bar {
 
     fn file(&self, path: &Path) {
         self.bytes.inc(size(path));
+        detail(format_args!("read {}, {} rows so far", path.display(), thousands(self.rows.position())));
     }
 }
 
@@ -55,13 +79,9 @@ fn size(file: &Path) -> u64 {
 pub struct RunBar(ProgressBar);
 
 impl RunBar {
-    /// A bar that shows once the first run is done.
+    /// A bar.
     pub fn new() -> Self {
-        // indicatif shows nothing where stderr is no terminal.
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {elapsed}, {eta} left  {msg}");
-        bar.set_style(style.expect("the template is right"));
-        RunBar(bar)
+        RunBar(late(None, "{wide_bar} {pos}/{len} runs, {elapsed}, {eta} left  {msg}", true))
     }
 
     /// Takes the bar away.
@@ -72,9 +92,11 @@ impl RunBar {
 
 impl RunProgress for RunBar {
     fn run(&self, done: usize, all: usize, run: &RunId) {
-        self.0.set_length(all as u64);
-        self.0.set_message(format!("{} {}", run.workload, run.load));
+        let bar = &self.0;
+        bar.set_length(all as u64);
+        bar.set_message(format!("{} {}", run.workload, run.load));
         // Told from several threads, not always in order.
-        self.0.set_position(self.0.position().max(done as u64));
+        bar.set_position(bar.position().max(done as u64));
+        detail(format_args!("run {done} of {all}: {run}"));
     }
 }

@@ -152,6 +152,50 @@ fn frequencies_and_idle_states_are_there_where_power_is_modelled() {
     assert!(events().filter_map(|event| event.cpu_idle.as_ref()?.state).any(|state| state > 1));
 }
 
+/// Both sides of a comparison, as they run.
+#[test]
+fn a_comparison_leaves_the_first_repeat_of_each_side_with_its_power() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let compare = "compare --machine i7-2600k --kernel v6.1 --workload hackbench:process-pipe --load 1 --repeat 2 --base \
+                   SIS_UTIL,governor=schedutil --with NO_SIS_UTIL --time 30ms --settle 0s --format json --perfetto traces";
+    let output = wakelab(folder.path(), &compare.split_whitespace().collect::<Vec<_>>());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("traces/base.pftrace") && said.contains("traces/with.pftrace"), "{said}");
+    assert_eq!(names(&folder.path().join("traces")), ["base.pftrace", "with.pftrace"]);
+    let read = |side: &str| fs::read(folder.path().join("traces").join(side)).expect("a trace");
+    let trace = Trace::decode(read("base.pftrace").as_slice()).expect("packets");
+    let power = trace.packet.iter().filter_map(|packet| packet.track_descriptor.as_ref());
+    let power = power.filter(|track| track.name() == "power of package 0").map(|track| track.uuid()).next();
+    let values: Vec<(u64, i64)> = track_events(&trace)
+        .filter(|(_, event)| event.track_uuid == power)
+        .map(|(time, event)| (time, event.counter_value.expect("a value")))
+        .collect();
+    let ends = values.iter().map(|(time, _)| *time).skip(1).chain([30_000_000]);
+    let spent: f64 = values.iter().zip(ends).map(|((time, mw), end)| (*mw as f64) * (end - time) as f64).sum();
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    // The mean of two repeats; the trace is of one.
+    let mean = result["rows"][0]["base"]["power"]["total_mw"].as_f64().expect("a number");
+    assert!((spent / 30e6 / mean - 1.0).abs() < 0.1, "{} mW, {mean} of both repeats", spent / 30e6);
+    let plain = Trace::decode(read("with.pftrace").as_slice()).expect("packets");
+    assert!(track_events(&plain).any(|(_, event)| event.r#type() == EventType::SliceBegin));
+}
+
+#[test]
+fn several_cases_have_folders_of_their_own_and_old_traces_are_replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let compare = "compare --machine test-8c --kernel v6.1 --workload netperf:TCP_RR --load 2,4 --base SIS_UTIL --with \
+                   NO_SIS_UTIL --time 5ms --settle 5ms --no-cache --perfetto traces";
+    let old = folder.path().join("traces/workload=netperf%3ATCP_RR/load=4%20threads");
+    fs::create_dir_all(&old).expect("a folder");
+    fs::write(old.join("base.pftrace"), "old").expect("written");
+    let output = wakelab(folder.path(), &compare.split_whitespace().collect::<Vec<_>>());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(names(&old), ["base.pftrace", "with.pftrace"]);
+    assert!(fs::metadata(old.join("base.pftrace")).expect("the trace").len() > 1000);
+    assert_eq!(names(&folder.path().join("traces/workload=netperf%3ATCP_RR")).len(), 2);
+}
+
 #[test]
 fn one_run_is_traced_and_a_file_that_cannot_be_written_is_not_begun() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -162,5 +206,15 @@ fn one_run_is_traced_and_a_file_that_cannot_be_written_is_not_begun() {
     let nowhere = wakelab(folder.path(), &["trace", "run", "--perfetto", "nowhere/out.pftrace"]);
     let said = String::from_utf8_lossy(&nowhere.stderr).into_owned();
     assert!(nowhere.status.code() == Some(2), "{said}");
+    assert_eq!(names(folder.path()), ["out.pftrace", "run"]);
+    let base =
+        "compare --machine test-8c --kernel v6.1 --workload netperf:TCP_RR --load 2 --base SIS_UTIL --with NO_SIS_UTIL";
+    for place in ["nowhere/traces", "out.pftrace"] {
+        let args: Vec<&str> = base.split_whitespace().chain(["--perfetto", place]).collect();
+        let refused = wakelab(folder.path(), &args);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && refused.stdout.is_empty(), "{said}");
+        assert!(said.contains(&format!("--perfetto: {place}: ")) && said.contains("hint: "), "{said}");
+    }
     assert_eq!(names(folder.path()), ["out.pftrace", "run"]);
 }

@@ -17,5 +17,7 @@ pub mod summary;
 mod table;
 pub mod workload;
 
+pub use table::fit_tables;
+
 /// The program's version, as all JSON carries it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,6 +1,7 @@
 //! Values that stand in for what a recording does not hold (`--assume`).
 
 use crate::experiment::parse_time;
+use crate::near::did_you_mean;
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
@@ -77,7 +78,9 @@ impl FromStr for Assumed {
                 "wake_avg_idle" => &mut assumed.wake_avg_idle,
                 "avg_scan_cost" => &mut assumed.avg_scan_cost,
                 other => {
-                    return Err(format!("{other:?} cannot be assumed; avg_idle, wake_avg_idle, avg_scan_cost can"));
+                    let known = ["avg_idle", "wake_avg_idle", "avg_scan_cost"];
+                    let near = did_you_mean(other, known);
+                    return Err(format!("{other:?} cannot be assumed, {} can{near}", known.join(", ")));
                 }
             };
             *place = Some(ns);

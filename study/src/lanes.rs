@@ -2,7 +2,9 @@
 
 use crate::stats::wakes::{Found, Stream};
 use wakelab_events::ReadError;
-use wakelab_events::stream::{Hint, Hints, InOrder, Migrations, Moved, OfCpu, OfCpus, Source, Switched, Switches};
+use wakelab_events::stream::{
+    Hint, Hints, InOrder, Migrations, Moved, OfCpu, OfCpus, Powers, Source, Spent, Switched, Switches,
+};
 use wakelab_sched::cpumask::Cpu;
 
 /// One thing that happened.
@@ -17,6 +19,8 @@ pub(crate) enum Item {
     Idle(OfCpu),
     /// A frequency.
     Frequency(OfCpu),
+    /// Power of a package.
+    Power(Spent),
     /// A hint of the cache with this lowest CPU.
     Hint(Cpu, Hint),
 }
@@ -56,7 +60,9 @@ impl<'a> Lanes<'a> {
             Source::Recorded(tables) => (OfCpus::frequencies(tables), OfCpus::idle_states(tables)),
             Source::Simulated(folder) => {
                 let mut hints = Hints::simulated(folder);
+                let mut powers = Powers::simulated(folder);
                 self.add(move || Ok(hints.next_hint()?.map(|(at, llc, hint)| (at, Item::Hint(llc, hint)))));
+                self.add(move || Ok(powers.next_power()?.map(|spent| (spent.t_ns, Item::Power(spent)))));
                 (OfCpus::simulated_frequencies(folder), OfCpus::simulated_idle_states(folder))
             }
         };

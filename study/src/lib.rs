@@ -22,6 +22,7 @@ pub mod files;
 mod kinds;
 mod lanes;
 pub mod mechanisms;
+mod near;
 pub mod question;
 pub mod replay;
 pub mod reproduce;

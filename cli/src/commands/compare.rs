@@ -1,11 +1,12 @@
 //! `wakelab compare`, and what it shares with `wakelab run`.
 
+use super::trace::say_traced;
 use super::trust::{self, Found};
 use crate::args::{Compare, How, ResultFormat};
 use crate::interrupt::stop_flag;
 use crate::kept::KeptRuns;
-use crate::out_file::OutFile;
-use crate::output::{Exit, print, say_warnings};
+use crate::out_file::{OutFile, cause};
+use crate::output::{Exit, hint, print, say_warnings};
 use crate::progress::RunBar;
 use std::io::Write;
 use std::path::Path;
@@ -13,6 +14,7 @@ use wakelab_events::record::EventFolder;
 use wakelab_report::compare as report;
 use wakelab_study::compare::{Comparison, Experiment, Recording, Runner, compare_with};
 use wakelab_study::experiment::{Given, Spec};
+use wakelab_study::trace::TraceFolder;
 
 /// Simulates what the flags say.
 pub fn run(args: &Compare) -> anyhow::Result<Exit> {
@@ -51,13 +53,16 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     let plan = trust::plan(spec, &experiment, &how.trust)?;
     let html = how.html.as_deref().map(|path| OutFile::of_flag("--html", path)).transpose()?;
     let events = how.events.as_deref().map(event_folder).transpose()?;
+    let several = experiment.cases.len() > 1;
+    let traces = how.perfetto.as_deref().map(|path| trace_folder(path, several)).transpose()?;
     let kept = if events.is_some() { KeptRuns::none() } else { KeptRuns::open(&how.kept)? };
     let stop = stop_flag()?;
     let found = kept.with(|runner| -> Result<_, String> {
-        let recording = events.as_ref().map(Recording);
-        let runner: &dyn Runner = recording.as_ref().map_or(runner, |recording| recording);
+        let recording = Recording { events: events.as_ref(), traces: traces.as_ref(), others: runner };
+        let writes = events.is_some() || traces.is_some();
+        let first: &dyn Runner = if writes { &recording } else { runner };
         let bar = RunBar::new();
-        let found = compare_with(runner, &experiment, how.jobs(), &bar, stop);
+        let found = compare_with(first, &experiment, how.jobs(), &bar, stop);
         bar.finish();
         let found = found.map_err(|failed| failed.to_string())?;
         let trust = trust::run(runner, &experiment, &found, how, plan.as_ref(), stop)?;
@@ -78,6 +83,12 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
             html.write_with(|mut file| Ok(file.write_all(page.as_bytes())?))?;
         }
     }
+    if let Some(traces) = &traces {
+        say_traces(traces);
+    }
+    if let Some(path) = how.events.as_deref().filter(|_| done > 0) {
+        hint(format_args!("wakelab stats {} counts what happened", path.display()));
+    }
     if found.complete && trust.complete() {
         return Ok(Exit::Done);
     }
@@ -91,6 +102,19 @@ fn command_line() -> String {
     let args: Vec<String> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     let quoted = shlex::try_join(args.iter().map(String::as_str)).unwrap_or_else(|_| args.join(" "));
     format!("wakelab {quoted}")
+}
+
+fn trace_folder(path: &Path, several: bool) -> anyhow::Result<TraceFolder> {
+    TraceFolder::new(path, several).map_err(|e| {
+        let what = format!("--perfetto: {}: {}", path.display(), cause(&e));
+        anyhow::anyhow!("{what}\n  hint: name a folder in one that exists and can be written")
+    })
+}
+
+fn say_traces(folder: &TraceFolder) {
+    for file in folder.files() {
+        say_traced(&file.traced, &file.path);
+    }
 }
 
 fn event_folder(path: &Path) -> anyhow::Result<EventFolder> {

@@ -2,7 +2,7 @@
 
 use super::{all_errors, exit, question, recordings};
 use crate::args::{Explain, TextFormat};
-use crate::output::{Exit, print, print_json, say_errors};
+use crate::output::{Exit, hint, print, print_json, say, say_errors};
 use crate::progress::Bar;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
@@ -14,7 +14,11 @@ use wakelab_study::explain::{Filter, explain_file};
 use wakelab_study::stats;
 use wakelab_study::summary::summarize;
 
-const NO_ROW: &str = "no row matches; `wakelab explain FILE --summary` shows which reasons there are";
+/// Says that nothing was found.
+fn say_no_row() {
+    say!("no row matches");
+    hint("`wakelab explain FILE --summary` shows which reasons there are");
+}
 
 /// Explains, or counts reasons.
 pub fn run(args: &Explain) -> anyhow::Result<Exit> {
@@ -59,7 +63,7 @@ fn explain(args: &Explain) -> anyhow::Result<Exit> {
     out.flush()?;
     say_errors(&errors);
     if !explained_any && errors.is_empty() {
-        eprintln!("{NO_ROW}");
+        say_no_row();
     }
     Ok(exit(&errors, false))
 }
@@ -95,7 +99,7 @@ fn earliest(args: &Explain) -> anyhow::Result<Exit> {
     first.iter().try_for_each(|(_, text)| print(text))?;
     say_errors(&errors);
     if first.is_empty() && errors.is_empty() {
-        eprintln!("{NO_ROW}");
+        say_no_row();
     }
     Ok(exit(&errors, false))
 }
@@ -138,7 +142,7 @@ fn slowest(args: &Explain, most: usize) -> anyhow::Result<Exit> {
     texts.iter().try_for_each(|(_, text)| print(text))?;
     say_errors(&errors);
     if texts.is_empty() && errors.is_empty() {
-        eprintln!("{NO_ROW}");
+        say_no_row();
     }
     Ok(exit(&errors, false))
 }

@@ -1,7 +1,7 @@
 //! `wakelab completions` and `wakelab man`: what the arguments say of themselves, for shells and for man.
 
 use crate::args::Args;
-use crate::output::{Exit, print};
+use crate::output::{Exit, hint, print};
 use anyhow::Context;
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -20,6 +20,6 @@ pub fn man(folder: &Path) -> anyhow::Result<Exit> {
     clap_mangen::generate_to(Args::command(), folder).map_err(|e| {
         anyhow::anyhow!("{}: {e}\n  hint: name a folder that exists and can be written", folder.display())
     })?;
-    eprintln!("man -l {} shows the first page", folder.join("wakelab.1").display());
+    hint(format_args!("man -l {} shows the first page", folder.join("wakelab.1").display()));
     Ok(Exit::Done)
 }

@@ -1,13 +1,13 @@
 //! `wakelab import`.
 
 use crate::args::Import;
-use crate::output::Exit;
+use crate::output::{Exit, hint, say};
 use wakelab_report::numbers::{count, thousands};
 
 /// Takes another recorder's events over.
 pub fn run(args: &Import) -> anyhow::Result<Exit> {
     let found = wakelab_import::import(&args.file, &args.out)?;
-    eprintln!(
+    say!(
         "{}, {} switches, {} migrations, {} idle and {} frequency changes in {}",
         count(found.wakings, "wake-up"),
         thousands(found.switches),
@@ -17,29 +17,27 @@ pub fn run(args: &Import) -> anyhow::Result<Exit> {
         args.out.display()
     );
     if found.switches == 0 {
-        eprintln!("warning: no sched_switch was recorded, so that no wait is known");
+        say!("warning: no sched_switch was recorded, so that no wait is known");
     }
     if found.wakings == 0 {
-        eprintln!("warning: neither sched_waking nor sched_wakeup was recorded, so that there are no wake-ups");
+        say!("warning: neither sched_waking nor sched_wakeup was recorded, so that there are no wake-ups");
     }
     if found.losses.lost > 0 {
-        eprintln!(
+        say!(
             "warning: the recorder lost {} at least: a wait whose end was lost ends at a later switch, so that the longest waits, \
              and migrations, are not to be trusted; record with larger buffers",
             count(found.losses.lost, "event")
         );
     }
     if found.losses.unread > 0 {
-        eprintln!(
-            "warning: {} without a time, a CPU or the event's data left out",
-            count(found.losses.unread, "sample")
-        );
+        say!("warning: {} without a time, a CPU or the event's data left out", count(found.losses.unread, "sample"));
     }
     if found.no_cpu > 0 {
-        eprintln!("warning: {} of CPUs above 8191 left out", count(found.no_cpu, "event"));
+        say!("warning: {} of CPUs above 8191 left out", count(found.no_cpu, "event"));
     }
     if found.late > 0 {
-        eprintln!("warning: {} came too late to be put in order", count(found.late, "event"));
+        say!("warning: {} came too late to be put in order", count(found.late, "event"));
     }
+    hint(format_args!("wakelab stats {} counts waits and migrations", args.out.display()));
     Ok(Exit::Done)
 }

@@ -1,7 +1,7 @@
 //! `wakelab machine`.
 
 use crate::args::TableFormat;
-use crate::output::{Exit, print, print_json};
+use crate::output::{Exit, print, print_json, say};
 use std::path::Path;
 use wakelab_machine::MachineFile;
 use wakelab_report::machine;
@@ -31,7 +31,7 @@ pub fn import(sysfs: &Path, name: &str) -> anyhow::Result<Exit> {
     let imported = wakelab_machine::import(sysfs, name)?;
     print(&imported.to_toml())?;
     for note in &imported.notes {
-        eprintln!("note: {note}");
+        say!("note: {note}");
     }
     Ok(Exit::Done)
 }

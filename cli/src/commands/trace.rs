@@ -2,7 +2,7 @@
 
 use crate::args::Trace;
 use crate::out_file::OutFile;
-use crate::output::Exit;
+use crate::output::{Exit, hint, say};
 use crate::progress::Bar;
 use anyhow::bail;
 use std::io::BufWriter;
@@ -22,22 +22,28 @@ pub fn run(args: &Trace) -> anyhow::Result<Exit> {
     let traced = perfetto(&source, &out, &bar);
     bar.finish();
     let traced = traced?;
-    eprintln!(
-        "{}, {} switches, {} bytes in {}",
-        count(traced.wakeups, "wake-up"),
-        thousands(traced.switches),
-        thousands(traced.written.bytes),
-        args.perfetto.display()
-    );
+    say_traced(&traced, &args.perfetto);
     if traced.switches == 0 {
-        eprintln!("warning: no switches are there, so that the trace shows wake-ups only");
+        say!("warning: no switches are there, so that the trace shows wake-ups only");
     }
+    hint("ui.perfetto.dev opens it, without sending it anywhere");
     Ok(Exit::Done)
 }
 
 /// Writes a source to a file, which is there when it is whole.
 pub fn perfetto(source: &Source, out: &OutFile, bar: &Bar) -> anyhow::Result<Traced> {
     out.write_with(|file| Ok(trace(source, BufWriter::with_capacity(BUFFER, file), bar)?.1))
+}
+
+/// Says what is in a trace.
+pub fn say_traced(traced: &Traced, path: &Path) {
+    say!(
+        "{}, {} switches, {} bytes in {}",
+        count(traced.wakeups, "wake-up"),
+        thousands(traced.switches),
+        thousands(traced.written.bytes),
+        path.display()
+    );
 }
 
 /// A trace is of one run.

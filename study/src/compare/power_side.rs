@@ -1,5 +1,6 @@
 //! What a side asks of power management, resolved.
 
+use crate::near::did_you_mean;
 use std::fmt;
 use wakelab_kernel::{Feature, PowerOption, Switches};
 use wakelab_pm::governor::{About, GOVERNORS};
@@ -38,15 +39,7 @@ impl fmt::Display for PowerSideError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PowerSideError::Unknown { option, given, known } => {
-                write!(f, "no {option} `{given}`")?;
-                let like = |name: &&&str| strsim::jaro_winkler(given, name) >= 0.8;
-                if let Some(near) = known
-                    .iter()
-                    .filter(like)
-                    .max_by(|a, b| strsim::jaro_winkler(given, a).total_cmp(&strsim::jaro_winkler(given, b)))
-                {
-                    write!(f, "; did you mean {near}?")?;
-                }
+                write!(f, "no {option} `{given}`{}", did_you_mean(given, known.iter().copied()))?;
                 write!(f, " Expected one of {}", known.join(", "))
             }
             PowerSideError::Khz { option, given } => {

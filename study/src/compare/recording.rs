@@ -1,19 +1,35 @@
-//! Runs that are recorded.
+//! Runs that are written down.
 
-use super::run::run_with;
+use super::run::{made, run_with};
 use super::{RunId, Runner, Why};
+use crate::trace::TraceFolder;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::record::{EventFolder, RunInfo};
-use wakelab_measure::Measure;
+use wakelab_measure::{Measure, RunStats};
 use wakelab_sim::{Outcome, Setup};
 
-/// The simulator, with every event of each run written to a folder. A run that fails or is stopped leaves nothing there.
-#[derive(Clone, Copy, Debug)]
-pub struct Recording<'a>(pub &'a EventFolder);
+/// The simulator, with every event of each run written to one folder, and the first repeat of each case and side as a trace
+/// to another. A run that fails or is stopped leaves nothing there.
+#[derive(Clone, Copy)]
+pub struct Recording<'a> {
+    /// Where events go, if they are wanted.
+    pub events: Option<&'a EventFolder>,
+    /// Where traces go, if they are wanted.
+    pub traces: Option<&'a TraceFolder>,
+    /// What makes the runs of which nothing is written.
+    pub others: &'a dyn Runner,
+}
+
+impl Recording<'_> {
+    fn traces(&self, id: &RunId) -> Option<&TraceFolder> {
+        self.traces.filter(|_| id.repeat == 0)
+    }
+}
 
 impl Runner for Recording<'_> {
     fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why> {
-        let mut recorder = self.0.record(&RunInfo {
+        let side = if id.with { "with" } else { "base" };
+        let run = RunInfo {
             machine: &setup.machine.name,
             topology: &setup.machine.topology,
             arch: setup.machine.arch,
@@ -21,20 +37,49 @@ impl Runner for Recording<'_> {
             kernel: setup.kernel,
             features: setup.features,
             variant: &id.variant,
-            side: if id.with { "with" } else { "base" },
+            side,
             workload: &id.workload,
             load: &id.load,
             repeat: id.repeat + 1,
             seed: id.seed,
             settle_ns: measure.settle_ns(),
             end_ns: setup.until,
-        })?;
-        let outcome = run_with(setup, measure, Some(&mut recorder), stop)?;
-        match recorder.error() {
-            Some(error) => return Err(error.clone().into()),
-            None if outcome.stopped => {}
-            None => recorder.finish()?,
+        };
+        let mut recorder = self.events.map(|folder| folder.record(&run)).transpose()?;
+        let cpus = setup.machine.topology.nr_cpus() as u32;
+        let begin = |folder: &TraceFolder| folder.begin(&id.workload, &id.load, side, cpus);
+        let failed = |e: std::io::Error| {
+            let path = self.traces.map(|folder| folder.path().display().to_string()).unwrap_or_default();
+            Why::Trace(format!("{path}: {e}"))
+        };
+        let mut tracing = self.traces(id).map(begin).transpose().map_err(failed)?;
+        let writers = (recorder.as_mut(), tracing.as_mut().map(|tracing| tracing.tracer()));
+        let outcome = run_with(setup, measure, writers, stop)?;
+        let error = recorder.as_ref().and_then(|recorder| recorder.error().cloned());
+        if let Some(error) = error {
+            return Err(error.into());
+        }
+        // One that could not go on stopped the run: that is its error, not an interruption.
+        let broken = tracing.as_mut().and_then(|tracing| tracing.tracer().error());
+        if let Some(error) = broken {
+            return Err(failed(error));
+        }
+        if outcome.stopped {
+            return Ok(outcome);
+        }
+        if let Some(recorder) = recorder {
+            recorder.finish()?;
+        }
+        if let (Some(folder), Some(tracing)) = (self.traces, tracing) {
+            folder.keep(tracing).map_err(failed)?;
         }
         Ok(outcome)
+    }
+
+    fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
+        match self.events.is_some() || self.traces(id).is_some() {
+            true => made(self, id, setup, settle_ns, stop),
+            false => self.others.stats(id, setup, settle_ns, stop),
+        }
     }
 }

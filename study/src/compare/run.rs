@@ -2,7 +2,10 @@
 
 use super::{Case, Experiment, Variant, run_seed};
 use crate::experiment::{TIME_MAX_NS, time_text};
+use crate::trace::Tracer;
 use std::fmt;
+use std::fs::File;
+use std::io::BufWriter;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::record::{RecordError, Recorder};
 use wakelab_measure::{Measure, RunStats};
@@ -22,27 +25,38 @@ pub trait Runner: Sync {
     /// # Errors
     /// As [`Runner::run`], or where nothing was measured that the workload's metric could be taken of.
     fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
-        let mut measure = Measure::new(id.seed, settle_ns, setup.until, setup.machine.topology.nr_cpus());
-        if id.regret {
-            measure = measure.with_regret();
-        }
-        let outcome = self.run(id, setup, &mut measure, stop)?;
-        if outcome.stopped {
-            return Ok(None);
-        }
-        if setup.workload.metric == TIME && !outcome.exited {
-            return Err(Why::Unfinished(outcome.ended));
-        }
-        let mut stats = measure.finish(outcome.ended);
-        stats.power = outcome.power;
-        if stats.measured_ns == 0 {
-            return Err(Why::Over { ended: outcome.ended, settle: settle_ns });
-        }
-        if stats.done == 0 {
-            return Err(Why::Nothing(stats.measured_ns));
-        }
-        Ok(Some(stats))
+        made(self, id, setup, settle_ns, stop)
     }
+}
+
+/// The numbers of a run that `runner` makes, whatever it may have kept.
+pub(super) fn made<R: Runner + ?Sized>(
+    runner: &R,
+    id: &RunId,
+    setup: &Setup<'_>,
+    settle_ns: u64,
+    stop: &AtomicBool,
+) -> Result<Option<RunStats>, Why> {
+    let mut measure = Measure::new(id.seed, settle_ns, setup.until, setup.machine.topology.nr_cpus());
+    if id.regret {
+        measure = measure.with_regret();
+    }
+    let outcome = runner.run(id, setup, &mut measure, stop)?;
+    if outcome.stopped {
+        return Ok(None);
+    }
+    if setup.workload.metric == TIME && !outcome.exited {
+        return Err(Why::Unfinished(outcome.ended));
+    }
+    let mut stats = measure.finish(outcome.ended);
+    stats.power = outcome.power;
+    if stats.measured_ns == 0 {
+        return Err(Why::Over { ended: outcome.ended, settle: settle_ns });
+    }
+    if stats.done == 0 {
+        return Err(Why::Nothing(stats.measured_ns));
+    }
+    Ok(Some(stats))
 }
 
 /// The simulator.
@@ -54,19 +68,22 @@ impl Runner for Simulator {
         if measure.regret().is_none() {
             return Ok(wakelab_sim::run(setup, measure, stop)?);
         }
-        Ok(run_with(setup, measure, None, stop)?)
+        Ok(run_with(setup, measure, (None, None), stop)?)
     }
 }
 
-/// Runs with those who want to know more than the measure: what counts regret, if the measure has it, and a recorder.
+/// Who takes down what happens in a run.
+pub(super) type Writers<'a, 'f> = (Option<&'a mut Recorder<'f>>, Option<&'a mut Tracer<BufWriter<File>>>);
+
+/// Runs with those who want to know more than the measure: what counts regret, if the measure has it, and who writes.
 pub(super) fn run_with(
     setup: &Setup<'_>,
     measure: &mut Measure,
-    recorder: Option<&mut Recorder<'_>>,
+    writers: Writers<'_, '_>,
     stop: &AtomicBool,
 ) -> Result<Outcome, SimError> {
     let mut regret = measure.regret().take();
-    let outcome = wakelab_sim::run(setup, &mut (&mut *measure, (regret.as_deref_mut(), recorder)), stop);
+    let outcome = wakelab_sim::run(setup, &mut (&mut *measure, (regret.as_deref_mut(), writers)), stop);
     *measure.regret() = regret;
     outcome
 }
@@ -112,6 +129,9 @@ pub enum Why {
     /// Its events could not be written.
     #[error("--events: {0}\n  hint: name a folder with room for them, or simulate for less time")]
     Events(#[from] RecordError),
+    /// Its trace could not be written.
+    #[error("--perfetto: {0}\n  hint: name a folder with room for it, or simulate for less time")]
+    Trace(String),
     /// It was over before it was measured.
     #[error(
         "all tasks had exited at {}, before measuring began at {}\n  hint: settle for less, --settle 0s is possible",

@@ -35,7 +35,7 @@ pub enum ReproduceError {
     #[error(transparent)]
     File(#[from] PublishedError),
     /// No table of that name.
-    #[error("no published table {name}; expected one of {}", names().join(", "))]
+    #[error("no published table {name}; expected one of {}{}", names().join(", "), near(name))]
     Unknown {
         /// What was given.
         name: String,
@@ -46,6 +46,10 @@ pub enum ReproduceError {
         /// The folder.
         folder: PathBuf,
     },
+}
+
+fn near(name: &str) -> String {
+    crate::near::did_you_mean(name, names())
 }
 
 /// A published table.

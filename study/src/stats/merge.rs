@@ -82,7 +82,7 @@ pub(super) fn merge(source: &Source, wakes: Stream, listener: &mut impl Listener
                     listener.ran(&one, time.saturating_sub(one.t_ns));
                 }
             }
-            Item::Switch(_) | Item::Idle(_) | Item::Frequency(_) | Item::Hint(..) => {}
+            Item::Switch(_) | Item::Idle(_) | Item::Frequency(_) | Item::Power(_) | Item::Hint(..) => {}
         }
     }
     ends.unseen += waiting.values().filter(|one| one.waits).count() as u64;

@@ -1,5 +1,11 @@
 //! A recording or a simulated run as a Perfetto trace, in one pass and bounded memory.
 
+mod folder;
+mod live;
+
+pub use folder::{TraceFolder, TracedFile, Tracing};
+pub use live::Tracer;
+
 use crate::lanes::{Item, Lanes};
 use crate::stats::about;
 use crate::stats::wakes::Stream;
@@ -85,10 +91,10 @@ impl<W: Write> Writing<W> {
             Item::Moved(_) => Ok(()),
             Item::Idle(of) => trace.idle(t_ns, of.cpu, of.value),
             Item::Frequency(of) => trace.frequency(t_ns, of.cpu, of.value.unwrap_or(0)),
+            Item::Power(spent) => trace.count(t_ns, Counter::Power(spent.package), (spent.uw / 1000) as i64),
             Item::Hint(llc, Hint::HasIdleCores(has)) => trace.count(t_ns, Counter::HasIdleCores(llc), has.into()),
             Item::Hint(llc, Hint::NrIdleScan(value, sum_util, weight)) => {
-                let percent = sum_util * 100 / (1024 * i64::from(weight.max(1)));
-                trace.count(t_ns, Counter::LlcUtil(llc), percent)?;
+                trace.count(t_ns, Counter::LlcUtil(llc), llc_util_percent(sum_util, weight))?;
                 value.map_or(Ok(()), |value| trace.count(t_ns, Counter::NrIdleScan(llc), value.into()))
             }
             Item::Wake(found) => {
@@ -99,22 +105,35 @@ impl<W: Write> Writing<W> {
                 if !wake.wakee_comm.is_empty() {
                     trace.name(wakee, &wake.wakee_comm);
                 }
-                let mut arguments = Vec::new();
-                let search = found.decision.map(|(reason, count)| {
-                    let SearchCount { domain_search, scanned, failed, .. } = count;
-                    arguments.push((Argument::Wakee, i64::from(wakee)));
-                    arguments.extend(wake.prev_cpu.map(|prev| (Argument::PrevCpu, prev.into())));
-                    arguments.extend([
-                        (Argument::ChosenCpu, wake.dest_cpu.into()),
-                        (Argument::DomainSearch, domain_search.into()),
-                        (Argument::Scanned, scanned.into()),
-                        (Argument::Failed, failed.into()),
-                    ]);
-                    Search { from_ns: wake.t_ns, to_ns: wake.decided_ns, reason: reason.name(), arguments: &arguments }
+                let arguments = found.decision.map(|(_, count)| searched(wakee, wake.prev_cpu, wake.dest_cpu, count));
+                let search = found.decision.zip(arguments.as_deref()).map(|((reason, _), arguments)| Search {
+                    from_ns: wake.t_ns,
+                    to_ns: wake.decided_ns,
+                    reason: reason.name(),
+                    arguments,
                 });
                 let waker = (wake.waker_cpu, wake.waker_pid as i32);
                 trace.wake(wake.t_ns, waker, wakee, wake.dest_cpu, search)
             }
         }
     }
+}
+
+/// The arguments of a search's slice.
+fn searched(wakee: i32, prev_cpu: Option<u32>, cpu: u32, count: SearchCount) -> Vec<(Argument, i64)> {
+    let SearchCount { domain_search, scanned, failed, .. } = count;
+    let mut arguments = vec![(Argument::Wakee, i64::from(wakee))];
+    arguments.extend(prev_cpu.map(|prev| (Argument::PrevCpu, prev.into())));
+    arguments.extend([
+        (Argument::ChosenCpu, cpu.into()),
+        (Argument::DomainSearch, domain_search.into()),
+        (Argument::Scanned, scanned.into()),
+        (Argument::Failed, failed.into()),
+    ]);
+    arguments
+}
+
+/// An LLC's utilisation, % of what its CPUs can do.
+fn llc_util_percent(sum_util: i64, weight: u32) -> i64 {
+    sum_util * 100 / (1024 * i64::from(weight.max(1)))
 }

@@ -1,0 +1,130 @@
+//! The folder that traces of a comparison are written to.
+
+use super::{Traced, Tracer};
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use tempfile::{NamedTempFile, TempPath};
+use wakelab_events::record::folder_part;
+
+/// Files are written in pieces of so many bytes.
+const BUFFER: usize = 1 << 20;
+
+/// A trace that is whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// What is in it.
+    pub traced: Traced,
+}
+
+/// A folder of traces. A trace appears under its name when its run is over, in place of an older one.
+#[derive(Debug)]
+pub struct TraceFolder {
+    path: PathBuf,
+    /// Whether each case has a folder of its own.
+    by_case: bool,
+    made: bool,
+    files: Mutex<Vec<TracedFile>>,
+}
+
+/// A trace that is being written. Dropped before it is kept, it leaves nothing behind.
+pub struct Tracing {
+    tracer: Tracer<BufWriter<File>>,
+    temporary: TempPath,
+    to: PathBuf,
+}
+
+impl TraceFolder {
+    /// The folder of this path, or a new one in a folder that exists; for the traces of one case or, each in a folder of its
+    /// own, of several.
+    ///
+    /// # Errors
+    /// Where it is a file, or cannot be made or written.
+    pub fn new(path: &Path, by_case: bool) -> io::Result<Self> {
+        let made = match fs::create_dir(path) {
+            Ok(()) => true,
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => false,
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is a file, not a folder"));
+            }
+            Err(e) => return Err(e),
+        };
+        let folder = TraceFolder { path: path.to_owned(), by_case, made, files: Mutex::default() };
+        // Gone again at once: that it can be written is known before anything is simulated.
+        folder.temporary()?;
+        Ok(folder)
+    }
+
+    /// Begins the trace of a run on so many CPUs.
+    ///
+    /// # Errors
+    /// Where no file can be made.
+    pub fn begin(&self, workload: &str, load: &str, side: &str, cpus: u32) -> io::Result<Tracing> {
+        let of_case = match self.by_case {
+            true => self.path.join(folder_part("workload", workload)).join(folder_part("load", load)),
+            false => self.path.clone(),
+        };
+        let (file, temporary) = self.temporary()?.into_parts();
+        let tracer = Tracer::new(BufWriter::with_capacity(BUFFER, file), cpus)?;
+        Ok(Tracing { tracer, temporary, to: of_case.join(format!("{side}.pftrace")) })
+    }
+
+    /// Ends a trace and gives it its name.
+    ///
+    /// # Errors
+    /// Where it could not be written. What was there before is there still.
+    pub fn keep(&self, tracing: Tracing) -> io::Result<()> {
+        let (out, traced) = tracing.tracer.finish()?;
+        out.get_ref().sync_all()?;
+        if let Some(parent) = tracing.to.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        tracing.temporary.persist(&tracing.to).map_err(|e| e.error)?;
+        let mut files = self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        files.push(TracedFile { path: tracing.to, traced });
+        Ok(())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The traces that are there now, by name.
+    pub fn files(&self) -> Vec<TracedFile> {
+        let mut files = self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        files
+    }
+
+    fn temporary(&self) -> io::Result<NamedTempFile> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".wakelab-");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // What the umask leaves.
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        builder.tempfile_in(&self.path)
+    }
+}
+
+impl Drop for TraceFolder {
+    fn drop(&mut self) {
+        if self.made {
+            // Stays where something is in it.
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
+
+impl Tracing {
+    /// What is to be told of the run.
+    pub fn tracer(&mut self) -> &mut Tracer<BufWriter<File>> {
+        &mut self.tracer
+    }
+}
