@@ -46,7 +46,7 @@ impl Runner for Recording<'_> {
             end_ns: setup.until,
         };
         let mut recorder = self.events.map(|folder| folder.record(&run)).transpose()?;
-        let cpus = setup.machine.topology.nr_cpus() as u32;
+        let cpus = setup.machine.topology.nr_cpus();
         let begin = |folder: &TraceFolder| folder.begin(&id.workload, &id.load, side, cpus);
         let failed = |e: std::io::Error| {
             let path = self.traces.map(|folder| folder.path().display().to_string()).unwrap_or_default();
