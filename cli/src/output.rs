@@ -2,7 +2,7 @@
 
 use crate::args::Command;
 use console::Term;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU8, Ordering};
 use wakelab_events::ReadError;
@@ -46,9 +46,11 @@ macro_rules! say {
 }
 pub(crate) use say;
 
-/// Says what to do next; not with `--quiet`.
+/// Says what to do next after results, to who sits at a terminal; not with `--quiet`.
 pub fn hint(text: impl std::fmt::Display) {
-    note(format_args!("hint: {text}"));
+    if io::stderr().is_terminal() {
+        note(format_args!("hint: {text}"));
+    }
 }
 
 /// Says what is being done, with `--verbose`.
