@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod html;
 mod interrupt;
 mod kept;
 mod out_file;

@@ -2,17 +2,18 @@
 
 use super::trust::{self, Found};
 use crate::args::{Compare, How, ResultFormat};
+use crate::html::HtmlFile;
 use crate::interrupt::stop_flag;
 use crate::kept::KeptRuns;
 use crate::out_file::OutFile;
 use crate::output::{Exit, print, say_warnings};
 use crate::progress::RunBar;
-use std::io::Write;
 use std::path::Path;
 use wakelab_events::record::EventFolder;
 use wakelab_report::compare as report;
 use wakelab_study::compare::{Comparison, Experiment, Recording, Runner, compare_with};
 use wakelab_study::experiment::{Given, Spec};
+use wakelab_study::picture::{Pictured, Pictures};
 
 /// Simulates what the flags say.
 pub fn run(args: &Compare) -> anyhow::Result<Exit> {
@@ -49,21 +50,23 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     trust::check(how)?;
     let (experiment, out) = prepare(spec, how)?;
     let plan = trust::plan(spec, &experiment, &how.trust)?;
-    let html = how.html.as_deref().map(|path| OutFile::of_flag("--html", path)).transpose()?;
+    let html = HtmlFile::of(how.html.as_deref())?;
     let events = how.events.as_deref().map(event_folder).transpose()?;
     let kept = if events.is_some() { KeptRuns::none() } else { KeptRuns::open(&how.kept)? };
     let stop = stop_flag()?;
     let found = kept.with(|runner| -> Result<_, String> {
         let recording = events.as_ref().map(Recording);
         let runner: &dyn Runner = recording.as_ref().map_or(runner, |recording| recording);
+        let pictured = html.as_ref().map(|_| Pictured::new(runner, events.as_ref()));
+        let watched: &dyn Runner = pictured.as_ref().map_or(runner, |pictured| pictured);
         let bar = RunBar::new();
-        let found = compare_with(runner, &experiment, how.jobs(), &bar, stop);
+        let found = compare_with(watched, &experiment, how.jobs(), &bar, stop);
         bar.finish();
         let found = found.map_err(|failed| failed.to_string())?;
         let trust = trust::run(runner, &experiment, &found, how, plan.as_ref(), stop)?;
-        Ok((found, trust))
+        Ok((found, trust, pictured.map_or_else(Pictures::default, Pictured::found)))
     });
-    let (found, trust) = match found {
+    let (found, trust, pictures) = match found {
         Ok(found) => found,
         Err(failed) => {
             eprintln!("error: {failed}");
@@ -74,8 +77,7 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     if done > 0 {
         deliver(out.as_ref(), &render(&found, &trust, how.format))?;
         if let Some(html) = html {
-            let page = wakelab_report::html::comparison(&found, &command_line())?;
-            html.write_with(|mut file| Ok(file.write_all(page.as_bytes())?))?;
+            html.write(|command| wakelab_report::html::comparison(&found, &pictures, command))?;
         }
     }
     if found.complete && trust.complete() {
@@ -84,13 +86,6 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     eprintln!("interrupted: {done} of {all} rows are complete");
     trust.say_incomplete();
     Ok(Exit::Interrupted)
-}
-
-/// What was typed, so that it can be typed again.
-fn command_line() -> String {
-    let args: Vec<String> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
-    let quoted = shlex::try_join(args.iter().map(String::as_str)).unwrap_or_else(|_| args.join(" "));
-    format!("wakelab {quoted}")
 }
 
 fn event_folder(path: &Path) -> anyhow::Result<EventFolder> {

@@ -2,6 +2,7 @@
 
 use super::{Case, Experiment, Variant, run_seed};
 use crate::experiment::{TIME_MAX_NS, time_text};
+use crate::picture::Live;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::record::{RecordError, Recorder};
@@ -22,27 +23,38 @@ pub trait Runner: Sync {
     /// # Errors
     /// As [`Runner::run`], or where nothing was measured that the workload's metric could be taken of.
     fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
-        let mut measure = Measure::new(id.seed, settle_ns, setup.until, setup.machine.topology.nr_cpus());
-        if id.regret {
-            measure = measure.with_regret();
-        }
-        let outcome = self.run(id, setup, &mut measure, stop)?;
-        if outcome.stopped {
-            return Ok(None);
-        }
-        if setup.workload.metric == TIME && !outcome.exited {
-            return Err(Why::Unfinished(outcome.ended));
-        }
-        let mut stats = measure.finish(outcome.ended);
-        stats.power = outcome.power;
-        if stats.measured_ns == 0 {
-            return Err(Why::Over { ended: outcome.ended, settle: settle_ns });
-        }
-        if stats.done == 0 {
-            return Err(Why::Nothing(stats.measured_ns));
-        }
-        Ok(Some(stats))
+        let done = measured(id, setup, settle_ns, |measure| self.run(id, setup, measure, stop))?;
+        Ok(done.map(|(stats, _)| stats))
     }
+}
+
+/// The numbers of a run that `run` makes, and when it ended, ns; `None` if it was stopped.
+pub(crate) fn measured(
+    id: &RunId,
+    setup: &Setup<'_>,
+    settle_ns: u64,
+    run: impl FnOnce(&mut Measure) -> Result<Outcome, Why>,
+) -> Result<Option<(RunStats, u64)>, Why> {
+    let mut measure = Measure::new(id.seed, settle_ns, setup.until, setup.machine.topology.nr_cpus());
+    if id.regret {
+        measure = measure.with_regret();
+    }
+    let outcome = run(&mut measure)?;
+    if outcome.stopped {
+        return Ok(None);
+    }
+    if setup.workload.metric == TIME && !outcome.exited {
+        return Err(Why::Unfinished(outcome.ended));
+    }
+    let mut stats = measure.finish(outcome.ended);
+    stats.power = outcome.power;
+    if stats.measured_ns == 0 {
+        return Err(Why::Over { ended: outcome.ended, settle: settle_ns });
+    }
+    if stats.done == 0 {
+        return Err(Why::Nothing(stats.measured_ns));
+    }
+    Ok(Some((stats, outcome.ended)))
 }
 
 /// The simulator.
@@ -54,19 +66,21 @@ impl Runner for Simulator {
         if measure.regret().is_none() {
             return Ok(wakelab_sim::run(setup, measure, stop)?);
         }
-        Ok(run_with(setup, measure, None, stop)?)
+        Ok(run_with(setup, measure, None, None, stop)?)
     }
 }
 
-/// Runs with those who want to know more than the measure: what counts regret, if the measure has it, and a recorder.
-pub(super) fn run_with(
+/// Runs with those who want to know more than the measure: what counts regret, if the measure has it, a recorder, and
+/// what makes a picture.
+pub(crate) fn run_with(
     setup: &Setup<'_>,
     measure: &mut Measure,
     recorder: Option<&mut Recorder<'_>>,
+    live: Option<&mut Live>,
     stop: &AtomicBool,
 ) -> Result<Outcome, SimError> {
     let mut regret = measure.regret().take();
-    let outcome = wakelab_sim::run(setup, &mut (&mut *measure, (regret.as_deref_mut(), recorder)), stop);
+    let outcome = wakelab_sim::run(setup, &mut (&mut *measure, (regret.as_deref_mut(), (recorder, live))), stop);
     *measure.regret() = regret;
     outcome
 }
