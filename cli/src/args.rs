@@ -96,6 +96,25 @@ pub enum Command {
         #[command(subcommand)]
         command: Workload,
     },
+    /// Look at a page that --html wrote.
+    Report {
+        /// What to do.
+        #[command(subcommand)]
+        command: Report,
+    },
+}
+
+/// `wakelab report`.
+#[derive(Debug, Subcommand)]
+pub enum Report {
+    /// Open it in the browser.
+    ///
+    /// Exits with 2 where it is no page, or no program is found that opens it.
+    Open {
+        /// The page (report.html).
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
 }
 
 /// `wakelab run`.
@@ -111,7 +130,7 @@ pub struct Run {
     #[arg(long, value_name = "N", value_parser = seeds())]
     pub seed: Option<u64>,
     /// Run it instead with each mechanism of the simulator switched off in turn, and print what is lost (table or JSON).
-    #[arg(long, conflicts_with_all = ["events", "control", "sensitivity", "regret"])]
+    #[arg(long, conflicts_with_all = ["events", "control", "sensitivity", "regret", "html"])]
     pub ablate: bool,
     /// How it runs and prints.
     #[command(flatten)]
@@ -175,6 +194,9 @@ pub struct Reproduce {
     /// Run each case so often on each side.
     #[arg(long, value_name = "N", value_parser = repeats())]
     pub repeat: Option<u32>,
+    /// Write the result to this file as one HTML page, too.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// How to print.
     #[arg(long, value_enum, default_value_t = ScoreFormat::Table)]
     pub format: ScoreFormat,
@@ -355,6 +377,9 @@ pub struct Stats {
     /// Print so many lines of each of these tables; JSON has all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub top: usize,
+    /// Write the result to this file as one HTML page, too.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// How to print.
     #[arg(long, value_enum, default_value_t = TableFormat::Table)]
     pub format: TableFormat,
@@ -395,6 +420,9 @@ pub struct Replay {
     /// before recorded ones.
     #[arg(long, value_name = "VALUES")]
     pub assume: Option<Assumed>,
+    /// Write the result to this file as one HTML page, too.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// How to print.
     #[arg(long, value_enum, default_value_t = TableFormat::Table)]
     pub format: TableFormat,
@@ -435,6 +463,9 @@ pub struct Explain {
     /// Explain what the kernel would have chosen with these features switched (A,NO_B as in its features file).
     #[arg(long, value_name = "FEATURES")]
     pub with: Option<Switches>,
+    /// Write the result to this file as one HTML page, too.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// How to print: text, or JSON (an object for each row and line; one object for --summary).
     #[arg(long, value_enum, default_value_t = TextFormat::Text)]
     pub format: TextFormat,
@@ -455,6 +486,9 @@ pub struct Conform {
     /// Count instead how many decisions are lost when each rule and input of the model is made wrong in turn.
     #[arg(long, conflicts_with = "with")]
     pub ablate: bool,
+    /// Write the result to this file as one HTML page, too.
+    #[arg(long, value_name = "FILE", conflicts_with = "ablate")]
+    pub html: Option<PathBuf>,
     /// How to print.
     #[arg(long, value_enum, default_value_t = TableFormat::Table)]
     pub format: TableFormat,

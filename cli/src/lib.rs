@@ -9,7 +9,7 @@ mod out_file;
 mod output;
 mod progress;
 
-use args::{Args, Command, Machine, Show, Workload};
+use args::{Args, Command, Machine, Report, Show, Workload};
 use clap::Parser;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -35,6 +35,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
         Command::Trace(args) => commands::trace::run(&args),
         Command::Completions { shell } => commands::help::completions(shell),
         Command::Man { folder } => commands::help::man(&folder),
+        Command::Report { command: Report::Open { file } } => commands::report::open(&file),
         Command::Kernel { command } => commands::kernel::run(&command),
         Command::Machine { command } => match command {
             Machine::Show(Show::List { format }) => commands::machine::list(format),

@@ -2,7 +2,7 @@
 
 use super::trust::{self, Found};
 use crate::args::{Compare, How, ResultFormat};
-use crate::html::HtmlFile;
+use crate::html::{HtmlFile, command_line};
 use crate::interrupt::stop_flag;
 use crate::kept::KeptRuns;
 use crate::out_file::OutFile;
@@ -77,7 +77,7 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     if done > 0 {
         deliver(out.as_ref(), &render(&found, &trust, how.format))?;
         if let Some(html) = html {
-            html.write(|command| wakelab_report::html::comparison(&found, &pictures, command))?;
+            html.write(wakelab_report::html::comparison(&found, &pictures, &command_line()))?;
         }
     }
     if found.complete && trust.complete() {

@@ -101,10 +101,12 @@ impl HeatBuilder {
         let bins = longest.max(time.div_ceil(self.bin_ns) as usize);
         let row = |i: usize| {
             let (first, last) = (i * self.group, (i * self.group + self.group).min(self.cpus) - 1);
-            let whole = ((last - first + 1) as u64 * self.bin_ns) as f64;
             let sums = self.rows.get(i).map_or(&[][..], Vec::as_slice);
+            // The last bin may be over before its end.
+            let ns = |bin: usize| self.bin_ns.min(time.saturating_sub(bin as u64 * self.bin_ns).max(1));
+            let whole = |bin: usize| ((last - first + 1) as u64 * ns(bin)) as f64;
             let share =
-                |bin: usize, of: usize| sums.get(bin).map_or(0.0, |sum| (sum[of] as f64 / whole).min(1.0) as f32);
+                |bin: usize, of: usize| sums.get(bin).map_or(0.0, |sum| (sum[of] as f64 / whole(bin)).min(1.0) as f32);
             let shares = |of: usize| (0..bins).map(|bin| share(bin, of)).collect();
             let cpus = if first == last { first.to_string() } else { format!("{first}-{last}") };
             HeatRow { cpus, running: shares(0), searching: shares(1) }
@@ -153,8 +155,7 @@ mod tests {
         builder.add(1023, 0, 1_000_000_000, Doing::Running);
         let heat = builder.finish("base", 1024, 1_000_000_000);
         assert_eq!((heat.rows.len(), heat.rows[127].cpus.as_str()), (128, "1016-1023"));
-        let whole = &heat.rows[127].running[..heat.rows[127].running.len() - 1];
-        assert!(whole.iter().all(|share| (*share - 0.125).abs() < 1e-6));
+        assert!(heat.rows[127].running.iter().all(|share| (*share - 0.125).abs() < 1e-6), "the last bin, too");
         assert!((heat.rows[0].running[0] - 0.125).abs() < 1e-6);
     }
 }

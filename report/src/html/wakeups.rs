@@ -42,17 +42,25 @@ pub(super) fn all_reasons<'a>(counts: impl Iterator<Item = &'a BTreeMap<Reason, 
 
 /// A wake-up with its text; `of` names whose it is, and may be empty.
 pub(super) fn explained(of: &str, chosen: &Chosen) -> Explained {
-    let row = &chosen.row;
-    let at = format!("{}.{:06} s", row.t_ns / 1_000_000_000, row.t_ns % 1_000_000_000 / 1000);
-    let side = if of.is_empty() { String::new() } else { format!("{of}: ") };
     let why = match chosen.why {
         WhyChosen::Asked => String::new(),
         WhyChosen::Slowest(ns) => format!("The longest wait from wake-up to run: {} us.", thousands(ns / 1000)),
         WhyChosen::First(reason) => format!("The first with the reason {reason}: {}.", reason_meaning(reason)),
     };
-    Explained {
-        title: format!("{side}{}/{} at {at}", row.wakee.comm, row.wakee.pid),
-        why,
-        text: story(&chosen.explained()).trim_end().to_owned(),
-    }
+    told(of, why, &chosen.explained())
+}
+
+/// The same of an explanation.
+pub(super) fn told(of: &str, why: String, explained: &wakelab_study::explain::Explained<'_>) -> Explained {
+    let row = explained.row;
+    let at = format!("{}.{:06} s", row.t_ns / 1_000_000_000, row.t_ns % 1_000_000_000 / 1000);
+    let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
+    let title = format!("{of}{}/{} at {at}", row.wakee.comm, row.wakee.pid);
+    Explained { title, why, text: story(explained).trim_end().to_owned() }
+}
+
+/// The row, as `wakelab explain FILE --row N` finds it.
+pub(super) fn row_name(explained: &wakelab_study::explain::Explained<'_>) -> String {
+    let name = explained.file.file_name().unwrap_or(explained.file.as_os_str()).to_string_lossy();
+    format!("{name} row {}", explained.row.seq)
 }

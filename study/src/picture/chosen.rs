@@ -2,6 +2,8 @@
 
 use crate::Question;
 use crate::explain::{Explained, Filter, explain_file};
+use crate::stats::SlowWakeup;
+use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -89,42 +91,45 @@ pub(super) fn of_folder(folder: &Path, why: impl Fn(u64, i64) -> Option<WhyChose
     Ok(found)
 }
 
-/// Rows of each file among which one for each reason is looked for.
-const ROWS_LOOKED_AT: u64 = 100_000;
+/// Wake-ups among which those that are explained are looked for, of all files together: making each choice again takes its
+/// time.
+pub const LOOKED_AT: u64 = 200_000;
 
-/// Of recordings: one wake-up for each reason under `question`, of those that `filter` takes, among the first 100,000 rows
-/// of each file; before it the slowest, where a wait is among `waits` (by file, then by time and wakee).
-///
-/// # Errors
-/// Where a file cannot be read.
-pub fn chosen(
-    files: &[PathBuf],
-    question: &Question,
-    filter: &Filter,
-    slowest: Option<(&Path, u64, i64, u64)>,
-) -> Result<Vec<Chosen>, ReadError> {
+/// Of recordings: the slowest wake-up, if it is known, and one for each reason under `question`, of those that `filter`
+/// takes, among the first [`LOOKED_AT`] rows of the files, of each as many. What cannot be read is left out.
+pub fn chosen(files: &[PathBuf], question: &Question, filter: &Filter, slowest: Option<&SlowWakeup>) -> Vec<Chosen> {
+    let rows = LOOKED_AT / files.len().max(1) as u64;
+    let of_files: Vec<_> = files.par_iter().map(|file| first_of(file, question, filter, rows)).collect();
     let mut first: BTreeMap<Reason, Chosen> = BTreeMap::new();
-    let mut found = Vec::new();
-    for file in files {
-        let mut rows = 0;
-        explain_file(file, question, filter, &(), |explained| {
-            rows += 1;
-            let reason = explained.decision.reason;
-            let better = first.get(&reason).is_none_or(|one| !one.row.stable && explained.row.stable);
-            if better {
-                first.insert(reason, Chosen::of(explained, WhyChosen::First(reason)));
-            }
-            rows < ROWS_LOOKED_AT
-        })?;
-        if let Some((_, t_ns, pid, wait_ns)) = slowest.filter(|(of, ..)| *of == file) {
-            let filter = Filter { waits: Some(HashMap::from([((t_ns, pid), wait_ns)])), ..filter.clone() };
-            explain_file(file, question, &filter, &(), |explained| {
-                found.push(Chosen::of(explained, WhyChosen::Slowest(wait_ns)));
-                false
-            })?;
+    for (reason, one) in of_files.into_iter().flatten() {
+        if first.get(&reason).is_none_or(|first| !first.row.stable && one.row.stable) {
+            first.insert(reason, one);
         }
     }
-    found.extend(first.into_values());
+    let mut found: Vec<Chosen> = first.into_values().collect();
+    if let Some(slow) = slowest {
+        let waits = HashMap::from([((slow.t_ns, slow.pid), slow.wait_ns)]);
+        let filter = Filter { waits: Some(waits), ..filter.clone() };
+        let _ = explain_file(&slow.file, question, &filter, &(), |explained| {
+            found.push(Chosen::of(explained, WhyChosen::Slowest(slow.wait_ns)));
+            false
+        });
+    }
     found.sort_by_key(|one| one.why);
-    Ok(found)
+    found
+}
+
+fn first_of(file: &Path, question: &Question, filter: &Filter, most: u64) -> BTreeMap<Reason, Chosen> {
+    let mut first: BTreeMap<Reason, Chosen> = BTreeMap::new();
+    let mut rows = 0;
+    let _ = explain_file(file, question, filter, &(), |explained| {
+        rows += 1;
+        let reason = explained.decision.reason;
+        let better = first.get(&reason).is_none_or(|one| !one.row.stable && explained.row.stable);
+        if better {
+            first.insert(reason, Chosen::of(explained, WhyChosen::First(reason)));
+        }
+        rows < most
+    });
+    first
 }

@@ -8,7 +8,7 @@ mod live;
 mod painter;
 mod runner;
 
-pub use chosen::{Chosen, WhyChosen, chosen};
+pub use chosen::{Chosen, LOOKED_AT, WhyChosen, chosen};
 pub(crate) use live::Live;
 pub(crate) use painter::Painter;
 pub use runner::{Pictured, Pictures};
@@ -58,6 +58,13 @@ pub struct OverTime {
     pub moved: BTreeMap<(u32, u32), u64>,
     /// All caches.
     pub llcs: Vec<u32>,
+}
+
+impl OverTime {
+    /// Whether there is anything that a chart over time shows.
+    pub fn shows(&self) -> bool {
+        self.heat.is_some() || !self.caches.is_empty() || !self.frequency.is_empty() || !self.states.is_empty()
+    }
 }
 
 /// A cache at a moment.

@@ -19,8 +19,9 @@ const BASE: &str = "base";
 const WITH: &str = "with";
 
 /// Loads of several cases are told apart by them.
-fn load(row: &CompareRow) -> String {
-    format!("{} {}", row.case, row.load)
+fn load(found: &Comparison, row: &CompareRow) -> String {
+    let alone = found.rows.iter().all(|other| (&other.benchmark, &other.case) == (&row.benchmark, &row.case));
+    if alone { row.load.clone() } else { format!("{} {}", row.case, row.load) }
 }
 
 /// The page, with what was seen of the first repeats; `command` makes it again.
@@ -98,7 +99,7 @@ fn notes(found: &Comparison) -> Vec<String> {
     notes
 }
 
-fn assumed(of: &wakelab_study::compare::Assumed) -> Assumed {
+pub(super) fn assumed(of: &wakelab_study::compare::Assumed) -> Assumed {
     Assumed {
         of: of.of.clone(),
         name: of.name.clone(),

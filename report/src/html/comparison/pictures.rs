@@ -19,7 +19,7 @@ pub(super) fn pictures(page: &mut Page, found: &Comparison, pictures: &Pictures)
     let all = || found.rows.iter().flat_map(|row| sides(pictures, row).into_iter().map(move |side| (row, side)));
     let met = all_reasons(all().map(|(_, (_, picture))| &picture.reasons));
     for (row, (side, picture)) in all() {
-        let load = load(row);
+        let load = load(found, row);
         page.latencies.extend(latency(side, &load, "", &picture.waits));
         page.reasons.extend(reasons(side, &load, &picture.reasons, &met));
         page.migrations.extend(migrations(side, &load, &picture.over_time));
@@ -33,7 +33,7 @@ pub(super) fn pictures(page: &mut Page, found: &Comparison, pictures: &Pictures)
     }
     page.run.facts.push((
         "shown over time and explained".to_owned(),
-        format!("{}: the first repeat of each side, from the start of the run", load(row)),
+        format!("{}: the first repeat of each side, from the start of the run", load(found, row)),
     ));
     let llc_names = llc_names(found);
     for (side, picture) in sides {

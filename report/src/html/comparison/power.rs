@@ -13,8 +13,11 @@ pub(super) fn power(found: &Comparison) -> Option<Section> {
         let of = |name: &'static str, power: &Option<PowerSummary>| Some((name, power.clone()?));
         [of(BASE, &row.base.power), of(WITH, &row.with.power)].into_iter().flatten().collect::<Vec<_>>()
     };
-    let all: Vec<(String, &str, PowerSummary)> =
-        found.rows.iter().flat_map(|row| sides(row).into_iter().map(|(name, of)| (load(row), name, of))).collect();
+    let all: Vec<(String, &str, PowerSummary)> = found
+        .rows
+        .iter()
+        .flat_map(|row| sides(row).into_iter().map(|(name, of)| (load(found, row), name, of)))
+        .collect();
     (!all.is_empty()).then(|| Section {
         id: "energy".to_owned(),
         title: "Energy and residency".to_owned(),

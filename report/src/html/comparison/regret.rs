@@ -26,7 +26,7 @@ const NUMBERS: [(&str, &str, &str, Number); 5] = [
 pub(super) fn regret(found: &Comparison) -> Vec<Statistic> {
     let statistic = |(name, about, unit, number): &(&str, &str, &str, Number)| {
         let of = |row, name, regret: &Option<RegretSummary>| {
-            regret.as_ref().and_then(number).map(|value| point(row, name, value, false))
+            regret.as_ref().and_then(number).map(|value| point(found, row, name, value, false))
         };
         let points = found
             .rows

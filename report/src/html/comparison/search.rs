@@ -28,14 +28,16 @@ pub(super) fn search(found: &Comparison) -> Vec<Statistic> {
         let mut points = Vec::new();
         for row in &found.rows {
             for (side, value) in [(BASE, of(&row.base)), (WITH, of(&row.with))] {
-                points.extend(value.map(|value| point(row, side, value, false)));
+                points.extend(value.map(|value| point(found, row, side, value, false)));
             }
-            points.extend(row.published_search.as_ref().map(|rates| point(row, BASE, published(rates), true)));
+            points.extend(row.published_search.as_ref().map(|rates| point(found, row, BASE, published(rates), true)));
         }
         Statistic { name: (*name).to_owned(), about: (*about).to_owned(), unit: "%".to_owned(), points }
     };
     let looks = |row: &CompareRow| {
-        let of = |name, side: &Side| side.search.scanned_per_domain_search.map(|value| point(row, name, value, false));
+        let of = |name, side: &Side| {
+            side.search.scanned_per_domain_search.map(|value| point(found, row, name, value, false))
+        };
         [of(BASE, &row.base), of(WITH, &row.with)]
     };
     let mut statistics: Vec<Statistic> = RATES.iter().map(rate).collect();
@@ -49,14 +51,14 @@ pub(super) fn search(found: &Comparison) -> Vec<Statistic> {
     statistics
 }
 
-pub(super) fn point(row: &CompareRow, side: &str, value: f64, published: bool) -> StatPoint {
-    StatPoint { load: load(row), side: side.to_owned(), value, interval: None, published }
+pub(super) fn point(found: &Comparison, row: &CompareRow, side: &str, value: f64, published: bool) -> StatPoint {
+    StatPoint { load: load(found, row), side: side.to_owned(), value, interval: None, published }
 }
 
 pub(super) fn costs(found: &Comparison) -> Vec<SearchCost> {
     let cost = |row: &CompareRow, name: &str, side: &Side| SearchCost {
         side: name.to_owned(),
-        load: load(row),
+        load: load(found, row),
         unit: "ns".to_owned(),
         bins: bins(side),
     };
