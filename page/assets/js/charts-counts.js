@@ -26,7 +26,7 @@ charts.reasons = (figure, rows) => {
   return { legend: reasons.map((reason, i) => [reason, colors[i], "box"]), panels: [{ height: order.length * 34 + 44, spec: { data: { values: bars },
     mark: { type: "bar", stroke: "var(--bg)", strokeWidth: 1 },
     encoding: {
-      y: { field: "bar", type: "nominal", sort: order, title: rows[0].load ? "Load and side" : null, scale: { paddingInner: 0.2 }, axis: { labelLimit: 130, labelExpr: "split(datum.label, ' \u00b7 ')", labelLineHeight: 12, ticks: false, domain: false } },
+      y: { field: "bar", type: "nominal", sort: order, title: rows[0].load ? "Load and side" : null, scale: { paddingInner: 0.2 }, axis: { labelLimit: innerWidth < 700 ? 130 : 300, labelExpr: "split(datum.label, ' \u00b7 ')", labelLineHeight: 12, ticks: false, domain: false } },
       x: { field: "share_pct", type: "quantitative", title: "Share of the wake-ups (%)", scale: { domain: [0, 100] }, axis: { tickCount: 6 }, stack: "zero" },
       color: { field: "reason", type: "nominal", legend: null, scale: { domain: reasons, range: colors } },
       order: { field: "at", type: "quantitative" },
@@ -51,5 +51,5 @@ charts.matrix = (figure, rows) => {
       color: { condition: { test: "datum.share > 0.5", value: "var(--bg)" }, value: "var(--fg)" } } });
     return { title: side, height: Math.max(150, Math.min(420, names.length * 34 + 50)), spec: { data: { values }, view: { fill: "var(--nothing)" }, layer } };
   });
-  return { gradient: ["0", `${short.format(most)} wake-ups`, "var(--cell)"], columns: 2, panels };
+  return { gradient: ["0", `${short.format(most)} ${most === 1 ? "wake-up" : "wake-ups"}`, "var(--cell)"], columns: 2, panels };
 };

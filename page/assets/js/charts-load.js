@@ -24,8 +24,10 @@ charts.comparison = (figure, rows) => {
   const legend = [...sideLegend(both), [`${other} worse`, "var(--worse)", "triangle-down"], [`${other} better`, "var(--better)", "triangle-up"],
     ["no difference shown", "var(--muted)", "circle"]];
   if (rows.some((row) => row.published_pct !== null)) legend.push(["published difference", "var(--s3)", "diamond"]);
+  const difference = { title: rows.some((row) => row.better_low_pct !== null) ? "Difference with its 95 % interval" : "Difference", spec: change };
+  if (both.every((row) => row.value === null)) return { legend: legend.slice(sidesOf(both).length), columns: 1, panels: [difference] };
   return { legend, columns: 2, panels: [
-    { title: "Difference with its 95 % interval", spec: change },
+    difference,
     { title: `Both sides${unit ? ` in ${unit}` : ""}`, spec: linesOverLoad(both, axisTitle("Value", unit), unit, true) },
   ] };
 };

@@ -177,5 +177,12 @@ fn table(rows: &[(&Metric, &MetricRow)], base: &str, with: &str) -> TableView {
         }
         table.rows.push(cells);
     }
+    // What no row has is not shown.
+    for at in (0..table.columns.len()).rev() {
+        if table.rows.iter().all(|row| row[at].text == "n/a") {
+            table.columns.remove(at);
+            table.rows.iter_mut().for_each(|row| drop(row.remove(at)));
+        }
+    }
     table
 }

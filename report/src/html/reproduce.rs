@@ -35,7 +35,7 @@ pub fn reproduce(board: &Scoreboard, command: &str) -> Result<String, Error> {
         assumed: board.assumed.iter().map(super::comparison::assumed).collect(),
         ..Page::default()
     };
-    let metrics: Vec<Metric> = board.tables.iter().map(metric).filter(|metric| !metric.rows.is_empty()).collect();
+    let metrics: Vec<Metric> = board.tables.iter().flat_map(metrics).collect();
     if !metrics.is_empty() {
         page.comparison = Some(Comparison { base: BASE.to_owned(), with: WITH.to_owned(), metrics });
     }
@@ -47,27 +47,41 @@ pub fn reproduce(board: &Scoreboard, command: &str) -> Result<String, Error> {
     render(&page)
 }
 
-/// The differences of a table, in its order.
-fn metric(table: &ScoredTable) -> Metric {
-    let row = |row: &Scored| {
-        let simulated = row.simulated_compare_pct?;
-        let unknown = Estimate { mean: f64::NAN, interval: None };
-        Some(MetricRow {
-            load: name(row),
-            base: Estimate { mean: row.simulated_baseline.unwrap_or(f64::NAN), interval: None },
-            with: unknown,
-            better_pct: Estimate { mean: simulated, interval: None },
-            p: None,
-            repeats: 0,
-            verdict: match Class::of(simulated, row.noise_pct) {
-                Class::Better => Verdict::Better,
-                Class::Same => Verdict::Same,
-                Class::Worse => Verdict::Worse,
-            },
-            published_pct: row.published_compare_pct,
-        })
+/// The differences of a table, by benchmark where it has several.
+fn metrics(table: &ScoredTable) -> Vec<Metric> {
+    let benchmark = |row: &Scored| {
+        let cell = row.cells.iter().find(|(column, _)| column == "benchmark");
+        cell.map_or(table.name.clone(), |(_, name)| format!("{}: {name}", table.name))
     };
-    Metric { name: table.name.clone(), rows: table.rows.iter().filter_map(row).collect(), ..Metric::default() }
+    let mut metrics: Vec<Metric> = Vec::new();
+    for row in &table.rows {
+        let Some(simulated) = row.simulated_compare_pct else { continue };
+        let name = benchmark(row);
+        let at = metrics.iter().position(|metric| metric.name == name).unwrap_or_else(|| {
+            metrics.push(Metric { name, ..Metric::default() });
+            metrics.len() - 1
+        });
+        metrics[at].rows.push(difference(row, simulated));
+    }
+    metrics
+}
+
+fn difference(row: &Scored, simulated: f64) -> MetricRow {
+    let unknown = Estimate { mean: f64::NAN, interval: None };
+    MetricRow {
+        load: name(row),
+        base: unknown,
+        with: unknown,
+        better_pct: Estimate { mean: simulated, interval: None },
+        p: None,
+        repeats: 0,
+        verdict: match Class::of(simulated, row.noise_pct) {
+            Class::Better => Verdict::Better,
+            Class::Same => Verdict::Same,
+            Class::Worse => Verdict::Worse,
+        },
+        published_pct: row.published_compare_pct,
+    }
 }
 
 /// One of the published rates.
@@ -105,7 +119,8 @@ fn search(table: &ScoredTable) -> Vec<Statistic> {
 fn section(one: &ScoredTable) -> Section {
     let id = anchor(&one.name);
     let mut paragraphs = one.notes.clone();
-    paragraphs.extend(facts(&one.summary).into_iter().map(|(name, value)| format!("{name}: {value}.")));
+    let score: Vec<String> = facts(&one.summary).into_iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    paragraphs.push(format!("{}.", score.join("; ")));
     paragraphs.extend(excluded(one).into_iter().map(|(why, rows)| format!("Not simulated: {rows} ({why}).")));
     let mut tables = Vec::new();
     if compared(one).next().is_some() {

@@ -61,7 +61,7 @@ impl Read<'_> {
 pub(super) fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let different: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
     match different.len() {
-        n if n > NAMES => format!("{n} different ones"),
+        n if n > NAMES => format!("{n} different"),
         _ => different.into_iter().collect::<Vec<_>>().join(", "),
     }
 }

@@ -28,7 +28,11 @@ pub fn stats(stats: &Stats, chosen: &[Chosen], top: usize, read: &Read<'_>) -> R
         simulated: stats.keys().any(|run| run.kind == "simulated"),
     };
     let workload = names(stats.keys().map(|run| run.workload.as_str()));
-    let mut page = read.page(format!("Statistics of {workload}"), String::new(), kinds);
+    let title = match stats.len() {
+        0..=2 => format!("Statistics of {workload}"),
+        _ => format!("Statistics of {} recordings or runs", stats.values().map(|tally| tally.runs).sum::<u64>()),
+    };
+    let mut page = read.page(title, String::new(), kinds);
     page.run.workload = workload;
     page.run.kernel = names(stats.keys().map(|run| run.kernel.as_str()));
     page.run.machine = names(stats.keys().map(|run| run.machine.as_str()));
@@ -42,7 +46,10 @@ pub fn stats(stats: &Stats, chosen: &[Chosen], top: usize, read: &Read<'_>) -> R
         let over_time = tally.drawn.as_ref().map(|drawn| &drawn.over_time);
         page.migrations.extend(over_time.and_then(|over_time| migrations(side, load, over_time)));
     }
-    page.search = search(stats, &named);
+    // Of many runs a line would join what has no order.
+    if stats.len() <= limits::SIDES {
+        page.search = search(stats, &named);
+    }
     over_time(&mut page, stats, &named);
     let file = |one: &Chosen| explained(&row_name(&one.explained()), one);
     page.explained = chosen.iter().map(file).collect();
@@ -54,7 +61,7 @@ pub fn stats(stats: &Stats, chosen: &[Chosen], top: usize, read: &Read<'_>) -> R
         id: "wakeups".to_owned(),
         title: "Wake-ups".to_owned(),
         paragraphs: Vec::new(),
-        tables: vec![wakeups(stats, &named)],
+        tables: vec![wakeups(stats, &named), searches(stats, &named)],
     });
     page.sections.extend(parts::sections(stats, &named, top));
     page.notes.extend(notes(stats).lines().filter(|line| !line.is_empty()).map(str::to_owned));
@@ -123,6 +130,20 @@ fn search(stats: &Stats, named: &[(String, String)]) -> Vec<Statistic> {
         }
     };
     RATES.iter().map(statistic).filter(|statistic| !statistic.points.is_empty()).collect()
+}
+
+fn searches(stats: &Stats, named: &[(String, String)]) -> Table {
+    let mut columns = vec![("Side", TEXT), ("Load", TEXT), ("sis_search", ""), ("sis_domain_search", "")];
+    columns.extend([("sis_scanned", ""), ("sis_failed", "")]);
+    columns.extend(RATES.map(|(name, _, unit, _)| (name, unit)));
+    let row = |((side, load), tally): (&(String, String), &RunTally)| {
+        let search = &tally.all.search;
+        let counts = [search.sis_search, search.sis_domain_search, search.sis_scanned, search.sis_failed].map(n);
+        let rates = RATES.map(|(.., rate)| opt(rate(search), 2));
+        [text(side.clone()), text(load.clone())].into_iter().chain(counts).chain(rates).collect()
+    };
+    let rows = named.iter().zip(stats.values()).map(row).collect();
+    table("searches-table", "Searches, of the choices whose reason is known", &columns, rows)
 }
 
 fn over_time(page: &mut Page, stats: &Stats, named: &[(String, String)]) {
