@@ -100,6 +100,7 @@ await check("the keyboard reaches links, choices, buttons and tables, and focus 
   for (let i = 0; i < 120; i++) {
     await page.keyboard.press("Tab");
     const [name, outline] = await page.evaluate(() => [document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle]);
+    if (name === "BODY") break;
     met.add(name);
     assert.notEqual(outline, "none", `${name} shows no focus`);
   }
