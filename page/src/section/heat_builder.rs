@@ -71,7 +71,7 @@ impl HeatBuilder {
     fn lengthen(&mut self) {
         self.bin_ns *= 2;
         for row in &mut self.rows {
-            *row = row.chunks(2).map(|two| add(two)).collect();
+            *row = row.chunks(2).map(add).collect();
         }
     }
 
@@ -144,7 +144,8 @@ mod tests {
         let heat = builder.finish("base", 1, 10_000_000_000);
         let bins = heat.rows[0].running.len();
         assert!((limits::HEAT_BINS / 2..=limits::HEAT_BINS).contains(&bins), "{bins}");
-        let ran: f64 = heat.rows[0].running.iter().map(|share| f64::from(*share) * heat.bin_ms).sum();
+        let over = |bin: usize| heat.bin_ms.min(10_000.0 - bin as f64 * heat.bin_ms);
+        let ran: f64 = (0..).zip(&heat.rows[0].running).map(|(bin, share)| f64::from(*share) * over(bin)).sum();
         assert!((ran - 2500.0).abs() < 0.01, "{ran} ms");
     }
 
