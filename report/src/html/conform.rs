@@ -34,11 +34,10 @@ pub fn conform(found: &Conformance, question: &Question, read: &Read<'_>) -> Res
     if switched {
         page.sections.push(moved(found));
     }
-    let one = |of: &wakelab_study::conform::Conformance| -> Vec<_> {
-        let explained = of.disagreements.iter().map(|one| one.explained(switched));
-        explained.map(|one| told(&row_name(&one), "The model chooses otherwise.".to_owned(), &one)).collect()
-    };
-    page.explained = one(found);
+    for one in &found.disagreements {
+        let explained = one.explained(switched);
+        page.explained.push(told(&row_name(&explained), "The model chooses otherwise.".to_owned(), &explained));
+    }
     let not_scored = |(why, &rows): (&wakelab_study::conform::NotScored, &u64)| {
         format!("{} not compared: {}.", count(rows, "decision"), why.meaning())
     };
