@@ -122,6 +122,25 @@ pub enum Command {
         #[command(subcommand)]
         command: Workload,
     },
+    /// Look at a page that --html wrote.
+    Report {
+        /// What to do.
+        #[command(subcommand)]
+        command: Report,
+    },
+}
+
+/// `wakelab report`.
+#[derive(Debug, Subcommand)]
+pub enum Report {
+    /// Open it in the browser.
+    ///
+    /// Exits with 2 where it is no page, or no program is found that opens it.
+    Open {
+        /// The page (report.html).
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
 }
 
 /// `wakelab run`.
@@ -145,7 +164,7 @@ pub struct Run {
     /// Switch mechanisms of the simulator off in turn.
     ///
     /// Each alone, and print what is lost with it (table or JSON).
-    #[arg(long, conflicts_with_all = ["events", "perfetto", "control", "sensitivity", "regret"])]
+    #[arg(long, conflicts_with_all = ["events", "perfetto", "control", "sensitivity", "regret", "html"])]
     pub ablate: bool,
     /// How it runs and prints.
     #[command(flatten)]
@@ -229,6 +248,9 @@ pub struct Reproduce {
     /// Run each case so often on each side.
     #[arg(long, value_name = "N", value_parser = repeats())]
     pub repeat: Option<u32>,
+    /// Also write the result as an HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Print a table, json or markdown.
     #[arg(long, value_enum, default_value_t = ScoreFormat::Table, hide_possible_values = true)]
     pub format: ScoreFormat,
@@ -448,6 +470,9 @@ pub struct Stats {
     /// JSON has all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub top: usize,
+    /// Also write the result as an HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Print a table or json.
     #[arg(long, value_enum, default_value_t = TableFormat::Table, hide_possible_values = true)]
     pub format: TableFormat,
@@ -497,6 +522,9 @@ pub struct Replay {
     /// avg_idle, avg_scan_cost (4us) and wake_avg_idle, with commas, the same at each wake-up. They go before recorded ones.
     #[arg(long, value_name = "VALUES")]
     pub assume: Option<Assumed>,
+    /// Also write the result as an HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Print a table or json.
     #[arg(long, value_enum, default_value_t = TableFormat::Table, hide_possible_values = true)]
     pub format: TableFormat,
@@ -550,6 +578,9 @@ pub struct Explain {
     /// As in the kernel's features file.
     #[arg(long, value_name = "FEATURES")]
     pub with: Option<Switches>,
+    /// Also write the result as an HTML page.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Print text or json.
     ///
     /// json: an object for each row and line; one object for --summary.
@@ -578,6 +609,9 @@ pub struct Conform {
     /// Instead: how many decisions are lost when it is made wrong.
     #[arg(long, conflicts_with = "with")]
     pub ablate: bool,
+    /// Also write the result as an HTML page.
+    #[arg(long, value_name = "FILE", conflicts_with = "ablate")]
+    pub html: Option<PathBuf>,
     /// Print a table or json.
     #[arg(long, value_enum, default_value_t = TableFormat::Table, hide_possible_values = true)]
     pub format: TableFormat,

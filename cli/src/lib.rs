@@ -3,13 +3,14 @@
 mod args;
 mod commands;
 mod examples;
+mod html;
 mod interrupt;
 mod kept;
 mod out_file;
 mod output;
 mod progress;
 
-use args::{Args, Command, Machine, Show, Workload};
+use args::{Args, Command, Machine, Report, Show, Workload};
 use clap::Parser;
 use output::Voice;
 use std::ffi::OsString;
@@ -44,6 +45,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
         Command::Trace(args) => commands::trace::run(&args),
         Command::Completions { shell } => commands::help::completions(shell),
         Command::Man { folder } => commands::help::man(&folder),
+        Command::Report { command: Report::Open { file } } => commands::report::open(&file),
         Command::Kernel { command } => commands::kernel::run(&command),
         Command::Machine { command } => match command {
             Machine::Show(Show::List { format }) => commands::machine::list(format),

@@ -226,7 +226,7 @@ fn a_page_has_what_the_table_has_and_needs_nothing_else() {
     assert_eq!(printed(&small(here.path(), &["--html", "page.html"])), table);
     let page = fs::read_to_string(here.path().join("page.html")).expect("the page");
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"), "it is whole");
-    for part in ["wakelab compare", "--html page.html", "simulated", "dom_eff", "test-"] {
+    for part in ["<span>compare</span>", "<span>page.html</span>", "simulated", "dom_eff", "test-"] {
         assert!(page.contains(part), "{part}");
     }
     let refused = small(here.path(), &["--html", "nowhere/page.html"]);

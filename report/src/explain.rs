@@ -16,11 +16,16 @@ use wakelab_study::summary::flags_name;
 
 /// The explanation of one row: a line that says what happened, one that says why, one with what else was idle.
 pub fn text(explained: &Explained<'_>) -> String {
-    let Explained { file, row, decision, .. } = explained;
-    let mut text = String::new();
-    let who = if row.simulated { "the simulator" } else { "the kernel" };
+    let Explained { file, row, .. } = explained;
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-    let _ = writeln!(text, "{name} row {} (line {}): {}", row.seq, row.line, what_happened(explained));
+    format!("{name} row {} (line {}): {}", row.seq, row.line, story(explained))
+}
+
+/// The same without the name of the file and the row.
+pub fn story(explained: &Explained<'_>) -> String {
+    let Explained { row, decision, .. } = explained;
+    let who = if row.simulated { "the simulator" } else { "the kernel" };
+    let mut text = what_happened(explained) + "\n";
     // The slow path goes through domains; each begins a line.
     for (i, line) in sentence(explained).split(steps::NEXT_DOMAIN).enumerate() {
         let _ =

@@ -43,7 +43,7 @@ pub fn text(board: &Scoreboard) -> String {
 }
 
 /// Rows that have a difference, search statistics or the time in locks.
-fn compared(table: &ScoredTable) -> impl Iterator<Item = &Scored> {
+pub(crate) fn compared(table: &ScoredTable) -> impl Iterator<Item = &Scored> {
     let has = |row: &&Scored| {
         let difference = row.published_compare_pct.is_some() || row.published_search.is_some();
         difference || row.published_rq_lock_pct.is_some()
@@ -61,7 +61,7 @@ fn beside(one: &ScoredTable) -> comfy_table::Table {
 }
 
 /// Its cells; `None` for a row that has none.
-fn beside_line(row: &Scored) -> Option<[String; 6]> {
+pub(crate) fn beside_line(row: &Scored) -> Option<[String; 6]> {
     let beside = row.beside.as_ref()?;
     let number = |number: Option<f64>| number.map_or_else(String::new, |number| format!("{number:.2}"));
     let [base, with] = [0, 1].map(|side| (number(beside.published[side]), number(beside.simulated[side])));
@@ -72,7 +72,7 @@ const HEADER: [&str; 7] =
     ["row", "published%", "simulated%", "noise%", "published", "simulated", "fast/dom or rq_lock%, publ. | sim."];
 
 /// How much was simulated.
-fn effort(board: &Scoreboard) -> String {
+pub(crate) fn effort(board: &Scoreboard) -> String {
     let effort = board.effort;
     format!(
         "{} repeat{} of each case and side, {} ms measured after {} ms, longer where the benchmark says so{}",
@@ -85,7 +85,7 @@ fn effort(board: &Scoreboard) -> String {
 }
 
 /// What names a row: its cells that are no numbers of results.
-fn name(row: &Scored) -> String {
+pub(crate) fn name(row: &Scored) -> String {
     const NAMES: [&str; 19] = [
         "benchmark",
         "case",
@@ -129,7 +129,7 @@ fn signed(number: Option<f64>) -> String {
 }
 
 /// The class of each side's difference, published and simulated.
-fn classes(row: &Scored) -> [Option<Class>; 2] {
+pub(crate) fn classes(row: &Scored) -> [Option<Class>; 2] {
     [row.published_compare_pct, row.simulated_compare_pct].map(|pct| pct.map(|pct| Class::of(pct, row.noise_pct)))
 }
 
@@ -157,12 +157,12 @@ fn line(row: &Scored) -> [String; 7] {
 }
 
 /// The share of time in run-queue locks, published and simulated.
-fn locks(row: &Scored) -> Option<(f64, f64)> {
+pub(crate) fn locks(row: &Scored) -> Option<(f64, f64)> {
     row.published_rq_lock_pct.zip(row.simulated_rq_lock_pct)
 }
 
 /// The summary, a line for each number that there is.
-fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
+pub(crate) fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     let mut facts = vec![("rows simulated", format!("{} of {}", summary.rows, summary.rows + summary.excluded))];
     let mut add = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
     let compared = summary.class_agreement_pct.is_some();
@@ -187,7 +187,7 @@ fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
 }
 
 /// Why rows are not simulated, after the names of their benchmarks where the table has these, with how many.
-fn excluded(table: &ScoredTable) -> Vec<(String, usize)> {
+pub(crate) fn excluded(table: &ScoredTable) -> Vec<(String, usize)> {
     let mut found: Vec<(&str, Vec<&str>, usize)> = Vec::new();
     for row in &table.rows {
         let Some(why) = row.excluded.as_deref() else { continue };

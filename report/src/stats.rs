@@ -4,6 +4,7 @@ mod json;
 mod recorder;
 
 pub use json::json;
+pub(crate) use recorder::shares as recorder_shares;
 
 use crate::explain::reason_meaning;
 use crate::numbers::{count, share, thousands};
@@ -12,7 +13,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use wakelab_measure::{Latency, SearchStats};
 use wakelab_sched::select::Reason;
-use wakelab_study::stats::{By, Parts, Run, RunTally, Stats, Tally};
+use wakelab_study::stats::{By, Key, Parts, Run, RunTally, Stats, Tally};
 
 /// Tables: wake-ups and waits, searches, reasons, and the parts that were asked for, `top` of each.
 pub fn text(stats: &Stats, top: usize) -> String {
@@ -42,7 +43,7 @@ fn title(run: &Run) -> String {
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-fn by_title(by: By) -> &'static str {
+pub(crate) fn by_title(by: By) -> &'static str {
     match by {
         By::Task => "by wakee",
         By::Comm => "by name of the wakee",
@@ -150,11 +151,7 @@ fn part_table(parts: &Parts, top: usize) -> String {
     let header =
         [parts.by.name(), "wake-ups", "moved %", "other LLC %", "p50", "p95", "p99", "max", "scanned", "failed"];
     let mut table = table(&header, 1);
-    let mut all: Vec<_> = parts.tallies.iter().collect();
-    // CPUs and caches are in their order, tasks by how often they were woken.
-    if matches!(parts.by, By::Task | By::Comm) {
-        all.sort_by(|a, b| b.1.wakeups.cmp(&a.1.wakeups).then(a.0.cmp(b.0)));
-    }
+    let all = sorted(parts);
     for (key, tally) in all.iter().take(top) {
         let mut line = vec![key.to_string(), thousands(tally.wakeups)];
         line.extend(moved(tally));
@@ -170,8 +167,17 @@ fn part_table(parts: &Parts, top: usize) -> String {
     text
 }
 
+/// CPUs and caches in their order, tasks by how often they were woken.
+pub(crate) fn sorted(parts: &Parts) -> Vec<(&Key, &Tally)> {
+    let mut all: Vec<_> = parts.tallies.iter().collect();
+    if matches!(parts.by, By::Task | By::Comm) {
+        all.sort_by(|a, b| b.1.wakeups.cmp(&a.1.wakeups).then(a.0.cmp(b.0)));
+    }
+    all
+}
+
 /// What the numbers leave out.
-fn notes(stats: &Stats) -> String {
+pub(crate) fn notes(stats: &Stats) -> String {
     let mut text = String::new();
     for (number, tally) in (1..).zip(stats.values()) {
         let RunTally { unscored, unseen, has_waits, balanced, all, .. } = tally;

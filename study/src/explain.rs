@@ -17,7 +17,7 @@ pub struct Explained<'a> {
     /// The row.
     pub row: &'a Row,
     /// The machine.
-    pub topo: &'a TopoFile,
+    pub topo: &'a Arc<TopoFile>,
     /// What the decision code did, in order.
     pub steps: &'a [Event],
     /// What it came to.

@@ -1,7 +1,8 @@
 //! Which files are meant.
 
 use std::path::PathBuf;
-use wakelab_events::ReadError;
+use std::sync::Arc;
+use wakelab_events::{ReadError, Reader, TopoFile};
 
 /// The files with decisions that `paths` name, in order: a file is itself, a folder stands for all in it and in its folders: CSV
 /// files, recordings in Parquet, simulated runs. What cannot be listed comes back as an error beside the others.
@@ -21,4 +22,16 @@ pub fn recordings(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReadError>) {
         files.extend(decisions);
     }
     (files, errors)
+}
+
+/// The machines and kernels of files with decisions, each once, in the order in which they come. What cannot be read is left
+/// to those who read it.
+pub fn machines(files: &[PathBuf]) -> Vec<Arc<TopoFile>> {
+    let mut found: Vec<Arc<TopoFile>> = Vec::new();
+    for topo in files.iter().filter_map(|file| Some(Reader::open(file).ok()?.topo().clone())) {
+        if !found.iter().any(|one| (&one.topology, &one.release) == (&topo.topology, &topo.release)) {
+            found.push(topo);
+        }
+    }
+    found
 }

@@ -2,6 +2,7 @@
 //!
 //! [`explain`] says of each recorded wake-up why the kernel chose its CPU; [`conform`] counts where the model chose what
 //! the kernel chose; [`summary`] counts reasons; [`stats`] counts all that a recording or a simulated run tells;
+//! [`picture`] draws one run;
 //! [`replay`] asks what other features would have chosen; [`ablation`] counts what each rule and input of the model is worth.
 //!
 //! [`compare`] runs two feature sets on a simulated machine, as an [`experiment`] says; [`mechanisms`] does so with each
@@ -23,6 +24,7 @@ mod kinds;
 mod lanes;
 pub mod mechanisms;
 mod near;
+pub mod picture;
 pub mod question;
 pub mod replay;
 pub mod reproduce;

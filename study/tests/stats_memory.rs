@@ -1,4 +1,4 @@
-//! Statistics, comparison and replay of a recording take the same memory, however many rows it has.
+//! Statistics with what is drawn, comparison and replay of a recording take the same memory, however many rows it has.
 
 #[path = "../../fuzz/most_memory.rs"]
 mod most_memory;
@@ -10,7 +10,7 @@ use wakelab_study::Question;
 use wakelab_study::conform::conform;
 use wakelab_study::files::recordings;
 use wakelab_study::replay::replay;
-use wakelab_study::stats::{By, sources, stats};
+use wakelab_study::stats::{By, sources, stats_and_pictures};
 
 /// Rows of the recording that is there over and over.
 const ROWS: u64 = 767;
@@ -42,7 +42,7 @@ fn most(what: impl FnOnce()) -> usize {
 fn count(folder: &Path, rows: u64) {
     let (found, errors) = sources(&[folder.to_owned()]);
     assert_eq!(errors, []);
-    let (stats, outcomes) = stats(&found, &By::ALL, &());
+    let (stats, outcomes) = stats_and_pictures(&found, &By::ALL, &());
     assert!(outcomes.iter().all(|outcome| outcome.error.is_none()));
     assert_eq!(stats.values().map(|tally| tally.all.wakeups).sum::<u64>(), rows);
 }

@@ -3,17 +3,18 @@
 use super::trace::say_traced;
 use super::trust::{self, Found};
 use crate::args::{Compare, How, ResultFormat};
+use crate::html::{HtmlFile, command_line};
 use crate::interrupt::stop_flag;
 use crate::kept::KeptRuns;
 use crate::out_file::{OutFile, cause};
 use crate::output::{Exit, hint, print, say_warnings};
 use crate::progress::RunBar;
-use std::io::Write;
 use std::path::Path;
 use wakelab_events::record::EventFolder;
 use wakelab_report::compare as report;
 use wakelab_study::compare::{Comparison, Experiment, Recording, Runner, compare_with};
 use wakelab_study::experiment::{Given, Spec};
+use wakelab_study::picture::{Pictured, Pictures};
 use wakelab_study::trace::TraceFolder;
 
 /// Simulates what the flags say.
@@ -51,7 +52,7 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     trust::check(how)?;
     let (experiment, out) = prepare(spec, how)?;
     let plan = trust::plan(spec, &experiment, &how.trust)?;
-    let html = how.html.as_deref().map(|path| OutFile::of_flag("--html", path)).transpose()?;
+    let html = HtmlFile::of(how.html.as_deref())?;
     let events = how.events.as_deref().map(event_folder).transpose()?;
     let several = experiment.cases.len() > 1;
     let traces = how.perfetto.as_deref().map(|path| trace_folder(path, several)).transpose()?;
@@ -61,14 +62,16 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
         let recording = Recording { events: events.as_ref(), traces: traces.as_ref(), others: runner };
         let writes = events.is_some() || traces.is_some();
         let first: &dyn Runner = if writes { &recording } else { runner };
+        let pictured = html.as_ref().map(|_| Pictured::new(first, writes.then_some(recording)));
+        let watched: &dyn Runner = pictured.as_ref().map_or(first, |pictured| pictured);
         let bar = RunBar::new();
-        let found = compare_with(first, &experiment, how.jobs(), &bar, stop);
+        let found = compare_with(watched, &experiment, how.jobs(), &bar, stop);
         bar.finish();
         let found = found.map_err(|failed| failed.to_string())?;
         let trust = trust::run(runner, &experiment, &found, how, plan.as_ref(), stop)?;
-        Ok((found, trust))
+        Ok((found, trust, pictured.map_or_else(Pictures::default, Pictured::found)))
     });
-    let (found, trust) = match found {
+    let (found, trust, pictures) = match found {
         Ok(found) => found,
         Err(failed) => {
             eprintln!("error: {failed}");
@@ -79,8 +82,7 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     if done > 0 {
         deliver(out.as_ref(), &render(&found, &trust, how.format))?;
         if let Some(html) = html {
-            let page = wakelab_report::html::comparison(&found, &command_line())?;
-            html.write_with(|mut file| Ok(file.write_all(page.as_bytes())?))?;
+            html.write(wakelab_report::html::comparison(&found, &pictures, &command_line()))?;
         }
     }
     if let Some(traces) = &traces {
@@ -95,13 +97,6 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     eprintln!("interrupted: {done} of {all} rows are complete");
     trust.say_incomplete();
     Ok(Exit::Interrupted)
-}
-
-/// What was typed, so that it can be typed again.
-fn command_line() -> String {
-    let args: Vec<String> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
-    let quoted = shlex::try_join(args.iter().map(String::as_str)).unwrap_or_else(|_| args.join(" "));
-    format!("wakelab {quoted}")
 }
 
 fn trace_folder(path: &Path, several: bool) -> anyhow::Result<TraceFolder> {

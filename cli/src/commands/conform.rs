@@ -2,11 +2,14 @@
 
 use super::{all_errors, exit, question, recordings};
 use crate::args::{Conform, TableFormat};
+use crate::html::{HtmlFile, command_line};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
 use wakelab_report as report;
+use wakelab_report::html::Read;
 use wakelab_study::ablation::ablate;
 use wakelab_study::conform::conform;
+use wakelab_study::files::machines;
 
 /// Compares, or counts what each rule is worth.
 pub fn run(args: &Conform) -> anyhow::Result<Exit> {
@@ -14,12 +17,18 @@ pub fn run(args: &Conform) -> anyhow::Result<Exit> {
 }
 
 fn compare(args: &Conform) -> anyhow::Result<Exit> {
+    let html = HtmlFile::of(args.html.as_deref())?;
     let question = question(args.with.as_ref())?;
     let (files, errors) = recordings(&args.files);
     let bar = Bar::new(&files, false);
     let (conformance, outcomes) = conform(&files, &question, args.limit, &bar);
     bar.finish();
     let errors = all_errors(errors, outcomes);
+    if let Some(html) = &html {
+        let (command, machines) = (command_line(), machines(&files));
+        let read = Read { command: &command, files: files.len(), machines: &machines, errors: &errors };
+        html.write(report::html::conform(&conformance, &question, &read))?;
+    }
     match args.format {
         // Nothing could be read: the errors say all there is.
         TableFormat::Table if conformance.total().rows == 0 && !errors.is_empty() => {}

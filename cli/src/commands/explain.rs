@@ -2,15 +2,19 @@
 
 use super::{all_errors, exit, question, recordings};
 use crate::args::{Explain, TextFormat};
+use crate::html::{HtmlFile, command_line};
 use crate::output::{Exit, hint, print, print_json, say, say_errors};
 use crate::progress::Bar;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use wakelab_events::ReadError;
 use wakelab_report as report;
+use wakelab_report::html::{Explanations, Piece, Read};
 use wakelab_study::Progress;
 use wakelab_study::explain::{Filter, explain_file};
+use wakelab_study::files::machines;
 use wakelab_study::stats;
 use wakelab_study::summary::summarize;
 
@@ -22,15 +26,33 @@ fn say_no_row() {
 
 /// Explains, or counts reasons.
 pub fn run(args: &Explain) -> anyhow::Result<Exit> {
-    match args.slowest {
-        _ if args.summary => summary(args),
-        Some(most) => slowest(args, most as usize),
-        None if args.at.is_some() => earliest(args),
-        None => explain(args),
+    let html = HtmlFile::of(args.html.as_deref())?;
+    if args.summary {
+        return summary(args, html.as_ref());
     }
+    let mut page = Explanations::default();
+    let (exit, errors) = match args.slowest {
+        Some(most) => slowest(args, most as usize, &mut page)?,
+        None if args.at.is_some() => earliest(args, &mut page)?,
+        None => explain(args, &mut page)?,
+    };
+    if let Some(html) = &html {
+        with_read(args, &errors, |read| html.write(page.page(read)))?;
+    }
+    Ok(exit)
 }
 
-fn explain(args: &Explain) -> anyhow::Result<Exit> {
+/// Gives what a page says of the files.
+fn with_read<T>(args: &Explain, errors: &[ReadError], then: impl FnOnce(&Read<'_>) -> T) -> T {
+    let (files, _) = recordings(&args.files);
+    let (command, machines) = (command_line(), machines(&files));
+    then(&Read { command: &command, files: files.len(), machines: &machines, errors })
+}
+
+/// How it ended, and what could not be read.
+type Ended = (Exit, Vec<ReadError>);
+
+fn explain(args: &Explain, page: &mut Explanations) -> anyhow::Result<Ended> {
     let question = question(args.with.as_ref())?;
     let (files, mut errors) = recordings(&args.files);
     let filter = filter(args);
@@ -49,6 +71,7 @@ fn explain(args: &Explain) -> anyhow::Result<Exit> {
                 TextFormat::Json => writeln!(out, "{}", report::explain::json(explained)),
             };
             broken = written.err();
+            page.add(explained);
             left -= 1;
             explained_any = true;
             left > 0 && broken.is_none()
@@ -65,28 +88,28 @@ fn explain(args: &Explain) -> anyhow::Result<Exit> {
     if !explained_any && errors.is_empty() {
         say_no_row();
     }
-    Ok(exit(&errors, false))
+    Ok((exit(&errors, false), errors))
 }
 
 /// Explains the first from `--at` on, by their times: rows come as their decisions ended, and files by their names.
-fn earliest(args: &Explain) -> anyhow::Result<Exit> {
+fn earliest(args: &Explain, page: &mut Explanations) -> anyhow::Result<Ended> {
     let question = question(args.with.as_ref())?;
     let (files, mut errors) = recordings(&args.files);
     let (filter, most) = (filter(args), args.limit.unwrap_or(1));
     let bar = Bar::new(&files, true);
-    let mut first = BinaryHeap::new();
+    let mut first = BTreeMap::new();
     for (number, file) in files.iter().enumerate() {
         let result = explain_file(file, &question, &filter, &bar, |explained| {
             let key = (explained.row.t_ns, number, explained.row.seq);
             let full = first.len() as u64 >= most;
-            if !full || first.peek().is_some_and(|(last, _)| key < *last) {
+            if !full || first.last_key_value().is_some_and(|(last, _)| key < *last) {
                 let text = match args.format {
                     TextFormat::Text => report::explain::text(explained),
                     TextFormat::Json => format!("{}\n", report::explain::json(explained)),
                 };
-                first.push((key, text));
+                first.insert(key, (text, Piece::of(explained)));
                 if full {
-                    first.pop();
+                    first.pop_last();
                 }
             }
             true
@@ -95,13 +118,13 @@ fn earliest(args: &Explain) -> anyhow::Result<Exit> {
         errors.extend(result.err());
     }
     bar.finish();
-    let first = first.into_sorted_vec();
-    first.iter().try_for_each(|(_, text)| print(text))?;
+    first.values().try_for_each(|(text, _)| print(text))?;
     say_errors(&errors);
     if first.is_empty() && errors.is_empty() {
         say_no_row();
     }
-    Ok(exit(&errors, false))
+    first.into_values().for_each(|(_, piece)| page.take(piece));
+    Ok((exit(&errors, false), errors))
 }
 
 fn filter(args: &Explain) -> Filter {
@@ -109,7 +132,7 @@ fn filter(args: &Explain) -> Filter {
 }
 
 /// Explains those after which the wakee waited longest.
-fn slowest(args: &Explain, most: usize) -> anyhow::Result<Exit> {
+fn slowest(args: &Explain, most: usize, page: &mut Explanations) -> anyhow::Result<Ended> {
     let question = question(args.with.as_ref())?;
     let (sources, mut errors) = stats::sources(&args.files);
     let mut found = Vec::new();
@@ -125,7 +148,7 @@ fn slowest(args: &Explain, most: usize) -> anyhow::Result<Exit> {
     for slow in &found {
         by_file.entry(&slow.file).or_default().insert((slow.t_ns, slow.wakee_pid), slow.wait_ns);
     }
-    let mut texts: Vec<(u64, String)> = Vec::new();
+    let mut texts: Vec<(u64, String, Piece)> = Vec::new();
     for (file, waits) in by_file {
         let filter = Filter { waits: Some(waits), ..filter(args) };
         let result = explain_file(file, &question, &filter, &(), |explained| {
@@ -133,27 +156,31 @@ fn slowest(args: &Explain, most: usize) -> anyhow::Result<Exit> {
                 TextFormat::Text => report::explain::text(explained),
                 TextFormat::Json => format!("{}\n", report::explain::json(explained)),
             };
-            texts.push((explained.wait_ns.unwrap_or(0), text));
+            texts.push((explained.wait_ns.unwrap_or(0), text, Piece::of(explained)));
             true
         });
         errors.extend(result.err());
     }
-    texts.sort_by_key(|(wait, _)| Reverse(*wait));
-    texts.iter().try_for_each(|(_, text)| print(text))?;
+    texts.sort_by_key(|(wait, ..)| Reverse(*wait));
+    texts.iter().try_for_each(|(_, text, _)| print(text))?;
     say_errors(&errors);
     if texts.is_empty() && errors.is_empty() {
         say_no_row();
     }
-    Ok(exit(&errors, false))
+    texts.into_iter().for_each(|(.., piece)| page.take(piece));
+    Ok((exit(&errors, false), errors))
 }
 
-fn summary(args: &Explain) -> anyhow::Result<Exit> {
+fn summary(args: &Explain, html: Option<&HtmlFile>) -> anyhow::Result<Exit> {
     let question = question(args.with.as_ref())?;
     let (files, errors) = recordings(&args.files);
     let bar = Bar::new(&files, false);
     let (summary, outcomes) = summarize(&files, &question, &filter(args), &bar);
     bar.finish();
     let errors = all_errors(errors, outcomes);
+    if let Some(html) = html {
+        with_read(args, &errors, |read| html.write(report::html::summary(&summary, read)))?;
+    }
     match args.format {
         TextFormat::Text => print(&report::summary::text(&summary))?,
         TextFormat::Json => print_json(&report::summary::json(&summary))?,

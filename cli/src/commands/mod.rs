@@ -8,6 +8,7 @@ pub mod import;
 pub mod kernel;
 pub mod machine;
 pub mod replay;
+pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod stats;

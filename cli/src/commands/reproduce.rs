@@ -2,6 +2,7 @@
 
 use super::compare::deliver;
 use crate::args::{Reproduce, ScoreFormat};
+use crate::html::{HtmlFile, command_line};
 use crate::interrupt::stop_flag;
 use crate::kept::KeptRuns;
 use crate::out_file::OutFile;
@@ -21,6 +22,7 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
         ),
     })?;
     let out = args.out.as_deref().map(OutFile::new).transpose()?;
+    let html = HtmlFile::of(args.html.as_deref())?;
     let base = if args.quick { Effort::QUICK } else { Effort::FULL };
     let effort = Effort { repeats: args.repeat.unwrap_or(base.repeats), ..base };
     let stop = stop_flag()?;
@@ -31,6 +33,9 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
         found
     });
     deliver(out.as_ref(), &render(&board, args.format))?;
+    if let Some(html) = &html {
+        html.write(wakelab_report::html::reproduce(&board, &command_line()))?;
+    }
     for failed in &board.failed {
         eprintln!("error: {failed}");
     }

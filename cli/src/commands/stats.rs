@@ -2,19 +2,38 @@
 
 use super::{all_errors, exit};
 use crate::args::{Stats, TableFormat};
+use crate::html::{HtmlFile, command_line};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
 use wakelab_report as report;
-use wakelab_study::stats::{sources, stats};
+use wakelab_report::html::Read;
+use wakelab_study::Question;
+use wakelab_study::explain::Filter;
+use wakelab_study::files::machines;
+use wakelab_study::picture::chosen;
+use wakelab_study::stats::{sources, stats, stats_and_pictures};
 
 /// Counts what recordings and simulated runs tell.
 pub fn run(args: &Stats) -> anyhow::Result<Exit> {
+    let html = HtmlFile::of(args.html.as_deref())?;
     let (sources, errors) = sources(&args.files);
     let files: Vec<_> = sources.iter().flat_map(|source| source.decisions()).collect();
     let bar = Bar::new(&files, false);
-    let (stats, outcomes) = stats(&sources, &args.by, &bar);
+    let (stats, outcomes) = match &html {
+        Some(_) => stats_and_pictures(&sources, &args.by, &bar),
+        None => stats(&sources, &args.by, &bar),
+    };
     bar.finish();
     let errors = all_errors(errors, outcomes);
+    if let Some(html) = &html {
+        let slowest = stats.values().filter_map(|tally| tally.drawn.as_ref()?.slowest.as_ref());
+        let slowest = slowest.max_by_key(|slow| slow.wait_ns);
+        // What cannot be explained was said to be so while it was counted.
+        let chosen = chosen(&files, &Question::as_recorded(), &Filter::default(), slowest);
+        let (command, machines) = (command_line(), machines(&files));
+        let read = Read { command: &command, files: sources.len(), machines: &machines, errors: &errors };
+        html.write(report::html::stats(&stats, &chosen, args.top, &read))?;
+    }
     match args.format {
         // Nothing could be read: the errors say all there is.
         TableFormat::Table if stats.values().all(|tally| tally.all.wakeups == 0) => {}

@@ -7,6 +7,7 @@ pub(crate) mod cell;
 mod error;
 mod folder;
 mod info;
+mod kept;
 mod names;
 mod properties;
 mod recorder;
@@ -21,6 +22,7 @@ pub use error::RecordError;
 pub use folder::EventFolder;
 pub(crate) use info::arch;
 pub use info::{RunInfo, folder_part};
+pub use kept::{Choices, Kept};
 pub use recorder::Recorder;
 pub use table::ColumnInfo;
 

@@ -1,5 +1,6 @@
 //! The sink that writes what it is told.
 
+use super::kept::lowest_cpus;
 use super::names::{Hint, Life};
 use super::snapshot::Snapshot;
 use super::table_file::TableFile;
@@ -95,6 +96,14 @@ impl<'f> Recorder<'f> {
     /// The first error; what was told after it is lost.
     pub fn error(&self) -> Option<&RecordError> {
         self.error.as_ref()
+    }
+
+    /// What the choice of a wake-up that is told next was made from.
+    pub(super) fn put_inputs(&mut self, event: &Event, inputs: Snapshot) {
+        match *event {
+            Event::Wakeup { waker_cpu, .. } => self.choices[waker_cpu as usize] = inputs,
+            _ => self.at_once = inputs,
+        }
     }
 
     #[inline]
@@ -235,9 +244,7 @@ impl Sink for Recorder<'_> {
     #[inline]
     fn inputs<V: View>(&mut self, time: u64, inputs: &Inputs<'_, V>) {
         if self.llcs.is_empty() {
-            self.llcs.clone_from(&inputs.rules.domains.sd_llc_id);
-            self.llcs.sort_unstable();
-            self.llcs.dedup();
+            self.llcs = lowest_cpus(inputs.rules.domains);
         }
         let choice = match inputs.probe {
             Some(_) => &mut self.choices[inputs.wakeup.waker.cpu as usize],

@@ -18,8 +18,10 @@ pub struct Switched {
     pub prev_pid: i64,
     /// Whether it sleeps, or has exited.
     pub prev_sleeps: bool,
-    /// Who runs; 0 is the idle task.
+    /// Who runs; 0 is the idle task. Tasks of a simulation count from 0, too.
     pub next_pid: i64,
+    /// Whether it is the idle task that runs.
+    pub idles: bool,
 }
 
 /// A task got another CPU.
@@ -36,7 +38,7 @@ pub struct Moved {
 }
 
 /// Context switches.
-pub struct Switches(Segments);
+pub struct Switches(Segments, bool);
 
 /// Migrations.
 pub struct Migrations(Segments);
@@ -44,12 +46,12 @@ pub struct Migrations(Segments);
 impl Switches {
     /// Of these files.
     pub fn new(files: Vec<PathBuf>) -> Self {
-        Switches(Segments::new(files, "switches", &["t_ns", "cpu", "prev_pid", "prev_sleeps", "next_pid"]))
+        Switches(Segments::new(files, "switches", &["t_ns", "cpu", "prev_pid", "prev_sleeps", "next_pid"]), false)
     }
 
     /// Of a simulated run.
     pub fn simulated(folder: &Path) -> Self {
-        Switches::new(there(folder, "switches.parquet"))
+        Switches(Switches::new(there(folder, "switches.parquet")).0, true)
     }
 
     /// The next one.
@@ -64,6 +66,7 @@ impl Switches {
             prev_pid: row.long(2).unwrap_or(0),
             prev_sleeps: row.long(3) == Some(1),
             next_pid: row.long(4).unwrap_or(0),
+            idles: row.long(4).is_none_or(|pid| pid == 0 && !self.1),
         }))
     }
 }

@@ -23,10 +23,10 @@ charts.reasons = (figure, rows) => {
   const colors = reasons.map((_, i) => PALETTE[i % PALETTE.length]);
   const bars = rows.map((row, i) => ({ ...row, bar: row.load ? `${row.load} \u00b7 ${row.side}` : row.side, at: reasons.indexOf(row.reason) }));
   const order = different(bars, "bar");
-  return { legend: reasons.map((reason, i) => [reason, colors[i], "box"]), panels: [{ height: order.length * 30 + 44, spec: { data: { values: bars },
+  return { legend: reasons.map((reason, i) => [reason, colors[i], "box"]), panels: [{ height: order.length * 34 + 44, spec: { data: { values: bars },
     mark: { type: "bar", stroke: "var(--bg)", strokeWidth: 1 },
     encoding: {
-      y: { field: "bar", type: "nominal", sort: order, title: rows[0].load ? "Load and side" : null, scale: { paddingInner: 0.2 }, axis: { labelLimit: 130, ticks: false, domain: false } },
+      y: { field: "bar", type: "nominal", sort: order, title: rows[0].load ? "Load and side" : null, scale: { paddingInner: 0.2 }, axis: { labelLimit: innerWidth < 700 ? 130 : 300, labelExpr: "split(datum.label, ' \u00b7 ')", labelLineHeight: 12, ticks: false, domain: false } },
       x: { field: "share_pct", type: "quantitative", title: "Share of the wake-ups (%)", scale: { domain: [0, 100] }, axis: { tickCount: 6 }, stack: "zero" },
       color: { field: "reason", type: "nominal", legend: null, scale: { domain: reasons, range: colors } },
       order: { field: "at", type: "quantitative" },
@@ -51,5 +51,5 @@ charts.matrix = (figure, rows) => {
       color: { condition: { test: "datum.share > 0.5", value: "var(--bg)" }, value: "var(--fg)" } } });
     return { title: side, height: Math.max(150, Math.min(420, names.length * 34 + 50)), spec: { data: { values }, view: { fill: "var(--nothing)" }, layer } };
   });
-  return { gradient: ["0", `${short.format(most)} wake-ups`, "var(--cell)"], columns: 2, panels };
+  return { gradient: ["0", `${short.format(most)} ${most === 1 ? "wake-up" : "wake-ups"}`, "var(--cell)"], columns: 2, panels };
 };

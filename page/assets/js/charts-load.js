@@ -22,10 +22,12 @@ charts.comparison = (figure, rows) => {
   const both = rows.flatMap((row) => [["base", base], ["with", other]].map(([key, side]) =>
     ({ load: row.load, side, value: row[key], low: row[`${key}_low`], high: row[`${key}_high`] })));
   const legend = [...sideLegend(both), [`${other} worse`, "var(--worse)", "triangle-down"], [`${other} better`, "var(--better)", "triangle-up"],
-    ["no difference shown", "var(--muted)", "circle"]];
+    [rows.every((row) => row.verdict === "unknown") ? "too few repeats to say" : "no difference shown", "var(--muted)", "circle"]];
   if (rows.some((row) => row.published_pct !== null)) legend.push(["published difference", "var(--s3)", "diamond"]);
+  const difference = { title: rows.some((row) => row.better_low_pct !== null) ? "Difference with its 95 % interval" : "Difference", spec: change };
+  if (both.every((row) => row.value === null)) return { legend: legend.slice(sidesOf(both).length), columns: 1, panels: [difference] };
   return { legend, columns: 2, panels: [
-    { title: "Difference with its 95 % interval", spec: change },
+    difference,
     { title: `Both sides${unit ? ` in ${unit}` : ""}`, spec: linesOverLoad(both, axisTitle("Value", unit), unit, true) },
   ] };
 };

@@ -6,7 +6,7 @@ use wakelab_page::*;
 /// A second of intervals of all CPUs, made of about so many wake-ups for each side.
 pub fn heat(cpus: usize, wakeups: usize, chance: &mut Chance) -> Vec<Heat> {
     let side = |side: &str, look_ns: f64, chance: &mut Chance| {
-        let mut builder = HeatBuilder::new(side, cpus, 0, 1_000_000_000);
+        let mut builder = HeatBuilder::new(0);
         let period = 1e9 * cpus as f64 / wakeups as f64;
         for cpu in 0..cpus {
             let mut at = 0.0;
@@ -17,12 +17,12 @@ pub fn heat(cpus: usize, wakeups: usize, chance: &mut Chance) -> Vec<Heat> {
                 let busy = if full { 0.93 } else { 0.15 + 0.6 * wave };
                 let searched = at + look_ns * chance.next();
                 let ran = searched + period * busy * (0.6 + 0.5 * chance.next());
-                builder.add(cpu, at as u64, searched as u64, Doing::Searching);
-                builder.add(cpu, searched as u64, ran.min(at + period) as u64, Doing::Running);
+                builder.add(cpu, at as u64, searched.min(1e9) as u64, Doing::Searching);
+                builder.add(cpu, searched as u64, ran.min(at + period).min(1e9) as u64, Doing::Running);
                 at += period;
             }
         }
-        builder.finish()
+        builder.finish(side, cpus, 1_000_000_000)
     };
     vec![side("base", 150_000.0, chance), side("with", 25_000.0, chance)]
 }

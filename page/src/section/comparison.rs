@@ -94,13 +94,17 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     let mut rows: Vec<(&Metric, &MetricRow)> =
         comparison.metrics.iter().flat_map(|metric| metric.rows.iter().map(move |row| (metric, row))).collect();
     let of = |verdict| rows.iter().filter(|(_, row)| row.verdict == verdict).count();
+    let unknown = match of(Verdict::Unknown) {
+        0 => String::new(),
+        n => format!(" Too few repeats to say in {n}."),
+    };
     view.text(format!(
-        "Of {}, {with} is worse in {}, better in {}; {} show no difference. Positive is better, whichever way a metric \
-         is good. Intervals are of 95 %.",
+        "Of {}, {with} is worse in {}, better in {}; {} show no difference.{unknown} Positive is better, whichever way a \
+         metric is good. Intervals are of 95 %.",
         count(rows.len(), "row", "rows"),
         of(Verdict::Worse),
         of(Verdict::Better),
-        of(Verdict::Same) + of(Verdict::Unknown),
+        of(Verdict::Same),
     ));
     let mut figure = figure(comparison);
     figure.check(limits::VALUES, "compare fewer metrics or loads on a page")?;
@@ -176,6 +180,13 @@ fn table(rows: &[(&Metric, &MetricRow)], base: &str, with: &str) -> TableView {
             cells.push(CellView::number(pct(row.published_pct)));
         }
         table.rows.push(cells);
+    }
+    // What no row has is not shown.
+    for at in (0..table.columns.len()).rev() {
+        if table.rows.iter().all(|row| row[at].text == "n/a") {
+            table.columns.remove(at);
+            table.rows.iter_mut().for_each(|row| drop(row.remove(at)));
+        }
     }
     table
 }

@@ -61,7 +61,8 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
         }
         let share = number(100.0 * moved as f64 / all.max(1) as f64);
         let wakeups = count(all as usize, "wake-up", "wake-ups");
-        said.push(format!("{}: {share} % of {wakeups} went to another LLC.", migrations.side));
+        let at = if migrations.load.is_empty() { String::new() } else { format!(" at load {}", migrations.load) };
+        said.push(format!("{}{at}: {share} % of {wakeups} went to another LLC.", migrations.side));
     }
     figure.check(limits::POINTS, "show fewer loads on a page")?;
     figure.summary = said.into_iter().take(4).collect::<Vec<_>>().join(" ");

@@ -31,7 +31,7 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
         view.text("To make this page again:");
         view.blocks.push(Block::Command { text: run.command.clone() });
     }
-    if !page.sides.is_empty() {
+    if page.sides.iter().any(|side| !side.switches.is_empty() || !side.features.is_empty()) {
         sides(page, &mut view);
         features(page, &mut view, figures);
     }

@@ -46,7 +46,7 @@ pub(super) fn text(stats: &Stats) -> String {
 }
 
 /// Of one CPU, %: the BPF programs, where it is known, and the recorder itself.
-fn shares(counts: &RecorderCounts) -> [Option<f64>; 2] {
+pub(crate) fn shares(counts: &RecorderCounts) -> [Option<f64>; 2] {
     let share = |ns: u64| (counts.elapsed_ns > 0).then(|| ns as f64 / counts.elapsed_ns as f64 * 100.0);
     [counts.programs_ns.and_then(share), share(counts.recorder_ns)]
 }

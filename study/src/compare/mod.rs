@@ -27,12 +27,14 @@ pub use power::{KindSummary, PowerSummary};
 pub use power_side::{PowerSideError, power_side};
 pub use published::Published;
 pub use recording::Recording;
+pub(crate) use recording::run_info;
 pub use regret::{
     CostOf, CpuSummary, LooksSummary, Positions, RegretSummary, SearchesSummary, StateSummary, StatesSummary,
     WakeupSummary, other_state_ns,
 };
 pub use result::{Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, Side};
 pub use run::{RunFailed, RunId, Runner, Simulator, Why};
+pub(crate) use run::{measured, run_with};
 pub use search::SearchSummary;
 pub use seed::run_seed;
 pub use variant::{Variant, VariantError};

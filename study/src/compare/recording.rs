@@ -1,7 +1,8 @@
 //! Runs that are written down.
 
-use super::run::{made, run_with};
+use super::run::{measured, run_with};
 use super::{RunId, Runner, Why};
+use crate::picture::Live;
 use crate::trace::TraceFolder;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::record::{EventFolder, RunInfo};
@@ -24,37 +25,27 @@ impl Recording<'_> {
     fn traces(&self, id: &RunId) -> Option<&TraceFolder> {
         self.traces.filter(|_| id.repeat == 0)
     }
-}
 
-impl Runner for Recording<'_> {
-    fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why> {
-        let side = if id.with { "with" } else { "base" };
-        let run = RunInfo {
-            machine: &setup.machine.name,
-            topology: &setup.machine.topology,
-            arch: setup.machine.arch,
-            reclaim_distance: setup.machine.reclaim_distance,
-            kernel: setup.kernel,
-            features: setup.features,
-            variant: &id.variant,
-            side,
-            workload: &id.workload,
-            load: &id.load,
-            repeat: id.repeat + 1,
-            seed: id.seed,
-            settle_ns: measure.settle_ns(),
-            end_ns: setup.until,
-        };
+    /// Makes a run that is written down, and listened to if somebody does.
+    pub(crate) fn record(
+        &self,
+        id: &RunId,
+        setup: &Setup<'_>,
+        measure: &mut Measure,
+        live: Option<&mut Live>,
+        stop: &AtomicBool,
+    ) -> Result<Outcome, Why> {
+        let run = run_info(id, setup, measure.settle_ns());
         let mut recorder = self.events.map(|folder| folder.record(&run)).transpose()?;
         let cpus = setup.machine.topology.nr_cpus();
-        let begin = |folder: &TraceFolder| folder.begin(&id.workload, &id.load, side, cpus);
+        let begin = |folder: &TraceFolder| folder.begin(&id.workload, &id.load, run.side, cpus);
         let failed = |e: std::io::Error| {
             let path = self.traces.map(|folder| folder.path().display().to_string()).unwrap_or_default();
             Why::Trace(format!("{path}: {e}"))
         };
         let mut tracing = self.traces(id).map(begin).transpose().map_err(failed)?;
         let writers = (recorder.as_mut(), tracing.as_mut().map(|tracing| tracing.tracer()));
-        let outcome = run_with(setup, measure, writers, stop)?;
+        let outcome = run_with(setup, measure, writers, live, stop)?;
         let error = recorder.as_ref().and_then(|recorder| recorder.error().cloned());
         if let Some(error) = error {
             return Err(error.into());
@@ -75,11 +66,40 @@ impl Runner for Recording<'_> {
         }
         Ok(outcome)
     }
+}
+
+impl Runner for Recording<'_> {
+    fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why> {
+        self.record(id, setup, measure, None, stop)
+    }
 
     fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
         match self.events.is_some() || self.traces(id).is_some() {
-            true => made(self, id, setup, settle_ns, stop),
+            true => {
+                let done = measured(id, setup, settle_ns, |measure| self.run(id, setup, measure, stop))?;
+                Ok(done.map(|(stats, _)| stats))
+            }
             false => self.others.stats(id, setup, settle_ns, stop),
         }
+    }
+}
+
+/// A run, as files of it describe it.
+pub(crate) fn run_info<'a>(id: &'a RunId, setup: &Setup<'a>, settle_ns: u64) -> RunInfo<'a> {
+    RunInfo {
+        machine: &setup.machine.name,
+        topology: &setup.machine.topology,
+        arch: setup.machine.arch,
+        reclaim_distance: setup.machine.reclaim_distance,
+        kernel: setup.kernel,
+        features: setup.features,
+        variant: &id.variant,
+        side: if id.with { "with" } else { "base" },
+        workload: &id.workload,
+        load: &id.load,
+        repeat: id.repeat + 1,
+        seed: id.seed,
+        settle_ns,
+        end_ns: setup.until,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Case, Experiment, Variant, run_seed};
 use crate::experiment::{TIME_MAX_NS, time_text};
+use crate::picture::Live;
 use crate::trace::Tracer;
 use std::fmt;
 use std::fs::File;
@@ -25,23 +26,23 @@ pub trait Runner: Sync {
     /// # Errors
     /// As [`Runner::run`], or where nothing was measured that the workload's metric could be taken of.
     fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
-        made(self, id, setup, settle_ns, stop)
+        let done = measured(id, setup, settle_ns, |measure| self.run(id, setup, measure, stop))?;
+        Ok(done.map(|(stats, _)| stats))
     }
 }
 
-/// The numbers of a run that `runner` makes, whatever it may have kept.
-pub(super) fn made<R: Runner + ?Sized>(
-    runner: &R,
+/// The numbers of a run that `run` makes, and when it ended, ns; `None` if it was stopped.
+pub(crate) fn measured(
     id: &RunId,
     setup: &Setup<'_>,
     settle_ns: u64,
-    stop: &AtomicBool,
-) -> Result<Option<RunStats>, Why> {
+    run: impl FnOnce(&mut Measure) -> Result<Outcome, Why>,
+) -> Result<Option<(RunStats, u64)>, Why> {
     let mut measure = Measure::new(id.seed, settle_ns, setup.until, setup.machine.topology.nr_cpus());
     if id.regret {
         measure = measure.with_regret();
     }
-    let outcome = runner.run(id, setup, &mut measure, stop)?;
+    let outcome = run(&mut measure)?;
     if outcome.stopped {
         return Ok(None);
     }
@@ -56,7 +57,7 @@ pub(super) fn made<R: Runner + ?Sized>(
     if stats.done == 0 {
         return Err(Why::Nothing(stats.measured_ns));
     }
-    Ok(Some(stats))
+    Ok(Some((stats, outcome.ended)))
 }
 
 /// The simulator.
@@ -68,22 +69,24 @@ impl Runner for Simulator {
         if measure.regret().is_none() {
             return Ok(wakelab_sim::run(setup, measure, stop)?);
         }
-        Ok(run_with(setup, measure, (None, None), stop)?)
+        Ok(run_with(setup, measure, (None, None), None, stop)?)
     }
 }
 
 /// Who takes down what happens in a run.
-pub(super) type Writers<'a, 'f> = (Option<&'a mut Recorder<'f>>, Option<&'a mut Tracer<BufWriter<File>>>);
+pub(crate) type Writers<'a, 'f> = (Option<&'a mut Recorder<'f>>, Option<&'a mut Tracer<BufWriter<File>>>);
 
-/// Runs with those who want to know more than the measure: what counts regret, if the measure has it, and who writes.
-pub(super) fn run_with(
+/// Runs with those who want to know more than the measure: what counts regret, if the measure has it, who writes, and
+/// what makes a picture.
+pub(crate) fn run_with(
     setup: &Setup<'_>,
     measure: &mut Measure,
     writers: Writers<'_, '_>,
+    live: Option<&mut Live>,
     stop: &AtomicBool,
 ) -> Result<Outcome, SimError> {
     let mut regret = measure.regret().take();
-    let outcome = wakelab_sim::run(setup, &mut (&mut *measure, (regret.as_deref_mut(), writers)), stop);
+    let outcome = wakelab_sim::run(setup, &mut (&mut *measure, (regret.as_deref_mut(), (writers, live))), stop);
     *measure.regret() = regret;
     outcome
 }

@@ -17,6 +17,12 @@ pub(super) trait Listener {
     fn ran(&mut self, waiting: &Waiting, ns: u64);
     /// A task was moved, not by a wake-up.
     fn balanced(&mut self, at_ns: u64);
+    /// Anything, before the others are told.
+    fn item(&mut self, _at_ns: u64, _item: &Item) {}
+    /// Whether it is to be told of the states of CPUs and caches, too.
+    fn wants_states(&self) -> bool {
+        false
+    }
 }
 
 /// A task that was woken and did not run yet.
@@ -49,8 +55,10 @@ pub(super) fn merge(source: &Source, wakes: Stream, listener: &mut impl Listener
     let watches = super::has_waits(source);
     let mut waiting: HashMap<i64, Waiting> = HashMap::new();
     let mut ends = Ends::default();
-    let mut lanes = Lanes::of(source, wakes);
+    let lanes = Lanes::of(source, wakes);
+    let mut lanes = if listener.wants_states() { lanes.and_states(source) } else { lanes };
     while let Some((time, item)) = lanes.next()? {
+        listener.item(time, &item);
         match item {
             Item::Wake(found) => {
                 let told = listener.wake(&found);
@@ -77,7 +85,7 @@ pub(super) fn merge(source: &Source, wakes: Stream, listener: &mut impl Listener
                 Some(one) if one.moves && one.dest_cpu == moved.to_cpu => one.moves = false,
                 _ => listener.balanced(time),
             },
-            Item::Switch(switch) if switch.next_pid > 0 => {
+            Item::Switch(switch) if !switch.idles => {
                 if let Some(one) = waiting.remove(&switch.next_pid).filter(|one| one.waits && one.told) {
                     listener.ran(&one, time.saturating_sub(one.t_ns));
                 }

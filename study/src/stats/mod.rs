@@ -1,16 +1,20 @@
 //! Statistics of recordings and of simulated runs: reasons, searches, waits, migrations. One pass, in bounded memory.
 
+mod drawing;
 mod keys;
 mod merge;
 mod slowest;
 mod tally;
 pub(crate) mod wakes;
 
+pub use drawing::{Drawn, SlowWakeup};
 pub use keys::{By, Key, Parts};
 pub use slowest::{Slow, slowest};
 pub use tally::Tally;
 
+use crate::lanes::Item;
 use crate::walk::{FileOutcome, Progress};
+use drawing::Drawing;
 use merge::{Listener, Waiting};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
@@ -56,6 +60,8 @@ pub struct RunTally {
     pub recorder: Option<RecorderCounts>,
     /// Parts that were asked for.
     pub parts: Vec<Parts>,
+    /// What was drawn of the first source, where that was asked for.
+    pub drawn: Option<Drawn>,
 }
 
 /// What was counted.
@@ -63,7 +69,16 @@ pub type Stats = BTreeMap<Run, RunTally>;
 
 /// Counts all that is in `sources`, and apart by each of `by`. A source that cannot be read to its end counts up to there.
 pub fn stats(sources: &[Source], by: &[By], progress: &dyn Progress) -> (Stats, Vec<FileOutcome<()>>) {
-    let counted: Vec<_> = sources.par_iter().map(|source| count(source, by, progress)).collect();
+    count_all(sources, by, false, progress)
+}
+
+/// The same, and what a page shows of each over time.
+pub fn stats_and_pictures(sources: &[Source], by: &[By], progress: &dyn Progress) -> (Stats, Vec<FileOutcome<()>>) {
+    count_all(sources, by, true, progress)
+}
+
+fn count_all(sources: &[Source], by: &[By], draw: bool, progress: &dyn Progress) -> (Stats, Vec<FileOutcome<()>>) {
+    let counted: Vec<_> = sources.par_iter().map(|source| count(source, by, draw, progress)).collect();
     let (mut stats, mut outcomes) = (Stats::new(), Vec::new());
     for (source, (counted, error)) in sources.iter().zip(counted) {
         if let Some((run, tally)) = counted {
@@ -77,7 +92,12 @@ pub fn stats(sources: &[Source], by: &[By], progress: &dyn Progress) -> (Stats, 
     (stats, outcomes)
 }
 
-fn count(source: &Source, by: &[By], progress: &dyn Progress) -> (Option<(Run, RunTally)>, Option<ReadError>) {
+fn count(
+    source: &Source,
+    by: &[By],
+    draw: bool,
+    progress: &dyn Progress,
+) -> (Option<(Run, RunTally)>, Option<ReadError>) {
     let about = match about(source) {
         Ok(about) => about,
         Err(error) => return (None, Some(error)),
@@ -90,7 +110,9 @@ fn count(source: &Source, by: &[By], progress: &dyn Progress) -> (Option<(Run, R
         variant: about.variant.clone(),
     };
     let stream = Stream::of(source, &about);
-    let mut counting = Counting { tally: RunTally::new(by), about, llc_of: HashMap::new(), progress, since: 0 };
+    let drawing = draw.then(|| Drawing::new(&about));
+    let mut counting =
+        Counting { tally: RunTally::new(by), about, llc_of: HashMap::new(), drawing, progress, since: 0 };
     counting.tally.has_waits = has_waits(source);
     let result = merge::merge(source, stream, &mut counting);
     progress.rows(counting.since);
@@ -98,6 +120,7 @@ fn count(source: &Source, by: &[By], progress: &dyn Progress) -> (Option<(Run, R
         progress.file(&file);
     }
     let mut tally = counting.tally;
+    tally.drawn = counting.drawing.and_then(|drawing| drawing.finish(source.path(), &source.decisions()));
     let mut error = None;
     match result {
         Ok(ends) => tally.unseen = ends.unseen,
@@ -183,6 +206,7 @@ struct Counting<'a> {
     about: RunAbout,
     /// The last-level cache of a CPU as the last wake-up went there.
     llc_of: HashMap<u32, u32>,
+    drawing: Option<Drawing>,
     progress: &'a dyn Progress,
     since: u64,
 }
@@ -238,6 +262,9 @@ impl Listener for Counting<'_> {
             return;
         }
         self.tally.all.waits.record(ns);
+        if let Some(drawing) = &mut self.drawing {
+            drawing.waited(ns, waiting.t_ns, waiting.pid, waiting.place.0);
+        }
         for at in 0..self.tally.parts.len() {
             let by = self.tally.parts[at].by;
             if let Some(key) = self.key(by, waiting.pid, &waiting.comm, waiting.dest_cpu) {
@@ -250,6 +277,18 @@ impl Listener for Counting<'_> {
         if self.measured(at_ns) {
             self.tally.balanced = self.tally.balanced.map(|balanced| balanced + 1);
         }
+    }
+
+    fn item(&mut self, at_ns: u64, item: &Item) {
+        if let Some(drawing) = &mut self.drawing {
+            let measured = self.about.measured;
+            let counts = |found: &Found| measured.is_none_or(|(from, to)| (from..to).contains(&found.wake.decided_ns));
+            drawing.item(at_ns, item, counts);
+        }
+    }
+
+    fn wants_states(&self) -> bool {
+        self.drawing.is_some()
     }
 }
 
@@ -265,6 +304,7 @@ impl RunTally {
             span: None,
             recorder: None,
             parts: by.iter().map(|&by| Parts::new(by)).collect(),
+            drawn: None,
         }
     }
 

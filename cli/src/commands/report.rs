@@ -1,0 +1,29 @@
+//! `wakelab report`.
+
+use crate::output::Exit;
+use anyhow::{Context, ensure};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+/// How a page begins.
+const BEGINS: &[u8] = b"<!doctype html>";
+
+/// Opens a page in the browser.
+pub fn open(path: &Path) -> anyhow::Result<Exit> {
+    let name = path.display();
+    let hint = "hint: name a file that --html wrote";
+    let mut begins = [0; BEGINS.len()];
+    let read = File::open(path).and_then(|file| file.take(BEGINS.len() as u64).read(&mut begins));
+    read.map_err(|e| anyhow::anyhow!("{name}: {e}\n  {hint}"))?;
+    ensure!(begins == *BEGINS, "{name}: expected an HTML page\n  {hint}");
+    let whole = fs::canonicalize(path).with_context(|| name.to_string())?;
+    open::that(&whole).map_err(|_| {
+        anyhow::anyhow!(
+            "{name}: no program was found that opens it\n  hint: open file://{} in a browser, or copy the file to a machine \
+             that has one: it needs no other",
+            whole.display()
+        )
+    })?;
+    Ok(Exit::Done)
+}

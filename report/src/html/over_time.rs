@@ -1,0 +1,125 @@
+//! One run over time, as charts.
+
+use std::collections::BTreeMap;
+use wakelab_measure::{State, StateChange};
+use wakelab_page::{Flip, Heat, LlcPoint, LlcSeries, Migrations, Page, Series, Shape, Timeline, limits};
+use wakelab_study::picture::{CpuState, OverTime};
+
+/// So many packages have a line in the chart of frequencies.
+const PACKAGES: usize = 16;
+
+/// A run of one side.
+pub(super) struct Run<'a> {
+    pub(super) side: &'a str,
+    pub(super) over_time: &'a OverTime,
+    /// Times are shown from this one on, ns.
+    pub(super) zero_ns: u64,
+    pub(super) changes: &'a [StateChange],
+    /// By the lowest CPU of a cache: its name.
+    pub(super) llc_names: &'a BTreeMap<u32, String>,
+    /// Names of idle states.
+    pub(super) idle_states: &'a [String],
+}
+
+/// Puts its charts on the page, beside those of other sides.
+pub(super) fn add(page: &mut Page, run: &Run<'_>) {
+    if let Some(heat) = &run.over_time.heat
+        && page.heat.len() < limits::HEATS
+    {
+        let start_ms = heat.start_ms - run.zero_ns as f64 / 1e6;
+        page.heat.push(Heat { side: run.side.to_owned(), start_ms, ..heat.clone() });
+    }
+    page.llcs.extend(caches(run));
+    let frequency = || Timeline {
+        title: "Frequency".to_owned(),
+        about: "Mean of the CPUs that run tasks.".to_owned(),
+        value: "Frequency".to_owned(),
+        unit: "MHz".to_owned(),
+        shape: Shape::Step,
+        series: Vec::new(),
+    };
+    let of_packages = run.over_time.frequency.iter().take(PACKAGES);
+    let several = run.over_time.frequency.len() > 1;
+    let label = |package: &u32| if several { format!("package {package}") } else { String::new() };
+    let series = of_packages.map(|(package, points)| (label(package), points)).collect();
+    add_series(page, run, frequency, series);
+    let states = || Timeline {
+        title: "Idle states".to_owned(),
+        about: "What all CPUs were in, running tasks included.".to_owned(),
+        value: "Share of the time".to_owned(),
+        unit: "%".to_owned(),
+        shape: Shape::Stacked,
+        series: Vec::new(),
+    };
+    let series = run.over_time.states.iter().map(|(state, points)| (state_name(*state, run.idle_states), points));
+    add_series(page, run, states, series.collect());
+}
+
+fn add_series(page: &mut Page, run: &Run<'_>, new: impl FnOnce() -> Timeline, series: Vec<(String, &Vec<(u64, f64)>)>) {
+    if series.is_empty() {
+        return;
+    }
+    let empty = new();
+    let at = page.timelines.iter().position(|timeline| timeline.title == empty.title).unwrap_or_else(|| {
+        page.timelines.push(empty);
+        page.timelines.len() - 1
+    });
+    let points = |points: &[(u64, f64)]| points.iter().map(|&(at, value)| (ms(run, at), value)).collect();
+    let side = || run.side.to_owned();
+    page.timelines[at].series.extend(series.into_iter().map(|(label, of)| Series {
+        side: side(),
+        label,
+        points: points(of),
+    }));
+}
+
+/// ms of the run, to a ns.
+fn ms(run: &Run<'_>, ns: u64) -> f64 {
+    (ns as i64 - run.zero_ns as i64) as f64 / 1e6
+}
+
+fn caches(run: &Run<'_>) -> Vec<LlcSeries> {
+    let flip = |change: &StateChange| Flip {
+        at_ms: ms(run, change.at_ns),
+        what: match change.state {
+            State::Migrating => "from stacked to migrating".to_owned(),
+            State::Stacked => "from migrating to stacked".to_owned(),
+        },
+    };
+    let flips: Vec<Flip> = run.changes.iter().map(flip).collect();
+    let series = run.over_time.caches.iter().map(|(cpu, points)| LlcSeries {
+        side: run.side.to_owned(),
+        llc: run.llc_names.get(cpu).cloned().unwrap_or_else(|| format!("of CPU {cpu}")),
+        points: points
+            .iter()
+            .map(|at| LlcPoint { at_ms: ms(run, at.t_ns), util_pct: at.util_pct, nr_idle_scan: at.nr_idle_scan })
+            .collect(),
+        flips: flips.clone(),
+    });
+    series.collect()
+}
+
+fn state_name(state: CpuState, names: &[String]) -> String {
+    match state {
+        CpuState::Running => "running".to_owned(),
+        CpuState::Idle(None) => "idle, no state".to_owned(),
+        CpuState::Idle(Some(state)) => {
+            names.get(state as usize).cloned().unwrap_or_else(|| format!("idle state {state}"))
+        }
+    }
+}
+
+/// From cache to cache; `None` where there is one only, or more than a matrix takes.
+pub(super) fn migrations(side: &str, load: &str, over_time: &OverTime) -> Option<Migrations> {
+    let llcs = &over_time.llcs;
+    if over_time.moved.is_empty() || llcs.len() < 2 || llcs.len() > limits::MATRIX_LLCS {
+        return None;
+    }
+    let cell = |from: u32, to: u32| over_time.moved.get(&(from, to)).copied().unwrap_or(0);
+    Some(Migrations {
+        side: side.to_owned(),
+        load: load.to_owned(),
+        llcs: llcs.iter().map(u32::to_string).collect(),
+        wakeups: llcs.iter().map(|&from| llcs.iter().map(|&to| cell(from, to)).collect()).collect(),
+    })
+}

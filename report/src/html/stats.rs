@@ -1,0 +1,188 @@
+//! The page of statistics.
+
+mod parts;
+
+use super::over_time::{Run as Seen, add, migrations};
+use super::source::{Read, names};
+use super::table::{TEXT, n, opt, share, table, text};
+use super::wakeups::{all_reasons, explained, latency, reasons, row_name};
+use crate::numbers::thousands;
+use crate::stats::notes;
+use std::collections::{BTreeMap, BTreeSet};
+use wakelab_measure::SearchStats;
+use wakelab_page::{Cell, Error, Page, Section, Side, StatPoint, Statistic, Table, limits, render};
+use wakelab_study::Kinds;
+use wakelab_study::picture::{Chosen, LOOKED_AT};
+use wakelab_study::stats::{Run, RunTally, Stats};
+
+/// Runs that are shown over time.
+const OVER_TIME: usize = limits::HEATS;
+
+/// The page; `chosen` are wake-ups to be explained, `top` as in the text.
+///
+/// # Errors
+/// Where there is more than a page takes.
+pub fn stats(stats: &Stats, chosen: &[Chosen], top: usize, read: &Read<'_>) -> Result<String, Error> {
+    let kinds = Kinds {
+        recorded: stats.keys().any(|run| run.kind == "recorded"),
+        simulated: stats.keys().any(|run| run.kind == "simulated"),
+    };
+    let workload = names(stats.keys().map(|run| run.workload.as_str()));
+    let title = match stats.len() {
+        0..=2 => format!("Statistics of {workload}"),
+        _ => format!("Statistics of {} recordings or runs", stats.values().map(|tally| tally.runs).sum::<u64>()),
+    };
+    let mut page = read.page(title, String::new(), kinds);
+    page.run.workload = workload;
+    page.run.kernel = names(stats.keys().map(|run| run.kernel.as_str()));
+    page.run.machine = names(stats.keys().map(|run| run.machine.as_str()));
+    let named = named(stats);
+    sides(&mut page, stats, &named);
+    let met = all_reasons(stats.values().map(|tally| &tally.all.reasons));
+    for ((side, load), tally) in named.iter().zip(stats.values()) {
+        page.latencies.extend(latency(side, load, "", &tally.all.waits.latency()));
+        parts::latencies(&mut page, (side, load), tally, top);
+        page.reasons.extend(reasons(side, load, &tally.all.reasons, &met));
+        let over_time = tally.drawn.as_ref().map(|drawn| &drawn.over_time);
+        page.migrations.extend(over_time.and_then(|over_time| migrations(side, load, over_time)));
+    }
+    // Of many runs a line would join what has no order.
+    if stats.len() <= limits::SIDES {
+        page.search = search(stats, &named);
+    }
+    over_time(&mut page, stats, &named);
+    let file = |one: &Chosen| explained(&row_name(&one.explained()), one);
+    page.explained = chosen.iter().map(file).collect();
+    if stats.values().map(|tally| tally.all.wakeups).sum::<u64>() > LOOKED_AT {
+        let looked_at = thousands(LOOKED_AT);
+        page.notes.push(format!("Wake-ups to be explained were looked for among the first {looked_at}."));
+    }
+    page.sections.push(Section {
+        id: "wakeups".to_owned(),
+        title: "Wake-ups".to_owned(),
+        paragraphs: Vec::new(),
+        tables: vec![wakeups(stats, &named), searches(stats, &named)],
+    });
+    page.sections.extend(parts::sections(stats, &named, top));
+    page.notes.extend(notes(stats).lines().filter(|line| !line.is_empty()).map(str::to_owned));
+    render(&page)
+}
+
+/// Of each run the side and the load that it is shown as. A few runs are sides; of more, what has few values is.
+fn named(stats: &Stats) -> Vec<(String, String)> {
+    let fields = |run: &Run| [&run.kernel, &run.variant, &run.machine, &run.workload].map(String::clone);
+    let kinds = |run: &Run| run.kind.to_owned();
+    let all: Vec<[String; 5]> = stats
+        .keys()
+        .map(|run| {
+            let [kernel, variant, machine, workload] = fields(run);
+            [kinds(run), kernel, variant, machine, workload]
+        })
+        .collect();
+    let values = |at: usize| all.iter().map(|run| &run[at]).collect::<BTreeSet<_>>().len();
+    let differing: Vec<usize> = (0..5).filter(|&at| values(at) > 1).collect();
+    let join = |run: &[String; 5], of: &[usize]| {
+        let words: Vec<&str> = of.iter().map(|&at| run[at].as_str()).filter(|word| !word.is_empty()).collect();
+        words.join(", ")
+    };
+    let or = |text: String, other: &str| if text.is_empty() { other.to_owned() } else { text };
+    if all.len() <= limits::SIDES {
+        return all.iter().map(|run| (or(join(run, &differing), "all"), String::new())).collect();
+    }
+    let side = differing.iter().copied().find(|&at| values(at) <= limits::SIDES);
+    let rest: Vec<usize> = differing.iter().copied().filter(|&at| Some(at) != side).collect();
+    let name = |run: &[String; 5]| side.map_or("all".to_owned(), |side| or(run[side].clone(), "default"));
+    all.iter().map(|run| (name(run), or(join(run, &rest), "default"))).collect()
+}
+
+fn sides(page: &mut Page, stats: &Stats, named: &[(String, String)]) {
+    for ((name, load), run) in named.iter().zip(stats.keys()) {
+        if !page.sides.iter().any(|side| side.name == *name) {
+            let switches = if load.is_empty() { run.variant.clone() } else { String::new() };
+            page.sides.push(Side { name: name.clone(), switches, features: Vec::new() });
+        }
+    }
+}
+
+/// A rate of the searches.
+type Rate = fn(&SearchStats) -> Option<f64>;
+
+const RATES: [(&str, &str, &str, Rate); 5] = [
+    ("se_eff", "searches that found a CPU, by look", "%", SearchStats::se_eff_pct),
+    ("dom_eff", "domain searches that found a CPU, by look", "%", SearchStats::dom_eff_pct),
+    ("fast_rate", "searches that a fast path ended", "%", SearchStats::fast_rate_pct),
+    ("success_rate", "searches that found a CPU", "%", SearchStats::success_rate_pct),
+    ("scanned", "looks of a domain search", "", SearchStats::scanned_per_domain_search),
+];
+
+fn search(stats: &Stats, named: &[(String, String)]) -> Vec<Statistic> {
+    let statistic = |(name, about, unit, rate): &(&str, &str, &str, Rate)| {
+        let point = |((side, load), tally): (&(String, String), &RunTally)| {
+            let load = if load.is_empty() { "all".to_owned() } else { load.clone() };
+            let value = rate(&tally.all.search)?;
+            Some(StatPoint { load, side: side.clone(), value, interval: None, published: false })
+        };
+        Statistic {
+            name: (*name).to_owned(),
+            about: (*about).to_owned(),
+            unit: (*unit).to_owned(),
+            points: named.iter().zip(stats.values()).filter_map(point).collect(),
+        }
+    };
+    RATES.iter().map(statistic).filter(|statistic| !statistic.points.is_empty()).collect()
+}
+
+fn searches(stats: &Stats, named: &[(String, String)]) -> Table {
+    let mut columns = vec![("Side", TEXT), ("Load", TEXT), ("sis_search", ""), ("sis_domain_search", "")];
+    columns.extend([("sis_scanned", ""), ("sis_failed", "")]);
+    columns.extend(RATES.map(|(name, _, unit, _)| (name, unit)));
+    let row = |((side, load), tally): (&(String, String), &RunTally)| {
+        let search = &tally.all.search;
+        let counts = [search.sis_search, search.sis_domain_search, search.sis_scanned, search.sis_failed].map(n);
+        let rates = RATES.map(|(.., rate)| opt(rate(search), 2));
+        [text(side.clone()), text(load.clone())].into_iter().chain(counts).chain(rates).collect()
+    };
+    let rows = named.iter().zip(stats.values()).map(row).collect();
+    table("searches-table", "Searches, of the choices whose reason is known", &columns, rows)
+}
+
+fn over_time(page: &mut Page, stats: &Stats, named: &[(String, String)]) {
+    let drawn = named.iter().zip(stats.values()).filter_map(|(name, tally)| Some((name, tally.drawn.as_ref()?)));
+    let drawn: Vec<_> = drawn.filter(|(_, drawn)| drawn.over_time.shows()).collect();
+    for ((side, load), drawn) in drawn.iter().take(OVER_TIME) {
+        let side = if load.is_empty() { side.clone() } else { format!("{side}, {load}") };
+        let over_time = &drawn.over_time;
+        let (zero_ns, llc_names) = (over_time.start_ns, BTreeMap::new());
+        add(page, &Seen { side: &side, over_time, zero_ns, changes: &[], llc_names: &llc_names, idle_states: &[] });
+    }
+    if drawn.len() > OVER_TIME {
+        page.notes.push(format!("Over time, the first {OVER_TIME} of {} are shown.", drawn.len()));
+    }
+}
+
+fn wakeups(stats: &Stats, named: &[(String, String)]) -> Table {
+    let columns = [
+        ("Side", TEXT),
+        ("Load", TEXT),
+        ("Wake-ups", ""),
+        ("Runs", ""),
+        ("Moved", "%"),
+        ("Other LLC", "%"),
+        ("p50", "us"),
+        ("p95", "us"),
+        ("p99", "us"),
+        ("max", "us"),
+        ("Balanced", ""),
+    ];
+    let row = |((side, load), tally): (&(String, String), &RunTally)| {
+        let (all, waits) = (&tally.all, tally.all.waits.latency());
+        let mut row = vec![text(side.clone()), text(load.clone()), n(all.wakeups), n(tally.runs)];
+        row.extend([share(all.moved, all.wakeups), share(all.crossed, all.wakeups)]);
+        let us = |ns: u64| if waits.n > 0 { Cell::Number(ns as f64 / 1e3, 1) } else { Cell::Empty };
+        row.extend([waits.p50, waits.p95, waits.p99, waits.max].map(us));
+        row.push(opt(tally.balanced.map(|n| n as f64), 0));
+        row
+    };
+    let rows = named.iter().zip(stats.values()).map(row).collect();
+    table("wakeups-table", "Wake-ups, and how long wakees waited until they ran", &columns, rows)
+}

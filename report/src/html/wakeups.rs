@@ -1,0 +1,66 @@
+//! Wake-ups of one side: how long wakees waited, why they landed where they did, and some of them explained.
+
+use crate::explain::{reason_meaning, story};
+use crate::numbers::thousands;
+use std::collections::BTreeMap;
+use wakelab_page::{Explained, Latency, Percentile, ReasonCount, Reasons};
+use wakelab_sched::select::Reason;
+use wakelab_study::picture::{Chosen, WhyChosen};
+
+/// `None` where no wait was measured.
+pub(super) fn latency(side: &str, load: &str, tasks: &str, waits: &wakelab_measure::Latency) -> Option<Latency> {
+    let values = [
+        (50.0, waits.p50),
+        (75.0, waits.p75),
+        (90.0, waits.p90),
+        (95.0, waits.p95),
+        (99.0, waits.p99),
+        (99.5, waits.p995),
+        (99.9, waits.p999),
+        (100.0, waits.max),
+    ];
+    let percentiles = values.map(|(percent, ns)| Percentile { percent, us: ns as f64 / 1e3 }).to_vec();
+    let (side, load, tasks) = (side.to_owned(), load.to_owned(), tasks.to_owned());
+    (waits.n > 0).then_some(Latency { side, load, tasks, percentiles })
+}
+
+/// `None` where no reason is known. `all` are those that some side has: they are stacked in the same order everywhere.
+pub(super) fn reasons(side: &str, load: &str, counts: &BTreeMap<Reason, u64>, all: &[Reason]) -> Option<Reasons> {
+    let count = |&reason: &Reason| ReasonCount {
+        reason: reason.name().to_owned(),
+        wakeups: counts.get(&reason).copied().unwrap_or(0),
+    };
+    let counted = Reasons { side: side.to_owned(), load: load.to_owned(), counts: all.iter().map(count).collect() };
+    (!counts.is_empty()).then_some(counted)
+}
+
+/// The reasons that are among these, in the order in which the code can come to them.
+pub(super) fn all_reasons<'a>(counts: impl Iterator<Item = &'a BTreeMap<Reason, u64>>) -> Vec<Reason> {
+    let met: std::collections::BTreeSet<Reason> = counts.flat_map(BTreeMap::keys).copied().collect();
+    Reason::ALL.into_iter().filter(|reason| met.contains(reason)).collect()
+}
+
+/// A wake-up with its text; `of` names whose it is, and may be empty.
+pub(super) fn explained(of: &str, chosen: &Chosen) -> Explained {
+    let why = match chosen.why {
+        WhyChosen::Asked => String::new(),
+        WhyChosen::Slowest(ns) => format!("The longest wait from wake-up to run: {} us.", thousands(ns / 1000)),
+        WhyChosen::First(reason) => format!("The first with the reason {reason}: {}.", reason_meaning(reason)),
+    };
+    told(of, why, &chosen.explained())
+}
+
+/// The same of an explanation.
+pub(super) fn told(of: &str, why: String, explained: &wakelab_study::explain::Explained<'_>) -> Explained {
+    let row = explained.row;
+    let at = format!("{}.{:06} s", row.t_ns / 1_000_000_000, row.t_ns % 1_000_000_000 / 1000);
+    let of = if of.is_empty() { String::new() } else { format!("{of}: ") };
+    let title = format!("{of}{}/{} at {at}", row.wakee.comm, row.wakee.pid);
+    Explained { title, why, text: story(explained).trim_end().to_owned() }
+}
+
+/// The row, as `wakelab explain FILE --row N` finds it.
+pub(super) fn row_name(explained: &wakelab_study::explain::Explained<'_>) -> String {
+    let name = explained.file.file_name().unwrap_or(explained.file.as_os_str()).to_string_lossy();
+    format!("{name} row {}", explained.row.seq)
+}

@@ -1,0 +1,135 @@
+//! Wake-ups that are explained on a page.
+
+use crate::Question;
+use crate::explain::{Explained, Filter, explain_file};
+use crate::stats::SlowWakeup;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use wakelab_events::{ReadError, Row, TopoFile};
+use wakelab_sched::select::{Decision, Event, Reason};
+
+/// Why a wake-up is explained, in the order in which they are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WhyChosen {
+    /// It was asked for.
+    Asked,
+    /// Its wakee waited longest until it ran, so long, ns.
+    Slowest(u64),
+    /// It is the first with this reason, of those whose state held still if there is one.
+    First(Reason),
+}
+
+/// A wake-up with its explanation.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// Why it is shown.
+    pub why: WhyChosen,
+    /// The recording.
+    pub file: PathBuf,
+    /// The row.
+    pub row: Row,
+    /// The machine.
+    pub topo: Arc<TopoFile>,
+    /// What the decision code did, in order.
+    pub steps: Vec<Event>,
+    /// What it came to.
+    pub decision: Decision,
+    /// Whether another feature set than the recorded one was asked for.
+    pub switched: bool,
+    /// How long the wakee then waited until it ran, ns, where that is known.
+    pub wait_ns: Option<u64>,
+}
+
+impl Chosen {
+    /// A copy of an explanation.
+    pub fn of(explained: &Explained<'_>, why: WhyChosen) -> Self {
+        Chosen {
+            why,
+            file: explained.file.to_owned(),
+            row: explained.row.clone(),
+            topo: Arc::clone(explained.topo),
+            steps: explained.steps.to_vec(),
+            decision: explained.decision,
+            switched: explained.switched,
+            wait_ns: match why {
+                WhyChosen::Slowest(ns) => Some(ns),
+                _ => explained.wait_ns,
+            },
+        }
+    }
+
+    /// As it is explained.
+    pub fn explained(&self) -> Explained<'_> {
+        Explained {
+            file: &self.file,
+            row: &self.row,
+            topo: &self.topo,
+            steps: &self.steps,
+            decision: self.decision,
+            switched: self.switched,
+            wait_ns: self.wait_ns,
+        }
+    }
+}
+
+/// Those of a folder that `why` takes, by their time and wakee.
+pub(super) fn of_folder(folder: &Path, why: impl Fn(u64, i64) -> Option<WhyChosen>) -> Result<Vec<Chosen>, ReadError> {
+    let (files, errors) = crate::files::recordings(&[folder.to_owned()]);
+    if let Some(error) = errors.into_iter().next() {
+        return Err(error);
+    }
+    let mut found = Vec::new();
+    for file in files {
+        explain_file(&file, &Question::as_recorded(), &Filter::default(), &(), |explained| {
+            let row = explained.row;
+            found.extend(why(row.t_ns, row.wakee.pid).map(|why| Chosen::of(explained, why)));
+            true
+        })?;
+    }
+    Ok(found)
+}
+
+/// Wake-ups among which those that are explained are looked for, of all files together: making each choice again takes its
+/// time.
+pub const LOOKED_AT: u64 = 200_000;
+
+/// Of recordings: the slowest wake-up, if it is known, and one for each reason under `question`, of those that `filter`
+/// takes, among the first [`LOOKED_AT`] rows of the files, of each as many. What cannot be read is left out.
+pub fn chosen(files: &[PathBuf], question: &Question, filter: &Filter, slowest: Option<&SlowWakeup>) -> Vec<Chosen> {
+    let rows = LOOKED_AT / files.len().max(1) as u64;
+    let of_files: Vec<_> = files.par_iter().map(|file| first_of(file, question, filter, rows)).collect();
+    let mut first: BTreeMap<Reason, Chosen> = BTreeMap::new();
+    for (reason, one) in of_files.into_iter().flatten() {
+        if first.get(&reason).is_none_or(|first| !first.row.stable && one.row.stable) {
+            first.insert(reason, one);
+        }
+    }
+    let mut found: Vec<Chosen> = first.into_values().collect();
+    if let Some(slow) = slowest {
+        let waits = HashMap::from([((slow.t_ns, slow.pid), slow.wait_ns)]);
+        let filter = Filter { waits: Some(waits), ..filter.clone() };
+        let _ = explain_file(&slow.file, question, &filter, &(), |explained| {
+            found.push(Chosen::of(explained, WhyChosen::Slowest(slow.wait_ns)));
+            false
+        });
+    }
+    found.sort_by_key(|one| one.why);
+    found
+}
+
+fn first_of(file: &Path, question: &Question, filter: &Filter, most: u64) -> BTreeMap<Reason, Chosen> {
+    let mut first: BTreeMap<Reason, Chosen> = BTreeMap::new();
+    let mut rows = 0;
+    let _ = explain_file(file, question, filter, &(), |explained| {
+        rows += 1;
+        let reason = explained.decision.reason;
+        let better = first.get(&reason).is_none_or(|one| !one.row.stable && explained.row.stable);
+        if better {
+            first.insert(reason, Chosen::of(explained, WhyChosen::First(reason)));
+        }
+        rows < most
+    });
+    first
+}
