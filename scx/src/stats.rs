@@ -107,6 +107,8 @@ pub struct Metrics {
     pub most_looks: u64,
     #[stat(desc = "claims of an idle CPU that another waker was faster with")]
     pub lost_claims: u64,
+    #[stat(desc = "claims of an idle CPU whose task went elsewhere")]
+    pub freed_claims: u64,
     #[stat(desc = "new tasks placed")]
     pub forks: u64,
     #[stat(desc = "tasks put on an idle CPU at once")]
@@ -170,7 +172,7 @@ macro_rules! counters {
 }
 
 counters! {
-    sis_search, sis_domain_search, sis_scanned, sis_failed, core_walks, lost_claims, forks, direct, queued_llc, queued_cpu,
+    sis_search, sis_domain_search, sis_scanned, sis_failed, core_walks, lost_claims, freed_claims, forks, direct, queued_llc, queued_cpu,
     kept, pulled_llc, pulled_cpu, pulled_sibling, pulled_other, pulled_load, preempted, kicked_idle, brought_forward, migrations,
     boosted, recorded, lost_records,
 }
@@ -254,7 +256,7 @@ impl Metrics {
         let searches = self.sis_search.max(1) as f64;
         writeln!(
             to,
-            "searches {} past-fast-paths {} scanned {} ({:.2} each) failed {} core-walks {} most-looks {} lost-claims {}",
+            "searches {} past-fast-paths {} scanned {} ({:.2} each) failed {} core-walks {} most-looks {} lost-claims {} freed {}",
             self.sis_search,
             self.sis_domain_search,
             self.sis_scanned,
@@ -263,6 +265,7 @@ impl Metrics {
             self.core_walks,
             self.most_looks,
             self.lost_claims,
+            self.freed_claims,
         )?;
         let reasons = self.reasons.iter().filter(|(_, reason)| reason.count > 0);
         let reasons: Vec<String> = reasons.map(|(name, reason)| format!("{name} {}", reason.count)).collect();

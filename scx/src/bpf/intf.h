@@ -74,6 +74,7 @@ struct counts {
 	u64 core_walks;		/* walks for an idle core */
 	u64 most_looks;		/* of one walk that had a limit */
 	u64 lost_claims;	/* another waker was faster */
+	u64 freed_claims;	/* the task went elsewhere */
 	u64 forks;
 	u64 direct;		/* put on an idle CPU at once */
 	u64 queued_llc;

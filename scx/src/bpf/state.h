@@ -60,8 +60,9 @@ struct cpu_state {
 	u64 removed_util;
 	u64 removed_runnable;
 	u32 nr_runnable;
+	u32 seems_idle;		/* the timer saw it idle, and claimed by somebody */
 	u32 may_wait;		/* 0: nothing waits in the CPU's queue, or it has only just come */
-	u32 pad[5];
+	u32 pad[4];
 	struct counts counts;
 } __attribute__((aligned(128)));
 

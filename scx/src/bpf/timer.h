@@ -29,6 +29,23 @@ static __always_inline u32 idle_scan_form(u64 feat)
 	return IDLE_SCAN_MERGED;
 }
 
+/*
+ * A claim that nothing came of: the kernel has put the task elsewhere, since the CPU was going or the task's affinity
+ * had changed. The CPU would count as busy until somebody woke there.
+ */
+static __always_inline void free_claim(struct cpu_state *cs, s32 cpu)
+{
+	struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+	bool seems_idle = rq && !rq->nr_running && !is_idle(cpu) && !cs->offline;
+
+	if (seems_idle && cs->seems_idle) {
+		set_idle(cpu, true);
+		count(freed_claims);
+		seems_idle = false;
+	}
+	cs->seems_idle = seems_idle;
+}
+
 /* What waits at a CPU and may run elsewhere goes to an idle CPU, as balancing would take it there. */
 static __always_inline void kick_for_head(u32 llc, s32 cpu)
 {
@@ -54,6 +71,7 @@ static __noinline int update_llc(u32 llc, u64 now)
 		if (!cs)
 			continue;
 		sum += cpu_util_avg(cs, now);
+		free_claim(cs, cpu);
 		if (scx_bpf_dsq_nr_queued(cpu) > 0) {
 			/* It may have been queued just after somebody had looked. */
 			cs->may_wait = 1;
