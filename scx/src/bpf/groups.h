@@ -24,7 +24,8 @@ static __always_inline struct group_state *group_at(u64 slot)
 
 _Static_assert(MAX_GROUPS == 4096, "group_at() has the number, too");
 
-static __noinline int group_enter(u32 slot, u64 weight)
+/* Something of that weight becomes runnable in a group, or is no more: first of all, or last, it counts above. */
+static __noinline int group_count(u32 slot, u64 weight, bool enters)
 {
 	u32 i;
 
@@ -35,30 +36,9 @@ static __noinline int group_enter(u32 slot, u64 weight)
 		if (!slot)
 			break;
 		group = group_at(slot);
-		__sync_fetch_and_add(&group->sum, weight);
-		before = __sync_fetch_and_add(&group->runnable, GROUP_ONE);
-		if (before >> 32)
-			break;
-		weight = (u32)before - GROUP_BIAS;
-		slot = group->parent;
-	}
-	return 0;
-}
-
-static __noinline int group_leave(u32 slot, u64 weight)
-{
-	u32 i;
-
-	for (i = 0; i < MAX_GROUP_DEPTH; i++) {
-		struct group_state *group;
-		u64 before;
-
-		if (!slot)
-			break;
-		group = group_at(slot);
-		__sync_fetch_and_sub(&group->sum, weight);
-		before = __sync_fetch_and_sub(&group->runnable, GROUP_ONE);
-		if (before >> 32 != 1)
+		__sync_fetch_and_add(&group->sum, enters ? weight : -weight);
+		before = __sync_fetch_and_add(&group->runnable, enters ? GROUP_ONE : -GROUP_ONE);
+		if (before >> 32 != !enters)
 			break;
 		weight = (u32)before - GROUP_BIAS;
 		slot = group->parent;
@@ -122,13 +102,13 @@ static __always_inline void enter_group(struct task_state *ts)
 		return;
 	ts->queued_group = ts->group;
 	ts->queued_group_weight = ts->nice_weight;
-	group_enter(ts->queued_group, ts->queued_group_weight);
+	group_count(ts->queued_group, ts->queued_group_weight, true);
 }
 
 static __always_inline void leave_group(struct task_state *ts)
 {
 	if (!ts->queued_group)
 		return;
-	group_leave(ts->queued_group, ts->queued_group_weight);
+	group_count(ts->queued_group, ts->queued_group_weight, false);
 	ts->queued_group = 0;
 }
