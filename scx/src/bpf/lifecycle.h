@@ -157,7 +157,7 @@ static __always_inline void cpu_idle(s32 cpu, bool idle)
 	update_idle_core(cpu);
 	/* Something may have come between the last look at the queues and now. */
 	if (scx_bpf_dsq_nr_queued(cpu) > 0 || scx_bpf_dsq_nr_queued(LLC_DSQ + llc_of(cpu)) > 0)
-		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+		kick(cpu, SCX_KICK_IDLE);
 }
 
 /* A nice level, or SCHED_IDLE. */

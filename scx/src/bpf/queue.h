@@ -96,6 +96,8 @@ static __always_inline void kick_idle(u32 llc, const struct cpumask *may)
 	u32 nr = llc_infos[at(llc)].nr, i;
 	s32 found = -1;
 
+	if (!may_kick())
+		return;
 	bpf_for(i, 0, nr) {
 		s32 cpu = cpu_at(llc, i);
 
@@ -107,9 +109,17 @@ static __always_inline void kick_idle(u32 llc, const struct cpumask *may)
 	if (found < 0 && nr_llcs > 1)
 		found = pick_idle(may);
 	if (found >= 0) {
-		scx_bpf_kick_cpu(found, SCX_KICK_IDLE);
+		kick(found, SCX_KICK_IDLE);
 		count(kicked_idle);
 	}
+}
+
+/* Whether it idles, whatever the bits say: whoever has claimed it may have found another place for the task. */
+static __always_inline bool runs_nothing(s32 cpu)
+{
+	struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+
+	return rq && rq->curr == rq->idle;
 }
 
 static __always_inline void enqueue(struct task_struct *p, struct task_state *ts, u64 enq_flags)
@@ -144,7 +154,7 @@ static __always_inline void enqueue(struct task_struct *p, struct task_state *ts
 	if (test_and_clear_idle(cpu)) {
 		count(direct);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_ns, enq_flags);
-		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+		kick(cpu, SCX_KICK_IDLE);
 		return;
 	}
 	scx_bpf_dsq_insert_vtime(p, home, slice_ns, vtime, enq_flags);
@@ -154,10 +164,13 @@ static __always_inline void enqueue(struct task_struct *p, struct task_state *ts
 		cpu_states[at(home)].may_wait = 1;
 		count(queued_cpu);
 	}
-	if (wakeup) {
+	if (runs_nothing(cpu)) {
+		kick(cpu, SCX_KICK_IDLE);
+		count(kicked_idle);
+	} else if (wakeup) {
 		if ((features & WAKEUP_PREEMPTION) && should_preempt(p, ts, cs, now)) {
 			count(preempted);
-			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+			kick(cpu, SCX_KICK_PREEMPT);
 		}
 	} else if (!stack) {
 		kick_idle(llc, p->cpus_ptr);

@@ -35,8 +35,8 @@ static __always_inline u32 idle_scan_form(u64 feat)
  */
 static __always_inline void free_claim(struct cpu_state *cs, s32 cpu)
 {
-	struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
-	bool seems_idle = rq && !rq->nr_running && !is_idle(cpu) && !cs->offline;
+	/* Not rq->nr_running, which has what waits in our queues, too. */
+	bool seems_idle = runs_nothing(cpu) && !is_idle(cpu) && !cs->offline;
 
 	if (seems_idle && cs->seems_idle) {
 		set_idle(cpu, true);
@@ -72,10 +72,14 @@ static __noinline int update_llc(u32 llc, u64 now)
 			continue;
 		sum += cpu_util_avg(cs, now);
 		free_claim(cs, cpu);
+		let_go(cpu);
 		if (scx_bpf_dsq_nr_queued(cpu) > 0) {
 			/* It may have been queued just after somebody had looked. */
 			cs->may_wait = 1;
-			kick_for_head(llc, cpu);
+			if (runs_nothing(cpu))
+				kick(cpu, SCX_KICK_IDLE);
+			else
+				kick_for_head(llc, cpu);
 		}
 	}
 	state->sum_util = sum;
