@@ -15,7 +15,7 @@ pub const VERSION: &str = "7.2";
 /// Builds them.
 ///
 /// # Errors
-/// Where CPUs are missing, or differ in capacity: recordings have no place for that.
+/// Where CPUs are missing: recordings have no place for that.
 pub fn build(machine: &Machine) -> Result<SchedDomains> {
     if machine.cpus.iter().enumerate().any(|(at, cpu)| cpu.id != at) {
         bail!("recordings need all CPUs to be online, and numbered without gaps");
@@ -101,5 +101,18 @@ mod tests {
             assert_eq!(read.domains.sd_llc_id, domains.sd_llc_id);
             assert_eq!(read.domains.domains.len(), domains.domains.len());
         }
+    }
+    #[test]
+    fn capacities_and_who_decided_are_read() {
+        let mut topology = Uniform::new(4, 1).topology();
+        for cpu in &mut topology.cpus[2..] {
+            cpu.capacity = 512;
+        }
+        let domains = build_sched_domains(&topology, &DomainOptions::for_version(7, 2)).unwrap();
+        let text = json("machine", &domains, json!({ "scheduler": "scx_wakelab 0" })).unwrap().to_string();
+        let read = wakelab_events::TopoFile::parse(std::path::Path::new("test"), &text).unwrap();
+        assert!(read.domains.asym_cpucap_active);
+        assert_eq!(read.domains.sd_asym_cpucapacity(0), domains.sd_asym_cpucapacity(0));
+        assert_eq!(read.scheduler.as_deref(), Some("scx_wakelab 0"));
     }
 }

@@ -29,6 +29,7 @@ struct Rows {
     /// By LLC of the program: its id in the description, the first of its CPUs and how many.
     llcs: Vec<(i32, usize)>,
     llc_of_cpu: Vec<usize>,
+    capacities: Vec<i64>,
     not_recorded: u64,
     sis_core: u64,
     seq: i64,
@@ -76,6 +77,7 @@ impl<'a> Recording<'a> {
             nr_cpus: machine.nr_cpus,
             llcs,
             llc_of_cpu: machine.cpus.iter().map(|cpu| cpu.llc).collect(),
+            capacities: machine.cpus.iter().map(|cpu| cpu.capacity.into()).collect(),
             sis_core: features::bit("SIS_CORE").unwrap_or(0),
             not_recorded: NOT_RECORDED.iter().filter_map(|name| features::bit(name)).sum(),
             seq: 0,
@@ -215,7 +217,7 @@ impl Rows {
             cpu_runnable_avg: &longs(|cpu| cpu.runnable_avg.into()),
             cpu_util_avg: &longs(|cpu| cpu.util_avg.into()),
             cpu_util_est: &longs(|cpu| cpu.util_est.into()),
-            cpu_capacity: &vec![1024; cpus.len()],
+            cpu_capacity: &self.capacities,
             llc_ids: &ids,
             // The schema knows no kernel without SIS_CORE: a search that does not ask is one that is told no.
             llc_has_idle_cores: &if r.features & self.sis_core == 0 {

@@ -41,7 +41,7 @@ pub enum QuestionError {
     RunnableLoad(&'static str),
     /// The machine or kernel needs what is not modelled.
     Rules(RulesError),
-    /// The machine's CPUs differ in capacity, and recordings hold neither these nor utilisation clamps.
+    /// The machine's CPUs differ in capacity, and the kernel's decisions then read utilisation clamps, which are not recorded.
     AsymmetricCapacity,
 }
 
@@ -51,8 +51,8 @@ impl fmt::Display for QuestionError {
             QuestionError::Switch(e) => e.fmt(f),
             QuestionError::Rules(e) => e.fmt(f),
             QuestionError::AsymmetricCapacity => f.write_str(
-                "the CPUs differ in capacity (SD_ASYM_CPUCAPACITY); placement then reads capacities and utilisation \
-                 clamps, which recordings do not hold",
+                "the CPUs differ in capacity (SD_ASYM_CPUCAPACITY); the kernel's placement then reads utilisation clamps, \
+                 which recordings do not hold",
             ),
             QuestionError::RunnableLoad(kernel) => write!(
                 f,
@@ -155,7 +155,8 @@ impl Question {
     pub fn check(&self, topo: &TopoFile) -> Result<(), QuestionError> {
         let preset: &Preset = topo.preset;
         let features = preset.switched(&self.with).map_err(QuestionError::Switch)?;
-        if topo.domains.asym_cpucap_active {
+        // A scheduler of sched_ext gives its tasks no clamps.
+        if topo.domains.asym_cpucap_active && topo.scheduler.is_none() {
             return Err(QuestionError::AsymmetricCapacity);
         }
         if preset.code.runnable_load {
@@ -176,5 +177,21 @@ impl Question {
         let view = Snapshot::new(row, topo, features);
         let view = if self.assumed.is_empty() { view } else { view.with_scan_clock(self.assumed.clock(&row.scan)) };
         select_task_rq_fair(select, Cx { rules: &rules, wakeup: &wakeup, view: &view }, observer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn unequal_cpus_are_asked_where_nothing_is_clamped() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings/topo-7.2-A.json");
+        let mut topo = TopoFile::read(&path).unwrap();
+        topo.domains.asym_cpucap_active = true;
+        assert_eq!(Question::as_recorded().check(&topo), Err(QuestionError::AsymmetricCapacity));
+        topo.scheduler = Some("scx_wakelab 0.1.0".to_owned());
+        assert_eq!(Question::as_recorded().check(&topo), Ok(()));
     }
 }

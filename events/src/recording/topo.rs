@@ -28,12 +28,16 @@ pub struct TopoFile {
     pub cpu_llc: Vec<u32>,
     /// Its domains.
     pub domains: SchedDomains,
+    /// The sched_ext scheduler that decided, with its version; `None` where the kernel's own did (`meta.scheduler`).
+    pub scheduler: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Json {
     kernel: String,
     topology: String,
+    #[serde(default)]
+    meta: serde_json::Value,
     cpu_llc: Vec<u32>,
     domains: BTreeMap<String, Vec<JsonEntry>>,
 }
@@ -95,6 +99,7 @@ impl TopoFile {
             preset,
             cpu_llc: json.cpu_llc,
             domains,
+            scheduler: json.meta["scheduler"].as_str().map(str::to_owned),
         })
     }
 }

@@ -86,5 +86,6 @@ pub(crate) fn topo_file(path: &Path, file: &ParquetFile) -> Result<TopoFile, Rea
         preset,
         cpu_llc,
         domains,
+        scheduler: None,
     })
 }

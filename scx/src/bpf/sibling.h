@@ -27,19 +27,6 @@ static __always_inline bool take_sibling(struct search *s, struct task_struct *p
 	return false;
 }
 
-/* asym_fits_cpu(), without utilisation clamps. */
-static __always_inline bool fits(struct task_state *wakee, s32 cpu)
-{
-	u64 util;
-
-	if (!asym_capacity)
-		return true;
-	util = task_util_est_of(wakee->avg.util_est);
-	if (wakee->avg.util_avg > util)
-		util = wakee->avg.util_avg;
-	return util * 1280 < (u64)cpu_infos[at(cpu)].capacity * 1024;
-}
-
 /* Past the fast paths; false where nothing idle was taken. */
 static __always_inline bool search_domain(struct search *s, struct task_struct *p,
 					  struct task_state *wakee)
