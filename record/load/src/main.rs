@@ -12,7 +12,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: wakelab-load LOAD [COUNT [ROUNDS]]
   pipe     COUNT pairs of processes that wake each other through pipes, with a little work between
-  futex    the same with threads and futexes
+  switch   the same without work (as context_switch1 of will-it-scale)
+  futex    as pipe, with threads and futexes
   fork     COUNT chains of processes: each forks one, which forks the next; every fourth executes a program
   message  COUNT message threads that each wake 4 workers and wait for them all (as schbench)
   nobody   runs the command that follows without root's rights
@@ -39,7 +40,8 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let result = match load.as_str() {
-        "pipe" => pipe::run(count, rounds),
+        "pipe" => pipe::run(count, rounds, pipe::LITTLE_WORK),
+        "switch" => pipe::run(count, rounds, 0),
         "futex" => futex::run(count, rounds),
         "fork" => fork::run(count, rounds),
         "message" => message::run(count, rounds),

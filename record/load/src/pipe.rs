@@ -3,10 +3,11 @@
 use crate::work::Numbers;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 
-const MOST_WORK: u64 = 20_000;
+/// Steps of work between two wake-ups, at most.
+pub const LITTLE_WORK: u64 = 20_000;
 
-/// Runs so many pairs.
-pub fn run(pairs: usize, rounds: usize) -> io::Result<()> {
+/// Runs so many pairs, with so much work at most between two wake-ups; with none they do not sleep by themselves, either.
+pub fn run(pairs: usize, rounds: usize, work: u64) -> io::Result<()> {
     let mut children = Vec::new();
     for pair in 0..pairs {
         let (mut a_in, mut b_out) = io::pipe()?;
@@ -15,14 +16,14 @@ pub fn run(pairs: usize, rounds: usize) -> io::Result<()> {
             let mut numbers = Numbers::of(2 * pair);
             for _ in 0..rounds {
                 a_out.write_all(&[0])?;
-                turn(&mut a_in, None, &mut numbers)?;
+                turn(&mut a_in, None, &mut numbers, work)?;
             }
             Ok(())
         })?);
         children.push(crate::fork::child(|| {
             let mut numbers = Numbers::of(2 * pair + 1);
             for _ in 0..rounds {
-                turn(&mut b_in, Some(&mut b_out), &mut numbers)?;
+                turn(&mut b_in, Some(&mut b_out), &mut numbers, work)?;
             }
             Ok(())
         })?);
@@ -30,8 +31,10 @@ pub fn run(pairs: usize, rounds: usize) -> io::Result<()> {
     crate::fork::wait(children)
 }
 
-fn turn(from: &mut PipeReader, to: Option<&mut PipeWriter>, numbers: &mut Numbers) -> io::Result<()> {
+fn turn(from: &mut PipeReader, to: Option<&mut PipeWriter>, numbers: &mut Numbers, work: u64) -> io::Result<()> {
     from.read_exact(&mut [0])?;
-    numbers.work(MOST_WORK);
+    if work > 0 {
+        numbers.work(work);
+    }
     to.map_or(Ok(()), |to| to.write_all(&[0]))
 }
