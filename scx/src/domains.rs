@@ -17,7 +17,7 @@ pub const VERSION: &str = "7.2";
 /// # Errors
 /// Where CPUs are missing: recordings have no place for that.
 pub fn build(machine: &Machine) -> Result<SchedDomains> {
-    if machine.cpus.iter().enumerate().any(|(at, cpu)| cpu.id != at) {
+    if machine.cpus.len() != machine.nr_cpus || machine.cpus.iter().enumerate().any(|(at, cpu)| cpu.id != at) {
         bail!("recordings need all CPUs to be online, and numbered without gaps");
     }
     let cpu = |cpu: &crate::machine::Cpu| CpuTopology {

@@ -4,7 +4,7 @@ use crate::bpf_skel::BpfSkel;
 use crate::machine::Machine;
 use crate::wire::{Record, RecordedCpu, parse, text};
 use crate::{domains, features};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 use std::cell::RefCell;
 use std::path::Path;
@@ -16,6 +16,8 @@ use wakelab_events::recorded::{DecisionRow, RecordedFolder};
 const CLOSE_EVERY: Duration = Duration::from_secs(5);
 /// Longer decisions were interrupted, if only by the host.
 const LONGEST_STABLE_NS: u64 = 200_000;
+/// MAX_RECORDED_LLCS of src/bpf/record.h.
+const MOST_LLCS: usize = 64;
 const PF_KTHREAD: u32 = 0x20_0000;
 /// SIS_PROP, SIS_LIMIT and SIS_SHORT read what the schema has no place for, so that their decisions cannot be made again.
 const NOT_RECORDED: [&str; 3] = ["SIS_PROP", "SIS_LIMIT", "SIS_SHORT"];
@@ -50,6 +52,9 @@ impl<'a> Recording<'a> {
     /// # Errors
     /// Where it cannot be made, or the machine cannot be described.
     pub fn begin(path: &Path, skel: &BpfSkel<'a>, machine: &Machine, hz: u32) -> Result<Self> {
+        if machine.llcs.len() > MOST_LLCS {
+            bail!("recordings have room for {MOST_LLCS} LLCs, and this machine has {}", machine.llcs.len());
+        }
         let built = domains::build(machine)?;
         let name = format!("{}cpus-{}llcs", machine.nr_cpus, machine.llcs.len());
         let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned();

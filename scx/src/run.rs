@@ -7,6 +7,7 @@ use crate::stats::Metrics;
 use crate::{ab, costs, features, messages, refusal, server};
 use anyhow::{Context, Result};
 use std::mem::MaybeUninit;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -59,11 +60,26 @@ fn monitor(once: bool, stop: &AtomicBool) -> Result<()> {
     Ok(())
 }
 
+/// The folder of a recording: another machine, once it has begun anew, is another recording (`rec`, `rec-2`, ...).
+fn part(path: &Path, restarts: usize) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    if restarts > 0 {
+        path.push(format!("-{}", restarts + 1));
+    }
+    path.into()
+}
+
 fn schedule(args: &Args, stop: &AtomicBool) -> Result<u8> {
     let mut on = features::switched(features::defaults(), args.features.as_deref().unwrap_or_default())?;
     let start = Instant::now();
+    let mut restarts = 0;
     loop {
-        let settings = Settings { features: on, slice_ns: args.slice_us * 1000, recording: args.record.is_some() };
+        let settings = Settings {
+            features: on,
+            slice_ns: args.slice_us * 1000,
+            recording: args.record.is_some(),
+            verbose: args.verbose,
+        };
         let mut place = MaybeUninit::uninit();
         let mut scheduler = Scheduler::start(&mut place, &settings)?;
         if args.ab.is_some() {
@@ -73,7 +89,9 @@ fn schedule(args: &Args, stop: &AtomicBool) -> Result<u8> {
         }
         let server = server::open()?;
         let mut recording = match &args.record {
-            Some(path) => Some(Recording::begin(path, &scheduler.skel, &scheduler.machine, scheduler.hz)?),
+            Some(path) => {
+                Some(Recording::begin(&part(path, restarts), &scheduler.skel, &scheduler.machine, scheduler.hz)?)
+            }
             None => None,
         };
         let wait = if recording.is_some() { RECORD_EVERY } else { LOOK_EVERY };
@@ -105,6 +123,7 @@ fn schedule(args: &Args, stop: &AtomicBool) -> Result<u8> {
         if !info.should_restart() {
             return Ok(0);
         }
+        restarts += 1;
         eprintln!("scx_wakelab: begins anew");
     }
 }

@@ -17,6 +17,8 @@ pub struct Settings {
     pub slice_ns: u64,
     /// Whether it records what it decides.
     pub recording: bool,
+    /// Whether the kernel's dump of all run queues is shown where it ends it.
+    pub verbose: bool,
 }
 
 /// The scheduler while it runs. Dropped, it leaves, and the kernel's own scheduler takes over.
@@ -48,6 +50,10 @@ impl<'a> Scheduler<'a> {
         let hz = hz::measure()?;
         describe(&mut open, &machine, settings, hz)?;
         without_groups(&mut open);
+        if !settings.verbose {
+            // The kernel's dump of all run queues is no line that says why.
+            open.struct_ops.wakelab_mut().exit_dump_len = 1;
+        }
         let loaded: Result<BpfSkel<'a>> = scx_ops_load!(open, wakelab, uei);
         let mut skel = loaded.map_err(|e| refusal::of_load(&e, &messages::take()))?;
         let attached: Result<Link> = scx_ops_attach!(skel, wakelab);

@@ -53,10 +53,20 @@ pub struct CpuMetrics {
     pub avg_idle: u64,
     #[stat(desc = "SIS_PROP: average cost of a search, ns")]
     pub avg_scan_cost: u64,
+    #[stat(desc = "SIS_PROP: average idle time that it has seen as a waker, ns")]
+    pub wake_avg_idle: u64,
+    #[stat(desc = "SIS_PROP: when that was aged last, jiffies")]
+    pub wake_stamp: u64,
+    #[stat(desc = "SIS_SHORT: dur_avg of the task that runs, ns")]
+    pub curr_dur_avg: u64,
     #[stat(desc = "SIS_LIMIT: where the next search begins, plus 1; 0 for nowhere yet")]
     pub next_cpu: u64,
     #[stat(desc = "virtual time of its queue, ns")]
     pub vclock: u64,
+    #[stat(desc = "virtual time of the tasks of the LLC's queue there, taken as one, ns")]
+    pub llc_vtime: u64,
+    #[stat(desc = "sum of the load weights of its runnable tasks")]
+    pub load_weight: u64,
     #[stat(desc = "pid of the task that runs; 0 for none of ours")]
     pub pid: u64,
 }
@@ -73,6 +83,8 @@ pub struct LlcMetrics {
     pub load: u64,
     #[stat(desc = "load that it is to take from another LLC; 0 for none")]
     pub pull_load: u64,
+    #[stat(desc = "its CPUs that are online")]
+    pub nr_online: u64,
     #[stat(desc = "1 where a core may be idle")]
     pub has_idle_cores: u64,
     #[stat(desc = "virtual time of its queue, ns")]
@@ -210,8 +222,13 @@ impl Metrics {
                     offline: state.offline.into(),
                     avg_idle: state.avg_idle,
                     avg_scan_cost: state.cost.avg_scan_cost,
+                    wake_avg_idle: state.cost.wake_avg_idle,
+                    wake_stamp: state.cost.wake_stamp,
+                    curr_dur_avg: state.curr_dur_avg,
                     next_cpu: state.next_cpu.max(0) as u64,
                     vclock: state.vclock,
+                    llc_vtime: state.llc_vtime,
+                    load_weight: state.load_weight,
                     pid: if state.curr_since == 0 { 0 } else { state.curr_pid as u64 },
                 },
             );
@@ -225,6 +242,7 @@ impl Metrics {
                     load: state.load,
                     pull_load: state.pull_load,
                     nr_idle_scan: state.nr_idle_scan.max(0) as u64,
+                    nr_online: state.nr_online.into(),
                     has_idle_cores: state.has_idle_cores.into(),
                     vclock: state.vclock,
                 },
@@ -305,15 +323,15 @@ impl Metrics {
         for (at, llc) in &self.llcs {
             writeln!(
                 to,
-                "llc {at}: util {} nr_idle_scan {} load {} pull_load {} has_idle_cores {} vclock {}",
-                llc.sum_util, llc.nr_idle_scan, llc.load, llc.pull_load, llc.has_idle_cores, llc.vclock
+                "llc {at}: util {} nr_idle_scan {} load {} pull_load {} nr_online {} has_idle_cores {} vclock {}",
+                llc.sum_util, llc.nr_idle_scan, llc.load, llc.pull_load, llc.nr_online, llc.has_idle_cores, llc.vclock
             )?;
         }
         for (at, cpu) in &self.cpus {
             writeln!(
                 to,
                 "cpu {at}: runnable-tasks {} util {} runnable {} load {} util_est {} perf_target {} kernel_perf_target {} idle {} offline {} \
-                 avg_idle {} avg_scan_cost {} next_cpu {} vclock {} pid {}",
+                 avg_idle {} avg_scan_cost {} wake_avg_idle {} wake_stamp {} curr_dur_avg {} next_cpu {} vclock {} llc_vtime {} load_weight {} pid {}",
                 cpu.nr_runnable,
                 cpu.util,
                 cpu.runnable,
@@ -325,8 +343,13 @@ impl Metrics {
                 cpu.offline,
                 cpu.avg_idle,
                 cpu.avg_scan_cost,
+                cpu.wake_avg_idle,
+                cpu.wake_stamp,
+                cpu.curr_dur_avg,
                 cpu.next_cpu,
                 cpu.vclock,
+                cpu.llc_vtime,
+                cpu.load_weight,
                 cpu.pid
             )?;
         }

@@ -16,6 +16,7 @@ const USAGE: &str = "usage: wakelab-load LOAD [COUNT [ROUNDS]]
   futex    as pipe, with threads and futexes
   fork     COUNT chains of processes: each forks one, which forks the next; every fourth executes a program
   message  COUNT message threads that each wake 4 workers and wait for them all (as schbench)
+  fifo     runs the command that follows as SCHED_FIFO
   nobody   runs the command that follows without root's rights
   tcp      COUNT pairs that send a byte to and fro over the loopback device (as netperf TCP_RR)";
 
@@ -27,10 +28,26 @@ fn nobody(command: &[String]) -> std::io::Error {
     std::process::Command::new(program).args(arguments).uid(NOBODY).gid(NOBODY).exec()
 }
 
+/// Becomes another program, of the realtime class.
+fn fifo(command: &[String]) -> std::io::Error {
+    use std::os::unix::process::CommandExt;
+    let (program, arguments) = command.split_first().map_or(("true", &[][..]), |(first, rest)| (first, rest));
+    let param = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the argument lives until the call has returned.
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) } != 0 {
+        return std::io::Error::last_os_error();
+    }
+    std::process::Command::new(program).args(arguments).exec()
+}
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().collect();
     if args.get(1).is_some_and(|load| load == "nobody") {
         eprintln!("wakelab-load nobody: {}", nobody(&args[2..]));
+        return ExitCode::FAILURE;
+    }
+    if args.get(1).is_some_and(|load| load == "fifo") {
+        eprintln!("wakelab-load fifo: {}", fifo(&args[2..]));
         return ExitCode::FAILURE;
     }
     let number =

@@ -100,19 +100,25 @@ static __always_inline void dequeue_sums(struct task_state *ts, struct cpu_state
 	__sync_fetch_and_sub(&cs->util_est, ts->queued_util_est);
 }
 
+/* A task that did not run: by the time that has gone by. */
+static __always_inline void age(struct task_state *ts, u64 now)
+{
+	u64 gone = now > ts->slept_at ? now - ts->slept_at : 0;
+
+	if (___update_load_sum(ts->avg.last_update_time + gone, &ts->avg, ts->runnable, ts->runnable, false))
+		___update_load_avg(&ts->avg, ts->load_weight);
+}
+
 /* The task is at `cpu` from now on. Its average is aged by the time that has gone by, then moved. Under the lock of `cpu`. */
 static __always_inline void move_task(struct task_state *ts, struct cpu_state *cs, s32 cpu, u64 now)
 {
 	struct cpu_state *old = cpu_state_of(ts->cpu);
-	u64 gone = now - ts->slept_at;
 
 	if (ts->cpu == cpu)
 		return;
+	if (ts->slept_at)
+		age(ts, now);
 	if (old) {
-		if ((s64)gone < 0)
-			gone = 0;
-		if (___update_load_sum(ts->avg.last_update_time + gone, &ts->avg, ts->runnable, ts->runnable, false))
-			___update_load_avg(&ts->avg, ts->load_weight);
 		remove_from(ts, old);
 		if (ts->runnable)
 			dequeue_sums(ts, old);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A CPU looks for its next task. */
+/* A CPU looks for its next task. Functions that are not static are verified once, not for each caller and state. */
 #pragma once
 
 /* Tasks that wait at another CPU of the LLC and may run here. */
-static __always_inline bool pull_sibling(u32 llc, s32 self)
+__noinline int pull_sibling(u32 llc, s32 self)
 {
 	u32 nr = llc_infos[at(llc)].nr, i;
 
@@ -26,8 +26,8 @@ static __always_inline bool pull_sibling(u32 llc, s32 self)
 	return false;
 }
 
-/* The longest queue of another LLC. */
-static __always_inline bool pull_other(u32 own)
+/* The longest queue of another LLC; if none of those in it may run here, any other. */
+__noinline int pull_other(u32 own)
 {
 	s32 most = 0;
 	u32 from = own, i;
@@ -40,10 +40,31 @@ static __always_inline bool pull_other(u32 own)
 			from = i;
 		}
 	}
-	if (from == own || !scx_bpf_dsq_move_to_local(LLC_DSQ + from, 0))
+	if (from == own)
 		return false;
-	count(pulled_other);
-	return true;
+	if (scx_bpf_dsq_move_to_local(LLC_DSQ + from, 0)) {
+		count(pulled_other);
+		return true;
+	}
+	bpf_for(i, 0, nr_llcs) {
+		if (i != own && i != from && scx_bpf_dsq_move_to_local(LLC_DSQ + i, 0)) {
+			count(pulled_other);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What waits at a CPU of another LLC, and may run here: it may use a part of each. */
+__noinline int pull_far_sibling(u32 own, s32 self)
+{
+	u32 i;
+
+	bpf_for(i, 0, nr_llcs) {
+		if (i != own && pull_sibling(i, self))
+			return true;
+	}
+	return false;
 }
 
 static __always_inline bool pull_llc(u32 llc)
@@ -119,5 +140,7 @@ static __always_inline int dispatch(s32 cpu, struct cpu_state *cs, struct task_s
 	}
 	if (prev)
 		return DISPATCH_KEEP;
-	return pull_sibling(llc, cpu) || pull_other(llc) ? DISPATCH_MOVED : DISPATCH_NOTHING;
+	if (pull_sibling(llc, cpu) || pull_other(llc) || pull_far_sibling(llc, cpu))
+		return DISPATCH_MOVED;
+	return DISPATCH_NOTHING;
 }

@@ -84,6 +84,14 @@ static __always_inline void set_idle(u32 cpu, bool idle)
 		__sync_fetch_and_or(idle_word(cpu), bit);
 }
 
+/* Whether it idles, whatever the bits say: whoever has claimed it may have found another place for the task. */
+static __always_inline bool runs_nothing(s32 cpu)
+{
+	struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+
+	return rq && rq->curr == rq->idle;
+}
+
 /* Whether it was idle and is the caller's now. */
 static __always_inline bool test_and_clear_idle(u32 cpu)
 {
@@ -127,7 +135,8 @@ static __always_inline bool take(struct search *s, s32 cpu, u32 reason)
 
 static __always_inline bool allowed(const struct task_struct *p, s32 cpu)
 {
-	return bpf_cpumask_test_cpu(cpu, p->cpus_ptr);
+	/* Without another branch, of which the verifier would go both ways at each CPU of a walk. */
+	return bpf_cpumask_test_cpu(cpu, p->cpus_ptr) & !cpu_states[at((u32)cpu)].offline;
 }
 
 static __always_inline bool core_is_idle_but(s32 cpu)
@@ -140,7 +149,7 @@ static __always_inline bool core_is_idle_but(s32 cpu)
 	for (i = 0; i < MAX_SMT; i++) {
 		if (i >= info->nr_smt)
 			break;
-		if (info->smt[i] != cpu && !is_idle(info->smt[i]))
+		if (info->smt[i] != cpu && !is_idle(info->smt[i]) && !is_offline(info->smt[i]))
 			return false;
 	}
 	return true;

@@ -16,6 +16,7 @@ static __always_inline void first_average(struct task_state *ts, struct cpu_stat
 	}
 	ts->avg.util_avg = util;
 	ts->avg.runnable_avg = util;
+	ts->has_avg = true;
 }
 
 static __always_inline void task_runnable(struct task_struct *p)
@@ -28,7 +29,7 @@ static __always_inline void task_runnable(struct task_struct *p)
 	if (!cs || !ts || ts->runnable)
 		return;
 	update_cpu(cs, cpu, now);
-	if (ts->cpu < 0)
+	if (!ts->has_avg)
 		first_average(ts, cs, cpu);
 	if (ts->cpu == cpu)
 		update_task(ts, cs, now);
@@ -46,7 +47,7 @@ static __always_inline void task_running(struct task_struct *p)
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct cpu_state *cs = cpu_state_of(cpu);
 	struct task_state *ts = task_state_of(p);
-	u64 now = scx_bpf_now(), since;
+	u64 now = scx_bpf_now();
 	u32 llc = llc_of(cpu);
 
 	if (!cs || !ts)
@@ -60,12 +61,7 @@ static __always_inline void task_running(struct task_struct *p)
 	if (ts->home >= LLC_DSQ ? ts->home != LLC_DSQ + llc : ts->home != (u32)cpu)
 		rehome(p, ts, ts->home >= LLC_DSQ ? LLC_DSQ + llc : (u32)cpu);
 	set_idle(cpu, false);
-	/* What is bound to a CPU that is not there yet waits for the CPU, not for its turn. */
-	since = ts->waits_since > cs->online_since ? ts->waits_since : cs->online_since;
-	if (now > since && now - since > cs->counts.longest_wait_ns) {
-		cs->counts.longest_wait_ns = now - since;
-		cs->counts.longest_wait_pid = p->pid;
-	}
+	note_wait(p, ts, now);
 	ts->running = true;
 	ts->since = now;
 	if (ts->group)
@@ -213,8 +209,13 @@ static __always_inline void task_disable(struct task_struct *p)
 		return;
 	at = cpu_state_of(ts->cpu);
 	if (at) {
+		u64 now = scx_bpf_now();
+
 		if (ts->runnable)
 			dequeue_sums(ts, at);
+		if (ts->slept_at)
+			age(ts, now);
+		ts->slept_at = now;
 		remove_from(ts, at);
 	}
 	leave_group(ts);
@@ -241,7 +242,7 @@ static __always_inline void cpu_hotplug(s32 cpu, bool online)
 	if (!online)
 		set_idle(cpu, false);
 	else
-		cs->online_since = bpf_ktime_get_ns();
+		cs->online_since = scx_bpf_now();
 	if (online)
 		__sync_fetch_and_sub(&nr_offline, 1);
 	else

@@ -76,8 +76,14 @@ void BPF_STRUCT_OPS(wakelab_dispatch, s32 cpu, struct task_struct *prev)
 		count(kept);
 		break;
 	case DISPATCH_NOTHING:
-		/* Not only when it begins to idle: it may have been claimed for a task that went elsewhere. */
-		set_idle(cpu, true);
+		/*
+		 * It idles on: it had been claimed for a task that went elsewhere. Where it begins to idle update_idle() tells; and
+		 * where a task of another class goes on, it is not idle.
+		 */
+		if (runs_nothing(cpu)) {
+			set_idle(cpu, true);
+			update_idle_core(cpu);
+		}
 		break;
 	default:
 		break;
@@ -177,6 +183,13 @@ void BPF_STRUCT_OPS(wakelab_cgroup_set_idle, struct cgroup *cgrp, bool idle)
 	group_idle_is(cgrp, idle);
 }
 
+/* A task of a higher class takes the CPU: what waits in its own queue, which nobody else looks at, may run elsewhere. */
+void BPF_STRUCT_OPS(wakelab_cpu_release, s32 cpu, struct scx_cpu_release_args *args)
+{
+	if (may_kick())
+		scx_bpf_reenqueue_local();
+}
+
 void BPF_STRUCT_OPS(wakelab_cpu_online, s32 cpu)
 {
 	cpu_hotplug(cpu, true);
@@ -202,12 +215,11 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(wakelab_init)
 		if (error)
 			return error;
 		bpf_rcu_read_lock();
-		update_llc(i, scx_bpf_now());
+		update_llc(i, scx_bpf_now(), true);
 		bpf_rcu_read_unlock();
 	}
-	/* Those that are not will show it at once. */
 	bpf_for(i, 0, nr_cpus)
-		if (i < MAX_CPUS && cpu_infos[at(i)].nr_smt)
+		if (i < MAX_CPUS && cpu_infos[at(i)].nr_smt && runs_nothing(i))
 			set_idle(i, true);
 	return start_timer();
 }
@@ -256,6 +268,7 @@ SCX_OPS_DEFINE(wakelab,
 	       .cpu_offline	= (void *)wakelab_cpu_offline,
 	       .init		= (void *)wakelab_init,
 	       .exit		= (void *)wakelab_exit,
-	       .flags		= SCX_OPS_ENQ_MIGRATION_DISABLED,
+	       .cpu_release	= (void *)wakelab_cpu_release,
+	       .flags		= SCX_OPS_ENQ_MIGRATION_DISABLED | SCX_OPS_ENQ_EXITING,
 	       .timeout_ms	= 20000,
 	       .name		= "wakelab");

@@ -114,14 +114,6 @@ static __always_inline void kick_idle(u32 llc, const struct cpumask *may)
 	}
 }
 
-/* Whether it idles, whatever the bits say: whoever has claimed it may have found another place for the task. */
-static __always_inline bool runs_nothing(s32 cpu)
-{
-	struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
-
-	return rq && rq->curr == rq->idle;
-}
-
 static __always_inline void enqueue(struct task_struct *p, struct task_state *ts, u64 enq_flags)
 {
 	s32 cpu = scx_bpf_task_cpu(p);

@@ -39,6 +39,21 @@ static __always_inline void look_at_reach(struct reach *reach, u64 vclock, bool 
 	reach->ahead = 2 * (went > slice_ns ? went : slice_ns);
 }
 
+/* What is bound to a CPU that is not there yet waits for the CPU, not for its turn. */
+static __always_inline void note_wait(struct task_struct *p, struct task_state *ts, u64 now)
+{
+	struct cpu_state *cs = cpu_state_of(scx_bpf_task_cpu(p));
+	struct counts *counts = my_counts();
+	u64 since = ts->waits_since;
+
+	if (cs && cs->online_since > since)
+		since = cs->online_since;
+	if (now > since && now - since > counts->longest_wait_ns) {
+		counts->longest_wait_ns = now - since;
+		counts->longest_wait_pid = p->pid;
+	}
+}
+
 static __always_inline void bring_forward(u32 home, u64 now)
 {
 	u64 latest = clock_of(home) + (latest_of(home) - clock_of(home)) / 2;
@@ -48,9 +63,13 @@ static __always_inline void bring_forward(u32 home, u64 now)
 	bpf_for_each(scx_dsq, p, home, SCX_DSQ_ITER_REV) {
 		struct task_state *ts = task_state_of(p);
 
-		if (!time_before(latest, p->scx.dsq_vtime) || nr_looked_at++ >= MOST_LOOKED_AT)
+		if (nr_looked_at++ >= MOST_LOOKED_AT)
 			break;
-		if (!ts || now < ts->waits_since + 2 * LOOK_NS)
+		if (!ts)
+			continue;
+		/* Who never gets to run is seen nowhere else. */
+		note_wait(p, ts, now);
+		if (!time_before(latest, p->scx.dsq_vtime) || now < ts->waits_since + 2 * LOOK_NS)
 			continue;
 		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, latest);
 		if (scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, home, 0))

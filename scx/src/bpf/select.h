@@ -97,13 +97,14 @@ static __always_inline s32 select_cpu(struct task_struct *p, struct task_state *
 		cpu = place_new(s, p, &taken);
 		goto out;
 	}
-	if ((wake_flags & WF_CURRENT_CPU) && allowed(p, this_cpu)) {
-		cpu = this_cpu;
-		goto out;
-	}
 	waker = bpf_task_storage_get(&tasks, current, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!waker) {
 		cpu = s->prev;
+		goto out;
+	}
+	if ((wake_flags & WF_CURRENT_CPU) && allowed(p, this_cpu)) {
+		record_wakee(&waker->flips, (u64)p, bpf_jiffies64(), hz);
+		cpu = this_cpu;
 		goto out;
 	}
 	s->waker_load = waker->avg.load_avg;

@@ -75,7 +75,8 @@ struct llc_state {
 	u64 load;		/* sum of its CPUs' load_avg, while there are several LLCs */
 	u64 pull_load;		/* load that it is to take from another; 0 for none */
 	u32 pull_from;
-	u32 pad[17];
+	u32 nr_online;		/* of its CPUs, as the timer has seen last */
+	u32 pad[16];
 } __attribute__((aligned(128)));
 
 /* A control group. Its place among the others is its slot; 0 is the root group's, of which nothing is kept. */
@@ -118,6 +119,7 @@ struct task_state {
 	bool running;
 	bool stack;		/* the decision was to wait at that CPU */
 	bool has_home;
+	bool has_avg;
 	u64 covers;		/* LLCs, by bit, all of whose CPUs it may use */
 };
 

@@ -22,7 +22,6 @@ static __always_inline u32 affine_domain(s32 this_cpu, s32 prev)
 static __always_inline bool wakes_wide(struct search *s, struct task_state *waker, struct task_state *wakee, u64 who)
 {
 	u64 jiffies = bpf_jiffies64();
-	const volatile struct llc_info *llc;
 
 	s->waker_flips_before = waker->flips.flips;
 	s->last_wakee_is_p = waker->flips.last_wakee == who;
@@ -30,8 +29,7 @@ static __always_inline bool wakes_wide(struct search *s, struct task_state *wake
 	record_wakee(&waker->flips, who, jiffies, hz);
 	s->waker_flips = waker->flips.flips;
 	s->wakee_flips = wakee->flips.flips;
-	llc = &llc_infos[at(llc_of(s->this_cpu))];
-	return wake_wide(s->waker_flips, s->wakee_flips, llc->nr);
+	return wake_wide(s->waker_flips, s->wakee_flips, llc_states[at(llc_of(s->this_cpu))].nr_online);
 }
 
 /* wake_affine(): the waking CPU or the previous one. */

@@ -16,7 +16,12 @@ struct {
 	__type(value, struct timer);
 } timers SEC(".maps");
 
-static u64 queues_due;
+/* How often is looked for work that waits beside idle CPUs, however seldom nr_idle_scan is computed on large LLCs. */
+#define TICK_NS 8000000ULL
+
+static u64 queues_due, scans_due;
+/* Not a local variable: the verifier would go through the loop for each of its values. */
+static u32 nr_seen_online;
 
 static __always_inline u32 idle_scan_form(u64 feat)
 {
@@ -40,6 +45,7 @@ static __always_inline void free_claim(struct cpu_state *cs, s32 cpu)
 
 	if (seems_idle && cs->seems_idle) {
 		set_idle(cpu, true);
+		update_idle_core(cpu);
 		count(freed_claims);
 		seems_idle = false;
 	}
@@ -55,7 +61,7 @@ static __always_inline void kick_for_head(u32 llc, s32 cpu)
 		kick_idle(llc, head->cpus_ptr);
 }
 
-static __noinline int update_llc(u32 llc, u64 now)
+static __noinline int update_llc(u32 llc, u64 now, bool scan)
 {
 	struct llc_state *state = llc_state_of(llc);
 	u64 sum = 0, feat = features;
@@ -64,13 +70,17 @@ static __noinline int update_llc(u32 llc, u64 now)
 	if (!state)
 		return 0;
 	nr = llc_infos[at(llc)].nr;
+	nr_seen_online = 0;
 	bpf_for(i, 0, nr) {
 		s32 cpu = cpu_at(llc, i);
 		struct cpu_state *cs = cpu_state_of(cpu);
 
 		if (!cs)
 			continue;
-		sum += cpu_util_avg(cs, now);
+		if (scan && !cs->offline) {
+			sum += cpu_util_avg(cs, now);
+			nr_seen_online++;
+		}
 		free_claim(cs, cpu);
 		let_go(cpu);
 		if (scx_bpf_dsq_nr_queued(cpu) > 0) {
@@ -82,9 +92,14 @@ static __noinline int update_llc(u32 llc, u64 now)
 				kick_for_head(llc, cpu);
 		}
 	}
-	state->sum_util = sum;
-	state->nr_idle_scan = nr_idle_scan(sum, nr, llc_infos[at(llc)].imbalance_pct, idle_scan_form(feat),
-					   feat & SIS_UTIL_SMALL_LLC);
+	if (scan && nr_seen_online) {
+		u32 online = nr_seen_online;
+
+		state->nr_online = online;
+		state->sum_util = sum;
+		state->nr_idle_scan = nr_idle_scan(sum, online, llc_infos[at(llc)].imbalance_pct, idle_scan_form(feat),
+						   feat & SIS_UTIL_SMALL_LLC);
+	}
 	if (scx_bpf_dsq_nr_queued(LLC_DSQ + llc) > 0) {
 		const struct cpumask *online = scx_bpf_get_online_cpumask();
 
@@ -105,19 +120,27 @@ static __noinline int look_at_queues(u64 now)
 	return 0;
 }
 
+static __always_inline u64 tick_ns(void)
+{
+	return scan_interval_ns < TICK_NS ? scan_interval_ns : TICK_NS;
+}
+
 static int on_timer(void *map, int *key, struct timer *timer)
 {
 	u64 now = scx_bpf_now();
+	bool scan = now >= scans_due;
 	u32 i;
 
+	if (scan)
+		scans_due = now + scan_interval_ns - TICK_NS / 2;
 	bpf_for(i, 0, nr_llcs)
-		update_llc(i, now);
+		update_llc(i, now, scan);
 	balance_llcs(now);
 	if (now >= queues_due) {
 		queues_due = now + LOOK_NS;
 		look_at_queues(now);
 	}
-	bpf_timer_start(&timer->timer, scan_interval_ns, 0);
+	bpf_timer_start(&timer->timer, tick_ns(), 0);
 	return 0;
 }
 
@@ -134,5 +157,5 @@ static __always_inline int start_timer(void)
 	if (error && error != -EBUSY)
 		return error;
 	bpf_timer_set_callback(&timer->timer, on_timer);
-	return bpf_timer_start(&timer->timer, scan_interval_ns, 0);
+	return bpf_timer_start(&timer->timer, tick_ns(), 0);
 }

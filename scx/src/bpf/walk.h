@@ -22,9 +22,9 @@ static __noinline int policies_before(struct search *s, struct task_state *wakee
 	llc = llc_state_of(llc_of(s->target));
 	if (!this || !target || !info || !llc)
 		return WORD_WALK;
-	weight = llc_infos[at(llc_of(s->target))].nr;
+	weight = llc->nr_online;
 	if ((s->feat & SIS_PROP) && !cores) {
-		if (llc_infos[at(llc_of(s->this_cpu))].nr < 2)
+		if (llc_states[at(llc_of(s->this_cpu))].nr_online < 2)
 			return WORD_OVERLOADED;
 		s->sis_prop = true;
 		s->started = bpf_ktime_get_ns();
@@ -79,6 +79,8 @@ static __noinline bool look_at_core(struct search *s, struct task_struct *p, s32
 		if (i >= info->nr_smt)
 			break;
 		cpu = info->smt[i];
+		if (nr_offline && is_offline(cpu))
+			continue;
 		s->looks++;
 		if (!is_idle(cpu)) {
 			whole = false;
