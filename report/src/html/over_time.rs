@@ -5,7 +5,7 @@ use wakelab_measure::{State, StateChange};
 use wakelab_page::{Flip, Heat, LlcPoint, LlcSeries, Migrations, Page, Series, Shape, Timeline, limits};
 use wakelab_study::picture::{CpuState, OverTime};
 
-/// So many packages have a line in the chart of frequencies.
+/// So many packages have a line in the charts of frequencies and of power.
 const PACKAGES: usize = 16;
 
 /// A run of one side.
@@ -38,11 +38,7 @@ pub(super) fn add(page: &mut Page, run: &Run<'_>) {
         shape: Shape::Step,
         series: Vec::new(),
     };
-    let of_packages = run.over_time.frequency.iter().take(PACKAGES);
-    let several = run.over_time.frequency.len() > 1;
-    let label = |package: &u32| if several { format!("package {package}") } else { String::new() };
-    let series = of_packages.map(|(package, points)| (label(package), points)).collect();
-    add_series(page, run, frequency, series);
+    add_series(page, run, frequency, of_packages(&run.over_time.frequency));
     let states = || Timeline {
         title: "Idle states".to_owned(),
         about: "What all CPUs were in, running tasks included.".to_owned(),
@@ -53,6 +49,21 @@ pub(super) fn add(page: &mut Page, run: &Run<'_>) {
     };
     let series = run.over_time.states.iter().map(|(state, points)| (state_name(*state, run.idle_states), points));
     add_series(page, run, states, series.collect());
+    let power = || Timeline {
+        title: "Power".to_owned(),
+        about: "Mean of each package with its cores and clusters, from one jiffy to the next.".to_owned(),
+        value: "Power".to_owned(),
+        unit: "mW".to_owned(),
+        shape: Shape::Line,
+        series: Vec::new(),
+    };
+    add_series(page, run, power, of_packages(&run.over_time.power));
+}
+
+/// What the charts show of each package, by its name if there are several.
+fn of_packages(all: &BTreeMap<u32, Vec<(u64, f64)>>) -> Vec<(String, &Vec<(u64, f64)>)> {
+    let label = |package: &u32| if all.len() > 1 { format!("package {package}") } else { String::new() };
+    all.iter().take(PACKAGES).map(|(package, points)| (label(package), points)).collect()
 }
 
 fn add_series(page: &mut Page, run: &Run<'_>, new: impl FnOnce() -> Timeline, series: Vec<(String, &Vec<(u64, f64)>)>) {
