@@ -45,10 +45,11 @@ fn power_over_time_is_that_of_the_result_and_of_the_events() {
     let (json, page) = run(here.path(), compare);
     let power = page.rows("time-2-power");
     for side in ["base", "with"] {
-        let mw: Vec<f64> = power.iter().filter(|row| row.text("side") == side).map(|row| row.number("value")).collect();
+        let watts: Vec<f64> =
+            power.iter().filter(|row| row.text("side") == side).map(|row| row.number("value")).collect();
         let total = json["rows"][0][side]["power"]["total_mw"].as_f64().expect("power");
         // Bins of 256 us, of which the last is not whole.
-        near(mw.iter().sum::<f64>() / mw.len() as f64, total, 0.01, side);
+        near(1e3 * watts.iter().sum::<f64>() / watts.len() as f64, total, 0.01, side);
     }
     let events = here.path().join("events");
     let (_, of_events) = run(here.path(), &format!("stats {}", events.display()));
@@ -69,7 +70,6 @@ fn published(folder: &Path) -> PathBuf {
         ("sis_util-vanilla-search-stats", &["netperf,TCP_RR,224"]),
         ("sis_util-nr_idle_scan", &["112,0,", "112,5,"]),
         ("short-wakeup-will-it-scale-rq-lock", &["1,", "104,"]),
-        ("search-limit-results", &["uperf,"]),
     ] {
         let text = fs::read_to_string(all.join(format!("{name}.csv"))).expect("a table");
         let kept = text.lines().enumerate().filter(|(n, line)| *n == 0 || rows.iter().any(|row| line.starts_with(row)));

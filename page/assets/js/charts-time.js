@@ -82,7 +82,7 @@ charts.stacked = (figure, rows) => {
     const values = mine.map((row) => ({ ...row, at: labels.indexOf(row.label), from: row.at_ms - half, to: row.at_ms + half }));
     const color = { field: "label", type: "nominal", legend: null, scale: { domain: labels, range } };
     const y = { field: "value", type: "quantitative", stack: "zero", title: axisTitle(title, unit), axis: { tickCount: 5 } };
-    return { title: side, height: 210, spec: { data: { values }, mark: { type: "bar", stroke: null, binSpacing: 0 }, encoding: { x: { ...timeAxis, field: "from", bin: "binned" }, x2: { field: "to" }, y, color,
+    return { title: side, height: 210, spec: { data: { values }, mark: { type: "bar", strokeWidth: 0.8, binSpacing: 0 }, encoding: { stroke: color, x: { ...timeAxis, field: "from", bin: "binned" }, x2: { field: "to" }, y, color,
       order: { field: "at", type: "quantitative" }, tooltip: [tip("label", "Of", "nominal"), tip("side", "Side", "nominal"), tip("at_ms", "Time, ms"), tip("value", axisTitle(title, unit))] } } };
   });
   return { legend: labels.map((label, i) => [label, range[i], "box"]), columns: 2, panels };

@@ -32,7 +32,7 @@ pub(super) fn add(page: &mut Page, run: &Run<'_>) {
     page.llcs.extend(caches(run));
     let frequency = || Timeline {
         title: "Frequency".to_owned(),
-        about: "Mean of the CPUs that run tasks.".to_owned(),
+        about: "Frequency is the mean of the CPUs that run tasks.".to_owned(),
         value: "Frequency".to_owned(),
         unit: "MHz".to_owned(),
         shape: Shape::Step,
@@ -41,7 +41,7 @@ pub(super) fn add(page: &mut Page, run: &Run<'_>) {
     add_series(page, run, frequency, of_packages(&run.over_time.frequency));
     let states = || Timeline {
         title: "Idle states".to_owned(),
-        about: "What all CPUs were in, running tasks included.".to_owned(),
+        about: "Idle states are shares of the time of all CPUs, that in which they ran tasks included.".to_owned(),
         value: "Share of the time".to_owned(),
         unit: "%".to_owned(),
         shape: Shape::Stacked,
@@ -51,13 +51,15 @@ pub(super) fn add(page: &mut Page, run: &Run<'_>) {
     add_series(page, run, states, series.collect());
     let power = || Timeline {
         title: "Power".to_owned(),
-        about: "Mean of each package with its cores and clusters, from one jiffy to the next.".to_owned(),
+        about: "Power is the mean of each package with its cores and clusters, from one jiffy to the next.".to_owned(),
         value: "Power".to_owned(),
-        unit: "mW".to_owned(),
+        unit: "W".to_owned(),
         shape: Shape::Line,
         series: Vec::new(),
     };
-    add_series(page, run, power, of_packages(&run.over_time.power));
+    let watts = |points: &Vec<(u64, f64)>| points.iter().map(|&(at, mw)| (at, mw / 1e3)).collect();
+    let watts = run.over_time.power.iter().map(|(&package, points)| (package, watts(points))).collect();
+    add_series(page, run, power, of_packages(&watts));
 }
 
 /// What the charts show of each package, by its name if there are several.

@@ -37,6 +37,12 @@ fn told(one: &ScoredTable) -> impl Iterator<Item = &Scored> {
     one.rows.iter().filter(|row| row.excluded.is_none()).filter(has)
 }
 
+/// Decimals that show three digits: benchmarks count in units that are far apart.
+fn digits(number: Option<f64>) -> u8 {
+    let above = number.filter(|number| *number != 0.0).map_or(0.0, |number| number.abs().log10().floor());
+    (2.0 - above).clamp(0.0, 12.0) as u8
+}
+
 fn differences(id: &str, one: &ScoredTable) -> Table {
     let mut columns: Vec<(String, &str)> = [
         ("Row", TEXT),
@@ -56,7 +62,7 @@ fn differences(id: &str, one: &ScoredTable) -> Table {
         let mut cells = vec![text(name(row)), opt(row.published_compare_pct, 2), opt(row.simulated_compare_pct, 2)];
         cells.push(opt(row.published_compare_pct.map(|_| row.noise_pct), 1));
         cells.extend(classes(row).map(|class| text(class.map_or("", Class::name))));
-        cells.push(opt(row.simulated_baseline, 2));
+        cells.push(opt(row.simulated_baseline, digits(row.simulated_baseline)));
         for (_, rate) in RATES {
             cells.extend([row.published_search, row.simulated_search].map(|of| opt(of.map(|of| rate(&of)), 2)));
         }
