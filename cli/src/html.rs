@@ -1,6 +1,7 @@
 //! `--html`: a page beside what is printed.
 
 use crate::out_file::OutFile;
+use crate::output::say;
 use anyhow::Context;
 use std::io::Write;
 use std::path::Path;
@@ -24,8 +25,23 @@ impl HtmlFile {
     /// Where there is more than a page takes, or it cannot be written; the file is then as it was.
     pub fn write(&self, page: Result<String, wakelab_report::html::Error>) -> anyhow::Result<()> {
         let page = page.context("--html")?;
-        let written = self.0.write_with(|mut file| Ok(file.write_all(page.as_bytes())?));
-        written.map_err(|e| anyhow::anyhow!("{e:#}\n  hint: make room, or name a file elsewhere"))
+        self.0.write_with(|mut file| Ok(file.write_all(page.as_bytes())?))
+    }
+
+    /// Writes a page, if there is `anything` to show; else says that there is none, and the file is as it was.
+    ///
+    /// # Errors
+    /// As [`HtmlFile::write`].
+    pub fn write_if(
+        &self,
+        anything: bool,
+        page: impl FnOnce() -> Result<String, wakelab_report::html::Error>,
+    ) -> anyhow::Result<()> {
+        if anything {
+            return self.write(page());
+        }
+        say!("warning: --html: no page was written, as there is nothing to show");
+        Ok(())
     }
 }
 

@@ -3,9 +3,11 @@
 
 use crate::output::{Voice, detail, speaks};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::HashMap;
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use wakelab_report::numbers::thousands;
 use wakelab_study::Progress;
@@ -40,6 +42,8 @@ fn late(length: Option<u64>, template: &str, may_show: bool) -> ProgressBar {
 pub struct Bar {
     bytes: ProgressBar,
     rows: ProgressBar,
+    /// Of files that are not done: the bytes that were counted.
+    parts: Mutex<HashMap<PathBuf, u64>>,
 }
 
 impl Bar {
@@ -49,7 +53,7 @@ impl Bar {
         let total = files.iter().map(|file| size(file)).sum();
         let template = "{wide_bar} {bytes}/{total_bytes}, {msg} rows, {elapsed}, {eta} left";
         let bytes = late(Some(total), template, !(streams && std::io::stdout().is_terminal()));
-        Bar { bytes, rows: ProgressBar::hidden() }
+        Bar { bytes, rows: ProgressBar::hidden(), parts: Mutex::default() }
     }
 
     /// Takes the bar away.
@@ -64,14 +68,45 @@ impl Progress for Bar {
         self.bytes.set_message(thousands(self.rows.position()));
     }
 
+    fn part(&self, path: &Path, share: f64) {
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = parts.entry(path.to_owned()).or_default();
+        let now = (share * size(path) as f64) as u64;
+        self.bytes.inc(now.saturating_sub(*told));
+        *told = now.max(*told);
+    }
+
     fn file(&self, path: &Path) {
-        self.bytes.inc(size(path));
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        self.bytes.inc(size(path).saturating_sub(parts.remove(path).unwrap_or(0)));
         detail(format_args!("read {}, {} rows so far", path.display(), thousands(self.rows.position())));
     }
 }
 
 fn size(file: &Path) -> u64 {
     fs::metadata(file).map_or(0, |data| data.len())
+}
+
+/// The bar of one file that is read: its bytes.
+#[derive(Debug)]
+pub struct FileBar(ProgressBar);
+
+impl FileBar {
+    /// A bar.
+    pub fn new() -> Self {
+        FileBar(late(None, "{wide_bar} {bytes}/{total_bytes}, {elapsed}, {eta} left", true))
+    }
+
+    /// So many bytes of so many are read.
+    pub fn read(&self, done: u64, all: u64) {
+        self.0.set_length(all);
+        self.0.set_position(done.min(all));
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
 }
 
 /// The bar of simulated runs: how many are done, and which was the last.

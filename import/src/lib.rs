@@ -16,6 +16,7 @@ mod perfetto_schema;
 mod protobuf;
 mod trace_dat;
 mod wakings;
+mod watched;
 mod write;
 
 pub use error::ImportError;
@@ -60,11 +61,11 @@ impl Kind {
 }
 
 /// Reads a file, and writes what it has of scheduler events to a folder that is new or empty. The folder is there, whole, when
-/// this returns well; else it is not.
+/// this returns well; else it is not. `progress` is told how many bytes of how many are read.
 ///
 /// # Errors
 /// Where the file is none of these, is damaged, has no scheduler event, or the folder cannot be written.
-pub fn import(path: &Path, to: &Path) -> Result<Imported, ImportError> {
+pub fn import(path: &Path, to: &Path, progress: &dyn Fn(u64, u64)) -> Result<Imported, ImportError> {
     let of_file = |what: String| ImportError::new(path, what);
     let mut file = File::open(path).map_err(|e| of_file(e.to_string()))?;
     let mut start = Vec::new();
@@ -75,7 +76,7 @@ pub fn import(path: &Path, to: &Path) -> Result<Imported, ImportError> {
             .with_hint("text output (perf script, trace-cmd report) is not read; import what these were made of")
     })?;
     write::to_folder(path, kind, to, |each| {
-        let file = BufReader::with_capacity(1 << 18, file);
+        let file = BufReader::with_capacity(1 << 18, watched::Watched::new(file, progress));
         match kind {
             Kind::TraceDat => trace_dat::read(path, file, each),
             Kind::PerfData => perf::read(path, file, each),

@@ -3,6 +3,7 @@
 #[path = "files/support.rs"]
 mod support;
 
+use std::cell::Cell;
 use std::fs;
 use support::{header, page, perfetto, switch, trace_dat, waking};
 use wakelab_events::stream::{Source, Switches, Wakes};
@@ -39,8 +40,11 @@ fn an_import_is_a_recording_with_waits() {
     let folder = tempfile::tempdir().expect("a folder");
     let (file, to) = (folder.path().join("trace.dat"), folder.path().join("rec"));
     fs::write(&file, two_cpus()).expect("written");
-    let found = import(&file, &to).expect("imported");
+    let told = Cell::new((0, 0));
+    let found = import(&file, &to, &|done, all| told.set((done, all))).expect("imported");
     assert_eq!((found.wakings, found.switches, found.late), (1, 3, 0));
+    let all = two_cpus().len() as u64;
+    assert_eq!(told.get(), (all, all), "progress");
     let sources = Source::at(&to).expect("a recording");
     let [Source::Recorded(tables)] = &sources[..] else { panic!("{sources:?}") };
     let wake = Wakes::recorded(tables).next_wake().expect("read").expect("a wake-up");
@@ -49,7 +53,12 @@ fn an_import_is_a_recording_with_waits() {
     let ran =
         std::iter::from_fn(|| switches.next_switch().expect("read")).find(|ran| ran.next_pid == 9).expect("it ran");
     assert_eq!(ran.t_ns, 2500);
-    assert!(import(&file, &to).expect_err("there is something in it").to_string().contains("empty or not there"));
+    assert!(
+        import(&file, &to, &|_, _| {})
+            .expect_err("there is something in it")
+            .to_string()
+            .contains("empty or not there")
+    );
 }
 
 #[test]
@@ -74,7 +83,7 @@ fn what_is_none_of_them_is_refused_and_leaves_nothing() {
     for (text, expected) in [("some text\n", "found none of them"), ("PERFILE2", "perf.data cannot be read")] {
         let (file, to) = (folder.path().join("file"), folder.path().join("rec"));
         fs::write(&file, text).expect("written");
-        let error = import(&file, &to).expect_err(text);
+        let error = import(&file, &to, &|_, _| {}).expect_err(text);
         assert!(error.what.contains(expected) && error.hint.is_some(), "{error}");
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "only the file");
     }

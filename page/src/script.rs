@@ -21,7 +21,7 @@ pub(crate) const SCRIPTS: [Script; 4] = [
         text: include_str!("../assets/vendor/vega-embed.min.js"),
         hash: "sha256-ZxnwPt9yvv8jMQ7lbNDxqeu/fdzGVtPlzC+QZ6uDVnE=",
     },
-    Script { text: PAGE, hash: "sha256-kaObAHuae/Vn6AwpqHG2ytITXWV9zqzhbNQQ7ez5O1k=" },
+    Script { text: PAGE, hash: "sha256-xPsHm0JfVGdV0rSMRB3WUBxz51vttBBFp1Mr7EReQgk=" },
 ];
 
 /// The page's own script: one function around all files, so that they share names with each other and nobody else.

@@ -4,6 +4,7 @@
 //! thread states and wakers of. What a search for a CPU looked at becomes a slice of the waker, with a flow to the moment
 //! at which the wakee runs.
 
+mod event;
 mod packets;
 mod sched;
 pub mod schema;

@@ -1,7 +1,7 @@
 //! Switches and wake-ups of a CPU, gathered to compact bundles.
 
 use crate::schema::{CompactSched, FtraceEvent, FtraceEventBundle, OfCpu, SchedSwitch};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A bundle has about so many events.
 const MOST: usize = 1024;
@@ -19,7 +19,7 @@ const LEAVES: u32 = u32::MAX;
 pub(crate) struct OneCpu {
     compact: CompactSched,
     events: Vec<FtraceEvent>,
-    names: HashMap<String, u32>,
+    names: FxHashMap<String, u32>,
     last_switch: u64,
     last_waking: u64,
     /// Who runs; not known before the first switch.
@@ -112,6 +112,16 @@ impl OneCpu {
             event,
             compact_sched: any.then_some(compact),
         })
+    }
+
+    /// Gives back a bundle that was written: its memory is used again.
+    pub(crate) fn take_back(&mut self, bundle: FtraceEventBundle) {
+        self.events = bundle.event;
+        self.events.clear();
+        if let Some(compact) = bundle.compact_sched {
+            self.compact = compact;
+            prost::Message::clear(&mut self.compact);
+        }
     }
 
     fn name(&mut self, name: &str) -> u32 {

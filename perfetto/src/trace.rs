@@ -1,16 +1,15 @@
 //! A trace that is written as things happen.
 
+use crate::event::Event;
 use crate::packets::{Packets, Written};
 use crate::sched::OneCpu;
-use crate::schema::{Annotation, EventType, TracePacket, TrackEvent};
-use crate::tracks::{Argument, Counter, SEQUENCE, Track, Tracks};
-use std::collections::HashMap;
+use crate::schema::{EventType, TracePacket};
+use crate::tracks::{Argument, Counter, Track, Tracks};
+use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 
 /// Events of the kernel are a sequence of their own.
 const FTRACE: u32 = 2;
-/// `SEQ_NEEDS_INCREMENTAL_STATE`.
-const NEEDS: u32 = 2;
 /// Flows of so many wakees are open at a time; later wake-ups have none.
 const MOST_OPEN: usize = 1 << 20;
 /// Of the idle task.
@@ -36,9 +35,9 @@ pub struct Trace<W> {
     packets: Packets<W>,
     cpus: Vec<OneCpu>,
     tracks: Tracks,
-    names: HashMap<i32, String>,
+    names: FxHashMap<i32, String>,
     /// By wakee: the flow of its last wake-up.
-    flows: HashMap<i32, u64>,
+    flows: FxHashMap<i32, u64>,
     flow: u64,
     switches: u64,
 }
@@ -56,8 +55,8 @@ impl<W: Write> Trace<W> {
             packets,
             cpus: (0..cpus).map(|_| OneCpu::default()).collect(),
             tracks,
-            names: HashMap::new(),
-            flows: HashMap::new(),
+            names: FxHashMap::default(),
+            flows: FxHashMap::default(),
             flow: 0,
             switches: 0,
         })
@@ -84,8 +83,7 @@ impl<W: Write> Trace<W> {
         self.flush_if_full(cpu)?;
         let Some(flow) = self.flows.remove(&next) else { return Ok(()) };
         let track = self.track(Track::Thread(next))?;
-        let event = TrackEvent { terminating_flow_ids: vec![flow], ..event(EventType::Instant, track) };
-        self.named(t_ns, event, RUNS)
+        self.named(t_ns, Event { ends: Some(flow), ..Event::new(EventType::Instant, track) }, RUNS)
     }
 
     /// Who has the CPU, as far as is known.
@@ -111,19 +109,14 @@ impl<W: Write> Trace<W> {
         self.flush_if_full(cpu)?;
         let Some(search) = search else { return Ok(()) };
         let track = self.track(if pid == IDLE.0 { Track::IdleOf(cpu) } else { Track::Thread(pid) })?;
-        let annotation = |&(argument, value): &(Argument, i64)| Annotation {
-            name_iid: Some(argument.iid()),
-            int_value: Some(value),
-        };
-        let mut begin = event(EventType::SliceBegin, track);
-        begin.debug_annotations = search.arguments.iter().map(annotation).collect();
+        let mut begin = Event { arguments: search.arguments, ..Event::new(EventType::SliceBegin, track) };
         if self.flows.len() < MOST_OPEN || self.flows.contains_key(&wakee) {
             self.flow += 1;
             self.flows.insert(wakee, self.flow);
-            begin.flow_ids.push(self.flow);
+            begin.begins = Some(self.flow);
         }
         self.named(search.from_ns, begin, search.reason)?;
-        self.event(search.to_ns, event(EventType::SliceEnd, track))
+        self.packets.event(search.to_ns, &Event::new(EventType::SliceEnd, track), None)
     }
 
     /// A CPU's frequency from now on, kHz.
@@ -152,7 +145,7 @@ impl<W: Write> Trace<W> {
     /// As [`Trace::new`].
     pub fn count(&mut self, t_ns: u64, counter: Counter, value: i64) -> io::Result<()> {
         let track = self.track(Track::Counter(counter))?;
-        self.event(t_ns, TrackEvent { counter_value: Some(value), ..event(EventType::Counter, track) })
+        self.packets.event(t_ns, &Event { value: Some(value), ..Event::new(EventType::Counter, track) }, None)
     }
 
     /// How many switches were written.
@@ -177,11 +170,14 @@ impl<W: Write> Trace<W> {
 
     fn flush(&mut self, cpu: u32) -> io::Result<()> {
         let Some(bundle) = self.cpus[cpu as usize].take(cpu) else { return Ok(()) };
-        self.packets.write(&TracePacket {
+        let packet = TracePacket {
             trusted_packet_sequence_id: Some(FTRACE),
             ftrace_events: Some(bundle),
             ..TracePacket::default()
-        })
+        };
+        self.packets.write(&packet)?;
+        packet.ftrace_events.into_iter().for_each(|bundle| self.cpus[cpu as usize].take_back(bundle));
+        Ok(())
     }
 
     fn track(&mut self, track: Track) -> io::Result<u64> {
@@ -192,31 +188,12 @@ impl<W: Write> Trace<W> {
         Ok(number)
     }
 
-    fn named(&mut self, t_ns: u64, mut event: TrackEvent, name: &'static str) -> io::Result<()> {
-        let (iid, interned_data) = self.tracks.name(name);
-        event.name_iid = Some(iid);
-        self.packets.write(&TracePacket { interned_data, ..packet(t_ns, event) })
-    }
-
-    fn event(&mut self, t_ns: u64, event: TrackEvent) -> io::Result<()> {
-        self.packets.write(&packet(t_ns, event))
+    fn named(&mut self, t_ns: u64, event: Event<'_>, name: &'static str) -> io::Result<()> {
+        let (number, names) = self.tracks.name(name);
+        self.packets.event(t_ns, &Event { name: Some(number), ..event }, names.as_ref())
     }
 }
 
-fn who(names: &HashMap<i32, String>, pid: i32) -> (i32, &str) {
+fn who(names: &FxHashMap<i32, String>, pid: i32) -> (i32, &str) {
     if pid == IDLE.0 { IDLE } else { (pid, names.get(&pid).map_or("", String::as_str)) }
-}
-
-fn event(of: EventType, track: u64) -> TrackEvent {
-    TrackEvent { r#type: Some(of.into()), track_uuid: Some(track), ..TrackEvent::default() }
-}
-
-fn packet(t_ns: u64, event: TrackEvent) -> TracePacket {
-    TracePacket {
-        timestamp: Some(t_ns),
-        trusted_packet_sequence_id: Some(SEQUENCE),
-        sequence_flags: Some(NEEDS),
-        track_event: Some(event),
-        ..TracePacket::default()
-    }
 }

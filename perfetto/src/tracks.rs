@@ -1,7 +1,7 @@
 //! Tracks and names: numbers for what comes again and again.
 
 use crate::schema::{CounterDescriptor, InternedData, InternedName, ThreadDescriptor, TracePacket, TrackDescriptor};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// An argument of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,8 +73,8 @@ pub(crate) enum Track {
 /// What has a number already.
 #[derive(Debug, Default)]
 pub(crate) struct Tracks {
-    known: HashMap<Track, u64>,
-    names: HashMap<&'static str, u64>,
+    known: FxHashMap<Track, u64>,
+    names: FxHashMap<&'static str, u64>,
 }
 
 /// Of tracks, and of what happens on them.

@@ -1,8 +1,10 @@
 //! The scoreboard of published tables: as text, as Markdown, as JSON.
 
 mod markdown;
+mod misses;
 
 pub use markdown::markdown;
+pub(crate) use misses::missed;
 
 use crate::VERSION;
 use crate::table::{table, text as table_text};

@@ -1,8 +1,8 @@
 //! Why the kernel chose the CPU it chose: the steps of the decision, made again on the recorded state.
 
 use crate::Question;
-use crate::walk::{Progress, walk_file};
-use std::collections::HashMap;
+use crate::walk::{Progress, walk_those};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wakelab_events::{ReadError, Row, TopoFile};
@@ -41,8 +41,10 @@ pub struct Filter {
     pub reason: Option<Reason>,
     /// Only from this time on, ns.
     pub from_ns: Option<u64>,
-    /// Only these, by time and wakee, with how long the wakee waited, ns.
-    pub waits: Option<HashMap<(u64, i64), u64>>,
+    /// Only these, by time and wakee; no two rows are the same in both.
+    pub only: Option<HashSet<(u64, i64)>>,
+    /// How long wakees waited, ns, by time and wakee, as far as it is known.
+    pub waits: HashMap<(u64, i64), u64>,
 }
 
 impl Filter {
@@ -53,7 +55,13 @@ impl Filter {
         self.row.is_none_or(|seq| seq == row.seq)
             && self.pid.is_none_or(|pid| of(&|of, _| of == pid))
             && self.comm.as_deref().is_none_or(|comm| of(&|_, of| of == comm))
-            && self.from_ns.is_none_or(|from| row.t_ns >= from)
+            && self.names(row.t_ns, row.wakee.pid)
+    }
+
+    /// Whether a row of this time and wakee may be among those that are asked for.
+    fn names(&self, t_ns: u64, wakee_pid: i64) -> bool {
+        self.from_ns.is_none_or(|from| t_ns >= from)
+            && self.only.as_ref().is_none_or(|only| only.contains(&(t_ns, wakee_pid)))
     }
 }
 
@@ -154,22 +162,22 @@ pub fn explain_file(
 ) -> Result<bool, ReadError> {
     let (mut select, mut steps) = (Select::default(), Steps::default());
     let mut goes_on = true;
-    walk_file(file, question, progress, |row, topo| {
+    let mut left = filter.only.as_ref().map_or(usize::MAX, HashSet::len);
+    let wanted = |t_ns, wakee_pid| filter.names(t_ns, wakee_pid);
+    walk_those(file, question, progress, wanted, |row, topo| {
         if !filter.takes(row) {
             return true;
         }
-        let wait_ns = filter.waits.as_ref().and_then(|waits| waits.get(&(row.t_ns, row.wakee.pid)).copied());
-        if filter.waits.is_some() && wait_ns.is_none() {
-            return true;
-        }
+        left -= 1;
+        let wait_ns = filter.waits.get(&(row.t_ns, row.wakee.pid)).copied();
         steps.0.clear();
         let decision = question.decide(row, topo, &mut select, &mut steps);
         if filter.reason.is_some_and(|reason| reason != decision.reason) {
-            return true;
+            return left > 0;
         }
         let switched = !question.is_as_recorded();
         goes_on = each(&Explained { file, row, topo, steps: &steps.0, decision, switched, wait_ns });
-        goes_on
+        goes_on && left > 0
     })?;
     Ok(goes_on)
 }

@@ -1,16 +1,30 @@
 //! Everything that a source tells, in the order of time: each table is a lane of its own.
 
 use crate::stats::wakes::{Found, Stream};
+use crate::walk::{Progress, tell_share};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 use wakelab_events::ReadError;
 use wakelab_events::stream::{
     Hint, Hints, InOrder, Migrations, Moved, OfCpu, OfCpus, Powers, Source, Spent, Switched, Switches,
 };
 use wakelab_sched::cpumask::Cpu;
 
+/// Things are handed over so many at a time,
+const BATCH: usize = 1024;
+/// and so many times before they are asked for.
+const BATCHES: usize = 4;
+
 /// One thing that happened.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "wake-ups are many: a box for each would be made here and dropped by another thread"
+)]
 pub(crate) enum Item {
     /// A wake-up.
-    Wake(Box<Found>),
+    Wake(Found),
     /// A migration.
     Moved(Moved),
     /// A context switch.
@@ -34,13 +48,22 @@ struct Lane<'a> {
 }
 
 /// The lanes of a source. Of one moment, what is of an earlier lane comes first.
-pub(crate) struct Lanes<'a>(Vec<Lane<'a>>);
+pub(crate) struct Lanes<'a> {
+    lanes: Vec<Lane<'a>>,
+    /// How much of the wake-ups has been read, 0 to 1.
+    share: Rc<Cell<f64>>,
+}
 
 impl<'a> Lanes<'a> {
     /// Wake-ups, migrations and switches.
-    pub(crate) fn of(source: &Source, mut wakes: Stream) -> Self {
-        let mut lanes = Lanes(Vec::new());
-        lanes.add(move || Ok(wakes.next()?.map(|found| (found.wake.decided_ns, Item::Wake(Box::new(found))))));
+    fn of(source: &Source, mut wakes: Stream) -> Self {
+        let mut lanes = Lanes { lanes: Vec::new(), share: Rc::default() };
+        let share = Rc::clone(&lanes.share);
+        lanes.add(move || {
+            let found = wakes.next()?;
+            share.set(wakes.share());
+            Ok(found.map(|found| (found.wake.decided_ns, Item::Wake(found))))
+        });
         let (mut migrations, mut switches) = match source {
             Source::Csv(_) => return lanes,
             Source::Recorded(tables) => {
@@ -54,7 +77,7 @@ impl<'a> Lanes<'a> {
     }
 
     /// Besides, the states of CPUs and of their caches.
-    pub(crate) fn and_states(mut self, source: &Source) -> Self {
+    fn and_states(mut self, source: &Source) -> Self {
         let (mut frequencies, mut idle) = match source {
             Source::Csv(_) => return self,
             Source::Recorded(tables) => (OfCpus::frequencies(tables), OfCpus::idle_states(tables)),
@@ -72,15 +95,59 @@ impl<'a> Lanes<'a> {
     }
 
     fn add(&mut self, next: impl FnMut() -> Result<Option<(u64, Item)>, ReadError> + 'a) {
-        self.0.push(Lane { next: Box::new(next), held: InOrder::default(), more: true });
+        self.lanes.push(Lane { next: Box::new(next), held: InOrder::default(), more: true });
+    }
+
+    /// Tells `each` of all that comes, with its time, ns, and `progress` how far that is. It is read ahead by a thread of its own, as far as it waits for `each`.
+    ///
+    /// # Errors
+    /// Where a file cannot be read, once all before that was told; and those of `each`.
+    pub(crate) fn each<E: From<ReadError>>(
+        source: &Source,
+        wakes: Stream,
+        states: bool,
+        progress: &dyn Progress,
+        mut each: impl FnMut(u64, Item) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (to, from) = sync_channel::<Result<(Vec<(u64, Item)>, f64), ReadError>>(BATCHES);
+        let files = source.wakeups();
+        thread::scope(|threads| {
+            threads.spawn(move || {
+                let lanes = Lanes::of(source, wakes);
+                let mut lanes = if states { lanes.and_states(source) } else { lanes };
+                let mut more = true;
+                while more {
+                    let mut batch = Vec::with_capacity(BATCH);
+                    let filled = lanes.fill(&mut batch);
+                    more = matches!(filled, Ok(true));
+                    // Who does not listen any more has met an error.
+                    more &= to.send(Ok((batch, lanes.share.get()))).is_ok();
+                    filled.err().into_iter().for_each(|error| drop(to.send(Err(error))));
+                }
+            });
+            for batch in from {
+                let (batch, share) = batch?;
+                batch.into_iter().try_for_each(|(time, item)| each(time, item))?;
+                tell_share(progress, &files, share);
+            }
+            Ok(())
+        })
+    }
+
+    /// Fills a batch. Whether more comes.
+    fn fill(&mut self, batch: &mut Vec<(u64, Item)>) -> Result<bool, ReadError> {
+        while batch.len() < BATCH {
+            match self.next()? {
+                Some(item) => batch.push(item),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
     }
 
     /// What comes next, with its time, ns; `None` at the end.
-    ///
-    /// # Errors
-    /// Where a file cannot be read.
-    pub(crate) fn next(&mut self) -> Result<Option<(u64, Item)>, ReadError> {
-        for lane in &mut self.0 {
+    fn next(&mut self) -> Result<Option<(u64, Item)>, ReadError> {
+        for lane in &mut self.lanes {
             while lane.more && lane.held.wants() {
                 match (lane.next)()? {
                     Some((time, item)) => lane.held.push(time, item),
@@ -88,7 +155,7 @@ impl<'a> Lanes<'a> {
                 }
             }
         }
-        let times = self.0.iter_mut().filter_map(|lane| Some((lane.held.time()?, lane)));
+        let times = self.lanes.iter_mut().filter_map(|lane| Some((lane.held.time()?, lane)));
         let earliest = times.min_by_key(|(time, _)| *time);
         Ok(earliest.and_then(|(time, lane)| Some((time, lane.held.pop()?))))
     }

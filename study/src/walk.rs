@@ -12,12 +12,24 @@ pub trait Progress: Sync {
     /// `rows` more rows of some file are done.
     fn rows(&self, rows: u64);
 
+    /// So much of a file is done, 0 to 1.
+    fn part(&self, path: &Path, share: f64);
+
     /// A file is done.
     fn file(&self, path: &Path);
 }
 
+/// Tells how far it is by the share that is done of files which follow each other and count the same.
+pub(crate) fn tell_share(progress: &dyn Progress, files: &[PathBuf], share: f64) {
+    let at = share * files.len() as f64;
+    let before = (at as usize).checked_sub(1).and_then(|before| files.get(before));
+    before.into_iter().for_each(|file| progress.part(file, 1.0));
+    files.get(at as usize).into_iter().for_each(|file| progress.part(file, at.fract()));
+}
+
 impl Progress for () {
     fn rows(&self, _: u64) {}
+    fn part(&self, _: &Path, _: f64) {}
     fn file(&self, _: &Path) {}
 }
 
@@ -33,7 +45,7 @@ pub struct FileOutcome<T> {
 }
 
 /// How often progress is told.
-const ROWS_A_TICK: u64 = 1024;
+pub(crate) const ROWS_A_TICK: u64 = 1024;
 
 /// Walks over all files, several at a time, each with a value of its own; the outcomes come in the order of `files`.
 pub(crate) fn walk_files<T: Default + Send>(
@@ -62,6 +74,17 @@ pub(crate) fn walk_file(
     path: &Path,
     question: &Question,
     progress: &dyn Progress,
+    row: impl FnMut(&Row, &Arc<TopoFile>) -> bool,
+) -> Result<(), ReadError> {
+    walk_those(path, question, progress, |_, _| true, row)
+}
+
+/// The same; rows that `wanted` does not want, by their time and wakee, may be left out.
+pub(crate) fn walk_those(
+    path: &Path,
+    question: &Question,
+    progress: &dyn Progress,
+    wanted: impl Fn(u64, i64) -> bool,
     mut row: impl FnMut(&Row, &Arc<TopoFile>) -> bool,
 ) -> Result<(), ReadError> {
     let mut reader = Reader::open(path)?;
@@ -69,7 +92,7 @@ pub(crate) fn walk_file(
     question.check(&topo).map_err(|e: QuestionError| ReadError::of_file(path, e.to_string()))?;
     let mut current = Row::new();
     let mut since = 0;
-    while reader.read(&mut current)? {
+    while reader.read_those(&mut current, &wanted)? {
         if let Some(lacking) = question.lacks(&current, &topo) {
             return Err(not_recorded(path, &current, &lacking));
         }
@@ -79,6 +102,7 @@ pub(crate) fn walk_file(
         since += 1;
         if since == ROWS_A_TICK {
             progress.rows(since);
+            progress.part(path, reader.share());
             since = 0;
         }
     }

@@ -102,3 +102,24 @@ fn governed_cpus_have_frequencies_and_states() {
         assert!((sum - 100.0).abs() < 1e-6, "{sum} %");
     }
 }
+
+#[test]
+fn power_over_time_is_that_of_the_run() {
+    let sides = ("governor=schedutil", "governor=performance");
+    let mut spec = Spec::of_flags("i7-2600k", "v6.12", "netperf:TCP_RR", Some("2"), sides.0, sides.1).unwrap();
+    spec.settle_ns = wakelab_study::experiment::Given::by_flag("--settle", 0);
+    // 160 bins, each of them whole, so that their mean is that of the run.
+    spec.time_ns = wakelab_study::experiment::Given::by_flag("--time", 160 * 256_000);
+    let (found, pictures) = drawn(&spec);
+    for (side, with) in [(&found.rows[0].base, false), (&found.rows[0].with, true)] {
+        let power = &pictures.of(&found.rows[0], with).expect("a picture").over_time.power;
+        let points = &power[&0];
+        assert_eq!((power.len(), points.len()), (1, 160));
+        let mean = points.iter().map(|(_, mw)| mw).sum::<f64>() / 160.0;
+        let run = side.runs[0].power.as_ref().expect("power");
+        // nJ for each s is nW.
+        let expected = run.energy_nj().expect("energy") as f64 / (run.ns as f64 / 1e9) / 1e6;
+        assert!((mean - expected).abs() < 1e-3 * expected, "{mean} mW, but {expected} mW");
+        assert!(points.iter().any(|(_, mw)| (mw - mean).abs() > 1.0), "it changes");
+    }
+}

@@ -27,7 +27,8 @@ fn compare(args: &Conform) -> anyhow::Result<Exit> {
     if let Some(html) = &html {
         let (command, machines) = (command_line(), machines(&files));
         let read = Read { command: &command, files: files.len(), machines: &machines, errors: &errors };
-        html.write(report::html::conform(&conformance, &question, &read))?;
+        let total = conformance.total();
+        html.write_if(total.rows + conformance.unstable > 0, || report::html::conform(&conformance, &question, &read))?;
     }
     match args.format {
         // Nothing could be read: the errors say all there is.

@@ -37,7 +37,7 @@ pub fn run(args: &Explain) -> anyhow::Result<Exit> {
         None => explain(args, &mut page)?,
     };
     if let Some(html) = &html {
-        with_read(args, &errors, |read| html.write(page.page(read)))?;
+        with_read(args, &errors, |read| html.write_if(!page.is_empty(), || page.page(read)))?;
     }
     Ok(exit)
 }
@@ -128,7 +128,14 @@ fn earliest(args: &Explain, page: &mut Explanations) -> anyhow::Result<Ended> {
 }
 
 fn filter(args: &Explain) -> Filter {
-    Filter { row: args.row, pid: args.pid, comm: args.comm.clone(), reason: args.reason, from_ns: args.at, waits: None }
+    Filter {
+        row: args.row,
+        pid: args.pid,
+        comm: args.comm.clone(),
+        reason: args.reason,
+        from_ns: args.at,
+        ..Filter::default()
+    }
 }
 
 /// Explains those after which the wakee waited longest.
@@ -136,12 +143,15 @@ fn slowest(args: &Explain, most: usize, page: &mut Explanations) -> anyhow::Resu
     let question = question(args.with.as_ref())?;
     let (sources, mut errors) = stats::sources(&args.files);
     let mut found = Vec::new();
+    // Nothing is printed before all is known.
+    let bar = Bar::new(&sources.iter().flat_map(|source| source.wakeups()).collect::<Vec<_>>(), false);
     for source in &sources {
-        match stats::slowest(source, most, &filter(args), &question) {
+        match stats::slowest(source, most, &filter(args), &question, &bar) {
             Ok(slow) => found.extend(slow),
             Err(error) => errors.push(error),
         }
     }
+    bar.finish();
     found.sort_by(|a, b| b.cmp(a));
     found.truncate(most);
     let mut by_file: BTreeMap<&Path, HashMap<(u64, i64), u64>> = BTreeMap::new();
@@ -149,9 +159,11 @@ fn slowest(args: &Explain, most: usize, page: &mut Explanations) -> anyhow::Resu
         by_file.entry(&slow.file).or_default().insert((slow.t_ns, slow.wakee_pid), slow.wait_ns);
     }
     let mut texts: Vec<(u64, String, Piece)> = Vec::new();
+    let bar = Bar::new(&by_file.keys().map(|file| file.to_path_buf()).collect::<Vec<_>>(), false);
     for (file, waits) in by_file {
-        let filter = Filter { waits: Some(waits), ..filter(args) };
-        let result = explain_file(file, &question, &filter, &(), |explained| {
+        let only = Some(waits.keys().copied().collect());
+        let filter = Filter { only, waits, ..filter(args) };
+        let result = explain_file(file, &question, &filter, &bar, |explained| {
             let text = match args.format {
                 TextFormat::Text => report::explain::text(explained),
                 TextFormat::Json => format!("{}\n", report::explain::json(explained)),
@@ -159,8 +171,10 @@ fn slowest(args: &Explain, most: usize, page: &mut Explanations) -> anyhow::Resu
             texts.push((explained.wait_ns.unwrap_or(0), text, Piece::of(explained)));
             true
         });
+        bar.file(file);
         errors.extend(result.err());
     }
+    bar.finish();
     texts.sort_by_key(|(wait, ..)| Reverse(*wait));
     texts.iter().try_for_each(|(_, text, _)| print(text))?;
     say_errors(&errors);

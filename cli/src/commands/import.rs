@@ -2,11 +2,15 @@
 
 use crate::args::Import;
 use crate::output::{Exit, hint, say};
+use crate::progress::FileBar;
 use wakelab_report::numbers::{count, thousands};
 
 /// Takes another recorder's events over.
 pub fn run(args: &Import) -> anyhow::Result<Exit> {
-    let found = wakelab_import::import(&args.file, &args.out)?;
+    let bar = FileBar::new();
+    let found = wakelab_import::import(&args.file, &args.out, &|done, all| bar.read(done, all));
+    bar.finish();
+    let found = found?;
     say!(
         "{}, {} switches, {} migrations, {} idle and {} frequency changes in {}",
         count(found.wakings, "wake-up"),

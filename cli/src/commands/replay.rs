@@ -22,7 +22,7 @@ pub fn run(args: &Replay) -> anyhow::Result<Exit> {
     if let Some(html) = &html {
         let (command, machines) = (command_line(), machines(&files));
         let read = Read { command: &command, files: files.len(), machines: &machines, errors: &errors };
-        html.write(report::html::replay(&replay, &question, &read))?;
+        html.write_if(replay.rows + replay.unscored > 0, || report::html::replay(&replay, &question, &read))?;
     }
     match args.format {
         TableFormat::Table if replay.rows == 0 && !errors.is_empty() => {}

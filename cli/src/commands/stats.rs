@@ -7,8 +7,6 @@ use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
 use wakelab_report as report;
 use wakelab_report::html::Read;
-use wakelab_study::Question;
-use wakelab_study::explain::Filter;
 use wakelab_study::files::machines;
 use wakelab_study::picture::chosen;
 use wakelab_study::stats::{sources, stats, stats_and_pictures};
@@ -17,7 +15,7 @@ use wakelab_study::stats::{sources, stats, stats_and_pictures};
 pub fn run(args: &Stats) -> anyhow::Result<Exit> {
     let html = HtmlFile::of(args.html.as_deref())?;
     let (sources, errors) = sources(&args.files);
-    let files: Vec<_> = sources.iter().flat_map(|source| source.decisions()).collect();
+    let files: Vec<_> = sources.iter().flat_map(|source| source.wakeups()).collect();
     let bar = Bar::new(&files, false);
     let (stats, outcomes) = match &html {
         Some(_) => stats_and_pictures(&sources, &args.by, &bar),
@@ -26,13 +24,12 @@ pub fn run(args: &Stats) -> anyhow::Result<Exit> {
     bar.finish();
     let errors = all_errors(errors, outcomes);
     if let Some(html) = &html {
-        let slowest = stats.values().filter_map(|tally| tally.drawn.as_ref()?.slowest.as_ref());
-        let slowest = slowest.max_by_key(|slow| slow.wait_ns);
         // What cannot be explained was said to be so while it was counted.
-        let chosen = chosen(&files, &Question::as_recorded(), &Filter::default(), slowest);
+        let chosen = chosen(&stats);
         let (command, machines) = (command_line(), machines(&files));
         let read = Read { command: &command, files: sources.len(), machines: &machines, errors: &errors };
-        html.write(report::html::stats(&stats, &chosen, args.top, &read))?;
+        let any = stats.values().any(|tally| tally.all.wakeups > 0);
+        html.write_if(any, || report::html::stats(&stats, &chosen, args.top, &read))?;
     }
     match args.format {
         // Nothing could be read: the errors say all there is.

@@ -18,7 +18,7 @@ const BUFFER: usize = 1 << 20;
 pub fn run(args: &Trace) -> anyhow::Result<Exit> {
     let source = only(&args.file)?;
     let out = OutFile::of_flag("--perfetto", &args.perfetto)?;
-    let bar = Bar::new(&source.decisions(), false);
+    let bar = Bar::new(&source.wakeups(), false);
     let traced = perfetto(&source, &out, &bar);
     bar.finish();
     let traced = traced?;

@@ -48,11 +48,15 @@ impl Page {
 pub struct Row(Vec<(String, Value)>);
 
 impl Row {
+    /// A column's value, if the row has it.
+    pub fn find(&self, column: &str) -> Option<&Value> {
+        self.0.iter().find(|(name, _)| name == column).map(|(_, value)| value)
+    }
+
     /// A column's value.
     #[track_caller]
     pub fn get(&self, column: &str) -> &Value {
-        let found = self.0.iter().find(|(name, _)| name == column);
-        &found.unwrap_or_else(|| panic!("no column {column} in {self:?}")).1
+        self.find(column).unwrap_or_else(|| panic!("no column {column} in {self:?}"))
     }
 
     /// A column's text.

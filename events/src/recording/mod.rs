@@ -14,6 +14,7 @@ mod parquet_rows;
 mod reader;
 mod records;
 mod row;
+mod share;
 mod simulated_rows;
 mod snapshot;
 mod source;

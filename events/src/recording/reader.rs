@@ -8,6 +8,7 @@ use super::header::places;
 use super::parquet_rows::ParquetRows;
 use super::records::{MAX_RECORD, Record, RecordError, Records};
 use super::row::Row;
+use super::share::{Counted, Whole};
 use super::simulated_rows::SimulatedRows;
 use super::source::{Source, SourceError};
 use super::topo::TopoFile;
@@ -33,6 +34,7 @@ pub struct Reader {
     pub(super) topology: String,
     pub(super) features: Arc<RowFeatures>,
     pub(super) hints: Hints,
+    whole: Whole,
 }
 
 /// Where rows come from.
@@ -55,6 +57,9 @@ impl std::fmt::Debug for Reader {
         f.debug_struct("Reader").field("file", &self.fields.file).field("line", &self.line()).finish_non_exhaustive()
     }
 }
+
+/// Every row is wanted.
+const ALL: &dyn Fn(u64, i64) -> bool = &|_, _| true;
 
 const WHAT_IS_READ: &str = "a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; \
                             docs/recording.md and docs/recording-format.md describe them";
@@ -79,16 +84,20 @@ impl Reader {
         file.by_ref().take(PARQUET_MAGIC.len() as u64).read_to_end(&mut magic).map_err(|e| error(e.to_string()))?;
         if magic == PARQUET_MAGIC {
             let (about, builder) = ParquetFile::open(path, file)?;
-            return match about.kind {
+            let rows = builder.metadata().file_metadata().num_rows();
+            let reader = match about.kind {
                 FileKind::Recorded => Self::of_parquet(path, ParquetRows::open(path, about, builder)?),
                 FileKind::Simulated => Self::of_simulated(path, SimulatedRows::open(path, &about, builder)?),
             };
+            return Ok(Reader { whole: Whole::Rows(u64::try_from(rows).unwrap_or(0)), ..reader? });
         }
         if OTHERS_MAGIC.contains(&&magic[..]) {
             return Err(ReadError::of_file(path, "expected a recording, found a file of trace-cmd or perf")
                 .with_hint("`wakelab import FILE -o FOLDER` makes a recording of it, which `wakelab stats` reads"));
         }
-        Self::new(path, Cursor::new(magic).chain(file), |kernel, topology| {
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        let (file, read) = Counted::new(file);
+        let reader = Self::new(path, Cursor::new(magic).chain(file), |kernel, topology| {
             let topo = TopoFile::path_for(path, kernel, topology);
             if !topo.exists() {
                 return Err(ReadError::of_file(
@@ -98,7 +107,10 @@ impl Reader {
                 .with_hint("each recording needs the topo-<kernel>-<topology>.json of its machine beside it"));
             }
             TopoFile::read(&topo).map(Arc::new)
-        })
+        })?;
+        // A pipe has no length.
+        let whole = if length > 0 { Whole::Bytes(length, read) } else { Whole::Unknown };
+        Ok(Reader { whole, ..reader })
     }
 
     /// Reads a recording from `source`, plain or gzip; `path` is only named in errors. `topo` gives the description of
@@ -120,7 +132,7 @@ impl Reader {
         }
         let mut fields = Fields::new(path, places(path, &header)?, header.count);
         let mut rows = Rows::Csv(Box::new(records));
-        if !next(&mut rows, &mut fields)? {
+        if !next(&mut rows, &mut fields, ALL)? {
             return Err(ReadError::of_file(path, "expected rows after the header, found none")
                 .at_line(header.line)
                 .with_hint("was the recorder stopped before its first row?"));
@@ -133,7 +145,7 @@ impl Reader {
         let topo = TopoFile::parse(path, &rows.about.domains)?;
         let mut fields = Fields::new(path, ParquetRows::record_places(), Column::ALL.len());
         let mut rows = Rows::Parquet(Box::new(rows));
-        if !next(&mut rows, &mut fields)? {
+        if !next(&mut rows, &mut fields, ALL)? {
             return Err(ReadError::of_file(path, "expected rows, found none")
                 .with_hint("was the recorder stopped before its first row?"));
         }
@@ -145,7 +157,7 @@ impl Reader {
         let topo = Arc::clone(&rows.topo);
         let mut fields = Fields::new(path, ParquetRows::record_places(), Column::ALL.len());
         let mut rows = Rows::Simulated(Box::new(rows));
-        if !next(&mut rows, &mut fields)? {
+        if !next(&mut rows, &mut fields, ALL)? {
             return Err(ReadError::of_file(path, "expected wake-ups that chose a CPU, found none")
                 .with_hint("was the run too short? --time and --settle say how long it is"));
         }
@@ -192,6 +204,7 @@ impl Reader {
             topology,
             features: Arc::default(),
             hints: Hints::default(),
+            whole: Whole::Unknown,
         };
         reader.check_topo()?;
         Ok(reader)
@@ -217,23 +230,37 @@ impl Reader {
         self.fields.line()
     }
 
+    /// How much of the file has been read, 0 to 1; 0 where that is not known.
+    pub fn share(&self) -> f64 {
+        self.whole.share(self.line())
+    }
+
     /// Reads the next row; false at the end, and after an error.
     ///
     /// # Errors
     /// Where the row is not of the form that the header and the machine ask for, or holds what no kernel gives.
     pub fn read(&mut self, row: &mut Row) -> Result<bool, ReadError> {
+        self.read_those(row, ALL)
+    }
+
+    /// The same; rows that `wanted` does not want, by their time and wakee, may be left out, which takes a fraction of the time
+    /// where that is easily done.
+    ///
+    /// # Errors
+    /// As [`Reader::read`].
+    pub fn read_those(&mut self, row: &mut Row, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
         if self.done {
             return Ok(false);
         }
-        let read = self.read_row(row);
+        let read = self.read_row(row, wanted);
         self.done = !matches!(read, Ok(true));
         read
     }
 
-    fn read_row(&mut self, row: &mut Row) -> Result<bool, ReadError> {
+    fn read_row(&mut self, row: &mut Row, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
         if self.pending {
             self.pending = false;
-        } else if !next(&mut self.rows, &mut self.fields)? {
+        } else if !next(&mut self.rows, &mut self.fields, wanted)? {
             return Ok(false);
         }
         self.fill(row)?;
@@ -258,11 +285,11 @@ impl Reader {
 }
 
 /// Reads a record with as many fields as the header; false at the end.
-fn next(rows: &mut Rows, fields: &mut Fields) -> Result<bool, ReadError> {
+fn next(rows: &mut Rows, fields: &mut Fields, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
     let records = match rows {
         Rows::Csv(records) => records,
         Rows::Parquet(rows) => return rows.read(&mut fields.record),
-        Rows::Simulated(rows) => return rows.read(&mut fields.record),
+        Rows::Simulated(rows) => return rows.read(&mut fields.record, wanted),
     };
     if !records.read(&mut fields.record).map_err(|e| record_error(&fields.file, records, &fields.record, &e))? {
         return Ok(false);

@@ -63,21 +63,22 @@ impl SimulatedRows {
         })
     }
 
-    /// Reads the next wake-up that chose a CPU; false at the end.
-    pub(super) fn read(&mut self, record: &mut Record) -> Result<bool, ReadError> {
+    /// Reads the next wake-up that chose a CPU and that is wanted; false at the end.
+    pub(super) fn read(&mut self, record: &mut Record, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
         loop {
             while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
                 let Some(batch) = self.batches.next() else { return Ok(false) };
                 self.batch = Some(batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e.to_string()))?);
                 self.next = 0;
             }
-            let Some(batch) = self.batch.clone() else { return Ok(false) };
-            let row = Wakeup { batch: &batch, at: self.next, cpus: self.topo.domains.nr_cpus as usize };
             self.next += 1;
             self.row += 1;
-            if row.cell("chosen_cpu").is_none() {
+            if !self.batch.as_ref().is_some_and(|batch| Wakeup { batch, at: self.next - 1, cpus: 0 }.is_one_of(wanted))
+            {
                 continue;
             }
+            let Some(batch) = self.batch.clone() else { return Ok(false) };
+            let row = Wakeup { batch: &batch, at: self.next - 1, cpus: self.topo.domains.nr_cpus as usize };
             let wrong = |column: &'static str, line| {
                 ReadError::of_file(&self.path, "expected a value of the schema's type, found another")
                     .at_line(line)
@@ -205,6 +206,13 @@ struct Wakeup<'a> {
 }
 
 impl Wakeup<'_> {
+    /// Whether it chose a CPU, and is wanted.
+    fn is_one_of(&self, wanted: &dyn Fn(u64, i64) -> bool) -> bool {
+        let when = self.long("t_ns").and_then(|t_ns| u64::try_from(t_ns).ok()).zip(self.long("wakee_pid"));
+        // What has neither is told of where it is read.
+        self.cell("chosen_cpu").is_some() && when.is_none_or(|(t_ns, pid)| wanted(t_ns, pid))
+    }
+
     fn cell(&self, name: &str) -> Option<&ArrayRef> {
         self.batch.column_by_name(name).filter(|array| array.is_valid(self.at))
     }

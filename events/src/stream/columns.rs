@@ -25,6 +25,8 @@ pub(crate) struct Columns {
     next: usize,
     /// The row at hand in its file, from 1.
     pub(crate) row: u64,
+    /// How many there are.
+    pub(crate) all: u64,
 }
 
 /// A column of the batch at hand.
@@ -53,10 +55,11 @@ impl Columns {
             let what = format!("expected the table {table:?}, found {:?}", clipped(&about.table));
             return Err(ReadError::of_file(path, what).with_hint("was a file of the folder renamed?"));
         }
+        let all = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
         let mask = ProjectionMask::columns(builder.parquet_schema(), names.iter().copied());
         let batches = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
         let batches = batches.map_err(|e| damaged(path, &e.to_string()))?;
-        Ok((Columns { path: path.to_owned(), names, batches, cells: Vec::new(), rows: 0, next: 0, row: 0 }, about))
+        Ok((Columns { path: path.to_owned(), names, batches, cells: Vec::new(), rows: 0, next: 0, row: 0, all }, about))
     }
 
     /// Goes to the next row; false at the end.

@@ -1,14 +1,16 @@
 //! Rows of several CPUs come nearly in the order of their times; this puts them in it.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// A row may come so many rows late. The recorder writes a row when the decision is over and times it by its beginning.
 const WINDOW: usize = 4096;
 
 /// Holds back rows until it is known that no earlier one comes.
 pub struct InOrder<T> {
-    held: BinaryHeap<Held<T>>,
+    /// Rows that came in order, and those that came late: sorting few is cheap.
+    queue: VecDeque<Held<T>>,
+    late: BinaryHeap<Held<T>>,
     next: u64,
     room: usize,
 }
@@ -28,28 +30,41 @@ impl<T> Default for InOrder<T> {
 impl<T> InOrder<T> {
     /// Holds so many rows.
     pub fn with_room(room: usize) -> Self {
-        InOrder { held: BinaryHeap::new(), next: 0, room }
+        InOrder { queue: VecDeque::new(), late: BinaryHeap::new(), next: 0, room }
     }
 
     /// Whether it can take another row before it has to give one.
     pub fn wants(&self) -> bool {
-        self.held.len() < self.room
+        self.queue.len() + self.late.len() < self.room
     }
 
     /// Takes a row.
     pub fn push(&mut self, time: u64, row: T) {
-        self.held.push(Held { time, number: self.next, row });
+        let held = Held { time, number: self.next, row };
+        match self.queue.back() {
+            Some(last) if time < last.time => self.late.push(held),
+            _ => self.queue.push_back(held),
+        }
         self.next += 1;
     }
 
     /// The time of the earliest row.
     pub fn time(&self) -> Option<u64> {
-        self.held.peek().map(|held| held.time)
+        match (self.queue.front(), self.late.peek()) {
+            (Some(queued), Some(late)) => Some(queued.time.min(late.time)),
+            (queued, late) => queued.or(late).map(|held| held.time),
+        }
     }
 
     /// Gives the earliest row; those of one time in the order in which they came.
     pub fn pop(&mut self) -> Option<T> {
-        self.held.pop().map(|held| held.row)
+        // The greater is the earlier one, as a heap gives the greatest first.
+        let held = match (self.queue.front(), self.late.peek()) {
+            (Some(queued), Some(late)) if late > queued => self.late.pop(),
+            (None, _) => self.late.pop(),
+            _ => self.queue.pop_front(),
+        };
+        held.map(|held| held.row)
     }
 }
 

@@ -12,12 +12,19 @@ pub(crate) struct Segments {
     table: &'static str,
     names: &'static [&'static str],
     open: Option<Columns>,
+    files: usize,
 }
 
 impl Segments {
     /// Of these files, in this order.
     pub(crate) fn new(files: Vec<PathBuf>, table: &'static str, names: &'static [&'static str]) -> Self {
-        Segments { left: files.into_iter(), table, names, open: None }
+        Segments { files: files.len(), left: files.into_iter(), table, names, open: None }
+    }
+
+    /// How much has been read, 0 to 1; each file counts the same.
+    pub(crate) fn share(&self) -> f64 {
+        let open = self.open.as_ref().map_or(0.0, |open| 1.0 - open.row as f64 / open.all.max(1) as f64);
+        1.0 - (self.left.len() as f64 + open) / self.files.max(1) as f64
     }
 
     /// Goes to the next row; `None` at the end. `begins` is told of each file that is opened.

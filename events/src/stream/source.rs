@@ -59,6 +59,14 @@ impl Source {
         }
     }
 
+    /// The files with wake-ups: those with decisions, or what another recorder saw where there are none.
+    pub fn wakeups(&self) -> Vec<PathBuf> {
+        match self {
+            Source::Recorded(tables) if tables.decisions.is_empty() => tables.wakings.clone(),
+            _ => self.decisions(),
+        }
+    }
+
     /// What is wrong with its files taken together: see [`Tables::faults`].
     pub fn faults(&self) -> Vec<ReadError> {
         match self {

@@ -2,8 +2,9 @@
 
 use super::segments::{Segments, there};
 use crate::recording::ReadError;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Follows tasks as they begin and exit, so that only those that are there are kept.
 pub struct TaskNames {
@@ -12,14 +13,14 @@ pub struct TaskNames {
     next: Option<(u64, i64, Option<String>)>,
     /// Gone, but named until the next time: an exit and the last wake-up may be of one moment.
     gone: Vec<i64>,
-    names: HashMap<i64, String>,
+    names: FxHashMap<i64, Arc<str>>,
 }
 
 impl TaskNames {
     /// Of a run; without names where its folder has no such table.
     pub fn simulated(folder: &Path) -> Self {
         let rows = Segments::new(there(folder, "tasks.parquet"), "tasks", &["t_ns", "what", "pid", "comm"]);
-        TaskNames { rows, next: None, gone: Vec::new(), names: HashMap::new() }
+        TaskNames { rows, next: None, gone: Vec::new(), names: FxHashMap::default() }
     }
 
     /// Goes to a time, ns; times do not go back.
@@ -37,7 +38,7 @@ impl TaskNames {
                 self.next = Some((row.within(0, i64::MAX as u64)?, row.long(2).unwrap_or(0), name));
             }
             match self.next.take() {
-                Some((at, pid, Some(name))) if at <= time => _ = self.names.insert(pid, name),
+                Some((at, pid, Some(name))) if at <= time => _ = self.names.insert(pid, name.into()),
                 Some((at, pid, None)) if at <= time => self.gone.push(pid),
                 later => {
                     self.next = later;
@@ -49,6 +50,11 @@ impl TaskNames {
 
     /// A task's name; empty where it is not known.
     pub fn of(&self, pid: i64) -> &str {
-        self.names.get(&pid).map_or("", String::as_str)
+        self.names.get(&pid).map_or("", |name| name)
+    }
+
+    /// The same, to be kept.
+    pub fn shared(&self, pid: i64) -> Arc<str> {
+        self.names.get(&pid).cloned().unwrap_or_default()
     }
 }

@@ -25,11 +25,11 @@ pub struct Wake {
     /// Who ran there; 0 is the idle task.
     pub waker_pid: i64,
     /// Its name; empty where the file has none.
-    pub waker_comm: String,
+    pub waker_comm: Arc<str>,
     /// Who is woken.
     pub wakee_pid: i64,
     /// Its name; empty where the file has none.
-    pub wakee_comm: String,
+    pub wakee_comm: Arc<str>,
     /// Where it ran last, if the file knows.
     pub prev_cpu: Option<Cpu>,
     /// Where it goes.
@@ -108,6 +108,11 @@ impl Wakes {
         self.rows.advance(|file| *llcs = recorded_llcs(file).map(Arc::new))?.map(self.read).transpose()
     }
 
+    /// How much has been read, 0 to 1.
+    pub fn share(&self) -> f64 {
+        self.rows.share()
+    }
+
     /// By CPU the number of its last-level cache, as the file of the last wake-up has it: the machine may change in a
     /// recording. `None` where that file does not tell.
     pub fn llcs(&self) -> Option<&Arc<Vec<u32>>> {
@@ -149,9 +154,9 @@ fn simulated(row: &Columns) -> Result<Wake, ReadError> {
         decided_ns: time(row, 1)?,
         waker_cpu: cpu(row, 2)?,
         waker_pid: row.long(3).unwrap_or(0),
-        waker_comm: String::new(),
+        waker_comm: Arc::default(),
         wakee_pid: pid(row, 4)?,
-        wakee_comm: String::new(),
+        wakee_comm: Arc::default(),
         prev_cpu: cpu_or(row, 5)?,
         dest_cpu: cpu(row, 6)?,
         chose,
@@ -182,9 +187,9 @@ fn of_recorder(row: &Columns, flags: Option<usize>) -> Result<Wake, ReadError> {
         decided_ns: t_ns,
         waker_cpu: cpu(row, 1)?,
         waker_pid: pid(row, 2)?,
-        waker_comm: row.text(7).unwrap_or_default().to_owned(),
+        waker_comm: row.text(7).unwrap_or_default().into(),
         wakee_pid: pid(row, 3)?,
-        wakee_comm: row.text(4).unwrap_or_default().to_owned(),
+        wakee_comm: row.text(4).unwrap_or_default().into(),
         prev_cpu: cpu_or(row, 5)?,
         dest_cpu: cpu(row, 6)?,
         chose: true,

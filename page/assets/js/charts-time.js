@@ -76,11 +76,14 @@ charts.stacked = (figure, rows) => {
   const range = labels.map((_, i) => PALETTE[i % PALETTE.length]);
   const { title, unit } = figure.columns[3];
   const panels = sidesOf(rows).map((side) => {
-    const values = rows.filter((row) => row.side === side).map((row) => ({ ...row, at: labels.indexOf(row.label) }));
+    const mine = rows.filter((row) => row.side === side);
+    const times = different(mine, "at_ms");
+    const half = times.length > 1 ? (times[1] - times[0]) / 2 : 0.5;
+    const values = mine.map((row) => ({ ...row, at: labels.indexOf(row.label), from: row.at_ms - half, to: row.at_ms + half }));
     const color = { field: "label", type: "nominal", legend: null, scale: { domain: labels, range } };
     const y = { field: "value", type: "quantitative", stack: "zero", title: axisTitle(title, unit), axis: { tickCount: 5 } };
-    return { title: side, height: 210, spec: { data: { values }, mark: { type: "area", line: false, interpolate: "linear" }, encoding: { x: timeAxis, y, color,
-      order: { field: "at", type: "quantitative" }, tooltip: [tip("label", "Of", "nominal"), tip("side", "Side", "nominal")] } } };
+    return { title: side, height: 210, spec: { data: { values }, mark: { type: "bar", strokeWidth: 0.8, binSpacing: 0 }, encoding: { stroke: color, x: { ...timeAxis, field: "from", bin: "binned" }, x2: { field: "to" }, y, color,
+      order: { field: "at", type: "quantitative" }, tooltip: [tip("label", "Of", "nominal"), tip("side", "Side", "nominal"), tip("at_ms", "Time, ms"), tip("value", axisTitle(title, unit))] } } };
   });
   return { legend: labels.map((label, i) => [label, range[i], "box"]), columns: 2, panels };
 };

@@ -63,18 +63,22 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
             .column("label", "Of", "")
             .column("at_ms", "Time", "ms")
             .column("value", &timeline.value, &timeline.unit);
-        let mut said = Vec::new();
+        let mut said: Vec<(&str, Vec<String>)> = Vec::new();
         for series in &timeline.series {
             for &(at_ms, value) in &series.points {
                 let texts = [series.side.as_str().into(), series.label.as_str().into()];
                 figure.row(texts.into_iter().chain([num(at_ms), num(value)]).collect::<Vec<_>>());
             }
             let mean = series.points.iter().map(|point| point.1).sum::<f64>() / series.points.len().max(1) as f64;
-            let name = format!("{} {}", series.side, series.label);
-            said.push(format!("{}: {} on average of its points.", name.trim(), with_unit(mean, &timeline.unit)));
+            let mean = format!("{} {}", series.label, with_unit(mean, &timeline.unit)).trim().to_owned();
+            match said.iter_mut().find(|(side, _)| *side == series.side) {
+                Some((_, means)) => means.push(mean),
+                None => said.push((&series.side, vec![mean])),
+            }
         }
         figure.check(limits::POINTS, "thin() brings a series down to a number of points")?;
-        figure.summary = said.into_iter().take(6).collect::<Vec<_>>().join(" ");
+        let of_side = |(side, means): (&str, Vec<String>)| format!("{side}: {} on average.", means.join(", "));
+        figure.summary = said.into_iter().map(of_side).collect::<Vec<_>>().join(" ");
         view.text(timeline.about.clone());
         view.figure(figure, figures);
     }

@@ -5,7 +5,7 @@ use wakelab_measure::{State, StateChange};
 use wakelab_page::{Flip, Heat, LlcPoint, LlcSeries, Migrations, Page, Series, Shape, Timeline, limits};
 use wakelab_study::picture::{CpuState, OverTime};
 
-/// So many packages have a line in the chart of frequencies.
+/// So many packages have a line in the charts of frequencies and of power.
 const PACKAGES: usize = 16;
 
 /// A run of one side.
@@ -32,20 +32,16 @@ pub(super) fn add(page: &mut Page, run: &Run<'_>) {
     page.llcs.extend(caches(run));
     let frequency = || Timeline {
         title: "Frequency".to_owned(),
-        about: "Mean of the CPUs that run tasks.".to_owned(),
+        about: "Frequency is the mean of the CPUs that run tasks.".to_owned(),
         value: "Frequency".to_owned(),
         unit: "MHz".to_owned(),
         shape: Shape::Step,
         series: Vec::new(),
     };
-    let of_packages = run.over_time.frequency.iter().take(PACKAGES);
-    let several = run.over_time.frequency.len() > 1;
-    let label = |package: &u32| if several { format!("package {package}") } else { String::new() };
-    let series = of_packages.map(|(package, points)| (label(package), points)).collect();
-    add_series(page, run, frequency, series);
+    add_series(page, run, frequency, of_packages(&run.over_time.frequency));
     let states = || Timeline {
         title: "Idle states".to_owned(),
-        about: "What all CPUs were in, running tasks included.".to_owned(),
+        about: "Idle states are shares of the time of all CPUs, that in which they ran tasks included.".to_owned(),
         value: "Share of the time".to_owned(),
         unit: "%".to_owned(),
         shape: Shape::Stacked,
@@ -53,6 +49,23 @@ pub(super) fn add(page: &mut Page, run: &Run<'_>) {
     };
     let series = run.over_time.states.iter().map(|(state, points)| (state_name(*state, run.idle_states), points));
     add_series(page, run, states, series.collect());
+    let power = || Timeline {
+        title: "Power".to_owned(),
+        about: "Power is the mean of each package with its cores and clusters, from one jiffy to the next.".to_owned(),
+        value: "Power".to_owned(),
+        unit: "W".to_owned(),
+        shape: Shape::Line,
+        series: Vec::new(),
+    };
+    let watts = |points: &Vec<(u64, f64)>| points.iter().map(|&(at, mw)| (at, mw / 1e3)).collect();
+    let watts = run.over_time.power.iter().map(|(&package, points)| (package, watts(points))).collect();
+    add_series(page, run, power, of_packages(&watts));
+}
+
+/// What the charts show of each package, by its name if there are several.
+fn of_packages(all: &BTreeMap<u32, Vec<(u64, f64)>>) -> Vec<(String, &Vec<(u64, f64)>)> {
+    let label = |package: &u32| if all.len() > 1 { format!("package {package}") } else { String::new() };
+    all.iter().take(PACKAGES).map(|(package, points)| (label(package), points)).collect()
 }
 
 fn add_series(page: &mut Page, run: &Run<'_>, new: impl FnOnce() -> Timeline, series: Vec<(String, &Vec<(u64, f64)>)>) {

@@ -1,11 +1,11 @@
 //! The page of the published tables.
 
-use super::table::{TEXT, opt, table, text};
+mod tables;
+
 use crate::VERSION;
-use crate::reproduce::{beside_line, classes, compared, effort, excluded, facts, locks, name};
+use crate::reproduce::{effort, name};
 use wakelab_page::{
-    Cell, Comparison, Error, Estimate, Kind, Metric, MetricRow, Page, Run, Section, Side, StatPoint, Statistic, Table,
-    Verdict, render,
+    Comparison, Error, Estimate, Kind, Metric, MetricRow, Page, Run, Side, StatPoint, Statistic, Verdict, render,
 };
 use wakelab_study::compare::SearchRates;
 use wakelab_study::reproduce::{Class, Scoreboard, Scored, ScoredTable};
@@ -31,7 +31,7 @@ pub fn reproduce(board: &Scoreboard, command: &str) -> Result<String, Error> {
         },
         sides: [BASE, WITH].map(|name| Side { name: name.to_owned(), switches: "as each table says".to_owned(), features: Vec::new() }).to_vec(),
         search: board.tables.iter().flat_map(search).collect(),
-        sections: board.tables.iter().map(section).collect(),
+        sections: tables::misses(board).into_iter().chain(board.tables.iter().map(tables::section)).collect(),
         assumed: board.assumed.iter().map(super::comparison::assumed).collect(),
         ..Page::default()
     };
@@ -114,81 +114,4 @@ fn search(table: &ScoredTable) -> Vec<Statistic> {
     };
     let all = RATES.into_iter().map(statistic);
     all.filter(|statistic| statistic.points.iter().any(|point| !point.published)).collect()
-}
-
-fn section(one: &ScoredTable) -> Section {
-    let id = anchor(&one.name);
-    let mut paragraphs = one.notes.clone();
-    let score: Vec<String> = facts(&one.summary).into_iter().map(|(name, value)| format!("{name}: {value}")).collect();
-    paragraphs.push(format!("{}.", score.join("; ")));
-    paragraphs.extend(excluded(one).into_iter().map(|(why, rows)| format!("Not simulated: {rows} ({why}).")));
-    let mut tables = Vec::new();
-    if compared(one).next().is_some() {
-        tables.push(differences(&id, one));
-    }
-    if one.rows.iter().any(|row| row.beside.is_some()) {
-        tables.push(beside(&id, one));
-    }
-    Section { id, title: one.name.clone(), paragraphs, tables }
-}
-
-/// Anchors have lower-case letters, digits and hyphens.
-fn anchor(name: &str) -> String {
-    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    format!("table-{}", name.chars().map(letter).collect::<String>())
-}
-
-fn differences(id: &str, one: &ScoredTable) -> Table {
-    let columns = [
-        ("Row", TEXT),
-        ("Published", "%"),
-        ("Simulated", "%"),
-        ("Noise", "%"),
-        ("Published is", TEXT),
-        ("Simulated is", TEXT),
-        ("fast_rate, published", "%"),
-        ("fast_rate", "%"),
-        ("dom_eff, published", "%"),
-        ("dom_eff", "%"),
-        ("rq lock, published", "%"),
-        ("rq lock", "%"),
-    ];
-    let row = |row: &Scored| {
-        let classes = classes(row).map(|class| text(class.map_or("", Class::name)));
-        let mut cells = vec![text(name(row)), opt(row.published_compare_pct, 2), opt(row.simulated_compare_pct, 2)];
-        cells.push(opt(row.published_compare_pct.map(|_| row.noise_pct), 1));
-        cells.extend(classes);
-        let (published, simulated) =
-            (row.published_search, row.simulated_search.filter(|_| row.published_search.is_some()));
-        for rate in [RATES[2].1, RATES[1].1] {
-            cells.extend([published, simulated].map(|rates| opt(rates.map(|rates| rate(&rates)), 2)));
-        }
-        let locks = locks(row);
-        cells.extend([opt(locks.map(|both| both.0), 2), opt(locks.map(|both| both.1), 2)]);
-        cells
-    };
-    // A column without a value is not shown.
-    let rows: Vec<Vec<Cell>> = compared(one).map(row).collect();
-    let empty = |cell: &Cell| *cell == Cell::Empty || *cell == text("");
-    let used: Vec<usize> = (0..columns.len()).filter(|&at| rows.iter().any(|row| !empty(&row[at]))).collect();
-    let columns: Vec<_> = used.iter().map(|&at| columns[at]).collect();
-    let rows = rows.into_iter().map(|row| used.iter().map(|&at| row[at].clone()).collect()).collect();
-    table(&format!("{id}-rows"), &format!("{}: differences and searches", one.name), &columns, rows)
-}
-
-/// Numbers that are no differences.
-fn beside(id: &str, one: &ScoredTable) -> Table {
-    let columns =
-        [("Row", TEXT), ("What", TEXT), ("base, published", ""), ("base", ""), ("with, published", ""), ("with", "")];
-    let row = |row: &Scored| {
-        let [name, what, ..] = beside_line(row)?;
-        let beside = row.beside.as_ref()?;
-        let mut cells = vec![text(name), text(what)];
-        for side in [0, 1] {
-            cells.extend([opt(beside.published[side], 2), opt(beside.simulated[side], 2)]);
-        }
-        Some(cells)
-    };
-    let rows = one.rows.iter().filter_map(row).collect();
-    table(&format!("{id}-beside"), &format!("{}: published and simulated numbers", one.name), &columns, rows)
 }

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use wakelab_measure::SearchStats;
 use wakelab_page::{Cell, Error, Page, Section, Side, StatPoint, Statistic, Table, limits, render};
 use wakelab_study::Kinds;
-use wakelab_study::picture::{Chosen, LOOKED_AT};
-use wakelab_study::stats::{Run, RunTally, Stats};
+use wakelab_study::picture::Chosen;
+use wakelab_study::stats::{LOOKED_AT, Run, RunTally, Stats};
 
 /// Runs that are shown over time.
 const OVER_TIME: usize = limits::HEATS;

@@ -1,6 +1,6 @@
 //! The scoreboard as a page: misses first.
 
-use super::{beside_line, classes, compared, effort, excluded, facts, locks, name, signed};
+use super::{beside_line, compared, effort, excluded, facts, locks, missed, name, signed};
 use crate::VERSION;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -35,20 +35,8 @@ pub fn markdown(board: &Scoreboard) -> String {
     text
 }
 
-/// Rows whose class is not the published one, the farthest first.
 fn misses(board: &Scoreboard, text: &mut String) {
-    let distance =
-        |row: &Scored| row.published_compare_pct.zip(row.simulated_compare_pct).map_or(0.0, |(a, b)| (a - b).abs());
-    let missed = |row: &&Scored| {
-        let [published, simulated] = classes(row);
-        published.zip(simulated).is_some_and(|(a, b)| a != b)
-    };
-    let mut found: Vec<(&str, &Scored)> = board
-        .tables
-        .iter()
-        .flat_map(|table| table.rows.iter().filter(missed).map(move |row| (table.name.as_str(), row)))
-        .collect();
-    found.sort_by(|a, b| distance(b.1).total_cmp(&distance(a.1)));
+    let found = missed(board);
     let _ = writeln!(text, "## Misses\n\n{} rows whose class is not the published one.\n", found.len());
     if !found.is_empty() {
         text.push_str("| table | row | published % | simulated % | noise % |\n|---|---|---:|---:|---:|\n");

@@ -2,9 +2,9 @@
 
 use crate::Question;
 use crate::explain::{Explained, Filter, explain_file};
-use crate::stats::SlowWakeup;
+use crate::stats::Stats;
 use rayon::prelude::*;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wakelab_events::{ReadError, Row, TopoFile};
@@ -91,15 +91,15 @@ pub(super) fn of_folder(folder: &Path, why: impl Fn(u64, i64) -> Option<WhyChose
     Ok(found)
 }
 
-/// Wake-ups among which those that are explained are looked for, of all files together: making each choice again takes its
-/// time.
-pub const LOOKED_AT: u64 = 200_000;
-
-/// Of recordings: the slowest wake-up, if it is known, and one for each reason under `question`, of those that `filter`
-/// takes, among the first [`LOOKED_AT`] rows of the files, of each as many. What cannot be read is left out.
-pub fn chosen(files: &[PathBuf], question: &Question, filter: &Filter, slowest: Option<&SlowWakeup>) -> Vec<Chosen> {
-    let rows = LOOKED_AT / files.len().max(1) as u64;
-    let of_files: Vec<_> = files.par_iter().map(|file| first_of(file, question, filter, rows)).collect();
+/// Of what was counted: the slowest wake-up, if it is known, and one for each reason, if there is one of those whose state held
+/// still. What cannot be read is left out.
+pub fn chosen(stats: &Stats) -> Vec<Chosen> {
+    let mut of_files: BTreeMap<&Path, HashSet<(u64, i64)>> = BTreeMap::new();
+    for example in stats.values().flat_map(|tally| tally.examples.values().flatten()) {
+        of_files.entry(&example.file).or_default().insert((example.t_ns, example.pid));
+    }
+    let of_files: Vec<_> = of_files.into_iter().collect();
+    let of_files: Vec<_> = of_files.into_par_iter().map(|(file, only)| first_of(file, only)).collect();
     let mut first: BTreeMap<Reason, Chosen> = BTreeMap::new();
     for (reason, one) in of_files.into_iter().flatten() {
         if first.get(&reason).is_none_or(|first| !first.row.stable && one.row.stable) {
@@ -107,10 +107,11 @@ pub fn chosen(files: &[PathBuf], question: &Question, filter: &Filter, slowest: 
         }
     }
     let mut found: Vec<Chosen> = first.into_values().collect();
-    if let Some(slow) = slowest {
-        let waits = HashMap::from([((slow.t_ns, slow.pid), slow.wait_ns)]);
-        let filter = Filter { waits: Some(waits), ..filter.clone() };
-        let _ = explain_file(&slow.file, question, &filter, &(), |explained| {
+    let slowest = stats.values().filter_map(|tally| tally.drawn.as_ref()?.slowest.as_ref());
+    if let Some(slow) = slowest.max_by_key(|slow| slow.wait_ns) {
+        let only = HashSet::from([(slow.t_ns, slow.pid)]);
+        let filter = Filter { only: Some(only), ..Filter::default() };
+        let _ = explain_file(&slow.file, &Question::as_recorded(), &filter, &(), |explained| {
             found.push(Chosen::of(explained, WhyChosen::Slowest(slow.wait_ns)));
             false
         });
@@ -119,17 +120,16 @@ pub fn chosen(files: &[PathBuf], question: &Question, filter: &Filter, slowest: 
     found
 }
 
-fn first_of(file: &Path, question: &Question, filter: &Filter, most: u64) -> BTreeMap<Reason, Chosen> {
+fn first_of(file: &Path, only: HashSet<(u64, i64)>) -> BTreeMap<Reason, Chosen> {
     let mut first: BTreeMap<Reason, Chosen> = BTreeMap::new();
-    let mut rows = 0;
-    let _ = explain_file(file, question, filter, &(), |explained| {
-        rows += 1;
+    let filter = Filter { only: Some(only), ..Filter::default() };
+    let _ = explain_file(file, &Question::as_recorded(), &filter, &(), |explained| {
         let reason = explained.decision.reason;
         let better = first.get(&reason).is_none_or(|one| !one.row.stable && explained.row.stable);
         if better {
             first.insert(reason, Chosen::of(explained, WhyChosen::First(reason)));
         }
-        rows < most
+        true
     });
     first
 }

@@ -1,6 +1,7 @@
 //! Listens to a simulated run.
 
 use super::{Chosen, Painter, Picture, WhyChosen, chosen};
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use wakelab_events::record::{Choices, EventFolder, Kept, RunInfo};
@@ -43,7 +44,7 @@ pub(crate) struct Live {
     place: Vec<u32>,
     pending: Vec<Pending>,
     free: Vec<u32>,
-    names: HashMap<Task, String>,
+    names: FxHashMap<Task, String>,
     first: BTreeMap<Reason, Wanted>,
     slowest: Option<(u64, Wanted)>,
     /// What was kept before; its memory is used again.
@@ -64,7 +65,7 @@ impl Live {
             place: Vec::new(),
             pending: Vec::new(),
             free: Vec::new(),
-            names: HashMap::new(),
+            names: FxHashMap::default(),
             first: BTreeMap::new(),
             slowest: None,
             spare: Kept::default(),
@@ -225,6 +226,7 @@ impl Sink for Live {
                 self.painter.cache(time, llc, sum_util, weight, nr_idle_scan);
             }
             Event::Frequency { cpu, khz } => self.painter.frequency(time, cpu, khz),
+            Event::Power { package, since, uw } => self.painter.power(since, package, uw),
             Event::IdleState { cpu, state } => self.painter.idle_state(time, cpu, Some(state)),
             Event::Exit { task } => _ = self.names.remove(&task),
             _ => {}

@@ -7,8 +7,9 @@ mod chosen;
 mod live;
 mod painter;
 mod runner;
+mod values;
 
-pub use chosen::{Chosen, LOOKED_AT, WhyChosen, chosen};
+pub use chosen::{Chosen, WhyChosen, chosen};
 pub(crate) use live::Live;
 pub(crate) use painter::Painter;
 pub use runner::{Pictured, Pictures};
@@ -51,6 +52,8 @@ pub struct OverTime {
     pub caches: BTreeMap<Cpu, Vec<CacheAt>>,
     /// By package: the mean frequency of busy CPUs, MHz.
     pub frequency: BTreeMap<u32, Vec<(u64, f64)>>,
+    /// By package: the mean power of it with its cores and clusters, mW; empty where that is not known.
+    pub power: BTreeMap<u32, Vec<(u64, f64)>>,
     /// Shares of the time of all CPUs in which they ran tasks or were in an idle state, %; empty where these are not known.
     pub states: Vec<StateOverTime>,
     /// Wake-ups by the cache on which the wakee ran last and the one to which it went; of a simulation those of the measured
@@ -63,7 +66,8 @@ pub struct OverTime {
 impl OverTime {
     /// Whether there is anything that a chart over time shows.
     pub fn shows(&self) -> bool {
-        self.heat.is_some() || !self.caches.is_empty() || !self.frequency.is_empty() || !self.states.is_empty()
+        let governed = !self.frequency.is_empty() || !self.states.is_empty() || !self.power.is_empty();
+        self.heat.is_some() || !self.caches.is_empty() || governed
     }
 }
 

@@ -1,7 +1,8 @@
-//! Brings together what happens over time: what each CPU did, its frequency and idle state, the state of the caches, and
-//! from which cache to which wakees went.
+//! Brings together what happens over time: what each CPU did, its frequency and idle state, what packages spent, the state of the
+//! caches, and from which cache to which wakees went.
 
-use super::bins::{Bins, Merge};
+use super::bins::Bins;
+use super::values::{Ends, Mean};
 use super::{CacheAt, CpuState, OverTime, StateOverTime};
 use std::collections::BTreeMap;
 use wakelab_page::{Doing, HeatBuilder};
@@ -29,36 +30,6 @@ struct Now {
     idle_state: Option<u32>,
 }
 
-/// The lowest and the highest of a cache's values.
-#[derive(Clone, Copy, Debug, Default)]
-struct Ends(Option<[CacheAt; 2]>);
-
-impl Ends {
-    fn take(&mut self, at: CacheAt) {
-        let [low, high] = self.0.unwrap_or([at, at]);
-        let lower = if at.util_pct < low.util_pct { at } else { low };
-        let higher = if at.util_pct > high.util_pct { at } else { high };
-        self.0 = Some([lower, higher]);
-    }
-}
-
-impl Merge for Ends {
-    fn merge(&mut self, next: &Self) {
-        next.0.into_iter().flatten().for_each(|at| self.take(at));
-    }
-}
-
-/// kHz × ns, and ns.
-#[derive(Clone, Copy, Debug, Default)]
-struct Mean(u128, u64);
-
-impl Merge for Mean {
-    fn merge(&mut self, next: &Self) {
-        self.0 += next.0;
-        self.1 += next.1;
-    }
-}
-
 /// Told what happens, in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Painter {
@@ -72,7 +43,10 @@ pub(crate) struct Painter {
     /// By CPU: its package.
     packages: Vec<u32>,
     caches: BTreeMap<Cpu, Bins<Ends>>,
+    /// By package, kHz.
     frequency: BTreeMap<u32, Bins<Mean>>,
+    /// By package: since when it spends how much, ns and µW, and what it spent before.
+    power: BTreeMap<u32, (u64, u64, Bins<Mean>)>,
     /// By state, `None` for none.
     idle: BTreeMap<Option<u32>, Bins<u64>>,
     running: Bins<u64>,
@@ -91,6 +65,7 @@ impl Painter {
             packages,
             caches: BTreeMap::new(),
             frequency: BTreeMap::new(),
+            power: BTreeMap::new(),
             idle: BTreeMap::new(),
             running: Bins::new(start_ns, BINS),
             moved: BTreeMap::new(),
@@ -115,7 +90,7 @@ impl Painter {
             if let Some(khz) = now.khz {
                 let package = self.packages.get(cpu as usize).copied().unwrap_or(0);
                 let bins = self.frequency.entry(package).or_insert_with(|| Bins::new(self.start_ns, BINS));
-                bins.spread(now.since, t_ns, |mean, ns| mean.merge(&Mean(u128::from(khz) * u128::from(ns), ns)));
+                bins.spread(now.since, t_ns, |mean, ns| mean.take(khz.into(), ns));
             }
         } else {
             let bins = self.idle.entry(now.idle_state).or_insert_with(|| Bins::new(self.start_ns, BINS));
@@ -177,6 +152,14 @@ impl Painter {
         self.now(cpu).idle_state = state;
     }
 
+    /// From then on a package spends so much on average, µW, until it is told again.
+    pub(crate) fn power(&mut self, since_ns: u64, package: u32, uw: u64) {
+        let new = || (since_ns, uw, Bins::new(self.start_ns, BINS));
+        let (since, spent, bins) = self.power.entry(package).or_insert_with(new);
+        bins.spread(*since, since_ns, |mean, ns| mean.take(*spent, ns));
+        (*since, *spent) = (since_ns, uw);
+    }
+
     /// A cache was summed up.
     pub(crate) fn cache(&mut self, t_ns: u64, llc: Cpu, sum_util: u64, weight: u32, nr_idle_scan: Option<i32>) {
         let many = self.llcs.as_ref().is_some_and(|llcs| different(llcs) > FEW_CACHES);
@@ -196,28 +179,21 @@ impl Painter {
             self.now(cpus as Cpu - 1);
             (0..cpus as Cpu).for_each(|cpu| self.close(end_ns, cpu));
         }
-        let ends = |bins: Bins<Ends>| {
-            let of_bin = |(_, Ends(ends)): (u64, Ends)| match ends {
-                Some([low, high]) if low.t_ns < high.t_ns => vec![low, high],
-                Some([low, high]) if low.t_ns > high.t_ns => vec![high, low],
-                Some([low, _]) => vec![low],
-                None => Vec::new(),
-            };
-            bins.finish(0).into_iter().flat_map(of_bin).collect()
-        };
-        let mhz = |(at, Mean(sum, ns)): (u64, Mean)| (ns > 0).then(|| (at, (sum / u128::from(ns)) as f64 / 1e3));
+        let told: Vec<(u32, u64)> = self.power.iter().map(|(&package, &(_, uw, _))| (package, uw)).collect();
+        told.into_iter().for_each(|(package, uw)| self.power(end_ns, package, uw));
         let (idle, running) = (std::mem::take(&mut self.idle), self.running);
         let states = if idle.keys().any(Option::is_some) { shares(running, idle, end_ns) } else { Vec::new() };
         OverTime {
             start_ns: self.start_ns,
             end_ns,
             heat: (self.switches && cpus > 0).then(|| self.heat.finish("", cpus, end_ns)),
-            caches: self.caches.into_iter().map(|(llc, bins)| (llc, ends(bins))).collect(),
+            caches: self.caches.into_iter().map(|(llc, bins)| (llc, Ends::of_bins(bins))).collect(),
             frequency: self
                 .frequency
                 .into_iter()
-                .map(|(package, bins)| (package, bins.finish(end_ns).into_iter().filter_map(mhz).collect()))
+                .map(|(package, bins)| (package, Mean::of_bins(bins, end_ns)))
                 .collect(),
+            power: self.power.into_iter().map(|(package, (.., bins))| (package, Mean::of_bins(bins, end_ns))).collect(),
             states,
             moved: self.moved,
             llcs: self.llcs.map_or_else(Vec::new, |mut llcs| {

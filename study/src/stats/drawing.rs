@@ -1,8 +1,9 @@
 //! What a page shows of a source over time, drawn in the pass that counts it.
 
+use super::examples::{Finding, LOOKED_AT};
 use super::wakes::Found;
 use crate::lanes::Item;
-use crate::picture::{LOOKED_AT, OverTime, Painter};
+use crate::picture::{OverTime, Painter};
 use std::path::{Path, PathBuf};
 use wakelab_events::stream::{Hint, RunAbout};
 
@@ -16,6 +17,7 @@ pub(super) struct Drawing {
     wakeups: u64,
     /// The longest wait: how long, when the choice began, the wakee, and how many files were left.
     slowest: Option<(u64, u64, i64, usize)>,
+    pub(super) examples: Finding,
 }
 
 /// What was drawn of a source.
@@ -45,7 +47,15 @@ pub struct SlowWakeup {
 impl Drawing {
     pub(super) fn new(about: &RunAbout) -> Self {
         let simulated = !about.recorded;
-        Drawing { painter: None, llcs: about.llcs.clone(), simulated, last_ns: 0, wakeups: 0, slowest: None }
+        Drawing {
+            painter: None,
+            llcs: about.llcs.clone(),
+            simulated,
+            last_ns: 0,
+            wakeups: 0,
+            slowest: None,
+            examples: Finding::default(),
+        }
     }
 
     /// `measured` says whether a wake-up counts.
@@ -62,6 +72,9 @@ impl Drawing {
         match item {
             Item::Wake(found) => {
                 self.wakeups += 1;
+                if self.wakeups <= LOOKED_AT {
+                    self.examples.wake(found);
+                }
                 let wake = &found.wake;
                 painter.searched(wake.waker_cpu, wake.t_ns, wake.decided_ns);
                 if let (Some(prev), true) = (wake.prev_cpu, measured(found)) {
@@ -79,7 +92,8 @@ impl Drawing {
             Item::Hint(llc, Hint::NrIdleScan(nr, sum_util, weight)) => {
                 painter.cache(at_ns, *llc, u64::try_from(*sum_util).unwrap_or(0), *weight, *nr);
             }
-            Item::Hint(..) | Item::Power(_) => {}
+            Item::Power(spent) => painter.power(at_ns, spent.package, spent.uw),
+            Item::Hint(..) => {}
         }
     }
 

@@ -2,7 +2,9 @@
 
 use super::wakes::{Found, Stream};
 use crate::lanes::{Item, Lanes};
-use std::collections::HashMap;
+use crate::walk::Progress;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
 use wakelab_events::ReadError;
 use wakelab_events::stream::Source;
 
@@ -30,7 +32,7 @@ pub(super) trait Listener {
 pub(super) struct Waiting {
     pub(super) t_ns: u64,
     pub(super) pid: i64,
-    pub(super) comm: String,
+    pub(super) comm: Arc<str>,
     pub(super) dest_cpu: u32,
     pub(super) place: (usize, u64),
     /// Whether its wake-up's migration is still to come.
@@ -49,20 +51,23 @@ pub(super) struct Ends {
 }
 
 /// Goes over a source until its end, or until an error.
-pub(super) fn merge(source: &Source, wakes: Stream, listener: &mut impl Listener) -> Result<Ends, ReadError> {
+pub(super) fn merge(
+    source: &Source,
+    wakes: Stream,
+    progress: &dyn Progress,
+    listener: &mut impl Listener,
+) -> Result<Ends, ReadError> {
     // The simulator tells migrations of balancing only.
     let of_wakeups_too = !matches!(source, Source::Simulated(_));
     let watches = super::has_waits(source);
-    let mut waiting: HashMap<i64, Waiting> = HashMap::new();
+    let mut waiting: FxHashMap<i64, Waiting> = FxHashMap::default();
     let mut ends = Ends::default();
-    let lanes = Lanes::of(source, wakes);
-    let mut lanes = if listener.wants_states() { lanes.and_states(source) } else { lanes };
-    while let Some((time, item)) = lanes.next()? {
+    Lanes::each(source, wakes, listener.wants_states(), progress, |time, item| {
         listener.item(time, &item);
         match item {
             Item::Wake(found) => {
                 let told = listener.wake(&found);
-                let Found { wake, place, .. } = *found;
+                let Found { wake, place, .. } = found;
                 if watches && (waiting.len() < MOST_WAITING || waiting.contains_key(&wake.wakee_pid)) {
                     let moves = of_wakeups_too && wake.prev_cpu.is_none_or(|prev| prev != wake.dest_cpu);
                     let one = Waiting {
@@ -92,7 +97,8 @@ pub(super) fn merge(source: &Source, wakes: Stream, listener: &mut impl Listener
             }
             Item::Switch(_) | Item::Idle(_) | Item::Frequency(_) | Item::Power(_) | Item::Hint(..) => {}
         }
-    }
+        Ok::<_, ReadError>(())
+    })?;
     ends.unseen += waiting.values().filter(|one| one.waits).count() as u64;
     Ok(ends)
 }

@@ -1,6 +1,7 @@
 //! Statistics of recordings and of simulated runs: reasons, searches, waits, migrations. One pass, in bounded memory.
 
 mod drawing;
+mod examples;
 mod keys;
 mod merge;
 mod slowest;
@@ -8,6 +9,7 @@ mod tally;
 pub(crate) mod wakes;
 
 pub use drawing::{Drawn, SlowWakeup};
+pub use examples::{Example, Examples, LOOKED_AT};
 pub use keys::{By, Key, Parts};
 pub use slowest::{Slow, slowest};
 pub use tally::Tally;
@@ -17,7 +19,8 @@ use crate::walk::{FileOutcome, Progress};
 use drawing::Drawing;
 use merge::{Listener, Waiting};
 use rayon::prelude::*;
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use wakelab_events::stream::{RecorderCounts, RunAbout, Source};
 use wakelab_events::{ReadError, Reader};
@@ -62,6 +65,8 @@ pub struct RunTally {
     pub parts: Vec<Parts>,
     /// What was drawn of the first source, where that was asked for.
     pub drawn: Option<Drawn>,
+    /// Wake-ups that may be explained, where something was drawn.
+    pub examples: Examples,
 }
 
 /// What was counted.
@@ -112,15 +117,18 @@ fn count(
     let stream = Stream::of(source, &about);
     let drawing = draw.then(|| Drawing::new(&about));
     let mut counting =
-        Counting { tally: RunTally::new(by), about, llc_of: HashMap::new(), drawing, progress, since: 0 };
+        Counting { tally: RunTally::new(by), about, llc_of: FxHashMap::default(), drawing, progress, since: 0 };
     counting.tally.has_waits = has_waits(source);
-    let result = merge::merge(source, stream, &mut counting);
+    let result = merge::merge(source, stream, progress, &mut counting);
     progress.rows(counting.since);
-    for file in source.decisions() {
+    for file in source.wakeups() {
         progress.file(&file);
     }
     let mut tally = counting.tally;
-    tally.drawn = counting.drawing.and_then(|drawing| drawing.finish(source.path(), &source.decisions()));
+    if let Some(mut drawing) = counting.drawing {
+        tally.examples = std::mem::take(&mut drawing.examples).finish(&source.decisions());
+        tally.drawn = drawing.finish(source.path(), &source.decisions());
+    }
     let mut error = None;
     match result {
         Ok(ends) => tally.unseen = ends.unseen,
@@ -205,7 +213,7 @@ struct Counting<'a> {
     tally: RunTally,
     about: RunAbout,
     /// The last-level cache of a CPU as the last wake-up went there.
-    llc_of: HashMap<u32, u32>,
+    llc_of: FxHashMap<u32, u32>,
     drawing: Option<Drawing>,
     progress: &'a dyn Progress,
     since: u64,
@@ -305,6 +313,7 @@ impl RunTally {
             recorder: None,
             parts: by.iter().map(|&by| Parts::new(by)).collect(),
             drawn: None,
+            examples: Examples::new(),
         }
     }
 
@@ -329,6 +338,7 @@ impl RunTally {
         for (sum, parts) in self.parts.iter_mut().zip(&other.parts) {
             sum.merge(parts);
         }
+        examples::merge(&mut self.examples, &other.examples);
     }
 }
 

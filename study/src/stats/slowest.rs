@@ -5,6 +5,7 @@ use super::merge::{Listener, Waiting, merge};
 use super::wakes::{Found, Stream};
 use crate::Question;
 use crate::explain::Filter;
+use crate::walk::{Progress, ROWS_A_TICK};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::PathBuf;
@@ -28,13 +29,20 @@ struct Longest<'a> {
     most: usize,
     filter: &'a Filter,
     heap: BinaryHeap<Reverse<(u64, u64, i64, usize)>>,
+    /// Wake-ups since progress was told.
+    rows: u64,
+    progress: &'a dyn Progress,
 }
 
 impl Listener for Longest<'_> {
     fn wake(&mut self, found: &Found) -> bool {
+        self.rows += 1;
+        if self.rows == ROWS_A_TICK {
+            self.progress.rows(std::mem::take(&mut self.rows));
+        }
         let (wake, filter) = (&found.wake, self.filter);
         filter.pid.is_none_or(|pid| pid == wake.waker_pid || pid == wake.wakee_pid)
-            && filter.comm.as_ref().is_none_or(|comm| *comm == wake.waker_comm || *comm == wake.wakee_comm)
+            && filter.comm.as_ref().is_none_or(|comm| **comm == *wake.waker_comm || **comm == *wake.wakee_comm)
             && filter.reason.is_none_or(|reason| found.decision.is_some_and(|(of, _)| of == reason))
     }
 
@@ -53,19 +61,27 @@ impl Listener for Longest<'_> {
 ///
 /// # Errors
 /// Where the source cannot be read, or has no switches, which tell when tasks ran.
-pub fn slowest(source: &Source, most: usize, filter: &Filter, question: &Question) -> Result<Vec<Slow>, ReadError> {
+pub fn slowest(
+    source: &Source,
+    most: usize,
+    filter: &Filter,
+    question: &Question,
+    progress: &dyn Progress,
+) -> Result<Vec<Slow>, ReadError> {
     if !super::has_waits(source) {
         return Err(ReadError::of_file(source.path(), "no switches beside the decisions, so that no wait is known")
             .with_hint("name the folder of a recording that has switches-*.parquet"));
     }
     let files = source.decisions();
-    let mut longest = Longest { most, filter, heap: BinaryHeap::new() };
+    let mut longest = Longest { most, filter, heap: BinaryHeap::new(), rows: 0, progress };
     // Only a question about reasons has choices made again.
     let wakes = match filter.reason {
         Some(_) if !files.is_empty() => Stream::asked(source, question),
         _ => Stream::of(source, &about(source)?),
     };
-    merge(source, wakes, &mut longest)?;
+    merge(source, wakes, progress, &mut longest)?;
+    progress.rows(longest.rows);
+    files.iter().for_each(|file| progress.file(file));
     let mut found: Vec<_> = longest.heap.into_iter().map(|Reverse(one)| one).collect();
     found.sort_by(|a, b| b.cmp(a));
     let slow = found.into_iter().map(|(wait_ns, t_ns, wakee_pid, left)| {

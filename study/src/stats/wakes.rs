@@ -19,6 +19,7 @@ pub(crate) enum Stream {
 
 /// Decisions that are made again.
 pub(crate) struct Decided {
+    files: usize,
     left: IntoIter<PathBuf>,
     reader: Option<Reader>,
     llcs: Option<Arc<Vec<u32>>>,
@@ -52,6 +53,7 @@ impl Stream {
                 Stream::Told(Box::new(Wakes::recorded(tables)), None)
             }
             Source::Csv(_) | Source::Recorded(_) => Stream::Decided(Box::new(Decided {
+                files: source.decisions().len(),
                 left: source.decisions().into_iter(),
                 reader: None,
                 llcs: None,
@@ -66,6 +68,7 @@ impl Stream {
     /// The decisions of a source with the reasons that they have under a question, as `explain` shows them.
     pub(super) fn asked(source: &Source, question: &Question) -> Self {
         Stream::Decided(Box::new(Decided {
+            files: source.decisions().len(),
             left: source.decisions().into_iter(),
             reader: None,
             row: Row::new(),
@@ -76,6 +79,14 @@ impl Stream {
         }))
     }
 
+    /// How much has been read, 0 to 1; each file counts the same.
+    pub(crate) fn share(&self) -> f64 {
+        match self {
+            Stream::Decided(decided) => decided.share(),
+            Stream::Told(wakes, _) => wakes.share(),
+        }
+    }
+
     pub(crate) fn next(&mut self) -> Result<Option<Found>, ReadError> {
         match self {
             Stream::Decided(decided) => decided.next(),
@@ -83,8 +94,8 @@ impl Stream {
                 let Some(mut wake) = wakes.next_wake()? else { return Ok(None) };
                 if let Some(names) = names {
                     names.until(wake.decided_ns)?;
-                    names.of(wake.wakee_pid).clone_into(&mut wake.wakee_comm);
-                    names.of(wake.waker_pid).clone_into(&mut wake.waker_comm);
+                    wake.wakee_comm = names.shared(wake.wakee_pid);
+                    wake.waker_comm = names.shared(wake.waker_pid);
                 }
                 let decision = wake.reason.zip(wake.count);
                 let llcs = wakes.llcs().cloned();
@@ -95,6 +106,11 @@ impl Stream {
 }
 
 impl Decided {
+    fn share(&self) -> f64 {
+        let open = self.reader.as_ref().map_or(0.0, |reader| 1.0 - reader.share());
+        1.0 - (self.left.len() as f64 + open) / self.files.max(1) as f64
+    }
+
     fn next(&mut self) -> Result<Option<Found>, ReadError> {
         loop {
             let Some(reader) = &mut self.reader else {
@@ -120,9 +136,9 @@ impl Decided {
                 decided_ns: row.t_ns + row.dur_ns,
                 waker_cpu: row.waker.cpu,
                 waker_pid: row.waker.pid,
-                waker_comm: row.waker.comm.clone(),
+                waker_comm: row.waker.comm.as_str().into(),
                 wakee_pid: row.wakee.pid,
-                wakee_comm: row.wakee.comm.clone(),
+                wakee_comm: row.wakee.comm.as_str().into(),
                 prev_cpu: Some(row.wakee.prev_cpu),
                 dest_cpu: row.chosen_cpu,
                 chose: true,

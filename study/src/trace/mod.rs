@@ -10,6 +10,7 @@ use crate::lanes::{Item, Lanes};
 use crate::stats::about;
 use crate::stats::wakes::Stream;
 use crate::walk::Progress;
+use smallvec::SmallVec;
 use std::io::{self, Write};
 use wakelab_events::ReadError;
 use wakelab_events::stream::{Hint, Source};
@@ -53,15 +54,15 @@ pub fn trace<W: Write>(source: &Source, out: W, progress: &dyn Progress) -> Resu
     let about = about(source)?;
     let cpus = about.llcs.as_ref().map_or(wakelab_sched::domain::MAX_CPUS, |llcs| llcs.len() as u32);
     let mut writing = Writing { trace: Trace::new(out, cpus)?, traced: Traced::default(), balances: !about.recorded };
-    let mut lanes = Lanes::of(source, Stream::of(source, &about)).and_states(source);
     let mut since = 0;
-    while let Some((t_ns, item)) = lanes.next()? {
+    Lanes::each(source, Stream::of(source, &about), true, progress, |t_ns, item| {
         writing.item(t_ns, item)?;
         since += 1;
         if since == ROWS_A_TICK {
             progress.rows(std::mem::take(&mut since));
         }
-    }
+        Ok::<_, TraceError>(())
+    })?;
     progress.rows(since);
     let mut traced = writing.traced;
     traced.switches = writing.trace.switches();
@@ -120,9 +121,10 @@ impl<W: Write> Writing<W> {
 }
 
 /// The arguments of a search's slice.
-fn searched(wakee: i32, prev_cpu: Option<u32>, cpu: u32, count: SearchCount) -> Vec<(Argument, i64)> {
+fn searched(wakee: i32, prev_cpu: Option<u32>, cpu: u32, count: SearchCount) -> SmallVec<[(Argument, i64); 6]> {
     let SearchCount { domain_search, scanned, failed, .. } = count;
-    let mut arguments = vec![(Argument::Wakee, i64::from(wakee))];
+    let mut arguments = SmallVec::new();
+    arguments.push((Argument::Wakee, i64::from(wakee)));
     arguments.extend(prev_cpu.map(|prev| (Argument::PrevCpu, prev.into())));
     arguments.extend([
         (Argument::ChosenCpu, cpu.into()),
