@@ -53,7 +53,7 @@ fn bad_json() {
     );
     says_of_topo(
         "[]",
-        "topo-6.12-A.json:1: expected the description of a machine in JSON: invalid length 0, expected struct Json with 4 elements, at character 2\n  hint: docs/recording-format.md describes the topo file",
+        "topo-6.12-A.json:1: expected the description of a machine in JSON: invalid length 0, expected struct Json with 5 elements, at character 2\n  hint: docs/recording-format.md describes the topo file",
     );
     says_of_topo(
         "{\n  \"kernel\": \"6.12\",\n  \"topology\": 8\n}",
