@@ -136,7 +136,7 @@ static __always_inline bool take(struct search *s, s32 cpu, u32 reason)
 static __always_inline bool allowed(const struct task_struct *p, s32 cpu)
 {
 	/* Without another branch, of which the verifier would go both ways at each CPU of a walk. */
-	return bpf_cpumask_test_cpu(cpu, p->cpus_ptr) & !cpu_states[at((u32)cpu)].offline;
+	return (int)bpf_cpumask_test_cpu(cpu, p->cpus_ptr) & (int)!cpu_states[at((u32)cpu)].offline;
 }
 
 static __always_inline bool core_is_idle_but(s32 cpu)
