@@ -100,11 +100,14 @@ static __always_inline void dequeue_sums(struct task_state *ts, struct cpu_state
 	__sync_fetch_and_sub(&cs->util_est, ts->queued_util_est);
 }
 
-/* A task that did not run: by the time that has gone by. */
+/* A task that did not run: by the time that has gone by. A new one's average has nothing to be aged by. */
 static __always_inline void age(struct task_state *ts, u64 now)
 {
-	u64 gone = now > ts->slept_at ? now - ts->slept_at : 0;
+	u64 since = ts->slept_at, gone = now > since ? now - since : 0;
 
+	ts->slept_at = now;
+	if (!since)
+		return;
 	if (___update_load_sum(ts->avg.last_update_time + gone, &ts->avg, ts->runnable, ts->runnable, false))
 		___update_load_avg(&ts->avg, ts->load_weight);
 }
@@ -116,8 +119,7 @@ static __always_inline void move_task(struct task_state *ts, struct cpu_state *c
 
 	if (ts->cpu == cpu)
 		return;
-	if (ts->slept_at)
-		age(ts, now);
+	age(ts, now);
 	if (old) {
 		remove_from(ts, old);
 		if (ts->runnable)
@@ -127,7 +129,6 @@ static __always_inline void move_task(struct task_state *ts, struct cpu_state *c
 	attach(ts, cs);
 	if (ts->runnable)
 		enqueue_sums(ts, cs);
-	ts->slept_at = now;
 	ts->cpu = cpu;
 }
 

@@ -45,14 +45,8 @@ static __noinline bool search_capacity(struct search *s, struct task_struct *p, 
 		return false;
 	cores = smt_active && (s->feat & SIS_CORE) && s->has_idle_cores;
 	s->nr = 0x7fffffff;
-	if (s->feat & (SIS_UTIL | SIS_UTIL_V1 | SIS_UTIL_V2 | SIS_UTIL_V3)) {
-		s->scans = llc->nr_idle_scan;
-		s->nr = s->scans + 1;
-		if (s->nr == 1) {
-			s->reason = WHY_OVERLOADED;
-			return false;
-		}
-	}
+	if (!sis_util_limit(s, llc))
+		return false;
 	util = util_of(wakee);
 	bpf_for(i, 0, nr_cpus) {
 		u64 cap;

@@ -61,7 +61,7 @@ __noinline int pull_far_sibling(u32 own, s32 self)
 	u32 i;
 
 	bpf_for(i, 0, nr_llcs) {
-		if (i != own && pull_sibling(i, self))
+		if (i != own && llc_states[at(i)].cpus_wait && pull_sibling(i, self))
 			return true;
 	}
 	return false;

@@ -213,9 +213,7 @@ static __always_inline void task_disable(struct task_struct *p)
 
 		if (ts->runnable)
 			dequeue_sums(ts, at);
-		if (ts->slept_at)
-			age(ts, now);
-		ts->slept_at = now;
+		age(ts, now);
 		remove_from(ts, at);
 	}
 	leave_group(ts);

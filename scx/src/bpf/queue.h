@@ -154,6 +154,7 @@ static __always_inline void enqueue(struct task_struct *p, struct task_state *ts
 		count(queued_llc);
 	} else {
 		cpu_states[at(home)].may_wait = 1;
+		llc_states[at(llc_of(home))].cpus_wait = 1;
 		count(queued_cpu);
 	}
 	if (runs_nothing(cpu)) {

@@ -67,10 +67,10 @@ static __always_inline s32 usable(struct task_struct *p, s32 prev)
 {
 	s32 cpu;
 
-	if (allowed(p, prev) && !is_offline(prev))
+	if (allowed(p, prev))
 		return prev;
 	bpf_for(cpu, 0, nr_cpus) {
-		if (allowed(p, cpu) && !is_offline(cpu))
+		if (allowed(p, cpu))
 			return cpu;
 	}
 	return prev;

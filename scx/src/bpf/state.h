@@ -76,7 +76,8 @@ struct llc_state {
 	u64 pull_load;		/* load that it is to take from another; 0 for none */
 	u32 pull_from;
 	u32 nr_online;		/* of its CPUs, as the timer has seen last */
-	u32 pad[16];
+	u32 cpus_wait;		/* 0: as may_wait, for the queues of all its CPUs */
+	u32 pad[15];
 } __attribute__((aligned(128)));
 
 /* A control group. Its place among the others is its slot; 0 is the root group's, of which nothing is kept. */

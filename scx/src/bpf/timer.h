@@ -71,6 +71,7 @@ static __noinline int update_llc(u32 llc, u64 now, bool scan)
 		return 0;
 	nr = llc_infos[at(llc)].nr;
 	nr_seen_online = 0;
+	state->cpus_wait = 0;
 	bpf_for(i, 0, nr) {
 		s32 cpu = cpu_at(llc, i);
 		struct cpu_state *cs = cpu_state_of(cpu);
@@ -86,6 +87,7 @@ static __noinline int update_llc(u32 llc, u64 now, bool scan)
 		if (scx_bpf_dsq_nr_queued(cpu) > 0) {
 			/* It may have been queued just after somebody had looked. */
 			cs->may_wait = 1;
+			state->cpus_wait = 1;
 			if (runs_nothing(cpu))
 				kick(cpu, SCX_KICK_IDLE);
 			else

@@ -8,6 +8,19 @@ enum word {
 	WORD_TAKE,
 };
 
+/* SIS_UTIL: how many CPUs may be looked at. False where the LLC is too busy for a search. */
+static __always_inline bool sis_util_limit(struct search *s, struct llc_state *llc)
+{
+	if (!(s->feat & (SIS_UTIL | SIS_UTIL_V1 | SIS_UTIL_V2 | SIS_UTIL_V3)))
+		return true;
+	s->scans = llc->nr_idle_scan;
+	s->nr = s->scans + 1;
+	if (s->nr != 1)
+		return true;
+	s->reason = WHY_OVERLOADED;
+	return false;
+}
+
 /* SIS_PROP, SIS_LIMIT, SIS_SHORT and SIS_UTIL, in the order of the model's registry. */
 static __noinline int policies_before(struct search *s, struct task_state *wakee, bool cores)
 {
@@ -47,15 +60,7 @@ static __noinline int policies_before(struct search *s, struct task_state *wakee
 		s->reason = WHY_SHORT;
 		return WORD_TAKE;
 	}
-	if (s->feat & (SIS_UTIL | SIS_UTIL_V1 | SIS_UTIL_V2 | SIS_UTIL_V3)) {
-		s->scans = llc->nr_idle_scan;
-		s->nr = s->scans + 1;
-		if (s->nr == 1) {
-			s->reason = WHY_OVERLOADED;
-			return WORD_OVERLOADED;
-		}
-	}
-	return WORD_WALK;
+	return sis_util_limit(s, llc) ? WORD_WALK : WORD_OVERLOADED;
 }
 
 static __always_inline bool is_done(struct search *s, u32 cpu)
@@ -79,7 +84,7 @@ static __noinline bool look_at_core(struct search *s, struct task_struct *p, s32
 		if (i >= info->nr_smt)
 			break;
 		cpu = info->smt[i];
-		if (nr_offline && is_offline(cpu))
+		if (is_offline(cpu))
 			continue;
 		s->looks++;
 		if (!is_idle(cpu)) {
