@@ -8,7 +8,8 @@ mod pipe;
 mod tcp;
 mod work;
 
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: wakelab-load LOAD [COUNT [ROUNDS]]
   pipe     COUNT pairs of processes that wake each other through pipes, with a little work between
@@ -22,22 +23,25 @@ const USAGE: &str = "usage: wakelab-load LOAD [COUNT [ROUNDS]]
 
 /// Becomes another program, without root's rights.
 fn nobody(command: &[String]) -> std::io::Error {
-    use std::os::unix::process::CommandExt;
     const NOBODY: u32 = 65534;
-    let (program, arguments) = command.split_first().map_or(("true", &[][..]), |(first, rest)| (first, rest));
-    std::process::Command::new(program).args(arguments).uid(NOBODY).gid(NOBODY).exec()
+    program(command).uid(NOBODY).gid(NOBODY).exec()
 }
 
 /// Becomes another program, of the realtime class.
 fn fifo(command: &[String]) -> std::io::Error {
-    use std::os::unix::process::CommandExt;
-    let (program, arguments) = command.split_first().map_or(("true", &[][..]), |(first, rest)| (first, rest));
     let param = libc::sched_param { sched_priority: 1 };
     // SAFETY: the argument lives until the call has returned.
     if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) } != 0 {
         return std::io::Error::last_os_error();
     }
-    std::process::Command::new(program).args(arguments).exec()
+    program(command).exec()
+}
+
+fn program(command: &[String]) -> Command {
+    let (program, arguments) = command.split_first().map_or(("true", &[][..]), |(first, rest)| (first, rest));
+    let mut program = Command::new(program);
+    program.args(arguments);
+    program
 }
 
 fn main() -> ExitCode {
