@@ -3,22 +3,15 @@
 
 use crate::schema::EventType;
 use crate::tracks::{Argument, SEQUENCE};
+use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, fixed64, int64, uint64};
 
 /// `SEQ_NEEDS_INCREMENTAL_STATE`.
 const NEEDS: u64 = 2;
 
-/// How `Trace.packet` begins: field 1, with a length.
-pub(crate) const PACKET: u64 = key(1, BYTES);
+/// The number of `Trace.packet`.
+const PACKET: u32 = 1;
 /// Bytes that a packet's key and length have at most.
 const LONGEST: usize = 20;
-
-/// A field's key: its number and how its value is written.
-const fn key(number: u64, kind: u64) -> u64 {
-    number << 3 | kind
-}
-const VARINT: u64 = 0;
-const FIXED64: u64 = 1;
-const BYTES: u64 = 2;
 
 /// What happens on a track, as `TrackEvent` has it.
 #[derive(Clone, Copy, Debug)]
@@ -44,76 +37,62 @@ impl<'a> Event<'a> {
     /// As a packet of a trace, with its length before it.
     pub(crate) fn packet(&self, t_ns: u64, interned: &[u8], to: &mut Vec<u8>) {
         let event = self.length();
-        let names = if interned.is_empty() { 0 } else { 1 + length(interned.len() as u64) + interned.len() };
-        let whole = [t_ns, SEQUENCE.into(), event as u64, NEEDS].into_iter().map(|value| 1 + length(value));
+        let names =
+            if interned.is_empty() { 0 } else { 1 + encoded_len_varint(interned.len() as u64) + interned.len() };
+        let whole = [t_ns, SEQUENCE.into(), event as u64, NEEDS].into_iter().map(|value| 1 + encoded_len_varint(value));
         let whole = whole.sum::<usize>() + event + names;
         to.reserve(whole + LONGEST);
-        varint(to, PACKET);
-        varint(to, whole as u64);
-        field(to, 8, t_ns);
-        field(to, 10, SEQUENCE.into());
-        varint(to, key(11, BYTES));
-        varint(to, event as u64);
+        begin(to, PACKET, whole);
+        uint64::encode(8, &t_ns, to);
+        uint64::encode(10, &SEQUENCE.into(), to);
+        begin(to, 11, event);
         self.write(to);
         if !interned.is_empty() {
-            varint(to, key(12, BYTES));
-            varint(to, interned.len() as u64);
+            begin(to, 12, interned.len());
             to.extend_from_slice(interned);
         }
-        field(to, 13, NEEDS);
+        uint64::encode(13, &NEEDS, to);
     }
 
     fn length(&self) -> usize {
         let arguments: usize = self.arguments.iter().map(|argument| 2 + of_argument(argument)).sum();
         let varints = [Some(self.kind as u64), self.name, Some(self.track)].into_iter().flatten();
-        let value = self.value.map_or(0, |value| 2 + length(value as u64));
+        let value = self.value.map_or(0, |value| int64::encoded_len(30, &value));
         let flows = [self.begins, self.ends].into_iter().flatten().count() * (2 + size_of::<u64>());
-        arguments + varints.map(|value| 1 + length(value)).sum::<usize>() + value + flows
+        arguments + varints.map(|value| 1 + encoded_len_varint(value)).sum::<usize>() + value + flows
     }
 
     fn write(&self, to: &mut Vec<u8>) {
         for argument @ (name, value) in self.arguments {
-            varint(to, key(4, BYTES));
-            varint(to, of_argument(argument) as u64);
-            field(to, 1, name.iid());
-            field(to, 4, *value as u64);
+            begin(to, 4, of_argument(argument));
+            uint64::encode(1, &name.iid(), to);
+            int64::encode(4, value, to);
         }
-        field(to, 9, self.kind as u64);
-        self.name.into_iter().for_each(|name| field(to, 10, name));
-        field(to, 11, self.track);
-        self.value.into_iter().for_each(|value| field(to, 30, value as u64));
+        uint64::encode(9, &(self.kind as u64), to);
+        self.name.into_iter().for_each(|name| uint64::encode(10, &name, to));
+        uint64::encode(11, &self.track, to);
+        self.value.into_iter().for_each(|value| int64::encode(30, &value, to));
         for (number, flow) in [(47, self.begins), (48, self.ends)] {
-            if let Some(flow) = flow {
-                varint(to, key(number, FIXED64));
-                to.extend_from_slice(&flow.to_le_bytes());
-            }
+            flow.into_iter().for_each(|flow| fixed64::encode(number, &flow, to));
         }
     }
 }
 
 /// The length of a `DebugAnnotation`.
 fn of_argument((name, value): &(Argument, i64)) -> usize {
-    2 + length(name.iid()) + length(*value as u64)
+    uint64::encoded_len(1, &name.iid()) + int64::encoded_len(4, value)
 }
 
-fn field(to: &mut Vec<u8>, number: u64, value: u64) {
-    varint(to, key(number, VARINT));
-    varint(to, value);
+/// The key of a message, and its length.
+fn begin(to: &mut Vec<u8>, number: u32, length: usize) {
+    encode_key(number, WireType::LengthDelimited, to);
+    encode_varint(length as u64, to);
 }
 
-/// Bytes of a varint.
-fn length(value: u64) -> usize {
-    ((64 - (value | 1).leading_zeros()) as usize).div_ceil(7)
-}
-
-/// Seven bits a byte, the lowest first; the highest bit says that more come.
-#[inline]
-pub(crate) fn varint(to: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        to.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    to.push(value as u8);
+/// A packet of `Trace` that is a message already.
+pub(crate) fn message(packet: &[u8], to: &mut Vec<u8>) {
+    begin(to, PACKET, packet.len());
+    to.extend_from_slice(packet);
 }
 
 #[cfg(test)]
@@ -156,7 +135,7 @@ mod tests {
                 ..TracePacket::default()
             };
             let mut expected = Vec::new();
-            varint(&mut expected, PACKET);
+            encode_key(PACKET, WireType::LengthDelimited, &mut expected);
             message.encode_length_delimited(&mut expected).expect("room");
             let mut found = Vec::new();
             event.packet(1 << 50, &interned.map_or(Vec::new(), |data| data.encode_to_vec()), &mut found);

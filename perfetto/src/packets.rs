@@ -1,6 +1,6 @@
 //! Packets on their way to a file.
 
-use crate::event::{Event, PACKET, varint};
+use crate::event::{Event, message};
 use crate::schema::{InternedData, TracePacket};
 use prost::Message;
 use std::io::{self, Write};
@@ -33,9 +33,7 @@ impl<W: Write> Packets<W> {
     pub(crate) fn write(&mut self, packet: &TracePacket) -> io::Result<()> {
         self.packet.clear();
         packet.encode_raw(&mut self.packet);
-        varint(&mut self.held, PACKET);
-        varint(&mut self.held, self.packet.len() as u64);
-        self.held.extend_from_slice(&self.packet);
+        message(&self.packet, &mut self.held);
         self.pass()
     }
 
