@@ -60,6 +60,8 @@ export async function* checks({ open, told, name, json, pictures }) {
     if (pictures) await shown.screenshot({ path: `${pictures}/${name}-${look}.png`, fullPage: true });
   }
 
+  yield await printed(page);
+
   assert.deepEqual(told, { said: [], asked: [] });
   yield "nothing was said on the console, nothing was asked of a network";
   for (const one of [page, phone]) await one.context().close();
@@ -109,6 +111,26 @@ async function dark(page) {
   assert.equal(await back(), "rgb(255, 255, 255)");
   await page.selectOption("#theme", "auto");
   return "dark as the system, and light by choice";
+}
+
+// On paper of A4 with its margins, of a page that is dark on the screen.
+async function printed(page) {
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  await page.setViewportSize({ width: 718, height: 1047 });
+  const found = await page.evaluate(() => {
+    const style = (one) => getComputedStyle(one);
+    const shown = (selector) => [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility()).length;
+    const inks = ["path", "rect", "text"].flatMap((mark) => [...document.querySelectorAll(`figure.chart svg ${mark}`)]);
+    const wide = inks.filter((ink) => ink.getBoundingClientRect().right > innerWidth + 1);
+    return {
+      paper: style(document.body).backgroundColor,
+      controls: shown("nav, .theme, .actions, .values"),
+      torn: [...document.querySelectorAll("figure.chart")].filter((one) => style(one).breakInside !== "avoid").map((one) => one.id),
+      wide: [...new Set(wide.map((ink) => ink.closest("figure").id))],
+    };
+  });
+  assert.deepEqual(found, { paper: "rgb(255, 255, 255)", controls: 0, torn: [], wide: [] });
+  return "printed, it is light, without controls, and no chart is torn or wider than the paper";
 }
 
 async function accessible(page) {
