@@ -6,6 +6,7 @@ use crate::scheduler::{Scheduler, Settings};
 use crate::stats::Metrics;
 use crate::{ab, costs, features, messages, refusal, server};
 use anyhow::{Context, Result};
+use std::io::{ErrorKind, Write};
 use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,17 +48,26 @@ pub fn run(args: &Args) -> Result<u8> {
 fn monitor(once: bool, stop: &AtomicBool) -> Result<()> {
     let mut before: Metrics = server::request(&[])?;
     if once {
-        before.write(&mut std::io::stdout(), true)?;
-        return Ok(());
+        return heard(before.write(&mut std::io::stdout(), true)).map(drop);
     }
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_secs(1));
         let now: Metrics = server::request(&[])?;
-        now.since(&before).write(&mut std::io::stdout(), true)?;
-        println!();
+        let mut to = std::io::stdout();
+        if !heard(now.since(&before).write(&mut to, true).and_then(|()| writeln!(to)))? {
+            break;
+        }
         before = now;
     }
     Ok(())
+}
+
+/// Whether there is still a reader of what was written: `| head` goes when it has enough.
+fn heard(written: std::io::Result<()>) -> Result<bool> {
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        written => Ok(written.map(|()| true)?),
+    }
 }
 
 /// The folder of a recording: another machine, once it has begun anew, is another recording (`rec`, `rec-2`, ...).
