@@ -36,7 +36,8 @@ begin() {
     export WAKELAB_VM_SLOW=$slow
 }
 # A command whose --timeout is LIMIT gets $2 seconds times `slow`, as long as there are as many left. $2 is for a guest that hangs,
-# not for one that is slow: about eight times what it takes on a free machine, as a loop in a shell tells little of an emulator. One that is out of time on a machine that has become busier says nothing of wakelab.
+# not for one that is slow: six times what it takes on a free machine or more, as a loop in a shell tells little of an emulator. One
+# that is out of time on a machine that has become busier says nothing of wakelab.
 guest() { # NAME SECONDS COMMAND...
     local name=$1 seconds=$(($2 * slow)) code=0 left=$((LIMIT - SECONDS)) arguments
     shift 2
