@@ -1,9 +1,9 @@
 # Sourced by the tests that start guests, after `vm` (the folder of vm/run) and LIMIT, the seconds that all guests together may
 # take, were set. What is not there (QEMU, a compiler, a mirror, the kernel, a machine fast enough) is said in one line, "not
-# run: ...", and is no failure, unless WAKELAB_VM=1 asks for it. WAKELAB_VM=0 runs nothing.
+# run: ...", and ends with code 77, which ./test counts as skipped. With WAKELAB_VM=1 it is a failure; WAKELAB_VM=0 runs nothing.
 me=$(basename "$(dirname "$(readlink -f "$0")")")/$(basename "$0")
 case ${WAKELAB_VM:-} in
-    0) echo "$me: not run: WAKELAB_VM is 0" >&2; exit ;;
+    0) echo "$me: not run: WAKELAB_VM is 0" >&2; exit 77 ;;
     '' | 1) ;;
     *) echo "WAKELAB_VM: expected 0 (no guests), 1 (guests or a failure), or nothing, found '$WAKELAB_VM'" >&2; exit 2 ;;
 esac
@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 not_run() {
     echo "$me: not run: $1" >&2
     if [ "${WAKELAB_VM:-}" = 1 ]; then exit 1; fi
-    exit 0
+    exit 77
 }
 # Runs a script. That it cannot be done here (125) is told by the line that says why; all else that it says goes on.
 or_not_run() {
