@@ -1,5 +1,5 @@
-//! Changed files made from a corpus, with fixed seeds: so that the ordinary tests look for panics on a stable compiler, and
-//! every run sees the same bytes.
+//! Changed files made from a corpus, with fixed seeds: so that the ordinary tests look for panics on a stable compiler,
+//! and every run sees the same bytes.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::fs;
@@ -34,8 +34,8 @@ pub fn check_corpus(target: &str, check: Check) {
     }
 }
 
-/// Checks `rounds` changed files made from each sound one of the corpus, and a quarter from each other; how many were sound
-/// all the same. `WAKELAB_FUZZ_ROUNDS` sets another number, for a longer search.
+/// Checks `rounds` changed files made from each sound one of the corpus, and a quarter from each other; how many were
+/// sound all the same. `WAKELAB_FUZZ_ROUNDS` sets another number, for a longer search.
 pub fn check_changed(target: &str, check: Check, rounds: u64, words: &[&str]) -> usize {
     let corpus = corpus(target);
     let (rounds, mut sound) = (rounds_or(rounds), 0);

@@ -1,5 +1,5 @@
-//! What must hold for whatever bytes another recorder's file has: no panic, errors that say what and where, and no more events
-//! than bytes.
+//! What must hold for whatever bytes another recorder's file has: no panic, errors that say what and where, and no more
+//! events than bytes.
 #![allow(dead_code, reason = "each target uses one")]
 
 use wakelab_import::{Kind, read_events};

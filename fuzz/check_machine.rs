@@ -25,7 +25,8 @@ pub fn machine(bytes: &[u8]) -> bool {
     }
 }
 
-/// Reads the bytes as lines `PATH: CONTENT` of a tree below `/sys/devices/system`, and imports it; whether it gave a machine.
+/// Reads the bytes as lines `PATH: CONTENT` of a tree below `/sys/devices/system`, and imports it; whether it gave a
+/// machine.
 pub fn sysfs(bytes: &[u8]) -> bool {
     match import_files(&tree(&String::from_utf8_lossy(bytes)), "fuzzed") {
         Ok(imported) => {

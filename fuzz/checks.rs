@@ -1,6 +1,7 @@
 //! What must hold for whatever bytes: no panic, errors that say where, and decisions that do not depend on who listens.
 //!
-//! The fuzz targets include this file, and so does a test of `wakelab-events` that runs the corpus on a stable compiler.
+//! The fuzz targets include this file, and so does a test of `wakelab-events` that runs the corpus on a stable
+//! compiler.
 #![allow(dead_code, reason = "each target uses one of the two")]
 
 use std::collections::BTreeSet;

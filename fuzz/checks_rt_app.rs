@@ -1,6 +1,8 @@
-//! What must hold for whatever bytes as a file of rt-app: no panic, errors that say where, and workloads that are sound.
+//! What must hold for whatever bytes as a file of rt-app: no panic, errors that say where, and workloads that are
+//! sound.
 //!
-//! The fuzz target includes this file, and so does a test of `wakelab-workload` that runs the corpus on a stable compiler.
+//! The fuzz target includes this file, and so does a test of `wakelab-workload` that runs the corpus on a stable
+//! compiler.
 
 use std::path::Path;
 use wakelab_workload::{About, NR_CPUS_MAX, RtApp, WorkloadError};

@@ -16,8 +16,8 @@ fn add(size: usize) {
     MOST.fetch_max(used, Ordering::Relaxed);
 }
 
-// SAFETY: all is passed on to the system's allocator; the count does not allocate. `realloc` and `alloc_zeroed` are made of
-// these two.
+// SAFETY: all is passed on to the system's allocator; the count does not allocate. `realloc` and `alloc_zeroed` are
+// made of these two.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size());

@@ -1,6 +1,6 @@
 # Sourced by what fetches: Debian's suites, by the mirror that this machine's apt uses. Lists and packages stay in the
-# cache, so that the machine's apt is not changed. Sets `cache`, `apt`, `mirror` and `options`. All of it takes bounded time,
-# and what cannot be had here ends the script with 125.
+# cache, so that the machine's apt is not changed. Sets `cache`, `apt`, `mirror` and `options`. All of it takes bounded
+# time, and what cannot be had here ends the script with 125.
 me=$(basename "$here")/$(basename "$0")
 die() { printf "$me: %s\\n" "$@" >&2; exit 2; }
 unavailable() { printf "$me: %s\\n" "$@" >&2; exit 125; }

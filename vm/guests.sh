@@ -1,6 +1,7 @@
-# Sourced by the tests that start guests, after `vm` (the folder of vm/run) and LIMIT, the seconds that all guests together may
-# take, were set. What is not there (QEMU, a compiler, a mirror, the kernel, a machine fast enough) is said in one line, "not
-# run: ...", and ends with code 77, which ./test counts as skipped. With WAKELAB_VM=1 it is a failure; WAKELAB_VM=0 runs nothing.
+# Sourced by the tests that start guests, after `vm` (the folder of vm/run) and LIMIT, the seconds that all guests
+# together may take, were set. What is not there (QEMU, a compiler, a mirror, the kernel, a machine fast enough) is said
+# in one line, "not run: ...", and ends with code 77, which ./test counts as skipped. With WAKELAB_VM=1 it is a failure;
+# WAKELAB_VM=0 runs nothing.
 me=$(basename "$(dirname "$(readlink -f "$0")")")/$(basename "$0")
 case ${WAKELAB_VM:-} in
     0) echo "$me: not run: WAKELAB_VM is 0" >&2; exit 77 ;;
@@ -35,9 +36,9 @@ begin() {
     ((slow <= 4)) || not_run "this machine is too slow or too busy: things take $slow times as long as they should"
     export WAKELAB_VM_SLOW=$slow
 }
-# A command whose --timeout is LIMIT gets $2 seconds times `slow`, as long as there are as many left. $2 is for a guest that hangs,
-# not for one that is slow: six times what it takes on a free machine or more, as a loop in a shell tells little of an emulator. One
-# that is out of time on a machine that has become busier says nothing of wakelab.
+# A command whose --timeout is LIMIT gets $2 seconds times `slow`, as long as there are as many left. $2 is for a guest
+# that hangs, not for one that is slow: six times what it takes on a free machine or more, as a loop in a shell tells
+# little of an emulator. One that is out of time on a machine that has become busier says nothing of wakelab.
 guest() { # NAME SECONDS COMMAND...
     local name=$1 seconds=$(($2 * slow)) code=0 left=$((LIMIT - SECONDS)) arguments
     shift 2

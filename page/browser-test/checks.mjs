@@ -1,5 +1,5 @@
-// What is checked of a page. Each check that is passed is a line. What a page does not have is not checked, but the sample has all
-// of it, and the pages of commands say in expected.mjs what they must have.
+// What is checked of a page. Each check that is passed is a line. What a page does not have is not checked, but the
+// sample has all of it, and the pages of commands say in expected.mjs what they must have.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -134,8 +134,8 @@ async function printed(page) {
 }
 
 async function accessible(page) {
-  // One table of values opened stands for all, which are made alike. The heat maps' rectangles are excluded for time: they are
-  // within a role of img, as those of the other charts, which are not.
+  // One table of values opened stands for all, which are made alike. The heat maps' rectangles are excluded for time:
+  // they are within a role of img, as those of the other charts, which are not.
   const values = page.locator("figure.chart:not(#heat-chart) details.values > summary").first();
   const opens = await values.count() > 0;
   if (opens) await values.click();

@@ -1,6 +1,6 @@
-// test.mjs PAGE[=JSON]…: pages in a browser, two at a time. With JSON, the result of the command that made the page, the page's CSV
-// is held against that, too. A page's checks stop at the first that fails. MODULES names the folder that npm fills, CHROMIUM the
-// browser, PICTURES a folder for pictures, if any are wanted.
+// test.mjs PAGE[=JSON]…: pages in a browser, two at a time. With JSON, the result of the command that made the page,
+// the page's CSV is held against that, too. A page's checks stop at the first that fails. MODULES names the folder that
+// npm fills, CHROMIUM the browser, PICTURES a folder for pictures, if any are wanted.
 import { createRequire } from "node:module";
 import { basename, resolve } from "node:path";
 import { checks } from "./checks.mjs";

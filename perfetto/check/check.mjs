@@ -1,6 +1,6 @@
-// check.mjs PROCESSOR TRACE EXPECTED [RESULT]: what Perfetto's trace processor, in the folder PROCESSOR, makes of a trace, against
-// what the recording's own tables say (EXPECTED, of the example running_times) and, of a simulated run, its result (RESULT, the
-// JSON of `wakelab compare`, side base).
+// check.mjs PROCESSOR TRACE EXPECTED [RESULT]: what Perfetto's trace processor, in the folder PROCESSOR, makes of a
+// trace, against what the recording's own tables say (EXPECTED, of the example running_times) and, of a simulated run,
+// its result (RESULT, the JSON of `wakelab compare`, side base).
 import { readFileSync } from 'node:fs';
 import { Processor } from './processor.mjs';
 

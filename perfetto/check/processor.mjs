@@ -1,6 +1,6 @@
-// Perfetto's trace processor, compiled to WebAssembly, outside a browser. Its worker (engine_bundle.js) runs in a context that looks
-// like that of a web worker, and is talked to as the user interface talks to it: `TraceProcessorRpc` of
-// protos/perfetto/trace_processor/trace_processor.proto.
+// Perfetto's trace processor, compiled to WebAssembly, outside a browser. Its worker (engine_bundle.js) runs in a
+// context that looks like that of a web worker, and is talked to as the user interface talks to it: `TraceProcessorRpc`
+// of protos/perfetto/trace_processor/trace_processor.proto.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import vm from 'node:vm';
