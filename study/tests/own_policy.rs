@@ -1,5 +1,6 @@
 //! Kept runs of a policy that a program brings along: it may have data, and there is one.
 
+#[path = "it/support/mod.rs"]
 mod support;
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};

@@ -1,0 +1,97 @@
+//! Ctrl-C while a simulation runs.
+#![cfg(target_os = "linux")]
+
+use crate::support::names;
+use serde_json::Value;
+use std::fs;
+use std::process::{Child, Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A workload that is over at once.
+const SHORT: &str = r#"
+[workload]
+benchmark = "short"
+case = "loop"
+metric = "throughput"
+unit = "loops/s"
+better = "higher"
+[[program]]
+name = "loop"
+ops = ["begin", {run = "1us"}, "done", {repeat = {to = 0, times = 100}}, "exit"]
+[[task]]
+name = "loop"
+program = "loop"
+"#;
+
+const HEAD: &str = "machine = \"test-2c\"\nkernel = \"v5.19-rc1\"\nsettle = \"0s\"\ntime = \"3600s\"\n\
+                    [variants]\nbase = \"SIS_PROP\"\nwith = \"SIS_UTIL\"\n";
+
+/// Would take days to simulate.
+const ENDLESS: &str = "[[workload]]\nname = \"netperf:TCP_RR\"\nload = \"2\"\n";
+
+/// Runs `workloads` and sends SIGINT in the midst of the endless one.
+fn interrupted(workloads: &[&str], args: &[&str]) -> (TempDir, Output) {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("short.toml"), SHORT).expect("a file");
+    fs::write(folder.path().join("x.toml"), [&[HEAD], workloads].concat().concat()).expect("a file");
+    let child = Command::new(env!("CARGO_BIN_EXE_wakelab"))
+        .current_dir(folder.path())
+        .args(["run", "x.toml", "--jobs", "1", "--no-cache"])
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    until_it_simulates(&child);
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(kill.success());
+    (folder, child.wait_with_output().expect("it ends"))
+}
+
+/// Half a second of CPU time: reading input and the short workload take a few ms.
+fn until_it_simulates(child: &Child) {
+    const TICKS: u64 = 50;
+    loop {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("it lives");
+        // What follows the name in brackets begins with field 3; utime is field 14.
+        let (_, fields) = stat.rsplit_once(") ").unwrap_or_else(|| panic!("{stat}"));
+        let mut fields = fields.split(' ');
+        assert_ne!(fields.next(), Some("Z"), "it ended early");
+        if fields.nth(10).and_then(|utime| utime.parse::<u64>().ok()) >= Some(TICKS) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn without_a_complete_row_nothing_is_printed_and_no_file_is_left() {
+    let (folder, output) = interrupted(&[ENDLESS], &["--format", "json", "--out", "out.json"]);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "interrupted: 0 of 1 rows are complete\n");
+    assert_eq!(output.status.code(), Some(130));
+    assert!(output.stdout.is_empty());
+    assert_eq!(names(folder.path()), ["short.toml", "x.toml"]);
+}
+
+#[test]
+fn complete_rows_are_printed_and_say_that_others_are_missing() {
+    let short = "[[workload]]\nname = \"./short.toml\"\nload = \"1\"\n";
+    let (_folder, output) = interrupted(&[short, ENDLESS], &["--format", "json"]);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "interrupted: 1 of 2 rows are complete\n");
+    assert_eq!(output.status.code(), Some(130));
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(result["complete"], false);
+    assert_eq!(result["rows"].as_array().map(Vec::len), Some(1));
+    assert_eq!(result["rows"][0]["benchmark"], "short");
+}
+
+#[test]
+fn events_of_whole_runs_stay_and_the_interrupted_run_leaves_none() {
+    let short = "[[workload]]\nname = \"./short.toml\"\nload = \"1\"\n";
+    let (folder, output) = interrupted(&[short, ENDLESS], &["--events", "events"]);
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(names(&folder.path().join("events")), ["workload=.%2Fshort.toml"]);
+    let (folder, output) = interrupted(&[ENDLESS], &["--events", "events"]);
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(names(folder.path()), ["short.toml", "x.toml"]);
+}

@@ -1,0 +1,20 @@
+//! The tests of the command line, in one program. `guide` stands apart because it registers a policy for the whole process.
+
+mod analysis;
+mod book;
+mod commands;
+mod compare_bad_input;
+mod events;
+mod interrupt;
+mod machine_import;
+mod outputs;
+mod pages;
+mod pages_of_nothing;
+mod pages_of_runs;
+mod recorded_files;
+mod rt_app;
+mod simulate;
+mod support;
+mod terminal;
+mod trace;
+mod trust;

@@ -1,0 +1,177 @@
+//! Outputs that cannot be written and inputs that cannot be read: a clear error, and never half a file under the final name.
+
+use crate::support::{names, wakelab};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const CASE: &str = "compare --machine test-8c --kernel v6.1 --workload netperf:TCP_RR --load 4 --base SIS_UTIL --with \
+                    NO_SIS_UTIL --settle 0s --time 20ms --no-cache";
+
+fn recording() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings/6.12-C-hb.csv.gz");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+/// Ended so, with an error that has these in it; gives what it said.
+fn failed(output: &Output, code: i32, parts: &[&str]) -> String {
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    for part in parts {
+        assert!(said.contains(part), "expected {part:?} in:\n{said}");
+    }
+    assert!(!said.contains("panicked"), "{said}");
+    said
+}
+
+/// A run with its events.
+fn events(folder: &Path) -> String {
+    let output = wakelab(folder, &[&words(CASE)[..], &["--events", "ev", "--out", "table"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    fs::remove_file(folder.join("table")).expect("the result");
+    "ev/workload=netperf%3ATCP_RR/load=4%20threads/side=base/variant=SIS_UTIL/repeat=1".to_owned()
+}
+
+#[test]
+fn a_path_that_cannot_be_written_is_refused_before_work_begins() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("file"), "").expect("a file");
+    let recording = recording();
+    for place in ["nowhere/out", "file/out"] {
+        let trace = wakelab(at, &["trace", &recording, "--perfetto", place]);
+        failed(&trace, 2, &["error: --perfetto: ", place, "hint: "]);
+        for flag in ["--out", "--html", "--events", "--perfetto"] {
+            let output = wakelab(at, &[&words(CASE)[..], &[flag, place]].concat());
+            failed(&output, 2, &[&format!("error: {flag}: "), place, "hint: "]);
+            assert!(output.stdout.is_empty());
+        }
+        let man = wakelab(at, &["man", place]);
+        failed(&man, 2, &["error: ", place, "hint: "]);
+    }
+    assert_eq!(names(at), ["file"]);
+}
+
+/// stdout on a full disk.
+#[test]
+#[cfg(target_os = "linux")]
+fn results_that_do_not_fit_are_an_error() {
+    let recording = recording();
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    for args in [
+        &["stats", &recording][..],
+        &["explain", &recording],
+        &["explain", &recording, "--summary"],
+        &["replay", &recording, "--with", "NO_SIS_UTIL"],
+        &["conform", &recording],
+        &["kernel", "list"],
+        &["completions", "bash"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_wakelab")).args(args).stdout(full()).output().expect("it runs");
+        failed(&output, 2, &["error: ", "No space left on device"]);
+    }
+    let trace = wakelab(Path::new("."), &["trace", &recording, "--perfetto", "/dev/full"]);
+    failed(&trace, 2, &["error: --perfetto: /dev/full was not written: No space left on device"]);
+}
+
+/// A disk of 256 KiB, where this may be mounted; it is gone when the process is.
+#[cfg(target_os = "linux")]
+fn on_small_disk(folder: &Path, script: &str) -> Option<Output> {
+    let disk = folder.join("disk");
+    fs::create_dir_all(&disk).expect("a folder");
+    let mount = "mount -t tmpfs -o size=256k none disk 2>/dev/null || exit 77; cd disk;";
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--mount", "--map-root-user", "sh", "-c", &format!("{mount} {script}")]);
+    unshare.current_dir(folder).env("WAKELAB", env!("CARGO_BIN_EXE_wakelab"));
+    unshare.output().ok().filter(|output| output.status.code() != Some(77) && output.status.code() != Some(1))
+}
+
+/// Where no disk can be mounted, the limit of a file's size does the same.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_leaves_no_half_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = format!("../{}", events(folder.path()));
+    let commands = [
+        format!("\"$WAKELAB\" trace '{run}' --perfetto out.pftrace"),
+        format!("\"$WAKELAB\" {} --perfetto traces", CASE.replace("20ms", "200ms")),
+        format!("\"$WAKELAB\" {} --events written", CASE.replace("20ms", "400ms")),
+    ];
+    for command in commands {
+        let script = format!("{command} >/dev/null; code=$?; echo; find . -mindepth 1 -type f; exit $((code + 10))");
+        let output = on_small_disk(folder.path(), &script).unwrap_or_else(|| {
+            let limited = format!("mkdir -p small; cd small; rm -rf *; ulimit -f 128; trap '' XFSZ; {script}");
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &limited]).current_dir(folder.path()).env("WAKELAB", env!("CARGO_BIN_EXE_wakelab"));
+            shell.output().expect("a shell")
+        });
+        let (left, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let code = output.status.code().map(|code| code - 10);
+        assert!(matches!(code, Some(1 | 2)), "{command}: {code:?}: {said}");
+        assert!(said.contains("error: ") && said.contains("hint: "), "{command}: {said}");
+        assert!(said.contains("No space left") || said.contains("File too large"), "{command}: {said}");
+        assert_eq!(left.trim(), "", "{command} leaves files");
+    }
+}
+
+#[test]
+fn a_recording_of_a_newer_schema_is_refused_by_all_that_read_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = events(folder.path());
+    for entry in fs::read_dir(folder.path().join(&run)).expect("the run") {
+        let file = entry.expect("an entry").path();
+        let bytes = fs::read(&file).expect("a table");
+        let (from, to) = (b"1.3", b"9.3");
+        let key = b"wakelab.schema_version";
+        let at = bytes.windows(key.len()).rposition(|part| part == key).expect("the key") + key.len();
+        let version = at + bytes[at..].windows(3).position(|part| part == from).expect("the version");
+        let mut newer = bytes.clone();
+        newer[version..version + 3].copy_from_slice(to);
+        fs::write(&file, newer).expect("written");
+    }
+    for args in [
+        &["stats", &run][..],
+        &["explain", &run],
+        &["explain", &run, "--slowest", "2"],
+        &["conform", &run],
+        &["replay", &run, "--with", "NO_SIS_UTIL"],
+        &["trace", &run, "--perfetto", "out.pftrace"],
+    ] {
+        let output = wakelab(folder.path(), args);
+        failed(&output, 2, &["error: ", "wakeups.parquet", "9.3", "hint: "]);
+    }
+    assert_eq!(names(folder.path()), ["ev"]);
+}
+
+#[test]
+fn a_recording_without_rows_is_said_to_be_empty() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings");
+    fs::copy(recordings.join("topo-6.12-C.json"), folder.path().join("topo-6.12-C.json")).expect("a copy");
+    let file = fs::File::open(recording()).expect("the recording");
+    let all = std::io::read_to_string(flate2::read::GzDecoder::new(file)).expect("gzip");
+    let head: String = all
+        .lines()
+        .take_while(|line| line.starts_with('#') || !line.starts_with(char::is_numeric))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    fs::write(folder.path().join("6.12-C-hb.csv"), head).expect("written");
+    for args in [
+        &["stats", "6.12-C-hb.csv"][..],
+        &["explain", "6.12-C-hb.csv"],
+        &["explain", "6.12-C-hb.csv", "--summary"],
+        &["conform", "6.12-C-hb.csv"],
+        &["replay", "6.12-C-hb.csv", "--with", "NO_SIS_UTIL"],
+        &["trace", "6.12-C-hb.csv", "--perfetto", "out.pftrace"],
+    ] {
+        let output = wakelab(folder.path(), args);
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(matches!(output.status.code(), Some(0 | 2)), "{args:?}: {said}");
+        assert!(!said.contains("NaN") && !said.contains("panicked"), "{args:?}: {said}");
+        assert!(["no wake-up", "no row", "found none"].iter().any(|part| said.contains(part)), "{args:?}: {said}");
+    }
+}

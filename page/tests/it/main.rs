@@ -1,0 +1,3 @@
+//! The tests of the page, in one program.
+
+mod page;

@@ -1,0 +1,117 @@
+//! What holds for each page: it is safe, small, whole and needs nothing from outside.
+
+#[path = "../../examples/sample/data.rs"]
+mod data;
+#[path = "../../examples/sample/over_load.rs"]
+mod over_load;
+#[path = "../../examples/sample/over_time.rs"]
+mod over_time;
+
+use wakelab_page::*;
+
+/// The page without what its scripts and its style hold.
+fn markup(html: &str) -> String {
+    let mut rest = html;
+    let mut text = String::new();
+    while let Some(start) = rest.find("<script") {
+        let end = start + rest[start..].find("</script>").expect("a script that ends");
+        text += &rest[..start];
+        rest = &rest[end + "</script>".len()..];
+    }
+    text + rest
+}
+
+#[test]
+fn names_from_a_kernel_do_not_become_html() {
+    let html = render(&data::page(112)).unwrap();
+    let markup = markup(&html);
+    assert!(!markup.contains("<img") && !markup.contains("<b>x") && !markup.contains("</script"));
+    assert!(markup.contains("&lt;img onerror=1&gt;"), "the name is still shown");
+    assert_eq!(html.matches("<script").count(), 5, "four scripts and the data");
+    assert_eq!(html.matches("</script>").count(), 5);
+}
+
+#[test]
+fn a_page_of_112_cpus_and_100_000_wakeups_is_below_5_mib() {
+    let html = render(&data::page(112)).unwrap();
+    assert!(html.len() < limits::BYTES, "{} bytes", html.len());
+    let small = render(&Page { title: "Nothing".into(), ..Page::default() }).unwrap();
+    assert!(html.len() - small.len() < 1024 * 1024, "{} bytes of data", html.len() - small.len());
+}
+
+#[test]
+fn machines_of_4_to_1024_cpus_fit() {
+    for cpus in [4, 1024] {
+        let html = render(&data::page(cpus)).unwrap();
+        assert!(html.len() < limits::BYTES);
+        assert_eq!(html.matches("<title>CPU ").count(), cpus as usize);
+    }
+}
+
+#[test]
+fn all_elements_are_closed_in_order() {
+    let html = markup(&render(&data::page(112)).unwrap());
+    let start = html.find("<body>").unwrap();
+    let mut open: Vec<&str> = Vec::new();
+    for tag in html[start..].split('<').skip(1) {
+        let name = tag.trim_start_matches('/').split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap();
+        let inner = &tag[..tag.find('>').expect("a tag that ends")];
+        match tag.starts_with('/') {
+            true if name == "html" => {}
+            true => assert_eq!(open.pop(), Some(name), "in {inner}"),
+            false if inner.ends_with('/') || name == "rect" => assert!(inner.ends_with('/'), "{inner}"),
+            false => open.push(name),
+        }
+    }
+    assert!(open.is_empty(), "left open: {open:?}");
+}
+
+#[test]
+fn nothing_is_loaded_from_a_network() {
+    let html = render(&data::page(112)).unwrap();
+    assert!(html.contains("default-src 'none'"));
+    assert!(!html.contains("unsafe-eval") && !html.contains("script-src 'unsafe-inline'"));
+    let markup = markup(&html).replace("http://www.w3.org/2000/svg", "");
+    for way in ["http:", "https:", "src=", "url(", "@import", "<link", "<iframe", "<object"] {
+        assert!(!markup.contains(way), "{way} in the page");
+    }
+}
+
+#[test]
+fn every_section_is_there_and_only_those_with_data() {
+    let full = render(&data::page(112)).unwrap();
+    let none = render(&Page { title: "Nothing".into(), ..Page::default() }).unwrap();
+    let ids = ["machine", "comparison", "search", "search-cost", "latency", "reasons", "migrations", "heat", "llc"];
+    for id in ids.into_iter().chain(["power", "regret", "explained", "tasks", "notes"]) {
+        let section = format!("<section id=\"{id}\"");
+        assert!(full.contains(&section) && !none.contains(&section), "{id}");
+    }
+}
+
+#[test]
+fn regressions_are_the_first_rows_of_the_comparison() {
+    let html = render(&data::page(112)).unwrap();
+    let table = &html[html.find("id=\"comparison-table\"").unwrap()..];
+    assert!(table.find("▼ worse").unwrap() < table.find("▲ better").unwrap());
+}
+
+#[test]
+fn the_same_page_gives_the_same_bytes() {
+    assert_eq!(render(&data::page(16)).unwrap(), render(&data::page(16)).unwrap());
+}
+
+#[test]
+fn too_much_or_contradicting_data_is_an_error_that_says_where() {
+    let mut page = data::page(16);
+    page.heat[0].rows[0].running.push(0.5);
+    let bins = format!("{} bins", page.heat[0].rows[0].running.len());
+    let error = render(&page).unwrap_err().to_string();
+    assert!(error.contains("heat map of base") && error.contains(&bins), "{error}");
+    let mut page = data::page(16);
+    page.llcs[0].points = vec![LlcPoint::default(); limits::POINTS + 1];
+    let error = render(&page).unwrap_err().to_string();
+    assert!(error.contains("takes 20000 at most") && error.contains("hint: "), "{error}");
+    let mut page = data::page(16);
+    page.sections[0].id = "heat".into();
+    assert!(render(&page).unwrap_err().to_string().contains("anchor 'heat'"));
+}

@@ -1,0 +1,31 @@
+//! The page of the search policies against what the policies say of themselves.
+
+use wakelab_kernel::{Setting, Switches};
+use wakelab_report::policies::markdown;
+use wakelab_sched::select::policy;
+
+#[test]
+fn the_page_has_the_table_that_the_policies_give() {
+    let page = include_str!("../../../docs/policies.md");
+    let table = markdown();
+    assert!(page.contains(&table), "docs/policies.md is to have this table:\n{table}");
+}
+
+#[test]
+fn every_tunable_of_a_policy_can_be_set_and_is_on_the_page() {
+    let page = include_str!("../../../docs/policies.md");
+    for name in policy::all().flat_map(|about| about.tunables) {
+        // What is out of range names the range.
+        let error = Setting::new(name, "x").unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{name}=x is not a number from")), "{error}");
+        assert!(page.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
+fn every_switch_can_be_written() {
+    for switch in policy::switches().filter(|switch| switch.feature.modelled()) {
+        let name = switch.feature.name();
+        assert_eq!(name.parse::<Switches>().unwrap().to_string(), name);
+    }
+}

@@ -1,0 +1,24 @@
+//! The tests of the studies, in one program. Two stand apart: `memory` replaces the allocator, and `own_policy` registers a
+//! policy for the whole process.
+
+mod cache;
+mod compare;
+mod compare_simulated;
+mod experiment_files;
+mod experiment_names;
+mod fuzz_corpus;
+mod hotplug;
+mod mechanisms;
+mod picture;
+mod progress;
+mod published;
+mod record;
+mod recordings;
+mod regret;
+mod reproduce;
+mod reproduce_frequency;
+mod sensitivity;
+mod sequential_tasks;
+mod sis_util;
+mod statistics;
+mod support;

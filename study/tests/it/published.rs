@@ -1,0 +1,73 @@
+//! Published tables.
+
+use crate::support::workload;
+use std::path::{Path, PathBuf};
+use wakelab_study::compare::{Published, PublishedError, PublishedRow};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../published")
+}
+
+fn read(text: &str) -> Result<Published, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("results.csv");
+    std::fs::write(&path, text).unwrap();
+    let mut published = Published::none();
+    let told = |e: PublishedError| e.to_string().replace(&format!("{}/", folder.path().display()), "");
+    published.read_results(&path).map_err(told).map(|()| published)
+}
+
+const HEADER: &str = "benchmark,case,load,metric,baseline_std_pct,compare_pct,compare_std_pct\n";
+
+#[test]
+fn the_published_files_are_read() {
+    let mut published = Published::none();
+    published.read_results(&folder().join("sis_util-results.csv")).unwrap();
+    published.read_search(&folder().join("sis_util-vanilla-search-stats.csv")).unwrap();
+    let row = published.result(&workload("224 threads")).unwrap();
+    assert_eq!(row, PublishedRow { baseline_std_pct: 0.16, compare_pct: 197.30, compare_std_pct: 7.85 });
+    let search = published.search(&workload("224 threads")).unwrap();
+    assert_eq!((search.fast_rate_pct, search.dom_eff_pct), (25.775, 3.661));
+    assert_eq!(published.result(&workload("225 threads")), None);
+    let mut udp = workload("28 threads");
+    udp.case = "UDP_RR".to_owned();
+    assert_eq!(published.result(&udp), None);
+    assert_eq!(published.search(&udp).unwrap().se_eff_pct, 99.988);
+    assert_eq!(published.files().len(), 2);
+}
+
+#[test]
+fn a_result_is_of_its_metric() {
+    let published = read(&format!("{HEADER}netperf,TCP_RR,1 thread,latency,1,2,3\n")).unwrap();
+    assert_eq!(published.result(&workload("1 thread")), None);
+}
+
+#[test]
+fn columns_are_found_by_name() {
+    let text = "compare_std_pct,metric,load,note,case,benchmark,compare_pct,baseline_std_pct\n\
+                3,throughput,1 thread,x,TCP_RR,netperf,+2.5,1\n";
+    let row = read(text).unwrap().result(&workload("1 thread")).unwrap();
+    assert_eq!(row, PublishedRow { baseline_std_pct: 1.0, compare_pct: 2.5, compare_std_pct: 3.0 });
+}
+
+#[test]
+fn errors_name_line_and_column() {
+    let bad = |text: &str| read(text).unwrap_err();
+    assert_eq!(
+        bad("benchmark,case,load\n"),
+        "results.csv:1: column metric: it is missing; the file has benchmark, case, load"
+    );
+    assert_eq!(
+        bad(&format!("{HEADER}netperf,TCP_RR,1 thread,throughput,1,2,3\nnetperf,TCP_RR,2 threads,throughput,1,x,3\n")),
+        "results.csv:3: column compare_pct: \"x\" is no number; expected per cent, such as -0.47"
+    );
+    assert!(bad(&format!("{HEADER}netperf,TCP_RR,1 thread,throughput,NaN,2,3\n")).starts_with("results.csv:2: column"));
+    let row = "netperf,TCP_RR,1 thread,throughput,1,2,3\n";
+    assert_eq!(
+        bad(&format!("{HEADER}{row}{row}")),
+        "results.csv:3: netperf TCP_RR 1 thread throughput stands in the file twice"
+    );
+    assert!(bad(&format!("{HEADER}netperf,TCP_RR\n")).starts_with("results.csv:2: "));
+    let missing = Published::none().read_results(Path::new("no-such.csv")).unwrap_err();
+    assert!(missing.to_string().starts_with("no-such.csv: "), "{missing}");
+}
