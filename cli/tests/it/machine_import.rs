@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Output;
 
-#[path = "../../../machine/tests/sysfs/mod.rs"]
+#[path = "../../../machine/tests/it/sysfs/mod.rs"]
 mod sysfs;
 
 use crate::support::wakelab;

@@ -1,10 +1,9 @@
 //! `docs/machines.md` says what is so.
 
-mod support;
-
+use crate::support::read;
 use wakelab_machine::{Costs, names};
 
-const PAGE: &str = include_str!("../../docs/machines.md");
+const PAGE: &str = include_str!("../../../docs/machines.md");
 
 /// The TOML files in the page.
 fn examples() -> Vec<&'static str> {
@@ -13,8 +12,7 @@ fn examples() -> Vec<&'static str> {
 
 #[test]
 fn the_examples_are_machines() {
-    let machines: Vec<_> =
-        examples().into_iter().map(|text| support::read(text).unwrap_or_else(|e| panic!("{e}"))).collect();
+    let machines: Vec<_> = examples().into_iter().map(|text| read(text).unwrap_or_else(|e| panic!("{e}"))).collect();
     let shapes: Vec<_> = machines.iter().map(|m| (m.topology.nr_cpus(), m.uniform().is_some())).collect();
     assert_eq!(shapes, [(32, true), (6, false)]);
 }

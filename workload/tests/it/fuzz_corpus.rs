@@ -1,11 +1,9 @@
 //! The fuzz corpus, and changed files made from it, on a compiler that has no fuzzer.
 
-#[path = "../../fuzz/changes.rs"]
-mod changes;
-#[path = "../../fuzz/check_workload.rs"]
+#[path = "../../../fuzz/check_workload.rs"]
 mod check;
 
-use changes::{check_changed, check_corpus};
+use crate::changes::{check_changed, check_corpus};
 
 /// Words that mean something in a workload, so that changes come past the first check.
 const WORDS: &[&str] = &[

@@ -1,8 +1,6 @@
 //! The machines of published tables, as the kernels of their postings see them.
 
-mod support;
-
-use support::{read, refused, with_topology};
+use crate::support::{read, refused, with_topology};
 use wakelab_machine::{Machine, Origin, get, names};
 use wakelab_sched::domain::{Arch, PkgName, SchedDomains, SdFlags, build_sched_domains};
 

@@ -1,8 +1,6 @@
 //! Turbo, voltages, power and the kernel's energy model: what is read, and what follows from it.
 
-mod support;
-
-use support::{read, with_topology};
+use crate::support::{read, with_topology};
 use wakelab_machine::{Clock, Machine, PerfDomain, Scope, get};
 
 /// The power of a busy core at a frequency, mW.

@@ -1,8 +1,6 @@
 //! What imported CPUs can do: capacities, frequencies, idle states.
 
-mod sysfs;
-
-use sysfs::{Sysfs, caches, each, imported, noted, of};
+use crate::sysfs::{Sysfs, caches, each, imported, noted, of};
 use wakelab_machine::Origin;
 
 #[test]

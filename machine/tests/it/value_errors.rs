@@ -1,8 +1,6 @@
 //! Files that are refused for something else than the topology, with the line.
 
-mod support;
-
-use support::{read, refused, with_topology};
+use crate::support::{read, refused, with_topology};
 use wakelab_machine::{Costs, Machine, MachineFile, get};
 
 /// A small machine; what is added begins in line 6.

@@ -1,8 +1,6 @@
 //! Shapes of imported machines: LLCs, nodes, CPUs that are not there.
 
-mod sysfs;
-
-use sysfs::{Sysfs, caches, each, imported, noted, of};
+use crate::sysfs::{Sysfs, caches, each, imported, noted, of};
 use wakelab_machine::Counts;
 use wakelab_sched::domain::{DomainOptions, Level, build_sched_domains};
 

@@ -1,7 +1,4 @@
 //! Machine files for tests.
-//!
-//! Not every test file uses all of it.
-#![allow(dead_code)]
 
 use wakelab_machine::{Machine, MachineError};
 

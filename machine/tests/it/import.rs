@@ -1,8 +1,6 @@
 //! Machines from saved `/sys` trees.
 
-mod sysfs;
-
-use sysfs::{Sysfs, TREES, imported, of};
+use crate::sysfs::{Sysfs, TREES, imported, of};
 use wakelab_machine::{MachineFile, Origin, import};
 use wakelab_sched::domain::{DomainOptions, build_sched_domains};
 

@@ -1,9 +1,7 @@
 //! `/sys` trees that are refused for one file, with what was expected and the next step.
 
-mod sysfs;
-
+use crate::sysfs::{Sysfs, full, refused, refused_with};
 use std::fs;
-use sysfs::{Sysfs, full, refused, refused_with};
 use wakelab_machine::{import, import_files};
 
 #[test]

@@ -2,13 +2,10 @@
 //!
 //! The changes are made with fixed seeds, so that every run sees the same bytes.
 
-#[path = "../../fuzz/checks_rt_app.rs"]
+#[path = "../../../fuzz/checks_rt_app.rs"]
 mod checks;
 
-#[path = "../../fuzz/changes.rs"]
-mod changes;
-
-use changes::{change, files, run, sum_of_changed};
+use crate::changes::{change, files, run, sum_of_changed};
 use std::path::Path;
 
 /// Words and numbers of the grammar, and at the ends of ranges.

@@ -1,9 +1,7 @@
 //! Damaged `/sys` trees: a machine that reads back, or an error that names a file of the tree. Never a panic.
 
-mod sysfs;
-
+use crate::sysfs::{Sysfs, TREES};
 use proptest::prelude::*;
-use sysfs::{Sysfs, TREES};
 use wakelab_machine::{Files, MachineFile, import_files};
 
 /// What a file is changed to; nothing for a file that is gone.

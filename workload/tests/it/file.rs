@@ -129,7 +129,7 @@ fn a_task_asks_for_a_slice() {
 
 #[test]
 fn the_documented_file_makes_the_pairs_of_the_built_in_model() {
-    let docs = include_str!("../../docs/workloads.md");
+    let docs = include_str!("../../../docs/workloads.md");
     let example = docs.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
     let own = {
         let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();

@@ -1,8 +1,6 @@
 //! What imported machines brought to the format: numbers of the kernel, caches of some CPUs, frequencies, idle states.
 
-mod support;
-
-use support::{read, refused, with_topology};
+use crate::support::{read, refused, with_topology};
 use wakelab_machine::{MachineFile, Origin};
 
 /// Four CPUs; what is added begins in line 6.

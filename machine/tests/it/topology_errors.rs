@@ -1,8 +1,6 @@
 //! Topologies that are refused, with the line.
 
-mod support;
-
-use support::{read, refused, with_topology};
+use crate::support::{read, refused, with_topology};
 
 #[track_caller]
 fn topology_refused(topology: &str, line: usize, parts: &[&str]) {

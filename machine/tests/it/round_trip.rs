@@ -1,9 +1,7 @@
 //! Machines of many shapes, written and read back.
 
-mod support;
-
+use crate::support::{read, with_topology};
 use proptest::prelude::*;
-use support::{read, with_topology};
 use wakelab_machine::{Machine, Origin, get};
 use wakelab_sched::domain::{Numbering, Topology, Uniform};
 

@@ -1,8 +1,6 @@
 //! Power management that is refused, with line, key, reason and hint.
 
-mod support;
-
-use support::{refused, with_topology};
+use crate::support::{refused, with_topology};
 
 /// Four CPUs; what is added begins in line 6.
 fn machine(more: &str) -> String {

@@ -2,9 +2,7 @@
 //!
 //! A path is below `devices/system`, or below the root if it begins with `/`. `{0-3,8}` in it stands for each of these
 //! numbers, and `{}` in the content for the number.
-//!
-//! Not every test file uses all of it.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "the tests of `cli` include this file and use a part of it")]
 
 use std::fs;
 use tempfile::TempDir;

@@ -1,8 +1,6 @@
 //! What a machine consists of.
 
-mod support;
-
-use support::{read, with_topology};
+use crate::support::{read, with_topology};
 use wakelab_machine::{Counts, get};
 
 #[test]

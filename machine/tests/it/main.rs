@@ -1,0 +1,25 @@
+//! The integration tests of machines: one program, because each program is linked for itself.
+
+#[path = "../../../fuzz/changes.rs"]
+mod changes;
+
+mod docs;
+mod fuzz_corpus;
+mod import;
+mod import_contradictions;
+mod import_errors;
+mod import_format;
+mod import_here;
+mod import_power;
+mod import_random;
+mod import_shapes;
+mod machines;
+mod parts;
+mod power;
+mod power_errors;
+mod published_machines;
+mod round_trip;
+mod support;
+mod sysfs;
+mod topology_errors;
+mod value_errors;

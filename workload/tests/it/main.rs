@@ -1,0 +1,22 @@
+//! The integration tests of workloads: one program, because each program is linked for itself.
+
+#[path = "../../../fuzz/changes.rs"]
+mod changes;
+
+mod benchmarks;
+mod calls;
+mod file;
+mod file_calls;
+mod forks;
+mod frequency;
+mod fuzz_corpus;
+mod netperf;
+mod rt_app;
+mod rt_app_corpus;
+mod rt_app_errors;
+mod rt_app_examples;
+mod schbench;
+mod servers;
+mod tbench;
+mod timeless;
+mod validate;
