@@ -1,0 +1,260 @@
+//! Where the versions' balancing differs, worked out by hand from the kernels' functions.
+
+use crate::support::balance::{NOW, State, domains_of};
+use wakelab_kernel::{Feature, FeatureSet, Preset};
+use wakelab_sched::CpuMask;
+use wakelab_sched::balance::*;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::domain::{SchedDomains, SdFlags, Uniform};
+
+const TUNABLES: BalanceTunables =
+    BalanceTunables { migration_cost: 500_000, nr_migrate: 32, preemption: true, hz: 1000 };
+const FEATURES: FeatureSet =
+    FeatureSet::EMPTY.with(Feature::NI_RANDOM, true).with(Feature::NI_RATE, true).with(Feature::PLACE_LAG, true);
+
+fn by(rules: BalanceRules, domains: &SchedDomains) -> Balance<'_> {
+    Balance::new(rules, FEATURES, TUNABLES, domains).unwrap()
+}
+
+fn pass(state: &State, balance: &Balance<'_>, cpu: Cpu, level: usize, idle: CpuIdleType, failed: u32) -> Plan {
+    let sd = SdBalance { nr_balance_failed: failed, ..SdBalance::new(balance.sd(cpu, level), 0) };
+    plan_balance(state, balance, cpu, level, idle, &sd)
+}
+
+/// One LLC of `cores` cores with two CPUs each; level 0 is the core.
+fn smt(cores: u32) -> SchedDomains {
+    domains_of(&Uniform::new(cores, 2).topology(), 6, 12)
+}
+
+/// Two nodes of four CPUs; level 1 spans both.
+fn two_nodes() -> SchedDomains {
+    domains_of(&Uniform { packages: 2, nodes: 2, ..Uniform::new(4, 1) }.topology(), 7, 2)
+}
+
+#[test]
+fn every_preset_has_its_rules() {
+    for preset in Preset::all() {
+        let known = BalanceRules::of_preset(preset.name).is_some();
+        assert!(known, "{}", preset.name);
+    }
+}
+
+#[test]
+fn since_6_12_a_cpu_of_an_idle_core_pulls_before_an_idle_sibling() {
+    let domains = domains_of(&Uniform { llcs: 2, ..Uniform::new(2, 2) }.topology(), 6, 12);
+    let mut state = State::idle(8);
+    state.run(0, 0);
+    let pulls = |rules, cpu| {
+        let balance = by(rules, &domains);
+        let sd = SdBalance::new(balance.sd(cpu, 2), 0);
+        should_we_balance(&LbEnv::new(&state, &balance, cpu, 2, CpuIdleType::Idle, &sd))
+    };
+    assert_eq!([1, 2].map(|cpu| pulls(BalanceRules::V6_1, cpu)), [true, false]);
+    assert_eq!([1, 2].map(|cpu| pulls(BalanceRules::V6_12, cpu)), [false, true]);
+}
+
+#[test]
+fn since_6_12_two_tasks_on_one_core_are_a_type_of_their_own() {
+    let domains = smt(2);
+    let mut state = State::idle(4);
+    state.run(2, 0);
+    state.run(3, 0);
+    let group = |rules, idle| {
+        let balance = by(rules, &domains);
+        let sd = SdBalance::new(balance.sd(0, 1), 0);
+        update_sd_lb_stats(&mut LbEnv::new(&state, &balance, 0, 1, idle, &sd)).busiest_stat.group_type
+    };
+    assert_eq!(group(BalanceRules::V6_1, CpuIdleType::Idle), GroupType::FullyBusy);
+    assert_eq!(group(BalanceRules::V6_12, CpuIdleType::Idle), GroupType::SmtBalance);
+    assert_eq!(group(BalanceRules::V6_12, CpuIdleType::NotIdle), GroupType::FullyBusy);
+}
+
+#[test]
+fn since_7_2_delayed_tasks_do_not_count_and_move_only_with_load() {
+    let domains = smt(2);
+    let mut state = State::idle(4);
+    let waiting = state.run(2, 2);
+    waiting.iter().for_each(|&task| state.task(task).delayed = true);
+    let counted = |rules| {
+        let balance = by(rules, &domains);
+        let sd = SdBalance::new(balance.sd(2, 1), 0);
+        let stats = update_sd_lb_stats(&mut LbEnv::new(&state, &balance, 2, 1, CpuIdleType::NotIdle, &sd)).local_stat;
+        (stats.sum_h_nr_running, stats.sum_nr_running)
+    };
+    assert_eq!([counted(BalanceRules::V6_12), counted(BalanceRules::V7_2)], [(3, 3), (1, 3)]);
+    let moved = |rules| pass(&state, &by(rules, &domains), 0, 1, CpuIdleType::NewlyIdle, 0).moves.len();
+    assert_eq!([moved(BalanceRules::V6_12), moved(BalanceRules::V7_2)], [1, 0]);
+}
+
+#[test]
+fn since_7_2_an_ineligible_task_waits_for_a_failed_pass_unless_it_is_alone_there() {
+    let domains = domains_of(&Uniform::new(2, 1).topology(), 7, 2);
+    let moves = |rules, eligible, failed, dst_tasks| {
+        let mut state = State::idle(2);
+        for task in state.run(1, 5) {
+            state.task(task).eligible = eligible;
+        }
+        (0..dst_tasks).for_each(|_| _ = state.run(0, 0));
+        let idle = if dst_tasks == 0 { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
+        pass(&state, &by(rules, &domains), 0, 0, idle, failed).moves.len()
+    };
+    let (v6_12, v7_2) = (BalanceRules::V6_12, BalanceRules::V7_2);
+    assert!(moves(v6_12, false, 0, 1) > 0 && moves(v7_2, true, 0, 1) > 0);
+    assert_eq!(moves(v7_2, false, 0, 1), 0);
+    assert!(moves(v7_2, false, 1, 1) > 0 && moves(v7_2, false, 0, 0) > 0);
+}
+
+#[test]
+fn since_7_2_an_ineligible_task_is_not_pushed_beside_others_before_a_pass_has_failed() {
+    let domains = domains_of(&Uniform::new(2, 1).topology(), 7, 2);
+    let mut state = State::idle(2);
+    let task = state.add(0);
+    state.task(task).eligible = false;
+    state.add(1);
+    let pushed = |rules, failed| {
+        let balance = by(rules, &domains);
+        let states = [SdBalance { nr_balance_failed: failed, ..SdBalance::new(balance.sd(1, 0), 0) }];
+        active_load_balance_after(&state, &balance, 0, 1, &states).map(|push| push.task)
+    };
+    assert_eq!(pushed(BalanceRules::V7_2, 0), None);
+    assert_eq!(pushed(BalanceRules::V7_2, 1), Some(task));
+    assert_eq!(pushed(BalanceRules::V6_12, 0), Some(task));
+}
+
+/// 5.10 has no LBF_ACTIVE_LB: its push would leave a cache-hot task, had the pass not raised the failures.
+#[test]
+fn in_5_10_a_push_asks_for_cache_heat() {
+    let domains = domains_of(&Uniform::new(2, 1).topology(), 6, 1);
+    let mut state = State::idle(2);
+    let task = state.add(0);
+    state.task(task).exec_start = NOW;
+    let pushed = |rules, failed| {
+        let balance = by(rules, &domains);
+        let states = [SdBalance { nr_balance_failed: failed, ..SdBalance::new(balance.sd(1, 0), 0) }];
+        active_load_balance_after(&state, &balance, 0, 1, &states).is_some()
+    };
+    assert_eq!([pushed(BalanceRules::V5_10, 1), pushed(BalanceRules::V5_10, 2)], [false, true]);
+    assert!(pushed(BalanceRules::V5_18, 0));
+}
+
+#[test]
+fn nodes_are_balanced_by_one_cpu_at_a_time_since_7_2_newly_idle_ones_too() {
+    let domains = two_nodes();
+    let mut state = State::idle(8);
+    (4..8).for_each(|cpu| _ = state.run(cpu, 3));
+    let old = by(BalanceRules::V6_12, &domains);
+    let new = by(BalanceRules::V7_2, &domains);
+    assert!(new.sd(0, 1).flags.contains(SdFlags::SERIALIZE | SdFlags::NUMA));
+    let serialize = |balance: &Balance<'_>| {
+        let mut sd = SdBalance::new(balance.sd(0, 1), 0);
+        Rebalance::new(balance, 9000).visit(balance.sd(0, 1), &mut sd, 9000, false)
+    };
+    assert_eq!(serialize(&old), Visit::Due { serialize: true });
+    assert_eq!(serialize(&new), Visit::Due { serialize: false });
+    let newly = |balance: &Balance<'_>, state: &State| pass(state, balance, 0, 1, CpuIdleType::NewlyIdle, 3);
+    assert!(newly(&new, &state).serialized && !newly(&old, &state).serialized);
+    state.balance_running = true;
+    assert_eq!(newly(&old, &state).outcome, Outcome::Moved);
+    let plan = newly(&new, &state);
+    assert_eq!((plan.outcome, plan.continue_balancing), (Outcome::Balanced(Why::Serialized), true));
+    let mut sd = SdBalance { nr_balance_failed: 3, ..SdBalance::new(new.sd(0, 1), 0) };
+    sd.tune(new.sd(0, 1), CpuIdleType::Idle, &plan);
+    assert_eq!((sd.nr_balance_failed, sd.balance_interval), (0, 16), "as if there were balance");
+}
+
+/// A pair of tasks on one node, nothing on the other; a CPU per task would be even.
+#[test]
+fn a_pair_of_tasks_may_stay_on_its_node() {
+    let domains = domains_of(&Uniform { packages: 2, nodes: 2, ..Uniform::new(8, 1) }.topology(), 6, 1);
+    let imbalance = |rules, there: u32, here: u32| {
+        let mut state = State::idle(16);
+        (8..8 + there).for_each(|cpu| _ = state.run(cpu, 0));
+        (1..1 + here).for_each(|cpu| _ = state.run(cpu, 0));
+        pass(&state, &by(rules, &domains), 0, 1, CpuIdleType::Idle, 0).imbalance.map(|imbalance| imbalance.amount)
+    };
+    let (old, new) = (BalanceRules::V5_10, BalanceRules::V6_1);
+    // imb_numa_nr of one LLC a node is an eighth of its CPUs, 1.
+    assert_eq!(domains.domains[0][1].imb_numa_nr, 1);
+    assert_eq!([imbalance(old, 2, 0), imbalance(new, 2, 0)], [None, None]);
+    assert_eq!([imbalance(old, 4, 2), imbalance(new, 4, 2)], [Some(1), Some(1)]);
+    assert_eq!([imbalance(old, 4, 0), imbalance(new, 4, 0)], [Some(2), Some(2)]);
+}
+
+/// A busy CPU takes one of two tasks; the other may only go to its neighbour.
+#[test]
+fn in_5_10_a_second_round_takes_the_last_task_too() {
+    let domains = domains_of(&Uniform { llcs: 2, ..Uniform::new(2, 1) }.topology(), 6, 1);
+    let mut state = State::idle(4);
+    [0, 1, 3].iter().for_each(|&cpu| _ = state.run(cpu, 0));
+    let (free, pinned) = (state.add(2), state.add(2));
+    state.task(pinned).cpus = CpuMask::from_cpus(4, [1, 2]);
+    (state.cpus[2].util, state.cpus[2].load) = (1024, 8192);
+    let moves = |rules| {
+        let plan = pass(&state, &by(rules, &domains), 0, 1, CpuIdleType::NotIdle, 0);
+        plan.moves.iter().map(|moved| (moved.task, moved.dst_cpu)).collect::<Vec<_>>()
+    };
+    assert_eq!(moves(BalanceRules::V5_10), [(free, 0), (pinned, 1)]);
+    assert_eq!(moves(BalanceRules::V5_18), [(free, 0)]);
+}
+
+#[test]
+fn of_two_cpus_with_equally_reduced_capacity_6_12_takes_the_first_and_6_1_the_last() {
+    let domains = domains_of(&Uniform::new(3, 1).topology(), 6, 12);
+    let mut state = State::idle(3);
+    [1, 2].iter().for_each(|&cpu| _ = state.run(cpu, 0));
+    [1, 2].iter().for_each(|&cpu: &usize| state.cpus[cpu].capacity = 500);
+    let busiest = |rules| pass(&state, &by(rules, &domains), 0, 0, CpuIdleType::Idle, 0).busiest;
+    assert_eq!([busiest(BalanceRules::V6_12), busiest(BalanceRules::V6_1)], [Some(1), Some(2)]);
+}
+
+#[test]
+fn before_5_18_migration_cost_decides_whether_a_newly_idle_cpu_begins() {
+    let domains = smt(2);
+    let lowest = SdBalance { max_newidle_lb_cost: 700_000, ..SdBalance::new(&domains.domains[0][0], 0) };
+    let begins = |rules, avg_idle| by(rules, &domains).newidle_begins(avg_idle, &lowest, true);
+    assert_eq!([499_999, 500_000].map(|idle| begins(BalanceRules::V5_10, idle)), [false, true]);
+    assert_eq!([500_000, 699_999, 700_000].map(|idle| begins(BalanceRules::V6_12, idle)), [false, false, true]);
+    assert!(!by(BalanceRules::V6_12, &domains).newidle_begins(u64::MAX, &lowest, false));
+}
+
+#[test]
+fn in_5_10_a_dearer_pass_does_not_put_off_the_decay() {
+    let domains = smt(2);
+    let decays = |rules| {
+        let balance = by(rules, &domains);
+        let mut sd = balance.sd_state(0, 0, 5000, 0);
+        balance.newidle_cost(&mut sd, 25_600, 1, 5500, 0);
+        let first = balance.newidle_cost(&mut sd, 0, 0, 5501, 0);
+        let second = balance.newidle_cost(&mut sd, 0, 0, 6501, 0);
+        (first, second, sd.max_newidle_lb_cost)
+    };
+    // The first decay comes at once, the next after more than 1000 jiffies.
+    assert_eq!(decays(BalanceRules::V5_10), (true, false, 25_300));
+    assert_eq!(decays(BalanceRules::V6_1), (false, true, 25_300));
+}
+
+#[test]
+fn what_ends_newly_idle_balancing() {
+    let domains = smt(2);
+    let stops = |rules, goes_on, nr, pending| by(rules, &domains).newidle_stops(false, goes_on, nr, pending);
+    let ends = |rules| [stops(rules, true, 1, false), stops(rules, true, 0, true), stops(rules, false, 0, false)];
+    assert_eq!(ends(BalanceRules::V5_10), [true, false, false]);
+    assert_eq!(ends(BalanceRules::V6_1), [true, true, false]);
+    assert_eq!(ends(BalanceRules::V6_12), [false, false, true]);
+    assert!(by(BalanceRules::V6_12, &domains).newidle_stops(true, true, 0, false));
+}
+
+#[test]
+fn ni_rate_lets_seldom_passes_through() {
+    let domains = smt(2);
+    let ratio = |rules, elapsed_ms: u64| {
+        let balance = by(rules, &domains);
+        let mut sd = SdBalance { newidle_call: 1023, ..balance.sd_state(0, 0, 0, 1_000_000_000) };
+        balance.newidle_cost(&mut sd, 1, 0, 0, 1_000_000_000 + elapsed_ms * 1_000_000);
+        (sd.newidle_ratio, balance.newidle_dice(&sd))
+    };
+    // 256 successes; 1 s is 238 · 2^22 ns, 4 s are 953.
+    assert_eq!(ratio(BalanceRules::V6_12, 1000), (256, true));
+    assert_eq!(ratio(BalanceRules::V7_2, 1000), (256 + 238, true));
+    assert_eq!(ratio(BalanceRules::V7_2, 4000), (1024, false));
+}

@@ -1,0 +1,42 @@
+//! CFS is fair: shares by weight, in each version.
+
+use crate::support::runqueue::cpu::{Cpu, rules};
+use crate::support::runqueue::shares::shares_are_fair;
+use wakelab_kernel::Feature;
+use wakelab_sched::runqueue::Policy;
+
+const KERNELS: [&str; 3] = ["v5.10", "v5.18", "v6.1"];
+const MS: u64 = 1_000_000;
+
+/// A task that is to be preempted runs on to the next tick: what it is off by is the latest granularity (3 ms on 8 CPUs)
+/// and a tick.
+#[test]
+fn cfs_shares_of_hogs_follow_their_weights() {
+    for kernel in KERNELS {
+        for tick in [MS, 4 * MS] {
+            for hrtick in [false, true] {
+                let name = format!("{kernel}, tick {tick} ns, hrtick {hrtick}");
+                let rules = rules(kernel, &[(Feature::HRTICK, hrtick)]);
+                shares_are_fair(&name, rules, tick, 3 * MS + tick);
+            }
+        }
+    }
+}
+
+/// 24 ms of latency on 8 CPUs; GENTLE_FAIR_SLEEPERS credits half of it. A hog that sleeps for long comes back by that much
+/// ahead, whatever it slept.
+#[test]
+fn cfs_sleeper_comes_back_half_a_latency_ahead() {
+    for kernel in KERNELS {
+        for sleep in [100 * MS, 10_000 * MS] {
+            let mut cpu = Cpu::new(rules(kernel, &[]), MS);
+            let sleeper = cpu.fork(Policy::Normal, 0, 0);
+            cpu.sleep();
+            cpu.fork(Policy::Normal, 0, 0);
+            cpu.run(cpu.now + sleep);
+            cpu.wake(sleeper);
+            let ahead = cpu.rq.virtual_time(&cpu.es).wrapping_sub(cpu.es[sleeper].vruntime);
+            assert_eq!(ahead, 12 * MS, "{kernel}");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What differs between the versions of EEVDF, one by one.
+
+use crate::support::runqueue::eevdf::{MS, PARAMS, Queue};
+use wakelab_sched::runqueue::{
+    EevdfParams, EevdfRules, EnqueueFlags, Entity, Hrtick, Policy, Preempted, Prev, Resched, TaskId, weight,
+};
+use wakelab_sched::select::WakeFlags;
+
+const ALL: [EevdfRules; 3] = [EevdfRules::V6_12, EevdfRules::V7_2, EevdfRules::V7_3];
+
+/// A task of nice 0 that asked for `long` runs; one that asked for `short` waits.
+fn two(params: EevdfParams, rules: EevdfRules, long: u64, short: u64) -> (Queue, TaskId, TaskId) {
+    let mut queue = Queue::new(params, rules);
+    let long = queue.join(0, long);
+    let short = queue.join(0, short);
+    queue.schedule(Prev::Runs);
+    // On until the other one's turn has come.
+    while queue.rq.curr() != Some(long) {
+        let _ = queue.pass(100_000);
+        queue.schedule(Prev::Runs);
+    }
+    (queue, long, short)
+}
+
+/// RUN_TO_PARITY lets a request of 20 ms run to its deadline in 6.12. 7.2 protects it for as long as the shortest slice;
+/// 7.3 while it is eligible.
+#[test]
+fn eevdf_protection_ends_as_the_version_says() {
+    for (rules, protected) in ALL.into_iter().zip([20 * MS, MS, 0]) {
+        let (queue, long, short) = two(PARAMS, rules, 20 * MS, MS);
+        let e = &queue.es[long];
+        let until = match rules.protection {
+            wakelab_kernel::SliceProtection::UntilIneligible => queue.es[short].vruntime + 1,
+            _ => e.vruntime + protected,
+        };
+        let expected = if rules == EevdfRules::V6_12 { e.deadline } else { until };
+        assert_eq!(e.protected_deadline, expected, "{rules:?}");
+        assert!(queue.rq.protect_slice(&queue.es, long));
+    }
+}
+
+/// Without RUN_TO_PARITY, 7.2 protects for the unscaled base slice.
+#[test]
+fn eevdf_without_run_to_parity_the_base_slice_is_protected_since_7_2() {
+    let params = EevdfParams { run_to_parity: false, preempt_short: false, ..PARAMS };
+    for rules in [EevdfRules::V7_2, EevdfRules::V7_3] {
+        let (queue, long, _) = two(params, rules, 20 * MS, MS);
+        assert_eq!(queue.es[long].protected_deadline, queue.es[long].vruntime + 700_000, "{rules:?}");
+    }
+}
+
+/// Since 7.2 a task that has lost its protection is asked to go at its next charge, eligible or not.
+#[test]
+fn eevdf_charge_beyond_the_protection_asks_since_7_2() {
+    for (rules, expected) in ALL.into_iter().zip([Resched::No, Resched::Lazy, Resched::Lazy]) {
+        let (mut queue, ..) = two(PARAMS, rules, 20 * MS, MS);
+        assert_eq!(queue.pass(2 * MS), expected, "{rules:?}");
+    }
+}
+
+#[test]
+fn eevdf_lag_is_clamped_by_own_or_longest_slice() {
+    for (rules, limit) in ALL.into_iter().zip([6 * MS, 11 * MS, 11 * MS]) {
+        let mut queue = Queue::new(PARAMS, rules);
+        let hog = queue.join(0, 0);
+        queue.schedule(Prev::Runs);
+        queue.join(0, 10 * MS);
+        let _ = queue.pass(100 * MS);
+        let _ = queue.rq.dequeue_task(&mut queue.es, queue.now, hog, wakelab_sched::runqueue::DequeueFlags::SAVE);
+        assert_eq!(queue.es[hog].vlag, -(limit as i64), "{rules:?}");
+    }
+}
+
+/// Relative to V, what is left of a request of w' = 335 takes 1024/335 of the virtual time it took at 1024.
+#[test]
+fn eevdf_new_weight_rescales_the_deadline_since_7_2() {
+    for rules in ALL {
+        let (mut queue, long, _) = two(PARAMS, rules, 20 * MS, 20 * MS);
+        let left = queue.es[long].deadline - queue.es[long].vruntime;
+        let _ = queue.rq.set_user_nice(&mut queue.es, queue.now, long, 5, false);
+        let now_left = queue.es[long].deadline - queue.es[long].vruntime;
+        let expected = if rules == EevdfRules::V6_12 { left } else { left * 1024 / 335 };
+        assert_eq!(now_left, expected, "{rules:?}");
+    }
+}
+
+/// A task that was only changed keeps its protection since 7.2; 6.12 renews it.
+#[test]
+fn eevdf_change_does_not_renew_the_protection_since_7_2() {
+    for rules in ALL {
+        let (mut queue, long, _) = two(PARAMS, rules, 20 * MS, MS);
+        let protected = queue.es[long].protected_deadline;
+        let _ = queue.pass(500_000);
+        let _ = queue.rq.set_custom_slice(&mut queue.es, queue.now, long, 30 * MS);
+        let renewed = queue.es[long].protected_deadline != protected;
+        let deadline_moved = queue.es[long].deadline == queue.es[long].protected_deadline;
+        assert_eq!((renewed || deadline_moved, queue.rq.curr()), (rules == EevdfRules::V6_12, Some(long)), "{rules:?}");
+    }
+}
+
+/// The shorter slice joins with the later deadline, so that it is not picked. 7.3 ends the protection all the same, because
+/// it is eligible, and marks it: it is the next.
+#[test]
+fn eevdf_short_slice_that_is_eligible_is_next_in_7_3() {
+    for rules in [EevdfRules::V7_2, EevdfRules::V7_3] {
+        let mut queue = Queue::new(PARAMS, rules);
+        let curr = queue.join(0, 4 * MS);
+        queue.schedule(Prev::Runs);
+        let _ = queue.pass(1_900_000);
+        let first = queue.join(-20, 100 * MS);
+        let short = queue.join(0, 3_900_000);
+        let preempted = queue.preempt(short, WakeFlags::TTWU);
+        assert!(queue.rq.entity_eligible(&queue.es, short));
+        let marks = rules == EevdfRules::V7_3;
+        assert_eq!(queue.rq.next().is_some(), marks, "{rules:?}, {curr:?} {first:?} {short:?}");
+        assert_eq!(preempted.resched.asked(), marks, "{rules:?}");
+        if marks {
+            assert_eq!(queue.schedule(Prev::Runs).next, Some(short));
+            assert_eq!(queue.rq.next(), None, "it has been picked");
+        }
+    }
+}
+
+/// If it does not preempt, a task that joined cuts the protection to its slice.
+#[test]
+fn eevdf_join_cuts_the_protection_since_7_2() {
+    let params = EevdfParams { preempt_short: false, ..PARAMS };
+    for rules in ALL {
+        let mut queue = Queue::new(params, rules);
+        let curr = queue.join(0, 20 * MS);
+        queue.schedule(Prev::Runs);
+        let before = queue.es[curr].protected_deadline;
+        let short = queue.join(0, MS);
+        let Preempted { resched, .. } = queue.preempt(short, WakeFlags::TTWU);
+        assert_eq!(resched, Resched::No, "{rules:?}: it is protected");
+        let expected = if rules == EevdfRules::V6_12 { before } else { queue.es[curr].vruntime + MS };
+        assert_eq!(queue.es[curr].protected_deadline, expected, "{rules:?}");
+    }
+}
+
+/// In 7.3 the inverse weight is computed from the weight: 2^32/820 is 5237764.9, and the table has it rounded up.
+#[test]
+fn eevdf_inverse_weight_is_rounded_down_in_7_3() {
+    let ran = 3 * MS - 1;
+    for (rules, inverse) in ALL.into_iter().zip([5_237_765u64, 5_237_765, 5_237_764]) {
+        let mut queue = Queue::new(PARAMS, rules);
+        let task = queue.join(1, 100 * MS);
+        queue.schedule(Prev::Runs);
+        let before = queue.es[task].vruntime;
+        let _ = queue.pass(ran);
+        let load = weight::LoadWeight { weight: 820, inv_weight: inverse as u32 };
+        assert_eq!(queue.es[task].vruntime - before, weight::calc_delta_fair(ran, load), "{rules:?}");
+    }
+    let by = |inv_weight| weight::calc_delta_fair(100 * MS, weight::LoadWeight { weight: 820, inv_weight });
+    assert_ne!(by(5_237_765), by(5_237_764), "the two differ");
+}
+
+/// A slice is clamped to 0.1 to 100 ms.
+#[test]
+fn eevdf_slice_is_clamped() {
+    for rules in ALL {
+        let mut queue = Queue::new(PARAMS, rules);
+        let [low, high] = [1, 3_000 * MS].map(|slice| queue.join(0, slice));
+        assert_eq!((queue.es[low].slice, queue.es[high].slice), (100_000, 100 * MS));
+        let _ = queue.rq.set_custom_slice(&mut queue.es, queue.now, low, 101 * MS);
+        assert_eq!((queue.es[low].slice, queue.es[low].custom_slice), (100 * MS, true));
+        let _ = queue.rq.set_custom_slice(&mut queue.es, queue.now, low, 0);
+        assert_eq!((queue.es[low].slice, queue.es[low].custom_slice), (3 * MS, false));
+    }
+}
+
+/// 6.12: what is left of the slice. 7.2: when the deadline is reached, at this weight, and longer under interrupts.
+#[test]
+fn eevdf_hrtick_comes_at_the_end_of_the_slice_or_at_the_deadline() {
+    for rules in ALL {
+        let rules = EevdfRules { hrtick: true, ..rules };
+        let mut queue = Queue::new(PARAMS, rules);
+        let task = queue.join(5, 0);
+        queue.schedule(Prev::Runs);
+        assert_eq!(queue.rq.hrtick(&queue.es, 0), Hrtick::Off, "it is alone");
+        queue.join(0, 0);
+        let _ = queue.pass(MS);
+        let left = queue.es[task].deadline - queue.es[task].vruntime;
+        let expected = if rules.hrtick_at_deadline { left * 335 / 1024 } else { 2 * MS };
+        assert_eq!(queue.rq.hrtick(&queue.es, 0), Hrtick::In(expected), "{rules:?}");
+        let stretched = if rules.hrtick_at_deadline { expected * 2 } else { expected };
+        assert_eq!(queue.rq.hrtick(&queue.es, 512), Hrtick::In(stretched));
+        let _ = queue.pass(expected - 1);
+        assert_eq!(queue.rq.hrtick(&queue.es, 0), Hrtick::In(10_000), "no shorter");
+        if !rules.hrtick_at_deadline {
+            // A deadline is renewed when it is reached; a slice is not, until the next pick.
+            let _ = queue.pass(2);
+            assert_eq!(queue.rq.hrtick(&queue.es, 0), Hrtick::Over);
+        }
+    }
+}
+
+/// PARANOID_AVG: where the sum leaves 64 bits, weights lose bits, and V is still right. A task of weight 2^26.4 that joins
+/// 2^36.6 ns ahead of one of the same weight is beyond 2^63.
+#[test]
+fn eevdf_paranoid_avg_keeps_v_where_the_sum_overflows() {
+    for paranoid_avg in [false, true] {
+        let mut queue = Queue::new(PARAMS, EevdfRules { paranoid_avg, ..EevdfRules::V7_3 });
+        let curr = queue.join(-20, 0);
+        queue.schedule(Prev::Runs);
+        let ahead = queue.es.push(Entity::new(Policy::Normal, -20, 0));
+        queue.es[ahead].vlag = -(3 << 34);
+        let _ = queue.rq.enqueue_task(&mut queue.es, queue.now, ahead, EnqueueFlags::WAKEUP);
+        assert_eq!(queue.es[ahead].vruntime - queue.es[curr].vruntime, 6 << 34, "twice its lag");
+        let v = queue.rq.avg_vruntime(&queue.es).wrapping_sub(queue.es[curr].vruntime);
+        assert_eq!(v == 3 << 34, paranoid_avg, "V is {v}");
+        queue.rq.validate(&queue.es).unwrap();
+    }
+}

@@ -1,0 +1,52 @@
+//! EEVDF against the slow implementation in a million states: who is eligible, who is picked, who preempts.
+
+use crate::runqueue_reference::slow_eevdf::SlowEevdf;
+use crate::runqueue_reference::states::equal_in_states;
+use crate::support::random::Random;
+use wakelab_sched::runqueue::{EevdfParams, EevdfRules, FairRules};
+
+/// So many checks for preemption, and more than three times as many states: a million each of all versions together, and a
+/// million states of each.
+const STATES: u64 = 334_000;
+
+fn equal(forms: EevdfRules) {
+    let make = |random: &mut Random| {
+        let params = EevdfParams {
+            base_slice_ns: 700_000 + random.below(3_000_000),
+            tick_ns: [1_000_000, 4_000_000, 10_000_000][random.below(3) as usize],
+            place_lag: random.chance(90),
+            place_deadline_initial: random.chance(90),
+            place_rel_deadline: random.chance(90),
+            run_to_parity: random.chance(80),
+            preempt_short: random.chance(80),
+            delay_dequeue: random.chance(90),
+            delay_zero: random.chance(80),
+            wakeup_preemption: random.chance(95),
+        };
+        let rules = EevdfRules {
+            lazy: forms.lazy && random.chance(50),
+            next_buddy: random.chance(30),
+            pick_buddy: random.chance(90),
+            migration_cost_ns: if random.chance(50) { 0 } else { 500_000 },
+            ..forms
+        };
+        let start = random.next();
+        (FairRules::Eevdf(params, rules), start, SlowEevdf::new(params, rules, start))
+    };
+    equal_in_states(STATES, make, |slow| slow.overflowed.get());
+}
+
+#[test]
+fn eevdf_6_12_equals_list_scans() {
+    equal(EevdfRules::V6_12);
+}
+
+#[test]
+fn eevdf_7_2_equals_list_scans() {
+    equal(EevdfRules::V7_2);
+}
+
+#[test]
+fn eevdf_7_3_equals_list_scans() {
+    equal(EevdfRules::V7_3);
+}

@@ -1,0 +1,109 @@
+//! SIS_LIMIT's window and SIS_ORACLE's choice, in cases worked out by hand.
+
+use crate::support::vectors::Table;
+use wakelab_kernel::{Preset, Switches};
+use wakelab_sched::CpuMask;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::domain::{DomainOptions, SchedDomains, Uniform, build_sched_domains};
+use wakelab_sched::select::{
+    Cx, Decision, Reason, Rules, ScanClock, Select, WakeFlags, Wakee, Waker, Wakeup, select_idle_sibling,
+};
+
+/// Eight cores with two CPUs each, siblings side by side, below one cache.
+fn machine() -> SchedDomains {
+    build_sched_domains(&Uniform::new(8, 2).topology(), &DomainOptions::for_version(6, 1)).unwrap()
+}
+
+/// Waker on CPU 0, and the search around `target`.
+fn search(switches: &str, table: &Table, prev: Cpu, target: Cpu, allowed: &CpuMask) -> Decision {
+    let (domains, kernel) = (machine(), Preset::get("v6.1").unwrap());
+    let features = switches.parse::<Switches>().unwrap().on(kernel.features);
+    let rules = Rules::new(kernel, features, &domains).unwrap();
+    let waker = Waker::new(0);
+    let wakee = Wakee::new(prev, allowed);
+    let wakeup = Wakeup { waker, wakee, flags: WakeFlags::TTWU };
+    select_idle_sibling(&mut Select::default(), Cx { rules: &rules, wakeup: &wakeup, view: table }, target, &mut ())
+}
+
+fn idle(cpus: &[Cpu]) -> Table {
+    Table { idle: Some(CpuMask::from_cpus(16, cpus.iter().copied())), nr_idle_scan: 16, ..Table::default() }
+}
+
+/// The limit is 2 to 4 on cores of two, and counts down before it looks: 1 to 3 CPUs are looked at. Siblings of the
+/// previous CPU come before the walk and do not count.
+#[test]
+fn the_window_goes_around_the_llc() {
+    let all = CpuMask::full(16);
+    let mut table = idle(&[]);
+    // A tenth of a ms idle, and a search that costs nothing: the upper bound.
+    table.clock = ScanClock { wake_avg_idle: 100_000, ..ScanClock::default() };
+    let switches = "SIS_PROP,NO_SIS_UTIL,SIS_LIMIT";
+    let mut ends = Vec::new();
+    for _ in 0..5 {
+        let decision = search(switches, &table, 4, 4, &all);
+        assert_eq!((decision.reason, decision.cpu), (Reason::Limit, 4));
+        let (target, last) = decision.effects.next_cpu.expect("a walk ends somewhere");
+        assert_eq!(target, 4);
+        ends.push(last);
+        table.next_cpu.insert(4, last);
+    }
+    // From 5 on: 5 6 7 looked at, 8 ends it; then from there.
+    assert_eq!(ends, [8, 11, 14, 1, 4]);
+
+    // An idle CPU that lies in the window is found, and the next search begins there.
+    table.idle.as_mut().unwrap().set(6);
+    let decision = search(switches, &table, 4, 4, &all);
+    assert_eq!((decision.reason, decision.cpu, decision.effects.next_cpu), (Reason::Scan, 6, Some((4, 6))));
+
+    // Other targets have their own.
+    assert_eq!(search(switches, &table, 10, 10, &all).effects.next_cpu, Some((10, 14)));
+}
+
+#[test]
+fn without_sis_prop_only_the_rotation_remains() {
+    let all = CpuMask::full(16);
+    let mut table = idle(&[3]);
+    table.next_cpu.insert(8, 4);
+    let decision = search("NO_SIS_PROP,NO_SIS_UTIL,SIS_LIMIT", &table, 8, 8, &all);
+    // 4 to 15 and 0 to 3.
+    assert_eq!((decision.cpu, decision.effects.next_cpu), (3, Some((8, 3))));
+    let usual = search("NO_SIS_PROP,NO_SIS_UTIL", &table, 8, 8, &all);
+    assert_eq!((usual.cpu, usual.effects.next_cpu), (3, None));
+}
+
+#[test]
+fn the_walk_for_an_idle_core_does_not_move_the_window() {
+    let mut table = idle(&[3]);
+    table.has_idle_cores = true;
+    let decision = search("SIS_PROP,NO_SIS_UTIL,SIS_LIMIT", &table, 8, 8, &CpuMask::full(16));
+    assert_eq!((decision.reason, decision.cpu, decision.effects.next_cpu), (Reason::CoreCpu, 3, None));
+}
+
+#[test]
+fn the_oracle_takes_the_previous_cpu_then_an_idle_core_then_the_nearest() {
+    let all = CpuMask::full(16);
+    let oracle = |table: &Table, allowed: &CpuMask| {
+        let decision = search("SIS_ORACLE", table, 9, 4, allowed);
+        (decision.reason, decision.cpu)
+    };
+    // A core (12, 13), the target's sibling 5, the previous CPU 9.
+    assert_eq!(oracle(&idle(&[5, 9, 12, 13]), &all), (Reason::Oracle, 9));
+    assert_eq!(oracle(&idle(&[5, 12, 13]), &all), (Reason::Oracle, 12));
+    assert_eq!(oracle(&idle(&[5, 6, 12]), &all), (Reason::Oracle, 5));
+    assert_eq!(oracle(&idle(&[2, 12]), &all), (Reason::Oracle, 12), "from the target on");
+    let not_core = CpuMask::from_cpus(16, (0..16).filter(|cpu| ![12, 13].contains(cpu)));
+    assert_eq!(oracle(&idle(&[2, 12, 13]), &not_core), (Reason::Oracle, 2));
+}
+
+#[test]
+fn the_oracle_knows_of_wake_ups_that_no_look_shows() {
+    let all = CpuMask::full(16);
+    let claimed = Table { claimed: vec![9, 12], ..idle(&[5, 9, 12, 13]) };
+    let decision = search("SIS_ORACLE", &claimed, 9, 4, &all);
+    assert_eq!(decision.cpu, 5, "the core of 12 and 13 is as good as busy");
+    let none = Table { claimed: vec![9], ..idle(&[9]) };
+    let decision = search("SIS_ORACLE", &none, 9, 4, &all);
+    assert_eq!((decision.reason, decision.cpu, decision.count.failed), (Reason::None, 4, 1));
+    let seen = search("NO_SIS_ORACLE", &none, 9, 4, &all);
+    assert_eq!((seen.reason, seen.cpu), (Reason::Prev, 9), "a search takes what it sees");
+}

@@ -1,0 +1,138 @@
+//! Whether a task that joined preempts the running one.
+
+use super::SlowEevdf;
+use crate::runqueue_reference::slow::diff;
+use wakelab_sched::runqueue::{Policy, Resched};
+
+/// What a task joins by.
+#[derive(Clone, Copy, PartialEq)]
+pub enum How {
+    Fork,
+    Wake,
+    Sync,
+    Other,
+}
+
+impl SlowEevdf {
+    pub(super) fn check(&mut self, q: usize, t: usize, now: u64, how: How) {
+        match self.queues[q].curr {
+            None => self.queues[q].flag = Resched::Now,
+            Some(c) if c == t => {}
+            Some(c) if self.v73 => self.check_7_3(q, c, t, now, how),
+            Some(c) if self.v72 => self.check_7_2(q, c, t, now, how),
+            Some(c) => self.check_6_12(q, c, t, now, how),
+        }
+    }
+
+    pub(super) fn check_6_12(&mut self, q: usize, c: usize, t: usize, now: u64, how: How) {
+        if self.r.next_buddy && how != How::Fork {
+            self.mark(q, t);
+        }
+        if self.queues[q].flag == Resched::Now || !self.p.wakeup_preemption {
+            return;
+        }
+        let (curr_idle, idle) = (self.tasks[c].t.idle(), self.tasks[t].t.idle());
+        if curr_idle && !idle {
+            self.cancel(c);
+            self.ask(q);
+        }
+        if curr_idle != idle || self.tasks[t].t.policy != Policy::Normal {
+            return;
+        }
+        self.charge(q, now);
+        if self.p.preempt_short && self.tasks[t].slice < self.tasks[c].slice && self.eligible(q, t) {
+            let sooner = diff(self.tasks[t].deadline, self.tasks[c].deadline) < 0;
+            if sooner || !self.eligible(q, c) {
+                self.cancel(c);
+            }
+        }
+        if self.pick(q) == Some(t) {
+            self.ask(q);
+        }
+    }
+
+    /// wakeup_preempt_fair() of 7.2, its jumps taken as they are.
+    pub(super) fn check_7_2(&mut self, q: usize, c: usize, t: usize, now: u64, how: How) {
+        if self.queues[q].flag == Resched::Now || !self.p.wakeup_preemption {
+            return;
+        }
+        let (curr_idle, idle) = (self.tasks[c].t.idle(), self.tasks[t].t.idle());
+        if curr_idle && !idle {
+            self.cancel(c);
+            self.ask(q);
+            return;
+        }
+        if curr_idle != idle || self.tasks[t].t.policy != Policy::Normal {
+            return;
+        }
+        self.charge(q, now);
+        let short = self.p.preempt_short && self.tasks[t].slice < self.tasks[c].slice;
+        if !short {
+            if how == How::Fork || self.tasks[t].delayed {
+                return;
+            }
+            match self.buddy(q, c, t, now, how) {
+                Some(true) => return self.ask(q),
+                Some(false) => return,
+                None => {}
+            }
+        }
+        let picked = self.pick_until(q, now, !short);
+        if picked == Some(t) {
+            if short {
+                self.cancel(c);
+            }
+            self.ask(q);
+        } else if self.p.run_to_parity {
+            self.cut(q, c);
+        }
+    }
+
+    /// wakeup_preempt_fair() of 7.3.
+    pub(super) fn check_7_3(&mut self, q: usize, c: usize, t: usize, now: u64, how: How) {
+        let asked = self.queues[q].flag == Resched::Now;
+        if (asked && !self.p.preempt_short) || !self.p.wakeup_preemption {
+            return;
+        }
+        let (curr_idle, idle) = (self.tasks[c].t.idle(), self.tasks[t].t.idle());
+        if curr_idle && !idle {
+            self.cancel(c);
+            self.ask(q);
+            return;
+        }
+        self.charge(q, now);
+        let short = self.p.preempt_short && self.tasks[t].slice < self.tasks[c].slice;
+        let silent = curr_idle != idle || self.tasks[t].t.policy != Policy::Normal || self.tasks[t].delayed;
+        let mut wins = false;
+        if !silent && short {
+            wins = self.pick_until(q, now, false) == Some(t) || self.eligible(q, t);
+        } else if !silent && how != How::Fork {
+            wins = match self.buddy(q, c, t, now, how) {
+                Some(true) => true,
+                Some(false) => return,
+                None => self.pick_until(q, now, true) == Some(t),
+            };
+        }
+        if wins {
+            self.cancel(c);
+            if short && self.queues[q].next.is_none_or(|n| self.tasks[n].slice >= self.tasks[t].slice) {
+                self.mark(q, t);
+            }
+            self.ask(q);
+        } else if self.p.run_to_parity {
+            self.cut(q, c);
+        }
+    }
+
+    /// NEXT_BUDDY since 7.2: whether to reschedule, not to, or to pick.
+    pub(super) fn buddy(&mut self, q: usize, c: usize, t: usize, now: u64, how: How) -> Option<bool> {
+        let sooner = |a: usize, b: usize| diff(self.tasks[a].deadline, self.tasks[b].deadline) < 0;
+        if !self.r.next_buddy || self.queues[q].next.is_some_and(|n| sooner(n, t)) {
+            return None;
+        }
+        let before = sooner(t, c);
+        self.mark(q, t);
+        let ran = now.saturating_sub(self.tasks[c].t.exec_start);
+        (how == How::Sync).then_some(before && ran >= self.r.migration_cost_ns)
+    }
+}
