@@ -1,57 +1,61 @@
-//! What a page says of the run, and its sections.
+//! The data of a whole page: what was run, and what its sections show.
 
-use crate::section::{
-    comparison::Comparison, explained::Explained, heat::Heat, latency::Latency, llc::LlcSeries, migrations::Migrations,
-    reasons::Reasons, search_cost::SearchCost, statistic::Statistic, tables::Section, timeline::Timeline,
-    topology::Topology,
-};
+use crate::section::comparison::Comparison;
+use crate::section::heat::Heat;
+use crate::section::latency::Latency;
+use crate::section::migrations::Migrations;
+use crate::section::over_time::{LlcSeries, Timeline};
+use crate::section::search::{SearchCost, Statistic};
+use crate::section::tables::Section;
+use crate::section::topology::Topology;
+use crate::section::wakeups::{Explained, Reasons};
 use serde::Serialize;
 
-/// All that a page shows. What is empty or `None` has no section.
+/// All that a page shows. A part that is empty or `None` has no section.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Page {
     /// The page's headline.
     pub title: String,
-    /// A sentence below the headline: what the reader should know first. May be empty.
+    /// A sentence below the headline that the reader should know first. May be empty.
     pub lead: String,
     /// What was run.
     pub run: Run,
-    /// What is compared or shown, *base* first. Sides are named by [`Side::name`] everywhere else; their colours come in
-    /// this order. [`crate::limits::SIDES`] at most.
+    /// The sides that are compared or shown, *base* first; at most [`crate::limits::SIDES`]. Everything else on the
+    /// page refers to a side by its [`Side::name`], and colours are assigned in this order.
     pub sides: Vec<Side>,
-    /// The machine, to be drawn.
+    /// The machine.
     pub machine: Option<Topology>,
-    /// One side against the other over the load.
+    /// One side against the other, by load.
     pub comparison: Option<Comparison>,
-    /// Search statistics over the load: `sis_search`, `dom_eff` and so on.
+    /// Search statistics by load: `sis_search`, `dom_eff` and so on.
     pub search: Vec<Statistic>,
-    /// How many looks or how much time a search took.
+    /// Histograms of the probes or the time of a search.
     pub search_cost: Vec<SearchCost>,
     /// Percentiles of the time from wake-up to run.
     pub latencies: Vec<Latency>,
-    /// Where wake-ups landed, by reason.
+    /// The number of wake-ups by the reason of their choice.
     pub reasons: Vec<Reasons>,
-    /// Tasks that moved between LLCs.
+    /// Wake-ups by the LLC on which the wakee ran last and the LLC to which it went.
     pub migrations: Vec<Migrations>,
-    /// What each CPU did over time; [`crate::limits::HEATS`] at most.
+    /// What each CPU did over time; at most [`crate::limits::HEATS`] maps.
     pub heat: Vec<Heat>,
     /// Utilisation and `nr_idle_scan` of LLCs over time.
     pub llcs: Vec<LlcSeries>,
-    /// Frequency, idle states, power and whatever else goes over time.
+    /// Charts of frequency, idle states and power over time.
     pub timelines: Vec<Timeline>,
-    /// What perfect knowledge would have changed, over the load.
+    /// What perfect knowledge would have changed, by load.
     pub regret: Vec<Statistic>,
-    /// Chosen wake-ups, explained.
+    /// Some wake-ups with their explanations.
     pub explained: Vec<Explained>,
-    /// Sections of paragraphs and tables, in this order.
+    /// Further sections of paragraphs and tables, in this order.
     pub sections: Vec<Section>,
-    /// What the reader has to know to judge the numbers.
+    /// Notes that the reader needs to judge the numbers.
     pub notes: Vec<String>,
-    /// Constants that are assumed.
+    /// Constants that are assumed, because no source gives them.
     pub assumed: Vec<Assumed>,
 }
 
-/// Where numbers come from.
+/// The origin of the numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -60,18 +64,18 @@ pub enum Kind {
     Simulated,
     /// From a running kernel.
     Measured,
-    /// From both; the texts say which is which.
+    /// From both; the texts on the page say which is which.
     Both,
 }
 
-/// What was run. Empty texts are left out.
+/// What was run. Empty texts are left out of the page.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Run {
-    /// The command that makes this page again.
+    /// The command that writes this page.
     pub command: String,
     /// wakelab's version.
     pub version: String,
-    /// Where the numbers come from.
+    /// The origin of the numbers.
     pub kind: Kind,
     /// The kernel's name, such as `v6.12`.
     pub kernel: String,
@@ -79,18 +83,18 @@ pub struct Run {
     pub machine: String,
     /// The workload.
     pub workload: String,
-    /// Anything else, as name and value: repeats, seed, time measured (with its unit).
+    /// Other facts as name and value: repeats, seed, measured time with its unit.
     pub facts: Vec<(String, String)>,
 }
 
-/// One of what is compared.
+/// One of the sides that are compared.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Side {
-    /// Its name, such as `base`; the same everywhere in the page.
+    /// Its name, such as `base`, by which everything on the page refers to it.
     pub name: String,
-    /// What is switched on top of the kernel's features, such as `NO_SIS_UTIL`. Empty for nothing.
+    /// What is switched on top of the kernel's features, such as `NO_SIS_UTIL`; empty if nothing is.
     pub switches: String,
-    /// The features that it ran with.
+    /// The state of each feature of interest.
     pub features: Vec<Feature>,
 }
 
@@ -112,8 +116,8 @@ pub struct Assumed {
     pub name: String,
     /// Its value with the unit.
     pub value: String,
-    /// The range within which it may be, with the unit. May be empty.
+    /// The range of plausible values, with the unit. May be empty.
     pub range: String,
-    /// Why this value.
+    /// The reason for this value.
     pub why: String,
 }

@@ -1,7 +1,7 @@
-//! The page as text.
+//! The text of a page with its scripts. The content security policy of the page lists the hash of each script. Nothing
+//! else runs in it: neither a task name from a recording nor code that is evaluated from text.
 
-use crate::figure::Embedded;
-use crate::script::SCRIPTS;
+use crate::figure::{Embedded, Figure};
 use crate::{Error, Page, limits, section, text};
 use minijinja::{AutoEscape, Environment, Value, context};
 use std::collections::BTreeSet;
@@ -15,11 +15,11 @@ const LICENCES: [(&str, &str); 4] = [
     ("D3, parts of which are in Vega", include_str!("../assets/vendor/d3.LICENSE")),
 ];
 
-/// The whole file. The same page gives the same bytes.
+/// Returns the text of the whole file. Equal pages give equal bytes.
 ///
 /// # Errors
 ///
-/// Where there is more data than [`limits`] allows, or data contradict each other.
+/// Fails if there is more data than [`limits`] allows, or if parts of the data contradict each other.
 pub fn render(page: &Page) -> Result<String, Error> {
     let words: usize = page.explained.iter().map(|e| e.text.len() + e.title.len() + e.why.len()).sum::<usize>()
         + page.notes.iter().chain(page.sections.iter().flat_map(|s| &s.paragraphs)).map(String::len).sum::<usize>();
@@ -37,7 +37,7 @@ pub fn render(page: &Page) -> Result<String, Error> {
         }
     }
     let sides: Vec<&str> = page.sides.iter().map(|side| side.name.as_str()).collect();
-    let embedded: Vec<Embedded> = figures.into_iter().map(crate::figure::Figure::embed).collect();
+    let embedded: Vec<Embedded> = figures.into_iter().map(Figure::embed).collect();
     let data = serde_json::json!({ "title": page.title, "sides": sides, "figures": embedded }).to_string();
     let hashes: Vec<String> = SCRIPTS.iter().map(|script| format!("'{}'", script.hash)).collect();
     let mut environment = Environment::new();
@@ -62,4 +62,67 @@ pub fn render(page: &Page) -> Result<String, Error> {
         return Err(Error::TooMuch { what: "bytes".into(), found: html.len(), limit: limits::BYTES, hint });
     }
     Ok(html)
+}
+
+/// A script with its SHA-256 in the notation of a content security policy.
+pub(crate) struct Script {
+    pub(crate) text: &'static str,
+    pub(crate) hash: &'static str,
+}
+
+/// All scripts, in the order in which they run.
+pub(crate) const SCRIPTS: [Script; 4] = [
+    Script {
+        text: include_str!("../assets/vendor/vega.min.js"),
+        hash: "sha256-j2o1h8+NT0LH4IEg4+sF0GfnRtVU450tz1KswL1boo8=",
+    },
+    Script {
+        text: include_str!("../assets/vendor/vega-lite.min.js"),
+        hash: "sha256-hD0gdiym5S/1zqt6MpYhknKpwLU2RALWgU88dzj0vl4=",
+    },
+    Script {
+        text: include_str!("../assets/vendor/vega-embed.min.js"),
+        hash: "sha256-ZxnwPt9yvv8jMQ7lbNDxqeu/fdzGVtPlzC+QZ6uDVnE=",
+    },
+    Script { text: PAGE, hash: "sha256-xPsHm0JfVGdV0rSMRB3WUBxz51vttBBFp1Mr7EReQgk=" },
+];
+
+/// The page's own script: one function around all files, so that they share their names only with each other.
+const PAGE: &str = concat!(
+    "(function () {\n\"use strict\";\n",
+    include_str!("../assets/js/data.js"),
+    include_str!("../assets/js/theme.js"),
+    include_str!("../assets/js/save.js"),
+    include_str!("../assets/js/table.js"),
+    include_str!("../assets/js/base.js"),
+    include_str!("../assets/js/charts-load.js"),
+    include_str!("../assets/js/charts-counts.js"),
+    include_str!("../assets/js/charts-time.js"),
+    include_str!("../assets/js/figure.js"),
+    include_str!("../assets/js/main.js"),
+    "})();\n"
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use sha2::{Digest, Sha256};
+
+    #[test]
+    fn the_policy_names_the_hash_of_each_script() {
+        let right: Vec<String> =
+            SCRIPTS.iter().map(|script| format!("sha256-{}", STANDARD.encode(Sha256::digest(script.text)))).collect();
+        let named: Vec<&str> = SCRIPTS.iter().map(|script| script.hash).collect();
+        assert_eq!(named, right, "after a change of assets, put the right-hand hashes into src/render.rs");
+    }
+
+    #[test]
+    fn no_script_ends_its_own_element() {
+        for script in &SCRIPTS {
+            let text = script.text.to_ascii_lowercase();
+            assert!(!text.contains("</script") && !text.contains("<!--"));
+        }
+    }
 }

@@ -1,6 +1,6 @@
-//! Numbers and amounts as people read them.
+//! Formats of numbers for people, and escapes.
 
-/// A number with as many decimals as it needs: three significant digits, without zeros at the end.
+/// Formats a number with at least three significant digits and without trailing zeros.
 pub(crate) fn number(value: f64) -> String {
     if !value.is_finite() {
         return "n/a".into();
@@ -16,7 +16,7 @@ pub(crate) fn number(value: f64) -> String {
     if text == "-0" { "0".into() } else { grouped(text) }
 }
 
-/// With a comma after each three digits before the decimal point.
+/// Groups the digits before the decimal point by thousands, with commas.
 pub(crate) fn grouped(number: &str) -> String {
     let whole = number.find('.').unwrap_or(number.len());
     let mut text = String::with_capacity(number.len() + 4);
@@ -30,13 +30,13 @@ pub(crate) fn grouped(number: &str) -> String {
     text
 }
 
-/// A number with its sign, for changes.
+/// Formats a change: a number with its sign.
 pub(crate) fn signed(value: f64) -> String {
     let text = number(value);
     if value > 0.0 && text != "0" { format!("+{text}") } else { text.replace('-', "\u{2212}") }
 }
 
-/// The number with its unit, if it has one.
+/// Formats a number with its unit, if it has one.
 pub(crate) fn with_unit(value: f64, unit: &str) -> String {
     match unit {
         "" => number(value),
@@ -45,17 +45,17 @@ pub(crate) fn with_unit(value: f64, unit: &str) -> String {
     }
 }
 
-/// "1 wake-up", "2 wake-ups".
+/// Formats a count with its noun: "1 wake-up", "2 wake-ups".
 pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(&n.to_string()), if n == 1 { one } else { many })
 }
 
-/// A name as part of an anchor: lower case letters and digits, all else a hyphen.
+/// Returns a name as part of an anchor: lower case letters and digits; every other character becomes a hyphen.
 pub(crate) fn anchor(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect()
 }
 
-/// JSON that may stand inside of a `<script>` of HTML: no `<` is left in it, so that no text in it ends the element.
+/// Escapes JSON for a `<script>` element: without any `<`, no text in it can end the element.
 pub(crate) fn json_in_html(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }

@@ -1,4 +1,4 @@
-//! What the template gets.
+//! The sections as the templates receive them.
 
 use crate::figure::Figure;
 use serde::Serialize;
@@ -11,7 +11,7 @@ pub(crate) struct View {
     pub(crate) blocks: Vec<Block>,
 }
 
-/// A part of a section.
+/// A block of a section.
 #[derive(Debug, Serialize)]
 #[serde(tag = "is", rename_all = "lowercase")]
 pub(crate) enum Block {
@@ -21,11 +21,11 @@ pub(crate) enum Block {
     Figure { id: String, title: String, summary: String, rows: usize },
     /// A table.
     Table { table: TableView },
-    /// HTML that this crate made itself, with all texts in it escaped.
+    /// HTML that this crate wrote, in which all texts are escaped.
     Html { html: String },
-    /// Text whose lines stay as they are.
+    /// Preformatted text.
     Lines { title: String, about: String, lines: String },
-    /// Names and their values.
+    /// Names with their values.
     Facts { facts: Vec<(String, String)> },
     /// A command.
     Command { text: String },
@@ -38,9 +38,9 @@ pub(crate) struct TableView {
     pub(crate) caption: String,
     pub(crate) columns: Vec<HeadView>,
     pub(crate) rows: Vec<Vec<CellView>>,
-    /// Whether its values are in the page's data, so that they can be saved.
+    /// Whether its values are in the page's data, so that the reader can save them.
     pub(crate) saved: bool,
-    /// Rows are blocks under each other where the page is narrow.
+    /// Whether each row becomes a block of its own on a narrow page.
     pub(crate) cards: bool,
 }
 
@@ -80,7 +80,7 @@ impl View {
         }
     }
 
-    /// The chart's place here, its values among `figures`.
+    /// Puts the chart here and its values into `figures`.
     pub(crate) fn figure(&mut self, figure: Figure, figures: &mut Vec<Figure>) {
         let (id, title) = (figure.id.clone(), figure.title.clone());
         self.blocks.push(Block::Figure { id, title, summary: figure.summary.clone(), rows: figure.len() });

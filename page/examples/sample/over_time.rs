@@ -48,12 +48,12 @@ pub fn llcs(chance: &mut Chance) -> Vec<LlcSeries> {
 }
 
 fn series(side: &str, label: &str, points: Vec<(f64, f64)>) -> Series {
-    Series { side: side.into(), label: label.into(), points: thin(&points, 300) }
+    Series { side: side.into(), label: label.into(), points }
 }
 
 /// Frequency, idle states and power.
 pub fn timelines(chance: &mut Chance) -> Vec<Timeline> {
-    let times: Vec<f64> = (0..=1000).map(f64::from).collect();
+    let times: Vec<f64> = (0..=1000).step_by(4).map(f64::from).collect();
     let sides = [("base", 1.0), ("with", 0.86)];
     let mut frequency = Vec::new();
     let mut power = Vec::new();
@@ -74,7 +74,7 @@ pub fn timelines(chance: &mut Chance) -> Vec<Timeline> {
             [busy, 0.2 * (1.0 - busy), 0.3 * (1.0 - busy), 0.5 * (1.0 - busy)]
         };
         for (i, label) in ["running", "POLL", "C1", "C6"].into_iter().enumerate() {
-            let points = times.iter().step_by(10).map(|at| (*at, 100.0 * shares(*at)[i])).collect();
+            let points = times.iter().step_by(2).map(|at| (*at, 100.0 * shares(*at)[i])).collect();
             idle.push(Series { side: side.into(), label: label.into(), points });
         }
     }

@@ -1,4 +1,4 @@
-//! One side against the other over the load.
+//! One side against the other, by load.
 
 use crate::figure::{Figure, num, opt};
 use crate::text::{count, number, signed, with_unit};
@@ -7,27 +7,27 @@ use crate::{Error, Page, limits};
 use serde::Serialize;
 use serde_json::Value;
 
-/// *with* against *base*, for each metric and load.
+/// The difference of *with* to *base* for each metric and load.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Comparison {
-    /// The name of the side that is compared with, as in [`crate::Side::name`].
+    /// The [`crate::Side::name`] of the side that is the reference.
     pub base: String,
-    /// The name of the side that is compared.
+    /// The [`crate::Side::name`] of the other side.
     pub with: String,
-    /// What was measured.
+    /// The metrics that were measured.
     pub metrics: Vec<Metric>,
 }
 
-/// Something that was measured.
+/// A metric with its rows.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Metric {
-    /// The benchmark and the metric in words, such as `netperf TCP_RR: transactions`.
+    /// The benchmark and the metric, such as `netperf TCP_RR: transactions`.
     pub name: String,
     /// The unit of the values, such as `1/s`.
     pub unit: String,
-    /// Whether less is better.
+    /// Whether lower values are better.
     pub lower_is_better: bool,
-    /// A row for each load, in the order in which the loads are drawn.
+    /// A row for each load, in the order of the chart.
     pub rows: Vec<MetricRow>,
 }
 
@@ -40,28 +40,28 @@ pub struct MetricRow {
     pub base: Estimate,
     /// The other side, in the metric's unit.
     pub with: Estimate,
-    /// How much better the other side is, % of the base side's mean; positive is better whichever way the metric is good.
+    /// How much better the other side is, in % of the base side's mean. Positive is better for every metric.
     pub better_pct: Estimate,
-    /// Probability of such a difference by chance, 0 to 1.
+    /// The probability of such a difference by chance, 0 to 1.
     pub p: Option<f64>,
-    /// Repeats on each side.
+    /// The number of repeats on each side.
     pub repeats: u32,
-    /// What it says.
+    /// The conclusion.
     pub verdict: Verdict,
-    /// The published difference, % (positive is better).
+    /// The published difference in %; positive is better.
     pub published_pct: Option<f64>,
 }
 
-/// A value with its interval.
+/// A mean with its confidence interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Lower and upper end of the 95 % interval; `None` for one repeat.
+    /// The ends of the 95 % confidence interval; `None` for one repeat.
     pub interval: Option<(f64, f64)>,
 }
 
-/// What a row of a comparison says.
+/// The conclusion of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -69,9 +69,9 @@ pub enum Verdict {
     Worse,
     /// The other side is better.
     Better,
-    /// No difference was shown.
+    /// The sides are not shown to differ.
     Same,
-    /// Too few repeats to say.
+    /// There are too few repeats to tell.
     #[default]
     Unknown,
 }
@@ -99,7 +99,8 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
         n => format!(" Too few repeats to say in {n}."),
     };
     view.text(format!(
-        "Of {}, {with} is worse in {}, better in {}; {} show no difference.{unknown} Positive is better, whichever way a \
+        "Of {}, {with} is worse in {}, better in {}; {} show no difference.{unknown} Positive is better, whichever \
+         way a \
          metric is good. Intervals are of 95 %.",
         count(rows.len(), "row", "rows"),
         of(Verdict::Worse),
@@ -181,7 +182,7 @@ fn table(rows: &[(&Metric, &MetricRow)], base: &str, with: &str) -> TableView {
         }
         table.rows.push(cells);
     }
-    // What no row has is not shown.
+    // A column without any value is left out.
     for at in (0..table.columns.len()).rev() {
         if table.rows.iter().all(|row| row[at].text == "n/a") {
             table.columns.remove(at);

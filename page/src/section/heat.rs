@@ -1,4 +1,4 @@
-//! What each CPU did over time.
+//! What each CPU did over time: a heat map of CPU × time, and its builder, which sums intervals up as they arrive.
 
 use crate::figure::{Figure, num};
 use crate::text::number;
@@ -6,33 +6,33 @@ use crate::view::View;
 use crate::{Error, Page, limits};
 use serde::Serialize;
 
-/// CPU × time of one side: the share of each bin of time in which a CPU ran tasks, searched or was idle.
-/// [`crate::HeatBuilder`] makes one of intervals.
+/// The heat map of one side: for each CPU and bin of time, the share of the bin in which the CPU ran tasks, searched or
+/// was idle. [`crate::HeatBuilder`] builds one from intervals.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Heat {
     /// The side's name.
     pub side: String,
-    /// When the first bin begins, ms.
+    /// The start of the first bin, ms.
     pub start_ms: f64,
-    /// How long a bin is, ms, more than 0.
+    /// The length of a bin, ms; more than 0.
     pub bin_ms: f64,
-    /// A row for each CPU or group of CPUs; [`crate::limits::HEAT_ROWS`] at most.
+    /// A row for each CPU or group of CPUs; at most [`crate::limits::HEAT_ROWS`].
     pub rows: Vec<HeatRow>,
 }
 
-/// A CPU, or CPUs that follow each other, over time.
+/// A CPU, or a group of adjacent CPUs, over time.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct HeatRow {
-    /// Its name: `5`, or `8-11` for a group.
+    /// The CPUs: `5`, or `8-11` for a group.
     pub cpus: String,
-    /// Share of each bin in which tasks ran, 0 to 1; as many bins in each row, [`crate::limits::HEAT_BINS`] at most. The
-    /// page has it to 0.1 %.
+    /// The share of each bin in which tasks ran, 0 to 1. All rows have the same number of bins, at most
+    /// [`crate::limits::HEAT_BINS`]. The page rounds to 0.1 %.
     pub running: Vec<f32>,
-    /// Share of each bin in which a wake-up searched for a CPU, 0 to 1. The rest is idle.
+    /// The share of each bin in which a wake-up searched for a CPU, 0 to 1. The rest of the bin is idle.
     pub searching: Vec<f32>,
 }
 
-/// To a tenth of a percent.
+/// Rounds a share to a tenth of a per cent.
 fn pct(share: f64) -> f64 {
     (share.clamp(0.0, 1.0) * 1000.0).round() / 10.0
 }
@@ -104,4 +104,162 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     figure.summary = said.join(" ");
     view.figure(figure, figures);
     Ok(Some(view))
+}
+
+/// What a CPU does in an interval. Outside of all intervals it is idle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// It runs a task.
+    Running,
+    /// It searches for a CPU, in the wake-up path.
+    Searching,
+}
+
+/// The length of a bin at the start, ns.
+const FIRST_BIN_NS: u64 = 1_000;
+
+/// Time of a row in a bin, ns: running, searching.
+type Sums = [u64; 2];
+
+/// Builds a [`Heat`] from intervals in any order. It holds two sums for each bin. When time exceeds the last bin, it
+/// merges the bins in pairs; when more CPUs arrive than there are rows for, it merges the rows in pairs.
+#[derive(Debug, Clone)]
+pub struct HeatBuilder {
+    start_ns: u64,
+    bin_ns: u64,
+    /// CPUs in a row: 1, 2, 4 and so on.
+    group: usize,
+    rows: Vec<Vec<Sums>>,
+    /// One past the highest CPU so far.
+    cpus: usize,
+}
+
+impl HeatBuilder {
+    /// Creates an empty map that begins at `start_ns`.
+    pub fn new(start_ns: u64) -> Self {
+        Self { start_ns, bin_ns: FIRST_BIN_NS, group: 1, rows: Vec::new(), cpus: 0 }
+    }
+
+    /// Adds an interval of `cpu` from `from_ns` to `to_ns`. The part before the start of the map is left out. Intervals
+    /// of one CPU must not overlap: the caller subtracts a search from the run of the task that makes it.
+    pub fn add(&mut self, cpu: usize, from_ns: u64, to_ns: u64, doing: Doing) {
+        let (mut at, to) = (from_ns.saturating_sub(self.start_ns), to_ns.saturating_sub(self.start_ns));
+        if at >= to {
+            return;
+        }
+        while (to - 1) / self.bin_ns >= limits::HEAT_BINS as u64 {
+            self.lengthen();
+        }
+        if cpu >= self.cpus {
+            self.cpus = cpu + 1;
+            self.widen();
+        }
+        let row = cpu / self.group;
+        if self.rows.len() <= row {
+            self.rows.resize(row + 1, Vec::new());
+        }
+        let (row, last) = (&mut self.rows[row], ((to - 1) / self.bin_ns) as usize);
+        if row.len() <= last {
+            row.resize(last + 1, Sums::default());
+        }
+        while at < to {
+            let bin = at / self.bin_ns;
+            let until = to.min((bin + 1) * self.bin_ns);
+            row[bin as usize][doing as usize] += until - at;
+            at = until;
+        }
+    }
+
+    #[cold]
+    fn lengthen(&mut self) {
+        self.bin_ns *= 2;
+        for row in &mut self.rows {
+            *row = row.chunks(2).map(add).collect();
+        }
+    }
+
+    /// Merges rows in pairs until the rows of all CPUs fit.
+    fn widen(&mut self) {
+        while self.cpus.div_ceil(self.group) > limits::HEAT_ROWS {
+            self.group *= 2;
+            let together = |two: &[Vec<Sums>]| {
+                let bins = two.iter().map(Vec::len).max().unwrap_or(0);
+                let of = |bin| two.iter().map(move |row| row.get(bin).copied().unwrap_or_default());
+                (0..bins).map(|bin| add(&of(bin).collect::<Vec<_>>())).collect()
+            };
+            self.rows = self.rows.chunks(2).map(together).collect();
+        }
+    }
+
+    /// Returns the map of `side` until `end_ns` for `cpus` CPUs, or for more if intervals of more were added. A machine
+    /// with more than [`limits::HEAT_ROWS`] CPUs has 2, 4 or more CPUs in a row.
+    pub fn finish(mut self, side: impl Into<String>, cpus: usize, end_ns: u64) -> Heat {
+        let time = end_ns.saturating_sub(self.start_ns).max(1);
+        while (time - 1) / self.bin_ns >= limits::HEAT_BINS as u64 {
+            self.lengthen();
+        }
+        self.cpus = self.cpus.max(cpus);
+        self.widen();
+        let longest = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let bins = longest.max(time.div_ceil(self.bin_ns) as usize);
+        let row = |i: usize| {
+            let (first, last) = (i * self.group, (i * self.group + self.group).min(self.cpus) - 1);
+            let sums = self.rows.get(i).map_or(&[][..], Vec::as_slice);
+            // The map may end within the last bin.
+            let ns = |bin: usize| self.bin_ns.min(time.saturating_sub(bin as u64 * self.bin_ns).max(1));
+            let whole = |bin: usize| ((last - first + 1) as u64 * ns(bin)) as f64;
+            let share =
+                |bin: usize, of: usize| sums.get(bin).map_or(0.0, |sum| (sum[of] as f64 / whole(bin)).min(1.0) as f32);
+            let shares = |of: usize| (0..bins).map(|bin| share(bin, of)).collect();
+            let cpus = if first == last { first.to_string() } else { format!("{first}-{last}") };
+            HeatRow { cpus, running: shares(0), searching: shares(1) }
+        };
+        let rows = (0..self.cpus.div_ceil(self.group)).map(row).collect();
+        Heat { side: side.into(), start_ms: self.start_ns as f64 / 1e6, bin_ms: self.bin_ns as f64 / 1e6, rows }
+    }
+}
+
+fn add(sums: &[Sums]) -> Sums {
+    sums.iter().fold(Sums::default(), |sum, one| [sum[0] + one[0], sum[1] + one[1]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_is_shared_among_the_bins_it_touches() {
+        let mut builder = HeatBuilder::new(1_000_000);
+        builder.add(1, 1_000_250, 1_001_250, Doing::Running);
+        builder.add(1, 1_001_250, 1_001_350, Doing::Searching);
+        builder.add(1, 900_000, 1_000_100, Doing::Running);
+        let heat = builder.finish("base", 3, 1_003_000);
+        assert_eq!(heat.rows[1].running, [0.85, 0.25, 0.0]);
+        assert_eq!(heat.rows[1].searching[1], 0.1);
+        assert!(heat.rows[0].running.iter().chain(&heat.rows[2].running).all(|share| *share == 0.0));
+        assert_eq!((heat.rows.len(), heat.start_ms, heat.bin_ms), (3, 1.0, 0.001));
+    }
+
+    #[test]
+    fn however_long_it_takes_no_time_is_lost() {
+        let mut builder = HeatBuilder::new(0);
+        (0..10_000).for_each(|ms| builder.add(0, ms * 1_000_000, ms * 1_000_000 + 250_000, Doing::Running));
+        let heat = builder.finish("base", 1, 10_000_000_000);
+        let bins = heat.rows[0].running.len();
+        assert!((limits::HEAT_BINS / 2..=limits::HEAT_BINS).contains(&bins), "{bins}");
+        let over = |bin: usize| heat.bin_ms.min(10_000.0 - bin as f64 * heat.bin_ms);
+        let ran: f64 = (0..).zip(&heat.rows[0].running).map(|(bin, share)| f64::from(*share) * over(bin)).sum();
+        assert!((ran - 2500.0).abs() < 0.01, "{ran} ms");
+    }
+
+    #[test]
+    fn many_cpus_are_brought_together_in_rows() {
+        let mut builder = HeatBuilder::new(0);
+        builder.add(0, 0, 1_000_000_000, Doing::Running);
+        builder.add(1023, 0, 1_000_000_000, Doing::Running);
+        let heat = builder.finish("base", 1024, 1_000_000_000);
+        assert_eq!((heat.rows.len(), heat.rows[127].cpus.as_str()), (128, "1016-1023"));
+        assert!(heat.rows[127].running.iter().all(|share| (*share - 0.125).abs() < 1e-6), "the last bin, too");
+        assert!((heat.rows[0].running[0] - 0.125).abs() < 1e-6);
+    }
 }

@@ -1,4 +1,4 @@
-//! How long wakees wait until they run.
+//! Latency: how long wakees wait until they run.
 
 use crate::figure::{Figure, num};
 use crate::text::with_unit;
@@ -11,24 +11,24 @@ use serde::Serialize;
 pub struct Latency {
     /// The side's name.
     pub side: String,
-    /// The load as text; empty if there is one only.
+    /// The load; empty if there is only one.
     pub load: String,
-    /// Which tasks, such as a name; empty for all.
+    /// The name of the tasks; empty for all tasks.
     pub tasks: String,
-    /// The percentiles, rising.
+    /// The percentiles in rising order.
     pub percentiles: Vec<Percentile>,
 }
 
 /// One percentile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Percentile {
-    /// Share of the wake-ups that waited no longer, %, 0 to 100. 100 is the maximum.
+    /// The share of the wake-ups that waited no longer, 0 to 100 %. 100 is the maximum.
     pub percent: f64,
-    /// How long, us.
+    /// The time, us.
     pub us: f64,
 }
 
-/// As the field writes it: p50, p99.9, max.
+/// Returns the usual name of a percentile: p50, p99.9, max.
 fn name(percent: f64) -> String {
     if percent >= 100.0 { "max".into() } else { format!("p{percent}") }
 }

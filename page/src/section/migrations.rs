@@ -1,4 +1,4 @@
-//! Tasks that moved between LLCs.
+//! Wake-ups that moved tasks between LLCs.
 
 use crate::figure::Figure;
 use crate::text::{count, number};
@@ -6,16 +6,17 @@ use crate::view::View;
 use crate::{Error, Page, limits};
 use serde::Serialize;
 
-/// From which LLC to which the wake-ups of a side moved tasks.
+/// The wake-ups of a side by the LLC on which the wakee ran last and the LLC to which it went.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Migrations {
     /// The side's name.
     pub side: String,
-    /// The load as text; empty if there is one only.
+    /// The load; empty if there is only one.
     pub load: String,
-    /// The LLCs' names; [`crate::limits::MATRIX_LLCS`] at most.
+    /// The names of the LLCs; at most [`crate::limits::MATRIX_LLCS`].
     pub llcs: Vec<String>,
-    /// Wake-ups, `[from][to]`: a row for each LLC with a value for each LLC. Those that stayed are on the diagonal.
+    /// The counts `[from][to]`: a row for each LLC with a value for each LLC. Wake-ups within an LLC are on the
+    /// diagonal.
     pub wakeups: Vec<Vec<u64>>,
 }
 
@@ -25,7 +26,8 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     }
     let mut view = View::new("migrations", "Migrations between last-level caches");
     view.text(
-        "From the LLC on which the wakee ran last (down) to the one on which it was put (across). The diagonal stayed and \
+        "From the LLC on which the wakee ran last (down) to the one on which it was put (across). The diagonal stayed \
+         and \
          is not coloured.",
     );
     let mut figure = Figure::new("migrations-chart", "matrix", "Wake-ups between LLCs")

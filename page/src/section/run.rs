@@ -1,4 +1,4 @@
-//! What was run: the command, the kernel, the machine, both sides' features.
+//! What was run: the command, the kernel, the machine, the features of each side.
 
 use crate::figure::Figure;
 use crate::view::{Block, CellView, HeadView, TableView, View};
@@ -45,7 +45,7 @@ fn sides(page: &Page, view: &mut View) {
     view.blocks.push(Block::Facts { facts });
 }
 
-/// A row for each feature: those first in which the sides differ.
+/// Adds a table with a row for each feature; features in which the sides differ come first.
 fn features(page: &Page, view: &mut View, figures: &mut Vec<Figure>) {
     let mut names: Vec<&str> = Vec::new();
     for feature in page.sides.iter().flat_map(|side| &side.features) {

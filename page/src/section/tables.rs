@@ -1,4 +1,4 @@
-//! Sections of paragraphs and tables, for what has no chart of its own.
+//! Sections of paragraphs and tables, for results without a chart of their own; the notes and the assumed constants.
 
 use crate::figure::{Figure, num};
 use crate::view::{Block, CellView, HeadView, TableView, View};
@@ -9,26 +9,26 @@ use serde_json::Value;
 /// A section of paragraphs and tables.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Section {
-    /// Its anchor: lower-case ASCII letters, digits and hyphens, unlike any other in the page. [`Cell::Link`] names it.
+    /// Its anchor, unique on the page: lower-case ASCII letters, digits and hyphens. [`Cell::Link`] refers to it.
     pub id: String,
     /// Its title.
     pub title: String,
-    /// Paragraphs before the tables.
+    /// The paragraphs before the tables.
     pub paragraphs: Vec<String>,
     /// Its tables.
     pub tables: Vec<Table>,
 }
 
-/// A table, whose data can be saved as CSV.
+/// A table. The reader can save its data as CSV.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Table {
-    /// Its anchor, as [`Section::id`].
+    /// Its anchor, unique on the page: lower-case ASCII letters, digits and hyphens.
     pub id: String,
-    /// What it shows.
+    /// Its caption.
     pub caption: String,
     /// Its columns.
     pub columns: Vec<Column>,
-    /// Its rows: a cell for each column. [`crate::limits::CELLS`] cells at most.
+    /// Its rows, each with a cell for each column; at most [`crate::limits::CELLS`] cells.
     pub rows: Vec<Vec<Cell>>,
 }
 
@@ -39,18 +39,18 @@ pub struct Column {
     pub title: String,
     /// The unit of its numbers; may be empty.
     pub unit: String,
-    /// On which side its cells stand.
+    /// The alignment of its cells.
     pub align: Align,
 }
 
-/// On which side the cells of a column stand.
+/// The alignment of the cells of a column.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Align {
-    /// Left: texts.
+    /// To the left, for texts.
     #[default]
     Left,
-    /// Right: numbers.
+    /// To the right, for numbers.
     Right,
 }
 
@@ -60,9 +60,9 @@ pub enum Align {
 pub enum Cell {
     /// A text.
     Text(String),
-    /// A number, and with how many decimals it is shown; CSV has all of it.
+    /// A number and the number of decimals that are shown. CSV has all of them.
     Number(f64, u8),
-    /// A text that leads to an anchor of the page (without `#`).
+    /// A text that links to an anchor of the page, which is named without `#`.
     Link(String, String),
     /// Nothing.
     Empty,
@@ -78,7 +78,7 @@ pub(crate) fn views(page: &Page, figures: &mut Vec<Figure>) -> Result<Vec<Option
     page.sections.iter().map(one).collect()
 }
 
-/// Puts the table into the section.
+/// Adds the table to the section and its values to the figures.
 pub(crate) fn add(table: &Table, view: &mut View, figures: &mut Vec<Figure>) -> Result<(), Error> {
     let (width, found) = (table.columns.len(), table.columns.len() * table.rows.len());
     if found > limits::CELLS {
@@ -134,4 +134,24 @@ fn cell_view(cell: &Cell, align: Align) -> CellView {
         Cell::Empty => (String::new(), None),
     };
     CellView { text, link, class: class(align) }
+}
+
+pub(crate) fn notes(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View>, Error> {
+    if page.notes.is_empty() && page.assumed.is_empty() {
+        return Ok(None);
+    }
+    let mut view = View::new("notes", "Notes and assumed constants");
+    for note in &page.notes {
+        view.text(note.clone());
+    }
+    if !page.assumed.is_empty() {
+        let column = |title: &str| Column { title: title.into(), unit: String::new(), align: Align::Left };
+        let columns = ["Of", "Constant", "Value", "Range", "Why"].map(column).to_vec();
+        let row =
+            |a: &crate::Assumed| [&a.of, &a.name, &a.value, &a.range, &a.why].map(|t| Cell::Text(t.clone())).to_vec();
+        let rows = page.assumed.iter().map(row).collect();
+        let caption = "Constants that no source gives".into();
+        add(&Table { id: "assumed".into(), caption, columns, rows }, &mut view, figures)?;
+    }
+    Ok(Some(view))
 }

@@ -1,8 +1,8 @@
-//! Where wake-ups landed, by reason.
+//! Why wake-ups went where they did: the share of each reason, and the explanation of some of them.
 
 use crate::figure::{Figure, num};
 use crate::text::number;
-use crate::view::View;
+use crate::view::{Block, View};
 use crate::{Error, Page, limits};
 use serde::Serialize;
 
@@ -11,22 +11,22 @@ use serde::Serialize;
 pub struct Reasons {
     /// The side's name.
     pub side: String,
-    /// The load as text; empty if there is one only.
+    /// The load; empty if there is only one.
     pub load: String,
-    /// How often each reason was given; the order is that in which they are stacked.
+    /// The number of wake-ups for each reason, in the order in which they are stacked.
     pub counts: Vec<ReasonCount>,
 }
 
-/// How often a reason was given.
+/// The number of wake-ups with one reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ReasonCount {
-    /// Its name, such as `prev` or `target: limit`.
+    /// The name of the reason, such as `prev` or `target: limit`.
     pub reason: String,
-    /// Wake-ups with it.
+    /// The number of wake-ups.
     pub wakeups: u64,
 }
 
-pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View>, Error> {
+pub(crate) fn reasons(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View>, Error> {
     if page.reasons.is_empty() {
         return Ok(None);
     }
@@ -54,5 +54,27 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     figure.check(limits::VALUES, "show fewer loads on a page")?;
     figure.summary = said.into_iter().take(6).collect::<Vec<_>>().join(" ");
     view.figure(figure, figures);
+    Ok(Some(view))
+}
+
+/// A wake-up with the explanation of its CPU.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Explained {
+    /// The title, such as the row or time of the wake-up.
+    pub title: String,
+    /// Why it is shown, such as `the slowest of base`. May be empty.
+    pub why: String,
+    /// The text of `wakelab explain` with its line breaks.
+    pub text: String,
+}
+
+pub(crate) fn explained(page: &Page) -> Result<Option<View>, Error> {
+    if page.explained.is_empty() {
+        return Ok(None);
+    }
+    let mut view = View::new("explained", "Wake-ups explained");
+    for Explained { title, why, text } in &page.explained {
+        view.blocks.push(Block::Lines { title: title.clone(), about: why.clone(), lines: text.clone() });
+    }
     Ok(Some(view))
 }
