@@ -1,8 +1,9 @@
-//! The system's allocator, which keeps what is in use and the most that was: for tests that hold memory to a bound.
+//! The system's allocator with counters: for tests that hold memory to a bound.
 #![allow(unsafe_code, reason = "an allocator that counts has to be one")]
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,9 +12,20 @@ struct Counting;
 static USED: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
 fn add(size: usize) {
     let used = USED.fetch_add(size, Ordering::Relaxed) + size;
     MOST.fetch_max(used, Ordering::Relaxed);
+    // A thread that ends has lost its counter, and has nothing to count.
+    let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
+}
+
+/// How often the calling thread has allocated memory since it began.
+pub fn allocations_of_this_thread() -> u64 {
+    ALLOCATIONS.get()
 }
 
 // SAFETY: all is passed on to the system's allocator; the count does not allocate. `realloc` and `alloc_zeroed` are

@@ -1,5 +1,7 @@
 //! Files that trace-cmd, perf and Perfetto could have written, and changed files made from them, on a compiler that has no
 //! fuzzer: nothing panics, goes on for ever or takes memory that the file does not account for.
+//!
+//! This is a binary of its own because it replaces the global allocator with one that counts.
 
 #[path = "../../fuzz/changes.rs"]
 mod changes;
@@ -7,7 +9,7 @@ mod changes;
 mod check;
 #[path = "../../fuzz/most_memory.rs"]
 mod most_memory;
-#[path = "files/support.rs"]
+#[path = "it/support.rs"]
 mod support;
 
 use changes::{change_binary, corpus, run, sum_of_changed};

@@ -1,6 +1,6 @@
 //! A recording during which CPUs came or went: segments of several machines.
 
-#[path = "../../../events/tests/rows/mod.rs"]
+#[path = "../../../events/tests/it/support/rows.rs"]
 mod rows;
 
 use rows::{DOMAINS, decision, metadata};

@@ -1,12 +1,9 @@
 //! Events as Parquet: what the files say of themselves, and folders that cannot be used.
 
-#[path = "record/support.rs"]
-mod support;
-
+use crate::support::run::{RUN, names, run_info, topology};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs::{self, File};
 use std::path::Path;
-use support::{RUN, names, run_info, topology};
 use wakelab_events::record::{EventFolder, SCHEMA_VERSION, tables};
 use wakelab_events::sim::{Event, Sink};
 
@@ -26,7 +23,7 @@ fn description() -> String {
 /// Where it differs, what the page should have is printed.
 #[test]
 fn the_page_describes_the_schema() {
-    let page = include_str!("../../docs/events.md");
+    let page = include_str!("../../../docs/events.md");
     let expected = description();
     assert!(page.contains(&expected), "docs/events.md should have:\n{expected}\n");
     assert!(page.contains(&format!("is {SCHEMA_VERSION}")), "docs/events.md should name version {SCHEMA_VERSION}");

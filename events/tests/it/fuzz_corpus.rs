@@ -2,10 +2,10 @@
 //!
 //! The changes are made with fixed seeds, so that every run sees the same bytes.
 
-#[path = "../../fuzz/checks.rs"]
+#[path = "../../../fuzz/checks.rs"]
 mod checks;
 
-#[path = "../../fuzz/changes.rs"]
+#[path = "../../../fuzz/changes.rs"]
 mod changes;
 
 use changes::{Random, change, corpus, run, sum_of_changed};

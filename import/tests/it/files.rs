@@ -1,11 +1,8 @@
 //! Files of other recorders, made of known bytes: what is in them is read, and what is damaged is refused.
 
-#[path = "files/support.rs"]
-mod support;
-
+use crate::support::{self, header, page, perfetto, switch, trace_dat, waking};
 use std::cell::Cell;
 use std::fs;
-use support::{header, page, perfetto, switch, trace_dat, waking};
 use wakelab_events::stream::{Source, Switches, Wakes};
 use wakelab_import::{Event, ImportError, Kind, What, import, read_events};
 

@@ -32,11 +32,11 @@ fn the_file_of_another_machine() {
     );
     // Flags are numbered in another way, so that the wrong kernel shows in one place or another.
     says_of_topo(
-        include_str!("../../../recordings/topo-6.1-A.json"),
+        include_str!("../../../../recordings/topo-6.1-A.json"),
         "r.csv:2: column kernel: expected \"6.1.176\", as topo-6.12-A.json says, found \"6.12\"\n  hint: the topo file beside the recording is that of another one",
     );
     says_of_topo(
-        include_str!("../../../recordings/topo-6.12-C.json"),
+        include_str!("../../../../recordings/topo-6.12-C.json"),
         "r.csv:2: column topology: expected \"C-16c-2s4x2-numa2\", as topo-6.12-A.json says, found \"A-8c-1s4x2\"\n  hint: the topo file beside the recording is that of another one",
     );
 }

@@ -1,11 +1,7 @@
 //! Recording takes the same memory however long a run is.
 
-#[path = "../../fuzz/most_memory.rs"]
-mod most_memory;
-#[path = "record/support.rs"]
-mod support;
-
-use support::{run_info, topology};
+use crate::most_memory;
+use crate::run::{run_info, topology};
 use wakelab_events::record::EventFolder;
 use wakelab_events::sim::{Event, Queued, Sink};
 

@@ -26,11 +26,11 @@ fn decide(recording: &'static str, topo: &str) -> usize {
 
 #[test]
 fn eight_cpus() {
-    assert_eq!(decide(include_str!("data/6.12-A.csv"), include_str!("../../recordings/topo-6.12-A.json")), 8);
+    assert_eq!(decide(include_str!("data/6.12-A.csv"), include_str!("../../../recordings/topo-6.12-A.json")), 8);
 }
 
 #[test]
 fn two_nodes() {
-    assert_eq!(decide(include_str!("data/6.12-C.csv"), include_str!("../../recordings/topo-6.12-C.json")), 3);
-    assert_eq!(decide(include_str!("data/6.1-C.csv"), include_str!("../../recordings/topo-6.1-C.json")), 3);
+    assert_eq!(decide(include_str!("data/6.12-C.csv"), include_str!("../../../recordings/topo-6.12-C.json")), 3);
+    assert_eq!(decide(include_str!("data/6.1-C.csv"), include_str!("../../../recordings/topo-6.1-C.json")), 3);
 }

@@ -1,9 +1,7 @@
 //! Recordings as Parquet: written, read again, and files that are none.
 
-mod rows;
-
+use crate::support::rows::{DOMAINS, decision, metadata};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use rows::{DOMAINS, decision, metadata};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use wakelab_events::recorded::{CountsRow, RECORDED_VERSION, RecordedFolder, RecordedSwitchRow, recorded_tables};
@@ -37,7 +35,7 @@ fn the_page_describes_the_schema() {
         }
         expected += "\n";
     }
-    let page = include_str!("../../docs/recording.md");
+    let page = include_str!("../../../docs/recording.md");
     assert!(page.contains(expected.trim_end()), "docs/recording.md should have:\n{expected}\n");
     assert!(
         page.contains(&format!("is {RECORDED_VERSION}")),

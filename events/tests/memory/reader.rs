@@ -1,50 +1,13 @@
 //! Reading takes memory for one row, however many there are.
-#![allow(unsafe_code, reason = "an allocator that counts has to be one")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use crate::most_memory::allocations_of_this_thread;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 use wakelab_events::{Reader, Row, TopoFile};
 
-/// The system's allocator, which counts each thread's allocations.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: all is passed on to the system's allocator; the count does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps to the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: as above.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-fn count() {
-    // A thread that ends has no counter any more, and nothing to count.
-    let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-const SAMPLE: &str = include_str!("data/6.12-A.csv");
-const TOPO: &str = include_str!("../../recordings/topo-6.12-A.json");
+const SAMPLE: &str = include_str!("../it/data/6.12-A.csv");
+const TOPO: &str = include_str!("../../../recordings/topo-6.12-A.json");
 const ROWS: u64 = 1_000_000;
 
 /// The sample's rows, over and over.
@@ -84,11 +47,11 @@ fn a_million_rows_take_no_more_memory_than_a_few() {
     for _ in 0..100 {
         assert_eq!(reader.read(&mut row), Ok(true));
     }
-    let before = ALLOCATIONS.get();
+    let before = allocations_of_this_thread();
     let mut read = 100;
     while reader.read(&mut row).expect("a row") {
         read += 1;
     }
     assert!(read >= ROWS, "{read} rows");
-    assert_eq!(ALLOCATIONS.get(), before, "rows were allocated for");
+    assert_eq!(allocations_of_this_thread(), before, "rows were allocated for");
 }

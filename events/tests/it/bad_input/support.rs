@@ -9,7 +9,7 @@ use wakelab_events::{ReadError, Reader, Row};
 /// Eight rows on the machine of [`TOPO`].
 pub const SAMPLE: &str = include_str!("../data/6.12-A.csv");
 /// The description of a machine of eight CPUs.
-pub const TOPO: &str = include_str!("../../../recordings/topo-6.12-A.json");
+pub const TOPO: &str = include_str!("../../../../recordings/topo-6.12-A.json");
 /// The name under which [`TOPO`] is looked for.
 pub const TOPO_NAME: &str = "topo-6.12-A.json";
 /// The row of the sample that is a fork, counted from 0.

@@ -4,11 +4,11 @@ use flate2::read::GzDecoder;
 use std::io::Read;
 use wakelab_import::{Event, Kind, What, read_events};
 
-const TRACE_DAT: &[u8] = include_bytes!("../../fuzz/corpus/trace_dat/linux-6.1.dat");
+const TRACE_DAT: &[u8] = include_bytes!("../../../fuzz/corpus/trace_dat/linux-6.1.dat");
 const TRACE_TEXT: &[u8] = include_bytes!("recorded/linux-6.1.trace-cmd.txt.gz");
-const PERF_DATA: &[u8] = include_bytes!("../../fuzz/corpus/perf_data/linux-6.1.data");
+const PERF_DATA: &[u8] = include_bytes!("../../../fuzz/corpus/perf_data/linux-6.1.data");
 const PERF_TEXT: &[u8] = include_bytes!("recorded/linux-6.1.perf.txt.gz");
-const VERSION_7: &[u8] = include_bytes!("../../fuzz/corpus/trace_dat/bad-version-7.dat");
+const VERSION_7: &[u8] = include_bytes!("../../../fuzz/corpus/trace_dat/bad-version-7.dat");
 
 fn events(kind: Kind, bytes: &[u8]) -> Vec<Event> {
     let mut events = Vec::new();

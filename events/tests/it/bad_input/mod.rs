@@ -1,0 +1,9 @@
+//! What the reader reports of files that are no sound recordings: the complete message, with the file, the line, the column,
+//! what was expected and what to do.
+
+mod files;
+mod lists;
+mod odd_but_sound;
+mod support;
+mod topo;
+mod values;

@@ -1,0 +1,5 @@
+//! Tests of imports, by their public interface.
+
+mod files;
+mod real_files;
+mod support;
