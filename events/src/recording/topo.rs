@@ -11,7 +11,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
-use wakelab_sched::domain::{CpuParts, DomainParts, GroupParts, PartsError, SchedDomains, SdFlags, SdParts};
+use wakelab_sched::domain::{
+    KernelCpu, KernelDomains, KernelDomainsError, KernelGroup, KernelSd, SchedDomains, SdFlags,
+};
 
 /// A machine as its kernel described it.
 #[derive(Clone, Debug)]
@@ -88,7 +90,7 @@ impl TopoFile {
             error("kernel".into(), e.to_string()).with_hint("`wakelab kernel list` shows the kernels that are known")
         })?;
         let parts = parts(path, &json, preset)?;
-        let domains = SchedDomains::from_parts(&parts).map_err(|e| {
+        let domains = SchedDomains::from_kernel(&parts).map_err(|e| {
             error(key_of(&e), clipped(&e.reason))
                 .with_hint("each CPU needs its domains as the kernel shows them under sched/domains")
         })?;
@@ -120,7 +122,7 @@ fn json_error(path: &Path, error: &serde_json::Error) -> ReadError {
 }
 
 /// The key in the file of what is wrong with the domains.
-fn key_of(error: &PartsError) -> String {
+fn key_of(error: &KernelDomainsError) -> String {
     match (error.cpu, error.domain) {
         (Some(cpu), Some(domain)) => format!("domains.{cpu}[{domain}].{}", error.field),
         (Some(cpu), None) if error.field == "sd_llc_id" => format!("cpu_llc[{cpu}]"),
@@ -171,7 +173,7 @@ impl Taking<'_> {
         })
     }
 
-    fn group(&self, key: &str, group: &JsonGroup) -> Result<GroupParts, ReadError> {
+    fn group(&self, key: &str, group: &JsonGroup) -> Result<KernelGroup, ReadError> {
         let span = self.mask(&format!("{key}.mask"), &group.mask, group.weight)?;
         let range = limits::group_capacities(span.weight().max(1));
         if !range.contains(&group.capacity) {
@@ -182,10 +184,10 @@ impl Taking<'_> {
             );
             return Err(self.error(&format!("{key}.capacity"), what, "a CPU has 1024 where nothing is taken off"));
         }
-        Ok(GroupParts { span, capacity: group.capacity, flags: self.flags(&format!("{key}.flags"), &group.flags)? })
+        Ok(KernelGroup { span, capacity: group.capacity, flags: self.flags(&format!("{key}.flags"), &group.flags)? })
     }
 
-    fn like(&self, key: &str, before: &[CpuParts], like: u32, level: usize) -> Result<SdParts, ReadError> {
+    fn like(&self, key: &str, before: &[KernelCpu], like: u32, level: usize) -> Result<KernelSd, ReadError> {
         let found = before.get(like as usize).and_then(|cpu| cpu.domains.get(level));
         found.cloned().ok_or_else(|| {
             let what = format!("expected a CPU before this one with a domain at level {level}, found {like}");
@@ -193,7 +195,7 @@ impl Taking<'_> {
         })
     }
 
-    fn domain(&self, key: &str, domain: &JsonDomain) -> Result<SdParts, ReadError> {
+    fn domain(&self, key: &str, domain: &JsonDomain) -> Result<KernelSd, ReadError> {
         let flags = self.flags(&format!("{key}.flags"), &domain.flags)?;
         if flags.contains(SdFlags::BALANCE_WAKE) {
             return Err(self.error(
@@ -208,7 +210,7 @@ impl Taking<'_> {
             return Err(self.error(&format!("{key}.imbalance_pct"), what, "kernels set 110, 117 or 125"));
         }
         let groups = domain.groups.iter().enumerate();
-        Ok(SdParts {
+        Ok(KernelSd {
             name: domain.name.clone(),
             flags,
             imbalance_pct: domain.imbalance_pct,
@@ -222,19 +224,19 @@ impl Taking<'_> {
 }
 
 /// The same domain as another CPU of it walks: from the group that holds the CPU on.
-fn turned(mut sd: SdParts, cpu: u32) -> SdParts {
+fn turned(mut sd: KernelSd, cpu: u32) -> KernelSd {
     let first = sd.groups.iter().position(|group| group.span.test(cpu)).unwrap_or(0);
     sd.groups.rotate_left(first);
     sd
 }
 
-fn parts(path: &Path, json: &Json, preset: &'static Preset) -> Result<DomainParts, ReadError> {
+fn parts(path: &Path, json: &Json, preset: &'static Preset) -> Result<KernelDomains, ReadError> {
     let count = json.cpu_llc.len();
     let taking = Taking { path, nr_cpus: count as u32, preset };
     if count == 0 || count > MAX_CPUS {
         return Err(taking.error("cpu_llc", format!("expected 1 to {MAX_CPUS} CPUs, found {count}"), FORM));
     }
-    let mut cpus: Vec<CpuParts> = Vec::with_capacity(count);
+    let mut cpus: Vec<KernelCpu> = Vec::with_capacity(count);
     for (cpu, &sd_llc_id) in json.cpu_llc.iter().enumerate() {
         let key = format!("domains.{cpu}");
         let listed = json.domains.get(&cpu.to_string()).ok_or_else(|| {
@@ -248,7 +250,7 @@ fn parts(path: &Path, json: &Json, preset: &'static Preset) -> Result<DomainPart
             }
         };
         let domains = listed.iter().enumerate().map(domain).collect::<Result<_, _>>()?;
-        cpus.push(CpuParts { domains, sd_llc_id });
+        cpus.push(KernelCpu { domains, sd_llc_id });
     }
     if let Some(extra) =
         json.domains.keys().find(|key| key.parse().map_or(true, |cpu: usize| cpu >= count || **key != cpu.to_string()))
@@ -256,5 +258,5 @@ fn parts(path: &Path, json: &Json, preset: &'static Preset) -> Result<DomainPart
         let what = format!("expected CPUs 0 to {}, found {}", count - 1, shown(extra.as_bytes()));
         return Err(taking.error("domains", what, "cpu_llc has one entry for each CPU"));
     }
-    Ok(DomainParts { cpus, node: None })
+    Ok(KernelDomains { cpus, node: None })
 }

@@ -7,7 +7,7 @@ use super::setup::Balance;
 use super::view::BalanceView;
 use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::SchedDomain;
-use crate::energy::overutilized::cpu_overutilized;
+use crate::energy::cpu_overutilized;
 use crate::runqueue::TaskId;
 use crate::select::{CpuCapacity, Fit, View, util_fits};
 

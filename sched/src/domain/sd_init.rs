@@ -1,15 +1,16 @@
-//! One domain of one CPU as it is before its groups are built.
+//! `sd_init()` (`kernel/sched/topology.c`): the flags and limits of one CPU's domain at one topology level, before its
+//! groups are built. `asym_cpu_capacity_classify()` and its predecessor give the asymmetry flags.
 
 use super::SdFlags;
-use super::asym::{AsymCapacities, asym_cpu_capacity_level};
-use super::build::Sd;
-use super::groups::Groups;
-use super::levels::TopologyLevel;
+use super::build_sched_domains::{Sd, Spans};
+use super::build_sched_groups::Groups;
 use super::options::{AsymDetection, DomainOptions};
-use super::spans::Spans;
 use super::topology::Topology;
+use super::topology_levels::TopologyLevel;
+use crate::cpumask::CpuMask;
+use std::collections::BTreeMap;
 
-/// Where [`sd_init`] takes the asymmetry flags from.
+/// The asymmetry flags of all domains, as [`sd_init`] reads them.
 pub(super) struct Asym {
     level: Option<usize>,
     by_span: Vec<SdFlags>,
@@ -38,7 +39,7 @@ impl Asym {
     }
 }
 
-/// `sd_init()`: the flags and limits of the domain at level `tl` of a CPU, above `child`.
+/// `sd_init()`: initializes the domain of `cpu` at level `tl`, above `child`.
 pub(super) fn sd_init(
     tl: usize,
     level: &TopologyLevel,
@@ -74,4 +75,54 @@ pub(super) fn sd_init(
         flags.set(SdFlags::OVERLAP, options.overlap_flag);
     }
     Sd { tl, span: level.mask[cpu], flags, imbalance_pct, imb_numa_nr: 0, groups: Groups::None }
+}
+
+/// `asym_cap_list`: the CPUs of each capacity. It is empty if all are equal.
+struct AsymCapacities {
+    spans: Vec<CpuMask>,
+}
+
+impl AsymCapacities {
+    /// `asym_cpu_capacity_scan()`.
+    fn scan(topology: &Topology) -> Self {
+        let mut spans: BTreeMap<u32, CpuMask> = BTreeMap::new();
+        for (cpu, c) in (0..).zip(&topology.cpus) {
+            spans.entry(c.capacity).or_insert_with(|| CpuMask::new(topology.nr_cpus())).set(cpu);
+        }
+        let spans = if spans.len() > 1 { spans.into_values().collect() } else { Vec::new() };
+        AsymCapacities { spans }
+    }
+
+    /// `asym_cpu_capacity_classify()` (6.1 to 7.3): returns the flags of a domain from the capacities in its span.
+    fn classify(&self, span: &CpuMask) -> SdFlags {
+        let seen = self.spans.iter().filter(|cpus| cpus.intersects(span)).count();
+        match seen {
+            0 | 1 => SdFlags::empty(),
+            _ if seen < self.spans.len() => SdFlags::ASYM_CPUCAPACITY,
+            _ => SdFlags::ASYM_CPUCAPACITY | SdFlags::ASYM_CPUCAPACITY_FULL,
+        }
+    }
+}
+
+/// `asym_cpu_capacity_level()` (5.10): returns the lowest level at which every CPU's mask has a CPU of the highest
+/// capacity.
+fn asym_cpu_capacity_level(topology: &Topology, levels: &[TopologyLevel], spans: &Spans) -> Option<usize> {
+    let max_in: Vec<u32> = (0..spans.len())
+        .map(|id| {
+            let cpus = spans.mask(id as u32).iter();
+            cpus.map(|cpu| topology.cpus[cpu as usize].capacity).max().unwrap_or(0)
+        })
+        .collect();
+    let mut asym_level = None;
+    for (cpu, c) in topology.cpus.iter().enumerate() {
+        let mut max_capacity = c.capacity;
+        for (tl, level) in levels.iter().enumerate().skip(asym_level.unwrap_or(0)) {
+            let capacity = max_in[level.mask[cpu] as usize];
+            if capacity > max_capacity {
+                max_capacity = capacity;
+                asym_level = Some(tl);
+            }
+        }
+    }
+    asym_level
 }

@@ -181,7 +181,7 @@ pub trait View {
     }
 
     /// With an energy model: `rd->overutilized`: some CPU has too much to do for placement by energy
-    /// ([`overutilized`](crate::energy::overutilized)).
+    /// (`cpu_overutilized()`).
     fn overutilized(&self) -> bool {
         false
     }

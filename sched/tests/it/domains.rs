@@ -252,7 +252,7 @@ fn balance_masks_of_overlapping_groups() {
     let top = domains.domains[0].last().unwrap();
     let shown: Vec<_> = top.groups().map(|g| format!("{} by {}", g.span, g.group_balance_mask())).collect();
     assert_eq!(shown, ["0-3,6-7 by 0-1", "2-7 by 4-5"]);
-    assert_eq!(top.groups().next().unwrap().group_balance_cpu(), Some(0));
+    assert_eq!(top.groups().next().unwrap().group_balance_cpu(), 0);
     let mc = &domains.domains[0][0];
     assert!(mc.groups().all(|group| group.group_balance_mask() == &group.span));
 }

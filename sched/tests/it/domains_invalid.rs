@@ -92,7 +92,7 @@ fn distances() {
 /// A recording whose siblings 0 and 1 disagree on how far their LLC reaches.
 #[test]
 fn recorded_siblings_in_different_llcs() {
-    let sd = |name: &str, flags, span: &[u32], groups: &[&[u32]]| SdParts {
+    let sd = |name: &str, flags, span: &[u32], groups: &[&[u32]]| KernelSd {
         name: name.into(),
         flags,
         imbalance_pct: 117,
@@ -100,7 +100,7 @@ fn recorded_siblings_in_different_llcs() {
         span: CpuMask::from_cpus(4, span.iter().copied()),
         groups: groups
             .iter()
-            .map(|group| GroupParts {
+            .map(|group| KernelGroup {
                 span: CpuMask::from_cpus(4, group.iter().copied()),
                 capacity: 1024 * group.len() as u64,
                 flags: SdFlags::empty(),
@@ -115,13 +115,13 @@ fn recorded_siblings_in_different_llcs() {
         if llc.len() > 2 {
             domains.push(sd("MC", SdFlags::SHARE_LLC, llc, &[&[first, second], &[first ^ 2, second ^ 2]]));
         }
-        CpuParts { domains, sd_llc_id: llc[0] }
+        KernelCpu { domains, sd_llc_id: llc[0] }
     };
     let good = [cpu(0, &[0, 1, 2, 3]), cpu(1, &[0, 1, 2, 3]), cpu(2, &[0, 1, 2, 3]), cpu(3, &[0, 1, 2, 3])];
-    let parts = |cpus: &[CpuParts]| DomainParts { cpus: cpus.to_vec(), node: None };
-    assert!(SchedDomains::from_parts(&parts(&good)).is_ok());
+    let parts = |cpus: &[KernelCpu]| KernelDomains { cpus: cpus.to_vec(), node: None };
+    assert!(SchedDomains::from_kernel(&parts(&good)).is_ok());
     let mut bad = good;
     bad[1] = cpu(1, &[0, 1]);
-    let error = SchedDomains::from_parts(&parts(&bad)).expect_err("CPU 1 has a smaller LLC than CPU 0").to_string();
+    let error = SchedDomains::from_kernel(&parts(&bad)).expect_err("CPU 1 has a smaller LLC than CPU 0").to_string();
     assert!(error.contains("sibling CPU 1 is in another LLC"), "{error}");
 }

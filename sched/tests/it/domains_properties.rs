@@ -335,7 +335,7 @@ proptest! {
                     let capacity = |cpu: u32| u64::from(topology.cpus[cpu as usize].capacity);
                     prop_assert_eq!(group.capacity, group.span.iter().map(capacity).sum::<u64>());
                     prop_assert!(group.group_balance_mask().is_subset(&group.span));
-                    prop_assert!(group.group_balance_cpu().is_some() || sd.level == Level::Numa);
+                    prop_assert!(!group.group_balance_mask().is_empty() || sd.level == Level::Numa);
                     prop_assert!(sd.level == Level::Numa || !cover.intersects(&group.span));
                     prop_assert!(!options.find_descended_sibling || group.span.is_subset(&sd.span));
                     cover.or_with(&group.span);
@@ -368,9 +368,9 @@ proptest! {
         let built = build_sched_domains(&topology, &options).unwrap();
         let ids = built.kernel_llc_ids(options.llc_id);
         let group = |group: &SchedGroup| {
-            GroupParts { span: group.span.clone(), capacity: group.capacity, flags: group.flags }
+            KernelGroup { span: group.span.clone(), capacity: group.capacity, flags: group.flags }
         };
-        let sd = |sd: &SchedDomain| SdParts {
+        let sd = |sd: &SchedDomain| KernelSd {
             name: sd.level.name(options.pkg_name).to_string(),
             flags: sd.flags,
             imbalance_pct: sd.imbalance_pct,
@@ -379,9 +379,9 @@ proptest! {
             groups: sd.groups().map(group).collect(),
         };
         let cpus = built.domains.iter().zip(&ids);
-        let cpus = cpus.map(|(domains, &sd_llc_id)| CpuParts { domains: domains.iter().map(sd).collect(), sd_llc_id });
-        let parts = DomainParts { cpus: cpus.collect(), node: Some(built.node.clone()) };
-        let taken = SchedDomains::from_parts(&parts).unwrap();
+        let cpus = cpus.map(|(domains, &sd_llc_id)| KernelCpu { domains: domains.iter().map(sd).collect(), sd_llc_id });
+        let parts = KernelDomains { cpus: cpus.collect(), node: Some(built.node.clone()) };
+        let taken = SchedDomains::from_kernel(&parts).unwrap();
         prop_assert_eq!(&taken.sd_llc, &built.sd_llc);
         prop_assert_eq!(&taken.sd_llc_id, &built.sd_llc_id);
         prop_assert_eq!(&taken.sd_share_id, &built.sd_share_id);

@@ -106,17 +106,17 @@ fn hex(value: &Value) -> u64 {
     u64::from_str_radix(value.as_str().unwrap(), 16).unwrap()
 }
 
-fn parts(recording: &Value) -> DomainParts {
+fn parts(recording: &Value) -> KernelDomains {
     let ids = recording["cpu_llc"].as_array().unwrap();
     let numbering = numbering(version(recording));
     let flags = |value: &Value| SdFlags::from_raw(&numbering, hex(value)).unwrap();
     let mask = |value: &Value| CpuMask::from_hex(ids.len() as u32, value.as_str().unwrap()).unwrap();
-    let group = |group: &Value| GroupParts {
+    let group = |group: &Value| KernelGroup {
         span: mask(&group["mask"]),
         capacity: group["capacity"].as_u64().unwrap(),
         flags: flags(&group["flags"]),
     };
-    let sd = |sd: &Value| SdParts {
+    let sd = |sd: &Value| KernelSd {
         name: sd["name"].as_str().unwrap().to_string(),
         flags: flags(&sd["flags"]),
         imbalance_pct: sd["imbalance_pct"].as_u64().unwrap() as u32,
@@ -124,11 +124,11 @@ fn parts(recording: &Value) -> DomainParts {
         span: mask(&sd["span"]),
         groups: sd["groups"].as_array().unwrap().iter().map(group).collect(),
     };
-    let cpu = |cpu: usize| CpuParts {
+    let cpu = |cpu: usize| KernelCpu {
         domains: recording["domains"][cpu.to_string()].as_array().unwrap().iter().map(sd).collect(),
         sd_llc_id: ids[cpu].as_u64().unwrap() as u32,
     };
-    DomainParts { cpus: (0..ids.len()).map(cpu).collect(), node: None }
+    KernelDomains { cpus: (0..ids.len()).map(cpu).collect(), node: None }
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn recordings_name_the_same_flags() {
 fn recordings_taken_over_equal_those_built() {
     for (name, recording) in recorded() {
         let (major, minor) = version(&recording);
-        let taken = SchedDomains::from_parts(&parts(&recording)).unwrap();
+        let taken = SchedDomains::from_kernel(&parts(&recording)).unwrap();
         let built = build_sched_domains(&description(&recording), &DomainOptions::for_version(major, minor)).unwrap();
         assert_eq!(taken.smt_mask, built.smt_mask, "{name}");
         assert_eq!(taken.sd_llc, built.sd_llc, "{name}");
@@ -224,10 +224,10 @@ fn recordings_taken_over_equal_those_built() {
 fn recordings_with_a_fault_are_refused() {
     for (name, recording) in recorded() {
         let good = parts(&recording);
-        let refused = |change: &dyn Fn(&mut DomainParts), message: &str| {
+        let refused = |change: &dyn Fn(&mut KernelDomains), message: &str| {
             let mut bad = good.clone();
             change(&mut bad);
-            let error = SchedDomains::from_parts(&bad).unwrap_err().to_string();
+            let error = SchedDomains::from_kernel(&bad).unwrap_err().to_string();
             assert!(error.starts_with(message), "{name}: {error}");
         };
         refused(&|parts| parts.cpus.clear(), "cpus: 0 CPUs");

@@ -271,7 +271,7 @@ proptest! {
         let energy_says = (0..allowed.room()).any(|cpu| cpu < system.domains.nr_cpus && fits(cpu));
         // Energies that do not add up keep the previous CPU, whatever it is (since 5.14); boosting can make them so.
         let consistent = (0..system.domains.nr_cpus).all(|cpu| {
-            let pd = system.pds.of_cpu(cpu);
+            let pd = system.pd_of(cpu);
             let of = |dst| compute_energy(&rules(&system), &wakeup, &system, pd, dst);
             of(None) <= of(Some(cpu))
         });
@@ -292,7 +292,7 @@ proptest! {
             (c.util_avg, c.runnable_avg, c.util_est) = (util * c.capacity_orig / 1024, util * c.capacity_orig / 1024, 0);
             c.capacity = c.capacity_orig;
         }
-        let allowed = CpuMask::from_cpus(system.domains.nr_cpus, system.pds.of_cpu(case.prev as u32).cpus.iter());
+        let allowed = CpuMask::from_cpus(system.domains.nr_cpus, system.pd_of(case.prev as u32).cpus.iter());
         let room = util * u64::from(case.capacities()[case.prev]) / 1024;
         let wakee = wakee(case.prev as u32, task.min(room).max(1), &allowed);
         system.cpus[case.prev].util_avg += wakee.util_avg;
@@ -312,7 +312,7 @@ fn cases_come_to_every_end() {
         let raw = case.raw();
         let (system, allowed) = (case.system(&raw), case.allowed());
         let chosen = place_wakeup(&system, &case.wakeup(&raw, &allowed)).cpu as usize;
-        let cluster = |cpu: usize| system.pds.of_cpu(cpu as u32).cpus.first();
+        let cluster = |cpu: usize| system.pd_of(cpu as u32).cpus.first();
         let end = match chosen == case.prev {
             true if !allowed.test(case.prev as u32) => "stays where it may not be",
             true => "stays",

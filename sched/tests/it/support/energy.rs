@@ -33,6 +33,9 @@ pub struct EnergySystem {
     pub overutilized: bool,
 }
 
+/// What has to hold besides the machine's shape and its energy model.
+const ALL_MET: EasConditions = EasConditions { energy_aware: true, freq_invariant: true, schedutil: true };
+
 /// The numbers in a preset's name.
 fn options(version: &str) -> DomainOptions {
     let mut numbers = version.trim_start_matches('v').split(['.', '-']).map(|n| n.parse().unwrap_or(0));
@@ -44,7 +47,7 @@ impl EnergySystem {
     pub fn new(version: &'static str, capacities: &[u32], models: Vec<EmPerfDomain>) -> Self {
         let preset = Preset::get(version).expect("a preset");
         let domains = build_sched_domains(&Topology::one_llc(capacities), &options(version)).expect("a machine");
-        let pds = build_perf_domains(&preset.code, &domains, EasConditions::ALL, models).expect("energy-aware");
+        let pds = build_perf_domains(&preset.code, &domains, ALL_MET, models).expect("energy-aware");
         let cpu = |&capacity: &u32| EnergyCpu {
             util_avg: 0,
             runnable_avg: 0,
@@ -61,6 +64,11 @@ impl EnergySystem {
 
     fn at(&self, cpu: Cpu) -> &EnergyCpu {
         &self.cpus[cpu as usize]
+    }
+
+    /// The performance domain of a CPU.
+    pub fn pd_of(&self, cpu: Cpu) -> &EmPerfDomain {
+        self.pds.iter().find(|pd| pd.cpus.test(cpu)).expect("every CPU has a performance domain")
     }
 }
 

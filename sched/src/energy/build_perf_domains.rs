@@ -1,78 +1,56 @@
-//! Whether a machine is placed on by energy, and its performance domains (`build_perf_domains()`).
+//! `build_perf_domains()` and `sched_is_eas_possible()` (`kernel/sched/topology.c`): whether a machine uses
+//! energy-aware placement, and its list of performance domains.
 
-use super::perf_domain::EmPerfDomain;
-use crate::cpumask::{Cpu, CpuMask};
+use super::em_perf_domain::EmPerfDomain;
+use crate::cpumask::Cpu;
 use crate::domain::SchedDomains;
 use std::fmt;
 use wakelab_kernel::{Code, Eas};
 
-/// What has to hold besides the machine's shape (`sched_is_eas_possible()`).
+/// The conditions of `sched_is_eas_possible()` besides the machine's shape and its energy model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EasConditions {
     /// `sysctl_sched_energy_aware`.
     pub energy_aware: bool,
     /// `arch_scale_freq_invariant()`: utilisation does not depend on the frequency.
     pub freq_invariant: bool,
-    /// Schedutil governs every CPU.
+    /// schedutil governs every CPU.
     pub schedutil: bool,
 }
 
-impl EasConditions {
-    /// All hold.
-    pub const ALL: EasConditions = EasConditions { energy_aware: true, freq_invariant: true, schedutil: true };
-}
-
-/// `rd->pd`: the performance domains in the order of the kernel's list, which is that of their lowest CPUs reversed.
+/// `rd->pd`: the performance domains in the order of the kernel's list, by their lowest CPU in descending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PerfDomains {
     list: Vec<EmPerfDomain>,
-    /// By CPU: which of the list.
-    of_cpu: Vec<u32>,
 }
 
 impl PerfDomains {
-    /// In the kernel's order.
+    /// Iterates over the domains in the kernel's order.
     pub fn iter(&self) -> impl Iterator<Item = &EmPerfDomain> {
         self.list.iter()
     }
-
-    /// The domain of a CPU.
-    ///
-    /// # Panics
-    /// If there is no such CPU.
-    pub fn of_cpu(&self, cpu: Cpu) -> &EmPerfDomain {
-        &self.list[self.of_cpu[cpu as usize] as usize]
-    }
-
-    /// The same, to change its limits (`em_adjust_cpu_capacity()`, `min_perf_state`).
-    ///
-    /// # Panics
-    /// If there is no such CPU.
-    pub fn of_cpu_mut(&mut self, cpu: Cpu) -> &mut EmPerfDomain {
-        &mut self.list[self.of_cpu[cpu as usize] as usize]
-    }
 }
 
-/// Why placement does not go by energy.
+/// Why a machine does not use energy-aware placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoEas {
-    /// It is switched off.
+    /// `sysctl_sched_energy_aware` is off.
     Off,
-    /// The CPUs do not differ in capacity.
+    /// All CPUs have the same capacity.
     EqualCpus,
     /// Cores have more than one CPU.
     Smt,
     /// Utilisation depends on the frequency.
     NotInvariant,
-    /// Some CPU has another governor than schedutil.
+    /// A CPU has a governor other than schedutil.
     Governor,
-    /// A CPU is in no performance domain.
+    /// This CPU is in no performance domain.
     NoModel(Cpu),
-    /// A CPU is in two performance domains.
+    /// This CPU is in two performance domains.
     Twice(Cpu),
-    /// The model is too large (up to 6.6: domains times the sum of states and CPUs).
+    /// The number of domains times the sum of states and CPUs is above `EM_MAX_COMPLEXITY` (up to 6.6).
     TooComplex {
-        /// How large.
+        /// The product.
         complexity: usize,
     },
 }
@@ -98,10 +76,10 @@ impl std::error::Error for NoEas {}
 
 const EM_MAX_COMPLEXITY: usize = 2048;
 
-/// `build_perf_domains()`: the list for a machine, if placement goes by energy on it; all CPUs are in one root domain.
+/// `build_perf_domains()`: builds the list of performance domains of a machine whose CPUs are all in one root domain.
 ///
 /// # Errors
-/// Says why it does not: the kernel then places as on any machine of unequal CPUs, and so does a caller.
+/// If the kernel would not use energy-aware placement. It then places tasks as on any machine of unequal CPUs.
 pub fn build_perf_domains(
     code: &Code,
     domains: &SchedDomains,
@@ -109,11 +87,12 @@ pub fn build_perf_domains(
     mut models: Vec<EmPerfDomain>,
 ) -> Result<PerfDomains, NoEas> {
     let newest = code.eas == Eas::EnergyEnvPerf;
-    let asked = if newest { domains.nr_cpus } else { 1 };
+    // sched_is_eas_possible() checks every CPU, build_perf_domains() of older versions only the first.
+    let checked = if newest { domains.nr_cpus } else { 1 };
     if !conditions.energy_aware {
         return Err(NoEas::Off);
     }
-    if !(0..asked).any(|cpu| domains.sd_asym_cpucapacity(cpu).is_some()) {
+    if !(0..checked).any(|cpu| domains.sd_asym_cpucapacity(cpu).is_some()) {
         return Err(NoEas::EqualCpus);
     }
     if domains.smt_active {
@@ -126,25 +105,17 @@ pub fn build_perf_domains(
         return Err(NoEas::Governor);
     }
     models.sort_by_key(|model| std::cmp::Reverse(model.cpus.first()));
-    let of_cpu = cover(domains.nr_cpus, models.iter().map(|model| &model.cpus))?;
+    for cpu in 0..domains.nr_cpus {
+        match models.iter().filter(|model| model.cpus.test(cpu)).count() {
+            0 => return Err(NoEas::NoModel(cpu)),
+            1 => {}
+            _ => return Err(NoEas::Twice(cpu)),
+        }
+    }
     let states: usize = models.iter().map(|model| model.states.len()).sum();
     let complexity = models.len() * (states + domains.nr_cpus as usize);
     if !newest && complexity > EM_MAX_COMPLEXITY {
         return Err(NoEas::TooComplex { complexity });
     }
-    Ok(PerfDomains { list: models, of_cpu })
-}
-
-/// By CPU, which of the masks it is in.
-fn cover<'a>(nr_cpus: u32, masks: impl Iterator<Item = &'a CpuMask> + Clone) -> Result<Vec<u32>, NoEas> {
-    (0..nr_cpus)
-        .map(|cpu| {
-            let mut of = (0..).zip(masks.clone()).filter(|(_, mask)| mask.test(cpu)).map(|(at, _)| at);
-            match (of.next(), of.next()) {
-                (Some(at), None) => Ok(at),
-                (Some(_), Some(_)) => Err(NoEas::Twice(cpu)),
-                (None, _) => Err(NoEas::NoModel(cpu)),
-            }
-        })
-        .collect()
+    Ok(PerfDomains { list: models })
 }

@@ -1,13 +1,13 @@
-//! The flags of a domain.
+//! `SD_*`: the flags of a domain (`include/linux/sched/sd_flags.h`).
 
 use std::fmt;
 
 bitflags::bitflags! {
-    /// `SD_*` flags (`include/linux/sched/sd_flags.h`). The bit numbers are wakelab's own: the kernel's differ from
-    /// version to version.
+    /// The `SD_*` flags (`include/linux/sched/sd_flags.h`). The bit numbers are wakelab's own because the kernel's
+    /// differ from version to version.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub struct SdFlags: u32 {
-        /// Balance when about to become idle.
+        /// Balance when a CPU is about to become idle.
         const BALANCE_NEWIDLE = 1 << 0;
         /// Balance on exec.
         const BALANCE_EXEC = 1 << 1;
@@ -15,21 +15,21 @@ bitflags::bitflags! {
         const BALANCE_FORK = 1 << 2;
         /// Balance on wake-up.
         const BALANCE_WAKE = 1 << 3;
-        /// Consider waking the task on the waking CPU.
+        /// Consider the waking CPU for the wakee.
         const WAKE_AFFINE = 1 << 4;
         /// The CPUs of the domain have different capacities.
         const ASYM_CPUCAPACITY = 1 << 5;
-        /// All capacities of the system are in the domain.
+        /// The domain has CPUs of every capacity of the system.
         const ASYM_CPUCAPACITY_FULL = 1 << 6;
-        /// SMT siblings.
+        /// The CPUs are SMT siblings.
         const SHARE_CPUCAPACITY = 1 << 7;
         /// The CPUs share a cluster resource (an L2 cache, an LLC tag).
         const CLUSTER = 1 << 8;
         /// The CPUs share their last level cache (`SD_SHARE_PKG_RESOURCES` before 6.9).
         const SHARE_LLC = 1 << 9;
-        /// Only one CPU balances at a time.
+        /// Only one CPU balances such a domain at a time.
         const SERIALIZE = 1 << 10;
-        /// Asymmetric packing.
+        /// Tasks are packed on CPUs of higher priority.
         const ASYM_PACKING = 1 << 11;
         /// Prefer to place tasks in a sibling domain.
         const PREFER_SIBLING = 1 << 12;
@@ -40,7 +40,7 @@ bitflags::bitflags! {
     }
 }
 
-/// The kernel's names; where a flag has had two, the newer one comes first.
+/// The kernel's names. If a flag has had two, the newer one comes first.
 const NAMES: &[(&str, SdFlags)] = &[
     ("SD_BALANCE_NEWIDLE", SdFlags::BALANCE_NEWIDLE),
     ("SD_BALANCE_EXEC", SdFlags::BALANCE_EXEC),
@@ -61,16 +61,18 @@ const NAMES: &[(&str, SdFlags)] = &[
 ];
 
 impl SdFlags {
-    /// `SD_DEGENERATE_GROUPS_MASK` (`kernel/sched/topology.c`, since 5.10): the flags that mean something only where
-    /// the domain has at least two groups.
-    pub const DEGENERATE_GROUPS_MASK: SdFlags = SdFlags::all().difference(SdFlags::WAKE_AFFINE);
+    /// `SD_DEGENERATE_GROUPS_MASK` (`kernel/sched/topology.c`, since 5.10): the flags that have a meaning only if the
+    /// domain has at least two groups.
+    pub(super) const DEGENERATE_GROUPS_MASK: SdFlags = SdFlags::all().difference(SdFlags::WAKE_AFFINE);
 
-    /// The flag of a kernel name such as `SD_SHARE_LLC`; `SD_SHARE_PKG_RESOURCES` is its name before 6.9.
+    /// Returns the flag of a kernel name such as `SD_SHARE_LLC`, which was `SD_SHARE_PKG_RESOURCES` before 6.9. `None`
+    /// if no flag has this name.
     pub fn from_kernel_name(name: &str) -> Option<SdFlags> {
         NAMES.iter().find(|(known, _)| *known == name).map(|&(_, flag)| flag)
     }
 
-    /// The kernel's names of the flags in the set, in the order of `sd_flags.h`; the newer name where there are two.
+    /// Iterates over the kernel's names of the flags, in the order of `sd_flags.h`. If a flag has had two names, it is
+    /// the newer one.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         NAMES[..SdFlags::all().bits().count_ones() as usize]
             .iter()
@@ -78,8 +80,11 @@ impl SdFlags {
             .map(|&(name, _)| name)
     }
 
-    /// Reads the `flags` of a real kernel's domain. `numbering` names the bits of that version from bit 0 upwards,
-    /// in the order of its `sd_flags.h`.
+    /// Decodes the `flags` value of a running kernel's domain. `numbering` names the bits of that version from bit 0
+    /// up, in the order of its `sd_flags.h`.
+    ///
+    /// # Errors
+    /// If a bit has no name, or one that the model does not have.
     pub fn from_raw(numbering: &[&str], raw: u64) -> Result<SdFlags, SdFlagsError> {
         let mut flags = SdFlags::empty();
         let mut rest = raw;
@@ -96,7 +101,10 @@ impl SdFlags {
         Ok(flags)
     }
 
-    /// The `flags` a kernel with this numbering shows: the reverse of [`SdFlags::from_raw`].
+    /// Encodes the flags as a kernel with this numbering shows them. It is the inverse of [`SdFlags::from_raw`].
+    ///
+    /// # Errors
+    /// If the numbering lacks one of the flags.
     pub fn to_raw(self, numbering: &[&str]) -> Result<u64, SdFlagsError> {
         let mut raw = 0;
         let mut missing = self;
@@ -115,26 +123,26 @@ impl SdFlags {
     }
 }
 
-/// Why a raw `flags` value could not be read or written.
+/// Why a raw `flags` value could not be decoded or encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SdFlagsError {
-    /// A bit is set for which the numbering has no name.
+    /// A bit is set that the numbering does not name.
     NoName {
-        /// The bit's number.
+        /// The number of the bit.
         bit: u32,
         /// The whole value.
         raw: u64,
     },
-    /// The numbering names a bit that the model does not know.
+    /// A bit is set whose name the model does not have.
     Unknown {
         /// The name in the numbering.
         name: String,
-        /// The bit's number.
+        /// The number of the bit.
         bit: u32,
         /// The whole value.
         raw: u64,
     },
-    /// The kernel version of the numbering does not have the flag.
+    /// The numbering lacks a flag: that kernel version does not have it.
     NotInNumbering {
         /// The flag.
         name: &'static str,

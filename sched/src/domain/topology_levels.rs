@@ -1,24 +1,24 @@
-//! The topology levels, lowest first: which mask and which flags each has (`struct sched_domain_topology_level`).
+//! The topology levels, lowest first: SMT, CLS, MC, PKG, NODE and NUMA, each with its mask and its flags (`struct
+//! sched_domain_topology_level`, `default_topology[]` and `sched_init_numa()` in `kernel/sched/topology.c`; the masks
+//! in `arch/x86/kernel/smpboot.c` and `drivers/base/arch_topology.c`).
 
-use super::numa::numa_levels;
+use super::build_sched_domains::{SpanId, Spans};
 use super::options::{Arch, DomainOptions, Itmt};
-use super::spans::{SpanId, Spans};
-use super::topology::{CpuTopology, Topology};
+use super::topology::{CpuTopology, LOCAL_DISTANCE, Topology};
 use super::{Level, SdFlags};
 use crate::cpumask::CpuMask;
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// One level: `tl->mask()` by CPU and what `tl->sd_flags()` returns.
+/// One topology level: `tl->mask()` by CPU, and `tl->sd_flags()`.
 pub(super) struct TopologyLevel {
     pub(super) level: Level,
     pub(super) flags: SdFlags,
     pub(super) mask: Vec<SpanId>,
-    /// Distance up to which nodes are in the mask; for NUMA levels only.
+    /// The largest distance of a node in the mask; `None` below the NUMA levels.
     pub(super) numa_distance: Option<u32>,
 }
 
-/// All levels of the machine: those of `set_sched_topology()` and what `sched_init_numa()` adds.
+/// Returns all levels of the machine: those of `set_sched_topology()` and those that `sched_init_numa()` adds.
 pub(super) fn topology_levels(topology: &Topology, options: &DomainOptions, spans: &mut Spans) -> Vec<TopologyLevel> {
     let smt = cpu_smt_mask(topology, spans);
     let node = mask_of(topology, spans, |c| c.node);
@@ -33,8 +33,8 @@ pub(super) fn topology_levels(topology: &Topology, options: &DomainOptions, span
         flags.set(SdFlags::ASYM_PACKING, packed);
         levels.push(TopologyLevel { level, flags, mask, numa_distance: None });
     };
-    // x86 of 7.2 leaves SMT out where no core has two CPUs. That changes nothing that can be seen: the level is
-    // removed as degenerate, and its parent's groups lose their flags.
+    // x86 of 7.2 omits SMT if no core has two CPUs. The result is the same: sd_degenerate() would remove the level, and
+    // the groups of its parent would lose their flags.
     add(Level::Smt, SdFlags::SHARE_CPUCAPACITY | SdFlags::SHARE_LLC, smt.clone());
     if options.cluster {
         let mut flags = SdFlags::SHARE_LLC;
@@ -51,7 +51,7 @@ pub(super) fn topology_levels(topology: &Topology, options: &DomainOptions, span
     levels
 }
 
-/// By CPU, the CPUs with the same key.
+/// Returns, by CPU, the span of the CPUs with the same key.
 fn mask_of<K: Ord>(topology: &Topology, spans: &mut Spans, key: impl Fn(&CpuTopology) -> K) -> Vec<SpanId> {
     let mut masks: BTreeMap<K, CpuMask> = BTreeMap::new();
     for (cpu, c) in (0..).zip(&topology.cpus) {
@@ -66,7 +66,7 @@ pub(super) fn cpu_smt_mask(topology: &Topology, spans: &mut Spans) -> Vec<SpanId
     mask_of(topology, spans, |c| c.core)
 }
 
-/// `cpu_coregroup_mask()`: the LLC; the cluster, where that is wider (`drivers/base/arch_topology.c`, since 6.0).
+/// `cpu_coregroup_mask()`: the LLC, or the cluster if that is wider (`drivers/base/arch_topology.c`, since 6.0).
 fn cpu_coregroup_mask(topology: &Topology, options: &DomainOptions, spans: &mut Spans) -> Vec<SpanId> {
     let llc = mask_of(topology, spans, |c| c.llc);
     if !options.cluster {
@@ -79,8 +79,8 @@ fn cpu_coregroup_mask(topology: &Topology, options: &DomainOptions, spans: &mut 
     llc.iter().zip(&cluster).map(wider).collect()
 }
 
-/// `cpu_clustergroup_mask()`: the cluster; without one the SMT siblings, and with arm64's also where the cluster is no
-/// smaller than the mask of the MC level.
+/// `cpu_clustergroup_mask()`: the cluster, or the SMT siblings if there is none. arm64 also returns the siblings if the
+/// cluster is as wide as the mask of the MC level.
 fn cpu_clustergroup_mask(
     topology: &Topology,
     options: &DomainOptions,
@@ -97,8 +97,36 @@ fn cpu_clustergroup_mask(
         .collect()
 }
 
-/// `x86_has_numa_in_package`; 7.2: `topology_num_nodes_per_package() > 1`.
+/// Whether a package holds several nodes: `x86_has_numa_in_package`, in 7.2 `topology_num_nodes_per_package() > 1`.
 fn numa_in_package(topology: &Topology) -> bool {
     let mut node_of: HashMap<u32, u32> = HashMap::new();
     topology.cpus.iter().any(|c| *node_of.entry(c.package).or_insert(c.node) != c.node)
+}
+
+/// `sched_init_numa()`: returns the levels above NODE, one for each distance between nodes that have CPUs. 5.10 also
+/// counts nodes without CPUs, but their levels degenerate.
+fn numa_levels(topology: &Topology, spans: &mut Spans) -> Vec<TopologyLevel> {
+    let nodes: BTreeSet<u32> = topology.cpus.iter().map(|c| c.node).collect();
+    let distance = |from: u32, to: u32| topology.node_distance[from as usize][to as usize];
+    let distances: BTreeSet<u32> = nodes.iter().flat_map(|&a| nodes.iter().map(move |&b| distance(a, b))).collect();
+
+    let mut cpumask_of_node = vec![CpuMask::new(topology.nr_cpus()); topology.node_distance.len()];
+    for (cpu, c) in (0..).zip(&topology.cpus) {
+        cpumask_of_node[c.node as usize].set(cpu);
+    }
+    let mut levels = Vec::new();
+    for &limit in distances.iter().filter(|&&distance| distance > LOCAL_DISTANCE) {
+        let mut mask_of_node = vec![None; topology.node_distance.len()];
+        for &node in &nodes {
+            let mut mask = CpuMask::new(topology.nr_cpus());
+            nodes
+                .iter()
+                .filter(|&&to| distance(node, to) <= limit)
+                .for_each(|&to| mask.or_with(&cpumask_of_node[to as usize]));
+            mask_of_node[node as usize] = Some(spans.intern(mask));
+        }
+        let mask = topology.cpus.iter().filter_map(|c| mask_of_node[c.node as usize]).collect();
+        levels.push(TopologyLevel { level: Level::Numa, flags: SdFlags::NUMA, mask, numa_distance: Some(limit) });
+    }
+    levels
 }

@@ -1,12 +1,12 @@
-//! Removal of domains that say nothing their neighbours do not say.
+//! `sd_degenerate()`, `sd_parent_degenerate()` and `cpu_attach_domain()` (`kernel/sched/topology.c`): the removal of
+//! domains that add nothing to their neighbours.
 
 use super::SdFlags;
-use super::build::Sd;
-use super::groups::Rings;
+use super::build_sched_domains::{Sd, Spans};
+use super::build_sched_groups::Rings;
 use super::options::GroupFlags;
-use super::spans::Spans;
 
-/// `sd_degenerate()`: nothing in the domain needs it.
+/// `sd_degenerate()`: whether the domain has no use: it spans one CPU, or none of its flags has an effect.
 fn sd_degenerate(sd: &Sd, spans: &Spans, rings: &Rings) -> bool {
     if spans.weight(sd.span) == 1 {
         return true;
@@ -17,7 +17,7 @@ fn sd_degenerate(sd: &Sd, spans: &Spans, rings: &Rings) -> bool {
     !sd.flags.contains(SdFlags::WAKE_AFFINE)
 }
 
-/// `sd_parent_degenerate()`: the parent adds nothing to its child.
+/// `sd_parent_degenerate()`: whether the parent adds nothing to its child.
 fn sd_parent_degenerate(sd: &Sd, parent: &Sd, spans: &Spans, rings: &Rings) -> bool {
     if sd_degenerate(parent, spans, rings) {
         return true;
@@ -32,8 +32,8 @@ fn sd_parent_degenerate(sd: &Sd, parent: &Sd, spans: &Spans, rings: &Rings) -> b
     sd.flags.contains(needed)
 }
 
-/// The part of `cpu_attach_domain()` that removes domains of one CPU. Groups of shared rings are changed in place, as
-/// in the kernel, so that CPUs must be attached in ascending order.
+/// `cpu_attach_domain()`: removes the degenerate domains of one CPU. As in the kernel, groups of shared rings are
+/// modified in place, so CPUs have to be attached in ascending order.
 pub(super) fn cpu_attach_domain(chain: &mut Vec<Sd>, spans: &Spans, rings: &mut Rings, variant: GroupFlags) {
     let mut at = 0;
     while at + 1 < chain.len() {
@@ -53,7 +53,8 @@ pub(super) fn cpu_attach_domain(chain: &mut Vec<Sd>, spans: &Spans, rings: &mut 
     }
     if chain.first().is_some_and(|sd| sd_degenerate(sd, spans, rings)) {
         chain.remove(0);
-        // The kernel means to clear the flags of all groups, but its loop never advances: only the first group's go.
+        // The kernel's loop is meant to clear the flags of all groups but never advances: it clears the first group's
+        // only.
         if let Some(sd) = chain.first_mut()
             && let Some(group) = rings.first_mut(&mut sd.groups)
         {

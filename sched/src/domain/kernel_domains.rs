@@ -1,34 +1,37 @@
-//! Domains taken over from a real kernel, as a recording describes them.
+//! Domains taken over from a running kernel, as a recording describes them.
+//!
+//! They are checked as `sched_domain_debug_one()` (`kernel/sched/topology.c`) checks them.
 
-use super::shortcuts::Shortcuts;
 use super::topology::MAX_CPUS;
+use super::update_top_cache_domain::TopCacheDomains;
 use super::{GroupRing, Level, SchedDomain, SchedDomains, SchedGroup, SdFlags};
 use crate::cpumask::{Cpu, CpuMask};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// The domains of a machine, CPU by CPU.
+/// The domains of a machine as its kernel has them, CPU by CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DomainParts {
-    /// By CPU. All masks are made for this many CPUs.
-    pub cpus: Vec<CpuParts>,
-    /// By CPU: its NUMA node. `None`: a node is what lies below the lowest NUMA domain, numbered by lowest CPU.
+pub struct KernelDomains {
+    /// The domains of each CPU, by CPU number. All masks have room for this many CPUs.
+    pub cpus: Vec<KernelCpu>,
+    /// By CPU: the NUMA node. If `None`, the spans below the lowest NUMA domain are taken as nodes, numbered in the
+    /// order of their lowest CPUs.
     pub node: Option<Vec<u32>>,
 }
 
-/// The domains of one CPU.
+/// The domains of one CPU as the kernel has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CpuParts {
-    /// Lowest first.
-    pub domains: Vec<SdParts>,
-    /// The kernel's `sd_llc_id`, however that version numbers LLCs.
+pub struct KernelCpu {
+    /// The domains, lowest first.
+    pub domains: Vec<KernelSd>,
+    /// The kernel's `sd_llc_id`, in the numbering of its version.
     pub sd_llc_id: u32,
 }
 
-/// One domain of one CPU.
+/// One domain of one CPU as the kernel has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SdParts {
+pub struct KernelSd {
     /// The name that the kernel prints: `SMT`, `CLS`, `MC`, `PKG` or `DIE`, `NODE`, `NUMA`.
     pub name: String,
     /// `sd->flags`, decoded ([`SdFlags::from_raw`]).
@@ -39,13 +42,13 @@ pub struct SdParts {
     pub imb_numa_nr: u32,
     /// `sched_domain_span()`.
     pub span: CpuMask,
-    /// The groups from `sd->groups` on, in the order of this CPU's walk.
-    pub groups: Vec<GroupParts>,
+    /// The groups from `sd->groups` on, in the order of the ring.
+    pub groups: Vec<KernelGroup>,
 }
 
-/// One group of a domain.
+/// One group of a domain as the kernel has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupParts {
+pub struct KernelGroup {
     /// `sched_group_span()`.
     pub span: CpuMask,
     /// `sgc->capacity`.
@@ -54,20 +57,20 @@ pub struct GroupParts {
     pub flags: SdFlags,
 }
 
-/// Why domains cannot be those of a machine: the CPU, the domain, the field and what is wrong with it.
+/// Why domains were refused: the CPU, the domain, the field and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PartsError {
+pub struct KernelDomainsError {
     /// The CPU; `None` if the machine as a whole is wrong.
     pub cpu: Option<Cpu>,
     /// Index of the domain among the CPU's; `None` if the field is not one of a domain.
     pub domain: Option<usize>,
-    /// The field, by its name in [`DomainParts`], [`CpuParts`] or [`SdParts`].
+    /// The field, by its name in [`KernelDomains`], [`KernelCpu`] or [`KernelSd`].
     pub field: &'static str,
-    /// What is wrong.
+    /// What is wrong with it.
     pub reason: String,
 }
 
-impl fmt::Display for PartsError {
+impl fmt::Display for KernelDomainsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(cpu) = self.cpu {
             write!(f, "CPU {cpu}, ")?;
@@ -79,39 +82,40 @@ impl fmt::Display for PartsError {
     }
 }
 
-impl std::error::Error for PartsError {}
+impl std::error::Error for KernelDomainsError {}
 
 impl SchedDomains {
-    /// Takes over domains that a real kernel built, and finds the shortcuts the kernel keeps beside them.
+    /// Takes over domains that a kernel built, and computes the per-CPU shortcuts (`update_top_cache_domain()`).
     ///
-    /// Refused is what `sched_domain_debug_one()` would call an error, and what contradicts itself.
-    pub fn from_parts(parts: &DomainParts) -> Result<SchedDomains, PartsError> {
-        let machine = |field, reason: String| PartsError { cpu: None, domain: None, field, reason };
-        if parts.cpus.is_empty() || parts.cpus.len() > MAX_CPUS as usize {
-            return Err(machine("cpus", format!("{} CPUs, but 1 to {MAX_CPUS} are supported", parts.cpus.len())));
+    /// # Errors
+    /// If the domains contradict each other, or `sched_domain_debug_one()` would report an error.
+    pub fn from_kernel(kernel: &KernelDomains) -> Result<SchedDomains, KernelDomainsError> {
+        let machine = |field, reason: String| KernelDomainsError { cpu: None, domain: None, field, reason };
+        if kernel.cpus.is_empty() || kernel.cpus.len() > MAX_CPUS as usize {
+            return Err(machine("cpus", format!("{} CPUs, but 1 to {MAX_CPUS} are supported", kernel.cpus.len())));
         }
-        let nr_cpus = parts.cpus.len() as u32;
+        let nr_cpus = kernel.cpus.len() as u32;
         let mut sharing = Sharing::default();
-        let mut domains = Vec::with_capacity(parts.cpus.len());
-        for (cpu, of_cpu) in (0..).zip(&parts.cpus) {
-            domains.push(take_cpu(cpu, nr_cpus, of_cpu, &mut sharing)?);
+        let mut domains = Vec::with_capacity(kernel.cpus.len());
+        for (cpu, of_cpu) in (0..).zip(&kernel.cpus) {
+            domains.push(convert_cpu(cpu, nr_cpus, of_cpu, &mut sharing)?);
         }
         let smt_mask = smt_masks(nr_cpus, &domains, &mut sharing)?;
-        let node = match &parts.node {
-            Some(node) if node.len() != parts.cpus.len() => {
+        let node = match &kernel.node {
+            Some(node) if node.len() != kernel.cpus.len() => {
                 return Err(machine("node", format!("{} entries for {nr_cpus} CPUs", node.len())));
             }
             Some(node) => node.clone(),
             None => nodes_of(&domains),
         };
-        let domains = Shortcuts::of(&domains).into_domains(nr_cpus, domains, smt_mask, node);
-        check_llc_ids(parts, &domains)?;
+        let domains = TopCacheDomains::of(&domains).into_domains(nr_cpus, domains, smt_mask, node);
+        check_llc_ids(kernel, &domains)?;
         check_siblings(&domains)?;
         Ok(domains)
     }
 }
 
-/// Spans and rings that CPUs have in common.
+/// The spans and rings that CPUs share.
 #[derive(Default)]
 struct Sharing {
     spans: HashMap<CpuMask, Arc<CpuMask>>,
@@ -128,7 +132,7 @@ impl Sharing {
         span
     }
 
-    /// The ring, which begins with the group of the lowest CPU, and where in it `groups` begins.
+    /// Returns the ring, which starts with the group of the lowest CPU, and the index of the first of `groups` in it.
     fn ring(&mut self, mut groups: Vec<SchedGroup>) -> (GroupRing, u32) {
         let lowest = (0..groups.len()).min_by(|&a, &b| {
             let key = |i: usize| (groups[i].span.first(), &groups[i].span);
@@ -146,10 +150,15 @@ impl Sharing {
     }
 }
 
-fn take_cpu(cpu: Cpu, nr_cpus: u32, parts: &CpuParts, sharing: &mut Sharing) -> Result<Vec<SchedDomain>, PartsError> {
-    let mut domains: Vec<SchedDomain> = Vec::with_capacity(parts.domains.len());
-    for (at, sd) in parts.domains.iter().enumerate() {
-        let wrong = |field, reason: String| PartsError { cpu: Some(cpu), domain: Some(at), field, reason };
+fn convert_cpu(
+    cpu: Cpu,
+    nr_cpus: u32,
+    kernel: &KernelCpu,
+    sharing: &mut Sharing,
+) -> Result<Vec<SchedDomain>, KernelDomainsError> {
+    let mut domains: Vec<SchedDomain> = Vec::with_capacity(kernel.domains.len());
+    for (at, sd) in kernel.domains.iter().enumerate() {
+        let wrong = |field, reason: String| KernelDomainsError { cpu: Some(cpu), domain: Some(at), field, reason };
         let level = Level::from_name(&sd.name)
             .ok_or_else(|| wrong("name", format!("`{}` is none of SMT, CLS, MC, PKG, DIE, NODE, NUMA", sd.name)))?;
         check_span(cpu, nr_cpus, sd).map_err(|reason| wrong("span", reason))?;
@@ -165,12 +174,12 @@ fn take_cpu(cpu: Cpu, nr_cpus: u32, parts: &CpuParts, sharing: &mut Sharing) -> 
             if !child.span.is_subset(&sd.span) {
                 return Err(wrong("span", format!("{} does not contain the domain below, {}", sd.span, child.span)));
             }
-            // SD_SHARE_LLC is SDF_SHARED_CHILD: where a domain has it, so have those below.
+            // SD_SHARE_LLC is SDF_SHARED_CHILD: if a domain has it, all domains below have it.
             if sd.flags.contains(SdFlags::SHARE_LLC) && !child.flags.contains(SdFlags::SHARE_LLC) {
                 return Err(wrong("flags", "SD_SHARE_LLC is set here but not in the domain below".to_string()));
             }
         }
-        let group = |group: &GroupParts| SchedGroup {
+        let group = |group: &KernelGroup| SchedGroup {
             span: group.span.clone(),
             weight: group.span.weight(),
             capacity: group.capacity,
@@ -202,7 +211,7 @@ fn check_mask(nr_cpus: u32, mask: &CpuMask) -> Result<(), String> {
     }
 }
 
-fn check_span(cpu: Cpu, nr_cpus: u32, sd: &SdParts) -> Result<(), String> {
+fn check_span(cpu: Cpu, nr_cpus: u32, sd: &KernelSd) -> Result<(), String> {
     check_mask(nr_cpus, &sd.span)?;
     if !sd.span.test(cpu) {
         return Err(format!("{} does not contain the CPU", sd.span));
@@ -210,7 +219,7 @@ fn check_span(cpu: Cpu, nr_cpus: u32, sd: &SdParts) -> Result<(), String> {
     sd.groups.iter().try_for_each(|group| check_mask(nr_cpus, &group.span))
 }
 
-fn check_groups(cpu: Cpu, sd: &SdParts, level: Level) -> Result<(), String> {
+fn check_groups(cpu: Cpu, sd: &KernelSd, level: Level) -> Result<(), String> {
     let Some(first) = sd.groups.first() else { return Err("there is none".to_string()) };
     if !first.span.test(cpu) {
         return Err(format!("the first, {}, does not contain the CPU", first.span));
@@ -225,7 +234,7 @@ fn check_groups(cpu: Cpu, sd: &SdParts, level: Level) -> Result<(), String> {
         }
         covered.or_with(&group.span);
     }
-    // Before 5.13 groups of NUMA domains may reach beyond the domain.
+    // Before 5.13, groups of NUMA domains can extend beyond the domain.
     let covers = if level == Level::Numa { sd.span.is_subset(&covered) } else { sd.span == covered };
     if covers { Ok(()) } else { Err(format!("they cover {covered}, but the domain spans {}", sd.span)) }
 }
@@ -234,7 +243,7 @@ fn smt_masks(
     nr_cpus: u32,
     domains: &[Vec<SchedDomain>],
     sharing: &mut Sharing,
-) -> Result<Vec<Arc<CpuMask>>, PartsError> {
+) -> Result<Vec<Arc<CpuMask>>, KernelDomainsError> {
     let smt_of = |cpu: usize| domains[cpu].first().filter(|sd| sd.level == Level::Smt).map(|sd| &sd.span);
     let mut masks = Vec::with_capacity(domains.len());
     for cpu in 0..nr_cpus {
@@ -244,7 +253,7 @@ fn smt_masks(
         };
         if let Some(other) = mask.iter().find(|&other| smt_of(other as usize) != Some(mask)) {
             let reason = format!("the siblings are {mask}, but CPU {other} has others");
-            return Err(PartsError { cpu: Some(cpu), domain: Some(0), field: "span", reason });
+            return Err(KernelDomainsError { cpu: Some(cpu), domain: Some(0), field: "span", reason });
         }
         masks.push(mask.clone());
     }
@@ -269,17 +278,17 @@ fn nodes_of(domains: &[Vec<SchedDomain>]) -> Vec<u32> {
     nodes
 }
 
-fn check_llc_ids(parts: &DomainParts, domains: &SchedDomains) -> Result<(), PartsError> {
+fn check_llc_ids(kernel: &KernelDomains, domains: &SchedDomains) -> Result<(), KernelDomainsError> {
     let mut llc_of_id: HashMap<u32, Cpu> = HashMap::new();
-    for (cpu, of_cpu) in (0..).zip(&parts.cpus) {
-        let wrong = |reason| PartsError { cpu: Some(cpu), domain: None, field: "sd_llc_id", reason };
+    for (cpu, of_cpu) in (0..).zip(&kernel.cpus) {
+        let wrong = |reason| KernelDomainsError { cpu: Some(cpu), domain: None, field: "sd_llc_id", reason };
         let first = domains.sd_llc_id[cpu as usize];
         let other = *llc_of_id.entry(of_cpu.sd_llc_id).or_insert(first);
         if other != first {
             let reason = format!("{} is also that of CPU {other}, which is in another LLC", of_cpu.sd_llc_id);
             return Err(wrong(reason));
         }
-        let id_of_first = parts.cpus[first as usize].sd_llc_id;
+        let id_of_first = kernel.cpus[first as usize].sd_llc_id;
         if id_of_first != of_cpu.sd_llc_id {
             let reason = format!("{}, but CPU {first} of the same LLC has {id_of_first}", of_cpu.sd_llc_id);
             return Err(wrong(reason));
@@ -288,13 +297,13 @@ fn check_llc_ids(parts: &DomainParts, domains: &SchedDomains) -> Result<(), Part
     Ok(())
 }
 
-/// SMT siblings share every cache, so they share their LLC; the walk for an idle core counts on it.
-fn check_siblings(domains: &SchedDomains) -> Result<(), PartsError> {
+/// SMT siblings share every cache, so they have to share their LLC. The search for an idle core relies on it.
+fn check_siblings(domains: &SchedDomains) -> Result<(), KernelDomainsError> {
     let llc = |cpu: Cpu| domains.sd_llc[cpu as usize].map(|level| &domains.domains[cpu as usize][level as usize].span);
     for cpu in 0..domains.nr_cpus {
         if let Some(other) = domains.smt_mask[cpu as usize].iter().find(|&other| llc(other) != llc(cpu)) {
             let reason = format!("its sibling CPU {other} is in another LLC");
-            return Err(PartsError { cpu: Some(cpu), domain: None, field: "domains", reason });
+            return Err(KernelDomainsError { cpu: Some(cpu), domain: None, field: "domains", reason });
         }
     }
     Ok(())

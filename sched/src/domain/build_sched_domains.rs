@@ -1,21 +1,27 @@
-//! From a machine's shape to the domains of its CPUs (`build_sched_domains()`).
+//! `build_sched_domains()` (`kernel/sched/topology.c`): from a machine's shape to the domains of its CPUs.
+//!
+//! ```text
+//! for each CPU: for each topology level, lowest first: sd_init(), until a level spans the machine
+//! for each CPU: for each domain: build_sched_groups(), or build_overlap_sched_groups() if SD_NUMA
+//! adjust_numa_imbalance()                                            imb_numa_nr
+//! for each CPU: cpu_attach_domain()                                  removes degenerate domains
+//!               update_top_cache_domain()                            sd_llc and the other shortcuts
+//! ```
 
-use super::degenerate::cpu_attach_domain;
-use super::groups::{Group, Groups, Rings, build_sched_groups};
-use super::levels::{TopologyLevel, cpu_smt_mask, topology_levels};
-use super::numa::adjust_numa_imbalance;
-use super::options::DomainOptions;
-use super::overlap::OverlapGroups;
+use super::build_sched_groups::{Group, Groups, OverlapGroups, Rings, build_sched_groups};
+use super::options::{DomainOptions, ImbNuma};
+use super::sd_degenerate::cpu_attach_domain;
 use super::sd_init::{Asym, sd_init};
-use super::shortcuts::Shortcuts;
-use super::spans::{SpanId, Spans};
-use super::topology::Topology;
-use super::validate::TopologyError;
+use super::topology::{Topology, TopologyError};
+use super::topology_levels::{TopologyLevel, cpu_smt_mask, topology_levels};
+use super::update_top_cache_domain::TopCacheDomains;
 use super::{GroupRing, Level, SchedDomain, SchedDomains, SchedGroup, SdFlags};
 use crate::cpumask::{Cpu, CpuMask};
 use std::collections::HashMap;
+use std::sync::Arc;
 
-/// A domain of a CPU while domains are built. Before domains are removed, its place among the CPU's domains is `tl`.
+/// A CPU's domain while domains are built. Until degenerate domains are removed, its index among the CPU's domains is
+/// `tl`.
 #[derive(Clone, Debug)]
 pub(super) struct Sd {
     pub(super) tl: usize,
@@ -26,10 +32,13 @@ pub(super) struct Sd {
     pub(super) groups: Groups,
 }
 
-/// Builds the domains that Linux builds on a machine of this shape (`build_sched_domains()` and
-/// `cpu_attach_domain()`, `kernel/sched/topology.c`; 5.10, 6.1, 6.12, 7.2 and 7.3 by `options`).
+/// Builds the domains that Linux builds on a machine of this shape (`build_sched_domains()` and `cpu_attach_domain()`).
+/// `options` selects the kernel version.
 ///
-/// All CPUs are online and in one root domain: no cpusets, no isolated CPUs.
+/// All CPUs are online and in one root domain: there are no cpusets and no isolated CPUs.
+///
+/// # Errors
+/// If no machine has this shape ([`Topology::validate`]).
 pub fn build_sched_domains(topology: &Topology, options: &DomainOptions) -> Result<SchedDomains, TopologyError> {
     topology.validate()?;
     let nr_cpus = topology.nr_cpus();
@@ -61,12 +70,12 @@ pub fn build_sched_domains(topology: &Topology, options: &DomainOptions) -> Resu
         cpu_attach_domain(chain, &spans, &mut rings, options.group_flags);
     }
 
-    let mut finish = Finish::new(topology, &spans, &rings);
+    let mut convert = Convert::new(topology, &spans, &rings);
     let domains: Vec<Vec<SchedDomain>> =
-        chains.iter().map(|chain| chain.iter().map(|sd| finish.domain(sd, &levels)).collect()).collect();
+        chains.iter().map(|chain| chain.iter().map(|sd| convert.domain(sd, &levels)).collect()).collect();
     let smt_mask = smt.iter().map(|&id| spans.mask(id).clone()).collect();
     let node = topology.cpus.iter().map(|c| c.node).collect();
-    let mut domains = Shortcuts::of(&domains).into_domains(nr_cpus, domains, smt_mask, node);
+    let mut domains = TopCacheDomains::of(&domains).into_domains(nr_cpus, domains, smt_mask, node);
     domains.asym_cpucap_active = asym_cpucap_active;
     Ok(domains)
 }
@@ -97,8 +106,29 @@ fn build_groups(
     rings
 }
 
-/// Turns domains into their public form; each ring is made once.
-struct Finish<'a> {
+/// Sets `imb_numa_nr` of one CPU's domains (`build_sched_domains()`, 6.1 and 6.12; `adjust_numa_imbalance()`, 7.2). It
+/// stays 0 up to the LLC. Above, it is the number of tasks that a node can run before they share an LLC, scaled with
+/// the span.
+fn adjust_numa_imbalance(chain: &mut [Sd], spans: &Spans, variant: ImbNuma) {
+    let weight = |sd: &Sd| spans.weight(sd.span);
+    let Some(above) = chain.iter().position(|sd| !sd.flags.contains(SdFlags::SHARE_LLC)) else { return };
+    let Some(llc) = above.checked_sub(1) else { return };
+    let nr_llcs = weight(&chain[above]) / weight(&chain[llc]);
+    let imb = match variant {
+        ImbNuma::Absent => return,
+        ImbNuma::Quarter if nr_llcs == 1 => weight(&chain[above]) >> 2,
+        ImbNuma::Eighth if nr_llcs == 1 => (weight(&chain[above]) >> 3).max(1),
+        _ => nr_llcs,
+    };
+    let first_numa = chain[above + 1..].iter().find(|sd| sd.flags.contains(SdFlags::NUMA));
+    let imb_span = weight(first_numa.unwrap_or(&chain[above]));
+    for sd in &mut chain[above..] {
+        sd.imb_numa_nr = imb * (spans.weight(sd.span) / imb_span).max(1);
+    }
+}
+
+/// Converts domains to their public form. Each ring of groups is converted once.
+struct Convert<'a> {
     topology: &'a Topology,
     spans: &'a Spans,
     rings: &'a Rings,
@@ -107,10 +137,10 @@ struct Finish<'a> {
     own: HashMap<Vec<Group>, GroupRing>,
 }
 
-impl<'a> Finish<'a> {
+impl<'a> Convert<'a> {
     fn new(topology: &'a Topology, spans: &'a Spans, rings: &'a Rings) -> Self {
         let (capacity, shared) = (vec![None; spans.len()], vec![None; rings.rings.len()]);
-        Finish { topology, spans, rings, capacity, shared, own: HashMap::new() }
+        Convert { topology, spans, rings, capacity, shared, own: HashMap::new() }
     }
 
     fn domain(&mut self, sd: &Sd, levels: &[TopologyLevel]) -> SchedDomain {
@@ -140,7 +170,7 @@ impl<'a> Finish<'a> {
         built
     }
 
-    /// Rings of different CPUs that are the same but for where they begin become one.
+    /// Rings of different CPUs that differ only in their first group share their memory.
     fn own_ring(&mut self, groups: &[Group]) -> (GroupRing, usize) {
         let begin = (0..groups.len()).min_by_key(|&i| (self.spans.mask(groups[i].span).first(), groups[i].span));
         let begin = begin.unwrap_or(0);
@@ -169,5 +199,45 @@ impl<'a> Finish<'a> {
             flags: group.flags,
             balance_mask,
         }
+    }
+}
+
+/// The id of a mask in [`Spans`]. Equal masks have equal ids.
+pub(super) type SpanId = u32;
+
+/// The masks of all domains and groups of a machine, each stored once however many domains span it.
+pub(super) struct Spans {
+    masks: Vec<Arc<CpuMask>>,
+    weights: Vec<u32>,
+    ids: HashMap<Arc<CpuMask>, SpanId>,
+}
+
+impl Spans {
+    pub(super) fn new() -> Self {
+        Spans { masks: Vec::new(), weights: Vec::new(), ids: HashMap::new() }
+    }
+
+    pub(super) fn intern(&mut self, mask: CpuMask) -> SpanId {
+        if let Some(&id) = self.ids.get(&mask) {
+            return id;
+        }
+        let id = self.masks.len() as SpanId;
+        let mask = Arc::new(mask);
+        self.weights.push(mask.weight());
+        self.masks.push(mask.clone());
+        self.ids.insert(mask, id);
+        id
+    }
+
+    pub(super) fn mask(&self, id: SpanId) -> &Arc<CpuMask> {
+        &self.masks[id as usize]
+    }
+
+    pub(super) fn weight(&self, id: SpanId) -> u32 {
+        self.weights[id as usize]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.masks.len()
     }
 }

@@ -1,12 +1,19 @@
-//! What the kernel keeps beside the domains (`update_top_cache_domain()`).
+//! `update_top_cache_domain()` (`kernel/sched/topology.c`): the shortcuts to domains that the kernel keeps per CPU.
+//!
+//! ```text
+//! sd_llc       = highest_flag_domain(cpu, SD_SHARE_LLC)
+//! sd_llc_size  = its span_weight, or 1                  sd_llc_id = its lowest CPU (7.2 numbers LLCs densely)
+//! sd_share_id  = lowest CPU of lowest_flag_domain(cpu, SD_CLUSTER), or sd_llc_id
+//! sd_asym_cpucapacity = lowest_flag_domain(cpu, SD_ASYM_CPUCAPACITY_FULL)
+//! ```
 
 use super::options::LlcId;
-use super::{SchedDomain, SchedDomains, SchedGroup, SdFlags};
+use super::{SchedDomain, SchedDomains, SdFlags};
 use crate::cpumask::{Cpu, CpuMask, Wrap};
 use std::sync::Arc;
 
-/// The shortcuts that follow from the domains alone.
-pub(super) struct Shortcuts {
+/// The shortcuts of all CPUs that follow from their domains alone.
+pub(super) struct TopCacheDomains {
     sd_llc: Vec<Option<u32>>,
     sd_llc_id: Vec<Cpu>,
     sd_llc_size: Vec<u32>,
@@ -14,21 +21,21 @@ pub(super) struct Shortcuts {
     cluster_active: bool,
 }
 
-/// `highest_flag_domain()`: the highest of the domains that all, from the lowest up, have the flag.
+/// `highest_flag_domain()`: returns the index of the highest domain that has the flag, as have all domains below it.
 fn highest_flag_domain(domains: &[SchedDomain], flag: SdFlags) -> Option<usize> {
     domains.iter().take_while(|sd| sd.flags.contains(flag)).count().checked_sub(1)
 }
 
-/// `lowest_flag_domain()`.
+/// `lowest_flag_domain()`: returns the index of the lowest domain that has the flag.
 fn lowest_flag_domain(domains: &[SchedDomain], flag: SdFlags) -> Option<usize> {
     domains.iter().position(|sd| sd.flags.contains(flag))
 }
 
-impl Shortcuts {
+impl TopCacheDomains {
     /// `update_top_cache_domain()` of all CPUs.
     pub(super) fn of(domains: &[Vec<SchedDomain>]) -> Self {
         let nr_cpus = domains.len();
-        let mut shortcuts = Shortcuts {
+        let mut tops = TopCacheDomains {
             sd_llc: Vec::with_capacity(nr_cpus),
             sd_llc_id: Vec::with_capacity(nr_cpus),
             sd_llc_size: Vec::with_capacity(nr_cpus),
@@ -40,13 +47,13 @@ impl Shortcuts {
             let llc = highest_flag_domain(domains, SdFlags::SHARE_LLC);
             let id = first_of(llc).unwrap_or(cpu);
             let cluster = lowest_flag_domain(domains, SdFlags::CLUSTER);
-            shortcuts.sd_llc.push(llc.map(|at| at as u32));
-            shortcuts.sd_llc_id.push(id);
-            shortcuts.sd_llc_size.push(llc.map_or(1, |at| domains[at].span_weight));
-            shortcuts.sd_share_id.push(first_of(cluster).unwrap_or(id));
-            shortcuts.cluster_active |= cluster.is_some();
+            tops.sd_llc.push(llc.map(|at| at as u32));
+            tops.sd_llc_id.push(id);
+            tops.sd_llc_size.push(llc.map_or(1, |at| domains[at].span_weight));
+            tops.sd_share_id.push(first_of(cluster).unwrap_or(id));
+            tops.cluster_active |= cluster.is_some();
         }
-        shortcuts
+        tops
     }
 
     pub(super) fn into_domains(
@@ -77,6 +84,7 @@ impl Shortcuts {
     }
 }
 
+/// Returns `SchedDomains::core_walk`.
 fn core_walks(
     nr_cpus: u32,
     domains: &[Vec<SchedDomain>],
@@ -97,56 +105,27 @@ fn core_walks(
     (0..nr_cpus).map(|cpu| [of(cpu, cpu), of(cpu, cpu + 1)]).collect()
 }
 
-impl SchedGroup {
-    /// `group_balance_mask()`: the CPUs of the group that may balance for it at this level. Where groups do not
-    /// overlap, all of them.
-    pub fn group_balance_mask(&self) -> &CpuMask {
-        self.balance_mask.as_ref().unwrap_or(&self.span)
-    }
-
-    /// `group_balance_cpu()`.
-    pub fn group_balance_cpu(&self) -> Option<Cpu> {
-        self.group_balance_mask().first()
-    }
-}
-
 impl SchedDomains {
-    /// Index in `domains[cpu]` of the lowest domain with the flag: `lowest_flag_domain()`.
-    pub fn lowest_flag_domain(&self, cpu: Cpu, flag: SdFlags) -> Option<u32> {
-        lowest_flag_domain(&self.domains[cpu as usize], flag).map(|at| at as u32)
-    }
-
-    /// Index in `domains[cpu]` of the highest domain that has the flag, as have all below it: `highest_flag_domain()`.
-    pub fn highest_flag_domain(&self, cpu: Cpu, flag: SdFlags) -> Option<u32> {
-        highest_flag_domain(&self.domains[cpu as usize], flag).map(|at| at as u32)
-    }
-
-    /// `sd_numa`, as an index in `domains[cpu]`.
-    pub fn sd_numa(&self, cpu: Cpu) -> Option<u32> {
-        self.lowest_flag_domain(cpu, SdFlags::NUMA)
-    }
-
-    /// `sd_asym_packing`, as an index in `domains[cpu]`.
-    pub fn sd_asym_packing(&self, cpu: Cpu) -> Option<u32> {
-        self.highest_flag_domain(cpu, SdFlags::ASYM_PACKING)
-    }
-
-    /// `sd_asym_cpucapacity`, as an index in `domains[cpu]`: the lowest domain with all capacities; on 5.10, which
-    /// does not have `SD_ASYM_CPUCAPACITY_FULL`, the lowest with different ones.
+    /// Returns the index in `domains[cpu]` of `sd_asym_cpucapacity`, the lowest domain with all capacities; `None` if
+    /// there is none. In 5.10, which has no `SD_ASYM_CPUCAPACITY_FULL`, it is the lowest domain with different
+    /// capacities.
     pub fn sd_asym_cpucapacity(&self, cpu: Cpu) -> Option<u32> {
-        self.lowest_flag_domain(cpu, SdFlags::ASYM_CPUCAPACITY_FULL)
-            .or_else(|| self.lowest_flag_domain(cpu, SdFlags::ASYM_CPUCAPACITY))
+        let domains = &self.domains[cpu as usize];
+        lowest_flag_domain(domains, SdFlags::ASYM_CPUCAPACITY_FULL)
+            .or_else(|| lowest_flag_domain(domains, SdFlags::ASYM_CPUCAPACITY))
+            .map(|at| at as u32)
     }
 
-    /// The domain whose shared object holds `has_idle_cores` and `nr_busy_cpus`, as an index in `domains[cpu]`
-    /// (`sd_balance_shared`, 7.2): `sd_asym_cpucapacity` unless that spans nodes, else `sd_llc`. `nr_idle_scan` stays
-    /// with `sd_llc`; up to 6.12 all three are `sd_llc`'s (`sd_llc_shared`).
+    /// Returns the index in `domains[cpu]` of `sd_balance_shared` (7.2), whose shared object holds `has_idle_cores` and
+    /// `nr_busy_cpus`: `sd_asym_cpucapacity`, or `sd_llc` if there is none or it spans nodes. `nr_idle_scan` remains
+    /// with `sd_llc`; up to 6.12 all three belong to `sd_llc` (`sd_llc_shared`).
     pub fn sd_balance_shared(&self, cpu: Cpu) -> Option<u32> {
         let spans_nodes = |at: &u32| self.domains[cpu as usize][*at as usize].flags.contains(SdFlags::NUMA);
         self.sd_asym_cpucapacity(cpu).filter(|at| !spans_nodes(at)).or(self.sd_llc[cpu as usize])
     }
 
-    /// `sd_llc_id` of every CPU as the kernel numbers it; `self.sd_llc_id` holds the lowest CPU for every version.
+    /// Returns `sd_llc_id` of every CPU as the kernel numbers it. `self.sd_llc_id` holds the lowest CPU for all
+    /// versions.
     pub fn kernel_llc_ids(&self, numbering: LlcId) -> Vec<u32> {
         match numbering {
             LlcId::FirstCpu => self.sd_llc_id.clone(),
