@@ -13,42 +13,35 @@
 //!
 //! What differs between kernel versions is chosen by [`PeltRules`] (and [`util_est::UtilEstRules`]).
 
-mod accumulate;
-mod attach;
-mod avg;
-mod cfs_rq;
-mod clock;
-mod decay;
-mod entity;
-mod h_load;
-mod init;
-mod migrate;
-mod removed;
+mod accumulate_sum;
+mod attach_entity_load_avg;
+mod decay_load;
+mod migrate_task_rq_fair;
 mod rules;
-mod runnable_load;
-mod sums;
-mod update;
+mod task_h_load;
+mod update_load_avg;
+mod update_rq_clock_pelt;
 pub mod util_est;
 
-pub use accumulate::{___update_load_sum, __accumulate_pelt_segments, accumulate_sum};
-pub use attach::{attach_entity_load_avg, dequeue_load_avg, detach_entity_load_avg, enqueue_load_avg, reweight_entity};
-pub use avg::{___update_load_avg, PELT_MIN_DIVIDER, SchedAvg, get_pelt_divider};
-pub use cfs_rq::{
-    __update_blocked_fair, __update_load_avg_cfs_rq, Blocked, CfsRqPelt, Queue, cfs_rq_has_blocked_load,
-    cfs_rq_is_decayed, load_avg_is_decayed, update_cfs_rq_load_avg,
+pub use accumulate_sum::{
+    ___update_load_avg, ___update_load_sum, __accumulate_pelt_segments, __update_load_avg_blocked_se,
+    __update_load_avg_se, Entity, PELT_MIN_DIVIDER, SchedAvg, accumulate_sum, get_pelt_divider,
 };
-pub use clock::{RqClock, Scale, cap_scale};
-pub use decay::{LOAD_AVG_MAX, LOAD_AVG_PERIOD, RUNNABLE_AVG_Y_N_INV, decay_load};
-pub use entity::{__update_load_avg_blocked_se, __update_load_avg_se, Entity};
-pub use h_load::task_h_load;
-pub use init::{init_entity_runnable_average, post_init_entity_util_avg};
-pub use migrate::{
+pub use attach_entity_load_avg::{
+    attach_entity_load_avg, dequeue_load_avg, detach_entity_load_avg, enqueue_load_avg, init_entity_runnable_average,
+    post_init_entity_util_avg, reweight_entity,
+};
+pub use decay_load::{LOAD_AVG_MAX, LOAD_AVG_PERIOD, RUNNABLE_AVG_Y_N_INV, decay_load};
+pub use migrate_task_rq_fair::{
     MigrationSource, migrate_se_pelt_lag, migrate_task_rq_fair, remove_entity_load_avg, sync_entity_load_avg,
 };
-pub use removed::Removed;
 pub use rules::{InitWeight, PeltRules, SumRule};
-pub use runnable_load::{RunnableLoad, dequeue_runnable_load_avg, enqueue_runnable_load_avg};
-pub use update::{UpdateFlags, update_load_avg};
+pub use task_h_load::{RunnableLoad, dequeue_runnable_load_avg, enqueue_runnable_load_avg, task_h_load};
+pub use update_load_avg::{
+    __update_blocked_fair, __update_load_avg_cfs_rq, Blocked, CfsRqPelt, Queue, Removed, UpdateFlags,
+    cfs_rq_has_blocked_load, cfs_rq_is_decayed, load_avg_is_decayed, update_cfs_rq_load_avg, update_load_avg,
+};
+pub use update_rq_clock_pelt::{RqClock, Scale, cap_scale};
 
 /// log2 of [`SCHED_CAPACITY_SCALE`].
 pub const SCHED_CAPACITY_SHIFT: u32 = 10;

@@ -28,22 +28,22 @@
 
 pub mod cfs;
 pub mod eevdf;
-mod entity;
-mod fair;
-mod flags;
-mod resched;
+mod enqueue_flags;
+mod fair_rq;
+pub mod load_weight;
+mod resched_curr;
 mod rules;
-mod tree;
-pub mod weight;
+mod sched_entity;
+mod tasks_timeline;
 
 pub use cfs::{CfsParams, CfsRq, CfsRules};
 pub use eevdf::{EevdfParams, EevdfRq, EevdfRules, LagLimit, WakeupPreempt};
-pub use entity::{Entities, Entity, TaskId};
-pub use fair::FairRq;
-pub use flags::{DequeueFlags, Dequeued, EnqueueFlags, Prev, Switch};
-pub use resched::{Hrtick, Preempted, Resched, Tick};
+pub use enqueue_flags::{DequeueFlags, Dequeued, EnqueueFlags, Prev, Switch};
+pub use fair_rq::FairRq;
+pub use load_weight::{LoadWeight, Policy};
+pub use resched_curr::{Hrtick, Preempted, Resched, Tick};
 pub use rules::{FairRules, NoTunable};
-pub use weight::{LoadWeight, Policy};
+pub use sched_entity::{Entities, Entity, TaskId};
 
 /// Whether virtual time `a` is before `b` (`entity_before()`, `min_vruntime()` and their like, all versions).
 #[inline]

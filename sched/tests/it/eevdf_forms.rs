@@ -2,7 +2,7 @@
 
 use crate::support::runqueue::eevdf::{MS, PARAMS, Queue};
 use wakelab_sched::runqueue::{
-    EevdfParams, EevdfRules, EnqueueFlags, Entity, Hrtick, Policy, Preempted, Prev, Resched, TaskId, weight,
+    EevdfParams, EevdfRules, EnqueueFlags, Entity, Hrtick, Policy, Preempted, Prev, Resched, TaskId, load_weight,
 };
 use wakelab_sched::select::WakeFlags;
 
@@ -148,10 +148,10 @@ fn eevdf_inverse_weight_is_rounded_down_in_7_3() {
         queue.schedule(Prev::Runs);
         let before = queue.es[task].vruntime;
         let _ = queue.pass(ran);
-        let load = weight::LoadWeight { weight: 820, inv_weight: inverse as u32 };
-        assert_eq!(queue.es[task].vruntime - before, weight::calc_delta_fair(ran, load), "{rules:?}");
+        let load = load_weight::LoadWeight { weight: 820, inv_weight: inverse as u32 };
+        assert_eq!(queue.es[task].vruntime - before, load_weight::calc_delta_fair(ran, load), "{rules:?}");
     }
-    let by = |inv_weight| weight::calc_delta_fair(100 * MS, weight::LoadWeight { weight: 820, inv_weight });
+    let by = |inv_weight| load_weight::calc_delta_fair(100 * MS, load_weight::LoadWeight { weight: 820, inv_weight });
     assert_ne!(by(5_237_765), by(5_237_764), "the two differ");
 }
 

@@ -9,7 +9,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use wakelab_sched::boost::BoostForm;
-use wakelab_sched::pelt::util_est::{self, UTIL_AVG_UNCHANGED, UTIL_EST_MARGIN, util_est_dequeue, util_est_enqueue};
+use wakelab_sched::pelt::util_est::{
+    self, UTIL_AVG_UNCHANGED, UTIL_EST_MARGIN, UtilEstRules, util_est_dequeue, util_est_enqueue, util_est_update,
+};
 use wakelab_sched::pelt::{___update_load_avg, ___update_load_sum, LOAD_AVG_MAX, SchedAvg};
 use wakelab_sched::util::{CpuView, TaskView, cpu_util};
 
@@ -241,11 +243,11 @@ fn cpu_util_7_3(mut change: impl FnMut(&mut CpuUtil)) -> impl FnMut(Row) -> Comp
 }
 
 fn v7_3(se: &mut SchedAvg) {
-    util_est::v7_3::util_est_update(se);
+    util_est_update(UtilEstRules::V7_3, se, true, 1024);
 }
 
 fn v6_1(se: &mut SchedAvg, task_sleep: bool, capacity_orig: u64) {
-    util_est::v6_1::util_est_update(se, task_sleep, capacity_orig, true);
+    util_est_update(UtilEstRules::V6_1 { fastup: true }, se, task_sleep, capacity_orig);
 }
 
 #[test]
@@ -386,7 +388,7 @@ fn ablation_of_util_est_vectors() {
         })
     });
     ablate(&mut table, &vectors, "UTIL_EST_FASTUP", {
-        util_est_6_1(|se, sleep, capacity| util_est::v6_1::util_est_update(se, sleep, capacity, false))
+        util_est_6_1(|se, sleep, capacity| util_est_update(UtilEstRules::V6_1 { fastup: false }, se, sleep, capacity))
     });
     ablate(
         &mut table,

@@ -5,7 +5,7 @@ mod support;
 use proptest::prelude::*;
 use support::million;
 use wakelab_sched::boost::BoostForm;
-use wakelab_sched::pelt::util_est::{_task_util_est, UTIL_AVG_UNCHANGED, v7_3};
+use wakelab_sched::pelt::util_est::{_task_util_est, UTIL_AVG_UNCHANGED, UtilEstRules, util_est_update};
 use wakelab_sched::pelt::{___update_load_avg, ___update_load_sum, LOAD_AVG_MAX, RqClock, Scale, SchedAvg, decay_load};
 use wakelab_sched::util::{CpuView, cpu_util};
 use wakelab_scx_policy as c;
@@ -74,7 +74,7 @@ proptest! {
         let (mut ours, mut models) = (sa, of(&sa));
         prop_assert_eq!(c::task_util_est(sa.util_est), _task_util_est(&models));
         c::util_est_update(&mut ours);
-        v7_3::util_est_update(&mut models);
+        util_est_update(UtilEstRules::V7_3, &mut models, true, 1024);
         prop_assert_eq!(of(&ours), models);
     }
 

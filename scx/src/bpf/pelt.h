@@ -15,7 +15,7 @@ static const u32 runnable_avg_yN_inv[LOAD_AVG_PERIOD] = {
 	0x9837f050, 0x94f4efa8, 0x91c3d373, 0x8ea4398a, 0x8b95c1e3, 0x88980e80, 0x85aac367, 0x82cd8698,
 };
 
-/* struct sched_avg, with the units that sched/src/pelt/avg.rs gives. */
+/* struct sched_avg, with the units that sched/src/pelt/accumulate_sum.rs gives. */
 struct pelt {
 	u64 last_update_time; /* ns of the CPU's PELT clock */
 	u64 load_sum;

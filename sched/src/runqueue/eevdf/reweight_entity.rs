@@ -1,7 +1,7 @@
 //! Changing a task's nice value, policy or slice.
 
 use super::EevdfRq;
-use crate::runqueue::entity::clamp_slice;
+use crate::runqueue::sched_entity::clamp_slice;
 use crate::runqueue::{DequeueFlags, EnqueueFlags, Entities, Entity, LoadWeight, Policy, Preempted, Resched, TaskId};
 use crate::select::WakeFlags;
 

@@ -1,9 +1,8 @@
 //! A sleeping task leaving its run queue.
 
-use super::avg::SchedAvg;
-use super::cfs_rq::{CfsRqPelt, load_avg_is_decayed};
-use super::clock::RqClock;
-use super::entity::__update_load_avg_blocked_se;
+use super::accumulate_sum::{__update_load_avg_blocked_se, SchedAvg};
+use super::update_load_avg::{CfsRqPelt, load_avg_is_decayed};
+use super::update_rq_clock_pelt::RqClock;
 
 /// The CPU that a sleeping task leaves, as seen without its lock.
 #[derive(Clone, Copy, Debug)]

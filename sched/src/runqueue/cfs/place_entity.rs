@@ -1,7 +1,7 @@
 //! Where a task joins the queue.
 
 use super::CfsRq;
-use crate::runqueue::weight::NICE_0_LOAD;
+use crate::runqueue::load_weight::NICE_0_LOAD;
 use crate::runqueue::{Entities, Entity, TaskId, before};
 
 /// After this much sleep, ns, the order of vruntimes means nothing (`entity_is_long_sleeper()`, 6.1): virtual time

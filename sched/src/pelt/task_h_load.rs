@@ -1,11 +1,25 @@
-//! The load of the queued tasks alone, which placement and balancing compared up to 5.4 (`runnable_load_avg`).
-//!
-//! A task's own `runnable_load_avg` is its `load_avg` where there are no groups: both sums are fed by `se->on_rq`, and it is
-//! attached with the same value.
+//! A task's share of its CPU's load, without groups.
 
-use super::accumulate::___update_load_sum;
-use super::avg::{___update_load_avg, SchedAvg};
-use super::cfs_rq::CfsRqPelt;
+use super::accumulate_sum::{___update_load_avg, ___update_load_sum, SchedAvg};
+use super::update_load_avg::CfsRqPelt;
+
+/// `update_cfs_rq_h_load()`, 7.3, for a root run queue.
+fn update_cfs_rq_h_load(cfs_rq: &mut CfsRqPelt, jiffies: u64) {
+    if cfs_rq.last_h_load_update != jiffies {
+        cfs_rq.h_load = cfs_rq.avg.load_avg;
+        cfs_rq.last_h_load_update = jiffies;
+    }
+}
+
+/// A task's load in units of weight (`task_h_load()`, the same from 5.10 to 7.3).
+///
+/// `h_load` is refreshed at most once in a jiffy while `load_avg` moves on, so the result differs from the task's own
+/// `load_avg` by more than rounding. `jiffies` is the kernel's counter, which does not start at 0: a new run queue
+/// counts as refreshed in jiffy 0, and answers 0 there.
+pub fn task_h_load(se: &SchedAvg, cfs_rq: &mut CfsRqPelt, jiffies: u64) -> u64 {
+    update_cfs_rq_h_load(cfs_rq, jiffies);
+    se.load_avg.wrapping_mul(cfs_rq.h_load) / cfs_rq.avg.load_avg.wrapping_add(1)
+}
 
 /// A run queue's `runnable_load_avg` and `runnable_load_sum` (5.3). 0 where [`PeltRules`](super::PeltRules) has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

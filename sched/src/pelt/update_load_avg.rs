@@ -1,11 +1,15 @@
 //! A run queue's averages.
 
-use super::accumulate::___update_load_sum;
-use super::avg::{___update_load_avg, SchedAvg, get_pelt_divider};
-use super::removed::Removed;
+use super::accumulate_sum::{
+    ___update_load_avg, ___update_load_sum, __update_load_avg_se, Entity, SchedAvg, get_pelt_divider,
+};
+use super::attach_entity_load_avg::{
+    attach_entity_load_avg, detach_entity_load_avg, sub_bound32, sub_plain, sub_resync, update_sa,
+};
 use super::rules::{PeltRules, SumRule};
-use super::runnable_load::RunnableLoad;
-use super::sums::{sub_bound32, sub_plain, sub_resync, update_sa};
+use super::task_h_load::RunnableLoad;
+use super::util_est::util_est_update_v7_3;
+use bitflags::bitflags;
 
 /// What a run queue held since its last update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,4 +135,68 @@ pub struct Blocked {
 pub fn __update_blocked_fair(now: u64, cfs_rq: &mut CfsRqPelt, queue: &Queue) -> Blocked {
     let decayed = update_cfs_rq_load_avg(now, cfs_rq, queue);
     Blocked { decayed, done: !cfs_rq_has_blocked_load(cfs_rq) }
+}
+
+/// The averages to be taken off a run queue at its next update (`cfs_rq->removed`, 7.3).
+///
+/// Who migrates a sleeping task does not hold the lock of the run queue it leaves, so what it takes along is only
+/// noted here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Removed {
+    /// Tasks that left since the last update.
+    pub nr: u32,
+    /// Sum of their `load_avg`.
+    pub load_avg: u64,
+    /// Sum of their `util_avg`.
+    pub util_avg: u64,
+    /// Sum of their `runnable_avg`.
+    pub runnable_avg: u64,
+}
+
+bitflags! {
+    /// What [`update_load_avg`] is to do besides ageing (`fair.c`, 7.3). `UPDATE_TG` only concerns groups and is left out.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct UpdateFlags: u32 {
+        /// Does not age the task, which is about to join or to move between groups.
+        const SKIP_AGE_LOAD = 0x02;
+        /// Attaches a task that has just migrated here.
+        const DO_ATTACH = 0x04;
+        /// Detaches a task that migrates while queued.
+        const DO_DETACH = 0x08;
+        /// Updates the task's `util_est` (7.2 and 7.3; before, a call of its own). Only where the feature `UTIL_EST` is
+        /// on.
+        const UPDATE_UTIL_EST = 0x10;
+    }
+}
+
+/// Ages a task and its run queue up to `now`, in ns of the run queue's PELT clock, and attaches or detaches the task
+/// (`update_load_avg()`, 7.3).
+///
+/// `entity` and `queue` are what held until now. Returns whether the run queue's averages changed, which is
+/// where the kernel calls `cfs_rq_util_change()` and so the governor.
+pub fn update_load_avg(
+    cfs_rq: &mut CfsRqPelt,
+    queue: &Queue,
+    se: &mut SchedAvg,
+    entity: &Entity,
+    now: u64,
+    flags: UpdateFlags,
+) -> bool {
+    if se.last_update_time != 0 && !flags.contains(UpdateFlags::SKIP_AGE_LOAD) {
+        __update_load_avg_se(now, se, entity);
+    }
+    let mut changed = update_cfs_rq_load_avg(now, cfs_rq, queue);
+
+    if se.last_update_time == 0 && flags.contains(UpdateFlags::DO_ATTACH) {
+        attach_entity_load_avg(cfs_rq, se, entity.weight);
+        changed = true;
+    } else if flags.contains(UpdateFlags::DO_DETACH) {
+        detach_entity_load_avg(cfs_rq, se, entity.weight);
+        changed = true;
+    }
+
+    if flags.contains(UpdateFlags::UPDATE_UTIL_EST) {
+        util_est_update_v7_3(se);
+    }
+    changed
 }

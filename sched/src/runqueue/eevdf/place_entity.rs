@@ -1,7 +1,7 @@
 //! Where a task joins the queue.
 
 use super::EevdfRq;
-use crate::runqueue::weight::calc_delta_fair;
+use crate::runqueue::load_weight::calc_delta_fair;
 use crate::runqueue::{EnqueueFlags, Entities, TaskId};
 
 impl EevdfRq {

@@ -1,7 +1,7 @@
 //! For how long the running task's slice is protected.
 
 use super::EevdfRq;
-use crate::runqueue::weight::calc_delta_fair;
+use crate::runqueue::load_weight::calc_delta_fair;
 use crate::runqueue::{Entities, TaskId, before};
 use wakelab_kernel::SliceProtection;
 

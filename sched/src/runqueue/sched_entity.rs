@@ -1,7 +1,7 @@
 //! What a run queue knows about a task.
 
-use super::tree::Node;
-use super::weight::{LoadWeight, Policy};
+use super::load_weight::{LoadWeight, Policy};
+use super::tasks_timeline::Node;
 use std::ops::{Index, IndexMut};
 
 /// A task's number: its index in [`Entities`].
