@@ -1,8 +1,6 @@
 //! Timers, yielding and nice values against timelines worked out by hand.
 
-mod support;
-
-use support::{back, call, ns, on_one_cpu};
+use crate::support::{Told, back, call, ns, on_one_cpu, simulate, workload};
 use wakelab_workload::{Call, Op, TimerMode};
 
 const MS: u64 = 1_000_000;
@@ -46,10 +44,10 @@ fn expires_in_a_child(mode: TimerMode) -> Vec<u64> {
     let timer = call(Call::Timer { timer: 0, period_ns: 10 * MS, mode });
     let parent = vec![Op::Run(ns(7 * MS)), Op::Fork { program: 1 }, Op::Exit];
     let child = vec![Op::Run(ns(MS)), timer, Op::Done];
-    let mut workload = support::workload(vec![parent, child], &[], Some(vec![0]));
+    let mut workload = workload(vec![parent, child], &[], Some(vec![0]));
     workload.tasks.truncate(1);
-    let mut told = support::Told::default();
-    support::simulate(("test-1c", "v6.1"), &workload, (1, 50 * MS), true, &mut told).expect("a run");
+    let mut told = Told::default();
+    simulate(("test-1c", "v6.1"), &workload, (1, 50 * MS), true, &mut told).expect("a run");
     told.times(1)
 }
 
@@ -68,10 +66,10 @@ fn running_for_a_time_ends_by_the_clock_and_not_by_work() {
 fn who_may_no_longer_use_its_cpu_goes_on_at_another_at_once() {
     let to = |cpus| [call(Call::Affinity { cpus }), Op::Run(ns(MS)), Op::Done];
     let program = [to(Some(0)), to(Some(1)), to(None)].concat();
-    let mut workload = support::workload(vec![program], &[], None);
+    let mut workload = workload(vec![program], &[], None);
     workload.cpu_sets = vec![vec![1], vec![0]];
-    let mut told = support::Told::default();
-    let out = support::simulate(("test-2c", "v6.1"), &workload, (1, 50 * MS), true, &mut told).expect("a run");
+    let mut told = Told::default();
+    let out = simulate(("test-2c", "v6.1"), &workload, (1, 50 * MS), true, &mut told).expect("a run");
     assert_times(&told.times(0), &[1, 2, 3]);
     // A millisecond on CPU 1, then two on CPU 0.
     assert!((MS..MS + 100_000).contains(&out.cpus[1].work), "{out:?}");
@@ -116,8 +114,8 @@ fn yielding_alone_takes_no_time() {
 fn who_yields_for_ever_is_stopped_with_its_name() {
     let spin = vec![call(Call::Yield), back(0, 0)];
     let hog = vec![Op::Run(ns(MS)), back(0, 0)];
-    let workload = support::workload(vec![spin, hog], &[], Some(vec![0]));
-    let error = support::simulate(("test-1c", "v6.1"), &workload, (1, 100 * MS), true, &mut ()).expect_err("endless");
+    let workload = workload(vec![spin, hog], &[], Some(vec![0]));
+    let error = simulate(("test-1c", "v6.1"), &workload, (1, 100 * MS), true, &mut ()).expect_err("endless");
     assert!(error.to_string().starts_with("task task 0 "), "{error}");
 }
 

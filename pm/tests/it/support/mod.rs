@@ -1,5 +1,4 @@
 //! The kernel's vectors, and a system written down.
-#![allow(dead_code, reason = "each test program uses a part")]
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

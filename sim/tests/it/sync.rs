@@ -1,9 +1,7 @@
 //! Locks, conditions, barriers and channels: what holds of random programs, and how deadlocks are told.
 
-mod support;
-
+use crate::support::{Told, back, call, ns, on_one_cpu, simulate, workload};
 use proptest::prelude::*;
-use support::{Told, back, call, ns, on_one_cpu, simulate, workload};
 use wakelab_sim::SimError;
 use wakelab_workload::{Call, Op, Work, Workload};
 

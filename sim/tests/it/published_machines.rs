@@ -1,10 +1,8 @@
 //! The machines of published tables can be simulated under the kernels of their postings, and one seed gives one run.
 
-mod support;
-
+use crate::support::{Told, ns, simulate, workload};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use support::{Told, ns, simulate, workload};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::Preset;
 use wakelab_sim::{Mechanisms, Setup, check, run};

@@ -1,8 +1,6 @@
 //! schedutil's decisions, by worked examples.
 
-mod support;
-
-use support::Table;
+use crate::support::Table;
 use wakelab_pm::governor::Update;
 use wakelab_pm::policy::{Driver, Limits, Policy};
 use wakelab_pm::schedutil::{CpuUtil, Headroom, Sugov, SugovRules, uclamp_rq_is_capped};

@@ -1,8 +1,6 @@
 //! What run queues do on CPU 0: who had it, for how long, and how long wake-ups waited for it.
 
-#![allow(dead_code, reason = "each test uses some of it")]
-
-use super::support::{back, call, ns, workload};
+use super::{back, call, ns, workload};
 use wakelab_events::sim::{Event, Queued, Sink};
 use wakelab_kernel::{Preset, Switches};
 use wakelab_sim::{Mechanisms, Setup, run};

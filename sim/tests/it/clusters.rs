@@ -1,9 +1,7 @@
 //! Clusters: groups of cores below an LLC, with a domain of their own since 5.16 (CLS) that has SD_CLUSTER since 6.7.
 
-mod support;
-
-use support::places::Places;
-use support::{back, call, ns, workload};
+use crate::support::places::Places;
+use crate::support::{back, call, ns, workload};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Feature, Preset};
 use wakelab_machine::Machine;

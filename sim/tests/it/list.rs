@@ -1,8 +1,6 @@
 //! Lists of tasks that wait to be answered: who is woken when, and from when a latency counts.
 
-mod support;
-
-use support::{Told, back, call, ns, on_one_cpu, simulate, workload};
+use crate::support::{Told, back, call, ns, on_one_cpu, simulate, workload};
 use wakelab_workload::{Call, Load, Op, build};
 
 const US: u64 = 1_000;

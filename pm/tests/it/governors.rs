@@ -1,8 +1,6 @@
 //! What each governor asks for, by worked examples on a Sandy Bridge client (1.6 to 3.8 GHz, base 3.4).
 
-mod support;
-
-use support::Table;
+use crate::support::Table;
 use wakelab_kernel::Preset;
 use wakelab_pm::governor::{
     CounterValues, GOVERNORS, Governor, PstateSample, Pstates, Setup, Update, get_target_pstate, governor,

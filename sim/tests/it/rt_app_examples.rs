@@ -2,10 +2,8 @@
 //! work as its file says. Those that are no programs at all are refused when they are read, as a test of the package
 //! wakelab-workload holds.
 
-mod support;
-
+use crate::support::{Told, simulate};
 use std::path::{Path, PathBuf};
-use support::{Told, simulate};
 use wakelab_sim::Outcome;
 use wakelab_workload::{RtApp, Workload};
 

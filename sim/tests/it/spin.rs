@@ -1,8 +1,6 @@
 //! Spin locks: who waits is busy, in line, and the lock bounds what all do together.
 
-mod support;
-
-use support::{Told, back, call, ns, simulate, workload};
+use crate::support::{Told, back, call, ns, simulate, workload};
 use wakelab_workload::{Call, Op};
 
 const LOCK: u32 = 0;

@@ -1,11 +1,9 @@
 //! What must hold for any input.
 
-mod support;
-
+use crate::support::Table;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-use support::Table;
 use wakelab_pm::governor::Update;
 use wakelab_pm::idle::{Asking, IdleState, IdleStates, Woken, idle_governor};
 use wakelab_pm::invariance::Counters;

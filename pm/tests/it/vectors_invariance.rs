@@ -1,8 +1,6 @@
 //! x86's frequency scale held against numbers that the kernel's own code computed: every row.
 
-mod support;
-
-use support::rows;
+use crate::support::rows;
 use wakelab_pm::invariance::{CpuKind, Msrs, intel_set_max_freq_ratio, scale_freq_tick};
 
 #[test]

@@ -1,8 +1,6 @@
 //! The case of the SIS_UTIL letter in which no search happens though a CPU is idle: seven of eight CPUs are busy, 87.5%.
 
-mod support;
-
-use support::{back, call, ns, workload};
+use crate::support::{back, call, ns, workload};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;

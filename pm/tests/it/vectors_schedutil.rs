@@ -1,8 +1,6 @@
 //! schedutil held against numbers that the kernel's own code computed: every column of every row.
 
-mod support;
-
-use support::{Table, rows};
+use crate::support::{Row, Table, rows};
 use wakelab_pm::governor::Update;
 use wakelab_pm::policy::{Driver, Policy};
 use wakelab_pm::schedutil::{
@@ -34,7 +32,7 @@ fn effective_cpu_util_and_performance_of_7_3_are_the_kernels() {
     }
 }
 
-fn next_freq(row: &support::Row, rules: &SugovRules, freq_ref: u32) -> (u32, SugovPolicy) {
+fn next_freq(row: &Row, rules: &SugovRules, freq_ref: u32) -> (u32, SugovPolicy) {
     let mut policy = SugovPolicy {
         cached_raw_freq: row.get("cached_raw_before"),
         next_freq: row.get("next_freq_before"),

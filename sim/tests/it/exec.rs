@@ -1,8 +1,6 @@
 //! Exec: the slow path looks for a CPU again.
 
-mod support;
-
-use support::{back, call, ns, workload};
+use crate::support::{back, call, ns, workload};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::Preset;
 use wakelab_sim::{Mechanisms, Setup, run};
