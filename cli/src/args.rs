@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use std::path::PathBuf;
 use wakelab_kernel::Switches;
 use wakelab_sched::select::Reason;
-use wakelab_study::Assumed;
+use wakelab_study::AssumedInputs;
 use wakelab_study::experiment::{REPEATS_MAX, TIME_MAX_NS, parse_time};
 use wakelab_study::sensitivity::BUDGET_MAX;
 use wakelab_study::stats::By;
@@ -521,7 +521,7 @@ pub struct Replay {
     ///
     /// avg_idle, avg_scan_cost (4us) and wake_avg_idle, with commas, the same at each wake-up. They go before recorded ones.
     #[arg(long, value_name = "VALUES")]
-    pub assume: Option<Assumed>,
+    pub assume: Option<AssumedInputs>,
     /// Also write the result as an HTML page.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

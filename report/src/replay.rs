@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use wakelab_events::ReadError;
-use wakelab_study::Question;
+use wakelab_study::Decider;
 use wakelab_study::replay::{Replay, Side};
 
 /// The tables.
-pub fn text(replay: &Replay, question: &Question) -> String {
+pub fn text(replay: &Replay, decider: &Decider) -> String {
     let (who, on) = (replay.kinds.who(), Vec::from_iter(replay.kernels.iter().copied()).join(", "));
     let wakeups = count(replay.rows, "wake-up");
-    let mut text = format!("What {} would have chosen at {wakeups} of {who} ({on})\n\n", question.switches());
+    let mut text = format!("What {} would have chosen at {wakeups} of {who} ({on})\n\n", decider.switches());
     text += "A first-order counterfactual: each choice is made again on the state that was recorded. What the other choices would\n\
              have done to later states is a question for `wakelab compare`.\n";
-    if !question.assumed().is_empty() {
-        let (assumed, at) = (question.assumed(), count(replay.assumed, "wake-up"));
+    if !decider.assumed().is_empty() {
+        let (assumed, at) = (decider.assumed(), count(replay.assumed, "wake-up"));
         let _ = match (replay.assumed, replay.overridden) {
             (0, _) => writeln!(text, "Assumed, and read at no wake-up: {assumed}."),
             (_, 0) => writeln!(text, "Assumed at {at}, not recorded: {assumed}."),
@@ -77,7 +77,7 @@ fn sides(base: &Side, with: &Side) -> String {
 }
 
 /// The same as JSON.
-pub fn json(replay: &Replay, question: &Question, errors: &[ReadError]) -> Value {
+pub fn json(replay: &Replay, decider: &Decider, errors: &[ReadError]) -> Value {
     let side = |side: &Side| {
         let reasons: BTreeMap<_, _> = side.reasons.iter().map(|(reason, n)| (reason.name(), *n)).collect();
         json!({
@@ -94,7 +94,7 @@ pub fn json(replay: &Replay, question: &Question, errors: &[ReadError]) -> Value
         .map(|((from, to), c)| json!({"from": from.name(), "to": to.name(), "rows": c.rows, "other_cpu": c.other_cpu}))
         .collect();
     json!({
-        "wakelab": VERSION, "kind": replay.kinds.name(), "kernels": replay.kernels, "first_order": true, "with": question.switches(), "assumed": question.assumed(),
+        "wakelab": VERSION, "kind": replay.kinds.name(), "kernels": replay.kernels, "first_order": true, "with": decider.switches(), "assumed": decider.assumed(),
         "rows": replay.rows, "unscored": replay.unscored, "lacking": replay.lacking, "assumed_at": replay.assumed, "overridden_at": replay.overridden, "other_cpu": replay.other_cpu, "gained_idle": replay.gained,
         "lost_idle": replay.lost, "recorded": side(&replay.base), "then": side(&replay.with), "changes": changes,
         "errors": errors.iter().map(error).collect::<Vec<_>>(),

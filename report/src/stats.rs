@@ -1,19 +1,17 @@
 //! Statistics of recordings and simulated runs.
 
-mod json;
-mod recorder;
-
-pub use json::json;
-pub(crate) use recorder::shares as recorder_shares;
-
+use crate::VERSION;
 use crate::explain::reason_meaning;
 use crate::numbers::{count, share, thousands};
 use crate::table::{table, text as table_text};
-use std::collections::BTreeSet;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use wakelab_events::ReadError;
+use wakelab_events::stream::RecorderCounts;
 use wakelab_measure::{Latency, SearchStats};
 use wakelab_sched::select::Reason;
-use wakelab_study::stats::{By, Key, Parts, Run, RunTally, Stats, Tally};
+use wakelab_study::stats::{Breakdown, By, Key, Run, RunTally, Stats, Tally};
 
 /// Tables: wake-ups and waits, searches, reasons, and the parts that were asked for, `top` of each.
 pub fn text(stats: &Stats, top: usize) -> String {
@@ -28,12 +26,12 @@ pub fn text(stats: &Stats, top: usize) -> String {
     text += "\nShare of each reason, %\n\n";
     text += &reasons(stats);
     for (number, tally) in (1..).zip(stats.values()) {
-        for parts in tally.parts.iter().filter(|parts| !parts.tallies.is_empty()) {
+        for parts in tally.breakdowns.iter().filter(|parts| !parts.tallies.is_empty()) {
             let _ = write!(text, "\n{number}  {} (waits in us)\n\n", by_title(parts.by));
             text += &part_table(parts, top);
         }
     }
-    text += &recorder::text(stats);
+    text += &recorder_text(stats);
     text += &notes(stats);
     text
 }
@@ -79,7 +77,7 @@ fn waits(has: bool, latency: &Latency) -> [String; 4] {
 }
 
 /// The search statistics and their rates, as the patch that introduced them prints them.
-pub(super) const SEARCH: [&str; 10] = [
+const SEARCH: [&str; 10] = [
     "sis_search",
     "sis_domain_search",
     "sis_scanned",
@@ -147,7 +145,7 @@ fn reasons(stats: &Stats) -> String {
     text
 }
 
-fn part_table(parts: &Parts, top: usize) -> String {
+fn part_table(parts: &Breakdown, top: usize) -> String {
     let header =
         [parts.by.name(), "wake-ups", "moved %", "other LLC %", "p50", "p95", "p99", "max", "scanned", "failed"];
     let mut table = table(&header, 1);
@@ -168,7 +166,7 @@ fn part_table(parts: &Parts, top: usize) -> String {
 }
 
 /// CPUs and caches in their order, tasks by how often they were woken.
-pub(crate) fn sorted(parts: &Parts) -> Vec<(&Key, &Tally)> {
+pub(crate) fn sorted(parts: &Breakdown) -> Vec<(&Key, &Tally)> {
     let mut all: Vec<_> = parts.tallies.iter().collect();
     if matches!(parts.by, By::Task | By::Comm) {
         all.sort_by(|a, b| b.1.wakeups.cmp(&a.1.wakeups).then(a.0.cmp(b.0)));
@@ -208,4 +206,117 @@ pub(crate) fn notes(stats: &Stats) -> String {
         }
     }
     text
+}
+
+/// All that was counted; `errors` are what could not be read to its end.
+pub fn json(stats: &Stats, errors: &[ReadError]) -> Value {
+    let runs: Vec<Value> = stats
+        .iter()
+        .map(|(run, tally)| {
+            let mut value = json!({
+                "kind": run.kind, "kernel": run.kernel, "machine": run.machine, "workload": run.workload,
+                "variant": run.variant, "runs": tally.runs, "unscored": tally.unscored, "unseen": tally.unseen,
+                "balanced": tally.balanced,
+                "recorder": recorder_json(tally.recorder),
+                "from_ns": tally.span.map(|span| span.0), "to_ns": tally.span.map(|span| span.1),
+            });
+            extend(&mut value, tally_json(&tally.all, tally.has_waits));
+            for parts in &tally.breakdowns {
+                value[parts.by.name()] = breakdown_json(parts, tally.has_waits);
+            }
+            value
+        })
+        .collect();
+    json!({"wakelab": VERSION, "runs": runs, "errors": errors.iter().map(crate::conform::error).collect::<Vec<_>>()})
+}
+
+fn breakdown_json(parts: &Breakdown, has_waits: bool) -> Value {
+    let line = |(key, tally): (&wakelab_study::stats::Key, &Tally)| {
+        let mut value = json!({"name": key.to_string()});
+        extend(&mut value, tally_json(tally, has_waits));
+        value
+    };
+    parts.tallies.iter().map(line).collect()
+}
+
+fn extend(value: &mut Value, more: Value) {
+    if let (Value::Object(value), Value::Object(more)) = (value, more) {
+        value.extend(more);
+    }
+}
+
+fn tally_json(tally: &Tally, has_waits: bool) -> Value {
+    let search = &tally.search;
+    let latency = tally.waits.latency();
+    let reasons: BTreeMap<_, _> = tally.reasons.iter().map(|(reason, n)| (reason.name(), *n)).collect();
+    json!({
+        "wakeups": tally.wakeups, "chose": tally.chose, "moved": tally.moved, "other_llc": tally.crossed,
+        "reasons": reasons,
+        "search": {
+            "sis_search": search.sis_search, "sis_domain_search": search.sis_domain_search,
+            "sis_scanned": search.sis_scanned, "sis_failed": search.sis_failed,
+            "fast_rate_pct": search.fast_rate_pct(), "success_rate_pct": search.success_rate_pct(),
+            "se_eff_pct": search.se_eff_pct(), "dom_eff_pct": search.dom_eff_pct(),
+        },
+        "wait_ns": has_waits.then(|| json!({
+            "n": latency.n, "mean": latency.mean, "p50": latency.p50, "p95": latency.p95, "p99": latency.p99,
+            "max": latency.max,
+        })),
+    })
+}
+
+/// A table; empty where nothing was counted.
+fn recorder_text(stats: &Stats) -> String {
+    let counted = || (1..).zip(stats.values()).filter_map(|(n, tally)| Some((n, tally.recorder?)));
+    if counted().next().is_none() {
+        return String::new();
+    }
+    let header = [
+        "",
+        "choices",
+        "recorded",
+        "lost",
+        "left out",
+        "rebuilding",
+        "unfinished",
+        "other rows lost",
+        "programs %",
+        "recorder %",
+    ];
+    let mut table = table(&header, 1);
+    for (n, counts) in counted() {
+        let numbers = [counts.choices, counts.recorded, counts.lost, counts.left_out, counts.changed];
+        let mut line = vec![format!("{n}")];
+        line.extend(numbers.map(thousands));
+        line.push(counts.unfinished.to_string());
+        line.push(thousands(counts.events_lost));
+        let [programs, recorder] = recorder_shares(&counts);
+        line.extend([programs, recorder].map(|share| share.map_or("-".to_owned(), |share| format!("{share:.1}"))));
+        table.add_row(line);
+    }
+    let mut text =
+        "\nWhat the recorder counted: choices of the fair class, and what recording took of one CPU\n\n".to_owned();
+    text += &table_text(&table);
+    let cut_off: u64 = counted().map(|(_, counts)| counts.cut_off).sum();
+    if cut_off > 0 {
+        text += "A recorder was killed: what it counted is that of its last whole segment.\n";
+    }
+    text
+}
+
+/// Of one CPU, %: the BPF programs, where it is known, and the recorder itself.
+pub(crate) fn recorder_shares(counts: &RecorderCounts) -> [Option<f64>; 2] {
+    let share = |ns: u64| (counts.elapsed_ns > 0).then(|| ns as f64 / counts.elapsed_ns as f64 * 100.0);
+    [counts.programs_ns.and_then(share), share(counts.recorder_ns)]
+}
+
+/// The same as JSON; null where nothing was counted.
+fn recorder_json(counts: Option<RecorderCounts>) -> Value {
+    let Some(counts) = counts else { return Value::Null };
+    let [programs, recorder] = recorder_shares(&counts);
+    json!({
+        "choices": counts.choices, "recorded": counts.recorded, "lost": counts.lost, "left_out": counts.left_out,
+        "rebuilding": counts.changed, "unfinished": counts.unfinished, "events_lost": counts.events_lost,
+        "programs_pct": programs, "recorder_pct": recorder, "cut_off": counts.cut_off,
+    })
 }

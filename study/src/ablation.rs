@@ -4,9 +4,9 @@
 //! rule or input wrong and nothing else; a decision is lost where the CPU or the `recent_used_cpu` that it leaves is
 //! then not the kernel's.
 
-use crate::Question;
+use crate::Decider;
 use crate::explain::Differs;
-use crate::walk::{FileOutcome, Progress, walk_files};
+use crate::recordings::{FileOutcome, Progress, read_files};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -243,8 +243,8 @@ pub struct Ablation {
 
 /// Makes each rule wrong in turn, on every stable row of `files`.
 pub fn ablate(files: &[PathBuf], progress: &dyn Progress) -> (Ablation, Vec<FileOutcome<()>>) {
-    let question = Question::as_recorded();
-    let outcomes = walk_files(files, &question, progress, |state: &mut State, row, topo| state.row(row, topo));
+    let decider = Decider::as_recorded();
+    let outcomes = read_files(files, &decider, progress, |state: &mut State, row, topo| state.row(row, topo));
     let mut total = Ablation { rows: BTreeMap::new(), lost: vec![BTreeMap::new(); RULES.len()] };
     let mut read = Vec::with_capacity(outcomes.len());
     for FileOutcome { path, value: state, error } in outcomes {
@@ -279,7 +279,7 @@ impl State {
             self.prepare(topo);
         }
         self.rows += 1;
-        let right = Question::as_recorded().decide(row, topo, &mut self.select, &mut ());
+        let right = Decider::as_recorded().decide(row, topo, &mut self.select, &mut ());
         for (index, rule) in RULES.iter().enumerate() {
             let (code, domains) = &self.wrong[index];
             let mut features = row.features.set;

@@ -1,8 +1,8 @@
 //! The model's choices against the kernel's, row by row.
 
 use crate::explain::{Differs, Disagreement, Steps};
-use crate::walk::{FileOutcome, Progress, walk_files};
-use crate::{Kinds, Question};
+use crate::recordings::{FileOutcome, Progress, read_files};
+use crate::{Decider, SourceKinds};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -156,10 +156,10 @@ pub struct Conformance {
 
 impl Conformance {
     /// Whose decisions all rows were.
-    pub fn kinds(&self) -> Kinds {
-        let mut kinds = Kinds::default();
+    pub fn kinds(&self) -> SourceKinds {
+        let mut kinds = SourceKinds::default();
         for kernel in self.kernels.keys() {
-            kinds.merge(Kinds { recorded: !kernel.simulated, simulated: kernel.simulated });
+            kinds.merge(SourceKinds { recorded: !kernel.simulated, simulated: kernel.simulated });
         }
         kinds
     }
@@ -241,12 +241,12 @@ impl Agreement {
 /// Returns what was counted over all files, and of each file whether it was read to its end.
 pub fn conform(
     files: &[PathBuf],
-    question: &Question,
+    decider: &Decider,
     limit: usize,
     progress: &dyn Progress,
 ) -> (Conformance, Vec<FileOutcome<()>>) {
-    let recorded = Question::as_recorded();
-    let outcomes = walk_files(files, question, progress, |(counted, select): &mut (Conformance, Select), row, topo| {
+    let recorded = Decider::as_recorded();
+    let outcomes = read_files(files, decider, progress, |(counted, select): &mut (Conformance, Select), row, topo| {
         let of_kernel = counted.of_kernel(row, topo);
         if !row.stable {
             let why = NotScored::of(row);
@@ -255,13 +255,13 @@ pub fn conform(
             *counted.not_scored.entry(why).or_default() += 1;
             return;
         }
-        let decision = question.decide(row, topo, select, &mut ());
+        let decision = decider.decide(row, topo, select, &mut ());
         let differs = Differs::of(row, &decision);
         let prev = row.chosen_cpu == row.wakee.prev_cpu;
         of_kernel.scored.add(differs, prev);
         counted.reasons.entry((topo.preset.name, decision.reason)).or_default().add(differs, prev);
         counted.switched.add(decision.count);
-        if question.is_as_recorded() {
+        if decider.is_as_recorded() {
             counted.recorded.add(decision.count);
         } else {
             let before: Decision = recorded.decide(row, topo, select, &mut ());
@@ -272,7 +272,7 @@ pub fn conform(
         }
         if differs.any() && counted.disagreements.len() < limit {
             let mut steps = Steps::default();
-            let decision = question.decide(row, topo, select, &mut steps);
+            let decision = decider.decide(row, topo, select, &mut steps);
             counted.disagreements.push(Disagreement {
                 file: PathBuf::new(),
                 row: row.clone(),

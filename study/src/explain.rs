@@ -1,7 +1,7 @@
 //! Why the kernel chose the CPU it chose: the steps of the decision, made again on the recorded state.
 
-use crate::Question;
-use crate::walk::{Progress, walk_those};
+use crate::Decider;
+use crate::recordings::{Progress, read_wanted};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -155,7 +155,7 @@ impl Observer for Steps {
 /// Where the file cannot be read to its end.
 pub fn explain_file(
     file: &Path,
-    question: &Question,
+    decider: &Decider,
     filter: &Filter,
     progress: &dyn Progress,
     mut each: impl FnMut(&Explained<'_>) -> bool,
@@ -164,18 +164,18 @@ pub fn explain_file(
     let mut goes_on = true;
     let mut left = filter.only.as_ref().map_or(usize::MAX, HashSet::len);
     let wanted = |t_ns, wakee_pid| filter.names(t_ns, wakee_pid);
-    walk_those(file, question, progress, wanted, |row, topo| {
+    read_wanted(file, decider, progress, wanted, |row, topo| {
         if !filter.takes(row) {
             return true;
         }
         left -= 1;
         let wait_ns = filter.waits.get(&(row.t_ns, row.wakee.pid)).copied();
         steps.0.clear();
-        let decision = question.decide(row, topo, &mut select, &mut steps);
+        let decision = decider.decide(row, topo, &mut select, &mut steps);
         if filter.reason.is_some_and(|reason| reason != decision.reason) {
             return left > 0;
         }
-        let switched = !question.is_as_recorded();
+        let switched = !decider.is_as_recorded();
         goes_on = each(&Explained { file, row, topo, steps: &steps.0, decision, switched, wait_ns });
         goes_on && left > 0
     })?;

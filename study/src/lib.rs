@@ -12,30 +12,25 @@
 //! All of them give data; `wakelab-report` turns it into text.
 
 pub mod ablation;
-pub mod assumed;
 pub mod cache;
 pub mod compare;
 pub mod conform;
-mod csv_table;
+pub mod decider;
 pub mod experiment;
 pub mod explain;
-pub mod files;
-mod kinds;
-mod lanes;
 pub mod mechanisms;
 mod near;
 pub mod picture;
-pub mod question;
+mod published;
+pub mod recordings;
 pub mod replay;
 pub mod reproduce;
 pub mod sensitivity;
 pub mod statistics;
 pub mod stats;
 pub mod summary;
+mod time_ordered;
 pub mod trace;
-mod walk;
 
-pub use assumed::Assumed;
-pub use kinds::Kinds;
-pub use question::{Question, QuestionError};
-pub use walk::{FileOutcome, Progress};
+pub use decider::{AssumedInputs, Decider, DeciderError};
+pub use recordings::{FileOutcome, Progress, SourceKinds};

@@ -1,9 +1,9 @@
 //! What other features would have chosen at each recorded wake-up: the recorded states stay as they are, so that it is the
 //! first step of what a change would do, and no more.
 
-use crate::question::QuestionError;
-use crate::walk::{FileOutcome, Progress, walk_files};
-use crate::{Kinds, Question};
+use crate::DeciderError;
+use crate::recordings::{FileOutcome, Progress, read_files};
+use crate::{Decider, SourceKinds};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use wakelab_events::{Row, TopoFile};
@@ -51,7 +51,7 @@ pub struct Replay {
     /// Of them, those for which such a value was recorded, too, and set aside.
     pub overridden: u64,
     /// Whose decisions all were.
-    pub kinds: Kinds,
+    pub kinds: SourceKinds,
     /// The kernels (`v6.12`) of the wake-ups that were.
     pub kernels: BTreeSet<&'static str>,
     /// Wake-ups that get another CPU.
@@ -68,20 +68,20 @@ pub struct Replay {
     pub with: Side,
 }
 
-/// The question twice: as it is, and with SIS_ORACLE.
+/// The decider twice: as it is, and with SIS_ORACLE.
 #[derive(Clone, Debug)]
 struct Asked {
-    question: Question,
-    oracle: Question,
+    decider: Decider,
+    oracle: Decider,
 }
 
 impl Asked {
-    fn new(question: &Question) -> Result<Self, QuestionError> {
-        Ok(Asked { question: question.clone(), oracle: question.and(Feature::SIS_ORACLE, true)? })
+    fn new(decider: &Decider) -> Result<Self, DeciderError> {
+        Ok(Asked { decider: decider.clone(), oracle: decider.and(Feature::SIS_ORACLE, true)? })
     }
 
     fn decide(&self, row: &Row, topo: &TopoFile, select: &mut Select, side: &mut Side) -> Decision {
-        let decision = self.question.decide(row, topo, select, &mut ());
+        let decision = self.decider.decide(row, topo, select, &mut ());
         side.search.add(&decision.count);
         *side.reasons.entry(decision.reason).or_default() += 1;
         if decision.count.search == 1 {
@@ -110,12 +110,12 @@ fn takes(row: &Row, cpu: u32) -> bool {
 /// Where the features can be asked nothing, whatever the recording.
 pub fn replay(
     files: &[PathBuf],
-    question: &Question,
+    decider: &Decider,
     progress: &dyn Progress,
-) -> Result<(Replay, Vec<FileOutcome<()>>), QuestionError> {
-    let recorded = Question::as_recorded().assuming(*question.assumed());
-    let (base, with) = (Asked::new(&recorded)?, Asked::new(question)?);
-    let outcomes = walk_files(files, question, progress, |(counted, select): &mut (Replay, Select), row, topo| {
+) -> Result<(Replay, Vec<FileOutcome<()>>), DeciderError> {
+    let recorded = Decider::as_recorded().assuming(*decider.assumed());
+    let (base, with) = (Asked::new(&recorded)?, Asked::new(decider)?);
+    let outcomes = read_files(files, decider, progress, |(counted, select): &mut (Replay, Select), row, topo| {
         counted.kinds.add(row);
         // As recorded, too, the inputs have to be there.
         if !row.stable || recorded.lacks(row, topo).is_some() {
@@ -125,8 +125,8 @@ pub fn replay(
         }
         counted.rows += 1;
         counted.kernels.insert(topo.preset.name);
-        if [&base, &with].iter().any(|side| side.question.features(row).has(Feature::SIS_PROP)) {
-            let (read, recorded_too) = question.assumed().used(&row.scan, topo.preset.code.sis_prop);
+        if [&base, &with].iter().any(|side| side.decider.features(row).has(Feature::SIS_PROP)) {
+            let (read, recorded_too) = decider.assumed().used(&row.scan, topo.preset.code.sis_prop);
             counted.assumed += u64::from(read);
             counted.overridden += u64::from(recorded_too);
         }

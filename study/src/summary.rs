@@ -1,8 +1,8 @@
 //! How often each reason was the one.
 
 use crate::explain::Filter;
-use crate::walk::{FileOutcome, Progress, walk_files};
-use crate::{Kinds, Question};
+use crate::recordings::{FileOutcome, Progress, read_files};
+use crate::{Decider, SourceKinds};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use wakelab_sched::select::{Reason, Select, WakeFlags};
@@ -24,7 +24,7 @@ pub struct Summary {
     /// Rows whose state did not hold still; they are not counted.
     pub unstable: u64,
     /// Whose decisions all rows were.
-    pub kinds: Kinds,
+    pub kinds: SourceKinds,
     /// Rows by group and reason.
     pub groups: BTreeMap<Group, BTreeMap<Reason, u64>>,
 }
@@ -45,11 +45,11 @@ pub fn flags_name(flags: WakeFlags) -> &'static str {
 /// Counts the reasons of the stable rows of `files` that `filter` takes.
 pub fn summarize(
     files: &[PathBuf],
-    question: &Question,
+    decider: &Decider,
     filter: &Filter,
     progress: &dyn Progress,
 ) -> (Summary, Vec<FileOutcome<()>>) {
-    let outcomes = walk_files(files, question, progress, |(counted, select): &mut (Summary, Select), row, topo| {
+    let outcomes = read_files(files, decider, progress, |(counted, select): &mut (Summary, Select), row, topo| {
         if !filter.takes(row) {
             return;
         }
@@ -58,7 +58,7 @@ pub fn summarize(
             counted.unstable += 1;
             return;
         }
-        let reason = question.decide(row, topo, select, &mut ()).reason;
+        let reason = decider.decide(row, topo, select, &mut ()).reason;
         let load = if row.variant == "default" { row.load.clone() } else { format!("{}+{}", row.load, row.variant) };
         let group = Group { kernel: topo.preset.name, load, flags: flags_name(row.wake_flags) };
         *counted.groups.entry(group).or_default().entry(reason).or_default() += 1;

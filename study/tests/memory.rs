@@ -9,12 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use wakelab_kernel::{Feature, Switches};
-use wakelab_study::Question;
+use wakelab_study::Decider;
 use wakelab_study::compare::{Simulator, compare_with};
 use wakelab_study::conform::conform;
 use wakelab_study::experiment::Spec;
-use wakelab_study::files::recordings;
 use wakelab_study::picture::Pictured;
+use wakelab_study::recordings::decision_files;
 use wakelab_study::replay::replay;
 use wakelab_study::stats::{By, sources, stats_and_pictures};
 
@@ -54,11 +54,11 @@ fn count(folder: &Path, rows: u64) {
 }
 
 fn compare_and_replay(folder: &Path, rows: u64) {
-    let (files, _) = recordings(&[folder.to_owned()]);
-    let (conformance, _) = conform(&files, &Question::as_recorded(), 20, &());
+    let (files, _) = decision_files(&[folder.to_owned()]);
+    let (conformance, _) = conform(&files, &Decider::as_recorded(), 20, &());
     assert_eq!(conformance.total().rows + conformance.unstable, rows);
     let with: Switches = [(Feature::SIS_UTIL, true), (Feature::SIS_PROP, false)].into_iter().collect();
-    let (replay, _) = replay(&files, &Question::with(with).expect("a question"), &()).expect("features");
+    let (replay, _) = replay(&files, &Decider::with(with).expect("a decider"), &()).expect("features");
     assert_eq!(replay.rows + replay.unscored, rows);
 }
 

@@ -1,6 +1,6 @@
 //! `wakelab explain`.
 
-use super::{all_errors, exit, question, recordings};
+use super::{all_errors, decider, exit, recordings};
 use crate::args::{Explain, TextFormat};
 use crate::html::{HtmlFile, command_line};
 use crate::output::{Exit, hint, print, print_json, say, say_errors};
@@ -14,7 +14,7 @@ use wakelab_report as report;
 use wakelab_report::html::{Explanations, Piece, Read};
 use wakelab_study::Progress;
 use wakelab_study::explain::{Filter, explain_file};
-use wakelab_study::files::machines;
+use wakelab_study::recordings::machines;
 use wakelab_study::stats;
 use wakelab_study::summary::summarize;
 
@@ -53,7 +53,7 @@ fn with_read<T>(args: &Explain, errors: &[ReadError], then: impl FnOnce(&Read<'_
 type Ended = (Exit, Vec<ReadError>);
 
 fn explain(args: &Explain, page: &mut Explanations) -> anyhow::Result<Ended> {
-    let question = question(args.with.as_ref())?;
+    let decider = decider(args.with.as_ref())?;
     let (files, mut errors) = recordings(&args.files);
     let filter = filter(args);
     let bar = Bar::new(&files, true);
@@ -65,7 +65,7 @@ fn explain(args: &Explain, page: &mut Explanations) -> anyhow::Result<Ended> {
             break;
         }
         let mut broken: Option<io::Error> = None;
-        let result = explain_file(file, &question, &filter, &bar, |explained| {
+        let result = explain_file(file, &decider, &filter, &bar, |explained| {
             let written = match args.format {
                 TextFormat::Text => out.write_all(report::explain::text(explained).as_bytes()),
                 TextFormat::Json => writeln!(out, "{}", report::explain::json(explained)),
@@ -93,13 +93,13 @@ fn explain(args: &Explain, page: &mut Explanations) -> anyhow::Result<Ended> {
 
 /// Explains the first from `--at` on, by their times: rows come as their decisions ended, and files by their names.
 fn earliest(args: &Explain, page: &mut Explanations) -> anyhow::Result<Ended> {
-    let question = question(args.with.as_ref())?;
+    let decider = decider(args.with.as_ref())?;
     let (files, mut errors) = recordings(&args.files);
     let (filter, most) = (filter(args), args.limit.unwrap_or(1));
     let bar = Bar::new(&files, true);
     let mut first = BTreeMap::new();
     for (number, file) in files.iter().enumerate() {
-        let result = explain_file(file, &question, &filter, &bar, |explained| {
+        let result = explain_file(file, &decider, &filter, &bar, |explained| {
             let key = (explained.row.t_ns, number, explained.row.seq);
             let full = first.len() as u64 >= most;
             if !full || first.last_key_value().is_some_and(|(last, _)| key < *last) {
@@ -140,13 +140,13 @@ fn filter(args: &Explain) -> Filter {
 
 /// Explains those after which the wakee waited longest.
 fn slowest(args: &Explain, most: usize, page: &mut Explanations) -> anyhow::Result<Ended> {
-    let question = question(args.with.as_ref())?;
+    let decider = decider(args.with.as_ref())?;
     let (sources, mut errors) = stats::sources(&args.files);
     let mut found = Vec::new();
     // Nothing is printed before all is known.
     let bar = Bar::new(&sources.iter().flat_map(|source| source.wakeups()).collect::<Vec<_>>(), false);
     for source in &sources {
-        match stats::slowest(source, most, &filter(args), &question, &bar) {
+        match stats::slowest(source, most, &filter(args), &decider, &bar) {
             Ok(slow) => found.extend(slow),
             Err(error) => errors.push(error),
         }
@@ -163,7 +163,7 @@ fn slowest(args: &Explain, most: usize, page: &mut Explanations) -> anyhow::Resu
     for (file, waits) in by_file {
         let only = Some(waits.keys().copied().collect());
         let filter = Filter { only, waits, ..filter(args) };
-        let result = explain_file(file, &question, &filter, &bar, |explained| {
+        let result = explain_file(file, &decider, &filter, &bar, |explained| {
             let text = match args.format {
                 TextFormat::Text => report::explain::text(explained),
                 TextFormat::Json => format!("{}\n", report::explain::json(explained)),
@@ -186,10 +186,10 @@ fn slowest(args: &Explain, most: usize, page: &mut Explanations) -> anyhow::Resu
 }
 
 fn summary(args: &Explain, html: Option<&HtmlFile>) -> anyhow::Result<Exit> {
-    let question = question(args.with.as_ref())?;
+    let decider = decider(args.with.as_ref())?;
     let (files, errors) = recordings(&args.files);
     let bar = Bar::new(&files, false);
-    let (summary, outcomes) = summarize(&files, &question, &filter(args), &bar);
+    let (summary, outcomes) = summarize(&files, &decider, &filter(args), &bar);
     bar.finish();
     let errors = all_errors(errors, outcomes);
     if let Some(html) = html {

@@ -21,13 +21,13 @@ use anyhow::Context;
 use std::path::PathBuf;
 use wakelab_events::ReadError;
 use wakelab_kernel::Switches;
-use wakelab_study::{FileOutcome, Question, files};
+use wakelab_study::{Decider, FileOutcome};
 
-/// The question that `--with` asks.
-fn question(with: Option<&Switches>) -> anyhow::Result<Question> {
+/// Returns the decider for the features of `--with`.
+fn decider(with: Option<&Switches>) -> anyhow::Result<Decider> {
     match with {
-        None => Ok(Question::as_recorded()),
-        Some(switches) => Question::with(switches.clone())
+        None => Ok(Decider::as_recorded()),
+        Some(switches) => Decider::with(switches.clone())
             .context("--with")
             .map_err(|e| e.context_hint("`wakelab kernel show NAME` lists the features of a kernel")),
     }
@@ -35,7 +35,7 @@ fn question(with: Option<&Switches>) -> anyhow::Result<Question> {
 
 /// The recordings that were named, and what could not be listed.
 fn recordings(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReadError>) {
-    files::recordings(paths)
+    wakelab_study::recordings::decision_files(paths)
 }
 
 /// The errors of all files, in order, after those of listing them.

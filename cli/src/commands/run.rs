@@ -6,7 +6,7 @@ use crate::interrupt::stop_flag;
 use crate::kept::KeptRuns;
 use crate::output::Exit;
 use crate::progress::RunBar;
-use wakelab_report::mechanisms as report;
+use wakelab_report::ablation as report;
 use wakelab_study::experiment::{Given, Spec};
 use wakelab_study::mechanisms::mechanisms_with;
 
@@ -46,8 +46,8 @@ fn ablate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
         }
     };
     let text = match how.format {
-        ResultFormat::Json => format!("{:#}\n", report::json(&experiment, &found)),
-        _ => report::text(&experiment, &found),
+        ResultFormat::Json => format!("{:#}\n", report::mechanisms_json(&experiment, &found)),
+        _ => report::mechanisms_text(&experiment, &found),
     };
     deliver(out.as_ref(), &text)?;
     if found.complete {

@@ -7,8 +7,8 @@ use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
 use wakelab_report as report;
 use wakelab_report::html::Read;
-use wakelab_study::files::machines;
-use wakelab_study::picture::chosen;
+use wakelab_study::picture::explained_wakeups;
+use wakelab_study::recordings::machines;
 use wakelab_study::stats::{sources, stats, stats_and_pictures};
 
 /// Counts what recordings and simulated runs tell.
@@ -25,11 +25,11 @@ pub fn run(args: &Stats) -> anyhow::Result<Exit> {
     let errors = all_errors(errors, outcomes);
     if let Some(html) = &html {
         // What cannot be explained was said to be so while it was counted.
-        let chosen = chosen(&stats);
+        let explained = explained_wakeups(&stats);
         let (command, machines) = (command_line(), machines(&files));
         let read = Read { command: &command, files: sources.len(), machines: &machines, errors: &errors };
         let any = stats.values().any(|tally| tally.all.wakeups > 0);
-        html.write_if(any, || report::html::stats(&stats, &chosen, args.top, &read))?;
+        html.write_if(any, || report::html::stats(&stats, &explained, args.top, &read))?;
     }
     match args.format {
         // Nothing could be read: the errors say all there is.

@@ -1,6 +1,6 @@
 //! The table of patch letters, as schedtests prints it.
 
-use super::format::{fixed, signed, switches};
+use crate::numbers::{fixed, signed, switches};
 use std::fmt::Write;
 use wakelab_study::compare::{CompareRow, Comparison, Side};
 

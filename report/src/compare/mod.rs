@@ -2,19 +2,16 @@
 //!
 //! Every form says that its numbers are simulated. A number that is none is `n/a` in text, empty in CSV, null in JSON.
 
-mod control;
 mod csv;
-mod format;
 mod json;
 mod lkml;
-mod sensitivity;
-mod states;
 mod table;
+mod trust;
 
-pub use control::{control, control_json};
 pub use csv::csv;
 pub use json::json;
 pub use lkml::lkml;
-pub use sensitivity::{sensitivity, sensitivity_json};
-pub(crate) use states::states as states_text;
+
+pub(crate) use table::states_text;
 pub use table::table;
+pub use trust::{control, control_json, sensitivity, sensitivity_json};

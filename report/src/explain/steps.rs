@@ -1,9 +1,11 @@
 //! The steps of a decision in words.
 
-use super::{busy, slow};
+use super::busy;
 use crate::numbers::{count, cpu_runs};
 use wakelab_events::Row;
 use wakelab_kernel::Feature;
+use wakelab_sched::domain::{PkgName, SchedDomain, SchedGroup};
+use wakelab_sched::select::slow::{GroupLoads, GroupStats, GroupType};
 use wakelab_sched::select::{Affine, AffineDetail, EnergyLook, Event, Fit, Look, Reason, Site, WakeFlags};
 use wakelab_study::explain::Explained;
 
@@ -97,18 +99,18 @@ impl<'a> Words<'a> {
             Event::Domain { level, cpu } => {
                 self.flush_walk();
                 self.level = Some((level, cpu));
-                self.say(slow::domain(self.explained, level, cpu));
+                self.say(domain(self.explained, level, cpu));
             }
             Event::Group { first, local, stats } => {
-                let part = slow::group(self.explained, self.level, first, local, &stats);
+                let part = group(self.explained, self.level, first, local, &stats);
                 self.say(part);
             }
             Event::GroupLoads { first, local, loads } => {
-                let part = slow::group_loads(self.explained, self.level, first, local, &loads);
+                let part = group_loads(self.explained, self.level, first, local, &loads);
                 self.say(part);
             }
             Event::GroupChosen(chosen) => {
-                let part = slow::group_chosen(self.explained, self.level, chosen);
+                let part = group_chosen(self.explained, self.level, chosen);
                 self.say(part);
             }
             Event::CpuChosen(cpu) => {
@@ -250,4 +252,62 @@ fn loads(row: &Row, rule: Affine, (this_eff, prev_eff): (i64, i64)) -> String {
         "effective load {this_eff} of cpu {this} {is} {prev_eff} of prev {prev} (loads {} and {}, wakee's {}{waker})",
         row.cpus.load_avg[this as usize], row.cpus.load_avg[prev as usize], row.wakee.h_load
     )
+}
+
+fn sd<'a>(explained: &'a Explained<'_>, level: usize, cpu: u32) -> &'a SchedDomain {
+    &explained.topo.domains.domains[cpu as usize][level]
+}
+
+fn group_of<'a>(explained: &'a Explained<'_>, at: Option<(usize, u32)>, first: u32) -> Option<&'a SchedGroup> {
+    let (level, cpu) = at?;
+    sd(explained, level, cpu).groups.iter().find(|group| group.span.first() == Some(first))
+}
+
+fn span(explained: &Explained<'_>, at: Option<(usize, u32)>, first: u32) -> String {
+    group_of(explained, at, first).map_or_else(|| first.to_string(), |group| group.span.to_string())
+}
+
+/// The domain that is looked at next.
+fn domain(explained: &Explained<'_>, level: usize, cpu: u32) -> String {
+    let sd = sd(explained, level, cpu);
+    let pkg = if explained.topo.preset.package_level == "DIE" { PkgName::Die } else { PkgName::Pkg };
+    let name = sd.level.name(pkg);
+    format!("{}{name} {} from cpu {cpu}", &NEXT_DOMAIN[2..], sd.span)
+}
+
+/// A group with its statistics.
+fn group(explained: &Explained<'_>, at: Option<(usize, u32)>, first: u32, local: bool, stats: &GroupStats) -> String {
+    let measure = match stats.group_type {
+        GroupType::HasSpare => format!("{} idle, util {}", stats.idle_cpus, stats.group_util),
+        GroupType::MisfitTask => format!("too small for it, largest CPU {}", stats.group_max_capacity),
+        _ => format!("{} running, load {} per capacity", stats.sum_nr_running, stats.avg_load),
+    };
+    let name = if local { "local group" } else { "group" };
+    format!("{name} {} {} ({measure})", span(explained, at, first), stats.group_type.name())
+}
+
+/// A group with its loads, up to 5.4.
+fn group_loads(
+    explained: &Explained<'_>,
+    at: Option<(usize, u32)>,
+    first: u32,
+    local: bool,
+    loads: &GroupLoads,
+) -> String {
+    let name = if local { "local group" } else { "group" };
+    format!(
+        "{name} {} (load {} per capacity, {} with sleepers, {} spare)",
+        span(explained, at, first),
+        loads.runnable_load,
+        loads.avg_load,
+        loads.max_spare_cap
+    )
+}
+
+/// The group that was chosen.
+fn group_chosen(explained: &Explained<'_>, at: Option<(usize, u32)>, chosen: Option<u32>) -> String {
+    match chosen {
+        None => "stays in the local group".to_owned(),
+        Some(first) => format!("goes to {}", span(explained, at, first)),
+    }
 }

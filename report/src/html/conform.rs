@@ -1,26 +1,26 @@
 //! The page of a comparison of the model with kernels.
 
-use super::source::Read;
-use super::table::{TEXT, n, share, table, text};
+use super::Read;
 use super::wakeups::{all_reasons, reasons, row_name, told};
+use super::{TEXT, n, share, table, text};
 use crate::numbers::{count, thousands};
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_page::{Cell, Error, Page, Section, Side, Table, limits, render};
 use wakelab_sched::select::Reason;
-use wakelab_study::Question;
+use wakelab_study::Decider;
 use wakelab_study::conform::{Agreement, Conformance, Search};
 
 /// The page.
 ///
 /// # Errors
 /// Where there is more than a page takes.
-pub fn conform(found: &Conformance, question: &Question, read: &Read<'_>) -> Result<String, Error> {
+pub fn conform(found: &Conformance, decider: &Decider, read: &Read<'_>) -> Result<String, Error> {
     let (total, kinds) = (found.total(), found.kinds());
     let who = kinds.who();
-    let switched = !question.is_as_recorded();
+    let switched = !decider.is_as_recorded();
     let title = match switched {
         false => format!("The model\u{2019}s choices against those of {who}"),
-        true => format!("Choices with {} against those of {who}", question.switches()),
+        true => format!("Choices with {} against those of {who}", decider.switches()),
     };
     let lead = format!(
         "{} of {} equal; {} whose state changed meanwhile are not compared.",

@@ -1,13 +1,13 @@
 //! Pages of explanations: of single wake-ups, and of how often each reason decides.
 
-use super::source::Read;
-use super::table::{TEXT, n, table, text};
+use super::Read;
 use super::wakeups::{all_reasons, reasons, row_name, told};
+use super::{TEXT, n, table, text};
 use crate::numbers::{count, thousands};
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_page::{Error, Explained as Told, Section, Side, limits, render};
 use wakelab_sched::select::Reason;
-use wakelab_study::Kinds;
+use wakelab_study::SourceKinds;
 use wakelab_study::explain::Explained;
 use wakelab_study::summary::{Group, Summary};
 
@@ -40,7 +40,7 @@ pub struct Explanations {
     told: Vec<Told>,
     all: u64,
     reasons: BTreeMap<Reason, u64>,
-    kinds: Kinds,
+    kinds: SourceKinds,
 }
 
 impl Explanations {

@@ -7,9 +7,7 @@ mod machine;
 mod over_time;
 mod replay;
 mod reproduce;
-mod source;
 mod stats;
-mod table;
 mod wakeups;
 
 pub use comparison::comparison;
@@ -17,6 +15,104 @@ pub use conform::conform;
 pub use explain::{Explanations, Piece, summary};
 pub use replay::replay;
 pub use reproduce::reproduce;
-pub use source::Read;
 pub use stats::stats;
 pub use wakelab_page::Error;
+
+use crate::VERSION;
+use machine::recorded;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use wakelab_events::{ReadError, TopoFile};
+use wakelab_page::{Align, Cell, Column, Kind, Page, Run, Table, limits};
+use wakelab_study::SourceKinds;
+
+/// So many names are written out.
+const NAMES: usize = 6;
+
+/// What was read.
+#[derive(Clone, Copy, Debug)]
+pub struct Read<'a> {
+    /// The command that makes the page again.
+    pub command: &'a str,
+    /// How many files or sources.
+    pub files: usize,
+    /// Machines and kernels of those with decisions.
+    pub machines: &'a [Arc<TopoFile>],
+    /// What could not be read to its end.
+    pub errors: &'a [ReadError],
+}
+
+impl Read<'_> {
+    /// A page with what is known before anything is counted.
+    fn page(&self, title: String, lead: String, kinds: SourceKinds) -> Page {
+        let kind = match kinds.name() {
+            Some("both") => Kind::Both,
+            Some("simulated") => Kind::Simulated,
+            _ => Kind::Measured,
+        };
+        let one = match self.machines {
+            [first, rest @ ..] if rest.iter().all(|topo| topo.topology == first.topology) => Some(first),
+            _ => None,
+        };
+        let drawn = one.filter(|topo| topo.domains.nr_cpus as usize <= limits::CPUS);
+        let error = |error: &ReadError| format!("Not read to its end: {error}");
+        Page {
+            title,
+            lead,
+            run: Run {
+                command: self.command.to_owned(),
+                version: VERSION.to_owned(),
+                kind,
+                kernel: names(self.machines.iter().map(|topo| topo.release.as_str())),
+                machine: names(self.machines.iter().map(|topo| topo.topology.as_str())),
+                workload: String::new(),
+                facts: vec![("files or folders read".to_owned(), self.files.to_string())],
+            },
+            machine: drawn.map(|topo| recorded(topo)),
+            notes: self.errors.iter().map(error).collect(),
+            ..Page::default()
+        }
+    }
+}
+
+/// Different names, or how many there are.
+fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let different: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
+    match different.len() {
+        n if n > NAMES => format!("{n} different"),
+        _ => different.into_iter().collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// A table; each column has a title and a unit, and those whose unit is [`TEXT`] hold texts.
+fn table(id: &str, caption: &str, columns: &[(&str, &str)], rows: Vec<Vec<Cell>>) -> Table {
+    let column = |(title, unit): &(&str, &str)| Column {
+        title: (*title).to_owned(),
+        unit: if *unit == TEXT { String::new() } else { (*unit).to_owned() },
+        align: if *unit == TEXT { Align::Left } else { Align::Right },
+    };
+    Table { id: id.to_owned(), caption: caption.to_owned(), columns: columns.iter().map(column).collect(), rows }
+}
+
+/// The unit of texts.
+const TEXT: &str = "text";
+
+/// A count.
+fn n(count: u64) -> Cell {
+    Cell::Number(count as f64, 0)
+}
+
+/// A number that may be absent.
+fn opt(number: Option<f64>, decimals: u8) -> Cell {
+    number.map_or(Cell::Empty, |number| Cell::Number(number, decimals))
+}
+
+/// A part of a whole, %; nothing where there is no whole.
+fn share(part: u64, whole: u64) -> Cell {
+    opt((whole > 0).then(|| 100.0 * part as f64 / whole as f64), 1)
+}
+
+/// A text.
+fn text(text: impl Into<String>) -> Cell {
+    Cell::Text(text.into())
+}

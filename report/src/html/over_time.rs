@@ -9,7 +9,7 @@ use wakelab_study::picture::{CpuState, OverTime};
 const PACKAGES: usize = 16;
 
 /// A run of one side.
-pub(super) struct Run<'a> {
+pub(super) struct SideOverTime<'a> {
     pub(super) side: &'a str,
     pub(super) over_time: &'a OverTime,
     /// Times are shown from this one on, ns.
@@ -22,7 +22,7 @@ pub(super) struct Run<'a> {
 }
 
 /// Puts its charts on the page, beside those of other sides.
-pub(super) fn add(page: &mut Page, run: &Run<'_>) {
+pub(super) fn add_charts(page: &mut Page, run: &SideOverTime<'_>) {
     if let Some(heat) = &run.over_time.heat
         && page.heat.len() < limits::HEATS
     {
@@ -68,7 +68,12 @@ fn of_packages(all: &BTreeMap<u32, Vec<(u64, f64)>>) -> Vec<(String, &Vec<(u64, 
     all.iter().take(PACKAGES).map(|(package, points)| (label(package), points)).collect()
 }
 
-fn add_series(page: &mut Page, run: &Run<'_>, new: impl FnOnce() -> Timeline, series: Vec<(String, &Vec<(u64, f64)>)>) {
+fn add_series(
+    page: &mut Page,
+    run: &SideOverTime<'_>,
+    new: impl FnOnce() -> Timeline,
+    series: Vec<(String, &Vec<(u64, f64)>)>,
+) {
     if series.is_empty() {
         return;
     }
@@ -87,11 +92,11 @@ fn add_series(page: &mut Page, run: &Run<'_>, new: impl FnOnce() -> Timeline, se
 }
 
 /// ms of the run, to a ns.
-fn ms(run: &Run<'_>, ns: u64) -> f64 {
+fn ms(run: &SideOverTime<'_>, ns: u64) -> f64 {
     (ns as i64 - run.zero_ns as i64) as f64 / 1e6
 }
 
-fn caches(run: &Run<'_>) -> Vec<LlcSeries> {
+fn caches(run: &SideOverTime<'_>) -> Vec<LlcSeries> {
     let flip = |change: &StateChange| Flip {
         at_ms: ms(run, change.at_ns),
         what: match change.state {

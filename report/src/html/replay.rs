@@ -1,12 +1,12 @@
 //! The page of a replay with other features.
 
-use super::source::Read;
-use super::table::{TEXT, n, opt, share, table, text};
+use super::Read;
 use super::wakeups::{all_reasons, reasons};
+use super::{TEXT, n, opt, share, table, text};
 use crate::numbers::{count, percent, thousands};
 use wakelab_page::{Cell, Error, Section, Side as PageSide, Table, render};
 use wakelab_sched::select::Reason;
-use wakelab_study::Question;
+use wakelab_study::Decider;
 use wakelab_study::replay::{Change, Replay, Side};
 
 const RECORDED: &str = "as recorded";
@@ -16,8 +16,8 @@ const THEN: &str = "then";
 ///
 /// # Errors
 /// Where there is more than a page takes.
-pub fn replay(found: &Replay, question: &Question, read: &Read<'_>) -> Result<String, Error> {
-    let title = format!("Recorded choices again with {}", question.switches());
+pub fn replay(found: &Replay, decider: &Decider, read: &Read<'_>) -> Result<String, Error> {
+    let title = format!("Recorded choices again with {}", decider.switches());
     let lead = format!(
         "{} of {} get another CPU ({} %): {} an idle one where it was busy, {} a busy one where it was idle. It is the \
          first step of what a change would do: each choice is made on the state that was recorded.",
@@ -30,7 +30,7 @@ pub fn replay(found: &Replay, question: &Question, read: &Read<'_>) -> Result<St
     let mut page = read.page(title, lead, found.kinds);
     let met = all_reasons([&found.base.reasons, &found.with.reasons].into_iter());
     for (name, side) in [(RECORDED, &found.base), (THEN, &found.with)] {
-        let switches = if name == THEN { question.switches().to_string() } else { String::new() };
+        let switches = if name == THEN { decider.switches().to_string() } else { String::new() };
         page.sides.push(PageSide { name: name.to_owned(), switches, features: Vec::new() });
         page.reasons.extend(reasons(name, "", &side.reasons, &met));
     }

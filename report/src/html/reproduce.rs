@@ -1,11 +1,11 @@
 //! The page of the published tables.
 
-mod tables;
-
+use super::{TEXT, opt, table, text};
 use crate::VERSION;
-use crate::reproduce::{effort, name};
+use crate::reproduce::{beside_line, classes, effort, excluded, facts, missed, name};
 use wakelab_page::{
-    Comparison, Error, Estimate, Kind, Metric, MetricRow, Page, Run, Side, StatPoint, Statistic, Verdict, render,
+    Cell, Comparison, Error, Estimate, Kind, Metric, MetricRow, Page, Run, Section, Side, StatPoint, Statistic, Table,
+    Verdict, render,
 };
 use wakelab_study::compare::SearchRates;
 use wakelab_study::reproduce::{Class, Scoreboard, Scored, ScoredTable};
@@ -31,7 +31,7 @@ pub fn reproduce(board: &Scoreboard, command: &str) -> Result<String, Error> {
         },
         sides: [BASE, WITH].map(|name| Side { name: name.to_owned(), switches: "as each table says".to_owned(), features: Vec::new() }).to_vec(),
         search: board.tables.iter().flat_map(search).collect(),
-        sections: tables::misses(board).into_iter().chain(board.tables.iter().map(tables::section)).collect(),
+        sections: misses(board).into_iter().chain(board.tables.iter().map(section)).collect(),
         assumed: board.assumed.iter().map(super::comparison::assumed).collect(),
         ..Page::default()
     };
@@ -114,4 +114,121 @@ fn search(table: &ScoredTable) -> Vec<Statistic> {
     };
     let all = RATES.into_iter().map(statistic);
     all.filter(|statistic| statistic.points.iter().any(|point| !point.published)).collect()
+}
+
+fn section(one: &ScoredTable) -> Section {
+    let id = anchor(&one.name);
+    let mut paragraphs = one.notes.clone();
+    let score: Vec<String> = facts(&one.summary).into_iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    paragraphs.push(format!("{}.", score.join("; ")));
+    paragraphs.extend(excluded(one).into_iter().map(|(why, rows)| format!("Not simulated: {rows} ({why}).")));
+    let mut tables = Vec::new();
+    if told(one).next().is_some() {
+        tables.push(differences(&id, one));
+    }
+    if one.rows.iter().any(|row| row.beside.is_some()) {
+        tables.push(beside(&id, one));
+    }
+    if one.rows.iter().any(|row| row.excluded.is_some()) {
+        tables.push(not_simulated(&id, one));
+    }
+    Section { id, title: one.name.clone(), paragraphs, tables }
+}
+
+/// Anchors have lower-case letters, digits and hyphens.
+fn anchor(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    format!("table-{}", name.chars().map(letter).collect::<String>())
+}
+
+/// What is simulated of a table and has no numbers of its own beside.
+fn told(one: &ScoredTable) -> impl Iterator<Item = &Scored> {
+    let has = |row: &&Scored| row.beside.is_none() || row.published_compare_pct.is_some();
+    one.rows.iter().filter(|row| row.excluded.is_none()).filter(has)
+}
+
+/// Decimals that show three digits: benchmarks count in units that are far apart.
+fn digits(number: Option<f64>) -> u8 {
+    let above = number.filter(|number| *number != 0.0).map_or(0.0, |number| number.abs().log10().floor());
+    (2.0 - above).clamp(0.0, 12.0) as u8
+}
+
+fn differences(id: &str, one: &ScoredTable) -> Table {
+    let mut columns: Vec<(String, &str)> = [
+        ("Row", TEXT),
+        ("Published", "%"),
+        ("Simulated", "%"),
+        ("Noise", "%"),
+        ("Published is", TEXT),
+        ("Simulated is", TEXT),
+        ("Base side, simulated", ""),
+    ]
+    .map(|(title, unit)| (title.to_owned(), unit))
+    .to_vec();
+    for name in RATES.map(|(name, _)| name).into_iter().chain(["rq lock"]) {
+        columns.extend([(format!("{name}, published"), "%"), (format!("{name}, simulated"), "%")]);
+    }
+    let row = |row: &Scored| {
+        let mut cells = vec![text(name(row)), opt(row.published_compare_pct, 2), opt(row.simulated_compare_pct, 2)];
+        cells.push(opt(row.published_compare_pct.map(|_| row.noise_pct), 1));
+        cells.extend(classes(row).map(|class| text(class.map_or("", Class::name))));
+        cells.push(opt(row.simulated_baseline, digits(row.simulated_baseline)));
+        for (_, rate) in RATES {
+            cells.extend([row.published_search, row.simulated_search].map(|of| opt(of.map(|of| rate(&of)), 2)));
+        }
+        cells.extend([row.published_rq_lock_pct, row.simulated_rq_lock_pct].map(|pct| opt(pct, 2)));
+        cells
+    };
+    // A column without a value is not shown.
+    let rows: Vec<Vec<Cell>> = told(one).map(row).collect();
+    let empty = |cell: &Cell| *cell == Cell::Empty || *cell == text("");
+    let used: Vec<usize> = (0..columns.len()).filter(|&at| rows.iter().any(|row| !empty(&row[at]))).collect();
+    let columns: Vec<_> = used.iter().map(|&at| (columns[at].0.as_str(), columns[at].1)).collect();
+    let rows = rows.into_iter().map(|row| used.iter().map(|&at| row[at].clone()).collect()).collect();
+    table(&format!("{id}-rows"), &format!("{}: differences and searches", one.name), &columns, rows)
+}
+
+/// Numbers that are no differences.
+fn beside(id: &str, one: &ScoredTable) -> Table {
+    let columns =
+        [("Row", TEXT), ("What", TEXT), ("base, published", ""), ("base", ""), ("with, published", ""), ("with", "")];
+    let row = |row: &Scored| {
+        let [name, what, ..] = beside_line(row)?;
+        let beside = row.beside.as_ref()?;
+        let mut cells = vec![text(name), text(what)];
+        for side in [0, 1] {
+            cells.extend([opt(beside.published[side], 2), opt(beside.simulated[side], 2)]);
+        }
+        Some(cells)
+    };
+    let rows = one.rows.iter().filter_map(row).collect();
+    table(&format!("{id}-beside"), &format!("{}: published and simulated numbers", one.name), &columns, rows)
+}
+
+/// Rows that the simulation leaves out.
+fn not_simulated(id: &str, one: &ScoredTable) -> Table {
+    let row = |row: &Scored| {
+        let why = row.excluded.as_deref()?;
+        Some(vec![text(name(row)), opt(row.published_compare_pct, 2), text(why)])
+    };
+    let columns = [("Row", TEXT), ("Published", "%"), ("Why not", TEXT)];
+    let rows = one.rows.iter().filter_map(row).collect();
+    table(&format!("{id}-not"), &format!("{}: rows that are not simulated", one.name), &columns, rows)
+}
+
+/// Where the simulation is wrong, the farthest first; `None` where it is nowhere.
+fn misses(board: &Scoreboard) -> Option<Section> {
+    let row = |(table, row): (&str, &Scored)| {
+        let numbers = [(row.published_compare_pct, 2), (row.simulated_compare_pct, 2), (Some(row.noise_pct), 1)];
+        let names = [text(table), text(name(row))].into_iter();
+        names.chain(numbers.map(|(number, digits)| opt(number, digits))).collect()
+    };
+    let rows: Vec<Vec<Cell>> = missed(board).into_iter().map(row).collect();
+    let columns = [("Table", TEXT), ("Row", TEXT), ("Published", "%"), ("Simulated", "%"), ("Noise", "%")];
+    (!rows.is_empty()).then(|| Section {
+        id: "misses".to_owned(),
+        title: "Misses".to_owned(),
+        paragraphs: vec!["Rows whose class is not the published one, the farthest first.".to_owned()],
+        tables: vec![table("misses-table", "Rows that the simulation misses", &columns, rows)],
+    })
 }

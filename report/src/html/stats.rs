@@ -1,19 +1,16 @@
 //! The page of statistics.
 
-mod parts;
-
-use super::over_time::{Run as Seen, add, migrations};
-use super::source::{Read, names};
-use super::table::{TEXT, n, opt, share, table, text};
+use super::over_time::{SideOverTime, add_charts, migrations};
 use super::wakeups::{all_reasons, explained, latency, reasons, row_name};
+use super::{Read, TEXT, n, names, opt, share, table, text};
 use crate::numbers::thousands;
-use crate::stats::notes;
+use crate::stats::{by_title, notes, sorted};
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_measure::SearchStats;
 use wakelab_page::{Cell, Error, Page, Section, Side, StatPoint, Statistic, Table, limits, render};
-use wakelab_study::Kinds;
-use wakelab_study::picture::Chosen;
-use wakelab_study::stats::{LOOKED_AT, Run, RunTally, Stats};
+use wakelab_study::SourceKinds;
+use wakelab_study::picture::ExplainedWakeup;
+use wakelab_study::stats::{Breakdown, Key, Run, RunTally, SEARCHED_FOR_EXAMPLES, Stats, Tally};
 
 /// Runs that are shown over time.
 const OVER_TIME: usize = limits::HEATS;
@@ -22,8 +19,8 @@ const OVER_TIME: usize = limits::HEATS;
 ///
 /// # Errors
 /// Where there is more than a page takes.
-pub fn stats(stats: &Stats, chosen: &[Chosen], top: usize, read: &Read<'_>) -> Result<String, Error> {
-    let kinds = Kinds {
+pub fn stats(stats: &Stats, chosen: &[ExplainedWakeup], top: usize, read: &Read<'_>) -> Result<String, Error> {
+    let kinds = SourceKinds {
         recorded: stats.keys().any(|run| run.kind == "recorded"),
         simulated: stats.keys().any(|run| run.kind == "simulated"),
     };
@@ -41,9 +38,9 @@ pub fn stats(stats: &Stats, chosen: &[Chosen], top: usize, read: &Read<'_>) -> R
     let met = all_reasons(stats.values().map(|tally| &tally.all.reasons));
     for ((side, load), tally) in named.iter().zip(stats.values()) {
         page.latencies.extend(latency(side, load, "", &tally.all.waits.latency()));
-        parts::latencies(&mut page, (side, load), tally, top);
+        part_latencies(&mut page, (side, load), tally, top);
         page.reasons.extend(reasons(side, load, &tally.all.reasons, &met));
-        let over_time = tally.drawn.as_ref().map(|drawn| &drawn.over_time);
+        let over_time = tally.charts.as_ref().map(|drawn| &drawn.over_time);
         page.migrations.extend(over_time.and_then(|over_time| migrations(side, load, over_time)));
     }
     // Of many runs a line would join what has no order.
@@ -51,10 +48,10 @@ pub fn stats(stats: &Stats, chosen: &[Chosen], top: usize, read: &Read<'_>) -> R
         page.search = search(stats, &named);
     }
     over_time(&mut page, stats, &named);
-    let file = |one: &Chosen| explained(&row_name(&one.explained()), one);
+    let file = |one: &ExplainedWakeup| explained(&row_name(&one.explained()), one);
     page.explained = chosen.iter().map(file).collect();
-    if stats.values().map(|tally| tally.all.wakeups).sum::<u64>() > LOOKED_AT {
-        let looked_at = thousands(LOOKED_AT);
+    if stats.values().map(|tally| tally.all.wakeups).sum::<u64>() > SEARCHED_FOR_EXAMPLES {
+        let looked_at = thousands(SEARCHED_FOR_EXAMPLES);
         page.notes.push(format!("Wake-ups to be explained were looked for among the first {looked_at}."));
     }
     page.sections.push(Section {
@@ -63,7 +60,7 @@ pub fn stats(stats: &Stats, chosen: &[Chosen], top: usize, read: &Read<'_>) -> R
         paragraphs: Vec::new(),
         tables: vec![wakeups(stats, &named), searches(stats, &named)],
     });
-    page.sections.extend(parts::sections(stats, &named, top));
+    page.sections.extend(part_sections(stats, &named, top));
     page.notes.extend(notes(stats).lines().filter(|line| !line.is_empty()).map(str::to_owned));
     render(&page)
 }
@@ -147,13 +144,16 @@ fn searches(stats: &Stats, named: &[(String, String)]) -> Table {
 }
 
 fn over_time(page: &mut Page, stats: &Stats, named: &[(String, String)]) {
-    let drawn = named.iter().zip(stats.values()).filter_map(|(name, tally)| Some((name, tally.drawn.as_ref()?)));
+    let drawn = named.iter().zip(stats.values()).filter_map(|(name, tally)| Some((name, tally.charts.as_ref()?)));
     let drawn: Vec<_> = drawn.filter(|(_, drawn)| drawn.over_time.shows()).collect();
     for ((side, load), drawn) in drawn.iter().take(OVER_TIME) {
         let side = if load.is_empty() { side.clone() } else { format!("{side}, {load}") };
         let over_time = &drawn.over_time;
         let (zero_ns, llc_names) = (over_time.start_ns, BTreeMap::new());
-        add(page, &Seen { side: &side, over_time, zero_ns, changes: &[], llc_names: &llc_names, idle_states: &[] });
+        add_charts(
+            page,
+            &SideOverTime { side: &side, over_time, zero_ns, changes: &[], llc_names: &llc_names, idle_states: &[] },
+        );
     }
     if drawn.len() > OVER_TIME {
         page.notes.push(format!("Over time, the first {OVER_TIME} of {} are shown.", drawn.len()));
@@ -185,4 +185,93 @@ fn wakeups(stats: &Stats, named: &[(String, String)]) -> Table {
     };
     let rows = named.iter().zip(stats.values()).map(row).collect();
     table("wakeups-table", "Wake-ups, and how long wakees waited until they ran", &columns, rows)
+}
+
+/// So many parts have a line in the chart of waits.
+const WAITS: usize = 5;
+
+/// Percentiles of the parts that were woken most.
+fn part_latencies(page: &mut Page, (side, load): (&str, &str), tally: &RunTally, top: usize) {
+    for parts in &tally.breakdowns {
+        for (key, tally) in sorted(parts).into_iter().take(top.min(WAITS)) {
+            let tasks = format!("{} {key}", parts.by.name());
+            page.latencies.extend(latency(side, load, &tasks, &tally.waits.latency()));
+        }
+    }
+}
+
+/// A section for all parts that were asked for, and one for what recorders counted.
+fn part_sections(stats: &Stats, named: &[(String, String)], top: usize) -> Vec<Section> {
+    let mut tables = Vec::new();
+    for (number, ((side, load), tally)) in (1..).zip(named.iter().zip(stats.values())) {
+        for parts in tally.breakdowns.iter().filter(|parts| !parts.tallies.is_empty()) {
+            let of = [side.as_str(), load].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
+            let id = format!("by-{}-{number}", parts.by.name());
+            tables.push(part_table(&id, &format!("{of}: {}", by_title(parts.by)), parts, top));
+        }
+    }
+    let section = |id: &str, title: &str, paragraph: &str, tables: Vec<Table>| Section {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        paragraphs: vec![paragraph.to_owned()],
+        tables,
+    };
+    let about = "Those that were woken most come first; `--top` says how many.";
+    let parts = (!tables.is_empty()).then(|| section("parts", "Parts", about, tables));
+    let about = "Choices of the fair class, and what recording took of one CPU.";
+    let recorder =
+        recorder(stats, named).map(|table| section("recorder", "What the recorder counted", about, vec![table]));
+    parts.into_iter().chain(recorder).collect()
+}
+
+fn part_table(id: &str, caption: &str, parts: &Breakdown, top: usize) -> Table {
+    let columns = [
+        (parts.by.name(), TEXT),
+        ("Wake-ups", ""),
+        ("Moved", "%"),
+        ("Other LLC", "%"),
+        ("p50", "us"),
+        ("p95", "us"),
+        ("p99", "us"),
+        ("max", "us"),
+        ("Scanned", ""),
+        ("Failed", ""),
+    ];
+    let row = |(key, tally): (&Key, &Tally)| {
+        let waits = tally.waits.latency();
+        let us = |ns: u64| if waits.n > 0 { Cell::Number(ns as f64 / 1e3, 1) } else { Cell::Empty };
+        let mut row = vec![text(key.to_string()), n(tally.wakeups)];
+        row.extend([share(tally.moved, tally.wakeups), share(tally.crossed, tally.wakeups)]);
+        row.extend([waits.p50, waits.p95, waits.p99, waits.max].map(us));
+        row.extend([n(tally.search.sis_scanned), n(tally.search.sis_failed)]);
+        row
+    };
+    table(id, caption, &columns, sorted(parts).into_iter().take(top).map(row).collect())
+}
+
+fn recorder(stats: &Stats, named: &[(String, String)]) -> Option<Table> {
+    let columns = [
+        ("Side", TEXT),
+        ("Load", TEXT),
+        ("Choices", ""),
+        ("Recorded", ""),
+        ("Lost", ""),
+        ("Left out", ""),
+        ("Rebuilding", ""),
+        ("Other rows lost", ""),
+        ("Programs", "%"),
+        ("Recorder", "%"),
+    ];
+    let row = |((side, load), tally): (&(String, String), &RunTally)| {
+        let counts = tally.recorder?;
+        let [programs, recorder] = crate::stats::recorder_shares(&counts);
+        let mut row = vec![text(side.clone()), text(load.clone())];
+        row.extend(
+            [counts.choices, counts.recorded, counts.lost, counts.left_out, counts.changed, counts.events_lost].map(n),
+        );
+        row.extend([opt(programs, 1), opt(recorder, 1)]);
+        Some(row)
+    };
+    let rows: Vec<_> = named.iter().zip(stats.values()).filter_map(row).collect();
+    (!rows.is_empty()).then(|| table("recorder-table", "Losses, and what recording took", &columns, rows))
 }

@@ -5,7 +5,7 @@ use crate::numbers::thousands;
 use std::collections::BTreeMap;
 use wakelab_page::{Explained, Latency, Percentile, ReasonCount, Reasons};
 use wakelab_sched::select::Reason;
-use wakelab_study::picture::{Chosen, WhyChosen};
+use wakelab_study::picture::{ExplainedWakeup, WhyExplained};
 
 /// `None` where no wait was measured.
 pub(super) fn latency(side: &str, load: &str, tasks: &str, waits: &wakelab_measure::Latency) -> Option<Latency> {
@@ -41,11 +41,11 @@ pub(super) fn all_reasons<'a>(counts: impl Iterator<Item = &'a BTreeMap<Reason, 
 }
 
 /// A wake-up with its text; `of` names whose it is, and may be empty.
-pub(super) fn explained(of: &str, chosen: &Chosen) -> Explained {
+pub(super) fn explained(of: &str, chosen: &ExplainedWakeup) -> Explained {
     let why = match chosen.why {
-        WhyChosen::Asked => String::new(),
-        WhyChosen::Slowest(ns) => format!("The longest wait from wake-up to run: {} us.", thousands(ns / 1000)),
-        WhyChosen::First(reason) => format!("The first with the reason {reason}: {}.", reason_meaning(reason)),
+        WhyExplained::Asked => String::new(),
+        WhyExplained::Slowest(ns) => format!("The longest wait from wake-up to run: {} us.", thousands(ns / 1000)),
+        WhyExplained::First(reason) => format!("The first with the reason {reason}: {}.", reason_meaning(reason)),
     };
     told(of, why, &chosen.explained())
 }

@@ -2,7 +2,7 @@
 
 use crate::VERSION;
 use serde_json::{Map, Value, json};
-use wakelab_machine::{Machine, Origin, Part};
+use wakelab_machine::{BusyPower, CorePower, FreqPolicy, IdleState, Machine, Origin, Part, PerfDomain, SharedPower};
 use wakelab_sched::domain::Arch;
 
 /// All machines: what they are, without costs.
@@ -32,7 +32,7 @@ pub fn json(machine: &Machine) -> Value {
     value["costs"] = Value::Object(costs.iter().map(cost).collect::<Map<_, _>>());
     value["noise"] = noise(machine);
     if let Value::Object(value) = &mut value {
-        value.extend(super::power_json::keys(machine));
+        value.extend(power_keys(machine));
     }
     value["assumed"] = assumed.map(|(name, ..)| *name).collect();
     value
@@ -62,4 +62,62 @@ fn part(part: &Part) -> Value {
         "package": part.package, "die": part.die, "llc": part.llc, "node": part.node, "capacity": part.capacity,
         "cores": part.cores, "clusters": part.clusters, "cpus": part.cpus.to_string(),
     })
+}
+
+/// What the machine has of it: `frequencies`, `turbo`, `idle_states`, `power`. A machine that has none of it gets no key, as
+/// before there was any.
+fn power_keys(machine: &Machine) -> Map<String, Value> {
+    let mut keys = Map::new();
+    let mut add = |key: &str, value: Option<Value>| value.and_then(|value| keys.insert(key.to_owned(), value));
+    let list = |values: Vec<Value>| (!values.is_empty()).then(|| Value::Array(values));
+    add("frequencies", list(machine.frequencies.iter().map(frequency).collect()));
+    add("turbo", machine.turbo.as_ref().map(|turbo| json!(turbo)));
+    add("idle_states", list(machine.idle_states.iter().map(idle_state).collect()));
+    let power = &machine.power;
+    let value = json!({
+        "cores": power.cores.iter().map(core).collect::<Vec<_>>(),
+        "shared": power.shared.iter().map(shared).collect::<Vec<_>>(),
+        "energy_model": machine.energy_model().iter().map(domain).collect::<Vec<_>>(),
+    });
+    add("power", (!power.is_empty()).then_some(value));
+    keys
+}
+
+fn frequency(policy: &FreqPolicy) -> Value {
+    json!({
+        "cpus": policy.cpus.to_string(), "driver": policy.driver, "min_khz": policy.min_khz, "max_khz": policy.max_khz,
+        "base_khz": policy.base_khz, "steps_khz": policy.steps_khz, "grain_khz": policy.grain_khz,
+        "voltages": policy.voltages, "voltage_range_pct": policy.voltage_range_pct, "latency_ns": policy.latency_ns,
+        "delay_ns": policy.delay_ns, "clock": policy.clock, "origin": policy.origin,
+    })
+}
+
+fn idle_state(state: &IdleState) -> Value {
+    json!({
+        "cpus": state.cpus.to_string(), "index": state.index, "name": state.name, "description": state.description,
+        "exit_latency_ns": state.exit_latency_ns, "residency_ns": state.residency_ns, "power_uw": state.power_uw,
+        "disabled": state.disabled, "origin": state.origin,
+    })
+}
+
+fn core(core: &CorePower) -> Value {
+    let busy = match &core.busy {
+        BusyPower::Coefficient(coefficient) => json!({"coefficient": coefficient}),
+        BusyPower::Table { points, range_pct } => json!({"table": points, "range_pct": range_pct}),
+    };
+    json!({
+        "cpus": core.cpus.to_string(), "busy": busy, "smt_pct": core.smt_pct, "leakage_uw": core.leakage_uw,
+        "origin": core.origin,
+    })
+}
+
+fn shared(shared: &SharedPower) -> Value {
+    json!({
+        "of": shared.scope, "cpus": shared.cpus.to_string(), "awake_uw": shared.awake_uw, "asleep_uw": shared.asleep_uw,
+        "origin": shared.origin,
+    })
+}
+
+fn domain(domain: &PerfDomain) -> Value {
+    json!({"cpus": domain.cpus.to_string(), "states": domain.states, "origin": domain.origin})
 }

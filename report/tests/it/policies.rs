@@ -1,8 +1,22 @@
-//! The page of the search policies against what the policies say of themselves.
+//! docs/policies.md lists every search policy as the policy describes itself.
 
-use wakelab_kernel::{Setting, Switches};
-use wakelab_report::policies::markdown;
+use std::fmt::Write;
+use wakelab_kernel::{Feature, Setting, Switches};
 use wakelab_sched::select::policy;
+
+/// The table of docs/policies.md: a line for each switch of each policy that comes with the project.
+fn markdown() -> String {
+    let mut text = "| switch | what it does | tunables | source |\n|---|---|---|---|\n".to_owned();
+    for about in policy::all() {
+        for (n, switch) in about.switches.iter().enumerate().filter(|(_, switch)| switch.feature != Feature::OWN) {
+            let tunables: Vec<String> = about.tunables.iter().map(|name| format!("`{name}`")).collect();
+            let tunables = if n == 0 { tunables.join(", ") } else { String::new() };
+            let (feature, source) = (switch.feature, switch.feature.source());
+            let _ = writeln!(text, "| `{feature}` | {} | {tunables} | {source} |", switch.does);
+        }
+    }
+    text
+}
 
 #[test]
 fn the_page_has_the_table_that_the_policies_give() {

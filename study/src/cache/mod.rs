@@ -5,14 +5,42 @@
 //! reads what it would compute. [`Cached`] is the one place where runs are looked up: everything that makes runs takes a
 //! [`Runner`](crate::compare::Runner).
 
-mod cached;
-mod entry;
 mod key;
-mod program;
-mod prune;
 mod store;
 
-pub use cached::Cached;
-pub use key::Key;
-pub use program::Program;
+pub use key::{Key, Program};
 pub use store::{LIMIT_BYTES, Store, StoreError};
+
+use crate::compare::{RunId, Runner, Why};
+use std::sync::atomic::AtomicBool;
+use wakelab_measure::{Measure, RunStats};
+use wakelab_sim::{Outcome, Setup};
+
+/// Takes runs from a store, makes those that are not there, and keeps them as soon as they are done. A run that fails or is
+/// stopped is not kept.
+#[derive(Clone, Copy)]
+pub struct Cached<'a> {
+    /// What is kept.
+    pub store: &'a Store,
+    /// What makes runs: the same for all of a store.
+    pub runner: &'a dyn Runner,
+}
+
+impl Runner for Cached<'_> {
+    fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why> {
+        self.runner.run(id, setup, measure, stop)
+    }
+
+    fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
+        let key = Key::new(self.store.program(), setup, settle_ns);
+        let key = if id.regret { key.with_regret() } else { key };
+        if let Some(stats) = self.store.get(&key) {
+            return Ok(Some(stats));
+        }
+        let stats = self.runner.stats(id, setup, settle_ns, stop)?;
+        if let Some(stats) = &stats {
+            self.store.put(&key, stats);
+        }
+        Ok(stats)
+    }
+}

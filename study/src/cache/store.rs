@@ -1,12 +1,12 @@
 //! The folder of kept runs.
 
-use super::{Key, Program, entry, prune};
-use std::fs::{self, File};
+use super::{Key, Program};
+use std::fs::{self, DirEntry, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use wakelab_measure::RunStats;
 
 /// What the folder may take up, bytes: 512 MiB, some 130,000 runs.
@@ -100,7 +100,7 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             read => read,
         };
-        let stats = match bytes.map(|bytes| entry::decode(key, &bytes)) {
+        let stats = match bytes.map(|bytes| decode(key, &bytes)) {
             Ok(Some(stats)) => stats,
             Ok(None) => {
                 self.warn(format!("{} is not a whole result; the run is made again", path.display()));
@@ -122,7 +122,7 @@ impl Store {
         self.made.fetch_add(1, Ordering::Relaxed);
         let path = self.path(key);
         let folder = path.parent().expect("an entry lies in a folder");
-        let written = fs::create_dir_all(folder).and_then(|()| write_whole(&path, &entry::encode(key, stats)));
+        let written = fs::create_dir_all(folder).and_then(|()| write_whole(&path, &encode(key, stats)));
         if let Err(error) = written {
             self.warn(format!("{}: {error}; results are not kept there", self.folder.display()));
         }
@@ -131,13 +131,13 @@ impl Store {
     /// Deletes what was used longest ago until at most `limit` bytes are taken up; gives the number of entries that are
     /// gone. Nothing is looked at unless some run was made. Only entries and their temporary files are ever deleted.
     pub fn prune(&self, limit: u64) -> usize {
-        if self.made() == 0 { 0 } else { prune::prune(&self.folder, limit) }
+        if self.made() == 0 { 0 } else { prune(&self.folder, limit) }
     }
 
     /// As git has its objects: a folder for each first byte keeps folders short.
     fn path(&self, key: &Key) -> PathBuf {
         let hex = key.hex();
-        self.folder.join(&hex[..2]).join(format!("{}.{}", &hex[2..], prune::SUFFIX))
+        self.folder.join(&hex[..2]).join(format!("{}.{}", &hex[2..], SUFFIX))
     }
 
     fn warn(&self, warning: String) {
@@ -150,7 +150,7 @@ impl Store {
 
 /// A file that goes unless it is kept.
 fn temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    tempfile::Builder::new().prefix(prune::TEMPORARY).tempfile_in(folder)
+    tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)
 }
 
 /// Writes a file that appears whole.
@@ -160,4 +160,82 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+const FORMAT: &[u8] = b"wakelab run 1\n";
+
+/// The bytes of what `key` gave.
+pub(super) fn encode(key: &Key, stats: &RunStats) -> Vec<u8> {
+    let numbers = postcard::to_stdvec(stats).expect("plain data can be written to memory");
+    [FORMAT, checksum(key, &numbers).as_bytes(), &numbers].concat()
+}
+
+/// What `key` gave; `None` where the bytes are not whole, or are those of another run.
+pub(super) fn decode(key: &Key, bytes: &[u8]) -> Option<RunStats> {
+    let (sum, numbers) = bytes.strip_prefix(FORMAT)?.split_first_chunk::<{ blake3::OUT_LEN }>()?;
+    // Of whole bytes that were written under this key, nothing is left over.
+    (checksum(key, numbers).as_bytes() == sum).then(|| postcard::from_bytes(numbers).ok())?
+}
+
+/// The key is part of it: a file under another name is not what that name stands for.
+fn checksum(key: &Key, numbers: &[u8]) -> blake3::Hash {
+    blake3::Hasher::new().update(key.bytes()).update(numbers).finalize()
+}
+
+/// What the files of entries end in.
+pub(super) const SUFFIX: &str = "run";
+/// What files begin with that are not whole yet.
+pub(super) const TEMPORARY: &str = ".wakelab-";
+
+/// File systems give room by blocks.
+const BLOCK_BYTES: u64 = 4096;
+/// No write takes so long: the program was killed in its midst.
+const LEFT_BEHIND: Duration = Duration::from_secs(24 * 3600);
+
+struct Entry {
+    used: SystemTime,
+    path: PathBuf,
+    bytes: u64,
+}
+
+/// Deletes what was used longest ago; files that go while it looks are gone as well.
+pub(super) fn prune(folder: &Path, limit: u64) -> usize {
+    let mut entries = Vec::new();
+    for inner in files(folder).filter(|inner| is_folder_of_entries(&inner.path())) {
+        for file in files(&inner.path()) {
+            let (path, name) = (file.path(), file.file_name());
+            let Ok(data) = file.metadata() else { continue };
+            let Ok(used) = data.modified() else { continue };
+            if path.extension().is_some_and(|end| end == SUFFIX) {
+                entries.push(Entry { used, path, bytes: data.len().next_multiple_of(BLOCK_BYTES) });
+            } else if name.to_string_lossy().starts_with(TEMPORARY) && used.elapsed().is_ok_and(|age| age > LEFT_BEHIND)
+            {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+    let mut sum: u64 = entries.iter().map(|entry| entry.bytes).sum();
+    // The path makes the order one, where clocks are coarse.
+    entries.sort_by(|a, b| (a.used, &a.path).cmp(&(b.used, &b.path)));
+    let mut gone = 0;
+    for entry in entries {
+        if sum <= limit {
+            break;
+        }
+        if fs::remove_file(entry.path).is_ok() {
+            gone += 1;
+        }
+        sum -= entry.bytes;
+    }
+    gone
+}
+
+fn files(folder: &Path) -> impl Iterator<Item = DirEntry> {
+    fs::read_dir(folder).into_iter().flatten().flatten()
+}
+
+/// Two hexadecimal digits.
+fn is_folder_of_entries(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) && path.is_dir()
 }

@@ -1,7 +1,7 @@
 //! What chance alone does: the base against itself.
 
-use super::jobs::{self, Slots};
-use super::{CompareRow, Comparison, Experiment, Published, RunFailed, RunProgress, Runner, row, run};
+use super::jobs::{self, FinishedJobs};
+use super::{CompareRow, Comparison, Experiment, Published, RunFailed, RunProgress, Runner, result, run};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 
@@ -61,7 +61,7 @@ pub fn control(
         .filter_map(|row| same.cases.iter().find(|case| row.is_of(&case.workload)).map(|case| (case, row)))
         .collect();
     let count = cases.len() * per_row;
-    let runs = jobs::run_all(count, jobs, stop, |n, finished: &Slots| {
+    let runs = jobs::run_all(count, jobs, stop, |n, finished: &FinishedJobs| {
         let (case, repeat) = (cases[n / per_row].0, (n % per_row) as u32);
         let run = run::run(runner, &same, case, false, repeats + repeat, stop);
         if let Ok(Some((id, _))) = &run {
@@ -74,7 +74,7 @@ pub fn control(
         .zip(runs.chunks(per_row))
         .filter_map(|((case, row), runs)| {
             let other = runs.iter().cloned().collect::<Option<Vec<_>>>()?;
-            Some(ControlRow::of(row::row(&same, case, row.base.runs.clone(), other)))
+            Some(ControlRow::of(result::row(&same, case, row.base.runs.clone(), other)))
         })
         .collect();
     Ok(Control { complete: rows.len() == comparison.rows.len(), rows })

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Counts jobs as they finish.
 #[derive(Debug, Default)]
-pub(super) struct Slots(AtomicUsize);
+pub(super) struct FinishedJobs(AtomicUsize);
 
-impl Slots {
+impl FinishedJobs {
     /// How many have finished with this one.
     pub(super) fn next(&self) -> usize {
         self.0.fetch_add(1, Ordering::Relaxed) + 1
@@ -24,10 +24,10 @@ pub(super) fn run_all<T: Send + Sync, E: Send + Sync>(
     count: usize,
     at_a_time: usize,
     stop: &AtomicBool,
-    job: impl Fn(usize, &Slots) -> Result<Option<T>, E> + Sync,
+    job: impl Fn(usize, &FinishedJobs) -> Result<Option<T>, E> + Sync,
 ) -> Result<Vec<Option<T>>, E> {
     let results: Vec<OnceLock<Result<Option<T>, E>>> = (0..count).map(|_| OnceLock::new()).collect();
-    let (next, failed, finished) = (AtomicUsize::new(0), AtomicBool::new(false), Slots::default());
+    let (next, failed, finished) = (AtomicUsize::new(0), AtomicBool::new(false), FinishedJobs::default());
     let worker = || {
         while !stop.load(Ordering::Relaxed) && !failed.load(Ordering::Relaxed) {
             let n = next.fetch_add(1, Ordering::Relaxed);

@@ -3,43 +3,33 @@
 //! [`compare()`] runs every case of an [`Experiment`] on both sides, so often as it says, over the cores, and gives a
 //! [`Comparison`]. Its result depends on the experiment alone: not on how many runs go at a time, nor on their order.
 
-mod assumed;
-pub(crate) mod assumed_power;
+pub(crate) mod assumed;
 mod control;
 mod experiment;
 mod jobs;
 mod power;
-mod power_side;
-mod published;
 mod recording;
-mod regret;
 mod result;
-mod row;
 mod run;
 mod search;
-mod seed;
 mod variant;
 
-pub use crate::csv_table::PublishedError;
+pub use crate::published::{Published, PublishedError};
 pub use control::{Control, ControlRow, control};
-pub use experiment::{Case, Experiment};
+pub use experiment::{Case, Experiment, run_seed};
 pub use power::{KindSummary, PowerSummary};
-pub use power_side::{PowerSideError, power_side};
-pub use published::Published;
 pub use recording::Recording;
 pub(crate) use recording::run_info;
-pub use regret::{
-    CostOf, CpuSummary, LooksSummary, Positions, RegretSummary, SearchesSummary, StateSummary, StatesSummary,
-    WakeupSummary, other_state_ns,
-};
 pub use result::{Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, Side};
 pub use run::{RunFailed, RunId, Runner, Simulator, Why};
 pub(crate) use run::{measured, run_with};
-pub use search::SearchSummary;
-pub use seed::run_seed;
-pub use variant::{Variant, VariantError};
+pub use search::{
+    CostOf, CpuSummary, LooksSummary, Positions, RegretSummary, SearchSummary, SearchesSummary, StateSummary,
+    StatesSummary, WakeupSummary, other_state_ns,
+};
+pub use variant::{PowerSideError, Variant, VariantError, power_side};
 
-use jobs::Slots;
+use jobs::FinishedJobs;
 use std::sync::atomic::AtomicBool;
 use wakelab_measure::RunStats;
 
@@ -102,7 +92,7 @@ pub fn compare_all(
     };
     // One past the last run of each.
     let ends: Vec<usize> = experiments.iter().map(end_of).collect();
-    let outcomes = jobs::run_all(count, jobs, stop, |n, finished: &Slots| {
+    let outcomes = jobs::run_all(count, jobs, stop, |n, finished: &FinishedJobs| {
         let which = ends.partition_point(|&end| end <= n);
         let experiment = &experiments[which];
         let n = n - (ends[which] - experiment.runs());
@@ -128,7 +118,7 @@ fn comparison(experiment: &Experiment, outcomes: Vec<Option<RunStats>>) -> Compa
     for (case, runs) in experiment.cases.iter().zip(outcomes.chunks(2 * experiment.repeats as usize)) {
         let side = |which| runs.iter().skip(which).step_by(2).cloned().collect::<Option<Vec<_>>>();
         if let (Some(base), Some(with)) = (side(0), side(1)) {
-            rows.push(row::row(experiment, case, base, with));
+            rows.push(result::row(experiment, case, base, with));
         }
     }
     Comparison {

@@ -2,7 +2,7 @@
 
 use super::run::{measured, run_with};
 use super::{RunId, Runner, Why};
-use crate::picture::Live;
+use crate::picture::RunListener;
 use crate::trace::TraceFolder;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::record::{EventFolder, RunInfo};
@@ -32,7 +32,7 @@ impl Recording<'_> {
         id: &RunId,
         setup: &Setup<'_>,
         measure: &mut Measure,
-        live: Option<&mut Live>,
+        live: Option<&mut RunListener>,
         stop: &AtomicBool,
     ) -> Result<Outcome, Why> {
         let run = run_info(id, setup, measure.settle_ns());

@@ -2,7 +2,7 @@
 
 use super::{Case, Experiment, Variant, run_seed};
 use crate::experiment::{TIME_MAX_NS, time_text};
-use crate::picture::Live;
+use crate::picture::RunListener;
 use crate::trace::Tracer;
 use std::fmt;
 use std::fs::File;
@@ -82,7 +82,7 @@ pub(crate) fn run_with(
     setup: &Setup<'_>,
     measure: &mut Measure,
     writers: Writers<'_, '_>,
-    live: Option<&mut Live>,
+    live: Option<&mut RunListener>,
     stop: &AtomicBool,
 ) -> Result<Outcome, SimError> {
     let mut regret = measure.regret().take();

@@ -1,9 +1,12 @@
 //! A side's features and tunables.
 
-use super::power_side::{PowerSideError, power_side};
+use crate::near::did_you_mean;
 use std::fmt;
-use wakelab_kernel::{Class, Feature, FeatureSet, Preset, SettingError, SwitchError, Switches};
+use wakelab_kernel::{Class, Feature, FeatureSet, PowerOption, Preset, SettingError, SwitchError, Switches};
 use wakelab_machine::Machine;
+use wakelab_pm::governor::{About, GOVERNORS};
+use wakelab_pm::idle::{IDLE_GOVERNORS, IdleAbout};
+use wakelab_pm::invariance::MaxFreq;
 use wakelab_sched::boost;
 use wakelab_sched::select::policy;
 use wakelab_sim::PmSide;
@@ -115,4 +118,187 @@ impl Variant {
 /// 6.12.
 fn same_either_way(kernel: &Preset, feature: Feature) -> bool {
     feature == Feature::DOUBLE_TICK && kernel.code.class == Class::Eevdf && kernel.lists(feature)
+}
+
+/// An option cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PowerSideError {
+    /// No governor, or no choice of a frequency, has that name.
+    Unknown {
+        /// The option.
+        option: &'static str,
+        /// What was given.
+        given: String,
+        /// What there is.
+        known: Vec<&'static str>,
+    },
+    /// Not a frequency.
+    Khz {
+        /// The option.
+        option: &'static str,
+        /// What was given.
+        given: String,
+    },
+    /// Nothing reads it without a governor.
+    NoGovernor(String),
+    /// An option is given twice, differently: the first and the last.
+    Twice(String, String),
+    /// `setspeed` with this governor, which does not read it.
+    Setspeed(&'static str),
+}
+
+impl fmt::Display for PowerSideError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PowerSideError::Unknown { option, given, known } => {
+                write!(f, "no {option} `{given}`{}", did_you_mean(given, known.iter().copied()))?;
+                write!(f, " Expected one of {}", known.join(", "))
+            }
+            PowerSideError::Khz { option, given } => {
+                write!(f, "{option}={given} is no frequency; expected kHz, 1000 to 20000000")
+            }
+            PowerSideError::Twice(first, last) => write!(f, "{first} and {last}; expected one of them"),
+            PowerSideError::Setspeed(governor) => {
+                write!(
+                    f,
+                    "setspeed changes nothing with the governor {governor}; expected governor=userspace beside it"
+                )
+            }
+            PowerSideError::NoGovernor(what) => write!(
+                f,
+                "{what} changes nothing without a governor: frequencies and idle states are simulated where a side asks for \
+                 one, as in governor=schedutil"
+            ),
+        }
+    }
+}
+
+/// What stands for another name.
+const INTEL_PSTATE: &str = "intel_pstate";
+
+fn governor(given: &str) -> Result<&'static About, PowerSideError> {
+    let name = if given == INTEL_PSTATE { "intel_pstate:powersave" } else { given };
+    GOVERNORS.iter().find(|about| about.name == name).ok_or_else(|| {
+        let known = GOVERNORS.iter().map(|about| about.name).chain([INTEL_PSTATE]).collect();
+        PowerSideError::Unknown { option: "governor", given: given.to_owned(), known }
+    })
+}
+
+fn idle_governor(given: &str) -> Result<&'static IdleAbout, PowerSideError> {
+    IDLE_GOVERNORS.iter().find(|about| about.name == given).ok_or_else(|| {
+        let known = IDLE_GOVERNORS.iter().map(|about| about.name).collect();
+        PowerSideError::Unknown { option: "idle_governor", given: given.to_owned(), known }
+    })
+}
+
+fn max_freq(given: &str) -> Result<MaxFreq, PowerSideError> {
+    match given {
+        "4C" => Ok(MaxFreq::FourCores),
+        "1C" => Ok(MaxFreq::OneCore),
+        "base" => Ok(MaxFreq::Base),
+        _ => Err(PowerSideError::Unknown {
+            option: "max_freq",
+            given: given.to_owned(),
+            known: vec!["4C", "1C", "base"],
+        }),
+    }
+}
+
+fn khz(option: &'static str, given: &str) -> Result<u32, PowerSideError> {
+    let khz = given.parse().ok().filter(|khz| (1_000..=20_000_000).contains(khz));
+    khz.ok_or_else(|| PowerSideError::Khz { option, given: given.to_owned() })
+}
+
+/// What the switches ask for; where they name no governor, that of `usual`, and `None` without one.
+///
+/// # Errors
+/// Where a name is not known, or an option stands without a governor.
+pub fn power_side(switches: &Switches, usual: Option<PmSide>) -> Result<Option<PmSide>, PowerSideError> {
+    let given = |name: &str| switches.power().iter().rev().find(|option| option.name == name);
+    let repeated = |option: &&PowerOption| given(option.name) != Some(*option);
+    if let Some(first) = switches.power().iter().find(repeated) {
+        return Err(PowerSideError::Twice(
+            first.to_string(),
+            given(first.name).map(|last| last.to_string()).unwrap_or_default(),
+        ));
+    }
+    let invariant = switches.iter().filter(|(feature, _)| *feature == Feature::FREQ_INVARIANCE).last();
+    let asked = given("governor").map(|option| governor(&option.value)).transpose()?;
+    let Some(asked) = asked.or(usual.map(|side| side.governor)) else {
+        if let Some(option) = switches.power().first() {
+            return Err(PowerSideError::NoGovernor(option.to_string()));
+        }
+        return match invariant {
+            Some((feature, _)) => Err(PowerSideError::NoGovernor(feature.to_string())),
+            None => Ok(None),
+        };
+    };
+    let usual = usual.map_or(&IDLE_GOVERNORS[0], |side| side.idle_governor);
+    let idle = given("idle_governor").map_or(Ok(usual), |option| idle_governor(&option.value))?;
+    let mut side = PmSide::of(asked, idle);
+    side.invariant = invariant.map(|(_, on)| on);
+    if let Some(option) = given("max_freq") {
+        side.max_freq = max_freq(&option.value)?;
+    }
+    side.no_turbo = given("no_turbo").is_some();
+    side.freq_cap = given("freq_cap").map(|option| khz("freq_cap", &option.value)).transpose()?;
+    side.thermal_cap = given("thermal_cap").map(|option| khz("thermal_cap", &option.value)).transpose()?;
+    side.setspeed = given("setspeed").map(|option| khz("setspeed", &option.value)).transpose()?;
+    if side.setspeed.is_some() && asked.name != "userspace" {
+        return Err(PowerSideError::Setspeed(asked.name));
+    }
+    Ok(Some(side))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(switches: &str) -> Result<Option<PmSide>, PowerSideError> {
+        power_side(&switches.parse().unwrap(), None)
+    }
+
+    #[test]
+    fn a_side_that_names_no_governor_asks_for_nothing() {
+        assert_eq!(side("SIS_UTIL,migration_cost=0"), Ok(None));
+        let error = side("no_turbo").unwrap_err().to_string();
+        assert!(error.starts_with("no_turbo changes nothing without a governor"), "{error}");
+        assert!(side("NO_FREQ_INVARIANCE").is_err());
+    }
+
+    #[test]
+    fn a_side_without_a_governor_has_the_usual_one_of_unequal_cpus() {
+        let usual = |machine: &str| PmSide::usual(&wakelab_machine::get(machine).unwrap());
+        assert_eq!(usual("i7-2600k"), None);
+        let of = |switches: &str| power_side(&switches.parse().unwrap(), usual("pixel6")).unwrap().unwrap();
+        assert_eq!(of("RUNNABLE_BOOST").governor.name, "schedutil");
+        assert_eq!(of("freq_cap=1000000").freq_cap, Some(1_000_000));
+        assert_eq!(of("thermal_cap=1000000").thermal_cap, Some(1_000_000));
+        assert_eq!(of("governor=performance").governor.name, "performance");
+    }
+
+    #[test]
+    fn all_that_can_be_asked_for_is_taken_over() {
+        let text = "governor=schedutil,NO_FREQ_INVARIANCE,max_freq=1C,no_turbo,freq_cap=2000000,idle_governor=teo";
+        let side = side(text).unwrap().unwrap();
+        assert_eq!((side.governor.name, side.idle_governor.name), ("schedutil", "teo"));
+        assert_eq!((side.invariant, side.max_freq), (Some(false), MaxFreq::OneCore));
+        assert_eq!((side.no_turbo, side.freq_cap), (true, Some(2_000_000)));
+        assert_eq!(
+            super::power_side(&"governor=intel_pstate".parse().unwrap(), None).unwrap().unwrap().governor.name,
+            "intel_pstate:powersave"
+        );
+    }
+
+    #[test]
+    fn an_unknown_governor_has_a_name_that_is_like_it() {
+        let error = side("governor=shedutil").unwrap_err().to_string();
+        assert!(error.contains("did you mean schedutil?"), "{error}");
+        let twice = side("governor=schedutil,governor=performance").unwrap_err().to_string();
+        assert_eq!(twice, "governor=schedutil and governor=performance; expected one of them");
+        let unread = side("governor=schedutil,setspeed=2000000").unwrap_err().to_string();
+        assert!(unread.starts_with("setspeed changes nothing with the governor schedutil"), "{unread}");
+        let error = side("governor=schedutil,freq_cap=fast").unwrap_err().to_string();
+        assert_eq!(error, "freq_cap=fast is no frequency; expected kHz, 1000 to 20000000");
+    }
 }

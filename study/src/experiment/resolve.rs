@@ -1,6 +1,6 @@
 //! Looks up what an experiment names.
 
-use super::{About, Given, Shelf, Shipped, Spec, SpecError, WorkloadSpec, Wrong};
+use super::{Catalogue, Given, LookupError, LookupSubject, Shipped, Spec, SpecError, WorkloadSpec};
 use crate::compare::{Case, Experiment, Published, Variant, VariantError};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -18,19 +18,19 @@ impl Spec {
         self.resolve_from(&Shipped)
     }
 
-    /// The experiment, with machines and workloads from `shelf`.
+    /// The experiment, with machines and workloads from `catalogue`.
     ///
     /// # Errors
     /// Where a name is unknown, kernel or machine cannot be simulated, a workload or load cannot be made, switches do not fit the kernel or change
     /// nothing, a case comes twice, or a published table cannot be read.
-    pub fn resolve_from(&self, shelf: &dyn Shelf) -> Result<Experiment, SpecError> {
-        let machine = shelf.machine(&self.found(&self.machine.value)).map_err(|e| told(&self.machine, &e))?;
+    pub fn resolve_from(&self, catalogue: &dyn Catalogue) -> Result<Experiment, SpecError> {
+        let machine = catalogue.machine(&self.found(&self.machine.value)).map_err(|e| told(&self.machine, &e))?;
         let kernel = Preset::get(&self.kernel.value).map_err(|e| self.kernel.error(e.to_string()))?;
         wakelab_sim::check(&machine, kernel).map_err(|e| self.not_simulated(e))?;
         let cpus = machine.topology.nr_cpus();
         let (mut cases, mut warnings): (Vec<Case>, Vec<String>) = (Vec::new(), Vec::new());
         for workload in &self.workloads {
-            let (more, let_pass) = self.cases(shelf, workload, cpus)?;
+            let (more, let_pass) = self.cases(catalogue, workload, cpus)?;
             cases.extend(more);
             for warning in let_pass {
                 if !warnings.contains(&warning) {
@@ -120,7 +120,7 @@ impl Spec {
 
     fn cases(
         &self,
-        shelf: &dyn Shelf,
+        catalogue: &dyn Catalogue,
         workload: &WorkloadSpec,
         cpus: u32,
     ) -> Result<(Vec<Case>, Vec<String>), SpecError> {
@@ -128,14 +128,14 @@ impl Spec {
         let numbers: Vec<(String, u64)> = params.iter().map(|(name, n)| (name.clone(), n.value)).collect();
         let found = self.found(&name.value);
         let made = if self.lenient {
-            shelf.lenient_workloads(&found, &load.value, &numbers, cpus)
+            catalogue.lenient_workloads(&found, &load.value, &numbers, cpus)
         } else {
-            shelf.workloads(&found, &load.value, &numbers, cpus).map(|workloads| (workloads, Vec::new()))
+            catalogue.workloads(&found, &load.value, &numbers, cpus).map(|workloads| (workloads, Vec::new()))
         };
         let (made, warnings) = made.map_err(|wrong| match &wrong.about {
-            About::Name => told(name, &wrong),
-            About::Load => told(load, &wrong),
-            About::Param(param) => {
+            LookupSubject::Name => told(name, &wrong),
+            LookupSubject::Load => told(load, &wrong),
+            LookupSubject::Param(param) => {
                 let given = params.iter().find(|(name, _)| name == param);
                 given.map_or_else(|| told(name, &wrong), |(_, given)| told(given, &wrong))
             }
@@ -168,7 +168,7 @@ fn nearest<'a>(name: &str, known: &[&'a str]) -> &'a str {
     known.iter().rev().max_by_key(|other| alike(other)).copied().unwrap_or_default()
 }
 
-fn told<T>(given: &Given<T>, wrong: &Wrong) -> SpecError {
+fn told<T>(given: &Given<T>, wrong: &LookupError) -> SpecError {
     let error = given.error(&wrong.what);
     match &wrong.hint {
         Some(hint) => error.with_hint(hint),

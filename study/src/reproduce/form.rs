@@ -6,7 +6,7 @@
 use super::frequency::{self, Turbostat, WorstOver};
 use super::{ReproduceError, SearchRates, boosting, histogram};
 use crate::compare::PublishedError;
-use crate::csv_table::{CsvRow, CsvTable};
+use crate::published::{CsvRow, CsvTable};
 use std::path::Path;
 use wakelab_sched::select::update_idle_cpu_scan;
 

@@ -2,7 +2,7 @@
 
 use super::form::{Published, Recipe, What};
 use crate::compare::{PowerSummary, PublishedError};
-use crate::csv_table::{CsvRow, CsvTable};
+use crate::published::{CsvRow, CsvTable};
 
 /// The posting has 5.3-rc8.
 const KERNEL: &str = "v5.3";

@@ -1,7 +1,7 @@
 //! The durations of `select_idle_cpu()` of the SIS_UTIL letter, and whether they can be those of an untraced machine.
 
 use crate::compare::PublishedError;
-use crate::csv_table::CsvTable;
+use crate::published::CsvTable;
 use std::path::Path;
 
 /// What the tracer is taken to have cost at each call, ns: with the walk, which takes 0.1 to 16 us, it comes to the histogram's

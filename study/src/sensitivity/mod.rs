@@ -3,21 +3,16 @@
 //! A sample is the experiment with other constants and the same seeds, so that what differs is what the constants do. Of
 //! each row it is asked whether its class (better, same, worse) stays ([`Verdict`]), and if not, which constant decides.
 
-mod constants;
+mod decision_stump;
 mod hypercube;
-mod one_at_a_time;
 mod plan;
-mod rank;
 mod result;
-mod row;
-mod stump;
+mod verdict;
 
 pub use hypercube::Hypercube;
 pub use plan::{BUDGET, BUDGET_MAX, Method, Plan, PlanError};
-pub use rank::spearman;
 pub use result::{Condition, Constant, Influence, Sample, Sensitivity, SensitivityRow, Share, Side, Verdict};
-pub use row::SAMPLES_MIN;
-pub use stump::{Stump, stump};
+pub use verdict::SAMPLES_MIN;
 
 use crate::compare::{Comparison, Experiment, RunFailed, RunProgress, Runner, compare_all};
 use crate::experiment::SpecError;
@@ -73,7 +68,7 @@ pub fn sensitivity(plan: &Plan, nominal: &Comparison, running: Running<'_>) -> R
             samples.push(Sample { values: values.clone(), compare_pct: compare_pct.collect() });
         }
     }
-    let rows = nominal.rows.iter().enumerate().map(|(at, row)| row::judge(plan, row, at, &samples)).collect();
+    let rows = nominal.rows.iter().enumerate().map(|(at, row)| verdict::judge(plan, row, at, &samples)).collect();
     Ok(Sensitivity {
         method: plan.method,
         seed: plan.seed,

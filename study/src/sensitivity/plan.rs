@@ -1,9 +1,11 @@
 //! What is to be run.
 
-use super::{Constant, Hypercube, constants, one_at_a_time};
-use crate::compare::Experiment;
-use crate::experiment::{Shelf, Shipped, Spec, SpecError};
+use super::{Constant, Hypercube};
+use crate::compare::assumed::DEMOTION;
+use crate::compare::{Assumed, Experiment};
+use crate::experiment::{Catalogue, Given, Shipped, Spec, SpecError};
 use serde::Serialize;
+use wakelab_machine::Machine;
 
 /// Samples of a hypercube where nobody says how many.
 pub const BUDGET: usize = 32;
@@ -60,14 +62,14 @@ impl Plan {
     /// # Errors
     /// Where no constant can be changed, or the budget does not do for all.
     pub fn new(spec: &Spec, experiment: &Experiment, method: Method, budget: Option<usize>) -> Result<Self, PlanError> {
-        let constants = constants::constants(spec, experiment.assumed());
+        let constants = constants(spec, experiment.assumed());
         if constants.is_empty() {
             return Err(PlanError::Nothing);
         }
         let seed = experiment.seed;
         let samples = match method {
             Method::OneAtATime => {
-                let samples = one_at_a_time::samples(&constants);
+                let samples = one_at_a_time(&constants);
                 match budget.filter(|&budget| budget < samples.len()) {
                     Some(given) => return Err(PlanError::Few { given, needed: samples.len() }),
                     None => samples,
@@ -86,12 +88,12 @@ impl Plan {
         self.experiment_from(&Shipped, values)
     }
 
-    /// The same with machines and workloads from `shelf`.
+    /// The same with machines and workloads from `catalogue`.
     ///
     /// # Errors
     /// The same.
-    pub fn experiment_from(&self, shelf: &dyn Shelf, values: &[u64]) -> Result<Experiment, SpecError> {
-        constants::with(&self.spec, shelf, &self.constants, values)
+    pub fn experiment_from(&self, catalogue: &dyn Catalogue, values: &[u64]) -> Result<Experiment, SpecError> {
+        with_values(&self.spec, catalogue, &self.constants, values)
     }
 }
 
@@ -100,4 +102,70 @@ fn hypercube(seed: u64, constants: &[Constant], samples: usize) -> Vec<Vec<u64>>
     let cube = Hypercube::new(seed, &names, samples);
     let value = |(at, constant): (usize, &Constant), sample| cube.value(at, sample, [constant.low, constant.high]);
     (0..samples).map(|sample| constants.iter().enumerate().map(|one| value(one, sample)).collect()).collect()
+}
+
+/// Whose constants are the machine's.
+const MACHINE: &str = "machine";
+
+/// What is assumed and has a range. A number that the experiment gives is the user's own, and stays.
+fn constants(spec: &Spec, assumed: Vec<Assumed>) -> Vec<Constant> {
+    let given = |one: &Assumed| {
+        spec.workloads.iter().any(|w| w.name.value == one.of && w.params.iter().any(|(name, _)| *name == one.name))
+    };
+    // What is spent moves no difference between two speeds.
+    let speed = |one: &Assumed| one.of != MACHINE || one.name == DEMOTION || !one.name.contains(": ");
+    let varied = assumed.into_iter().filter(|one| one.low < one.high && !given(one) && speed(one));
+    varied
+        .map(|Assumed { of, name, unit, value, low, high, .. }| Constant { of, name, unit, value, low, high })
+        .collect()
+}
+
+/// The experiment of `spec` with these values of the constants.
+fn with_values(
+    spec: &Spec,
+    catalogue: &dyn Catalogue,
+    constants: &[Constant],
+    values: &[u64],
+) -> Result<Experiment, SpecError> {
+    // The samples' verdicts are of differences alone.
+    let mut spec = Spec { regret: false, ..spec.clone() };
+    let mut of_machine = Vec::new();
+    for (constant, &value) in constants.iter().zip(values) {
+        if constant.of == MACHINE {
+            of_machine.push((constant.name.as_str(), value));
+            continue;
+        }
+        for workload in spec.workloads.iter_mut().filter(|workload| workload.name.value == constant.of) {
+            workload.params.push((constant.name.clone(), Given::by_flag("--sensitivity", value)));
+        }
+    }
+    let mut experiment = spec.resolve_from(catalogue)?;
+    of_machine.into_iter().for_each(|(name, value)| set(&mut experiment.machine, name, value));
+    Ok(experiment)
+}
+
+fn set(machine: &mut Machine, name: &str, value: u64) {
+    let noise = &mut machine.noise;
+    match name {
+        "kworker_period_ns" => noise.kworker_period_ns = value,
+        "kworker_run_ns" => noise.kworker_run_ns = value,
+        DEMOTION => machine.demotion.as_mut().expect("the machine listed it").below_us.value = value,
+        name => machine.costs.get_mut(name).expect("the machine listed it").value = value,
+    }
+    // What a machine's file may say: a kworker is done before it is woken again.
+    if noise.kworker_period_ns > 0 {
+        noise.kworker_run_ns = noise.kworker_run_ns.min(noise.kworker_period_ns - 1);
+    }
+}
+
+/// Two samples for each constant: at its lowest, at its highest.
+fn one_at_a_time(constants: &[Constant]) -> Vec<Vec<u64>> {
+    let usual: Vec<u64> = constants.iter().map(|constant| constant.value).collect();
+    let changed = |at: usize, value| {
+        let mut values = usual.clone();
+        values[at] = value;
+        values
+    };
+    let both = |(at, constant): (usize, &Constant)| [changed(at, constant.low), changed(at, constant.high)];
+    constants.iter().enumerate().flat_map(both).collect()
 }

@@ -1,30 +1,25 @@
 //! Statistics of recordings and of simulated runs: reasons, searches, waits, migrations. One pass, in bounded memory.
 
-mod drawing;
-mod examples;
-mod keys;
-mod merge;
-mod slowest;
+mod charts;
 mod tally;
-pub(crate) mod wakes;
+mod waits;
+pub(crate) mod wakeups;
 
-pub use drawing::{Drawn, SlowWakeup};
-pub use examples::{Example, Examples, LOOKED_AT};
-pub use keys::{By, Key, Parts};
-pub use slowest::{Slow, slowest};
-pub use tally::Tally;
+pub use charts::{Charts, Example, Examples, SEARCHED_FOR_EXAMPLES, SlowWakeup};
+pub use tally::{Breakdown, By, Key, Tally};
+pub use waits::{SlowRow, slowest};
 
-use crate::lanes::Item;
-use crate::walk::{FileOutcome, Progress};
-use drawing::Drawing;
-use merge::{Listener, Waiting};
+use crate::recordings::{FileOutcome, Progress};
+use crate::time_ordered::SourceEvent;
+use charts::ChartsBuilder;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use waits::{WaitListener, Waiting};
 use wakelab_events::stream::{RecorderCounts, RunAbout, Source};
 use wakelab_events::{ReadError, Reader};
-use wakes::{Found, Stream};
+use wakeups::{WakeupStream, WakeupWithReason};
 
 /// What recordings are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,11 +56,11 @@ pub struct RunTally {
     pub span: Option<(u64, u64)>,
     /// What recorders counted beside their rows, where they did.
     pub recorder: Option<RecorderCounts>,
-    /// Parts that were asked for.
-    pub parts: Vec<Parts>,
-    /// What was drawn of the first source, where that was asked for.
-    pub drawn: Option<Drawn>,
-    /// Wake-ups that may be explained, where something was drawn.
+    /// Breakdown that were asked for.
+    pub breakdowns: Vec<Breakdown>,
+    /// What was charts of the first source, where that was asked for.
+    pub charts: Option<Charts>,
+    /// Wake-ups that may be explained, where something was charts.
     pub examples: Examples,
 }
 
@@ -114,20 +109,20 @@ fn count(
         workload: about.workload.clone(),
         variant: about.variant.clone(),
     };
-    let stream = Stream::of(source, &about);
-    let drawing = draw.then(|| Drawing::new(&about));
+    let stream = WakeupStream::of(source, &about);
+    let charts = draw.then(|| ChartsBuilder::new(&about));
     let mut counting =
-        Counting { tally: RunTally::new(by), about, llc_of: FxHashMap::default(), drawing, progress, since: 0 };
+        Counting { tally: RunTally::new(by), about, llc_of: FxHashMap::default(), charts, progress, since: 0 };
     counting.tally.has_waits = has_waits(source);
-    let result = merge::merge(source, stream, progress, &mut counting);
+    let result = waits::match_waits(source, stream, progress, &mut counting);
     progress.rows(counting.since);
     for file in source.wakeups() {
         progress.file(&file);
     }
     let mut tally = counting.tally;
-    if let Some(mut drawing) = counting.drawing {
-        tally.examples = std::mem::take(&mut drawing.examples).finish(&source.decisions());
-        tally.drawn = drawing.finish(source.path(), &source.decisions());
+    if let Some(mut charts) = counting.charts {
+        tally.examples = std::mem::take(&mut charts.examples).finish(&source.decisions());
+        tally.charts = charts.finish(source.path(), &source.decisions());
     }
     let mut error = None;
     match result {
@@ -214,7 +209,7 @@ struct Counting<'a> {
     about: RunAbout,
     /// The last-level cache of a CPU as the last wake-up went there.
     llc_of: FxHashMap<u32, u32>,
-    drawing: Option<Drawing>,
+    charts: Option<ChartsBuilder>,
     progress: &'a dyn Progress,
     since: u64,
 }
@@ -235,8 +230,8 @@ impl Counting<'_> {
     }
 }
 
-impl Listener for Counting<'_> {
-    fn wake(&mut self, found: &Found) -> bool {
+impl WaitListener for Counting<'_> {
+    fn wake(&mut self, found: &WakeupWithReason) -> bool {
         self.since += 1;
         if self.since == 1024 {
             self.progress.rows(std::mem::take(&mut self.since));
@@ -256,10 +251,10 @@ impl Listener for Counting<'_> {
         self.tally.unscored += u64::from(found.unscored);
         let (first, last) = self.tally.span.unwrap_or((wake.t_ns, wake.t_ns));
         self.tally.span = Some((first.min(wake.t_ns), last.max(wake.t_ns)));
-        for at in 0..self.tally.parts.len() {
-            let by = self.tally.parts[at].by;
+        for at in 0..self.tally.breakdowns.len() {
+            let by = self.tally.breakdowns[at].by;
             if let Some(key) = self.key(by, wake.wakee_pid, &wake.wakee_comm, wake.dest_cpu) {
-                self.tally.parts[at].add(key, &counted);
+                self.tally.breakdowns[at].add(key, &counted);
             }
         }
         true
@@ -270,13 +265,13 @@ impl Listener for Counting<'_> {
             return;
         }
         self.tally.all.waits.record(ns);
-        if let Some(drawing) = &mut self.drawing {
-            drawing.waited(ns, waiting.t_ns, waiting.pid, waiting.place.0);
+        if let Some(charts) = &mut self.charts {
+            charts.waited(ns, waiting.t_ns, waiting.pid, waiting.place.0);
         }
-        for at in 0..self.tally.parts.len() {
-            let by = self.tally.parts[at].by;
+        for at in 0..self.tally.breakdowns.len() {
+            let by = self.tally.breakdowns[at].by;
             if let Some(key) = self.key(by, waiting.pid, &waiting.comm, waiting.dest_cpu) {
-                self.tally.parts[at].wait(key, ns);
+                self.tally.breakdowns[at].wait(key, ns);
             }
         }
     }
@@ -287,16 +282,18 @@ impl Listener for Counting<'_> {
         }
     }
 
-    fn item(&mut self, at_ns: u64, item: &Item) {
-        if let Some(drawing) = &mut self.drawing {
+    fn item(&mut self, at_ns: u64, item: &SourceEvent) {
+        if let Some(charts) = &mut self.charts {
             let measured = self.about.measured;
-            let counts = |found: &Found| measured.is_none_or(|(from, to)| (from..to).contains(&found.wake.decided_ns));
-            drawing.item(at_ns, item, counts);
+            let counts = |found: &WakeupWithReason| {
+                measured.is_none_or(|(from, to)| (from..to).contains(&found.wake.decided_ns))
+            };
+            charts.item(at_ns, item, counts);
         }
     }
 
     fn wants_states(&self) -> bool {
-        self.drawing.is_some()
+        self.charts.is_some()
     }
 }
 
@@ -311,8 +308,8 @@ impl RunTally {
             balanced: Some(0),
             span: None,
             recorder: None,
-            parts: by.iter().map(|&by| Parts::new(by)).collect(),
-            drawn: None,
+            breakdowns: by.iter().map(|&by| Breakdown::new(by)).collect(),
+            charts: None,
             examples: Examples::new(),
         }
     }
@@ -335,10 +332,10 @@ impl RunTally {
             }
             (a, b) => a.or(b),
         };
-        for (sum, parts) in self.parts.iter_mut().zip(&other.parts) {
-            sum.merge(parts);
+        for (sum, breakdowns) in self.breakdowns.iter_mut().zip(&other.breakdowns) {
+            sum.merge(breakdowns);
         }
-        examples::merge(&mut self.examples, &other.examples);
+        charts::merge_examples(&mut self.examples, &other.examples);
     }
 }
 

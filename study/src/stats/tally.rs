@@ -68,3 +68,115 @@ pub(super) struct Counted {
     pub(super) crossed: bool,
     pub(super) decision: Option<(Reason, SearchCount)>,
 }
+
+/// By what wake-ups are counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum By {
+    /// The wakee.
+    Task,
+    /// The wakee's name.
+    Comm,
+    /// The CPU where the wakee goes.
+    Cpu,
+    /// That CPU's last-level cache.
+    Llc,
+}
+
+impl By {
+    /// All, in the order in which they are printed.
+    pub const ALL: [By; 4] = [By::Comm, By::Task, By::Cpu, By::Llc];
+
+    /// The name on the command line and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            By::Task => "task",
+            By::Comm => "comm",
+            By::Cpu => "cpu",
+            By::Llc => "llc",
+        }
+    }
+
+    /// So many parts are told apart; CPUs and caches are not more.
+    fn most(self) -> usize {
+        match self {
+            By::Task | By::Comm => 1024,
+            By::Cpu | By::Llc => wakelab_sched::domain::MAX_CPUS as usize,
+        }
+    }
+}
+
+/// Which part it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Key {
+    /// The number of a CPU or a cache.
+    Number(u32),
+    /// A task: its number, and its name.
+    Task(i64, String),
+    /// A name.
+    Name(String),
+    /// All that came when there was no room for more parts.
+    Other,
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Key::Number(number) => number.fmt(f),
+            Key::Task(pid, comm) => write!(f, "{comm}/{pid}"),
+            Key::Name(name) => f.write_str(name),
+            Key::Other => f.write_str("(others)"),
+        }
+    }
+}
+
+/// Tallies by part.
+#[derive(Clone, Debug)]
+pub struct Breakdown {
+    /// By what.
+    pub by: By,
+    /// The tallies.
+    pub tallies: BTreeMap<Key, Tally>,
+}
+
+impl Breakdown {
+    pub(super) fn new(by: By) -> Self {
+        Breakdown { by, tallies: BTreeMap::new() }
+    }
+
+    /// The tally of a part, made if there is room.
+    fn of(&mut self, key: Key) -> &mut Tally {
+        // The waits of a part are kept to one or two digits: there are many parts.
+        let digits = if matches!(self.by, By::Cpu | By::Llc) { 2 } else { 1 };
+        let full = self.tallies.len() >= self.by.most() && !self.tallies.contains_key(&key);
+        self.tallies.entry(if full { Key::Other } else { key }).or_insert_with(|| Tally::new(digits))
+    }
+
+    pub(super) fn add(&mut self, key: Key, wake: &Counted) {
+        self.of(key).add(wake);
+    }
+
+    pub(super) fn wait(&mut self, key: Key, ns: u64) {
+        self.of(key).waits.record(ns);
+    }
+
+    pub(super) fn merge(&mut self, other: &Breakdown) {
+        for (key, tally) in &other.tallies {
+            self.of(key.clone()).merge(tally);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_room_is_counted_together() {
+        let wake = Counted { chose: true, moved: false, crossed: false, decision: None };
+        let mut parts = Breakdown::new(By::Task);
+        (0..5000).for_each(|pid| parts.add(Key::Task(pid, String::new()), &wake));
+        assert_eq!(parts.tallies.len(), 1025);
+        assert_eq!(parts.tallies[&Key::Other].wakeups, 5000 - 1024);
+        assert_eq!(parts.tallies.values().map(|tally| tally.wakeups).sum::<u64>(), 5000);
+    }
+}

@@ -4,31 +4,41 @@ use crate::support::{machine, workload};
 use std::path::Path;
 use wakelab_machine::Machine;
 use wakelab_study::compare::Experiment;
-use wakelab_study::experiment::{About, Given, Shelf, Spec, SpecError, Wrong};
+use wakelab_study::experiment::{Catalogue, Given, LookupError, LookupSubject, Spec, SpecError};
 use wakelab_workload::Workload;
 
 /// One machine, one workload, loads separated by commas, one number.
 struct Test;
 
-fn wrong(about: About, what: &str) -> Wrong {
-    Wrong { about, what: what.to_owned(), hint: None }
+fn wrong(about: LookupSubject, what: &str) -> LookupError {
+    LookupError { about, what: what.to_owned(), hint: None }
 }
 
-impl Shelf for Test {
-    fn machine(&self, name: &str) -> Result<Machine, Wrong> {
-        if name == "m" || name == "exp/own.toml" { Ok(machine()) } else { Err(wrong(About::Name, "no such machine")) }
+impl Catalogue for Test {
+    fn machine(&self, name: &str) -> Result<Machine, LookupError> {
+        if name == "m" || name == "exp/own.toml" {
+            Ok(machine())
+        } else {
+            Err(wrong(LookupSubject::Name, "no such machine"))
+        }
     }
 
-    fn workloads(&self, name: &str, load: &str, params: &[(String, u64)], cpus: u32) -> Result<Vec<Workload>, Wrong> {
+    fn workloads(
+        &self,
+        name: &str,
+        load: &str,
+        params: &[(String, u64)],
+        cpus: u32,
+    ) -> Result<Vec<Workload>, LookupError> {
         assert_eq!(cpus, 4);
         if name != "w" {
-            return Err(wrong(About::Name, "no such workload"));
+            return Err(wrong(LookupSubject::Name, "no such workload"));
         }
         if load == "0" {
-            return Err(wrong(About::Load, "a load is 1 or more"));
+            return Err(wrong(LookupSubject::Load, "a load is 1 or more"));
         }
         if let Some((name, _)) = params.iter().find(|(name, _)| name != "send") {
-            return Err(wrong(About::Param(name.clone()), "no such number"));
+            return Err(wrong(LookupSubject::Param(name.clone()), "no such number"));
         }
         Ok(load.split(',').map(workload).collect())
     }

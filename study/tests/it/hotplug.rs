@@ -6,10 +6,10 @@ mod rows;
 use rows::{DOMAINS, decision, metadata};
 use std::path::Path;
 use wakelab_events::recorded::{DecisionRow, RecordedFolder, RecordedSwitchRow};
-use wakelab_study::Question;
+use wakelab_study::Decider;
 use wakelab_study::conform::conform;
 use wakelab_study::explain::{Filter, explain_file};
-use wakelab_study::files::recordings;
+use wakelab_study::recordings::decision_files;
 use wakelab_study::stats::{By, Key, sources, stats};
 
 /// The second machine has other numbers for its caches, and a wakee that changes its CPU.
@@ -39,18 +39,18 @@ fn all_segments_are_counted_compared_and_explained_each_by_its_machine() {
     assert!(outcomes.iter().all(|outcome| outcome.error.is_none()), "{outcomes:?}");
     let (run, tally) = stats.first_key_value().expect("a run");
     assert_eq!((run.machine.as_str(), tally.all.wakeups, tally.unseen), ("2cpus, then other", 2, 0));
-    let parts = &tally.parts[0].tallies;
+    let parts = &tally.breakdowns[0].tallies;
     assert_eq!(parts.keys().collect::<Vec<_>>(), [&Key::Number(0), &Key::Number(1)]);
     assert!(parts.values().all(|part| part.wakeups == 1 && part.waits.latency().n == 1), "{parts:?}");
 
-    let (files, errors) = recordings(&[folder]);
+    let (files, errors) = decision_files(&[folder]);
     assert_eq!(errors, []);
-    let (conformance, outcomes) = conform(&files, &Question::as_recorded(), 5, &());
+    let (conformance, outcomes) = conform(&files, &Decider::as_recorded(), 5, &());
     assert!(outcomes.iter().all(|outcome| outcome.error.is_none()));
     assert_eq!(conformance.total().rows + conformance.unstable, 2);
     let mut machines = Vec::new();
     for file in files {
-        explain_file(&file, &Question::as_recorded(), &Filter::default(), &(), |explained| {
+        explain_file(&file, &Decider::as_recorded(), &Filter::default(), &(), |explained| {
             machines.push(explained.topo.topology.clone());
             true
         })

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use wakelab_study::compare::{Comparison, Simulator, compare, compare_with};
 use wakelab_study::experiment::Spec;
-use wakelab_study::picture::{CpuState, Pictured, Pictures, WhyChosen};
+use wakelab_study::picture::{CpuState, Pictured, Pictures, WhyExplained};
 
 fn spec(time_ms: u64, more: &str) -> Spec {
     let text = format!(
@@ -56,15 +56,19 @@ fn what_is_drawn_adds_up_and_says_why() {
             assert!(reasons >= side.runs[0].search.sis_search);
             assert_eq!(over_time.llcs, [0, 1]);
             assert!(over_time.frequency.is_empty() && over_time.states.is_empty(), "nothing governs them");
-            let chosen = picture.chosen.as_ref().expect("explained");
-            assert!(matches!(chosen[0].why, WhyChosen::Slowest(ns) if ns == picture.waits.max), "{:?}", chosen[0].why);
+            let chosen = picture.explained.as_ref().expect("explained");
+            assert!(
+                matches!(chosen[0].why, WhyExplained::Slowest(ns) if ns == picture.waits.max),
+                "{:?}",
+                chosen[0].why
+            );
             for one in chosen {
                 assert!(!one.row.wakee.comm.is_empty() && !one.steps.is_empty());
                 if one.row.stable {
                     assert_eq!(one.decision.cpu, one.row.chosen_cpu, "the same choice as in the run");
                 }
             }
-            let firsts = chosen.iter().filter(|one| matches!(one.why, WhyChosen::First(_)) && one.row.stable);
+            let firsts = chosen.iter().filter(|one| matches!(one.why, WhyExplained::First(_)) && one.row.stable);
             assert!(firsts.count() > 0);
         }
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use wakelab_study::explain::{Filter, explain_file};
 use wakelab_study::stats::{slowest, sources, stats};
-use wakelab_study::{Progress, Question};
+use wakelab_study::{Decider, Progress};
 
 /// What was told, in order.
 #[derive(Default)]
@@ -48,7 +48,7 @@ fn each_pass_over_recordings_tells_rows_parts_and_files() {
         let told = Told::default();
         match pass {
             0 => _ = stats(&found, &[], &told),
-            _ => _ = slowest(&found[0], 3, &Filter::default(), &Question::as_recorded(), &told).expect("waits"),
+            _ => _ = slowest(&found[0], 3, &Filter::default(), &Decider::as_recorded(), &told).expect("waits"),
         }
         assert_eq!(*told.files.lock().unwrap(), files);
         let last = told.parts.lock().unwrap().last().cloned();
@@ -59,7 +59,7 @@ fn each_pass_over_recordings_tells_rows_parts_and_files() {
     let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings/6.12-C-hb.csv.gz");
     let told = Told::default();
     let mut rows = 0;
-    explain_file(&recording, &Question::as_recorded(), &Filter::default(), &told, |_| {
+    explain_file(&recording, &Decider::as_recorded(), &Filter::default(), &told, |_| {
         rows += 1;
         true
     })

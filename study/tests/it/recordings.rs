@@ -9,7 +9,7 @@ use wakelab_sched::select::{Cx, Decision, Reason, Rules, Select};
 use wakelab_study::ablation::{RULES, ablate};
 use wakelab_study::conform::conform;
 use wakelab_study::explain::Steps;
-use wakelab_study::{Question, files};
+use wakelab_study::{Decider, recordings as study_recordings};
 
 fn sample() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings")
@@ -21,7 +21,7 @@ fn recordings() -> Vec<PathBuf> {
 }
 
 fn listed(folder: PathBuf) -> Vec<PathBuf> {
-    let (files, errors) = files::recordings(&[folder]);
+    let (files, errors) = study_recordings::decision_files(&[folder]);
     assert!(errors.is_empty(), "{errors:?}");
     files
 }
@@ -30,7 +30,7 @@ fn listed(folder: PathBuf) -> Vec<PathBuf> {
 #[test]
 fn recordings_agree_with_the_kernel_on_every_stable_row() {
     let files = recordings();
-    let (conformance, outcomes) = conform(&files, &Question::as_recorded(), 5, &());
+    let (conformance, outcomes) = conform(&files, &Decider::as_recorded(), 5, &());
     for outcome in &outcomes {
         assert!(outcome.error.is_none(), "{}", outcome.error.as_ref().expect("just seen"));
     }
@@ -59,7 +59,7 @@ fn located(explained: &wakelab_study::explain::Explained<'_>) -> String {
 /// The committed sample is worth its bytes only if every reason that the recorded kernels gave is in it.
 #[test]
 fn recordings_sample_covers_every_reason() {
-    let (conformance, _) = conform(&listed(sample()), &Question::as_recorded(), 0, &());
+    let (conformance, _) = conform(&listed(sample()), &Decider::as_recorded(), 0, &());
     let found: BTreeSet<(&str, Reason)> = conformance.reasons.keys().copied().collect();
     // The recorded machines have no clusters, equal CPUs and no energy model, nothing asked for the waking CPU, and no kernel has SIS_ORACLE
     // or SIS_SHORT.
@@ -116,15 +116,15 @@ fn recordings_ablation_every_rule_is_needed() {
 /// The three ways to make a decision: at once on masks, at once with every look told, and step by step.
 #[test]
 fn recordings_are_decided_alike_at_once_and_step_by_step() {
-    let question = Question::as_recorded();
+    let decider = Decider::as_recorded();
     for file in listed(sample()) {
         let mut reader = Reader::open(&file).unwrap_or_else(|e| panic!("{e}"));
         let topo = reader.topo().clone();
         let mut row = Row::new();
         let mut select = Select::default();
         while reader.read(&mut row).unwrap_or_else(|e| panic!("{e}")) {
-            let at_once = question.decide(&row, &topo, &mut select, &mut ());
-            let told = question.decide(&row, &topo, &mut select, &mut Steps::default());
+            let at_once = decider.decide(&row, &topo, &mut select, &mut ());
+            let told = decider.decide(&row, &topo, &mut select, &mut Steps::default());
             assert_eq!(at_once, told, "{}:{}", file.display(), row.line);
 
             let rules = Rules::new(topo.preset, row.features.set, &topo.domains).expect("modelled");
@@ -143,8 +143,8 @@ fn recordings_are_decided_alike_at_once_and_step_by_step() {
 /// Switched features change decisions, and only in the direction that the feature has.
 #[test]
 fn recordings_without_sis_util_are_searched_to_the_end() {
-    let question = Question::with("NO_SIS_UTIL".parse().expect("a feature")).expect("a placement feature");
-    let (conformance, _) = conform(&listed(sample()), &question, 0, &());
+    let decider = Decider::with("NO_SIS_UTIL".parse().expect("a feature")).expect("a placement feature");
+    let (conformance, _) = conform(&listed(sample()), &decider, 0, &());
     let reasons: BTreeSet<Reason> = conformance.reasons.keys().map(|(_, reason)| *reason).collect();
     assert!(!reasons.contains(&Reason::Overloaded) && !reasons.contains(&Reason::Limit), "{reasons:?}");
     assert!(conformance.switched.scanned > conformance.recorded.scanned);

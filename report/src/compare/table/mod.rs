@@ -1,18 +1,14 @@
 //! Tables for people, each no wider than 110 columns with usual names.
 
 mod power;
-mod regret;
-mod results;
 mod search;
-mod times;
 
-use super::format::switches;
-use super::states::states;
 use crate::VERSION;
-use crate::numbers::count;
-use crate::numbers::duration;
+use crate::numbers::{NONE, amount, count, duration, fixed, fixed_or_none, p_value, signed, spread, switches};
+use crate::table::{table as new_table, text as table_text};
 use std::fmt::Write;
-use wakelab_study::compare::{CompareRow, Comparison, Side};
+use wakelab_measure::{RunStats, State};
+use wakelab_study::compare::{Better, CompareRow, Comparison, PublishedRow, Side};
 use wakelab_workload::TIME;
 
 /// The whole comparison: what was run, results, searches, times, changes of state, and what is assumed.
@@ -20,15 +16,15 @@ pub fn table(comparison: &Comparison) -> String {
     let mut text = header(comparison);
     let same = |a: &CompareRow, b: &CompareRow| (&a.benchmark, &a.metric) == (&b.benchmark, &b.metric);
     for rows in comparison.rows.chunk_by(same) {
-        text += &results::results(rows);
+        text += &results(rows);
     }
     if !comparison.rows.is_empty() {
         let _ = write!(text, "\nSearches, all repeats together\n\n{}", search::counters(&comparison.rows));
         let _ = write!(text, "\nRates of the searches, %\n\n{}", search::rates(&comparison.rows));
-        let _ = write!(text, "\nTimes and balance, mean over repeats\n\n{}", times::times(&comparison.rows));
-        let _ = write!(text, "\nChanges of state, ms from the start of the run\n\n{}", states(comparison));
+        let _ = write!(text, "\nTimes and balance, mean over repeats\n\n{}", times(&comparison.rows));
+        let _ = write!(text, "\nChanges of state, ms from the start of the run\n\n{}", states_text(comparison));
         text += &power::power(&comparison.rows);
-        text += &regret::regret(&comparison.rows);
+        text += &search::regret(&comparison.rows);
     }
     text + &footer(comparison)
 }
@@ -94,4 +90,99 @@ fn place(row: &CompareRow, name: &str) -> Vec<String> {
 
 fn sides(row: &CompareRow) -> [(&'static str, &Side); 2] {
     [("base", &row.base), ("with", &row.with)]
+}
+
+/// The rows of one benchmark and metric.
+fn results(rows: &[CompareRow]) -> String {
+    let first = &rows[0];
+    let good = match first.better {
+        Better::Higher => "higher is better",
+        Better::Lower => "lower is better",
+    };
+    let published = rows.iter().any(|row| row.published.is_some());
+    let mut columns = vec!["case", "load", "base ± std%", "with ± std%", "compare%", "95% interval", "p", "n"];
+    if published {
+        columns.push("published(std)");
+    }
+    let mut results = new_table(&columns, 2);
+    for row in rows {
+        let interval = row.ci95.map(|[low, high]| format!("[{}, {}]", signed(low, 2), signed(high, 2)));
+        let mut line = vec![
+            row.case.clone(),
+            row.load.clone(),
+            spread(row.base.mean, row.base.std_pct, row.base.n),
+            spread(row.with.mean, row.with.std_pct, row.with.n),
+            signed(row.compare_pct, 2),
+            interval.unwrap_or_else(|| NONE.to_owned()),
+            p_value(row.p_value),
+            row.base.n.to_string(),
+        ];
+        if published {
+            let beside =
+                |row: PublishedRow| format!("{} ({})", signed(row.compare_pct, 2), fixed(row.compare_std_pct, 2));
+            line.push(row.published.map_or_else(|| NONE.to_owned(), beside));
+        }
+        results.add_row(line);
+    }
+    let mut text = format!("\n{} {}, {}, {good}; ", first.benchmark, first.metric, first.unit);
+    text += "compare%: positive is better\n\n";
+    text += &table_text(&results);
+    match rows.iter().find_map(|row| row.test) {
+        Some(test) => text + &format!("p: {test}\n"),
+        None => text + "One repeat: no interval and no p. --repeat 3 or more gives them.\n",
+    }
+}
+
+/// A line for each side of each row.
+fn times(rows: &[CompareRow]) -> String {
+    let columns =
+        ["case", "load", "side", "CPU us/wake-up", "p50 us", "p99 us", "migrations by balance", "LLC util %", "idle %"];
+    let mut table = new_table(&columns, 3);
+    for row in rows {
+        for (name, side) in sides(row) {
+            let mut line = place(row, name);
+            // Without a search there is nothing to share the time among.
+            let per_wakeup = (side.search.counts.sis_search > 0).then_some(side.cpu_ns_per_wakeup / 1e3);
+            line.push(fixed_or_none(per_wakeup, 2));
+            line.extend([side.latency_p50_ns, side.latency_p99_ns].map(|ns| fixed(ns / 1e3, 2)));
+            line.push(amount(side.migrations));
+            line.push(fixed_or_none(side.llc_util.map(|util| 100.0 * util), 1));
+            line.push(fixed(side.idle_pct, 1));
+            table.add_row(line);
+        }
+    }
+    table_text(&table)
+}
+
+/// A line for each run that changed state, or one that says that none did.
+pub(crate) fn states_text(comparison: &Comparison) -> String {
+    let settle_ns = comparison.experiment.settle_ns;
+    let mut text = String::new();
+    for row in &comparison.rows {
+        for (name, side) in [("base", &row.base), ("with", &row.with)] {
+            for (repeat, run) in changed(side) {
+                let changes: Vec<_> = run
+                    .changes
+                    .iter()
+                    .map(|change| format!("{} at {} ms", state_name(change.state), change.at_ns / 1_000_000))
+                    .collect();
+                let measured = run.changes.iter().any(|change| change.at_ns >= settle_ns);
+                let mark = if measured { "  (while it was measured: its numbers mix two states)" } else { "" };
+                let changes = changes.join(", ");
+                let _ = writeln!(text, "{} {}, {name}, repeat {repeat}: {changes}{mark}", row.case, row.load);
+            }
+        }
+    }
+    if text.is_empty() { "No run changed state: all stayed migrating.\n".to_owned() } else { text }
+}
+
+fn changed(side: &Side) -> impl Iterator<Item = (usize, &RunStats)> {
+    (1..).zip(&side.runs).filter(|(_, run)| !run.changes.is_empty())
+}
+
+fn state_name(state: State) -> &'static str {
+    match state {
+        State::Migrating => "migrating",
+        State::Stacked => "stacked",
+    }
 }

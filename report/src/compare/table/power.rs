@@ -1,7 +1,7 @@
 //! Power beside performance, with turbostat's names, and where the CPUs' time went.
 
 use super::{place, sides};
-use crate::compare::format::{amount, fixed, fixed_or_none};
+use crate::numbers::{amount, fixed, fixed_or_none};
 use crate::table::{table as new_table, text as table_text};
 use wakelab_study::compare::{CompareRow, KindSummary, PowerSummary};
 

@@ -1,19 +1,21 @@
 //! The page of a comparison.
 
-mod changes;
-mod pictures;
 mod power;
-mod regret;
 mod search;
 
 use super::machine::machine;
+use super::over_time::{SideOverTime, add_charts, migrations};
+use super::wakeups::{all_reasons, explained, latency, reasons};
 use crate::VERSION;
 use crate::compare::states_text;
 use crate::numbers::thousands;
-use std::collections::BTreeSet;
-use wakelab_page::{Assumed, Error, Feature, Kind, Page, Run, Side as PageSide, render};
-use wakelab_study::compare::{CompareRow, Comparison};
-use wakelab_study::picture::Pictures;
+use std::collections::{BTreeMap, BTreeSet};
+use wakelab_page::{
+    Assumed, Comparison as Changes, Error, Estimate, Feature, Kind, Metric, MetricRow, Page, Run, Side as PageSide,
+    Verdict, render,
+};
+use wakelab_study::compare::{Better, CompareRow, Comparison, Side};
+use wakelab_study::picture::{Picture, Pictures};
 
 const BASE: &str = "base";
 const WITH: &str = "with";
@@ -45,16 +47,16 @@ pub fn comparison(found: &Comparison, seen: &Pictures, command: &str) -> Result<
         },
         sides: sides(found),
         machine: Some(machine(&found.machine.name, &found.machine.topology)),
-        comparison: Some(changes::changes(found)),
+        comparison: Some(changes(found)),
         search: search::search(found),
         search_cost: search::costs(found),
-        regret: regret::regret(found),
+        regret: search::regret(found),
         sections: power::power(found).into_iter().collect(),
         notes: notes(found),
         assumed: found.assumed.iter().map(assumed).collect(),
         ..Page::default()
     };
-    pictures::pictures(&mut page, found, seen);
+    add_pictures(&mut page, found, seen);
     render(&page)
 }
 
@@ -107,4 +109,86 @@ pub(super) fn assumed(of: &wakelab_study::compare::Assumed) -> Assumed {
         range: format!("{} to {} {}", thousands(of.low), thousands(of.high), of.unit),
         why: of.why.clone(),
     }
+}
+
+/// A panel for each case and metric, in the order in which they came.
+fn changes(found: &Comparison) -> Changes {
+    let mut metrics: Vec<Metric> = Vec::new();
+    for row in &found.rows {
+        let name = format!("{} {}: {}", row.benchmark, row.case, row.metric);
+        if metrics.last().is_none_or(|last| last.name != name) {
+            let lower_is_better = row.better == Better::Lower;
+            metrics.push(Metric { name, unit: row.unit.clone(), lower_is_better, rows: Vec::new() });
+        }
+        if let Some(metric) = metrics.last_mut() {
+            metric.rows.push(change(row));
+        }
+    }
+    Changes { base: BASE.to_owned(), with: WITH.to_owned(), metrics }
+}
+
+fn change(row: &CompareRow) -> MetricRow {
+    let verdict = match row.ci95 {
+        None => Verdict::Unknown,
+        Some([low, _]) if low > 0.0 => Verdict::Better,
+        Some([_, high]) if high < 0.0 => Verdict::Worse,
+        Some(_) => Verdict::Same,
+    };
+    let mean = |side: &Side| Estimate { mean: side.mean, interval: None };
+    MetricRow {
+        load: row.load.clone(),
+        base: mean(&row.base),
+        with: mean(&row.with),
+        better_pct: Estimate { mean: row.compare_pct, interval: row.ci95.map(|[low, high]| (low, high)) },
+        p: row.p_value,
+        repeats: row.base.n as u32,
+        verdict,
+        published_pct: row.published.as_ref().map(|published| published.compare_pct),
+    }
+}
+
+/// A row's pictured_sides that were seen.
+fn pictured_sides<'a>(pictures: &'a Pictures, row: &CompareRow) -> Vec<(&'static str, &'a Picture)> {
+    let of = |name, with| Some((name, pictures.of(row, with)?));
+    [of(BASE, false), of(WITH, true)].into_iter().flatten().collect()
+}
+
+/// Puts on the page what there is. Over time only one row is shown: that with the largest change.
+fn add_pictures(page: &mut Page, found: &Comparison, pictures: &Pictures) {
+    let all =
+        || found.rows.iter().flat_map(|row| pictured_sides(pictures, row).into_iter().map(move |side| (row, side)));
+    let met = all_reasons(all().map(|(_, (_, picture))| &picture.reasons));
+    for (row, (side, picture)) in all() {
+        let load = load(found, row);
+        page.latencies.extend(latency(side, &load, "", &picture.waits));
+        page.reasons.extend(reasons(side, &load, &picture.reasons, &met));
+        page.migrations.extend(migrations(side, &load, &picture.over_time));
+    }
+    let Some(row) = found.rows.iter().max_by(|a, b| a.compare_pct.abs().total_cmp(&b.compare_pct.abs())) else {
+        return;
+    };
+    let pictured_sides = pictured_sides(pictures, row);
+    if pictured_sides.is_empty() {
+        return;
+    }
+    page.run.facts.push((
+        "shown over time and explained".to_owned(),
+        format!("{}: the first repeat of each side, from the start of the run", load(found, row)),
+    ));
+    let llc_names = llc_names(found);
+    for (side, picture) in pictured_sides {
+        let Picture { over_time, changes, idle_states, .. } = picture;
+        add_charts(page, &SideOverTime { side, over_time, zero_ns: 0, changes, llc_names: &llc_names, idle_states });
+        match &picture.explained {
+            Ok(chosen) => page.explained.extend(chosen.iter().map(|one| explained(side, one))),
+            Err(why) => page.notes.push(format!("No wake-up of {side} is explained: {why}.")),
+        }
+    }
+}
+
+/// The number of each cache by its lowest CPU.
+fn llc_names(found: &Comparison) -> BTreeMap<u32, String> {
+    let mut seen = std::collections::BTreeSet::new();
+    let lowest = (0..).zip(&found.machine.topology.cpus).filter(|(_, cpu)| seen.insert(cpu.llc));
+    lowest.map(|(cpu, of)| (cpu, of.llc.to_string())).collect()
 }

@@ -1,0 +1,138 @@
+//! Wake-ups that are explained on a page.
+
+use crate::Decider;
+use crate::explain::{Explained, Filter, explain_file};
+use crate::stats::Stats;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use wakelab_events::{ReadError, Row, TopoFile};
+use wakelab_sched::select::{Decision, Event, Reason};
+
+/// Why a wake-up is explained, in the order in which they are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WhyExplained {
+    /// It was asked for.
+    Asked,
+    /// Its wakee waited longest until it ran, so long, ns.
+    Slowest(u64),
+    /// It is the first with this reason, of those whose state held still if there is one.
+    First(Reason),
+}
+
+/// A wake-up with its explanation.
+#[derive(Clone, Debug)]
+pub struct ExplainedWakeup {
+    /// Why it is shown.
+    pub why: WhyExplained,
+    /// The recording.
+    pub file: PathBuf,
+    /// The row.
+    pub row: Row,
+    /// The machine.
+    pub topo: Arc<TopoFile>,
+    /// What the decision code did, in order.
+    pub steps: Vec<Event>,
+    /// What it came to.
+    pub decision: Decision,
+    /// Whether another feature set than the recorded one was asked for.
+    pub switched: bool,
+    /// How long the wakee then waited until it ran, ns, where that is known.
+    pub wait_ns: Option<u64>,
+}
+
+impl ExplainedWakeup {
+    /// A copy of an explanation.
+    pub fn of(explained: &Explained<'_>, why: WhyExplained) -> Self {
+        ExplainedWakeup {
+            why,
+            file: explained.file.to_owned(),
+            row: explained.row.clone(),
+            topo: Arc::clone(explained.topo),
+            steps: explained.steps.to_vec(),
+            decision: explained.decision,
+            switched: explained.switched,
+            wait_ns: match why {
+                WhyExplained::Slowest(ns) => Some(ns),
+                _ => explained.wait_ns,
+            },
+        }
+    }
+
+    /// As it is explained.
+    pub fn explained(&self) -> Explained<'_> {
+        Explained {
+            file: &self.file,
+            row: &self.row,
+            topo: &self.topo,
+            steps: &self.steps,
+            decision: self.decision,
+            switched: self.switched,
+            wait_ns: self.wait_ns,
+        }
+    }
+}
+
+/// Those of a folder that `why` takes, by their time and wakee.
+pub(super) fn of_folder(
+    folder: &Path,
+    why: impl Fn(u64, i64) -> Option<WhyExplained>,
+) -> Result<Vec<ExplainedWakeup>, ReadError> {
+    let (files, errors) = crate::recordings::decision_files(&[folder.to_owned()]);
+    if let Some(error) = errors.into_iter().next() {
+        return Err(error);
+    }
+    let mut found = Vec::new();
+    for file in files {
+        explain_file(&file, &Decider::as_recorded(), &Filter::default(), &(), |explained| {
+            let row = explained.row;
+            found.extend(why(row.t_ns, row.wakee.pid).map(|why| ExplainedWakeup::of(explained, why)));
+            true
+        })?;
+    }
+    Ok(found)
+}
+
+/// Of what was counted: the slowest wake-up, if it is known, and one for each reason, if there is one of those whose state held
+/// still. What cannot be read is left out.
+pub fn explained_wakeups(stats: &Stats) -> Vec<ExplainedWakeup> {
+    let mut of_files: BTreeMap<&Path, HashSet<(u64, i64)>> = BTreeMap::new();
+    for example in stats.values().flat_map(|tally| tally.examples.values().flatten()) {
+        of_files.entry(&example.file).or_default().insert((example.t_ns, example.pid));
+    }
+    let of_files: Vec<_> = of_files.into_iter().collect();
+    let of_files: Vec<_> = of_files.into_par_iter().map(|(file, only)| first_of(file, only)).collect();
+    let mut first: BTreeMap<Reason, ExplainedWakeup> = BTreeMap::new();
+    for (reason, one) in of_files.into_iter().flatten() {
+        if first.get(&reason).is_none_or(|first| !first.row.stable && one.row.stable) {
+            first.insert(reason, one);
+        }
+    }
+    let mut found: Vec<ExplainedWakeup> = first.into_values().collect();
+    let slowest = stats.values().filter_map(|tally| tally.charts.as_ref()?.slowest.as_ref());
+    if let Some(slow) = slowest.max_by_key(|slow| slow.wait_ns) {
+        let only = HashSet::from([(slow.t_ns, slow.pid)]);
+        let filter = Filter { only: Some(only), ..Filter::default() };
+        let _ = explain_file(&slow.file, &Decider::as_recorded(), &filter, &(), |explained| {
+            found.push(ExplainedWakeup::of(explained, WhyExplained::Slowest(slow.wait_ns)));
+            false
+        });
+    }
+    found.sort_by_key(|one| one.why);
+    found
+}
+
+fn first_of(file: &Path, only: HashSet<(u64, i64)>) -> BTreeMap<Reason, ExplainedWakeup> {
+    let mut first: BTreeMap<Reason, ExplainedWakeup> = BTreeMap::new();
+    let filter = Filter { only: Some(only), ..Filter::default() };
+    let _ = explain_file(file, &Decider::as_recorded(), &filter, &(), |explained| {
+        let reason = explained.decision.reason;
+        let better = first.get(&reason).is_none_or(|one| !one.row.stable && explained.row.stable);
+        if better {
+            first.insert(reason, ExplainedWakeup::of(explained, WhyExplained::First(reason)));
+        }
+        true
+    });
+    first
+}

@@ -1,0 +1,153 @@
+//! Values over time, in memory that does not grow with it.
+
+use super::CacheAt;
+
+/// What can be brought together with what came after it.
+pub(super) trait Merge {
+    /// Takes in what came next.
+    fn merge(&mut self, next: &Self);
+}
+
+/// The first bins are so long, ns.
+const FIRST_BIN_NS: u64 = 1_000;
+
+/// Bins of time. Where more time comes than there are bins for, each two become one.
+#[derive(Clone, Debug)]
+pub(super) struct Bins<T> {
+    start_ns: u64,
+    bin_ns: u64,
+    most: usize,
+    bins: Vec<T>,
+}
+
+impl<T: Merge + Default + Clone> Bins<T> {
+    /// `most` bins, 2 at least, from `start_ns` on.
+    pub(super) fn new(start_ns: u64, most: usize) -> Self {
+        Bins { start_ns, bin_ns: FIRST_BIN_NS, most, bins: Vec::new() }
+    }
+
+    /// The bin of a time.
+    pub(super) fn at(&mut self, ns: u64) -> &mut T {
+        let ns = ns.saturating_sub(self.start_ns);
+        while ns / self.bin_ns >= self.most as u64 {
+            self.lengthen();
+        }
+        let at = (ns / self.bin_ns) as usize;
+        if self.bins.len() <= at {
+            self.bins.resize(at + 1, T::default());
+        }
+        &mut self.bins[at]
+    }
+
+    /// Tells each bin that an interval touches for how long.
+    pub(super) fn spread(&mut self, from_ns: u64, to_ns: u64, mut of: impl FnMut(&mut T, u64)) {
+        let (mut at, to) = (from_ns.max(self.start_ns), to_ns);
+        if at < to {
+            self.at(to - 1);
+        }
+        while at < to {
+            let end = self.start_ns + ((at - self.start_ns) / self.bin_ns + 1) * self.bin_ns;
+            let until = to.min(end);
+            of(self.at(at), until - at);
+            at = until;
+        }
+    }
+
+    #[cold]
+    fn lengthen(&mut self) {
+        self.bin_ns *= 2;
+        let together = |two: &[T]| {
+            let mut sum = two[0].clone();
+            two[1..].iter().for_each(|next| sum.merge(next));
+            sum
+        };
+        self.bins = self.bins.chunks(2).map(together).collect();
+    }
+
+    /// The middle of each bin, ns, and what is in it; those to `end_ns`, when it was over.
+    pub(super) fn finish(mut self, end_ns: u64) -> Vec<(u64, T)> {
+        if end_ns > self.start_ns {
+            self.at(end_ns - 1);
+        }
+        let (start, bin) = (self.start_ns, self.bin_ns);
+        (0..).zip(self.bins).map(|(at, value)| (start + at * bin + bin / 2, value)).collect()
+    }
+}
+
+/// A sum.
+impl Merge for u64 {
+    fn merge(&mut self, next: &Self) {
+        *self += next;
+    }
+}
+
+/// The lowest and the highest of a cache's values.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Extremes(Option<[CacheAt; 2]>);
+
+impl Extremes {
+    /// Takes in what it is at a moment.
+    pub(super) fn take(&mut self, at: CacheAt) {
+        let [low, high] = self.0.unwrap_or([at, at]);
+        let lower = if at.util_pct < low.util_pct { at } else { low };
+        let higher = if at.util_pct > high.util_pct { at } else { high };
+        self.0 = Some([lower, higher]);
+    }
+
+    /// Both of each bin, by time.
+    pub(super) fn of_bins(bins: Bins<Extremes>) -> Vec<CacheAt> {
+        let of_bin = |(_, Extremes(ends)): (u64, Extremes)| match ends {
+            Some([low, high]) if low.t_ns < high.t_ns => vec![low, high],
+            Some([low, high]) if low.t_ns > high.t_ns => vec![high, low],
+            Some([low, _]) => vec![low],
+            None => Vec::new(),
+        };
+        bins.finish(0).into_iter().flat_map(of_bin).collect()
+    }
+}
+
+impl Merge for Extremes {
+    fn merge(&mut self, next: &Self) {
+        next.0.into_iter().flatten().for_each(|at| self.take(at));
+    }
+}
+
+/// A value × ns, and ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TimeMean(u128, u64);
+
+impl TimeMean {
+    /// Takes in that the value was `value` for so long.
+    pub(super) fn take(&mut self, value: u64, ns: u64) {
+        self.merge(&TimeMean(u128::from(value) * u128::from(ns), ns));
+    }
+
+    /// Of each bin that knows one, a thousandth of it.
+    pub(super) fn of_bins(bins: Bins<TimeMean>, end_ns: u64) -> Vec<(u64, f64)> {
+        let of = |(at, TimeMean(sum, ns)): (u64, TimeMean)| (ns > 0).then(|| (at, (sum / u128::from(ns)) as f64 / 1e3));
+        bins.finish(end_ns).into_iter().filter_map(of).collect()
+    }
+}
+
+impl Merge for TimeMean {
+    fn merge(&mut self, next: &Self) {
+        self.0 += next.0;
+        self.1 += next.1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_long_it_takes_no_time_is_lost() {
+        let mut bins: Bins<u64> = Bins::new(5_000, 8);
+        bins.spread(0, 6_500, |sum, ns| *sum += ns);
+        bins.spread(6_500, 1_000_000, |sum, ns| *sum += ns);
+        assert_eq!(bins.bin_ns, 128_000);
+        let found = bins.finish(1_000_000);
+        assert_eq!(found.iter().map(|(_, ns)| ns).sum::<u64>(), 995_000);
+        assert_eq!((found.len(), found[0]), (8, (69_000, 128_000)));
+    }
+}

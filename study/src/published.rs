@@ -1,0 +1,211 @@
+//! Published tables.
+
+use crate::compare::{PublishedRow, SearchRates};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use wakelab_workload::Workload;
+
+/// Benchmark, case, load, and for results the metric.
+type Key = [String; 4];
+
+/// What was published, by case and load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Published {
+    files: Vec<PathBuf>,
+    results: BTreeMap<Key, PublishedRow>,
+    search: BTreeMap<Key, SearchRates>,
+}
+
+impl Published {
+    /// Nothing.
+    pub fn none() -> Self {
+        Published::default()
+    }
+
+    /// Reads results: `benchmark,case,load,metric,baseline_std_pct,compare_pct,compare_std_pct`, in any order, with
+    /// other columns left alone.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, lacks a column, or holds something that is no number or the same row twice.
+    pub fn read_results(&mut self, path: &Path) -> Result<(), PublishedError> {
+        let columns = ["baseline_std_pct", "compare_pct", "compare_std_pct"];
+        read(path, ["benchmark", "case", "load", "metric"], columns, |key, [base, compare, with]| {
+            let row = PublishedRow { baseline_std_pct: base, compare_pct: compare, compare_std_pct: with };
+            self.results.insert(key, row).is_none()
+        })?;
+        self.files.push(path.to_owned());
+        Ok(())
+    }
+
+    /// Reads search statistics: `benchmark,case,load,se_eff_pct,dom_eff_pct,fast_rate_pct,success_rate_pct`.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn read_search(&mut self, path: &Path) -> Result<(), PublishedError> {
+        let columns = ["se_eff_pct", "dom_eff_pct", "fast_rate_pct", "success_rate_pct"];
+        read(path, ["benchmark", "case", "load", ""], columns, |key, [se, dom, fast, success]| {
+            let row = SearchRates { se_eff_pct: se, dom_eff_pct: dom, fast_rate_pct: fast, success_rate_pct: success };
+            self.search.insert(key, row).is_none()
+        })?;
+        self.files.push(path.to_owned());
+        Ok(())
+    }
+
+    /// The files that were read.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// The published result of a workload.
+    pub fn result(&self, workload: &Workload) -> Option<PublishedRow> {
+        self.results.get(&key(workload, &workload.metric)).copied()
+    }
+
+    /// The published search statistics of a workload.
+    pub fn search(&self, workload: &Workload) -> Option<SearchRates> {
+        self.search.get(&key(workload, "")).copied()
+    }
+}
+
+fn key(workload: &Workload, metric: &str) -> Key {
+    [&workload.benchmark, &workload.case, &workload.load, metric].map(str::to_owned)
+}
+
+/// Reads a table: the columns `keys` (an empty name is no column) and the numbers in `columns`.
+fn read<const N: usize>(
+    path: &Path,
+    keys: [&str; 4],
+    columns: [&str; N],
+    mut row: impl FnMut(Key, [f64; N]) -> bool,
+) -> Result<(), PublishedError> {
+    let needed: Vec<&str> = keys.into_iter().filter(|name| !name.is_empty()).chain(columns).collect();
+    let table = CsvTable::read(path, &needed)?;
+    for cells in &table.rows {
+        let key = keys.map(|name| table.text(cells, name).to_owned());
+        let mut numbers = [0.0; N];
+        for (number, name) in numbers.iter_mut().zip(columns) {
+            *number = table.number(cells, name).ok().flatten().ok_or_else(|| {
+                let text = table.text(cells, name);
+                let what = format!("{text:?} is no number; expected per cent, such as -0.47");
+                table.error(Some(cells), Some(name), what)
+            })?;
+        }
+        let name = key.join(" ");
+        if !row(key, numbers) {
+            return Err(table.error(Some(cells), None, format!("{} stands in the file twice", name.trim_end())));
+        }
+    }
+    Ok(())
+}
+
+/// A published table that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}{}: {what}", path.display(), line.map(|n| format!(":{n}")).unwrap_or_default(),
+    column.as_ref().map(|name| format!(": column {name}")).unwrap_or_default())]
+pub struct PublishedError {
+    /// The file.
+    pub path: PathBuf,
+    /// The line, from 1.
+    pub line: Option<u64>,
+    /// The column's name.
+    pub column: Option<String>,
+    /// What is wrong, and what was expected.
+    pub what: String,
+}
+
+/// A file, read whole.
+#[derive(Clone, Debug)]
+pub(crate) struct CsvTable {
+    path: PathBuf,
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<CsvRow>,
+}
+
+/// One line of it.
+#[derive(Clone, Debug)]
+pub(crate) struct CsvRow {
+    line: Option<u64>,
+    pub(crate) cells: Vec<String>,
+}
+
+impl CsvTable {
+    /// Reads `path`, which must have the columns `needed`; it may have others.
+    pub(crate) fn read(path: &Path, needed: &[&str]) -> Result<Self, PublishedError> {
+        let of_csv = |e: csv::Error| PublishedError {
+            path: path.to_owned(),
+            line: e.position().map(csv::Position::line),
+            column: None,
+            what: e.to_string(),
+        };
+        let mut reader = csv::Reader::from_path(path).map_err(of_csv)?;
+        let columns: Vec<String> = reader.headers().map_err(of_csv)?.iter().map(str::to_owned).collect();
+        if let Some(missing) = needed.iter().find(|name| !columns.iter().any(|column| column == *name)) {
+            return Err(PublishedError {
+                path: path.to_owned(),
+                line: Some(1),
+                column: Some((*missing).to_owned()),
+                what: format!("it is missing; the file has {}", columns.join(", ")),
+            });
+        }
+        let mut rows = Vec::new();
+        for record in reader.records() {
+            let record = record.map_err(of_csv)?;
+            let line = record.position().map(csv::Position::line);
+            rows.push(CsvRow { line, cells: record.iter().map(|cell| cell.trim().to_owned()).collect() });
+        }
+        Ok(CsvTable { path: path.to_owned(), columns, rows })
+    }
+
+    /// An error of the file, of one of its rows, or of a cell.
+    pub(crate) fn error(&self, row: Option<&CsvRow>, column: Option<&str>, what: String) -> PublishedError {
+        let line = row.and_then(|row| row.line);
+        PublishedError { path: self.path.clone(), line, column: column.map(str::to_owned), what }
+    }
+
+    /// The cell, empty where the file does not have the column.
+    pub(crate) fn text<'a>(&self, row: &'a CsvRow, column: &str) -> &'a str {
+        self.columns.iter().position(|name| name == column).map_or("", |at| &row.cells[at])
+    }
+
+    /// The number in a cell; `None` where it is empty.
+    pub(crate) fn number(&self, row: &CsvRow, column: &str) -> Result<Option<f64>, PublishedError> {
+        match self.text(row, column) {
+            "" => Ok(None),
+            text => match text.parse().ok().filter(|number: &f64| number.is_finite()) {
+                Some(number) => Ok(Some(number)),
+                None => Err(self.error(Some(row), Some(column), format!("{text:?} is no number"))),
+            },
+        }
+    }
+
+    /// The cell, which has to say something.
+    pub(crate) fn said<'a>(&self, row: &'a CsvRow, column: &str) -> Result<&'a str, PublishedError> {
+        match self.text(row, column) {
+            "" => Err(self.error(Some(row), Some(column), "it is empty; expected a name".to_owned())),
+            text => Ok(text),
+        }
+    }
+
+    /// The number in a cell that has to have one for which `holds`, where `expected` says what that is.
+    pub(crate) fn number_that(
+        &self,
+        row: &CsvRow,
+        column: &str,
+        expected: &str,
+        holds: impl Fn(f64) -> bool,
+    ) -> Result<f64, PublishedError> {
+        let wrong = |what: String| self.error(Some(row), Some(column), format!("{what}; expected {expected}"));
+        let number = self.number(row, column)?.ok_or_else(|| wrong("it is empty".to_owned()))?;
+        if holds(number) { Ok(number) } else { Err(wrong(format!("{number} is out of range"))) }
+    }
+
+    /// The number in a cell that has to have one.
+    pub(crate) fn given(&self, row: &CsvRow, column: &str) -> Result<f64, PublishedError> {
+        self.number_that(row, column, "a number", |_| true)
+    }
+
+    /// One that something is divided by.
+    pub(crate) fn above_0(&self, row: &CsvRow, column: &str) -> Result<f64, PublishedError> {
+        self.number_that(row, column, "a number above 0, as a ratio is taken", |number| number > 0.0)
+    }
+}

@@ -1,0 +1,217 @@
+//! Which files are meant.
+
+use crate::{Decider, DeciderError};
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use wakelab_events::{ReadError, Reader, Row, TopoFile};
+use wakelab_kernel::Feature;
+
+/// The files with decisions that `paths` name, in order: a file is itself, a folder stands for all in it and in its folders: CSV
+/// files, recordings in Parquet, simulated runs. What cannot be listed comes back as an error beside the others.
+pub fn decision_files(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReadError>) {
+    let (sources, mut errors) = crate::stats::sources(paths);
+    let mut files = Vec::new();
+    for source in sources {
+        let decisions = source.decisions();
+        if decisions.is_empty() {
+            errors.push(
+                ReadError::of_file(source.path(), "no decisions with their inputs, so that none can be made again")
+                    .with_hint(
+                        "`wakelab stats` counts what another recorder saw; wakelab-record takes the inputs down",
+                    ),
+            );
+        }
+        files.extend(decisions);
+    }
+    (files, errors)
+}
+
+/// The machines and kernels of files with decisions, each once, in the order in which they come. What cannot be read is left
+/// to those who read it.
+pub fn machines(files: &[PathBuf]) -> Vec<Arc<TopoFile>> {
+    let mut found: Vec<Arc<TopoFile>> = Vec::new();
+    for topo in files.iter().filter_map(|file| Some(Reader::open(file).ok()?.topo().clone())) {
+        if !found.iter().any(|one| (&one.topology, &one.release) == (&topo.topology, &topo.release)) {
+            found.push(topo);
+        }
+    }
+    found
+}
+
+/// Told how far a walk has come.
+pub trait Progress: Sync {
+    /// `rows` more rows of some file are done.
+    fn rows(&self, rows: u64);
+
+    /// So much of a file is done, 0 to 1.
+    fn part(&self, path: &Path, share: f64);
+
+    /// A file is done.
+    fn file(&self, path: &Path);
+}
+
+/// Tells how far it is by the share that is done of files which follow each other and count the same.
+pub(crate) fn report_share(progress: &dyn Progress, files: &[PathBuf], share: f64) {
+    let at = share * files.len() as f64;
+    let before = (at as usize).checked_sub(1).and_then(|before| files.get(before));
+    before.into_iter().for_each(|file| progress.part(file, 1.0));
+    files.get(at as usize).into_iter().for_each(|file| progress.part(file, at.fract()));
+}
+
+impl Progress for () {
+    fn rows(&self, _: u64) {}
+    fn part(&self, _: &Path, _: f64) {}
+    fn file(&self, _: &Path) {}
+}
+
+/// What became of one file: what was counted, up to an error if there was one.
+#[derive(Clone, Debug)]
+pub struct FileOutcome<T> {
+    /// The file.
+    pub path: PathBuf,
+    /// What was counted.
+    pub value: T,
+    /// Why the rest of the file was not read.
+    pub error: Option<ReadError>,
+}
+
+/// How often progress is told.
+pub(crate) const ROWS_PER_REPORT: u64 = 1024;
+
+/// Walks over all files, several at a time, each with a value of its own; the outcomes come in the order of `files`.
+pub(crate) fn read_files<T: Default + Send>(
+    files: &[PathBuf],
+    decider: &Decider,
+    progress: &dyn Progress,
+    row: impl Fn(&mut T, &Row, &Arc<TopoFile>) + Sync,
+) -> Vec<FileOutcome<T>> {
+    files
+        .par_iter()
+        .map(|path| {
+            let mut value = T::default();
+            let error = read_file(path, decider, progress, |r, topo| {
+                row(&mut value, r, topo);
+                true
+            })
+            .err();
+            progress.file(path);
+            FileOutcome { path: path.clone(), value, error }
+        })
+        .collect()
+}
+
+/// Walks over one file until `row` says no.
+pub(crate) fn read_file(
+    path: &Path,
+    decider: &Decider,
+    progress: &dyn Progress,
+    row: impl FnMut(&Row, &Arc<TopoFile>) -> bool,
+) -> Result<(), ReadError> {
+    read_wanted(path, decider, progress, |_, _| true, row)
+}
+
+/// The same; rows that `wanted` does not want, by their time and wakee, may be left out.
+pub(crate) fn read_wanted(
+    path: &Path,
+    decider: &Decider,
+    progress: &dyn Progress,
+    wanted: impl Fn(u64, i64) -> bool,
+    mut row: impl FnMut(&Row, &Arc<TopoFile>) -> bool,
+) -> Result<(), ReadError> {
+    let mut reader = Reader::open(path)?;
+    let topo = reader.topo().clone();
+    decider.check(&topo).map_err(|e: DeciderError| ReadError::of_file(path, e.to_string()))?;
+    let mut current = Row::new();
+    let mut since = 0;
+    while reader.read_those(&mut current, &wanted)? {
+        if let Some(lacking) = decider.lacks(&current, &topo) {
+            return Err(not_recorded(path, &current, &lacking));
+        }
+        if !row(&current, &topo) {
+            break;
+        }
+        since += 1;
+        if since == ROWS_PER_REPORT {
+            progress.rows(since);
+            progress.part(path, reader.share());
+            since = 0;
+        }
+    }
+    progress.rows(since);
+    Ok(())
+}
+
+/// SIS_PROP without its inputs.
+fn not_recorded(path: &Path, row: &Row, lacking: &str) -> ReadError {
+    let whose = format!("reads the waking CPU's {lacking}, which the recording does not hold");
+    let assume =
+        format!("--assume {}=NS starts from a stated value", lacking.split(" and ").collect::<Vec<_>>().join("=NS,"));
+    if row.features.set.has(Feature::SIS_PROP) {
+        return ReadError::of_file(path, format!("SIS_PROP is on and {whose}"))
+            .at_line(row.line)
+            .in_column("features")
+            .with_hint(format!("--with NO_SIS_PROP asks what the other features would choose; {assume}"));
+    }
+    ReadError::of_file(path, format!("SIS_PROP {whose}")).at_line(row.line).with_hint(assume)
+}
+
+/// What kinds of decisions were met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SourceKinds {
+    /// Those of a real kernel.
+    pub recorded: bool,
+    /// Those of the simulator.
+    pub simulated: bool,
+}
+
+impl SourceKinds {
+    /// Notes a row.
+    pub(crate) fn add(&mut self, row: &Row) {
+        self.simulated |= row.simulated;
+        self.recorded |= !row.simulated;
+    }
+
+    /// Notes what another has met.
+    pub(crate) fn merge(&mut self, other: SourceKinds) {
+        self.simulated |= other.simulated;
+        self.recorded |= other.recorded;
+    }
+
+    /// In JSON: `recorded`, `simulated`, or `both`; `None` where nothing was met.
+    pub fn name(self) -> Option<&'static str> {
+        match (self.recorded, self.simulated) {
+            (true, true) => Some("both"),
+            (true, false) => Some("recorded"),
+            (false, true) => Some("simulated"),
+            (false, false) => None,
+        }
+    }
+
+    /// Who decided, in a sentence.
+    pub fn who(self) -> &'static str {
+        match (self.recorded, self.simulated) {
+            (true, true) => "the kernel or the simulator",
+            (false, true) => "the simulator",
+            (_, false) => "the kernel",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_are_said_where_both_were_met() {
+        let mut row = Row::new();
+        let mut kinds = SourceKinds::default();
+        assert_eq!((kinds.name(), kinds.who()), (None, "the kernel"));
+        row.simulated = true;
+        kinds.add(&row);
+        assert_eq!((kinds.name(), kinds.who()), (Some("simulated"), "the simulator"));
+        row.simulated = false;
+        kinds.add(&row);
+        assert_eq!((kinds.name(), kinds.who()), (Some("both"), "the kernel or the simulator"));
+    }
+}

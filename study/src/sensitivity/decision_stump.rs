@@ -1,0 +1,163 @@
+//! Which constant decides: a decision stump.
+//!
+//! Of all constants and all places between two of their sampled values, the one that best separates the samples that hold
+//! from those that do not; the score is the mean of the share of holding samples inside and of others outside, so that the
+//! rarer kind counts as much. A split is looked at only where it says something of both sides: inside, the conclusion holds
+//! in [`INSIDE_PCT`] of a hundred samples or more, as where it holds without a condition; outside, in less than half. With many constants and few samples some split always looks good. It counts only where the
+//! score is [`SCORE`] or more, and where fewer than [`CHANCE`] of [`SHUFFLES`] random orders of the same outcomes are
+//! separated as well by any constant (a permutation test).
+
+use super::hypercube::shuffle;
+use super::{Share, Side};
+use oorandom::Rand64;
+
+/// The least share of holding samples inside, %.
+const INSIDE_PCT: usize = 95;
+/// The least score.
+const SCORE: f64 = 0.8;
+/// The highest share of random orders that may do as well.
+const CHANCE: f64 = 0.05;
+/// How many random orders are tried.
+const SHUFFLES: usize = 399;
+
+/// A split that separates.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Stump {
+    /// Index of the constant.
+    pub constant: usize,
+    /// Where the conclusion holds.
+    pub side: Side,
+    /// The sampled values on both sides of the split.
+    pub between: [u64; 2],
+    /// The share that holds on that side.
+    pub inside: Share,
+    /// The share that holds on the other.
+    pub outside: Share,
+    /// Mean of the share of holding samples inside and of others outside, 0 to 1.
+    pub score: f64,
+}
+
+/// The split that separates `holds` by `values` (by sample, by constant), if one does.
+pub(super) fn decision_stump(values: &[Vec<u64>], holds: &[bool]) -> Option<Stump> {
+    if !(holds.contains(&true) && holds.contains(&false)) {
+        return None;
+    }
+    let constants = values.first().map_or(0, Vec::len);
+    // Sorted once for all random orders.
+    let orders: Vec<Vec<usize>> = (0..constants)
+        .map(|constant| {
+            let mut order: Vec<usize> = (0..values.len()).collect();
+            order.sort_by_key(|&sample| values[sample][constant]);
+            order
+        })
+        .collect();
+    let best = best(values, &orders, holds).filter(|best| best.score >= SCORE)?;
+    let mut random = Rand64::new(1);
+    let mut shuffled = holds.to_vec();
+    let as_good = (0..SHUFFLES).filter(|_| {
+        shuffle(&mut shuffled, &mut random);
+        self::best(values, &orders, &shuffled).is_some_and(|other| other.score >= best.score)
+    });
+    // The order that was found is one of them.
+    let chance = (as_good.count() + 1) as f64 / (SHUFFLES + 1) as f64;
+    (chance < CHANCE).then_some(best)
+}
+
+/// The best split of all; of equal ones the first.
+fn best(values: &[Vec<u64>], orders: &[Vec<usize>], holds: &[bool]) -> Option<Stump> {
+    let of = holds.iter().filter(|&&hold| hold).count();
+    let others = holds.len() - of;
+    let mut best: Option<Stump> = None;
+    for (constant, order) in orders.iter().enumerate() {
+        let mut below = Share { n: 0, of: 0 };
+        for pair in order.windows(2) {
+            below.n += usize::from(holds[pair[0]]);
+            below.of += 1;
+            let between = [pair[0], pair[1]].map(|sample| values[sample][constant]);
+            if between[0] == between[1] {
+                continue;
+            }
+            let above = Share { n: of - below.n, of: holds.len() - below.of };
+            for (side, inside, outside) in [(Side::Above, above, below), (Side::Below, below, above)] {
+                if 100 * inside.n < INSIDE_PCT * inside.of || 2 * outside.n >= outside.of {
+                    continue;
+                }
+                let kept = inside.n as f64 / of as f64;
+                let left_out = (outside.of - outside.n) as f64 / others as f64;
+                let score = (kept + left_out) / 2.0;
+                if best.as_ref().is_none_or(|best| score > best.score) {
+                    best = Some(Stump { constant, side, between, inside, outside, score });
+                }
+            }
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Samples with so many constants of 0 to 999, drawn at random.
+    fn samples(n: usize, constants: usize) -> Vec<Vec<u64>> {
+        let mut random = Rand64::new(7);
+        (0..n).map(|_| (0..constants).map(|_| random.rand_range(0..1000)).collect()).collect()
+    }
+
+    #[test]
+    fn a_planted_threshold_is_found() {
+        let values = samples(32, 25);
+        let holds: Vec<bool> = values.iter().map(|values| values[17] > 300).collect();
+        let found = decision_stump(&values, &holds).unwrap();
+        assert_eq!((found.constant, found.side, found.score), (17, Side::Above, 1.0));
+        assert!(found.between[0] <= 300 && 300 < found.between[1], "{:?}", found.between);
+        assert_eq!((found.inside.n, found.outside.n), (found.inside.of, 0));
+        assert_eq!(found.inside.of + found.outside.of, 32);
+    }
+
+    #[test]
+    fn a_threshold_is_found_through_some_noise_and_from_below() {
+        let values = samples(64, 10);
+        let holds: Vec<bool> = values.iter().enumerate().map(|(n, v)| (v[3] < 600) && n % 16 != 0).collect();
+        let found = decision_stump(&values, &holds).unwrap();
+        assert_eq!((found.constant, found.side), (3, Side::Below));
+        assert!(found.inside.n == found.inside.of || 100 * found.inside.n >= 95 * found.inside.of, "{found:?}");
+        assert!(found.score < 1.0 && found.between[0].abs_diff(600) < 120, "{found:?}");
+    }
+
+    /// Both sides have to be as the verdict says: the class kept inside, mostly lost outside.
+    #[test]
+    fn a_side_that_is_neither_is_not_a_condition() {
+        let values = samples(64, 1);
+        let rank = |v: &[u64]| values.iter().filter(|other| other[0] < v[0]).count();
+        // Above the middle 7 of 8, below it 1 of 8: well separated, and 12% of the conclusions fail inside.
+        let leaky: Vec<bool> =
+            values.iter().map(|v| if rank(v) >= 32 { rank(v) % 8 != 0 } else { rank(v) % 8 == 0 }).collect();
+        let found = decision_stump(&values, &leaky);
+        assert!(found.as_ref().is_none_or(|found| 100 * found.inside.n >= 95 * found.inside.of), "{found:?}");
+        // Above the middle all, below it 5 of 8: the class is not lost there.
+        let mild: Vec<bool> = values.iter().map(|v| rank(v) >= 32 || rank(v) % 8 < 5).collect();
+        let found = decision_stump(&values, &mild);
+        assert!(found.as_ref().is_none_or(|found| 2 * found.outside.n < found.outside.of), "{found:?}");
+    }
+
+    #[test]
+    fn what_no_constant_decides_is_not_split() {
+        let values = samples(32, 25);
+        // Decided by two of them together, as by exclusive or, and by nothing at all.
+        let both: Vec<bool> = values.iter().map(|values| (values[0] > 500) != (values[1] > 500)).collect();
+        assert_eq!(decision_stump(&values, &both), None);
+        let mut random = Rand64::new(3);
+        let chance: Vec<bool> = values.iter().map(|_| random.rand_range(0..4) > 0).collect();
+        assert_eq!(decision_stump(&values, &chance), None);
+    }
+
+    #[test]
+    fn two_of_many_samples_are_too_few_to_tell() {
+        let values = samples(32, 25);
+        let holds: Vec<bool> = (0..32).map(|n| n > 1).collect();
+        // Of 25 constants, some has the two at an end by chance.
+        assert_eq!(decision_stump(&values, &holds), None);
+        assert_eq!(decision_stump(&values, &[true; 32]), None);
+    }
+}

@@ -1,0 +1,165 @@
+//! The wake-ups of a source, with the reasons of their choices where these can be known.
+
+use super::tally::Counted;
+use crate::Decider;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::vec::IntoIter;
+use wakelab_events::stream::{RunAbout, Source, TaskNames, Wake, Wakes};
+use wakelab_events::{ReadError, Reader, Row};
+use wakelab_sched::select::{Reason, SearchCount, Select, WakeFlags};
+
+/// A stream of wake-ups.
+pub(crate) enum WakeupStream {
+    /// Decisions with their inputs: the model says why.
+    Decided(Box<Decided>),
+    /// As the file has them.
+    Listed(Box<Wakes>, Option<Box<TaskNames>>),
+}
+
+/// Decisions that are made again.
+pub(crate) struct Decided {
+    files: usize,
+    left: IntoIter<PathBuf>,
+    reader: Option<Reader>,
+    llcs: Option<Arc<Vec<u32>>>,
+    row: Row,
+    select: Select,
+    decider: Decider,
+    /// Whether each choice is asked for, as `explain` shows it, not only those that can be compared.
+    all: bool,
+}
+
+/// A wake-up, and where it came from.
+pub(crate) struct WakeupWithReason {
+    pub(crate) wake: Wake,
+    /// Whether its choice was made again and came out as the kernel's.
+    pub(crate) decision: Option<(Reason, SearchCount)>,
+    /// Its place in its recording: the file among the decisions' files, and the row's number there.
+    pub(crate) place: (usize, u64),
+    /// Whether the choice could not be made again, as the state had changed.
+    pub(crate) unscored: bool,
+    /// By CPU the number of its last-level cache then, where its file tells.
+    pub(crate) llcs: Option<Arc<Vec<u32>>>,
+}
+
+impl WakeupStream {
+    pub(crate) fn of(source: &Source, about: &RunAbout) -> Self {
+        match source {
+            Source::Simulated(folder) => {
+                WakeupStream::Listed(Box::new(Wakes::simulated(folder)), Some(Box::new(TaskNames::simulated(folder))))
+            }
+            Source::Recorded(tables) if tables.decisions.is_empty() || !about.states => {
+                WakeupStream::Listed(Box::new(Wakes::recorded(tables)), None)
+            }
+            Source::Csv(_) | Source::Recorded(_) => WakeupStream::Decided(Box::new(Decided {
+                files: source.decisions().len(),
+                left: source.decisions().into_iter(),
+                reader: None,
+                llcs: None,
+                row: Row::new(),
+                select: Select::default(),
+                decider: Decider::as_recorded(),
+                all: false,
+            })),
+        }
+    }
+
+    /// The decisions of a source with the reasons that they have under a decider, as `explain` shows them.
+    pub(super) fn asked(source: &Source, decider: &Decider) -> Self {
+        WakeupStream::Decided(Box::new(Decided {
+            files: source.decisions().len(),
+            left: source.decisions().into_iter(),
+            reader: None,
+            row: Row::new(),
+            select: Select::default(),
+            decider: decider.clone(),
+            all: true,
+            llcs: None,
+        }))
+    }
+
+    /// How much has been read, 0 to 1; each file counts the same.
+    pub(crate) fn share(&self) -> f64 {
+        match self {
+            WakeupStream::Decided(decided) => decided.share(),
+            WakeupStream::Listed(wakes, _) => wakes.share(),
+        }
+    }
+
+    pub(crate) fn next(&mut self) -> Result<Option<WakeupWithReason>, ReadError> {
+        match self {
+            WakeupStream::Decided(decided) => decided.next(),
+            WakeupStream::Listed(wakes, names) => {
+                let Some(mut wake) = wakes.next_wake()? else { return Ok(None) };
+                if let Some(names) = names {
+                    names.until(wake.decided_ns)?;
+                    wake.wakee_comm = names.shared(wake.wakee_pid);
+                    wake.waker_comm = names.shared(wake.waker_pid);
+                }
+                let decision = wake.reason.zip(wake.count);
+                let llcs = wakes.llcs().cloned();
+                Ok(Some(WakeupWithReason { wake, decision, place: (0, 0), unscored: false, llcs }))
+            }
+        }
+    }
+}
+
+impl Decided {
+    fn share(&self) -> f64 {
+        let open = self.reader.as_ref().map_or(0.0, |reader| 1.0 - reader.share());
+        1.0 - (self.left.len() as f64 + open) / self.files.max(1) as f64
+    }
+
+    fn next(&mut self) -> Result<Option<WakeupWithReason>, ReadError> {
+        loop {
+            let Some(reader) = &mut self.reader else {
+                let Some(path) = self.left.next() else { return Ok(None) };
+                let reader = self.reader.insert(Reader::open(&path)?);
+                self.llcs = Some(Arc::new(reader.topo().cpu_llc.clone()));
+                continue;
+            };
+            if !reader.read(&mut self.row)? {
+                self.reader = None;
+                continue;
+            }
+            let (row, topo) = (&self.row, reader.topo());
+            // A machine or kernel that the model does not have: counted, without reasons.
+            let can = self.decider.check(topo).is_ok() && self.decider.lacks(row, topo).is_none();
+            let scored = (row.stable || self.all) && can;
+            let decision = scored.then(|| {
+                let decision = self.decider.decide(row, topo, &mut self.select, &mut ());
+                (decision.reason, decision.count)
+            });
+            let wake = Wake {
+                t_ns: row.t_ns,
+                decided_ns: row.t_ns + row.dur_ns,
+                waker_cpu: row.waker.cpu,
+                waker_pid: row.waker.pid,
+                waker_comm: row.waker.comm.as_str().into(),
+                wakee_pid: row.wakee.pid,
+                wakee_comm: row.wakee.comm.as_str().into(),
+                prev_cpu: Some(row.wakee.prev_cpu),
+                dest_cpu: row.chosen_cpu,
+                chose: true,
+                reason: None,
+                count: None,
+                background: false,
+                exec: row.wake_flags.contains(WakeFlags::EXEC),
+            };
+            let (place, llcs) = ((self.left.len(), row.seq), self.llcs.clone());
+            return Ok(Some(WakeupWithReason { wake, decision, place, unscored: !scored, llcs }));
+        }
+    }
+}
+
+impl WakeupWithReason {
+    /// As it is counted, on a machine with these caches.
+    pub(super) fn counted(&self, llcs: Option<&Vec<u32>>) -> Counted {
+        let wake = &self.wake;
+        let moved = wake.prev_cpu.is_some_and(|prev| prev != wake.dest_cpu);
+        let llc = |cpu: u32| llcs.and_then(|llcs| llcs.get(cpu as usize));
+        let crossed = moved && wake.prev_cpu.is_some_and(|prev| llc(prev) != llc(wake.dest_cpu));
+        Counted { chose: wake.chose, moved, crossed, decision: self.decision }
+    }
+}
