@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use wakelab_events::ReadError;
-use wakelab_events::stream::{Migrations, Moved, Source, Switched, Switches};
+use wakelab_events::stream::{Migration, Migrations, Source, Switch, Switches};
 
 /// Who has each CPU, since when.
 #[derive(Default)]
@@ -24,7 +24,7 @@ impl Running {
     }
 
     /// The simulator's balancer takes the CPU from a running task without a switch.
-    fn moved(&mut self, moved: &Moved) {
+    fn moved(&mut self, moved: &Migration) {
         if self.on.get(&moved.from_cpu).is_some_and(|(task, _)| *task == moved.pid) {
             self.switch(moved.t_ns, moved.from_cpu, 0);
         }
@@ -34,18 +34,18 @@ impl Running {
 /// Both in the order of time, what was moved at a time before its switches.
 fn walk(mut switches: Switches, mut migrations: Option<Migrations>) -> Result<Running, ReadError> {
     let mut running = Running::default();
-    let mut next_moved = || migrations.as_mut().map_or(Ok(None), Migrations::next_moved);
-    let mut moved = next_moved()?;
-    while let Some(Switched { t_ns, cpu, next_pid, .. }) = switches.next_switch()? {
+    let mut next_migration = || migrations.as_mut().map_or(Ok(None), Migrations::next_migration);
+    let mut moved = next_migration()?;
+    while let Some(Switch { t_ns, cpu, next_pid, .. }) = switches.next_switch()? {
         while let Some(of) = moved.take_if(|moved| moved.t_ns <= t_ns) {
             running.moved(&of);
-            moved = next_moved()?;
+            moved = next_migration()?;
         }
         running.switch(t_ns, cpu, next_pid);
     }
     while let Some(of) = moved {
         running.moved(&of);
-        moved = next_moved()?;
+        moved = next_migration()?;
     }
     Ok(running)
 }

@@ -1,17 +1,21 @@
-//! What happened: wake-ups that a real kernel decided, with everything the decision read.
+//! What happened: wake-ups that a kernel decided, with everything that the decision read.
 //!
-//! [`stream`] reads wake-ups, switches and migrations of recordings and of simulated runs as streams.
+//! Events have two origins. The simulator reports them to a [`sim::Sink`]; [`simulated`] writes them as Parquet. A recorder of
+//! a real kernel writes them with [`recording`].
 //!
-//! [`recording`] reads them from CSV files, row by row in bounded memory, and offers each row to the decision code as
-//! a [`View`](wakelab_sched::select::View) of the system at that moment.
+//! They are read in two ways. [`decisions`] reads each decision with all its inputs, in bounded memory, and offers each row to
+//! the decision code as a [`View`](wakelab_sched::select::View) of the system at that moment. [`stream`] reads wake-ups,
+//! switches, migrations and states of CPUs without those inputs, for statistics and drawings.
 
-mod digest;
-mod parquet_file;
-pub mod record;
-pub mod recorded;
+pub mod decisions;
+mod error;
 pub mod recording;
 pub mod sim;
+pub mod simulated;
 pub mod stream;
+mod table;
 
-pub use digest::Digest;
-pub use recording::{ReadError, Reader, Row, Snapshot, TopoFile};
+pub use decisions::{Reader, Row, Snapshot, TopoFile};
+pub use error::{ReadError, WriteError};
+pub use sim::Digest;
+pub use table::ColumnInfo;

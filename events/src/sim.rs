@@ -1,8 +1,10 @@
-//! What happens in simulated time, as the simulator tells it.
+//! What happens in simulated time, as the simulator reports it.
 //!
 //! The simulator calls a [`Sink`] at each event; `()` listens to nothing and costs nothing. Times are ns since the start
-//! of the run, tasks are numbers in the order of their creation, 0 upwards (kworkers come before the workload's tasks).
+//! of the run. Tasks are numbers in the order of their creation, from 0; kworkers come before the workload's tasks.
 
+use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use wakelab_sched::balance::{CpuIdleType, Imbalance, Outcome};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::select::{Decision, Rules, View, Wakeup};
@@ -53,9 +55,9 @@ pub enum Event {
         /// When `select_task_rq_fair()` began, ns.
         began: u64,
         /// When `select_idle_cpu()` began its walk, if it did.
-        walk_began: Option<u64>,
+        scan_began: Option<u64>,
         /// When it had made its last look, ns; what a tracer of the function costs comes before.
-        walk_ended: Option<u64>,
+        scan_ended: Option<u64>,
         /// Whether the chosen CPU had been claimed already by another wake-up that was not yet visible.
         claimed: bool,
         /// Whether the wakee belongs to the workload.
@@ -134,7 +136,7 @@ pub enum Event {
         /// The running task of `busiest` is to be pushed by its stopper.
         active: bool,
         /// How many run queues were summed up.
-        looked_at: u32,
+        nr_rqs: u32,
     },
     /// A CPU is in its idle state, or begins to leave it.
     Idle {
@@ -350,5 +352,31 @@ impl<S: Sink> Sink for Option<S> {
 
     fn gave_up(&self) -> bool {
         self.as_ref().is_some_and(Sink::gave_up)
+    }
+}
+
+/// Hashes the text of every event with its time. The number is for comparing within one build of the standard library.
+#[derive(Debug, Default)]
+pub struct Digest {
+    text: String,
+    hash: DefaultHasher,
+    events: u64,
+}
+
+impl Digest {
+    /// The digest so far, and of how many events it is.
+    pub fn finish(&self) -> (u64, u64) {
+        (self.hash.finish(), self.events)
+    }
+}
+
+impl Sink for Digest {
+    const ON: bool = true;
+
+    fn event(&mut self, time: u64, event: &Event) {
+        self.text.clear();
+        write!(self.text, "{time} {event:?}").expect("a string takes all");
+        self.text.hash(&mut self.hash);
+        self.events += 1;
     }
 }

@@ -6,10 +6,8 @@ use crate::event::{Event, Losses, What};
 use crate::wakings::{Wakings, Woke};
 use std::fs;
 use std::path::{Path, PathBuf};
-use wakelab_events::record::RecordError;
-use wakelab_events::recorded::{
-    FrequencyRow, IdleStateRow, RecordedFolder, RecordedMigrationRow, RecordedSwitchRow, WakingRow,
-};
+use wakelab_events::WriteError;
+use wakelab_events::recording::{FrequencyRow, IdleStateRow, MigrationRow, RecordingWriter, SwitchRow, WakingRow};
 use wakelab_events::stream::InOrder;
 
 /// How many events of each kind there were.
@@ -85,13 +83,13 @@ fn write(
         ("wakelab.workload", name),
         ("wakelab.variant", "default".to_owned()),
     ];
-    let of_record = |e: RecordError| ImportError::new(part, e.to_string());
-    let folder = RecordedFolder::new(part, metadata).map_err(of_record)?;
+    let of_record = |e: WriteError| ImportError::new(part, e.to_string());
+    let folder = RecordingWriter::new(part, metadata).map_err(of_record)?;
     let mut writer = Writer { folder, wakings: Wakings::default(), imported: Imported::default(), last: 0 };
-    let mut held = InOrder::with_room(WINDOW);
+    let mut held = InOrder::with_capacity(WINDOW);
     let losses = read(&mut |event| {
         held.push(event.t_ns, event);
-        match held.wants() {
+        match held.has_room() {
             true => Ok(()),
             false => held.pop().map_or(Ok(()), |event| writer.event(&event)).map_err(of_record),
         }
@@ -111,14 +109,14 @@ fn write(
 }
 
 struct Writer {
-    folder: RecordedFolder,
+    folder: RecordingWriter,
     wakings: Wakings,
     imported: Imported,
     last: u64,
 }
 
 impl Writer {
-    fn event(&mut self, event: &Event) -> Result<(), RecordError> {
+    fn event(&mut self, event: &Event) -> Result<(), WriteError> {
         self.imported.late += u64::from(event.t_ns < self.last);
         self.last = self.last.max(event.t_ns);
         let (t_ns, known) = (event.t_ns as i64, |cpu: u32| cpu <= LAST_CPU);
@@ -133,12 +131,12 @@ impl Writer {
         match event.what {
             What::Switch { prev_pid, prev_sleeps, next_pid, .. } => {
                 imported.switches += 1;
-                self.folder.switch(RecordedSwitchRow { t_ns, cpu: event.cpu as i32, prev_pid, prev_sleeps, next_pid })
+                self.folder.switch(SwitchRow { t_ns, cpu: event.cpu as i32, prev_pid, prev_sleeps, next_pid })
             }
             What::Migrate { pid, from_cpu, to_cpu } if known(from_cpu) && known(to_cpu) => {
                 imported.migrations += 1;
                 let (from_cpu, to_cpu) = (from_cpu as i32, to_cpu as i32);
-                self.folder.migration(RecordedMigrationRow { t_ns, pid, from_cpu, to_cpu })
+                self.folder.migration(MigrationRow { t_ns, pid, from_cpu, to_cpu })
             }
             What::Idle { cpu, state } if known(cpu) => {
                 imported.idle += 1;
@@ -152,7 +150,7 @@ impl Writer {
         }
     }
 
-    fn woke(&mut self, woke: &Woke) -> Result<(), RecordError> {
+    fn woke(&mut self, woke: &Woke) -> Result<(), WriteError> {
         if woke.dest_cpu > LAST_CPU || woke.prev_cpu.is_some_and(|cpu| cpu > LAST_CPU) || woke.waker_pid < 0 {
             return Ok(());
         }

@@ -159,7 +159,7 @@ impl Sink for Measure {
     #[inline]
     fn event(&mut self, time: u64, event: &Event) {
         match *event {
-            Event::Wakeup { ref decision, queued, walk_began, walk_ended, claimed, workload, .. } => {
+            Event::Wakeup { ref decision, queued, scan_began, scan_ended, claimed, workload, .. } => {
                 if let (Some(decision), true) = (decision, workload) {
                     let failed = decision.reason.is_failed_search();
                     self.states.wakeup(time, decision.count.domain_search > 0, failed);
@@ -170,7 +170,7 @@ impl Sink for Measure {
                 if let Some(decision) = decision {
                     self.search.add(&decision.count);
                 }
-                if let (Some(began), Some(ended)) = (walk_began, walk_ended) {
+                if let (Some(began), Some(ended)) = (scan_began, scan_ended) {
                     self.walks.record(ended - began);
                 }
                 if workload {

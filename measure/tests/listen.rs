@@ -66,8 +66,8 @@ fn claimed_choices_are_counted() {
 #[test]
 fn a_walk_lasts_to_its_last_look_and_not_to_the_choice() {
     let mut event = wakeup(End::Found(3));
-    if let Event::Wakeup { walk_began, walk_ended, .. } = &mut event {
-        (*walk_began, *walk_ended) = (Some(123), Some(130));
+    if let Event::Wakeup { scan_began, scan_ended, .. } = &mut event {
+        (*scan_began, *scan_ended) = (Some(123), Some(130));
     }
     let stats = measured(&[(150, event), (160, wakeup(End::Fast))]);
     assert_eq!(stats.select_idle_cpu_ns, [Bucket { from: 4, below: 8, count: 1 }]);

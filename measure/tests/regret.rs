@@ -80,8 +80,8 @@ fn chose(waker_cpu: u32, wakee: u32, decision: Decision, began: u64, claimed: bo
         cpu: decision.cpu,
         queued: Queued::Direct,
         began,
-        walk_began: None,
-        walk_ended: None,
+        scan_began: None,
+        scan_ended: None,
         claimed,
         workload: true,
     }

@@ -4,7 +4,7 @@ use crate::bpf_program::types;
 use crate::overhead::Overhead;
 use crate::shared::look;
 use std::time::Duration;
-use wakelab_events::recorded::CountsRow;
+use wakelab_events::recording::CountsRow;
 
 /// Sums over the CPUs, as config.h explains them, and what it cost.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,7 +95,7 @@ mod tests {
         let counted = Counted { choices: 100, filtered: 10, sampled: 20, limited: 5, lost: 7, ..Counted::default() };
         let row = counted.row(40, 39, 8, true);
         assert_eq!(row.unfinished, 10);
-        assert_eq!(row.recorded + row.lost + row.not_taken() + row.unfinished, row.choices);
+        assert_eq!(row.recorded + row.lost + row.left_out() + row.unfinished, row.choices);
         assert_eq!((row.choice_ns, row.programs_ns), (None, None));
     }
 }

@@ -35,7 +35,7 @@ use std::mem::MaybeUninit;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wakelab_events::recorded::RecordedFolder;
+use wakelab_events::recording::RecordingWriter;
 use writer::Writer;
 
 fn main() -> ExitCode {
@@ -84,7 +84,7 @@ fn record(args: &Args) -> Result<Outcome> {
     };
     let mut metadata = about(args, &kernel, inferred);
     metadata.extend(of_machine(&machine));
-    let folder = RecordedFolder::new(&args.output, metadata)
+    let folder = RecordingWriter::new(&args.output, metadata)
         .map_err(|e| usage::Usage(format!("--output: {e}\n  hint: name a folder that is not there yet")))?;
     let bss = skel.maps.bss_data.as_mut().context("the program has no variables")?;
     machine.tell(bss, FIRST);

@@ -5,7 +5,7 @@ use crate::machine::Machine;
 use crate::wire::{CpuSlow, CpuState, Decision, H_LOAD_UNKNOWN, HAS_SCAN_COST, HAS_WAKE_AVG_IDLE, TaskState, text};
 use std::collections::HashMap;
 use std::sync::Arc;
-use wakelab_events::recorded::{DecisionRow, RecordedFolder};
+use wakelab_events::recording::{DecisionRow, RecordingWriter};
 
 /// Longer decisions were interrupted, if only by the host: see docs/recording-format.md.
 const LONGEST_STABLE_NS: u64 = 200_000;
@@ -71,7 +71,7 @@ impl Rows {
     /// Writes a decision.
     pub fn write(
         &mut self,
-        to: &mut RecordedFolder,
+        to: &mut RecordingWriter,
         d: &Decision,
         cpus: &[CpuState],
         slow: &[CpuSlow],

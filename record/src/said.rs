@@ -3,7 +3,7 @@
 use crate::args::Args;
 use crate::session::Outcome;
 use std::fmt::Write;
-use wakelab_events::recorded::CountsRow;
+use wakelab_events::recording::CountsRow;
 
 /// A few lines.
 pub fn at_the_end(args: &Args, outcome: &Outcome) -> String {

@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::time::{Duration, Instant};
-use wakelab_events::recorded::CountsRow;
+use wakelab_events::recording::CountsRow;
 
 /// How often the ring buffer is emptied. The program never wakes the reader, which would be a wake-up more for each.
 const LOOK_EVERY: Duration = Duration::from_millis(5);

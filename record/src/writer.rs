@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use wakelab_events::recorded::{
-    CountsRow, FrequencyRow, IdleStateRow, RecordedFolder, RecordedMigrationRow, RecordedSwitchRow,
+use wakelab_events::recording::{
+    CountsRow, FrequencyRow, IdleStateRow, RecordingWriter, MigrationRow, SwitchRow,
 };
 
 /// So many messages wait at most. More is left in the ring buffer, where a loss is counted; memory does not grow.
@@ -42,7 +42,7 @@ pub struct Writer {
 
 impl Writer {
     /// Starts it.
-    pub fn start(kernel: Kernel, machine: Arc<Machine>, inferred: bool, folder: RecordedFolder) -> Result<Self> {
+    pub fn start(kernel: Kernel, machine: Arc<Machine>, inferred: bool, folder: RecordingWriter) -> Result<Self> {
         let (to, from) = sync_channel(WAITING);
         let rows = Rows::new(kernel, machine, inferred);
         let writing = Writing { rows, folder, number: FIRST, next: VecDeque::new(), changed: 0, counted: None };
@@ -64,7 +64,7 @@ impl Writer {
 
 struct Writing {
     rows: Rows,
-    folder: RecordedFolder,
+    folder: RecordingWriter,
     /// Of the description that rows go by now.
     number: u32,
     next: VecDeque<Described>,
@@ -80,7 +80,7 @@ impl Writing {
                 Message::Machine(described) => self.next.push_back(described),
                 Message::Counted(counted, last) => {
                     let row = counted.row(self.rows.seq as u64, self.rows.stable, self.changed, last);
-                    self.folder.count(row)?;
+                    self.folder.write_counts(row)?;
                     self.counted = Some(row);
                 }
             }
@@ -115,17 +115,17 @@ impl Writing {
             && let Some(next) = self.next.pop_front()
         {
             self.number = next.number;
-            self.folder.describe(next.metadata)?;
+            self.folder.change_metadata(next.metadata)?;
             self.rows.machine(next.machine);
         }
         Ok(d.machine == self.number)
     }
 }
 
-fn put(folder: &mut RecordedFolder, event: &Event) -> Result<()> {
+fn put(folder: &mut RecordingWriter, event: &Event) -> Result<()> {
     let (t_ns, cpu) = (event.t_ns as i64, event.cpu as i32);
     match event.kind {
-        KIND_SWITCH => folder.switch(RecordedSwitchRow {
+        KIND_SWITCH => folder.switch(SwitchRow {
             t_ns,
             cpu,
             prev_pid: event.a,
@@ -133,7 +133,7 @@ fn put(folder: &mut RecordedFolder, event: &Event) -> Result<()> {
             next_pid: event.b,
         })?,
         KIND_MIGRATION => {
-            folder.migration(RecordedMigrationRow { t_ns, pid: event.a, from_cpu: event.b, to_cpu: event.c })?;
+            folder.migration(MigrationRow { t_ns, pid: event.a, from_cpu: event.b, to_cpu: event.c })?;
         }
         KIND_IDLE => folder.idle(IdleStateRow { t_ns, cpu, state: (event.a >= 0).then_some(event.a) })?,
         KIND_FREQUENCY => folder.frequency(FrequencyRow { t_ns, cpu, khz: event.a.into() })?,

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use wakelab_events::recorded::{DecisionRow, RecordedFolder};
+use wakelab_events::recording::{DecisionRow, RecordingWriter};
 
 /// How often what has come so far is closed, so that a scheduler that is killed leaves it.
 const CLOSE_EVERY: Duration = Duration::from_secs(5);
@@ -26,7 +26,7 @@ const WAKE_FLAGS: [(u32, &str); 5] =
 
 /// The folder and what its rows need.
 struct Rows {
-    folder: RecordedFolder,
+    folder: RecordingWriter,
     nr_cpus: usize,
     /// By LLC of the program: its id in the description, the first of its CPUs and how many.
     llcs: Vec<(i32, usize)>,
@@ -75,7 +75,7 @@ impl<'a> Recording<'a> {
         let ids = built.kernel_llc_ids(wakelab_sched::domain::LlcId::Dense);
         let llcs =
             machine.llcs.iter().map(|cpus| (cpus.first().map_or(0, |&cpu| ids[cpu] as i32), cpus.len())).collect();
-        let folder = RecordedFolder::new(path, metadata)
+        let folder = RecordingWriter::new(path, metadata)
             .map_err(|e| anyhow::anyhow!("--record: {e}\n  hint: name a folder that is not there yet"))?;
         let rows = Rc::new(RefCell::new(Rows {
             folder,

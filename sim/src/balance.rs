@@ -52,7 +52,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             imbalance: plan.imbalance,
             moved: plan.moves.len() as u32,
             active: plan.active_balance,
-            looked_at: plan.looked_at,
+            nr_rqs: plan.looked_at,
         });
         if let Some(src) = plan.busiest {
             // A pass that started over has passed over tasks of more than one run queue.

@@ -46,8 +46,8 @@ impl<S: Sink> Sim<'_, '_, S> {
             cpu: dest,
             queued: Queued::Delayed,
             began: sys.now,
-            walk_began: None,
-            walk_ended: None,
+            scan_began: None,
+            scan_ended: None,
             claimed: false,
             workload: sys.tasks[wakee.0 as usize].workload,
         });

@@ -56,8 +56,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                     cpu: own,
                     queued: Queued::OnCpu,
                     began: sys.now,
-                    walk_began: None,
-                    walk_ended: None,
+                    scan_began: None,
+                    scan_ended: None,
                     claimed: false,
                     workload: sys.tasks[waking.wakee.0 as usize].workload,
                 });
@@ -189,8 +189,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             cpu: dest,
             queued: if wakelist { Queued::Wakelist } else { Queued::Direct },
             began,
-            walk_began: walk[0],
-            walk_ended: walk[1],
+            scan_began: walk[0],
+            scan_ended: walk[1],
             claimed: sys.cpus[dest as usize].claims != 0,
             workload: sys.tasks[wakee.0 as usize].workload,
         });

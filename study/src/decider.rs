@@ -5,7 +5,7 @@ use crate::near::did_you_mean;
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
-use wakelab_events::recording::ScanState;
+use wakelab_events::decisions::ScanState;
 use wakelab_events::{Row, Snapshot, TopoFile};
 use wakelab_kernel::{Feature, FeatureSet, Preset, SisProp, SwitchError, Switches};
 use wakelab_sched::select::policy::{self, Recorded};

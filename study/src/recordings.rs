@@ -124,7 +124,7 @@ pub(crate) fn read_wanted(
     decider.check(&topo).map_err(|e: DeciderError| ReadError::of_file(path, e.to_string()))?;
     let mut current = Row::new();
     let mut since = 0;
-    while reader.read_those(&mut current, &wanted)? {
+    while reader.read_wanted(&mut current, &wanted)? {
         if let Some(lacking) = decider.lacks(&current, &topo) {
             return Err(not_recorded(path, &current, &lacking));
         }
@@ -134,7 +134,7 @@ pub(crate) fn read_wanted(
         since += 1;
         if since == ROWS_PER_REPORT {
             progress.rows(since);
-            progress.part(path, reader.share());
+            progress.part(path, reader.progress());
             since = 0;
         }
     }

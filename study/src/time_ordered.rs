@@ -8,7 +8,8 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use wakelab_events::ReadError;
 use wakelab_events::stream::{
-    Hint, Hints, InOrder, Migrations, Moved, OfCpu, OfCpus, Powers, Source, Spent, Switched, Switches,
+    CpuValue, CpuValues, InOrder, Migration, Migrations, PackagePower, PackagePowers, SdShared, SdSharedWrites, Source,
+    Switch, Switches,
 };
 use wakelab_sched::cpumask::Cpu;
 
@@ -26,17 +27,17 @@ pub(crate) enum SourceEvent {
     /// A wake-up.
     Wake(WakeupWithReason),
     /// A migration.
-    Moved(Moved),
+    Moved(Migration),
     /// A context switch.
-    Switch(Switched),
+    Switch(Switch),
     /// An idle state.
-    Idle(OfCpu),
+    Idle(CpuValue),
     /// A frequency.
-    Frequency(OfCpu),
+    Frequency(CpuValue),
     /// Power of a package.
-    Power(Spent),
+    Power(PackagePower),
     /// A hint of the cache with this lowest CPU.
-    Hint(Cpu, Hint),
+    Hint(Cpu, SdShared),
 }
 
 type Next<'a> = Box<dyn FnMut() -> Result<Option<(u64, SourceEvent)>, ReadError> + 'a>;
@@ -71,7 +72,7 @@ impl<'a> TimeOrdered<'a> {
             }
             Source::Simulated(folder) => (Migrations::simulated(folder), Switches::simulated(folder)),
         };
-        tables.add(move || Ok(migrations.next_moved()?.map(|moved| (moved.t_ns, SourceEvent::Moved(moved)))));
+        tables.add(move || Ok(migrations.next_migration()?.map(|moved| (moved.t_ns, SourceEvent::Moved(moved)))));
         tables.add(move || Ok(switches.next_switch()?.map(|switch| (switch.t_ns, SourceEvent::Switch(switch)))));
         tables
     }
@@ -80,13 +81,13 @@ impl<'a> TimeOrdered<'a> {
     fn and_states(mut self, source: &Source) -> Self {
         let (mut frequencies, mut idle) = match source {
             Source::Csv(_) => return self,
-            Source::Recorded(tables) => (OfCpus::frequencies(tables), OfCpus::idle_states(tables)),
+            Source::Recorded(tables) => (CpuValues::frequencies(tables), CpuValues::idle_states(tables)),
             Source::Simulated(folder) => {
-                let mut hints = Hints::simulated(folder);
-                let mut powers = Powers::simulated(folder);
-                self.add(move || Ok(hints.next_hint()?.map(|(at, llc, hint)| (at, SourceEvent::Hint(llc, hint)))));
+                let mut hints = SdSharedWrites::simulated(folder);
+                let mut powers = PackagePowers::simulated(folder);
+                self.add(move || Ok(hints.next_write()?.map(|(at, llc, hint)| (at, SourceEvent::Hint(llc, hint)))));
                 self.add(move || Ok(powers.next_power()?.map(|spent| (spent.t_ns, SourceEvent::Power(spent)))));
-                (OfCpus::simulated_frequencies(folder), OfCpus::simulated_idle_states(folder))
+                (CpuValues::simulated_frequencies(folder), CpuValues::simulated_idle_states(folder))
             }
         };
         self.add(move || Ok(frequencies.next_value()?.map(|of| (of.t_ns, SourceEvent::Frequency(of)))));
@@ -148,7 +149,7 @@ impl<'a> TimeOrdered<'a> {
     /// What comes next, with its time, ns; `None` at the end.
     fn next(&mut self) -> Result<Option<(u64, SourceEvent)>, ReadError> {
         for table in &mut self.tables {
-            while table.more && table.held.wants() {
+            while table.more && table.held.has_room() {
                 match (table.next)()? {
                     Some((time, item)) => table.held.push(time, item),
                     None => table.more = false,

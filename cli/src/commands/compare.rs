@@ -10,7 +10,7 @@ use crate::out_file::{OutFile, cause};
 use crate::output::{Exit, hint, print, say_warnings};
 use crate::progress::RunBar;
 use std::path::Path;
-use wakelab_events::record::EventFolder;
+use wakelab_events::simulated::EventFolder;
 use wakelab_report::compare as report;
 use wakelab_study::compare::{Comparison, Experiment, Recording, Runner, compare_with};
 use wakelab_study::experiment::{Given, Spec};

@@ -1,30 +1,35 @@
-//! Recordings of select_task_rq_fair(): a CSV file (plain or gzip) of decisions with their inputs, and beside it the
-//! machine's domains in `topo-<kernel>-<topology>.json`; or Parquet, which holds both.
+//! What a recorder of a real kernel writes: the recording format as Parquet, in segments that are whole at any time.
 //!
-//! The format is described in `docs/recording-format.md`.
+//! A recording is a folder. Each table is a series of files in it, `decisions-00001.parquet` and on. A file gets its name when
+//! it is whole, so that a recorder that is killed leaves all but its last segment. docs/recording.md has the schema.
 
-mod columns;
-mod error;
-mod features;
-mod fields;
-mod fill;
-mod header;
-mod limits;
-mod parquet_rows;
-mod reader;
-mod records;
-mod row;
-mod share;
-mod simulated_rows;
-mod snapshot;
-mod source;
-mod topo;
-mod topo_entry;
+mod schema;
+mod writer;
 
-pub use error::ReadError;
-pub(crate) use error::clipped;
-pub use features::RowFeatures;
-pub use reader::Reader;
-pub use row::{PerCpu, Row, ScanState, SlowPathState, TaskState, WakerState};
-pub use snapshot::Snapshot;
-pub use topo::TopoFile;
+pub use schema::{
+    Counts, CountsRow, DecisionRow, Decisions, Frequencies, FrequencyRow, IdleStateRow, IdleStates, MigrationRow,
+    Migrations, SwitchRow, Switches, WakingRow, Wakings,
+};
+pub use writer::RecordingWriter;
+
+use crate::table::{ColumnInfo, Table};
+
+/// The version of the schema of recordings. Its first number grows if something changes its meaning or goes, the second if
+/// something is added.
+pub const SCHEMA_VERSION: &str = "1.3";
+
+/// All tables of a recording with their columns, in the order of docs/recording.md.
+pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 7] {
+    fn of<T: Table>() -> (&'static str, &'static [ColumnInfo]) {
+        (T::NAME, T::COLUMNS)
+    }
+    [
+        of::<Decisions>(),
+        of::<Switches>(),
+        of::<Migrations>(),
+        of::<IdleStates>(),
+        of::<Frequencies>(),
+        of::<Wakings>(),
+        of::<Counts>(),
+    ]
+}

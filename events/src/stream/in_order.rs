@@ -12,7 +12,7 @@ pub struct InOrder<T> {
     queue: VecDeque<Held<T>>,
     late: BinaryHeap<Held<T>>,
     next: u64,
-    room: usize,
+    capacity: usize,
 }
 
 struct Held<T> {
@@ -23,19 +23,19 @@ struct Held<T> {
 
 impl<T> Default for InOrder<T> {
     fn default() -> Self {
-        InOrder::with_room(WINDOW)
+        InOrder::with_capacity(WINDOW)
     }
 }
 
 impl<T> InOrder<T> {
     /// Holds so many rows.
-    pub fn with_room(room: usize) -> Self {
-        InOrder { queue: VecDeque::new(), late: BinaryHeap::new(), next: 0, room }
+    pub fn with_capacity(capacity: usize) -> Self {
+        InOrder { queue: VecDeque::new(), late: BinaryHeap::new(), next: 0, capacity }
     }
 
     /// Whether it can take another row before it has to give one.
-    pub fn wants(&self) -> bool {
-        self.queue.len() + self.late.len() < self.room
+    pub fn has_room(&self) -> bool {
+        self.queue.len() + self.late.len() < self.capacity
     }
 
     /// Takes a row.

@@ -1,24 +1,20 @@
-//! What happened, as streams that hold a few thousand rows at a time, whoever wrote them: wake-ups, switches, migrations.
+//! What happened, as streams that hold a few thousand rows at a time, of recordings and simulated runs: wake-ups,
+//! switches, migrations, states of CPUs.
 //!
 //! A [`Source`] is what there is to read at a path.
 
-mod columns;
-mod counts;
+mod cpu_states;
 mod in_order;
-pub(crate) mod machine;
-mod moves;
-mod segments;
+mod recorder_counts;
+pub(crate) mod run;
 mod source;
-mod states;
-mod tasks;
-mod wakes;
-mod whole;
+mod switches;
+mod wakeups;
 
-pub(crate) use columns::Columns;
-pub use counts::RecorderCounts;
+pub use cpu_states::{CpuValue, CpuValues, PackagePower, PackagePowers, SdShared, SdSharedWrites};
 pub use in_order::InOrder;
-pub use moves::{Migrations, Moved, Switched, Switches};
+pub use recorder_counts::RecorderCounts;
+pub use run::{RunDescription, TaskNames};
 pub use source::{Source, Tables, WAKEUPS};
-pub use states::{Hint, Hints, OfCpu, OfCpus, Powers, Spent};
-pub use tasks::TaskNames;
-pub use wakes::{RunAbout, Wake, Wakes};
+pub use switches::{Migration, Migrations, Switch, Switches};
+pub use wakeups::{Wake, Wakes};

@@ -1,7 +1,8 @@
-//! What there is to read at a path.
+//! What there is to read at a path, and whether the files of a folder are one recording and all of it.
 
-use crate::recording::ReadError;
-use std::fs;
+use crate::error::{ReadError, clipped};
+use crate::table::metadata::ParquetFile;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// One recording, or one simulated run.
@@ -33,7 +34,7 @@ pub struct Tables {
     /// Frequencies.
     pub frequencies: Vec<PathBuf>,
     /// One file that was named by itself: what is said of the whole folder is not said of it.
-    pub alone: bool,
+    pub single_file: bool,
 }
 
 /// The file of a simulated run by which it is known.
@@ -85,7 +86,7 @@ impl Source {
             return Ok(vec![Source::of_file(path)]);
         }
         let mut found = Vec::new();
-        look(path, DEPTH, &mut found)?;
+        find_sources(path, DEPTH, &mut found)?;
         if found.is_empty() {
             let what = "no recordings (*.csv, *.csv.gz, *.parquet of wakelab) in this folder";
             return Err(
@@ -101,7 +102,7 @@ impl Source {
         if name == WAKEUPS {
             return Source::Simulated(folder.to_owned());
         }
-        let mut tables = Tables { folder: folder.to_owned(), alone: true, ..Tables::default() };
+        let mut tables = Tables { folder: folder.to_owned(), single_file: true, ..Tables::default() };
         if tables.add(path, &name) { Source::Recorded(tables) } else { Source::Csv(path.to_owned()) }
     }
 }
@@ -139,7 +140,7 @@ pub(super) fn number(path: &Path) -> Option<u64> {
     path.file_stem()?.to_str()?.rsplit_once('-')?.1.parse().ok()
 }
 
-fn look(folder: &Path, depth: usize, found: &mut Vec<Source>) -> Result<(), ReadError> {
+fn find_sources(folder: &Path, depth: usize, found: &mut Vec<Source>) -> Result<(), ReadError> {
     let error = |e: std::io::Error| ReadError::of_file(folder, e.to_string());
     let entries = fs::read_dir(folder).map_err(error)?;
     let mut paths = entries.map(|entry| entry.map(|e| e.path())).collect::<Result<Vec<_>, _>>().map_err(error)?;
@@ -163,10 +164,95 @@ fn look(folder: &Path, depth: usize, found: &mut Vec<Source>) -> Result<(), Read
     for path in paths {
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         if depth > 0 && !hidden && path.is_dir() {
-            look(&path, depth - 1, found)?;
+            find_sources(&path, depth - 1, found)?;
         }
     }
     Ok(())
+}
+
+/// What all files of a recording say alike.
+const ALIKE: [&str; 8] = [
+    "wakelab.kernel",
+    "wakelab.release",
+    "wakelab.workload",
+    "wakelab.variant",
+    "wakelab.source",
+    "wakelab.machine",
+    "wakelab.domains",
+    RECORDING,
+];
+/// The recorder's own name for one recording. Recordings before 1.3 have none.
+const RECORDING: &str = "wakelab.recording";
+/// What changes in one recording when CPUs come and go.
+const CHANGES: [&str; 2] = ["wakelab.machine", "wakelab.domains"];
+
+impl Tables {
+    /// What is wrong with the files of a folder taken together: one is missing between others, or two are of different
+    /// recordings. Files that cannot be read are left to those who read them.
+    pub fn faults(&self) -> Vec<ReadError> {
+        let tables = [&self.decisions, &self.wakings, &self.switches, &self.migrations];
+        let mut faults: Vec<ReadError> = tables.into_iter().filter_map(|files| missing(files)).collect();
+        let mut first: Option<(&Path, [Option<String>; ALIKE.len()])> = None;
+        for path in tables.into_iter().flatten() {
+            let Some(says) = says(path) else { continue };
+            let Some((other, expected)) = &first else {
+                first = Some((path, says));
+                continue;
+            };
+            if let Some(at) = differs(&says, expected) {
+                let value = |says: &[Option<String>]| clipped(says[at].as_deref().unwrap_or("nothing"));
+                let name = other.file_name().unwrap_or_default().to_string_lossy();
+                let what = format!(
+                    "expected a file of the same recording as {name}: {} is {}, and there {}",
+                    ALIKE[at],
+                    value(&says),
+                    value(expected)
+                );
+                faults.push(ReadError::of_file(path, what).with_hint("keep each recording in a folder of its own"));
+            }
+        }
+        faults
+    }
+
+    /// The machines of the decisions, each once, in the order of the files: CPUs may have come and gone.
+    pub fn machines(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for path in &self.decisions {
+            let Some(name) = opened(path).and_then(|about| about.get(CHANGES[0]).map(str::to_owned)) else { continue };
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+}
+
+/// The first key by which two files are not of one recording.
+fn differs(says: &[Option<String>; ALIKE.len()], other: &[Option<String>; ALIKE.len()]) -> Option<usize> {
+    let own = ALIKE.len() - 1;
+    let one = says[own].as_deref().is_some_and(|name| !name.is_empty()) && says[own] == other[own];
+    (0..ALIKE.len()).find(|&at| says[at] != other[at] && !(one && CHANGES.contains(&ALIKE[at])))
+}
+
+/// The recorder numbers a table's files from 1, without a gap.
+fn missing(files: &[PathBuf]) -> Option<ReadError> {
+    let numbers: Vec<usize> = files.iter().filter_map(|path| number(path)?.try_into().ok()).collect();
+    let (gap, &found) = (1..).zip(&numbers).find(|(expected, found)| expected != *found)?;
+    let path = files.get(gap - 1)?;
+    let table = path.file_name()?.to_str()?.split_once('-')?.0;
+    (found > gap).then(|| {
+        ReadError::of_file(path, format!("expected {table}-{gap:05}.parquet before it, found none"))
+            .with_hint("copy the whole folder; files that are named one by one are read as they are")
+    })
+}
+
+fn opened(path: &Path) -> Option<ParquetFile> {
+    Some(ParquetFile::open(path, File::open(path).ok()?).ok()?.0)
+}
+
+fn says(path: &Path) -> Option<[Option<String>; ALIKE.len()]> {
+    let about = opened(path)?;
+    Some(ALIKE.map(|key| about.get(key).map(str::to_owned)))
 }
 
 #[cfg(test)]
@@ -182,5 +268,20 @@ mod tests {
         }
         let sources = Source::at(folder.path()).expect("a recording");
         assert_eq!(sources[0].decisions(), names.map(|name| folder.path().join(name)));
+    }
+
+    fn gap(numbers: &[u32]) -> Option<String> {
+        let files: Vec<_> = numbers.iter().map(|n| PathBuf::from(format!("rec/switches-{n:05}.parquet"))).collect();
+        missing(&files).map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_gap_is_named_with_the_file_behind_it() {
+        assert_eq!(gap(&[1, 2, 3]), None);
+        assert_eq!(gap(&[]), None);
+        for (numbers, lacks) in [(&[2][..], "switches-00001"), (&[1, 2, 5], "switches-00003")] {
+            let error = gap(numbers).expect("a gap");
+            assert!(error.contains(lacks) && error.contains("hint"), "{error}");
+        }
     }
 }

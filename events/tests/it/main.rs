@@ -1,8 +1,8 @@
 //! Tests of recordings and of simulated events, by their public interface.
 
 mod bad_input;
+mod decisions;
 mod fuzz_corpus;
-mod record;
-mod recorded;
-mod sample;
+mod recording;
+mod simulated;
 mod support;

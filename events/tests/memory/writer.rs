@@ -2,8 +2,8 @@
 
 use crate::most_memory;
 use crate::run::{run_info, topology};
-use wakelab_events::record::EventFolder;
 use wakelab_events::sim::{Event, Queued, Sink};
+use wakelab_events::simulated::EventFolder;
 
 /// The most memory that recording so many wake-ups and switches took, bytes.
 fn most(events: u64) -> usize {
@@ -28,8 +28,8 @@ fn most(events: u64) -> usize {
                 cpu,
                 queued: Queued::OnCpu,
                 began: time,
-                walk_began: None,
-                walk_ended: None,
+                scan_began: None,
+                scan_ended: None,
                 claimed: false,
                 workload: true,
             },

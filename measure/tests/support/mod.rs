@@ -32,8 +32,8 @@ pub fn wakeup(end: End) -> Event {
         cpu: 0,
         queued: Queued::Direct,
         began: 0,
-        walk_began: None,
-        walk_ended: None,
+        scan_began: None,
+        scan_ended: None,
         claimed: false,
         workload: true,
     }

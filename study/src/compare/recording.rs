@@ -5,7 +5,7 @@ use super::{RunId, Runner, Why};
 use crate::picture::RunListener;
 use crate::trace::TraceFolder;
 use std::sync::atomic::AtomicBool;
-use wakelab_events::record::{EventFolder, RunInfo};
+use wakelab_events::simulated::{EventFolder, RunInfo};
 use wakelab_measure::{Measure, RunStats};
 use wakelab_sim::{Outcome, Setup};
 

@@ -8,7 +8,8 @@ use std::fmt;
 use std::fs::File;
 use std::io::BufWriter;
 use std::sync::atomic::AtomicBool;
-use wakelab_events::record::{RecordError, Recorder};
+use wakelab_events::WriteError;
+use wakelab_events::simulated::Recorder;
 use wakelab_measure::{Measure, RunStats};
 use wakelab_sim::{Outcome, PmSide, Setup, SimError};
 use wakelab_workload::{METRICS, TIME};
@@ -131,7 +132,7 @@ pub enum Why {
     Sim(#[from] SimError),
     /// Its events could not be written.
     #[error("--events: {0}\n  hint: name a folder with room for them, or simulate for less time")]
-    Events(#[from] RecordError),
+    Events(#[from] WriteError),
     /// Its trace could not be written.
     #[error("--perfetto: {0}\n  hint: name a folder with room for it, or simulate for less time")]
     Trace(String),

@@ -4,8 +4,8 @@ use super::{ExplainedWakeup, OverTimeBuilder, Picture, WhyExplained, explained_w
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use wakelab_events::record::{Choices, EventFolder, Kept, RunInfo};
 use wakelab_events::sim::{Event, Inputs, NewTask, Sink, Task};
+use wakelab_events::simulated::{CapturedWakeup, EventFolder, PendingChoices, RunInfo};
 use wakelab_machine::Machine;
 use wakelab_measure::{RunStats, Waits};
 use wakelab_sched::cpumask::Cpu;
@@ -22,13 +22,13 @@ struct Pending {
     counts: bool,
     /// Whether `kept` is of it.
     choice: bool,
-    kept: Kept,
+    kept: CapturedWakeup,
 }
 
 /// A wake-up that is to be explained, with the names of its tasks.
 #[derive(Clone, Debug, Default)]
 struct Wanted {
-    kept: Kept,
+    kept: CapturedWakeup,
     names: Vec<(Task, String)>,
 }
 
@@ -37,7 +37,7 @@ struct Wanted {
 pub(crate) struct RunListener {
     measured: Range<u64>,
     over_time: OverTimeBuilder,
-    choices: Choices,
+    choices: PendingChoices,
     waits: Waits,
     reasons: BTreeMap<Reason, u64>,
     /// By task: its place among the pending.
@@ -48,7 +48,7 @@ pub(crate) struct RunListener {
     first: BTreeMap<Reason, Wanted>,
     slowest: Option<(u64, Wanted)>,
     /// What was kept before; its memory is used again.
-    spare: Kept,
+    spare: CapturedWakeup,
 }
 
 impl RunListener {
@@ -59,7 +59,7 @@ impl RunListener {
         RunListener {
             measured,
             over_time: OverTimeBuilder::new(0, Some(llcs), packages),
-            choices: Choices::new(cpus.len() as u32),
+            choices: PendingChoices::new(cpus.len() as u32),
             waits: Waits::new(3),
             reasons: BTreeMap::new(),
             place: Vec::new(),
@@ -68,7 +68,7 @@ impl RunListener {
             names: FxHashMap::default(),
             first: BTreeMap::new(),
             slowest: None,
-            spare: Kept::default(),
+            spare: CapturedWakeup::default(),
         }
     }
 
@@ -98,7 +98,7 @@ impl RunListener {
             }
         }
         let mut kept = std::mem::take(&mut self.spare);
-        let choice = self.choices.keep(time, event, &mut kept);
+        let choice = self.choices.capture(time, event, &mut kept);
         if let (true, true, Some(reason)) = (counts, choice, reason) {
             // The first whose state held still explains best.
             let better = self.first.get(&reason).is_none_or(|first| !first.kept.stable() && kept.stable());
@@ -122,7 +122,7 @@ impl RunListener {
         self.spare = kept;
     }
 
-    fn wanted(&self, kept: Kept) -> Wanted {
+    fn wanted(&self, kept: CapturedWakeup) -> Wanted {
         let name = |task| Some((task, self.names.get(&task)?.clone()));
         Wanted { names: kept.tasks().filter_map(name).collect(), kept }
     }
@@ -176,12 +176,12 @@ impl RunListener {
 fn explained(
     run: &RunInfo<'_>,
     names: BTreeMap<Task, String>,
-    kept: Vec<Kept>,
+    kept: Vec<CapturedWakeup>,
     why: &HashMap<(u64, Task), WhyExplained>,
 ) -> Result<Vec<ExplainedWakeup>, String> {
     let folder = tempfile::tempdir().map_err(|e| format!("a folder for temporary files: {e}"))?;
     let events = EventFolder::new(folder.path()).map_err(|e| e.to_string())?;
-    events.record_kept(run, names.into_iter(), kept).map_err(|e| e.to_string())?;
+    events.record_captured(run, names.into_iter(), kept).map_err(|e| e.to_string())?;
     let why = |t_ns: u64, pid: i64| why.get(&(t_ns, pid as Task)).copied();
     let mut found = explained_wakeups::of_folder(folder.path(), why).map_err(|e| e.to_string())?;
     found.sort_by_key(|one| one.why);

@@ -5,7 +5,7 @@ use crate::picture::{OverTime, OverTimeBuilder};
 use crate::time_ordered::SourceEvent;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use wakelab_events::stream::{Hint, RunAbout};
+use wakelab_events::stream::{RunDescription, SdShared};
 use wakelab_sched::select::Reason;
 
 /// What is drawn beside the counting.
@@ -46,7 +46,7 @@ pub struct SlowWakeup {
 }
 
 impl ChartsBuilder {
-    pub(super) fn new(about: &RunAbout) -> Self {
+    pub(super) fn new(about: &RunDescription) -> Self {
         let simulated = !about.recorded;
         ChartsBuilder {
             over_time: None,
@@ -91,7 +91,7 @@ impl ChartsBuilder {
             SourceEvent::Moved(_) => {}
             SourceEvent::Idle(of) => over_time.idle_state(at_ns, of.cpu, of.value),
             SourceEvent::Frequency(of) => over_time.frequency(at_ns, of.cpu, of.value.unwrap_or(0)),
-            SourceEvent::Hint(llc, Hint::NrIdleScan(nr, sum_util, weight)) => {
+            SourceEvent::Hint(llc, SdShared::NrIdleScan(nr, sum_util, weight)) => {
                 over_time.cache(at_ns, *llc, u64::try_from(*sum_util).unwrap_or(0), *weight, *nr);
             }
             SourceEvent::Power(spent) => over_time.power(at_ns, spent.package, spent.uw),

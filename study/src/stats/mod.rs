@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use waits::{WaitListener, Waiting};
-use wakelab_events::stream::{RecorderCounts, RunAbout, Source};
+use wakelab_events::stream::{RecorderCounts, RunDescription, Source};
 use wakelab_events::{ReadError, Reader};
 use wakeups::{WakeupStream, WakeupWithReason};
 
@@ -148,14 +148,14 @@ fn count(
 }
 
 /// What a source says of itself.
-pub(crate) fn about(source: &Source) -> Result<RunAbout, ReadError> {
+pub(crate) fn about(source: &Source) -> Result<RunDescription, ReadError> {
     match source {
         Source::Csv(path) => {
             let mut reader = Reader::open(path)?;
             let topo = reader.topo().clone();
             let mut row = wakelab_events::Row::new();
             reader.read(&mut row)?;
-            Ok(RunAbout {
+            Ok(RunDescription {
                 recorded: true,
                 kernel: topo.preset.name.to_owned(),
                 machine: topo.topology.clone(),
@@ -172,14 +172,14 @@ pub(crate) fn about(source: &Source) -> Result<RunAbout, ReadError> {
                 return Err(ReadError::of_file(&tables.folder, "expected decisions, found only migrations")
                     .with_hint("name the folder of the recording"));
             };
-            let mut about = RunAbout::of(file)?;
+            let mut about = RunDescription::of(file)?;
             let machines = tables.machines();
             if machines.len() > 1 {
                 about.machine = machines.join(", then ");
             }
             Ok(about)
         }
-        Source::Simulated(folder) => RunAbout::of(&folder.join(wakelab_events::stream::WAKEUPS)),
+        Source::Simulated(folder) => RunDescription::of(&folder.join(wakelab_events::stream::WAKEUPS)),
     }
 }
 
@@ -206,7 +206,7 @@ fn has_all_wakeups(source: &Source, recorder: Option<&RecorderCounts>) -> bool {
 
 struct Counting<'a> {
     tally: RunTally,
-    about: RunAbout,
+    about: RunDescription,
     /// The last-level cache of a CPU as the last wake-up went there.
     llc_of: FxHashMap<u32, u32>,
     charts: Option<ChartsBuilder>,

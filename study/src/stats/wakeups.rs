@@ -5,7 +5,7 @@ use crate::Decider;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::vec::IntoIter;
-use wakelab_events::stream::{RunAbout, Source, TaskNames, Wake, Wakes};
+use wakelab_events::stream::{RunDescription, Source, TaskNames, Wake, Wakes};
 use wakelab_events::{ReadError, Reader, Row};
 use wakelab_sched::select::{Reason, SearchCount, Select, WakeFlags};
 
@@ -44,7 +44,7 @@ pub(crate) struct WakeupWithReason {
 }
 
 impl WakeupStream {
-    pub(crate) fn of(source: &Source, about: &RunAbout) -> Self {
+    pub(crate) fn of(source: &Source, about: &RunDescription) -> Self {
         match source {
             Source::Simulated(folder) => {
                 WakeupStream::Listed(Box::new(Wakes::simulated(folder)), Some(Box::new(TaskNames::simulated(folder))))
@@ -83,7 +83,7 @@ impl WakeupStream {
     pub(crate) fn share(&self) -> f64 {
         match self {
             WakeupStream::Decided(decided) => decided.share(),
-            WakeupStream::Listed(wakes, _) => wakes.share(),
+            WakeupStream::Listed(wakes, _) => wakes.progress(),
         }
     }
 
@@ -93,9 +93,9 @@ impl WakeupStream {
             WakeupStream::Listed(wakes, names) => {
                 let Some(mut wake) = wakes.next_wake()? else { return Ok(None) };
                 if let Some(names) = names {
-                    names.until(wake.decided_ns)?;
-                    wake.wakee_comm = names.shared(wake.wakee_pid);
-                    wake.waker_comm = names.shared(wake.waker_pid);
+                    names.advance_to(wake.decided_ns)?;
+                    wake.wakee_comm = names.shared_name(wake.wakee_pid);
+                    wake.waker_comm = names.shared_name(wake.waker_pid);
                 }
                 let decision = wake.reason.zip(wake.count);
                 let llcs = wakes.llcs().cloned();
@@ -107,7 +107,7 @@ impl WakeupStream {
 
 impl Decided {
     fn share(&self) -> f64 {
-        let open = self.reader.as_ref().map_or(0.0, |reader| 1.0 - reader.share());
+        let open = self.reader.as_ref().map_or(0.0, |reader| 1.0 - reader.progress());
         1.0 - (self.left.len() as f64 + open) / self.files.max(1) as f64
     }
 

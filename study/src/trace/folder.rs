@@ -6,7 +6,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tempfile::{NamedTempFile, TempPath};
-use wakelab_events::record::folder_part;
+use wakelab_events::simulated::folder_part;
 
 /// Files are written in pieces of so many bytes.
 const BUFFER: usize = 1 << 20;

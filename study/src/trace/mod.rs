@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use std::io::{self, Write};
 use wakelab_events::ReadError;
 use wakelab_events::sim::{Event, NewTask, Sink, Task};
-use wakelab_events::stream::{Hint, Source};
+use wakelab_events::stream::{SdShared, Source};
 use wakelab_perfetto::{Argument, Counter, Search, Trace, Written};
 use wakelab_sched::select::SearchCount;
 
@@ -92,10 +92,10 @@ impl<W: Write> Writing<W> {
             SourceEvent::Idle(of) => trace.idle(t_ns, of.cpu, of.value),
             SourceEvent::Frequency(of) => trace.frequency(t_ns, of.cpu, of.value.unwrap_or(0)),
             SourceEvent::Power(spent) => trace.count(t_ns, Counter::Power(spent.package), (spent.uw / 1000) as i64),
-            SourceEvent::Hint(llc, Hint::HasIdleCores(has)) => {
+            SourceEvent::Hint(llc, SdShared::HasIdleCores(has)) => {
                 trace.count(t_ns, Counter::HasIdleCores(llc), has.into())
             }
-            SourceEvent::Hint(llc, Hint::NrIdleScan(value, sum_util, weight)) => {
+            SourceEvent::Hint(llc, SdShared::NrIdleScan(value, sum_util, weight)) => {
                 trace.count(t_ns, Counter::LlcUtil(llc), llc_util_percent(sum_util, weight))?;
                 value.map_or(Ok(()), |value| trace.count(t_ns, Counter::NrIdleScan(llc), value.into()))
             }

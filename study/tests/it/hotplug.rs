@@ -5,7 +5,7 @@ mod rows;
 
 use rows::{DOMAINS, decision, metadata};
 use std::path::Path;
-use wakelab_events::recorded::{DecisionRow, RecordedFolder, RecordedSwitchRow};
+use wakelab_events::recording::{DecisionRow, RecordingWriter, SwitchRow};
 use wakelab_study::Decider;
 use wakelab_study::conform::conform;
 use wakelab_study::explain::{Filter, explain_file};
@@ -16,13 +16,15 @@ use wakelab_study::stats::{By, Key, sources, stats};
 fn record(folder: &Path) {
     let mut keys = metadata();
     keys.push(("wakelab.recording", "1".to_owned()));
-    let mut recording = RecordedFolder::new(folder, keys).expect("an empty folder");
+    let mut recording = RecordingWriter::new(folder, keys).expect("an empty folder");
     let of = |seq| DecisionRow { prev_cpu: 1, ..decision(seq) };
-    let ran = |t_ns| RecordedSwitchRow { t_ns, cpu: 0, prev_pid: 0, prev_sleeps: false, next_pid: 8 };
+    let ran = |t_ns| SwitchRow { t_ns, cpu: 0, prev_pid: 0, prev_sleeps: false, next_pid: 8 };
     recording.decision(of(1)).expect("written");
     recording.switch(ran(1010)).expect("written");
     let other = DOMAINS.replace("\"2cpus\"", "\"other\"").replace("[0, 0]", "[1, 1]");
-    recording.describe(vec![("wakelab.machine", "other".to_owned()), ("wakelab.domains", other)]).expect("written");
+    recording
+        .change_metadata(vec![("wakelab.machine", "other".to_owned()), ("wakelab.domains", other)])
+        .expect("written");
     recording.decision(DecisionRow { llc_ids: &[1], ..of(100) }).expect("written");
     recording.switch(ran(1200)).expect("written");
     recording.close_segments().expect("written");

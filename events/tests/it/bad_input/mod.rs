@@ -2,7 +2,6 @@
 //! what was expected and what to do.
 
 mod files;
-mod lists;
 mod odd_but_sound;
 mod support;
 mod topo;

@@ -1,6 +1,6 @@
 //! A recording of a small machine, for tests that write one.
 
-use wakelab_events::recorded::DecisionRow;
+use wakelab_events::recording::DecisionRow;
 
 /// A machine of two CPUs that share a core and an LLC.
 pub const DOMAINS: &str = r#"{"kernel": "7.2.12", "topology": "2cpus", "cpu_llc": [0, 0], "domains": {

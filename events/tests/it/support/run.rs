@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use wakelab_events::record::RunInfo;
+use wakelab_events::simulated::RunInfo;
 use wakelab_kernel::{Feature, Preset};
 use wakelab_sched::domain::{Arch, Topology, Uniform};
 

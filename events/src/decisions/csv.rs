@@ -1,0 +1,303 @@
+//! A CSV file, plain or gzip, as records, in bounded memory and with exact line numbers.
+//!
+//! `csv-core` splits the lines. The `csv` crate around it would read a record of any length into memory, accepts a file
+//! that ends inside a quoted field, and numbers a record after empty lines by the first of those.
+
+use csv_core::{ReadRecordResult, Reader};
+use flate2::read::MultiGzDecoder;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+
+/// The longest record that is read, in bytes, with the empty lines before it. A row of a machine with 8192 CPUs is
+/// about 1 MiB.
+pub(super) const MAX_RECORD: usize = 16 << 20;
+/// So many fields of a record are kept; those after them are only counted.
+const MAX_FIELDS: usize = 1 << 12;
+
+/// What went wrong below the level of columns.
+#[derive(Debug)]
+pub(super) enum RecordError {
+    /// The bytes could not be had.
+    Source(SourceError),
+    /// A record is longer than [`MAX_RECORD`].
+    TooLong,
+    /// The file ends in a quoted field.
+    OpenQuote,
+}
+
+/// A file that is split into records.
+pub(super) struct Records {
+    source: Source,
+    splitter: Reader,
+    /// The line that is read next, from 1.
+    next_line: u64,
+}
+
+/// One record. Reading the next one reuses its memory.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    /// Where it begins, from 1.
+    pub(super) line: u64,
+    /// How many fields it has.
+    pub(super) count: usize,
+    /// The fields' bytes, and room.
+    bytes: Vec<u8>,
+    /// How many of the bytes are the record's.
+    filled: usize,
+    /// Where each field ends in the bytes. Those that are not kept share a last place.
+    ends: Vec<usize>,
+}
+
+impl Record {
+    /// A field's bytes, without the quotes around it.
+    pub(super) fn get(&self, at: usize) -> Option<&[u8]> {
+        let ends = &self.ends[..self.count.min(MAX_FIELDS)];
+        let end = *ends.get(at)?;
+        let start = at.checked_sub(1).map_or(0, |before| ends[before]);
+        Some(&self.bytes[start..end])
+    }
+
+    /// The fields that were kept.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.count).map_while(|at| self.get(at))
+    }
+
+    /// Begins a record that is made of fields, not of text.
+    pub(super) fn begin(&mut self, line: u64) {
+        self.clear();
+        self.bytes.clear();
+        self.line = line;
+    }
+
+    /// Adds a field, which `write` appends.
+    pub(super) fn field(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.bytes);
+        self.filled = self.bytes.len();
+        self.ends[self.count.min(MAX_FIELDS)] = self.filled;
+        self.count += 1;
+    }
+
+    fn clear(&mut self) {
+        (self.count, self.filled) = (0, 0);
+        self.ends.resize(MAX_FIELDS + 1, 0);
+    }
+
+    /// Takes fields from the input; also how many bytes of it were taken.
+    fn add(&mut self, splitter: &mut Reader, input: &[u8]) -> (ReadRecordResult, usize) {
+        // No more comes out than goes in.
+        let room = self.filled + input.len();
+        if self.bytes.len() < room {
+            self.bytes.resize(room, 0);
+        }
+        let ends = &mut self.ends[self.count.min(MAX_FIELDS)..];
+        let (result, taken, bytes, fields) = splitter.read_record(input, &mut self.bytes[self.filled..], ends);
+        self.filled += bytes;
+        self.count += fields;
+        (result, taken)
+    }
+}
+
+impl Records {
+    pub(super) fn new(source: Source) -> Self {
+        let mut splitter = Reader::new();
+        // Its first call drops a byte order mark, but only one that comes in one piece. The header is searched for it.
+        let _ = splitter.read_record(&[], &mut [], &mut []);
+        Records { source, splitter, next_line: 1 }
+    }
+
+    /// The line that reading has come to, from 1.
+    pub(super) fn line(&self) -> u64 {
+        self.next_line
+    }
+
+    /// Reads the next record; false at the end of the file.
+    pub(super) fn read(&mut self, record: &mut Record) -> Result<bool, RecordError> {
+        record.clear();
+        let (mut left, mut begun) = (MAX_RECORD, false);
+        loop {
+            if !begun {
+                record.line = self.next_line;
+            }
+            let bytes = self.source.fill_buf().map_err(RecordError::Source)?;
+            if bytes.is_empty() {
+                // A line end ends any record, unless it is within quotes.
+                return match begun.then(|| record.add(&mut self.splitter, b"\n").0) {
+                    None => Ok(false),
+                    Some(ReadRecordResult::Record) => Ok(true),
+                    Some(_) => Err(RecordError::OpenQuote),
+                };
+            }
+            let bytes = &bytes[..bytes.len().min(left)];
+            if bytes.is_empty() {
+                return Err(RecordError::TooLong);
+            }
+            // Empty lines, and the LF of the CRLF before, are no part of the record.
+            let blank = if begun { 0 } else { bytes.iter().take_while(|byte| b"\r\n".contains(byte)).count() };
+            let (result, taken) = match blank {
+                0 => record.add(&mut self.splitter, bytes),
+                _ => (ReadRecordResult::InputEmpty, blank),
+            };
+            begun |= blank == 0;
+            left -= taken;
+            self.next_line += bytes[..taken].iter().filter(|&&byte| byte == b'\n').count() as u64;
+            self.source.consume(taken);
+            if result == ReadRecordResult::Record {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+const BUFFER: usize = 1 << 16;
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// A source of bytes that has been found to be gzip or plain.
+pub(super) struct Source {
+    bytes: Box<dyn BufRead + Send>,
+    gzip: bool,
+}
+
+/// Why the bytes end.
+#[derive(Debug)]
+pub(super) enum SourceError {
+    /// The gzip stream stops in the middle.
+    CutOff,
+    /// The gzip stream contradicts itself.
+    Damaged(io::Error),
+    /// The file could not be read.
+    Io(io::Error),
+}
+
+impl Source {
+    pub(super) fn new(mut source: impl Read + Send + 'static) -> Result<Self, SourceError> {
+        // A pipe may give one byte at a time, so the magic number is not looked for in whatever comes first.
+        let mut magic = Vec::with_capacity(GZIP_MAGIC.len());
+        source.by_ref().take(GZIP_MAGIC.len() as u64).read_to_end(&mut magic).map_err(SourceError::Io)?;
+        let gzip = magic == GZIP_MAGIC;
+        let whole = Cursor::new(magic).chain(source);
+        let bytes: Box<dyn BufRead + Send> = if gzip {
+            Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(whole)))
+        } else {
+            Box::new(BufReader::with_capacity(BUFFER, whole))
+        };
+        Ok(Source { bytes, gzip })
+    }
+
+    /// Bytes that are at hand; none at the end.
+    pub(super) fn fill_buf(&mut self) -> Result<&[u8], SourceError> {
+        loop {
+            match self.bytes.fill_buf() {
+                Ok([]) => return Ok(&[]),
+                Ok(_) => break,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(classify(self.gzip, e)),
+            }
+        }
+        // What is at hand by now is given without another read.
+        let gzip = self.gzip;
+        self.bytes.fill_buf().map_err(|e| classify(gzip, e))
+    }
+
+    pub(super) fn consume(&mut self, n: usize) {
+        self.bytes.consume(n);
+    }
+}
+
+fn classify(gzip: bool, error: io::Error) -> SourceError {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof if gzip => SourceError::CutOff,
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData if gzip => SourceError::Damaged(error),
+        _ => SourceError::Io(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::{self, Read};
+
+    /// Records with their lines, and how the text ended if not well.
+    type Split = (Vec<(u64, Vec<Vec<u8>>)>, Option<RecordError>);
+
+    /// Bytes that come in pieces of this size.
+    struct Pieces(io::Cursor<Vec<u8>>, usize);
+
+    impl Read for Pieces {
+        fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+            let len = buf.len().min(self.1);
+            self.0.read(&mut buf[..len])
+        }
+    }
+
+    fn split_pieces(text: &[u8], size: usize) -> Split {
+        let source = Source::new(Pieces(io::Cursor::new(text.to_vec()), size)).expect("memory can be read");
+        let (mut records, mut record, mut all) = (Records::new(source), Record::default(), Vec::new());
+        loop {
+            match records.read(&mut record) {
+                Ok(true) => all.push((record.line, record.iter().map(<[u8]>::to_vec).collect())),
+                Ok(false) => return (all, None),
+                Err(error) => return (all, Some(error)),
+            }
+        }
+    }
+
+    fn split(text: &[u8]) -> Split {
+        split_pieces(text, usize::MAX)
+    }
+
+    #[test]
+    fn lines_are_counted_through_empty_ones_and_quotes() {
+        let (records, error) = split(b"a,b\r\n\r\n\n1,\"x\r\n\"\"y\"\"\"\r\n3,4");
+        assert!(error.is_none());
+        let expected: [(u64, [&[u8]; 2]); 3] = [(1, [b"a", b"b"]), (4, [b"1", b"x\r\n\"y\""]), (6, [b"3", b"4"])];
+        assert_eq!(records, expected.map(|(line, fields)| (line, fields.map(<[u8]>::to_vec).to_vec())));
+    }
+
+    #[test]
+    fn an_open_quote_is_an_error() {
+        for text in ["a,b\n1,\"2\n3,4\n", "a,b\n1,\"2", "a,b\n1,\"2\"\"", "a,b\n1,\""] {
+            let (records, error) = split(text.as_bytes());
+            assert_eq!(records.len(), 1, "{text:?}");
+            assert!(matches!(error, Some(RecordError::OpenQuote)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_last_line_needs_no_end() {
+        for (text, last) in [("1,\"2\"", "2"), ("1,", ""), ("1,2\r", "2"), ("1,2\n\n", "2")] {
+            let (records, error) = split(text.as_bytes());
+            assert!(error.is_none(), "{text:?}");
+            assert_eq!(records, [(1, vec![b"1".to_vec(), last.as_bytes().to_vec()])], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_has_an_end() {
+        let mut text = b"a,\"".to_vec();
+        text.resize(MAX_RECORD, b'x');
+        assert!(matches!(split(&text).1, Some(RecordError::OpenQuote)));
+        text.push(b'\n');
+        assert!(matches!(split(&text), (records, Some(RecordError::TooLong)) if records.is_empty()));
+    }
+
+    #[test]
+    fn fields_beyond_those_kept_are_counted() {
+        let text = [vec![b','; MAX_FIELDS + 10], b"\n1,2\n".to_vec()].concat();
+        let source = Source::new(io::Cursor::new(text)).expect("memory can be read");
+        let (mut records, mut record) = (Records::new(source), Record::default());
+        assert!(matches!(records.read(&mut record), Ok(true)));
+        assert_eq!((record.count, record.iter().count()), (MAX_FIELDS + 11, MAX_FIELDS));
+        assert_eq!(record.get(MAX_FIELDS), None);
+        assert!(matches!(records.read(&mut record), Ok(true)));
+        assert_eq!(record.iter().collect::<Vec<_>>(), [b"1", b"2"]);
+    }
+
+    proptest! {
+        /// Whichever way the bytes come, the records, their lines and the end are the same.
+        #[test]
+        fn pieces_make_no_difference(text in "\u{feff}?[ab,\"\r\n]{0,60}", size in 1_usize..8) {
+            let (whole, pieces) = (split(text.as_bytes()), split_pieces(text.as_bytes(), size));
+            prop_assert_eq!(format!("{pieces:?}"), format!("{whole:?}"));
+        }
+    }
+}

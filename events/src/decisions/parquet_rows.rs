@@ -1,0 +1,172 @@
+//! A recording in Parquet, row by row: each row becomes the fields that a CSV file would have, so that one code checks
+//! both.
+
+use super::csv::Record;
+use super::fields::Column;
+use crate::error::{ReadError, clipped};
+use crate::table::metadata::{Builder, ParquetFile, damaged, damaged_rows};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::DataType;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Rows are decoded in batches of so many.
+const BATCH_ROWS: usize = 1024;
+
+/// What a file says of its recording.
+pub(super) struct About {
+    /// The kernel in short form (`6.12`).
+    pub(super) kernel: String,
+    /// The machine's name.
+    pub(super) topology: String,
+    /// The machine's description, as a topo file has it.
+    pub(super) domains: String,
+    load: String,
+    variant: String,
+}
+
+/// A file that is being read.
+pub(super) struct ParquetRows {
+    path: PathBuf,
+    batches: ParquetRecordBatchReader,
+    batch: Option<RecordBatch>,
+    /// By column: where a batch has it; `None` for those that the file says of all rows.
+    places: Vec<Option<usize>>,
+    next: usize,
+    row: u64,
+    pub(super) about: About,
+}
+
+const WHAT_IS_READ: &str = "wakelab-record writes such files; docs/recording.md describes them";
+
+impl ParquetRows {
+    pub(super) fn open(path: &Path, file: ParquetFile, builder: Builder) -> Result<Self, ReadError> {
+        let error = |what: String| ReadError::of_file(path, what);
+        if file.table != "decisions" {
+            let what = format!("expected the decisions of a recording, found its table {:?}", clipped(&file.table));
+            return Err(error(what).with_hint(WHAT_IS_READ));
+        }
+        if file.get("wakelab.snapshot") == Some("none") {
+            return Err(error("the recording holds no states of CPUs, so that no decision can be made again".into())
+                .with_hint("record with --snapshot full or --snapshot llc; `wakelab stats` needs no states"));
+        }
+        let value = |key: &str| file.required(key).map(str::to_owned);
+        let about = About {
+            kernel: value("wakelab.kernel")?,
+            topology: value("wakelab.machine")?,
+            domains: value("wakelab.domains")?,
+            load: value("wakelab.workload")?,
+            variant: value("wakelab.variant")?,
+        };
+        let schema = builder.schema().clone();
+        let mut places = Vec::new();
+        for &column in Column::ALL {
+            let place = schema.fields().iter().position(|field| field.name() == column.name());
+            if place.is_none() && about.of_all(column).is_none() && !column.is_optional() {
+                return Err(error(format!("the file lacks the column {}", column.name())).with_hint(WHAT_IS_READ));
+            }
+            places.push(place);
+        }
+        let batches = builder.with_batch_size(BATCH_ROWS).build().map_err(|e| damaged(path, &e.to_string()))?;
+        Ok(ParquetRows { path: path.to_owned(), batches, batch: None, places, next: 0, row: 0, about })
+    }
+
+    /// Reads the next row; false at the end.
+    pub(super) fn read(&mut self, record: &mut Record) -> Result<bool, ReadError> {
+        while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
+            let Some(batch) = self.batches.next() else { return Ok(false) };
+            self.batch = Some(batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e.to_string()))?);
+            self.next = 0;
+        }
+        let Some(batch) = &self.batch else { return Ok(false) };
+        self.row += 1;
+        record.begin(self.row);
+        for (&column, place) in Column::ALL.iter().zip(&self.places) {
+            let mut known = true;
+            record.field(|to| match place {
+                Some(place) => known = put(to, column, batch.column(*place), self.next),
+                None => to.extend_from_slice(self.about.of_all(column).unwrap_or_default().as_bytes()),
+            });
+            if !known {
+                let kind = batch.schema().field(place.unwrap_or_default()).data_type().to_string();
+                return Err(ReadError::of_file(&self.path, format!("a column of type {} is not read", clipped(&kind)))
+                    .at_line(self.row)
+                    .in_column(column.name())
+                    .with_hint(WHAT_IS_READ));
+            }
+        }
+        self.next += 1;
+        Ok(true)
+    }
+
+    /// By column: its place in the records.
+    pub(super) fn record_places() -> Vec<usize> {
+        (0..Column::ALL.len()).collect()
+    }
+}
+
+impl About {
+    /// What is the same in all rows.
+    fn of_all(&self, column: Column) -> Option<&str> {
+        match column {
+            Column::kernel => Some(&self.kernel),
+            Column::topology => Some(&self.topology),
+            Column::load => Some(&self.load),
+            Column::variant => Some(&self.variant),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a CSV file has this number in hexadecimal.
+fn is_hex(column: Column) -> bool {
+    matches!(column, Column::waker_flags | Column::wakee_flags | Column::wake_flags | Column::preempt_count)
+}
+
+/// Appends a value as a CSV file has it; false for a type that is not known.
+pub(super) fn put(to: &mut Vec<u8>, column: Column, array: &ArrayRef, row: usize) -> bool {
+    if array.is_null(row) {
+        return true;
+    }
+    // Writing to memory does not fail.
+    let _ = match array.data_type() {
+        DataType::Boolean => write!(to, "{}", u8::from(array.as_boolean().value(row))),
+        DataType::Int32 => write!(to, "{}", array.as_primitive::<Int32Type>().value(row)),
+        DataType::Int64 if is_hex(column) => write!(to, "{:x}", array.as_primitive::<Int64Type>().value(row)),
+        DataType::Int64 => write!(to, "{}", array.as_primitive::<Int64Type>().value(row)),
+        DataType::Utf8 => to.write_all(array.as_string::<i32>().value(row).as_bytes()),
+        DataType::List(_) => return put_list(to, &array.as_list::<i32>().value(row)),
+        _ => return false,
+    };
+    true
+}
+
+pub(super) fn put_list(to: &mut Vec<u8>, items: &ArrayRef) -> bool {
+    let _ = match items.data_type() {
+        // A set of CPUs, the lowest in the first word.
+        DataType::UInt64 => {
+            let words = items.as_primitive::<UInt64Type>().values();
+            let highest = words.iter().rposition(|&word| word != 0).unwrap_or(0);
+            let mut words = words.iter().take(highest + 1).rev();
+            let first = write!(to, "{:x}", words.next().copied().unwrap_or(0));
+            words.try_fold((), |(), word| write!(to, "{word:016x}")).and(first)
+        }
+        DataType::Int32 => join(to, items.as_primitive::<Int32Type>().values()),
+        DataType::Int64 => join(to, items.as_primitive::<Int64Type>().values()),
+        _ => return false,
+    };
+    true
+}
+
+fn join<T: std::fmt::Display>(to: &mut Vec<u8>, items: &[T]) -> std::io::Result<()> {
+    for (at, item) in items.iter().enumerate() {
+        if at > 0 {
+            to.push(b' ');
+        }
+        write!(to, "{item}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,371 @@
+//! Reads decisions row by row, from CSV, Parquet or a simulated run.
+
+use super::csv::{MAX_RECORD, Record, RecordError, Records, Source, SourceError};
+use super::fields::{Column, Fields, places};
+use super::parquet_rows::ParquetRows;
+use super::row::{Row, RowFeatures};
+use super::simulated_rows::SimulatedRows;
+use super::topo::TopoFile;
+use crate::error::{ReadError, shown};
+use crate::table::metadata::{FileKind, ParquetFile};
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use wakelab_kernel::Preset;
+
+/// A recording that is being read. It holds one row at a time.
+pub struct Reader {
+    rows: Rows,
+    pub(super) fields: Fields,
+    /// The first row has been read into the fields already.
+    pending: bool,
+    /// The end, or an error, has been met.
+    done: bool,
+    pub(super) topo: Arc<TopoFile>,
+    /// The machine's `sd_llc_id`s, each once.
+    pub(super) llc_ids: Vec<u32>,
+    pub(super) kernel: String,
+    pub(super) topology: String,
+    pub(super) features: Arc<RowFeatures>,
+    pub(super) sd_shared: SdSharedLists,
+    length: Length,
+}
+
+/// Where rows come from.
+enum Rows {
+    Csv(Box<Records>),
+    Parquet(Box<ParquetRows>),
+    Simulated(Box<SimulatedRows>),
+}
+
+/// The fields of `struct sched_domain_shared` of the row at hand, by LLC in the order of the row.
+#[derive(Default)]
+pub(super) struct SdSharedLists {
+    pub(super) ids: Vec<u32>,
+    pub(super) has_idle_cores: Vec<u8>,
+    pub(super) nr_idle_scan: Vec<i32>,
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").field("file", &self.fields.file).field("line", &self.line()).finish_non_exhaustive()
+    }
+}
+
+/// Every row is wanted.
+const ALL: &dyn Fn(u64, i64) -> bool = &|_, _| true;
+
+const WHAT_IS_READ: &str = "a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; \
+                            docs/recording.md and docs/recording-format.md describe them";
+/// How a Parquet file begins.
+const PARQUET_MAGIC: &[u8] = b"PAR1";
+/// How files begin that can be imported.
+const OTHERS_MAGIC: [&[u8]; 3] = [b"\x17\x08\x44t", b"PERF", b"2ELI"];
+
+impl Reader {
+    /// Opens a recording and the description of its machine beside it.
+    ///
+    /// # Errors
+    /// Where one of the two cannot be read, has no rows, lacks a column, or is of a kernel without a preset.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let error = |what: String| ReadError::of_file(path, what).with_hint(WHAT_IS_READ);
+        let mut file = File::open(path).map_err(|e| error(e.to_string()))?;
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(error("expected a file, found a directory".into()));
+        }
+        // A pipe cannot be Parquet, which is read from its end; so what is taken of it here is given back.
+        let mut magic = Vec::with_capacity(PARQUET_MAGIC.len());
+        file.by_ref().take(PARQUET_MAGIC.len() as u64).read_to_end(&mut magic).map_err(|e| error(e.to_string()))?;
+        if magic == PARQUET_MAGIC {
+            let (about, builder) = ParquetFile::open(path, file)?;
+            let rows = builder.metadata().file_metadata().num_rows();
+            let reader = match about.kind {
+                FileKind::Recorded => Self::of_parquet(path, ParquetRows::open(path, about, builder)?),
+                FileKind::Simulated => Self::of_simulated(path, SimulatedRows::open(path, &about, builder)?),
+            };
+            return Ok(Reader { length: Length::Rows(u64::try_from(rows).unwrap_or(0)), ..reader? });
+        }
+        if OTHERS_MAGIC.contains(&&magic[..]) {
+            return Err(ReadError::of_file(path, "expected a recording, found a file of trace-cmd or perf")
+                .with_hint("`wakelab import FILE -o FOLDER` makes a recording of it, which `wakelab stats` reads"));
+        }
+        let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+        let (file, read) = CountingReader::new(file);
+        let reader = Self::new(path, Cursor::new(magic).chain(file), |kernel, topology| {
+            let topo = TopoFile::path_for(path, kernel, topology);
+            if !topo.exists() {
+                return Err(ReadError::of_file(
+                    path,
+                    format!("the machine's description {} is missing", topo.display()),
+                )
+                .with_hint("each recording needs the topo-<kernel>-<topology>.json of its machine beside it"));
+            }
+            TopoFile::read(&topo).map(Arc::new)
+        })?;
+        // A pipe has no length.
+        let length = if bytes > 0 { Length::Bytes(bytes, read) } else { Length::Unknown };
+        Ok(Reader { length, ..reader })
+    }
+
+    /// Reads a recording from `source`, plain or gzip; `path` is only named in errors. `topo` gives the description of
+    /// the machine for a kernel and a topology.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn new(
+        path: &Path,
+        source: impl Read + Send + 'static,
+        topo: impl FnOnce(&str, &str) -> Result<Arc<TopoFile>, ReadError>,
+    ) -> Result<Self, ReadError> {
+        let source = Source::new(source).map_err(|e| source_error(path, 1, &e))?;
+        let mut records = Records::new(source);
+        let mut header = Record::default();
+        if !records.read(&mut header).map_err(|e| record_error(path, &records, &header, &e))? {
+            return Err(ReadError::of_file(path, "empty; expected a header line with the names of the columns")
+                .with_hint(WHAT_IS_READ));
+        }
+        let mut fields = Fields::new(path, places(path, &header)?, header.count);
+        let mut rows = Rows::Csv(Box::new(records));
+        if !next(&mut rows, &mut fields, ALL)? {
+            return Err(ReadError::of_file(path, "expected rows after the header, found none")
+                .at_line(header.line)
+                .with_hint("was the recorder stopped before its first row?"));
+        }
+        Self::begin(rows, fields, topo)
+    }
+
+    /// A recording of wakelab-record, which holds the description of its machine.
+    fn of_parquet(path: &Path, rows: ParquetRows) -> Result<Self, ReadError> {
+        let topo = TopoFile::parse(path, &rows.about.domains)?;
+        let mut fields = Fields::new(path, ParquetRows::record_places(), Column::ALL.len());
+        let mut rows = Rows::Parquet(Box::new(rows));
+        if !next(&mut rows, &mut fields, ALL)? {
+            return Err(ReadError::of_file(path, "expected rows, found none")
+                .with_hint("was the recorder stopped before its first row?"));
+        }
+        Self::begin(rows, fields, |_, _| Ok(Arc::new(topo)))
+    }
+
+    /// A simulated run, which holds its machine, too.
+    fn of_simulated(path: &Path, rows: SimulatedRows) -> Result<Self, ReadError> {
+        let topo = Arc::clone(&rows.topo);
+        let mut fields = Fields::new(path, ParquetRows::record_places(), Column::ALL.len());
+        let mut rows = Rows::Simulated(Box::new(rows));
+        if !next(&mut rows, &mut fields, ALL)? {
+            return Err(ReadError::of_file(path, "expected wake-ups that chose a CPU, found none")
+                .with_hint("was the run too short? --time and --settle say how long it is"));
+        }
+        Self::begin(rows, fields, |_, _| Ok(topo))
+    }
+
+    /// Whether it is a simulated run, and whether the row holds the run queues of two CPUs only, as there wake-ups do that are
+    /// neither forks nor execs.
+    pub(super) fn simulated(&self) -> (bool, bool) {
+        match &self.rows {
+            Rows::Simulated(rows) => (true, rows.partial),
+            Rows::Csv(_) | Rows::Parquet(_) => (false, false),
+        }
+    }
+
+    /// With the first row at hand.
+    fn begin(
+        rows: Rows,
+        fields: Fields,
+        topo: impl FnOnce(&str, &str) -> Result<Arc<TopoFile>, ReadError>,
+    ) -> Result<Self, ReadError> {
+        let kernel = fields.name(Column::kernel)?;
+        let topology = fields.name(Column::topology)?;
+        // A simulated kernel is a preset by name; its rows say so.
+        if !matches!(rows, Rows::Simulated(_)) {
+            Preset::of_release(&kernel).map_err(|e| {
+                fields
+                    .error(Column::kernel, e.to_string())
+                    .with_hint("`wakelab kernel list` shows the kernels that are known")
+            })?;
+        }
+        let topo = topo(&kernel, &topology)?;
+        let mut llc_ids = topo.cpu_llc.clone();
+        llc_ids.sort_unstable();
+        llc_ids.dedup();
+        let reader = Reader {
+            rows,
+            fields,
+            pending: true,
+            done: false,
+            topo,
+            llc_ids,
+            kernel,
+            topology,
+            features: Arc::default(),
+            sd_shared: SdSharedLists::default(),
+            length: Length::Unknown,
+        };
+        reader.check_topo()?;
+        Ok(reader)
+    }
+
+    /// The machine.
+    pub fn topo(&self) -> &Arc<TopoFile> {
+        &self.topo
+    }
+
+    /// The kernel in short form, as the rows name it.
+    pub fn kernel(&self) -> &str {
+        &self.kernel
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.fields.file
+    }
+
+    /// The line of the row that was read last, from 1.
+    pub fn line(&self) -> u64 {
+        self.fields.line()
+    }
+
+    /// How much of the file has been read, 0 to 1; 0 where that is not known.
+    pub fn progress(&self) -> f64 {
+        self.length.progress(self.line())
+    }
+
+    /// Reads the next row; false at the end, and after an error.
+    ///
+    /// # Errors
+    /// Where the row is not of the form that the header and the machine ask for, or holds what no kernel gives.
+    pub fn read(&mut self, row: &mut Row) -> Result<bool, ReadError> {
+        self.read_wanted(row, ALL)
+    }
+
+    /// The same; rows that `wanted` does not want, by their time and wakee, may be left out, which takes a fraction of the time
+    /// where that is easily done.
+    ///
+    /// # Errors
+    /// As [`Reader::read`].
+    pub fn read_wanted(&mut self, row: &mut Row, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
+        if self.done {
+            return Ok(false);
+        }
+        let read = self.read_row(row, wanted);
+        self.done = !matches!(read, Ok(true));
+        read
+    }
+
+    fn read_row(&mut self, row: &mut Row, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
+        if self.pending {
+            self.pending = false;
+        } else if !next(&mut self.rows, &mut self.fields, wanted)? {
+            return Ok(false);
+        }
+        self.parse(row)?;
+        Ok(true)
+    }
+
+    /// Whether the description found is of the row's kernel and machine.
+    fn check_topo(&self) -> Result<(), ReadError> {
+        let topo = &self.topo;
+        let of_kernel = topo.release == self.kernel
+            || Preset::of_release(&self.kernel).is_ok_and(|preset| preset.name == topo.preset.name);
+        let (column, row, file) = if topo.topology != self.topology {
+            (Column::topology, &self.topology, &topo.topology)
+        } else if !of_kernel {
+            (Column::kernel, &self.kernel, &topo.release)
+        } else {
+            return Ok(());
+        };
+        let what = format!("expected {}, as {} says, found {row:?}", shown(file.as_bytes()), topo.path.display());
+        Err(self.fields.error(column, what).with_hint("the topo file beside the recording is that of another one"))
+    }
+}
+
+/// Reads a record with as many fields as the header; false at the end.
+fn next(rows: &mut Rows, fields: &mut Fields, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
+    let records = match rows {
+        Rows::Csv(records) => records,
+        Rows::Parquet(rows) => return rows.read(&mut fields.record),
+        Rows::Simulated(rows) => return rows.read(&mut fields.record, wanted),
+    };
+    if !records.read(&mut fields.record).map_err(|e| record_error(&fields.file, records, &fields.record, &e))? {
+        return Ok(false);
+    }
+    let (columns, found) = (fields.columns, fields.record.count);
+    if found != columns {
+        let what = format!("expected {columns} columns as in the header, found {found}");
+        return Err(ReadError::of_file(&fields.file, what)
+            .at_line(fields.line())
+            .with_hint("a line that was cut off has fewer; was the file copied whole?"));
+    }
+    Ok(true)
+}
+
+fn record_error(path: &Path, records: &Records, record: &Record, error: &RecordError) -> ReadError {
+    let at_record = |what: String| ReadError::of_file(path, what).at_line(record.line);
+    match error {
+        RecordError::Source(error) => source_error(path, records.line(), error),
+        RecordError::TooLong => {
+            at_record(format!("expected a row of at most {} MiB, found a longer one", MAX_RECORD >> 20))
+                .with_hint("is this a recording? A quote that is left open makes one row of many lines, too")
+        }
+        RecordError::OpenQuote => at_record("expected the closing quote of a field, found the end of the file".into())
+            .with_hint("the quote opens in this row; was the file copied whole?"),
+    }
+}
+
+fn source_error(path: &Path, line: u64, error: &SourceError) -> ReadError {
+    let at_line = |what: String| ReadError::of_file(path, what).at_line(line);
+    match error {
+        SourceError::CutOff => at_line("expected more of the gzip stream, found its end: the file is cut off".into())
+            .with_hint("copy it again, whole; `gzip -t` tests it"),
+        SourceError::Damaged(e) => {
+            at_line(format!("the gzip stream is damaged: {e}")).with_hint("copy it again; `gzip -t` tests it")
+        }
+        SourceError::Io(e) => at_line(e.to_string()).with_hint("the system could not read on"),
+    }
+}
+
+/// So much of so much.
+#[derive(Debug, Default)]
+enum Length {
+    /// Not known: a pipe, or bytes from elsewhere.
+    #[default]
+    Unknown,
+    /// Rows.
+    Rows(u64),
+    /// Bytes, and how many of them were read.
+    Bytes(u64, Arc<AtomicU64>),
+}
+
+impl Length {
+    /// The share that was read, 0 to 1; `rows` are read so far.
+    fn progress(&self, rows: u64) -> f64 {
+        let (done, all) = match self {
+            Length::Unknown => return 0.0,
+            Length::Rows(all) => (rows, *all),
+            Length::Bytes(all, read) => (read.load(Ordering::Relaxed), *all),
+        };
+        (done as f64 / all.max(1) as f64).min(1.0)
+    }
+}
+
+/// Counts the bytes that are read.
+struct CountingReader<R> {
+    from: R,
+    read: Arc<AtomicU64>,
+}
+
+impl<R> CountingReader<R> {
+    fn new(from: R) -> (Self, Arc<AtomicU64>) {
+        let read = Arc::new(AtomicU64::new(0));
+        (CountingReader { from, read: Arc::clone(&read) }, read)
+    }
+}
+
+impl<R: Read> Read for CountingReader<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let n = self.from.read(to)?;
+        self.read.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}

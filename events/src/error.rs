@@ -1,0 +1,118 @@
+//! Errors of reading and of writing, which name the file and what to do.
+
+use parquet::errors::ParquetError;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A recording could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadError {
+    /// The file.
+    pub file: PathBuf,
+    /// The line in it, from 1; `None` if it is the file as a whole.
+    pub line: Option<u64>,
+    /// The column's name, or the key in a JSON file.
+    pub column: Option<String>,
+    /// What is wrong: what was expected and what was found.
+    pub what: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl ReadError {
+    /// An error of the whole file.
+    pub fn of_file(file: &Path, what: impl Into<String>) -> Self {
+        ReadError { file: file.to_owned(), line: None, column: None, what: what.into(), hint: None }
+    }
+
+    /// The same error, at a line.
+    #[must_use]
+    pub fn at_line(mut self, line: u64) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// The same error, in a column.
+    #[must_use]
+    pub fn in_column(mut self, column: impl Into<String>) -> Self {
+        self.column = Some(column.into());
+        self
+    }
+
+    /// The same error, with what to do about it.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if let Some(column) = &self.column {
+            let json = self.file.extension().is_some_and(|extension| extension == "json");
+            write!(f, ": {} {column}", if json { "key" } else { "column" })?;
+        }
+        write!(f, ": {}", self.what)?;
+        if let Some(hint) = &self.hint {
+            write!(f, "\n  hint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// Text from a file as an error shows it: quoted, and no more than its beginning.
+pub(super) fn shown(text: &[u8]) -> String {
+    const LONGEST: usize = 60;
+    // A character is at most four bytes, so that this prefix is enough whatever they are.
+    let text = String::from_utf8_lossy(&text[..text.len().min(4 * (LONGEST + 1))]);
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{:?}...", &text[..at]),
+        None => format!("{text:?}"),
+    }
+}
+
+/// A text of another library, which may repeat what it found in full, cut to a length that can be read.
+pub(crate) fn clipped(text: &str) -> String {
+    const LONGEST: usize = 300;
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// Events cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {what}", path.display())]
+pub struct WriteError {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+impl WriteError {
+    pub(crate) fn new(path: &Path, what: impl Into<String>) -> Self {
+        WriteError { path: path.to_owned(), what: what.into() }
+    }
+
+    /// tempfile names its file after the cause; nobody asked for that, and the cause cannot be had alone.
+    pub(crate) fn io(path: &Path, error: &io::Error) -> Self {
+        let text = error.to_string();
+        WriteError::new(path, text.split_once(" at path ").map_or(text.as_str(), |(cause, _)| cause))
+    }
+
+    pub(crate) fn parquet(path: &Path, error: ParquetError) -> Self {
+        match error {
+            ParquetError::External(cause) => WriteError::new(path, cause.to_string()),
+            other => WriteError::new(path, other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Every event of a run as Parquet: a folder for each run, a file for each table. docs/events.md has the schema.
+//!
+//! Rows are gathered in batches, and batches in row groups of a fixed size, so that a run takes the same memory however
+//! long it is. A run's folder appears when the run is over and all its files are whole.
+
+mod captured;
+mod choice_inputs;
+mod folder;
+mod recorder;
+mod schema;
+mod wakeups;
+
+pub use captured::{CapturedWakeup, PendingChoices};
+pub(crate) use folder::arch;
+pub use folder::{EventFolder, RunInfo, folder_part};
+pub use recorder::Recorder;
+
+use crate::table::{ColumnInfo, Table};
+use schema::{
+    Available, Balance, Enqueues, Frequencies, Hints, Idle, IdleStates, Migrations, Power, Switches, Tasks,
+    Transactions,
+};
+use wakeups::Wakeups;
+
+/// The version of the schema, as every file has it under `wakelab.schema_version`. docs/events.md says when which part of
+/// it changes.
+pub const SCHEMA_VERSION: &str = "1.3";
+
+/// All tables with their columns, in the order of docs/events.md.
+pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 13] {
+    fn of<T: Table>() -> (&'static str, &'static [ColumnInfo]) {
+        (T::NAME, T::COLUMNS)
+    }
+    [
+        of::<Wakeups>(),
+        of::<Enqueues>(),
+        of::<Switches>(),
+        of::<Migrations>(),
+        of::<Balance>(),
+        of::<Idle>(),
+        of::<IdleStates>(),
+        of::<Frequencies>(),
+        of::<Power>(),
+        of::<Available>(),
+        of::<Hints>(),
+        of::<Transactions>(),
+        of::<Tasks>(),
+    ]
+}
+
+/// `SCHED_NORMAL` or `SCHED_IDLE`.
+fn policy(idle: bool) -> i32 {
+    if idle { 5 } else { 0 }
+}

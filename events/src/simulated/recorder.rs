@@ -1,0 +1,259 @@
+//! The [`Sink`] that writes every event of a run.
+
+use super::captured::lowest_cpus;
+use super::choice_inputs::ChoiceInputs;
+use super::folder::{EventFolder, RunInfo};
+use super::policy;
+use super::schema::*;
+use super::wakeups::{Wakeups, Woken};
+use crate::error::WriteError;
+use crate::sim::{Event, Inputs, NewTask, Queued, Sink};
+use crate::table::writer::TableFile;
+use tempfile::TempDir;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::select::View;
+
+/// Records a run. Dropped before it is finished, it leaves nothing behind.
+pub struct Recorder<'f> {
+    wakeups: TableFile<Wakeups>,
+    enqueues: TableFile<Enqueues>,
+    switches: TableFile<Switches>,
+    migrations: TableFile<Migrations>,
+    balance: TableFile<Balance>,
+    idle: TableFile<Idle>,
+    idle_states: TableFile<IdleStates>,
+    frequencies: TableFile<Frequencies>,
+    power: TableFile<Power>,
+    available: TableFile<Available>,
+    hints: TableFile<Hints>,
+    transactions: TableFile<Transactions>,
+    tasks: TableFile<Tasks>,
+    /// By CPU: the inputs of the choice that is being made there.
+    choices: Vec<ChoiceInputs>,
+    /// Those of a new task's, which is made at one moment: the CPU may be in the midst of a wake-up's.
+    placement: ChoiceInputs,
+    /// The lowest CPU of each LLC.
+    llcs: Vec<Cpu>,
+    error: Option<WriteError>,
+    // The files above are closed before their folder is removed.
+    temporary: TempDir,
+    parts: [String; 5],
+    folder: &'f EventFolder,
+}
+
+impl<'f> Recorder<'f> {
+    pub(super) fn new(folder: &'f EventFolder, run: &RunInfo<'_>) -> Result<Self, WriteError> {
+        let temporary = folder.temporary()?;
+        let (at, metadata) = (temporary.path(), run.metadata());
+        Ok(Recorder {
+            wakeups: TableFile::new(at, &metadata)?,
+            enqueues: TableFile::new(at, &metadata)?,
+            switches: TableFile::new(at, &metadata)?,
+            migrations: TableFile::new(at, &metadata)?,
+            balance: TableFile::new(at, &metadata)?,
+            idle: TableFile::new(at, &metadata)?,
+            idle_states: TableFile::new(at, &metadata)?,
+            frequencies: TableFile::new(at, &metadata)?,
+            power: TableFile::new(at, &metadata)?,
+            available: TableFile::new(at, &metadata)?,
+            hints: TableFile::new(at, &metadata)?,
+            transactions: TableFile::new(at, &metadata)?,
+            tasks: TableFile::new(at, &metadata)?,
+            placement: ChoiceInputs::default(),
+            choices: vec![ChoiceInputs::default(); run.topology.cpus.len()],
+            llcs: Vec::new(),
+            error: None,
+            temporary,
+            parts: run.folders(),
+            folder,
+        })
+    }
+
+    /// The run is over: the files get their names.
+    ///
+    /// # Errors
+    /// The first error there was. Nothing of the run is left then.
+    pub fn finish(self) -> Result<(), WriteError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        self.wakeups.finish()?;
+        self.enqueues.finish()?;
+        self.switches.finish()?;
+        self.migrations.finish()?;
+        self.balance.finish()?;
+        self.idle.finish()?;
+        self.idle_states.finish()?;
+        self.frequencies.finish()?;
+        self.power.finish()?;
+        self.available.finish()?;
+        self.hints.finish()?;
+        self.transactions.finish()?;
+        self.tasks.finish()?;
+        self.folder.keep(self.temporary, &self.parts)
+    }
+
+    /// The first error; what was told after it is lost.
+    pub fn error(&self) -> Option<&WriteError> {
+        self.error.as_ref()
+    }
+
+    /// What the choice of a wake-up that is told next was made from.
+    pub(super) fn put_inputs(&mut self, event: &Event, inputs: ChoiceInputs) {
+        match *event {
+            Event::Wakeup { waker_cpu, .. } => self.choices[waker_cpu as usize] = inputs,
+            _ => self.placement = inputs,
+        }
+    }
+
+    #[inline]
+    fn done(&mut self, written: Result<(), WriteError>) {
+        if let Err(error) = written {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, t_ns: i64, event: &Event) -> Result<(), WriteError> {
+        let int = |n: u32| n as i32;
+        match *event {
+            Event::Fork { .. } | Event::LockWait { .. } => Ok(()),
+            Event::Wakeup {
+                waker_cpu,
+                waker,
+                wakee,
+                prev_cpu,
+                ref decision,
+                cpu,
+                queued,
+                began,
+                scan_began,
+                scan_ended,
+                claimed,
+                workload,
+            } => {
+                let woken = Woken { waker_cpu, waker, wakee, prev_cpu, cpu, queued, claimed, workload };
+                let scan_times = (scan_began, scan_ended);
+                let choice = &mut self.choices[waker_cpu as usize];
+                woken.write(&mut self.wakeups, (began, t_ns), scan_times, decision.as_ref(), choice)
+            }
+            Event::Placed { waker_cpu, waker, task, prev_cpu, ref decision, cpu, workload } => {
+                let (queued, claimed) = (Queued::Direct, false);
+                let woken = Woken { waker_cpu, waker, wakee: task, prev_cpu, cpu, queued, claimed, workload };
+                let choice = &mut self.placement;
+                woken.write(&mut self.wakeups, (t_ns as u64, t_ns), (None, None), decision.as_ref(), choice)
+            }
+            Event::Enqueue { cpu, task } => self.enqueues.push(EnqueueRow { t_ns, cpu: int(cpu), pid: int(task) }),
+            Event::Switch { cpu, prev, prev_sleeps, next } => self.switches.push(SwitchRow {
+                t_ns,
+                cpu: int(cpu),
+                prev_pid: prev.map(int),
+                prev_sleeps,
+                next_pid: next.map(int),
+            }),
+            Event::Migrate { task, from, to } => {
+                self.migrations.push(MigrationRow { t_ns, pid: int(task), from_cpu: int(from), to_cpu: int(to) })
+            }
+            Event::Balance { cpu, level, idle, outcome, busiest, imbalance, moved, active, nr_rqs } => {
+                self.balance.push(BalanceRow {
+                    t_ns,
+                    cpu: int(cpu),
+                    level: int(level),
+                    idle,
+                    outcome,
+                    busiest_cpu: busiest.map(int),
+                    migration_type: imbalance.map(|imbalance| imbalance.migration_type),
+                    imbalance: imbalance.map(|imbalance| imbalance.amount),
+                    nr_moved: int(moved),
+                    active_balance: active,
+                    nr_rqs: int(nr_rqs),
+                })
+            }
+            Event::Idle { cpu, entered } => self.idle.push(IdleRow { t_ns, cpu: int(cpu), entered }),
+            Event::IdleState { cpu, state } => {
+                self.idle_states.push(IdleStateRow { t_ns, cpu: int(cpu), state: int(state) })
+            }
+            Event::Frequency { cpu, khz } => {
+                self.frequencies.push(FrequencyRow { t_ns, cpu: int(cpu), khz: i64::from(khz) })
+            }
+            Event::Power { package, since, uw } => {
+                self.power.push(PowerRow { t_ns: since as i64, package: int(package), mean_uw: uw as i64 })
+            }
+            Event::Available { cpu, available, sched_idle } => {
+                self.available.push(AvailableRow { t_ns, cpu: int(cpu), available, sched_idle })
+            }
+            Event::IdleCores { llc, has_idle_cores } => self.hints.push(HintRow {
+                t_ns,
+                llc_cpu: int(llc),
+                hint: Hint::HasIdleCores,
+                value: Some(i32::from(has_idle_cores)),
+                sum_util: None,
+                llc_weight: None,
+            }),
+            Event::IdleScan { llc, sum_util, weight, nr_idle_scan } => self.hints.push(HintRow {
+                t_ns,
+                llc_cpu: int(llc),
+                hint: Hint::NrIdleScan,
+                value: nr_idle_scan,
+                sum_util: Some(sum_util as i64),
+                llc_weight: Some(int(weight)),
+            }),
+            Event::Done { task, latency } => {
+                self.transactions.push(TransactionRow { t_ns, pid: int(task), latency_ns: latency as i64 })
+            }
+            Event::Exit { task } => self.tasks.push(TaskRow {
+                t_ns,
+                what: Life::Exits,
+                pid: int(task),
+                parent_pid: None,
+                comm: "",
+                background: None,
+                nice: None,
+                policy: None,
+                affinity: None,
+            }),
+        }
+    }
+}
+
+impl Sink for Recorder<'_> {
+    const ON: bool = true;
+    const INPUTS: bool = true;
+
+    #[inline]
+    fn event(&mut self, time: u64, event: &Event) {
+        let written = self.write(time as i64, event);
+        self.done(written);
+    }
+
+    fn task(&mut self, time: u64, task: &NewTask<'_>) {
+        let written = self.tasks.push(TaskRow {
+            t_ns: time as i64,
+            what: Life::Begins,
+            pid: task.task as i32,
+            parent_pid: task.parent.map(|parent| parent as i32),
+            comm: task.name,
+            background: Some(!task.workload),
+            nice: Some(i32::from(task.nice)),
+            policy: Some(policy(task.idle_policy)),
+            affinity: Some(task.affinity.words()),
+        });
+        self.done(written);
+    }
+
+    #[inline]
+    fn inputs<V: View>(&mut self, time: u64, inputs: &Inputs<'_, V>) {
+        if self.llcs.is_empty() {
+            self.llcs = lowest_cpus(inputs.rules.domains);
+        }
+        let choice = match inputs.probe {
+            Some(_) => &mut self.choices[inputs.wakeup.waker.cpu as usize],
+            None => &mut self.placement,
+        };
+        choice.fill(time, &self.llcs, inputs);
+    }
+
+    fn gave_up(&self) -> bool {
+        self.error.is_some()
+    }
+}

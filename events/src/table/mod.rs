@@ -1,0 +1,88 @@
+//! Tables of Parquet files: their columns, their writer and their readers.
+
+pub(crate) mod column;
+pub(crate) mod metadata;
+pub(crate) mod reader;
+pub(crate) mod writer;
+
+use arrow_array::ArrayRef;
+use arrow_schema::{Field, SchemaRef};
+
+/// A column, as docs/events.md describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds: `int64` ...
+    pub kind: &'static str,
+    /// Whether a value may be missing.
+    pub nullable: bool,
+    /// What it means.
+    pub what: &'static str,
+}
+
+/// A row of a table.
+pub trait Table {
+    /// A row.
+    type Row<'a>;
+
+    /// The name of its files, without `.parquet`.
+    const NAME: &'static str;
+    /// Its columns.
+    const COLUMNS: &'static [ColumnInfo];
+
+    /// Its columns in Arrow.
+    fn schema() -> SchemaRef;
+    /// Adds a row.
+    fn push(&mut self, row: Self::Row<'_>);
+    /// Takes the rows out, by column.
+    fn finish(&mut self) -> Vec<ArrayRef>;
+}
+
+/// A field of that kind.
+pub fn field<K: column::Kind>(name: &str) -> Field {
+    Field::new(name, K::data_type(), K::NULLABLE)
+}
+
+/// Defines a table and its row: a field for each column, of its kind.
+macro_rules! table {
+    ($(#[$doc:meta])* $Table:ident, $Row:ident, $name:literal { $($field:ident: $kind:ty = $what:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Default)]
+        pub struct $Table { $($field: <$kind as $crate::table::column::Kind>::Column,)* }
+
+        /// A row of it.
+        #[derive(Clone, Copy)]
+        pub struct $Row<'a> { $(#[doc = $what] pub $field: <$kind as $crate::table::column::Kind>::Value<'a>,)* }
+
+        impl $crate::table::Table for $Table {
+            type Row<'a> = $Row<'a>;
+            const NAME: &'static str = $name;
+            const COLUMNS: &'static [$crate::table::ColumnInfo] = &[
+                $($crate::table::ColumnInfo {
+                    name: stringify!($field),
+                    kind: <$kind as $crate::table::column::Kind>::NAME,
+                    nullable: <$kind as $crate::table::column::Kind>::NULLABLE,
+                    what: $what,
+                },)*
+            ];
+
+            fn schema() -> arrow_schema::SchemaRef {
+                std::sync::Arc::new(arrow_schema::Schema::new(vec![
+                    $($crate::table::field::<$kind>(stringify!($field)),)*
+                ]))
+            }
+
+            #[inline]
+            fn push(&mut self, row: $Row<'_>) {
+                $(<$kind as $crate::table::column::Kind>::push(&mut self.$field, row.$field);)*
+            }
+
+            fn finish(&mut self) -> Vec<arrow_array::ArrayRef> {
+                vec![$(<$kind as $crate::table::column::Kind>::finish(&mut self.$field)),*]
+            }
+        }
+    };
+}
+
+pub(crate) use table;

@@ -1,0 +1,204 @@
+//! Some columns of a table, row by row, a batch in memory at a time.
+
+use super::metadata::{ParquetFile, damaged, damaged_rows};
+use crate::error::{ReadError, clipped};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_schema::DataType;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::vec::IntoIter;
+
+const BATCH_ROWS: usize = 4096;
+
+/// Columns that are read by their place in a list of names.
+pub(crate) struct Columns {
+    path: PathBuf,
+    names: &'static [&'static str],
+    batches: ParquetRecordBatchReader,
+    cells: Vec<Option<Cells>>,
+    rows: usize,
+    /// One past the row at hand.
+    next: usize,
+    /// The row at hand in its file, from 1.
+    pub(crate) row: u64,
+    /// How many there are.
+    pub(crate) all: u64,
+}
+
+/// A column of the batch at hand.
+enum Cells {
+    Int(Int32Array),
+    Long(Int64Array),
+    Flag(BooleanArray),
+    Text(StringArray),
+    /// A few names, and by row which of them.
+    Name(Vec<usize>, StringArray, ArrayRef),
+}
+
+impl Columns {
+    /// Opens a file of a table. A column that is not there reads as null.
+    ///
+    /// # Errors
+    /// Where it is no such file.
+    pub(crate) fn open(
+        path: &Path,
+        table: &str,
+        names: &'static [&'static str],
+    ) -> Result<(Self, ParquetFile), ReadError> {
+        let file = File::open(path).map_err(|e| ReadError::of_file(path, e.to_string()))?;
+        let (about, builder) = ParquetFile::open(path, file)?;
+        if about.table != table {
+            let what = format!("expected the table {table:?}, found {:?}", clipped(&about.table));
+            return Err(ReadError::of_file(path, what).with_hint("was a file of the folder renamed?"));
+        }
+        let all = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
+        let mask = ProjectionMask::columns(builder.parquet_schema(), names.iter().copied());
+        let batches = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
+        let batches = batches.map_err(|e| damaged(path, &e.to_string()))?;
+        Ok((Columns { path: path.to_owned(), names, batches, cells: Vec::new(), rows: 0, next: 0, row: 0, all }, about))
+    }
+
+    /// Goes to the next row; false at the end.
+    ///
+    /// # Errors
+    /// Where the file is damaged, or has a column of another type.
+    pub(crate) fn advance(&mut self) -> Result<bool, ReadError> {
+        while self.next == self.rows {
+            let Some(batch) = self.batches.next() else { return Ok(false) };
+            let batch = batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e.to_string()))?;
+            self.take(&batch)?;
+            (self.rows, self.next) = (batch.num_rows(), 0);
+        }
+        self.next += 1;
+        self.row += 1;
+        Ok(true)
+    }
+
+    fn take(&mut self, batch: &RecordBatch) -> Result<(), ReadError> {
+        self.cells.clear();
+        for &name in self.names {
+            let cells = match batch.column_by_name(name) {
+                None => None,
+                Some(array) => Some(Cells::of(array).ok_or_else(|| {
+                    let kind = array.data_type().to_string();
+                    ReadError::of_file(&self.path, format!("a column of type {} is not read", clipped(&kind)))
+                        .in_column(name)
+                        .with_hint("docs/recording.md and docs/events.md have the columns")
+                })?),
+            };
+            self.cells.push(cells);
+        }
+        Ok(())
+    }
+
+    /// The number in a column, 0 or 1 for false and true; `None` where there is none.
+    pub(crate) fn long(&self, column: usize) -> Option<i64> {
+        let at = self.next.checked_sub(1)?;
+        match self.cells.get(column)?.as_ref()? {
+            Cells::Int(array) => array.is_valid(at).then(|| array.value(at).into()),
+            Cells::Long(array) => array.is_valid(at).then(|| array.value(at)),
+            Cells::Flag(array) => array.is_valid(at).then(|| array.value(at).into()),
+            Cells::Text(_) | Cells::Name(..) => None,
+        }
+    }
+
+    /// The text in a column.
+    pub(crate) fn text(&self, column: usize) -> Option<&str> {
+        let at = self.next.checked_sub(1)?;
+        match self.cells.get(column)?.as_ref()? {
+            Cells::Text(array) => array.is_valid(at).then(|| array.value(at)),
+            Cells::Name(keys, names, array) => {
+                (array.is_valid(at) && names.len() > keys[at]).then(|| names.value(keys[at]))
+            }
+            Cells::Int(_) | Cells::Long(_) | Cells::Flag(_) => None,
+        }
+    }
+
+    /// The number in a column that has to have one from 0 to `last`.
+    ///
+    /// # Errors
+    /// Where it has not.
+    pub(crate) fn within(&self, column: usize, last: u64) -> Result<u64, ReadError> {
+        let found = self.long(column);
+        match found.and_then(|value| u64::try_from(value).ok()) {
+            Some(value) if value <= last => Ok(value),
+            _ => {
+                let found = found.map_or("nothing".to_owned(), |value| value.to_string());
+                Err(ReadError::of_file(&self.path, format!("expected a number from 0 to {last}, found {found}"))
+                    .at_line(self.row)
+                    .in_column(self.names[column])
+                    .with_hint("was the file edited or damaged?"))
+            }
+        }
+    }
+}
+
+impl Cells {
+    fn of(array: &ArrayRef) -> Option<Self> {
+        Some(match array.data_type() {
+            DataType::Int32 => Cells::Int(array.as_primitive::<Int32Type>().clone()),
+            DataType::Int64 => Cells::Long(array.as_primitive::<Int64Type>().clone()),
+            DataType::Boolean => Cells::Flag(array.as_boolean().clone()),
+            DataType::Utf8 => Cells::Text(array.as_string::<i32>().clone()),
+            DataType::Dictionary(_, of) if **of == DataType::Utf8 => {
+                let names = array.as_any_dictionary();
+                let keys = if names.values().is_empty() { vec![0; array.len()] } else { names.normalized_keys() };
+                Cells::Name(keys, names.values().as_string::<i32>().clone(), array.clone())
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// The rows of all segments.
+pub(crate) struct Segments {
+    left: IntoIter<PathBuf>,
+    table: &'static str,
+    names: &'static [&'static str],
+    open: Option<Columns>,
+    files: usize,
+}
+
+impl Segments {
+    /// Of these files, in this order.
+    pub(crate) fn new(files: Vec<PathBuf>, table: &'static str, names: &'static [&'static str]) -> Self {
+        Segments { files: files.len(), left: files.into_iter(), table, names, open: None }
+    }
+
+    /// How much has been read, 0 to 1; each file counts the same.
+    pub(crate) fn progress(&self) -> f64 {
+        let open = self.open.as_ref().map_or(0.0, |open| 1.0 - open.row as f64 / open.all.max(1) as f64);
+        1.0 - (self.left.len() as f64 + open) / self.files.max(1) as f64
+    }
+
+    /// Goes to the next row; `None` at the end. `begins` is told of each file that is opened.
+    ///
+    /// # Errors
+    /// Where a file cannot be read.
+    pub(crate) fn advance(&mut self, mut begins: impl FnMut(&ParquetFile)) -> Result<Option<&Columns>, ReadError> {
+        loop {
+            if let Some(open) = &mut self.open
+                && open.advance()?
+            {
+                return Ok(self.open.as_ref());
+            }
+            let Some(path) = self.left.next() else {
+                self.open = None;
+                return Ok(None);
+            };
+            let (columns, about) = Columns::open(&path, self.table, self.names)?;
+            begins(&about);
+            self.open = Some(columns);
+        }
+    }
+}
+
+/// The file of that name, if there is one: an older run has not all of them.
+pub(crate) fn if_present(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let file = folder.join(name);
+    if file.exists() { vec![file] } else { Vec::new() }
+}

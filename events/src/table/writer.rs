@@ -1,0 +1,124 @@
+//! The writer of one table's file, and the encodings that it uses.
+
+use super::Table;
+use crate::error::WriteError;
+use arrow_array::RecordBatch;
+use arrow_schema::DataType;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// A table that is being written to `NAME.part`, to become `NAME.parquet` when it is whole. NAME is the table's, but for
+/// segments of a recording.
+pub struct TableFile<T> {
+    table: T,
+    rows: usize,
+    /// `None` after an error.
+    writer: Option<ArrowWriter<File>>,
+    folder: PathBuf,
+    name: String,
+}
+
+impl<T: Table + Default> TableFile<T> {
+    /// Begins the table in a folder.
+    pub fn new(folder: &Path, metadata: &[(&str, String)]) -> Result<Self, WriteError> {
+        TableFile::named(folder, T::NAME.to_owned(), metadata)
+    }
+
+    /// The same in a file of another name.
+    pub fn named(folder: &Path, name: String, metadata: &[(&str, String)]) -> Result<Self, WriteError> {
+        let own = ("wakelab.table", T::NAME.to_owned());
+        let pairs = metadata.iter().chain([&own]).map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
+        let path = folder.join(format!("{name}.part"));
+        let file = File::create(&path).map_err(|e| WriteError::io(&path, &e))?;
+        let writer = ArrowWriter::try_new(file, T::schema(), Some(properties::<T>(pairs.collect())));
+        let writer = writer.map_err(|e| WriteError::parquet(&path, e))?;
+        Ok(TableFile { table: T::default(), rows: 0, writer: Some(writer), folder: folder.to_owned(), name })
+    }
+
+    /// Adds a row.
+    #[inline]
+    pub fn push(&mut self, row: T::Row<'_>) -> Result<(), WriteError> {
+        self.table.push(row);
+        self.rows += 1;
+        if self.rows == BATCH_ROWS { self.write() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn write(&mut self) -> Result<(), WriteError> {
+        self.rows = 0;
+        let batch = RecordBatch::try_new(T::schema(), self.table.finish()).expect("columns are as long as each other");
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        writer.write(&batch).map_err(|e| {
+            self.writer = None;
+            WriteError::parquet(&self.path("part"), e)
+        })
+    }
+
+    /// How many bytes it has by now, about.
+    pub fn bytes(&self) -> usize {
+        self.writer.as_ref().map_or(0, |writer| writer.bytes_written() + writer.in_progress_size())
+    }
+
+    /// Writes what is left, and gives the file its name.
+    pub fn finish(self) -> Result<(), WriteError> {
+        self.finish_with(&[])
+    }
+
+    /// The same with more metadata, that was not known when the file was begun.
+    pub fn finish_with(mut self, metadata: &[(&str, String)]) -> Result<(), WriteError> {
+        self.write()?;
+        for (key, value) in metadata {
+            if let Some(writer) = &mut self.writer {
+                writer.append_key_value_metadata(KeyValue::new((*key).to_owned(), value.clone()));
+            }
+        }
+        let (part, whole) = (self.path("part"), self.path("parquet"));
+        let Some(writer) = self.writer.take() else { return Ok(()) };
+        let file = writer.into_inner().map_err(|e| WriteError::parquet(&part, e))?;
+        file.sync_all().and_then(|()| fs::rename(&part, &whole)).map_err(|e| WriteError::io(&part, &e))
+    }
+
+    fn path(&self, extension: &str) -> PathBuf {
+        self.folder.join(format!("{}.{extension}", self.name))
+    }
+}
+
+/// Rows are handed to the writer in batches of so many.
+pub const BATCH_ROWS: usize = 2048;
+
+/// A row group has so many rows; it is in memory, encoded, until it is full.
+pub const ROW_GROUP_ROWS: usize = 1 << 16;
+
+/// Numbers that stand close to those before them are written as the difference; that is faster than a dictionary, and
+/// most columns are such. Names and sets of CPUs repeat.
+pub fn properties<T: Table>(metadata: Vec<KeyValue>) -> WriterProperties {
+    let mut builder = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_dictionary_enabled(false)
+        .set_created_by(concat!("wakelab ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_key_value_metadata(Some(metadata));
+    for field in T::schema().fields() {
+        let name = field.name().clone();
+        let element = |name| ColumnPath::new(vec![name, "list".to_owned(), "element".to_owned()]);
+        let (path, differences) = match field.data_type() {
+            DataType::Int32 | DataType::Int64 => (ColumnPath::from(name), true),
+            DataType::List(of) if *of.data_type() == DataType::UInt64 => (element(name), false),
+            DataType::List(_) => (element(name), true),
+            DataType::Boolean => continue,
+            _ => (ColumnPath::from(name), false),
+        };
+        builder = if differences {
+            builder.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
+        } else {
+            builder.set_column_dictionary_enabled(path, true)
+        };
+    }
+    builder.build()
+}

@@ -1,0 +1,290 @@
+//! Recordings as Parquet: written, read again, and files that are none.
+
+use crate::support::rows::{DOMAINS, decision, metadata};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use wakelab_events::recording::{CountsRow, RecordingWriter, SCHEMA_VERSION, SwitchRow, tables};
+use wakelab_events::stream::{RecorderCounts, Source, Tables};
+use wakelab_events::{ReadError, Reader, Row};
+
+/// A recording of so many rows, in a folder that goes with the first value.
+fn recording(rows: i64, metadata: Vec<(&'static str, String)>) -> (tempfile::TempDir, PathBuf) {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let path = temporary.path().join("rec");
+    let mut folder = RecordingWriter::new(&path, metadata).expect("an empty folder");
+    (1..=rows).for_each(|seq| folder.decision(decision(seq)).expect("written"));
+    let switch = SwitchRow { t_ns: 1, cpu: 0, prev_pid: 0, prev_sleeps: false, next_pid: 8 };
+    folder.switch(switch).expect("written");
+    folder.close_segments().expect("written");
+    (temporary, path.join("decisions-00001.parquet"))
+}
+
+fn error(path: &Path) -> ReadError {
+    Reader::open(path).expect_err("it is no recording")
+}
+
+#[test]
+fn the_page_describes_the_schema() {
+    let mut expected = String::new();
+    for (table, columns) in tables() {
+        expected += &format!("### {table}\n\n| column | holds | |\n|---|---|---|\n");
+        for column in columns {
+            let null = if column.nullable { ", or null" } else { "" };
+            expected += &format!("| `{}` | {}{null} | {} |\n", column.name, column.kind, column.what);
+        }
+        expected += "\n";
+    }
+    let page = include_str!("../../../docs/recording.md");
+    assert!(page.contains(expected.trim_end()), "docs/recording.md should have:\n{expected}\n");
+    assert!(page.contains(&format!("is {SCHEMA_VERSION}")), "docs/recording.md should name version {SCHEMA_VERSION}");
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let (_folder, path) = recording(3, metadata());
+    let mut reader = Reader::open(&path).expect("a recording");
+    assert_eq!((reader.kernel(), reader.topo().preset.name), ("7.2", "v7.2"));
+    let mut row = Row::new();
+    for seq in 1..=3 {
+        assert!(reader.read(&mut row).expect("a row"));
+        assert_eq!((row.seq, row.line, row.t_ns, row.load.as_str()), (seq, seq, 1000 + seq, "pipe"));
+    }
+    assert_eq!(row.waker.comm, "a, \"b\"\n");
+    assert_eq!((row.waker.flags, row.wake_flags.bits()), (0x40_0040, 0x18));
+    assert_eq!((row.wakee.recent_used_cpu, row.wakee.policy, row.wakee.h_load), (-1, 5, 14));
+    assert_eq!(row.wakee.affinity.iter().collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(row.idle_mask.iter().collect::<Vec<_>>(), [0]);
+    assert_eq!((&*row.cpus.h_nr_delayed, &*row.cpus.load_avg), (&[0, -1][..], &[18, 1 << 33][..]));
+    assert_eq!((&*row.cpus.capacity, &*row.llcs), (&[1024, 1000][..], &[(0, true, 2)][..]));
+    assert_eq!(row.features.text, "SIS_UTIL TTWU_QUEUE NO_WA_WEIGHT");
+    assert!(row.slow_path.is_none());
+    assert!(!reader.read(&mut row).expect("the end"));
+}
+
+#[test]
+fn segments_are_whole_before_the_recording_is() {
+    let (_folder, path) = recording(2, metadata());
+    let folder = path.parent().expect("a folder");
+    let mut again = RecordingWriter::new(&folder.join("more"), metadata()).expect("an empty folder");
+    again.decision(decision(1)).expect("written");
+    again.close_segments().expect("written");
+    again.decision(decision(2)).expect("written");
+    let names = |folder: &Path| {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&folder.join("more")), ["decisions-00001.parquet", "decisions-00002.part"]);
+    assert!(Reader::open(&folder.join("more/decisions-00001.parquet")).is_ok());
+    assert!(RecordingWriter::new(folder, metadata()).is_err(), "there is something in it");
+}
+
+#[test]
+fn files_that_are_cut_off_or_of_another_kind_are_refused_by_name() {
+    let (_folder, path) = recording(100, metadata());
+    let whole = fs::read(&path).expect("a file");
+    for length in [4, 100, whole.len() / 2, whole.len() - 1] {
+        fs::write(&path, &whole[..length]).expect("written");
+        let error = error(&path);
+        assert!(error.what.contains("cannot be read") && error.hint.is_some(), "{length}: {error}");
+    }
+    let switches = path.with_file_name("switches-00001.parquet");
+    assert!(error(&switches).what.contains("\"switches\""), "{}", error(&switches));
+}
+
+#[test]
+fn a_file_without_what_is_needed_says_what() {
+    for (key, value, expected) in [
+        ("wakelab.domains", None, "says no wakelab.domains"),
+        ("wakelab.domains", Some("{}"), "description of a machine"),
+        ("wakelab.kernel", Some("4.4"), "4.4"),
+        ("wakelab.machine", Some("other"), "other"),
+        ("wakelab.snapshot", Some("none"), "no states of CPUs"),
+    ] {
+        let mut pairs = metadata();
+        pairs.retain(|pair| pair.0 != key);
+        pairs.extend(value.map(|value| (key, value.to_owned())));
+        let (_folder, path) = recording(1, pairs);
+        let error = error(&path);
+        assert!(error.to_string().contains(expected), "{key}: {error}");
+        assert!(error.hint.is_some(), "{key}: {error}");
+    }
+}
+
+#[test]
+fn every_file_says_that_it_is_of_a_recording() {
+    let (_folder, path) = recording(1, metadata());
+    let reader = SerializedFileReader::new(File::open(&path).expect("a file")).expect("Parquet");
+    let pairs = reader.metadata().file_metadata().key_value_metadata().expect("metadata");
+    let value = |key: &str| pairs.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.clone());
+    assert_eq!(value("wakelab.kind").as_deref(), Some("recorded"));
+    assert_eq!(value("wakelab.table").as_deref(), Some("decisions"));
+    assert_eq!(value("wakelab.schema_version").as_deref(), Some(SCHEMA_VERSION));
+}
+
+/// So many choices, of which so many are recorded.
+fn counts(choices: i64, recorded: i64, last: bool) -> CountsRow<'static> {
+    CountsRow {
+        t_ns: choices,
+        last,
+        wakings: choices,
+        woken: choices,
+        choices,
+        recorded,
+        lost: 1,
+        filtered: choices - recorded - 1,
+        sampled: 0,
+        limited: 0,
+        changed: 0,
+        unfinished: 0,
+        stable: recorded,
+        events_lost: 0,
+        events_limited: 0,
+        missed: 0,
+        choice_ns: Some(5),
+        programs_ns: None,
+        recorder_ns: 7,
+        elapsed_ns: 100,
+    }
+}
+
+fn pairs(path: &Path) -> Vec<(String, String)> {
+    let reader = SerializedFileReader::new(File::open(path).expect("a file")).expect("Parquet");
+    let pairs = reader.metadata().file_metadata().key_value_metadata().expect("metadata");
+    pairs.iter().map(|pair| (pair.key.clone(), pair.value.clone().unwrap_or_default())).collect()
+}
+
+#[test]
+fn what_was_counted_is_in_the_segments_and_in_a_file_that_is_always_whole() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let path = temporary.path().join("rec");
+    let mut folder = RecordingWriter::new(&path, metadata()).expect("an empty folder");
+    for (number, last) in [(1, false), (2, true)] {
+        folder.decision(decision(number)).expect("written");
+        folder.write_counts(counts(10 * number, number, last)).expect("written");
+        let of_file = pairs(&path.join(format!("decisions-{number:05}.parquet")));
+        let (_, text) = of_file.iter().find(|(key, _)| key == "wakelab.counts").expect("the counts");
+        let value: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        assert_eq!((value["choices"].as_i64(), value["last"].as_bool()), (Some(10 * number), Some(last)));
+        assert!(value["programs_ns"].is_null() && value["choice_ns"] == 5);
+        let reader = SerializedFileReader::new(File::open(path.join("counts.parquet")).expect("a file"));
+        assert_eq!(reader.expect("Parquet").metadata().file_metadata().num_rows(), number);
+    }
+    let tables = Tables { folder: path.to_owned(), ..Tables::default() };
+    let read = RecorderCounts::of(&tables).expect("it reads").expect("counts");
+    assert_eq!((read.choices, read.recorded, read.lost), (20, 2, 1));
+    assert_eq!(
+        (read.left_out, read.programs_ns, read.cut_off),
+        (17, None, 0),
+        "the last row, which ends the recording"
+    );
+    assert!(!path.join("counts.part").exists());
+    assert_eq!(counts(10, 3, true).left_out(), 6);
+}
+
+#[test]
+fn a_machine_that_changes_begins_new_segments() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let path = temporary.path().join("rec");
+    let mut folder = RecordingWriter::new(&path, metadata()).expect("an empty folder");
+    folder.decision(decision(1)).expect("written");
+    let smaller = DOMAINS.replace("\"2cpus\"", "\"other\"");
+    let changes = vec![("wakelab.machine", "other".to_owned()), ("wakelab.domains", smaller)];
+    folder.change_metadata(changes).expect("written");
+    folder.decision(decision(2)).expect("written");
+    folder.close_segments().expect("written");
+    for (number, topology) in [(1, "2cpus"), (2, "other")] {
+        let reader = Reader::open(&path.join(format!("decisions-{number:05}.parquet"))).expect("a recording");
+        assert_eq!(reader.topo().topology, topology);
+    }
+    let keys = pairs(&path.join("decisions-00002.parquet"));
+    assert_eq!(keys.iter().filter(|(key, _)| key == "wakelab.machine").count(), 1);
+}
+
+/// A recording during which the machine became another, with a segment of each: with or without the recording's name.
+fn changed(folder: &Path, name: Option<&str>) {
+    let mut keys = metadata();
+    keys.extend(name.map(|name| ("wakelab.recording", name.to_owned())));
+    let mut recording = RecordingWriter::new(folder, keys).expect("an empty folder");
+    recording.decision(decision(1)).expect("written");
+    let smaller = DOMAINS.replace("\"2cpus\"", "\"other\"");
+    let changes = vec![("wakelab.machine", "other".to_owned()), ("wakelab.domains", smaller)];
+    recording.change_metadata(changes).expect("written");
+    recording.decision(decision(2)).expect("written");
+    recording.close_segments().expect("written");
+}
+
+fn faults(folder: &Path) -> Vec<String> {
+    let sources = Source::at(folder).expect("a recording");
+    sources.iter().flat_map(Source::faults).map(|error| error.to_string()).collect()
+}
+
+#[test]
+fn files_of_two_machines_are_one_recording_only_if_its_recorder_says_so() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let of = |name: &str| temporary.path().join(name);
+    changed(&of("one"), Some("1"));
+    assert_eq!(faults(&of("one")), [""; 0]);
+    changed(&of("unnamed"), None);
+    let unnamed = faults(&of("unnamed"));
+    assert!(unnamed.len() == 1 && unnamed[0].contains("wakelab.machine is other, and there 2cpus"), "{unnamed:?}");
+    changed(&of("two"), Some("2"));
+    fs::copy(of("one").join("decisions-00002.parquet"), of("two").join("decisions-00002.parquet")).expect("copied");
+    assert!(faults(&of("two"))[0].contains("decisions-00002.parquet: "), "{:?}", faults(&of("two")));
+    fs::copy(of("one").join("decisions-00001.parquet"), of("two").join("decisions-00002.parquet")).expect("copied");
+    let two = faults(&of("two"));
+    assert!(two.len() == 1 && two[0].contains("wakelab.recording is 1, and there 2"), "{two:?}");
+}
+
+#[test]
+fn what_was_counted_of_a_folder_is_not_said_of_one_of_its_files() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let path = temporary.path().join("rec");
+    let mut folder = RecordingWriter::new(&path, metadata()).expect("an empty folder");
+    folder.decision(decision(1)).expect("written");
+    folder.write_counts(counts(10, 1, true)).expect("written");
+    for (name, choices) in [("", Some(10)), ("decisions-00001.parquet", None)] {
+        let Source::Recorded(tables) = &Source::at(&path.join(name)).expect("a recording")[0] else { panic!("{name}") };
+        let read = RecorderCounts::of(tables).expect("it reads");
+        assert_eq!(read.map(|counts| counts.choices), choices, "{name}");
+    }
+}
+
+#[test]
+fn counts_that_cannot_be_are_not_added_past_the_largest_number() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let path = temporary.path().join("rec");
+    let mut folder = RecordingWriter::new(&path, metadata()).expect("an empty folder");
+    let most = i64::MAX;
+    folder
+        .write_counts(CountsRow { filtered: most, sampled: most, limited: most, ..counts(1, 0, true) })
+        .expect("written");
+    let tables = Tables { folder: path, ..Tables::default() };
+    let mut sum = RecorderCounts::of(&tables).expect("it reads").expect("counts");
+    assert_eq!(sum.left_out, u64::MAX);
+    let other = sum;
+    sum.add(&other);
+    assert_eq!((sum.left_out, sum.choices), (u64::MAX, 2));
+}
+
+#[test]
+fn a_domain_may_be_like_that_of_another_cpu() {
+    let full: Vec<&str> = DOMAINS.split("\"1\": ").collect();
+    let of = |like: &str| {
+        let mut pairs = metadata();
+        pairs.retain(|pair| pair.0 != "wakelab.domains");
+        pairs.push(("wakelab.domains", format!("{}\"1\": [{like}]}}}}", full[0])));
+        recording(1, pairs)
+    };
+    let (_folder, path) = of(r#"{"like": 0}"#);
+    let (_other, expected) = recording(1, metadata());
+    let domains = |path: &Path| Reader::open(path).expect("a recording").topo().domains.clone();
+    assert_eq!(format!("{:?}", domains(&path)), format!("{:?}", domains(&expected)));
+    for wrong in ["1", "2"] {
+        let (_folder, path) = of(&format!(r#"{{"like": {wrong}}}"#));
+        let error = error(&path).to_string();
+        assert!(error.contains("domains.1[0].like") && error.contains(&format!("found {wrong}")), "{error}");
+    }
+}
