@@ -16,10 +16,9 @@ mod list;
 mod misfit;
 mod model;
 mod modelled;
-#[cfg(test)]
-mod moments;
 mod newidle;
 mod nohz;
+pub mod observe;
 mod outcome;
 mod pm;
 mod program;
@@ -36,12 +35,8 @@ mod system;
 mod task;
 mod tick;
 mod timeline;
-#[cfg(test)]
-mod unequal;
 mod wake;
 mod wakee;
-#[cfg(test)]
-mod weights;
 
 pub use energy::no_eas;
 pub use modelled::{check, check_power, kernels};

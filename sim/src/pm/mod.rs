@@ -24,13 +24,9 @@ mod outcome;
 pub(crate) mod rcu;
 pub(crate) mod scale;
 mod side;
-#[cfg(test)]
-mod sleep_tests;
 pub(crate) mod speed;
 mod state;
 mod telling;
-#[cfg(test)]
-mod tests;
 mod wheel;
 
 pub use side::PmSide;

@@ -35,16 +35,21 @@ pub fn kthread(hz: u64, nr_cpus: u32) -> Program {
     Program { name: "rcu_sched".to_owned(), ops }
 }
 
+/// When the last of so many rounds of callbacks is invoked, ns, if the first is queued at `now`, ns.
+fn invoked_at(now: u64, rounds: u64, hz: u64, nr_cpus: u32) -> u64 {
+    let tick_ns = 1_000_000_000 / hz;
+    let length = grace_period_ns(hz, nr_cpus);
+    let next_tick = |time: u64| (time / tick_ns + 1) * tick_ns;
+    let round = |time: u64| next_tick((next_tick(time) / length + 2) * length);
+    (0..rounds).fold(now, |time, _| round(time))
+}
+
 impl System<'_> {
     /// `call_rcu()`, `rounds` times one after another as the callbacks do it themselves: each waits for the grace period that begins
     /// after the one that is under way at the CPU's next tick (`rcu_core()`), and the tick after its end invokes it.
     pub fn call_rcu(&mut self, cpu: Cpu, rounds: u64) {
-        let tick_ns = self.model.tick_ns;
-        let length = grace_period_ns(self.model.hz, self.model.nr_cpus());
+        let until = invoked_at(self.now, rounds, self.model.hz, self.model.nr_cpus());
         let Some(pm) = &mut self.pm else { return };
-        let noticed = |time: u64| (time / tick_ns + 1) * tick_ns;
-        let round = |time: u64| noticed((noticed(time) / length + 2) * length);
-        let until = (0..rounds).fold(self.now, |time, _| round(time));
         let of = &mut pm.cpus[cpu as usize].callbacks_until;
         *of = until.max(*of);
     }
@@ -66,5 +71,20 @@ mod tests {
         assert_eq!(grace_period_ns(300, 8), 9_999_999);
         assert_eq!(grace_period_ns(1000, 8), 4_000_000);
         assert_eq!(grace_period_ns(1000, 512), 6_000_000);
+    }
+
+    #[test]
+    fn a_callback_waits_for_the_grace_period_after_the_one_that_it_meets_and_for_ticks_on_both_ends() {
+        // A tick each 4 ms, grace periods of 8 ms: noticed at 4 ms, over at 16 ms, invoked at 20 ms; then once more.
+        assert_eq!(invoked_at(1_000_000, 1, 250, 8), 20_000_000);
+        assert_eq!(invoked_at(1_000_000, 2, 250, 8), 44_000_000);
+    }
+
+    #[test]
+    fn only_a_workload_that_forks_or_execs_has_grace_periods() {
+        let program = |op| Program { name: "program".into(), ops: vec![op] };
+        assert!(!queues_callbacks(&[program(Op::Sleep(Work { ns: 1_000_000, jitter_pct: 0 }))]));
+        assert!(queues_callbacks(&[program(Op::Call(Call::Exec))]));
+        assert!(queues_callbacks(&[program(Op::Fork { program: 0 })]));
     }
 }

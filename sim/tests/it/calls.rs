@@ -1,9 +1,9 @@
 //! Timers, yielding and nice values against timelines worked out by hand.
 
-use crate::support::{Told, back, call, ns, on_one_cpu, simulate, workload};
+use crate::support::watched::{self, Run, watch};
+use crate::support::{MS, Told, back, call, ns, on_one_cpu, simulate, workload};
+use wakelab_events::sim::Event;
 use wakelab_workload::{Call, Op, TimerMode};
-
-const MS: u64 = 1_000_000;
 
 /// Each of `times` is one of `ms`, or later by what ticks, a wake-up and a switch take.
 fn assert_times(times: &[u64], ms: &[u64]) {
@@ -144,4 +144,27 @@ fn a_change_of_nice_or_policy_changes_the_share_to_that_of_the_new_weight() {
     shares(&[Call::IdlePolicy(true)], 3.0);
     shares(&[Call::IdlePolicy(true), Call::Nice(5), Call::IdlePolicy(false)], 335.0);
     shares(&[Call::Nice(19), Call::Nice(0)], 1024.0);
+}
+
+#[test]
+fn a_transaction_that_is_interrupted_is_as_long_as_one_that_ends_its_stretch() {
+    // `Wait` without children takes no time and ends the stretch; ticks and another task interrupt it.
+    let latencies = |more: &[Op]| {
+        let mut ops = vec![Op::Begin, Op::Run(ns(700_000)), Op::Done];
+        ops.extend(more);
+        ops.extend([Op::Run(ns(12_500_000)), Op::Wait, back(0, 0)]);
+        let hog = vec![Op::Run(ns(MS)), back(0, 0)];
+        let workload =
+            watched::workload(vec![ops, hog], vec![(0, vec![], vec![0], false), (1, vec![], vec![0], false)]);
+        let run = Run { machine: "test-1c", ..Run::on_8_cpus(&workload) };
+        let events = watch(&run, 300 * MS, |_| {});
+        let latencies = events.iter().filter_map(|(_, event)| match event {
+            Event::Done { latency, .. } => Some(*latency),
+            _ => None,
+        });
+        latencies.collect::<Vec<_>>()
+    };
+    let (open, closed) = (latencies(&[]), latencies(&[Op::Wait]));
+    assert!(open.len() > 5);
+    assert!(open.iter().zip(&closed).all(|(a, b)| a.abs_diff(*b) <= 2), "{open:?} {closed:?}");
 }

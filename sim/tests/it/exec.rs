@@ -1,12 +1,10 @@
 //! Exec: the slow path looks for a CPU again.
 
-use crate::support::{back, call, ns, workload};
+use crate::support::{MS, back, call, ns, workload};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::Preset;
 use wakelab_sim::{Mechanisms, Setup, run};
 use wakelab_workload::{Call, Load, Op, Workload, build};
-
-const MS: u64 = 1_000_000;
 
 /// Where execs went: from, to.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! The fair class is fair in simulated time: shares by weight, and waits within the bound that slices promise.
 
-use crate::support::heard::{BASE_SLICE, EEVDF, Heard, MS, hog, on_one_cpu, short_among_long, tick, waits};
-use crate::support::{call, workload};
+use crate::support::heard::{BASE_SLICE, EEVDF, Heard, hog, on_one_cpu, short_among_long, tick, waits};
+use crate::support::{MS, call, workload};
 use wakelab_workload::Call;
 
 const ALL: [&str; 10] =

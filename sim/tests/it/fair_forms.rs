@@ -1,7 +1,7 @@
 //! What differs between run queues in simulated time: wake-ups of delayed tasks, lazy requests, hrticks, marks.
 
-use crate::support::heard::{EEVDF, Heard, MS, hog, on, on_one_cpu, short_among_long, tick, waits};
-use crate::support::{back, call, ns, workload};
+use crate::support::heard::{EEVDF, Heard, hog, on, on_one_cpu, short_among_long, tick, waits};
+use crate::support::{MS, back, call, ns, workload};
 use wakelab_events::sim::Queued;
 use wakelab_kernel::Preset;
 use wakelab_workload::{Call, Op, TimerMode, Work, Workload};

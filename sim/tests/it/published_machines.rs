@@ -1,14 +1,12 @@
 //! The machines of published tables can be simulated under the kernels of their postings, and one seed gives one run.
 
-use crate::support::{Told, ns, simulate, workload};
+use crate::support::{MS, Told, ns, simulate, workload};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::Preset;
 use wakelab_sim::{Mechanisms, Setup, check, run};
 use wakelab_workload::{Load, Op, build};
-
-const MS: u64 = 1_000_000;
 
 /// Machine and kernel.
 const TABLES: [(&str, &str); 8] = [

@@ -2,12 +2,11 @@
 //! work as its file says. Those that are no programs at all are refused when they are read, as a test of the package
 //! wakelab-workload holds.
 
-use crate::support::{Told, simulate};
+use crate::support::{MS, Told, simulate};
 use std::path::{Path, PathBuf};
 use wakelab_sim::Outcome;
 use wakelab_workload::{RtApp, Workload};
 
-const MS: u64 = 1_000_000;
 const KERNELS: [&str; 2] = ["v5.19-rc1", "v6.12"];
 
 fn folder() -> PathBuf {

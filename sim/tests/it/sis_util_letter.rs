@@ -1,6 +1,6 @@
 //! The case of the SIS_UTIL letter in which no search happens though a CPU is idle: seven of eight CPUs are busy, 87.5%.
 
-use crate::support::{back, call, ns, workload};
+use crate::support::{MS, back, call, ns, workload};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;
@@ -9,7 +9,6 @@ use wakelab_sched::domain::Uniform;
 use wakelab_sim::{Mechanisms, Setup, run};
 use wakelab_workload::{Call, Op, Work, Workload};
 
-const MS: u64 = 1_000_000;
 const US: u64 = 1_000;
 
 /// By then `nr_idle_scan` is what the hogs make of it, ns.

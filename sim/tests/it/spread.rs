@@ -7,7 +7,8 @@
 //! more by load, where a task is more than is to be moved and each failure halves it. So each level is even after as many
 //! visits and one more, and all are after the sum, since a level can be even only once those above are.
 
-use crate::support::spread::{MS, bound, even, hogs, machine, shapes, spread};
+use crate::support::MS;
+use crate::support::spread::{bound, even, hogs, machine, shapes, spread};
 use wakelab_kernel::Preset;
 use wakelab_sched::domain::Uniform;
 

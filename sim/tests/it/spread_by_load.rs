@@ -1,6 +1,7 @@
 //! Hogs that all begin on one CPU, where balancing goes by load alone (5.2 and 5.3).
 
-use crate::support::spread::{MS, bound, even, hogs, machine, shapes, spread};
+use crate::support::MS;
+use crate::support::spread::{bound, even, hogs, machine, shapes, spread};
 use wakelab_kernel::Preset;
 
 /// How long a busy CPU's utilisation takes from 0 to where the CPU counts as overloaded, 1024 / 1.17, with half as much

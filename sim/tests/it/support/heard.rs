@@ -1,13 +1,10 @@
 //! What run queues do on CPU 0: who had it, for how long, and how long wake-ups waited for it.
 
-use super::{back, call, ns, workload};
+use super::{MS, back, call, ns, workload};
 use wakelab_events::sim::{Event, Queued, Sink};
 use wakelab_kernel::{Preset, Switches};
 use wakelab_sim::{Mechanisms, Setup, run};
 use wakelab_workload::{Call, Op, Workload};
-
-/// A millisecond, ns.
-pub const MS: u64 = 1_000_000;
 
 /// Kernels with EEVDF.
 pub const EEVDF: [&str; 3] = ["v6.12", "v7.2", "v7.3"];

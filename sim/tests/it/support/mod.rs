@@ -2,7 +2,9 @@
 
 pub mod heard;
 pub mod places;
+pub mod power;
 pub mod spread;
+pub mod watched;
 
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
@@ -10,6 +12,9 @@ use wakelab_kernel::Preset;
 use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run};
 use wakelab_workload::synthetic::of_programs;
 use wakelab_workload::{Call, Op, Work, Workload};
+
+/// A millisecond, ns.
+pub const MS: u64 = 1_000_000;
 
 /// Work or time without spread.
 pub const fn ns(ns: u64) -> Work {

@@ -1,15 +1,13 @@
 //! Hogs that all begin on one CPU, and the time within which the kernel's intervals spread them.
 
 use super::places::Places;
-use super::{back, call, ns, workload};
+use super::{MS, back, call, ns, workload};
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_sched::balance::{BalanceRules, BusyInterval};
 use wakelab_sched::domain::{DomainOptions, SchedDomain, SdFlags, Uniform, build_sched_domains};
 use wakelab_sim::{Mechanisms, Setup, run};
 use wakelab_workload::{Call, Op, Workload};
-
-pub const MS: u64 = 1_000_000;
 
 /// Hogs that are pinned to a CPU until each of them has had it for a moment, and then may use these, or all.
 pub fn hogs(n: u32, first: u32, cpus: Option<Vec<u32>>) -> Workload {

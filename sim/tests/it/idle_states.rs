@@ -1,12 +1,11 @@
 //! What keeps CPUs from deep sleep, and what leaving it takes.
 
-use super::tests::{MS, outcome, periodic, setup, side};
-use super::{PmSide, rcu};
-use crate::Mechanisms;
-use crate::engine::Sim;
-use crate::model::{Model, domains};
+use crate::support::MS;
+use crate::support::power::{outcome, periodic, setup, side};
 use wakelab_machine::Machine;
 use wakelab_pm::power::PowerStats;
+use wakelab_sim::observe::observe;
+use wakelab_sim::{Mechanisms, PmSide, run};
 use wakelab_workload::{Call, Op, Program, Task, Work, Workload};
 
 fn sandy_bridge() -> Machine {
@@ -29,38 +28,6 @@ fn together(tasks: &[(Workload, u32)]) -> Workload {
         all.tasks.push(Task { program: n, affinity: Some(vec![*cpu]), ..workload.tasks[0].clone() });
     }
     all
-}
-
-#[test]
-fn a_callback_waits_for_the_grace_period_after_the_one_that_it_meets_and_for_ticks_on_both_ends() {
-    let machine = sandy_bridge();
-    let workload = periodic(MS, MS);
-    let setup = setup(&machine, "v6.1", &workload, Some(side("performance")));
-    let domains = domains(setup.machine, setup.kernel).unwrap();
-    let model = Model::new(&setup, &domains).unwrap();
-    let mut sink = ();
-    let mut sim = Sim::new(&model, &setup, &mut sink);
-    // A tick each 4 ms, grace periods of 8 ms: noticed at 4 ms, over at 16 ms, invoked at 20 ms; then once more.
-    let needed_until = |sim: &mut Sim<'_, '_, ()>, rounds| {
-        sim.sys.now = MS;
-        sim.sys.call_rcu(3, rounds);
-        (1..100).find(|&ms| {
-            sim.sys.now = ms * MS + 1;
-            !sim.sys.rcu_needs_cpu(3)
-        })
-    };
-    assert_eq!(needed_until(&mut sim, 1), Some(20));
-    assert_eq!(needed_until(&mut sim, 2), Some(44));
-    sim.sys.now = MS;
-    assert!(!sim.sys.rcu_needs_cpu(2));
-}
-
-#[test]
-fn only_a_workload_that_forks_has_grace_periods() {
-    let sleeps = periodic(MS, MS);
-    assert!(!rcu::queues_callbacks(&sleeps.programs));
-    let forks = Program { name: "forks".into(), ops: vec![Op::Call(Call::Exec)] };
-    assert!(rcu::queues_callbacks(&[forks]));
 }
 
 #[test]
@@ -144,7 +111,7 @@ fn a_wait_for_io_is_a_sleep_where_nothing_is_governed() {
         workload.programs[0].ops = vec![Op::Run(work(MS / 10)), wait, Op::Repeat { to: 0, times: None }];
         let mut digest = wakelab_events::Digest::default();
         let never = std::sync::atomic::AtomicBool::new(false);
-        crate::run(&setup(&sandy_bridge(), "v6.12", &workload, None), &mut digest, &never).unwrap();
+        run(&setup(&sandy_bridge(), "v6.12", &workload, None), &mut digest, &never).unwrap();
         digest.finish()
     };
     assert_eq!(events(Op::Sleep(work(MS))), events(Op::Call(Call::Io(work(MS)))));
@@ -173,14 +140,11 @@ fn waits_for_io_of_delayed_tasks_that_are_moved_are_counted_where_they_began() {
     workload.tasks = (0..24).map(|_| Task { affinity: None, ..workload.tasks[0].clone() }).collect();
     let machine = sandy_bridge();
     let setup = setup(&machine, "v6.12", &workload, Some(side("schedutil")));
-    let domains = domains(setup.machine, setup.kernel).unwrap();
-    let model = Model::new(&setup, &domains).unwrap();
-    let mut sink = ();
-    let mut sim = Sim::new(&model, &setup, &mut sink);
-    for ms in 1..400 {
-        sim.advance(ms * MS, &std::sync::atomic::AtomicBool::new(false)).unwrap();
-        let counted: u32 = sim.sys.cpus.iter().map(|cpu| cpu.nr_iowait).sum();
-        let waits = |task: &&crate::task::Task| matches!(task.iowait, crate::task::IoWait::Waits(_));
-        assert_eq!(counted as usize, sim.sys.tasks.iter().filter(waits).count(), "after {ms} ms");
-    }
+    let times = (1..400).map(|ms| ms * MS);
+    observe(&setup, &mut (), times, |snapshot, ()| {
+        let counted: u32 = snapshot.cpus().map(|cpu| cpu.nr_iowait).sum();
+        let wait = snapshot.tasks().filter(|task| task.in_iowait).count();
+        assert_eq!(counted as usize, wait, "at {} ns", snapshot.now());
+    })
+    .expect("a run");
 }

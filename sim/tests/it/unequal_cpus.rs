@@ -1,8 +1,6 @@
 //! CPUs of unequal capacities: what utilisation comes to on each, and where tasks are moved and placed.
 
-use crate::engine::Sim;
-use crate::model::{Model, domains};
-use crate::{Mechanisms, PmSide, Setup};
+use crate::support::MS;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
@@ -10,13 +8,13 @@ use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;
 use wakelab_pm::governor::governor;
 use wakelab_pm::idle::IDLE_GOVERNORS;
-use wakelab_sched::balance::MigrationType;
+use wakelab_sched::balance::{BalanceRules, MigrationType};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::energy::compute_energy;
-use wakelab_sched::select::{Reason, View, Wakeup};
+use wakelab_sched::select::{Reason, View};
+use wakelab_sim::observe::{Snapshot, observe};
+use wakelab_sim::{Mechanisms, PmSide, Setup, run};
 use wakelab_workload::{Op, Program, Task, Work, Workload};
-
-const MS: u64 = 1_000_000;
 
 /// One CPU of each kind of a Pixel 6, little to big.
 const KINDS: [Cpu; 3] = [0, 4, 6];
@@ -66,15 +64,10 @@ fn setup<'a>(
     }
 }
 
-/// Runs on a Pixel 6 and looks every millisecond up to `until` ms.
-fn watch<S: Sink>(setup: &Setup<'_>, sink: &mut S, until: u64, mut look: impl FnMut(u64, &Sim<'_, '_, S>)) {
-    let domains = domains(setup.machine, setup.kernel).unwrap();
-    let model = Model::new(setup, &domains).unwrap();
-    let mut sim = Sim::new(&model, setup, sink);
-    for ms in 1..=until {
-        sim.advance(ms * MS, &AtomicBool::new(false)).unwrap();
-        look(ms, &sim);
-    }
+/// Runs and looks every millisecond up to `until` ms.
+fn watch<S: Sink>(setup: &Setup<'_>, sink: &mut S, until: u64, mut look: impl FnMut(u64, &Snapshot<'_>, &S)) {
+    let times = (1..=until).map(|ms| ms * MS);
+    observe(setup, sink, times, |snapshot, sink| look(snapshot.now() / MS, snapshot, sink)).expect("a run");
 }
 
 fn pixel6() -> Machine {
@@ -88,9 +81,9 @@ fn settled(cpu: Cpu, work: u64, period: u64, governor: &str) -> u64 {
     let asleep = period - work * 1024 / capacity;
     let workload = tasks(vec![(vec![ns(work), sleep(asleep)], Some(vec![cpu]))]);
     let mut sum = 0;
-    watch(&setup(&machine, "v5.18-eas", "", &workload, governor), &mut (), 700, |ms, sim| {
-        let task = sim.sys.tasks.len() - 1;
-        sum += if ms > 500 { sim.sys.tasks[task].avg.util_avg } else { 0 };
+    watch(&setup(&machine, "v5.18-eas", "", &workload, governor), &mut (), 700, |ms, snapshot, ()| {
+        let task = snapshot.tasks().next_back().expect("a task");
+        sum += if ms > 500 { task.avg.util_avg } else { 0 };
     });
     sum / 200
 }
@@ -128,14 +121,14 @@ fn a_task_that_is_too_much_for_a_little_cpu_is_moved_to_a_larger_one() {
         let worker = (vec![sleep(10 * MS), ns(500 * MS)], Some(vec![1, 6]));
         let other = (vec![ns(30 * MS), sleep(1000 * MS)], Some(vec![6]));
         let workload = tasks(vec![other, worker]);
+        let by_allowed = BalanceRules::of_preset(kernel).expect("rules").misfit_by_allowed;
         let (mut little, mut moved, mut sink) = (0, None, Misfits::default());
-        watch(&setup(&machine, kernel, "", &workload, "schedutil"), &mut sink, 600, |ms, sim| {
-            let cpu = sim.sys.tasks.last().unwrap().cpu;
+        watch(&setup(&machine, kernel, "", &workload, "schedutil"), &mut sink, 600, |ms, snapshot, _| {
+            let cpu = snapshot.tasks().next_back().expect("a task").cpu;
             little += u32::from(ms > 12 && cpu == 1);
             moved = moved.or((ms > 12 && little > 0 && cpu == 6).then_some(ms));
             // Before max_allowed_capacity a task that is too much for the largest CPU is a misfit there, too.
-            let by_allowed = sim.sys.model.balance.rules().misfit_by_allowed;
-            assert!(!by_allowed || sim.sys.cpus[6].misfit_task_load == 0, "{kernel}: there is no larger CPU");
+            assert!(!by_allowed || snapshot.cpu(6).misfit_task_load == 0, "{kernel}: there is no larger CPU");
         });
         assert!(little > 0, "{kernel}: it has not been on the little CPU");
         assert!(moved.is_some(), "{kernel}: it stays");
@@ -176,10 +169,10 @@ fn an_overutilized_cpu_switches_placement_by_energy_off_and_balancing_switches_i
     let workload = tasks(vec![small(), small(), steady, hog]);
     let mut reasons = Reasons::default();
     let (mut over, mut counted) = (Vec::new(), Vec::new());
-    watch(&setup(&machine, "v5.18-eas", "", &workload, "schedutil"), &mut reasons, 3000, |ms, sim| {
-        over.push(sim.sys.overutilized);
+    watch(&setup(&machine, "v5.18-eas", "", &workload, "schedutil"), &mut reasons, 3000, |ms, snapshot, reasons| {
+        over.push(snapshot.overutilized());
         if ms % 100 == 0 {
-            counted.push((sim.sink.energy, sim.sink.other));
+            counted.push((reasons.energy, reasons.other));
         }
     });
     // New tasks begin with half of the room that there is, which may be too much for a little CPU.
@@ -192,27 +185,15 @@ fn an_overutilized_cpu_switches_placement_by_energy_off_and_balancing_switches_i
     assert!(between(3, 4).0 == 0 && between(3, 4).1 > 10, "{counted:?}");
 }
 
-/// Keeps what each choice by energy was made from: what it costs on each CPU that it fits, by the slow way.
-struct Slow<'m> {
-    model: &'m Model<'m>,
-    /// By waking CPU: what its choice, which began last, costs on each CPU that the wakee fits.
+/// Holds each choice by energy against what it costs on each CPU that it fits, computed without the kernel's short cuts.
+#[derive(Default)]
+struct ExhaustiveEnergy {
+    /// By waking CPU, for its choice that began last: what it costs on each CPU that the wakee fits.
     costs: BTreeMap<Cpu, Vec<(Cpu, u64)>>,
     checked: u32,
 }
 
-impl Slow<'_> {
-    /// What all CPUs would spend with the wakee there.
-    fn energy<V: View>(&self, wakeup: &Wakeup<'_>, view: &V, cpu: Cpu) -> u64 {
-        let rules = self.model.rules();
-        let pds = rules.energy.unwrap();
-        let of = |pd: &wakelab_sched::energy::EmPerfDomain| {
-            compute_energy(&rules, wakeup, view, pd, pd.cpus.test(cpu).then_some(cpu))
-        };
-        pds.iter().map(of).sum()
-    }
-}
-
-impl Sink for Slow<'_> {
+impl Sink for ExhaustiveEnergy {
     const ON: bool = true;
     const INPUTS: bool = true;
 
@@ -238,7 +219,15 @@ impl Sink for Slow<'_> {
         let rest = |cpu: Cpu| view.cpu_util_avg(cpu).max(view.cpu_util_est(cpu).unwrap_or(0));
         let fits = |cpu: Cpu| (rest(cpu) + task) * 1280 < view.capacity_of(cpu) * 1024;
         let all = (0..8).filter(|&cpu| wakeup.wakee.cpus_ptr.test(cpu) && fits(cpu));
-        let costs = all.map(|cpu| (cpu, self.energy(wakeup, view, cpu))).collect();
+        let pds = inputs.rules.energy.expect("an energy model");
+        // What all CPUs would spend with the wakee there.
+        let energy = |cpu: Cpu| -> u64 {
+            let of = |pd: &wakelab_sched::energy::EmPerfDomain| {
+                compute_energy(inputs.rules, wakeup, view, pd, pd.cpus.test(cpu).then_some(cpu))
+            };
+            pds.iter().map(of).sum()
+        };
+        let costs = all.map(|cpu| (cpu, energy(cpu))).collect();
         self.costs.insert(wakeup.waker.cpu, costs);
     }
 }
@@ -248,19 +237,16 @@ fn a_small_waking_task_goes_where_all_cpus_together_spend_least() {
     let machine = pixel6();
     let workload = tasks((0..6).map(|n| (vec![ns(60_000 + 40_000 * n), sleep(5 * MS + n * MS)], None)).collect());
     let setup = setup(&machine, "v5.18-eas", "", &workload, "schedutil");
-    let domains = domains(setup.machine, setup.kernel).unwrap();
-    let model = Model::new(&setup, &domains).unwrap();
-    let mut slow = Slow { model: &model, costs: BTreeMap::new(), checked: 0 };
-    let mut sim = Sim::new(&model, &setup, &mut slow);
-    sim.advance(500 * MS, &AtomicBool::new(false)).unwrap();
-    assert!(sim.sink.checked > 100, "{}", sim.sink.checked);
+    let mut energy = ExhaustiveEnergy::default();
+    run(&Setup { until: 500 * MS, ..setup }, &mut energy, &AtomicBool::new(false)).expect("a run");
+    assert!(energy.checked > 100, "{}", energy.checked);
 }
 
 /// By kind of CPU, the share of 20 s that its CPUs were busy, %.
 fn busy(switches: &str, workload: &Workload) -> [f64; 3] {
     let machine = pixel6();
     let setup = Setup { until: 20_000 * MS, ..setup(&machine, "v5.18-eas", switches, workload, "schedutil") };
-    let power = crate::run(&setup, &mut (), &AtomicBool::new(false)).unwrap().power.unwrap();
+    let power = run(&setup, &mut (), &AtomicBool::new(false)).unwrap().power.unwrap();
     [0, 1, 2].map(|kind| {
         let (ns, opps) = (power.residency_ns(kind), power.kinds[kind as usize].opps_khz.len());
         100.0 * ns[..opps].iter().sum::<u64>() as f64 / ns.iter().sum::<u64>() as f64

@@ -1,53 +1,14 @@
 //! Frequencies, PELT and energy agree with each other.
 
-use super::PmSide;
-use crate::engine::Sim;
-use crate::model::{Model, domains};
-use crate::{Mechanisms, Outcome, Setup, run};
+use crate::support::MS;
+use crate::support::power::{outcome, periodic, setup, side};
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::Digest;
-use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
-use wakelab_pm::governor::governor;
 use wakelab_pm::idle::IDLE_GOVERNORS;
-use wakelab_workload::synthetic::of_programs;
-use wakelab_workload::{Op, Work, Workload};
-
-pub(super) const MS: u64 = 1_000_000;
-
-/// A side with a governor of that name.
-pub(super) fn side(name: &str) -> PmSide {
-    PmSide::of(governor(name).unwrap(), &IDLE_GOVERNORS[0])
-}
-
-/// A task that works and sleeps, for ever, on CPU 0.
-pub(super) fn periodic(work: u64, period: u64) -> Workload {
-    let ns = |ns| Work { ns, jitter_pct: 0 };
-    let ops = vec![Op::Run(ns(work)), Op::Sleep(ns(period)), Op::Repeat { to: 0, times: None }];
-    let mut workload = of_programs(vec![ops], &[]);
-    workload.tasks[0].affinity = Some(vec![0]);
-    workload
-}
-
-pub(super) fn setup<'a>(machine: &'a Machine, kernel: &str, workload: &'a Workload, pm: Option<PmSide>) -> Setup<'a> {
-    let kernel = Preset::get(kernel).unwrap();
-    Setup {
-        machine,
-        kernel,
-        features: kernel.features,
-        workload,
-        seed: 1,
-        until: 400 * MS,
-        mechanisms: Mechanisms { noise: false, cold_cache: false, ..Mechanisms::default() },
-        observer_cost: 0,
-        pm,
-    }
-}
-
-pub(super) fn outcome(setup: &Setup<'_>) -> Outcome {
-    run(setup, &mut (), &AtomicBool::new(false)).unwrap()
-}
+use wakelab_sim::observe::observe;
+use wakelab_sim::{Mechanisms, PmSide, Setup, run};
 
 /// A machine all of whose CPUs run at one frequency for ever, without idle states and power.
 fn one_opp() -> Machine {
@@ -64,16 +25,12 @@ fn settled_util(pm: PmSide, work: u64, sleep: u64) -> u64 {
     let machine = wakelab_machine::get("i7-2600k").unwrap();
     let workload = periodic(work, sleep);
     let setup = setup(&machine, "v5.10", &workload, Some(pm));
-    let domains = domains(setup.machine, setup.kernel).unwrap();
-    let model = Model::new(&setup, &domains).unwrap();
-    let mut sink = ();
-    let mut sim = Sim::new(&model, &setup, &mut sink);
-    let task = sim.sys.tasks.len() - 1;
     let mut sum = 0;
-    for step in 0..500 {
-        sim.advance(500 * MS + step * MS / 5, &AtomicBool::new(false)).unwrap();
-        sum += sim.sys.tasks[task].avg.util_avg;
-    }
+    let times = (0..500).map(|step| 500 * MS + step * MS / 5);
+    observe(&setup, &mut (), times, |snapshot, ()| {
+        sum += snapshot.tasks().next_back().expect("a task").avg.util_avg;
+    })
+    .expect("a run");
     sum / 500
 }
 
