@@ -3,8 +3,10 @@
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use wakelab_sched::runqueue::{
-    CfsParams, CfsRq, DequeueFlags, EevdfParams, EevdfRq, EnqueueFlags, Entities, Entity, FairRq, Policy, Prev, TaskId,
+    CfsParams, CfsRq, CfsRules, DequeueFlags, EevdfParams, EevdfRq, EevdfRules, EnqueueFlags, Entities, Entity, FairRq,
+    Policy, Prev, TaskId, Tick,
 };
+use wakelab_sched::select::WakeFlags;
 
 const TASKS: [u32; 3] = [1, 10, 1000];
 const V0: u64 = -(1i64 << 20) as u64;
@@ -22,7 +24,7 @@ fn eevdf() -> FairRq {
         delay_zero: true,
         wakeup_preemption: true,
     };
-    FairRq::Eevdf(EevdfRq::new(params, V0))
+    FairRq::Eevdf(EevdfRq::new(params, EevdfRules::V6_12, V0))
 }
 
 fn cfs() -> FairRq {
@@ -39,7 +41,7 @@ fn cfs() -> FairRq {
         next_marker: true,
         last_buddy: true,
     };
-    FairRq::Cfs(CfsRq::new(params, V0))
+    FairRq::Cfs(CfsRq::new(params, CfsRules::V6_1, V0))
 }
 
 /// A queue that has run for a while: `tasks` tasks of mixed weights and slices, one of them running.
@@ -68,7 +70,7 @@ impl Busy {
     /// Some run time, a tick and a schedule.
     fn run(&mut self) -> Option<TaskId> {
         self.now += 777_777;
-        let _ = self.rq.task_tick(&mut self.es, self.now);
+        let _ = self.rq.tick(&mut self.es, self.now, Tick::default());
         self.rq.schedule(&mut self.es, self.now, Prev::Runs).next
     }
 
@@ -86,7 +88,8 @@ impl Busy {
         self.rq.schedule(&mut self.es, self.now, Prev::Sleeps);
         self.now += 50_000;
         let resched = self.rq.enqueue_task(&mut self.es, self.now, task, EnqueueFlags::WAKEUP).asked();
-        let resched = self.rq.check_preempt_wakeup(&mut self.es, self.now, task, resched);
+        let preempted = self.rq.wakeup_preempt(&mut self.es, self.now, task, WakeFlags::empty(), resched);
+        let resched = preempted.resched.asked();
         if self.rq.curr().is_none() || resched {
             self.rq.schedule(&mut self.es, self.now, Prev::Runs);
         }

@@ -14,7 +14,7 @@ use wakelab_sched::pelt::{
     __update_load_avg_blocked_se, __update_load_avg_cfs_rq, __update_load_avg_se, Entity as PeltEntity, Queue, SchedAvg,
 };
 use wakelab_sched::runqueue::{
-    DequeueFlags, EevdfParams, EevdfRq, EnqueueFlags, Entities, Entity, FairRq, Policy, Prev,
+    DequeueFlags, EevdfParams, EevdfRq, EevdfRules, EnqueueFlags, Entities, Entity, FairRq, Policy, Prev,
 };
 use wakelab_sched::select::{Cx, Select, select_task_rq_fair, update_idle_core, update_idle_cpu_scan};
 
@@ -110,7 +110,8 @@ fn run_queue() {
         wakeup_preemption: true,
     };
     for tasks in [1u32, 10, 1000] {
-        let (mut rq, mut es, mut now) = (FairRq::Eevdf(EevdfRq::new(params, 0)), Entities::new(), 1_000_000_000);
+        let (mut rq, mut es, mut now) =
+            (FairRq::Eevdf(EevdfRq::new(params, EevdfRules::V6_12, 0)), Entities::new(), 1_000_000_000);
         // One more task than waits: the one that runs.
         for i in 0..=tasks {
             let task = es.push(Entity::new(Policy::Normal, (i % 7) as i8 - 3, 1_000_000 + u64::from(i % 5) * 300_000));

@@ -60,7 +60,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn hrtick_update(&mut self, cpu: Cpu) -> Resched {
         match self.sys.model.hrtick {
             None => Resched::No,
-            Some(_) if !self.sys.cpus[cpu as usize].rq.hrtick_follows_tasks() => Resched::No,
+            Some(_) if !self.sys.cpus[cpu as usize].rq.hrtick_update_restarts() => Resched::No,
             Some(HrtickForm::IfInactive) if self.sys.cpus[cpu as usize].hrtick.expires.is_some() => Resched::No,
             Some(_) => self.hrtick_start(cpu),
         }

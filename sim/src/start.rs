@@ -323,7 +323,7 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         curr_idle: true,
         curr: None,
         // init_cfs_rq(): min_vruntime starts just below where it wraps.
-        rq: FairRq::of(model.run_queue, 0u64.wrapping_sub(1 << 20)),
+        rq: FairRq::new(model.run_queue, 0u64.wrapping_sub(1 << 20)),
         nr_running: 0,
         weight: 0,
         pelt: CfsRqPelt::new(model.pelt),

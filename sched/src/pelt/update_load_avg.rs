@@ -154,7 +154,8 @@ pub struct Removed {
 }
 
 bitflags! {
-    /// What [`update_load_avg`] is to do besides ageing (`fair.c`, 7.3). `UPDATE_TG` only concerns groups and is left out.
+    /// What [`update_load_avg`] is to do besides ageing (`fair.c`, 7.3). `UPDATE_TG` only concerns groups and is left
+    /// out.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct UpdateFlags: u32 {
         /// Does not age the task, which is about to join or to move between groups.

@@ -73,9 +73,9 @@ impl RqClock {
 
     /// The CPU goes idle (`update_idle_rq_clock_pelt()`, 7.3).
     ///
-    /// `util_sum` is the sum over the fair, realtime and deadline run queues. A CPU whose sum is at its maximum has been
-    /// busy all the time: at full speed it would have been so too, and the time by which `clock_pelt` lags is no idle
-    /// time. 5.10 leaves the rest of the synchronisation to the next clock update, before which nothing reads it.
+    /// `util_sum` is the sum over the fair, realtime and deadline run queues. A CPU whose sum is at its maximum has
+    /// been busy all the time: at full speed it would have been so too, and the time by which `clock_pelt` lags is no
+    /// idle time. 5.10 leaves the rest of the synchronisation to the next clock update, before which nothing reads it.
     pub fn update_idle_rq_clock_pelt(&mut self, util_sum: u32) {
         const DIVIDER: u32 = (PELT_MIN_DIVIDER << SCHED_CAPACITY_SHIFT) - LOAD_AVG_MAX;
         if util_sum >= DIVIDER {

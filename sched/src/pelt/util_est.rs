@@ -5,8 +5,8 @@
 use super::SCHED_CAPACITY_SCALE;
 use super::accumulate_sum::SchedAvg;
 
-/// Set in a task's `util_est` while its `util_avg` has not changed since that was taken (`UTIL_AVG_UNCHANGED`, 7.3; 5.10
-/// has it in the same place since its stable patches).
+/// Set in a task's `util_est` while its `util_avg` has not changed since that was taken (`UTIL_AVG_UNCHANGED`, 7.3;
+/// 5.10 has it in the same place since its stable patches).
 pub const UTIL_AVG_UNCHANGED: u32 = 0x8000_0000;
 
 /// Differences below this, about 1 %, do not move the estimate (`UTIL_EST_MARGIN`, 7.3).

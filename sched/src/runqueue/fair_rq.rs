@@ -1,4 +1,4 @@
-//! Either class behind one set of operations.
+//! [`FairRq`]: the methods of `fair_sched_class`, for either class.
 
 use super::{
     CfsRq, DequeueFlags, Dequeued, EevdfRq, EnqueueFlags, Entities, FairRules, Hrtick, Policy, Preempted, Prev,
@@ -6,9 +6,9 @@ use super::{
 };
 use crate::select::WakeFlags;
 
-/// A run queue of the class that the kernel of choice has.
+/// A run queue of the class that a kernel version has.
 ///
-/// Every operation does what the one of the same name does in [`CfsRq`] and [`EevdfRq`]; where the two differ, the text
+/// Every operation calls the one of the same name of [`CfsRq`] or [`EevdfRq`]. If the two differ, its documentation
 /// says how.
 #[derive(Clone, Debug)]
 pub enum FairRq {
@@ -18,7 +18,7 @@ pub enum FairRq {
     Eevdf(EevdfRq),
 }
 
-/// The same call on either class.
+/// Makes the same call on either class.
 macro_rules! either {
     ($rq:expr, $inner:ident => $call:expr) => {
         match $rq {
@@ -29,52 +29,40 @@ macro_rules! either {
 }
 
 impl FairRq {
-    /// An empty run queue. `virtual_time` is where its virtual time starts, ns; the kernel's is -2^20 (`init_cfs_rq()`).
-    pub fn of(rules: FairRules, virtual_time: u64) -> Self {
+    /// An empty run queue. Its virtual time starts at `virtual_time`, ns; the kernel's starts at -2^20
+    /// (`init_cfs_rq()`).
+    pub fn new(rules: FairRules, virtual_time: u64) -> Self {
         match rules {
-            FairRules::Cfs(params, rules) => FairRq::Cfs(CfsRq::with_rules(params, rules, virtual_time)),
-            FairRules::Eevdf(params, rules) => FairRq::Eevdf(EevdfRq::with_rules(params, rules, virtual_time)),
+            FairRules::Cfs(params, rules) => FairRq::Cfs(CfsRq::new(params, rules, virtual_time)),
+            FairRules::Eevdf(params, rules) => FairRq::Eevdf(EevdfRq::new(params, rules, virtual_time)),
         }
     }
 
-    /// The task that has the CPU; `None` is idle.
+    /// The running task; `None` if the CPU is idle.
     #[inline]
     pub fn curr(&self) -> Option<TaskId> {
         either!(self, rq => rq.curr())
     }
 
-    /// Tasks on the queue, the running one and delayed ones included.
+    /// The number of queued tasks, including the running one and delayed ones (`h_nr_queued`, 6.12).
     #[inline]
     pub fn nr_queued(&self) -> u32 {
         either!(self, rq => rq.nr_queued())
     }
 
-    /// Delayed tasks: those that sleep but are still queued. CFS has none.
+    /// The number of delayed tasks: those that sleep but are still queued (`h_nr_delayed`, 6.12). CFS has none.
     #[inline]
     pub fn nr_delayed(&self) -> u32 {
         self.nr_queued() - self.nr_runnable()
     }
 
-    /// Tasks of policy IDLE on the queue.
+    /// The number of queued tasks of policy `SCHED_IDLE` (`idle_h_nr_running`, 6.1 and 6.12).
     #[inline]
     pub fn nr_idle(&self) -> u32 {
         either!(self, rq => rq.nr_idle())
     }
 
-    /// Who is marked to be picked next (`cfs_rq->next`).
-    pub fn next(&self) -> Option<TaskId> {
-        either!(self, rq => rq.next())
-    }
-
-    /// The queue's virtual time, ns: `min_vruntime` of CFS, the average V of EEVDF.
-    pub fn virtual_time(&self, es: &Entities) -> u64 {
-        match self {
-            FairRq::Cfs(rq) => rq.min_vruntime(),
-            FairRq::Eevdf(rq) => rq.avg_vruntime(es),
-        }
-    }
-
-    /// Tasks that can run: without the delayed ones (`h_nr_runnable`, 6.12).
+    /// The number of queued tasks that can run: all but the delayed ones (`h_nr_runnable`, 6.12).
     #[inline]
     pub fn nr_runnable(&self) -> u32 {
         match self {
@@ -83,34 +71,36 @@ impl FairRq {
         }
     }
 
-    /// Whether there are tasks and all are of policy IDLE (`sched_idle_rq()`, 6.1 and 6.12).
+    /// Whether there are tasks and all are of policy `SCHED_IDLE` (`sched_idle_rq()`, 6.1 and 6.12).
     #[inline]
     pub fn sched_idle(&self) -> bool {
-        either!(self, rq => rq.nr_queued() != 0 && rq.nr_queued() == rq.nr_idle())
+        self.nr_queued() != 0 && self.nr_queued() == self.nr_idle()
     }
 
-    /// Gives a new task its first vruntime on its parent's queue, before it is enqueued with
-    /// [`INITIAL`](EnqueueFlags::INITIAL) on any queue. EEVDF places it at the enqueue.
+    /// Gives a new task its first vruntime on its parent's queue (`task_fork_fair()`, 6.1). After that it is enqueued
+    /// with [`INITIAL`](EnqueueFlags::INITIAL), on any queue. EEVDF does nothing here: it places the task when it is
+    /// enqueued.
     pub fn task_fork(&mut self, es: &mut Entities, now: u64, task: TaskId) {
         if let FairRq::Cfs(rq) = self {
             rq.task_fork(es, now, task);
         }
     }
 
-    /// Puts a task on the queue and returns whether that asks for a reschedule of the running task. EEVDF: a wake-up
-    /// of a task whose dequeue is delayed ([`sched_delayed`](super::Entity::sched_delayed)) is handled here too.
+    /// Puts a task on the queue and returns whether that requests a reschedule of the running task
+    /// (`enqueue_task_fair()`). EEVDF also handles the wake-up of a task whose dequeue was delayed
+    /// ([`sched_delayed`](super::Entity::sched_delayed)).
     pub fn enqueue_task(&mut self, es: &mut Entities, now: u64, task: TaskId, flags: EnqueueFlags) -> Resched {
         match self {
             FairRq::Cfs(rq) => {
                 rq.enqueue_task(es, now, task, flags);
                 Resched::No
             }
-            FairRq::Eevdf(rq) if es[task].on_rq => rq.wake_delayed(es, now, task),
+            FairRq::Eevdf(rq) if es[task].on_rq => rq.requeue_delayed_entity(es, now, task),
             FairRq::Eevdf(rq) => rq.enqueue_task(es, now, task, flags),
         }
     }
 
-    /// Takes a task off the queue. EEVDF may delay that.
+    /// Takes a task off the queue (`dequeue_task_fair()`). EEVDF may delay that.
     #[must_use]
     pub fn dequeue_task(&mut self, es: &mut Entities, now: u64, task: TaskId, flags: DequeueFlags) -> Dequeued {
         match self {
@@ -122,17 +112,19 @@ impl FairRq {
         }
     }
 
-    /// A task that slept on this queue is about to be enqueued on another, with `WAKEUP | MIGRATED`. EEVDF has kept its
-    /// lag, which is relative already.
+    /// Prepares a task that slept on this queue for an enqueue on another, with `WAKEUP | MIGRATED`
+    /// (`migrate_task_rq_fair()`). EEVDF does nothing here: a lag is relative to V already.
     pub fn migrate_task_rq(&self, es: &mut Entities, task: TaskId) {
         if let FairRq::Cfs(rq) = self {
             rq.migrate_task_rq(&mut es[task]);
         }
     }
 
-    /// Whether a task that was enqueued or woken asks for a reschedule of the running one, or of idle (`wakeup_preempt()`).
-    /// `flags` are the wake-up's: `FORK` of a new task, `SYNC`; none when the balancer attached the task. `need_resched`:
-    /// `TIF_NEED_RESCHED` is set already; `TIF_NEED_RESCHED_LAZY` does not count.
+    /// Whether a task that was enqueued or woken requests a reschedule of the running one, or of the idle task
+    /// (`wakeup_preempt()`).
+    ///
+    /// `flags` are the wake-up's: `FORK` for a new task, `SYNC`; none if the balancer attached the task.
+    /// `need_resched`: `TIF_NEED_RESCHED` is set already; `TIF_NEED_RESCHED_LAZY` does not count.
     pub fn wakeup_preempt(
         &mut self,
         es: &mut Entities,
@@ -142,32 +134,23 @@ impl FairRq {
         need_resched: bool,
     ) -> Preempted {
         match self {
-            FairRq::Cfs(rq) => Resched::Now.when(rq.check_preempt(es, now, task, flags, need_resched)).into(),
+            FairRq::Cfs(rq) => Resched::Now.when(rq.check_preempt_wakeup(es, now, task, flags, need_resched)).into(),
             FairRq::Eevdf(rq) => rq.wakeup_preempt(es, now, task, flags, need_resched),
         }
     }
 
-    /// The same without flags, where nobody can be reaped and how urgent it is does not matter.
-    ///
-    /// # Panics
-    /// If somebody was reaped (EEVDF since 7.2).
-    #[must_use]
-    pub fn check_preempt_wakeup(&mut self, es: &mut Entities, now: u64, task: TaskId, need_resched: bool) -> bool {
-        either!(self, rq => rq.check_preempt_wakeup(es, now, task, need_resched))
-    }
-
-    /// Gives the CPU to the task that should have it. The caller clears the need-resched flag.
+    /// Gives the CPU to the task that should have it (`__schedule()`). The caller clears the need-resched flags.
     pub fn schedule(&mut self, es: &mut Entities, now: u64, prev: Prev) -> Switch {
         either!(self, rq => rq.schedule(es, now, prev))
     }
 
-    /// The periodic tick (`sched_tick()`): `lazy` requests become urgent, then the class looks.
+    /// The periodic tick (`sched_tick()`): makes a lazy request urgent, then calls `task_tick_fair()`.
     pub fn tick(&mut self, es: &mut Entities, now: u64, pending: Tick) -> Resched {
         let promoted = Resched::Now.when(pending.lazy && self.curr().is_some());
         promoted
             | match self {
-                // "don't let the period tick interfere with the hrtick preemption"; EEVDF decides in the charge.
-                FairRq::Cfs(rq) if pending.hrtick_active && !rq.rules().double_tick => {
+                // "don't let the period tick interfere with the hrtick preemption". EEVDF checks in update_curr().
+                FairRq::Cfs(rq) if pending.hrtick_active && !rq.rules.double_tick => {
                     rq.update_curr(es, now);
                     Resched::No
                 }
@@ -176,19 +159,14 @@ impl FairRq {
             }
     }
 
-    /// The same with nothing pending. Returns whether to reschedule.
-    #[must_use]
-    pub fn task_tick(&mut self, es: &mut Entities, now: u64) -> bool {
-        self.tick(es, now, Tick::default()).asked()
-    }
-
-    /// The hrtick has come: the slice is over (`hrtick()`, `entity_tick()` with `queued`).
+    /// The hrtick has expired, so the slice is over (`hrtick()`, `entity_tick()` with `queued`).
     pub fn hrtick_tick(&mut self, es: &mut Entities, now: u64) -> Resched {
         self.update_curr(es, now) | Resched::Now.when(self.curr().is_some())
     }
 
-    /// The hrtick that the running task is to have: asked for at a switch and after an enqueue (`hrtick_start_fair()`).
-    /// `irq_util` is the utilisation by interrupts, 0 to 1023, which stretches it (7.2).
+    /// The time for which the running task's hrtick is started, at a switch and after an enqueue
+    /// (`hrtick_start_fair()`). `irq_util` is the utilisation by interrupts, 0 to 1023, by which 7.2 stretches the
+    /// time.
     pub fn hrtick(&self, es: &Entities, irq_util: u64) -> Hrtick {
         match self {
             FairRq::Cfs(rq) => rq.hrtick(es),
@@ -196,16 +174,16 @@ impl FairRq {
         }
     }
 
-    /// Whether a task that comes or goes has the hrtick started anew (`hrtick_update()`): not on a queue of CFS whose period
-    /// grows with its tasks.
-    pub fn hrtick_follows_tasks(&self) -> bool {
+    /// Whether the hrtick is restarted when a task joins or leaves (`hrtick_update()`). CFS does not if the queue has
+    /// so many tasks that its period grows with their number.
+    pub fn hrtick_update_restarts(&self) -> bool {
         match self {
             FairRq::Cfs(rq) => rq.nr_queued() < rq.params.nr_latency,
             FairRq::Eevdf(_) => true,
         }
     }
 
-    /// Charges the running task up to `now`. CFS never asks for a reschedule here.
+    /// Charges the running task up to `now` (`update_curr()`). CFS never requests a reschedule here.
     pub fn update_curr(&mut self, es: &mut Entities, now: u64) -> Resched {
         match self {
             FairRq::Cfs(rq) => {
@@ -216,12 +194,15 @@ impl FairRq {
         }
     }
 
-    /// The running task yields; a [`schedule`](Self::schedule) follows.
+    /// The running task yields (`yield_task_fair()`); a [`schedule`](Self::schedule) follows.
     pub fn yield_task(&mut self, es: &mut Entities, now: u64) {
         either!(self, rq => rq.yield_task(es, now))
     }
 
-    /// Changes a task's nice value.
+    /// Changes a task's nice value (`set_user_nice()`).
+    ///
+    /// # Panics
+    /// If `nice` is outside -20..=19.
     pub fn set_user_nice(
         &mut self,
         es: &mut Entities,
@@ -236,7 +217,7 @@ impl FairRq {
         }
     }
 
-    /// Changes a task's policy; its nice value stays. CFS never asks for a reschedule here.
+    /// Changes a task's policy; its nice value stays (`__sched_setscheduler()`). CFS never requests a reschedule here.
     pub fn set_policy(&mut self, es: &mut Entities, now: u64, task: TaskId, policy: Policy) -> Resched {
         match self {
             FairRq::Cfs(rq) => {
@@ -255,7 +236,7 @@ impl FairRq {
         }
     }
 
-    /// Changes the slice a task asks for, ns (0: the queue's; else 0.1 to 100 ms). CFS has no such thing.
+    /// Changes the slice that a task asks for, ns (0: the queue's; else 0.1 to 100 ms). CFS ignores it.
     pub fn set_custom_slice(&mut self, es: &mut Entities, now: u64, task: TaskId, slice: u64) -> Resched {
         match self {
             FairRq::Cfs(_) => Resched::No,
@@ -263,12 +244,15 @@ impl FairRq {
         }
     }
 
-    /// Checks trees and sums against the entities, in O(n); for tests.
+    /// Checks tree and sums against the entities, in O(n). Tests call it after each operation.
+    ///
+    /// # Errors
+    /// Describes the first invariant that does not hold.
     pub fn validate(&self, es: &Entities) -> Result<(), String> {
         either!(self, rq => rq.validate(es))
     }
 
-    /// The tasks that wait, in the class's order. Delayed ones are among them.
+    /// The waiting tasks in the class's order, delayed ones included. The running task is not among them.
     pub fn waiting<'a>(&self, es: &'a Entities) -> impl Iterator<Item = TaskId> + 'a {
         let (cfs, eevdf) = match self {
             FairRq::Cfs(rq) => (Some(rq.waiting(es)), None),

@@ -1,30 +1,48 @@
-//! Run queues of the fair class: [CFS](cfs) as in 5.10, 5.18 and 6.1, and [EEVDF](eevdf) as in 6.12, 7.2 and 7.3.
+//! Run queues of the fair class (`kernel/sched/fair.c`): [CFS](cfs) of 5.10, 5.18 and 6.1, and [EEVDF](eevdf) of 6.12,
+//! 7.2 and 7.3.
 //!
-//! Which one a queue is, it is told when it is made: [`FairRules::of`] a kernel preset, then [`FairRq::of`]. 6.1 and 6.12
-//! are held against the kernel's own code by vectors; the other versions are written from their sources, which the
-//! fields of [`CfsRules`] and [`EevdfRules`] name, and held against a second, slow writing of them.
+//! A preset decides which of the two a run queue is: [`FairRules::of`] reads the preset, and [`FairRq::new`] makes the
+//! queue. 6.1 and 6.12 are compared with the kernel's own code by vectors. The other versions are written from their
+//! sources, which the fields of [`CfsRules`] and [`EevdfRules`] name, and are compared with a second, slow
+//! implementation.
 //!
-//! A run queue is one CPU's `cfs_rq`: flat, without cgroups. What it knows about a task is the task's [`Entity`]
-//! (`struct sched_entity`). The entities of all tasks live in one [`Entities`], owned by the caller and passed to every
-//! operation; a run queue links those that wait on it into its tree and stores only task numbers. Migrating a task
+//! A run queue is one CPU's `struct cfs_rq`: flat, without cgroups. What it knows about a task is the task's [`Entity`]
+//! (`struct sched_entity`). The caller owns the entities of all tasks in one [`Entities`] and passes them to every
+//! operation; a run queue links the waiting ones into its tree and stores only task numbers. Migrating a task
 //! is therefore a dequeue from one queue and an enqueue on another, as in the kernel, and nothing is copied or
 //! allocated.
+//!
+//! # Where the kernel's functions are
+//!
+//! | file | kernel |
+//! |---|---|
+//! | `fair_rq` | the methods of `fair_sched_class`, for either class |
+//! | `sched_entity` | `struct sched_entity` |
+//! | `load_weight` | `struct load_weight`, `sched_prio_to_weight[]`, `__calc_delta()`, `calc_delta_fair()` |
+//! | `tasks_timeline` | `cfs_rq->tasks_timeline`: the tree of the waiting tasks |
+//! | `enqueue_flags` | `ENQUEUE_*`, `DEQUEUE_*` |
+//! | `resched_curr` | `resched_curr()`, `resched_curr_lazy()`, `hrtick_start()` |
+//! | [`cfs`] | `update_curr()`, `place_entity()`, `enqueue_entity()`, `pick_next_entity()`, `check_preempt_wakeup()` |
+//! | [`eevdf`] | `avg_vruntime()`, `update_curr()`, `place_entity()`, `pick_eevdf()`, `wakeup_preempt_fair()` |
+//!
+//! # Conventions
 //!
 //! **Time** is `now`, in nanoseconds of the CPU's `rq_clock_task()`, and is passed in. Between two operations on a run
 //! queue it must not go back.
 //!
 //! **Rescheduling.** The need-resched flags of the running task belong to the caller. An operation returns whether
-//! it asks for a reschedule, and how urgently ([`Resched`]); where its decision depends on a flag that is already set, it
-//! takes the flag. The caller answers with `schedule()`, then or later, and clears the flags.
+//! it requests a reschedule, and how urgently ([`Resched`]). If its decision depends on a flag that is set already, it
+//! takes the flag as an argument. The caller answers with `schedule()`, then or later, and clears the flags.
 //!
-//! **Virtual times** are `u64` that wrap, and are ordered by the sign of their difference ([`before`]), so that
-//! any instant may be the first one. Orders hold as long as the virtual times on one queue span less than 2^63.
+//! **Virtual times** are `u64` that wrap, and are ordered by the sign of their difference
+//! (`(s64)(a - b) < 0`), so any instant may be the first one. The order holds if the virtual times on one queue
+//! span less than 2^63.
 //!
-//! **Delayed tasks** that are picked leave the queue: at a schedule ([`Switch::reaped`]), since 7.2 also when a task that
-//! joins is compared with the running one ([`Preempted::reaped`]). The caller's own counts have to follow.
+//! **Delayed tasks** that are picked leave the queue: at a schedule ([`Switch::reaped`]), and since 7.2 also when a
+//! task that joins is compared with the running one ([`Preempted::reaped`]). The caller's own counts have to follow.
 //!
-//! What is not here: cgroups, bandwidth control, core scheduling, the deadline server, proxy execution,
-//! `yield_to_task_fair()`. The hrtick's timer is the caller's: [`FairRq::hrtick`] says for when.
+//! Not modelled: cgroups, bandwidth control, core scheduling, the deadline server, proxy execution and
+//! `yield_to_task_fair()`. The hrtick's timer is the caller's: [`FairRq::hrtick`] returns when it expires.
 
 pub mod cfs;
 pub mod eevdf;
@@ -38,15 +56,16 @@ mod tasks_timeline;
 
 pub use cfs::{CfsParams, CfsRq, CfsRules};
 pub use eevdf::{EevdfParams, EevdfRq, EevdfRules, LagLimit, WakeupPreempt};
-pub use enqueue_flags::{DequeueFlags, Dequeued, EnqueueFlags, Prev, Switch};
+pub use enqueue_flags::{DequeueFlags, Dequeued, EnqueueFlags};
 pub use fair_rq::FairRq;
 pub use load_weight::{LoadWeight, Policy};
-pub use resched_curr::{Hrtick, Preempted, Resched, Tick};
+pub use resched_curr::{Hrtick, Preempted, Prev, Resched, Switch, Tick};
 pub use rules::{FairRules, NoTunable};
 pub use sched_entity::{Entities, Entity, TaskId};
 
-/// Whether virtual time `a` is before `b` (`entity_before()`, `min_vruntime()` and their like, all versions).
+/// Whether virtual time `a` is before `b`: the `(s64)(a - b) < 0` of `entity_before()` and `min_vruntime()`, in all
+/// versions.
 #[inline]
-pub fn before(a: u64, b: u64) -> bool {
+pub(crate) fn vtime_before(a: u64, b: u64) -> bool {
     (a.wrapping_sub(b) as i64) < 0
 }

@@ -1,4 +1,4 @@
-//! What a run queue knows about a task.
+//! `struct sched_entity` (`include/linux/sched.h`): what a run queue knows about a task.
 
 use super::load_weight::{LoadWeight, Policy};
 use super::tasks_timeline::Node;
@@ -10,7 +10,8 @@ pub struct TaskId(pub u32);
 
 /// One task's `struct sched_entity`, of either class, and the fields of `task_struct` that the fair class reads.
 ///
-/// Only the operations of the run queue may change what places a queued task (`vruntime`, `deadline`, `load`).
+/// The fields that order a queued task (`vruntime`, `deadline`, `load`) may only be changed by the run queue's
+/// operations.
 #[derive(Clone, Debug)]
 pub struct Entity {
     /// `p->policy`.
@@ -19,43 +20,45 @@ pub struct Entity {
     pub nice: i8,
     /// Weight by policy and nice value.
     pub load: LoadWeight,
-    /// EEVDF: the weight that the queue reckons with. The same as `load` up to 7.2; since 7.3 it is that of the last
+    /// EEVDF: the weight that the queue uses. Up to 7.2 it equals `load`; since 7.3 it is the weight at the last
     /// enqueue, with an inverse of its own (`h_load`, `reweight_eevdf()`, 7.3).
     pub(super) h_load: LoadWeight,
-    /// Queued: waiting, running, or (EEVDF) delayed.
+    /// The task is queued: it waits, runs, or (EEVDF) its dequeue is delayed.
     pub on_rq: bool,
     /// Virtual run time, ns at weight 1024; wraps. A dequeued CFS task that did not go to sleep keeps it relative
     /// to its queue's `min_vruntime`.
     pub vruntime: u64,
-    /// When this task was last charged or started to run, ns; 0 after a migration (and before the first run).
+    /// When `update_curr()` last charged this task or it was given the CPU, ns; 0 after a migration, and before its
+    /// first run.
     pub exec_start: u64,
-    /// Run time in all, ns.
+    /// Total run time, ns.
     pub sum_exec_runtime: u64,
     /// `sum_exec_runtime` when the task was last given the CPU, ns.
     pub prev_sum_exec_runtime: u64,
-    /// EEVDF: the virtual deadline, ns; relative to `vruntime` while `rel_deadline`.
+    /// EEVDF: the virtual deadline, ns; relative to `vruntime` while `rel_deadline` is set.
     pub deadline: u64,
     /// EEVDF: the request, ns of run time.
     pub slice: u64,
     /// EEVDF: `slice` is the task's own (`sched_attr::sched_runtime`), not the system's.
     pub custom_slice: bool,
-    /// EEVDF: V - vruntime when the task left the queue, ns; clamped. Of a delayed task, since 7.2: when it went to
-    /// sleep. Else it means nothing while the task is queued.
+    /// EEVDF: V - vruntime when the task left the queue, ns; clamped. Since 7.2 also of a delayed task: when it went to
+    /// sleep. Otherwise it is meaningless while the task is queued.
     pub vlag: i64,
-    /// EEVDF: up to 6.12, the deadline for which the running task's slice is protected, kept in the field of `vlag`,
-    /// which a queued task does not need there. Since 7.2, the vruntime up to which it is (`vprot`).
-    pub protected_deadline: u64,
+    /// EEVDF: the limit of the running task's slice protection, virtual ns. Since 7.2 the vruntime up to which it is
+    /// protected (`vprot`). In 6.12 the deadline for which it is; the kernel keeps that in `vlag`, which a queued task
+    /// does not need there.
+    pub vprot: u64,
     /// EEVDF: `deadline` is relative to `vruntime`.
     pub rel_deadline: bool,
-    /// EEVDF: asleep, but still queued until it is eligible.
+    /// EEVDF: the task sleeps, but stays queued until it is eligible.
     pub sched_delayed: bool,
     pub(super) node: Node,
 }
 
 impl Entity {
-    /// A new task's entity, not queued. `slice` is the slice that the task asked for, or 0 for none: then it takes the
-    /// queue's when it is placed. It is clamped to 0.1 to 100 ms (`__setscheduler_params()`, 6.12;
-    /// `__setparam_fair()`, 7.2). A forked task has its parent's.
+    /// The entity of a new task, not queued. `slice` is the slice that the task asked for, ns, or 0 for none: then it
+    /// takes the queue's when it is placed. It is clamped to 0.1 to 100 ms (`__setscheduler_params()`, 6.12;
+    /// `__setparam_fair()`, 7.2). A forked task inherits its parent's.
     ///
     /// # Panics
     /// If `nice` is outside -20..=19.
@@ -75,22 +78,22 @@ impl Entity {
             slice: clamp_slice(slice),
             custom_slice: slice != 0,
             vlag: 0,
-            protected_deadline: 0,
+            vprot: 0,
             rel_deadline: false,
             sched_delayed: false,
             node: Node::default(),
         }
     }
 
-    /// `task_has_idle_policy()`.
+    /// Whether the task's policy is `SCHED_IDLE` (`task_has_idle_policy()`).
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.policy == Policy::Idle
     }
 
-    /// Takes note of run time up to `now` and returns it, in ns (`update_curr_se()`, 6.12). `None` if no time has
-    /// passed; the kernel's clocks may also step back a little, which charges nothing.
-    pub(super) fn account_exec(&mut self, now: u64) -> Option<u64> {
+    /// Adds the run time up to `now` to the task's total and returns it, ns (`update_curr_se()`, 6.12). Returns `None`
+    /// if no time has passed, or if the clock stepped back a little, as the kernel's clocks may.
+    pub(super) fn update_curr_se(&mut self, now: u64) -> Option<u64> {
         let delta_exec = now.wrapping_sub(self.exec_start);
         if delta_exec as i64 <= 0 {
             return None;
@@ -101,7 +104,7 @@ impl Entity {
     }
 }
 
-/// The slice that a task gets when it asks for `slice` ns; 0 is none.
+/// The slice that a task gets if it asks for `slice` ns; 0 is none.
 pub(super) fn clamp_slice(slice: u64) -> u64 {
     if slice == 0 { 0 } else { slice.clamp(100_000, 100_000_000) }
 }
@@ -111,7 +114,7 @@ pub(super) fn clamp_slice(slice: u64) -> u64 {
 pub struct Entities(Vec<Entity>);
 
 impl Entities {
-    /// No tasks.
+    /// An empty set.
     pub fn new() -> Self {
         Self::default()
     }
@@ -120,21 +123,6 @@ impl Entities {
     pub fn push(&mut self, entity: Entity) -> TaskId {
         self.0.push(entity);
         TaskId(self.0.len() as u32 - 1)
-    }
-
-    /// How many tasks.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether there is no task.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// All tasks in the order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = (TaskId, &Entity)> {
-        (0..).map(TaskId).zip(&self.0)
     }
 }
 

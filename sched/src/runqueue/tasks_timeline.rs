@@ -1,25 +1,32 @@
-//! The tree of the tasks that wait.
+//! `cfs_rq->tasks_timeline`: the tree of the waiting tasks (`__enqueue_entity()`, `__dequeue_entity()`).
 //!
 //! An AVL tree whose links are in the entities themselves, as the kernel's red-black nodes are: enqueue, dequeue and
-//! successor take O(log n), the first task is at hand, and nothing is allocated. Which balanced tree it is does not
-//! show: tasks that compare equal keep the order of their insertion, as in the kernel (`rb_add_cached()`), so the order
-//! of the tasks is the same.
+//! successor take O(log n), the first task is cached, and nothing is allocated. The choice of the balanced tree does
+//! not affect the result: tasks that compare equal keep the order of their insertion, as in the kernel
+//! (`rb_add_cached()`), so the order of the tasks is the same.
 //!
 //! # Augmentation
 //!
-//! EEVDF wants the first task, by deadline, that is eligible, and a task is eligible if its vruntime is not after
+//! EEVDF searches the first task, by deadline, that is eligible, and a task is eligible if its vruntime is not after
 //! V. Let m(x) be the least vruntime in the subtree at x. The subtree holds an eligible task if and only if m(x) is
-//! eligible, since eligibility is monotonic in vruntime. That makes the search a single descent: go left while
-//! m(left) is eligible, else stop at x if x is, else go right.
+//! eligible, because eligibility is monotonic in vruntime. So the search is a single descent (`pick_eevdf()`, 6.12):
+//!
+//! ```text
+//! x = root
+//! loop:
+//!     if m(x.left) is eligible    x = x.left
+//!     else if x is eligible       return x
+//!     else                        x = x.right
+//! ```
 //!
 //! m(x) = min(x.vruntime, m(left), m(right)) depends on the subtree only. An insertion, removal or rotation changes the
-//! subtrees of nodes on one path to the root, so m is brought up to date together with the heights, on the way
-//! up that rebalances, and the way ends where a node keeps both.
+//! subtrees of the nodes on one path to the root. So m is updated together with the heights while that path is
+//! rebalanced, from the bottom up to the first node whose height and m do not change.
 //!
-//! The least and the largest slice of the subtree are kept in the same way. At the root they are those of all that wait
-//! (`min_slice`, 6.12; `max_slice`, 7.2).
+//! The least and the largest slice of the subtree are maintained in the same way. At the root they are those of all
+//! waiting tasks (`min_slice`, 6.12; `max_slice`, 7.2).
 
-use super::{Entities, Entity, TaskId, before};
+use super::{Entities, Entity, TaskId, vtime_before};
 use std::marker::PhantomData;
 
 /// A task's place in a tree.
@@ -38,7 +45,7 @@ impl Default for Node {
     }
 }
 
-/// What EEVDF wants to know of a subtree.
+/// The augmented data of a subtree, for EEVDF.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Summary {
     min_vruntime: u64,
@@ -49,15 +56,16 @@ struct Summary {
 impl Summary {
     #[inline]
     fn of(e: &Entity) -> Self {
-        // A task's own is clamped, and the base slice is an unsigned int.
+        // A custom slice is clamped to 100 ms, and the base slice is an unsigned int.
         let slice = e.slice as u32;
         Summary { min_vruntime: e.vruntime, min_slice: slice, max_slice: slice }
     }
 
-    /// Of two subtrees (`__min_vruntime_update()`, `__min_slice_update()`, `__max_slice_update()`, 7.2).
+    /// Merges the data of another subtree (`__min_vruntime_update()`, `__min_slice_update()`, `__max_slice_update()`,
+    /// 7.2).
     #[inline]
     fn add(&mut self, other: &Summary) {
-        if before(other.min_vruntime, self.min_vruntime) {
+        if vtime_before(other.min_vruntime, self.min_vruntime) {
             self.min_vruntime = other.min_vruntime;
         }
         self.min_slice = self.min_slice.min(other.min_slice);
@@ -65,12 +73,12 @@ impl Summary {
     }
 }
 
-/// What a tree is ordered by.
+/// The order of a tree.
 pub(super) trait Order {
-    /// Whether nodes carry a summary of their subtree.
+    /// Whether nodes carry the augmented data of their subtree.
     const AUGMENTED: bool;
 
-    /// Whether `a` goes before `b`.
+    /// Whether `a` is before `b`.
     fn before(a: &Entity, b: &Entity) -> bool;
 }
 
@@ -83,7 +91,7 @@ impl Order for ByDeadline {
 
     #[inline]
     fn before(a: &Entity, b: &Entity) -> bool {
-        before(a.deadline, b.deadline)
+        vtime_before(a.deadline, b.deadline)
     }
 }
 
@@ -96,11 +104,11 @@ impl Order for ByVruntime {
 
     #[inline]
     fn before(a: &Entity, b: &Entity) -> bool {
-        before(a.vruntime, b.vruntime)
+        vtime_before(a.vruntime, b.vruntime)
     }
 }
 
-/// The tasks that wait on a run queue, in order (`cfs_rq->tasks_timeline`).
+/// The waiting tasks of a run queue, in order (`cfs_rq->tasks_timeline`).
 #[derive(Clone, Debug)]
 pub(super) struct Timeline<O> {
     root: Option<TaskId>,
@@ -160,16 +168,16 @@ impl<O: Order> Timeline<O> {
         None
     }
 
-    /// The least and the largest slice of those that wait, ns; `None` if nobody does (`cfs_rq_min_slice()` and
+    /// The least and the largest slice of the waiting tasks, ns; `None` if none waits (`cfs_rq_min_slice()` and
     /// `cfs_rq_max_slice()`, 7.2, without the running task).
     #[inline]
-    pub(super) fn slices(&self, es: &Entities) -> Option<(u64, u64)> {
+    pub(super) fn min_max_slice(&self, es: &Entities) -> Option<(u64, u64)> {
         const { assert!(O::AUGMENTED) };
         let summary = es[self.root?].node.summary;
         Some((summary.min_slice.into(), summary.max_slice.into()))
     }
 
-    /// Inserts a task behind those it equals (`__enqueue_entity()`).
+    /// Inserts a task behind those that compare equal (`__enqueue_entity()`).
     pub(super) fn insert(&mut self, es: &mut Entities, task: TaskId) {
         let (mut parent, mut at) = (None, self.root);
         let (mut is_left, mut is_first) = (false, true);
@@ -203,34 +211,34 @@ impl<O: Order> Timeline<O> {
             (Some(left), Some(right)) => {
                 // The successor takes this node's place. It has no left child.
                 let heir = leftmost(es, right);
-                let below = if heir == right {
+                let lowest = if heir == right {
                     heir
                 } else {
                     let (heir_parent, heir_right) = (es[heir].node.parent, es[heir].node.right);
-                    self.replace(es, heir_parent, heir, heir_right);
+                    self.change_child(es, heir_parent, heir, heir_right);
                     es[heir].node.right = Some(right);
                     es[right].node.parent = Some(heir);
                     heir_parent.unwrap_or(heir)
                 };
                 es[heir].node.left = Some(left);
                 es[left].node.parent = Some(heir);
-                // The stale height and summary are what the ways up compare with.
+                // rebalance() compares with the stale height and summary.
                 es[heir].node.height = height;
                 es[heir].node.summary = summary;
-                self.replace(es, parent, task, Some(heir));
-                // The way up from below may end before it reaches the heir, whose subtree has lost `task` also.
-                self.rebalance(es, Some(below));
+                self.change_child(es, parent, task, Some(heir));
+                // The first rebalance() may end below the heir, whose subtree has lost `task` too.
+                self.rebalance(es, Some(lowest));
                 self.rebalance(es, Some(heir));
             }
             (child, None) | (None, child) => {
-                self.replace(es, parent, task, child);
+                self.change_child(es, parent, task, child);
                 self.rebalance(es, parent);
             }
         }
     }
 
-    /// Puts `new` in the place of `old` below `parent`.
-    fn replace(&mut self, es: &mut Entities, parent: Option<TaskId>, old: TaskId, new: Option<TaskId>) {
+    /// Replaces the child `old` of `parent` by `new` (`__rb_change_child()`).
+    fn change_child(&mut self, es: &mut Entities, parent: Option<TaskId>, old: TaskId, new: Option<TaskId>) {
         match parent {
             None => self.root = new,
             Some(parent) if es[parent].node.left == Some(old) => es[parent].node.left = new,
@@ -241,11 +249,11 @@ impl<O: Order> Timeline<O> {
         }
     }
 
-    /// Brings heights and summaries up to date and rotates where the heights of two siblings differ by 2, from `at` up
-    /// to the first subtree that is as it was.
+    /// Updates heights and summaries, and rotates if the heights of two siblings differ by 2, from `at` up to the first
+    /// subtree that does not change.
     fn rebalance(&mut self, es: &mut Entities, mut at: Option<TaskId>) {
         while let Some(task) = at {
-            let (left_height, right_height, summary) = Self::look(es, task);
+            let (left_height, right_height, summary) = Self::heights_and_summary(es, task);
             let node = &mut es[task].node;
             let was = (node.height, node.summary);
             let top = match i32::from(left_height) - i32::from(right_height) {
@@ -284,24 +292,24 @@ impl<O: Order> Timeline<O> {
     fn rotate_left(&mut self, es: &mut Entities, task: TaskId) -> TaskId {
         let top = es[task].node.right.expect("a rotation lifts a child");
         let inner = es[top].node.left;
-        self.replace(es, es[task].node.parent, task, Some(top));
+        self.change_child(es, es[task].node.parent, task, Some(top));
         es[top].node.left = Some(task);
         es[task].node.right = inner;
-        Self::adopt(es, task, inner, top)
+        Self::finish_rotation(es, task, inner, top)
     }
 
     /// Lifts the left child of `task` into its place, and returns it.
     fn rotate_right(&mut self, es: &mut Entities, task: TaskId) -> TaskId {
         let top = es[task].node.left.expect("a rotation lifts a child");
         let inner = es[top].node.right;
-        self.replace(es, es[task].node.parent, task, Some(top));
+        self.change_child(es, es[task].node.parent, task, Some(top));
         es[top].node.right = Some(task);
         es[task].node.left = inner;
-        Self::adopt(es, task, inner, top)
+        Self::finish_rotation(es, task, inner, top)
     }
 
-    /// The part of a rotation that both directions share.
-    fn adopt(es: &mut Entities, task: TaskId, inner: Option<TaskId>, top: TaskId) -> TaskId {
+    /// Completes a rotation: `inner` becomes a child of `task`, and `task` one of `top`. Returns `top`.
+    fn finish_rotation(es: &mut Entities, task: TaskId, inner: Option<TaskId>, top: TaskId) -> TaskId {
         if let Some(inner) = inner {
             es[inner].node.parent = Some(task);
         }
@@ -313,7 +321,7 @@ impl<O: Order> Timeline<O> {
 
     /// The heights of a node's two sides, and its summary from those of its children (`min_vruntime_update()`, 7.2).
     #[inline]
-    fn look(es: &Entities, task: TaskId) -> (u8, u8, Summary) {
+    fn heights_and_summary(es: &Entities, task: TaskId) -> (u8, u8, Summary) {
         let e = &es[task];
         let mut summary = if O::AUGMENTED { Summary::of(e) } else { Summary::default() };
         let mut height = |child: Option<TaskId>| {
@@ -327,15 +335,15 @@ impl<O: Order> Timeline<O> {
         (height(e.node.left), height(e.node.right), summary)
     }
 
-    /// Brings height and summary of a node up to date.
+    /// Updates the height and summary of a node.
     #[inline]
     fn update(es: &mut Entities, task: TaskId) {
-        let (left, right, summary) = Self::look(es, task);
+        let (left, right, summary) = Self::heights_and_summary(es, task);
         let node = &mut es[task].node;
         (node.height, node.summary) = (left.max(right) + 1, summary);
     }
 
-    /// Checks every invariant, in O(n), and returns how many tasks wait.
+    /// Checks every invariant, in O(n), and returns the number of waiting tasks.
     pub(super) fn validate(&self, es: &Entities) -> Result<usize, String> {
         let mut in_order = Vec::new();
         if let Some(root) = self.root {
@@ -354,7 +362,7 @@ impl<O: Order> Timeline<O> {
     }
 }
 
-/// Left height less right height.
+/// The height of the left side minus that of the right side.
 #[inline]
 fn balance(es: &Entities, task: TaskId) -> i32 {
     let height = |child: Option<TaskId>| child.map_or(0, |child| i32::from(es[child].node.height));
@@ -368,7 +376,7 @@ fn leftmost(es: &Entities, mut task: TaskId) -> TaskId {
     task
 }
 
-/// Returns height and summary of a subtree, counted anew.
+/// Recomputes the height and summary of a subtree, and returns them.
 fn validate_subtree<O: Order>(
     es: &Entities,
     task: TaskId,
@@ -381,21 +389,21 @@ fn validate_subtree<O: Order>(
     }
     let (mut left, mut right, mut summary) = (0, 0, Summary::of(&es[task]));
     if let Some(child) = node.left {
-        let (height, below) = validate_subtree::<O>(es, child, Some(task), in_order)?;
+        let (height, subtree) = validate_subtree::<O>(es, child, Some(task), in_order)?;
         left = height;
-        summary.add(&below);
+        summary.add(&subtree);
     }
     in_order.push(task);
     if let Some(child) = node.right {
-        let (height, below) = validate_subtree::<O>(es, child, Some(task), in_order)?;
+        let (height, subtree) = validate_subtree::<O>(es, child, Some(task), in_order)?;
         right = height;
-        summary.add(&below);
+        summary.add(&subtree);
     }
     if left.abs_diff(right) > 1 || node.height != left.max(right) + 1 {
         return Err(format!("{task:?} of height {} has children of heights {left} and {right}", node.height));
     }
     if O::AUGMENTED && node.summary != summary {
-        return Err(format!("{task:?} says {:?}, its subtree {summary:?}", node.summary));
+        return Err(format!("{task:?} has {:?}, its subtree {summary:?}", node.summary));
     }
     Ok((node.height, summary))
 }

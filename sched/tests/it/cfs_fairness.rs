@@ -2,6 +2,7 @@
 
 use crate::support::runqueue::cpu::{Cpu, rules};
 use crate::support::runqueue::shares::shares_are_fair;
+use crate::support::runqueue::virtual_time;
 use wakelab_kernel::Feature;
 use wakelab_sched::runqueue::Policy;
 
@@ -35,7 +36,7 @@ fn cfs_sleeper_comes_back_half_a_latency_ahead() {
             cpu.fork(Policy::Normal, 0, 0);
             cpu.run(cpu.now + sleep);
             cpu.wake(sleeper);
-            let ahead = cpu.rq.virtual_time(&cpu.es).wrapping_sub(cpu.es[sleeper].vruntime);
+            let ahead = virtual_time(&cpu.rq, &cpu.es).wrapping_sub(cpu.es[sleeper].vruntime);
             assert_eq!(ahead, 12 * MS, "{kernel}");
         }
     }

@@ -2,7 +2,7 @@
 
 use wakelab_kernel::{FeatureSet, Preset, Tunables};
 use wakelab_sched::runqueue::{
-    CfsParams, CfsRq, CfsRules, EnqueueFlags, Entities, Entity, FairRq, FairRules, NoTunable, Policy, Prev, TaskId,
+    CfsParams, CfsRq, CfsRules, EnqueueFlags, Entities, Entity, FairRules, NoTunable, Policy, Prev, TaskId,
 };
 use wakelab_sched::select::WakeFlags;
 
@@ -24,7 +24,7 @@ const PARAMS: CfsParams = CfsParams {
 };
 
 fn queue(rules: CfsRules) -> (CfsRq, Entities) {
-    (CfsRq::with_rules(PARAMS, rules, 0), Entities::new())
+    (CfsRq::new(PARAMS, rules, 0), Entities::new())
 }
 
 fn join(rq: &mut CfsRq, es: &mut Entities, now: u64, policy: Policy) -> TaskId {
@@ -100,7 +100,7 @@ fn cfs_next_buddy_marks_whoever_wakes_on_a_busy_queue() {
             }
         }
         // Even if a reschedule has been asked for already.
-        let _ = rq.check_preempt(&mut es, MS, last, flags, true);
+        let _ = rq.check_preempt_wakeup(&mut es, MS, last, flags, true);
         assert_eq!(rq.next(), marked.then_some(last), "{tasks} {flags:?}");
     }
 }
@@ -109,9 +109,9 @@ fn cfs_next_buddy_marks_whoever_wakes_on_a_busy_queue() {
 fn cfs_of_a_preset_has_the_form_of_its_version() {
     let form = |kernel: &str| {
         let preset = Preset::get(kernel).unwrap();
-        match FairRq::of(FairRules::of(preset, preset.features, 8).unwrap(), 0) {
-            FairRq::Cfs(rq) => (*rq.rules(), rq.params),
-            FairRq::Eevdf(_) => panic!("{kernel} is CFS"),
+        match FairRules::of(preset, preset.features, 8).unwrap() {
+            FairRules::Cfs(params, rules) => (rules, params),
+            FairRules::Eevdf(..) => panic!("{kernel} is CFS"),
         }
     };
     assert_eq!(form("v6.1"), (CfsRules::V6_1, PARAMS));

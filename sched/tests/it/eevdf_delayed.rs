@@ -13,7 +13,7 @@ fn vlag(queue: &Queue, task: TaskId) -> i64 {
 
 /// Wakes a task whose leave is delayed. It may preempt.
 fn wake(queue: &mut Queue, task: TaskId) {
-    let _ = queue.rq.wake_delayed(&mut queue.es, queue.now, task);
+    let _ = queue.rq.requeue_delayed_entity(&mut queue.es, queue.now, task);
     let _ = queue.preempt(task, WakeFlags::TTWU);
 }
 
@@ -112,7 +112,7 @@ fn eevdf_wake_up_of_a_delayed_task_charges_since_7_2() {
     for rules in ALL {
         let (mut queue, [sleeper, ..]) = delayed(PARAMS, rules);
         queue.now += 4 * MS;
-        let resched = queue.rq.wake_delayed(&mut queue.es, queue.now, sleeper);
+        let resched = queue.rq.requeue_delayed_entity(&mut queue.es, queue.now, sleeper);
         let expected = if rules == EevdfRules::V6_12 { Resched::No } else { Resched::Lazy };
         assert_eq!(resched, expected, "{rules:?}");
     }

@@ -2,8 +2,9 @@
 
 use crate::support::runqueue::cpu::{Cpu, rules};
 use crate::support::runqueue::shares::shares_are_fair;
+use crate::support::runqueue::virtual_time;
 use wakelab_kernel::Feature;
-use wakelab_sched::runqueue::{FairRq, Policy, TaskId};
+use wakelab_sched::runqueue::{FairRules, Policy, TaskId};
 
 const KERNELS: [&str; 3] = ["v6.12", "v7.2", "v7.3"];
 /// The base slice on 8 CPUs.
@@ -26,7 +27,7 @@ fn eevdf_shares_of_hogs_follow_their_weights() {
 /// What a task is owed, in ns of run time.
 fn lag(cpu: &Cpu, task: TaskId) -> i64 {
     let e = &cpu.es[task];
-    let vlag = cpu.rq.virtual_time(&cpu.es).wrapping_sub(e.vruntime) as i64;
+    let vlag = virtual_time(&cpu.rq, &cpu.es).wrapping_sub(e.vruntime) as i64;
     vlag * i64::from(e.load.weight) / 1024
 }
 
@@ -104,9 +105,9 @@ fn eevdf_short_slice_is_served_by_its_deadline_and_a_quantum() {
 
 #[test]
 fn eevdf_of_a_preset_has_the_form_of_its_version() {
-    let form = |kernel: &str| match FairRq::of(rules(kernel, &[]), 0) {
-        FairRq::Eevdf(rq) => (rq.rules().wakeup_preempt(), rq.rules().lazy, rq.rules().hrtick, rq.params.base_slice_ns),
-        FairRq::Cfs(_) => panic!("{kernel} is EEVDF"),
+    let form = |kernel: &str| match rules(kernel, &[]) {
+        FairRules::Eevdf(params, rules) => (rules.wakeup_preempt(), rules.lazy, rules.hrtick, params.base_slice_ns),
+        FairRules::Cfs(..) => panic!("{kernel} is EEVDF"),
     };
     use wakelab_sched::runqueue::WakeupPreempt::*;
     assert_eq!(form("v6.12"), (CancelThenLook, false, false, BASE_SLICE));

@@ -34,7 +34,7 @@ fn eevdf_protection_ends_as_the_version_says() {
             _ => e.vruntime + protected,
         };
         let expected = if rules == EevdfRules::V6_12 { e.deadline } else { until };
-        assert_eq!(e.protected_deadline, expected, "{rules:?}");
+        assert_eq!(e.vprot, expected, "{rules:?}");
         assert!(queue.rq.protect_slice(&queue.es, long));
     }
 }
@@ -45,7 +45,7 @@ fn eevdf_without_run_to_parity_the_base_slice_is_protected_since_7_2() {
     let params = EevdfParams { run_to_parity: false, preempt_short: false, ..PARAMS };
     for rules in [EevdfRules::V7_2, EevdfRules::V7_3] {
         let (queue, long, _) = two(params, rules, 20 * MS, MS);
-        assert_eq!(queue.es[long].protected_deadline, queue.es[long].vruntime + 700_000, "{rules:?}");
+        assert_eq!(queue.es[long].vprot, queue.es[long].vruntime + 700_000, "{rules:?}");
     }
 }
 
@@ -89,11 +89,11 @@ fn eevdf_new_weight_rescales_the_deadline_since_7_2() {
 fn eevdf_change_does_not_renew_the_protection_since_7_2() {
     for rules in ALL {
         let (mut queue, long, _) = two(PARAMS, rules, 20 * MS, MS);
-        let protected = queue.es[long].protected_deadline;
+        let protected = queue.es[long].vprot;
         let _ = queue.pass(500_000);
         let _ = queue.rq.set_custom_slice(&mut queue.es, queue.now, long, 30 * MS);
-        let renewed = queue.es[long].protected_deadline != protected;
-        let deadline_moved = queue.es[long].deadline == queue.es[long].protected_deadline;
+        let renewed = queue.es[long].vprot != protected;
+        let deadline_moved = queue.es[long].deadline == queue.es[long].vprot;
         assert_eq!((renewed || deadline_moved, queue.rq.curr()), (rules == EevdfRules::V6_12, Some(long)), "{rules:?}");
     }
 }
@@ -129,12 +129,12 @@ fn eevdf_join_cuts_the_protection_since_7_2() {
         let mut queue = Queue::new(params, rules);
         let curr = queue.join(0, 20 * MS);
         queue.schedule(Prev::Runs);
-        let before = queue.es[curr].protected_deadline;
+        let before = queue.es[curr].vprot;
         let short = queue.join(0, MS);
         let Preempted { resched, .. } = queue.preempt(short, WakeFlags::TTWU);
         assert_eq!(resched, Resched::No, "{rules:?}: it is protected");
         let expected = if rules == EevdfRules::V6_12 { before } else { queue.es[curr].vruntime + MS };
-        assert_eq!(queue.es[curr].protected_deadline, expected, "{rules:?}");
+        assert_eq!(queue.es[curr].vprot, expected, "{rules:?}");
     }
 }
 

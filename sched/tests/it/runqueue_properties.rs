@@ -21,7 +21,7 @@ use crate::runqueue_reference::slow_cfs::SlowCfs;
 use crate::runqueue_reference::slow_eevdf::SlowEevdf;
 use crate::runqueue_reference::system::{Op, QUEUES, QueueState, System, TaskState};
 use proptest::prelude::*;
-use wakelab_sched::runqueue::{CfsParams, CfsRules, EevdfParams, EevdfRules, FairRules, Policy, Prev, before};
+use wakelab_sched::runqueue::{CfsParams, CfsRules, EevdfParams, EevdfRules, FairRules, Policy, Prev};
 
 /// A random number to choose by, and how much time passes before.
 #[derive(Clone, Debug)]
@@ -60,6 +60,11 @@ fn choice() -> impl Strategy<Value = Choice> {
             sync,
         },
     )
+}
+
+/// Whether virtual time `a` is before `b`.
+fn before(a: u64, b: u64) -> bool {
+    (a.wrapping_sub(b) as i64) < 0
 }
 
 /// Where virtual time starts: as in the kernel, soon before it wraps, soon before its sign does.

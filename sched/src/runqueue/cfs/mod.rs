@@ -1,19 +1,19 @@
 //! CFS, as in 6.1 (checked against 6.1.192), or in the form of an older version ([`CfsRules`]).
 //!
-//! The task that has had the least weighted run time runs, for its share of a latency period.
+//! The task that has had the least weighted run time runs, for its share of a latency period:
 //!
-//! | file | holds |
+//! ```text
+//! vruntime += delta_exec * NICE_0_LOAD / weight         update_curr()
+//! slice     = period * weight / sum of weights          sched_slice()
+//! ```
+//!
+//! | file | kernel functions |
 //! |---|---|
-//! | [`params`](CfsParams) | tunables and feature switches |
-//! | [`rules`](CfsRules) | forms of the code, by version |
-//! | `slice` | a task's share of the period |
-//! | `charge` | run time into virtual time, `min_vruntime` |
-//! | `place` | where a task joins |
-//! | `queue` | enqueue, dequeue, migration |
-//! | `pick` | who should run; buddies |
-//! | `preempt` | whether a wake-up or the tick preempts |
-//! | `schedule` | switching tasks, yield |
-//! | `change` | nice values |
+//! | `update_curr` | `update_curr()`, `update_min_vruntime()`, `sched_slice()` |
+//! | `place_entity` | `place_entity()`, `task_fork_fair()` |
+//! | `enqueue_entity` | `enqueue_entity()`, `dequeue_entity()`, `migrate_task_rq_fair()`, `set_user_nice()` |
+//! | `pick_next_entity` | `pick_next_entity()`, `set_next_entity()`, `put_prev_entity()`, `yield_task_fair()` |
+//! | `check_preempt_wakeup` | `check_preempt_wakeup()`, `wakeup_preempt_entity()`, `check_preempt_tick()` |
 
 mod check_preempt_wakeup;
 mod enqueue_entity;
@@ -27,30 +27,30 @@ pub use rules::CfsRules;
 use super::tasks_timeline::{ByVruntime, Timeline};
 use super::{Entities, Entity, TaskId};
 
-/// What a CFS run queue can be told (6.1; defaults are in the presets).
+/// Tunables and feature switches of a CFS run queue (6.1; the presets have the defaults).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CfsParams {
     /// The period in which every task runs once, ns (`sysctl_sched_latency`; 6 to 24 ms by the number of CPUs).
     pub latency_ns: u64,
     /// The least slice, ns (`sysctl_sched_min_granularity`; 0.75 to 3 ms).
     pub min_granularity_ns: u64,
-    /// The least slice of a task of policy IDLE beside others, ns (`sysctl_sched_idle_min_granularity`; 0.75 ms).
+    /// The least slice of a `SCHED_IDLE` task if others are queued, ns (`sysctl_sched_idle_min_granularity`; 0.75 ms).
     pub idle_min_granularity_ns: u64,
-    /// How far behind a waking task must be to preempt, ns at its own weight (`sysctl_sched_wakeup_granularity`; 1
-    /// to 4 ms).
+    /// How much less vruntime a waking task must have to preempt, ns at its own weight
+    /// (`sysctl_sched_wakeup_granularity`; 1 to 4 ms).
     pub wakeup_granularity_ns: u64,
     /// With more tasks than this the period grows (`sched_nr_latency`; 8).
     pub nr_latency: u32,
     /// `GENTLE_FAIR_SLEEPERS`: a sleeper is credited half of the latency, not all.
     pub gentle_fair_sleepers: bool,
-    /// `START_DEBIT`: a new task joins one slice behind.
+    /// `START_DEBIT`: a new task is placed one slice after `min_vruntime`.
     pub start_debit: bool,
     /// `WAKEUP_PREEMPTION`: a wake-up may preempt.
     pub wakeup_preemption: bool,
     /// `BASE_SLICE`: a slice is at least the granularity, however small the share.
     pub base_slice: bool,
     /// A task that wins a wake-up preemption is preferred at the next pick (`set_next_buddy()` in
-    /// `check_preempt_wakeup()`). Always so in the kernel; off is for comparison.
+    /// `check_preempt_wakeup()`). Always on in the kernel; off is for comparison.
     pub next_marker: bool,
     /// `LAST_BUDDY`: with at least `nr_latency` tasks, the CPU returns to the task that was preempted.
     pub last_buddy: bool,
@@ -61,12 +61,12 @@ pub struct CfsParams {
 pub struct CfsRq {
     /// Tunables and feature switches. They may change at any time.
     pub params: CfsParams,
-    rules: CfsRules,
+    pub(super) rules: CfsRules,
     curr: Option<TaskId>,
     next: Option<TaskId>,
     last: Option<TaskId>,
     skip: Option<TaskId>,
-    waiting: Timeline<ByVruntime>,
+    tasks_timeline: Timeline<ByVruntime>,
     min_vruntime: u64,
     load: u64,
     nr_queued: u32,
@@ -74,14 +74,9 @@ pub struct CfsRq {
 }
 
 impl CfsRq {
-    /// An empty run queue of 6.1. `min_vruntime` is the virtual time it starts at, ns; the kernel's is -2^20
+    /// An empty run queue. Its virtual time starts at `min_vruntime`, ns; the kernel's starts at -2^20
     /// (`init_cfs_rq()`, 6.1).
-    pub fn new(params: CfsParams, min_vruntime: u64) -> Self {
-        Self::with_rules(params, CfsRules::V6_1, min_vruntime)
-    }
-
-    /// The same of any version.
-    pub fn with_rules(params: CfsParams, rules: CfsRules, min_vruntime: u64) -> Self {
+    pub fn new(params: CfsParams, rules: CfsRules, min_vruntime: u64) -> Self {
         CfsRq {
             params,
             rules,
@@ -89,7 +84,7 @@ impl CfsRq {
             next: None,
             last: None,
             skip: None,
-            waiting: Timeline::new(),
+            tasks_timeline: Timeline::new(),
             min_vruntime,
             load: 0,
             nr_queued: 0,
@@ -97,24 +92,19 @@ impl CfsRq {
         }
     }
 
-    /// The form of the code.
-    pub fn rules(&self) -> &CfsRules {
-        &self.rules
-    }
-
-    /// The task that has the CPU; it does not wait in the tree. `None`: the CPU is idle.
+    /// The running task, which does not wait in the tree; `None` if the CPU is idle.
     #[inline]
     pub fn curr(&self) -> Option<TaskId> {
         self.curr
     }
 
-    /// Tasks on the queue, the running one included (`nr_running`, 6.1).
+    /// The number of queued tasks, including the running one (`nr_running`, 6.1).
     #[inline]
     pub fn nr_queued(&self) -> u32 {
         self.nr_queued
     }
 
-    /// Tasks of policy IDLE on the queue (`idle_nr_running`, 6.1).
+    /// The number of queued tasks of policy `SCHED_IDLE` (`idle_nr_running`, 6.1).
     #[inline]
     pub fn nr_idle(&self) -> u32 {
         self.nr_idle
@@ -125,7 +115,7 @@ impl CfsRq {
         self.min_vruntime
     }
 
-    /// The summed weight of the queued tasks, the running one included (`load.weight`, 6.1, scaled down).
+    /// The sum of the queued tasks' weights, including the running one (`load.weight`, 6.1, scaled down).
     pub fn load(&self) -> u64 {
         self.load
     }
@@ -147,21 +137,26 @@ impl CfsRq {
 
     /// The waiting tasks by vruntime. The running task is not among them.
     pub fn waiting<'a>(&self, es: &'a Entities) -> impl Iterator<Item = TaskId> + 'a {
-        self.waiting.iter(es)
+        self.tasks_timeline.iter(es)
     }
 
-    /// Checks tree and sums against the entities, in O(n); for tests.
+    /// Checks tree and sums against the entities, in O(n). Tests call it after each operation.
+    ///
+    /// # Errors
+    /// Describes the first invariant that does not hold.
     pub fn validate(&self, es: &Entities) -> Result<(), String> {
-        self.waiting.validate(es)?;
-        let tasks: Vec<&Entity> = self.waiting.iter(es).chain(self.queued_curr(es)).map(|task| &es[task]).collect();
-        let load: u64 = tasks.iter().map(|e| u64::from(e.load.weight)).sum();
-        let nr_idle = tasks.iter().filter(|e| e.is_idle()).count();
-        let kept = (self.nr_queued as usize, self.load, self.nr_idle as usize);
-        if kept != (tasks.len(), load, nr_idle) {
-            return Err(format!("nr_queued, load, nr_idle are {:?}, not {kept:?}", (tasks.len(), load, nr_idle)));
+        self.tasks_timeline.validate(es)?;
+        let queued = self.tasks_timeline.iter(es).chain(self.queued_curr(es));
+        let queued: Vec<&Entity> = queued.map(|task| &es[task]).collect();
+        let load: u64 = queued.iter().map(|e| u64::from(e.load.weight)).sum();
+        let nr_idle = queued.iter().filter(|e| e.is_idle()).count();
+        let expected = (queued.len(), load, nr_idle);
+        let actual = (self.nr_queued as usize, self.load, self.nr_idle as usize);
+        if actual != expected {
+            return Err(format!("nr_queued, load, nr_idle are {actual:?}, not {expected:?}"));
         }
         match [self.next, self.last, self.skip].into_iter().flatten().find(|&buddy| !es[buddy].on_rq) {
-            Some(buddy) => Err(format!("{buddy:?} is marked but not queued")),
+            Some(buddy) => Err(format!("{buddy:?} is a buddy but not queued")),
             None => Ok(()),
         }
     }

@@ -1,19 +1,24 @@
-//! Where a task joins the queue.
+//! `place_entity()`: the vruntime of a task that joins (`kernel/sched/fair.c`, 6.1).
+//!
+//! ```text
+//! new task    max(vruntime, min_vruntime + sched_vslice())      START_DEBIT
+//! sleeper     max(vruntime, min_vruntime - latency / 2)         GENTLE_FAIR_SLEEPERS; else the whole latency
+//! ```
 
 use super::CfsRq;
 use crate::runqueue::load_weight::NICE_0_LOAD;
-use crate::runqueue::{Entities, Entity, TaskId, before};
+use crate::runqueue::{Entities, Entity, TaskId, vtime_before};
 
-/// After this much sleep, ns, the order of vruntimes means nothing (`entity_is_long_sleeper()`, 6.1): virtual time
-/// passes up to 512 times as fast as time (at the least weight of a group, 2), and may have got 2^63 ahead. Half of
-/// that is the margin.
+/// After this much sleep, ns, vruntimes cannot be compared (`entity_is_long_sleeper()`, 6.1): virtual time
+/// passes up to 512 times as fast as time (at the least weight of a group, 2), and may have advanced by 2^63. The limit
+/// is half of that, as a margin.
 const LONG_SLEEP_NS: u64 = (1 << 63) / NICE_0_LOAD as u64;
 
 impl CfsRq {
-    /// Gives a task that is about to join its vruntime (`place_entity()`, 6.1).
+    /// Sets the vruntime of a task that is about to join (`place_entity()`, 6.1).
     ///
-    /// A new task waits for one slice, since this period is promised to the others. A sleeper joins up to a latency
-    /// before the rest, but never earlier than it left: short sleeps earn nothing.
+    /// A new task waits for one slice, because this period is promised to the others. A sleeper is placed up to a
+    /// latency before the others, but never before the vruntime that it left with: short sleeps earn nothing.
     pub(super) fn place_entity(&self, es: &mut Entities, now: u64, task: TaskId, initial: bool) {
         let mut vruntime = self.min_vruntime;
         if initial {
@@ -24,20 +29,20 @@ impl CfsRq {
             vruntime = vruntime.wrapping_sub(self.sleeper_credit(&es[task]));
         }
         let e = &mut es[task];
-        if self.rules.long_sleeper && entity_is_long_sleeper(e, now) || before(e.vruntime, vruntime) {
+        if self.rules.long_sleeper && entity_is_long_sleeper(e, now) || vtime_before(e.vruntime, vruntime) {
             e.vruntime = vruntime;
         }
     }
 
-    /// How far before `min_vruntime` a sleeper may join, ns.
+    /// How far before `min_vruntime` a sleeper may be placed, ns.
     fn sleeper_credit(&self, e: &Entity) -> u64 {
         let small = e.is_idle() && self.rules.sched_idle_slices;
         let credit = if small { self.params.min_granularity_ns } else { self.params.latency_ns };
         if self.params.gentle_fair_sleepers { credit / 2 } else { credit }
     }
 
-    /// Gives a new task its vruntime, on the queue of its parent (`task_fork_fair()`, 6.1). It is left relative to
-    /// `min_vruntime`, so that the task can then be enqueued on any queue, without flags.
+    /// Sets the first vruntime of a new task, on the queue of its parent (`task_fork_fair()`, 6.1). It is relative to
+    /// `min_vruntime`, so the task can then be enqueued on any queue, without flags.
     pub fn task_fork(&mut self, es: &mut Entities, now: u64, task: TaskId) {
         if let Some(curr) = self.curr {
             self.update_curr(es, now);
@@ -48,7 +53,8 @@ impl CfsRq {
     }
 }
 
-/// `entity_is_long_sleeper()`, 6.1. Clocks of two CPUs differ a little, so `exec_start` may be ahead.
+/// Whether the task has slept for so long that its vruntime cannot be compared (`entity_is_long_sleeper()`, 6.1). The
+/// clocks of two CPUs differ a little, so `exec_start` may be after `now`.
 fn entity_is_long_sleeper(e: &Entity, now: u64) -> bool {
     e.exec_start != 0 && now.saturating_sub(e.exec_start) > LONG_SLEEP_NS
 }

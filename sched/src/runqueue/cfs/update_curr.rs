@@ -1,25 +1,35 @@
-//! Run time into virtual time.
+//! `update_curr()`: run time into virtual time. And `sched_slice()`: a task's share of the period
+//! (`kernel/sched/fair.c`, 6.1).
+//!
+//! ```text
+//! update_curr():
+//!     curr->vruntime += delta_exec * NICE_0_LOAD / weight
+//!     min_vruntime    = max(min_vruntime, min(curr->vruntime, leftmost->vruntime))
+//!
+//! sched_slice() = period * weight / sum of weights
+//!     period    = sysctl_sched_latency, or nr_running * min_granularity with more than sched_nr_latency tasks
+//! ```
 
 use super::CfsRq;
 use crate::runqueue::load_weight::{calc_delta, calc_delta_fair};
-use crate::runqueue::{Entities, LoadWeight, TaskId, before};
+use crate::runqueue::{Entities, LoadWeight, TaskId, vtime_before};
 
 impl CfsRq {
-    /// Charges the running task up to `now` (`update_curr()`, 6.1). Asks for nothing: CFS decides at the tick.
+    /// Charges the running task up to `now` (`update_curr()`, 6.1). Requests no reschedule: CFS decides at the tick.
     pub fn update_curr(&mut self, es: &mut Entities, now: u64) {
         let Some(curr) = self.curr else { return };
         let e = &mut es[curr];
-        let Some(delta_exec) = e.account_exec(now) else { return };
+        let Some(delta_exec) = e.update_curr_se(now) else { return };
         e.vruntime = e.vruntime.wrapping_add(calc_delta_fair(delta_exec, e.load));
         self.update_min_vruntime(es);
     }
 
-    /// Advances the queue's virtual time to that of its least task (`update_min_vruntime()`, 6.1). A task may join
-    /// behind it, so it stays where it is rather than go back.
+    /// Advances the queue's virtual time to the least vruntime of its tasks (`update_min_vruntime()`, 6.1). It never
+    /// goes back, because a task may join with less.
     pub(super) fn update_min_vruntime(&mut self, es: &Entities) {
-        let tasks = [self.queued_curr(es), self.waiting.first()].into_iter().flatten();
-        let least = tasks.map(|task| es[task].vruntime).reduce(|a, b| if before(b, a) { b } else { a });
-        if let Some(least) = least.filter(|&least| before(self.min_vruntime, least)) {
+        let tasks = [self.queued_curr(es), self.tasks_timeline.first()].into_iter().flatten();
+        let least = tasks.map(|task| es[task].vruntime).reduce(|a, b| if vtime_before(b, a) { b } else { a });
+        if let Some(least) = least.filter(|&least| vtime_before(self.min_vruntime, least)) {
             self.min_vruntime = least;
         }
     }
@@ -33,8 +43,8 @@ impl CfsRq {
         }
     }
 
-    /// The task's share of the period by weight, ns of run time (`sched_slice()`, 6.1). Of a task that is not queued:
-    /// as if it were.
+    /// The task's share of the period by weight, ns of run time (`sched_slice()`, 6.1). A task that is not queued is
+    /// counted as if it were.
     pub fn sched_slice(&self, es: &Entities, task: TaskId) -> u64 {
         let e = &es[task];
         let (mut nr_running, mut load) = (self.nr_queued, self.load);
@@ -53,12 +63,12 @@ impl CfsRq {
         })
     }
 
-    /// The same in virtual time (`sched_vslice()`, 6.1).
+    /// The task's share of the period in virtual time, ns (`sched_vslice()`, 6.1).
     pub(super) fn sched_vslice(&self, es: &Entities, task: TaskId) -> u64 {
         calc_delta_fair(self.sched_slice(es, task), es[task].load)
     }
 
-    /// Whether all queued tasks are of policy IDLE, and there is one (`sched_idle_cfs_rq()`, 6.1).
+    /// Whether there are tasks and all are of policy `SCHED_IDLE` (`sched_idle_cfs_rq()`, 6.1).
     fn sched_idle_cfs_rq(&self) -> bool {
         self.nr_queued != 0 && self.nr_queued == self.nr_idle
     }

@@ -1,49 +1,61 @@
-//! Who should run.
+//! `pick_eevdf()`: the task that should run, and the switch to it (`kernel/sched/fair.c`).
+//!
+//! ```text
+//! pick_eevdf():
+//!     the next buddy          if it is eligible                   PICK_BUDDY
+//!   , else curr               if its slice is protected           RUN_TO_PARITY
+//!   , else the eligible task with the earliest deadline
+//!
+//! pick_task_fair():
+//!     repeat: update_curr(); p = pick_eevdf()
+//!             if p is delayed: dequeue it and pick again
+//! ```
 
 use super::EevdfRq;
-use crate::runqueue::{DequeueFlags, Entities, Prev, Resched, Switch, TaskId, before};
+use crate::runqueue::{DequeueFlags, Entities, Prev, Switch, TaskId, vtime_before};
 use smallvec::SmallVec;
 
-/// Delayed tasks that were picked and left.
+/// Delayed tasks that were picked and left the queue.
 pub(super) type Reaped = SmallVec<[TaskId; 4]>;
 
 impl EevdfRq {
-    /// The eligible task with the earliest deadline (`pick_eevdf()`), in O(log n). It may be a delayed one.
-    /// Charges nothing. `None` if nothing is queued.
+    /// The eligible task with the earliest deadline (`pick_eevdf()`), in O(log n). It may be a delayed one. The running
+    /// task is not charged. Returns `None` if nothing is queued.
     pub fn pick_eevdf(&self, es: &Entities) -> Option<TaskId> {
-        self.pick(es, true)
+        self.__pick_eevdf(es, true)
     }
 
-    /// The same; without `protect`, marks and the protection of the running task are ignored (7.2).
-    pub(super) fn pick(&self, es: &Entities, protect: bool) -> Option<TaskId> {
+    /// The eligible task with the earliest deadline. Without `protect`, the next buddy and the protection of the
+    /// running task are ignored (`__pick_eevdf()`, 7.2).
+    fn __pick_eevdf(&self, es: &Entities, protect: bool) -> Option<TaskId> {
         let curr = self.queued_curr(es);
         if self.nr_queued == 1 {
-            return curr.or(self.waiting.first());
+            return curr.or(self.tasks_timeline.first());
         }
         let by_vruntime = self.rules.protects_by_vruntime();
         if by_vruntime
             && protect
-            && let Some(next) = self.pick_buddy(es)
+            && let Some(next) = self.eligible_next_buddy(es)
         {
             return Some(next);
         }
-        let sums = self.sums(es);
+        let sums = self.sums_with_curr(es);
         let curr = curr.filter(|&curr| self.vruntime_eligible(sums, es[curr].vruntime));
-        // 7.2 has the feature in how far the protection goes.
+        // Since 7.2 set_protect_slice() reads RUN_TO_PARITY, and the pick does not.
         let protect = protect && (by_vruntime || self.params.run_to_parity);
         if protect && curr.is_some_and(|curr| self.protect_slice(es, curr)) {
             return curr;
         }
-        let best = self.waiting.first_eligible(es, |vruntime| self.vruntime_eligible(sums, vruntime));
+        let best = self.tasks_timeline.first_eligible(es, |vruntime| self.vruntime_eligible(sums, vruntime));
         match (curr, best) {
-            (Some(curr), Some(best)) if !before(es[curr].deadline, es[best].deadline) => Some(best),
+            (Some(curr), Some(best)) if !vtime_before(es[curr].deadline, es[best].deadline) => Some(best),
             (curr, best) => curr.or(best),
         }
     }
 
-    /// The task that should run, marks considered. Delayed tasks that are picked before leave the queue and join `reaped`
-    /// (`pick_task_fair()` and `pick_next_entity()`).
-    pub(super) fn pick_task(
+    /// The task that should run, buddies considered (`pick_task_fair()` and `pick_next_entity()`). Delayed tasks that
+    /// are picked before it leave the queue and are added to `reaped`.
+    pub(super) fn pick_task_fair(
         &mut self,
         es: &mut Entities,
         now: u64,
@@ -51,13 +63,13 @@ impl EevdfRq {
         reaped: &mut Reaped,
     ) -> Option<TaskId> {
         while self.nr_queued != 0 {
-            // The flag this may ask for is about to be cleared, or it has been charged just now.
+            // A request can be dropped: either the flag is about to be cleared, or the task has just been charged.
             if self.queued_curr(es).is_some() {
                 let _ = self.update_curr(es, now);
             }
-            let marked = if self.rules.protects_by_vruntime() { None } else { self.pick_buddy(es) };
-            // Nobody is eligible only where a sum has left 64 bits: the kernel crashes then.
-            let task = marked.or_else(|| self.pick(es, protect))?;
+            let buddy = if self.rules.protects_by_vruntime() { None } else { self.eligible_next_buddy(es) };
+            // No task is eligible only if a sum has left 64 bits; the kernel crashes then.
+            let task = buddy.or_else(|| self.__pick_eevdf(es, protect))?;
             if !es[task].sched_delayed {
                 return Some(task);
             }
@@ -67,40 +79,36 @@ impl EevdfRq {
         None
     }
 
-    /// Who is marked to be picked next (`cfs_rq->next`).
-    pub fn next(&self) -> Option<TaskId> {
-        self.next
-    }
-
-    /// The marked task, if it is to be picked: it is eligible (`pick_next_entity()`, 6.12; `pick_eevdf()`, 7.2).
-    pub(super) fn pick_buddy(&self, es: &Entities) -> Option<TaskId> {
+    /// The next buddy, if it is eligible and `PICK_BUDDY` is on (`pick_next_entity()`, 6.12; `pick_eevdf()`, 7.2).
+    fn eligible_next_buddy(&self, es: &Entities) -> Option<TaskId> {
         self.next.filter(|&next| self.rules.pick_buddy && self.entity_eligible(es, next))
     }
 
-    /// `set_next_buddy()`. A SCHED_IDLE task is not marked.
+    /// Makes a task the next buddy, unless it is `SCHED_IDLE` (`set_next_buddy()`).
     pub(super) fn set_next_buddy(&mut self, es: &Entities, task: TaskId) {
         if es[task].on_rq && !es[task].sched_delayed && !es[task].is_idle() {
             self.next = Some(task);
         }
     }
 
-    /// Marks a task unless the marked one has the earlier deadline (`set_preempt_buddy()`, 7.2).
+    /// Makes a task the next buddy unless the present one has the earlier deadline (`set_preempt_buddy()`, 7.2).
+    /// Returns false if it has.
     pub(super) fn set_preempt_buddy(&mut self, es: &Entities, task: TaskId) -> bool {
-        if self.next.is_some_and(|next| before(es[next].deadline, es[task].deadline)) {
+        if self.next.is_some_and(|next| vtime_before(es[next].deadline, es[task].deadline)) {
             return false;
         }
         self.set_next_buddy(es, task);
         true
     }
 
-    /// Marks a task unless the marked one has the shorter slice (`set_short_buddy()`, 7.3).
+    /// Makes a task the next buddy unless the present one has the shorter slice (`set_short_buddy()`, 7.3).
     pub(super) fn set_short_buddy(&mut self, es: &Entities, task: TaskId) {
         if self.next.is_none_or(|next| es[next].slice >= es[task].slice) {
             self.set_next_buddy(es, task);
         }
     }
 
-    /// `clear_buddies()`.
+    /// If the task is the next buddy, there is none any more (`clear_buddies()`).
     #[inline]
     pub(super) fn clear_buddies(&mut self, task: TaskId) {
         if self.next == Some(task) {
@@ -113,37 +121,37 @@ impl EevdfRq {
     /// need-resched flags.
     ///
     /// A task that blocks and is not eligible stays queued, see [`dequeue_task`](Self::dequeue_task). Delayed tasks
-    /// that are picked leave now; the pick is then repeated.
+    /// that are picked leave now, and the pick is repeated.
     pub fn schedule(&mut self, es: &mut Entities, now: u64, prev: Prev) -> Switch {
         if let Some(curr) = self.curr.filter(|_| prev != Prev::Runs) {
             let special = if prev == Prev::Exits { DequeueFlags::SPECIAL } else { DequeueFlags::empty() };
             let _ = self.dequeue_task(es, now, curr, DequeueFlags::SLEEP | special);
         }
         let mut reaped = Reaped::new();
-        let next = self.pick_task(es, now, true, &mut reaped);
+        let next = self.pick_task_fair(es, now, true, &mut reaped);
         if next != self.curr {
-            self.put_prev_task(es, now);
+            self.put_prev_entity(es, now);
             if let Some(next) = next {
-                self.set_next_task(es, now, next, true);
+                self.set_next_entity(es, now, next, true);
             }
         }
         Switch { next, reaped }
     }
 
-    /// The running task, if any, gives the CPU up and waits if it is still queued (`put_prev_entity()`).
-    pub(super) fn put_prev_task(&mut self, es: &mut Entities, now: u64) {
+    /// Takes the CPU from the running task, if any, which then waits if it is still queued (`put_prev_entity()`).
+    pub(super) fn put_prev_entity(&mut self, es: &mut Entities, now: u64) {
         if let Some(curr) = self.queued_curr(es) {
             let _ = self.update_curr(es, now);
-            self.enqueue_waiting(es, curr);
+            self.__enqueue_entity(es, curr);
         }
         self.curr = None;
     }
 
-    /// A waiting task gets the CPU (`set_next_entity()`): because it was `picked`, or back after a change.
-    pub(super) fn set_next_task(&mut self, es: &mut Entities, now: u64, task: TaskId, picked: bool) {
+    /// Gives the CPU to a waiting task (`set_next_entity()`): because it was `picked`, or back to it after a change.
+    pub(super) fn set_next_entity(&mut self, es: &mut Entities, now: u64, task: TaskId, picked: bool) {
         self.clear_buddies(task);
         if es[task].on_rq {
-            self.dequeue_waiting(es, task);
+            self.__dequeue_entity(es, task);
             if picked || !self.rules.protect_picked_only {
                 self.set_protect_slice(es, task);
             }
@@ -154,21 +162,16 @@ impl EevdfRq {
         self.curr = Some(task);
     }
 
-    /// The running task yields (`yield_task_fair()`, 6.12 to 7.3): it gives up the rest of its request, if it is eligible. A
-    /// [`schedule`](Self::schedule) follows.
+    /// The running task yields (`yield_task_fair()`, 6.12 to 7.3): if it is eligible, it gives up the rest of its
+    /// request. A [`schedule`](Self::schedule) follows.
     pub fn yield_task(&mut self, es: &mut Entities, now: u64) {
         let Some(curr) = self.curr.filter(|_| self.nr_queued != 1) else { return };
         self.clear_buddies(curr);
         let _ = self.update_curr(es, now);
-        // An ineligible task that yields in a loop would run its vruntime away.
+        // If an ineligible task did this in a loop, its vruntime would run away.
         if self.entity_eligible(es, curr) {
             es[curr].vruntime = es[curr].deadline;
             self.update_deadline(es, curr);
         }
-    }
-
-    /// The periodic tick (`task_tick_fair()`).
-    pub fn task_tick(&mut self, es: &mut Entities, now: u64) -> Resched {
-        self.update_curr(es, now)
     }
 }

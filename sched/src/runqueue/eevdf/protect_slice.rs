@@ -1,84 +1,90 @@
-//! For how long the running task's slice is protected.
+//! `protect_slice()`: how long the running task keeps the CPU although another task is to be preferred
+//! (`RUN_TO_PARITY`, `kernel/sched/fair.c`).
+//!
+//! ```text
+//! set_protect_slice(), when a task is picked:
+//!     6.12    vlag  = deadline                              protected while deadline does not change
+//!     7.2     vprot = min(deadline, vruntime + min_slice)   protected while vruntime < vprot
+//!     7.3     vprot = min(deadline, the vruntime at which the task is not eligible)
+//!
+//! update_protect_slice(), when a task joins and does not preempt:
+//!     7.2     vprot = min(vprot, vruntime + min_slice)
+//!     7.3     vprot = min(vprot, min(vruntime, V) + min_slice)
+//! ```
 
 use super::EevdfRq;
 use crate::runqueue::load_weight::calc_delta_fair;
-use crate::runqueue::{Entities, TaskId, before};
+use crate::runqueue::{Entities, TaskId, vtime_before};
 use wakelab_kernel::SliceProtection;
 
 impl EevdfRq {
-    /// Whether this, running, task's slice is protected (`protect_slice()`). 6.12: the protection has not been cancelled,
-    /// and the request that the task was picked for is not served. 7.2: the point up to which it goes is not reached.
+    /// Whether the slice of this task, which runs, is protected (`protect_slice()`). 6.12: the protection has not been
+    /// cancelled, and the request for which the task was picked is not served. 7.2: `vprot` is not reached.
     #[inline]
     pub fn protect_slice(&self, es: &Entities, task: TaskId) -> bool {
         let e = &es[task];
-        if self.rules.protects_by_vruntime() {
-            before(e.vruntime, e.protected_deadline)
-        } else {
-            e.protected_deadline == e.deadline
-        }
+        if self.rules.protects_by_vruntime() { vtime_before(e.vruntime, e.vprot) } else { e.vprot == e.deadline }
     }
 
     /// Protects a task that has been taken out of the tree to run (`set_protect_slice()`).
     pub(super) fn set_protect_slice(&self, es: &mut Entities, task: TaskId) {
-        es[task].protected_deadline = match self.rules.protection {
+        es[task].vprot = match self.rules.protection {
             SliceProtection::Absent | SliceProtection::ToDeadline => es[task].deadline,
-            SliceProtection::MinSlice | SliceProtection::UntilIneligible => self.protected_until(es, task),
+            SliceProtection::MinSlice | SliceProtection::UntilIneligible => self.vprot_of_picked(es, task),
         };
     }
 
-    /// The same since 7.2: to the deadline, or sooner if others ask for less.
-    fn protected_until(&self, es: &Entities, task: TaskId) -> u64 {
+    /// `vprot` of a task that was picked, since 7.2: its deadline, or earlier if others have shorter slices.
+    fn vprot_of_picked(&self, es: &Entities, task: TaskId) -> u64 {
         let e = &es[task];
-        let quantum = if self.params.run_to_parity {
-            self.waiting.slices(es).map_or(u64::MAX, |(min_slice, _)| min_slice)
+        let slice = if self.params.run_to_parity {
+            self.tasks_timeline.min_max_slice(es).map_or(u64::MAX, |(min_slice, _)| min_slice)
         } else {
             self.rules.normalized_base_slice_ns
         };
-        if quantum >= e.slice {
+        if slice >= e.slice {
             return e.deadline;
         }
-        let until = if self.rules.protection == SliceProtection::UntilIneligible && self.params.preempt_short {
+        let vprot = if self.rules.protection == SliceProtection::UntilIneligible && self.params.preempt_short {
             self.ineligible_vruntime()
         } else {
-            e.vruntime.wrapping_add(calc_delta_fair(quantum, e.h_load))
+            e.vruntime.wrapping_add(calc_delta_fair(slice, e.h_load))
         };
-        min_vruntime(e.deadline, until)
+        min_vruntime(e.deadline, vprot)
     }
 
-    /// The vruntime at which the running task stops being eligible: V of the others and 1, since they alone decide
-    /// whether it is ahead of the average (`ineligible_vruntime()`, 7.3).
+    /// The vruntime at which the running task stops being eligible: V of the others, plus 1, because they alone decide
+    /// whether its vruntime is after the average (`ineligible_vruntime()`, 7.3).
     fn ineligible_vruntime(&self) -> u64 {
-        let delta = if self.load_sum == 0 { 0 } else { self.key_sum.div_euclid(self.load_sum) };
-        self.zero_vruntime.wrapping_add(delta as u64).wrapping_add(1)
+        let key = if self.sum_weight == 0 { 0 } else { self.sum_w_vruntime.div_euclid(self.sum_weight) };
+        self.zero_vruntime.wrapping_add(key as u64).wrapping_add(1)
     }
 
-    /// A task joined and does not preempt: from now, the running one keeps the CPU for the shortest slice at most
-    /// (`update_protect_slice()`, 7.2). 7.3 counts from V if the task is ahead of it.
+    /// After a task joined and did not preempt: from now on the running task keeps the CPU for at most the shortest
+    /// slice (`update_protect_slice()`, 7.2). 7.3 counts from V if the task's vruntime is after it.
     pub(super) fn update_protect_slice(&mut self, es: &mut Entities, task: TaskId) {
         let mut from = es[task].vruntime;
         if self.rules.protection == SliceProtection::UntilIneligible {
             from = min_vruntime(from, self.update_zero_vruntime(es));
         }
-        let quantum = self.slices(es).map_or(u64::MAX, |(min_slice, _)| min_slice);
+        let slice = self.min_max_slice(es).map_or(u64::MAX, |(min_slice, _)| min_slice);
         let e = &mut es[task];
-        e.protected_deadline =
-            min_vruntime(e.protected_deadline, from.wrapping_add(calc_delta_fair(quantum, e.h_load)));
+        e.vprot = min_vruntime(e.vprot, from.wrapping_add(calc_delta_fair(slice, e.h_load)));
     }
 
-    /// `cancel_protect_slice()`.
+    /// Ends the protection of a task (`cancel_protect_slice()`).
     pub(super) fn cancel_protect_slice(&self, es: &mut Entities, task: TaskId) {
         if self.protect_slice(es, task) {
             let e = &mut es[task];
-            e.protected_deadline =
-                if self.rules.protects_by_vruntime() { e.vruntime } else { e.deadline.wrapping_add(1) };
+            e.vprot = if self.rules.protects_by_vruntime() { e.vruntime } else { e.deadline.wrapping_add(1) };
         }
     }
 
-    /// The least and the largest slice of the queued tasks, ns (`cfs_rq_min_slice()` and `cfs_rq_max_slice()`, 7.2; 6.12 has
-    /// the former for cgroups only).
-    pub(super) fn slices(&self, es: &Entities) -> Option<(u64, u64)> {
+    /// The least and the largest slice of the queued tasks, ns; `None` if there are no tasks (`cfs_rq_min_slice()` and
+    /// `cfs_rq_max_slice()`, 7.2; 6.12 has the former, for cgroups only).
+    pub(super) fn min_max_slice(&self, es: &Entities) -> Option<(u64, u64)> {
         let curr = self.queued_curr(es).map(|curr| es[curr].slice);
-        match (self.waiting.slices(es), curr) {
+        match (self.tasks_timeline.min_max_slice(es), curr) {
             (Some((min, max)), Some(slice)) => Some((min.min(slice), max.max(slice))),
             (waiting, curr) => waiting.or(curr.map(|slice| (slice, slice))),
         }
@@ -87,5 +93,5 @@ impl EevdfRq {
 
 /// The earlier of two vruntimes (`min_vruntime()`, 7.2).
 fn min_vruntime(a: u64, b: u64) -> u64 {
-    if before(b, a) { b } else { a }
+    if vtime_before(b, a) { b } else { a }
 }

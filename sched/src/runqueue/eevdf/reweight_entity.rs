@@ -1,4 +1,12 @@
-//! Changing a task's nice value, policy or slice.
+//! `reweight_entity()`: changes of a task's nice value, policy and slice (`kernel/sched/fair.c`, `core.c` and
+//! `syscalls.c`).
+//!
+//! What a task is owed is w l in run time, and does not change with its weight (`rescale_entity()`):
+//!
+//! ```text
+//! w' l' = w l           lag
+//! w' d' = w d           deadline relative to vruntime; 6.12 leaves it
+//! ```
 
 use super::EevdfRq;
 use crate::runqueue::sched_entity::clamp_slice;
@@ -24,7 +32,7 @@ impl EevdfRq {
             return Preempted::default();
         }
         let queued = es[task].on_rq;
-        let resched = self.reweight(es, now, task, |e| e.nice = nice);
+        let resched = self.set_load_weight(es, now, task, |e| e.nice = nice);
         if !queued || self.nr_queued == 1 {
             return resched.into();
         }
@@ -38,19 +46,26 @@ impl EevdfRq {
     }
 
     /// Changes the policy of a task of this queue, or of one that last slept here; nice value and slice stay
-    /// (`__sched_setscheduler()`, 6.12 to 7.3). The priority stays too, and with it nobody asks for a reschedule but the
-    /// charge on the way.
+    /// (`__sched_setscheduler()`, 6.12 to 7.3). The priority stays too, so only `update_curr()` may request a
+    /// reschedule.
     pub fn set_policy(&mut self, es: &mut Entities, now: u64, task: TaskId, policy: Policy) -> Resched {
         if policy == es[task].policy {
             return Resched::No;
         }
-        self.reweight(es, now, task, |e| e.policy = policy)
+        self.set_load_weight(es, now, task, |e| e.policy = policy)
     }
 
-    /// Changes what a task's weight follows from, and the weight.
-    fn reweight(&mut self, es: &mut Entities, now: u64, task: TaskId, change: impl FnOnce(&mut Entity)) -> Resched {
+    /// Applies `change`, a change of nice value or policy, and sets the weight that follows from it
+    /// (`set_load_weight()`).
+    fn set_load_weight(
+        &mut self,
+        es: &mut Entities,
+        now: u64,
+        task: TaskId,
+        change: impl FnOnce(&mut Entity),
+    ) -> Resched {
         let rules = self.rules;
-        self.change(es, now, task, |e| {
+        self.sched_change(es, now, task, |e| {
             change(e);
             let load = LoadWeight::of(e.policy, e.nice);
             if !rules.weight_at_enqueue {
@@ -60,64 +75,62 @@ impl EevdfRq {
         })
     }
 
-    /// Changes the slice a task asks for, ns; 0 asks for the queue's (`sched_runtime` of `sched_setattr()`,
-    /// `__setscheduler_params()`, 6.12; `__setparam_fair()`, 7.2, which clamp it to 0.1 to 100 ms). Nothing happens to
-    /// tasks of policy IDLE.
+    /// Changes the slice that a task asks for, ns; 0 asks for the queue's (`sched_runtime` of `sched_setattr()`;
+    /// `__setscheduler_params()`, 6.12; `__setparam_fair()`, 7.2). It is clamped to 0.1 to 100 ms. Tasks of policy
+    /// `SCHED_IDLE` are not changed.
     pub fn set_custom_slice(&mut self, es: &mut Entities, now: u64, task: TaskId, slice: u64) -> Resched {
         if !self.changes_slice(es, task, slice) {
             return Resched::No;
         }
         let custom_slice = slice != 0;
         let slice = if custom_slice { clamp_slice(slice) } else { self.params.base_slice_ns };
-        self.change(es, now, task, |e| {
+        self.sched_change(es, now, task, |e| {
             e.custom_slice = custom_slice;
             e.slice = slice;
         })
     }
 
-    /// Whether that changes anything. What is asked for is compared, so that a 0 is always a change.
+    /// Whether [`set_custom_slice`](Self::set_custom_slice) would change anything. It compares the slice asked for, so
+    /// 0 is always a change.
     pub fn changes_slice(&self, es: &Entities, task: TaskId, slice: u64) -> bool {
         !es[task].is_idle() && slice != es[task].slice
     }
 
-    /// Takes the task off the queue and the CPU while it is changed (the pattern of `set_user_nice()`, 6.12;
+    /// Takes the task off the queue and the CPU while `change` is applied (the pattern of `set_user_nice()`, 6.12;
     /// `sched_change_begin()` and `sched_change_end()`, 7.2).
-    fn change(&mut self, es: &mut Entities, now: u64, task: TaskId, change: impl FnOnce(&mut Entity)) -> Resched {
+    fn sched_change(&mut self, es: &mut Entities, now: u64, task: TaskId, change: impl FnOnce(&mut Entity)) -> Resched {
         let (queued, running) = (es[task].on_rq, self.curr == Some(task));
         let mut resched = Resched::No;
         if queued {
             resched |= self.dequeue_task(es, now, task, DequeueFlags::SAVE).resched;
         }
         if running {
-            self.put_prev_task(es, now);
+            self.put_prev_entity(es, now);
         }
         change(&mut es[task]);
         if queued {
             resched |= self.enqueue_task(es, now, task, EnqueueFlags::empty());
         }
         if running {
-            self.set_next_task(es, now, task, false);
+            self.set_next_entity(es, now, task, false);
         }
         resched
     }
 }
 
-/// A task that is not queued gets another weight (`reweight_entity()`, 6.12; `rescale_entity()`, 7.2).
-///
-/// What a task is owed is w vl, in run time, and does not change with its weight: w' vl' = w vl. A relative deadline
-/// scales the same way; 6.12 leaves it.
-fn rescale_entity(e: &mut Entity, load: LoadWeight, deadline_too: bool) {
+/// Gives a task that is not queued another weight (`reweight_entity()`, 6.12; `rescale_entity()`, 7.2).
+fn rescale_entity(e: &mut Entity, load: LoadWeight, rescale_deadline: bool) {
     let (old, new) = (i64::from(e.h_load.weight), i64::from(load.weight));
     e.vlag = e.vlag.wrapping_mul(old) / new;
-    if deadline_too && e.rel_deadline {
+    if rescale_deadline && e.rel_deadline {
         e.deadline = ((e.deadline as i64).wrapping_mul(old) / new) as u64;
     }
     e.h_load = load;
 }
 
-/// A task that is about to join takes on its weight (`reweight_eevdf()`, 7.3).
+/// Gives a task that is about to join the weight that follows from its nice value and policy (`reweight_eevdf()`, 7.3).
 pub(super) fn reweight_eevdf(e: &mut Entity) {
-    // update_load_set() leaves the inverse to be computed, and so is that of nice 0, which nobody asks for.
+    // update_load_set() clears the inverse, which is then computed, even that of nice 0, which nothing reads.
     let load = LoadWeight::sum(u64::from(e.load.weight));
     if e.h_load.weight != load.weight {
         rescale_entity(e, load, true);

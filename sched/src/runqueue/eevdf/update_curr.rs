@@ -1,16 +1,30 @@
-//! Run time into virtual time.
+//! `update_curr()`: run time into virtual time, and the end of a request; the ticks that call it
+//! (`kernel/sched/fair.c`).
+//!
+//! ```text
+//! update_curr():
+//!     curr->vruntime += delta_exec * NICE_0_LOAD / weight
+//!     if curr->vruntime >= curr->deadline:                        update_deadline()
+//!         curr->deadline = curr->vruntime + slice * NICE_0_LOAD / weight
+//!         reschedule
+//!     else if curr's slice is not protected any more:             protect_slice()
+//!         reschedule                                              (6.12: and curr is not eligible)
+//! ```
 
 use super::EevdfRq;
 use crate::runqueue::load_weight::calc_delta_fair;
-use crate::runqueue::{Entities, Hrtick, Resched, TaskId, before};
+use crate::runqueue::{Entities, Hrtick, Resched, TaskId, vtime_before};
+
+/// `NICE_0_LOAD`, not scaled down.
+const NICE_0_LOAD_FULL: u64 = 1 << 20;
 
 impl EevdfRq {
-    /// Charges the running task up to `now` (`update_curr()`). It is to be rescheduled if its request is served, or if it
-    /// has lost its protection (up to 6.12: and is not eligible any more), and it is not alone.
+    /// Charges the running task up to `now` (`update_curr()`). Requests a reschedule if the task is not alone and its
+    /// request is served, or it has lost its protection (up to 6.12: and is not eligible).
     pub fn update_curr(&mut self, es: &mut Entities, now: u64) -> Resched {
         let Some(curr) = self.curr else { return Resched::No };
         let e = &mut es[curr];
-        let Some(delta_exec) = e.account_exec(now) else { return Resched::No };
+        let Some(delta_exec) = e.update_curr_se(now) else { return Resched::No };
         e.vruntime = e.vruntime.wrapping_add(calc_delta_fair(delta_exec, e.h_load));
         let served = self.update_deadline(es, curr);
         if self.nr_queued == 1 || !(served || self.lost_protection(es, curr)) {
@@ -20,10 +34,10 @@ impl EevdfRq {
         self.resched_curr()
     }
 
-    /// If the task's request is served, makes the next one and returns true (`update_deadline()`, 6.12).
+    /// If the task's request is served, sets the deadline of the next one and returns true (`update_deadline()`, 6.12).
     pub(super) fn update_deadline(&mut self, es: &mut Entities, task: TaskId) -> bool {
         let e = &mut es[task];
-        if before(e.vruntime, e.deadline) {
+        if vtime_before(e.vruntime, e.deadline) {
             return false;
         }
         if !e.custom_slice {
@@ -34,7 +48,7 @@ impl EevdfRq {
         true
     }
 
-    /// Whether the running task has lost its protection. 6.12 asks also that it has had more than its share
+    /// Whether the running task has lost its protection. In 6.12 it must also have had more than its share
     /// (`did_preempt_short()`).
     fn lost_protection(&self, es: &Entities, curr: TaskId) -> bool {
         if self.protect_slice(es, curr) {
@@ -43,11 +57,16 @@ impl EevdfRq {
         self.rules.protects_by_vruntime() || self.params.preempt_short && !self.entity_eligible(es, curr)
     }
 
-    /// The hrtick that the running task is to have, with the feature on (`hrtick_start_fair()`). The kernel starts it when
-    /// the task is picked, and after an enqueue: 6.12 each time, and after a dequeue, 7.2 if none is active
-    /// (`hrtick_update()`).
+    /// Handles the periodic tick (`task_tick_fair()`).
+    pub fn task_tick(&mut self, es: &mut Entities, now: u64) -> Resched {
+        self.update_curr(es, now)
+    }
+
+    /// The running task's hrtick, if the feature `HRTICK` is on (`hrtick_start_fair()`). The kernel starts it when the
+    /// task is picked, and at an enqueue (`hrtick_update()`): 6.12 at each one and after a dequeue, 7.2 only if none is
+    /// active.
     ///
-    /// `irq_util` is the utilisation by interrupts, 0 to 1023 (`cpu_util_irq()`); 6.12 does not ask for it.
+    /// `irq_util` is the utilisation by interrupts, 0 to 1023 (`cpu_util_irq()`); 6.12 does not read it.
     pub fn hrtick(&self, es: &Entities, irq_util: u64) -> Hrtick {
         let Some(curr) = self.curr.filter(|_| self.rules.hrtick && self.nr_queued > 1) else { return Hrtick::Off };
         let e = &es[curr];
@@ -64,6 +83,3 @@ impl EevdfRq {
         Hrtick::start(scale.wrapping_mul(delta) / 1024)
     }
 }
-
-/// `NICE_0_LOAD` with its 10 more bits.
-const NICE_0_LOAD_FULL: u64 = 1 << 20;

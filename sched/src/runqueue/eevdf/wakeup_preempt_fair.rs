@@ -1,13 +1,43 @@
-//! Whether a task that joined preempts the one that runs.
+//! `wakeup_preempt_fair()`, up to 6.12 `check_preempt_wakeup_fair()`: whether a task that joined preempts the running
+//! one (`kernel/sched/fair.c`).
+//!
+//! ```text
+//! all     curr is SCHED_IDLE, p is not        preempt
+//!         p is not SCHED_NORMAL               do not
+//!
+//! 6.12    if p's slice is shorter and p is eligible: cancel_protect_slice(curr)       PREEMPT_SHORT
+//!         preempt if pick_eevdf() == p
+//!
+//! 7.2     pick as a schedule would (a shorter slice ignores the protection)
+//!         p won:  preempt
+//!         else:   update_protect_slice(curr)                                          RUN_TO_PARITY
+//!
+//! 7.3     the same, but a shorter slice wins as soon as p is eligible
+//! ```
 
 use super::{EevdfRq, WakeupPreempt};
-use crate::runqueue::{Entities, Policy, Preempted, Resched, TaskId, before};
+use crate::runqueue::{Entities, Policy, Preempted, Resched, TaskId, vtime_before};
 use crate::select::WakeFlags;
 
+/// `WF_RQ_SELECTED`, 7.2: `select_task_rq_fair()` chose the CPU.
+const WF_RQ_SELECTED: WakeFlags = WakeFlags::from_bits_retain(0x80);
+
+/// `enum preempt_wakeup_action`, 7.2.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PreemptWakeupAction {
+    /// `PREEMPT_WAKEUP_NONE`: do not preempt.
+    None,
+    /// `PREEMPT_WAKEUP_SHORT`: the slice is shorter, so pick without protection.
+    Short,
+    /// `PREEMPT_WAKEUP_PICK`: pick as a schedule would.
+    Pick,
+    /// `PREEMPT_WAKEUP_RESCHED`: preempt.
+    Resched,
+}
+
 impl EevdfRq {
-    /// Whether `task`, which was enqueued or woken, asks for a reschedule (`check_preempt_wakeup_fair()`, 6.12;
-    /// `wakeup_preempt_fair()`, 7.2; of an idle CPU, `wakeup_preempt_idle()`). `need_resched`: `TIF_NEED_RESCHED` is set
-    /// already, so nothing is checked (up to 7.2).
+    /// Whether `task`, which was enqueued or woken, requests a reschedule (`wakeup_preempt()`; of an idle CPU,
+    /// `wakeup_preempt_idle()`). `need_resched`: `TIF_NEED_RESCHED` is set already, so up to 7.2 nothing is compared.
     pub fn wakeup_preempt(
         &mut self,
         es: &mut Entities,
@@ -21,28 +51,19 @@ impl EevdfRq {
             return Preempted::default();
         }
         match self.rules.wakeup_preempt() {
-            WakeupPreempt::CancelThenLook => self.cancel_then_look(es, now, task, curr, flags, need_resched).into(),
+            WakeupPreempt::CancelThenLook => {
+                self.check_preempt_wakeup_fair(es, now, task, curr, flags, need_resched).into()
+            }
             WakeupPreempt::Pick if need_resched => Preempted::default(),
             WakeupPreempt::PickOrEligible if need_resched && !self.params.preempt_short => Preempted::default(),
             _ if !self.params.wakeup_preemption => Preempted::default(),
-            WakeupPreempt::Pick => self.preempt_by_pick(es, now, task, curr, flags),
-            WakeupPreempt::PickOrEligible => self.preempt_if_eligible(es, now, task, curr, flags),
+            WakeupPreempt::Pick => self.wakeup_preempt_fair_v7_2(es, now, task, curr, flags),
+            WakeupPreempt::PickOrEligible => self.wakeup_preempt_fair_v7_3(es, now, task, curr, flags),
         }
     }
 
-    /// [`wakeup_preempt`](Self::wakeup_preempt) of no particular wake-up, where nobody can be reaped.
-    ///
-    /// # Panics
-    /// If somebody was (since 7.2).
-    #[must_use]
-    pub fn check_preempt_wakeup(&mut self, es: &mut Entities, now: u64, task: TaskId, need_resched: bool) -> bool {
-        let preempted = self.wakeup_preempt(es, now, task, WakeFlags::empty(), need_resched);
-        assert!(preempted.reaped.is_empty(), "{:?} left the queue: ask wakeup_preempt()", preempted.reaped);
-        preempted.resched.asked()
-    }
-
-    /// `check_preempt_wakeup_fair()`, 6.12.
-    fn cancel_then_look(
+    /// Compares `task` with the running `curr` as 6.12 does (`check_preempt_wakeup_fair()`).
+    fn check_preempt_wakeup_fair(
         &mut self,
         es: &mut Entities,
         now: u64,
@@ -69,23 +90,23 @@ impl EevdfRq {
             return Resched::No;
         }
         let resched = self.update_curr(es, now);
-        // The protection is lost even if `task` then turns out not to be the first.
+        // The protection is lost even if `task` is then not the one that is picked.
         if self.do_preempt_short(es, task, curr) {
             self.cancel_protect_slice(es, curr);
         }
         resched | self.resched_curr().when(self.pick_eevdf(es) == Some(task))
     }
 
-    /// Whether `task`, with the shorter request, may end the protection of `curr` (`do_preempt_short()`, 6.12).
+    /// Whether `task`, whose slice is shorter, ends the protection of `curr` (`do_preempt_short()`, 6.12).
     fn do_preempt_short(&self, es: &Entities, task: TaskId, curr: TaskId) -> bool {
         self.params.preempt_short
             && es[task].slice < es[curr].slice
             && self.entity_eligible(es, task)
-            && (before(es[task].deadline, es[curr].deadline) || !self.entity_eligible(es, curr))
+            && (vtime_before(es[task].deadline, es[curr].deadline) || !self.entity_eligible(es, curr))
     }
 
-    /// `wakeup_preempt_fair()`, 7.2, from the comparison of the two on.
-    pub(super) fn preempt_by_pick(
+    /// Compares `task` with the running `curr` as 7.2 does (`wakeup_preempt_fair()`).
+    fn wakeup_preempt_fair_v7_2(
         &mut self,
         es: &mut Entities,
         now: u64,
@@ -107,13 +128,14 @@ impl EevdfRq {
         if !short && (flags.contains(WakeFlags::FORK) || es[task].sched_delayed) {
             return preempted;
         }
-        match self.action(es, now, task, curr, flags, short) {
-            Action::None => return preempted,
-            Action::Resched => preempted.resched |= self.resched_curr(),
+        match self.preempt_wakeup_action(es, now, task, curr, flags, short) {
+            PreemptWakeupAction::None => return preempted,
+            PreemptWakeupAction::Resched => preempted.resched |= self.resched_curr(),
             action => {
-                let first = self.pick_task(es, now, action == Action::Pick, &mut preempted.reaped);
-                if first == Some(task) {
-                    if action == Action::Short {
+                let protect = action == PreemptWakeupAction::Pick;
+                let picked = self.pick_task_fair(es, now, protect, &mut preempted.reaped);
+                if picked == Some(task) {
+                    if action == PreemptWakeupAction::Short {
                         self.cancel_protect_slice(es, curr);
                         self.clear_buddies(curr);
                     }
@@ -126,8 +148,8 @@ impl EevdfRq {
         preempted
     }
 
-    /// `wakeup_preempt_fair()`, 7.3, from the comparison of the two on.
-    pub(super) fn preempt_if_eligible(
+    /// Compares `task` with the running `curr` as 7.3 does (`wakeup_preempt_fair()`).
+    fn wakeup_preempt_fair_v7_3(
         &mut self,
         es: &mut Entities,
         now: u64,
@@ -141,21 +163,22 @@ impl EevdfRq {
             return self.resched_curr().into();
         }
         let mut preempted = Preempted::from(self.update_curr(es, now));
-        let may = curr_idle == task_idle && es[task].policy == Policy::Normal && !es[task].sched_delayed;
+        let may_preempt = curr_idle == task_idle && es[task].policy == Policy::Normal && !es[task].sched_delayed;
         let short = self.params.preempt_short && es[task].slice < es[curr].slice;
-        let mut wins = false;
-        if may && (short || !flags.contains(WakeFlags::FORK)) {
-            wins = match self.action(es, now, task, curr, flags, short) {
-                Action::None => return preempted,
-                Action::Resched => true,
+        let mut preempts = false;
+        if may_preempt && (short || !flags.contains(WakeFlags::FORK)) {
+            preempts = match self.preempt_wakeup_action(es, now, task, curr, flags, short) {
+                PreemptWakeupAction::None => return preempted,
+                PreemptWakeupAction::Resched => true,
                 action => {
-                    let first = self.pick_task(es, now, action == Action::Pick, &mut preempted.reaped);
-                    // Not the next to run but eligible: the protection would cost it a long wait.
-                    first == Some(task) || (short && self.entity_eligible(es, task))
+                    let protect = action == PreemptWakeupAction::Pick;
+                    let picked = self.pick_task_fair(es, now, protect, &mut preempted.reaped);
+                    // If it is eligible but not the next to run, the protection would make it wait for long.
+                    picked == Some(task) || (short && self.entity_eligible(es, task))
                 }
             };
         }
-        if wins {
+        if preempts {
             self.cancel_protect_slice(es, curr);
             if short {
                 self.set_short_buddy(es, task);
@@ -167,31 +190,42 @@ impl EevdfRq {
         preempted
     }
 
-    /// What to do, by slices and marks. With NEXT_BUDDY, `task` is marked.
-    fn action(&mut self, es: &Entities, now: u64, task: TaskId, curr: TaskId, flags: WakeFlags, short: bool) -> Action {
+    /// The action that slices and buddies call for (`wakeup_preempt_fair()`, 7.2). With `NEXT_BUDDY`, makes `task` the
+    /// next buddy.
+    fn preempt_wakeup_action(
+        &mut self,
+        es: &Entities,
+        now: u64,
+        task: TaskId,
+        curr: TaskId,
+        flags: WakeFlags,
+        short: bool,
+    ) -> PreemptWakeupAction {
         if short {
-            return Action::Short;
+            return PreemptWakeupAction::Short;
         }
         if !self.rules.next_buddy || !self.set_preempt_buddy(es, task) || !flags.contains(WakeFlags::SYNC) {
-            return Action::Pick;
+            return PreemptWakeupAction::Pick;
         }
-        // preempt_sync(): the waker said that it will sleep. It has just been charged, so that `ran` is 0 unless the
-        // clock stood still.
-        let stacked = flags.contains(WF_RQ_SELECTED);
-        let threshold = self.rules.migration_cost_ns >> if stacked { 2 } else { 0 };
-        let ran = (now.wrapping_sub(es[curr].exec_start) as i64).max(0) as u64;
-        if before(es[task].deadline, es[curr].deadline) && ran >= threshold { Action::Resched } else { Action::None }
+        self.preempt_sync(es, now, task, curr, flags)
     }
-}
 
-/// `WF_RQ_SELECTED`, 7.2: placement was asked for a CPU.
-const WF_RQ_SELECTED: WakeFlags = WakeFlags::from_bits_retain(0x80);
-
-/// `enum preempt_wakeup_action`, 7.2.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Action {
-    None,
-    Short,
-    Pick,
-    Resched,
+    /// The action for a synchronous wake-up, whose waker is about to sleep (`preempt_sync()`, 7.2).
+    fn preempt_sync(
+        &self,
+        es: &Entities,
+        now: u64,
+        task: TaskId,
+        curr: TaskId,
+        flags: WakeFlags,
+    ) -> PreemptWakeupAction {
+        let threshold = self.rules.migration_cost_ns >> if flags.contains(WF_RQ_SELECTED) { 2 } else { 0 };
+        // update_curr() has just charged the waker, so this is 0 unless the clock stood still.
+        let ran = (now.wrapping_sub(es[curr].exec_start) as i64).max(0) as u64;
+        if vtime_before(es[task].deadline, es[curr].deadline) && ran >= threshold {
+            PreemptWakeupAction::Resched
+        } else {
+            PreemptWakeupAction::None
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The run queues under test.
 
 use crate::runqueue_reference::system::{Op, QUEUES, QueueState, System, TaskState};
+use crate::support::runqueue::virtual_time;
 use wakelab_sched::runqueue::{
     DequeueFlags, EnqueueFlags, Entities, Entity, FairRq, FairRules, Resched, Switch, TaskId, Tick,
 };
@@ -15,7 +16,7 @@ pub struct Fast {
 
 impl Fast {
     pub fn of(rules: FairRules, virtual_time: u64) -> Self {
-        let rqs = (0..QUEUES).map(|_| FairRq::of(rules, virtual_time)).collect();
+        let rqs = (0..QUEUES).map(|_| FairRq::new(rules, virtual_time)).collect();
         Fast { rqs, es: Entities::new(), queue_of: Vec::new(), need_resched: [Resched::No; QUEUES] }
     }
 
@@ -108,7 +109,7 @@ impl System for Fast {
             QueueState {
                 curr: rq.curr().map(index),
                 waiting: rq.waiting(&self.es).map(index).collect(),
-                virtual_time: rq.virtual_time(&self.es),
+                virtual_time: virtual_time(rq, &self.es),
                 zero,
                 nr_delayed: rq.nr_delayed() as usize,
                 need_resched: self.need_resched[queue],
@@ -123,17 +124,20 @@ impl System for Fast {
     fn tasks(&self) -> Vec<TaskState> {
         // CFS has no slices.
         let of_eevdf = |value: u64| if matches!(self.rqs[0], FairRq::Eevdf(_)) { value } else { 0 };
-        let state = |(task, e): (TaskId, &Entity)| TaskState {
-            queue: self.queue_of[index(task)],
-            on_rq: e.on_rq,
-            delayed: e.sched_delayed,
-            nice: e.nice,
-            vruntime: e.vruntime,
-            deadline: e.deadline,
-            slice: of_eevdf(e.slice),
-            vlag: (!e.on_rq).then_some(e.vlag),
-            sum_exec: e.sum_exec_runtime,
+        let state = |(task, &queue): (usize, &usize)| {
+            let e = &self.es[id(task)];
+            TaskState {
+                queue,
+                on_rq: e.on_rq,
+                delayed: e.sched_delayed,
+                nice: e.nice,
+                vruntime: e.vruntime,
+                deadline: e.deadline,
+                slice: of_eevdf(e.slice),
+                vlag: (!e.on_rq).then_some(e.vlag),
+                sum_exec: e.sum_exec_runtime,
+            }
         };
-        self.es.iter().map(state).collect()
+        self.queue_of.iter().enumerate().map(state).collect()
     }
 }

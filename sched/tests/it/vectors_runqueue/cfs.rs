@@ -2,11 +2,13 @@
 
 use super::replay::{Cells, Model, bit, number, policy, signed};
 use super::table::Row;
-use wakelab_sched::runqueue::{CfsParams, CfsRq, EnqueueFlags, Entities, Entity, Prev, TaskId};
+use wakelab_sched::runqueue::{CfsParams, CfsRq, CfsRules, EnqueueFlags, Entities, Entity, Prev, TaskId};
+use wakelab_sched::select::WakeFlags;
 
 pub struct Cfs {
     rq: CfsRq,
     es: Entities,
+    nr_tasks: u32,
     now: u64,
     need_resched: bool,
     resched_before: bool,
@@ -16,8 +18,9 @@ pub struct Cfs {
 }
 
 impl Cfs {
-    fn check_preempt(&mut self, task: TaskId) {
-        let preempt = self.rq.check_preempt_wakeup(&mut self.es, self.now, task, self.need_resched);
+    fn check_preempt_wakeup(&mut self, task: TaskId) {
+        let flags = WakeFlags::empty();
+        let preempt = self.rq.check_preempt_wakeup(&mut self.es, self.now, task, flags, self.need_resched);
         self.preempt = Some(preempt && !self.need_resched);
         self.need_resched |= preempt;
         self.joined = Some(task);
@@ -49,8 +52,9 @@ impl Model for Cfs {
         };
         over(&mut params);
         Cfs {
-            rq: CfsRq::new(params, scenario.int::<i64>("min_vruntime0") as u64),
+            rq: CfsRq::new(params, CfsRules::V6_1, scenario.int::<i64>("min_vruntime0") as u64),
             es: Entities::new(),
+            nr_tasks: 0,
             now: scenario.int("clock0"),
             need_resched: false,
             resched_before: false,
@@ -67,16 +71,17 @@ impl Model for Cfs {
         let task = step.get("task").map(TaskId);
         match step.cell("op") {
             "fork" => {
+                self.nr_tasks += 1;
                 let task = self.es.push(Entity::new(policy(step.int("policy")), step.int("nice"), 0));
                 self.rq.task_fork(&mut self.es, self.now, task);
                 self.rq.enqueue_task(&mut self.es, self.now, task, EnqueueFlags::INITIAL);
-                self.check_preempt(task);
+                self.check_preempt_wakeup(task);
             }
             "wake" => {
                 let task = task.unwrap();
                 if !self.es[task].on_rq {
                     self.rq.enqueue_task(&mut self.es, self.now, task, EnqueueFlags::WAKEUP);
-                    self.check_preempt(task);
+                    self.check_preempt_wakeup(task);
                 }
             }
             "tick" => self.need_resched |= self.rq.task_tick(&mut self.es, self.now),
@@ -132,8 +137,8 @@ impl Model for Cfs {
         ]
     }
 
-    fn entities(&self) -> &Entities {
-        &self.es
+    fn nr_tasks(&self) -> u32 {
+        self.nr_tasks
     }
 
     fn curr(&self) -> Option<TaskId> {

@@ -2,11 +2,15 @@
 
 use super::replay::{Cells, Model, bit, number, policy, signed};
 use super::table::Row;
-use wakelab_sched::runqueue::{EevdfParams, EevdfRq, EnqueueFlags, Entities, Entity, Prev, Resched, TaskId};
+use wakelab_sched::runqueue::{
+    EevdfParams, EevdfRq, EevdfRules, EnqueueFlags, Entities, Entity, Prev, Resched, TaskId,
+};
+use wakelab_sched::select::WakeFlags;
 
 pub struct Eevdf {
     rq: EevdfRq,
     es: Entities,
+    nr_tasks: u32,
     now: u64,
     need_resched: bool,
     resched_before: bool,
@@ -17,7 +21,10 @@ pub struct Eevdf {
 impl Eevdf {
     fn joined(&mut self, task: TaskId, resched: Resched) {
         self.need_resched |= resched.asked();
-        let preempt = self.rq.check_preempt_wakeup(&mut self.es, self.now, task, self.need_resched);
+        let flags = WakeFlags::empty();
+        let preempted = self.rq.wakeup_preempt(&mut self.es, self.now, task, flags, self.need_resched);
+        assert!(preempted.reaped.is_empty(), "6.12 takes nobody off the queue here");
+        let preempt = preempted.resched.asked();
         self.preempt = Some(preempt && !self.need_resched);
         self.need_resched |= preempt;
     }
@@ -47,8 +54,9 @@ impl Model for Eevdf {
         };
         over(&mut params);
         Eevdf {
-            rq: EevdfRq::new(params, scenario.int::<i64>("v0") as u64),
+            rq: EevdfRq::new(params, EevdfRules::V6_12, scenario.int::<i64>("v0") as u64),
             es: Entities::new(),
+            nr_tasks: 0,
             now: scenario.int("clock0"),
             need_resched: false,
             resched_before: false,
@@ -65,6 +73,7 @@ impl Model for Eevdf {
         let task = step.get("task").map(TaskId);
         match step.cell("op") {
             "fork" => {
+                self.nr_tasks += 1;
                 let entity = Entity::new(policy(step.int("policy")), step.int("nice"), step.int("slice"));
                 let task = self.es.push(entity);
                 let resched = self.rq.enqueue_task(&mut self.es, self.now, task, EnqueueFlags::INITIAL);
@@ -77,7 +86,7 @@ impl Model for Eevdf {
                     let resched = self.rq.enqueue_task(&mut self.es, self.now, task, EnqueueFlags::WAKEUP);
                     self.joined(task, resched);
                 } else if e.sched_delayed {
-                    let resched = self.rq.wake_delayed(&mut self.es, self.now, task);
+                    let resched = self.rq.requeue_delayed_entity(&mut self.es, self.now, task);
                     self.joined(task, resched);
                 }
             }
@@ -118,8 +127,8 @@ impl Model for Eevdf {
             ("nr_delayed", self.rq.nr_delayed().to_string()),
             ("avg_vruntime", signed(self.rq.avg_vruntime(&self.es))),
             ("zero_vruntime", signed(self.rq.zero_vruntime())),
-            ("key_sum", self.rq.key_sum().to_string()),
-            ("load_sum", self.rq.load_sum().to_string()),
+            ("key_sum", self.rq.sum_w_vruntime().to_string()),
+            ("load_sum", self.rq.sum_weight().to_string()),
             ("pick", number(self.rq.pick_eevdf(&self.es))),
         ]
     }
@@ -145,8 +154,8 @@ impl Model for Eevdf {
         ]
     }
 
-    fn entities(&self) -> &Entities {
-        &self.es
+    fn nr_tasks(&self) -> u32 {
+        self.nr_tasks
     }
 
     fn curr(&self) -> Option<TaskId> {

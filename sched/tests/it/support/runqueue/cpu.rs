@@ -29,7 +29,7 @@ pub fn rules(kernel: &str, features: &[(Feature, bool)]) -> FairRules {
 impl Cpu {
     pub fn new(rules: FairRules, tick_ns: u64) -> Self {
         let now = 1_000_000_000;
-        let rq = FairRq::of(rules, -(1i64 << 20) as u64);
+        let rq = FairRq::new(rules, -(1i64 << 20) as u64);
         Cpu { rq, es: Entities::new(), now, tick_ns, next_tick: now + tick_ns, hrtick: None, flag: Resched::No }
     }
 

@@ -28,7 +28,7 @@ pub struct Queue {
 
 impl Queue {
     pub fn new(params: EevdfParams, rules: EevdfRules) -> Self {
-        Queue { rq: EevdfRq::with_rules(params, rules, 0), es: Entities::new(), now: 1_000_000_000 }
+        Queue { rq: EevdfRq::new(params, rules, 0), es: Entities::new(), now: 1_000_000_000 }
     }
 
     /// A new task joins, and nobody asks whether it preempts.
