@@ -7,7 +7,7 @@ use crate::cpu::Doing;
 use crate::engine::{Later, Sim};
 use crate::hrtick::HrtickForm;
 use wakelab_events::sim::{Event, Sink};
-use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance_after, plan_balance};
+use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance_cpu_stop, plan_balance};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{DequeueFlags, EnqueueFlags, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
@@ -52,7 +52,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             imbalance: plan.imbalance,
             moved: plan.moves.len() as u32,
             active: plan.active_balance,
-            nr_rqs: plan.looked_at,
+            nr_rqs: plan.nr_rqs,
         });
         if let Some(src) = plan.busiest {
             // A pass that started over has passed over tasks of more than one run queue.
@@ -81,7 +81,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let Some(target) = self.sys.cpus[cpu as usize].active_balance.take() else { return false };
         self.sys.cpus[cpu as usize].debt += 2 * model.costs.context_switch;
         let states = &self.sys.cpus[target as usize].sd;
-        let push = active_load_balance_after(&self.sys, &model.balance, cpu, target, states);
+        let push = active_load_balance_cpu_stop(&self.sys, &model.balance, cpu, target, states);
         let Some(push) = push else { return false };
         self.sys.cpus[target as usize].sd[push.level].nr_balance_failed = 0;
         self.push_task(cpu, target, push.task)

@@ -9,7 +9,7 @@ use crate::sync::Sync;
 use crate::task::Task;
 use smallvec::SmallVec;
 use wakelab_sched::CpuMask;
-use wakelab_sched::balance::{BalanceView, group_balance_cpu};
+use wakelab_sched::balance::BalanceView;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SchedGroup;
 use wakelab_sched::pelt::RqClock;
@@ -117,7 +117,7 @@ impl System<'_> {
 
     /// Notes whether affinities kept tasks of a group from being moved.
     pub fn set_group_imbalance(&mut self, group: &SchedGroup, imbalanced: bool) {
-        let of_cpu = &mut self.imbalanced[group_balance_cpu(group) as usize];
+        let of_cpu = &mut self.imbalanced[group.group_balance_cpu() as usize];
         of_cpu.retain(|weight| *weight != group.weight);
         if imbalanced {
             of_cpu.push(group.weight);
@@ -245,7 +245,7 @@ impl View for System<'_> {
     }
 
     fn group_imbalance(&self, _: usize, group: &SchedGroup) -> bool {
-        self.imbalanced[group_balance_cpu(group) as usize].contains(&group.weight)
+        self.imbalanced[group.group_balance_cpu() as usize].contains(&group.weight)
     }
 
     fn overutilized(&self) -> bool {

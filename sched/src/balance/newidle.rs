@@ -22,14 +22,14 @@
 //!
 //! (A pass that NI_RANDOM skips goes on with the next domain, without the check for new tasks.)
 //!
-//! This is 6.1, as are the functions here. The methods of [`Balance`](super::Balance) in newidle_rules.rs have the other
-//! versions' forms too.
+//! This is 6.1, as are the functions here. The methods of [`Balance`](super::Balance) in newidle_rules.rs have the
+//! other versions' forms too.
 
-use super::interval::time_after;
-use super::state::SdBalance;
+use super::rebalance_domains::time_after;
+use super::sd_balance::SdBalance;
 
-/// Whether a CPU that expects to be idle for `avg_idle` ns, and has spent `curr_cost` ns on lower domains, balances this
-/// one. `overload` is the root domain's, as it was when the CPU began with its lowest domain.
+/// Whether a CPU that expects to be idle for `avg_idle` ns, and has spent `curr_cost` ns on lower domains, balances
+/// this one. `overload` is the root domain's, as it was when the CPU began with its lowest domain.
 #[inline]
 pub fn newidle_gate(avg_idle: u64, curr_cost: u64, state: &SdBalance, overload: bool) -> bool {
     overload && avg_idle >= curr_cost + state.max_newidle_lb_cost
@@ -48,8 +48,8 @@ pub fn newidle_random(state: &mut SdBalance, d1k: u32) -> Option<u32> {
     Some((1024 + weight / 2) / weight)
 }
 
-/// `update_newidle_cost()`: notes what a newly-idle pass has cost, ns, or lets the cost decay by about 1% per second, which it
-/// returns. `success` is the weight of a pass that pulled something (1 without NI_RANDOM), else 0.
+/// `update_newidle_cost()`: notes what a newly-idle pass has cost, ns, or lets the cost decay by about 1% per second,
+/// which it returns. `success` is the weight of a pass that pulled something (1 without NI_RANDOM), else 0.
 ///
 /// Periodic balancing calls it with a cost of 0 for each domain it visits.
 pub fn update_newidle_cost(state: &mut SdBalance, cost: u64, success: u32, jiffies: u64, hz: u32) -> bool {

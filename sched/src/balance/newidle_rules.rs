@@ -1,13 +1,14 @@
 //! Newly-idle balancing by the version's rules: the decisions of newidle.rs in their other forms.
 
+use super::balancer::Balance;
 use super::forms::NewidleStop;
 use super::newidle::{count, decay, track};
-use super::setup::Balance;
-use super::state::SdBalance;
+use super::sd_balance::SdBalance;
 use wakelab_kernel::Feature;
 
 impl Balance<'_> {
-    /// Whether a CPU that expects to be idle for `avg_idle` ns begins with its lowest domain. `overload` is the root domain's.
+    /// Whether a CPU that expects to be idle for `avg_idle` ns begins with its lowest domain. `overload` is the root
+    /// domain's.
     pub fn newidle_begins(&self, avg_idle: u64, lowest: &SdBalance, overload: bool) -> bool {
         let needed = match self.rules.newidle.cost_floor {
             true => u64::from(self.tunables.migration_cost),
@@ -21,14 +22,16 @@ impl Balance<'_> {
         avg_idle >= curr_cost + state.max_newidle_lb_cost
     }
 
-    /// Whether NI_RANDOM throws dice for the pass: then ask [`Balance::newidle_random`], else make it, and a success counts 1.
+    /// Whether NI_RANDOM throws dice for the pass: then ask [`Balance::newidle_random`], else make it, and a success
+    /// counts 1.
     pub fn newidle_dice(&self, state: &SdBalance) -> bool {
         let sure = self.rules.newidle.rate && state.newidle_ratio >= 1024;
         self.features.has(Feature::NI_RANDOM) && !sure
     }
 
     /// NI_RANDOM: whether the pass is made, by its success up to now, and by how much a success then counts. `d1k` is a
-    /// random number below 1024, `now` is `sched_clock()`, ns. A pass that is not made counts as one that pulled nothing.
+    /// random number below 1024, `now` is `sched_clock()`, ns. A pass that is not made counts as one that pulled
+    /// nothing.
     pub fn newidle_random(&self, state: &mut SdBalance, d1k: u32, now: u64) -> Option<u32> {
         let weight = 1 + state.newidle_ratio;
         if d1k > weight {
@@ -38,9 +41,9 @@ impl Balance<'_> {
         Some((1024 + weight / 2) / weight)
     }
 
-    /// `update_newidle_cost()`: notes what a pass has cost, ns, or lets the cost decay, which it returns. `success` is the
-    /// weight of a pass that pulled something, else 0; `now` is `sched_clock()`, ns. Periodic balancing gives a cost of 0 for
-    /// each domain it visits.
+    /// `update_newidle_cost()`: notes what a pass has cost, ns, or lets the cost decay, which it returns. `success` is
+    /// the weight of a pass that pulled something, else 0; `now` is `sched_clock()`, ns. Periodic balancing gives a
+    /// cost of 0 for each domain it visits.
     pub fn newidle_cost(&self, state: &mut SdBalance, cost: u64, success: u32, jiffies: u64, now: u64) -> bool {
         let hz = self.tunables.hz;
         if cost != 0 {

@@ -143,8 +143,8 @@ impl BalanceRules {
         ..Self::V7_2
     };
 
-    /// The rules of a [`Preset`](wakelab_kernel::Preset) by its name (`v6.1`, ...); `None` where that version's balancing is
-    /// not modelled.
+    /// The rules of a [`Preset`](wakelab_kernel::Preset) by its name (`v6.1`, ...); `None` where that version's
+    /// balancing is not modelled.
     pub fn of_preset(name: &str) -> Option<BalanceRules> {
         Some(match name {
             "v5.2" | "v5.3" => Self::V5_3,

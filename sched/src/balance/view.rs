@@ -1,29 +1,29 @@
-//! What balancing may ask about the system.
+//! `BalanceView`: what load balancing reads of the system.
 
 use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::SchedGroup;
 use crate::runqueue::TaskId;
 use crate::select::{Uclamp, View};
 
-/// The system as balancing sees it: what placement sees, and the tasks of run queues.
+/// The system as balancing reads it: what placement reads, and the tasks of run queues.
 ///
-/// Of [`View`] it asks `nr_running`, `cpu_load`, `cpu_runnable`, `cpu_util_avg`, `cpu_util_est`, `capacity_of`,
+/// Of [`View`] balancing calls `nr_running`, `cpu_load`, `cpu_runnable`, `cpu_util_avg`, `cpu_util_est`, `capacity_of`,
 /// `arch_scale_cpu_capacity`, `idle_cpu`, `ttwu_pending`, `group_capacity` and `group_imbalance`; on unequal CPUs
-/// `group_max_capacity` and what `util_fits_cpu()` reads, with an energy model `overutilized` and `rq_util`. The kernel refreshes the
-/// local group's capacity during a pass (`update_group_capacity()`); a view answers with the refreshed one.
+/// `group_max_capacity` and what `util_fits_cpu()` reads, with an energy model `overutilized` and `rq_util`. The kernel
+/// refreshes the local group's capacity during a pass (`update_group_capacity()`); a view returns the refreshed one.
 pub trait BalanceView: View {
-    /// `rq->cfs.h_nr_queued` (`h_nr_running` before 6.12): tasks of the fair class, also those that sleep and are still
-    /// queued.
+    /// `rq->cfs.h_nr_queued` (`h_nr_running` before 6.12): the number of fair tasks, including those that sleep and are
+    /// still queued.
     fn h_nr_running(&self, cpu: Cpu) -> u32;
 
-    /// `rq->cfs_tasks` from the tail, where tasks are taken, to the head, where the running task is.
-    /// [`CfsTasks`](super::CfsTasks) keeps it.
+    /// `rq->cfs_tasks` from the tail, where tasks are taken, to the head, where the running task is. A caller can keep
+    /// it as [`CfsTasks`](super::CfsTasks).
     fn cfs_tasks(&self, cpu: Cpu) -> impl Iterator<Item = TaskId>;
 
     /// `rq_clock_task()` of a CPU, ns, up to date.
     fn rq_clock_task(&self, cpu: Cpu) -> u64;
 
-    /// `rq->active_balance`: its running task is about to be pushed off already.
+    /// `rq->active_balance`: its stopper is already about to push the running task.
     fn active_balance(&self, cpu: Cpu) -> bool;
 
     /// Whether `rq->curr` of `cpu`, of whatever class, may run on `dst`. The idle task may not.
@@ -41,7 +41,7 @@ pub trait BalanceView: View {
     /// `task_has_idle_policy()`.
     fn task_has_idle_policy(&self, task: TaskId) -> bool;
 
-    /// The task is the next or the last buddy of the run queue it is on; asked only where CACHE_HOT_BUDDY is on.
+    /// Whether the task is the next or the last buddy of its run queue. Called only with CACHE_HOT_BUDDY.
     fn is_buddy(&self, cpu: Cpu, task: TaskId) -> bool;
 
     /// `p->se.exec_start`, ns.
@@ -50,11 +50,11 @@ pub trait BalanceView: View {
     /// `task_h_load()`.
     fn task_h_load(&self, task: TaskId) -> u64;
 
-    /// `task_util_est()`: the larger of utilisation and its estimate. 0 is the estimate's value with UTIL_EST off.
+    /// `task_util_est()`: the larger of utilisation and its estimate. With UTIL_EST off the estimate is 0.
     fn task_util_est(&self, task: TaskId) -> u64;
 
     /// On unequal CPUs: `rq->misfit_task_load`, which
-    /// [`update_misfit_status`](super::Balance::update_misfit_status) works out; 0 for no misfit.
+    /// [`update_misfit_status`](super::Balance::update_misfit_status) computes; 0 if there is no misfit task.
     fn misfit_task_load(&self, _cpu: Cpu) -> u64 {
         0
     }
@@ -69,27 +69,33 @@ pub trait BalanceView: View {
         Uclamp::UNUSED
     }
 
-    /// Since 7.2: `p->se.sched_delayed`: the task sleeps and is still queued.
+    /// With an energy model: `uclamp_is_used()`. A utilisation clamp has been set since boot, so run queues have clamps
+    /// ([`View::rq_util`]).
+    fn uclamp_is_used(&self) -> bool {
+        false
+    }
+
+    /// `p->se.sched_delayed`, read since 7.2: the task sleeps and is still queued.
     fn sched_delayed(&self, _task: TaskId) -> bool {
         false
     }
 
-    /// Since 7.2, with PLACE_LAG: `entity_eligible()` of a task on the run queue of `cpu`.
+    /// `entity_eligible()` of a task on the run queue of `cpu`, read since 7.2 with PLACE_LAG.
     fn entity_eligible(&self, _cpu: Cpu, _task: TaskId) -> bool {
         true
     }
 
-    /// Since 7.2: `sched_balance_running`: another CPU's pass over a domain with SD_SERIALIZE is under way.
+    /// `sched_balance_running`, read since 7.2: another CPU makes a pass over a domain with SD_SERIALIZE.
     fn balance_running(&self) -> bool {
         false
     }
 
-    /// 7.3: `rq->curr->on_rq`: the running task is not just going to sleep.
+    /// `rq->curr->on_rq`, read in 7.3: the running task is not about to sleep.
     fn curr_on_rq(&self, _cpu: Cpu) -> bool {
         true
     }
 
-    /// `need_resched()` on a CPU: it has something to switch to. Asked of a CPU that balances for others.
+    /// `need_resched()` of a CPU that balances for others: it has a task to switch to.
     fn need_resched(&self, cpu: Cpu) -> bool {
         self.nr_running(cpu) > 0
     }

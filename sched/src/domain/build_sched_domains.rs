@@ -8,8 +8,9 @@
 //!               update_top_cache_domain()                            sd_llc and the other shortcuts
 //! ```
 
+use super::ImbNuma;
 use super::build_sched_groups::{Group, Groups, OverlapGroups, Rings, build_sched_groups};
-use super::options::{DomainOptions, ImbNuma};
+use super::options::DomainOptions;
 use super::sd_degenerate::cpu_attach_domain;
 use super::sd_init::{Asym, sd_init};
 use super::topology::{Topology, TopologyError};

@@ -3,9 +3,10 @@
 //! A domain's groups are the spans of its CPUs' child domains, linked as a ring. Below NUMA they are disjoint, and all
 //! CPUs of the domain share one ring. NUMA domains of one level can overlap, so each CPU has a ring of its own.
 
+use super::GroupFlags;
 use super::SdFlags;
 use super::build_sched_domains::{Sd, SpanId, Spans};
-use super::options::{DomainOptions, GroupFlags};
+use super::options::DomainOptions;
 use crate::cpumask::{Cpu, CpuMask};
 use std::collections::HashMap;
 

@@ -1,10 +1,10 @@
 //! `sd_degenerate()`, `sd_parent_degenerate()` and `cpu_attach_domain()` (`kernel/sched/topology.c`): the removal of
 //! domains that add nothing to their neighbours.
 
+use super::GroupFlags;
 use super::SdFlags;
 use super::build_sched_domains::{Sd, Spans};
 use super::build_sched_groups::Rings;
-use super::options::GroupFlags;
 
 /// `sd_degenerate()`: whether the domain has no use: it spans one CPU, or none of its flags has an effect.
 fn sd_degenerate(sd: &Sd, spans: &Spans, rings: &Rings) -> bool {

@@ -1,10 +1,11 @@
 //! `sd_init()` (`kernel/sched/topology.c`): the flags and limits of one CPU's domain at one topology level, before its
 //! groups are built. `asym_cpu_capacity_classify()` and its predecessor give the asymmetry flags.
 
+use super::AsymDetection;
 use super::SdFlags;
 use super::build_sched_domains::{Sd, Spans};
 use super::build_sched_groups::Groups;
-use super::options::{AsymDetection, DomainOptions};
+use super::options::DomainOptions;
 use super::topology::Topology;
 use super::topology_levels::TopologyLevel;
 use crate::cpumask::CpuMask;

@@ -2,8 +2,9 @@
 //! sched_domain_topology_level`, `default_topology[]` and `sched_init_numa()` in `kernel/sched/topology.c`; the masks
 //! in `arch/x86/kernel/smpboot.c` and `drivers/base/arch_topology.c`).
 
+use super::Itmt;
 use super::build_sched_domains::{SpanId, Spans};
-use super::options::{Arch, DomainOptions, Itmt};
+use super::options::{Arch, DomainOptions};
 use super::topology::{CpuTopology, LOCAL_DISTANCE, Topology};
 use super::{Level, SdFlags};
 use crate::cpumask::CpuMask;

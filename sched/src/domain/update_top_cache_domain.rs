@@ -7,7 +7,7 @@
 //! sd_asym_cpucapacity = lowest_flag_domain(cpu, SD_ASYM_CPUCAPACITY_FULL)
 //! ```
 
-use super::options::LlcId;
+use super::LlcId;
 use super::{SchedDomain, SchedDomains, SdFlags};
 use crate::cpumask::{Cpu, CpuMask, Wrap};
 use std::sync::Arc;

@@ -26,21 +26,23 @@ fn cores(cores: u32) -> SchedDomains {
 }
 
 /// The sums' decision, straight down in wide integers: (kind, average load, load per task, whether it counts as full).
-fn reference(facts: &LoadFacts, groups: &[LoadStats]) -> Option<(usize, u64)> {
+fn reference(params: &LbParamsV5_3, groups: &[SgLbStatsV5_3]) -> Option<(usize, u64)> {
     let wide = u128::from;
-    let pct = wide(u64::from(facts.imbalance_pct));
-    let room =
-        |g: &LoadStats| g.sum_nr_running < g.group_weight || wide(g.group_capacity) * 100 > wide(g.group_util) * pct;
-    let avg = |g: &LoadStats| wide(g.group_load) * 1024 / wide(g.group_capacity);
-    let each = |g: &LoadStats| wide(g.group_load) / wide(u64::from(g.sum_nr_running.max(1)));
-    let full_alone =
-        |g: &LoadStats| g.sum_nr_running > g.group_weight && wide(g.group_capacity) * 100 < wide(g.group_util) * pct;
-    let rank = |full: bool, g: &LoadStats| if full { 2 } else { u32::from(g.imbalanced) };
+    let pct = wide(u64::from(params.imbalance_pct));
+    let room = |g: &SgLbStatsV5_3| {
+        g.sum_nr_running < g.group_weight || wide(g.group_capacity) * 100 > wide(g.group_util) * pct
+    };
+    let avg = |g: &SgLbStatsV5_3| wide(g.group_load) * 1024 / wide(g.group_capacity);
+    let each = |g: &SgLbStatsV5_3| wide(g.group_load) / wide(u64::from(g.sum_nr_running.max(1)));
+    let full_alone = |g: &SgLbStatsV5_3| {
+        g.sum_nr_running > g.group_weight && wide(g.group_capacity) * 100 < wide(g.group_util) * pct
+    };
+    let rank = |full: bool, g: &SgLbStatsV5_3| if full { 2 } else { u32::from(g.imbalanced) };
     let own = groups.iter().position(|g| g.local).unwrap();
     let local = &groups[own];
     let mut best: Option<(usize, bool)> = None;
     for (at, group) in groups.iter().enumerate().filter(|(at, _)| *at != own) {
-        let siblings = facts.prefer_sibling && at > own && room(local);
+        let siblings = params.prefer_sibling && at > own && room(local);
         let full = full_alone(group) || (siblings && group.sum_nr_running > local.sum_nr_running + 1);
         let key = |(at, full): (usize, bool)| (rank(full, &groups[at]), avg(&groups[at]));
         if key((at, full)) > best.map_or((0, 0), key) {
@@ -56,8 +58,8 @@ fn reference(facts: &LoadFacts, groups: &[LoadStats]) -> Option<(usize, u64)> {
     let total: u128 = groups.iter().map(|g| wide(g.group_load)).sum();
     let mean = 1024 * total / groups.iter().map(|g| wide(g.group_capacity)).sum::<u128>();
     let (theirs, ours) = (avg(busiest), avg(local));
-    let forced = kind == 1 || (facts.idle != CpuIdleType::NotIdle && room(local) && full);
-    let enough = match facts.idle {
+    let forced = kind == 1 || (params.idle != CpuIdleType::NotIdle && room(local) && full);
+    let enough = match params.idle {
         CpuIdleType::Idle => kind == 2 || local.idle_cpus > busiest.idle_cpus + 1,
         _ => 100 * theirs > pct * ours,
     };
@@ -90,9 +92,9 @@ fn reference(facts: &LoadFacts, groups: &[LoadStats]) -> Option<(usize, u64)> {
     (amount != 0).then_some((at, amount as u64))
 }
 
-fn group() -> impl Strategy<Value = LoadStats> {
+fn group() -> impl Strategy<Value = SgLbStatsV5_3> {
     (1u32..5, 0u32..12, 0u32..1100, 0u64..1400, 200u64..=1024, prop::bool::weighted(0.1)).prop_map(
-        |(group_weight, tasks, load, util, capacity, imbalanced)| LoadStats {
+        |(group_weight, tasks, load, util, capacity, imbalanced)| SgLbStatsV5_3 {
             group_load: u64::from(tasks * load),
             group_util: util * u64::from(group_weight),
             group_capacity: capacity * u64::from(group_weight),
@@ -116,8 +118,8 @@ proptest! {
     ) {
         let own = own.index(groups.len());
         groups[own].local = true;
-        let facts = LoadFacts { idle, imbalance_pct, prefer_sibling };
-        prop_assert_eq!(find_busiest_by_load(&facts, &groups), reference(&facts, &groups));
+        let params = LbParamsV5_3 { idle, imbalance_pct, prefer_sibling };
+        prop_assert_eq!(find_busiest_group_v5_3(&params, &groups), reference(&params, &groups));
     }
 }
 

@@ -131,7 +131,7 @@ fn an_idle_core_pulls_the_waiting_task_of_a_core_with_two() {
         let plan = pass(&state, &v6_1(&smt), 2, 1, idle, 0);
         assert_eq!((plan.busiest, plan.imbalance, plan.outcome), (Some(0), tasks(1), Outcome::Moved));
         assert_eq!(plan.moves.as_slice(), [Move { task: waiting[0], dst_cpu: 2, batch: 0 }]);
-        assert_eq!(plan.looked_at, 4);
+        assert_eq!(plan.nr_rqs, 4);
     }
 }
 
@@ -159,7 +159,7 @@ fn a_sibling_pulls_a_waiting_task_and_not_the_only_one() {
     state.run(0, 1);
     let plan = pass(&state, &v6_1(&smt), 1, 0, CpuIdleType::NewlyIdle, 0);
     // CPU 0 is overloaded: 2 tasks, and 1024·100 < 1024·110.
-    assert_eq!((plan.imbalance, plan.moves.len(), plan.looked_at), (tasks(1), 1, 2));
+    assert_eq!((plan.imbalance, plan.moves.len(), plan.nr_rqs), (tasks(1), 1, 2));
 }
 
 /// Four CPUs, of which the LLC's busiest has the most tasks.
@@ -247,8 +247,8 @@ fn a_full_group_above_the_average_pulls_only_before_the_check_was_added() {
     assert_eq!(plan(BalanceRules::V5_18).imbalance, load(1667));
 }
 
-/// Two nodes of two CPUs; imb_numa_nr is 1 here. Local is empty: 0 + 1 <= 1, so a difference of up to two is allowed. 6.1
-/// compares the whole difference, 5.18 its half.
+/// Two nodes of two CPUs; imb_numa_nr is 1 here. Local is empty: 0 + 1 <= 1, so a difference of up to two is allowed.
+/// 6.1 compares the whole difference, 5.18 its half.
 #[test]
 fn a_numa_imbalance_is_allowed_for_before_halving_since_june_2022() {
     let nodes = domains(&Uniform { packages: 2, nodes: 2, ..Uniform::new(2, 1) }.topology());
@@ -363,7 +363,7 @@ fn overload_is_told_of_the_highest_domain_and_utilisation_of_the_llcs() {
     assert_eq!(told(&state, 1, CpuIdleType::NewlyIdle), (Some(true), false));
     // Another CPU's turn: nothing is summed up.
     let plan = pass(&state, &v6_1(&llcs), 1, 1, CpuIdleType::Idle, 0);
-    assert_eq!((plan.overload, plan.continue_balancing, plan.looked_at), (None, false, 0));
+    assert_eq!((plan.overload, plan.continue_balancing, plan.nr_rqs), (None, false, 0));
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! Balancing between CPUs of unequal capacity, in cases worked out by hand from the sources: misfit tasks, and the flag that a
-//! CPU has too much to do for placement by energy.
+//! Balancing between CPUs of unequal capacity, in cases worked out by hand from the sources: misfit tasks, and the flag
+//! that a CPU has too much to do for placement by energy.
 
-use crate::support::balance::{State, domains_of};
+use crate::support::balance::{State, after_many_failures, domains_of};
 use wakelab_kernel::{Feature, FeatureSet};
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::*;
@@ -68,7 +68,7 @@ fn a_task_that_outgrew_its_cpu_is_a_misfit_and_is_pushed_to_a_larger_one_at_once
         assert_eq!(plan.imbalance.map(|imbalance| imbalance.migration_type), Some(MigrationType::Misfit));
         assert!(plan.active_balance && plan.moves.is_empty(), "{major}.{minor}: {plan:?}");
         assert_eq!(plan.overload, Some(true), "{major}.{minor}");
-        let pushed = active_load_balance(&state, &balance, 0, 2).unwrap();
+        let pushed = active_load_balance_cpu_stop(&state, &balance, 0, 2, &after_many_failures(&balance, 2)).unwrap();
         assert_eq!((pushed.task, pushed.level), (task, 1), "{major}.{minor}");
     }
 }
@@ -207,6 +207,29 @@ fn with_an_energy_model_nothing_is_balanced_until_a_cpu_is_overutilized() {
         assert!(energy.becomes_overutilized(&state, 0) && !plain.becomes_overutilized(&state, 0));
         let plan = pass(&state, &energy, 2, 1);
         assert_eq!((plan.moves.is_empty(), plan.overutilized), (false, Some(true)), "{major}.{minor}");
+    }
+}
+
+/// A run queue's minimum clamp of 600 is more than the little CPU's 512. 5.10 then finds that the CPU does not fit. 6.1
+/// returns -1 ("only the minimum is missed"), which is no overutilization, and 7.2 ignores the minimum. A maximum clamp
+/// of 400 caps what would be too much, 500 of 512, except in 5.18, which applies no clamps here.
+#[test]
+fn the_clamps_of_a_run_queue_decide_whether_its_cpu_is_overutilized() {
+    for (rules, major, minor) in ALL {
+        let domains = two_kinds(512, major, minor);
+        let balance = of(rules, &domains).with_energy();
+        let overutilized = |util, clamps| {
+            let (mut state, _) = misfit(512);
+            state.uclamp_used = clamps.is_some();
+            state.cpus[0].util = util;
+            state.cpus[0].uclamp = clamps.unwrap_or((600, 400));
+            balance.becomes_overutilized(&state, 0)
+        };
+        let at = format!("{major}.{minor}");
+        assert_eq!((overutilized(100, None), overutilized(500, None)), (false, true), "{at}: no clamp has been set");
+        assert_eq!((overutilized(100, Some((0, 1024))), overutilized(500, Some((0, 1024)))), (false, true), "{at}");
+        assert_eq!(overutilized(100, Some((600, 1024))), rules == BalanceRules::V5_10, "{at}: minimum");
+        assert_eq!(overutilized(500, Some((0, 400))), rules == BalanceRules::V5_18, "{at}: maximum");
     }
 }
 

@@ -138,7 +138,8 @@ fn only_7_3_has_an_idle_core_balance_before_an_idle_sibling() {
     assert_eq!(ilb(BalanceRules::V7_3, &[1, 3, 4, 5, 6, 7]), None);
 }
 
-/// Walks to the end; by CPU visited whether its averages were to be aged. Each run queue is due `100 + cpu` jiffies later.
+/// Walks to the end; by CPU visited whether its averages were to be aged. Each run queue is due `100 + cpu` jiffies
+/// later.
 fn walk(nohz: &mut Nohz, balance: &Balance<'_>, state: &State, this_cpu: Cpu, flags: NohzFlags) -> Vec<(Cpu, bool)> {
     let mut visits = Vec::new();
     let mut walk = NohzIdleBalance::new(nohz, balance, this_cpu, flags, 300);

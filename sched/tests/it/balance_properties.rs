@@ -251,7 +251,7 @@ impl Case {
         }
         for (cpu, domains) in self.machine.domains(self.version).domains.iter().enumerate() {
             for (level, sd) in domains.iter().enumerate() {
-                let own = group_balance_cpu(&sd.groups[sd.first_group as usize]);
+                let own = sd.groups[sd.first_group as usize].group_balance_cpu();
                 if self.imbalanced >> ((cpu * 7 + level) % 64) & 1 != 0 {
                     state.imbalanced.insert((level, own));
                 }
@@ -382,7 +382,7 @@ impl Case {
         let mut imbalanced = state.imbalanced.clone();
         if let Some(set) = plan.parent_imbalance {
             let parent = balance.sd(self.dst_cpu, self.level + 1);
-            let group = (self.level + 1, group_balance_cpu(&parent.groups[parent.first_group as usize]));
+            let group = (self.level + 1, parent.groups[parent.first_group as usize].group_balance_cpu());
             if set {
                 imbalanced.insert(group)
             } else {
@@ -542,7 +542,7 @@ fn cases_come_to_every_end() {
         if plan.active_balance {
             count("active balance".into());
         }
-        if plan.forced.is_some_and(|forced| forced.backs_off) {
+        if plan.after_push.is_some_and(|push| push.backs_off) {
             count("forced".into());
         }
         if plan.moves.iter().any(|moved| moved.dst_cpu != case.dst_cpu) {
@@ -558,7 +558,7 @@ fn cases_come_to_every_end() {
             count(format!("parent imbalance {:?}", plan.parent_imbalance));
         }
         let sd = &case.machine.domains(case.version).domains[case.dst_cpu as usize][case.level];
-        if plan.looked_at > sd.groups.iter().map(|group| group.weight).sum() {
+        if plan.nr_rqs > sd.groups.iter().map(|group| group.weight).sum() {
             count("redo".into());
         }
         if sd.groups.iter().any(|group| group.balance_mask.is_some()) && !plan.moves.is_empty() {

@@ -181,7 +181,7 @@ fn only_one_cpu_at_a_time_balances_between_nodes() {
     let mut state = SdBalance::new(sd, 1000);
     let mut rebalance = Rebalance::new(&balance, 1001);
     assert_eq!(rebalance.visit(sd, &mut state, 1001, false), Visit::Due { serialize: true });
-    rebalance.passed_over(&state, false);
+    rebalance.not_balanced(&state, false);
     assert_eq!(state.last_balance, 1000, "no pass was made");
     assert_eq!(rebalance.finish().next_balance, Some(1001));
 }

@@ -1,7 +1,9 @@
-//! The type of a group and the busier one of two, against a second implementation in a million states, for all versions.
+//! The type of a group and the busier one of two, against a second implementation in a million states, for all
+//! versions.
 
+use crate::support::balance::GROUP_TYPES;
 use crate::support::random::Random;
-use wakelab_sched::balance::{BalanceRules, CpuIdleType, GroupType, LbFacts, SgLbStats, update_sd_pick_busiest};
+use wakelab_sched::balance::{BalanceRules, CpuIdleType, GroupType, LbParams, SgLbStats, update_sd_pick_busiest};
 use wakelab_sched::domain::SdFlags;
 
 const STATES: u32 = 1_000_000;
@@ -91,22 +93,28 @@ fn capacity_greater(a: u64, b: u64) -> bool {
 }
 
 /// `update_sd_pick_busiest()`, return by return as the kernel has them. `busiest` of weight 0 is none.
-fn pick_busiest(version: Version, facts: &LbFacts<'_>, local: GroupType, busiest: &SgLbStats, sgs: &SgLbStats) -> bool {
-    let asym = facts.flags.contains(SdFlags::ASYM_CPUCAPACITY);
+fn pick_busiest(
+    version: Version,
+    params: &LbParams<'_>,
+    local: GroupType,
+    busiest: &SgLbStats,
+    sgs: &SgLbStats,
+) -> bool {
+    let asym = params.flags.contains(SdFlags::ASYM_CPUCAPACITY);
     let smt = |sgs: &SgLbStats| sgs.flags.contains(SdFlags::SHARE_CPUCAPACITY);
     if sgs.sum_h_nr_running == 0 {
         return false;
     }
     if asym && sgs.group_type == GroupType::MisfitTask {
-        let core_idle = version < Version::V7_2 || facts.dst_core_idle;
-        let smaller = capacity_greater(facts.dst_capacity, sgs.max_capacity);
+        let core_idle = version < Version::V7_2 || params.dst_core_idle;
+        let smaller = capacity_greater(params.dst_capacity, sgs.max_capacity);
         if !core_idle || !smaller || local != GroupType::HasSpare {
             return false;
         }
     }
     let larger = asym
         && matches!(sgs.group_type, GroupType::HasSpare | GroupType::FullyBusy)
-        && capacity_greater(sgs.min_capacity, facts.dst_capacity);
+        && capacity_greater(sgs.min_capacity, params.dst_capacity);
     if version >= Version::V7_2 && larger {
         return false;
     }
@@ -172,7 +180,7 @@ fn the_busier_of_two_groups_is_the_one_that_the_versions_source_takes() {
         let asym = random.chance(30);
         let (mut busiest, mut sgs) = (group(&mut random, 117), group(&mut random, 117));
         let (dst_capacity, dst_core_idle) = (300 + random.below(800), random.chance(50));
-        let any = |random: &mut Random| GroupType::ALL[random.below(7) as usize];
+        let any = |random: &mut Random| GROUP_TYPES[random.below(7) as usize].0;
         let local = SgLbStats { group_type: any(&mut random), ..SgLbStats::default() };
         sgs.group_type = any(&mut random);
         // Most often of one type, as the rest is then to decide.
@@ -186,7 +194,7 @@ fn the_busier_of_two_groups_is_the_one_that_the_versions_source_takes() {
                 continue;
             }
             let flags = if asym { SdFlags::ASYM_CPUCAPACITY } else { SdFlags::empty() };
-            let facts = LbFacts {
+            let params = LbParams {
                 rules,
                 flags,
                 imbalance_pct: 117,
@@ -195,9 +203,9 @@ fn the_busier_of_two_groups_is_the_one_that_the_versions_source_takes() {
                 dst_capacity,
                 dst_core_idle,
             };
-            let found = update_sd_pick_busiest(&facts, &local, &busiest, &sgs);
-            let expected = pick_busiest(*version, &facts, local.group_type, &busiest, &sgs);
-            assert_eq!(found, expected, "{facts:?}, local {:?}: {sgs:?} in place of {busiest:?}", local.group_type);
+            let found = update_sd_pick_busiest(&params, &local, &busiest, &sgs);
+            let expected = pick_busiest(*version, &params, local.group_type, &busiest, &sgs);
+            assert_eq!(found, expected, "{params:?}, local {:?}: {sgs:?} in place of {busiest:?}", local.group_type);
             taken[sgs.group_type as usize] += u32::from(found);
         }
     }

@@ -1,17 +1,22 @@
-//! Load balancing's formulas against numbers computed by the kernel's own code (6.1.192): the type of a group, the busier one of
-//! two, and the imbalance.
+//! Load balancing's formulas against numbers computed by the kernel's own code (6.1.192): the type of a group, the
+//! busier one of two, and the imbalance.
 
+use crate::support::balance::{GROUP_TYPES, MIGRATION_TYPES};
 use crate::support::vectors::{VectorRow, rows};
 use wakelab_sched::balance::{
-    BalanceRules, CpuIdleType, GroupType, Imbalance, LbFacts, MigrationType, NumaImbalance, SdLbStats, SgLbStats,
-    SiblingImbalance, calculate_imbalance, imbalance_of, is_balanced, update_sd_pick_busiest,
+    BalanceRules, CpuIdleType, GroupType, Imbalance, LbParams, NumaImbalance, SdLbStats, SgLbStats, SiblingImbalance,
+    calculate_imbalance, imbalance_of, is_balanced, update_sd_pick_busiest,
 };
 use wakelab_sched::domain::SdFlags;
 
 fn group_type(row: &VectorRow, column: &str) -> GroupType {
     let name = row.text(column);
-    let known = GroupType::ALL.into_iter().find(|known| known.name() == name);
-    known.unwrap_or_else(|| panic!("{row}: column {column}: no group type is called {name:?}"))
+    let known = GROUP_TYPES.into_iter().find(|known| known.1 == name);
+    known.map(|known| known.0).unwrap_or_else(|| panic!("{row}: column {column}: no group type is called {name:?}"))
+}
+
+fn name_of<T: PartialEq>(names: &[(T, &str)], value: T) -> String {
+    names.iter().find(|known| known.0 == value).expect("every value has a name").1.to_owned()
 }
 
 fn idle_type(row: &VectorRow) -> CpuIdleType {
@@ -58,7 +63,7 @@ fn classified(row: &VectorRow) -> Vec<(&'static str, String)> {
         ..SgLbStats::default()
     };
     let group_type = sgs.group_classify(row.get("imbalance_pct"), || row.flag("sgc_imbalance"));
-    vec![("group_type", group_type.name().to_owned())]
+    vec![("group_type", name_of(&GROUP_TYPES, group_type))]
 }
 
 #[test]
@@ -67,7 +72,7 @@ fn a_group_has_the_type_that_the_kernel_gives_it() {
 }
 
 fn picked(rules: &BalanceRules, row: &VectorRow) -> Vec<(&'static str, String)> {
-    let facts = LbFacts {
+    let params = LbParams {
         rules,
         flags: if row.flag("asym_cpucapacity") { SdFlags::ASYM_CPUCAPACITY } else { SdFlags::empty() },
         imbalance_pct: 117,
@@ -100,7 +105,7 @@ fn picked(rules: &BalanceRules, row: &VectorRow) -> Vec<(&'static str, String)> 
         prefer_priority: row.get("busiest_prefer_priority"),
         ..SgLbStats::default()
     };
-    vec![("picked", flag(update_sd_pick_busiest(&facts, &local, &busiest, &candidate)))]
+    vec![("picked", flag(update_sd_pick_busiest(&params, &local, &busiest, &candidate)))]
 }
 
 /// The kernel of the vectors, 6.1.192, has two rules of 7.2 that 6.1.176 has not; on equal CPUs nothing shows them.
@@ -160,13 +165,13 @@ fn domain(row: &VectorRow) -> SdLbStats<'static> {
     }
 }
 
-fn facts<'a>(rules: &'a BalanceRules, row: &VectorRow) -> LbFacts<'a> {
+fn params<'a>(rules: &'a BalanceRules, row: &VectorRow) -> LbParams<'a> {
     let flags = [
         ("sd_numa", SdFlags::NUMA),
         ("sd_asym_cpucapacity", SdFlags::ASYM_CPUCAPACITY),
         ("sd_share_llc", SdFlags::SHARE_LLC),
     ];
-    LbFacts {
+    LbParams {
         rules,
         flags: flags.into_iter().filter(|(column, _)| row.flag(column)).map(|(_, flag)| flag).collect(),
         imbalance_pct: row.get("imbalance_pct"),
@@ -180,9 +185,9 @@ fn facts<'a>(rules: &'a BalanceRules, row: &VectorRow) -> LbFacts<'a> {
 /// What calculate_imbalance() gives when it is called directly.
 fn calculated(rules: &BalanceRules, row: &VectorRow) -> Vec<(&'static str, String)> {
     let mut sds = domain(row);
-    let Imbalance { migration_type, amount } = calculate_imbalance(&facts(rules, row), &mut sds);
+    let Imbalance { migration_type, amount } = calculate_imbalance(&params(rules, row), &mut sds);
     vec![
-        ("ci_migration_type", migration_type.name().to_owned()),
+        ("ci_migration_type", name_of(&MIGRATION_TYPES, migration_type)),
         ("ci_imbalance", amount.to_string()),
         ("ci_local_avg_load", sds.local_stat.avg_load.to_string()),
         ("ci_domain_avg_load", sds.avg_load.to_string()),
@@ -191,12 +196,12 @@ fn calculated(rules: &BalanceRules, row: &VectorRow) -> Vec<(&'static str, Strin
 
 /// What find_busiest_group() gives on the same sums.
 fn found(rules: &BalanceRules, row: &VectorRow) -> Vec<(&'static str, String)> {
-    let facts = facts(rules, row);
-    let balanced = is_balanced(&facts, &mut domain(row));
-    let imbalance = imbalance_of(&facts, &mut domain(row));
+    let params = params(rules, row);
+    let balanced = is_balanced(&params, &mut domain(row));
+    let imbalance = imbalance_of(&params, &mut domain(row));
     let mut cells = vec![("fbg_calls_ci", flag(!balanced)), ("fbg_found", flag(imbalance.is_some()))];
     if let Some(Imbalance { migration_type, amount }) = imbalance {
-        cells.push(("fbg_migration_type", migration_type.name().to_owned()));
+        cells.push(("fbg_migration_type", name_of(&MIGRATION_TYPES, migration_type)));
         cells.push(("fbg_imbalance", amount.to_string()));
     }
     cells
@@ -218,8 +223,8 @@ fn a_domain_is_found_in_balance_where_the_kernel_finds_it() {
 fn every_type_of_migration_is_among_the_rows() {
     let rows = rows("calculate_imbalance.csv");
     let shown = |name: &str| rows.iter().any(|row| row.flag("fbg_calls_ci") && row.text("ci_migration_type") == name);
-    for migration in [MigrationType::Load, MigrationType::Util, MigrationType::Task, MigrationType::Misfit] {
-        assert!(shown(migration.name()), "no row moves by {}", migration.name());
+    for (_, name) in MIGRATION_TYPES {
+        assert!(shown(name), "no row moves by {name}");
     }
 }
 

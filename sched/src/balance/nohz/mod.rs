@@ -1,58 +1,58 @@
-//! Balancing for idle CPUs whose tick is stopped (`nohz`, `nohz_idle_balance()`).
+//! `nohz` (`kernel/sched/fair.c`): balancing for idle CPUs whose tick is stopped.
 //!
 //! ```text
-//!  a CPU stops its tick     enter_idle          its first busy tick   exit_idle, by balancer_kick
-//!  tick of a busy CPU       balancer_kick ──▶ Kick { cpu, flags, ipi }       kick.rs
-//!  the kicked CPU           kicked ──▶ NohzIdleBalance: the idle CPUs, one by one, itself last      walk.rs
-//!  about to go idle         newidle notes that blocked averages are due
-//!  idle loop                run_idle ──▶ NohzIdleBalance, for the averages only
+//!  a CPU stops its tick     nohz_balance_enter_idle()    its first busy tick: nohz_balance_exit_idle()
+//!  tick of a busy CPU       nohz_balancer_kick() ──▶ Kick { cpu, flags, ipi }                nohz_balancer_kick.rs
+//!  the kicked CPU           kicked ──▶ NohzIdleBalance: the idle CPUs, itself last           nohz_idle_balance.rs
+//!  about to go idle         nohz_newidle_balance() records that blocked averages are due
+//!  idle loop                nohz_run_idle_balance() ──▶ NohzIdleBalance, for the averages only
 //! ```
 //!
-//! It decides; the caller ages averages ([`Nohz::averages_updated`]), runs [`Rebalance`](super::Rebalance) for a CPU that is
-//! visited, and sends the interrupt. All CPUs may balance (no isolated ones, no nohz_full).
+//! [`Nohz`] decides. The caller ages averages ([`Nohz::averages_updated`]), runs [`Rebalance`](super::Rebalance) for
+//! each CPU visited, and sends the interrupt. All CPUs may balance: there are no isolated CPUs and no nohz_full.
 
-mod kick;
-mod walk;
+mod nohz_balancer_kick;
+mod nohz_idle_balance;
 
-pub use kick::Kick;
-pub use walk::{IlbVisit, NohzIdleBalance};
+pub use nohz_balancer_kick::Kick;
+pub use nohz_idle_balance::{IlbVisit, NohzIdleBalance};
 
-use super::interval::time_after;
-use super::setup::Balance;
+use super::balancer::Balance;
+use super::rebalance_domains::time_after;
 use crate::cpumask::{Cpu, CpuMask};
 
 bitflags::bitflags! {
-    /// `NOHZ_*`: what a CPU is to do for those whose tick is stopped (`nohz_flags()`). The bit numbers are the kernel's.
+    /// `NOHZ_*` (`nohz_flags()`): what a CPU is to do for CPUs whose tick is stopped. The bit numbers are the kernel's.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct NohzFlags: u8 {
         /// `NOHZ_BALANCE_KICK`: balance.
         const BALANCE_KICK = 1;
-        /// `NOHZ_STATS_KICK`: age the averages that blocked tasks have left.
+        /// `NOHZ_STATS_KICK`: age the blocked averages.
         const STATS_KICK = 2;
-        /// `NOHZ_NEWILB_KICK`: the same, before the CPU goes idle.
+        /// `NOHZ_NEWILB_KICK`: age the blocked averages before the CPU sleeps.
         const NEWILB_KICK = 4;
-        /// `NOHZ_NEXT_KICK`: work out when the next balance is due.
+        /// `NOHZ_NEXT_KICK`: compute when the next balance is due.
         const NEXT_KICK = 8;
-        /// `NOHZ_KICK_MASK`: what needs an interrupt.
+        /// `NOHZ_KICK_MASK`: the flags that need an interrupt.
         const KICK_MASK = 1 | 2 | 8;
     }
 }
 
-/// `nohz`, with what CPUs and LLCs keep for it.
+/// `nohz`, with the fields of run queues and LLCs that belong to it.
 #[derive(Clone, Debug)]
 pub struct Nohz {
     /// `nohz.idle_cpus_mask`: CPUs whose tick is stopped (`rq->nohz_tick_stopped`).
     pub idle_cpus_mask: CpuMask,
-    /// `nohz.has_blocked` (`has_blocked_load` in 7.2): some of them have averages to be aged.
+    /// `nohz.has_blocked` (`has_blocked_load` in 7.2): some of these CPUs have blocked averages to be aged.
     pub has_blocked: bool,
-    /// `nohz.needs_update`: some CPU is new among them.
+    /// `nohz.needs_update`: a CPU is new among them, so `next_balance` has to be computed again.
     pub needs_update: bool,
-    /// `nohz.next_balance`: when one of them is due, jiffies.
+    /// `nohz.next_balance`: when the first of them is due for balancing, jiffies.
     pub next_balance: u64,
-    /// `nohz.next_blocked`: when averages are aged next, jiffies.
+    /// `nohz.next_blocked`: when blocked averages are aged next, jiffies.
     pub next_blocked: u64,
     cpus: Vec<NohzCpu>,
-    /// By the lowest CPU of an LLC: `nr_busy_cpus`.
+    /// `sd_llc_shared->nr_busy_cpus`, by the lowest CPU of the LLC.
     nr_busy: Vec<u32>,
 }
 
@@ -63,16 +63,16 @@ struct NohzCpu {
     /// `rq->has_blocked_load`.
     has_blocked_load: bool,
     /// `rq->last_blocked_load_update_tick`, jiffies.
-    updated: u64,
+    last_update: u64,
     /// `sd_llc->nohz_idle` of this CPU.
     idle: bool,
 }
 
 impl Nohz {
-    /// As `init_sched_fair_class()` leaves it at `jiffies`: every CPU ticks.
+    /// Returns the state as `init_sched_fair_class()` leaves it at `jiffies`: every CPU has its tick.
     pub fn new(balance: &Balance<'_>, jiffies: u64) -> Self {
         let domains = balance.domains;
-        let cpu = NohzCpu { flags: NohzFlags::empty(), has_blocked_load: false, updated: jiffies, idle: false };
+        let cpu = NohzCpu { flags: NohzFlags::empty(), has_blocked_load: false, last_update: jiffies, idle: false };
         Nohz {
             idle_cpus_mask: CpuMask::new(domains.nr_cpus),
             has_blocked: false,
@@ -84,19 +84,19 @@ impl Nohz {
         }
     }
 
-    /// `sd_llc_shared->nr_busy_cpus`: how many CPUs of the CPU's LLC have not stopped their tick; `None` where the LLC is that
-    /// CPU alone. On equal CPUs `sd_balance_shared` of 7.2 is the same.
+    /// Returns `sd_llc_shared->nr_busy_cpus`: the number of CPUs of the CPU's LLC whose tick is not stopped; `None` if
+    /// the CPU has no LLC domain. On equal CPUs `sd_balance_shared` of 7.2 is the same.
     pub fn nr_busy_cpus(&self, balance: &Balance<'_>, cpu: Cpu) -> Option<u32> {
         let domains = balance.domains;
         domains.sd_llc[cpu as usize].map(|_| self.nr_busy[domains.sd_llc_id[cpu as usize] as usize])
     }
 
-    /// `nohz_flags()` of a CPU.
+    /// Returns `nohz_flags()` of a CPU: the kicks that it has not handled yet.
     pub fn flags(&self, cpu: Cpu) -> NohzFlags {
         self.cpus[cpu as usize].flags
     }
 
-    /// `nohz_balance_enter_idle()`: the tick of an idle CPU is stopped, or was and is not needed again.
+    /// `nohz_balance_enter_idle()`: records that an idle CPU stops its tick, or stays idle with its tick stopped.
     pub fn enter_idle(&mut self, balance: &Balance<'_>, cpu: Cpu) {
         self.cpus[cpu as usize].has_blocked_load = true;
         if !self.idle_cpus_mask.test(cpu) {
@@ -110,7 +110,7 @@ impl Nohz {
         self.has_blocked = true;
     }
 
-    /// `nohz_balance_exit_idle()`: it ticks again. [`Nohz::balancer_kick`] calls it.
+    /// `nohz_balance_exit_idle()`: records that a CPU has its tick again. [`Nohz::balancer_kick`] calls it.
     pub fn exit_idle(&mut self, balance: &Balance<'_>, cpu: Cpu) {
         if self.idle_cpus_mask.test(cpu) {
             self.idle_cpus_mask.clear(cpu);
@@ -118,7 +118,7 @@ impl Nohz {
         }
     }
 
-    /// `set_cpu_sd_state_idle()`, `set_cpu_sd_state_busy()`.
+    /// `set_cpu_sd_state_idle()` and `set_cpu_sd_state_busy()`.
     fn set_idle(&mut self, balance: &Balance<'_>, cpu: Cpu, idle: bool) {
         let domains = balance.domains;
         let was = std::mem::replace(&mut self.cpus[cpu as usize].idle, idle);
@@ -129,16 +129,16 @@ impl Nohz {
         *nr_busy = if idle { *nr_busy - 1 } else { *nr_busy + 1 };
     }
 
-    /// The averages of a CPU were aged at `jiffies` (`update_blocked_averages()`), by whatever reason; `blocked` tells whether
-    /// something of blocked tasks is left in them.
+    /// Records that the averages of a CPU were aged at `jiffies` (`update_blocked_averages()`), for whatever reason.
+    /// `blocked` is whether a share of blocked tasks is left in them.
     pub fn averages_updated(&mut self, cpu: Cpu, jiffies: u64, blocked: bool) {
         let c = &mut self.cpus[cpu as usize];
-        c.updated = jiffies;
+        c.last_update = jiffies;
         c.has_blocked_load &= blocked;
     }
 
-    /// `nohz_newidle_balance()`: a CPU that has found no work, and expects to be idle for `avg_idle` ns, notes whether averages
-    /// are due ([`Nohz::run_idle`]).
+    /// `nohz_newidle_balance()`: a CPU that found no work and expects to be idle for `avg_idle` ns records whether
+    /// blocked averages are due, for [`Nohz::run_idle`].
     pub fn newidle(&mut self, balance: &Balance<'_>, cpu: Cpu, avg_idle: u64, jiffies: u64) {
         let due = self.has_blocked && !time_after(self.next_blocked, jiffies);
         if due && avg_idle >= u64::from(balance.tunables.migration_cost) {
@@ -146,8 +146,9 @@ impl Nohz {
         }
     }
 
-    /// `nohz_run_idle_balance()`: in the idle loop, before the CPU sleeps. True: begin a [`NohzIdleBalance`] with
-    /// `STATS_KICK`. If a kick has come meanwhile, that does it.
+    /// `nohz_run_idle_balance()`: called in the idle loop, before the CPU sleeps. If it returns true, the caller starts
+    /// a [`NohzIdleBalance`] with `STATS_KICK`. It returns false if a kick has arrived meanwhile because that does the
+    /// work.
     pub fn run_idle(&mut self, cpu: Cpu, need_resched: bool) -> bool {
         let flags = &mut self.cpus[cpu as usize].flags;
         let only = *flags == NohzFlags::NEWILB_KICK;

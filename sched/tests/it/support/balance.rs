@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use wakelab_sched::CpuMask;
-use wakelab_sched::balance::{BalanceView, group_balance_cpu};
+use wakelab_sched::balance::{Balance, BalanceView, GroupType, MigrationType, SdBalance};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{DomainOptions, SchedDomains, SchedGroup, Topology, build_sched_domains};
+use wakelab_sched::energy::RqUtil;
 use wakelab_sched::runqueue::TaskId;
 use wakelab_sched::select::{ScanClock, View};
 
@@ -28,6 +29,8 @@ pub struct CpuState {
     pub curr_leaves: bool,
     pub buddy: Option<TaskId>,
     pub misfit_task_load: u64,
+    /// The run queue's utilisation clamps, minimum and maximum.
+    pub uclamp: (u64, u64),
 }
 
 /// One task.
@@ -55,6 +58,8 @@ pub struct State {
     pub util_est: bool,
     /// Another CPU balances a domain with SD_SERIALIZE.
     pub balance_running: bool,
+    /// A utilisation clamp has been set since boot.
+    pub uclamp_used: bool,
 }
 
 pub const NOW: u64 = 10_000_000_000;
@@ -77,6 +82,7 @@ impl State {
             curr_leaves: false,
             buddy: None,
             misfit_task_load: 0,
+            uclamp: (0, 1024),
         };
         State {
             cpus: vec![cpu; nr_cpus as usize],
@@ -84,6 +90,7 @@ impl State {
             imbalanced: BTreeSet::new(),
             util_est: true,
             balance_running: false,
+            uclamp_used: false,
         }
     }
 
@@ -135,6 +142,31 @@ impl State {
     pub fn running(&self, cpu: Cpu) -> Option<TaskId> {
         self.at(cpu).tasks.iter().copied().find(|&task| self.of(task).on_cpu)
     }
+}
+
+/// The types of groups by the kernel's names without `group_`, in the kernel's order.
+pub const GROUP_TYPES: [(GroupType, &str); 7] = [
+    (GroupType::HasSpare, "has_spare"),
+    (GroupType::FullyBusy, "fully_busy"),
+    (GroupType::MisfitTask, "misfit_task"),
+    (GroupType::SmtBalance, "smt_balance"),
+    (GroupType::AsymPacking, "asym_packing"),
+    (GroupType::Imbalanced, "imbalanced"),
+    (GroupType::Overloaded, "overloaded"),
+];
+
+/// The types of migration by the kernel's names without `migrate_`.
+pub const MIGRATION_TYPES: [(MigrationType, &str); 4] = [
+    (MigrationType::Load, "load"),
+    (MigrationType::Util, "util"),
+    (MigrationType::Task, "task"),
+    (MigrationType::Misfit, "misfit"),
+];
+
+/// The states of a CPU's domains after so many failed passes that nothing is kept by its cache.
+pub fn after_many_failures(balance: &Balance<'_>, cpu: Cpu) -> Vec<SdBalance> {
+    let state = |level| SdBalance { nr_balance_failed: u32::MAX, ..SdBalance::new(balance.sd(cpu, level), 0) };
+    (0..balance.nr_levels(cpu)).map(state).collect()
 }
 
 /// The domains of 6.1.
@@ -208,11 +240,15 @@ impl View for State {
     fn idle_exit_latency(&self, _: Cpu) -> Option<u32> {
         unreachable!("balancing does not ask")
     }
+    fn rq_util(&self, cpu: Cpu) -> RqUtil {
+        let (uclamp_min, uclamp_max) = self.at(cpu).uclamp;
+        RqUtil { uclamp_min, uclamp_max, ..RqUtil::default() }
+    }
     fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
         group.span.iter().map(|cpu| self.at(cpu).capacity).sum()
     }
     fn group_imbalance(&self, level: usize, group: &SchedGroup) -> bool {
-        self.imbalanced.contains(&(level, group_balance_cpu(group)))
+        self.imbalanced.contains(&(level, group.group_balance_cpu()))
     }
 }
 
@@ -264,6 +300,9 @@ impl BalanceView for State {
     }
     fn misfit_task_load(&self, cpu: Cpu) -> u64 {
         self.at(cpu).misfit_task_load
+    }
+    fn uclamp_is_used(&self) -> bool {
+        self.uclamp_used
     }
     fn balance_running(&self) -> bool {
         self.balance_running

@@ -1,18 +1,34 @@
-//! Which tasks are taken off the busiest run queue (`detach_tasks()`).
+//! `detach_tasks()` (`kernel/sched/fair.c`): which tasks are taken off the busiest run queue.
+//!
+//! ```text
+//! while cfs_tasks is not empty {
+//!     if idle and src_rq->nr_running <= 1: break
+//!     if ++loop > loop_max: break                     every 32nd: drop the lock, then go on
+//!     p = the task at the tail
+//!     if can_migrate_task(p) and
+//!         migrate_load:   load = max(task_h_load(p), 1);  load >> nr_balance_failed <= imbalance;   imbalance -= load
+//!         migrate_util:   util = task_util_est(p);        util >> nr_balance_failed <= imbalance;   imbalance -= util
+//!         migrate_task:   imbalance--
+//!         migrate_misfit: p does not fit its CPU;         imbalance = 0
+//!     then move p, and break if imbalance <= 0 or newly idle with CONFIG_PREEMPTION
+//!     else p goes to the head
+//! }
+//! ```
 
-use super::env::{CpuIdleType, LbEnv, SCHED_NR_MIGRATE_BREAK};
-use super::imbalance::MigrationType;
-use super::migrate::can_migrate_task;
+use super::calculate_imbalance::MigrationType;
+use super::can_migrate_task::can_migrate_task;
+use super::lb_env::{CpuIdleType, LbEnv, SCHED_NR_MIGRATE_BREAK};
 use super::view::BalanceView;
 use crate::runqueue::TaskId;
 use smallvec::SmallVec;
 use wakelab_kernel::Feature;
 
-/// `rq->cfs_tasks` of the source while a pass takes tasks from its tail and puts those it leaves at its head.
+/// `rq->cfs_tasks` of the source during a pass, which takes tasks from the tail and puts those that it skips at the
+/// head.
 pub(super) struct Tail<I> {
-    /// Those not looked at yet, from the tail.
+    /// The tasks that have not been considered yet, from the tail.
     fresh: I,
-    /// Those put back, in that order: the last one is at the head.
+    /// The tasks that were skipped, in that order: the last one is at the head.
     pub(super) skipped: SmallVec<[TaskId; 8]>,
 }
 
@@ -21,7 +37,7 @@ impl<I: Iterator<Item = TaskId>> Tail<I> {
         Tail { fresh, skipped: SmallVec::new() }
     }
 
-    /// Takes the task at the tail. Once round, those put back come again.
+    /// Takes the task at the tail. After the last fresh task, the skipped ones come again.
     fn pop(&mut self) -> Option<TaskId> {
         self.fresh.next().or_else(|| (!self.skipped.is_empty()).then(|| self.skipped.remove(0)))
     }
@@ -29,13 +45,14 @@ impl<I: Iterator<Item = TaskId>> Tail<I> {
 
 /// How a call of `detach_tasks()` ended.
 pub(super) enum Detached {
-    /// It is done.
+    /// The pass is done with this source.
     Done,
-    /// It has let go of the lock for a moment and goes on (`LBF_NEED_BREAK`).
+    /// The kernel drops the lock for a moment and calls again (`LBF_NEED_BREAK`).
     Break,
 }
 
-/// `detach_tasks()`: gives each task to `take` until the imbalance is gone, or enough tasks were looked at.
+/// `detach_tasks()`: passes each task that moves to `take`, until the imbalance is gone or `loop_max` tasks were
+/// considered.
 pub(super) fn detach_tasks<V: BalanceView>(
     env: &mut LbEnv<'_, V>,
     tail: &mut Tail<impl Iterator<Item = TaskId>>,
@@ -45,7 +62,7 @@ pub(super) fn detach_tasks<V: BalanceView>(
         return Detached::Done;
     }
     loop {
-        // Taking all would have the other CPU pull it back.
+        // The last task stays: if the destination took it, the source would pull it back.
         if env.idle != CpuIdleType::NotIdle && env.src_nr_running <= 1 {
             return Detached::Done;
         }
@@ -71,13 +88,14 @@ pub(super) fn detach_tasks<V: BalanceView>(
     }
 }
 
-/// Whether the task is not too much; if so, its share is taken off the imbalance. Failed passes let more be moved.
+/// Whether the task is not too large for the imbalance. If so, subtracts its share. Each failed pass doubles the size
+/// that may move.
 fn reduces_imbalance<V: BalanceView>(env: &mut LbEnv<'_, V>, task: TaskId) -> bool {
     let share = match env.migration_type {
         MigrationType::Load => {
             let h_load = env.view.task_h_load(task);
             let too_small = env.balance.features.has(Feature::LB_MIN) && h_load < 16 && env.nr_balance_failed == 0;
-            // 0 would never bring the loop to an end. Before, the number of tasks did.
+            // A load of 0 would never end the loop. Up to 5.4 the number of tasks ended it.
             let (load, shift) =
                 if env.balance.rules.by_load { (h_load, 1) } else { (h_load.max(1), env.nr_balance_failed) };
             if too_small || shr_bound(load, shift) > env.imbalance as u64 {
@@ -106,7 +124,7 @@ fn reduces_imbalance<V: BalanceView>(env: &mut LbEnv<'_, V>, task: TaskId) -> bo
     true
 }
 
-/// `shr_bound()`.
+/// `shr_bound()`: shifts by at most 63.
 fn shr_bound(value: u64, shift: u32) -> u64 {
     value >> shift.min(u64::BITS - 1)
 }

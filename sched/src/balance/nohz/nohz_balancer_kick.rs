@@ -1,24 +1,37 @@
-//! When a busy CPU has an idle one balance, and which.
+//! `nohz_balancer_kick()` and `find_new_ilb()` (`kernel/sched/fair.c`): when a busy CPU kicks an idle one to balance,
+//! and which.
+//!
+//! ```text
+//! no CPU has its tick stopped                          -> no kick
+//! has_blocked and jiffies > next_blocked               -> NOHZ_STATS_KICK
+//! jiffies >= next_balance and one of                   -> NOHZ_STATS_KICK | NOHZ_BALANCE_KICK
+//!     rq->nr_running >= 2
+//!     a fair task on a CPU of reduced capacity
+//!     unequal CPUs: check_misfit_status()
+//!     equal CPUs:   nr_busy_cpus of the LLC > 1
+//! needs_update                                         -> also NOHZ_NEXT_KICK
+//! ```
 
 use super::{Nohz, NohzFlags};
-use crate::balance::cpu::check_cpu_capacity;
-use crate::balance::interval::time_after;
+use crate::balance::lb_env::check_cpu_capacity;
+use crate::balance::rebalance_domains::time_after;
 use crate::balance::{Balance, BalanceView, IlbWalk};
 use crate::cpumask::Cpu;
 
-/// A CPU is told to balance (`kick_ilb()`).
+/// A kick of an idle CPU (`kick_ilb()`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kick {
-    /// Which.
+    /// The idle CPU.
     pub cpu: Cpu,
-    /// What it is to do; earlier kicks are still in [`Nohz::flags`].
+    /// What it is to do. Earlier kicks are still in [`Nohz::flags`].
     pub flags: NohzFlags,
-    /// An interrupt goes to it ([`Nohz::kicked`]); false if one is on its way.
+    /// An interrupt is sent to it ([`Nohz::kicked`]); false if one is already on its way.
     pub ipi: bool,
 }
 
 impl Nohz {
-    /// `nohz_balancer_kick()`, at the tick of a CPU at `jiffies`. Idle CPUs kick nobody.
+    /// `nohz_balancer_kick()`: called at the tick of `cpu` at `jiffies`. Returns the kick, if there is one; idle CPUs
+    /// kick none.
     pub fn balancer_kick<V: BalanceView>(
         &mut self,
         view: &V,
@@ -30,7 +43,7 @@ impl Nohz {
             return None;
         }
         self.exit_idle(balance, cpu);
-        // 7.2 asks for this later, so that it can look for an idle CPU in vain.
+        // 7.2 checks this later and then searches for an idle CPU in vain.
         if self.idle_cpus_mask.is_empty() {
             return None;
         }
@@ -38,7 +51,7 @@ impl Nohz {
         if self.has_blocked && time_after(jiffies, self.next_blocked) {
             flags = NohzFlags::STATS_KICK;
         }
-        if !time_after(self.next_balance, jiffies) && self.has_work_to_give(view, balance, cpu) {
+        if !time_after(self.next_balance, jiffies) && self.needs_balance_kick(view, balance, cpu) {
             flags = NohzFlags::STATS_KICK | NohzFlags::BALANCE_KICK;
         }
         if self.needs_update {
@@ -47,8 +60,9 @@ impl Nohz {
         if flags.is_empty() { None } else { self.kick_ilb(view, balance, cpu, flags, jiffies) }
     }
 
-    /// On CPUs of unequal capacities a misfit task counts, and how busy the LLC is does not.
-    fn has_work_to_give<V: BalanceView>(&self, view: &V, balance: &Balance<'_>, cpu: Cpu) -> bool {
+    /// The conditions for NOHZ_BALANCE_KICK. On CPUs of unequal capacities a misfit task counts, and the LLC's busy
+    /// CPUs do not.
+    fn needs_balance_kick<V: BalanceView>(&self, view: &V, balance: &Balance<'_>, cpu: Cpu) -> bool {
         let reduced = || {
             balance.nr_levels(cpu) != 0
                 && balance.h_nr_running(view, cpu) >= 1
@@ -63,7 +77,7 @@ impl Nohz {
         }
     }
 
-    /// `kick_ilb()`.
+    /// `kick_ilb()`: kicks the CPU that `find_new_ilb()` returns.
     fn kick_ilb<V: BalanceView>(
         &mut self,
         view: &V,
@@ -72,7 +86,7 @@ impl Nohz {
         flags: NohzFlags,
         jiffies: u64,
     ) -> Option<Kick> {
-        // Also if nobody is found.
+        // This happens even if no idle CPU is found.
         match balance.rules.ilb_walk {
             IlbWalk::FromFirst => self.next_balance = self.next_balance.wrapping_add(1),
             IlbWalk::FromNext if flags.contains(NohzFlags::BALANCE_KICK) => self.next_balance = jiffies.wrapping_add(1),
@@ -85,18 +99,20 @@ impl Nohz {
         Some(Kick { cpu, flags, ipi })
     }
 
-    /// `find_new_ilb()`: the first idle CPU among those whose tick is stopped, in 7.3 the first of an idle core before it.
+    /// `find_new_ilb()`: returns the first idle CPU among those whose tick is stopped. In 7.3 the first of an idle core
+    /// takes precedence.
     pub fn find_new_ilb<V: BalanceView>(&self, view: &V, balance: &Balance<'_>, this_cpu: Cpu) -> Option<Cpu> {
         let mut idle = self.idle_cpus_mask.iter().filter(|&cpu| cpu != this_cpu && view.idle_cpu(cpu));
         let first = idle.next()?;
         if !balance.rules.ilb_idle_core || balance.is_core_idle(view, first) {
             return Some(first);
         }
-        // The kernel does not look at siblings of a CPU that is not idle: they would not do.
+        // The kernel skips the siblings of a CPU on a busy core. They are on the same core and would not qualify.
         Some(idle.find(|&cpu| balance.is_core_idle(view, cpu)).unwrap_or(first))
     }
 
-    /// The interrupt arrives (`nohz_csd_func()`): what the CPU is to do. `None` if it has become busy; then nobody does it.
+    /// `nohz_csd_func()`: the interrupt arrives. Returns what the CPU is to do; `None` if it has become busy, in which
+    /// case no CPU does it.
     pub fn kicked<V: BalanceView>(&mut self, view: &V, cpu: Cpu) -> Option<NohzFlags> {
         let flags = std::mem::take(&mut self.cpus[cpu as usize].flags);
         view.idle_cpu(cpu).then_some(flags)

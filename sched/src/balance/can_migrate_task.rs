@@ -1,14 +1,24 @@
-//! Whether a task may be moved (`can_migrate_task()`).
+//! `can_migrate_task()` and `task_hot()` (`kernel/sched/fair.c`): whether a pass may move a task.
+//!
+//! ```text
+//! p is delayed and the pass does not move load                                         -> no   (7.2)
+//! p is ineligible, would not be alone there, and no pass has failed                    -> no   (7.2, PLACE_LAG)
+//! p is a per-CPU kernel thread                                                         -> no
+//! p may not run on dst_cpu: LBF_SOME_PINNED, new_dst_cpu = another CPU of the group    -> no
+//! LBF_ACTIVE_LB                                                                        -> yes
+//! p is running                                                                         -> no
+//! nr_balance_failed > cache_nice_tries or not task_hot(p)                              -> yes
+//! ```
 
-use super::env::{CpuIdleType, LbEnv, Lbf};
-use super::forms::Push;
-use super::imbalance::MigrationType;
+use super::Push;
+use super::calculate_imbalance::MigrationType;
+use super::lb_env::{CpuIdleType, LbEnv, Lbf};
 use super::view::BalanceView;
 use crate::domain::{SchedDomain, SdFlags};
 use crate::runqueue::TaskId;
 use wakelab_kernel::Feature;
 
-/// `sd->cache_nice_tries` (`sd_init()`): how many passes may fail before cache-hot tasks are moved.
+/// `sd->cache_nice_tries` (`sd_init()`): returns the number of passes that may fail before cache-hot tasks are moved.
 pub(super) fn cache_nice_tries(sd: &SchedDomain) -> u32 {
     if sd.flags.contains(SdFlags::SHARE_CPUCAPACITY) {
         0
@@ -21,15 +31,16 @@ pub(super) fn cache_nice_tries(sd: &SchedDomain) -> u32 {
     }
 }
 
-/// `can_migrate_task()`. It notes pinned tasks in the pass's flags, and where else in the group such a task may run.
+/// `can_migrate_task()`: whether `task` may be moved to `env.dst_cpu`. For a pinned task, it records the pass's flags
+/// and another CPU of the group on which the task may run.
 pub(super) fn can_migrate_task<V: BalanceView>(env: &mut LbEnv<'_, V>, task: TaskId) -> bool {
     let view = env.view;
     if env.balance.rules.delayed_only_with_load && env.migration_type != MigrationType::Load && view.sched_delayed(task)
     {
         return false;
     }
-    // With cgroup bandwidth, throttled hierarchies would come here.
-    if env.nr_balance_failed == 0 && waits_for_eligibility(env, task) {
+    // With cgroup bandwidth, the check for throttled hierarchies would come here.
+    if env.nr_balance_failed == 0 && task_is_ineligible_on_dst_cpu(env, task) {
         return false;
     }
     if env.balance.rules.kthreads_passed_over && view.kthread_is_per_cpu(task) {
@@ -50,30 +61,33 @@ pub(super) fn can_migrate_task<V: BalanceView>(env: &mut LbEnv<'_, V>, task: Tas
     }
     env.flags -= Lbf::ALL_PINNED;
     if env.flags.contains(Lbf::ACTIVE_LB) {
-        // The stopper has taken the CPU: nothing counts as running. 5.10 has no such flag, and asks.
-        return env.balance.rules.push != Push::AnyFailures || !is_kept_by_cache(env, task);
+        // The stopper has the CPU, so no task counts as running. 5.10 has no LBF_ACTIVE_LB and checks the cache here,
+        // too.
+        return env.balance.rules.push != Push::AnyFailures || !stays_cache_hot(env, task);
     }
     if view.task_on_cpu(task) {
         return false;
     }
     // With NUMA balancing, migrate_degrades_locality() would come first.
-    !is_kept_by_cache(env, task)
+    !stays_cache_hot(env, task)
 }
 
-/// It is cache-hot, and not enough passes have failed to move it nevertheless.
-fn is_kept_by_cache<V: BalanceView>(env: &LbEnv<'_, V>, task: TaskId) -> bool {
+/// Whether the task stays because it is cache-hot, and too few passes have failed to move it nevertheless.
+fn stays_cache_hot<V: BalanceView>(env: &LbEnv<'_, V>, task: TaskId) -> bool {
     env.nr_balance_failed <= cache_nice_tries(env.sd) && task_hot(env, task)
 }
 
-/// `task_is_ineligible_on_dst_cpu()`: it would have to wait beside others there, as it does here.
-fn waits_for_eligibility<V: BalanceView>(env: &LbEnv<'_, V>, task: TaskId) -> bool {
+/// `task_is_ineligible_on_dst_cpu()`: whether the task, which is not eligible here, would have to wait for other tasks
+/// there.
+fn task_is_ineligible_on_dst_cpu<V: BalanceView>(env: &LbEnv<'_, V>, task: TaskId) -> bool {
     env.balance.rules.ineligible_waits
         && env.balance.features.has(Feature::PLACE_LAG)
         && env.view.h_nr_running(env.dst_cpu) + env.dst_attached != 0
         && !env.view.entity_eligible(env.src_cpu, task)
 }
 
-/// `task_hot()`: the task ran a short while ago, or is to run next; its cache lines may still be there.
+/// `task_hot()`: whether the task's cache lines may still be on its CPU, because it ran less than `migration_cost` ago
+/// or is a buddy.
 fn task_hot<V: BalanceView>(env: &LbEnv<'_, V>, task: TaskId) -> bool {
     let view = env.view;
     let siblings = env.balance.rules.siblings_share_cache && env.sd.flags.contains(SdFlags::SHARE_CPUCAPACITY);

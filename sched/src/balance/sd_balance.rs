@@ -1,40 +1,47 @@
-//! What a domain remembers between passes.
+//! The state of a domain between passes: the fields of `struct sched_domain` (`include/linux/sched/topology.h`) that
+//! balancing changes, as `sd_init()` initializes them and the end of `load_balance()` updates them.
+//!
+//! ```text
+//! moved or balanced: nr_balance_failed = 0          failed, not newly idle: nr_balance_failed++
+//! moved or failed:   balance_interval = min_interval = span_weight ms
+//! balanced:          balance_interval *= 2 while below max_interval = 2 * span_weight ms, or below 512 ms if all are pinned
+//! ```
 
-use super::env::CpuIdleType;
-use super::plan::{Outcome, Plan};
-use super::setup::Balance;
+use super::balancer::Balance;
+use super::lb_env::CpuIdleType;
+use super::load_balance::{Outcome, Plan};
 use crate::cpumask::Cpu;
 use crate::domain::SchedDomain;
 
-/// The fields of one CPU's `struct sched_domain` that balancing changes.
+/// The fields of one CPU's `struct sched_domain` that change from pass to pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SdBalance {
-    /// `last_balance`: when the last periodic pass was, jiffies.
+    /// `last_balance`: the time of the last periodic pass, jiffies.
     pub last_balance: u64,
-    /// `balance_interval`: how long until the next, ms on an idle CPU.
+    /// `balance_interval`: the time from one periodic pass to the next on an idle CPU, ms.
     pub balance_interval: u64,
-    /// `nr_balance_failed`: passes in a row that found an imbalance and moved nothing.
+    /// `nr_balance_failed`: the number of passes in a row that found an imbalance and moved nothing.
     pub nr_balance_failed: u32,
-    /// `max_newidle_lb_cost`: the longest newly-idle pass, decaying, ns.
+    /// `max_newidle_lb_cost`: the duration of the longest newly idle pass, decaying, ns.
     pub max_newidle_lb_cost: u64,
-    /// When that rose or decayed last, jiffies.
+    /// `last_decay_max_lb_cost`: when that cost rose or decayed last, jiffies.
     pub last_decay_max_lb_cost: u64,
-    /// `newidle_call`: newly-idle passes, halved now and then; kept for NI_RANDOM.
+    /// `newidle_call`: the number of newly idle passes, halved whenever it reaches 1024; for NI_RANDOM.
     pub newidle_call: u32,
-    /// `newidle_success`: those that pulled a task.
+    /// `newidle_success`: the weighted number of those that pulled a task, halved together with `newidle_call`.
     pub newidle_success: u32,
-    /// `newidle_ratio`: of 1024 passes, how many succeed.
+    /// `newidle_ratio`: the success rate of newly idle passes, of 1024.
     pub newidle_ratio: u32,
-    /// `newidle_stamp`: when that was last worked out, ns of `sched_clock()`; kept for NI_RATE.
+    /// `newidle_stamp`: when that rate was last computed, ns of `sched_clock()`; for NI_RATE.
     pub newidle_stamp: u64,
 }
 
-/// `MAX_PINNED_INTERVAL`: up to which interval pinned tasks may double it, ms.
+/// `MAX_PINNED_INTERVAL`, ms: pinned tasks double the interval while it is below this.
 const MAX_PINNED_INTERVAL: u64 = 512;
 
 impl SdBalance {
-    /// A domain as `sd_init()` leaves it at `jiffies`, when `sched_clock()` is 0. [`Balance::sd_state`] is the same for any
-    /// clock and for 5.10.
+    /// Returns the state of a domain as `sd_init()` leaves it at `jiffies`, with `sched_clock()` at 0 and the fields of
+    /// 5.18 and later. [`Balance::sd_state`] takes a clock and knows the version.
     pub fn new(sd: &SchedDomain, jiffies: u64) -> Self {
         SdBalance {
             last_balance: jiffies,
@@ -49,13 +56,14 @@ impl SdBalance {
         }
     }
 
-    /// The end of `load_balance()`: what a pass means for the counter of failures and for the interval. The newly idle
-    /// leave both alone as far as they fail or find balance: they come too often.
+    /// The end of `load_balance()` ("tune up the balancing interval"): updates the count of failures and the interval
+    /// after a pass. A newly idle pass that fails or finds balance leaves both alone because such passes are too
+    /// frequent.
     pub fn tune(&mut self, sd: &SchedDomain, idle: CpuIdleType, plan: &Plan) {
         let newly_idle = idle == CpuIdleType::NewlyIdle;
-        if let Some(forced) = plan.forced {
-            self.nr_balance_failed = forced.nr_balance_failed;
-            if !forced.backs_off {
+        if let Some(push) = plan.after_push {
+            self.nr_balance_failed = push.nr_balance_failed;
+            if !push.backs_off {
                 self.balance_interval = min_interval(sd);
             } else if self.balance_interval < max_interval(sd) {
                 self.balance_interval *= 2;
@@ -70,8 +78,8 @@ impl SdBalance {
             }
         }
         match plan.outcome {
-            // The kernel leaves the interval where it started an active balance that is not needed any more; at one
-            // moment that does not happen.
+            // The kernel leaves the interval alone after an active balance that is no longer needed. Within one moment
+            // that does not happen.
             Outcome::Moved | Outcome::Failed => self.balance_interval = min_interval(sd),
             Outcome::Balanced(_) | Outcome::OnePinned if newly_idle || plan.no_failure => {}
             Outcome::Balanced(_) | Outcome::OnePinned => {
@@ -85,12 +93,13 @@ impl SdBalance {
 }
 
 impl Balance<'_> {
-    /// The state of a CPU's domain at `level` as `sd_init()` leaves it at `jiffies` and `now` (`sched_clock()`, ns).
+    /// Returns the state of a CPU's domain at `level` as `sd_init()` leaves it at `jiffies` and `now` (`sched_clock()`,
+    /// ns).
     ///
     /// # Panics
     /// If the CPU has no such domain.
     pub fn sd_state(&self, cpu: Cpu, level: usize, jiffies: u64, now: u64) -> SdBalance {
-        // 5.10 keeps when the cost decays next, and begins with a decay.
+        // 5.10 stores the time of the next decay instead (next_decay_max_lb_cost), and starts with a decay.
         let decay = if self.rules.newidle.cost_restarts_decay { 0 } else { u64::from(self.tunables.hz) };
         SdBalance {
             last_decay_max_lb_cost: jiffies.wrapping_sub(decay),

@@ -1,28 +1,29 @@
-//! A kernel and a machine to balance.
+//! `Balance`: one kernel's load balancer on one machine. It holds the version's rules, the features, the tunables and
+//! the domains, all of which stay the same from pass to pass.
 
-use super::rules::BalanceRules;
+use super::BalanceRules;
 use crate::boost::BoostSite;
 use crate::cpumask::Cpu;
 use crate::domain::{Level, SchedDomain, SchedDomains, SdFlags};
 use std::fmt;
 use wakelab_kernel::FeatureSet;
 
-/// What balancing reads of the kernel's tunables and its configuration.
+/// The tunables and configuration options that balancing reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BalanceTunables {
-    /// `sysctl_sched_migration_cost`, ns: for how long a task that ran counts as cache-hot. 0: not at all; `u32::MAX` (the
-    /// kernel's -1): for ever.
+    /// `sysctl_sched_migration_cost`, ns: how long a task counts as cache-hot after it ran. 0 means never, `u32::MAX`
+    /// (the kernel's -1) for ever.
     pub migration_cost: u32,
-    /// `sysctl_sched_nr_migrate`: how many tasks of a run queue one pass looks at.
+    /// `sysctl_sched_nr_migrate`: the number of tasks of a run queue that one pass considers.
     pub nr_migrate: u32,
-    /// `CONFIG_PREEMPTION`: a newly-idle pass ends with the first task. PREEMPT_DYNAMIC, x86's default since 5.18,
-    /// selects it, whichever preemption model is then chosen at boot.
+    /// `CONFIG_PREEMPTION`: a newly idle pass ends with the first task. PREEMPT_DYNAMIC, x86's default since 5.18,
+    /// selects it whichever preemption model is chosen at boot.
     pub preemption: bool,
-    /// `CONFIG_HZ`.
+    /// `CONFIG_HZ`: jiffies per second.
     pub hz: u32,
 }
 
-/// A kernel, what is switched on, and the machine's domains.
+/// A kernel's load balancer on a machine: its rules, features and tunables, and the machine's domains.
 #[derive(Clone, Copy, Debug)]
 pub struct Balance<'a> {
     pub(super) rules: BalanceRules,
@@ -31,18 +32,16 @@ pub struct Balance<'a> {
     pub(super) domains: &'a SchedDomains,
     /// `sched_energy_enabled()`.
     pub(super) energy: bool,
-    /// `uclamp_is_used()`.
-    pub(super) uclamp_used: bool,
-    /// `cpu_util_cfs_boost()` where utilisation is moved.
+    /// Whether `cpu_util_cfs_boost()` is read if utilisation is moved.
     pub(super) util_boost: bool,
 }
 
 impl<'a> Balance<'a> {
-    /// Balancing by `rules` on a machine with `domains`. Of `features`, CACHE_HOT_BUDDY, LB_MIN,
-    /// NI_RANDOM, NI_RATE, PLACE_LAG and what boosts utilisation ([`BoostSite::Lb`]) are read.
+    /// Creates the balancer that follows `rules` on a machine with `domains`. Of `features` it reads CACHE_HOT_BUDDY,
+    /// LB_MIN, NI_RANDOM, NI_RATE, PLACE_LAG and those that boost utilisation ([`BoostSite::Lb`]).
     ///
     /// # Errors
-    /// Where CPUs differ in priority (ITMT), and up to 5.4 where they differ in capacity: that is not modelled.
+    /// If CPUs differ in priority (ITMT), or up to 5.4 in capacity: that is not modelled.
     pub fn new(
         rules: BalanceRules,
         features: FeatureSet,
@@ -57,23 +56,18 @@ impl<'a> Balance<'a> {
             }
         }
         let util_boost = BoostSite::Lb.is_on(features);
-        Ok(Balance { rules, features, tunables, domains, energy: false, uclamp_used: false, util_boost })
+        Ok(Balance { rules, features, tunables, domains, energy: false, util_boost })
     }
 
-    /// The same on a machine that is placed on by energy ([`build_perf_domains`](crate::energy::build_perf_domains)): while no
-    /// CPU is overutilized, nothing is balanced but what the version lets pass.
+    /// Returns the balancer of a machine with energy-aware placement
+    /// ([`build_perf_domains`](crate::energy::build_perf_domains)). While no CPU is overutilized, it balances nothing
+    /// except misfit tasks, in the versions that allow those.
     #[must_use]
     pub fn with_energy(self) -> Self {
         Balance { energy: true, ..self }
     }
 
-    /// The same where somebody has set a utilisation clamp (`uclamp_is_used()`).
-    #[must_use]
-    pub fn with_uclamp(self) -> Self {
-        Balance { uclamp_used: true, ..self }
-    }
-
-    /// A CPU's domain at `level` (0 is the lowest).
+    /// Returns a CPU's domain at `level` (0 is the lowest).
     ///
     /// # Panics
     /// If the CPU has no such domain.
@@ -82,27 +76,22 @@ impl<'a> Balance<'a> {
         &self.domains.domains[cpu as usize][level]
     }
 
-    /// `for_each_domain()`: how many domains a CPU has.
+    /// Returns the number of a CPU's domains (`for_each_domain()`).
     #[inline]
     pub fn nr_levels(&self, cpu: Cpu) -> usize {
         self.domains.domains[cpu as usize].len()
     }
 
-    /// The kernel's forms.
+    /// Returns the version's rules.
     pub fn rules(&self) -> &BalanceRules {
         &self.rules
     }
-
-    /// The tunables.
-    pub fn tunables(&self) -> &BalanceTunables {
-        &self.tunables
-    }
 }
 
-/// The machine needs what the model does not have.
+/// Why load balancing on a machine is not modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BalanceError {
-    /// CPUs differ in priority, or in capacity where balancing goes by load alone.
+    /// CPUs differ in priority, or in capacity under rules that balance by load alone.
     UnequalCpus {
         /// A CPU of such a domain.
         cpu: Cpu,
