@@ -14,8 +14,9 @@
 //! rq->next_balance = next_balance
 //! if need_decay: rq->max_idle_balance_cost = max(sysctl_sched_migration_cost, max_cost)
 //!
-//! get_sd_balance_interval = clamp(idle ? msecs_to_jiffies(balance_interval) : msecs_to_jiffies(16 * balance_interval) - 1,
-//!                                 1, HZ * nr_cpus / 10)
+//! get_sd_balance_interval():
+//!     interval = busy ? msecs_to_jiffies(16 * balance_interval) - 1 : msecs_to_jiffies(balance_interval)
+//!     return clamp(interval, 1, HZ * nr_cpus / 10)
 //! ```
 
 use super::balancer::Balance;

@@ -4,7 +4,7 @@
 //! ```text
 //! moved or balanced: nr_balance_failed = 0          failed, not newly idle: nr_balance_failed++
 //! moved or failed:   balance_interval = min_interval = span_weight ms
-//! balanced:          balance_interval *= 2 while below max_interval = 2 * span_weight ms, or below 512 ms if all are pinned
+//! balanced:          balance_interval *= 2 while below max_interval = 2 * span_weight ms; 512 ms if all are pinned
 //! ```
 
 use super::balancer::Balance;

@@ -3,9 +3,9 @@
 //!
 //! ```text
 //! update_misfit_status(p, rq):
-//!     equal CPUs, no p, p may run on one CPU only, or on none larger (6.12):  misfit_task_load = 0
-//!     task_fits_cpu(p, cpu):                                                  misfit_task_load = 0
-//!     else:                                                                   misfit_task_load = max(task_h_load(p), 1)
+//!     equal CPUs, no p, p may run on one CPU only, or on none larger (6.12): misfit_task_load = 0
+//!     task_fits_cpu(p, cpu):                                                 misfit_task_load = 0
+//!     else:                                                                  misfit_task_load = max(task_h_load(p), 1)
 //! ```
 
 use super::balancer::Balance;

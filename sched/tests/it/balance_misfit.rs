@@ -218,7 +218,7 @@ fn the_clamps_of_a_run_queue_decide_whether_its_cpu_is_overutilized() {
     for (rules, major, minor) in ALL {
         let domains = two_kinds(512, major, minor);
         let balance = of(rules, &domains).with_energy();
-        let overutilized = |util, clamps| {
+        let overutilized = |util, clamps: Option<(u64, u64)>| {
             let (mut state, _) = misfit(512);
             state.uclamp_used = clamps.is_some();
             state.cpus[0].util = util;

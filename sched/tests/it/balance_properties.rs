@@ -308,6 +308,7 @@ impl Case {
             clock: NOW,
             curr_leaves: raw.level[0].is_multiple_of(16),
             misfit_task_load: 0,
+            uclamp: (0, 1024),
         };
     }
 
