@@ -1,7 +1,7 @@
 //! Channels: what tasks send each other messages through.
 
 use crate::engine::Sim;
-use crate::sync::Phase;
+use crate::futex::Phase;
 use crate::task::Wait;
 use smallvec::SmallVec;
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! A CPU in simulated time.
 
 use crate::hrtick::Hrtimer;
-use crate::outcome::CpuTime;
+use crate::run::CpuTime;
 use smallvec::SmallVec;
 use wakelab_sched::balance::{CfsTasks, SdBalance};
 use wakelab_sched::cpumask::Cpu;
@@ -113,7 +113,7 @@ pub struct CpuState {
     pub since: u64,
     /// How long work takes while SMT siblings are busy, %: 100 while none is.
     pub slowdown: u64,
-    /// How long work takes at its frequency and capacity: `pm::speed::FULL` at full speed.
+    /// How long work takes at its frequency and capacity: `pm::clocks::FULL` at full speed.
     pub dilation: u64,
     /// `rq->curr == rq->idle`.
     pub curr_idle: bool,

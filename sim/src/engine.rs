@@ -14,14 +14,14 @@
 //! Each CPU does one thing at a time ([`Doing`]) and has one next event. Only `Run` is spread anew when the SMT sibling
 //! becomes busy or idle; all else is short and keeps the speed it began with.
 
+use crate::boot::LAUNCHER;
 use crate::cpu::{Doing, Irq};
-use crate::random::Random;
+use crate::event_queue::{Later, NEVER, Timeline};
 use crate::search::Slot;
-use crate::start::LAUNCHER;
 use crate::system::System;
 use crate::task::State;
-use crate::timeline::{NEVER, Timeline};
 use crate::{CpuTime, Outcome, SimError, Waiting};
+use oorandom::Rand64;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,35 +29,7 @@ use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::balance::Nohz;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{FairRq, Prev, TaskId};
-
-/// What happens at a time of its own, not as the end of what a CPU does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Later {
-    /// The next jiffy begins.
-    Jiffy,
-    /// A task's timer expires.
-    Timer(TaskId),
-    /// A task of the workload is to be forked.
-    Start(TaskId),
-    /// An IPI with wakelist work arrives.
-    IpiWakelist(Cpu),
-    /// A rescheduling IPI arrives.
-    IpiResched(Cpu),
-    /// An IPI arrives that flushes a TLB.
-    IpiTlbFlush(Cpu),
-    /// An IPI arrives that asks an idle CPU to balance for others.
-    IpiNohz(Cpu),
-    /// The stopper of a CPU is woken, to push its running task away.
-    Stopper(Cpu),
-    /// The hrtick of a CPU comes, if it is still the one that was started then.
-    Hrtick(Cpu, u32),
-    /// A policy's frequency changes to what its governor last asked for.
-    Freq(u32),
-    /// A core has slept for as long as the processor demotes it, if nothing has woken it.
-    Undemoted(u32),
-    /// What is spent counts from here on.
-    Measure,
-}
+use wakelab_workload::Work;
 
 /// Where a CPU has been when it finishes something: a lazy request to reschedule acts on the way from the kernel to user
 /// space.
@@ -431,5 +403,29 @@ impl<S: Sink> Sim<'_, '_, S> {
                 None => self.enter_idle(cpu),
             };
         }
+    }
+}
+
+/// Randomness: one generator for each run, drawn from in the order of events.
+#[derive(Clone, Debug)]
+pub struct Random(Rand64);
+
+impl Random {
+    /// The generator of a seed.
+    pub fn new(seed: u64) -> Self {
+        Random(Rand64::new(u128::from(seed)))
+    }
+
+    /// A number below `n`, of equal likelihood but for a part in 2^64 / n.
+    #[inline]
+    pub fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.0.rand_u64()) * u128::from(n)) >> 64) as u64
+    }
+
+    /// An amount of work, ns.
+    #[inline]
+    pub fn work(&mut self, work: Work) -> u64 {
+        let spread = work.ns * u64::from(work.jitter_pct) / 100;
+        if spread == 0 { work.ns } else { work.ns - spread + self.below(2 * spread + 1) }
     }
 }

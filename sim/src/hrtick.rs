@@ -3,7 +3,8 @@
 //! Its interrupt costs what a tick does. That another CPU has it started by an IPI (`hrtick_start()`) takes no time here.
 
 use crate::cpu::Doing;
-use crate::engine::{Later, Sim};
+use crate::engine::Sim;
+use crate::event_queue::Later;
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::UpdateFlags;

@@ -1,48 +1,41 @@
 //! Simulated time: CPUs that run task programs under the scheduler on a machine.
 
-mod averages;
-mod balance;
-mod calls;
+mod boot;
 mod channel;
 mod cpu;
-mod delayed;
 mod energy;
 mod engine;
-mod exec;
+mod event_queue;
+mod fork_exec;
+mod futex;
 mod hrtick;
-mod idle_time;
-mod iowait;
-mod list;
+mod load_balance;
 mod misfit;
 mod model;
 mod modelled;
-mod newidle;
-mod nohz;
+mod newidle_balance;
+mod nohz_idle_balance;
 pub mod observe;
-mod outcome;
+mod pelt;
 mod pm;
 mod program;
-mod random;
+mod run;
 mod runqueue;
 mod schedule;
 mod search;
-mod setup;
-mod start;
 #[cfg(test)]
 mod sums;
-mod sync;
+mod syscalls;
 mod system;
 mod task;
 mod tick;
-mod timeline;
-mod wake;
-mod wakee;
+mod try_to_wake_up;
 
 pub use energy::no_eas;
 pub use modelled::{check, check_power, kernels};
-pub use outcome::{CpuTime, Outcome, SimError, Waiting};
+
 pub use pm::PmSide;
-pub use setup::{Mechanisms, Setup};
+pub use run::{CpuTime, Mechanisms, Outcome, Setup, SimError, Waiting};
 
 use engine::Sim;
 use model::Model;

@@ -5,7 +5,8 @@
 
 use crate::SimError;
 use crate::cpu::{Doing, Waking};
-use crate::engine::{Later, Mode, Sim, ZERO_TIME_STEPS};
+use crate::engine::{Mode, Sim, ZERO_TIME_STEPS};
+use crate::event_queue::Later;
 use crate::task::{Mark, State, Wait};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
@@ -248,13 +249,6 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
         }
         self.schedule(cpu, Prev::Exits);
-    }
-}
-
-impl Waking {
-    /// A wake-up that begins.
-    pub fn of(wakee: TaskId, waker: Option<TaskId>, in_task: bool, sync: bool) -> Self {
-        Waking { wakee, waker, in_task, sync, dest: 0, delayed: false, selected: false, migrated: false, until: 0 }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::engine::Sim;
 use crate::system::System;
-use crate::task::State;
+use crate::task::{IoWait, State};
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::Queue;
@@ -39,6 +39,16 @@ impl System<'_> {
             self.reaped(cpu, task, &queue);
         }
         switch.next
+    }
+
+    /// A task joins a run queue: `enqueue_task_fair()` tells cpufreq at once if it comes from I/O. One that is still on its queue
+    /// (delayed dequeue) does not come here, as in the kernel.
+    #[inline]
+    pub fn io_enqueue(&mut self, cpu: Cpu, id: TaskId) {
+        let woken = std::mem::take(&mut self.tasks[id.0 as usize].iowait) == IoWait::Woken;
+        if woken && self.pm.is_some() {
+            self.cpufreq_update_util(cpu, true);
+        }
     }
 
     /// A task has left the run queue.

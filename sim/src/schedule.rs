@@ -2,8 +2,9 @@
 
 use crate::cpu::Doing;
 use crate::engine::Sim;
+use crate::event_queue::NEVER;
+use crate::system::System;
 use crate::task::{IoWait, State, Wait};
-use crate::timeline::NEVER;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::UpdateFlags;
@@ -214,5 +215,23 @@ impl<S: Sink> Sim<'_, '_, S> {
         let exit = latency + self.slowed(cpu, self.sys.model.costs.idle_exit);
         self.begin_until(cpu, Doing::IdleExit, self.sys.now + ipi + exit);
         self.sibling_busy(cpu, true);
+    }
+}
+
+impl System<'_> {
+    /// `update_rq_avg_idle()`, 7.2: the idle time that ends now, if one does, goes into the average. Before, the same stands in
+    /// `ttwu_do_activate()` (`ttwu_do_wakeup()`, 5.10). SIS_PROP's own average goes along where the version has none any more.
+    pub fn update_rq_avg_idle(&mut self, cpu: Cpu) {
+        let c = &mut self.cpus[cpu as usize];
+        if c.idle_stamp == 0 {
+            return;
+        }
+        let delta = self.now.saturating_sub(c.idle_stamp);
+        let max = 2 * c.max_idle_balance_cost;
+        let diff = delta.wrapping_sub(c.avg_idle) as i64 / 8;
+        c.avg_idle = c.avg_idle.wrapping_add(diff as u64).min(max);
+        c.wake_stamp = self.jiffies;
+        c.wake_avg_idle = c.avg_idle / 2;
+        c.idle_stamp = 0;
     }
 }

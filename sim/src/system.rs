@@ -2,10 +2,10 @@
 
 use crate::channel::Channel;
 use crate::cpu::{CpuState, Doing};
+use crate::futex::Sync;
 use crate::model::Model;
 use crate::pm::Pm;
 use crate::search::Searching;
-use crate::sync::Sync;
 use crate::task::Task;
 use smallvec::SmallVec;
 use wakelab_sched::CpuMask;

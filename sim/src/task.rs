@@ -1,6 +1,6 @@
 //! A task in simulated time.
 
-use crate::sync::Calls;
+use crate::futex::Calls;
 use smallvec::SmallVec;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::SchedAvg;

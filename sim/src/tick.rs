@@ -1,7 +1,8 @@
 //! The tick.
 
 use crate::cpu::Doing;
-use crate::engine::{Later, Sim};
+use crate::engine::Sim;
+use crate::event_queue::Later;
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::UpdateFlags;

@@ -1,10 +1,18 @@
-//! What the hardware gives of what is asked for: shared clocks, and turbo by the number of active cores.
+//! What the hardware makes of what is asked for: shared clocks, turbo by the number of active cores, demotion of idle states,
+//! and how long work takes.
 //!
-//! A change acts at once on the work of tasks, which is spread anew. What the kernel does on its own account is short and
-//! keeps the speed it began with.
+//! A change of a clock acts at once on the work of tasks, which is spread anew. What the kernel does on its own account is
+//! short and keeps the speed it began with.
+//!
+//! Cores that are woken often sleep less deeply than they were asked to: the processor demotes the request. A core whose last
+//! sleep was a short one stays in the shallower state for as long as such a sleep at most; if it is not woken in that time it
+//! goes where it was asked to. The kernel knows nothing of it: its residencies are those of what it asked for.
 
-use crate::cpu::Doing;
+use super::model::PmModel;
+use super::state::Pm;
+use crate::cpu::{CpuState, Doing};
 use crate::engine::Sim;
+use crate::event_queue::Later;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_pm::Khz;
 use wakelab_sched::cpumask::Cpu;
@@ -90,5 +98,145 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         self.sys.power_state_changes(cpu);
         self.tell_all(|_| Event::Frequency { cpu, khz });
+    }
+}
+
+/// What is kept of a core's sleeps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CoreSleep {
+    /// Since when no CPU of it is active, ns.
+    since: u64,
+    /// The last sleep was a short one.
+    short: bool,
+    /// Until when it is demoted, ns; 0 if it is not.
+    pub demoted_until: u64,
+}
+
+impl Pm {
+    /// The idle state in which a sleeping core is that was asked to go to this one.
+    pub fn resolved(&self, model: &PmModel, core: usize, asked: usize) -> usize {
+        match &model.demotion {
+            Some(demotion) if self.sleeps[core].demoted_until != 0 => {
+                asked.min(demotion.to[model.kind_of[model.cores[core].cpus[0] as usize]])
+            }
+            _ => asked,
+        }
+    }
+
+    /// A CPU of the core is active, the first of them. Returns whether the core has not counted as active up to now.
+    pub fn core_wakes(&mut self, model: &PmModel, core: usize, now: u64) -> bool {
+        let Some(demotion) = &model.demotion else { return true };
+        let sleep = &mut self.sleeps[core];
+        sleep.short = now - sleep.since < demotion.below_ns;
+        std::mem::take(&mut sleep.demoted_until) == 0 || !demotion.active
+    }
+
+    /// No CPU of the core is active any more. Returns until when it is demoted, if it is.
+    fn core_sleeps(&mut self, model: &PmModel, core: usize, now: u64) -> Option<u64> {
+        let demotion = model.demotion.as_ref()?;
+        let sleep = &mut self.sleeps[core];
+        sleep.since = now;
+        sleep.demoted_until = if sleep.short { now + demotion.below_ns } else { 0 };
+        sleep.short.then_some(sleep.demoted_until)
+    }
+}
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// The last active CPU of a core has gone to sleep. Returns whether the core does not count as active any more.
+    pub fn core_sleeps(&mut self, core: usize) -> bool {
+        let Some(model) = self.sys.pm_model() else { return true };
+        let Some(pm) = &mut self.sys.pm else { return true };
+        let Some(until) = pm.core_sleeps(model, core, self.sys.now) else { return true };
+        self.sys.core_state_changes(core);
+        self.at(until, Later::Undemoted(core as u32));
+        !model.demotion.as_ref().is_some_and(|demotion| demotion.active)
+    }
+
+    /// A core goes where it was asked to, if it has slept since this was set down.
+    pub fn demotion_ends(&mut self, core: usize) {
+        let Some(model) = self.sys.pm_model() else { return };
+        let Some(pm) = &mut self.sys.pm else { return };
+        if pm.sleeps[core].demoted_until != self.sys.now {
+            return;
+        }
+        pm.sleeps[core].demoted_until = 0;
+        self.sys.core_state_changes(core);
+        if model.demotion.as_ref().is_some_and(|demotion| demotion.active) {
+            self.active_cores_change(core, false);
+        }
+    }
+}
+
+/// The dilation of a CPU at full speed.
+pub const FULL: u64 = 1 << 20;
+
+/// How long work takes on a CPU of `capacity` at `khz`, [`FULL`] being the time it takes on the fastest CPU at its highest
+/// frequency. `nominal` is the highest frequency of this CPU, kHz.
+pub fn dilation(nominal: Khz, khz: Khz, capacity: u64) -> u64 {
+    let full = u128::from(FULL) * u128::from(nominal) * 1024;
+    (full / (u128::from(khz.max(1)) * u128::from(capacity.max(1)))) as u64
+}
+
+impl CpuState {
+    /// Neither SMT siblings nor the frequency slow the CPU down.
+    #[inline]
+    fn at_full_speed(&self) -> bool {
+        self.slowdown == 100 && self.dilation == FULL
+    }
+
+    /// The time that `work` takes, ns of both, rounded down.
+    #[inline]
+    pub fn time_of(&self, work: u64) -> u64 {
+        if self.at_full_speed() {
+            work
+        } else if self.dilation == FULL {
+            work * self.slowdown / 100
+        } else {
+            (u128::from(work) * self.factor() / FACTOR) as u64
+        }
+    }
+
+    /// The same, rounded up.
+    #[inline]
+    pub fn time_until_done(&self, work: u64) -> u64 {
+        if self.at_full_speed() {
+            work
+        } else if self.dilation == FULL {
+            (work * self.slowdown).div_ceil(100)
+        } else {
+            (u128::from(work) * self.factor()).div_ceil(FACTOR) as u64
+        }
+    }
+
+    /// The work that is done in `time`, ns of both, rounded down.
+    #[inline]
+    pub fn work_in(&self, time: u64) -> u64 {
+        if self.at_full_speed() {
+            time
+        } else if self.dilation == FULL {
+            time * 100 / self.slowdown
+        } else {
+            (u128::from(time) * FACTOR / self.factor()) as u64
+        }
+    }
+
+    fn factor(&self) -> u128 {
+        u128::from(self.slowdown) * u128::from(self.dilation)
+    }
+}
+
+/// What [`CpuState::factor`] is at full speed.
+const FACTOR: u128 = 100 * FULL as u128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_the_frequency_or_the_capacity_takes_twice_the_time() {
+        assert_eq!(dilation(2_000_000, 2_000_000, 1024), FULL);
+        assert_eq!(dilation(2_000_000, 1_000_000, 1024), 2 * FULL);
+        assert_eq!(dilation(2_000_000, 2_000_000, 512), 2 * FULL);
+        assert_eq!(dilation(2_000_000, 1_000_000, 256), 8 * FULL);
     }
 }

@@ -1,10 +1,11 @@
 //! When governors are asked (`cpufreq_update_util()`), and when their answer takes effect.
 
+use super::clocks::FULL;
 use super::model::PmModel;
-use super::speed::FULL;
 use super::state::{PmCpu, PolicyState};
 use crate::cpu::CpuState;
-use crate::engine::{Later, Sim};
+use crate::engine::Sim;
+use crate::event_queue::Later;
 use crate::system::{BOOT_NS, System};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_pm::Cpu;

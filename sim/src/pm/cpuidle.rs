@@ -1,16 +1,21 @@
 //! The idle loop: which state a CPU enters, whether its tick stops, and what leaving the state takes.
 //!
-//! Leaving takes the exit latency of the state in which the core is on top of the machine's `idle_exit`, which is the kernel's own part. The CPU's
-//! clock counts for others from the moment that it is woken; to the counters and the power account the exit is part of the
-//! idle state. A tick that finds the CPU idle is the end of one sleep and the begin of another, and takes no time.
+//! Leaving takes the exit latency of the state in which the core is on top of the machine's `idle_exit`, which is the
+//! kernel's own part. The CPU's clock counts for others from the moment that it is woken; to the counters and the power
+//! account the exit is part of the idle state. A tick that finds the CPU idle is the end of one sleep and the begin of
+//! another, and takes no time.
+//!
+//! Timers of the kernel's tasks are in the timer wheel, which ticks run (`run_local_timers()`); all are as if in its first
+//! level.
 
-use crate::cpu::Doing;
+use crate::cpu::{Doing, Irq};
 use crate::engine::Sim;
+use crate::event_queue::NEVER;
 use crate::system::System;
-use crate::timeline::NEVER;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_pm::idle::{Asking, Woken, cpuidle_poll_time};
 use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::runqueue::TaskId;
 
 /// Where no timer is set the next is this far away, ns.
 const FAR_NS: u64 = 1 << 40;
@@ -193,5 +198,29 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.cpuidle_reflects(cpu, 0, false, true);
             self.cpuidle_selects(cpu);
         }
+    }
+}
+
+impl System<'_> {
+    /// When a sleep of `time` ns that begins now ends, ns: the wheel rounds up (`calc_index()`, kernel/time/timer.c, 5.10). A task of
+    /// the workload has a high-resolution timer. Without idle states nobody asks for the difference.
+    pub fn expires(&self, task: TaskId, time: u64) -> u64 {
+        let expires = self.now + time;
+        if self.pm.is_none() || self.tasks[task.0 as usize].workload {
+            return expires;
+        }
+        expires.next_multiple_of(self.model.tick_ns)
+    }
+
+    /// An idle CPU that waits in MWAIT sees the flag, and is not interrupted (`set_nr_if_polling()`).
+    pub fn is_seen_without(&self, cpu: Cpu, irq: Irq) -> bool {
+        let idle = self.cpus[cpu as usize].doing == Doing::Idle;
+        irq == Irq::Resched && idle && self.pm_model().is_some_and(|model| model.wakes_by_write)
+    }
+
+    /// The interrupt is no other than the tick, which is counted by itself.
+    pub fn is_in_tick(&self, cpu: Cpu, irq: Irq) -> bool {
+        matches!(irq, Irq::Timer(task) if !self.tasks[task.0 as usize].workload)
+            && !self.cpus[cpu as usize].tick_stopped
     }
 }

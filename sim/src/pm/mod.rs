@@ -7,27 +7,23 @@
 //!                                                                                        │
 //! idle entry, exit ─▶ cpuidle.rs: the idle governor ─▶ active cores ─────────────────────┤
 //!                                                                                        ▼
-//! tick ─▶ scale.rs: APERF/MPERF ─▶ PELT's clock            speed.rs: work is spread anew; meter.rs: residency, energy
+//! tick ─▶ freq_invariance.rs: APERF/MPERF ─▶ PELT's clock        clocks.rs: the work of tasks is spread anew
+//!                                                                power_meter.rs: residency, energy
 //! ```
 //!
 //! Without a side that asks, `System::pm` is `None`, and nothing of this is there.
 
 mod build;
-mod clocks;
+pub(crate) mod clocks;
 mod cpufreq;
 mod cpuidle;
-mod demotion;
+pub(crate) mod freq_invariance;
 mod hardware;
-mod meter;
 mod model;
-mod outcome;
+mod power_meter;
 pub(crate) mod rcu;
-pub(crate) mod scale;
 mod side;
-pub(crate) mod speed;
 mod state;
-mod telling;
-mod wheel;
 
 pub use side::PmSide;
 

@@ -1,9 +1,9 @@
 //! What changes during a run.
 
-use super::demotion::CoreSleep;
+use super::clocks::CoreSleep;
+use super::clocks::dilation;
 use super::model::PmModel;
-use super::speed::dilation;
-use super::telling::Told;
+use super::power_meter::Told;
 use std::collections::BTreeSet;
 use wakelab_pm::Khz;
 use wakelab_pm::governor::{CounterValues, Governor};

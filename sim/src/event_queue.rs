@@ -1,8 +1,11 @@
-//! The next event of each CPU, and the earliest of all.
+//! What happens next: the next event of each CPU, and events that have a time of their own.
 //!
 //! Each CPU does one thing at a time, so it has one next event, which moves often (the SMT sibling changes its speed, an
 //! interrupt comes). A tournament over the CPUs makes moving it cost log2(CPUs) comparisons, and leaves no stale entries
 //! behind as a heap would. Equal times go by CPU number.
+
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::runqueue::TaskId;
 
 /// No event.
 pub const NEVER: u64 = u64::MAX;
@@ -10,7 +13,7 @@ pub const NEVER: u64 = u64::MAX;
 /// Low bits of a key that hold the CPU: 8192 CPUs.
 const CPU_BITS: u32 = 13;
 
-/// The tournament. Times are below 2^51 ns (26 days).
+/// The next event of each CPU, and the earliest of all. Times are below 2^51 ns (26 days).
 #[derive(Clone, Debug)]
 pub struct Timeline {
     /// A binary tree in an array: node `i` has the smaller key of nodes `2i` and `2i + 1`; leaves from `leaves` on.
@@ -54,6 +57,35 @@ impl Timeline {
         let key = self.keys[1];
         (key != NEVER).then_some((key >> CPU_BITS, (key & ((1 << CPU_BITS) - 1)) as u32))
     }
+}
+
+/// What happens at a time of its own, not as the end of what a CPU does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Later {
+    /// The next jiffy begins.
+    Jiffy,
+    /// A task's timer expires.
+    Timer(TaskId),
+    /// A task of the workload is to be forked.
+    Start(TaskId),
+    /// An IPI with wakelist work arrives.
+    IpiWakelist(Cpu),
+    /// A rescheduling IPI arrives.
+    IpiResched(Cpu),
+    /// An IPI arrives that flushes a TLB.
+    IpiTlbFlush(Cpu),
+    /// An IPI arrives that asks an idle CPU to balance for others.
+    IpiNohz(Cpu),
+    /// The stopper of a CPU is woken, to push its running task away.
+    Stopper(Cpu),
+    /// The hrtick of a CPU comes, if it is still the one that was started then.
+    Hrtick(Cpu, u32),
+    /// A policy's frequency changes to what its governor last asked for.
+    Freq(u32),
+    /// A core has slept for as long as the processor demotes it, if nothing has woken it.
+    Undemoted(u32),
+    /// What is spent counts from here on.
+    Measure,
 }
 
 #[cfg(test)]

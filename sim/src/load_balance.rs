@@ -4,7 +4,8 @@
 //! (newly idle) or is charged after it (periodic).
 
 use crate::cpu::Doing;
-use crate::engine::{Later, Sim};
+use crate::engine::Sim;
+use crate::event_queue::Later;
 use crate::hrtick::HrtickForm;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance_cpu_stop, plan_balance};

@@ -4,7 +4,8 @@
 //! that finds the CPU idle, as if the governor had taken each idle time for a short one until it was not.
 
 use crate::cpu::Doing;
-use crate::engine::{Later, Sim};
+use crate::engine::Sim;
+use crate::event_queue::Later;
 use wakelab_events::sim::Sink;
 use wakelab_sched::balance::{NohzFlags, NohzIdleBalance};
 use wakelab_sched::cpumask::Cpu;

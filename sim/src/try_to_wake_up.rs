@@ -1,15 +1,21 @@
 //! `try_to_wake_up()`: from the decision to wake a task to where its run queue has it.
+//!
+//! A task whose dequeue was delayed sleeps and is queued still (`ttwu_runnable()`). It stays where it is, so that no CPU is
+//! chosen. Whether it is queued is known for sure only under its run queue's lock: if it has left meanwhile, the wake-up goes
+//! on as any other; if balancing has moved it, the other run queue's lock is taken.
 
 use crate::cpu::{Doing, Irq, Waking};
-use crate::engine::{Later, Sim};
-use crate::task::State;
-use crate::timeline::NEVER;
+use crate::engine::Sim;
+use crate::event_queue::Later;
+use crate::event_queue::NEVER;
+use crate::system::System;
+use crate::task::{IoWait, State};
 use wakelab_events::sim::{Event, Queued, Sink};
 use wakelab_kernel::{Feature, Wakelist};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::task_h_load;
 use wakelab_sched::runqueue::{EnqueueFlags, Resched, TaskId};
-use wakelab_sched::select::{Decision, WakeFlags, Waker, Wakeup, record_wakee};
+use wakelab_sched::select::{Decision, WakeFlags, Wakee, Waker, Wakeup, record_wakee};
 
 impl<'m, S: Sink> Sim<'m, '_, S> {
     /// Begins to wake a task that sleeps, on `cpu`.
@@ -308,6 +314,12 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
     }
 
+    /// Makes a CPU look at its run queue, as soon as all that happens at this moment has happened.
+    pub fn kick(&mut self, cpu: Cpu) {
+        self.sys.cpus[cpu as usize].need_resched = true;
+        self.at(self.sys.now, Later::IpiResched(cpu));
+    }
+
     pub fn ipi(&self, from: Cpu, to: Cpu) -> u64 {
         let model = self.sys.model;
         let near = model.package_of[from as usize] == model.package_of[to as usize];
@@ -379,5 +391,105 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let waker = self.sys.cpus[cpu as usize].curr;
         self.wake(cpu, Waking::of(task, waker, false, false));
         true
+    }
+}
+
+/// `WF_RQ_SELECTED`, 7.2.
+const WF_RQ_SELECTED: WakeFlags = WakeFlags::from_bits_retain(0x80);
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// Asks for the lock of the run queue that the wakee is on.
+    pub fn wake_delayed(&mut self, cpu: Cpu) {
+        let waking = self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way");
+        waking.delayed = self.sys.es[waking.wakee].on_rq;
+        if !waking.delayed {
+            return self.wake_off_rq(cpu);
+        }
+        waking.dest = self.sys.tasks[waking.wakee.0 as usize].cpu;
+        let dest = waking.dest;
+        self.begin_enqueue(cpu, dest);
+    }
+
+    /// Has the lock. Returns false if the wake-up goes another way.
+    pub fn requeue_delayed(&mut self, cpu: Cpu, waking: Waking) -> bool {
+        let (wakee, dest) = (waking.wakee, waking.dest);
+        let task = &self.sys.tasks[wakee.0 as usize];
+        if !self.sys.es[wakee].on_rq || task.cpu != dest {
+            self.wake_delayed(cpu);
+            return false;
+        }
+        let on_cpu = task.on_cpu;
+        self.tell(|sys| Event::Wakeup {
+            waker_cpu: cpu,
+            waker: waking.waker.map(|task| task.0),
+            wakee: wakee.0,
+            prev_cpu: dest,
+            decision: None,
+            cpu: dest,
+            queued: Queued::Delayed,
+            began: sys.now,
+            scan_began: None,
+            scan_ended: None,
+            claimed: false,
+            workload: sys.tasks[wakee.0 as usize].workload,
+        });
+        self.sys.load_enqueue(dest, wakee, true);
+        let now = self.sys.clock_task(dest);
+        let c = &mut self.sys.cpus[dest as usize];
+        let mut resched = c.rq.enqueue_task(&mut self.sys.es, now, wakee, EnqueueFlags::WAKEUP);
+        self.sys.tasks[wakee.0 as usize].state = State::Runnable;
+        self.tell(|_| Event::Enqueue { cpu: dest, task: wakee.0 });
+        if !on_cpu {
+            resched |= self.wakeup_preempt(dest, wakee, waking.flags());
+        }
+        if self.sys.asked(dest, resched).is_now() {
+            self.resched(cpu, dest);
+        }
+        true
+    }
+}
+
+impl Waking {
+    /// A wake-up that begins.
+    pub fn of(wakee: TaskId, waker: Option<TaskId>, in_task: bool, sync: bool) -> Self {
+        Waking { wakee, waker, in_task, sync, dest: 0, delayed: false, selected: false, migrated: false, until: 0 }
+    }
+
+    /// What `wakeup_preempt()` and placement are told of the wake-up.
+    pub fn flags(&self) -> WakeFlags {
+        let mut flags = WakeFlags::TTWU;
+        flags.set(WakeFlags::SYNC, self.sync);
+        flags.set(WF_RQ_SELECTED, self.selected);
+        flags
+    }
+}
+
+impl<'m> System<'m> {
+    /// The I/O is done: the CPU where the task slept waits no more (`try_to_wake_up()`).
+    pub fn io_done(&mut self, id: TaskId) {
+        let task = &mut self.tasks[id.0 as usize];
+        // Not the task's CPU of now: balancing moves sleepers whose dequeue is delayed.
+        if let IoWait::Waits(cpu) = task.iowait {
+            task.iowait = IoWait::Woken;
+            self.cpus[cpu as usize].nr_iowait -= 1;
+        }
+    }
+
+    /// A task that has run before, as a wake-up places it.
+    #[inline]
+    pub fn wakee(&mut self, id: TaskId) -> Wakee<'m> {
+        let task = &self.tasks[id.0 as usize];
+        Wakee {
+            recent_used_cpu: Some(task.recent_used_cpu),
+            wakee_flips: task.flips.wakee_flips,
+            h_load: task_h_load(&task.avg, &mut self.cpus[task.cpu as usize].pelt, self.jiffies),
+            idle_policy: self.es[id].is_idle(),
+            util_avg: task.avg.util_avg,
+            runnable_avg: task.avg.runnable_avg,
+            util_est: self.task_util_est(id),
+            has_contributed: task.avg.last_update_time != 0,
+            dur_avg: task.dur.dur_avg,
+            ..Wakee::new(task.cpu, &self.model.masks[task.mask as usize])
+        }
     }
 }

@@ -1,9 +1,10 @@
-//! The calls of a program beside messages and forks.
+//! The system calls of a program, except messages, forks and futexes.
 
 use crate::SimError;
 use crate::cpu::Doing;
-use crate::engine::{Later, Sim, ZERO_TIME_STEPS};
-use crate::task::Wait;
+use crate::engine::{Sim, ZERO_TIME_STEPS};
+use crate::event_queue::Later;
+use crate::task::{IoWait, Wait};
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::{UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg, reweight_entity};
@@ -129,6 +130,19 @@ impl<S: Sink> Sim<'_, '_, S> {
         let wait = lock.free_at.saturating_sub(self.sys.now);
         lock.free_at = self.sys.now + wait + (hold * slowdown).div_ceil(100);
         self.sys.tasks[id.0 as usize].left += hold + wait * 100 / slowdown;
+    }
+
+    /// `io_schedule()`. Returns whether the task sleeps.
+    pub fn io_schedule(&mut self, cpu: Cpu, id: TaskId, time: Work) -> bool {
+        let time = self.random.work(time);
+        if time == 0 {
+            return false;
+        }
+        self.sys.tasks[id.0 as usize].iowait = IoWait::Waits(cpu);
+        self.sys.cpus[cpu as usize].nr_iowait += 1;
+        self.at(self.sys.now + time, Later::Timer(id));
+        self.block(cpu, id, Wait::Timer);
+        true
     }
 
     /// Sleeps until that time, ns, if it is to come; returns whether.

@@ -1,30 +1,29 @@
-//! How a run begins, and how tasks come into being.
+//! How a run begins: a machine at rest, and the tasks that it will have.
 
 use crate::cpu::{CpuState, Doing, Newidle};
-use crate::engine::{Later, Sim};
+use crate::engine::Random;
+use crate::engine::Sim;
+use crate::event_queue::Later;
+use crate::event_queue::Timeline;
 use crate::hrtick::Hrtimer;
 use crate::model::Model;
 use crate::pm::Pm;
+use crate::pm::clocks::dilation;
 use crate::pm::rcu::{grace_period_ns, queues_callbacks};
-use crate::pm::speed::dilation;
-use crate::random::Random;
 use crate::search::Slot;
 use crate::system::{Llc, System};
 use crate::task::{State, Task, Wait};
-use crate::timeline::Timeline;
 use crate::{CpuTime, Setup};
 use smallvec::SmallVec;
 use std::collections::BinaryHeap;
-use wakelab_events::sim::{Event, NewTask, Sink};
+use wakelab_events::sim::{NewTask, Sink};
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{CfsTasks, Nohz, get_sd_balance_interval};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SdFlags;
-use wakelab_sched::pelt::{CfsRqPelt, init_entity_runnable_average, post_init_entity_util_avg};
-use wakelab_sched::runqueue::{EnqueueFlags, Entities, Entity, FairRq, Policy, Prev, Resched, TaskId};
-use wakelab_sched::select::{
-    Cx, Decision, IdleCores, Select, WakeFlags, Wakee, WakeeFlips, Waker, Wakeup, select_task_rq_fair,
-};
+use wakelab_sched::pelt::{CfsRqPelt, init_entity_runnable_average};
+use wakelab_sched::runqueue::{EnqueueFlags, Entities, Entity, FairRq, Policy, Prev, TaskId};
+use wakelab_sched::select::{IdleCores, WakeeFlips};
 
 /// The jiffies counter at the start. The kernel's starts five minutes before it wraps; any number will do that is above the
 /// longest interval of a domain, as the last balance lies before the start.
@@ -55,7 +54,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             tasks: Vec::new(),
             es: Entities::new(),
             channels: model.workload.channels.iter().map(|c| crate::channel::Channel::new(c.capacity)).collect(),
-            syncs: vec![crate::sync::Sync::default(); model.workload.channels.len()],
+            syncs: vec![crate::futex::Sync::default(); model.workload.channels.len()],
             llcs: llcs.collect(),
             idle: CpuMask::full(nr_cpus),
             idle_cores: IdleCores::new(&CpuMask::full(nr_cpus), &model.domains.smt_mask),
@@ -65,7 +64,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             probing: (0, 0),
             this_cpu: LAUNCHER,
             pm: model.pm.as_ref().map(|pm| Box::new(Pm::new(pm))),
-            clocks: crate::pm::scale::clocks(model),
+            clocks: crate::pm::freq_invariance::clocks(model),
             overutilized: false,
             asym_nr_idle_scan: nr_cpus as i32,
         };
@@ -173,7 +172,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     }
 
     /// Adds a task that has not been forked.
-    fn add(&mut self, mut task: Task, entity: Entity) -> TaskId {
+    pub fn add(&mut self, mut task: Task, entity: Entity) -> TaskId {
         let id = self.sys.es.push(entity);
         task.avg = init_entity_runnable_average(u64::from(self.sys.es[id].load.weight));
         self.sys.tasks.push(task);
@@ -193,54 +192,8 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         }
     }
 
-    /// A running task forks.
-    pub fn fork(&mut self, cpu: Cpu, parent: TaskId, program: u32) {
-        let p = &mut self.sys.tasks[parent.0 as usize];
-        p.children += 1;
-        let mut child = Task::new(program, &p.channels, p.mask, p.pinned, p.avg);
-        child.parent = Some(parent);
-        let id = self.add(child, child_of(&self.sys.es[parent]));
-        (self.able, self.alive) = (self.able + 1, self.alive + 1);
-        self.fork_now(Some((cpu, parent)), id);
-        let costs = &self.sys.model.costs;
-        self.begin(cpu, Doing::Fork, costs.wakeup + costs.enqueue_local);
-    }
-
-    /// `sched_fork()` and `wake_up_new_task()`, at one moment: forks are rare, so their looks are not spread over time.
-    pub fn fork_now(&mut self, parent: Option<(Cpu, TaskId)>, id: TaskId) {
-        let model = self.sys.model;
-        let this_cpu = parent.map_or(LAUNCHER, |(cpu, _)| cpu);
-        self.tell_task(id);
-        self.tell(|_| Event::Fork { task: id.0, workload: true });
-        let now = self.sys.clock_task(this_cpu);
-        match parent {
-            Some(_) => self.sys.cpus[this_cpu as usize].rq.task_fork(&mut self.sys.es, now, id),
-            None => self.launcher.task_fork(&mut self.sys.es, now, id),
-        }
-        self.sys.tasks[id.0 as usize].calls.started = self.sys.now;
-        self.sys.tasks[id.0 as usize].cpu = this_cpu;
-        self.sys.tasks[id.0 as usize].recent_used_cpu = this_cpu;
-
-        let cpu = self.fork_cpu(this_cpu, parent.map(|(_, parent)| parent), id);
-        let weight = u64::from(self.sys.es[id].load.weight);
-        let task = &mut self.sys.tasks[id.0 as usize];
-        task.cpu = cpu;
-        let c = &self.sys.cpus[cpu as usize];
-        post_init_entity_util_avg(&mut task.avg, weight, &c.pelt, model.capacity[cpu as usize]);
-        let mut resched = self.enqueue(cpu, id, EnqueueFlags::INITIAL);
-        self.tell(|_| Event::Enqueue { cpu, task: id.0 });
-        resched |= self.wakeup_preempt(cpu, id, WakeFlags::FORK);
-        self.update_idle(cpu);
-        match (self.sys.asked(cpu, resched), parent) {
-            (Resched::Now, Some((this_cpu, _))) => self.resched(this_cpu, cpu),
-            // The launcher is no task of this run, so that its CPU is kicked as any other.
-            (Resched::Now, None) => self.kick(cpu),
-            _ => {}
-        }
-    }
-
     /// Tells a sink that wants to know what the task is.
-    fn tell_task(&mut self, id: TaskId) {
+    pub fn tell_task(&mut self, id: TaskId) {
         if S::INPUTS {
             let (task, entity) = (&self.sys.tasks[id.0 as usize], &self.sys.es[id]);
             let new = NewTask {
@@ -255,51 +208,6 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             self.sink.task(self.sys.now, &new);
         }
     }
-
-    /// `select_task_rq()` of a fork.
-    fn fork_cpu(&mut self, this_cpu: Cpu, parent: Option<TaskId>, id: TaskId) -> Cpu {
-        let (decision, prev_cpu) = self.fork_decision(this_cpu, parent, id);
-        let cpu = match decision {
-            Some(decision) => self.sys.allowed_or_fallback(id, decision.cpu),
-            None => prev_cpu,
-        };
-        let (waker, workload) = (parent.map(|parent| parent.0), self.sys.tasks[id.0 as usize].workload);
-        self.tell_all(|_| Event::Placed { waker_cpu: this_cpu, waker, task: id.0, prev_cpu, decision, cpu, workload });
-        cpu
-    }
-
-    /// `select_task_rq_fair()` of a fork, and the CPU that it starts from.
-    fn fork_decision(&mut self, this_cpu: Cpu, parent: Option<TaskId>, id: TaskId) -> (Option<Decision>, Cpu) {
-        let model = self.sys.model;
-        let task = &self.sys.tasks[id.0 as usize];
-        let mask = &model.masks[task.mask as usize];
-        let first = mask.first().expect("a mask has a CPU");
-        if task.pinned {
-            return (None, first);
-        }
-        let prev_cpu = if mask.test(this_cpu) { this_cpu } else { first };
-        let flips = parent.map_or(0, |parent| self.sys.tasks[parent.0 as usize].flips.wakee_flips);
-        let waker = Waker { wakee_flips: flips, ..Waker::new(this_cpu) };
-        let wakee = Wakee {
-            recent_used_cpu: Some(this_cpu),
-            idle_policy: self.sys.es[id].is_idle(),
-            util_avg: task.avg.util_avg,
-            runnable_avg: task.avg.runnable_avg,
-            has_contributed: false,
-            ..Wakee::new(prev_cpu, mask)
-        };
-        let wakeup = Wakeup { waker, wakee, flags: WakeFlags::FORK };
-        self.tell_inputs(&wakeup, None);
-        let mut select = Select::default();
-        let cx = Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys };
-        (Some(select_task_rq_fair(&mut select, cx, &mut ())), prev_cpu)
-    }
-
-    /// Makes a CPU look at its run queue, as soon as all that happens at this moment has happened.
-    pub fn kick(&mut self, cpu: Cpu) {
-        self.sys.cpus[cpu as usize].need_resched = true;
-        self.at(self.sys.now, Later::IpiResched(cpu));
-    }
 }
 
 /// A task of the workload, not forked yet.
@@ -309,17 +217,12 @@ fn entity(task: &wakelab_workload::Task) -> Entity {
     Entity::new(policy, task.nice, if task.idle_policy { 0 } else { task.slice_ns })
 }
 
-/// What a child has of its parent (`sched_fork()`).
-fn child_of(parent: &Entity) -> Entity {
-    Entity::new(parent.policy, parent.nice, if parent.custom_slice { parent.slice } else { 0 })
-}
-
 fn idle_cpu(model: &Model<'_>) -> CpuState {
     CpuState {
         doing: Doing::Idle,
         since: 0,
         slowdown: 100,
-        dilation: crate::pm::speed::FULL,
+        dilation: crate::pm::clocks::FULL,
         curr_idle: true,
         curr: None,
         // init_cfs_rq(): min_vruntime starts just below where it wraps.

@@ -1,10 +1,14 @@
-//! What is counted: cycles in C0, time by state, and with it energy.
+//! What is counted: cycles in C0, time by state, and with it energy; what results say of it at the end, and what a sink is
+//! told of it on the way: the mean power of each package, jiffy for jiffy.
 
 use super::model::{KindModel, PmModel};
 use super::state::{Pm, PmCpu};
 use crate::cpu::{CpuState, Doing};
+use crate::engine::Sim;
 use crate::system::System;
+use wakelab_events::sim::{Event, Sink};
 use wakelab_pm::invariance::Counters;
+use wakelab_pm::power::{CpuStats, DomainStats, PowerStats};
 use wakelab_sched::cpumask::Cpu;
 
 impl PmCpu {
@@ -117,6 +121,105 @@ impl System<'_> {
     pub fn count_interrupt(&mut self, cpu: Cpu) {
         if let Some(pm) = &mut self.pm {
             pm.cpus[cpu as usize].interrupts += 1;
+        }
+    }
+}
+
+/// fJ to nJ, rounded.
+fn nj(fj: u128) -> u64 {
+    ((fj + 500_000) / 1_000_000) as u64
+}
+
+impl System<'_> {
+    /// Up to now; `None` where no side asked.
+    pub fn power_stats(&mut self) -> Option<PowerStats> {
+        for cpu in 0..self.model.nr_cpus() {
+            self.settle_counters(cpu);
+        }
+        let now = self.now;
+        let model = self.pm_model()?;
+        let pm = self.pm.as_mut()?;
+        let mut cpus = Vec::new();
+        for (of, &kind) in pm.cpus.iter_mut().zip(&model.kind_of) {
+            of.residency.settle(now);
+            let (end, start) = (of.counters.values(), of.start);
+            cpus.push(CpuStats {
+                kind: kind as u32,
+                aperf: end.aperf.wrapping_sub(start.aperf),
+                mperf: end.mperf.wrapping_sub(start.mperf),
+                tsc: end.tsc.wrapping_sub(start.tsc),
+                residency_ns: of.residency.residency_ns().to_vec(),
+                idle_wakeups: of.idle_wakeups,
+                interrupts: of.interrupts,
+            });
+        }
+        let mut domains = Vec::new();
+        for (n, account) in pm.cores.iter_mut().enumerate() {
+            account.settle(now);
+            domains.push(DomainStats { name: format!("core {n}"), energy_nj: nj(account.total_fj()) });
+        }
+        for ((account, _), of) in pm.shared.iter_mut().zip(&model.shared) {
+            account.settle(now);
+            domains.push(DomainStats { name: of.name.clone(), energy_nj: nj(account.total_fj()) });
+        }
+        Some(PowerStats {
+            ns: now - pm.measured_from,
+            kinds: model.kinds.iter().map(|kind| kind.stats.clone()).collect(),
+            cpus,
+            domains,
+            transitions: pm.transitions,
+        })
+    }
+}
+
+/// What was told of last.
+#[derive(Debug, Default)]
+pub struct Told {
+    at: u64,
+    /// By package, the energy since measuring began, fJ.
+    fj: Vec<u128>,
+}
+
+impl Told {
+    /// The accounts begin anew.
+    pub fn restart(&mut self) {
+        self.fj.fill(0);
+    }
+}
+
+impl Pm {
+    /// By package, the energy of its cores, its clusters and itself up to now, fJ.
+    fn package_fj(&mut self, model: &PmModel, now: u64) -> Vec<u128> {
+        let mut fj = vec![0; model.nr_packages];
+        let cores = self.cores.iter_mut().zip(model.cores.iter().map(|core| core.cpus[0]));
+        let shared = self.shared.iter_mut().map(|(account, _)| account);
+        let shared = shared.zip(model.shared.iter().map(|domain| domain.cpus[0]));
+        for (account, cpu) in cores.chain(shared) {
+            account.settle(now);
+            fj[model.package_of[cpu as usize]] += account.total_fj();
+        }
+        fj
+    }
+}
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// Tells what each package has spent since the last time.
+    pub fn tell_power(&mut self) {
+        if !S::INPUTS {
+            return;
+        }
+        let (Some(model), now) = (self.sys.pm_model(), self.sys.now) else { return };
+        let Some(pm) = &mut self.sys.pm else { return };
+        let since = pm.told.at;
+        if pm.cores.is_empty() || now == since {
+            return;
+        }
+        let fj = pm.package_fj(model, now);
+        let before = std::mem::replace(&mut pm.told, Told { at: now, fj: fj.clone() }).fj;
+        for (package, all) in fj.into_iter().enumerate() {
+            let spent = all - before.get(package).unwrap_or(&0);
+            let uw = (spent / u128::from(now - since)) as u64;
+            self.tell(|_| Event::Power { package: package as u32, since, uw });
         }
     }
 }
