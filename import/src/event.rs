@@ -1,59 +1,59 @@
-//! A scheduler event, whoever recorded it.
+//! A scheduler event of any recorder.
 
-/// What is missing among the events.
+/// How many events are missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Events that the recorder says it lost; a gap whose length it does not say counts as one.
+    /// Events that the recorder reports as lost. A gap of unknown length counts as one.
     pub lost: u64,
-    /// Samples without a time, a CPU or the event itself.
+    /// Samples of perf without a time, a CPU or raw data.
     pub unread: u64,
 }
 
-/// An event.
+/// A scheduler event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// When, ns of the recorder's clock.
     pub t_ns: u64,
-    /// On which CPU it was recorded.
+    /// The CPU that recorded it.
     pub cpu: u32,
-    /// Who ran there, if the recorder tells.
+    /// The task that ran there; `None` if the recorder does not report it.
     pub pid: Option<i32>,
-    /// What happened.
-    pub what: What,
+    /// The tracepoint with its fields.
+    pub kind: EventKind,
 }
 
-/// What happened.
+/// The tracepoints that are read, with their fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EventKind {
     /// `sched_switch`.
     Switch {
-        /// Who ran.
+        /// The task that ran.
         prev_pid: i32,
-        /// Its name; may be empty.
+        /// Its name, which may be empty.
         prev_comm: String,
-        /// Whether it sleeps or has exited.
+        /// Whether `prev_pid` sleeps or has exited; otherwise it was preempted.
         prev_sleeps: bool,
-        /// Who runs now.
+        /// The task that runs now.
         next_pid: i32,
-        /// Its name.
+        /// The name of that task.
         next_comm: String,
     },
-    /// `sched_waking`: the wakee is about to be woken; it ran last on `prev_cpu`.
+    /// `sched_waking`: a wake-up begins.
     Waking {
         /// The wakee.
         pid: i32,
         /// Its name.
         comm: String,
-        /// Where it ran last.
+        /// The CPU on which it ran last (`target_cpu` of the tracepoint).
         prev_cpu: u32,
     },
-    /// `sched_wakeup`, or `sched_wakeup_new` of a new task: it is on its run queue.
+    /// `sched_wakeup`, or `sched_wakeup_new` for a new task: the wakee is on its run queue.
     Woken {
         /// The wakee.
         pid: i32,
         /// Its name.
         comm: String,
-        /// Where it is.
+        /// The CPU of that run queue.
         dest_cpu: u32,
         /// Whether it is a new task.
         new: bool,
@@ -62,23 +62,23 @@ pub enum What {
     Migrate {
         /// The task.
         pid: i32,
-        /// From this CPU.
+        /// The CPU that it leaves.
         from_cpu: u32,
-        /// To this one.
+        /// The CPU that it goes to.
         to_cpu: u32,
     },
     /// `cpu_idle`.
     Idle {
         /// The CPU.
         cpu: u32,
-        /// The state that it enters; `None` where it leaves one.
+        /// The state that it enters; `None` if it leaves one.
         state: Option<i32>,
     },
     /// `cpu_frequency`.
     Frequency {
         /// The CPU.
         cpu: u32,
-        /// What it runs at from now on.
+        /// Its frequency from now on, kHz.
         khz: i64,
     },
 }

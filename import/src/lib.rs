@@ -1,33 +1,27 @@
-//! Scheduler events that another recorder took down, as a recording: `trace.dat` of trace-cmd, `perf.data`, a Perfetto trace.
+//! Imports scheduler events of other recorders as a recording: `trace.dat` of trace-cmd, `perf.data`, Perfetto traces.
 //!
-//! They have no states of run queues, so that no choice can be made again: waits, migrations and who wakes whom are all that
-//! can be known. docs/recording.md has the tables.
+//! These files have no states of run queues, so no decision can be made again. Waits, migrations and who wakes whom can be
+//! computed from them. docs/recording.md has the tables.
 
-mod bytes;
-mod error;
+mod byte_reader;
 mod event;
-mod format;
-mod formats;
-mod perf;
-mod perf_check;
-mod perf_sample;
+mod event_format;
+mod perf_data;
+mod perf_data_check;
 mod perfetto;
-mod perfetto_schema;
-mod protobuf;
+mod progress_reader;
+mod recording;
 mod trace_dat;
-mod wakings;
-mod watched;
-mod write;
+mod wakeup_tracker;
 
-pub use error::ImportError;
-pub use event::{Event, Losses, What};
-pub use write::Imported;
+pub use event::{Event, EventKind, Losses};
+pub use recording::Imported;
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// A file's kind, by how it begins.
+/// The kind of a file, which its first bytes determine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `trace.dat` of trace-cmd.
@@ -39,7 +33,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name in the metadata of the recording.
+    /// Its name in the metadata of the recording (`wakelab.source`).
     pub fn name(self) -> &'static str {
         match self {
             Kind::TraceDat => "trace.dat",
@@ -48,47 +42,48 @@ impl Kind {
         }
     }
 
-    fn of(start: &[u8]) -> Option<Kind> {
-        if start.starts_with(trace_dat::MAGIC) {
+    fn of_magic(start: &[u8]) -> Option<Kind> {
+        if start.starts_with(event_format::MAGIC) {
             Some(Kind::TraceDat)
         } else if start.starts_with(b"PERFILE2") || start.starts_with(b"2ELIFREP") {
             Some(Kind::PerfData)
         } else {
-            // A trace is a list of packets: field 1, with a length.
+            // A trace is a list of packets: field 1, length-delimited.
             (start.first() == Some(&0x0a)).then_some(Kind::Perfetto)
         }
     }
 }
 
-/// Reads a file, and writes what it has of scheduler events to a folder that is new or empty. The folder is there, whole, when
-/// this returns well; else it is not. `progress` is told how many bytes of how many are read.
+/// Imports a file: writes its scheduler events to the folder `to`, which must be new or empty. The folder exists, complete, if
+/// this succeeds, and otherwise not. `progress` is called with the bytes read and the length of the file.
 ///
 /// # Errors
-/// Where the file is none of these, is damaged, has no scheduler event, or the folder cannot be written.
+/// Fails if the file is of no known kind, is damaged or has no scheduler event, or if the folder cannot be written.
 pub fn import(path: &Path, to: &Path, progress: &dyn Fn(u64, u64)) -> Result<Imported, ImportError> {
     let of_file = |what: String| ImportError::new(path, what);
     let mut file = File::open(path).map_err(|e| of_file(e.to_string()))?;
     let mut start = Vec::new();
     file.by_ref().take(16).read_to_end(&mut start).map_err(|e| of_file(e.to_string()))?;
     file.rewind().map_err(|e| of_file(e.to_string()))?;
-    let kind = Kind::of(&start).ok_or_else(|| {
+    let kind = Kind::of_magic(&start).ok_or_else(|| {
         of_file("expected trace.dat, perf.data or a Perfetto trace, found none of them by its first bytes".into())
             .with_hint("text output (perf script, trace-cmd report) is not read; import what these were made of")
     })?;
-    write::to_folder(path, kind, to, |each| {
-        let file = BufReader::with_capacity(1 << 18, watched::Watched::new(file, progress));
+    recording::write_folder(path, kind, to, |each| {
+        let file = BufReader::with_capacity(1 << 18, progress_reader::ProgressReader::new(file, progress));
         match kind {
             Kind::TraceDat => trace_dat::read(path, file, each),
-            Kind::PerfData => perf::read(path, file, each),
+            Kind::PerfData => perf_data::read(path, file, each),
             Kind::Perfetto => perfetto::read(path, file, each),
         }
     })
 }
 
-/// Reads events from bytes of that kind, for tests and fuzzing; `each` is told of them as they come in the file. What is missing is returned.
+/// Reads the events of a file in memory, for tests and fuzzing. `each` is called with every event in the order of the file.
+/// Returns how many are missing.
 ///
 /// # Errors
-/// As [`import`].
+/// Fails if the bytes are damaged or not of that kind, and with the errors of `each`.
 pub fn read_events(
     kind: Kind,
     bytes: &[u8],
@@ -98,7 +93,35 @@ pub fn read_events(
     let file = std::io::Cursor::new(bytes);
     match kind {
         Kind::TraceDat => trace_dat::read(path, file, each),
-        Kind::PerfData => perf::read(path, file, each),
+        Kind::PerfData => perf_data::read(path, file, each),
         Kind::Perfetto => perfetto::read(path, file, each),
+    }
+}
+
+/// The error of an import.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {what}{}", file.display(), hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default())]
+pub struct ImportError {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong: what was expected and what was found.
+    pub what: String,
+    /// A hint on what to do about it.
+    pub hint: Option<String>,
+}
+
+impl ImportError {
+    pub(crate) fn new(file: &Path, what: impl Into<String>) -> Self {
+        ImportError { file: file.to_owned(), what: what.into(), hint: None }
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The error of a file that ends too early or contradicts itself at an offset in bytes.
+    pub(crate) fn damaged(file: &Path, at: u64, what: impl std::fmt::Display) -> Self {
+        ImportError::new(file, format!("at byte {at}: {what}")).with_hint("was the file copied whole?")
     }
 }

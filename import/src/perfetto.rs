@@ -1,9 +1,10 @@
-//! Perfetto traces with ftrace events, packet by packet.
+//! Reads Perfetto traces with ftrace events, packet by packet.
+//!
+//! The outer messages are decoded here, in pieces; [`wakelab_perfetto::schema`] has the others.
 
-use crate::error::ImportError;
-use crate::event::{Event, Losses, What};
-use crate::perfetto_schema::{EVENT, FtraceEventBundle, TracePacket};
-use crate::protobuf::fields;
+use crate::ImportError;
+use crate::event::{Event, EventKind, Losses};
+use crate::event_format::TASK_SLEEPS;
 use flate2::read::ZlibDecoder;
 use prost::Message;
 use std::collections::HashMap;
@@ -13,25 +14,26 @@ use wakelab_perfetto::schema::{CompactSched, FtraceEvent};
 
 /// The tag of `Trace.packet`.
 const PACKET: u8 = 0x0a;
-/// A longer packet is none; so are more bytes out of one that is compressed.
-const LONGEST: u64 = 32 << 20;
+/// The largest packet that is read, bytes, and the largest content of a compressed one.
+const MAX_PACKET: u64 = 32 << 20;
 
-/// Told of a packet, and of the byte where it begins.
+/// Called with a packet and its offset in the file, bytes.
 type EachPacket<'a> = dyn FnMut(&[u8], u64) -> Result<(), ImportError> + 'a;
 
-/// Tells of each event, bundle by bundle: those of a CPU in order, CPUs one after the other.
+/// Calls `each` with every event, bundle by bundle. A bundle holds events of one CPU, in order; bundles of CPUs follow each
+/// other.
 pub(crate) fn read(
     path: &Path,
     mut file: impl Read,
     each: &mut dyn FnMut(Event) -> Result<(), ImportError>,
 ) -> Result<Losses, ImportError> {
-    let mut reading = Reading { path, running: HashMap::new(), losses: Losses::default(), each };
+    let mut reader = PacketReader { path, running: HashMap::new(), losses: Losses::default(), each };
     let mut at = 0;
-    packets(path, &mut file, &mut at, &mut |packet, at| reading.packet(packet, at))?;
-    Ok(reading.losses)
+    packets(path, &mut file, &mut at, &mut |packet, at| reader.packet(packet, at))?;
+    Ok(reader.losses)
 }
 
-/// Packets, one at a time.
+/// Calls `each` with every packet of a trace.
 fn packets(path: &Path, file: &mut impl Read, at: &mut u64, each: &mut EachPacket<'_>) -> Result<(), ImportError> {
     let mut packet = Vec::new();
     loop {
@@ -54,7 +56,7 @@ fn packets(path: &Path, file: &mut impl Read, at: &mut u64, each: &mut EachPacke
                 break;
             }
         }
-        if length > LONGEST {
+        if length > MAX_PACKET {
             return Err(damaged("expected a packet of at most 32 MiB, found a longer one"));
         }
         packet.clear();
@@ -79,26 +81,26 @@ fn byte(file: &mut impl Read) -> io::Result<Option<u8>> {
     }
 }
 
-struct Reading<'a> {
+struct PacketReader<'a> {
     path: &'a Path,
-    /// By CPU: who runs there, which a compact switch leaves out.
+    /// By CPU: the task that runs there, which a compact switch leaves out.
     running: HashMap<u32, (i32, String)>,
     losses: Losses,
     each: &'a mut dyn FnMut(Event) -> Result<(), ImportError>,
 }
 
-impl Reading<'_> {
+impl PacketReader<'_> {
     fn packet(&mut self, packet: &[u8], at: u64) -> Result<(), ImportError> {
         let decoded = TracePacket::decode(packet).map_err(|e| ImportError::damaged(self.path, at, e))?;
         if let Some(compressed) = &decoded.compressed_packets {
             let mut inner = Vec::new();
-            let read = ZlibDecoder::new(&compressed[..]).take(LONGEST + 1).read_to_end(&mut inner);
+            let read = ZlibDecoder::new(&compressed[..]).take(MAX_PACKET + 1).read_to_end(&mut inner);
             read.map_err(|e| ImportError::damaged(self.path, at, format!("a compressed packet: {e}")))?;
-            if inner.len() as u64 > LONGEST {
+            if inner.len() as u64 > MAX_PACKET {
                 return Err(ImportError::damaged(self.path, at, "a compressed packet is longer than 32 MiB"));
             }
             let path = self.path;
-            // Compressed packets hold plain ones only.
+            // Compressed packets contain plain ones only.
             packets(path, &mut &inner[..], &mut 0, &mut |packet, _| {
                 let decoded = TracePacket::decode(packet).map_err(|e| ImportError::damaged(path, at, e))?;
                 decoded.ftrace_events.map_or(Ok(()), |bundle| self.bundle(&bundle, at))
@@ -113,21 +115,21 @@ impl Reading<'_> {
         let Some(cpu) = bundle.cpu else { return Ok(()) };
         if bundle.lost_events == Some(true) {
             self.losses.lost += 1;
-            // Who runs there by now is not known.
+            // Which task runs there by now is unknown.
             self.running.remove(&cpu);
         }
-        let whole = fields(bytes, |number, field| {
-            if number != EVENT {
+        let valid = length_delimited_fields(bytes, |number, field| {
+            if number != FTRACE_EVENT {
                 return Ok(());
             }
             let event = FtraceEvent::decode(field).map_err(damaged)?;
             let pid = event.pid.and_then(|pid| i32::try_from(pid).ok());
-            match (event.timestamp, what(&event)) {
-                (Some(t_ns), Some(what)) => (self.each)(Event { t_ns, cpu, pid, what }),
+            match (event.timestamp, event_kind(&event)) {
+                (Some(t_ns), Some(kind)) => (self.each)(Event { t_ns, cpu, pid, kind }),
                 _ => Ok(()),
             }
         })?;
-        if !whole {
+        if !valid {
             return Err(ImportError::damaged(self.path, at, "a bundle of events contradicts itself"));
         }
         bundle.compact_sched.as_ref().map_or(Ok(()), |compact| self.compact(cpu, compact))
@@ -146,51 +148,151 @@ impl Reading<'_> {
             };
             let next_comm = name(compact.switch_next_comm_index.get(at));
             let before = self.running.insert(cpu, (next_pid, next_comm.clone()));
-            // Who ran before the first switch is not known.
+            // Which task ran before the first switch is unknown.
             let Some((prev_pid, prev_comm)) = before else { continue };
-            let what = What::Switch { prev_pid, prev_comm, prev_sleeps: state & 0xff != 0, next_pid, next_comm };
-            (self.each)(Event { t_ns, cpu, pid: Some(prev_pid), what })?;
+            let kind = EventKind::Switch {
+                prev_pid,
+                prev_comm,
+                prev_sleeps: state as u64 & TASK_SLEEPS != 0,
+                next_pid,
+                next_comm,
+            };
+            (self.each)(Event { t_ns, cpu, pid: Some(prev_pid), kind })?;
         }
         t_ns = 0;
         for (at, delta) in compact.waking_timestamp.iter().enumerate() {
             t_ns = t_ns.wrapping_add(*delta);
             let target = compact.waking_target_cpu.get(at).and_then(|&cpu| u32::try_from(cpu).ok());
             let (Some(&pid), Some(prev_cpu)) = (compact.waking_pid.get(at), target) else { break };
-            let what = What::Waking { pid, comm: name(compact.waking_comm_index.get(at)), prev_cpu };
-            (self.each)(Event { t_ns, cpu, pid: None, what })?;
+            let kind = EventKind::Waking { pid, comm: name(compact.waking_comm_index.get(at)), prev_cpu };
+            (self.each)(Event { t_ns, cpu, pid: None, kind })?;
         }
         Ok(())
     }
 }
 
-fn what(event: &FtraceEvent) -> Option<What> {
+fn event_kind(event: &FtraceEvent) -> Option<EventKind> {
     let cpu = |cpu: Option<i32>| u32::try_from(cpu.unwrap_or(0)).ok();
     let pid = |pid: Option<i32>| Some(pid.unwrap_or(0)).filter(|&pid| pid >= 0);
     if let Some(switch) = &event.sched_switch {
-        return Some(What::Switch {
+        return Some(EventKind::Switch {
             prev_pid: pid(switch.prev_pid)?,
             prev_comm: switch.prev_comm.clone().unwrap_or_default(),
-            prev_sleeps: switch.prev_state.unwrap_or(0) & 0xff != 0,
+            prev_sleeps: switch.prev_state.unwrap_or(0) as u64 & TASK_SLEEPS != 0,
             next_pid: pid(switch.next_pid)?,
             next_comm: switch.next_comm.clone().unwrap_or_default(),
         });
     }
     if let Some(waking) = &event.sched_waking {
         let comm = waking.comm.clone().unwrap_or_default();
-        return Some(What::Waking { pid: pid(waking.pid)?, comm, prev_cpu: cpu(waking.target_cpu)? });
+        return Some(EventKind::Waking { pid: pid(waking.pid)?, comm, prev_cpu: cpu(waking.target_cpu)? });
     }
     if let Some(woken) = event.sched_wakeup.as_ref().or(event.sched_wakeup_new.as_ref()) {
         let (comm, new) = (woken.comm.clone().unwrap_or_default(), event.sched_wakeup.is_none());
-        return Some(What::Woken { pid: pid(woken.pid)?, comm, dest_cpu: cpu(woken.target_cpu)?, new });
+        return Some(EventKind::Woken { pid: pid(woken.pid)?, comm, dest_cpu: cpu(woken.target_cpu)?, new });
     }
     if let Some(moved) = &event.sched_migrate_task {
         let (from_cpu, to_cpu) = (cpu(moved.orig_cpu)?, cpu(moved.dest_cpu)?);
-        return Some(What::Migrate { pid: pid(moved.pid)?, from_cpu, to_cpu });
+        return Some(EventKind::Migrate { pid: pid(moved.pid)?, from_cpu, to_cpu });
     }
     if let Some(idle) = &event.cpu_idle {
         let state = idle.state.unwrap_or(0);
-        return Some(What::Idle { cpu: idle.cpu_id.unwrap_or(0), state: (state != u32::MAX).then_some(state as i32) });
+        return Some(EventKind::Idle {
+            cpu: idle.cpu_id.unwrap_or(0),
+            state: (state != u32::MAX).then_some(state as i32),
+        });
     }
     let frequency = event.cpu_frequency.as_ref()?;
-    Some(What::Frequency { cpu: frequency.cpu_id.unwrap_or(0), khz: frequency.state.unwrap_or(0).into() })
+    Some(EventKind::Frequency { cpu: frequency.cpu_id.unwrap_or(0), khz: frequency.state.unwrap_or(0).into() })
+}
+
+/// The field number of `FtraceEventBundle.event`.
+const FTRACE_EVENT: u64 = 2;
+
+#[derive(Clone, PartialEq, Message)]
+struct TracePacket {
+    /// A serialized [`FtraceEventBundle`].
+    #[prost(bytes = "vec", optional, tag = "1")]
+    ftrace_events: Option<Vec<u8>>,
+    #[prost(bytes = "vec", optional, tag = "50")]
+    compressed_packets: Option<Vec<u8>>,
+}
+
+/// A bundle without its events ([`FTRACE_EVENT`]). There are many, so they are decoded one at a time.
+#[derive(Clone, PartialEq, Message)]
+struct FtraceEventBundle {
+    #[prost(uint32, optional, tag = "1")]
+    cpu: Option<u32>,
+    /// Whether events before this bundle were lost.
+    #[prost(bool, optional, tag = "3")]
+    lost_events: Option<bool>,
+    #[prost(message, optional, tag = "4")]
+    compact_sched: Option<CompactSched>,
+}
+
+/// Calls `each` with the number and the bytes of every length-delimited field of a protocol buffer, so that a large message
+/// need not be decoded as a whole. Returns false if the bytes are no message.
+fn length_delimited_fields<'a, E>(
+    mut bytes: &'a [u8],
+    mut each: impl FnMut(u64, &'a [u8]) -> Result<(), E>,
+) -> Result<bool, E> {
+    while !bytes.is_empty() {
+        let Some(key) = varint(&mut bytes) else { return Ok(false) };
+        let length = match key & 7 {
+            0 => varint(&mut bytes).map(|_| 0),
+            1 => Some(8),
+            2 => varint(&mut bytes).and_then(|length| usize::try_from(length).ok()),
+            5 => Some(4),
+            // Perfetto does not use groups.
+            _ => None,
+        };
+        let Some((field, rest)) = length.and_then(|length| bytes.split_at_checked(length)) else { return Ok(false) };
+        bytes = rest;
+        if key & 7 == 2 {
+            each(key >> 3, field)?;
+        }
+    }
+    Ok(true)
+}
+
+fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(bytes: &[u8]) -> (bool, Vec<(u64, &[u8])>) {
+        let mut found = Vec::new();
+        let valid = length_delimited_fields(bytes, |number, field| -> Result<(), ()> {
+            found.push((number, field));
+            Ok(())
+        });
+        (valid.expect("the closure does not fail"), found)
+    }
+
+    #[test]
+    fn fields_with_a_length_are_found_between_others() {
+        let bytes = [
+            0x08, 0x96, 0x01, 0x12, 2, b'a', b'b', 0x0d, 1, 2, 3, 4, 0x9a, 0x06, 1, b'c', 0x11, 0, 0, 0, 0, 0, 0, 0, 0,
+        ];
+        assert_eq!(all(&bytes), (true, vec![(2, &b"ab"[..]), (99, &b"c"[..])]));
+    }
+
+    #[test]
+    fn bytes_that_are_no_message_are_refused() {
+        for bytes in [&[0x12, 3, b'a'][..], &[0x80], &[0x0b], &[0x0d, 1], &[0xff; 11]] {
+            assert!(!all(bytes).0, "{bytes:?}");
+        }
+    }
 }

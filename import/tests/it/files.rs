@@ -1,10 +1,10 @@
-//! Files of other recorders, made of known bytes: what is in them is read, and what is damaged is refused.
+//! Files of other recorders, built of known bytes: their events are read, and damaged ones are refused.
 
 use crate::support::{self, header, page, perfetto, switch, trace_dat, waking};
 use std::cell::Cell;
 use std::fs;
 use wakelab_events::stream::{Source, Switches, Wakes};
-use wakelab_import::{Event, ImportError, Kind, What, import, read_events};
+use wakelab_import::{Event, EventKind, ImportError, Kind, import, read_events};
 
 fn events(kind: Kind, bytes: &[u8]) -> Result<Vec<Event>, ImportError> {
     let mut events = Vec::new();
@@ -27,9 +27,9 @@ fn two_cpus() -> Vec<u8> {
 fn the_cpus_of_a_trace_dat_are_merged_by_time() {
     let found = events(Kind::TraceDat, &two_cpus()).expect("events");
     assert_eq!(found.iter().map(|e| (e.t_ns, e.cpu)).collect::<Vec<_>>(), [(1000, 0), (1500, 0), (2500, 1), (2600, 1)]);
-    assert_eq!(found[1].what, What::Waking { pid: 9, comm: "wakee".into(), prev_cpu: 1 });
+    assert_eq!(found[1].kind, EventKind::Waking { pid: 9, comm: "wakee".into(), prev_cpu: 1 });
     assert_eq!(found[1].pid, Some(7));
-    assert!(matches!(found[3].what, What::Switch { prev_pid: 9, prev_sleeps: true, next_pid: 0, .. }));
+    assert!(matches!(found[3].kind, EventKind::Switch { prev_pid: 9, prev_sleeps: true, next_pid: 0, .. }));
 }
 
 #[test]
@@ -37,11 +37,11 @@ fn an_import_is_a_recording_with_waits() {
     let folder = tempfile::tempdir().expect("a folder");
     let (file, to) = (folder.path().join("trace.dat"), folder.path().join("rec"));
     fs::write(&file, two_cpus()).expect("written");
-    let told = Cell::new((0, 0));
-    let found = import(&file, &to, &|done, all| told.set((done, all))).expect("imported");
+    let progress = Cell::new((0, 0));
+    let found = import(&file, &to, &|done, all| progress.set((done, all))).expect("imported");
     assert_eq!((found.wakings, found.switches, found.late), (1, 3, 0));
     let all = two_cpus().len() as u64;
-    assert_eq!(told.get(), (all, all), "progress");
+    assert_eq!(progress.get(), (all, all), "progress");
     let sources = Source::at(&to).expect("a recording");
     let [Source::Recorded(tables)] = &sources[..] else { panic!("{sources:?}") };
     let wake = Wakes::recorded(tables).next_wake().expect("read").expect("a wake-up");
@@ -62,20 +62,20 @@ fn an_import_is_a_recording_with_waits() {
 fn a_file_that_ends_anywhere_is_an_error_or_has_less() {
     let whole = two_cpus();
     for length in 0..whole.len() {
-        // Nothing panics; what is cut off within the pages is told.
+        // Nothing panics; a file that is cut off within the pages is refused.
         let result = events(Kind::TraceDat, &whole[..length]);
         assert!(result.is_err(), "{length} of {}: {result:?}", whole.len());
     }
 }
 
 #[test]
-fn a_newer_trace_dat_says_how_to_make_an_older_one() {
+fn a_newer_trace_dat_is_refused_with_a_hint_how_to_convert_it() {
     let error = events(Kind::TraceDat, &header("7")).expect_err("version 7").to_string();
     assert!(error.contains("version 6") && error.contains("trace-cmd convert"), "{error}");
 }
 
 #[test]
-fn what_is_none_of_them_is_refused_and_leaves_nothing() {
+fn a_file_of_no_known_kind_is_refused_and_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     for (text, expected) in [("some text\n", "found none of them"), ("PERFILE2", "perf.data cannot be read")] {
         let (file, to) = (folder.path().join("file"), folder.path().join("rec"));
@@ -121,9 +121,14 @@ fn pages_that_overlap_or_leave_the_file_are_refused() {
 #[test]
 fn perfetto_packets_are_read() {
     let found = events(Kind::Perfetto, PERFETTO).expect("events");
-    let what =
-        What::Switch { prev_pid: 7, prev_comm: String::new(), prev_sleeps: true, next_pid: 9, next_comm: "ab".into() };
-    assert_eq!(found, [Event { t_ns: 1000, cpu: 2, pid: Some(7), what }]);
+    let kind = EventKind::Switch {
+        prev_pid: 7,
+        prev_comm: String::new(),
+        prev_sleeps: true,
+        next_pid: 9,
+        next_comm: "ab".into(),
+    };
+    assert_eq!(found, [Event { t_ns: 1000, cpu: 2, pid: Some(7), kind }]);
     for length in 1..PERFETTO.len() {
         assert!(events(Kind::Perfetto, &PERFETTO[..length]).is_err(), "{length}");
     }
@@ -131,7 +136,7 @@ fn perfetto_packets_are_read() {
 }
 
 #[test]
-fn what_the_recorder_lost_is_counted() {
+fn lost_events_are_counted() {
     let lost = |kind, bytes: &[u8]| read_events(kind, bytes, &mut |_| Ok(())).expect("events").lost;
     assert_eq!(lost(Kind::TraceDat, &two_cpus()), 0);
     let mut pages = [page(1000, &[(0, switch(0, 0, 7, "a"))]), page(1100, &[(0, switch(0, 0, 9, "b"))])];

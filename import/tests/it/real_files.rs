@@ -1,8 +1,8 @@
-//! Files of trace-cmd and perf: what is read is what these programs print of them (`recorded/README.md`).
+//! Files of trace-cmd and perf: the events that are read are those that these programs print (`recorded/README.md`).
 
 use flate2::read::GzDecoder;
 use std::io::Read;
-use wakelab_import::{Event, Kind, What, read_events};
+use wakelab_import::{Event, EventKind, Kind, read_events};
 
 const TRACE_DAT: &[u8] = include_bytes!("../../../fuzz/corpus/trace_dat/linux-6.1.dat");
 const TRACE_TEXT: &[u8] = include_bytes!("recorded/linux-6.1.trace-cmd.txt.gz");
@@ -12,11 +12,11 @@ const VERSION_7: &[u8] = include_bytes!("../../../fuzz/corpus/trace_dat/bad-vers
 
 fn events(kind: Kind, bytes: &[u8]) -> Vec<Event> {
     let mut events = Vec::new();
-    let told = read_events(kind, bytes, &mut |event| {
+    let losses = read_events(kind, bytes, &mut |event| {
         events.push(event);
         Ok(())
     });
-    told.expect("events");
+    losses.expect("events");
     events.sort_by_key(|event| event.t_ns);
     events
 }
@@ -41,32 +41,32 @@ fn line(line: &str) -> Option<Event> {
     let text = |name: &str| field(name).map(str::to_owned);
     let number = |name: &str| field(name)?.parse::<i64>().ok();
     let (a_pid, a_cpu) = (|name: &str| Some(number(name)? as i32), |name: &str| Some(number(name)? as u32));
-    let what = match name.trim().rsplit(':').next()? {
-        "sched_switch" => What::Switch {
+    let kind = match name.trim().rsplit(':').next()? {
+        "sched_switch" => EventKind::Switch {
             prev_pid: a_pid("prev_pid")?,
             prev_comm: text("prev_comm")?,
             prev_sleeps: !field("prev_state")?.starts_with('R'),
             next_pid: a_pid("next_pid")?,
             next_comm: text("next_comm")?,
         },
-        "sched_waking" => What::Waking { pid: a_pid("pid")?, comm: text("comm")?, prev_cpu: a_cpu("target_cpu")? },
-        name @ ("sched_wakeup" | "sched_wakeup_new") => What::Woken {
+        "sched_waking" => EventKind::Waking { pid: a_pid("pid")?, comm: text("comm")?, prev_cpu: a_cpu("target_cpu")? },
+        name @ ("sched_wakeup" | "sched_wakeup_new") => EventKind::Woken {
             pid: a_pid("pid")?,
             comm: text("comm")?,
             dest_cpu: a_cpu("target_cpu")?,
             new: name == "sched_wakeup_new",
         },
         "sched_migrate_task" => {
-            What::Migrate { pid: a_pid("pid")?, from_cpu: a_cpu("orig_cpu")?, to_cpu: a_cpu("dest_cpu")? }
+            EventKind::Migrate { pid: a_pid("pid")?, from_cpu: a_cpu("orig_cpu")?, to_cpu: a_cpu("dest_cpu")? }
         }
         "cpu_idle" => {
             let state = number("state")?;
-            What::Idle { cpu: a_cpu("cpu_id")?, state: (state != i64::from(u32::MAX)).then_some(state as i32) }
+            EventKind::Idle { cpu: a_cpu("cpu_id")?, state: (state != i64::from(u32::MAX)).then_some(state as i32) }
         }
-        "cpu_frequency" => What::Frequency { cpu: a_cpu("cpu_id")?, khz: number("state")? },
+        "cpu_frequency" => EventKind::Frequency { cpu: a_cpu("cpu_id")?, khz: number("state")? },
         _ => return None,
     };
-    Some(Event { t_ns, cpu: cpu.trim().parse().ok()?, pid, what })
+    Some(Event { t_ns, cpu: cpu.trim().parse().ok()?, pid, kind })
 }
 
 fn hold(read: &[Event], printed: &[Event]) {
@@ -74,10 +74,10 @@ fn hold(read: &[Event], printed: &[Event]) {
     assert_eq!(read.len(), printed.len());
     for (read, printed) in read.iter().zip(printed) {
         assert!(read.t_ns.abs_diff(printed.t_ns) <= 1000, "{read:?} {printed:?}");
-        assert_eq!((read.cpu, read.pid, &read.what), (printed.cpu, printed.pid, &printed.what));
+        assert_eq!((read.cpu, read.pid, &read.kind), (printed.cpu, printed.pid, &printed.kind));
     }
     for kind in ["Switch", "Waking", "Woken", "Migrate", "Idle"] {
-        assert!(read.iter().any(|event| format!("{:?}", event.what).starts_with(kind)), "{kind}");
+        assert!(read.iter().any(|event| format!("{:?}", event.kind).starts_with(kind)), "{kind}");
     }
 }
 

@@ -1,11 +1,11 @@
-//! Files made of known bytes.
+//! Builds files of known bytes.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use flate2::Compression;
 use flate2::read::ZlibEncoder;
 use std::fmt::Write;
 use std::io::{self, Read};
-use wakelab_import::{Event, What};
+use wakelab_import::{Event, EventKind};
 
 /// The layout of an event: its name, number and fields with sizes.
 fn format(name: &str, id: u32, fields: &[(&str, usize)]) -> String {
@@ -21,7 +21,7 @@ fn format(name: &str, id: u32, fields: &[(&str, usize)]) -> String {
     text
 }
 
-/// What trace.dat begins with: a version, two events, up to the pages' places.
+/// The beginning of a trace.dat: a version, two events, up to the places of the pages.
 pub fn header(version: &str) -> Vec<u8> {
     let mut file = b"\x17\x08\x44tracing".to_vec();
     file.extend_from_slice(version.as_bytes());
@@ -117,8 +117,8 @@ pub fn trace_dat(pages: &[Vec<u8>]) -> Vec<u8> {
 /// Some events of each kind, in the order of their times.
 pub fn events() -> Vec<Event> {
     let comm = |name: &str| name.to_owned();
-    let at = |t_ns, cpu, what| Event { t_ns, cpu, pid: Some(7), what };
-    let switch = |prev_pid, prev_sleeps, next_pid| What::Switch {
+    let at = |t_ns, cpu, kind| Event { t_ns, cpu, pid: Some(7), kind };
+    let switch = |prev_pid, prev_sleeps, next_pid| EventKind::Switch {
         prev_pid,
         prev_comm: comm("before"),
         prev_sleeps,
@@ -127,15 +127,15 @@ pub fn events() -> Vec<Event> {
     };
     vec![
         at(1000, 2, switch(0, false, 7)),
-        at(1100, 2, What::Waking { pid: 9, comm: comm("wakee"), prev_cpu: 1 }),
-        at(1200, 2, What::Migrate { pid: 9, from_cpu: 1, to_cpu: 3 }),
-        at(1300, 2, What::Woken { pid: 9, comm: comm("wakee"), dest_cpu: 3, new: false }),
-        at(1400, 3, What::Idle { cpu: 3, state: None }),
+        at(1100, 2, EventKind::Waking { pid: 9, comm: comm("wakee"), prev_cpu: 1 }),
+        at(1200, 2, EventKind::Migrate { pid: 9, from_cpu: 1, to_cpu: 3 }),
+        at(1300, 2, EventKind::Woken { pid: 9, comm: comm("wakee"), dest_cpu: 3, new: false }),
+        at(1400, 3, EventKind::Idle { cpu: 3, state: None }),
         at(1500, 3, switch(0, false, 9)),
-        at(1600, 3, What::Woken { pid: 10, comm: comm("child"), dest_cpu: 0, new: true }),
+        at(1600, 3, EventKind::Woken { pid: 10, comm: comm("child"), dest_cpu: 0, new: true }),
         at(1700, 3, switch(9, true, 0)),
-        at(1800, 3, What::Idle { cpu: 3, state: Some(1) }),
-        at(1900, 3, What::Frequency { cpu: 3, khz: 2_400_000 }),
+        at(1800, 3, EventKind::Idle { cpu: 3, state: Some(1) }),
+        at(1900, 3, EventKind::Frequency { cpu: 3, khz: 2_400_000 }),
     ]
 }
 
@@ -161,10 +161,10 @@ fn part(to: &mut Vec<u8>, field: u64, bytes: &[u8]) {
 }
 
 /// The field of an event, and what is in it, by the numbers of `protos/perfetto/trace/ftrace/`.
-fn ftrace_event(what: &What) -> (u64, Vec<u8>) {
+fn ftrace_event(kind: &EventKind) -> (u64, Vec<u8>) {
     let mut to = Vec::new();
-    let field = match what {
-        What::Switch { prev_pid, prev_comm, prev_sleeps, next_pid, next_comm } => {
+    let field = match kind {
+        EventKind::Switch { prev_pid, prev_comm, prev_sleeps, next_pid, next_comm } => {
             part(&mut to, 1, prev_comm.as_bytes());
             number(&mut to, 2, (*prev_pid).into());
             number(&mut to, 4, (*prev_sleeps).into());
@@ -172,28 +172,28 @@ fn ftrace_event(what: &What) -> (u64, Vec<u8>) {
             number(&mut to, 6, (*next_pid).into());
             4
         }
-        What::Waking { pid, comm, prev_cpu: cpu } | What::Woken { pid, comm, dest_cpu: cpu, .. } => {
+        EventKind::Waking { pid, comm, prev_cpu: cpu } | EventKind::Woken { pid, comm, dest_cpu: cpu, .. } => {
             part(&mut to, 1, comm.as_bytes());
             number(&mut to, 2, (*pid).into());
             number(&mut to, 5, (*cpu).into());
-            match what {
-                What::Woken { new: true, .. } => 114,
-                What::Woken { .. } => 17,
+            match kind {
+                EventKind::Woken { new: true, .. } => 114,
+                EventKind::Woken { .. } => 17,
                 _ => 20,
             }
         }
-        What::Migrate { pid, from_cpu, to_cpu } => {
+        EventKind::Migrate { pid, from_cpu, to_cpu } => {
             number(&mut to, 2, (*pid).into());
             number(&mut to, 4, (*from_cpu).into());
             number(&mut to, 5, (*to_cpu).into());
             491
         }
-        What::Idle { cpu, state } => {
+        EventKind::Idle { cpu, state } => {
             number(&mut to, 1, state.map_or(i64::from(u32::MAX), i64::from));
             number(&mut to, 2, (*cpu).into());
             13
         }
-        What::Frequency { cpu, khz } => {
+        EventKind::Frequency { cpu, khz } => {
             number(&mut to, 1, *khz);
             number(&mut to, 2, (*cpu).into());
             11
@@ -209,8 +209,8 @@ pub fn perfetto(events: &[Event], compressed: bool) -> Vec<u8> {
         let (mut of_event, mut bundle, mut packet) = (Vec::new(), Vec::new(), Vec::new());
         number(&mut of_event, 1, event.t_ns as i64);
         number(&mut of_event, 2, event.pid.unwrap_or(0).into());
-        let (field, what) = ftrace_event(&event.what);
-        part(&mut of_event, field, &what);
+        let (field, bytes) = ftrace_event(&event.kind);
+        part(&mut of_event, field, &bytes);
         number(&mut bundle, 1, event.cpu.into());
         part(&mut bundle, 2, &of_event);
         part(&mut packet, 1, &bundle);

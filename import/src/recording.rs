@@ -1,16 +1,15 @@
-//! Events as the tables of a recording.
+//! Writes events as the tables of a recording.
 
-use crate::Kind;
-use crate::error::ImportError;
-use crate::event::{Event, Losses, What};
-use crate::wakings::{Wakings, Woke};
+use crate::event::{Event, EventKind, Losses};
+use crate::wakeup_tracker::{Wakeup, WakeupTracker};
+use crate::{ImportError, Kind};
 use std::fs;
 use std::path::{Path, PathBuf};
 use wakelab_events::WriteError;
 use wakelab_events::recording::{FrequencyRow, IdleStateRow, MigrationRow, RecordingWriter, SwitchRow, WakingRow};
 use wakelab_events::stream::InOrder;
 
-/// How many events of each kind there were.
+/// How many events of each kind were imported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Wake-ups.
@@ -23,49 +22,50 @@ pub struct Imported {
     pub idle: u64,
     /// Changes of frequencies.
     pub frequencies: u64,
-    /// Events that came so late that they are not in order.
+    /// Events that were too far out of order to be sorted by time.
     pub late: u64,
-    /// What is missing among them.
+    /// Events that are missing.
     pub losses: Losses,
-    /// Events left out, as their CPU has a number above 8191.
+    /// Events left out because the number of their CPU is above 8191.
     pub no_cpu: u64,
 }
 
-/// Perfetto writes the CPUs' buffers one after the other, each as full as it was: so many events are put in order at a time.
-const WINDOW: usize = 1 << 19;
-/// The highest CPU that a recording may have.
-const LAST_CPU: u32 = 8191;
+/// How many events are held to sort them by time. Perfetto writes the buffers of the CPUs one after the other, each as full as
+/// it was.
+const REORDER_EVENTS: usize = 1 << 19;
+/// The highest CPU number that a recording may have.
+const MAX_CPU: u32 = 8191;
 
-/// What `read` tells, in a folder that appears when all is there.
-pub(crate) fn to_folder(
+/// Writes the events that `read` reports to a folder, which appears when it is complete.
+pub(crate) fn write_folder(
     path: &Path,
     kind: Kind,
     to: &Path,
     read: impl FnOnce(&mut dyn FnMut(Event) -> Result<(), ImportError>) -> Result<Losses, ImportError>,
 ) -> Result<Imported, ImportError> {
     let io = |at: &Path, e: std::io::Error| ImportError::new(at, e.to_string());
-    let there = to.exists();
-    if there && fs::read_dir(to).map_err(|e| io(to, e))?.next().is_some() {
+    let exists = to.exists();
+    if exists && fs::read_dir(to).map_err(|e| io(to, e))?.next().is_some() {
         return Err(ImportError::new(to, "expected a folder that is empty or not there yet, found something in it")
             .with_hint("name another folder"));
     }
-    let part = part_of(to);
-    let _ = fs::remove_dir_all(&part);
-    let result = write(path, kind, &part, read).and_then(|imported| {
-        if there {
+    let temporary = temporary_folder(to);
+    let _ = fs::remove_dir_all(&temporary);
+    let result = write(path, kind, &temporary, read).and_then(|imported| {
+        if exists {
             fs::remove_dir(to).map_err(|e| io(to, e))?;
         }
-        fs::rename(&part, to).map_err(|e| io(to, e))?;
+        fs::rename(&temporary, to).map_err(|e| io(to, e))?;
         Ok(imported)
     });
     if result.is_err() {
-        let _ = fs::remove_dir_all(&part);
+        let _ = fs::remove_dir_all(&temporary);
     }
     result
 }
 
-/// The folder while it is written, beside the one that it becomes.
-fn part_of(to: &Path) -> PathBuf {
+/// The name of the folder while it is written, next to its final name.
+fn temporary_folder(to: &Path) -> PathBuf {
     let name = to.file_name().unwrap_or_default().to_string_lossy();
     to.with_file_name(format!(".wakelab-{name}-{}", std::process::id()))
 }
@@ -73,7 +73,7 @@ fn part_of(to: &Path) -> PathBuf {
 fn write(
     path: &Path,
     kind: Kind,
-    part: &Path,
+    temporary: &Path,
     read: impl FnOnce(&mut dyn FnMut(Event) -> Result<(), ImportError>) -> Result<Losses, ImportError>,
 ) -> Result<Imported, ImportError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -83,19 +83,19 @@ fn write(
         ("wakelab.workload", name),
         ("wakelab.variant", "default".to_owned()),
     ];
-    let of_record = |e: WriteError| ImportError::new(part, e.to_string());
-    let folder = RecordingWriter::new(part, metadata).map_err(of_record)?;
-    let mut writer = Writer { folder, wakings: Wakings::default(), imported: Imported::default(), last: 0 };
-    let mut held = InOrder::with_capacity(WINDOW);
+    let write_error = |e: WriteError| ImportError::new(temporary, e.to_string());
+    let folder = RecordingWriter::new(temporary, metadata).map_err(write_error)?;
+    let mut writer = Writer { folder, wakeups: WakeupTracker::default(), imported: Imported::default(), latest_ns: 0 };
+    let mut reordered = InOrder::with_capacity(REORDER_EVENTS);
     let losses = read(&mut |event| {
-        held.push(event.t_ns, event);
-        match held.has_room() {
+        reordered.push(event.t_ns, event);
+        match reordered.has_room() {
             true => Ok(()),
-            false => held.pop().map_or(Ok(()), |event| writer.event(&event)).map_err(of_record),
+            false => reordered.pop().map_or(Ok(()), |event| writer.event(&event)).map_err(write_error),
         }
     })?;
-    while let Some(event) = held.pop() {
-        writer.event(&event).map_err(of_record)?;
+    while let Some(event) = reordered.pop() {
+        writer.event(&event).map_err(write_error)?;
     }
     let found = Imported { losses, ..writer.imported };
     if found.switches + found.wakings + found.migrations == 0 {
@@ -104,45 +104,45 @@ fn write(
              frequencies cpu_idle and cpu_frequency",
         ));
     }
-    writer.folder.close_segments().map_err(of_record)?;
+    writer.folder.close_segments().map_err(write_error)?;
     Ok(found)
 }
 
 struct Writer {
     folder: RecordingWriter,
-    wakings: Wakings,
+    wakeups: WakeupTracker,
     imported: Imported,
-    last: u64,
+    latest_ns: u64,
 }
 
 impl Writer {
     fn event(&mut self, event: &Event) -> Result<(), WriteError> {
-        self.imported.late += u64::from(event.t_ns < self.last);
-        self.last = self.last.max(event.t_ns);
-        let (t_ns, known) = (event.t_ns as i64, |cpu: u32| cpu <= LAST_CPU);
+        self.imported.late += u64::from(event.t_ns < self.latest_ns);
+        self.latest_ns = self.latest_ns.max(event.t_ns);
+        let (t_ns, known) = (event.t_ns as i64, |cpu: u32| cpu <= MAX_CPU);
         if !known(event.cpu) {
             self.imported.no_cpu += 1;
             return Ok(());
         }
-        if let Some(woke) = self.wakings.event(event) {
-            self.woke(&woke)?;
+        if let Some(wakeup) = self.wakeups.event(event) {
+            self.wakeup(&wakeup)?;
         }
         let imported = &mut self.imported;
-        match event.what {
-            What::Switch { prev_pid, prev_sleeps, next_pid, .. } => {
+        match event.kind {
+            EventKind::Switch { prev_pid, prev_sleeps, next_pid, .. } => {
                 imported.switches += 1;
                 self.folder.switch(SwitchRow { t_ns, cpu: event.cpu as i32, prev_pid, prev_sleeps, next_pid })
             }
-            What::Migrate { pid, from_cpu, to_cpu } if known(from_cpu) && known(to_cpu) => {
+            EventKind::Migrate { pid, from_cpu, to_cpu } if known(from_cpu) && known(to_cpu) => {
                 imported.migrations += 1;
                 let (from_cpu, to_cpu) = (from_cpu as i32, to_cpu as i32);
                 self.folder.migration(MigrationRow { t_ns, pid, from_cpu, to_cpu })
             }
-            What::Idle { cpu, state } if known(cpu) => {
+            EventKind::Idle { cpu, state } if known(cpu) => {
                 imported.idle += 1;
                 self.folder.idle(IdleStateRow { t_ns, cpu: cpu as i32, state })
             }
-            What::Frequency { cpu, khz } if known(cpu) => {
+            EventKind::Frequency { cpu, khz } if known(cpu) => {
                 imported.frequencies += 1;
                 self.folder.frequency(FrequencyRow { t_ns, cpu: cpu as i32, khz })
             }
@@ -150,20 +150,20 @@ impl Writer {
         }
     }
 
-    fn woke(&mut self, woke: &Woke) -> Result<(), WriteError> {
-        if woke.dest_cpu > LAST_CPU || woke.prev_cpu.is_some_and(|cpu| cpu > LAST_CPU) || woke.waker_pid < 0 {
+    fn wakeup(&mut self, wakeup: &Wakeup) -> Result<(), WriteError> {
+        if wakeup.dest_cpu > MAX_CPU || wakeup.prev_cpu.is_some_and(|cpu| cpu > MAX_CPU) || wakeup.waker_pid < 0 {
             return Ok(());
         }
         self.imported.wakings += 1;
         self.folder.waking(WakingRow {
-            t_ns: woke.t_ns as i64,
-            waker_cpu: woke.waker_cpu as i32,
-            waker_pid: woke.waker_pid,
-            waker_comm: &woke.waker_comm,
-            wakee_pid: woke.wakee_pid,
-            wakee_comm: &woke.wakee_comm,
-            prev_cpu: woke.prev_cpu.map(|cpu| cpu as i32),
-            dest_cpu: woke.dest_cpu as i32,
+            t_ns: wakeup.t_ns as i64,
+            waker_cpu: wakeup.waker_cpu as i32,
+            waker_pid: wakeup.waker_pid,
+            waker_comm: &wakeup.waker_comm,
+            wakee_pid: wakeup.wakee_pid,
+            wakee_comm: &wakeup.wakee_comm,
+            prev_cpu: wakeup.prev_cpu.map(|cpu| cpu as i32),
+            dest_cpu: wakeup.dest_cpu as i32,
         })
     }
 }

@@ -1,35 +1,35 @@
-//! A file that tells how much of it was read.
+//! A file that reports how much of it has been read.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// Tells after each read how many bytes were read since the file's begin was sought, and how many there are.
-pub(crate) struct Watched<'a> {
+/// Calls `progress` after each read with the bytes read since the last seek to the start, and the length of the file.
+pub(crate) struct ProgressReader<'a> {
     file: File,
     read: u64,
-    all: u64,
-    told: &'a dyn Fn(u64, u64),
+    length: u64,
+    progress: &'a dyn Fn(u64, u64),
 }
 
-impl<'a> Watched<'a> {
-    pub(crate) fn new(file: File, told: &'a dyn Fn(u64, u64)) -> Self {
-        let all = file.metadata().map_or(0, |metadata| metadata.len());
-        Watched { file, read: 0, all, told }
+impl<'a> ProgressReader<'a> {
+    pub(crate) fn new(file: File, progress: &'a dyn Fn(u64, u64)) -> Self {
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        ProgressReader { file, read: 0, length, progress }
     }
 }
 
-impl Read for Watched<'_> {
+impl Read for ProgressReader<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let n = self.file.read(to)?;
         self.read += n as u64;
-        (self.told)(self.read.min(self.all), self.all);
+        (self.progress)(self.read.min(self.length), self.length);
         Ok(n)
     }
 }
 
-impl Seek for Watched<'_> {
+impl Seek for ProgressReader<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        // What is read twice, to be checked and to be taken over, is told twice.
+        // perf.data is read twice, once to check it. Progress is reported for each pass.
         if to == SeekFrom::Start(0) {
             self.read = 0;
         }
@@ -43,12 +43,12 @@ mod tests {
     use std::cell::RefCell;
 
     #[test]
-    fn each_pass_tells_how_far_it_is() {
+    fn each_pass_reports_progress() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         let told = RefCell::new(Vec::new());
         let each = |done, all| told.borrow_mut().push((done, all));
-        let mut file = Watched::new(File::open(&path).expect("a file"), &each);
-        let all = file.all;
+        let mut file = ProgressReader::new(File::open(&path).expect("a file"), &each);
+        let all = file.length;
         let mut bytes = Vec::new();
         for _ in 0..2 {
             file.rewind().expect("sought");

@@ -1,0 +1,107 @@
+//! Combines events into wake-ups: `sched_waking` has the waker and the wakee; `sched_wakeup`, a migration or the first run
+//! has the CPU that the wakee goes to.
+
+use crate::event::{Event, EventKind};
+use std::collections::HashMap;
+
+/// A complete wake-up, with the columns of the table `wakings`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wakeup {
+    pub(crate) t_ns: u64,
+    pub(crate) waker_cpu: u32,
+    pub(crate) waker_pid: i32,
+    pub(crate) waker_comm: String,
+    pub(crate) wakee_pid: i32,
+    pub(crate) wakee_comm: String,
+    pub(crate) prev_cpu: Option<u32>,
+    pub(crate) dest_cpu: u32,
+}
+
+/// At most this many wake-ups are pending; a kernel has at most four times as many tasks (`PID_MAX_LIMIT`).
+const MAX_PENDING: usize = 1 << 20;
+
+/// Tracks which task runs on each CPU, and which tasks are being woken.
+#[derive(Default)]
+pub(crate) struct WakeupTracker {
+    /// By CPU: the running task's pid and name.
+    running: HashMap<u32, (i32, String)>,
+    /// By wakee: the wake-up so far. Its `dest_cpu` is the previous CPU until a migration is seen.
+    pending: HashMap<i32, Wakeup>,
+}
+
+impl WakeupTracker {
+    /// Takes the next event in the order of time. Returns the wake-up that it completes, if any.
+    pub(crate) fn event(&mut self, event: &Event) -> Option<Wakeup> {
+        match &event.kind {
+            EventKind::Waking { pid, comm, prev_cpu } => {
+                let wakeup = self.begin(event, *pid, comm, Some(*prev_cpu), *prev_cpu);
+                // An earlier one that is still pending found its task on its run queue, or its end was lost.
+                if self.pending.len() < MAX_PENDING {
+                    self.pending.insert(*pid, wakeup);
+                }
+                None
+            }
+            EventKind::Woken { pid, comm, dest_cpu, .. } => match self.pending.remove(pid) {
+                Some(wakeup) => Some(Wakeup { dest_cpu: *dest_cpu, ..wakeup }),
+                None => Some(self.begin(event, *pid, comm, None, *dest_cpu)),
+            },
+            EventKind::Migrate { pid, to_cpu, .. } => {
+                if let Some(wakeup) = self.pending.get_mut(pid) {
+                    wakeup.dest_cpu = *to_cpu;
+                }
+                None
+            }
+            EventKind::Switch { next_pid, next_comm, .. } => {
+                self.running.insert(event.cpu, (*next_pid, next_comm.clone()));
+                // Without sched_wakeup, the CPU of its first run is the CPU it went to.
+                self.pending.remove(next_pid).map(|wakeup| Wakeup { dest_cpu: event.cpu, ..wakeup })
+            }
+            EventKind::Idle { .. } | EventKind::Frequency { .. } => None,
+        }
+    }
+
+    fn begin(&self, event: &Event, pid: i32, comm: &str, prev_cpu: Option<u32>, dest_cpu: u32) -> Wakeup {
+        let running = self.running.get(&event.cpu);
+        let waker_pid = event.pid.or(running.map(|(pid, _)| *pid)).unwrap_or(0);
+        let waker_comm = running.filter(|(pid, _)| *pid == waker_pid).map(|(_, comm)| comm.clone());
+        Wakeup {
+            t_ns: event.t_ns,
+            waker_cpu: event.cpu,
+            waker_pid,
+            waker_comm: waker_comm.unwrap_or_default(),
+            wakee_pid: pid,
+            wakee_comm: comm.to_owned(),
+            prev_cpu,
+            dest_cpu,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(t_ns: u64, cpu: u32, kind: EventKind) -> Event {
+        Event { t_ns, cpu, pid: Some(7), kind }
+    }
+
+    fn switch_to(next_pid: i32) -> EventKind {
+        let (prev_comm, next_comm) = (String::new(), "b".to_owned());
+        EventKind::Switch { prev_pid: 0, prev_comm, prev_sleeps: false, next_pid, next_comm }
+    }
+
+    #[test]
+    fn a_wake_up_goes_where_it_is_seen() {
+        let waking = || EventKind::Waking { pid: 9, comm: "b".into(), prev_cpu: 1 };
+        let woken = EventKind::Woken { pid: 9, comm: "b".into(), dest_cpu: 3, new: false };
+        let mut tracker = WakeupTracker::default();
+        assert_eq!(tracker.event(&at(5, 0, waking())), None);
+        let wakeup = tracker.event(&at(6, 0, woken)).expect("complete");
+        assert_eq!((wakeup.t_ns, wakeup.prev_cpu, wakeup.dest_cpu, wakeup.waker_pid), (5, Some(1), 3, 7));
+        // The trace has no sched_wakeup.
+        tracker.event(&at(7, 0, waking()));
+        let wakeup = tracker.event(&at(9, 2, switch_to(9))).expect("it runs");
+        assert_eq!((wakeup.t_ns, wakeup.dest_cpu), (7, 2));
+        assert_eq!(tracker.event(&at(10, 2, switch_to(9))), None, "it was not woken");
+    }
+}
