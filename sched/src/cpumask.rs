@@ -235,6 +235,17 @@ impl CpuMask {
         any != 0
     }
 
+    /// Keeps only the CPUs that are also in `other`: `cpumask_and()` in place. Returns whether a CPU is left.
+    #[inline]
+    pub fn and_with(&mut self, other: &Self) -> bool {
+        let mut any = 0;
+        for (word, y) in self.words.iter_mut().zip(&other.words) {
+            *word &= y;
+            any |= *word;
+        }
+        any != 0
+    }
+
     /// The CPUs in both sets.
     pub fn and(&self, other: &Self) -> Self {
         CpuMask { words: self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect() }

@@ -5,7 +5,7 @@ use crate::numbers::{count, cpu_runs};
 use wakelab_events::Row;
 use wakelab_kernel::Feature;
 use wakelab_sched::domain::{PkgName, SchedDomain, SchedGroup};
-use wakelab_sched::select::slow::{GroupLoads, GroupStats, GroupType};
+use wakelab_sched::select::{GroupLoads, GroupStats, GroupType};
 use wakelab_sched::select::{Affine, AffineDetail, EnergyLook, Event, Fit, Look, Reason, Site, WakeFlags};
 use wakelab_study::explain::Explained;
 

@@ -15,7 +15,7 @@ use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::SchedDomain;
 use crate::energy::cpu_overutilized;
 use crate::runqueue::TaskId;
-use crate::select::{CpuCapacity, Fit, View, util_fits};
+use crate::select::{AsymView, CpuCapacity, Fit, util_fits};
 
 impl Balance<'_> {
     /// `task_fits_cpu()`: whether the estimated utilisation of `task` fits `cpu`.
@@ -44,7 +44,7 @@ impl Balance<'_> {
     }
 
     /// Whether the machine has a larger CPU (`rd->max_cpu_capacity`).
-    fn is_below_largest<V: View>(&self, view: &V, cpu: Cpu) -> bool {
+    fn is_below_largest<V: AsymView>(&self, view: &V, cpu: Cpu) -> bool {
         let own = view.arch_scale_cpu_capacity(cpu);
         (0..self.domains.nr_cpus).any(|other| view.arch_scale_cpu_capacity(other) > own)
     }
@@ -63,7 +63,7 @@ impl Balance<'_> {
 }
 
 /// `p->max_allowed_capacity`: whether the task may use no CPU larger than `cpu`.
-fn is_largest_allowed<V: View>(view: &V, allowed: &CpuMask, cpu: Cpu) -> bool {
+fn is_largest_allowed<V: AsymView>(view: &V, allowed: &CpuMask, cpu: Cpu) -> bool {
     let largest = allowed.iter().map(|cpu| view.arch_scale_cpu_capacity(cpu)).max();
     largest == Some(view.arch_scale_cpu_capacity(cpu))
 }

@@ -3,15 +3,15 @@
 use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::SchedGroup;
 use crate::runqueue::TaskId;
-use crate::select::{Uclamp, View};
+use crate::select::{AsymView, EnergyView, GroupView, IdleView, RqView, Uclamp, UtilView};
 
 /// The system as balancing reads it: what placement reads, and the tasks of run queues.
 ///
-/// Of [`View`] balancing calls `nr_running`, `cpu_load`, `cpu_runnable`, `cpu_util_avg`, `cpu_util_est`, `capacity_of`,
-/// `arch_scale_cpu_capacity`, `idle_cpu`, `ttwu_pending`, `group_capacity` and `group_imbalance`; on unequal CPUs
-/// `group_max_capacity` and what `util_fits_cpu()` reads, with an energy model `overutilized` and `rq_util`. The kernel
-/// refreshes the local group's capacity during a pass (`update_group_capacity()`); a view returns the refreshed one.
-pub trait BalanceView: View {
+/// Of placement's traits balancing reads [`IdleView::idle_cpu`], the run queues ([`RqView`], [`UtilView`]) and the groups
+/// ([`GroupView`]), if CPUs differ in capacity what `util_fits_cpu()` reads ([`AsymView`]), and with an energy model
+/// [`EnergyView`]. The kernel refreshes the local group's capacity during a pass (`update_group_capacity()`); a view
+/// returns the refreshed one.
+pub trait BalanceView: IdleView + RqView + AsymView + UtilView + GroupView + EnergyView {
     /// `rq->cfs.h_nr_queued` (`h_nr_running` before 6.12): the number of fair tasks, including those that sleep and are
     /// still queued.
     fn h_nr_running(&self, cpu: Cpu) -> u32;

@@ -106,6 +106,24 @@ fn core_walks(
 }
 
 impl SchedDomains {
+    /// `per_cpu(sd_llc, cpu)`: the highest domain whose CPUs share the last level cache.
+    #[inline]
+    pub fn sd_llc(&self, cpu: Cpu) -> Option<&SchedDomain> {
+        self.sd_llc[cpu as usize].map(|level| &self.domains[cpu as usize][level as usize])
+    }
+
+    /// `cpus_share_cache()`.
+    #[inline]
+    pub fn cpus_share_cache(&self, a: Cpu, b: Cpu) -> bool {
+        a == b || self.sd_llc_id[a as usize] == self.sd_llc_id[b as usize]
+    }
+
+    /// `cpus_share_resources()`: whether the CPUs share a cluster if there are clusters, else the LLC.
+    #[inline]
+    pub fn cpus_share_resources(&self, a: Cpu, b: Cpu) -> bool {
+        a == b || self.sd_share_id[a as usize] == self.sd_share_id[b as usize]
+    }
+
     /// Returns the index in `domains[cpu]` of `sd_asym_cpucapacity`, the lowest domain with all capacities; `None` if
     /// there is none. In 5.10, which has no `SD_ASYM_CPUCAPACITY_FULL`, it is the lowest domain with different
     /// capacities.

@@ -5,18 +5,18 @@
 //! cpu_overutilized(cpu) = !util_fits_cpu(cpu_util_cfs(cpu), rq_util_min, rq_util_max, cpu)
 //! ```
 //!
-//! The root domain's flag (`rd->overutilized`, [`View::overutilized`]) is kept by the caller.
+//! The root domain's flag (`rd->overutilized`, [`EnergyView::overutilized`]) is kept by the caller.
 //! [`Balance::becomes_overutilized`](crate::balance::Balance::becomes_overutilized) sets it, and only a load-balancing
 //! pass clears it ([`Plan::overutilized`](crate::balance::Plan::overutilized)).
 
 use crate::cpumask::Cpu;
-use crate::select::{CpuCapacity, Fit, Uclamp, View, util_fits};
+use crate::select::{AsymView, CpuCapacity, EnergyView, Fit, RqView, Uclamp, UtilView, util_fits};
 use crate::util::CpuSums;
 use wakelab_kernel::UtilFits;
 
 /// `cpu_overutilized()` with the version's form of `util_fits_cpu()`. `uclamp_used` is `uclamp_is_used()`. `min_counts`
 /// is false since 7.2, which ignores the run queue's minimum clamp.
-pub(crate) fn cpu_overutilized<V: View>(
+pub(crate) fn cpu_overutilized<V: RqView + AsymView + UtilView + EnergyView>(
     form: UtilFits,
     view: &V,
     cpu: Cpu,

@@ -26,7 +26,7 @@ use super::compute_energy::Feec;
 use super::effective_cpu_util::uclamp_rq_util_with;
 use super::em_perf_domain::EmPerfDomain;
 use crate::cpumask::{Cpu, CpuMask};
-use crate::select::{CpuCapacity, EnergyLook, Event, Fit, Observer, Rules, Uclamp, View, Wakeup, util_fits_cpu};
+use crate::select::{CpuCapacity, EnergyProbe, Event, Fit, Observer, Rules, Uclamp, View, Wakeup, util_fits_cpu};
 use wakelab_kernel::{Eas, UtilFits};
 
 /// `find_energy_efficient_cpu()`: returns the CPU on which the wakee costs the least energy, or `None` (-1) if energy
@@ -100,7 +100,7 @@ impl<V: View> Feec<'_, V> {
             }
             let env = self.energy_env(pd, task_busy_time);
             let base = self.compute_energy(&env, pd, None);
-            let mut seen = EnergyLook { domain: pd.cpus.first().unwrap_or(0), base, prev: None, other: None };
+            let mut seen = EnergyProbe { domain: pd.cpus.first().unwrap_or(0), base, prev: None, other: None };
             if candidates.prev.is_some() {
                 let energy = self.compute_energy(&env, pd, Some(prev_cpu));
                 if energy < base {
@@ -152,7 +152,7 @@ impl<V: View> Feec<'_, V> {
             let env = self.energy_env(pd, 0);
             let base = self.compute_energy(&env, pd, None);
             base_energy = base_energy.wrapping_add(base);
-            let mut seen = EnergyLook { domain: pd.cpus.first().unwrap_or(0), base, prev: None, other: None };
+            let mut seen = EnergyProbe { domain: pd.cpus.first().unwrap_or(0), base, prev: None, other: None };
             if candidates.prev.is_some() {
                 let energy = self.compute_energy(&env, pd, Some(prev_cpu));
                 if energy < base {
@@ -188,7 +188,7 @@ impl<V: View> Feec<'_, V> {
             let env = self.energy_env(pd, 0);
             let base = self.compute_energy(&env, pd, None);
             base_energy = base_energy.wrapping_add(base);
-            let mut seen = EnergyLook { domain: pd.cpus.first().unwrap_or(0), base, prev: None, other: None };
+            let mut seen = EnergyProbe { domain: pd.cpus.first().unwrap_or(0), base, prev: None, other: None };
             let (mut max_spare_cap, mut max_spare_cap_cpu) = (0, None);
             let mut clamps = self.first_clamps();
             for cpu in pd.cpus.iter() {

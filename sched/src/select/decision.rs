@@ -1,4 +1,4 @@
-//! What comes out: the CPU, why it was chosen, and what the kernel writes on the way.
+//! The result of a decision: the CPU, why it was chosen, and what the kernel writes on the way.
 
 use super::wake_affine::AffineDetail;
 use crate::cpumask::Cpu;
@@ -19,30 +19,31 @@ pub enum Reason {
     Smt,
     /// A core was idle as a whole.
     Core,
-    /// No core was idle as a whole; an idle CPU was met on the way.
+    /// No core was idle as a whole; the scan found an idle CPU on the way.
     CoreCpu,
-    /// The walk over the LLC met an idle CPU.
+    /// The scan of the LLC found an idle CPU.
     Scan,
     /// SIS_SHORT: the target, whose only task is about to sleep.
     Short,
     /// SIS_ORACLE knew an idle CPU.
     Oracle,
-    /// CPUs differ in capacity: of the idle ones, the one that the task fits best.
+    /// CPUs differ in capacity: the idle CPU that the task fits best.
     Capacity,
-    /// The walk's limit was used up: the target, busy as it is.
+    /// The scan reached its limit: the target, though it is busy.
     Limit,
-    /// The LLC is overloaded (`nr_idle_scan` is 0), so nothing was searched: the target. SIS_PROP does not search
-    /// either where the waking CPU is alone in its LLC and has no average cost of a search.
+    /// The LLC is overloaded (`nr_idle_scan` is 0), so there was no scan: the target. SIS_PROP does not scan either if the
+    /// waking CPU is alone in its LLC, because it then has no average cost of a search.
     Overloaded,
-    /// Nothing idle was found: the target.
+    /// No idle CPU was found: the target.
     None,
-    /// Clusters: the previous CPU was idle, outside the target's cluster, and nothing nearer was found.
+    /// Clusters: the previous CPU, which is idle but outside the target's cluster, because nothing nearer was found.
     PrevFar,
-    /// Clusters: the recently used CPU was idle, outside the target's cluster, and nothing nearer was found.
+    /// Clusters: the recently used CPU, which is idle but outside the target's cluster, because nothing nearer was
+    /// found.
     RecentFar,
-    /// A fork or exec took the slow path through groups.
+    /// A fork or exec took the slow path, `find_idlest_cpu()`.
     Slow,
-    /// The caller asked for the waking CPU (WF_CURRENT_CPU).
+    /// The waker asked for its own CPU (WF_CURRENT_CPU).
     CurrentCpu,
     /// A fork or exec without a domain that balances it: the previous CPU.
     Stay,
@@ -51,7 +52,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// All reasons, in the order in which the code can come to them.
+    /// All reasons, in the order of the code.
     pub const ALL: [Reason; 20] = [
         Reason::CurrentCpu,
         Reason::Energy,
@@ -106,7 +107,7 @@ impl Reason {
         Self::ALL.into_iter().find(|reason| reason.name() == name)
     }
 
-    /// One of the endings of a search that found no idle CPU and fell through to the target.
+    /// Whether the search found no idle CPU and fell through to the target.
     pub fn is_failed_search(self) -> bool {
         matches!(self, Reason::Limit | Reason::Overloaded | Reason::None)
     }
@@ -121,11 +122,11 @@ impl fmt::Display for Reason {
 /// Which rule of `wake_affine()` chose the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Affine {
-    /// Not asked: waker and wakee were on one CPU, the wake-up is wide, or affinity forbids it.
+    /// `wake_affine()` was not called: waker and wakee were on one CPU, the wake-up is wide, or affinity forbids it.
     NotAsked,
     /// The waking CPU is idle (an interrupt) and shares a cache with the previous one, which is busy.
     WakerIdle,
-    /// Both are idle and share a cache: the previous one.
+    /// The waking CPU and the previous one are idle and share a cache: the previous one.
     BothIdle,
     /// Sync, and the waker is alone on its CPU.
     Sync,
@@ -139,7 +140,7 @@ pub enum Affine {
     Prev,
 }
 
-/// What SIS_PROP keeps after a search.
+/// SIS_PROP's averages after a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanCost {
     /// `rq->wake_stamp` of the waking CPU, jiffies.
@@ -150,14 +151,14 @@ pub struct ScanCost {
     pub avg_scan_cost: u64,
 }
 
-/// What the kernel writes on the way. Nothing is written here: the caller applies it.
+/// What the kernel writes on the way. The decision writes nothing itself: the caller applies the effects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
     /// The wakee's `recent_used_cpu` becomes this.
     pub recent_used_cpu: Option<Cpu>,
     /// The waker's `recent_used_cpu` becomes this (before 5.12 only).
     pub waker_recent_used_cpu: Option<Cpu>,
-    /// `has_idle_cores` of the LLC of this CPU becomes false: a walk found none.
+    /// `has_idle_cores` of the LLC of this CPU becomes false, because a scan found no idle core.
     pub clear_idle_cores: Option<Cpu>,
     /// SIS_PROP's averages become these.
     pub scan_cost: Option<ScanCost>,
@@ -168,13 +169,13 @@ pub struct Effects {
 /// The decision's share of the search statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchCount {
-    /// `sis_search`: 1 where select_idle_sibling() was called.
+    /// `sis_search`: 1 if select_idle_sibling() was called.
     pub search: u32,
-    /// `sis_domain_search`: 1 where it went past its fast paths.
+    /// `sis_domain_search`: 1 if the search went past its fast paths.
     pub domain_search: u32,
-    /// `sis_scanned`: 1 for the fast paths, whatever they looked at, and 1 for each probe of the domain search.
+    /// `sis_scanned`: 1 for the fast paths, however many CPUs they probe, and 1 for each probe of the domain search.
     pub scanned: u32,
-    /// `sis_failed`: 1 where it fell through to the target.
+    /// `sis_failed`: 1 if the search fell through to the target.
     pub failed: u32,
 }
 
@@ -185,12 +186,12 @@ pub struct Decision {
     pub cpu: Cpu,
     /// Why.
     pub reason: Reason,
-    /// What select_idle_sibling() started from: `wake_affine()`'s choice; for the slow path the previous CPU.
+    /// Where select_idle_sibling() started: `wake_affine()`'s choice; for the slow path the previous CPU.
     pub target: Cpu,
     /// Which rule chose the target.
     pub affine: AffineDetail,
     /// What the kernel writes.
     pub effects: Effects,
-    /// What it adds to the search statistics.
+    /// What the decision adds to the search statistics.
     pub count: SearchCount,
 }

@@ -1,68 +1,78 @@
-//! Where a waking, forking or executing task is put: `select_task_rq_fair()` and all it calls.
+//! Placement: where a waking, forking or executing task is put (`select_task_rq_fair()` and all that it calls).
 //!
 //! The decision is a function of a [`Wakeup`] (who wakes whom), the [`Rules`] (kernel version, features, domains) and
-//! a [`View`] of the system, and it changes nothing: what the kernel would write comes back as [`Effects`].
+//! a [`View`] of the system, and it changes nothing: what the kernel would write is returned as [`Effects`].
 //!
-//! It can be made in two ways by one and the same code:
-//! - at once, with [`select_task_rq_fair`], on a state that does not change meanwhile (a recorded snapshot, a test);
-//! - step by step, with [`Select`], which names the CPU that it looks at next and reads the view only when it is told
-//!   to go on, so that a simulator can let time pass between two looks.
+//! The same code makes it in two ways:
+//! - in one call, with [`select_task_rq_fair`], on a state that does not change meanwhile (a recorded snapshot, a test);
+//! - probe by probe, with [`Select`], which names the CPU of its next probe and reads the view only when it is called to
+//!   make it, so that a simulator can let time pass between two probes.
+//!
+//! A function of the kernel is in the file of its name:
 //!
 //! ```text
-//!  record_wakee                                                record_wakee.rs
-//!        │ TTWU: the CPU that costs least → [energy]             crate::energy
-//!  wake_wide                                                   record_wakee.rs
-//!        │ TTWU                     FORK, EXEC
-//!  wake_affine ── target      sched_balance_find_dst_cpu        wake_affine.rs, slow/
-//!        │                          [slow]
-//!  target, prev, kthread, recent  → [target] [prev] [kthread] [recent]     sibling.rs
-//!        │
-//!  sibling of prev                → [smt]                                   sibling.rs
-//!        │
-//!  limit from the search policies → [overloaded]                            policy/
-//!        │
-//!  walk over the LLC              → [core] [core-cpu] [scan] [limit] [none] scan.rs
+//!  select_task_rq_fair
+//!        │ record_wakee, wake_wide                                            wake_affine.rs
+//!        │ TTWU: find_energy_efficient_cpu → [energy]                         crate::energy
+//!        │ TTWU                      FORK, EXEC
+//!  wake_affine ── target       find_idlest_cpu, find_idlest_group
+//!        │                           [slow]
+//!  select_idle_sibling
+//!        │ target, prev, kthread, recent → [target] [prev] [kthread] [recent]
+//!        │ select_idle_capacity          → [capacity]                         if CPUs differ in capacity
+//!        │ select_idle_smt               → [smt]
+//!  select_idle_cpu
+//!        │ search policies               → [overloaded] [short]               policy/
+//!        │ select_idle_core              → [core] [core-cpu]
+//!        └ the scan of the LLC           → [scan] [limit] [none]
 //! ```
 //!
-//! Where CPUs differ in capacity, the fast paths take only a CPU that the task fits, and one search for the idle CPU that
-//! fits best stands for all that follow: `[capacity]`, capacity.rs and fits.rs.
+//! What a search reads of the LLC is kept by `update_idle_core()` (update_idle_core.rs) and `update_idle_cpu_scan()`
+//! (policy/sis_util.rs).
 //!
-//! Where the rules have an energy model ([`Rules::with_energy`]) and no CPU is overutilized, wake-ups go by energy
+//! If the rules have an energy model ([`Rules::with_energy`]) and no CPU is overutilized, wake-ups are placed by energy
 //! ([`find_energy_efficient_cpu`](crate::energy::find_energy_efficient_cpu)). Core scheduling is not modelled.
 
-mod ahead;
-mod at_once;
-mod capacity;
 mod decision;
-mod fits;
-mod hints;
-mod idle_scan;
-mod lookup;
-mod oracle;
+mod find_idlest_cpu;
+mod find_idlest_group;
+mod find_idlest_group_by_load;
+mod observer;
 pub mod policy;
-mod record_wakee;
+mod predict;
 mod rules;
-mod scan;
-mod sibling;
-pub mod slow;
-mod step;
-mod trace;
+mod scan_by_mask;
+mod select_idle_capacity;
+mod select_idle_core;
+mod select_idle_cpu;
+mod select_idle_sibling;
+mod select_idle_smt;
+mod select_task_rq_fair;
+mod update_idle_core;
+mod util_fits_cpu;
 mod view;
 mod wake_affine;
 mod wakeup;
 
-pub use ahead::Path;
-pub use at_once::{select_idle_cpu, select_idle_sibling, select_task_rq_fair};
 pub use decision::{Affine, Decision, Effects, Reason, ScanCost, SearchCount};
-pub use fits::{CpuCapacity, Fit, Uclamp, util_fits_cpu};
-pub(crate) use fits::{fits_capacity, util_fits};
-pub use hints::{update_idle_core, update_idle_cpu_scan};
-pub use idle_scan::{IdleScanForm, IdleScanRules};
-pub use oracle::best as best_idle_cpu;
-pub use record_wakee::{WakeeFlips, record_wakee, wake_wide};
+pub use find_idlest_group::{GroupStats, GroupType};
+pub use find_idlest_group_by_load::GroupLoads;
+pub use observer::{EnergyProbe, Event, Observer, Probe, Site};
+pub use policy::sis_oracle::best_idle_cpu;
+pub use policy::sis_util::{IdleScanForm, IdleScanRules, update_idle_cpu_scan};
+pub use predict::ScanRange;
 pub use rules::{Rules, RulesError};
-pub use step::{Cx, Select};
-pub use trace::{EnergyLook, Event, Look, Observer, Site};
-pub use view::{IdleCores, ScanClock, View};
-pub use wake_affine::{AffineDetail, wake_affine, wake_affine_idle, wake_affine_weight};
+pub use select_idle_cpu::select_idle_cpu;
+pub use select_idle_sibling::select_idle_sibling;
+pub use select_task_rq_fair::{Cx, Select, select_task_rq_fair};
+pub use update_idle_core::update_idle_core;
+pub use util_fits_cpu::{CpuCapacity, Fit, Uclamp, util_fits_cpu};
+pub(crate) use util_fits_cpu::{fits_capacity, util_fits};
+pub use view::{
+    AsymView, EnergyView, GroupView, IdleCores, IdleStateView, IdleView, LlcView, MaskView, PolicyView, RqView,
+    ScanClock, SearchView, UtilView, View,
+};
+pub use wake_affine::{
+    AffineDetail, WakeeFlips, record_wakee, wake_affine, wake_affine_idle, wake_affine_weight, wake_wide,
+};
 pub use wakeup::{WakeFlags, Wakee, Waker, Wakeup};

@@ -1,6 +1,6 @@
 //! Under which rules a decision is made.
 
-use super::View;
+use super::RqView;
 use crate::cpumask::Cpu;
 use crate::domain::SchedDomains;
 use crate::energy::PerfDomains;
@@ -45,7 +45,7 @@ impl<'a> Rules<'a> {
 
     /// A CPU's load where placement compares loads.
     #[inline]
-    pub(super) fn load_of(&self, cpu: Cpu, view: &impl View) -> u64 {
+    pub(super) fn load_of(&self, cpu: Cpu, view: &impl RqView) -> u64 {
         if self.code.runnable_load { view.cpu_runnable_load(cpu) } else { view.cpu_load(cpu) }
     }
 }

@@ -1,6 +1,6 @@
 //! Who wakes whom: the inputs of one decision that do not change while it is made.
 
-use super::fits::Uclamp;
+use super::util_fits_cpu::Uclamp;
 use crate::cpumask::{Cpu, CpuMask};
 
 bitflags::bitflags! {

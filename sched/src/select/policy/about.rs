@@ -1,49 +1,50 @@
-//! What a policy says of itself: its switches, what they do, and what they read. Programs that switch policies, ask recordings
-//! about them or print them go by this, so that a policy is known everywhere by its file.
+//! What a policy declares about itself: its switches, what they do, and what they read. Programs that switch policies, put
+//! them to recordings or print them use this, so that a policy is known everywhere by its file.
 
-use super::OF_THE_WALK;
-use crate::select::{oracle, sibling};
+use super::{OF_THE_SCAN, sis_oracle};
+use crate::select::select_idle_core;
 use wakelab_kernel::Feature;
 
-/// What a policy says of itself.
+/// What a policy declares about itself.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// Its switches, the one that turns it on first. Each acts on every kernel: not yet, never, or no longer released there.
+    /// The switches, first the one that turns the policy on. Each acts on every kernel, whether that kernel was released
+    /// with it or not.
     pub switches: &'static [Switch],
-    /// The tunables that it reads, by the names that a side of a comparison sets.
+    /// The tunables that the policy reads, by the names that a side of a comparison sets.
     pub tunables: &'static [&'static str],
 }
 
-/// One switch. Its source is the feature's ([`Feature::source`]).
+/// One switch of a policy. Its source is the feature's ([`Feature::source`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Switch {
     /// The feature.
     pub feature: Feature,
-    /// What it does, for the table of docs/policies.md.
+    /// What the switch does, for the table of docs/policies.md.
     pub does: &'static str,
-    /// Whether recorded decisions can be asked about it.
+    /// Whether recorded decisions can be made again with it.
     pub recorded: Recorded,
 }
 
 /// Whether recordings hold what a switch reads when a CPU is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
-    /// They do.
+    /// They hold it.
     Yes,
-    /// They do where their kernel has it: this.
+    /// They hold this if their kernel has it.
     IfThere(&'static str),
     /// They do not hold this.
     Not(&'static str),
-    /// It is not read when a CPU is chosen.
+    /// The switch is not read when a CPU is chosen.
     NotRead,
 }
 
-/// The two switches of the search around the walk.
-const AROUND: [&About; 2] = [&sibling::SIS_CORE, &oracle::ABOUT];
+/// The two policies that act outside the scan.
+const AROUND_THE_SCAN: [&About; 2] = [&select_idle_core::SIS_CORE, &sis_oracle::ABOUT];
 
-/// All policies: those of the walk, in the order in which they are asked, and those around it.
+/// All policies: those of the scan, in the order in which they act, and those around it.
 pub fn all() -> impl Iterator<Item = &'static About> {
-    OF_THE_WALK.iter().copied().chain(AROUND)
+    OF_THE_SCAN.iter().copied().chain(AROUND_THE_SCAN)
 }
 
 /// All switches of all policies.
@@ -55,16 +56,16 @@ pub fn switches() -> impl Iterator<Item = &'static Switch> {
 mod tests {
     use super::*;
 
-    /// Lists are sorted and cut: what a source stands after is not there to be looked at.
+    /// Lists are sorted and filtered, so that a source cannot refer to the one before it.
     #[test]
-    fn every_source_stands_by_itself() {
+    fn every_source_is_complete_by_itself() {
         for switch in switches() {
             let source = switch.feature.source();
             assert!(!source.contains("the same") && !source.contains("above"), "{}: {source}", switch.feature);
         }
     }
 
-    /// A switch that no policy names would be refused on kernels that do not list it.
+    /// A switch that no policy declares would be refused on kernels that do not list it.
     #[test]
     fn every_search_feature_belongs_to_one_policy() {
         for &feature in Feature::ALL {

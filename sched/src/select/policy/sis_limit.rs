@@ -1,20 +1,20 @@
-//! SIS_LIMIT: look at one or two cores only, each time the next ones.
+//! SIS_LIMIT: scan one or two cores only, each time the next ones.
 //!
-//! SIS_PROP's limit is kept between a floor, the number of SMT siblings but at least 2, and twice that. So short a
-//! walk would look at the same few CPUs each time; a per-CPU `next_cpu` of the target makes the next search begin where
-//! the last one ended, so that the window goes around. It moves with every CPU that the walk comes to, the one at which
-//! the limit ends it included.
+//! SIS_PROP's limit is kept between a floor, the number of SMT siblings but at least 2, and twice that. Such a short scan
+//! would probe the same few CPUs each time; a per-CPU `next_cpu` of the target makes the next scan begin where the last
+//! one ended, so that the window goes around the LLC. It moves with every CPU that the scan reaches, including the one at
+//! which the limit ends it.
 //!
-//! The limit acts inside SIS_PROP: without it (NO_SIS_PROP) only the rotation remains. The walk for an idle core knows
-//! neither.
+//! The limit acts inside SIS_PROP: without it (NO_SIS_PROP) only the rotation remains. The scan for an idle core has
+//! neither limit nor rotation.
 //!
 //! "[PATCH v3 0/7] Improve scheduler scalability for fast path", subhra mazumdar, June 2019; the posting, against 5.2, has
-//! no switch for it. In later kernels, which begin one past the target, the first search begins there, too.
+//! no switch for it. In later kernels, which begin one past the target, the first scan begins there, too.
 
 use super::about::{About, Recorded, Switch};
-use super::{Before, Plan, SearchContext, SearchPolicy};
+use super::{Plan, SearchContext, SearchPolicy, Verdict};
 use crate::cpumask::Cpu;
-use crate::select::View;
+use crate::select::SearchView;
 use crate::select::decision::Effects;
 use wakelab_kernel::Feature;
 
@@ -22,7 +22,7 @@ use wakelab_kernel::Feature;
 #[derive(Debug)]
 pub struct SisLimit;
 
-/// The fewest run queues of a walk, plus one, on a machine without SMT.
+/// The smallest limit on a machine without SMT: the scan counts down before it probes, so that it probes one CPU.
 const FLOOR_MIN: u64 = 2;
 
 impl SearchPolicy for SisLimit {
@@ -31,16 +31,17 @@ impl SearchPolicy for SisLimit {
     const ABOUT: About = About {
         switches: &[Switch {
             feature: Feature::SIS_LIMIT,
-            does: "SIS_PROP's number is kept between the SMT siblings (at least 2) and twice that; each walk begins where the last from this target ended. With `NO_SIS_PROP` only that rotation remains",
+            does: "SIS_PROP's number is kept between the SMT siblings (at least 2) and twice that; each scan begins where \
+                   the last from this target ended. With `NO_SIS_PROP` only that rotation remains",
             recorded: Recorded::Not("next_cpu of the target"),
         }],
         tunables: &[],
     };
 
     #[inline]
-    fn before<V: View>(cx: &SearchContext<'_>, view: &V, plan: &mut Plan, _: &mut Effects) -> Before {
+    fn before_scan<V: SearchView>(cx: &SearchContext<'_>, view: &V, plan: &mut Plan, _: &mut Effects) -> Verdict {
         if cx.has_idle_core {
-            return Before::Walk;
+            return Verdict::Scan;
         }
         if let Some(run) = &mut plan.sis_prop {
             let siblings = cx.rules.domains.smt_mask[cx.target as usize].weight();
@@ -50,19 +51,19 @@ impl SearchPolicy for SisLimit {
         if let Some(next) = view.next_cpu(cx.target) {
             plan.start = next;
         }
-        plan.tells_last = true;
-        Before::Walk
+        plan.report_last = true;
+        Verdict::Scan
     }
 
     #[inline]
-    fn ended(cx: &SearchContext<'_>, last: Option<Cpu>, effects: &mut Effects) {
+    fn scan_ended(cx: &SearchContext<'_>, last: Option<Cpu>, effects: &mut Effects) {
         if let Some(last) = last {
             effects.next_cpu = Some((cx.target, last));
         }
     }
 }
 
-/// The limit of a walk: how many CPUs it comes to, the one that ends it included.
+/// The limit of a scan: how many CPUs it reaches, including the one that ends it.
 fn limited(span_avg: u64, avg_cost: u64, siblings: u32) -> i32 {
     let floor = u64::from(siblings).max(FLOOR_MIN);
     let limit = floor << 1;
@@ -74,7 +75,7 @@ fn limited(span_avg: u64, avg_cost: u64, siblings: u32) -> i32 {
 mod tests {
     use super::*;
 
-    /// The posting's words: between the siblings of one core and twice as many, at least 2.
+    /// In the posting: between the siblings of one core and twice as many, at least 2.
     #[test]
     fn the_limit_lies_between_one_core_and_two() {
         for (siblings, floor) in [(1, 2), (2, 2), (4, 4), (8, 8)] {

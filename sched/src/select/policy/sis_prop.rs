@@ -1,31 +1,31 @@
 //! SIS_PROP: search in proportion to how long this CPU is idle on average.
 //!
 //! `nr = span_weight × avg_idle / avg_cost`, at least 4: a search may take about as long as the CPU is idle between two
-//! tasks. It fails where the average idle time says little about the LLC: a busy waker with an idle LLC searches too
+//! tasks. It fails if the average idle time shows little about the LLC: a busy waker with an idle LLC searches too
 //! little, many wakers with short idle times search too much.
 //!
-//! Two forms, both from `select_idle_cpu()`: up to 5.13 the idle time is `rq->avg_idle / 512`; from 5.14 to 6.4 it is
-//! `rq->wake_avg_idle`, which is halved at each jiffy since the last idle period and charged for each search. The
-//! first keeps the cost of a search whether SIS_PROP is on or not; here it is kept only where it is read.
+//! There are two forms, both from `select_idle_cpu()`. Up to 5.13 the idle time is `rq->avg_idle / 512`. From 5.14 to 6.4
+//! it is `rq->wake_avg_idle`, which is halved at each jiffy since the last idle period, and from which each search is
+//! subtracted. The first form updates the cost of a search whether SIS_PROP is on or not; here only if it is on.
 
 use super::about::{About, Recorded, Switch};
-use super::{Before, Plan, SearchContext, SearchPolicy};
-use crate::select::View;
+use super::{Plan, SearchContext, SearchPolicy, Verdict};
+use crate::select::SearchView;
 use crate::select::decision::{Effects, ScanCost};
 use wakelab_kernel::{Feature, SisProp as Form};
 
-/// What is kept from before the walk to after it.
+/// What SIS_PROP keeps from before the scan to after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SisPropRun {
     /// `cpu_clock()` at the start, ns.
     pub start: u64,
-    /// The limit as first computed, before SIS_UTIL may replace it.
+    /// The limit, before SIS_UTIL replaces it.
     pub nr: i32,
     /// The idle time that the domain has for searches, ns: `span_weight × avg_idle`.
     pub span_avg: u64,
-    /// What a search is taken to cost, ns.
+    /// The assumed cost of a search, ns.
     pub avg_cost: u64,
-    /// The averages as they were when the walk began (the idle time already aged).
+    /// The averages at the beginning of the scan (the idle time already aged).
     pub cost: ScanCost,
 }
 
@@ -33,10 +33,10 @@ pub struct SisPropRun {
 #[derive(Debug)]
 pub struct SisProp;
 
-/// What it reads of the waking CPU and its LLC.
+/// What the policy reads of the waking CPU and its LLC.
 const INPUTS: &str = "the waking CPU's wake_avg_idle (avg_idle before 5.14) and its LLC's avg_scan_cost";
 
-/// The fewest run queues that a search may look at, plus one.
+/// The smallest limit: the scan counts down before it probes, so that it probes three CPUs.
 const NR_MIN: u64 = 4;
 
 impl SearchPolicy for SisProp {
@@ -45,21 +45,22 @@ impl SearchPolicy for SisProp {
     const ABOUT: About = About {
         switches: &[Switch {
             feature: Feature::SIS_PROP,
-            does: "looks at span_weight × avg_idle / avg_cost run queues, at least 4. Idle time from `avg_idle / 512` up to 5.13, `wake_avg_idle` from 5.14",
+            does: "scans span_weight × avg_idle / avg_cost CPUs, at least 4. The idle time is `avg_idle / 512` up to 5.13, \
+                   `wake_avg_idle` from 5.14",
             recorded: Recorded::IfThere(INPUTS),
         }],
         tunables: &[],
     };
 
     #[inline]
-    fn before<V: View>(cx: &SearchContext<'_>, view: &V, plan: &mut Plan, effects: &mut Effects) -> Before {
-        // The walk for an idle core has no limit; the older form is only asked when that walk is over.
+    fn before_scan<V: SearchView>(cx: &SearchContext<'_>, view: &V, plan: &mut Plan, effects: &mut Effects) -> Verdict {
+        // The scan for an idle core has no limit; the older form acts after that scan.
         if cx.has_idle_core {
-            return Before::Walk;
+            return Verdict::Scan;
         }
         let this_cpu = cx.wakeup.waker.cpu;
         if cx.rules.domains.sd_llc(this_cpu).is_none() {
-            return Before::Overloaded;
+            return Verdict::Overloaded;
         }
         let clock = view.scan_clock(this_cpu);
         let mut cost = ScanCost {
@@ -80,15 +81,15 @@ impl SearchPolicy for SisProp {
         // `nr` is an int in the kernel: a very long idle time may wrap it.
         plan.nr = nr as i32;
         plan.sis_prop =
-            Some(SisPropRun { start: view.cpu_clock(this_cpu, cx.looks), nr: plan.nr, span_avg, avg_cost, cost });
+            Some(SisPropRun { start: view.cpu_clock(this_cpu, cx.probes), nr: plan.nr, span_avg, avg_cost, cost });
         effects.scan_cost = Some(cost);
-        Before::Walk
+        Verdict::Scan
     }
 
     #[inline]
-    fn after<V: View>(cx: &SearchContext<'_>, view: &V, plan: &Plan, effects: &mut Effects) {
+    fn after_scan<V: SearchView>(cx: &SearchContext<'_>, view: &V, plan: &Plan, effects: &mut Effects) {
         let Some(SisPropRun { start, mut cost, .. }) = plan.sis_prop else { return };
-        let time = view.cpu_clock(cx.wakeup.waker.cpu, cx.looks).wrapping_sub(start);
+        let time = view.cpu_clock(cx.wakeup.waker.cpu, cx.probes).wrapping_sub(start);
         if cx.rules.code.sis_prop == Form::WakeAvgIdle {
             cost.wake_avg_idle -= cost.wake_avg_idle.min(time);
         }
@@ -101,13 +102,13 @@ impl SearchPolicy for SisProp {
 #[inline]
 fn age(cost: &mut ScanCost, jiffies: u64) {
     let gone = jiffies.saturating_sub(cost.wake_stamp);
-    // The kernel steps jiffy by jiffy and stops when nothing is left; so many steps that is.
+    // The kernel loops over the jiffies and stops when nothing is left: after this many steps.
     let steps = gone.min(u64::from(u64::BITS - cost.wake_avg_idle.leading_zeros()));
     cost.wake_stamp += steps;
     cost.wake_avg_idle = cost.wake_avg_idle.checked_shr(steps as u32).unwrap_or(0);
 }
 
-/// `update_avg()`: moves an eighth of the way, in signed arithmetic that rounds toward zero.
+/// `update_avg()`: moves an eighth of the way to the sample, in signed arithmetic that rounds toward zero.
 #[inline]
 pub(super) fn update_avg(avg: u64, sample: u64) -> u64 {
     let diff = sample.wrapping_sub(avg) as i64;

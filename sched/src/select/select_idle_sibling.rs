@@ -1,29 +1,84 @@
-//! `select_idle_sibling()`: its fast paths, the siblings of the previous CPU, and what is left after the walk.
+//! `select_idle_sibling()`: its fast paths, and what follows when they find nothing.
 //!
-//! `ASYM` is `sched_asym_cpucap_active()`: the fast paths are compiled for both, so that machines of equal CPUs pay one
-//! branch for the others.
+//! ```text
+//! select_idle_sibling(p, prev, target):
+//!     target is idle:                                    return target          Select::probe_target
+//!     prev shares its cache and is idle:                 return prev            Select::probe_prev
+//!     a per-CPU kthread wakes a task of its own CPU:     return prev            Select::after_prev
+//!     recent_used_cpu shares the cache and is idle:      return it              Select::probe_recent
+//!     CPUs differ in capacity:                           return select_idle_capacity()
+//!     has_idle_core = test_idle_cores(target)                                   Select::search_domain
+//!     no idle core, and prev shares the cache:           select_idle_smt(prev)
+//!     select_idle_cpu(has_idle_core)
+//!     nothing found:                                     return target          Select::fall_through
+//! ```
+//!
+//! Each fast path also requires that the wakee fits the CPU if CPUs differ in capacity (`asym_fits_cpu()`). The functions
+//! are compiled for both cases (`ASYM`, `sched_asym_cpucap_active()`), so that machines whose CPUs are alike pay one branch
+//! for the others.
 
-use super::capacity::asym_fits_cpu;
-use super::decision::Reason;
-use super::policy::{About, Recorded, Switch};
-use super::step::{Chosen, Cx, Select, Stage, choose_idle_cpu};
-use super::{Event, Observer, Rules, Site, View, Wakeup};
+use super::decision::{Decision, Effects, Reason, SearchCount};
+use super::select_idle_capacity::asym_fits_cpu;
+use super::select_task_rq_fair::{Chosen, Cx, Select, Stage};
+use super::wake_affine::AffineDetail;
+use super::{Event, Observer, Probe, Rules, SearchView, Site, Wakeup};
 use crate::cpumask::Cpu;
-use wakelab_kernel::{Feature, IdleSearch, SmtScan};
+use wakelab_kernel::{Feature, IdleSearch};
 
-/// The walk for an idle core.
-pub(super) const SIS_CORE: About = About {
-    switches: &[Switch {
-        feature: Feature::SIS_CORE,
-        does: "on by default: a walk for an idle core is made while `has_idle_cores` is set. `NO_SIS_CORE` turns it off",
-        recorded: Recorded::Yes,
-    }],
-    tunables: &[],
-};
+/// `select_idle_sibling()`: the search around `target`, without what comes before it.
+#[inline]
+pub fn select_idle_sibling<V: SearchView, O: Observer>(
+    select: &mut Select,
+    cx: Cx<'_, V>,
+    target: Cpu,
+    observer: &mut O,
+) -> Decision {
+    select.begin_at(target);
+    select.finish_search(None, cx, observer)
+}
+
+/// Probes one run queue as the kernel does if it wants an idle CPU: one that is idle, or runs SCHED_IDLE tasks only
+/// (`choose_idle_cpu()` of 7.0; before, `available_idle_cpu() || sched_idle_cpu()`).
+#[inline]
+pub(super) fn choose_idle_cpu<V: SearchView, O: Observer>(
+    site: Site,
+    cpu: Cpu,
+    cx: Cx<'_, V>,
+    observer: &mut O,
+) -> bool {
+    let idle = cx.view.available_idle_cpu(cpu);
+    let asks = !idle && cx.rules.code.sched_idle_cpus;
+    let sched_idle = asks && cx.view.sched_idle_cpu(cpu);
+    observer.event(Event::Probe(Probe { site, cpu, idle, sched_idle: asks.then_some(sched_idle) }));
+    idle || (sched_idle && takes_sched_idle(cx.rules, cx.wakeup))
+}
+
+/// Whether a CPU that runs SCHED_IDLE tasks only is free for this wakee.
+#[inline]
+pub(super) fn takes_sched_idle(rules: &Rules<'_>, wakeup: &Wakeup<'_>) -> bool {
+    !(rules.code.sched_idle_not_for_idle && wakeup.wakee.idle_policy)
+}
 
 impl Select {
+    /// Forgets the last decision and enters select_idle_sibling() at this target.
+    pub(super) fn begin_at(&mut self, target: Cpu) {
+        self.target = target;
+        self.affine = AffineDetail::NOT_ASKED;
+        self.prev_far = None;
+        self.recent_far = None;
+        self.effects = Effects::default();
+        self.begin_search();
+    }
+
+    /// Enters select_idle_sibling(). The fast paths count as one scan, however many CPUs they probe.
     #[inline]
-    pub(super) fn look_at_target<const ASYM: bool, V: View, O: Observer>(
+    pub(super) fn begin_search(&mut self) {
+        self.stage = Stage::Target;
+        self.count = SearchCount { search: 1, domain_search: 0, scanned: 1, failed: 0 };
+    }
+
+    #[inline]
+    pub(super) fn probe_target<const ASYM: bool, V: SearchView, O: Observer>(
         &mut self,
         cx: Cx<'_, V>,
         observer: &mut O,
@@ -42,7 +97,7 @@ impl Select {
     }
 
     #[inline]
-    pub(super) fn look_at_prev<const ASYM: bool, V: View, O: Observer>(
+    pub(super) fn probe_prev<const ASYM: bool, V: SearchView, O: Observer>(
         &mut self,
         cx: Cx<'_, V>,
         observer: &mut O,
@@ -60,17 +115,17 @@ impl Select {
         self.after_prev::<ASYM, V, O>(cx, observer)
     }
 
-    /// The per-CPU kthread rule, which looks at the waking CPU only, and the recently used CPU.
+    /// The per-CPU kthread rule, which reads the waking CPU only, and the recently used CPU.
     #[inline]
-    fn after_prev<const ASYM: bool, V: View, O: Observer>(
+    fn after_prev<const ASYM: bool, V: SearchView, O: Observer>(
         &mut self,
         cx: Cx<'_, V>,
         observer: &mut O,
     ) -> Option<Chosen> {
         let (waker, wakee) = (&cx.wakeup.waker, &cx.wakeup.wakee);
         if waker.per_cpu_kthread && cx.rules.code.kthread_stack {
-            // The wakee queued work for the kthread of its own CPU and is told that it is done: in effect a sync
-            // wake-up, unless the kthread was interrupted, when the wake-up is somebody else's.
+            // The wakee queued work for the kthread of its own CPU and is notified that it is done: in effect a sync
+            // wake-up. If the kthread was interrupted, the wake-up is that of another task.
             let taken = waker.in_task
                 && wakee.prev_cpu == waker.cpu
                 && cx.view.nr_running(waker.cpu) <= 1
@@ -97,7 +152,7 @@ impl Select {
     }
 
     #[inline]
-    pub(super) fn look_at_recent<const ASYM: bool, V: View, O: Observer>(
+    pub(super) fn probe_recent<const ASYM: bool, V: SearchView, O: Observer>(
         &mut self,
         recent: Cpu,
         cx: Cx<'_, V>,
@@ -120,7 +175,7 @@ impl Select {
         self.search_domain::<ASYM, V, O>(cx, observer)
     }
 
-    /// Whether an idle CPU is taken at once: without clusters always, with them where it is in the target's.
+    /// Whether an idle CPU ends the search: without clusters always, with clusters if it is in the target's.
     #[inline]
     fn near(&self, rules: &Rules<'_>, cpu: Cpu) -> bool {
         !(rules.code.cluster_scan && rules.domains.cluster_active)
@@ -129,7 +184,7 @@ impl Select {
 
     /// Past the fast paths.
     #[inline]
-    fn search_domain<const ASYM: bool, V: View, O: Observer>(
+    fn search_domain<const ASYM: bool, V: SearchView, O: Observer>(
         &mut self,
         cx: Cx<'_, V>,
         observer: &mut O,
@@ -154,76 +209,21 @@ impl Select {
         {
             return self.next_sibling(prev, 0, cx, observer);
         }
-        self.begin_walk(has_idle_core, cx, observer)
+        self.begin_scan(has_idle_core, cx, observer)
     }
 
-    /// select_idle_smt(): goes on to the next sibling of `of` at or above `from`, or past the siblings.
+    /// The scan found nothing.
     #[inline]
-    pub(super) fn next_sibling<V: View, O: Observer>(
-        &mut self,
-        of: Cpu,
-        from: Cpu,
-        cx: Cx<'_, V>,
-        observer: &mut O,
-    ) -> Option<Chosen> {
-        if from == 0 {
-            observer.event(Event::Siblings { of });
-        }
-        let span = cx.rules.domains.sd_llc(self.target).map(|sd| &sd.span);
-        let mut from = from;
-        while let Some(cpu) = cx.rules.domains.smt_mask[of as usize].next_from(from) {
-            from = cpu + 1;
-            if cx.rules.code.smt_scan == SmtScan::OtherSiblings && cpu == of {
-                continue;
-            }
-            // Counted before the affinity test, as the posting's statistics do.
-            self.count.scanned += 1;
-            if cx.wakeup.wakee.cpus_ptr.test(cpu) && span.is_some_and(|span| span.test(cpu)) {
-                self.stage = Stage::Smt(cpu);
-                return None;
-            }
-        }
-        match cx.rules.code.idle_search {
-            IdleSearch::OneWalk => self.begin_walk(false, cx, observer),
-            IdleSearch::ThreeWalks => self.fall_through(),
-        }
-    }
-
-    #[inline]
-    pub(super) fn look_at_sibling<V: View, O: Observer>(
-        &mut self,
-        cpu: Cpu,
-        cx: Cx<'_, V>,
-        observer: &mut O,
-    ) -> Option<Chosen> {
-        if choose_idle_cpu(Site::Smt, cpu, cx, observer) {
-            return self.done(cpu, Reason::Smt);
-        }
-        let of = self.sibling_of(cx.rules, cx.wakeup);
-        self.next_sibling(of, cpu + 1, cx, observer)
-    }
-
-    /// Whose siblings are looked at: the previous CPU's, before 5.12 the target's.
-    #[inline]
-    fn sibling_of(&self, rules: &Rules<'_>, wakeup: &Wakeup<'_>) -> Cpu {
-        match rules.code.idle_search {
-            IdleSearch::OneWalk => wakeup.wakee.prev_cpu,
-            IdleSearch::ThreeWalks => self.target,
-        }
-    }
-
-    /// The walk found nothing.
-    #[inline]
-    pub(super) fn after_walk<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
+    pub(super) fn after_scan<V: SearchView, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
         match cx.rules.code.idle_search {
             IdleSearch::ThreeWalks if cx.rules.domains.smt_active => self.next_sibling(self.target, 0, cx, observer),
             _ => self.fall_through(),
         }
     }
 
-    /// Nothing nearer was found: an idle CPU outside the cluster, or the target, busy as it is.
+    /// Nothing nearer was found: takes an idle CPU outside the cluster, or the target, though it is busy.
     #[inline]
-    fn fall_through(&mut self) -> Option<Chosen> {
+    pub(super) fn fall_through(&mut self) -> Option<Chosen> {
         if let Some(prev) = self.prev_far {
             return self.done(prev, Reason::PrevFar);
         }
@@ -231,6 +231,6 @@ impl Select {
             return self.done(recent, Reason::RecentFar);
         }
         self.count.failed = 1;
-        self.done(self.target, self.walk_end)
+        self.done(self.target, self.scan_failed)
     }
 }

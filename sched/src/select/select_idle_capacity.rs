@@ -1,40 +1,52 @@
-//! CPUs of different capacity: whether the fast paths may take an idle CPU (`asym_fits_cpu()`), and the search for the
-//! idle CPU that the task fits best (`select_idle_capacity()`), one look at a time.
+//! `select_idle_capacity()`: the search for the idle CPU that the task fits best, one probe at a time, if CPUs differ in
+//! capacity; and `asym_fits_cpu()`, whether a fast path may take an idle CPU.
 //!
-//! The search goes over the lowest domain that has all capacities, from the target on. It ends at the first idle CPU
-//! that the task fits; without one it takes the best by how it fits, and among equals the largest. Kernels that know of
-//! idle cores here (7.2) put a CPU of an idle core before all others while there is one, and limit the search by
-//! SIS_UTIL otherwise.
+//! ```text
+//! select_idle_capacity(p, sd, target):                        6.1; sd is sd_asym_cpucapacity
+//!     for_each_cpu_wrap(cpu, sched_domain_span(sd) & p->cpus_ptr, target):
+//!         if !available_idle_cpu(cpu) && !sched_idle_cpu(cpu): continue
+//!         fits = util_fits_cpu(task_util, util_min, util_max, cpu)
+//!         if fits > 0: return cpu
+//!         if fits < 0: cpu_cap = the CPU's capacity without what the minimum is compared with
+//!         if fits < best_fits, or equal and cpu_cap > best_cap: best = cpu
+//!     return best
+//! ```
+//!
+//! The search ends at the first idle CPU that the task fits; without one it takes the best by how the task fits, and among
+//! equals the largest. 7.2 also searches for idle cores here: it puts a CPU of an idle core before all others while
+//! there is one, and limits the search by SIS_UTIL otherwise.
 
 use super::decision::Reason;
-use super::fits::{CpuCapacity, Fit, wakee_fit};
 use super::policy::{SearchPolicy, SisUtil};
-use super::step::{Chosen, Cx, Select, Stage, choose_idle_cpu};
-use super::{Event, Observer, Rules, Site, View};
+use super::select_idle_sibling::choose_idle_cpu;
+use super::select_task_rq_fair::{Chosen, Cx, Select, Stage};
+use super::util_fits_cpu::{CpuCapacity, Fit, wakee_fit};
+use super::{Event, Observer, Rules, SearchView, Site};
 use crate::cpumask::{Cpu, Wrap};
 use crate::domain::{SchedDomain, SdFlags};
 use wakelab_kernel::{CapacitySearch, Feature};
 
-/// How good a CPU is: whether its core is to be avoided, then how the task fits. The smaller the better.
+/// How good a CPU is: whether its core is busy although an idle core is searched for, then how the task fits. The smaller
+/// the better.
 type Rank = (bool, Fit);
 
-/// The search's state.
+/// The state of the search.
 #[derive(Clone, Debug)]
 pub(super) struct CapacityScan {
-    walk: Wrap,
-    /// The kernel's `nr`, counted down before each look unless an idle core is searched for.
+    position: Wrap,
+    /// The kernel's `nr`, counted down before each probe unless an idle core is searched for.
     nr: i32,
     has_idle_core: bool,
     best: Option<Cpu>,
     rank: Rank,
-    /// The capacity of the best, as far as it counts.
+    /// The capacity of the best CPU, in the form in which it is compared.
     capacity: u64,
 }
 
 impl Default for CapacityScan {
     fn default() -> Self {
         CapacityScan {
-            walk: Wrap::new(0),
+            position: Wrap::new(0),
             nr: i32::MAX,
             has_idle_core: false,
             best: None,
@@ -44,9 +56,9 @@ impl Default for CapacityScan {
     }
 }
 
-/// `asym_fits_cpu()`: whether a fast path may take this CPU, as far as its capacity goes.
+/// `asym_fits_cpu()`: whether the capacity of this CPU lets a fast path take it.
 #[inline]
-pub(super) fn asym_fits_cpu<const ASYM: bool, V: View, O: Observer>(
+pub(super) fn asym_fits_cpu<const ASYM: bool, V: SearchView, O: Observer>(
     site: Site,
     cpu: Cpu,
     cx: Cx<'_, V>,
@@ -55,58 +67,62 @@ pub(super) fn asym_fits_cpu<const ASYM: bool, V: View, O: Observer>(
     !ASYM || fits_fully(site, cpu, cx, observer)
 }
 
-fn fits_fully<V: View, O: Observer>(site: Site, cpu: Cpu, cx: Cx<'_, V>, observer: &mut O) -> bool {
+fn fits_fully<V: SearchView, O: Observer>(site: Site, cpu: Cpu, cx: Cx<'_, V>, observer: &mut O) -> bool {
     let code = cx.rules.code;
     if code.capacity_search == CapacitySearch::WakeCap {
         return true;
     }
     let fit = wakee_fit(code, &cx.wakeup.wakee, &CpuCapacity::of(cpu, cx.view));
-    let core_busy = asks_for_cores(cx.rules) && !is_core_idle(cpu, cx);
+    let core_busy = searches_cores(cx.rules) && !is_core_idle(cpu, cx);
     observer.event(Event::Fit { site, cpu, fit, core_busy });
     fit == Fit::Fits && !core_busy
 }
 
-/// Whether this kernel knows of idle cores here, on a machine that has cores.
-fn asks_for_cores(rules: &Rules<'_>) -> bool {
+/// Whether this kernel searches for idle cores here, and the machine has SMT.
+fn searches_cores(rules: &Rules<'_>) -> bool {
     rules.code.capacity_search == CapacitySearch::GradedCores && rules.domains.smt_active
 }
 
-/// `is_core_idle()`: whether the siblings are idle, whatever the CPU itself does.
-fn is_core_idle<V: View>(cpu: Cpu, cx: Cx<'_, V>) -> bool {
+/// `is_core_idle()`: whether the siblings of the CPU are idle; the CPU itself is not read.
+fn is_core_idle<V: SearchView>(cpu: Cpu, cx: Cx<'_, V>) -> bool {
     cx.rules.domains.smt_mask[cpu as usize].iter().all(|sibling| sibling == cpu || cx.view.idle_cpu(sibling))
 }
 
-/// `sd_asym_cpucapacity` of the target; `None` where it has none: a partition of equal CPUs.
+/// `sd_asym_cpucapacity` of the target; `None` in a partition of equal CPUs.
 fn asym_domain<'a>(rules: &Rules<'a>, target: Cpu) -> Option<&'a SchedDomain> {
     let level = rules.domains.sd_asym_cpucapacity(target)?;
     Some(&rules.domains.domains[target as usize][level as usize])
 }
 
 impl Select {
-    /// The fast paths' looks on a machine of different capacities.
+    /// The probes of the fast paths on a machine whose CPUs differ in capacity.
     #[cold]
     #[inline(never)]
-    pub(super) fn look_asym<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
+    pub(super) fn probe_asym<V: SearchView, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
         match self.stage {
-            Stage::Prev => self.look_at_prev::<true, V, O>(cx, observer),
-            Stage::Recent(cpu) => self.look_at_recent::<true, V, O>(cpu, cx, observer),
-            _ => self.look_at_target::<true, V, O>(cx, observer),
+            Stage::Prev => self.probe_prev::<true, V, O>(cx, observer),
+            Stage::Recent(cpu) => self.probe_recent::<true, V, O>(cpu, cx, observer),
+            _ => self.probe_target::<true, V, O>(cx, observer),
         }
     }
 
-    /// Whether the search by capacity takes the place of all searches in the LLC.
+    /// Whether select_idle_capacity() replaces the searches in the LLC.
     pub(super) fn searches_by_capacity(&self, rules: &Rules<'_>) -> bool {
         rules.code.capacity_search != CapacitySearch::WakeCap && asym_domain(rules, self.target).is_some()
     }
 
     /// Enters select_idle_capacity().
-    pub(super) fn begin_capacity<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
+    pub(super) fn begin_capacity<V: SearchView, O: Observer>(
+        &mut self,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Chosen> {
         self.count.domain_search = 1;
         let sd = asym_domain(cx.rules, self.target)?;
         let with_cores = cx.rules.code.capacity_search == CapacitySearch::GradedCores;
         let has_idle_core =
-            asks_for_cores(cx.rules) && cx.rules.features.has(Feature::SIS_CORE) && cx.view.has_idle_cores(self.target);
-        observer.event(Event::CapacitySearch { cores: has_idle_core });
+            searches_cores(cx.rules) && cx.rules.features.has(Feature::SIS_CORE) && cx.view.has_idle_cores(self.target);
+        observer.event(Event::SelectIdleCapacity { cores: has_idle_core });
         let mut nr = i32::MAX;
         // Overlapping domains have no shared object of their own.
         if with_cores && SisUtil::is_on(cx.rules) && !sd.flags.contains(SdFlags::NUMA) {
@@ -117,7 +133,7 @@ impl Select {
             }
         }
         self.capacity = CapacityScan {
-            walk: Wrap::new(self.target),
+            position: Wrap::new(self.target),
             nr,
             has_idle_core,
             best: None,
@@ -128,11 +144,11 @@ impl Select {
         self.next_by_capacity(cx)
     }
 
-    /// Goes on to the next CPU, or to the end.
-    fn next_by_capacity<V: View>(&mut self, cx: Cx<'_, V>) -> Option<Chosen> {
+    /// Advances to the next CPU, or to the end.
+    fn next_by_capacity<V: SearchView>(&mut self, cx: Cx<'_, V>) -> Option<Chosen> {
         let sd = asym_domain(cx.rules, self.target)?;
         let scan = &mut self.capacity;
-        let Some(cpu) = scan.walk.next_and(&sd.span, cx.wakeup.wakee.cpus_ptr) else {
+        let Some(cpu) = scan.position.next_and(&sd.span, cx.wakeup.wakee.cpus_ptr) else {
             if scan.has_idle_core && scan.rank.0 {
                 self.effects.clear_idle_cores = Some(self.target);
             }
@@ -149,10 +165,10 @@ impl Select {
         None
     }
 
-    /// Looks at one CPU of the search.
+    /// Probes one CPU of the search.
     #[cold]
     #[inline(never)]
-    pub(super) fn look_at_capacity<V: View, O: Observer>(
+    pub(super) fn probe_capacity<V: SearchView, O: Observer>(
         &mut self,
         cpu: Cpu,
         cx: Cx<'_, V>,
@@ -177,7 +193,7 @@ impl Select {
         self.next_by_capacity(cx)
     }
 
-    /// The best CPU met; the target if there is none, with the reason for that.
+    /// The best CPU found; the target if there is none, with the reason for that.
     fn best_by_capacity(&mut self, without: Reason) -> Option<Chosen> {
         match self.capacity.best {
             Some(cpu) => self.done(cpu, Reason::Capacity),

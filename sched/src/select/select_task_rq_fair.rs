@@ -1,16 +1,40 @@
-//! The decision as a state machine: it names the CPU that it looks at next and waits until it is told to look.
+//! `select_task_rq_fair()`: the decision as a state machine that names the CPU of its next probe and waits until it is told
+//! to make it.
+//!
+//! ```text
+//! select_task_rq_fair(p, prev_cpu, wake_flags):
+//!     if WF_TTWU:                                                                Select::begin
+//!         record_wakee(p)                            the caller, before the decision
+//!         if WF_CURRENT_CPU: return this_cpu
+//!         find_energy_efficient_cpu(): return it     if wake-ups are placed by energy
+//!         want_affine = !wake_wide(p) && p may use this_cpu
+//!     for_each_domain(this_cpu, sd):                                             Select::begin_domains
+//!         if want_affine and sd has SD_WAKE_AFFINE and prev_cpu:
+//!             new_cpu = wake_affine(); sd = NULL; break
+//!         if sd has the wake-up's balance flag: remember it
+//!     if a domain is remembered: return find_idlest_cpu()    the slow path: fork and exec
+//!     if WF_TTWU: return select_idle_sibling()               the fast path
+//! ```
 
-use super::capacity::CapacityScan;
 use super::decision::{Decision, Effects, Reason, SearchCount};
-use super::policy::Before;
-use super::scan::{Scan, ScanEnd};
-use super::slow::SlowPath;
+use super::find_idlest_cpu::SlowPath;
+use super::select_idle_capacity::CapacityScan;
+use super::select_idle_cpu::Scan;
 use super::wake_affine::{AffineDetail, wake_affine};
-use super::{Event, Look, Observer, Rules, Site, View, WakeFlags, Wakeup, wake_wide};
+use super::{Event, Observer, Rules, SearchView, View, WakeFlags, Wakeup, wake_wide};
 use crate::cpumask::Cpu;
 use crate::domain::SdFlags;
 use crate::energy::find_energy_efficient_cpu;
 use wakelab_kernel::Feature;
+
+/// `select_task_rq_fair()`: where the wakee is placed, decided in one call on a state that does not change meanwhile.
+#[inline]
+pub fn select_task_rq_fair<V: View, O: Observer>(select: &mut Select, cx: Cx<'_, V>, observer: &mut O) -> Decision {
+    match select.begin(cx.rules, cx.wakeup, observer) {
+        Some(chosen) => select.decision(chosen),
+        None => select.finish(cx, observer),
+    }
+}
 
 /// One decision under way.
 ///
@@ -18,13 +42,13 @@ use wakelab_kernel::Feature;
 /// let mut select = Select::default();
 /// let mut decision = select.start(&rules, &wakeup, &mut ());
 /// while decision.is_none() {
-///     // time passes until the CPU `select.looking_at()` is looked at
-///     decision = select.step(Cx { rules: &rules, wakeup: &wakeup, view: &view }, &mut ());
+///     // time passes until the CPU `select.next_probe(&wakeup)` is probed
+///     decision = select.probe(Cx { rules: &rules, wakeup: &wakeup, view: &view }, &mut ());
 /// }
 /// ```
 ///
-/// The same rules and wake-up are to be given at each call. The state is plain data: a clone of it can be run ahead on
-/// a guess of what it will see, and thrown away. Starting again reuses its memory.
+/// Each call has to get the same rules and wake-up. The state is plain data: a clone of it can predict the end of the
+/// search, and be thrown away. Starting again reuses its memory.
 #[derive(Clone, Debug)]
 pub struct Select {
     pub(super) stage: Stage,
@@ -36,15 +60,15 @@ pub struct Select {
     /// Clusters: an idle recently used CPU outside the target's cluster.
     pub(super) recent_far: Option<Cpu>,
     pub(super) scan: Scan,
-    /// How the walk ended, if it failed.
-    pub(super) walk_end: Reason,
+    /// How the scan ended, if it failed.
+    pub(super) scan_failed: Reason,
     pub(super) capacity: CapacityScan,
     pub(super) slow: SlowPath,
     pub(super) effects: Effects,
     pub(super) count: SearchCount,
 }
 
-/// What one step is made under: the rules, the wake-up, and the system as it is at this moment.
+/// The context of one probe: the rules, the wake-up, and the system as it is at this moment.
 #[derive(Debug)]
 pub struct Cx<'a, V> {
     /// The rules of the decision.
@@ -63,14 +87,14 @@ impl<V> Clone for Cx<'_, V> {
 
 impl<V> Copy for Cx<'_, V> {}
 
-/// The end of a decision, before it is put together: small, because every step returns one or none.
+/// The end of a decision, before all of it is put together: small, because every probe returns one or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chosen {
     pub(super) cpu: Cpu,
     pub(super) reason: Reason,
 }
 
-/// Where a decision stands: what the next step looks at.
+/// Where a decision is: what it probes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// All CPUs of the performance domains, at one moment.
@@ -85,11 +109,11 @@ pub(super) enum Stage {
     Recent(Cpu),
     /// A sibling.
     Smt(Cpu),
-    /// A CPU of the walk.
+    /// A CPU of the scan.
     Scan(Cpu),
-    /// A CPU of the search by capacity.
+    /// A CPU of select_idle_capacity().
     Capacity(Cpu),
-    /// A CPU of a group.
+    /// A CPU of a group, in the slow path.
     Slow(Cpu),
     /// Nothing more.
     Done,
@@ -105,7 +129,7 @@ impl Default for Select {
             prev_far: None,
             recent_far: None,
             scan: Scan::default(),
-            walk_end: Reason::None,
+            scan_failed: Reason::None,
             capacity: CapacityScan::default(),
             slow: SlowPath::default(),
             effects: Effects::default(),
@@ -115,9 +139,9 @@ impl Default for Select {
 }
 
 impl Select {
-    /// Begins: all of `select_task_rq_fair()` that needs no look at a run queue. `Some` where that decides already.
+    /// Begins: all of `select_task_rq_fair()` that reads no run queue. `Some` if that decides already.
     ///
-    /// `record_wakee()` has been done by the caller: the flips in `wakeup` are those after it.
+    /// The caller has called `record_wakee()`: the flips in `wakeup` are those after it.
     #[inline]
     pub fn start<O: Observer>(&mut self, rules: &Rules<'_>, wakeup: &Wakeup<'_>, observer: &mut O) -> Option<Decision> {
         self.begin(rules, wakeup, observer).map(|chosen| self.decision(chosen))
@@ -151,7 +175,7 @@ impl Select {
         self.begin_domains(rules, wakeup, observer)
     }
 
-    /// What comes after energy-aware placement, or in its stead.
+    /// What comes after energy-aware placement, or without it.
     #[inline]
     fn begin_domains<O: Observer>(
         &mut self,
@@ -205,10 +229,10 @@ impl Select {
         None
     }
 
-    /// The CPU that the next step looks at; `None` when there is no next step. A step by energy looks at all CPUs of the
-    /// performance domains, and is named by the previous one.
+    /// The CPU that is probed next; `None` if the decision is made. `wake_affine()` and energy-aware placement, which read
+    /// more than one CPU in one step, are named by the previous CPU.
     #[inline]
-    pub fn looking_at(&self, wakeup: &Wakeup<'_>) -> Option<Cpu> {
+    pub fn next_probe(&self, wakeup: &Wakeup<'_>) -> Option<Cpu> {
         match self.stage {
             Stage::Energy | Stage::Affine | Stage::Prev => Some(wakeup.wakee.prev_cpu),
             Stage::Target => Some(self.target),
@@ -219,16 +243,66 @@ impl Select {
         }
     }
 
-    /// Looks at one CPU and goes on to the next, or to the decision.
+    /// Probes one CPU and advances to the next, or to the decision.
     #[inline]
-    pub fn step<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Decision> {
-        self.look(cx, observer).map(|chosen| self.decision(chosen))
+    pub fn probe<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Decision> {
+        self.probe_stage(cx, observer).map(|chosen| self.decision(chosen))
     }
 
+    /// Makes all probes that are left.
+    ///
+    /// If nobody observes single probes and the view keeps its idle CPUs as a mask, the scan of the LLC reads words of it
+    /// (`scan_by_mask.rs`); the decision and its counts are the same.
     #[inline]
-    pub(super) fn look<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
+    pub fn finish<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Decision {
+        loop {
+            let chosen = match self.scan_by_mask(cx, observer) {
+                Some(chosen) => chosen,
+                None => self.probe_stage(cx, observer),
+            };
+            if let Some(chosen) = chosen {
+                return self.decision(chosen);
+            }
+        }
+    }
+
+    /// Makes all probes that are left of select_idle_sibling(), unless it has ended with `chosen`.
+    #[inline]
+    pub(super) fn finish_search<V: SearchView, O: Observer>(
+        &mut self,
+        mut chosen: Option<Chosen>,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Decision {
+        loop {
+            if let Some(chosen) = chosen {
+                return self.decision(chosen);
+            }
+            chosen = match self.scan_by_mask(cx, observer) {
+                Some(chosen) => chosen,
+                None => self.probe_search_stage(cx, observer),
+            };
+        }
+    }
+
+    /// The rest of the scan in one step; `None` if it has to be probed CPU by CPU.
+    #[inline(always)]
+    fn scan_by_mask<V: SearchView, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Option<Chosen>> {
+        if !O::PROBES
+            && let Stage::Scan(cpu) = self.stage
+            && let Some(idle) = cx.view.idle_mask()
+        {
+            let next = self.scan.by_mask(cpu, cx, self.target, idle, &mut self.count);
+            return Some(self.continue_scan(next, cx, observer));
+        }
+        None
+    }
+
+    /// Probes what the stage names.
+    #[inline]
+    pub(super) fn probe_stage<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
         match self.stage {
-            Stage::Energy => self.look_at_energy(cx, observer),
+            Stage::Energy => self.probe_energy(cx, observer),
             Stage::Affine => {
                 let (target, detail) = wake_affine(cx.rules, cx.wakeup, self.imbalance_pct, cx.view);
                 observer.event(Event::Affine { detail, target });
@@ -237,34 +311,42 @@ impl Select {
                 self.begin_search();
                 None
             }
-            Stage::Target if cx.rules.features.has(Feature::SIS_ORACLE) => self.ask_oracle(cx, observer),
-            Stage::Target | Stage::Prev | Stage::Recent(_) if cx.rules.domains.asym_cpucap_active => {
-                self.look_asym(cx, observer)
-            }
-            Stage::Target => self.look_at_target::<false, V, O>(cx, observer),
-            Stage::Prev => self.look_at_prev::<false, V, O>(cx, observer),
-            Stage::Recent(cpu) => self.look_at_recent::<false, V, O>(cpu, cx, observer),
-            Stage::Smt(cpu) => self.look_at_sibling(cpu, cx, observer),
-            Stage::Scan(cpu) => {
-                let end = self.scan.look(cpu, cx, self.target, &mut self.count, observer);
-                self.scan_goes_on(end, cx, observer)
-            }
-            Stage::Capacity(cpu) => self.look_at_capacity(cpu, cx, observer),
-            Stage::Slow(cpu) => match self.slow.look(cpu, cx, observer) {
+            Stage::Slow(cpu) => match self.slow.probe(cpu, cx, observer) {
                 Ok(next) => {
                     self.stage = Stage::Slow(next);
                     None
                 }
                 Err(chosen) => self.done(chosen, Reason::Slow),
             },
-            Stage::Done => None,
+            _ => self.probe_search_stage(cx, observer),
         }
     }
 
-    /// find_energy_efficient_cpu(), and the rest of select_task_rq_fair() where that does not decide.
+    /// Probes what a stage of select_idle_sibling() names.
+    #[inline(always)]
+    fn probe_search_stage<V: SearchView, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
+        match self.stage {
+            Stage::Target if cx.rules.features.has(Feature::SIS_ORACLE) => self.sis_oracle(cx, observer),
+            Stage::Target | Stage::Prev | Stage::Recent(_) if cx.rules.domains.asym_cpucap_active => {
+                self.probe_asym(cx, observer)
+            }
+            Stage::Target => self.probe_target::<false, V, O>(cx, observer),
+            Stage::Prev => self.probe_prev::<false, V, O>(cx, observer),
+            Stage::Recent(cpu) => self.probe_recent::<false, V, O>(cpu, cx, observer),
+            Stage::Smt(cpu) => self.probe_sibling(cpu, cx, observer),
+            Stage::Scan(cpu) => {
+                let next = self.scan.probe(cpu, cx, self.target, &mut self.count, observer);
+                self.continue_scan(next, cx, observer)
+            }
+            Stage::Capacity(cpu) => self.probe_capacity(cpu, cx, observer),
+            Stage::Energy | Stage::Affine | Stage::Slow(_) | Stage::Done => None,
+        }
+    }
+
+    /// find_energy_efficient_cpu(), and the rest of select_task_rq_fair() if that does not decide.
     #[cold]
     #[inline(never)]
-    fn look_at_energy<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
+    fn probe_energy<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
         match find_energy_efficient_cpu(cx.rules, cx.wakeup, cx.view, observer) {
             Some(cpu) => self.done(cpu, Reason::Energy),
             None => self.begin_domains(cx.rules, cx.wakeup, observer),
@@ -279,66 +361,13 @@ impl Select {
         }
     }
 
-    /// Enters select_idle_sibling(). The fast paths count as one scan, whatever they look at.
-    #[inline]
-    pub(super) fn begin_search(&mut self) {
-        self.stage = Stage::Target;
-        self.count = SearchCount { search: 1, domain_search: 0, scanned: 1, failed: 0 };
-    }
-
-    /// Goes on after the walk was prepared or has looked at a CPU.
-    #[inline]
-    pub(super) fn scan_goes_on<V: View, O: Observer>(
-        &mut self,
-        end: ScanEnd,
-        cx: Cx<'_, V>,
-        observer: &mut O,
-    ) -> Option<Chosen> {
-        match end {
-            ScanEnd::LookAt(cpu) => {
-                self.stage = Stage::Scan(cpu);
-                None
-            }
-            ScanEnd::Found(cpu, reason) => {
-                self.scan.close(reason, cx, self.target, self.looks(), &mut self.effects);
-                self.done(cpu, reason)
-            }
-            ScanEnd::Failed(reason) => {
-                self.scan.close(reason, cx, self.target, self.looks(), &mut self.effects);
-                if self.scan.only_for_cores(cx.rules) {
-                    return self.begin_walk(false, cx, observer);
-                }
-                self.walk_end = reason;
-                self.after_walk(cx, observer)
-            }
-        }
-    }
-
-    /// Prepares select_idle_cpu()'s walk.
-    #[inline]
-    pub(super) fn begin_walk<V: View, O: Observer>(
-        &mut self,
-        has_idle_core: bool,
-        cx: Cx<'_, V>,
-        observer: &mut O,
-    ) -> Option<Chosen> {
-        observer.event(Event::Walk { cores: has_idle_core });
-        let before = self.scan.prepare(cx, has_idle_core, self.target, self.looks(), &mut self.effects, observer);
-        let end = match before {
-            Before::Overloaded => ScanEnd::Failed(Reason::Overloaded),
-            Before::Take(cpu, reason) => ScanEnd::Found(cpu, reason),
-            Before::Walk => self.scan.advance(cx.rules, self.target, &mut self.count),
-        };
-        self.scan_goes_on(end, cx, observer)
-    }
-
     #[inline]
     pub(super) fn done(&mut self, cpu: Cpu, reason: Reason) -> Option<Chosen> {
         self.stage = Stage::Done;
         Some(Chosen { cpu, reason })
     }
 
-    /// The decision with all that led to it.
+    /// The decision with all that belongs to it.
     #[inline]
     pub(super) fn decision(&self, Chosen { cpu, reason }: Chosen) -> Decision {
         Decision { cpu, reason, target: self.target, affine: self.affine, effects: self.effects, count: self.count }
@@ -352,21 +381,4 @@ fn balance_flag(flags: WakeFlags) -> SdFlags {
     sd.set(SdFlags::BALANCE_FORK, flags.contains(WakeFlags::FORK));
     sd.set(SdFlags::BALANCE_WAKE, flags.contains(WakeFlags::TTWU));
     sd
-}
-
-/// Looks at one run queue as the kernel does where it wants an idle CPU: idle, or running SCHED_IDLE tasks only
-/// (`choose_idle_cpu()` of 7.0; before, `available_idle_cpu() || sched_idle_cpu()`).
-#[inline]
-pub(super) fn choose_idle_cpu<V: View, O: Observer>(site: Site, cpu: Cpu, cx: Cx<'_, V>, observer: &mut O) -> bool {
-    let idle = cx.view.available_idle_cpu(cpu);
-    let asks = !idle && cx.rules.code.sched_idle_cpus;
-    let sched_idle = asks && cx.view.sched_idle_cpu(cpu);
-    observer.event(Event::Look(Look { site, cpu, idle, sched_idle: asks.then_some(sched_idle) }));
-    idle || (sched_idle && takes_sched_idle(cx.rules, cx.wakeup))
-}
-
-/// Whether a CPU that runs SCHED_IDLE tasks only is free for this wakee.
-#[inline]
-pub(super) fn takes_sched_idle(rules: &Rules<'_>, wakeup: &Wakeup<'_>) -> bool {
-    !(rules.code.sched_idle_not_for_idle && wakeup.wakee.idle_policy)
 }

@@ -1,12 +1,12 @@
-//! What a decision looked at, in order, for whoever wants to know.
+//! The steps of a decision, in order, for whoever observes it.
 
-use super::fits::Fit;
-use super::slow::{GroupLoads, GroupStats};
+use super::util_fits_cpu::Fit;
 use super::wake_affine::AffineDetail;
+use super::{GroupLoads, GroupStats};
 use crate::cpumask::Cpu;
 use wakelab_kernel::Feature;
 
-/// Where in the search a look happens.
+/// Where in the search a probe happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Site {
     /// The target, first of the fast paths.
@@ -27,30 +27,30 @@ pub enum Site {
     Group,
 }
 
-/// One look at a run queue for idleness.
+/// One probe: a read of a run queue to see whether its CPU is idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct Probe {
     /// Where in the search.
     pub site: Site,
-    /// At which CPU.
+    /// The CPU.
     pub cpu: Cpu,
-    /// What `available_idle_cpu()` said.
+    /// What `available_idle_cpu()` returned.
     pub idle: bool,
-    /// What `sched_idle_cpu()` said, where it was asked.
+    /// What `sched_idle_cpu()` returned; `None` if it was not called.
     pub sched_idle: Option<bool>,
 }
 
 /// What a performance domain would spend, in the kernel's unit
 /// ([`EmPerfDomain::em_cpu_energy`](crate::energy::EmPerfDomain::em_cpu_energy)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EnergyLook {
+pub struct EnergyProbe {
     /// The domain's lowest CPU.
     pub domain: Cpu,
     /// Without the wakee.
     pub base: u64,
-    /// With it on its previous CPU, if that is one of the domain's and it fits.
+    /// With the wakee on its previous CPU, if that is one of the domain's and the wakee fits it.
     pub prev: Option<u64>,
-    /// With it on the CPU that has most room, if that was worked out.
+    /// With the wakee on the CPU that has most spare capacity, if that was computed.
     pub other: Option<(Cpu, u64)>,
 }
 
@@ -65,25 +65,25 @@ pub enum Event {
         wakee_flips: u32,
         /// `sd_llc_size` of the waking CPU.
         llc_size: u32,
-        /// The answer.
+        /// What it returned.
         wide: bool,
     },
     /// `find_energy_efficient_cpu()` came to a performance domain with a CPU for the wakee.
-    Energy(EnergyLook),
-    /// `wake_affine()` was asked and chose.
+    Energy(EnergyProbe),
+    /// `wake_affine()` chose the target.
     Affine {
         /// Which rule, with what it compared.
         detail: AffineDetail,
         /// Its choice.
         target: Cpu,
     },
-    /// A run queue was looked at.
-    Look(Look),
+    /// A run queue was probed.
+    Probe(Probe),
     /// An idle CPU was not taken because the wakee may not use it.
     NotAllowed(Site, Cpu),
     /// An idle CPU lies outside the target's cluster and is kept for the end.
     Far(Site, Cpu),
-    /// CPUs differ in capacity: whether the wakee fits an idle CPU was asked.
+    /// CPUs differ in capacity: `util_fits_cpu()` was called for the wakee and an idle CPU.
     Fit {
         /// Where in the search.
         site: Site,
@@ -94,17 +94,17 @@ pub enum Event {
         /// A CPU of an idle core was wanted, and a sibling is busy.
         core_busy: bool,
     },
-    /// The search by capacity is next: `select_idle_capacity()`.
-    CapacitySearch {
-        /// Whether it looks for an idle core.
+    /// `select_idle_capacity()` is next.
+    SelectIdleCapacity {
+        /// Whether it searches for an idle core.
         cores: bool,
     },
-    /// The per-CPU kthread rule was asked.
+    /// The per-CPU kthread rule was evaluated.
     Kthread {
         /// Whether it took the previous CPU.
         taken: bool,
     },
-    /// A search policy set the limit: how many CPUs may be looked at, at most `nr - 1`.
+    /// A search policy set the limit of the scan to at most `nr - 1` probes.
     Limit {
         /// The policy.
         by: Feature,
@@ -118,17 +118,17 @@ pub enum Event {
         /// The CPU.
         cpu: Cpu,
     },
-    /// The siblings of this CPU are looked at next: `select_idle_smt()`.
-    Siblings {
+    /// `select_idle_smt()` probes the siblings of this CPU next.
+    SelectIdleSmt {
         /// The CPU.
         of: Cpu,
     },
-    /// The walk over the LLC is next: `select_idle_cpu()`.
-    Walk {
-        /// Whether it looks for an idle core.
+    /// `select_idle_cpu()` scans the LLC next.
+    SelectIdleCpu {
+        /// Whether it searches for an idle core.
         cores: bool,
     },
-    /// SIS_ORACLE was asked, and knew this idle CPU.
+    /// SIS_ORACLE knew this idle CPU.
     Oracle(Option<Cpu>),
     /// `has_idle_cores` was read.
     IdleCores(bool),
@@ -139,7 +139,7 @@ pub enum Event {
         /// The CPU whose domain it is.
         cpu: Cpu,
     },
-    /// The slow path summed up a group.
+    /// The slow path has the statistics of a group.
     Group {
         /// The group's lowest CPU.
         first: Cpu,
@@ -148,7 +148,7 @@ pub enum Event {
         /// Its statistics.
         stats: GroupStats,
     },
-    /// The slow path summed up a group, up to 5.4.
+    /// The slow path has the loads of a group (up to 5.4).
     GroupLoads {
         /// The group's lowest CPU.
         first: Cpu,
@@ -157,30 +157,30 @@ pub enum Event {
         /// Its loads.
         loads: GroupLoads,
     },
-    /// The slow path chose a group; `None` to stay.
+    /// The slow path chose a group; `None` if the task stays in the local one.
     GroupChosen(Option<Cpu>),
     /// The slow path chose a CPU of the group.
     CpuChosen(Cpu),
 }
 
-/// Who listens. `()` listens to nothing and costs nothing.
+/// Receives the steps of a decision. `()` ignores them and costs nothing.
 pub trait Observer {
-    /// Whether single looks are wanted; without them a decision may use whole words of masks.
-    const LOOKS: bool;
+    /// Whether the observer needs every probe; if not, a decision may read whole words of masks instead.
+    const PROBES: bool;
 
-    /// Whether walks go on past the limits that search policies set, and past the CPUs that these take: for whoever asks how
-    /// far a walk would have to go. A policy that ends the search ends the asking, too: those after it are not asked, and what they
-    /// would have set of the plan ([`Plan::start`](super::policy::Plan::start) for one) is not in such a walk. SIS_LIMIT's
-    /// start is lost only where the waking CPU has no LLC, which ends SIS_PROP;
-    /// that of a program's own policy, which is asked last, wherever one did.
+    /// Whether scans go on past the limits that search policies set, and past the CPUs that policies take: for measuring how
+    /// far a scan would have to go. A policy that ends the search also keeps the policies after it from setting the plan
+    /// ([`Plan::start`](super::policy::Plan::start) for one), in such a scan as in any. SIS_LIMIT's start is lost only if the
+    /// waking CPU has no LLC, which ends SIS_PROP. That of a program's own policy, which comes last, is lost whenever
+    /// another policy ended the search.
     const UNLIMITED: bool = false;
 
-    /// A step was made.
+    /// Receives one step.
     fn event(&mut self, event: Event);
 }
 
 impl Observer for () {
-    const LOOKS: bool = false;
+    const PROBES: bool = false;
 
     #[inline(always)]
     fn event(&mut self, _: Event) {}

@@ -1,36 +1,44 @@
 //! SIS_ORACLE: what a search could have known.
 //!
-//! In place of the whole of `select_idle_sibling()`: an idle CPU of the target's LLC wherever there is one, at no cost, and
-//! with knowledge of the wake-ups that are on their way and that no look at a run queue shows. Best first: the previous
-//! CPU, a CPU of an idle core, the nearest (the target's siblings, its cluster, the rest of the LLC from the target on).
+//! It replaces the whole of `select_idle_sibling()`: it takes an idle CPU of the target's LLC whenever there is one, at no
+//! cost, and knows the wake-ups that are on their way and that no run queue shows yet. In this order: the previous CPU, a
+//! CPU of an idle core, the nearest (the target's siblings, its cluster, the rest of the LLC from the target on).
 //!
-//! It measures how well a policy *searches*. It is no upper bound of throughput: finding an idle CPU for each wake-up can
-//! keep a system in a state that is dearer than one that finds none.
+//! It bounds how well a policy can *search*: no search finds an idle CPU more often, or for less. It does not bound
+//! throughput: finding an idle CPU for each wake-up can keep a system in a state that costs more than one in which no
+//! idle CPU is found.
 //!
-//! It ignores what the wakee would fit on machines whose CPUs differ in capacity.
+//! It ignores whether the wakee fits a CPU on machines whose CPUs differ in capacity.
 
-use super::decision::Reason;
-use super::policy::{About, Recorded, Switch};
-use super::step::{Chosen, Cx, Select, takes_sched_idle};
-use super::{Event, Observer, View};
+use super::about::{About, Recorded, Switch};
 use crate::cpumask::Cpu;
+use crate::select::decision::Reason;
+use crate::select::select_idle_sibling::takes_sched_idle;
+use crate::select::select_task_rq_fair::{Chosen, Cx, Select};
+use crate::select::{Event, IdleView, Observer, PolicyView, SearchView};
 use wakelab_kernel::Feature;
 
-/// The policy.
+/// What the policy says about itself.
 pub(super) const ABOUT: About = About {
     switches: &[Switch {
         feature: Feature::SIS_ORACLE,
-        does: "knows every CPU of the LLC that is idle, and every wake-up that has chosen its CPU and is on its way to it (not what another search that goes on meanwhile will choose), at no cost: prev, an idle core, the nearest",
+        does: "knows every CPU of the LLC that is idle, and every wake-up that has chosen its CPU and is on its way to \
+               it (not what another search that goes on meanwhile will choose), at no cost: prev, an idle core, the \
+               nearest",
         recorded: Recorded::Yes,
     }],
     tunables: &[],
 };
 
 impl Select {
-    /// Chooses at the first look of the search.
+    /// Chooses in place of the first probe of the search.
     #[cold]
-    pub(super) fn ask_oracle<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
-        let best = best(cx, self.target);
+    pub(in crate::select) fn sis_oracle<V: SearchView, O: Observer>(
+        &mut self,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Chosen> {
+        let best = best_idle_cpu(cx, self.target);
         observer.event(Event::Oracle(best));
         if cx.rules.code.recent_used_always {
             self.effects.recent_used_cpu = Some(cx.wakeup.wakee.prev_cpu);
@@ -45,8 +53,8 @@ impl Select {
     }
 }
 
-/// The best idle CPU for a wake-up with that target; `None` where the LLC has none that the wakee may use.
-pub fn best<V: View>(cx: Cx<'_, V>, target: Cpu) -> Option<Cpu> {
+/// The best idle CPU for a wake-up with this target; `None` if the LLC has none that the wakee may use.
+pub fn best_idle_cpu<V: IdleView + PolicyView>(cx: Cx<'_, V>, target: Cpu) -> Option<Cpu> {
     let domains = cx.rules.domains;
     let wakee = &cx.wakeup.wakee;
     let takes_sched_idle = cx.rules.code.sched_idle_cpus && takes_sched_idle(cx.rules, cx.wakeup);

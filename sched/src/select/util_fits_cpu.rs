@@ -1,6 +1,6 @@
-//! Whether a task fits a CPU of a machine whose CPUs differ in capacity (`util_fits_cpu()`).
+//! `util_fits_cpu()`: whether a task fits a CPU of a machine whose CPUs differ in capacity.
 
-use super::{View, Wakee};
+use super::{AsymView, RqView, Wakee};
 use crate::cpumask::Cpu;
 use wakelab_kernel::{Code, UtilFits};
 
@@ -29,24 +29,24 @@ impl Default for Uclamp {
     }
 }
 
-/// What a CPU can do, 1024 being the largest CPU at its highest frequency.
+/// The capacity of a CPU in its kernel forms; 1024 is the largest CPU at its highest frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuCapacity {
     /// `capacity_of()`: what is left for the fair class.
     pub capacity: u64,
-    /// `arch_scale_cpu_capacity()` (`capacity_orig_of()`): all of it.
+    /// `arch_scale_cpu_capacity()` (`capacity_orig_of()`): the CPU's full capacity.
     pub capacity_orig: u64,
-    /// [`View::thermal_pressure`].
+    /// [`AsymView::thermal_pressure`].
     pub thermal_pressure: u64,
-    /// [`View::thermal_load_avg`].
+    /// [`AsymView::thermal_load_avg`].
     pub thermal_load_avg: u64,
-    /// [`View::capacity_inverted`].
+    /// [`AsymView::capacity_inverted`].
     pub capacity_inverted: u64,
 }
 
 impl CpuCapacity {
-    /// That of a CPU now.
-    pub(crate) fn of(cpu: Cpu, view: &impl View) -> Self {
+    /// The capacity of a CPU now.
+    pub(crate) fn of(cpu: Cpu, view: &(impl RqView + AsymView)) -> Self {
         CpuCapacity {
             capacity: view.capacity_of(cpu),
             capacity_orig: view.arch_scale_cpu_capacity(cpu),
@@ -56,12 +56,12 @@ impl CpuCapacity {
         }
     }
 
-    /// `get_actual_cpu_capacity()`: what hardware and frequency limits leave of it.
+    /// `get_actual_cpu_capacity()`: what hardware and frequency limits leave of the full capacity.
     pub(crate) fn actual(&self) -> u64 {
         self.capacity_orig.wrapping_sub(self.thermal_pressure.max(self.thermal_load_avg))
     }
 
-    /// By what `select_idle_capacity()` compares CPUs that miss only the minimum.
+    /// The capacity by which `select_idle_capacity()` compares CPUs that miss only the minimum.
     pub(super) fn without_minimum(&self, code: &Code) -> u64 {
         match code.util_fits {
             UtilFits::Actual => self.actual(),
@@ -94,14 +94,14 @@ pub(crate) fn fits_capacity(util: u64, capacity: u64) -> bool {
 
 /// `util_fits_cpu()`: whether a task of the (estimated) utilisation `util` fits.
 ///
-/// The utilisation has to fit what is left for the fair class, with room to grow. A maximum that the CPU reaches makes
-/// the task fit whatever it uses, except on the largest CPUs, where 1024 is no cap. A minimum above the utilisation has
-/// to be within what the CPU can do, without room.
+/// The utilisation has to fit what is left for the fair class, with a fifth to spare. If the CPU reaches the task's
+/// maximum, the task fits whatever it uses, except on the largest CPUs, where 1024 is no cap. A minimum above the
+/// utilisation has to be within the capacity of the CPU, with nothing to spare.
 pub fn util_fits_cpu(code: &Code, util: u64, uclamp: Uclamp, cpu: &CpuCapacity) -> Fit {
     util_fits(code.util_fits, util, uclamp, cpu)
 }
 
-/// The same by the form alone.
+/// `util_fits_cpu()` in the form `form`.
 pub(crate) fn util_fits(form: UtilFits, util: u64, uclamp: Uclamp, cpu: &CpuCapacity) -> Fit {
     if form == UtilFits::Clamped {
         return fits_capacity(clamped(util, uclamp), cpu.capacity).into();
@@ -110,7 +110,7 @@ pub(crate) fn util_fits(form: UtilFits, util: u64, uclamp: Uclamp, cpu: &CpuCapa
     if !uclamp.used {
         return fits.into();
     }
-    // 5.10 as maintained takes the capacity of a CPU that pressure has brought below a smaller one for its full one.
+    // If pressure has brought a CPU below a smaller one, stable 5.10.y takes that capacity for its full capacity.
     let inverted = form == UtilFits::YesNo && cpu.capacity_inverted != 0;
     let full = if inverted { cpu.capacity_inverted } else { cpu.capacity_orig };
     let capped = uclamp.max <= full && (full != SCHED_CAPACITY_SCALE || uclamp.max != SCHED_CAPACITY_SCALE);
@@ -145,17 +145,17 @@ impl Wakee<'_> {
     }
 }
 
-/// How well the wakee fits a CPU.
+/// How well the wakee fits a CPU of this capacity.
 pub(super) fn wakee_fit(code: &Code, wakee: &Wakee<'_>, capacity: &CpuCapacity) -> Fit {
     util_fits_cpu(code, wakee.task_util_est(), wakee.uclamp, capacity)
 }
 
 /// `task_fits_cpu()`.
-pub(super) fn task_fits_cpu(code: &Code, wakee: &Wakee<'_>, cpu: Cpu, view: &impl View) -> bool {
+pub(super) fn task_fits_cpu(code: &Code, wakee: &Wakee<'_>, cpu: Cpu, view: &(impl RqView + AsymView)) -> bool {
     wakee_fit(code, wakee, &CpuCapacity::of(cpu, view)) == Fit::Fits
 }
 
-/// `task_fits_capacity()`, up to 5.18: of a group's largest CPU.
+/// `task_fits_capacity()`, up to 5.18: whether the task fits the largest CPU of a group.
 pub(super) fn task_fits_capacity(wakee: &Wakee<'_>, capacity: u64) -> bool {
     fits_capacity(clamped(wakee.task_util_est(), wakee.uclamp), capacity)
 }

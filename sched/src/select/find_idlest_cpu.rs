@@ -1,20 +1,32 @@
-//! The walk down the domains: first over the groups of a domain, CPU by CPU, then over the CPUs of the chosen group.
+//! `find_idlest_cpu()` (`sched_balance_find_dst_cpu()` since 6.10): the slow path of forks and execs, which goes down the
+//! domains, one CPU a step; and `find_idlest_group_cpu()`, the idlest CPU of a group.
+//!
+//! ```text
+//! find_idlest_cpu(sd, p, cpu, prev_cpu, sd_flag):
+//!     while sd:
+//!         if sd does not have sd_flag: sd = sd->child; continue       SlowPath::enter
+//!         group = find_idlest_group(sd, p, cpu)                       SlowPath::probe, ::choose_group
+//!         if no group: sd = sd->child; continue
+//!         new_cpu = find_idlest_group_cpu(group, p, cpu)              IdlestCpu
+//!         if new_cpu == cpu: sd = sd->child; continue                 SlowPath::descend
+//!         cpu = new_cpu; sd = the widest domain of cpu below sd
+//!     return new_cpu
+//! ```
 
-use super::find_cpu::IdlestCpu;
-use super::find_group::{WORST, leaves_local, update_pick_idlest};
-use super::group::GroupStats;
-use super::loads::{ByLoad, GroupLoads};
+use super::find_idlest_group::{GroupStats, WORST, leaves_local, update_pick_idlest};
+use super::find_idlest_group_by_load::{ByLoad, GroupLoads};
+use super::select_idle_sibling::takes_sched_idle;
+use super::select_task_rq_fair::Cx;
+use super::{Event, Observer, Probe, Rules, Site, View, Wakeup};
 use crate::cpumask::Cpu;
 use crate::domain::{SchedDomain, SchedGroup, SdFlags};
-use crate::select::step::Cx;
-use crate::select::{Event, Observer, Rules, View, Wakeup};
 use wakelab_kernel::FindGroup;
 
 /// The state of one slow-path decision.
 #[derive(Clone, Debug)]
-pub(in crate::select) struct SlowPath {
+pub(super) struct SlowPath {
     sd_flag: SdFlags,
-    /// The CPU whose domains are walked down.
+    /// The CPU whose domains are being descended.
     cpu: Cpu,
     new_cpu: Cpu,
     /// The domain's level at that CPU.
@@ -22,18 +34,18 @@ pub(in crate::select) struct SlowPath {
     part: Part,
 }
 
-/// What is being looked at.
+/// What the next probes are for.
 #[derive(Clone, Debug)]
 enum Part {
-    /// The groups of the domain: the position in its ring, and what came out so far.
+    /// The groups of the domain: the position in its ring, and the comparison so far.
     Groups { at: usize, stats: GroupStats, local: Option<(usize, GroupStats)>, idlest: Option<(usize, GroupStats)> },
-    /// The same where groups are compared by their loads.
-    Loads { at: usize, loads: GroupLoads, so_far: ByLoad },
+    /// The groups of the domain if they are compared by their loads (up to 5.4).
+    Loads { at: usize, loads: GroupLoads, by_load: ByLoad },
     /// The CPUs of the chosen group.
     Cpus { group: usize, best: IdlestCpu },
 }
 
-/// The next CPU to look at, or the one that is chosen.
+/// The CPU of the next probe, or as an error the CPU that is chosen.
 type Next = Result<Cpu, Cpu>;
 
 impl Default for SlowPath {
@@ -49,8 +61,8 @@ impl Default for SlowPath {
 }
 
 impl SlowPath {
-    /// Begins at the domain `level` of the waking CPU.
-    pub(in crate::select) fn start<O: Observer>(
+    /// Enters find_idlest_cpu() at the domain `level` of the waking CPU.
+    pub(super) fn start<O: Observer>(
         &mut self,
         rules: &Rules<'_>,
         wakeup: &Wakeup<'_>,
@@ -68,7 +80,7 @@ impl SlowPath {
         self.enter(Some(level), rules, wakeup, observer)
     }
 
-    /// Goes to the domain at `level`, or below it to the next that has the flag; `None` is below the lowest.
+    /// Goes to the domain at `level`, or to the next below it that has the flag; `None` is below the lowest.
     fn enter<O: Observer>(
         &mut self,
         level: Option<usize>,
@@ -83,12 +95,12 @@ impl SlowPath {
         observer.event(Event::Domain { level, cpu: self.cpu });
         self.part = match rules.code.find_group {
             FindGroup::GroupTypes => Part::Groups { at: 0, stats: GroupStats::default(), local: None, idlest: None },
-            FindGroup::Loads => Part::Loads { at: 0, loads: GroupLoads::default(), so_far: ByLoad::new() },
+            FindGroup::Loads => Part::Loads { at: 0, loads: GroupLoads::default(), by_load: ByLoad::new() },
         };
         self.next_group(0, rules, wakeup, observer)
     }
 
-    /// Goes to the first group from `at` on that has an allowed CPU, and to its first CPU.
+    /// Goes to the first group from `from` on that has an allowed CPU, and to its first CPU.
     fn next_group<O: Observer>(
         &mut self,
         from: usize,
@@ -105,7 +117,7 @@ impl SlowPath {
                         (*at, *stats) = (index, GroupStats::new(sd.flags.contains(SdFlags::ASYM_CPUCAPACITY)));
                     }
                     Part::Loads { at, loads, .. } => (*at, *loads) = (index, GroupLoads::default()),
-                    Part::Cpus { .. } => unreachable!("groups are being walked"),
+                    Part::Cpus { .. } => unreachable!("groups are being compared"),
                 }
                 return Ok(next_cpu(rules, wakeup, group, 0).expect("the group has an allowed CPU"));
             }
@@ -113,8 +125,8 @@ impl SlowPath {
         self.choose_group(rules, wakeup, observer)
     }
 
-    /// Looks at one CPU and goes on.
-    pub(in crate::select) fn look<V: View, O: Observer>(&mut self, cpu: Cpu, cx: Cx<'_, V>, observer: &mut O) -> Next {
+    /// Probes one CPU and advances.
+    pub(super) fn probe<V: View, O: Observer>(&mut self, cpu: Cpu, cx: Cx<'_, V>, observer: &mut O) -> Next {
         let sd = self.domain(cx.rules);
         match &mut self.part {
             Part::Groups { at, stats, local, idlest } => {
@@ -141,7 +153,7 @@ impl SlowPath {
                 let next = *at + 1;
                 self.next_group(next, cx.rules, cx.wakeup, observer)
             }
-            Part::Loads { at, loads, so_far } => {
+            Part::Loads { at, loads, by_load } => {
                 let group = ring(sd, *at);
                 loads.add(cpu, cx.wakeup, cx.view);
                 if let Some(next) = next_cpu(cx.rules, cx.wakeup, group, cpu + 1) {
@@ -151,12 +163,12 @@ impl SlowPath {
                 let local = group.span.test(self.cpu);
                 let first = group.span.first().unwrap_or(cpu);
                 observer.event(Event::GroupLoads { first, local, loads: *loads });
-                so_far.add(*at, local, *loads, sd);
+                by_load.add(*at, local, *loads, sd);
                 let next = *at + 1;
                 self.next_group(next, cx.rules, cx.wakeup, observer)
             }
             Part::Cpus { group, best } => {
-                if best.look(cpu, cx, |look| observer.event(Event::Look(look))) {
+                if best.probe(cpu, cx, observer) {
                     return self.descend(cpu, cx.rules, cx.wakeup, observer);
                 }
                 let span = &ring(sd, *group).span;
@@ -169,7 +181,7 @@ impl SlowPath {
         }
     }
 
-    /// All groups are summed up: leave the local one, or go a domain lower.
+    /// Chooses after the last group: the task goes to the idlest group, or stays in the local one and goes a domain lower.
     fn choose_group<O: Observer>(&mut self, rules: &Rules<'_>, wakeup: &Wakeup<'_>, observer: &mut O) -> Next {
         let sd = self.domain(rules);
         let chosen = match &self.part {
@@ -177,10 +189,10 @@ impl SlowPath {
                 let local = local.as_ref().map(|(index, stats)| (ring(sd, *index), stats));
                 leaves_local(rules, wakeup, sd, local, (ring(sd, *index), stats)).then_some(*index)
             }),
-            Part::Loads { so_far, .. } => {
-                so_far.chosen(self.sd_flag.contains(SdFlags::BALANCE_FORK), wakeup.wakee.util_avg, sd)
+            Part::Loads { by_load, .. } => {
+                by_load.chosen(self.sd_flag.contains(SdFlags::BALANCE_FORK), wakeup.wakee.util_avg, sd)
             }
-            Part::Cpus { .. } => unreachable!("groups are being walked"),
+            Part::Cpus { .. } => unreachable!("groups are being compared"),
         };
         let Some(index) = chosen else {
             observer.event(Event::GroupChosen(None));
@@ -196,7 +208,7 @@ impl SlowPath {
         Ok(group.span.next_from_and(wakeup.wakee.cpus_ptr, 0).expect("the group has an allowed CPU"))
     }
 
-    /// A CPU of the group is chosen: go on below this domain, at that CPU.
+    /// Continues at the chosen CPU of the group, below this domain.
     fn descend<O: Observer>(&mut self, chosen: Cpu, rules: &Rules<'_>, wakeup: &Wakeup<'_>, observer: &mut O) -> Next {
         observer.event(Event::CpuChosen(chosen));
         self.new_cpu = chosen;
@@ -214,13 +226,81 @@ impl SlowPath {
     }
 }
 
+/// The state of find_idlest_group_cpu(): the best CPU so far.
+#[derive(Clone, Copy, Debug)]
+struct IdlestCpu {
+    least_loaded_cpu: Cpu,
+    min_load: u64,
+    shallowest_idle_cpu: Option<Cpu>,
+    min_exit_latency: u32,
+    latest_idle_timestamp: u64,
+}
+
+impl IdlestCpu {
+    /// The state before the first probe; the fall-back is the CPU at which the search is.
+    fn new(this_cpu: Cpu) -> Self {
+        IdlestCpu {
+            least_loaded_cpu: this_cpu,
+            min_load: u64::MAX,
+            shallowest_idle_cpu: None,
+            min_exit_latency: u32::MAX,
+            latest_idle_timestamp: 0,
+        }
+    }
+
+    /// Probes one CPU; `true` ends the search with it.
+    #[inline]
+    fn probe<V: View, O: Observer>(&mut self, cpu: Cpu, cx: Cx<'_, V>, observer: &mut O) -> bool {
+        let view = cx.view;
+        // A CPU with SCHED_IDLE tasks only is the best: it is awake, and they are preempted.
+        let sched_idle = cx.rules.code.sched_idle_cpus && view.sched_idle_cpu(cpu);
+        let idle = !sched_idle && view.available_idle_cpu(cpu);
+        observer.event(Event::Probe(Probe { site: Site::Group, cpu, idle, sched_idle: Some(sched_idle) }));
+        if sched_idle && takes_sched_idle(cx.rules, cx.wakeup) {
+            return true;
+        }
+        if view.available_idle_cpu(cpu) {
+            let exit_latency = view.idle_exit_latency(cpu);
+            let idle_stamp = view.idle_stamp(cpu);
+            match exit_latency {
+                // The shallowest idle state first, however long ago the CPU went idle...
+                Some(latency) if latency < self.min_exit_latency => {
+                    self.min_exit_latency = latency;
+                    self.latest_idle_timestamp = idle_stamp;
+                    self.shallowest_idle_cpu = Some(cpu);
+                }
+                // ... and among equals the one that went idle last: its cache may be warm.
+                _ if exit_latency.is_none_or(|latency| latency == self.min_exit_latency)
+                    && idle_stamp > self.latest_idle_timestamp =>
+                {
+                    self.latest_idle_timestamp = idle_stamp;
+                    self.shallowest_idle_cpu = Some(cpu);
+                }
+                _ => {}
+            }
+        } else if self.shallowest_idle_cpu.is_none() {
+            let load = cx.rules.load_of(cpu, view);
+            if load < self.min_load {
+                self.min_load = load;
+                self.least_loaded_cpu = cpu;
+            }
+        }
+        false
+    }
+
+    /// The CPU, after all were probed.
+    fn chosen(&self) -> Cpu {
+        self.shallowest_idle_cpu.unwrap_or(self.least_loaded_cpu)
+    }
+}
+
 /// The group at a position of the ring, counted from the CPU's own.
 fn ring(sd: &SchedDomain, position: usize) -> &SchedGroup {
     let count = sd.groups.len();
     &sd.groups[(sd.first_group as usize + position) % count]
 }
 
-/// The next CPU of a group whose statistics are summed up: all of them up to 6.8, those the task may use since.
+/// The next CPU of a group whose statistics are summed: each CPU up to 6.8, since then those that the task may use.
 fn next_cpu(rules: &Rules<'_>, wakeup: &Wakeup<'_>, group: &SchedGroup, from: Cpu) -> Option<Cpu> {
     if rules.code.wakeup_stats_allowed_only {
         group.span.next_from_and(wakeup.wakee.cpus_ptr, from)

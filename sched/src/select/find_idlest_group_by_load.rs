@@ -1,25 +1,24 @@
-//! Groups compared by spare capacity and load, as up to 5.4 (`find_idlest_group()`; 5.3 and 5.2, the same with LB_BIAS
-//! off).
+//! `find_idlest_group()` up to 5.4, which compares groups by spare capacity and load (5.3, and 5.2 with LB_BIAS off).
 
-use super::group::cpu_util_without;
+use super::find_idlest_group::cpu_util_without;
+use super::{AsymView, RqView, UtilView, Wakeup};
 use crate::cpumask::Cpu;
 use crate::domain::{SchedDomain, SdFlags};
-use crate::select::{View, Wakeup};
 
-/// What is summed up of a group: loads for each 1024 of the group's capacity (1024 is one nice-0 task a CPU).
+/// The loads of a group, for each 1024 of the group's capacity (1024 is one nice-0 task on each CPU).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupLoads {
-    /// Load of the tasks that are queued (`runnable_load_avg`), the task itself included where it is.
+    /// Load of the tasks that are queued (`runnable_load_avg`), including the task itself if it is queued there.
     pub runnable_load: u64,
-    /// The same with the load of sleeping tasks (`load_avg`).
+    /// Load of queued and sleeping tasks (`load_avg`).
     pub avg_load: u64,
-    /// The most capacity that one of its CPUs has left, without the task itself (`capacity_spare_without()`).
+    /// The largest spare capacity of a CPU of the group, without the task itself (`capacity_spare_without()`).
     pub max_spare_cap: u64,
 }
 
 impl GroupLoads {
     /// Adds one CPU; the loads are not divided by the group's capacity yet.
-    pub(super) fn add(&mut self, cpu: Cpu, wakeup: &Wakeup<'_>, view: &impl View) {
+    pub(super) fn add(&mut self, cpu: Cpu, wakeup: &Wakeup<'_>, view: &(impl RqView + UtilView + AsymView)) {
         self.runnable_load = self.runnable_load.wrapping_add(view.cpu_runnable_load(cpu));
         self.avg_load = self.avg_load.wrapping_add(view.cpu_load(cpu));
         let own = cpu == wakeup.wakee.prev_cpu && wakeup.wakee.has_contributed;
@@ -27,18 +26,18 @@ impl GroupLoads {
         self.max_spare_cap = self.max_spare_cap.max(spare);
     }
 
-    /// All CPUs are in: the loads by capacity.
+    /// Divides the loads by the group's capacity after all CPUs were added.
     pub(super) fn finish(&mut self, group_capacity: u64) {
         self.runnable_load = self.runnable_load.wrapping_mul(1024) / group_capacity;
         self.avg_load = self.avg_load.wrapping_mul(1024) / group_capacity;
     }
 }
 
-/// What came out of the groups so far. A group is given as its place in the domain's ring.
+/// The comparison of the groups so far. A group is given as its place in the domain's ring.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ByLoad {
     this: GroupLoads,
-    /// The group of the least load, with the loads it was taken for.
+    /// The loads for which `idlest` was taken.
     min: GroupLoads,
     idlest: Option<usize>,
     most_spare: u64,
@@ -46,13 +45,13 @@ pub(super) struct ByLoad {
 }
 
 impl ByLoad {
-    /// Nothing yet. A local group that affinity rules out stays as loaded as can be.
+    /// The comparison before the first group. A local group that affinity rules out keeps the highest load.
     pub(super) fn new() -> Self {
         let worst = GroupLoads { runnable_load: u64::MAX, avg_load: u64::MAX, max_spare_cap: 0 };
         ByLoad { this: worst, min: worst, idlest: None, most_spare: 0, most_spare_sg: None }
     }
 
-    /// A group is summed up.
+    /// Adds a group.
     pub(super) fn add(&mut self, at: usize, local: bool, loads: GroupLoads, sd: &SchedDomain) {
         if local {
             self.this = loads;
@@ -65,7 +64,7 @@ impl ByLoad {
         } else if runnable_load < self.min.runnable_load.wrapping_add(imbalance)
             && self.min.avg_load.wrapping_mul(100) > scale.wrapping_mul(avg_load)
         {
-            // Close: sleepers decide. The least queued load is not taken over.
+            // Close: sleepers decide. `min.runnable_load` stays as it is.
             (self.min.avg_load, self.idlest) = (avg_load, Some(at));
         }
         if self.most_spare < max_spare_cap {
@@ -73,7 +72,7 @@ impl ByLoad {
         }
     }
 
-    /// The group that the task goes to; `None` to stay. A new task has no utilisation yet: `fork` asks the loads only.
+    /// The group that the task goes to; `None` if it stays. A new task has no utilisation yet: `fork` compares the loads only.
     ///
     /// Sums wrap as the kernel's do: with a local group that affinity rules out, the load that is compared with the
     /// idlest group's wraps to just below `imbalance`, so that a group of that load or more is not taken.
@@ -98,7 +97,7 @@ impl ByLoad {
     }
 }
 
-/// The difference between loads that counts, and half of the domain's tolerance in per cent.
+/// `imbalance`, the difference between loads that counts, and `imbalance_scale`, half of the domain's tolerance in per cent.
 fn margins(sd: &SchedDomain) -> (u64, u64) {
     let above = u64::from(sd.imbalance_pct) - 100;
     (1024 * above / 100, 100 + above / 2)

@@ -1,0 +1,327 @@
+//! `select_idle_cpu()`: the scan of the LLC for an idle core or an idle CPU, one probe at a time.
+//!
+//! The kernel's loop, as in 6.1, and the function here that does each part:
+//!
+//! ```text
+//! select_idle_cpu(p, sd, has_idle_core, target):
+//!     nr = INT_MAX                                            Scan::begin
+//!     SIS_PROP, SIS_LIMIT, SIS_SHORT, SIS_UTIL, SIS_FILTER        policy/: each may set nr, the start and a mask,
+//!                                                                 end the search, or take a CPU
+//!     cpus = sched_domain_span(sd) & p->cpus_ptr & the mask
+//!
+//!     for_each_cpu_wrap(cpu, cpus, target + 1):               Scan::advance
+//!         if has_idle_core:
+//!             if select_idle_core(p, cpu, cpus, &idle_cpu):   Scan::probe_core, in select_idle_core.rs
+//!                 return that core
+//!         else:
+//!             if --nr <= 0: return -1                         Scan::advance
+//!             if __select_idle_cpu(cpu, p): break             Scan::probe
+//!
+//!     if has_idle_core: set_idle_cores(target, false)         Scan::end
+//!     SIS_PROP: update the average cost of a search           Scan::end, policy/
+//!     return idle_cpu
+//! ```
+//!
+//! Each kernel's differences are data ([`Code`](wakelab_kernel::Code)). Up to 5.11 there are two scans: first
+//! `select_idle_core()`, a loop of its own without a limit, then `select_idle_cpu()` for a CPU. Since 6.12 the target's
+//! cluster, the first group of `sd`, is scanned before the rest of the LLC.
+//!
+//! A search that is made in one call does not probe CPU by CPU if the view has masks: `scan_by_mask.rs`.
+
+use super::decision::{Decision, Effects, Reason, SearchCount};
+use super::policy::{self, Plan, SearchContext, Verdict};
+use super::select_idle_core::Core;
+use super::select_idle_sibling::choose_idle_cpu;
+use super::select_task_rq_fair::{Chosen, Cx, Select, Stage};
+use super::{Event, Observer, Rules, SearchView, Site};
+use crate::cpumask::{Cpu, CpuMask, Wrap};
+use crate::domain::{SchedDomain, SdFlags};
+use wakelab_kernel::IdleSearch;
+
+/// `select_idle_cpu()` alone: the scan of the LLC of `target`, for an idle core if `has_idle_core` is set. A scan that
+/// finds nothing ends at the target.
+#[inline]
+pub fn select_idle_cpu<V: SearchView, O: Observer>(
+    select: &mut Select,
+    cx: Cx<'_, V>,
+    has_idle_core: bool,
+    target: Cpu,
+    observer: &mut O,
+) -> Decision {
+    select.begin_at(target);
+    let chosen = select.begin_scan(has_idle_core, cx, observer);
+    select.finish_search(chosen, cx, observer)
+}
+
+impl Select {
+    /// Enters select_idle_cpu().
+    #[inline]
+    pub(super) fn begin_scan<V: SearchView, O: Observer>(
+        &mut self,
+        has_idle_core: bool,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Chosen> {
+        observer.event(Event::SelectIdleCpu { cores: has_idle_core });
+        let verdict = self.scan.begin(cx, has_idle_core, self.target, self.probes(), &mut self.effects, observer);
+        let next = match verdict {
+            Verdict::Overloaded => ScanNext::Failed(Reason::Overloaded),
+            Verdict::Take(cpu, reason) => ScanNext::Found(cpu, reason),
+            Verdict::Scan => self.scan.advance(cx.rules, self.target, &mut self.count),
+        };
+        self.continue_scan(next, cx, observer)
+    }
+
+    /// Goes on after the scan has begun or has probed a CPU.
+    #[inline]
+    pub(super) fn continue_scan<V: SearchView, O: Observer>(
+        &mut self,
+        next: ScanNext,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Chosen> {
+        match next {
+            ScanNext::Probe(cpu) => {
+                self.stage = Stage::Scan(cpu);
+                None
+            }
+            ScanNext::Found(cpu, reason) => {
+                self.scan.end(reason, cx, self.target, self.probes(), &mut self.effects);
+                self.done(cpu, reason)
+            }
+            ScanNext::Failed(reason) => {
+                self.scan.end(reason, cx, self.target, self.probes(), &mut self.effects);
+                if self.scan.is_first_of_two(cx.rules) {
+                    return self.begin_scan(false, cx, observer);
+                }
+                self.scan_failed = reason;
+                self.after_scan(cx, observer)
+            }
+        }
+    }
+}
+
+/// The state of a scan.
+#[derive(Clone, Debug)]
+pub(super) struct Scan {
+    /// `select_rq_mask`: the CPUs that are still to be scanned.
+    pub(super) cpus: CpuMask,
+    /// The position of `for_each_cpu_wrap()`.
+    pub(super) position: Wrap,
+    pub(super) plan: Plan,
+    /// Whether the scan searches for an idle core.
+    pub(super) has_idle_core: bool,
+    /// `cpus` has one CPU of each core, the one that the scan reaches first, so that no sibling has to be cleared.
+    pub(super) one_per_core: bool,
+    /// The limit also counts CPUs of the LLC that the wakee may not use, and the scan passes them without a probe.
+    pub(super) counts_all: bool,
+    /// Whether the scan is in the target's cluster (which comes first) or in the whole LLC.
+    pub(super) in_cluster: bool,
+    /// The core that select_idle_core() probes, if the scan searches for one.
+    pub(super) core: Core,
+    /// An idle CPU that was found while searching for a core.
+    pub(super) idle_cpu: Option<Cpu>,
+    /// The CPU that the scan reached last, if a policy needs it.
+    last: Option<Cpu>,
+}
+
+/// What a scan does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ScanNext {
+    /// It probes this CPU.
+    Probe(Cpu),
+    /// It ends with this CPU.
+    Found(Cpu, Reason),
+    /// It ends without a CPU.
+    Failed(Reason),
+}
+
+impl Default for Scan {
+    fn default() -> Self {
+        Scan {
+            cpus: CpuMask::new(0),
+            position: Wrap::new(0),
+            plan: Plan::new(0),
+            has_idle_core: false,
+            one_per_core: false,
+            counts_all: false,
+            in_cluster: false,
+            core: Core::default(),
+            idle_cpu: None,
+            last: None,
+        }
+    }
+}
+
+impl Scan {
+    /// Calls the policies and sets the scan up.
+    #[inline]
+    fn begin<V: SearchView, O: Observer>(
+        &mut self,
+        cx: Cx<'_, V>,
+        has_idle_core: bool,
+        target: Cpu,
+        probes: u32,
+        effects: &mut Effects,
+        observer: &mut O,
+    ) -> Verdict {
+        let sd = llc(cx.rules, target);
+        let three_scans = cx.rules.code.idle_search == IdleSearch::ThreeWalks;
+        // The fast path has probed the target already; later versions begin past it.
+        let start = target + u32::from(cx.rules.code.scan_after_target);
+        self.plan.reset(start);
+        self.last = None;
+        self.has_idle_core = has_idle_core;
+        self.idle_cpu = None;
+        // Up to 5.11 the scan for an idle CPU begins by fetching the waking CPU's sd_llc, whatever features are on.
+        if three_scans && !has_idle_core && cx.rules.domains.sd_llc(cx.wakeup.waker.cpu).is_none() {
+            return Verdict::Overloaded;
+        }
+        // There the scan for a core, which comes first, has no limit: policies act on the one for a CPU.
+        if !(three_scans && has_idle_core) {
+            let context = self.context(cx, sd, target, probes);
+            let verdict = policy::before_scan(&context, cx.view, &mut self.plan, effects, observer);
+            if O::UNLIMITED {
+                self.plan.nr = i32::MAX;
+            } else if verdict != Verdict::Scan {
+                return verdict;
+            }
+        }
+        let mut any = self.cpus.set_and(&sd.span, cx.wakeup.wakee.cpus_ptr);
+        if let Some(mask) = self.plan.mask() {
+            any = self.cpus.and_with(mask);
+        }
+        if !any && cx.rules.code.empty_mask_returns {
+            self.has_idle_core = false;
+        }
+        self.in_cluster = cx.rules.code.cluster_scan
+            && cx.rules.domains.cluster_active
+            && sd.groups().next().is_some_and(|group| group.flags.contains(SdFlags::CLUSTER));
+        self.counts_all = !cx.rules.code.scan_counts_allowed_only
+            && !self.has_idle_core
+            && !sd.span.is_subset(cx.wakeup.wakee.cpus_ptr);
+        self.one_per_core = self.begin_with_one_per_core(cx, sd, target);
+        self.position = Wrap::new(self.plan.start);
+        Verdict::Scan
+    }
+
+    /// The next CPU of the loop, or its end.
+    #[inline]
+    pub(super) fn advance(&mut self, rules: &Rules<'_>, target: Cpu, count: &mut SearchCount) -> ScanNext {
+        if self.counts_all {
+            return self.advance_over_all(rules, target, count);
+        }
+        let next = if self.in_cluster { self.next_in_cluster(rules, target) } else { self.position.next(&self.cpus) };
+        let Some(cpu) = next else {
+            return match self.idle_cpu {
+                Some(cpu) => ScanNext::Found(cpu, Reason::CoreCpu),
+                None => ScanNext::Failed(Reason::None),
+            };
+        };
+        if self.has_idle_core {
+            self.core = Core { cpu, idle: true };
+            count.scanned += 1;
+            return ScanNext::Probe(rules.domains.smt_mask[cpu as usize].first().unwrap_or(cpu));
+        }
+        self.last = Some(cpu);
+        self.plan.nr = self.plan.nr.wrapping_sub(1);
+        if self.limit_reached(rules) {
+            return ScanNext::Failed(Reason::Limit);
+        }
+        count.scanned += 1;
+        ScanNext::Probe(cpu)
+    }
+
+    /// The next CPU of a loop over all of the LLC, in which CPUs that the wakee may not use count towards the limit (before
+    /// 60588bfa223f). CPUs outside a policy's mask do not count.
+    #[cold]
+    fn advance_over_all(&mut self, rules: &Rules<'_>, target: Cpu, count: &mut SearchCount) -> ScanNext {
+        while let Some(cpu) = self.position.next(&llc(rules, target).span) {
+            if self.plan.mask().is_some_and(|mask| !mask.test(cpu)) {
+                continue;
+            }
+            self.last = Some(cpu);
+            self.plan.nr = self.plan.nr.wrapping_sub(1);
+            if self.limit_reached(rules) {
+                return ScanNext::Failed(Reason::Limit);
+            }
+            if self.cpus.test(cpu) {
+                count.scanned += 1;
+                return ScanNext::Probe(cpu);
+            }
+        }
+        ScanNext::Failed(Reason::None)
+    }
+
+    /// The next CPU of the target's cluster, and after these the first of the rest of the LLC.
+    #[cold]
+    fn next_in_cluster(&mut self, rules: &Rules<'_>, target: Cpu) -> Option<Cpu> {
+        let cluster = &llc(rules, target).groups().next().expect("a domain has groups").span;
+        self.position.next_and(&self.cpus, cluster).or_else(|| {
+            self.cpus.andnot_with(cluster);
+            self.in_cluster = false;
+            self.position = Wrap::new(self.plan.start);
+            self.position.next(&self.cpus)
+        })
+    }
+
+    /// `!--nr`, which since the cluster scan reads `--nr <= 0`.
+    #[inline]
+    fn limit_reached(&self, rules: &Rules<'_>) -> bool {
+        if rules.code.cluster_scan { self.plan.nr <= 0 } else { self.plan.nr == 0 }
+    }
+
+    /// Probes `cpu` (`__select_idle_cpu()`, or one CPU of `select_idle_core()`) and advances.
+    #[inline]
+    pub(super) fn probe<V: SearchView, O: Observer>(
+        &mut self,
+        cpu: Cpu,
+        cx: Cx<'_, V>,
+        target: Cpu,
+        count: &mut SearchCount,
+        observer: &mut O,
+    ) -> ScanNext {
+        if self.has_idle_core {
+            return self.probe_core(cpu, cx, target, count, observer);
+        }
+        if choose_idle_cpu(Site::Scan, cpu, cx, observer) {
+            return ScanNext::Found(cpu, Reason::Scan);
+        }
+        self.advance(cx.rules, target, count)
+    }
+
+    /// Whether this was the first of two scans, the one for a core (up to 5.11); the one for a CPU follows.
+    #[inline]
+    pub(super) fn is_first_of_two(&self, rules: &Rules<'_>) -> bool {
+        self.has_idle_core && rules.code.idle_search == IdleSearch::ThreeWalks
+    }
+
+    /// What the kernel writes after the loop.
+    #[inline]
+    fn end<V: SearchView>(&mut self, reason: Reason, cx: Cx<'_, V>, target: Cpu, probes: u32, effects: &mut Effects) {
+        if self.plan.report_last {
+            let sd = llc(cx.rules, target);
+            policy::scan_ended(&self.context(cx, sd, target, probes), self.last, effects);
+        }
+        // An idle core, a limit that was reached and an overloaded LLC return from the middle of the function.
+        if matches!(reason, Reason::Core | Reason::Limit | Reason::Overloaded | Reason::Short) {
+            return;
+        }
+        if self.has_idle_core {
+            effects.clear_idle_cores = Some(target);
+        }
+        let sd = llc(cx.rules, target);
+        policy::after_scan(&self.context(cx, sd, target, probes), cx.view, &self.plan, effects);
+    }
+
+    #[inline]
+    fn context<'a, V>(&self, cx: Cx<'a, V>, sd: &'a SchedDomain, target: Cpu, probes: u32) -> SearchContext<'a> {
+        SearchContext { rules: cx.rules, wakeup: cx.wakeup, sd, target, has_idle_core: self.has_idle_core, probes }
+    }
+}
+
+/// The LLC's domain of the target.
+#[inline]
+pub(super) fn llc<'a>(rules: &Rules<'a>, target: Cpu) -> &'a SchedDomain {
+    rules.domains.sd_llc(target).expect("a search begins only if the target has an LLC domain")
+}

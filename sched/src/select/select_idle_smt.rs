@@ -1,0 +1,76 @@
+//! `select_idle_smt()`: the siblings of the previous CPU, one probe at a time.
+//!
+//! ```text
+//! select_idle_smt(p, sd, target):                             6.1; called for prev, before the scan of the LLC
+//!     for_each_cpu_and(cpu, cpu_smt_mask(target), p->cpus_ptr):
+//!         if cpu == target: continue
+//!         if cpu is not in sd: continue
+//!         if available_idle_cpu(cpu) || sched_idle_cpu(cpu): return cpu
+//!     return -1
+//! ```
+//!
+//! Up to 5.11 it comes last, after both scans, and probes the siblings of the target.
+
+use super::decision::Reason;
+use super::select_idle_sibling::choose_idle_cpu;
+use super::select_task_rq_fair::{Chosen, Cx, Select, Stage};
+use super::{Event, Observer, Rules, SearchView, Site, Wakeup};
+use crate::cpumask::Cpu;
+use wakelab_kernel::{IdleSearch, SmtScan};
+
+impl Select {
+    /// Goes on to the next sibling of `of` at or above `from`, or past the siblings.
+    #[inline]
+    pub(super) fn next_sibling<V: SearchView, O: Observer>(
+        &mut self,
+        of: Cpu,
+        from: Cpu,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Chosen> {
+        if from == 0 {
+            observer.event(Event::SelectIdleSmt { of });
+        }
+        let span = cx.rules.domains.sd_llc(self.target).map(|sd| &sd.span);
+        let mut from = from;
+        while let Some(cpu) = cx.rules.domains.smt_mask[of as usize].next_from(from) {
+            from = cpu + 1;
+            if cx.rules.code.smt_scan == SmtScan::OtherSiblings && cpu == of {
+                continue;
+            }
+            // Counted before the affinity test, as the posting's statistics do.
+            self.count.scanned += 1;
+            if cx.wakeup.wakee.cpus_ptr.test(cpu) && span.is_some_and(|span| span.test(cpu)) {
+                self.stage = Stage::Smt(cpu);
+                return None;
+            }
+        }
+        match cx.rules.code.idle_search {
+            IdleSearch::OneWalk => self.begin_scan(false, cx, observer),
+            IdleSearch::ThreeWalks => self.fall_through(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn probe_sibling<V: SearchView, O: Observer>(
+        &mut self,
+        cpu: Cpu,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Chosen> {
+        if choose_idle_cpu(Site::Smt, cpu, cx, observer) {
+            return self.done(cpu, Reason::Smt);
+        }
+        let of = self.sibling_of(cx.rules, cx.wakeup);
+        self.next_sibling(of, cpu + 1, cx, observer)
+    }
+
+    /// Whose siblings are probed: the previous CPU's, before 5.12 the target's.
+    #[inline]
+    fn sibling_of(&self, rules: &Rules<'_>, wakeup: &Wakeup<'_>) -> Cpu {
+        match rules.code.idle_search {
+            IdleSearch::OneWalk => wakeup.wakee.prev_cpu,
+            IdleSearch::ThreeWalks => self.target,
+        }
+    }
+}

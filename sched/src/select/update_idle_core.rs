@@ -1,0 +1,34 @@
+//! `update_idle_core()`: how `has_idle_cores` of an LLC becomes true. A scan that finds no idle core makes it false
+//! (`set_idle_cores(target, false)`, [`Effects::clear_idle_cores`](super::Effects::clear_idle_cores)).
+//!
+//! ```text
+//! __update_idle_core(rq):                                     5.2 to 7.3
+//!     if test_idle_cores(core): return
+//!     for_each_cpu(cpu, cpu_smt_mask(core)):
+//!         if cpu == core: continue
+//!         if !available_idle_cpu(cpu): return
+//!     set_idle_cores(core, 1)
+//! ```
+
+use super::{IdleView, LlcView};
+use crate::cpumask::Cpu;
+use crate::domain::SchedDomains;
+
+/// `__update_idle_core()`: whether `cpu`, which goes idle, makes its core idle as a whole, so that `has_idle_cores` of
+/// its LLC becomes true. `probed` receives each sibling that is probed, in order.
+///
+/// The kernel calls it from `set_next_task_idle()` if SMT is active (`update_idle_core()`).
+pub fn update_idle_core(
+    domains: &SchedDomains,
+    cpu: Cpu,
+    view: &(impl IdleView + LlcView),
+    mut probed: impl FnMut(Cpu),
+) -> bool {
+    if domains.sd_llc(cpu).is_none() || view.has_idle_cores(cpu) {
+        return false;
+    }
+    domains.smt_mask[cpu as usize].iter().filter(|&sibling| sibling != cpu).all(|sibling| {
+        probed(sibling);
+        view.available_idle_cpu(sibling)
+    })
+}
