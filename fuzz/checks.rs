@@ -86,7 +86,7 @@ struct Counter {
 }
 
 impl Observer for Counter {
-    const LOOKS: bool = true;
+    const PROBES: bool = true;
 
     fn event(&mut self, _: Event) {
         self.events += 1;

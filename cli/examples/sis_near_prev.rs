@@ -1,14 +1,14 @@
-//! A search policy of one's own, and the whole of wakelab with it: docs/guides/a-search-policy.md.
+//! A search policy of your own in a program that is wakelab otherwise: docs/guides/a-search-policy.md.
 
 use std::process::ExitCode;
 use wakelab_kernel::OwnFeature;
-use wakelab_sched::select::policy::{Before, OwnPolicy, Plan, SearchContext, register};
-use wakelab_sched::select::{Effects, View};
+use wakelab_sched::select::policy::{OwnPolicy, Plan, SearchContext, Verdict, register};
+use wakelab_sched::select::{Effects, SearchView};
 
-/// Looks at no more than this many CPUs.
-const LOOKS: i32 = 2;
+/// The number of CPUs that are probed at most.
+const PROBES: i32 = 2;
 
-/// Begins at the CPU after the previous one, and looks at two.
+/// Begins at the CPU after the previous one, and probes two.
 #[derive(Debug)]
 pub struct NearPrev;
 
@@ -16,23 +16,23 @@ impl OwnPolicy for NearPrev {
     fn feature(&self) -> OwnFeature {
         OwnFeature {
             name: "SIS_NEAR_PREV",
-            doc: "Look at two CPUs from the one after the previous CPU on.",
+            doc: "Probe two CPUs from the one after the previous CPU on.",
             source: "the guide of search policies",
         }
     }
 
-    fn before(&self, cx: &SearchContext<'_>, _: &dyn View, plan: &mut Plan, _: &mut Effects) -> Before {
-        // The walk for an idle core knows no limit, and neither does this policy there.
+    fn before_scan(&self, cx: &SearchContext<'_>, _: &dyn SearchView, plan: &mut Plan, _: &mut Effects) -> Verdict {
+        // A scan for an idle core has no limit, and none from this policy either.
         if cx.has_idle_core {
-            return Before::Walk;
+            return Verdict::Scan;
         }
         let prev = cx.wakeup.wakee.prev_cpu;
         if cx.sd.span.test(prev) {
             plan.start = prev + 1;
         }
-        // The walk counts down before it looks.
-        plan.nr = LOOKS + 1;
-        Before::Walk
+        // The scan counts down before it probes.
+        plan.nr = PROBES + 1;
+        Verdict::Scan
     }
 }
 

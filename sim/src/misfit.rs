@@ -6,7 +6,7 @@ use crate::system::System;
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
-use wakelab_sched::select::View;
+use wakelab_sched::select::{AsymView, UtilView};
 
 impl System<'_> {
     /// `update_misfit_status()`, when a task gets the CPU, at its tick, and with `None` when the CPU is about to go idle.
@@ -45,7 +45,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.changes(
                 model.searches_of[cpu as usize],
                 |_| true,
-                |slot, _, _| slot.select.before_walk(),
+                |slot, _, _| slot.select.before_scan(),
                 |sys| sys.asym_nr_idle_scan = nr_idle_scan,
             );
         }

@@ -9,7 +9,7 @@ use crate::engine::Sim;
 use crate::system::System;
 use wakelab_events::sim::{Event, Inputs, Sink};
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::select::{Cx, Decision, Path, Select, Wakeup};
+use wakelab_sched::select::{Cx, Decision, ScanRange, Select, Wakeup};
 
 /// One CPU's search.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +38,7 @@ pub struct Searching {
     /// CPUs that are looked at before the walk: the target, the previous CPU, the recently used one.
     pub early: [Cpu; 3],
     /// What the walk passes, by the guess.
-    pub path: Path,
+    pub path: ScanRange,
     /// When the last look is made, by the guess, ns.
     pub until: u64,
 }
@@ -63,11 +63,11 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         slot.guess = slot.select.start(&model.rules(), &wakeup, &mut ());
         slot.wakeup = Some(wakeup);
         let mut looks = 0;
-        while slot.guess.is_none() && slot.select.at_affine() {
+        while slot.guess.is_none() && slot.select.reads_averages() {
             // wake_affine() compares loads and energies are of utilisations, which move all the time: they are asked when the
             // search begins. Energies take a look at each CPU.
             looks = model.looks_for_energy();
-            slot.guess = slot.select.step(Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys }, &mut ());
+            slot.guess = slot.select.probe(Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys }, &mut ());
         }
         let slot = &mut self.slots[cpu as usize];
         let end = if slot.guess.is_some() {
@@ -75,7 +75,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         } else {
             let prev = wakeup.wakee.prev_cpu;
             let early = [cpu, prev, wakeup.wakee.recent_used_cpu.unwrap_or(prev)];
-            let entry = Searching { cpu, early, path: Path::All, until: 0 };
+            let entry = Searching { cpu, early, path: ScanRange::All, until: 0 };
             self.sys.llcs[llcs.0 as usize].searching.push(entry);
             if llcs.1 != llcs.0 {
                 self.sys.llcs[llcs.1 as usize].searching.push(entry);
@@ -103,13 +103,13 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.sys.probing = (slot.began, slot.probe);
         slot.ahead.clone_from(&slot.select);
         let wakeup = slot.wakeup.as_ref().expect("a search is under way");
-        let guess = slot.ahead.run(Cx { rules: &model.rules(), wakeup, view: &self.sys }, &mut ());
-        let mut end = slot.began + u64::from(slot.ahead.looks()) * slot.probe + wakeup_cost;
+        let guess = slot.ahead.finish(Cx { rules: &model.rules(), wakeup, view: &self.sys }, &mut ());
+        let mut end = slot.began + u64::from(slot.ahead.probes()) * slot.probe + wakeup_cost;
         if guess.count.domain_search != 0 {
             end += model.observer_cost;
         }
-        let until = slot.began + u64::from(slot.ahead.looks()) * slot.probe;
-        let path = slot.ahead.path(&model.rules(), &guess);
+        let until = slot.began + u64::from(slot.ahead.probes()) * slot.probe;
+        let path = slot.ahead.scan_range(&model.rules(), &guess);
         slot.guess = Some(guess);
         let (a, b) = slot.llcs;
         for llc in [Some(a), (b != a).then_some(b)].into_iter().flatten() {
@@ -135,9 +135,9 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             llc,
             |entry| {
                 let [a, b, c] = entry.early;
-                a == cpu || b == cpu || c == cpu || entry.path.passes(cpu) || smt_mask[b as usize].test(cpu)
+                a == cpu || b == cpu || c == cpu || entry.path.may_contain(cpu) || smt_mask[b as usize].test(cpu)
             },
-            |slot, wakeup, guess| slot.select.may_look_at(&model.rules(), wakeup, &slot.ahead, guess, cpu),
+            |slot, wakeup, guess| slot.select.may_probe(&model.rules(), wakeup, &slot.ahead, guess, cpu),
             |sys| {
                 sys.idle.assign(cpu, idle);
                 if let Some(mask) = &mut sys.sched_idle {
@@ -161,7 +161,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     pub fn set_idle_cores(&mut self, llc: u32, value: bool) {
         if self.sys.llcs[llc as usize].has_idle_cores != value {
             let change = |sys: &mut System<'_>| sys.llcs[llc as usize].has_idle_cores = value;
-            self.changes(self.searches_in(llc), |_| true, |slot, _, _| slot.select.before_walk(), change);
+            self.changes(self.searches_in(llc), |_| true, |slot, _, _| slot.select.before_scan(), change);
             self.tell_all(|sys| Event::IdleCores { llc: sys.model.llc_first[llc as usize], has_idle_cores: value });
         }
     }
@@ -170,7 +170,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     pub fn set_nr_idle_scan(&mut self, llc: u32, value: i32) {
         if self.sys.llcs[llc as usize].nr_idle_scan != value {
             let change = |sys: &mut System<'_>| sys.llcs[llc as usize].nr_idle_scan = value;
-            self.changes(self.searches_in(llc), |_| true, |slot, _, _| slot.select.before_walk(), change);
+            self.changes(self.searches_in(llc), |_| true, |slot, _, _| slot.select.before_scan(), change);
         }
     }
 
@@ -186,7 +186,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if self.sys.cpus[cpu as usize].next_cpu != Some(next) {
             let llc = self.sys.model.searches_of[cpu as usize];
             let change = |sys: &mut System<'_>| sys.cpus[cpu as usize].next_cpu = Some(next);
-            self.changes(llc, |_| true, |slot, _, _| slot.select.before_walk(), change);
+            self.changes(llc, |_| true, |slot, _, _| slot.select.before_scan(), change);
         }
     }
 
@@ -215,10 +215,10 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 continue;
             }
             let due = slot.due(self.sys.now);
-            if slot.select.looks() < due {
+            if slot.select.probes() < due {
                 // What was looked at up to now had not changed since it was guessed.
                 self.sys.probing = (slot.began, slot.probe);
-                let _ = slot.select.run_until(due, Cx { rules: &rules, wakeup, view: &self.sys });
+                let _ = slot.select.probe_until(due, Cx { rules: &rules, wakeup, view: &self.sys });
                 if !depends(slot, wakeup, guess) {
                     continue;
                 }

@@ -15,7 +15,10 @@ use wakelab_sched::domain::SchedGroup;
 use wakelab_sched::pelt::RqClock;
 use wakelab_sched::pelt::util_est::_task_util_est;
 use wakelab_sched::runqueue::{Entities, FairRq, TaskId};
-use wakelab_sched::select::{IdleCores, ScanClock, View};
+use wakelab_sched::select::{
+    AsymView, EnergyView, GroupView, IdleCores, IdleStateView, IdleView, LlcView, MaskView, PolicyView, RqView,
+    ScanClock, UtilView,
+};
 
 /// What the CPUs' clocks show when the run begins. To PELT an average that was last updated at 0 is one that no run queue
 /// has yet; a multiple of its period of 1024 ns leaves the periods where they would be.
@@ -133,7 +136,7 @@ impl System<'_> {
     }
 }
 
-impl View for System<'_> {
+impl IdleView for System<'_> {
     #[inline]
     fn available_idle_cpu(&self, cpu: Cpu) -> bool {
         self.idle.test(cpu)
@@ -143,7 +146,9 @@ impl View for System<'_> {
     fn sched_idle_cpu(&self, cpu: Cpu) -> bool {
         self.cpus[cpu as usize].rq.sched_idle()
     }
+}
 
+impl RqView for System<'_> {
     #[inline]
     fn nr_running(&self, cpu: Cpu) -> u32 {
         self.cpus[cpu as usize].nr_running
@@ -169,6 +174,12 @@ impl View for System<'_> {
         self.model.capacity[cpu as usize]
     }
 
+    fn ttwu_pending(&self, cpu: Cpu) -> bool {
+        self.cpus[cpu as usize].ttwu_pending
+    }
+}
+
+impl LlcView for System<'_> {
     #[inline]
     fn has_idle_cores(&self, cpu: Cpu) -> bool {
         self.llcs[self.model.llc_of[cpu as usize] as usize].has_idle_cores
@@ -179,6 +190,18 @@ impl View for System<'_> {
         self.llcs[self.model.llc_of[cpu as usize] as usize].nr_idle_scan
     }
 
+    fn asym_nr_idle_scan(&self, cpu: Cpu) -> i32 {
+        if self.model.asym_idle_scan { self.asym_nr_idle_scan } else { self.nr_idle_scan(cpu) }
+    }
+}
+
+impl AsymView for System<'_> {
+    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
+        self.model.capacity[cpu as usize]
+    }
+}
+
+impl PolicyView for System<'_> {
     #[inline]
     fn scan_clock(&self, cpu: Cpu) -> ScanClock {
         let c = &self.cpus[cpu as usize];
@@ -207,55 +230,9 @@ impl View for System<'_> {
     fn claimed(&self, cpu: Cpu) -> bool {
         self.cpus[cpu as usize].claims != 0
     }
+}
 
-    fn cpu_runnable(&self, cpu: Cpu) -> u64 {
-        self.cpus[cpu as usize].pelt.avg.runnable_avg
-    }
-
-    fn cpu_util_avg(&self, cpu: Cpu) -> u64 {
-        self.cpus[cpu as usize].pelt.avg.util_avg
-    }
-
-    fn cpu_util_est(&self, cpu: Cpu) -> Option<u64> {
-        self.model.util_est.map(|_| u64::from(self.cpus[cpu as usize].pelt.avg.util_est))
-    }
-
-    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
-        self.model.capacity[cpu as usize]
-    }
-
-    fn curr_is_idle(&self, cpu: Cpu) -> bool {
-        self.cpus[cpu as usize].curr_idle
-    }
-
-    fn ttwu_pending(&self, cpu: Cpu) -> bool {
-        self.cpus[cpu as usize].ttwu_pending
-    }
-
-    fn idle_stamp(&self, cpu: Cpu) -> u64 {
-        self.cpus[cpu as usize].idle_stamp
-    }
-
-    fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32> {
-        self.idle_latency(cpu).map(|ns| (ns / 1000) as u32)
-    }
-
-    fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
-        group.capacity
-    }
-
-    fn group_imbalance(&self, _: usize, group: &SchedGroup) -> bool {
-        self.imbalanced[group.group_balance_cpu() as usize].contains(&group.weight)
-    }
-
-    fn overutilized(&self) -> bool {
-        self.overutilized
-    }
-
-    fn asym_nr_idle_scan(&self, cpu: Cpu) -> i32 {
-        if self.model.asym_idle_scan { self.asym_nr_idle_scan } else { self.nr_idle_scan(cpu) }
-    }
-
+impl MaskView for System<'_> {
     #[inline]
     fn idle_mask(&self) -> Option<&CpuMask> {
         Some(&self.idle)
@@ -269,6 +246,50 @@ impl View for System<'_> {
     #[inline]
     fn idle_cores(&self) -> Option<&IdleCores> {
         self.sched_idle.is_none().then_some(&self.idle_cores)
+    }
+}
+
+impl UtilView for System<'_> {
+    fn cpu_runnable(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu as usize].pelt.avg.runnable_avg
+    }
+
+    fn cpu_util_avg(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu as usize].pelt.avg.util_avg
+    }
+
+    fn cpu_util_est(&self, cpu: Cpu) -> Option<u64> {
+        self.model.util_est.map(|_| u64::from(self.cpus[cpu as usize].pelt.avg.util_est))
+    }
+}
+
+impl GroupView for System<'_> {
+    fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
+        group.capacity
+    }
+
+    fn group_imbalance(&self, _: usize, group: &SchedGroup) -> bool {
+        self.imbalanced[group.group_balance_cpu() as usize].contains(&group.weight)
+    }
+}
+
+impl IdleStateView for System<'_> {
+    fn curr_is_idle(&self, cpu: Cpu) -> bool {
+        self.cpus[cpu as usize].curr_idle
+    }
+
+    fn idle_stamp(&self, cpu: Cpu) -> u64 {
+        self.cpus[cpu as usize].idle_stamp
+    }
+
+    fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32> {
+        self.idle_latency(cpu).map(|ns| (ns / 1000) as u32)
+    }
+}
+
+impl EnergyView for System<'_> {
+    fn overutilized(&self) -> bool {
+        self.overutilized
     }
 }
 

@@ -171,7 +171,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let slot = &self.slots[cpu as usize];
         let began = slot.began;
         let walked = decision.count.domain_search != 0;
-        let ended = began + u64::from(slot.ahead.looks()) * slot.probe + self.sys.model.observer_cost;
+        let ended = began + u64::from(slot.ahead.probes()) * slot.probe + self.sys.model.observer_cost;
         // The looks of the fast paths take no time, so that the walk begins with the choice.
         let walk = [began, ended].map(|time| walked.then_some(time));
         debug_assert_eq!(wakeup.waker.cpu, cpu);

@@ -142,7 +142,7 @@ pub struct Steps(
 );
 
 impl Observer for Steps {
-    const LOOKS: bool = true;
+    const PROBES: bool = true;
 
     fn event(&mut self, event: Event) {
         self.0.push(event);

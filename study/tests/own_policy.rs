@@ -6,8 +6,8 @@ mod support;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use support::{Fake, experiment};
 use wakelab_kernel::{OwnFeature, OwnFeatureError, Preset};
-use wakelab_sched::select::policy::{Before, OwnPolicy, Plan, SearchContext, register};
-use wakelab_sched::select::{Effects, View};
+use wakelab_sched::select::policy::{OwnPolicy, Plan, SearchContext, Verdict, register};
+use wakelab_sched::select::{Effects, SearchView};
 use wakelab_study::cache::{Cached, Program, Store};
 use wakelab_study::compare::{Experiment, Variant, compare_with};
 
@@ -20,9 +20,9 @@ impl OwnPolicy for Looks {
         OwnFeature { name: "SIS_LOOKS", doc: "Look at so many CPUs.", source: "a test" }
     }
 
-    fn before(&self, _: &SearchContext<'_>, _: &dyn View, plan: &mut Plan, _: &mut Effects) -> Before {
+    fn before_scan(&self, _: &SearchContext<'_>, _: &dyn SearchView, plan: &mut Plan, _: &mut Effects) -> Verdict {
         plan.nr = self.0.load(Ordering::Relaxed);
-        Before::Walk
+        Verdict::Scan
     }
 }
 

@@ -6,7 +6,10 @@ use wakelab_kernel::{Feature, FeatureSet};
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SchedGroup;
-use wakelab_sched::select::{ScanClock, View};
+use wakelab_sched::select::{
+    AsymView, EnergyView, GroupView, IdleStateView, IdleView, LlcView, MaskView, PolicyView, RqView, ScanClock,
+    UtilView,
+};
 
 /// The system as it was at the entry of select_task_rq_fair().
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +62,7 @@ impl<'a> Snapshot<'a> {
     }
 }
 
-impl View for Snapshot<'_> {
+impl IdleView for Snapshot<'_> {
     #[inline]
     fn available_idle_cpu(&self, cpu: Cpu) -> bool {
         self.row.idle_mask.test(cpu)
@@ -69,7 +72,9 @@ impl View for Snapshot<'_> {
     fn sched_idle_cpu(&self, cpu: Cpu) -> bool {
         self.row.sched_idle_mask.test(cpu)
     }
+}
 
+impl RqView for Snapshot<'_> {
     #[inline]
     fn nr_running(&self, cpu: Cpu) -> u32 {
         self.row.cpus.nr_running[cpu as usize]
@@ -95,6 +100,12 @@ impl View for Snapshot<'_> {
         self.row.cpus.capacity[cpu as usize]
     }
 
+    fn ttwu_pending(&self, cpu: Cpu) -> bool {
+        self.row.ttwu_pending_mask.test(cpu)
+    }
+}
+
+impl LlcView for Snapshot<'_> {
     #[inline]
     fn has_idle_cores(&self, cpu: Cpu) -> bool {
         self.llc(cpu).is_some_and(|llc| llc.1)
@@ -104,16 +115,34 @@ impl View for Snapshot<'_> {
     fn nr_idle_scan(&self, cpu: Cpu) -> i32 {
         self.llc(cpu).map_or(0, |llc| llc.2)
     }
+}
 
+impl AsymView for Snapshot<'_> {
+    fn arch_scale_cpu_capacity(&self, _: Cpu) -> u64 {
+        SCHED_CAPACITY_SCALE
+    }
+}
+
+impl PolicyView for Snapshot<'_> {
     /// Of the waking CPU, which alone is asked. Whoever asks for SIS_PROP without these is refused before.
     fn scan_clock(&self, _: Cpu) -> ScanClock {
         self.scan
     }
+}
 
-    fn cpu_clock(&self, _: Cpu, _: u32) -> u64 {
-        0
+impl MaskView for Snapshot<'_> {
+    #[inline]
+    fn idle_mask(&self) -> Option<&CpuMask> {
+        Some(&self.row.idle_mask)
     }
 
+    #[inline]
+    fn sched_idle_mask(&self) -> Option<&CpuMask> {
+        self.row.any_sched_idle.then_some(&self.row.sched_idle_mask)
+    }
+}
+
+impl UtilView for Snapshot<'_> {
     fn cpu_runnable(&self, cpu: Cpu) -> u64 {
         self.row.cpus.runnable_avg[cpu as usize]
     }
@@ -125,27 +154,9 @@ impl View for Snapshot<'_> {
     fn cpu_util_est(&self, cpu: Cpu) -> Option<u64> {
         self.util_est.then(|| self.row.cpus.util_est[cpu as usize])
     }
+}
 
-    fn arch_scale_cpu_capacity(&self, _: Cpu) -> u64 {
-        SCHED_CAPACITY_SCALE
-    }
-
-    fn curr_is_idle(&self, cpu: Cpu) -> bool {
-        self.row.curr_idle_mask.test(cpu)
-    }
-
-    fn ttwu_pending(&self, cpu: Cpu) -> bool {
-        self.row.ttwu_pending_mask.test(cpu)
-    }
-
-    fn idle_stamp(&self, cpu: Cpu) -> u64 {
-        self.slow_path().idle_stamp[cpu as usize]
-    }
-
-    fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32> {
-        u32::try_from(self.slow_path().idle_exit_latency[cpu as usize]).ok()
-    }
-
+impl GroupView for Snapshot<'_> {
     fn group_capacity(&self, level: usize, group: &SchedGroup) -> u64 {
         // Above the levels that are recorded, what the machine's description says has to do.
         let recorded = self.slow_path().group_capacity.get(level).zip(self.member(level, group));
@@ -156,14 +167,20 @@ impl View for Snapshot<'_> {
         let bits = self.member(level, group).map_or(0, |cpu| self.slow_path().group_imbalance[cpu]);
         level < 64 && bits >> level & 1 != 0
     }
+}
 
-    #[inline]
-    fn idle_mask(&self) -> Option<&CpuMask> {
-        Some(&self.row.idle_mask)
+impl IdleStateView for Snapshot<'_> {
+    fn curr_is_idle(&self, cpu: Cpu) -> bool {
+        self.row.curr_idle_mask.test(cpu)
     }
 
-    #[inline]
-    fn sched_idle_mask(&self) -> Option<&CpuMask> {
-        self.row.any_sched_idle.then_some(&self.row.sched_idle_mask)
+    fn idle_stamp(&self, cpu: Cpu) -> u64 {
+        self.slow_path().idle_stamp[cpu as usize]
+    }
+
+    fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32> {
+        u32::try_from(self.slow_path().idle_exit_latency[cpu as usize]).ok()
     }
 }
+
+impl EnergyView for Snapshot<'_> {}

@@ -4,7 +4,7 @@ use wakelab_events::sim::Inputs;
 use wakelab_kernel::Feature;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::select::{
-    Cx, Event, Look, Observer, Rules, Select, Site, View, Wakeup, best_idle_cpu, select_task_rq_fair,
+    Cx, Event, Observer, Probe, Rules, Select, Site, View, Wakeup, best_idle_cpu, select_task_rq_fair,
 };
 
 /// What was known of a choice when it began.
@@ -64,11 +64,11 @@ struct FirstIdle<'a> {
 }
 
 impl Observer for FirstIdle<'_> {
-    const LOOKS: bool = true;
+    const PROBES: bool = true;
     const UNLIMITED: bool = true;
 
     fn event(&mut self, event: Event) {
-        let Event::Look(Look { site: Site::Smt | Site::Core | Site::Scan | Site::Capacity, cpu, idle, sched_idle }) =
+        let Event::Probe(Probe { site: Site::Smt | Site::Core | Site::Scan | Site::Capacity, cpu, idle, sched_idle }) =
             event
         else {
             return;

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::{CpuTopology, DomainOptions, LOCAL_DISTANCE, Topology, build_sched_domains};
 use wakelab_sched::domain::{SchedDomains, SchedGroup};
-use wakelab_sched::select::{ScanClock, View, WakeFlags, Wakee, Waker, Wakeup};
+use wakelab_sched::select::{
+    AsymView, EnergyView, GroupView, IdleStateView, IdleView, LlcView, MaskView, PolicyView, RqView, UtilView,
+    WakeFlags, Wakee, Waker, Wakeup,
+};
 
 /// The system.
 #[derive(Clone, Debug, Default)]
@@ -15,18 +18,18 @@ pub struct Written {
     pub nr_idle_scan: i32,
 }
 
-impl View for Written {
+impl IdleView for Written {
     fn available_idle_cpu(&self, cpu: u32) -> bool {
         self.idle.contains(&cpu)
     }
     fn sched_idle_cpu(&self, _: u32) -> bool {
         false
     }
+}
+
+impl RqView for Written {
     fn nr_running(&self, cpu: u32) -> u32 {
         u32::from(!self.idle.contains(&cpu))
-    }
-    fn h_nr_delayed(&self, _: u32) -> u32 {
-        0
     }
     fn cpu_load(&self, _: u32) -> u64 {
         0
@@ -37,21 +40,28 @@ impl View for Written {
     fn capacity_of(&self, _: u32) -> u64 {
         1024
     }
+}
+
+impl LlcView for Written {
     fn has_idle_cores(&self, _: u32) -> bool {
         self.has_idle_cores
     }
     fn nr_idle_scan(&self, _: u32) -> i32 {
         self.nr_idle_scan
     }
-    fn scan_clock(&self, _: u32) -> ScanClock {
-        ScanClock::default()
-    }
-    fn cpu_clock(&self, _: u32, _: u32) -> u64 {
-        0
-    }
+}
+
+impl AsymView for Written {}
+
+impl PolicyView for Written {
     fn claimed(&self, cpu: u32) -> bool {
         self.claimed.contains(&cpu)
     }
+}
+
+impl MaskView for Written {}
+
+impl UtilView for Written {
     fn cpu_runnable(&self, _: u32) -> u64 {
         unreachable!("no slow path")
     }
@@ -61,21 +71,9 @@ impl View for Written {
     fn cpu_util_est(&self, _: u32) -> Option<u64> {
         unreachable!("no slow path")
     }
-    fn arch_scale_cpu_capacity(&self, _: u32) -> u64 {
-        1024
-    }
-    fn curr_is_idle(&self, cpu: u32) -> bool {
-        self.idle.contains(&cpu)
-    }
-    fn ttwu_pending(&self, _: u32) -> bool {
-        false
-    }
-    fn idle_stamp(&self, _: u32) -> u64 {
-        0
-    }
-    fn idle_exit_latency(&self, _: u32) -> Option<u32> {
-        None
-    }
+}
+
+impl GroupView for Written {
     fn group_capacity(&self, _: usize, _: &SchedGroup) -> u64 {
         unreachable!("no slow path")
     }
@@ -83,6 +81,20 @@ impl View for Written {
         unreachable!("no slow path")
     }
 }
+
+impl IdleStateView for Written {
+    fn curr_is_idle(&self, cpu: u32) -> bool {
+        self.idle.contains(&cpu)
+    }
+    fn idle_stamp(&self, _: u32) -> u64 {
+        0
+    }
+    fn idle_exit_latency(&self, _: u32) -> Option<u32> {
+        None
+    }
+}
+
+impl EnergyView for Written {}
 
 /// One LLC of eight CPUs, so many to a core.
 pub fn eight_cpus(threads: u32) -> SchedDomains {

@@ -6,7 +6,7 @@ use crate::numbers::{cpu_runs, thousands};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use wakelab_events::Row;
-use wakelab_sched::select::{Event, Look, Reason};
+use wakelab_sched::select::{Event, Probe, Reason};
 use wakelab_study::conform::NotScored;
 use wakelab_study::explain::{Explained, other_idle_cpus, recent_used_cpu_after};
 use wakelab_study::summary::flags_name;
@@ -184,6 +184,6 @@ pub fn json(explained: &Explained<'_>) -> Value {
 }
 
 fn look(event: &Event) -> Option<Value> {
-    let Event::Look(Look { site, cpu, idle, sched_idle }) = event else { return None };
+    let Event::Probe(Probe { site, cpu, idle, sched_idle }) = event else { return None };
     Some(json!({"at": format!("{site:?}").to_lowercase(), "cpu": cpu, "idle": idle, "sched_idle": sched_idle}))
 }

@@ -5,8 +5,9 @@ use crate::numbers::{count, cpu_runs};
 use wakelab_events::Row;
 use wakelab_kernel::Feature;
 use wakelab_sched::domain::{PkgName, SchedDomain, SchedGroup};
-use wakelab_sched::select::{GroupLoads, GroupStats, GroupType};
-use wakelab_sched::select::{Affine, AffineDetail, EnergyLook, Event, Fit, Look, Reason, Site, WakeFlags};
+use wakelab_sched::select::{
+    Affine, AffineDetail, EnergyProbe, Event, Fit, GroupLoads, GroupStats, GroupType, Probe, Reason, Site, WakeFlags,
+};
 use wakelab_study::explain::Explained;
 
 /// What stands in a sentence where the slow path goes to another domain.
@@ -80,11 +81,11 @@ impl<'a> Words<'a> {
                 let part = affine(self.row(), detail, target);
                 self.say(part);
             }
-            Event::Look(look) => self.look(look),
+            Event::Probe(look) => self.look(look),
             Event::NotAllowed(_, cpu) => self.say(format!("but {cpu} is not allowed")),
             Event::Far(_, cpu) => self.say(format!("but {cpu} is outside the cluster, kept for the end")),
             Event::Fit { site, cpu, fit, core_busy } => self.fit(site, cpu, fit, core_busy),
-            Event::CapacitySearch { cores } => self.cores = cores,
+            Event::SelectIdleCapacity { cores } => self.cores = cores,
             Event::Kthread { taken: true } => {
                 self.say("woken by a per-CPU kthread for whose CPU it queued work".into())
             }
@@ -94,8 +95,8 @@ impl<'a> Words<'a> {
             Event::Energy(look) => self.energy(&look),
             Event::Oracle(Some(cpu)) => self.say(format!("the oracle knows {cpu} idle")),
             Event::Oracle(None) => self.say("the oracle knows no idle CPU".into()),
-            Event::Walk { cores } => self.cores = cores,
-            Event::IdleCores(_) | Event::Siblings { .. } => {}
+            Event::SelectIdleCpu { cores } => self.cores = cores,
+            Event::IdleCores(_) | Event::SelectIdleSmt { .. } => {}
             Event::Domain { level, cpu } => {
                 self.flush_walk();
                 self.level = Some((level, cpu));
@@ -120,7 +121,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn look(&mut self, look: Look) {
+    fn look(&mut self, look: Probe) {
         let row = self.row();
         let cpu = look.cpu;
         let taken = look.idle || look.sched_idle == Some(true);
@@ -196,8 +197,8 @@ impl<'a> Words<'a> {
         self.say(format!("{what}{}", said.join(", ")));
     }
 
-    fn energy(&mut self, look: &EnergyLook) {
-        let EnergyLook { domain, base, prev, other } = *look;
+    fn energy(&mut self, look: &EnergyProbe) {
+        let EnergyProbe { domain, base, prev, other } = *look;
         let candidates = prev.map(|energy| (self.row().wakee.prev_cpu, energy)).into_iter().chain(other);
         let with: Vec<_> = candidates.map(|(cpu, energy)| format!("{energy} with it on {cpu}")).collect();
         self.say(format!("the domain of {domain} would spend {base}, {}", with.join(", ")));
@@ -216,7 +217,7 @@ impl<'a> Words<'a> {
             Reason::Capacity => self.say(format!("{} is the idle CPU that fits best", decision.cpu)),
             Reason::Limit => {
                 let walked =
-                    |step: &&Event| matches!(step, Event::Look(Look { site: Site::Scan | Site::Capacity, .. }));
+                    |step: &&Event| matches!(step, Event::Probe(Probe { site: Site::Scan | Site::Capacity, .. }));
                 let looks = self.explained.steps.iter().filter(walked).count() as u64;
                 self.say(format!("limit used up after {}, so target {target}", count(looks, "look")));
             }

@@ -7,8 +7,8 @@ use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{DomainOptions, Numbering, SchedDomains, SchedGroup, Uniform, build_sched_domains};
 use wakelab_sched::select::{
-    Cx, Decision, Observer, Reason, Rules, ScanClock, Select, View, WakeFlags, Wakee, Waker, Wakeup,
-    select_task_rq_fair,
+    AsymView, Cx, Decision, EnergyView, GroupView, IdleStateView, IdleView, LlcView, MaskView, Observer, PolicyView,
+    Reason, RqView, Rules, ScanClock, Select, UtilView, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair,
 };
 
 /// The system as columns of one number per CPU. A CPU that is not idle runs two nice-0 tasks.
@@ -23,7 +23,7 @@ pub struct Table {
     pub nr_running: Vec<u32>,
 }
 
-impl View for Table {
+impl IdleView for Table {
     #[inline]
     fn available_idle_cpu(&self, cpu: Cpu) -> bool {
         self.idle.test(cpu)
@@ -32,13 +32,12 @@ impl View for Table {
     fn sched_idle_cpu(&self, cpu: Cpu) -> bool {
         self.sched_idle.as_ref().is_some_and(|mask| mask.test(cpu))
     }
+}
+
+impl RqView for Table {
     #[inline]
     fn nr_running(&self, cpu: Cpu) -> u32 {
         self.nr_running[cpu as usize]
-    }
-    #[inline]
-    fn h_nr_delayed(&self, _: Cpu) -> u32 {
-        0
     }
     #[inline]
     fn cpu_load(&self, cpu: Cpu) -> u64 {
@@ -51,6 +50,9 @@ impl View for Table {
     fn capacity_of(&self, _: Cpu) -> u64 {
         1024
     }
+}
+
+impl LlcView for Table {
     #[inline]
     fn has_idle_cores(&self, _: Cpu) -> bool {
         self.has_idle_cores
@@ -59,12 +61,28 @@ impl View for Table {
     fn nr_idle_scan(&self, _: Cpu) -> i32 {
         self.nr_idle_scan
     }
+}
+
+impl AsymView for Table {}
+
+impl PolicyView for Table {
     fn scan_clock(&self, _: Cpu) -> ScanClock {
         ScanClock { avg_idle: 512_000_000, wake_avg_idle: 1_000_000, avg_scan_cost: 1000, ..ScanClock::default() }
     }
-    fn cpu_clock(&self, _: Cpu, _: u32) -> u64 {
-        0
+}
+
+impl MaskView for Table {
+    #[inline]
+    fn idle_mask(&self) -> Option<&CpuMask> {
+        Some(&self.idle)
     }
+    #[inline]
+    fn sched_idle_mask(&self) -> Option<&CpuMask> {
+        self.sched_idle.as_ref()
+    }
+}
+
+impl UtilView for Table {
     #[inline]
     fn cpu_runnable(&self, cpu: Cpu) -> u64 {
         self.load[cpu as usize]
@@ -77,17 +95,23 @@ impl View for Table {
     fn cpu_util_est(&self, cpu: Cpu) -> Option<u64> {
         Some(self.load[cpu as usize] / 4)
     }
+}
+
+impl GroupView for Table {
     #[inline]
-    fn arch_scale_cpu_capacity(&self, _: Cpu) -> u64 {
-        1024
+    fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
+        group.capacity
     }
+    #[inline]
+    fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
+        false
+    }
+}
+
+impl IdleStateView for Table {
     #[inline]
     fn curr_is_idle(&self, cpu: Cpu) -> bool {
         self.idle.test(cpu)
-    }
-    #[inline]
-    fn ttwu_pending(&self, _: Cpu) -> bool {
-        false
     }
     #[inline]
     fn idle_stamp(&self, cpu: Cpu) -> u64 {
@@ -97,23 +121,9 @@ impl View for Table {
     fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32> {
         Some(if cpu.is_multiple_of(3) { 2 } else { 40 })
     }
-    #[inline]
-    fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
-        group.capacity
-    }
-    #[inline]
-    fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
-        false
-    }
-    #[inline]
-    fn idle_mask(&self) -> Option<&CpuMask> {
-        Some(&self.idle)
-    }
-    #[inline]
-    fn sched_idle_mask(&self) -> Option<&CpuMask> {
-        self.sched_idle.as_ref()
-    }
 }
+
+impl EnergyView for Table {}
 
 /// One placement, with all that it depends on.
 #[derive(Clone, Debug)]
@@ -167,7 +177,7 @@ pub fn step_by_step(select: &mut Select, cx: Cx<'_, Table>, observer: &mut impl 
     loop {
         match decision {
             Some(decision) => return decision,
-            None => decision = select.step(cx, observer),
+            None => decision = select.probe(cx, observer),
         }
     }
 }

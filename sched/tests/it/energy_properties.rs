@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use wakelab_kernel::{Feature, Preset};
 use wakelab_sched::CpuMask;
 use wakelab_sched::energy::{EmPerfDomain, RqUtil, compute_energy, find_energy_efficient_cpu};
-use wakelab_sched::select::{CpuCapacity, Fit, Reason, Rules, Uclamp, View, WakeFlags, Wakee, Wakeup, util_fits_cpu};
+use wakelab_sched::select::{
+    CpuCapacity, EnergyView, Fit, Reason, Rules, Uclamp, WakeFlags, Wakee, Wakeup, util_fits_cpu,
+};
 
 /// A version: its preset, the reference's number, and what is switched on with the boosting form that it then has.
 const VERSIONS: [(&str, u32, Option<Feature>, u8); 11] = [

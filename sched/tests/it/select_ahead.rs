@@ -7,7 +7,10 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{
     DomainOptions, Numbering, SchedDomains, SchedGroup, Topology, Uniform, build_sched_domains,
 };
-use wakelab_sched::select::{Cx, Decision, IdleCores, Rules, ScanClock, Select, View, WakeFlags, Wakee, Waker, Wakeup};
+use wakelab_sched::select::{
+    AsymView, Cx, Decision, EnergyView, GroupView, IdleCores, IdleStateView, IdleView, LlcView, MaskView, PolicyView,
+    RqView, Rules, ScanClock, Select, UtilView, WakeFlags, Wakee, Waker, Wakeup,
+};
 
 struct Machine {
     idle: CpuMask,
@@ -17,18 +20,18 @@ struct Machine {
     nr_idle_scan: i32,
 }
 
-impl View for Machine {
+impl IdleView for Machine {
     fn available_idle_cpu(&self, cpu: Cpu) -> bool {
         self.idle.test(cpu)
     }
     fn sched_idle_cpu(&self, _: Cpu) -> bool {
         false
     }
+}
+
+impl RqView for Machine {
     fn nr_running(&self, cpu: Cpu) -> u32 {
         u32::from(!self.idle.test(cpu))
-    }
-    fn h_nr_delayed(&self, _: Cpu) -> u32 {
-        0
     }
     fn cpu_load(&self, _: Cpu) -> u64 {
         1024
@@ -39,18 +42,38 @@ impl View for Machine {
     fn capacity_of(&self, _: Cpu) -> u64 {
         1024
     }
+}
+
+impl LlcView for Machine {
     fn has_idle_cores(&self, _: Cpu) -> bool {
         self.has_idle_cores
     }
     fn nr_idle_scan(&self, _: Cpu) -> i32 {
         self.nr_idle_scan
     }
+}
+
+impl AsymView for Machine {}
+
+impl PolicyView for Machine {
     fn scan_clock(&self, _: Cpu) -> ScanClock {
         ScanClock { jiffies: 5, wake_stamp: 5, wake_avg_idle: 3000, avg_idle: 6000, avg_scan_cost: 5000 }
     }
     fn cpu_clock(&self, _: Cpu, looks: u32) -> u64 {
         1000 + 50 * u64::from(looks)
     }
+}
+
+impl MaskView for Machine {
+    fn idle_mask(&self) -> Option<&CpuMask> {
+        self.cores.as_ref().map(|_| &self.idle)
+    }
+    fn idle_cores(&self) -> Option<&IdleCores> {
+        self.cores.as_ref()
+    }
+}
+
+impl UtilView for Machine {
     fn cpu_runnable(&self, _: Cpu) -> u64 {
         0
     }
@@ -60,14 +83,20 @@ impl View for Machine {
     fn cpu_util_est(&self, _: Cpu) -> Option<u64> {
         None
     }
-    fn arch_scale_cpu_capacity(&self, _: Cpu) -> u64 {
-        1024
+}
+
+impl GroupView for Machine {
+    fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
+        group.capacity
     }
+    fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
+        false
+    }
+}
+
+impl IdleStateView for Machine {
     fn curr_is_idle(&self, cpu: Cpu) -> bool {
         self.idle.test(cpu)
-    }
-    fn ttwu_pending(&self, _: Cpu) -> bool {
-        false
     }
     fn idle_stamp(&self, _: Cpu) -> u64 {
         0
@@ -75,19 +104,9 @@ impl View for Machine {
     fn idle_exit_latency(&self, _: Cpu) -> Option<u32> {
         None
     }
-    fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
-        group.capacity
-    }
-    fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
-        false
-    }
-    fn idle_mask(&self) -> Option<&CpuMask> {
-        self.cores.as_ref().map(|_| &self.idle)
-    }
-    fn idle_cores(&self) -> Option<&IdleCores> {
-        self.cores.as_ref()
-    }
 }
+
+impl EnergyView for Machine {}
 
 fn topologies() -> Vec<Topology> {
     let split = Uniform { numbering: Numbering::Split, ..Uniform::new(20, 2) };
@@ -102,8 +121,8 @@ fn topologies() -> Vec<Topology> {
 
 fn step_by_step(select: &mut Select, cx: Cx<'_, Machine>) -> (Decision, u32) {
     loop {
-        if let Some(decision) = select.step(cx, &mut ()) {
-            return (decision, select.looks());
+        if let Some(decision) = select.probe(cx, &mut ()) {
+            return (decision, select.probes());
         }
     }
 }
@@ -148,22 +167,22 @@ proptest! {
         }
         let wanted = step_by_step(&mut start.clone(), cx_slow);
         let mut ahead = start.clone();
-        let guess = ahead.run(cx_fast, &mut ());
-        prop_assert_eq!((guess, ahead.looks()), wanted);
+        let guess = ahead.finish(cx_fast, &mut ());
+        prop_assert_eq!((guess, ahead.probes()), wanted);
         for looks in 0..wanted.1 {
             let mut part = start.clone();
-            if let Some(decision) = part.run_until(looks, cx_fast) {
+            if let Some(decision) = part.probe_until(looks, cx_fast) {
                 // Siblings that the wakee may not use are counted, and were not waited for.
                 prop_assert!(all != CpuMask::full(nr) && decision == wanted.0, "{} of {} looks", looks, wanted.1);
                 break;
             }
-            prop_assert!(part.looks() >= looks);
+            prop_assert!(part.probes() >= looks);
             let mut rest = part.clone();
-            while let Some(cpu) = rest.looking_at(&wakeup) {
-                prop_assert!(part.may_look_at(&rules, &wakeup, &ahead, &guess, cpu), "CPU {} from look {}", cpu, looks);
-                let _ = rest.step(cx_slow, &mut ());
+            while let Some(cpu) = rest.next_probe(&wakeup) {
+                prop_assert!(part.may_probe(&rules, &wakeup, &ahead, &guess, cpu), "CPU {} from look {}", cpu, looks);
+                let _ = rest.probe(cx_slow, &mut ());
             }
-            let end = (part.clone().run(cx_fast, &mut ()), wanted.1);
+            let end = (part.clone().finish(cx_fast, &mut ()), wanted.1);
             prop_assert_eq!(end, wanted, "from look {}", looks);
             prop_assert_eq!(step_by_step(&mut part, cx_fast), wanted, "from look {}, one by one", looks);
         }

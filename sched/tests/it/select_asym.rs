@@ -6,7 +6,8 @@ use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{Arch, DomainOptions, SchedDomains, SchedGroup, Topology, Uniform, build_sched_domains};
 use wakelab_sched::select::{
-    Cx, Decision, Reason, Rules, ScanClock, Select, Uclamp, View, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair,
+    AsymView, Cx, Decision, EnergyView, GroupView, IdleStateView, IdleView, LlcView, MaskView, PolicyView, Reason,
+    RqView, Rules, Select, Uclamp, UtilView, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair,
 };
 
 /// A machine of which some CPUs are idle.
@@ -19,18 +20,18 @@ struct Machine {
     nr_idle_scan: i32,
 }
 
-impl View for Machine {
+impl IdleView for Machine {
     fn available_idle_cpu(&self, cpu: Cpu) -> bool {
         self.idle.test(cpu)
     }
     fn sched_idle_cpu(&self, _: Cpu) -> bool {
         false
     }
+}
+
+impl RqView for Machine {
     fn nr_running(&self, cpu: Cpu) -> u32 {
         u32::from(!self.idle.test(cpu))
-    }
-    fn h_nr_delayed(&self, _: Cpu) -> u32 {
-        0
     }
     fn cpu_load(&self, _: Cpu) -> u64 {
         0
@@ -41,18 +42,28 @@ impl View for Machine {
     fn capacity_of(&self, cpu: Cpu) -> u64 {
         self.capacities[cpu as usize]
     }
+}
+
+impl LlcView for Machine {
     fn has_idle_cores(&self, _: Cpu) -> bool {
         self.has_idle_cores
     }
     fn nr_idle_scan(&self, _: Cpu) -> i32 {
         self.nr_idle_scan
     }
-    fn scan_clock(&self, _: Cpu) -> ScanClock {
-        ScanClock::default()
+}
+
+impl AsymView for Machine {
+    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
+        self.capacities[cpu as usize]
     }
-    fn cpu_clock(&self, _: Cpu, _: u32) -> u64 {
-        0
-    }
+}
+
+impl PolicyView for Machine {}
+
+impl MaskView for Machine {}
+
+impl UtilView for Machine {
     fn cpu_runnable(&self, _: Cpu) -> u64 {
         0
     }
@@ -62,21 +73,9 @@ impl View for Machine {
     fn cpu_util_est(&self, _: Cpu) -> Option<u64> {
         None
     }
-    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
-        self.capacities[cpu as usize]
-    }
-    fn curr_is_idle(&self, cpu: Cpu) -> bool {
-        self.idle.test(cpu)
-    }
-    fn ttwu_pending(&self, _: Cpu) -> bool {
-        false
-    }
-    fn idle_stamp(&self, _: Cpu) -> u64 {
-        0
-    }
-    fn idle_exit_latency(&self, _: Cpu) -> Option<u32> {
-        None
-    }
+}
+
+impl GroupView for Machine {
     fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
         group.capacity
     }
@@ -84,6 +83,20 @@ impl View for Machine {
         false
     }
 }
+
+impl IdleStateView for Machine {
+    fn curr_is_idle(&self, cpu: Cpu) -> bool {
+        self.idle.test(cpu)
+    }
+    fn idle_stamp(&self, _: Cpu) -> u64 {
+        0
+    }
+    fn idle_exit_latency(&self, _: Cpu) -> Option<u32> {
+        None
+    }
+}
+
+impl EnergyView for Machine {}
 
 impl Machine {
     fn new(version: &'static str, options: DomainOptions, topology: &Topology, idle: &[Cpu]) -> Self {
@@ -137,8 +150,8 @@ impl Machine {
         let mut select = Select::default();
         let mut stepped = select.start(&rules, &wakeup, &mut ());
         while stepped.is_none() {
-            assert!(select.looking_at(&wakeup).is_some());
-            stepped = select.step(cx, &mut ());
+            assert!(select.next_probe(&wakeup).is_some());
+            stepped = select.probe(cx, &mut ());
         }
         assert_eq!(stepped, Some(decision));
         decision

@@ -10,7 +10,7 @@ use proptest::test_runner::{FileFailurePersistence, TestRunner};
 use std::collections::BTreeSet;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::select::{
-    Affine, Cx, Decision, Event, Look, Observer, Reason, ScanClock, SearchCount, Select, select_task_rq_fair,
+    Affine, Cx, Decision, Event, Observer, Probe, Reason, ScanClock, SearchCount, Select, select_task_rq_fair,
 };
 
 /// Cases that fail are kept beside this file.
@@ -73,16 +73,16 @@ fn reference(world: &World) -> Outcome {
     }
 }
 
-/// Listens to single looks.
+/// Listens to single probes.
 #[derive(Default)]
-struct Looks(Vec<Look>);
+struct Probes(Vec<Probe>);
 
-impl Observer for Looks {
-    const LOOKS: bool = true;
+impl Observer for Probes {
+    const PROBES: bool = true;
 
     fn event(&mut self, event: Event) {
-        if let Event::Look(look) = event {
-            self.0.push(look);
+        if let Event::Probe(probe) = event {
+            self.0.push(probe);
         }
     }
 }
@@ -93,11 +93,11 @@ fn at_once(select: &mut Select, world: &World, table: &Table, observer: &mut imp
 }
 
 /// Decides step by step. `before` is asked for the table of each step, from its number and from the CPU that the step
-/// is said to look at; `after` is shown that CPU and the looks that were reported.
+/// is said to probe at; `after` is shown that CPU and the probes that were reported.
 fn step_by_step(
     world: &World,
     mut before: impl FnMut(usize, Option<Cpu>) -> Table,
-    mut after: impl FnMut(Option<Cpu>, &[Look]),
+    mut after: impl FnMut(Option<Cpu>, &[Probe]),
 ) -> Decision {
     let (rules, wakeup) = (world.rules(), world.wakeup());
     let mut select = Select::default();
@@ -105,13 +105,13 @@ fn step_by_step(
     let mut number = 0;
     let readings = std::cell::Cell::new(0);
     while decision.is_none() {
-        let at = select.looking_at(&wakeup);
+        let at = select.next_probe(&wakeup);
         let view = before(number, at);
         view.clock_readings.set(readings.get());
-        let mut looks = Looks::default();
-        decision = select.step(Cx { rules: &rules, wakeup: &wakeup, view: &view }, &mut looks);
+        let mut probes = Probes::default();
+        decision = select.probe(Cx { rules: &rules, wakeup: &wakeup, view: &view }, &mut probes);
         readings.set(view.clock_readings.get());
-        after(at, &looks.0);
+        after(at, &probes.0);
         number += 1;
     }
     decision.unwrap()
@@ -154,7 +154,7 @@ proptest! {
         prop_assert_eq!(outcome(&world, &decision), reference(&world));
     }
 
-    /// At once, step by step, with or without a listener, by single looks or by words of masks: all the same.
+    /// At once, step by step, with or without a listener, by single probes or by words of masks: all the same.
     #[test]
     fn all_ways_agree(case in case()) {
         let world = case.world();
@@ -163,17 +163,17 @@ proptest! {
         for table in [world.table.clone(), world.table.with_masks()] {
             prop_assert_eq!(at_once(&mut Select::default(), &world, &table, &mut ()), expected);
 
-            let mut looks = Looks::default();
-            prop_assert_eq!(at_once(&mut Select::default(), &world, &table, &mut looks), expected);
-            heard.push(looks.0);
+            let mut probes = Probes::default();
+            prop_assert_eq!(at_once(&mut Select::default(), &world, &table, &mut probes), expected);
+            heard.push(probes.0);
 
             let mut stepped = Vec::new();
-            let decision = step_by_step(&world, |_, _| table.fresh(), |_, looks| stepped.extend_from_slice(looks));
+            let decision = step_by_step(&world, |_, _| table.fresh(), |_, probes| stepped.extend_from_slice(probes));
             prop_assert_eq!(decision, expected);
             heard.push(stepped);
         }
-        for looks in &heard[1..] {
-            prop_assert_eq!(looks, &heard[0]);
+        for probes in &heard[1..] {
+            prop_assert_eq!(probes, &heard[0]);
         }
     }
 
@@ -215,27 +215,27 @@ proptest! {
         }
     }
 
-    /// Each step names the CPU that it looks at, looks there, and looks at no other. Only `wake_affine()`'s step and
-    /// those of the slow path tell of no look: the one asks for two CPUs, the others for more than idleness.
+    /// Each step names the CPU that it probes at, probes there, and probes at no other. Only `wake_affine()`'s step and
+    /// those of the slow path tell of no probe: the one asks for two CPUs, the others for more than idleness.
     #[test]
     fn looks_where_it_says(case in case()) {
         let world = case.world();
         let mut steps = Vec::new();
-        let note = |at, looks: &[Look]| steps.push((at, looks.to_vec()));
+        let note = |at, probes: &[Probe]| steps.push((at, probes.to_vec()));
         let decision = step_by_step(&world, |_, _| world.table.fresh(), note);
         let quiet = match decision.reason {
             Reason::Slow => steps.len(),
             _ => usize::from(decision.affine.rule != Affine::NotAsked),
         };
-        for (number, (at, looks)) in steps.iter().enumerate() {
+        for (number, (at, probes)) in steps.iter().enumerate() {
             prop_assert!(at.is_some());
-            prop_assert!(looks.len() == 1 || looks.is_empty() && number < quiet, "step {}: {:?}", number, steps);
-            prop_assert!(looks.iter().all(|look| Some(look.cpu) == *at), "step {}: {:?}", number, steps);
+            prop_assert!(probes.len() == 1 || probes.is_empty() && number < quiet, "step {}: {:?}", number, steps);
+            prop_assert!(probes.iter().all(|probe| Some(probe.cpu) == *at), "step {}: {:?}", number, steps);
         }
     }
 
     /// A search knows of each CPU what it saw when it looked there, no more: when all others are turned about before
-    /// each look, it ends the same. The rule of `wake_affine()` looks at two CPUs in its one step, the slow path sums
+    /// each probe, it ends the same. The rule of `wake_affine()` probes at two CPUs in its one step, the slow path sums
     /// up all of them: those are left alone.
     #[test]
     fn only_the_looks_count(case in case(), masks in any::<bool>()) {

@@ -8,7 +8,7 @@ use support::{System, features, million, preset, two_llcs, wakeup};
 use wakelab_kernel::Feature;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::SchedDomains;
-use wakelab_sched::select::policy::{Before, DurAvg, Plan, SearchContext, SearchPolicy, SisLimit, SisProp};
+use wakelab_sched::select::policy::{DurAvg, Plan, SearchContext, SearchPolicy, SisLimit, SisProp, Verdict};
 use wakelab_sched::select::{
     Affine, Effects, IdleScanForm, IdleScanRules, Rules, ScanClock, WakeeFlips, record_wakee, wake_affine, wake_wide,
 };
@@ -99,24 +99,24 @@ proptest! {
         let clock = ScanClock { jiffies, wake_stamp: stamp, wake_avg_idle, avg_idle: 0, avg_scan_cost };
         let view = System { clock, time: [1000, 1000 + time], ..System::default() };
         let sd = domains.sd_llc(0).expect("an LLC");
-        let mut cx = SearchContext { rules: &rules, wakeup: &wakeup, sd, target: 0, has_idle_core: false, looks: 0 };
-        let mut plan = Plan { nr: i32::MAX, start: 1, sis_prop: None, tells_last: false };
+        let mut cx = SearchContext { rules: &rules, wakeup: &wakeup, sd, target: 0, has_idle_core: false, probes: 0 };
+        let mut plan = Plan::new(1);
         let mut effects = Effects::default();
 
         let mut ours = c::ScanCost { wake_stamp: stamp, wake_avg_idle, avg_scan_cost };
         c::sis_prop_age(&mut ours, jiffies);
-        prop_assert_eq!(SisProp::before(&cx, &view, &mut plan, &mut effects), Before::Walk);
+        prop_assert_eq!(SisProp::before_scan(&cx, &view, &mut plan, &mut effects), Verdict::Scan);
         prop_assert_eq!(c::sis_prop_nr(&ours, sd.span_weight), plan.nr);
         let aged = effects.scan_cost.expect("it is noted");
         prop_assert_eq!((ours.wake_stamp, ours.wake_avg_idle), (aged.wake_stamp, aged.wake_avg_idle));
 
         let mut limited = plan.clone();
-        SisLimit::before(&cx, &view, &mut limited, &mut effects);
+        SisLimit::before_scan(&cx, &view, &mut limited, &mut effects);
         let siblings = domains.smt_mask[0].weight();
         prop_assert_eq!(c::sis_limit_nr(&ours, sd.span_weight, siblings), limited.nr);
 
-        cx.looks = 1;
-        SisProp::after(&cx, &view, &plan, &mut effects);
+        cx.probes = 1;
+        SisProp::after_scan(&cx, &view, &plan, &mut effects);
         c::sis_prop_after(&mut ours, time);
         let after = effects.scan_cost.expect("it is noted");
         prop_assert_eq!((ours.wake_avg_idle, ours.avg_scan_cost), (after.wake_avg_idle, after.avg_scan_cost));

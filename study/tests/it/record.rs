@@ -167,26 +167,26 @@ fn in_time(seen: &mut Seen<'_>, row: Row<'_>, rules: &Rules<'_>, changes: &[(i64
     if let Some(decision) = select.start(rules, &wakeup, &mut ()) {
         return decision;
     }
-    if select.at_affine() {
-        let _ = select.step(Cx { rules, wakeup: &wakeup, view: seen }, &mut ());
+    if select.reads_averages() {
+        let _ = select.probe(Cx { rules, wakeup: &wakeup, view: seen }, &mut ());
     }
     let (began, probe) = (row.long("t_ns"), row.long("probe_ns"));
     let mut changes = changes.iter().peekable();
     loop {
         let mut early = select.clone();
-        let decision = early.run(Cx { rules, wakeup: &wakeup, view: seen }, &mut ());
-        if early.looks() == 0 {
+        let decision = early.finish(Cx { rules, wakeup: &wakeup, view: seen }, &mut ());
+        if early.probes() == 0 {
             return decision;
         }
         let Some((_, change)) = changes.next_if(|change| change.0 <= began + probe) else { break };
         seen.apply(change);
     }
     loop {
-        let now = began + i64::from(select.looks() + 1) * probe;
+        let now = began + i64::from(select.probes() + 1) * probe;
         while let Some((_, change)) = changes.next_if(|change| change.0 <= now) {
             seen.apply(change);
         }
-        if let Some(decision) = select.step(Cx { rules, wakeup: &wakeup, view: seen }, &mut ()) {
+        if let Some(decision) = select.probe(Cx { rules, wakeup: &wakeup, view: seen }, &mut ()) {
             return decision;
         }
     }

@@ -132,8 +132,8 @@ fn recordings_are_decided_alike_at_once_and_step_by_step() {
             let view = Snapshot::new(&row, &topo, row.features.set);
             let mut stepped: Option<Decision> = select.start(&rules, &wakeup, &mut ());
             while stepped.is_none() {
-                assert!(select.looking_at(&wakeup).is_some(), "an undecided search looks somewhere");
-                stepped = select.step(Cx { rules: &rules, wakeup: &wakeup, view: &view }, &mut ());
+                assert!(select.next_probe(&wakeup).is_some(), "an undecided search looks somewhere");
+                stepped = select.probe(Cx { rules: &rules, wakeup: &wakeup, view: &view }, &mut ());
             }
             assert_eq!(Some(at_once), stepped, "{}:{}", file.display(), row.line);
         }

@@ -4,7 +4,10 @@ use std::cell::Cell;
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{SchedDomains, SchedGroup};
-use wakelab_sched::select::{ScanClock, View};
+use wakelab_sched::select::{
+    AsymView, EnergyView, GroupView, IdleStateView, IdleView, LlcView, MaskView, PolicyView, RqView, ScanClock,
+    UtilView,
+};
 
 /// One CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,13 +179,16 @@ impl Table {
     }
 }
 
-impl View for Table {
+impl IdleView for Table {
     fn available_idle_cpu(&self, cpu: Cpu) -> bool {
         self.row(cpu).idle
     }
     fn sched_idle_cpu(&self, cpu: Cpu) -> bool {
         self.row(cpu).sched_idle
     }
+}
+
+impl RqView for Table {
     fn nr_running(&self, cpu: Cpu) -> u32 {
         self.row(cpu).nr_running
     }
@@ -198,12 +204,27 @@ impl View for Table {
     fn capacity_of(&self, cpu: Cpu) -> u64 {
         self.row(cpu).capacity
     }
+    fn ttwu_pending(&self, cpu: Cpu) -> bool {
+        self.row(cpu).ttwu_pending
+    }
+}
+
+impl LlcView for Table {
     fn has_idle_cores(&self, cpu: Cpu) -> bool {
         self.hints(cpu).has_idle_cores
     }
     fn nr_idle_scan(&self, cpu: Cpu) -> i32 {
         self.hints(cpu).nr_idle_scan
     }
+}
+
+impl AsymView for Table {
+    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
+        self.row(cpu).capacity_orig
+    }
+}
+
+impl PolicyView for Table {
     fn scan_clock(&self, _: Cpu) -> ScanClock {
         self.clock
     }
@@ -218,6 +239,18 @@ impl View for Table {
         let row = self.row(cpu);
         (!row.runnable.is_multiple_of(4)).then_some((row.util_avg % self.rows.len() as u64) as Cpu)
     }
+}
+
+impl MaskView for Table {
+    fn idle_mask(&self) -> Option<&CpuMask> {
+        self.masks.as_ref().map(|(idle, _)| idle)
+    }
+    fn sched_idle_mask(&self) -> Option<&CpuMask> {
+        self.masks.as_ref().and_then(|(_, sched_idle)| sched_idle.as_ref())
+    }
+}
+
+impl UtilView for Table {
     fn cpu_runnable(&self, cpu: Cpu) -> u64 {
         self.row(cpu).runnable
     }
@@ -227,21 +260,9 @@ impl View for Table {
     fn cpu_util_est(&self, cpu: Cpu) -> Option<u64> {
         self.util_est_on.then_some(self.row(cpu).util_est)
     }
-    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
-        self.row(cpu).capacity_orig
-    }
-    fn curr_is_idle(&self, cpu: Cpu) -> bool {
-        self.row(cpu).curr_is_idle
-    }
-    fn ttwu_pending(&self, cpu: Cpu) -> bool {
-        self.row(cpu).ttwu_pending
-    }
-    fn idle_stamp(&self, cpu: Cpu) -> u64 {
-        self.row(cpu).idle_stamp
-    }
-    fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32> {
-        self.row(cpu).exit_latency
-    }
+}
+
+impl GroupView for Table {
     fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
         group.span.iter().map(|cpu| self.row(cpu).capacity).sum()
     }
@@ -249,10 +270,18 @@ impl View for Table {
         let first = u64::from(group.span.first().unwrap());
         self.imbalances >> ((first + 7 * level as u64) % 64) & 1 == 1
     }
-    fn idle_mask(&self) -> Option<&CpuMask> {
-        self.masks.as_ref().map(|(idle, _)| idle)
+}
+
+impl IdleStateView for Table {
+    fn curr_is_idle(&self, cpu: Cpu) -> bool {
+        self.row(cpu).curr_is_idle
     }
-    fn sched_idle_mask(&self) -> Option<&CpuMask> {
-        self.masks.as_ref().and_then(|(_, sched_idle)| sched_idle.as_ref())
+    fn idle_stamp(&self, cpu: Cpu) -> u64 {
+        self.row(cpu).idle_stamp
+    }
+    fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32> {
+        self.row(cpu).exit_latency
     }
 }
+
+impl EnergyView for Table {}

@@ -7,7 +7,7 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{DomainOptions, SchedDomains, SchedGroup, Topology, build_sched_domains};
 use wakelab_sched::energy::RqUtil;
 use wakelab_sched::runqueue::TaskId;
-use wakelab_sched::select::{ScanClock, View};
+use wakelab_sched::select::{AsymView, EnergyView, GroupView, IdleView, RqView, UtilView};
 
 /// One CPU.
 #[derive(Clone, Debug)]
@@ -179,16 +179,19 @@ pub fn domains_of(topology: &Topology, major: u32, minor: u32) -> SchedDomains {
     build_sched_domains(topology, &DomainOptions::for_version(major, minor)).expect("a machine")
 }
 
-impl View for State {
+impl IdleView for State {
     fn available_idle_cpu(&self, cpu: Cpu) -> bool {
-        View::idle_cpu(self, cpu)
+        IdleView::idle_cpu(self, cpu)
     }
     fn idle_cpu(&self, cpu: Cpu) -> bool {
-        self.curr_is_idle(cpu) && self.nr_running(cpu) == 0 && !self.ttwu_pending(cpu)
+        self.nr_running(cpu) == 0 && !self.ttwu_pending(cpu)
     }
     fn sched_idle_cpu(&self, _: Cpu) -> bool {
         unreachable!("balancing does not ask")
     }
+}
+
+impl RqView for State {
     fn nr_running(&self, cpu: Cpu) -> u32 {
         self.at(cpu).tasks.len() as u32 + self.at(cpu).other
     }
@@ -204,18 +207,18 @@ impl View for State {
     fn capacity_of(&self, cpu: Cpu) -> u64 {
         self.at(cpu).capacity
     }
-    fn has_idle_cores(&self, _: Cpu) -> bool {
-        unreachable!("balancing does not ask")
+    fn ttwu_pending(&self, cpu: Cpu) -> bool {
+        self.at(cpu).ttwu_pending
     }
-    fn nr_idle_scan(&self, _: Cpu) -> i32 {
-        unreachable!("balancing does not ask")
+}
+
+impl AsymView for State {
+    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
+        self.at(cpu).capacity_orig
     }
-    fn scan_clock(&self, _: Cpu) -> ScanClock {
-        unreachable!("balancing does not ask")
-    }
-    fn cpu_clock(&self, _: Cpu, _: u32) -> u64 {
-        unreachable!("balancing does not ask")
-    }
+}
+
+impl UtilView for State {
     fn cpu_runnable(&self, cpu: Cpu) -> u64 {
         self.at(cpu).runnable
     }
@@ -225,30 +228,21 @@ impl View for State {
     fn cpu_util_est(&self, cpu: Cpu) -> Option<u64> {
         self.util_est.then_some(self.at(cpu).util_est)
     }
-    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
-        self.at(cpu).capacity_orig
-    }
-    fn curr_is_idle(&self, cpu: Cpu) -> bool {
-        self.nr_running(cpu) == 0
-    }
-    fn ttwu_pending(&self, cpu: Cpu) -> bool {
-        self.at(cpu).ttwu_pending
-    }
-    fn idle_stamp(&self, _: Cpu) -> u64 {
-        unreachable!("balancing does not ask")
-    }
-    fn idle_exit_latency(&self, _: Cpu) -> Option<u32> {
-        unreachable!("balancing does not ask")
-    }
-    fn rq_util(&self, cpu: Cpu) -> RqUtil {
-        let (uclamp_min, uclamp_max) = self.at(cpu).uclamp;
-        RqUtil { uclamp_min, uclamp_max, ..RqUtil::default() }
-    }
+}
+
+impl GroupView for State {
     fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
         group.span.iter().map(|cpu| self.at(cpu).capacity).sum()
     }
     fn group_imbalance(&self, level: usize, group: &SchedGroup) -> bool {
         self.imbalanced.contains(&(level, group.group_balance_cpu()))
+    }
+}
+
+impl EnergyView for State {
+    fn rq_util(&self, cpu: Cpu) -> RqUtil {
+        let (uclamp_min, uclamp_max) = self.at(cpu).uclamp;
+        RqUtil { uclamp_min, uclamp_max, ..RqUtil::default() }
     }
 }
 

@@ -6,7 +6,8 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{Arch, DomainOptions, SchedDomains, SchedGroup, Topology, build_sched_domains};
 use wakelab_sched::energy::{EasConditions, EmPerfDomain, PerfDomains, RqUtil, build_perf_domains};
 use wakelab_sched::select::{
-    Cx, Decision, Rules, ScanClock, Select, View, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair,
+    AsymView, Cx, Decision, EnergyView, GroupView, IdleStateView, IdleView, LlcView, MaskView, PolicyView, RqView,
+    Rules, Select, UtilView, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair,
 };
 
 /// One CPU.
@@ -95,18 +96,18 @@ pub fn place(system: &EnergySystem, this_cpu: Cpu, prev_cpu: Cpu, util: u64, cpu
     place_wakeup(system, &wakeup(this_cpu, wakee(prev_cpu, util, cpus_ptr)))
 }
 
-impl View for EnergySystem {
+impl IdleView for EnergySystem {
     fn available_idle_cpu(&self, cpu: Cpu) -> bool {
         self.at(cpu).util_avg == 0
     }
     fn sched_idle_cpu(&self, _: Cpu) -> bool {
         false
     }
+}
+
+impl RqView for EnergySystem {
     fn nr_running(&self, cpu: Cpu) -> u32 {
         u32::from(self.at(cpu).util_avg != 0)
-    }
-    fn h_nr_delayed(&self, _: Cpu) -> u32 {
-        0
     }
     fn cpu_load(&self, cpu: Cpu) -> u64 {
         self.at(cpu).util_avg
@@ -117,18 +118,34 @@ impl View for EnergySystem {
     fn capacity_of(&self, cpu: Cpu) -> u64 {
         self.at(cpu).capacity
     }
+}
+
+impl LlcView for EnergySystem {
     fn has_idle_cores(&self, _: Cpu) -> bool {
         false
     }
     fn nr_idle_scan(&self, _: Cpu) -> i32 {
         100
     }
-    fn scan_clock(&self, _: Cpu) -> ScanClock {
-        ScanClock::default()
+}
+
+impl AsymView for EnergySystem {
+    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
+        self.at(cpu).capacity_orig
     }
-    fn cpu_clock(&self, _: Cpu, _: u32) -> u64 {
-        0
+    fn thermal_pressure(&self, cpu: Cpu) -> u64 {
+        self.at(cpu).pressure
     }
+    fn thermal_load_avg(&self, cpu: Cpu) -> u64 {
+        self.at(cpu).load_avg
+    }
+}
+
+impl PolicyView for EnergySystem {}
+
+impl MaskView for EnergySystem {}
+
+impl UtilView for EnergySystem {
     fn cpu_runnable(&self, cpu: Cpu) -> u64 {
         self.at(cpu).runnable_avg
     }
@@ -138,14 +155,20 @@ impl View for EnergySystem {
     fn cpu_util_est(&self, cpu: Cpu) -> Option<u64> {
         Some(self.at(cpu).util_est)
     }
-    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
-        self.at(cpu).capacity_orig
+}
+
+impl GroupView for EnergySystem {
+    fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
+        group.capacity
     }
+    fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
+        false
+    }
+}
+
+impl IdleStateView for EnergySystem {
     fn curr_is_idle(&self, cpu: Cpu) -> bool {
         self.available_idle_cpu(cpu)
-    }
-    fn ttwu_pending(&self, _: Cpu) -> bool {
-        false
     }
     fn idle_stamp(&self, _: Cpu) -> u64 {
         0
@@ -153,18 +176,9 @@ impl View for EnergySystem {
     fn idle_exit_latency(&self, _: Cpu) -> Option<u32> {
         None
     }
-    fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
-        group.capacity
-    }
-    fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
-        false
-    }
-    fn thermal_pressure(&self, cpu: Cpu) -> u64 {
-        self.at(cpu).pressure
-    }
-    fn thermal_load_avg(&self, cpu: Cpu) -> u64 {
-        self.at(cpu).load_avg
-    }
+}
+
+impl EnergyView for EnergySystem {
     fn rq_util(&self, cpu: Cpu) -> RqUtil {
         self.at(cpu).rq
     }

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 use wakelab_sched::CpuMask;
-use wakelab_sched::domain::{SchedDomains, SchedGroup};
-use wakelab_sched::select::{Event, Look, Observer, ScanClock, Site, View};
+use wakelab_sched::domain::SchedDomains;
+use wakelab_sched::select::{
+    AsymView, Event, IdleView, LlcView, MaskView, Observer, PolicyView, Probe, RqView, ScanClock, Site,
+};
 
 /// The folder of vectors: the project's own, or the one that `WAKELAB_VECTORS` names.
 pub fn folder() -> PathBuf {
@@ -102,7 +104,7 @@ pub struct Table {
     pub overlooked_sched_idle: Cell<Option<u32>>,
 }
 
-impl View for Table {
+impl IdleView for Table {
     fn available_idle_cpu(&self, cpu: u32) -> bool {
         if self.overlooked.get() == Some(cpu) {
             self.overlooked_sched_idle.set(self.overlooked.take());
@@ -117,11 +119,11 @@ impl View for Table {
         }
         self.sched_idle.as_ref().is_some_and(|mask| mask.test(cpu))
     }
+}
+
+impl RqView for Table {
     fn nr_running(&self, cpu: u32) -> u32 {
         self.nr_running.get(&cpu).copied().unwrap_or(0)
-    }
-    fn h_nr_delayed(&self, _: u32) -> u32 {
-        0
     }
     fn cpu_load(&self, cpu: u32) -> u64 {
         self.load.get(&cpu).copied().unwrap_or(0)
@@ -132,12 +134,30 @@ impl View for Table {
     fn capacity_of(&self, cpu: u32) -> u64 {
         self.capacity.get(&cpu).copied().unwrap_or(1024)
     }
+}
+
+impl LlcView for Table {
     fn has_idle_cores(&self, _: u32) -> bool {
         self.has_idle_cores
     }
     fn nr_idle_scan(&self, _: u32) -> i32 {
         self.nr_idle_scan
     }
+}
+
+impl AsymView for Table {
+    fn arch_scale_cpu_capacity(&self, cpu: u32) -> u64 {
+        self.capacity_orig.get(&cpu).copied().unwrap_or(1024)
+    }
+    fn thermal_pressure(&self, cpu: u32) -> u64 {
+        self.thermal_pressure.get(&cpu).copied().unwrap_or(0)
+    }
+    fn thermal_load_avg(&self, cpu: u32) -> u64 {
+        self.thermal_load_avg.get(&cpu).copied().unwrap_or(0)
+    }
+}
+
+impl PolicyView for Table {
     fn scan_clock(&self, _: u32) -> ScanClock {
         self.clock
     }
@@ -152,43 +172,9 @@ impl View for Table {
     fn claimed(&self, cpu: u32) -> bool {
         self.claimed.contains(&cpu)
     }
-    fn cpu_runnable(&self, _: u32) -> u64 {
-        unreachable!("the vectors have no slow path")
-    }
-    fn cpu_util_avg(&self, _: u32) -> u64 {
-        unreachable!("the vectors have no slow path")
-    }
-    fn cpu_util_est(&self, _: u32) -> Option<u64> {
-        unreachable!("the vectors have no slow path")
-    }
-    fn arch_scale_cpu_capacity(&self, cpu: u32) -> u64 {
-        self.capacity_orig.get(&cpu).copied().unwrap_or(1024)
-    }
-    fn thermal_pressure(&self, cpu: u32) -> u64 {
-        self.thermal_pressure.get(&cpu).copied().unwrap_or(0)
-    }
-    fn thermal_load_avg(&self, cpu: u32) -> u64 {
-        self.thermal_load_avg.get(&cpu).copied().unwrap_or(0)
-    }
-    fn curr_is_idle(&self, _: u32) -> bool {
-        unreachable!("the vectors have no slow path")
-    }
-    fn ttwu_pending(&self, _: u32) -> bool {
-        unreachable!("the vectors have no slow path")
-    }
-    fn idle_stamp(&self, _: u32) -> u64 {
-        unreachable!("the vectors have no slow path")
-    }
-    fn idle_exit_latency(&self, _: u32) -> Option<u32> {
-        unreachable!("the vectors have no slow path")
-    }
-    fn group_capacity(&self, _: usize, _: &SchedGroup) -> u64 {
-        unreachable!("the vectors have no slow path")
-    }
-    fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
-        unreachable!("the vectors have no slow path")
-    }
 }
+
+impl MaskView for Table {}
 
 /// What a decision looked at, sorted as the vectors sort it.
 #[derive(Default, Debug)]
@@ -205,11 +191,11 @@ pub struct Probes {
 }
 
 impl Observer for Probes {
-    const LOOKS: bool = true;
+    const PROBES: bool = true;
 
     fn event(&mut self, event: Event) {
         match event {
-            Event::Look(Look { site, cpu, sched_idle, .. }) => {
+            Event::Probe(Probe { site, cpu, sched_idle, .. }) => {
                 match site {
                     Site::Target | Site::Prev | Site::Recent => self.fast.push(cpu),
                     Site::Smt => self.smt.push(cpu),
@@ -221,9 +207,9 @@ impl Observer for Probes {
                     self.sched_idle.push(cpu);
                 }
             }
-            Event::Siblings { .. } => self.smt_ran = true,
-            Event::Walk { .. } => self.scan_ran = true,
-            Event::CapacitySearch { .. } => self.capacity_ran = true,
+            Event::SelectIdleSmt { .. } => self.smt_ran = true,
+            Event::SelectIdleCpu { .. } => self.scan_ran = true,
+            Event::SelectIdleCapacity { .. } => self.capacity_ran = true,
             Event::Limit { by: wakelab_kernel::Feature::SIS_PROP, nr } => self.sis_prop_nr = Some(nr),
             _ => {}
         }

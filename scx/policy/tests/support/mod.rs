@@ -6,7 +6,7 @@ use wakelab_kernel::{FeatureSet, Preset};
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{DomainOptions, SchedDomains, SchedGroup, Uniform, build_sched_domains};
-use wakelab_sched::select::{ScanClock, View, WakeFlags, Wakee, Waker, Wakeup};
+use wakelab_sched::select::{AsymView, IdleView, LlcView, MaskView, PolicyView, RqView, ScanClock, WakeFlags, Wakee, Waker, Wakeup};
 
 /// A million cases of each property.
 pub fn million() -> Config {
@@ -48,18 +48,18 @@ impl System {
     }
 }
 
-impl View for System {
+impl IdleView for System {
     fn available_idle_cpu(&self, cpu: Cpu) -> bool {
         self.at(self.idle, cpu)
     }
     fn sched_idle_cpu(&self, _: Cpu) -> bool {
         false
     }
+}
+
+impl RqView for System {
     fn nr_running(&self, _: Cpu) -> u32 {
         self.nr_running
-    }
-    fn h_nr_delayed(&self, _: Cpu) -> u32 {
-        0
     }
     fn cpu_load(&self, cpu: Cpu) -> u64 {
         self.at(self.load, cpu)
@@ -70,49 +70,29 @@ impl View for System {
     fn capacity_of(&self, cpu: Cpu) -> u64 {
         self.at(self.capacity, cpu)
     }
+}
+
+impl LlcView for System {
     fn has_idle_cores(&self, _: Cpu) -> bool {
         false
     }
     fn nr_idle_scan(&self, _: Cpu) -> i32 {
         0
     }
+}
+
+impl AsymView for System {}
+
+impl PolicyView for System {
     fn scan_clock(&self, _: Cpu) -> ScanClock {
         self.clock
     }
-    fn cpu_clock(&self, _: Cpu, looks: u32) -> u64 {
-        self.time[usize::from(looks > 0)]
-    }
-    fn cpu_runnable(&self, _: Cpu) -> u64 {
-        0
-    }
-    fn cpu_util_avg(&self, _: Cpu) -> u64 {
-        0
-    }
-    fn cpu_util_est(&self, _: Cpu) -> Option<u64> {
-        None
-    }
-    fn arch_scale_cpu_capacity(&self, _: Cpu) -> u64 {
-        1024
-    }
-    fn curr_is_idle(&self, _: Cpu) -> bool {
-        false
-    }
-    fn ttwu_pending(&self, _: Cpu) -> bool {
-        false
-    }
-    fn idle_stamp(&self, _: Cpu) -> u64 {
-        0
-    }
-    fn idle_exit_latency(&self, _: Cpu) -> Option<u32> {
-        None
-    }
-    fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
-        group.capacity
-    }
-    fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
-        false
+    fn cpu_clock(&self, _: Cpu, probes: u32) -> u64 {
+        self.time[usize::from(probes > 0)]
     }
 }
+
+impl MaskView for System {}
 
 /// A wake-up from one CPU of a task that ran on another.
 pub fn wakeup(this: Cpu, prev: Cpu, sync: bool, loads: [u64; 2], allowed: &CpuMask) -> Wakeup<'_> {

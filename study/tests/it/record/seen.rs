@@ -4,7 +4,10 @@ use super::frame::{Frame, Row};
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{SchedDomains, SchedGroup};
-use wakelab_sched::select::{ScanClock, Uclamp, View, WakeFlags, Wakee, Waker, Wakeup};
+use wakelab_sched::select::{
+    AsymView, EnergyView, GroupView, IdleStateView, IdleView, LlcView, MaskView, PolicyView, RqView, ScanClock, Uclamp,
+    UtilView, WakeFlags, Wakee, Waker, Wakeup,
+};
 
 /// What happened to what searches look at: time, and what became what.
 pub enum Change {
@@ -118,7 +121,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-impl View for Seen<'_> {
+impl IdleView for Seen<'_> {
     fn available_idle_cpu(&self, cpu: Cpu) -> bool {
         self.idle.test(cpu)
     }
@@ -126,7 +129,9 @@ impl View for Seen<'_> {
     fn sched_idle_cpu(&self, cpu: Cpu) -> bool {
         self.sched_idle.test(cpu)
     }
+}
 
+impl RqView for Seen<'_> {
     fn nr_running(&self, cpu: Cpu) -> u32 {
         self.rq(cpu, "nr_running") as u32
     }
@@ -143,6 +148,16 @@ impl View for Seen<'_> {
         self.rq(cpu, "capacity") as u64
     }
 
+    fn cpu_runnable_load(&self, _: Cpu) -> u64 {
+        unreachable!("no kernel of these tests reads it")
+    }
+
+    fn ttwu_pending(&self, cpu: Cpu) -> bool {
+        mask(self.domains.nr_cpus, &self.row.words("ttwu_pending_mask").expect("recorded")).test(cpu)
+    }
+}
+
+impl LlcView for Seen<'_> {
     fn has_idle_cores(&self, cpu: Cpu) -> bool {
         self.has_idle_cores[self.llc(cpu)] != 0
     }
@@ -150,7 +165,11 @@ impl View for Seen<'_> {
     fn nr_idle_scan(&self, cpu: Cpu) -> i32 {
         self.nr_idle_scan[self.llc(cpu)]
     }
+}
 
+impl AsymView for Seen<'_> {}
+
+impl PolicyView for Seen<'_> {
     fn scan_clock(&self, cpu: Cpu) -> ScanClock {
         assert_eq!(cpu as i32, self.row.int("waker_cpu"));
         let long = |name| self.row.long(name) as u64;
@@ -166,11 +185,11 @@ impl View for Seen<'_> {
     fn cpu_clock(&self, _: Cpu, looks: u32) -> u64 {
         (self.row.long("t_ns") + i64::from(looks) * self.row.long_or("probe_ns").unwrap_or(0)) as u64
     }
+}
 
-    fn cpu_runnable_load(&self, _: Cpu) -> u64 {
-        unreachable!("no kernel of these tests reads it")
-    }
+impl MaskView for Seen<'_> {}
 
+impl UtilView for Seen<'_> {
     fn cpu_runnable(&self, cpu: Cpu) -> u64 {
         self.all(cpu, "runnable_avg") as u64
     }
@@ -182,27 +201,9 @@ impl View for Seen<'_> {
     fn cpu_util_est(&self, cpu: Cpu) -> Option<u64> {
         self.row.longs("cpu_util_est").map(|by_cpu| by_cpu[cpu as usize] as u64)
     }
+}
 
-    fn arch_scale_cpu_capacity(&self, _: Cpu) -> u64 {
-        1024
-    }
-
-    fn curr_is_idle(&self, cpu: Cpu) -> bool {
-        mask(self.domains.nr_cpus, &self.row.words("curr_idle_mask").expect("recorded")).test(cpu)
-    }
-
-    fn ttwu_pending(&self, cpu: Cpu) -> bool {
-        mask(self.domains.nr_cpus, &self.row.words("ttwu_pending_mask").expect("recorded")).test(cpu)
-    }
-
-    fn idle_stamp(&self, cpu: Cpu) -> u64 {
-        self.all(cpu, "idle_stamp") as u64
-    }
-
-    fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32> {
-        u32::try_from(self.all(cpu, "idle_exit_latency")).ok()
-    }
-
+impl GroupView for Seen<'_> {
     fn group_capacity(&self, level: usize, group: &SchedGroup) -> u64 {
         let (cpu, caps) = (group.span.first().expect("a CPU"), self.row.longs("cpu_group_cap").expect("recorded"));
         caps[level * self.domains.nr_cpus as usize + cpu as usize] as u64
@@ -212,6 +213,22 @@ impl View for Seen<'_> {
         self.all(group.span.first().expect("a CPU"), "group_imbalance") >> level & 1 != 0
     }
 }
+
+impl IdleStateView for Seen<'_> {
+    fn curr_is_idle(&self, cpu: Cpu) -> bool {
+        mask(self.domains.nr_cpus, &self.row.words("curr_idle_mask").expect("recorded")).test(cpu)
+    }
+
+    fn idle_stamp(&self, cpu: Cpu) -> u64 {
+        self.all(cpu, "idle_stamp") as u64
+    }
+
+    fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32> {
+        u32::try_from(self.all(cpu, "idle_exit_latency")).ok()
+    }
+}
+
+impl EnergyView for Seen<'_> {}
 
 /// Who wakes whom.
 pub fn wakeup<'a>(row: Row<'_>, affinity: &'a CpuMask) -> Wakeup<'a> {
