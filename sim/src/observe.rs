@@ -15,7 +15,7 @@ use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::{CfsRqPelt, Queue, SchedAvg};
 use wakelab_sched::runqueue::TaskId;
-use wakelab_sched::select::View;
+use wakelab_sched::select::IdleView;
 
 /// Runs `setup` and calls `look` at each of `times`, ns from the start, which ascend. The events of such a time itself
 /// have not happened yet. The run ends at the last of them; `setup.until` is not read.
