@@ -4,17 +4,17 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use wakelab_sched::pelt::{
-    __update_load_avg_blocked_se, __update_load_avg_cfs_rq, __update_load_avg_se, CfsRqPelt, Entity, PeltRules, Queue,
-    SchedAvg, UpdateFlags, update_load_avg,
+    __update_load_avg_blocked_se, __update_load_avg_cfs_rq, __update_load_avg_se, CfsRqPelt, CfsRqState, EntityState,
+    PeltRules, SchedAvg, UpdateFlags, update_load_avg,
 };
 
 const MS: u64 = 1_000_000;
 
 /// A nice 0 task that runs.
-const RUNNING: Entity = Entity { weight: 1024, on_rq: true, sched_delayed: false, curr: true };
+const RUNNING: EntityState = EntityState { weight: 1024, on_rq: true, sched_delayed: false, curr: true };
 
 /// Its run queue, with two more tasks.
-const QUEUE: Queue = Queue { weight: 3 * 1024, h_nr_runnable: 3, curr: true };
+const QUEUE: CfsRqState = CfsRqState { weight: 3 * 1024, h_nr_runnable: 3, curr: true };
 
 fn pelt(c: &mut Criterion) {
     let mut group = c.benchmark_group("pelt");

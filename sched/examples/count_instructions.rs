@@ -11,7 +11,7 @@ use std::hint::black_box;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::Numbering;
 use wakelab_sched::pelt::{
-    __update_load_avg_blocked_se, __update_load_avg_cfs_rq, __update_load_avg_se, Entity as PeltEntity, Queue, SchedAvg,
+    __update_load_avg_blocked_se, __update_load_avg_cfs_rq, __update_load_avg_se, CfsRqState, EntityState, SchedAvg,
 };
 use wakelab_sched::runqueue::{
     DequeueFlags, EevdfParams, EevdfRq, EevdfRules, EnqueueFlags, Entities, Entity, FairRq, Policy, Prev,
@@ -87,11 +87,11 @@ fn pelt() {
         });
     };
     update("PELT: running task after 100 us", MS / 10, |now, sa| {
-        __update_load_avg_se(now, sa, &PeltEntity { weight: 1024, on_rq: true, sched_delayed: false, curr: true })
+        __update_load_avg_se(now, sa, &EntityState { weight: 1024, on_rq: true, sched_delayed: false, curr: true })
     });
     update("PELT: blocked task after 50 ms", 50 * MS, |now, sa| __update_load_avg_blocked_se(now, sa, 1024));
     update("PELT: run queue after 4 ms", 4 * MS, |now, sa| {
-        __update_load_avg_cfs_rq(now, sa, &Queue { weight: 3 * 1024, h_nr_runnable: 3, curr: true })
+        __update_load_avg_cfs_rq(now, sa, &CfsRqState { weight: 3 * 1024, h_nr_runnable: 3, curr: true })
     });
 }
 

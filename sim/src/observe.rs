@@ -13,7 +13,7 @@ use crate::{Setup, SimError};
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::pelt::{CfsRqPelt, Queue, SchedAvg};
+use wakelab_sched::pelt::{CfsRqPelt, CfsRqState, SchedAvg};
 use wakelab_sched::runqueue::TaskId;
 use wakelab_sched::select::IdleView;
 
@@ -72,7 +72,7 @@ pub struct CpuSnapshot {
     /// The run queue's averages as they were last updated.
     pub pelt: CfsRqPelt,
     /// What PELT reads of the run queue besides its averages.
-    pub queue: Queue,
+    pub queue: CfsRqState,
     /// `rq_clock_task()`, ns.
     pub clock_task: u64,
     /// Until when the run queue's lock is taken, ns.

@@ -4,16 +4,16 @@ use crate::system::{BOOT_NS, System};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::util_est::{UtilEstRules, util_est_dequeue, util_est_enqueue, util_est_update};
 use wakelab_sched::pelt::{
-    Entity, MigrationSource, Queue, UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg,
+    CfsRqState, EntityState, MigrationSource, UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg,
     migrate_task_rq_fair, remove_entity_load_avg, update_cfs_rq_load_avg, update_load_avg,
 };
 use wakelab_sched::runqueue::TaskId;
 
 impl System<'_> {
     #[inline]
-    pub fn queue(&self, cpu: Cpu) -> Queue {
+    pub fn queue(&self, cpu: Cpu) -> CfsRqState {
         let c = &self.cpus[cpu as usize];
-        Queue { weight: c.weight, h_nr_runnable: c.nr_running - c.rq.nr_delayed(), curr: c.rq.curr().is_some() }
+        CfsRqState { weight: c.weight, h_nr_runnable: c.nr_running - c.rq.nr_delayed(), curr: c.rq.curr().is_some() }
     }
 
     /// `update_load_avg()` of a task and its run queue, before the run queue changes.
@@ -22,7 +22,7 @@ impl System<'_> {
         let (mut queue, now) = (self.queue(cpu), self.clock_pelt(cpu));
         let e = &self.es[task];
         let c = &mut self.cpus[cpu as usize];
-        let mut entity = Entity {
+        let mut entity = EntityState {
             weight: u64::from(e.load.weight),
             on_rq: e.on_rq,
             sched_delayed: e.sched_delayed,
@@ -44,10 +44,10 @@ impl System<'_> {
     /// task already, and had none before (or was brought up to now with that one).
     #[inline]
     pub fn load_set_next(&mut self, cpu: Cpu, task: TaskId) {
-        let (queue, now) = (Queue { curr: false, ..self.queue(cpu) }, self.clock_pelt(cpu));
+        let (queue, now) = (CfsRqState { curr: false, ..self.queue(cpu) }, self.clock_pelt(cpu));
         let e = &self.es[task];
         let weight = u64::from(e.load.weight);
-        let entity = Entity { weight, on_rq: e.on_rq, sched_delayed: false, curr: false };
+        let entity = EntityState { weight, on_rq: e.on_rq, sched_delayed: false, curr: false };
         let avg = &mut self.tasks[task.0 as usize].avg;
         let pelt = &mut self.cpus[cpu as usize].pelt;
         let changed = update_load_avg(pelt, &queue, avg, &entity, now, UpdateFlags::empty());
@@ -98,10 +98,10 @@ impl System<'_> {
     }
 
     /// What the end of a delayed dequeue does to the averages, which were those of `queue` up to now.
-    pub fn load_reaped(&mut self, cpu: Cpu, task: TaskId, queue: &Queue) {
+    pub fn load_reaped(&mut self, cpu: Cpu, task: TaskId, queue: &CfsRqState) {
         let now = self.clock_pelt(cpu);
         let weight = u64::from(self.es[task].load.weight);
-        let entity = Entity { weight, on_rq: true, sched_delayed: true, curr: false };
+        let entity = EntityState { weight, on_rq: true, sched_delayed: true, curr: false };
         let avg = &mut self.tasks[task.0 as usize].avg;
         let pelt = &mut self.cpus[cpu as usize].pelt;
         let changed = update_load_avg(pelt, queue, avg, &entity, now, UpdateFlags::empty());

@@ -5,7 +5,7 @@ use crate::system::System;
 use crate::task::{IoWait, State};
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::pelt::Queue;
+use wakelab_sched::pelt::CfsRqState;
 use wakelab_sched::runqueue::{EnqueueFlags, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
 
@@ -61,7 +61,7 @@ impl System<'_> {
     }
 
     /// A delayed task has left the run queue, which was `queue` up to now.
-    fn reaped(&mut self, cpu: Cpu, task: TaskId, queue: &Queue) {
+    fn reaped(&mut self, cpu: Cpu, task: TaskId, queue: &CfsRqState) {
         self.load_reaped(cpu, task, queue);
         self.left(cpu, task);
     }

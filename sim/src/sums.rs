@@ -14,7 +14,8 @@ use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::{
-    __update_load_avg_blocked_se, __update_load_avg_se, Entity, PeltRules, SchedAvg, SumRule, update_cfs_rq_load_avg,
+    __update_load_avg_blocked_se, __update_load_avg_se, EntityState, PeltRules, SchedAvg, SumRule,
+    update_cfs_rq_load_avg,
 };
 use wakelab_sched::runqueue::TaskId;
 use wakelab_workload::{Load, build};
@@ -36,7 +37,11 @@ fn aged(sim: &Sim<'_, '_, ()>, id: TaskId, now: u64) -> SchedAvg {
     let weight = u64::from(entity.load.weight);
     if entity.on_rq {
         let curr = sim.sys.cpus[task.cpu as usize].rq.curr() == Some(id);
-        __update_load_avg_se(now, &mut avg, &Entity { weight, on_rq: true, sched_delayed: entity.sched_delayed, curr });
+        __update_load_avg_se(
+            now,
+            &mut avg,
+            &EntityState { weight, on_rq: true, sched_delayed: entity.sched_delayed, curr },
+        );
     } else {
         __update_load_avg_blocked_se(now, &mut avg, weight);
     }

@@ -1,43 +1,23 @@
-//! A task's averages joining and leaving a run queue's.
+//! `attach_entity_load_avg()` and `detach_entity_load_avg()`: a task's averages join and leave those of a run queue;
+//! and the averages of a new task (`kernel/sched/fair.c`).
+//!
+//! ```text
+//! attach:  cfs_rq->avg.X_avg += se->avg.X_avg,  cfs_rq->avg.X_sum += se->avg.X_sum      for X = util, runnable, load
+//! detach:  both are subtracted, and the sum is adjusted to what is left of the average  by SumRule
+//! ```
+//!
+//! `avg` and `sum` are rounded separately, so subtracting from both can leave a sum that is too small for its average.
+//! The kernel versions differ in how they prevent that ([`SumRule`]).
 
 use super::SCHED_CAPACITY_SHIFT;
 use super::accumulate_sum::{PELT_MIN_DIVIDER, SchedAvg, get_pelt_divider};
 use super::rules::{InitWeight, SumRule};
 use super::update_load_avg::CfsRqPelt;
 
-/// Adds a task's load to its run queue's (`enqueue_load_avg()`, 7.3; before 7.2 plain additions).
-pub fn enqueue_load_avg(cfs_rq: &mut CfsRqPelt, se: &SchedAvg, weight: u64) {
-    let sa = &mut cfs_rq.avg;
-    let sum = weight.wrapping_mul(se.load_sum);
-    match cfs_rq.rules.sums {
-        SumRule::Plain | SumRule::Resync | SumRule::Bound32 => {
-            sa.load_avg = sa.load_avg.wrapping_add(se.load_avg);
-            sa.load_sum = sa.load_sum.wrapping_add(sum);
-        }
-        SumRule::Bound => update_sa(&mut sa.load_avg, &mut sa.load_sum, se.load_avg, sum),
-    }
-}
-
-/// Takes a task's load off its run queue's (`dequeue_load_avg()`, 7.3; 5.10 and 6.1 by [`SumRule`]).
-pub fn dequeue_load_avg(cfs_rq: &mut CfsRqPelt, se: &SchedAvg, weight: u64) {
-    let sa = &mut cfs_rq.avg;
-    let sum = weight.wrapping_mul(se.load_sum);
-    match cfs_rq.rules.sums {
-        SumRule::Plain | SumRule::Resync => {
-            sa.load_avg = sa.load_avg.sub_positive(se.load_avg);
-            sa.load_sum = sa.load_sum.sub_positive(sum);
-        }
-        SumRule::Bound32 => sub_bound32(&mut sa.load_avg, &mut sa.load_sum, se.load_avg, sum),
-        SumRule::Bound => {
-            update_sa(&mut sa.load_avg, &mut sa.load_sum, se.load_avg.wrapping_neg(), sum.wrapping_neg());
-        }
-    }
-}
-
-/// Attaches a task that arrives with averages from elsewhere (`attach_entity_load_avg()`, 7.3).
+/// Attaches a task that arrives with averages from another run queue (`attach_entity_load_avg()`, 7.3).
 ///
-/// The task takes over the run queue's place in time, and its sums are recomputed for that place: averages survive a
-/// migration, sums are rounded.
+/// The task takes over the run queue's position in time, and its sums are recomputed for that position: averages
+/// survive a migration, sums are rounded.
 pub fn attach_entity_load_avg(cfs_rq: &mut CfsRqPelt, se: &mut SchedAvg, weight: u64) {
     let divider = get_pelt_divider(&cfs_rq.avg);
     se.last_update_time = cfs_rq.avg.last_update_time;
@@ -61,7 +41,7 @@ pub fn attach_entity_load_avg(cfs_rq: &mut CfsRqPelt, se: &mut SchedAvg, weight:
     sa.runnable_sum = sa.runnable_sum.wrapping_add(se.runnable_sum);
 }
 
-/// Takes a task's averages off its run queue's (`detach_entity_load_avg()`, 7.3; 5.10 and 6.1 by [`SumRule`]).
+/// Detaches a task's averages from its run queue (`detach_entity_load_avg()`, 7.3; 5.10 and 6.1 by [`SumRule`]).
 ///
 /// Both must have been updated to the same time.
 pub fn detach_entity_load_avg(cfs_rq: &mut CfsRqPelt, se: &SchedAvg, weight: u64) {
@@ -90,8 +70,37 @@ pub fn detach_entity_load_avg(cfs_rq: &mut CfsRqPelt, se: &SchedAvg, weight: u64
     }
 }
 
-/// Gives a task a new weight and its run queue the load that follows (`reweight_entity()`, 7.3: the PELT part; the
-/// queue's own weight and the task's place in it are the run queue's business).
+/// Adds a task's load to its run queue's (`enqueue_load_avg()`, 7.3; before 7.2 plain additions).
+pub fn enqueue_load_avg(cfs_rq: &mut CfsRqPelt, se: &SchedAvg, weight: u64) {
+    let sa = &mut cfs_rq.avg;
+    let sum = weight.wrapping_mul(se.load_sum);
+    match cfs_rq.rules.sums {
+        SumRule::Plain | SumRule::Resync | SumRule::Bound32 => {
+            sa.load_avg = sa.load_avg.wrapping_add(se.load_avg);
+            sa.load_sum = sa.load_sum.wrapping_add(sum);
+        }
+        SumRule::Bound => update_sa(&mut sa.load_avg, &mut sa.load_sum, se.load_avg, sum),
+    }
+}
+
+/// Subtracts a task's load from its run queue's (`dequeue_load_avg()`, 7.3; 5.10 and 6.1 by [`SumRule`]).
+pub fn dequeue_load_avg(cfs_rq: &mut CfsRqPelt, se: &SchedAvg, weight: u64) {
+    let sa = &mut cfs_rq.avg;
+    let sum = weight.wrapping_mul(se.load_sum);
+    match cfs_rq.rules.sums {
+        SumRule::Plain | SumRule::Resync => {
+            sa.load_avg = sa.load_avg.sub_positive(se.load_avg);
+            sa.load_sum = sa.load_sum.sub_positive(sum);
+        }
+        SumRule::Bound32 => sub_bound32(&mut sa.load_avg, &mut sa.load_sum, se.load_avg, sum),
+        SumRule::Bound => {
+            update_sa(&mut sa.load_avg, &mut sa.load_sum, se.load_avg.wrapping_neg(), sum.wrapping_neg());
+        }
+    }
+}
+
+/// Gives a task a new weight, and its run queue the load that follows from it (the PELT part of `reweight_entity()`,
+/// 7.3; [`runqueue`](crate::runqueue) changes the queue's own weight and the task's position).
 pub fn reweight_entity(cfs_rq: &mut CfsRqPelt, se: &mut SchedAvg, old_weight: u64, new_weight: u64) {
     if cfs_rq.rules.skip_same_weight && old_weight == new_weight {
         return;
@@ -101,17 +110,20 @@ pub fn reweight_entity(cfs_rq: &mut CfsRqPelt, se: &mut SchedAvg, old_weight: u6
     enqueue_load_avg(cfs_rq, se, new_weight);
 }
 
-/// A new task's averages before it is placed (`init_entity_runnable_average()`, 7.3): a full load, so that it counts
-/// as heavy until it shows what it is.
+/// A new task's averages before it is placed (`init_entity_runnable_average()`, 7.3): a full load, so the task counts
+/// as heavy until its behaviour is known.
 pub fn init_entity_runnable_average(weight: u64) -> SchedAvg {
     SchedAvg { load_avg: weight, ..SchedAvg::default() }
 }
 
-/// A new fair task's first utilisation, once its CPU is chosen (`post_init_entity_util_avg()`, 7.3).
+/// Sets a new fair task's first utilisation, once its CPU is chosen (`post_init_entity_util_avg()`, 7.3):
 ///
-/// The task is given the run queue's utilisation per load times its weight, at most half of what the CPU has left,
-/// and that half where the run queue has none. `cpu_scale` is the CPU's capacity, at most 1024. A task of
-/// another class only has its `last_update_time` set in the kernel; do that instead of calling this.
+/// ```text
+/// util_avg = cfs_rq->util_avg / (cfs_rq->load_avg + 1) * weight,   at most (cpu_scale - cfs_rq->util_avg) / 2
+/// ```
+///
+/// If the run queue has no utilisation, it is that upper bound. `cpu_scale` is the CPU's capacity, at most 1024. Of a
+/// task of another class the kernel only sets `last_update_time`; the caller does that instead of calling this.
 pub fn post_init_entity_util_avg(se: &mut SchedAvg, weight: u64, cfs_rq: &CfsRqPelt, cpu_scale: u64) {
     let rq = &cfs_rq.avg;
     let cap = cpu_scale.wrapping_sub(rq.util_avg) as i64 / 2;
@@ -130,22 +142,23 @@ pub fn post_init_entity_util_avg(se: &mut SchedAvg, weight: u64, cfs_rq: &CfsRqP
     se.runnable_avg = se.util_avg;
 }
 
-/// A sum's type: `u32` or `u64`.
+/// The type of a sum: `util_sum` is a `u32`, the other sums are `u64`. The kernel's macros compute in the sum's own
+/// type.
 pub(super) trait Sum: Copy + Ord {
     /// The low bits of a 64-bit value, as a C assignment takes them.
-    fn cut(value: u64) -> Self;
-    /// The value as 32 bits.
+    fn truncate(value: u64) -> Self;
+    /// The low 32 bits.
     fn low32(self) -> u32;
-    /// The difference, or 0 if that is negative (`sub_positive()`, 6.1).
+    /// The difference, or 0 if it is negative (`sub_positive()`, 6.1).
     fn sub_positive(self, val: Self) -> Self;
-    /// Adds a value taken as **signed**, 0 if the sum falls below 0 (`add_positive()`, 7.3).
+    /// Adds a value taken as **signed**; 0 if the sum falls below 0 (`add_positive()`, 7.3).
     fn add_positive(self, val: Self) -> Self;
 }
 
 macro_rules! sum {
     ($unsigned:ty, $signed:ty) => {
         impl Sum for $unsigned {
-            fn cut(value: u64) -> Self {
+            fn truncate(value: u64) -> Self {
                 value as $unsigned
             }
             fn low32(self) -> u32 {
@@ -164,7 +177,7 @@ macro_rules! sum {
 sum!(u32, i32);
 sum!(u64, i64);
 
-/// The least sum that an average can come from: PELT_MIN_DIVIDER is the smallest divider.
+/// The least sum that can give this average: PELT_MIN_DIVIDER is the smallest divider.
 fn lower_bound(avg: u64) -> u64 {
     avg.wrapping_mul(u64::from(PELT_MIN_DIVIDER))
 }
@@ -172,26 +185,26 @@ fn lower_bound(avg: u64) -> u64 {
 /// Subtracts from both (`detach_entity_load_avg()`, 5.3).
 pub(super) fn sub_plain<S: Sum>(avg: &mut u64, sum: &mut S, d_avg: u64, d_sum: u64) {
     *avg = avg.sub_positive(d_avg);
-    *sum = sum.sub_positive(S::cut(d_sum));
+    *sum = sum.sub_positive(S::truncate(d_sum));
 }
 
-/// Subtracts from both and keeps the sum at its lower bound, compared as 32 bits (`update_cfs_rq_load_avg()`, 6.1).
+/// Subtracts from both and raises the sum to its lower bound, compared as 32 bits (`update_cfs_rq_load_avg()`, 6.1).
 pub(super) fn sub_bound32<S: Sum>(avg: &mut u64, sum: &mut S, d_avg: u64, d_sum: u64) {
     *avg = avg.sub_positive(d_avg);
-    let left = sum.sub_positive(S::cut(d_sum)).low32();
-    *sum = S::cut(u64::from(left.max(lower_bound(*avg) as u32)));
+    let left = sum.sub_positive(S::truncate(d_sum)).low32();
+    *sum = S::truncate(u64::from(left.max(lower_bound(*avg) as u32)));
 }
 
-/// Adds (a negative value in two's complement) to both and keeps the sum at its lower bound (`__update_sa()`, 7.3).
+/// Adds (a negative value in two's complement) to both and raises the sum to its lower bound (`__update_sa()`, 7.3).
 pub(super) fn update_sa<S: Sum>(avg: &mut u64, sum: &mut S, d_avg: u64, d_sum: u64) {
     *avg = avg.add_positive(d_avg);
-    *sum = sum.add_positive(S::cut(d_sum)).max(S::cut(lower_bound(*avg)));
+    *sum = sum.add_positive(S::truncate(d_sum)).max(S::truncate(lower_bound(*avg)));
 }
 
 /// Subtracts from the average and recomputes the sum (`detach_entity_load_avg()`, 5.10).
 pub(super) fn sub_resync<S: Sum>(avg: &mut u64, sum: &mut S, d_avg: u64, divider: u32) {
     *avg = avg.sub_positive(d_avg);
-    *sum = S::cut(avg.wrapping_mul(u64::from(divider)));
+    *sum = S::truncate(avg.wrapping_mul(u64::from(divider)));
 }
 
 #[cfg(test)]

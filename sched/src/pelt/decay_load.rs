@@ -1,7 +1,7 @@
-//! Decay by whole periods, and the constants that follow from y^32 = 1/2.
+//! `decay_load()`: decay by whole periods, and the constants that follow from y^32 = 1/2 (`kernel/sched/pelt.c`).
 //!
-//! The kernel's `sched-pelt.h` holds what `Documentation/scheduler/sched-pelt.c` prints, computed in `double`. Here
-//! the same values come from integers while compiling; a test holds them against the published ones.
+//! The kernel's `sched-pelt.h` is the output of `Documentation/scheduler/sched-pelt.c`, which computes in `double`.
+//! Here the compiler computes the same values with integers; a test compares them with the published ones.
 
 /// Periods after which a contribution counts half.
 pub const LOAD_AVG_PERIOD: u64 = 32;
@@ -13,7 +13,7 @@ pub const LOAD_AVG_PERIOD: u64 = 32;
 /// than the halvings do.
 pub const RUNNABLE_AVG_Y_N_INV: [u32; LOAD_AVG_PERIOD as usize] = runnable_avg_yn_inv();
 
-/// What the sum of a signal that is always 1 converges to, in µs (`sched-pelt.h`; generator:
+/// The limit of the sum of a signal that is always 1, in µs (`sched-pelt.h`; generator:
 /// `Documentation/scheduler/sched-pelt.c`, `calc_converged_max()`).
 pub const LOAD_AVG_MAX: u32 = converged_max();
 
@@ -54,7 +54,7 @@ const fn converged_max() -> u32 {
     }
 }
 
-/// `val` · y^`n`, truncated; 0 from 63 half-lives on (`decay_load()`, the same from 5.10 to 7.3).
+/// Returns `val` · y^`n`, truncated; 0 from 63 half-lives on (`decay_load()`, the same from 5.10 to 7.3).
 ///
 /// `n` is in periods; `val` in any unit.
 #[inline]

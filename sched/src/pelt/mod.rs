@@ -1,4 +1,4 @@
-//! Per-entity load tracking (`kernel/sched/pelt.c` and the part of `fair.c` that keeps a run queue's averages).
+//! Per-entity load tracking (`kernel/sched/pelt.c` and the part of `fair.c` that updates a run queue's averages).
 //!
 //! Time is cut into periods of 1024 µs (a µs here is 1024 ns). With u_i the contribution of the period that lies i
 //! periods back, and y^32 = 1/2, a signal's sum is
@@ -7,11 +7,22 @@
 //! sum = u_0 + u_1 y + u_2 y² + ...        avg = sum / (LOAD_AVG_MAX - 1024 + period_contrib)
 //! ```
 //!
-//! Task groups, bandwidth control (throttled time) and the averages of other classes are not modelled: `cfs_rq` is
-//! always a CPU's root run queue. Widths are those of a 64-bit kernel; where its arithmetic wraps or is cut to 32
-//! bits, so is ours. No function reads a clock: `now` is what [`RqClock::rq_clock_pelt`] returns.
+//! | file | kernel functions |
+//! |---|---|
+//! | `decay_load` | `decay_load()`, `runnable_avg_yN_inv[]`, `LOAD_AVG_MAX` |
+//! | `accumulate_sum` | `struct sched_avg`, `accumulate_sum()`, `___update_load_sum()`, `___update_load_avg()` |
+//! | `update_load_avg` | `update_load_avg()`, `update_cfs_rq_load_avg()`, `cfs_rq->removed` |
+//! | `attach_entity_load_avg` | `attach_entity_load_avg()`, `detach_entity_load_avg()`, `post_init_entity_util_avg()` |
+//! | `migrate_task_rq_fair` | `migrate_task_rq_fair()`, `remove_entity_load_avg()`, `migrate_se_pelt_lag()` |
+//! | `task_h_load` | `task_h_load()`, `runnable_load_avg` (5.3) |
+//! | [`util_est`] | `util_est_update()`, `util_est_enqueue()`, `util_est_dequeue()` |
+//! | `update_rq_clock_pelt` | `update_rq_clock_pelt()`, `update_idle_rq_clock_pelt()` |
 //!
-//! What differs between kernel versions is chosen by [`PeltRules`] (and [`util_est::UtilEstRules`]).
+//! Task groups, bandwidth control (throttled time) and the averages of other classes are not modelled: `cfs_rq` is
+//! always a CPU's root run queue. Widths are those of a 64-bit kernel: arithmetic wraps, or is cut to 32 bits, exactly
+//! as the kernel's. No function reads a clock: `now` is the result of [`RqClock::rq_clock_pelt`].
+//!
+//! [`PeltRules`] and [`util_est::UtilEstRules`] select a kernel version's form.
 
 mod accumulate_sum;
 mod attach_entity_load_avg;
@@ -25,7 +36,8 @@ pub mod util_est;
 
 pub use accumulate_sum::{
     ___update_load_avg, ___update_load_sum, __accumulate_pelt_segments, __update_load_avg_blocked_se,
-    __update_load_avg_se, Entity, PELT_MIN_DIVIDER, SchedAvg, accumulate_sum, get_pelt_divider,
+    __update_load_avg_cfs_rq, __update_load_avg_se, EntityState, PELT_MIN_DIVIDER, SchedAvg, accumulate_sum,
+    get_pelt_divider,
 };
 pub use attach_entity_load_avg::{
     attach_entity_load_avg, dequeue_load_avg, detach_entity_load_avg, enqueue_load_avg, init_entity_runnable_average,
@@ -38,8 +50,7 @@ pub use migrate_task_rq_fair::{
 pub use rules::{InitWeight, PeltRules, SumRule};
 pub use task_h_load::{RunnableLoad, dequeue_runnable_load_avg, enqueue_runnable_load_avg, task_h_load};
 pub use update_load_avg::{
-    __update_blocked_fair, __update_load_avg_cfs_rq, Blocked, CfsRqPelt, Queue, Removed, UpdateFlags,
-    cfs_rq_has_blocked_load, cfs_rq_is_decayed, load_avg_is_decayed, update_cfs_rq_load_avg, update_load_avg,
+    CfsRqPelt, CfsRqState, Removed, UpdateFlags, cfs_rq_has_blocked_load, update_cfs_rq_load_avg, update_load_avg,
 };
 pub use update_rq_clock_pelt::{RqClock, Scale, cap_scale};
 

@@ -1,19 +1,31 @@
-//! A run queue's averages.
+//! `update_load_avg()`: the update that every enqueue, dequeue and tick makes, of a task and of its run queue
+//! (`kernel/sched/fair.c`).
+//!
+//! ```text
+//! update_load_avg():
+//!     __update_load_avg_se()              age the task, unless it has just migrated here
+//!     update_cfs_rq_load_avg():
+//!         subtract cfs_rq->removed        what tasks took along that migrated while asleep
+//!         __update_load_avg_cfs_rq()      age the run queue
+//!     DO_ATTACH and a newcomer            attach_entity_load_avg()
+//!     DO_DETACH                           detach_entity_load_avg()
+//!     anything changed                    cfs_rq_util_change(): the governor is notified
+//! ```
 
 use super::accumulate_sum::{
-    ___update_load_avg, ___update_load_sum, __update_load_avg_se, Entity, SchedAvg, get_pelt_divider,
+    ___update_load_avg, ___update_load_sum, __update_load_avg_cfs_rq, __update_load_avg_se, EntityState, SchedAvg,
+    get_pelt_divider,
 };
 use super::attach_entity_load_avg::{
     attach_entity_load_avg, detach_entity_load_avg, sub_bound32, sub_plain, sub_resync, update_sa,
 };
 use super::rules::{PeltRules, SumRule};
 use super::task_h_load::RunnableLoad;
-use super::util_est::util_est_update_v7_3;
 use bitflags::bitflags;
 
-/// What a run queue held since its last update.
+/// The state of a run queue since its last update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Queue {
+pub struct CfsRqState {
     /// Weight of the queued tasks and the current one, nice 0 being 1024 (`scale_load_down(cfs_rq->load.weight)`).
     pub weight: u64,
     /// Number of runnable tasks (`h_nr_runnable`; in 6.12 `h_nr_queued - h_nr_delayed`, in 5.10 and 6.1
@@ -23,58 +35,104 @@ pub struct Queue {
     pub curr: bool,
 }
 
-/// The part of `struct cfs_rq` that PELT keeps, of a CPU's root run queue.
+/// The PELT fields of `struct cfs_rq`, of a CPU's root run queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CfsRqPelt {
     /// The averages.
     pub avg: SchedAvg,
-    /// What is to be taken off at the next update.
+    /// The averages to subtract at the next update.
     pub removed: Removed,
-    /// The load of the queued tasks, where the rules have it.
+    /// The load of the queued tasks, if the rules have it.
     pub runnable_load: RunnableLoad,
     /// `load_avg` as of the jiffy in `last_h_load_update`.
     pub h_load: u64,
-    /// Jiffy of the last refresh of `h_load`.
+    /// The jiffy in which `h_load` was last refreshed.
     pub last_h_load_update: u64,
     /// The kernel version's rules.
     pub rules: PeltRules,
 }
 
 impl CfsRqPelt {
-    /// A run queue at boot: everything 0.
+    /// A run queue at boot: all averages are 0.
     pub fn new(rules: PeltRules) -> Self {
         let (avg, removed) = (SchedAvg::default(), Removed::default());
         CfsRqPelt { avg, removed, runnable_load: RunnableLoad::default(), h_load: 0, last_h_load_update: 0, rules }
     }
 }
 
-/// Ages the run queue up to `now`, in ns of its PELT clock. Returns whether the averages were taken
-/// (`__update_load_avg_cfs_rq()`, 7.3).
-#[inline]
-pub fn __update_load_avg_cfs_rq(now: u64, avg: &mut SchedAvg, queue: &Queue) -> bool {
-    let crossed = ___update_load_sum(now, avg, queue.weight, u64::from(queue.h_nr_runnable), queue.curr);
-    if crossed {
-        ___update_load_avg(avg, 1);
-    }
-    crossed
+/// The averages to subtract from a run queue at its next update (`cfs_rq->removed`, 7.3).
+///
+/// A CPU that migrates a sleeping task does not hold the lock of the run queue that the task leaves, so it can only add
+/// the task's averages here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Removed {
+    /// The number of tasks that left since the last update.
+    pub nr: u32,
+    /// Sum of their `load_avg`.
+    pub load_avg: u64,
+    /// Sum of their `util_avg`.
+    pub util_avg: u64,
+    /// Sum of their `runnable_avg`.
+    pub runnable_avg: u64,
 }
 
-/// Takes the removed load off, then ages the run queue up to `now`. Returns whether the averages changed
+bitflags! {
+    /// What [`update_load_avg`] does besides ageing (`fair.c`, 7.3). `UPDATE_TG`, which only concerns groups, and
+    /// `SKIP_AGE_LOAD` are not modelled; `util_est` is updated by a call of its own.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct UpdateFlags: u32 {
+        /// Attaches a task that has just migrated here.
+        const DO_ATTACH = 0x04;
+        /// Detaches a task that migrates while it is queued.
+        const DO_DETACH = 0x08;
+    }
+}
+
+/// Ages a task and its run queue up to `now`, in ns of the run queue's PELT clock, and attaches or detaches the task
+/// (`update_load_avg()`, 7.3).
+///
+/// `entity` and `state` are those up to `now`. Returns whether the run queue's averages changed; then the kernel
+/// calls `cfs_rq_util_change()`, which notifies the governor.
+pub fn update_load_avg(
+    cfs_rq: &mut CfsRqPelt,
+    state: &CfsRqState,
+    se: &mut SchedAvg,
+    entity: &EntityState,
+    now: u64,
+    flags: UpdateFlags,
+) -> bool {
+    if se.last_update_time != 0 {
+        __update_load_avg_se(now, se, entity);
+    }
+    let mut changed = update_cfs_rq_load_avg(now, cfs_rq, state);
+
+    if se.last_update_time == 0 && flags.contains(UpdateFlags::DO_ATTACH) {
+        attach_entity_load_avg(cfs_rq, se, entity.weight);
+        changed = true;
+    } else if flags.contains(UpdateFlags::DO_DETACH) {
+        detach_entity_load_avg(cfs_rq, se, entity.weight);
+        changed = true;
+    }
+    changed
+}
+
+/// Subtracts the removed averages, then ages the run queue up to `now`. Returns whether the averages changed
 /// (`update_cfs_rq_load_avg()`, 7.3; 5.10 and 6.1 by [`SumRule`]).
 #[inline]
-pub fn update_cfs_rq_load_avg(now: u64, cfs_rq: &mut CfsRqPelt, queue: &Queue) -> bool {
-    let had_removed = cfs_rq.removed.nr != 0;
-    if had_removed {
-        apply_removed(cfs_rq);
+pub fn update_cfs_rq_load_avg(now: u64, cfs_rq: &mut CfsRqPelt, state: &CfsRqState) -> bool {
+    let has_removed = cfs_rq.removed.nr != 0;
+    if has_removed {
+        subtract_removed(cfs_rq);
     }
     if cfs_rq.rules.runnable_load {
-        cfs_rq.runnable_load.age(now, &cfs_rq.avg, queue.weight);
+        cfs_rq.runnable_load.age(now, &cfs_rq.avg, state.weight);
     }
-    let aged = __update_load_avg_cfs_rq(now, &mut cfs_rq.avg, queue);
-    had_removed | aged
+    let decayed = __update_load_avg_cfs_rq(now, &mut cfs_rq.avg, state);
+    has_removed | decayed
 }
 
-fn apply_removed(cfs_rq: &mut CfsRqPelt) {
+/// Subtracts `cfs_rq->removed` from the averages and the sums.
+fn subtract_removed(cfs_rq: &mut CfsRqPelt) {
     let removed = std::mem::take(&mut cfs_rq.removed);
     let sa = &mut cfs_rq.avg;
     let divider = get_pelt_divider(sa);
@@ -106,98 +164,19 @@ fn apply_removed(cfs_rq: &mut CfsRqPelt) {
     }
 }
 
-/// Whether nothing is left of the averages (`load_avg_is_decayed()`, 7.3).
-pub fn load_avg_is_decayed(sa: &SchedAvg) -> bool {
-    sa.load_sum == 0 && sa.util_sum == 0 && sa.runnable_sum == 0
-}
-
-/// Whether the run queue is empty and nothing is left of its averages (`cfs_rq_is_decayed()`, 7.3, without groups).
-pub fn cfs_rq_is_decayed(cfs_rq: &CfsRqPelt, queue: &Queue) -> bool {
-    queue.weight == 0 && load_avg_is_decayed(&cfs_rq.avg)
+impl RunnableLoad {
+    /// Ages the load of the queued tasks up to `now`; `before` is the run queue before it is aged, and `weight` that of
+    /// the tasks that were queued (`update_cfs_rq_load_avg()`, 5.3).
+    fn age(&mut self, now: u64, before: &SchedAvg, weight: u64) {
+        let mut sa = SchedAvg { load_sum: self.sum, load_avg: self.avg, ..*before };
+        if ___update_load_sum(now, &mut sa, weight, 0, false) {
+            ___update_load_avg(&mut sa, 1);
+        }
+        (self.avg, self.sum) = (sa.load_avg, sa.load_sum);
+    }
 }
 
 /// Whether the periodic decay is still needed (`cfs_rq_has_blocked_load()`, 7.3; `cfs_rq_has_blocked()` before).
 pub fn cfs_rq_has_blocked_load(cfs_rq: &CfsRqPelt) -> bool {
     cfs_rq.avg.load_avg != 0 || cfs_rq.avg.util_avg != 0
-}
-
-/// What [`__update_blocked_fair`] found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blocked {
-    /// The averages changed, so the governor is told.
-    pub decayed: bool,
-    /// Nothing is left to decay.
-    pub done: bool,
-}
-
-/// Ages a run queue that nothing else may be updating (`__update_blocked_fair()`, 7.3, root run queue only; the other
-/// classes' averages, which the kernel's caller also asks, are not modelled).
-pub fn __update_blocked_fair(now: u64, cfs_rq: &mut CfsRqPelt, queue: &Queue) -> Blocked {
-    let decayed = update_cfs_rq_load_avg(now, cfs_rq, queue);
-    Blocked { decayed, done: !cfs_rq_has_blocked_load(cfs_rq) }
-}
-
-/// The averages to be taken off a run queue at its next update (`cfs_rq->removed`, 7.3).
-///
-/// Who migrates a sleeping task does not hold the lock of the run queue it leaves, so what it takes along is only
-/// noted here.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Removed {
-    /// Tasks that left since the last update.
-    pub nr: u32,
-    /// Sum of their `load_avg`.
-    pub load_avg: u64,
-    /// Sum of their `util_avg`.
-    pub util_avg: u64,
-    /// Sum of their `runnable_avg`.
-    pub runnable_avg: u64,
-}
-
-bitflags! {
-    /// What [`update_load_avg`] is to do besides ageing (`fair.c`, 7.3). `UPDATE_TG` only concerns groups and is left
-    /// out.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub struct UpdateFlags: u32 {
-        /// Does not age the task, which is about to join or to move between groups.
-        const SKIP_AGE_LOAD = 0x02;
-        /// Attaches a task that has just migrated here.
-        const DO_ATTACH = 0x04;
-        /// Detaches a task that migrates while queued.
-        const DO_DETACH = 0x08;
-        /// Updates the task's `util_est` (7.2 and 7.3; before, a call of its own). Only where the feature `UTIL_EST` is
-        /// on.
-        const UPDATE_UTIL_EST = 0x10;
-    }
-}
-
-/// Ages a task and its run queue up to `now`, in ns of the run queue's PELT clock, and attaches or detaches the task
-/// (`update_load_avg()`, 7.3).
-///
-/// `entity` and `queue` are what held until now. Returns whether the run queue's averages changed, which is
-/// where the kernel calls `cfs_rq_util_change()` and so the governor.
-pub fn update_load_avg(
-    cfs_rq: &mut CfsRqPelt,
-    queue: &Queue,
-    se: &mut SchedAvg,
-    entity: &Entity,
-    now: u64,
-    flags: UpdateFlags,
-) -> bool {
-    if se.last_update_time != 0 && !flags.contains(UpdateFlags::SKIP_AGE_LOAD) {
-        __update_load_avg_se(now, se, entity);
-    }
-    let mut changed = update_cfs_rq_load_avg(now, cfs_rq, queue);
-
-    if se.last_update_time == 0 && flags.contains(UpdateFlags::DO_ATTACH) {
-        attach_entity_load_avg(cfs_rq, se, entity.weight);
-        changed = true;
-    } else if flags.contains(UpdateFlags::DO_DETACH) {
-        detach_entity_load_avg(cfs_rq, se, entity.weight);
-        changed = true;
-    }
-
-    if flags.contains(UpdateFlags::UPDATE_UTIL_EST) {
-        util_est_update_v7_3(se);
-    }
-    changed
 }

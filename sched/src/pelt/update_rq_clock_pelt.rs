@@ -1,4 +1,14 @@
-//! Time scaled by what the CPU computes in it.
+//! `update_rq_clock_pelt()`: the clock of the averages, which is time scaled by the CPU's speed
+//! (`kernel/sched/pelt.h`).
+//!
+//! ```text
+//! while the CPU runs                            clock_pelt += delta * capacity / 1024 * frequency / 1024
+//! while it idles                                clock_pelt = clock_task
+//! when it goes idle with util_sum at its
+//!     maximum, so it had no idle time before    lost_idle_time += clock_task - clock_pelt
+//!
+//! rq_clock_pelt() = clock_pelt - lost_idle_time
+//! ```
 
 use super::{LOAD_AVG_MAX, PELT_MIN_DIVIDER, SCHED_CAPACITY_SHIFT};
 
@@ -11,12 +21,7 @@ pub struct Scale {
     pub freq: u64,
 }
 
-impl Scale {
-    /// The fastest CPU at its highest frequency.
-    pub const FULL: Scale = Scale { cpu: 1024, freq: 1024 };
-}
-
-/// `v` · `s` / 1024, truncated (`cap_scale()`, 7.3).
+/// Returns `v` · `s` / 1024, truncated (`cap_scale()`, 7.3).
 #[inline]
 pub fn cap_scale(v: u64, s: u64) -> u64 {
     v.wrapping_mul(s) >> SCHED_CAPACITY_SHIFT
@@ -31,11 +36,11 @@ pub fn cap_scale(v: u64, s: u64) -> u64 {
 pub struct RqClock {
     /// Time as it passes (`rq_clock()`).
     pub clock: u64,
-    /// Without the time of interrupts and of other guests (`rq_clock_task()`).
+    /// `clock` without the time of interrupts and of other guests (`rq_clock_task()`).
     pub clock_task: u64,
     /// `clock_task` slowed down while the CPU runs below full speed; catches up while it idles.
     pub clock_pelt: u64,
-    /// Idle time that a full-speed CPU would not have had either, so that it is no idle time to the averages.
+    /// Idle time that a full-speed CPU would not have had, so the averages do not count it as idle.
     pub lost_idle_time: u64,
     /// `clock` when the CPU was last known idle.
     pub clock_idle: u64,
@@ -50,10 +55,10 @@ impl RqClock {
         self.clock_pelt.wrapping_sub(self.lost_idle_time)
     }
 
-    /// Lets `delta` ns pass, of which interrupts and other guests took `stolen` (`update_rq_clock()` and
+    /// Advances the clocks by `delta` ns, of which interrupts and other guests took `stolen` (`update_rq_clock()` and
     /// `update_rq_clock_task()`, 7.3).
     ///
-    /// `stolen` is at most `delta`; `curr_is_idle` and `scale` are what held during it.
+    /// `stolen` is at most `delta`; `curr_is_idle` and `scale` are those of that time.
     pub fn update_rq_clock(&mut self, delta: u64, stolen: u64, curr_is_idle: bool, scale: Scale) {
         self.clock = self.clock.wrapping_add(delta);
         let delta = delta.saturating_sub(stolen);
@@ -61,32 +66,33 @@ impl RqClock {
         self.update_rq_clock_pelt(delta, curr_is_idle, scale);
     }
 
-    /// Moves the PELT clock after `clock_task` went on by `delta` ns (`update_rq_clock_pelt()`, 7.3).
+    /// Advances the PELT clock after `clock_task` advanced by `delta` ns (`update_rq_clock_pelt()`, 7.3).
     pub fn update_rq_clock_pelt(&mut self, delta: u64, curr_is_idle: bool, scale: Scale) {
         if curr_is_idle {
-            self.sync_idle();
+            self._update_idle_rq_clock_pelt();
             return;
         }
         let delta = cap_scale(delta, scale.cpu);
         self.clock_pelt = self.clock_pelt.wrapping_add(cap_scale(delta, scale.freq));
     }
 
-    /// The CPU goes idle (`update_idle_rq_clock_pelt()`, 7.3).
+    /// Synchronises the PELT clock when the CPU goes idle (`update_idle_rq_clock_pelt()`, 7.3).
     ///
     /// `util_sum` is the sum over the fair, realtime and deadline run queues. A CPU whose sum is at its maximum has
-    /// been busy all the time: at full speed it would have been so too, and the time by which `clock_pelt` lags is no
-    /// idle time. 5.10 leaves the rest of the synchronisation to the next clock update, before which nothing reads it.
+    /// been busy all the time. It would have been so at full speed too, so the time by which `clock_pelt` lags is not
+    /// idle time. 5.10 leaves the rest of the synchronisation to the next clock update, and nothing reads the clock
+    /// before.
     pub fn update_idle_rq_clock_pelt(&mut self, util_sum: u32) {
         const DIVIDER: u32 = (PELT_MIN_DIVIDER << SCHED_CAPACITY_SHIFT) - LOAD_AVG_MAX;
         if util_sum >= DIVIDER {
             let lag = self.clock_task.wrapping_sub(self.clock_pelt);
             self.lost_idle_time = self.lost_idle_time.wrapping_add(lag);
         }
-        self.sync_idle();
+        self._update_idle_rq_clock_pelt();
     }
 
-    /// `_update_idle_rq_clock_pelt()`, 7.3.
-    fn sync_idle(&mut self) {
+    /// Sets the clocks of an idle CPU (`_update_idle_rq_clock_pelt()`, 7.3).
+    fn _update_idle_rq_clock_pelt(&mut self) {
         self.clock_pelt = self.clock_task;
         self.clock_idle = self.clock;
         self.clock_pelt_idle = self.rq_clock_pelt();

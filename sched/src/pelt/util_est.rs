@@ -1,6 +1,17 @@
-//! Estimated utilisation: what a task needed at its last activations, kept through its sleep.
+//! `util_est_update()`: the estimated utilisation, which is what a task needed at its last activations. It is kept
+//! while the task sleeps (`kernel/sched/fair.c`).
 //!
-//! All functions are for kernels with the feature `UTIL_EST` on; where it is off, do not call them.
+//! ```text
+//! util_est_update(), when a task goes to sleep:
+//!     util_avg has not changed since the last update      keep the estimate     UTIL_AVG_UNCHANGED
+//!     util_avg >= ewma                                    ewma  = util_avg      fast up
+//!     ewma - util_avg is within the margin of 1 %         keep
+//!     the CPU was too small (up to 6.12), or the task
+//!         waited for it (since 6.12)                      keep
+//!     else                                                ewma -= (ewma - util_avg) / 4
+//! ```
+//!
+//! The functions are for kernels with the feature `UTIL_EST` on. If it is off, do not call them.
 
 use super::SCHED_CAPACITY_SCALE;
 use super::accumulate_sum::SchedAvg;
@@ -31,8 +42,8 @@ pub enum UtilEstRules {
 
 /// Updates a task's estimate at its dequeue, in the form that `rules` name.
 ///
-/// `task_sleep` tells a dequeue for sleep from one for migration; `capacity_orig` is the CPU's capacity. 7.3 has
-/// neither parameter: its callers only ask at a sleep.
+/// `task_sleep` is set if the dequeue is for sleep, and not for migration; `capacity_orig` is the CPU's capacity. 7.3
+/// has neither parameter: its callers only update at a sleep.
 pub fn util_est_update(rules: UtilEstRules, se: &mut SchedAvg, task_sleep: bool, capacity_orig: u64) {
     match rules {
         UtilEstRules::V6_1 { fastup } => util_est_update_v6_1(se, task_sleep, capacity_orig, fastup),
@@ -42,7 +53,7 @@ pub fn util_est_update(rules: UtilEstRules, se: &mut SchedAvg, task_sleep: bool,
     }
 }
 
-/// Notes that a task's `util_avg` has changed (`cfs_se_util_change()`, 7.3).
+/// Records that a task's `util_avg` has changed (`cfs_se_util_change()`, 7.3).
 #[inline]
 pub fn cfs_se_util_change(se: &mut SchedAvg) {
     se.util_est &= !UTIL_AVG_UNCHANGED;
@@ -55,20 +66,14 @@ pub fn _task_util_est(se: &SchedAvg) -> u32 {
     se.util_est_ewma.max(se.util_est & !UTIL_AVG_UNCHANGED)
 }
 
-/// A task's utilisation, estimated or current (`task_util_est()`, 7.3).
-#[inline]
-pub fn task_util_est(se: &SchedAvg) -> u64 {
-    se.util_avg.max(u64::from(_task_util_est(se)))
-}
-
-/// A task joins: adds its estimate to the run queue's (`util_est_enqueue()`, 7.3).
+/// Adds the estimate of a task that joins to the run queue's (`util_est_enqueue()`, 7.3).
 pub fn util_est_enqueue(cfs_rq: &mut SchedAvg, se: &SchedAvg) {
     cfs_rq.util_est = cfs_rq.util_est.wrapping_add(_task_util_est(se));
 }
 
-/// A task leaves: takes its estimate off the run queue's (`util_est_dequeue()`, 7.3).
+/// Subtracts the estimate of a task that leaves from the run queue's (`util_est_dequeue()`, 7.3).
 ///
-/// Must come before the task's own update, so that what was added is what is taken off.
+/// It must be called before the task's own update, so that it subtracts what was added.
 pub fn util_est_dequeue(cfs_rq: &mut SchedAvg, se: &SchedAvg) {
     cfs_rq.util_est = cfs_rq.util_est.saturating_sub(_task_util_est(se));
 }
@@ -86,7 +91,7 @@ fn util_est_update_v6_1(se: &mut SchedAvg, task_sleep: bool, capacity_orig: u64,
     if fastup && ewma < enqueued {
         ewma = enqueued;
     } else {
-        // Of the kernel's two `long`s the first receives an `unsigned int` difference, which is not sign-extended.
+        // The first of the kernel's two `long`s receives an `unsigned int` difference, which is not sign-extended.
         let last_ewma_diff = i64::from(enqueued.wrapping_sub(ewma));
         let last_enqueued_diff = i64::from(se.util_est) - i64::from(enqueued);
         if within_margin(last_ewma_diff) {
@@ -116,25 +121,25 @@ fn within_margin(value: i64) -> bool {
 
 /// Updates a task's estimate at its dequeue (`util_est_update()`, 6.12).
 ///
-/// `capacity_orig` is the CPU's capacity, at most 1024. Utilisation above it says that the CPU had no idle time, so
-/// that the sample says nothing of what the task needs.
+/// `capacity_orig` is the CPU's capacity, at most 1024. With a utilisation above it the CPU had no idle time, so the
+/// sample does not show what the task needs.
 fn util_est_update_v6_12(se: &mut SchedAvg, task_sleep: bool, capacity_orig: u64) {
-    if task_sleep && let Some(sample) = Sample::take(se) {
-        if sample.falls_clearly() && u64::from(sample.dequeued) > capacity_orig {
+    if task_sleep && let Some(sample) = Sample::of(se) {
+        if sample.below_margin() && u64::from(sample.dequeued) > capacity_orig {
             return;
         }
-        se.util_est = next(sample);
+        se.util_est = next_util_est(sample);
     }
 }
 
 /// Updates a task's estimate at its dequeue for sleep (`util_est_update()`, 7.3).
-pub(super) fn util_est_update_v7_3(se: &mut SchedAvg) {
-    if let Some(sample) = Sample::take(se) {
-        se.util_est = next(sample);
+fn util_est_update_v7_3(se: &mut SchedAvg) {
+    if let Some(sample) = Sample::of(se) {
+        se.util_est = next_util_est(sample);
     }
 }
 
-/// What an estimate is made of.
+/// The values from which an estimate is updated.
 #[derive(Clone, Copy)]
 struct Sample {
     ewma: u32,
@@ -143,8 +148,8 @@ struct Sample {
 }
 
 impl Sample {
-    /// `None` if the averages have not changed since the task was enqueued.
-    fn take(se: &SchedAvg) -> Option<Sample> {
+    /// Returns `None` if the averages have not changed since the task was enqueued.
+    fn of(se: &SchedAvg) -> Option<Sample> {
         (se.util_est & UTIL_AVG_UNCHANGED == 0).then_some(Sample {
             ewma: se.util_est,
             dequeued: se.util_avg as u32,
@@ -152,23 +157,23 @@ impl Sample {
         })
     }
 
-    /// The sample is below the estimate by more than the margin.
-    fn falls_clearly(&self) -> bool {
+    /// Whether the sample is below the estimate by at least the margin.
+    fn below_margin(&self) -> bool {
         self.ewma > self.dequeued && self.ewma - self.dequeued >= UTIL_EST_MARGIN
     }
 
-    /// The task waited for the CPU, so that it may have needed more than it got.
+    /// Whether the task waited for the CPU, so it may have needed more than it got.
     fn waited(&self) -> bool {
         u64::from(self.dequeued) + u64::from(UTIL_EST_MARGIN) < self.runnable_avg
     }
 }
 
-/// The next estimate, with the flag.
-fn next(sample: Sample) -> u32 {
+/// The new estimate, with the flag set.
+fn next_util_est(sample: Sample) -> u32 {
     let Sample { ewma, dequeued, .. } = sample;
     let estimate = if ewma <= dequeued {
         dequeued
-    } else if sample.falls_clearly() && !sample.waited() {
+    } else if sample.below_margin() && !sample.waited() {
         // ewma' = ewma - (ewma - sample) / 4
         (ewma << UTIL_EST_WEIGHT_SHIFT).wrapping_sub(ewma - dequeued) >> UTIL_EST_WEIGHT_SHIFT
     } else {

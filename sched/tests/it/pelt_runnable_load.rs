@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use wakelab_kernel::Preset;
 use wakelab_sched::pelt::{
-    CfsRqPelt, Entity, PeltRules, Queue, RunnableLoad, SchedAvg, UpdateFlags, attach_entity_load_avg,
+    CfsRqPelt, CfsRqState, EntityState, PeltRules, RunnableLoad, SchedAvg, UpdateFlags, attach_entity_load_avg,
     dequeue_runnable_load_avg, enqueue_runnable_load_avg, init_entity_runnable_average, update_cfs_rq_load_avg,
     update_load_avg,
 };
@@ -22,7 +22,7 @@ impl Cpu {
     fn new(rules: PeltRules, weights: &[u64]) -> Self {
         let mut rq = CfsRqPelt::new(rules);
         let now = 1000 * MS;
-        update_cfs_rq_load_avg(now, &mut rq, &Queue::default());
+        update_cfs_rq_load_avg(now, &mut rq, &CfsRqState::default());
         let tasks = weights.iter().map(|&weight| {
             let mut avg = init_entity_runnable_average(weight);
             attach_entity_load_avg(&mut rq, &mut avg, weight);
@@ -31,10 +31,10 @@ impl Cpu {
         Cpu { tasks: tasks.collect(), rq, now }
     }
 
-    fn queue(&self) -> Queue {
+    fn queue(&self) -> CfsRqState {
         let queued = self.tasks.iter().filter(|(_, _, on_rq)| *on_rq);
         let nr = queued.clone().count() as u32;
-        Queue { weight: queued.map(|(_, weight, _)| weight).sum(), h_nr_runnable: nr, curr: nr > 0 }
+        CfsRqState { weight: queued.map(|(_, weight, _)| weight).sum(), h_nr_runnable: nr, curr: nr > 0 }
     }
 
     /// Brings the averages up to `now`, then puts the task on the queue or takes it off.
@@ -42,7 +42,7 @@ impl Cpu {
         self.now += us * 1024;
         let queue = self.queue();
         let (avg, weight, on_rq) = &mut self.tasks[index];
-        let entity = Entity { weight: *weight, on_rq: *on_rq, sched_delayed: false, curr: false };
+        let entity = EntityState { weight: *weight, on_rq: *on_rq, sched_delayed: false, curr: false };
         update_load_avg(&mut self.rq, &queue, avg, &entity, self.now, UpdateFlags::empty());
         if *on_rq {
             dequeue_runnable_load_avg(&mut self.rq, avg, *weight);
@@ -56,8 +56,8 @@ impl Cpu {
     fn sum_of_queued(&self) -> u64 {
         let aged = self.tasks.iter().filter(|(_, _, on_rq)| *on_rq).map(|(avg, weight, _)| {
             let (mut avg, mut rq) = (*avg, CfsRqPelt::new(PeltRules::V5_10));
-            let entity = Entity { weight: *weight, on_rq: true, sched_delayed: false, curr: false };
-            update_load_avg(&mut rq, &Queue::default(), &mut avg, &entity, self.now, UpdateFlags::empty());
+            let entity = EntityState { weight: *weight, on_rq: true, sched_delayed: false, curr: false };
+            update_load_avg(&mut rq, &CfsRqState::default(), &mut avg, &entity, self.now, UpdateFlags::empty());
             avg.load_avg
         });
         aged.sum()
