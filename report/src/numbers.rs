@@ -41,7 +41,7 @@ pub fn count(n: u64, thing: &str) -> String {
 }
 
 /// CPUs in the order given, with runs of neighbours upwards shortened: `5-7 0 3`.
-pub fn cpu_runs(cpus: impl IntoIterator<Item = Cpu>) -> String {
+pub(crate) fn cpu_runs(cpus: impl IntoIterator<Item = Cpu>) -> String {
     let mut text = String::new();
     let mut run: Option<(Cpu, Cpu)> = None;
     let mut put = |(first, last): (Cpu, Cpu)| {

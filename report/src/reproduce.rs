@@ -24,7 +24,7 @@ pub fn text(board: &Scoreboard) -> String {
             text.push_str(&table_text(&shown));
             text.push('\n');
         }
-        if one.rows.iter().any(|row| row.beside.is_some()) {
+        if one.rows.iter().any(|row| row.side_by_side.is_some()) {
             text.push_str(&table_text(&beside(one)));
             text.push('\n');
         }
@@ -62,7 +62,7 @@ fn beside(one: &ScoredTable) -> comfy_table::Table {
 
 /// Its cells; `None` for a row that has none.
 pub(crate) fn beside_line(row: &Scored) -> Option<[String; 6]> {
-    let beside = row.beside.as_ref()?;
+    let beside = row.side_by_side.as_ref()?;
     let number = |number: Option<f64>| number.map_or_else(String::new, |number| format!("{number:.2}"));
     let [base, with] = [0, 1].map(|side| (number(beside.published[side]), number(beside.simulated[side])));
     Some([name(row), beside.what.to_owned(), base.0, base.1, with.0, with.1])
@@ -247,7 +247,7 @@ fn json_row(row: &Scored) -> Value {
         "simulated_baseline": row.simulated_baseline,
         "published_search": row.published_search,
         "simulated_search": row.simulated_search,
-        "beside": row.beside,
+        "beside": row.side_by_side,
         "published_rq_lock_pct": row.published_rq_lock_pct,
         "simulated_rq_lock_pct": row.simulated_rq_lock_pct,
     });

@@ -3,7 +3,7 @@
 //! The first of the [`MechanismTable`]'s blocks is the full model; each other one lacks one mechanism of
 //! [`wakelab_sim::Mechanisms`] and runs with the same seeds, so that what differs is what the mechanism does.
 
-use crate::compare::{CompareRow, Experiment, RunFailed, RunProgress, Runner, Simulator, compare_with};
+use crate::compare::{CompareRow, Experiment, RunFailed, RunProgress, Runner, compare};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 use wakelab_measure::State;
@@ -80,24 +80,11 @@ pub struct MechanismTable {
     pub complete: bool,
 }
 
-/// Runs `experiment` with the full model, and without each mechanism in turn.
+/// Runs `experiment` with the full model, and then without each mechanism in turn.
 ///
 /// # Errors
-/// The first run that failed, as [`compare`](crate::compare::compare()).
+/// Returns the first run that failed, as [`compare`](crate::compare::compare()).
 pub fn mechanisms(
-    experiment: &Experiment,
-    jobs: usize,
-    progress: &dyn RunProgress,
-    stop: &AtomicBool,
-) -> Result<MechanismTable, RunFailed> {
-    mechanisms_with(&Simulator, experiment, jobs, progress, stop)
-}
-
-/// The same with another runner than the simulator.
-///
-/// # Errors
-/// The same.
-pub fn mechanisms_with(
     runner: &dyn Runner,
     experiment: &Experiment,
     jobs: usize,
@@ -112,7 +99,7 @@ pub fn mechanisms_with(
         .map(|&(name, what)| (Some(name), what.trim(), Mechanisms::without(name).expect("the name is of the list")));
     for (mechanism, what, mechanisms) in std::iter::once(full).chain(others) {
         experiment.mechanisms = mechanisms;
-        let found = compare_with(runner, &experiment, jobs, progress, stop)?;
+        let found = compare(runner, &experiment, jobs, progress, stop)?;
         table.complete &= found.complete;
         let rows = found.rows.into_iter().map(MechanismRow::of).collect();
         table.without.push(Without { mechanism, what, rows });

@@ -156,6 +156,11 @@ impl CsvTable {
         Ok(CsvTable { path: path.to_owned(), columns, rows })
     }
 
+    /// The path of the file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// An error of the file, of one of its rows, or of a cell.
     pub(crate) fn error(&self, row: Option<&CsvRow>, column: Option<&str>, what: String) -> PublishedError {
         let line = row.and_then(|row| row.line);
@@ -179,7 +184,7 @@ impl CsvTable {
     }
 
     /// The cell, which has to say something.
-    pub(crate) fn said<'a>(&self, row: &'a CsvRow, column: &str) -> Result<&'a str, PublishedError> {
+    pub(crate) fn required_text<'a>(&self, row: &'a CsvRow, column: &str) -> Result<&'a str, PublishedError> {
         match self.text(row, column) {
             "" => Err(self.error(Some(row), Some(column), "it is empty; expected a name".to_owned())),
             text => Ok(text),
@@ -200,7 +205,7 @@ impl CsvTable {
     }
 
     /// The number in a cell that has to have one.
-    pub(crate) fn given(&self, row: &CsvRow, column: &str) -> Result<f64, PublishedError> {
+    pub(crate) fn required_number(&self, row: &CsvRow, column: &str) -> Result<f64, PublishedError> {
         self.number_that(row, column, "a number", |_| true)
     }
 

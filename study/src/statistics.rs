@@ -114,7 +114,7 @@ fn fieller(b: Sample, w: Sample, t: f64) -> Option<[f64; 2]> {
 
 /// Spearman's rank correlation (Am. J. Psychol. 15, 1904) of two lists of one length: Pearson's of their ranks, where
 /// equal values share the mean of theirs. `None` where a list has one value only, or something that is no number.
-pub fn spearman(a: &[f64], b: &[f64]) -> Option<f64> {
+pub(crate) fn spearman(a: &[f64], b: &[f64]) -> Option<f64> {
     let (a, b) = (ranks(a)?, ranks(b)?);
     let (mean_a, mean_b) = (mean(&a), mean(&b));
     let sum = |term: fn(f64, f64) -> f64| a.iter().zip(&b).map(|(a, b)| term(a - mean_a, b - mean_b)).sum::<f64>();
@@ -126,7 +126,7 @@ pub fn spearman(a: &[f64], b: &[f64]) -> Option<f64> {
 /// What the size of a rank correlation of `n` pairs has to exceed so that the largest of `among` independent ones, where
 /// nothing is correlated, does with a likelihood of at most `chance`: two-sided with Bonferroni's correction, by Student's t with
 /// n - 2 degrees of freedom. `None` for fewer than four pairs, whose t says nothing.
-pub fn critical_spearman(n: usize, among: usize, chance: f64) -> Option<f64> {
+pub(crate) fn critical_spearman(n: usize, among: usize, chance: f64) -> Option<f64> {
     let freedom = n.checked_sub(2).filter(|&freedom| freedom > 1)? as f64;
     let each = chance / among.max(1) as f64;
     let t = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(1.0 - each / 2.0);

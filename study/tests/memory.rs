@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use wakelab_kernel::{Feature, Switches};
 use wakelab_study::Decider;
-use wakelab_study::compare::{Simulator, compare_with};
+use wakelab_study::compare::{Simulator, compare};
 use wakelab_study::conform::conform;
 use wakelab_study::experiment::Spec;
 use wakelab_study::picture::Pictured;
@@ -95,7 +95,7 @@ fn draw(time_ms: u64) -> (usize, u64) {
     let memory = most_memory::begin();
     let pictured = Pictured::new(&Simulator, None);
     let experiment = spec.resolve().expect("an experiment");
-    let found = compare_with(&pictured, &experiment, 1, &(), &AtomicBool::new(false)).expect("it runs");
+    let found = compare(&pictured, &experiment, 1, &(), &AtomicBool::new(false)).expect("it runs");
     let pictures = pictured.found();
     let most = memory.most();
     let sides = found.rows.iter().flat_map(|row| [false, true].map(|with| pictures.of(row, with).expect("a picture")));

@@ -9,7 +9,7 @@ use wakelab_kernel::{OwnFeature, OwnFeatureError, Preset};
 use wakelab_sched::select::policy::{OwnPolicy, Plan, SearchContext, Verdict, register};
 use wakelab_sched::select::{Effects, SearchView};
 use wakelab_study::cache::{Cached, Program, Store};
-use wakelab_study::compare::{Experiment, Variant, compare_with};
+use wakelab_study::compare::{Experiment, Variant, compare};
 
 /// Looks at so many CPUs.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ fn a_policys_data_is_in_the_key_of_runs_that_have_it_on_and_no_second_policy_is_
     let made = |experiment: &Experiment| {
         let store = Store::open(here.path(), Program::named("one build"), false).unwrap();
         let runner = Cached { store: &store, runner: &Fake::default() };
-        compare_with(&runner, experiment, 1, &(), &AtomicBool::new(false)).unwrap();
+        compare(&runner, experiment, 1, &(), &AtomicBool::new(false)).unwrap();
         store.made()
     };
     let kernel = Preset::get("v5.19-rc1").unwrap();

@@ -12,7 +12,7 @@ use crate::progress::RunBar;
 use std::path::Path;
 use wakelab_events::simulated::EventFolder;
 use wakelab_report::compare as report;
-use wakelab_study::compare::{Comparison, Experiment, Recording, Runner, compare_with};
+use wakelab_study::compare::{Comparison, Experiment, Recording, Runner, compare};
 use wakelab_study::experiment::{Given, Spec};
 use wakelab_study::picture::{Pictured, Pictures};
 use wakelab_study::trace::TraceFolder;
@@ -65,7 +65,7 @@ pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
         let pictured = html.as_ref().map(|_| Pictured::new(first, writes.then_some(recording)));
         let watched: &dyn Runner = pictured.as_ref().map_or(first, |pictured| pictured);
         let bar = RunBar::new();
-        let found = compare_with(watched, &experiment, how.jobs(), &bar, stop);
+        let found = compare(watched, &experiment, how.jobs(), &bar, stop);
         bar.finish();
         let found = found.map_err(|failed| failed.to_string())?;
         let trust = trust::run(runner, &experiment, &found, how, plan.as_ref(), stop)?;

@@ -10,7 +10,7 @@ use crate::output::Exit;
 use crate::progress::RunBar;
 use std::path::PathBuf;
 use wakelab_report::reproduce as report;
-use wakelab_study::reproduce::{Effort, Scoreboard, reproduce_with, tables};
+use wakelab_study::reproduce::{Effort, Scoreboard, reproduce, tables};
 
 /// Simulates what was published and prints how close that comes.
 pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
@@ -28,7 +28,7 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
     let stop = stop_flag()?;
     let board = KeptRuns::open(&args.kept)?.with(|runner| {
         let bar = RunBar::new();
-        let found = reproduce_with(runner, &tables, effort, args.jobs.unwrap_or(0) as usize, &bar, stop);
+        let found = reproduce(runner, &tables, effort, args.jobs.unwrap_or(0) as usize, &bar, stop);
         bar.finish();
         found
     });

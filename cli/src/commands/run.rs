@@ -8,7 +8,7 @@ use crate::output::Exit;
 use crate::progress::RunBar;
 use wakelab_report::ablation as report;
 use wakelab_study::experiment::{Given, Spec};
-use wakelab_study::mechanisms::mechanisms_with;
+use wakelab_study::mechanisms::mechanisms;
 
 /// Simulates what a file says.
 pub fn run(args: &Run) -> anyhow::Result<Exit> {
@@ -34,7 +34,7 @@ fn ablate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
     let (kept, stop) = (KeptRuns::open(&how.kept)?, stop_flag()?);
     let found = kept.with(|runner| {
         let bar = RunBar::new();
-        let found = mechanisms_with(runner, &experiment, how.jobs(), &bar, stop);
+        let found = mechanisms(runner, &experiment, how.jobs(), &bar, stop);
         bar.finish();
         found
     });

@@ -19,7 +19,7 @@ pub fn text(explained: &Explained<'_>) -> String {
 }
 
 /// The same without the name of the file and the row.
-pub fn story(explained: &Explained<'_>) -> String {
+pub(crate) fn story(explained: &Explained<'_>) -> String {
     let Explained { row, decision, .. } = explained;
     let who = if row.simulated { "the simulator" } else { "the kernel" };
     let mut text = what_happened(explained) + "\n";
@@ -77,7 +77,7 @@ fn what_happened(explained: &Explained<'_>) -> String {
 }
 
 /// Why, step by step, ending with the CPU and the reason.
-pub fn sentence(explained: &Explained<'_>) -> String {
+pub(crate) fn sentence(explained: &Explained<'_>) -> String {
     let Explained { row, decision, .. } = explained;
     let mut parts = steps::parts(explained);
     let reason = if decision.reason.is_failed_search() {
@@ -121,7 +121,7 @@ fn busy(row: &Row, cpu: u32) -> String {
 }
 
 /// A sentence for each reason, for legends.
-pub fn reason_meaning(reason: Reason) -> &'static str {
+pub(crate) fn reason_meaning(reason: Reason) -> &'static str {
     match reason {
         Reason::Target => "the target was idle",
         Reason::Prev => "the previous CPU was idle and shares the target's cache",

@@ -126,7 +126,7 @@ fn section(one: &ScoredTable) -> Section {
     if told(one).next().is_some() {
         tables.push(differences(&id, one));
     }
-    if one.rows.iter().any(|row| row.beside.is_some()) {
+    if one.rows.iter().any(|row| row.side_by_side.is_some()) {
         tables.push(beside(&id, one));
     }
     if one.rows.iter().any(|row| row.excluded.is_some()) {
@@ -143,7 +143,7 @@ fn anchor(name: &str) -> String {
 
 /// What is simulated of a table and has no numbers of its own beside.
 fn told(one: &ScoredTable) -> impl Iterator<Item = &Scored> {
-    let has = |row: &&Scored| row.beside.is_none() || row.published_compare_pct.is_some();
+    let has = |row: &&Scored| row.side_by_side.is_none() || row.published_compare_pct.is_some();
     one.rows.iter().filter(|row| row.excluded.is_none()).filter(has)
 }
 
@@ -194,7 +194,7 @@ fn beside(id: &str, one: &ScoredTable) -> Table {
         [("Row", TEXT), ("What", TEXT), ("base, published", ""), ("base", ""), ("with, published", ""), ("with", "")];
     let row = |row: &Scored| {
         let [name, what, ..] = beside_line(row)?;
-        let beside = row.beside.as_ref()?;
+        let beside = row.side_by_side.as_ref()?;
         let mut cells = vec![text(name), text(what)];
         for side in [0, 1] {
             cells.extend([opt(beside.published[side], 2), opt(beside.simulated[side], 2)]);

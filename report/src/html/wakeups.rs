@@ -43,7 +43,6 @@ pub(super) fn all_reasons<'a>(counts: impl Iterator<Item = &'a BTreeMap<Reason, 
 /// A wake-up with its text; `of` names whose it is, and may be empty.
 pub(super) fn explained(of: &str, chosen: &ExplainedWakeup) -> Explained {
     let why = match chosen.why {
-        WhyExplained::Asked => String::new(),
         WhyExplained::Slowest(ns) => format!("The longest wait from wake-up to run: {} us.", thousands(ns / 1000)),
         WhyExplained::First(reason) => format!("The first with the reason {reason}: {}.", reason_meaning(reason)),
     };

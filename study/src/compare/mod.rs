@@ -27,7 +27,7 @@ pub use search::{
     CostOf, CpuSummary, LooksSummary, Positions, RegretSummary, SearchSummary, SearchesSummary, StateSummary,
     StatesSummary, WakeupSummary, other_state_ns,
 };
-pub use variant::{PowerSideError, Variant, VariantError, power_side};
+pub use variant::{PowerSideError, Variant, VariantError};
 
 use jobs::FinishedJobs;
 use std::sync::atomic::AtomicBool;
@@ -43,27 +43,14 @@ impl RunProgress for () {
     fn run(&self, _: usize, _: usize, _: &RunId) {}
 }
 
-/// Compares in the simulator, `jobs` runs at a time (0: as many as there are cores).
+/// Runs every case of an experiment on both sides with `runner`, `jobs` runs at a time (0: as many as there are cores).
 ///
-/// Once `stop` is set, runs end early and count for nothing; the rows all of whose runs were done are kept, and the
-/// comparison says that it is not complete.
+/// Once `stop` is set, runs end early and are discarded. The comparison then has the rows all of whose runs were done, and
+/// [`Comparison::complete`] is false.
 ///
 /// # Errors
-/// The first run, in the order of the experiment, that failed.
+/// Returns the failed run that comes first in the order of the experiment.
 pub fn compare(
-    experiment: &Experiment,
-    jobs: usize,
-    progress: &dyn RunProgress,
-    stop: &AtomicBool,
-) -> Result<Comparison, RunFailed> {
-    compare_with(&Simulator, experiment, jobs, progress, stop)
-}
-
-/// The same with another runner than the simulator.
-///
-/// # Errors
-/// The same.
-pub fn compare_with(
     runner: &dyn Runner,
     experiment: &Experiment,
     jobs: usize,
@@ -74,11 +61,12 @@ pub fn compare_with(
     Ok(found.pop().expect("one experiment gives one comparison"))
 }
 
-/// Several experiments at once, with the runs of all of them side by side: a comparison each, in their order.
+/// Compares several experiments at once and returns their comparisons in the same order. The runs of all of them share the
+/// cores.
 ///
 /// # Errors
-/// The same.
-pub fn compare_all(
+/// Returns the failed run that comes first in the order of the experiments.
+pub(crate) fn compare_all(
     runner: &dyn Runner,
     experiments: &[Experiment],
     jobs: usize,

@@ -213,7 +213,7 @@ fn khz(option: &'static str, given: &str) -> Result<u32, PowerSideError> {
 ///
 /// # Errors
 /// Where a name is not known, or an option stands without a governor.
-pub fn power_side(switches: &Switches, usual: Option<PmSide>) -> Result<Option<PmSide>, PowerSideError> {
+fn power_side(switches: &Switches, usual: Option<PmSide>) -> Result<Option<PmSide>, PowerSideError> {
     let given = |name: &str| switches.power().iter().rev().find(|option| option.name == name);
     let repeated = |option: &&PowerOption| given(option.name) != Some(*option);
     if let Some(first) = switches.power().iter().find(repeated) {

@@ -13,8 +13,6 @@ use wakelab_sched::select::{Decision, Event, Reason};
 /// Why a wake-up is explained, in the order in which they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WhyExplained {
-    /// It was asked for.
-    Asked,
     /// Its wakee waited longest until it ran, so long, ns.
     Slowest(u64),
     /// It is the first with this reason, of those whose state held still if there is one.

@@ -16,24 +16,19 @@ const BITS: u32 = 53;
 
 /// So many points, by coordinate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hypercube {
+pub(super) struct Hypercube {
     /// By coordinate, then by point: the place in its range, in 2^-53 of it.
     places: Vec<Vec<u64>>,
 }
 
 impl Hypercube {
     /// The first `points` points; each coordinate is drawn from the seed and its name, whatever others there are.
-    pub fn new(seed: u64, names: &[String], points: usize) -> Self {
+    pub(super) fn new(seed: u64, names: &[String], points: usize) -> Self {
         Hypercube { places: names.iter().map(|name| coordinate(run_seed(seed, name, 0), points)).collect() }
     }
 
-    /// The stratum of a point's coordinate, of `strata` in all.
-    pub fn stratum(&self, coordinate: usize, point: usize, strata: u64) -> u64 {
-        scale(self.places[coordinate][point], strata)
-    }
-
     /// A point's coordinate as a number from `low` to `high`, each of equal likelihood.
-    pub fn value(&self, coordinate: usize, point: usize, [low, high]: [u64; 2]) -> u64 {
+    pub(super) fn value(&self, coordinate: usize, point: usize, [low, high]: [u64; 2]) -> u64 {
         low + scale(self.places[coordinate][point], high - low + 1)
     }
 }
@@ -84,7 +79,7 @@ mod tests {
         for round in [8, 16, 32, 64, 128] {
             for coordinate in 0..5 {
                 let mut strata: Vec<u64> =
-                    (0..round).map(|point| cube.stratum(coordinate, point, round as u64)).collect();
+                    (0..round).map(|point| scale(cube.places[coordinate][point], round as u64)).collect();
                 strata.sort_unstable();
                 assert_eq!(strata, (0..round as u64).collect::<Vec<_>>(), "{round}, {coordinate}");
             }

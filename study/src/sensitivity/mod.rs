@@ -9,14 +9,13 @@ mod plan;
 mod result;
 mod verdict;
 
-pub use hypercube::Hypercube;
 pub use plan::{BUDGET, BUDGET_MAX, Method, Plan, PlanError};
 pub use result::{Condition, Constant, Influence, Sample, Sensitivity, SensitivityRow, Share, Side, Verdict};
 pub use verdict::SAMPLES_MIN;
 
 use crate::compare::{Comparison, Experiment, RunFailed, RunProgress, Runner, compare_all};
 use crate::experiment::SpecError;
-use crate::reproduce::Part;
+use crate::reproduce::PartialProgress;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Why there are no verdicts.
@@ -62,7 +61,7 @@ pub fn sensitivity(plan: &Plan, nominal: &Comparison, running: Running<'_>) -> R
         }
         let experiments = batch.iter().map(|values| plan.experiment(values)).collect::<Result<Vec<_>, _>>()?;
         let done = samples.len() * per_sample;
-        let comparisons = compare_all(runner, &experiments, jobs, &Part { progress, done, all }, stop)?;
+        let comparisons = compare_all(runner, &experiments, jobs, &PartialProgress { progress, done, all }, stop)?;
         for (values, comparison) in batch.iter().zip(comparisons).filter(|(_, comparison)| comparison.complete) {
             let compare_pct = nominal.rows.iter().map(|row| comparison.row_like(row).map(|row| row.compare_pct));
             samples.push(Sample { values: values.clone(), compare_pct: compare_pct.collect() });

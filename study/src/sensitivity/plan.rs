@@ -1,9 +1,10 @@
 //! What is to be run.
 
-use super::{Constant, Hypercube};
+use super::Constant;
+use super::hypercube::Hypercube;
 use crate::compare::assumed::DEMOTION;
 use crate::compare::{Assumed, Experiment};
-use crate::experiment::{Catalogue, Given, Shipped, Spec, SpecError};
+use crate::experiment::{Given, Spec, SpecError};
 use serde::Serialize;
 use wakelab_machine::Machine;
 
@@ -85,15 +86,7 @@ impl Plan {
     /// # Errors
     /// Where it cannot be made.
     pub fn experiment(&self, values: &[u64]) -> Result<Experiment, SpecError> {
-        self.experiment_from(&Shipped, values)
-    }
-
-    /// The same with machines and workloads from `catalogue`.
-    ///
-    /// # Errors
-    /// The same.
-    pub fn experiment_from(&self, catalogue: &dyn Catalogue, values: &[u64]) -> Result<Experiment, SpecError> {
-        with_values(&self.spec, catalogue, &self.constants, values)
+        with_values(&self.spec, &self.constants, values)
     }
 }
 
@@ -121,12 +114,7 @@ fn constants(spec: &Spec, assumed: Vec<Assumed>) -> Vec<Constant> {
 }
 
 /// The experiment of `spec` with these values of the constants.
-fn with_values(
-    spec: &Spec,
-    catalogue: &dyn Catalogue,
-    constants: &[Constant],
-    values: &[u64],
-) -> Result<Experiment, SpecError> {
+fn with_values(spec: &Spec, constants: &[Constant], values: &[u64]) -> Result<Experiment, SpecError> {
     // The samples' verdicts are of differences alone.
     let mut spec = Spec { regret: false, ..spec.clone() };
     let mut of_machine = Vec::new();
@@ -139,7 +127,7 @@ fn with_values(
             workload.params.push((constant.name.clone(), Given::by_flag("--sensitivity", value)));
         }
     }
-    let mut experiment = spec.resolve_from(catalogue)?;
+    let mut experiment = spec.resolve()?;
     of_machine.into_iter().for_each(|(name, value)| set(&mut experiment.machine, name, value));
     Ok(experiment)
 }

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use wakelab_kernel::Preset;
 use wakelab_sim::Mechanisms;
 use wakelab_study::cache::{Cached, LIMIT_BYTES, Program, Store};
-use wakelab_study::compare::{Comparison, Experiment, RunFailed, Variant, compare_with};
+use wakelab_study::compare::{self, Comparison, Experiment, RunFailed, Variant};
 
 const LOADS: [&str; 3] = ["1 thread", "2 threads", "3 threads"];
 
@@ -21,7 +21,7 @@ fn store(folder: &Path) -> Store {
 }
 
 fn try_compare(store: &Store, fake: &Fake, experiment: &Experiment) -> Result<Comparison, RunFailed> {
-    compare_with(&Cached { store, runner: fake }, experiment, 2, &(), &AtomicBool::new(false))
+    compare::compare(&Cached { store, runner: fake }, experiment, 2, &(), &AtomicBool::new(false))
 }
 
 fn compare(store: &Store, experiment: &Experiment) -> String {
@@ -52,7 +52,7 @@ fn what_is_kept_is_the_same_to_the_last_bit() {
     let second = store(here.path());
     assert_eq!(compare(&second, &usual), made);
     assert_eq!((second.found(), second.made()), (18, 0));
-    let without = compare_with(&Fake::default(), &usual, 1, &(), &AtomicBool::new(false)).unwrap();
+    let without = compare::compare(&Fake::default(), &usual, 1, &(), &AtomicBool::new(false)).unwrap();
     assert_eq!(format!("{without:?}"), made);
     assert!(second.warnings().is_empty());
 }
@@ -98,7 +98,7 @@ fn sides_that_are_the_same_are_one_run() {
     same.with.label = "as the kernel has it".to_owned();
     let store = store(here.path());
     let run = |jobs| {
-        compare_with(&Cached { store: &store, runner: &Fake::default() }, &same, jobs, &(), &AtomicBool::new(false))
+        compare::compare(&Cached { store: &store, runner: &Fake::default() }, &same, jobs, &(), &AtomicBool::new(false))
     };
     run(1).unwrap();
     assert_eq!((store.found(), store.made()), (1, 1));
@@ -110,7 +110,7 @@ fn an_interrupted_comparison_goes_on_where_it_stopped() {
     let stopped = store(here.path());
     let stops = Fake { stops_at: Some("2 threads"), ..Fake::default() };
     let run = |store, fake: &Fake| {
-        compare_with(&Cached { store, runner: fake }, &usual, 1, &(), &AtomicBool::new(false)).unwrap()
+        compare::compare(&Cached { store, runner: fake }, &usual, 1, &(), &AtomicBool::new(false)).unwrap()
     };
     assert!(!run(&stopped, &stops).complete);
     assert_eq!((stopped.found(), stopped.made()), (0, 4));

@@ -5,13 +5,13 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use wakelab_kernel::Preset;
 use wakelab_study::compare::{
-    Better, Comparison, Experiment, RunFailed, RunId, RunProgress, Variant, VariantError, Why, compare_with, run_seed,
+    self, Better, Comparison, Experiment, RunFailed, RunId, RunProgress, Variant, VariantError, Why, run_seed,
 };
 
 const LOADS: [&str; 3] = ["1 thread", "2 threads", "3 threads"];
 
 fn compare(fake: &Fake, experiment: &Experiment, jobs: usize) -> Result<Comparison, RunFailed> {
-    compare_with(fake, experiment, jobs, &(), &AtomicBool::new(false))
+    compare::compare(fake, experiment, jobs, &(), &AtomicBool::new(false))
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn progress_is_told_of_every_run() {
         }
     }
     let told = Told(Mutex::default());
-    compare_with(&Fake::default(), &experiment(&LOADS, 2), 3, &told, &AtomicBool::new(false)).unwrap();
+    compare::compare(&Fake::default(), &experiment(&LOADS, 2), 3, &told, &AtomicBool::new(false)).unwrap();
     let mut told = told.0.into_inner().unwrap();
     told.sort_unstable();
     assert_eq!(told, (1..=12).map(|n| (n, 12)).collect::<Vec<_>>());

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use wakelab_study::compare::{Comparison, compare};
+use wakelab_study::compare::{Comparison, Simulator, compare};
 use wakelab_study::experiment::Spec;
 
 fn experiment(jobs: usize) -> Comparison {
@@ -16,7 +16,7 @@ fn experiment(jobs: usize) -> Comparison {
         variants = { base = "SIS_PROP", with = "SIS_UTIL" }
     "#;
     let experiment = Spec::parse(Path::new("small.toml"), text).unwrap().resolve().unwrap();
-    compare(&experiment, jobs, &(), &AtomicBool::new(false)).unwrap()
+    compare(&Simulator, &experiment, jobs, &(), &AtomicBool::new(false)).unwrap()
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_time_is_from_the_gate_to_the_last_exit_however_short_the_measured_time_is()
         "#
         );
         let experiment = Spec::parse(Path::new("time.toml"), &text).unwrap().resolve().unwrap();
-        compare(&experiment, 2, &(), &AtomicBool::new(false)).unwrap().rows.remove(0)
+        compare(&Simulator, &experiment, 2, &(), &AtomicBool::new(false)).unwrap().rows.remove(0)
     };
     let short = time(8000, "1ms");
     assert_eq!((short.metric.as_str(), short.unit.as_str()), ("time", "s"));

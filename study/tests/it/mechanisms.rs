@@ -3,10 +3,10 @@
 use crate::support::{Fake, experiment};
 use std::sync::atomic::AtomicBool;
 use wakelab_sim::Mechanisms;
-use wakelab_study::mechanisms::{MechanismTable, mechanisms_with};
+use wakelab_study::mechanisms::{MechanismTable, mechanisms};
 
 fn table(fake: &Fake, stop: bool) -> MechanismTable {
-    mechanisms_with(fake, &experiment(&["1 thread", "2 threads"], 2), 1, &(), &AtomicBool::new(stop)).unwrap()
+    mechanisms(fake, &experiment(&["1 thread", "2 threads"], 2), 1, &(), &AtomicBool::new(stop)).unwrap()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use wakelab_study::compare::{Comparison, Simulator, compare, compare_with};
+use wakelab_study::compare::{Comparison, Simulator, compare};
 use wakelab_study::experiment::Spec;
 use wakelab_study::picture::{CpuState, Pictured, Pictures, WhyExplained};
 
@@ -25,7 +25,7 @@ const SIDES: &str = "variants = { base = \"SIS_PROP\", with = \"SIS_UTIL\" }";
 
 fn drawn(spec: &Spec) -> (Comparison, Pictures) {
     let pictured = Pictured::new(&Simulator, None);
-    let found = compare_with(&pictured, &spec.resolve().unwrap(), 1, &(), &AtomicBool::new(false)).unwrap();
+    let found = compare(&pictured, &spec.resolve().unwrap(), 1, &(), &AtomicBool::new(false)).unwrap();
     (found, pictured.found())
 }
 
@@ -33,7 +33,10 @@ fn drawn(spec: &Spec) -> (Comparison, Pictures) {
 fn drawing_changes_no_result() {
     let spec = spec(20, SIDES);
     let (found, _) = drawn(&spec);
-    assert_eq!(found.rows, compare(&spec.resolve().unwrap(), 1, &(), &AtomicBool::new(false)).unwrap().rows);
+    assert_eq!(
+        found.rows,
+        compare(&Simulator, &spec.resolve().unwrap(), 1, &(), &AtomicBool::new(false)).unwrap().rows
+    );
 }
 
 #[test]

@@ -16,7 +16,7 @@ use wakelab_measure::{Measure, RunStats};
 use wakelab_sched::domain::{DomainOptions, SchedDomains, build_sched_domains};
 use wakelab_sched::select::{Cx, Decision, Rules, Select, select_task_rq_fair};
 use wakelab_sim::{Outcome, Setup};
-use wakelab_study::compare::{Comparison, Experiment, Recording, RunId, Runner, Simulator, Why, compare_with};
+use wakelab_study::compare::{Comparison, Experiment, Recording, RunId, Runner, Simulator, Why, compare};
 use wakelab_study::experiment::{Given, Spec};
 
 /// Counts what `RunStats` does not.
@@ -77,7 +77,7 @@ fn record(machine: &str, kernel: &str, workload: &str, load: &str, (base, with):
     let events = EventFolder::new(&folder).expect("a new folder");
     let recording = Recording { events: Some(&events), traces: None, others: &Simulator };
     let runner = Twice(recording, Mutex::default());
-    let found = compare_with(&runner, &experiment, 0, &(), &AtomicBool::new(false)).expect("all runs go well");
+    let found = compare(&runner, &experiment, 0, &(), &AtomicBool::new(false)).expect("all runs go well");
     let counts = runner.1.into_inner().unwrap();
     Recorded { _temporary: temporary, folder, found, counts, experiment }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use wakelab_measure::regret::Regret;
 use wakelab_sim::Setup;
 use wakelab_study::cache::{Cached, Program, Store};
-use wakelab_study::compare::{Comparison, Experiment, RegretSummary, Simulator, compare, compare_with};
+use wakelab_study::compare::{Comparison, Experiment, RegretSummary, Simulator, compare};
 use wakelab_study::experiment::Spec;
 
 fn experiment(kernel: &str, with: &str, regret: bool) -> Experiment {
@@ -25,7 +25,7 @@ fn experiment(kernel: &str, with: &str, regret: bool) -> Experiment {
 }
 
 fn run(with: &str, regret: bool) -> Comparison {
-    compare(&experiment("v5.19-rc1", with, regret), 2, &(), &AtomicBool::new(false)).unwrap()
+    compare(&Simulator, &experiment("v5.19-rc1", with, regret), 2, &(), &AtomicBool::new(false)).unwrap()
 }
 
 fn sides(found: &Comparison) -> Vec<&RegretSummary> {
@@ -53,7 +53,7 @@ fn kept_runs_are_told_apart_by_whether_regret_was_counted() {
     let cached = Cached { store: &store, runner: &Simulator };
     let run = |regret| {
         let experiment = experiment("v5.19-rc1", "SIS_UTIL", regret);
-        compare_with(&cached, &experiment, 2, &(), &AtomicBool::new(false)).unwrap().rows
+        compare(&cached, &experiment, 2, &(), &AtomicBool::new(false)).unwrap().rows
     };
     let (without, with) = (run(false), run(true));
     assert_eq!((store.made(), store.found()), (8, 0));

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_measure::Measure;
 use wakelab_sim::{Outcome, Setup};
-use wakelab_study::compare::{RunId, Runner, Why};
-use wakelab_study::reproduce::{Effort, ReproduceError, Scoreboard, reproduce, reproduce_with, tables};
+use wakelab_study::compare::{RunId, Runner, Simulator, Why};
+use wakelab_study::reproduce::{Effort, ReproduceError, Scoreboard, reproduce, tables};
 
 fn published() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../published")
@@ -64,7 +64,7 @@ fn rows_that_are_not_modelled_are_excluded_by_name() {
                 netperf,TCP_RR,some threads,throughput,0.3,1.0,0.4\n";
     let folder = folder("sis_util-results.csv", text);
     let tables = tables(folder.path(), &[]).unwrap();
-    let board = reproduce(&tables, Effort::FULL, 1, &(), &AtomicBool::new(false));
+    let board = reproduce(&Simulator, &tables, Effort::FULL, 1, &(), &AtomicBool::new(false));
     let why: Vec<_> = board.tables[0].rows.iter().map(|row| row.excluded.clone().unwrap()).collect();
     assert_eq!(why, ["sysbench oltp is not modelled", "load some threads says no number of instances"]);
     assert_eq!((board.tables[0].summary.rows, board.tables[0].summary.excluded), (0, 2));
@@ -82,7 +82,8 @@ fn curves_are_compared_in_the_unit_of_the_posting() {
             .map(|(baseline, load)| format!("\n{benchmark},test-8c,true,true,{load},{baseline},,1,0.0,"));
         let folder = folder("search-limit-results.csv", &format!("{header}{}\n", rows.collect::<String>()));
         let effort = Effort { settle_ns: 50_000_000, time_ns: 50_000_000, headlines: false, ..Effort::QUICK };
-        let board = reproduce(&tables(folder.path(), &[]).unwrap(), effort, 1, &(), &AtomicBool::new(false));
+        let board =
+            reproduce(&Simulator, &tables(folder.path(), &[]).unwrap(), effort, 1, &(), &AtomicBool::new(false));
         assert_eq!(board.tables[0].summary.rows, 2, "{:?}", board.tables[0]);
         board.tables[0].summary.curve_rms_log_error.unwrap()
     };
@@ -96,7 +97,7 @@ fn curves_are_compared_in_the_unit_of_the_posting() {
 fn the_flip_of_the_sis_util_letter_is_reproduced() {
     let tables = tables(&published(), &["sis_util-224-threads-counters".to_owned()]).unwrap();
     let effort = Effort { settle_ns: 300_000_000, time_ns: 20_000_000, headlines: false, ..Effort::QUICK };
-    let board = reproduce(&tables, effort, 0, &(), &AtomicBool::new(false));
+    let board = reproduce(&Simulator, &tables, effort, 0, &(), &AtomicBool::new(false));
     let change = |counter: &str| {
         let named = |row: &&wakelab_study::reproduce::Scored| row.cells.iter().any(|(_, text)| text == counter);
         board.tables[0].rows.iter().find(named).and_then(|row| row.simulated_compare_pct).unwrap()
@@ -122,7 +123,7 @@ fn the_headlines_of_the_112_cpu_machine_are_reproduced() {
     fs::write(folder.path().join("short-wakeup-results.csv"), short).unwrap();
     let effort = Effort { settle_ns: 500_000_000, time_ns: 20_000_000, headlines: false, ..Effort::QUICK };
     let tables = tables(folder.path(), &[]).unwrap();
-    let board = reproduce(&tables, effort, 0, &(), &AtomicBool::new(false));
+    let board = reproduce(&Simulator, &tables, effort, 0, &(), &AtomicBool::new(false));
     let rows = board.tables.iter().flat_map(|table| &table.rows);
     let changes: Vec<f64> = rows.filter_map(|row| row.simulated_compare_pct).collect();
     let [at_168, at_196, at_224, at_112] = changes[..] else { panic!("{changes:?}") };
@@ -158,7 +159,7 @@ fn netperf(runner: &Stand, loads: &[&str]) -> (Scoreboard, Vec<Result<f64, Strin
     let header = "benchmark,case,load,metric,baseline_std_pct,compare_pct,compare_std_pct\n";
     let folder = folder("sis_util-results.csv", &format!("{header}{rows}"));
     let tables = tables(folder.path(), &[]).unwrap();
-    let board = reproduce_with(runner, &tables, Effort::FULL, 1, &(), &AtomicBool::new(false));
+    let board = reproduce(runner, &tables, Effort::FULL, 1, &(), &AtomicBool::new(false));
     let told = |row: &wakelab_study::reproduce::Scored| match &row.excluded {
         Some(why) => Err(why.clone()),
         None => Ok(row.simulated_baseline.unwrap()),
@@ -252,7 +253,14 @@ fn a_file_that_is_no_known_table_is_excluded_by_name() {
     }
     fs::write(folder.path().join("README.md"), "no table").unwrap();
     let why = |wanted: &[String]| {
-        let board = reproduce(&tables(folder.path(), wanted).unwrap(), Effort::FULL, 1, &(), &AtomicBool::new(false));
+        let board = reproduce(
+            &Simulator,
+            &tables(folder.path(), wanted).unwrap(),
+            Effort::FULL,
+            1,
+            &(),
+            &AtomicBool::new(false),
+        );
         let of = |table: &wakelab_study::reproduce::ScoredTable| {
             assert_eq!((table.rows.len(), table.summary.rows, table.summary.excluded), (2, 0, 2));
             format!("{}: {}", table.name, table.rows[1].excluded.clone().unwrap())

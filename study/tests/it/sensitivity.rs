@@ -8,7 +8,7 @@ use wakelab_kernel::Feature;
 use wakelab_measure::Measure;
 use wakelab_sim::{Outcome, Setup};
 use wakelab_study::cache::{Cached, Program, Store};
-use wakelab_study::compare::{Experiment, RunId, Runner, Why, compare_with};
+use wakelab_study::compare::{Experiment, RunId, Runner, Why, compare};
 use wakelab_study::experiment::{Given, Spec};
 use wakelab_study::reproduce::Class;
 use wakelab_study::sensitivity::{Method, Plan, PlanError, Running, Sensitivity, Side, Verdict, sensitivity};
@@ -48,7 +48,7 @@ fn plan(method: Method, budget: Option<usize>) -> (Plan, Experiment) {
 fn run(runner: &dyn Runner, method: Method, budget: Option<usize>) -> Sensitivity {
     let (plan, experiment) = plan(method, budget);
     let stop = AtomicBool::new(false);
-    let nominal = compare_with(runner, &experiment, 1, &(), &stop).unwrap();
+    let nominal = compare(runner, &experiment, 1, &(), &stop).unwrap();
     sensitivity(&plan, &nominal, Running { runner, jobs: 2, progress: &(), stop: &stop }).unwrap()
 }
 
@@ -132,7 +132,7 @@ fn a_greater_budget_makes_only_the_new_samples() {
 fn the_result_does_not_depend_on_how_many_run_at_a_time() {
     let (plan, experiment) = plan(Method::LatinHypercube, Some(9));
     let (runner, stop) = (Decided { by: |setup| probe(setup) > 60 }, AtomicBool::new(false));
-    let nominal = compare_with(&runner, &experiment, 1, &(), &stop).unwrap();
+    let nominal = compare(&runner, &experiment, 1, &(), &stop).unwrap();
     let run = |jobs| sensitivity(&plan, &nominal, Running { runner: &runner, jobs, progress: &(), stop: &stop });
     assert_eq!(run(1).unwrap(), run(5).unwrap());
 }
@@ -142,7 +142,7 @@ fn a_stop_leaves_the_samples_that_are_complete() {
     let (plan, experiment) = plan(Method::LatinHypercube, None);
     let stop = AtomicBool::new(false);
     let runner = Decided { by: |_| true };
-    let nominal = compare_with(&runner, &experiment, 1, &(), &stop).unwrap();
+    let nominal = compare(&runner, &experiment, 1, &(), &stop).unwrap();
     stop.store(true, Ordering::Relaxed);
     let found = sensitivity(&plan, &nominal, Running { runner: &runner, jobs: 1, progress: &(), stop: &stop }).unwrap();
     assert!(!found.complete && found.samples.is_empty());

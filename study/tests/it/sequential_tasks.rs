@@ -1,7 +1,7 @@
 //! A chain of tasks that are long enough runs as fast under any governor.
 
 use std::sync::atomic::AtomicBool;
-use wakelab_study::compare::{Experiment, compare};
+use wakelab_study::compare::{Experiment, Simulator, compare};
 use wakelab_study::experiment::{Given, Spec};
 
 fn seconds(governor: &str) -> f64 {
@@ -12,7 +12,7 @@ fn seconds(governor: &str) -> f64 {
     spec.settle_ns = Given::by_default("settle", 1_000_000_000);
     spec.time_ns = Given::by_default("time", 8_000_000_000);
     let experiment: Experiment = spec.resolve().unwrap();
-    let row = compare(&experiment, 2, &(), &AtomicBool::new(false)).unwrap().rows.remove(0);
+    let row = compare(&Simulator, &experiment, 2, &(), &AtomicBool::new(false)).unwrap().rows.remove(0);
     row.base.mean / row.with.mean
 }
 

@@ -2,7 +2,7 @@
 //! Short runs: the committed experiment measures longer.
 
 use std::sync::atomic::AtomicBool;
-use wakelab_study::compare::{CompareRow, RunId, RunProgress, compare};
+use wakelab_study::compare::{CompareRow, RunId, RunProgress, Simulator, compare};
 use wakelab_study::experiment::{Given, Spec};
 
 struct Silent;
@@ -18,7 +18,7 @@ fn rows(load: &str, seed: u64) -> Vec<CompareRow> {
     spec.time_ns = Given::by_flag("--time", 60_000_000);
     spec.seed = seed;
     let experiment = spec.resolve().expect("a sound experiment");
-    compare(&experiment, 0, &Silent, &AtomicBool::new(false)).expect("runs that end").rows
+    compare(&Simulator, &experiment, 0, &Silent, &AtomicBool::new(false)).expect("runs that end").rows
 }
 
 /// The posting's table (`published/sis_util-vanilla-search-stats.csv`): se_eff, dom_eff, fast_rate, success_rate.

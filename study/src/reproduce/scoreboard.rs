@@ -1,0 +1,335 @@
+//! The scoreboard: each distinct case of the tables is simulated once, and every row is compared with what was published.
+
+use super::quantity::{latency, search_rates};
+use super::{Class, Published, Quantity, Recipe, SearchRates, SideBySide, Summary, Table, WorstOver, noise_pct, score};
+use crate::compare::{Assumed, CompareRow, Experiment, RunFailed, RunId, RunProgress, Runner, Why, compare_all};
+use crate::experiment::{Given, Spec, SpecError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+use wakelab_measure::{Measure, RunStats};
+use wakelab_sim::{Outcome, Setup};
+
+/// How much is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Runs of each case on each side.
+    pub repeats: u32,
+    /// What is simulated before measuring begins, ns.
+    pub settle_ns: u64,
+    /// What is measured, ns.
+    pub time_ns: u64,
+    /// Only rows with a published effect or search statistics, and of each workload the first and the last of them.
+    pub headlines: bool,
+}
+
+impl Effort {
+    /// All rows.
+    pub const FULL: Effort = Effort { repeats: 1, settle_ns: 500_000_000, time_ns: 100_000_000, headlines: false };
+    /// Few rows, once and shortly.
+    pub const QUICK: Effort = Effort { repeats: 1, settle_ns: 350_000_000, time_ns: 50_000_000, headlines: true };
+}
+
+impl Effort {
+    /// What is simulated before measuring, and what is measured, ns: longer where the benchmark says that it takes longer.
+    fn times_of(self, workload: &str) -> (u64, u64) {
+        let takes = wakelab_workload::takes(workload);
+        (self.settle_ns.max(takes.settle_ns), self.time_ns.max(takes.time_ns))
+    }
+}
+
+/// A row with what the simulation gives.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scored {
+    /// The file's columns and the row's cells.
+    pub cells: Vec<(String, String)>,
+    /// Why it is not simulated.
+    pub excluded: Option<String>,
+    /// The published difference, %.
+    pub published_compare_pct: Option<f64>,
+    /// The simulated one.
+    pub simulated_compare_pct: Option<f64>,
+    /// What a difference has to exceed to be an effect, %.
+    pub noise_pct: f64,
+    /// The published baseline, with the curve that it is a point of.
+    pub published_baseline: Option<(String, f64)>,
+    /// The simulated one, in a unit that is the published one's times a constant.
+    pub simulated_baseline: Option<f64>,
+    /// Published search statistics of the base side.
+    pub published_search: Option<SearchRates>,
+    /// The simulated ones.
+    pub simulated_search: Option<SearchRates>,
+    /// Published numbers that are no differences, and the simulated ones.
+    pub side_by_side: Option<SideBySide>,
+    /// Published share of CPU time in run-queue locks of the base side, %.
+    pub published_rq_lock_pct: Option<f64>,
+    /// The simulated one: of waiting for them only.
+    pub simulated_rq_lock_pct: Option<f64>,
+}
+
+/// A table with its score.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScoredTable {
+    /// The file's stem.
+    pub name: String,
+    /// Its rows, as in the file.
+    pub rows: Vec<Scored>,
+    /// What is to be said of all of it.
+    pub notes: Vec<String>,
+    /// The score.
+    pub summary: Summary,
+}
+
+/// All tables.
+#[derive(Clone, Debug)]
+pub struct Scoreboard {
+    /// In the order they were asked for.
+    pub tables: Vec<ScoredTable>,
+    /// What of machines and workloads is assumed.
+    pub assumed: Vec<Assumed>,
+    /// What was simulated.
+    pub effort: Effort,
+    /// The first failed run of each case that had one: its rows are excluded with the reason.
+    pub failed: Vec<RunFailed>,
+    /// False after a stop: rows that were not reached are excluded.
+    pub complete: bool,
+}
+
+/// Simulates what the tables need with `runner`, `jobs` runs at a time (0: as many as there are cores), and scores them.
+///
+/// A case that cannot be built, or of which a run fails, excludes its own rows and no others. Once `stop` is set, the runs end
+/// early, and the rows that were not reached are excluded.
+pub fn reproduce(
+    runner: &dyn Runner,
+    tables: &[Table],
+    effort: Effort,
+    jobs: usize,
+    progress: &dyn RunProgress,
+    stop: &AtomicBool,
+) -> Scoreboard {
+    let chosen: Vec<Vec<bool>> = tables.iter().map(|table| choose(table, effort)).collect();
+    let mut loads: BTreeMap<&Recipe, BTreeSet<u64>> = BTreeMap::new();
+    for (table, chosen) in tables.iter().zip(&chosen) {
+        for (row, _) in table.rows.iter().zip(chosen).filter(|(_, chosen)| **chosen) {
+            let Ok((recipe, load)) = &row.recipe else { continue };
+            loads.entry(recipe).or_default().insert(*load);
+            if let Some(over) = &row.over {
+                for recipe in [recipe, &over.reference] {
+                    loads.entry(recipe).or_default().extend(over.loads);
+                }
+            }
+        }
+    }
+    let mut found = Found::new();
+    let (mut assumed, mut failed): (Vec<Assumed>, Vec<RunFailed>) = (Vec::new(), Vec::new());
+    let mut complete = true;
+    let all = loads.values().map(|loads| loads.len() * effort.repeats as usize * 2).sum();
+    let mut done = 0;
+    for (recipe, loads) in loads {
+        let runs = loads.len() * effort.repeats as usize * 2;
+        // Each load by itself: one that cannot be made is not in the way of the others.
+        let (mut made, mut experiments): (Vec<u64>, Vec<Experiment>) = (Vec::new(), Vec::new());
+        for load in loads {
+            match spec(recipe, load, effort).and_then(|spec| spec.resolve()) {
+                Ok(experiment) => {
+                    made.push(load);
+                    experiments.push(experiment);
+                }
+                // Where it was given is a flag that nobody gave.
+                Err(error) => drop(found.insert((recipe, load), Err(first_line(&error.what)))),
+            }
+        }
+        let runner = CollectFailures::new(runner);
+        match compare_all(&runner, &experiments, jobs, &PartialProgress { progress, done, all }, stop) {
+            Err(error) => {
+                found.extend(made.iter().map(|&load| ((recipe, load), Err(why_failed(&error)))));
+                failed.push(error);
+            }
+            Ok(comparisons) => {
+                for ((load, experiment), comparison) in made.into_iter().zip(&experiments).zip(comparisons) {
+                    let row = match runner.failure(&experiment.cases[0].workload.load) {
+                        Some(failure) => {
+                            let why = why_failed(&failure);
+                            failed.push(failure);
+                            Some(Err(why))
+                        }
+                        None => comparison.rows.into_iter().next().map(Ok),
+                    };
+                    complete &= row.is_some();
+                    found.extend(row.map(|row| ((recipe, load), row)));
+                    let new = comparison.assumed.into_iter().filter(|one| !assumed.contains(one)).collect::<Vec<_>>();
+                    assumed.extend(new);
+                }
+            }
+        }
+        done += runs;
+    }
+    let scored = tables.iter().zip(&chosen).map(|(table, chosen)| {
+        let rows: Vec<Scored> =
+            table.rows.iter().zip(chosen).map(|(row, &chosen)| scored(row, chosen, &found)).collect();
+        ScoredTable { name: table.name.clone(), summary: score::summary(&rows), rows, notes: table.notes.clone() }
+    });
+    Scoreboard { tables: scored.collect(), assumed, effort, failed, complete }
+}
+
+/// Why a case whose run failed is excluded.
+fn why_failed(failed: &RunFailed) -> String {
+    format!("a run failed: {}", first_line(&failed.to_string()))
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// Which rows are simulated.
+fn choose(table: &Table, effort: Effort) -> Vec<bool> {
+    if !effort.headlines {
+        return vec![true; table.rows.len()];
+    }
+    let headline = |row: &Published| {
+        let effect = row.compare_pct.is_some_and(|pct| Class::of(pct, noise_pct(row.spreads)) != Class::Same);
+        let frequency = matches!(row.quantity, Quantity::WorstRatio | Quantity::Turbostat(_));
+        effect || frequency || row.search.is_some() || row.rq_lock_pct.is_some()
+    };
+    let keys: Vec<Option<&Recipe>> = table
+        .rows
+        .iter()
+        .map(|row| row.recipe.as_ref().ok().filter(|_| headline(row)).map(|(recipe, _)| recipe))
+        .collect();
+    let first = |at: usize| !keys[..at].contains(&keys[at]);
+    let last = |at: usize| !keys[at + 1..].contains(&keys[at]);
+    (0..keys.len()).map(|at| keys[at].is_some() && (first(at) || last(at))).collect()
+}
+
+fn spec(recipe: &Recipe, load: u64, effort: Effort) -> Result<Spec, SpecError> {
+    let Recipe { machine, kernel, base, with, workload, params, observer_cost_ns } = recipe;
+    let unit = if wakelab_workload::is_by_rate(workload) { "/s" } else { "" };
+    let mut spec = Spec::of_flags(machine, kernel, workload, Some(&format!("{load}{unit}")), base, with)?;
+    for workload in &mut spec.workloads {
+        workload.params =
+            params.iter().map(|(name, value)| (name.clone(), Given::by_default("params", *value))).collect();
+    }
+    spec.repeats = Given::by_default("repeats", effort.repeats);
+    spec.observer_cost_ns = *observer_cost_ns;
+    let (settle_ns, time_ns) = effort.times_of(workload);
+    spec.settle_ns = Given::by_default("settle", settle_ns);
+    spec.time_ns = Given::by_default("time", time_ns);
+    Ok(spec)
+}
+
+/// Part of all runs.
+pub(crate) struct PartialProgress<'a> {
+    pub(crate) progress: &'a dyn RunProgress,
+    /// How many were done before.
+    pub(crate) done: usize,
+    pub(crate) all: usize,
+}
+
+impl RunProgress for PartialProgress<'_> {
+    fn run(&self, done: usize, _: usize, run: &RunId) {
+        self.progress.run(self.done + done, self.all, run);
+    }
+}
+
+/// What was simulated, by recipe and load, or why it could not be.
+type Found<'a> = BTreeMap<(&'a Recipe, u64), Result<CompareRow, String>>;
+
+fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
+    let mut scored = Scored {
+        cells: row.cells.clone(),
+        published_compare_pct: row.compare_pct,
+        noise_pct: noise_pct(row.spreads),
+        published_baseline: row.baseline.clone(),
+        published_search: row.search,
+        published_rq_lock_pct: row.rq_lock_pct,
+        ..Scored::default()
+    };
+    if let (Some(computed), Some(unit), Some(published)) = (row.computed, row.quantity.unit(), row.values) {
+        scored.side_by_side = Some(SideBySide { what: unit, published, simulated: [Some(computed), None] });
+        return scored;
+    }
+    if let (Ok((recipe, _)), Some(over), true) = (&row.recipe, &row.over, chosen) {
+        match worst_ratio(recipe, over, found) {
+            Ok(ratio) => scored.side_by_side = row.quantity.of_base(row.values, ratio),
+            Err(why) => scored.excluded = Some(why.to_owned()),
+        }
+        return scored;
+    }
+    let simulated = match &row.recipe {
+        Ok(_) if !chosen => Err("not a headline"),
+        Ok((recipe, load)) => match found.get(&(recipe, *load)) {
+            Some(Ok(simulated)) => Ok((simulated, *load)),
+            Some(Err(why)) => Err(why.as_str()),
+            None => Err("interrupted"),
+        },
+        Err(why) => Err(why.as_str()),
+    };
+    match simulated {
+        Err(why) => scored.excluded = Some(why.to_owned()),
+        Ok((simulated, load)) => {
+            scored.simulated_compare_pct = row.quantity.difference(simulated);
+            scored.simulated_search = search_rates(&simulated.base);
+            scored.side_by_side = row.quantity.side_by_side(row.values, simulated);
+            scored.simulated_baseline = match row.quantity {
+                Quantity::Latency(permille) => latency(&simulated.base, permille),
+                Quantity::RqLock | Quantity::Turbostat(_) => None,
+                _ => Some(baseline(simulated, load)),
+            };
+            scored.simulated_rq_lock_pct = row.rq_lock_pct.map(|_| simulated.base.rq_lock_pct);
+        }
+    }
+    scored
+}
+
+/// The highest ratio of the base side's metric to that of the reference.
+fn worst_ratio(recipe: &Recipe, over: &WorstOver, found: &Found<'_>) -> Result<f64, String> {
+    let mean = |recipe, load| match found.get(&(recipe, load)) {
+        Some(Ok(row)) => Ok(row.base.mean),
+        Some(Err(why)) => Err(why.clone()),
+        None => Err("interrupted".to_owned()),
+    };
+    over.loads
+        .iter()
+        .try_fold(0.0, |worst: f64, &load| Ok(worst.max(mean(recipe, load)? / mean(&over.reference, load)?)))
+}
+
+/// The base side's value in the unit of postings, but for a constant: hackbench prints the time that a number of loops takes,
+/// through which each group goes, and the model counts messages.
+fn baseline(row: &CompareRow, load: u64) -> f64 {
+    match row.benchmark.as_str() {
+        "hackbench" => load as f64 / row.base.mean,
+        _ => row.base.mean,
+    }
+}
+
+/// Keeps what failed and gives no numbers of it, so that the other runs are made.
+pub(super) struct CollectFailures<'a> {
+    runner: &'a dyn Runner,
+    failed: Mutex<Vec<RunFailed>>,
+}
+
+impl<'a> CollectFailures<'a> {
+    pub(super) fn new(runner: &'a dyn Runner) -> Self {
+        CollectFailures { runner, failed: Mutex::default() }
+    }
+
+    /// The first run at this load that failed, whatever the order in which they were made.
+    pub(super) fn failure(&self, load: &str) -> Option<RunFailed> {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.iter().filter(|one| one.run.load == load).min_by_key(|one| (one.run.repeat, one.run.with)).cloned()
+    }
+}
+
+impl Runner for CollectFailures<'_> {
+    fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why> {
+        self.runner.run(id, setup, measure, stop)
+    }
+
+    fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
+        self.runner.stats(id, setup, settle_ns, stop).or_else(|why| {
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.push(RunFailed { run: Box::new(id.clone()), why });
+            Ok(None)
+        })
+    }
+}
