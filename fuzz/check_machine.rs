@@ -2,7 +2,8 @@
 //! written as it was read.
 #![allow(dead_code, reason = "each target uses one of the two")]
 
-use wakelab_machine::{Files, MachineError, MachineFile, import_files};
+use std::path::Path;
+use wakelab_machine::{Files, InputError, MachineFile, import_files};
 
 const FILE: &str = "fuzzed.toml";
 /// A tree of the corpus has some thousand files; more are cut off, so that inputs stay small.
@@ -19,7 +20,7 @@ pub fn machine(bytes: &[u8]) -> bool {
             true
         }
         Err(error) => {
-            assert!(error.file == FILE, "the error names another file: {error}");
+            assert!(error.path == Path::new(FILE), "the error names another file: {error}");
             refused(&error)
         }
     }
@@ -36,14 +37,14 @@ pub fn sysfs(bytes: &[u8]) -> bool {
             true
         }
         Err(error) => {
-            assert!(error.file.starts_with("devices/"), "the error names no file of the tree: {error}");
+            assert!(error.path.starts_with("devices/"), "the error names no file of the tree: {error}");
             assert!(error.hint.as_ref().is_none_or(|hint| !hint.contains("report")), "not the tree's fault: {error}");
             refused(&error)
         }
     }
 }
 
-fn refused(error: &MachineError) -> bool {
+fn refused(error: &InputError) -> bool {
     let message = error.to_string();
     assert!(!error.what.is_empty() && message.len() < 4096, "the error repeats the file: {} bytes", message.len());
     false

@@ -5,10 +5,11 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
+use wakelab_input::{DURATION_MAX_NS, parse_duration};
 use wakelab_kernel::Switches;
 use wakelab_sched::select::Reason;
 use wakelab_study::AssumedInputs;
-use wakelab_study::experiment::{REPEATS_MAX, TIME_MAX_NS, parse_time};
+use wakelab_study::experiment::REPEATS_MAX;
 use wakelab_study::sensitivity::BUDGET_MAX;
 use wakelab_study::stats::By;
 
@@ -217,12 +218,12 @@ pub struct Compare {
     /// Simulate so long before measuring.
     ///
     /// 600ms, or what the benchmark takes, if left out.
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub settle: Option<u64>,
     /// Let each select_idle_cpu() cost this more.
     ///
     /// As under a tracer.
-    #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=TIME_MAX_NS))]
+    #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=DURATION_MAX_NS))]
     pub observer_cost: u64,
     /// How it runs and prints.
     #[command(flatten)]
@@ -687,7 +688,7 @@ fn seeds() -> impl TypedValueParser<Value = u64> {
 
 /// A time that is not 0.
 fn positive_time(text: &str) -> Result<u64, String> {
-    match parse_time(text)? {
+    match parse_duration(text)? {
         0 => Err("expected more than 0, such as 1s".to_owned()),
         ns => Ok(ns),
     }

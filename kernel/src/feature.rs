@@ -9,11 +9,11 @@ pub use registry::Feature;
 pub use set::{FeatureSet, FeaturesFile};
 pub use switches::{Switches, SwitchesError};
 
-use crate::near;
+use wakelab_input::{nearest, suggest};
 
 /// A feature's name was not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown feature {name}{}", near::hint(.near))]
+#[error("unknown feature {name}{}", suggest(.near))]
 pub struct FeatureError {
     /// What was given, without its `NO_`.
     pub name: String,
@@ -27,7 +27,7 @@ impl std::str::FromStr for Feature {
     fn from_str(name: &str) -> Result<Self, FeatureError> {
         Feature::by_name(name).ok_or_else(|| FeatureError {
             name: name.to_owned(),
-            near: near::near(name, Feature::ALL.iter().map(|f| f.name())),
+            near: nearest(name, Feature::ALL.iter().map(|f| f.name())),
         })
     }
 }

@@ -9,7 +9,6 @@
 mod code;
 mod diff;
 mod feature;
-mod near;
 mod power_option;
 mod preset;
 mod sd_flags;

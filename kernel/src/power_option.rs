@@ -2,7 +2,7 @@
 //!
 //! Here they are words; what can follow the `=` the crates say that have governors.
 
-use crate::near;
+use wakelab_input::nearest;
 
 /// What can be asked for, and what comes after the `=`; nothing where it stands alone.
 const KNOWN: [(&str, Option<&str>); 7] = [
@@ -37,7 +37,7 @@ impl PowerOption {
 
     /// Names like a given one.
     pub fn near(name: &str) -> Vec<String> {
-        near::near(name, Self::names())
+        nearest(name, Self::names())
     }
 
     /// The names.

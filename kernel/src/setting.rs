@@ -1,6 +1,7 @@
 //! Tunables that are set on top of a preset: `sis_util_pct=150`.
 
-use crate::{PowerOption, Preset, Unit, near};
+use crate::{PowerOption, Preset, Unit};
+use wakelab_input::{nearest, suggest};
 
 /// What can be set, and the range.
 const SETTABLE: [(&str, u64, u64); 9] = [
@@ -28,7 +29,7 @@ pub struct Setting {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     /// There is no such tunable, or it cannot be set.
-    #[error("no tunable {name} can be set{}; these can: {}", near::hint(.near), names().join(", "))]
+    #[error("no tunable {name} can be set{}; these can: {}", suggest(.near), names().join(", "))]
     Unknown {
         /// What was given.
         name: String,
@@ -66,7 +67,7 @@ impl Setting {
         let Some(&(name, low, high)) = SETTABLE.iter().find(|(known, ..)| *known == name) else {
             return Err(SettingError::Unknown {
                 name: name.to_owned(),
-                near: near::near(name, names().into_iter().chain(PowerOption::names())),
+                near: nearest(name, names().into_iter().chain(PowerOption::names())),
             });
         };
         match value.parse() {
@@ -130,7 +131,7 @@ mod tests {
 
     #[test]
     fn names_and_values_are_checked() {
-        assert!(set("v6.1", "sis_util_pkt", "120").unwrap_err().to_string().contains("near: sis_util_pct"));
+        assert!(set("v6.1", "sis_util_pkt", "120").unwrap_err().to_string().contains("did you mean `sis_util_pct`?"));
         let error = set("v6.1", "sis_util_exponent", "9").unwrap_err();
         assert_eq!(error.to_string(), "sis_util_exponent=9 is not a number from 1 to 4");
     }

@@ -55,7 +55,7 @@ fn a_recorded_kernel_may_have_features_unknown_here() {
 #[test]
 fn an_unknown_switch_lists_names_like_it() {
     let error = "SIS_PROP,NO_SIS_UTILL".parse::<Switches>().unwrap_err();
-    assert!(error.to_string().starts_with("unknown feature SIS_UTILL; near: SIS_UTIL, "), "{error}");
+    assert!(error.to_string().starts_with("unknown feature SIS_UTILL; did you mean `SIS_UTIL`, "), "{error}");
     let error = "XYZZY".parse::<Switches>().unwrap_err();
     assert_eq!(error.to_string(), "unknown feature XYZZY");
 }

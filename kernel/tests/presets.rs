@@ -16,7 +16,7 @@ fn every_preset_is_found_by_its_name() {
 #[test]
 fn an_unknown_name_lists_near_ones_and_all() {
     let error = Preset::get("v6.13").unwrap_err().to_string();
-    assert!(error.starts_with("unknown kernel v6.13; near: v6.1, v6.12"), "{error}");
+    assert!(error.starts_with("unknown kernel v6.13; did you mean `v6.1`, `v6.12`"), "{error}");
     assert!(
         error
             .ends_with("; all: v5.2, v5.3, v5.10, v5.18, v5.18-eas, v5.19-rc1, v5.19-rc2-tip, v6.1, v6.12, v7.2, v7.3")

@@ -1,7 +1,8 @@
-//! The machines that come with the program.
+//! The built-in machines: one file of `machines/` and one line here each.
 
-use crate::near::did_you_mean;
-use crate::{Machine, MachineError, MachineFile};
+use crate::{Machine, MachineFile};
+use std::path::Path;
+use wakelab_input::{InputError, did_you_mean};
 
 macro_rules! machines {
     ($($name:literal),* $(,)?) => {
@@ -35,65 +36,63 @@ machines![
     "bench-4096"
 ];
 
-/// The names of the machines that come with the program.
+/// Returns the names of the built-in machines.
 pub fn names() -> &'static [&'static str] {
     NAMES
 }
 
-/// The machines that come with the program, in the order of [`names`].
+/// Returns the built-in machines, in the order of [`names`].
 ///
 /// # Panics
 ///
-/// Where a built-in machine cannot be read; a test reads them all.
+/// If a built-in machine cannot be read. A test reads them all.
 pub fn all() -> Vec<Machine> {
     let read = |&(file, text): &(&str, &str)| Machine::from_toml(text, file).unwrap_or_else(|e| panic!("{e}"));
     FILES.iter().map(read).collect()
 }
 
-/// The machine of that name, or in that file: what ends in `.toml` or contains a `/` is a path. A name that no built-in
-/// machine has is looked for in `machines/NAME.toml` of the present folder.
+/// Returns the machine of a name or a path: what ends in `.toml` or contains a `/` is a path. If no built-in machine
+/// has the name, the machine is read from `machines/NAME.toml` in the current folder.
 ///
 /// # Errors
 ///
-/// A name that is not known, a file that cannot be opened, or anything [`Machine::from_toml`] refuses.
-pub fn get(name_or_path: &str) -> Result<Machine, MachineError> {
+/// An unknown name, a file that cannot be read, or anything that [`Machine::from_toml`] refuses.
+pub fn get(name_or_path: &str) -> Result<Machine, InputError> {
     MachineFile::get(name_or_path).map(|file| file.machine)
 }
 
 impl MachineFile {
-    /// The same as [`get`], with what a [`Machine`] leaves out.
+    /// Returns the machine of a name or a path as [`get`] does, with what a [`Machine`] leaves out.
     ///
     /// # Errors
     ///
     /// Those of [`get`].
-    pub fn get(name_or_path: &str) -> Result<Self, MachineError> {
+    pub fn get(name_or_path: &str) -> Result<Self, InputError> {
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
             return MachineFile::read(name_or_path);
         }
         let own = format!("machines/{name_or_path}.toml");
-        match NAMES.contains(&name_or_path) || !std::path::Path::new(&own).is_file() {
+        match NAMES.contains(&name_or_path) || !Path::new(&own).is_file() {
             true => MachineFile::builtin(name_or_path),
             false => MachineFile::read(&own),
         }
     }
 
-    fn read(path: &str) -> Result<Self, MachineError> {
+    fn read(path: &str) -> Result<Self, InputError> {
         let text = std::fs::read_to_string(path).map_err(|error| {
-            let hint = Some("`wakelab machine list` shows the machines that need no file".to_owned());
-            MachineError { file: path.to_owned(), line: None, what: format!("expected a machine file: {error}"), hint }
+            InputError::new(path, format!("the file cannot be read: {error}; expected a machine (.toml)"))
+                .with_hint("`wakelab machine list` shows the machines that need no file")
         })?;
         MachineFile::from_toml(&text, path)
     }
 
-    /// A machine that comes with the program.
-    pub(crate) fn builtin(name: &str) -> Result<Self, MachineError> {
+    /// Returns a built-in machine.
+    pub(crate) fn builtin(name: &str) -> Result<Self, InputError> {
         let Some(index) = NAMES.iter().position(|known| *known == name) else {
-            let what = format!("there is no machine of that name; there are {}", NAMES.join(", "));
-            let error = MachineError { file: name.to_owned(), line: None, what, hint: None };
-            return Err(error.with_hint(
-                did_you_mean(name, NAMES.iter().copied())
-                    .unwrap_or_else(|| "a path to a machine file ends in `.toml` or contains a `/`".to_owned()),
-            ));
+            let what = format!("there is no machine of that name; expected one of {}", NAMES.join(", "));
+            let hint = did_you_mean(name, NAMES.iter().copied())
+                .unwrap_or_else(|| "a path to a machine file ends in `.toml` or contains a `/`".to_owned());
+            return Err(InputError::new(name, what).with_hint(hint));
         };
         let (file, text) = FILES[index];
         MachineFile::from_toml(text, file)

@@ -1,38 +1,66 @@
-//! What things cost.
+//! What scheduling operations cost.
 
 use serde::Serialize;
+use std::ops::RangeInclusive;
 
 /// Where a value was taken from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// Published: paper, posting, table.
+    /// A publication that has the value: a paper, posting or table.
     Source(String),
-    /// Nobody published it: why this value.
+    /// Nobody published it: the reason for this value.
     Assumed(String),
 }
 
-/// What a cost counts.
+/// The unit of a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// Nanoseconds of an otherwise idle core at nominal frequency.
+    /// Nanoseconds on an otherwise idle core at nominal frequency.
     Ns,
     /// Per cent.
     Pct,
 }
 
 impl Unit {
-    /// How it is written behind a number: `ns`, `%`.
+    /// Returns the unit as it is written behind a number: `ns`, `%`.
     pub fn suffix(self) -> &'static str {
         match self {
             Unit::Ns => "ns",
             Unit::Pct => "%",
         }
     }
+
+    /// The key of a machine file that holds the value.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Unit::Ns => "ns",
+            Unit::Pct => "pct",
+        }
+    }
+
+    /// The unit as messages call it.
+    pub(crate) fn in_words(self) -> &'static str {
+        match self {
+            Unit::Ns => "nanoseconds",
+            Unit::Pct => "per cent",
+        }
+    }
+
+    /// Values that a cost of this name and unit and its range can have. No cost is longer than a second: such a value
+    /// was meant to be in another unit.
+    pub(crate) fn limits(self, name: &str) -> RangeInclusive<u64> {
+        match (name, self) {
+            // Two threads of a core share it: work takes as long as without SMT, up to four times as long.
+            ("smt_slowdown", _) => 100..=400,
+            (_, Unit::Pct) => 0..=100,
+            (_, Unit::Ns) => 0..=1_000_000_000,
+        }
+    }
 }
 
-/// One value with its range and origin.
+/// The value of a cost with its range and origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cost {
     /// The value that is used.
@@ -41,13 +69,13 @@ pub struct Cost {
     pub low: u64,
     /// The highest it may be.
     pub high: u64,
-    /// Where it was taken from.
+    /// Where the value was taken from.
     pub origin: Origin,
 }
 
 macro_rules! costs {
     ($($name:ident: $unit:ident, $doc:literal;)*) => {
-        /// What things cost on a machine.
+        /// What scheduling operations cost on a machine.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
         pub struct Costs { $(#[doc = $doc] pub $name: Cost,)* }
 
@@ -55,15 +83,15 @@ macro_rules! costs {
             /// The names of all costs, in the order of the documentation.
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
 
-            /// What each of [`Costs::NAMES`] is.
+            /// What each of [`Costs::NAMES`] counts.
             pub const DOCS: &'static [&'static str] = &[$($doc),*];
 
-            /// Every cost: name, unit, what it is, value.
+            /// Returns every cost: name, unit, what it counts, value.
             pub fn list(&self) -> Vec<(&'static str, Unit, &'static str, &Cost)> {
                 vec![$((stringify!($name), Unit::$unit, $doc, &self.$name)),*]
             }
 
-            /// The cost of that name, to change it.
+            /// Returns the cost of that name, to change it. Returns `None` for an unknown name.
             pub fn get_mut(&mut self, name: &str) -> Option<&mut Cost> {
                 match name {
                     $(stringify!($name) => Some(&mut self.$name),)*
@@ -71,7 +99,11 @@ macro_rules! costs {
                 }
             }
 
-            /// Makes all costs from one function of name and unit, which gives up at the first error.
+            /// Builds all costs with a function of name and unit.
+            ///
+            /// # Errors
+            ///
+            /// The first error of the function.
             pub fn try_from_fn<E>(mut f: impl FnMut(&'static str, Unit) -> Result<Cost, E>) -> Result<Self, E> {
                 Ok(Costs { $($name: f(stringify!($name), Unit::$unit)?,)* })
             }

@@ -1,21 +1,20 @@
-//! Writing a machine file.
+//! Writing a machine file. All costs are written out.
 
-use crate::limits::key;
-use crate::{Machine, MachineFile, Origin};
+use crate::{Amount, BusyPower, Clock, FreqPolicy, Machine, MachineFile, Origin, Scope};
 use std::fmt::Write;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::{Arch, CpuTopology, Numbering, Topology, Uniform};
 
 impl Machine {
-    /// The machine as a file that [`Machine::from_toml`] reads back to an equal machine. All costs are written out.
-    /// Where the topology was taken from is not known here; [`MachineFile::to_toml`] knows it.
+    /// Returns the machine as a file that [`Machine::from_toml`] reads back to an equal machine. The file does not name
+    /// where the topology was taken from; that of [`MachineFile::to_toml`] does.
     pub fn to_toml(&self) -> String {
         to_toml(self, None)
     }
 }
 
 impl MachineFile {
-    /// The machine as a file that [`MachineFile::from_toml`] reads back to an equal one. All costs are written out.
+    /// Returns the machine as a file that [`MachineFile::from_toml`] reads back to an equal one.
     pub fn to_toml(&self) -> String {
         to_toml(&self.machine, self.topology_origin.as_ref())
     }
@@ -56,9 +55,9 @@ fn to_toml(machine: &Machine, topology_origin: Option<&Origin>) -> String {
         }
         line!(text, "{}", origin(&cache.origin));
     }
-    crate::write_power::write(&mut text, machine);
+    write_power_management(&mut text, machine);
     for (name, unit, _, cost) in machine.costs.list() {
-        line!(text, "\n[costs.{name}]\n{} = {}\nrange = [{}, {}]", key(unit), cost.value, cost.low, cost.high);
+        line!(text, "\n[costs.{name}]\n{} = {}\nrange = [{}, {}]", unit.key(), cost.value, cost.low, cost.high);
         line!(text, "{}", origin(&cost.origin));
     }
     let (noise, noise_origin) = (&machine.noise, &machine.noise_origin);
@@ -87,7 +86,7 @@ fn write_uniform(text: &mut String, machine: &Machine, uniform: &Uniform) {
     }
 }
 
-/// One row for all CPUs that differ in nothing but the core.
+/// One row for all CPUs that differ only in their core.
 fn write_explicit(text: &mut String, topology: &Topology) {
     line!(text, "distances = {:?}", topology.node_distance);
     let mut rows: Vec<(CpuTopology, Vec<Cpu>)> = Vec::new();
@@ -110,14 +109,142 @@ fn write_explicit(text: &mut String, topology: &Topology) {
     }
 }
 
-pub(crate) fn origin(origin: &Origin) -> String {
+fn write_power_management(text: &mut String, machine: &Machine) {
+    write_frequencies(text, machine);
+    if let Some(turbo) = &machine.turbo {
+        let khz: Vec<_> = turbo.bins.iter().map(|bin| bin.khz).collect();
+        let cores: Vec<_> = turbo.bins.iter().map(|bin| bin.cores).collect();
+        line!(text, "\n[turbo]\nkhz = {khz:?}\ncores = {cores:?}");
+        if !turbo.active_states.is_empty() {
+            line!(
+                text,
+                "active_states = [{}]",
+                turbo.active_states.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
+            );
+        }
+        line!(text, "{}", origin(&turbo.origin));
+    }
+    if let Some(demotion) = &machine.demotion {
+        line!(text, "\n[demotion]\nto = {}", quoted(&demotion.to));
+        amount(text, "below_us", "below_range", &demotion.below_us);
+        line!(text, "{}", origin(&demotion.origin));
+    }
+    for state in &machine.idle_states {
+        line!(text, "\n[[idle]]\ncpus = \"{}\"\nindex = {}\nname = {}", state.cpus, state.index, quoted(&state.name));
+        if let Some(description) = &state.description {
+            line!(text, "description = {}", quoted(description));
+        }
+        line!(text, "exit_latency_ns = {}\nresidency_ns = {}", state.exit_latency_ns, state.residency_ns);
+        if let Some(power) = &state.power_uw {
+            amount(text, "power_uw", "power_range", power);
+        }
+        if state.disabled {
+            line!(text, "disabled = true");
+        }
+        line!(text, "{}", origin(&state.origin));
+    }
+    write_power(text, machine);
+}
+
+fn write_power(text: &mut String, machine: &Machine) {
+    for core in &machine.power.cores {
+        line!(text, "\n[[power]]\ncpus = \"{}\"", core.cpus);
+        match &core.busy {
+            BusyPower::Coefficient(dynamic) => amount(text, "dynamic", "dynamic_range", dynamic),
+            BusyPower::Table { points: table, range_pct } => {
+                line!(text, "busy_uw = {}\nbusy_range_pct = {range_pct:?}", points(table));
+            }
+        }
+        amount(text, "smt_pct", "smt_range", &core.smt_pct);
+        amount(text, "leakage_uw", "leakage_range", &core.leakage_uw);
+        line!(text, "{}", origin(&core.origin));
+    }
+    for shared in &machine.power.shared {
+        let of = if shared.scope == Scope::Cluster { "cluster" } else { "package" };
+        line!(text, "\n[[shared_power]]\nof = \"{of}\"\ncpus = \"{}\"", shared.cpus);
+        amount(text, "awake_uw", "awake_range", &shared.awake_uw);
+        amount(text, "asleep_uw", "asleep_range", &shared.asleep_uw);
+        line!(text, "{}", origin(&shared.origin));
+    }
+    for domain in &machine.power.energy_model {
+        line!(text, "\n[[energy_model]]\ncpus = \"{}\"\nopps = {}", domain.cpus, points(&domain.states));
+        line!(text, "{}", origin(&domain.origin));
+    }
+}
+
+fn amount(text: &mut String, key: &str, range: &str, amount: &Amount) {
+    line!(text, "{key} = {}\n{range} = [{}, {}]", amount.value, amount.low, amount.high);
+}
+
+/// One row for all policies that differ only in their CPUs.
+fn write_frequencies(text: &mut String, machine: &Machine) {
+    let nr_cpus = machine.topology.nr_cpus();
+    let none = CpuMask::new(nr_cpus);
+    let mut rows: Vec<(FreqPolicy, Vec<(Cpu, usize)>)> = Vec::new();
+    for (number, policy) in machine.frequencies.iter().enumerate() {
+        let key = FreqPolicy { cpus: none.clone(), ..policy.clone() };
+        let members = policy.cpus.iter().map(|cpu| (cpu, number));
+        match rows.iter_mut().find(|(row, _)| *row == key) {
+            Some((_, cpus)) => cpus.extend(members),
+            None => rows.push((key, members.collect())),
+        }
+    }
+    for (row, mut cpus) in rows {
+        cpus.sort_unstable();
+        let list = CpuMask::from_cpus(nr_cpus, cpus.iter().map(|&(cpu, _)| cpu));
+        line!(text, "\n[[frequency]]\ncpus = \"{list}\"");
+        match (cpus.first(), cpus.last()) {
+            (Some((_, first)), Some((_, last))) if cpus.iter().all(|(_, n)| n == first && n == last) => {
+                line!(text, "policy = {first}");
+            }
+            _ => line!(text, "policy = {:?}", cpus.iter().map(|&(_, number)| number).collect::<Vec<_>>()),
+        }
+        line!(text, "min_khz = {}\nmax_khz = {}", row.min_khz, row.max_khz);
+        if let Some(base) = row.base_khz {
+            line!(text, "base_khz = {base}");
+        }
+        if !row.steps_khz.is_empty() {
+            line!(text, "steps_khz = {:?}", row.steps_khz);
+        }
+        if let Some(grain) = row.grain_khz {
+            line!(text, "grain_khz = {grain}");
+        }
+        if !row.voltages.is_empty() {
+            line!(text, "voltages = {}", points(&row.voltages));
+        }
+        if row.voltage_range_pct != [100; 2] {
+            line!(text, "voltage_range_pct = {:?}", row.voltage_range_pct);
+        }
+        for (key, ns) in [("latency_us", row.latency_ns), ("delay_us", row.delay_ns)] {
+            if let Some(ns) = ns {
+                line!(text, "{key} = {}", ns / 1000);
+            }
+        }
+        match row.clock {
+            Clock::Policy => {}
+            Clock::Core => line!(text, "clock = \"core\""),
+            Clock::Package => line!(text, "clock = \"package\""),
+        }
+        if let Some(driver) = &row.driver {
+            line!(text, "driver = {}", quoted(driver));
+        }
+        line!(text, "{}", origin(&row.origin));
+    }
+}
+
+/// A list of points.
+fn points(points: &[(u64, u64)]) -> String {
+    format!("{:?}", points.iter().map(|&(x, y)| [x, y]).collect::<Vec<_>>())
+}
+
+fn origin(origin: &Origin) -> String {
     match origin {
         Origin::Source(text) => format!("source = {}", quoted(text)),
         Origin::Assumed(text) => format!("assumed = {}", quoted(text)),
     }
 }
 
-/// A text as TOML.
-pub(crate) fn quoted(text: &str) -> String {
+/// A text as TOML writes it.
+fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }

@@ -1,12 +1,11 @@
 //! What is asked of a recording: the decisions as they were made, or those of another feature set.
 
-use crate::experiment::parse_time;
-use crate::near::did_you_mean;
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 use wakelab_events::decisions::ScanState;
 use wakelab_events::{Row, Snapshot, TopoFile};
+use wakelab_input::{nearest, parse_duration, suggest};
 use wakelab_kernel::{Feature, FeatureSet, Preset, SisProp, SwitchError, Switches};
 use wakelab_sched::select::policy::{self, Recorded};
 use wakelab_sched::select::{Cx, Decision, Observer, Rules, RulesError, ScanClock, Select, select_task_rq_fair};
@@ -247,14 +246,14 @@ impl FromStr for AssumedInputs {
         for part in text.split(',') {
             let expected = "expected NAME=TIME, as avg_idle=500us,avg_scan_cost=4us";
             let (name, value) = part.split_once('=').ok_or_else(|| format!("{part:?}: {expected}"))?;
-            let ns = value.trim().parse().or_else(|_| parse_time(value.trim()))?;
+            let ns = value.trim().parse().or_else(|_| parse_duration(value.trim()))?;
             let place = match name.trim() {
                 "avg_idle" => &mut assumed.avg_idle,
                 "wake_avg_idle" => &mut assumed.wake_avg_idle,
                 "avg_scan_cost" => &mut assumed.avg_scan_cost,
                 other => {
                     let known = ["avg_idle", "wake_avg_idle", "avg_scan_cost"];
-                    let near = did_you_mean(other, known);
+                    let near = suggest(&nearest(other, known));
                     return Err(format!("{other:?} cannot be assumed, {} can{near}", known.join(", ")));
                 }
             };

@@ -19,7 +19,6 @@ pub mod decider;
 pub mod experiment;
 pub mod explain;
 pub mod mechanisms;
-mod near;
 pub mod picture;
 mod published;
 pub mod recordings;

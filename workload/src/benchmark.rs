@@ -6,7 +6,6 @@ use crate::gitsource::Gitsource;
 use crate::hackbench::Hackbench;
 use crate::jankbench::Jankbench;
 use crate::kernbench::Kernbench;
-use crate::near::did_you_mean;
 use crate::netperf::Netperf;
 use crate::oracle::Oracle;
 use crate::perf_bench::PerfBench;
@@ -22,6 +21,7 @@ use crate::ycsb::Ycsb;
 use crate::{Channel, Param, Program, Task};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use wakelab_input::did_you_mean;
 
 /// All benchmarks.
 const BENCHMARKS: &[&dyn Benchmark] = &[

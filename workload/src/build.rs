@@ -3,12 +3,12 @@
 use crate::benchmark::{Benchmark, Case, Takes, Values, benchmarks};
 use crate::error::{About, WorkloadError};
 use crate::file;
-use crate::near::did_you_mean;
 use crate::rt_app::RtApp;
 use crate::validate::{NR_CPUS_MAX, TASKS_MAX};
 use crate::{Load, Workload};
 use std::collections::BTreeMap;
 use std::path::Path;
+use wakelab_input::did_you_mean;
 
 /// Builds a workload for a machine of `nr_cpus` CPUs. `name` is that of a benchmark and its case (`netperf:TCP_RR`), or
 /// the path of a file (it ends in `.toml`, or in `.json` if it is rt-app's); `options` sets numbers of a benchmark's model to others, by name, in their own

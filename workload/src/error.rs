@@ -1,48 +1,48 @@
 //! What is wrong with a workload.
 
-use crate::toml_table::TomlError;
 use std::fmt;
 use std::path::PathBuf;
+use wakelab_input::{InputError, write_place};
 
 /// What to do about a file that cannot be read.
 pub(crate) const NO_FILE: &str = "`wakelab workload list` shows the workloads that need no file";
 
-/// What of a workload is wrong.
+/// The part of a workload that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum About {
-    /// Its name.
+    /// The workload's name.
     Name,
-    /// Its load.
+    /// The load.
     Load,
-    /// A number of its model, by name.
+    /// A parameter of the model, by name.
     Param(String),
-    /// A place in its file.
+    /// A place in the workload's file.
     File {
         /// The file.
         path: PathBuf,
-        /// The line, from 1; none where the file could not be read.
+        /// The line, from 1; `None` if the error is about the file as a whole.
         line: Option<usize>,
-        /// The key, with the table it is in.
+        /// The key with the tables that it is in.
         key: Option<String>,
     },
-    /// One of its tasks, by name.
+    /// A task, by name.
     Task(String),
-    /// One of its programs, by name, and where it is about one, the number of the step.
+    /// A program, by name, and the number of the step if the error is about one.
     Program(String, Option<usize>),
-    /// One of its channels, by name.
+    /// A channel or another resource, by name.
     Channel(String),
-    /// The workload itself.
+    /// The workload as a whole.
     Whole,
 }
 
 /// A workload that cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct WorkloadError {
-    /// What of it is wrong.
+    /// Which part is wrong.
     pub about: About,
-    /// What is wrong, and what was expected.
+    /// What is wrong and what was expected.
     pub what: String,
-    /// What to do about it.
+    /// The next step.
     pub hint: Option<String>,
 }
 
@@ -57,9 +57,9 @@ impl WorkloadError {
     }
 }
 
-impl From<TomlError> for WorkloadError {
-    fn from(error: TomlError) -> Self {
-        let TomlError { path, line, key, what, hint } = error;
+impl From<InputError> for WorkloadError {
+    fn from(error: InputError) -> Self {
+        let InputError { path, line, key, what, hint } = error;
         WorkloadError { about: About::File { path, line, key }, what, hint }
     }
 }
@@ -69,14 +69,8 @@ impl fmt::Display for WorkloadError {
         match &self.about {
             About::Name | About::Load | About::Param(_) | About::Whole => {}
             About::File { path, line, key } => {
-                write!(f, "{}", path.display())?;
-                if let Some(line) = line {
-                    write!(f, ":{line}")?;
-                }
+                write_place(f, path, *line, key.as_deref())?;
                 f.write_str(": ")?;
-                if let Some(key) = key {
-                    write!(f, "{key}: ")?;
-                }
             }
             About::Task(name) => write!(f, "task {name}: ")?,
             About::Program(name, None) => write!(f, "program {name}: ")?,

@@ -1,6 +1,6 @@
 //! What a run can be measured by.
 
-use crate::near::did_you_mean;
+use wakelab_input::did_you_mean;
 
 /// The metrics that are computed of a run. `throughput`: transactions (`done`) a second of the measured time. [`TIME`].
 /// [`LATENCY_90PCT`], [`LATENCY_99PCT`], [`LATENCY_MEAN`], [`FRAME_MEAN`], [`FRAME_MAX`], [`MISSED_16MS`].
@@ -41,12 +41,14 @@ pub(crate) fn unit_of_less(metric: &str) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with a metric that is not computed, and what to do about it.
-pub(crate) fn refuse(metric: &str) -> Option<(String, Option<String>)> {
+/// Returns what is wrong with a metric that is not computed, and what to do about it. Returns `None` for one that is.
+pub(crate) fn refuse(metric: &str) -> Option<(String, String)> {
     if METRICS.contains(&metric) {
         return None;
     }
     let what = format!("no metric {metric:?} is computed of a run; expected {}", METRICS.join(", "));
     let hint = did_you_mean(metric, METRICS.iter().copied());
-    Some((what, hint.or_else(|| Some("\"done\" in a program counts one more; unit says of what".to_owned()))))
+    let hint =
+        hint.unwrap_or_else(|| "\"done\" in a program counts one more transaction, whose unit is `unit`".to_owned());
+    Some((what, hint))
 }

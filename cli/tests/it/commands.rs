@@ -178,7 +178,7 @@ fn conform_with_other_features_says_where_decisions_go() {
 #[test]
 fn switches_that_cannot_be_answered_are_refused() {
     for (with, message) in [
-        ("SIS_UTILL", "unknown feature SIS_UTILL; near: SIS_UTIL"),
+        ("SIS_UTILL", "unknown feature SIS_UTILL; did you mean `SIS_UTIL`"),
         ("SIS_PROP", "SIS_PROP reads the waking CPU's wake_avg_idle"),
         ("NO_PLACE_LAG", "PLACE_LAG is not read when a CPU is chosen"),
         ("SIS_SHORT", "SIS_SHORT reads how long tasks run between two sleeps (dur_avg), which recordings do not hold"),
@@ -297,7 +297,7 @@ fn kernel_list_show_and_diff() {
     assert!(code.iter().any(|field| field["name"] == "sync_ignores_delayed"), "{diff}");
     let output = wakelab(&["kernel", "show", "v6.13"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("unknown kernel v6.13; near: v6.1, v6.12"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("unknown kernel v6.13; did you mean `v6.1`, `v6.12`"), "{}", stderr(&output));
 }
 
 /// Nothing of a progress bar where nobody watches.

@@ -157,13 +157,13 @@ fn an_experiment_file_is_refused_with_its_line() {
     let good = "machine = \"test-2c\"\nkernel = \"v5.19-rc1\"\n[[workload]]\nname = \"netperf:TCP_RR\"\nload = \"1\"\n\
                 [variants]\nbase = \"SIS_PROP\"\nwith = \"SIS_UTIL\"\n";
     for (from, to, parts) in [
-        ("machine =", "machin =", ["x.toml:1: key machin", "did you mean machine?"]),
-        ("test-2c", "test-2d", ["x.toml:1: key machine", "test-2c"]),
-        ("kernel = \"v5.19-rc1\"\n", "", ["x.toml:1: key kernel", "the key is missing"]),
-        ("TCP_RR", "TCP_R", ["x.toml:4: key workload.name", "TCP_RR"]),
-        ("load = \"1\"", "load = \"0\"", ["x.toml:5: key workload.load", "hint: "]),
-        ("SIS_UTIL", "SIS_UTILL", ["x.toml:8: key variants.with", "SIS_UTIL"]),
-        ("kernel =", "time = \"0s\"\nkernel =", ["x.toml:2: key time", "expected more than 0"]),
+        ("machine =", "machin =", ["x.toml:1: `machin`", "did you mean `machine`?"]),
+        ("test-2c", "test-2d", ["x.toml:1: `machine`", "test-2c"]),
+        ("kernel = \"v5.19-rc1\"\n", "", ["x.toml: `kernel`", "the key is missing"]),
+        ("TCP_RR", "TCP_R", ["x.toml:4: `workload.name`", "TCP_RR"]),
+        ("load = \"1\"", "load = \"0\"", ["x.toml:5: `workload.load`", "hint: "]),
+        ("SIS_UTIL", "SIS_UTILL", ["x.toml:8: `variants.with`", "SIS_UTIL"]),
+        ("kernel =", "time = \"0s\"\nkernel =", ["x.toml:2: `time`", "expected more than 0"]),
         ("[[workload]]", "[[workload]", ["x.toml:3: ", "error: "]),
     ] {
         assert!(good.contains(from), "{from}");
@@ -183,7 +183,7 @@ fn an_unknown_machine_or_workload_is_not_shown() {
 #[test]
 fn a_file_that_is_not_there_is_told_with_what_needs_none() {
     for name in ["nowhere.toml", "nowhere.json"] {
-        let says = format!("error: --workload: {name}: cannot be read: No such file or directory");
+        let says = format!("error: --workload: {name}: the file cannot be read: No such file or directory");
         refused(&compare("--workload", Some(name)), &[&says, "\n  hint: `wakelab workload list`"]);
     }
     refused(

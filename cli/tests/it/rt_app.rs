@@ -51,7 +51,7 @@ fn only_a_file_of_rt_app_needs_no_load() {
 #[test]
 fn what_has_no_meaning_is_an_error_and_leniently_a_warning() {
     let here = folder("w.json", FIFO);
-    let says = "w.json:2: tasks.a.policy: SCHED_FIFO is not modelled; expected SCHED_OTHER or SCHED_IDLE";
+    let says = "w.json:2: `tasks.a.policy`: SCHED_FIFO is not modelled; expected SCHED_OTHER or SCHED_IDLE";
     let (code, out, errors) = texts(&compare(here.path(), "w.json", &[]));
     assert_eq!((code, &*out), (Some(2), ""));
     assert!(errors.starts_with(&format!("error: --workload: {says}\n  hint: --lenient ")), "{errors}");
@@ -81,7 +81,7 @@ fn an_experiment_names_a_file_of_rt_app_beside_it_and_may_be_lenient() {
     let (code, _, errors) = experiment("");
     assert_eq!(code, Some(2));
     assert!(
-        errors.contains("x.toml:7: key workload.name: ") && errors.contains("w.json:2: tasks.a.policy"),
+        errors.contains("x.toml:7: `workload.name`: ") && errors.contains("w.json:2: `tasks.a.policy`"),
         "{errors}"
     );
     let (code, out, errors) = experiment("lenient = true");

@@ -1,10 +1,11 @@
 //! Finding presets.
 use super::{ALL, Preset};
-use crate::{Feature, FeatureSet, Switches, SwitchesError, near};
+use crate::{Feature, FeatureSet, Switches, SwitchesError};
+use wakelab_input::{nearest, suggest};
 
 /// A preset's name was not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown kernel {name}{}; all: {}", near::hint(.near), Preset::names().join(", "))]
+#[error("unknown kernel {name}{}; all: {}", suggest(.near), Preset::names().join(", "))]
 pub struct PresetError {
     /// What was given.
     pub name: String,
@@ -84,5 +85,5 @@ fn short(release: &str) -> (String, String) {
 }
 
 fn unknown(name: &str, like: &str) -> PresetError {
-    PresetError { name: name.to_owned(), near: near::near(like, ALL.iter().map(|p| p.name)) }
+    PresetError { name: name.to_owned(), near: nearest(like, ALL.iter().map(|p| p.name)) }
 }

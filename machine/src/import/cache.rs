@@ -1,13 +1,13 @@
 //! Caches: `cpu*/cache/index*`.
 
-use super::groups::{Groups, check};
-use super::sys::Sys;
+use super::sys::{Groups, Sys, check};
 use super::tree::{SAVE, Tree, shown};
-use crate::MachineError;
+use crate::{Cache, Origin};
 use std::collections::BTreeMap;
+use wakelab_input::InputError;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 
-/// What a cache is, lowest level first: `L1d` before `L1i` before `L2`.
+/// The kind of a cache, lowest level first: `L1d` before `L1i` before `L2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Kind {
     level: u8,
@@ -46,10 +46,10 @@ pub(super) struct One {
 #[derive(Clone, Debug)]
 pub(super) struct Caches(pub(super) Vec<BTreeMap<Kind, One>>);
 
-/// Reads them and holds that the CPUs agree.
-pub(super) fn read(sys: &Sys<'_>) -> Result<Caches, MachineError> {
+/// Reads all caches and checks that the CPUs agree.
+pub(super) fn read(sys: &Sys<'_>) -> Result<Caches, InputError> {
     let caches = Caches(sys.each(|cpu| of_cpu(sys, cpu))?);
-    // One that has none among others that have: its files were not saved.
+    // A CPU without caches among others that have some: its files were not saved.
     if let Some(cpu) = caches.0.iter().position(BTreeMap::is_empty).filter(|_| !caches.is_empty()) {
         let path = sys.path(cpu as Cpu, "cache");
         return Err(sys.tree.error(&path, "there are no caches; expected some, as other CPUs have").with_hint(SAVE));
@@ -63,7 +63,7 @@ pub(super) fn read(sys: &Sys<'_>) -> Result<Caches, MachineError> {
     Ok(caches)
 }
 
-fn of_cpu(sys: &Sys<'_>, cpu: Cpu) -> Result<BTreeMap<Kind, One>, MachineError> {
+fn of_cpu(sys: &Sys<'_>, cpu: Cpu) -> Result<BTreeMap<Kind, One>, InputError> {
     let tree = sys.tree;
     let mut caches = BTreeMap::new();
     for index in tree.numbered(&sys.path(cpu, "cache"), "index")? {
@@ -97,8 +97,8 @@ fn path(sys: &Sys<'_>, cpu: Cpu, index: u32, name: &str) -> String {
     sys.path(cpu, &format!("cache/index{index}/{name}"))
 }
 
-/// KiB of `48K`; `None` where firmware does not say.
-fn size(tree: Tree<'_>, path: &str) -> Result<Option<u64>, MachineError> {
+/// The KiB of `48K`. Returns `None` if the firmware does not report them.
+fn size(tree: Tree<'_>, path: &str) -> Result<Option<u64>, InputError> {
     let Some(text) = tree.text(path)? else { return Ok(None) };
     let number = text.strip_suffix('K').and_then(|number| number.parse::<u64>().ok()).filter(|&kib| kib <= 1 << 30);
     match number {
@@ -108,14 +108,14 @@ fn size(tree: Tree<'_>, path: &str) -> Result<Option<u64>, MachineError> {
     }
 }
 
-/// Holds that whoever is said to share a cache says the same of it.
-fn agree(sys: &Sys<'_>, caches: &Caches, kind: Kind) -> Result<(), MachineError> {
+/// Checks that all CPUs that share a cache describe it alike.
+fn agree(sys: &Sys<'_>, caches: &Caches, kind: Kind) -> Result<(), InputError> {
     let own = |cpu: Cpu| CpuMask::from_cpus(sys.len(), [cpu]);
     let file = |cpu: Cpu| {
         let one = caches.0[cpu as usize].get(&kind);
         one.map_or_else(|| sys.path(cpu, "cache"), |one| path(sys, cpu, one.index, "shared_cpu_list"))
     };
-    // Who has no such cache has it to itself, so as to be in nobody else's list.
+    // A CPU without such a cache counts as its only user, so that it is in no other CPU's list.
     let groups: Groups =
         (0..).zip(&caches.0).map(|(cpu, of)| of.get(&kind).map_or_else(|| own(cpu), |one| one.cpus.clone())).collect();
     check(sys, &groups, file)?;
@@ -136,19 +136,50 @@ fn agree(sys: &Sys<'_>, caches: &Caches, kind: Kind) -> Result<(), MachineError>
 }
 
 impl Caches {
-    /// Whether nothing is known of caches.
+    /// Returns one entry for all CPUs whose caches of a kind are alike.
+    pub(super) fn rows(&self, sys: &Sys<'_>, notes: &mut Vec<String>) -> Vec<Cache> {
+        let mut rows: BTreeMap<(Kind, u32, u64, u32), Vec<Cpu>> = BTreeMap::new();
+        let mut first: BTreeMap<(Kind, u64, u32), u32> = BTreeMap::new();
+        let mut unsized_kinds: Vec<Kind> = Vec::new();
+        for (cpu, of) in (0..).zip(&self.0) {
+            for (&kind, one) in of {
+                let Some(kib) = one.size_kib else {
+                    unsized_kinds.push(kind);
+                    continue;
+                };
+                let alike = (kind, kib, one.cpus.weight());
+                let order = *first.entry(alike).or_insert(cpu);
+                rows.entry((kind, order, kib, alike.2)).or_default().push(cpu);
+            }
+        }
+        unsized_kinds.sort_unstable();
+        unsized_kinds.dedup();
+        for kind in unsized_kinds {
+            notes.push(format!("{} has no cpu*/cache/index*/size: it is left out of the caches", kind.name()));
+        }
+        let row = |((kind, _, size_kib, shared_by), cpus): ((Kind, u32, u64, u32), Vec<Cpu>)| Cache {
+            name: kind.name(),
+            size_kib,
+            shared_by,
+            cpus: (cpus.len() < sys.ids.len()).then(|| CpuMask::from_cpus(sys.len(), cpus)),
+            origin: Origin::Source("sysfs: cpu*/cache/index*/{level,type,size,shared_cpu_list}".to_owned()),
+        };
+        rows.into_iter().map(row).collect()
+    }
+
+    /// Returns whether no caches are known.
     pub(super) fn is_empty(&self) -> bool {
         self.0.iter().all(BTreeMap::is_empty)
     }
 
-    /// By CPU: who shares its last cache for data.
+    /// Returns, by CPU, the CPUs that share its last cache for data.
     pub(super) fn last(&self) -> Groups {
-        // One that has instructions only would be odd, and is by itself.
+        // A CPU with only instruction caches would be odd, and shares no LLC.
         let own = |cpu| CpuMask::from_cpus(self.0.len() as u32, [cpu]);
         (0..).zip(&self.0).map(|(cpu, of)| last(of).map_or_else(|| own(cpu), |one| one.cpus.clone())).collect()
     }
 
-    /// The file that says who shares a CPU's last cache.
+    /// Returns the file that lists the CPUs that share a CPU's last cache.
     pub(super) fn last_file(&self, sys: &Sys<'_>, cpu: Cpu) -> String {
         last(&self.0[cpu as usize])
             .map_or_else(|| sys.path(cpu, "cache"), |one| path(sys, cpu, one.index, "shared_cpu_list"))

@@ -1,19 +1,19 @@
-//! What CPUs can do: `cpu*/cpu_capacity`, and the kinds of CPUs of hybrid x86 machines.
+//! Capacities of CPUs: `cpu*/cpu_capacity`, and the kinds of CPUs of hybrid x86 machines.
 
 use super::sys::Sys;
 use super::tree::Tree;
-use crate::MachineError;
 use std::ops::RangeInclusive;
+use wakelab_input::InputError;
 use wakelab_sched::cpumask::CpuMask;
 
-/// The units that count performance on hybrid machines, each with the CPUs it is of.
+/// The performance monitoring units of hybrid machines. Each lists the CPUs of one kind.
 const KINDS: &[&str] = &["cpu_core", "cpu_atom", "cpu_lowpower"];
 
-/// By CPU; and how they were found, where sysfs does not say it.
+/// The capacities by CPU, and how they were derived if sysfs does not have them.
 pub(super) type Capacities = (Vec<u32>, Option<String>);
 
-/// Reads them.
-pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Capacities, MachineError> {
+/// Reads the capacities.
+pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Capacities, InputError> {
     let kinds = kinds(sys)?;
     let capacities = if !(0..sys.len()).any(|cpu| sys.tree.has(&sys.path(cpu, "cpu_capacity"))) {
         if kinds.len() < 2 { (vec![1024; sys.ids.len()], None) } else { derived(sys)? }
@@ -37,7 +37,7 @@ pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Capacities,
 }
 
 /// The kinds that have CPUs.
-fn kinds(sys: &Sys<'_>) -> Result<Vec<(&'static str, CpuMask)>, MachineError> {
+fn kinds(sys: &Sys<'_>) -> Result<Vec<(&'static str, CpuMask)>, InputError> {
     let mut kinds: Vec<(&'static str, CpuMask)> = Vec::new();
     for kind in KINDS {
         let path = format!("devices/{kind}/cpus");
@@ -53,9 +53,9 @@ fn kinds(sys: &Sys<'_>) -> Result<Vec<(&'static str, CpuMask)>, MachineError> {
     Ok(kinds)
 }
 
-/// From what the firmware says of performance, as intel_pstate does (`hybrid_get_capacity_perf()`), else from the
-/// highest frequency.
-fn derived(sys: &Sys<'_>) -> Result<Capacities, MachineError> {
+/// Derives the capacities from the performance that the firmware reports, as intel_pstate does
+/// (`hybrid_get_capacity_perf()`), else from the highest frequency.
+fn derived(sys: &Sys<'_>) -> Result<Capacities, InputError> {
     const SOURCES: &[&str] = &["acpi_cppc/highest_perf", "cpufreq/cpuinfo_max_freq"];
     let Some(file) = SOURCES.iter().find(|file| (0..sys.len()).all(|cpu| sys.tree.has(&sys.path(cpu, file)))) else {
         let what =
@@ -75,6 +75,6 @@ fn number(
     file: &str,
     expected: &str,
     limits: &RangeInclusive<i64>,
-) -> Result<i64, MachineError> {
+) -> Result<i64, InputError> {
     sys.tree.need(&sys.path(cpu, file), expected, |tree: Tree<'_>, path| tree.number(path, limits))
 }

@@ -2,14 +2,15 @@
 
 use super::sys::Sys;
 use super::tree::{CPU, Tree};
-use crate::{Clock, FreqPolicy, MachineError, Origin};
+use crate::{Clock, FreqPolicy, Origin};
 use std::ops::RangeInclusive;
+use wakelab_input::InputError;
 
 /// kHz, up to 1 THz.
 const KHZ: RangeInclusive<i64> = 0..=1_000_000_000;
 
 /// The policies that have CPUs, lowest CPU first.
-pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Vec<FreqPolicy>, MachineError> {
+pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Vec<FreqPolicy>, InputError> {
     let folder = format!("{CPU}/cpufreq");
     let mut policies: Vec<(FreqPolicy, String)> = Vec::new();
     for number in sys.tree.numbered(&folder, "policy")? {
@@ -29,7 +30,7 @@ pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Vec<FreqPol
 }
 
 /// One policy, if one of its CPUs is online.
-fn read_one(sys: &Sys<'_>, folder: &str) -> Result<Option<FreqPolicy>, MachineError> {
+fn read_one(sys: &Sys<'_>, folder: &str) -> Result<Option<FreqPolicy>, InputError> {
     let tree = sys.tree;
     let file = |name: &str| format!("{folder}/{name}");
     let need = |name: &str, expected: &str| {

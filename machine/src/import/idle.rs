@@ -2,11 +2,12 @@
 
 use super::sys::Sys;
 use super::tree::{SAVE, Tree};
-use crate::{IdleState, MachineError, Origin};
+use crate::{IdleState, Origin};
+use wakelab_input::InputError;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 
 /// The states, shallowest first; one entry for all CPUs that have the same.
-pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Vec<IdleState>, MachineError> {
+pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Vec<IdleState>, InputError> {
     let mut states: Vec<IdleState> = Vec::new();
     for cpu in 0..sys.len() {
         for index in sys.tree.numbered(&sys.path(cpu, "cpuidle"), "state")? {
@@ -26,7 +27,7 @@ pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Vec<IdleSta
     Ok(states)
 }
 
-fn read_one(sys: &Sys<'_>, cpu: Cpu, index: u32) -> Result<IdleState, MachineError> {
+fn read_one(sys: &Sys<'_>, cpu: Cpu, index: u32) -> Result<IdleState, InputError> {
     let tree = sys.tree;
     let file = |name: &str| sys.path(cpu, &format!("cpuidle/state{index}/{name}"));
     // The kernel counts microseconds in 32 bits.

@@ -1,84 +1,81 @@
-//! A machine from sysfs: what Linux tells about the machine it runs on.
+//! A machine from sysfs: what Linux reports about the machine that it runs on.
 //!
 //! Files are read as `Documentation/ABI/stable/sysfs-devices-system-cpu`, `.../testing/sysfs-devices-system-cpu` and
-//! `.../stable/sysfs-devices-node` describe them. CPUs that are online are imported. What contradicts itself is refused:
-//! kernels repair or ignore such tables, and a machine of two minds has no right simulation.
+//! `.../stable/sysfs-devices-node` describe them. CPUs that are online are imported. A tree that contradicts itself is
+//! refused: kernels repair or ignore such tables, and no simulation of such a machine would be right.
 
 mod cache;
-mod cache_rows;
 mod capacity;
-mod defaults;
-mod files;
 mod frequency;
-mod groups;
 mod idle;
-mod list;
 mod node;
-mod shape;
 mod sys;
 mod topology;
 mod tree;
 
 use crate::read::check_name;
-use crate::{Machine, MachineError, MachineFile, Origin};
-pub use files::Files;
+use crate::{Costs, Machine, MachineFile, Noise, NoiseOrigin, Origin};
 use std::path::Path;
 use sys::Sys;
+pub use tree::Files;
 use tree::Tree;
+use wakelab_input::InputError;
 use wakelab_sched::cpumask::CpuMask;
 use wakelab_sched::domain::Arch;
 
-/// A machine from sysfs.
+/// A machine that was imported from sysfs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     /// The machine. Its costs and background work are assumed.
     pub file: MachineFile,
-    /// What a reader should know of how it came about: CPUs left out or renumbered, what sysfs did not have. A line each.
+    /// What a reader should know about the import, a line each: CPUs left out or renumbered, values that sysfs did not
+    /// have.
     pub notes: Vec<String>,
 }
 
 impl Imported {
-    /// The machine as a file that [`MachineFile::from_toml`] reads back to an equal one, with the notes as comments.
+    /// Returns the machine as a file that [`MachineFile::from_toml`] reads back to an equal one, with the notes as
+    /// comments.
     pub fn to_toml(&self) -> String {
         let notes: String = self.notes.iter().map(|note| format!("# {note}\n")).collect();
         format!("# Written by `wakelab machine import`.\n{notes}\n{}", self.file.to_toml())
     }
 }
 
-/// Reads the `/sys` tree in `dir` (`/sys` itself, or a copy) to a machine of that name.
+/// Imports the `/sys` tree in `dir` (`/sys` itself, or a copy) as a machine of that name.
 ///
 /// # Errors
 ///
-/// A name that machines cannot have, a file that is missing, cannot be read or has not what it should, or files that
-/// contradict each other: with the file, what was expected, and the next step.
-pub fn import(dir: &Path, name: &str) -> Result<Imported, MachineError> {
+/// A name that machines cannot have, a file that is missing, cannot be read or holds something unexpected, or files
+/// that contradict each other: with the file, what was expected, and the next step.
+pub fn import(dir: &Path, name: &str) -> Result<Imported, InputError> {
     import_tree(Tree::Folder(dir), name)
 }
 
-/// The same of files in memory.
+/// Imports a `/sys` tree in memory as a machine of that name.
 ///
 /// # Errors
 ///
 /// Those of [`import`].
-pub fn import_files(files: &Files, name: &str) -> Result<Imported, MachineError> {
+pub fn import_files(files: &Files, name: &str) -> Result<Imported, InputError> {
     import_tree(Tree::Files(files), name)
 }
 
-fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, MachineError> {
-    check_name(name).map_err(|what| MachineError { file: "--name".to_owned(), line: None, what, hint: None })?;
+fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, InputError> {
+    check_name(name).map_err(|what| InputError::new("--name", what))?;
     let sys = Sys::read(tree)?;
     let mut notes = Vec::new();
     note_numbers(&sys, &mut notes);
     let (topology, caches, guesses) = topology::read(&sys, &mut notes)?;
     let frequencies = frequency::read(&sys, &mut notes)?;
     let idle_states = idle::read(&sys, &mut notes)?;
-    let (costs, noise, noise_origin) = defaults::defaults()?;
+    let (costs, noise, noise_origin) = default_costs()?;
     let renumbered = (0..).zip(&sys.ids).any(|(cpu, &id)| cpu != id);
     let machine = Machine {
         name: name.to_owned(),
         description: String::new(),
         topology,
-        // sysfs says neither.
+        // sysfs has neither.
         arch: Arch::X86,
         reclaim_distance: None,
         cpu_ids: renumbered.then(|| sys.ids.clone()),
@@ -100,7 +97,7 @@ fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, MachineError> {
         _ => Origin::Assumed(format!("{from}; but {}", guesses.join("; "))),
     });
     let imported = Imported { file: MachineFile { machine, topology_origin }, notes };
-    // Whoever keeps the file would otherwise find out later.
+    // Otherwise whoever keeps the file would find out later.
     match MachineFile::from_toml(&imported.to_toml(), &tree.name("")) {
         Ok(read) if read == imported.file => Ok(imported),
         Ok(_) => Err(tree.error("", "the machine does not read back as it was written: please report this tree")),
@@ -108,7 +105,7 @@ fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, MachineError> {
     }
 }
 
-/// Says which CPUs are not here or have another number.
+/// Notes which CPUs are left out or have another number here.
 fn note_numbers(sys: &Sys<'_>, notes: &mut Vec<String>) {
     let offline = sys.offline();
     if !offline.is_empty() {
@@ -133,4 +130,25 @@ fn describe(machine: &Machine, offline: &str) -> String {
     ];
     let offline = if offline.is_empty() { String::new() } else { format!("; CPUs {offline} offline") };
     format!("From sysfs: {}{offline}", parts.join(", "))
+}
+
+/// The machine whose costs are taken over: the only one whose costs were fitted to measurements.
+const COSTS_OF: &str = "intel-1s56c112t";
+
+/// The costs and the background work of [`COSTS_OF`], all assumed: sysfs does not have them.
+fn default_costs() -> Result<(Costs, Noise, NoiseOrigin), InputError> {
+    let machine = MachineFile::builtin(COSTS_OF)?.machine;
+    let mut costs = machine.costs;
+    for name in Costs::NAMES {
+        if let Some(cost) = costs.get_mut(name) {
+            cost.origin = assumed();
+        }
+    }
+    Ok((costs, machine.noise, NoiseOrigin { origin: assumed(), ..machine.noise_origin }))
+}
+
+fn assumed() -> Origin {
+    Origin::Assumed(format!(
+        "sysfs does not have it: value and range of {COSTS_OF}, and a machine of another kind may lie outside"
+    ))
 }

@@ -1,9 +1,8 @@
 //! NUMA nodes and their distances: `node/`.
 
-use super::groups::Groups;
-use super::sys::{Sys, list};
+use super::sys::{Groups, Sys, list};
 use super::tree::{NODE, SAVE, Tree};
-use crate::MachineError;
+use wakelab_input::InputError;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::LOCAL_DISTANCE;
 
@@ -14,12 +13,12 @@ pub(super) struct Nodes {
     pub(super) of_cpu: Vec<u32>,
     /// By CPU: the CPUs of its node.
     pub(super) cpus: Groups,
-    /// A row for each node, with those that have no CPU.
+    /// A row for each node, including those without CPUs.
     pub(super) distances: Vec<Vec<u32>>,
 }
 
-/// Reads them; a machine without them has one node.
-pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Nodes, MachineError> {
+/// Reads the nodes. A machine without NUMA has one node.
+pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Nodes, InputError> {
     let tree = sys.tree;
     if !tree.has(NODE) {
         notes.push(format!("there is no {NODE} (a kernel without NUMA): all CPUs are in one node"));
@@ -28,7 +27,7 @@ pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Nodes, Mach
         return Ok(Nodes { of_cpu: vec![0; count], cpus: vec![all; count], distances: vec![vec![LOCAL_DISTANCE]] });
     }
     let online = format!("{NODE}/online");
-    let ids = tree.need(&online, "the list of NUMA nodes, such as 0-1", Tree::list)?;
+    let ids = tree.need(&online, "the list of NUMA nodes, such as 0-1", Tree::nodes)?;
     if ids.is_empty() {
         return Err(tree.error(&online, "expected at least one node, found an empty list").with_hint(SAVE));
     }
@@ -40,7 +39,7 @@ pub(super) fn read(sys: &Sys<'_>, notes: &mut Vec<String>) -> Result<Nodes, Mach
     Ok(Nodes { of_cpu, cpus, distances: distances(tree, &ids)? })
 }
 
-fn of_cpu(sys: &Sys<'_>, ids: &[Cpu]) -> Result<Vec<u32>, MachineError> {
+fn of_cpu(sys: &Sys<'_>, ids: &[Cpu]) -> Result<Vec<u32>, InputError> {
     let mut of_cpu: Vec<Option<u32>> = vec![None; sys.ids.len()];
     for (node, id) in (0..).zip(ids) {
         let path = format!("{NODE}/node{id}/cpulist");
@@ -64,8 +63,8 @@ fn of_cpu(sys: &Sys<'_>, ids: &[Cpu]) -> Result<Vec<u32>, MachineError> {
     of_cpu.into_iter().enumerate().map(|(cpu, node)| node.ok_or_else(|| none(cpu))).collect()
 }
 
-/// The rows, each with a number for each node that is online, in order.
-fn distances(tree: Tree<'_>, ids: &[Cpu]) -> Result<Vec<Vec<u32>>, MachineError> {
+/// The distance table: a row for each node, with a number for each node that is online, in order.
+fn distances(tree: Tree<'_>, ids: &[Cpu]) -> Result<Vec<Vec<u32>>, InputError> {
     let file = |node: usize| format!("{NODE}/node{}/distance", ids[node]);
     let mut rows: Vec<Vec<u32>> = Vec::new();
     for node in 0..ids.len() {

@@ -1,23 +1,23 @@
-//! Reading the files of a `/sys` tree.
+//! The files of a `/sys` tree, in a folder or in memory.
 
-use super::files::{Files, below, names, read};
-use super::list;
-use crate::MachineError;
-use std::io::ErrorKind;
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read};
 use std::ops::RangeInclusive;
 use std::path::Path;
+use wakelab_input::{InputError, parse_sysfs_list};
 use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::domain::MAX_CPUS;
 
-/// Where CPUs are.
+/// The folder of the CPUs.
 pub(super) const CPU: &str = "devices/system/cpu";
 
-/// Where NUMA nodes are.
+/// The folder of the NUMA nodes.
 pub(super) const NODE: &str = "devices/system/node";
 
-/// What to do about a file that is missing or damaged.
-pub(super) const SAVE: &str = "docs/machines.md says which files are read and how to save a tree";
+/// The next step if a file is missing or damaged.
+pub(super) const SAVE: &str = "docs/machines.md lists the files that are read and how to save a tree";
 
-/// What to do about files that say different things.
+/// The next step if files contradict each other.
 pub(super) const AGAIN: &str =
     "the tree contradicts itself: save it again while no CPU goes online or offline, or mend the file";
 
@@ -29,12 +29,12 @@ pub(super) enum Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// An error in a file.
-    pub(super) fn error(self, path: &str, what: impl Into<String>) -> MachineError {
-        MachineError { file: self.name(path), line: None, what: what.into(), hint: None }
+    /// Returns an error in a file.
+    pub(super) fn error(self, path: &str, what: impl Into<String>) -> InputError {
+        InputError::new(self.name(path), what)
     }
 
-    /// How messages call a file or folder.
+    /// Returns what messages call a file or folder.
     pub(super) fn name(self, path: &str) -> String {
         match self {
             Tree::Folder(root) => root.join(path).display().to_string(),
@@ -42,12 +42,12 @@ impl Tree<'_> {
         }
     }
 
-    /// Two files that say different things; the error is in the first.
-    pub(super) fn contradiction(self, path: &str, what: impl Into<String>) -> MachineError {
+    /// Returns the error that a file contradicts another one.
+    pub(super) fn contradiction(self, path: &str, what: impl Into<String>) -> InputError {
         self.error(path, what).with_hint(AGAIN)
     }
 
-    /// Whether there is a file or folder.
+    /// Returns whether there is a file or folder.
     pub(super) fn has(self, path: &str) -> bool {
         match self {
             Tree::Folder(root) => root.join(path).exists(),
@@ -55,8 +55,8 @@ impl Tree<'_> {
         }
     }
 
-    /// A file's text, if there is such a file.
-    pub(super) fn text(self, path: &str) -> Result<Option<String>, MachineError> {
+    /// Returns a file's text. Returns `None` if there is no such file.
+    pub(super) fn text(self, path: &str) -> Result<Option<String>, InputError> {
         let wrong = |what: String| self.error(path, what).with_hint(SAVE);
         let text = match self {
             Tree::Folder(root) => read(&root.join(path)),
@@ -67,29 +67,30 @@ impl Tree<'_> {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
             Err(error) => return Err(wrong(format!("expected a file that can be read: {error}"))),
         };
-        let text = String::from_utf8(text).map_err(|_| wrong("expected text, found bytes that are no UTF-8".into()))?;
-        // A file of sysfs is said to be 4096 bytes long; tar fills what it did not find with zeros.
+        let text =
+            String::from_utf8(text).map_err(|_| wrong("expected text, found bytes that are not UTF-8".into()))?;
+        // sysfs reports each file as 4096 bytes long; tar fills the bytes that it did not find with zeros.
         Ok(Some(text.trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned()))
     }
 
-    /// A file that must be there.
+    /// Reads a file that must be there.
     pub(super) fn need<T>(
         self,
         path: &str,
         expected: &str,
-        read: impl FnOnce(Self, &str) -> Result<Option<T>, MachineError>,
-    ) -> Result<T, MachineError> {
+        read: impl FnOnce(Self, &str) -> Result<Option<T>, InputError>,
+    ) -> Result<T, InputError> {
         read(self, path)?
             .ok_or_else(|| self.error(path, format!("the file is missing; expected {expected}")).with_hint(SAVE))
     }
 
-    /// A file's whole number, if there is such a file.
-    pub(super) fn number(self, path: &str, limits: &RangeInclusive<i64>) -> Result<Option<i64>, MachineError> {
+    /// Returns a file's whole number. Returns `None` if there is no such file.
+    pub(super) fn number(self, path: &str, limits: &RangeInclusive<i64>) -> Result<Option<i64>, InputError> {
         self.text(path)?.map(|text| self.number_in(path, &text, limits)).transpose()
     }
 
-    /// A whole number of a file.
-    pub(super) fn number_in(self, path: &str, text: &str, limits: &RangeInclusive<i64>) -> Result<i64, MachineError> {
+    /// Returns a whole number of a file's text.
+    pub(super) fn number_in(self, path: &str, text: &str, limits: &RangeInclusive<i64>) -> Result<i64, InputError> {
         text.parse().ok().filter(|number| limits.contains(number)).ok_or_else(|| {
             let (low, high) = (limits.start(), limits.end());
             let what = format!("expected a whole number from {low} to {high}, found {}", shown(text));
@@ -97,14 +98,23 @@ impl Tree<'_> {
         })
     }
 
-    /// A file's list of CPUs or nodes, if there is such a file.
-    pub(super) fn list(self, path: &str) -> Result<Option<Vec<Cpu>>, MachineError> {
-        let parse = |text: String| list::parse(&text).map_err(|what| self.error(path, what).with_hint(SAVE));
-        self.text(path)?.map(parse).transpose()
+    /// Returns a file's list of CPUs, lowest first. Returns `None` if there is no such file.
+    pub(super) fn cpus(self, path: &str) -> Result<Option<Vec<Cpu>>, InputError> {
+        self.list(path, "CPUs")
     }
 
-    /// The numbers of the folder's entries that are `prefix` and a number, lowest first.
-    pub(super) fn numbered(self, folder: &str, prefix: &str) -> Result<Vec<u32>, MachineError> {
+    /// Returns a file's list of NUMA nodes, lowest first. Returns `None` if there is no such file.
+    pub(super) fn nodes(self, path: &str) -> Result<Option<Vec<u32>>, InputError> {
+        self.list(path, "nodes")
+    }
+
+    fn list(self, path: &str, what: &str) -> Result<Option<Vec<u32>>, InputError> {
+        let Some(text) = self.text(path)? else { return Ok(None) };
+        parse_sysfs_list(&text, what, MAX_CPUS).map(Some).map_err(|what| self.error(path, what).with_hint(SAVE))
+    }
+
+    /// Returns the numbers of the folder's entries that are `prefix` and a number, lowest first.
+    pub(super) fn numbered(self, folder: &str, prefix: &str) -> Result<Vec<u32>, InputError> {
         let mut numbers: Vec<u32> = match self {
             Tree::Folder(root) => match names(&root.join(folder)) {
                 Ok(names) => names.iter().filter_map(|name| name.strip_prefix(prefix)?.parse().ok()).collect(),
@@ -132,4 +142,33 @@ pub(super) fn shown(text: &str) -> String {
         None if line.len() < text.len() => format!("`{} ...`", line.escape_debug()),
         None => format!("`{}`", line.escape_debug()),
     }
+}
+
+/// The files of a `/sys` tree, by their path below it (`devices/system/cpu/online`).
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// The longest file that is read: the list of 8192 CPUs takes at most 48 KiB.
+const LONGEST: u64 = 1 << 20;
+
+/// The paths that begin with `prefix`, without it.
+fn below<'a>(files: &'a Files, prefix: &str) -> impl Iterator<Item = &'a str> {
+    let prefix = prefix.to_owned();
+    let from = files.range(prefix.clone()..);
+    from.map_while(move |(path, _)| path.strip_prefix(&prefix))
+}
+
+/// A file's content.
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    std::fs::File::open(path)?.take(LONGEST).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// The names of a folder's entries; none if there is no such folder.
+fn names(folder: &Path) -> std::io::Result<Vec<String>> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
 }

@@ -1,22 +1,18 @@
 //! `[[cache]]`.
 
-use super::table::Table;
-use super::{cpus, origin};
-use crate::{Cache, MachineError};
+use super::value::{need_cpus, origin};
+use crate::Cache;
+use wakelab_input::{InputError, Table};
 
 /// 1 TiB.
 const LARGEST_KIB: u64 = 1 << 30;
 
 /// The caches, in the order of the file.
-pub(super) fn read(root: &Table<'_>, nr_cpus: u32) -> Result<Vec<Cache>, MachineError> {
+pub(super) fn read(root: &Table<'_>, nr_cpus: u32) -> Result<Vec<Cache>, InputError> {
     let mut caches: Vec<Cache> = Vec::new();
-    for table in root.tables("cache")? {
-        table.only(&["name", "size_kib", "shared_by", "cpus", "source", "assumed"])?;
+    for table in root.tables("cache", &["name", "size_kib", "shared_by", "cpus", "source", "assumed"])? {
         let name = table.need_text("name", "a text such as \"L2\"")?.to_owned();
-        let cpus = match table.get("cpus") {
-            Some(_) => Some(cpus::need(&table, nr_cpus)?),
-            None => None,
-        };
+        let cpus = table.get("cpus").map(|_| need_cpus(&table, nr_cpus)).transpose()?;
         let overlap = |before: &Cache| match (&before.cpus, &cpus) {
             (Some(before), Some(cpus)) => before.intersects(cpus),
             _ => true,
@@ -29,7 +25,7 @@ pub(super) fn read(root: &Table<'_>, nr_cpus: u32) -> Result<Vec<Cache>, Machine
         let most = cpus.as_ref().map_or(nr_cpus, |cpus| cpus.weight());
         let shared_by = table.need_number("shared_by", &(1..=u64::from(most)))? as u32;
         let cpus = cpus.filter(|cpus| cpus.weight() < nr_cpus);
-        caches.push(Cache { name, size_kib, shared_by, cpus, origin: origin::read(&table)? });
+        caches.push(Cache { name, size_kib, shared_by, cpus, origin: origin(&table)? });
     }
     Ok(caches)
 }

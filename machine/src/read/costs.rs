@@ -1,18 +1,16 @@
-//! `[costs.NAME]`.
+//! `[costs.NAME]` and `[noise]`: what things cost, and the background work.
 
-use super::origin;
-use super::table::Table;
-use crate::limits::{in_words, key, limits};
-use crate::{Cost, Costs, MachineError, Unit};
+use super::value::{origin, range};
+use crate::{Cost, Costs, Noise, NoiseOrigin, Unit};
+use std::ops::RangeInclusive;
+use wakelab_input::{InputError, Table};
 
-/// All costs: those of the file, and for the rest `inherited`.
-pub(super) fn read(root: &Table<'_>, inherited: Option<&Costs>) -> Result<Costs, MachineError> {
-    let tables = root.table("costs")?;
-    if let Some(tables) = &tables {
-        tables.only(Costs::NAMES)?;
-    }
+/// Reads all costs: those of the file, and for the rest `inherited`.
+pub(super) fn read(root: &Table<'_>, inherited: Option<&Costs>) -> Result<Costs, InputError> {
+    let tables = root.table("costs", Costs::NAMES)?;
     Costs::try_from_fn(|name, unit| {
-        let table = tables.as_ref().map(|tables| tables.table(name)).transpose()?.flatten();
+        let keys = &[Unit::Ns.key(), Unit::Pct.key(), "range", "source", "assumed"];
+        let table = tables.as_ref().map(|tables| tables.table(name, keys)).transpose()?.flatten();
         match (table, inherited) {
             (Some(table), _) => cost(&table, name, unit),
             (None, Some(inherited)) => Ok(inherited.clone().get_mut(name).expect("all costs have a name").clone()),
@@ -21,26 +19,50 @@ pub(super) fn read(root: &Table<'_>, inherited: Option<&Costs>) -> Result<Costs,
     })
 }
 
-fn missing(root: &Table<'_>, name: &str, unit: Unit) -> MachineError {
-    let expected = format!("a table with `{}`, `range` and `source` or `assumed`: {}", key(unit), doc(name));
-    let error = root.source.error(None, format!("`costs.{name}` is missing; expected {expected}"));
+fn missing(root: &Table<'_>, name: &str, unit: Unit) -> InputError {
+    let doc = Costs::DOCS[Costs::NAMES.iter().position(|known| *known == name).expect("it is one of the names")];
+    let expected = format!("a table with `{}`, `range` and `source` or `assumed`: {doc}", unit.key());
+    let error = root.missing(&format!("costs.{name}"), &expected);
     error.with_hint("`costs_of = \"NAME\"` at the top takes what is not given from a machine of `wakelab machine list`")
 }
 
-/// What the cost is.
-fn doc(name: &str) -> &'static str {
-    Costs::DOCS[Costs::NAMES.iter().position(|known| *known == name).expect("it is one of the names")]
-}
-
-fn cost(table: &Table<'_>, name: &str, unit: Unit) -> Result<Cost, MachineError> {
-    let other = key(if unit == Unit::Ns { Unit::Pct } else { Unit::Ns });
-    if table.get(other).is_some() {
-        let what = format!("this cost is in {}; expected `{}`, found `{other}`", in_words(unit), key(unit));
+fn cost(table: &Table<'_>, name: &str, unit: Unit) -> Result<Cost, InputError> {
+    let other = if unit == Unit::Ns { Unit::Pct } else { Unit::Ns };
+    if table.get(other.key()).is_some() {
+        let what = format!("this cost is in {}; expected `{}`, found `{}`", unit.in_words(), unit.key(), other.key());
         return Err(table.error(what));
     }
-    table.only(&[key(unit), "range", "source", "assumed"])?;
-    let limits = limits(name, unit);
-    let value = table.need_number(key(unit), &limits)?;
-    let [low, high] = origin::range(table, "range", &limits, (key(unit), value))?;
-    Ok(Cost { value, low, high, origin: origin::read(table)? })
+    let limits = unit.limits(name);
+    let value = table.need_number(unit.key(), &limits)?;
+    let [low, high] = range(table, "range", &limits, (unit.key(), value))?;
+    Ok(Cost { value, low, high, origin: origin(table)? })
+}
+
+/// ns, up to 1000 s: less than one kworker in most runs.
+const PERIOD: RangeInclusive<u64> = 0..=1_000_000_000_000;
+
+/// ns, up to a second, like the costs.
+const RUN: RangeInclusive<u64> = 0..=1_000_000_000;
+
+const NOISE_KEYS: &[&str] =
+    &["kworker_period_ns", "kworker_period_range", "kworker_run_ns", "kworker_run_range", "source", "assumed"];
+
+/// Reads the background work. Returns `None` if the file does not describe it.
+pub(super) fn read_noise(root: &Table<'_>) -> Result<Option<(Noise, NoiseOrigin)>, InputError> {
+    let Some(table) = root.table("noise", NOISE_KEYS)? else { return Ok(None) };
+    let period = table.need_number("kworker_period_ns", &PERIOD)?;
+    let run = table.need_number("kworker_run_ns", &RUN)?;
+    if period > 0 && !(1..period).contains(&run) {
+        let what = format!("kworker_run_ns is {run}; expected 1 up to less than kworker_period_ns, {period}");
+        return Err(table.error(what).with_hint("`kworker_period_ns = 0` switches the kworkers off"));
+    }
+    // Kworkers that are switched off need no range.
+    let range_or_off = |key: &str, limits, of: (&str, u64)| match table.get(key) {
+        None if period == 0 => Ok([of.1; 2]),
+        _ => range(&table, key, limits, of),
+    };
+    let period_range = range_or_off("kworker_period_range", &PERIOD, ("kworker_period_ns", period))?;
+    let run_range = range_or_off("kworker_run_range", &RUN, ("kworker_run_ns", run))?;
+    let noise = Noise { kworker_period_ns: period, kworker_run_ns: run };
+    Ok(Some((noise, NoiseOrigin { period_range, run_range, origin: origin(&table)? })))
 }

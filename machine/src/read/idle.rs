@@ -1,15 +1,18 @@
-//! `[[idle]]`.
+//! `[[idle]]` and `[demotion]`: idle states, and what the processor makes of requests for deep ones.
 
-use super::table::Table;
-use super::{amount, cpus, origin};
-use crate::{IdleState, MachineError};
+use super::value::{UW, amount, need_amount, need_cpus, origin};
+use crate::{Demotion, IdleState};
 use std::ops::RangeInclusive;
+use wakelab_input::{InputError, Table};
 
-/// The kernel counts microseconds in 32 bits.
+/// ns: the kernel counts microseconds in 32 bits.
 const NS: RangeInclusive<u64> = 0..=u32::MAX as u64 * 1000;
 
-/// The kernel has 10 (`CPUIDLE_STATE_MAX`), today.
+/// The kernel has at most 10 states today (`CPUIDLE_STATE_MAX`).
 const INDEX: RangeInclusive<u64> = 0..=u32::MAX as u64;
+
+/// us, up to a second.
+const BELOW_US: RangeInclusive<u64> = 1..=1_000_000;
 
 const KEYS: &[&str] = &[
     "cpus",
@@ -25,21 +28,20 @@ const KEYS: &[&str] = &[
     "assumed",
 ];
 
-/// The states, by index and lowest CPU.
-pub(super) fn read(root: &Table<'_>, nr_cpus: u32) -> Result<Vec<IdleState>, MachineError> {
+/// Reads the idle states, by index and lowest CPU.
+pub(super) fn read(root: &Table<'_>, nr_cpus: u32) -> Result<Vec<IdleState>, InputError> {
     let mut states: Vec<IdleState> = Vec::new();
-    for table in root.tables("idle")? {
-        table.only(KEYS)?;
+    for table in root.tables("idle", KEYS)? {
         let state = IdleState {
-            cpus: cpus::need(&table, nr_cpus)?,
+            cpus: need_cpus(&table, nr_cpus)?,
             index: table.need_number("index", &INDEX)? as u32,
             name: table.need_text("name", "a text such as \"C1\"")?.to_owned(),
             description: table.text("description")?.map(str::to_owned),
             exit_latency_ns: table.need_number("exit_latency_ns", &NS)?,
             residency_ns: table.need_number("residency_ns", &NS)?,
-            power_uw: amount::read(&table, "power_uw", "power_range", &amount::UW)?,
-            disabled: flag(&table, "disabled")?,
-            origin: origin::read(&table)?,
+            power_uw: amount(&table, "power_uw", "power_range", &UW)?,
+            disabled: table.flag("disabled")?.unwrap_or(false),
+            origin: origin(&table)?,
         };
         if states.iter().any(|before| before.index == state.index && before.cpus.intersects(&state.cpus)) {
             let what = format!("some of its CPUs have a state {} already; expected one", state.index);
@@ -52,8 +54,8 @@ pub(super) fn read(root: &Table<'_>, nr_cpus: u32) -> Result<Vec<IdleState>, Mac
     Ok(states)
 }
 
-/// Refuses a state that takes more than one that is shallower, or less than one that is deeper.
-fn deeper_saves(table: &Table<'_>, others: &[IdleState], state: &IdleState) -> Result<(), MachineError> {
+/// Refuses a state that takes more power than a shallower one, or less than a deeper one.
+fn deeper_saves(table: &Table<'_>, others: &[IdleState], state: &IdleState) -> Result<(), InputError> {
     let Some(power) = state.power_uw else { return Ok(()) };
     for other in others.iter().filter(|other| other.cpus.intersects(&state.cpus)) {
         let Some(of_other) = other.power_uw else { continue };
@@ -67,7 +69,16 @@ fn deeper_saves(table: &Table<'_>, others: &[IdleState], state: &IdleState) -> R
     Ok(())
 }
 
-fn flag(table: &Table<'_>, key: &str) -> Result<bool, MachineError> {
-    let Some(value) = table.get(key) else { return Ok(false) };
-    value.get_ref().as_bool().ok_or_else(|| table.wrong(key, value, "true or false"))
+/// Reads how the processor demotes requests for deep states. Returns `None` if the file does not mention it. `states`
+/// are the machine's.
+pub(super) fn read_demotion(root: &Table<'_>, states: &[IdleState]) -> Result<Option<Demotion>, InputError> {
+    let keys = &["to", "below_us", "below_range", "source", "assumed"];
+    let Some(table) = root.table("demotion", keys)? else { return Ok(None) };
+    let to = table.need_text("to", "the name of an idle state such as \"C1\"")?;
+    if !states.iter().any(|state| state.name == to) {
+        let error = table.error(format!("to is {to}, but no `[[idle]]` has that name"));
+        return Err(error.with_hint("`to` is the state in which cores stay that are woken often, such as C1"));
+    }
+    let below_us = need_amount(&table, "below_us", "below_range", &BELOW_US)?;
+    Ok(Some(Demotion { to: to.to_owned(), below_us, origin: origin(&table)? }))
 }

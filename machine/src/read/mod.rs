@@ -1,29 +1,16 @@
-//! Reading a machine file.
+//! Reading a machine file. docs/machines.md describes the format.
 
-mod amount;
 mod cache;
 mod costs;
-mod cpulist;
-mod cpus;
-mod demotion;
-mod explicit;
 mod frequency;
-mod frequency_row;
 mod idle;
-mod noise;
-mod origin;
-mod points;
 mod power;
-mod source;
-mod table;
 mod topology;
-mod turbo;
-mod uniform;
+mod value;
 
-use crate::{Machine, MachineError, MachineFile};
-use source::Source;
-use table::Table;
-use toml::de::DeTable;
+use crate::{Machine, MachineFile};
+use std::path::Path;
+use wakelab_input::{Document, InputError, Table};
 
 const KEYS: &[&str] = &[
     "name",
@@ -43,45 +30,41 @@ const KEYS: &[&str] = &[
 ];
 
 impl Machine {
-    /// Reads a machine from TOML. `file` is what errors call it.
+    /// Reads a machine from TOML. Errors call the file `file`.
     ///
     /// # Errors
     ///
-    /// Text that is no TOML, an unknown or missing key, a value of the wrong type or out of its range, a topology that
-    /// contradicts itself, 0 or more than 8192 CPUs: with the line, what was expected, and often a hint.
-    pub fn from_toml(text: &str, file: &str) -> Result<Machine, MachineError> {
+    /// Text that is not TOML, an unknown or missing key, a value of the wrong type or out of its range, a topology that
+    /// contradicts itself, 0 or more than 8192 CPUs: with the line, the key, what was expected, and often a hint.
+    pub fn from_toml(text: &str, file: &str) -> Result<Machine, InputError> {
         MachineFile::from_toml(text, file).map(|file| file.machine)
     }
 }
 
 impl MachineFile {
-    /// The same as [`Machine::from_toml`], with what a [`Machine`] leaves out.
+    /// Reads a machine from TOML, with what a [`Machine`] leaves out. Errors call the file `file`.
     ///
     /// # Errors
     ///
     /// Those of [`Machine::from_toml`].
-    pub fn from_toml(text: &str, file: &str) -> Result<Self, MachineError> {
-        let source = Source { file, text };
-        let parsed = DeTable::parse(text).map_err(|error| {
-            let at = error.span().map(|span| span.start);
-            source.error(at, format!("this is no TOML: {}", error.message()))
-        })?;
-        let root = Table::root(source, parsed.get_ref());
-        root.only(KEYS)?;
+    pub fn from_toml(text: &str, file: &str) -> Result<Self, InputError> {
+        let document = Document::parse(Path::new(file), text)?;
+        let root = document.root(KEYS)?;
         let name = name(&root)?;
         let description = root.need_text("description", "what the machine is, in a line")?.to_owned();
         let costs_of = costs_of(&root)?;
-        let topology = topology::read(&root)?;
-        let (arch, reclaim_distance) = topology::read_kernel(&root)?;
-        let (cpu_ids, topology_origin) = topology::read_origin(&root, topology.nr_cpus())?;
+        let table = topology::table(&root)?;
+        let topology = topology::read(&table)?;
+        let (arch, reclaim_distance) = topology::read_kernel(&table)?;
+        let (cpu_ids, topology_origin) = topology::read_origin(&table, topology.nr_cpus())?;
         let caches = cache::read(&root, topology.nr_cpus())?;
         let frequencies = frequency::read(&root, topology.nr_cpus())?;
         let idle_states = idle::read(&root, topology.nr_cpus())?;
-        let turbo = turbo::read(&root, &frequencies, &idle_states)?;
-        let demotion = demotion::read(&root, &idle_states)?;
+        let turbo = frequency::read_turbo(&root, &frequencies, &idle_states)?;
+        let demotion = idle::read_demotion(&root, &idle_states)?;
         let power = power::read(&root, &topology, &frequencies)?;
         let costs = costs::read(&root, costs_of.as_ref().map(|file| &file.machine.costs))?;
-        let (noise, noise_origin) = match (noise::read(&root)?, costs_of) {
+        let (noise, noise_origin) = match (costs::read_noise(&root)?, costs_of) {
             (Some(noise), _) => noise,
             (None, Some(file)) => (file.machine.noise, file.machine.noise_origin),
             (None, None) => {
@@ -113,15 +96,15 @@ impl MachineFile {
 const NAME: &str = "a name of letters, digits, `-`, `_` and `.` that does not end in `.toml`";
 
 /// The machine's name: one that the command line would not take for a path.
-fn name(root: &Table<'_>) -> Result<String, MachineError> {
+fn name(root: &Table<'_>) -> Result<String, InputError> {
     let name = root.need_text("name", NAME)?;
-    match root.get("name") {
-        Some(value) if check_name(name).is_err() => Err(root.wrong("name", value, NAME)),
-        _ => Ok(name.to_owned()),
+    match check_name(name) {
+        Ok(()) => Ok(name.to_owned()),
+        Err(_) => Err(root.unexpected("name", NAME)),
     }
 }
 
-/// Holds that a machine can have this name.
+/// Checks that a machine can have this name.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     match plain && !name.ends_with(".toml") {
@@ -130,13 +113,12 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// The machine whose costs and noise hold where this file says nothing.
-fn costs_of(root: &Table<'_>) -> Result<Option<MachineFile>, MachineError> {
-    let (Some(name), Some(value)) = (root.text("costs_of")?, root.get("costs_of")) else { return Ok(None) };
-    // Only machines of the program: a file that takes costs from a file would not be complete where it is sent to.
+/// The machine whose costs and background work this file takes over. Only a built-in machine: a file that took costs
+/// from another file would not be complete where it is sent to.
+fn costs_of(root: &Table<'_>) -> Result<Option<MachineFile>, InputError> {
+    let Some(name) = root.text("costs_of")? else { return Ok(None) };
     MachineFile::builtin(name).map(Some).map_err(|error| {
-        let mut here = root.source.error(Some(value.span().start), format!("`costs_of`: `{name}`: {}", error.what));
-        here.hint = error.hint;
-        here
+        let what = format!("`{name}`: {}", error.what);
+        root.wrong("costs_of", what).with_hint_if(error.hint)
     })
 }

@@ -11,7 +11,7 @@ fn siblings_that_do_not_agree_are_refused_with_both_files() {
     refused_with("zen-ccx", file, "8", &["lists CPUs 8; expected CPU 0 itself"]);
     refused_with("zen-ccx", file, "", &["lists CPUs none; expected CPU 0 itself"]);
     let core_id = "cpu/cpu8/topology/core_id";
-    refused_with("zen-ccx", core_id, "1", &["found 1; expected 0 as of CPU 0, which thread_siblings_list says"]);
+    refused_with("zen-ccx", core_id, "1", &["found 1; expected 0 as of CPU 0, which thread_siblings_list puts"]);
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn content_that_is_no_list_is_refused_with_what_was_found() {
 fn a_file_that_is_no_text_is_refused() {
     let mut sysfs = Sysfs::of("zen-ccx");
     sysfs.0.insert(full("cpu/online"), vec![0xff, 0xfe]);
-    refused(&sysfs, "cpu/online", &["no UTF-8"]);
+    refused(&sysfs, "cpu/online", &["not UTF-8"]);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn errors_in_a_folder_have_its_path() {
     let folder = Sysfs::of("smt-off").unpacked();
     let refused = |file: &str, part: &str| {
         let error = import(folder.path(), "mine").expect_err("the tree should be refused");
-        assert_eq!(error.file, folder.path().join(full(file)).display().to_string(), "{error}");
+        assert_eq!(error.path, folder.path().join(full(file)), "{error}");
         assert!(error.what.contains(part), "{error}");
     };
     let online = folder.path().join(full("cpu/online"));
@@ -115,7 +115,7 @@ fn a_hybrid_machine_whose_capacities_nothing_tells_is_refused() {
 fn a_name_that_would_be_a_path_is_refused() {
     for name in ["", "a/b", "mine.toml", "zwölf", "a b"] {
         let error = import_files(&Sysfs::of("smt-off").0, name).expect_err("the name should be refused");
-        assert_eq!(error.file, "--name");
+        assert_eq!(error.path, std::path::Path::new("--name"));
         assert!(error.what.contains("expected a name of letters, digits"), "{error}");
     }
 }

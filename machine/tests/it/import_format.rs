@@ -51,7 +51,7 @@ fn caches_of_one_name_are_of_different_cpus() {
     assert_eq!(caches.iter().map(|c| c.cpus.as_ref().unwrap().to_string()).collect::<Vec<_>>(), ["0-1", "2-3"]);
     assert_eq!(read(&machine(&cache(1, "0-3"))).unwrap().caches[0].cpus, None);
     refused(&machine(&(cache(1, "0-2") + &cache(2, "2-3"))), 12, &["there is a cache L2 already", "hint: "]);
-    refused(&machine(&cache(1, "3-4")), 6, &["cpus = \"3-4\": expected CPUs from 0 to 3, found 4"]);
+    refused(&machine(&cache(1, "3-4")), 10, &["`cache.cpus`: expected CPUs from 0 to 3, such as 0-3,8, found `4`"]);
     refused(&machine(&cache(1, "3")), 9, &["`cache.shared_by`: expected a whole number from 1 to 1, found 2"]);
 }
 
@@ -72,15 +72,15 @@ fn cpus_of_one_policy_change_their_frequency_together() {
 fn frequencies_that_contradict_themselves_are_refused() {
     let with = |from: &str, to: &str| machine(&FREQUENCY.replace(from, to));
     refused(&with("[0, 0, 1, 1]", "[0, 0, 1]"), 6, &["policy has 3 numbers; expected one for each of the row's 4"]);
-    refused(&with("policy = [0, 0, 1, 1]\n", ""), 6, &["`frequency.policy` is missing"]);
+    refused(&with("policy = [0, 0, 1, 1]\n", ""), 6, &["`frequency.policy`: the key is missing"]);
     refused(&with("min_khz = 8", "min_khz = 38"), 6, &["max_khz = 3000000; expected min_khz, 3800000, or more"]);
     refused(&with("[800000, 3000000]", "[3000000, 800000]"), 6, &["lowest first"]);
     refused(&with("max_khz = 3000000", "max_khz = 0"), 10, &["`frequency.max_khz`", "from 1 to 1000000000"]);
     refused(&with("source = \"a table\"\n", ""), 6, &["expected `source = "]);
-    refused(&with("0-3", "0-4"), 6, &["found 4"]);
+    refused(&with("0-3", "0-4"), 7, &["found `4`"]);
     refused(&machine(&FREQUENCY.repeat(2)), 15, &["have frequencies already"]);
     let rows = FREQUENCY.replace("0-3", "0-1").replace("[0, 0, 1, 1]", "0");
-    refused(&machine(&(rows.clone() + &rows.replace("0-1", "2-3"))), 15, &["policy 0 is of a row above"]);
+    refused(&machine(&(rows.clone() + &rows.replace("0-1", "2-3"))), 15, &["policy 0 is in a row above"]);
 }
 
 const IDLE: &str = "[[idle]]\ncpus = \"0-1\"\nindex = 1\nname = \"C1\"\nexit_latency_ns = 1000\nresidency_ns = 2000\n\
@@ -95,5 +95,5 @@ fn an_idle_state_is_one_of_its_index_for_each_cpu() {
     refused(&machine(&IDLE.repeat(2)), 14, &["have a state 1 already"]);
     refused(&machine(&IDLE.replace("true", "1")), 12, &["`idle.disabled`: expected true or false, found 1"]);
     refused(&machine(&IDLE.replace("= 1000\n", "= -1\n")), 10, &["`idle.exit_latency_ns`", "found -1"]);
-    refused(&machine(&IDLE.replace("name = \"C1\"\n", "")), 6, &["`idle.name` is missing"]);
+    refused(&machine(&IDLE.replace("name = \"C1\"\n", "")), 6, &["`idle.name`: the key is missing"]);
 }

@@ -15,7 +15,7 @@ fn this_machine_is_imported_or_the_error_names_a_file() {
             assert!(counts.packages <= counts.cores && counts.cores <= counts.cpus, "{counts:?}");
         }
         Err(error) => {
-            assert!(error.file.starts_with("/sys/devices/"), "{error}");
+            assert!(error.path.starts_with("/sys/devices/"), "{error}");
             assert!(error.what.contains("expected") && error.hint.is_some(), "{error}");
         }
     }

@@ -48,7 +48,7 @@ fn holds(files: &Files) -> Result<bool, TestCaseError> {
             Ok(true)
         }
         Err(error) => {
-            prop_assert!(error.file.starts_with("devices/"), "{}", error);
+            prop_assert!(error.path.starts_with("devices/"), "{}", error);
             prop_assert!(error.hint.as_ref().is_some_and(|hint| !hint.contains("report")), "{}", error);
             Ok(false)
         }

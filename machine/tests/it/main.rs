@@ -3,6 +3,7 @@
 #[path = "../../../fuzz/changes.rs"]
 mod changes;
 
+mod counts;
 mod docs;
 mod fuzz_corpus;
 mod import;
@@ -14,7 +15,7 @@ mod import_power;
 mod import_random;
 mod import_shapes;
 mod machines;
-mod parts;
+
 mod power;
 mod power_errors;
 mod published_machines;

@@ -35,11 +35,11 @@ fn operating_points_that_do_not_rise_are_refused() {
 #[test]
 fn idle_states_that_the_machine_does_not_have_are_refused() {
     let turbo = with_opps("[turbo]\nkhz = [2000]\nactive_states = [\"C1\"]\nsource = \"a table\"\n");
-    refused(&turbo, 11, &["active_states has C1, and no `[[idle]]` is of that name", "hint: "]);
+    refused(&turbo, 11, &["active_states has C1, but no `[[idle]]` has that name", "hint: "]);
     let numbers = with_opps("[turbo]\nkhz = [2000]\nactive_states = [1]\nsource = \"a table\"\n");
-    refused(&numbers, 13, &["`turbo.active_states`: expected a list of texts, found [1]"]);
+    refused(&numbers, 13, &["`turbo.active_states`: expected a list of texts in quotes, found [1]"]);
     let demotion = with_opps("[demotion]\nto = \"C1\"\nbelow_us = 5\nassumed = \"for the test\"\n");
-    refused(&demotion, 11, &["to is C1, and no `[[idle]]` is of that name", "hint: "]);
+    refused(&demotion, 11, &["to is C1, but no `[[idle]]` has that name", "hint: "]);
 }
 
 #[test]
@@ -69,7 +69,8 @@ fn cpus_that_the_machine_does_not_have_are_refused() {
     for table in ["power", "shared_power", "energy_model"] {
         let of = if table == "shared_power" { "of = \"package\"\n" } else { "" };
         let text = with_opps(&format!("[[{table}]]\n{of}cpus = \"3-4\"\n"));
-        refused(&text, 11, &[&format!("`{table}`: cpus = \"3-4\": expected CPUs from 0 to 3, found 4")]);
+        let line = 12 + of.lines().count();
+        refused(&text, line, &[&format!("`{table}.cpus`: expected CPUs from 0 to 3, such as 0-3,8, found `4`")]);
     }
 }
 
@@ -78,7 +79,7 @@ fn turbo_that_rises_with_the_active_cores_is_refused() {
     let turbo = |rest: &str| with_opps(&format!("[turbo]\n{rest}\nsource = \"a table\"\n"));
     refused(&turbo("khz = [1500, 1600]"), 11, &["`turbo`: khz has 1600 after 1500", "not to rise", "hint: "]);
     refused(&turbo("khz = [3000]"), 11, &["khz begins with 3000; expected 2000 at most", "hint: max_khz"]);
-    refused(&turbo("khz = []"), 11, &["`turbo.khz` is missing"]);
+    refused(&turbo("khz = []"), 11, &["`turbo.khz`: the key is missing"]);
     refused(&turbo("khz = [2000]\ncores = [1, 2]"), 11, &["cores has 2 numbers; expected one for each of khz, 1"]);
     refused(&turbo("khz = [2000, 1000]\ncores = [2, 2]"), 11, &["`cores` lowest first"]);
     refused(&machine("[turbo]\nkhz = [2000]\nsource = \"a table\"\n"), 6, &["no frequencies", "hint: `[[frequency]]`"]);
@@ -90,13 +91,13 @@ fn power_needs_a_way_to_be_computed_and_whole_cores() {
     let dynamic = "dynamic = 5\ndynamic_range = [4, 6]\n";
     refused(&machine(&power(dynamic)), 6, &["`dynamic` needs the voltage, and CPU 0 has none", "hint: `opps`"]);
     refused(&machine(&power("")), 6, &["one of `dynamic` and `busy_uw`", "hint: "]);
-    refused(&with_opps(&power("dynamic = 5\n")), 11, &["`power.dynamic_range` is missing"]);
+    refused(&with_opps(&power("dynamic = 5\n")), 11, &["`power.dynamic_range`: the key is missing"]);
     refused(&with_opps(&power("dynamic = 5\ndynamic_range = [6, 7]\n")), 11, &["dynamic = 5 is not in its own range"]);
-    refused(&with_opps(&power("busy_uw = [[1, 1]]\n")), 11, &["`power.busy_range_pct` is missing"]);
-    refused(&with_opps(&(power(dynamic) + &power(dynamic))), 16, &["some of its CPUs have one already"]);
+    refused(&with_opps(&power("busy_uw = [[1, 1]]\n")), 11, &["`power.busy_range_pct`: the key is missing"]);
+    refused(&with_opps(&(power(dynamic) + &power(dynamic))), 16, &["some of its CPUs have an entry already"]);
     let smt = with_opps("").replace("cores = 4", "cores = 2\nthreads = 2");
     let part = format!("{smt}{}", power(dynamic).replace("0-3", "0"));
-    refused(&part, 12, &["has a part of a core; expected CPU 1"]);
+    refused(&part, 12, &["the CPUs are a part of a core; expected CPU 1"]);
 }
 
 #[test]
@@ -106,19 +107,19 @@ fn shared_power_is_of_what_there_is_and_less_asleep_than_awake() {
         with_opps(&format!("[[shared_power]]\n{keys}{range}"))
     };
     refused(&shared("of = \"socket\"\n"), 12, &["`shared_power.of`", "\"cluster\" or \"package\""]);
-    refused(&shared("of = \"cluster\"\n"), 11, &["CPU 0 is of no cluster"]);
-    refused(&shared("of = \"package\"\ncpus = \"1\"\n"), 11, &["has a part of a package; expected CPU 0"]);
+    refused(&shared("of = \"cluster\"\n"), 11, &["CPU 0 is in no cluster"]);
+    refused(&shared("of = \"package\"\ncpus = \"1\"\n"), 11, &["the CPUs are a part of a package; expected CPU 0"]);
     refused(&shared("of = \"package\"\nawake_uw = 1\nasleep_uw = 2\n"), 11, &["asleep_uw = 2; expected awake_uw, 1"]);
-    refused(&shared("of = \"package\"\nawake_uw = 1\n"), 11, &["`shared_power.asleep_uw` is missing"]);
+    refused(&shared("of = \"package\"\nawake_uw = 1\n"), 11, &["`shared_power.asleep_uw`: the key is missing"]);
 }
 
 #[test]
 fn a_performance_domain_is_a_policy() {
     let model = "[[energy_model]]\ncpus = \"0-1\"\nopps = [[1000, 9]]\nassumed = \"for the test\"\n";
-    refused(&with_opps(model), 11, &["CPUs 0-1 are no policy", "hint: a performance domain"]);
+    refused(&with_opps(model), 11, &["CPUs 0-1 are not those of a policy", "hint: a performance domain"]);
     let model = model.replace("0-1", "0-3");
-    refused(&with_opps(&model.replace("opps = [[1000, 9]]\n", "")), 11, &["`energy_model.opps` is missing"]);
-    refused(&with_opps(&(model.clone() + &model)), 15, &["some of its CPUs have one already"]);
+    refused(&with_opps(&model.replace("opps = [[1000, 9]]\n", "")), 11, &["`energy_model.opps`: the key is missing"]);
+    refused(&with_opps(&(model.clone() + &model)), 15, &["some of its CPUs have an entry already"]);
 }
 
 #[test]
@@ -131,5 +132,9 @@ fn a_deeper_state_that_takes_more_is_refused() {
     let what = ["`idle`: power_uw = 5 in state 2, 4 in state 1", "expected less in the deeper one"];
     refused(&machine(&(state(1, 4) + &state(2, 5))), 15, &what);
     refused(&machine(&(state(2, 5) + &state(1, 4))), 15, &["power_uw = 4 in state 1, 5 in state 2"]);
-    refused(&machine(&state(1, 4).replace("power_range = [0, 9]\n", "")), 6, &["`idle.power_range` is missing"]);
+    refused(
+        &machine(&state(1, 4).replace("power_range = [0, 9]\n", "")),
+        6,
+        &["`idle.power_range`: the key is missing"],
+    );
 }

@@ -1,6 +1,6 @@
 //! Machine files for tests.
 
-use wakelab_machine::{Machine, MachineError};
+use wakelab_machine::{InputError, Machine};
 
 /// A file with the costs of a built-in machine; its `[topology]` begins in line 4.
 pub fn with_topology(topology: &str) -> String {
@@ -8,7 +8,7 @@ pub fn with_topology(topology: &str) -> String {
 }
 
 /// Reads a file that is called `m.toml`.
-pub fn read(text: &str) -> Result<Machine, MachineError> {
+pub fn read(text: &str) -> Result<Machine, InputError> {
     Machine::from_toml(text, "m.toml")
 }
 

@@ -9,7 +9,7 @@ fn topology_refused(topology: &str, line: usize, parts: &[&str]) {
 
 #[test]
 fn a_machine_without_topology_is_refused() {
-    refused(&with_topology(""), None, &["`topology` is missing", "[[topology.cpu]]"]);
+    refused(&with_topology(""), None, &["`topology`: the key is missing", "[[topology.cpu]]"]);
 }
 
 #[test]
@@ -19,7 +19,7 @@ fn no_cpus_are_refused() {
         5,
         &["`topology.cores`: expected a whole number from 1 to 8192, found 0"],
     );
-    topology_refused("[topology]\ncpu = []\n", 4, &["`topology.cpu` is missing", "at least one CPU"]);
+    topology_refused("[topology]\ncpu = []\n", 4, &["`topology.cpu`: the key is missing", "at least one CPU"]);
 }
 
 #[test]
@@ -49,7 +49,11 @@ fn wrong_types_and_negative_numbers_are_refused_with_what_was_found() {
     topology_refused("[topology]\ncores = -4\n", 5, &["expected a whole number", "found -4"]);
     topology_refused("[topology]\ncores = 4.0\n", 5, &["found 4.0"]);
     topology_refused("[topology]\ncores = 99999999999999999999999\n", 5, &["found 99999999999999999999999"]);
-    topology_refused("topology = 4\n", 4, &["`topology`: expected a table, found 4"]);
+    topology_refused(
+        "topology = 4\n",
+        4,
+        &["`topology`: expected a table with the counts of a uniform machine", "found 4"],
+    );
     topology_refused(
         "[topology]\ncores = 4\nnumbering = \"odd\"\n",
         6,
@@ -99,18 +103,18 @@ fn gaps_between_cpus_are_refused() {
 #[test]
 fn lists_that_name_no_cpus_are_refused() {
     for (list, found) in
-        [("0-", "found ``"), ("x", "found `x`"), ("3-1", "found 3-1"), ("8192", "0 to 8191"), ("-1", "``")]
+        [("0-", "found ``"), ("x", "found `x`"), ("3-1", "found `3-1`"), ("8192", "0 to 8191"), ("-1", "``")]
     {
-        topology_refused(&rows(&ROW.replace("0-1", list), ""), 5, &[found]);
+        topology_refused(&rows(&ROW.replace("0-1", list), ""), 6, &[found]);
     }
-    topology_refused(&rows(&ROW.replace("0-1", "0-8191,0-8191"), ""), 5, &["at most 8192"]);
-    topology_refused(&rows(&ROW.replace("\"0-1\"", "0"), ""), 6, &["expected a text", "found 0"]);
+    topology_refused(&rows(&ROW.replace("0-1", "0-8191,0-8191"), ""), 6, &["more entries than the 8192 CPUs"]);
+    topology_refused(&rows(&ROW.replace("\"0-1\"", "0"), ""), 6, &["expected text in quotes, found 0"]);
 }
 
 #[test]
 fn a_row_with_too_few_cores_or_without_a_key_is_refused() {
     topology_refused(&rows(&ROW.replace("[0, 1]", "[0]"), ""), 5, &["core has 1 numbers", "row's 2 CPUs"]);
-    topology_refused(&rows(&ROW.replace("llc = 0\n", ""), ""), 5, &["`topology.cpu.llc` is missing"]);
+    topology_refused(&rows(&ROW.replace("llc = 0\n", ""), ""), 5, &["`topology.cpu.llc`: the key is missing"]);
     topology_refused(&rows(&ROW.replace("llc", "lcc"), ""), 8, &["unknown key", "did you mean `llc`?"]);
 }
 

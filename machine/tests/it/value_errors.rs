@@ -10,7 +10,7 @@ fn machine(more: &str) -> String {
 
 #[test]
 fn text_that_is_no_toml_is_refused_at_its_line() {
-    refused("name = \"m\"\ndescription = = 1\n", 2, &["this is no TOML"]);
+    refused("name = \"m\"\ndescription = = 1\n", 2, &["this is not TOML"]);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_name_that_would_be_a_path_is_refused() {
     refused(&machine("").replace("\"m\"", "\"a/b\""), 1, &["`name`", "found \"a/b\""]);
     refused(&machine("").replace("\"m\"", "\"m.toml\""), 1, &["`name`"]);
     refused(&machine("").replace("\"m\"", "\" \""), 1, &["`name`"]);
-    refused("description = \"d\"\n", None, &["`name` is missing"]);
+    refused("description = \"d\"\n", None, &["`name`: the key is missing"]);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_missing_cost_is_named_with_what_it_is() {
         let start = text.find(&format!("[costs.{name}]")).unwrap();
         let end = start + text[start..].find("\n\n").unwrap();
         let without = format!("{}{}", &text[..start], &text[end..]);
-        refused(&without, None, &[&format!("`costs.{name}` is missing"), doc, "hint: `costs_of"]);
+        refused(&without, None, &[&format!("`costs.{name}`: the key is missing"), doc, "hint: `costs_of"]);
     }
 }
 
@@ -62,14 +62,14 @@ fn a_cost_needs_its_unit_range_and_exactly_one_origin() {
     let cost = |text: &str| machine(&format!("[costs.probe]\n{text}\n"));
     refused(&cost("pct = 3"), 6, &["in nanoseconds; expected `ns`, found `pct`"]);
     refused(&machine("[costs.enqueue_visible]\nns = 3\n"), 6, &["in per cent; expected `pct`, found `ns`"]);
-    refused(&cost("range = [1, 2]"), 6, &["`costs.probe.ns` is missing"]);
-    refused(&cost("ns = 3"), 6, &["`costs.probe.range` is missing"]);
+    refused(&cost("range = [1, 2]"), 6, &["`costs.probe.ns`: the key is missing"]);
+    refused(&cost("ns = 3"), 6, &["`costs.probe.range`: the key is missing"]);
     refused(&cost("ns = 3\nrange = [1, 2, 3]"), 6, &["range has 3 numbers"]);
     refused(&cost("ns = 3\nrange = [4, 1]"), 6, &["the lower number first"]);
     refused(&cost("ns = 3\nrange = [1, 2]"), 6, &["ns = 3 is not in its own range; expected 1 to 2", "hint: "]);
     refused(&cost("ns = 3\nrange = [1, 4]"), 6, &["`source = ", "`assumed = "]);
     refused(&cost("ns = 3\nrange = [1, 4]\nsource = \"a\"\nassumed = \"b\""), 6, &["found both"]);
-    refused(&cost("ns = 3\nrange = [1, 4]\nsource = \"\""), 9, &["`costs.probe.source`: expected a text"]);
+    refused(&cost("ns = 3\nrange = [1, 4]\nsource = \"\""), 9, &["`costs.probe.source`: expected text in quotes"]);
     refused(&cost("ns = -3\nrange = [1, 4]\nsource = \"a\""), 7, &["found -3"]);
     refused(&cost("ns = 1000000001\nrange = [1, 4]\nsource = \"a\""), 7, &["from 0 to 1000000000"]);
 }
@@ -101,7 +101,7 @@ fn caches_are_refused_twice_and_for_more_cpus_than_there_are() {
 #[test]
 fn noise_is_needed_and_must_leave_time_for_others() {
     let text = get("intel-1s56c112t").unwrap().to_toml();
-    refused(&text[..text.find("[noise]").unwrap()], None, &["`noise` is missing", "kworker_period_ns = 0"]);
+    refused(&text[..text.find("[noise]").unwrap()], None, &["`noise`: the key is missing", "kworker_period_ns = 0"]);
     let noise = |period: u64, run: u64| {
         machine(&format!("[noise]\nkworker_period_ns = {period}\nkworker_run_ns = {run}\nassumed = \"for the test\"\n"))
     };
@@ -117,8 +117,8 @@ fn noise_that_is_on_needs_ranges() {
         let values = "kworker_period_ns = 1000\nkworker_run_ns = 10\nassumed = \"for the test\"\n";
         machine(&format!("[noise]\n{values}{ranges}"))
     };
-    refused(&noise(""), 6, &["`noise.kworker_period_range` is missing"]);
-    refused(&noise("kworker_period_range = [1, 1000]\n"), 6, &["`noise.kworker_run_range` is missing"]);
+    refused(&noise(""), 6, &["`noise.kworker_period_range`: the key is missing"]);
+    refused(&noise("kworker_period_range = [1, 1000]\n"), 6, &["`noise.kworker_run_range`: the key is missing"]);
     let ranges = "kworker_period_range = [1, 999]\nkworker_run_range = [1, 20]\n";
     refused(&noise(ranges), 6, &["kworker_period_ns = 1000 is not in its own range", "widen `kworker_period_range`"]);
     let file = MachineFile::from_toml(&noise(&ranges.replace("999", "1000")), "m.toml").unwrap();
@@ -136,9 +136,9 @@ fn an_unknown_name_lists_the_known_ones() {
 #[test]
 fn a_file_that_is_not_there_is_named() {
     let error = get("no/such/file").unwrap_err();
-    assert_eq!((error.file.as_str(), error.line), ("no/such/file", None));
+    assert_eq!((error.path.to_str(), error.line), (Some("no/such/file"), None));
     assert!(error.to_string().contains("wakelab machine list"), "{error}");
-    assert!(get("nosuch.toml").unwrap_err().what.contains("expected a machine file"));
+    assert!(get("nosuch.toml").unwrap_err().what.contains("expected a machine (.toml)"));
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use crate::VERSION;
 use serde_json::{Map, Value, json};
-use wakelab_machine::{BusyPower, CorePower, FreqPolicy, IdleState, Machine, Origin, Part, PerfDomain, SharedPower};
+use wakelab_machine::{
+    BusyPower, CorePower, CpuGroup, FreqPolicy, IdleState, Machine, Origin, PerfDomain, SharedPower,
+};
 use wakelab_sched::domain::Arch;
 
 /// All machines: what they are, without costs.
@@ -23,7 +25,7 @@ pub fn json(machine: &Machine) -> Value {
     };
     let mut value = summary(machine);
     value["topology"] = json!({
-        "llcs": machine.parts().iter().map(part).collect::<Vec<_>>(),
+        "llcs": machine.cpu_groups().iter().map(part).collect::<Vec<_>>(),
         "distances": machine.topology.node_distance,
         "arch": if machine.arch == Arch::Arm64 { "arm64" } else { "x86" },
         "reclaim_distance": machine.reclaim_distance,
@@ -57,7 +59,7 @@ fn summary(machine: &Machine) -> Value {
     value
 }
 
-fn part(part: &Part) -> Value {
+fn part(part: &CpuGroup) -> Value {
     json!({
         "package": part.package, "die": part.die, "llc": part.llc, "node": part.node, "capacity": part.capacity,
         "cores": part.cores, "clusters": part.clusters, "cpus": part.cpus.to_string(),

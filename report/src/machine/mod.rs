@@ -9,7 +9,7 @@ use crate::numbers::{count, duration, thousands};
 use crate::table::{table, text as table_text};
 use comfy_table::{CellAlignment, Table};
 use std::fmt::Write;
-use wakelab_machine::{Counts, Machine, MachineFile, Origin, Part};
+use wakelab_machine::{Counts, CpuGroup, Machine, MachineFile, Origin};
 use wakelab_sched::domain::Arch;
 
 /// All machines, a line each.
@@ -109,7 +109,7 @@ fn tree(machine: &Machine) -> String {
     let things: Vec<String> = things.into_iter().map(|(n, thing)| count(n as u64, thing)).collect();
     let mut text = things.join(", ") + "\n";
 
-    let parts = machine.parts();
+    let parts = machine.cpu_groups();
     for package in parts.chunk_by(|a, b| a.package == b.package) {
         let _ = writeln!(text, "package {}", package[0].package);
         let lines = if package.len() > LISTED { vec![summary(package)] } else { package.iter().map(line).collect() };
@@ -139,8 +139,8 @@ fn tree(machine: &Machine) -> String {
     text
 }
 
-fn line(part: &Part) -> String {
-    let Part { die, llc, node, capacity, cpus, cores, clusters, .. } = part;
+fn line(part: &CpuGroup) -> String {
+    let CpuGroup { die, llc, node, capacity, cpus, cores, clusters, .. } = part;
     let mut line = format!("die {die}, LLC {llc}, node {node}: {}", count(*cores as u64, "core"));
     if *clusters > 0 {
         let _ = write!(line, " in {}", count(*clusters as u64, "cluster"));
@@ -152,7 +152,7 @@ fn line(part: &Part) -> String {
 }
 
 /// Several LLCs in one line.
-fn summary(parts: &[Part]) -> String {
+fn summary(parts: &[CpuGroup]) -> String {
     let cores: usize = parts.iter().map(|part| part.cores).sum();
     let mut cpus = parts[0].cpus.clone();
     parts.iter().flat_map(|part| part.cpus.iter()).for_each(|cpu| {

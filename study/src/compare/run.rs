@@ -1,7 +1,6 @@
 //! One run.
 
 use super::{Case, Experiment, Variant, run_seed};
-use crate::experiment::{TIME_MAX_NS, time_text};
 use crate::picture::RunListener;
 use crate::trace::Tracer;
 use std::fmt;
@@ -10,6 +9,7 @@ use std::io::BufWriter;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::WriteError;
 use wakelab_events::simulated::Recorder;
+use wakelab_input::{DURATION_MAX_NS, duration_text};
 use wakelab_measure::{Measure, RunStats};
 use wakelab_sim::{Outcome, PmSide, Setup, SimError};
 use wakelab_workload::{METRICS, TIME};
@@ -139,8 +139,8 @@ pub enum Why {
     /// It was over before it was measured.
     #[error(
         "all tasks had exited at {}, before measuring began at {}\n  hint: settle for less, --settle 0s is possible",
-        time_text(*ended),
-        time_text(*settle)
+        duration_text(*ended),
+        duration_text(*settle)
     )]
     Over {
         /// When the run ended, ns.
@@ -152,14 +152,14 @@ pub enum Why {
     #[error(
         "no transaction was done in the {} that were measured\n  hint: measure for longer (--time), or settle for longer \
          (--settle)",
-        time_text(*.0)
+        duration_text(*.0)
     )]
     Nothing(u64),
     /// A metric that runs do not have.
     #[error("the workload's metric is {0}, and a run gives {list}", list = METRICS.join(" or "))]
     Metric(String),
     /// Some task had not exited, and the metric is the time until all have.
-    #[error("some task had not exited after {}\n  hint: let the loops go round less often", time_text(*.0))]
+    #[error("some task had not exited after {}\n  hint: let the loops go round less often", duration_text(*.0))]
     Unfinished(u64),
 }
 
@@ -214,7 +214,7 @@ fn stats(
     }
     // A time is that of the whole run, however long it takes.
     let (settle, until) = match metric {
-        TIME => (0, TIME_MAX_NS),
+        TIME => (0, DURATION_MAX_NS),
         _ => (experiment.settle_ns, experiment.end_ns()),
     };
     let setup = Setup {

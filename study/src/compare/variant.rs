@@ -1,7 +1,7 @@
 //! A side's features and tunables.
 
-use crate::near::did_you_mean;
 use std::fmt;
+use wakelab_input::{nearest, suggest};
 use wakelab_kernel::{Class, Feature, FeatureSet, PowerOption, Preset, SettingError, SwitchError, Switches};
 use wakelab_machine::Machine;
 use wakelab_pm::governor::{About, GOVERNORS};
@@ -151,7 +151,7 @@ impl fmt::Display for PowerSideError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PowerSideError::Unknown { option, given, known } => {
-                write!(f, "no {option} `{given}`{}", did_you_mean(given, known.iter().copied()))?;
+                write!(f, "no {option} `{given}`{}", suggest(&nearest(given, known.iter().copied())))?;
                 write!(f, " Expected one of {}", known.join(", "))
             }
             PowerSideError::Khz { option, given } => {

@@ -1,9 +1,9 @@
 //! Reads experiment files.
 
-use super::toml_table::{missing, need_text, number, text};
-use super::{Given, Place, REPEATS_MAX, Spec, SpecError, TIME_MAX_NS, WorkloadSpec, parse_time};
+use super::toml_table::{given, missing, need_text, number, text};
+use super::{Given, Place, REPEATS_MAX, Spec, SpecError, WorkloadSpec};
 use std::path::{Path, PathBuf};
-use wakelab_workload::toml_table::{Source, Table};
+use wakelab_input::{Document, Table};
 
 const KEYS: [&str; 12] = [
     "name",
@@ -19,6 +19,9 @@ const KEYS: [&str; 12] = [
     "variants",
     "published",
 ];
+
+/// The highest number that TOML can hold.
+const NUMBER_MAX: u64 = i64::MAX as u64;
 
 impl Spec {
     /// Reads an experiment file; see docs/experiments.md.
@@ -39,11 +42,10 @@ impl Spec {
     /// # Errors
     /// The same.
     pub fn parse(path: &Path, toml: &str) -> Result<Self, SpecError> {
-        let source = Source { path, text: toml };
-        let root = source.parse()?;
-        let top = Table::root(source, root.get_ref(), &KEYS)?;
+        let document = Document::parse(path, toml)?;
+        let top = document.root(&KEYS)?;
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        let name = text(&top, "name", "\"quickstart\"")?.map(|name| name.value).or(stem).unwrap_or_default();
+        let name = text(&top, "name")?.map(|name| name.value).or(stem).unwrap_or_default();
         let machine = need_text(&top, "machine", "\"intel-1s56c112t\"")?;
         let kernel = need_text(&top, "kernel", "\"v5.19-rc1\"")?;
         let workloads = workloads(&top)?;
@@ -58,7 +60,7 @@ impl Spec {
         spec.folder = path.parent().map(Path::to_owned).unwrap_or_default();
         if let Some(published) = top.table("published", &["results", "search"])? {
             let file = |name| {
-                let file = text(&published, name, "\"../published/sis_util-results.csv\"")?;
+                let file = text(&published, name)?;
                 Ok::<_, SpecError>(file.map(|file| Given { value: PathBuf::from(file.value), place: file.place }))
             };
             spec.results = file("results")?;
@@ -69,10 +71,10 @@ impl Spec {
 }
 
 fn numbers(spec: &mut Spec, top: &Table<'_>) -> Result<(), SpecError> {
-    if let Some(Given { value, place }) = number(top, "repeats", 1, i64::from(REPEATS_MAX))? {
+    if let Some(Given { value, place }) = number(top, "repeats", &(1..=u64::from(REPEATS_MAX)))? {
         spec.repeats = Given { value: value as u32, place };
     }
-    if let Some(seed) = number(top, "seed", 0, i64::MAX)? {
+    if let Some(seed) = number(top, "seed", &(0..=NUMBER_MAX))? {
         spec.seed = seed.value;
     }
     if let Some(time) = time(top, "time", 1)? {
@@ -88,12 +90,10 @@ fn numbers(spec: &mut Spec, top: &Table<'_>) -> Result<(), SpecError> {
 }
 
 fn time(top: &Table<'_>, name: &str, least: u64) -> Result<Option<Given<u64>>, SpecError> {
-    let Some(text) = text(top, name, "\"600ms\"")? else { return Ok(None) };
-    let ns = parse_time(&text.value).map_err(|what| text.error(what))?;
-    if ns < least {
-        return Err(text.error(format!("expected more than 0, at most {} s", TIME_MAX_NS / 1_000_000_000)));
+    match top.duration(name)? {
+        Some(ns) if ns < least => Err(top.unexpected(name, "more than 0").into()),
+        ns => Ok(ns.map(|ns| given(top, name, ns))),
     }
-    Ok(Some(Given { value: ns, place: text.place }))
 }
 
 fn workloads(top: &Table<'_>) -> Result<Vec<WorkloadSpec>, SpecError> {
@@ -102,7 +102,7 @@ fn workloads(top: &Table<'_>) -> Result<Vec<WorkloadSpec>, SpecError> {
     if tables.is_empty() {
         return Err(match top.get("workload") {
             None => missing(top, "workload", &format!("[{{ name = \"{example} }}]")),
-            Some(_) => top.wrong("workload", format!("expected tables: [[workload]] with name = \"{example}")).into(),
+            Some(_) => top.unexpected("workload", &format!("tables: [[workload]] with name = \"{example}")).into(),
         });
     }
     let workload = |table: &Table<'_>| {
@@ -116,14 +116,12 @@ fn workloads(top: &Table<'_>) -> Result<Vec<WorkloadSpec>, SpecError> {
 
 /// The numbers in `params`. Which there are, the workload knows.
 fn params(workload: &Table<'_>) -> Result<Vec<(String, Given<u64>)>, SpecError> {
-    let Some(value) = workload.get("params") else { return Ok(Vec::new()) };
-    let Some(table) = value.get_ref().as_table() else {
-        return Err(workload.wrong("params", "expected a table of whole numbers, { send = 1900 }").into());
+    let Some(table) = workload.map("params", "a table of whole numbers such as { send = 1900 }")? else {
+        return Ok(Vec::new());
     };
-    let names: Vec<&str> = table.keys().map(|key| key.get_ref().as_ref()).collect();
-    let table = Table::new(workload.source(), "workload.params".to_owned(), value.span().start, table, &names)?;
-    table
-        .entries()
-        .map(|(name, _)| Ok((name.to_owned(), number(&table, name, 0, i64::MAX)?.expect("the key was listed"))))
-        .collect()
+    let read = |(name, _): (&str, _)| {
+        let number = number(&table, name, &(0..=NUMBER_MAX))?;
+        Ok((name.to_owned(), number.expect("the table has the key")))
+    };
+    table.entries().map(read).collect()
 }

@@ -9,9 +9,5 @@ mod resolve;
 mod spec;
 mod toml_table;
 
-mod time;
-
 pub use catalogue::{Catalogue, LookupError, LookupSubject, Shipped};
 pub use spec::{Given, Place, REPEATS_MAX, Spec, SpecError, WorkloadSpec};
-pub(crate) use time::time_text;
-pub use time::{TIME_MAX_NS, parse_time};

@@ -151,11 +151,7 @@ pub enum Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::File { path, line, key } => {
-                write!(f, "{}", path.display())?;
-                line.map_or(Ok(()), |line| write!(f, ":{line}"))?;
-                key.as_ref().map_or(Ok(()), |key| write!(f, ": key {key}"))
-            }
+            Place::File { path, line, key } => wakelab_input::write_place(f, path, *line, key.as_deref()),
             Place::Flag(flag) => f.write_str(flag),
             Place::Default(name) => write!(f, "the default of {name}"),
         }

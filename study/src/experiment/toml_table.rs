@@ -1,11 +1,12 @@
 //! Values of an experiment file that know where they were given.
 
 use super::{Given, Place, SpecError};
-use wakelab_workload::toml_table::{Table, TomlError};
+use std::ops::RangeInclusive;
+use wakelab_input::{InputError, Table};
 
-impl From<TomlError> for SpecError {
-    fn from(error: TomlError) -> Self {
-        let TomlError { path, line, key, what, hint } = error;
+impl From<InputError> for SpecError {
+    fn from(error: InputError) -> Self {
+        let InputError { path, line, key, what, hint } = error;
         SpecError { place: Place::File { path, line, key }, what, hint }
     }
 }
@@ -15,22 +16,26 @@ pub(super) fn given<T>(table: &Table<'_>, name: &str, value: T) -> Given<T> {
     Given { value, place: SpecError::from(table.wrong(name, "")).place }
 }
 
-/// A text; `example` is what it could be.
-pub(super) fn text(table: &Table<'_>, name: &str, example: &str) -> Result<Option<Given<String>>, SpecError> {
-    Ok(table.any_text(name, example)?.map(|text| given(table, name, text.to_owned())))
+/// The text of a key. Returns `None` if the key is not there.
+pub(super) fn text(table: &Table<'_>, name: &str) -> Result<Option<Given<String>>, SpecError> {
+    Ok(table.any_text(name)?.map(|text| given(table, name, text.to_owned())))
 }
 
-/// A text that must be there.
+/// The text of a key that must be there, such as `example`.
 pub(super) fn need_text(table: &Table<'_>, name: &str, example: &str) -> Result<Given<String>, SpecError> {
-    text(table, name, example)?.ok_or_else(|| missing(table, name, example))
+    text(table, name)?.ok_or_else(|| missing(table, name, example))
 }
 
-/// A whole number from `low` to `high`, the highest that TOML has at most.
-pub(super) fn number(table: &Table<'_>, name: &str, low: u32, high: i64) -> Result<Option<Given<u64>>, SpecError> {
-    Ok(table.number(name, i64::from(low), high)?.map(|number| given(table, name, number.unsigned_abs())))
+/// The whole number of a key. Returns `None` if the key is not there.
+pub(super) fn number(
+    table: &Table<'_>,
+    name: &str,
+    limits: &RangeInclusive<u64>,
+) -> Result<Option<Given<u64>>, SpecError> {
+    Ok(table.number(name, limits)?.map(|number| given(table, name, number)))
 }
 
-/// A key that must be there is not.
+/// The error that a key is not there, whose value could be `example`.
 pub(super) fn missing(table: &Table<'_>, name: &str, example: &str) -> SpecError {
-    table.missing(name, &format!("{name} = {example}")).into()
+    table.missing(name, &format!("a value such as {example}")).into()
 }

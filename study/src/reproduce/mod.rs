@@ -17,10 +17,10 @@ pub use scoreboard::{Effort, Scoreboard, Scored, ScoredTable, reproduce};
 pub use tables::{Published, Recipe, WorstOver};
 
 use crate::compare::PublishedError;
-use crate::near::did_you_mean;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tables::{PublishedTable, TABLES};
+use wakelab_input::{nearest, suggest};
 
 /// A published table cannot be read, or is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,7 +43,7 @@ pub enum ReproduceError {
 }
 
 fn near(name: &str) -> String {
-    did_you_mean(name, names())
+    suggest(&nearest(name, names()))
 }
 
 /// A published table.

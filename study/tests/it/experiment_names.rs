@@ -81,32 +81,34 @@ fn a_machine_file_is_relative_to_the_experiment() {
 
 #[test]
 fn unknown_names_are_told_with_their_line() {
-    assert_eq!(changed("\"m\"", "\"n\""), "exp/x.toml:1: key machine: no such machine");
-    assert!(changed("v5.19-rc1", "v5.19-rc2").starts_with("exp/x.toml:2: key kernel: unknown kernel v5.19-rc2; near"));
-    assert_eq!(changed("\"w\"", "\"v\""), "exp/x.toml:4: key workload.name: no such workload");
-    assert_eq!(changed("\"1,2\"", "\"0\""), "exp/x.toml:5: key workload.load: a load is 1 or more");
-    assert_eq!(changed("params.send", "params.sned"), "exp/x.toml:6: key workload.params.sned: no such number");
+    assert_eq!(changed("\"m\"", "\"n\""), "exp/x.toml:1: `machine`: no such machine");
+    assert!(
+        changed("v5.19-rc1", "v5.19-rc2").starts_with("exp/x.toml:2: `kernel`: unknown kernel v5.19-rc2; did you mean")
+    );
+    assert_eq!(changed("\"w\"", "\"v\""), "exp/x.toml:4: `workload.name`: no such workload");
+    assert_eq!(changed("\"1,2\"", "\"0\""), "exp/x.toml:5: `workload.load`: a load is 1 or more");
+    assert_eq!(changed("params.send", "params.sned"), "exp/x.toml:6: `workload.params.sned`: no such number");
 }
 
 #[test]
 fn switches_are_told_with_their_line() {
     let unknown = changed("\"SIS_UTIL\"", "\"SIS_UTIX\"");
-    assert!(unknown.starts_with("exp/x.toml:9: key variants.with: ") && unknown.contains("SIS_UTIL"), "{unknown}");
+    assert!(unknown.starts_with("exp/x.toml:9: `variants.with`: ") && unknown.contains("SIS_UTIL"), "{unknown}");
     let inert = changed("\"SIS_PROP\"", "\"NO_RT_PUSH_IPI\"");
-    assert!(inert.starts_with("exp/x.toml:8: key variants.base: nothing in the model acts on RT_PUSH_IPI"), "{inert}");
+    assert!(inert.starts_with("exp/x.toml:8: `variants.base`: nothing in the model acts on RT_PUSH_IPI"), "{inert}");
     assert!(inert.ends_with("hint: wakelab kernel show v5.19-rc1 lists its features"), "{inert}");
 }
 
 #[test]
 fn a_case_that_comes_twice_is_refused() {
     let twice = changed("\"1,2\"", "\"1,2,1\"");
-    assert!(twice.starts_with("exp/x.toml:5: key workload.load: w at 1 comes twice\n  hint:"), "{twice}");
+    assert!(twice.starts_with("exp/x.toml:5: `workload.load`: w at 1 comes twice\n  hint:"), "{twice}");
 }
 
 #[test]
 fn a_published_table_that_is_not_there_is_told_with_its_line() {
     let error = resolve(&format!("{GOOD}[published]\nsearch = \"no.csv\"\n")).unwrap_err().to_string();
-    assert!(error.starts_with("exp/x.toml:11: key published.search: exp/no.csv: "), "{error}");
+    assert!(error.starts_with("exp/x.toml:11: `published.search`: exp/no.csv: "), "{error}");
 }
 
 #[test]
@@ -171,12 +173,12 @@ fn what_comes_with_the_program_is_told_of_by_place() {
         assert!(text.contains(from));
         Spec::parse(Path::new("exp/x.toml"), &text.replacen(from, to, 1)).unwrap().resolve().unwrap_err().to_string()
     };
-    assert!(told("test-8c", "test-9c").starts_with("exp/x.toml:1: key machine: test-9c: "));
-    assert!(told("test-8c", "./no.toml").starts_with("exp/x.toml:1: key machine: exp/./no.toml: "));
-    assert!(told("TCP_RR", "TCP_RX").starts_with("exp/x.toml:4: key workload.name: "));
-    assert!(told("\"1,2\"", "\"0\"").starts_with("exp/x.toml:5: key workload.load: a load of 0"));
-    assert!(told("\"1,2\"", "\"1%\"").starts_with("exp/x.toml:5: key workload.load: "));
-    assert!(told("params.send", "params.sned").starts_with("exp/x.toml:6: key workload.params.sned: "));
+    assert!(told("test-8c", "test-9c").starts_with("exp/x.toml:1: `machine`: test-9c: "));
+    assert!(told("test-8c", "./no.toml").starts_with("exp/x.toml:1: `machine`: exp/./no.toml: "));
+    assert!(told("TCP_RR", "TCP_RX").starts_with("exp/x.toml:4: `workload.name`: "));
+    assert!(told("\"1,2\"", "\"0\"").starts_with("exp/x.toml:5: `workload.load`: a load of 0"));
+    assert!(told("\"1,2\"", "\"1%\"").starts_with("exp/x.toml:5: `workload.load`: "));
+    assert!(told("params.send", "params.sned").starts_with("exp/x.toml:6: `workload.params.sned`: "));
 }
 
 /// The worked example of docs/experiments.md.

@@ -1,27 +1,26 @@
-//! Workloads from TOML files; docs/workloads.md says what is in one.
+//! Workloads from TOML files. docs/workloads.md describes the format.
 
-mod cpus;
 mod header;
-mod make;
-mod op;
-mod place;
+mod instances;
 mod program;
 mod resource;
-mod steps;
+mod step;
 mod task;
 
-use crate::error::WorkloadError;
-use crate::toml_table::{Source, Table, TomlError};
+use crate::error::{About, NO_FILE, WorkloadError};
 use crate::validate::NR_CPUS_MAX;
-use crate::{Call, Kind, Program};
+use crate::{Call, Kind, Op, Program};
 use header::Header;
-use place::Place;
+use program::Phase;
 use resource::ResourceDef;
 use std::path::{Path, PathBuf};
-use steps::Phase;
 use task::TaskDef;
+use wakelab_input::{Document, InputError, Table};
 
-/// A workload's file that was read and is right, as far as that can be said without a machine and a load.
+/// What to do about tasks that every load has and that should belong to instances.
+const PER_INSTANCE: &str = "`per_instance` in place of `count` makes tasks for each instance";
+
+/// A workload's file that was read and is right, as far as that is known without a machine and a load.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkloadFile {
     path: PathBuf,
@@ -39,37 +38,35 @@ const KEYS: [&str; 9] =
 impl WorkloadFile {
     /// Reads a file.
     pub(crate) fn read(path: &Path) -> Result<Self, WorkloadError> {
-        let text = std::fs::read_to_string(path).map_err(|e| {
-            Source { path, text: "" }
-                .error(None, None, format!("cannot be read: {e}; expected a workload (.toml)"))
-                .with_hint(Some(crate::error::NO_FILE.to_owned()))
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let what = format!("the file cannot be read: {error}; expected a workload (.toml)");
+            InputError::new(path, what).with_hint(NO_FILE)
         })?;
         Self::checked(path, &text)
     }
 
-    /// Reads the text of a file and checks one instance of it; `path` is for messages.
+    /// Reads the text of a file and validates one instance of it. `path` is for messages.
     pub(crate) fn checked(path: &Path, text: &str) -> Result<Self, WorkloadError> {
         let file = Self::parse(path, text)?;
-        file.named(1, false).validate(NR_CPUS_MAX).map_err(|error| file.locate(error))?;
+        file.build(1, false).validate(NR_CPUS_MAX).map_err(|error| file.locate(error))?;
         Ok(file)
     }
 
-    /// Reads the text of a file; `path` is for messages.
-    fn parse(path: &Path, text: &str) -> Result<Self, TomlError> {
-        let source = Source { path, text };
-        let document = source.parse()?;
-        let root = Table::root(source, document.get_ref(), &KEYS)?;
+    /// Reads the text of a file. `path` is for messages.
+    fn parse(path: &Path, text: &str) -> Result<Self, InputError> {
+        let document = Document::parse(path, text)?;
+        let root = document.root(&KEYS)?;
 
         let header = header::read(&root)?;
         let resources = resource::read_all(&root)?;
-        let tables = root.tables("phase", &steps::PHASE_KEYS)?;
-        no_twice(&tables)?;
+        let tables = root.tables("phase", &program::PHASE_KEYS)?;
+        no_name_twice(&tables)?;
         let phases = tables.iter().cloned().map(Phase::read).collect::<Result<Vec<_>, _>>()?;
 
         let program_tables = root.tables("program", &program::KEYS)?;
-        no_twice(&program_tables)?;
-        let names = program_tables.iter().map(|table| table.need_text("name")).collect::<Result<Vec<_>, _>>()?;
-        let names = op::Names { resources: &resources, programs: &names };
+        no_name_twice(&program_tables)?;
+        let names = program_tables.iter().map(name).collect::<Result<Vec<_>, _>>()?;
+        let names = step::Names { resources: &resources, programs: &names };
         let (mut programs, mut places, mut used) = (vec![], vec![], vec![false; phases.len()]);
         for table in &program_tables {
             let (program, at) = program::read(table, names, &phases, &mut used)?;
@@ -82,20 +79,20 @@ impl WorkloadFile {
         if let Some(unused) = used.iter().position(|used| !used) {
             return Err(tables[unused].wrong("name", "no program has this phase; expected one that does"));
         }
-        if !programs.iter().any(program::counts) {
+        if !programs.iter().any(|program| program.ops.contains(&Op::Done)) {
             return Err(root.wrong("program", "no program has the step \"done\"; expected one, it counts the metric"));
         }
 
         let tables = root.tables("task", &task::KEYS)?;
-        no_twice(&tables)?;
+        no_name_twice(&tables)?;
         let tasks: Vec<TaskDef> =
             tables.iter().map(|table| task::read(table, &programs, &resources)).collect::<Result<_, _>>()?;
         if tasks.is_empty() {
-            return Err(root.missing("task", "one or more [[task]] tables"));
+            return Err(root.missing("task", "one or more `[[task]]` tables"));
         }
         let runs = |program| tasks.iter().any(|def| def.runs(program, &programs));
         if let Some(unused) = (0..programs.len()).find(|&program| !runs(program)) {
-            let what = "no task runs this program, nor forks it; expected one that does";
+            let what = "no task runs or forks this program; expected one that does";
             return Err(program_tables[unused].wrong("name", what));
         }
 
@@ -105,10 +102,11 @@ impl WorkloadFile {
         }
         match file.fixed_barrier() {
             None => Ok(file),
-            Some(barrier) => Err(barrier.place.error(
-                path,
-                "how many tasks meet at this barrier goes by the load; expected no participants, which is all who have it",
-            )),
+            Some(barrier) => {
+                let what = "how many tasks meet at this barrier depends on the load; expected no `participants`, so \
+                            that all tasks that use it meet";
+                Err(barrier.place.error(path, what))
+            }
         }
     }
 
@@ -127,9 +125,33 @@ impl WorkloadFile {
         })
     }
 
-    /// Where it was read from.
+    /// Where the file was read from.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns an error about a workload that was built from this file as an error in the file.
+    pub(crate) fn locate(&self, error: WorkloadError) -> WorkloadError {
+        let (place, what) = match &error.about {
+            About::Program(name, step) => {
+                let program = self.programs.iter().position(|program| program.name == *name);
+                let place = program.zip(*step).and_then(|(program, step)| self.places[program].get(step));
+                let step = step.map_or_else(String::new, |step| format!("step {step} "));
+                (place, format!("{step}{}", error.what))
+            }
+            About::Task(name) => {
+                let task = self.tasks.iter().find(|task| is_numbered(name, task.name()));
+                (task.map(|task| &task.place), error.what.clone())
+            }
+            About::Channel(name) => {
+                let resource = self.resources.iter().find(|resource| is_numbered(name, &resource.name));
+                (resource.map(|resource| &resource.place), error.what.clone())
+            }
+            _ => (None, error.what.clone()),
+        };
+        let hint = matches!(error.about, About::Task(_)).then(|| "without `cpus`, a task may use all CPUs".to_owned());
+        let (line, key) = place.map_or((None, None), |place| (Some(place.line), Some(place.key.clone())));
+        WorkloadError { about: About::File { path: self.path.clone(), line, key }, what, hint: error.hint.or(hint) }
     }
 }
 
@@ -139,15 +161,52 @@ fn meets(program: &Program, number: usize) -> bool {
     program.ops.iter().any(|op| op.call() == Some(barrier))
 }
 
-/// Names tell things apart.
-fn no_twice(tables: &[Table<'_>]) -> Result<(), TomlError> {
+/// The name of a program, phase, task or resource.
+fn name<'a>(table: &Table<'a>) -> Result<&'a str, InputError> {
+    table.need_text("name", "a name in quotes")
+}
+
+/// Refuses two tables of one kind with the same name.
+fn no_name_twice(tables: &[Table<'_>]) -> Result<(), InputError> {
     for (i, table) in tables.iter().enumerate() {
-        let name = table.need_text("name")?;
+        let own = name(table)?;
         for before in &tables[..i] {
-            if before.need_text("name")? == name {
-                return Err(table.wrong("name", format!("{name:?} comes twice; expected another name")));
+            if name(before)? == own {
+                return Err(table.wrong("name", format!("{own:?} is given twice; expected another name")));
             }
         }
     }
     Ok(())
+}
+
+/// Whether a name is one of the file, or that with a number behind it.
+pub(crate) fn is_numbered(name: &str, of_file: &str) -> bool {
+    let number = name.strip_prefix(of_file).map(str::trim_start);
+    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// A line and a key of the file that a part of a workload comes from.
+#[derive(Clone, Debug)]
+struct Place {
+    line: usize,
+    key: String,
+}
+
+impl Place {
+    /// The value of a key, or its table if the key is not there.
+    fn of_key(table: &Table<'_>, name: &str) -> Self {
+        let line = table.get(name).map(|value| table.source().line(value.span().start));
+        Place { line: line.or(table.line()).unwrap_or(1), key: table.key(name) }
+    }
+
+    /// The element of a table's array that begins at byte `at`.
+    fn of_element(table: &Table<'_>, name: &str, at: usize) -> Self {
+        Place { line: table.source().line(at), key: table.key(name) }
+    }
+
+    /// Returns an error about this place.
+    fn error(&self, path: &Path, what: impl Into<String>) -> InputError {
+        let Place { line, key } = self.clone();
+        InputError { line: Some(line), key: Some(key), ..InputError::new(path, what) }
+    }
 }

@@ -1,37 +1,179 @@
-//! `[[program]]`.
+//! `[[program]]` and `[[phase]]`: lists of steps, with the loops and phases in them written out.
 
-use super::op::Names;
-use super::place::Place;
-use super::steps::{Phase, Steps};
-use crate::toml_table::{Table, TomlError};
-use crate::{Op, Program};
+use super::resource::unknown;
+use super::step::{self, Names, Step, Written, idle_policy};
+use super::{Place, name};
+use crate::{Call, Op, Program};
+use wakelab_input::{InputError, Table, Value};
 
-/// What a program may hold.
+/// The keys that a program may hold.
 pub(super) const KEYS: [&str; 2] = ["name", "ops"];
 
-/// Whether a program counts transactions.
-pub(super) fn counts(program: &Program) -> bool {
-    program.ops.contains(&Op::Done)
-}
+/// The most steps of a program, with its loops and phases written out.
+const STEPS_MAX: usize = 10_000;
 
-/// Reads a program, and where each of its steps is; marks the phases that are in it as used.
+const COUNT: std::ops::RangeInclusive<u64> = 1..=u32::MAX as u64;
+
+/// Reads a program and where each of its steps is. Marks the phases in it as used.
 pub(super) fn read<'a>(
     table: &Table<'a>,
     names: Names<'_>,
     phases: &[Phase<'a>],
     used: &mut [bool],
-) -> Result<(Program, Vec<Place>), TomlError> {
-    let name = table.need_text("name")?.to_owned();
-    let elements = table.elements("ops", "ops = [{run = \"50us\"}, {sleep = \"50us\"}, {repeat = {to = 0}}]")?;
+) -> Result<(Program, Vec<Place>), InputError> {
+    let elements =
+        table.elements("ops", "steps such as [{run = \"50us\"}, {sleep = \"50us\"}, {repeat = {to = 0}}]")?;
     let mut steps = Steps::new(names, phases);
     steps.list(table, &elements)?;
     used.iter_mut().zip(&steps.used).for_each(|(used, here)| *used |= here);
-    Ok((Program { name, ops: steps.ops }, steps.places))
+    Ok((Program { name: name(table)?.to_owned(), ops: steps.ops }, steps.places))
 }
 
-/// A step that is never come to, with the one before it.
+/// Returns a step that is never reached, with what is wrong with it. Returns `None` if all are reached.
 pub(super) fn unreachable(program: &Program) -> Option<(usize, String)> {
     let ends = |op: &Op| matches!(op, Op::Exit | Op::Repeat { times: None, .. });
     let last = program.ops.iter().position(ends).filter(|end| end + 1 < program.ops.len())?;
-    Some((last + 1, format!("is never reached: step {last} does not go on to it")))
+    Some((last + 1, format!("is never reached: the program never gets past step {last}")))
+}
+
+/// `[[phase]]`: steps under a name.
+#[derive(Clone, Debug)]
+pub(super) struct Phase<'a> {
+    name: &'a str,
+    table: Table<'a>,
+    ops: Vec<&'a Value<'a>>,
+}
+
+/// The keys that a phase may hold.
+pub(super) const PHASE_KEYS: [&str; 5] = ["name", "ops", "nice", "policy", "slice"];
+
+impl<'a> Phase<'a> {
+    /// Reads a phase, without its steps.
+    pub(super) fn read(table: Table<'a>) -> Result<Self, InputError> {
+        let ops = table.elements("ops", "steps such as [{run = \"50us\"}, {sleep = \"50us\"}]")?;
+        Ok(Phase { name: name(&table)?, ops, table })
+    }
+}
+
+/// The steps of a program as they are written out.
+#[derive(Debug)]
+struct Steps<'a, 'n> {
+    names: Names<'n>,
+    phases: &'n [Phase<'a>],
+    timers: Vec<String>,
+    /// The phases that are being written out, the outermost first.
+    within: Vec<usize>,
+    ops: Vec<Op>,
+    /// Where each step is.
+    places: Vec<Place>,
+    /// By phase: whether it has been written out.
+    used: Vec<bool>,
+}
+
+impl<'a, 'n> Steps<'a, 'n> {
+    fn new(names: Names<'n>, phases: &'n [Phase<'a>]) -> Self {
+        Steps {
+            names,
+            phases,
+            timers: vec![],
+            within: vec![],
+            ops: vec![],
+            places: vec![],
+            used: vec![false; phases.len()],
+        }
+    }
+
+    /// Writes out the list `ops` of a table.
+    fn list(&mut self, of: &Table<'a>, elements: &[&'a Value<'a>]) -> Result<(), InputError> {
+        // Where the steps of this list begin: `repeat` counts in it.
+        let mut starts = Vec::with_capacity(elements.len());
+        for element in elements {
+            starts.push(self.ops.len() as u32);
+            let at = element.span().start;
+            match step::read(of, element)? {
+                Written::Word(step) => self.push(of, at, step)?,
+                Written::Table("repeat", table) => {
+                    let repeat = repeat(of, &table, at, &starts)?;
+                    self.push(of, at, Step::Op(repeat))?;
+                }
+                Written::Table("loop", table) => {
+                    let begin = self.ops.len() as u32;
+                    self.list(of, &table.elements("loop", "steps such as {loop = [{run = \"50us\"}], times = 10}")?)?;
+                    self.go_back(of, at, begin, times(&table)?)?;
+                }
+                Written::Table("phase", table) => self.phase(of, &table, at)?,
+                Written::Table(kind, table) => {
+                    let step = step::of_table(kind, &table, self.names, &mut self.timers)?;
+                    self.push(of, at, step)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn phase(&mut self, of: &Table<'a>, table: &Table<'a>, at: usize) -> Result<(), InputError> {
+        let (phases, name) = (self.phases, table.need_text("phase", "the name of a phase in quotes")?);
+        let Some(index) = phases.iter().position(|phase| phase.name == name) else {
+            let names: Vec<&str> = phases.iter().map(|phase| phase.name).collect();
+            return Err(unknown(table, "phase", "phase", name, &names));
+        };
+        if self.within.contains(&index) {
+            let path: Vec<&str> = self.within.iter().chain([&index]).map(|&index| phases[index].name).collect();
+            let what = format!("the phase {name} contains itself: {}; expected no way back", path.join(", then "));
+            return Err(table.wrong("phase", what).with_hint("a loop repeats steps: {loop = [...], times = 10}"));
+        }
+        let (begin, phase) = (self.ops.len() as u32, &phases[index]);
+        if let Some(idle) = idle_policy(&phase.table)? {
+            self.push(of, at, Step::Call(Call::IdlePolicy(idle)))?;
+        }
+        if let Some(nice) = phase.table.signed("nice", &(-20..=19))? {
+            self.push(of, at, Step::Call(Call::Nice(nice as i8)))?;
+        }
+        if let Some(ns) = phase.table.duration("slice")? {
+            self.push(of, at, Step::Call(Call::Slice { ns }))?;
+        }
+        self.used[index] = true;
+        self.within.push(index);
+        self.list(&phase.table, &phase.ops)?;
+        self.within.pop();
+        self.go_back(of, at, begin, Some(times(table)?.unwrap_or(1)))
+    }
+
+    fn go_back(&mut self, of: &Table<'a>, at: usize, to: u32, times: Option<u32>) -> Result<(), InputError> {
+        if times == Some(1) { Ok(()) } else { self.push(of, at, Step::Op(Op::Repeat { to, times })) }
+    }
+
+    fn push(&mut self, of: &Table<'a>, at: usize, step: Step) -> Result<(), InputError> {
+        let op = match step {
+            Step::Op(op) => op,
+            Step::Call(call) => Op::Call(call),
+        };
+        if self.ops.len() == STEPS_MAX {
+            let what = format!("the program has more than {STEPS_MAX} steps, its phases written out; expected fewer");
+            return Err(of.wrong_at("ops", at, what));
+        }
+        self.ops.push(op);
+        self.places.push(Place::of_element(of, "ops", at));
+        Ok(())
+    }
+}
+
+/// How often a loop or phase is repeated.
+fn times(table: &Table<'_>) -> Result<Option<u32>, InputError> {
+    Ok(table.number("times", &COUNT)?.map(|times| times as u32))
+}
+
+/// `{repeat = {to = 0}}`, at byte `at`: the last step of a list so far.
+fn repeat(of: &Table<'_>, table: &Table<'_>, at: usize, starts: &[u32]) -> Result<Op, InputError> {
+    let repeat = table.need_table("repeat", &["to", "times"])?;
+    let to = repeat.need_number("to", &(0..=u64::from(u32::MAX)))?;
+    let (times, step) = (times(&repeat)?, starts.len() - 1);
+    let expected = match step {
+        0 => "steps before it".to_owned(),
+        _ => format!("an earlier step, 0 to {}", step - 1),
+    };
+    match starts[..step].get(to as usize) {
+        Some(&to) => Ok(Op::Repeat { to, times }),
+        None => Err(of.wrong_at("ops", at, format!("step {step} goes back to step {to}; expected {expected}"))),
+    }
 }

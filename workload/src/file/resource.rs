@@ -1,9 +1,8 @@
-//! `[[channel]]`, `[[mutex]]`, `[[condition]]`, `[[barrier]]`.
+//! `[[channel]]`, `[[mutex]]`, `[[condition]]`, `[[barrier]]`, `[[spinlock]]`.
 
-use super::place::Place;
+use super::{Place, name};
 use crate::Kind;
-use crate::near::did_you_mean;
-use crate::toml_table::{Table, TomlError};
+use wakelab_input::{InputError, Table, did_you_mean};
 
 /// A resource, or one for each instance.
 #[derive(Clone, Debug)]
@@ -16,8 +15,8 @@ pub(super) struct ResourceDef {
     pub(super) place: Place,
 }
 
-/// Reads all of them, in the order in which steps number them.
-pub(super) fn read_all(root: &Table<'_>) -> Result<Vec<ResourceDef>, TomlError> {
+/// Reads all resources, in the order in which steps number them.
+pub(super) fn read_all(root: &Table<'_>) -> Result<Vec<ResourceDef>, InputError> {
     let mut resources: Vec<ResourceDef> = Vec::new();
     for (kind, keys) in [
         (Kind::Channel, &["name", "capacity", "per_instance"][..]),
@@ -29,7 +28,7 @@ pub(super) fn read_all(root: &Table<'_>) -> Result<Vec<ResourceDef>, TomlError> 
         for table in root.tables(kind.name(), keys)? {
             let resource = read(kind, &table)?;
             if resources.iter().any(|other| other.name == resource.name) {
-                return Err(table.wrong("name", format!("{:?} comes twice; expected another name", resource.name)));
+                return Err(table.wrong("name", format!("{:?} is given twice; expected another name", resource.name)));
             }
             resources.push(resource);
         }
@@ -37,12 +36,12 @@ pub(super) fn read_all(root: &Table<'_>) -> Result<Vec<ResourceDef>, TomlError> 
     Ok(resources)
 }
 
-fn read(kind: Kind, table: &Table<'_>) -> Result<ResourceDef, TomlError> {
-    let number = |name| Ok::<_, TomlError>(table.number(name, 1, i64::from(u32::MAX))?.map(|number| number as u32));
-    let name = table.need_text("name")?.to_owned();
+fn read(kind: Kind, table: &Table<'_>) -> Result<ResourceDef, InputError> {
+    const COUNT: std::ops::RangeInclusive<u64> = 1..=u32::MAX as u64;
+    let name = name(table)?.to_owned();
     let capacity = match kind {
-        Kind::Channel => Some(number("capacity")?.ok_or_else(|| table.missing("capacity", "capacity = 8"))?),
-        Kind::Barrier => number("participants")?,
+        Kind::Channel => Some(table.need_number("capacity", &COUNT)? as u32),
+        Kind::Barrier => table.number("participants", &COUNT)?.map(|tasks| tasks as u32),
         Kind::Mutex | Kind::Condition | Kind::List | Kind::Spinlock => Some(1),
     };
     let key = if table.get("participants").is_some() { "participants" } else { "name" };
@@ -50,9 +49,9 @@ fn read(kind: Kind, table: &Table<'_>) -> Result<ResourceDef, TomlError> {
     Ok(ResourceDef { name, kind, capacity, per_instance: table.flag("per_instance")?.unwrap_or(true), place })
 }
 
-/// The number of the resource that a step names under `key`, which is to be of that kind.
-pub(super) fn named(table: &Table<'_>, key: &str, kind: Kind, all: &[ResourceDef]) -> Result<u32, TomlError> {
-    let name = table.need_text(key)?;
+/// Returns the number of the resource that a step names under `key`, which must be of that kind.
+pub(super) fn named(table: &Table<'_>, key: &str, kind: Kind, all: &[ResourceDef]) -> Result<u32, InputError> {
+    let name = table.need_text(key, &format!("the name of a {} in quotes", kind.name()))?;
     if let Some(index) = all.iter().position(|resource| resource.name == name) {
         let found = all[index].kind;
         return if found == kind {
@@ -65,9 +64,9 @@ pub(super) fn named(table: &Table<'_>, key: &str, kind: Kind, all: &[ResourceDef
     Err(unknown(table, key, kind.name(), name, &names))
 }
 
-/// Nothing of that kind has that name.
-pub(super) fn unknown(table: &Table<'_>, key: &str, kind: &str, name: &str, names: &[&str]) -> TomlError {
-    let known = if names.is_empty() { format!("a [[{kind}]] of that name") } else { names.join(", ") };
+/// Returns the error that nothing of that kind has that name.
+pub(super) fn unknown(table: &Table<'_>, key: &str, kind: &str, name: &str, names: &[&str]) -> InputError {
+    let known = if names.is_empty() { format!("a `[[{kind}]]` of that name") } else { names.join(", ") };
     let hint = did_you_mean(name, names.iter().copied());
-    table.wrong(key, format!("there is no {kind} {name:?}; expected {known}")).with_hint(hint)
+    table.wrong(key, format!("there is no {kind} {name:?}; expected {known}")).with_hint_if(hint)
 }

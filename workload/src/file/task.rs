@@ -1,12 +1,11 @@
-//! `[[task]]`.
+//! `[[task]]`: which programs run, how often, and on which CPUs.
 
-use super::cpus;
-use super::op::{idle_policy, program as program_named};
-use super::place::Place;
 use super::resource::ResourceDef;
-use crate::toml_table::{Table, TomlError};
-use crate::validate::with_children;
+use super::step::{idle_policy, program as program_named};
+use super::{Place, name};
+use crate::validate::{NR_CPUS_MAX, with_children};
 use crate::{Load, Op, Program, Task};
+use wakelab_input::{InputError, Table, parse_cpulist};
 
 pub(super) const KEYS: [&str; 9] =
     ["name", "program", "count", "per_instance", "start", "nice", "policy", "slice", "cpus"];
@@ -78,14 +77,14 @@ impl TaskDef {
 }
 
 /// Reads tasks, which run one of these programs and have these resources.
-pub(super) fn read(table: &Table<'_>, programs: &[Program], resources: &[ResourceDef]) -> Result<TaskDef, TomlError> {
+pub(super) fn read(table: &Table<'_>, programs: &[Program], resources: &[ResourceDef]) -> Result<TaskDef, InputError> {
     let names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
     let program = program_named(table, "program", &names)?;
-    let most = i64::from(Load::INSTANCES_MAX);
-    let number = match (table.number("count", 1, most)?, table.number("per_instance", 1, 1_000)?) {
+    let counts = 1..=u64::from(Load::INSTANCES_MAX);
+    let number = match (table.number("count", &counts)?, table.number("per_instance", &(1..=1_000))?) {
         (Some(_), Some(_)) => {
-            let what = "both count and per_instance are given; expected count for tasks whatever the load, per_instance \
-                        for those of each instance";
+            let what = "both count and per_instance are given; expected count for tasks that every load has, \
+                        per_instance for those of each instance";
             return Err(table.wrong("count", what));
         }
         (Some(count), None) => Number::Count(count as u32),
@@ -93,30 +92,34 @@ pub(super) fn read(table: &Table<'_>, programs: &[Program], resources: &[Resourc
     };
     if let (Number::Count(_), Some(own)) = (number, own_resource(program as usize, programs, resources)) {
         let what = format!(
-            "count tasks belong to no instance, and {} {:?} is one for each; expected per_instance = false there, or \
-             per_instance here",
+            "tasks with a count belong to no instance, but each instance has its own {} {:?}; expected \
+             per_instance = false there, or per_instance here",
             own.kind.name(),
             own.name
         );
         return Err(table.wrong("count", what));
     }
-    let affinity = match table.get("cpus").map(|value| value.get_ref().as_str()) {
-        None => None,
-        Some(Some(text)) => Some(cpus::parse(text).map_err(|what| table.wrong("cpus", what))?),
-        Some(None) => return Err(table.wrong("cpus", "expected a list of CPUs in quotes, such as \"0-3,8\"")),
-    };
     let task = Task {
-        name: table.need_text("name")?.to_owned(),
+        name: name(table)?.to_owned(),
         program,
         channels: vec![],
         start_ns: table.duration("start")?.unwrap_or(0),
-        nice: table.number("nice", -20, 19)?.unwrap_or(0) as i8,
+        nice: table.signed("nice", &(-20..=19))?.unwrap_or(0) as i8,
         idle_policy: idle_policy(table)?.unwrap_or(false),
         slice_ns: table.duration("slice")?.unwrap_or(0),
-        affinity,
+        affinity: affinity(table)?,
     };
     let key = if table.get("cpus").is_some() { "cpus" } else { "name" };
     Ok(TaskDef { number, task, place: Place::of_key(table, key) })
+}
+
+/// The CPUs that tasks may use, ascending, each once; `None` for all.
+fn affinity(table: &Table<'_>) -> Result<Option<Vec<u32>>, InputError> {
+    let Some(list) = table.any_text("cpus")? else { return Ok(None) };
+    let mut cpus = parse_cpulist(list, NR_CPUS_MAX).map_err(|what| table.wrong("cpus", what))?;
+    cpus.sort_unstable();
+    cpus.dedup();
+    Ok(Some(cpus))
 }
 
 /// A resource that a program or its children use and of which each instance has its own.

@@ -23,7 +23,7 @@ pub(super) fn parse<'a>(cx: &Cx<'a>) -> Result<Value<'a>, WorkloadError> {
         allow_extended_string_escapes: false,
     };
     let parsed = parse_to_ast(cx.text, &collect, &options).map_err(|e| {
-        let what = format!("this is no JSON: {}", e.kind());
+        let what = format!("this is not JSON: {}", e.kind());
         cx.place(e.range().start, "").error(cx.path, what)
     })?;
     let empty = || cx.place(0, "").error(cx.path, "the file is empty; expected rt-app's JSON, {\"tasks\": {...}}");
@@ -71,7 +71,7 @@ impl<'a> Object<'a> {
         let first = all.next();
         match (first, all.next()) {
             (Some(first), Some(again)) => {
-                let what = format!("comes twice, first in line {}; expected it once", first.place.line);
+                let what = format!("the key is given twice, first in line {}; expected it once", first.place.line);
                 Err(again.place.error(cx.path, what))
             }
             _ => Ok(first),
@@ -81,8 +81,10 @@ impl<'a> Object<'a> {
     /// The property of that name, which must be there; `example` is what it could be.
     pub(super) fn need(&self, cx: &Cx<'_>, name: &str, example: &str) -> Result<&Prop<'a>, WorkloadError> {
         self.get(cx, name)?.ok_or_else(|| {
-            let what = format!("the key {name:?} is missing; expected something like \"{name}\": {example}");
-            self.place.error(cx.path, what)
+            let Place { line, key } = &self.place;
+            let key = if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
+            let what = format!("the key is missing; expected a value such as {example}");
+            Place { line: *line, key }.error(cx.path, what)
         })
     }
 }

@@ -3,7 +3,7 @@
 use super::cx::Cx;
 use super::json::Prop;
 use crate::error::WorkloadError;
-use crate::near::did_you_mean;
+use wakelab_input::did_you_mean;
 
 /// Keys of threads and phases that rt-app knows and the model does not, with what they are.
 const NOT_MODELLED: [(&str, &str); 8] = [

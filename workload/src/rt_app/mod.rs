@@ -53,7 +53,7 @@ impl RtApp {
     pub fn read(path: &Path, lenient: bool) -> Result<(Self, Vec<WorkloadError>), WorkloadError> {
         let text = std::fs::read_to_string(path).map_err(|e| {
             let about = About::File { path: path.to_owned(), line: None, key: None };
-            WorkloadError::new(about, format!("cannot be read: {e}; expected a file of rt-app (.json)"))
+            WorkloadError::new(about, format!("the file cannot be read: {e}; expected a file of rt-app (.json)"))
                 .with_hint(Some(crate::error::NO_FILE.to_owned()))
         })?;
         Self::parse(path, &text, lenient)

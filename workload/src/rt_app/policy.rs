@@ -3,7 +3,7 @@
 use super::cx::{Cx, Place};
 use super::json::{Object, Prop};
 use crate::error::WorkloadError;
-use crate::near::did_you_mean;
+use wakelab_input::did_you_mean;
 
 /// A scheduling policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

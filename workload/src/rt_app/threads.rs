@@ -6,9 +6,9 @@ use super::json::Prop;
 use super::policy::Policy;
 use super::thread::Thread;
 use crate::error::WorkloadError;
-use crate::near::did_you_mean;
 use crate::validate::TASKS_MAX;
 use std::collections::BTreeSet;
+use wakelab_input::did_you_mean;
 
 /// Reads `"tasks"`: the threads that are there from the start or that one of those forks.
 pub(super) fn read(cx: &Cx<'_>, tasks: &Prop<'_>, policy: Policy) -> Result<Vec<Thread>, WorkloadError> {

@@ -62,7 +62,7 @@ fn read(text: &str, instances: u32) -> Result<Workload, WorkloadError> {
 fn says(text: &str) -> String {
     let error = read(text, 1).unwrap_err();
     let About::File { path, .. } = &error.about else { panic!("{error} names no place") };
-    error.to_string().strip_prefix(&format!("{}:", path.display())).unwrap().to_owned()
+    error.to_string().strip_prefix(&*path.to_string_lossy()).unwrap().trim_start_matches(':').trim_start().to_owned()
 }
 
 /// What is said where `from` is changed to `to`.
@@ -124,7 +124,7 @@ fn a_task_asks_for_a_slice() {
     let workload = read(&slice("slice = \"2.5ms\""), 1).unwrap();
     assert_eq!(workload.tasks.iter().map(|task| task.slice_ns).collect::<Vec<_>>(), [0, 2_500_000, 2_500_000]);
     let said = says(&slice("slice = 3"));
-    assert!(said.contains("task.slice: expected a time in ns, us, ms or s") && said.contains("found 3"), "{said}");
+    assert!(said.contains("`task.slice`: expected a time in ns, us, ms or s") && said.contains("found 3"), "{said}");
 }
 
 #[test]
@@ -157,18 +157,18 @@ fn the_documented_file_makes_the_pairs_of_the_built_in_model() {
 fn unknown_keys_are_refused_with_the_nearest_known() {
     assert_eq!(
         changed("metric = ", "metrics = "),
-        "4: workload.metrics: unknown key; expected benchmark, case, metric, unit, better, load_label, ramp\n  hint: did you \
-         mean metric?"
+        "4: `workload.metrics`: unknown key; expected benchmark, case, metric, unit, better, load_label, ramp\n  hint: did you \
+         mean `metric`?"
     );
     assert_eq!(
         changed("[[channel]]", "[[chanel]]"),
-        "8: chanel: unknown key; expected workload, channel, mutex, condition, barrier, spinlock, phase, program, task\n  hint: did you mean channel?"
+        "8: `chanel`: unknown key; expected workload, channel, mutex, condition, barrier, spinlock, phase, program, task\n  hint: did you mean `channel`?"
     );
-    assert_eq!(changed("sync = true", "xyz = 1"), "20: ops.xyz: unknown key; expected send, sync");
+    assert_eq!(changed("sync = true", "xyz = 1"), "20: `program.ops.xyz`: unknown key; expected send, sync");
     assert_eq!(
         changed("nice = -5", "nicee = -5"),
-        "38: task.nicee: unknown key; expected name, program, count, per_instance, start, nice, policy, slice, cpus\n  hint: did \
-         you mean nice?"
+        "38: `task.nicee`: unknown key; expected name, program, count, per_instance, start, nice, policy, slice, cpus\n  hint: did \
+         you mean `nice`?"
     );
 }
 
@@ -176,25 +176,25 @@ fn unknown_keys_are_refused_with_the_nearest_known() {
 fn missing_keys_are_named_with_an_example() {
     assert_eq!(
         changed("unit = \"u\"\n", ""),
-        "1: workload.unit: the key is missing; expected something like unit = \"text\""
+        "1: `workload.unit`: the key is missing; expected text such as \"transactions/s\""
     );
     assert_eq!(
         changed("capacity = 4\n", ""),
-        "8: channel.capacity: the key is missing; expected something like capacity = 8"
+        "8: `channel.capacity`: the key is missing; expected a whole number from 1 to 4294967295"
     );
     assert_eq!(
         changed("program = \"logger\"\n", ""),
-        "42: task.program: the key is missing; expected something like program = \"text\""
+        "42: `task.program`: the key is missing; expected the name of a program in quotes"
     );
     assert_eq!(
         changed("{to = 1, times = 10}", "{times = 10}"),
-        "21: repeat.to: the key is missing; expected something like {repeat = {to = 0}}"
+        "21: `program.ops.repeat.to`: the key is missing; expected a whole number from 0 to 4294967295"
     );
     let (head, _) = GOOD.split_once("[[task]]").unwrap();
-    assert_eq!(says(head), "1: task: the key is missing; expected something like one or more [[task]] tables");
+    assert_eq!(says(head), "`task`: the key is missing; expected one or more `[[task]]` tables");
     assert_eq!(
         says("[[program]]\nname = \"x\"\n"),
-        "1: workload: the key is missing; expected something like the table [workload]"
+        "`workload`: the key is missing; expected a table with benchmark, case, metric, unit, better, load_label, ramp"
     );
 }
 
@@ -202,70 +202,78 @@ fn missing_keys_are_named_with_an_example() {
 fn unknown_names_are_refused_with_the_nearest_known() {
     assert_eq!(
         changed("{recv = \"request\"}", "{recv = \"reqest\"}"),
-        "21: ops.recv: there is no channel \"reqest\"; expected request, log\n  hint: did you mean request?"
+        "21: `program.ops.recv`: there is no channel \"reqest\"; expected request, log\n  hint: did you mean `request`?"
     );
     assert_eq!(
         changed("{fork = \"child\"}", "{fork = \"chold\"}"),
-        "22: ops.fork: there is no program \"chold\"; expected worker, child, logger\n  hint: did you mean child?"
+        "22: `program.ops.fork`: there is no program \"chold\"; expected worker, child, logger\n  hint: did you mean `child`?"
     );
     assert_eq!(
         changed("program = \"logger\"", "program = \"x\""),
-        "44: task.program: there is no program \"x\"; expected worker, child, logger"
+        "44: `task.program`: there is no program \"x\"; expected worker, child, logger"
     );
     assert_eq!(
         changed("\"wait\"", "\"wiat\""),
-        "22: program.ops: unknown step \"wiat\"; expected wait, exit, begin, done, yield, exec, run, softirq, sleep, \
+        "22: `program.ops`: unknown step \"wiat\"; expected wait, exit, begin, done, yield, exec, run, softirq, sleep, \
          io, sleep_until, timer, send, recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, fork, nice, policy, slice, repeat, \
-         loop, phase\n  hint: did you mean wait?"
+         loop, phase\n  hint: did you mean `wait`?"
     );
     assert_eq!(
         changed("{sleep = \"1.5ms\"}", "{slep = \"1.5ms\"}"),
-        "22: program.ops: unknown step {slep}; expected one of run, softirq, sleep, io, sleep_until, timer, send, recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, fork, nice, policy, slice, repeat, loop, phase\n  hint: did you \
-         mean sleep?"
+        "22: `program.ops`: unknown step {slep}; expected one of run, softirq, sleep, io, sleep_until, timer, send, recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, fork, nice, policy, slice, repeat, loop, phase\n  hint: did you \
+         mean `sleep`?"
     );
     assert_eq!(
         changed("\"wait\"", "\"sleep\""),
-        "22: program.ops: the step \"sleep\" needs to say what; expected {sleep = …}"
+        "22: `program.ops`: the step \"sleep\" needs a value; expected {sleep = …}"
     );
     assert_eq!(
         changed("{sleep = \"1.5ms\"}", "{sleep = \"1.5ms\", run = \"1us\"}"),
-        "22: program.ops: run and sleep in one step; expected a step for each"
+        "22: `program.ops`: run and sleep in one step; expected a step for each"
     );
 }
 
 #[test]
 fn values_out_of_range_say_the_range() {
     for (from, to, expected) in [
-        ("capacity = 4", "capacity = 0", "10: channel.capacity: expected a whole number, 1 to 4294967295, found 0"),
-        ("nice = -5", "nice = 20", "38: task.nice: expected a whole number, -20 to 19, found 20"),
-        ("nice = -5", "nice = 1.5", "38: task.nice: expected a whole number, -20 to 19, found 1.5"),
-        ("count = 1", "count = 0", "45: task.count: expected a whole number, 1 to 100000, found 0"),
-        ("jitter = 10", "jitter = 101", "20: ops.jitter: expected a whole number, 0 to 100, found 101"),
-        ("times = 10", "times = 0", "21: repeat.times: expected a whole number, 1 to 4294967295, found 0"),
+        (
+            "capacity = 4",
+            "capacity = 0",
+            "10: `channel.capacity`: expected a whole number from 1 to 4294967295, found 0",
+        ),
+        ("nice = -5", "nice = 20", "38: `task.nice`: expected a whole number from -20 to 19, found 20"),
+        ("nice = -5", "nice = 1.5", "38: `task.nice`: expected a whole number from -20 to 19, found 1.5"),
+        ("count = 1", "count = 0", "45: `task.count`: expected a whole number from 1 to 100000, found 0"),
+        ("jitter = 10", "jitter = 101", "20: `program.ops.jitter`: expected a whole number from 0 to 100, found 101"),
+        (
+            "times = 10",
+            "times = 0",
+            "21: `program.ops.repeat.times`: expected a whole number from 1 to 4294967295, found 0",
+        ),
         (
             "metric = \"throughput\"\nunit = \"u\"",
             "metric = \"time\"\nunit = \"u\"",
-            "5: workload.unit: a time is in seconds; expected \"s\", found \"u\"",
+            "5: `workload.unit`: a time is in seconds; expected \"s\", found \"u\"",
         ),
         (
             "metric = \"throughput\"\nunit = \"u\"\nbetter = \"lower\"",
             "metric = \"time\"\nunit = \"s\"\nbetter = \"higher\"",
-            "6: workload.better: less time is better; expected \"lower\", found \"higher\"",
+            "6: `workload.better`: less time is better; expected \"lower\", found \"higher\"",
         ),
-        ("\"lower\"", "\"less\"", "6: workload.better: expected \"higher\" or \"lower\", found \"less\""),
-        ("\"idle\"", "\"fifo\"", "39: task.policy: expected \"normal\" or \"idle\", found \"fifo\""),
-        ("sync = true", "sync = 1", "20: ops.sync: expected true or false, found integer"),
-        ("case = \"c\"", "case = \"\"", "3: workload.case: expected text, found \"\""),
-        ("case = \"c\"", "case = 3", "3: workload.case: expected text, found integer"),
+        ("\"lower\"", "\"less\"", "6: `workload.better`: expected \"higher\" or \"lower\", found \"less\""),
+        ("\"idle\"", "\"fifo\"", "39: `task.policy`: expected \"normal\" or \"idle\", found \"fifo\""),
+        ("sync = true", "sync = 1", "20: `program.ops.sync`: expected true or false, found 1"),
+        ("case = \"c\"", "case = \"\"", "3: `workload.case`: expected text in quotes that is not empty, found \"\""),
+        ("case = \"c\"", "case = 3", "3: `workload.case`: expected text in quotes, found 3"),
         (
             "\"50us\"",
             "\"50\"",
-            "20: ops.run: expected a time in ns, us, ms or s, at most an hour, such as \"50us\" or \"1.5ms\", found \"50\"",
+            "20: `program.ops.run`: expected a time in ns, us, ms or s, at most an hour, such as 50us or 1.5ms, found \"50\"",
         ),
         (
             "\"50us\"",
             "50",
-            "20: ops.run: expected a time in ns, us, ms or s, at most an hour, such as \"50us\" or \"1.5ms\", found 50",
+            "20: `program.ops.run`: expected a time in ns, us, ms or s, at most an hour, such as 50us or 1.5ms, found 50",
         ),
     ] {
         assert_eq!(changed(from, to), expected);
@@ -275,14 +283,14 @@ fn values_out_of_range_say_the_range() {
 #[test]
 fn affinities_have_cpus_and_the_machine_has_them() {
     let cpus = |list: &str| changed("\"0-1,3\"", list);
-    let expected = "expected a list of CPUs such as \"0-3,8\", found";
-    assert_eq!(cpus("\"\""), format!("40: task.cpus: an affinity without CPUs; {expected} \"\""));
-    assert_eq!(cpus("\"3-1\""), format!("40: task.cpus: the range 3-1 is empty; {expected} \"3-1\""));
-    assert_eq!(cpus("\"all\""), format!("40: task.cpus: \"all\" is no CPU; {expected} \"all\""));
-    assert_eq!(cpus("[0]"), "40: task.cpus: expected a list of CPUs in quotes, such as \"0-3,8\"");
+    let expected = "40: `task.cpus`: expected CPUs from 0 to 8191, such as 0-3,8, found";
+    assert_eq!(cpus("\"\""), format!("{expected} ``"));
+    assert_eq!(cpus("\"3-1\""), "40: `task.cpus`: expected the lower number of a range first, found `3-1`");
+    assert_eq!(cpus("\"all\""), format!("{expected} `all`"));
+    assert_eq!(cpus("[0]"), "40: `task.cpus`: expected text in quotes, found [0]");
     assert_eq!(
         cpus("\"0-1,4\""),
-        "40: task.cpus: its affinity has CPU 4; the machine has CPUs 0 to 3\n  hint: without cpus, a task may use all CPUs"
+        "40: `task.cpus`: its affinity has CPU 4; the machine has CPUs 0 to 3\n  hint: without `cpus`, a task may use all CPUs"
     );
 }
 
@@ -291,20 +299,20 @@ fn repeats_go_back_and_nothing_is_unreachable() {
     let repeat = |to| changed("{to = 1, times = 10}", to);
     assert_eq!(
         repeat("{to = 5, times = 2}"),
-        "21: program.ops: step 5 goes back to step 5; expected an earlier step, 0 to 4"
+        "21: `program.ops`: step 5 goes back to step 5; expected an earlier step, 0 to 4"
     );
     assert_eq!(
         repeat("{to = 99, times = 2}"),
-        "21: program.ops: step 5 goes back to step 99; expected an earlier step, 0 to 4"
+        "21: `program.ops`: step 5 goes back to step 99; expected an earlier step, 0 to 4"
     );
-    assert_eq!(repeat("{to = 1}"), "22: program.ops: step 6 is never reached: step 5 does not go on to it");
+    assert_eq!(repeat("{to = 1}"), "22: `program.ops`: step 6 is never reached: the program never gets past step 5");
     assert_eq!(
         changed("\"wait\"", "\"exit\""),
-        "22: program.ops: step 8 is never reached: step 7 does not go on to it"
+        "22: `program.ops`: step 8 is never reached: the program never gets past step 7"
     );
     assert_eq!(
         changed("{softirq = \"800ns\"}", "{repeat = {to = 0}}"),
-        "27: program.ops: step 0 goes back to step 0; expected steps before it"
+        "27: `program.ops`: step 0 goes back to step 0; expected steps before it"
     );
 }
 
@@ -312,7 +320,7 @@ fn repeats_go_back_and_nothing_is_unreachable() {
 fn loops_in_which_no_time_can_pass_are_refused_at_their_step() {
     assert_eq!(
         changed("{run = \"1us\"}, {repeat", "{send = \"log\"}, {repeat"),
-        "31: program.ops: step 2 goes round for ever without time passing; expected work, a sleep, or a wait for somebody \
+        "31: `program.ops`: step 2 goes round for ever without time passing; expected work, a sleep, or a wait for somebody \
          who takes time, in each round"
     );
 }
@@ -321,45 +329,45 @@ fn loops_in_which_no_time_can_pass_are_refused_at_their_step() {
 fn what_counts_nothing_or_comes_twice_is_refused() {
     assert_eq!(
         changed("\"done\"", "\"begin\""),
-        "17: program: no program has the step \"done\"; expected one, it counts the metric"
+        "17: `program`: no program has the step \"done\"; expected one, it counts the metric"
     );
     assert_eq!(
         changed("\"begin\"", "{run = \"1us\"}"),
-        "21: program.ops: step 4 is \"done\" and there is no \"begin\"; expected one before it"
+        "21: `program.ops`: step 4 is \"done\" and there is no \"begin\"; expected one before it"
     );
     assert_eq!(
         changed("name = \"log\"", "name = \"request\""),
-        "13: channel.name: \"request\" comes twice; expected another name"
+        "13: `channel.name`: \"request\" is given twice; expected another name"
     );
     assert_eq!(
         changed("name = \"child\"", "name = \"worker\""),
-        "26: program.name: \"worker\" comes twice; expected another name"
+        "26: `program.name`: \"worker\" is given twice; expected another name"
     );
     assert_eq!(
         changed("name = \"logger\"\nprogram", "name = \"worker\"\nprogram"),
-        "43: task.name: \"worker\" comes twice; expected another name"
+        "43: `task.name`: \"worker\" is given twice; expected another name"
     );
     assert_eq!(
         changed("per_instance = 2", "per_instance = 2\ncount = 3"),
-        "37: task.count: both count and per_instance are given; expected count for tasks whatever the load, per_instance for \
-         those of each instance"
+        "37: `task.count`: both count and per_instance are given; expected count for tasks that every load has, \
+         per_instance for those of each instance"
     );
     assert_eq!(
         changed("program = \"logger\"", "program = \"child\""),
-        "30: program.name: no task runs this program, nor forks it; expected one that does"
+        "30: `program.name`: no task runs or forks this program; expected one that does"
     );
     assert_eq!(
         changed("per_instance = 2", "count = 2"),
-        "36: task.count: count tasks belong to no instance, and channel \"request\" is one for each; expected per_instance = \
-         false there, or per_instance here"
+        "36: `task.count`: tasks with a count belong to no instance, but each instance has its own channel \"request\"; \
+         expected per_instance = false there, or per_instance here"
     );
 }
 
 #[test]
 fn what_is_no_toml_or_no_file_is_refused() {
-    assert!(changed("case = \"c\"", "case = ").starts_with("3: this is no TOML: "));
+    assert!(changed("case = \"c\"", "case = ").starts_with("3: this is not TOML: "));
     let error = describe("no/such.toml").unwrap_err().to_string();
-    assert!(error.starts_with("no/such.toml: cannot be read: "), "{error}");
+    assert!(error.starts_with("no/such.toml: the file cannot be read: "), "{error}");
     let end = "; expected a workload (.toml)\n  hint: `wakelab workload list` shows the workloads that need no file";
     assert!(error.ends_with(end), "{error}");
 }
@@ -380,7 +388,7 @@ fn a_file_has_no_options_and_bounds_its_tasks() {
 fn a_transaction_is_not_done_before_it_has_begun() {
     assert_eq!(
         changed("\"begin\", {run", "\"done\", \"begin\", {run"),
-        "20: program.ops: step 0 is \"done\" before the first \"begin\", which is step 1; expected one before it"
+        "20: `program.ops`: step 0 is \"done\" before the first \"begin\", which is step 1; expected one before it"
     );
 }
 
@@ -390,18 +398,18 @@ fn a_time_until_all_have_exited_needs_tasks_that_exit() {
     let error = changed("metric = \"throughput\"\nunit = \"u\"", timed);
     let expected =
         "goes on for ever, and the metric is the time until all tasks have exited; expected a number of times";
-    assert_eq!(error, format!("22: program.ops: step 9 {expected}"));
+    assert_eq!(error, format!("22: `program.ops`: step 9 {expected}"));
 }
 
 #[test]
 fn a_metric_that_no_run_has_is_refused_with_those_that_runs_have() {
     assert_eq!(
         changed("\"throughput\"", "\"power\""),
-        "4: workload.metric: no metric \"power\" is computed of a run; expected throughput, time, latency_90pct, latency_99pct, \
+        "4: `workload.metric`: no metric \"power\" is computed of a run; expected throughput, time, latency_90pct, latency_99pct, \
          latency_mean, frame_mean, frame_max, missed_16ms\n  \
-         hint: \"done\" in a program counts one more; unit says of what"
+         hint: \"done\" in a program counts one more transaction, whose unit is `unit`"
     );
-    assert!(changed("\"throughput\"", "\"Throughput\"").ends_with("hint: did you mean throughput?"));
+    assert!(changed("\"throughput\"", "\"Throughput\"").ends_with("hint: did you mean `throughput`?"));
 }
 
 #[test]
@@ -410,7 +418,7 @@ fn a_latency_is_in_microseconds_and_less_is_better() {
         let more = "metric = \"throughput\"\nunit = \"u\"\nbetter = \"lower\"";
         changed(more, &format!("metric = \"latency_99pct\"\nunit = \"{unit}\"\nbetter = \"{better}\""))
     };
-    assert!(header("ns", "lower").contains("unit: a latency is in microseconds; expected \"us\", found \"ns\""));
+    assert!(header("ns", "lower").contains("unit`: a latency is in microseconds; expected \"us\", found \"ns\""));
     assert!(header("us", "higher").contains("less latency is better; expected \"lower\", found \"higher\""));
 }
 
@@ -418,12 +426,12 @@ fn a_latency_is_in_microseconds_and_less_is_better() {
 fn forks_without_end_are_refused_although_time_passes() {
     assert_eq!(
         changed("\"wait\"", "{run = \"1us\"}"),
-        "22: program.ops: step 6 forks child in an endless loop that does not wait for all of its tasks to exit: tasks \
+        "22: `program.ops`: step 6 forks child in an endless loop that does not wait for all of its tasks to exit: tasks \
          without end\n  hint: add the step \"wait\" to the loop, and to forked programs that fork themselves"
     );
     assert_eq!(
         changed("{send = \"log\"}, \"exit\"", "{fork = \"worker\"}, \"exit\""),
-        "22: program.ops: step 6 forks child, which leads back to this program: tasks without end\n  hint: let what goes on \
+        "22: `program.ops`: step 6 forks child, which leads back to this program: tasks without end\n  hint: let what goes on \
          for ever repeat, and fork only programs that do not lead back here"
     );
 }
@@ -451,13 +459,13 @@ fn where_no_task_is_by_instance_the_load_is_1_and_shown_as_tasks() {
     assert_eq!(read(&COUNTED.replace("count = 3", "count = 1"), 1).unwrap().load, "1 task");
     let error = read(COUNTED, 2).unwrap_err();
     assert_eq!(error.about, About::Load);
-    assert!(error.what.starts_with("the load is 2 instances, and the tasks of "), "{error}");
-    assert!(error.what.ends_with(".toml are by count, whatever the load; expected 1"), "{error}");
+    assert!(error.what.starts_with("the load is 2 instances, but all tasks of "), "{error}");
+    assert!(error.what.ends_with(".toml have a count; expected 1"), "{error}");
     for key in ["load_label = \"pairs\"", "ramp = \"1ms\""] {
         let error = says(&COUNTED.replace("better = \"higher\"", &format!("better = \"higher\"\n{key}")));
         let name = key.split(' ').next().unwrap();
         assert!(
-            error.starts_with(&format!("7: workload.{name}: this is of instances, and all tasks are by")),
+            error.starts_with(&format!("7: `workload.{name}`: the key is about instances, but all tasks have a count")),
             "{error}"
         );
     }
@@ -505,23 +513,26 @@ fn phases_that_lead_back_and_loops_without_steps_are_refused() {
     let ops = "[\"begin\", {phase = \"a\"}, \"done\"]";
     assert_eq!(
         says(&steps(phases, ops)),
-        "17: ops.phase: the phase a is in itself: a, then b, then a; expected no way back\n  hint: a loop does steps again: \
-         {loop = [...], times = 10}"
+        "17: `phase.ops.phase`: the phase a contains itself: a, then b, then a; expected no way back\n  hint: a loop repeats \
+         steps: {loop = [...], times = 10}"
     );
     assert_eq!(
         says(&steps("", "[\"begin\", {phase = \"lihgt\"}, \"done\"]")),
-        "10: ops.phase: there is no phase \"lihgt\"; expected a [[phase]] of that name"
+        "10: `program.ops.phase`: there is no phase \"lihgt\"; expected a `[[phase]]` of that name"
     );
     assert_eq!(
         says(&steps("[[phase]]\nname = \"a\"\nops = [\"yield\"]\n", "[\"begin\", \"done\"]")),
-        "13: phase.name: no program has this phase; expected one that does"
+        "13: `phase.name`: no program has this phase; expected one that does"
     );
-    assert!(says(&steps("", "[\"begin\", {loop = []}, \"done\"]")).starts_with("10: ops.loop: expected one or more"));
+    assert!(
+        says(&steps("", "[\"begin\", {loop = []}, \"done\"]"))
+            .starts_with("10: `program.ops.loop`: expected steps such as")
+    );
     // 2^20 steps, were they written out.
     let doubling: String = (0..20)
         .map(|i| format!("[[phase]]\nname = \"p{i}\"\nops = [{{phase = \"p{0}\"}}, {{phase = \"p{0}\"}}]\n", i + 1))
         .collect();
     let phases = format!("{doubling}[[phase]]\nname = \"p20\"\nops = [{{run = \"1us\"}}]\n");
     let error = says(&steps(&phases, "[\"begin\", {phase = \"p0\"}, \"done\"]"));
-    assert!(error.contains("phase.ops: the program has more than 10000 steps, its phases written out"), "{error}");
+    assert!(error.contains("`phase.ops`: the program has more than 10000 steps, its phases written out"), "{error}");
 }

@@ -145,21 +145,30 @@ fn a_step_and_a_phase_ask_for_slices() {
 
 #[test]
 fn resources_that_are_not_there_or_something_else_are_refused_at_their_step() {
-    assert_eq!(changed("{lock = \"m\"}", "{lock = \"n\"}"), "35: ops.lock: there is no mutex \"n\"; expected m");
-    assert_eq!(changed("{lock = \"m\"}", "{lock = \"c\"}"), "35: ops.lock: \"c\" is a condition; expected a mutex");
+    assert_eq!(
+        changed("{lock = \"m\"}", "{lock = \"n\"}"),
+        "35: `program.ops.lock`: there is no mutex \"n\"; expected m"
+    );
+    assert_eq!(
+        changed("{lock = \"m\"}", "{lock = \"c\"}"),
+        "35: `program.ops.lock`: \"c\" is a condition; expected a mutex"
+    );
     assert_eq!(
         changed(", mutex = \"m\"}", "}"),
-        "35: ops.mutex: the key is missing; expected something like mutex = \"text\""
+        "35: `program.ops.mutex`: the key is missing; expected the name of a mutex in quotes"
     );
-    assert_eq!(changed("name = \"m\"", "name = \"c\""), "12: condition.name: \"c\" comes twice; expected another name");
+    assert_eq!(
+        changed("name = \"m\"", "name = \"c\""),
+        "12: `condition.name`: \"c\" is given twice; expected another name"
+    );
     assert_eq!(
         changed("room = 4, ", ""),
-        "36: ops.room: the key is missing; expected something like {recv = \"reply\", room = 4, all = true}"
+        "36: `program.ops.room`: the key is missing; expected a whole number from 1 to 4294967295"
     );
-    assert_eq!(changed("\"2ms\"", "\"0ms\""), "43: ops.period: expected more than 0");
+    assert_eq!(changed("\"2ms\"", "\"0ms\""), "43: `program.ops.period`: expected more than 0, found \"0ms\"");
     assert_eq!(
         changed("\"absolute\"", "\"abs\""),
-        "43: ops.mode: expected \"relative\" or \"absolute\", found \"abs\""
+        "43: `program.ops.mode`: expected \"relative\" or \"absolute\", found \"abs\""
     );
 }
 
@@ -167,19 +176,19 @@ fn resources_that_are_not_there_or_something_else_are_refused_at_their_step() {
 fn what_validation_refuses_has_its_line() {
     assert_eq!(
         changed("{lock = \"m\"}, ", ""),
-        "35: program.ops: step 2 waits for c with m, which it does not hold; expected a lock before it"
+        "35: `program.ops`: step 2 waits for c with m, which it does not hold; expected a lock before it"
     );
     assert_eq!(
         changed("participants = 3", "participants = 4"),
-        "20: barrier.participants: 4 tasks meet at this barrier, and 3 have it in their programs; expected the same number"
+        "20: `barrier.participants`: 4 tasks meet at this barrier, and 3 have it in their programs; expected the same number"
     );
     assert_eq!(
         changed("{signal = \"c\"}, {broadcast = \"c\"}, ", ""),
-        "12: condition.name: is waited for, and nobody signals it; expected somebody who does"
+        "12: `condition.name`: is waited for, and nobody signals it; expected somebody who does"
     );
     assert_eq!(
         changed("per_instance = false", "per_instance = false\nparticipants = 6"),
-        "17: barrier.participants: how many tasks meet at this barrier goes by the load; expected no participants, which is \
-         all who have it"
+        "17: `barrier.participants`: how many tasks meet at this barrier depends on the load; expected no `participants`, so that \
+         all tasks that use it meet"
     );
 }

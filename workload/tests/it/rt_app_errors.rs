@@ -30,17 +30,17 @@ fn let_pass(json: &str, place: &str, what: &str, instead: &str) {
 
 #[test]
 fn what_is_no_json_has_its_line() {
-    refused("{\"tasks\": {\n\"t\": {\"run\": 1\n\"sleep\": 2}}}", "2: this is no JSON: Expected comma");
-    refused("{\n\"tasks\": {\"t\": {\"run\": }}}", "2: this is no JSON: Unexpected close brace");
-    refused("{\"tasks\": \n /* ", "2: this is no JSON: Unterminated comment block");
+    refused("{\"tasks\": {\n\"t\": {\"run\": 1\n\"sleep\": 2}}}", "2: this is not JSON: Expected comma");
+    refused("{\n\"tasks\": {\"t\": {\"run\": }}}", "2: this is not JSON: Unexpected close brace");
+    refused("{\"tasks\": \n /* ", "2: this is not JSON: Unterminated comment block");
     refused("", "1: the file is empty; expected rt-app's JSON, {\"tasks\": {...}}");
     refused("\n[1]", "2: expected an object, {\"tasks\": {...}}");
     let deep = format!("{{\"tasks\": {}", "[".repeat(100_000));
-    refused(&deep, "1: this is no JSON: Maximum nesting depth exceeded");
+    refused(&deep, "1: this is not JSON: Maximum nesting depth exceeded");
     // Only suspend may stand without a value.
     refused(
         "{\"tasks\": {\"t\": {\"run\",\n}}}",
-        "1: this is no JSON: Expected colon after the string or word in object property",
+        "1: this is not JSON: Expected colon after the string or word in object property",
     );
 }
 
@@ -48,71 +48,71 @@ fn what_is_no_json_has_its_line() {
 fn what_is_not_there_is_named() {
     refused(
         "{\"global\": {}}",
-        "1: the key \"tasks\" is missing; expected something like \"tasks\": {\"thread0\": {\"run\": 1000, \"sleep\": 9000}}",
+        "1: `tasks`: the key is missing; expected a value such as {\"thread0\": {\"run\": 1000, \"sleep\": 9000}}",
     );
-    refused("{\n\"tasks\": {}}", "2: tasks: expected one or more threads, found {}");
-    refused(&thread("\"priority\": 1"), "2: tasks.t: there is no event; expected some, such as \"run\": 1000");
-    refused(&thread("\"phases\": {}"), "2: tasks.t.phases: expected one or more phases, found {}");
+    refused("{\n\"tasks\": {}}", "2: `tasks`: expected one or more threads, found {}");
+    refused(&thread("\"priority\": 1"), "2: `tasks.t`: there is no event; expected some, such as \"run\": 1000");
+    refused(&thread("\"phases\": {}"), "2: `tasks.t.phases`: expected one or more phases, found {}");
     refused(
         &thread("\"phases\": {\n\"p\": {\"loop\": 2}}"),
-        "3: tasks.t.phases.p: there is no event; expected some, such as \"run\": 1000",
+        "3: `tasks.t.phases.p`: there is no event; expected some, such as \"run\": 1000",
     );
     refused(
         &thread("\"timer\": {\n\"ref\": \"unique\"}"),
-        "2: tasks.t.timer: the key \"period\" is missing; expected something like \"period\": 10000",
+        "2: `tasks.t.timer.period`: the key is missing; expected a value such as 10000",
     );
     refused(
         &thread("\"run\": 1,\n\"instance\": 0"),
-        "1: tasks: no thread is there from the start: \"instance\" is 0 in all of them; expected 1 or more in one",
+        "1: `tasks`: no thread is there from the start: \"instance\" is 0 in all of them; expected 1 or more in one",
     );
 }
 
 #[test]
 fn values_have_their_types_and_ranges() {
     let us = "expected us, a whole number from 0 to 2147483647, found";
-    refused(&thread("\n\"run\": \"1\""), &format!("3: tasks.t.run: {us} \"1\""));
-    refused(&thread("\"sleep\": -1"), &format!("2: tasks.t.sleep: {us} -1"));
-    refused(&thread("\"runtime\": 1.5"), &format!("2: tasks.t.runtime: {us} 1.5"));
-    refused(&thread("\"run\": 99999999999"), &format!("2: tasks.t.run: {us} 99999999999"));
+    refused(&thread("\n\"run\": \"1\""), &format!("3: `tasks.t.run`: {us} \"1\""));
+    refused(&thread("\"sleep\": -1"), &format!("2: `tasks.t.sleep`: {us} -1"));
+    refused(&thread("\"runtime\": 1.5"), &format!("2: `tasks.t.runtime`: {us} 1.5"));
+    refused(&thread("\"run\": 99999999999"), &format!("2: `tasks.t.run`: {us} 99999999999"));
     refused(
         &thread("\"run\": 1, \"lock\": [\"m\"]"),
-        "2: tasks.t.lock: expected the name of a mutex in quotes, found [\"m\"]",
+        "2: `tasks.t.lock`: expected the name of a mutex in quotes, found [\"m\"]",
     );
     refused(
         &thread("\"timer\": {\"ref\": \"unique\",\n\"period\": 0}"),
-        "3: tasks.t.timer.period: expected us, a whole number from 1 to 2147483647, found 0",
+        "3: `tasks.t.timer.period`: expected us, a whole number from 1 to 2147483647, found 0",
     );
     refused(
         &thread("\"timer\": {\"ref\": \"unique\", \"period\": 1,\n\"mode\": \"abs\"}"),
-        "3: tasks.t.timer.mode: expected \"relative\" or \"absolute\", found \"abs\"",
+        "3: `tasks.t.timer.mode`: expected \"relative\" or \"absolute\", found \"abs\"",
     );
     refused(
         &thread("\"run\": 1,\n\"loop\": 0"),
-        "3: tasks.t.loop: expected how often, -1 for ever or 1 or more, found 0",
+        "3: `tasks.t.loop`: expected how often, -1 for ever or 1 or more, found 0",
     );
     refused(
         &thread("\"run\": 1, \"cpus\": []"),
-        "2: tasks.t.cpus: expected one or more CPUs, such as [0, 1], found []",
+        "2: `tasks.t.cpus`: expected one or more CPUs, such as [0, 1], found []",
     );
     refused(
         &thread("\"run\": 1, \"cpus\": [0, 8192]"),
-        "2: tasks.t.cpus: expected one or more CPUs, such as [0, 1], each below 8192, found [0, 8192]",
+        "2: `tasks.t.cpus`: expected one or more CPUs, such as [0, 1], each below 8192, found [0, 8192]",
     );
     refused(
         &thread("\"run\": 1,\n\"priority\": 20"),
-        "3: tasks.t.priority: the nice value of this policy is 20; expected -20 to 19",
+        "3: `tasks.t.priority`: the nice value of this policy is 20; expected -20 to 19",
     );
     refused(
         &thread("\"run\": 1, \"policy\": \"SCHED_OTHR\""),
-        "2: tasks.t.policy: expected SCHED_OTHER or SCHED_IDLE, found \"SCHED_OTHR\"\n  hint: did you mean SCHED_OTHER?",
+        "2: `tasks.t.policy`: expected SCHED_OTHER or SCHED_IDLE, found \"SCHED_OTHR\"\n  hint: did you mean `SCHED_OTHER`?",
     );
     refused(
         "{\"tasks\": {\"t\": {\"run\": 1}}, \"global\": {\n\"calibration\": \"CPUX\"}}",
-        "2: global.calibration: expected a CPU, such as \"CPU0\", or a number of ns, found \"CPUX\"",
+        "2: `global.calibration`: expected a CPU, such as \"CPU0\", or a number of ns, found \"CPUX\"",
     );
     refused(
         "{\"tasks\": {\"t\": {\"run\": 1}}, \"resources\": {\"m\": {\n\"type\": \"mutx\"}}}",
-        "2: resources.m.type: expected one of mutex, wait, signal, broadcast, sync, sleep, run, timer, found \"mutx\"",
+        "2: `resources.m.type`: expected one of mutex, wait, signal, broadcast, sync, sleep, run, timer, found \"mutx\"",
     );
 }
 
@@ -120,9 +120,9 @@ fn values_have_their_types_and_ranges() {
 fn a_key_that_is_no_event_comes_once() {
     refused(
         &thread("\"loop\": 2,\n\"run\": 1,\n\"loop\": 3"),
-        "4: tasks.t.loop: comes twice, first in line 2; expected it once",
+        "4: `tasks.t.loop`: the key is given twice, first in line 2; expected it once",
     );
-    refused("{\"tasks\": {},\n\"tasks\": {}}", "2: tasks: comes twice, first in line 1; expected it once");
+    refused("{\"tasks\": {},\n\"tasks\": {}}", "2: `tasks`: the key is given twice, first in line 1; expected it once");
 }
 
 #[test]
@@ -130,25 +130,25 @@ fn unknown_keys_are_passed_over_leniently() {
     let out = "it is left out, as rt-app does";
     let_pass(
         &thread("\"run\": 1,\n\"prioriti\": 1"),
-        "3: tasks.t.prioriti",
-        "unknown key; did you mean priority?",
+        "3: `tasks.t.prioriti`",
+        "unknown key; did you mean `priority`?",
         out,
     );
     let_pass(
         "{\"tasks\": {\"t\": {\"run\": 1}},\n\"x\": 1}",
-        "2: x",
+        "2: `x`",
         "unknown key; expected tasks, global, resources",
         out,
     );
     let_pass(
         "{\"tasks\": {\"t\": {\"run\": 1}}, \"global\": {\n\"gnu_plot\": true}}",
-        "2: global.gnu_plot",
-        "unknown key; did you mean gnuplot?",
+        "2: `global.gnu_plot`",
+        "unknown key; did you mean `gnuplot`?",
         out,
     );
     let_pass(
         &thread("\"timer\": {\"ref\": \"unique\", \"period\": 1,\n\"x\": 1}"),
-        "3: tasks.t.timer.x",
+        "3: `tasks.t.timer.x`",
         "unknown key; expected ref, period, mode",
         out,
     );
@@ -157,59 +157,59 @@ fn unknown_keys_are_passed_over_leniently() {
 #[test]
 fn what_the_model_has_no_meaning_for_is_let_pass_leniently() {
     let out = "it is left out";
-    let_pass(&thread("\"run\": 1,\n\"taskgroup\": \"/a\""), "3: tasks.t.taskgroup", "cgroups are not modelled", out);
+    let_pass(&thread("\"run\": 1,\n\"taskgroup\": \"/a\""), "3: `tasks.t.taskgroup`", "cgroups are not modelled", out);
     let clamps = "utilisation clamps are not modelled";
     let_pass(
         &thread("\"phases\": {\"p\": {\"run\": 1,\n\"util_min\": 9}}"),
-        "3: tasks.t.phases.p.util_min",
+        "3: `tasks.t.phases.p.util_min`",
         clamps,
         out,
     );
     let nodes = "memory of nodes is not modelled";
-    let_pass(&thread("\"run\": 1,\n\"membind_nodes\": [0]"), "3: tasks.t.membind_nodes", nodes, out);
+    let_pass(&thread("\"run\": 1,\n\"membind_nodes\": [0]"), "3: `tasks.t.membind_nodes`", nodes, out);
     let_pass(
         &thread("\"run\": 1,\n\"dl-period\": 5"),
-        "3: tasks.t.dl-period",
+        "3: `tasks.t.dl-period`",
         "parameters of SCHED_DEADLINE are not modelled",
         out,
     );
     let_pass(
         &thread("\"run\": 1, \"policy\": \"SCHED_IDLE\",\n\"dl-runtime\": 5"),
-        "3: tasks.t.dl-runtime",
+        "3: `tasks.t.dl-runtime`",
         "only a thread of SCHED_OTHER can ask for a slice",
         out,
     );
     refused(
         &thread("\"run\": 1,\n\"dl-runtime\": -5"),
-        "3: tasks.t.dl-runtime: expected us, the slice that the thread asks for, a whole number from 0 to 2147483647, found -5",
+        "3: `tasks.t.dl-runtime`: expected us, the slice that the thread asks for, a whole number from 0 to 2147483647, found -5",
     );
     for policy in ["SCHED_FIFO", "SCHED_RR", "SCHED_DEADLINE", "SCHED_BATCH"] {
         let what = format!("{policy} is not modelled; expected SCHED_OTHER or SCHED_IDLE");
         let json = thread(&format!("\"run\": 1, \"priority\": 50,\n\"policy\": \"{policy}\""));
-        let_pass(&json, "3: tasks.t.policy", &what, "it is SCHED_OTHER with nice 0");
+        let_pass(&json, "3: `tasks.t.policy`", &what, "it is SCHED_OTHER with nice 0");
     }
     let_pass(
         "{\"tasks\": {\"t\": {\"run\": 1}}, \"global\": {\n\"pi_enabled\": true}}",
-        "2: global.pi_enabled",
+        "2: `global.pi_enabled`",
         "mutexes with priority inheritance are not modelled",
         "they have none",
     );
     let_pass(
         &thread("\"run\": 1,\n\"iorun\": 5"),
-        "3: tasks.t.iorun",
+        "3: `tasks.t.iorun`",
         "how long writing so many bytes to a device takes, or blocks, is not modelled; expected a run of the time it takes on \
          your machine",
         "it takes no time",
     );
     let_pass(
         &thread("\"phases\": {\"p\": {\"run\": 1}},\n\"sleep\": 1"),
-        "3: tasks.t.sleep",
+        "3: `tasks.t.sleep`",
         "the thread has phases, so that rt-app does not do this event; expected it in a phase",
         out,
     );
     let_pass(
         &thread("\"phases\": {\n\"p\": {\"loop\": -1, \"run\": 1},\n\"q\": {\"run\": 1}}"),
-        "4: tasks.t.phases.q",
+        "4: `tasks.t.phases.q`",
         "the phase is never come to: the one in line 3 goes round for ever",
         out,
     );
@@ -222,13 +222,13 @@ fn timers_that_threads_share_are_refused() {
     let tick = "{\"ref\": \"tick\", \"period\": 1}";
     let_pass(
         &format!("{{\"tasks\": {{\"a\": {{\"timer\": {tick}}},\n\"b\": {{\"timer1\": {tick}, \"timer2\": {tick}}}}}}}"),
-        "2: tasks.b.timer1",
+        "2: `tasks.b.timer1`",
         &format!("a has the timer \"tick\" too (line 1), {expected}"),
         own,
     );
     let_pass(
         &thread(&format!("\"instance\": 3,\n\"timer\": {tick}")),
-        "3: tasks.t.timer",
+        "3: `tasks.t.timer`",
         &format!("3 threads have the timer \"tick\", {expected}"),
         own,
     );
@@ -238,18 +238,18 @@ fn timers_that_threads_share_are_refused() {
 fn who_waits_is_woken_by_somebody_and_who_wakes_wakes_somebody() {
     refused(
         "{\"tasks\": {\"abcde\": {\n\"suspend\": \"abcde\", \"run\": 1}, \"b\": {\"sleep\": 1, \"resume\": \"abcdf\"}}}",
-        "2: tasks.abcde.suspend: nobody resumes or signals \"abcde\", and the thread would wait for ever; expected a thread that \
-         does\n  hint: did you mean abcdf?",
+        "2: `tasks.abcde.suspend`: nobody resumes or signals \"abcde\", and the thread would wait for ever; expected a thread that \
+         does\n  hint: did you mean `abcdf`?",
     );
     let_pass(
         &thread("\"run\": 1,\n\"resume\": \"x\""),
-        "3: tasks.t.resume",
+        "3: `tasks.t.resume`",
         "nobody suspends or waits for \"x\"",
         "it is left out",
     );
     refused(
         "{\"tasks\": {\"t\": {\"sleep\": 1,\n\"wait\": {\"ref\": \"q\", \"mutex\": \"m\"}, \"signal\": \"q\"}}}",
-        "2: tasks.t.wait: waits for condition q with mutex m, which it does not hold; expected a lock before it",
+        "2: `tasks.t.wait`: waits for condition q with mutex m, which it does not hold; expected a lock before it",
     );
 }
 
@@ -257,25 +257,25 @@ fn who_waits_is_woken_by_somebody_and_who_wakes_wakes_somebody() {
 fn locks_barriers_and_forks_are_checked_with_their_lines() {
     refused(
         &thread("\"run\": 1,\n\"unlock\": \"m\""),
-        "3: tasks.t.unlock: unlocks mutex m, which it does not hold; expected a lock before it",
+        "3: `tasks.t.unlock`: unlocks mutex m, which it does not hold; expected a lock before it",
     );
     refused(
         &thread("\"lock\": \"m\",\n\"run\": 1,\n\"lock\": \"m\""),
-        "4: tasks.t.lock: locks mutex m, which it holds already; it would wait for itself",
+        "4: `tasks.t.lock`: locks mutex m, which it holds already; it would wait for itself",
     );
     refused(
         &thread("\"run\": 1,\n\"barrier\": \"x\",\n\"barrier\": \"x\""),
-        "4: tasks.t.barrier: the thread meets others here already in line 3; expected another barrier\n  hint: rt-app counts each \
+        "4: `tasks.t.barrier`: the thread meets others here already in line 3; expected another barrier\n  hint: rt-app counts each \
          use as one more thread that is to come; give each meeting a name of its own",
     );
     refused(
         "{\"tasks\": {\"thread0\": {\"run\": 1,\n\"fork\": \"thread1\"}}}",
-        "2: tasks.thread0.fork: there is no thread \"thread1\"; expected one of \"tasks\"\n  hint: did you mean thread0?",
+        "2: `tasks.thread0.fork`: there is no thread \"thread1\"; expected one of \"tasks\"\n  hint: did you mean `thread0`?",
     );
     refused(
         "{\"tasks\": {\"a\": {\"loop\": 1, \"run\": 1, \"fork\": \"b\"}, \"b\": {\"instance\": 0, \"loop\": 1, \"run\": 1,\n\"fork\": \"c\"},\n\
          \"c\": {\"instance\": 0, \"loop\": 1, \"run\": 1, \"fork\": \"b\"}}}",
-        "2: tasks.b.fork: forks c (forked), which leads back to this program: tasks without end\n  hint: let what goes on for ever \
+        "2: `tasks.b.fork`: forks c (forked), which leads back to this program: tasks without end\n  hint: let what goes on for ever \
          repeat, and fork only programs that do not lead back here",
     );
     let forked_barrier = parse(
@@ -283,16 +283,18 @@ fn locks_barriers_and_forks_are_checked_with_their_lines() {
         false,
     );
     assert!(
-        forked_barrier.unwrap_err().starts_with("w.json:2: tasks.b.barrier: barrier x: a forked task has this barrier")
+        forked_barrier
+            .unwrap_err()
+            .starts_with("w.json:2: `tasks.b.barrier`: barrier x: a forked task has this barrier")
     );
     let_pass(
         "{\"tasks\": {\"a\": {\"run\": 1},\n\"b\": {\"instance\": 0, \"run\": 1}}}",
-        "2: tasks.b",
+        "2: `tasks.b`",
         "\"instance\" is 0 and no thread that runs forks this one",
         "it is left out",
     );
     let timeless = parse(&thread("\"yield\": \"\""), false).unwrap_err();
-    assert!(timeless.starts_with("w.json:2: tasks.t: goes round for ever without time passing"), "{timeless}");
+    assert!(timeless.starts_with("w.json:2: `tasks.t`: goes round for ever without time passing"), "{timeless}");
 }
 
 #[test]
@@ -306,7 +308,7 @@ fn cpus_that_the_machine_does_not_have_are_told_where_they_are_named() {
         error.to_string().strip_prefix(&format!("{}:", path.display())).unwrap().to_owned()
     };
     let what = "its affinity has CPU 4; the machine has CPUs 0 to 3";
-    assert_eq!(says(&thread("\"run\": 1, \"instance\": 2,\n\"cpus\": [4]")), format!("3: tasks.t.cpus: {what}"));
+    assert_eq!(says(&thread("\"run\": 1, \"instance\": 2,\n\"cpus\": [4]")), format!("3: `tasks.t.cpus`: {what}"));
     let phase = thread("\"phases\": {\"a\": {\"run\": 1},\n\"b\": {\"run\": 1, \"cpus\": [0, 4]}}");
-    assert_eq!(says(&phase), format!("3: tasks.t.phases.b.cpus: {what}"));
+    assert_eq!(says(&phase), format!("3: `tasks.t.phases.b.cpus`: {what}"));
 }

@@ -16,8 +16,7 @@ use Outcome::{Lenient, Refused, Runs};
 const FIFO: &str = "SCHED_FIFO is not modelled; expected SCHED_OTHER or SCHED_IDLE";
 const OLD: &str = "this is of the grammar before rt-app 1.0 (exec, lock_order, resources in threads), which rt-app no longer \
                    reads; expected events, such as \"run\": 1000";
-const NO_TASKS: &str = "the key \"tasks\" is missing; expected something like \"tasks\": {\"thread0\": {\"run\": 1000, \
-                        \"sleep\": 9000}}";
+const NO_TASKS: &str = "the key is missing; expected a value such as {\"thread0\": {\"run\": 1000, \"sleep\": 9000}}";
 
 /// What becomes of each: its path, the line and key of what is refused.
 fn outcomes() -> Vec<(&'static str, &'static str, Outcome)> {
@@ -26,25 +25,25 @@ fn outcomes() -> Vec<(&'static str, &'static str, Outcome)> {
     vec![
         ("browser-long.json", "", Runs(9)),
         ("browser-short.json", "", Runs(9)),
-        ("cpufreq_governor_efficiency/calibration.json", ":19: global.default_policy: ", Lenient(FIFO, 1, 1)),
-        ("cpufreq_governor_efficiency/dvfs.json", ":5: tasks.thread.policy: ", Lenient(FIFO, 1, 1)),
-        ("merge/global.json", ":1: ", Refused(NO_TASKS)),
-        ("merge/resources.json", ":1: ", Refused(NO_TASKS)),
-        ("merge/thread0.json", ":4: tasks.thread0.exec: ", Refused(OLD)),
-        ("merge/thread1.json", ":4: tasks.thread1.exec: ", Refused(OLD)),
-        ("merge/thread2.json", ":4: tasks.thread2.exec: ", Refused(OLD)),
-        ("merge/thread3.json", ":4: tasks.thread3.exec: ", Refused(OLD)),
+        ("cpufreq_governor_efficiency/calibration.json", ":19: `global.default_policy`: ", Lenient(FIFO, 1, 1)),
+        ("cpufreq_governor_efficiency/dvfs.json", ":5: `tasks.thread.policy`: ", Lenient(FIFO, 1, 1)),
+        ("merge/global.json", ":1: `tasks`: ", Refused(NO_TASKS)),
+        ("merge/resources.json", ":1: `tasks`: ", Refused(NO_TASKS)),
+        ("merge/thread0.json", ":4: `tasks.thread0.exec`: ", Refused(OLD)),
+        ("merge/thread1.json", ":4: `tasks.thread1.exec`: ", Refused(OLD)),
+        ("merge/thread2.json", ":4: `tasks.thread2.exec`: ", Refused(OLD)),
+        ("merge/thread3.json", ":4: `tasks.thread3.exec`: ", Refused(OLD)),
         ("mp3-long.json", "", Runs(5)),
         ("mp3-short.json", "", Runs(5)),
         ("spreading-tasks.json", "", Runs(2)),
-        ("taskset.json", ":4: tasks.ThreadA.exec: ", Refused(OLD)),
+        ("taskset.json", ":4: `tasks.ThreadA.exec`: ", Refused(OLD)),
         ("template.json", "", Runs(1)),
         ("tutorial/example1.json", "", Runs(1)),
         ("tutorial/example2.json", "", Runs(1)),
         ("tutorial/example3.json", "", Runs(12)),
         ("tutorial/example4.json", "", Runs(2)),
         ("tutorial/example5.json", "", Runs(2)),
-        ("tutorial/example6.json", ":11: tasks.thread0.mem: ", Lenient(mem, 1, 2)),
+        ("tutorial/example6.json", ":11: `tasks.thread0.mem`: ", Lenient(mem, 1, 2)),
         ("tutorial/example7.json", "", Runs(2)),
         ("tutorial/example8.json", "", Runs(1)),
         ("video-long.json", "", Runs(17)),

@@ -115,7 +115,7 @@ pub fn noted(imported: &Imported, note: &str) {
 pub fn refused(sysfs: &Sysfs, file: &str, parts: &[&str]) {
     let error = import_files(&sysfs.0, "mine").expect_err("the tree should be refused");
     let message = error.to_string();
-    assert_eq!(error.file, full(file), "{message}");
+    assert_eq!(error.path, std::path::Path::new(&full(file)), "{message}");
     assert!(error.hint.is_some(), "{message}");
     for part in parts {
         assert!(message.contains(part), "no {part:?} in: {message}");

@@ -1,20 +1,17 @@
 //! One step of a program: `"exit"`, `{run = "50us", jitter = 10}`.
 
 use super::resource::{ResourceDef, named, unknown};
-use crate::near::did_you_mean;
-use crate::toml_table::{Table, TomlError};
 use crate::{Call, Kind, Op, TimerMode, Work};
-use toml::Spanned;
-use toml::de::DeValue;
+use wakelab_input::{InputError, Table, Value, did_you_mean};
 
-/// What steps may name.
+/// The names that steps may use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names<'a> {
     pub(super) resources: &'a [ResourceDef],
     pub(super) programs: &'a [&'a str],
 }
 
-/// Steps that are a word.
+/// Steps written as a word.
 const WORDS: [(&str, Step); 6] = [
     ("wait", Step::Op(Op::Wait)),
     ("exit", Step::Op(Op::Exit)),
@@ -24,7 +21,7 @@ const WORDS: [(&str, Step); 6] = [
     ("exec", Step::Call(Call::Exec)),
 ];
 
-/// Steps that are a table, with what else may be in it.
+/// Steps written as a table, with its other keys.
 const TABLES: [(&str, &[&str]); 22] = [
     ("run", &["jitter"]),
     ("softirq", &["jitter"]),
@@ -50,7 +47,7 @@ const TABLES: [(&str, &[&str]); 22] = [
     ("phase", &["times"]),
 ];
 
-/// A step, or a call that is to be one.
+/// A step, or a call that becomes one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
     Op(Op),
@@ -67,23 +64,22 @@ pub(super) enum Written<'a> {
 }
 
 /// Reads a step in the list `ops` of a table.
-pub(super) fn read<'a>(of: &Table<'a>, element: &'a Spanned<DeValue<'a>>) -> Result<Written<'a>, TomlError> {
-    let wrong = |what: String| of.wrong_at("ops", &element.span(), what);
+pub(super) fn read<'a>(of: &Table<'a>, element: &'a Value<'a>) -> Result<Written<'a>, InputError> {
+    let wrong = |what: String| of.wrong_at("ops", element.span().start, what);
     let tables = || TABLES.iter().map(|table| table.0);
     if let Some(text) = element.get_ref().as_str() {
         if let Some((_, step)) = WORDS.iter().find(|(word, _)| *word == text) {
             return Ok(Written::Word(*step));
         }
         if tables().any(|key| key == text) {
-            return Err(wrong(format!("the step {text:?} needs to say what; expected {{{text} = …}}")));
+            return Err(wrong(format!("the step {text:?} needs a value; expected {{{text} = …}}")));
         }
         let all: Vec<&str> = WORDS.iter().map(|word| word.0).chain(tables()).collect();
         let what = format!("unknown step {text:?}; expected {}", all.join(", "));
-        return Err(wrong(what).with_hint(did_you_mean(text, all)));
+        return Err(wrong(what).with_hint_if(did_you_mean(text, all)));
     }
     let Some(entries) = element.get_ref().as_table() else {
-        let what = format!("expected a step such as {{run = \"50us\"}}, found {}", element.get_ref().type_str());
-        return Err(wrong(what));
+        return Err(of.unexpected_at("ops", element, "a step such as {run = \"50us\"}"));
     };
     let kinds: Vec<_> = TABLES.iter().filter(|(key, _)| entries.contains_key(*key)).collect();
     let (kind, more) = match kinds[..] {
@@ -92,25 +88,24 @@ pub(super) fn read<'a>(of: &Table<'a>, element: &'a Spanned<DeValue<'a>>) -> Res
             let given = entries.keys().next().map_or("", |key| key.get_ref().as_ref());
             let expected = tables().collect::<Vec<_>>().join(", ");
             let what = format!("unknown step {{{given}}}; expected one of {expected}");
-            return Err(wrong(what).with_hint(did_you_mean(given, tables())));
+            return Err(wrong(what).with_hint_if(did_you_mean(given, tables())));
         }
         [first, second, ..] => {
             return Err(wrong(format!("{} and {} in one step; expected a step for each", first.0, second.0)));
         }
     };
     let keys: Vec<&str> = [kind].iter().chain(more).copied().collect();
-    Table::new(of.source(), "ops".to_owned(), element.span().start, entries, &keys)
-        .map(|table| Written::Table(kind, table))
+    of.table_at("ops", element, "a step", &keys).map(|table| Written::Table(kind, table))
 }
 
-/// The step that a table is. `timers` are the names of the program's timers so far; `repeat`, `loop` and `phase` are no
-/// step by themselves.
+/// The step that a table describes. `timers` are the names of the program's timers so far. `repeat`, `loop` and `phase`
+/// are not single steps and are not read here.
 pub(super) fn of_table(
     kind: &str,
     table: &Table<'_>,
     names: Names<'_>,
     timers: &mut Vec<String>,
-) -> Result<Step, TomlError> {
+) -> Result<Step, InputError> {
     let resource = |key: &str, kind: Kind| named(table, key, kind, names.resources);
     Ok(Step::Op(match kind {
         "run" => Op::Run(work(table, kind)?),
@@ -128,16 +123,18 @@ pub(super) fn of_table(
 fn call(
     kind: &str,
     table: &Table<'_>,
-    resource: impl Fn(&str, Kind) -> Result<u32, TomlError>,
+    resource: impl Fn(&str, Kind) -> Result<u32, InputError>,
     timers: &mut Vec<String>,
-) -> Result<Call, TomlError> {
+) -> Result<Call, InputError> {
     Ok(match kind {
         "io" => Call::Io(work(table, kind)?),
         "sleep_until" => Call::SleepUntil { at_ns: table.duration(kind)?.unwrap_or(0) },
         "timer" => timer(table, timers)?,
         "lock" => Call::Lock { mutex: resource(kind, Kind::Mutex)? },
         "spin" => {
-            table.duration("hold")?.ok_or_else(|| table.missing("hold", "{spin = \"lock\", hold = \"100ns\"}"))?;
+            if table.get("hold").is_none() {
+                return Err(table.missing("hold", "a time such as {spin = \"lock\", hold = \"100ns\"}"));
+            }
             Call::Spin { lock: resource(kind, Kind::Spinlock)?, hold: work(table, "hold")? }
         }
         "unlock" => Call::Unlock { mutex: resource(kind, Kind::Mutex)? },
@@ -148,36 +145,30 @@ fn call(
         "broadcast" => Call::Broadcast { cond: resource(kind, Kind::Condition)? },
         "barrier" => Call::Barrier { barrier: resource(kind, Kind::Barrier)? },
         "recv" => {
-            let room = table.number("room", 1, i64::from(u32::MAX))?;
-            let room = room.ok_or_else(|| table.missing("room", "{recv = \"reply\", room = 4, all = true}"))? as u32;
+            let room = table.need_number("room", &(1..=u64::from(u32::MAX)))? as u32;
             Call::RecvBatch { channel: resource(kind, Kind::Channel)?, room, all: table.flag("all")?.unwrap_or(false) }
         }
-        "nice" => Call::Nice(table.number(kind, -20, 19)?.unwrap_or(0) as i8),
+        "nice" => Call::Nice(table.signed(kind, &(-20..=19))?.unwrap_or(0) as i8),
         "slice" => Call::Slice { ns: table.duration(kind)?.unwrap_or(0) },
         "policy" => Call::IdlePolicy(idle_policy(table)?.unwrap_or(false)),
         _ => unreachable!("{kind} is a list of steps"),
     })
 }
 
-fn work(table: &Table<'_>, key: &str) -> Result<Work, TomlError> {
+fn work(table: &Table<'_>, key: &str) -> Result<Work, InputError> {
     let ns = table.duration(key)?.unwrap_or(0);
-    Ok(Work { ns, jitter_pct: table.number("jitter", 0, 100)?.unwrap_or(0) as u32 })
+    Ok(Work { ns, jitter_pct: table.number("jitter", &(0..=100))?.unwrap_or(0) as u32 })
 }
 
-fn timer(table: &Table<'_>, timers: &mut Vec<String>) -> Result<Call, TomlError> {
-    let name = table.need_text("timer")?;
-    let example = "{timer = \"tick\", period = \"20ms\"}";
-    let period_ns = match table.duration("period")?.ok_or_else(|| table.missing("period", example))? {
-        0 => return Err(table.wrong("period", "expected more than 0")),
+fn timer(table: &Table<'_>, timers: &mut Vec<String>) -> Result<Call, InputError> {
+    let name = table.need_text("timer", "a name in quotes")?;
+    let missing = || table.missing("period", "a time such as {timer = \"tick\", period = \"20ms\"}");
+    let period_ns = match table.duration("period")?.ok_or_else(missing)? {
+        0 => return Err(table.unexpected("period", "more than 0")),
         period => period,
     };
-    let mode = match table.text("mode")? {
-        None | Some("relative") => TimerMode::Relative,
-        Some("absolute") => TimerMode::Absolute,
-        Some(other) => {
-            return Err(table.wrong("mode", format!("expected \"relative\" or \"absolute\", found {other:?}")));
-        }
-    };
+    let modes = [("relative", TimerMode::Relative), ("absolute", TimerMode::Absolute)];
+    let mode = table.choice("mode", &modes)?.unwrap_or(TimerMode::Relative);
     let timer = timers.iter().position(|timer| timer == name).unwrap_or_else(|| {
         timers.push(name.to_owned());
         timers.len() - 1
@@ -186,18 +177,13 @@ fn timer(table: &Table<'_>, timers: &mut Vec<String>) -> Result<Call, TomlError>
 }
 
 /// The index of the program that a table names under `key`.
-pub(super) fn program(table: &Table<'_>, key: &str, programs: &[&str]) -> Result<u32, TomlError> {
-    let name = table.need_text(key)?;
+pub(super) fn program(table: &Table<'_>, key: &str, programs: &[&str]) -> Result<u32, InputError> {
+    let name = table.need_text(key, "the name of a program in quotes")?;
     let index = programs.iter().position(|other| *other == name);
     index.map(|index| index as u32).ok_or_else(|| unknown(table, key, "program", name, programs))
 }
 
-/// Whether the key `policy` of a table is SCHED_IDLE's.
-pub(super) fn idle_policy(table: &Table<'_>) -> Result<Option<bool>, TomlError> {
-    match table.text("policy")? {
-        None => Ok(None),
-        Some("normal") => Ok(Some(false)),
-        Some("idle") => Ok(Some(true)),
-        Some(other) => Err(table.wrong("policy", format!("expected \"normal\" or \"idle\", found {other:?}"))),
-    }
+/// Whether the key `policy` of a table names SCHED_IDLE; `None` if there is no such key.
+pub(super) fn idle_policy(table: &Table<'_>) -> Result<Option<bool>, InputError> {
+    table.choice("policy", &[("normal", false), ("idle", true)])
 }

@@ -22,7 +22,7 @@ fn counts_of_a_uniform_machine_are_those_of_the_whole_machine() {
 
 #[test]
 fn parts_hold_each_cpu_once_and_are_sorted() {
-    let parts = get("test-2s").unwrap().parts();
+    let parts = get("test-2s").unwrap().cpu_groups();
     let shown: Vec<_> = parts.iter().map(|p| (p.package, p.llc, p.node, p.cores, p.cpus.to_string())).collect();
     assert_eq!(shown, [(0, 0, 0, 4, "0-7".to_owned()), (1, 1, 1, 4, "8-15".to_owned())]);
 }
@@ -35,7 +35,8 @@ fn cpus_of_one_llc_with_two_capacities_are_two_parts() {
          capacity = 640\n",
     );
     let machine = read(&text).unwrap();
-    let shown: Vec<_> = machine.parts().iter().map(|p| (p.capacity, p.cores, p.clusters, p.cpus.to_string())).collect();
+    let shown: Vec<_> =
+        machine.cpu_groups().iter().map(|p| (p.capacity, p.cores, p.clusters, p.cpus.to_string())).collect();
     assert_eq!(shown, [(640, 2, 1, "4-5".to_owned()), (1024, 2, 0, "0-3".to_owned())]);
     let counts = machine.counts();
     assert_eq!((counts.llcs, counts.clusters, counts.threads_min, counts.threads_max), (1, 1, 1, 2));

@@ -1,34 +1,33 @@
-//! From a file to a workload at a load.
+//! A file's instances: the workload that the file becomes at a load.
 
 use super::header::Header;
 use super::resource::ResourceDef;
 use super::task::TaskDef;
-use super::{WorkloadFile, meets};
+use super::{PER_INSTANCE, WorkloadFile, meets};
 use crate::error::{About, WorkloadError};
 use crate::validate::TASKS_MAX;
 use crate::{Channel, Task, Workload};
 
 impl WorkloadFile {
-    /// So many instances of it.
+    /// Builds so many instances of the file.
     pub(crate) fn workload(&self, instances: u32) -> Result<Workload, WorkloadError> {
         if instances != 1 && !self.by_instance() {
             let what = format!(
-                "the load is {instances} instances, and the tasks of {} are by count, whatever the load; expected 1",
+                "the load is {instances} instances, but all tasks of {} have a count; expected 1",
                 self.path().display()
             );
-            let hint = "per_instance in place of count makes tasks for each instance".to_owned();
-            return Err(WorkloadError::new(About::Load, what).with_hint(Some(hint)));
+            return Err(WorkloadError::new(About::Load, what).with_hint(Some(PER_INSTANCE.to_owned())));
         }
         let tasks: u64 = self.tasks.iter().map(|def| def.nr_tasks(instances)).sum();
         if tasks > TASKS_MAX {
             let what = format!("{instances} instances are {tasks} tasks; expected {TASKS_MAX} at most");
             return Err(WorkloadError::new(About::Load, what));
         }
-        Ok(self.named(instances, true))
+        Ok(self.build(instances, true))
     }
 
-    /// The same, with numbers after the names or with the names as they are in the file.
-    pub(super) fn named(&self, instances: u32, numbered: bool) -> Workload {
+    /// Builds instances, with numbers behind the names if `numbered`, else with the names of the file.
+    pub(super) fn build(&self, instances: u32, numbered: bool) -> Workload {
         let Header { benchmark, case, metric, unit, higher_is_better, load_label, ramp_ns } = self.header.clone();
         let mut channels = Vec::new();
         // Where each resource's copies begin: a shared one has one, the others one for each instance.

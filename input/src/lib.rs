@@ -1,0 +1,23 @@
+//! What people write: durations, CPU lists, TOML files and names.
+//!
+//! Every crate that reads text from a person reads it here, so that one mistake has one message. A message names the
+//! file, the line and the key, says what was expected and what was found, and, if there is one, the next step:
+//!
+//! ```text
+//! m.toml:7: `cache.size`: unknown key; expected name, size_kib, shared_by, cpus, source, assumed
+//!   hint: did you mean `size_kib`?
+//! ```
+//!
+//! This crate depends on no other crate of the workspace.
+
+mod cpulist;
+mod duration;
+mod error;
+mod spelling;
+mod table;
+
+pub use cpulist::{cpulist_text, parse_cpulist, parse_sysfs_list};
+pub use duration::{DURATION, DURATION_MAX_NS, duration_text, parse_duration, parse_wall_time};
+pub use error::{InputError, write_place};
+pub use spelling::{did_you_mean, nearest, suggest};
+pub use table::{Document, Source, Table, Value};
