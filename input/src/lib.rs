@@ -8,16 +8,18 @@
 //!   hint: did you mean `size_kib`?
 //! ```
 //!
-//! This crate depends on no other crate of the workspace.
+//! This crate depends on no other crate of the workspace. The feature `toml` adds `Table` for TOML files.
 
 mod cpulist;
 mod duration;
 mod error;
 mod spelling;
+#[cfg(feature = "toml")]
 mod table;
 
 pub use cpulist::{cpulist_text, parse_cpulist, parse_sysfs_list};
 pub use duration::{DURATION, DURATION_MAX_NS, duration_text, parse_duration, parse_wall_time};
 pub use error::{InputError, write_place};
 pub use spelling::{did_you_mean, nearest, suggest};
+#[cfg(feature = "toml")]
 pub use table::{Document, Source, Table, Value};
