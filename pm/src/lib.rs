@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! utilisation changes, tick     governor::Governor::update() ──▶ the frequency that is asked for
-//!                               turbo::Turbo::grant()        ──▶ the frequency that the hardware gives
+//!                               turbo::Turbo::limit()        ──▶ the highest that the hardware gives
 //! tick                          invariance::FreqScale::tick() ─▶ the scale of PELT's clock (pelt::Scale::freq)
 //! the CPU goes idle             idle::IdleGovernor::select() ──▶ an idle state, and whether the tick stops
 //! the CPU wakes up              idle::IdleGovernor::reflect()

@@ -1,9 +1,7 @@
 //! The governors that do not look at load: performance, powersave and userspace (`cpufreq_performance.c`,
 //! `cpufreq_powersave.c`, `cpufreq_userspace.c`; the same from 5.10 to 7.3).
 
-use super::Governor;
-use super::about::About;
-use super::view::{Update, View};
+use super::{About, Governor, Update, View};
 use crate::Khz;
 use crate::policy::{Policy, Relation};
 
@@ -40,14 +38,6 @@ pub enum Fixed {
 }
 
 impl Governor for Fixed {
-    fn name(&self) -> &'static str {
-        match self {
-            Fixed::Performance => PERFORMANCE.name,
-            Fixed::Powersave => POWERSAVE.name,
-            Fixed::Userspace(_) => USERSPACE.name,
-        }
-    }
-
     fn start(&mut self, _now: u64, policy: &Policy, _view: &dyn View) -> Option<Khz> {
         self.limits(policy)
     }
@@ -62,9 +52,5 @@ impl Governor for Fixed {
             Fixed::Powersave => policy.new_target(policy.min(), Relation::Low),
             Fixed::Userspace(khz) => policy.new_target(khz, Relation::Low),
         }
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Governor> {
-        Box::new(*self)
     }
 }

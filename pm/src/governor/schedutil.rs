@@ -1,8 +1,6 @@
 //! schedutil as a governor; what it computes is in [`crate::schedutil`].
 
-use super::about::About;
-use super::view::{Update, View};
-use super::{Governor, Setup};
+use super::{About, Governor, Setup, Update, View};
 use crate::Khz;
 use crate::policy::{Policy, Relation};
 use crate::schedutil::Sugov;
@@ -30,10 +28,6 @@ impl Schedutil {
 }
 
 impl Governor for Schedutil {
-    fn name(&self) -> &'static str {
-        SCHEDUTIL.name
-    }
-
     fn start(&mut self, _now: u64, _policy: &Policy, _view: &dyn View) -> Option<Khz> {
         None
     }
@@ -48,9 +42,5 @@ impl Governor for Schedutil {
     fn limits(&mut self, policy: &Policy) -> Option<Khz> {
         self.sugov.policy.limits_changed = true;
         policy.apply_limits()
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Governor> {
-        Box::new(self.clone())
     }
 }

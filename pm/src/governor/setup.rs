@@ -1,7 +1,7 @@
 //! What a governor is started with.
 
+use super::intel_pstate::Pstates;
 use super::ondemand::OdTunables;
-use super::pstate_sample::Pstates;
 use crate::Khz;
 use crate::policy::TransitionDelay;
 use crate::schedutil::SugovRules;

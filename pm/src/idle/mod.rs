@@ -11,25 +11,20 @@ mod menu;
 mod menu_predict;
 mod menu_rules;
 mod menu_typical;
-mod poll;
 mod state;
+mod teo;
 mod teo_6_1;
 mod teo_6_12;
 mod teo_7_3;
-mod teo_end;
-mod teo_measure;
-mod tick;
 
 pub use about::{IDLE_GOVERNORS, IdleAbout, IdleGovernorError, idle_governor};
 pub use menu::Menu;
 pub use menu_rules::{MenuRules, Typical};
 pub use menu_typical::{INTERVALS, get_typical_interval};
-pub use poll::cpuidle_poll_time;
-pub use state::{IdleState, IdleStateError, IdleStates};
+pub use state::{IdleState, IdleStateError, IdleStates, cpuidle_poll_time};
 pub use teo_6_1::Teo61;
 pub use teo_6_12::Teo612;
 pub use teo_7_3::Teo73;
-pub use tick::{Ask, Tick, idle_entry};
 
 /// A governor is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

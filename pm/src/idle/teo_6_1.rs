@@ -1,13 +1,9 @@
 //! teo of 5.15 to 6.2 or so (`drivers/cpuidle/governors/teo.c`, 6.1).
 
 use super::state::IdleStates;
-use super::teo_measure::{measured_ns, time_span_ns};
+use super::teo::{DECAY_SHIFT, PULSE, STATES, find_shallower_state, measured_ns, time_span_ns};
 use super::{Asking, Choice, IdleGovernor, Woken};
 
-pub(super) const PULSE: u32 = 1024;
-pub(super) const DECAY_SHIFT: u32 = 3;
-/// cpuidle's CPUIDLE_STATE_MAX.
-pub(super) const STATES: usize = 10;
 const NR_RECENT: usize = 9;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -149,18 +145,6 @@ impl Teo61 {
         }
         candidate
     }
-}
-
-/// `teo_find_shallower_state()`: the deepest enabled state below `from` that is worth `duration`, or the shallowest.
-pub(super) fn find_shallower_state(states: &IdleStates, from: usize, duration: i64) -> usize {
-    let mut found = from;
-    for i in (0..from).rev().filter(|&i| !states[i].disabled) {
-        found = i;
-        if states[i].residency() <= duration {
-            break;
-        }
-    }
-    found
 }
 
 impl IdleGovernor for Teo61 {

@@ -1,9 +1,7 @@
 //! teo of 6.12 (`drivers/cpuidle/governors/teo.c`).
 
 use super::state::IdleStates;
-use super::teo_6_1::{DECAY_SHIFT, PULSE, STATES, find_shallower_state};
-use super::teo_end::stop_or_retain;
-use super::teo_measure::{measured_ns, time_span_ns};
+use super::teo::{DECAY_SHIFT, PULSE, STATES, find_shallower_state, measured_ns, stop_or_retain, time_span_ns};
 use super::{Asking, Choice, IdleGovernor, RESIDENCY_THRESHOLD_NS, Woken};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

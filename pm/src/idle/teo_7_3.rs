@@ -1,8 +1,7 @@
 //! teo of 7.2 and 7.3 (`drivers/cpuidle/governors/teo.c`).
 
 use super::state::IdleStates;
-use super::teo_6_1::{DECAY_SHIFT, PULSE, STATES, find_shallower_state};
-use super::teo_end::stop_or_retain;
+use super::teo::{DECAY_SHIFT, PULSE, STATES, find_shallower_state, stop_or_retain};
 use super::{Asking, Choice, IdleGovernor, RESIDENCY_THRESHOLD_NS, Woken};
 
 const LATENCY_THRESHOLD_NS: i64 = RESIDENCY_THRESHOLD_NS / 2;

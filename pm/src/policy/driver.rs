@@ -1,8 +1,7 @@
-//! Which frequencies there are.
+//! The frequencies that a driver offers.
 
-use super::error::PolicyError;
-use super::opp::check_opps;
 use crate::Khz;
+use std::fmt;
 
 /// Which of the available frequencies stands for a wanted one (`CPUFREQ_RELATION_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,3 +95,68 @@ fn of_table(table: &[Khz], freq: Khz, relation: Relation) -> Khz {
         (_, None, None) => freq,
     }
 }
+
+/// Whether the frequencies are above 0 and ascend. Says which one is not.
+pub fn check_opps(frequencies: impl IntoIterator<Item = Khz>) -> Result<(), PolicyError> {
+    let mut before = None;
+    for (index, khz) in frequencies.into_iter().enumerate() {
+        if khz == 0 {
+            return Err(PolicyError::ZeroFrequency { index });
+        }
+        if let Some(before) = before.filter(|&before| before >= khz) {
+            return Err(PolicyError::NotAscending { index, before, khz });
+        }
+        before = Some(khz);
+    }
+    before.map(|_| ()).ok_or(PolicyError::NoOpp)
+}
+
+/// Why operating points or a policy cannot be. A reader of files adds the file and the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyError {
+    /// There is no operating point.
+    NoOpp,
+    /// A frequency is not above the one before it.
+    NotAscending {
+        /// Which one, from 0.
+        index: usize,
+        /// The one before, kHz.
+        before: Khz,
+        /// This one, kHz.
+        khz: Khz,
+    },
+    /// A frequency is 0.
+    ZeroFrequency {
+        /// Which one, from 0.
+        index: usize,
+    },
+    /// A policy without a CPU.
+    NoCpu,
+    /// The lowest frequency is above the highest, or the step is 0.
+    NoRange {
+        /// The lowest, kHz.
+        min: Khz,
+        /// The highest, kHz.
+        max: Khz,
+        /// The step, kHz.
+        step: Khz,
+    },
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoOpp => write!(f, "no operating point: give at least one frequency"),
+            Self::NotAscending { index, before, khz } => {
+                write!(f, "operating point {index}: {khz} kHz is not above {before} kHz: list them ascending")
+            }
+            Self::ZeroFrequency { index } => write!(f, "operating point {index}: a frequency of 0: give it in kHz"),
+            Self::NoCpu => write!(f, "a frequency domain without a CPU: list its CPUs"),
+            Self::NoRange { min, max, step } => {
+                write!(f, "frequencies from {min} to {max} kHz by {step}: expected lowest ≤ highest and a step above 0")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PolicyError {}

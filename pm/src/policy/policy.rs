@@ -1,8 +1,6 @@
-//! A policy.
+//! cpufreq policies: CPUs that share a frequency, and its limits.
 
-use super::driver::{Driver, Relation};
-use super::error::PolicyError;
-use super::limits::Limits;
+use super::driver::{Driver, PolicyError, Relation};
 use crate::schedutil::CapacityRef;
 use crate::{Cpu, Khz};
 
@@ -122,5 +120,32 @@ impl Policy {
     pub fn reference(&self) -> CapacityRef {
         let Policy { invariant, freq_ref, cpuinfo_max, cur, .. } = *self;
         CapacityRef { invariant, freq_ref, cpuinfo_max, cur }
+    }
+}
+
+/// Constraints on a policy (`freq_qos`): each is what it is without the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Limits {
+    /// `scaling_min_freq`, kHz.
+    pub user_min: Khz,
+    /// `scaling_max_freq`, kHz.
+    pub user_max: Khz,
+    /// What a cooling device allows, kHz.
+    pub thermal_max: Khz,
+}
+
+impl Limits {
+    /// No limits.
+    pub const NONE: Limits = Limits { user_min: 0, user_max: Khz::MAX, thermal_max: Khz::MAX };
+
+    /// The lower of the maxima, kHz.
+    pub fn max(&self) -> Khz {
+        self.user_max.min(self.thermal_max)
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::NONE
     }
 }

@@ -24,5 +24,4 @@ pub use next_freq::{CapacityRef, map_util_freq, raw_freq};
 pub use rules::{BusyHold, Headroom, SugovRules};
 pub use sugov_cpu::{Asked, SugovCpu};
 pub use sugov_policy::SugovPolicy;
-pub use uclamp::uclamp_rq_is_capped;
 pub use update::{Perf, Sugov};

@@ -1,6 +1,5 @@
 //! Utilisation clamps.
 
-use crate::SCHED_CAPACITY_SCALE;
 use wakelab_sched::energy::{RqUtil, uclamp_rq_util_with};
 use wakelab_sched::select::Uclamp;
 
@@ -13,10 +12,4 @@ pub(super) fn rq_clamps(rq: &Uclamp) -> RqUtil {
 /// `util` within the clamps of the run queue (`uclamp_rq_util_with()` without a task that is to join it).
 pub(super) fn within(rq: &Uclamp, util: u64) -> u64 {
     uclamp_rq_util_with(&rq_clamps(rq), util, rq.used, None)
-}
-
-/// Whether a maximum keeps the run queue below what it would ask for (`uclamp_rq_is_capped()`, 6.1 and 7.3).
-/// `util_cfs` is not boosted by `runnable_avg`.
-pub fn uclamp_rq_is_capped(rq: &Uclamp, util_cfs: u64, util_rt: u64) -> bool {
-    rq.used && rq.max != SCHED_CAPACITY_SCALE && util_cfs + util_rt >= rq.max
 }

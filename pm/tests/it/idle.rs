@@ -1,8 +1,8 @@
 //! What the idle governors choose, on the states of a Sandy Bridge client.
 
 use wakelab_pm::idle::{
-    Ask, Asking, Choice, IdleGovernor, IdleState, IdleStateError, IdleStates, Menu, MenuRules, Tick, Typical, Woken,
-    cpuidle_poll_time, get_typical_interval, idle_entry, idle_governor,
+    Asking, Choice, IdleGovernor, IdleState, IdleStateError, IdleStates, Menu, MenuRules, Typical, Woken,
+    cpuidle_poll_time, get_typical_interval, idle_governor,
 };
 
 const US: u64 = 1_000;
@@ -118,27 +118,6 @@ fn polling_ends_where_a_state_would_have_been_worth_it() {
     assert_eq!(cpuidle_poll_time(&states(), TICK), 20 * US);
     let shallow = IdleStates::new(vec![IdleState::poll(1), state("C1", 2, 2, 1)]).unwrap();
     assert_eq!(cpuidle_poll_time(&shallow, TICK), TICK / 16);
-}
-
-#[test]
-fn the_tick_stops_only_for_a_timer_beyond_it_and_stays_stopped() {
-    let states = states();
-    let entry = |asking: &Asking| {
-        let mut teo = idle_governor("teo", "v6.1").unwrap();
-        idle_entry(&mut *teo, &states, asking, Ask::Governor).1
-    };
-    assert_eq!(entry(&asking(60 * MS)), Tick::Stop);
-    assert_eq!(entry(&asking(2 * MS)), Tick::Retain);
-    assert_eq!(entry(&Asking { tick_stopped: true, ..asking(2 * MS) }), Tick::Stop);
-}
-
-#[test]
-fn one_state_is_entered_without_asking() {
-    let one = IdleStates::new(vec![state("C1", 1, 1, 1)]).unwrap();
-    let mut menu = Menu::new(MenuRules::V7_3);
-    let before = menu.clone();
-    let entry = idle_entry(&mut menu, &one, &asking(60 * MS), Ask::OnlyState { got_tick: true });
-    assert_eq!((entry, menu), ((0, Tick::Stop), before));
 }
 
 #[test]

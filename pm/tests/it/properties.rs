@@ -8,9 +8,9 @@ use wakelab_pm::governor::Update;
 use wakelab_pm::idle::{Asking, IdleState, IdleStates, Woken, idle_governor};
 use wakelab_pm::invariance::Counters;
 use wakelab_pm::policy::{Driver, Limits, Policy};
-use wakelab_pm::power::{Account, PowerState, millipercent};
+use wakelab_pm::power::{Account, PowerState};
 use wakelab_pm::schedutil::{CpuUtil, Sugov, SugovRules};
-use wakelab_pm::turbo::{Coordination, Turbo};
+use wakelab_pm::turbo::Turbo;
 
 /// Cases that fail are kept beside this file.
 fn config() -> ProptestConfig {
@@ -100,14 +100,11 @@ proptest! {
     }
 
     #[test]
-    fn more_active_cores_never_raise_the_limit(mut bins in vec(1_u32..5_000_000, 1..9), cap in 1_u32..5_000_000) {
+    fn more_active_cores_never_raise_the_limit(mut bins in vec(1_u32..5_000_000, 1..9)) {
         bins.sort_unstable_by(|a, b| b.cmp(a));
-        let turbo = Turbo::new(bins, 1_000_000, Coordination::Package).unwrap();
+        let turbo = Turbo::new(bins, 1_000_000).unwrap();
         for active in 0..10 {
-            let limit = turbo.limit(active, false, cap);
-            prop_assert!(turbo.limit(active + 1, false, cap) <= limit && limit <= cap);
-            prop_assert!(turbo.limit(active, true, cap) <= limit);
-            prop_assert!(turbo.grant(9, 5_000_000, limit) <= limit);
+            prop_assert!(turbo.limit(active + 1) <= turbo.limit(active));
         }
     }
 
@@ -136,10 +133,7 @@ proptest! {
             account.enter(now, current);
         }
         prop_assert_eq!(account.total_fj(), by_change);
-        prop_assert_eq!(account.energy_fj().sum::<u128>(), by_change);
-        prop_assert_eq!(account.total_ns(), now);
-        let shares = millipercent(account.residency_ns());
-        prop_assert_eq!(shares.iter().sum::<u32>(), if now == 0 { 0 } else { 100_000 });
+        prop_assert_eq!(account.residency_ns().iter().sum::<u64>(), now);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::support::Table;
 use wakelab_pm::governor::Update;
 use wakelab_pm::policy::{Driver, Limits, Policy};
-use wakelab_pm::schedutil::{CpuUtil, Headroom, Sugov, SugovRules, uclamp_rq_is_capped};
+use wakelab_pm::schedutil::{CpuUtil, Headroom, Sugov, SugovRules};
 use wakelab_sched::energy::{RqUtil, uclamp_rq_util_with};
 use wakelab_sched::select::Uclamp;
 
@@ -175,7 +175,4 @@ fn clamps_that_contradict_give_the_minimum_and_a_leftover_of_an_idle_queue_does_
     assert_eq!(uclamp_rq_util_with(&clamps(0, 900, true), 500, true, task), 200);
     assert_eq!(uclamp_rq_util_with(&clamps(0, 900, false), 500, true, task), 500);
     assert_eq!(uclamp_rq_util_with(&clamps(0, 900, true), 5000, false, task), 5000);
-    let rq = Uclamp { used: true, min: 0, max: 900 };
-    assert!(uclamp_rq_is_capped(&rq, 800, 100) && !uclamp_rq_is_capped(&rq, 800, 99));
-    assert!(!uclamp_rq_is_capped(&Uclamp::UNUSED, 2000, 0));
 }

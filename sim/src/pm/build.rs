@@ -10,7 +10,7 @@ use wakelab_pm::Khz;
 use wakelab_pm::governor::{Pstates, Setup as GovernorSetup};
 use wakelab_pm::invariance::{MaxFreq, MaxFreqRatio};
 use wakelab_pm::policy::{Driver, Limits, Policy};
-use wakelab_pm::turbo::{Coordination, Turbo};
+use wakelab_pm::turbo::Turbo;
 use wakelab_sched::boost::BoostSite;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::Arch;
@@ -155,7 +155,7 @@ fn turbo(machine: &Machine) -> Result<Option<Turbo>, SimError> {
     let cores = turbo.bins.last().map_or(1, |bin| bin.cores);
     let bins = (1..=cores).map(|active| turbo.khz(active) as Khz).collect();
     let base = machine.frequencies.iter().map(base_khz).max().unwrap_or(0);
-    Turbo::new(bins, base, Coordination::Core).map(Some).map_err(|error| wrong(machine, error))
+    Turbo::new(bins, base).map(Some).map_err(|error| wrong(machine, error))
 }
 
 /// A kind without the state is not demoted.

@@ -47,7 +47,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let cores = &mut pm.active_cores[package];
         let before = *cores;
         *cores = if active { before + 1 } else { before - 1 };
-        let limit = |cores| model.turbo.as_ref().map(|turbo| turbo.limit(cores, false, Khz::MAX));
+        let limit = |cores| model.turbo.as_ref().map(|turbo| turbo.limit(cores));
         if limit(before) == limit(*cores) {
             return false;
         }
@@ -70,7 +70,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let Some(wanted) = active.map(asked).max() else { return };
         let first = of.cpus[0] as usize;
         let turbo =
-            model.turbo.as_ref().map_or(Khz::MAX, |turbo| turbo.limit(pm.active_cores[of.package], false, Khz::MAX));
+            model.turbo.as_ref().map_or(Khz::MAX, |turbo| turbo.limit(pm.active_cores[of.package]));
         let base = if model.side.no_turbo { model.base[first] } else { Khz::MAX };
         let thermal = model.side.thermal_cap.unwrap_or(Khz::MAX);
         let khz = wanted.min(turbo).min(base).min(thermal);

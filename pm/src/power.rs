@@ -1,7 +1,91 @@
-//! What a run's power management came to, as plain numbers.
+//! What the hardware spends: time by state, and the energy that follows from it.
+//!
+//! This is the model of power, not the energy model by which the kernel places tasks; the two may differ.
+//!
+//! ```text
+//! core     busy at an operating point, or in an idle state
+//! cluster  while any of its CPUs is awake, and what it keeps while all sleep
+//! package  while any of its CPUs is awake, and what it keeps while all sleep
+//! ```
+//!
+//! An [`Account`] keeps the time spent in each state, and nothing else: energy is the sum over states of power ×
+//! residency, so that the energy of the states and their total cannot disagree.
 
 use crate::Khz;
 use serde::{Deserialize, Serialize};
+
+/// A state of a CPU, core, cluster or package, with the power that it takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PowerState {
+    /// `2208000 kHz`, `C6`, ...
+    pub name: String,
+    /// Power in this state, µW.
+    pub power_uw: u64,
+}
+
+/// The residencies of one CPU, core, cluster or package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    states: Vec<PowerState>,
+    residency_ns: Vec<u64>,
+    since: u64,
+    current: usize,
+}
+
+impl Account {
+    /// Begins at `now`, ns, in state `current`.
+    ///
+    /// # Panics
+    /// If there is no such state.
+    pub fn new(states: Vec<PowerState>, now: u64, current: usize) -> Account {
+        assert!(current < states.len(), "state {current} of {}", states.len());
+        Account { residency_ns: vec![0; states.len()], states, since: now, current }
+    }
+
+    /// Changes to `state` at `now`, ns. Entering the present state again changes nothing.
+    ///
+    /// # Panics
+    /// If there is no such state or `now` is before the last change.
+    #[inline]
+    pub fn enter(&mut self, now: u64, state: usize) {
+        assert!(state < self.states.len(), "state {state} of {}", self.states.len());
+        self.settle(now);
+        self.current = state;
+    }
+
+    /// Counts the time up to `now`, ns.
+    ///
+    /// # Panics
+    /// If `now` is before the last change.
+    #[inline]
+    pub fn settle(&mut self, now: u64) {
+        assert!(now >= self.since, "time goes back from {} to {now} ns", self.since);
+        self.residency_ns[self.current] += now - self.since;
+        self.since = now;
+    }
+
+    /// Forgets the time up to `now`, ns: measuring begins here.
+    pub fn restart(&mut self, now: u64) {
+        self.residency_ns.fill(0);
+        self.since = now;
+    }
+
+    /// The number of the present state.
+    pub fn current(&self) -> usize {
+        self.current
+    }
+
+    /// Time in each state up to the last [`settle`](Self::settle) or [`enter`](Self::enter), ns.
+    pub fn residency_ns(&self) -> &[u64] {
+        &self.residency_ns
+    }
+
+    /// The energy of all states, fJ: 1 µW for 1 ns.
+    pub fn total_fj(&self) -> u128 {
+        let each = self.states.iter().zip(&self.residency_ns);
+        each.map(|(state, &ns)| u128::from(state.power_uw) * u128::from(ns)).sum()
+    }
+}
 
 /// One CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
