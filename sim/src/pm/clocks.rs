@@ -69,8 +69,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         // With all idle the clock stands where it is.
         let Some(wanted) = active.map(asked).max() else { return };
         let first = of.cpus[0] as usize;
-        let turbo =
-            model.turbo.as_ref().map_or(Khz::MAX, |turbo| turbo.limit(pm.active_cores[of.package]));
+        let turbo = model.turbo.as_ref().map_or(Khz::MAX, |turbo| turbo.limit(pm.active_cores[of.package]));
         let base = if model.side.no_turbo { model.base[first] } else { Khz::MAX };
         let thermal = model.side.thermal_cap.unwrap_or(Khz::MAX);
         let khz = wanted.min(turbo).min(base).min(thermal);
