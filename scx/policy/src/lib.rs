@@ -1,6 +1,8 @@
 //! The functions of `src/bpf/policy.h` as this machine's compiler makes them. What they mean, with units and sources, is
 //! said there and at the functions of `sched` that the tests hold them against.
 
+pub mod select;
+
 /// `struct pelt`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -14,7 +14,8 @@ static __always_inline void note(struct search *s, bool found)
 	stats->sis_search++;
 	stats->sis_domain_search += s->domain;
 	stats->sis_scanned += s->looks;
-	stats->sis_failed += !found;
+	/* Without a domain of the LLC there is no search that could fail. */
+	stats->sis_failed += s->domain && !found;
 	stats->lost_claims += s->lost;
 	if (s->reason < NR_WHYS)
 		stats->reasons[s->reason]++;

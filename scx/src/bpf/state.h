@@ -2,21 +2,24 @@
 /* What the scheduler keeps. */
 #pragma once
 
-/* Set before loading. */
-const volatile u32 nr_cpus = 1;
-const volatile u32 nr_llcs = 1;
-const volatile u32 nr_levels = 1;
-const volatile u32 hz = 250;
-const volatile bool smt_active;
-const volatile bool asym_capacity;
-const volatile u64 scan_interval_ns = 8000000;
-const volatile u64 min_granularity_ns = 2800000;
-const volatile u64 max_avg_idle_ns = 1000000;
-const volatile struct cpu_info cpu_infos[MAX_CPUS];
-const volatile struct llc_info llc_infos[MAX_CPUS];
-const volatile u16 llc_cpus[MAX_CPUS];
-const volatile u32 level_pct[MAX_LEVELS];
-const volatile bool level_affine[MAX_LEVELS];
+/* Set before loading; const, so that the verifier knows the values. The native tests set them for each case. */
+#ifndef SET_BEFORE_LOADING
+#define SET_BEFORE_LOADING const volatile
+#endif
+SET_BEFORE_LOADING u32 nr_cpus = 1;
+SET_BEFORE_LOADING u32 nr_llcs = 1;
+SET_BEFORE_LOADING u32 nr_levels = 1;
+SET_BEFORE_LOADING u32 hz = 250;
+SET_BEFORE_LOADING bool smt_active;
+SET_BEFORE_LOADING bool asym_capacity;
+SET_BEFORE_LOADING u64 scan_interval_ns = 8000000;
+SET_BEFORE_LOADING u64 min_granularity_ns = 2800000;
+SET_BEFORE_LOADING u64 max_avg_idle_ns = 1000000;
+SET_BEFORE_LOADING struct cpu_info cpu_infos[MAX_CPUS];
+SET_BEFORE_LOADING struct llc_info llc_infos[MAX_CPUS];
+SET_BEFORE_LOADING u16 llc_cpus[MAX_CPUS];
+SET_BEFORE_LOADING u32 level_pct[MAX_LEVELS];
+SET_BEFORE_LOADING bool level_affine[MAX_LEVELS];
 
 /* May change while it runs. */
 volatile u64 features;
@@ -131,11 +134,18 @@ struct {
 	__type(value, struct task_state);
 } tasks SEC(".maps");
 
-/* An index of the arrays above. Not left to the compiler, which joins tests of bounds so that the verifier sees none. */
+/*
+ * An index of the arrays above. Not left to the compiler, which joins tests of bounds so that the verifier sees none. The native
+ * tests have no verifier to convince.
+ */
 static __always_inline u64 at(u64 index)
 {
+#ifdef WAKELAB_NATIVE
+	return index & 1023;
+#else
 	asm volatile("%[index] &= 1023" : [index] "+r"(index));
 	return index;
+#endif
 }
 
 _Static_assert(MAX_CPUS == 1024, "at() has the number, too");

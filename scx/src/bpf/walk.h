@@ -43,6 +43,8 @@ static __noinline int policies_before(struct search *s, struct task_state *wakee
 		s->started = bpf_ktime_get_ns();
 		s->cost = this->cost;
 		sis_prop_age(&s->cost, bpf_jiffies64());
+		/* The prediction has aged, even if another policy ends the search. */
+		this->cost = s->cost;
 		s->nr = sis_prop_nr(&s->cost, weight);
 	}
 	if ((s->feat & SIS_LIMIT) && !cores) {
