@@ -9,15 +9,20 @@
 #[allow(dead_code, unused_imports)]
 mod select_reference;
 
-use proptest::strategy::{Strategy, ValueTree};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use select_reference::Version;
 use select_reference::case::{World, case};
 use std::collections::{BTreeMap, BTreeSet};
-use wakelab_kernel::Feature;
+use wakelab_kernel::{Feature, FeatureSet, Preset};
+use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::domain::SdFlags;
-use wakelab_sched::select::{Cx, Decision, PolicyView, Reason, Select, WakeFlags, select_task_rq_fair};
+use wakelab_sched::domain::{Arch, DomainOptions, SchedDomains, SchedGroup, SdFlags, Uniform, build_sched_domains};
+use wakelab_sched::select::{
+    AsymView, Cx, Decision, EnergyView, GroupView, IdleStateView, IdleView, LlcView, MaskView, PolicyView, Reason,
+    RqView, Rules, Select, UtilView, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair,
+};
 use wakelab_scx_policy::ScanCost;
 use wakelab_scx_policy::select::{CpuInfo, CpuState, FEATURES, Level, Machine, Outcome, REASONS, Wake};
 
@@ -96,22 +101,22 @@ fn machine(world: &World) -> Machine {
     machine
 }
 
-fn wake(world: &World) -> Wake {
-    let wakeup = world.wakeup();
+/// The wake-up as the scheduler is called for it, with clocks that stand still.
+fn wake_of(wakeup: &Wakeup<'_>, features: FeatureSet) -> Wake {
     let bit = |(at, name): (usize, &&str)| {
-        let on = name.parse::<Feature>().is_ok_and(|feature| world.features.has(feature));
+        let on = name.parse::<Feature>().is_ok_and(|feature| features.has(feature));
         u64::from(on) << at
     };
     let mut allowed = [0; 16];
-    for cpu in world.allowed.iter() {
+    for cpu in wakeup.wakee.cpus_ptr.iter() {
         allowed[cpu as usize / 64] |= 1 << (cpu % 64);
     }
     Wake {
         features: FEATURES.iter().enumerate().map(bit).sum(),
         flags: u64::from(wakeup.flags.bits()),
-        jiffies: world.table.clock.jiffies,
-        clock: 1_000,
-        clock_step: world.table.clock_step,
+        jiffies: 0,
+        clock: 0,
+        clock_step: 0,
         waker_load: wakeup.waker.h_load,
         wakee_load: wakeup.wakee.h_load,
         wakee_dur_avg: wakeup.wakee.dur_avg,
@@ -127,6 +132,11 @@ fn wake(world: &World) -> Wake {
         kthread: wakeup.waker.per_cpu_kthread,
         allowed,
     }
+}
+
+fn wake(world: &World) -> Wake {
+    let (jiffies, clock_step) = (world.table.clock.jiffies, world.table.clock_step);
+    Wake { jiffies, clock: 1_000, clock_step, ..wake_of(&world.wakeup(), world.features) }
 }
 
 /// Whether the scheduler decides such a wake-up as the kernel does.
@@ -244,4 +254,200 @@ fn places_as_the_model_does() {
 fn is_idle(world: &World, decision: &Decision) -> bool {
     let waits = [Reason::Kthread, Reason::Short, Reason::Limit, Reason::Overloaded, Reason::None, Reason::CurrentCpu];
     world.table.rows[decision.cpu as usize].idle && !waits.contains(&decision.reason)
+}
+
+/// CPUs of different capacities below one cache, and a wakee that fits some of them.
+struct Unequal {
+    domains: SchedDomains,
+    capacities: Vec<u32>,
+    idle: CpuMask,
+    has_idle_cores: bool,
+    nr_idle_scan: i32,
+}
+
+impl Unequal {
+    /// What the scheduler reads; loads are 0.
+    fn machine(&self, min_granularity: u64) -> Machine {
+        let info = |cpu: Cpu| {
+            let mut info = CpuInfo {
+                llc_pos: cpu,
+                capacity: self.capacities[cpu as usize],
+                nr_smt: self.domains.smt_mask[cpu as usize].weight(),
+                ..CpuInfo::default()
+            };
+            for (at, sibling) in self.domains.smt_mask[cpu as usize].iter().enumerate() {
+                info.smt[at] = sibling as u16;
+            }
+            // The level of cores, then that of the cache.
+            info.level[0] = u32::from(info.smt[0]);
+            info
+        };
+        let infos: Vec<CpuInfo> = (0..self.domains.nr_cpus).map(info).collect();
+        let all = (0..self.domains.nr_cpus as u16).collect();
+        let levels = [110, 117].map(|imbalance_pct| Level { imbalance_pct, affine: true });
+        let mut machine = Machine::new(&infos, &[(all, 117)], &levels, true, min_granularity);
+        for cpu in 0..self.domains.nr_cpus {
+            let idle = self.idle.test(cpu);
+            machine.set_cpu(cpu, &CpuState { idle, nr_runnable: u32::from(!idle), ..CpuState::default() });
+        }
+        machine.set_llc(0, self.nr_idle_scan, self.has_idle_cores);
+        machine
+    }
+}
+
+impl IdleView for Unequal {
+    fn available_idle_cpu(&self, cpu: Cpu) -> bool {
+        self.idle.test(cpu)
+    }
+    fn sched_idle_cpu(&self, _: Cpu) -> bool {
+        false
+    }
+}
+
+impl RqView for Unequal {
+    fn nr_running(&self, cpu: Cpu) -> u32 {
+        u32::from(!self.idle.test(cpu))
+    }
+    fn cpu_load(&self, _: Cpu) -> u64 {
+        0
+    }
+    fn cpu_runnable_load(&self, _: Cpu) -> u64 {
+        0
+    }
+    fn capacity_of(&self, cpu: Cpu) -> u64 {
+        u64::from(self.capacities[cpu as usize])
+    }
+}
+
+impl LlcView for Unequal {
+    fn has_idle_cores(&self, _: Cpu) -> bool {
+        self.has_idle_cores
+    }
+    fn nr_idle_scan(&self, _: Cpu) -> i32 {
+        self.nr_idle_scan
+    }
+}
+
+impl AsymView for Unequal {
+    fn arch_scale_cpu_capacity(&self, cpu: Cpu) -> u64 {
+        u64::from(self.capacities[cpu as usize])
+    }
+}
+
+impl PolicyView for Unequal {}
+
+impl MaskView for Unequal {}
+
+impl UtilView for Unequal {
+    fn cpu_runnable(&self, _: Cpu) -> u64 {
+        0
+    }
+    fn cpu_util_avg(&self, _: Cpu) -> u64 {
+        0
+    }
+    fn cpu_util_est(&self, _: Cpu) -> Option<u64> {
+        None
+    }
+}
+
+impl GroupView for Unequal {
+    fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
+        group.capacity
+    }
+    fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
+        false
+    }
+}
+
+impl IdleStateView for Unequal {
+    fn curr_is_idle(&self, cpu: Cpu) -> bool {
+        self.idle.test(cpu)
+    }
+    fn idle_stamp(&self, _: Cpu) -> u64 {
+        0
+    }
+    fn idle_exit_latency(&self, _: Cpu) -> Option<u32> {
+        None
+    }
+}
+
+impl EnergyView for Unequal {}
+
+type UnequalCase = (Vec<u8>, bool, u64, u64, [u32; 3], [u64; 2], (bool, i32), [bool; 4]);
+
+fn unequal_case() -> impl Strategy<Value = UnequalCase> {
+    let util = 0..1100_u64;
+    (
+        prop::collection::vec(0..3_u8, 2..9),
+        any::<bool>(),
+        prop_oneof![any::<u64>(), (any::<u64>(), any::<u64>()).prop_map(|(a, b)| a & b), Just(0)],
+        prop_oneof![2 => Just(u64::MAX), 1 => any::<u64>()],
+        any::<[u32; 3]>(),
+        [util.clone(), util],
+        (any::<bool>(), prop_oneof![Just(0), 1..5_i32, Just(100)]),
+        any::<[bool; 4]>(),
+    )
+}
+
+/// select_idle_capacity(), and what the fast paths ask of capacity.
+#[test]
+fn places_on_unequal_cpus_as_the_model_does() {
+    let mut runner = TestRunner::deterministic();
+    let strategy = unequal_case();
+    let preset = Preset::get("v7.2").expect("a preset");
+    let mut reasons = BTreeSet::new();
+    for number in 0..40_000 {
+        let case = strategy.new_tree(&mut runner).expect("a case").current();
+        let (kinds, smt, idle, allowed, [this, prev, recent], [util_avg, util_est], llc, [sync, util, core, has]) =
+            case.clone();
+        let threads = if smt { 2 } else { 1 };
+        let mut topology = Uniform::new(kinds.len() as u32, threads).topology();
+        let capacities: Vec<u32> =
+            kinds.iter().flat_map(|&kind| vec![[300, 600, 1024][usize::from(kind)]; threads as usize]).collect();
+        for (cpu, &capacity) in topology.cpus.iter_mut().zip(&capacities) {
+            cpu.capacity = capacity;
+        }
+        let domains =
+            build_sched_domains(&topology, &DomainOptions::for_version(7, 2).on(Arch::Arm64)).expect("a machine");
+        if !domains.asym_cpucap_active {
+            continue;
+        }
+        let nr_cpus = domains.nr_cpus;
+        let cpus = |bits: u64| CpuMask::from_cpus(nr_cpus, (0..nr_cpus).filter(|cpu| bits >> cpu & 1 == 1));
+        let (this, prev, recent) = (this % nr_cpus, prev % nr_cpus, recent % nr_cpus);
+        let mut allowed = cpus(allowed);
+        allowed.set(prev);
+        let switches = format!("{}SIS_UTIL,{}SIS_CORE", if util { "" } else { "NO_" }, if core { "" } else { "NO_" });
+        let features = preset.switched(&switches.parse().expect("switches")).expect("they fit the kernel");
+        let system =
+            Unequal { capacities, idle: cpus(idle), has_idle_cores: llc.0 && has, nr_idle_scan: llc.1, domains };
+        let rules = Rules::new(preset, features, &system.domains).expect("rules");
+        let wakeup = Wakeup {
+            waker: Waker::new(this),
+            wakee: Wakee { recent_used_cpu: Some(recent), util_avg, util_est, ..Wakee::new(prev, &allowed) },
+            flags: WakeFlags::TTWU | if sync { WakeFlags::SYNC } else { WakeFlags::empty() },
+        };
+        let cx = Cx { rules: &rules, wakeup: &wakeup, view: &system };
+        let decision = select_task_rq_fair(&mut Select::default(), cx, &mut ());
+        let out = system.machine(rules.min_granularity).select(&wake_of(&wakeup, features));
+        let of_model = (
+            decision.cpu,
+            decision.reason.name(),
+            decision.target,
+            [decision.count.search, decision.count.domain_search, decision.count.scanned, decision.count.failed],
+            decision.effects.clear_idle_cores.is_some(),
+        );
+        let of_program = (
+            out.cpu as Cpu,
+            REASONS[out.reason as usize],
+            out.target as Cpu,
+            [out.search, out.domain_search, out.scanned, out.failed],
+            out.cleared,
+        );
+        assert_eq!(of_program, of_model, "case {number}: {case:?}");
+        reasons.insert(decision.reason);
+    }
+    for reason in [Reason::Target, Reason::Prev, Reason::Recent, Reason::Capacity, Reason::Limit, Reason::Overloaded] {
+        assert!(reasons.contains(&reason), "{reason}");
+    }
 }
