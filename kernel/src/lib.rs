@@ -1,30 +1,46 @@
 //! Presets of Linux kernels: what a version's fair class has switched on, its tunables, and which form its code has.
 //!
 //! This crate holds data and no algorithm. [`Preset`] is a kernel version; its [`FeatureSet`] is what
-//! `/sys/kernel/debug/sched/features` shows on it; its [`Tunables`] are what that version's source sets them to; its
-//! [`Code`] says, mechanism by mechanism, which of the forms that the source has had over time this version runs.
+//! `/sys/kernel/debug/sched/features` shows on it; its [`Tunables`] are what that version's source sets them to; and its
+//! rules say, unit by unit of the kernel, which of the forms that the source has had over time this version has:
 //!
-//! Every datum names its source, and what was not checked against a source tree says so.
+//! | rules | of |
+//! |---|---|
+//! | [`FairClass`]: [`CfsRules`] or [`EevdfRules`] | the run queue |
+//! | [`Code`] | placement, the wakelist and energy-aware placement |
+//! | [`PeltRules`], [`UtilEst`] | averages and estimated utilisation |
+//! | [`BalanceRules`] | load balancing |
+//! | [`DomainRules`] | scheduling domains |
+//! | [`CpufreqRules`] with [`SugovRules`] | frequency selection |
+//! | [`CpuidleRules`] with [`MenuRules`] | idle governors |
+//! | [`CoreRules`] | what the fair class meets outside of fair.c |
+//!
+//! No other crate decides anything by a kernel's name or version number. Every datum names its source, and what was not
+//! checked against a source tree says so.
 
-mod code;
 mod diff;
 mod feature;
 mod power_option;
 mod preset;
+mod rules;
 mod sd_flags;
 mod setting;
 mod tunables;
 
-pub use code::{
-    CapacitySearch, Class, Code, CodeField, Eas, EnergyModel, FindGroup, IdleSearch, NumaFork, RunnableBoost, SisProp,
-    SliceProtection, SmtScan, UtilFits, Wakelist,
-};
-pub use diff::{Changed, CodeChanged, PresetDiff, PresetInfo};
+pub use diff::{Changed, PresetDiff, PresetInfo, RuleChanged};
 pub use feature::{
     Feature, FeatureError, FeatureSet, FeaturesFile, OwnFeature, OwnFeatureError, Switches, SwitchesError, add_own,
 };
 pub use power_option::PowerOption;
 pub use preset::{Hz, Preset, PresetError, SwitchError};
+pub use rules::{
+    AsymDetection, BalanceRules, BusyHold, BusyInterval, CapacitySearch, CfsRules, Class, Code, CoreRules,
+    CpufreqRules, CpuidleRules, DomainRules, Eas, EevdfRules, EnergyModel, FairClass, FindGroup, GroupFlags, Headroom,
+    HrtickForm, IdleSearch, IlbWalk, ImbNuma, InitWeight, LagLimit, LlcId, MenuRules, NewidleRules, NewidleStop,
+    NumaFork, NumaImbalance, PeltRules, PkgName, PreferSibling, Push, Rule, RuleSet, RunnableBoost, Serialize,
+    SiblingImbalance, SisProp, SliceProtection, SmtScan, SugovRules, SumRule, Teo, TransitionDelay, Typical, UtilEst,
+    UtilFits, Wakelist, WakeupPreempt,
+};
 pub use sd_flags::{SdFlagTable, decode_sd_flags, package_level, sd_flag_names};
 pub use setting::{Setting, SettingError};
 pub use tunables::{Tunable, Tunables, Unit};

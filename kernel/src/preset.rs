@@ -1,5 +1,10 @@
 //! Kernel versions.
-mod by_name;
+//!
+//! **A new preset is a file here and its two lines below**, one that declares the file and one in the list
+//! (docs/guides/a-kernel-preset.md). A version's file holds its preset and, as associated constants of the rule structs,
+//! the rules that it was the first to have. A preset names a value for each struct of rules: one that leaves one out does
+//! not compile.
+
 mod v5_10;
 mod v5_18;
 mod v5_18_eas;
@@ -12,55 +17,13 @@ mod v6_12;
 mod v7_2;
 mod v7_3;
 
-pub use by_name::{PresetError, SwitchError};
-
-use crate::{Code, Feature, FeatureSet, SdFlagTable, Tunables};
-
-/// The frequency of the tick.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Hz {
-    /// Ticks per second.
-    pub value: u32,
-    /// Where that is from.
-    pub source: &'static str,
-}
-
-impl Hz {
-    /// A tick, in nanoseconds (`TICK_NSEC`).
-    pub const fn tick_ns(self) -> u64 {
-        1_000_000_000 / self.value as u64
-    }
-}
-
-/// One kernel version.
-#[derive(Clone, Debug)]
-pub struct Preset {
-    /// `v6.1`, ...
-    pub name: &'static str,
-    /// Where its data were read.
-    pub source: &'static str,
-    /// What is not complete.
-    pub complete: &'static str,
-    /// What is on by default, with the features of the model that no kernel of this version lists.
-    pub features: FeatureSet,
-    /// What the version's `features` file lists, in its order, with the defaults.
-    pub feature_file: &'static [(Feature, bool)],
-    /// What the source sets the tunables to.
-    pub tunables: Tunables,
-    /// Where the tunables were read.
-    pub tunables_source: &'static str,
-    /// The tick.
-    pub hz: Hz,
-    /// How the version numbers the scheduling-domain flags.
-    pub sd_flags: &'static SdFlagTable,
-    /// What it calls the level that spans a package.
-    pub package_level: &'static str,
-    /// Which form its code has.
-    pub code: Code,
-}
+use crate::rules::{BalanceRules, Class, Code, CoreRules, CpufreqRules, CpuidleRules, DomainRules};
+use crate::rules::{FairClass, PeltRules, RuleSet, UtilEst};
+use crate::{Feature, FeatureSet, SdFlagTable, Switches, SwitchesError, Tunables};
+use wakelab_input::{nearest, suggest};
 
 /// Every preset, the oldest first.
-static ALL: [&Preset; 11] = [
+static ALL: &[&Preset] = &[
     &v5_2::PRESET,
     &v5_3::PRESET,
     &v5_10::PRESET,
@@ -74,15 +37,215 @@ static ALL: [&Preset; 11] = [
     &v7_3::PRESET,
 ];
 
+/// The frequency of the tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Hz {
+    /// Ticks per second.
+    pub value: u32,
+    /// Where the number was read.
+    pub source: &'static str,
+}
+
+impl Hz {
+    /// A tick, in nanoseconds (`TICK_NSEC`).
+    pub const fn tick_ns(self) -> u64 {
+        1_000_000_000 / self.value as u64
+    }
+}
+
+/// One kernel version: its features, tunables and rules, each with the source that it was read in.
+#[derive(Clone, Debug)]
+pub struct Preset {
+    /// Its name: `v6.1`, ...
+    pub name: &'static str,
+    /// The preset before it, which its page in docs/kernels compares it with; `None` for the oldest.
+    pub before: Option<&'static str>,
+    /// The source tree in which the code was read.
+    pub source: &'static str,
+    /// What is modelled, and what is not.
+    pub complete: &'static str,
+    /// The features that are on by default, with those of the model that no kernel of this version lists.
+    pub features: FeatureSet,
+    /// What the version's `features` file lists, in its order, with the defaults.
+    pub feature_file: &'static [(Feature, bool)],
+    /// The tunables, as the source sets them.
+    pub tunables: Tunables,
+    /// Where the tunables were read.
+    pub tunables_source: &'static str,
+    /// The tick.
+    pub hz: Hz,
+    /// How the version numbers the scheduling-domain flags.
+    pub sd_flags: &'static SdFlagTable,
+    /// The scheduling algorithm, and the rules of its run queue.
+    pub fair: FairClass,
+    /// Placement, the wakelist and energy-aware placement.
+    pub code: Code,
+    /// The averages of run queues and tasks.
+    pub pelt: PeltRules,
+    /// Estimated utilisation.
+    pub util_est: UtilEst,
+    /// Load balancing.
+    pub balance: BalanceRules,
+    /// Scheduling domains.
+    pub domains: DomainRules,
+    /// Frequency selection.
+    pub cpufreq: CpufreqRules,
+    /// The idle governors.
+    pub cpuidle: CpuidleRules,
+    /// What the fair class meets outside of fair.c.
+    pub core: CoreRules,
+}
+
+/// A preset's name was not understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown kernel {name}{}; all: {}", suggest(.near), Preset::names().join(", "))]
+pub struct PresetError {
+    /// What was given.
+    pub name: String,
+    /// Names like it.
+    pub near: Vec<String>,
+}
+
+/// A list of switches does not fit a preset.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SwitchError {
+    /// A name is unknown.
+    #[error(transparent)]
+    Unknown(#[from] SwitchesError),
+    /// The version does not have the feature, and the model does not act on it either.
+    #[error("kernel {preset} has no feature {feature}, and the model does not act on it")]
+    Absent {
+        /// The preset.
+        preset: &'static str,
+        /// The feature.
+        feature: Feature,
+    },
+}
+
+impl Preset {
+    /// Every preset, the oldest first.
+    pub fn all() -> &'static [&'static Preset] {
+        ALL
+    }
+
+    /// Every preset's name, the oldest first.
+    pub fn names() -> Vec<&'static str> {
+        ALL.iter().map(|p| p.name).collect()
+    }
+
+    /// The preset of that name.
+    ///
+    /// # Errors
+    /// If there is none: the error lists similar names, and all.
+    pub fn get(name: &str) -> Result<&'static Preset, PresetError> {
+        ALL.iter().copied().find(|p| p.name == name).ok_or_else(|| unknown(name, name))
+    }
+
+    /// The preset that a kernel's release belongs to (`6.12.107+deb13-cloud-amd64`, `6.1`, `5.19.0-rc1`): the one with
+    /// the same major and minor number, and for a release candidate the same candidate.
+    ///
+    /// # Errors
+    /// If there is none: the error lists similar names, and all.
+    pub fn of_release(release: &str) -> Result<&'static Preset, PresetError> {
+        let (short, candidate) = short(release);
+        let full = format!("v{short}{candidate}");
+        ALL.iter().copied().find(|p| p.name == full).ok_or_else(|| unknown(release, &full))
+    }
+
+    /// The scheduling algorithm of its fair class.
+    pub const fn class(&self) -> Class {
+        self.fair.class()
+    }
+
+    /// Its name for the level that spans a package: `DIE` or `PKG`.
+    pub const fn package_level(&self) -> &'static str {
+        self.domains.pkg_name.text()
+    }
+
+    /// Whether the version's `features` file lists `feature`.
+    pub fn lists(&self, feature: Feature) -> bool {
+        self.feature_file.iter().any(|&(f, _)| f == feature)
+    }
+
+    /// The version's features with `switches` applied. A feature that the version does not have can be switched on if
+    /// the model acts on it.
+    ///
+    /// # Errors
+    /// If a switch asks for a feature that neither the version nor the model has.
+    pub fn switched(&self, switches: &Switches) -> Result<FeatureSet, SwitchError> {
+        match switches.iter().find(|&(f, on)| on && !self.lists(f) && !f.modelled()) {
+            Some((feature, _)) => Err(SwitchError::Absent { preset: self.name, feature }),
+            None => Ok(switches.on(self.features)),
+        }
+    }
+
+    /// The version's features as its `features` file prints them.
+    pub fn print_features(&self) -> String {
+        FeatureSet::of(self.feature_file).print(self.feature_file)
+    }
+
+    /// All its version-dependent rules, by unit of the kernel.
+    pub fn rules(&self) -> Vec<RuleSet> {
+        // Every field is named, so that rules that are added to a preset cannot be left out here.
+        let Preset {
+            name: _,
+            before: _,
+            source: _,
+            complete: _,
+            features: _,
+            feature_file: _,
+            tunables: _,
+            tunables_source: _,
+            hz: _,
+            sd_flags: _,
+            fair,
+            code,
+            pelt,
+            util_est,
+            balance,
+            domains,
+            cpufreq,
+            cpuidle,
+            core,
+        } = self;
+        let util_est_doc = "How a task's utilisation is estimated over its sleep (`util_est_update()`).";
+        vec![
+            RuleSet::of("fair", "Run queue", &[("", fair, "")]),
+            RuleSet::of("placement", "Placement, wakelist and energy", &[("", code, "")]),
+            RuleSet::of("pelt", "Averages", &[("", pelt, ""), ("util_est", util_est, util_est_doc)]),
+            RuleSet::of("balance", "Load balancing", &[("", balance, "")]),
+            RuleSet::of("domains", "Scheduling domains", &[("", domains, "")]),
+            RuleSet::of("cpufreq", "Frequency selection", &[("", cpufreq, "")]),
+            RuleSet::of("cpuidle", "Idle governors", &[("", cpuidle, "")]),
+            RuleSet::of("core", "Outside of the fair class", &[("", core, "")]),
+        ]
+    }
+}
+
+/// The first two numbers of a release, and `-rcN` for a candidate.
+fn short(release: &str) -> (String, String) {
+    let release = release.trim().trim_start_matches('v');
+    let numbers = release.split(['-', '+', '~', ' ']).next().unwrap_or_default();
+    let short = numbers.split('.').take(2).collect::<Vec<_>>().join(".");
+    let candidate = release
+        .split(['-', '+', '~'])
+        .find(|part| part.strip_prefix("rc").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit())));
+    (short, candidate.map(|rc| format!("-{rc}")).unwrap_or_default())
+}
+
+fn unknown(name: &str, like: &str) -> PresetError {
+    PresetError { name: name.to_owned(), near: nearest(like, ALL.iter().map(|p| p.name)) }
+}
+
 /// A tick of 250 Hz, which is also `kernel/Kconfig.hz`'s default.
 const fn hz_250(source: &'static str) -> Hz {
     Hz { value: 250, source }
 }
 
-/// The tick of versions that no distribution's configuration stands for.
+/// The tick of versions without a distribution's configuration.
 const HZ_DEFAULT: Hz = hz_250("kernel/Kconfig.hz's default; the published runs do not say");
 
-/// What is on by default: what the file says, and what the model adds to every version.
+/// The features that are on by default: those of the file, and those that the model adds to every version.
 const fn features(file: &[(Feature, bool)]) -> FeatureSet {
     FeatureSet::of(file)
         .with(Feature::SIS_CORE, true)
@@ -91,7 +254,7 @@ const fn features(file: &[(Feature, bool)]) -> FeatureSet {
         .with(Feature::RUNNABLE_BOOST_LB, true)
 }
 
-/// The same of a version whose code boosts utilisation unconditionally.
+/// The features that are on by default in a version whose code boosts utilisation unconditionally.
 const fn features_boosted(file: &[(Feature, bool)]) -> FeatureSet {
     features(file).with(Feature::RUNNABLE_BOOST, true)
 }

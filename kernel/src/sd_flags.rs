@@ -131,5 +131,5 @@ pub fn decode_sd_flags(names: &[&'static str], bits: u64) -> (Vec<&'static str>,
 
 /// What the level that spans a package is called on a version; `None` where that is not known here.
 pub fn package_level(version: &str) -> Option<&'static str> {
-    crate::Preset::of_release(version).ok().map(|p| p.package_level)
+    crate::Preset::of_release(version).ok().map(|p| p.package_level())
 }

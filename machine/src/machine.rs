@@ -2,6 +2,7 @@
 
 use crate::{Costs, Demotion, FreqPolicy, IdleState, Origin, Power, Turbo};
 use serde::{Serialize, Serializer};
+use wakelab_kernel::Preset;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::{Arch, DomainOptions, Topology};
 
@@ -76,12 +77,9 @@ impl Machine {
         self.cpu_ids.as_ref().map_or(cpu, |ids| ids[cpu as usize])
     }
 
-    /// Returns how Linux `major.minor` builds scheduling domains on this machine.
-    pub fn domain_options(&self, major: u32, minor: u32) -> DomainOptions {
-        let options = DomainOptions::for_version(major, minor).on(self.arch);
-        // Before 5.4 (a55c7454a8c8) the distance was the constant RECLAIM_DISTANCE.
-        let own = self.reclaim_distance.filter(|_| (major, minor) >= (5, 4));
-        DomainOptions { node_reclaim_distance: own.unwrap_or(options.node_reclaim_distance), ..options }
+    /// Returns how a kernel builds scheduling domains on this machine.
+    pub fn domain_options(&self, kernel: &Preset) -> DomainOptions {
+        DomainOptions::of(kernel).on(self.arch).with_reclaim_distance(self.reclaim_distance)
     }
 }
 

@@ -12,9 +12,8 @@
 //! any change of state           power::Account::enter()      ──▶ residencies and energy
 //! ```
 //!
-//! Functions carry the names of the kernel functions they follow; what differs between kernel versions is a field of
-//! [`schedutil::SugovRules`], [`policy::TransitionDelay`], [`idle::MenuRules`] or the choice of a `teo` form. Each has
-//! an `of_preset()`.
+//! Functions carry the names of the kernel functions they follow; what differs between kernel versions is in a
+//! preset's [`CpufreqRules`](wakelab_kernel::CpufreqRules) and [`CpuidleRules`](wakelab_kernel::CpuidleRules).
 //!
 //! PELT's own clock (`update_rq_clock_pelt()`, lost idle time) is in `wakelab-sched`, and so are `cpu_util_cfs()` and
 //! `cpu_util_cfs_boost()`.

@@ -4,7 +4,7 @@ use crate::VERSION;
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use wakelab_kernel::{Feature, Preset, PresetDiff};
+use wakelab_kernel::{Feature, Preset, PresetDiff, RuleChanged};
 use wakelab_sched::select::policy;
 
 /// All presets, a line each.
@@ -13,8 +13,8 @@ pub fn list_text() -> String {
     for preset in Preset::all() {
         list.add_row([
             preset.name.to_owned(),
-            format!("{:?}", preset.code.class).to_uppercase(),
-            format!("{:?}", preset.code.idle_search),
+            preset.class().text().to_owned(),
+            preset.code.idle_search.text().to_owned(),
             limit(preset),
             preset.hz.value.to_string(),
             first_clause(preset.complete),
@@ -51,7 +51,7 @@ pub fn show_text(preset: &Preset) -> String {
     let _ = writeln!(text, "source        {}", preset.source);
     let _ = writeln!(text, "how complete  {}", preset.complete);
     let _ = writeln!(text, "HZ            {} ({})", preset.hz.value, preset.hz.source);
-    let _ = writeln!(text, "package level {}", preset.package_level);
+    let _ = writeln!(text, "package level {}", preset.package_level());
 
     let _ = writeln!(text, "\nFeatures (a * marks those that this program acts on)\n");
     let mut features = table(&["feature", "default", "what it does", "source"], 4);
@@ -74,12 +74,12 @@ pub fn show_text(preset: &Preset) -> String {
     }
     text += &table_text(&tunables);
 
-    let _ = writeln!(text, "\nForms of the code\n");
-    let mut code = table(&["mechanism", "form", "what it stands for"], 3);
-    for field in preset.code.describe() {
-        code.add_row([field.name.to_owned(), field.value, field.doc.to_owned()]);
+    let _ = writeln!(text, "\nRules of the code, by unit of the kernel\n");
+    let mut rules = table(&["unit", "rule", "form", "what it is about"], 4);
+    for rule in preset.rules().into_iter().flat_map(|set| set.rules) {
+        rules.add_row([rule.unit, &rule.name, &rule.text, rule.doc]);
     }
-    text + &table_text(&code)
+    text + &table_text(&rules)
 }
 
 fn feature_line(feature: Feature, default: &str) -> [String; 4] {
@@ -100,14 +100,12 @@ pub fn diff_text(diff: &PresetDiff) -> String {
         Some(true) => "on",
         Some(false) => "off",
     };
-    let mut sections = 0;
     if !diff.features.is_empty() {
         let mut features = table(&["feature", diff.from, diff.to], 3);
         for changed in &diff.features {
             features.add_row([changed.name, switch(changed.from), switch(changed.to)]);
         }
         let _ = write!(text, "\n{}", table_text(&features));
-        sections += 1;
     }
     if !diff.tunables.is_empty() {
         let number = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
@@ -116,23 +114,23 @@ pub fn diff_text(diff: &PresetDiff) -> String {
             tunables.add_row([changed.name.to_owned(), number(changed.from), number(changed.to)]);
         }
         let _ = write!(text, "\n{}", table_text(&tunables));
-        sections += 1;
     }
     if !diff.code.is_empty() {
-        let mut code = table(&["mechanism", diff.from, diff.to, "what it stands for"], 4);
+        let form = |text: &Option<String>| text.as_deref().unwrap_or("-").to_owned();
+        let mut rules = table(&["unit", "rule", diff.from, diff.to, "what it is about"], 5);
         for changed in &diff.code {
-            code.add_row([changed.name, &changed.from, &changed.to, changed.doc]);
+            let RuleChanged { unit, name, from_text, to_text, doc, .. } = changed;
+            rules.add_row([(*unit).to_owned(), name.clone(), form(from_text), form(to_text), (*doc).to_owned()]);
         }
-        let _ = write!(text, "\n{}", table_text(&code));
-        sections += 1;
+        let _ = write!(text, "\n{}", table_text(&rules));
     }
-    if sections == 0 {
-        text += "\nNo difference in what this program knows of them.\n";
+    if diff.is_empty() {
+        text += "\nThe two do not differ in what this program knows of them.\n";
     }
     text
 }
 
-/// The same as JSON.
+/// What differs between two presets, as JSON.
 pub fn diff_json(diff: &PresetDiff) -> Value {
     json!({"wakelab": VERSION, "diff": diff})
 }

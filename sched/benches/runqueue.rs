@@ -23,6 +23,12 @@ fn eevdf() -> FairRq {
         delay_dequeue: true,
         delay_zero: true,
         wakeup_preemption: true,
+        hrtick: false,
+        next_buddy: false,
+        pick_buddy: true,
+        paranoid_avg: false,
+        migration_cost_ns: 500_000,
+        normalized_base_slice_ns: 700_000,
     };
     FairRq::Eevdf(EevdfRq::new(params, EevdfRules::V6_12, V0))
 }
@@ -40,6 +46,9 @@ fn cfs() -> FairRq {
         base_slice: true,
         next_marker: true,
         last_buddy: true,
+        next_buddy: false,
+        hrtick: false,
+        double_tick: false,
     };
     FairRq::Cfs(CfsRq::new(params, CfsRules::V6_1, V0))
 }

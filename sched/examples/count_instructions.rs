@@ -108,6 +108,12 @@ fn run_queue() {
         delay_dequeue: true,
         delay_zero: true,
         wakeup_preemption: true,
+        hrtick: false,
+        next_buddy: false,
+        pick_buddy: true,
+        paranoid_avg: false,
+        migration_cost_ns: 500_000,
+        normalized_base_slice_ns: 700_000,
     };
     for tasks in [1u32, 10, 1000] {
         let (mut rq, mut es, mut now) =

@@ -34,7 +34,7 @@ pub fn build(machine: &Machine) -> Result<SchedDomains> {
         cpus: machine.cpus.iter().map(cpu).collect(),
         node_distance: machine.node_distance.iter().map(row).collect(),
     };
-    build_sched_domains(&topology, &DomainOptions::for_version(7, 2)).context("the machine's topology")
+    build_sched_domains(&topology, &DomainOptions::of(Preset::get("v7.2").unwrap())).context("the machine's topology")
 }
 
 /// As a topo file has them.
@@ -53,7 +53,7 @@ pub fn json(name: &str, domains: &SchedDomains, meta: Value) -> Result<Value> {
     };
     let domain = |sd: &SchedDomain| -> Result<Value> {
         Ok(json!({
-            "name": sd.level.name(DomainOptions::for_version(7, 2).pkg_name),
+            "name": sd.level.name(DomainOptions::of(Preset::get("v7.2").unwrap()).pkg_name),
             "flags": format!("{:x}", sd.flags.to_raw(flags)?),
             "imbalance_pct": sd.imbalance_pct,
             "imb_numa_nr": sd.imb_numa_nr,
@@ -95,7 +95,7 @@ mod tests {
         for uniform in
             [Uniform { llcs: 2, ..Uniform::new(4, 2) }, Uniform { packages: 2, nodes: 2, ..Uniform::new(18, 2) }]
         {
-            let domains = build_sched_domains(&uniform.topology(), &DomainOptions::for_version(7, 2)).unwrap();
+            let domains = build_sched_domains(&uniform.topology(), &DomainOptions::of(Preset::get("v7.2").unwrap())).unwrap();
             let text = json("machine", &domains, Value::Null).unwrap().to_string();
             let read = wakelab_events::TopoFile::parse(std::path::Path::new("test"), &text).unwrap();
             assert_eq!(read.domains.sd_llc_id, domains.sd_llc_id);
@@ -108,7 +108,7 @@ mod tests {
         for cpu in &mut topology.cpus[2..] {
             cpu.capacity = 512;
         }
-        let domains = build_sched_domains(&topology, &DomainOptions::for_version(7, 2)).unwrap();
+        let domains = build_sched_domains(&topology, &DomainOptions::of(Preset::get("v7.2").unwrap())).unwrap();
         let text = json("machine", &domains, json!({ "scheduler": "scx_wakelab 0" })).unwrap().to_string();
         let read = wakelab_events::TopoFile::parse(std::path::Path::new("test"), &text).unwrap();
         assert!(read.domains.asym_cpucap_active);

@@ -17,8 +17,7 @@ pub fn no_eas(
     features: FeatureSet,
     side: Option<PmSide>,
 ) -> Result<Option<NoEas>, SimError> {
-    let version = model::version(kernel.name);
-    let pm = side.map(|side| PmModel::new(machine, kernel, features, version, side)).transpose()?;
+    let pm = side.map(|side| PmModel::new(machine, kernel, features, side)).transpose()?;
     let domains = model::domains(machine, kernel)?;
     Ok(perf_domains(machine, kernel, &domains, pm.as_ref())?.err())
 }

@@ -6,34 +6,13 @@ use crate::cpu::Doing;
 use crate::engine::Sim;
 use crate::event_queue::Later;
 use wakelab_events::sim::Sink;
+use wakelab_kernel::HrtickForm;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::UpdateFlags;
-use wakelab_sched::runqueue::{FairRules, Hrtick, Resched};
+use wakelab_sched::runqueue::{Hrtick, Resched};
 
 /// A timer that is active is kept if it would move by no more than this, ns (`hrtick_needs_rearm()`, 7.2).
 const REARM_NS: u64 = 5000;
-
-/// When it is started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HrtickForm {
-    /// Each schedule cancels it and each pick starts it, and so does each enqueue and dequeue (CFS).
-    EachPick,
-    /// The same, but a pick of the task that runs already does not start it (6.12).
-    EachSwitch,
-    /// A switch starts it; an enqueue does if none is active; idle cancels it (7.2).
-    IfInactive,
-}
-
-impl HrtickForm {
-    /// That of a version's run queue.
-    pub fn of(rules: &FairRules) -> Self {
-        match rules {
-            FairRules::Cfs(..) => HrtickForm::EachPick,
-            FairRules::Eevdf(_, rules) if rules.hrtick_at_deadline => HrtickForm::IfInactive,
-            FairRules::Eevdf(..) => HrtickForm::EachSwitch,
-        }
-    }
-}
 
 /// `rq->hrtick_timer`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

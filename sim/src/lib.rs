@@ -32,7 +32,7 @@ mod tick;
 mod try_to_wake_up;
 
 pub use energy::no_eas;
-pub use modelled::{check, check_power, kernels};
+pub use modelled::{check, check_power};
 
 pub use pm::PmSide;
 pub use run::{CpuTime, Mechanisms, Outcome, Setup, SimError, Waiting};

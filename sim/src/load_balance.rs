@@ -6,8 +6,8 @@
 use crate::cpu::Doing;
 use crate::engine::Sim;
 use crate::event_queue::Later;
-use crate::hrtick::HrtickForm;
 use wakelab_events::sim::{Event, Sink};
+use wakelab_kernel::HrtickForm;
 use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance_cpu_stop, plan_balance};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{DequeueFlags, EnqueueFlags, Prev, Resched, TaskId};

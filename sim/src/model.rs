@@ -1,9 +1,8 @@
 //! What does not change during a run: rules, masks, costs, programs.
 
-use crate::hrtick::HrtickForm;
 use crate::pm::PmModel;
 use crate::{Mechanisms, Setup, SimError, energy, modelled};
-use wakelab_kernel::{Code, Feature, FeatureSet, Preset, Tunables};
+use wakelab_kernel::{Code, Feature, FeatureSet, HrtickForm, Preset, Tunables};
 use wakelab_machine::{Machine, Noise};
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{Balance, BalanceTunables};
@@ -136,8 +135,7 @@ pub struct Model<'a> {
 
 /// The scheduling domains of a machine under a kernel.
 pub fn domains(machine: &Machine, kernel: &Preset) -> Result<SchedDomains, SimError> {
-    let (major, minor) = version(kernel.name);
-    build_sched_domains(&machine.topology, &machine.domain_options(major, minor))
+    build_sched_domains(&machine.topology, &machine.domain_options(kernel))
         .map_err(|error| SimError::Machine(format!("{}: {error}", machine.name)))
 }
 
@@ -149,14 +147,8 @@ pub fn balance<'a>(
     domains: &'a SchedDomains,
 ) -> Result<Balance<'a>, SimError> {
     let tunables = kernel.tunables.scaled(domains.nr_cpus as usize);
-    Balance::new(modelled::balance_rules(kernel)?, features, balance_tunables(&tunables, kernel), domains)
+    Balance::new(kernel.balance, features, balance_tunables(&tunables, kernel), domains)
         .map_err(|error| SimError::Machine(format!("{}: {error}", machine.name)))
-}
-
-/// The numbers in a preset's name: `v5.19-rc1` is 5.19.
-pub fn version(name: &str) -> (u32, u32) {
-    let mut numbers = name.trim_start_matches('v').split(['.', '-']).map(|n| n.parse().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 impl<'a> Model<'a> {
@@ -182,9 +174,8 @@ impl<'a> Model<'a> {
             .map_err(|error| SimError::Machine(format!("machine {}: {error}", machine.name)))?;
         let noise = machine.noise;
         let rcu = crate::pm::rcu::kthread(hz, nr_cpus);
-        let version = version(kernel.name);
         let pm = match setup.pm {
-            Some(side) => Some(PmModel::new(machine, kernel, features, version, side)?),
+            Some(side) => Some(PmModel::new(machine, kernel, features, side)?),
             None => None,
         };
         let energy = energy::perf_domains(machine, kernel, domains, pm.as_ref())?.ok();
@@ -198,10 +189,10 @@ impl<'a> Model<'a> {
             observer_cost: setup.observer_cost,
             hz,
             tick_ns: 1_000_000_000 / hz,
-            pelt: modelled::pelt_rules(kernel)?,
-            util_est: util_est.then(|| util_est_rules(kernel.name, features)),
+            pelt: kernel.pelt,
+            util_est: util_est.then(|| UtilEstRules::of(kernel, features)),
             run_queue,
-            hrtick: features.has(Feature::HRTICK).then(|| HrtickForm::of(&run_queue)),
+            hrtick: features.has(Feature::HRTICK).then_some(kernel.core.hrtick),
             idle_scan: IdleScanRules::new(features, &tunables),
             rules,
             migration_cost: tunables.migration_cost.unwrap_or(500_000),
@@ -218,7 +209,7 @@ impl<'a> Model<'a> {
             llc_first,
             package_of: machine.topology.cpus.iter().map(|cpu| cpu.package).collect(),
             capacity: machine.topology.cpus.iter().map(|cpu| u64::from(cpu.capacity)).collect(),
-            pipe_wakes_while_full: version < (6, 14),
+            pipe_wakes_while_full: kernel.core.pipe_wakes_while_full,
             pm,
             noise: if mechanisms.noise { (noise.kworker_period_ns, noise.kworker_run_ns) } else { (0, 0) },
         })
@@ -269,21 +260,11 @@ impl<'a> Model<'a> {
     }
 }
 
-/// The form of `util_est_update()`.
-fn util_est_rules(kernel: &str, features: FeatureSet) -> UtilEstRules {
-    match version(kernel) {
-        (..6, _) | (6, ..8) => UtilEstRules::V6_1 { fastup: features.has(Feature::UTIL_EST_FASTUP) },
-        (6, _) => UtilEstRules::V6_12,
-        _ => UtilEstRules::V7_3,
-    }
-}
-
 fn balance_tunables(tunables: &Tunables, kernel: &Preset) -> BalanceTunables {
     BalanceTunables {
         migration_cost: tunables.migration_cost.unwrap_or(500_000) as u32,
         nr_migrate: tunables.nr_migrate.unwrap_or(32) as u32,
-        // CONFIG_PREEMPTION is on with PREEMPT_DYNAMIC, the default on x86 since 5.18; Debian's 5.10 has PREEMPT_VOLUNTARY.
-        preemption: version(kernel.name) >= (5, 18),
+        preemption: kernel.core.preemption,
         hz: kernel.hz.value,
     }
 }

@@ -4,26 +4,16 @@ use crate::pm::PmModel;
 use crate::{PmSide, SimError, model};
 use wakelab_kernel::{CapacitySearch, Preset};
 use wakelab_machine::Machine;
-use wakelab_sched::balance::BalanceRules;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SchedDomains;
-use wakelab_sched::pelt::PeltRules;
 use wakelab_sched::runqueue::FairRules;
 use wakelab_sched::select::Rules;
-
-/// The presets that can be simulated, oldest first.
-pub fn kernels() -> Vec<&'static str> {
-    let names = Preset::names().into_iter();
-    names.filter(|name| BalanceRules::of_preset(name).is_some() && PeltRules::of_preset(name).is_some()).collect()
-}
 
 /// Whether runs of this kernel on this machine can be made, whatever the workload and the switches.
 ///
 /// # Errors
 /// [`SimError::Kernel`] or [`SimError::Machine`], with what is not modelled and what was expected.
 pub fn check(machine: &Machine, kernel: &Preset) -> Result<(), SimError> {
-    pelt_rules(kernel)?;
-    balance_rules(kernel)?;
     FairRules::of(kernel, kernel.features, machine.topology.nr_cpus() as usize)
         .map_err(|error| SimError::Kernel(format!("{}: {error}", kernel.name)))?;
     let domains = model::domains(machine, kernel)?;
@@ -38,23 +28,7 @@ pub fn check(machine: &Machine, kernel: &Preset) -> Result<(), SimError> {
 /// # Errors
 /// As [`check`]: a machine without frequencies, or a governor that does not fit its driver or the kernel.
 pub fn check_power(machine: &Machine, kernel: &Preset, side: PmSide) -> Result<(), SimError> {
-    PmModel::new(machine, kernel, kernel.features, model::version(kernel.name), side).map(drop)
-}
-
-pub fn balance_rules(kernel: &Preset) -> Result<BalanceRules, SimError> {
-    BalanceRules::of_preset(kernel.name).ok_or_else(|| refused(kernel, "balancing is"))
-}
-
-pub fn pelt_rules(kernel: &Preset) -> Result<PeltRules, SimError> {
-    PeltRules::of_preset(kernel.name).ok_or_else(|| refused(kernel, "averages are"))
-}
-
-fn refused(kernel: &Preset, what: &str) -> SimError {
-    let can = kernels().join(", ");
-    SimError::Kernel(format!(
-        "{}: its {what} not modelled, so that it cannot be simulated; expected one of {can}",
-        kernel.name
-    ))
+    PmModel::new(machine, kernel, kernel.features, side).map(drop)
 }
 
 /// Whether `has_idle_cores` is the LLC's. With unequal CPUs it is the larger domain's since 7.2 (`sd_balance_shared`).

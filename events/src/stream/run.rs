@@ -73,14 +73,7 @@ pub(crate) fn topo_file(path: &Path, file: &ParquetFile) -> Result<TopoFile, Rea
     let error = |what: String| ReadError::of_file(path, what);
     let preset = Preset::get(kernel)
         .map_err(|e| error(e.to_string()).with_hint("`wakelab kernel list` shows the kernels that are known"))?;
-    let mut numbers = preset.name.trim_start_matches('v').split(|c: char| !c.is_ascii_digit());
-    let mut number = || numbers.next().and_then(|n| n.parse().ok()).unwrap_or(0);
-    let (major, minor) = (number(), number());
-    let mut options = DomainOptions::for_version(major, minor).on(arch);
-    // Before 5.4 it was a constant.
-    if let Some(own) = reclaim_distance.filter(|_| (major, minor) >= (5, 4)) {
-        options.node_reclaim_distance = own;
-    }
+    let options = DomainOptions::of(preset).on(arch).with_reclaim_distance(reclaim_distance);
     let domains = build_sched_domains(&topology, &options).map_err(|e| error(clipped(&e.to_string())))?;
     let cpu_llc = domains.sd_llc_id.clone();
     Ok(TopoFile {

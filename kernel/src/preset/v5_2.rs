@@ -1,7 +1,8 @@
 //! 5.2.
-use super::{HZ_DEFAULT, Preset, features, v5_10};
+use super::{HZ_DEFAULT, Preset, features};
 use crate::Feature::{self, *};
-use crate::{CapacitySearch, Code, FindGroup, NumaFork, UtilFits, Wakelist};
+use crate::rules::*;
+use crate::{Tunables, sd_flags};
 
 /// What `features` lists.
 const FILE: &[(Feature, bool)] = &[
@@ -29,40 +30,30 @@ const FILE: &[(Feature, bool)] = &[
     (UTIL_EST, true),
 ];
 
-pub(super) const PRESET_COMPLETE: &str = "complete for wake-up placement on CPUs of one capacity; estimated utilisation \
-    is that of 6.1 without UTIL_EST_FASTUP";
-pub(super) const TUNABLES_SOURCE: &str = "kernel/sched/fair.c of torvalds/linux at 5e83eafbfd3b (5.2) and f6cad8df6b30 (5.3); nr_migrate and \
-    LOAD_AVG_PERIOD as in 5.10.262, not checked at those commits";
+pub(super) const PRESET_COMPLETE: &str = "complete for the fair class on CPUs of one capacity, without cgroups; estimated \
+    utilisation is that of 6.1 without UTIL_EST_FASTUP";
+pub(super) const TUNABLES_SOURCE: &str = "kernel/sched/fair.c of torvalds/linux at 5e83eafbfd3b (5.2) and f6cad8df6b30 \
+    (5.3); nr_migrate and LOAD_AVG_PERIOD as in 5.10.262, not checked at those commits";
 
 pub(super) static PRESET: Preset = Preset {
     name: "v5.2",
+    before: None,
     source: "kernel/sched/fair.c of torvalds/linux at 5e83eafbfd3b, on 5.2-rc; features.h by the postings of 2019 and \
         2020 that change it (1c1b8a7b03ef, 2586af1ac187); core.c and topology.c by the changelog",
     complete: PRESET_COMPLETE,
     features: features(FILE),
     feature_file: FILE,
-    tunables: v5_10::TUNABLES,
+    tunables: Tunables::CFS_V5_10,
     tunables_source: TUNABLES_SOURCE,
     hz: HZ_DEFAULT,
-    sd_flags: &crate::sd_flags::V5_2,
-    package_level: "DIE",
-    code: CODE,
-};
-
-pub(super) const CODE: Code = Code {
-    scan_counts_allowed_only: false,
-    core_scan_whole: true,
-    runnable_load: true,
-    kthread_stack: false,
-    sched_idle_cpus: false,
-    capacity_search: CapacitySearch::WakeCap,
-    util_fits: UtilFits::Clamped,
-    find_group: FindGroup::Loads,
-    wakeup_stats_allowed_only: false,
-    misfit_by_cpu: false,
-    numa_fork: NumaFork::ByLoad,
-    wakelist: Wakelist::OtherLlc,
-    pending_until_enqueued: false,
-    long_sleeper: false,
-    ..v5_10::CODE
+    sd_flags: &sd_flags::V5_2,
+    fair: FairClass::Cfs(CfsRules::V5_3),
+    code: Code::V5_3,
+    pelt: PeltRules::V5_3,
+    util_est: UtilEst::LastAndEwma,
+    balance: BalanceRules::V5_3,
+    domains: DomainRules::V5_3,
+    cpufreq: CpufreqRules::V5_3,
+    cpuidle: CpuidleRules::V5_10,
+    core: CoreRules::V5_10,
 };

@@ -1,7 +1,8 @@
-//! 6.12.
+//! 6.12, as Debian maintains it: the first EEVDF here.
 use super::{Preset, features_boosted, hz_250, v6_1};
 use crate::Feature::{self, *};
-use crate::{Class, Code, Eas, EnergyModel, RunnableBoost, SliceProtection, Tunables, UtilFits};
+use crate::rules::*;
+use crate::{Tunables, sd_flags};
 
 /// What `features` lists.
 const FILE: &[(Feature, bool)] = &[
@@ -37,40 +38,130 @@ const FILE: &[(Feature, bool)] = &[
 
 pub(super) static PRESET: Preset = Preset {
     name: "v6.12",
+    before: Some(v6_1::PRESET.name),
     source: "Debian linux-source-6.12 6.12.107-1, kernel/sched/{fair.c,features.h,core.c,topology.c}",
-    complete: "complete for wake-up placement",
+    complete: "complete for the fair class without cgroups",
     features: features_boosted(FILE),
     feature_file: FILE,
-    tunables: EEVDF,
+    tunables: Tunables::EEVDF_V6_12,
     tunables_source: "kernel/sched/fair.c and sched.h, 6.12.107",
     hz: hz_250("CONFIG_HZ of Debian's 6.12.107+deb13-cloud-amd64 (6.12.107-1)"),
-    sd_flags: &crate::sd_flags::V6_12,
-    package_level: "PKG",
-    code: CODE,
+    sd_flags: &sd_flags::V6_12,
+    fair: FairClass::Eevdf(EevdfRules::V6_12),
+    code: Code::V6_12,
+    pelt: PeltRules::V6_12,
+    util_est: UtilEst::EwmaBelowCapacity,
+    balance: BalanceRules::V6_12,
+    domains: DomainRules::V6_12,
+    cpufreq: CpufreqRules::V6_12,
+    cpuidle: CpuidleRules::V6_12,
+    core: CoreRules::V6_12,
 };
 
-/// EEVDF's tunables. The base slice was 750 us before a patch that 6.12 got as maintained.
-pub(super) const EEVDF: Tunables = Tunables {
-    base_slice: Some(700_000),
-    migration_cost: Some(500_000),
-    nr_migrate: Some(32),
-    pelt_half_life: Some(32),
-    ..Tunables::NONE
-};
+impl Tunables {
+    /// EEVDF's tunables. The base slice was 750 us before a patch that stable 6.12.y has.
+    pub(super) const EEVDF_V6_12: Self = Tunables {
+        base_slice: Some(700_000),
+        migration_cost: Some(500_000),
+        nr_migrate: Some(32),
+        pelt_half_life: Some(32),
+        ..Tunables::NONE
+    };
+}
 
-pub(super) const CODE: Code = Code {
-    class: Class::Eevdf,
-    sync_ignores_delayed: true,
-    pending_until_enqueued: true,
-    cluster_scan: true,
-    current_cpu: true,
-    util_fits: UtilFits::Actual,
-    wakeup_stats_allowed_only: true,
-    eas: Eas::EnergyEnvPerf,
-    energy_model: EnergyModel::Performance,
-    runnable_boost: RunnableBoost::CpuAndTask,
-    sched_idle_slices: false,
-    long_sleeper: false,
-    slice_protection: SliceProtection::ToDeadline,
-    ..v6_1::CODE
-};
+impl EevdfRules {
+    /// Linux 6.12 (checked against 6.12.107).
+    pub const V6_12: Self = EevdfRules {
+        slice_protection: SliceProtection::ToDeadline,
+        protect_picked_only: false,
+        wakeup_preempt: WakeupPreempt::CancelThenLook,
+        lag_limit: LagLimit::OwnSlice,
+        delayed_lag_kept: false,
+        full_weights: false,
+        split_inflation: false,
+        deadline_rescaled: false,
+        weight_at_enqueue: false,
+        hrtick_at_deadline: false,
+        lazy_preemption: false,
+    };
+}
+
+impl Code {
+    /// Linux 6.12 (6.12.107).
+    pub const V6_12: Self = Code {
+        sync_ignores_delayed: true,
+        pending_until_enqueued: true,
+        cluster_scan: true,
+        current_cpu: true,
+        util_fits: UtilFits::Actual,
+        wakeup_stats_allowed_only: true,
+        eas: Eas::EnergyEnvPerf,
+        energy_model: EnergyModel::Performance,
+        runnable_boost: RunnableBoost::CpuAndTask,
+        ..Self::V6_1
+    };
+}
+
+impl PeltRules {
+    /// Linux 6.12.
+    pub const V6_12: Self = PeltRules { init_weight: InitWeight::SeWeight, ..Self::V6_1 };
+}
+
+impl BalanceRules {
+    /// Linux 6.12 (6.12.107).
+    pub const V6_12: Self = BalanceRules {
+        util_fits: UtilFits::Actual,
+        misfit_by_allowed: true,
+        misfit_is_no_failure: true,
+        idle_core_first: true,
+        smt_balance: true,
+        first_of_equals: true,
+        prefer_sibling: PreferSibling::BusiestGroup,
+        sibling_imbalance: SiblingImbalance::TasksPerCore,
+        newidle: NewidleRules { stop: NewidleStop::NextPass, ..Self::V6_1.newidle },
+        ..Self::V6_1
+    };
+}
+
+impl DomainRules {
+    /// Linux 6.12.
+    pub const V6_12: Self = DomainRules {
+        cluster_flag: true,
+        group_flags: GroupFlags::FollowRemoval,
+        pkg_name: PkgName::Pkg,
+        ..Self::V6_1
+    };
+}
+
+impl CpufreqRules {
+    /// Linux 6.12.
+    pub const V6_12: Self = CpufreqRules {
+        sugov: SugovRules::V6_12,
+        transition_delay: TransitionDelay::Times1_5,
+        arm64_freq_ref: true,
+        no_turbo_notified: true,
+        ..Self::V6_1
+    };
+}
+
+impl SugovRules {
+    /// Linux 6.12.
+    pub const V6_12: Self =
+        SugovRules { headroom: Headroom::InPerf, iowait_clamped: false, shared_by_ratio: false, ..Self::V6_1 };
+}
+
+impl CpuidleRules {
+    /// Linux 6.12.
+    pub const V6_12: Self = CpuidleRules { menu: MenuRules::V6_12, teo: Some(Teo::TickHits) };
+}
+
+impl MenuRules {
+    /// Linux 6.12.
+    pub const V6_12: Self =
+        MenuRules { typical: Typical::Upwards, iowaiters: false, typical_first: true, ..Self::V6_1 };
+}
+
+impl CoreRules {
+    /// Linux 6.12.
+    pub const V6_12: Self = CoreRules { hrtick: HrtickForm::EachSwitch, ..Self::V5_18 };
+}

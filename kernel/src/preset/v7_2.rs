@@ -1,7 +1,8 @@
-//! 7.2.
+//! 7.2, as Debian has it.
 use super::{Preset, features_boosted, hz_250, v6_12};
 use crate::Feature::{self, *};
-use crate::{CapacitySearch, Code, SliceProtection};
+use crate::rules::*;
+use crate::{Tunables, sd_flags};
 
 /// What `features` lists.
 pub(super) const FILE: &[(Feature, bool)] = &[
@@ -38,27 +39,102 @@ pub(super) const FILE: &[(Feature, bool)] = &[
 
 pub(super) static PRESET: Preset = Preset {
     name: "v7.2",
+    before: Some(v6_12::PRESET.name),
     source: "Debian linux-source-7.2 7.2.12-1~bpo13+1, kernel/sched/{fair.c,features.h,core.c,topology.c}",
-    complete: "complete for wake-up placement; cache-aware balancing (the llc_* tunables) is left out",
+    complete: "complete for the fair class without cgroups; cache-aware balancing (the llc_* tunables) is left out",
     features: features_boosted(FILE),
     feature_file: FILE,
-    tunables: v6_12::EEVDF,
+    tunables: Tunables::EEVDF_V6_12,
     tunables_source: "kernel/sched/fair.c and sched.h, 7.2.12",
     hz: hz_250("CONFIG_HZ of Debian's 7.2.12+deb13-cloud-amd64 (7.2.12-1~bpo13+1)"),
-    sd_flags: &crate::sd_flags::V7_2,
-    package_level: "PKG",
-    code: CODE,
+    sd_flags: &sd_flags::V7_2,
+    fair: FairClass::Eevdf(EevdfRules::V7_2),
+    code: Code::V7_2,
+    pelt: PeltRules::V7_2,
+    util_est: UtilEst::Ewma,
+    balance: BalanceRules::V7_2,
+    domains: DomainRules::V7_2,
+    cpufreq: CpufreqRules::V7_2,
+    cpuidle: CpuidleRules::V7_2,
+    core: CoreRules::V7_2,
 };
 
-pub(super) const CODE: Code = Code {
-    sched_idle_not_for_idle: true,
-    empty_mask_returns: true,
-    capacity_search: CapacitySearch::GradedCores,
-    h_nr_runnable: true,
-    slice_protection: SliceProtection::MinSlice,
-    // CONFIG_PREEMPT_LAZY=y of Debian's 7.2.12+deb13-cloud-amd64 and 7.3.4+deb13-cloud-amd64.
-    lazy_preemption: true,
-    delayed_lag_kept: true,
-    avg_idle_at_switch: true,
-    ..v6_12::CODE
-};
+impl EevdfRules {
+    /// Linux 7.2 (read in 7.2.12, with its defaults).
+    pub const V7_2: Self = EevdfRules {
+        slice_protection: SliceProtection::MinSlice,
+        protect_picked_only: true,
+        wakeup_preempt: WakeupPreempt::Pick,
+        lag_limit: LagLimit::LongestSlice,
+        delayed_lag_kept: true,
+        full_weights: true,
+        deadline_rescaled: true,
+        hrtick_at_deadline: true,
+        // CONFIG_PREEMPT_LAZY=y of Debian's 7.2.12+deb13-cloud-amd64 and 7.3.4+deb13-cloud-amd64.
+        lazy_preemption: true,
+        ..Self::V6_12
+    };
+}
+
+impl Code {
+    /// Linux 7.2 and 7.3.
+    pub const V7_2: Self = Code {
+        sched_idle_not_for_idle: true,
+        empty_mask_returns: true,
+        capacity_search: CapacitySearch::GradedCores,
+        h_nr_runnable: true,
+        avg_idle_at_switch: true,
+        ..Self::V6_12
+    };
+}
+
+impl PeltRules {
+    /// Linux 7.2.
+    pub const V7_2: Self = PeltRules { sums: SumRule::Bound, ..Self::V6_12 };
+}
+
+impl BalanceRules {
+    /// Linux 7.2 (7.2.12), without cache-aware balancing.
+    pub const V7_2: Self = BalanceRules {
+        h_nr_runnable: true,
+        larger_cpus_first: true,
+        misfit_to_idle_core: true,
+        overloaded_by_energy: true,
+        overutilized_by_min: false,
+        delayed_only_with_load: true,
+        ineligible_waits: true,
+        serialize: Serialize::Passes,
+        newidle: NewidleRules { rate: true, ..Self::V6_12.newidle },
+        ..Self::V6_12
+    };
+}
+
+impl DomainRules {
+    /// Linux 7.2.
+    pub const V7_2: Self = DomainRules { overlap_flag: false, llc_id: LlcId::Dense, ..Self::V6_12 };
+}
+
+impl CpufreqRules {
+    /// Linux 7.2 and 7.3.
+    pub const V7_2: Self = CpufreqRules { sugov: SugovRules::V7_2, ..Self::V6_12 };
+}
+
+impl SugovRules {
+    /// Linux 7.2 and 7.3.
+    pub const V7_2: Self = SugovRules { dl_needs_update: true, ..Self::V6_12 };
+}
+
+impl CpuidleRules {
+    /// Linux 7.2 and 7.3.
+    pub const V7_2: Self = CpuidleRules { menu: MenuRules::V7_2, teo: Some(Teo::ShortIdles) };
+}
+
+impl MenuRules {
+    /// Linux 7.2 and 7.3.
+    pub const V7_2: Self = MenuRules { typical: Typical::BothSides, safe_timer_range: true, ..Self::V6_12 };
+}
+
+impl CoreRules {
+    /// Linux 7.2 and 7.3.
+    pub const V7_2: Self = CoreRules { hrtick: HrtickForm::IfInactive, pipe_wakes_while_full: false, ..Self::V6_12 };
+}

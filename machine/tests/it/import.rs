@@ -1,6 +1,7 @@
 //! Machines from saved `/sys` trees.
 
 use crate::sysfs::{Sysfs, TREES, imported, of};
+use wakelab_kernel::Preset;
 use wakelab_machine::{MachineFile, Origin, import};
 use wakelab_sched::domain::{DomainOptions, build_sched_domains};
 
@@ -26,10 +27,9 @@ fn a_tree_in_a_folder_gives_the_same_bytes_as_in_memory() {
 #[test]
 fn every_tree_gives_domains() {
     for (name, _) in TREES {
-        for (major, minor) in [(5, 19), (7, 2)] {
-            let domains =
-                build_sched_domains(&of(name).file.machine.topology, &DomainOptions::for_version(major, minor));
-            domains.unwrap_or_else(|e| panic!("{name} v{major}.{minor}: {e}"));
+        for kernel in Preset::all() {
+            let domains = build_sched_domains(&of(name).file.machine.topology, &DomainOptions::of(kernel));
+            domains.unwrap_or_else(|e| panic!("{name} {}: {e}", kernel.name));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Shapes of imported machines: LLCs, nodes, CPUs that are not there.
 
 use crate::sysfs::{Sysfs, caches, each, imported, noted, of};
+use wakelab_kernel::Preset;
 use wakelab_machine::Counts;
 use wakelab_sched::domain::{DomainOptions, Level, build_sched_domains};
 
@@ -102,7 +103,8 @@ fn llcs_of_different_size_are_kept() {
     let l3 = |shared_by, cpus: &str| ("L3", 16384, shared_by, cpus.to_owned());
     assert_eq!(caches(&imported)[1..], [l3(8, "0-3,8-11"), l3(4, "4-7,12-15")]);
     let domains =
-        build_sched_domains(&imported.file.machine.topology, &DomainOptions::for_version(7, 2)).expect("domains");
+        build_sched_domains(&imported.file.machine.topology, &DomainOptions::of(Preset::get("v7.2").unwrap()))
+            .expect("domains");
     let mc = |cpu: usize| domains.domains[cpu].iter().find(|d| d.level == Level::Mc).map(|d| d.span.weight());
     assert_eq!((mc(0), mc(4)), (Some(8), Some(4)));
 }

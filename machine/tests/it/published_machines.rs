@@ -1,16 +1,18 @@
 //! The machines of published tables, as the kernels of their postings see them.
 
 use crate::support::{read, refused, with_topology};
+use wakelab_kernel::Preset;
 use wakelab_machine::{Machine, Origin, get, names};
 use wakelab_sched::domain::{Arch, PkgName, SchedDomains, SdFlags, build_sched_domains};
 
-fn domains(machine: &Machine, (major, minor): (u32, u32)) -> SchedDomains {
-    build_sched_domains(&machine.topology, &machine.domain_options(major, minor)).expect("domains")
+fn domains(machine: &Machine, kernel: &str) -> SchedDomains {
+    build_sched_domains(&machine.topology, &machine.domain_options(Preset::get(kernel).expect("a preset")))
+        .expect("domains")
 }
 
 /// Name and CPUs of each domain of a CPU, lowest first.
-fn seen(name: &str, version: (u32, u32), cpu: usize) -> String {
-    let domains = domains(&get(name).expect("a machine"), version);
+fn seen(name: &str, kernel: &str, cpu: usize) -> String {
+    let domains = domains(&get(name).expect("a machine"), kernel);
     let show = |sd: &wakelab_sched::domain::SchedDomain| {
         assert_eq!(sd.span.weight(), sd.span_weight);
         format!("{} {}", sd.level.name(PkgName::Die), sd.span)
@@ -23,33 +25,33 @@ fn domains_have_the_names_and_spans_of_the_posting_s_kernel() {
     let zen3 = |nps| format!("amd-zen3-2s128c256t-nps{nps}");
     let llc = "SMT 0,128 | MC 0-7,128-135";
     let (socket, all) = ("0-63,128-191", "0-255");
-    assert_eq!(seen(&zen3(1), (5, 19), 0), format!("{llc} | DIE {socket} | NUMA {all}"));
-    assert_eq!(seen(&zen3(2), (5, 19), 0), format!("{llc} | NODE 0-31,128-159 | NUMA {socket} | NUMA {all}"));
-    assert_eq!(seen(&zen3(4), (5, 19), 0), format!("{llc} | NODE 0-15,128-143 | NUMA {socket} | NUMA {all}"));
+    assert_eq!(seen(&zen3(1), "v5.19-rc1", 0), format!("{llc} | DIE {socket} | NUMA {all}"));
+    assert_eq!(seen(&zen3(2), "v5.19-rc1", 0), format!("{llc} | NODE 0-31,128-159 | NUMA {socket} | NUMA {all}"));
+    assert_eq!(seen(&zen3(4), "v5.19-rc1", 0), format!("{llc} | NODE 0-15,128-143 | NUMA {socket} | NUMA {all}"));
     let last = "SMT 127,255 | MC 120-127,248-255";
-    assert_eq!(seen(&zen3(1), (5, 19), 255), format!("{last} | DIE 64-127,192-255 | NUMA {all}"));
-    assert_eq!(seen("intel-2s44c88t", (5, 2), 0), "SMT 0,44 | MC 0-21,44-65 | NUMA 0-87");
-    assert_eq!(seen("intel-2s44c88t", (5, 2), 87), "SMT 43,87 | MC 22-43,66-87 | NUMA 0-87");
-    assert_eq!(seen("sparc-2s16c128t", (5, 2), 64), "SMT 64-71 | MC 64-127 | NUMA 0-127");
+    assert_eq!(seen(&zen3(1), "v5.19-rc1", 255), format!("{last} | DIE 64-127,192-255 | NUMA {all}"));
+    assert_eq!(seen("intel-2s44c88t", "v5.2", 0), "SMT 0,44 | MC 0-21,44-65 | NUMA 0-87");
+    assert_eq!(seen("intel-2s44c88t", "v5.2", 87), "SMT 43,87 | MC 22-43,66-87 | NUMA 0-87");
+    assert_eq!(seen("sparc-2s16c128t", "v5.2", 64), "SMT 64-71 | MC 64-127 | NUMA 0-127");
     // The posting: MC, DIE, NUMA.
-    assert_eq!(seen("ampere-altra-2s160c", (6, 1), 0), "MC 0-1 | DIE 0-79 | NUMA 0-159");
-    assert_eq!(seen("ampere-altra-2s160c", (6, 1), 159), "MC 158-159 | DIE 80-159 | NUMA 0-159");
-    assert_eq!(seen("intel-2s112c224t", (5, 19), 0), "SMT 0,112 | MC 0-55,112-167 | NUMA 0-223");
-    assert_eq!(seen("intel-1s56c112t", (5, 19), 0), "SMT 0,56 | MC 0-111");
+    assert_eq!(seen("ampere-altra-2s160c", "v6.1", 0), "MC 0-1 | DIE 0-79 | NUMA 0-159");
+    assert_eq!(seen("ampere-altra-2s160c", "v6.1", 159), "MC 158-159 | DIE 80-159 | NUMA 0-159");
+    assert_eq!(seen("intel-2s112c224t", "v5.19-rc1", 0), "SMT 0,112 | MC 0-55,112-167 | NUMA 0-223");
+    assert_eq!(seen("intel-1s56c112t", "v5.19-rc1", 0), "SMT 0,56 | MC 0-111");
 }
 
 #[test]
 fn llcs_are_as_large_and_as_many_as_published() {
-    for (name, version, size, llcs) in [
-        ("amd-zen3-2s128c256t-nps1", (5, 19), 16, 16),
-        ("amd-zen3-2s128c256t-nps2", (5, 19), 16, 16),
-        ("amd-zen3-2s128c256t-nps4", (5, 19), 16, 16),
-        ("intel-2s44c88t", (5, 2), 44, 2),
-        ("sparc-2s16c128t", (5, 2), 64, 2),
-        ("ampere-altra-2s160c", (6, 1), 2, 80),
-        ("intel-2s112c224t", (5, 19), 112, 2),
+    for (name, kernel, size, llcs) in [
+        ("amd-zen3-2s128c256t-nps1", "v5.19-rc1", 16, 16),
+        ("amd-zen3-2s128c256t-nps2", "v5.19-rc1", 16, 16),
+        ("amd-zen3-2s128c256t-nps4", "v5.19-rc1", 16, 16),
+        ("intel-2s44c88t", "v5.2", 44, 2),
+        ("sparc-2s16c128t", "v5.2", 64, 2),
+        ("ampere-altra-2s160c", "v6.1", 2, 80),
+        ("intel-2s112c224t", "v5.19-rc1", 112, 2),
     ] {
-        let domains = domains(&get(name).expect("a machine"), version);
+        let domains = domains(&get(name).expect("a machine"), kernel);
         assert!(domains.sd_llc_size.iter().all(|&cpus| cpus == size), "{name}: {:?}", domains.sd_llc_size);
         let mut ids = domains.sd_llc_id.clone();
         ids.sort_unstable();
@@ -72,22 +74,22 @@ fn nodes_are_as_far_from_each_other_as_firmware_says() {
 #[test]
 fn wake_ups_reach_the_other_socket_of_zen_since_5_4() {
     let zen3 = get("amd-zen3-2s128c256t-nps1").expect("a machine");
-    let reaches = |machine: &Machine, version| {
-        let domains = domains(machine, version);
+    let reaches = |machine: &Machine, kernel| {
+        let domains = domains(machine, kernel);
         let top = domains.domains[0].last().expect("a domain");
         (top.flags.contains(SdFlags::WAKE_AFFINE), top.flags.contains(SdFlags::BALANCE_FORK))
     };
-    assert_eq!(reaches(&zen3, (5, 19)), (true, true));
-    assert_eq!(reaches(&zen3, (5, 4)), (true, true));
-    assert_eq!(reaches(&zen3, (5, 3)), (false, false));
-    assert_eq!(reaches(&Machine { reclaim_distance: None, ..zen3 }, (5, 19)), (false, false));
+    assert_eq!(reaches(&zen3, "v5.19-rc1"), (true, true));
+    assert_eq!(reaches(&zen3, "v5.10"), (true, true));
+    assert_eq!(reaches(&zen3, "v5.3"), (false, false));
+    assert_eq!(reaches(&Machine { reclaim_distance: None, ..zen3 }, "v5.19-rc1"), (false, false));
 }
 
 /// As worked out in the review of the patch that introduced it (5.18).
 #[test]
 fn zen_3_allows_the_imbalance_between_nodes_that_its_review_worked_out() {
     let imb = |nps| {
-        let domains = domains(&get(&format!("amd-zen3-2s128c256t-nps{nps}")).expect("a machine"), (5, 19));
+        let domains = domains(&get(&format!("amd-zen3-2s128c256t-nps{nps}")).expect("a machine"), "v5.19-rc1");
         domains.domains[0].iter().map(|sd| sd.imb_numa_nr).collect::<Vec<_>>()
     };
     assert_eq!([imb(1), imb(2), imb(4)], [vec![0, 0, 8, 8], vec![0, 0, 4, 4, 8], vec![0, 0, 2, 2, 4]]);

@@ -1,6 +1,7 @@
 //! A system in which all that a fast wake-up reads is written down.
 
 use std::collections::BTreeSet;
+use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::{CpuTopology, DomainOptions, LOCAL_DISTANCE, Topology, build_sched_domains};
 use wakelab_sched::domain::{SchedDomains, SchedGroup};
@@ -101,7 +102,7 @@ pub fn eight_cpus(threads: u32) -> SchedDomains {
     let cpu =
         |cpu| CpuTopology { core: cpu / threads, cluster: None, llc: 0, die: 0, package: 0, node: 0, capacity: 1024 };
     let topology = Topology { cpus: (0..8).map(cpu).collect(), node_distance: vec![vec![LOCAL_DISTANCE]] };
-    build_sched_domains(&topology, &DomainOptions::for_version(5, 19)).expect("a machine")
+    build_sched_domains(&topology, &DomainOptions::of(Preset::get("v5.19-rc1").unwrap())).expect("a machine")
 }
 
 /// On CPU 0, a wake-up of a task that ran there last.

@@ -3,7 +3,7 @@
 use super::intel_pstate::Pstates;
 use super::ondemand::OdTunables;
 use crate::Khz;
-use crate::policy::TransitionDelay;
+use crate::policy::cpufreq_policy_transition_delay_us;
 use crate::schedutil::SugovRules;
 use wakelab_kernel::Preset;
 
@@ -30,20 +30,21 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The defaults of a kernel: rates by `latency_ns` and `of_driver_us` as in [`TransitionDelay::delay_us`]. `None` for
-    /// a preset that is not known here.
-    pub fn of_preset(preset: &Preset, latency_ns: u32, of_driver_us: u32) -> Option<Setup> {
+    /// The defaults of a kernel. `latency_ns` and `of_driver_us` decide on the rates, as in
+    /// [`cpufreq_policy_transition_delay_us`].
+    pub fn of_preset(preset: &Preset, latency_ns: u32, of_driver_us: u32) -> Setup {
         let tick_ns = preset.hz.tick_ns();
-        let delay_us = TransitionDelay::of_preset(preset.name)?.delay_us(latency_ns, of_driver_us);
-        Some(Setup {
+        let form = preset.cpufreq.transition_delay;
+        let delay_us = cpufreq_policy_transition_delay_us(form, latency_ns, of_driver_us);
+        Setup {
             tick_ns,
-            sugov: SugovRules::of_preset(preset.name)?,
+            sugov: preset.cpufreq.sugov,
             rate_limit_us: delay_us,
             driver_needs_limits: false,
             ondemand: OdTunables::new(tick_ns, delay_us),
             userspace: None,
             pstates: None,
             no_turbo: false,
-        })
+        }
     }
 }

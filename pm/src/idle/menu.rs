@@ -1,7 +1,7 @@
 //! menu (`drivers/cpuidle/governors/menu.c`).
 
+use super::MenuRules;
 use super::menu_predict::Predicted;
-use super::menu_rules::MenuRules;
 use super::menu_typical::INTERVALS;
 use super::state::IdleStates;
 use super::{Asking, Choice, IdleGovernor, RESIDENCY_THRESHOLD_NS, Woken};

@@ -1,6 +1,6 @@
 //! The interval that repeats itself.
 
-use super::menu_rules::Typical;
+use super::Typical;
 
 /// How many idle times menu remembers.
 pub const INTERVALS: usize = 8;

@@ -9,7 +9,6 @@
 mod about;
 mod menu;
 mod menu_predict;
-mod menu_rules;
 mod menu_typical;
 mod state;
 mod teo;
@@ -17,14 +16,14 @@ mod teo_6_1;
 mod teo_6_12;
 mod teo_7_3;
 
-pub use about::{IDLE_GOVERNORS, IdleAbout, IdleGovernorError, idle_governor};
+pub use about::{IDLE_GOVERNORS, IdleAbout};
 pub use menu::Menu;
-pub use menu_rules::{MenuRules, Typical};
 pub use menu_typical::{INTERVALS, get_typical_interval};
 pub use state::{IdleState, IdleStateError, IdleStates, cpuidle_poll_time};
 pub use teo_6_1::Teo61;
 pub use teo_6_12::Teo612;
 pub use teo_7_3::Teo73;
+pub use wakelab_kernel::{MenuRules, Typical};
 
 /// A governor is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -10,4 +10,4 @@ pub use driver::{Driver, PolicyError, Relation};
 
 pub(crate) use driver::check_opps;
 pub use policy::{Limits, Policy};
-pub use transition::TransitionDelay;
+pub use transition::cpufreq_policy_transition_delay_us;

@@ -11,7 +11,6 @@
 mod effective;
 mod iowait;
 mod next_freq;
-mod rules;
 mod sugov_cpu;
 mod sugov_policy;
 mod uclamp;
@@ -21,7 +20,7 @@ mod update_shared;
 pub use effective::{CpuUtil, effective_cpu_util, effective_cpu_util_6_1};
 pub use iowait::{IOWAIT_BOOST_MIN, IowaitBoost};
 pub use next_freq::{CapacityRef, map_util_freq, raw_freq};
-pub use rules::{BusyHold, Headroom, SugovRules};
 pub use sugov_cpu::{Asked, SugovCpu};
 pub use sugov_policy::SugovPolicy;
 pub use update::{Perf, Sugov};
+pub use wakelab_kernel::{BusyHold, Headroom, SugovRules};

@@ -1,6 +1,6 @@
 //! From utilisation to a frequency.
 
-use super::rules::Headroom;
+use super::Headroom;
 use crate::Khz;
 use wakelab_sched::energy::map_util_perf;
 

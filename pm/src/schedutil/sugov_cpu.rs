@@ -2,8 +2,8 @@
 
 use super::effective::{CpuUtil, effective_cpu_util, effective_cpu_util_6_1};
 use super::iowait::IowaitBoost;
-use super::rules::{Headroom, SugovRules};
 use super::uclamp::within;
+use super::{Headroom, SugovRules};
 use wakelab_sched::energy::{CpuUtilType, EffectiveUtil, sugov_effective_cpu_perf};
 use wakelab_sched::select::Uclamp;
 

@@ -1,7 +1,7 @@
 //! What schedutil keeps of a policy.
 
+use super::SugovRules;
 use super::next_freq::{CapacityRef, raw_freq};
-use super::rules::SugovRules;
 use crate::Khz;
 
 /// A policy (`struct sugov_policy`).

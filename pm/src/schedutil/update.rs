@@ -1,8 +1,8 @@
 //! An update of a policy of one CPU.
 
-use super::rules::{BusyHold, SugovRules};
 use super::sugov_cpu::SugovCpu;
 use super::sugov_policy::SugovPolicy;
+use super::{BusyHold, SugovRules};
 use crate::governor::{Update, View};
 use crate::policy::Policy;
 use crate::{Cpu, Khz};

@@ -4,8 +4,9 @@ use crate::support::Table;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
+use wakelab_kernel::Preset;
 use wakelab_pm::governor::Update;
-use wakelab_pm::idle::{Asking, IdleState, IdleStates, Woken, idle_governor};
+use wakelab_pm::idle::{Asking, IDLE_GOVERNORS, IdleState, IdleStates, Woken};
 use wakelab_pm::invariance::Counters;
 use wakelab_pm::policy::{Driver, Limits, Policy};
 use wakelab_pm::power::{Account, PowerState};
@@ -35,7 +36,7 @@ fn limits() -> impl Strategy<Value = Limits> {
 }
 
 fn rules() -> impl Strategy<Value = SugovRules> {
-    let all = [SugovRules::V5_3, SugovRules::V5_10, SugovRules::V6_1, SugovRules::V6_12, SugovRules::V7_3];
+    let all = [SugovRules::V5_3, SugovRules::V5_10, SugovRules::V6_1, SugovRules::V6_12, SugovRules::V7_2];
     proptest::sample::select(all.to_vec())
 }
 
@@ -139,13 +140,13 @@ proptest! {
     #[test]
     fn idle_governors_choose_an_enabled_state_and_never_stop_the_tick_to_poll(
         states in idle_states(),
-        (name, preset) in proptest::sample::select(vec![
-            ("menu", "v5.10"), ("menu", "v6.1"), ("menu", "v6.12"), ("menu", "v7.3"),
-            ("teo", "v6.1"), ("teo", "v6.12"), ("teo", "v7.3"),
-        ]),
+        about in proptest::sample::select(IDLE_GOVERNORS),
+        preset in proptest::sample::select(Preset::all()),
         history in vec((0_u64..100_000_000, 0_u64..100_000_000, any::<[bool; 3]>(), 0_u32..3), 1..60),
     ) {
-        let mut governor = idle_governor(name, preset).unwrap();
+        let made = (about.make)(&preset.cpuidle);
+        prop_assume!(made.is_some());
+        let mut governor = made.unwrap();
         let mut now = 0;
         for (timer, sleep, [tick_stopped, by_tick, poll_time_limit], nr_iowaiters) in history {
             let tick_ns = 4_000_000;
@@ -161,8 +162,8 @@ proptest! {
             };
             let choice = governor.select(&states, &asking);
             let state = &states[choice.index];
-            prop_assert!(!state.disabled, "{name} {preset}: {}", state.name);
-            prop_assert!(tick_stopped || !state.polling || !choice.stop_tick, "{name} {preset}");
+            prop_assert!(!state.disabled, "{} {}: {}", about.name, preset.name, state.name);
+            prop_assert!(tick_stopped || !state.polling || !choice.stop_tick, "{} {}", about.name, preset.name);
             let residency_ns = sleep.min(timer) + state.exit_latency_ns;
             now += residency_ns;
             let poll_time_limit = poll_time_limit && state.polling;

@@ -161,7 +161,7 @@ fn tasks_that_come_back_from_io_double_their_boost_each_time() {
 
 #[test]
 fn a_driver_that_is_told_performance_gets_the_bounds_with_it() {
-    let mut sugov = sugov(SugovRules::V7_3, &[0]);
+    let mut sugov = sugov(SugovRules::V7_2, &[0]);
     let view = Table { bw_dl: 0, ..view(512, 1) };
     let perf = sugov.update_single_perf(&at(5 * MS), &policy(true, 1_000_000), &view).unwrap();
     assert_eq!((perf.min, perf.target, perf.max, perf.capacity), (0, 640, 1024, 1024));

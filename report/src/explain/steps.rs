@@ -4,7 +4,7 @@ use super::busy;
 use crate::numbers::{count, cpu_runs};
 use wakelab_events::Row;
 use wakelab_kernel::Feature;
-use wakelab_sched::domain::{PkgName, SchedDomain, SchedGroup};
+use wakelab_sched::domain::{SchedDomain, SchedGroup};
 use wakelab_sched::select::{
     Affine, AffineDetail, EnergyProbe, Event, Fit, GroupLoads, GroupStats, GroupType, Probe, Reason, Site, WakeFlags,
 };
@@ -271,7 +271,7 @@ fn span(explained: &Explained<'_>, at: Option<(usize, u32)>, first: u32) -> Stri
 /// The domain that is looked at next.
 fn domain(explained: &Explained<'_>, level: usize, cpu: u32) -> String {
     let sd = sd(explained, level, cpu);
-    let pkg = if explained.topo.preset.package_level == "DIE" { PkgName::Die } else { PkgName::Pkg };
+    let pkg = explained.topo.preset.domains.pkg_name;
     let name = sd.level.name(pkg);
     format!("{}{name} {} from cpu {cpu}", &NEXT_DOMAIN[2..], sd.span)
 }

@@ -185,7 +185,7 @@ pub fn step_by_step(select: &mut Select, cx: Cx<'_, Table>, observer: &mut impl 
 /// A machine of two threads per core: `packages` packages of `llcs` LLCs of `cores` cores.
 pub fn machine(packages: u32, llcs: u32, cores: u32, numbering: Numbering) -> Arc<SchedDomains> {
     let shape = Uniform { packages, llcs, nodes: packages, numbering, ..Uniform::new(cores, 2) };
-    let options = DomainOptions::for_version(7, 2);
+    let options = DomainOptions::of(Preset::get("v7.2").unwrap());
     Arc::new(build_sched_domains(&shape.topology(), &options).expect("a machine that can be"))
 }
 

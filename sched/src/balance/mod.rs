@@ -53,21 +53,18 @@ mod detach_tasks;
 mod find_busiest_group;
 mod find_busiest_group_v5_3;
 mod find_busiest_queue;
-mod forms;
 mod lb_env;
 mod load_balance;
 mod newidle;
 mod newidle_rules;
 mod nohz;
 mod rebalance_domains;
-mod rules;
 mod sd_balance;
 mod should_we_balance;
 mod update_misfit_status;
 mod update_sd_lb_stats;
 mod update_sd_pick_busiest;
 mod update_sg_lb_stats;
-mod versions;
 mod view;
 
 pub use active_load_balance_cpu_stop::{ActiveBalance, active_load_balance_cpu_stop};
@@ -77,18 +74,18 @@ pub use cfs_tasks::CfsTasks;
 pub use find_busiest_group::{find_busiest_group, imbalance_of, is_balanced};
 pub use find_busiest_group_v5_3::{LbParamsV5_3, SgLbStatsV5_3, find_busiest_group_v5_3};
 pub use find_busiest_queue::find_busiest_queue;
-pub use forms::{
-    BusyInterval, IlbWalk, NewidleRules, NewidleStop, NumaImbalance, PreferSibling, Push, Serialize, SiblingImbalance,
-};
 pub use lb_env::{CpuIdleType, LbEnv, LbParams};
 pub use load_balance::{AfterPush, Move, Outcome, Plan, Why, plan_balance};
 pub use newidle::{newidle_gate, newidle_random, update_newidle_cost};
 pub use nohz::{IlbVisit, Kick, Nohz, NohzFlags, NohzIdleBalance};
 pub use rebalance_domains::{Rebalance, Rebalanced, Visit, get_sd_balance_interval, update_next_balance};
-pub use rules::BalanceRules;
 pub use sd_balance::SdBalance;
 pub use should_we_balance::should_we_balance;
 pub use update_sd_lb_stats::{SdLbStats, update_sd_lb_stats};
 pub use update_sd_pick_busiest::update_sd_pick_busiest;
 pub use update_sg_lb_stats::{GroupType, SgLbStats};
 pub use view::BalanceView;
+pub use wakelab_kernel::{
+    BalanceRules, BusyInterval, IlbWalk, NewidleRules, NewidleStop, NumaImbalance, PreferSibling, Push, Serialize,
+    SiblingImbalance,
+};

@@ -1,7 +1,7 @@
 //! Newly-idle balancing by the version's rules: the decisions of newidle.rs in their other forms.
 
+use super::NewidleStop;
 use super::balancer::Balance;
-use super::forms::NewidleStop;
 use super::newidle::{count, decay, track};
 use super::sd_balance::SdBalance;
 use wakelab_kernel::Feature;

@@ -67,8 +67,8 @@ pub fn build_sched_domains(topology: &Topology, options: &DomainOptions) -> Resu
 
     let mut rings = build_groups(&mut chains, &levels, &cpu_spans, &mut spans, options);
     for chain in &mut chains {
-        adjust_numa_imbalance(chain, &spans, options.imb_numa);
-        cpu_attach_domain(chain, &spans, &mut rings, options.group_flags);
+        adjust_numa_imbalance(chain, &spans, options.rules.imb_numa);
+        cpu_attach_domain(chain, &spans, &mut rings, options.rules.group_flags);
     }
 
     let mut convert = Convert::new(topology, &spans, &rings);
@@ -95,7 +95,7 @@ fn build_groups(
         let nr_levels = overlap.chains[cpu as usize].len();
         let groups = |tl: usize| match levels[tl].level {
             Level::Numa => Groups::Own(overlap.build(tl, cpu, spans)),
-            _ => build_sched_groups(tl, cpu, overlap.chains, cpu_spans, spans, options.group_flags, &mut rings),
+            _ => build_sched_groups(tl, cpu, overlap.chains, cpu_spans, spans, options.rules.group_flags, &mut rings),
         };
         built.push((0..nr_levels).map(groups).collect());
     }

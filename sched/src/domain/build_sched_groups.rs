@@ -148,7 +148,7 @@ impl OverlapGroups<'_> {
             // If nodes see different numbers of distances, this CPU may have no domain at the level: a lower domain
             // already spans the machine.
             let Some(mut sibling) = (self.chains[i as usize].len() > tl).then_some(tl) else { continue };
-            if self.options.find_descended_sibling
+            if self.options.rules.find_descended_sibling
                 && let Some(child) = self.child(i, sibling)
                 && !spans.mask(child.span).is_subset(&span)
             {
@@ -156,9 +156,9 @@ impl OverlapGroups<'_> {
             }
             let child = self.child(i, sibling);
             let group_span = child.map_or(self.chains[i as usize][sibling].span, |child| child.span);
-            let flags = group_flags(child, self.options.group_flags);
+            let flags = group_flags(child, self.options.rules.group_flags);
             left.andnot_with(spans.mask(group_span));
-            let level = if self.options.find_descended_sibling { sibling } else { tl };
+            let level = if self.options.rules.find_descended_sibling { sibling } else { tl };
             let balance_mask = self.build_balance_mask(level, group_span, spans);
             groups.push(Group { span: group_span, balance_mask, flags });
         }

@@ -32,9 +32,10 @@ mod update_top_cache_domain;
 
 pub use build_sched_domains::build_sched_domains;
 pub use kernel_domains::{KernelCpu, KernelDomains, KernelDomainsError, KernelGroup, KernelSd};
-pub use options::{Arch, AsymDetection, DomainOptions, GroupFlags, ImbNuma, Itmt, LlcId, PkgName};
+pub use options::{Arch, DomainOptions};
 pub use sched_domain::{GroupRing, Level, SchedDomain, SchedDomains, SchedGroup};
 pub use sd_flags::{SdFlags, SdFlagsError};
 pub use topology::{
     CpuTopology, LOCAL_DISTANCE, MAX_CPUS, Numbering, REMOTE_DISTANCE, Topology, TopologyError, Uniform,
 };
+pub use wakelab_kernel::{AsymDetection, DomainRules, GroupFlags, ImbNuma, LlcId, PkgName};

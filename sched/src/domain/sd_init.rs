@@ -19,7 +19,7 @@ pub(super) struct Asym {
 
 impl Asym {
     pub(super) fn new(topology: &Topology, levels: &[TopologyLevel], spans: &Spans, options: &DomainOptions) -> Self {
-        match options.asym {
+        match options.rules.asym {
             AsymDetection::Level => {
                 Asym { level: asym_cpu_capacity_level(topology, levels, spans), by_span: Vec::new() }
             }
@@ -56,13 +56,13 @@ pub(super) fn sd_init(
         | SdFlags::PREFER_SIBLING
         | level.flags
         | asym.flags(tl, level, cpu);
-    if options.asym_clears_prefer_sibling
+    if options.rules.asym_clears_prefer_sibling
         && flags.contains(SdFlags::ASYM_CPUCAPACITY)
         && let Some(child) = child
     {
         child.flags -= SdFlags::PREFER_SIBLING;
     }
-    let mut imbalance_pct = options.imbalance_pct;
+    let mut imbalance_pct = options.rules.imbalance_pct;
     if flags.contains(SdFlags::SHARE_CPUCAPACITY) {
         imbalance_pct = 110;
     } else if flags.contains(SdFlags::SHARE_LLC) {
@@ -73,7 +73,7 @@ pub(super) fn sd_init(
         if distance > options.node_reclaim_distance {
             flags -= SdFlags::BALANCE_EXEC | SdFlags::BALANCE_FORK | SdFlags::WAKE_AFFINE;
         }
-        flags.set(SdFlags::OVERLAP, options.overlap_flag);
+        flags.set(SdFlags::OVERLAP, options.rules.overlap_flag);
     }
     Sd { tl, span: level.mask[cpu], flags, imbalance_pct, imb_numa_nr: 0, groups: Groups::None }
 }

@@ -2,7 +2,6 @@
 //! sched_domain_topology_level`, `default_topology[]` and `sched_init_numa()` in `kernel/sched/topology.c`; the masks
 //! in `arch/x86/kernel/smpboot.c` and `drivers/base/arch_topology.c`).
 
-use super::Itmt;
 use super::build_sched_domains::{SpanId, Spans};
 use super::options::{Arch, DomainOptions};
 use super::topology::{CpuTopology, LOCAL_DISTANCE, Topology};
@@ -25,21 +24,13 @@ pub(super) fn topology_levels(topology: &Topology, options: &DomainOptions, span
     let node = mask_of(topology, spans, |c| c.node);
     let mc = cpu_coregroup_mask(topology, options, spans);
     let mut levels = Vec::new();
-    let mut add = |level, mut flags: SdFlags, mask| {
-        let packed = match options.itmt {
-            Itmt::Off => false,
-            Itmt::UpToMc => matches!(level, Level::Smt | Level::Cls | Level::Mc),
-            Itmt::AboveSmt => matches!(level, Level::Cls | Level::Mc | Level::Pkg),
-        };
-        flags.set(SdFlags::ASYM_PACKING, packed);
-        levels.push(TopologyLevel { level, flags, mask, numa_distance: None });
-    };
+    let mut add = |level, flags, mask| levels.push(TopologyLevel { level, flags, mask, numa_distance: None });
     // x86 of 7.2 omits SMT if no core has two CPUs. The result is the same: sd_degenerate() would remove the level, and
     // the groups of its parent would lose their flags.
     add(Level::Smt, SdFlags::SHARE_CPUCAPACITY | SdFlags::SHARE_LLC, smt.clone());
-    if options.cluster {
+    if options.rules.cluster {
         let mut flags = SdFlags::SHARE_LLC;
-        flags.set(SdFlags::CLUSTER, options.cluster_flag);
+        flags.set(SdFlags::CLUSTER, options.rules.cluster_flag);
         let mask = cpu_clustergroup_mask(topology, options, spans, &smt, &mc);
         add(Level::Cls, flags, mask);
     }
@@ -70,7 +61,7 @@ pub(super) fn cpu_smt_mask(topology: &Topology, spans: &mut Spans) -> Vec<SpanId
 /// `cpu_coregroup_mask()`: the LLC, or the cluster if that is wider (`drivers/base/arch_topology.c`, since 6.0).
 fn cpu_coregroup_mask(topology: &Topology, options: &DomainOptions, spans: &mut Spans) -> Vec<SpanId> {
     let llc = mask_of(topology, spans, |c| c.llc);
-    if !options.cluster {
+    if !options.rules.cluster {
         return llc;
     }
     let cluster = mask_of(topology, spans, |c| (c.cluster, c.cluster.is_none().then_some(c.core)));

@@ -11,8 +11,8 @@
 
 use super::SCHED_CAPACITY_SHIFT;
 use super::accumulate_sum::{PELT_MIN_DIVIDER, SchedAvg, get_pelt_divider};
-use super::rules::{InitWeight, SumRule};
 use super::update_load_avg::CfsRqPelt;
+use super::{InitWeight, SumRule};
 
 /// Attaches a task that arrives with averages from another run queue (`attach_entity_load_avg()`, 7.3).
 ///

@@ -28,7 +28,6 @@ mod accumulate_sum;
 mod attach_entity_load_avg;
 mod decay_load;
 mod migrate_task_rq_fair;
-mod rules;
 mod task_h_load;
 mod update_load_avg;
 mod update_rq_clock_pelt;
@@ -47,12 +46,12 @@ pub use decay_load::{LOAD_AVG_MAX, LOAD_AVG_PERIOD, RUNNABLE_AVG_Y_N_INV, decay_
 pub use migrate_task_rq_fair::{
     MigrationSource, migrate_se_pelt_lag, migrate_task_rq_fair, remove_entity_load_avg, sync_entity_load_avg,
 };
-pub use rules::{InitWeight, PeltRules, SumRule};
 pub use task_h_load::{RunnableLoad, dequeue_runnable_load_avg, enqueue_runnable_load_avg, task_h_load};
 pub use update_load_avg::{
     CfsRqPelt, CfsRqState, Removed, UpdateFlags, cfs_rq_has_blocked_load, update_cfs_rq_load_avg, update_load_avg,
 };
 pub use update_rq_clock_pelt::{RqClock, Scale, cap_scale};
+pub use wakelab_kernel::{InitWeight, PeltRules, SumRule};
 
 /// log2 of [`SCHED_CAPACITY_SCALE`].
 pub const SCHED_CAPACITY_SHIFT: u32 = 10;

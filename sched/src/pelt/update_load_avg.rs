@@ -19,8 +19,8 @@ use super::accumulate_sum::{
 use super::attach_entity_load_avg::{
     attach_entity_load_avg, detach_entity_load_avg, sub_bound32, sub_plain, sub_resync, update_sa,
 };
-use super::rules::{PeltRules, SumRule};
 use super::task_h_load::RunnableLoad;
+use super::{PeltRules, SumRule};
 use bitflags::bitflags;
 
 /// The state of a run queue since its last update.

@@ -15,6 +15,7 @@
 
 use super::SCHED_CAPACITY_SCALE;
 use super::accumulate_sum::SchedAvg;
+use wakelab_kernel::{Feature, FeatureSet, Preset, UtilEst};
 
 /// Set in a task's `util_est` while its `util_avg` has not changed since that was taken (`UTIL_AVG_UNCHANGED`, 7.3;
 /// 5.10 has it in the same place since its stable patches).
@@ -38,6 +39,17 @@ pub enum UtilEstRules {
     V6_12,
     /// 7.2 and 7.3: the same without the check of the CPU's capacity.
     V7_3,
+}
+
+impl UtilEstRules {
+    /// The form of `kernel` with `features` on.
+    pub fn of(kernel: &Preset, features: FeatureSet) -> UtilEstRules {
+        match kernel.util_est {
+            UtilEst::LastAndEwma => UtilEstRules::V6_1 { fastup: features.has(Feature::UTIL_EST_FASTUP) },
+            UtilEst::EwmaBelowCapacity => UtilEstRules::V6_12,
+            UtilEst::Ewma => UtilEstRules::V7_3,
+        }
+    }
 }
 
 /// Updates a task's estimate at its dequeue, in the form that `rules` name.

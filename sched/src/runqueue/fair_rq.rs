@@ -150,7 +150,7 @@ impl FairRq {
         promoted
             | match self {
                 // "don't let the period tick interfere with the hrtick preemption". EEVDF checks in update_curr().
-                FairRq::Cfs(rq) if pending.hrtick_active && !rq.rules.double_tick => {
+                FairRq::Cfs(rq) if pending.hrtick_active && !rq.params.double_tick => {
                     rq.update_curr(es, now);
                     Resched::No
                 }

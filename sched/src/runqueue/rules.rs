@@ -1,7 +1,7 @@
 //! A kernel version's run queue: class, form, switches and tunables.
 
 use super::{CfsParams, CfsRules, EevdfParams, EevdfRules};
-use wakelab_kernel::{Class, Feature, FeatureSet, Preset, SliceProtection};
+use wakelab_kernel::{FairClass, Feature, FeatureSet, Preset};
 
 /// What a run queue of a kernel version is made by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,22 +35,22 @@ impl FairRules {
     /// # Errors
     /// If the preset has no value for a tunable that its class reads.
     pub fn of(kernel: &Preset, features: FeatureSet, nr_cpus: usize) -> Result<FairRules, NoTunable> {
-        match kernel.code.class {
-            Class::Cfs => cfs(kernel, features, nr_cpus),
-            Class::Eevdf => eevdf(kernel, features, nr_cpus),
+        match kernel.fair {
+            FairClass::Cfs(rules) => Ok(FairRules::Cfs(cfs(kernel, &rules, features, nr_cpus)?, rules)),
+            FairClass::Eevdf(rules) => Ok(FairRules::Eevdf(eevdf(kernel, &rules, features, nr_cpus)?, rules)),
         }
     }
 }
 
-fn cfs(kernel: &Preset, features: FeatureSet, nr_cpus: usize) -> Result<FairRules, NoTunable> {
+fn cfs(kernel: &Preset, rules: &CfsRules, features: FeatureSet, nr_cpus: usize) -> Result<CfsParams, NoTunable> {
     let tunables = kernel.tunables.scaled(nr_cpus);
     let get = |tunable: &'static str, value: Option<u64>| value.ok_or(NoTunable { kernel: kernel.name, tunable });
     let min_granularity_ns = get("min_granularity", tunables.min_granularity)?;
-    let params = CfsParams {
+    Ok(CfsParams {
         latency_ns: get("sched_latency", tunables.sched_latency)?,
         min_granularity_ns,
         // A version without it does not read it.
-        idle_min_granularity_ns: if kernel.code.sched_idle_slices {
+        idle_min_granularity_ns: if rules.sched_idle_slices {
             get("idle_min_granularity", tunables.idle_min_granularity)?
         } else {
             min_granularity_ns
@@ -63,22 +63,16 @@ fn cfs(kernel: &Preset, features: FeatureSet, nr_cpus: usize) -> Result<FairRule
         base_slice: features.has(Feature::BASE_SLICE),
         next_marker: true,
         last_buddy: features.has(Feature::LAST_BUDDY),
-    };
-    let rules = CfsRules {
-        sched_idle_slices: kernel.code.sched_idle_slices,
-        long_sleeper: kernel.code.long_sleeper,
-        pick_clears_buddies: kernel.code.pick_clears_buddies,
         next_buddy: features.has(Feature::NEXT_BUDDY),
         hrtick: features.has(Feature::HRTICK),
         double_tick: features.has(Feature::DOUBLE_TICK),
-    };
-    Ok(FairRules::Cfs(params, rules))
+    })
 }
 
-fn eevdf(kernel: &Preset, features: FeatureSet, nr_cpus: usize) -> Result<FairRules, NoTunable> {
+fn eevdf(kernel: &Preset, rules: &EevdfRules, features: FeatureSet, nr_cpus: usize) -> Result<EevdfParams, NoTunable> {
     let get = |tunable: &'static str, value: Option<u64>| value.ok_or(NoTunable { kernel: kernel.name, tunable });
-    let (code, tunables) = (&kernel.code, &kernel.tunables);
-    let params = EevdfParams {
+    let tunables = &kernel.tunables;
+    Ok(EevdfParams {
         base_slice_ns: get("base_slice", tunables.scaled(nr_cpus).base_slice)?,
         tick_ns: kernel.hz.tick_ns(),
         place_lag: features.has(Feature::PLACE_LAG),
@@ -89,23 +83,12 @@ fn eevdf(kernel: &Preset, features: FeatureSet, nr_cpus: usize) -> Result<FairRu
         delay_dequeue: features.has(Feature::DELAY_DEQUEUE),
         delay_zero: features.has(Feature::DELAY_ZERO),
         wakeup_preemption: features.has(Feature::WAKEUP_PREEMPTION),
-    };
-    // The forms came together with those of the protection.
-    let forms = match code.slice_protection {
-        SliceProtection::Absent | SliceProtection::ToDeadline => EevdfRules::V6_12,
-        SliceProtection::MinSlice => EevdfRules::V7_2,
-        SliceProtection::UntilIneligible => EevdfRules::V7_3,
-    };
-    let rules = EevdfRules {
-        delayed_lag_kept: code.delayed_lag_kept,
-        lazy: code.lazy_preemption,
         hrtick: features.has(Feature::HRTICK),
         next_buddy: features.has(Feature::NEXT_BUDDY),
         pick_buddy: features.has(Feature::PICK_BUDDY),
-        paranoid_avg: features.has(Feature::PARANOID_AVG) && forms.full_weights,
+        // Weights of 6.12 have no bits to lose.
+        paranoid_avg: features.has(Feature::PARANOID_AVG) && rules.full_weights,
         migration_cost_ns: get("migration_cost", tunables.migration_cost)?,
         normalized_base_slice_ns: get("base_slice", tunables.base_slice)?,
-        ..forms
-    };
-    Ok(FairRules::Eevdf(params, rules))
+    })
 }

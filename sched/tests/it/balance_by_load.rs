@@ -22,7 +22,7 @@ fn pass(state: &State, rules: BalanceRules, domains: &SchedDomains, cpu: u32, id
 }
 
 fn cores(cores: u32) -> SchedDomains {
-    domains_of(&Uniform::new(cores, 1).topology(), 5, 3)
+    domains_of(&Uniform::new(cores, 1).topology(), "v5.3")
 }
 
 /// The sums' decision, straight down in wide integers: (kind, average load, load per task, whether it counts as full).
@@ -162,7 +162,7 @@ fn tasks_of_up_to_twice_the_imbalance_move_at_once() {
 
 #[test]
 fn a_task_is_hot_to_its_sibling_too() {
-    let domains = domains_of(&Uniform::new(1, 2).topology(), 5, 3);
+    let domains = domains_of(&Uniform::new(1, 2).topology(), "v5.3");
     let mut state = crowded(1, 2);
     for task in &mut state.tasks {
         task.exec_start = NOW - 100_000;
@@ -173,7 +173,7 @@ fn a_task_is_hot_to_its_sibling_too() {
 
 #[test]
 fn a_kernel_thread_of_its_cpu_counts_as_pinned() {
-    let domains = domains_of(&Uniform { llcs: 2, ..Uniform::new(2, 1) }.topology(), 5, 3);
+    let domains = domains_of(&Uniform { llcs: 2, ..Uniform::new(2, 1) }.topology(), "v5.3");
     let mut state = State::idle(4);
     let waiting = state.run(0, 1);
     for task in &mut state.tasks {
@@ -191,7 +191,7 @@ fn a_kernel_thread_of_its_cpu_counts_as_pinned() {
 #[test]
 fn a_pass_that_ends_in_balance_forgets_what_was_pinned() {
     // CPU 0's tasks are pinned; when it is out, nothing else is busy.
-    let domains = domains_of(&Uniform { llcs: 2, ..Uniform::new(3, 1) }.topology(), 5, 3);
+    let domains = domains_of(&Uniform { llcs: 2, ..Uniform::new(3, 1) }.topology(), "v5.3");
     let mut state = State::idle(6);
     state.run(0, 1);
     state.run(2, 0);

@@ -2,7 +2,7 @@
 //! that a CPU has too much to do for placement by energy.
 
 use crate::support::balance::{State, after_many_failures, domains_of};
-use wakelab_kernel::{Feature, FeatureSet};
+use wakelab_kernel::{CapacitySearch, Feature, FeatureSet, Preset, UtilFits};
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::*;
 use wakelab_sched::cpumask::Cpu;
@@ -11,21 +11,18 @@ use wakelab_sched::runqueue::TaskId;
 
 const TUNABLES: BalanceTunables =
     BalanceTunables { migration_cost: 500_000, nr_migrate: 32, preemption: true, hz: 250 };
-const ALL: [(BalanceRules, u32, u32); 7] = [
-    (BalanceRules::V5_10, 5, 10),
-    (BalanceRules::V5_18, 5, 18),
-    (BalanceRules::V5_18_EAS, 5, 18),
-    (BalanceRules::V6_1, 6, 1),
-    (BalanceRules::V6_12, 6, 12),
-    (BalanceRules::V7_2, 7, 2),
-    (BalanceRules::V7_3, 7, 3),
-];
+
+/// The presets whose balancing knows misfit tasks, by their rules and names.
+fn all() -> impl Iterator<Item = (BalanceRules, &'static str)> {
+    let modelled = Preset::all().iter().filter(|preset| preset.code.capacity_search != CapacitySearch::WakeCap);
+    modelled.map(|preset| (preset.balance, preset.name))
+}
 
 /// Two little CPUs (0 and 1) in a cache of their own and two big ones (2 and 3) in another; level 1 spans both.
-fn two_kinds(little: u32, major: u32, minor: u32) -> SchedDomains {
+fn two_kinds(little: u32, kernel: &str) -> SchedDomains {
     let mut topology = Uniform { llcs: 2, ..Uniform::new(2, 1) }.topology();
     topology.cpus[..2].iter_mut().for_each(|cpu| cpu.capacity = little);
-    domains_of(&topology, major, minor)
+    domains_of(&topology, kernel)
 }
 
 /// A little CPU runs one task that is too large for it.
@@ -58,25 +55,25 @@ fn of(rules: BalanceRules, domains: &SchedDomains) -> Balance<'_> {
 
 #[test]
 fn a_task_that_outgrew_its_cpu_is_a_misfit_and_is_pushed_to_a_larger_one_at_once() {
-    for (rules, major, minor) in ALL {
-        let domains = two_kinds(512, major, minor);
+    for (rules, kernel) in all() {
+        let domains = two_kinds(512, kernel);
         let balance = of(rules, &domains);
         let (mut state, task) = misfit(512);
-        assert_eq!(with_status(&mut state, &balance, 0), 1024, "{major}.{minor}");
+        assert_eq!(with_status(&mut state, &balance, 0), 1024, "{kernel}");
         let plan = pass(&state, &balance, 2, 1);
-        assert_eq!(plan.busiest, Some(0), "{major}.{minor}");
+        assert_eq!(plan.busiest, Some(0), "{kernel}");
         assert_eq!(plan.imbalance.map(|imbalance| imbalance.migration_type), Some(MigrationType::Misfit));
-        assert!(plan.active_balance && plan.moves.is_empty(), "{major}.{minor}: {plan:?}");
-        assert_eq!(plan.overload, Some(true), "{major}.{minor}");
+        assert!(plan.active_balance && plan.moves.is_empty(), "{kernel}: {plan:?}");
+        assert_eq!(plan.overload, Some(true), "{kernel}");
         let pushed = active_load_balance_cpu_stop(&state, &balance, 0, 2, &after_many_failures(&balance, 2)).unwrap();
-        assert_eq!((pushed.task, pushed.level), (task, 1), "{major}.{minor}");
+        assert_eq!((pushed.task, pushed.level), (task, 1), "{kernel}");
     }
 }
 
 #[test]
 fn a_waiting_misfit_task_is_pulled_and_one_that_fits_is_left() {
-    for (rules, major, minor) in ALL {
-        let domains = two_kinds(512, major, minor);
+    for (rules, kernel) in all() {
+        let domains = two_kinds(512, kernel);
         let balance = of(rules, &domains);
         let (mut state, _) = misfit(512);
         let (small, large) = (state.add(0), state.add(0));
@@ -87,33 +84,33 @@ fn a_waiting_misfit_task_is_pulled_and_one_that_fits_is_left() {
         with_status(&mut state, &balance, 0);
         let plan = pass(&state, &balance, 2, 1);
         if plan.imbalance.map(|imbalance| imbalance.migration_type) == Some(MigrationType::Misfit) {
-            assert_eq!(plan.moves.iter().map(|moved| moved.task).collect::<Vec<_>>(), [large], "{major}.{minor}");
+            assert_eq!(plan.moves.iter().map(|moved| moved.task).collect::<Vec<_>>(), [large], "{kernel}");
             assert!(plan.skipped.contains(&small));
         } else {
-            panic!("{major}.{minor}: {plan:?}");
+            panic!("{kernel}: {plan:?}");
         }
     }
 }
 
 #[test]
 fn a_cpu_that_is_no_larger_pulls_no_misfit() {
-    for (rules, major, minor) in ALL {
-        let domains = two_kinds(512, major, minor);
+    for (rules, kernel) in all() {
+        let domains = two_kinds(512, kernel);
         let balance = of(rules, &domains);
         let (mut state, _) = misfit(512);
         with_status(&mut state, &balance, 0);
         // What is left of the big ones is no more than the little one has.
         state.cpus[2].capacity = 520;
         state.cpus[3].capacity = 520;
-        assert_eq!(pass(&state, &balance, 2, 1).imbalance, None, "{major}.{minor}");
+        assert_eq!(pass(&state, &balance, 2, 1).imbalance, None, "{kernel}");
         // Its neighbour in the cache is as large.
-        assert_eq!(pass(&state, &balance, 1, 1).imbalance, None, "{major}.{minor}");
+        assert_eq!(pass(&state, &balance, 1, 1).imbalance, None, "{kernel}");
     }
 }
 
 #[test]
 fn a_task_is_no_misfit_where_it_fits_or_may_not_leave_or_has_nowhere_to_go() {
-    let domains = two_kinds(512, 6, 12);
+    let domains = two_kinds(512, "v6.12");
     let (old, new) = (of(BalanceRules::V6_1, &domains), of(BalanceRules::V6_12, &domains));
     let (mut state, task) = misfit(512);
     state.task(task).util_est = 409;
@@ -132,7 +129,7 @@ fn a_task_is_no_misfit_where_it_fits_or_may_not_leave_or_has_nowhere_to_go() {
 
 #[test]
 fn equal_cpus_have_no_misfits() {
-    let domains = domains_of(&Topology::one_llc(&[1024; 4]), 6, 12);
+    let domains = domains_of(&Topology::one_llc(&[1024; 4]), "v6.12");
     let balance = of(BalanceRules::V6_12, &domains);
     let mut state = State::idle(4);
     state.run(0, 0);
@@ -144,8 +141,8 @@ fn equal_cpus_have_no_misfits() {
 fn since_7_2_a_misfit_goes_to_an_idle_core_only() {
     let mut topology = Uniform { llcs: 2, ..Uniform::new(2, 2) }.topology();
     topology.cpus[..4].iter_mut().for_each(|cpu| cpu.capacity = 512);
-    for (rules, minor, pulls) in [(BalanceRules::V6_12, 12, true), (BalanceRules::V7_2, 2, false)] {
-        let domains = domains_of(&topology, if minor == 12 { 6 } else { 7 }, minor);
+    for (rules, kernel, pulls) in [(BalanceRules::V6_12, "v6.12", true), (BalanceRules::V7_2, "v7.2", false)] {
+        let domains = domains_of(&topology, kernel);
         let balance = of(rules, &domains);
         let mut state = State::idle(8);
         (0..4).for_each(|cpu| (state.cpus[cpu].capacity, state.cpus[cpu].capacity_orig) = (512, 512));
@@ -158,14 +155,14 @@ fn since_7_2_a_misfit_goes_to_an_idle_core_only() {
             pass(&state, &balance, cpu, level).imbalance.map(|imbalance| imbalance.migration_type)
                 == Some(MigrationType::Misfit)
         };
-        assert_eq!((misfit(4), misfit(6)), (pulls, true), "{minor}");
+        assert_eq!((misfit(4), misfit(6)), (pulls, true), "{kernel}");
     }
 }
 
 #[test]
 fn a_misfit_task_has_a_busy_cpu_kick_an_idle_one() {
-    for (rules, major, minor) in ALL {
-        let domains = two_kinds(512, major, minor);
+    for (rules, kernel) in all() {
+        let domains = two_kinds(512, kernel);
         let balance = of(rules, &domains);
         let (mut state, _) = misfit(512);
         let kicks = |state: &State| {
@@ -175,9 +172,9 @@ fn a_misfit_task_has_a_busy_cpu_kick_an_idle_one() {
             nohz.balancer_kick(state, &balance, 0, 1000)
                 .is_some_and(|kick| kick.flags.contains(NohzFlags::BALANCE_KICK))
         };
-        assert!(!kicks(&state), "{major}.{minor}");
+        assert!(!kicks(&state), "{kernel}");
         with_status(&mut state, &balance, 0);
-        assert!(kicks(&state), "{major}.{minor}");
+        assert!(kicks(&state), "{kernel}");
     }
 }
 
@@ -194,19 +191,19 @@ fn crowded(little: u64) -> State {
 
 #[test]
 fn with_an_energy_model_nothing_is_balanced_until_a_cpu_is_overutilized() {
-    for (rules, major, minor) in ALL {
-        let domains = two_kinds(512, major, minor);
+    for (rules, kernel) in all() {
+        let domains = two_kinds(512, kernel);
         let (plain, energy) = (of(rules, &domains), of(rules, &domains).with_energy());
         let mut state = crowded(512);
-        assert!(!pass(&state, &plain, 2, 1).moves.is_empty(), "{major}.{minor}");
+        assert!(!pass(&state, &plain, 2, 1).moves.is_empty(), "{kernel}");
         assert_eq!(pass(&state, &plain, 2, 1).overutilized, None);
         let plan = pass(&state, &energy, 2, 1);
-        assert_eq!((plan.moves.len(), plan.overutilized), (0, Some(false)), "{major}.{minor}");
+        assert_eq!((plan.moves.len(), plan.overutilized), (0, Some(false)), "{kernel}");
         // Above four fifths of the CPU.
         state.cpus[0].util = 410;
         assert!(energy.becomes_overutilized(&state, 0) && !plain.becomes_overutilized(&state, 0));
         let plan = pass(&state, &energy, 2, 1);
-        assert_eq!((plan.moves.is_empty(), plan.overutilized), (false, Some(true)), "{major}.{minor}");
+        assert_eq!((plan.moves.is_empty(), plan.overutilized), (false, Some(true)), "{kernel}");
     }
 }
 
@@ -215,8 +212,8 @@ fn with_an_energy_model_nothing_is_balanced_until_a_cpu_is_overutilized() {
 /// of 400 caps what would be too much, 500 of 512, except in 5.18, which applies no clamps here.
 #[test]
 fn the_clamps_of_a_run_queue_decide_whether_its_cpu_is_overutilized() {
-    for (rules, major, minor) in ALL {
-        let domains = two_kinds(512, major, minor);
+    for (rules, kernel) in all() {
+        let domains = two_kinds(512, kernel);
         let balance = of(rules, &domains).with_energy();
         let overutilized = |util, clamps: Option<(u64, u64)>| {
             let (mut state, _) = misfit(512);
@@ -225,69 +222,71 @@ fn the_clamps_of_a_run_queue_decide_whether_its_cpu_is_overutilized() {
             state.cpus[0].uclamp = clamps.unwrap_or((600, 400));
             balance.becomes_overutilized(&state, 0)
         };
-        let at = format!("{major}.{minor}");
+        let at = kernel;
         assert_eq!((overutilized(100, None), overutilized(500, None)), (false, true), "{at}: no clamp has been set");
         assert_eq!((overutilized(100, Some((0, 1024))), overutilized(500, Some((0, 1024)))), (false, true), "{at}");
-        assert_eq!(overutilized(100, Some((600, 1024))), rules == BalanceRules::V5_10, "{at}: minimum");
-        assert_eq!(overutilized(500, Some((0, 400))), rules == BalanceRules::V5_18, "{at}: maximum");
+        assert_eq!(overutilized(100, Some((600, 1024))), rules.util_fits == UtilFits::YesNo, "{at}: minimum");
+        assert_eq!(overutilized(500, Some((0, 400))), rules.util_fits == UtilFits::Clamped, "{at}: maximum");
     }
 }
 
 /// Before the misfit was unlinked from the flag, a task of which only the minimum is missed had to wait for it.
 #[test]
 fn since_6_1_a_misfit_is_pulled_though_no_cpu_is_overutilized() {
-    for (rules, major, minor) in ALL {
-        let domains = two_kinds(512, major, minor);
+    for (rules, kernel) in all() {
+        let domains = two_kinds(512, kernel);
         let balance = of(rules, &domains).with_energy();
         let (mut state, _) = misfit(512);
         with_status(&mut state, &balance, 0);
         state.cpus[0].util = 300;
         assert!(!balance.becomes_overutilized(&state, 0));
         let misfit = pass(&state, &balance, 2, 1).active_balance;
-        assert_eq!(misfit, rules.misfit_before_energy, "{major}.{minor}");
+        assert_eq!(misfit, rules.misfit_before_energy, "{kernel}");
     }
 }
 
 /// More tasks than CPUs, which have waited for them, though no CPU is full.
 #[test]
 fn since_7_2_a_group_without_an_overutilized_cpu_is_not_overloaded() {
-    for (rules, minor, group) in
-        [(BalanceRules::V6_12, 12, GroupType::Overloaded), (BalanceRules::V7_2, 2, GroupType::FullyBusy)]
+    for (rules, kernel, group) in
+        [(BalanceRules::V6_12, "v6.12", GroupType::Overloaded), (BalanceRules::V7_2, "v7.2", GroupType::FullyBusy)]
     {
-        let domains = two_kinds(512, if minor == 12 { 6 } else { 7 }, minor);
+        let domains = two_kinds(512, kernel);
         let mut state = crowded(512);
         state.cpus[1].runnable = 900;
         let balance = of(rules, &domains).with_energy();
         let sd = SdBalance::new(balance.sd(2, 1), 0);
         let mut env = LbEnv::new(&state, &balance, 2, 1, CpuIdleType::NewlyIdle, &sd);
-        assert_eq!(update_sd_lb_stats(&mut env).busiest_stat.group_type, group, "{minor}");
+        assert_eq!(update_sd_lb_stats(&mut env).busiest_stat.group_type, group, "{kernel}");
     }
 }
 
 /// It can be said again and again, on a CPU that idles, while the task may not go.
 #[test]
 fn since_6_12_a_pass_for_misfits_is_no_failure_and_leaves_the_interval() {
-    for (rules, minor, failures, interval) in [(BalanceRules::V6_1, 1, 1, 8), (BalanceRules::V6_12, 12, 0, 4)] {
-        let domains = two_kinds(512, 6, minor);
+    for (rules, kernel, failures, interval) in
+        [(BalanceRules::V6_1, "v6.1", 1, 8), (BalanceRules::V6_12, "v6.12", 0, 4)]
+    {
+        let domains = two_kinds(512, kernel);
         let balance = of(rules, &domains);
         let (mut state, task) = misfit(512);
         state.task(task).cpus = CpuMask::from_cpus(4, [0, 1, 3]);
         assert_eq!(with_status(&mut state, &balance, 0), 1024);
         let mut sd = SdBalance::new(balance.sd(2, 1), 0);
         let plan = plan_balance(&state, &balance, 2, 1, CpuIdleType::Idle, &sd);
-        assert_eq!(plan.outcome, Outcome::OnePinned, "6.{minor}");
+        assert_eq!(plan.outcome, Outcome::OnePinned, "{kernel}");
         sd.tune(balance.sd(2, 1), CpuIdleType::Idle, &plan);
-        assert_eq!((sd.nr_balance_failed, sd.balance_interval), (failures, interval), "6.{minor}");
+        assert_eq!((sd.nr_balance_failed, sd.balance_interval), (failures, interval), "{kernel}");
     }
 }
 
 /// 7.3: a group with a misfit that the pulling CPU cannot help is what it is without.
 #[test]
 fn since_7_3_a_misfit_counts_only_for_a_larger_cpu() {
-    for (rules, minor, group) in
-        [(BalanceRules::V7_2, 2, GroupType::MisfitTask), (BalanceRules::V7_3, 3, GroupType::HasSpare)]
+    for (rules, kernel, group) in
+        [(BalanceRules::V7_2, "v7.2", GroupType::MisfitTask), (BalanceRules::V7_3, "v7.3", GroupType::HasSpare)]
     {
-        let domains = two_kinds(512, 7, minor);
+        let domains = two_kinds(512, kernel);
         let balance = of(rules, &domains);
         let (mut state, _) = misfit(512);
         with_status(&mut state, &balance, 0);
@@ -300,7 +299,7 @@ fn since_7_3_a_misfit_counts_only_for_a_larger_cpu() {
         assert_eq!(sgs(&state), (Some(GroupType::MisfitTask), true));
         (2..4).for_each(|cpu| state.cpus[cpu].capacity = 520);
         let expected = (group != GroupType::MisfitTask).then_some(group);
-        assert_eq!(sgs(&state), (expected, true), "7.{minor}");
+        assert_eq!(sgs(&state), (expected, true), "{kernel}");
     }
 }
 
@@ -309,8 +308,8 @@ fn since_7_3_a_misfit_counts_only_for_a_larger_cpu() {
 fn since_7_3_a_busy_sibling_lets_the_only_task_of_a_cpu_go_to_an_equal_core() {
     let mut topology = Uniform { llcs: 2, ..Uniform::new(2, 2) }.topology();
     topology.cpus[..4].iter_mut().for_each(|cpu| cpu.capacity = 512);
-    for (rules, minor, taken) in [(BalanceRules::V7_2, 2, None), (BalanceRules::V7_3, 3, Some(0))] {
-        let domains = domains_of(&topology, 7, minor);
+    for (rules, kernel, taken) in [(BalanceRules::V7_2, "v7.2", None), (BalanceRules::V7_3, "v7.3", Some(0))] {
+        let domains = domains_of(&topology, kernel);
         let balance = of(rules, &domains);
         let mut state = State::idle(8);
         (0..4).for_each(|cpu| (state.cpus[cpu].capacity, state.cpus[cpu].capacity_orig) = (512, 512));
@@ -318,6 +317,6 @@ fn since_7_3_a_busy_sibling_lets_the_only_task_of_a_cpu_go_to_an_equal_core() {
         state.run(1, 0);
         (4..8).for_each(|cpu| state.cpus[cpu].capacity = 512);
         let plan = pass(&state, &balance, 4, balance.nr_levels(4) - 1);
-        assert_eq!(plan.busiest, taken, "7.{minor}: {plan:?}");
+        assert_eq!(plan.busiest, taken, "{kernel}: {plan:?}");
     }
 }

@@ -82,8 +82,8 @@ impl Machine {
     fn domains(self, version: Version) -> Rc<SchedDomains> {
         thread_local!(static BUILT: RefCell<HashMap<(Machine, bool), Rc<SchedDomains>>> = RefCell::default());
         let new = version >= Version::V6_12;
-        let (major, minor) = if new { (7, 2) } else { (6, 1) };
-        let build = || Rc::new(domains_of(&self.topology(), major, minor));
+        let kernel = if new { "v7.2" } else { "v6.1" };
+        let build = || Rc::new(domains_of(&self.topology(), kernel));
         BUILT.with_borrow_mut(|built| built.entry((self, new)).or_insert_with(build).clone())
     }
 }

@@ -1,7 +1,7 @@
 //! Where the versions' balancing differs, worked out by hand from the kernels' functions.
 
 use crate::support::balance::{NOW, State, domains_of};
-use wakelab_kernel::{Feature, FeatureSet, Preset};
+use wakelab_kernel::{Feature, FeatureSet};
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::*;
 use wakelab_sched::cpumask::Cpu;
@@ -23,25 +23,17 @@ fn pass(state: &State, balance: &Balance<'_>, cpu: Cpu, level: usize, idle: CpuI
 
 /// One LLC of `cores` cores with two CPUs each; level 0 is the core.
 fn smt(cores: u32) -> SchedDomains {
-    domains_of(&Uniform::new(cores, 2).topology(), 6, 12)
+    domains_of(&Uniform::new(cores, 2).topology(), "v6.12")
 }
 
 /// Two nodes of four CPUs; level 1 spans both.
 fn two_nodes() -> SchedDomains {
-    domains_of(&Uniform { packages: 2, nodes: 2, ..Uniform::new(4, 1) }.topology(), 7, 2)
-}
-
-#[test]
-fn every_preset_has_its_rules() {
-    for preset in Preset::all() {
-        let known = BalanceRules::of_preset(preset.name).is_some();
-        assert!(known, "{}", preset.name);
-    }
+    domains_of(&Uniform { packages: 2, nodes: 2, ..Uniform::new(4, 1) }.topology(), "v7.2")
 }
 
 #[test]
 fn since_6_12_a_cpu_of_an_idle_core_pulls_before_an_idle_sibling() {
-    let domains = domains_of(&Uniform { llcs: 2, ..Uniform::new(2, 2) }.topology(), 6, 12);
+    let domains = domains_of(&Uniform { llcs: 2, ..Uniform::new(2, 2) }.topology(), "v6.12");
     let mut state = State::idle(8);
     state.run(0, 0);
     let pulls = |rules, cpu| {
@@ -88,7 +80,7 @@ fn since_7_2_delayed_tasks_do_not_count_and_move_only_with_load() {
 
 #[test]
 fn since_7_2_an_ineligible_task_waits_for_a_failed_pass_unless_it_is_alone_there() {
-    let domains = domains_of(&Uniform::new(2, 1).topology(), 7, 2);
+    let domains = domains_of(&Uniform::new(2, 1).topology(), "v7.2");
     let moves = |rules, eligible, failed, dst_tasks| {
         let mut state = State::idle(2);
         for task in state.run(1, 5) {
@@ -106,7 +98,7 @@ fn since_7_2_an_ineligible_task_waits_for_a_failed_pass_unless_it_is_alone_there
 
 #[test]
 fn since_7_2_an_ineligible_task_is_not_pushed_beside_others_before_a_pass_has_failed() {
-    let domains = domains_of(&Uniform::new(2, 1).topology(), 7, 2);
+    let domains = domains_of(&Uniform::new(2, 1).topology(), "v7.2");
     let mut state = State::idle(2);
     let task = state.add(0);
     state.task(task).eligible = false;
@@ -124,7 +116,7 @@ fn since_7_2_an_ineligible_task_is_not_pushed_beside_others_before_a_pass_has_fa
 /// 5.10 has no LBF_ACTIVE_LB: its push would leave a cache-hot task, had the pass not raised the failures.
 #[test]
 fn in_5_10_a_push_asks_for_cache_heat() {
-    let domains = domains_of(&Uniform::new(2, 1).topology(), 6, 1);
+    let domains = domains_of(&Uniform::new(2, 1).topology(), "v6.1");
     let mut state = State::idle(2);
     let task = state.add(0);
     state.task(task).exec_start = NOW;
@@ -165,7 +157,7 @@ fn nodes_are_balanced_by_one_cpu_at_a_time_since_7_2_newly_idle_ones_too() {
 /// A pair of tasks on one node, nothing on the other; a CPU per task would be even.
 #[test]
 fn a_pair_of_tasks_may_stay_on_its_node() {
-    let domains = domains_of(&Uniform { packages: 2, nodes: 2, ..Uniform::new(8, 1) }.topology(), 6, 1);
+    let domains = domains_of(&Uniform { packages: 2, nodes: 2, ..Uniform::new(8, 1) }.topology(), "v6.1");
     let imbalance = |rules, there: u32, here: u32| {
         let mut state = State::idle(16);
         (8..8 + there).for_each(|cpu| _ = state.run(cpu, 0));
@@ -183,7 +175,7 @@ fn a_pair_of_tasks_may_stay_on_its_node() {
 /// A busy CPU takes one of two tasks; the other may only go to its neighbour.
 #[test]
 fn in_5_10_a_second_round_takes_the_last_task_too() {
-    let domains = domains_of(&Uniform { llcs: 2, ..Uniform::new(2, 1) }.topology(), 6, 1);
+    let domains = domains_of(&Uniform { llcs: 2, ..Uniform::new(2, 1) }.topology(), "v6.1");
     let mut state = State::idle(4);
     [0, 1, 3].iter().for_each(|&cpu| _ = state.run(cpu, 0));
     let (free, pinned) = (state.add(2), state.add(2));
@@ -199,7 +191,7 @@ fn in_5_10_a_second_round_takes_the_last_task_too() {
 
 #[test]
 fn of_two_cpus_with_equally_reduced_capacity_6_12_takes_the_first_and_6_1_the_last() {
-    let domains = domains_of(&Uniform::new(3, 1).topology(), 6, 12);
+    let domains = domains_of(&Uniform::new(3, 1).topology(), "v6.12");
     let mut state = State::idle(3);
     [1, 2].iter().for_each(|&cpu| _ = state.run(cpu, 0));
     [1, 2].iter().for_each(|&cpu: &usize| state.cpus[cpu].capacity = 500);

@@ -21,6 +21,9 @@ const PARAMS: CfsParams = CfsParams {
     base_slice: true,
     next_marker: true,
     last_buddy: true,
+    next_buddy: false,
+    hrtick: false,
+    double_tick: false,
 };
 
 fn queue(rules: CfsRules) -> (CfsRq, Entities) {
@@ -91,7 +94,8 @@ fn cfs_yield_mark_of_a_task_that_goes_on_stays_since_5_14() {
 fn cfs_next_buddy_marks_whoever_wakes_on_a_busy_queue() {
     for (tasks, flags, marked) in [(8, WakeFlags::TTWU, true), (7, WakeFlags::TTWU, false), (8, WakeFlags::FORK, false)]
     {
-        let (mut rq, mut es) = queue(CfsRules { next_buddy: true, ..CfsRules::V6_1 });
+        let params = CfsParams { next_buddy: true, ..PARAMS };
+        let (mut rq, mut es) = (CfsRq::new(params, CfsRules::V6_1, 0), Entities::new());
         let mut last = TaskId(0);
         for _ in 0..tasks {
             last = join(&mut rq, &mut es, MS, Policy::Normal);
@@ -118,7 +122,7 @@ fn cfs_of_a_preset_has_the_form_of_its_version() {
     assert_eq!(form("v5.18").0, CfsRules::V5_18);
     assert_eq!(form("v5.19-rc1").0, CfsRules::V5_18);
     assert_eq!(form("v5.10").0, CfsRules::V5_10);
-    assert_eq!(form("v5.2").0, CfsRules { long_sleeper: false, ..CfsRules::V5_10 });
+    assert_eq!(form("v5.2").0, CfsRules::V5_3);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use wakelab_sched::runqueue::{CfsParams, CfsRules, FairRules};
 /// million states of each.
 const STATES: u64 = 334_000;
 
-fn equal(forms: CfsRules) {
+fn equal(rules: CfsRules) {
     let make = |random: &mut Random| {
         let factor = 1 + random.below(4);
         let params = CfsParams {
@@ -24,8 +24,10 @@ fn equal(forms: CfsRules) {
             base_slice: random.chance(80),
             next_marker: random.chance(90),
             last_buddy: random.chance(80),
+            next_buddy: random.chance(30),
+            hrtick: false,
+            double_tick: false,
         };
-        let rules = CfsRules { next_buddy: random.chance(30), ..forms };
         let start = random.next();
         (FairRules::Cfs(params, rules), start, SlowCfs::new(params, rules, start))
     };

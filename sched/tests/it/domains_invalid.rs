@@ -1,5 +1,6 @@
 //! Shapes that no machine has are refused, and the error names the CPUs and the fields.
 
+use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::*;
 
@@ -11,7 +12,7 @@ fn good() -> Topology {
 fn error(change: impl Fn(&mut Topology)) -> String {
     let mut topology = good();
     change(&mut topology);
-    build_sched_domains(&topology, &DomainOptions::for_version(6, 12)).unwrap_err().to_string()
+    build_sched_domains(&topology, &DomainOptions::of(Preset::get("v6.12").unwrap())).unwrap_err().to_string()
 }
 
 #[test]

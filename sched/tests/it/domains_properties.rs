@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::*;
 
@@ -69,9 +70,8 @@ fn topology() -> impl Strategy<Value = Topology> {
 }
 
 fn options() -> impl Strategy<Value = DomainOptions> {
-    let version = prop::sample::select(vec![(5, 10), (5, 18), (6, 1), (6, 12), (7, 2), (7, 3)]);
-    (version, any::<bool>()).prop_map(|((major, minor), arm64)| {
-        let options = DomainOptions::for_version(major, minor);
+    (prop::sample::select(Preset::all()), any::<bool>()).prop_map(|(preset, arm64)| {
+        let options = DomainOptions::of(preset);
         if arm64 { options.on(Arch::Arm64) } else { options }
     })
 }
@@ -117,8 +117,8 @@ impl Plain<'_> {
             None => smt.clone(),
         };
         let mut out = vec![(Level::Smt, SdFlags::SHARE_CPUCAPACITY | llc_flag, smt.clone(), 0)];
-        if self.options.cluster {
-            let flag = if self.options.cluster_flag { SdFlags::CLUSTER } else { SdFlags::empty() };
+        if self.options.rules.cluster {
+            let flag = if self.options.rules.cluster_flag { SdFlags::CLUSTER } else { SdFlags::empty() };
             let mask = if !x86 && llc.is_subset(&cluster) { smt } else { cluster };
             out.push((Level::Cls, llc_flag | flag, mask, 0));
         }
@@ -152,7 +152,7 @@ impl Plain<'_> {
                     | SdFlags::WAKE_AFFINE;
                 flags.set(SdFlags::PREFER_SIBLING, level != Level::Numa);
                 flags.set(SdFlags::SERIALIZE, level == Level::Numa);
-                flags.set(SdFlags::OVERLAP, level == Level::Numa && self.options.overlap_flag);
+                flags.set(SdFlags::OVERLAP, level == Level::Numa && self.options.rules.overlap_flag);
                 if distance > 30 {
                     flags -= SdFlags::BALANCE_EXEC | SdFlags::BALANCE_FORK | SdFlags::WAKE_AFFINE;
                 }
@@ -160,7 +160,7 @@ impl Plain<'_> {
                 flags.set(SdFlags::ASYM_CPUCAPACITY, seen.len() > 1);
                 flags.set(SdFlags::ASYM_CPUCAPACITY_FULL, seen.len() > 1 && seen == self.capacities(&all));
                 if seen.len() > 1
-                    && self.options.asym_clears_prefer_sibling
+                    && self.options.rules.asym_clears_prefer_sibling
                     && let Some(child) = chain.last_mut()
                 {
                     child.flags -= SdFlags::PREFER_SIBLING;
@@ -199,7 +199,7 @@ impl Plain<'_> {
             }
             let mut at = tl;
             let outside = |plain: &Self, at| plain.child(i, at).is_some_and(|c| !c.span.is_subset(&sd.span));
-            if sd.level == Level::Numa && self.options.find_descended_sibling && outside(self, at) {
+            if sd.level == Level::Numa && self.options.rules.find_descended_sibling && outside(self, at) {
                 while outside(self, at) {
                     at -= 1;
                 }
@@ -218,7 +218,7 @@ impl Plain<'_> {
             } else {
                 (tl, *span.first().unwrap())
             };
-            let flags = flags.filter(|_| self.options.group_flags != GroupFlags::Absent);
+            let flags = flags.filter(|_| self.options.rules.group_flags != GroupFlags::Absent);
             self.groups.entry(link).or_insert(PlainGroup { span, flags, next: None });
             links.push(link);
         }
@@ -246,7 +246,7 @@ impl Plain<'_> {
             if self.degenerate(&sd) || (below.span == sd.span && below.flags.contains(needed)) {
                 let flags = below.flags;
                 let above = self.chains[cpu].iter().position(|other| other.groups == sd.groups).unwrap() + 1;
-                if self.options.group_flags == GroupFlags::FollowRemoval
+                if self.options.rules.group_flags == GroupFlags::FollowRemoval
                     && let Some(above) = self.chains[cpu].get(above).map(|sd| sd.groups)
                 {
                     self.groups.get_mut(&above).unwrap().flags = Some(flags);
@@ -298,7 +298,8 @@ proptest! {
     #[test]
     fn agrees_with_a_plain_implementation(topology in topology(), options in options()) {
         // 5.10 finds different capacities in another way, which has its own test.
-        let options = DomainOptions { asym: AsymDetection::Classify, ..options };
+        let rules = DomainRules { asym: AsymDetection::Classify, ..options.rules };
+        let options = DomainOptions { rules, ..options };
         let built = build_sched_domains(&topology, &options).unwrap();
         let plain = plain(&topology, &options);
         for cpu in 0..topology.cpus.len() {
@@ -337,7 +338,7 @@ proptest! {
                     prop_assert!(group.group_balance_mask().is_subset(&group.span));
                     prop_assert!(!group.group_balance_mask().is_empty() || sd.level == Level::Numa);
                     prop_assert!(sd.level == Level::Numa || !cover.intersects(&group.span));
-                    prop_assert!(!options.find_descended_sibling || group.span.is_subset(&sd.span));
+                    prop_assert!(!options.rules.find_descended_sibling || group.span.is_subset(&sd.span));
                     cover.or_with(&group.span);
                 }
                 prop_assert!(sd.span.is_subset(&cover));
@@ -366,12 +367,12 @@ proptest! {
     #[test]
     fn parts_of_what_was_built(topology in topology(), options in options()) {
         let built = build_sched_domains(&topology, &options).unwrap();
-        let ids = built.kernel_llc_ids(options.llc_id);
+        let ids = built.kernel_llc_ids(options.rules.llc_id);
         let group = |group: &SchedGroup| {
             KernelGroup { span: group.span.clone(), capacity: group.capacity, flags: group.flags }
         };
         let sd = |sd: &SchedDomain| KernelSd {
-            name: sd.level.name(options.pkg_name).to_string(),
+            name: sd.level.name(options.rules.pkg_name).to_string(),
             flags: sd.flags,
             imbalance_pct: sd.imbalance_pct,
             imb_numa_nr: sd.imb_numa_nr,

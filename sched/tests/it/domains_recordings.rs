@@ -4,41 +4,9 @@
 
 use serde_json::Value;
 use std::path::PathBuf;
+use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::*;
-
-const V6_1: &[&str] = &[
-    "SD_BALANCE_NEWIDLE",
-    "SD_BALANCE_EXEC",
-    "SD_BALANCE_FORK",
-    "SD_BALANCE_WAKE",
-    "SD_WAKE_AFFINE",
-    "SD_ASYM_CPUCAPACITY",
-    "SD_ASYM_CPUCAPACITY_FULL",
-    "SD_SHARE_CPUCAPACITY",
-    "SD_SHARE_PKG_RESOURCES",
-    "SD_SERIALIZE",
-    "SD_ASYM_PACKING",
-    "SD_PREFER_SIBLING",
-    "SD_OVERLAP",
-    "SD_NUMA",
-];
-
-/// The names of the bits, from bit 0 upwards.
-fn numbering(version: (u32, u32)) -> Vec<&'static str> {
-    let mut names = V6_1.to_vec();
-    if version < (5, 14) {
-        names.retain(|&name| name != "SD_ASYM_CPUCAPACITY_FULL");
-    }
-    if version >= (6, 7) {
-        names[8] = "SD_SHARE_LLC";
-        names.insert(8, "SD_CLUSTER");
-    }
-    if version >= (7, 0) {
-        names.retain(|&name| name != "SD_OVERLAP");
-    }
-    names
-}
 
 fn recorded() -> Vec<(String, Value)> {
     let folder = std::env::var_os("WAKELAB_RECORDINGS")
@@ -53,9 +21,13 @@ fn recorded() -> Vec<(String, Value)> {
     files.iter().map(|path| (name(path), read(path))).collect()
 }
 
-fn version(recording: &Value) -> (u32, u32) {
-    let mut parts = recording["kernel"].as_str().unwrap().split('.').map(|part| part.parse().unwrap());
-    (parts.next().unwrap(), parts.next().unwrap())
+fn preset(recording: &Value) -> &'static Preset {
+    Preset::of_release(recording["kernel"].as_str().unwrap()).unwrap()
+}
+
+/// The names of the bits, from bit 0 upwards.
+fn numbering(kernel: &str) -> &'static [&'static str] {
+    Preset::get(kernel).unwrap().sd_flags.names
 }
 
 /// Reads `0-3,8` into a CPU-indexed table.
@@ -108,8 +80,8 @@ fn hex(value: &Value) -> u64 {
 
 fn parts(recording: &Value) -> KernelDomains {
     let ids = recording["cpu_llc"].as_array().unwrap();
-    let numbering = numbering(version(recording));
-    let flags = |value: &Value| SdFlags::from_raw(&numbering, hex(value)).unwrap();
+    let numbering = preset(recording).sd_flags.names;
+    let flags = |value: &Value| SdFlags::from_raw(numbering, hex(value)).unwrap();
     let mask = |value: &Value| CpuMask::from_hex(ids.len() as u32, value.as_str().unwrap()).unwrap();
     let group = |group: &Value| KernelGroup {
         span: mask(&group["mask"]),
@@ -134,25 +106,24 @@ fn parts(recording: &Value) -> KernelDomains {
 #[test]
 fn recordings_are_rebuilt_from_the_description() {
     for (name, recording) in recorded() {
-        let (major, minor) = version(&recording);
-        let numbering = numbering((major, minor));
-        let options = DomainOptions::for_version(major, minor);
+        let numbering = preset(&recording).sd_flags.names;
+        let options = DomainOptions::of(preset(&recording));
         let topology = description(&recording);
         let built = build_sched_domains(&topology, &options).unwrap();
-        let raw = |flags: SdFlags| format!("{:x}", flags.to_raw(&numbering).unwrap());
+        let raw = |flags: SdFlags| format!("{:x}", flags.to_raw(numbering).unwrap());
 
         let ids: Vec<u64> = recording["cpu_llc"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap()).collect();
         // The kernel compares these numbers and nothing else; only up to 6.12 they are those of CPUs.
         let same = |other: usize| ids.iter().position(|&id| id == ids[other]).unwrap() as u32;
         assert_eq!(built.sd_llc_id, (0..ids.len()).map(same).collect::<Vec<_>>(), "{name}: sd_llc_id");
-        if options.llc_id == LlcId::FirstCpu {
+        if options.rules.llc_id == LlcId::FirstCpu {
             assert!(built.sd_llc_id.iter().zip(&ids).all(|(&ours, &id)| u64::from(ours) == id), "{name}: sd_llc_id");
         }
 
         for cpu in 0..topology.nr_cpus() {
             let expected = recording["domains"][cpu.to_string()].as_array().unwrap();
             let domains = &built.domains[cpu as usize];
-            let levels: Vec<&str> = domains.iter().map(|sd| sd.level.name(options.pkg_name)).collect();
+            let levels: Vec<&str> = domains.iter().map(|sd| sd.level.name(options.rules.pkg_name)).collect();
             let names: Vec<&str> = expected.iter().map(|sd| sd["name"].as_str().unwrap()).collect();
             assert_eq!(levels, names, "{name}: levels of CPU {cpu}");
             for (sd, expected) in domains.iter().zip(expected) {
@@ -186,7 +157,8 @@ fn recordings_name_the_same_flags() {
             let printed = line.split_whitespace().filter(|word| word.starts_with("SD_"));
             let printed = printed.fold(SdFlags::empty(), |set, word| set | SdFlags::from_kernel_name(word).unwrap());
             assert_eq!(sd.flags, printed, "{name}: {line}");
-            let renamed = |flag: &'static str| match version(&recording) < (6, 9) && flag == "SD_SHARE_LLC" {
+            let names = preset(&recording).sd_flags.names;
+            let renamed = |flag: &'static str| match !names.contains(&flag) && flag == "SD_SHARE_LLC" {
                 true => "SD_SHARE_PKG_RESOURCES",
                 false => flag,
             };
@@ -200,9 +172,8 @@ fn recordings_name_the_same_flags() {
 #[test]
 fn recordings_taken_over_equal_those_built() {
     for (name, recording) in recorded() {
-        let (major, minor) = version(&recording);
         let taken = SchedDomains::from_kernel(&parts(&recording)).unwrap();
-        let built = build_sched_domains(&description(&recording), &DomainOptions::for_version(major, minor)).unwrap();
+        let built = build_sched_domains(&description(&recording), &DomainOptions::of(preset(&recording))).unwrap();
         assert_eq!(taken.smt_mask, built.smt_mask, "{name}");
         assert_eq!(taken.sd_llc, built.sd_llc, "{name}");
         assert_eq!(taken.sd_llc_id, built.sd_llc_id, "{name}");
@@ -252,26 +223,26 @@ fn recordings_with_a_fault_are_refused() {
 
 #[test]
 fn raw_flags_of_every_version() {
-    for (version, raw, names) in [
-        ((5, 10), 0x417, "SD_BALANCE_NEWIDLE SD_BALANCE_EXEC SD_BALANCE_FORK SD_WAKE_AFFINE SD_PREFER_SIBLING"),
-        ((5, 10), 0x1900, "SD_SERIALIZE SD_OVERLAP SD_NUMA"),
+    for (kernel, raw, names) in [
+        ("v5.10", 0x417, "SD_BALANCE_NEWIDLE SD_BALANCE_EXEC SD_BALANCE_FORK SD_WAKE_AFFINE SD_PREFER_SIBLING"),
+        ("v5.10", 0x1900, "SD_SERIALIZE SD_OVERLAP SD_NUMA"),
         (
-            (6, 1),
+            "v6.1",
             0x997,
             "SD_BALANCE_NEWIDLE SD_BALANCE_EXEC SD_BALANCE_FORK SD_WAKE_AFFINE SD_SHARE_CPUCAPACITY \
                          SD_SHARE_LLC SD_PREFER_SIBLING",
         ),
-        ((6, 12), 0x6400, "SD_SERIALIZE SD_OVERLAP SD_NUMA"),
-        ((7, 2), 0x2400, "SD_SERIALIZE SD_NUMA"),
-        ((7, 3), 0x360, "SD_ASYM_CPUCAPACITY SD_ASYM_CPUCAPACITY_FULL SD_CLUSTER SD_SHARE_LLC"),
+        ("v6.12", 0x6400, "SD_SERIALIZE SD_OVERLAP SD_NUMA"),
+        ("v7.2", 0x2400, "SD_SERIALIZE SD_NUMA"),
+        ("v7.3", 0x360, "SD_ASYM_CPUCAPACITY SD_ASYM_CPUCAPACITY_FULL SD_CLUSTER SD_SHARE_LLC"),
     ] {
-        let numbering = numbering(version);
-        let flags = SdFlags::from_raw(&numbering, raw).unwrap();
-        assert_eq!(flags.names().collect::<Vec<_>>().join(" "), names, "{version:?} {raw:x}");
-        assert_eq!(flags.to_raw(&numbering), Ok(raw));
+        let numbering = numbering(kernel);
+        let flags = SdFlags::from_raw(numbering, raw).unwrap();
+        assert_eq!(flags.names().collect::<Vec<_>>().join(" "), names, "{kernel} {raw:x}");
+        assert_eq!(flags.to_raw(numbering), Ok(raw));
     }
     assert_eq!(
-        SdFlags::from_raw(&numbering((7, 2)), 0x8001).unwrap_err().to_string(),
+        SdFlags::from_raw(numbering("v7.2"), 0x8001).unwrap_err().to_string(),
         "domain flags 8001: bit 15 has no name in this kernel version's numbering"
     );
     assert_eq!(
@@ -279,7 +250,7 @@ fn raw_flags_of_every_version() {
         "domain flags 1: bit 0 is SD_LOAD_BALANCE, which the model does not have"
     );
     assert_eq!(
-        SdFlags::CLUSTER.to_raw(&numbering((6, 1))).unwrap_err().to_string(),
+        SdFlags::CLUSTER.to_raw(numbering("v6.1")).unwrap_err().to_string(),
         "this kernel version has no domain flag SD_CLUSTER"
     );
 }

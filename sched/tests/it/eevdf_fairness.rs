@@ -106,7 +106,9 @@ fn eevdf_short_slice_is_served_by_its_deadline_and_a_quantum() {
 #[test]
 fn eevdf_of_a_preset_has_the_form_of_its_version() {
     let form = |kernel: &str| match rules(kernel, &[]) {
-        FairRules::Eevdf(params, rules) => (rules.wakeup_preempt(), rules.lazy, rules.hrtick, params.base_slice_ns),
+        FairRules::Eevdf(params, rules) => {
+            (rules.wakeup_preempt, rules.lazy_preemption, params.hrtick, params.base_slice_ns)
+        }
         FairRules::Cfs(..) => panic!("{kernel} is EEVDF"),
     };
     use wakelab_sched::runqueue::WakeupPreempt::*;

@@ -29,7 +29,7 @@ fn eevdf_protection_ends_as_the_version_says() {
     for (rules, protected) in ALL.into_iter().zip([20 * MS, MS, 0]) {
         let (queue, long, short) = two(PARAMS, rules, 20 * MS, MS);
         let e = &queue.es[long];
-        let until = match rules.protection {
+        let until = match rules.slice_protection {
             wakelab_kernel::SliceProtection::UntilIneligible => queue.es[short].vruntime + 1,
             _ => e.vruntime + protected,
         };
@@ -173,8 +173,7 @@ fn eevdf_slice_is_clamped() {
 #[test]
 fn eevdf_hrtick_comes_at_the_end_of_the_slice_or_at_the_deadline() {
     for rules in ALL {
-        let rules = EevdfRules { hrtick: true, ..rules };
-        let mut queue = Queue::new(PARAMS, rules);
+        let mut queue = Queue::new(EevdfParams { hrtick: true, ..PARAMS }, rules);
         let task = queue.join(5, 0);
         queue.schedule(Prev::Runs);
         assert_eq!(queue.rq.hrtick(&queue.es, 0), Hrtick::Off, "it is alone");
@@ -200,7 +199,7 @@ fn eevdf_hrtick_comes_at_the_end_of_the_slice_or_at_the_deadline() {
 #[test]
 fn eevdf_paranoid_avg_keeps_v_where_the_sum_overflows() {
     for paranoid_avg in [false, true] {
-        let mut queue = Queue::new(PARAMS, EevdfRules { paranoid_avg, ..EevdfRules::V7_3 });
+        let mut queue = Queue::new(EevdfParams { paranoid_avg, ..PARAMS }, EevdfRules::V7_3);
         let curr = queue.join(-20, 0);
         queue.schedule(Prev::Runs);
         let ahead = queue.es.push(Entity::new(Policy::Normal, -20, 0));

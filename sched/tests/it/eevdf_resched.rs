@@ -8,7 +8,7 @@ use wakelab_sched::select::WakeFlags;
 
 /// A queue of 7.2, preempt=lazy or not, with one task that has the CPU.
 fn running(lazy: bool) -> (FairRq, Entities, TaskId) {
-    let rules = EevdfRules { lazy, ..EevdfRules::V7_2 };
+    let rules = EevdfRules { lazy_preemption: lazy, ..EevdfRules::V7_2 };
     let (mut rq, mut es) = (FairRq::new(FairRules::Eevdf(PARAMS, rules), 0), Entities::new());
     let task = es.push(Entity::new(Policy::Normal, 0, 20 * MS));
     assert_eq!(rq.enqueue_task(&mut es, MS, task, EnqueueFlags::INITIAL), Resched::No);

@@ -22,14 +22,14 @@ fn equal(forms: EevdfRules) {
             delay_dequeue: random.chance(90),
             delay_zero: random.chance(80),
             wakeup_preemption: random.chance(95),
-        };
-        let rules = EevdfRules {
-            lazy: forms.lazy && random.chance(50),
+            hrtick: false,
             next_buddy: random.chance(30),
             pick_buddy: random.chance(90),
+            paranoid_avg: false,
             migration_cost_ns: if random.chance(50) { 0 } else { 500_000 },
-            ..forms
+            normalized_base_slice_ns: 700_000,
         };
+        let rules = EevdfRules { lazy_preemption: forms.lazy_preemption && random.chance(50), ..forms };
         let start = random.next();
         (FairRules::Eevdf(params, rules), start, SlowEevdf::new(params, rules, start))
     };

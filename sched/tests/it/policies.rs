@@ -11,7 +11,7 @@ use wakelab_sched::select::{
 
 /// Eight cores with two CPUs each, siblings side by side, below one cache.
 fn machine() -> SchedDomains {
-    build_sched_domains(&Uniform::new(8, 2).topology(), &DomainOptions::for_version(6, 1)).unwrap()
+    build_sched_domains(&Uniform::new(8, 2).topology(), &DomainOptions::of(Preset::get("v6.1").unwrap())).unwrap()
 }
 
 /// Waker on CPU 0, and the search around `target`.

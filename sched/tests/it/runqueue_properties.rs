@@ -150,9 +150,12 @@ fn everyone_is_somewhere(queues: &[QueueState], tasks: &[TaskState]) -> Result<(
 fn eevdf_params() -> impl Strategy<Value = EevdfParams> {
     let on = || prop::bool::weighted(0.85);
     let switches = (on(), on(), on(), on(), on(), on(), on(), on());
-    (700_000..4_000_000u64, 1_000_000..=10_000_000u64, switches).prop_map(|(base_slice_ns, tick_ns, on)| EevdfParams {
-        base_slice_ns,
-        tick_ns,
+    let buddies = (prop::bool::weighted(0.3), prop::bool::weighted(0.9));
+    let cost = prop_oneof![Just(0u64), Just(500_000)];
+    let times = (700_000..4_000_000u64, 1_000_000..=10_000_000u64, cost, 0..3_000_000u64);
+    (times, switches, buddies).prop_map(|(times, on, (next_buddy, pick_buddy))| EevdfParams {
+        base_slice_ns: times.0,
+        tick_ns: times.1,
         place_lag: on.0,
         place_deadline_initial: on.1,
         place_rel_deadline: on.2,
@@ -161,12 +164,18 @@ fn eevdf_params() -> impl Strategy<Value = EevdfParams> {
         delay_dequeue: on.5,
         delay_zero: on.6,
         wakeup_preemption: on.7,
+        hrtick: false,
+        next_buddy,
+        pick_buddy,
+        paranoid_avg: false,
+        migration_cost_ns: times.2,
+        normalized_base_slice_ns: times.3,
     })
 }
 
 fn cfs_params() -> impl Strategy<Value = CfsParams> {
     let on = || prop::bool::weighted(0.8);
-    let switches = (on(), on(), on(), on(), on(), on());
+    let switches = (on(), on(), on(), on(), on(), on(), prop::bool::weighted(0.3));
     (1..=4u64, 2..=8u32, switches).prop_map(|(factor, nr_latency, on)| CfsParams {
         latency_ns: 6_000_000 * factor,
         min_granularity_ns: 750_000 * factor,
@@ -179,34 +188,22 @@ fn cfs_params() -> impl Strategy<Value = CfsParams> {
         base_slice: on.3,
         next_marker: on.4,
         last_buddy: on.5,
+        next_buddy: on.6,
+        hrtick: false,
+        double_tick: false,
     })
 }
 
-/// Forms and switches of EEVDF.
+/// Forms of EEVDF.
 fn eevdf_rules() -> impl Strategy<Value = EevdfRules> {
     let version = prop_oneof![Just(EevdfRules::V6_12), Just(EevdfRules::V7_2), Just(EevdfRules::V7_3)];
-    let on = prop::bool::weighted(0.3);
-    let off = prop::bool::weighted(0.9);
-    let cost = prop_oneof![Just(0u64), Just(500_000)];
-    (version, on, off, any::<bool>(), cost, 0..3_000_000u64).prop_map(
-        |(forms, next_buddy, pick_buddy, lazy, cost, base)| {
-            let lazy = lazy && forms.lazy;
-            EevdfRules {
-                next_buddy,
-                pick_buddy,
-                lazy,
-                migration_cost_ns: cost,
-                normalized_base_slice_ns: base,
-                ..forms
-            }
-        },
-    )
+    (version, any::<bool>())
+        .prop_map(|(forms, lazy)| EevdfRules { lazy_preemption: lazy && forms.lazy_preemption, ..forms })
 }
 
-/// Forms and switches of CFS.
+/// Forms of CFS.
 fn cfs_rules() -> impl Strategy<Value = CfsRules> {
-    let version = prop_oneof![Just(CfsRules::V5_10), Just(CfsRules::V5_18), Just(CfsRules::V6_1)];
-    (version, prop::bool::weighted(0.3)).prop_map(|(forms, next_buddy)| CfsRules { next_buddy, ..forms })
+    prop_oneof![Just(CfsRules::V5_10), Just(CfsRules::V5_18), Just(CfsRules::V6_1)]
 }
 
 /// Whether V must not go back.

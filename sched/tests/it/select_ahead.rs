@@ -142,7 +142,7 @@ proptest! {
     ) {
         let topology = &topologies()[topology];
         let domains: SchedDomains =
-            build_sched_domains(topology, &DomainOptions::for_version(5, 19)).expect("a machine");
+            build_sched_domains(topology, &DomainOptions::of(Preset::get("v5.19-rc1").unwrap())).expect("a machine");
         let nr = domains.nr_cpus;
         let kernel = Preset::get(kernel).expect("a preset");
         let features = switches.parse::<Switches>().expect("switches").on(kernel.features);

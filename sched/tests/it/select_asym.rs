@@ -124,7 +124,7 @@ impl Machine {
         for cpu in &mut topology.cpus[..4] {
             cpu.capacity = 500;
         }
-        let machine = Machine::new("v7.3", DomainOptions::for_version(7, 3), &topology, idle);
+        let machine = Machine::new("v7.3", DomainOptions::of(Preset::get("v7.3").unwrap()), &topology, idle);
         assert_eq!(machine.domains.smt_mask[0].to_string(), "0-1");
         Machine { has_idle_cores, ..machine }
     }
@@ -164,11 +164,11 @@ impl Machine {
 }
 
 fn old() -> DomainOptions {
-    DomainOptions::for_version(5, 10)
+    DomainOptions::of(Preset::get("v5.10").unwrap())
 }
 
 fn v6_1() -> DomainOptions {
-    DomainOptions::for_version(6, 1)
+    DomainOptions::of(Preset::get("v6.1").unwrap())
 }
 
 #[test]

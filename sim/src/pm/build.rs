@@ -4,7 +4,7 @@ use super::PmSide;
 use super::hardware::{base_khz, clocks, core, groups, kind, policy_of, shared, wrong};
 use super::model::{DemotionModel, KindModel, PmModel, PolicyModel, ScaleSource};
 use crate::SimError;
-use wakelab_kernel::{FeatureSet, Preset};
+use wakelab_kernel::{CpufreqRules, FeatureSet, Preset};
 use wakelab_machine::{FreqPolicy, Machine};
 use wakelab_pm::Khz;
 use wakelab_pm::governor::{Pstates, Setup as GovernorSetup};
@@ -26,13 +26,7 @@ fn inverse<'a>(nr_cpus: usize, groups: impl Iterator<Item = &'a [Cpu]>) -> Vec<u
 
 impl PmModel {
     /// Errors: a machine without frequencies for every CPU, a governor that does not fit its driver or the kernel.
-    pub fn new(
-        machine: &Machine,
-        kernel: &Preset,
-        features: FeatureSet,
-        version: (u32, u32),
-        side: PmSide,
-    ) -> Result<PmModel, SimError> {
+    pub fn new(machine: &Machine, kernel: &Preset, features: FeatureSet, side: PmSide) -> Result<PmModel, SimError> {
         let topology = &machine.topology.cpus;
         let nr_cpus = topology.len();
         let all = || 0..nr_cpus as Cpu;
@@ -57,12 +51,13 @@ impl PmModel {
             domain.cpus.iter().for_each(|&cpu| shared_of[cpu as usize].push(n));
         }
         let package_of: Vec<usize> = topology.iter().map(|cpu| cpu.package as usize).collect();
-        let policies = machine.frequencies.iter().map(|policy| of_policy(machine, kernel, version, &side, policy));
+        let policies = machine.frequencies.iter().map(|policy| of_policy(machine, kernel, &side, policy));
         let policies: Vec<PolicyModel> = policies.collect::<Result<_, _>>()?;
         let of_cpu = |number: fn(&FreqPolicy) -> Khz| -> Vec<Khz> {
             policy_of.iter().map(|&policy| number(&machine.frequencies[policy])).collect()
         };
-        let governs = kinds.iter().all(|kind| kind.idle.is_none()) || (side.idle_governor.make)(kernel.name).is_some();
+        let governs =
+            kinds.iter().all(|kind| kind.idle.is_none()) || (side.idle_governor.make)(&kernel.cpuidle).is_some();
         if !governs {
             let name = side.idle_governor.name;
             return Err(SimError::Kernel(format!(
@@ -73,8 +68,8 @@ impl PmModel {
         Ok(PmModel {
             turbo: turbo(machine)?,
             demotion: demotion(machine, &kinds),
-            scale: scale(machine, version, &side)?,
-            preset: kernel.name,
+            scale: scale(machine, &kernel.cpufreq, &side)?,
+            cpuidle: kernel.cpuidle,
             wakes_by_write: machine.arch != Arch::Arm64,
             runnable_boost: BoostSite::Freq.is_on(features),
             clock_of: inverse(nr_cpus, clocks.iter().map(|clock| &clock.cpus[..])),
@@ -96,13 +91,7 @@ impl PmModel {
     }
 }
 
-fn of_policy(
-    machine: &Machine,
-    kernel: &Preset,
-    version: (u32, u32),
-    side: &PmSide,
-    policy: &FreqPolicy,
-) -> Result<PolicyModel, SimError> {
+fn of_policy(machine: &Machine, kernel: &Preset, side: &PmSide, policy: &FreqPolicy) -> Result<PolicyModel, SimError> {
     let is_wrong = |error: &dyn std::fmt::Display| wrong(machine, format!("CPUs {}: {error}", policy.cpus));
     let driver = match policy.grain_khz {
         Some(grain) if policy.steps_khz.is_empty() => {
@@ -113,8 +102,8 @@ fn of_policy(
     let driver = driver.map_err(|error| is_wrong(&error))?;
     let mut of = Policy::new(policy.cpus.iter().collect(), driver).map_err(|error| is_wrong(&error))?;
     let arm = machine.arch == Arch::Arm64;
-    of.invariant = invariant(machine, version, side);
-    of.freq_ref = if arm && version >= (6, 8) { policy.max_khz as Khz } else { 0 };
+    of.invariant = invariant(machine, &kernel.cpufreq, side);
+    of.freq_ref = if arm && kernel.cpufreq.arm64_freq_ref { policy.max_khz as Khz } else { 0 };
     of.dvfs_possible_from_any_cpu = arm;
     if let Some(cap) = side.freq_cap {
         let lowest = policy.min_khz as Khz;
@@ -126,9 +115,7 @@ fn of_policy(
     }
     let latency_ns = policy.latency_ns.unwrap_or(0);
     let delay_us = policy.delay_ns.unwrap_or(0) / 1000;
-    let setup = GovernorSetup::of_preset(kernel, latency_ns as u32, delay_us as u32);
-    let mut setup =
-        setup.ok_or_else(|| SimError::Kernel(format!("{}: its governors are not modelled", kernel.name)))?;
+    let mut setup = GovernorSetup::of_preset(kernel, latency_ns as u32, delay_us as u32);
     setup.no_turbo = side.no_turbo;
     setup.userspace = side.setspeed;
     if side.governor.name.starts_with("intel_pstate") {
@@ -145,9 +132,9 @@ fn of_policy(
     Ok(PolicyModel { policy: of, setup, latency_ns })
 }
 
-/// Whether utilisation depends on the frequency: x86 measures it since 5.7, arm64 has known it for longer.
-fn invariant(machine: &Machine, version: (u32, u32), side: &PmSide) -> bool {
-    side.invariant.unwrap_or(machine.arch == Arch::Arm64 || version >= (5, 7))
+/// Whether utilisation is independent of the frequency.
+fn invariant(machine: &Machine, rules: &CpufreqRules, side: &PmSide) -> bool {
+    side.invariant.unwrap_or(machine.arch == Arch::Arm64 || rules.x86_invariance)
 }
 
 fn turbo(machine: &Machine) -> Result<Option<Turbo>, SimError> {
@@ -166,9 +153,9 @@ fn demotion(machine: &Machine, kinds: &[KindModel]) -> Option<DemotionModel> {
     Some(DemotionModel { to: to.collect(), active, below_ns: of.below_us.value * 1000 })
 }
 
-/// Where the scale comes from. That turbo is off the ratio knows since 6.10 (`store_no_turbo()`); 5.10 does not tell it.
-fn scale(machine: &Machine, version: (u32, u32), side: &PmSide) -> Result<ScaleSource, SimError> {
-    match (invariant(machine, version, side), machine.arch) {
+/// Where the scale comes from.
+fn scale(machine: &Machine, rules: &CpufreqRules, side: &PmSide) -> Result<ScaleSource, SimError> {
+    match (invariant(machine, rules, side), machine.arch) {
         (false, _) => return Ok(ScaleSource::None),
         (true, Arch::Arm64) => return Ok(ScaleSource::Policy),
         (true, _) => {}
@@ -180,6 +167,6 @@ fn scale(machine: &Machine, version: (u32, u32), side: &PmSide) -> Result<ScaleS
         (None, _) => MaxFreqRatio::of_khz(policy.max_khz as Khz, base_khz(policy)),
     };
     let mut ratio = ratio.ok_or_else(|| wrong(machine, "its base frequency is 0"))?;
-    ratio.arch_set_max_freq_ratio(side.no_turbo && version >= (6, 10));
+    ratio.arch_set_max_freq_ratio(side.no_turbo && rules.no_turbo_notified);
     Ok(ScaleSource::Counters(ratio))
 }

@@ -1,6 +1,7 @@
 //! What does not change during a run: policies, clocks, states, powers.
 
 use super::PmSide;
+use wakelab_kernel::CpuidleRules;
 use wakelab_pm::Khz;
 use wakelab_pm::governor::{About, Setup as GovernorSetup};
 use wakelab_pm::idle::{IdleAbout, IdleStates};
@@ -109,8 +110,8 @@ pub struct PmModel {
     /// What the processor makes of requests for deep idle states.
     pub demotion: Option<DemotionModel>,
     pub scale: ScaleSource,
-    /// The kernel's preset.
-    pub preset: &'static str,
+    /// Which form the idle governors have.
+    pub cpuidle: CpuidleRules,
     /// A waker's write wakes an idle CPU, without an interrupt (`TIF_POLLING_NRFLAG` while it is in MWAIT).
     pub wakes_by_write: bool,
     /// schedutil goes by the larger of the utilisation and `runnable_avg`.

@@ -130,7 +130,7 @@ fn new_cpu(model: &PmModel, cpu: usize) -> PmCpu {
     let states: Vec<_> = busy.chain(kind.stats.idle.iter().map(|name| state(name.clone()))).collect();
     let deepest = kind.deepest();
     // build.rs has seen that the kernel has the governor.
-    let governor = || (model.idle_governor().make)(model.preset);
+    let governor = || (model.idle_governor().make)(&model.cpuidle);
     PmCpu {
         freq_scale: SCHED_CAPACITY_SCALE,
         measured: FreqScale::default(),

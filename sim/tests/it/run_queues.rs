@@ -41,13 +41,12 @@ proptest! {
     #[test]
     fn a_run_queue_weighs_what_its_tasks_weigh(
         machine in prop::sample::select(vec!["test-1c", "test-2c", "test-8c", "test-2llc"]),
-        kernel in prop::sample::select(wakelab_sim::kernels()),
+        kernel in prop::sample::select(Preset::all()),
         tasks in prop::collection::vec(
             (prop::collection::vec(call(), 0..6), 1_000u64..3_000_000, 0u64..2_000_000), 1..10),
         seed in any::<u64>(),
     ) {
         let machine = wakelab_machine::get(machine).expect("a machine");
-        let kernel = Preset::get(kernel).expect("a preset");
         let workload = of_programs(tasks.iter().map(|(calls, work, sleep)| changes(calls, *work, *sleep)).collect(), &[]);
         let mut failed = Ok(());
         let check = |snapshot: &wakelab_sim::observe::Snapshot<'_>| {

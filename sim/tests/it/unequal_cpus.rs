@@ -8,7 +8,7 @@ use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;
 use wakelab_pm::governor::governor;
 use wakelab_pm::idle::IDLE_GOVERNORS;
-use wakelab_sched::balance::{BalanceRules, MigrationType};
+use wakelab_sched::balance::MigrationType;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::energy::compute_energy;
 use wakelab_sched::select::{Reason, View};
@@ -121,7 +121,7 @@ fn a_task_that_is_too_much_for_a_little_cpu_is_moved_to_a_larger_one() {
         let worker = (vec![sleep(10 * MS), ns(500 * MS)], Some(vec![1, 6]));
         let other = (vec![ns(30 * MS), sleep(1000 * MS)], Some(vec![6]));
         let workload = tasks(vec![other, worker]);
-        let by_allowed = BalanceRules::of_preset(kernel).expect("rules").misfit_by_allowed;
+        let by_allowed = Preset::get(kernel).expect("a preset").balance.misfit_by_allowed;
         let (mut little, mut moved, mut sink) = (0, None, Misfits::default());
         watch(&setup(&machine, kernel, "", &workload, "schedutil"), &mut sink, 600, |ms, snapshot, _| {
             let cpu = snapshot.tasks().next_back().expect("a task").cpu;

@@ -117,7 +117,7 @@ impl Variant {
 /// What a kernel lists and does not act on any more: the return that DOUBLE_TICK passes over is the end of `entity_tick()` in
 /// 6.12.
 fn same_either_way(kernel: &Preset, feature: Feature) -> bool {
-    feature == Feature::DOUBLE_TICK && kernel.code.class == Class::Eevdf && kernel.lists(feature)
+    feature == Feature::DOUBLE_TICK && kernel.class() == Class::Eevdf && kernel.lists(feature)
 }
 
 /// An option cannot be.

@@ -95,7 +95,7 @@ impl Spec {
     fn not_simulated(&self, error: SimError) -> SpecError {
         match error {
             SimError::Kernel(what) => {
-                let near = nearest(&self.kernel.value, &wakelab_sim::kernels());
+                let near = nearest(&self.kernel.value, &Preset::names());
                 let hint = format!(
                     "wakelab kernel show {near} --diff {} says what differs from the nearest",
                     self.kernel.value

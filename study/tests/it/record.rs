@@ -152,10 +152,7 @@ struct Again {
 }
 
 fn domains(experiment: &Experiment) -> SchedDomains {
-    let (major, minor) = experiment.kernel.name[1..].split_once('.').expect("a version");
-    let minor = minor.split('-').next().expect("a number");
-    let options = DomainOptions::for_version(major.parse().expect("a number"), minor.parse().expect("a number"));
-    build_sched_domains(&experiment.machine.topology, &options).expect("domains")
+    build_sched_domains(&experiment.machine.topology, &DomainOptions::of(&experiment.kernel)).expect("domains")
 }
 
 /// The choice made again with looks at their own moments. What needs no probe is decided at the first moment, and asked

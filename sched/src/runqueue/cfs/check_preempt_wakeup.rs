@@ -35,7 +35,7 @@ impl CfsRq {
         if curr == task {
             return false;
         }
-        if self.rules.next_buddy && self.nr_queued >= self.params.nr_latency && !flags.contains(WakeFlags::FORK) {
+        if self.params.next_buddy && self.nr_queued >= self.params.nr_latency && !flags.contains(WakeFlags::FORK) {
             self.set_next_buddy(es, task);
         }
         if need_resched {
@@ -120,7 +120,7 @@ impl CfsRq {
     /// The running task's hrtick, if the feature `HRTICK` is on: at the end of its slice (`hrtick_start_fair()`,
     /// 5.10 to 6.1).
     pub fn hrtick(&self, es: &Entities) -> Hrtick {
-        let Some(curr) = self.curr.filter(|_| self.rules.hrtick && self.nr_queued > 1) else { return Hrtick::Off };
+        let Some(curr) = self.curr.filter(|_| self.params.hrtick && self.nr_queued > 1) else { return Hrtick::Off };
         let ran = es[curr].sum_exec_runtime - es[curr].prev_sum_exec_runtime;
         self.sched_slice(es, curr).checked_sub(ran).map_or(Hrtick::Over, Hrtick::start)
     }

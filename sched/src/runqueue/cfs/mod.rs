@@ -19,10 +19,9 @@ mod check_preempt_wakeup;
 mod enqueue_entity;
 mod pick_next_entity;
 mod place_entity;
-mod rules;
 mod update_curr;
 
-pub use rules::CfsRules;
+pub use wakelab_kernel::CfsRules;
 
 use super::tasks_timeline::{ByVruntime, Timeline};
 use super::{Entities, Entity, TaskId};
@@ -54,6 +53,12 @@ pub struct CfsParams {
     pub next_marker: bool,
     /// `LAST_BUDDY`: with at least `nr_latency` tasks, the CPU returns to the task that was preempted.
     pub last_buddy: bool,
+    /// `NEXT_BUDDY`: with at least `nr_latency` tasks, a wakee is marked to be picked next even if it does not preempt.
+    pub next_buddy: bool,
+    /// `HRTICK`: a timer ends the slice.
+    pub hrtick: bool,
+    /// `DOUBLE_TICK`: the periodic tick checks for preemption beside the hrtick.
+    pub double_tick: bool,
 }
 
 /// One CPU's run queue (`struct cfs_rq`, 6.1).

@@ -120,7 +120,7 @@ impl EevdfRq {
 
     /// Adds a task to the sums (`avg_vruntime_add()`, 6.12; `sum_w_vruntime_add()`, 7.2). It is not in the tree yet.
     pub(super) fn sum_w_vruntime_add(&mut self, es: &Entities, task: TaskId) {
-        if self.rules.paranoid_avg {
+        if self.params.paranoid_avg {
             self.sum_w_vruntime_add_paranoid(es, task);
         }
         let weight = self.avg_vruntime_weight(es, task);

@@ -26,11 +26,10 @@ mod pick_eevdf;
 mod place_entity;
 mod protect_slice;
 mod reweight_entity;
-mod rules;
 mod update_curr;
 mod wakeup_preempt_fair;
 
-pub use rules::{EevdfRules, LagLimit, WakeupPreempt};
+pub use wakelab_kernel::{EevdfRules, LagLimit, WakeupPreempt};
 
 use super::tasks_timeline::{ByDeadline, Timeline};
 use super::{Entities, Entity, Resched, TaskId};
@@ -59,6 +58,19 @@ pub struct EevdfParams {
     pub delay_zero: bool,
     /// `WAKEUP_PREEMPTION`: a wake-up may preempt.
     pub wakeup_preemption: bool,
+    /// `HRTICK`: a timer ends the slice.
+    pub hrtick: bool,
+    /// `NEXT_BUDDY`: a wakee that does not preempt is marked to be picked next.
+    pub next_buddy: bool,
+    /// `PICK_BUDDY`: the pick takes the marked task if it is eligible.
+    pub pick_buddy: bool,
+    /// `PARANOID_AVG` (7.2): weights lose bits when a product exceeds 64 bits. Only with [`EevdfRules::full_weights`].
+    pub paranoid_avg: bool,
+    /// `sysctl_sched_migration_cost`, ns. Read with NEXT_BUDDY only (`preempt_sync()`, 7.2).
+    pub migration_cost_ns: u64,
+    /// `normalized_sysctl_sched_base_slice`, ns: the base slice before it is scaled by the number of CPUs. Read without
+    /// RUN_TO_PARITY only (`set_protect_slice()`, 7.2).
+    pub normalized_base_slice_ns: u64,
 }
 
 /// One CPU's run queue (`struct cfs_rq`, 6.12).
@@ -107,7 +119,7 @@ impl EevdfRq {
     /// preempt=lazy, `resched_curr_lazy()`.
     #[inline]
     fn resched_curr(&self) -> Resched {
-        if self.rules.lazy { Resched::Lazy } else { Resched::Now }
+        if self.rules.lazy_preemption { Resched::Lazy } else { Resched::Now }
     }
 
     /// The running task, which does not wait in the tree; `None` if the CPU is idle.

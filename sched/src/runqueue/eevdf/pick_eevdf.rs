@@ -81,7 +81,7 @@ impl EevdfRq {
 
     /// The next buddy, if it is eligible and `PICK_BUDDY` is on (`pick_next_entity()`, 6.12; `pick_eevdf()`, 7.2).
     fn eligible_next_buddy(&self, es: &Entities) -> Option<TaskId> {
-        self.next.filter(|&next| self.rules.pick_buddy && self.entity_eligible(es, next))
+        self.next.filter(|&next| self.params.pick_buddy && self.entity_eligible(es, next))
     }
 
     /// Makes a task the next buddy, unless it is `SCHED_IDLE` (`set_next_buddy()`).

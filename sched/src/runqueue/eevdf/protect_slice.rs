@@ -28,8 +28,8 @@ impl EevdfRq {
 
     /// Protects a task that has been taken out of the tree to run (`set_protect_slice()`).
     pub(super) fn set_protect_slice(&self, es: &mut Entities, task: TaskId) {
-        es[task].vprot = match self.rules.protection {
-            SliceProtection::Absent | SliceProtection::ToDeadline => es[task].deadline,
+        es[task].vprot = match self.rules.slice_protection {
+            SliceProtection::ToDeadline => es[task].deadline,
             SliceProtection::MinSlice | SliceProtection::UntilIneligible => self.vprot_of_picked(es, task),
         };
     }
@@ -40,12 +40,12 @@ impl EevdfRq {
         let slice = if self.params.run_to_parity {
             self.tasks_timeline.min_max_slice(es).map_or(u64::MAX, |(min_slice, _)| min_slice)
         } else {
-            self.rules.normalized_base_slice_ns
+            self.params.normalized_base_slice_ns
         };
         if slice >= e.slice {
             return e.deadline;
         }
-        let vprot = if self.rules.protection == SliceProtection::UntilIneligible && self.params.preempt_short {
+        let vprot = if self.rules.slice_protection == SliceProtection::UntilIneligible && self.params.preempt_short {
             self.ineligible_vruntime()
         } else {
             e.vruntime.wrapping_add(calc_delta_fair(slice, e.h_load))
@@ -64,7 +64,7 @@ impl EevdfRq {
     /// slice (`update_protect_slice()`, 7.2). 7.3 counts from V if the task's vruntime is after it.
     pub(super) fn update_protect_slice(&mut self, es: &mut Entities, task: TaskId) {
         let mut from = es[task].vruntime;
-        if self.rules.protection == SliceProtection::UntilIneligible {
+        if self.rules.slice_protection == SliceProtection::UntilIneligible {
             from = min_vruntime(from, self.update_zero_vruntime(es));
         }
         let slice = self.min_max_slice(es).map_or(u64::MAX, |(min_slice, _)| min_slice);

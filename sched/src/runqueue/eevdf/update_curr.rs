@@ -68,7 +68,7 @@ impl EevdfRq {
     ///
     /// `irq_util` is the utilisation by interrupts, 0 to 1023 (`cpu_util_irq()`); 6.12 does not read it.
     pub fn hrtick(&self, es: &Entities, irq_util: u64) -> Hrtick {
-        let Some(curr) = self.curr.filter(|_| self.rules.hrtick && self.nr_queued > 1) else { return Hrtick::Off };
+        let Some(curr) = self.curr.filter(|_| self.params.hrtick && self.nr_queued > 1) else { return Hrtick::Off };
         let e = &es[curr];
         if !self.rules.hrtick_at_deadline {
             let ran = e.sum_exec_runtime - e.prev_sum_exec_runtime;

@@ -50,7 +50,7 @@ impl EevdfRq {
         if curr == task {
             return Preempted::default();
         }
-        match self.rules.wakeup_preempt() {
+        match self.rules.wakeup_preempt {
             WakeupPreempt::CancelThenLook => {
                 self.check_preempt_wakeup_fair(es, now, task, curr, flags, need_resched).into()
             }
@@ -72,7 +72,7 @@ impl EevdfRq {
         flags: WakeFlags,
         need_resched: bool,
     ) -> Resched {
-        if self.rules.next_buddy && !flags.contains(WakeFlags::FORK) {
+        if self.params.next_buddy && !flags.contains(WakeFlags::FORK) {
             self.set_next_buddy(es, task);
         }
         if need_resched || !self.params.wakeup_preemption {
@@ -204,7 +204,7 @@ impl EevdfRq {
         if short {
             return PreemptWakeupAction::Short;
         }
-        if !self.rules.next_buddy || !self.set_preempt_buddy(es, task) || !flags.contains(WakeFlags::SYNC) {
+        if !self.params.next_buddy || !self.set_preempt_buddy(es, task) || !flags.contains(WakeFlags::SYNC) {
             return PreemptWakeupAction::Pick;
         }
         self.preempt_sync(es, now, task, curr, flags)
@@ -219,7 +219,7 @@ impl EevdfRq {
         curr: TaskId,
         flags: WakeFlags,
     ) -> PreemptWakeupAction {
-        let threshold = self.rules.migration_cost_ns >> if flags.contains(WF_RQ_SELECTED) { 2 } else { 0 };
+        let threshold = self.params.migration_cost_ns >> if flags.contains(WF_RQ_SELECTED) { 2 } else { 0 };
         // update_curr() has just charged the waker, so this is 0 unless the clock stood still.
         let ran = (now.wrapping_sub(es[curr].exec_start) as i64).max(0) as u64;
         if vtime_before(es[task].deadline, es[curr].deadline) && ran >= threshold {

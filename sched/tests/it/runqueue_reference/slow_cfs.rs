@@ -217,7 +217,7 @@ impl SlowCfs {
             return;
         }
         let many = self.members(q).len() >= self.p.nr_latency as usize;
-        if self.r.next_buddy && many && !fork && !self.tasks[t].t.idle() {
+        if self.p.next_buddy && many && !fork && !self.tasks[t].t.idle() {
             self.queues[q].next = Some(t);
         }
         if self.queues[q].flag {

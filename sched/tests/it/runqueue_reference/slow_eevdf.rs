@@ -49,8 +49,8 @@ impl SlowEevdf {
         SlowEevdf {
             p,
             r,
-            v72: r.protection != SliceProtection::ToDeadline,
-            v73: r.protection == SliceProtection::UntilIneligible,
+            v72: r.slice_protection != SliceProtection::ToDeadline,
+            v73: r.slice_protection == SliceProtection::UntilIneligible,
             tasks: Vec::new(),
             queues: vec![queue; QUEUES],
             overflowed: Cell::new(false),
@@ -59,7 +59,7 @@ impl SlowEevdf {
 
     /// Asks for a reschedule.
     fn ask(&mut self, q: usize) {
-        self.queues[q].flag |= if self.r.lazy { Resched::Lazy } else { Resched::Now };
+        self.queues[q].flag |= if self.r.lazy_preemption { Resched::Lazy } else { Resched::Now };
     }
 
     fn slices(&self, q: usize) -> Vec<u64> {

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use wakelab_kernel::Preset;
 use wakelab_sched::domain::*;
 
 /// A machine that is the same everywhere, but for an odd CPU that may sit in a package of its own: it has no LLC's
@@ -75,15 +76,15 @@ impl Machine {
         type Built = HashMap<(Machine, Version), Rc<SchedDomains>>;
         thread_local!(static BUILT: RefCell<Built> = RefCell::default());
         let build = || {
-            let (major, minor) = match version {
-                Version::V5_3 => (5, 3),
-                Version::V5_10 => (5, 10),
-                Version::V6_1 => (6, 1),
-                Version::V6_12 => (6, 12),
-                Version::V7_2 => (7, 2),
+            let kernel = match version {
+                Version::V5_3 => "v5.3",
+                Version::V5_10 => "v5.10",
+                Version::V6_1 => "v6.1",
+                Version::V6_12 => "v6.12",
+                Version::V7_2 => "v7.2",
             };
             let arch = if self.arm64 { Arch::Arm64 } else { Arch::X86 };
-            let options = DomainOptions::for_version(major, minor).on(arch);
+            let options = DomainOptions::of(Preset::get(kernel).unwrap()).on(arch);
             Rc::new(build_sched_domains(&self.topology(), &options).unwrap())
         };
         BUILT.with_borrow_mut(|built| built.entry((self, version)).or_insert_with(build).clone())

@@ -1,6 +1,7 @@
 //! A system written down: what every CPU and every task is at one moment.
 
 use std::collections::BTreeSet;
+use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{Balance, BalanceView, GroupType, MigrationType, SdBalance};
 use wakelab_sched::cpumask::Cpu;
@@ -171,12 +172,12 @@ pub fn after_many_failures(balance: &Balance<'_>, cpu: Cpu) -> Vec<SdBalance> {
 
 /// The domains of 6.1.
 pub fn domains(topology: &Topology) -> SchedDomains {
-    domains_of(topology, 6, 1)
+    domains_of(topology, "v6.1")
 }
 
 /// The domains of a version.
-pub fn domains_of(topology: &Topology, major: u32, minor: u32) -> SchedDomains {
-    build_sched_domains(topology, &DomainOptions::for_version(major, minor)).expect("a machine")
+pub fn domains_of(topology: &Topology, kernel: &str) -> SchedDomains {
+    build_sched_domains(topology, &DomainOptions::of(Preset::get(kernel).unwrap())).expect("a machine")
 }
 
 impl IdleView for State {

@@ -37,17 +37,12 @@ pub struct EnergySystem {
 /// What has to hold besides the machine's shape and its energy model.
 const ALL_MET: EasConditions = EasConditions { energy_aware: true, freq_invariant: true, schedutil: true };
 
-/// The numbers in a preset's name.
-fn options(version: &str) -> DomainOptions {
-    let mut numbers = version.trim_start_matches('v').split(['.', '-']).map(|n| n.parse().unwrap_or(0));
-    DomainOptions::for_version(numbers.next().unwrap(), numbers.next().unwrap()).on(Arch::Arm64)
-}
-
 impl EnergySystem {
     /// CPUs of these capacities below one cache, all idle.
     pub fn new(version: &'static str, capacities: &[u32], models: Vec<EmPerfDomain>) -> Self {
         let preset = Preset::get(version).expect("a preset");
-        let domains = build_sched_domains(&Topology::one_llc(capacities), &options(version)).expect("a machine");
+        let options = DomainOptions::of(preset).on(Arch::Arm64);
+        let domains = build_sched_domains(&Topology::one_llc(capacities), &options).expect("a machine");
         let pds = build_perf_domains(&preset.code, &domains, ALL_MET, models).expect("energy-aware");
         let cpu = |&capacity: &u32| EnergyCpu {
             util_avg: 0,

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::str::FromStr;
+use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::SchedDomains;
 use wakelab_sched::select::{
@@ -224,7 +225,7 @@ pub fn machine(cpus: &[(u32, u32)]) -> SchedDomains {
         .map(|&(core, llc)| CpuTopology { core, cluster: None, llc, die: 0, package: 0, node: 0, capacity: 1024 })
         .collect();
     let topology = Topology { cpus, node_distance: vec![vec![LOCAL_DISTANCE]] };
-    build_sched_domains(&topology, &DomainOptions::for_version(6, 1)).expect("a machine")
+    build_sched_domains(&topology, &DomainOptions::of(Preset::get("v6.1").unwrap())).expect("a machine")
 }
 
 /// One LLC of `span_weight` cores without SMT.

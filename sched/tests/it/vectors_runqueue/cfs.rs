@@ -49,6 +49,9 @@ impl Model for Cfs {
             base_slice: scenario.switch("base_slice"),
             next_marker: scenario.switch("next_marker"),
             last_buddy: false,
+            next_buddy: false,
+            hrtick: false,
+            double_tick: false,
         };
         over(&mut params);
         Cfs {

@@ -51,6 +51,12 @@ impl Model for Eevdf {
             delay_dequeue: scenario.switch("delay_dequeue"),
             delay_zero: scenario.switch("delay_zero"),
             wakeup_preemption: true,
+            hrtick: false,
+            next_buddy: false,
+            pick_buddy: true,
+            paranoid_avg: false,
+            migration_cost_ns: 500_000,
+            normalized_base_slice_ns: 700_000,
         };
         over(&mut params);
         Eevdf {

@@ -29,7 +29,7 @@ pub fn features(preset: &Preset, switches: &str) -> FeatureSet {
 /// Two LLCs of so many cores with so many threads.
 pub fn two_llcs(cores: u32, threads: u32) -> SchedDomains {
     let uniform = Uniform { llcs: 2, ..Uniform::new(cores, threads) };
-    build_sched_domains(&uniform.topology(), &DomainOptions::for_version(7, 2)).expect("a machine")
+    build_sched_domains(&uniform.topology(), &DomainOptions::of(Preset::get("v7.2").unwrap())).expect("a machine")
 }
 
 /// A system of which the first two CPUs matter.

@@ -4,7 +4,7 @@ use super::places::Places;
 use super::{MS, back, call, ns, workload};
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
-use wakelab_sched::balance::{BalanceRules, BusyInterval};
+use wakelab_sched::balance::BusyInterval;
 use wakelab_sched::domain::{DomainOptions, SchedDomain, SdFlags, Uniform, build_sched_domains};
 use wakelab_sim::{Mechanisms, Setup, run};
 use wakelab_workload::{Call, Op, Workload};
@@ -32,17 +32,14 @@ pub fn spread(machine: &Machine, kernel: &Preset, workload: &Workload, seed: u64
 
 /// The domains of CPU 0.
 pub fn domains(machine: &Machine, kernel: &Preset) -> Vec<SchedDomain> {
-    let mut numbers = kernel.name[1..].split(['.', '-']).map(|n| n.parse().unwrap_or(0));
-    let options = DomainOptions::for_version(numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    build_sched_domains(&machine.topology, &options).expect("domains").domains.swap_remove(0)
+    build_sched_domains(&machine.topology, &DomainOptions::of(kernel)).expect("domains").domains.swap_remove(0)
 }
 
 /// Within which time so many hogs are spread, ns.
 pub fn bound(machine: &Machine, kernel: &Preset, n: u32) -> u64 {
     let tick = 1_000_000_000 / u64::from(kernel.hz.value);
     let busy = n > machine.topology.nr_cpus();
-    let rules = BalanceRules::of_preset(kernel.name).expect("rules");
-    let busy_factor = if rules.busy_interval == BusyInterval::Times32 { 32 } else { 16 };
+    let busy_factor = if kernel.balance.busy_interval == BusyInterval::Times32 { 32 } else { 16 };
     let of_level = |sd: &SchedDomain| {
         let nice_tries = match sd.flags {
             flags if flags.contains(SdFlags::SHARE_CPUCAPACITY) => 0,

@@ -21,7 +21,7 @@ impl SlowEevdf {
         let others: Vec<usize> = self.queues[q].waiting.clone();
         let task = &self.tasks[t];
         let shortest = others.iter().map(|&o| self.tasks[o].slice).min().unwrap_or(u64::MAX);
-        let quantum = if self.p.run_to_parity { shortest } else { self.r.normalized_base_slice_ns };
+        let quantum = if self.p.run_to_parity { shortest } else { self.p.normalized_base_slice_ns };
         let mut mark = task.deadline;
         if self.v72 && quantum < task.slice {
             let end = if self.v73 && self.p.preempt_short {
@@ -60,7 +60,7 @@ impl SlowEevdf {
     }
 
     pub(super) fn marked(&self, q: usize) -> Option<usize> {
-        self.queues[q].next.filter(|&n| self.r.pick_buddy && self.eligible(q, n))
+        self.queues[q].next.filter(|&n| self.p.pick_buddy && self.eligible(q, n))
     }
 
     pub(super) fn unmark(&mut self, q: usize, t: usize) {

@@ -25,7 +25,7 @@ impl SlowEevdf {
     }
 
     pub(super) fn check_6_12(&mut self, q: usize, c: usize, t: usize, now: u64, how: How) {
-        if self.r.next_buddy && how != How::Fork {
+        if self.p.next_buddy && how != How::Fork {
             self.mark(q, t);
         }
         if self.queues[q].flag == Resched::Now || !self.p.wakeup_preemption {
@@ -127,12 +127,12 @@ impl SlowEevdf {
     /// NEXT_BUDDY since 7.2: whether to reschedule, not to, or to pick.
     pub(super) fn buddy(&mut self, q: usize, c: usize, t: usize, now: u64, how: How) -> Option<bool> {
         let sooner = |a: usize, b: usize| diff(self.tasks[a].deadline, self.tasks[b].deadline) < 0;
-        if !self.r.next_buddy || self.queues[q].next.is_some_and(|n| sooner(n, t)) {
+        if !self.p.next_buddy || self.queues[q].next.is_some_and(|n| sooner(n, t)) {
             return None;
         }
         let before = sooner(t, c);
         self.mark(q, t);
         let ran = now.saturating_sub(self.tasks[c].t.exec_start);
-        (how == How::Sync).then_some(before && ran >= self.r.migration_cost_ns)
+        (how == How::Sync).then_some(before && ran >= self.p.migration_cost_ns)
     }
 }

@@ -18,6 +18,12 @@ pub const PARAMS: EevdfParams = EevdfParams {
     delay_dequeue: true,
     delay_zero: true,
     wakeup_preemption: true,
+    hrtick: false,
+    next_buddy: false,
+    pick_buddy: true,
+    paranoid_avg: false,
+    migration_cost_ns: 500_000,
+    normalized_base_slice_ns: 700_000,
 };
 
 pub struct Queue {

@@ -32,6 +32,6 @@ fn every_preset_names_its_levels() {
     for preset in Preset::all() {
         let names = preset.sd_flags.names;
         assert!(names.len() >= 13 && names.contains(&"SD_NUMA"), "{}", preset.name);
-        assert_eq!(names.contains(&"SD_SHARE_LLC"), preset.package_level == "PKG", "{}", preset.name);
+        assert_eq!(names.contains(&"SD_SHARE_LLC"), preset.package_level() == "PKG", "{}", preset.name);
     }
 }

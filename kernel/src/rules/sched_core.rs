@@ -1,0 +1,30 @@
+//! What the fair class meets outside of fair.c: `kernel/sched/core.c`, the configuration, and the pipe that many
+//! benchmarks talk through.
+
+use super::describe::{forms, rules};
+
+rules! {
+    /// The version-dependent parts outside of the fair class.
+    pub struct CoreRules {
+        /// CONFIG_PREEMPTION: a newly idle balance pulls one task at most (`detach_tasks()`). It is on with
+        /// PREEMPT_DYNAMIC, the default on x86 since 5.18, and off with the PREEMPT_VOLUNTARY of Debian's 5.10.
+        pub preemption: bool,
+        /// When the hrtick is started and canceled (`hrtick_start()`, and `__schedule()` for the fair class).
+        pub hrtick: HrtickForm,
+        /// Each read from a full pipe wakes a writer, whether a page has become free or not (`pipe_read()`, up to 6.13).
+        pub pipe_wakes_while_full: bool,
+    }
+}
+
+forms! {
+    /// When the hrtick is started and canceled.
+    pub enum HrtickForm {
+        /// Each schedule cancels it and each pick starts it, and so does each enqueue and dequeue (CFS).
+        EachPick = "at each pick",
+        /// Each schedule cancels it; a switch, an enqueue and a dequeue start it, but not a pick of the task that runs
+        /// already (6.12).
+        EachSwitch = "at each switch",
+        /// A switch starts it, an enqueue does if none is active, and idle cancels it (7.2).
+        IfInactive = "at a switch, and if inactive",
+    }
+}
