@@ -408,7 +408,7 @@ fn places_on_unequal_cpus_as_the_model_does() {
             cpu.capacity = capacity;
         }
         let domains =
-            build_sched_domains(&topology, &DomainOptions::for_version(7, 2).on(Arch::Arm64)).expect("a machine");
+            build_sched_domains(&topology, &DomainOptions::of(preset).on(Arch::Arm64)).expect("a machine");
         if !domains.asym_cpucap_active {
             continue;
         }
