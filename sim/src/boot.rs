@@ -3,14 +3,14 @@
 use crate::cpu::{CpuState, Doing, Newidle};
 use crate::engine::Random;
 use crate::engine::Sim;
-use crate::event_queue::Later;
+use crate::event_queue::TimedEvent;
 use crate::event_queue::Timeline;
 use crate::hrtick::Hrtimer;
 use crate::model::Model;
 use crate::pm::Pm;
 use crate::pm::clocks::dilation;
 use crate::pm::rcu::{grace_period_ns, queues_callbacks};
-use crate::search::Slot;
+use crate::search::Search;
 use crate::system::{Llc, System};
 use crate::task::{State, Task, Wait};
 use crate::{CpuTime, Setup};
@@ -25,26 +25,26 @@ use wakelab_sched::pelt::{CfsRqPelt, init_entity_runnable_average};
 use wakelab_sched::runqueue::{EnqueueFlags, Entities, Entity, FairRq, Policy, Prev, TaskId};
 use wakelab_sched::select::{IdleCores, WakeeFlips};
 
-/// The jiffies counter at the start. The kernel's starts five minutes before it wraps; any number will do that is above the
-/// longest interval of a domain, as the last balance lies before the start.
+/// The jiffies counter at the start. The kernel's starts five minutes before it wraps. Here it has to be above the
+/// longest balance interval of a domain, because the last balance lies before the start.
 const INITIAL_JIFFIES: u64 = 1 << 20;
 
 /// The CPU on which the benchmark's shell forks its tasks.
 pub const LAUNCHER: Cpu = 0;
 
 impl<'m, 's, S: Sink> Sim<'m, 's, S> {
-    /// A machine at rest, with the workload's tasks still to be forked.
+    /// An idle machine, on which the workload's tasks are still to be forked.
     pub fn new(model: &'m Model<'m>, setup: &Setup<'_>, sink: &'s mut S) -> Self {
         let nr_cpus = model.nr_cpus();
         let cpus = model.capacity.iter().map(|&capacity| {
-            // At the highest frequency; pm_start() has the one that a governor starts with.
+            // At the highest frequency. pm_start() sets that with which a governor starts.
             CpuState { dilation: dilation(1, 1, capacity), ..idle_cpu(model) }
         });
         let llcs = model.llc_first.iter().map(|&first| Llc {
             has_idle_cores: model.domains.smt_active,
             // As the last balance of an idle LLC left it.
             nr_idle_scan: model.domains.sd_llc_size[first as usize] as i32,
-            searching: Vec::new(),
+            searches: Vec::new(),
         });
         let sys = System {
             model,
@@ -70,22 +70,22 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         };
         let mut sim = Sim {
             sys,
-            slots: vec![Slot::default(); nr_cpus as usize],
+            searches: vec![Search::default(); nr_cpus as usize],
             timeline: Timeline::new(nr_cpus),
-            later: BinaryHeap::new(),
-            made: 0,
+            timed_events: BinaryHeap::new(),
+            timed_event_seq: 0,
             random: Random::new(setup.seed),
             sink,
             wakeups: 0,
             events: 0,
-            able: 0,
-            alive: 0,
+            nr_unblocked: 0,
+            nr_unexited: 0,
             failed: None,
             launcher: idle_cpu(model).rq,
-            touched: Vec::new(),
+            dependent_searches: Vec::new(),
             nohz: Nohz::new(&model.balance, INITIAL_JIFFIES),
         };
-        sim.at(model.tick_ns, Later::Jiffy);
+        sim.at(model.tick_ns, TimedEvent::Jiffy);
         sim.add_launcher();
         sim.add_domains();
         sim.add_kworkers();
@@ -95,8 +95,8 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         sim
     }
 
-    /// The shell that forks the workload's tasks. It is no task of this run, but its children start where its run queue,
-    /// on which it is alone, places them (START_DEBIT).
+    /// The shell that forks the workload's tasks. It is not simulated, but its children start where its run queue, on
+    /// which it is alone, places them (START_DEBIT).
     fn add_launcher(&mut self) {
         let avg = init_entity_runnable_average(1024);
         let shell =
@@ -107,8 +107,8 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         self.launcher.schedule(&mut self.sys.es, now, Prev::Runs);
     }
 
-    /// What each CPU remembers of its domains. A machine that has run for a while balances at different times, and knows
-    /// what its newly-idle passes take.
+    /// The state that each CPU keeps of its domains. The CPUs of a machine that has run for a while balance at
+    /// different times, and know how long newly idle passes take.
     fn add_domains(&mut self) {
         let model = self.sys.model;
         for (cpu, domains) in model.domains.domains.iter().enumerate() {
@@ -116,7 +116,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
                 let mut state = model.balance.sd_state(cpu as Cpu, level, INITIAL_JIFFIES, 0);
                 let smt = sd.flags.contains(SdFlags::SHARE_CPUCAPACITY);
                 state.max_newidle_lb_cost = if smt { model.costs.newidle_max_smt } else { model.costs.newidle_max_llc };
-                // As if it had been busy: that is how CPUs fall out of step.
+                // Within the interval of a busy CPU, which is how CPUs come to balance at different times.
                 state.last_balance -= self.random.below(get_sd_balance_interval(&model.balance, &state, true) + 1);
                 self.sys.cpus[cpu].sd.push(state);
             }
@@ -138,12 +138,13 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             let task = &mut self.sys.tasks[id.0 as usize];
             (task.workload, task.cpu, task.state) = (false, cpu, State::Sleeping(Wait::Timer));
             let first = self.random.below(period);
-            self.at(first, Later::Timer(id));
-            self.tell_task(id);
+            self.at(first, TimedEvent::Timer(id));
+            self.emit_task(id);
         }
     }
 
-    /// Where nobody looks at idle states its work is as good as none.
+    /// Adds the RCU kthread, if callbacks are queued and idle states are modelled. Without idle states its work does
+    /// not matter.
     fn add_rcu_kthread(&mut self) {
         let model = self.sys.model;
         if model.pm.is_none() || model.noise.0 == 0 || !queues_callbacks(&model.workload.programs) {
@@ -154,8 +155,8 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         let id = self.add(new, Entity::new(Policy::Normal, 0, 0));
         let task = &mut self.sys.tasks[id.0 as usize];
         (task.workload, task.cpu, task.state) = (false, LAUNCHER, State::Sleeping(Wait::Timer));
-        self.at(grace_period_ns(model.hz, model.nr_cpus()), Later::Timer(id));
-        self.tell_task(id);
+        self.at(grace_period_ns(model.hz, model.nr_cpus()), TimedEvent::Timer(id));
+        self.emit_task(id);
     }
 
     fn add_tasks(&mut self) {
@@ -165,9 +166,9 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             let avg = init_entity_runnable_average(0);
             let new = Task::new(task.program, &task.channels, mask, pinned, avg);
             let id = self.add(new, entity(task));
-            (self.able, self.alive) = (self.able + 1, self.alive + 1);
+            (self.nr_unblocked, self.nr_unexited) = (self.nr_unblocked + 1, self.nr_unexited + 1);
             let start = if model.mechanisms.ramp { task.start_ns } else { 0 };
-            self.at(start, Later::Start(id));
+            self.at(start, TimedEvent::Start(id));
         }
     }
 
@@ -179,7 +180,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         id
     }
 
-    /// What the task is called: of the workload by its name there, with its number if it was forked by another.
+    /// The task's name: that of the workload, or the program's name with a number if another task forked it.
     pub fn task_name(&self, id: TaskId) -> String {
         let tasks = &self.sys.model.workload.tasks;
         let first = self.sys.tasks.iter().position(|task| task.workload).unwrap_or(0);
@@ -192,8 +193,8 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         }
     }
 
-    /// Tells a sink that wants to know what the task is.
-    pub fn tell_task(&mut self, id: TaskId) {
+    /// Describes the task to a sink that wants inputs.
+    pub fn emit_task(&mut self, id: TaskId) {
         if S::INPUTS {
             let (task, entity) = (&self.sys.tasks[id.0 as usize], &self.sys.es[id]);
             let new = NewTask {
@@ -210,10 +211,10 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     }
 }
 
-/// A task of the workload, not forked yet.
+/// The entity of a task of the workload that is not forked yet.
 fn entity(task: &wakelab_workload::Task) -> Entity {
     let policy = if task.idle_policy { Policy::Idle } else { Policy::Normal };
-    // A task of policy IDLE cannot ask for a slice (fair_policy()).
+    // A task of policy SCHED_IDLE cannot ask for a slice (fair_policy()).
     Entity::new(policy, task.nice, if task.idle_policy { 0 } else { task.slice_ns })
 }
 

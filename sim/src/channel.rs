@@ -1,4 +1,4 @@
-//! Channels: what tasks send each other messages through.
+//! Channels: pipes and sockets through which tasks send each other messages.
 
 use crate::engine::Sim;
 use crate::futex::Phase;
@@ -14,15 +14,16 @@ use wakelab_sched::runqueue::TaskId;
 pub struct Channel {
     /// How many messages it holds.
     pub capacity: usize,
-    /// By message, the oldest first: the CPU that wrote it.
+    /// The messages, the oldest first: of each the CPU that wrote it.
     pub messages: VecDeque<Cpu>,
     /// Tasks that wait for a message, the first to be woken first.
     pub readers: SmallVec<[TaskId; 1]>,
     /// Tasks that wait for room.
     pub writers: SmallVec<[TaskId; 1]>,
-    /// A pipe, of which a task that has waited for room needs so many places; one that has not needs one.
+    /// A pipe: so many places make a page. A task that has waited for room needs a page of free places, another one
+    /// place.
     pub page: Option<usize>,
-    /// A spin lock: when those who have asked for it are done, ns.
+    /// A spin lock: when all who wait for it now will have released it, ns.
     pub free_at: u64,
 }
 
@@ -39,12 +40,12 @@ impl Channel {
         }
     }
 
-    /// Places that are free.
+    /// How many more messages it can hold.
     pub fn free(&self) -> usize {
         self.capacity - self.messages.len()
     }
 
-    /// Whether a task that sends has to wait. `waited`: it has waited already.
+    /// Whether a task that sends has to wait. `waited`: it has waited before.
     pub fn is_full(&self, waited: bool) -> bool {
         self.free() < self.page.filter(|_| waited).unwrap_or(1)
     }
@@ -63,18 +64,18 @@ impl<S: Sink> Sim<'_, '_, S> {
             return false;
         }
         calls.phase = Phase::Fresh;
-        // pipe_write(): who has waited, and leaves room, wakes the next who waits.
+        // pipe_write(): a writer that has waited, and leaves room, wakes the next writer.
         if waited && queue.page.is_some_and(|page| queue.free() > page) && !queue.writers.is_empty() {
             calls.to_wake.push_back((queue.writers.remove(0), true));
         }
         true
     }
 
-    /// Takes a message as a pipe or a Unix socket gives it. Returns whether the task sleeps.
+    /// Receives a message from a pipe or a Unix socket. Returns whether the task sleeps.
     ///
-    /// A pipe (not `all`) is full while no page is free, and its writers wait until one is. `pipe_read()` of 5.5 to 6.13 wakes
-    /// the first of them at each read from a full pipe, who sleeps again if the page was not the last message's; since
-    /// 6.14 only when a page becomes free. A socket wakes all, each time that it is writable
+    /// A pipe (not `all`) is full while no page is free, and its writers wait for one. `pipe_read()` of 5.5 to
+    /// 6.13 wakes the first of them at each read from a full pipe, who sleeps again if the page was not the last
+    /// message's; since 6.14 only when a page becomes free. A socket wakes all, each time that it is writable
     /// (`unix_write_space()`), and they need room for a message.
     pub fn receive_batch(&mut self, cpu: Cpu, id: TaskId, channel: u32, room: u32, all: bool) -> bool {
         let model = self.sys.model;

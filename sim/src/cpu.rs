@@ -8,40 +8,41 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::CfsRqPelt;
 use wakelab_sched::runqueue::{FairRq, Prev, TaskId};
 
-/// What a CPU is doing. All but `Idle` end at the CPU's next event.
+/// What a CPU is doing. All but `Idle` end at the CPU's next event. The drawing in `engine.rs` shows what follows what.
+/// The drawing in `engine.rs` shows what follows what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// Nothing; it waits for an interrupt.
+    /// Idle: it waits for an interrupt.
     Idle,
-    /// Going into the idle state; it cannot be woken before it is there.
+    /// Entering idle; it cannot be woken before it has entered.
     IdleEntry,
-    /// Coming out of it: the IPI is on its way, or the exit is.
+    /// Leaving idle: the IPI is on its way, or the exit takes its time.
     IdleExit,
-    /// The task's work.
+    /// Running the task's program.
     Run,
-    /// Looking for a CPU for a wakee.
+    /// Searching for a CPU for a wakee.
     Search,
-    /// Waiting for the wakee to get off its CPU (`smp_cond_load_acquire(&p->on_cpu)`).
+    /// Waiting until the wakee has left its CPU (`smp_cond_load_acquire(&p->on_cpu)`).
     Spin,
-    /// Taking the run queue's lock and enqueueing, up to where others see it.
+    /// Taking another CPU's run queue lock and enqueueing, until other CPUs see the wakee there.
     Enqueue,
-    /// The rest of it.
+    /// The rest of the enqueue, until the lock is released. On the own run queue: all of it.
     EnqueueEnd,
     /// Putting the wakee on another CPU's wakelist.
     WakelistSend,
     /// Enqueueing what others put on this CPU's wakelist.
     WakelistFlush,
-    /// A wake-up of a task that is on its run queue still (`ttwu_runnable()`).
+    /// A wake-up of a task that has not left its run queue (`ttwu_runnable()`).
     WakeRunnable,
-    /// A wake-up of a task that sleeps and is queued still, up to where it takes that run queue's lock.
+    /// A wake-up of a task whose dequeue was delayed, until it takes that run queue's lock.
     WakeDelayed,
-    /// Waiting for the own run queue's lock.
+    /// Waiting for the lock of the own run queue in `__schedule()`.
     LockSchedule(Prev),
-    /// A newly-idle balance.
+    /// A pass of newly idle balancing.
     Newidle,
-    /// Waiting for the run queue's lock after it.
+    /// Waiting for the lock of the own run queue after newly idle balancing.
     NewidleLock,
-    /// Switching.
+    /// Switching from this task, or from the idle task, to the current one.
     Switch(Option<TaskId>),
     /// Forking.
     Fork,
@@ -49,16 +50,16 @@ pub enum Doing {
     NohzBalance,
 }
 
-/// An interrupt that waits to be handled.
+/// An interrupt that is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Irq {
-    /// There is something on the wakelist.
+    /// The wakelist has tasks.
     Wakelist,
     /// A task's timer has expired.
     Timer(TaskId),
     /// `need_resched` was set.
     Resched,
-    /// Page tables are freed that the CPU may have loaded.
+    /// Page tables are freed that the CPU may still use.
     TlbFlush,
     /// The CPU is to balance for those whose tick is stopped.
     Nohz,
@@ -77,11 +78,11 @@ pub struct Waking {
     pub in_task: bool,
     /// WF_SYNC.
     pub sync: bool,
-    /// The chosen CPU. The wakee may be pulled off it again before the waker has let go of the lock.
+    /// The chosen CPU. Balancing may move the wakee away again before the waker has released the lock.
     pub dest: Cpu,
-    /// The wakee's dequeue was delayed when the lock was asked for: it is to stay where it is.
+    /// The wakee's dequeue was delayed when the waker asked for the lock: it stays where it is.
     pub delayed: bool,
-    /// Placement was asked for a CPU (WF_RQ_SELECTED).
+    /// The class chose the CPU (WF_RQ_SELECTED).
     pub selected: bool,
     /// The wake-up moved the wakee to another CPU.
     pub migrated: bool,
@@ -89,35 +90,35 @@ pub struct Waking {
     pub until: u64,
 }
 
-/// A newly-idle balance under way.
+/// Newly idle balancing under way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Newidle {
-    /// The domain's level.
+    /// The level of the domain of this pass.
     pub level: usize,
-    /// Time it has taken on lower levels, ns.
+    /// Time that the passes over lower levels have taken, ns.
     pub curr_cost: u64,
-    /// When this level began, ns.
+    /// When this pass began, ns.
     pub began: u64,
-    /// By how much a success of it counts (NI_RANDOM; 1 without).
+    /// The weight with which a success of this pass counts (NI_RANDOM; 1 without).
     pub weight: u32,
-    /// When the next periodic balance is due by the domains that were looked at, jiffies.
+    /// When the next periodic balance of the domains visited so far is due, jiffies.
     pub next_balance: u64,
 }
 
 /// One CPU.
 #[derive(Clone, Debug)]
 pub struct CpuState {
-    /// What it does.
+    /// What the CPU does.
     pub doing: Doing,
-    /// Since when, or since when its time is not accounted, ns.
+    /// When its time was last accounted, ns.
     pub since: u64,
-    /// How long work takes while SMT siblings are busy, %: 100 while none is.
+    /// How long work takes because of busy SMT siblings, %: 100 while none is busy.
     pub slowdown: u64,
     /// How long work takes at its frequency and capacity: `pm::clocks::FULL` at full speed.
     pub dilation: u64,
     /// `rq->curr == rq->idle`.
     pub curr_idle: bool,
-    /// Who runs, or is being switched to.
+    /// The task that runs, or to which the CPU switches.
     pub curr: Option<TaskId>,
     /// The run queue.
     pub rq: FairRq,
@@ -127,8 +128,8 @@ pub struct CpuState {
     pub weight: u64,
     /// The run queue's averages.
     pub pelt: CfsRqPelt,
-    /// Softirq time that is not to count as running, ns, and has not been taken note of; only where softirq time is left out
-    /// of the utilisation.
+    /// Softirq time since the last update of the averages, ns, which does not count as running. Only if softirq time is
+    /// excluded from the utilisation.
     pub not_running: u64,
     /// Until when the run queue's lock is taken, ns.
     pub lock_free: u64,
@@ -136,9 +137,9 @@ pub struct CpuState {
     pub next_cpu: Option<Cpu>,
     /// `rq->ttwu_pending`.
     pub ttwu_pending: bool,
-    /// Tasks that others put here to be enqueued.
+    /// Tasks that other CPUs put here for this CPU to enqueue, and whether they migrated (`rq->wake_list`).
     pub wakelist: SmallVec<[(TaskId, bool); 2]>,
-    /// Those of them that it is enqueueing.
+    /// The tasks of the wakelist that it is enqueueing.
     pub flushing: SmallVec<[(TaskId, bool); 2]>,
     /// TIF_NEED_RESCHED.
     pub need_resched: bool,
@@ -146,13 +147,13 @@ pub struct CpuState {
     pub need_resched_lazy: bool,
     /// `rq->hrtick_timer`.
     pub hrtick: Hrtimer,
-    /// Interrupts that wait until the kernel enables them.
+    /// Interrupts that are pending until the kernel enables them.
     pub irqs: SmallVec<[Irq; 2]>,
     /// The wake-up under way.
     pub waking: Option<Waking>,
-    /// Wake-ups that chose this CPU and have not been seen yet.
+    /// Wake-ups that chose this CPU, and whose wakees other CPUs do not see here yet.
     pub claims: u32,
-    /// Whom the idle task woke: timers' interrupts while idle.
+    /// The wakee flips of the idle task, which wakes tasks in timer interrupts.
     pub idle_flips: wakelab_sched::select::WakeeFlips,
     /// `rq->idle_stamp`, ns; 0 while it is not idle.
     pub idle_stamp: u64,
@@ -168,22 +169,22 @@ pub struct CpuState {
     pub max_idle_balance_cost: u64,
     /// `rq->nr_iowait`.
     pub nr_iowait: u32,
-    /// Interrupt time to be added to the task's next stretch, ns at full speed.
+    /// Interrupt time that is to be added to the task's next stretch of work, ns at full speed.
     pub debt: u64,
-    /// `rq->misfit_task_load`; 0 where the running task fits the CPU.
+    /// `rq->misfit_task_load`; 0 while the running task fits the CPU.
     pub misfit_task_load: u64,
     /// `rq->cfs_tasks`.
     pub cfs_tasks: CfsTasks,
     /// `rq->next_balance`, jiffies.
     pub next_balance: u64,
-    /// By level: what is kept of the domain.
+    /// By level: this CPU's state of the domain.
     pub sd: SmallVec<[SdBalance; 3]>,
     /// `rq->active_balance`: a stopper is on its way to push the running task to this CPU.
     pub active_balance: Option<Cpu>,
-    /// The newly-idle balance under way.
+    /// The newly idle balancing under way.
     pub newidle: Newidle,
     /// The tick is stopped (`ts->tick_stopped`).
     pub tick_stopped: bool,
-    /// Where its time went.
+    /// What its time was spent on.
     pub time: CpuTime,
 }

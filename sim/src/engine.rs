@@ -1,23 +1,29 @@
 //! The engine: events in the order of time, and what CPUs do between them.
 //!
 //! ```text
-//!            ┌────────────── proceed ◀──────────────────────────────┐
-//!            │ interrupts, need_resched, else the task's program     │
-//!            ▼                                                       │
-//!  Run ─▶ wake ─▶ Search ─▶ Enqueue ─▶ EnqueueEnd ───────────────────┤
-//!   │        └─▶ Spin         └─ wakelist: WakelistSend ─────────────┤
-//!   ▼ blocks                                                         │
-//!  LockSchedule ─▶ pick ─▶ Newidle ─▶ Switch ──▶ IdleEntry ─▶ Idle    │
-//!                                        └────────────────── IdleExit┘
+//!                ┌─────────────────────── proceed ◀───────────────────────────────────────────┐
+//!                │  interrupts first: WakelistFlush, NohzBalance, a timer's wake-up            │
+//!                ▼  then __schedule(), or the task's program, or idle                          │
+//!    Run ─▶ wake ┬▶ Search ┬▶ Enqueue ─▶ EnqueueEnd ───────────────────────────────────────────┤
+//!     │          │         └▶ WakelistSend ────────────────────────────────────────────────────┤
+//!     │          ├▶ Spin: the wakee is still on its CPU; then Search                           │
+//!     │          ├▶ WakeDelayed: its dequeue was delayed; then Enqueue, or Search              │
+//!     │          └▶ WakeRunnable: it has not left its run queue ───────────────────────────────┤
+//!     ├─▶ Fork ────────────────────────────────────────────────────────────────────────────────┤
+//!     ▼  blocks, exits, is preempted                                                           │
+//!   LockSchedule ─▶ pick ─▶ Newidle ─▶ NewidleLock ─▶ Switch ──────────────────────────────────┤
+//!                                                                                              │
+//!   IdleEntry ─▶ Idle ─▶ IdleExit ─────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! Each CPU does one thing at a time ([`Doing`]) and has one next event. Only `Run` is spread anew when the SMT sibling
-//! becomes busy or idle; all else is short and keeps the speed it began with.
+//! Each CPU does one thing at a time ([`Doing`]) and has one next event. Only the end of `Run` moves when the SMT
+//! sibling becomes busy or idle, or the frequency changes; all else is short and keeps the speed it began with. A
+//! wake-up to the own CPU has no `Enqueue`, and states that need not wait for a lock are skipped.
 
 use crate::boot::LAUNCHER;
 use crate::cpu::{Doing, Irq};
-use crate::event_queue::{Later, NEVER, Timeline};
-use crate::search::Slot;
+use crate::event_queue::{NEVER, TimedEvent, Timeline};
+use crate::search::Search;
 use crate::system::System;
 use crate::task::State;
 use crate::{CpuTime, Outcome, SimError, Waiting};
@@ -31,61 +37,68 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{FairRq, Prev, TaskId};
 use wakelab_workload::Work;
 
-/// Where a CPU has been when it finishes something: a lazy request to reschedule acts on the way from the kernel to user
-/// space.
+/// Where the CPU was when it finished something. A lazy request to reschedule takes effect on the way from the kernel
+/// to user space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     User,
     Kernel,
 }
 
-/// How many steps a task may take at one moment before its program is taken for endless.
+/// How many steps a task may take without any time passing before its program counts as endless.
 pub const ZERO_TIME_STEPS: u32 = 100_000;
 
-/// A run.
+/// A run: the system, what happens next, and the counts that the outcome reports.
 pub struct Sim<'m, 's, S> {
     pub sys: System<'m>,
-    pub slots: Vec<Slot<'m>>,
+    /// By CPU: its search for an idle CPU, if one is under way.
+    pub searches: Vec<Search<'m>>,
+    /// The next event of each CPU.
     pub timeline: Timeline,
-    pub later: BinaryHeap<Reverse<(u64, u64, Later)>>,
-    /// How many events of their own there have been: ties go in the order of their making.
-    pub made: u64,
+    /// Events with a time of their own, the earliest first: time, sequence number, what happens.
+    pub timed_events: BinaryHeap<Reverse<(u64, u64, TimedEvent)>>,
+    /// The sequence number of the last timed event: of events at the same time the one that was set first comes first.
+    pub timed_event_seq: u64,
     pub random: Random,
     pub sink: &'s mut S,
+    /// Wake-ups so far.
     pub wakeups: u64,
+    /// Events so far, of CPUs and timed.
     pub events: u64,
-    /// Tasks of the workload that run, wait for a CPU or a timer, are being woken, or are still to be forked.
-    pub able: u64,
+    /// Tasks of the workload that do not wait for another task: they run, wait for a CPU or a timer, are being woken,
+    /// or are still to be forked. At 0 nothing can happen any more.
+    pub nr_unblocked: u64,
     /// Tasks of the workload that have not exited.
-    pub alive: u64,
+    pub nr_unexited: u64,
+    /// Why the run cannot go on.
     pub failed: Option<SimError>,
     /// The run queue of the shell that forks the workload's tasks.
     pub launcher: FairRq,
-    /// Memory of `update_idle`.
-    pub touched: Vec<Cpu>,
+    /// Memory of [`change_seen_by_searches`](Self::change_seen_by_searches).
+    pub dependent_searches: Vec<Cpu>,
     /// Who balances for idle CPUs.
     pub nohz: Nohz,
 }
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// Runs up to `until`, ns, and gives the end.
+    /// Runs up to `until`, ns, and returns the outcome.
     pub fn run(mut self, until: u64, stop: &AtomicBool) -> Result<Outcome, SimError> {
         let stopped = self.advance(until, stop)?;
-        if self.able == 0 && self.alive != 0 {
+        if self.nr_unblocked == 0 && self.nr_unexited != 0 {
             return Err(SimError::Deadlock { at: self.sys.now, waiting: self.waiting() });
         }
         Ok(self.outcome(stopped))
     }
 
-    /// Goes on up to `until`, ns, or to where nobody of the workload can do anything. Returns whether `stop` was set.
+    /// Goes on up to `until`, ns, or until no task of the workload can go on. Returns whether `stop` was set.
     pub fn advance(&mut self, until: u64, stop: &AtomicBool) -> Result<bool, SimError> {
-        while self.able != 0 {
+        while self.nr_unblocked != 0 {
             if self.events.is_multiple_of(4096) && (stop.load(Ordering::Relaxed) || self.sink.gave_up()) {
                 return Ok(true);
             }
-            let later = self.later.peek().map_or(NEVER, |Reverse((time, ..))| *time);
+            let timed = self.timed_events.peek().map_or(NEVER, |Reverse((time, ..))| *time);
             let first = self.timeline.first();
-            let time = first.map_or(NEVER, |(time, _)| time).min(later);
+            let time = first.map_or(NEVER, |(time, _)| time).min(timed);
             if time >= until {
                 self.sys.now = until;
                 break;
@@ -93,10 +106,10 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.now = time;
             self.events += 1;
             match first {
-                Some((time, cpu)) if time < later => self.step(cpu),
+                Some((time, cpu)) if time < timed => self.step(cpu),
                 _ => {
-                    let Reverse((.., what)) = self.later.pop().expect("it was peeked at");
-                    self.happens(what);
+                    let Reverse((.., what)) = self.timed_events.pop().expect("it was peeked at");
+                    self.timed_event(what);
                 }
             }
             self.pm_requests();
@@ -111,13 +124,13 @@ impl<S: Sink> Sim<'_, '_, S> {
         for cpu in 0..self.sys.model.nr_cpus() {
             self.account(cpu);
         }
-        self.tell_power();
+        self.emit_power();
         let power = self.sys.power_stats();
         Outcome {
             power,
             ended: self.sys.now,
             stopped,
-            exited: self.alive == 0,
+            exited: self.nr_unexited == 0,
             cpus: self.sys.cpus.iter().map(|c| c.time).collect::<Vec<CpuTime>>(),
             wakeups: self.wakeups,
             events: self.events,
@@ -150,50 +163,50 @@ impl<S: Sink> Sim<'_, '_, S> {
             .collect()
     }
 
-    /// Puts something down for a time of its own.
-    pub fn at(&mut self, time: u64, what: Later) {
-        self.made += 1;
-        if let (Some(pm), Later::Timer(task)) = (&mut self.sys.pm, what) {
+    /// Sets an event for a time of its own, ns.
+    pub fn at(&mut self, time: u64, what: TimedEvent) {
+        self.timed_event_seq += 1;
+        if let (Some(pm), TimedEvent::Timer(task)) = (&mut self.sys.pm, what) {
             let cpu = self.sys.tasks[task.0 as usize].cpu;
             pm.cpus[cpu as usize].timers.insert((time, task.0));
         }
-        self.later.push(Reverse((time, self.made, what)));
+        self.timed_events.push(Reverse((time, self.timed_event_seq, what)));
     }
 
-    /// Tells the sink.
+    /// Sends the sink an event.
     #[inline]
-    pub fn tell(&mut self, event: impl FnOnce(&System<'_>) -> Event) {
+    pub fn emit(&mut self, event: impl FnOnce(&System<'_>) -> Event) {
         if S::ON {
             self.sink.event(self.sys.now, &event(&self.sys));
         }
     }
 
-    /// Tells a sink that wants everything.
+    /// Sends an event to a sink that wants inputs and details too.
     #[inline]
-    pub fn tell_all(&mut self, event: impl FnOnce(&System<'_>) -> Event) {
+    pub fn emit_detail(&mut self, event: impl FnOnce(&System<'_>) -> Event) {
         if S::INPUTS {
-            self.tell(event);
+            self.emit(event);
         }
     }
 
-    fn happens(&mut self, what: Later) {
+    fn timed_event(&mut self, what: TimedEvent) {
         match what {
-            Later::Jiffy => self.jiffy(),
-            Later::Timer(task) => self.timer_interrupts(task),
-            Later::Start(task) => {
+            TimedEvent::Jiffy => self.jiffy(),
+            TimedEvent::Timer(task) => self.timer_interrupts(task),
+            TimedEvent::Start(task) => {
                 self.sys.this_cpu = LAUNCHER;
                 self.fork_now(None, task);
             }
-            Later::IpiWakelist(cpu) => self.interrupt(cpu, Irq::Wakelist),
-            Later::IpiResched(cpu) => self.interrupt(cpu, Irq::Resched),
-            Later::IpiTlbFlush(cpu) => self.interrupt(cpu, Irq::TlbFlush),
-            Later::IpiNohz(cpu) => self.interrupt(cpu, Irq::Nohz),
-            Later::Stopper(cpu) => self.interrupt(cpu, Irq::Stopper),
-            Later::Hrtick(cpu, started) => self.hrtick(cpu, started),
-            Later::Freq(policy) => self.freq_changes(policy as usize),
-            Later::Undemoted(core) => self.demotion_ends(core as usize),
-            Later::Measure => {
-                self.tell_power();
+            TimedEvent::IpiWakelist(cpu) => self.interrupt(cpu, Irq::Wakelist),
+            TimedEvent::IpiResched(cpu) => self.interrupt(cpu, Irq::Resched),
+            TimedEvent::IpiTlbFlush(cpu) => self.interrupt(cpu, Irq::TlbFlush),
+            TimedEvent::IpiNohz(cpu) => self.interrupt(cpu, Irq::Nohz),
+            TimedEvent::Stopper(cpu) => self.interrupt(cpu, Irq::Stopper),
+            TimedEvent::Hrtick(cpu, started) => self.hrtick(cpu, started),
+            TimedEvent::Freq(policy) => self.freq_changes(policy as usize),
+            TimedEvent::Undemoted(core) => self.demotion_ends(core as usize),
+            TimedEvent::Measure => {
+                self.emit_power();
                 self.sys.measure_power();
             }
         }
@@ -203,7 +216,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     fn timer_interrupts(&mut self, task: TaskId) {
         let cpu = self.sys.tasks[task.0 as usize].cpu;
         if let Some(pm) = &mut self.sys.pm {
-            // The task may be on another CPU than when it was set.
+            // The task may have moved to another CPU since the timer was set.
             let at = (self.sys.now, task.0);
             if !pm.cpus[cpu as usize].timers.remove(&at) {
                 pm.cpus.iter_mut().any(|cpu| cpu.timers.remove(&at));
@@ -212,7 +225,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.interrupt(cpu, Irq::Timer(task));
     }
 
-    /// What the CPU was doing is over.
+    /// What the CPU was doing has ended.
     fn step(&mut self, cpu: Cpu) {
         self.sys.this_cpu = cpu;
         match self.sys.cpus[cpu as usize].doing {
@@ -259,7 +272,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.cpus[cpu as usize].time_of(cost)
     }
 
-    /// Accounts the CPU's time up to now to what it does, and takes the work that was done off its task's.
+    /// Accounts the CPU's time up to now to what it does, and subtracts the work that was done from its task's.
     #[inline]
     pub fn account(&mut self, cpu: Cpu) {
         let c = &mut self.sys.cpus[cpu as usize];
@@ -275,7 +288,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// Moments in the task's stretch that lie in these `wall` ns are dated: what was done of it before them, of what was done.
+    /// Dates the marks of a task's stretch that lie in the last `wall` ns, by the share of the work `done` that was
+    /// done before each. `left` is what was left of the stretch at the beginning of that time.
     fn account_marks(&mut self, id: TaskId, wall: u64, left: u64, done: u64) {
         let from = self.sys.now - wall;
         while let Some(&(after, mark)) = self.sys.tasks[id.0 as usize].marks.first()
@@ -310,7 +324,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// The CPU becomes busy or idle for its SMT siblings: their work is spread anew.
+    /// The CPU becomes busy or idle, which changes the speed of its SMT siblings.
     pub fn sibling_busy(&mut self, cpu: Cpu, busy: bool) {
         let model = self.sys.model;
         let siblings = &model.domains.smt_mask[cpu as usize];
@@ -325,16 +339,16 @@ impl<S: Sink> Sim<'_, '_, S> {
             if self.sys.cpus[sibling as usize].doing == Doing::Run {
                 self.account(sibling);
                 self.sys.cpus[sibling as usize].slowdown = slowdown;
-                self.spread(sibling);
+                self.set_run_end(sibling);
             } else {
                 self.sys.cpus[sibling as usize].slowdown = slowdown;
             }
         }
     }
 
-    /// Sets the end of the task's stretch by what is left of it.
+    /// Sets the end of the running task's stretch, by what is left of it and the speed of now.
     #[inline]
-    pub fn spread(&mut self, cpu: Cpu) {
+    pub fn set_run_end(&mut self, cpu: Cpu) {
         let c = &self.sys.cpus[cpu as usize];
         let left = self.sys.tasks[c.curr.expect("a task runs").0 as usize].left;
         self.timeline.set(cpu, self.sys.now + c.time_until_done(left));
@@ -343,7 +357,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// An interrupt arrives.
     pub fn interrupt(&mut self, cpu: Cpu, irq: Irq) {
         self.sys.this_cpu = cpu;
-        if !self.sys.is_in_tick(cpu, irq) && !self.sys.is_seen_without(cpu, irq) {
+        if !self.sys.is_in_tick(cpu, irq) && !self.sys.needs_no_interrupt(cpu, irq) {
             self.sys.count_interrupt(cpu);
         }
         self.sys.cpus[cpu as usize].irqs.push(irq);
@@ -353,12 +367,12 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.proceed(cpu);
             }
             Doing::Idle => self.leave_idle(cpu, 0),
-            // All else has interrupts off, or looks for them when it is over.
+            // All else has interrupts disabled, or handles them when it is over.
             _ => {}
         }
     }
 
-    /// The kernel has finished something: interrupts first, then whoever should run.
+    /// The kernel has finished something: handles interrupts first, then runs the task that should run.
     pub fn proceed(&mut self, cpu: Cpu) {
         self.proceed_in(cpu, Mode::Kernel);
     }
@@ -416,13 +430,13 @@ impl Random {
         Random(Rand64::new(u128::from(seed)))
     }
 
-    /// A number below `n`, of equal likelihood but for a part in 2^64 / n.
+    /// A number below `n`. The likelihoods differ by less than one part in 2^64 / n.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.0.rand_u64()) * u128::from(n)) >> 64) as u64
     }
 
-    /// An amount of work, ns.
+    /// An amount of work, ns, uniform between its jitter's bounds.
     #[inline]
     pub fn work(&mut self, work: Work) -> u64 {
         let spread = work.ns * u64::from(work.jitter_pct) / 100;

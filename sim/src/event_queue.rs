@@ -1,8 +1,8 @@
-//! What happens next: the next event of each CPU, and events that have a time of their own.
+//! What happens next: the next event of each CPU, and events with a time of their own.
 //!
-//! Each CPU does one thing at a time, so it has one next event, which moves often (the SMT sibling changes its speed, an
-//! interrupt comes). A tournament over the CPUs makes moving it cost log2(CPUs) comparisons, and leaves no stale entries
-//! behind as a heap would. Equal times go by CPU number.
+//! Each CPU does one thing at a time, so it has one next event, which moves often (the SMT sibling changes its speed,
+//! an interrupt comes). A tournament over the CPUs makes moving it cost log2(CPUs) comparisons, and leaves no stale
+//! entries behind as a heap would. Events at the same time come in the order of CPU numbers.
 
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
@@ -59,9 +59,9 @@ impl Timeline {
     }
 }
 
-/// What happens at a time of its own, not as the end of what a CPU does.
+/// An event with a time of its own, which is not the end of what a CPU does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Later {
+pub enum TimedEvent {
     /// The next jiffy begins.
     Jiffy,
     /// A task's timer expires.
@@ -76,15 +76,15 @@ pub enum Later {
     IpiTlbFlush(Cpu),
     /// An IPI arrives that asks an idle CPU to balance for others.
     IpiNohz(Cpu),
-    /// The stopper of a CPU is woken, to push its running task away.
+    /// The stopper of a CPU is woken, to push its running task to another CPU.
     Stopper(Cpu),
-    /// The hrtick of a CPU comes, if it is still the one that was started then.
+    /// The hrtick of a CPU expires, unless it was started again since: its number.
     Hrtick(Cpu, u32),
     /// A policy's frequency changes to what its governor last asked for.
     Freq(u32),
     /// A core has slept for as long as the processor demotes it, if nothing has woken it.
     Undemoted(u32),
-    /// What is spent counts from here on.
+    /// Power and residencies are measured from here on.
     Measure,
 }
 

@@ -1,9 +1,10 @@
-//! Placement by the slow path: fork, and `execve()`, after which a task has no memory of its own yet and is cheap to move.
+//! Placement by the slow path: fork, and `execve()`, after which a task has no memory of its own yet and is cheap to
+//! move.
 
 use crate::boot::LAUNCHER;
 use crate::cpu::Doing;
 use crate::engine::Sim;
-use crate::event_queue::Later;
+use crate::event_queue::TimedEvent;
 use crate::task::Task;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
@@ -12,25 +13,25 @@ use wakelab_sched::runqueue::{EnqueueFlags, Entity, Resched, TaskId};
 use wakelab_sched::select::{Cx, Decision, Select, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair};
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// A running task forks.
+    /// The running task forks.
     pub fn fork(&mut self, cpu: Cpu, parent: TaskId, program: u32) {
         let p = &mut self.sys.tasks[parent.0 as usize];
         p.children += 1;
         let mut child = Task::new(program, &p.channels, p.mask, p.pinned, p.avg);
         child.parent = Some(parent);
         let id = self.add(child, child_of(&self.sys.es[parent]));
-        (self.able, self.alive) = (self.able + 1, self.alive + 1);
+        (self.nr_unblocked, self.nr_unexited) = (self.nr_unblocked + 1, self.nr_unexited + 1);
         self.fork_now(Some((cpu, parent)), id);
         let costs = &self.sys.model.costs;
         self.begin(cpu, Doing::Fork, costs.wakeup + costs.enqueue_local);
     }
 
-    /// `sched_fork()` and `wake_up_new_task()`, at one moment: forks are rare, so their looks are not spread over time.
+    /// `sched_fork()` and `wake_up_new_task()`, at one moment: forks are rare, so that their probes need not take time.
     pub fn fork_now(&mut self, parent: Option<(Cpu, TaskId)>, id: TaskId) {
         let model = self.sys.model;
         let this_cpu = parent.map_or(LAUNCHER, |(cpu, _)| cpu);
-        self.tell_task(id);
-        self.tell(|_| Event::Fork { task: id.0, workload: true });
+        self.emit_task(id);
+        self.emit(|_| Event::Fork { task: id.0, workload: true });
         let now = self.sys.clock_task(this_cpu);
         match parent {
             Some(_) => self.sys.cpus[this_cpu as usize].rq.task_fork(&mut self.sys.es, now, id),
@@ -47,12 +48,12 @@ impl<S: Sink> Sim<'_, '_, S> {
         let c = &self.sys.cpus[cpu as usize];
         post_init_entity_util_avg(&mut task.avg, weight, &c.pelt, model.capacity[cpu as usize]);
         let mut resched = self.enqueue(cpu, id, EnqueueFlags::INITIAL);
-        self.tell(|_| Event::Enqueue { cpu, task: id.0 });
+        self.emit(|_| Event::Enqueue { cpu, task: id.0 });
         resched |= self.wakeup_preempt(cpu, id, WakeFlags::FORK);
         self.update_idle(cpu);
-        match (self.sys.asked(cpu, resched), parent) {
+        match (self.sys.note_resched(cpu, resched), parent) {
             (Resched::Now, Some((this_cpu, _))) => self.resched(this_cpu, cpu),
-            // The launcher is no task of this run, so that its CPU is kicked as any other.
+            // The launcher is not simulated, so that its CPU is kicked like any other.
             (Resched::Now, None) => self.kick(cpu),
             _ => {}
         }
@@ -66,11 +67,19 @@ impl<S: Sink> Sim<'_, '_, S> {
             None => prev_cpu,
         };
         let (waker, workload) = (parent.map(|parent| parent.0), self.sys.tasks[id.0 as usize].workload);
-        self.tell_all(|_| Event::Placed { waker_cpu: this_cpu, waker, task: id.0, prev_cpu, decision, cpu, workload });
+        self.emit_detail(|_| Event::Placed {
+            waker_cpu: this_cpu,
+            waker,
+            task: id.0,
+            prev_cpu,
+            decision,
+            cpu,
+            workload,
+        });
         cpu
     }
 
-    /// `select_task_rq_fair()` of a fork, and the CPU that it starts from.
+    /// `select_task_rq_fair()` of a fork, and the CPU where it starts.
     fn fork_decision(&mut self, this_cpu: Cpu, parent: Option<TaskId>, id: TaskId) -> (Option<Decision>, Cpu) {
         let model = self.sys.model;
         let task = &self.sys.tasks[id.0 as usize];
@@ -91,15 +100,16 @@ impl<S: Sink> Sim<'_, '_, S> {
             ..Wakee::new(prev_cpu, mask)
         };
         let wakeup = Wakeup { waker, wakee, flags: WakeFlags::FORK };
-        self.tell_inputs(&wakeup, None);
+        self.emit_inputs(&wakeup, None);
         let mut select = Select::default();
         let cx = Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys };
         (Some(select_task_rq_fair(&mut select, cx, &mut ())), prev_cpu)
     }
-    /// `sched_exec()` of the running task, at one moment as forks are. Returns whether it has gone to another CPU.
+    /// `sched_exec()` of the running task, at one moment like a fork. Returns whether the task has moved to another
+    /// CPU.
     pub fn exec(&mut self, cpu: Cpu, id: TaskId) -> bool {
         let model = self.sys.model;
-        // Before, a shell's child has closed and redirected files (file_free_rcu()).
+        // Before it, a shell's child closes and redirects files (file_free_rcu()).
         self.sys.call_rcu(cpu, 1);
         if self.sys.tasks[id.0 as usize].pinned {
             return false;
@@ -108,13 +118,13 @@ impl<S: Sink> Sim<'_, '_, S> {
         let waker = Waker { wakee_flips: wakee.wakee_flips, h_load: wakee.h_load, ..Waker::new(cpu) };
         let workload = self.sys.tasks[id.0 as usize].workload;
         let wakeup = Wakeup { waker, wakee, flags: WakeFlags::EXEC };
-        self.tell_inputs(&wakeup, None);
+        self.emit_inputs(&wakeup, None);
         let mut select = Select::default();
         let decision =
             select_task_rq_fair(&mut select, Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys }, &mut ());
         let dest = self.sys.allowed_or_fallback(id, decision.cpu);
         let (waker, decision) = (Some(id.0), Some(decision));
-        self.tell_all(|_| Event::Placed {
+        self.emit_detail(|_| Event::Placed {
             waker_cpu: cpu,
             waker,
             task: id.0,
@@ -126,23 +136,23 @@ impl<S: Sink> Sim<'_, '_, S> {
         if dest == cpu {
             return false;
         }
-        // What it closes on exec, and its old credentials.
+        // The files that it closes on exec, and its old credentials.
         self.sys.call_rcu(dest, 1);
         self.lazy_tlb_flush(cpu);
         self.stop_and_push(cpu, dest, id)
     }
 
-    /// The old memory's page tables are freed on the new CPU (`exec_mmap()`), which is taken to be at once. x86 interrupts the
-    /// CPUs that still have them loaded, idle ones too (`native_flush_tlb_others()` with `freed_tables`, 5.10); arm64 tells them
-    /// without.
+    /// The old memory's page tables are freed on the new CPU (`exec_mmap()`), which is taken to be at once. x86
+    /// interrupts the CPUs that still have them loaded, idle ones too (`native_flush_tlb_others()` with `freed_tables`,
+    /// 5.10); arm64 tells them without.
     fn lazy_tlb_flush(&mut self, old_cpu: Cpu) {
         if self.sys.pm_model().is_some_and(|model| model.wakes_by_write) {
-            self.at(self.sys.now + self.sys.model.costs.ipi, Later::IpiTlbFlush(old_cpu));
+            self.at(self.sys.now + self.sys.model.costs.ipi, TimedEvent::IpiTlbFlush(old_cpu));
         }
     }
 }
 
-/// What a child has of its parent (`sched_fork()`).
+/// The entity of a forked task, with what it inherits from its parent (`sched_fork()`).
 fn child_of(parent: &Entity) -> Entity {
     Entity::new(parent.policy, parent.nice, if parent.custom_slice { parent.slice } else { 0 })
 }

@@ -1,8 +1,8 @@
-//! What tasks wait for each other with: mutexes, condition variables and barriers, as pthreads make them of futexes, and
-//! schbench's lists of tasks that wait to be answered (`xlist_add()`, `xlist_splice()`, `fpost()`, `fwait()`).
+//! What tasks wait for each other with: mutexes, condition variables and barriers, as pthreads make them of futexes,
+//! and schbench's lists of tasks that wait to be answered (`xlist_add()`, `xlist_splice()`, `fpost()`, `fwait()`).
 //!
-//! A step that has to wait stays the task's next one. [`Phase`] says how far the task has come in it, so that it goes on
-//! where it was when it has the CPU again: a waker may have taken it off the queue before it slept.
+//! A step that has to wait stays the task's next one. [`Phase`] says how far the task has come in it, so that it goes
+//! on where it was when it has the CPU again: a waker may have taken it off the queue before it slept.
 
 use crate::SimError;
 use crate::engine::Sim;
@@ -17,13 +17,13 @@ use wakelab_workload::Work;
 /// A mutex, a condition or a barrier.
 #[derive(Clone, Debug, Default)]
 pub struct Sync {
-    /// Who holds the mutex; of a list, who awaits it.
+    /// The task that holds the mutex; of a list, the task that waits for tasks on it.
     pub owner: Option<TaskId>,
-    /// Who waits, the first to be woken first.
+    /// The tasks that wait, in the order in which they will be woken.
     pub queue: VecDeque<TaskId>,
 }
 
-/// How far a task has come in a step that waits.
+/// How far a task has come in a step that may wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
     /// The step has not begun.
@@ -31,18 +31,18 @@ pub enum Phase {
     Fresh,
     /// In the queue.
     Queued,
-    /// Taken off it by a waker.
+    /// A waker has taken it off the queue.
     Woken,
 }
 
-/// What a task keeps for its calls.
+/// The state of a task's system calls.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
-    /// How far it has come in the step.
+    /// How far it has come in its present step.
     pub phase: Phase,
-    /// Whom it has still to wake, in order, and whether with WF_SYNC (`wake_q`): one after another, before its program goes on.
+    /// The tasks that it still has to wake before its program goes on, in order, and whether with WF_SYNC (`wake_q`).
     pub to_wake: VecDeque<(TaskId, bool)>,
-    /// Whom it has taken off a list and has still to answer, in order.
+    /// The tasks that it has taken off a list and still has to answer, in order.
     pub serving: VecDeque<TaskId>,
     /// The mutexes that it holds.
     pub held: SmallVec<[u32; 1]>,
@@ -52,7 +52,7 @@ pub struct Calls {
     pub timers: SmallVec<[Option<u64>; 1]>,
     /// When the `RunFor` that it is in began, ns.
     pub run_for: Option<u64>,
-    /// The last moment at which a call of its let the run queue choose, ns, and how often before at that moment.
+    /// When a call last let the run queue choose, ns, and how often before at the same moment.
     pub rescheduled: (u64, u32),
 }
 
@@ -73,7 +73,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         false
     }
 
-    /// What unlocking does: the mutex is free, and the first who waits is to be woken (`FUTEX_WAKE` of one).
+    /// `pthread_mutex_unlock()`: frees the mutex, and notes the first waiter to be woken (`FUTEX_WAKE` of one).
     pub fn free_mutex(&mut self, id: TaskId, mutex: u32) {
         let sync = &mut self.sys.syncs[mutex as usize];
         if sync.owner != Some(id) {
@@ -96,7 +96,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.free_mutex(id, mutex);
                 self.sys.syncs[cond as usize].queue.push_back(id);
                 self.sys.tasks[id.0 as usize].calls.phase = Phase::Queued;
-                // Whoever waits for the mutex is woken before it sleeps.
+                // The task that waits for the mutex is woken before this one sleeps.
                 false
             }
             Phase::Queued => {
@@ -107,14 +107,14 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// Takes who waits at a condition or a barrier off its queue, the first or all, and notes for `id` to wake them.
+    /// Takes the first waiter of a condition or a barrier off its queue, or all, and notes them for `id` to wake.
     pub fn release(&mut self, id: TaskId, sync: u32, all: bool) {
         let queue = &mut self.sys.syncs[sync as usize].queue;
         let count = if all { queue.len() } else { queue.len().min(1) };
         for waiter in queue.drain(..count).collect::<SmallVec<[TaskId; 4]>>() {
             let task = &mut self.sys.tasks[waiter.0 as usize];
             task.calls.phase = Phase::Woken;
-            // Who has not gone to sleep yet sees the futex's new value, and does not.
+            // A task that has not gone to sleep yet sees the futex's new value, and does not sleep.
             if let State::Sleeping(_) = task.state {
                 self.sys.tasks[id.0 as usize].calls.to_wake.push_back((waiter, false));
             }
@@ -140,7 +140,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         false
     }
 
-    /// What somebody waits for at a mutex, a condition or a barrier, for the report of a deadlock.
+    /// What a task waits for at a mutex, a condition, a barrier or a list, for the report of a deadlock.
     pub fn sync_text(&self, wait: Wait) -> String {
         let name = |sync: u32| &self.sys.model.workload.channels[sync as usize].name;
         match wait {
@@ -160,7 +160,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// Whether a task that exits holds a mutex, which is an error: the kernel would leave it locked for ever.
+    /// Whether a task that exits holds a mutex, which fails the run: the kernel would leave it locked for ever.
     pub fn exits_with_mutex(&mut self, id: TaskId) -> bool {
         let Some(&mutex) = self.sys.tasks[id.0 as usize].calls.held.first() else { return false };
         let name = &self.sys.model.workload.channels[mutex as usize].name;
@@ -171,7 +171,8 @@ impl<S: Sink> Sim<'_, '_, S> {
 }
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// Goes to the head of the list, wakes who awaits it, and waits to be answered. Returns whether the task sleeps.
+    /// Puts the task at the head of the list, wakes the task that waits for the list, and waits for an answer. Returns
+    /// whether the task sleeps.
     pub fn ask(&mut self, cpu: Cpu, id: TaskId, list: u32) -> bool {
         match self.sys.tasks[id.0 as usize].calls.phase {
             Phase::Fresh => {
@@ -180,7 +181,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 let awaits = sync.owner.take();
                 let calls = &mut self.sys.tasks[id.0 as usize].calls;
                 calls.phase = Phase::Queued;
-                // Whoever awaits the list is woken before it sleeps.
+                // The task that waits for the list is woken before this one sleeps.
                 calls.to_wake.extend(awaits.map(|task| (task, false)));
                 false
             }
@@ -197,7 +198,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// Waits until somebody is on the list. Returns whether the task sleeps.
+    /// Waits until a task is on the list. Returns whether the caller sleeps.
     pub fn await_list(&mut self, cpu: Cpu, id: TaskId, list: u32) -> bool {
         let sync = &mut self.sys.syncs[list as usize];
         if sync.queue.is_empty() {
@@ -209,7 +210,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         false
     }
 
-    /// Takes all off the list at one moment, from which their transactions count, and wakes one after another.
+    /// Takes all tasks off the list at one moment, at which their transactions begin, and wakes them one after another.
     pub fn serve(&mut self, id: TaskId, list: u32, each: Work) {
         if self.sys.tasks[id.0 as usize].calls.phase == Phase::Fresh {
             let asked = std::mem::take(&mut self.sys.syncs[list as usize].queue);
@@ -222,7 +223,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         } else if let Some(first) = self.sys.tasks[id.0 as usize].calls.serving.pop_front() {
             let asked = &mut self.sys.tasks[first.0 as usize];
             asked.calls.phase = Phase::Woken;
-            // Who has not gone to sleep yet sees the futex's new value, and does not.
+            // A task that has not gone to sleep yet sees the futex's new value, and does not sleep.
             if let State::Sleeping(_) = asked.state {
                 self.sys.tasks[id.0 as usize].calls.to_wake.push_back((first, false));
             }

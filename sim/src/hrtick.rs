@@ -4,7 +4,7 @@
 
 use crate::cpu::Doing;
 use crate::engine::Sim;
-use crate::event_queue::Later;
+use crate::event_queue::TimedEvent;
 use wakelab_events::sim::Sink;
 use wakelab_kernel::HrtickForm;
 use wakelab_sched::cpumask::Cpu;
@@ -63,7 +63,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         timer.expires = Some(expires);
         timer.started = timer.started.wrapping_add(1);
         let started = timer.started;
-        self.at(expires, Later::Hrtick(cpu, started));
+        self.at(expires, TimedEvent::Hrtick(cpu, started));
         Resched::No
     }
 
@@ -83,7 +83,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.update_load(cpu, curr, UpdateFlags::empty());
             let now = self.sys.clock_task(cpu);
             let resched = self.sys.cpus[cpu as usize].rq.hrtick_tick(&mut self.sys.es, now);
-            if self.sys.asked(cpu, resched).is_now() {
+            if self.sys.note_resched(cpu, resched).is_now() {
                 self.sys.cpus[cpu as usize].need_resched = true;
             }
         }

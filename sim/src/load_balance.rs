@@ -1,11 +1,11 @@
-//! Passes of the load balancer over a domain, and what they move.
+//! `load_balance()`: passes over a domain, and the tasks that they move.
 //!
-//! A pass decides on the state of one moment and moves tasks at that moment; the time that it takes comes before it
-//! (newly idle) or is charged after it (periodic).
+//! A pass decides on the state of one moment and moves tasks at that moment. The time that it takes is spent before it
+//! (newly idle) or after it (periodic, nohz).
 
 use crate::cpu::Doing;
 use crate::engine::Sim;
-use crate::event_queue::Later;
+use crate::event_queue::TimedEvent;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::HrtickForm;
 use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance_cpu_stop, plan_balance};
@@ -14,7 +14,8 @@ use wakelab_sched::runqueue::{DequeueFlags, EnqueueFlags, Prev, Resched, TaskId}
 use wakelab_sched::select::WakeFlags;
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// One pass for `cpu`: how many tasks it moved, and whether higher domains are to be looked at.
+    /// One pass over a domain for `cpu`. Returns how many tasks it moved, and whether higher domains are to be
+    /// balanced.
     pub fn balance_pass(&mut self, cpu: Cpu, level: usize, idle: CpuIdleType) -> (usize, bool) {
         let model = self.sys.model;
         let state = self.sys.cpus[cpu as usize].sd[level];
@@ -42,9 +43,9 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.set_nr_idle_scan(llc, nr_idle_scan);
             }
             let (llc, weight) = (model.llc_first[llc as usize], sd.span_weight);
-            self.tell(|_| Event::IdleScan { llc, sum_util, weight, nr_idle_scan });
+            self.emit(|_| Event::IdleScan { llc, sum_util, weight, nr_idle_scan });
         }
-        self.tell_all(|_| Event::Balance {
+        self.emit_detail(|_| Event::Balance {
             cpu,
             level: level as u32,
             idle,
@@ -56,7 +57,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             nr_rqs: plan.nr_rqs,
         });
         if let Some(src) = plan.busiest {
-            // A pass that started over has passed over tasks of more than one run queue.
+            // A pass that started over (redo) has skipped tasks of more than one run queue.
             for &task in &plan.skipped {
                 let own = self.sys.tasks[task.0 as usize].cpu;
                 self.sys.cpus[own as usize].cfs_tasks.move_to_head(task);
@@ -69,14 +70,14 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
             if plan.active_balance {
                 self.sys.cpus[src as usize].active_balance = Some(cpu);
-                self.at(self.sys.now, Later::Stopper(src));
+                self.at(self.sys.now, TimedEvent::Stopper(src));
             }
         }
         (plan.moves.len(), plan.continue_balancing)
     }
 
-    /// The stopper pushes the running task (`active_load_balance_cpu_stop()`). Returns whether the CPU has begun to switch to
-    /// another. The switches to the stopper and back are charged as two context switches.
+    /// The stopper pushes the running task (`active_load_balance_cpu_stop()`). Returns whether the CPU has begun to
+    /// switch to another task. The switches to the stopper and back cost two context switches.
     pub fn push(&mut self, cpu: Cpu) -> bool {
         let model = self.sys.model;
         let Some(target) = self.sys.cpus[cpu as usize].active_balance.take() else { return false };
@@ -88,22 +89,23 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.push_task(cpu, target, push.task)
     }
 
-    /// The running task gives itself to the stopper, which takes it to another CPU (`stop_one_cpu()` with
-    /// `migration_cpu_stop()`): two switches. Returns as [`push_task`](Self::push_task).
+    /// The running task has the stopper move it to another CPU (`stop_one_cpu()` with `migration_cpu_stop()`), which
+    /// costs two context switches. Returns whether the CPU has begun to switch to another task.
     pub fn stop_and_push(&mut self, cpu: Cpu, target: Cpu, task: TaskId) -> bool {
         self.sys.cpus[cpu as usize].debt += 2 * self.sys.model.costs.context_switch;
         self.push_task(cpu, target, task)
     }
 
-    /// The stopper moves a task, which may be the one that has the CPU. Returns whether the CPU has begun to switch to another.
+    /// The stopper moves a task, which may be the current one. Returns whether the CPU has begun to switch to another
+    /// task.
     pub fn push_task(&mut self, cpu: Cpu, target: Cpu, task: TaskId) -> bool {
         let runs = self.sys.cpus[cpu as usize].curr == Some(task);
-        // The stopper has taken the CPU from it, so that it is off its CPU already.
+        // The stopper has preempted it, so that it is off its CPU already.
         self.sys.tasks[task.0 as usize].on_cpu = false;
         self.detach(cpu, task);
         let mut next = None;
         if runs {
-            // Before the task is queued anywhere else, or this queue would take it for its own.
+            // Before the task is enqueued elsewhere, or this run queue would take it for its own.
             self.sys.cpus[cpu as usize].curr = None;
             next = self.sys.pick_next(cpu, Prev::Runs);
         }
@@ -116,10 +118,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         runs
     }
 
-    /// Moves a waiting task. Returns what that asks of `dst`, which has taken note.
+    /// Moves a waiting task. Returns the request to reschedule `dst`, which is noted there.
     fn pull(&mut self, src: Cpu, dst: Cpu, task: TaskId) -> Resched {
         if self.sys.being_switched_out(task) {
-            // The pass gets the lock when the switch is over, and nobody can pick the task before.
+            // The pass gets the run queue's lock when the switch is over, and nobody can pick the task before that.
             let c = &mut self.sys.cpus[src as usize];
             c.doing = Doing::Switch(None);
             let switched = c.lock_free + 1;
@@ -137,11 +139,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         let now = self.sys.clock_task(src);
         let c = &mut self.sys.cpus[src as usize];
         let mut resched = c.rq.dequeue_task(&mut self.sys.es, now, task, DequeueFlags::empty()).resched;
-        self.sys.left(src, task);
+        self.sys.dequeued(src, task);
         if self.sys.model.hrtick.is_some_and(|form| form != HrtickForm::IfInactive) {
             resched |= self.hrtick_update(src);
         }
-        if self.sys.asked(src, resched).is_now() && !self.sys.cpus[src as usize].need_resched {
+        if self.sys.note_resched(src, resched).is_now() && !self.sys.cpus[src as usize].need_resched {
             self.kick(src);
         }
         self.sched_idle_changes(src);
@@ -150,21 +152,22 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.es[task].exec_start = 0;
     }
 
-    /// Puts it on another (`attach_task()`). Returns what that asks of `dst`, which has taken note.
+    /// Puts a detached task on another run queue (`attach_task()`). Returns the request to reschedule `dst`, which is
+    /// noted there.
     fn attach(&mut self, src: Cpu, dst: Cpu, task: TaskId) -> Resched {
         self.sys.tasks[task.0 as usize].cpu = dst;
-        self.tell(|_| Event::Migrate { task: task.0, from: src, to: dst });
+        self.emit(|_| Event::Migrate { task: task.0, from: src, to: dst });
         let mut resched = self.enqueue(dst, task, EnqueueFlags::empty());
         self.update_idle(dst);
         resched |= self.wakeup_preempt(dst, task, WakeFlags::empty());
-        let resched = self.sys.asked(dst, resched);
+        let resched = self.sys.note_resched(dst, resched);
         if resched.is_now() {
             self.sys.cpus[dst as usize].need_resched = true;
         }
         resched
     }
 
-    /// `rebalance_domains()` for `cpu`. Returns what it cost, ns at full speed.
+    /// `rebalance_domains()` for `cpu`. Returns the time that it takes, ns at full speed.
     pub fn rebalance_domains(&mut self, cpu: Cpu, mut idle: bool) -> u64 {
         let model = self.sys.model;
         let jiffies = self.sys.jiffies;
@@ -176,7 +179,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             match rebalance.visit(sd, &mut self.sys.cpus[cpu as usize].sd[level], jiffies, busy) {
                 Visit::Stop => break,
                 Visit::Next => {}
-                // A pass is made at one moment, so that nobody else has SD_SERIALIZE's lock.
+                // A pass takes place at one moment, so that nobody else holds SD_SERIALIZE's lock.
                 Visit::Due { .. } => {
                     let kind = if idle { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
                     let (moved, goes_on) = self.balance_pass(cpu, level, kind);
@@ -184,7 +187,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                         cost += model.costs.balance + model.costs.balance_cpu * u64::from(sd.span_weight);
                     }
                     if moved != 0 {
-                        idle = self.sys.looks_idle(cpu);
+                        idle = self.sys.available_idle_now(cpu);
                     }
                     let c = &mut self.sys.cpus[cpu as usize];
                     let busy = model.balance.cpu_busy(idle, c.rq.sched_idle());

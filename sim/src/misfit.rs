@@ -1,5 +1,5 @@
-//! What CPUs of unequal capacities are told by: tasks that do not fit theirs, CPUs that have too much to do, and how far searches
-//! by capacity go.
+//! The kernel's state of CPUs with unequal capacities: misfit tasks, overutilized CPUs, and the limit of searches by
+//! capacity.
 
 use crate::engine::Sim;
 use crate::system::System;
@@ -9,7 +9,8 @@ use wakelab_sched::runqueue::TaskId;
 use wakelab_sched::select::{AsymView, UtilView};
 
 impl System<'_> {
-    /// `update_misfit_status()`, when a task gets the CPU, at its tick, and with `None` when the CPU is about to go idle.
+    /// `update_misfit_status()`: when a task gets the CPU, at its tick, and with `None` when the CPU is about to go
+    /// idle.
     #[inline]
     pub fn update_misfit(&mut self, cpu: Cpu, task: Option<TaskId>) {
         let model = self.model;
@@ -27,7 +28,7 @@ impl System<'_> {
 }
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// `update_idle_cpu_scan()` of the domain with all capacities (7.2), if that is what a pass was over.
+    /// `update_idle_cpu_scan()` of the domain with all capacities (7.2), if a pass was over that domain.
     pub fn update_asym_idle_scan(&mut self, cpu: Cpu, level: usize) {
         let model = self.sys.model;
         if model.domains.sd_asym_cpucapacity(cpu) != Some(level as u32) {
@@ -42,7 +43,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let sum_util = sd.span.iter().map(util_of).sum();
         let nr_idle_scan = rules.nr_idle_scan(sum_util, sd.span_weight, sd.imbalance_pct);
         if self.sys.asym_nr_idle_scan != nr_idle_scan {
-            self.changes(
+            self.change_seen_by_searches(
                 model.searches_of[cpu as usize],
                 |_| true,
                 |slot, _, _| slot.select.before_scan(),

@@ -222,7 +222,7 @@ impl<'a> Model<'a> {
     }
 
     /// How many CPUs placement by energy looks at: all, or none where wake-ups do not go by it.
-    pub fn looks_for_energy(&self) -> u64 {
+    pub fn probes_for_energy(&self) -> u64 {
         if self.energy.is_some() { u64::from(self.nr_cpus()) } else { 0 }
     }
 

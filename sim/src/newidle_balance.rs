@@ -1,4 +1,5 @@
-//! Newly-idle balancing: a CPU that would go idle looks for work, domain by domain, while it has time (`newidle_balance()`).
+//! `newidle_balance()`: a CPU that would go idle pulls work, domain by domain, as long as its expected idle time
+//! allows.
 
 use crate::cpu::{Doing, Newidle};
 use crate::engine::Sim;
@@ -8,7 +9,8 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SdFlags;
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// Begins with the lowest domain, if there is time and somebody has work to give. Returns whether it did.
+    /// Begins with the lowest domain, if the expected idle time allows it and some run queue has more than one task.
+    /// Returns whether a pass has begun.
     pub fn newidle(&mut self, cpu: Cpu) -> bool {
         let model = self.sys.model;
         let next_balance = self.sys.jiffies + model.hz;
@@ -33,7 +35,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         false
     }
 
-    /// Begins the pass over the first domain from `level` up that takes part.
+    /// Begins the pass over the first domain from `level` up that balances newly idle. Returns whether there is one.
     fn newidle_level(&mut self, cpu: Cpu, level: usize, curr_cost: u64) -> bool {
         let model = self.sys.model;
         for at in level..model.balance.nr_levels(cpu) {
@@ -62,7 +64,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         false
     }
 
-    /// A pass is over: moves what it found, and goes on to the next domain or picks.
+    /// The time of a pass is over: moves tasks, and goes on to the next domain or picks.
     pub fn newidle_ends(&mut self, cpu: Cpu) {
         let model = self.sys.model;
         let Newidle { level, curr_cost, began, weight, .. } = self.sys.cpus[cpu as usize].newidle;
@@ -86,7 +88,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.newidle_picks(cpu);
     }
 
-    /// The end.
+    /// The end of newly idle balancing: going idle brings the next periodic balance forward.
     fn newidle_over(&mut self, cpu: Cpu) {
         let c = &mut self.sys.cpus[cpu as usize];
         c.next_balance = c.next_balance.min(c.newidle.next_balance);

@@ -1,11 +1,11 @@
-//! Balancing for idle CPUs whose tick is stopped (`nohz_idle_balance()`).
+//! `nohz_idle_balance()`: one idle CPU balances for those whose tick is stopped.
 //!
-//! When an idle CPU stops its tick is the idle governor's guess (`pm/cpuidle.rs`). Without one it is stopped by the first tick
-//! that finds the CPU idle, as if the governor had taken each idle time for a short one until it was not.
+//! The idle governor decides when an idle CPU stops its tick (`pm/cpuidle.rs`). Without one, the first tick that finds
+//! the CPU idle stops it, as if the governor had expected each idle time to be short until it was not.
 
 use crate::cpu::Doing;
 use crate::engine::Sim;
-use crate::event_queue::Later;
+use crate::event_queue::TimedEvent;
 use wakelab_events::sim::Sink;
 use wakelab_sched::balance::{NohzFlags, NohzIdleBalance};
 use wakelab_sched::cpumask::Cpu;
@@ -19,7 +19,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.nohz.averages_updated(cpu, self.sys.jiffies, blocked);
     }
 
-    /// The tick of an idle CPU: it balances for itself, and is stopped.
+    /// The tick of an idle CPU: it balances for itself, and stops its tick unless an idle governor does.
     pub fn idle_tick(&mut self, cpu: Cpu) {
         let c = &mut self.sys.cpus[cpu as usize];
         if c.tick_stopped {
@@ -47,7 +47,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// `nohz_balancer_kick()`, at a busy CPU's tick: asks an idle CPU to balance for those that sleep.
+    /// `nohz_balancer_kick()`, at a busy CPU's tick: kicks an idle CPU to balance for those whose tick is stopped.
     pub fn nohz_balancer_kick(&mut self, cpu: Cpu) {
         if !self.sys.model.mechanisms.nohz_balance {
             return;
@@ -55,7 +55,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let kick = self.nohz.balancer_kick(&self.sys, &self.sys.model.balance, cpu, self.sys.jiffies);
         if let Some(kick) = kick.filter(|kick| kick.ipi) {
             let ipi = self.ipi(cpu, kick.cpu);
-            self.at(self.sys.now + ipi, Later::IpiNohz(kick.cpu));
+            self.at(self.sys.now + ipi, TimedEvent::IpiNohz(kick.cpu));
         }
     }
 
@@ -67,8 +67,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         true
     }
 
-    /// `nohz_run_idle_balance()`: ages what newly-idle balancing left to be aged before the CPU sleeps. Returns what it cost, ns
-    /// at full speed.
+    /// `nohz_run_idle_balance()`: before the CPU sleeps, updates the blocked averages that newly idle balancing left to
+    /// be updated. Returns the time that it takes, ns at full speed.
     pub fn nohz_run_idle(&mut self, cpu: Cpu) -> u64 {
         let need_resched = self.sys.cpus[cpu as usize].need_resched;
         if !self.nohz.run_idle(cpu, need_resched) {
@@ -77,14 +77,14 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.nohz_idle_balance(cpu, NohzFlags::STATS_KICK)
     }
 
-    /// `_nohz_idle_balance()`, at one moment. Returns what it cost, ns at full speed: a look at a CPU's averages is taken to
-    /// cost what balancing's look at a CPU does.
+    /// `_nohz_idle_balance()`, at one moment. Returns the time that it takes, ns at full speed: an update of a CPU's
+    /// averages is assumed to take as long as a pass takes for one CPU of its domain.
     fn nohz_idle_balance(&mut self, this_cpu: Cpu, flags: NohzFlags) -> u64 {
         let model = self.sys.model;
         let jiffies = self.sys.jiffies;
-        let mut walk = NohzIdleBalance::new(&mut self.nohz, &model.balance, this_cpu, flags, jiffies);
+        let mut pass = NohzIdleBalance::new(&mut self.nohz, &model.balance, this_cpu, flags, jiffies);
         let mut cost = 0;
-        while let Some(visit) = walk.next(&mut self.nohz, &self.sys, jiffies) {
+        while let Some(visit) = pass.next(&mut self.nohz, &self.sys, jiffies) {
             if visit.update_averages {
                 self.update_blocked_averages(visit.cpu);
                 cost += model.costs.balance_cpu;
@@ -95,9 +95,9 @@ impl<S: Sink> Sim<'_, '_, S> {
                     self.kick(visit.cpu);
                 }
             }
-            walk.visited(&mut self.nohz, visit, self.sys.cpus[visit.cpu as usize].next_balance);
+            pass.visited(&mut self.nohz, visit, self.sys.cpus[visit.cpu as usize].next_balance);
         }
-        walk.finish(&mut self.nohz, &model.balance);
+        pass.finish(&mut self.nohz, &model.balance);
         cost
     }
 }

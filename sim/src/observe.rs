@@ -1,7 +1,7 @@
 //! Snapshots of a run: what CPUs, run queues and tasks hold at chosen times, read only.
 //!
-//! A [`Sink`] receives what happens; a snapshot shows what is, such as PELT's averages, which change without an event. It
-//! is how the model is checked against what must hold at every moment.
+//! A [`Sink`] receives what happens; a snapshot shows what is, such as PELT's averages, which change without an event.
+//! It is how the model is checked against what must hold at every moment.
 
 pub use crate::cpu::Doing;
 

@@ -1,4 +1,4 @@
-//! PELT and util_est at the points where the fair class updates them.
+//! PELT and util_est, at the points where the fair class updates them.
 
 use crate::system::{BOOT_NS, System};
 use wakelab_sched::cpumask::Cpu;
@@ -31,7 +31,7 @@ impl System<'_> {
         let avg = &mut self.tasks[task.0 as usize].avg;
         let not_running = std::mem::take(&mut c.not_running);
         if not_running != 0 && entity.curr {
-            // Softirq time is left out: the task runs up to here, and then only waits.
+            // Softirq time is excluded: the task runs up to here, and only waits for the rest.
             let from = (now - not_running).max(avg.last_update_time);
             update_load_avg(&mut c.pelt, &queue, avg, &entity, from, UpdateFlags::empty());
             (queue.curr, entity.curr) = (false, false);
@@ -40,8 +40,8 @@ impl System<'_> {
         self.util_change(cpu, changed);
     }
 
-    /// What `set_next_entity()` does to the averages: up to now the task has waited. The run queue has it as its current
-    /// task already, and had none before (or was brought up to now with that one).
+    /// What `set_next_entity()` does to the averages: up to now the task has waited. It is the run queue's current task
+    /// already; before, there was none, or the averages are up to date with the previous one.
     #[inline]
     pub fn load_set_next(&mut self, cpu: Cpu, task: TaskId) {
         let (queue, now) = (CfsRqState { curr: false, ..self.queue(cpu) }, self.clock_pelt(cpu));
@@ -61,7 +61,8 @@ impl System<'_> {
         self.util_change(cpu, changed);
     }
 
-    /// What `enqueue_task_fair()` does to the averages. A delayed task that balancing moves has no estimate on the queue.
+    /// What `enqueue_task_fair()` does to the averages. The estimate of a task whose dequeue is delayed is not part of
+    /// the run queue's, also after balancing has moved it.
     #[inline]
     pub fn load_enqueue(&mut self, cpu: Cpu, task: TaskId, wakes: bool) {
         if self.model.util_est.is_some() && (wakes || !self.es[task].sched_delayed) {
@@ -79,7 +80,7 @@ impl System<'_> {
             util_est_dequeue(&mut self.cpus[cpu as usize].pelt.avg, &self.tasks[task.0 as usize].avg);
         }
         let capacity = self.model.capacity[cpu as usize];
-        // 6.12 takes the estimate before the task's utilisation is brought up to now.
+        // 6.12 takes the estimate before it updates the task's utilisation.
         let (before, after) = match self.model.util_est {
             Some(rules @ UtilEstRules::V6_12) => (Some(rules), None),
             rules => (None, rules),
@@ -87,7 +88,7 @@ impl System<'_> {
         if let Some(rules) = before {
             util_est_update(rules, &mut self.tasks[task.0 as usize].avg, sleeps, capacity);
         }
-        // A task that balancing takes away detaches; a sleeper stays attached.
+        // A task that balancing moves is detached; a sleeper stays attached.
         let flags = if sleeps { UpdateFlags::empty() } else { UpdateFlags::DO_DETACH };
         self.update_load(cpu, task, flags);
         let weight = u64::from(self.es[task].load.weight);
@@ -97,7 +98,7 @@ impl System<'_> {
         }
     }
 
-    /// What the end of a delayed dequeue does to the averages, which were those of `queue` up to now.
+    /// What the end of a delayed dequeue does to the averages. `queue` is the run queue's state up to now.
     pub fn load_reaped(&mut self, cpu: Cpu, task: TaskId, queue: &CfsRqState) {
         let now = self.clock_pelt(cpu);
         let weight = u64::from(self.es[task].load.weight);
@@ -108,7 +109,7 @@ impl System<'_> {
         self.util_change(cpu, changed);
     }
 
-    /// `task_dead_fair()`: what an exited task had goes off its run queue with the queue's next update.
+    /// `task_dead_fair()`: the averages of an exited task leave its run queue at the queue's next update.
     pub fn load_dead(&mut self, task: TaskId) {
         let (cpu, weight) = (self.tasks[task.0 as usize].cpu, u64::from(self.es[task].load.weight));
         remove_entity_load_avg(&mut self.tasks[task.0 as usize].avg, weight, &mut self.cpus[cpu as usize].pelt);

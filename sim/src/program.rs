@@ -1,23 +1,22 @@
-//! Task programs, step by step.
-//!
-//! Steps that compute, one after another, are one stretch with one event at its end; moments in it (a transaction's end)
-//! are dated as its time is accounted, by the work that lies between.
+//! Task programs, step by step. Steps that compute, one after another, are one stretch of work with one event at its
+//! end. Marks in it (a transaction's begin or end) are dated when its time is accounted, by the work that lies before
+//! them.
 
 use crate::SimError;
 use crate::cpu::{Doing, Waking};
 use crate::engine::{Mode, Sim, ZERO_TIME_STEPS};
-use crate::event_queue::Later;
+use crate::event_queue::TimedEvent;
 use crate::task::{Mark, State, Wait};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{Prev, TaskId};
 use wakelab_workload::{Call, Op};
 
-/// A stretch of this much work is done before steps are added to it, so that a program that only computes has an end, ns.
+/// A stretch of this much work, ns, takes no further steps, so that the stretches of a program that only computes end.
 const LONG_STRETCH: u64 = 20_000;
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// The running task goes on.
+    /// The running task goes on with its program.
     pub fn run_task(&mut self, cpu: Cpu, id: TaskId) {
         let model = self.sys.model;
         let debt = std::mem::take(&mut self.sys.cpus[cpu as usize].debt);
@@ -49,7 +48,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                     self.gather(id, op);
                     continue;
                 }
-                // It reads the clock, and computes.
+                // It reads the clock and computes, which takes no event of its own.
                 Op::Call(call @ Call::RunFor { .. }) => {
                     self.call(cpu, id, call);
                     continue;
@@ -92,7 +91,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                     let time = self.random.work(time);
                     if time != 0 {
                         let expires = self.sys.expires(id, time);
-                        self.at(expires, Later::Timer(id));
+                        self.at(expires, TimedEvent::Timer(id));
                         return self.block(cpu, id, Wait::Timer);
                     }
                 }
@@ -128,7 +127,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         )));
     }
 
-    /// Whether the task's next step can join its stretch of work.
+    /// Whether the task's next step can be added to its stretch of work.
     fn gathers(&self, id: TaskId) -> bool {
         let task = &self.sys.tasks[id.0 as usize];
         let ops = &self.sys.model.programs[task.program as usize].ops;
@@ -139,7 +138,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             )
     }
 
-    /// Adds a step to the stretch.
+    /// Adds a step that computes to the stretch.
     fn gather(&mut self, id: TaskId, op: Op) {
         let task = &mut self.sys.tasks[id.0 as usize];
         match op {
@@ -193,13 +192,15 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
+    /// A transaction begins or ends at `time`, ns.
+    /// A transaction begins or ends at `time`, ns.
     pub fn mark(&mut self, id: TaskId, mark: Mark, time: u64) {
         let task = &mut self.sys.tasks[id.0 as usize];
         match mark {
             Mark::Begin => task.begun = time,
             Mark::Done => {
                 let latency = time.saturating_sub(task.begun);
-                self.tell(|_| Event::Done { task: id.0, latency });
+                self.emit(|_| Event::Done { task: id.0, latency });
             }
         }
     }
@@ -208,7 +209,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     fn compute(&mut self, cpu: Cpu) {
         self.account(cpu);
         self.sys.cpus[cpu as usize].doing = Doing::Run;
-        self.spread(cpu);
+        self.set_run_end(cpu);
     }
 
     /// A stretch of work is done.
@@ -219,7 +220,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.proceed_in(cpu, Mode::User);
     }
 
-    /// A stretch is over: moments at its very end are now.
+    /// A stretch is over: dates the marks at its very end.
     fn date_marks(&mut self, id: TaskId) {
         for (_, mark) in std::mem::take(&mut self.sys.tasks[id.0 as usize].marks) {
             self.mark(id, mark, self.sys.now);
@@ -235,10 +236,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         task.state = State::Dead;
         let (workload, parent) = (task.workload, task.parent);
         if workload {
-            self.able -= 1;
-            self.alive -= 1;
+            self.nr_unblocked -= 1;
+            self.nr_unexited -= 1;
         }
-        self.tell(|_| Event::Exit { task: id.0 });
+        self.emit(|_| Event::Exit { task: id.0 });
         self.sys.call_rcu(cpu, 1);
         if let Some(parent) = parent {
             let waits = &mut self.sys.tasks[parent.0 as usize];
@@ -252,7 +253,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 }
 
-/// Adds work at the end of a stretch: moments before it get further from the end.
+/// Adds work at the end of a stretch: the marks in it move away from the end.
 fn grow(task: &mut crate::task::Task, work: u64) {
     task.left += work;
     for (after, _) in &mut task.marks {

@@ -1,4 +1,4 @@
-//! A run: what it is made of, how it ends, and why it can fail.
+//! A run: its setup, its outcome, and why it can fail.
 
 use crate::PmSide;
 use std::fmt;
@@ -7,21 +7,21 @@ use wakelab_machine::Machine;
 use wakelab_pm::power::PowerStats;
 use wakelab_workload::Workload;
 
-/// Where one CPU's time went, ns. The three add up to the time that was simulated.
+/// What one CPU's time was spent on, ns. The three add up to the simulated time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
     /// In the steps of task programs, softirqs included.
     pub work: u64,
-    /// In the kernel's own doing: wake-ups, switches, idle entry and exit, balancing, ticks, cold caches.
+    /// In the kernel: wake-ups, switches, idle entry and exit, balancing, ticks; and cold caches.
     pub overhead: u64,
     /// Idle.
     pub idle: u64,
 }
 
-/// A run that came to its end.
+/// The outcome of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// When it ended, ns. Earlier than asked for where all tasks have exited or the run was stopped.
+    /// When it ended, ns: earlier than asked for if all tasks had exited or the run was stopped.
     pub ended: u64,
     /// Whether it was stopped before its end.
     pub stopped: bool,
@@ -31,21 +31,21 @@ pub struct Outcome {
     pub cpus: Vec<CpuTime>,
     /// Wake-ups of all kinds.
     pub wakeups: u64,
-    /// Events taken from the queue: the simulator's own measure of its work.
+    /// Events that the simulator handled, a measure of its work.
     pub events: u64,
-    /// Frequencies, idle states and energy from [`PmSide::measured_from`](crate::PmSide::measured_from) on; `None` where
-    /// nothing governed them.
+    /// Frequencies, idle states and energy from [`PmSide::measured_from`](crate::PmSide::measured_from) on; `None`
+    /// without governors.
     pub power: Option<PowerStats>,
 }
 
-/// A task of a deadlock, and what it waits for.
+/// A task in a deadlock, and what it waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// Its name.
     pub task: String,
     /// The step of its program that it is in, from 0.
     pub step: usize,
-    /// What it waits for: `a message in request`, `room in reply`, `its children`.
+    /// What it waits for, such as `a message in request`, `room in reply` or `its children`.
     pub what: String,
 }
 
@@ -56,18 +56,18 @@ pub enum SimError {
     /// The kernel is not modelled, or not all of it.
     #[error("kernel {0}")]
     Kernel(String),
-    /// The machine is of a kind that is not modelled.
+    /// The machine is not modelled, or not under this kernel.
     #[error("machine {0}")]
     Machine(String),
-    /// The workload and the machine do not fit.
+    /// The workload does not fit the machine, or does what no program may.
     #[error("{0}")]
     Workload(String),
     /// No task can ever run again.
     #[error("deadlock at {at} ns: {}", Deadlock(waiting))]
     Deadlock {
-        /// When the last task went to sleep, ns.
+        /// When the last task went to sleep, ns from the start.
         at: u64,
-        /// All tasks that are left.
+        /// All tasks that have not exited.
         waiting: Vec<Waiting>,
     },
 }
@@ -89,7 +89,7 @@ impl fmt::Display for Deadlock<'_> {
 
 macro_rules! mechanisms {
     ($($name:ident: $doc:literal;)*) => {
-        /// Parts of the model that can be switched off, to see what they are worth. All are on by default.
+        /// Mechanisms of the model that can be switched off, to see what each contributes. All are on by default.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct Mechanisms { $(#[doc = $doc] pub $name: bool,)* }
 
@@ -100,10 +100,10 @@ macro_rules! mechanisms {
         }
 
         impl Mechanisms {
-            /// Their names, and what each is.
+            /// The name of each, and what it is.
             pub const LIST: &'static [(&'static str, &'static str)] = &[$((stringify!($name), $doc)),*];
 
-            /// All but the one of that name; `None` if there is no such name.
+            /// All except the one of that name. Returns `None` if there is no such name.
             pub fn without(name: &str) -> Option<Self> {
                 let mut all = Self::default();
                 match name {
@@ -133,26 +133,26 @@ mechanisms! {
     noise: "Background kworkers.";
 }
 
-/// One run.
+/// The setup of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
     /// The machine.
     pub machine: &'a Machine,
     /// The kernel.
     pub kernel: &'a Preset,
-    /// What is on: the preset's features with the variant's switches.
+    /// The scheduler features that are on: the preset's, with the variant's switches.
     pub features: FeatureSet,
     /// The workload.
     pub workload: &'a Workload,
-    /// Where all randomness comes from.
+    /// The seed of all randomness.
     pub seed: u64,
-    /// When the run ends, ns.
+    /// When the run ends, ns from the start.
     pub until: u64,
-    /// What the model includes.
+    /// The mechanisms that are on.
     pub mechanisms: Mechanisms,
-    /// What a tracer costs at each call of `select_idle_cpu()`, ns; 0 for none.
+    /// The time that a tracer takes at each call of `select_idle_cpu()`, ns; 0 without one.
     pub observer_cost: u64,
-    /// How frequencies and idle states are governed. `None`: every CPU runs at its highest frequency, whatever the others do, and
-    /// leaving idle takes the same however long it lasted.
+    /// How frequencies and idle states are governed. `None`: every CPU runs at its highest frequency, whatever the
+    /// others do, and leaving idle takes the same however long it lasted.
     pub pm: Option<PmSide>,
 }

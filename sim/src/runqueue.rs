@@ -1,4 +1,4 @@
-//! Operations of a run queue together with what a CPU keeps beside it: counts, weight, the list of tasks, averages.
+//! Operations on `struct rq`: the fair run queue together with the CPU's counts, weight, list of tasks and averages.
 
 use crate::engine::Sim;
 use crate::system::System;
@@ -10,9 +10,9 @@ use wakelab_sched::runqueue::{EnqueueFlags, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
 
 impl System<'_> {
-    /// Takes note of a request to reschedule a CPU (`__resched_curr()`): a lazy one waits, except where the CPU is idle. One
-    /// that is urgent the caller has to bring there.
-    pub fn asked(&mut self, cpu: Cpu, resched: Resched) -> Resched {
+    /// Notes a request to reschedule a CPU (`__resched_curr()`). A lazy one waits, unless the CPU is idle. The caller
+    /// has to deliver one that is [`Resched::Now`].
+    pub fn note_resched(&mut self, cpu: Cpu, resched: Resched) -> Resched {
         let c = &mut self.cpus[cpu as usize];
         match resched {
             Resched::Lazy if c.curr_idle => Resched::Now,
@@ -24,8 +24,8 @@ impl System<'_> {
         }
     }
 
-    /// Gives the CPU to the task that should have it, and clears the requests. A previous task that blocks or exits has had
-    /// its averages brought up to now.
+    /// Picks the task that is to run next, and clears the requests to reschedule. The averages of a previous task that
+    /// blocks or exits are up to date.
     pub fn pick_next(&mut self, cpu: Cpu, prev: Prev) -> Option<TaskId> {
         let (queue, now) = (self.queue(cpu), self.clock_task(cpu));
         let c = &mut self.cpus[cpu as usize];
@@ -33,7 +33,7 @@ impl System<'_> {
         let blocks = c.rq.curr().filter(|_| prev != Prev::Runs);
         let switch = c.rq.schedule(&mut self.es, now, prev);
         if let Some(task) = blocks.filter(|task| !self.es[*task].on_rq && !switch.reaped.contains(task)) {
-            self.left(cpu, task);
+            self.dequeued(cpu, task);
         }
         for &task in &switch.reaped {
             self.reaped(cpu, task, &queue);
@@ -41,8 +41,8 @@ impl System<'_> {
         switch.next
     }
 
-    /// A task joins a run queue: `enqueue_task_fair()` tells cpufreq at once if it comes from I/O. One that is still on its queue
-    /// (delayed dequeue) does not come here, as in the kernel.
+    /// A task joins a run queue: `enqueue_task_fair()` notifies cpufreq at once if the task has waited for I/O. A task
+    /// that is still queued (delayed dequeue) does not come here, as in the kernel.
     #[inline]
     pub fn io_enqueue(&mut self, cpu: Cpu, id: TaskId) {
         let woken = std::mem::take(&mut self.tasks[id.0 as usize].iowait) == IoWait::Woken;
@@ -52,7 +52,7 @@ impl System<'_> {
     }
 
     /// A task has left the run queue.
-    pub fn left(&mut self, cpu: Cpu, task: TaskId) {
+    pub fn dequeued(&mut self, cpu: Cpu, task: TaskId) {
         let weight = u64::from(self.es[task].load.weight);
         let c = &mut self.cpus[cpu as usize];
         c.nr_running -= 1;
@@ -60,15 +60,16 @@ impl System<'_> {
         c.cfs_tasks.dequeue(task);
     }
 
-    /// A delayed task has left the run queue, which was `queue` up to now.
+    /// A task whose dequeue was delayed has left the run queue, whose state was `queue` up to now.
     fn reaped(&mut self, cpu: Cpu, task: TaskId, queue: &CfsRqState) {
         self.load_reaped(cpu, task, queue);
-        self.left(cpu, task);
+        self.dequeued(cpu, task);
     }
 }
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// Puts a task on a run queue, averages included. A task whose dequeue is delayed and that balancing moves sleeps on.
+    /// Puts a task on a run queue, averages included. A task whose dequeue is delayed still sleeps after balancing has
+    /// moved it.
     pub fn enqueue(&mut self, cpu: Cpu, task: TaskId, flags: EnqueueFlags) -> Resched {
         let wakes = flags.contains(EnqueueFlags::WAKEUP);
         self.sys.io_enqueue(cpu, task);
@@ -80,7 +81,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         c.weight += u64::from(self.sys.es[task].load.weight);
         c.cfs_tasks.enqueue(task);
         self.sys.overload |= c.nr_running > 1;
-        // What a task brings that balancing moves, or that is new, does not count (`task_new`).
+        // Not for tasks that are new or that balancing moves (`task_new`).
         if wakes {
             self.sys.check_overutilized(cpu);
         }
@@ -92,7 +93,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         resched | self.hrtick_update(cpu)
     }
 
-    /// `wakeup_preempt()`: whether a task that joined or woke is to have the CPU. Delayed tasks may leave on the way.
+    /// `wakeup_preempt()`: whether a task that joined or woke is to preempt the current one. Tasks whose dequeue was
+    /// delayed may leave the run queue meanwhile.
     pub fn wakeup_preempt(&mut self, cpu: Cpu, task: TaskId, flags: WakeFlags) -> Resched {
         let (queue, now) = (self.sys.queue(cpu), self.sys.clock_task(cpu));
         let c = &mut self.sys.cpus[cpu as usize];
@@ -106,8 +108,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         preempted.resched
     }
 
-    /// Whether the task reschedules on its way to user space because of a lazy request. It does not go there between two
-    /// wake-ups of one call, nor when it has exited.
+    /// Whether the task reschedules on its way to user space because of a lazy request. It does not return to user
+    /// space between two wake-ups of one system call, nor after it has exited.
     #[inline]
     pub fn returns_to_schedule(&self, cpu: Cpu, task: TaskId) -> bool {
         let returns = || {

@@ -12,7 +12,7 @@ use wakelab_sched::runqueue::{Prev, TaskId};
 use wakelab_sched::select::update_idle_core;
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// The running task goes to sleep.
+    /// The running task goes to sleep and waits for `wait`.
     pub fn block(&mut self, cpu: Cpu, task: TaskId, wait: Wait) {
         let sleeper = &mut self.sys.tasks[task.0 as usize];
         sleeper.state = State::Sleeping(wait);
@@ -21,29 +21,29 @@ impl<S: Sink> Sim<'_, '_, S> {
             sleeper.iowait = IoWait::No;
         }
         if self.sys.tasks[task.0 as usize].workload && wait != Wait::Timer {
-            self.able -= 1;
+            self.nr_unblocked -= 1;
         }
         self.schedule(cpu, Prev::Sleeps);
     }
 
-    /// Takes the run queue's lock, to give the CPU to whoever should have it.
+    /// Enters `__schedule()`; `prev` says what becomes of the running task.
     pub fn schedule(&mut self, cpu: Cpu, prev: Prev) {
         self.pick(cpu, prev);
     }
 
-    /// Waits for the CPU's own run queue's lock, if it is not free. It asks again when those before it are done; the switch's
-    /// own hold begins then.
+    /// Waits for the lock of the CPU's own run queue, if it is taken. The CPU tries again when those before it are
+    /// done; the switch's own hold begins then.
     fn waits_for_lock(&mut self, cpu: Cpu, then: Doing) -> bool {
         let free = self.sys.cpus[cpu as usize].lock_free;
         if free <= self.sys.now || !self.sys.model.mechanisms.lock_wait {
             return false;
         }
-        self.tell(|sys| Event::LockWait { rq: cpu, ns: free - sys.now });
+        self.emit(|sys| Event::LockWait { rq: cpu, ns: free - sys.now });
         self.begin_until(cpu, then, free);
         true
     }
 
-    /// Has the lock: takes the previous task off the queue and picks the next.
+    /// With the lock: dequeues the previous task unless it goes on running, and picks the next.
     pub fn pick(&mut self, cpu: Cpu, prev: Prev) {
         if self.waits_for_lock(cpu, Doing::LockSchedule(prev)) {
             return;
@@ -53,7 +53,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let mut prev = prev;
         if let Some(task) = prev_task {
             if prev == Prev::Sleeps && self.sys.tasks[task.0 as usize].state == State::Runnable {
-                // It was woken before it got here (ttwu_runnable()).
+                // It was woken before it was dequeued (ttwu_runnable()).
                 prev = Prev::Runs;
             }
             if prev == Prev::Runs {
@@ -71,7 +71,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.picked(cpu, next);
     }
 
-    /// Switches to who was picked; with nobody there, looks for work elsewhere first.
+    /// Switches to the task that was picked. If there is none, balances newly idle first.
     pub fn picked(&mut self, cpu: Cpu, next: Option<TaskId>) {
         if next.is_none() {
             self.sys.update_misfit(cpu, None);
@@ -87,7 +87,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.switch(cpu, next);
     }
 
-    /// After a newly-idle balance: picks from what it moved here, or what others have put here meanwhile.
+    /// After a newly idle balance: picks from what it moved here, or what others have enqueued here meanwhile.
     pub fn newidle_picks(&mut self, cpu: Cpu) {
         if self.waits_for_lock(cpu, Doing::NewidleLock) {
             return;
@@ -108,7 +108,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         {
             self.sys.load_set_next(cpu, next);
             self.sys.tasks[next.0 as usize].on_cpu = true;
-            // The list is in the order of use, the latest at its head (set_next_task_fair()).
+            // The list is in the order of last use, the latest at its head (set_next_task_fair()).
             self.sys.cpus[cpu as usize].cfs_tasks.move_to_head(next);
         }
         if next.is_some() {
@@ -121,15 +121,15 @@ impl<S: Sink> Sim<'_, '_, S> {
                 if model.code.avg_idle_at_switch {
                     self.sys.update_rq_avg_idle(cpu);
                 }
-                // To PELT's clock the CPU was idle up to here.
+                // Up to here the CPU was idle for PELT's clock.
                 let _ = self.sys.clock_pelt(cpu);
                 let c = &mut self.sys.cpus[cpu as usize];
                 (c.curr_idle, c.tick_stopped) = (false, false);
                 self.update_idle(cpu);
             }
             None if !self.sys.cpus[cpu as usize].curr_idle => {
-                // set_next_task_idle() looks at the siblings before the CPU itself is seen as idle; that is before the
-                // switch, as soon as __schedule() has written rq->curr.
+                // set_next_task_idle() reads the siblings before others see this CPU as idle, which is before the
+                // switch: as soon as __schedule() has written rq->curr.
                 if model.domains.smt_active && update_idle_core(model.domains, cpu, &self.sys, |_| {}) {
                     self.set_idle_cores(model.llc_of[cpu as usize], true);
                 }
@@ -159,9 +159,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             prev_sleeps = !self.sys.es[prev].on_rq || self.sys.es[prev].sched_delayed;
             spinners = std::mem::take(&mut task.spinners);
         }
-        self.tell(|_| Event::Switch { cpu, prev: prev.map(|t| t.0), prev_sleeps, next: next.map(|t| t.0) });
+        self.emit(|_| Event::Switch { cpu, prev: prev.map(|t| t.0), prev_sleeps, next: next.map(|t| t.0) });
         if let Some(next) = next {
-            self.warm(cpu, next);
+            self.charge_cold_cache(cpu, next);
         }
         if let Some(prev) = prev.filter(|prev| self.sys.tasks[prev.0 as usize].state == State::Dead) {
             self.sys.load_dead(prev);
@@ -172,8 +172,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// What a task that comes from another CPU pays for its cache lines.
-    fn warm(&mut self, cpu: Cpu, next: TaskId) {
+    /// Adds the cost of cold caches to a task that last ran on another CPU.
+    fn charge_cold_cache(&mut self, cpu: Cpu, next: TaskId) {
         let model = self.sys.model;
         let task = &mut self.sys.tasks[next.0 as usize];
         let cost = match task.warm_cpu {
@@ -187,29 +187,29 @@ impl<S: Sink> Sim<'_, '_, S> {
         task.overhead += cost;
     }
 
-    /// Nothing to run.
+    /// There is nothing to run: the CPU goes idle.
     pub fn enter_idle(&mut self, cpu: Cpu) {
-        // Ticks that came on the way here are paid for here.
+        // The time of ticks that came on the way here is added here.
         let debt = std::mem::take(&mut self.sys.cpus[cpu as usize].debt);
         let blocked = self.nohz_run_idle(cpu);
         self.begin(cpu, Doing::IdleEntry, self.sys.model.costs.idle_entry + debt + blocked);
     }
 
-    /// In the idle state, or on the way out again if something came up meanwhile.
+    /// The CPU is in the idle state, or leaves it at once if work has come meanwhile.
     pub fn idle_entered(&mut self, cpu: Cpu) {
         let c = &self.sys.cpus[cpu as usize];
         if c.nr_running != 0 || c.need_resched || !c.irqs.is_empty() {
             return self.proceed(cpu);
         }
         self.begin_until(cpu, Doing::Idle, NEVER);
-        self.tell_all(|_| Event::Idle { cpu, entered: true });
+        self.emit_detail(|_| Event::Idle { cpu, entered: true });
         self.sibling_busy(cpu, false);
         self.cpuidle_enters(cpu);
     }
 
-    /// An idle CPU is woken: by an interrupt (`ipi` is 0) or by another CPU, whose IPI takes that many ns.
+    /// An idle CPU is woken by an interrupt of its own (`ipi` is 0), or by another CPU whose IPI takes `ipi` ns.
     pub fn leave_idle(&mut self, cpu: Cpu, ipi: u64) {
-        self.tell_all(|_| Event::Idle { cpu, entered: false });
+        self.emit_detail(|_| Event::Idle { cpu, entered: false });
         let latency = self.cpuidle_leaves(cpu, ipi != 0);
         self.active_changes(cpu, true);
         let exit = latency + self.slowed(cpu, self.sys.model.costs.idle_exit);
@@ -219,8 +219,9 @@ impl<S: Sink> Sim<'_, '_, S> {
 }
 
 impl System<'_> {
-    /// `update_rq_avg_idle()`, 7.2: the idle time that ends now, if one does, goes into the average. Before, the same stands in
-    /// `ttwu_do_activate()` (`ttwu_do_wakeup()`, 5.10). SIS_PROP's own average goes along where the version has none any more.
+    /// `update_rq_avg_idle()`, 7.2: averages the idle time that ends now, if one does. Before 7.2 the same code is in
+    /// `ttwu_do_activate()` (`ttwu_do_wakeup()`, 5.10). SIS_PROP's own average is updated with it, for versions that
+    /// have none any more.
     pub fn update_rq_avg_idle(&mut self, cpu: Cpu) {
         let c = &mut self.cpus[cpu as usize];
         if c.idle_stamp == 0 {

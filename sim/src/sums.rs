@@ -1,8 +1,8 @@
 //! What a run queue sums up is what its tasks have.
 //!
-//! A run queue's utilisation is not added up from its tasks: it is an average of its own, which tasks join and leave with
-//! what they have (`attach_entity_load_avg()`, `remove_entity_load_avg()`). That the two agree shows that every task was
-//! put on, taken off, moved and aged where the fair class does it.
+//! A run queue's utilisation is not added up from its tasks: it is an average of its own, which tasks join and leave
+//! with what they have (`attach_entity_load_avg()`, `remove_entity_load_avg()`). That the two agree shows that every
+//! task was put on, taken off, moved and aged where the fair class does it.
 
 use crate::engine::Sim;
 use crate::model::{Model, domains};
@@ -26,8 +26,8 @@ const ROUNDING: u64 = 40;
 /// Each task of the CPU is rounded for itself when it joins and when it leaves.
 const ROUNDING_OF_A_TASK: u64 = 2;
 
-/// An average is taken when a period of 1024 us ends, and each task and queue ends its periods at its own updates: what a
-/// task on the queue can gain in one, `1024 * (1 - y)`; one that has just left it likewise.
+/// An average is taken when a period of 1024 us ends, and each task and queue ends its periods at its own updates: what
+/// a task on the queue can gain in one, `1024 * (1 - y)`; one that has just left it likewise.
 const PERIOD: u64 = 22;
 
 /// The averages of a task, aged to now as its run queue would.
@@ -87,9 +87,9 @@ proptest! {
         kernel in prop::sample::select(vec!["v5.3", "v5.10", "v5.18", "v5.19-rc1", "v5.19-rc2-tip", "v6.1", "v6.12", "v7.2", "v7.3"]),
         instances in 1u32..20,
         pinned in any::<bool>(),
-        // 5.10 sets a sum from its average when a task leaves, and with it loses what has been gained in the period that is
-        // not over: where tasks leave in every period, there is no telling how much. Its tasks are counted with the sums of
-        // 5.18 too, which lose nothing, and then within the limits of all.
+        // 5.10 sets a sum from its average when a task leaves, and with it loses what has been gained in the period
+        // that is not over: where tasks leave in every period, there is no telling how much. Its tasks are counted with
+        // the sums of 5.18 too, which lose nothing, and then within the limits of all.
         kept in any::<bool>(),
         seed in any::<u64>(),
     ) {

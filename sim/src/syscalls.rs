@@ -3,7 +3,7 @@
 use crate::SimError;
 use crate::cpu::Doing;
 use crate::engine::{Sim, ZERO_TIME_STEPS};
-use crate::event_queue::Later;
+use crate::event_queue::TimedEvent;
 use crate::task::{IoWait, Wait};
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
@@ -12,7 +12,8 @@ use wakelab_sched::runqueue::{Entities, FairRq, Policy, Prev, Resched, TaskId};
 use wakelab_workload::{Call, RUN_FOR_PIECE_NS, TimerMode, Work};
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// The task's next step is this call. Returns whether the CPU has begun something else; if not, the program goes on.
+    /// Performs a system call of the running task. Returns whether the CPU has begun something else; if not, the
+    /// program goes on.
     pub fn call(&mut self, cpu: Cpu, id: TaskId, call: Call) -> bool {
         let task = &mut self.sys.tasks[id.0 as usize];
         task.in_softirq = false;
@@ -97,7 +98,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
             Call::Slice { ns } => {
                 task.pc += 1;
-                // Else __sched_setscheduler() has nothing to change.
+                // If nothing changes, __sched_setscheduler() does nothing.
                 self.sys.cpus[cpu as usize].rq.changes_slice(&self.sys.es, id, ns)
                     && self.reweight(cpu, id, |rq, es, now, _| rq.set_custom_slice(es, now, id, ns))
             }
@@ -122,7 +123,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// Waits in line for a spin lock, which is handed on at the moments that each holder's speed of now gives.
+    /// Waits in line for a spin lock and holds it. Each holder is assumed to keep its present speed until it releases
+    /// the lock.
     fn spin(&mut self, cpu: Cpu, id: TaskId, lock: u32, hold: Work) {
         let hold = self.random.work(hold);
         let slowdown = self.sys.cpus[cpu as usize].slowdown;
@@ -140,23 +142,23 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         self.sys.tasks[id.0 as usize].iowait = IoWait::Waits(cpu);
         self.sys.cpus[cpu as usize].nr_iowait += 1;
-        self.at(self.sys.now + time, Later::Timer(id));
+        self.at(self.sys.now + time, TimedEvent::Timer(id));
         self.block(cpu, id, Wait::Timer);
         true
     }
 
-    /// Sleeps until that time, ns, if it is to come; returns whether.
+    /// Sleeps until `time`, ns, unless it has passed. Returns whether the task sleeps.
     fn sleep_until(&mut self, cpu: Cpu, id: TaskId, time: u64) -> bool {
         if time <= self.sys.now {
             return false;
         }
-        self.at(time, Later::Timer(id));
+        self.at(time, TimedEvent::Timer(id));
         self.block(cpu, id, Wait::Timer);
         true
     }
 
-    /// `sched_setaffinity()` of the running task. Returns whether it has gone to another CPU: the first of those it may use
-    /// now, where the kernel takes any (`cpumask_any_and_distribute()`).
+    /// `sched_setaffinity()` of the running task. Returns whether it has moved to another CPU, which is the first that
+    /// it may use now; the kernel takes any (`cpumask_any_and_distribute()`).
     fn set_affinity(&mut self, cpu: Cpu, id: TaskId, cpus: Option<u32>) -> bool {
         let model = self.sys.model;
         let mask = cpus.map_or(0, |set| model.set_masks[set as usize]);
@@ -169,7 +171,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.stop_and_push(cpu, dest, id)
     }
 
-    /// When a timer that is used now expires, ns.
+    /// When a periodic timer expires next, ns, if it is started now.
     fn timer(&mut self, id: TaskId, timer: usize, period: u64, mode: TimerMode) -> u64 {
         let now = self.sys.now;
         let calls = &mut self.sys.tasks[id.0 as usize].calls;
@@ -182,7 +184,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         expires
     }
 
-    /// `sched_yield()`. Returns whether the run queue is to choose.
+    /// `sched_yield()`. Returns whether the task reschedules.
     fn sched_yield(&mut self, cpu: Cpu, id: TaskId) -> bool {
         let now = self.sys.clock_task(cpu);
         let c = &mut self.sys.cpus[cpu as usize];
@@ -194,7 +196,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         true
     }
 
-    /// Lets the run queue choose, as an event of this moment: a task that is chosen again and again does not nest.
+    /// Reschedules, as an event of this moment, so that a task that is picked again and again does not recurse.
     fn reschedule(&mut self, cpu: Cpu, id: TaskId) {
         let (at, count) = self.sys.tasks[id.0 as usize].calls.rescheduled;
         let again = if at == self.sys.now { count + 1 } else { 0 };
@@ -207,8 +209,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.begin_until(cpu, Doing::LockSchedule(Prev::Runs), self.sys.now);
     }
 
-    /// The running task gets another weight or slice: off the queue and back, as `set_user_nice()` does, averages included. Returns
-    /// whether the run queue is to choose.
+    /// Gives the running task another weight or slice: `change` dequeues and requeues it as `set_user_nice()` does, and
+    /// the averages follow. Returns whether the task reschedules.
     fn reweight(
         &mut self,
         cpu: Cpu,

@@ -5,7 +5,7 @@ use crate::cpu::{CpuState, Doing};
 use crate::futex::Sync;
 use crate::model::Model;
 use crate::pm::Pm;
-use crate::search::Searching;
+use crate::search::SearchEntry;
 use crate::task::Task;
 use smallvec::SmallVec;
 use wakelab_sched::CpuMask;
@@ -20,8 +20,8 @@ use wakelab_sched::select::{
     ScanClock, UtilView,
 };
 
-/// What the CPUs' clocks show when the run begins. To PELT an average that was last updated at 0 is one that no run queue
-/// has yet; a multiple of its period of 1024 ns leaves the periods where they would be.
+/// The value of the CPUs' clocks when the run begins, ns. It is not 0, because PELT takes an average that was last
+/// updated at 0 for one that no run queue has yet. A multiple of 1024 ns keeps PELT's periods in place.
 pub const BOOT_NS: u64 = 1 << 32;
 
 /// `sd_llc_shared`.
@@ -31,8 +31,8 @@ pub struct Llc {
     pub has_idle_cores: bool,
     /// `nr_idle_scan`.
     pub nr_idle_scan: i32,
-    /// Searches under way that may look at this LLC.
-    pub searching: Vec<Searching>,
+    /// Searches under way that may probe CPUs of this LLC.
+    pub searches: Vec<SearchEntry>,
 }
 
 /// The system now.
@@ -58,26 +58,26 @@ pub struct System<'m> {
     pub llcs: Vec<Llc>,
     /// CPUs for which `available_idle_cpu()` is true.
     pub idle: CpuMask,
-    /// The same by cores.
+    /// The cores all of whose CPUs are idle.
     pub idle_cores: IdleCores,
-    /// CPUs for which `sched_idle_cpu()` is true; `None` where no task can have policy IDLE.
+    /// CPUs for which `sched_idle_cpu()` is true; `None` if no task can have policy SCHED_IDLE.
     pub sched_idle: Option<CpuMask>,
     /// `rd->overload`: some run queue has more than one task.
     pub overload: bool,
-    /// Groups of which affinities kept tasks from being moved (`sgc->imbalance`), by the CPU that balances for them: how many
-    /// CPUs each has. A CPU's groups grow from level to level, so that this names one.
+    /// Groups whose tasks could not be moved because of their affinities (`sgc->imbalance`), by the CPU that balances
+    /// for them: how many CPUs each has. A CPU's groups grow from level to level, so that the size identifies a group.
     pub imbalanced: Vec<SmallVec<[u32; 2]>>,
-    /// The search that a decision is being made for: when its first look is due and how far looks lie apart, ns.
+    /// The search that reads the system at present: when it began, and the time between two probes, ns.
     pub probing: (u64, u64),
-    /// Whose event it is: the CPU that the code runs on.
+    /// The CPU on which the kernel's code of the present event runs.
     pub this_cpu: Cpu,
-    /// Frequencies, idle states and power, where a side asks for them.
+    /// Frequencies, idle states and power; `None` without governors.
     pub pm: Option<Box<Pm>>,
-    /// The run queues' clocks, where they are not all one.
+    /// By CPU: the run queue's clocks; `None` if all are the same.
     pub clocks: Option<Box<[RqClock]>>,
     /// `rd->overutilized`; false without an energy model.
     pub overutilized: bool,
-    /// `nr_idle_scan` of the domain with all capacities, where kernels keep one there.
+    /// `nr_idle_scan` of the domain with all capacities, for kernels that keep one there.
     pub asym_nr_idle_scan: i32,
 }
 
@@ -89,16 +89,16 @@ impl System<'_> {
         BOOT_NS + self.now
     }
 
-    /// Whether `available_idle_cpu()` holds by the CPU's own state.
+    /// What `available_idle_cpu()` returns by the CPU's state of this moment.
     #[inline]
-    pub fn looks_idle(&self, cpu: Cpu) -> bool {
+    pub fn available_idle_now(&self, cpu: Cpu) -> bool {
         let c = &self.cpus[cpu as usize];
         let claimed = !self.model.mechanisms.window && c.claims != 0;
         c.curr_idle && c.nr_running == 0 && !c.ttwu_pending && !claimed
     }
 
-    /// What `select_task_rq()` makes of the class's choice: a CPU that the task may not use is replaced by the first that it
-    /// may on the node of the CPU it was on, or else anywhere (`select_fallback_rq()`).
+    /// The class's choice as `select_task_rq()` corrects it: if the task may not use that CPU, it gets the first CPU
+    /// that it may use on the node where it was, or else anywhere (`select_fallback_rq()`).
     pub fn allowed_or_fallback(&self, task: TaskId, cpu: Cpu) -> Cpu {
         let mask = &self.model.masks[self.tasks[task.0 as usize].mask as usize];
         if mask.test(cpu) {
@@ -110,15 +110,15 @@ impl System<'_> {
         near.or(mask.first()).expect("a mask has a CPU")
     }
 
-    /// The task's CPU is switching from it to another. A pass takes tasks under the run queue's lock, which the switch holds up
-    /// to where the task is off the CPU.
+    /// Whether the task's CPU is switching from it to another. A pass of balancing takes tasks under the run queue's
+    /// lock, which the switch holds until the task has left the CPU.
     pub fn being_switched_out(&self, task: TaskId) -> bool {
         let t = &self.tasks[task.0 as usize];
         let doing = self.cpus[t.cpu as usize].doing;
         t.on_cpu && doing == Doing::Switch(Some(task)) && self.model.mechanisms.lock_wait
     }
 
-    /// Notes whether affinities kept tasks of a group from being moved.
+    /// Sets or clears `sgc->imbalance` of a group: affinities kept its tasks from being moved.
     pub fn set_group_imbalance(&mut self, group: &SchedGroup, imbalanced: bool) {
         let of_cpu = &mut self.imbalanced[group.group_balance_cpu() as usize];
         of_cpu.retain(|weight| *weight != group.weight);

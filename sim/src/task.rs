@@ -8,12 +8,12 @@ use wakelab_sched::runqueue::TaskId;
 use wakelab_sched::select::WakeeFlips;
 use wakelab_sched::select::policy::DurAvg;
 
-/// What a task waits for.
+/// What a task that sleeps waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// A message in this channel.
     Message(u32),
-    /// Room in this channel.
+    /// Free room in this channel.
     Room(u32),
     /// Its timer.
     Timer,
@@ -25,9 +25,9 @@ pub enum Wait {
     Condition(u32),
     /// The others at this barrier.
     Barrier(u32),
-    /// To be answered on this list.
+    /// An answer on this list.
     Answer(u32),
-    /// Somebody on this list.
+    /// A task on this list.
     Asker(u32),
 }
 
@@ -38,7 +38,7 @@ pub enum State {
     New,
     /// Runs, or waits for a CPU.
     Runnable,
-    /// A wake-up is bringing it to a run queue.
+    /// A wake-up is under way that will enqueue it.
     Waking,
     /// Sleeps.
     Sleeping(Wait),
@@ -46,7 +46,7 @@ pub enum State {
     Dead,
 }
 
-/// What a moment in the middle of a stretch of work means.
+/// What a mark in a stretch of work means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// A transaction begins.
@@ -58,57 +58,57 @@ pub enum Mark {
 /// Whether a task waits for I/O.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IoWait {
-    /// No, or it has run since.
+    /// No, or it has run since it did.
     #[default]
     No,
-    /// It does, and this CPU counts it (`nr_iowait`).
+    /// Yes, and this CPU counts it (`nr_iowait`).
     Waits(Cpu),
-    /// It did, and has been woken.
+    /// It has been woken from it, and has not slept since.
     Woken,
 }
 
 /// One task.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Whether it belongs to the workload; else it is a kworker.
+    /// Whether it belongs to the workload; otherwise it is a kthread.
     pub workload: bool,
-    /// Index of its program; kworkers have none of their own.
+    /// Index of its program in `Model::programs`.
     pub program: u32,
     /// The next step.
     pub pc: u32,
-    /// Loops under way: the step that goes back, and how often the loop is still to be done.
+    /// Loops under way: the step that goes back, and how often it still has to.
     pub loops: SmallVec<[(u32, u32); 2]>,
     /// Its channels, by the program's numbers.
     pub channels: SmallVec<[u32; 2]>,
     /// Its affinity: index in `Model::masks`.
     pub mask: u32,
-    /// May use one CPU only (`nr_cpus_allowed`), which then needs no choice.
+    /// It may use one CPU only (`nr_cpus_allowed`), so that no CPU has to be chosen.
     pub pinned: bool,
     /// Its state.
     pub state: State,
-    /// `p->on_cpu`: from the switch to it until the switch away from it is over.
+    /// `p->on_cpu`: from the beginning of the switch to it until the end of the switch away from it.
     pub on_cpu: bool,
     /// `task_cpu(p)`.
     pub cpu: Cpu,
-    /// Where its cache lines are; `None` before it has run.
+    /// The CPU that has its cache lines; `None` before it has run.
     pub warm_cpu: Option<Cpu>,
     /// `p->recent_used_cpu`.
     pub recent_used_cpu: Cpu,
-    /// Whom it woke.
+    /// Its wakee flips (`p->wakee_flips`).
     pub flips: WakeeFlips,
     /// Its averages.
     pub avg: SchedAvg,
-    /// How long it runs between two sleeps.
+    /// Its average run time between two sleeps.
     pub dur: DurAvg,
-    /// Work left of the stretch it is in, ns at full speed, overhead included.
+    /// Work left of its present stretch, ns at full speed, overhead included.
     pub left: u64,
-    /// How much of that, at its beginning, is overhead: cold caches, interrupts.
+    /// How much of it is overhead, which is done first: cold caches, interrupts. ns at full speed.
     pub overhead: u64,
-    /// How much of that is softirq work.
+    /// How much of it is softirq work, ns at full speed.
     pub softirq_work: u64,
-    /// It is in a softirq: wake-ups are not from a task.
+    /// It is in a softirq: its wake-ups do not count as a task's (`in_task()`).
     pub in_softirq: bool,
-    /// Moments in the stretch: work that is left after them, ns at full speed.
+    /// Marks in the stretch: the work that is left after each, ns at full speed.
     pub marks: SmallVec<[(u64, Mark); 2]>,
     /// When its transaction began, ns.
     pub begun: u64,
@@ -116,11 +116,11 @@ pub struct Task {
     pub parent: Option<TaskId>,
     /// Children that have not exited.
     pub children: u32,
-    /// CPUs that wait until it is off its CPU, to wake it.
+    /// CPUs that wake it and wait until it has left its CPU.
     pub spinners: SmallVec<[Cpu; 1]>,
     /// `p->in_iowait`.
     pub iowait: IoWait,
-    /// What it keeps for its calls.
+    /// The state of its system calls.
     pub calls: Calls,
 }
 

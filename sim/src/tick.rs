@@ -2,19 +2,19 @@
 
 use crate::cpu::Doing;
 use crate::engine::Sim;
-use crate::event_queue::Later;
+use crate::event_queue::TimedEvent;
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::UpdateFlags;
 use wakelab_sched::runqueue::Tick;
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// A jiffy begins: all CPUs whose tick is not stopped get it.
+    /// A jiffy begins: every CPU whose tick is not stopped gets its tick.
     pub fn jiffy(&mut self) {
         let model = self.sys.model;
-        self.tell_power();
+        self.emit_power();
         self.sys.jiffies += 1;
-        self.at(self.sys.now + model.tick_ns, Later::Jiffy);
+        self.at(self.sys.now + model.tick_ns, TimedEvent::Jiffy);
         for cpu in 0..model.nr_cpus() {
             if self.sys.cpus[cpu as usize].curr_idle {
                 self.idle_tick(cpu);
@@ -38,7 +38,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             let c = &mut self.sys.cpus[cpu as usize];
             let pending = Tick { lazy: c.need_resched_lazy, hrtick_active: c.hrtick.expires.is_some() };
             let resched = c.rq.tick(&mut self.sys.es, now, pending);
-            if self.sys.asked(cpu, resched).is_now() {
+            if self.sys.note_resched(cpu, resched).is_now() {
                 self.sys.cpus[cpu as usize].need_resched = true;
             }
             self.sys.update_misfit(cpu, Some(curr));

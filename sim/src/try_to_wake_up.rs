@@ -1,13 +1,13 @@
-//! `try_to_wake_up()`: from the decision to wake a task to where its run queue has it.
+//! `try_to_wake_up()`: from the decision to wake a task until it is on a run queue.
 //!
-//! A task whose dequeue was delayed sleeps and is queued still (`ttwu_runnable()`). It stays where it is, so that no CPU is
-//! chosen. Whether it is queued is known for sure only under its run queue's lock: if it has left meanwhile, the wake-up goes
-//! on as any other; if balancing has moved it, the other run queue's lock is taken.
+//! A task whose dequeue was delayed sleeps, and is still queued (`ttwu_runnable()`). It stays where it is, so that no
+//! CPU is chosen. The wake-up knows that it is queued only under its run queue's lock: if it has left meanwhile, the
+//! wake-up goes on as any other; if balancing has moved it, the wake-up takes the other run queue's lock.
 
 use crate::cpu::{Doing, Irq, Waking};
 use crate::engine::Sim;
-use crate::event_queue::Later;
 use crate::event_queue::NEVER;
+use crate::event_queue::TimedEvent;
 use crate::system::System;
 use crate::task::{IoWait, State};
 use wakelab_events::sim::{Event, Queued, Sink};
@@ -18,14 +18,14 @@ use wakelab_sched::runqueue::{EnqueueFlags, Resched, TaskId};
 use wakelab_sched::select::{Decision, WakeFlags, Wakee, Waker, Wakeup, record_wakee};
 
 impl<'m, S: Sink> Sim<'m, '_, S> {
-    /// Begins to wake a task that sleeps, on `cpu`.
+    /// `cpu` begins to wake a task that sleeps.
     pub fn wake(&mut self, cpu: Cpu, waking: Waking) {
         let wakee = waking.wakee;
         self.wakeups += 1;
         let task = &mut self.sys.tasks[wakee.0 as usize];
-        let was_able = matches!(task.state, State::Sleeping(crate::task::Wait::Timer));
-        if task.workload && !was_able {
-            self.able += 1;
+        let was_unblocked = matches!(task.state, State::Sleeping(crate::task::Wait::Timer));
+        if task.workload && !was_unblocked {
+            self.nr_unblocked += 1;
         }
         if self.sys.es[wakee].sched_delayed {
             task.state = State::Waking;
@@ -33,10 +33,10 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             return self.begin(cpu, Doing::WakeDelayed, self.sys.model.costs.wakeup);
         }
         if self.sys.es[wakee].on_rq {
-            // ttwu_runnable(): it has not left its run queue yet, and will not.
+            // ttwu_runnable(): it has not left its run queue yet, and will stay there.
             task.state = State::Runnable;
             let own = task.cpu;
-            // It takes the lock for a few stores.
+            // The lock is held for a few stores only.
             let end = self.lock(own, 0) + self.slowed(cpu, self.sys.model.costs.wakeup);
             return self.begin_until(cpu, Doing::WakeRunnable, end);
         }
@@ -53,7 +53,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let own = task.cpu;
         if task.on_cpu {
             if own != cpu && self.queues_on_cpu(cpu, own) {
-                self.tell(|sys| Event::Wakeup {
+                self.emit(|sys| Event::Wakeup {
                     waker_cpu: cpu,
                     waker: waking.waker.map(|task| task.0),
                     wakee: waking.wakee.0,
@@ -73,15 +73,15 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             return self.begin_until(cpu, Doing::Spin, NEVER);
         }
         if task.pinned {
-            // select_task_rq() asks no class where only one CPU is allowed.
+            // select_task_rq() does not ask the class if only one CPU is allowed.
             let dest = model.masks[task.mask as usize].first().expect("a mask has a CPU");
             return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
         }
         let wakeup = self.wakeup(cpu, &waking);
-        self.search_begins(cpu, wakeup);
+        self.begin_search(cpu, wakeup);
     }
 
-    /// A wakee whose CPU a waker was waiting for has got off it.
+    /// The wakee for which this waker spins has left its CPU.
     pub fn spun(&mut self, cpu: Cpu) {
         self.account(cpu);
         self.wake_off_rq(cpu);
@@ -102,7 +102,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             }
     }
 
-    /// `ttwu_queue_cond()` for a wakee that was given `dest`.
+    /// `ttwu_queue_cond()` for a wakee whose chosen CPU is `dest`.
     fn queues_on_wakelist(&self, cpu: Cpu, dest: Cpu) -> bool {
         let model = self.sys.model;
         model.features.has(Feature::TTWU_QUEUE)
@@ -112,7 +112,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                     && self.sys.cpus[dest as usize].nr_running == 0))
     }
 
-    /// The inputs of the choice.
+    /// What the choice of a CPU is made from. Counts the wakee in the waker's flips (`record_wakee()`).
     fn wakeup(&mut self, cpu: Cpu, waking: &Waking) -> Wakeup<'m> {
         let model = self.sys.model;
         let jiffies = self.sys.jiffies;
@@ -148,7 +148,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 
     /// The search has ended.
     pub fn search_ends(&mut self, cpu: Cpu) {
-        let (wakeup, decision) = self.search_taken(cpu);
+        let (wakeup, decision) = self.take_search(cpu);
         let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
         let effects = decision.effects;
         if let Some(recent) = effects.recent_used_cpu {
@@ -168,25 +168,25 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             (c.wake_stamp, c.wake_avg_idle, c.avg_scan_cost) =
                 (cost.wake_stamp, cost.wake_avg_idle, cost.avg_scan_cost);
         }
-        let slot = &self.slots[cpu as usize];
-        let began = slot.began;
-        let walked = decision.count.domain_search != 0;
-        let ended = began + u64::from(slot.ahead.probes()) * slot.probe + self.sys.model.observer_cost;
-        // The looks of the fast paths take no time, so that the walk begins with the choice.
-        let walk = [began, ended].map(|time| walked.then_some(time));
+        let search = &self.searches[cpu as usize];
+        let began = search.began;
+        let scanned = decision.count.domain_search != 0;
+        let ended = began + u64::from(search.predicted.probes()) * search.probe + self.sys.model.observer_cost;
+        // Probes of the fast paths take no time, so that the scan begins with the choice.
+        let scan = [began, ended].map(|time| scanned.then_some(time));
         debug_assert_eq!(wakeup.waker.cpu, cpu);
         let dest = self.sys.allowed_or_fallback(waking.wakee, decision.cpu);
-        self.chosen(cpu, dest, Some(decision), began, walk);
+        self.chosen(cpu, dest, Some(decision), began, scan);
     }
 
-    /// The wakee gets its CPU, and is on its way to that run queue.
-    fn chosen(&mut self, cpu: Cpu, dest: Cpu, decision: Option<Decision>, began: u64, walk: [Option<u64>; 2]) {
+    /// A CPU is chosen: the wakee is on its way to that run queue, directly or by the wakelist.
+    fn chosen(&mut self, cpu: Cpu, dest: Cpu, decision: Option<Decision>, began: u64, scan: [Option<u64>; 2]) {
         let model = self.sys.model;
         let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
         let wakee = waking.wakee;
         let prev = self.sys.tasks[wakee.0 as usize].cpu;
         let wakelist = self.queues_on_wakelist(cpu, dest);
-        self.tell(|sys| Event::Wakeup {
+        self.emit(|sys| Event::Wakeup {
             waker_cpu: cpu,
             waker: waking.waker.map(|task| task.0),
             wakee: wakee.0,
@@ -195,18 +195,18 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             cpu: dest,
             queued: if wakelist { Queued::Wakelist } else { Queued::Direct },
             began,
-            scan_began: walk[0],
-            scan_ended: walk[1],
+            scan_began: scan[0],
+            scan_ended: scan[1],
             claimed: sys.cpus[dest as usize].claims != 0,
             workload: sys.tasks[wakee.0 as usize].workload,
         });
-        let waking = self.sys.cpus[cpu as usize].waking.as_mut().expect("as above");
+        let waking = self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way");
         (waking.dest, waking.selected) = (dest, decision.is_some());
         if prev != dest {
             self.sys.load_migrate(wakee);
             self.sys.cpus[prev as usize].rq.migrate_task_rq(&mut self.sys.es, wakee);
             self.sys.tasks[wakee.0 as usize].cpu = dest;
-            self.sys.cpus[cpu as usize].waking.as_mut().expect("as above").migrated = true;
+            self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way").migrated = true;
         }
         if wakelist {
             return self.send_to_wakelist(cpu, dest);
@@ -218,7 +218,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.begin_enqueue(cpu, dest);
     }
 
-    /// Takes the lock of the wakee's run queue.
+    /// Takes the lock of the wakee's run queue, to enqueue it there.
     pub fn begin_enqueue(&mut self, cpu: Cpu, dest: Cpu) {
         let model = self.sys.model;
         let local = dest == cpu;
@@ -229,7 +229,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         };
         let hold = self.slowed(cpu, cost);
         let start = self.lock(dest, hold);
-        self.sys.cpus[cpu as usize].waking.as_mut().expect("as above").until = start + hold;
+        self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way").until = start + hold;
         if local {
             self.begin_until(cpu, Doing::EnqueueEnd, start + hold);
         } else {
@@ -237,19 +237,19 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
     }
 
-    /// Takes a run queue's lock for `hold` ns as soon as all who asked before have had it, and returns when that is.
+    /// Takes a run queue's lock for `hold` ns once all who asked before have released it. Returns when that is, ns.
     pub fn lock(&mut self, cpu: Cpu, hold: u64) -> u64 {
         let wait = self.sys.model.mechanisms.lock_wait;
         let (c, now) = (&mut self.sys.cpus[cpu as usize], self.sys.now);
         let start = if wait { now.max(c.lock_free) } else { now };
         c.lock_free = start + hold;
         if start != now {
-            self.tell(|_| Event::LockWait { rq: cpu, ns: start - now });
+            self.emit(|_| Event::LockWait { rq: cpu, ns: start - now });
         }
         start
     }
 
-    /// A wakee that was put on another CPU's run queue is seen there.
+    /// Other CPUs see the wakee on the run queue of another CPU, whose lock the waker still holds.
     pub fn enqueue_seen(&mut self, cpu: Cpu) {
         if !self.enqueue_waking(cpu) {
             return;
@@ -258,7 +258,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.begin_until(cpu, Doing::EnqueueEnd, until);
     }
 
-    /// Puts the wakee on its run queue. Returns false if the wake-up has gone another way.
+    /// Puts the wakee on its run queue. Returns false if the wake-up goes on in another way.
     fn enqueue_waking(&mut self, cpu: Cpu) -> bool {
         let waking = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way");
         if waking.delayed {
@@ -269,13 +269,14 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let resched = self.activate(dest, waking.wakee, waking.migrated, waking.flags());
         self.update_idle(dest);
         if resched.is_now() {
-            // check_preempt_curr() is called with the lock held: an idle CPU wakes up while the waker still has it.
+            // check_preempt_curr() is called with the lock held: an idle CPU leaves idle while the waker still holds
+            // it.
             self.resched(cpu, dest);
         }
         true
     }
 
-    /// The lock is let go of.
+    /// The waker releases the lock.
     pub fn enqueue_ends(&mut self, cpu: Cpu) {
         let dest = self.sys.cpus[cpu as usize].waking.expect("a wake-up is under way").dest;
         if dest == cpu && !self.enqueue_waking(cpu) {
@@ -285,17 +286,18 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.proceed(cpu);
     }
 
-    /// `ttwu_do_activate()`: enqueues and returns whether to reschedule at once. The caller brings idle masks up to date.
+    /// `ttwu_do_activate()`: enqueues the task. Returns whether to reschedule at once. The caller updates the idle
+    /// masks.
     fn activate(&mut self, cpu: Cpu, task: TaskId, migrated: bool, wake_flags: WakeFlags) -> Resched {
         let mut flags = EnqueueFlags::WAKEUP;
         flags.set(EnqueueFlags::MIGRATED, migrated);
         let mut resched = self.enqueue(cpu, task, flags);
-        self.tell(|_| Event::Enqueue { cpu, task: task.0 });
+        self.emit(|_| Event::Enqueue { cpu, task: task.0 });
         resched |= self.wakeup_preempt(cpu, task, wake_flags);
         if !self.sys.model.code.avg_idle_at_switch {
             self.sys.update_rq_avg_idle(cpu);
         }
-        self.sys.asked(cpu, resched)
+        self.sys.note_resched(cpu, resched)
     }
 
     /// `resched_curr()` of `dest`, by `cpu`.
@@ -307,17 +309,17 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let ipi = self.ipi(cpu, dest);
         match self.sys.cpus[dest as usize].doing {
             Doing::Idle => self.leave_idle(dest, ipi),
-            // Idle CPUs look at the flag where they go in and come out.
+            // A CPU that enters or leaves idle checks the flag at the end of that.
             Doing::IdleEntry | Doing::IdleExit => {}
             _ if already => {}
-            _ => self.at(self.sys.now + ipi, Later::IpiResched(dest)),
+            _ => self.at(self.sys.now + ipi, TimedEvent::IpiResched(dest)),
         }
     }
 
     /// Makes a CPU look at its run queue, as soon as all that happens at this moment has happened.
     pub fn kick(&mut self, cpu: Cpu) {
         self.sys.cpus[cpu as usize].need_resched = true;
-        self.at(self.sys.now, Later::IpiResched(cpu));
+        self.at(self.sys.now, TimedEvent::IpiResched(cpu));
     }
 
     pub fn ipi(&self, from: Cpu, to: Cpu) -> u64 {
@@ -333,20 +335,20 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.begin(cpu, Doing::WakelistSend, self.sys.model.costs.wakelist);
     }
 
-    /// The wakee is on the wakelist.
+    /// The wakee is on the wakelist of its CPU.
     pub fn wakelist_sent(&mut self, cpu: Cpu) {
         let waking = self.sys.cpus[cpu as usize].waking.take().expect("a wake-up is under way");
         let dest = self.sys.tasks[waking.wakee.0 as usize].cpu;
         let c = &mut self.sys.cpus[dest as usize];
         c.wakelist.push((waking.wakee, waking.migrated));
-        // An IPI is sent where the list was empty.
+        // An IPI is sent if the list was empty.
         if c.wakelist.len() == 1 {
             let ipi = self.ipi(cpu, dest);
             if self.sys.cpus[dest as usize].doing == Doing::Idle {
                 self.sys.cpus[dest as usize].irqs.push(Irq::Wakelist);
                 self.leave_idle(dest, ipi);
             } else {
-                self.at(self.sys.now + ipi, Later::IpiWakelist(dest));
+                self.at(self.sys.now + ipi, TimedEvent::IpiWakelist(dest));
             }
         }
         self.proceed(cpu);
@@ -366,16 +368,16 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.begin_until(cpu, Doing::WakelistFlush, end);
     }
 
-    /// It has enqueued what was on the list.
+    /// Enqueues the tasks of the wakelist.
     pub fn wakelist_flushed(&mut self, cpu: Cpu) {
         for (task, migrated) in std::mem::take(&mut self.sys.cpus[cpu as usize].flushing) {
-            // sched_ttwu_pending() knows nothing of the wake-up's flags.
+            // sched_ttwu_pending() does not know the wake-up's flags.
             if self.activate(cpu, task, migrated, WakeFlags::TTWU).is_now() {
                 self.sys.cpus[cpu as usize].need_resched = true;
             }
         }
         if self.sys.model.code.pending_until_enqueued {
-            // Whatever has come to the list meanwhile: the CPU has work, so that it does not look idle.
+            // Even if another task has come to the list meanwhile: the CPU has work, so that it is not seen as idle.
             self.sys.cpus[cpu as usize].ttwu_pending = false;
         }
         self.update_idle(cpu);
@@ -398,7 +400,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
 const WF_RQ_SELECTED: WakeFlags = WakeFlags::from_bits_retain(0x80);
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// Asks for the lock of the run queue that the wakee is on.
+    /// Takes the lock of the run queue on which the wakee is, if it is still on one.
     pub fn wake_delayed(&mut self, cpu: Cpu) {
         let waking = self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way");
         waking.delayed = self.sys.es[waking.wakee].on_rq;
@@ -410,7 +412,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.begin_enqueue(cpu, dest);
     }
 
-    /// Has the lock. Returns false if the wake-up goes another way.
+    /// Has the lock: requeues the wakee. Returns false if the wakee has left or moved meanwhile, and the wake-up goes
+    /// on in another way.
     pub fn requeue_delayed(&mut self, cpu: Cpu, waking: Waking) -> bool {
         let (wakee, dest) = (waking.wakee, waking.dest);
         let task = &self.sys.tasks[wakee.0 as usize];
@@ -419,7 +422,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             return false;
         }
         let on_cpu = task.on_cpu;
-        self.tell(|sys| Event::Wakeup {
+        self.emit(|sys| Event::Wakeup {
             waker_cpu: cpu,
             waker: waking.waker.map(|task| task.0),
             wakee: wakee.0,
@@ -438,11 +441,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         let c = &mut self.sys.cpus[dest as usize];
         let mut resched = c.rq.enqueue_task(&mut self.sys.es, now, wakee, EnqueueFlags::WAKEUP);
         self.sys.tasks[wakee.0 as usize].state = State::Runnable;
-        self.tell(|_| Event::Enqueue { cpu: dest, task: wakee.0 });
+        self.emit(|_| Event::Enqueue { cpu: dest, task: wakee.0 });
         if !on_cpu {
             resched |= self.wakeup_preempt(dest, wakee, waking.flags());
         }
-        if self.sys.asked(dest, resched).is_now() {
+        if self.sys.note_resched(dest, resched).is_now() {
             self.resched(cpu, dest);
         }
         true
@@ -450,12 +453,12 @@ impl<S: Sink> Sim<'_, '_, S> {
 }
 
 impl Waking {
-    /// A wake-up that begins.
+    /// A wake-up at its beginning.
     pub fn of(wakee: TaskId, waker: Option<TaskId>, in_task: bool, sync: bool) -> Self {
         Waking { wakee, waker, in_task, sync, dest: 0, delayed: false, selected: false, migrated: false, until: 0 }
     }
 
-    /// What `wakeup_preempt()` and placement are told of the wake-up.
+    /// The flags that `wakeup_preempt()` and placement receive.
     pub fn flags(&self) -> WakeFlags {
         let mut flags = WakeFlags::TTWU;
         flags.set(WakeFlags::SYNC, self.sync);
@@ -465,17 +468,17 @@ impl Waking {
 }
 
 impl<'m> System<'m> {
-    /// The I/O is done: the CPU where the task slept waits no more (`try_to_wake_up()`).
+    /// The I/O is done: the CPU where the task went to sleep does not count it any more (`try_to_wake_up()`).
     pub fn io_done(&mut self, id: TaskId) {
         let task = &mut self.tasks[id.0 as usize];
-        // Not the task's CPU of now: balancing moves sleepers whose dequeue is delayed.
+        // Not the task's present CPU: balancing moves sleepers whose dequeue is delayed.
         if let IoWait::Waits(cpu) = task.iowait {
             task.iowait = IoWait::Woken;
             self.cpus[cpu as usize].nr_iowait -= 1;
         }
     }
 
-    /// A task that has run before, as a wake-up places it.
+    /// A task that has run before, as a wake-up's placement sees it.
     #[inline]
     pub fn wakee(&mut self, id: TaskId) -> Wakee<'m> {
         let task = &self.tasks[id.0 as usize];

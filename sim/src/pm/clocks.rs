@@ -1,24 +1,25 @@
-//! What the hardware makes of what is asked for: shared clocks, turbo by the number of active cores, demotion of idle states,
-//! and how long work takes.
+//! What the hardware makes of the frequencies and idle states that it is asked for: shared clocks, turbo by the number
+//! of active cores, demotion of idle states, and how long work takes.
 //!
-//! A change of a clock acts at once on the work of tasks, which is spread anew. What the kernel does on its own account is
-//! short and keeps the speed it began with.
+//! A change of a clock changes the speed of tasks at once. What the kernel does itself is short, and keeps the speed it
+//! began with.
 //!
-//! Cores that are woken often sleep less deeply than they were asked to: the processor demotes the request. A core whose last
-//! sleep was a short one stays in the shallower state for as long as such a sleep at most; if it is not woken in that time it
-//! goes where it was asked to. The kernel knows nothing of it: its residencies are those of what it asked for.
+//! Demotion: a core that is woken often sleeps less deeply than it was asked to. If its last sleep was a short one, it
+//! stays in the shallower state for as long as such a sleep lasts at most; if it is not woken in that time, it enters
+//! the state that it was asked to. The kernel does not know of it: its residencies are those of the states that it
+//! asked for.
 
 use super::model::PmModel;
 use super::state::Pm;
 use crate::cpu::{CpuState, Doing};
 use crate::engine::Sim;
-use crate::event_queue::Later;
+use crate::event_queue::TimedEvent;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_pm::Khz;
 use wakelab_sched::cpumask::Cpu;
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// A CPU begins or ceases to be active: to take part in turbo and in the choice of a shared clock.
+    /// A CPU begins or ceases to be active, which is to count for turbo and for the choice of a shared clock.
     pub fn active_changes(&mut self, cpu: Cpu, active: bool) {
         let Some(model) = self.sys.pm_model() else { return };
         let Some(pm) = &mut self.sys.pm else { return };
@@ -39,7 +40,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// A core begins or ceases to count as active. Returns whether turbo's limit changes, and with it the clocks of the package.
+    /// A core begins or ceases to count as active. Returns whether turbo's limit has changed, and with it the package's
+    /// clocks.
     pub fn active_cores_change(&mut self, core: usize, active: bool) -> bool {
         let Some(model) = self.sys.pm_model() else { return false };
         let Some(pm) = &mut self.sys.pm else { return false };
@@ -59,14 +61,14 @@ impl<S: Sink> Sim<'_, '_, S> {
         true
     }
 
-    /// Gives the CPUs of a clock what it runs at now.
+    /// Sets the frequency of a clock's CPUs, by what their policies ask for and what the hardware allows.
     pub fn clock_changes(&mut self, clock: usize) {
         let Some(model) = self.sys.pm_model() else { return };
         let Some(pm) = &self.sys.pm else { return };
         let of = &model.clocks[clock];
         let asked = |&cpu: &Cpu| pm.policies[model.policy_of[cpu as usize]].policy.cur();
         let active = of.cpus.iter().filter(|&&cpu| pm.cpus[cpu as usize].active);
-        // With all idle the clock stands where it is.
+        // While all are idle the clock keeps its frequency.
         let Some(wanted) = active.map(asked).max() else { return };
         let first = of.cpus[0] as usize;
         let turbo = model.turbo.as_ref().map_or(Khz::MAX, |turbo| turbo.limit(pm.active_cores[of.package]));
@@ -91,28 +93,28 @@ impl<S: Sink> Sim<'_, '_, S> {
         if c.doing == Doing::Run && c.curr.is_some() {
             self.account(cpu);
             self.sys.cpus[cpu as usize].dilation = dilation;
-            self.spread(cpu);
+            self.set_run_end(cpu);
         } else {
             self.sys.cpus[cpu as usize].dilation = dilation;
         }
         self.sys.power_state_changes(cpu);
-        self.tell_all(|_| Event::Frequency { cpu, khz });
+        self.emit_detail(|_| Event::Frequency { cpu, khz });
     }
 }
 
-/// What is kept of a core's sleeps.
+/// The sleeps of a core.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CoreSleep {
     /// Since when no CPU of it is active, ns.
     since: u64,
-    /// The last sleep was a short one.
+    /// Whether the last sleep was a short one.
     short: bool,
     /// Until when it is demoted, ns; 0 if it is not.
     pub demoted_until: u64,
 }
 
 impl Pm {
-    /// The idle state in which a sleeping core is that was asked to go to this one.
+    /// The idle state of a sleeping core that was asked to enter `asked`.
     pub fn resolved(&self, model: &PmModel, core: usize, asked: usize) -> usize {
         match &model.demotion {
             Some(demotion) if self.sleeps[core].demoted_until != 0 => {
@@ -122,7 +124,7 @@ impl Pm {
         }
     }
 
-    /// A CPU of the core is active, the first of them. Returns whether the core has not counted as active up to now.
+    /// The first CPU of the core becomes active. Returns whether the core did not count as active before.
     pub fn core_wakes(&mut self, model: &PmModel, core: usize, now: u64) -> bool {
         let Some(demotion) = &model.demotion else { return true };
         let sleep = &mut self.sleeps[core];
@@ -130,7 +132,7 @@ impl Pm {
         std::mem::take(&mut sleep.demoted_until) == 0 || !demotion.active
     }
 
-    /// No CPU of the core is active any more. Returns until when it is demoted, if it is.
+    /// No CPU of the core is active any more. Returns until when the core is demoted, ns, if it is.
     fn core_sleeps(&mut self, model: &PmModel, core: usize, now: u64) -> Option<u64> {
         let demotion = model.demotion.as_ref()?;
         let sleep = &mut self.sleeps[core];
@@ -141,17 +143,17 @@ impl Pm {
 }
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// The last active CPU of a core has gone to sleep. Returns whether the core does not count as active any more.
+    /// The last active CPU of a core has gone to sleep. Returns whether the core ceases to count as active.
     pub fn core_sleeps(&mut self, core: usize) -> bool {
         let Some(model) = self.sys.pm_model() else { return true };
         let Some(pm) = &mut self.sys.pm else { return true };
         let Some(until) = pm.core_sleeps(model, core, self.sys.now) else { return true };
         self.sys.core_state_changes(core);
-        self.at(until, Later::Undemoted(core as u32));
+        self.at(until, TimedEvent::Undemoted(core as u32));
         !model.demotion.as_ref().is_some_and(|demotion| demotion.active)
     }
 
-    /// A core goes where it was asked to, if it has slept since this was set down.
+    /// A demoted core enters the state that it was asked to, if it has slept since this event was set.
     pub fn demotion_ends(&mut self, core: usize) {
         let Some(model) = self.sys.pm_model() else { return };
         let Some(pm) = &mut self.sys.pm else { return };
@@ -169,7 +171,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 /// The dilation of a CPU at full speed.
 pub const FULL: u64 = 1 << 20;
 
-/// How long work takes on a CPU of `capacity` at `khz`, [`FULL`] being the time it takes on the fastest CPU at its highest
+/// How long work takes on a CPU of `capacity` at `khz`, if it takes [`FULL`] on the fastest CPU at its highest
 /// frequency. `nominal` is the highest frequency of this CPU, kHz.
 pub fn dilation(nominal: Khz, khz: Khz, capacity: u64) -> u64 {
     let full = u128::from(FULL) * u128::from(nominal) * 1024;
@@ -177,7 +179,7 @@ pub fn dilation(nominal: Khz, khz: Khz, capacity: u64) -> u64 {
 }
 
 impl CpuState {
-    /// Neither SMT siblings nor the frequency slow the CPU down.
+    /// Whether neither SMT siblings nor the frequency nor the capacity slow the CPU down.
     #[inline]
     fn at_full_speed(&self) -> bool {
         self.slowdown == 100 && self.dilation == FULL
@@ -195,7 +197,7 @@ impl CpuState {
         }
     }
 
-    /// The same, rounded up.
+    /// The time that `work` takes, ns of both, rounded up.
     #[inline]
     pub fn time_until_done(&self, work: u64) -> u64 {
         if self.at_full_speed() {

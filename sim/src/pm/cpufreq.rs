@@ -1,11 +1,11 @@
-//! When governors are asked (`cpufreq_update_util()`), and when their answer takes effect.
+//! When frequency governors are notified (`cpufreq_update_util()`), and when their requests take effect.
 
 use super::clocks::FULL;
 use super::model::PmModel;
 use super::state::{PmCpu, PolicyState};
 use crate::cpu::CpuState;
 use crate::engine::Sim;
-use crate::event_queue::Later;
+use crate::event_queue::TimedEvent;
 use crate::system::{BOOT_NS, System};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_pm::Cpu;
@@ -48,13 +48,13 @@ impl View for Seen<'_> {
 }
 
 impl<'m> System<'m> {
-    /// What power management goes by, where a side asks for it.
+    /// The constant part of power management; `None` without governors.
     #[inline]
     pub fn pm_model(&self) -> Option<&'m PmModel> {
         self.model.pm.as_ref()
     }
 
-    /// The averages of a CPU's run queue have changed, if `changed` (`cfs_rq_util_change()`).
+    /// `cfs_rq_util_change()`: notifies cpufreq if the averages of a CPU's run queue have `changed`.
     #[inline]
     pub fn util_change(&mut self, cpu: Cpu, changed: bool) {
         if changed && self.pm.is_some() {
@@ -62,16 +62,17 @@ impl<'m> System<'m> {
         }
     }
 
-    /// `iowait`: SCHED_CPUFREQ_IOWAIT.
+    /// `cpufreq_update_util()`: the governor of the CPU's policy is notified; with `iowait` of a task that has waited
+    /// for I/O (SCHED_CPUFREQ_IOWAIT).
     #[inline(never)]
     pub fn cpufreq_update_util(&mut self, cpu: Cpu, iowait: bool) {
         let at = Update { now: BOOT_NS + self.now, cpu, from: self.this_cpu, iowait };
         let policy = self.model.pm.as_ref().expect("as `pm`").policy_of[cpu as usize];
-        self.asks(policy, |state, seen| state.governor.update(&at, &state.policy, seen));
+        self.call_governor(policy, |state, seen| state.governor.update(&at, &state.policy, seen));
     }
 
-    /// Asks the governor of a policy, and takes note of what it wants.
-    fn asks(&mut self, n: usize, ask: impl FnOnce(&mut PolicyState, &Seen<'_>) -> Option<u32>) {
+    /// Calls the governor of a policy, and notes the frequency that it asks for.
+    fn call_governor(&mut self, n: usize, ask: impl FnOnce(&mut PolicyState, &Seen<'_>) -> Option<u32>) {
         let Some(model) = self.pm_model() else { return };
         let Some(pm) = &mut self.pm else { return };
         let seen = Seen {
@@ -91,11 +92,11 @@ impl<'m> System<'m> {
 }
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// Governors take over; what they want at once they have from the start.
+    /// Starts the governors. The frequencies that they ask for at once hold from the start.
     pub fn pm_start(&mut self) {
         let Some(model) = self.sys.pm_model() else { return };
         for n in 0..model.policies.len() {
-            self.sys.asks(n, |state, seen| {
+            self.sys.call_governor(n, |state, seen| {
                 let wants = state.governor.start(BOOT_NS, &state.policy, seen);
                 let limited = state.governor.limits(&state.policy);
                 wants.or(limited)
@@ -109,16 +110,16 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.cpus[cpu as usize].dilation = dilation.unwrap_or(FULL);
             self.cpuidle_selects(cpu);
             if let Some(khz) = self.sys.pm.as_ref().map(|pm| pm.cpus[cpu as usize].khz) {
-                self.tell_all(|_| Event::Frequency { cpu, khz });
+                self.emit_detail(|_| Event::Frequency { cpu, khz });
             }
         }
         let from = model.side.measured_from;
         if from != 0 {
-            self.at(from, Later::Measure);
+            self.at(from, TimedEvent::Measure);
         }
     }
 
-    /// Sets events for what governors have asked for.
+    /// Sets events for the frequencies that governors have asked for.
     #[inline]
     pub fn pm_requests(&mut self) {
         if self.sys.pm.as_ref().is_some_and(|pm| !pm.requests.is_empty()) {
@@ -131,14 +132,14 @@ impl<S: Sink> Sim<'_, '_, S> {
         let Some(pm) = &mut self.sys.pm else { return };
         let requests = std::mem::take(&mut pm.requests);
         for n in requests {
-            // One that has taken effect meanwhile has no target.
+            // A request that has taken effect meanwhile has no target any more.
             if self.sys.pm.as_ref().is_some_and(|pm| pm.policies[n].target.is_some()) {
-                self.at(self.sys.now + model.policies[n].latency_ns, Later::Freq(n as u32));
+                self.at(self.sys.now + model.policies[n].latency_ns, TimedEvent::Freq(n as u32));
             }
         }
     }
 
-    /// A policy's frequency has changed to what was last asked for.
+    /// A policy's frequency has changed to the one that its governor last asked for.
     pub fn freq_changes(&mut self, n: usize) {
         let Some(model) = self.sys.pm_model() else { return };
         let Some(pm) = &mut self.sys.pm else { return };

@@ -1,11 +1,10 @@
 //! The idle loop: which state a CPU enters, whether its tick stops, and what leaving the state takes.
 //!
-//! Leaving takes the exit latency of the state in which the core is on top of the machine's `idle_exit`, which is the
-//! kernel's own part. The CPU's clock counts for others from the moment that it is woken; to the counters and the power
-//! account the exit is part of the idle state. A tick that finds the CPU idle is the end of one sleep and the begin of
-//! another, and takes no time.
+//! Leaving takes the exit latency of the state in which the core is, and then the machine's `idle_exit`, which is the
+//! kernel's own part. From the moment that the CPU is woken its clock counts for others; for the counters and the power
+//! account the exit is part of the idle state. A tick that finds the CPU idle ends one sleep and begins another.
 //!
-//! Timers of the kernel's tasks are in the timer wheel, which ticks run (`run_local_timers()`); all are as if in its first
+//! Timers of kthreads are in the timer wheel, which ticks run (`run_local_timers()`); all behave as if in its first
 //! level.
 
 use crate::cpu::{Doing, Irq};
@@ -17,11 +16,12 @@ use wakelab_pm::idle::{Asking, Woken, cpuidle_poll_time};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
 
-/// Where no timer is set the next is this far away, ns.
+/// The distance of the next timer if none is set, ns.
 const FAR_NS: u64 = 1 << 40;
 
 impl System<'_> {
-    /// Which of the idle states a CPU is in to the kernel (`idle_get_state()`), if it is in one: its exit latency, ns.
+    /// The exit latency of the idle state in which the kernel takes a CPU to be (`idle_get_state()`), ns. Returns
+    /// `None` if the CPU is not idle, or has no idle states.
     pub fn idle_latency(&self, cpu: Cpu) -> Option<u64> {
         let (pm, model) = (self.pm.as_ref()?, self.model.pm.as_ref()?);
         let states = model.kind(cpu).idle.as_ref()?;
@@ -29,8 +29,8 @@ impl System<'_> {
         is_idle.then(|| states[pm.cpus[cpu as usize].idle_state].exit_latency_ns)
     }
 
-    /// How long this idle CPU takes to leave, ns: a core goes no deeper than its siblings let it and the processor has it, and while a
-    /// sibling is up, a CPU's own state is but a halt.
+    /// How long this idle CPU takes to leave idle, ns. A core sleeps no deeper than the shallowest state of its CPUs,
+    /// and than the processor's demotion lets it; while a sibling runs, a CPU's own state is only a halt.
     fn exit_latency(&self, cpu: Cpu) -> u64 {
         let (Some(pm), Some(model)) = (&self.pm, &self.model.pm) else { return 0 };
         let Some(states) = &model.kind(cpu).idle else { return 0 };
@@ -51,13 +51,13 @@ impl System<'_> {
         states[own.min(together.max(halt))].exit_latency_ns
     }
 
-    /// Idle states decide when ticks stop.
+    /// Whether the CPU has idle states, so that its idle governor decides when the tick stops.
     pub fn has_cpuidle(&self, cpu: Cpu) -> bool {
         self.model.pm.as_ref().is_some_and(|model| model.kind(cpu).idle.is_some())
     }
 
-    /// `tick_nohz_next_event()`: neither RCU nor a timer of the wheel is due within a tick of the last. High-resolution timers, which
-    /// tasks of the workload have, do not ask for ticks.
+    /// `tick_nohz_next_event()`: whether neither RCU nor a timer of the wheel needs the next tick. High-resolution
+    /// timers, which tasks of the workload have, do not need ticks.
     fn next_event_is_far(&self, cpu: Cpu) -> bool {
         let Some(pm) = &self.pm else { return true };
         let base = self.now / self.model.tick_ns * self.model.tick_ns;
@@ -66,6 +66,7 @@ impl System<'_> {
         !self.rcu_needs_cpu(cpu) && timer.is_none_or(|&(time, _)| time > base + self.model.tick_ns)
     }
 
+    /// What the idle governor is asked with.
     fn asking(&self, cpu: Cpu) -> Asking {
         let tick_ns = self.model.tick_ns;
         let pm = self.pm.as_ref().expect("the caller has looked");
@@ -87,7 +88,7 @@ impl System<'_> {
 }
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// A CPU is idle: enters a state.
+    /// The CPU is idle: it enters an idle state.
     pub fn cpuidle_enters(&mut self, cpu: Cpu) {
         if self.sys.pm.is_none() {
             return;
@@ -118,7 +119,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.timeline.set(cpu, NEVER);
             }
         }
-        // tick_nohz_idle_stop_tick() counts, whether or not the next timer is too near to stop.
+        // tick_nohz_idle_stop_tick() counts even if the next timer is too near to stop the tick.
         of.idle_calls += u64::from(stops);
         let far = self.sys.next_event_is_far(cpu);
         if stops && far && !asking.tick_stopped && self.sys.has_cpuidle(cpu) {
@@ -128,14 +129,14 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.power_state_changes(cpu);
         self.active_changes(cpu, active);
         if self.sys.has_cpuidle(cpu) {
-            self.tell_all(|sys| Event::IdleState {
+            self.emit_detail(|sys| Event::IdleState {
                 cpu,
                 state: sys.pm.as_ref().map_or(0, |pm| pm.cpus[cpu as usize].idle_state as u32),
             });
         }
     }
 
-    /// Tells the idle governor what came of its choice; the exit takes `exit` ns.
+    /// Notifies the idle governor of how the CPU slept; the exit takes `exit` ns.
     fn cpuidle_reflects(&mut self, cpu: Cpu, exit: u64, by_tick: bool, poll_time_limit: bool) {
         let now = self.sys.now;
         let Some(pm) = &mut self.sys.pm else { return };
@@ -155,8 +156,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// An idle CPU is woken, by another CPU or by an interrupt of its own, which has been counted. Returns how long its state takes
-    /// to leave, ns.
+    /// An idle CPU is woken, by another CPU or by an interrupt of its own, which has been counted. Returns the exit
+    /// latency of its state, ns.
     pub fn cpuidle_leaves(&mut self, cpu: Cpu, by_other: bool) -> u64 {
         let Some(model) = self.sys.pm_model() else { return 0 };
         if by_other && !model.wakes_by_write {
@@ -168,7 +169,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         exit
     }
 
-    /// The CPU is out of its idle state.
+    /// The CPU has left its idle state.
     pub fn cpuidle_left(&mut self, cpu: Cpu) {
         if self.sys.pm.is_none() {
             return;
@@ -178,7 +179,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.power_state_changes(cpu);
     }
 
-    /// The tick of an idle CPU, which has not been stopped.
+    /// The tick of an idle CPU whose tick is not stopped.
     pub fn cpuidle_tick(&mut self, cpu: Cpu) {
         self.sys.scale_tick(cpu);
         if self.sys.cpus[cpu as usize].doing != Doing::Idle {
@@ -190,7 +191,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.cpuidle_selects(cpu);
     }
 
-    /// The event of an idle CPU: it has polled for long enough.
+    /// An idle CPU has polled for as long as `cpuidle_poll_time()` allows.
     pub fn polled(&mut self, cpu: Cpu) {
         self.timeline.set(cpu, NEVER);
         if self.sys.pm.is_some() {
@@ -202,8 +203,9 @@ impl<S: Sink> Sim<'_, '_, S> {
 }
 
 impl System<'_> {
-    /// When a sleep of `time` ns that begins now ends, ns: the wheel rounds up (`calc_index()`, kernel/time/timer.c, 5.10). A task of
-    /// the workload has a high-resolution timer. Without idle states nobody asks for the difference.
+    /// When a sleep of `time` ns that begins now ends, ns. The timer wheel of kthreads rounds up (`calc_index()`,
+    /// kernel/time/timer.c, 5.10); tasks of the workload have high-resolution timers. Without governors nothing depends
+    /// on the difference.
     pub fn expires(&self, task: TaskId, time: u64) -> u64 {
         let expires = self.now + time;
         if self.pm.is_none() || self.tasks[task.0 as usize].workload {
@@ -212,13 +214,13 @@ impl System<'_> {
         expires.next_multiple_of(self.model.tick_ns)
     }
 
-    /// An idle CPU that waits in MWAIT sees the flag, and is not interrupted (`set_nr_if_polling()`).
-    pub fn is_seen_without(&self, cpu: Cpu, irq: Irq) -> bool {
+    /// Whether the CPU needs no interrupt: an idle CPU that waits in MWAIT sees the flag (`set_nr_if_polling()`).
+    pub fn needs_no_interrupt(&self, cpu: Cpu, irq: Irq) -> bool {
         let idle = self.cpus[cpu as usize].doing == Doing::Idle;
         irq == Irq::Resched && idle && self.pm_model().is_some_and(|model| model.wakes_by_write)
     }
 
-    /// The interrupt is no other than the tick, which is counted by itself.
+    /// Whether the interrupt is part of the tick, which is counted by itself.
     pub fn is_in_tick(&self, cpu: Cpu, irq: Irq) -> bool {
         matches!(irq, Irq::Timer(task) if !self.tasks[task.0 as usize].workload)
             && !self.cpus[cpu as usize].tick_stopped

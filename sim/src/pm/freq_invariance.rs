@@ -1,4 +1,4 @@
-//! The scale of a CPU's frequency, and PELT's clock, which runs by it.
+//! Frequency invariance: the scale of a CPU's frequency, and PELT's clock, which runs by it.
 
 use super::model::ScaleSource;
 use crate::model::Model;
@@ -19,15 +19,16 @@ fn clock_at(time: u64) -> RqClock {
     }
 }
 
-/// The run queues' clocks at the start, where they are not all one: with frequencies, or on smaller CPUs.
+/// The run queues' clocks at the start. Returns `None` if they never differ: without governors, on CPUs of one
+/// capacity.
 pub fn clocks(model: &Model<'_>) -> Option<Box<[RqClock]>> {
     let full = model.capacity.iter().all(|&capacity| capacity == SCHED_CAPACITY_SCALE);
     (model.pm.is_some() || !full).then(|| model.capacity.iter().map(|_| clock_at(BOOT_NS)).collect())
 }
 
 impl System<'_> {
-    /// `rq_clock_pelt()` after `update_rq_clock()`, ns. Where CPUs are equal and frequencies do not change it is the clock of
-    /// tasks.
+    /// `rq_clock_pelt()` after `update_rq_clock()`, ns. If all CPUs are equal and frequencies do not change it is
+    /// `rq_clock_task()`.
     #[inline]
     pub fn clock_pelt(&mut self, cpu: Cpu) -> u64 {
         if self.clocks.is_none() {
@@ -59,13 +60,13 @@ impl System<'_> {
     pub fn rq_clock(&self, cpu: Cpu) -> RqClock {
         match &self.clocks {
             Some(clocks) => clocks[cpu as usize],
-            // At full speed the clocks do not differ: an idle CPU's are as if they had been read now.
+            // At full speed the clocks do not differ, and it does not matter when they were last updated.
             None => clock_at(self.clock_task(cpu)),
         }
     }
 
-    /// `arch_scale_freq_tick()`, on a CPU whose tick is not stopped. Without a cycle in C0 since the last there is nothing to
-    /// divide by; on hardware the tick itself has some.
+    /// `arch_scale_freq_tick()`, on a CPU whose tick is not stopped. Without a cycle in C0 since the last tick the
+    /// scale stays; on hardware the tick itself takes some.
     pub fn scale_tick(&mut self, cpu: Cpu) {
         let Some(ScaleSource::Counters(ratio)) = self.model.pm.as_ref().map(|model| model.scale) else { return };
         self.settle_counters(cpu);

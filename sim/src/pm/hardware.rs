@@ -1,4 +1,4 @@
-//! The machine's description in the terms of a run: kinds of CPUs, and what cores and domains spend.
+//! The machine's description in the terms of a run: kinds of CPUs, clocks, and the power of cores and domains.
 
 use super::model::{ClockModel, CoreModel, KindModel, SharedModel};
 use crate::SimError;
@@ -11,7 +11,7 @@ pub fn wrong(machine: &Machine, what: impl std::fmt::Display) -> SimError {
     SimError::Machine(format!("{}: {what}", machine.name))
 }
 
-/// The policy of a CPU.
+/// The number of a CPU's policy.
 pub fn policy_of(machine: &Machine, cpu: Cpu) -> Result<usize, SimError> {
     machine.frequencies.iter().position(|policy| policy.cpus.test(cpu)).ok_or_else(|| {
         let what = match machine.frequencies.is_empty() {
@@ -22,7 +22,8 @@ pub fn policy_of(machine: &Machine, cpu: Cpu) -> Result<usize, SimError> {
     })
 }
 
-/// Every frequency at which a CPU of the policy may run, kHz, lowest first: what can be asked for, and what turbo leaves.
+/// Every frequency at which a CPU of the policy may run, kHz, lowest first: those that can be requested, and those of
+/// turbo.
 fn opps(machine: &Machine, policy: &FreqPolicy) -> Vec<u32> {
     let bins = machine.turbo.iter().flat_map(|turbo| turbo.bins.iter().map(|bin| bin.khz));
     let mut khz: Vec<u64> = policy.targets_khz();
@@ -36,7 +37,7 @@ pub fn base_khz(policy: &FreqPolicy) -> u32 {
     policy.base_khz.unwrap_or(policy.max_khz) as u32
 }
 
-/// What kind a CPU is of.
+/// The kind of a CPU: its operating points and idle states.
 pub fn kind(machine: &Machine, cpu: Cpu) -> Result<KindModel, SimError> {
     let policy = &machine.frequencies[policy_of(machine, cpu)?];
     let opps_khz = opps(machine, policy);
@@ -67,7 +68,7 @@ pub fn kind(machine: &Machine, cpu: Cpu) -> Result<KindModel, SimError> {
     Ok(KindModel { stats, idle, active })
 }
 
-/// What a core spends in each of its states.
+/// A core with the power of each of its states.
 pub fn core(machine: &Machine, cpus: Vec<Cpu>, kind: &KindModel) -> Result<CoreModel, SimError> {
     let Some(power) = machine.power.of_core(cpus[0]) else { return Ok(CoreModel { cpus, states: Vec::new() }) };
     let policy = &machine.frequencies[policy_of(machine, cpus[0])?];
@@ -87,14 +88,14 @@ pub fn core(machine: &Machine, cpus: Vec<Cpu>, kind: &KindModel) -> Result<CoreM
     Ok(CoreModel { cpus, states })
 }
 
-/// CPUs by a number that each has, in the order of the numbers.
+/// Groups CPUs by a number that each has, in the order of the numbers.
 pub fn groups(cpus: impl Iterator<Item = Cpu>, number: impl Fn(Cpu) -> u32) -> Vec<(u32, Vec<Cpu>)> {
     let mut groups = std::collections::BTreeMap::<u32, Vec<Cpu>>::new();
     cpus.for_each(|cpu| groups.entry(number(cpu)).or_default().push(cpu));
     groups.into_iter().collect()
 }
 
-/// Clusters and packages, beside their cores.
+/// Clusters and packages with the power that they take besides their cores.
 pub fn shared(machine: &Machine) -> Vec<SharedModel> {
     let topology = &machine.topology.cpus;
     let mut all = Vec::new();
@@ -114,10 +115,10 @@ pub fn shared(machine: &Machine) -> Vec<SharedModel> {
     all
 }
 
-/// Which CPUs have one clock.
+/// The clocks, with the CPUs that share each.
 pub fn clocks(machine: &Machine) -> Result<Vec<ClockModel>, SimError> {
     let topology = &machine.topology.cpus;
-    // By the kind of clock, so that numbers of cores and of packages do not meet.
+    // By the kind of clock, so that the numbers of cores and of packages are not mixed up.
     let mut keys = Vec::new();
     for cpu in 0..topology.len() as Cpu {
         let policy = policy_of(machine, cpu)?;

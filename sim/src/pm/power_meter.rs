@@ -1,5 +1,5 @@
-//! What is counted: cycles in C0, time by state, and with it energy; what results say of it at the end, and what a sink is
-//! told of it on the way: the mean power of each package, jiffy for jiffy.
+//! What is measured: cycles in C0, time by state, and energy. At the end of a run they become its [`PowerStats`]; on
+//! the way a sink receives the mean power of each package at each jiffy.
 
 use super::model::{KindModel, PmModel};
 use super::state::{Pm, PmCpu};
@@ -12,34 +12,35 @@ use wakelab_pm::power::{CpuStats, DomainStats, PowerStats};
 use wakelab_sched::cpumask::Cpu;
 
 impl PmCpu {
-    /// APERF and MPERF count: it runs something, or polls.
+    /// Whether APERF and MPERF count: the CPU runs something, or polls.
     fn in_c0(&self, kind: &KindModel) -> bool {
         let polls = || kind.idle.as_ref().is_some_and(|idle| idle[self.idle_state].polling);
         self.runs || (self.active && polls())
     }
 
-    /// Its counters at a moment.
+    /// The CPU's counters at `now`, ns.
     pub fn counters_at(&self, kind: &KindModel, now: u64) -> Counters {
         let mut counters = self.counters;
         counters.count(now - self.counted, self.in_c0(kind).then_some(self.khz));
         counters
     }
 
-    /// Time in idle states, ns (`get_cpu_idle_time()`): that in which tasks wait for I/O is none of it if `io_is_busy`.
+    /// Time in idle states, ns (`get_cpu_idle_time()`). Time in which tasks wait for I/O does not count if
+    /// `io_is_busy`.
     pub fn idle_time(&self, now: u64, cpu: &CpuState, io_is_busy: bool) -> u64 {
         let slept = if cpu.doing == Doing::Idle { now - self.idle_since } else { 0 };
         let waits = self.iowait_ns + if cpu.nr_iowait != 0 { slept } else { 0 };
         self.idle_ns + slept - if io_is_busy { waits } else { 0 }
     }
 
-    /// The state that it is in: busy at an operating point, or idle.
+    /// The CPU's power state: busy at an operating point, or in an idle state.
     fn state(&self, kind: &KindModel) -> usize {
         if self.runs { kind.busy(self.khz) } else { kind.nr_opps() + self.idle_state }
     }
 }
 
 impl Pm {
-    /// A core's state, by those of its CPUs.
+    /// A core's power state, which follows from those of its CPUs.
     fn core_state(&self, model: &PmModel, core: usize) -> usize {
         let of = &model.cores[core];
         let kind = model.kind(of.cpus[0]);
@@ -56,7 +57,7 @@ impl Pm {
 }
 
 impl System<'_> {
-    /// Lets a CPU's counters count up to now, before what they count changes.
+    /// Counts a CPU's cycles up to now. It is called before the frequency or the state changes.
     pub fn settle_counters(&mut self, cpu: Cpu) {
         let Some(model) = self.pm_model() else { return };
         let Some(pm) = &mut self.pm else { return };
@@ -64,7 +65,7 @@ impl System<'_> {
         (of.counters, of.counted) = (of.counters_at(model.kind(cpu), self.now), self.now);
     }
 
-    /// A CPU has come to another state, or another frequency.
+    /// A CPU has changed its state or its frequency.
     pub fn power_state_changes(&mut self, cpu: Cpu) {
         let Some(model) = self.pm_model() else { return };
         let Some(pm) = &mut self.pm else { return };
@@ -88,7 +89,7 @@ impl System<'_> {
         self.core_state_changes(model.core_of[cpu as usize]);
     }
 
-    /// A core has come to another state.
+    /// A core may have changed its state.
     pub fn core_state_changes(&mut self, core: usize) {
         let Some(model) = self.pm_model() else { return };
         let Some(pm) = &mut self.pm else { return };
@@ -98,7 +99,7 @@ impl System<'_> {
         }
     }
 
-    /// What was spent up to now does not count: measuring begins.
+    /// Begins to measure: forgets what was spent up to now.
     pub fn measure_power(&mut self) {
         for cpu in 0..self.model.nr_cpus() {
             self.settle_counters(cpu);
@@ -113,7 +114,7 @@ impl System<'_> {
         pm.cores.iter_mut().for_each(|account| account.restart(now));
         pm.shared.iter_mut().for_each(|(account, _)| account.restart(now));
         (pm.transitions, pm.measured_from) = (0, now);
-        pm.told.restart();
+        pm.last_power_event.restart();
     }
 
     /// A CPU takes an interrupt.
@@ -131,7 +132,7 @@ fn nj(fj: u128) -> u64 {
 }
 
 impl System<'_> {
-    /// Up to now; `None` where no side asked.
+    /// The measurements up to now. Returns `None` without governors.
     pub fn power_stats(&mut self) -> Option<PowerStats> {
         for cpu in 0..self.model.nr_cpus() {
             self.settle_counters(cpu);
@@ -172,16 +173,16 @@ impl System<'_> {
     }
 }
 
-/// What was told of last.
+/// What the sink last received.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct LastPowerEvent {
     at: u64,
     /// By package, the energy since measuring began, fJ.
     fj: Vec<u128>,
 }
 
-impl Told {
-    /// The accounts begin anew.
+impl LastPowerEvent {
+    /// The accounts begin again at 0.
     pub fn restart(&mut self) {
         self.fj.fill(0);
     }
@@ -203,23 +204,23 @@ impl Pm {
 }
 
 impl<S: Sink> Sim<'_, '_, S> {
-    /// Tells what each package has spent since the last time.
-    pub fn tell_power(&mut self) {
+    /// Sends the sink the mean power of each package since the last time.
+    pub fn emit_power(&mut self) {
         if !S::INPUTS {
             return;
         }
         let (Some(model), now) = (self.sys.pm_model(), self.sys.now) else { return };
         let Some(pm) = &mut self.sys.pm else { return };
-        let since = pm.told.at;
+        let since = pm.last_power_event.at;
         if pm.cores.is_empty() || now == since {
             return;
         }
         let fj = pm.package_fj(model, now);
-        let before = std::mem::replace(&mut pm.told, Told { at: now, fj: fj.clone() }).fj;
+        let before = std::mem::replace(&mut pm.last_power_event, LastPowerEvent { at: now, fj: fj.clone() }).fj;
         for (package, all) in fj.into_iter().enumerate() {
             let spent = all - before.get(package).unwrap_or(&0);
             let uw = (spent / u128::from(now - since)) as u64;
-            self.tell(|_| Event::Power { package: package as u32, since, uw });
+            self.emit(|_| Event::Power { package: package as u32, since, uw });
         }
     }
 }

@@ -1,15 +1,16 @@
-//! RCU, as far as it keeps CPUs awake: callbacks that wait for a grace period keep the tick, and the kthread that ends grace
-//! periods has timers.
+//! RCU, as far as it keeps CPUs awake: a CPU keeps its tick while its callbacks wait for a grace period, and the
+//! kthread that ends grace periods has timers.
 //!
-//! Callbacks come of what frees tasks and memory: exec, exit, and the parent's wait. In a workload that does so without a
-//! pause one grace period follows the other. Each takes a sleep of the kthread (`rcu_gp_fqs_loop()`, 5.10): then idle CPUs are seen
-//! to be idle, and busy ones have passed a tick in user mode.
+//! Callbacks are queued when tasks and memory are freed: by exec, by exit, and by the parent's wait. If a workload does
+//! so all the time, one grace period follows the other. Each takes one sleep of the kthread (`rcu_gp_fqs_loop()`,
+//! 5.10): after it, idle CPUs are seen to be idle, and busy ones have passed a tick in user mode.
 
 use crate::system::System;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_workload::{Call, Op, Program, Work};
 
-/// `RCU_JIFFIES_TILL_FORCE_QS` (kernel/rcu/tree.h, 5.10) plus `nr_cpu_ids / RCU_JIFFIES_FQS_DIV` (`rcu_init_geometry()`).
+/// `RCU_JIFFIES_TILL_FORCE_QS` (kernel/rcu/tree.h, 5.10) plus `nr_cpu_ids / RCU_JIFFIES_FQS_DIV`
+/// (`rcu_init_geometry()`).
 fn jiffies_till_first_fqs(hz: u64, nr_cpus: u32) -> u64 {
     1 + u64::from(hz > 250) + u64::from(hz > 500) + u64::from(nr_cpus / 256)
 }
@@ -24,7 +25,7 @@ pub fn queues_callbacks(programs: &[Program]) -> bool {
     programs.iter().any(|program| program.ops.iter().any(|op| matches!(op, Op::Fork { .. } | Op::Call(Call::Exec))))
 }
 
-/// What the kthread does: a look at the CPUs, which is assumed to take 2 us, and a sleep.
+/// The program of the kthread: it checks the CPUs, which is assumed to take 2 µs, and sleeps.
 pub fn kthread(hz: u64, nr_cpus: u32) -> Program {
     let sleep = jiffies_till_first_fqs(hz, nr_cpus) * (1_000_000_000 / hz);
     let ops = vec![
@@ -45,8 +46,9 @@ fn invoked_at(now: u64, rounds: u64, hz: u64, nr_cpus: u32) -> u64 {
 }
 
 impl System<'_> {
-    /// `call_rcu()`, `rounds` times one after another as the callbacks do it themselves: each waits for the grace period that begins
-    /// after the one that is under way at the CPU's next tick (`rcu_core()`), and the tick after its end invokes it.
+    /// `call_rcu()`, `rounds` times one after another if callbacks queue callbacks. Each waits for the grace period
+    /// that begins after the one that is under way at the CPU's next tick (`rcu_core()`), and the tick after its end
+    /// invokes it.
     pub fn call_rcu(&mut self, cpu: Cpu, rounds: u64) {
         let until = invoked_at(self.now, rounds, self.model.hz, self.model.nr_cpus());
         let Some(pm) = &mut self.pm else { return };
@@ -54,7 +56,7 @@ impl System<'_> {
         *of = until.max(*of);
     }
 
-    /// `rcu_needs_cpu()`: the next tick finds the grace period over, and invokes the callbacks.
+    /// `rcu_needs_cpu()`: whether callbacks of this CPU are still to be invoked.
     pub fn rcu_needs_cpu(&self, cpu: Cpu) -> bool {
         self.pm.as_ref().is_some_and(|pm| self.now <= pm.cpus[cpu as usize].callbacks_until)
     }

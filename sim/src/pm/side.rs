@@ -12,26 +12,29 @@ use wakelab_pm::invariance::MaxFreq;
 pub struct PmSide {
     /// The frequency governor of all policies.
     pub governor: &'static About,
-    /// The idle governor; it is not asked where the machine has no idle states.
+    /// The idle governor; without effect if the machine has no idle states.
     pub idle_governor: &'static IdleAbout,
-    /// Utilisation does not depend on the frequency (FREQ_INVARIANCE); `None`: as the kernel has it, on x86 since 5.7.
+    /// Whether utilisation is independent of the frequency (FREQ_INVARIANCE); `None`: as in the kernel, on x86 since
+    /// 5.7.
     pub invariant: Option<bool>,
-    /// What x86 takes for the highest frequency.
+    /// Which frequency x86 takes for the highest.
     pub max_freq: MaxFreq,
     /// Turbo is switched off (`no_turbo` of intel_pstate).
     pub no_turbo: bool,
     /// `scaling_max_freq` of all policies, kHz.
     pub freq_cap: Option<Khz>,
-    /// What the hardware gives at most, kHz, because it is hot or at its power limit: the kernel is not told.
+    /// The highest frequency that the hardware gives, kHz, because it is hot or at its power limit. The kernel does not
+    /// know.
     pub thermal_cap: Option<Khz>,
-    /// What the governor `userspace` is told, kHz; `None` is the highest.
+    /// `scaling_setspeed` of the governor `userspace`, kHz; `None` is the highest frequency.
     pub setspeed: Option<Khz>,
-    /// When measuring begins, ns from the start of the run: what was spent before does not count.
+    /// When measuring begins, ns from the start of the run.
     pub measured_from: u64,
 }
 
 impl PmSide {
-    /// A governor with the defaults: invariance as the kernel has it, with the turbo frequency of four cores, no caps, all of the run measured.
+    /// These governors with the defaults: invariance as in the kernel, with the turbo frequency of four cores, no caps,
+    /// and all of the run measured.
     pub fn of(governor: &'static About, idle_governor: &'static IdleAbout) -> Self {
         PmSide {
             governor,
@@ -45,12 +48,10 @@ impl PmSide {
             measured_from: 0,
         }
     }
-}
 
-impl PmSide {
-    /// What a side on this machine asks for that names no governor: nothing, but schedutil where CPUs differ in capacity and kernels
-    /// have an energy model of them. Placement by energy wants schedutil, and arm64's `defconfig` makes it the default
-    /// (CONFIG_CPU_FREQ_DEFAULT_GOV_SCHEDUTIL).
+    /// The default of a side that names no governor: `None`, except on machines whose CPUs differ in capacity and have
+    /// an energy model. There it is schedutil, which placement by energy requires, and which arm64's `defconfig` makes
+    /// the default (CONFIG_CPU_FREQ_DEFAULT_GOV_SCHEDUTIL).
     pub fn usual(machine: &Machine) -> Option<PmSide> {
         let first = machine.topology.cpus.first().map(|cpu| cpu.capacity);
         let unequal = machine.topology.cpus.iter().any(|cpu| Some(cpu.capacity) != first);
@@ -60,11 +61,11 @@ impl PmSide {
     }
 }
 
-/// All that it says: governors by their names, as a function has another address in each process.
-type Said = (&'static str, &'static str, Option<bool>, MaxFreq, bool, [Option<Khz>; 3], u64);
+/// All fields, for comparison: governors by their names, because a function has another address in each process.
+type Key = (&'static str, &'static str, Option<bool>, MaxFreq, bool, [Option<Khz>; 3], u64);
 
 impl PmSide {
-    fn said(&self) -> Said {
+    fn key(&self) -> Key {
         let PmSide {
             governor,
             idle_governor,
@@ -90,13 +91,13 @@ impl PmSide {
 
 impl fmt::Debug for PmSide {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PmSide").field(&self.said()).finish()
+        f.debug_tuple("PmSide").field(&self.key()).finish()
     }
 }
 
 impl PartialEq for PmSide {
     fn eq(&self, other: &Self) -> bool {
-        self.said() == other.said()
+        self.key() == other.key()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::clocks::CoreSleep;
 use super::clocks::dilation;
 use super::model::PmModel;
-use super::power_meter::Told;
+use super::power_meter::LastPowerEvent;
 use std::collections::BTreeSet;
 use wakelab_pm::Khz;
 use wakelab_pm::governor::{CounterValues, Governor};
@@ -27,7 +27,8 @@ pub struct PmCpu {
     pub start: CounterValues,
     /// What its clock gives, kHz.
     pub khz: Khz,
-    /// It takes part in turbo and in the choice of a shared clock: from the IPI that wakes it to an idle state in which it does not.
+    /// It takes part in turbo and in the choice of a shared clock: from the IPI that wakes it to an idle state in which
+    /// it does not.
     pub active: bool,
     /// In C0 to run something, not to poll: from the end of its idle exit to the end of its idle entry.
     pub runs: bool,
@@ -81,7 +82,7 @@ pub struct Pm {
     pub shared: Vec<(Account, u32)>,
     pub transitions: u64,
     pub measured_from: u64,
-    pub told: Told,
+    pub last_power_event: LastPowerEvent,
 }
 
 impl Pm {
@@ -113,7 +114,7 @@ impl Pm {
             shared,
             transitions: 0,
             measured_from: 0,
-            told: Told::default(),
+            last_power_event: LastPowerEvent::default(),
         }
     }
 

@@ -99,7 +99,8 @@ fn tasks_that_yield_take_turns_and_tasks_that_do_not_use_their_slices() {
     assert!(yielding.len() > 1500, "{}", yielding.len());
     // The first may have run alone for a moment, and a tick may come as a task is about to yield.
     assert!(same(&yielding) * 10 < yielding.len(), "{} of {}", same(&yielding), yielding.len());
-    // A slice is 1.5 ms at least: sysctl_sched_min_granularity for two CPUs, so that a switch comes each 15 rounds or later.
+    // A slice is 1.5 ms at least: sysctl_sched_min_granularity for two CPUs, so that a switch comes each 15 rounds or
+    // later.
     let not = turns(false);
     assert!(same(&not) * 10 > not.len() * 9, "{} of {}", same(&not), not.len());
 }

@@ -83,7 +83,8 @@ fn woken_on_7(kernel: &str, hogs: &[u32]) -> Option<u32> {
 #[test]
 fn a_search_looks_at_the_cluster_of_the_target_first() {
     for (kernel, flag) in [("v5.10", false), ("v6.1", false), ("v6.12", true), ("v7.2", true), ("v7.3", true)] {
-        // The CPU it was forked on, recently used, is idle: with SD_CLUSTER it is only for the end, as it is in the other cluster.
+        // The CPU it was forked on, recently used, is idle: with SD_CLUSTER it is only for the end, as it is in the
+        // other cluster.
         assert_eq!(woken_on_7(kernel, &[]), Some(if flag { 4 } else { 0 }), "{kernel}");
         assert_eq!(woken_on_7(kernel, &[4, 5, 6]), Some(0), "{kernel}");
         // It is busy: the walk goes round the LLC, with SD_CLUSTER round the cluster before.

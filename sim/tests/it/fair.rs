@@ -25,10 +25,11 @@ fn shares_are_by_weight() {
     }
 }
 
-/// Stoica and Abdel-Wahab ("Earliest Eligible Virtual Deadline First", 1995): with requests of r at most and quanta of q,
+/// Stoica and Abdel-Wahab ("Earliest Eligible Virtual Deadline First", 1995): with requests of r at most and quanta of
+/// q,
 /// -max(r, q) < lag < max(r, q) (theorem 1), and a request that is made at a time of lag >= 0 is served by its deadline
-/// and a quantum (theorem 2). A task of weight w that waits gains lag at the rate w/W. So who wakes without debt has its
-/// deadline r W/w away, and gets the CPU within
+/// and a quantum (theorem 2). A task of weight w that waits gains lag at the rate w/W. So who wakes without debt has
+/// its deadline r W/w away, and gets the CPU within
 ///
 /// ```text
 /// r W/w + q
@@ -38,8 +39,8 @@ fn shares_are_by_weight() {
 /// slice for who has a shorter one: that leaves a tick, for which a lazy request waits. Without that, or among equal
 /// slices, it is the slice of the running task and a tick.
 ///
-/// The theory has requests end when they are served. So does the hrtick since 7.2; else they go on to the next tick, and
-/// each of the others, if its deadline is the earlier one, adds that once.
+/// The theory has requests end when they are served. So does the hrtick since 7.2; else they go on to the next tick,
+/// and each of the others, if its deadline is the earlier one, adds that once.
 fn bound(kernel: &str, switches: &str, slice: u64, q: u64) -> u64 {
     let overrun = if kernel == "v6.12" || switches == "NO_HRTICK" { tick(kernel) } else { 0 };
     // Of the machine: switches, wake-ups, interrupts.

@@ -82,7 +82,8 @@ fn an_hrtick_ends_a_slice_between_ticks() {
     }
 }
 
-/// Eight hogs on one CPU, and two tasks (8 and 9) that wake every half second, the second one a millisecond after the first.
+/// Eight hogs on one CPU, and two tasks (8 and 9) that wake every half second, the second one a millisecond after the
+/// first.
 fn one_after_the_other() -> Workload {
     let timer = call(Call::Timer { timer: 0, period_ns: 500 * MS, mode: TimerMode::Absolute });
     let wakes = vec![timer, Op::Run(ns(300_000)), back(0, 0)];
@@ -115,7 +116,8 @@ fn next_buddy_gives_who_wakes_the_next_turn() {
         assert_eq!(order(""), [8, 9].repeat(10), "{kernel}");
         assert_eq!(order("NEXT_BUDDY"), [9, 8].repeat(10), "{kernel}");
     }
-    // Who asks for a long slice has a late deadline; marked, it waits for the end of the slice that is protected, at most.
+    // Who asks for a long slice has a late deadline; marked, it waits for the end of the slice that is protected, at
+    // most.
     for kernel in EEVDF {
         let waits = |switches: &str| waits(&short_among_long(kernel, switches, 0, 20 * MS), 4, false);
         let (without, with) = (waits(""), waits("NEXT_BUDDY"));
@@ -126,8 +128,8 @@ fn next_buddy_gives_who_wakes_the_next_turn() {
     }
 }
 
-/// While an hrtick is set, the tick of CFS leaves the running task alone: one that has slept and is far behind, but may not
-/// preempt, waits for the end of the slice.
+/// While an hrtick is set, the tick of CFS leaves the running task alone: one that has slept and is far behind, but may
+/// not preempt, waits for the end of the slice.
 #[test]
 fn double_tick_lets_the_tick_preempt_beside_an_hrtick() {
     let away = Work { ns: 60 * MS, jitter_pct: 30 };

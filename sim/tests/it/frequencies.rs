@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::Digest;
 use wakelab_machine::Machine;
+use wakelab_pm::governor::GOVERNORS;
 use wakelab_pm::idle::IDLE_GOVERNORS;
 use wakelab_sim::observe::observe;
 use wakelab_sim::{Mechanisms, PmSide, Setup, run};
@@ -141,8 +142,8 @@ proptest! {
 
     #[test]
     fn residencies_add_up_and_energy_is_that_of_the_states(
-        name in prop::sample::select(vec!["performance", "powersave", "ondemand", "schedutil", "intel_pstate:powersave"]),
-        kernel in prop::sample::select(vec!["v5.3", "v5.10", "v6.1", "v6.12", "v7.3"]),
+        name in prop::sample::select(GOVERNORS.iter().map(|governor| governor.name).collect::<Vec<_>>()),
+        kernel in prop::sample::select(wakelab_sim::kernels()),
         (work, sleep) in (1_000u64..5 * MS, 1_000u64..5 * MS),
         from in prop::sample::select(vec![0, 50 * MS]),
     ) {

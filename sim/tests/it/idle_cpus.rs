@@ -22,7 +22,8 @@ fn a_cpu_that_switches_to_idle_is_seen_as_idle_already() {
     assert!(seen > 0);
 }
 
-/// How often a CPU that enqueues its wakelist and has nothing else to run was seen as idle, and how often it was looked at.
+/// How often a CPU that enqueues its wakelist and has nothing else to run was seen as idle, and how often it was looked
+/// at.
 fn idle_while_flushing(pending_until_enqueued: bool) -> (u32, u32) {
     let workload = netperf("test-2llc", 6);
     let run = Run {

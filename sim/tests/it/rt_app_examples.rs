@@ -1,6 +1,6 @@
-//! The examples that Debian's rt-app ships, simulated: each runs on kernels with CFS and with EEVDF, as often and with as much
-//! work as its file says. Those that are no programs at all are refused when they are read, as a test of the package
-//! wakelab-workload holds.
+//! The examples that Debian's rt-app ships, simulated: each runs on kernels with CFS and with EEVDF, as often and with
+//! as much work as its file says. Those that are no programs at all are refused when they are read, as a test of the
+//! package wakelab-workload holds.
 
 use crate::support::{MS, Told, simulate};
 use std::path::{Path, PathBuf};
@@ -121,8 +121,8 @@ fn phases_of_10_and_then_90_percent_are_overloaded_where_there_are_more_threads_
         assert!((12 * 300..=12 * 300 * 14 / 10).contains(&work), "{}: {work} ms", run.name);
         // 10 periods of 30 ms, then 12 threads of 270 ms each on 8 CPUs.
         run.exited(300 + 12 * 270 / 8, 1000);
-        // The light phase keeps its period, though some threads wait for others. The last of its rounds ends when the thread
-        // gets a CPU, for which others compete that are heavy already.
+        // The light phase keeps its period, though some threads wait for others. The last of its rounds ends when the
+        // thread gets a CPU, for which others compete that are heavy already.
         for thread in 0..12 {
             let light = run.told.times(thread)[8];
             assert!((270 * MS..280 * MS).contains(&light), "{}: {light}", run.name);

@@ -47,7 +47,8 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let machine = wakelab_machine::get(machine).expect("a machine");
-        let workload = of_programs(tasks.iter().map(|(calls, work, sleep)| changes(calls, *work, *sleep)).collect(), &[]);
+        let programs = tasks.iter().map(|(calls, work, sleep)| changes(calls, *work, *sleep)).collect();
+        let workload = of_programs(programs, &[]);
         let mut failed = Ok(());
         let check = |snapshot: &wakelab_sim::observe::Snapshot<'_>| {
             let tasks: Vec<_> = snapshot.tasks().filter(|task| task.alive && task.on_rq).collect();
@@ -89,8 +90,8 @@ fn the_load_of_a_run_queue_changes_with_the_weight_at_once() {
         let workload = of_programs(vec![ops], &[]);
         let mechanisms = Mechanisms { noise: false, ..Mechanisms::default() };
         let setup = Setup { mechanisms, ..setup(&machine, kernel, &workload, 1) };
-        // 400 ms of work end a little later, by what ticks take: at 405 ms a change that took effect by time alone would
-        // have gone a tenth of its way.
+        // 400 ms of work end a little later, by what ticks take: at 405 ms a change that took effect by time alone
+        // would have gone a tenth of its way.
         let mut loads = Vec::new();
         let times = [399, 405].map(|ms| ms * 1_000_000);
         observe(&setup, &mut (), times, |snapshot, ()| loads.push(snapshot.cpu(0).pelt.avg.load_avg)).expect("a run");

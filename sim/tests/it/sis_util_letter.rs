@@ -1,4 +1,5 @@
-//! The case of the SIS_UTIL letter in which no search happens though a CPU is idle: seven of eight CPUs are busy, 87.5%.
+//! The case of the SIS_UTIL letter in which no search happens though a CPU is idle: seven of eight CPUs are busy,
+//! 87.5%.
 
 use crate::support::{MS, back, call, ns, workload};
 use wakelab_events::sim::{Event, Sink};
@@ -17,8 +18,8 @@ const SETTLED: u64 = 200 * MS;
 /// How long CPU 7's own task sleeps.
 const SHORT: Work = Work { ns: 1500 * US, jitter_pct: 25 };
 
-/// Hogs that are pinned to CPUs 0 to 6 (tasks 0 to 6), a task that may run anywhere and is woken on CPU 0 now and then (7),
-/// and one on CPU 7 that makes it go idle every 1.2 to 2 ms (8).
+/// Hogs that are pinned to CPUs 0 to 6 (tasks 0 to 6), a task that may run anywhere and is woken on CPU 0 now and then
+/// (7), and one on CPU 7 that makes it go idle every 1.2 to 2 ms (8).
 fn letter() -> Workload {
     let hog = vec![Op::Run(ns(1000 * MS)), back(0, 0)];
     let pinned = |set| call(Call::Affinity { cpus: set });
@@ -118,8 +119,9 @@ fn nobody_searches_and_the_idle_cpu_pulls() {
         // The 1 is what every call of select_idle_sibling() counts.
         assert!(heard.unsearched.iter().all(|wakeup| wakeup.1 == 1), "{name}: {:?}", heard.unsearched);
 
-        // It has the CPU for a slice, or for as long as its sleep is credited, up to a tick. Then it waits, is not cache-hot
-        // after sysctl_sched_migration_cost, and CPU 7 looks when it goes idle next. That is before the hog's slice is over.
+        // It has the CPU for a slice, or for as long as its sleep is credited, up to a tick. Then it waits, is not
+        // cache-hot after sysctl_sched_migration_cost, and CPU 7 looks when it goes idle next. That is before the hog's
+        // slice is over.
         let tunables = kernel.tunables.scaled(8);
         let stint = tunables.base_slice.or(tunables.sched_latency.map(|latency| latency / 2)).expect("a tunable");
         let tick = 1_000_000_000 / u64::from(kernel.hz.value);

@@ -1,11 +1,12 @@
 //! Hogs that all begin on one CPU spread over the machine within the intervals of the kernel's domains.
 //!
 //! The bound, from the rules of `sd_init()` and `get_sd_balance_interval()`. A CPU visits a domain of `w` CPUs at least
-//! every 2w ms while it idles (`max_interval`), 16 times as rarely while it is busy (`busy_factor`), and two ticks later at
-//! most: times are rounded up to jiffies, and it is a tick that balances or kicks. A visit that finds its group short of
-//! tasks takes all that it lacks (`calculate_imbalance()`), or fails: `cache_nice_tries` + 1 times for warm caches, and once
-//! more by load, where a task is more than is to be moved and each failure halves it. So each level is even after as many
-//! visits and one more, and all are after the sum, since a level can be even only once those above are.
+//! every 2w ms while it idles (`max_interval`), 16 times as rarely while it is busy (`busy_factor`), and two ticks
+//! later at most: times are rounded up to jiffies, and it is a tick that balances or kicks. A visit that finds its
+//! group short of tasks takes all that it lacks (`calculate_imbalance()`), or fails: `cache_nice_tries` + 1 times for
+//! warm caches, and once more by load, where a task is more than is to be moved and each failure halves it. So each
+//! level is even after as many visits and one more, and all are after the sum, since a level can be even only once
+//! those above are.
 
 use crate::support::MS;
 use crate::support::spread::{bound, even, hogs, machine, shapes, spread};
@@ -17,8 +18,8 @@ const SEEDS: u64 = 4;
 
 const ALL: [&str; 6] = ["v5.10", "v5.19-rc1", "v6.1", "v6.12", "v7.2", "v7.3"];
 
-/// Runs so many hogs of each number on each shape, and tells when what `good` says of the CPUs' counts holds for the first
-/// time and for good, ns, with the bound.
+/// Runs so many hogs of each number on each shape, and tells when what `good` says of the CPUs' counts holds for the
+/// first time and for good, ns, with the bound.
 fn all(
     numbers: impl Fn(u32) -> Vec<u32>,
     good: impl Fn(&Uniform, &[u32]) -> bool,
@@ -55,7 +56,8 @@ fn every_cpu_gets_its_share_of_more_hogs_than_cpus() {
         let near = shape.cluster_cores.unwrap_or(shape.cores) * shape.threads;
         counts.chunks(near as usize).all(|counts| even(counts, 1, 100)) && even(counts, near, 117)
     };
-    // Where the tasks are no multiple of the CPUs they go on moving, so that a CPU has two more for a moment now and then.
+    // Where the tasks are no multiple of the CPUs they go on moving, so that a CPU has two more for a moment now and
+    // then.
     all(numbers, good, |what, (first, _), bound| {
         assert!(first <= bound, "{what}: after {first} ns, the bound is {bound}");
     });
@@ -63,7 +65,8 @@ fn every_cpu_gets_its_share_of_more_hogs_than_cpus() {
 
 #[test]
 fn a_group_that_affinities_keep_from_spreading_gives_to_another() {
-    // Both LLCs have two of the four hogs, one of them on one CPU: averages are even, and no CPU of that LLC may take one.
+    // Both LLCs have two of the four hogs, one of them on one CPU: averages are even, and no CPU of that LLC may take
+    // one.
     let (_, uniform) = shapes()[2];
     let machine = machine(uniform);
     for kernel in ALL.map(|name| Preset::get(name).expect("a preset")) {
@@ -76,8 +79,8 @@ fn a_group_that_affinities_keep_from_spreading_gives_to_another() {
 
 #[test]
 fn a_pass_takes_a_task_that_is_being_switched_out() {
-    // The hogs' slices end with ticks, at which CPUs with one hog look for more: each time they find the two of another CPU in
-    // the switch from one to the other.
+    // The hogs' slices end with ticks, at which CPUs with one hog look for more: each time they find the two of another
+    // CPU in the switch from one to the other.
     let machine = machine(Uniform::new(8, 1));
     let kernel = Preset::get("v6.12").expect("a preset");
     let places = spread(&machine, kernel, &hogs(12, 0, None), 1, 5000 * MS);

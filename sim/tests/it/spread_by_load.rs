@@ -15,8 +15,8 @@ fn no_cpu_has_two_hogs_while_another_idles() {
             let machine = machine(uniform);
             let nr_cpus = machine.topology.nr_cpus();
             for n in [2, nr_cpus / 2, nr_cpus - 1, nr_cpus] {
-                // An idle CPU leaves a group that does not count as overloaded alone, and a task that is moved takes its
-                // utilisation along.
+                // An idle CPU leaves a group that does not count as overloaded alone, and a task that is moved takes
+                // its utilisation along.
                 let bound = bound(&machine, kernel, n) + u64::from(n) * RAMP;
                 let places = spread(&machine, kernel, &hogs(n, 0, None), 1, 2 * bound);
                 let when = places.when(nr_cpus, |counts| counts.iter().all(|&n| n <= 1));
@@ -48,8 +48,8 @@ fn every_cpu_gets_its_share_of_more_hogs_than_cpus() {
 
 #[test]
 fn what_affinities_have_kept_is_forgotten_as_soon_as_the_rest_is_even() {
-    // The case of f6cad8df6b30: a pass that finds the two hogs of CPU 3 pinned, and then nothing else to take, forgets that they
-    // are. CPU 6 goes without.
+    // The case of f6cad8df6b30: a pass that finds the two hogs of CPU 3 pinned, and then nothing else to take, forgets
+    // that they are. CPU 6 goes without.
     let (_, uniform) = shapes()[2];
     let machine = machine(uniform);
     let kernel = Preset::get("v5.2").expect("a preset");

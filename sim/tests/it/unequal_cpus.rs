@@ -116,8 +116,8 @@ impl Sink for Misfits {
 fn a_task_that_is_too_much_for_a_little_cpu_is_moved_to_a_larger_one() {
     for kernel in ["v5.10", "v5.18-eas", "v6.1", "v6.12", "v7.2", "v7.3"] {
         let machine = pixel6();
-        // It may use a little CPU and a big one, and works without a pause: no wake-up moves it. Another keeps the big one busy
-        // when it starts.
+        // It may use a little CPU and a big one, and works without a pause: no wake-up moves it. Another keeps the big
+        // one busy when it starts.
         let worker = (vec![sleep(10 * MS), ns(500 * MS)], Some(vec![1, 6]));
         let other = (vec![ns(30 * MS), sleep(1000 * MS)], Some(vec![6]));
         let workload = tasks(vec![other, worker]);
@@ -185,7 +185,8 @@ fn an_overutilized_cpu_switches_placement_by_energy_off_and_balancing_switches_i
     assert!(between(3, 4).0 == 0 && between(3, 4).1 > 10, "{counted:?}");
 }
 
-/// Holds each choice by energy against what it costs on each CPU that it fits, computed without the kernel's short cuts.
+/// Holds each choice by energy against what it costs on each CPU that it fits, computed without the kernel's short
+/// cuts.
 #[derive(Default)]
 struct ExhaustiveEnergy {
     /// By waking CPU, for its choice that began last: what it costs on each CPU that the wakee fits.

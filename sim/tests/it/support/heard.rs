@@ -79,7 +79,8 @@ pub fn hog(nice: i8) -> Vec<Op> {
     vec![call(Call::Nice(nice)), Op::Run(ns(MS)), back(1, 0)]
 }
 
-/// How long the wake-ups of a task waited for CPU 0, ascending, ns; those of a task that was still queued, if `delayed`.
+/// How long the wake-ups of a task waited for CPU 0, ascending, ns; those of a task that was still queued, if
+/// `delayed`.
 pub fn waits(heard: &Heard, task: u32, delayed: bool) -> Vec<u64> {
     let woken = heard.wakeups.iter().filter(|wakeup| wakeup.0 == task && (wakeup.2 == Queued::Delayed) == delayed);
     let got = |woken| heard.got.iter().find(|got| got.0 == task && got.1 > woken).map(|got| got.1 - woken);
@@ -88,8 +89,8 @@ pub fn waits(heard: &Heard, task: u32, delayed: bool) -> Vec<u64> {
     waits
 }
 
-/// On one CPU four hogs that ask for slices of `hogs`, and a task (number 4) that works for 0.3 ms every 17.3 ms or so, far
-/// less than its share, and asks for slices of `slice`; 0: nobody asks.
+/// On one CPU four hogs that ask for slices of `hogs`, and a task (number 4) that works for 0.3 ms every 17.3 ms or so,
+/// far less than its share, and asks for slices of `slice`; 0: nobody asks.
 pub fn short_among_long(kernel: &str, switches: &str, hogs: u64, slice: u64) -> Heard {
     let short = vec![Op::Run(ns(300_000)), Op::Sleep(ns(17_300_000)), back(0, 0)];
     let programs = [0; 4].map(hog).into_iter().chain([short]).collect();

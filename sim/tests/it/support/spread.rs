@@ -63,7 +63,8 @@ pub fn shapes() -> [(&'static str, Uniform); 6] {
     ]
 }
 
-/// Whether groups of so many consecutive CPUs have as many tasks as each other, but for one or for what `imbalance_pct` allows.
+/// Whether groups of so many consecutive CPUs have as many tasks as each other, but for one or for what `imbalance_pct`
+/// allows.
 pub fn even(counts: &[u32], group: u32, imbalance_pct: u32) -> bool {
     let sums: Vec<u32> = counts.chunks(group as usize).map(|group| group.iter().sum()).collect();
     let (least, most) = (sums.iter().min().expect("a group"), sums.iter().max().expect("a group"));
