@@ -171,8 +171,6 @@ impl Sink for Follow {
 }
 
 const MACHINES: [&str; 5] = ["test-1c", "test-2c", "test-8c", "test-2llc", "test-2s"];
-const KERNELS: [&str; 10] =
-    ["v5.2", "v5.3", "v5.10", "v5.18", "v5.19-rc1", "v5.19-rc2-tip", "v6.1", "v6.12", "v7.2", "v7.3"];
 const SWITCHES: [&str; 8] = [
     "",
     "SIS_UTIL",
@@ -189,7 +187,7 @@ proptest! {
     #[test]
     fn tasks_are_in_one_place_and_time_is_conserved(
         machine in prop::sample::select(&MACHINES),
-        kernel in prop::sample::select(&KERNELS),
+        kernel in prop::sample::select(wakelab_sim::kernels()),
         switches in prop::sample::select(&SWITCHES),
         (pairs, sleepers, spinners) in (0u32..14, 0u32..20, 0u32..6),
         affinity in prop::option::weighted(0.3, prop::collection::vec(any::<prop::sample::Index>(), 1..4)),
@@ -216,9 +214,9 @@ proptest! {
             prop_assert_eq!(time.work + time.overhead + time.idle, until, "CPU {}", cpu);
         }
         if spinners >= nr_cpus {
-            // Nothing idles for long where there is always something to compute: a tenth is what starting takes.
+            // CPUs that always have something to compute idle only until all tasks have started: less than a tenth of the time.
             let idle: u64 = out.cpus.iter().map(|time| time.idle).sum();
-            prop_assert!(idle < until * u64::from(nr_cpus) / 2, "{} ns idle", idle);
+            prop_assert!(idle < until * u64::from(nr_cpus) / 10, "{} ns idle", idle);
         }
     }
 }
