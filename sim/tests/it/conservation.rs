@@ -187,7 +187,7 @@ proptest! {
     #[test]
     fn tasks_are_in_one_place_and_time_is_conserved(
         machine in prop::sample::select(&MACHINES),
-        kernel in prop::sample::select(wakelab_sim::kernels()),
+        kernel in prop::sample::select(Preset::names()),
         switches in prop::sample::select(&SWITCHES),
         (pairs, sleepers, spinners) in (0u32..14, 0u32..20, 0u32..6),
         affinity in prop::option::weighted(0.3, prop::collection::vec(any::<prop::sample::Index>(), 1..4)),

@@ -5,6 +5,7 @@ use crate::support::power::{outcome, periodic, setup, side};
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::Digest;
+use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_pm::governor::GOVERNORS;
 use wakelab_pm::idle::IDLE_GOVERNORS;
@@ -143,7 +144,7 @@ proptest! {
     #[test]
     fn residencies_add_up_and_energy_is_that_of_the_states(
         name in prop::sample::select(GOVERNORS.iter().map(|governor| governor.name).collect::<Vec<_>>()),
-        kernel in prop::sample::select(wakelab_sim::kernels()),
+        kernel in prop::sample::select(Preset::names()),
         (work, sleep) in (1_000u64..5 * MS, 1_000u64..5 * MS),
         from in prop::sample::select(vec![0, 50 * MS]),
     ) {
