@@ -1,4 +1,5 @@
-//! Sets of CPUs, with the walks the scheduler makes over them.
+//! `struct cpumask` and `for_each_cpu_wrap()` (`include/linux/cpumask.h`): sets of CPUs, and the scheduler's iterations
+//! over them.
 
 use smallvec::{SmallVec, smallvec};
 use std::fmt;
@@ -6,9 +7,9 @@ use std::fmt;
 /// A CPU's number, as in the kernel.
 pub type Cpu = u32;
 
-/// A set of CPUs (`struct cpumask`). Up to 128 CPUs it lives without an allocation.
+/// A set of CPUs (`struct cpumask`). It needs no allocation up to 128 CPUs.
 ///
-/// All masks of one system are made with the same number of CPUs; the walks and the operations on two masks rely on it.
+/// All masks of one system are created for the same number of CPUs. Iterations and operations on two masks rely on it.
 #[derive(PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CpuMask {
     words: SmallVec<[u64; 2]>,
@@ -20,7 +21,7 @@ impl Clone for CpuMask {
         CpuMask { words: SmallVec::from_slice(&self.words) }
     }
 
-    /// Keeps the memory: masks of one system have one size.
+    /// Reuses the memory because masks of one system have one size.
     #[inline]
     fn clone_from(&mut self, source: &Self) {
         if self.words.len() == source.words.len() {
@@ -34,19 +35,19 @@ impl Clone for CpuMask {
 const BITS: u32 = u64::BITS;
 
 impl CpuMask {
-    /// The empty set, able to hold CPUs `0..nr_cpus`.
+    /// Creates an empty set with room for CPUs `0..nr_cpus`.
     pub fn new(nr_cpus: u32) -> Self {
         CpuMask { words: smallvec![0; nr_cpus.div_ceil(BITS).max(1) as usize] }
     }
 
-    /// The CPUs `0..nr_cpus`.
+    /// Creates the set of the CPUs `0..nr_cpus`.
     pub fn full(nr_cpus: u32) -> Self {
         let mut mask = Self::new(nr_cpus);
         (0..nr_cpus).for_each(|cpu| mask.set(cpu));
         mask
     }
 
-    /// The set of the given CPUs, able to hold CPUs `0..nr_cpus`.
+    /// Creates the set of the given CPUs with room for CPUs `0..nr_cpus`.
     ///
     /// # Panics
     /// If a CPU is not below `nr_cpus` rounded up to a multiple of 64.
@@ -56,8 +57,8 @@ impl CpuMask {
         mask
     }
 
-    /// Reads the hexadecimal form that the kernel prints (without `0x`; commas between 32-bit words are allowed).
-    /// `None` if it is no such number or names a CPU at or above `nr_cpus`.
+    /// Parses the hexadecimal form that the kernel prints, without `0x`; commas between 32-bit words are allowed.
+    /// Returns `None` if `text` is no such number or has a CPU at or above `nr_cpus`.
     pub fn from_hex(nr_cpus: u32, text: &str) -> Option<Self> {
         let mut mask = Self::new(nr_cpus);
         if text.is_empty() {
@@ -76,7 +77,7 @@ impl CpuMask {
         Some(mask)
     }
 
-    /// How many CPUs the mask has room for: a multiple of 64.
+    /// Returns the number of CPUs for which the mask has room, a multiple of 64.
     pub fn room(&self) -> u32 {
         self.words.len() as u32 * BITS
     }
@@ -87,55 +88,55 @@ impl CpuMask {
         self.words[(cpu / BITS) as usize] |= 1 << (cpu % BITS);
     }
 
-    /// Takes a CPU out.
+    /// Removes a CPU.
     #[inline]
     pub fn clear(&mut self, cpu: Cpu) {
         self.words[(cpu / BITS) as usize] &= !(1 << (cpu % BITS));
     }
 
-    /// Puts a CPU in or takes it out.
+    /// Adds a CPU if `value` is true, else removes it.
     #[inline]
     pub fn assign(&mut self, cpu: Cpu, value: bool) {
         if value { self.set(cpu) } else { self.clear(cpu) }
     }
 
-    /// `cpumask_test_cpu()`; false for a CPU beyond the mask.
+    /// `cpumask_test_cpu()`: whether the CPU is in the set. A CPU beyond the mask is not.
     #[inline]
     pub fn test(&self, cpu: Cpu) -> bool {
         self.words.get((cpu / BITS) as usize).is_some_and(|word| word & (1 << (cpu % BITS)) != 0)
     }
 
-    /// The number of CPUs in the set: `cpumask_weight()`.
+    /// `cpumask_weight()`: returns the number of CPUs in the set.
     #[inline]
     pub fn weight(&self) -> u32 {
         self.words.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Whether no CPU is in the set.
+    /// `cpumask_empty()`: whether no CPU is in the set.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }
 
-    /// The lowest CPU: `cpumask_first()`.
+    /// `cpumask_first()`: returns the lowest CPU; `None` if the set is empty.
     #[inline]
     pub fn first(&self) -> Option<Cpu> {
         self.next_from(0)
     }
 
-    /// The lowest CPU at or above `from`.
+    /// Returns the lowest CPU at or above `from`; `None` if there is none.
     #[inline]
     pub fn next_from(&self, from: Cpu) -> Option<Cpu> {
         next_in(&self.words, from, |word, _| word)
     }
 
-    /// The lowest CPU at or above `from` that is also in `other`.
+    /// Returns the lowest CPU at or above `from` that is in both sets; `None` if there is none.
     #[inline]
     pub fn next_from_and(&self, other: &Self, from: Cpu) -> Option<Cpu> {
         next_in(&self.words, from, |word, i| word & other.words[i])
     }
 
-    /// The CPUs in ascending order: `for_each_cpu()`.
+    /// `for_each_cpu()`: iterates over the CPUs in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = Cpu> + '_ {
         let mut from = 0;
         std::iter::from_fn(move || {
@@ -145,43 +146,43 @@ impl CpuMask {
         })
     }
 
-    /// The CPUs from `start` upwards and then those below it: `for_each_cpu_wrap()`.
+    /// `for_each_cpu_wrap()`: iterates over the CPUs from `start` up, then over those below it.
     pub fn iter_wrap(&self, start: Cpu) -> impl Iterator<Item = Cpu> + '_ {
-        let mut walk = Wrap::new(start);
-        std::iter::from_fn(move || walk.next(self))
+        let mut wrap = Wrap::new(start);
+        std::iter::from_fn(move || wrap.next(self))
     }
 
-    /// Whether the two sets share a CPU: `cpumask_intersects()`.
+    /// `cpumask_intersects()`: whether the two sets share a CPU.
     #[inline]
     pub fn intersects(&self, other: &Self) -> bool {
         self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
     }
 
-    /// Whether every CPU of this set is in `other`.
+    /// `cpumask_subset()`: whether every CPU of this set is in `other`.
     #[inline]
     pub fn is_subset(&self, other: &Self) -> bool {
         self.words.iter().zip(&other.words).all(|(a, b)| a & !b == 0)
     }
 
-    /// The number of CPUs in both sets: `cpumask_weight_and()`.
+    /// `cpumask_weight_and()`: returns the number of CPUs that are in both sets.
     #[inline]
     pub fn weight_and(&self, other: &Self) -> u32 {
         self.words.iter().zip(&other.words).map(|(a, b)| (a & b).count_ones()).sum()
     }
 
-    /// How many CPUs of the set lie in `from..to`.
+    /// Returns the number of CPUs of the set in `from..to`.
     #[inline]
     pub fn weight_range(&self, from: Cpu, to: Cpu) -> u32 {
         self.weight_range_by(from, to, |word, _| word)
     }
 
-    /// How many CPUs that are in both sets lie in `from..to`.
+    /// Returns the number of CPUs in `from..to` that are in both sets.
     #[inline]
     pub fn weight_range_and(&self, other: &Self, from: Cpu, to: Cpu) -> u32 {
         self.weight_range_by(from, to, |word, i| word & other.words[i])
     }
 
-    /// The `n`th CPU (from 1) of the set at or above `from`.
+    /// Returns the `n`th CPU (counted from 1) of the set at or above `from`; `None` if there is none.
     #[inline]
     pub fn nth_from(&self, from: Cpu, mut n: u32) -> Option<Cpu> {
         let mut i = (from / BITS) as usize;
@@ -220,7 +221,7 @@ impl CpuMask {
         count
     }
 
-    /// Becomes `a & b`, keeping its room: `cpumask_and()`. Returns whether a CPU is left.
+    /// `cpumask_and()`: sets this mask to `a & b`, reusing its memory. Returns whether the result has a CPU.
     #[inline]
     pub fn set_and(&mut self, a: &Self, b: &Self) -> bool {
         let len = a.words.len().min(b.words.len());
@@ -235,7 +236,7 @@ impl CpuMask {
         any != 0
     }
 
-    /// Keeps only the CPUs that are also in `other`: `cpumask_and()` in place. Returns whether a CPU is left.
+    /// `cpumask_and()` in place: removes the CPUs that are not in `other`. Returns whether the result has a CPU.
     #[inline]
     pub fn and_with(&mut self, other: &Self) -> bool {
         let mut any = 0;
@@ -246,30 +247,30 @@ impl CpuMask {
         any != 0
     }
 
-    /// The CPUs in both sets.
+    /// Returns the set of the CPUs that are in both sets.
     pub fn and(&self, other: &Self) -> Self {
         CpuMask { words: self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect() }
     }
 
-    /// Adds the CPUs of `other`: `cpumask_or()` in place.
+    /// `cpumask_or()` in place: adds the CPUs of `other`.
     #[inline]
     pub fn or_with(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a |= b);
     }
 
-    /// Takes the CPUs of `other` out: `cpumask_andnot()` in place.
+    /// `cpumask_andnot()` in place: removes the CPUs of `other`.
     #[inline]
     pub fn andnot_with(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= !b);
     }
 
-    /// The words of the mask: CPU `c` is bit `c % 64` of word `c / 64`.
+    /// `cpumask_bits()`: returns the words of the mask. CPU `c` is bit `c % 64` of word `c / 64`.
     #[inline]
     pub fn words(&self) -> &[u64] {
         &self.words
     }
 
-    /// The kernel's hexadecimal form, without `0x` and without leading zeros.
+    /// Formats the set in the kernel's hexadecimal form, without `0x` and without leading zeros.
     pub fn to_hex(&self) -> String {
         let top = self.words.iter().rposition(|&word| word != 0).unwrap_or(0);
         let mut text = format!("{:x}", self.words[top]);
@@ -293,10 +294,10 @@ fn next_in(words: &[u64], from: Cpu, get: impl Fn(u64, usize) -> u64) -> Option<
     }
 }
 
-/// The position of a walk over a mask from a start upwards and around (`for_each_cpu_wrap()`).
+/// The position of a `for_each_cpu_wrap()` iteration, which goes from a start up to the end and then from 0 up to the
+/// start.
 ///
-/// The walk looks at the mask at each step, as the kernel's macro does: CPUs taken out of the mask on the way are
-/// not visited.
+/// Each step reads the mask again, as the kernel's macro does: a CPU that is removed meanwhile is not visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wrap {
     start: Cpu,
@@ -304,41 +305,41 @@ pub struct Wrap {
     wrapped: bool,
 }
 
-/// What a walk passed on its way to the next CPU.
+/// What an iteration passed on its way to the next CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
-    /// The CPU; `None` at the end.
+    /// The next CPU; `None` at the end.
     pub found: Option<Cpu>,
-    /// How many CPUs before it.
+    /// The number of CPUs of the mask before it, or before the end.
     pub passed: u32,
 }
 
 impl Wrap {
-    /// A walk that begins at `start`.
+    /// Starts an iteration at `start`.
     #[inline]
     pub fn new(start: Cpu) -> Self {
         Wrap { start, from: start, wrapped: false }
     }
 
-    /// The next CPU of `mask` on the walk.
+    /// Returns the next CPU of `mask`; `None` at the end.
     #[inline]
     pub fn next(&mut self, mask: &CpuMask) -> Option<Cpu> {
         self.advance(|from| mask.next_from(from))
     }
 
-    /// The next CPU of `mask & filter` on the walk.
+    /// Returns the next CPU of `mask & filter`; `None` at the end.
     #[inline]
     pub fn next_and(&mut self, mask: &CpuMask, filter: &CpuMask) -> Option<Cpu> {
         self.advance(|from| mask.next_from_and(filter, from))
     }
 
-    /// The next CPU of `mask & (filter | other)` on the walk.
+    /// Returns the next CPU of `mask & (filter | other)`; `None` at the end.
     #[inline]
     pub fn next_and_or(&mut self, mask: &CpuMask, filter: &CpuMask, other: &CpuMask) -> Option<Cpu> {
         self.advance(|from| next_in(&mask.words, from, |word, i| word & (filter.words[i] | other.words[i])))
     }
 
-    /// The next CPU of `mask & filter` on the walk, and how many of `mask` are passed on the way to it, or to the end.
+    /// Returns the next CPU of `mask & filter`, and the number of CPUs of `mask` before it, or before the end.
     #[inline]
     pub fn next_and_count(&mut self, mask: &CpuMask, filter: &CpuMask) -> Passed {
         let before = *self;
@@ -346,7 +347,7 @@ impl Wrap {
         Passed { found, passed: before.count_to(mask, found) - u32::from(found.is_some()) }
     }
 
-    /// The `n`th next CPU of `mask` on the walk (1 is the next).
+    /// Returns the `n`th next CPU of `mask` (1 is the next); `None` if fewer are left.
     #[inline]
     pub fn skip(&mut self, mask: &CpuMask, mut n: u32) -> Option<Cpu> {
         if !self.wrapped {
@@ -379,26 +380,27 @@ impl Wrap {
         Some(cpu)
     }
 
-    /// Whether the walk, from where it stands, comes to `cpu` before it has passed `end` (`None`: at all).
+    /// Whether the iteration still reaches `cpu`, and does so no later than `end` if that is given.
     #[inline]
     pub fn comes_to(&self, cpu: Cpu, end: Option<Cpu>) -> bool {
         let ahead = |cpu: Cpu| match self.wrapped {
             false => cpu >= self.from || cpu < self.start,
             true => cpu >= self.from && cpu < self.start,
         };
-        // CPUs from `start` upwards come first, then those below it.
+        // CPUs from `start` up come first, then those below it.
         let order = |cpu: Cpu| (cpu < self.start, cpu);
         ahead(cpu) && end.is_none_or(|end| order(cpu) <= order(end))
     }
 
-    /// How many CPUs of `mask` the walk passes from where it stands up to `cpu`, that one included; `None` for the
-    /// rest of the walk.
+    /// Returns the number of CPUs of `mask` from the present position up to and including `cpu`, or up to the end if
+    /// `cpu` is `None`.
     #[inline]
     pub fn count_to(&self, mask: &CpuMask, cpu: Option<Cpu>) -> u32 {
         self.count(cpu, mask.room(), |from, to| mask.weight_range(from, to))
     }
 
-    /// The same for CPUs of `mask & filter`.
+    /// Returns the number of CPUs of `mask & filter` from the present position up to and including `cpu`, or up to the
+    /// end if `cpu` is `None`.
     #[inline]
     pub fn count_to_and(&self, mask: &CpuMask, filter: &CpuMask, cpu: Option<Cpu>) -> u32 {
         self.count(cpu, mask.room(), |from, to| mask.weight_range_and(filter, from, to))
@@ -417,7 +419,7 @@ impl Wrap {
 }
 
 impl fmt::Display for CpuMask {
-    /// The kernel's list form: `0-7,64-71`.
+    /// Formats the set as the kernel's list: `0-7,64-71`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut comma = "";
         let mut from = 0;
@@ -474,27 +476,28 @@ mod tests {
             prop_assert_eq!(x.iter_wrap(start).collect::<Vec<_>>(), wrap_slow(&a, start));
             prop_assert_eq!(CpuMask::from_hex(200, &x.to_hex()), Some(x.clone()));
 
-            let mut walk = Wrap::new(start);
+            let mut wrap = Wrap::new(start);
             let order = wrap_slow(&a, start);
             for i in 0..=order.len() {
                 for (j, &cpu) in order.iter().enumerate().skip(i) {
-                    prop_assert_eq!(walk.count_to(&x, Some(cpu)) as usize, j - i + 1);
+                    prop_assert_eq!(wrap.count_to(&x, Some(cpu)) as usize, j - i + 1);
                 }
-                prop_assert_eq!(walk.count_to(&x, None) as usize, order.len() - i);
+                prop_assert_eq!(wrap.count_to(&x, None) as usize, order.len() - i);
                 for n in 1..=order.len() - i {
-                    let mut ahead = walk;
+                    let mut ahead = wrap;
                     prop_assert_eq!(ahead.skip(&x, n as u32), order.get(i + n - 1).copied());
                     prop_assert_eq!(ahead.next(&x), order.get(i + n).copied());
                 }
-                prop_assert_eq!({ let mut ahead = walk; ahead.skip(&x, (order.len() - i + 1) as u32) }, None);
-                prop_assert_eq!(walk.count_to_and(&x, &y, None) as usize, order[i..].iter().filter(|c| b.contains(c)).count());
+                prop_assert_eq!({ let mut ahead = wrap; ahead.skip(&x, (order.len() - i + 1) as u32) }, None);
+                let in_both = order[i..].iter().filter(|cpu| b.contains(cpu)).count();
+                prop_assert_eq!(wrap.count_to_and(&x, &y, None) as usize, in_both);
                 for (j, &cpu) in order.iter().enumerate() {
-                    prop_assert_eq!(walk.comes_to(cpu, None), j >= i);
+                    prop_assert_eq!(wrap.comes_to(cpu, None), j >= i);
                     for (k, &end) in order.iter().enumerate() {
-                        prop_assert_eq!(walk.comes_to(cpu, Some(end)), j >= i && j <= k);
+                        prop_assert_eq!(wrap.comes_to(cpu, Some(end)), j >= i && j <= k);
                     }
                 }
-                prop_assert_eq!(walk.next(&x), order.get(i).copied());
+                prop_assert_eq!(wrap.next(&x), order.get(i).copied());
             }
         }
     }

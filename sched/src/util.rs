@@ -1,21 +1,30 @@
-//! A CPU's utilisation by fair tasks, as placement and frequency selection ask for it.
+//! `cpu_util()` (`kernel/sched/fair.c`): a CPU's utilisation by fair tasks, as placement and frequency selection read
+//! it.
 //!
-//! In all of these the result is on the capacity scale (1024 is the machine's fastest CPU) and at most the CPU's
-//! capacity; `util_est` is the feature `UTIL_EST`.
+//! ```text
+//! cpu_util(cpu, p, dst_cpu, boost) (7.3):
+//!     util = util_avg                                   with p added if it goes to cpu, removed if it leaves cpu
+//!     if boost: util = max(util, runnable_avg)          with p likewise
+//!     if UTIL_EST: util = max(util, util_est)           with p added if it is to be on cpu, removed if it is enqueued
+//!     return min(util, arch_scale_cpu_capacity(cpu))
+//! ```
+//!
+//! The result is on the capacity scale: 1024 is the machine's fastest CPU. The argument `util_est` is the feature
+//! UTIL_EST.
 
 use crate::boost::BoostForm;
 use crate::cpumask::Cpu;
 use crate::pelt::SchedAvg;
 use crate::pelt::util_est::_task_util_est;
 
-/// A CPU as these functions see it.
+/// A CPU and its averages.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuView<'a> {
     /// Its number.
     pub cpu: Cpu,
-    /// Averages of its root fair run queue: `util_avg`, `runnable_avg` and `util_est` are read.
+    /// The averages of its root fair run queue, of which `util_avg`, `runnable_avg` and `util_est` are read.
     pub avg: &'a SchedAvg,
-    /// Its capacity at its highest frequency, 1 to 1024 (`arch_scale_cpu_capacity()`; `capacity_orig_of()` in 6.1).
+    /// Its capacity at its highest frequency (`arch_scale_cpu_capacity()`, in 6.1 `capacity_orig_of()`), 1 to 1024.
     pub capacity: u64,
 }
 
@@ -26,25 +35,25 @@ pub struct TaskView<'a> {
     pub cpu: Cpu,
     /// Its averages.
     pub avg: &'a SchedAvg,
-    /// It is on a run queue or asks for itself (`task_on_rq_queued(p) || current == p`): its estimate is part of its
-    /// run queue's. False at a wake-up, true at an exec.
+    /// Its estimate is part of its run queue's, because it is queued or is the current task (`task_on_rq_queued(p) ||
+    /// current == p`). False at a wake-up, true at an exec.
     pub enqueued: bool,
 }
 
-/// The sums of a CPU that these functions read, by themselves.
+/// The sums of a CPU that `cpu_util()` reads, on the capacity scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuSums {
-    /// `util_avg` of its root fair run queue.
+    /// `util_avg` of the root fair run queue.
     pub util_avg: u64,
-    /// `runnable_avg` of it.
+    /// `runnable_avg` of the root fair run queue.
     pub runnable_avg: u64,
-    /// `util_est` of it; `None` with UTIL_EST off.
+    /// `util_est` of the root fair run queue; `None` with UTIL_EST off.
     pub util_est: Option<u64>,
-    /// Its capacity at its highest frequency, 1 to 1024.
+    /// The CPU's capacity at its highest frequency, 1 to 1024.
     pub capacity: u64,
 }
 
-/// What a task adds to those sums.
+/// A task's share of those sums, on the capacity scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskSums {
     /// `util_avg`.
@@ -53,25 +62,25 @@ pub struct TaskSums {
     pub runnable_avg: u64,
     /// `_task_util_est()`.
     pub util_est: u64,
-    /// As [`TaskView::enqueued`].
+    /// Its estimate is part of its run queue's ([`TaskView::enqueued`]).
     pub enqueued: bool,
 }
 
-/// What placing a task means for one CPU.
+/// What the placement of a task means for one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placed {
-    /// It comes from another CPU.
+    /// The task comes from another CPU.
     Comes,
-    /// It was there and stays.
+    /// The task was on this CPU and stays.
     Stays,
-    /// It was there and goes to another CPU, or nowhere.
+    /// The task was on this CPU and goes to another one, or to none.
     Goes,
-    /// It was elsewhere and is elsewhere.
+    /// The task was on another CPU and does not come to this one.
     Elsewhere,
 }
 
 impl Placed {
-    /// For `cpu`, of a task that was on `task_cpu` and is put on `dst_cpu`, or nowhere.
+    /// Returns what it means for `cpu` that a task of `task_cpu` is placed on `dst_cpu`, or on none.
     #[inline]
     pub fn on(cpu: Cpu, task_cpu: Cpu, dst_cpu: Option<Cpu>) -> Placed {
         match (task_cpu == cpu, dst_cpu == Some(cpu)) {
@@ -91,8 +100,8 @@ impl Placed {
         }
     }
 
-    /// A sleeping task's estimate is part of no run queue's, whichever CPU it last ran on; so the estimate is added where the
-    /// task would go, and taken off only while it is enqueued.
+    /// A sleeping task's estimate is part of no run queue's. So it is added on the CPU where the task would go, even if
+    /// it was there before, and removed only if the task is enqueued.
     #[inline]
     fn apply_estimate(self, sum: u64, task: &TaskSums) -> u64 {
         match self {
@@ -104,9 +113,8 @@ impl Placed {
 }
 
 impl CpuSums {
-    /// `cpu_util()`: the CPU's utilisation with a task placed so; without one, as it is.
-    ///
-    /// `boost` counts waiting as well as running, in the form that the version has.
+    /// `cpu_util()`: returns the CPU's utilisation with a task placed in this way, or as it is if `task` is `None`.
+    /// With `boost` it counts waiting as well as running, in the version's form.
     #[inline]
     pub fn cpu_util(&self, task: Option<(&TaskSums, Placed)>, boost: Option<BoostForm>) -> u64 {
         let with = |sum: u64, of: fn(&TaskSums) -> u64| task.map_or(sum, |(task, placed)| placed.apply(sum, of(task)));
@@ -130,9 +138,9 @@ impl CpuSums {
     }
 }
 
-/// The CPU's utilisation if `task` were on `dst_cpu`, or nowhere if that is `None` (`cpu_util()`). Without a task, as it is.
-///
-/// `boost` counts waiting as well as running, in one of the three forms that `cpu_util()` has had.
+/// `cpu_util()`: returns the CPU's utilisation if `task` were on `dst_cpu`, or on no CPU if that is `None`. Without a
+/// task it is the CPU's utilisation as it is. With `boost` it counts waiting as well as running, in one of the three
+/// forms that the kernel has had.
 pub fn cpu_util(
     cpu: &CpuView,
     task: Option<&TaskView>,
@@ -156,32 +164,15 @@ pub fn cpu_util(
     sums.cpu_util(Some((&of_task, Placed::on(cpu.cpu, task.cpu, dst_cpu))), boost)
 }
 
-/// The CPU's utilisation (`cpu_util_cfs()`, 6.1 and 7.3; `cpu_util()` in 5.10).
+/// `cpu_util_cfs()` (6.1 and 7.3; `cpu_util()` in 5.10): returns the CPU's utilisation.
 pub fn cpu_util_cfs(cpu: &CpuView, util_est: bool) -> u64 {
     cpu_util(cpu, None, None, None, util_est)
 }
 
-/// The CPU's utilisation, boosted by waiting tasks (`cpu_util_cfs_boost()`; the same
-/// in all forms of boosting, as there is no task). Schedutil asks for it where [`BoostSite::Freq`](crate::boost::BoostSite::Freq) is
-/// on.
+/// `cpu_util_cfs_boost()`: returns the CPU's utilisation, raised to its runnable average. Without a task all forms of
+/// boosting are equal. schedutil reads it if [`BoostSite::Freq`](crate::boost::BoostSite::Freq) is on.
 pub fn cpu_util_cfs_boost(cpu: &CpuView, util_est: bool) -> u64 {
     cpu_util(cpu, None, None, Some(BoostForm::CpuAndTask), util_est)
-}
-
-/// The CPU's utilisation if `task` were on `dst_cpu` (`cpu_util_next()`, 5.10 and 6.1: [`cpu_util`] unboosted).
-///
-/// 5.10 does not take an enqueued task's estimate off, but asks only at wake-ups.
-pub fn cpu_util_next(cpu: &CpuView, task: &TaskView, dst_cpu: Option<Cpu>, util_est: bool) -> u64 {
-    cpu_util(cpu, Some(task), dst_cpu, None, util_est)
-}
-
-/// The CPU's utilisation without `task` (`cpu_util_without()`, 7.3; 5.10 and 6.1 give the same).
-///
-/// A task of another CPU has no part in it, and neither has one that is attached to no run queue (its
-/// `last_update_time` is 0): it is new or has just migrated.
-pub fn cpu_util_without(cpu: &CpuView, task: &TaskView, util_est: bool) -> u64 {
-    let contributes = cpu.cpu == task.cpu && task.avg.last_update_time != 0;
-    cpu_util(cpu, contributes.then_some(task), None, None, util_est)
 }
 
 #[cfg(test)]

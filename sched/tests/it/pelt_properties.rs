@@ -14,7 +14,7 @@ use wakelab_sched::pelt::{
     init_entity_runnable_average, migrate_task_rq_fair, post_init_entity_util_avg, reweight_entity, task_h_load,
     update_cfs_rq_load_avg, update_load_avg,
 };
-use wakelab_sched::util::{CpuView, TaskView, cpu_util, cpu_util_cfs, cpu_util_cfs_boost, cpu_util_without};
+use wakelab_sched::util::{CpuView, TaskView, cpu_util, cpu_util_cfs, cpu_util_cfs_boost};
 
 const US: u64 = 1024;
 const PERIOD: u64 = 1024 * US;
@@ -524,8 +524,9 @@ proptest! {
         prop_assert_eq!(cpu_util(&cpu, Some(&away), None, boost, util_est), plain);
         prop_assert!(cpu_util(&cpu, Some(&away), Some(3), boost, util_est) >= plain);
         prop_assert!(cpu_util_cfs_boost(&cpu, util_est) >= cpu_util_cfs(&cpu, util_est));
-        prop_assert!(cpu_util_without(&cpu, &here, util_est) <= cpu_util_cfs(&cpu, util_est));
-        prop_assert_eq!(cpu_util_without(&cpu, &away, util_est), cpu_util_cfs(&cpu, util_est));
+        let without = |task| cpu_util(&cpu, Some(task), None, None, util_est);
+        prop_assert!(without(&here) <= cpu_util_cfs(&cpu, util_est));
+        prop_assert_eq!(without(&away), cpu_util_cfs(&cpu, util_est));
     }
 }
 
@@ -720,15 +721,4 @@ fn a_fall_above_the_capacity_moves_no_estimate_until_6_12() {
     let mut rises = SchedAvg { util_avg: 600, util_est: 300, ..SchedAvg::default() };
     util_est_update(UtilEstRules::V6_12, &mut rises, true, 500);
     assert_eq!(rises.util_est, 600 | UTIL_AVG_UNCHANGED, "a rise is taken all the same");
-}
-
-#[test]
-fn a_task_attached_nowhere_has_no_part_in_a_cpu() {
-    let rq = SchedAvg { util_avg: 300, ..SchedAvg::default() };
-    let cpu = CpuView { cpu: 0, avg: &rq, capacity: 1024 };
-    let without = |last_update_time| {
-        let avg = SchedAvg { util_avg: 200, last_update_time, ..SchedAvg::default() };
-        cpu_util_without(&cpu, &TaskView { cpu: 0, avg: &avg, enqueued: false }, true)
-    };
-    assert_eq!((without(1), without(0)), (100, 300));
 }
