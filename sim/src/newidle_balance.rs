@@ -72,7 +72,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let (now, cost) = (self.sys.now, self.sys.now - began);
         let c = &mut self.sys.cpus[cpu as usize];
         let success = if moved != 0 { weight } else { 0 };
-        model.balance.newidle_cost(&mut c.sd[level], cost, success, self.sys.jiffies, now);
+        model.balance.update_newidle_cost(&mut c.sd[level], cost, success, self.sys.jiffies, now);
         let curr_cost = curr_cost + cost;
         let stops = model.balance.newidle_stops(moved != 0, goes_on, c.nr_running, c.ttwu_pending);
         if !stops && self.newidle_level(cpu, level + 1, curr_cost) {

@@ -7,7 +7,7 @@
 //! holds what does not change: the version's rules, the features, the tunables and the domains.
 //!
 //! ```text
-//!  tick: Rebalance            rebalance_domains.rs    about to go idle: newidle      newidle.rs, newidle_rules.rs
+//!  tick: Rebalance            rebalance_domains.rs    about to go idle               sched_balance_newidle.rs
 //!  for idle CPUs: Nohz        nohz/                          │
 //!          └──────────────┬──────────────────────────────────┘
 //!                    plan_balance                                          load_balance.rs
@@ -55,10 +55,9 @@ mod find_busiest_group_v5_3;
 mod find_busiest_queue;
 mod lb_env;
 mod load_balance;
-mod newidle;
-mod newidle_rules;
 mod nohz;
 mod rebalance_domains;
+mod sched_balance_newidle;
 mod sd_balance;
 mod should_we_balance;
 mod update_misfit_status;
@@ -76,7 +75,6 @@ pub use find_busiest_group_v5_3::{LbParamsV5_3, SgLbStatsV5_3, find_busiest_grou
 pub use find_busiest_queue::find_busiest_queue;
 pub use lb_env::{CpuIdleType, LbEnv, LbParams};
 pub use load_balance::{AfterPush, Move, Outcome, Plan, Why, plan_balance};
-pub use newidle::{newidle_gate, newidle_random, update_newidle_cost};
 pub use nohz::{IlbVisit, Kick, Nohz, NohzFlags, NohzIdleBalance};
 pub use rebalance_domains::{Rebalance, Rebalanced, Visit, get_sd_balance_interval, update_next_balance};
 pub use sd_balance::SdBalance;

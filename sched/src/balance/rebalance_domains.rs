@@ -78,7 +78,7 @@ impl<'a> Rebalance<'a> {
 
     /// Visits a domain with the state `state` at `jiffies`, and returns what to do with it.
     pub fn visit(&mut self, sd: &SchedDomain, state: &mut SdBalance, jiffies: u64, busy: bool) -> Visit {
-        let decayed = self.balance.newidle_cost(state, 0, 0, jiffies, 0);
+        let decayed = self.balance.update_newidle_cost(state, 0, 0, jiffies, 0);
         let earlier = self.need_decay && !self.balance.rules.newidle.last_decay_counts;
         self.need_decay = decayed || earlier;
         self.max_cost += state.max_newidle_lb_cost;

@@ -91,44 +91,6 @@ fn failures_of_periodic_passes_are_counted_until_one_moves_or_finds_balance() {
     assert_eq!(after(Outcome::Moved, NewlyIdle), 0);
 }
 
-#[test]
-fn a_cpu_looks_for_work_if_it_expects_to_be_idle_for_longer_than_that_takes() {
-    let big = big();
-    let sd = SdBalance { max_newidle_lb_cost: 30_000, ..SdBalance::new(&big.domains[0][0], 0) };
-    assert!(newidle_gate(30_000, 0, &sd, true));
-    assert!(!newidle_gate(29_999, 0, &sd, true));
-    assert!(!newidle_gate(39_999, 10_000, &sd, true) && newidle_gate(40_000, 10_000, &sd, true));
-    assert!(!newidle_gate(u64::MAX, 0, &sd, false), "no run queue has two tasks");
-}
-
-/// By 253/256 once more than a second has passed, and only then; a longer pass counts at once.
-#[test]
-fn the_cost_of_newidle_passes_rises_at_once_and_decays_by_a_hundredth_per_second() {
-    let big = big();
-    let mut sd = SdBalance::new(&big.domains[0][0], 1000);
-    assert!(!update_newidle_cost(&mut sd, 10_000, 1, 1500, 250));
-    assert_eq!((sd.max_newidle_lb_cost, sd.last_decay_max_lb_cost, sd.newidle_success), (10_000, 1500, 257));
-    assert!(!update_newidle_cost(&mut sd, 9_000, 0, 1750, 250));
-    assert_eq!(sd.max_newidle_lb_cost, 10_000);
-    assert!(update_newidle_cost(&mut sd, 0, 0, 1751, 250));
-    // 10000·253 / 256 = 9882.8
-    assert_eq!((sd.max_newidle_lb_cost, sd.last_decay_max_lb_cost), (9_882, 1751));
-    assert_eq!(sd.newidle_call, 514, "a cost of 0 is no pass");
-}
-
-/// A domain starts at 256 of 512; ratio 512 lets 514 of 1024 numbers through, and counts each for
-/// (1024 + 256) / 513 = 2.
-#[test]
-fn ni_random_lets_passes_through_by_their_success() {
-    let big = big();
-    let mut sd = SdBalance::new(&big.domains[0][0], 0);
-    assert_eq!([newidle_random(&mut sd, 0), newidle_random(&mut sd, 513)], [Some(2), Some(2)]);
-    assert_eq!((newidle_random(&mut sd, 514), sd.newidle_call), (None, 513));
-    // 511 more that pull nothing: the ratio is taken anew, and both counts are halved.
-    (0..511).for_each(|_| _ = update_newidle_cost(&mut sd, 1, 0, 0, 250));
-    assert_eq!((sd.newidle_ratio, sd.newidle_call, sd.newidle_success), (256, 512, 128));
-}
-
 /// From the lowest domain up; the next start is the earliest due.
 #[test]
 fn periodic_balancing_visits_due_domains_and_plans_the_next_start() {

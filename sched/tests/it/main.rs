@@ -31,6 +31,7 @@ mod policies;
 mod policy_change;
 mod runqueue_properties;
 mod runqueue_reference;
+mod sched_balance_newidle;
 mod select_ahead;
 mod select_asym;
 mod select_properties;

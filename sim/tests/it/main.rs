@@ -11,6 +11,7 @@ mod frequencies;
 mod idle_cpus;
 mod idle_states;
 mod list;
+mod newidle;
 mod published_machines;
 mod rt_app_examples;
 mod run_queues;

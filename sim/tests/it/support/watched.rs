@@ -13,6 +13,7 @@ struct AllEvents(Vec<(u64, Event)>);
 
 impl Sink for AllEvents {
     const ON: bool = true;
+    const INPUTS: bool = true;
 
     fn event(&mut self, time: u64, event: &Event) {
         self.0.push((time, *event));
