@@ -4,6 +4,7 @@ use crate::support::ns;
 use crate::support::watched::{Run, watch, workload};
 use std::collections::BTreeMap;
 use wakelab_events::sim::Event;
+use wakelab_kernel::Preset;
 use wakelab_sched::balance::CpuIdleType;
 use wakelab_sim::observe::Doing;
 use wakelab_workload::Op;
@@ -35,7 +36,7 @@ fn passes_are_made_while_the_expected_idle_time_allows_them() {
     let sleeper = vec![Op::Run(ns(50_000)), Op::Sleep(ns(100_000)), Op::Repeat { to: 0, times: None }];
     let tasks = vec![(0, vec![], vec![0], false), (0, vec![], vec![0], false), (1, vec![], vec![1], false)];
     let workload = workload(vec![hog, sleeper], tasks);
-    for kernel in wakelab_sim::kernels() {
+    for kernel in Preset::all().iter().map(|preset| preset.name) {
         let begins_at = if ["v5.2", "v5.3", "v5.10"].contains(&kernel) { 500_000 } else { first_cost() };
         let run = Run { machine: MACHINE, kernel, switches: "NO_NI_RANDOM", ..Run::on_8_cpus(&workload) };
         // By the time at which the CPU is idle: the expected idle time then.
@@ -80,7 +81,7 @@ fn a_search_goes_up_the_domains_until_it_finds_a_task() {
     let program = |n| [times(n), vec![Op::Repeat { to: 0, times: None }]].concat();
     let tasks = (0..14).map(|n| (n, vec![], (0..8).collect(), false)).collect();
     let workload = workload((0..14).map(program).collect(), tasks);
-    for kernel in wakelab_sim::kernels() {
+    for kernel in Preset::all().iter().map(|preset| preset.name) {
         let run =
             Run { machine: MACHINE, kernel, switches: "NO_NI_RANDOM,NO_DELAY_DEQUEUE", ..Run::on_8_cpus(&workload) };
         // By CPU: when its last pass ended, over which level, and whether it moved a task.
