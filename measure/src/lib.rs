@@ -1,18 +1,29 @@
-//! What is counted in a run: search statistics, latencies, throughput, states.
+//! The numbers of a run: search statistics, latencies, throughput, states and regret.
 //!
-//! [`Measure`] is a [`Sink`](wakelab_events::sim::Sink): it listens to a run and gives [`RunStats`] of the part of it that is
-//! measured. What perfect knowledge would have changed ([`regret`]) is only counted where it is wanted.
+//! [`Measure`] is a [`Sink`](wakelab_events::sim::Sink): it receives a run's events and returns the [`RunStats`] of the
+//! measured part. What perfect knowledge would have changed ([`regret`]) is only counted on request.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `measure` | [`Measure`]: counts the events of a run |
+//! | `run_stats` | [`RunStats`]: the numbers of one run |
+//! | `search_stats` | [`SearchStats`]: the counters of `select_idle_sibling()`, and their rates |
+//! | `latency` | [`Latency`] and [`Waits`]: percentiles of times |
+//! | `log2_histogram` | [`Bucket`]: durations by powers of two |
+//! | `machine_state` | [`State`]: migrating or stacked, and when that changed |
+//! | [`regret`] | searches, probes and CPU time compared with perfect knowledge |
 
-mod idle;
-mod listen;
-mod log2;
-mod rates;
+mod latency;
+mod log2_histogram;
+mod machine_state;
+mod measure;
 pub mod regret;
-mod state;
-mod stats;
-mod waits;
+mod run_stats;
+mod search_stats;
 
-pub use listen::Measure;
-pub use state::{SPARSE_WAKEUPS, WINDOW_NS, WINDOWS_TO_CHANGE};
-pub use stats::{Bucket, Latency, RunStats, SearchStats, State, StateChange};
-pub use waits::Waits;
+pub use latency::{Latency, Waits};
+pub use log2_histogram::Bucket;
+pub use machine_state::{SPARSE_WAKEUPS, State, StateChange, WINDOW_NS, WINDOWS_TO_CHANGE};
+pub use measure::Measure;
+pub use run_stats::RunStats;
+pub use search_stats::SearchStats;

@@ -1,124 +1,127 @@
-//! The numbers of regret: plain data that adds up over runs.
+//! [`RegretStats`]: the numbers of regret, plain data that is summed over runs. `docs/regret.md` defines every number.
 
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
-/// How many buckets there are of positions: 1, 2, 3-4, 5-8 and so on by powers of two, the last without an end.
+/// The number of buckets of positions: 1, 2, 3-4, 5-8 and so on by powers of two; the last has no upper bound.
 pub const POSITIONS: usize = 12;
 
-/// Which bucket holds a look's position, counted from 1.
+/// The bucket of a probe's position in the scan, which is counted from 1.
 pub fn position_bucket(position: u32) -> usize {
     ((u32::BITS - position.saturating_sub(1).leading_zeros()) as usize).min(POSITIONS - 1)
 }
 
-/// The lowest and the highest position of a bucket; the last has no highest.
+/// The lowest and the highest position of a bucket; the highest is `None` for the last bucket.
 pub fn position_range(bucket: usize) -> (u32, Option<u32>) {
     let from = if bucket == 0 { 1 } else { (1 << (bucket - 1)) + 1 };
     (from, (bucket + 1 < POSITIONS).then_some(1 << bucket))
 }
 
-/// Wake-ups that called `select_idle_sibling()`.
+/// The wake-ups that called `select_idle_sibling()`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WakeupRegret {
-    /// How many.
+    /// Their number.
     pub n: u64,
-    /// When so many of them began, perfect knowledge had an idle CPU: one that looked idle, with no wake-up on its way to it.
+    /// Those for which an idle CPU existed when they began: one that looked idle and had no wake-up on its way to it.
     pub idle_existed: u64,
-    /// So many chose a CPU that was idle then, and had no wake-up on its way to it.
+    /// Those that chose a CPU which was idle and had no wake-up on its way to it.
     pub on_idle: u64,
-    /// So many chose a CPU that looked idle, and that another wake-up had claimed.
+    /// Those that chose a CPU which looked idle but had been claimed by another wake-up.
     pub on_claimed: u64,
-    /// So many chose a busy CPU.
+    /// Those that chose a busy CPU.
     pub on_busy: u64,
-    /// An idle CPU had existed, and so many chose one that was busy or claimed already when they began.
+    /// Those for which an idle CPU existed, and which chose one that was busy or claimed already when they began.
     pub missed: u64,
-    /// An idle CPU had existed, and so many chose one that was idle and unclaimed when they began, and no longer when the choice
-    /// was there. `idle_existed` less those of `on_idle` for which one existed is `missed + gone`.
+    /// Those for which an idle CPU existed, and which chose one that was idle and unclaimed when they began, but not
+    /// any more when they chose. `missed + gone` is `idle_existed` less those of `on_idle` for which an idle CPU
+    /// existed.
     pub gone: u64,
 }
 
-/// Searches past the fast path.
+/// The searches that went past the fast path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchRegret {
-    /// How many.
+    /// Their number.
     pub n: u64,
-    /// Of them, those that found nothing and fell back on the target.
+    /// Those that found nothing and fell back on the target.
     pub failed: u64,
-    /// Of the failed, those for which some CPU was idle when they began and is when they ended; what it was in between is not
-    /// asked.
+    /// The failed ones for which some CPU was idle both when they began and when they ended; it may have been busy in
+    /// between.
     pub missed: u64,
-    /// Of the failed, those for which CPUs were idle when they began, and none of these when they ended.
+    /// The failed ones for which CPUs were idle when they began, but none of these when they ended.
     pub gone: u64,
-    /// Of the failed, those for which none was idle when they began.
+    /// The failed ones for which no CPU was idle when they began.
     pub nothing: u64,
 }
 
-/// Looks at run queues past the fast path.
+/// The probes of run queues past the fast path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LookRegret {
-    /// How many.
+pub struct ProbeRegret {
+    /// Their number.
     pub n: u64,
-    /// Of searches that began when none was idle.
+    /// The probes of searches that began when no CPU was idle.
     pub nothing_idle: u64,
-    /// Of the others: those before the first CPU that was idle.
+    /// The probes of the other searches before the first CPU that was idle.
     pub before_first: u64,
-    /// At it and after it: what was needed, and what is spent on looking for an idle core.
+    /// The probes of the other searches from that CPU on: the one that was needed, and those spent on the search of an
+    /// idle core.
     pub from_first: u64,
 }
 
-/// CPU time for the wake-ups of one kind.
+/// The CPU time spent for the wake-ups of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTimeOf {
-    /// How many wake-ups.
+    /// The number of wake-ups.
     pub wakeups: u64,
-    /// CPU time that was spent for them, ns.
+    /// The CPU time spent for them, ns.
     pub busy_ns: u64,
 }
 
-/// Where the machine's busy time went: adds up to all of it.
+/// The machine's busy time by kind of wake-up; the kinds add up to all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTimeRegret {
-    /// For wake-ups that were put on an idle CPU.
+    /// Wake-ups that were put on an idle CPU.
     pub on_idle: CpuTimeOf,
-    /// For those that were put on a CPU that looked idle, and that another wake-up had claimed.
+    /// Wake-ups that were put on a CPU which looked idle but had been claimed by another wake-up.
     pub on_claimed: CpuTimeOf,
-    /// For those that were put on a busy CPU.
+    /// Wake-ups that were put on a busy CPU.
     pub on_busy: CpuTimeOf,
-    /// For all else: wake-ups without a choice, the background, new tasks, interrupts of idle CPUs.
+    /// Everything else: wake-ups without a choice, the background, new tasks, interrupts of idle CPUs.
     pub other: CpuTimeOf,
 }
 
-/// Time in one of the two states.
+/// The time in one of the two states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateRegret {
-    /// How long the machine was in it, ns, in the whole run, the time before measuring included.
+    /// How long the machine was in it, ns, in the whole run, including the time before measuring.
     pub time_ns: u64,
-    /// CPU time that there was: CPUs × `time_ns`.
+    /// The CPU time of all CPUs: CPUs × `time_ns`.
     pub cpu_ns: u64,
-    /// Of it, what was not idle.
+    /// The CPU time that was not idle, ns.
     pub busy_ns: u64,
-    /// Wake-ups with a choice, of the workload.
+    /// The workload's wake-ups that had a choice.
     pub wakeups: u64,
 }
 
-/// What `--regret` counts in a run.
+/// The numbers that `--regret` adds to a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegretStats {
-    /// By wake-up.
+    /// Regret by wake-up.
     pub wakeups: WakeupRegret,
-    /// By search.
+    /// Regret by search.
     pub searches: SearchRegret,
-    /// By look.
-    pub looks: LookRegret,
-    /// How many looks would have been enough, by [`position_bucket`].
+    /// Regret by probe.
+    #[serde(rename = "looks")]
+    pub probes: ProbeRegret,
+    /// The number of searches by the number of probes that would have been enough, in buckets of [`position_bucket`].
     pub enough: [u64; POSITIONS],
-    /// For so many searches no number of looks was: nothing was idle.
+    /// The number of searches for which no number of probes was enough, because nothing was idle.
     pub enough_never: u64,
-    /// Whether an idle CPU was worth having.
+    /// The busy time by kind of wake-up: whether an idle CPU was worth finding.
     pub cpu: CpuTimeRegret,
-    /// The migrating state.
+    /// The time in the migrating state.
     pub migrating: StateRegret,
-    /// The stacked state.
+    /// The time in the stacked state.
     pub stacked: StateRegret,
 }
 
@@ -135,7 +138,7 @@ macro_rules! add {
 add!(
     WakeupRegret { n, idle_existed, on_idle, on_claimed, on_busy, missed, gone },
     SearchRegret { n, failed, missed, gone, nothing },
-    LookRegret { n, nothing_idle, before_first, from_first },
+    ProbeRegret { n, nothing_idle, before_first, from_first },
     CpuTimeOf { wakeups, busy_ns },
     CpuTimeRegret { on_idle, on_claimed, on_busy, other },
     StateRegret { time_ns, cpu_ns, busy_ns, wakeups },
@@ -145,7 +148,7 @@ impl AddAssign<&RegretStats> for RegretStats {
     fn add_assign(&mut self, other: &RegretStats) {
         self.wakeups += other.wakeups;
         self.searches += other.searches;
-        self.looks += other.looks;
+        self.probes += other.probes;
         for (sum, one) in self.enough.iter_mut().zip(other.enough) {
             *sum += one;
         }

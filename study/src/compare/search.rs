@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use wakelab_measure::regret::{
-    CpuTimeOf, LookRegret, RegretStats, SearchRegret, StateRegret, WakeupRegret, position_range,
+    CpuTimeOf, ProbeRegret, RegretStats, SearchRegret, StateRegret, WakeupRegret, position_range,
 };
 use wakelab_measure::{Bucket, RunStats, SearchStats, State};
 
@@ -98,7 +98,7 @@ pub struct SearchesSummary {
 pub struct LooksSummary {
     /// The counts.
     #[serde(flatten)]
-    pub counts: LookRegret,
+    pub counts: ProbeRegret,
     /// Share of all that could not succeed, %.
     pub futile_pct: Option<f64>,
 }
@@ -216,8 +216,8 @@ fn summary(sum: &RegretStats) -> RegretSummary {
         wakeups: WakeupSummary { counts: sum.wakeups, missed_pct: pct(sum.wakeups.missed, sum.wakeups.n) },
         searches: SearchesSummary { counts: sum.searches, missed_pct: pct(sum.searches.missed, sum.searches.n) },
         looks: LooksSummary {
-            counts: sum.looks,
-            futile_pct: pct(sum.looks.nothing_idle + sum.looks.before_first, sum.looks.n),
+            counts: sum.probes,
+            futile_pct: pct(sum.probes.nothing_idle + sum.probes.before_first, sum.probes.n),
         },
         enough: sum.enough.iter().enumerate().map(positions).collect(),
         enough_never: sum.enough_never,

@@ -1,12 +1,10 @@
-//! When the state is seen to change.
+//! When a change of state is detected.
 
-mod support;
-
-use support::{End, MS, wakeup};
+use crate::support::{End, MS, wakeup};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_measure::{Measure, RunStats, SPARSE_WAKEUPS, State, StateChange, WINDOW_NS};
 
-/// What the wake-ups of one window are: so many failed, found after a domain search, and fast.
+/// The wake-ups of one window: how many searches failed, found a CPU after a domain search, and ended in the fast path.
 type Mix = (u64, u64, u64);
 
 const STACKED: Mix = (100, 50, 50);
@@ -47,7 +45,7 @@ fn two_windows_change_nothing() {
 }
 
 #[test]
-fn a_window_with_few_wakeups_is_like_the_state_before() {
+fn a_window_with_few_wakeups_indicates_the_state_before() {
     let sparse = (SPARSE_WAKEUPS - 1, 0, 0);
     let enough = (SPARSE_WAKEUPS, 0, 0);
     assert_eq!(changes(&[sparse, sparse, sparse]), []);
@@ -70,7 +68,7 @@ fn more_than_a_quarter_of_all_fail_when_stacked() {
 }
 
 #[test]
-fn a_window_that_the_end_cuts_off_is_not_judged() {
+fn a_window_that_the_end_cuts_off_is_not_evaluated() {
     let mut measure = Measure::new(0, 0, 3 * WINDOW_NS - 1, 2);
     for window in 0..3 {
         (0..200).for_each(|_| measure.event(window * WINDOW_NS, &wakeup(End::Failed)));
@@ -79,12 +77,12 @@ fn a_window_that_the_end_cuts_off_is_not_judged() {
 }
 
 #[test]
-fn wakeups_without_a_choice_say_nothing() {
+fn wakeups_without_a_choice_do_not_count() {
     assert_eq!(run(0, &[STACKED; 4], true).changes, []);
 }
 
 #[test]
-fn the_state_at_the_start_of_the_measured_time_is_told() {
+fn the_state_at_the_start_of_the_measured_time_is_reported() {
     let [m, s] = [MIGRATING, STACKED];
     let windows = [m, m, s, s, s, s, s];
     assert_eq!(run(2 * WINDOW_NS - 1, &windows, false).state, State::Migrating);

@@ -1,24 +1,19 @@
-//! Listens to a run.
+//! [`Measure`]: counts the events of a run.
 
-use crate::idle::IdleTime;
-use crate::log2::Log2;
+use crate::latency::Waits;
+use crate::log2_histogram::Log2Histogram;
+use crate::machine_state::{StateDetector, state_at};
 use crate::regret::Regret;
-use crate::state::{Detector, state_at};
-use crate::{Latency, RunStats, SearchStats};
-use hdrhistogram::Histogram;
+use crate::{RunStats, SearchStats};
+use std::ops::Range;
 use wakelab_events::sim::{Event, Queued, Sink};
+use wakelab_sched::cpumask::Cpu;
 
-/// What a frame may take, ns.
-const FRAME_NS: u64 = 16_000_000;
-
-/// The longest latency that is told apart from longer ones, ns: 1000 s.
-const LONGEST_NS: u64 = 1_000_000_000_000;
-
-/// Counts what happens in a run.
+/// Counts the events of a run.
 ///
-/// An event counts where its time lies in \[settle, end); only the state is followed from the start. Search statistics
-/// are of every wake-up that had a choice, the background's too, as the kernel's counters are; the numbers of wake-ups
-/// are the workload's. It allocates nothing while it listens, but for a change of state.
+/// An event counts if its time is in \[settle, end); only the state is followed from the start. Search statistics are
+/// those of all wake-ups that had a choice, including the background's, as the kernel's counters are; the numbers of
+/// wake-ups are the workload's. While it receives events it allocates nothing, except at a change of state.
 #[derive(Clone, Debug)]
 pub struct Measure {
     seed: u64,
@@ -26,30 +21,29 @@ pub struct Measure {
     end_ns: u64,
     nr_cpus: u32,
     search: SearchStats,
-    walks: Log2,
+    select_idle_cpu_ns: Log2Histogram,
     wakeups: u64,
     wakeups_on_cpu: u64,
     wakeups_claimed: u64,
     migrations: u64,
-    latencies: Histogram<u64>,
-    latency_sum: u64,
-    latency_max: u64,
-    missed_16ms: u64,
-    /// When the first transaction that was done began, ns.
+    latencies: Waits,
+    /// The begin of the first transaction that was done, ns.
     first_begin: Option<u64>,
     idle: IdleTime,
-    /// What CPUs waited for run queues' locks, ns.
+    /// The time for which CPUs waited for run queues' locks, ns.
     lock_wait: u64,
-    /// Switches away from a task that could not go on, and from one that could.
-    switches: [u64; 2],
-    /// Summed utilisation that the balances saw, and what it could have been at most.
-    util: (u64, u64),
-    states: Detector,
+    switches_voluntary: u64,
+    switches_involuntary: u64,
+    /// The sum of the LLCs' utilisations in load balancing.
+    sum_util: u64,
+    /// The sum of the largest utilisations that they could have had.
+    sum_max_util: u64,
+    states: StateDetector,
     regret: Option<Box<Regret>>,
 }
 
 impl Measure {
-    /// Measures \[`settle_ns`, `end_ns`) of a run with that seed on that many CPUs.
+    /// Measures \[`settle_ns`, `end_ns`) of a run with this seed on `nr_cpus` CPUs.
     pub fn new(seed: u64, settle_ns: u64, end_ns: u64, nr_cpus: u32) -> Self {
         Measure {
             seed,
@@ -57,51 +51,50 @@ impl Measure {
             end_ns,
             nr_cpus,
             search: SearchStats::default(),
-            walks: Log2::new(),
+            select_idle_cpu_ns: Log2Histogram::new(),
             wakeups: 0,
             wakeups_on_cpu: 0,
             wakeups_claimed: 0,
             migrations: 0,
-            latencies: Histogram::new_with_max(LONGEST_NS, 3).expect("the bounds are right"),
-            latency_sum: 0,
-            latency_max: 0,
-            missed_16ms: 0,
+            latencies: Waits::preallocated(),
             first_begin: None,
             idle: IdleTime::new(settle_ns..end_ns, nr_cpus),
             lock_wait: 0,
-            switches: [0; 2],
-            util: (0, 0),
-            states: Detector::new(),
+            switches_voluntary: 0,
+            switches_involuntary: 0,
+            sum_util: 0,
+            sum_max_util: 0,
+            states: StateDetector::new(),
             regret: None,
         }
     }
 
-    /// What is to listen beside it, where perfect knowledge is wanted: whoever runs the simulator takes it out for the run and
-    /// puts it back after it.
+    /// The sink for regret, `None` if regret is not requested. The caller that runs the simulator takes it out, runs it
+    /// as a second sink and puts it back before [`finish`](Self::finish).
     pub fn regret(&mut self) -> &mut Option<Box<Regret>> {
         &mut self.regret
     }
 
-    /// Wants perfect knowledge.
+    /// Requests regret.
     pub fn with_regret(mut self) -> Self {
         self.regret = Some(Box::new(Regret::new(self.settle_ns, self.end_ns, self.nr_cpus)));
         self
     }
 
-    /// When measuring begins, ns.
+    /// The start of the measured time, ns.
     pub fn settle_ns(&self) -> u64 {
         self.settle_ns
     }
 
-    /// The numbers of a run that ended at `ended_ns` (`Outcome::ended`): earlier than was asked for where all tasks had
+    /// The numbers of a run that ended at `ended_ns` (`Outcome::ended`), which is before the requested end if all tasks
     /// exited.
     pub fn finish(self, ended_ns: u64) -> RunStats {
         let end = ended_ns.min(self.end_ns);
         let measured_ns = end.saturating_sub(self.settle_ns);
-        let latency = self.latency();
+        let latency = self.latencies.latency();
         let changes = self.states.finish(end);
         let cpu_ns = measured_ns as f64 * f64::from(self.nr_cpus);
-        let idle = self.idle.until(end) as f64;
+        let idle = self.idle.total(end) as f64;
         let busy = cpu_ns - idle;
         RunStats {
             seed: self.seed,
@@ -116,34 +109,15 @@ impl Measure {
             migrations: self.migrations,
             idle_pct: if measured_ns == 0 { 0.0 } else { 100.0 * idle / cpu_ns },
             rq_lock_pct: if busy > 0.0 { 100.0 * self.lock_wait as f64 / busy } else { 0.0 },
-            switches_voluntary: self.switches[0],
-            switches_involuntary: self.switches[1],
+            switches_voluntary: self.switches_voluntary,
+            switches_involuntary: self.switches_involuntary,
             search: self.search,
-            select_idle_cpu_ns: self.walks.buckets(),
-            llc_util: (self.util.1 > 0).then(|| self.util.0 as f64 / self.util.1 as f64),
+            select_idle_cpu_ns: self.select_idle_cpu_ns.buckets(),
+            llc_util: (self.sum_max_util > 0).then(|| self.sum_util as f64 / self.sum_max_util as f64),
             state: state_at(&changes, self.settle_ns),
             regret: self.regret.map(|regret| regret.finish(ended_ns, &changes)),
             changes,
             power: None,
-        }
-    }
-
-    fn latency(&self) -> Latency {
-        let n = self.latencies.len();
-        // A bucket's value is the highest in it, which may lie above the highest that came.
-        let at = |quantile| self.latencies.value_at_quantile(quantile).min(self.latency_max);
-        Latency {
-            n,
-            mean: if n == 0 { 0.0 } else { self.latency_sum as f64 / n as f64 },
-            p50: at(0.5),
-            p75: at(0.75),
-            p90: at(0.9),
-            p95: at(0.95),
-            p99: at(0.99),
-            p995: at(0.995),
-            p999: at(0.999),
-            max: self.latency_max,
-            missed_16ms: self.missed_16ms,
         }
     }
 
@@ -171,7 +145,7 @@ impl Sink for Measure {
                     self.search.add(&decision.count);
                 }
                 if let (Some(began), Some(ended)) = (scan_began, scan_ended) {
-                    self.walks.record(ended - began);
+                    self.select_idle_cpu_ns.record(ended - began);
                 }
                 if workload {
                     self.wakeups += 1;
@@ -180,26 +154,61 @@ impl Sink for Measure {
                 }
             }
             Event::Done { latency, .. } if self.measures(time) => {
-                self.latencies.saturating_record(latency);
-                self.latency_sum += latency;
-                self.latency_max = self.latency_max.max(latency);
-                self.missed_16ms += u64::from(latency > FRAME_NS);
+                self.latencies.record(latency);
                 let begin = time.saturating_sub(latency);
                 self.first_begin = Some(self.first_begin.map_or(begin, |first| first.min(begin)));
             }
             Event::Switch { cpu, prev, prev_sleeps, next } => {
                 self.idle.switch(time, cpu, prev.is_none(), next.is_none());
                 if prev.is_some() && self.measures(time) {
-                    self.switches[usize::from(!prev_sleeps)] += 1;
+                    self.switches_voluntary += u64::from(prev_sleeps);
+                    self.switches_involuntary += u64::from(!prev_sleeps);
                 }
             }
             Event::LockWait { ns, .. } if self.measures(time) => self.lock_wait += ns,
             Event::Migrate { .. } if self.measures(time) => self.migrations += 1,
             Event::IdleScan { sum_util, weight, .. } if self.measures(time) => {
-                self.util.0 += sum_util;
-                self.util.1 += u64::from(weight) * 1024;
+                self.sum_util += sum_util;
+                self.sum_max_util += u64::from(weight) * 1024;
             }
             _ => {}
         }
+    }
+}
+
+/// The idle time of all CPUs within a window, from their switches.
+#[derive(Clone, Debug)]
+struct IdleTime {
+    window: Range<u64>,
+    /// By CPU: the time at which it became idle, ns; `None` while it runs a task.
+    idle_since: Vec<Option<u64>>,
+    /// The idle time of the idle periods that have ended, ns.
+    ended: u64,
+}
+
+impl IdleTime {
+    /// The idle time within `window`, ns, of a run that begins with all CPUs idle.
+    fn new(window: Range<u64>, nr_cpus: u32) -> Self {
+        IdleTime { window, idle_since: vec![Some(0); nr_cpus as usize], ended: 0 }
+    }
+
+    /// Receives a CPU's switch between two tasks, or a task and idle.
+    #[inline]
+    fn switch(&mut self, time: u64, cpu: Cpu, from_idle: bool, to_idle: bool) {
+        if from_idle == to_idle {
+            return;
+        }
+        let since = std::mem::replace(&mut self.idle_since[cpu as usize], to_idle.then_some(time));
+        self.ended += self.within_window(since, time);
+    }
+
+    /// The idle time of a run that ended at `end`, ns.
+    fn total(&self, end: u64) -> u64 {
+        self.ended + self.idle_since.iter().map(|&since| self.within_window(since, end)).sum::<u64>()
+    }
+
+    #[inline]
+    fn within_window(&self, since: Option<u64>, to: u64) -> u64 {
+        since.map_or(0, |since| to.min(self.window.end).saturating_sub(since.max(self.window.start)))
     }
 }

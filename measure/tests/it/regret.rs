@@ -1,22 +1,20 @@
-//! Regret of states that were worked out by hand: eight CPUs, a wake-up on CPU 0 of a task that ran there last. In 5.19 the walk
-//! begins one past the target, at CPU 1.
+//! Regret in states whose numbers were computed by hand: eight CPUs, a wake-up on CPU 0 of a task that ran there last.
+//! In 5.19 the scan begins one CPU after the target, at CPU 1.
 
-mod support;
-
-use support::view::{Written, eight_cpus, on_cpu_0};
+use crate::support::view::{StubView, eight_cpus, on_cpu_0};
 use wakelab_events::sim::{Event, Inputs, Queued, Sink};
 use wakelab_kernel::Preset;
 use wakelab_measure::regret::{
-    CpuTimeOf, LookRegret, Regret, RegretStats, SearchRegret, StateRegret, WakeupRegret, position_bucket,
+    CpuTimeOf, ProbeRegret, Regret, RegretStats, SearchRegret, StateRegret, WakeupRegret, position_bucket,
 };
 use wakelab_sched::CpuMask;
 use wakelab_sched::select::{Cx, Decision, Rules, Select, select_task_rq_fair};
 
-/// What the kernel chooses on a state, and what is regretted of it. `busy_at_the_end` are CPUs that went busy on the way.
+/// A state in which the kernel chooses a CPU. `busy_at_the_end` are CPUs that became busy during the search.
 struct Case<'a> {
     switches: &'a str,
     threads: u32,
-    view: Written,
+    view: StubView,
     allowed: &'a [u32],
     busy_at_the_end: &'a [u32],
     sched_idle_at_the_end: &'a [u32],
@@ -29,7 +27,7 @@ const ALL: [u32; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 impl Case<'_> {
     fn idle(idle: &[u32]) -> Self {
-        let view = Written { idle: idle.iter().copied().collect(), nr_idle_scan: 100, ..Written::default() };
+        let view = StubView { idle: idle.iter().copied().collect(), nr_idle_scan: 100, ..StubView::default() };
         Case {
             switches: "SIS_UTIL,NO_SIS_PROP",
             threads: 1,
@@ -65,12 +63,12 @@ impl Case<'_> {
             regret.event(20, &Event::Available { cpu, available: false, sched_idle: true });
         }
         let claimed = self.view.claimed.contains(&decision.cpu);
-        regret.event(30, &chose(0, 2, decision, 10, claimed));
+        regret.event(30, &wakeup_event(0, 2, decision, 10, claimed));
         (decision, regret.finish(1000, &[]))
     }
 }
 
-fn chose(waker_cpu: u32, wakee: u32, decision: Decision, began: u64, claimed: bool) -> Event {
+fn wakeup_event(waker_cpu: u32, wakee: u32, decision: Decision, began: u64, claimed: bool) -> Event {
     Event::Wakeup {
         waker_cpu,
         waker: Some(1),
@@ -87,56 +85,56 @@ fn chose(waker_cpu: u32, wakee: u32, decision: Decision, began: u64, claimed: bo
     }
 }
 
-fn enough(position: u32) -> [u64; 12] {
+fn one_search_needing(position: u32) -> [u64; 12] {
     let mut enough = [0; 12];
     enough[position_bucket(position)] = 1;
     enough
 }
 
 #[test]
-fn a_search_that_finds_the_third_cpu_needed_three_looks() {
+fn a_search_that_finds_the_third_cpu_needed_three_probes() {
     let (decision, regret) = Case::idle(&[3]).run();
     assert_eq!(decision.cpu, 3);
-    assert_eq!(regret.looks, LookRegret { n: 3, nothing_idle: 0, before_first: 2, from_first: 1 });
-    assert_eq!((regret.enough, regret.enough_never), (enough(3), 0));
+    assert_eq!(regret.probes, ProbeRegret { n: 3, nothing_idle: 0, before_first: 2, from_first: 1 });
+    assert_eq!((regret.enough, regret.enough_never), (one_search_needing(3), 0));
     assert_eq!(regret.searches, SearchRegret { n: 1, ..SearchRegret::default() });
     assert_eq!(regret.wakeups, WakeupRegret { n: 1, idle_existed: 1, on_idle: 1, ..WakeupRegret::default() });
 }
 
 #[test]
-fn a_limit_of_two_looks_misses_the_third_cpu() {
+fn a_limit_of_two_probes_misses_the_third_cpu() {
     let mut case = Case::idle(&[3]);
     case.view.nr_idle_scan = 2;
     let (decision, regret) = case.run();
     assert_eq!(decision.cpu, 0);
-    assert_eq!(regret.looks, LookRegret { n: 2, nothing_idle: 0, before_first: 2, from_first: 0 });
-    assert_eq!((regret.enough, regret.enough_never), (enough(3), 0), "the walk is followed past its limit");
+    assert_eq!(regret.probes, ProbeRegret { n: 2, nothing_idle: 0, before_first: 2, from_first: 0 });
+    assert_eq!((regret.enough, regret.enough_never), (one_search_needing(3), 0), "the scan is followed past its limit");
     assert_eq!(regret.searches, SearchRegret { n: 1, failed: 1, missed: 1, gone: 0, nothing: 0 });
     let missed = WakeupRegret { n: 1, idle_existed: 1, on_busy: 1, missed: 1, ..WakeupRegret::default() };
     assert_eq!(regret.wakeups, missed);
 }
 
 #[test]
-fn a_search_that_did_not_begin_misses_without_a_look() {
+fn a_search_that_did_not_begin_misses_without_a_probe() {
     let mut case = Case::idle(&[1]);
     case.view.nr_idle_scan = 0;
     let (_, regret) = case.run();
-    assert_eq!(regret.looks, LookRegret::default());
-    assert_eq!(regret.enough, enough(1));
+    assert_eq!(regret.probes, ProbeRegret::default());
+    assert_eq!(regret.enough, one_search_needing(1));
     assert_eq!(regret.searches, SearchRegret { n: 1, failed: 1, missed: 1, gone: 0, nothing: 0 });
 }
 
 #[test]
-fn a_search_of_a_busy_llc_looks_in_vain_and_misses_nothing() {
+fn a_search_of_a_busy_llc_probes_in_vain_and_misses_nothing() {
     let (_, regret) = Case::idle(&[]).run();
-    assert_eq!(regret.looks, LookRegret { n: 8, nothing_idle: 8, before_first: 0, from_first: 0 });
+    assert_eq!(regret.probes, ProbeRegret { n: 8, nothing_idle: 8, before_first: 0, from_first: 0 });
     assert_eq!((regret.enough, regret.enough_never), ([0; 12], 1));
     assert_eq!(regret.searches, SearchRegret { n: 1, failed: 1, missed: 0, gone: 0, nothing: 1 });
     assert_eq!(regret.wakeups, WakeupRegret { n: 1, on_busy: 1, ..WakeupRegret::default() });
 }
 
 #[test]
-fn an_idle_cpu_that_the_wakee_may_not_use_is_none() {
+fn an_idle_cpu_that_the_wakee_may_not_use_does_not_count() {
     let mut case = Case::idle(&[3]);
     case.allowed = &[0, 1, 2];
     let (_, regret) = case.run();
@@ -144,7 +142,7 @@ fn an_idle_cpu_that_the_wakee_may_not_use_is_none() {
 }
 
 #[test]
-fn a_cpu_that_went_busy_on_the_way_was_not_missed() {
+fn a_cpu_that_became_busy_during_the_search_was_not_missed() {
     let mut case = Case::idle(&[3]);
     case.view.nr_idle_scan = 2;
     case.busy_at_the_end = &[3];
@@ -152,9 +150,9 @@ fn a_cpu_that_went_busy_on_the_way_was_not_missed() {
     assert_eq!(regret.searches, SearchRegret { n: 1, failed: 1, missed: 0, gone: 1, nothing: 0 });
 }
 
-/// The walk chose CPU 3, which was idle when it began: no other choice could have been known to be better.
+/// The scan chose CPU 3, which was idle when it began: nobody could have known that another CPU was better.
 #[test]
-fn a_choice_that_went_busy_on_the_way_was_good_and_is_not_missed() {
+fn a_choice_that_became_busy_during_the_search_is_not_a_miss() {
     let mut case = Case::idle(&[3, 5]);
     case.busy_at_the_end = &[3];
     let (decision, regret) = case.run();
@@ -163,7 +161,7 @@ fn a_choice_that_went_busy_on_the_way_was_good_and_is_not_missed() {
     assert_eq!(regret.wakeups, gone);
 }
 
-/// CPU 3 has SCHED_IDLE tasks at the end. To a wakee that is SCHED_IDLE itself, 7.2 does not take it for idle.
+/// CPU 3 has SCHED_IDLE tasks at the end. For a wakee that is SCHED_IDLE itself, 7.2 does not count it as idle.
 #[test]
 fn a_cpu_with_sched_idle_tasks_counts_only_for_a_wakee_that_takes_it() {
     let mut case = Case::idle(&[3]);
@@ -179,7 +177,7 @@ fn a_cpu_with_sched_idle_tasks_counts_only_for_a_wakee_that_takes_it() {
 }
 
 #[test]
-fn a_claimed_cpu_looks_idle_and_perfect_knowledge_does_not_take_it() {
+fn perfect_knowledge_does_not_choose_a_claimed_cpu_that_looks_idle() {
     let mut case = Case::idle(&[3]);
     case.view.claimed.insert(3);
     let (decision, regret) = case.run();
@@ -194,18 +192,18 @@ fn a_claimed_cpu_looks_idle_and_perfect_knowledge_does_not_take_it() {
 }
 
 #[test]
-fn a_walk_for_an_idle_core_looks_on_past_an_idle_cpu() {
-    // From CPU 1: its core (0, 1), then 2 and 3, which is idle and kept; of the other cores the first CPU only.
+fn a_search_of_an_idle_core_continues_after_an_idle_cpu() {
+    // From CPU 1: its core (0, 1), then 2 and 3, which is idle and remembered; of the other cores the first CPU only.
     let mut case = Case::idle(&[3]);
     (case.threads, case.view.has_idle_cores) = (2, true);
     let (decision, regret) = case.run();
     assert_eq!(decision.cpu, 3);
-    assert_eq!(regret.looks, LookRegret { n: 6, nothing_idle: 0, before_first: 3, from_first: 3 });
-    assert_eq!(regret.enough, enough(4));
+    assert_eq!(regret.probes, ProbeRegret { n: 6, nothing_idle: 0, before_first: 3, from_first: 3 });
+    assert_eq!(regret.enough, one_search_needing(4));
 }
 
 #[test]
-fn perfect_knowledge_is_asked_of_the_fast_path_too() {
+fn the_fast_path_is_compared_with_perfect_knowledge_too() {
     let (decision, regret) = Case::idle(&[0, 3]).run();
     assert_eq!(decision.count.domain_search, 0);
     assert_eq!(regret.searches, SearchRegret::default());
@@ -226,7 +224,7 @@ fn every_busy_ns_is_charged_to_one_kind_of_wakeup() {
         (100, available(0, false)),
         (150, switch(0, None, Some(1))),
         // It wakes task 2 to the idle CPU 1: 300 to 370 here, from 370 there.
-        (340, chose(0, 2, on(1), 300, false)),
+        (340, wakeup_event(0, 2, on(1), 300, false)),
         (370, enqueue(1, 2)),
         (370, idle(1, false)),
         (370, available(1, false)),
@@ -234,8 +232,8 @@ fn every_busy_ns_is_charged_to_one_kind_of_wakeup() {
         (400, available(0, true)),
         (420, idle(0, true)),
         (430, switch(1, None, Some(2))),
-        // Which wakes task 1 to its own CPU: 500 to 515.
-        (510, chose(1, 1, on(1), 500, false)),
+        // Task 2 wakes task 1 on its own CPU: 500 to 515.
+        (510, wakeup_event(1, 1, on(1), 500, false)),
         (515, enqueue(1, 1)),
         (600, switch(1, Some(2), Some(1))),
         (700, switch(1, Some(1), None)),
@@ -250,7 +248,7 @@ fn every_busy_ns_is_charged_to_one_kind_of_wakeup() {
     assert_eq!(cpu.on_busy, CpuTimeOf { wakeups: 1, busy_ns: 15 + 100 + 20 });
     assert_eq!(stats.migrating, StateRegret { time_ns: 1000, cpu_ns: 2000, busy_ns: 670, wakeups: 2 });
 
-    // The same of a part of it: what lies before 400 and after 600 is cut off.
+    // Measured from 400 to 600 only: the time before and after is cut off.
     let mut part = Regret::new(400, 600, 2);
     events.iter().for_each(|(time, event)| part.event(*time, event));
     let cpu = part.finish(600, &[]).cpu;

@@ -1,4 +1,4 @@
-//! A system in which all that a fast wake-up reads is written down.
+//! A [`View`](wakelab_sched::select::View) whose values a test sets.
 
 use std::collections::BTreeSet;
 use wakelab_kernel::Preset;
@@ -10,16 +10,16 @@ use wakelab_sched::select::{
     WakeFlags, Wakee, Waker, Wakeup,
 };
 
-/// The system.
+/// The values that a wake-up's fast path and search read.
 #[derive(Clone, Debug, Default)]
-pub struct Written {
+pub struct StubView {
     pub idle: BTreeSet<u32>,
     pub claimed: BTreeSet<u32>,
     pub has_idle_cores: bool,
     pub nr_idle_scan: i32,
 }
 
-impl IdleView for Written {
+impl IdleView for StubView {
     fn available_idle_cpu(&self, cpu: u32) -> bool {
         self.idle.contains(&cpu)
     }
@@ -28,7 +28,7 @@ impl IdleView for Written {
     }
 }
 
-impl RqView for Written {
+impl RqView for StubView {
     fn nr_running(&self, cpu: u32) -> u32 {
         u32::from(!self.idle.contains(&cpu))
     }
@@ -43,7 +43,7 @@ impl RqView for Written {
     }
 }
 
-impl LlcView for Written {
+impl LlcView for StubView {
     fn has_idle_cores(&self, _: u32) -> bool {
         self.has_idle_cores
     }
@@ -52,38 +52,38 @@ impl LlcView for Written {
     }
 }
 
-impl AsymView for Written {}
+impl AsymView for StubView {}
 
-impl PolicyView for Written {
+impl PolicyView for StubView {
     fn claimed(&self, cpu: u32) -> bool {
         self.claimed.contains(&cpu)
     }
 }
 
-impl MaskView for Written {}
+impl MaskView for StubView {}
 
-impl UtilView for Written {
+impl UtilView for StubView {
     fn cpu_runnable(&self, _: u32) -> u64 {
-        unreachable!("no slow path")
+        unreachable!("only find_idlest_cpu() reads this")
     }
     fn cpu_util_avg(&self, _: u32) -> u64 {
-        unreachable!("no slow path")
+        unreachable!("only find_idlest_cpu() reads this")
     }
     fn cpu_util_est(&self, _: u32) -> Option<u64> {
-        unreachable!("no slow path")
+        unreachable!("only find_idlest_cpu() reads this")
     }
 }
 
-impl GroupView for Written {
+impl GroupView for StubView {
     fn group_capacity(&self, _: usize, _: &SchedGroup) -> u64 {
-        unreachable!("no slow path")
+        unreachable!("only find_idlest_cpu() reads this")
     }
     fn group_imbalance(&self, _: usize, _: &SchedGroup) -> bool {
-        unreachable!("no slow path")
+        unreachable!("only find_idlest_cpu() reads this")
     }
 }
 
-impl IdleStateView for Written {
+impl IdleStateView for StubView {
     fn curr_is_idle(&self, cpu: u32) -> bool {
         self.idle.contains(&cpu)
     }
@@ -95,9 +95,9 @@ impl IdleStateView for Written {
     }
 }
 
-impl EnergyView for Written {}
+impl EnergyView for StubView {}
 
-/// One LLC of eight CPUs, so many to a core.
+/// One LLC of eight CPUs, with `threads` CPUs per core.
 pub fn eight_cpus(threads: u32) -> SchedDomains {
     let cpu =
         |cpu| CpuTopology { core: cpu / threads, cluster: None, llc: 0, die: 0, package: 0, node: 0, capacity: 1024 };
@@ -105,7 +105,7 @@ pub fn eight_cpus(threads: u32) -> SchedDomains {
     build_sched_domains(&topology, &DomainOptions::of(Preset::get("v5.19-rc1").unwrap())).expect("a machine")
 }
 
-/// On CPU 0, a wake-up of a task that ran there last.
+/// A wake-up on CPU 0, of a task that ran there last.
 pub fn on_cpu_0(cpus_ptr: &CpuMask) -> Wakeup<'_> {
     Wakeup { waker: Waker::new(0), wakee: Wakee::new(0, cpus_ptr), flags: WakeFlags::TTWU }
 }

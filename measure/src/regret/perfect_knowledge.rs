@@ -1,4 +1,5 @@
-//! What a search could have known when it began.
+//! What a search could have known when it began: which CPUs were idle and unclaimed, which of them was the best, and at
+//! which probe an unlimited scan finds the first idle one.
 
 use wakelab_events::sim::Inputs;
 use wakelab_kernel::Feature;
@@ -9,40 +10,48 @@ use wakelab_sched::select::{
 
 /// What was known of a choice when it began.
 #[derive(Clone, Debug)]
-pub struct Begun {
-    /// CPUs of the target's LLC that looked idle and that the wakee may use.
+pub struct PerfectKnowledge {
+    /// The CPUs of the target's LLC that looked idle and that the wakee may use.
     pub idle: CpuMask,
     /// Those of them that had no wake-up on its way to them.
     pub unclaimed: CpuMask,
-    /// Whether a CPU with SCHED_IDLE tasks only is idle to this wakee.
+    /// Whether a CPU that only has `SCHED_IDLE` tasks counts as idle for this wakee.
     pub takes_sched_idle: bool,
     /// The best CPU that was idle and had no wake-up on its way to it.
     pub best: Option<Cpu>,
-    /// The position among the looks of the domain search, from 1, at which a walk without a limit comes to the first idle
-    /// CPU that the wakee may use; `None` where it comes to none.
-    pub first: Option<u32>,
-    /// Whether it was told, and the choice is not made yet.
-    pub open: bool,
+    /// The number of the probe, from 1, at which an unlimited domain search finds the first idle CPU that the wakee may
+    /// use; `None` if it finds none.
+    pub first_idle_probe: Option<u32>,
+    /// Whether this describes a choice that is not made yet.
+    pub pending: bool,
 }
 
-impl Begun {
-    /// Nothing has begun.
+impl PerfectKnowledge {
+    /// The state before the first choice.
     pub fn none(nr_cpus: u32) -> Self {
         let none = CpuMask::new(nr_cpus);
-        Begun { idle: none.clone(), unclaimed: none, takes_sched_idle: false, best: None, first: None, open: false }
+        PerfectKnowledge {
+            idle: none.clone(),
+            unclaimed: none,
+            takes_sched_idle: false,
+            best: None,
+            first_idle_probe: None,
+            pending: false,
+        }
     }
 
-    /// Takes down what there is to know. `select` is used and left as it may be.
-    pub fn fill<V: View>(&mut self, select: &mut Select, inputs: &Inputs<'_, V>) {
+    /// Records what can be known of the choice that begins. `select` is scratch memory.
+    pub fn record<V: View>(&mut self, select: &mut Select, inputs: &Inputs<'_, V>) {
         let Inputs { wakeup, rules, view, .. } = *inputs;
-        // With SIS_ORACLE on, the walk of the kernel without it.
+        // With SIS_ORACLE on, this is the scan of the kernel without it.
         let rules = &Rules { features: rules.features.with(Feature::SIS_ORACLE, false), ..*rules };
         let cx = Cx { rules, wakeup, view };
         let code = rules.code;
         self.takes_sched_idle = code.sched_idle_cpus && !(code.sched_idle_not_for_idle && wakeup.wakee.idle_policy);
-        let mut looks = FirstIdle { wakeup, takes_sched_idle: self.takes_sched_idle, looks: 0, first: None };
-        let target = select_task_rq_fair(select, cx, &mut looks).target;
-        self.first = looks.first;
+        let mut observer =
+            FirstIdleProbe { wakeup, takes_sched_idle: self.takes_sched_idle, probes: 0, first_idle: None };
+        let target = select_task_rq_fair(select, cx, &mut observer).target;
+        self.first_idle_probe = observer.first_idle;
         self.best = best_idle_cpu(cx, target);
         let takes = |cpu: Cpu| view.available_idle_cpu(cpu) || (self.takes_sched_idle && view.sched_idle_cpu(cpu));
         let domains = rules.domains;
@@ -51,19 +60,19 @@ impl Begun {
         let idle = wakeup.wakee.cpus_ptr.iter().filter(|&cpu| in_llc(cpu) && takes(cpu));
         self.idle = CpuMask::from_cpus(domains.nr_cpus, idle);
         self.unclaimed = CpuMask::from_cpus(domains.nr_cpus, self.idle.iter().filter(|&cpu| !view.claimed(cpu)));
-        self.open = true;
+        self.pending = true;
     }
 }
 
-/// Counts the looks of a domain search until one shows an idle CPU.
-struct FirstIdle<'a> {
+/// Counts the probes of an unlimited domain search up to the first idle CPU.
+struct FirstIdleProbe<'a> {
     wakeup: &'a Wakeup<'a>,
     takes_sched_idle: bool,
-    looks: u32,
-    first: Option<u32>,
+    probes: u32,
+    first_idle: Option<u32>,
 }
 
-impl Observer for FirstIdle<'_> {
+impl Observer for FirstIdleProbe<'_> {
     const PROBES: bool = true;
     const UNLIMITED: bool = true;
 
@@ -73,10 +82,10 @@ impl Observer for FirstIdle<'_> {
         else {
             return;
         };
-        self.looks += 1;
+        self.probes += 1;
         let free = idle || (sched_idle == Some(true) && self.takes_sched_idle);
-        if self.first.is_none() && free && self.wakeup.wakee.cpus_ptr.test(cpu) {
-            self.first = Some(self.looks);
+        if self.first_idle.is_none() && free && self.wakeup.wakee.cpus_ptr.test(cpu) {
+            self.first_idle = Some(self.probes);
         }
     }
 }

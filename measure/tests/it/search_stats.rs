@@ -1,4 +1,4 @@
-//! The rates from the counters, against what was published of both.
+//! The rates that follow from the counters, compared with published counters and rates.
 
 use wakelab_measure::SearchStats;
 
@@ -40,13 +40,14 @@ fn the_published_counters_give_their_rates() {
     close(patched.success_rate_pct(), 0.0935, 1e-4);
 }
 
-/// fast rate, success rate and se_eff of a published row fix its counters up to a factor, and those its dom_eff.
+/// fast_rate, success_rate and se_eff of a published row determine its counters up to a factor, and these determine its
+/// dom_eff.
 #[test]
 fn the_published_rates_fit_each_other() {
     let mut rows = 0;
     for row in published("sis_util-vanilla-search-stats.csv") {
         let [se_eff, dom_eff, fast, success] = [3, 4, 5, 6].map(|n| row[n].parse::<f64>().unwrap());
-        // Nearer to 100 the published three digits leave too little of the rest.
+        // Closer to 100 the three published digits are not exact enough for the rest.
         if fast > 95.0 {
             continue;
         }

@@ -1,8 +1,6 @@
-//! What counts, and when.
+//! Which events [`Measure`] counts, and which numbers follow from them.
 
-mod support;
-
-use support::{End, MS, done, idle_scan, migrate, wakeup};
+use crate::support::{End, MS, done, idle_scan, migrate, wakeup};
 use wakelab_events::sim::{Event, Queued, Sink};
 use wakelab_measure::{Bucket, Measure, RunStats};
 
@@ -44,7 +42,7 @@ fn the_span_is_from_the_first_begin_to_the_end() {
 }
 
 #[test]
-fn a_wakeup_on_its_own_cpu_is_no_search() {
+fn a_wakeup_on_its_own_cpu_is_not_a_search() {
     let mut event = wakeup(End::Fast);
     if let Event::Wakeup { decision, queued, .. } = &mut event {
         (*decision, *queued) = (None, Queued::OnCpu);
@@ -64,7 +62,7 @@ fn claimed_choices_are_counted() {
 }
 
 #[test]
-fn a_walk_lasts_to_its_last_look_and_not_to_the_choice() {
+fn a_scan_lasts_to_its_last_probe_and_not_to_the_choice() {
     let mut event = wakeup(End::Found(3));
     if let Event::Wakeup { scan_began, scan_ended, .. } = &mut event {
         (*scan_began, *scan_ended) = (Some(123), Some(130));
@@ -97,7 +95,7 @@ fn no_percentile_is_above_the_longest() {
 }
 
 #[test]
-fn a_frame_misses_where_it_takes_longer_than_16_ms() {
+fn a_frame_misses_if_it_takes_longer_than_16_ms() {
     let events: Vec<_> = [1, 15_999_999, 16_000_000, 16_000_001, 40_000_000].map(|ns| (150, done(ns))).into();
     assert_eq!(measured(&events).latency.missed_16ms, 2);
 }
@@ -121,7 +119,8 @@ fn utilisation_is_of_all_cpus_of_all_balances() {
     assert_eq!(stats.llc_util, Some(0.75));
 }
 
-/// CPU 0 runs [90, 150), CPU 1 [160, 170) and [180, 210), CPU 2 never, CPU 3 from before to after; task to task is no idling.
+/// CPU 0 runs [90, 150), CPU 1 [160, 170) and [180, 210), CPU 2 never, CPU 3 from before the measured time to after it.
+/// A switch from task to task is not idle time.
 #[test]
 fn idle_time_is_that_between_switches_within_the_measured_time() {
     let switch = |cpu, prev, next| Event::Switch { cpu, prev, prev_sleeps: true, next };
@@ -137,12 +136,12 @@ fn idle_time_is_that_between_switches_within_the_measured_time() {
     ];
     // 50 + (60 + 10) + 100 + 0 of 400.
     assert_eq!(measured(&events).idle_pct, 100.0 * 220.0 / 400.0);
-    // A run that was over earlier.
+    // A run that ended earlier.
     assert_eq!(Measure::new(7, 100, 200, 4).finish(150).idle_pct, 100.0);
     assert_eq!(Measure::new(7, 100, 200, 4).finish(100).idle_pct, 0.0);
 }
 
-/// Of four CPUs in 100 ns, one is busy for all of it and one for 60.
+/// Of four CPUs in 100 ns, one is busy all the time and one for 60 ns.
 #[test]
 fn waits_for_locks_are_a_share_of_the_time_that_is_not_idle() {
     let switch = |cpu, prev, next| Event::Switch { cpu, prev, prev_sleeps: true, next };
@@ -160,7 +159,7 @@ fn waits_for_locks_are_a_share_of_the_time_that_is_not_idle() {
 }
 
 #[test]
-fn a_switch_from_a_task_that_could_go_on_is_involuntary() {
+fn a_switch_from_a_task_that_can_still_run_is_involuntary() {
     let switch = |prev, prev_sleeps| Event::Switch { cpu: 0, prev, prev_sleeps, next: Some(7) };
     let events = [
         (99, switch(Some(1), false)),

@@ -1,17 +1,28 @@
 //! A histogram by powers of two.
 
-use crate::Bucket;
+use serde::{Deserialize, Serialize};
+
+/// A bucket of a histogram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bucket {
+    /// The lowest value in it.
+    pub from: u64,
+    /// The first value above it.
+    pub below: u64,
+    /// The number of values in it.
+    pub count: u64,
+}
 
 /// Counts values in buckets \[0, 1), \[1, 2), \[2, 4), \[4, 8)...
 #[derive(Clone, Debug)]
-pub(crate) struct Log2 {
-    /// Index 0 holds the value 0, index n the values of n bits.
+pub(crate) struct Log2Histogram {
+    /// Index 0 counts the value 0, index n the values of n bits.
     counts: [u64; 65],
 }
 
-impl Log2 {
+impl Log2Histogram {
     pub(crate) fn new() -> Self {
-        Log2 { counts: [0; 65] }
+        Log2Histogram { counts: [0; 65] }
     }
 
     #[inline]
@@ -19,7 +30,7 @@ impl Log2 {
         self.counts[(u64::BITS - value.leading_zeros()) as usize] += 1;
     }
 
-    /// The buckets from the lowest that holds something to the highest, empty ones between them included.
+    /// The buckets from the lowest that is not empty to the highest, empty ones between them included.
     pub(crate) fn buckets(&self) -> Vec<Bucket> {
         let Some(first) = self.counts.iter().position(|&count| count > 0) else {
             return Vec::new();
@@ -39,7 +50,7 @@ mod tests {
     use super::*;
 
     fn buckets(values: &[u64]) -> Vec<(u64, u64, u64)> {
-        let mut histogram = Log2::new();
+        let mut histogram = Log2Histogram::new();
         values.iter().for_each(|&value| histogram.record(value));
         histogram.buckets().into_iter().map(|b| (b.from, b.below, b.count)).collect()
     }

@@ -1,0 +1,57 @@
+//! [`RunStats`]: the numbers of one run.
+
+use crate::regret::RegretStats;
+use crate::{Bucket, Latency, SearchStats, State, StateChange};
+use serde::{Deserialize, Serialize};
+use wakelab_pm::power::PowerStats;
+
+/// The numbers of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunStats {
+    /// The run's seed.
+    pub seed: u64,
+    /// The length of the measured time, ns.
+    pub measured_ns: u64,
+    /// The number of transactions done.
+    pub done: u64,
+    /// From the begin of the first of them to the end of the run, ns; `None` if none was done.
+    pub span_ns: Option<u64>,
+    /// Their latencies.
+    pub latency: Latency,
+    /// Wake-ups of the workload's tasks.
+    pub wakeups: u64,
+    /// The wake-ups of them that went to the wakelist of their own CPU without a choice.
+    pub wakeups_on_cpu: u64,
+    /// The wake-ups of them that chose a CPU which another wake-up had claimed already.
+    pub wakeups_claimed: u64,
+    /// The machine's CPU time (CPUs × measured time) per wake-up that searched (`sis_search`, as in the published
+    /// counters), ns; 0 if there was none.
+    pub cpu_ns_per_wakeup: f64,
+    /// Migrations by load balancing.
+    pub migrations: u64,
+    /// The idle share of the machine's CPU time, 0 to 100 %. A CPU is idle from its switch to the idle task to its
+    /// switch away from it, so entering and leaving an idle state count as idle, as in the kernel's own accounting.
+    pub idle_pct: f64,
+    /// The share of the CPU time that was not idle which was spent waiting for run queues' locks, %: a profiler shows
+    /// it in the slow path of the spin lock. Taking a free lock counts as 0 here.
+    pub rq_lock_pct: f64,
+    /// Switches away from a task that sleeps or exits (`nr_voluntary_switches`).
+    pub switches_voluntary: u64,
+    /// Switches away from a task that was preempted or yielded (`nr_involuntary_switches`).
+    pub switches_involuntary: u64,
+    /// Search statistics.
+    pub search: SearchStats,
+    /// Durations of `select_idle_cpu()`, ns, by powers of two.
+    pub select_idle_cpu_ns: Vec<Bucket>,
+    /// Mean utilisation of the LLCs in periodic load balancing, 0 to 1; `None` if there was none.
+    pub llc_util: Option<f64>,
+    /// The state at the start of the measured time.
+    pub state: State,
+    /// All changes of state in the whole run, including the time before measuring.
+    pub changes: Vec<StateChange>,
+    /// What perfect knowledge would have changed; `None` if it was not requested.
+    pub regret: Option<RegretStats>,
+    /// Frequencies, idle states and energy; `None` if the run has no power management. The caller that ran the
+    /// simulation adds them.
+    pub power: Option<PowerStats>,
+}
