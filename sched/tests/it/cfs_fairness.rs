@@ -9,8 +9,8 @@ use wakelab_sched::runqueue::Policy;
 const KERNELS: [&str; 3] = ["v5.10", "v5.18", "v6.1"];
 const MS: u64 = 1_000_000;
 
-/// A task that is to be preempted runs on to the next tick: what it is off by is the latest granularity (3 ms on 8 CPUs)
-/// and a tick.
+/// A task that is to be preempted runs until the next tick, so a share is off by at most the last granularity (3 ms on
+/// 8 CPUs) and a tick.
 #[test]
 fn cfs_shares_of_hogs_follow_their_weights() {
     for kernel in KERNELS {
@@ -24,10 +24,10 @@ fn cfs_shares_of_hogs_follow_their_weights() {
     }
 }
 
-/// 24 ms of latency on 8 CPUs; GENTLE_FAIR_SLEEPERS credits half of it. A hog that sleeps for long comes back by that much
-/// ahead, whatever it slept.
+/// The latency is 24 ms on 8 CPUs, and GENTLE_FAIR_SLEEPERS credits half of it: a hog that sleeps for long is placed so
+/// much before `min_vruntime`, however long it slept.
 #[test]
-fn cfs_sleeper_comes_back_half_a_latency_ahead() {
+fn cfs_sleeper_is_placed_half_a_latency_before_the_others() {
     for kernel in KERNELS {
         for sleep in [100 * MS, 10_000 * MS] {
             let mut cpu = Cpu::new(rules(kernel, &[]), MS);
@@ -36,8 +36,8 @@ fn cfs_sleeper_comes_back_half_a_latency_ahead() {
             cpu.fork(Policy::Normal, 0, 0);
             cpu.run(cpu.now + sleep);
             cpu.wake(sleeper);
-            let ahead = virtual_time(&cpu.rq, &cpu.es).wrapping_sub(cpu.es[sleeper].vruntime);
-            assert_eq!(ahead, 12 * MS, "{kernel}");
+            let credit = virtual_time(&cpu.rq, &cpu.es).wrapping_sub(cpu.es[sleeper].vruntime);
+            assert_eq!(credit, 12 * MS, "{kernel}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What differs between the versions of CFS, one by one.
+//! The differences between the versions of CFS, one test each.
 
 use wakelab_kernel::{FeatureSet, Preset, Tunables};
 use wakelab_sched::runqueue::{
@@ -55,9 +55,9 @@ fn cfs_idle_policy_has_slices_and_credit_of_its_own_since_5_18() {
     }
 }
 
-/// Virtual time of a light task passes fast: after a year of it, the order of a sleeper's vruntime is the wrong way round.
+/// The virtual time of a light task passes fast: after a year of it, a sleeper's vruntime compares the wrong way round.
 #[test]
-fn cfs_long_sleep_does_not_turn_the_order_round_where_it_is_known() {
+fn cfs_long_sleep_does_not_invert_the_order_if_the_version_checks_it() {
     for rules in ALL {
         let (mut rq, mut es) = queue(rules);
         let sleeper = join(&mut rq, &mut es, MS, Policy::Normal);
@@ -75,14 +75,15 @@ fn cfs_long_sleep_does_not_turn_the_order_round_where_it_is_known() {
     }
 }
 
-/// A task that yields and is so far behind the others that it is picked again: up to 5.10 the mark is off, since it stays.
+/// A task yields and is picked again, because its vruntime is far before the others'. Up to 5.10 the pick clears the
+/// skip buddy; since 5.14 it stays.
 #[test]
-fn cfs_yield_mark_of_a_task_that_goes_on_stays_since_5_14() {
+fn cfs_skip_buddy_of_a_task_that_is_picked_again_stays_since_5_14() {
     for rules in ALL {
         let (mut rq, mut es) = queue(rules);
         let task = join(&mut rq, &mut es, MS, Policy::Normal);
         rq.schedule(&mut es, MS, Prev::Runs);
-        // The second one starts its slice of 12 ms later: too far for a mark to be obeyed.
+        // The second one is placed its slice of 12 ms later: too far for the skip buddy to be passed over.
         join(&mut rq, &mut es, 2 * MS, Policy::Normal);
         rq.yield_task(&mut es, 2 * MS);
         assert_eq!(rq.schedule(&mut es, 2 * MS, Prev::Runs).next, Some(task), "{rules:?}");
@@ -91,7 +92,7 @@ fn cfs_yield_mark_of_a_task_that_goes_on_stays_since_5_14() {
 }
 
 #[test]
-fn cfs_next_buddy_marks_whoever_wakes_on_a_busy_queue() {
+fn cfs_next_buddy_is_the_task_that_wakes_on_a_busy_queue() {
     for (tasks, flags, marked) in [(8, WakeFlags::TTWU, true), (7, WakeFlags::TTWU, false), (8, WakeFlags::FORK, false)]
     {
         let params = CfsParams { next_buddy: true, ..PARAMS };
@@ -103,7 +104,7 @@ fn cfs_next_buddy_marks_whoever_wakes_on_a_busy_queue() {
                 rq.schedule(&mut es, MS, Prev::Runs);
             }
         }
-        // Even if a reschedule has been asked for already.
+        // Even if a reschedule was requested already.
         let _ = rq.check_preempt_wakeup(&mut es, MS, last, flags, true);
         assert_eq!(rq.next(), marked.then_some(last), "{tasks} {flags:?}");
     }

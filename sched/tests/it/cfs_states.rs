@@ -1,12 +1,13 @@
-//! CFS against the slow implementation in a million states: who is picked, who preempts, at a wake-up and at the tick.
+//! CFS and the slow implementation in a million states: which task is picked, and which preempts, at a wake-up and at
+//! the tick.
 
+use crate::runqueue_reference::random_states::equal_in_states;
 use crate::runqueue_reference::slow_cfs::SlowCfs;
-use crate::runqueue_reference::states::equal_in_states;
 use crate::support::random::Random;
 use wakelab_sched::runqueue::{CfsParams, CfsRules, FairRules};
 
-/// So many checks for preemption, and more than three times as many states: a million each of all versions together, and a
-/// million states of each.
+/// The number of checks for preemption of each version, with more than three times as many states: a million checks of
+/// all versions together, and a million states of each.
 const STATES: u64 = 334_000;
 
 fn equal(rules: CfsRules) {

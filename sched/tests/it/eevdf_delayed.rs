@@ -1,4 +1,4 @@
-//! Delayed dequeue: who sleeps with a debt stays queued, and wakes where it is.
+//! Delayed dequeue: a task that sleeps with a debt stays queued, and keeps its place when it wakes.
 
 use crate::support::runqueue::eevdf::{MS, PARAMS, Queue};
 use wakelab_sched::runqueue::{EevdfParams, EevdfRules, EnqueueFlags, Entity, Policy, Prev, Resched, TaskId};
@@ -11,13 +11,13 @@ fn vlag(queue: &Queue, task: TaskId) -> i64 {
     queue.rq.avg_vruntime(&queue.es).wrapping_sub(queue.es[task].vruntime) as i64
 }
 
-/// Wakes a task whose leave is delayed. It may preempt.
+/// Wakes a task whose dequeue is delayed. It may preempt.
 fn wake(queue: &mut Queue, task: TaskId) {
     let _ = queue.rq.requeue_delayed_entity(&mut queue.es, queue.now, task);
     let _ = queue.preempt(task, WakeFlags::TTWU);
 }
 
-/// Two hogs, and a task that has run for 2 ms and sleeps: 1.33 ms more than its third.
+/// Two hogs, and a task that has run for 2 ms, which is 1.33 ms more than its third, and sleeps.
 fn delayed(params: EevdfParams, rules: EevdfRules) -> (Queue, [TaskId; 3]) {
     let mut queue = Queue::new(params, rules);
     let sleeper = queue.join(0, 0);
@@ -37,7 +37,7 @@ fn eevdf_task_woken_with_a_debt_keeps_its_place() {
         let (mut queue, [sleeper, ..]) = delayed(PARAMS, rules);
         let place = (queue.es[sleeper].vruntime, queue.es[sleeper].deadline);
         let _ = queue.pass(MS);
-        assert!(vlag(&queue, sleeper) < 0, "its debt is not worked off");
+        assert!(vlag(&queue, sleeper) < 0, "its debt is not paid");
         wake(&mut queue, sleeper);
         assert_eq!((queue.es[sleeper].vruntime, queue.es[sleeper].deadline), place, "{rules:?}");
         assert!(!queue.es[sleeper].sched_delayed);
@@ -45,8 +45,8 @@ fn eevdf_task_woken_with_a_debt_keeps_its_place() {
     }
 }
 
-/// 9 ms later V is ahead of the sleeper, who is owed time without having been able to run. With DELAY_ZERO it is not; it
-/// begins a new request at V.
+/// 9 ms later V is after the sleeper's vruntime, so it would be owed time although it could not run. With DELAY_ZERO it
+/// is not: it begins a new request at V.
 #[test]
 fn eevdf_task_woken_after_its_debt_gains_nothing() {
     for rules in ALL {
@@ -60,20 +60,21 @@ fn eevdf_task_woken_after_its_debt_gains_nothing() {
 }
 
 #[test]
-fn eevdf_without_delay_zero_what_was_gained_is_kept() {
+fn eevdf_without_delay_zero_a_woken_task_keeps_its_gain() {
     for rules in ALL {
         let params = EevdfParams { delay_zero: false, ..PARAMS };
         let (mut queue, [sleeper, ..]) = delayed(params, rules);
         let _ = queue.pass(9 * MS);
         let gained = vlag(&queue, sleeper);
         wake(&mut queue, sleeper);
-        // Within its limit: two slices, or the longest and a tick.
+        // Lag is limited to two slices in 6.12, and to the longest slice and a tick since.
         let limit = if rules == EevdfRules::V6_12 { gained } else { 4 * MS as i64 };
         assert_eq!(vlag(&queue, sleeper), gained.min(limit), "{rules:?}");
     }
 }
 
-/// The same when both hogs have had 9 ms, so that the sleeper has the earliest deadline and would be picked.
+/// The state of [`delayed`] after both hogs have had 9 ms, so the sleeper has the earliest deadline and would be
+/// picked.
 fn due(rules: EevdfRules) -> (Queue, [TaskId; 3]) {
     let (mut queue, tasks) = delayed(PARAMS, rules);
     let _ = queue.pass(9 * MS);
@@ -94,7 +95,7 @@ fn eevdf_delayed_task_that_is_picked_leaves_and_is_reported() {
     }
 }
 
-/// A wake-up compares by a pick since 7.2, and a pick takes delayed tasks off. 6.12 only looks.
+/// Since 7.2 a wake-up compares by a pick, which takes delayed tasks off the queue. 6.12 does not change the queue.
 #[test]
 fn eevdf_wake_up_reaps_since_7_2() {
     for rules in ALL {
@@ -106,7 +107,8 @@ fn eevdf_wake_up_reaps_since_7_2() {
     }
 }
 
-/// 7.2 charges for a wake-up of a delayed task: the running one, which has had its slice, is asked to go.
+/// Since 7.2 the wake-up of a delayed task charges the running one, which has had its slice: that requests a
+/// reschedule.
 #[test]
 fn eevdf_wake_up_of_a_delayed_task_charges_since_7_2() {
     for rules in ALL {
@@ -118,13 +120,13 @@ fn eevdf_wake_up_of_a_delayed_task_charges_since_7_2() {
     }
 }
 
-/// A delayed task's debt, once taken, only shrinks: tasks that join with time owed move V back, but not it.
+/// A delayed task's debt only shrinks: tasks that join with positive lag move V back, but do not increase the debt.
 #[test]
 fn eevdf_debt_of_a_delayed_task_does_not_grow_since_7_2() {
     for rules in ALL {
         let (mut queue, [sleeper, ..]) = delayed(PARAMS, rules);
         let debt = vlag(&queue, sleeper);
-        // V goes back by what the newcomer is owed.
+        // V goes back by the lag of the new task.
         let owed = queue.es.push(Entity::new(Policy::Normal, -10, 0));
         queue.es[owed].vlag = MS as i64;
         let _ = queue.rq.enqueue_task(&mut queue.es, queue.now, owed, EnqueueFlags::WAKEUP);

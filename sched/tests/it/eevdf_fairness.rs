@@ -1,4 +1,4 @@
-//! EEVDF is fair: shares by weight, lag within its bound, and a short slice buys latency.
+//! EEVDF is fair: shares follow weights, lag stays within its bound, and a short slice lowers latency.
 
 use crate::support::runqueue::cpu::{Cpu, rules};
 use crate::support::runqueue::shares::shares_are_fair;
@@ -24,7 +24,7 @@ fn eevdf_shares_of_hogs_follow_their_weights() {
     }
 }
 
-/// What a task is owed, in ns of run time.
+/// The service that a task is owed, in ns of run time.
 fn lag(cpu: &Cpu, task: TaskId) -> i64 {
     let e = &cpu.es[task];
     let vlag = virtual_time(&cpu.rq, &cpu.es).wrapping_sub(e.vruntime) as i64;
@@ -32,8 +32,8 @@ fn lag(cpu: &Cpu, task: TaskId) -> i64 {
 }
 
 /// Stoica and Abdel-Wahab ("Earliest Eligible Virtual Deadline First", 1995, theorem 1): with requests of r at most and
-/// quanta of q at most, -r < lag < max(r, q) in a steady system. The kernel serves a request in one quantum, and ends it
-/// at the next tick: a request is overrun by a tick at most, so lag stays within r and a tick, both ways.
+/// quanta of q at most, -r < lag < max(r, q) in a steady system. The kernel serves a request in one quantum, and ends
+/// it at the next tick: a request is overrun by at most a tick, so lag stays within r and a tick in both directions.
 #[test]
 fn eevdf_lag_of_hogs_stays_within_a_slice_and_a_tick() {
     for kernel in KERNELS {
@@ -42,7 +42,7 @@ fn eevdf_lag_of_hogs_stays_within_a_slice_and_a_tick() {
         let hogs = hogs.map(|(nice, slice)| cpu.fork(Policy::Normal, nice, slice));
         let bound = (10 * MS + MS) as i64;
         let mut largest = 0;
-        // New tasks join without lag but with half a request: the first round is not steady.
+        // New tasks join without lag but with half a request, so the first round is not steady.
         cpu.run(cpu.now + 100 * MS);
         for _ in 0..3000 {
             cpu.step(cpu.now + MS);
@@ -56,7 +56,8 @@ fn eevdf_lag_of_hogs_stays_within_a_slice_and_a_tick() {
     }
 }
 
-/// Four hogs and a task that wakes every 17.3 ms for 0.3 ms of work. Returns its worst time from wake-up to sleep, ns.
+/// Runs four hogs and a task that wakes every 17.3 ms for 0.3 ms of work. Returns the task's longest time from wake-up
+/// to sleep, ns.
 fn worst_response(kernel: &str, slice: u64, tick: u64) -> u64 {
     let mut cpu = Cpu::new(rules(kernel, &[(Feature::HRTICK, false)]), tick);
     for _ in 0..4 {
@@ -86,9 +87,9 @@ fn worst_response(kernel: &str, slice: u64, tick: u64) -> u64 {
     worst
 }
 
-/// Theorem 2 of the same: a request of r that is made at a time of lag >= 0 is served by its deadline and a quantum. With
-/// weight 1 of 5, the deadline is 5 r away; and the quantum that may just have begun is a base slice and a tick, up to
-/// which the running task is not looked at (and a lazy request waits for a tick too).
+/// Stoica and Abdel-Wahab, theorem 2: a request of r that is made at a time of lag >= 0 is served by its deadline and a
+/// quantum. With weight 1 of 5, the deadline is 5 r later. The quantum, which may just have begun, is a base slice and
+/// a tick: only then is the running task checked, and a lazy request waits for a tick too.
 #[test]
 fn eevdf_short_slice_is_served_by_its_deadline_and_a_quantum() {
     for kernel in KERNELS {

@@ -1,4 +1,4 @@
-//! What differs between the versions of EEVDF, one by one.
+//! The differences between the versions of EEVDF, one test each.
 
 use crate::support::runqueue::eevdf::{MS, PARAMS, Queue};
 use wakelab_sched::runqueue::{
@@ -8,13 +8,13 @@ use wakelab_sched::select::WakeFlags;
 
 const ALL: [EevdfRules; 3] = [EevdfRules::V6_12, EevdfRules::V7_2, EevdfRules::V7_3];
 
-/// A task of nice 0 that asked for `long` runs; one that asked for `short` waits.
+/// A task of nice 0 with the slice `long` runs; one with the slice `short` waits.
 fn two(params: EevdfParams, rules: EevdfRules, long: u64, short: u64) -> (Queue, TaskId, TaskId) {
     let mut queue = Queue::new(params, rules);
     let long = queue.join(0, long);
     let short = queue.join(0, short);
     queue.schedule(Prev::Runs);
-    // On until the other one's turn has come.
+    // Until it is the turn of the long one.
     while queue.rq.curr() != Some(long) {
         let _ = queue.pass(100_000);
         queue.schedule(Prev::Runs);
@@ -22,10 +22,10 @@ fn two(params: EevdfParams, rules: EevdfRules, long: u64, short: u64) -> (Queue,
     (queue, long, short)
 }
 
-/// RUN_TO_PARITY lets a request of 20 ms run to its deadline in 6.12. 7.2 protects it for as long as the shortest slice;
-/// 7.3 while it is eligible.
+/// With RUN_TO_PARITY a request of 20 ms runs to its deadline in 6.12. 7.2 protects it for the shortest slice, 7.3
+/// while it is eligible.
 #[test]
-fn eevdf_protection_ends_as_the_version_says() {
+fn eevdf_protection_ends_as_in_the_version() {
     for (rules, protected) in ALL.into_iter().zip([20 * MS, MS, 0]) {
         let (queue, long, short) = two(PARAMS, rules, 20 * MS, MS);
         let e = &queue.es[long];
@@ -49,9 +49,10 @@ fn eevdf_without_run_to_parity_the_base_slice_is_protected_since_7_2() {
     }
 }
 
-/// Since 7.2 a task that has lost its protection is asked to go at its next charge, eligible or not.
+/// Since 7.2 the next update_curr() of a task that has lost its protection requests a reschedule, even if it is
+/// eligible.
 #[test]
-fn eevdf_charge_beyond_the_protection_asks_since_7_2() {
+fn eevdf_charge_after_the_protection_reschedules_since_7_2() {
     for (rules, expected) in ALL.into_iter().zip([Resched::No, Resched::Lazy, Resched::Lazy]) {
         let (mut queue, ..) = two(PARAMS, rules, 20 * MS, MS);
         assert_eq!(queue.pass(2 * MS), expected, "{rules:?}");
@@ -71,7 +72,7 @@ fn eevdf_lag_is_clamped_by_own_or_longest_slice() {
     }
 }
 
-/// Relative to V, what is left of a request of w' = 335 takes 1024/335 of the virtual time it took at 1024.
+/// The rest of a request takes 1024/335 of the virtual time at the weight 335 that it takes at 1024.
 #[test]
 fn eevdf_new_weight_rescales_the_deadline_since_7_2() {
     for rules in ALL {
@@ -98,8 +99,8 @@ fn eevdf_change_does_not_renew_the_protection_since_7_2() {
     }
 }
 
-/// The shorter slice joins with the later deadline, so that it is not picked. 7.3 ends the protection all the same, because
-/// it is eligible, and marks it: it is the next.
+/// The task with the shorter slice joins with the later deadline, so it is not picked. 7.3 nevertheless ends the
+/// protection, because the task is eligible, and makes it the next buddy.
 #[test]
 fn eevdf_short_slice_that_is_eligible_is_next_in_7_3() {
     for rules in [EevdfRules::V7_2, EevdfRules::V7_3] {
@@ -121,9 +122,9 @@ fn eevdf_short_slice_that_is_eligible_is_next_in_7_3() {
     }
 }
 
-/// If it does not preempt, a task that joined cuts the protection to its slice.
+/// A task that joins and does not preempt shortens the protection to its slice.
 #[test]
-fn eevdf_join_cuts_the_protection_since_7_2() {
+fn eevdf_join_shortens_the_protection_since_7_2() {
     let params = EevdfParams { preempt_short: false, ..PARAMS };
     for rules in ALL {
         let mut queue = Queue::new(params, rules);
@@ -138,7 +139,7 @@ fn eevdf_join_cuts_the_protection_since_7_2() {
     }
 }
 
-/// In 7.3 the inverse weight is computed from the weight: 2^32/820 is 5237764.9, and the table has it rounded up.
+/// 7.3 computes the inverse weight from the weight: 2^32/820 is 5237764.9, which the table rounds up.
 #[test]
 fn eevdf_inverse_weight_is_rounded_down_in_7_3() {
     let ran = 3 * MS - 1;
@@ -169,7 +170,8 @@ fn eevdf_slice_is_clamped() {
     }
 }
 
-/// 6.12: what is left of the slice. 7.2: when the deadline is reached, at this weight, and longer under interrupts.
+/// 6.12 starts the hrtick for the rest of the slice. 7.2 starts it for the run time to the deadline, and longer under
+/// interrupts.
 #[test]
 fn eevdf_hrtick_comes_at_the_end_of_the_slice_or_at_the_deadline() {
     for rules in ALL {
@@ -187,15 +189,15 @@ fn eevdf_hrtick_comes_at_the_end_of_the_slice_or_at_the_deadline() {
         let _ = queue.pass(expected - 1);
         assert_eq!(queue.rq.hrtick(&queue.es, 0), Hrtick::In(10_000), "no shorter");
         if !rules.hrtick_at_deadline {
-            // A deadline is renewed when it is reached; a slice is not, until the next pick.
+            // A deadline is renewed when it is reached, but a slice only at the next pick.
             let _ = queue.pass(2);
             assert_eq!(queue.rq.hrtick(&queue.es, 0), Hrtick::Over);
         }
     }
 }
 
-/// PARANOID_AVG: where the sum leaves 64 bits, weights lose bits, and V is still right. A task of weight 2^26.4 that joins
-/// 2^36.6 ns ahead of one of the same weight is beyond 2^63.
+/// PARANOID_AVG: where the sum leaves 64 bits, weights lose bits, and V is still right. A task of weight 2^26.4 that
+/// joins 2^36.6 ns ahead of one of the same weight is beyond 2^63.
 #[test]
 fn eevdf_paranoid_avg_keeps_v_where_the_sum_overflows() {
     for paranoid_avg in [false, true] {

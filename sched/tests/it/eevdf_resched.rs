@@ -1,4 +1,4 @@
-//! How urgently a run queue asks for a reschedule.
+//! How urgently a run queue requests a reschedule.
 
 use crate::support::runqueue::eevdf::{MS, PARAMS, Queue};
 use wakelab_sched::runqueue::{
@@ -6,7 +6,7 @@ use wakelab_sched::runqueue::{
 };
 use wakelab_sched::select::WakeFlags;
 
-/// A queue of 7.2, preempt=lazy or not, with one task that has the CPU.
+/// A queue of 7.2, with preempt=lazy or without, on which one task runs.
 fn running(lazy: bool) -> (FairRq, Entities, TaskId) {
     let rules = EevdfRules { lazy_preemption: lazy, ..EevdfRules::V7_2 };
     let (mut rq, mut es) = (FairRq::new(FairRules::Eevdf(PARAMS, rules), 0), Entities::new());
@@ -19,7 +19,7 @@ fn running(lazy: bool) -> (FairRq, Entities, TaskId) {
 }
 
 #[test]
-fn eevdf_wake_up_asks_lazily_and_a_tick_makes_it_urgent() {
+fn eevdf_wake_up_requests_lazily_and_a_tick_makes_it_urgent() {
     for lazy in [false, true] {
         let (mut rq, mut es, _) = running(lazy);
         let short = es.push(Entity::new(Policy::Normal, 0, MS));
@@ -32,7 +32,8 @@ fn eevdf_wake_up_asks_lazily_and_a_tick_makes_it_urgent() {
     }
 }
 
-/// `TIF_NEED_RESCHED_LAZY` is not `TIF_NEED_RESCHED`: the next wake-up is checked too. In 7.3 any is, with PREEMPT_SHORT.
+/// After `TIF_NEED_RESCHED_LAZY` the next wake-up is still checked for preemption, after `TIF_NEED_RESCHED` only in 7.3
+/// with PREEMPT_SHORT.
 #[test]
 fn eevdf_check_is_skipped_only_if_an_urgent_request_is_pending() {
     for (rules, checks) in [(EevdfRules::V6_12, false), (EevdfRules::V7_2, false), (EevdfRules::V7_3, true)] {

@@ -1,12 +1,13 @@
-//! EEVDF against the slow implementation in a million states: who is eligible, who is picked, who preempts.
+//! EEVDF and the slow implementation in a million states: which tasks are eligible, which is picked, and which
+//! preempts.
 
+use crate::runqueue_reference::random_states::equal_in_states;
 use crate::runqueue_reference::slow_eevdf::SlowEevdf;
-use crate::runqueue_reference::states::equal_in_states;
 use crate::support::random::Random;
 use wakelab_sched::runqueue::{EevdfParams, EevdfRules, FairRules};
 
-/// So many checks for preemption, and more than three times as many states: a million each of all versions together, and a
-/// million states of each.
+/// The number of checks for preemption of each version, with more than three times as many states: a million checks of
+/// all versions together, and a million states of each.
 const STATES: u64 = 334_000;
 
 fn equal(forms: EevdfRules) {

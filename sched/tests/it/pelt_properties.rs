@@ -1,4 +1,4 @@
-//! What PELT must do for any history: a second implementation, and the laws that hold between calls.
+//! PELT compared with a second implementation, and the laws that hold for any history.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -34,13 +34,13 @@ fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: Some(Box::new(beside)), ..ProptestConfig::default() }
 }
 
-/// The slow implementation: one period after the other. y has 52 bits after the point, sums have 40: they stay below
-/// 2^(29 + 40), so that the product fits 128 bits.
+/// The slow implementation: one period after the other. y has 52 fraction bits, sums have 40: they stay below
+/// 2^(29 + 40), so the product fits 128 bits.
 mod slow {
     pub const BITS: u32 = 40;
     const FRACTION: u32 = 52;
 
-    /// One signal: contribution units are the caller's.
+    /// One signal, in the caller's units.
     #[derive(Clone, Copy, Default)]
     pub struct Signal {
         sum: u128,
@@ -97,7 +97,7 @@ fn step() -> impl Strategy<Value = Step> {
     })
 }
 
-/// A state that a history has led to.
+/// The state after a random history.
 fn aged() -> impl Strategy<Value = SchedAvg> {
     (vec(step(), 0..12), 1..2000u64).prop_map(|(steps, start)| {
         let mut sa = SchedAvg { last_update_time: start * US, ..SchedAvg::default() };
@@ -116,11 +116,11 @@ fn sums(sa: &SchedAvg) -> (u64, u64, u64, u32, u32) {
     (sa.last_update_time, sa.load_sum, sa.runnable_sum, sa.util_sum, sa.period_contrib)
 }
 
-/// How far a kernel sum may be from the exact one, for a signal of at most `top` per µs.
+/// The largest difference between a kernel sum and the exact one, for a signal of at most `top` per µs.
 ///
 /// Per update, decaying truncates three times (shift, product, the table's own 32 bits: less than 1 each), and the
-/// contribution misses: LOAD_AVG_MAX is G = 46.7 below 1024 / (1 - y) = 47788.7, so the middle part is short of
-/// G (1 - y^p); its two truncations are worth less than 3. What an update misses decays with everything else, and updates that
+/// contribution is too small: LOAD_AVG_MAX is G = 46.7 below 1024 / (1 - y) = 47788.7, so the middle part is short of
+/// G (1 - y^p); its two truncations amount to less than 3. The error of an update decays with the sum, and updates that
 /// decay are at least a period apart:
 ///
 /// ```text
@@ -152,10 +152,10 @@ proptest! {
         }
     }
 
-    /// Exact, because what is added within a period is a sum: an update may be cut anywhere behind its last period
-    /// boundary, and anywhere at all if it crosses none, down to the nanosecond.
+    /// An update may be split at any nanosecond after its last period boundary, and anywhere if it crosses none. The
+    /// sums are exactly the same, because contributions within a period are added.
     #[test]
-    fn cuts_behind_the_last_boundary_change_no_sum(start in aged(), whole in 0..4000 * US, step in step(), cut in 0..PERIOD) {
+    fn splits_after_the_last_boundary_change_no_sum(start in aged(), whole in 0..4000 * US, step in step(), cut in 0..PERIOD) {
         let now = start.last_update_time + whole;
         let mut once = start;
         ___update_load_sum(now, &mut once, step.load, step.runnable, step.running);
@@ -168,10 +168,10 @@ proptest! {
         prop_assert_eq!(sums(&once), sums(&twice));
     }
 
-    /// Exact, because nothing is added: while idle only the boundaries count, so an update may also be cut before its
-    /// first one.
+    /// An update of an idle task may also be split before its first boundary. The sums are exactly the same, because
+    /// nothing is added and only the boundaries count.
     #[test]
-    fn idle_cuts_before_the_first_boundary_change_nothing(start in aged(), us in 0..100_000u64, cut in 0..1024u64) {
+    fn idle_splits_before_the_first_boundary_change_nothing(start in aged(), us in 0..100_000u64, cut in 0..1024u64) {
         let now = start.last_update_time + us * US;
         let cut = cut.min(us).min(1023 - u64::from(start.period_contrib));
         let (mut once, mut twice) = (start, start);
@@ -181,8 +181,8 @@ proptest! {
         prop_assert_eq!(once, twice);
     }
 
-    /// Any other cut decays, and so truncates, twice: a sum that nothing is added to loses up to 3 units, and one more
-    /// for each 2^30 of it, because the table's entries are below 2^32 y^n by up to 2.
+    /// Any other split decays, and so truncates, twice: a sum to which nothing is added loses up to 3 units, and one
+    /// more for each 2^30 of it, because the table's entries are up to 2 below 2^32 y^n.
     #[test]
     fn decaying_in_two_steps_loses_a_few_units(val in 0..1u64 << 40, a in 0..=1008u64, b in 0..=1008u64) {
         let (once, twice) = (decay_load(val, a + b), decay_load(decay_load(val, a), b));
@@ -195,7 +195,7 @@ proptest! {
         prop_assert!(decay_load(val.min(less), n) <= decay_load(val.max(less), n));
     }
 
-    /// Without load nothing runs, whatever the caller says of the other two.
+    /// Without load nothing runs, whatever the other two arguments are.
     #[test]
     fn without_load_nothing_runs(start in aged(), us in 0..100_000u64, runnable in 0..9u64) {
         let now = start.last_update_time + us * US;
@@ -228,8 +228,8 @@ proptest! {
         prop_assert_eq!(sa, SchedAvg { last_update_time: now, ..start });
     }
 
-    /// Everything is gone after 63 half-lives in one update. Period by period it is too: each truncates, so a sum
-    /// below 2^26 takes at most 26 half-lives and one unit per period from there.
+    /// Everything has decayed after 63 half-lives in one update. In updates of one period each, of which each
+    /// truncates, a sum below 2^26 takes at most 26 half-lives and then one period per unit.
     #[test]
     fn idle_time_decays_everything(start in aged()) {
         let mut once = start;
@@ -244,7 +244,7 @@ proptest! {
         prop_assert!(load_avg_is_decayed(&steps));
     }
 
-    /// The PELT clock never leads, lags only while work is slowed, and has caught up when the CPU idles.
+    /// The PELT clock never leads, lags only while the CPU is slow, and has caught up when the CPU idles.
     #[test]
     fn the_pelt_clock_follows_the_task_clock(
         spans in vec((0..20_000_000u64, 0..100_000u64, any::<bool>(), 1..=1024u64, 1..=1024u64), 1..50),
@@ -258,12 +258,12 @@ proptest! {
                 prop_assert!(clock.rq_clock_pelt() >= before.rq_clock_pelt());
                 prop_assert_eq!(clock.clock_pelt, clock.clock_task);
             }
-            let shown = clock.rq_clock_pelt();
+            let before = clock.rq_clock_pelt();
             let stolen = stolen.min(delta);
             clock.update_rq_clock(delta, stolen, idle, Scale { cpu, freq });
             prop_assert!(clock.clock_pelt <= clock.clock_task && clock.clock_task <= clock.clock);
-            prop_assert!(clock.rq_clock_pelt() >= shown);
-            let passed = clock.rq_clock_pelt() - shown;
+            prop_assert!(clock.rq_clock_pelt() >= before);
+            let passed = clock.rq_clock_pelt() - before;
             if idle {
                 prop_assert_eq!(passed, delta - stolen);
                 prop_assert_eq!((clock.clock_idle, clock.clock_pelt_idle), (clock.clock, clock.rq_clock_pelt()));
@@ -275,7 +275,7 @@ proptest! {
         }
     }
 
-    /// A CPU that was always busy loses the time by which its clock lags; any other gets it as idle time.
+    /// A CPU that was always busy loses the time by which its clock lags; for any other it counts as idle time.
     #[test]
     fn only_a_saturated_cpu_loses_idle_time(delta in 1..1_000_000_000u64, cpu in 1..1024u64) {
         let full = (PELT_MIN_DIVIDER << 10) - LOAD_AVG_MAX;
@@ -289,7 +289,7 @@ proptest! {
         prop_assert_eq!(other.rq_clock_pelt(), delta);
     }
 
-    /// Half the speed takes twice the time: at the same amount of work the averages are the same.
+    /// At half the speed the same work takes twice the time, and gives the same averages.
     #[test]
     fn the_same_work_at_half_speed_gives_the_same_averages(work in vec(1..50u64, 1..20)) {
         let averages = |speed: u64| {
@@ -305,8 +305,8 @@ proptest! {
         prop_assert_eq!(averages(1024), averages(512));
     }
 
-    /// Right after attaching, the run queue's averages are the sum of its tasks', exactly. Aged together they stay so
-    /// within one per task and one for the run queue, which truncate apart. Detaching leaves that rest.
+    /// Right after attaching, the run queue's averages are exactly the sum of its tasks'. When both are aged, they
+    /// differ by at most one per task and one for the run queue, which truncate separately. Detaching leaves that rest.
     #[test]
     fn a_run_queues_utilisation_is_its_tasks(tasks in vec((aged(), 3..90_000u64), 1..8), us in 0..50_000u64, rules in 0..5usize) {
         let mut cfs_rq = CfsRqPelt::new(ALL_RULES[rules]);
@@ -339,8 +339,8 @@ proptest! {
         prop_assert!(cfs_rq.avg.util_avg <= bound && cfs_rq.avg.runnable_avg <= bound);
     }
 
-    /// Attaching keeps the averages as they are and only recomputes the sums: taking the averages again gives the
-    /// same utilisation, and a load that lost less than one unit of `load_sum`.
+    /// Attaching does not change the averages and only recomputes the sums: taking the averages again gives the same
+    /// utilisation, and a load that is less than one unit of `load_sum` lower.
     #[test]
     fn attaching_keeps_the_averages(se in aged(), weight in 3..90_000u64, contrib in 0..1024u32) {
         let mut cfs_rq = CfsRqPelt::new(PeltRules::V7_3);
@@ -355,7 +355,8 @@ proptest! {
         prop_assert!(before.load_avg.abs_diff(again.load_avg) <= unit);
     }
 
-    /// A task that leaves asleep is taken off at the run queue's next update, with both aged to the same time.
+    /// A task that leaves while it sleeps is subtracted at the run queue's next update, with both aged to the same
+    /// time.
     #[test]
     fn removed_load_is_gone_after_the_next_update(stays in aged(), leaves in aged(), us in 0..60_000u64, rules in 0..5usize) {
         let start = 10_000 * PERIOD;
@@ -383,7 +384,7 @@ proptest! {
         prop_assert!(!cfs_rq_has_blocked_load(&cfs_rq) && load_avg_is_decayed(&cfs_rq.avg));
     }
 
-    /// Leaving an idle CPU, a task is aged by the time that CPU's clock missed; in 5.10 it is not.
+    /// A task that leaves an idle CPU is aged by the time that the CPU's clock missed; in 5.10 it is not.
     #[test]
     fn leaving_an_idle_cpu_ages_the_task_up_to_now(leaves in aged(), lag in 0..100_000u64, idle in any::<bool>(), rules in 0..5usize) {
         let (start, rules) = (10_000 * PERIOD, ALL_RULES[rules]);
@@ -403,7 +404,7 @@ proptest! {
         prop_assert_eq!(leaves, SchedAvg { last_update_time: 0, ..expected });
     }
 
-    /// DO_ATTACH attaches once, DO_DETACH undoes it, and neither is done without its flag.
+    /// `DO_ATTACH` attaches once, `DO_DETACH` undoes it, and neither happens without its flag.
     #[test]
     fn flags_attach_and_detach(se in aged(), rules in 0..5usize) {
         let start = 10_000 * PERIOD;
@@ -422,7 +423,7 @@ proptest! {
         prop_assert_eq!((cfs_rq.avg.util_avg, cfs_rq.avg.load_avg), (0, 0));
     }
 
-    /// A nice change scales the load and moves nothing else, on either side.
+    /// A new nice value scales the load of the task and of the run queue, and changes nothing else.
     #[test]
     fn reweighting_scales_the_load_only(se in aged(), old in 3..90_000u64, new in 3..90_000u64, rules in 0..5usize) {
         let mut cfs_rq = CfsRqPelt::new(ALL_RULES[rules]);
@@ -440,7 +441,7 @@ proptest! {
         prop_assert_eq!((cfs_rq.avg.util_sum, cfs_rq.avg.util_avg), (before.1.util_sum, before.1.util_avg));
     }
 
-    /// A new task gets half of what the CPU has left at most, and nothing of a full one.
+    /// A new task gets at most half of the CPU's spare capacity, and nothing if there is none.
     #[test]
     fn a_new_task_takes_at_most_half_of_the_spare_capacity(
         util in 0..1200u64, load in 0..10_000u64, weight in 3..90_000u64, capacity in 1..=1024u64, rules in 0..5usize,
@@ -457,7 +458,7 @@ proptest! {
         }
     }
 
-    /// `h_load` moves with the jiffies, the rest of the quotient at once.
+    /// `h_load` is refreshed once a jiffy, the rest of the quotient immediately.
     #[test]
     fn h_load_is_refreshed_once_a_jiffy(task in 0..90_000u64, then in 0..900_000u64, now in 0..900_000u64) {
         let mut cfs_rq = CfsRqPelt::new(PeltRules::V7_3);
@@ -469,7 +470,7 @@ proptest! {
         prop_assert_eq!(task_h_load(&se, &mut cfs_rq, 2), task * now / (now + 1));
     }
 
-    /// Enqueue and dequeue of estimates cancel, and the estimate lies between what it was and the sample.
+    /// Enqueue and dequeue of estimates cancel, and the new estimate is between the old one and the sample.
     #[test]
     fn estimates_move_towards_the_sample(
         util_avg in 0..=1024u64, before in 0..=1024u32, runnable_avg in 0..=1024u64, form in 0..4usize, others in 0..5000u32,
@@ -503,7 +504,7 @@ proptest! {
         }
     }
 
-    /// Leaving and coming back is nothing, boosting never lowers, and nothing exceeds the capacity.
+    /// A task of another CPU changes nothing, boosting never lowers, and nothing exceeds the capacity.
     #[test]
     fn cpu_util_is_consistent(
         rq in (0..2000u64, 0..4000u64, 0..2000u32), task in (0..=1024u64, 0..=1024u64, 0..=1024u32), capacity in 1..=1024u64,
@@ -530,7 +531,7 @@ proptest! {
     }
 }
 
-/// A task that has run for a while, and a run queue that holds just it.
+/// A task that has run for a while, and a run queue to which only it is attached.
 fn pair(rules: PeltRules) -> (CfsRqPelt, SchedAvg) {
     let mut cfs_rq = CfsRqPelt::new(rules);
     let mut se = SchedAvg { util_avg: 400, runnable_avg: 500, load_avg: 600, ..SchedAvg::default() };
@@ -561,7 +562,7 @@ fn update_load_avg_ages_task_and_run_queue_alike() {
 }
 
 #[test]
-fn attaching_and_detaching_tell_the_governor() {
+fn attaching_and_detaching_notify_the_governor() {
     let (mut cfs_rq, mut se) = pair(PeltRules::V7_3);
     let (entity, now) = (EntityState { weight: 1024, ..EntityState::default() }, cfs_rq.avg.last_update_time);
     let mut update =
@@ -649,7 +650,7 @@ fn versions_differ_in_a_large_load_sum() {
     }
 }
 
-/// Sums rounded too low are raised to what their averages need, or recomputed; by version.
+/// Sums that are too small for their averages are raised, or recomputed, by version.
 #[test]
 fn versions_differ_in_how_sums_follow_averages() {
     let removed = |rules| {
@@ -688,7 +689,7 @@ fn versions_differ_in_a_new_tasks_utilisation() {
         post_init_entity_util_avg(&mut se, 1024, &cfs_rq, 1024);
         se.util_avg
     };
-    // With the weight scaled up by 1024 the cap of (1024 - 100) / 2 decides.
+    // With the weight scaled up by 1024 the upper bound of (1024 - 100) / 2 applies.
     assert_eq!([PeltRules::V5_10, PeltRules::V6_1].map(first), [462, 462]);
     assert_eq!([PeltRules::V6_12, PeltRules::V7_2, PeltRules::V7_3].map(first), [50, 50, 50]);
 }
@@ -720,5 +721,5 @@ fn a_fall_above_the_capacity_moves_no_estimate_until_6_12() {
     assert_eq!(estimate(UtilEstRules::V7_3), 900);
     let mut rises = SchedAvg { util_avg: 600, util_est: 300, ..SchedAvg::default() };
     util_est_update(UtilEstRules::V6_12, &mut rises, true, 500);
-    assert_eq!(rises.util_est, 600 | UTIL_AVG_UNCHANGED, "a rise is taken all the same");
+    assert_eq!(rises.util_est, 600 | UTIL_AVG_UNCHANGED, "a rise is always taken");
 }

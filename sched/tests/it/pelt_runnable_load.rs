@@ -1,4 +1,4 @@
-//! The load of a run queue's queued tasks (`runnable_load_avg`, up to 5.4), against a second way to work it out.
+//! The load of a run queue's queued tasks (`runnable_load_avg`, up to 5.4), compared with the sum over the tasks.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use wakelab_sched::pelt::{
 
 const MS: u64 = 1 << 20;
 
-/// Some tasks of one CPU, which are on its queue or sleep.
+/// The tasks of one CPU, each of which is queued or sleeps.
 struct Cpu {
     rq: CfsRqPelt,
     tasks: Vec<(SchedAvg, u64, bool)>,
@@ -37,7 +37,7 @@ impl Cpu {
         CfsRqState { weight: queued.map(|(_, weight, _)| weight).sum(), h_nr_runnable: nr, curr: nr > 0 }
     }
 
-    /// Brings the averages up to `now`, then puts the task on the queue or takes it off.
+    /// Updates the averages after `us` µs, then enqueues the task or dequeues it.
     fn toggle(&mut self, us: u64, index: usize) {
         self.now += us * 1024;
         let queue = self.queue();
@@ -52,7 +52,7 @@ impl Cpu {
         *on_rq = !*on_rq;
     }
 
-    /// Each task by itself, aged to the run queue's time.
+    /// The sum of the queued tasks' loads, each aged to the run queue's time.
     fn sum_of_queued(&self) -> u64 {
         let aged = self.tasks.iter().filter(|(_, _, on_rq)| *on_rq).map(|(avg, weight, _)| {
             let (mut avg, mut rq) = (*avg, CfsRqPelt::new(PeltRules::V5_10));
@@ -65,7 +65,7 @@ impl Cpu {
 }
 
 proptest! {
-    /// It is the sum of what the queued tasks have, but for what each step rounds off.
+    /// It is the sum of the queued tasks' loads, except for the rounding of each step.
     #[test]
     fn is_the_load_of_the_queued_tasks(
         weights in vec(prop::sample::select(vec![15u64, 335, 1024, 9548]), 1..6),
@@ -98,7 +98,7 @@ fn sleepers_load_the_run_queue_but_not_its_runnable_load() {
 }
 
 #[test]
-fn later_kernels_do_not_keep_it() {
+fn later_kernels_do_not_have_it() {
     let mut cpu = Cpu::new(PeltRules::V5_10, &[1024]);
     cpu.toggle(0, 0);
     cpu.toggle(10_000, 0);

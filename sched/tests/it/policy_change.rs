@@ -1,4 +1,4 @@
-//! A task that changes its policy weighs what the new one says, whether it runs or waits.
+//! A task that changes its policy gets the weight of the new one, whether it runs or waits.
 
 use crate::support::runqueue::cpu::{Cpu, rules};
 use wakelab_sched::runqueue::{LoadWeight, Policy};

@@ -1,9 +1,9 @@
-//! The run queues against a slow and obvious implementation of the same definition, on random operations; and what
-//! the two classes promise.
+//! The run queues compared with a slow implementation of the same definition, on random operations; and the guarantees
+//! of the two classes.
 //!
-//! **Virtual time.** CFS's `min_vruntime` never goes back, whatever happens.
+//! **Virtual time.** CFS's `min_vruntime` never goes back.
 //!
-//! EEVDF's V is an average, and goes back when the average does. With W the summed weight, a task of weight w:
+//! EEVDF's V is an average, which may go back. With W the sum of the weights, a task of weight w
 //!
 //! - that runs moves V forward, by its run time over W; so does one that yields (V is rounded down, and rounding is
 //!   monotonic);
@@ -13,8 +13,8 @@
 //!   sleeps leaves only when it is eligible, or is the last one.
 //!
 //! So ticks, forks, yields, schedules, sleeps under `DELAY_DEQUEUE` and wake-ups of delayed tasks never move V back;
-//! other wake-ups, exits, migrations and changes of weight or slice may. (Since 7.2 wake-ups of delayed tasks may too: a
-//! debt beyond the limit is forgiven.)
+//! other wake-ups, exits, migrations and changes of weight or slice may. (Since 7.2 wake-ups of delayed tasks may too:
+//! a debt beyond the limit is forgiven.)
 
 use crate::runqueue_reference::fast::Fast;
 use crate::runqueue_reference::slow_cfs::SlowCfs;
@@ -23,7 +23,7 @@ use crate::runqueue_reference::system::{Op, QUEUES, QueueState, System, TaskStat
 use proptest::prelude::*;
 use wakelab_sched::runqueue::{CfsParams, CfsRules, EevdfParams, EevdfRules, FairRules, Policy, Prev};
 
-/// A random number to choose by, and how much time passes before.
+/// The random numbers from which an operation is chosen, and the time that passes before it.
 #[derive(Clone, Debug)]
 struct Choice {
     dt: u64,
@@ -67,18 +67,18 @@ fn before(a: u64, b: u64) -> bool {
     (a.wrapping_sub(b) as i64) < 0
 }
 
-/// Where virtual time starts: as in the kernel, soon before it wraps, soon before its sign does.
+/// The start of virtual time: the kernel's, shortly before it wraps, and shortly before its sign changes.
 fn start() -> impl Strategy<Value = u64> {
-    let soon_before = |wrap: u64| (1..1u64 << 34).prop_map(move |d| wrap.wrapping_sub(d));
-    prop_oneof![Just(-(1i64 << 20) as u64), soon_before(0), soon_before(1 << 63)]
+    let shortly_before = |wrap: u64| (1..1u64 << 34).prop_map(move |d| wrap.wrapping_sub(d));
+    prop_oneof![Just(-(1i64 << 20) as u64), shortly_before(0), shortly_before(1 << 63)]
 }
 
-/// The operation that a choice stands for, where the tasks are as they are.
+/// The operation of a choice in this state; `None` if it is not possible.
 fn op(choice: &Choice, queues: &[QueueState], tasks: &[TaskState], gone: &[bool]) -> Option<Op> {
     let &Choice { queue, policy, nice, slice, sync, .. } = choice;
     let chosen = |may: &dyn Fn(usize) -> bool| {
-        let able: Vec<usize> = (0..tasks.len()).filter(|&task| !gone[task] && may(task)).collect();
-        (!able.is_empty()).then(|| able[choice.task.index(able.len())])
+        let candidates: Vec<usize> = (0..tasks.len()).filter(|&task| !gone[task] && may(task)).collect();
+        (!candidates.is_empty()).then(|| candidates[choice.task.index(candidates.len())])
     };
     let runs = |task: usize| queues.iter().any(|queue| queue.curr == Some(task));
     match choice.kind {
@@ -96,13 +96,13 @@ fn op(choice: &Choice, queues: &[QueueState], tasks: &[TaskState], gone: &[bool]
     }
 }
 
-/// Runs both implementations and compares everything after every operation. `promise` is asked about each operation and
-/// the queues before and after it. `stop` ends the sequence.
+/// Runs both implementations and compares everything after every operation. `guarantee` returns whether an operation,
+/// from the queue before it and after it, keeps the guarantees. `stop` ends the sequence.
 fn compare<S: System>(
     choices: &[Choice],
     mut fast: Fast,
     mut slow: S,
-    promise: impl Fn(Op, &[TaskState], &QueueState, &QueueState) -> bool,
+    guarantee: impl Fn(Op, &[TaskState], &QueueState, &QueueState) -> bool,
     stop: impl Fn(&S) -> bool,
 ) -> Result<(), TestCaseError> {
     let mut now = 1_000_000_000;
@@ -127,16 +127,16 @@ fn compare<S: System>(
             prop_assert_eq!(fast, &slow, "task {} after {:?}", task, op);
         }
         prop_assert_eq!(fast.validate(), Ok(()), "{:?}", op);
-        everyone_is_somewhere(&after, &fast.tasks())?;
+        each_task_is_on_its_queue(&after, &fast.tasks())?;
         for (before, after) in queues.iter().zip(&after) {
-            prop_assert!(promise(op, &tasks, before, after), "{:?}: {:?} to {:?}", op, before, after);
+            prop_assert!(guarantee(op, &tasks, before, after), "{:?}: {:?} to {:?}", op, before, after);
         }
     }
     Ok(())
 }
 
-/// Every queued task is on its queue, once, and nobody else is on one.
-fn everyone_is_somewhere(queues: &[QueueState], tasks: &[TaskState]) -> Result<(), TestCaseError> {
+/// Asserts that every queued task is on its queue once, and that no other task is on a queue.
+fn each_task_is_on_its_queue(queues: &[QueueState], tasks: &[TaskState]) -> Result<(), TestCaseError> {
     for (task, state) in tasks.iter().enumerate() {
         let on = |queue: &QueueState| queue.waiting.iter().chain(&queue.curr).filter(|&&other| other == task).count();
         let expected = |queue| usize::from(state.on_rq && state.queue == queue);
@@ -194,20 +194,20 @@ fn cfs_params() -> impl Strategy<Value = CfsParams> {
     })
 }
 
-/// Forms of EEVDF.
+/// The rules of a version of EEVDF, with preempt=lazy or without.
 fn eevdf_rules() -> impl Strategy<Value = EevdfRules> {
     let version = prop_oneof![Just(EevdfRules::V6_12), Just(EevdfRules::V7_2), Just(EevdfRules::V7_3)];
     (version, any::<bool>())
         .prop_map(|(forms, lazy)| EevdfRules { lazy_preemption: lazy && forms.lazy_preemption, ..forms })
 }
 
-/// Forms of CFS.
+/// The rules of a version of CFS.
 fn cfs_rules() -> impl Strategy<Value = CfsRules> {
     prop_oneof![Just(CfsRules::V5_10), Just(CfsRules::V5_18), Just(CfsRules::V6_1)]
 }
 
-/// Whether V must not go back.
-fn promised(params: EevdfParams, rules: EevdfRules, op: Op, tasks: &[TaskState]) -> bool {
+/// Whether V must not go back in this operation.
+fn v_must_not_go_back(params: EevdfParams, rules: EevdfRules, op: Op, tasks: &[TaskState]) -> bool {
     match op {
         Op::Fork { .. } | Op::Tick { .. } | Op::Update { .. } | Op::Yield { .. } => true,
         Op::Schedule { prev: Prev::Runs, .. } => true,
@@ -221,35 +221,35 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn eevdf_equals_the_slow_one(
+    fn eevdf_equals_the_slow_implementation(
         params in eevdf_params(),
         rules in eevdf_rules(),
         start in start(),
         choices in prop::collection::vec(choice(), 1..250),
     ) {
         let fast = Fast::of(FairRules::Eevdf(params, rules), start);
-        let promise = |op, tasks: &[TaskState], a: &QueueState, b: &QueueState| {
-            !promised(params, rules, op, tasks) || !before(b.virtual_time, a.virtual_time)
+        let guarantee = |op, tasks: &[TaskState], a: &QueueState, b: &QueueState| {
+            !v_must_not_go_back(params, rules, op, tasks) || !before(b.virtual_time, a.virtual_time)
         };
-        // Beyond 64 bits the kernel is wrong, and so is this: nothing to compare with.
-        compare(&choices, fast, SlowEevdf::new(params, rules, start), promise, |slow| slow.overflowed.get())?;
+        // Beyond 64 bits the kernel's result is wrong, and there is nothing to compare with.
+        compare(&choices, fast, SlowEevdf::new(params, rules, start), guarantee, |slow| slow.overflowed.get())?;
     }
 
     #[test]
-    fn cfs_equals_the_slow_one(
+    fn cfs_equals_the_slow_implementation(
         params in cfs_params(),
         rules in cfs_rules(),
         start in start(),
         mut choices in prop::collection::vec(choice(), 1..250),
         long_sleep in prop::option::of(any::<prop::sample::Index>()),
     ) {
-        // Once at most: two of them would spread the virtual times too far to be ordered.
+        // At most one: after two of them the virtual times would be too far apart to be ordered.
         if let Some(at) = long_sleep {
             at.get_mut(&mut choices).dt += 1 << 53;
         }
         let fast = Fast::of(FairRules::Cfs(params, rules), start);
-        let promise =
+        let guarantee =
             |_, _: &[TaskState], a: &QueueState, b: &QueueState| !before(b.virtual_time, a.virtual_time);
-        compare(&choices, fast, SlowCfs::new(params, rules, start), promise, |slow| !slow.ordered())?;
+        compare(&choices, fast, SlowCfs::new(params, rules, start), guarantee, |slow| !slow.ordered())?;
     }
 }

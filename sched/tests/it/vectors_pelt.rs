@@ -1,7 +1,7 @@
-//! PELT, util_est and cpu_util held against numbers that the kernel's own code computed: every column of every row.
+//! PELT, util_est and cpu_util compared with numbers that the kernel's own code computed: every column of every row.
 //!
 //! The files are in the repository's `vectors/`, or in the folder that `WAKELAB_VECTORS` names (same layout). The
-//! ablations show that the files can tell: with one rule left out, rows differ.
+//! ablations show that the files test each rule: without it, rows differ.
 
 use crate::support::ablation::Ablation;
 use std::collections::HashMap;
@@ -53,7 +53,7 @@ impl Vectors {
         self.rows.iter().map(|cells| Row { file: self, cells })
     }
 
-    /// For each row, the columns in which what `compute` returns differs: (row from 1, column, expected, got).
+    /// The columns of each row in which the result of `compute` differs: (row from 1, column, expected, got).
     fn differences(&self, mut compute: impl FnMut(Row) -> Computed) -> Vec<(usize, &'static str, i128, i128)> {
         let of_row = |(at, row): (usize, Row)| {
             let differs = |&(column, got): &(&'static str, i128)| row.at(column) != got;
@@ -74,7 +74,7 @@ impl Vectors {
         println!("{}: {} rows equal", self.name, self.rows.len());
     }
 
-    /// How many rows differ.
+    /// The number of rows that differ.
     fn differing(&self, compute: impl FnMut(Row) -> Computed) -> usize {
         let mut rows: Vec<usize> = self.differences(compute).into_iter().map(|(row, ..)| row).collect();
         rows.dedup();
@@ -103,10 +103,10 @@ impl Row<'_> {
     }
 }
 
-/// Columns and the values computed for them.
+/// Columns, and the values computed for them.
 type Computed = Vec<(&'static str, i128)>;
 
-/// What held since the last step.
+/// The signals since the last step.
 #[derive(Clone, Copy)]
 struct Signals {
     load: u64,
@@ -114,7 +114,7 @@ struct Signals {
     running: bool,
 }
 
-/// One step as the kernel makes it.
+/// One step of the kernel.
 fn pelt_step(sa: &mut SchedAvg, now: u64, signals: Signals, avg_weight: u64) -> bool {
     let updated = ___update_load_sum(now, sa, signals.load, signals.runnable, signals.running);
     if updated {
@@ -123,7 +123,7 @@ fn pelt_step(sa: &mut SchedAvg, now: u64, signals: Signals, avg_weight: u64) -> 
     updated
 }
 
-/// Replays `pelt.csv` through `step`, which makes one step and tells whether the averages were taken.
+/// Replays `pelt.csv` through `step`, which makes one step and returns whether the averages were taken.
 fn pelt_replay(mut step: impl FnMut(&mut SchedAvg, u64, Signals, u64) -> bool) -> impl FnMut(Row) -> Computed {
     let (mut sequence, mut now, mut sa) = (None, 0u64, SchedAvg::default());
     move |row| {
@@ -197,7 +197,7 @@ fn with_flag(util_est: u32, flag: bool) -> u32 {
     util_est | if flag { UTIL_AVG_UNCHANGED } else { 0 }
 }
 
-/// What a row of `cpu_util_7_3.csv` gives to `cpu_util()`; an ablation changes it first.
+/// The arguments of `cpu_util()` in a row of `cpu_util_7_3.csv`. An ablation changes them first.
 struct CpuUtil {
     capacity: u64,
     rq: SchedAvg,
@@ -270,13 +270,13 @@ fn cpu_util_7_3_equals_the_vectors() {
     Vectors::read("functions/cpu_util_7_3.csv").check(cpu_util_7_3(|_| {}));
 }
 
-/// Adds to a table how many rows differ with a rule off.
+/// Adds the number of rows that differ with a rule off to a table.
 fn ablate(table: &mut Ablation, vectors: &Vectors, rule: &str, compute: impl FnMut(Row) -> Computed) {
     table.row(vectors.name, rule, vectors.rows.len(), vectors.differing(compute));
 }
 
-/// One more rule no row can show, as none has `running` without `load`: that without load nothing runs.
-/// `pelt_properties.rs` holds it.
+/// No row can show one more rule, that nothing runs without load, because none has `running` without `load`.
+/// `pelt_properties.rs` tests it.
 #[test]
 fn ablation_of_pelt_vectors() {
     let (mut table, vectors) = (Ablation::new("pelt", &[]), Vectors::read("pelt.csv"));
@@ -340,7 +340,7 @@ fn ablation_of_pelt_vectors() {
     table.check();
 }
 
-/// `util_est_update()` of 7.3 once more, with its rules as switches.
+/// The rules of `util_est_update()` of 7.3, for a second form of it in which each can be switched off.
 #[derive(Clone, Copy)]
 struct Rules {
     unchanged: bool,
@@ -351,7 +351,7 @@ struct Rules {
 
 const ALL: Rules = Rules { unchanged: true, fast_up: true, margin: UTIL_EST_MARGIN, waited: true };
 
-fn by_rules(rules: Rules) -> impl FnMut(&mut SchedAvg) {
+fn util_est_update_by(rules: Rules) -> impl FnMut(&mut SchedAvg) {
     move |se| {
         let flagged = se.util_est & UTIL_AVG_UNCHANGED != 0;
         let (ewma, sample) = ((se.util_est & !UTIL_AVG_UNCHANGED) as i64, se.util_avg as i64);
@@ -372,9 +372,9 @@ fn by_rules(rules: Rules) -> impl FnMut(&mut SchedAvg) {
 #[test]
 fn ablation_of_util_est_vectors() {
     let vectors = Vectors::read("functions/util_est_7_3.csv");
-    assert_eq!(vectors.differing(util_est_7_3(by_rules(ALL))), 0, "the second form with all rules on");
+    assert_eq!(vectors.differing(util_est_7_3(util_est_update_by(ALL))), 0, "the second form with all rules on");
     let mut table = Ablation::new("util-est", &[]);
-    let mut off = |rule, rules| ablate(&mut table, &vectors, rule, util_est_7_3(by_rules(rules)));
+    let mut off = |rule, rules| ablate(&mut table, &vectors, rule, util_est_7_3(util_est_update_by(rules)));
     off("UTIL_AVG_UNCHANGED skips the update", Rules { unchanged: false, ..ALL });
     off("UTIL_EST_FASTUP (rises are averaged)", Rules { fast_up: false, ..ALL });
     off("falls below the margin are ignored (averaged)", Rules { margin: 0, ..ALL });

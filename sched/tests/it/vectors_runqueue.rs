@@ -1,4 +1,4 @@
-//! The run queues against the kernel's own, step by step, and what each rule is worth there.
+//! The run queues compared with the kernel's own code, step by step; and the number of rows that need each rule.
 
 mod cfs;
 mod eevdf;
@@ -44,14 +44,14 @@ fn all_rows_equal<M: Model>() {
     }
 }
 
-/// How many rows of a model's vectors there are, and how many differ once `over` has changed every scenario's
+/// The number of rows of a model's vectors, and of those that differ after `over` has changed every scenario's
 /// parameters.
-pub fn count_differing_rows<M: Model>(over: &dyn Fn(&mut M::Params)) -> (usize, usize) {
+fn count_differing_rows<M: Model>(over: &dyn Fn(&mut M::Params)) -> (usize, usize) {
     let outcome = replay::<M>(over);
     (outcome.rows, outcome.differing)
 }
 
-/// A rule and how to switch it off.
+/// A rule, and the change that switches it off.
 type Rule<P> = (&'static str, fn(&mut P));
 
 const EEVDF_RULES: [Rule<EevdfParams>; 10] = [

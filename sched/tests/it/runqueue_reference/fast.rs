@@ -1,4 +1,4 @@
-//! The run queues under test.
+//! The run queues under test, as a [`System`].
 
 use crate::runqueue_reference::system::{Op, QUEUES, QueueState, System, TaskState};
 use crate::support::runqueue::virtual_time;
@@ -20,7 +20,7 @@ impl Fast {
         Fast { rqs, es: Entities::new(), queue_of: Vec::new(), need_resched: [Resched::No; QUEUES] }
     }
 
-    /// Checks trees and sums.
+    /// Checks trees and sums against the entities.
     pub fn validate(&self) -> Result<(), String> {
         self.rqs.iter().try_for_each(|rq| rq.validate(&self.es))
     }

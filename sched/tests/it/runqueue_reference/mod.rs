@@ -1,9 +1,9 @@
-//! A second implementation of the run queues, slow and obvious, and the random operations that compare the two.
+//! A second, slow implementation of the run queues, written from the definition of the classes with lists and scans,
+//! and the random operations on which it is compared with the run queues.
 
-pub mod drive;
 pub mod fast;
-pub mod slow;
+pub mod random_states;
 pub mod slow_cfs;
 pub mod slow_eevdf;
-pub mod states;
+mod slow_task;
 pub mod system;

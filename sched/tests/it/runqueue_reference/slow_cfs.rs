@@ -1,6 +1,6 @@
-//! CFS, slow and obvious.
+//! CFS with lists and scans.
 
-use crate::runqueue_reference::slow::{Task, diff, position, scale};
+use crate::runqueue_reference::slow_task::{Task, diff, position, scale};
 use crate::runqueue_reference::system::{Op, QUEUES, QueueState, System, TaskState};
 use wakelab_sched::runqueue::{CfsParams, CfsRules, Policy, Prev, Resched};
 
@@ -34,8 +34,9 @@ impl SlowCfs {
         SlowCfs { p, r, tasks: Vec::new(), queues: vec![queue; QUEUES] }
     }
 
-    /// Whether the virtual times on each queue are near enough to each other to have an order. Not so for a new task
-    /// whose queue is idle and half a wrap from 0, where it starts: then the order depends on who compares whom.
+    /// Whether the virtual times on each queue are close enough to each other to be ordered. They are not if a new
+    /// task, which starts at 0, joins an idle queue half a wrap from 0: then the order depends on which is compared
+    /// with which.
     pub fn ordered(&self) -> bool {
         (0..QUEUES).all(|q| {
             let near = |t: usize| diff(self.v(t), self.queues[q].min_vruntime).abs() < 1 << 61;
@@ -64,7 +65,7 @@ impl SlowCfs {
         }
     }
 
-    /// The slice of a task on queue `q`, or as if it were.
+    /// The slice of a task on queue `q`. A task that is not queued there is counted as if it were.
     fn slice(&self, q: usize, t: usize) -> u64 {
         let mut tasks = self.members(q);
         let others_idle = !tasks.is_empty() && tasks.iter().all(|&other| self.tasks[other].t.idle());
@@ -173,7 +174,7 @@ impl SlowCfs {
     }
 
     fn pick(&self, q: usize, c: Option<usize>) -> Option<usize> {
-        // In the order of the pick: the current task goes before those it is strictly before.
+        // The order of the pick: the current task is inserted before the first that is strictly later.
         let mut order = self.queues[q].waiting.clone();
         let sooner = |c: usize, t: usize| diff(self.v(c), self.v(t)) < 0;
         if let Some(c) = c {

@@ -1,11 +1,12 @@
-//! EEVDF, slow and obvious, of each version. 6.12 is written from the vectors' own words, 7.2 and 7.3 from their sources.
+//! EEVDF with lists and scans, in the form of each version. 6.12 is written from the vectors' own description, 7.2 and
+//! 7.3 from their sources.
 
 mod ops;
 mod pick;
 mod preempt;
 mod queue;
 
-use crate::runqueue_reference::slow::{Task, diff};
+use crate::runqueue_reference::slow_task::{Task, diff};
 use crate::runqueue_reference::system::QUEUES;
 use std::cell::Cell;
 use wakelab_kernel::SliceProtection;
@@ -34,12 +35,14 @@ struct Queue {
 pub struct SlowEevdf {
     p: EevdfParams,
     r: EevdfRules,
-    /// Since which version: 7.2, 7.3.
+    /// The version is 7.2 or later.
     v72: bool,
+    /// The version is 7.3 or later.
     v73: bool,
     tasks: Vec<Eevdf>,
     queues: Vec<Queue>,
-    /// A product left the range of 64 bits, in which the kernel computes: from there on it would decide otherwise.
+    /// A product left the range of 64 bits, in which the kernel computes. From then on the kernel would decide
+    /// otherwise.
     pub overflowed: Cell<bool>,
 }
 
@@ -57,7 +60,7 @@ impl SlowEevdf {
         }
     }
 
-    /// Asks for a reschedule.
+    /// Requests a reschedule.
     fn ask(&mut self, q: usize) {
         self.queues[q].flag |= if self.r.lazy_preemption { Resched::Lazy } else { Resched::Now };
     }
@@ -66,16 +69,16 @@ impl SlowEevdf {
         self.members(q).into_iter().map(|t| self.tasks[t].slice).collect()
     }
 
-    /// Queued tasks, the current one included.
+    /// The queued tasks, including the current one.
     fn members(&self, q: usize) -> Vec<usize> {
         let curr = self.queues[q].curr.filter(|&c| self.tasks[c].t.on_rq);
         self.queues[q].waiting.iter().copied().chain(curr).collect()
     }
 
-    /// A product of a weight, which has 10 more bits since 7.2.
+    /// Returns the product of a weight, and records if the kernel's, which has 10 more bits since 7.2, leaves 64 bits.
     fn checked(&self, product: i128) -> i128 {
-        let kernels = if self.v72 { product << 10 } else { product };
-        self.overflowed.set(self.overflowed.get() || i64::try_from(kernels).is_err());
+        let scaled = if self.v72 { product << 10 } else { product };
+        self.overflowed.set(self.overflowed.get() || i64::try_from(scaled).is_err());
         product
     }
 

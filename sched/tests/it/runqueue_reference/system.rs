@@ -1,11 +1,11 @@
-//! What the two implementations have in common: the operations, and what can be seen.
+//! The interface of both implementations: the operations, and the state that is compared.
 
 use wakelab_sched::runqueue::{Policy, Prev, Resched};
 
-/// Run queues of a system.
+/// The number of run queues of a system.
 pub const QUEUES: usize = 2;
 
-/// One operation on one queue or task. Tasks are numbered by fork.
+/// One operation on one queue or task. Tasks are numbered in the order of their forks.
 #[derive(Clone, Copy, Debug)]
 pub enum Op {
     Fork {
@@ -14,11 +14,11 @@ pub enum Op {
         nice: i8,
         slice: u64,
     },
-    /// A task that sleeps, or whose dequeue is delayed. The latter stays on its queue.
+    /// Wakes a task that sleeps, or whose dequeue is delayed. The latter stays on its queue.
     Wake {
         task: usize,
         queue: usize,
-        /// WF_SYNC.
+        /// `WF_SYNC`.
         sync: bool,
     },
     Tick {
@@ -56,13 +56,13 @@ pub struct QueueState {
     pub waiting: Vec<usize>,
     /// V or min_vruntime.
     pub virtual_time: u64,
-    /// The zero point of V (EEVDF). V does not depend on it, but where products leave 64 bits does.
+    /// The zero point of V (EEVDF). V does not depend on it, but the products that leave 64 bits do.
     pub zero: u64,
     pub nr_delayed: usize,
     pub need_resched: Resched,
     /// next, last, skip.
     pub markers: [Option<usize>; 3],
-    /// Who would be picked (EEVDF).
+    /// The task that would be picked (EEVDF).
     pub pick: Option<usize>,
     /// Queued tasks that are eligible (EEVDF), the running one first.
     pub eligible: Vec<usize>,
@@ -70,7 +70,7 @@ pub struct QueueState {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskState {
-    /// The queue it is or was last on.
+    /// The queue that it is on, or was last on.
     pub queue: usize,
     pub on_rq: bool,
     pub delayed: bool,
@@ -78,7 +78,7 @@ pub struct TaskState {
     pub vruntime: u64,
     pub deadline: u64,
     pub slice: u64,
-    /// Of a task that is not queued.
+    /// The lag of a task that is not queued.
     pub vlag: Option<i64>,
     pub sum_exec: u64,
 }

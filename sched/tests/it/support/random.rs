@@ -1,4 +1,4 @@
-//! Random numbers that are the same each time.
+//! Pseudo-random numbers with a fixed seed.
 
 /// SplitMix64.
 pub struct Random(pub u64);

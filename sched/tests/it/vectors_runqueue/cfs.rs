@@ -1,4 +1,4 @@
-//! The CFS model behind the vectors' operations.
+//! The CFS run queue, driven by the vectors' operations.
 
 use super::replay::{Cells, Model, bit, number, policy, signed};
 use super::table::Row;

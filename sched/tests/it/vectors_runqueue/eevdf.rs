@@ -1,4 +1,4 @@
-//! The EEVDF model behind the vectors' operations.
+//! The EEVDF run queue, driven by the vectors' operations.
 
 use super::replay::{Cells, Model, bit, number, policy, signed};
 use super::table::Row;
@@ -23,7 +23,7 @@ impl Eevdf {
         self.need_resched |= resched.asked();
         let flags = WakeFlags::empty();
         let preempted = self.rq.wakeup_preempt(&mut self.es, self.now, task, flags, self.need_resched);
-        assert!(preempted.reaped.is_empty(), "6.12 takes nobody off the queue here");
+        assert!(preempted.reaped.is_empty(), "6.12 takes no task off the queue here");
         let preempt = preempted.resched.asked();
         self.preempt = Some(preempt && !self.need_resched);
         self.need_resched |= preempt;

@@ -9,8 +9,8 @@ pub type Cells = Vec<(&'static str, String)>;
 
 /// A run queue that is driven by the operations of the vectors.
 ///
-/// With a rule switched off the model leaves the kernel's path, and an operation may come at a task that is not in the
-/// state it had in the kernel. Such an operation does nothing: the row differs already.
+/// With a rule switched off the model deviates from the kernel, and an operation may name a task that is not in the
+/// state that it had in the kernel. Such an operation does nothing: the row differs already.
 pub trait Model {
     type Params;
     const NAME: &'static str;
@@ -27,19 +27,19 @@ pub trait Model {
     fn curr(&self) -> Option<TaskId>;
 }
 
-/// Columns of `*_steps.csv` that say what to do.
+/// The columns of `*_steps.csv` that describe the operation.
 const ARGUMENTS: [&str; 8] = ["scenario", "step", "op", "task", "dt", "nice", "slice", "policy"];
 
-/// How a replay compared.
+/// The result of a replay.
 #[derive(Default)]
 pub struct Outcome {
-    /// Rows of the steps and tasks files.
+    /// The number of rows of the steps and tasks files.
     pub rows: usize,
-    /// Those of them that the model does not give.
+    /// The rows that differ from the model's.
     pub differing: usize,
-    /// Rows that the model gives beyond them.
+    /// The rows of the model that are not in the files.
     pub extra: usize,
-    /// What differed first.
+    /// The first difference.
     pub first: Option<String>,
 }
 
@@ -92,7 +92,7 @@ fn replay_scenario<M: Model>(mut model: M, steps: &[Row], tasks: &[Row], outcome
         let at = (step.int::<u32>("scenario"), step.int::<u32>("step"));
         let place = |kind: &str| format!("{}_{kind}.csv scenario {} step {}", M::NAME, at.0, at.1);
         let op = step.cell("op");
-        // Operations on whoever is current name it.
+        // Operations on the current task name it.
         let runs = matches!(op, "tick" | "update" | "sleep" | "exit" | "yield").then(|| number(model.curr()));
         let named: Option<u32> = step.get("task");
 
@@ -127,7 +127,7 @@ fn replay_scenario<M: Model>(mut model: M, steps: &[Row], tasks: &[Row], outcome
     }
 }
 
-/// The first column in which a row and what the model says differ. Columns outside `inputs` must all be computed.
+/// The first column in which a row and the model differ. All columns except `inputs` must be computed.
 fn difference(place: &str, row: Row, got: &Cells, inputs: &[&str]) -> Option<String> {
     let unknown = row
         .columns()

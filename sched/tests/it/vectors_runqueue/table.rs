@@ -17,7 +17,7 @@ pub struct Row<'a> {
 }
 
 impl Table {
-    /// Reads a file of `runqueue/`, of the folder that `WAKELAB_VECTORS` names or else of the project's own copy.
+    /// Reads a file of `runqueue/` in the folder that `WAKELAB_VECTORS` names, or else in the repository's `vectors/`.
     pub fn read(file: &str) -> Table {
         let root = match std::env::var_os("WAKELAB_VECTORS") {
             Some(folder) => PathBuf::from(folder),
@@ -52,12 +52,12 @@ impl<'a> Row<'a> {
         (!cell.is_empty()).then(parsed)
     }
 
-    /// An integer that must be there.
+    /// An integer; panics if the cell is empty.
     pub fn int<T: std::str::FromStr>(self, column: &str) -> T {
         self.get(column).unwrap_or_else(|| panic!("{}: {column} is empty", self.table.file))
     }
 
-    /// A switch.
+    /// A feature switch: 0 or 1.
     pub fn switch(self, column: &str) -> bool {
         self.int::<u8>(column) != 0
     }

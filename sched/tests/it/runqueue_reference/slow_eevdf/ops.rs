@@ -1,9 +1,9 @@
-//! The operations, and what can be seen.
+//! The operations, and the state that is compared.
 
 use super::preempt::How;
 use super::queue::rescale;
 use super::{Eevdf, SlowEevdf};
-use crate::runqueue_reference::slow::{Task, diff};
+use crate::runqueue_reference::slow_task::{Task, diff};
 use crate::runqueue_reference::system::{Op, QUEUES, QueueState, System, TaskState};
 use wakelab_sched::runqueue::Resched;
 

@@ -1,7 +1,7 @@
-//! Who is picked, and for how long it is protected.
+//! The task that is picked, and how long its slice is protected.
 
 use super::SlowEevdf;
-use crate::runqueue_reference::slow::diff;
+use crate::runqueue_reference::slow_task::diff;
 
 impl SlowEevdf {
     pub(super) fn protected(&self, t: usize) -> bool {
@@ -16,7 +16,7 @@ impl SlowEevdf {
         }
     }
 
-    /// The mark of a task that has just been taken out of the list to run.
+    /// Sets the protection of a task that has just been taken out of the list to run.
     pub(super) fn protect(&mut self, q: usize, t: usize) {
         let others: Vec<usize> = self.queues[q].waiting.clone();
         let task = &self.tasks[t];
@@ -25,7 +25,7 @@ impl SlowEevdf {
         let mut mark = task.deadline;
         if self.v72 && quantum < task.slice {
             let end = if self.v73 && self.p.preempt_short {
-                // V of the others, rounded down, and 1.
+                // V of the others, rounded down, plus 1.
                 let l: i128 = others.iter().map(|&o| self.tasks[o].t.weight()).sum();
                 let k: i128 = others
                     .iter()
@@ -43,7 +43,7 @@ impl SlowEevdf {
         self.tasks[t].mark = mark;
     }
 
-    /// Cuts the running task's protection.
+    /// Shortens the running task's protection (`update_protect_slice()`).
     pub(super) fn cut(&mut self, q: usize, c: usize) {
         let mut from = self.tasks[c].t.v;
         if self.v73 {

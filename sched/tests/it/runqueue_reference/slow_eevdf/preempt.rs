@@ -1,10 +1,10 @@
-//! Whether a task that joined preempts the running one.
+//! Whether a task that joined preempts the running one, in the form of each version.
 
 use super::SlowEevdf;
-use crate::runqueue_reference::slow::diff;
+use crate::runqueue_reference::slow_task::diff;
 use wakelab_sched::runqueue::{Policy, Resched};
 
-/// What a task joins by.
+/// The reason for which a task joins.
 #[derive(Clone, Copy, PartialEq)]
 pub enum How {
     Fork,
@@ -51,7 +51,7 @@ impl SlowEevdf {
         }
     }
 
-    /// wakeup_preempt_fair() of 7.2, its jumps taken as they are.
+    /// `wakeup_preempt_fair()` of 7.2, jump by jump.
     pub(super) fn check_7_2(&mut self, q: usize, c: usize, t: usize, now: u64, how: How) {
         if self.queues[q].flag == Resched::Now || !self.p.wakeup_preemption {
             return;
@@ -77,7 +77,7 @@ impl SlowEevdf {
                 None => {}
             }
         }
-        let picked = self.pick_until(q, now, !short);
+        let picked = self.pick_and_reap(q, now, !short);
         if picked == Some(t) {
             if short {
                 self.cancel(c);
@@ -88,7 +88,7 @@ impl SlowEevdf {
         }
     }
 
-    /// wakeup_preempt_fair() of 7.3.
+    /// `wakeup_preempt_fair()` of 7.3.
     pub(super) fn check_7_3(&mut self, q: usize, c: usize, t: usize, now: u64, how: How) {
         let asked = self.queues[q].flag == Resched::Now;
         if (asked && !self.p.preempt_short) || !self.p.wakeup_preemption {
@@ -102,15 +102,15 @@ impl SlowEevdf {
         }
         self.charge(q, now);
         let short = self.p.preempt_short && self.tasks[t].slice < self.tasks[c].slice;
-        let silent = curr_idle != idle || self.tasks[t].t.policy != Policy::Normal || self.tasks[t].delayed;
+        let may_not = curr_idle != idle || self.tasks[t].t.policy != Policy::Normal || self.tasks[t].delayed;
         let mut wins = false;
-        if !silent && short {
-            wins = self.pick_until(q, now, false) == Some(t) || self.eligible(q, t);
-        } else if !silent && how != How::Fork {
+        if !may_not && short {
+            wins = self.pick_and_reap(q, now, false) == Some(t) || self.eligible(q, t);
+        } else if !may_not && how != How::Fork {
             wins = match self.buddy(q, c, t, now, how) {
                 Some(true) => true,
                 Some(false) => return,
-                None => self.pick_until(q, now, true) == Some(t),
+                None => self.pick_and_reap(q, now, true) == Some(t),
             };
         }
         if wins {
@@ -124,7 +124,7 @@ impl SlowEevdf {
         }
     }
 
-    /// NEXT_BUDDY since 7.2: whether to reschedule, not to, or to pick.
+    /// `NEXT_BUDDY` since 7.2: `Some(true)` reschedules, `Some(false)` does not, and `None` picks.
     pub(super) fn buddy(&mut self, q: usize, c: usize, t: usize, now: u64, how: How) -> Option<bool> {
         let sooner = |a: usize, b: usize| diff(self.tasks[a].deadline, self.tasks[b].deadline) < 0;
         if !self.p.next_buddy || self.queues[q].next.is_some_and(|n| sooner(n, t)) {

@@ -1,7 +1,7 @@
-//! Charging, placing, joining and leaving; switching tasks.
+//! Charging and placing tasks, enqueue, dequeue, and switches.
 
 use super::{Eevdf, SlowEevdf};
-use crate::runqueue_reference::slow::{Task, diff, position};
+use crate::runqueue_reference::slow_task::{Task, diff, position};
 use wakelab_sched::runqueue::{Prev, Resched};
 
 impl SlowEevdf {
@@ -100,7 +100,7 @@ impl SlowEevdf {
         self.insert(q, t);
     }
 
-    /// Not for good: `sleep`. At once: `!delay`.
+    /// Takes a task off, for `sleep` or for a change. With `delay`, the dequeue may be delayed.
     pub(super) fn dequeue(&mut self, q: usize, t: usize, now: u64, sleep: bool, delay: bool) {
         self.charge(q, now);
         self.unmark(q, t);
@@ -130,8 +130,8 @@ impl SlowEevdf {
         }
     }
 
-    /// The pick of a schedule. Delayed tasks that are picked leave, until one that is not is.
-    pub(super) fn pick_until(&mut self, q: usize, now: u64, protect: bool) -> Option<usize> {
+    /// The pick of a schedule: delayed tasks that are picked leave, until a task is picked that is not delayed.
+    pub(super) fn pick_and_reap(&mut self, q: usize, now: u64, protect: bool) -> Option<usize> {
         loop {
             let marked = if self.v72 { None } else { self.marked(q) };
             let picked = marked.or_else(|| self.pick_with(q, protect));
@@ -167,7 +167,7 @@ impl SlowEevdf {
         if self.queues[q].curr.is_some_and(|c| self.tasks[c].t.on_rq) {
             self.charge(q, now);
         }
-        let next = self.pick_until(q, now, true);
+        let next = self.pick_and_reap(q, now, true);
         if next != self.queues[q].curr {
             self.put(q, now);
             next.into_iter().for_each(|next| self.set(q, next, now, true));
@@ -194,7 +194,7 @@ impl SlowEevdf {
     }
 }
 
-/// A task that does not run has another weight than `old`: what it is owed stays, and so does what it has asked for.
+/// Rescales the lag and the relative deadline of a task whose weight was `old`: both stay the same in run time.
 pub(super) fn rescale(task: &mut Eevdf, old: i128, deadline: bool) {
     let new = task.t.weight();
     if old == new {

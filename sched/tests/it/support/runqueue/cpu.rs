@@ -1,4 +1,4 @@
-//! One CPU that runs hogs and sleepers on a run queue, with its periodic tick, its hrtick and its two flags.
+//! One CPU that runs hogs and sleepers on a run queue, with its periodic tick, its hrtick and its need-resched flags.
 
 use wakelab_kernel::{Feature, Preset};
 use wakelab_sched::runqueue::{
@@ -6,7 +6,7 @@ use wakelab_sched::runqueue::{
 };
 use wakelab_sched::select::WakeFlags;
 
-/// CPUs of the machine, by which the kernel scales slices.
+/// The number of CPUs of the machine, by which the kernel scales slices.
 pub const NR_CPUS: usize = 8;
 
 pub struct Cpu {
@@ -61,7 +61,7 @@ impl Cpu {
         self.schedule(Prev::Sleeps);
     }
 
-    /// Runs to the next tick, hrtick or `until`, whatever is first.
+    /// Runs to the next tick, the hrtick or `until`, whichever is first.
     pub fn step(&mut self, until: u64) {
         let at = until.min(self.next_tick).min(self.hrtick.unwrap_or(u64::MAX));
         self.now = at;
@@ -84,13 +84,13 @@ impl Cpu {
         }
     }
 
-    /// Run time of a task up to now, ns.
+    /// The run time of a task up to now, ns.
     pub fn ran(&mut self, task: TaskId) -> u64 {
         self.flag |= self.rq.update_curr(&mut self.es, self.now);
         self.es[task].sum_exec_runtime
     }
 
-    /// A lazy request waits for a tick: tasks here do not enter the kernel.
+    /// Reschedules if the request is urgent. A lazy one waits for a tick, because tasks here do not enter the kernel.
     fn schedule_if_asked(&mut self) {
         if self.flag.is_now() {
             self.schedule(Prev::Runs);

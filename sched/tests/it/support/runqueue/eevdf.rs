@@ -1,4 +1,4 @@
-//! One EEVDF run queue, driven by hand.
+//! One EEVDF run queue, operation by operation.
 
 use wakelab_sched::runqueue::{
     EevdfParams, EevdfRq, EevdfRules, EnqueueFlags, Entities, Entity, Policy, Preempted, Prev, Resched, Switch, TaskId,
@@ -37,7 +37,7 @@ impl Queue {
         Queue { rq: EevdfRq::new(params, rules, 0), es: Entities::new(), now: 1_000_000_000 }
     }
 
-    /// A new task joins, and nobody asks whether it preempts.
+    /// A new task joins, without a check for preemption.
     pub fn join(&mut self, nice: i8, slice: u64) -> TaskId {
         let task = self.es.push(Entity::new(Policy::Normal, nice, slice));
         let _ = self.rq.enqueue_task(&mut self.es, self.now, task, EnqueueFlags::INITIAL);

@@ -1,4 +1,4 @@
-//! Run queues that tests drive.
+//! Run queues that several tests use.
 
 pub mod cpu;
 pub mod eevdf;

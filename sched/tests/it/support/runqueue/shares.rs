@@ -3,7 +3,8 @@
 use crate::support::runqueue::cpu::Cpu;
 use wakelab_sched::runqueue::{FairRules, LoadWeight, Policy};
 
-/// Hogs of nice 0, 5 and 19 for 10 s. Each has its share by weight up to 1%, or up to `quantum` ns if that is more.
+/// Runs hogs of nice 0, 5 and 19 for 10 s, and asserts that the share of each is that of its weight within 1% or
+/// `quantum` ns, whichever is more.
 pub fn shares_are_fair(name: &str, rules: FairRules, tick_ns: u64, quantum: u64) {
     let nices = [0, 5, 19];
     let mut cpu = Cpu::new(rules, tick_ns);

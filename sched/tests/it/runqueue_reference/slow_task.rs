@@ -1,5 +1,5 @@
-//! What the two slow models share. They are written from the definition of the classes, with lists, scans and
-//! 128-bit sums, and use nothing of the run queues under test but the table of weights.
+//! The parts that the two slow implementations share. They are written from the definition of the classes, with lists,
+//! scans and 128-bit sums. Of the run queues under test they only use the table of weights.
 
 use wakelab_sched::runqueue::{LoadWeight, Policy};
 
@@ -11,7 +11,7 @@ pub struct Task {
     pub v: u64,
     pub exec_start: u64,
     pub sum_exec: u64,
-    /// Weight and inverse that virtual time goes by.
+    /// The weight and its inverse, from which virtual time is computed.
     pub load: (i128, u64),
 }
 
@@ -22,7 +22,7 @@ impl Task {
         task
     }
 
-    /// Takes on the weight of its nice value, by the table.
+    /// Sets the weight of the policy and nice value, from the table.
     pub fn reweigh(&mut self) {
         let load = LoadWeight::of(self.policy, self.nice);
         self.load = (i128::from(load.weight), u64::from(load.inv_weight));
@@ -36,12 +36,12 @@ impl Task {
         self.load.0
     }
 
-    /// Run time as virtual time.
+    /// Run time `x` as virtual time.
     pub fn vd(&self, x: u64) -> u64 {
         if self.load.0 == 1024 { x } else { scale(x, 1024, self.load.1) }
     }
 
-    /// Charges run time; whether there was any.
+    /// Charges the run time up to `now`. Returns whether there was any.
     pub fn charge(&mut self, now: u64) -> bool {
         let ran = now > self.exec_start;
         if ran {
@@ -54,7 +54,7 @@ impl Task {
     }
 }
 
-/// x * w * inv / 2^32, the product w * inv cut to its leading 32 bits.
+/// Returns x * w * inv / 2^32, with the product w * inv cut to its leading 32 bits.
 pub fn scale(x: u64, w: u64, inv: u64) -> u64 {
     let (mut f, mut shift) = (w * inv, 32);
     while f >> 32 != 0 {
@@ -64,12 +64,12 @@ pub fn scale(x: u64, w: u64, inv: u64) -> u64 {
     ((u128::from(x) * u128::from(f)) >> shift) as u64
 }
 
-/// a - b of two virtual times.
+/// The difference a - b of two virtual times.
 pub fn diff(a: u64, b: u64) -> i128 {
     i128::from(a.wrapping_sub(b) as i64)
 }
 
-/// Where a task goes in a list ordered by `key`: behind those it equals.
+/// The index at which a task is inserted in a list that is ordered by `key`: after those that compare equal.
 pub fn position(waiting: &[usize], key: u64, key_of: impl Fn(usize) -> u64) -> usize {
     waiting.iter().position(|&other| diff(key, key_of(other)) < 0).unwrap_or(waiting.len())
 }
