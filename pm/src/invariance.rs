@@ -4,15 +4,16 @@
 //! x86 measures it at the tick: [`Counters`] count, [`FreqScale::tick`] divides by what [`MaxFreqRatio`] takes for the
 //! highest frequency. arm64 takes it from cpufreq: [`arch_set_freq_scale`].
 //!
-//! As in the kernel, a limit that the ratio does not know of gives a wrong scale: under a frequency cap or with turbo off, a
-//! CPU that is always busy has a scale below 1024, so that its utilisation never reaches 1024 and decays too fast.
+//! As in the kernel, a limit that the ratio does not know of gives a wrong scale: under a frequency cap or with turbo
+//! off, a CPU that is always busy has a scale below 1024, so that its utilisation never reaches 1024 and decays too
+//! fast.
 
 use crate::governor::CounterValues;
 use crate::turbo::Turbo;
 use crate::{Khz, SCHED_CAPACITY_SCALE};
 
-/// A CPU's APERF, MPERF and TSC. APERF and MPERF count only while the CPU is in C0, which includes a polling idle loop; the
-/// TSC counts always.
+/// A CPU's APERF, MPERF and TSC. APERF and MPERF count only while the CPU is in C0, which includes a polling idle loop;
+/// the TSC counts always.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Counters {
     base: Khz,
@@ -27,8 +28,8 @@ impl Counters {
         Counters { base, values: CounterValues::default(), fraction: [0; 3] }
     }
 
-    /// Lets `ns` pass. `cur` is the frequency at which the CPU was in C0 meanwhile, kHz, or `None` in a deeper state. No
-    /// cycle is lost, however the time is cut.
+    /// Lets `ns` pass. `cur` is the frequency at which the CPU was in C0 meanwhile, kHz, or `None` in a deeper state.
+    /// No cycle is lost, however the time is cut.
     pub fn count(&mut self, ns: u64, cur: Option<Khz>) {
         add(&mut self.values.tsc, &mut self.fraction[0], ns, self.base);
         if let Some(cur) = cur {
@@ -79,8 +80,8 @@ impl MaxFreqRatio {
         Self::new((u64::from(max) * SCHED_CAPACITY_SCALE).checked_div(u64::from(base))?)
     }
 
-    /// Takes one of a package's turbo frequencies; of four cores where it has fewer, that of all. Returns `None` if the base
-    /// frequency is 0.
+    /// Takes one of a package's turbo frequencies; of four cores where it has fewer, that of all. Returns `None` if the
+    /// base frequency is 0.
     pub fn of_turbo(turbo: &Turbo, choice: MaxFreq) -> Option<MaxFreqRatio> {
         let max = match choice {
             MaxFreq::FourCores => turbo.limit(4),
@@ -90,9 +91,9 @@ impl MaxFreqRatio {
         Self::of_khz(max, turbo.base)
     }
 
-    /// Switches turbo off or on: without it the base frequency is full speed (`arch_set_max_freq_ratio()`). intel_pstate
-    /// calls it for turbo that the firmware switches off, and (7.3, not 5.10) for `no_turbo`. No kernel calls it for a
-    /// frequency cap.
+    /// Switches turbo off or on: without it the base frequency is full speed (`arch_set_max_freq_ratio()`).
+    /// intel_pstate calls it for turbo that the firmware switches off, and (7.3, not 5.10) for `no_turbo`. No kernel
+    /// calls it for a frequency cap.
     pub fn arch_set_max_freq_ratio(&mut self, turbo_disabled: bool) {
         self.current = if turbo_disabled { SCHED_CAPACITY_SCALE } else { self.turbo };
     }
@@ -103,8 +104,8 @@ impl MaxFreqRatio {
     }
 }
 
-/// The arithmetic failed: the kernel switches frequency invariance off ("went wobbly"), for all CPUs and for good. Their
-/// scale is 1024 since 6.1; 5.10 leaves it as it was.
+/// The arithmetic failed: the kernel switches frequency invariance off ("went wobbly"), for all CPUs and for good.
+/// Their scale is 1024 since 6.1; 5.10 leaves it as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Wobbly;
 
@@ -135,7 +136,8 @@ impl FreqScale {
     /// The tick on a CPU (`arch_scale_freq_tick()`). Returns its new scale, 1 to 1024, by which PELT's clock is to run.
     ///
     /// # Errors
-    /// [`Wobbly`] if the counters give no scale, such as after a tick without a cycle in C0. The caller keeps the last one.
+    /// [`Wobbly`] if the counters give no scale, such as after a tick without a cycle in C0. The caller keeps the last
+    /// one.
     pub fn tick(&mut self, counters: CounterValues, ratio: &MaxFreqRatio) -> Result<u64, Wobbly> {
         let acnt = counters.aperf.wrapping_sub(self.aperf);
         let mcnt = counters.mperf.wrapping_sub(self.mperf);
@@ -145,8 +147,8 @@ impl FreqScale {
 }
 
 /// The scale of a policy's CPUs after its frequency changed to `cur`, kHz (`arch_set_freq_scale()` in 5.3,
-/// `topology_set_freq_scale()` since 5.15). `max` is `cpuinfo.max_freq`, kHz, not 0; a cap does not change it. 1024 is full
-/// speed.
+/// `topology_set_freq_scale()` since 5.15). `max` is `cpuinfo.max_freq`, kHz, not 0; a cap does not change it. 1024 is
+/// full speed.
 pub fn arch_set_freq_scale(cur: Khz, max: Khz) -> u64 {
     (u64::from(cur) << 10) / u64::from(max)
 }

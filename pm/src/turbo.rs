@@ -6,7 +6,8 @@ use crate::policy::{PolicyError, check_opps};
 /// A package's turbo frequencies (MSR_TURBO_RATIO_LIMIT).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turbo {
-    /// The highest frequency with 1, 2, ... active cores, kHz. It never rises; more active cores than entries have the last.
+    /// The highest frequency with 1, 2, ... active cores, kHz. It never rises; more active cores than entries have the
+    /// last.
     bins: Vec<Khz>,
     /// The highest frequency without turbo, kHz.
     pub base: Khz,

@@ -1,5 +1,5 @@
-//! intel_pstate in active mode, without HWP (`drivers/cpufreq/intel_pstate.c`, 5.10 to 7.3), with its arithmetic in its own
-//! fixed point. In passive mode any other governor runs on a policy whose driver is
+//! intel_pstate in active mode, without HWP (`drivers/cpufreq/intel_pstate.c`, 5.10 to 7.3), with its arithmetic in its
+//! own fixed point. In passive mode any other governor runs on a policy whose driver is
 //! [`Driver::Continuous`](crate::policy::Driver::Continuous).
 
 use super::fixed::Fixed;

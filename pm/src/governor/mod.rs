@@ -7,16 +7,15 @@ mod fixed;
 mod intel_pstate;
 mod ondemand;
 mod schedutil;
-mod setup;
 
 pub use intel_pstate::{PstateSample, Pstates, get_target_pstate};
 pub use ondemand::OdTunables;
-pub use setup::Setup;
 
-use crate::policy::Policy;
+use crate::policy::{Policy, cpufreq_policy_transition_delay_us};
 use crate::schedutil::{Asked, CpuUtil, SugovRules};
 use crate::{Cpu, Khz};
 use std::fmt;
+use wakelab_kernel::Preset;
 
 /// A governor, described.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +63,8 @@ pub fn governor(name: &str) -> Result<&'static About, UnknownGovernor> {
 /// A governor at work on one policy.
 ///
 /// The frequencies it returns are those that the driver sets, kHz. The simulator lets the driver's latency pass, then
-/// calls [`Policy::changed_to`]; a target that comes meanwhile replaces the one under way, as it does in `sugov_work()`.
+/// calls [`Policy::changed_to`]; a target that comes meanwhile replaces the one under way, as it does in
+/// `sugov_work()`.
 pub trait Governor: std::fmt::Debug + Send + Sync {
     /// Takes the policy over. Returns a frequency to change to, if it wants another at once.
     fn start(&mut self, now: u64, policy: &Policy, view: &dyn View) -> Option<Khz>;
@@ -114,8 +114,8 @@ pub trait View {
         0
     }
 
-    /// Whether a maximum clamp keeps the run queue below what it would ask for (`uclamp_rq_is_capped()`), for systems with
-    /// clamps. The kernel's test uses `cpu_util_cfs()`, not boosted by `runnable_avg`.
+    /// Whether a maximum clamp keeps the run queue below what it would ask for (`uclamp_rq_is_capped()`), for systems
+    /// with clamps. The kernel's test uses `cpu_util_cfs()`, not boosted by `runnable_avg`.
     fn capped(&self, _cpu: Cpu) -> bool {
         false
     }
@@ -130,5 +130,47 @@ pub trait View {
     /// What the run queue asks for: [`util`](Self::util) by the version's arithmetic.
     fn asked(&self, rules: &SugovRules, cpu: Cpu) -> Asked {
         Asked::of(rules, &self.util(cpu))
+    }
+}
+
+/// What governors read besides the policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// A tick, ns.
+    pub tick_ns: u64,
+    /// schedutil's form.
+    pub sugov: SugovRules,
+    /// schedutil's `rate_limit_us`.
+    pub rate_limit_us: u32,
+    /// The driver has CPUFREQ_NEED_UPDATE_LIMITS (intel_pstate with HWP).
+    pub driver_needs_limits: bool,
+    /// ondemand's tunables.
+    pub ondemand: OdTunables,
+    /// What userspace asks for, kHz; `None` is the highest.
+    pub userspace: Option<Khz>,
+    /// intel_pstate's P-states, in active mode. `None`: those of the policy's range, the highest without turbo being
+    /// the highest.
+    pub pstates: Option<Pstates>,
+    /// Turbo is switched off (`no_turbo`), and intel_pstate knows it.
+    pub no_turbo: bool,
+}
+
+impl Setup {
+    /// The defaults of a kernel. `latency_ns` and `of_driver_us` decide on the rates, as in
+    /// [`cpufreq_policy_transition_delay_us`].
+    pub fn of_preset(preset: &Preset, latency_ns: u32, of_driver_us: u32) -> Setup {
+        let tick_ns = preset.hz.tick_ns();
+        let form = preset.cpufreq.transition_delay;
+        let delay_us = cpufreq_policy_transition_delay_us(form, latency_ns, of_driver_us);
+        Setup {
+            tick_ns,
+            sugov: preset.cpufreq.sugov,
+            rate_limit_us: delay_us,
+            driver_needs_limits: false,
+            ondemand: OdTunables::new(tick_ns, delay_us),
+            userspace: None,
+            pstates: None,
+            no_turbo: false,
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! ondemand (`drivers/cpufreq/cpufreq_ondemand.c` and `cpufreq_governor.c`, the same from 5.10 to 7.3 with `powersave_bias`
-//! 0).
+//! ondemand (`drivers/cpufreq/cpufreq_ondemand.c` and `cpufreq_governor.c`, the same from 5.10 to 7.3 with
+//! `powersave_bias` 0).
 
 use super::{About, Governor, Update, View};
 use crate::policy::{Policy, Relation};
@@ -130,8 +130,8 @@ impl DbsCpu {
     }
 }
 
-/// The highest load of the CPUs since the last sample, percent (`dbs_update()`, 5.10 to 7.3). `sampling_rate` in µs, with
-/// the multiplier. Nice tasks count as busy (`ignore_nice_load` 0).
+/// The highest load of the CPUs since the last sample, percent (`dbs_update()`, 5.10 to 7.3). `sampling_rate` in µs,
+/// with the multiplier. Nice tasks count as busy (`ignore_nice_load` 0).
 pub fn dbs_update(
     cpus: &mut [(Cpu, DbsCpu)],
     now_us: u64,

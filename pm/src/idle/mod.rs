@@ -6,24 +6,21 @@
 //!
 //! Each CPU has a governor of its own. haltpoll and ladder are not modelled.
 
-mod about;
 mod menu;
-mod menu_predict;
-mod menu_typical;
 mod state;
 mod teo;
 mod teo_6_1;
 mod teo_6_12;
 mod teo_7_3;
 
-pub use about::{IDLE_GOVERNORS, IdleAbout};
-pub use menu::Menu;
-pub use menu_typical::{INTERVALS, get_typical_interval};
+pub use menu::{INTERVALS, Menu, get_typical_interval};
 pub use state::{IdleState, IdleStateError, IdleStates, cpuidle_poll_time};
 pub use teo_6_1::Teo61;
 pub use teo_6_12::Teo612;
 pub use teo_7_3::Teo73;
 pub use wakelab_kernel::{MenuRules, Typical};
+
+use wakelab_kernel::{CpuidleRules, Teo};
 
 /// A governor is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -92,3 +89,34 @@ impl Clone for Box<dyn IdleGovernor> {
 /// A state whose target residency is below this is entered without a look at the timers, ns
 /// (`RESIDENCY_THRESHOLD_NS`, since 6.12 at least).
 const RESIDENCY_THRESHOLD_NS: i64 = 15_000;
+
+/// An idle governor, described.
+#[derive(Clone, Copy, Debug)]
+pub struct IdleAbout {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub what: &'static str,
+    /// Makes one for a CPU, in a kernel version's form; `None` if that form is not modelled.
+    pub make: fn(&CpuidleRules) -> Option<Box<dyn IdleGovernor>>,
+}
+
+/// Every idle governor, the default first.
+pub static IDLE_GOVERNORS: &[IdleAbout] = &[
+    IdleAbout {
+        name: "menu",
+        what: "the next timer, corrected by how long the CPU slept before, or the interval that repeats itself",
+        make: |rules| Some(Box::new(Menu::new(rules.menu))),
+    },
+    IdleAbout {
+        name: "teo",
+        what: "the next timer, unless most wake-ups lately came earlier",
+        make: |rules| {
+            Some(match rules.teo? {
+                Teo::Recent => Box::new(Teo61::default()),
+                Teo::TickHits => Box::new(Teo612::default()),
+                Teo::ShortIdles => Box::new(Teo73::default()),
+            })
+        },
+    },
+];

@@ -1,4 +1,5 @@
-//! What the forms of teo share (`drivers/cpuidle/governors/teo.c`): how a wake-up is measured, and how the tick is kept.
+//! What the forms of teo share (`drivers/cpuidle/governors/teo.c`): how a wake-up is measured, and how the tick is
+//! kept.
 
 use super::state::IdleStates;
 use super::{Asking, Choice, Woken};
@@ -22,8 +23,8 @@ pub(super) fn find_shallower_state(states: &IdleStates, from: usize, duration: i
     found
 }
 
-/// `teo_select()` from `end:` on, 6.12 to 7.3. `Err`: the state, and the tick is retained. `chosen` is the state with the
-/// shallowest that is enabled; `duration` the expected idle time, `delta_tick` that to the next event, ns.
+/// `teo_select()` from `end:` on, 6.12 to 7.3. `Err`: the state, and the tick is retained. `chosen` is the state with
+/// the shallowest that is enabled; `duration` the expected idle time, `delta_tick` that to the next event, ns.
 pub(super) fn stop_or_retain(
     states: &IdleStates,
     asking: &Asking,
@@ -40,8 +41,8 @@ pub(super) fn stop_or_retain(
     Err(if too_deep { find_shallower_state(states, index, delta_tick) } else { index })
 }
 
-/// How long the CPU slept, by what is known, ns: a wake-up as late as the timer is taken for one by the timer, and half of
-/// the exit latency for the mean one (`teo_update()`).
+/// How long the CPU slept, by what is known, ns: a wake-up as late as the timer is taken for one by the timer, and half
+/// of the exit latency for the mean one (`teo_update()`).
 pub(super) fn measured_ns(states: &IdleStates, woken: &Woken, time_span_ns: i64, sleep_length_ns: i64) -> u64 {
     if time_span_ns >= sleep_length_ns {
         return u64::MAX;

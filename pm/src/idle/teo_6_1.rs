@@ -70,8 +70,8 @@ impl Teo61 {
         self.total += PULSE;
     }
 
-    /// The deepest state that the timer allows, within the latency that is allowed too, and the sums below it. `None`: no
-    /// choice, with the state to take.
+    /// The deepest state that the timer allows, within the latency that is allowed too, and the sums below it. `None`:
+    /// no choice, with the state to take.
     fn candidate(&self, states: &IdleStates, asking: &Asking) -> Result<(usize, usize, usize, Sums), (usize, usize)> {
         let duration = asking.sleep_length_ns;
         let (mut idx, mut idx0, mut constraint) = (None, 0, 0);

@@ -8,19 +8,13 @@
 //! `RUNNABLE_BOOST` has its place at [`CpuUtil::util_cfs`]: the caller gives `cpu_util_cfs()`, or
 //! `cpu_util_cfs_boost()` where the switch is on.
 
-mod effective;
-mod iowait;
-mod next_freq;
-mod sugov_cpu;
-mod sugov_policy;
-mod uclamp;
-mod update;
-mod update_shared;
+mod get_next_freq;
+mod sugov_get_util;
+mod sugov_iowait_boost;
+mod sugov_update;
 
-pub use effective::{CpuUtil, effective_cpu_util, effective_cpu_util_6_1};
-pub use iowait::{IOWAIT_BOOST_MIN, IowaitBoost};
-pub use next_freq::{CapacityRef, map_util_freq, raw_freq};
-pub use sugov_cpu::{Asked, SugovCpu};
-pub use sugov_policy::SugovPolicy;
-pub use update::{Perf, Sugov};
+pub use get_next_freq::{CapacityRef, SugovPolicy};
+pub use sugov_get_util::{Asked, CpuUtil, SugovCpu, effective_cpu_util, effective_cpu_util_6_1};
+pub use sugov_iowait_boost::IowaitBoost;
+pub use sugov_update::Sugov;
 pub use wakelab_kernel::{BusyHold, Headroom, SugovRules};

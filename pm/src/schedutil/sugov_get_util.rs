@@ -1,10 +1,10 @@
-//! What schedutil keeps of a CPU.
+//! `sugov_get_util()`: a CPU's utilisation by all classes, and what schedutil keeps of the CPU.
 
-use super::effective::{CpuUtil, effective_cpu_util, effective_cpu_util_6_1};
-use super::iowait::IowaitBoost;
-use super::uclamp::within;
+use super::sugov_iowait_boost::IowaitBoost;
 use super::{Headroom, SugovRules};
-use wakelab_sched::energy::{CpuUtilType, EffectiveUtil, sugov_effective_cpu_perf};
+use wakelab_sched::energy::{
+    CpuUtilType, EffectiveUtil, RqUtil, effective_cpu_util_of_type, sugov_effective_cpu_perf, uclamp_rq_util_with,
+};
 use wakelab_sched::select::Uclamp;
 
 /// What a CPU's run queue asks for at a moment, before boost and headroom.
@@ -74,4 +74,68 @@ impl SugovCpu {
         self.saved_idle_calls = idle_calls;
         busy
     }
+}
+
+/// What a run queue shows. All but `dl_running_bw` is on the scale on which 1024 is the machine's fastest CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuUtil {
+    /// `arch_scale_cpu_capacity()`, 1 to 1024.
+    pub capacity: u64,
+    /// `cpu_util_cfs()`, or `cpu_util_cfs_boost()` where RUNNABLE_BOOST is on (schedutil's site, since 6.5,
+    /// 7d0583cf9ec7).
+    pub util_cfs: u64,
+    /// `cpu_util_irq()`.
+    pub irq: u64,
+    /// `cpu_util_rt()`.
+    pub rt: u64,
+    /// `cpu_util_dl()`.
+    pub dl: u64,
+    /// `rq->dl.running_bw`; 2^20 is one CPU.
+    pub dl_running_bw: u64,
+    /// The run queue's clamps.
+    pub uclamp: Uclamp,
+    /// A realtime task is runnable (`rt_rq_is_runnable()`).
+    pub rt_runnable: bool,
+}
+
+impl CpuUtil {
+    /// `cpu_bw_dl()`: the share that deadline tasks have reserved, 1024 being one CPU.
+    pub fn cpu_bw_dl(&self) -> u64 {
+        (self.dl_running_bw * 1024) >> 20
+    }
+
+    /// The same as energy-aware placement sees it, which goes by the same functions.
+    fn rq(&self) -> RqUtil {
+        RqUtil {
+            irq: self.irq,
+            rt: self.rt,
+            dl: self.dl,
+            bw_dl: self.cpu_bw_dl(),
+            rt_runnable: self.rt_runnable,
+            ..rq_clamps(&self.uclamp)
+        }
+    }
+}
+
+/// The CPU's utilisation, up to 6.7 (`effective_cpu_util()`, 6.1; `schedutil_cpu_util()` in 5.3 and 5.10). At most the
+/// capacity.
+pub fn effective_cpu_util_6_1(cpu: &CpuUtil, kind: CpuUtilType) -> u64 {
+    effective_cpu_util_of_type(kind, cpu.util_cfs, cpu.capacity, &cpu.rq(), cpu.uclamp.used, None)
+}
+
+/// The CPU's utilisation, since 6.8 (`effective_cpu_util()`, 6.12 to 7.3), with the bounds within which its performance
+/// is to be. The minimum can be above the maximum, and above the capacity.
+pub fn effective_cpu_util(cpu: &CpuUtil) -> EffectiveUtil {
+    wakelab_sched::energy::effective_cpu_util(cpu.util_cfs, cpu.capacity, &cpu.rq(), cpu.uclamp.used)
+}
+
+/// A run queue of which nothing but its clamps is known: none where nobody uses them.
+pub(super) fn rq_clamps(rq: &Uclamp) -> RqUtil {
+    let Uclamp { min, max, .. } = if rq.used { *rq } else { Uclamp::UNUSED };
+    RqUtil { uclamp_min: min, uclamp_max: max, ..RqUtil::default() }
+}
+
+/// `util` within the clamps of the run queue (`uclamp_rq_util_with()` without a task that is to join it).
+pub(super) fn within(rq: &Uclamp, util: u64) -> u64 {
+    uclamp_rq_util_with(&rq_clamps(rq), util, rq.used, None)
 }

@@ -1,7 +1,7 @@
-//! An update of a policy of one CPU.
+//! `sugov_update_single_freq()` and `sugov_update_shared()`: updates of policies of one CPU and of several.
 
-use super::sugov_cpu::SugovCpu;
-use super::sugov_policy::SugovPolicy;
+use super::get_next_freq::SugovPolicy;
+use super::sugov_get_util::SugovCpu;
 use super::{BusyHold, SugovRules};
 use crate::governor::{Update, View};
 use crate::policy::Policy;
@@ -51,8 +51,8 @@ impl Sugov {
         self.cpus.iter().find(|(id, _)| *id == cpu).map(|(_, state)| state)
     }
 
-    /// An update of the policy: that of one CPU or of a shared one, by how many it has. Returns the committed frequency,
-    /// kHz, if the driver is to be told. A CPU that the policy does not have changes nothing.
+    /// An update of the policy: that of one CPU or of a shared one, by how many it has. Returns the committed
+    /// frequency, kHz, if the driver is to be told. A CPU that the policy does not have changes nothing.
     pub fn update(&mut self, at: &Update, policy: &Policy, view: &dyn View) -> Option<Khz> {
         match self.cpus.len() {
             1 => self.update_single_freq(at, policy, view),
@@ -84,7 +84,8 @@ impl Sugov {
     }
 
     /// `sugov_update_single_perf()`: for drivers that are told performance. Only for versions with
-    /// [`SugovRules::adjust_perf`] and invariant utilisation; others take [`update_single_freq`](Self::update_single_freq).
+    /// [`SugovRules::adjust_perf`] and invariant utilisation; others take
+    /// [`update_single_freq`](Self::update_single_freq).
     pub fn update_single_perf(&mut self, at: &Update, policy: &Policy, view: &dyn View) -> Option<Perf> {
         let before = self.cpu(at.cpu)?.util;
         let index = self.update_single_common(at, policy, view)?;
@@ -139,4 +140,37 @@ impl Sugov {
 fn hold_freq(rules: &SugovRules, cpu: &mut SugovCpu, at: &Update, view: &dyn View) -> bool {
     let capped = rules.capped_goes_down && view.capped(at.cpu);
     !capped && cpu.is_busy(view.idle_calls(at.cpu))
+}
+
+impl Sugov {
+    /// `sugov_update_shared()`: the CPU that asks for most decides for all. Nothing is held here while CPUs are busy.
+    /// Returns as [`update`](Self::update).
+    pub fn update_shared(&mut self, at: &Update, policy: &Policy, view: &dyn View) -> Option<Khz> {
+        let asking = self.begin(at, view)?;
+        if !self.is_time(at, policy) {
+            return None;
+        }
+        let next = self.next_freq_shared(asking, at.now, policy, view);
+        self.policy.update_next_freq(&self.rules, at.now, next).then_some(next)
+    }
+
+    /// `sugov_next_freq_shared()`.
+    fn next_freq_shared(&mut self, asking: usize, time: u64, policy: &Policy, view: &dyn View) -> Khz {
+        let rules = &self.rules;
+        let (mut util, mut max) = (0, 1);
+        for (id, cpu) in &mut self.cpus {
+            cpu.get_util(rules, &view.asked(rules, *id), time, self.tick_ns);
+            let more = match rules.shared_by_ratio {
+                true => cpu.util * max > cpu.max * util,
+                false => cpu.util > util,
+            };
+            if more {
+                (util, max) = (cpu.util, cpu.max);
+            }
+        }
+        if !rules.shared_by_ratio {
+            max = self.cpus[asking].1.max;
+        }
+        self.policy.get_next_freq(rules, &policy.reference(), util, max, |freq| policy.resolve_freq(freq))
+    }
 }
