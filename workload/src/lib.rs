@@ -1,7 +1,7 @@
 //! What tasks do: programs, and models of the benchmarks that are made of them.
 //!
-//! Work is in nanoseconds at capacity 1024 and nominal frequency, on a core whose SMT sibling is idle. Nothing here knows
-//! a machine; an affinity is a list of CPUs that the user gave.
+//! Work is in nanoseconds at capacity 1024 and nominal frequency, on a core whose SMT sibling is idle. Nothing here
+//! knows a machine; an affinity is a list of CPUs that the user gave.
 //!
 //! [`build()`] makes a [`Workload`] of a benchmark's name or of a file, at a [`Load`]; [`describe`] shows one;
 //! [`benchmarks`] lists them.
@@ -9,42 +9,20 @@
 mod benchmark;
 mod build;
 mod call;
-mod connections;
-mod dbench;
 mod error;
 mod file;
-mod gitsource;
-mod groups;
-mod hackbench;
-mod jankbench;
-mod kernbench;
 mod load;
 mod metric;
-mod netperf;
-mod oracle;
-mod params;
-mod perf_bench;
-mod ping_pong;
+mod model;
 mod program;
 mod rt_app;
-mod schbench;
-mod sequential;
-mod sequential_tasks;
-mod smb_mix;
-mod stream;
-mod stress_ng;
 pub mod synthetic;
-mod sysbench;
-mod tbench;
-mod tcp;
-mod uperf;
 mod validate;
-mod will_it_scale;
-mod ycsb;
 
-pub use benchmark::{Benchmark, Case, Measures, ParamDef, Parts, Takes, Values, benchmarks};
+pub use benchmark::{Benchmark, Case, Measures, ParamDef, ShortestRun, TaskSet, Values, benchmarks};
 pub use build::{
-    Description, build, build_leniently, describe, describe_leniently, from_toml, is_by_rate, takes, usual_load,
+    Description, build, build_leniently, default_load, describe, describe_leniently, from_toml, load_is_rate, printed,
+    shortest_run,
 };
 pub use call::{Call, Kind, RUN_FOR_PIECE_NS, TimerMode};
 pub use error::{About, WorkloadError};

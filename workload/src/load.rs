@@ -1,8 +1,5 @@
 //! How much of a workload: instances, per cent of the CPUs, or a rate.
 
-mod list;
-mod rate;
-
 use std::fmt;
 
 /// How much of a workload.
@@ -56,7 +53,8 @@ impl Load {
     /// The most loads in a list.
     pub const LIST_MAX: usize = 1_000;
 
-    /// How many instances that is on a machine of so many CPUs, what is not whole being rounded down; of a rate, the rate.
+    /// How many instances that is on a machine of so many CPUs, what is not whole being rounded down; of a rate, the
+    /// rate.
     ///
     /// # Errors
     /// Where it is none, or more than [`Load::INSTANCES_MAX`].
@@ -75,9 +73,9 @@ impl Load {
         }
     }
 
-    /// Reads loads: `28`, `25%`, and, separated by commas or as a range with its step, more of them: `1,2,4,8`, `1..8/1`,
-    /// `25%..200%/25%`. The end of a range is one of its loads if the steps meet it. A rate ends in `/s`: `50/s`, `10..400/30/s`,
-    /// and `10..400/s`, which doubles it from the first on and ends with the last.
+    /// Reads loads: `28`, `25%`, and, separated by commas or as a range with its step, more of them: `1,2,4,8`,
+    /// `1..8/1`, `25%..200%/25%`. The end of a range is one of its loads if the steps meet it. A rate ends in `/s`:
+    /// `50/s`, `10..400/30/s`, and `10..400/s`, which doubles it from the first on and ends with the last.
     ///
     /// # Errors
     /// Where the text is something else, a load or step is 0, a range is empty, a load comes twice, or
@@ -85,7 +83,7 @@ impl Load {
     pub fn parse_list(text: &str) -> Result<Vec<Load>, LoadError> {
         let mut loads = Vec::new();
         for part in text.split(',') {
-            for load in list::parse_part(part.trim(), text)? {
+            for load in parse_part(part.trim(), text)? {
                 if loads.contains(&load) {
                     return Err(LoadError::new(format!("the load {load} comes twice in {text:?}; expected it once")));
                 }
@@ -98,6 +96,98 @@ impl Load {
         }
         Ok(loads)
     }
+}
+
+/// A load, or a range of them.
+fn parse_part(part: &str, whole: &str) -> Result<Vec<Load>, LoadError> {
+    if let Some(rates) = part.strip_suffix("/s") {
+        return parse_rates(rates.trim(), part, whole);
+    }
+    let Some((from, rest)) = part.split_once("..") else { return Ok(vec![parse_one(part, whole)?]) };
+    let Some((to, step)) = rest.split_once('/') else {
+        return Err(LoadError::new(format!("the range {part} has no step; expected FROM..TO/STEP")));
+    };
+    if matches!(step.trim(), "0" | "0%") {
+        return Err(LoadError::new(format!("the range {part} has a step of 0; expected 1 or more")));
+    }
+    let bounds = (parse_one(from.trim(), whole)?, parse_one(to.trim(), whole)?, parse_one(step.trim(), whole)?);
+    let (make, from, to, step): (fn(u32) -> Load, _, _, _) = match bounds {
+        (Load::Instances(from), Load::Instances(to), Load::Instances(step)) => (Load::Instances, from, to, step),
+        (Load::Percent(from), Load::Percent(to), Load::Percent(step)) => (Load::Percent, from, to, step),
+        _ => {
+            let what = format!("the range {part} mixes instances and per cent; expected one of them in all three");
+            return Err(LoadError::new(what));
+        }
+    };
+    if from > to {
+        return Err(LoadError::new(format!("the range {part} is empty; expected its start not above its end")));
+    }
+    Ok((from..=to).step_by(step as usize).map(make).collect())
+}
+
+/// One load; `whole` is the text that it is in.
+fn parse_one(text: &str, whole: &str) -> Result<Load, LoadError> {
+    let wrong = || {
+        LoadError::new(format!(
+            "{text:?} in {whole:?} is no load; expected a whole number of instances, or of per cent of the CPUs"
+        ))
+    };
+    let (digits, percent) = text.strip_suffix('%').map_or((text, false), |digits| (digits, true));
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(if text.is_empty() && whole.is_empty() {
+            LoadError::new("the load is empty; expected a number of instances, or of per cent of the CPUs")
+        } else {
+            wrong()
+        });
+    }
+    let max = if percent { Load::PERCENT_MAX } else { Load::INSTANCES_MAX };
+    let (sign, too_high) = (if percent { "%" } else { "" }, digits.parse().map_or(true, |n: u32| n > max));
+    if too_high {
+        return Err(LoadError::new(format!("a load of {text} is too high; expected {max}{sign} at most")));
+    }
+    match digits.parse().map_err(|_| wrong())? {
+        0 => Err(LoadError::new(format!("a load of {text} is none; expected 1{sign} or more"))),
+        n if percent => Ok(Load::Percent(n)),
+        n => Ok(Load::Instances(n)),
+    }
+}
+
+/// A rate, or a range of them: `text` is `part` without its `/s`, `whole` the text that it is in.
+fn parse_rates(text: &str, part: &str, whole: &str) -> Result<Vec<Load>, LoadError> {
+    let number = |text: &str| rate_number(text.trim(), part, whole);
+    let Some((from, rest)) = text.split_once("..") else {
+        return Ok(vec![Load::PerSecond(check_rate(number(text)?)?)]);
+    };
+    let (to, step) = rest.split_once('/').map_or((rest, None), |(to, step)| (to, Some(step)));
+    let (from, to) = (check_rate(number(from)?)?, check_rate(number(to)?)?);
+    if from > to {
+        return Err(LoadError::new(format!("the range {part} is empty; expected its start not above its end")));
+    }
+    let rates: Vec<u32> = match step.map(number).transpose()? {
+        Some(0) => return Err(LoadError::new(format!("the range {part} has a step of 0; expected 1 or more"))),
+        Some(step) => (from..=to).step_by(step as usize).collect(),
+        None => std::iter::successors(Some(from), |&rate| (rate < to).then(|| (2 * rate).min(to))).collect(),
+    };
+    Ok(rates.into_iter().map(Load::PerSecond).collect())
+}
+
+/// A rate that can be.
+fn check_rate(rate: u32) -> Result<u32, LoadError> {
+    match rate {
+        0 => Err(LoadError::new("a load of 0/s is none; expected 1/s or more")),
+        rate if rate > Load::RATE_MAX => {
+            let most = Load::RATE_MAX;
+            Err(LoadError::new(format!("a load of {rate}/s is too high; expected {most}/s at most")))
+        }
+        rate => Ok(rate),
+    }
+}
+
+fn rate_number(text: &str, part: &str, whole: &str) -> Result<u32, LoadError> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.then(|| text.parse().ok()).flatten();
+    let expected = "expected a whole number a second, such as 50/s";
+    number.ok_or_else(|| LoadError::new(format!("{part:?} in {whole:?} is no load; {expected}")))
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ pub const LATENCY_90PCT: &str = "latency_90pct";
 /// The metric `latency_99pct`: the 99th percentile.
 pub const LATENCY_99PCT: &str = "latency_99pct";
 
-/// The metric `latency_mean`: the mean of the time that transactions took, in us. What a number of things took that were done
-/// one after another is in proportion to it, so that the ratio of two is that of the times.
+/// The metric `latency_mean`: the mean of the time that transactions took, in us. What a number of things took that
+/// were done one after another is in proportion to it, so that the ratio of two is that of the times.
 pub const LATENCY_MEAN: &str = "latency_mean";
 
 /// The metric `frame_mean`: the same in ms, of frames.
@@ -26,8 +26,8 @@ pub const FRAME_MAX: &str = "frame_max";
 /// The metric `missed_16ms`: how many of the frames took longer than 16 ms, in per cent (Jankbench's jank).
 pub const MISSED_16MS: &str = "missed_16ms";
 
-/// The metric `time`: from the first `begin` of a transaction that is done to the exit of the last task, in seconds. The
-/// run goes on until then.
+/// The metric `time`: from the first `begin` of a transaction that is done to the exit of the last task, in seconds.
+/// The run goes on until then.
 pub const TIME: &str = "time";
 
 /// The unit of a metric in which less is better, if it is one.

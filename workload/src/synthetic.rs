@@ -10,8 +10,8 @@ pub fn run_sleep(tasks: u32, run: Work, sleep: Work) -> Workload {
     workload("run_sleep", vec![program], vec![], tasks)
 }
 
-/// A task for each program, all from the start; `resources` are the names and capacities of channels, which each task has in
-/// this order.
+/// A task for each program, all from the start; `resources` are the names and capacities of channels, which each task
+/// has in this order.
 pub fn of_programs(programs: Vec<Vec<Op>>, resources: &[(&str, u32)]) -> Workload {
     let channels: Vec<u32> = (0..resources.len() as u32).collect();
     let tasks = (0..programs.len() as u32).map(|n| task(format!("task {n}"), n, channels.clone())).collect();
@@ -38,8 +38,8 @@ pub fn ping_pong(pairs: u32) -> Workload {
     workload("ping_pong", programs, channels, tasks)
 }
 
-/// One task that forks so many children (one at least), each of which runs 10 us and exits, waits for all, and starts again. A
-/// transaction is one round.
+/// One task that forks so many children (one at least), each of which runs 10 us and exits, waits for all, and starts
+/// again. A transaction is one round.
 pub fn fork_exit(children: u32) -> Workload {
     let child = vec![Op::Run(Work { ns: 10_000, jitter_pct: 0 }), Op::Exit];
     let parent = [Op::Begin]

@@ -229,8 +229,8 @@ fn names_that_are_nearly_right_are_recognised() {
         (vec!["stats", recording, "--by", "com"], "'comm'"),
         (vec!["explain", recording, "--reason", "limt"], "'limit'"),
         (vec!["replay", recording, "--with", "NO_SIS_UTI"], "did you mean `SIS_UTIL`"),
-        (vec!["replay", recording, "--with", "SIS_PROP", "--assume", "avg_idl=1us"], "did you mean `avg_idle`?"),
-        (vec!["reproduce", "sis_util-result"], "did you mean `sis_util-results`?"),
+        (vec!["replay", recording, "--with", "SIS_PROP", "--assume", "avg_idl=1us"], "did you mean `avg_idle`"),
+        (vec!["reproduce", "sis_util-result"], "did you mean `sis_util-results`"),
         (vec!["kernel", "show", "v6.11"], "did you mean `v6.1`, `v6.12`"),
         (vec!["machine", "show", "intel-1s56c112"], "did you mean `intel-1s56c112t`?"),
         (vec!["workload", "show", "netperf:TCP_R"], "did you mean `netperf:TCP_RR`?"),
@@ -240,7 +240,7 @@ fn names_that_are_nearly_right_are_recognised() {
         (case("--with", "SIS_UTL"), "did you mean `SIS_UTIL`"),
         (case("--with", "nr_migrat=3"), "did you mean `nr_migrate`"),
         (case("--with", "governr=schedutil"), "did you mean `governor`"),
-        (case("--with", "governor=schedutl"), "did you mean `schedutil`?"),
+        (case("--with", "governor=schedutl"), "did you mean `schedutil`"),
     ];
     for (args, expected) in refused {
         let output = wakelab_in_clone(&args);

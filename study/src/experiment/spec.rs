@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use wakelab_workload::benchmarks;
 
 /// More repeats than this are refused.
 pub const REPEATS_MAX: u32 = 10_000;
@@ -21,7 +22,7 @@ impl WorkloadSpec {
     /// The load of a workload that says itself how many threads there are: a file of rt-app runs once, and one app draws.
     pub(super) fn own_load(name: &Given<String>) -> Option<Given<String>> {
         let rt_app = name.value.ends_with(".json").then_some(1);
-        let own = rt_app.or_else(|| wakelab_workload::usual_load(&name.value));
+        let own = rt_app.or_else(|| wakelab_workload::default_load(&name.value));
         own.map(|load| Given::by_default("load", load.to_string()))
     }
 }
@@ -85,10 +86,13 @@ impl Spec {
             None => WorkloadSpec::own_load(&name).ok_or_else(|| {
                 let missing =
                     Given::by_flag("--load", ()).error("is required for this workload; expected how many instances");
-                missing.with_hint("as 28, 1,2,4,8, 25% or 25%..200%/25%; only a file of rt-app (.json) and jankbench say it themselves")
+                let own = benchmarks().iter().filter(|benchmark| benchmark.default_load().is_some());
+                let own: String = own.map(|benchmark| format!(" and {}", benchmark.name())).collect();
+                let example = "such as 28, 1,2,4,8, 25% or 25%..200%/25%";
+                missing.with_hint(format!("{example}; only a file of rt-app (.json){own} have a load of their own"))
             })?,
         };
-        let takes = wakelab_workload::takes(&name.value);
+        let shortest = wakelab_workload::shortest_run(&name.value);
         let workload = WorkloadSpec { name, load, params: Vec::new() };
         let mut spec = Spec::with_defaults(
             "compare".to_owned(),
@@ -96,9 +100,9 @@ impl Spec {
             vec![workload],
             (flag("--base", base), flag("--with", with)),
         );
-        if takes.time_ns > spec.time_ns.value {
-            spec.time_ns = Given::by_default("time", takes.time_ns);
-            spec.settle_ns = Given::by_default("settle", takes.settle_ns);
+        if shortest.time_ns > spec.time_ns.value {
+            spec.time_ns = Given::by_default("time", shortest.time_ns);
+            spec.settle_ns = Given::by_default("settle", shortest.settle_ns);
         }
         Ok(spec)
     }

@@ -33,8 +33,8 @@ impl Effort {
 impl Effort {
     /// What is simulated before measuring, and what is measured, ns: longer where the benchmark says that it takes longer.
     fn times_of(self, workload: &str) -> (u64, u64) {
-        let takes = wakelab_workload::takes(workload);
-        (self.settle_ns.max(takes.settle_ns), self.time_ns.max(takes.time_ns))
+        let shortest = wakelab_workload::shortest_run(workload);
+        (self.settle_ns.max(shortest.settle_ns), self.time_ns.max(shortest.time_ns))
     }
 }
 
@@ -203,7 +203,7 @@ fn choose(table: &Table, effort: Effort) -> Vec<bool> {
 
 fn spec(recipe: &Recipe, load: u64, effort: Effort) -> Result<Spec, SpecError> {
     let Recipe { machine, kernel, base, with, workload, params, observer_cost_ns } = recipe;
-    let unit = if wakelab_workload::is_by_rate(workload) { "/s" } else { "" };
+    let unit = if wakelab_workload::load_is_rate(workload) { "/s" } else { "" };
     let mut spec = Spec::of_flags(machine, kernel, workload, Some(&format!("{load}{unit}")), base, with)?;
     for workload in &mut spec.workloads {
         workload.params =
@@ -293,13 +293,9 @@ fn worst_ratio(recipe: &Recipe, over: &WorstOver, found: &Found<'_>) -> Result<f
         .try_fold(0.0, |worst: f64, &load| Ok(worst.max(mean(recipe, load)? / mean(&over.reference, load)?)))
 }
 
-/// The base side's value in the unit of postings, but for a constant: hackbench prints the time that a number of loops takes,
-/// through which each group goes, and the model counts messages.
+/// The base side's value in the unit of postings, up to a constant factor.
 fn baseline(row: &CompareRow, load: u64) -> f64 {
-    match row.benchmark.as_str() {
-        "hackbench" => load as f64 / row.base.mean,
-        _ => row.base.mean,
-    }
+    wakelab_workload::printed(&row.benchmark, load, row.base.mean)
 }
 
 /// Keeps what failed and gives no numbers of it, so that the other runs are made.

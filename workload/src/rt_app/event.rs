@@ -24,8 +24,8 @@ pub(super) enum Event {
     Fork(String),
 }
 
-/// The names of events. rt-app takes a key for an event if it begins with one of these: `run1`, `sleep_b`. The first that
-/// fits is the one.
+/// The names of events. rt-app takes a key for an event if it begins with one of these: `run1`, `sleep_b`. The first
+/// that fits is the one.
 const EVENTS: [&str; 17] = [
     "runtime", "run", "sleep", "timer", "lock", "unlock", "wait", "signal", "broad", "sync", "barrier", "suspend",
     "resume", "yield", "fork", "mem", "iorun",

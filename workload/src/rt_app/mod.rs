@@ -45,8 +45,8 @@ pub struct RtApp {
 const KEYS: [&str; 3] = ["tasks", "global", "resources"];
 
 impl RtApp {
-    /// Reads a file. What the model has no meaning for is an error, or, where it is read leniently, a warning of those that
-    /// are returned; each says what is done instead.
+    /// Reads a file. What the model has no meaning for is an error, or, where it is read leniently, a warning of those
+    /// that are returned; each says what is done instead.
     ///
     /// # Errors
     /// Where it cannot be read, and as [`RtApp::parse`].
@@ -62,9 +62,9 @@ impl RtApp {
     /// Reads the text of a file; `path` is for messages.
     ///
     /// # Errors
-    /// With its line and key: where the text is no JSON, a value is not what was expected, something that is named is not
-    /// there, a program could go round for ever without time passing or forks without end
-    /// ([`Workload::validate`]), or the model has no meaning for something and the file is not read leniently.
+    /// With its line and key: where the text is no JSON, a value is not what was expected, something that is named is
+    /// not there, a program could go round for ever without time passing or forks without end ([`Workload::validate`]),
+    /// or the model has no meaning for something and the file is not read leniently.
     pub fn parse(path: &Path, text: &str, lenient: bool) -> Result<(Self, Vec<WorkloadError>), WorkloadError> {
         let text = workgen::fill_in(text);
         let cx = Cx::new(path, &text, lenient);

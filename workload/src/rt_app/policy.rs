@@ -12,7 +12,8 @@ pub(super) enum Policy {
     Other,
     /// SCHED_IDLE.
     Idle,
-    /// One that the model does not have, let pass: SCHED_OTHER, whose nice value is 0, as its priority is of another kind.
+    /// One that the model does not have, let pass: SCHED_OTHER, whose nice value is 0, as its priority is of another
+    /// kind.
     Foreign,
 }
 
@@ -64,8 +65,8 @@ impl Sched {
         self.runtime.is_some()
     }
 
-    /// The slice, ns, if one is asked for under a policy. Beside SCHED_DEADLINE and other policies that were let pass, the key
-    /// is of theirs.
+    /// The slice, ns, if one is asked for under a policy. Beside SCHED_DEADLINE and other policies that were let pass,
+    /// the key is of theirs.
     pub(super) fn slice_ns(&self, cx: &Cx<'_>, policy: Policy) -> Result<Option<u64>, WorkloadError> {
         match &self.runtime {
             None => Ok(None),

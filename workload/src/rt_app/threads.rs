@@ -80,8 +80,8 @@ fn forks(cx: &Cx<'_>, threads: &[Thread], of: &Thread) -> Result<Vec<usize>, Wor
     Ok(children)
 }
 
-/// Checks that who waits for a condition is woken by somebody. Who wakes where nobody waits does nothing: that is a slip of
-/// the pen, or left out.
+/// Checks that who waits for a condition is woken by somebody. Who wakes where nobody waits does nothing: that is a
+/// slip of the pen, or left out.
 fn conditions(cx: &Cx<'_>, threads: &mut [Thread]) -> Result<(), WorkloadError> {
     let (mut waited, mut woken) = (BTreeSet::new(), BTreeSet::new());
     for step in threads.iter().flat_map(Thread::steps) {

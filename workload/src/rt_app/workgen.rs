@@ -1,5 +1,6 @@
-//! What rt-app's own tool `workgen` does to a file before rt-app reads it: a `"suspend"` that stands without a value gets
-//! the name of its thread. (Its other change, a number after a key that comes again, is not needed: keys may come again.)
+//! What rt-app's own tool `workgen` does to a file before rt-app reads it: a `"suspend"` that stands without a value
+//! gets the name of its thread. (Its other change, a number after a key that comes again, is not needed: keys may come
+//! again.)
 
 use jsonc_parser::Scanner;
 use jsonc_parser::tokens::Token;

@@ -4,8 +4,8 @@ use super::{TASKS_MAX, WrongStep, forks, with_children};
 use crate::error::{About, WorkloadError};
 use crate::{Op, Program, Workload};
 
-/// Checks that no fork leads back to its own program, that what is forked in an endless loop is waited for in it, and that
-/// there are not too many tasks at once.
+/// Checks that no fork leads back to its own program, that what is forked in an endless loop is waited for in it, and
+/// that there are not too many tasks at once.
 pub(super) fn check(workload: &Workload) -> Result<(), WorkloadError> {
     let programs = &workload.programs;
     for (program, step, child) in forks(programs) {

@@ -38,11 +38,12 @@ impl WrongStep {
 }
 
 impl Workload {
-    /// Whether this workload can run on a machine of so many CPUs: there are tasks, all that is named exists, all numbers are
-    /// in their ranges, and each affinity has CPUs that the machine has. Transactions begin before they are done; a mutex
-    /// is unlocked by who holds it, and not held at the end; each resource is used as one thing, as many tasks have a
-    /// barrier as meet there, and who waits for a condition is signalled by somebody. No program goes round for ever
-    /// without time passing, forks come to an end, and so do all loops where the time until the end is the metric.
+    /// Whether this workload can run on a machine of so many CPUs: there are tasks, all that is named exists, all
+    /// numbers are in their ranges, and each affinity has CPUs that the machine has. Transactions begin before they are
+    /// done; a mutex is unlocked by who holds it, and not held at the end; each resource is used as one thing, as many
+    /// tasks have a barrier as meet there, and who waits for a condition is signalled by somebody. No program goes
+    /// round for ever without time passing, forks come to an end, and so do all loops where the time until the end is
+    /// the metric.
     ///
     /// # Errors
     /// The first thing that is wrong, with the task, program or resource it is about.
@@ -92,7 +93,8 @@ impl Workload {
         Ok(())
     }
 
-    /// What the resource of that number is called where a program runs, which is where the first task runs it or forks it.
+    /// What the resource of that number is called where a program runs, which is where the first task runs it or forks
+    /// it.
     fn resource_name(&self, program: usize, number: u32) -> String {
         let runs = |task: &&Task| with_children(task.program as usize, &self.programs).contains(&program);
         let resource = self.tasks.iter().find(runs).and_then(|task| task.channels.get(number as usize));

@@ -98,8 +98,8 @@ fn conditions(workload: &Workload, users: &Users) -> Result<(), WorkloadError> {
     }
 }
 
-/// Shows `visit` each step that names a resource, once for each task that comes to it, and whether it is a task that this
-/// one forks.
+/// Shows `visit` each step that names a resource, once for each task that comes to it, and whether it is a task that
+/// this one forks.
 fn each_use(
     workload: &Workload,
     mut visit: impl FnMut(&Task, &Op, bool) -> Result<(), WorkloadError>,

@@ -7,9 +7,10 @@ use std::ops::Range;
 
 /// The first step that goes round without time: `(program, step)`.
 ///
-/// A round takes time if it has work, sleep or a timer in it, if it sends to or receives from programs whose own rounds take
-/// time (a channel is finite), if it waits for a signal of such programs, meets one at a barrier, or waits for a child
-/// that takes time. Neither does a mutex count, which may be free, nor what the machine makes steps cost: it may be 0.
+/// A round takes time if it has work, sleep or a timer in it, if it sends to or receives from programs whose own rounds
+/// take time (a channel is finite), if it waits for a signal of such programs, meets one at a barrier, or waits for a
+/// child that takes time. Neither does a mutex count, which may be free, nor what the machine makes steps cost: it may
+/// be 0.
 pub(super) fn step(programs: &[Program], tasks: &[Task]) -> Option<(usize, usize)> {
     let loops: Vec<Option<Range<usize>>> = programs.iter().map(endless_loop).collect();
     let peers = Peers::new(programs, tasks, &loops);

@@ -54,7 +54,8 @@ fn every_number_has_an_origin_and_what_no_source_gives_says_that_it_is_assumed()
     for name in names() {
         for param in at(&name, 1, &[]).params {
             assert!((param.low..=param.high).contains(&param.value), "{name} {}", param.name);
-            // Options of the benchmark have its own defaults, but for two that a posting set and its tables do not tell.
+            // Options of the benchmark have its own defaults, but for two that a posting set and its tables do not
+            // tell.
             let told = !["uperf:pingpong", "ycsb:mongodb"].contains(&name.as_str());
             let options = ["fds", "loops", "size", "cpus", "threads", "sleeptime", "cputime"];
             let own = told && options.contains(&param.name.as_str());
@@ -178,8 +179,8 @@ fn pinned_pairs_have_a_cpu_each_or_as_many_as_are_given() {
     let error = make("will-it-scale:context_switch1-pinned", 113, &[]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "task parent 112: its affinity has CPU 112; the machine has CPUs 0 to 111\n  hint: the number cpus says on how many \
-         CPUs the tasks are pinned"
+        "task parent 112: its affinity has CPU 112; the machine has CPUs 0 to 111\n  hint: the parameter `cpus` is the \
+         number of CPUs to which tasks are pinned"
     );
     assert_eq!(cpus(113, &[("cpus", 112)])[112], 0);
 }

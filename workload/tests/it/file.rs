@@ -379,7 +379,7 @@ fn a_file_has_no_options_and_bounds_its_tasks() {
     let name = file.path().to_str().unwrap();
     let error = build(name, Load::Instances(1), 4, &BTreeMap::from([("send".to_owned(), 1)])).unwrap_err();
     assert_eq!(error.about, About::Param("send".to_owned()));
-    assert_eq!(error.what, "a workload from a file has no numbers to set, and send was given");
+    assert_eq!(error.what, "a workload from a file has no parameters, but send was given");
     let error = build(name, Load::Instances(1_000), 4, &BTreeMap::new()).unwrap_err();
     assert_eq!(error.to_string(), "1000 instances are 1000001 tasks; expected 1000000 at most");
 }

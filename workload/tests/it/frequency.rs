@@ -69,7 +69,7 @@ fn a_name_without_a_case_is_the_first_case_of_these() {
     {
         assert_eq!(describe(name).unwrap().workload.case, case);
     }
-    assert_eq!(wakelab_workload::takes("jankbench"), wakelab_workload::takes("jankbench:mean"));
+    assert_eq!(wakelab_workload::shortest_run("jankbench"), wakelab_workload::shortest_run("jankbench:mean"));
     assert!(describe("hackbench").is_err());
 }
 

@@ -98,7 +98,7 @@ fn wrong_options_names_and_loads_say_what_was_expected() {
     assert_eq!(error.about, About::Param("sned".to_owned()));
     assert_eq!(
         error.to_string(),
-        "netperf:TCP_RR has no number sned; expected send, softirq, receive, jitter, ramp\n  hint: did you mean `send`?"
+        "netperf:TCP_RR has no parameter sned; expected send, softirq, receive, jitter, ramp\n  hint: did you mean `send`?"
     );
     let error = fails("netperf:TCP_RR", one, &options("jitter", 101));
     assert_eq!(error.to_string(), "jitter is 101 %; expected 0 to 100");
@@ -116,9 +116,7 @@ fn wrong_options_names_and_loads_say_what_was_expected() {
          jankbench:jank, jankbench:max, or the path of a .toml file or of rt-app's .json\n  \
          hint: did you mean `netperf:TCP_RR`?"
     );
-    assert!(
-        fails("x", one, &BTreeMap::new()).to_string().ends_with("hint: `wakelab workload list` says what they are")
-    );
+    assert!(fails("x", one, &BTreeMap::new()).to_string().ends_with("hint: `wakelab workload list` describes them"));
 
     let error = fails("netperf:TCP_RR", Load::Percent(25), &BTreeMap::new());
     assert_eq!(error.about, About::Load);

@@ -1,7 +1,7 @@
 //! The models of benchmarks with clients and servers: uperf, sysbench, oracle, ycsb, stress-ng; and dbench and stream.
 
 use std::collections::BTreeMap;
-use wakelab_workload::{Call, Load, Op, Program, Takes, Workload, build, takes};
+use wakelab_workload::{Call, Load, Op, Program, ShortestRun, Workload, build, shortest_run};
 
 fn at(name: &str, n: u32, options: &[(&str, u64)]) -> Workload {
     let options: BTreeMap<String, u64> = options.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
@@ -145,10 +145,10 @@ fn threads_of_stream_meet_after_each_loop_and_one_counts_it() {
 
 #[test]
 fn a_benchmark_says_how_long_it_takes_and_what_nobody_knows_takes_any_time() {
-    assert_eq!(takes("tbench:loopback"), Takes { settle_ns: 2_000_000_000, time_ns: 0 });
-    assert_eq!(takes("schbench:workers").time_ns, 10_000_000_000);
-    assert!(takes("sysbench:oltp_read_write").time_ns >= 100 * 4_000_000);
+    assert_eq!(shortest_run("tbench:loopback"), ShortestRun { settle_ns: 2_000_000_000, time_ns: 0 });
+    assert_eq!(shortest_run("schbench:workers").time_ns, 10_000_000_000);
+    assert!(shortest_run("sysbench:oltp_read_write").time_ns >= 100 * 4_000_000);
     for name in ["netperf:TCP_RR", "some.toml", "nothing"] {
-        assert_eq!(takes(name), Takes::default(), "{name}");
+        assert_eq!(shortest_run(name), ShortestRun::default(), "{name}");
     }
 }

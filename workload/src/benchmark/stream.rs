@@ -1,7 +1,8 @@
 //! STREAM: an OpenMP team of threads that go through arrays. What it measures, memory bandwidth, is not modelled.
 
-use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Values};
-use crate::{Call, Channel, Op, Program, Task, Work, params};
+use crate::benchmark::{Benchmark, Case, ParamDef, TaskSet, Values};
+use crate::model::params;
+use crate::{Call, Channel, Op, Program, Task, Work};
 
 const CASES: [Case; 1] = [Case {
     name: "Triad",
@@ -52,7 +53,7 @@ impl Benchmark for Stream {
         u64::from(threads)
     }
 
-    fn build(&self, _: &Case, threads: u32, values: &Values) -> Parts {
+    fn build(&self, _: &Case, threads: u32, values: &Values) -> TaskSet {
         let part = Op::Run(Work { ns: values.get("loop"), jitter_pct: values.get("jitter") as u32 });
         let meet = Op::Call(Call::Barrier { barrier: BARRIER });
         let again = Op::Repeat { to: 0, times: None };
@@ -61,7 +62,7 @@ impl Benchmark for Stream {
             let (name, program) = if i == 0 { ("main".to_owned(), 0) } else { (format!("thread {i}"), 1) };
             Task::plain(name, program, vec![BARRIER], u64::from(i) * values.get("start"))
         };
-        Parts {
+        TaskSet {
             programs: vec![
                 program("main", vec![Op::Begin, part, meet, Op::Done, again]),
                 program("thread", vec![part, meet, again]),

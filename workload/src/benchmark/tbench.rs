@@ -1,10 +1,11 @@
 //! tbench: dbench's load of SMB requests without the files, over TCP on the loopback device.
 
-use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Takes, Values};
-use crate::connections::{Connections, REPLY, REQUEST, barrier};
-use crate::smb_mix::{self, Request};
-use crate::tcp::{self, Tcp};
-use crate::{Op, params};
+use crate::Op;
+use crate::benchmark::{Benchmark, Case, ParamDef, ShortestRun, TaskSet, Values};
+use crate::model::connections::{Connections, REPLY, REQUEST, barrier};
+use crate::model::params;
+use crate::model::smb_mix::{self, Request};
+use crate::model::tcp::{self, Tcp};
 
 const CASES: [Case; 1] = [Case {
     name: "loopback",
@@ -66,7 +67,7 @@ impl Benchmark for Tbench {
     }
 
     fn params(&self, _: &Case) -> Vec<ParamDef> {
-        let path = crate::netperf::tcp_path();
+        let path = tcp::PATH;
         path.into_iter().chain(OWN).chain([params::JITTER, params::FORK]).collect()
     }
 
@@ -78,12 +79,13 @@ impl Benchmark for Tbench {
         1 + 2 * u64::from(clients)
     }
 
-    fn takes(&self, _: &Case) -> Takes {
-        // It starts with all CPUs busy, and SIS_UTIL has no limit until the LLC's first periodic balance: 1.8 s on 112 CPUs.
-        Takes { settle_ns: 2_000_000_000, time_ns: 0 }
+    fn shortest_run(&self, _: &Case) -> ShortestRun {
+        // It starts with all CPUs busy, and SIS_UTIL has no limit until the LLC's first periodic balance: 1.8 s on 112
+        // CPUs.
+        ShortestRun { settle_ns: 2_000_000_000, time_ns: 0 }
     }
 
-    fn build(&self, _: &Case, clients: u32, values: &Values) -> Parts {
+    fn build(&self, _: &Case, clients: u32, values: &Values) -> TaskSet {
         let requests = smb_mix::round(values.get("bytes"));
         let costs = Costs { tcp: Tcp::of(values), header: values.get("header"), parse: values.get("parse") };
         Connections {

@@ -1,12 +1,12 @@
 //! Groups of senders and receivers, each sender writing to every receiver of its group: what hackbench and
 //! `perf bench sched messaging` have in common.
 //!
-//! A main task starts all, receivers of a group before its senders, and waits until each has said that it is ready. Then it
-//! lets them go. In the benchmarks one byte in a pipe lets all go that poll it; here each gets a message of its own, and
-//! the wake-ups are the same ones in the same order.
+//! A main task starts all, receivers of a group before its senders, and waits until each has said that it is ready.
+//! Then it lets them go. In the benchmarks one byte in a pipe lets all go that poll it; here each gets a message of its
+//! own, and the wake-ups are the same ones in the same order.
 
-use crate::benchmark::{ParamDef, Parts, Values};
-use crate::params;
+use crate::benchmark::{ParamDef, TaskSet, Values};
+use crate::model::params;
 use crate::{Call, Channel, Op, Program, Task, Work};
 
 /// What messages go through.
@@ -60,7 +60,7 @@ impl Groups {
     }
 
     /// So many groups.
-    pub(crate) fn build(self, groups: u32, size: u64, values: &Values) -> Parts {
+    pub(crate) fn build(self, groups: u32, size: u64, values: &Values) -> TaskSet {
         let (fds, loops) = (values.get("fds") as u32, values.get("loops") as u32);
         let jitter_pct = values.get("jitter") as u32;
         let work = |name| Op::Run(Work { ns: values.get(name), jitter_pct });
@@ -71,7 +71,8 @@ impl Groups {
         // Writers wait for a pipe's page one by one (exclusively), for a socket's buffer together.
         let sockets = self.through == Through::Sockets;
         let message = Op::Call(Call::RecvBatch { channel: MESSAGES, room, all: sockets });
-        // Each message to a socket has memory of its own, which a lock of the whole machine guards; to a pipe, a place in a page.
+        // Each message to a socket has memory of its own, which a lock of the whole machine guards; to a pipe, a place
+        // in a page.
         let memory = sockets.then(|| Work { ns: values.get("memory"), jitter_pct });
         let all = 2 * fds * groups;
         let program = |name: &str, ops| Program { name: name.to_owned(), ops };
@@ -109,7 +110,7 @@ impl Groups {
         for (task, i) in tasks.iter_mut().skip(1).zip(1..) {
             task.start_ns = i * values.get("start");
         }
-        Parts { programs, channels, tasks }
+        TaskSet { programs, channels, tasks }
     }
 }
 

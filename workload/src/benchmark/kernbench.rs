@@ -1,7 +1,8 @@
 //! kernbench: a kernel is compiled, so many files at a time.
 
-use crate::benchmark::{Benchmark, Case, Measures, ParamDef, Parts, Takes, Values};
-use crate::{Call, Op, Program, Task, Work, params};
+use crate::benchmark::{Benchmark, Case, Measures, ParamDef, ShortestRun, TaskSet, Values};
+use crate::model::params;
+use crate::{Call, Op, Program, Task, Work};
 
 const CASES: [Case; 1] = [Case {
     name: "make",
@@ -60,7 +61,7 @@ impl Benchmark for Kernbench {
         OWN.into_iter().chain([params::LOOPS]).collect()
     }
 
-    fn is_its_first_case(&self) -> bool {
+    fn has_default_case(&self) -> bool {
         true
     }
 
@@ -76,12 +77,12 @@ impl Benchmark for Kernbench {
         Measures::of_loops(case, values)
     }
 
-    fn takes(&self, _: &Case) -> Takes {
+    fn shortest_run(&self, _: &Case) -> ShortestRun {
         // A file is 400 ms.
-        Takes { settle_ns: 1_000_000_000, time_ns: 10_000_000_000 }
+        ShortestRun { settle_ns: 1_000_000_000, time_ns: 10_000_000_000 }
     }
 
-    fn build(&self, _: &Case, jobs: u32, values: &Values) -> Parts {
+    fn build(&self, _: &Case, jobs: u32, values: &Values) -> TaskSet {
         let jitter_pct = values.get("jitter") as u32;
         let run = |name| Op::Run(Work { ns: values.get(name), jitter_pct });
         let times = Some(values.get("loops") as u32).filter(|&loops| loops > 0);
@@ -94,7 +95,7 @@ impl Benchmark for Kernbench {
         gcc.extend(wait(2).into_iter().chain(wait(3)));
         // Jobs start as make gets to them, not all at one moment.
         let task = |i: u32| Task::plain(format!("job {i}"), 0, vec![], u64::from(i) * values.get("make"));
-        Parts {
+        TaskSet {
             programs: vec![
                 program("job", job),
                 program("gcc", gcc),

@@ -1,8 +1,8 @@
 //! schbench: message threads that wake workers, and how long it takes until a worker runs.
 
-use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Takes, Values};
+use crate::benchmark::{Benchmark, Case, ParamDef, ShortestRun, TaskSet, Values};
 use crate::metric::{LATENCY_90PCT, LATENCY_99PCT};
-use crate::params;
+use crate::model::params;
 use crate::{Call, Channel, Op, Program, Task, Work};
 
 const CASES: [Case; 2] = [
@@ -108,12 +108,12 @@ impl Benchmark for Schbench {
         u64::from(message_threads) * (1 + u64::from(workers))
     }
 
-    fn takes(&self, _: &Case) -> Takes {
+    fn shortest_run(&self, _: &Case) -> ShortestRun {
         // A round takes 65 ms, and a percentile needs many of each worker.
-        Takes { settle_ns: 0, time_ns: 10_000_000_000 }
+        ShortestRun { settle_ns: 0, time_ns: 10_000_000_000 }
     }
 
-    fn build(&self, case: &Case, load: u32, values: &Values) -> Parts {
+    fn build(&self, case: &Case, load: u32, values: &Values) -> TaskSet {
         let (message_threads, workers) = Self::threads(case, load, values);
         let jitter_pct = values.get("jitter") as u32;
         let work = |name| Work { ns: values.get(name), jitter_pct };
@@ -148,7 +148,7 @@ impl Benchmark for Schbench {
             slice_ns: 0,
             affinity: None,
         };
-        Parts {
+        TaskSet {
             programs: vec![program("message thread", message), program("worker", worker)],
             channels: (0..message_threads).map(|i| Channel { name: format!("list {i}"), capacity: 1 }).collect(),
             tasks: (0..message_threads).map(task).collect(),

@@ -1,8 +1,9 @@
 //! gitsource: the test suite of git, a shell that starts about 400 short processes a second.
 
-use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Takes, Values};
+use crate::benchmark::{Benchmark, Case, ParamDef, ShortestRun, TaskSet, Values};
 use crate::metric::LATENCY_MEAN;
-use crate::{Op, Program, Task, Work, params, sequential};
+use crate::model::{params, sequential};
+use crate::{Op, Program, Task, Work};
 
 const CASES: [Case; 1] = [Case {
     name: "suite",
@@ -56,7 +57,7 @@ impl Benchmark for Gitsource {
         LENGTHS.into_iter().chain(sequential::PARAMS).chain([params::JITTER]).collect()
     }
 
-    fn is_its_first_case(&self) -> bool {
+    fn has_default_case(&self) -> bool {
         true
     }
 
@@ -68,12 +69,12 @@ impl Benchmark for Gitsource {
         3 * u64::from(instances)
     }
 
-    fn takes(&self, _: &Case) -> Takes {
+    fn shortest_run(&self, _: &Case) -> ShortestRun {
         // A round is 30 ms.
-        Takes { settle_ns: 1_000_000_000, time_ns: 4_000_000_000 }
+        ShortestRun { settle_ns: 1_000_000_000, time_ns: 4_000_000_000 }
     }
 
-    fn build(&self, _: &Case, instances: u32, values: &Values) -> Parts {
+    fn build(&self, _: &Case, instances: u32, values: &Values) -> TaskSet {
         let jitter_pct = values.get("jitter") as u32;
         let mut shell = vec![Op::Begin];
         for (programs, times) in [(&[1][..], SHORT), (&[2], MEDIUM), (&[1, 2], PIPED), (&[3], LONG)] {
@@ -84,7 +85,7 @@ impl Benchmark for Gitsource {
         shell.extend([Op::Done, Op::Repeat { to: 0, times: None }]);
         let command = |name| sequential::command(name, Work { ns: values.get(name), jitter_pct }, values);
         let task = |i: u32| Task::plain(format!("shell {i}"), 0, vec![], 0);
-        Parts {
+        TaskSet {
             programs: vec![
                 Program { name: "shell".to_owned(), ops: shell },
                 command("short"),

@@ -1,8 +1,9 @@
 //! sequential-tasks: a script that starts the next short task when the last has ended.
 
-use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Takes, Values};
+use crate::benchmark::{Benchmark, Case, ParamDef, ShortestRun, TaskSet, Values};
 use crate::metric::LATENCY_MEAN;
-use crate::{Op, Program, Task, Work, params, sequential};
+use crate::model::{params, sequential};
+use crate::{Op, Program, Task, Work};
 
 const CASES: [Case; 2] = [
     case("any", "the script and its tasks on any CPU"),
@@ -61,11 +62,11 @@ impl Benchmark for SequentialTasks {
             .collect()
     }
 
-    fn is_its_first_case(&self) -> bool {
+    fn has_default_case(&self) -> bool {
         true
     }
 
-    fn by_rate(&self) -> bool {
+    fn load_is_rate(&self) -> bool {
         true
     }
 
@@ -77,19 +78,19 @@ impl Benchmark for SequentialTasks {
         2
     }
 
-    fn takes(&self, _: &Case) -> Takes {
+    fn shortest_run(&self, _: &Case) -> ShortestRun {
         // 40 tasks at 10 a second.
-        Takes { settle_ns: 1_000_000_000, time_ns: 4_000_000_000 }
+        ShortestRun { settle_ns: 1_000_000_000, time_ns: 4_000_000_000 }
     }
 
-    fn build(&self, case: &Case, rate: u32, values: &Values) -> Parts {
+    fn build(&self, case: &Case, rate: u32, values: &Values) -> TaskSet {
         let jitter_pct = values.get("jitter") as u32;
         let work = (1_000_000_000 / u64::from(rate)).saturating_sub(sequential::overhead(values));
         let mut script = vec![Op::Begin];
         script.extend(sequential::start(&[1], jitter_pct, values));
         script.extend([Op::Done, Op::Repeat { to: 0, times: None }]);
         let affinity = Self::pinned(case).then(|| vec![values.get("cpu") as u32]);
-        Parts {
+        TaskSet {
             programs: vec![
                 Program { name: "script".to_owned(), ops: script },
                 sequential::command("task", Work { ns: work, jitter_pct }, values),

@@ -1,8 +1,9 @@
 //! dbench: clients that replay a load file of SMB requests as calls on a local file system.
 
-use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Values};
-use crate::smb_mix::{self, Kind, Request};
-use crate::{Call, Channel, Op, Program, Task, Work, params};
+use crate::benchmark::{Benchmark, Case, ParamDef, TaskSet, Values};
+use crate::model::params;
+use crate::model::smb_mix::{self, Kind, Request};
+use crate::{Call, Channel, Op, Program, Task, Work};
 
 const CASES: [Case; 1] = [Case {
     name: "fileio",
@@ -41,7 +42,7 @@ const OWN: [ParamDef; 10] = [
     ),
 ];
 
-const COPY: ParamDef = ParamDef { origin: "assumed: 10 GB/s, by caches", ..crate::tcp::COPY };
+const COPY: ParamDef = ParamDef { origin: "assumed: 10 GB/s, by caches", ..crate::model::tcp::COPY };
 
 /// dbench.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +83,7 @@ impl Benchmark for Dbench {
         1 + u64::from(clients)
     }
 
-    fn build(&self, _: &Case, clients: u32, values: &Values) -> Parts {
+    fn build(&self, _: &Case, clients: u32, values: &Values) -> TaskSet {
         let program = |name: &str, ops| Program { name: name.to_owned(), ops };
         let meet = Op::Call(Call::Barrier { barrier: START });
         let task = |name: String, program, i: u32| {
@@ -91,7 +92,7 @@ impl Benchmark for Dbench {
         let mut tasks: Vec<Task> = (0..clients).map(|i| task(format!("client {i}"), 0, i)).collect();
         tasks.push(task("dbench".to_owned(), 1, clients));
         let channel = |name: &str, capacity| Channel { name: name.to_owned(), capacity };
-        Parts {
+        TaskSet {
             programs: vec![program("client", client(meet, values)), program("dbench", vec![meet])],
             channels: vec![channel("start", clients + 1), channel("journal", 1)],
             tasks,

@@ -1,9 +1,10 @@
 //! stress-ng's sock stressor: a client connects, a server streams messages of growing size to it, again and again.
 
-use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Values};
-use crate::connections::{Connections, REPLY, REQUEST};
-use crate::tcp::{self, Tcp};
-use crate::{Call, Op, params};
+use crate::benchmark::{Benchmark, Case, ParamDef, TaskSet, Values};
+use crate::model::connections::{Connections, REPLY, REQUEST};
+use crate::model::params;
+use crate::model::tcp::{self, Tcp};
+use crate::{Call, Op};
 
 const CASES: [Case; 1] = [Case {
     name: "sock",
@@ -68,7 +69,7 @@ impl Benchmark for StressNg {
         Connections::nr_tasks(instances, 0)
     }
 
-    fn build(&self, _: &Case, instances: u32, values: &Values) -> Parts {
+    fn build(&self, _: &Case, instances: u32, values: &Values) -> TaskSet {
         let tcp = Tcp::of(values);
         let (connect, buffer) = (values.get("connect"), values.get("buffer").max(1) as u32);
         let room = buffer.div_ceil(3);

@@ -1,7 +1,7 @@
 //! Short processes that a shell starts one after another: what sequential-tasks and gitsource have in common.
 
 use crate::benchmark::{ParamDef, Values};
-use crate::params;
+use crate::model::params;
 use crate::{Call, Op, Program, Work};
 
 const fn cost(name: &'static str, value: u64, low: u64, high: u64, origin: &'static str) -> ParamDef {

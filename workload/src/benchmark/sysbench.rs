@@ -1,8 +1,9 @@
 //! sysbench's OLTP scripts on MySQL: client threads, and mysqld's thread of each connection.
 
-use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Takes, Values};
-use crate::connections::{Connections, REPLY, REQUEST, SHARED, barrier};
-use crate::{Call, Op, Work, params};
+use crate::benchmark::{Benchmark, Case, ParamDef, ShortestRun, TaskSet, Values};
+use crate::model::connections::{Connections, REPLY, REQUEST, SHARED, barrier};
+use crate::model::params;
+use crate::{Call, Op, Work};
 
 const CASES: [Case; 2] = [
     case("oltp_read_write", "10 point selects, 4 range selects, 2 updates, a delete and an insert in a transaction"),
@@ -92,12 +93,12 @@ impl Benchmark for Sysbench {
         Connections::nr_tasks(threads, 1)
     }
 
-    fn takes(&self, _: &Case) -> Takes {
+    fn shortest_run(&self, _: &Case) -> ShortestRun {
         // A transaction is 4 ms.
-        Takes { settle_ns: 0, time_ns: 400_000_000 }
+        ShortestRun { settle_ns: 0, time_ns: 400_000_000 }
     }
 
-    fn build(&self, case: &Case, threads: u32, values: &Values) -> Parts {
+    fn build(&self, case: &Case, threads: u32, values: &Values) -> TaskSet {
         let jitter_pct = values.get("jitter") as u32;
         let ns = |ns| Op::Run(Work { ns, jitter_pct });
         let run = |name| ns(values.get(name));

@@ -1,9 +1,10 @@
 //! YCSB on MongoDB: client threads of YCSB, and mongod's thread of each connection.
 
-use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Takes, Values};
-use crate::connections::{Connections, REPLY, REQUEST, barrier};
-use crate::tcp::{self, Tcp};
-use crate::{Op, params};
+use crate::Op;
+use crate::benchmark::{Benchmark, Case, ParamDef, ShortestRun, TaskSet, Values};
+use crate::model::connections::{Connections, REPLY, REQUEST, barrier};
+use crate::model::params;
+use crate::model::tcp::{self, Tcp};
 
 const CASES: [Case; 1] = [Case {
     name: "mongodb",
@@ -75,11 +76,11 @@ impl Benchmark for Ycsb {
         1 + 2 * u64::from(processes) * values.get("threads")
     }
 
-    fn takes(&self, _: &Case) -> Takes {
-        Takes { settle_ns: 0, time_ns: 300_000_000 }
+    fn shortest_run(&self, _: &Case) -> ShortestRun {
+        ShortestRun { settle_ns: 0, time_ns: 300_000_000 }
     }
 
-    fn build(&self, _: &Case, processes: u32, values: &Values) -> Parts {
+    fn build(&self, _: &Case, processes: u32, values: &Values) -> TaskSet {
         let tcp = Tcp::of(values);
         let (mut server, mut client) = (Vec::new(), vec![barrier()]);
         for (name, sent, received) in [("find", QUERY, DOCUMENT), ("update", QUERY + 100, ANSWER)] {

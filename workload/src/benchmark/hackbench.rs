@@ -1,7 +1,7 @@
 //! hackbench: groups of tasks that send each other messages.
 
-use crate::benchmark::{Benchmark, Case, Measures, ParamDef, Parts, Values};
-use crate::groups::{Are, Groups, Through};
+use crate::benchmark::{Benchmark, Case, Measures, ParamDef, TaskSet, Values};
+use crate::model::groups::{Are, Groups, Through};
 
 /// The cases: what tasks are, and what messages go through.
 const KINDS: [(&str, &str, Are, Through); 4] = [
@@ -70,7 +70,12 @@ impl Benchmark for Hackbench {
         Measures::of_loops(case, values)
     }
 
-    fn build(&self, case: &Case, n: u32, values: &Values) -> Parts {
+    /// hackbench prints the time of a number of loops, through which each group goes; the model counts messages.
+    fn printed(&self, groups: u64, messages: f64) -> f64 {
+        groups as f64 / messages
+    }
+
+    fn build(&self, case: &Case, n: u32, values: &Values) -> TaskSet {
         groups(case).build(n, values.get("size"), values)
     }
 }
@@ -82,7 +87,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// What two groups of three pairs that go round five times are made of.
-    fn ends() -> (Parts, Measures) {
+    fn ends() -> (TaskSet, Measures) {
         let case = &CASES[0];
         let options = BTreeMap::from([("fds".to_owned(), 3), ("loops".to_owned(), 5)]);
         let values = Values::new("hackbench", &Hackbench.params(case), &options).unwrap();

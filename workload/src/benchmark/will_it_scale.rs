@@ -1,7 +1,7 @@
 //! will-it-scale's context_switch1: pairs of processes that write a byte to each other through two pipes.
 
-use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Values};
-use crate::ping_pong::{PARAMS, Pairs};
+use crate::benchmark::{Benchmark, Case, ParamDef, TaskSet, Values};
+use crate::model::ping_pong::{PARAMS, Pairs};
 
 const CASES: [Case; 2] = [
     case("context_switch1", "pairs that pass a byte to and fro through pipes, on any CPU (-n)"),
@@ -60,7 +60,7 @@ impl Benchmark for WillItScale {
         1 + 2 * u64::from(instances)
     }
 
-    fn build(&self, case: &Case, instances: u32, values: &Values) -> Parts {
+    fn build(&self, case: &Case, instances: u32, values: &Values) -> TaskSet {
         let pinned = Self::pinned(case).then(|| values.get("cpus") as u32);
         Pairs { pairs: instances, together: true, loops: 0, pinned }.build(values)
     }

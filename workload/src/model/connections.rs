@@ -1,7 +1,7 @@
-//! Clients, each with a server task of its own at the other end of a connection: what the models of benchmarks on sockets
-//! have in common.
+//! Clients, each with a server task of its own at the other end of a connection: what the models of benchmarks on
+//! sockets have in common.
 
-use crate::benchmark::Parts;
+use crate::benchmark::TaskSet;
 use crate::{Call, Channel, Op, Program, Task};
 
 /// The number of a task's channel for requests.
@@ -46,7 +46,7 @@ impl Connections<'_> {
     }
 
     /// The programs, channels and tasks.
-    pub(crate) fn build(self) -> Parts {
+    pub(crate) fn build(self) -> TaskSet {
         let program = |name: &str, ops| Program { name: name.to_owned(), ops };
         let channel = |name: String, capacity| Channel { name, capacity };
         let n = self.clients;
@@ -71,6 +71,6 @@ impl Connections<'_> {
             // They use neither of the first two; the numbers only keep the others' places.
             tasks.push(Task::plain(name.to_owned(), index, of_all([start; 2]), u64::from(n) * self.start_ns));
         }
-        Parts { programs, channels, tasks }
+        TaskSet { programs, channels, tasks }
     }
 }

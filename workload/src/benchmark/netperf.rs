@@ -1,32 +1,28 @@
 //! netperf's request/response tests: pairs of tasks that send one byte to and fro over the loopback device.
 
-use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Values};
+use crate::benchmark::{Benchmark, Case, ParamDef, TaskSet, Values};
+use crate::model::{params, tcp};
 use crate::{Channel, Op, Program, Task, Work};
 
-const PATH: &str = "assumed: not measured, a value for fitting; published counters show only its sum with the other \
-                    costs of a wake-up, hence the wide range";
 const NO_TCP: &str = "assumed: like TCP_RR, less what UDP does not do (acknowledgements, timers, sequence numbers)";
 
-/// What the model is made of: `(name, unit, value of TCP_RR and of UDP_RR, low, high, origin of each)`.
-#[rustfmt::skip]
-const PARAMS: &[ParamRow] = &[
-    ("send",    "ns", [1600, 1450],               800,        1900,        [PATH, NO_TCP]),
-    ("softirq", "ns", [700, 620],                 400,        900,         [PATH, NO_TCP]),
-    ("receive", "ns", [900, 840],                 500,        1000,        [PATH, NO_TCP]),
-    ("jitter",  "%",  [20, 20],                   15,         25,          [JITTER, JITTER]),
-    ("ramp",    "ns", [60_000_000, 60_000_000]  , 50_000_000, 200_000_000, [RAMP, RAMP]),
-];
+/// The values of UDP_RR for the numbers of [`tcp::PATH`].
+const UDP_PATH: [u64; 3] = [1450, 620, 840];
 
-const JITTER: &str = "assumed: uniform, each amount of work drawn anew; without it the pairs run in lock-step";
-const RAMP: &str = "assumed: pairs are started one after another by a script; that takes about 100 ms at the loads of interest; \
-     of its range, what makes 196 threads change state";
+const JITTER: ParamDef = ParamDef {
+    origin: "assumed: uniform, each amount of work drawn anew; without it the pairs run in lock-step",
+    ..params::JITTER
+};
 
-type ParamRow = (&'static str, &'static str, [u64; 2], u64, u64, [&'static str; 2]);
+const RAMP: ParamDef = ParamDef {
+    origin: "assumed: pairs are started one after another by a script; that takes about 100 ms at the loads of interest; \
+             of its range, what makes 196 threads change state",
+    ..params::call("ramp", 60_000_000, 50_000_000, 200_000_000)
+};
 
 /// How many messages a direction holds. A request/response pair has one under way; the rest is never used.
 const CAPACITY: u32 = 8;
 
-/// The cases, in the order of the columns of [`PARAMS`].
 const CASES: [Case; 2] = [
     Case {
         name: "TCP_RR",
@@ -43,11 +39,6 @@ const CASES: [Case; 2] = [
         higher_is_better: true,
     },
 ];
-
-/// What a message costs on the TCP path, which tbench's take too: `send`, `softirq`, `receive`.
-pub(crate) fn tcp_path() -> Vec<ParamDef> {
-    Netperf.params(&CASES[0]).into_iter().take(3).collect()
-}
 
 /// netperf.
 #[derive(Clone, Copy, Debug)]
@@ -70,19 +61,9 @@ impl Benchmark for Netperf {
     }
 
     fn params(&self, case: &Case) -> Vec<ParamDef> {
-        let column = usize::from(case.name == CASES[1].name);
-        PARAMS
-            .iter()
-            .map(|&(name, unit, values, low, high, origins)| ParamDef {
-                name,
-                unit,
-                value: values[column],
-                low,
-                high,
-                max: if unit == "%" { 100 } else { ParamDef::MAX_NS },
-                origin: origins[column],
-            })
-            .collect()
+        let udp = case.name == CASES[1].name;
+        let of_udp = |(tcp, value)| if udp { ParamDef { value, origin: NO_TCP, ..tcp } } else { tcp };
+        tcp::PATH.into_iter().zip(UDP_PATH).map(of_udp).chain([JITTER, RAMP]).collect()
     }
 
     fn load_label(&self, _: &Case, instances: u32) -> String {
@@ -93,7 +74,7 @@ impl Benchmark for Netperf {
         2 * u64::from(pairs)
     }
 
-    fn build(&self, _: &Case, pairs: u32, values: &Values) -> Parts {
+    fn build(&self, _: &Case, pairs: u32, values: &Values) -> TaskSet {
         let jitter_pct = values.get("jitter") as u32;
         let work = |name| Work { ns: values.get(name), jitter_pct };
         let (send, softirq, receive) = (Op::Run(work("send")), Op::Softirq(work("softirq")), Op::Run(work("receive")));
@@ -122,6 +103,6 @@ impl Benchmark for Netperf {
         };
         let channels = (0..pairs).flat_map(|pair| [channel("request", pair), channel("reply", pair)]).collect();
         let tasks = (0..pairs).flat_map(|pair| [task(0, pair), task(1, pair)]).collect();
-        Parts { programs, channels, tasks }
+        TaskSet { programs, channels, tasks }
     }
 }

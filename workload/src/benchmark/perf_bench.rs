@@ -1,9 +1,9 @@
 //! `perf bench sched`: messaging, which is hackbench with its numbers fixed, and pipe.
 
-use crate::benchmark::{Benchmark, Case, Measures, ParamDef, Parts, Values};
-use crate::groups::{Are, Groups, Through};
-use crate::params;
-use crate::ping_pong::{PARAMS, Pairs};
+use crate::benchmark::{Benchmark, Case, Measures, ParamDef, TaskSet, Values};
+use crate::model::groups::{Are, Groups, Through};
+use crate::model::params;
+use crate::model::ping_pong::{PARAMS, Pairs};
 
 const CASES: [Case; 3] = [
     case("sched-messaging", "messages/s", "groups of processes that send each other messages through Unix sockets"),
@@ -66,7 +66,7 @@ impl Benchmark for PerfBench {
         Measures::of_loops(case, values)
     }
 
-    fn build(&self, case: &Case, instances: u32, values: &Values) -> Parts {
+    fn build(&self, case: &Case, instances: u32, values: &Values) -> TaskSet {
         match groups(case) {
             Some(groups) => groups.build(instances, SIZE, values),
             None => {

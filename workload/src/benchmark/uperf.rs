@@ -1,10 +1,11 @@
 //! uperf's pingpong profile: pairs of threads that write a message to each other and read it, over TCP on the loopback
 //! device.
 
-use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Values};
-use crate::connections::{Connections, REPLY, REQUEST, barrier};
-use crate::tcp::{self, Tcp};
-use crate::{Op, params};
+use crate::Op;
+use crate::benchmark::{Benchmark, Case, ParamDef, TaskSet, Values};
+use crate::model::connections::{Connections, REPLY, REQUEST, barrier};
+use crate::model::params;
+use crate::model::tcp::{self, Tcp};
 
 const CASES: [Case; 1] = [Case {
     name: "pingpong",
@@ -64,7 +65,7 @@ impl Benchmark for Uperf {
         Connections::nr_tasks(threads, 1)
     }
 
-    fn build(&self, _: &Case, threads: u32, values: &Values) -> Parts {
+    fn build(&self, _: &Case, threads: u32, values: &Values) -> TaskSet {
         let tcp = Tcp::of(values);
         let (size, flowop) = (values.get("size"), values.get("flowop"));
         let mut slave = Vec::new();

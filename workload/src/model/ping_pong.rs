@@ -1,8 +1,8 @@
 //! Pairs of tasks that write a byte to each other through two pipes: what will-it-scale's context_switch1 and
 //! `perf bench sched pipe` have in common.
 
-use crate::benchmark::{ParamDef, Parts, Values};
-use crate::params;
+use crate::benchmark::{ParamDef, TaskSet, Values};
+use crate::model::params;
 use crate::{Channel, Op, Program, Task, Work};
 
 /// The numbers that both models have.
@@ -26,7 +26,7 @@ const GO: u32 = 2;
 
 impl Pairs {
     /// The programs, pipes and tasks. The parent of a pair forks the other, which gets its CPUs.
-    pub(crate) fn build(self, values: &Values) -> Parts {
+    pub(crate) fn build(self, values: &Values) -> TaskSet {
         let jitter_pct = values.get("jitter") as u32;
         let work = |name| Op::Run(Work { ns: values.get(name), jitter_pct });
         let (write, read) = (work("write"), work("read"));
@@ -55,7 +55,7 @@ impl Pairs {
             programs.push(program("main", vec![send(0), Op::Repeat { to: 0, times: Some(self.pairs) }]));
             tasks.push(task("main".to_owned(), 2, vec![go], self.pairs, None));
         }
-        Parts { programs, channels, tasks }
+        TaskSet { programs, channels, tasks }
     }
 
     fn child(self, write: Op, read: Op) -> Vec<Op> {

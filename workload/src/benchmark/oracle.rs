@@ -1,10 +1,11 @@
-//! An OLTP mix with many users on an Oracle database: user processes that think, the shadow process of each, and the log
-//! writer.
+//! An OLTP mix with many users on an Oracle database: user processes that think, the shadow process of each, and the
+//! log writer.
 
-use crate::benchmark::{Benchmark, Case, ParamDef, Parts, Takes, Values};
-use crate::connections::{Connections, REPLY, REQUEST, SHARED, barrier};
-use crate::tcp::{self, Tcp};
-use crate::{Call, Op, Work, params};
+use crate::benchmark::{Benchmark, Case, ParamDef, ShortestRun, TaskSet, Values};
+use crate::model::connections::{Connections, REPLY, REQUEST, SHARED, barrier};
+use crate::model::params;
+use crate::model::tcp::{self, Tcp};
+use crate::{Call, Op, Work};
 
 const CASES: [Case; 1] = [Case {
     name: "oltp",
@@ -86,12 +87,12 @@ impl Benchmark for Oracle {
         Connections::nr_tasks(users, 2)
     }
 
-    fn takes(&self, _: &Case) -> Takes {
+    fn shortest_run(&self, _: &Case) -> ShortestRun {
         // A transaction with its thought is 6 ms.
-        Takes { settle_ns: 0, time_ns: 500_000_000 }
+        ShortestRun { settle_ns: 0, time_ns: 500_000_000 }
     }
 
-    fn build(&self, _: &Case, users: u32, values: &Values) -> Parts {
+    fn build(&self, _: &Case, users: u32, values: &Values) -> TaskSet {
         let tcp = Tcp::of(values);
         let jitter_pct = values.get("jitter") as u32;
         let work = |name| Work { ns: values.get(name), jitter_pct };

@@ -18,16 +18,16 @@ pub(crate) fn pipe_room(size: u64) -> u32 {
     pipe_capacity(size) / 16
 }
 
-/// How many messages of so many bytes a Unix stream socket holds. A send goes on while the sender's buffers come to less than
-/// `net.core.wmem_default` (212992 by default); each is its data and `skb_shared_info` (320 bytes) in a power of two, and
-/// an `sk_buff` (256 bytes).
+/// How many messages of so many bytes a Unix stream socket holds. A send goes on while the sender's buffers come to
+/// less than `net.core.wmem_default` (212992 by default); each is its data and `skb_shared_info` (320 bytes) in a power
+/// of two, and an `sk_buff` (256 bytes).
 pub(crate) fn socket_capacity(size: u64) -> u32 {
     WMEM_DEFAULT.div_ceil(truesize(size)) as u32
 }
 
-/// How many of them must have been read before who waits to write is woken: what is left is a quarter of the buffer at most
-/// (`unix_writable()`, 6.1). Two bytes of `sk_wmem_alloc` are the socket's own and what `sock_wfree()` keeps for the time of
-/// the wake-up.
+/// How many of them must have been read before who waits to write is woken: what is left is a quarter of the buffer at
+/// most (`unix_writable()`, 6.1). Two bytes of `sk_wmem_alloc` are the socket's own and what `sock_wfree()` keeps for
+/// the time of the wake-up.
 pub(crate) fn socket_room(size: u64) -> u32 {
     socket_capacity(size) - ((WMEM_DEFAULT / 4 - 2) / truesize(size)) as u32
 }
@@ -69,9 +69,9 @@ pub(crate) const GROUP_SOCKET_WRITE: ParamDef = shared("write", 5000, 700, 6000)
 /// `read()` from one of them.
 pub(crate) const GROUP_SOCKET_READ: ParamDef = shared("read", 400, 300, 4000);
 
-/// How long the allocator's lock is held for a message through a socket, both when its `sk_buff` is taken and when it is given
-/// back: on the average, as SLUB does it for several at a time. It bounds the messages of the whole machine, on whichever CPUs
-/// they are written: why a full machine does the same work under either policy.
+/// How long the allocator's lock is held for a message through a socket, both when its `sk_buff` is taken and when it
+/// is given back: on the average, as SLUB does it for several at a time. It bounds the messages of the whole machine,
+/// on whichever CPUs they are written: why a full machine does the same work under either policy.
 pub(crate) const SOCKET_MEMORY: ParamDef = ParamDef {
     origin: "assumed: fitted to the search statistics of hackbench in the SIS_UTIL posting (28 tasks a group); writers take \
              memory that readers on other CPUs give back, which SLUB does under a lock of the whole node (list_lock)",

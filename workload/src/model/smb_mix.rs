@@ -1,9 +1,9 @@
 //! The requests of a client of dbench and of tbench: dbench's load file in small.
 //!
 //! How often each comes is assumed, because the load file `client.txt` was not at hand: as dbench's table of operations
-//! is remembered to print it after a run, to whole requests in 29: NTCreateX 1000,
-//! Close 735, Qpathinfo 906, ReadX 1568, WriteX 499, Find 350, Unlink 202, Qfsinfo 166, Qfileinfo 159 and less of others.
-//! How many bytes go each way is as in `sockio.c` of dbench 4.0, with names of 30 characters and 10 files found.
+//! is remembered to print it after a run, to whole requests in 29: NTCreateX 1000, Close 735, Qpathinfo 906, ReadX
+//! 1568, WriteX 499, Find 350, Unlink 202, Qfsinfo 166, Qfileinfo 159 and less of others. How many bytes go each way is
+//! as in `sockio.c` of dbench 4.0, with names of 30 characters and 10 files found.
 
 use std::cmp::Reverse;
 
@@ -63,8 +63,8 @@ const SMALL: [(u64, Request); 7] = [
 const READS: [u64; 8] = [1, 16, 2, 4, 1, 32, 2, 6];
 const WRITES: [u64; 2] = [4, 12];
 
-/// Sizes in these eighths of `bytes`. What the largest may not have goes to the others, so that the mean stays; all have the
-/// most where `bytes` is more than that.
+/// Sizes in these eighths of `bytes`. What the largest may not have goes to the others, so that the mean stays; all
+/// have the most where `bytes` is more than that.
 fn sizes(bytes: u64, eighths: &[u64]) -> Vec<u64> {
     let mut sizes: Vec<u64> = eighths.iter().map(|eighths| (bytes * eighths / 8).min(BYTES_MAX)).collect();
     let sum: u64 = eighths.iter().map(|eighths| bytes * eighths / 8).sum();

@@ -1,0 +1,9 @@
+//! What several models of benchmarks have in common.
+
+pub(crate) mod connections;
+pub(crate) mod groups;
+pub(crate) mod params;
+pub(crate) mod ping_pong;
+pub(crate) mod sequential;
+pub(crate) mod smb_mix;
+pub(crate) mod tcp;
