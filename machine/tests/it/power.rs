@@ -122,7 +122,8 @@ const ALL: &str = "[topology]\ncores = 4\ncluster_cores = 2\n\
     power_range = [20, 40]\nassumed = \"for the test\"\n\
     [[power]]\ncpus = \"0-1\"\ndynamic = 70\ndynamic_range = [60, 80]\nsmt_pct = 120\nsmt_range = [110, 130]\n\
     leakage_uw = 5\nleakage_range = [0, 9]\nassumed = \"for the test\"\n\
-    [[power]]\ncpus = \"2-3\"\nbusy_uw = [[1000, 10], [3000, 30]]\nbusy_range_pct = [50, 200]\nassumed = \"for the test\"\n\
+    [[power]]\ncpus = \"2-3\"\nbusy_uw = [[1000, 10], [3000, 30]]\nbusy_range_pct = [50, 200]\nassumed = \"for the \
+    test\"\n\
     [[shared_power]]\nof = \"cluster\"\ncpus = \"2-3\"\nawake_uw = 9\nawake_range = [8, 10]\nasleep_uw = 1\n\
     asleep_range = [0, 2]\nassumed = \"for the test\"\n\
     [[shared_power]]\nof = \"package\"\nawake_uw = 9\nawake_range = [8, 10]\nasleep_uw = 1\nasleep_range = [0, 2]\n\

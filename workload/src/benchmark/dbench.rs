@@ -14,8 +14,8 @@ const CASES: [Case; 1] = [Case {
 }];
 
 const FIT: &str = "assumed: with the others, so that a client moves the 630 MB/s of the posting of 2019";
-const PLATEAU: &str = "assumed: what calls that change directories, or grow files, do one after another in the file system's journal; \
-     with the wake-ups of who waits, fitted to the plateau of the posting of 2019 (2900 MB/s)";
+const PLATEAU: &str = "assumed: what calls that change directories, or grow files, do one after another in the file \
+     system's journal; with the wake-ups of who waits, fitted to the plateau of the posting of 2019 (2900 MB/s)";
 const BYTES: &str = "assumed: the mean of a ReadX or WriteX, as of tbench, which replays the same file";
 
 const fn own(name: &'static str, value: u64, low: u64, high: u64, origin: &'static str) -> ParamDef {
@@ -37,8 +37,8 @@ const OWN: [ParamDef; 10] = [
         100_000,
         0,
         10_000_000,
-        "assumed: one Flush in three rounds waits so long for the disk, a sleep; nothing else does, as all is in the page cache; \
-         what the posting's disk and file system were is not known",
+        "assumed: one Flush in three rounds waits so long for the disk, a sleep; nothing else does, as all is in the \
+         page cache; what the posting's disk and file system were is not known",
     ),
 ];
 
@@ -62,12 +62,12 @@ impl Benchmark for Dbench {
     }
 
     fn doc(&self) -> &'static str {
-        "N client processes that go through tbench's mix of requests as system calls on a local file system, with no network \
-         and no server.\n\n\
-         Files are in the page cache. Opens, unlinks and writes do a part of their work under one lock, the journal's, which \
-         sleeps when it is taken; one flush in three rounds waits for the disk, a sleep. The disk's queue, writeback, and \
-         that kernel locks spin before they sleep are not in the model: the fall of throughput beyond 32 clients is not \
-         either.\n\n\
+        "N client processes that go through tbench's mix of requests as system calls on a local file system, with no \
+         network and no server.\n\n\
+         Files are in the page cache. Opens, unlinks and writes do a part of their work under one lock, the \
+         journal's, which sleeps when it is taken; one flush in three rounds waits for the disk, a sleep. The disk's \
+         queue, writeback, and that kernel locks spin before they sleep are not in the model: the fall of throughput \
+         beyond 32 clients is not either.\n\n\
          dbench prints MB/s: 10 data requests of 29, times bytes, times this."
     }
 

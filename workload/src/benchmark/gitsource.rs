@@ -23,8 +23,9 @@ const fn length(name: &'static str, value: u64, low: u64, high: u64) -> ParamDef
     ParamDef { origin: MIX, ..params::call(name, value, low, high) }
 }
 
-const MIX: &str = "assumed: the mix, so that with what a process costs about 400 start a second, as the posting of September 2019 \
-     counted (git's suite: rev-parse, test, sed and cat, some of them in pipes; add, commit and log; now and then a clone or repack)";
+const MIX: &str = "assumed: the mix, so that with what a process costs about 400 start a second, as the posting of \
+     September 2019 counted (git's suite: rev-parse, test, sed and cat, some of them in pipes; add, commit and log; \
+     now and then a clone or repack)";
 
 const LENGTHS: [ParamDef; 3] = [
     length("short", 900_000, 300_000, 2_000_000),
@@ -46,11 +47,11 @@ impl Benchmark for Gitsource {
     }
 
     fn doc(&self) -> &'static str {
-        "git's own test suite (mmtests: gitsource): a shell that starts commands one after another, each a fork, an exec and an \
-         exit through the slow path. A round is 6 short commands, 3 of medium length, 2 in a pipe that run at the same time \
-         and 1 long one.\n\n\
-         The metric is the mean time of a round. The ratio of two is the ratio of the suite's run times. What the disk \
-         takes is left out."
+        "git's own test suite (mmtests: gitsource): a shell that starts commands one after another, each a fork, an \
+         exec and an exit through the slow path. A round is 6 short commands, 3 of medium length, 2 in a pipe that \
+         run at the same time and 1 long one.\n\n\
+         The metric is the mean time of a round. The ratio of two is the ratio of the suite's run times. What the \
+         disk takes is left out."
     }
 
     fn params(&self, _: &Case) -> Vec<ParamDef> {

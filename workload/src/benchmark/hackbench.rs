@@ -45,12 +45,13 @@ impl Benchmark for Hackbench {
     }
 
     fn doc(&self) -> &'static str {
-        "N groups of fds senders and fds receivers each; every sender writes to every receiver of its group in turn.\n\n\
-         hackbench prints the time that a number of loops takes. Published tables call that throughput, more being better, \
-         and so does the model: it goes on for ever and counts messages in the measured time. L loops of N groups are N x \
-         fds x fds x L messages, and take that many over the throughput.\n\n\
-         Processes and threads differ in how long they take to start; a switch between either costs what the machine says. \
-         Who waits to write to a pipe needs a free page, to a socket three quarters of its buffer."
+        "N groups of fds senders and fds receivers each; every sender writes to every receiver of its group in \
+         turn.\n\n\
+         hackbench prints the time that a number of loops takes. Published tables call that throughput, more being \
+         better, and so does the model: it goes on for ever and counts messages in the measured time. L loops of N \
+         groups are N x fds x fds x L messages, and take that many over the throughput.\n\n\
+         Processes and threads differ in how long they take to start; a switch between either costs what the machine \
+         says. Who waits to write to a pipe needs a free page, to a socket three quarters of its buffer."
     }
 
     fn params(&self, case: &Case) -> Vec<ParamDef> {

@@ -48,8 +48,8 @@ const fn of(ui_pct: u64, render_pct: u64) -> Subtest {
 }
 
 /// What the fit moved; docs/workloads.md says what it was and what it misses.
-const FITTED: &str = "assumed: fitted to the published Jankbench table: how much runnable boosting changes the mean frame, the share of late \
-     frames and power, and how many frames are late without it";
+const FITTED: &str = "assumed: fitted to the published Jankbench table: how much runnable boosting changes the mean \
+     frame, the share of late frames and power, and how many frames are late without it";
 
 const fn work(name: &'static str, value: u64, low: u64, high: u64, origin: &'static str) -> ParamDef {
     ParamDef { origin, ..params::call(name, value, low, high) }
@@ -85,8 +85,8 @@ const OWN: [ParamDef; 17] = [
         "ms",
         120,
         [30, 140, 10_000],
-        "assumed: what an activity's start waits for flash and for other processes; fitted to the published longest frame, 163 ms, \
-         which boosting does not change",
+        "assumed: what an activity's start waits for flash and for other processes; fitted to the published longest \
+         frame, 163 ms, which boosting does not change",
     ),
     count("frames", "frames", 100, [50, 1000, 100_000], "assumed: of a subtest; one of them is the first"),
     count("gap", "ms", 1_000, [200, 5_000, 10_000], "assumed: between two subtests, in which nothing is drawn"),
@@ -118,14 +118,14 @@ impl Benchmark for Jankbench {
     }
 
     fn doc(&self) -> &'static str {
-        "An app on a phone draws frames at 60 Hz, subtest by subtest. A vsync every 16.67 ms wakes the UI thread, which asks a \
-         service over binder, lays out and records the frame; the render thread draws it and passes the buffer to the \
-         compositor, and that to the hardware composer, while the app waits for its next vsync. Threads of the system run \
-         beside them.\n\n\
-         A frame lasts from its vsync until the render thread is done with it, and misses at 16 ms. An app that is late takes \
-         the next vsync. Each subtest begins after a gap in which nothing is drawn, so that frequencies and averages have \
-         fallen, and with the start of its activity, which takes many times what a frame does. The load is how many apps \
-         draw at a time: 1."
+        "An app on a phone draws frames at 60 Hz, subtest by subtest. A vsync every 16.67 ms wakes the UI thread, \
+         which asks a service over binder, lays out and records the frame; the render thread draws it and passes the \
+         buffer to the compositor, and that to the hardware composer, while the app waits for its next vsync. Threads \
+         of the system run beside them.\n\n\
+         A frame lasts from its vsync until the render thread is done with it, and misses at 16 ms. An app that is \
+         late takes the next vsync. Each subtest begins after a gap in which nothing is drawn, so that frequencies \
+         and averages have fallen, and with the start of its activity, which takes many times what a frame does. The \
+         load is how many apps draw at a time: 1."
     }
 
     fn params(&self, _: &Case) -> Vec<ParamDef> {

@@ -50,11 +50,11 @@ impl Benchmark for Kernbench {
     }
 
     fn doc(&self) -> &'static str {
-        "A kernel is compiled: each job of make -j N starts gcc, which starts cc1 and then as, each by fork and exec, and takes \
-         the next file when that has ended. Files differ much in length. Reading, linking and waiting for the last job of a \
-         directory are left out.\n\n\
-         kernbench prints the time of a build. The model goes on for ever and counts files in the measured time; with loops, \
-         each job compiles so many, and the time until all are done is the metric."
+        "A kernel is compiled: each job of make -j N starts gcc, which starts cc1 and then as, each by fork and exec, \
+         and takes the next file when that has ended. Files differ much in length. Reading, linking and waiting for \
+         the last job of a directory are left out.\n\n\
+         kernbench prints the time of a build. The model goes on for ever and counts files in the measured time; with \
+         loops, each job compiles so many, and the time until all are done is the metric."
     }
 
     fn params(&self, _: &Case) -> Vec<ParamDef> {

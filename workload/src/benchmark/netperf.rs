@@ -15,8 +15,8 @@ const JITTER: ParamDef = ParamDef {
 };
 
 const RAMP: ParamDef = ParamDef {
-    origin: "assumed: pairs are started one after another by a script; that takes about 100 ms at the loads of interest; \
-             of its range, what makes 196 threads change state",
+    origin: "assumed: pairs are started one after another by a script; that takes about 100 ms at the loads of \
+             interest; of its range, what makes 196 threads change state",
     ..params::call("ramp", 60_000_000, 50_000_000, 200_000_000)
 };
 
@@ -55,9 +55,9 @@ impl Benchmark for Netperf {
 
     fn doc(&self) -> &'static str {
         "N pairs of netperf and netserver on one machine, started one after another.\n\n\
-         On the loopback device the sender's system call queues the packet and raises NET_RX, which runs on the sender's \
-         own CPU as the call ends. From there sock_def_readable() wakes the receiver with the sync hint: the wake-up is in \
-         softirq context, its CPU is the sender's and the task it interrupts is the sender."
+         On the loopback device the sender's system call queues the packet and raises NET_RX, which runs on the \
+         sender's own CPU as the call ends. From there sock_def_readable() wakes the receiver with the sync hint: the \
+         wake-up is in softirq context, its CPU is the sender's and the task it interrupts is the sender."
     }
 
     fn params(&self, case: &Case) -> Vec<ParamDef> {

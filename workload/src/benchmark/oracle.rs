@@ -15,8 +15,8 @@ const CASES: [Case; 1] = [Case {
     higher_is_better: true,
 }];
 
-const UNKNOWN: &str = "assumed: the posting of 2019 says no more than \"Oracle DB\" and the users; a value at which its 220 users keep \
-     44 cores and their siblings about two thirds busy";
+const UNKNOWN: &str = "assumed: the posting of 2019 says no more than \"Oracle DB\" and the users; a value at which \
+     its 220 users keep 44 cores and their siblings about two thirds busy";
 
 const fn own(name: &'static str, value: u64, low: u64, high: u64, origin: &'static str) -> ParamDef {
     ParamDef { origin, ..params::call(name, value, low, high) }
@@ -68,11 +68,11 @@ impl Benchmark for Oracle {
     }
 
     fn doc(&self) -> &'static str {
-        "N users, each with a dedicated server process (shadow) that it is connected to over TCP on the loopback device. A user \
-         thinks, makes five calls of a few hundred microseconds, commits, and thinks again.\n\n\
-         A commit asks the log writer, which is one process: it takes all that ask at one moment, writes (a sleep), and \
-         posts one after another. A latch that all share is held for a moment in each call; who finds it taken sleeps. \
-         The posting of 2019 does not describe its mix: all of this is assumed."
+        "N users, each with a dedicated server process (shadow) that it is connected to over TCP on the loopback \
+         device. A user thinks, makes five calls of a few hundred microseconds, commits, and thinks again.\n\n\
+         A commit asks the log writer, which is one process: it takes all that ask at one moment, writes (a sleep), \
+         and posts one after another. A latch that all share is held for a moment in each call; who finds it taken \
+         sleeps. The posting of 2019 does not describe its mix: all of this is assumed."
     }
 
     fn params(&self, _: &Case) -> Vec<ParamDef> {

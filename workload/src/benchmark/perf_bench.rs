@@ -42,9 +42,10 @@ impl Benchmark for PerfBench {
     }
 
     fn doc(&self) -> &'static str {
-        "perf bench sched messaging (-g N, 20 senders and 20 receivers a group) and perf bench sched pipe, N of them at once.\n\n\
-         perf prints the time that a number of loops takes. Without loops the model goes on for ever and counts what is \
-         done in the measured time."
+        "perf bench sched messaging (-g N, 20 senders and 20 receivers a group) and perf bench sched pipe, N of them \
+         at once.\n\n\
+         perf prints the time that a number of loops takes. Without loops the model goes on for ever and counts what \
+         is done in the measured time."
     }
 
     fn params(&self, case: &Case) -> Vec<ParamDef> {

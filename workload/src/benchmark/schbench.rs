@@ -27,8 +27,8 @@ const THREADS: ParamDef = option(
     "schbench.c (-t): workers of each message thread; 16 there, 28 in postings",
 );
 const MESSAGE_THREADS: ParamDef = option("message_threads", "", 1, [1, 2, 10_000], MESSAGE_ORIGIN);
-const MESSAGE_ORIGIN: &str = "assumed: -m, which the Zen 3 posting does not tell (2 if left out): with 2 of 256 workers each its \
-     256 CPUs would be overloaded, and its latency is below 1 ms";
+const MESSAGE_ORIGIN: &str = "assumed: -m, which the Zen 3 posting does not tell (2 if left out): with 2 of 256 \
+     workers each its 256 CPUs would be overloaded, and its latency is below 1 ms";
 const TIMES: [ParamDef; 2] = [
     option(
         "sleeptime",
@@ -81,13 +81,13 @@ impl Benchmark for Schbench {
     }
 
     fn doc(&self) -> &'static str {
-        "Message threads with workers. A worker spins for cputime, puts itself on the list of its message thread, wakes that, \
-         and waits. The message thread waits until somebody is on its list, sleeps for sleeptime and up to a quarter more, \
-         takes the time, and wakes all that are on the list, the last that came first.\n\n\
-         The latency is from that time, which is one for all that are woken, until the worker reads the clock: it holds the \
-         wake-ups of those before it, and a message thread that is preempted shows.\n\n\
-         This is schbench as it was up to 2022, where -s and -c are these times. Its workers are started by the message \
-         thread, which is started by a main task."
+        "Message threads with workers. A worker spins for cputime, puts itself on the list of its message thread, \
+         wakes that, and waits. The message thread waits until somebody is on its list, sleeps for sleeptime and up \
+         to a quarter more, takes the time, and wakes all that are on the list, the last that came first.\n\n\
+         The latency is from that time, which is one for all that are woken, until the worker reads the clock: it \
+         holds the wake-ups of those before it, and a message thread that is preempted shows.\n\n\
+         This is schbench as it was up to 2022, where -s and -c are these times. Its workers are started by the \
+         message thread, which is started by a main task."
     }
 
     fn params(&self, case: &Case) -> Vec<ParamDef> {

@@ -45,12 +45,12 @@ impl Benchmark for SequentialTasks {
     }
 
     fn doc(&self) -> &'static str {
-        "A shell script that starts a short task, waits until it has ended, and starts the next. The load is a rate: the work of a \
-         task is what is left of a second over the rate when the shell's and the process's own doing is taken off, at \
-         nominal frequency. So one CPU is busy at any rate, and the higher it is, the shorter the tasks, and the more often \
-         another CPU is chosen, by the slow path, at a fork and at an exec.\n\n\
-         The metric is the mean time of a task, from its fork until the shell has gone on. The ratio of two is the ratio of \
-         the times that the script takes."
+        "A shell script that starts a short task, waits until it has ended, and starts the next. The load is a rate: \
+         the work of a task is what is left of a second over the rate when the shell's and the process's own doing is \
+         taken off, at nominal frequency. So one CPU is busy at any rate, and the higher it is, the shorter the \
+         tasks, and the more often another CPU is chosen, by the slow path, at a fork and at an exec.\n\n\
+         The metric is the mean time of a task, from its fork until the shell has gone on. The ratio of two is the \
+         ratio of the times that the script takes."
     }
 
     fn params(&self, case: &Case) -> Vec<ParamDef> {

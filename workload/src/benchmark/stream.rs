@@ -13,7 +13,8 @@ const CASES: [Case; 1] = [Case {
 }];
 
 const LOOP: ParamDef = ParamDef {
-    origin: "assumed: a thread's part of a pass over the arrays; it is computing here, which no other thread slows down",
+    origin: "assumed: a thread's part of a pass over the arrays; it is computing here, which no other thread slows \
+             down",
     ..params::call("loop", 10_000_000, 1_000_000, 100_000_000)
 };
 
@@ -34,11 +35,11 @@ impl Benchmark for Stream {
     }
 
     fn doc(&self) -> &'static str {
-        "A team of N threads, of which the first starts the others: each computes its part of a loop, and all meet at its \
-         end.\n\n\
-         The memory bandwidth that STREAM measures is not modelled: what the model shows is where the threads are put, \
-         and whether one has to wait for a CPU. Published rows of STREAM are not simulated. That waiting threads spin for a \
-         while (OMP_WAIT_POLICY) is left out."
+        "A team of N threads, of which the first starts the others: each computes its part of a loop, and all meet at \
+         its end.\n\n\
+         The memory bandwidth that STREAM measures is not modelled: what the model shows is where the threads are \
+         put, and whether one has to wait for a CPU. Published rows of STREAM are not simulated. That waiting threads \
+         spin for a while (OMP_WAIT_POLICY) is left out."
     }
 
     fn params(&self, _: &Case) -> Vec<ParamDef> {

@@ -26,7 +26,8 @@ const OWN: [ParamDef; 2] = [
         low: 8,
         high: 256,
         max: 10_000,
-        origin: "assumed: a receive buffer of 128 KiB (tcp_rmem) and messages of 4 KiB in the mean; it grows on a real machine",
+        origin: "assumed: a receive buffer of 128 KiB (tcp_rmem) and messages of 4 KiB in the mean; it grows on a \
+                 real machine",
     },
 ];
 
@@ -49,12 +50,13 @@ impl Benchmark for StressNg {
     }
 
     fn doc(&self) -> &'static str {
-        "N instances of a client process and the server process that forked it, over TCP on the loopback device. The client \
-         connects, the server sends 512 messages of 16 bytes to 8 KiB, growing, and closes; the client reads to the \
-         end.\n\n\
-         The server never waits for the client unless the buffer is full, and goes on when a third of it has been read. So \
-         each message wakes a reader while the writer goes on: whether the reader preempts it is what involuntary switches \
-         count (switches_involuntary in results). That two messages may be read by one call is left out."
+        "N instances of a client process and the server process that forked it, over TCP on the loopback device. The \
+         client connects, the server sends 512 messages of 16 bytes to 8 KiB, growing, and closes; the client reads \
+         to the end.\n\n\
+         The server never waits for the client unless the buffer is full, and goes on when a third of it has been \
+         read. So each message wakes a reader while the writer goes on: whether the reader preempts it is what \
+         involuntary switches count (switches_involuntary in results). That two messages may be read by one call is \
+         left out."
     }
 
     fn params(&self, _: &Case) -> Vec<ParamDef> {

@@ -14,8 +14,8 @@ const fn case(name: &'static str, doc: &'static str) -> Case {
     Case { name, doc, metric: "throughput", unit: "trans/s", higher_is_better: true }
 }
 
-const FIT: &str = "assumed: with the other statements, so that a client makes the 262 transactions a second that each of the 8 of \
-     the posting of 2019 does; rows are in memory";
+const FIT: &str = "assumed: with the other statements, so that a client makes the 262 transactions a second that each \
+     of the 8 of the posting of 2019 does; rows are in memory";
 
 const fn statement(name: &'static str, value: u64, low: u64, high: u64) -> ParamDef {
     ParamDef { origin: FIT, ..params::call(name, value, low, high) }
@@ -38,8 +38,8 @@ const OWN: [ParamDef; 9] = [
         ..params::call("log", 8_000, 2_000, 30_000)
     },
     ParamDef {
-        origin: "assumed: the disk's write of the log, a sleep at each commit that has changed rows; what the posting's disk was, \
-                 and whether it waited at all (innodb_flush_log_at_trx_commit), is not known",
+        origin: "assumed: the disk's write of the log, a sleep at each commit that has changed rows; what the \
+                 posting's disk was, and whether it waited at all (innodb_flush_log_at_trx_commit), is not known",
         ..params::call("flush", 100_000, 0, 2_000_000)
     },
 ];
@@ -71,11 +71,11 @@ impl Benchmark for Sysbench {
     }
 
     fn doc(&self) -> &'static str {
-        "N client threads (--threads), each with a connection to mysqld on the same machine over a Unix socket, and mysqld's \
-         thread of that connection. A client sends a statement and waits for its rows.\n\n\
-         A transaction is BEGIN, the statements of the script, and COMMIT, with the script's own numbers of each. All rows \
-         are in memory. A commit that has changed rows takes the redo log's mutex for a moment, and waits for the disk; no other \
-         lock is in the model. Clients are started one after another and go at one moment.\n\n\
+        "N client threads (--threads), each with a connection to mysqld on the same machine over a Unix socket, and \
+         mysqld's thread of that connection. A client sends a statement and waits for its rows.\n\n\
+         A transaction is BEGIN, the statements of the script, and COMMIT, with the script's own numbers of each. All \
+         rows are in memory. A commit that has changed rows takes the redo log's mutex for a moment, and waits for \
+         the disk; no other lock is in the model. Clients are started one after another and go at one moment.\n\n\
          A message wakes its reader from task context with the sync hint (sock_def_readable())."
     }
 

@@ -56,14 +56,14 @@ impl Benchmark for Tbench {
     }
 
     fn doc(&self) -> &'static str {
-        "N clients and N processes of tbench_srv, connected over TCP on the loopback device. A client sends a request, waits \
-         for the reply, and takes the next line of its load file; requests are most often a hundred bytes, reads and writes \
-         up to 64 KiB.\n\n\
-         Clients are forked one after another, connect, and wait at a barrier; tbench lets all go at one moment when the \
-         last is there. A message goes the way of netperf's TCP_RR: the wake-up is in softirq context on the sender's CPU, \
-         with the sync hint.\n\n\
-         tbench prints MB/s, counting what is read and written. The model counts requests, in a mix that does not change: \
-         MB/s is 10 data requests of 29, times bytes, times this."
+        "N clients and N processes of tbench_srv, connected over TCP on the loopback device. A client sends a \
+         request, waits for the reply, and takes the next line of its load file; requests are most often a hundred \
+         bytes, reads and writes up to 64 KiB.\n\n\
+         Clients are forked one after another, connect, and wait at a barrier; tbench lets all go at one moment when \
+         the last is there. A message goes the way of netperf's TCP_RR: the wake-up is in softirq context on the \
+         sender's CPU, with the sync hint.\n\n\
+         tbench prints MB/s, counting what is read and written. The model counts requests, in a mix that does not \
+         change: MB/s is 10 data requests of 29, times bytes, times this."
     }
 
     fn params(&self, _: &Case) -> Vec<ParamDef> {

@@ -23,8 +23,8 @@ const OWN: [ParamDef; 2] = [
         low: 1024,
         high: 16_384,
         max: 65_536,
-        origin: "assumed: 8k as the posting of 2019 is remembered to say, whose table does not have it; with it and in Gbit/s, \
-                 its 8 threads make a round in 23 us",
+        origin: "assumed: 8k as the posting of 2019 is remembered to say, whose table does not have it; with it and \
+                 in Gbit/s, its 8 threads make a round in 23 us",
     },
     ParamDef {
         origin: "assumed: uperf reads the clock and counts at each step of a profile (a flowop)",
@@ -46,11 +46,11 @@ impl Benchmark for Uperf {
     }
 
     fn doc(&self) -> &'static str {
-        "N threads of the master and N of the slave, a connection each, over TCP on the loopback device. A thread writes a \
-         message of size bytes and reads one as long; its partner reads and writes.\n\n\
-         The threads meet at a barrier before the transaction that is measured, and go at one moment. A message goes the way \
-         of netperf's TCP_RR and is copied by the byte on both sides. uperf prints the bytes of both directions in a second: \
-         16 × size × rounds are its bits."
+        "N threads of the master and N of the slave, a connection each, over TCP on the loopback device. A thread \
+         writes a message of size bytes and reads one as long; its partner reads and writes.\n\n\
+         The threads meet at a barrier before the transaction that is measured, and go at one moment. A message goes \
+         the way of netperf's TCP_RR and is copied by the byte on both sides. uperf prints the bytes of both \
+         directions in a second: 16 × size × rounds are its bits."
     }
 
     fn params(&self, _: &Case) -> Vec<ParamDef> {

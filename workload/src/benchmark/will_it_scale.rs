@@ -20,7 +20,8 @@ const CPUS: ParamDef = ParamDef {
     low: 0,
     high: 8192,
     max: 8192,
-    origin: "pair i is on CPU i modulo this; 0: on CPU i. Numbers are the machine's, where will-it-scale goes core by core",
+    origin: "pair i is on CPU i modulo this; 0: on CPU i. Numbers are the machine's, where will-it-scale goes core by \
+             core",
 };
 
 /// will-it-scale.

@@ -22,8 +22,8 @@ const OWN: [ParamDef; 4] = [
         low: 16,
         high: 256,
         max: 10_000,
-        origin: "assumed: -threads, which the Zen 3 posting does not tell; at about 200 us an operation, 64 make its 300000 a \
-                 second",
+        origin: "assumed: -threads, which the Zen 3 posting does not tell; at about 200 us an operation, 64 make its \
+                 300000 a second",
     },
     ParamDef {
         origin: "assumed: YCSB and its driver in Java, between two operations",
@@ -34,7 +34,8 @@ const OWN: [ParamDef; 4] = [
         ..params::call("find", 80_000, 30_000, 200_000)
     },
     ParamDef {
-        origin: "assumed: mongod changes a document in memory; its journal is written by others, and nobody waits for it",
+        origin: "assumed: mongod changes a document in memory; its journal is written by others, and nobody waits for \
+                 it",
         ..params::call("update", 120_000, 50_000, 300_000)
     },
 ];
@@ -58,8 +59,9 @@ impl Benchmark for Ycsb {
     }
 
     fn doc(&self) -> &'static str {
-        "Threads of YCSB, each with a connection over TCP on the loopback device to a mongod on the same machine, which serves \
-         each with a thread of its own. A thread reads a document, then changes a field of one, for ever.\n\n\
+        "Threads of YCSB, each with a connection over TCP on the loopback device to a mongod on the same machine, \
+         which serves each with a thread of its own. A thread reads a document, then changes a field of one, for \
+         ever.\n\n\
          All documents are in memory, and WiredTiger's tickets are enough for all. The garbage collector of Java, the \
          checkpoints and the journal's writer are not in the model."
     }

@@ -52,8 +52,9 @@ const fn shared(name: &'static str, value: u64, low: u64, high: u64) -> ParamDef
     ParamDef { origin: FIT_SHARED, ..call(name, value, low, high) }
 }
 
-const FIT_SHARED: &str = "assumed: fitted to the search statistics of hackbench in the SIS_UTIL posting (28 tasks a group); holds \
-    the wait for the pipe's mutex or the socket's queue lock, which the writers of a group share and the model does not have";
+const FIT_SHARED: &str = "assumed: fitted to the search statistics of hackbench in the SIS_UTIL posting (28 tasks a \
+    group); holds the wait for the pipe's mutex or the socket's queue lock, which the writers of a group share and \
+    the model does not have";
 
 /// `write()` of a message to a pipe, the wake-up left out.
 pub(crate) const PIPE_WRITE: ParamDef = call("write", 600, 300, 1500);
@@ -73,8 +74,9 @@ pub(crate) const GROUP_SOCKET_READ: ParamDef = shared("read", 400, 300, 4000);
 /// is given back: on the average, as SLUB does it for several at a time. It bounds the messages of the whole machine,
 /// on whichever CPUs they are written: why a full machine does the same work under either policy.
 pub(crate) const SOCKET_MEMORY: ParamDef = ParamDef {
-    origin: "assumed: fitted to the search statistics of hackbench in the SIS_UTIL posting (28 tasks a group); writers take \
-             memory that readers on other CPUs give back, which SLUB does under a lock of the whole node (list_lock)",
+    origin: "assumed: fitted to the search statistics of hackbench in the SIS_UTIL posting (28 tasks a group); \
+             writers take memory that readers on other CPUs give back, which SLUB does under a lock of the whole node \
+             (list_lock)",
     ..call("memory", 100, 20, 200)
 };
 
@@ -108,8 +110,8 @@ pub(crate) const LOOPS: ParamDef = ParamDef {
     low: 0,
     high: 10_000_000,
     max: 10_000_000,
-    origin: "0: for ever, and what is done in the measured time counts; else the benchmark's own number of loops, and the \
-             time until all are done counts",
+    origin: "0: for ever, and what is done in the measured time counts; else the benchmark's own number of loops, and \
+             the time until all are done counts",
 };
 
 #[cfg(test)]

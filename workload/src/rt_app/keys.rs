@@ -25,8 +25,8 @@ const OLD: [&str; 3] = ["exec", "lock_order", "resources"];
 /// Whether it was such a one. What even rt-app no longer knows is an error.
 pub(super) fn not_modelled(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<bool, WorkloadError> {
     if OLD.contains(&prop.name) {
-        let what = "this is of the grammar before rt-app 1.0 (exec, lock_order, resources in threads), which rt-app no longer \
-                    reads; expected events, such as \"run\": 1000";
+        let what = "this is of the grammar before rt-app 1.0 (exec, lock_order, resources in threads), which rt-app \
+                    no longer reads; expected events, such as \"run\": 1000";
         return Err(prop.place.error(cx.path, what));
     }
     let Some((_, what)) = NOT_MODELLED.iter().find(|(name, _)| *name == prop.name) else { return Ok(false) };

@@ -49,7 +49,8 @@ impl Resources {
                 let number = all.number(Kind::Barrier, name, &step.place);
                 if let Some((_, line)) = mine.iter().find(|(known, _)| *known == number) {
                     let what = format!("the thread meets others here already in line {line}");
-                    let hint = "rt-app counts each use as one more thread that is to come; give each meeting a name of its own";
+                    let hint = "rt-app counts each use as one more thread that is to come; give each meeting a name \
+                                of its own";
                     return Err(step
                         .place
                         .error(cx.path, what + "; expected another barrier")

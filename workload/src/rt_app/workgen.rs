@@ -76,8 +76,10 @@ mod tests {
 
     #[test]
     fn a_suspend_without_a_value_gets_its_threads_name() {
-        let text = "{\"tasks\": {\"a.b\": {\"suspend\", \"run\": 1,\n\"suspend\"}, \"c\": {\"phases\": {\"p\": {\"suspend\" /* x */}}}}}";
-        let filled = "{\"tasks\": {\"a.b\": {\"suspend\" : \"a.b\", \"run\": 1,\n\"suspend\" : \"a.b\"}, \"c\": {\"phases\": {\"p\": {\"suspend\" : \"c\" /* x */}}}}}";
+        let text = "{\"tasks\": {\"a.b\": {\"suspend\", \"run\": 1,\n\"suspend\"}, \"c\": {\"phases\": {\"p\": \
+                    {\"suspend\" /* x */}}}}}";
+        let filled = "{\"tasks\": {\"a.b\": {\"suspend\" : \"a.b\", \"run\": 1,\n\"suspend\" : \"a.b\"}, \"c\": \
+                      {\"phases\": {\"p\": {\"suspend\" : \"c\" /* x */}}}}}";
         assert_eq!(fill_in(text), filled);
     }
 

@@ -157,18 +157,19 @@ fn the_documented_file_makes_the_pairs_of_the_built_in_model() {
 fn unknown_keys_are_refused_with_the_nearest_known() {
     assert_eq!(
         changed("metric = ", "metrics = "),
-        "4: `workload.metrics`: unknown key; expected benchmark, case, metric, unit, better, load_label, ramp\n  hint: did you \
-         mean `metric`?"
+        "4: `workload.metrics`: unknown key; expected benchmark, case, metric, unit, better, load_label, ramp\n  \
+         hint: did you mean `metric`?"
     );
     assert_eq!(
         changed("[[channel]]", "[[chanel]]"),
-        "8: `chanel`: unknown key; expected workload, channel, mutex, condition, barrier, spinlock, phase, program, task\n  hint: did you mean `channel`?"
+        "8: `chanel`: unknown key; expected workload, channel, mutex, condition, barrier, spinlock, phase, program, \
+         task\n  hint: did you mean `channel`?"
     );
     assert_eq!(changed("sync = true", "xyz = 1"), "20: `program.ops.xyz`: unknown key; expected send, sync");
     assert_eq!(
         changed("nice = -5", "nicee = -5"),
-        "38: `task.nicee`: unknown key; expected name, program, count, per_instance, start, nice, policy, slice, cpus\n  hint: did \
-         you mean `nice`?"
+        "38: `task.nicee`: unknown key; expected name, program, count, per_instance, start, nice, policy, slice, \
+         cpus\n  hint: did you mean `nice`?"
     );
 }
 
@@ -206,7 +207,8 @@ fn unknown_names_are_refused_with_the_nearest_known() {
     );
     assert_eq!(
         changed("{fork = \"child\"}", "{fork = \"chold\"}"),
-        "22: `program.ops.fork`: there is no program \"chold\"; expected worker, child, logger\n  hint: did you mean `child`?"
+        "22: `program.ops.fork`: there is no program \"chold\"; expected worker, child, logger\n  hint: did you mean \
+         `child`?"
     );
     assert_eq!(
         changed("program = \"logger\"", "program = \"x\""),
@@ -214,14 +216,15 @@ fn unknown_names_are_refused_with_the_nearest_known() {
     );
     assert_eq!(
         changed("\"wait\"", "\"wiat\""),
-        "22: `program.ops`: unknown step \"wiat\"; expected wait, exit, begin, done, yield, exec, run, softirq, sleep, \
-         io, sleep_until, timer, send, recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, fork, nice, policy, slice, repeat, \
-         loop, phase\n  hint: did you mean `wait`?"
+        "22: `program.ops`: unknown step \"wiat\"; expected wait, exit, begin, done, yield, exec, run, softirq, \
+         sleep, io, sleep_until, timer, send, recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, fork, \
+         nice, policy, slice, repeat, loop, phase\n  hint: did you mean `wait`?"
     );
     assert_eq!(
         changed("{sleep = \"1.5ms\"}", "{slep = \"1.5ms\"}"),
-        "22: `program.ops`: unknown step {slep}; expected one of run, softirq, sleep, io, sleep_until, timer, send, recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, fork, nice, policy, slice, repeat, loop, phase\n  hint: did you \
-         mean `sleep`?"
+        "22: `program.ops`: unknown step {slep}; expected one of run, softirq, sleep, io, sleep_until, timer, send, \
+         recv, lock, unlock, spin, cond_wait, signal, broadcast, barrier, fork, nice, policy, slice, repeat, loop, \
+         phase\n  hint: did you mean `sleep`?"
     );
     assert_eq!(
         changed("\"wait\"", "\"sleep\""),
@@ -268,12 +271,14 @@ fn values_out_of_range_say_the_range() {
         (
             "\"50us\"",
             "\"50\"",
-            "20: `program.ops.run`: expected a time in ns, us, ms or s, at most an hour, such as 50us or 1.5ms, found \"50\"",
+            "20: `program.ops.run`: expected a time in ns, us, ms or s, at most an hour, such as 50us or 1.5ms, found \
+             \"50\"",
         ),
         (
             "\"50us\"",
             "50",
-            "20: `program.ops.run`: expected a time in ns, us, ms or s, at most an hour, such as 50us or 1.5ms, found 50",
+            "20: `program.ops.run`: expected a time in ns, us, ms or s, at most an hour, such as 50us or 1.5ms, found \
+             50",
         ),
     ] {
         assert_eq!(changed(from, to), expected);
@@ -290,7 +295,8 @@ fn affinities_have_cpus_and_the_machine_has_them() {
     assert_eq!(cpus("[0]"), "40: `task.cpus`: expected text in quotes, found [0]");
     assert_eq!(
         cpus("\"0-1,4\""),
-        "40: `task.cpus`: its affinity has CPU 4; the machine has CPUs 0 to 3\n  hint: without `cpus`, a task may use all CPUs"
+        "40: `task.cpus`: its affinity has CPU 4; the machine has CPUs 0 to 3\n  hint: without `cpus`, a task may use \
+         all CPUs"
     );
 }
 
@@ -320,8 +326,8 @@ fn repeats_go_back_and_nothing_is_unreachable() {
 fn loops_in_which_no_time_can_pass_are_refused_at_their_step() {
     assert_eq!(
         changed("{run = \"1us\"}, {repeat", "{send = \"log\"}, {repeat"),
-        "31: `program.ops`: step 2 goes round for ever without time passing; expected work, a sleep, or a wait for somebody \
-         who takes time, in each round"
+        "31: `program.ops`: step 2 goes round for ever without time passing; expected work, a sleep, or a wait for \
+         somebody who takes time, in each round"
     );
 }
 
@@ -358,8 +364,8 @@ fn what_counts_nothing_or_comes_twice_is_refused() {
     );
     assert_eq!(
         changed("per_instance = 2", "count = 2"),
-        "36: `task.count`: tasks with a count belong to no instance, but each instance has its own channel \"request\"; \
-         expected per_instance = false there, or per_instance here"
+        "36: `task.count`: tasks with a count belong to no instance, but each instance has its own channel \
+         \"request\"; expected per_instance = false there, or per_instance here"
     );
 }
 
@@ -405,9 +411,9 @@ fn a_time_until_all_have_exited_needs_tasks_that_exit() {
 fn a_metric_that_no_run_has_is_refused_with_those_that_runs_have() {
     assert_eq!(
         changed("\"throughput\"", "\"power\""),
-        "4: `workload.metric`: no metric \"power\" is computed of a run; expected throughput, time, latency_90pct, latency_99pct, \
-         latency_mean, frame_mean, frame_max, missed_16ms\n  \
-         hint: \"done\" in a program counts one more transaction, whose unit is `unit`"
+        "4: `workload.metric`: no metric \"power\" is computed of a run; expected throughput, time, latency_90pct, \
+         latency_99pct, latency_mean, frame_mean, frame_max, missed_16ms\n  hint: \"done\" in a program counts one \
+         more transaction, whose unit is `unit`"
     );
     assert!(changed("\"throughput\"", "\"Throughput\"").ends_with("hint: did you mean `throughput`?"));
 }
@@ -426,13 +432,13 @@ fn a_latency_is_in_microseconds_and_less_is_better() {
 fn forks_without_end_are_refused_although_time_passes() {
     assert_eq!(
         changed("\"wait\"", "{run = \"1us\"}"),
-        "22: `program.ops`: step 6 forks child in an endless loop that does not wait for all of its tasks to exit: tasks \
-         without end\n  hint: add the step \"wait\" to the loop, and to forked programs that fork themselves"
+        "22: `program.ops`: step 6 forks child in an endless loop that does not wait for all of its tasks to exit: \
+         tasks without end\n  hint: add the step \"wait\" to the loop, and to forked programs that fork themselves"
     );
     assert_eq!(
         changed("{send = \"log\"}, \"exit\"", "{fork = \"worker\"}, \"exit\""),
-        "22: `program.ops`: step 6 forks child, which leads back to this program: tasks without end\n  hint: let what goes on \
-         for ever repeat, and fork only programs that do not lead back here"
+        "22: `program.ops`: step 6 forks child, which leads back to this program: tasks without end\n  hint: let what \
+         goes on for ever repeat, and fork only programs that do not lead back here"
     );
 }
 
@@ -482,7 +488,8 @@ fn steps(phases: &str, ops: &str) -> String {
 fn loops_and_phases_are_written_out_where_they_stand() {
     let run = |us: u64| Op::Run(Work { ns: 1_000 * us, jitter_pct: 0 });
     let phases = "[[phase]]\nname = \"light\"\nops = [{run = \"1us\"}, {phase = \"tail\"}]\n\
-                  [[phase]]\nname = \"tail\"\nops = [{run = \"2us\"}, {run = \"3us\"}, {repeat = {to = 1, times = 5}}]\n";
+                  [[phase]]\nname = \"tail\"\nops = [{run = \"2us\"}, {run = \"3us\"}, {repeat = {to = 1, times = \
+                  5}}]\n";
     let ops = "[\"begin\", {loop = [{run = \"4us\"}, {loop = [{run = \"5us\"}], times = 3}], times = 2},\n\
                {phase = \"light\", times = 4}, \"done\", {repeat = {to = 2}}]";
     let workload = read(&steps(phases, ops), 1).unwrap();
@@ -513,8 +520,8 @@ fn phases_that_lead_back_and_loops_without_steps_are_refused() {
     let ops = "[\"begin\", {phase = \"a\"}, \"done\"]";
     assert_eq!(
         says(&steps(phases, ops)),
-        "17: `phase.ops.phase`: the phase a contains itself: a, then b, then a; expected no way back\n  hint: a loop repeats \
-         steps: {loop = [...], times = 10}"
+        "17: `phase.ops.phase`: the phase a contains itself: a, then b, then a; expected no way back\n  hint: a loop \
+         repeats steps: {loop = [...], times = 10}"
     );
     assert_eq!(
         says(&steps("", "[\"begin\", {phase = \"lihgt\"}, \"done\"]")),

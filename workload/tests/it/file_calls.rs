@@ -40,8 +40,8 @@ ops = [{run = "1us"}]
 name = "waits"
 ops = [
   "begin", {barrier = "all"}, {lock = "m"}, {cond_wait = "c", mutex = "m"}, {unlock = "m"},
-  {barrier = "own"}, {recv = "q", room = 4, all = true}, "done", {phase = "low"},
-  {nice = -3}, {policy = "normal"}, "yield", {io = "3ms", jitter = 7}, {spin = "s", hold = "100ns", jitter = 20}, {repeat = {to = 2}},
+  {barrier = "own"}, {recv = "q", room = 4, all = true}, "done", {phase = "low"}, {nice = -3}, {policy = "normal"},
+  "yield", {io = "3ms", jitter = 7}, {spin = "s", hold = "100ns", jitter = 20}, {repeat = {to = 2}},
 ]
 
 [[program]]
@@ -180,7 +180,8 @@ fn what_validation_refuses_has_its_line() {
     );
     assert_eq!(
         changed("participants = 3", "participants = 4"),
-        "20: `barrier.participants`: 4 tasks meet at this barrier, and 3 have it in their programs; expected the same number"
+        "20: `barrier.participants`: 4 tasks meet at this barrier, and 3 have it in their programs; expected the same \
+         number"
     );
     assert_eq!(
         changed("{signal = \"c\"}, {broadcast = \"c\"}, ", ""),
@@ -188,7 +189,7 @@ fn what_validation_refuses_has_its_line() {
     );
     assert_eq!(
         changed("per_instance = false", "per_instance = false\nparticipants = 6"),
-        "17: `barrier.participants`: how many tasks meet at this barrier depends on the load; expected no `participants`, so that \
-         all tasks that use it meet"
+        "17: `barrier.participants`: how many tasks meet at this barrier depends on the load; expected no \
+         `participants`, so that all tasks that use it meet"
     );
 }

@@ -15,7 +15,9 @@ fn program<'a>(workload: &'a Workload, name: &str) -> &'a Program {
 
 proptest! {
     #[test]
-    fn pairs_are_forked_server_first_one_after_another_within_the_ramp(pairs in 1_u32..600, ramp in 0_u64..1_000_000_000) {
+    fn pairs_are_forked_server_first_one_after_another_within_the_ramp(
+        pairs in 1_u32..600, ramp in 0_u64..1_000_000_000,
+    ) {
         let workload = at("TCP_RR", pairs, &[("ramp", ramp)]);
         prop_assert_eq!(workload.validate(1), Ok(()));
         prop_assert_eq!(workload.tasks.len(), 2 * pairs as usize);
@@ -98,7 +100,8 @@ fn wrong_options_names_and_loads_say_what_was_expected() {
     assert_eq!(error.about, About::Param("sned".to_owned()));
     assert_eq!(
         error.to_string(),
-        "netperf:TCP_RR has no parameter sned; expected send, softirq, receive, jitter, ramp\n  hint: did you mean `send`?"
+        "netperf:TCP_RR has no parameter sned; expected send, softirq, receive, jitter, ramp\n  hint: did you mean \
+         `send`?"
     );
     let error = fails("netperf:TCP_RR", one, &options("jitter", 101));
     assert_eq!(error.to_string(), "jitter is 101 %; expected 0 to 100");

@@ -90,7 +90,8 @@ fn a_delay_comes_first_and_timers_count_from_its_end() {
 #[test]
 fn suspend_and_resume_meet_at_a_condition_and_a_mutex_of_that_name() {
     let ops = workload(
-        r#"{"tasks": {"a": {"suspend", "run": 1}, "b": {"run": 2, "resume": "a", "suspend": ""}, "c": {"sleep": 1, "resume": "b"}}}"#,
+        r#"{"tasks": {"a": {"suspend", "run": 1}, "b": {"run": 2, "resume": "a", "suspend": ""},
+            "c": {"sleep": 1, "resume": "b"}}}"#,
     );
     let [a, b, _] = &ops.programs[..] else { panic!("three programs") };
     assert_eq!(a.ops[..5], [Begin, LOCK, WAIT, UNLOCK, run(1)]);
@@ -105,7 +106,8 @@ fn sync_signals_and_waits_and_leaves_the_mutex_to_lock_and_unlock() {
     let two = workload(
         r#"{"tasks": {
             "a": {"run": 1, "lock": "m", "sync": {"ref": "q", "mutex": "m"}, "unlock": "m"},
-            "b": {"run": 2, "lock": "m", "wait": {"ref": "q", "mutex": "m"}, "unlock": "m", "signal": "q", "broad": "q"}}}"#,
+            "b": {"run": 2, "lock": "m", "wait": {"ref": "q", "mutex": "m"}, "unlock": "m", "signal": "q",
+                  "broad": "q"}}}"#,
     );
     // Numbered as they are named: the mutex comes first here.
     let (lock, unlock) = (Op::Call(Call::Lock { mutex: 0 }), Op::Call(Call::Unlock { mutex: 0 }));
@@ -118,7 +120,8 @@ fn sync_signals_and_waits_and_leaves_the_mutex_to_lock_and_unlock() {
 #[test]
 fn threads_that_name_a_barrier_meet_there() {
     let three = workload(
-        r#"{"tasks": {"a": {"run": 1, "barrier": "x"}, "b": {"instance": 2, "run": 2, "barrier": "x", "barrier2": "y"}}}"#,
+        r#"{"tasks": {"a": {"run": 1, "barrier": "x"},
+            "b": {"instance": 2, "run": 2, "barrier": "x", "barrier2": "y"}}}"#,
     );
     let meet: Vec<_> = three.channels.iter().map(|c| (c.name.as_str(), c.capacity)).collect();
     assert_eq!(meet, [("barrier x", 3), ("barrier y", 2)]);
@@ -177,7 +180,8 @@ fn dl_runtime_of_a_thread_of_sched_other_is_its_slice() {
 #[test]
 fn the_default_policy_is_of_threads_that_have_none() {
     let both = workload(
-        r#"{"global": {"default_policy": "SCHED_IDLE"}, "tasks": {"a": {"run": 1}, "b": {"policy": "SCHED_OTHER", "run": 1}}}"#,
+        r#"{"global": {"default_policy": "SCHED_IDLE"},
+            "tasks": {"a": {"run": 1}, "b": {"policy": "SCHED_OTHER", "run": 1}}}"#,
     );
     assert_eq!(both.tasks.iter().map(|task| task.idle_policy).collect::<Vec<_>>(), [true, false]);
 }

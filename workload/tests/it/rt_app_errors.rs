@@ -104,7 +104,8 @@ fn values_have_their_types_and_ranges() {
     );
     refused(
         &thread("\"run\": 1, \"policy\": \"SCHED_OTHR\""),
-        "2: `tasks.t.policy`: expected SCHED_OTHER or SCHED_IDLE, found \"SCHED_OTHR\"\n  hint: did you mean `SCHED_OTHER`?",
+        "2: `tasks.t.policy`: expected SCHED_OTHER or SCHED_IDLE, found \"SCHED_OTHR\"\n  hint: did you mean \
+         `SCHED_OTHER`?",
     );
     refused(
         "{\"tasks\": {\"t\": {\"run\": 1}}, \"global\": {\n\"calibration\": \"CPUX\"}}",
@@ -112,7 +113,8 @@ fn values_have_their_types_and_ranges() {
     );
     refused(
         "{\"tasks\": {\"t\": {\"run\": 1}}, \"resources\": {\"m\": {\n\"type\": \"mutx\"}}}",
-        "2: `resources.m.type`: expected one of mutex, wait, signal, broadcast, sync, sleep, run, timer, found \"mutx\"",
+        "2: `resources.m.type`: expected one of mutex, wait, signal, broadcast, sync, sleep, run, timer, found \
+         \"mutx\"",
     );
 }
 
@@ -181,7 +183,8 @@ fn what_the_model_has_no_meaning_for_is_let_pass_leniently() {
     );
     refused(
         &thread("\"run\": 1,\n\"dl-runtime\": -5"),
-        "3: `tasks.t.dl-runtime`: expected us, the slice that the thread asks for, a whole number from 0 to 2147483647, found -5",
+        "3: `tasks.t.dl-runtime`: expected us, the slice that the thread asks for, a whole number from 0 to \
+         2147483647, found -5",
     );
     for policy in ["SCHED_FIFO", "SCHED_RR", "SCHED_DEADLINE", "SCHED_BATCH"] {
         let what = format!("{policy} is not modelled; expected SCHED_OTHER or SCHED_IDLE");
@@ -197,8 +200,8 @@ fn what_the_model_has_no_meaning_for_is_let_pass_leniently() {
     let_pass(
         &thread("\"run\": 1,\n\"iorun\": 5"),
         "3: `tasks.t.iorun`",
-        "how long writing so many bytes to a device takes, or blocks, is not modelled; expected a run of the time it takes on \
-         your machine",
+        "how long writing so many bytes to a device takes, or blocks, is not modelled; expected a run of the time it \
+         takes on your machine",
         "it takes no time",
     );
     let_pass(
@@ -237,9 +240,10 @@ fn timers_that_threads_share_are_refused() {
 #[test]
 fn who_waits_is_woken_by_somebody_and_who_wakes_wakes_somebody() {
     refused(
-        "{\"tasks\": {\"abcde\": {\n\"suspend\": \"abcde\", \"run\": 1}, \"b\": {\"sleep\": 1, \"resume\": \"abcdf\"}}}",
-        "2: `tasks.abcde.suspend`: nobody resumes or signals \"abcde\", and the thread would wait for ever; expected a thread that \
-         does\n  hint: did you mean `abcdf`?",
+        "{\"tasks\": {\"abcde\": {\n\"suspend\": \"abcde\", \"run\": 1}, \"b\": {\"sleep\": 1, \"resume\": \
+         \"abcdf\"}}}",
+        "2: `tasks.abcde.suspend`: nobody resumes or signals \"abcde\", and the thread would wait for ever; expected \
+         a thread that does\n  hint: did you mean `abcdf`?",
     );
     let_pass(
         &thread("\"run\": 1,\n\"resume\": \"x\""),
@@ -265,21 +269,24 @@ fn locks_barriers_and_forks_are_checked_with_their_lines() {
     );
     refused(
         &thread("\"run\": 1,\n\"barrier\": \"x\",\n\"barrier\": \"x\""),
-        "4: `tasks.t.barrier`: the thread meets others here already in line 3; expected another barrier\n  hint: rt-app counts each \
-         use as one more thread that is to come; give each meeting a name of its own",
+        "4: `tasks.t.barrier`: the thread meets others here already in line 3; expected another barrier\n  hint: \
+         rt-app counts each use as one more thread that is to come; give each meeting a name of its own",
     );
     refused(
         "{\"tasks\": {\"thread0\": {\"run\": 1,\n\"fork\": \"thread1\"}}}",
-        "2: `tasks.thread0.fork`: there is no thread \"thread1\"; expected one of \"tasks\"\n  hint: did you mean `thread0`?",
+        "2: `tasks.thread0.fork`: there is no thread \"thread1\"; expected one of \"tasks\"\n  hint: did you mean \
+         `thread0`?",
     );
     refused(
-        "{\"tasks\": {\"a\": {\"loop\": 1, \"run\": 1, \"fork\": \"b\"}, \"b\": {\"instance\": 0, \"loop\": 1, \"run\": 1,\n\"fork\": \"c\"},\n\
+        "{\"tasks\": {\"a\": {\"loop\": 1, \"run\": 1, \"fork\": \"b\"}, \"b\": {\"instance\": 0, \"loop\": 1, \
+         \"run\": 1,\n\"fork\": \"c\"},\n\
          \"c\": {\"instance\": 0, \"loop\": 1, \"run\": 1, \"fork\": \"b\"}}}",
-        "2: `tasks.b.fork`: forks c (forked), which leads back to this program: tasks without end\n  hint: let what goes on for ever \
-         repeat, and fork only programs that do not lead back here",
+        "2: `tasks.b.fork`: forks c (forked), which leads back to this program: tasks without end\n  hint: let what \
+         goes on for ever repeat, and fork only programs that do not lead back here",
     );
     let forked_barrier = parse(
-        "{\"tasks\": {\"a\": {\"loop\": 1, \"run\": 1, \"fork\": \"b\"}, \"b\": {\"instance\": 0, \"loop\": 1,\n\"barrier\": \"x\"}}}",
+        "{\"tasks\": {\"a\": {\"loop\": 1, \"run\": 1, \"fork\": \"b\"}, \"b\": {\"instance\": 0, \"loop\": \
+         1,\n\"barrier\": \"x\"}}}",
         false,
     );
     assert!(
