@@ -3,12 +3,12 @@
 use crate::call::{Call, Kind};
 use serde::Serialize;
 
-/// An amount of work (or of time), drawn anew each time.
+/// An amount of work or of time, drawn anew each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Work {
     /// The mean, ns.
     pub ns: u64,
-    /// Drawn uniformly from `ns` less and more by this part of it, in per cent, 0 to 100.
+    /// The amount is drawn uniformly from `ns` minus and plus this part of it, %, 0 to 100.
     pub jitter_pct: u32,
 }
 
@@ -25,7 +25,7 @@ pub enum Op {
     Send {
         /// Which of the task's channels.
         channel: u32,
-        /// The wake-up carries WF_SYNC.
+        /// Whether the wake-up carries WF_SYNC.
         sync: bool,
     },
     /// Takes a message; blocks while there is none.
@@ -44,23 +44,23 @@ pub enum Op {
     Wait,
     /// Ends the task. The end of the program does so too.
     Exit,
-    /// Goes back to the step of this number; `times` in all times through (None: for ever).
+    /// Goes back to the step of this number, until the steps have been done `times` in all.
     Repeat {
         /// Index in the program's steps.
         to: u32,
-        /// How often the steps are done.
+        /// How often the steps are done; `None` for ever.
         times: Option<u32>,
     },
     /// A transaction begins: the time is noted.
     Begin,
     /// A transaction is done: one more of the workload's metric, and the time since `Begin` is a latency.
     Done,
-    /// A system call beside messages and forks.
+    /// A system call other than messages and forks.
     Call(Call),
 }
 
 impl Op {
-    /// The system call that this step is, if it is one.
+    /// Returns the system call that this step is. Returns `None` if it is none.
     #[inline]
     pub fn call(&self) -> Option<Call> {
         match *self {
@@ -69,7 +69,7 @@ impl Op {
         }
     }
 
-    /// The task's own numbers of the resources that a step names, with what they are to be.
+    /// Returns the task's own numbers of the resources that a step names, with the kinds that they must have.
     pub fn resources(&self) -> impl Iterator<Item = (u32, Kind)> {
         let resources = match *self {
             Op::Send { channel, .. } | Op::Recv { channel } => [Some((channel, Kind::Channel)), None],
@@ -82,89 +82,89 @@ impl Op {
 /// A program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Program {
-    /// What deadlock reports and traces call it.
+    /// The name, for deadlock reports and traces.
     pub name: String,
-    /// Its steps.
+    /// The steps.
     pub ops: Vec<Op>,
 }
 
-/// A channel: a pipe or socket direction. Or another resource that tasks meet at: see [`Kind`].
+/// A channel, which is one direction of a pipe or socket, or another resource that tasks share: see [`Kind`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Channel {
-    /// What deadlock reports call it.
+    /// The name, for deadlock reports.
     pub name: String,
-    /// How many messages it holds, 1 or more; of a barrier, how many tasks meet there.
+    /// How many messages a channel holds, or how many tasks meet at a barrier, 1 or more.
     pub capacity: u32,
 }
 
 /// One task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Task {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Index in [`Workload::programs`].
     pub program: u32,
-    /// The channels that its program's channel numbers stand for: indices in [`Workload::channels`].
+    /// By the program's channel number: the index in [`Workload::channels`].
     pub channels: Vec<u32>,
-    /// When it is forked, ns from the start of the run.
+    /// When the task is forked, ns from the start of the run.
     pub start_ns: u64,
-    /// Nice value, -20 to 19.
+    /// The nice value, -20 to 19.
     pub nice: i8,
-    /// SCHED_IDLE.
+    /// Whether the policy is SCHED_IDLE.
     pub idle_policy: bool,
-    /// The slice it asks for, ns (`sched_runtime` of `sched_setattr()`): see [`Call::Slice`]. 0 for none.
+    /// The slice that the task requests, ns (`sched_runtime` of `sched_setattr()`); 0 for none. See [`Call::Slice`].
     pub slice_ns: u64,
-    /// The CPUs it may use, ascending; `None` for all.
+    /// The CPUs that the task may use, ascending; `None` for all.
     pub affinity: Option<Vec<u32>>,
 }
 
 impl Task {
-    /// A task of nice value 0, which may use all CPUs.
+    /// Returns a task of nice value 0 that may use all CPUs.
     pub(crate) fn plain(name: String, program: u32, channels: Vec<u32>, start_ns: u64) -> Self {
         Task { name, program, channels, start_ns, nice: 0, idle_policy: false, slice_ns: 0, affinity: None }
     }
 }
 
-/// A number that the model of a benchmark is made of.
+/// A parameter that the model of a benchmark was built with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Param {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its unit: ns, per cent.
+    /// The unit, such as `ns` or `%`.
     pub unit: String,
     /// The value.
     pub value: u64,
-    /// The lowest it may be.
+    /// The lowest plausible value.
     pub low: u64,
-    /// The highest it may be.
+    /// The highest plausible value.
     pub high: u64,
-    /// Where it was taken from; what is assumed says so and why.
+    /// Where the value was taken from. The text of an assumed value says so, with the reason.
     pub origin: String,
 }
 
 /// A workload at one load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Workload {
-    /// `netperf`.
+    /// The benchmark, such as `netperf`.
     pub benchmark: String,
-    /// `TCP_RR`.
+    /// The case, such as `TCP_RR`.
     pub case: String,
-    /// As the benchmark's tables print it: `224 threads`.
+    /// The load as the benchmark's published tables print it, such as `224 threads`.
     pub load: String,
-    /// `throughput`.
+    /// The metric, one of [`METRICS`](crate::METRICS).
     pub metric: String,
-    /// `trans/s`.
+    /// The metric's unit, such as `trans/s`.
     pub unit: String,
     /// Whether more of the metric is better.
     pub higher_is_better: bool,
-    /// All programs.
+    /// The programs.
     pub programs: Vec<Program>,
-    /// All channels, mutexes, conditions and barriers.
+    /// The channels, mutexes, conditions, barriers, lists and spin locks.
     pub channels: Vec<Channel>,
     /// The tasks, in the order in which they are forked.
     pub tasks: Vec<Task>,
-    /// What [`Call::Affinity`] names: CPUs, ascending.
+    /// The sets of CPUs that [`Call::Affinity`] names, each ascending.
     pub cpu_sets: Vec<Vec<u32>>,
-    /// What the model is made of.
+    /// The parameters that the model was built with.
     pub params: Vec<Param>,
 }

@@ -1,10 +1,9 @@
-//! Events: what a phase does.
+//! Events: what a phase does, as `run_event()` of rt-app 1.0 has them.
 
-use super::cx::{Cx, Place};
-use super::json::Prop;
+use super::json::{Cx, Place, Prop, unknown};
 use crate::error::WorkloadError;
 
-/// One event; times in ns.
+/// One event, with its times in ns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Run(u64),
@@ -24,24 +23,24 @@ pub(super) enum Event {
     Fork(String),
 }
 
-/// The names of events. rt-app takes a key for an event if it begins with one of these: `run1`, `sleep_b`. The first
-/// that fits is the one.
+/// The names of events. For rt-app, a key is an event if it begins with one of these: `run1`, `sleep_b`. The first
+/// match counts.
 const EVENTS: [&str; 17] = [
     "runtime", "run", "sleep", "timer", "lock", "unlock", "wait", "signal", "broad", "sync", "barrier", "suspend",
     "resume", "yield", "fork", "mem", "iorun",
 ];
 
-/// The event that a key stands for.
+/// Returns the event that a key names. Returns `None` if it names none.
 pub(super) fn named(key: &str) -> Option<&'static str> {
     EVENTS.into_iter().find(|event| key.starts_with(event))
 }
 
-/// All names.
+/// Returns all names of events.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     EVENTS.into_iter()
 }
 
-/// Reads an event of that name in a thread; `None` if it was left out.
+/// Reads an event of that name in a thread. Returns `None` if it was left out.
 pub(super) fn read(cx: &Cx<'_>, name: &str, prop: &Prop<'_>, thread: &str) -> Result<Option<Event>, WorkloadError> {
     let event = match name {
         "runtime" => Event::RunFor(time(cx, prop)?),
@@ -55,7 +54,7 @@ pub(super) fn read(cx: &Cx<'_>, name: &str, prop: &Prop<'_>, thread: &str) -> Re
         "signal" => Event::Signal(resource(cx, prop, "condition")?),
         "broad" => Event::Broadcast(resource(cx, prop, "condition")?),
         "barrier" => Event::Barrier(resource(cx, prop, "barrier")?),
-        // Where the text is empty, the thread is meant that suspends itself.
+        // An empty text means the thread itself.
         "suspend" if prop.text() == Some("") => Event::Suspend(thread.to_owned()),
         "suspend" => Event::Suspend(resource(cx, prop, "thread")?),
         "resume" => Event::Resume(resource(cx, prop, "thread")?),
@@ -67,14 +66,14 @@ pub(super) fn read(cx: &Cx<'_>, name: &str, prop: &Prop<'_>, thread: &str) -> Re
     Ok(Some(event))
 }
 
-/// Bytes mean nothing to a model that has no memory and no devices.
+/// Refuses events in bytes: the model has no memory and no devices.
 fn unknown_time(cx: &Cx<'_>, prop: &Prop<'_>, what: &str) -> Result<Option<Event>, WorkloadError> {
     prop.int(cx, 0, i64::from(i32::MAX), "bytes")?;
     let what = format!("{what} is not modelled; expected a run of the time it takes on your machine");
     cx.refuse(&prop.place, &what, "it takes no time").map(|()| None)
 }
 
-/// Microseconds, as ns.
+/// A time in microseconds, as ns.
 fn time(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<u64, WorkloadError> {
     Ok(prop.int(cx, 0, i64::from(i32::MAX), "us")? as u64 * 1_000)
 }
@@ -109,10 +108,10 @@ fn timer(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<Event, WorkloadError> {
 
 fn only(cx: &Cx<'_>, props: &[Prop<'_>], known: &[&str]) -> Result<(), WorkloadError> {
     let mut strange = props.iter().filter(|prop| !known.contains(&prop.name));
-    strange.try_for_each(|prop| super::keys::unknown(cx, prop, known.iter().copied()))
+    strange.try_for_each(|prop| unknown(cx, prop, known.iter().copied()))
 }
 
-/// An event and where it is.
+/// An event and its place in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) event: Event,
@@ -120,7 +119,8 @@ pub(super) struct Step {
 }
 
 impl Event {
-    /// The condition that is waited for. A thread that suspends waits for the condition of the name it gives.
+    /// Returns the condition that the event waits for. A thread that suspends waits for the condition of the name that
+    /// it gives.
     pub(super) fn waits_for(&self) -> Option<&str> {
         match self {
             Event::Wait { cond, .. } | Event::Sync { cond, .. } | Event::Suspend(cond) => Some(cond),
@@ -128,7 +128,7 @@ impl Event {
         }
     }
 
-    /// The condition for which somebody is woken.
+    /// Returns the condition whose waiters the event wakes.
     pub(super) fn wakes(&self) -> Option<&str> {
         match self {
             Event::Signal(cond) | Event::Broadcast(cond) | Event::Sync { cond, .. } | Event::Resume(cond) => Some(cond),

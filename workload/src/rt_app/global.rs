@@ -1,13 +1,11 @@
 //! `"global"` and `"resources"`.
 
-use super::cx::Cx;
-use super::json::{Object, Prop};
-use super::keys::unknown;
+use super::json::{Cx, Object, Prop, unknown};
 use super::policy::{Policy, policy};
 use crate::error::WorkloadError;
 
-/// What rt-app's logs, memory and length of run are like. None of it changes what threads do.
-const NOTHING: [&str; 13] = [
+/// Keys about rt-app's logs, memory and length of the run. None of them changes what threads do.
+const IGNORED: [&str; 13] = [
     "duration",
     "calibration",
     "lock_pages",
@@ -19,16 +17,16 @@ const NOTHING: [&str; 13] = [
     "io_device",
     "mem_buffer_size",
     "cumulative_slack",
-    // Of rt-app before 1.0, and still in its examples.
+    // From rt-app before 1.0, and still in its examples.
     "frag",
-    // The two that are looked at.
+    // This one is read.
     "default_policy",
 ];
 
-/// The types of `"resources"`, which rt-app makes by itself where a thread names one.
+/// The types of `"resources"`. rt-app creates a resource by itself if a thread names one.
 const TYPES: [&str; 8] = ["mutex", "wait", "signal", "broadcast", "sync", "sleep", "run", "timer"];
 
-/// Reads `"global"`: the policy of threads that have none.
+/// Reads `"global"`, and returns the policy of threads that have none.
 pub(super) fn read(cx: &Cx<'_>, global: Option<&Prop<'_>>) -> Result<Policy, WorkloadError> {
     let Some(global) = global else { return Ok(Policy::Other) };
     let global = global.object(cx, "an object, such as {\"duration\": 10}")?;
@@ -37,8 +35,8 @@ pub(super) fn read(cx: &Cx<'_>, global: Option<&Prop<'_>>) -> Result<Policy, Wor
             "pi_enabled" => pi_enabled(cx, prop)?,
             "duration" => drop(prop.int(cx, -1, i64::from(i32::MAX), "seconds, -1 for no end")?),
             "calibration" => calibration(cx, prop)?,
-            name if NOTHING.contains(&name) => {}
-            _ => unknown(cx, prop, NOTHING.iter().copied().chain(["pi_enabled"]))?,
+            name if IGNORED.contains(&name) => {}
+            _ => unknown(cx, prop, IGNORED.iter().copied().chain(["pi_enabled"]))?,
         }
     }
     match global.get(cx, "default_policy")? {
@@ -47,8 +45,8 @@ pub(super) fn read(cx: &Cx<'_>, global: Option<&Prop<'_>>) -> Result<Policy, Wor
     }
 }
 
-/// Between threads of the fair class inheritance would change who gets a mutex, not how they are scheduled; it is not
-/// modelled all the same.
+/// Refuses priority inheritance. Between threads of the fair class it would only change who gets a mutex, but it is not
+/// modelled.
 fn pi_enabled(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<(), WorkloadError> {
     match prop.flag() {
         Some(false) => Ok(()),
@@ -57,7 +55,7 @@ fn pi_enabled(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<(), WorkloadError> {
     }
 }
 
-/// Work is told in the time that it takes at full speed, wherever that was measured.
+/// Checks the calibration. It does not matter here: work is given as the time that it takes at full speed.
 fn calibration(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<(), WorkloadError> {
     let is_cpu = |text: &str| text.strip_prefix("CPU").is_some_and(|cpu| cpu.parse::<u32>().is_ok());
     match prop.text() {
@@ -67,7 +65,7 @@ fn calibration(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<(), WorkloadError> {
     }
 }
 
-/// Reads `"resources"`, which declares what need not be declared.
+/// Checks `"resources"`, which need not be declared.
 pub(super) fn resources(cx: &Cx<'_>, resources: Option<&Prop<'_>>) -> Result<(), WorkloadError> {
     let Some(resources) = resources else { return Ok(()) };
     for prop in &resources.object(cx, "an object, such as {\"m\": {\"type\": \"mutex\"}}")?.props {

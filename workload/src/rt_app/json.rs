@@ -1,11 +1,70 @@
 //! JSON as json-c takes it: comments, trailing commas and single quotes are tolerated. Keys keep their order, and may
-//! come more than once.
+//! be given more than once. Every error and warning has its line and key.
 
-use super::cx::{Cx, Place};
-use crate::error::WorkloadError;
+use crate::error::{About, WorkloadError};
 use jsonc_parser::ast::{ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
+use std::cell::RefCell;
+use std::path::Path;
+use wakelab_input::did_you_mean;
+
+/// A line and a key of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) line: usize,
+    /// `tasks.thread0.phases.light.run`.
+    pub(super) key: String,
+}
+
+impl Place {
+    /// Returns an error about this place.
+    pub(super) fn error(&self, path: &Path, what: impl Into<String>) -> WorkloadError {
+        let Place { line, key } = self.clone();
+        let key = (!key.is_empty()).then_some(key);
+        WorkloadError::new(About::File { path: path.to_owned(), line: Some(line), key }, what)
+    }
+}
+
+/// A file that is being read: whether leniently, and the warnings so far.
+#[derive(Debug)]
+pub(super) struct Cx<'a> {
+    pub(super) path: &'a Path,
+    pub(super) text: &'a str,
+    lenient: bool,
+    /// The byte at which each line begins.
+    lines: Vec<usize>,
+    warnings: RefCell<Vec<WorkloadError>>,
+}
+
+impl<'a> Cx<'a> {
+    pub(super) fn new(path: &'a Path, text: &'a str, lenient: bool) -> Self {
+        let after = text.bytes().enumerate().filter_map(|(at, byte)| (byte == b'\n').then_some(at + 1));
+        let lines = [0].into_iter().chain(after).collect();
+        Cx { path, text, lenient, lines, warnings: RefCell::default() }
+    }
+
+    /// Returns the place of a byte of the text, which belongs to `key`.
+    pub(super) fn place(&self, at: usize, key: impl Into<String>) -> Place {
+        Place { line: self.lines.partition_point(|&begin| begin <= at), key: key.into() }
+    }
+
+    /// Refuses something that the model cannot represent: an error, or a warning if the file is read leniently.
+    /// `instead` is what is done then.
+    pub(super) fn refuse(&self, place: &Place, what: &str, instead: &str) -> Result<(), WorkloadError> {
+        if self.lenient {
+            self.warnings.borrow_mut().push(place.error(self.path, format!("{what}; read leniently, {instead}")));
+            return Ok(());
+        }
+        let hint = format!("--lenient (lenient = true in an experiment) makes this a warning: {instead}");
+        Err(place.error(self.path, what).with_hint(Some(hint)))
+    }
+
+    /// Returns the warnings, in their order.
+    pub(super) fn into_warnings(self) -> Vec<WorkloadError> {
+        self.warnings.into_inner()
+    }
+}
 
 /// Parses the text.
 pub(super) fn parse<'a>(cx: &Cx<'a>) -> Result<Value<'a>, WorkloadError> {
@@ -33,7 +92,7 @@ pub(super) fn parse<'a>(cx: &Cx<'a>) -> Result<Value<'a>, WorkloadError> {
 /// An object.
 #[derive(Clone, Debug)]
 pub(super) struct Object<'a> {
-    /// Where it begins, and its key.
+    /// Where the object begins, and its key.
     pub(super) place: Place,
     pub(super) props: Vec<Prop<'a>>,
 }
@@ -47,7 +106,7 @@ pub(super) struct Prop<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// The outermost object of a file.
+    /// Returns the outermost object of a file.
     pub(super) fn root(cx: &Cx<'_>, value: &'a Value<'a>) -> Result<Self, WorkloadError> {
         let place = cx.place(value.start(), "");
         match value.as_object() {
@@ -65,7 +124,7 @@ impl<'a> Object<'a> {
         Object { props: props.iter().map(prop).collect(), place }
     }
 
-    /// The property of that name, which may come once.
+    /// Returns the property of that name, which may be given once. Returns `None` if it is not there.
     pub(super) fn get(&self, cx: &Cx<'_>, name: &str) -> Result<Option<&Prop<'a>>, WorkloadError> {
         let mut all = self.props.iter().filter(|prop| prop.name == name);
         let first = all.next();
@@ -78,7 +137,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The property of that name, which must be there; `example` is what it could be.
+    /// Returns the property of that name, which must be there, such as `example`.
     pub(super) fn need(&self, cx: &Cx<'_>, name: &str, example: &str) -> Result<&Prop<'a>, WorkloadError> {
         self.get(cx, name)?.ok_or_else(|| {
             let Place { line, key } = &self.place;
@@ -90,7 +149,7 @@ impl<'a> Object<'a> {
 }
 
 impl<'a> Prop<'a> {
-    /// The error that the value is not what was expected.
+    /// Returns the error that the value is not what was expected.
     pub(super) fn wrong(&self, cx: &Cx<'_>, expected: &str) -> WorkloadError {
         let found = self.value.text(cx.text);
         let short: String = found.chars().take_while(|c| *c != '\n').take(40).collect();
@@ -98,39 +157,82 @@ impl<'a> Prop<'a> {
         self.place.error(cx.path, format!("expected {expected}, found {short}{more}"))
     }
 
-    /// A whole number in `low..=high`.
+    /// Returns the value as a whole number in `low..=high`.
     pub(super) fn int(&self, cx: &Cx<'_>, low: i64, high: i64, what: &str) -> Result<i64, WorkloadError> {
         let number = self.value.as_number_lit().and_then(|number| number.value.parse().ok());
         let number = number.filter(|number| (low..=high).contains(number));
         number.ok_or_else(|| self.wrong(cx, &format!("{what}, a whole number from {low} to {high}")))
     }
 
-    /// Whether the value is a whole number.
+    /// Returns whether the value is a whole number.
     pub(super) fn is_int(&self) -> bool {
         self.value.as_number_lit().is_some_and(|number| number.value.parse::<i64>().is_ok())
     }
 
-    /// Whether the value is true or false, and which.
+    /// Returns the value if it is true or false.
     pub(super) fn flag(&self) -> Option<bool> {
         self.value.as_boolean_lit().map(|flag| flag.value)
     }
 
-    /// The value, if it is text.
+    /// Returns the value if it is text.
     pub(super) fn text(&self) -> Option<&'a str> {
         self.value.as_string_lit().map(|text| text.value.as_ref())
     }
 
-    /// The value as an object; `what` is what it should be.
+    /// Returns the value as an object, which should be `what`.
     pub(super) fn object(&self, cx: &Cx<'_>, what: &str) -> Result<Object<'a>, WorkloadError> {
         let object = self.value.as_object().ok_or_else(|| self.wrong(cx, what))?;
         Ok(Object::new(cx, self.place.clone(), &object.properties))
     }
 
-    /// The numbers of an array, which has some.
+    /// Returns the numbers of an array that is not empty.
     pub(super) fn numbers(&self, cx: &Cx<'_>, what: &str) -> Result<Vec<u32>, WorkloadError> {
         let array = self.value.as_array().filter(|array| !array.elements.is_empty());
         let number = |value: &Value<'_>| value.as_number_lit().and_then(|number| number.value.parse().ok());
         let numbers = array.and_then(|array| array.elements.iter().map(number).collect::<Option<Vec<u32>>>());
         numbers.ok_or_else(|| self.wrong(cx, what))
     }
+}
+
+/// Keys of threads and phases that rt-app knows and the model does not, with what is not modelled.
+const NOT_MODELLED: [(&str, &str); 8] = [
+    ("dl-period", DEADLINE),
+    ("dl-deadline", DEADLINE),
+    ("period", DEADLINE),
+    ("deadline", DEADLINE),
+    ("taskgroup", "cgroups are not modelled"),
+    ("util_min", "utilisation clamps are not modelled"),
+    ("util_max", "utilisation clamps are not modelled"),
+    ("membind_nodes", "memory of nodes is not modelled"),
+];
+
+const DEADLINE: &str = "parameters of SCHED_DEADLINE are not modelled";
+
+/// Keys of threads before rt-app 1.0.
+const OLD: [&str; 3] = ["exec", "lock_order", "resources"];
+
+/// Refuses a key that rt-app knows and the model does not; it is left out if the file is read leniently. Returns
+/// whether it was such a key. A key that rt-app no longer knows is always an error.
+pub(super) fn not_modelled(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<bool, WorkloadError> {
+    if OLD.contains(&prop.name) {
+        let what = "this is of the grammar before rt-app 1.0 (exec, lock_order, resources in threads), which rt-app \
+                    no longer reads; expected events, such as \"run\": 1000";
+        return Err(prop.place.error(cx.path, what));
+    }
+    let Some((_, what)) = NOT_MODELLED.iter().find(|(name, _)| *name == prop.name) else { return Ok(false) };
+    cx.refuse(&prop.place, what, "it is left out").map(|()| true)
+}
+
+/// Refuses an unknown key, which rt-app ignores.
+pub(super) fn unknown<'k>(
+    cx: &Cx<'_>,
+    prop: &Prop<'_>,
+    known: impl Iterator<Item = &'k str>,
+) -> Result<(), WorkloadError> {
+    let known: Vec<&str> = known.collect();
+    let what = match did_you_mean(prop.name, known.iter().copied()) {
+        Some(meant) => format!("unknown key; {meant}"),
+        None => format!("unknown key; expected {}", known.join(", ")),
+    };
+    cx.refuse(&prop.place, &what, "it is left out, as rt-app does")
 }

@@ -1,55 +1,48 @@
-//! rt-app's JSON files; docs/rt-app.md says what of them means what here.
+//! rt-app's JSON files. docs/rt-app.md describes what each part of a file means here.
 //!
-//! `workgen` fills in what may be left out, `json` parses, `threads` reads what threads do, `program` makes programs of
-//! it. The meaning is that of the code of rt-app 1.0 where its documentation leaves it open.
+//! `workgen` fills in what may be left out, `json` parses, `tasks` reads the threads, `program` writes their programs.
+//! Where the documentation of rt-app is open, its code counts (1.0).
 
-mod cx;
 mod event;
 mod global;
 mod json;
-mod keys;
-mod locate;
-mod make;
-mod phase;
 mod policy;
 mod program;
-mod resources;
-mod steps;
+mod tasks;
 mod thread;
-mod threads;
-mod timers;
 mod workgen;
 
 use crate::error::{About, WorkloadError};
-use crate::validate::NR_CPUS_MAX;
-use crate::{Program, Workload};
-use cx::{Cx, Place};
-use json::Object;
-use program::Shared;
+use crate::file::is_numbered;
+use crate::validate::{NR_CPUS_MAX, TASKS_MAX};
+use crate::{Channel, Program, Task, Workload};
+use json::{Cx, Object, Place};
+use policy::Policy;
+use program::{Resource, Resources, Shared, of_start};
 use std::path::{Path, PathBuf};
 use thread::Thread;
 
-/// A file of rt-app that was read and is right, as far as that can be said without a machine and a load.
+/// A file of rt-app that was read and is right, as far as that is known without a machine and a load.
 #[derive(Clone, Debug)]
 pub struct RtApp {
     path: PathBuf,
     threads: Vec<Thread>,
     programs: Vec<Program>,
-    /// By program: where its steps come from.
+    /// By program: the places in the file that its steps come from.
     places: Vec<Vec<Place>>,
-    resources: Vec<resources::Resource>,
+    resources: Vec<Resource>,
     cpu_sets: Vec<Vec<u32>>,
 }
 
-/// The keys of a file.
+/// The keys that a file may have.
 const KEYS: [&str; 3] = ["tasks", "global", "resources"];
 
 impl RtApp {
-    /// Reads a file. What the model has no meaning for is an error, or, where it is read leniently, a warning of those
-    /// that are returned; each says what is done instead.
+    /// Reads a file. Something that the model cannot represent is an error, or, if `lenient`, one of the returned
+    /// warnings, each of which states what is done instead.
     ///
     /// # Errors
-    /// Where it cannot be read, and as [`RtApp::parse`].
+    /// The file cannot be read, and those of [`RtApp::parse`].
     pub fn read(path: &Path, lenient: bool) -> Result<(Self, Vec<WorkloadError>), WorkloadError> {
         let text = std::fs::read_to_string(path).map_err(|e| {
             let about = About::File { path: path.to_owned(), line: None, key: None };
@@ -59,32 +52,31 @@ impl RtApp {
         Self::parse(path, &text, lenient)
     }
 
-    /// Reads the text of a file; `path` is for messages.
+    /// Reads the text of a file. `path` is for messages.
     ///
     /// # Errors
-    /// With its line and key: where the text is no JSON, a value is not what was expected, something that is named is
-    /// not there, a program could go round for ever without time passing or forks without end ([`Workload::validate`]),
-    /// or the model has no meaning for something and the file is not read leniently.
+    /// With its line and key: the text is not JSON, a value is not what was expected, a name is unknown, a program
+    /// could loop for ever without time passing or fork without end ([`Workload::validate`]), or the model cannot
+    /// represent something and the file is not read leniently.
     pub fn parse(path: &Path, text: &str, lenient: bool) -> Result<(Self, Vec<WorkloadError>), WorkloadError> {
         let text = workgen::fill_in(text);
         let cx = Cx::new(path, &text, lenient);
         let value = json::parse(&cx)?;
         let root = Object::root(&cx, &value)?;
         for prop in root.props.iter().filter(|prop| !KEYS.contains(&prop.name)) {
-            keys::unknown(&cx, prop, KEYS.into_iter())?;
+            json::unknown(&cx, prop, KEYS.into_iter())?;
         }
         let policy = global::read(&cx, root.get(&cx, "global")?)?;
         global::resources(&cx, root.get(&cx, "resources")?)?;
         let tasks = root.need(&cx, "tasks", "{\"thread0\": {\"run\": 1000, \"sleep\": 9000}}")?;
-        let threads = threads::read(&cx, tasks, policy)?;
-        timers::check(&cx, &threads)?;
+        let threads = tasks::read(&cx, tasks, policy)?;
         let file = Self::of_threads(&cx, threads)?;
         file.workload(1, false).validate(NR_CPUS_MAX).map_err(|error| file.locate(error))?;
         Ok((file, cx.into_warnings()))
     }
 
     fn of_threads(cx: &Cx<'_>, threads: Vec<Thread>) -> Result<Self, WorkloadError> {
-        let mut shared = Shared { resources: resources::Resources::barriers(cx, &threads)?, ..Shared::default() };
+        let mut shared = Shared { resources: Resources::barriers(cx, &threads)?, ..Shared::default() };
         let (mut programs, mut places) = (vec![], vec![]);
         let start = program::of_start(&threads).map(|thread| (thread, false));
         for (thread, forked) in start.chain(program::forked(&threads).into_iter().map(|thread| (thread, true))) {
@@ -96,8 +88,100 @@ impl RtApp {
         Ok(RtApp { path: cx.path.to_owned(), threads, programs, places, resources: resources.0, cpu_sets })
     }
 
-    /// Where it was read from.
+    /// Returns where the file was read from.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Builds so many rt-apps that run this file at the same time, each with its own threads and resources.
+    ///
+    /// # Errors
+    /// These are too many threads.
+    pub fn copies(&self, copies: u32) -> Result<Workload, WorkloadError> {
+        let threads = u64::from(copies) * of_start(&self.threads).map(|t| u64::from(t.instances)).sum::<u64>();
+        if threads > TASKS_MAX {
+            let what = format!("{copies} times {} are {threads} threads", self.path.display());
+            return Err(WorkloadError::new(About::Load, format!("{what}; expected {TASKS_MAX} at most")));
+        }
+        Ok(self.workload(copies, true))
+    }
+
+    /// Builds copies, with numbers behind the names if `numbered` and there are several, else with the names of the
+    /// file.
+    fn workload(&self, copies: u32, numbered: bool) -> Workload {
+        let name = |name: &str, number: u32, of: u32| {
+            if numbered && of > 1 { format!("{name} {number}") } else { name.to_owned() }
+        };
+        let mut channels = vec![];
+        let mut tasks = vec![];
+        for copy in 0..copies {
+            let first = channels.len() as u32;
+            channels.extend(
+                self.resources.iter().map(|resource| Channel {
+                    name: name(&resource.label(), copy, copies),
+                    capacity: resource.capacity,
+                }),
+            );
+            let own: Vec<u32> = (first..channels.len() as u32).collect();
+            for (program, thread) in of_start(&self.threads).enumerate() {
+                tasks.extend((0..thread.instances).map(|i| Task {
+                    name: name(&thread.name, copy * thread.instances + i, copies * thread.instances),
+                    program: program as u32,
+                    channels: own.clone(),
+                    start_ns: 0,
+                    nice: thread.nice,
+                    idle_policy: thread.policy == Policy::Idle,
+                    slice_ns: thread.slice_ns,
+                    affinity: thread.cpus.as_ref().map(|cpus| cpus.cpus.clone()),
+                }));
+            }
+        }
+        let each = tasks.len() / copies.max(1) as usize;
+        let threads = if each == 1 { "1 thread".to_owned() } else { format!("{each} threads") };
+        Workload {
+            benchmark: "rt-app".to_owned(),
+            case: self.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
+            load: if copies == 1 { threads } else { format!("{copies} x {threads}") },
+            metric: "throughput".to_owned(),
+            unit: "loops/s".to_owned(),
+            higher_is_better: true,
+            programs: self.programs.clone(),
+            channels,
+            tasks,
+            cpu_sets: self.cpu_sets.clone(),
+            params: vec![],
+        }
+    }
+
+    /// Returns an error about a workload that was built from this file as an error in the file.
+    pub(crate) fn locate(&self, error: WorkloadError) -> WorkloadError {
+        let place = match &error.about {
+            About::Program(name, step) => self.step(name, *step),
+            About::Task(name) => self.cpus(name),
+            About::Channel(name) => {
+                let named = |resource: &&Resource| is_numbered(name, &resource.label());
+                self.resources.iter().find(named).map(|resource| &resource.place)
+            }
+            _ => None,
+        };
+        let what = match (&error.about, place) {
+            // A resource may be named in many places.
+            (About::Channel(name), Some(_)) => format!("{name}: {}", error.what),
+            _ => error.what,
+        };
+        let (line, key) = place.map_or((None, None), |place| (Some(place.line), Some(place.key.clone())));
+        WorkloadError { about: About::File { path: self.path.clone(), line, key }, what, hint: error.hint }
+    }
+
+    fn step(&self, program: &str, step: Option<usize>) -> Option<&Place> {
+        let program = self.programs.iter().position(|other| other.name == program)?;
+        self.places[program].get(step?)
+    }
+
+    /// The place of a task's CPUs, or of its thread if it names none.
+    fn cpus(&self, task: &str) -> Option<&Place> {
+        let exact = self.threads.iter().find(|thread| thread.name == task);
+        let thread = exact.or_else(|| self.threads.iter().find(|thread| is_numbered(task, &thread.name)))?;
+        Some(thread.cpus.as_ref().map_or(&thread.place, |cpus| &cpus.place))
     }
 }

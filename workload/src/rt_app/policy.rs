@@ -1,7 +1,6 @@
 //! Policies, nice values and slices.
 
-use super::cx::{Cx, Place};
-use super::json::{Object, Prop};
+use super::json::{Cx, Object, Place, Prop};
 use crate::error::WorkloadError;
 use wakelab_input::did_you_mean;
 
@@ -12,9 +11,9 @@ pub(super) enum Policy {
     Other,
     /// SCHED_IDLE.
     Idle,
-    /// One that the model does not have, let pass: SCHED_OTHER, whose nice value is 0, as its priority is of another
-    /// kind.
-    Foreign,
+    /// A policy that the model does not have, read leniently as SCHED_OTHER. Its nice value is 0, because its priority
+    /// is of another kind.
+    NotModelled,
 }
 
 const KNOWN: [&str; 6] = ["SCHED_OTHER", "SCHED_IDLE", "SCHED_BATCH", "SCHED_FIFO", "SCHED_RR", "SCHED_DEADLINE"];
@@ -26,7 +25,7 @@ pub(super) fn policy(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<Policy, WorkloadErr
         Some("SCHED_IDLE") => Ok(Policy::Idle),
         Some(name) if KNOWN.contains(&name) => {
             let what = format!("{name} is not modelled; expected SCHED_OTHER or SCHED_IDLE");
-            cx.refuse(&prop.place, &what, "it is SCHED_OTHER with nice 0").map(|()| Policy::Foreign)
+            cx.refuse(&prop.place, &what, "it is SCHED_OTHER with nice 0").map(|()| Policy::NotModelled)
         }
         found => {
             let hint = found.and_then(|name| did_you_mean(name, KNOWN));
@@ -35,7 +34,7 @@ pub(super) fn policy(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<Policy, WorkloadErr
     }
 }
 
-/// What a thread or phase says of its policy, nice value and slice.
+/// The policy, nice value and slice of a thread or phase, if it sets them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sched {
     pub(super) policy: Option<Policy>,
@@ -60,20 +59,20 @@ impl Sched {
         })
     }
 
-    /// Whether it says which slice the thread asks for.
+    /// Returns whether the slice is set.
     pub(super) fn sets_slice(&self) -> bool {
         self.runtime.is_some()
     }
 
-    /// The slice, ns, if one is asked for under a policy. Beside SCHED_DEADLINE and other policies that were let pass,
-    /// the key is of theirs.
+    /// Returns the slice that is requested under a policy, ns. With SCHED_DEADLINE and other policies that are not
+    /// modelled, the key belongs to the policy.
     pub(super) fn slice_ns(&self, cx: &Cx<'_>, policy: Policy) -> Result<Option<u64>, WorkloadError> {
         match &self.runtime {
             None => Ok(None),
             Some((us, _)) if policy == Policy::Other => Ok(Some(us * 1_000)),
             Some((_, place)) => {
                 let what = match policy {
-                    Policy::Foreign => "parameters of SCHED_DEADLINE are not modelled",
+                    Policy::NotModelled => "parameters of SCHED_DEADLINE are not modelled",
                     _ => "only a thread of SCHED_OTHER can ask for a slice",
                 };
                 cx.refuse(place, what, "it is left out").map(|()| None)
@@ -81,10 +80,10 @@ impl Sched {
         }
     }
 
-    /// The nice value under a policy, if one is set. A policy that is set without one sets it to 0.
+    /// Returns the nice value under a policy, if one is set. A policy without one sets it to 0.
     pub(super) fn nice(&self, cx: &Cx<'_>, policy: Policy) -> Result<Option<i8>, WorkloadError> {
         match &self.priority {
-            _ if policy == Policy::Foreign => Ok((self.policy.is_some() || self.priority.is_some()).then_some(0)),
+            _ if policy == Policy::NotModelled => Ok((self.policy.is_some() || self.priority.is_some()).then_some(0)),
             None => Ok(self.policy.map(|_| 0)),
             Some((nice, _)) if *nice <= 19 => Ok(Some(*nice as i8)),
             Some((nice, place)) => {

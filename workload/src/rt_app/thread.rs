@@ -1,33 +1,31 @@
-//! Threads.
+//! Threads and their phases: events in order, each repeated so often.
 
-use super::cx::{Cx, Place};
-use super::event;
-use super::json::{Object, Prop};
-use super::keys::not_modelled;
-use super::phase::{self, Cpus, Phase, Times, cpus, times};
+use super::event::{self, Step};
+use super::json::{Cx, Object, Place, Prop, not_modelled, unknown};
 use super::policy::{Policy, Sched};
 use crate::Load;
 use crate::error::WorkloadError;
+use crate::validate::NR_CPUS_MAX;
 
 /// A thread, or several that do the same.
 #[derive(Clone, Debug)]
 pub(super) struct Thread {
     pub(super) name: String,
     pub(super) place: Place,
-    /// How many there are from the start.
+    /// How many of them exist from the start.
     pub(super) instances: u32,
     pub(super) delay_ns: u64,
     pub(super) cpus: Option<Cpus>,
     pub(super) policy: Policy,
     pub(super) nice: i8,
-    /// The slice that it asks for, ns; 0 for none.
+    /// The slice that it requests, ns; 0 for none.
     pub(super) slice_ns: u64,
-    /// How often the phases are done.
+    /// How often the phases are repeated.
     pub(super) times: Times,
     pub(super) phases: Vec<Phase>,
 }
 
-/// What a thread may hold beside events.
+/// The keys of a thread besides events.
 const KEYS: [&str; 8] = ["instance", "delay", "loop", "cpus", "policy", "priority", "dl-runtime", "phases"];
 
 impl Thread {
@@ -57,7 +55,7 @@ impl Thread {
     }
 }
 
-/// The phases and how often all of them are done.
+/// The phases, and how often all of them are repeated.
 fn phases(cx: &Cx<'_>, name: &str, object: &Object<'_>) -> Result<(Times, Vec<Phase>), WorkloadError> {
     let Some(all) = object.get(cx, "phases")? else { return one_phase(cx, name, object) };
     for prop in object.props.iter().filter(|prop| !KEYS.contains(&prop.name)) {
@@ -65,7 +63,7 @@ fn phases(cx: &Cx<'_>, name: &str, object: &Object<'_>) -> Result<(Times, Vec<Ph
             continue;
         }
         match event::named(prop.name) {
-            None => super::keys::unknown(cx, prop, KEYS.iter().copied())?,
+            None => unknown(cx, prop, KEYS.iter().copied())?,
             Some(_) => {
                 let what = "the thread has phases, so that rt-app does not do this event; expected it in a phase";
                 cx.refuse(&prop.place, what, "it is left out")?;
@@ -84,12 +82,12 @@ fn phases(cx: &Cx<'_>, name: &str, object: &Object<'_>) -> Result<(Times, Vec<Ph
     Ok((times(cx, object)?.unwrap_or(None), phases))
 }
 
-/// The events that stand in the thread itself. They go by its own policy and CPUs.
+/// The events of the thread itself, as one phase. It has the thread's policy and CPUs.
 fn one_phase(cx: &Cx<'_>, name: &str, object: &Object<'_>) -> Result<(Times, Vec<Phase>), WorkloadError> {
     let mut steps = vec![];
     for prop in object.props.iter().filter(|prop| !KEYS.contains(&prop.name)) {
         if !not_modelled(cx, prop)? {
-            phase::step(cx, prop, name, &mut steps, &KEYS)?;
+            read_event(cx, prop, name, &mut steps, &KEYS)?;
         }
     }
     let times = times(cx, object)?.unwrap_or(None);
@@ -97,9 +95,9 @@ fn one_phase(cx: &Cx<'_>, name: &str, object: &Object<'_>) -> Result<(Times, Vec
     Ok((Some(1), vec![some_events(cx, phase, object)?]))
 }
 
-/// A phase that does nothing is of no use.
+/// Refuses a phase without events.
 fn some_events(cx: &Cx<'_>, phase: Phase, object: &Object<'_>) -> Result<Phase, WorkloadError> {
-    // Where all were left out, that has been said.
+    // If all were left out, there has been a warning.
     if phase.steps.is_empty()
         && !object.props.iter().any(|prop| matches!(event::named(prop.name), Some("mem" | "iorun")))
     {
@@ -109,8 +107,95 @@ fn some_events(cx: &Cx<'_>, phase: Phase, object: &Object<'_>) -> Result<Phase, 
 }
 
 impl Thread {
-    /// All steps, in order.
-    pub(super) fn steps(&self) -> impl Iterator<Item = &super::event::Step> {
+    /// Returns all steps, in order.
+    pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
         self.phases.iter().flat_map(|phase| &phase.steps)
     }
+}
+
+/// How often something is repeated; `None` for ever.
+pub(super) type Times = Option<u32>;
+
+/// A phase.
+#[derive(Clone, Debug)]
+pub(super) struct Phase {
+    pub(super) place: Place,
+    pub(super) times: Times,
+    pub(super) sched: Sched,
+    pub(super) cpus: Option<Cpus>,
+    pub(super) steps: Vec<Step>,
+}
+
+/// CPUs, ascending, and where they are named.
+#[derive(Clone, Debug)]
+pub(super) struct Cpus {
+    pub(super) cpus: Vec<u32>,
+    pub(super) place: Place,
+}
+
+const PHASE_KEYS: [&str; 5] = ["loop", "cpus", "policy", "priority", "dl-runtime"];
+
+impl Phase {
+    /// Returns whether the phase sets the slice.
+    pub(super) fn sets_slice(&self) -> bool {
+        self.sched.sets_slice()
+    }
+
+    /// Reads a phase of a thread.
+    pub(super) fn read(cx: &Cx<'_>, object: &Object<'_>, thread: &str) -> Result<Self, WorkloadError> {
+        let mut steps = vec![];
+        for prop in object.props.iter().filter(|prop| !PHASE_KEYS.contains(&prop.name)) {
+            if !not_modelled(cx, prop)? {
+                read_event(cx, prop, thread, &mut steps, &PHASE_KEYS)?;
+            }
+        }
+        Ok(Phase {
+            place: object.place.clone(),
+            times: times(cx, object)?.unwrap_or(Some(1)),
+            sched: Sched::read(cx, object)?,
+            cpus: cpus(cx, object)?,
+            steps,
+        })
+    }
+}
+
+/// Reads an event into `steps`. `keys` are the other keys that may be there.
+fn read_event(
+    cx: &Cx<'_>,
+    prop: &Prop<'_>,
+    thread: &str,
+    steps: &mut Vec<Step>,
+    keys: &[&'static str],
+) -> Result<(), WorkloadError> {
+    match event::named(prop.name) {
+        None => unknown(cx, prop, keys.iter().copied().chain(event::names())),
+        Some(name) => {
+            let event = event::read(cx, name, prop, thread)?;
+            steps.extend(event.map(|event| Step { event, place: prop.place.clone() }));
+            Ok(())
+        }
+    }
+}
+
+/// Reads `"loop"`. Returns `None` if it is not there.
+fn times(cx: &Cx<'_>, object: &Object<'_>) -> Result<Option<Times>, WorkloadError> {
+    let Some(prop) = object.get(cx, "loop")? else { return Ok(None) };
+    match prop.int(cx, -1, i64::from(i32::MAX), "how often, -1 for ever")? {
+        0 => Err(prop.wrong(cx, "how often, -1 for ever or 1 or more")),
+        -1 => Ok(Some(None)),
+        times => Ok(Some(Some(times as u32))),
+    }
+}
+
+/// Reads `"cpus"`. Returns `None` if it is not there.
+fn cpus(cx: &Cx<'_>, object: &Object<'_>) -> Result<Option<Cpus>, WorkloadError> {
+    let Some(prop) = object.get(cx, "cpus")? else { return Ok(None) };
+    let expected = "one or more CPUs, such as [0, 1]";
+    let mut cpus = prop.numbers(cx, expected)?;
+    if cpus.iter().any(|&cpu| cpu >= NR_CPUS_MAX) {
+        return Err(prop.wrong(cx, &format!("{expected}, each below {NR_CPUS_MAX}")));
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Ok(Some(Cpus { cpus, place: prop.place.clone() }))
 }

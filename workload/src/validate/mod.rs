@@ -1,25 +1,21 @@
 //! Whether a workload can run on a machine.
 
-mod affinity;
-mod forks;
-mod locks;
+mod endless;
+mod program;
 mod resources;
-mod step;
-mod task;
-mod timeless;
 
 use crate::error::{About, WorkloadError};
-use crate::{Op, Program, Task, Workload};
+use crate::{Call, Op, Program, Task, Workload};
 use std::collections::BTreeSet;
 
 /// The most CPUs that a machine may have.
 pub const NR_CPUS_MAX: u32 = 8192;
 
-/// The most tasks that a workload may come to, those counted that it forks. It keeps a slip of the pen from taking all
-/// memory.
+/// The most tasks that a workload may have, including those that it forks. The limit keeps a typing error from taking
+/// all memory.
 pub const TASKS_MAX: u64 = 1_000_000;
 
-/// What is wrong with a step of a program: its number, what, and what to do about it.
+/// An error in a step of a program: its number, what is wrong, and the next step.
 struct WrongStep {
     step: usize,
     what: String,
@@ -38,15 +34,15 @@ impl WrongStep {
 }
 
 impl Workload {
-    /// Whether this workload can run on a machine of so many CPUs: there are tasks, all that is named exists, all
-    /// numbers are in their ranges, and each affinity has CPUs that the machine has. Transactions begin before they are
-    /// done; a mutex is unlocked by who holds it, and not held at the end; each resource is used as one thing, as many
-    /// tasks have a barrier as meet there, and who waits for a condition is signalled by somebody. No program goes
-    /// round for ever without time passing, forks come to an end, and so do all loops where the time until the end is
-    /// the metric.
+    /// Checks that this workload can run on a machine of so many CPUs: there are tasks, everything that is named
+    /// exists, all numbers are in their ranges, and each affinity has CPUs of the machine. Transactions begin before
+    /// they are done; a mutex is unlocked by the task that holds it, and not held at the end; each resource is used as
+    /// one kind, as many tasks use a barrier as meet there, and each condition that is waited for is signalled. No
+    /// program loops for ever without time passing, forks end, and so do all loops if the metric is the time until the
+    /// end.
     ///
     /// # Errors
-    /// The first thing that is wrong, with the task, program or resource it is about.
+    /// The first thing that is wrong, with the task, program or resource.
     pub fn validate(&self, nr_cpus: u32) -> Result<(), WorkloadError> {
         if self.tasks.is_empty() {
             return Err(WorkloadError::new(About::Whole, "the workload has no tasks; expected one or more"));
@@ -56,28 +52,28 @@ impl Workload {
             return Err(WorkloadError::new(About::Channel(channel.name.clone()), what));
         }
         for program in &self.programs {
-            let check = step::check(program, self.programs.len())
-                .and_then(|()| affinity::check(program, &self.cpu_sets, nr_cpus));
+            let check = program::check_steps(program, self.programs.len())
+                .and_then(|()| check_sets(program, &self.cpu_sets, nr_cpus));
             check.map_err(|wrong| wrong.in_program(program))?;
         }
         for task in &self.tasks {
             let wrong = |what| WorkloadError::new(About::Task(task.name.clone()), what);
-            task::check(self, task, nr_cpus).map_err(wrong)?;
+            check_task(self, task, nr_cpus).map_err(wrong)?;
         }
         for (index, program) in self.programs.iter().enumerate() {
-            locks::check(program, &|mutex| self.resource_name(index, mutex))
+            program::check_locks(program, &|mutex| self.resource_name(index, mutex))
                 .map_err(|wrong| wrong.in_program(program))?;
         }
         resources::check(self)?;
-        forks::check(self)?;
+        endless::check_forks(self)?;
         self.ends()?;
-        match timeless::step(&self.programs, &self.tasks) {
+        match endless::timeless_step(&self.programs, &self.tasks) {
             None => Ok(()),
             Some((program, step)) => Err(WrongStep::new(step, TIMELESS).in_program(&self.programs[program])),
         }
     }
 
-    /// Whether all tasks of a workload that is measured by the time until they have exited do so.
+    /// Checks that all tasks exit if the metric is the time until they have exited.
     fn ends(&self) -> Result<(), WorkloadError> {
         if self.metric != crate::TIME {
             return Ok(());
@@ -93,8 +89,7 @@ impl Workload {
         Ok(())
     }
 
-    /// What the resource of that number is called where a program runs, which is where the first task runs it or forks
-    /// it.
+    /// The name of a resource of a program, in the first task that runs or forks the program.
     fn resource_name(&self, program: usize, number: u32) -> String {
         let runs = |task: &&Task| with_children(task.program as usize, &self.programs).contains(&program);
         let resource = self.tasks.iter().find(runs).and_then(|task| task.channels.get(number as usize));
@@ -104,12 +99,12 @@ impl Workload {
 }
 
 const ENDLESS: &str =
-    "goes on for ever, and the metric is the time until all tasks have exited; expected a number of times";
+    "repeats for ever, but the metric is the time until all tasks have exited; expected a number of times";
 
-const TIMELESS: &str = "goes round for ever without time passing; expected work, a sleep, or a wait for somebody who \
-                        takes time, in each round";
+const TIMELESS: &str = "loops for ever without time passing; expected work, a sleep, or a wait for a task that takes \
+                        time, in each round";
 
-/// All forks: `(program, step, child)`.
+/// Returns all forks: `(program, step, child)`.
 fn forks(programs: &[Program]) -> impl Iterator<Item = (usize, usize, usize)> {
     programs.iter().enumerate().flat_map(|(program, p)| {
         p.ops.iter().enumerate().filter_map(move |(step, op)| match *op {
@@ -119,7 +114,7 @@ fn forks(programs: &[Program]) -> impl Iterator<Item = (usize, usize, usize)> {
     })
 }
 
-/// A program and those that it and its children fork.
+/// Returns a program and those that it and its children fork.
 pub(crate) fn with_children(program: usize, programs: &[Program]) -> BTreeSet<usize> {
     let (mut seen, mut todo) = (BTreeSet::new(), vec![program]);
     while let Some(program) = todo.pop() {
@@ -132,4 +127,58 @@ pub(crate) fn with_children(program: usize, programs: &[Program]) -> BTreeSet<us
         }
     }
     seen
+}
+
+/// Checks a task: its program, resources, nice value and CPUs, on a machine of so many CPUs.
+fn check_task(workload: &Workload, task: &Task, nr_cpus: u32) -> Result<(), String> {
+    let Some(program) = workload.programs.get(task.program as usize) else {
+        return Err(format!("it runs program {}, of {}", task.program, workload.programs.len()));
+    };
+    if let Some(channel) = task.channels.iter().find(|&&channel| channel as usize >= workload.channels.len()) {
+        return Err(format!("it has channel {channel}, of {}", workload.channels.len()));
+    }
+    let needs = resources_needed(workload, task.program as usize);
+    if needs > task.channels.len() {
+        return Err(format!("program {} uses {needs} channels, the task has {}", program.name, task.channels.len()));
+    }
+    if !(-20..=19).contains(&task.nice) {
+        return Err(format!("nice is {}; expected -20 to 19", task.nice));
+    }
+    task.affinity.as_ref().map_or(Ok(()), |cpus| check_cpus(cpus, nr_cpus))
+}
+
+/// How many resources a task of this program must have: its own, and those of its children, which share them.
+fn resources_needed(workload: &Workload, program: usize) -> usize {
+    let programs = with_children(program, &workload.programs);
+    let numbers = programs.iter().flat_map(|&program| &workload.programs[program].ops).flat_map(Op::resources);
+    numbers.map(|(number, _)| number as usize + 1).max().unwrap_or(0)
+}
+
+/// Checks the sets of CPUs that a program's steps name, on a machine of so many CPUs.
+fn check_sets(program: &Program, sets: &[Vec<u32>], nr_cpus: u32) -> Result<(), WrongStep> {
+    for (step, op) in program.ops.iter().enumerate() {
+        let Some(Call::Affinity { cpus: Some(set) }) = op.call() else { continue };
+        let checked = match sets.get(set as usize) {
+            None => Err(format!("names set {set} of CPUs, of {}", sets.len())),
+            Some(cpus) => check_cpus(cpus, nr_cpus),
+        };
+        checked.map_err(|what| WrongStep::new(step, what))?;
+    }
+    Ok(())
+}
+
+/// Checks an affinity: not empty, ascending, CPUs of the machine.
+fn check_cpus(cpus: &[u32], nr_cpus: u32) -> Result<(), String> {
+    if cpus.is_empty() {
+        return Err("its affinity has no CPU; expected one or more".to_owned());
+    }
+    if !cpus.is_sorted_by(|a, b| a < b) {
+        return Err("the CPUs of its affinity are not ascending".to_owned());
+    }
+    match cpus.iter().find(|&&cpu| cpu >= nr_cpus) {
+        None => Ok(()),
+        Some(cpu) => {
+            Err(format!("its affinity has CPU {cpu}; the machine has CPUs 0 to {}", nr_cpus.saturating_sub(1)))
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Channels, mutexes, conditions and barriers: each is used as one thing, and by who it takes.
+//! Channels, mutexes, conditions and barriers: each is used as one kind, and by the tasks that it needs.
 
 use super::with_children;
 use crate::error::{About, WorkloadError};
@@ -6,13 +6,13 @@ use crate::{Call, Kind, Op, Task, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Workload {
-    /// What each resource of [`Workload::channels`] is, by the steps that name it; a channel where none does.
+    /// Returns the kind of each resource of [`Workload::channels`], by the steps that name it; a channel if none does.
     ///
     /// # Errors
-    /// Where one is used as two things.
+    /// A resource is used as two kinds.
     ///
     /// # Panics
-    /// If a task lacks a program or resource ([`Workload::validate`] says so).
+    /// If a task lacks a program or resource, which [`Workload::validate`] refuses.
     pub fn kinds(&self) -> Result<Vec<Kind>, WorkloadError> {
         let mut kinds = vec![None; self.channels.len()];
         each_use(self, |task, op, _| {
@@ -30,7 +30,7 @@ impl Workload {
     }
 }
 
-/// Who uses the resources that are not channels.
+/// The tasks that use the resources that are not channels.
 #[derive(Default)]
 struct Users {
     /// By barrier: how many tasks meet there.
@@ -41,7 +41,7 @@ struct Users {
     signalled: BTreeSet<u32>,
 }
 
-/// Checks that each resource is used as one thing and by who it takes.
+/// Checks that each resource is used as one kind and by the tasks that it needs.
 pub(super) fn check(workload: &Workload) -> Result<(), WorkloadError> {
     workload.kinds()?;
     let mut users = Users::default();
@@ -49,8 +49,8 @@ pub(super) fn check(workload: &Workload) -> Result<(), WorkloadError> {
         let at = |number: u32| task.channels[number as usize];
         match op.call() {
             Some(Call::Barrier { barrier }) if forked => {
-                let what = "a forked task has this barrier in its program, and how many there are of it is not known; \
-                            expected tasks that are there from the start";
+                let what = "a forked task has this barrier in its program, and the number of forked tasks is not \
+                            known; expected tasks that exist from the start";
                 return Err(wrong(workload, at(barrier), what));
             }
             Some(Call::Barrier { barrier }) => *users.barriers.entry(at(barrier)).or_default() += 1,
@@ -98,8 +98,8 @@ fn conditions(workload: &Workload, users: &Users) -> Result<(), WorkloadError> {
     }
 }
 
-/// Shows `visit` each step that names a resource, once for each task that comes to it, and whether it is a task that
-/// this one forks.
+/// Calls `visit` for each step that names a resource, once for each task that reaches it. Its last argument is whether
+/// a forked task does.
 fn each_use(
     workload: &Workload,
     mut visit: impl FnMut(&Task, &Op, bool) -> Result<(), WorkloadError>,

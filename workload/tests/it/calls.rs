@@ -139,7 +139,7 @@ fn numbers_of_calls_are_in_their_ranges() {
 
 #[test]
 fn timers_signals_and_meetings_take_time_but_locks_and_yields_do_not() {
-    let timeless = |programs: &[&[Op]]| says(programs).is_some_and(|error| error.contains("goes round for ever"));
+    let timeless = |programs: &[&[Op]]| says(programs).is_some_and(|error| error.contains("loops for ever"));
     let yields = Op::Call(Call::Yield);
     assert!(timeless(&[&[yields, AGAIN]]));
     assert!(timeless(&[&[lock(0), unlock(0), AGAIN]]));

@@ -326,8 +326,8 @@ fn repeats_go_back_and_nothing_is_unreachable() {
 fn loops_in_which_no_time_can_pass_are_refused_at_their_step() {
     assert_eq!(
         changed("{run = \"1us\"}, {repeat", "{send = \"log\"}, {repeat"),
-        "31: `program.ops`: step 2 goes round for ever without time passing; expected work, a sleep, or a wait for \
-         somebody who takes time, in each round"
+        "31: `program.ops`: step 2 loops for ever without time passing; expected work, a sleep, or a wait for a task \
+         that takes time, in each round"
     );
 }
 
@@ -403,7 +403,7 @@ fn a_time_until_all_have_exited_needs_tasks_that_exit() {
     let timed = "metric = \"time\"\nunit = \"s\"";
     let error = changed("metric = \"throughput\"\nunit = \"u\"", timed);
     let expected =
-        "goes on for ever, and the metric is the time until all tasks have exited; expected a number of times";
+        "repeats for ever, but the metric is the time until all tasks have exited; expected a number of times";
     assert_eq!(error, format!("22: `program.ops`: step 9 {expected}"));
 }
 

@@ -213,7 +213,7 @@ fn what_the_model_has_no_meaning_for_is_let_pass_leniently() {
     let_pass(
         &thread("\"phases\": {\n\"p\": {\"loop\": -1, \"run\": 1},\n\"q\": {\"run\": 1}}"),
         "4: `tasks.t.phases.q`",
-        "the phase is never come to: the one in line 3 goes round for ever",
+        "the phase is never reached: the one in line 3 repeats for ever",
         out,
     );
 }
@@ -301,7 +301,7 @@ fn locks_barriers_and_forks_are_checked_with_their_lines() {
         "it is left out",
     );
     let timeless = parse(&thread("\"yield\": \"\""), false).unwrap_err();
-    assert!(timeless.starts_with("w.json:2: `tasks.t`: goes round for ever without time passing"), "{timeless}");
+    assert!(timeless.starts_with("w.json:2: `tasks.t`: loops for ever without time passing"), "{timeless}");
 }
 
 #[test]

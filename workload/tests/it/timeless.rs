@@ -32,7 +32,7 @@ fn task() -> Task {
 fn step(programs: &[&[Op]]) -> Option<String> {
     let error = tasks_of(programs).validate(1).err()?.to_string();
     let (place, what) = error.split_once(": ").unwrap();
-    assert!(what.starts_with("goes round for ever without time passing; expected work, a sleep, or a wait"), "{error}");
+    assert!(what.starts_with("loops for ever without time passing; expected work, a sleep, or a wait"), "{error}");
     Some(place.to_owned())
 }
 

@@ -1,16 +1,15 @@
-//! All threads, and whether what they name is there.
+//! `"tasks"`: all threads, and whether what they name is there.
 
-use super::cx::Cx;
 use super::event::Event;
-use super::json::Prop;
+use super::json::{Cx, Place, Prop};
 use super::policy::Policy;
 use super::thread::Thread;
 use crate::error::WorkloadError;
 use crate::validate::TASKS_MAX;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use wakelab_input::did_you_mean;
 
-/// Reads `"tasks"`: the threads that are there from the start or that one of those forks.
+/// Reads the threads that exist from the start, and those that they fork.
 pub(super) fn read(cx: &Cx<'_>, tasks: &Prop<'_>, policy: Policy) -> Result<Vec<Thread>, WorkloadError> {
     let all = tasks.object(cx, "threads, such as {\"thread0\": {\"run\": 1000, \"sleep\": 9000}}")?;
     let mut threads: Vec<Thread> = vec![];
@@ -40,10 +39,11 @@ pub(super) fn read(cx: &Cx<'_>, tasks: &Prop<'_>, policy: Policy) -> Result<Vec<
     }
     let mut threads = reached(cx, threads)?;
     conditions(cx, &mut threads)?;
+    no_shared_timers(cx, &threads)?;
     Ok(threads)
 }
 
-/// The threads without those that nobody starts.
+/// Leaves out the threads that nobody starts.
 fn reached(cx: &Cx<'_>, threads: Vec<Thread>) -> Result<Vec<Thread>, WorkloadError> {
     let mut reached: Vec<bool> = threads.iter().map(|thread| thread.instances > 0).collect();
     let mut todo: Vec<usize> = (0..threads.len()).filter(|&i| reached[i]).collect();
@@ -54,15 +54,15 @@ fn reached(cx: &Cx<'_>, threads: Vec<Thread>) -> Result<Vec<Thread>, WorkloadErr
             }
         }
     }
-    let mut kept = vec![];
+    let mut started = vec![];
     for (thread, reached) in threads.into_iter().zip(reached) {
         if reached {
-            kept.push(thread);
+            started.push(thread);
         } else {
             cx.refuse(&thread.place, "\"instance\" is 0 and no thread that runs forks this one", "it is left out")?;
         }
     }
-    Ok(kept)
+    Ok(started)
 }
 
 /// The threads that a thread forks, by index.
@@ -80,8 +80,8 @@ fn forks(cx: &Cx<'_>, threads: &[Thread], of: &Thread) -> Result<Vec<usize>, Wor
     Ok(children)
 }
 
-/// Checks that who waits for a condition is woken by somebody. Who wakes where nobody waits does nothing: that is a
-/// slip of the pen, or left out.
+/// Checks that each condition that is waited for is signalled by somebody. A signal that nobody waits for does nothing,
+/// and is an error or left out.
 fn conditions(cx: &Cx<'_>, threads: &mut [Thread]) -> Result<(), WorkloadError> {
     let (mut waited, mut woken) = (BTreeSet::new(), BTreeSet::new());
     for step in threads.iter().flat_map(Thread::steps) {
@@ -90,7 +90,7 @@ fn conditions(cx: &Cx<'_>, threads: &mut [Thread]) -> Result<(), WorkloadError> 
     }
     for thread in threads {
         for phase in &mut thread.phases {
-            let mut kept = vec![];
+            let mut steps = vec![];
             for step in std::mem::take(&mut phase.steps) {
                 if let Some(cond) = step.event.waits_for().filter(|cond| !woken.contains(*cond)) {
                     let what = format!("nobody resumes or signals {cond:?}, and the thread would wait for ever");
@@ -98,7 +98,7 @@ fn conditions(cx: &Cx<'_>, threads: &mut [Thread]) -> Result<(), WorkloadError> 
                     return Err(step.place.error(cx.path, what + "; expected a thread that does").with_hint(hint));
                 }
                 match step.event.wakes().filter(|cond| !waited.contains(*cond)) {
-                    None => kept.push(step),
+                    None => steps.push(step),
                     Some(cond) => {
                         let meant = did_you_mean(cond, waited.iter().map(String::as_str));
                         let meant = meant.map_or_else(String::new, |meant| format!("; {meant}"));
@@ -107,7 +107,36 @@ fn conditions(cx: &Cx<'_>, threads: &mut [Thread]) -> Result<(), WorkloadError> 
                     }
                 }
             }
-            phase.steps = kept;
+            phase.steps = steps;
+        }
+    }
+    Ok(())
+}
+
+/// Whether each thread has its own timer of that name, as in rt-app.
+pub(super) fn unique(name: &str) -> bool {
+    name.starts_with("unique")
+}
+
+/// Refuses timers that several threads share: rt-app has one `next` for all of them, the model one for each thread.
+fn no_shared_timers(cx: &Cx<'_>, threads: &[Thread]) -> Result<(), WorkloadError> {
+    let mut users: BTreeMap<&str, (&str, &Place)> = BTreeMap::new();
+    for thread in threads {
+        let mut own: Vec<&str> = vec![];
+        for step in thread.steps() {
+            let Event::Timer { name, .. } = &step.event else { continue };
+            if unique(name) || own.contains(&name.as_str()) {
+                continue;
+            }
+            own.push(name);
+            let what = match users.insert(name, (&thread.name, &step.place)) {
+                Some((other, place)) => format!("{other} has the timer {name:?} too (line {})", place.line),
+                None if thread.instances > 1 => format!("{} threads have the timer {name:?}", thread.instances),
+                None => continue,
+            };
+            let what =
+                format!("{what}, and one that threads share is not modelled; expected a name that begins with unique");
+            cx.refuse(&step.place, &what, "each thread has its own")?;
         }
     }
     Ok(())

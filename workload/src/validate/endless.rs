@@ -1,27 +1,111 @@
-//! Loops in which no time can pass. A simulator would go round in them at one instant for ever.
+//! Forks that end, and loops in which time passes. A simulator would fork until memory is full, or repeat a loop
+//! without time at one instant for ever.
 
-use super::with_children;
-use crate::{Call, Op, Program, Task};
+use super::{TASKS_MAX, WrongStep, forks, with_children};
+use crate::error::{About, WorkloadError};
+use crate::{Call, Op, Program, Task, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// The first step that goes round without time: `(program, step)`.
+/// Checks that no fork leads back to its own program, that tasks forked in an endless loop are waited for in it, and
+/// that there are not too many tasks at a time.
+pub(super) fn check_forks(workload: &Workload) -> Result<(), WorkloadError> {
+    let programs = &workload.programs;
+    for (program, step, child) in forks(programs) {
+        if with_children(child, programs).contains(&program) {
+            return Err(comes_back(&programs[child], step).in_program(&programs[program]));
+        }
+    }
+    for (program, step, child) in forks(programs) {
+        if times(programs, program, step, child).is_none() {
+            return Err(never_ends(&programs[child], step).in_program(&programs[program]));
+        }
+    }
+    let mut most = vec![None; programs.len()];
+    let total = workload
+        .tasks
+        .iter()
+        .fold(0_u64, |sum, task| sum.saturating_add(most_tasks(programs, task.program as usize, &mut most)));
+    if total > TASKS_MAX {
+        let what = format!("there can be {total} tasks at once; expected {TASKS_MAX} at most");
+        let hint = "a \"wait\" in a loop that forks keeps its tasks from adding up".to_owned();
+        return Err(WorkloadError::new(About::Whole, what).with_hint(Some(hint)));
+    }
+    Ok(())
+}
+
+fn comes_back(child: &Program, step: usize) -> WrongStep {
+    WrongStep {
+        hint: Some("let what goes on for ever repeat, and fork only programs that do not lead back here"),
+        ..WrongStep::new(step, format!("forks {}, which leads back to this program: tasks without end", child.name))
+    }
+}
+
+fn never_ends(child: &Program, step: usize) -> WrongStep {
+    let what = format!("forks {} in an endless loop that does not wait for all of its tasks to exit", child.name);
+    WrongStep {
+        hint: Some("add the step \"wait\" to the loop, and to forked programs that fork themselves"),
+        ..WrongStep::new(step, what + ": tasks without end")
+    }
+}
+
+/// How often a step of a program is done before its children have been waited for; `None` for ever.
+fn times(programs: &[Program], program: usize, step: usize, child: usize) -> Option<u64> {
+    let ops = &programs[program].ops;
+    let outlives = leaves_tasks(programs, child);
+    let mut product = 1_u64;
+    for (end, op) in ops.iter().enumerate() {
+        let Op::Repeat { to, times } = *op else { continue };
+        let round = to as usize..end;
+        if round.contains(&step) && (outlives || !ops[round].contains(&Op::Wait)) {
+            product = product.saturating_mul(u64::from(times?));
+        }
+    }
+    Some(product)
+}
+
+/// Whether tasks that a program or its children forked can outlive it.
+fn leaves_tasks(programs: &[Program], program: usize) -> bool {
+    with_children(program, programs).iter().any(|&program| {
+        let ops = &programs[program].ops;
+        let last = |find: fn(&Op) -> bool| ops.iter().rposition(find);
+        let endless = ops.iter().any(|op| matches!(op, Op::Repeat { times: None, .. }));
+        !endless && last(|op| matches!(op, Op::Fork { .. })) > last(|op| *op == Op::Wait)
+    })
+}
+
+/// The most tasks that a task of a program can be at a time: itself and those that it forks.
+fn most_tasks(programs: &[Program], program: usize, known: &mut Vec<Option<u64>>) -> u64 {
+    if let Some(most) = known[program] {
+        return most;
+    }
+    let mut most = 1_u64;
+    for (step, op) in programs[program].ops.iter().enumerate() {
+        let Op::Fork { program: child } = *op else { continue };
+        let times = times(programs, program, step, child as usize).unwrap_or(u64::MAX);
+        most = most.saturating_add(times.saturating_mul(most_tasks(programs, child as usize, known)));
+    }
+    known[program] = Some(most);
+    most
+}
+
+/// Returns the first step that repeats without time passing: `(program, step)`.
 ///
 /// A round takes time if it has work, sleep or a timer in it, if it sends to or receives from programs whose own rounds
 /// take time (a channel is finite), if it waits for a signal of such programs, meets one at a barrier, or waits for a
-/// child that takes time. Neither does a mutex count, which may be free, nor what the machine makes steps cost: it may
-/// be 0.
-pub(super) fn step(programs: &[Program], tasks: &[Task]) -> Option<(usize, usize)> {
+/// child that takes time. A mutex does not count, because it may be free, nor do the machine's costs of steps, which
+/// may be 0.
+pub(super) fn timeless_step(programs: &[Program], tasks: &[Task]) -> Option<(usize, usize)> {
     let loops: Vec<Option<Range<usize>>> = programs.iter().map(endless_loop).collect();
     let peers = Peers::new(programs, tasks, &loops);
     let mut timed: Vec<bool> = loops.iter().map(Option::is_none).collect();
-    // Each pass can only add; what is left when none is added waits for nobody who takes time.
+    // Each pass can only add programs. Those left when a pass adds none wait for no program that takes time.
     loop {
         let takes = |program: usize| {
             let round = &programs[program].ops[loops[program].clone().unwrap_or_default()];
             let peers_do = |op: &Op| match peers.of(program, op) {
                 None => true,
-                // All must come, so the slowest will do.
+                // All must come, so one that takes time is enough.
                 Some(peers) if End::of(op).is_some_and(|(_, end)| end == End::Meet) => {
                     peers.iter().any(|&peer| timed[peer])
                 }
@@ -46,11 +130,11 @@ fn endless_loop(program: &Program) -> Option<Range<usize>> {
     })
 }
 
-/// Whether a step of a round takes time, `peers_do` saying it of messages.
+/// Whether a step of a round takes time. `peers_do` decides for steps that wait for others.
 fn takes_time(op: &Op, round: &[Op], programs: &[Program], peers_do: &dyn Fn(&Op) -> bool) -> bool {
     match op {
         _ if End::of(op).is_some_and(|(_, end)| end != End::Signal) => peers_do(op),
-        // Only a child of the same round is there to be waited for each time.
+        // Only a child of the same round is waited for each time.
         Op::Wait => round.iter().any(|op| match *op {
             Op::Fork { program } => programs[program as usize].ops.iter().any(works),
             _ => false,
@@ -63,7 +147,7 @@ fn works(op: &Op) -> bool {
     match op {
         Op::Run(work) | Op::Softirq(work) | Op::Sleep(work) | Op::Call(Call::Io(work)) => work.ns > 0,
         Op::Call(Call::Spin { hold, .. }) => hold.ns > 0,
-        // A timer that has been missed takes none, but then time has passed already.
+        // A missed timer takes no time, but then time has passed already.
         _ => matches!(op.call(), Some(Call::Timer { .. } | Call::RunFor { .. })),
     }
 }
@@ -79,7 +163,8 @@ enum End {
 }
 
 impl End {
-    /// The task's number of the resource, and what the step does there; `None` where nobody else has a part in it.
+    /// Returns the task's number of the resource, and what the step does there. Returns `None` if no other task takes
+    /// part.
     fn of(op: &Op) -> Option<(u32, Self)> {
         match *op {
             Op::Send { channel, .. } => Some((channel, End::Send)),
@@ -89,14 +174,14 @@ impl End {
                 Call::Signal { cond } | Call::Broadcast { cond } => Some((cond, End::Signal)),
                 Call::CondWait { cond, .. } => Some((cond, End::WaitForSignal)),
                 Call::Barrier { barrier } => Some((barrier, End::Meet)),
-                // Neither goes on before the other has come round.
+                // Neither goes on before the other has come.
                 Call::Ask { list } | Call::Await { list } => Some((list, End::Meet)),
                 _ => None,
             },
         }
     }
 
-    /// What they do who are waited for.
+    /// Returns what the tasks do that are waited for.
     fn other(self) -> Self {
         match self {
             End::Send => End::Receive,
@@ -108,7 +193,7 @@ impl End {
     }
 }
 
-/// Who is waited for at a resource, in an endless loop of its own.
+/// The programs that are waited for at a resource, each in an endless loop of its own.
 struct Peers {
     /// By program, its number of the resource, and what it does there.
     peers: BTreeMap<(usize, u32, End), BTreeSet<usize>>,
@@ -120,7 +205,7 @@ impl Peers {
         let runs: Vec<BTreeSet<usize>> = (0..programs.len()).map(|p| with_children(p, programs)).collect();
         let mut ends = BTreeSet::new();
         for task in tasks {
-            // A task's children have its channels.
+            // A task's children share its channels.
             for &program in &runs[task.program as usize] {
                 let end = |&(number, end): &(u32, End)| (program, number, end, task.channels[number as usize]);
                 ends.extend(uses[program].iter().map(end));
@@ -138,7 +223,8 @@ impl Peers {
         Peers { peers }
     }
 
-    /// The programs that are waited for, or none where nobody else has a part in the step or no task runs the program.
+    /// Returns the programs that are waited for. Returns `None` if no other task takes part in the step or no task runs
+    /// the program.
     fn of(&self, program: usize, op: &Op) -> Option<&BTreeSet<usize>> {
         let (number, end) = End::of(op)?;
         self.peers.get(&(program, number, end))

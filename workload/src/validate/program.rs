@@ -1,0 +1,108 @@
+//! One program: numbers in their ranges, transactions that begin before they are done, and mutexes that are unlocked by
+//! the task that holds them.
+
+use super::WrongStep;
+use crate::{Call, Op, Program};
+use std::collections::BTreeSet;
+
+/// Checks the steps of a program. There are `programs` in all.
+pub(super) fn check_steps(program: &Program, programs: usize) -> Result<(), WrongStep> {
+    for (step, op) in program.ops.iter().enumerate() {
+        check_step(step, op, programs).map_err(|what| WrongStep::new(step, what))?;
+    }
+    transactions(program)
+}
+
+fn check_step(step: usize, op: &Op, programs: usize) -> Result<(), String> {
+    match *op {
+        Op::Run(work)
+        | Op::Softirq(work)
+        | Op::Sleep(work)
+        | Op::Call(Call::Io(work) | Call::Spin { hold: work, .. })
+            if work.jitter_pct > 100 =>
+        {
+            Err(format!("a jitter of {}%; expected 0 to 100", work.jitter_pct))
+        }
+        Op::Fork { program } if program as usize >= programs => Err(format!("forks program {program}, of {programs}")),
+        Op::Repeat { to, .. } if to as usize >= step => {
+            Err(format!("goes back to step {to}; expected an earlier step"))
+        }
+        Op::Repeat { times: Some(0), .. } => Err("repeats 0 times; expected 1 or more".to_owned()),
+        _ => op.call().map_or(Ok(()), check_call),
+    }
+}
+
+fn check_call(call: Call) -> Result<(), String> {
+    match call {
+        Call::Timer { period_ns: 0, .. } => Err("a timer with a period of 0; expected more than 0".to_owned()),
+        Call::Nice(nice) if !(-20..=19).contains(&nice) => Err(format!("nice is {nice}; expected -20 to 19")),
+        Call::RecvBatch { room: 0, .. } => Err("waits for room of 0 messages; expected 1 or more".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that a transaction begins before it is done. Steps are first reached in their order, because only `Repeat`
+/// jumps, and it jumps back.
+fn transactions(program: &Program) -> Result<(), WrongStep> {
+    let first = |is: fn(&Op) -> bool| program.ops.iter().position(is);
+    // A task that is taken off a list begins one.
+    let begins = |op: &Op| *op == Op::Begin || matches!(op.call(), Some(Call::Ask { .. }));
+    match (first(begins), first(|op| *op == Op::Done)) {
+        (None, Some(done)) => {
+            Err(WrongStep::new(done, "is \"done\" and there is no \"begin\"; expected one before it"))
+        }
+        (Some(begin), Some(done)) if begin > done => {
+            let what = format!("is \"done\" before the first \"begin\", which is step {begin}; expected one before it");
+            Err(WrongStep::new(done, what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that a program unlocks only mutexes that it holds, locks only others, holds the same at the end of a loop as
+/// at its beginning, and nothing at its own end. This is known without running, because each step is always reached
+/// with the same mutexes held.
+pub(super) fn check_locks(program: &Program, name: &dyn Fn(u32) -> String) -> Result<(), WrongStep> {
+    let mut held = BTreeSet::new();
+    // The mutexes that are held as a step begins.
+    let mut before: Vec<BTreeSet<u32>> = Vec::new();
+    for (step, op) in program.ops.iter().enumerate() {
+        before.push(held.clone());
+        let wrong = |what: String| Err(WrongStep::new(step, what));
+        match (*op, op.call()) {
+            (_, Some(Call::Lock { mutex })) if !held.insert(mutex) => {
+                return wrong(format!("locks {}, which it holds already; it would wait for itself", name(mutex)));
+            }
+            (_, Some(Call::Unlock { mutex })) if !held.remove(&mutex) => {
+                return wrong(format!("unlocks {}, which it does not hold; expected a lock before it", name(mutex)));
+            }
+            (_, Some(Call::CondWait { cond, mutex })) if !held.contains(&mutex) => {
+                return wrong(format!(
+                    "waits for {} with {}, which it does not hold; expected a lock before it",
+                    name(cond),
+                    name(mutex)
+                ));
+            }
+            (Op::Repeat { to, .. }, _) if before[to as usize] != held => {
+                let differs = *before[to as usize].symmetric_difference(&held).next().expect("they differ");
+                let (now, then) = if held.contains(&differs) { ("", "not ") } else { ("not ", "") };
+                let what = format!("goes back to step {to} {now}holding {}, where it was {then}held", name(differs));
+                return wrong(what + "; expected the same each time");
+            }
+            (Op::Exit | Op::Repeat { times: None, .. }, _) => return check_end(step, &held, name, op),
+            _ => {}
+        }
+    }
+    let last = program.ops.len().saturating_sub(1);
+    check_end(last, &held, name, &Op::Exit)
+}
+
+fn check_end(step: usize, held: &BTreeSet<u32>, name: &dyn Fn(u32) -> String, op: &Op) -> Result<(), WrongStep> {
+    match (op, held.first()) {
+        (Op::Exit, Some(&mutex)) => {
+            let what = format!("ends the task, which holds {}; expected an unlock before it", name(mutex));
+            Err(WrongStep::new(step, what))
+        }
+        _ => Ok(()),
+    }
+}
