@@ -43,7 +43,9 @@ fn only_a_file_of_rt_app_needs_no_load() {
     let (code, _, errors) = texts(&compare(Path::new("."), "netperf:TCP_RR", &[]));
     assert_eq!(code, Some(2));
     assert!(
-        errors.starts_with("error: --load: is required for this workload; expected how many instances\n  hint: such as 28"),
+        errors.starts_with(
+            "error: --load: is required for this workload; expected how many instances\n  hint: such as 28"
+        ),
         "{errors}"
     );
 }
