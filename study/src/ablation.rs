@@ -307,7 +307,7 @@ impl State {
         for rule in RULES {
             self.wrong.push(match rule.wrong {
                 Wrong::Code(change) => {
-                    let mut code = topo.preset.code.clone();
+                    let mut code = topo.preset.code;
                     change(&mut code);
                     (Some(code), None)
                 }
