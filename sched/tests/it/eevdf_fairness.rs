@@ -2,18 +2,17 @@
 
 use crate::support::runqueue::cpu::{Cpu, rules};
 use crate::support::runqueue::shares::shares_are_fair;
-use crate::support::runqueue::virtual_time;
-use wakelab_kernel::Feature;
+use crate::support::runqueue::{presets_of, virtual_time};
+use wakelab_kernel::{Class, Feature};
 use wakelab_sched::runqueue::{FairRules, Policy, TaskId};
 
-const KERNELS: [&str; 3] = ["v6.12", "v7.2", "v7.3"];
 /// The base slice on 8 CPUs.
 const BASE_SLICE: u64 = 2_800_000;
 const MS: u64 = 1_000_000;
 
 #[test]
 fn eevdf_shares_of_hogs_follow_their_weights() {
-    for kernel in KERNELS {
+    for kernel in presets_of(Class::Eevdf) {
         for tick in [MS, 4 * MS] {
             for hrtick in [false, true] {
                 let name = format!("{kernel}, tick {tick} ns, hrtick {hrtick}");
@@ -36,7 +35,7 @@ fn lag(cpu: &Cpu, task: TaskId) -> i64 {
 /// it at the next tick: a request is overrun by at most a tick, so lag stays within r and a tick in both directions.
 #[test]
 fn eevdf_lag_of_hogs_stays_within_a_slice_and_a_tick() {
-    for kernel in KERNELS {
+    for kernel in presets_of(Class::Eevdf) {
         let mut cpu = Cpu::new(rules(kernel, &[(Feature::HRTICK, false)]), MS);
         let hogs = [(0, 0), (0, 0), (5, 0), (-5, 0), (0, 10 * MS), (0, MS)];
         let hogs = hogs.map(|(nice, slice)| cpu.fork(Policy::Normal, nice, slice));
@@ -92,7 +91,7 @@ fn worst_response(kernel: &str, slice: u64, tick: u64) -> u64 {
 /// a tick: only then is the running task checked, and a lazy request waits for a tick too.
 #[test]
 fn eevdf_short_slice_is_served_by_its_deadline_and_a_quantum() {
-    for kernel in KERNELS {
+    for kernel in presets_of(Class::Eevdf) {
         for tick in [MS, 4 * MS] {
             let bound = |slice: u64| 5 * slice + BASE_SLICE + tick;
             let (short, base) = (worst_response(kernel, 500_000, tick), worst_response(kernel, 0, tick));

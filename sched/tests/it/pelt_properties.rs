@@ -3,6 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
+use wakelab_kernel::Preset;
 use wakelab_sched::boost::BoostForm;
 use wakelab_sched::pelt::util_est::{
     _task_util_est, UTIL_AVG_UNCHANGED, UtilEstRules, util_est_dequeue, util_est_enqueue, util_est_update,
@@ -10,9 +11,9 @@ use wakelab_sched::pelt::util_est::{
 use wakelab_sched::pelt::{
     ___update_load_avg, ___update_load_sum, __update_load_avg_blocked_se, __update_load_avg_se, CfsRqPelt, CfsRqState,
     EntityState, LOAD_AVG_MAX, MigrationSource, PELT_MIN_DIVIDER, PeltRules, Removed, RqClock, Scale, SchedAvg,
-    UpdateFlags, attach_entity_load_avg, cfs_rq_has_blocked_load, decay_load, detach_entity_load_avg, get_pelt_divider,
-    init_entity_runnable_average, migrate_task_rq_fair, post_init_entity_util_avg, reweight_entity, task_h_load,
-    update_cfs_rq_load_avg, update_load_avg,
+    SumRule, UpdateFlags, attach_entity_load_avg, cfs_rq_has_blocked_load, decay_load, detach_entity_load_avg,
+    get_pelt_divider, init_entity_runnable_average, migrate_task_rq_fair, post_init_entity_util_avg, reweight_entity,
+    task_h_load, update_cfs_rq_load_avg, update_load_avg,
 };
 use wakelab_sched::util::{CpuView, TaskView, cpu_util, cpu_util_cfs, cpu_util_cfs_boost};
 
@@ -20,8 +21,17 @@ const US: u64 = 1024;
 const PERIOD: u64 = 1024 * US;
 /// The fastest CPU at its highest frequency.
 const FULL_SPEED: Scale = Scale { cpu: 1024, freq: 1024 };
-const ALL_RULES: [PeltRules; 5] =
-    [PeltRules::V5_10, PeltRules::V6_1, PeltRules::V6_12, PeltRules::V7_2, PeltRules::V7_3];
+
+/// The rules of all presets that keep a sum at what its average needs. (5.2 and 5.3 do not.)
+fn all_rules() -> Vec<PeltRules> {
+    let mut all: Vec<PeltRules> = Vec::new();
+    for rules in Preset::all().iter().map(|preset| preset.pelt).filter(|rules| rules.sums != SumRule::Plain) {
+        if !all.contains(&rules) {
+            all.push(rules);
+        }
+    }
+    all
+}
 
 /// Whether nothing is left of the averages.
 fn load_avg_is_decayed(sa: &SchedAvg) -> bool {
@@ -155,7 +165,9 @@ proptest! {
     /// An update may be split at any nanosecond after its last period boundary, and anywhere if it crosses none. The
     /// sums are exactly the same, because contributions within a period are added.
     #[test]
-    fn splits_after_the_last_boundary_change_no_sum(start in aged(), whole in 0..4000 * US, step in step(), cut in 0..PERIOD) {
+    fn splits_after_the_last_boundary_change_no_sum(
+        start in aged(), whole in 0..4000 * US, step in step(), cut in 0..PERIOD,
+    ) {
         let now = start.last_update_time + whole;
         let mut once = start;
         ___update_load_sum(now, &mut once, step.load, step.runnable, step.running);
@@ -308,8 +320,10 @@ proptest! {
     /// Right after attaching, the run queue's averages are exactly the sum of its tasks'. When both are aged, they
     /// differ by at most one per task and one for the run queue, which truncate separately. Detaching leaves that rest.
     #[test]
-    fn a_run_queues_utilisation_is_its_tasks(tasks in vec((aged(), 3..90_000u64), 1..8), us in 0..50_000u64, rules in 0..5usize) {
-        let mut cfs_rq = CfsRqPelt::new(ALL_RULES[rules]);
+    fn a_run_queues_utilisation_is_its_tasks(
+        tasks in vec((aged(), 3..90_000u64), 1..8), us in 0..50_000u64, rules in prop::sample::select(all_rules()),
+    ) {
+        let mut cfs_rq = CfsRqPelt::new(rules);
         cfs_rq.avg.last_update_time = 10_000 * PERIOD;
         cfs_rq.avg.period_contrib = 700;
         let mut tasks = tasks;
@@ -358,9 +372,11 @@ proptest! {
     /// A task that leaves while it sleeps is subtracted at the run queue's next update, with both aged to the same
     /// time.
     #[test]
-    fn removed_load_is_gone_after_the_next_update(stays in aged(), leaves in aged(), us in 0..60_000u64, rules in 0..5usize) {
+    fn removed_load_is_gone_after_the_next_update(
+        stays in aged(), leaves in aged(), us in 0..60_000u64, rules in prop::sample::select(all_rules()),
+    ) {
         let start = 10_000 * PERIOD;
-        let mut cfs_rq = CfsRqPelt::new(ALL_RULES[rules]);
+        let mut cfs_rq = CfsRqPelt::new(rules);
         cfs_rq.avg.last_update_time = start;
         let (mut stays, mut leaves) = (stays, leaves);
         attach_entity_load_avg(&mut cfs_rq, &mut stays, 1024);
@@ -386,8 +402,10 @@ proptest! {
 
     /// A task that leaves an idle CPU is aged by the time that the CPU's clock missed; in 5.10 it is not.
     #[test]
-    fn leaving_an_idle_cpu_ages_the_task_up_to_now(leaves in aged(), lag in 0..100_000u64, idle in any::<bool>(), rules in 0..5usize) {
-        let (start, rules) = (10_000 * PERIOD, ALL_RULES[rules]);
+    fn leaving_an_idle_cpu_ages_the_task_up_to_now(
+        leaves in aged(), lag in 0..100_000u64, idle in any::<bool>(), rules in prop::sample::select(all_rules()),
+    ) {
+        let start = 10_000 * PERIOD;
         let mut cfs_rq = CfsRqPelt::new(rules);
         cfs_rq.avg.last_update_time = start;
         let mut leaves = leaves;
@@ -406,9 +424,9 @@ proptest! {
 
     /// `DO_ATTACH` attaches once, `DO_DETACH` undoes it, and neither happens without its flag.
     #[test]
-    fn flags_attach_and_detach(se in aged(), rules in 0..5usize) {
+    fn flags_attach_and_detach(se in aged(), rules in prop::sample::select(all_rules())) {
         let start = 10_000 * PERIOD;
-        let mut cfs_rq = CfsRqPelt::new(ALL_RULES[rules]);
+        let mut cfs_rq = CfsRqPelt::new(rules);
         let entity = EntityState { weight: 1024, ..EntityState::default() };
         let queue = CfsRqState::default();
         let mut se = SchedAvg { last_update_time: 0, ..se };
@@ -425,8 +443,10 @@ proptest! {
 
     /// A new nice value scales the load of the task and of the run queue, and changes nothing else.
     #[test]
-    fn reweighting_scales_the_load_only(se in aged(), old in 3..90_000u64, new in 3..90_000u64, rules in 0..5usize) {
-        let mut cfs_rq = CfsRqPelt::new(ALL_RULES[rules]);
+    fn reweighting_scales_the_load_only(
+        se in aged(), old in 3..90_000u64, new in 3..90_000u64, rules in prop::sample::select(all_rules()),
+    ) {
+        let mut cfs_rq = CfsRqPelt::new(rules);
         let mut se = SchedAvg { load_avg: se.load_sum * old / u64::from(get_pelt_divider(&se)), ..se };
         attach_entity_load_avg(&mut cfs_rq, &mut se, old);
         let before = (se, cfs_rq.avg);
@@ -444,9 +464,10 @@ proptest! {
     /// A new task gets at most half of the CPU's spare capacity, and nothing if there is none.
     #[test]
     fn a_new_task_takes_at_most_half_of_the_spare_capacity(
-        util in 0..1200u64, load in 0..10_000u64, weight in 3..90_000u64, capacity in 1..=1024u64, rules in 0..5usize,
+        util in 0..1200u64, load in 0..10_000u64, weight in 3..90_000u64, capacity in 1..=1024u64,
+        rules in prop::sample::select(all_rules()),
     ) {
-        let mut cfs_rq = CfsRqPelt::new(ALL_RULES[rules]);
+        let mut cfs_rq = CfsRqPelt::new(rules);
         (cfs_rq.avg.util_avg, cfs_rq.avg.load_avg) = (util, load);
         let mut se = init_entity_runnable_average(weight);
         prop_assert_eq!(se.load_avg, weight);
@@ -473,7 +494,8 @@ proptest! {
     /// Enqueue and dequeue of estimates cancel, and the new estimate is between the old one and the sample.
     #[test]
     fn estimates_move_towards_the_sample(
-        util_avg in 0..=1024u64, before in 0..=1024u32, runnable_avg in 0..=1024u64, form in 0..4usize, others in 0..5000u32,
+        util_avg in 0..=1024u64, before in 0..=1024u32, runnable_avg in 0..=1024u64, form in 0..4usize,
+        others in 0..5000u32,
     ) {
         let form = [
             UtilEstRules::V6_1 { fastup: true },
@@ -507,7 +529,8 @@ proptest! {
     /// A task of another CPU changes nothing, boosting never lowers, and nothing exceeds the capacity.
     #[test]
     fn cpu_util_is_consistent(
-        rq in (0..2000u64, 0..4000u64, 0..2000u32), task in (0..=1024u64, 0..=1024u64, 0..=1024u32), capacity in 1..=1024u64,
+        rq in (0..2000u64, 0..4000u64, 0..2000u32),
+        task in (0..=1024u64, 0..=1024u64, 0..=1024u32), capacity in 1..=1024u64,
         util_est in any::<bool>(),
         boost in prop::sample::select(&[
             None, Some(BoostForm::CpuAndEstimate), Some(BoostForm::Cpu), Some(BoostForm::CpuAndTask),
@@ -665,7 +688,7 @@ fn versions_differ_in_how_sums_follow_averages() {
     };
     // period_contrib is 0, so the divider is PELT_MIN_DIVIDER and all three give the same here.
     let divider = u64::from(PELT_MIN_DIVIDER);
-    for rules in ALL_RULES {
+    for rules in all_rules() {
         assert_eq!(removed(rules), (599 * divider, 399 * divider, 499 * divider), "{rules:?}");
     }
 

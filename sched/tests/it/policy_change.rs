@@ -1,14 +1,14 @@
 //! A task that changes its policy gets the weight of the new one, whether it runs or waits.
 
 use crate::support::runqueue::cpu::{Cpu, rules};
+use wakelab_kernel::Preset;
 use wakelab_sched::runqueue::{LoadWeight, Policy};
 
-const KERNELS: [&str; 5] = ["v5.18", "v6.1", "v6.12", "v7.2", "v7.3"];
 const S: u64 = 1_000_000_000;
 
 #[test]
 fn a_change_of_policy_changes_the_share_and_back_again() {
-    for kernel in KERNELS {
+    for kernel in Preset::all().iter().map(|preset| preset.name) {
         // Which of two hogs changes: one of them runs, and the other waits.
         for which in 0..2 {
             let mut cpu = Cpu::new(rules(kernel, &[]), 1_000_000);
