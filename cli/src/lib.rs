@@ -1,29 +1,73 @@
 //! wakelab: where Linux puts a waking task, and why.
 
-mod args;
+mod cache;
 mod commands;
-mod examples;
-mod html;
-mod interrupt;
-mod kept;
+mod flags;
 mod out_file;
 mod output;
 mod progress;
 
-use args::{Args, Command, Machine, Report, Show, Workload};
 use clap::Parser;
+use commands::Command;
 use output::Voice;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Does what the program's arguments say: the whole of `wakelab`, for a program that brings a search policy of its own along
-/// ([`wakelab_sched::select::policy::register`]).
+/// Where Linux puts a waking task, and why.
+///
+/// `run` and `compare` simulate two feature sets of a kernel on a machine and compare them.
+///
+/// Recordings are decisions of real kernels with everything that the decision read; `explain`, `conform` and `replay` make
+/// each decision again with wakelab's model of select_task_rq_fair(). `stats` counts what happened in them.
+#[derive(Debug, Parser)]
+#[command(name = "wakelab", version, arg_required_else_help = true, after_help = EXAMPLES, after_long_help = EXAMPLES_LONG)]
+struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    command: Command,
+    /// Print errors only.
+    ///
+    /// No warnings, notes, hints and bars on stderr. What goes to stdout is the same.
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = 900)]
+    quiet: bool,
+    /// Print what is being done.
+    ///
+    /// Each run and file as it is done, and how long it all took, on stderr, in place of bars. What goes to stdout is the same.
+    #[arg(short, long, global = true, display_order = 901)]
+    verbose: bool,
+}
+
+// Tests run the examples of all help texts in a clone.
+const EXAMPLES: &str = "\
+Examples:
+  wakelab run experiments/quickstart.toml                 what does a patch do?
+  wakelab explain recordings/6.12-C-hb.csv.gz --row 23    why on that CPU?
+
+`wakelab COMMAND -h` has an example for each; --help says more.";
+
+const EXAMPLES_LONG: &str = "\
+Examples:
+  wakelab run experiments/quickstart.toml                 what does a patch do?
+  wakelab explain recordings/6.12-C-hb.csv.gz --row 23    why on that CPU?
+
+Exit codes:
+  0    all is well
+  1    a choice differs (conform), no row matches (explain), or a simulated run failed
+  2    bad input or arguments, or the output cannot be written; an error says which
+  130  Ctrl-C; what was complete is printed
+
+Results go to stdout, all else to stderr. Colours are for terminals only, and none with NO_COLOR. docs/terminal.md has the \
+rules.";
+
+/// Runs the program with the arguments of this process. This is the whole of `wakelab`, for a program that brings a search
+/// policy of its own ([`wakelab_sched::select::policy::register`]).
 pub fn main() -> ExitCode {
     run(std::env::args_os())
 }
 
-/// The same with these arguments, of which the first is the program's name. Bad ones and `--help` end the process.
+/// Runs the program with these arguments, of which the first is the program's name. Wrong arguments and `--help` end the
+/// process.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     let args = Args::parse_from(args);
     let began = Instant::now();
@@ -32,31 +76,8 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
         (_, true) => Voice::Verbose,
         _ => Voice::Usual,
     });
-    wakelab_report::fit_tables(output::terminal_width(&args.command));
-    let result = match args.command {
-        Command::Run(args) => commands::run::run(&args),
-        Command::Compare(args) => commands::compare::run(&args),
-        Command::Reproduce(args) => commands::reproduce::run(&args),
-        Command::Stats(args) => commands::stats::run(&args),
-        Command::Explain(args) => commands::explain::run(&args),
-        Command::Conform(args) => commands::conform::run(&args),
-        Command::Import(args) => commands::import::run(&args),
-        Command::Replay(args) => commands::replay::run(&args),
-        Command::Trace(args) => commands::trace::run(&args),
-        Command::Completions { shell } => commands::help::completions(shell),
-        Command::Man { folder } => commands::help::man(&folder),
-        Command::Report { command: Report::Open { file } } => commands::report::open(&file),
-        Command::Kernel { command } => commands::kernel::run(&command),
-        Command::Machine { command } => match command {
-            Machine::Show(Show::List { format }) => commands::machine::list(format),
-            Machine::Show(Show::Show { name, format }) => commands::machine::show(&name, format),
-            Machine::Import { sysfs, name } => commands::machine::import(&sysfs, &name),
-        },
-        Command::Workload { command } => match command {
-            Workload::List { format } => commands::workload::list(format),
-            Workload::Show { name, format, lenient } => commands::workload::show(&name, format, lenient),
-        },
-    };
+    wakelab_report::fit_tables(output::terminal_width(args.command.prints_to_file()));
+    let result = args.command.run();
     output::detail(format_args!("took {:.1} s", began.elapsed().as_secs_f64()));
     match result {
         Ok(exit) => exit.code(),

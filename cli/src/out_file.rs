@@ -1,43 +1,36 @@
-//! `--out` and flags like it: a file that is whole or not there.
+//! `--out`, `--html` and flags like them: a file that appears when it is whole, or not at all.
 
+use crate::output::say;
 use anyhow::{Context, bail};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// A file that can be written.
+/// A file that is written as a whole.
 #[derive(Debug)]
 pub struct OutFile {
-    /// The flag that names it.
+    /// The flag that names the file.
     flag: &'static str,
     path: PathBuf,
-    /// Devices and pipes are written to: a rename would put a file in their place. They stay open from the start, as the
+    /// A device or a pipe is written to directly: a rename would replace it by a file. It is open from the start, because the
     /// reader of a pipe takes its closing for the end.
     special: Option<File>,
 }
 
 impl OutFile {
-    /// The file that `--out` names, which is looked at but not changed.
+    /// Checks that the file that `flag` names can be written, and does not change it.
     ///
     /// # Errors
-    /// Where it could not be written, as far as can be told beforehand.
-    pub fn new(path: &Path) -> anyhow::Result<Self> {
-        Self::of_flag("--out", path)
-    }
-
-    /// The same for another flag.
-    ///
-    /// # Errors
-    /// As [`OutFile::new`].
-    pub fn of_flag(flag: &'static str, path: &Path) -> anyhow::Result<Self> {
+    /// Fails if it is known beforehand that the file cannot be written.
+    pub fn new(flag: &'static str, path: &Path) -> anyhow::Result<Self> {
         Self::check(flag, path)
             .with_context(|| format!("{flag}: {} cannot be written", path.display()))
             .map_err(|e| anyhow::anyhow!("{e:#}\n  hint: name a file in a folder that exists and can be written"))
     }
 
     fn check(flag: &'static str, path: &Path) -> anyhow::Result<Self> {
-        // The rename is to replace the file, not a link to it.
+        // The rename must replace the file, not a link to it.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let special = match fs::metadata(&path) {
             Ok(data) if data.is_dir() => bail!("it is a folder"),
@@ -46,7 +39,7 @@ impl OutFile {
         };
         let file = OutFile { flag, path, special };
         if file.special.is_none() {
-            // Gone again at once, so that a second Ctrl-C leaves nothing behind.
+            // Removed again at once, so that a second Ctrl-C leaves nothing behind.
             file.temporary()?;
         }
         Ok(file)
@@ -55,16 +48,16 @@ impl OutFile {
     /// Writes the whole file.
     ///
     /// # Errors
-    /// Where it cannot be written; it is then as it was.
+    /// Fails if the file cannot be written. Its previous content is then unchanged.
     pub fn write(&self, text: &str) -> anyhow::Result<()> {
         let hint = format!("make room or name another file; without {} it goes to stdout", self.flag);
         self.with_hint(&hint, |mut file| Ok(file.write_all(text.as_bytes())?))
     }
 
-    /// Lets the whole file be written bit by bit.
+    /// Calls `write` to write the file piece by piece.
     ///
     /// # Errors
-    /// As [`OutFile::write`], and those of `write`.
+    /// Fails if the file cannot be written or `write` fails. Its previous content is then unchanged.
     pub fn write_with<T>(&self, write: impl FnOnce(&File) -> anyhow::Result<T>) -> anyhow::Result<T> {
         self.with_hint("make room or name another file", write)
     }
@@ -75,7 +68,7 @@ impl OutFile {
                 return write(special);
             }
             let file = self.temporary()?;
-            // To the file itself: an error of the temporary one has its name, which nobody asked for.
+            // An error of the `NamedTempFile` itself would show the temporary name, which the user did not give.
             let written = write(file.as_file())?;
             file.as_file().sync_all()?;
             file.persist(&self.path).map_err(|e| e.error)?;
@@ -83,13 +76,13 @@ impl OutFile {
         };
         all().with_context(|| format!("{}: {} was not written", self.flag, self.path.display())).map_err(|e| {
             let text = format!("{e:#}");
-            // What could not be read has a hint of its own.
+            // An error of reading has a hint of its own.
             let own = text.contains("\n  hint: ");
             if own { anyhow::anyhow!("{text}") } else { anyhow::anyhow!("{text}\n  hint: {hint}") }
         })
     }
 
-    /// A temporary file beside the file: a rename does not cross file systems.
+    /// A temporary file in the same folder, because a rename cannot cross file systems.
     fn temporary(&self) -> anyhow::Result<NamedTempFile> {
         if self.path.file_name().is_none() {
             bail!("it has no file name");
@@ -100,7 +93,7 @@ impl OutFile {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // Those of the file that is replaced, else what the umask leaves.
+            // The permissions of the file that is replaced, else those that the umask leaves.
             let mode = fs::metadata(&self.path).map_or(0o666, |data| data.permissions().mode() & 0o777);
             builder.permissions(fs::Permissions::from_mode(mode));
         }
@@ -108,8 +101,53 @@ impl OutFile {
     }
 }
 
-/// Why a temporary file cannot be made. tempfile names its file after the cause; nobody asked for that, and the cause cannot be
-/// had alone.
+/// The file of a page (`--html`).
+#[derive(Debug)]
+pub struct HtmlFile(OutFile);
+
+impl HtmlFile {
+    /// Checks that the page can be written to this file.
+    ///
+    /// # Errors
+    /// Fails if it is known beforehand that the file cannot be written.
+    pub fn new(path: &Path) -> anyhow::Result<Self> {
+        OutFile::new("--html", path).map(HtmlFile)
+    }
+
+    /// Writes the page.
+    ///
+    /// # Errors
+    /// Fails if the data do not fit on a page or the file cannot be written. Its previous content is then unchanged.
+    pub fn write(&self, page: Result<String, wakelab_report::html::Error>) -> anyhow::Result<()> {
+        let page = page.context("--html")?;
+        self.0.write_with(|mut file| Ok(file.write_all(page.as_bytes())?))
+    }
+
+    /// Writes the page if there is `anything` to show; else it prints a warning and leaves the file unchanged.
+    ///
+    /// # Errors
+    /// Fails if the data do not fit on a page or the file cannot be written.
+    pub fn write_if(
+        &self,
+        anything: bool,
+        page: impl FnOnce() -> Result<String, wakelab_report::html::Error>,
+    ) -> anyhow::Result<()> {
+        if anything {
+            return self.write(page());
+        }
+        say!("warning: --html: no page was written, as there is nothing to show");
+        Ok(())
+    }
+}
+
+/// The command line as it can be typed again.
+pub fn command_line() -> String {
+    let args: Vec<String> = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let quoted = shlex::try_join(args.iter().map(String::as_str)).unwrap_or_else(|_| args.join(" "));
+    format!("wakelab {quoted}")
+}
+
+/// The cause of an error of tempfile without the name of the temporary file, which tempfile appends to it.
 pub fn cause(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split_once(" at path ").map_or(text.as_str(), |(cause, _)| cause).to_owned()

@@ -1,59 +1,75 @@
-//! Where output goes: data to stdout, all else to stderr; and how much of that else.
+//! Where output goes: data to stdout, all else to stderr; how much goes to stderr; and how the program ends.
 
-use crate::args::Command;
 use console::Term;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use wakelab_events::ReadError;
 
-/// The exit code after Ctrl-C: what a shell reports of a program that SIGINT ended.
-pub const INTERRUPTED: i32 = 130;
+/// The exit code after Ctrl-C, as a shell reports it of a program that SIGINT ended.
+const INTERRUPTED: i32 = 130;
 
-/// How much is said on stderr.
+/// Set by the first Ctrl-C.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Handles Ctrl-C from here on, and returns the flag that the first Ctrl-C sets so that the runs end and complete rows are
+/// printed. A second Ctrl-C ends the program at once.
+///
+/// # Errors
+/// Fails if the system does not let a handler be set.
+pub fn stop_flag() -> anyhow::Result<&'static AtomicBool> {
+    ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED);
+        }
+    })?;
+    Ok(&STOP)
+}
+
+/// How much is printed to stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Voice {
     /// Errors only.
     Quiet,
     /// Warnings, notes and hints, too.
     Usual,
-    /// And what is being done.
+    /// What is being done, too.
     Verbose,
 }
 
 static VOICE: AtomicU8 = AtomicU8::new(Voice::Usual as u8);
 
-/// Sets how much is said from here on.
+/// Sets how much is printed to stderr from here on.
 pub fn speak(voice: Voice) {
     VOICE.store(voice as u8, Ordering::Relaxed);
 }
 
-/// Whether that much is said.
+/// Whether messages of this kind are printed.
 pub fn speaks(voice: Voice) -> bool {
     VOICE.load(Ordering::Relaxed) >= voice as u8
 }
 
-/// Says what a user may want to know; not with `--quiet`.
+/// Prints to stderr what a user may want to know; not with `--quiet`.
 pub fn note(text: impl std::fmt::Display) {
     if speaks(Voice::Usual) {
         eprintln!("{text}");
     }
 }
 
-/// [`note`], as `eprintln!` takes it.
+/// [`note`] with the arguments of `eprintln!`.
 macro_rules! say {
     ($($text:tt)*) => { $crate::output::note(format_args!($($text)*)) };
 }
 pub(crate) use say;
 
-/// Says what to do next after results, to who sits at a terminal; not with `--quiet`.
+/// Prints what to do next after results, if stderr is a terminal; not with `--quiet`.
 pub fn hint(text: impl std::fmt::Display) {
     if io::stderr().is_terminal() {
         note(format_args!("hint: {text}"));
     }
 }
 
-/// Says what is being done, with `--verbose`.
+/// Prints what is being done, with `--verbose`.
 pub fn detail(text: impl std::fmt::Display) {
     if speaks(Voice::Verbose) {
         eprintln!("{text}");
@@ -67,6 +83,8 @@ pub enum Exit {
     Done,
     /// The data do not agree.
     Differs,
+    /// No row matches.
+    NoMatch,
     /// Some input could not be read; what could be was done.
     BadInput,
     /// A simulated run failed.
@@ -80,14 +98,14 @@ impl Exit {
     pub fn code(self) -> ExitCode {
         ExitCode::from(match self {
             Exit::Done => 0,
-            Exit::Differs | Exit::RunFailed => 1,
+            Exit::Differs | Exit::NoMatch | Exit::RunFailed => 1,
             Exit::BadInput => 2,
             Exit::Interrupted => INTERRUPTED as u8,
         })
     }
 }
 
-/// Ends after an error: quietly if only the reader of the output went away, else with the error and code 2.
+/// Ends the program after an error: silently if only the reader of a pipe went away, else with the error and code 2.
 pub fn fail(error: &anyhow::Error) -> ExitCode {
     if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
         return ExitCode::SUCCESS;
@@ -96,31 +114,25 @@ pub fn fail(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Says what could not be read.
+/// Prints what could not be read.
 pub fn say_errors(errors: &[ReadError]) {
     for error in errors {
         eprintln!("error: {error}");
     }
 }
 
-/// Says what was let pass.
+/// Prints warnings; not with `--quiet`.
 pub fn say_warnings<T: std::fmt::Display>(warnings: &[T]) {
     for warning in warnings {
         note(format_args!("warning: {warning}"));
     }
 }
 
-/// How wide tables may be: as the terminal that shows them. `None` where none does, so that a file or a pipe gets the same
-/// text from every terminal.
-pub fn terminal_width(command: &Command) -> Option<u16> {
-    let out = match command {
-        Command::Run(args) => args.how.out.as_ref(),
-        Command::Compare(args) => args.how.out.as_ref(),
-        Command::Reproduce(args) => args.out.as_ref(),
-        _ => None,
-    };
+/// The width of tables on stdout: that of the terminal. `None` if stdout is no terminal or the output goes `to_file`, so that
+/// files and pipes receive the same text whatever terminal the program was started from.
+pub fn terminal_width(to_file: bool) -> Option<u16> {
     let stdout = Term::stdout();
-    let size = stdout.size_checked().filter(|_| out.is_none() && stdout.is_term());
+    let size = stdout.size_checked().filter(|_| !to_file && stdout.is_term());
     size.map(|(_, columns)| columns)
 }
 

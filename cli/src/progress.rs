@@ -1,5 +1,5 @@
-//! Progress bars on stderr, where that is a terminal, for work that takes long. While recordings are read, there is none where
-//! the output goes to one.
+//! Progress bars for work that takes long, if stderr is a terminal. A command that prints while it reads has none if stdout is
+//! a terminal, too.
 
 use crate::output::{Voice, detail, speaks};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -13,16 +13,16 @@ use wakelab_report::numbers::thousands;
 use wakelab_study::Progress;
 use wakelab_study::compare::{RunId, RunProgress};
 
-/// What is done sooner has no bar.
+/// Work that takes less time has no bar.
 const SOON: Duration = Duration::from_secs(2);
-/// How often times are drawn anew.
+/// The interval in which times are redrawn.
 const TICK: Duration = Duration::from_secs(1);
 
-/// A bar that comes when it is worth looking at. `may_show` says whether there may be one at all.
+/// Creates a bar that appears after [`SOON`], if `may_show`.
 fn late(length: Option<u64>, template: &str, may_show: bool) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
     bar.set_style(ProgressStyle::with_template(template).expect("the template is right"));
-    // With --verbose lines come in its place, and --quiet wants neither.
+    // --verbose prints lines in its place, and --quiet neither.
     let wanted = speaks(Voice::Usual) && !speaks(Voice::Verbose);
     if may_show && wanted && std::io::stderr().is_terminal() {
         let late = bar.clone();
@@ -37,18 +37,18 @@ fn late(length: Option<u64>, template: &str, may_show: bool) -> ProgressBar {
     bar
 }
 
-/// The bar: bytes of the files that are done, and the rows read so far.
+/// The bar of recordings: bytes of the files that are done, and rows so far.
 #[derive(Debug)]
 pub struct Bar {
     bytes: ProgressBar,
     rows: ProgressBar,
-    /// Of files that are not done: the bytes that were counted.
+    /// The bytes counted so far of files that are not done.
     parts: Mutex<HashMap<PathBuf, u64>>,
 }
 
 impl Bar {
-    /// A bar for these files. `streams` says that the command prints while it reads; the bar then stays away from a
-    /// terminal that shows the output.
+    /// Creates a bar for these files. With `streams`, the command prints while it reads, and there is no bar if stdout is a
+    /// terminal.
     pub fn new(files: &[PathBuf], streams: bool) -> Self {
         let total = files.iter().map(|file| size(file)).sum();
         let template = "{wide_bar} {bytes}/{total_bytes}, {msg} rows, {elapsed}, {eta} left";
@@ -56,7 +56,7 @@ impl Bar {
         Bar { bytes, rows: ProgressBar::hidden(), parts: Mutex::default() }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bytes.finish_and_clear();
     }
@@ -87,39 +87,39 @@ fn size(file: &Path) -> u64 {
     fs::metadata(file).map_or(0, |data| data.len())
 }
 
-/// The bar of one file that is read: its bytes.
+/// The bar of one file: its bytes.
 #[derive(Debug)]
 pub struct FileBar(ProgressBar);
 
 impl FileBar {
-    /// A bar.
+    /// Creates the bar.
     pub fn new() -> Self {
         FileBar(late(None, "{wide_bar} {bytes}/{total_bytes}, {elapsed}, {eta} left", true))
     }
 
-    /// So many bytes of so many are read.
+    /// Reports that `done` of `all` bytes are read.
     pub fn read(&self, done: u64, all: u64) {
         self.0.set_length(all);
         self.0.set_position(done.min(all));
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.0.finish_and_clear();
     }
 }
 
-/// The bar of simulated runs: how many are done, and which was the last.
+/// The bar of simulated runs: how many are done, and the last of them.
 #[derive(Debug)]
 pub struct RunBar(ProgressBar);
 
 impl RunBar {
-    /// A bar.
+    /// Creates the bar.
     pub fn new() -> Self {
         RunBar(late(None, "{wide_bar} {pos}/{len} runs, {elapsed}, {eta} left  {msg}", true))
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.0.finish_and_clear();
     }
@@ -130,7 +130,7 @@ impl RunProgress for RunBar {
         let bar = &self.0;
         bar.set_length(all as u64);
         bar.set_message(format!("{} {}", run.workload, run.load));
-        // Told from several threads, not always in order.
+        // Several threads report, not always in order.
         bar.set_position(bar.position().max(done as u64));
         detail(format_args!("run {done} of {all}: {run}"));
     }

@@ -1,11 +1,13 @@
 //! Why the kernel chose the CPU it chose: the steps of the decision, made again on the recorded state.
 
 use crate::Decider;
-use crate::recordings::{Progress, read_wanted};
-use std::collections::{HashMap, HashSet};
+
+use crate::recordings::{Progress, read_files, read_wanted};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wakelab_events::{ReadError, Row, TopoFile};
+use wakelab_input::{nearest, suggest};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::select::{Decision, Event, Observer, Reason, Select};
 
@@ -180,4 +182,67 @@ pub fn explain_file(
         goes_on && left > 0
     })?;
     Ok(goes_on)
+}
+
+/// What the rows of a recording have of what a filter can ask for.
+#[derive(Default)]
+struct RowsSeen {
+    /// The lowest and the highest `seq`.
+    seqs: Option<(u64, u64)>,
+    /// Whether the row that was asked for is there.
+    has_row: bool,
+    comms: BTreeSet<String>,
+    pids: HashSet<i64>,
+    reasons: BTreeSet<Reason>,
+    last_ns: u64,
+    select: Select,
+}
+
+/// Returns why `filter` matches no row of `files`, with the names that are nearest to those it asks for. It reads all rows
+/// again.
+pub fn why_no_row(files: &[PathBuf], decider: &Decider, filter: &Filter) -> String {
+    let outcomes = read_files(files, decider, &(), |seen: &mut RowsSeen, row, topo| {
+        let (first, last) = seen.seqs.unwrap_or((row.seq, row.seq));
+        seen.seqs = Some((first.min(row.seq), last.max(row.seq)));
+        seen.has_row |= filter.row == Some(row.seq);
+        seen.last_ns = seen.last_ns.max(row.t_ns);
+        for (pid, comm) in [(row.waker.pid, &row.waker.comm), (row.wakee.pid, &row.wakee.comm)] {
+            seen.pids.insert(pid);
+            if !seen.comms.contains(comm) {
+                seen.comms.insert(comm.clone());
+            }
+        }
+        seen.reasons.insert(decider.decide(row, topo, &mut seen.select, &mut ()).reason);
+    });
+    let mut all = RowsSeen::default();
+    for seen in outcomes.into_iter().map(|outcome| outcome.value) {
+        all.seqs = match (all.seqs, seen.seqs) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+            (a, b) => a.or(b),
+        };
+        all.has_row |= seen.has_row;
+        all.comms.extend(seen.comms);
+        all.pids.extend(seen.pids);
+        all.reasons.extend(seen.reasons);
+        all.last_ns = all.last_ns.max(seen.last_ns);
+    }
+    let Some((first, last)) = all.seqs else { return "there are no rows".to_owned() };
+    if let Some(row) = filter.row.filter(|_| !all.has_row) {
+        return format!("there is no row {row}; rows are numbered {first} to {last}");
+    }
+    if let Some(comm) = filter.comm.as_ref().filter(|comm| !all.comms.contains(*comm)) {
+        return format!("no task is called {comm}{}", suggest(&nearest(comm, all.comms.iter().map(String::as_str))));
+    }
+    if let Some(pid) = filter.pid.filter(|pid| !all.pids.contains(pid)) {
+        return format!("no task has the pid {pid}");
+    }
+    if filter.from_ns.is_some_and(|from| from > all.last_ns) {
+        let (s, us) = (all.last_ns / 1_000_000_000, all.last_ns % 1_000_000_000 / 1000);
+        return format!("the last decision is at {s}.{us:06} s");
+    }
+    if let Some(reason) = filter.reason.filter(|reason| !all.reasons.contains(reason)) {
+        let names: Vec<_> = all.reasons.iter().map(|reason| reason.name()).collect();
+        return format!("no decision has the reason {}; there are {}", reason.name(), names.join(", "));
+    }
+    "no row has all that was asked for".to_owned()
 }

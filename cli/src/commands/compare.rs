@@ -1,28 +1,93 @@
-//! `wakelab compare`, and what it shares with `wakelab run`.
+//! `wakelab compare`.
 
-use super::trace::say_traced;
-use super::trust::{self, Found};
-use crate::args::{Compare, How, ResultFormat};
-use crate::html::{HtmlFile, command_line};
-use crate::interrupt::stop_flag;
-use crate::kept::KeptRuns;
-use crate::out_file::{OutFile, cause};
-use crate::output::{Exit, hint, print, say_warnings};
-use crate::progress::RunBar;
-use std::path::Path;
-use wakelab_events::simulated::EventFolder;
-use wakelab_report::compare as report;
-use wakelab_study::compare::{Comparison, Experiment, Recording, Runner, compare};
+use super::simulate::{SimulationFlags, simulate};
+use crate::flags::{RepeatFlag, SeedFlag};
+use crate::output::Exit;
+use wakelab_input::{DURATION_MAX_NS, parse_duration};
 use wakelab_study::experiment::{Given, Spec};
-use wakelab_study::picture::{Pictured, Pictures};
-use wakelab_study::trace::TraceFolder;
 
-/// Simulates what the flags say.
-pub fn run(args: &Compare) -> anyhow::Result<Exit> {
+pub const EXAMPLE: &str = "\
+Example:
+  wakelab compare --machine test-8c --kernel v6.12 --workload netperf:TCP_RR \\
+      --load 100% --base SIS_UTIL --with NO_SIS_UTIL --repeat 3";
+
+pub const USAGE: &str = "wakelab compare [OPTIONS] --machine <MACHINE> --kernel <KERNEL>
+               --workload <WORKLOAD> --base <SWITCHES> --with <SWITCHES>";
+
+/// `wakelab compare`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A name of `machine list`, or a file.
+    ///
+    /// A name that contains a / or ends in .toml is a file; docs/machines.md says what is in it.
+    #[arg(long, value_name = "MACHINE")]
+    machine: String,
+    /// A name of `kernel list` (v5.19-rc1).
+    #[arg(long, value_name = "KERNEL")]
+    kernel: String,
+    /// A name of `workload list`, or a file.
+    ///
+    /// netperf:TCP_RR; or a .toml of docs/workloads.md, or a .json of rt-app.
+    #[arg(long, value_name = "WORKLOAD")]
+    workload: String,
+    /// Instances: 28, 25% or 25%..200%/25%.
+    ///
+    /// How many (28), % of the machine's CPUs (25%), from..to/step of either (25%..200%/25%), or several of
+    /// these with commas. A file of rt-app says itself how many threads there are, and runs once if this is left out.
+    #[arg(long, value_name = "LOAD")]
+    load: Option<String>,
+    /// Features of the side that is 100%: A,NO_B.
+    ///
+    /// What is switched on top of the kernel's features, as in its features file, and tunables (name=value); "" for nothing.
+    #[arg(long, value_name = "SWITCHES")]
+    base: String,
+    /// Features of the other side.
+    #[arg(long, value_name = "SWITCHES")]
+    with: String,
+    /// How often.
+    #[command(flatten)]
+    repeat: RepeatFlag,
+    /// The seed.
+    #[command(flatten)]
+    seed: SeedFlag,
+    /// Measure for this time: 1s, 500ms.
+    ///
+    /// In simulated time (ns, us, ms, s); 1s, or what the benchmark takes, if left out.
+    #[arg(long, value_name = "TIME", value_parser = positive_time)]
+    time: Option<u64>,
+    /// Simulate for this time before measuring.
+    ///
+    /// 600ms, or what the benchmark takes, if left out.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    settle: Option<u64>,
+    /// Add this cost to each select_idle_cpu().
+    ///
+    /// As a tracer does.
+    #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=DURATION_MAX_NS))]
+    observer_cost: u64,
+    /// How it runs and prints.
+    #[command(flatten)]
+    pub simulation: SimulationFlags,
+}
+
+/// A time that is not 0.
+fn positive_time(text: &str) -> Result<u64, String> {
+    match parse_duration(text)? {
+        0 => Err("expected more than 0, such as 1s".to_owned()),
+        ns => Ok(ns),
+    }
+}
+
+/// Simulates the experiment that the flags describe.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let load = args.load.as_deref();
     let mut spec = Spec::of_flags(&args.machine, &args.kernel, &args.workload, load, &args.base, &args.with)?;
-    spec.repeats = Given::by_flag("--repeat", args.repeat);
-    spec.seed = args.seed;
+    if let Some(repeat) = args.repeat.repeat {
+        spec.repeats = Given::by_flag("--repeat", repeat);
+    }
+    if let Some(seed) = args.seed.seed {
+        spec.seed = seed;
+    }
     if let Some(time) = args.time {
         spec.time_ns = Given::by_flag("--time", time);
     }
@@ -30,108 +95,7 @@ pub fn run(args: &Compare) -> anyhow::Result<Exit> {
         spec.settle_ns = Given::by_flag("--settle", settle);
     }
     spec.observer_cost_ns = args.observer_cost;
-    spec.lenient = args.how.lenient;
-    spec.regret = args.how.regret;
-    simulate(&spec, &args.how)
-}
-
-/// What is to be run, and where its text goes: all input is known to be good then, and the output to be writable.
-pub fn prepare(spec: &Spec, how: &How) -> anyhow::Result<(Experiment, Option<OutFile>)> {
-    let experiment = spec.resolve()?;
-    say_warnings(&experiment.warnings);
-    let out = how.out.as_deref().map(OutFile::new).transpose()?;
-    Ok((experiment, out))
-}
-
-/// Simulates and prints. Nothing is simulated before all input is known to be good and the output to be writable.
-pub fn simulate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
-    anyhow::ensure!(
-        !how.regret || matches!(how.format, ResultFormat::Table | ResultFormat::Json),
-        "--format: --regret prints a table or JSON; leave --format out, or give --format json"
-    );
-    trust::check(how)?;
-    let (experiment, out) = prepare(spec, how)?;
-    let plan = trust::plan(spec, &experiment, &how.trust)?;
-    let html = HtmlFile::of(how.html.as_deref())?;
-    let events = how.events.as_deref().map(event_folder).transpose()?;
-    let several = experiment.cases.len() > 1;
-    let traces = how.perfetto.as_deref().map(|path| trace_folder(path, several)).transpose()?;
-    let kept = if events.is_some() { KeptRuns::none() } else { KeptRuns::open(&how.kept)? };
-    let stop = stop_flag()?;
-    let found = kept.with(|runner| -> Result<_, String> {
-        let recording = Recording { events: events.as_ref(), traces: traces.as_ref(), others: runner };
-        let writes = events.is_some() || traces.is_some();
-        let first: &dyn Runner = if writes { &recording } else { runner };
-        let pictured = html.as_ref().map(|_| Pictured::new(first, writes.then_some(recording)));
-        let watched: &dyn Runner = pictured.as_ref().map_or(first, |pictured| pictured);
-        let bar = RunBar::new();
-        let found = compare(watched, &experiment, how.jobs(), &bar, stop);
-        bar.finish();
-        let found = found.map_err(|failed| failed.to_string())?;
-        let trust = trust::run(runner, &experiment, &found, how, plan.as_ref(), stop)?;
-        Ok((found, trust, pictured.map_or_else(Pictures::default, Pictured::found)))
-    });
-    let (found, trust, pictures) = match found {
-        Ok(found) => found,
-        Err(failed) => {
-            eprintln!("error: {failed}");
-            return Ok(Exit::RunFailed);
-        }
-    };
-    let (done, all) = (found.rows.len(), experiment.cases.len());
-    if done > 0 {
-        deliver(out.as_ref(), &render(&found, &trust, how.format))?;
-        if let Some(html) = html {
-            html.write(wakelab_report::html::comparison(&found, &pictures, &command_line()))?;
-        }
-    }
-    if let Some(traces) = &traces {
-        say_traces(traces);
-    }
-    if let Some(path) = how.events.as_deref().filter(|_| done > 0) {
-        hint(format_args!("wakelab stats {} counts what happened", path.display()));
-    }
-    if found.complete && trust.complete() {
-        return Ok(Exit::Done);
-    }
-    eprintln!("interrupted: {done} of {all} rows are complete");
-    trust.say_incomplete();
-    Ok(Exit::Interrupted)
-}
-
-fn trace_folder(path: &Path, several: bool) -> anyhow::Result<TraceFolder> {
-    TraceFolder::new(path, several).map_err(|e| {
-        let what = format!("--perfetto: {}: {}", path.display(), cause(&e));
-        anyhow::anyhow!("{what}\n  hint: name a folder in one that exists and can be written")
-    })
-}
-
-fn say_traces(folder: &TraceFolder) {
-    for file in folder.files() {
-        say_traced(&file.traced, &file.path);
-    }
-}
-
-fn event_folder(path: &Path) -> anyhow::Result<EventFolder> {
-    EventFolder::new(path).map_err(|e| {
-        anyhow::anyhow!("--events: {e}\n  hint: name a new or empty folder, in a folder that exists and can be written")
-    })
-}
-
-/// Writes to the file, or to stdout.
-pub fn deliver(out: Option<&OutFile>, text: &str) -> anyhow::Result<()> {
-    match out {
-        Some(file) => file.write(text)?,
-        None => print(text)?,
-    }
-    Ok(())
-}
-
-fn render(found: &Comparison, trust: &Found, format: ResultFormat) -> String {
-    match format {
-        ResultFormat::Lkml => report::lkml(found),
-        ResultFormat::Table => report::table(found) + &trust.text(found),
-        ResultFormat::Json => format!("{:#}\n", trust.add_json(report::json(found))),
-        ResultFormat::Csv => report::csv(found),
-    }
+    spec.lenient = args.simulation.lenient.lenient;
+    spec.regret = args.simulation.regret;
+    simulate(&spec, &args.simulation)
 }

@@ -1,57 +1,86 @@
 //! `wakelab conform`.
 
-use super::{all_errors, decider, exit, recordings};
-use crate::args::{Conform, TableFormat};
-use crate::html::{HtmlFile, command_line};
+use super::{all_errors, decider, exit, with_read};
+use crate::flags::{FormatFlag, HtmlFlag, RecordingFiles, TableFormat, WithFlag};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
 use wakelab_report as report;
-use wakelab_report::html::Read;
 use wakelab_study::ablation::ablate;
 use wakelab_study::conform::conform;
-use wakelab_study::recordings::machines;
+use wakelab_study::recordings::decision_files;
+
+pub const EXAMPLE: &str = "\
+Example:
+  wakelab conform recordings/6.12-C-hb.csv.gz";
+
+/// `wakelab conform`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What is read.
+    #[command(flatten)]
+    recordings: RecordingFiles,
+    /// The features.
+    #[command(flatten)]
+    with: WithFlag,
+    /// Explain N of the rows that differ.
+    #[arg(long = "disagreements", visible_alias = "limit", value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// Count what each rule and input of the model is worth.
+    ///
+    /// Instead: how many decisions are lost when it is made wrong.
+    #[arg(long, conflicts_with_all = ["with", "html"])]
+    ablate: bool,
+    /// The page.
+    #[command(flatten)]
+    html: HtmlFlag,
+    /// How it is printed.
+    #[command(flatten)]
+    format: FormatFlag,
+}
 
 /// Compares, or counts what each rule is worth.
-pub fn run(args: &Conform) -> anyhow::Result<Exit> {
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.ablate { ablation(args) } else { compare(args) }
 }
 
-fn compare(args: &Conform) -> anyhow::Result<Exit> {
-    let html = HtmlFile::of(args.html.as_deref())?;
-    let decider = decider(args.with.as_ref())?;
-    let (files, errors) = recordings(&args.files);
+fn compare(args: &Args) -> anyhow::Result<Exit> {
+    let html = args.html.open()?;
+    let decider = decider(args.with.with.as_ref())?;
+    let (files, errors) = decision_files(&args.recordings.files);
     let bar = Bar::new(&files, false);
     let (conformance, outcomes) = conform(&files, &decider, args.limit, &bar);
     bar.finish();
     let errors = all_errors(errors, outcomes);
     if let Some(html) = &html {
-        let (command, machines) = (command_line(), machines(&files));
-        let read = Read { command: &command, files: files.len(), machines: &machines, errors: &errors };
         let total = conformance.total();
-        html.write_if(total.rows + conformance.unstable > 0, || report::html::conform(&conformance, &decider, &read))?;
+        with_read(files.len(), &files, &errors, |read| {
+            let any = total.rows + conformance.unstable > 0;
+            html.write_if(any, || report::html::conform(&conformance, &decider, read))
+        })?;
     }
-    match args.format {
-        // Nothing could be read: the errors say all there is.
+    match args.format.format {
+        // Nothing could be read, and the errors say why.
         TableFormat::Table if conformance.total().rows == 0 && !errors.is_empty() => {}
         TableFormat::Table => print(&report::conform::text(&conformance, &decider, files.len()))?,
         TableFormat::Json => print_json(&report::conform::json(&conformance, &decider, files.len(), &errors))?,
     }
     say_errors(&errors);
     let total = conformance.total();
-    // With features switched a difference is the answer, not a fault.
-    Ok(exit(&errors, decider.is_as_recorded() && total.agree < total.rows))
+    // With features switched, a difference is the answer and no fault.
+    let differs = decider.is_as_recorded() && total.agree < total.rows;
+    Ok(exit(&errors, if differs { Exit::Differs } else { Exit::Done }))
 }
 
-fn ablation(args: &Conform) -> anyhow::Result<Exit> {
-    let (files, errors) = recordings(&args.files);
+fn ablation(args: &Args) -> anyhow::Result<Exit> {
+    let (files, errors) = decision_files(&args.recordings.files);
     let bar = Bar::new(&files, false);
     let (ablation, outcomes) = ablate(&files, &bar);
     bar.finish();
     let errors = all_errors(errors, outcomes);
-    match args.format {
+    match args.format.format {
         TableFormat::Table => print(&report::ablation::rules_text(&ablation))?,
         TableFormat::Json => print_json(&report::ablation::rules_json(&ablation))?,
     }
     say_errors(&errors);
-    Ok(exit(&errors, false))
+    Ok(exit(&errors, Exit::Done))
 }

@@ -1,79 +1,190 @@
 //! `wakelab explain`.
 
-use super::{all_errors, decider, exit, recordings};
-use crate::args::{Explain, TextFormat};
-use crate::html::{HtmlFile, command_line};
+use super::{all_errors, decider, exit, with_read};
+use crate::flags::{HtmlFlag, RecordingFiles, WithFlag};
+use crate::out_file::HtmlFile;
 use crate::output::{Exit, hint, print, print_json, say, say_errors};
 use crate::progress::Bar;
+use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use wakelab_events::ReadError;
 use wakelab_report as report;
-use wakelab_report::html::{Explanations, Piece, Read};
-use wakelab_study::Progress;
-use wakelab_study::explain::{Filter, explain_file};
-use wakelab_study::recordings::machines;
+use wakelab_report::html::{Explanations, Piece};
+use wakelab_sched::select::Reason;
+use wakelab_study::explain::{Explained, Filter, explain_file, why_no_row};
+use wakelab_study::recordings::decision_files;
 use wakelab_study::stats;
 use wakelab_study::summary::summarize;
+use wakelab_study::{Decider, Progress};
 
-/// Says that nothing was found.
-fn say_no_row() {
-    say!("no row matches");
-    hint("`wakelab explain FILE --summary` shows which reasons there are");
+pub const EXAMPLE: &str = "\
+Example:
+  wakelab explain recordings/6.12-C-hb.csv.gz --reason limit --limit 1";
+
+/// `wakelab explain`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What is read.
+    #[command(flatten)]
+    recordings: RecordingFiles,
+    /// Print the share of each reason instead.
+    ///
+    /// By kernel, load and flags.
+    #[arg(long, conflicts_with_all = ["row", "reason", "limit", "at", "slowest"])]
+    summary: bool,
+    /// Explain the first decision from then on.
+    ///
+    /// A time as explanations show it (52.298654); or --limit of them.
+    #[arg(long, value_name = "SECONDS", value_parser = moment, conflicts_with = "row")]
+    at: Option<u64>,
+    /// Explain the N after which wakees waited longest.
+    ///
+    /// Until they ran, the longest first.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000),
+          conflicts_with_all = ["row", "at", "limit"])]
+    slowest: Option<u32>,
+    /// Explain only the row with this number (its `seq`).
+    #[arg(long, value_name = "N")]
+    row: Option<u64>,
+    /// Explain only wake-ups of or by this task.
+    #[arg(long, value_name = "P")]
+    pid: Option<i64>,
+    /// Explain only wake-ups of or by tasks of this name.
+    ///
+    /// As the kernel cuts it (15 bytes).
+    #[arg(long, value_name = "NAME")]
+    comm: Option<String>,
+    /// Explain only decisions with this reason (limit).
+    ///
+    /// docs/explain.md lists them.
+    #[arg(long, value_name = "REASON", hide_possible_values = true, value_parser = reasons())]
+    reason: Option<Reason>,
+    /// Stop after this many explanations.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// The features.
+    #[command(flatten)]
+    with: WithFlag,
+    /// The page.
+    #[command(flatten)]
+    html: HtmlFlag,
+    /// Print text or json.
+    ///
+    /// json: an object for each row and line; one object for --summary.
+    #[arg(long, value_enum, default_value_t = TextFormat::Text, hide_possible_values = true)]
+    format: TextFormat,
 }
 
-/// Explains, or counts reasons.
-pub fn run(args: &Explain) -> anyhow::Result<Exit> {
-    let html = HtmlFile::of(args.html.as_deref())?;
+/// Text or JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TextFormat {
+    /// Sentences.
+    Text,
+    /// JSON.
+    Json,
+}
+
+impl Args {
+    fn decider(&self) -> anyhow::Result<Decider> {
+        decider(self.with.with.as_ref())
+    }
+
+    fn files(&self) -> (Vec<PathBuf>, Vec<ReadError>) {
+        decision_files(&self.recordings.files)
+    }
+
+    fn filter(&self) -> Filter {
+        Filter {
+            row: self.row,
+            pid: self.pid,
+            comm: self.comm.clone(),
+            reason: self.reason,
+            from_ns: self.at,
+            ..Filter::default()
+        }
+    }
+
+    /// The explanation of a row in the output format, with the end of its line.
+    fn text(&self, explained: &Explained<'_>) -> String {
+        match self.format {
+            TextFormat::Text => report::explain::text(explained),
+            TextFormat::Json => format!("{}\n", report::explain::json(explained)),
+        }
+    }
+}
+
+/// A moment in seconds, as ns.
+fn moment(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?} is no time; expected seconds as explanations show them: 52.298654");
+    let seconds = text.trim().trim_end_matches('s').trim_end();
+    let (whole, part) = seconds.split_once('.').unwrap_or((seconds, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(part) || part.len() > 9 {
+        return Err(wrong());
+    }
+    let ns: u64 = format!("{part:0<9}").parse().map_err(|_| wrong())?;
+    let whole: u64 = whole.parse().map_err(|_| wrong())?;
+    whole.checked_mul(1_000_000_000).and_then(|whole| whole.checked_add(ns)).ok_or_else(wrong)
+}
+
+/// The reasons by name, so that help and errors list them.
+fn reasons() -> impl TypedValueParser<Value = Reason> {
+    PossibleValuesParser::new(Reason::ALL.map(Reason::name))
+        .map(|name| Reason::from_name(&name).expect("only names of reasons are let through"))
+}
+
+/// Explains rows, or counts reasons.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let html = args.html.open()?;
     if args.summary {
         return summary(args, html.as_ref());
     }
     let mut page = Explanations::default();
-    let (exit, errors) = match args.slowest {
+    let errors = match args.slowest {
         Some(most) => slowest(args, most as usize, &mut page)?,
         None if args.at.is_some() => earliest(args, &mut page)?,
         None => explain(args, &mut page)?,
     };
-    if let Some(html) = &html {
-        with_read(args, &errors, |read| html.write_if(!page.is_empty(), || page.page(read)))?;
+    say_errors(&errors);
+    let found = !page.is_empty();
+    if !found && errors.is_empty() {
+        say_no_row(args)?;
     }
-    Ok(exit)
+    if let Some(html) = &html {
+        let (files, _) = args.files();
+        with_read(files.len(), &files, &errors, |read| html.write_if(found, || page.page(read)))?;
+    }
+    Ok(exit(&errors, if found { Exit::Done } else { Exit::NoMatch }))
 }
 
-/// Gives what a page says of the files.
-fn with_read<T>(args: &Explain, errors: &[ReadError], then: impl FnOnce(&Read<'_>) -> T) -> T {
-    let (files, _) = recordings(&args.files);
-    let (command, machines) = (command_line(), machines(&files));
-    then(&Read { command: &command, files: files.len(), machines: &machines, errors })
+/// Prints why no row was found.
+fn say_no_row(args: &Args) -> anyhow::Result<()> {
+    let why = why_no_row(&args.files().0, &args.decider()?, &args.filter());
+    say!("no row matches: {why}");
+    hint("`wakelab explain FILE --summary` shows which reasons there are");
+    Ok(())
 }
 
-/// How it ended, and what could not be read.
-type Ended = (Exit, Vec<ReadError>);
-
-fn explain(args: &Explain, page: &mut Explanations) -> anyhow::Result<Ended> {
-    let decider = decider(args.with.as_ref())?;
-    let (files, mut errors) = recordings(&args.files);
-    let filter = filter(args);
+fn explain(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadError>> {
+    let decider = args.decider()?;
+    let (files, mut errors) = args.files();
+    let filter = args.filter();
     let bar = Bar::new(&files, true);
     let mut out = BufWriter::new(io::stdout().lock());
     let mut left = args.limit.unwrap_or(u64::MAX);
-    let mut explained_any = false;
     for file in &files {
         if left == 0 {
             break;
         }
         let mut broken: Option<io::Error> = None;
         let result = explain_file(file, &decider, &filter, &bar, |explained| {
-            let written = match args.format {
-                TextFormat::Text => out.write_all(report::explain::text(explained).as_bytes()),
-                TextFormat::Json => writeln!(out, "{}", report::explain::json(explained)),
-            };
-            broken = written.err();
+            broken = out.write_all(args.text(explained).as_bytes()).err();
             page.add(explained);
             left -= 1;
-            explained_any = true;
             left > 0 && broken.is_none()
         });
         bar.file(file);
@@ -84,18 +195,15 @@ fn explain(args: &Explain, page: &mut Explanations) -> anyhow::Result<Ended> {
     }
     bar.finish();
     out.flush()?;
-    say_errors(&errors);
-    if !explained_any && errors.is_empty() {
-        say_no_row();
-    }
-    Ok((exit(&errors, false), errors))
+    Ok(errors)
 }
 
-/// Explains the first from `--at` on, by their times: rows come as their decisions ended, and files by their names.
-fn earliest(args: &Explain, page: &mut Explanations) -> anyhow::Result<Ended> {
-    let decider = decider(args.with.as_ref())?;
-    let (files, mut errors) = recordings(&args.files);
-    let (filter, most) = (filter(args), args.limit.unwrap_or(1));
+/// Explains the first decisions from `--at` on. They are sorted by their start, because rows are ordered by the end of their
+/// decision and files by name.
+fn earliest(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadError>> {
+    let decider = args.decider()?;
+    let (files, mut errors) = args.files();
+    let (filter, most) = (args.filter(), args.limit.unwrap_or(1));
     let bar = Bar::new(&files, true);
     let mut first = BTreeMap::new();
     for (number, file) in files.iter().enumerate() {
@@ -103,11 +211,7 @@ fn earliest(args: &Explain, page: &mut Explanations) -> anyhow::Result<Ended> {
             let key = (explained.row.t_ns, number, explained.row.seq);
             let full = first.len() as u64 >= most;
             if !full || first.last_key_value().is_some_and(|(last, _)| key < *last) {
-                let text = match args.format {
-                    TextFormat::Text => report::explain::text(explained),
-                    TextFormat::Json => format!("{}\n", report::explain::json(explained)),
-                };
-                first.insert(key, (text, Piece::of(explained)));
+                first.insert(key, (args.text(explained), Piece::of(explained)));
                 if full {
                     first.pop_last();
                 }
@@ -119,34 +223,19 @@ fn earliest(args: &Explain, page: &mut Explanations) -> anyhow::Result<Ended> {
     }
     bar.finish();
     first.values().try_for_each(|(text, _)| print(text))?;
-    say_errors(&errors);
-    if first.is_empty() && errors.is_empty() {
-        say_no_row();
-    }
     first.into_values().for_each(|(_, piece)| page.take(piece));
-    Ok((exit(&errors, false), errors))
+    Ok(errors)
 }
 
-fn filter(args: &Explain) -> Filter {
-    Filter {
-        row: args.row,
-        pid: args.pid,
-        comm: args.comm.clone(),
-        reason: args.reason,
-        from_ns: args.at,
-        ..Filter::default()
-    }
-}
-
-/// Explains those after which the wakee waited longest.
-fn slowest(args: &Explain, most: usize, page: &mut Explanations) -> anyhow::Result<Ended> {
-    let decider = decider(args.with.as_ref())?;
-    let (sources, mut errors) = stats::sources(&args.files);
+/// Explains the wake-ups after which the wakee waited longest.
+fn slowest(args: &Args, most: usize, page: &mut Explanations) -> anyhow::Result<Vec<ReadError>> {
+    let decider = args.decider()?;
+    let (sources, mut errors) = stats::sources(&args.recordings.files);
     let mut found = Vec::new();
     // Nothing is printed before all is known.
     let bar = Bar::new(&sources.iter().flat_map(|source| source.wakeups()).collect::<Vec<_>>(), false);
     for source in &sources {
-        match stats::slowest(source, most, &filter(args), &decider, &bar) {
+        match stats::slowest(source, most, &args.filter(), &decider, &bar) {
             Ok(slow) => found.extend(slow),
             Err(error) => errors.push(error),
         }
@@ -162,13 +251,9 @@ fn slowest(args: &Explain, most: usize, page: &mut Explanations) -> anyhow::Resu
     let bar = Bar::new(&by_file.keys().map(|file| file.to_path_buf()).collect::<Vec<_>>(), false);
     for (file, waits) in by_file {
         let only = Some(waits.keys().copied().collect());
-        let filter = Filter { only, waits, ..filter(args) };
+        let filter = Filter { only, waits, ..args.filter() };
         let result = explain_file(file, &decider, &filter, &bar, |explained| {
-            let text = match args.format {
-                TextFormat::Text => report::explain::text(explained),
-                TextFormat::Json => format!("{}\n", report::explain::json(explained)),
-            };
-            texts.push((explained.wait_ns.unwrap_or(0), text, Piece::of(explained)));
+            texts.push((explained.wait_ns.unwrap_or(0), args.text(explained), Piece::of(explained)));
             true
         });
         bar.file(file);
@@ -177,28 +262,42 @@ fn slowest(args: &Explain, most: usize, page: &mut Explanations) -> anyhow::Resu
     bar.finish();
     texts.sort_by_key(|(wait, ..)| Reverse(*wait));
     texts.iter().try_for_each(|(_, text, _)| print(text))?;
-    say_errors(&errors);
-    if texts.is_empty() && errors.is_empty() {
-        say_no_row();
-    }
     texts.into_iter().for_each(|(.., piece)| page.take(piece));
-    Ok((exit(&errors, false), errors))
+    Ok(errors)
 }
 
-fn summary(args: &Explain, html: Option<&HtmlFile>) -> anyhow::Result<Exit> {
-    let decider = decider(args.with.as_ref())?;
-    let (files, errors) = recordings(&args.files);
+fn summary(args: &Args, html: Option<&HtmlFile>) -> anyhow::Result<Exit> {
+    let decider = args.decider()?;
+    let (files, errors) = args.files();
     let bar = Bar::new(&files, false);
-    let (summary, outcomes) = summarize(&files, &decider, &filter(args), &bar);
+    let (summary, outcomes) = summarize(&files, &decider, &args.filter(), &bar);
     bar.finish();
     let errors = all_errors(errors, outcomes);
     if let Some(html) = html {
-        with_read(args, &errors, |read| html.write(report::html::summary(&summary, read)))?;
+        with_read(files.len(), &files, &errors, |read| html.write(report::html::summary(&summary, read)))?;
     }
     match args.format {
         TextFormat::Text => print(&report::summary::text(&summary))?,
         TextFormat::Json => print_json(&report::summary::json(&summary))?,
     }
     say_errors(&errors);
-    Ok(exit(&errors, false))
+    let found = summary.unstable > 0 || !summary.groups.is_empty();
+    if !found && errors.is_empty() {
+        say_no_row(args)?;
+    }
+    Ok(exit(&errors, if found { Exit::Done } else { Exit::NoMatch }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::moment;
+
+    #[test]
+    fn moments_are_exact_to_the_ns() {
+        assert_eq!(moment("52.298654"), Ok(52_298_654_000));
+        assert_eq!(moment("7200.000000001s"), Ok(7_200_000_000_001));
+        for text in ["", "x", "1.", "1.0000000001", "-1", "99999999999"] {
+            assert!(moment(text).is_err(), "{text}");
+        }
+    }
 }

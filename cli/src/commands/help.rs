@@ -1,23 +1,47 @@
-//! `wakelab completions` and `wakelab man`: what the arguments say of themselves, for shells and for man.
+//! `wakelab completions` and `wakelab man`: the description of the arguments, for shells and for man.
 
-use crate::args::Args;
 use crate::output::{Exit, hint, print};
 use anyhow::Context;
 use clap::CommandFactory;
 use clap_complete::Shell;
-use std::path::Path;
+use std::path::PathBuf;
 
-/// Prints what a shell needs.
-pub fn completions(shell: Shell) -> anyhow::Result<Exit> {
+pub const COMPLETIONS_EXAMPLE: &str = "\
+Example:
+  wakelab completions bash >wakelab.bash";
+
+pub const MAN_EXAMPLE: &str = "\
+Example:
+  wakelab man .        and then: man -l wakelab.1";
+
+/// `wakelab completions`.
+#[derive(Debug, clap::Args)]
+pub struct CompletionsArgs {
+    /// bash, elvish, fish, powershell or zsh.
+    #[arg(value_enum, hide_possible_values = true)]
+    shell: Shell,
+}
+
+/// `wakelab man`.
+#[derive(Debug, clap::Args)]
+pub struct ManArgs {
+    /// The folder, which exists.
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+}
+
+/// Prints the completion script of a shell.
+pub fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Args::command(), "wakelab", &mut script);
+    clap_complete::generate(args.shell, &mut crate::Args::command(), "wakelab", &mut script);
     print(&String::from_utf8(script).context("the completions")?)?;
     Ok(Exit::Done)
 }
 
-/// Writes a page for each command.
-pub fn man(folder: &Path) -> anyhow::Result<Exit> {
-    clap_mangen::generate_to(Args::command(), folder).map_err(|e| {
+/// Writes a manual page for each command.
+pub fn man(args: &ManArgs) -> anyhow::Result<Exit> {
+    let folder = &args.folder;
+    clap_mangen::generate_to(crate::Args::command(), folder).map_err(|e| {
         anyhow::anyhow!("{}: {e}\n  hint: name a folder that exists and can be written", folder.display())
     })?;
     hint(format_args!("man -l {} shows the first page", folder.join("wakelab.1").display()));

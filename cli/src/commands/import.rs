@@ -1,12 +1,29 @@
 //! `wakelab import`.
 
-use crate::args::Import;
 use crate::output::{Exit, hint, say};
 use crate::progress::FileBar;
+use std::path::PathBuf;
 use wakelab_report::numbers::{count, thousands};
 
-/// Takes another recorder's events over.
-pub fn run(args: &Import) -> anyhow::Result<Exit> {
+pub const EXAMPLE: &str = "\
+Example:
+  wakelab import trace.dat -o imported";
+
+/// `wakelab import`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A trace.dat, perf.data or Perfetto trace.
+    ///
+    /// trace.dat of trace-cmd is of version 6.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The folder to write, empty or not there yet.
+    #[arg(short, long, value_name = "FOLDER")]
+    out: PathBuf,
+}
+
+/// Imports the events of another recorder.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let bar = FileBar::new();
     let found = wakelab_import::import(&args.file, &args.out, &|done, all| bar.read(done, all));
     bar.finish();

@@ -1,27 +1,151 @@
-//! The commands: arguments in, studies run, reports out.
+//! The commands. Each file has the arguments of its command, its help, and its code: arguments in, studies run, reports out.
 
-pub mod compare;
-pub mod conform;
-pub mod explain;
-pub mod help;
-pub mod import;
-pub mod kernel;
-pub mod machine;
-pub mod replay;
-pub mod report;
-pub mod reproduce;
-pub mod run;
-pub mod stats;
-pub mod trace;
-pub mod trust;
-pub mod workload;
+mod compare;
+mod conform;
+mod explain;
+mod help;
+mod import;
+mod kernel;
+mod machine;
+mod replay;
+mod report;
+mod reproduce;
+mod run;
+mod simulate;
+mod stats;
+mod trace;
+mod trust;
+mod workload;
 
+use crate::out_file::command_line;
 use crate::output::Exit;
 use anyhow::Context;
+use clap::Subcommand;
 use std::path::PathBuf;
 use wakelab_events::ReadError;
 use wakelab_kernel::Switches;
+use wakelab_report::html::Read;
+use wakelab_study::recordings::machines;
 use wakelab_study::{Decider, FileOutcome};
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Simulate what an experiment file compares.
+    ///
+    /// Exits with 1 if a run fails, with 2 if the file is wrong, with 130 after Ctrl-C, which prints the rows that are complete.
+    #[command(after_help = run::EXAMPLE)]
+    Run(run::Args),
+    /// Simulate two feature sets of a kernel and compare them.
+    ///
+    /// It is an experiment from flags. Exits as `wakelab run` does.
+    #[command(after_help = compare::EXAMPLE, override_usage = compare::USAGE)]
+    Compare(compare::Args),
+    /// Simulate published tables and show how close that comes.
+    ///
+    /// Exits as `wakelab run` does.
+    #[command(after_help = reproduce::EXAMPLE)]
+    Reproduce(reproduce::Args),
+    /// Count reasons, searches, waits and migrations.
+    ///
+    /// Exits with 2 if something cannot be read; what could be read before is counted.
+    #[command(after_help = stats::EXAMPLE)]
+    Stats(stats::Args),
+    /// Explain for each wake-up why its CPU was chosen.
+    ///
+    /// Exits with 1 if no row matches, with 2 if a file cannot be read.
+    #[command(after_help = explain::EXAMPLE)]
+    Explain(explain::Args),
+    /// Compare the model's choices with the kernel's.
+    ///
+    /// Exits with 1 if a decision differs, with 2 if a file cannot be read. Rows whose state changed while the kernel decided
+    /// are not compared.
+    #[command(after_help = conform::EXAMPLE)]
+    Conform(conform::Args),
+    /// Make recorded choices again with other features.
+    ///
+    /// Exits with 2 if a file cannot be read, or lacks what the features read.
+    #[command(after_help = replay::EXAMPLE)]
+    Replay(replay::Args),
+    /// Take over what trace-cmd, perf or Perfetto recorded.
+    ///
+    /// Such a recording has waits and migrations for `wakelab stats`, and no states, so that no choice can be made again.
+    #[command(after_help = import::EXAMPLE)]
+    Import(import::Args),
+    /// Write a recording or a simulated run as a Perfetto trace.
+    ///
+    /// Exits with 2 if it cannot be read or written; there is no file then.
+    #[command(after_help = trace::EXAMPLE)]
+    Trace(trace::Args),
+    /// Show kernels: features, tunables, forms of the code.
+    #[command(after_help = kernel::EXAMPLE)]
+    Kernel {
+        /// What to show.
+        #[command(subcommand)]
+        command: kernel::Args,
+    },
+    /// Show machines, or write one from sysfs.
+    #[command(after_help = machine::EXAMPLE)]
+    Machine {
+        /// What to do.
+        #[command(subcommand)]
+        command: machine::Args,
+    },
+    /// Print the completion script of a shell.
+    #[command(after_help = help::COMPLETIONS_EXAMPLE)]
+    Completions(help::CompletionsArgs),
+    /// Write the manual pages to a folder.
+    ///
+    /// They are made of the same text as `--help`.
+    #[command(after_help = help::MAN_EXAMPLE)]
+    Man(help::ManArgs),
+    /// Show workloads: what their tasks do, with sources.
+    #[command(after_help = workload::EXAMPLE)]
+    Workload {
+        /// What to show.
+        #[command(subcommand)]
+        command: workload::Args,
+    },
+    /// Open a page that --html wrote.
+    Report {
+        /// What to do.
+        #[command(subcommand)]
+        command: report::Args,
+    },
+}
+
+impl Command {
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        match self {
+            Command::Run(args) => run::run(args),
+            Command::Compare(args) => compare::run(args),
+            Command::Reproduce(args) => reproduce::run(args),
+            Command::Stats(args) => stats::run(args),
+            Command::Explain(args) => explain::run(args),
+            Command::Conform(args) => conform::run(args),
+            Command::Replay(args) => replay::run(args),
+            Command::Import(args) => import::run(args),
+            Command::Trace(args) => trace::run(args),
+            Command::Kernel { command } => kernel::run(command),
+            Command::Machine { command } => machine::run(command),
+            Command::Completions(args) => help::completions(args),
+            Command::Man(args) => help::man(args),
+            Command::Workload { command } => workload::run(command),
+            Command::Report { command } => report::run(command),
+        }
+    }
+
+    /// Whether what it prints goes to a file that a flag names.
+    pub fn prints_to_file(&self) -> bool {
+        match self {
+            Command::Run(args) => args.simulation.out.out.is_some(),
+            Command::Compare(args) => args.simulation.out.out.is_some(),
+            Command::Reproduce(args) => args.out.out.is_some(),
+            _ => false,
+        }
+    }
+}
 
 /// Returns the decider for the features of `--with`.
 fn decider(with: Option<&Switches>) -> anyhow::Result<Decider> {
@@ -33,24 +157,21 @@ fn decider(with: Option<&Switches>) -> anyhow::Result<Decider> {
     }
 }
 
-/// The recordings that were named, and what could not be listed.
-fn recordings(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReadError>) {
-    wakelab_study::recordings::decision_files(paths)
+/// Calls `then` with what a page says of its sources: `sources` of them, with decisions in `files`.
+fn with_read<T>(sources: usize, files: &[PathBuf], errors: &[ReadError], then: impl FnOnce(&Read<'_>) -> T) -> T {
+    let (command, machines) = (command_line(), machines(files));
+    then(&Read { command: &command, files: sources, machines: &machines, errors })
 }
 
-/// The errors of all files, in order, after those of listing them.
+/// The errors of listing the files, then those of reading them, in order.
 fn all_errors(mut listing: Vec<ReadError>, outcomes: Vec<FileOutcome<()>>) -> Vec<ReadError> {
     listing.extend(outcomes.into_iter().filter_map(|outcome| outcome.error));
     listing
 }
 
-/// Bad input comes before what was found in the good.
-fn exit(errors: &[ReadError], differs: bool) -> Exit {
-    match (errors.is_empty(), differs) {
-        (false, _) => Exit::BadInput,
-        (true, true) => Exit::Differs,
-        (true, false) => Exit::Done,
-    }
+/// How a command ends: an input that cannot be read comes before what was found in the others.
+fn exit(errors: &[ReadError], found: Exit) -> Exit {
+    if errors.is_empty() { found } else { Exit::BadInput }
 }
 
 /// Adds the next step to an error.

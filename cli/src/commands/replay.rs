@@ -1,34 +1,62 @@
 //! `wakelab replay`.
 
-use super::{all_errors, decider, exit, recordings};
-use crate::args::{Replay, TableFormat};
-use crate::html::{HtmlFile, command_line};
+use super::{all_errors, decider, exit, with_read};
+use crate::flags::{FormatFlag, HtmlFlag, RecordingFiles, TableFormat};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
+use wakelab_kernel::Switches;
 use wakelab_report as report;
-use wakelab_report::html::Read;
-use wakelab_study::recordings::machines;
+use wakelab_study::AssumedInputs;
+use wakelab_study::recordings::decision_files;
 use wakelab_study::replay::replay;
 
+pub const EXAMPLE: &str = "\
+Example:
+  wakelab replay recordings/6.12-C-hb.csv.gz --with NO_SIS_UTIL";
+
+/// `wakelab replay`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What is read.
+    #[command(flatten)]
+    recordings: RecordingFiles,
+    /// Features (A,NO_B) on top of what was on.
+    ///
+    /// As in the kernel's features file.
+    #[arg(long, value_name = "FEATURES")]
+    with: Switches,
+    /// Values that a recording lacks (avg_idle=500us).
+    ///
+    /// avg_idle, avg_scan_cost (4us) and wake_avg_idle, with commas, the same at each wake-up. They replace recorded ones.
+    #[arg(long, value_name = "VALUES")]
+    assume: Option<AssumedInputs>,
+    /// The page.
+    #[command(flatten)]
+    html: HtmlFlag,
+    /// How it is printed.
+    #[command(flatten)]
+    format: FormatFlag,
+}
+
 /// Makes each recorded choice again with other features.
-pub fn run(args: &Replay) -> anyhow::Result<Exit> {
-    let html = HtmlFile::of(args.html.as_deref())?;
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let html = args.html.open()?;
     let decider = decider(Some(&args.with))?.assuming(args.assume.unwrap_or_default());
-    let (files, errors) = recordings(&args.files);
+    let (files, errors) = decision_files(&args.recordings.files);
     let bar = Bar::new(&files, false);
     let (replay, outcomes) = replay(&files, &decider, &bar)?;
     bar.finish();
     let errors = all_errors(errors, outcomes);
     if let Some(html) = &html {
-        let (command, machines) = (command_line(), machines(&files));
-        let read = Read { command: &command, files: files.len(), machines: &machines, errors: &errors };
-        html.write_if(replay.rows + replay.unscored > 0, || report::html::replay(&replay, &decider, &read))?;
+        with_read(files.len(), &files, &errors, |read| {
+            html.write_if(replay.rows + replay.unscored > 0, || report::html::replay(&replay, &decider, read))
+        })?;
     }
-    match args.format {
+    match args.format.format {
         TableFormat::Table if replay.rows == 0 && !errors.is_empty() => {}
         TableFormat::Table => print(&report::replay::text(&replay, &decider))?,
         TableFormat::Json => print_json(&report::replay::json(&replay, &decider, &errors))?,
     }
     say_errors(&errors);
-    Ok(exit(&errors, false))
+    Ok(exit(&errors, Exit::Done))
 }

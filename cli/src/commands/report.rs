@@ -4,13 +4,31 @@ use crate::output::Exit;
 use anyhow::{Context, ensure};
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// How a page begins.
-const BEGINS: &[u8] = b"<!doctype html>";
+/// `wakelab report`.
+#[derive(Debug, clap::Subcommand)]
+pub enum Args {
+    /// Open it in the browser.
+    ///
+    /// Exits with 2 if it is no page, or no program is found that opens it.
+    Open {
+        /// The page (report.html).
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+}
 
 /// Opens a page in the browser.
-pub fn open(path: &Path) -> anyhow::Result<Exit> {
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let Args::Open { file } = args;
+    open(file)
+}
+
+/// The first bytes of a page.
+const BEGINS: &[u8] = b"<!doctype html>";
+
+fn open(path: &Path) -> anyhow::Result<Exit> {
     let name = path.display();
     let hint = "hint: name a file that --html wrote";
     let mut begins = [0; BEGINS.len()];

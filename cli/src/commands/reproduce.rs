@@ -1,19 +1,69 @@
 //! `wakelab reproduce`.
 
-use super::compare::deliver;
-use crate::args::{Reproduce, ScoreFormat};
-use crate::html::{HtmlFile, command_line};
-use crate::interrupt::stop_flag;
-use crate::kept::KeptRuns;
-use crate::out_file::OutFile;
-use crate::output::Exit;
+use super::simulate::deliver;
+use crate::cache::{CacheFlags, CachedSimulator};
+use crate::flags::{HtmlFlag, JobsFlag, OutFlag, RepeatFlag};
+use crate::out_file::command_line;
+use crate::output::{Exit, stop_flag};
 use crate::progress::RunBar;
+use clap::ValueEnum;
 use std::path::PathBuf;
 use wakelab_report::reproduce as report;
 use wakelab_study::reproduce::{Effort, Scoreboard, reproduce, tables};
 
-/// Simulates what was published and prints how close that comes.
-pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
+pub const EXAMPLE: &str = "\
+Example:
+  wakelab reproduce sis_util-results --quick";
+
+/// `wakelab reproduce`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Tables (sis_util-results); all if left out.
+    ///
+    /// A table is called as its file.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// The folder of the tables; `published` if left out.
+    ///
+    /// Other rows of the same tables are simulated in the same way.
+    #[arg(long, value_name = "DIR")]
+    published: Option<PathBuf>,
+    /// Simulate headline rows only, once and shortly.
+    #[arg(long)]
+    quick: bool,
+    /// How often.
+    #[command(flatten)]
+    repeat: RepeatFlag,
+    /// The page.
+    #[command(flatten)]
+    html: HtmlFlag,
+    /// Print a table, json or markdown.
+    #[arg(long, value_enum, default_value_t = ScoreFormat::Table, hide_possible_values = true)]
+    format: ScoreFormat,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub out: OutFlag,
+    /// How many runs at a time.
+    #[command(flatten)]
+    jobs: JobsFlag,
+    /// The cache.
+    #[command(flatten)]
+    cache: CacheFlags,
+}
+
+/// How a scoreboard is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ScoreFormat {
+    /// For a terminal.
+    Table,
+    /// For programs.
+    Json,
+    /// A page, misses first: docs/validation.md.
+    Markdown,
+}
+
+/// Simulates the published tables and prints how close the model comes.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let folder = args.published.clone().unwrap_or_else(|| PathBuf::from("published"));
     let tables = tables(&folder, &args.names).map_err(|error| match &args.published {
         Some(_) => anyhow::anyhow!("--published: {error}"),
@@ -21,14 +71,14 @@ pub fn run(args: &Reproduce) -> anyhow::Result<Exit> {
             "{error}\n  hint: run it in a clone, whose published/ has the tables, or name a folder: --published DIR"
         ),
     })?;
-    let out = args.out.as_deref().map(OutFile::new).transpose()?;
-    let html = HtmlFile::of(args.html.as_deref())?;
+    let out = args.out.open()?;
+    let html = args.html.open()?;
     let base = if args.quick { Effort::QUICK } else { Effort::FULL };
-    let effort = Effort { repeats: args.repeat.unwrap_or(base.repeats), ..base };
+    let effort = Effort { repeats: args.repeat.repeat.unwrap_or(base.repeats), ..base };
     let stop = stop_flag()?;
-    let board = KeptRuns::open(&args.kept)?.with(|runner| {
+    let board = CachedSimulator::open(&args.cache)?.with(|runner| {
         let bar = RunBar::new();
-        let found = reproduce(runner, &tables, effort, args.jobs.unwrap_or(0) as usize, &bar, stop);
+        let found = reproduce(runner, &tables, effort, args.jobs.jobs(), &bar, stop);
         bar.finish();
         found
     });

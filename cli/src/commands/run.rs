@@ -1,40 +1,68 @@
 //! `wakelab run`.
 
-use super::compare::{deliver, prepare, simulate};
-use crate::args::{How, ResultFormat, Run};
-use crate::interrupt::stop_flag;
-use crate::kept::KeptRuns;
-use crate::output::Exit;
+use super::simulate::{ResultFormat, SimulationFlags, deliver, prepare, simulate};
+use crate::cache::CachedSimulator;
+use crate::flags::{RepeatFlag, SeedFlag};
+use crate::output::{Exit, stop_flag};
 use crate::progress::RunBar;
+use std::path::PathBuf;
 use wakelab_report::ablation as report;
 use wakelab_study::experiment::{Given, Spec};
 use wakelab_study::mechanisms::mechanisms;
 
-/// Simulates what a file says.
-pub fn run(args: &Run) -> anyhow::Result<Exit> {
-    let mut spec = Spec::read(&args.file)?;
-    if let Some(repeat) = args.repeat {
-        spec.repeats = Given::by_flag("--repeat", repeat);
-    }
-    if let Some(seed) = args.seed {
-        spec.seed = seed;
-    }
-    spec.lenient |= args.how.lenient;
-    spec.regret = args.how.regret;
-    if args.ablate { ablate(&spec, &args.how) } else { simulate(&spec, &args.how) }
+pub const EXAMPLE: &str = "\
+Example:
+  wakelab run experiments/quickstart.toml";
+
+/// `wakelab run`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The experiment (.toml).
+    ///
+    /// docs/experiments.md says what is in it.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// How often.
+    #[command(flatten)]
+    repeat: RepeatFlag,
+    /// The seed.
+    #[command(flatten)]
+    seed: SeedFlag,
+    /// Switch mechanisms of the simulator off in turn.
+    ///
+    /// Each alone, and print what is lost with it (table or JSON).
+    #[arg(long, conflicts_with_all = ["events", "perfetto", "control", "sensitivity", "regret", "html"])]
+    ablate: bool,
+    /// How it runs and prints.
+    #[command(flatten)]
+    pub simulation: SimulationFlags,
 }
 
-/// Simulates it without each mechanism in turn.
-fn ablate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
+/// Simulates what the file describes.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let mut spec = Spec::read(&args.file)?;
+    if let Some(repeat) = args.repeat.repeat {
+        spec.repeats = Given::by_flag("--repeat", repeat);
+    }
+    if let Some(seed) = args.seed.seed {
+        spec.seed = seed;
+    }
+    spec.lenient |= args.simulation.lenient.lenient;
+    spec.regret = args.simulation.regret;
+    if args.ablate { ablate(&spec, &args.simulation) } else { simulate(&spec, &args.simulation) }
+}
+
+/// Simulates the experiment without each mechanism in turn.
+fn ablate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
     anyhow::ensure!(
-        matches!(how.format, ResultFormat::Table | ResultFormat::Json),
+        matches!(flags.format, ResultFormat::Table | ResultFormat::Json),
         "--format: --ablate prints a table or JSON; leave --format out, or give --format json"
     );
-    let (experiment, out) = prepare(spec, how)?;
-    let (kept, stop) = (KeptRuns::open(&how.kept)?, stop_flag()?);
-    let found = kept.with(|runner| {
+    let (experiment, out) = prepare(spec, flags)?;
+    let (simulator, stop) = (CachedSimulator::open(&flags.cache)?, stop_flag()?);
+    let found = simulator.with(|runner| {
         let bar = RunBar::new();
-        let found = mechanisms(runner, &experiment, how.jobs(), &bar, stop);
+        let found = mechanisms(runner, &experiment, flags.jobs.jobs(), &bar, stop);
         bar.finish();
         found
     });
@@ -45,7 +73,7 @@ fn ablate(spec: &Spec, how: &How) -> anyhow::Result<Exit> {
             return Ok(Exit::RunFailed);
         }
     };
-    let text = match how.format {
+    let text = match flags.format {
         ResultFormat::Json => format!("{:#}\n", report::mechanisms_json(&experiment, &found)),
         _ => report::mechanisms_text(&experiment, &found),
     };

@@ -1,20 +1,52 @@
 //! `wakelab stats`.
 
-use super::{all_errors, exit};
-use crate::args::{Stats, TableFormat};
-use crate::html::{HtmlFile, command_line};
+use super::{all_errors, exit, with_read};
+use crate::flags::{FormatFlag, HtmlFlag, RecordingFiles, TableFormat};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use wakelab_report as report;
-use wakelab_report::html::Read;
 use wakelab_study::picture::explained_wakeups;
-use wakelab_study::recordings::machines;
-use wakelab_study::stats::{sources, stats, stats_and_pictures};
+use wakelab_study::stats::{By, sources, stats, stats_and_pictures};
 
-/// Counts what recordings and simulated runs tell.
-pub fn run(args: &Stats) -> anyhow::Result<Exit> {
-    let html = HtmlFile::of(args.html.as_deref())?;
-    let (sources, errors) = sources(&args.files);
+pub const EXAMPLE: &str = "\
+Example:
+  wakelab stats recordings/6.12-C-hb.csv.gz --by comm";
+
+/// `wakelab stats`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What is read.
+    #[command(flatten)]
+    recordings: RecordingFiles,
+    /// Count by comm, task, cpu or llc; several with commas.
+    ///
+    /// In addition: by the wakee's name, the wakee, its CPU, or the last-level cache of that CPU.
+    #[arg(long, value_name = "WHAT", hide_possible_values = true, value_delimiter = ',', value_parser = by_names())]
+    by: Vec<By>,
+    /// Print N lines of each of these.
+    ///
+    /// JSON has all.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    top: usize,
+    /// The page.
+    #[command(flatten)]
+    html: HtmlFlag,
+    /// How it is printed.
+    #[command(flatten)]
+    format: FormatFlag,
+}
+
+/// The values of `--by`.
+fn by_names() -> impl TypedValueParser<Value = By> {
+    PossibleValuesParser::new(By::ALL.map(By::name))
+        .map(|name| By::ALL.into_iter().find(|by| by.name() == name).expect("only these names are let through"))
+}
+
+/// Counts what happened in recordings and simulated runs.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let html = args.html.open()?;
+    let (sources, errors) = sources(&args.recordings.files);
     let files: Vec<_> = sources.iter().flat_map(|source| source.wakeups()).collect();
     let bar = Bar::new(&files, false);
     let (stats, outcomes) = match &html {
@@ -24,19 +56,19 @@ pub fn run(args: &Stats) -> anyhow::Result<Exit> {
     bar.finish();
     let errors = all_errors(errors, outcomes);
     if let Some(html) = &html {
-        // What cannot be explained was said to be so while it was counted.
+        // Errors of reading were collected while the rows were counted.
         let explained = explained_wakeups(&stats);
-        let (command, machines) = (command_line(), machines(&files));
-        let read = Read { command: &command, files: sources.len(), machines: &machines, errors: &errors };
         let any = stats.values().any(|tally| tally.all.wakeups > 0);
-        html.write_if(any, || report::html::stats(&stats, &explained, args.top, &read))?;
+        with_read(sources.len(), &files, &errors, |read| {
+            html.write_if(any, || report::html::stats(&stats, &explained, args.top, read))
+        })?;
     }
-    match args.format {
-        // Nothing could be read: the errors say all there is.
+    match args.format.format {
+        // Nothing could be read, and the errors say why.
         TableFormat::Table if stats.values().all(|tally| tally.all.wakeups == 0) => {}
         TableFormat::Table => print(&report::stats::text(&stats, args.top))?,
         TableFormat::Json => print_json(&report::stats::json(&stats, &errors))?,
     }
     say_errors(&errors);
-    Ok(exit(&errors, false))
+    Ok(exit(&errors, Exit::Done))
 }

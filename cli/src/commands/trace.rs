@@ -1,23 +1,41 @@
 //! `wakelab trace`.
 
-use crate::args::Trace;
 use crate::out_file::OutFile;
 use crate::output::{Exit, hint, say};
 use crate::progress::Bar;
 use anyhow::bail;
 use std::io::BufWriter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use wakelab_events::stream::Source;
 use wakelab_report::numbers::{count, thousands};
 use wakelab_study::trace::{Traced, trace};
 
-/// The file is written in pieces of so many bytes.
+pub const EXAMPLE: &str = "\
+Example:
+  wakelab trace recordings/6.12-C-hb.csv.gz --perfetto out.pftrace";
+
+/// `wakelab trace`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A recording, or the folder of one or of one run.
+    ///
+    /// The folder of a simulated run is one of those below that of --events.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Write it to this file (out.pftrace).
+    ///
+    /// ui.perfetto.dev and Perfetto's trace processor open it.
+    #[arg(long, value_name = "FILE")]
+    perfetto: PathBuf,
+}
+
+/// The size of the buffer before the file, bytes.
 const BUFFER: usize = 1 << 20;
 
 /// Writes a recording or a run as a trace.
-pub fn run(args: &Trace) -> anyhow::Result<Exit> {
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let source = only(&args.file)?;
-    let out = OutFile::of_flag("--perfetto", &args.perfetto)?;
+    let out = OutFile::new("--perfetto", &args.perfetto)?;
     let bar = Bar::new(&source.wakeups(), false);
     let traced = perfetto(&source, &out, &bar);
     bar.finish();
@@ -30,12 +48,12 @@ pub fn run(args: &Trace) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Writes a source to a file, which is there when it is whole.
-pub fn perfetto(source: &Source, out: &OutFile, bar: &Bar) -> anyhow::Result<Traced> {
+/// Writes the trace of a source to a file, which appears when it is whole.
+fn perfetto(source: &Source, out: &OutFile, bar: &Bar) -> anyhow::Result<Traced> {
     out.write_with(|file| Ok(trace(source, BufWriter::with_capacity(BUFFER, file), bar)?.1))
 }
 
-/// Says what is in a trace.
+/// Prints to stderr what is in a trace.
 pub fn say_traced(traced: &Traced, path: &Path) {
     say!(
         "{}, {} switches, {} bytes in {}",
@@ -46,7 +64,7 @@ pub fn say_traced(traced: &Traced, path: &Path) {
     );
 }
 
-/// A trace is of one run.
+/// Returns the one source at a path: a trace is of one run.
 fn only(path: &Path) -> anyhow::Result<Source> {
     let mut sources = Source::at(path)?;
     match (sources.pop(), sources.len()) {

@@ -1,38 +1,76 @@
 //! How sure a comparison is: `--control` and `--sensitivity`.
 
-use crate::args::{How, ResultFormat, SensitivityMethod, Trust};
+use super::simulate::{ResultFormat, SimulationFlags};
 use crate::progress::RunBar;
+use clap::ValueEnum;
+use clap::builder::TypedValueParser;
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 use wakelab_report::compare as report;
 use wakelab_study::compare::{Comparison, Control, Experiment, Runner, control};
 use wakelab_study::experiment::Spec;
-use wakelab_study::sensitivity::{Method, Plan, Running, Sensitivity, sensitivity};
+use wakelab_study::sensitivity::{BUDGET_MAX, Method, Plan, Running, Sensitivity, sensitivity};
 
-/// What was found; of what was not asked for, nothing.
+/// The flags that ask how sure a result is.
+#[derive(Debug, clap::Args)]
+pub struct TrustFlags {
+    /// Run the base side against itself, too.
+    ///
+    /// With other seeds: one draw of what chance does (table or JSON).
+    #[arg(long, conflicts_with = "events")]
+    control: bool,
+    /// Change all assumed constants, too.
+    ///
+    /// Compare again with every assumed constant changed within its range, and show for each row whether its conclusion holds or
+    /// what it depends on (table or JSON): latin-hypercube, all at once, or one-at-a-time. docs/trust.md says how.
+    #[arg(long, value_name = "METHOD", num_args = 0..=1, default_missing_value = "latin-hypercube",
+          hide_possible_values = true, conflicts_with = "events")]
+    sensitivity: Option<SensitivityMethod>,
+    /// Use N samples; 32 if left out.
+    ///
+    /// A greater budget runs only the samples that are new.
+    #[arg(long, value_name = "N", requires = "sensitivity", value_parser = budgets())]
+    budget: Option<u32>,
+}
+
+/// How constants are changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SensitivityMethod {
+    /// All at once.
+    LatinHypercube,
+    /// Each alone, at both ends of its range.
+    OneAtATime,
+}
+
+/// Numbers of samples.
+fn budgets() -> impl TypedValueParser<Value = u32> {
+    clap::value_parser!(u32).range(1..=BUDGET_MAX as i64)
+}
+
+/// What was found of what was asked for.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct TrustResults {
     control: Option<Control>,
     sensitivity: Option<Sensitivity>,
 }
 
-/// The forms that have room for it.
-pub fn check(how: &How) -> anyhow::Result<()> {
-    let Trust { control, sensitivity, .. } = &how.trust;
+/// Fails if the output format has no room for the results.
+pub fn check(flags: &SimulationFlags) -> anyhow::Result<()> {
+    let TrustFlags { control, sensitivity, .. } = &flags.trust;
     let flag = match (control, sensitivity) {
         (true, _) => "--control",
         (false, Some(_)) => "--sensitivity",
         (false, None) => return Ok(()),
     };
     anyhow::ensure!(
-        matches!(how.format, ResultFormat::Table | ResultFormat::Json),
+        matches!(flags.format, ResultFormat::Table | ResultFormat::Json),
         "--format: {flag} prints a table or JSON; leave --format out, or give --format json"
     );
     Ok(())
 }
 
-/// The samples, if they are asked for.
-pub fn plan(spec: &Spec, experiment: &Experiment, trust: &Trust) -> anyhow::Result<Option<Plan>> {
+/// Plans the samples, if they were asked for.
+pub fn plan(spec: &Spec, experiment: &Experiment, trust: &TrustFlags) -> anyhow::Result<Option<Plan>> {
     let method = match trust.sensitivity {
         None => return Ok(None),
         Some(SensitivityMethod::LatinHypercube) => Method::LatinHypercube,
@@ -42,23 +80,23 @@ pub fn plan(spec: &Spec, experiment: &Experiment, trust: &Trust) -> anyhow::Resu
     Ok(Some(Plan::new(spec, experiment, method, budget)?))
 }
 
-/// Runs what is asked for.
+/// Runs what was asked for.
 pub fn run(
     runner: &dyn Runner,
     experiment: &Experiment,
     found: &Comparison,
-    how: &How,
+    flags: &SimulationFlags,
     plan: Option<&Plan>,
     stop: &AtomicBool,
-) -> Result<Found, String> {
-    let jobs = how.jobs();
-    let mut trust = Found::default();
-    // What was interrupted is printed as it is.
+) -> Result<TrustResults, String> {
+    let jobs = flags.jobs.jobs();
+    let mut trust = TrustResults::default();
+    // An interrupted comparison is printed as it is.
     if !found.complete {
         return Ok(trust);
     }
     let bar = RunBar::new();
-    if how.trust.control {
+    if flags.trust.control {
         let control = control(runner, experiment, found, jobs, &bar, stop).map_err(|failed| failed.to_string());
         bar.finish();
         trust.control = Some(control?);
@@ -72,14 +110,14 @@ pub fn run(
     Ok(trust)
 }
 
-impl Found {
+impl TrustResults {
     /// Whether nothing was interrupted.
     pub fn complete(&self) -> bool {
         self.control.as_ref().is_none_or(|control| control.complete)
             && self.sensitivity.as_ref().is_none_or(|sensitivity| sensitivity.complete)
     }
 
-    /// Says on stderr what is missing.
+    /// Prints to stderr what is missing.
     pub fn say_incomplete(&self) {
         if self.control.as_ref().is_some_and(|control| !control.complete) {
             eprintln!("interrupted: the control lacks rows");
@@ -93,14 +131,14 @@ impl Found {
         }
     }
 
-    /// What follows the tables.
+    /// The tables that follow the result.
     pub fn text(&self, comparison: &Comparison) -> String {
         let control = self.control.as_ref().map(|control| report::control(comparison, control));
         let sensitivity = self.sensitivity.as_ref().map(report::sensitivity);
         control.into_iter().chain(sensitivity).collect()
     }
 
-    /// The result with what was found.
+    /// Adds the results to those of the comparison.
     pub fn add_json(&self, mut result: Value) -> Value {
         if let Some(control) = &self.control {
             result["control"] = report::control_json(control);

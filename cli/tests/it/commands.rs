@@ -118,6 +118,27 @@ fn explain_filters_and_stops() {
 }
 
 #[test]
+fn explain_says_why_no_row_matches() {
+    let recording = "6.12-C-hb.csv.gz";
+    for (filter, why) in [
+        (&["--comm", "rcu_premp"][..], "no task is called rcu_premp; did you mean `rcu_preempt`?"),
+        (&["--summary", "--comm", "rcu_premp"], "no task is called rcu_premp; did you mean `rcu_preempt`?"),
+        (&["--pid", "999999"], "no task has the pid 999999"),
+        (&["--row", "999999"], "there is no row 999999; rows are numbered "),
+        (&["--at", "999999"], "the last decision is at "),
+        (&["--reason", "oracle"], "no decision has the reason oracle; there are "),
+        (&["--comm", "kcompactd0", "--row", "768"], "no row has all that was asked for"),
+    ] {
+        let output = wakelab(&[&["explain", recording], filter].concat());
+        assert_eq!(output.status.code(), Some(1), "{filter:?}: {}", stderr(&output));
+        let expected = format!("no row matches: {why}");
+        assert!(stderr(&output).starts_with(&expected), "{filter:?}: {}", stderr(&output));
+    }
+    let found = wakelab(&["explain", recording, "--comm", "ld", "--limit", "1"]);
+    assert_eq!((found.status.code(), stderr(&found)), (Some(0), String::new()));
+}
+
+#[test]
 fn explain_json_is_one_object_a_line() {
     let output = wakelab(&["explain", "7.2-A-fork.csv.gz", "--format", "json", "--limit", "5"]);
     let text = stdout(&output);

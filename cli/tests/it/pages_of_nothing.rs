@@ -45,7 +45,7 @@ fn an_empty_result_is_said_and_makes_no_page() {
     let recording = recording.to_str().expect("UTF-8");
     let none = wakelab(here.path(), &["explain", recording, "--pid", "999999", "--html", "page.html"]);
     let said = String::from_utf8_lossy(&none.stderr);
-    assert_eq!((none.status.code(), none.stdout.len()), (Some(0), 0), "{said}");
+    assert_eq!((none.status.code(), none.stdout.len()), (Some(1), 0), "{said}");
     assert!(said.contains("no row matches") && said.contains("no page was written"), "{said}");
     assert_eq!(crate::support::names(here.path()), Vec::<String>::new());
 }

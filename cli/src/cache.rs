@@ -1,8 +1,8 @@
-//! Where results are kept.
+//! The cache of finished runs.
 
-use crate::args::Kept;
 use crate::output::{say, say_warnings};
 use anyhow::Context;
+use clap::Args;
 use etcetera::BaseStrategy;
 use etcetera::base_strategy::Xdg;
 use std::path::{Path, PathBuf};
@@ -10,32 +10,52 @@ use wakelab_report::numbers::{count, thousands};
 use wakelab_study::cache::{Cached, LIMIT_BYTES, Program, Store};
 use wakelab_study::compare::{Runner, Simulator};
 
-/// The simulator, with or without a store before it.
-#[derive(Debug)]
-pub struct KeptRuns(Option<Store>);
+/// The flags of the cache.
+#[derive(Debug, Args)]
+pub struct CacheFlags {
+    /// Keep finished runs in this folder.
+    ///
+    /// And take them from there; `wakelab` in $XDG_CACHE_HOME or ~/.cache if left out. Runs that are written down (--events,
+    /// --perfetto) are always made.
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// Make every run, and keep none.
+    #[arg(long, conflicts_with_all = ["cache", "fresh"])]
+    pub no_cache: bool,
+    /// Make every run, and replace what was kept.
+    #[arg(long)]
+    pub fresh: bool,
+}
 
-impl KeptRuns {
-    /// As the flags say. Without a folder that can be used, nothing is kept; that is an error only where one was named.
-    pub fn open(args: &Kept) -> anyhow::Result<Self> {
+/// The simulator, with a cache in front of it unless there is none.
+#[derive(Debug)]
+pub struct CachedSimulator(Option<Store>);
+
+impl CachedSimulator {
+    /// Opens the cache that the flags ask for. If the default folder cannot be used, there is a warning and no cache.
+    ///
+    /// # Errors
+    /// Fails if a folder was named and cannot be used.
+    pub fn open(args: &CacheFlags) -> anyhow::Result<Self> {
         if args.no_cache {
-            return Ok(KeptRuns(None));
+            return Ok(CachedSimulator(None));
         }
         if let Some(folder) = &args.cache {
             let hint = "name a folder that can be made and written, or run with --no-cache";
             let store =
                 store(folder, args.fresh).context("--cache").map_err(|e| anyhow::anyhow!("{e:#}\n  hint: {hint}"));
-            return Ok(KeptRuns(Some(store?)));
+            return Ok(CachedSimulator(Some(store?)));
         }
         let store = usual_folder().and_then(|folder| store(&folder, args.fresh));
-        Ok(KeptRuns(store.map_err(|error| say_warnings(&[format!("results are not kept: {error:#}")])).ok()))
+        Ok(CachedSimulator(store.map_err(|error| say_warnings(&[format!("results are not kept: {error:#}")])).ok()))
     }
 
-    /// Nothing is kept.
-    pub fn none() -> Self {
-        KeptRuns(None)
+    /// The simulator without a cache.
+    pub fn without_cache() -> Self {
+        CachedSimulator(None)
     }
 
-    /// Gives `use_runner` what makes runs; afterwards says on stderr how many were there already, and what went wrong.
+    /// Calls `use_runner` with the runner. Afterwards it prints to stderr how many runs came from the cache, and warnings.
     pub fn with<T>(&self, use_runner: impl FnOnce(&dyn Runner) -> T) -> T {
         let Some(store) = &self.0 else { return use_runner(&Simulator) };
         let result = use_runner(&Cached { store, runner: &Simulator });

@@ -1,0 +1,176 @@
+//! What `wakelab run` and `wakelab compare` share: the flags of a simulation, and how it is run, printed and written.
+
+use super::trace::say_traced;
+use super::trust::{self, TrustFlags, TrustResults};
+use crate::cache::{CacheFlags, CachedSimulator};
+use crate::flags::{HtmlFlag, JobsFlag, LenientFlag, OutFlag};
+use crate::out_file::{OutFile, cause, command_line};
+use crate::output::{Exit, hint, print, say_warnings, stop_flag};
+use crate::progress::RunBar;
+use clap::ValueEnum;
+use std::path::{Path, PathBuf};
+use wakelab_events::simulated::EventFolder;
+use wakelab_report::compare as report;
+use wakelab_study::compare::{Comparison, Experiment, Recording, Runner, compare};
+use wakelab_study::experiment::Spec;
+use wakelab_study::picture::{Pictured, Pictures};
+use wakelab_study::trace::TraceFolder;
+
+/// The flags of a simulation.
+#[derive(Debug, clap::Args)]
+pub struct SimulationFlags {
+    /// Print table, lkml, json or csv.
+    ///
+    /// table: everything that was counted. lkml: the table of patch letters, as schedtests prints it. json: as
+    /// docs/results.schema.json describes it. csv: a line for each row.
+    #[arg(long, value_enum, default_value_t = ResultFormat::Table, hide_possible_values = true)]
+    pub format: ResultFormat,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub out: OutFlag,
+    /// The page.
+    #[command(flatten)]
+    pub html: HtmlFlag,
+    /// Write every event as Parquet to this folder.
+    ///
+    /// It is empty or not there yet; docs/events.md says what is in it.
+    #[arg(long, value_name = "DIR")]
+    pub events: Option<PathBuf>,
+    /// Write Perfetto traces to this folder.
+    ///
+    /// The first repeat of each side: base.pftrace and with.pftrace; docs/trace.md says what is in them.
+    #[arg(long, value_name = "DIR")]
+    pub perfetto: Option<PathBuf>,
+    /// Compare each search with perfect knowledge.
+    ///
+    /// It shows whether an idle CPU was worth having (table or JSON); docs/regret.md says how.
+    #[arg(long)]
+    pub regret: bool,
+    /// How many runs at a time.
+    #[command(flatten)]
+    pub jobs: JobsFlag,
+    /// How files of rt-app are read.
+    #[command(flatten)]
+    pub lenient: LenientFlag,
+    /// The cache.
+    #[command(flatten)]
+    pub cache: CacheFlags,
+    /// How sure the result is.
+    #[command(flatten)]
+    pub trust: TrustFlags,
+}
+
+/// How a comparison is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ResultFormat {
+    /// The table of patch letters, as schedtests prints it.
+    Lkml,
+    /// Tables with everything that was counted.
+    Table,
+    /// JSON; docs/results.schema.json describes it.
+    Json,
+    /// A line for each row.
+    Csv,
+}
+
+/// Resolves the experiment and opens the output. After this, all input is known to be good, and the output to be writable.
+pub fn prepare(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<(Experiment, Option<OutFile>)> {
+    let experiment = spec.resolve()?;
+    say_warnings(&experiment.warnings);
+    let out = flags.out.open()?;
+    Ok((experiment, out))
+}
+
+/// Simulates and prints. Nothing is simulated before all input is known to be good and the output to be writable.
+pub fn simulate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
+    anyhow::ensure!(
+        !flags.regret || matches!(flags.format, ResultFormat::Table | ResultFormat::Json),
+        "--format: --regret prints a table or JSON; leave --format out, or give --format json"
+    );
+    trust::check(flags)?;
+    let (experiment, out) = prepare(spec, flags)?;
+    let plan = trust::plan(spec, &experiment, &flags.trust)?;
+    let html = flags.html.open()?;
+    let events = flags.events.as_deref().map(event_folder).transpose()?;
+    let several = experiment.cases.len() > 1;
+    let traces = flags.perfetto.as_deref().map(|path| trace_folder(path, several)).transpose()?;
+    let simulator =
+        if events.is_some() { CachedSimulator::without_cache() } else { CachedSimulator::open(&flags.cache)? };
+    let stop = stop_flag()?;
+    let found = simulator.with(|runner| -> Result<_, String> {
+        let recording = Recording { events: events.as_ref(), traces: traces.as_ref(), others: runner };
+        let writes = events.is_some() || traces.is_some();
+        let first: &dyn Runner = if writes { &recording } else { runner };
+        let pictured = html.as_ref().map(|_| Pictured::new(first, writes.then_some(recording)));
+        let watched: &dyn Runner = pictured.as_ref().map_or(first, |pictured| pictured);
+        let bar = RunBar::new();
+        let found = compare(watched, &experiment, flags.jobs.jobs(), &bar, stop);
+        bar.finish();
+        let found = found.map_err(|failed| failed.to_string())?;
+        let trust = trust::run(runner, &experiment, &found, flags, plan.as_ref(), stop)?;
+        Ok((found, trust, pictured.map_or_else(Pictures::default, Pictured::found)))
+    });
+    let (found, trust, pictures) = match found {
+        Ok(found) => found,
+        Err(failed) => {
+            eprintln!("error: {failed}");
+            return Ok(Exit::RunFailed);
+        }
+    };
+    let (done, all) = (found.rows.len(), experiment.cases.len());
+    if done > 0 {
+        deliver(out.as_ref(), &render(&found, &trust, flags.format))?;
+        if let Some(html) = html {
+            html.write(wakelab_report::html::comparison(&found, &pictures, &command_line()))?;
+        }
+    }
+    if let Some(traces) = &traces {
+        say_traces(traces);
+    }
+    if let Some(path) = flags.events.as_deref().filter(|_| done > 0) {
+        hint(format_args!("wakelab stats {} counts what happened", path.display()));
+    }
+    if found.complete && trust.complete() {
+        return Ok(Exit::Done);
+    }
+    eprintln!("interrupted: {done} of {all} rows are complete");
+    trust.say_incomplete();
+    Ok(Exit::Interrupted)
+}
+
+fn trace_folder(path: &Path, several: bool) -> anyhow::Result<TraceFolder> {
+    TraceFolder::new(path, several).map_err(|e| {
+        let what = format!("--perfetto: {}: {}", path.display(), cause(&e));
+        anyhow::anyhow!("{what}\n  hint: name a folder in one that exists and can be written")
+    })
+}
+
+fn say_traces(folder: &TraceFolder) {
+    for file in folder.files() {
+        say_traced(&file.traced, &file.path);
+    }
+}
+
+fn event_folder(path: &Path) -> anyhow::Result<EventFolder> {
+    EventFolder::new(path).map_err(|e| {
+        anyhow::anyhow!("--events: {e}\n  hint: name a new or empty folder, in a folder that exists and can be written")
+    })
+}
+
+/// Writes to the file, or to stdout.
+pub fn deliver(out: Option<&OutFile>, text: &str) -> anyhow::Result<()> {
+    match out {
+        Some(file) => file.write(text)?,
+        None => print(text)?,
+    }
+    Ok(())
+}
+
+fn render(found: &Comparison, trust: &TrustResults, format: ResultFormat) -> String {
+    match format {
+        ResultFormat::Lkml => report::lkml(found),
+        ResultFormat::Table => report::table(found) + &trust.text(found),
+        ResultFormat::Json => format!("{:#}\n", trust.add_json(report::json(found))),
+        ResultFormat::Csv => report::csv(found),
+    }
+}

@@ -1,0 +1,137 @@
+//! Flags that several commands share. Each is declared here once; a command flattens what it needs into its arguments.
+
+use crate::out_file::{HtmlFile, OutFile};
+use clap::builder::TypedValueParser;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use wakelab_kernel::Switches;
+use wakelab_study::experiment::REPEATS_MAX;
+
+/// The recordings that a command reads.
+#[derive(Debug, Args)]
+pub struct RecordingFiles {
+    /// Recordings, or folders of them.
+    ///
+    /// Of wakelab-record, simulated (--events), or CSV, each with the topo-*.json of its machine beside it.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+/// Features for decisions that are made again.
+#[derive(Debug, Args)]
+pub struct WithFlag {
+    /// Decide with these features switched (A,NO_B).
+    ///
+    /// On the recorded states, on top of what was on; features are named as in the kernel's features file.
+    #[arg(long, value_name = "FEATURES")]
+    pub with: Option<Switches>,
+}
+
+/// A table or JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TableFormat {
+    /// A table.
+    Table,
+    /// JSON.
+    Json,
+}
+
+/// How a table is printed.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct FormatFlag {
+    /// Print a table or json.
+    #[arg(long, value_enum, default_value_t = TableFormat::Table, hide_possible_values = true)]
+    pub format: TableFormat,
+}
+
+/// A page of what is printed.
+#[derive(Debug, Args)]
+pub struct HtmlFlag {
+    /// Also write the result as an HTML page.
+    ///
+    /// One file with charts and tables, which needs no network.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+impl HtmlFlag {
+    /// Opens the file of the page, if one was asked for.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written.
+    pub fn open(&self) -> anyhow::Result<Option<HtmlFile>> {
+        self.html.as_deref().map(HtmlFile::new).transpose()
+    }
+}
+
+/// A file in place of stdout.
+#[derive(Debug, Args)]
+pub struct OutFlag {
+    /// Write to this file in place of stdout.
+    ///
+    /// It appears only when it is whole.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+impl OutFlag {
+    /// Opens the file, if one was named.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written.
+    pub fn open(&self) -> anyhow::Result<Option<OutFile>> {
+        self.out.as_deref().map(|path| OutFile::new("--out", path)).transpose()
+    }
+}
+
+/// How many simulations run at a time.
+#[derive(Debug, Args)]
+pub struct JobsFlag {
+    /// Run N simulations at a time.
+    ///
+    /// As many as there are cores if left out. The result is the same.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+}
+
+impl JobsFlag {
+    /// Simulations at a time; 0 for as many as there are cores.
+    pub fn jobs(&self) -> usize {
+        self.jobs.unwrap_or(0) as usize
+    }
+}
+
+/// How often each case is run.
+#[derive(Debug, Args)]
+pub struct RepeatFlag {
+    /// Run each case N times on each side.
+    ///
+    /// If left out, as often as the experiment file says, or once. One repeat gives no interval.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(REPEATS_MAX)))]
+    pub repeat: Option<u32>,
+}
+
+/// The origin of the seeds.
+#[derive(Debug, Args)]
+pub struct SeedFlag {
+    /// Derive the seeds of the runs from this one.
+    ///
+    /// If left out, from the seed of the experiment file, or from 1.
+    #[arg(long, value_name = "N", value_parser = seeds())]
+    pub seed: Option<u64>,
+}
+
+/// Seeds, as far as experiment files can hold them.
+fn seeds() -> impl TypedValueParser<Value = u64> {
+    clap::value_parser!(u64).range(..=i64::MAX as u64)
+}
+
+/// How strictly files of rt-app are read.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct LenientFlag {
+    /// Let unknown parts of a file of rt-app pass.
+    ///
+    /// With a warning that says what is done instead.
+    #[arg(long)]
+    pub lenient: bool,
+}
