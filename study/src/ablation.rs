@@ -1,8 +1,8 @@
-//! What each rule and input of placement is worth: how many recorded decisions are lost when it is wrong.
+//! What each rule and input of the placement is worth: how many recorded decisions are lost when it is wrong.
 //!
-//! A mechanism that loses none in any recording or vector has no place in the model. Each entry of [`RULES`] makes one
-//! rule or input wrong and nothing else; a decision is lost where the CPU or the `recent_used_cpu` that it leaves is
-//! then not the kernel's.
+//! A mechanism that loses no decision in any recording or vector has no place in the model. Each entry of [`RULES`]
+//! makes one rule or input wrong and nothing else. A decision is lost if its CPU, or the `recent_used_cpu` that it
+//! leaves, then differs from the kernel's.
 
 use crate::Decider;
 use crate::explain::Differs;
@@ -18,21 +18,21 @@ use wakelab_sched::select::{Cx, Decision, Rules, Select, WakeFlags, select_task_
 
 /// What is made wrong.
 enum Wrong {
-    /// A feature is off.
+    /// The feature is off.
     Feature(Feature),
     /// The code has another form.
     Code(fn(&mut Code)),
-    /// The domains are others.
+    /// The scheduling domains are different.
     Domains(fn(&mut SchedDomains)),
-    /// The recorded row is another; the decision is the right one.
+    /// The recorded row is different; the second argument is the right decision.
     Row(fn(&mut Row, &Decision)),
 }
 
-/// One rule or input, and how it is made wrong.
+/// A rule or input, and how it is made wrong.
 pub struct Rule {
-    /// A short name.
+    /// The name of the rule or input.
     pub name: &'static str,
-    /// What is done to it.
+    /// How it is made wrong.
     pub what: &'static str,
     wrong: Wrong,
 }
@@ -180,7 +180,8 @@ pub static RULES: &[Rule] = &[
         "sgc->capacity",
         "1024 for each CPU",
         Wrong::Row(|row, _| {
-            // Levels of the recorded machines: a core, an LLC, all; an own group of a level has as many CPUs as this.
+            // The recorded machines have up to three levels: core, LLC, all CPUs. A group of a level has at most as
+            // many CPUs as this.
             if let Some(slow) = &mut row.slow_path {
                 for by_cpu in &mut slow.group_capacity {
                     by_cpu.iter_mut().for_each(|capacity| *capacity = capacity.div_ceil(1024) * 1024);
@@ -232,12 +233,12 @@ pub static RULES: &[Rule] = &[
     ),
 ];
 
-/// What was lost.
+/// The decisions that were lost.
 #[derive(Clone, Debug, Default)]
 pub struct Ablation {
-    /// Stable rows, by kernel.
+    /// The number of stable rows by kernel.
     pub rows: BTreeMap<&'static str, u64>,
-    /// By rule (its place in [`RULES`]) and kernel: decisions lost.
+    /// The number of lost decisions, by the index of the rule in [`RULES`] and by kernel.
     pub lost: Vec<BTreeMap<&'static str, u64>>,
 }
 
@@ -259,7 +260,7 @@ pub fn ablate(files: &[PathBuf], progress: &dyn Progress) -> (Ablation, Vec<File
     (total, read)
 }
 
-/// The count of one file, with the changed code and domains that it needs again for each row.
+/// The counts of one file, with the changed code and domains of each rule, which every row needs.
 #[derive(Default)]
 struct State {
     kernel: Option<&'static str>,

@@ -1,4 +1,4 @@
-//! The model's choices against the kernel's, row by row.
+//! The model's choices compared with the kernel's, row by row.
 
 use crate::explain::{Differs, Disagreement, Steps};
 use crate::recordings::{FileOutcome, Progress, read_files};
@@ -12,34 +12,34 @@ use wakelab_sched::select::{Decision, Reason, SearchCount, Select};
 /// How the rows of one reason compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// Rows compared.
+    /// The rows that were compared.
     pub rows: u64,
-    /// Rows equal in everything.
+    /// The rows that are equal in everything.
     pub agree: u64,
-    /// Rows with another CPU.
+    /// The rows with another CPU.
     pub cpu: u64,
-    /// Rows that leave another `recent_used_cpu`.
+    /// The rows that leave another `recent_used_cpu`.
     pub recent_used_cpu: u64,
-    /// Rows that leave other `wakee_flips`.
+    /// The rows that leave other `wakee_flips`.
     pub wakee_flips: u64,
-    /// Rows in which the kernel chose the previous CPU: what a model would get right that always says so.
+    /// The rows in which the kernel chose the previous CPU, which a model that always chooses it would get right.
     pub prev: u64,
 }
 
 /// Why a row is not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NotScored {
-    /// Other CPUs were idle when the decision was over than when it began.
+    /// When the decision ended, other CPUs were idle than when it began.
     IdleChanged,
-    /// It took 200 us or longer: the CPU was taken away meanwhile.
+    /// The decision took 200 us or longer, because the waking CPU was preempted meanwhile.
     Long,
-    /// An input is not sure: a tick may have changed `task_h_load()`, features were being switched, or the choice was inferred
-    /// from tracepoints.
+    /// An input is not certain: a tick may have changed `task_h_load()`, features were being switched, or the choice
+    /// was inferred from tracepoints.
     Unknown,
 }
 
 impl NotScored {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [NotScored; 3] = [NotScored::IdleChanged, NotScored::Long, NotScored::Unknown];
 
     /// The name in JSON.
@@ -51,7 +51,7 @@ impl NotScored {
         }
     }
 
-    /// In words, as an end of "N whose".
+    /// The meaning, as the end of a sentence that begins with "N whose".
     pub fn meaning(self) -> &'static str {
         match self {
             NotScored::IdleChanged => "other CPUs became idle or busy meanwhile",
@@ -62,9 +62,9 @@ impl NotScored {
         }
     }
 
-    /// Why this row is not, of one that is not stable.
+    /// Returns why a row that is not stable is not compared.
     pub fn of(row: &Row) -> Self {
-        // The recorder's own limit (docs/recording.md).
+        // The limit of the recorder (docs/recording.md).
         const LONG_NS: u64 = 200_000;
         match (row.idle_changed, row.dur_ns >= LONG_NS) {
             (true, _) => NotScored::IdleChanged,
@@ -75,36 +75,36 @@ impl NotScored {
     }
 }
 
-/// Whose decisions they were.
+/// A kernel, or the simulator, that made decisions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kernel {
     /// The preset (`v6.12`).
     pub preset: &'static str,
-    /// The release as the file names it.
+    /// The release as the file has it.
     pub release: String,
-    /// Whether the simulator made them.
+    /// Whether the simulator made the decisions.
     pub simulated: bool,
 }
 
-/// What there was of one kernel.
+/// The rows of one kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelCount {
-    /// Its rows that were compared.
+    /// The rows that were compared.
     pub scored: Agreement,
-    /// Those that were not, by why not.
+    /// The number of rows that were not compared, by the reason.
     pub not_scored: BTreeMap<NotScored, u64>,
 }
 
-/// Where decisions go when features are switched.
+/// The decisions with one reason as recorded and one with the features switched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Rows that get another CPU than the kernel's.
+    /// The rows that get another CPU than the kernel's.
     pub other_cpu: u64,
 }
 
-/// Search statistics, summed.
+/// Sums of the search statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Search {
     /// `sis_search`.
@@ -133,29 +133,29 @@ impl Search {
     }
 }
 
-/// What came of comparing.
+/// The result of the comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Conformance {
-    /// Rows whose state did not hold still; they are not compared.
+    /// The rows that are not compared, because their state changed meanwhile.
     pub unstable: u64,
-    /// The same by why not.
+    /// The number of rows that are not compared, by the reason.
     pub not_scored: BTreeMap<NotScored, u64>,
-    /// By the kernel's release (`6.12.107+deb13-amd64`) and kind of file.
+    /// The counts by the kernel's release (`6.12.107+deb13-amd64`) and kind of file.
     pub kernels: BTreeMap<Kernel, KernelCount>,
-    /// By kernel (`v6.12`) and the model's reason.
+    /// The counts by kernel (`v6.12`) and the model's reason.
     pub reasons: BTreeMap<(&'static str, Reason), Agreement>,
-    /// With features switched: by the reason as recorded and the reason then.
+    /// With features switched: the rows by their reason as recorded and their reason then.
     pub moved: BTreeMap<(Reason, Reason), Moved>,
-    /// Search statistics with the recorded features.
+    /// The search statistics with the recorded features.
     pub recorded: Search,
-    /// Search statistics with the switched features; equal to `recorded` if nothing is switched.
+    /// The search statistics with the switched features; equal to `recorded` if nothing is switched.
     pub switched: Search,
     /// The first rows that differ.
     pub disagreements: Vec<Disagreement>,
 }
 
 impl Conformance {
-    /// Whose decisions all rows were.
+    /// Who made the decisions of the rows.
     pub fn kinds(&self) -> SourceKinds {
         let mut kinds = SourceKinds::default();
         for kernel in self.kernels.keys() {
@@ -164,7 +164,7 @@ impl Conformance {
         kinds
     }
 
-    /// All reasons together.
+    /// The sum over all reasons.
     pub fn total(&self) -> Agreement {
         let mut total = Agreement::default();
         for agreement in self.reasons.values() {
@@ -173,7 +173,7 @@ impl Conformance {
         total
     }
 
-    /// The count that `row` belongs to. A file has one kernel: nothing is copied for its later rows.
+    /// Returns the counts of the kernel of `row`. A file has one kernel, so that nothing is copied for its later rows.
     fn of_kernel(&mut self, row: &Row, topo: &TopoFile) -> &mut KernelCount {
         let same = |kernel: &Kernel| kernel.simulated == row.simulated && kernel.release == topo.release;
         if !self.kernels.keys().any(same) {
@@ -238,7 +238,7 @@ impl Agreement {
 
 /// Compares all stable rows of `files`, and keeps the first `limit` that differ.
 ///
-/// Returns what was counted over all files, and of each file whether it was read to its end.
+/// Returns the counts over all files, and for each file whether it was read to its end.
 pub fn conform(
     files: &[PathBuf],
     decider: &Decider,

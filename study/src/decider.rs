@@ -1,4 +1,4 @@
-//! What is asked of a recording: the decisions as they were made, or those of another feature set.
+//! How recorded decisions are made again: with the features of the recording, or with other ones.
 
 use serde::Serialize;
 use std::fmt;
@@ -10,10 +10,10 @@ use wakelab_kernel::{Feature, FeatureSet, Preset, SisProp, SwitchError, Switches
 use wakelab_sched::select::policy::{self, Recorded};
 use wakelab_sched::select::{Cx, Decision, Observer, Rules, RulesError, ScanClock, Select, select_task_rq_fair};
 
-/// Features besides those of search policies that the choice of a CPU reads.
+/// The features that the choice of a CPU reads, apart from those of search policies.
 const AROUND_THE_SEARCH: [Feature; 4] = [Feature::WA_IDLE, Feature::WA_WEIGHT, Feature::WA_BIAS, Feature::UTIL_EST];
 
-/// Whether recordings hold what a feature reads when a CPU is chosen.
+/// Returns whether recordings hold what a feature reads when a CPU is chosen.
 pub(crate) fn recorded(feature: Feature) -> Recorded {
     match policy::switches().find(|switch| switch.feature == feature) {
         Some(switch) => switch.recorded,
@@ -22,29 +22,29 @@ pub(crate) fn recorded(feature: Feature) -> Recorded {
     }
 }
 
-/// What is switched on top of what the recorded kernel had on.
+/// Makes recorded decisions again, with features switched on top of those that the recorded kernel had on.
 #[derive(Clone, Debug, Default)]
 pub struct Decider {
     with: Switches,
     assumed: AssumedInputs,
 }
 
-/// A question that a recording cannot answer.
+/// Why recorded decisions cannot be made again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeciderError {
     /// The switches do not fit the kernel.
     Switch(SwitchError),
-    /// The feature is no part of choosing a CPU.
+    /// The choice of a CPU does not read the feature.
     NotPlacement(Feature),
-    /// A tunable is set, and no recorded decision reads it.
+    /// A tunable is set, but no recorded decision reads it.
     Tunable(&'static str),
     /// The feature reads what recordings do not hold.
     NotRecorded(Feature, &'static str),
     /// The kernel compares loads that recordings do not hold.
     RunnableLoad(&'static str),
-    /// The machine or kernel needs what is not modelled.
+    /// The machine or the kernel needs what is not modelled.
     Rules(RulesError),
-    /// The machine's CPUs differ in capacity, and the kernel's decisions then read utilisation clamps, which are not recorded.
+    /// The CPUs of the machine differ in capacity. The kernel then reads utilisation clamps, which are not recorded.
     AsymmetricCapacity,
 }
 
@@ -54,8 +54,8 @@ impl fmt::Display for DeciderError {
             DeciderError::Switch(e) => e.fmt(f),
             DeciderError::Rules(e) => e.fmt(f),
             DeciderError::AsymmetricCapacity => f.write_str(
-                "the CPUs differ in capacity (SD_ASYM_CPUCAPACITY); the kernel's placement then reads utilisation clamps, \
-                 which recordings do not hold",
+                "the CPUs differ in capacity (SD_ASYM_CPUCAPACITY); the kernel's placement then reads utilisation \
+                 clamps, which recordings do not hold",
             ),
             DeciderError::RunnableLoad(kernel) => write!(
                 f,
@@ -85,15 +85,15 @@ impl fmt::Display for DeciderError {
 impl std::error::Error for DeciderError {}
 
 impl Decider {
-    /// The decisions as the recorded kernel made them.
+    /// Creates a decider with the features of the recording.
     pub fn as_recorded() -> Self {
         Decider::default()
     }
 
-    /// The decisions with features switched.
+    /// Creates a decider with features switched.
     ///
     /// # Errors
-    /// Where a feature has no part in choosing a CPU, or reads what is not recorded.
+    /// Fails if the choice of a CPU does not read a feature, or if a feature reads what is not recorded.
     pub fn with(with: Switches) -> Result<Self, DeciderError> {
         for (feature, on) in with.iter() {
             match recorded(feature) {
@@ -108,26 +108,27 @@ impl Decider {
         Ok(Decider { with, assumed: AssumedInputs::default() })
     }
 
-    /// The same, with values for what recordings may lack.
+    /// Returns this decider with values for inputs that recordings may lack.
     #[must_use]
     pub fn assuming(self, assumed: AssumedInputs) -> Self {
         Decider { assumed, ..self }
     }
 
-    /// What stands in for what was not recorded.
+    /// The values that replace what was not recorded.
     pub fn assumed(&self) -> &AssumedInputs {
         &self.assumed
     }
 
-    /// The same with a feature switched besides.
+    /// Returns this decider with one more feature switched.
     ///
     /// # Errors
-    /// As [`Decider::with`].
+    /// Fails as [`Decider::with`] does.
     pub fn and(&self, feature: Feature, on: bool) -> Result<Self, DeciderError> {
         Ok(Decider::with(self.with.iter().chain([(feature, on)]).collect())?.assuming(self.assumed))
     }
 
-    /// What the decision on `row` reads that neither the recording nor an assumption has, if there is something.
+    /// Returns the names of the inputs that the decision on `row` reads and that are neither recorded nor assumed, if
+    /// there are any.
     pub fn lacks(&self, row: &Row, topo: &TopoFile) -> Option<String> {
         if !self.features(row).has(Feature::SIS_PROP) {
             return None;
@@ -136,25 +137,25 @@ impl Decider {
         (!lacking.is_empty()).then(|| lacking.join(" and "))
     }
 
-    /// What is switched.
+    /// The features that are switched.
     pub fn switches(&self) -> &Switches {
         &self.with
     }
 
-    /// Whether nothing is switched, so that the model's choice is to be the kernel's.
+    /// Whether no feature is switched, so that the model's choice has to be the kernel's.
     pub fn is_as_recorded(&self) -> bool {
         self.with.is_empty()
     }
 
-    /// What is on in `row` under this question.
+    /// The features that are on when the decision on `row` is made again.
     pub fn features(&self, row: &Row) -> FeatureSet {
         self.with.on(row.features.set)
     }
 
-    /// Whether the recorded kernel can be asked at all.
+    /// Checks whether the decisions of a recording with this topology can be made again.
     ///
     /// # Errors
-    /// Where the switches do not fit the kernel, or the machine is not modelled.
+    /// Fails if the switches do not fit the kernel, or if the machine is not modelled.
     pub fn check(&self, topo: &TopoFile) -> Result<(), DeciderError> {
         let preset: &Preset = topo.preset;
         let features = preset.switched(&self.with).map_err(DeciderError::Switch)?;
@@ -168,10 +169,10 @@ impl Decider {
         Rules::new(preset, features, &topo.domains).map(|_| ()).map_err(DeciderError::Rules)
     }
 
-    /// The decision on `row`.
+    /// Makes the decision on `row` again.
     ///
     /// # Panics
-    /// Where [`Decider::check`] was not asked before, or said no.
+    /// Panics if [`Decider::check`] fails for `topo`.
     #[inline]
     pub fn decide<O: Observer>(&self, row: &Row, topo: &TopoFile, select: &mut Select, observer: &mut O) -> Decision {
         let features = self.features(row);
@@ -183,7 +184,7 @@ impl Decider {
     }
 }
 
-/// What SIS_PROP reads, where it is stated and not recorded: the same for every wake-up.
+/// Values for the inputs of SIS_PROP that a recording lacks (`--assume`). They are the same for every wake-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AssumedInputs {
     /// `rq->avg_idle` of the waking CPU, ns.
@@ -195,12 +196,12 @@ pub struct AssumedInputs {
 }
 
 impl AssumedInputs {
-    /// Whether nothing is.
+    /// Whether no value is assumed.
     pub fn is_empty(&self) -> bool {
         *self == AssumedInputs::default()
     }
 
-    /// What is neither assumed nor recorded of what this form of SIS_PROP reads.
+    /// Returns the inputs of this form of SIS_PROP that are neither assumed nor recorded.
     pub(crate) fn lacking(&self, recorded: &ScanState, form: SisProp) -> Vec<&'static str> {
         let idle = match form {
             SisProp::AvgIdle => (self.avg_idle.or(recorded.avg_idle).is_none(), "avg_idle"),
@@ -214,7 +215,7 @@ impl AssumedInputs {
         [idle, cost].into_iter().filter_map(|(lacks, name)| lacks.then_some(name)).collect()
     }
 
-    /// Whether this form of SIS_PROP reads an assumed value, and whether one of these was recorded, too.
+    /// Returns whether this form of SIS_PROP reads an assumed value, and whether such a value was recorded, too.
     pub(crate) fn used(&self, recorded: &ScanState, form: SisProp) -> (bool, bool) {
         let idle = match form {
             SisProp::AvgIdle => (self.avg_idle, recorded.avg_idle),
@@ -225,7 +226,8 @@ impl AssumedInputs {
         (read, both.iter().any(|(assumed, recorded)| assumed.is_some() && recorded.is_some()))
     }
 
-    /// What SIS_PROP is to read: the assumed before the recorded. An assumed `wake_avg_idle` does not age.
+    /// Returns the inputs of SIS_PROP. An assumed value replaces the recorded one, and an assumed `wake_avg_idle` does
+    /// not age.
     pub(crate) fn clock(&self, recorded: &ScanState) -> ScanClock {
         let jiffies = recorded.jiffies.unwrap_or(0);
         ScanClock {

@@ -1,4 +1,4 @@
-//! Why the kernel chose the CPU it chose: the steps of the decision, made again on the recorded state.
+//! Why the kernel chose its CPU: the steps of the decision, made again on the recorded state.
 
 use crate::Decider;
 
@@ -11,46 +11,46 @@ use wakelab_input::{nearest, suggest};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::select::{Decision, Event, Observer, Reason, Select};
 
-/// One recorded decision with its explanation.
+/// A recorded decision with its explanation.
 #[derive(Debug)]
 pub struct Explained<'a> {
     /// The recording.
     pub file: &'a Path,
     /// The row.
     pub row: &'a Row,
-    /// The machine.
+    /// The topology of the machine.
     pub topo: &'a Arc<TopoFile>,
-    /// What the decision code did, in order.
+    /// The steps of the decision, in order.
     pub steps: &'a [Event],
-    /// What it came to.
+    /// The decision.
     pub decision: Decision,
-    /// Whether another feature set than the recorded one was asked for.
+    /// Whether features were switched, so that it need not be the kernel's decision.
     pub switched: bool,
-    /// How long the wakee then waited until it ran, ns, where that was asked for.
+    /// The time from the wake-up until the wakee ran, ns, if it was asked for.
     pub wait_ns: Option<u64>,
 }
 
-/// Which rows are explained.
+/// A filter of the rows to explain.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Only the row with this `seq`.
     pub row: Option<u64>,
-    /// Only where this task wakes or is woken.
+    /// Only wake-ups of or by this task.
     pub pid: Option<i64>,
-    /// Only where a task of this name wakes or is woken.
+    /// Only wake-ups of or by tasks of this name.
     pub comm: Option<String>,
-    /// Only with this reason.
+    /// Only decisions with this reason.
     pub reason: Option<Reason>,
-    /// Only from this time on, ns.
+    /// Only decisions from this time on, ns.
     pub from_ns: Option<u64>,
-    /// Only these, by time and wakee; no two rows are the same in both.
+    /// Only these, by time and wakee, which identify a row.
     pub only: Option<HashSet<(u64, i64)>>,
-    /// How long wakees waited, ns, by time and wakee, as far as it is known.
+    /// The known times until the wakee ran, ns, by time and wakee.
     pub waits: HashMap<(u64, i64), u64>,
 }
 
 impl Filter {
-    /// Whether a row is among those that are asked for, as far as that is to be seen before it is decided again.
+    /// Whether a row passes the filter, as far as it is known before the decision is made again.
     pub(crate) fn takes(&self, row: &Row) -> bool {
         let of =
             |is: &dyn Fn(i64, &str) -> bool| is(row.waker.pid, &row.waker.comm) || is(row.wakee.pid, &row.wakee.comm);
@@ -60,32 +60,32 @@ impl Filter {
             && self.names(row.t_ns, row.wakee.pid)
     }
 
-    /// Whether a row of this time and wakee may be among those that are asked for.
+    /// Whether a row with this time and wakee may pass the filter.
     fn names(&self, t_ns: u64, wakee_pid: i64) -> bool {
         self.from_ns.is_none_or(|from| t_ns >= from)
             && self.only.as_ref().is_none_or(|only| only.contains(&(t_ns, wakee_pid)))
     }
 }
 
-/// A decision that does not agree with the kernel's.
+/// A decision that differs from the kernel's.
 #[derive(Clone, Debug)]
 pub struct Disagreement {
     /// The recording.
     pub file: PathBuf,
     /// The row.
     pub row: Row,
-    /// The machine.
+    /// The topology of the machine.
     pub topo: Arc<TopoFile>,
-    /// What the decision code did, in order.
+    /// The steps of the decision, in order.
     pub steps: Vec<Event>,
-    /// What it came to.
+    /// The decision.
     pub decision: Decision,
     /// What differs.
     pub differs: Differs,
 }
 
 impl Disagreement {
-    /// The same as an explanation; `switched` as in [`Explained`].
+    /// Returns it as an explanation; `switched` is [`Explained::switched`].
     pub fn explained(&self, switched: bool) -> Explained<'_> {
         Explained {
             file: &self.file,
@@ -104,19 +104,19 @@ impl Disagreement {
 pub struct Differs {
     /// The chosen CPU.
     pub cpu: bool,
-    /// The wakee's `recent_used_cpu` afterwards.
+    /// The wakee's `recent_used_cpu` after the decision.
     pub recent_used_cpu: bool,
-    /// The waker's `wakee_flips` afterwards.
+    /// The waker's `wakee_flips` after the decision.
     pub wakee_flips: bool,
 }
 
 impl Differs {
-    /// Whether anything does.
+    /// Whether anything differs.
     pub fn any(self) -> bool {
         self.cpu || self.recent_used_cpu || self.wakee_flips
     }
 
-    /// Compares a decision with what was recorded.
+    /// Compares a decision with the recorded one.
     pub fn of(row: &Row, decision: &Decision) -> Self {
         Differs {
             cpu: decision.cpu != row.chosen_cpu,
@@ -131,12 +131,12 @@ pub fn recent_used_cpu_after(row: &Row, decision: &Decision) -> i64 {
     decision.effects.recent_used_cpu.map_or(row.wakee.recent_used_cpu, i64::from)
 }
 
-/// The idle CPUs that the wakee might have used but for the chosen one.
+/// The allowed idle CPUs other than the chosen one.
 pub fn other_idle_cpus<'a>(row: &'a Row, chosen: Cpu) -> impl Iterator<Item = Cpu> + 'a {
     row.idle_mask.iter().filter(move |&cpu| cpu != chosen && row.wakee.affinity.test(cpu))
 }
 
-/// Keeps all steps.
+/// An observer that keeps all steps.
 #[derive(Debug, Default)]
 pub struct Steps(
     /// The steps, in order.
@@ -151,10 +151,10 @@ impl Observer for Steps {
     }
 }
 
-/// Explains the rows of one file, in order, until `each` says no. Returns whether it did not.
+/// Explains the rows of one file in order, until `each` returns false. Returns whether all of them were explained.
 ///
 /// # Errors
-/// Where the file cannot be read to its end.
+/// Fails if the file cannot be read to its end.
 pub fn explain_file(
     file: &Path,
     decider: &Decider,
@@ -184,12 +184,12 @@ pub fn explain_file(
     Ok(goes_on)
 }
 
-/// What the rows of a recording have of what a filter can ask for.
+/// The values of rows that a filter can ask for.
 #[derive(Default)]
 struct RowsSeen {
     /// The lowest and the highest `seq`.
     seqs: Option<(u64, u64)>,
-    /// Whether the row that was asked for is there.
+    /// Whether there is the row that the filter asks for.
     has_row: bool,
     comms: BTreeSet<String>,
     pids: HashSet<i64>,
@@ -198,8 +198,8 @@ struct RowsSeen {
     select: Select,
 }
 
-/// Returns why `filter` matches no row of `files`, with the names that are nearest to those it asks for. It reads all rows
-/// again.
+/// Returns why `filter` matches no row of `files`, with the names that are nearest to those that it asks for. This
+/// reads all rows again.
 pub fn why_no_row(files: &[PathBuf], decider: &Decider, filter: &Filter) -> String {
     let outcomes = read_files(files, decider, &(), |seen: &mut RowsSeen, row, topo| {
         let (first, last) = seen.seqs.unwrap_or((row.seq, row.seq));

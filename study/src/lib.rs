@@ -1,15 +1,16 @@
-//! What compares: the decision code against recorded kernels, and simulated kernels against each other.
+//! Studies: the model's decisions compared with recorded kernels, and simulated kernels compared with each other.
 //!
-//! [`explain`] says of each recorded wake-up why the kernel chose its CPU; [`conform`] counts where the model chose what
-//! the kernel chose; [`summary`] counts reasons; [`stats`] counts all that a recording or a simulated run tells;
-//! [`picture`] draws one run;
-//! [`replay`] asks what other features would have chosen; [`ablation`] counts what each rule and input of the model is worth.
+//! [`explain`] shows for each recorded wake-up why the kernel chose its CPU. [`conform`] counts how often the model
+//! chooses what the kernel chose, [`summary`] counts reasons, and [`stats`] counts everything in a recording or a
+//! simulated run. [`picture`] collects the charts of one run. [`replay`] makes the decisions again with other features.
+//! [`ablation`] measures what each rule and input of the model is worth.
 //!
-//! [`compare`] runs two feature sets on a simulated machine, as an [`experiment`] says; [`mechanisms`] does so with each
-//! part of the simulator switched off in turn; [`sensitivity`] with the assumed constants changed; [`cache`] keeps their runs;
-//! [`statistics`] says how far two means differ.
+//! [`compare`] runs two feature sets on a simulated machine, as an [`experiment`] describes it. [`mechanisms`] does so
+//! with each part of the simulator switched off in turn, and [`sensitivity`] with the assumed constants changed.
+//! [`reproduce`] compares published tables with their simulation. [`cache`] keeps finished runs, and [`statistics`]
+//! tests whether two means differ.
 //!
-//! All of them give data; `wakelab-report` turns it into text.
+//! All of them return data; `wakelab-report` turns it into text.
 
 pub mod ablation;
 pub mod cache;

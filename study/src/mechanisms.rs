@@ -1,7 +1,7 @@
-//! What each mechanism of the simulator is worth: an experiment with that one switched off.
+//! What each mechanism of the simulator is worth: an experiment without it.
 //!
-//! The first of the [`MechanismTable`]'s blocks is the full model; each other one lacks one mechanism of
-//! [`wakelab_sim::Mechanisms`] and runs with the same seeds, so that what differs is what the mechanism does.
+//! The first block of a [`MechanismTable`] is the full model. Each other block lacks one mechanism of
+//! [`wakelab_sim::Mechanisms`] and runs with the same seeds, so that the difference is the effect of the mechanism.
 
 use crate::compare::{CompareRow, Experiment, RunFailed, RunProgress, Runner, compare};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use wakelab_measure::State;
 use wakelab_sim::Mechanisms;
 
-/// What one row is without one mechanism.
+/// A row without one mechanism.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MechanismRow {
     /// `netperf`.
@@ -20,21 +20,21 @@ pub struct MechanismRow {
     pub load: String,
     /// How much better `with` is, %.
     pub compare_pct: f64,
-    /// The base side's mean, in transactions a second.
+    /// The mean of the base side, in transactions per second.
     pub base_mean: f64,
-    /// The base side's `se_eff%`.
+    /// `se_eff%` of the base side.
     pub se_eff_pct: Option<f64>,
-    /// The base side's `dom_eff%`.
+    /// `dom_eff%` of the base side.
     pub dom_eff_pct: Option<f64>,
-    /// The base side's `fast_rate%`.
+    /// `fast_rate%` of the base side.
     pub fast_rate_pct: Option<f64>,
-    /// The base side's `success_rate%`.
+    /// `success_rate%` of the base side.
     pub success_rate_pct: Option<f64>,
-    /// How many repeats of the base side ended stacked.
+    /// The number of repeats of the base side that ended stacked.
     pub base_stacked: usize,
-    /// The same of `with`.
+    /// The number of repeats of `with` that ended stacked.
     pub with_stacked: usize,
-    /// How many repeats each side had.
+    /// The number of repeats of each side.
     pub repeats: usize,
 }
 
@@ -63,27 +63,27 @@ impl MechanismRow {
 /// The experiment without one mechanism.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Without {
-    /// The mechanism's name; `None` for the full model.
+    /// The name of the mechanism; `None` for the full model.
     pub mechanism: Option<&'static str>,
-    /// What it is; empty for the full model.
+    /// The description of the mechanism; empty for the full model.
     pub what: &'static str,
     /// A row for each case.
     pub rows: Vec<MechanismRow>,
 }
 
-/// What each mechanism is worth.
+/// The experiment with the full model, and without each mechanism.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MechanismTable {
     /// The full model, then the experiment without each mechanism, in the order of [`Mechanisms::LIST`].
     pub without: Vec<Without>,
-    /// Whether all is there: false after a stop.
+    /// Whether all blocks are complete: false after a stop.
     pub complete: bool,
 }
 
 /// Runs `experiment` with the full model, and then without each mechanism in turn.
 ///
 /// # Errors
-/// Returns the first run that failed, as [`compare`](crate::compare::compare()).
+/// Returns the first run that failed, as [`compare`](crate::compare::compare()) does.
 pub fn mechanisms(
     runner: &dyn Runner,
     experiment: &Experiment,

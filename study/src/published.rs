@@ -1,4 +1,4 @@
-//! Published tables.
+//! Published results and search rates of the cases of an experiment, and the CSV files that hold published tables.
 
 use crate::compare::{PublishedRow, SearchRates};
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use wakelab_workload::Workload;
 /// Benchmark, case, load, and for results the metric.
 type Key = [String; 4];
 
-/// What was published, by case and load.
+/// Published results and search statistics, by case and load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Published {
     files: Vec<PathBuf>,
@@ -17,16 +17,18 @@ pub struct Published {
 }
 
 impl Published {
-    /// Nothing.
+    /// Returns a collection without any row.
     pub fn none() -> Self {
         Published::default()
     }
 
-    /// Reads results: `benchmark,case,load,metric,baseline_std_pct,compare_pct,compare_std_pct`, in any order, with
-    /// other columns left alone.
+    /// Reads a file of results with the columns
+    /// `benchmark,case,load,metric,baseline_std_pct,compare_pct,compare_std_pct` in any order. Other columns are
+    /// ignored.
     ///
     /// # Errors
-    /// Where the file cannot be read, lacks a column, or holds something that is no number or the same row twice.
+    /// Fails if the file cannot be read, lacks a column, or has the same row twice, or if a cell that needs a number
+    /// has none.
     pub fn read_results(&mut self, path: &Path) -> Result<(), PublishedError> {
         let columns = ["baseline_std_pct", "compare_pct", "compare_std_pct"];
         read(path, ["benchmark", "case", "load", "metric"], columns, |key, [base, compare, with]| {
@@ -37,10 +39,13 @@ impl Published {
         Ok(())
     }
 
-    /// Reads search statistics: `benchmark,case,load,se_eff_pct,dom_eff_pct,fast_rate_pct,success_rate_pct`.
+    /// Reads a file of search statistics with the columns
+    /// `benchmark,case,load,se_eff_pct,dom_eff_pct,fast_rate_pct,success_rate_pct` in any order. Other columns are
+    /// ignored.
     ///
     /// # Errors
-    /// The same.
+    /// Fails if the file cannot be read, lacks a column, or has the same row twice, or if a cell that needs a number
+    /// has none.
     pub fn read_search(&mut self, path: &Path) -> Result<(), PublishedError> {
         let columns = ["se_eff_pct", "dom_eff_pct", "fast_rate_pct", "success_rate_pct"];
         read(path, ["benchmark", "case", "load", ""], columns, |key, [se, dom, fast, success]| {
@@ -71,7 +76,7 @@ fn key(workload: &Workload, metric: &str) -> Key {
     [&workload.benchmark, &workload.case, &workload.load, metric].map(str::to_owned)
 }
 
-/// Reads a table: the columns `keys` (an empty name is no column) and the numbers in `columns`.
+/// Reads a table with the columns `keys`, of which an empty name is no column, and with numbers in `columns`.
 fn read<const N: usize>(
     path: &Path,
     keys: [&str; 4],
@@ -98,7 +103,7 @@ fn read<const N: usize>(
     Ok(())
 }
 
-/// A published table that cannot be read.
+/// Why a published table cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}{}: {what}", path.display(), line.map(|n| format!(":{n}")).unwrap_or_default(),
     column.as_ref().map(|name| format!(": column {name}")).unwrap_or_default())]
@@ -107,13 +112,13 @@ pub struct PublishedError {
     pub path: PathBuf,
     /// The line, from 1.
     pub line: Option<u64>,
-    /// The column's name.
+    /// The name of the column.
     pub column: Option<String>,
     /// What is wrong, and what was expected.
     pub what: String,
 }
 
-/// A file, read whole.
+/// A CSV file.
 #[derive(Clone, Debug)]
 pub(crate) struct CsvTable {
     path: PathBuf,
@@ -121,7 +126,7 @@ pub(crate) struct CsvTable {
     pub(crate) rows: Vec<CsvRow>,
 }
 
-/// One line of it.
+/// A line of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct CsvRow {
     line: Option<u64>,
@@ -129,7 +134,7 @@ pub(crate) struct CsvRow {
 }
 
 impl CsvTable {
-    /// Reads `path`, which must have the columns `needed`; it may have others.
+    /// Reads the file at `path`, which must have the columns `needed` and may have others.
     pub(crate) fn read(path: &Path, needed: &[&str]) -> Result<Self, PublishedError> {
         let of_csv = |e: csv::Error| PublishedError {
             path: path.to_owned(),
@@ -161,18 +166,18 @@ impl CsvTable {
         &self.path
     }
 
-    /// An error of the file, of one of its rows, or of a cell.
+    /// Returns an error about the file, one of its rows, or a cell.
     pub(crate) fn error(&self, row: Option<&CsvRow>, column: Option<&str>, what: String) -> PublishedError {
         let line = row.and_then(|row| row.line);
         PublishedError { path: self.path.clone(), line, column: column.map(str::to_owned), what }
     }
 
-    /// The cell, empty where the file does not have the column.
+    /// Returns the text of a cell; empty if the file does not have the column.
     pub(crate) fn text<'a>(&self, row: &'a CsvRow, column: &str) -> &'a str {
         self.columns.iter().position(|name| name == column).map_or("", |at| &row.cells[at])
     }
 
-    /// The number in a cell; `None` where it is empty.
+    /// Returns the number in a cell; `None` if the cell is empty.
     pub(crate) fn number(&self, row: &CsvRow, column: &str) -> Result<Option<f64>, PublishedError> {
         match self.text(row, column) {
             "" => Ok(None),
@@ -183,7 +188,7 @@ impl CsvTable {
         }
     }
 
-    /// The cell, which has to say something.
+    /// Returns the text of a cell that must not be empty.
     pub(crate) fn required_text<'a>(&self, row: &'a CsvRow, column: &str) -> Result<&'a str, PublishedError> {
         match self.text(row, column) {
             "" => Err(self.error(Some(row), Some(column), "it is empty; expected a name".to_owned())),
@@ -191,7 +196,7 @@ impl CsvTable {
         }
     }
 
-    /// The number in a cell that has to have one for which `holds`, where `expected` says what that is.
+    /// Returns the number in a cell for which `holds` must be true; `expected` describes it.
     pub(crate) fn number_that(
         &self,
         row: &CsvRow,
@@ -204,12 +209,12 @@ impl CsvTable {
         if holds(number) { Ok(number) } else { Err(wrong(format!("{number} is out of range"))) }
     }
 
-    /// The number in a cell that has to have one.
+    /// Returns the number in a cell that must have one.
     pub(crate) fn required_number(&self, row: &CsvRow, column: &str) -> Result<f64, PublishedError> {
         self.number_that(row, column, "a number", |_| true)
     }
 
-    /// One that something is divided by.
+    /// Returns the number in a cell by which something is divided.
     pub(crate) fn above_0(&self, row: &CsvRow, column: &str) -> Result<f64, PublishedError> {
         self.number_that(row, column, "a number above 0, as a ratio is taken", |number| number > 0.0)
     }

@@ -1,4 +1,4 @@
-//! Which files are meant.
+//! Recordings: which files are meant, who made their decisions, and how many of them are read at a time, row by row.
 
 use crate::{Decider, DeciderError};
 use rayon::prelude::*;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use wakelab_events::{ReadError, Reader, Row, TopoFile};
 use wakelab_kernel::Feature;
 
-/// The files with decisions that `paths` name, in order: a file is itself, a folder stands for all in it and in its folders: CSV
-/// files, recordings in Parquet, simulated runs. What cannot be listed comes back as an error beside the others.
+/// Returns the files with decisions at `paths`, in order: CSV files, recordings in Parquet and simulated runs. A path
+/// is a file, or a folder that stands for all files in it and below. What cannot be listed is returned as an error.
 pub fn decision_files(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReadError>) {
     let (sources, mut errors) = crate::stats::sources(paths);
     let mut files = Vec::new();
@@ -27,8 +27,8 @@ pub fn decision_files(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<ReadError>) {
     (files, errors)
 }
 
-/// The machines and kernels of files with decisions, each once, in the order in which they come. What cannot be read is left
-/// to those who read it.
+/// Returns the machines and kernels of files with decisions, each once, in the order of the files. Files that cannot be
+/// read are skipped, because their errors are reported when their rows are read.
 pub fn machines(files: &[PathBuf]) -> Vec<Arc<TopoFile>> {
     let mut found: Vec<Arc<TopoFile>> = Vec::new();
     for topo in files.iter().filter_map(|file| Some(Reader::open(file).ok()?.topo().clone())) {
@@ -39,19 +39,19 @@ pub fn machines(files: &[PathBuf]) -> Vec<Arc<TopoFile>> {
     found
 }
 
-/// Told how far a walk has come.
+/// Receives how far reading has come.
 pub trait Progress: Sync {
-    /// `rows` more rows of some file are done.
+    /// `rows` more rows of any file are done.
     fn rows(&self, rows: u64);
 
-    /// So much of a file is done, 0 to 1.
+    /// This share of a file is done, 0 to 1.
     fn part(&self, path: &Path, share: f64);
 
     /// A file is done.
     fn file(&self, path: &Path);
 }
 
-/// Tells how far it is by the share that is done of files which follow each other and count the same.
+/// Reports progress by the share that is done of several files, each of which counts the same.
 pub(crate) fn report_share(progress: &dyn Progress, files: &[PathBuf], share: f64) {
     let at = share * files.len() as f64;
     let before = (at as usize).checked_sub(1).and_then(|before| files.get(before));
@@ -65,21 +65,21 @@ impl Progress for () {
     fn file(&self, _: &Path) {}
 }
 
-/// What became of one file: what was counted, up to an error if there was one.
+/// The result of one file, up to an error if there was one.
 #[derive(Clone, Debug)]
 pub struct FileOutcome<T> {
     /// The file.
     pub path: PathBuf,
-    /// What was counted.
+    /// The result.
     pub value: T,
     /// Why the rest of the file was not read.
     pub error: Option<ReadError>,
 }
 
-/// How often progress is told.
+/// The number of rows between two reports of progress.
 pub(crate) const ROWS_PER_REPORT: u64 = 1024;
 
-/// Walks over all files, several at a time, each with a value of its own; the outcomes come in the order of `files`.
+/// Reads all files, several at a time, each into a value of its own. The outcomes have the order of `files`.
 pub(crate) fn read_files<T: Default + Send>(
     files: &[PathBuf],
     decider: &Decider,
@@ -101,7 +101,7 @@ pub(crate) fn read_files<T: Default + Send>(
         .collect()
 }
 
-/// Walks over one file until `row` says no.
+/// Reads one file until `row` returns false.
 pub(crate) fn read_file(
     path: &Path,
     decider: &Decider,
@@ -111,7 +111,8 @@ pub(crate) fn read_file(
     read_wanted(path, decider, progress, |_, _| true, row)
 }
 
-/// The same; rows that `wanted` does not want, by their time and wakee, may be left out.
+/// Reads one file until `row` returns false. Rows for which `wanted` returns false, given their time and wakee, may be
+/// left out.
 pub(crate) fn read_wanted(
     path: &Path,
     decider: &Decider,
@@ -142,7 +143,7 @@ pub(crate) fn read_wanted(
     Ok(())
 }
 
-/// SIS_PROP without its inputs.
+/// Returns the error that a row lacks inputs of SIS_PROP.
 fn not_recorded(path: &Path, row: &Row, lacking: &str) -> ReadError {
     let whose = format!("reads the waking CPU's {lacking}, which the recording does not hold");
     let assume =
@@ -156,29 +157,29 @@ fn not_recorded(path: &Path, row: &Row, lacking: &str) -> ReadError {
     ReadError::of_file(path, format!("SIS_PROP {whose}")).at_line(row.line).with_hint(assume)
 }
 
-/// What kinds of decisions were met.
+/// Who made the decisions of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SourceKinds {
-    /// Those of a real kernel.
+    /// Whether a real kernel made some.
     pub recorded: bool,
-    /// Those of the simulator.
+    /// Whether the simulator made some.
     pub simulated: bool,
 }
 
 impl SourceKinds {
-    /// Notes a row.
+    /// Adds a row.
     pub(crate) fn add(&mut self, row: &Row) {
         self.simulated |= row.simulated;
         self.recorded |= !row.simulated;
     }
 
-    /// Notes what another has met.
+    /// Adds the rows that another has seen.
     pub(crate) fn merge(&mut self, other: SourceKinds) {
         self.simulated |= other.simulated;
         self.recorded |= other.recorded;
     }
 
-    /// In JSON: `recorded`, `simulated`, or `both`; `None` where nothing was met.
+    /// The name in JSON: `recorded`, `simulated`, or `both`; `None` if there were no rows.
     pub fn name(self) -> Option<&'static str> {
         match (self.recorded, self.simulated) {
             (true, true) => Some("both"),
@@ -188,7 +189,7 @@ impl SourceKinds {
         }
     }
 
-    /// Who decided, in a sentence.
+    /// Who decided, as the subject of a sentence.
     pub fn who(self) -> &'static str {
         match (self.recorded, self.simulated) {
             (true, true) => "the kernel or the simulator",

@@ -1,5 +1,5 @@
-//! What other features would have chosen at each recorded wake-up: the recorded states stay as they are, so that it is the
-//! first step of what a change would do, and no more.
+//! What other features would have chosen at each recorded wake-up. The recorded states stay as they are, so that this
+//! is the first-order effect of a change and no more.
 
 use crate::DeciderError;
 use crate::recordings::{FileOutcome, Progress, read_files};
@@ -14,61 +14,61 @@ use wakelab_sched::select::{Decision, Reason, Select};
 /// One set of features over all wake-ups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Side {
-    /// Search statistics.
+    /// The search statistics.
     pub search: SearchStats,
-    /// Choices by reason.
+    /// The choices by reason.
     pub reasons: BTreeMap<Reason, u64>,
-    /// Searches where perfect knowledge finds an idle CPU, starting from this side's target.
+    /// The searches in which perfect knowledge finds an idle CPU, starting from the target of this side.
     pub idle_existed: u64,
-    /// Of them, those that ended on a busy CPU: what SIS_ORACLE would not have missed.
+    /// Those of `idle_existed` that ended on a busy CPU: SIS_ORACLE would not have missed it.
     pub missed: u64,
-    /// Searches that ended on an idle CPU.
+    /// The searches that ended on an idle CPU.
     pub found: u64,
-    /// Probes of domain searches where no idle CPU was to be found.
+    /// The probes of domain searches in which no idle CPU was to be found.
     pub futile: u64,
 }
 
-/// Choices that went from one reason to another.
+/// The choices with one reason as recorded and another then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Wake-ups.
+    /// The number of wake-ups.
     pub rows: u64,
-    /// Of them, those that get another CPU.
+    /// The wake-ups that get another CPU.
     pub other_cpu: u64,
 }
 
-/// What came of it.
+/// The result of a replay.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
-    /// Wake-ups that were decided twice.
+    /// The wake-ups that were decided twice.
     pub rows: u64,
-    /// Wake-ups that were not, as their state changed meanwhile, or one of their inputs is not known.
+    /// The wake-ups that were not decided, because their state changed meanwhile, or because an input is not known.
     pub unscored: u64,
-    /// Of them, those of which an input is neither recorded nor assumed.
+    /// Those of `unscored` with an input that is neither recorded nor assumed.
     pub lacking: u64,
-    /// Wake-ups at which an assumed value was read.
+    /// The wake-ups at which an assumed value was read.
     pub assumed: u64,
-    /// Of them, those for which such a value was recorded, too, and set aside.
+    /// Those of `assumed` for which the value was recorded, too, and not used.
     pub overridden: u64,
-    /// Whose decisions all were.
+    /// Who made the decisions.
     pub kinds: SourceKinds,
-    /// The kernels (`v6.12`) of the wake-ups that were.
+    /// The kernels (`v6.12`) of the decided wake-ups.
     pub kernels: BTreeSet<&'static str>,
-    /// Wake-ups that get another CPU.
+    /// The wake-ups that get another CPU.
     pub other_cpu: u64,
-    /// Of them: from a busy CPU to an idle one.
+    /// Those of `other_cpu` that go from a busy CPU to an idle one.
     pub gained: u64,
-    /// From an idle CPU to a busy one.
+    /// Those of `other_cpu` that go from an idle CPU to a busy one.
     pub lost: u64,
-    /// By the reason as recorded and the reason then.
+    /// The changes by the reason as recorded and the reason then.
     pub changes: BTreeMap<(Reason, Reason), Change>,
-    /// As recorded.
+    /// The features of the recording.
     pub base: Side,
-    /// With the features switched.
+    /// The switched features.
     pub with: Side,
 }
 
-/// The decider twice: as it is, and with SIS_ORACLE.
+/// A decider, as it is and with SIS_ORACLE.
 #[derive(Clone, Debug)]
 struct Asked {
     decider: Decider,
@@ -99,7 +99,7 @@ impl Asked {
     }
 }
 
-/// Whether a CPU was idle to the wakee, or ran SCHED_IDLE tasks only.
+/// Whether a CPU was idle for the wakee, or ran only SCHED_IDLE tasks.
 fn takes(row: &Row, cpu: u32) -> bool {
     row.idle_mask.test(cpu) || row.sched_idle_mask.test(cpu)
 }
@@ -107,7 +107,7 @@ fn takes(row: &Row, cpu: u32) -> bool {
 /// Replays all wake-ups of `files` that can be decided again.
 ///
 /// # Errors
-/// Where the features can be asked nothing, whatever the recording.
+/// Fails if the features cannot be replayed, whatever the recording.
 pub fn replay(
     files: &[PathBuf],
     decider: &Decider,
@@ -117,7 +117,7 @@ pub fn replay(
     let (base, with) = (Asked::new(&recorded)?, Asked::new(decider)?);
     let outcomes = read_files(files, decider, progress, |(counted, select): &mut (Replay, Select), row, topo| {
         counted.kinds.add(row);
-        // As recorded, too, the inputs have to be there.
+        // The decision as recorded needs all inputs, too.
         if !row.stable || recorded.lacks(row, topo).is_some() {
             counted.unscored += 1;
             counted.lacking += u64::from(row.stable);

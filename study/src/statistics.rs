@@ -1,15 +1,15 @@
-//! Means, spreads, and whether two of them differ.
+//! Means, spreads, whether two means differ, and rank correlation.
 //!
-//! With base values *b* (mean b̄, sample variance s²ᵦ, number nᵦ) and *w* alike:
+//! Let *b* be the base values, with mean b̄, sample variance s²ᵦ and number nᵦ, and *w* the values of the other side:
 //!
 //! 1. std% = 100 s / mean, with s² = Σ(x − x̄)² / (n − 1).
-//! 2. compare% = 100 (w̄ / b̄ − 1); for a metric where less is better, 100 (1 − w̄ / b̄). Positive is better.
+//! 2. compare% = 100 (w̄ / b̄ − 1); if a lower metric is better, 100 (1 − w̄ / b̄). Positive is better.
 //! 3. Welch's t-test (Welch, Biometrika 34, 1947): t = (w̄ − b̄) / √(v_w + v_b) with v = s² / n, and
 //!    ν = (v_w + v_b)² / (v_w² / (n_w − 1) + v_b² / (n_b − 1)) degrees of freedom. p is two-sided.
 //! 4. The 95% interval of compare% is Fieller's (J. R. Stat. Soc. B 16, 1954) for the ratio R of the means, with
-//!    Welch's ν: all R with (w̄ − R b̄)² ≤ t² (v_w + R² v_b), t being the 97.5% point. It counts the spread of the base as
-//!    well where the base is the denominator, and leaves 0 out exactly where p < 0.05. It has no ends where the base's
-//!    mean itself is not told from 0 at that level (b̄² ≤ t² v_b).
+//!    Welch's ν: all R with (w̄ − R b̄)² ≤ t² (v_w + R² v_b), where t is the 97.5% point. It includes the spread of the
+//!    base, which is the denominator, and excludes 0 exactly if p < 0.05. It has no ends if the mean of the base is not
+//!    told from 0 at that level (b̄² ≤ t² v_b).
 
 use crate::compare::Better;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -17,23 +17,23 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// The name of the test.
 pub const WELCH: &str = "Welch's t-test";
 
-/// The mean; 0 of nothing.
+/// Returns the mean; 0 for no values.
 pub fn mean(values: &[f64]) -> f64 {
     match values {
         [] => 0.0,
-        // The sum of equal values, divided, need not give the value back.
+        // The sum of equal values, divided by their number, need not give the value back.
         [first, rest @ ..] if rest.iter().all(|value| value == first) => *first,
         _ => values.iter().sum::<f64>() / values.len() as f64,
     }
 }
 
-/// The sample standard deviation in per cent of the mean (formula 1); 0 for one value, and where the mean is 0.
+/// Returns the sample standard deviation in per cent of the mean (formula 1); 0 for one value, and if the mean is 0.
 pub fn std_pct(values: &[f64]) -> f64 {
     let mean = mean(values);
     if mean == 0.0 { 0.0 } else { 100.0 * variance(values).sqrt() / mean.abs() }
 }
 
-/// The sample variance; 0 for one value.
+/// Returns the sample variance; 0 for one value.
 fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
@@ -45,17 +45,17 @@ fn variance(values: &[f64]) -> f64 {
 /// How two sides differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// Formula 2.
+    /// The difference in % (formula 2).
     pub compare_pct: f64,
-    /// Formula 4; `None` where a side has one value, or the interval has no ends.
+    /// The 95% interval (formula 4); `None` if a side has one value, or if the interval has no ends.
     pub ci95: Option<[f64; 2]>,
-    /// Formula 3; `None` where a side has one value.
+    /// The p value (formula 3); `None` if a side has one value.
     pub p_value: Option<f64>,
 }
 
-/// How `with` differs from `base`, whose mean is not 0.
+/// Returns how `with` differs from `base`, whose mean is not 0.
 ///
-/// Where neither side varies at all, p is 1 for equal means and 0 for others, and the interval is the one point.
+/// If neither side varies at all, p is 1 for equal means and 0 for others, and the interval is one point.
 pub fn difference(base: &[f64], with: &[f64], better: Better) -> Difference {
     let (b, w) = (Sample::of(base), Sample::of(with));
     let pct = |ratio: f64| match better {
@@ -79,7 +79,7 @@ pub fn difference(base: &[f64], with: &[f64], better: Better) -> Difference {
     Difference { compare_pct, ci95: ends, p_value: Some(2.0 * student.sf(t.abs())) }
 }
 
-/// A side's mean and the variance of that mean.
+/// The mean of a side and the variance of that mean.
 #[derive(Clone, Copy)]
 struct Sample {
     mean: f64,
@@ -93,14 +93,14 @@ impl Sample {
     }
 }
 
-/// Student's distribution with Welch's degrees of freedom (formula 3).
+/// Returns Student's distribution with Welch's degrees of freedom (formula 3).
 fn welch_distribution(b: Sample, w: Sample) -> StudentsT {
     let part = |s: Sample| s.v * s.v / (s.n - 1) as f64;
     let freedom = (w.v + b.v).powi(2) / (part(w) + part(b));
     StudentsT::new(0.0, 1.0, freedom).expect("some side varies, so there are degrees of freedom")
 }
 
-/// The ends of the ratio's interval (formula 4): the roots of a R² − 2 h R + c.
+/// Returns the ends of the interval of the ratio (formula 4): the roots of a R² − 2 h R + c.
 fn fieller(b: Sample, w: Sample, t: f64) -> Option<[f64; 2]> {
     let a = b.mean * b.mean - t * t * b.v;
     if a <= 0.0 {
@@ -112,20 +112,21 @@ fn fieller(b: Sample, w: Sample, t: f64) -> Option<[f64; 2]> {
     Some([(h - root) / a, (h + root) / a])
 }
 
-/// Spearman's rank correlation (Am. J. Psychol. 15, 1904) of two lists of one length: Pearson's of their ranks, where
-/// equal values share the mean of theirs. `None` where a list has one value only, or something that is no number.
+/// Returns Spearman's rank correlation (Am. J. Psychol. 15, 1904) of two lists of one length: Pearson's of their ranks,
+/// where equal values share the mean of their ranks. Returns `None` if a list has only one value, or if a value is no
+/// number.
 pub(crate) fn spearman(a: &[f64], b: &[f64]) -> Option<f64> {
     let (a, b) = (ranks(a)?, ranks(b)?);
     let (mean_a, mean_b) = (mean(&a), mean(&b));
     let sum = |term: fn(f64, f64) -> f64| a.iter().zip(&b).map(|(a, b)| term(a - mean_a, b - mean_b)).sum::<f64>();
     let spread = sum(|a, _| a * a) * sum(|_, b| b * b);
-    // Rounding may lead past the ends.
+    // Rounding may exceed the ends.
     (spread > 0.0).then(|| (sum(|a, b| a * b) / spread.sqrt()).clamp(-1.0, 1.0))
 }
 
-/// What the size of a rank correlation of `n` pairs has to exceed so that the largest of `among` independent ones, where
-/// nothing is correlated, does with a likelihood of at most `chance`: two-sided with Bonferroni's correction, by Student's t with
-/// n - 2 degrees of freedom. `None` for fewer than four pairs, whose t says nothing.
+/// Returns the size that a rank correlation of `n` pairs has to exceed, so that the largest of `among` independent ones
+/// exceeds it by chance with a likelihood of at most `chance`: two-sided with Bonferroni's correction, by Student's t
+/// with n - 2 degrees of freedom. Returns `None` for fewer than four pairs, for which t is meaningless.
 pub(crate) fn critical_spearman(n: usize, among: usize, chance: f64) -> Option<f64> {
     let freedom = n.checked_sub(2).filter(|&freedom| freedom > 1)? as f64;
     let each = chance / among.max(1) as f64;

@@ -1,4 +1,4 @@
-//! How often each reason was the one.
+//! How often each reason decided.
 
 use crate::explain::Filter;
 use crate::recordings::{FileOutcome, Progress, read_files};
@@ -7,29 +7,29 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use wakelab_sched::select::{Reason, Select, WakeFlags};
 
-/// What rows are counted together.
+/// The rows that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Group {
-    /// `v6.12`.
+    /// The kernel (`v6.12`).
     pub kernel: &'static str,
-    /// The load, and the features that were switched for it.
+    /// The load, with the features that were switched for it.
     pub load: String,
-    /// `TTWU`, `TTWU|SYNC`, `FORK`, `EXEC`.
+    /// The kind of wake-up: `TTWU`, `TTWU|SYNC`, `FORK`, `EXEC`.
     pub flags: &'static str,
 }
 
-/// The count.
+/// The number of rows by reason.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Rows whose state did not hold still; they are not counted.
+    /// The rows that are not counted, because their state changed meanwhile.
     pub unstable: u64,
-    /// Whose decisions all rows were.
+    /// Who made the decisions.
     pub kinds: SourceKinds,
-    /// Rows by group and reason.
+    /// The number of rows by group and reason.
     pub groups: BTreeMap<Group, BTreeMap<Reason, u64>>,
 }
 
-/// The flags that say what kind of wake-up it is.
+/// Returns the name of the kind of wake-up.
 pub fn flags_name(flags: WakeFlags) -> &'static str {
     if flags.contains(WakeFlags::FORK) {
         "FORK"
@@ -42,7 +42,7 @@ pub fn flags_name(flags: WakeFlags) -> &'static str {
     }
 }
 
-/// Counts the reasons of the stable rows of `files` that `filter` takes.
+/// Counts the reasons of the stable rows of `files` that pass `filter`.
 pub fn summarize(
     files: &[PathBuf],
     decider: &Decider,

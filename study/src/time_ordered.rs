@@ -1,4 +1,4 @@
-//! Everything that a source tells, in the order of time: each table is a table of its own.
+//! Everything that a source has, in the order of time: a merge of its tables.
 
 use crate::recordings::{Progress, report_share};
 use crate::stats::wakeups::{WakeupStream, WakeupWithReason};
@@ -13,12 +13,12 @@ use wakelab_events::stream::{
 };
 use wakelab_sched::cpumask::Cpu;
 
-/// Things are handed over so many at a time,
+/// The number of events that are handed over at a time.
 const BATCH: usize = 1024;
-/// and so many times before they are asked for.
+/// The number of batches that are read ahead.
 const BATCHES: usize = 4;
 
-/// One thing that happened.
+/// An event of a source.
 #[allow(
     clippy::large_enum_variant,
     reason = "wake-ups are many: a box for each would be made here and dropped by another thread"
@@ -30,13 +30,13 @@ pub(crate) enum SourceEvent {
     Moved(Migration),
     /// A context switch.
     Switch(Switch),
-    /// An idle state.
+    /// A change of the idle state of a CPU.
     Idle(CpuValue),
-    /// A frequency.
+    /// A change of the frequency of a CPU.
     Frequency(CpuValue),
-    /// Power of a package.
+    /// The power of a package.
     Power(PackagePower),
-    /// A hint of the cache with this lowest CPU.
+    /// A hint of the LLC with this lowest CPU.
     Hint(Cpu, SdShared),
 }
 
@@ -48,15 +48,15 @@ struct TableStream<'a> {
     more: bool,
 }
 
-/// The tables of a source. Of one moment, what is of an earlier table comes first.
+/// The tables of a source. Of events with the same time, those of an earlier table come first.
 pub(crate) struct TimeOrdered<'a> {
     tables: Vec<TableStream<'a>>,
-    /// How much of the wake-ups has been read, 0 to 1.
+    /// The share of the wake-ups that has been read, 0 to 1.
     share: Rc<Cell<f64>>,
 }
 
 impl<'a> TimeOrdered<'a> {
-    /// Wake-ups, migrations and switches.
+    /// Opens wake-ups, migrations and switches.
     fn of(source: &Source, mut wakes: WakeupStream) -> Self {
         let mut tables = TimeOrdered { tables: Vec::new(), share: Rc::default() };
         let share = Rc::clone(&tables.share);
@@ -77,7 +77,7 @@ impl<'a> TimeOrdered<'a> {
         tables
     }
 
-    /// Besides, the states of CPUs and of their caches.
+    /// Adds the states of CPUs and of their caches.
     fn and_states(mut self, source: &Source) -> Self {
         let (mut frequencies, mut idle) = match source {
             Source::Csv(_) => return self,
@@ -99,10 +99,11 @@ impl<'a> TimeOrdered<'a> {
         self.tables.push(TableStream { next: Box::new(next), held: InOrder::default(), more: true });
     }
 
-    /// Tells `each` of all that comes, with its time, ns, and `progress` how far that is. It is read ahead by a thread of its own, as far as it waits for `each`.
+    /// Calls `each` with every event and its time, ns, and reports the share that was read to `progress`. A thread of
+    /// its own reads ahead, as far as it need not wait for `each`.
     ///
     /// # Errors
-    /// Where a file cannot be read, once all before that was told; and those of `each`.
+    /// Fails if a file cannot be read, after all events before that were passed on, or if `each` fails.
     pub(crate) fn each<E: From<ReadError>>(
         source: &Source,
         wakes: WakeupStream,
@@ -121,7 +122,7 @@ impl<'a> TimeOrdered<'a> {
                     let mut batch = Vec::with_capacity(BATCH);
                     let filled = tables.fill(&mut batch);
                     more = matches!(filled, Ok(true));
-                    // Who does not listen any more has met an error.
+                    // The receiver is gone only after an error.
                     more &= to.send(Ok((batch, tables.share.get()))).is_ok();
                     filled.err().into_iter().for_each(|error| drop(to.send(Err(error))));
                 }
@@ -135,7 +136,7 @@ impl<'a> TimeOrdered<'a> {
         })
     }
 
-    /// Fills a batch. Whether more comes.
+    /// Fills a batch. Returns whether there is more.
     fn fill(&mut self, batch: &mut Vec<(u64, SourceEvent)>) -> Result<bool, ReadError> {
         while batch.len() < BATCH {
             match self.next()? {
@@ -146,7 +147,7 @@ impl<'a> TimeOrdered<'a> {
         Ok(true)
     }
 
-    /// What comes next, with its time, ns; `None` at the end.
+    /// Returns the next event with its time, ns; `None` at the end.
     fn next(&mut self) -> Result<Option<(u64, SourceEvent)>, ReadError> {
         for table in &mut self.tables {
             while table.more && table.held.has_room() {

@@ -100,8 +100,7 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     };
     view.text(format!(
         "Of {}, {with} is worse in {}, better in {}; {} show no difference.{unknown} Positive is better, whichever \
-         way a \
-         metric is good. Intervals are of 95 %.",
+         way a metric is good. Intervals are of 95 %.",
         count(rows.len(), "row", "rows"),
         of(Verdict::Worse),
         of(Verdict::Better),

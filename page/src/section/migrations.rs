@@ -27,8 +27,7 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     let mut view = View::new("migrations", "Migrations between last-level caches");
     view.text(
         "From the LLC on which the wakee ran last (down) to the one on which it was put (across). The diagonal stayed \
-         and \
-         is not coloured.",
+         and is not coloured.",
     );
     let mut figure = Figure::new("migrations-chart", "matrix", "Wake-ups between LLCs")
         .column("load", "Load", "")

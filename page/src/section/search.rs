@@ -36,8 +36,7 @@ pub struct StatPoint {
 
 pub(crate) fn search_view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View>, Error> {
     let about = "What select_idle_sibling() counted, as the patches that introduced these statistics define them. \
-                 Dashed \
-                 lines with diamonds are published values.";
+                 Dashed lines with diamonds are published values.";
     statistics(&page.search, ("search", "Search statistics", "Search statistics over the load", about), figures)
 }
 

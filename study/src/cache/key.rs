@@ -1,4 +1,4 @@
-//! What a run is told apart by.
+//! The key of a run, and the identity of the program that runs it.
 
 use std::fmt::{self, Debug, Write};
 use std::fs::File;
@@ -13,9 +13,9 @@ use wakelab_sim::Setup;
 pub struct Key(blake3::Hash);
 
 impl Key {
-    /// The key of a run of `setup` by `program`, measured from `settle_ns` on.
+    /// Returns the key of a run of `setup` by `program` that is measured from `settle_ns` on.
     pub fn new(program: Program, setup: &Setup<'_>, settle_ns: u64) -> Self {
-        // Named one by one: an input that is added does not compile until it is part of the key.
+        // Each field is named, so that a new input does not compile until it is part of the key.
         let Setup { machine, kernel, features, workload, seed, until, mechanisms, observer_cost, pm } = *setup;
         let mut inputs = Inputs(blake3::Hasher::new());
         inputs.0.update(program.bytes());
@@ -25,7 +25,7 @@ impl Key {
         inputs.add(workload);
         inputs.add(&(seed, settle_ns, until, observer_cost));
         inputs.add(&mechanisms);
-        // A program's own policy may have data, which the program's bytes do not tell.
+        // A policy that the program brings may have data, which the hash of the program does not cover.
         if features.has(Feature::OWN) {
             inputs.add(&policy::registered().map(|own| (own.feature(), own)));
         }
@@ -33,12 +33,12 @@ impl Key {
         Key(inputs.0.finalize())
     }
 
-    /// The key of the same run with regret counted beside: its numbers have more.
+    /// Returns the key of the same run with regret, whose results have more numbers.
     pub fn with_regret(self) -> Self {
         Key(blake3::Hasher::new().update(self.bytes()).update(b"regret").finalize())
     }
 
-    /// In hexadecimal.
+    /// Returns the key in hexadecimal.
     pub(super) fn hex(&self) -> String {
         self.0.to_hex().to_string()
     }
@@ -48,8 +48,9 @@ impl Key {
     }
 }
 
-/// Takes in the debug text of inputs. It is derived: it has every field, new ones too, and quotes strings, so that no two
-/// values have one text. How it looks depends on the compiler alone, and so on the program, which is part of the key.
+/// Hashes the debug text of inputs. The text is derived: it has every field, also new ones, and quotes strings, so that
+/// no two values have the same text. Its format depends only on the compiler and thus on the program, which is part of
+/// the key.
 struct Inputs(blake3::Hasher);
 
 impl Inputs {
@@ -65,25 +66,25 @@ impl Write for Inputs {
     }
 }
 
-/// The identity of a program: what another build of other sources does not have.
+/// The identity of a program, which differs between builds of different sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program([u8; blake3::OUT_LEN]);
 
 impl Program {
-    /// The program that is running: the hash of its executable, in which all of its code is linked.
+    /// Returns the identity of the running program: the hash of its executable, in which all of its code is linked.
     ///
-    /// A version or a commit would be the same before and after a change that is not committed; the bytes are not. A build
-    /// of the same sources gives the same bytes, so that what was kept is found again.
+    /// A version or a commit would be the same before and after a change that is not committed; the executable is not.
+    /// A build of the same sources gives the same executable, so that earlier results are found again.
     ///
     /// # Errors
-    /// Where the executable cannot be read.
+    /// Fails if the executable cannot be read.
     pub fn running() -> io::Result<Self> {
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(File::open(executable()?)?)?;
         Ok(Program(*hasher.finalize().as_bytes()))
     }
 
-    /// A program of another identity for each `name`: a stand-in, where no executable is to be asked.
+    /// Returns an identity that depends only on `name`, for tests that need several programs.
     pub fn named(name: &str) -> Self {
         Program(*blake3::hash(name.as_bytes()).as_bytes())
     }
@@ -93,7 +94,7 @@ impl Program {
     }
 }
 
-/// Linux leads to the file that runs even where a build has put another in its place since.
+/// On Linux, /proc/self/exe is the running file even if a build has replaced it since.
 fn executable() -> io::Result<PathBuf> {
     let running = PathBuf::from("/proc/self/exe");
     if running.exists() { Ok(running) } else { std::env::current_exe() }

@@ -1,8 +1,8 @@
-//! Results that are kept: a run that was made once is not made again.
+//! The cache of finished runs: a run that was made once is not made again.
 //!
-//! Each finished run is kept at once under the hash of all its inputs ([`Key`]), the program's own bytes among them, in a
-//! file that appears whole or not at all. So an interrupted experiment goes on where it stopped, and one that is repeated
-//! reads what it would compute. [`Cached`] is the one place where runs are looked up: everything that makes runs takes a
+//! Each finished run is stored at once under the hash of all its inputs ([`Key`]), including the program itself, in a
+//! file that appears whole or not at all. An interrupted experiment therefore continues where it stopped, and a
+//! repeated one only reads results. [`Cached`] is the only place that looks runs up: everything that makes runs takes a
 //! [`Runner`](crate::compare::Runner).
 
 mod key;
@@ -16,13 +16,13 @@ use std::sync::atomic::AtomicBool;
 use wakelab_measure::{Measure, RunStats};
 use wakelab_sim::{Outcome, Setup};
 
-/// Takes runs from a store, makes those that are not there, and keeps them as soon as they are done. A run that fails or is
-/// stopped is not kept.
+/// A runner that takes runs from a store. It makes those that are not there with another runner, and stores them as
+/// soon as they are done. A run that fails or is stopped is not stored.
 #[derive(Clone, Copy)]
 pub struct Cached<'a> {
-    /// What is kept.
+    /// The store.
     pub store: &'a Store,
-    /// What makes runs: the same for all of a store.
+    /// The runner of runs that are not in the store; the same for all runs of a store.
     pub runner: &'a dyn Runner,
 }
 

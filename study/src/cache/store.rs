@@ -1,4 +1,4 @@
-//! The folder of kept runs.
+//! The folder of stored runs.
 
 use super::{Key, Program};
 use std::fs::{self, DirEntry, File};
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 use wakelab_measure::RunStats;
 
-/// What the folder may take up, bytes: 512 MiB, some 130,000 runs.
+/// The limit of the size of the folder, bytes: 512 MiB, about 130,000 runs.
 pub const LIMIT_BYTES: u64 = 512 << 20;
 
-/// What other programs know a cache by: backups leave the folder out (bford.info/cachedir).
+/// The tag by which other programs recognise a cache, so that backups leave the folder out (bford.info/cachedir).
 const TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n# Runs that wakelab has made; it can all be deleted.\n";
 
 /// The folder cannot be used.
@@ -21,11 +21,11 @@ const TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n# Runs that wake
 pub struct StoreError {
     /// The folder.
     pub folder: PathBuf,
-    /// Why.
+    /// The cause.
     pub error: io::Error,
 }
 
-/// A folder of kept runs, and what was taken from it and put into it since it was opened.
+/// A folder of stored runs, with counts of its use since it was opened.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
@@ -37,14 +37,14 @@ pub struct Store {
 }
 
 impl Store {
-    /// The folder, made if it is not there, for runs of `program`. With `fresh`, nothing is taken from it, and what is
-    /// made replaces what was there.
+    /// Opens the folder for runs of `program`, and creates it if it does not exist. With `fresh`, nothing is read from
+    /// it, and new results replace stored ones.
     ///
     /// # Errors
-    /// Where it cannot be made or written.
+    /// Fails if the folder cannot be created or written.
     pub fn open(folder: &Path, program: Program, fresh: bool) -> Result<Self, StoreError> {
         let open = || {
-            // Backups leave out a folder with the tag: one that has something else in it is not ours to mark.
+            // Backups leave out a folder with the tag, so a folder that holds something else must not be tagged.
             let ours = fs::read_dir(folder).map_or(true, |mut files| files.next().is_none());
             fs::create_dir_all(folder)?;
             match ours {
@@ -70,27 +70,27 @@ impl Store {
         &self.folder
     }
 
-    /// Whose runs it holds.
+    /// The program whose runs it holds.
     pub fn program(&self) -> Program {
         self.program
     }
 
-    /// How many runs were taken from it.
+    /// The number of runs that were read from it.
     pub fn found(&self) -> usize {
         self.found.load(Ordering::Relaxed)
     }
 
-    /// How many runs were made.
+    /// The number of runs that were made.
     pub fn made(&self) -> usize {
         self.made.load(Ordering::Relaxed)
     }
 
-    /// What went wrong without harm to any result: entries that were not whole, files that could not be written.
+    /// Warnings that affect no result: entries that are not whole, files that cannot be written.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.lock().expect("nobody panics while pushing").clone()
     }
 
-    /// What was kept under `key`. An entry that is not whole is none, with a warning.
+    /// Returns the run that is stored under `key`. An entry that is not whole counts as absent, with a warning.
     pub fn get(&self, key: &Key) -> Option<RunStats> {
         if self.fresh {
             return None;
@@ -111,13 +111,14 @@ impl Store {
                 return None;
             }
         };
-        // What is used stays: pruning takes what was used longest ago. Without the right to say so, it is as old as it is.
+        // Mark the entry as used, because pruning deletes what was used longest ago. Without permission it keeps its
+        // age.
         let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         self.found.fetch_add(1, Ordering::Relaxed);
         Some(stats)
     }
 
-    /// Keeps what `key` gave. Where that fails, there is a warning, and the run will be made again some day.
+    /// Stores a run under `key`. If that fails, there is a warning, and the run will be made again later.
     pub fn put(&self, key: &Key, stats: &RunStats) {
         self.made.fetch_add(1, Ordering::Relaxed);
         let path = self.path(key);
@@ -128,13 +129,13 @@ impl Store {
         }
     }
 
-    /// Deletes what was used longest ago until at most `limit` bytes are taken up; gives the number of entries that are
-    /// gone. Nothing is looked at unless some run was made. Only entries and their temporary files are ever deleted.
+    /// Deletes the entries that were used longest ago until at most `limit` bytes are in use, and returns the number of
+    /// deleted entries. It does nothing unless a run was made. Only entries and their temporary files are deleted.
     pub fn prune(&self, limit: u64) -> usize {
         if self.made() == 0 { 0 } else { prune(&self.folder, limit) }
     }
 
-    /// As git has its objects: a folder for each first byte keeps folders short.
+    /// As in git's object store, a folder for each first byte keeps folders short.
     fn path(&self, key: &Key) -> PathBuf {
         let hex = key.hex();
         self.folder.join(&hex[..2]).join(format!("{}.{}", &hex[2..], SUFFIX))
@@ -148,7 +149,7 @@ impl Store {
     }
 }
 
-/// A file that goes unless it is kept.
+/// Creates a file that is deleted unless it is persisted.
 fn temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)
 }
@@ -164,32 +165,32 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 const FORMAT: &[u8] = b"wakelab run 1\n";
 
-/// The bytes of what `key` gave.
+/// Returns the bytes of an entry: a line that names the format, a checksum, and the numbers.
 pub(super) fn encode(key: &Key, stats: &RunStats) -> Vec<u8> {
     let numbers = postcard::to_stdvec(stats).expect("plain data can be written to memory");
     [FORMAT, checksum(key, &numbers).as_bytes(), &numbers].concat()
 }
 
-/// What `key` gave; `None` where the bytes are not whole, or are those of another run.
+/// Returns the run in the bytes of an entry; `None` if they are not whole, or belong to another key.
 pub(super) fn decode(key: &Key, bytes: &[u8]) -> Option<RunStats> {
     let (sum, numbers) = bytes.strip_prefix(FORMAT)?.split_first_chunk::<{ blake3::OUT_LEN }>()?;
-    // Of whole bytes that were written under this key, nothing is left over.
+    // Whole bytes that were written under this key leave no rest.
     (checksum(key, numbers).as_bytes() == sum).then(|| postcard::from_bytes(numbers).ok())?
 }
 
-/// The key is part of it: a file under another name is not what that name stands for.
+/// The checksum covers the key, so that a file under another name is not taken for an entry of that name.
 fn checksum(key: &Key, numbers: &[u8]) -> blake3::Hash {
     blake3::Hasher::new().update(key.bytes()).update(numbers).finalize()
 }
 
-/// What the files of entries end in.
+/// The extension of entries.
 pub(super) const SUFFIX: &str = "run";
-/// What files begin with that are not whole yet.
+/// The prefix of files that are not whole yet.
 pub(super) const TEMPORARY: &str = ".wakelab-";
 
-/// File systems give room by blocks.
+/// The unit in which file systems allocate space.
 const BLOCK_BYTES: u64 = 4096;
-/// No write takes so long: the program was killed in its midst.
+/// The age after which a temporary file was left behind by a program that was killed; no write takes so long.
 const LEFT_BEHIND: Duration = Duration::from_secs(24 * 3600);
 
 struct Entry {
@@ -198,7 +199,7 @@ struct Entry {
     bytes: u64,
 }
 
-/// Deletes what was used longest ago; files that go while it looks are gone as well.
+/// Deletes the entries that were used longest ago. Files that disappear meanwhile count as deleted.
 pub(super) fn prune(folder: &Path, limit: u64) -> usize {
     let mut entries = Vec::new();
     for inner in files(folder).filter(|inner| is_folder_of_entries(&inner.path())) {
@@ -215,7 +216,7 @@ pub(super) fn prune(folder: &Path, limit: u64) -> usize {
         }
     }
     let mut sum: u64 = entries.iter().map(|entry| entry.bytes).sum();
-    // The path makes the order one, where clocks are coarse.
+    // The path makes the order unique if clocks are coarse.
     entries.sort_by(|a, b| (a.used, &a.path).cmp(&(b.used, &b.path)));
     let mut gone = 0;
     for entry in entries {
@@ -234,7 +235,7 @@ fn files(folder: &Path) -> impl Iterator<Item = DirEntry> {
     fs::read_dir(folder).into_iter().flatten().flatten()
 }
 
-/// Two hexadecimal digits.
+/// Whether the name is two hexadecimal digits.
 fn is_folder_of_entries(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) && path.is_dir()

@@ -1,9 +1,9 @@
-//! What nobody published.
+//! The assumed numbers of an experiment, which no source gives.
 
 use super::{Assumed, Experiment};
 use wakelab_machine::{Amount, BusyPower, Machine, Origin, Unit};
 
-/// The assumed numbers of the machine, its background work among them, and of every workload, each once.
+/// Returns the assumed numbers of the machine, including its background work, and of every workload, each once.
 pub(super) fn assumed(experiment: &Experiment) -> Vec<Assumed> {
     let mut all: Vec<Assumed> = Vec::new();
     for (name, unit, _, cost) in experiment.machine.costs.list() {
@@ -49,7 +49,7 @@ pub(super) fn assumed(experiment: &Experiment) -> Vec<Assumed> {
     all
 }
 
-/// The two numbers of the background work, which makes runs differ; none where there is no such work.
+/// Returns the two numbers of the background work, which makes runs differ; none if there is no such work.
 fn of_noise(machine: &Machine) -> impl Iterator<Item = Assumed> {
     let (noise, of) = (machine.noise, &machine.noise_origin);
     let numbers = [
@@ -73,7 +73,8 @@ fn of_noise(machine: &Machine) -> impl Iterator<Item = Assumed> {
     })
 }
 
-/// The assumed powers, of which none decides how fast anything runs, and when cores are demoted, which does.
+/// Returns the assumed powers, which do not affect how fast anything runs, and the limit at which cores are demoted,
+/// which does.
 pub(super) fn of_power(machine: &Machine) -> Vec<Assumed> {
     let mut all = Vec::new();
     for core in &machine.power.cores {

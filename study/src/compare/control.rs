@@ -1,20 +1,20 @@
-//! What chance alone does: the base against itself.
+//! The effect of chance alone: the base side compared with itself.
 
 use super::jobs::{self, FinishedJobs};
 use super::{CompareRow, Comparison, Experiment, Published, RunFailed, RunProgress, Runner, result, run};
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 
-/// A comparison's base against itself with other seeds.
+/// The base side of a comparison, compared with itself under other seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Control {
-    /// A row for each of the comparison's, in its order.
+    /// A row for each row of the comparison, in its order.
     pub rows: Vec<ControlRow>,
-    /// Whether all of them are there: false after a stop.
+    /// Whether all rows are there: false after a stop.
     pub complete: bool,
 }
 
-/// A row of it.
+/// A row of a control.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ControlRow {
     /// `netperf`.
@@ -23,25 +23,25 @@ pub struct ControlRow {
     pub case: String,
     /// `224 threads`.
     pub load: String,
-    /// The metric of the base's runs in the comparison.
+    /// The metric of the base runs of the comparison.
     pub values: Vec<f64>,
-    /// The metric of as many runs with other seeds.
+    /// The metric of the same number of runs with other seeds.
     pub other_values: Vec<f64>,
-    /// The seeds of those.
+    /// The seeds of the other runs.
     pub other_seeds: Vec<u64>,
-    /// How much better those are, %: chance alone.
+    /// How much better the other runs are by chance, %.
     pub compare_pct: f64,
-    /// The 95% interval of it; `None` for one repeat.
+    /// The 95% interval of `compare_pct`; `None` for one repeat.
     pub ci95: Option<[f64; 2]>,
-    /// Two-sided p of equal means; `None` for one repeat.
+    /// The two-sided p value of equal means; `None` for one repeat.
     pub p_value: Option<f64>,
 }
 
-/// Runs the base side of `experiment` again, as often as it is repeated, with the seeds of the repeats that would come
-/// next, and sets these runs against the base's in `comparison`, which is of the same experiment.
+/// Runs the base side of `experiment` again with the seeds of the repeats that would come next, as often as it is
+/// repeated, and compares these runs with the base runs in `comparison`, which is of the same experiment.
 ///
 /// # Errors
-/// The first run that failed.
+/// Returns the first run that failed.
 pub fn control(
     runner: &dyn Runner,
     experiment: &Experiment,

@@ -1,4 +1,4 @@
-//! What is to be compared, with every name resolved.
+//! What is compared, with every name resolved, and the seeds of its runs.
 
 use super::assumed::assumed;
 use super::{Assumed, ExperimentInfo, Published, Variant};
@@ -10,66 +10,66 @@ use wakelab_workload::Workload;
 /// A workload at one load.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The workload's name, as given: `netperf:TCP_RR`.
+    /// The name of the workload as given: `netperf:TCP_RR`.
     pub name: String,
-    /// Its tasks.
+    /// The tasks of the workload.
     pub workload: Workload,
 }
 
-/// What is to be compared.
+/// What is compared.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// Its name.
+    /// The name of the experiment.
     pub name: String,
     /// The machine.
     pub machine: Machine,
     /// The kernel.
     pub kernel: &'static Preset,
-    /// Workloads with their loads as given.
+    /// The workloads with their loads as given.
     pub workloads: Vec<String>,
-    /// Every workload at every load: a row each.
+    /// Every workload at every load, each of which is a row of the result.
     pub cases: Vec<Case>,
     /// The side that is 100%.
     pub base: Variant,
-    /// The other.
+    /// The other side.
     pub with: Variant,
-    /// How often each case is run on each side, 1 or more.
+    /// The number of runs of each case on each side, 1 or more.
     pub repeats: u32,
-    /// Where the seeds of the runs come from.
+    /// The seed from which the seeds of the runs are derived.
     pub seed: u64,
-    /// What is simulated before measuring begins, ns.
+    /// The simulated time before measuring begins, ns.
     pub settle_ns: u64,
-    /// What is measured after that, ns; not 0.
+    /// The measured time, ns; not 0.
     pub time_ns: u64,
-    /// What a tracer costs at each call of `select_idle_cpu()`, ns; 0 for none.
+    /// The cost of a tracer at each call of `select_idle_cpu()`, ns; 0 if there is none.
     pub observer_cost_ns: u64,
     /// Whether each search is compared with perfect knowledge.
     pub regret: bool,
-    /// What the simulator includes.
+    /// The mechanisms that the simulator includes.
     pub mechanisms: Mechanisms,
-    /// What was published of these cases.
+    /// The published results of these cases.
     pub published: Published,
-    /// What was let pass in the workloads' files.
+    /// Warnings about the workloads' files and the sides.
     pub warnings: Vec<String>,
 }
 
 impl Experiment {
-    /// When a run ends, ns.
+    /// The end of a run, ns.
     pub fn end_ns(&self) -> u64 {
         self.settle_ns + self.time_ns
     }
 
-    /// How many runs it is: every case on both sides, so often as it is repeated.
+    /// The number of runs: every case on both sides, as often as it is repeated.
     pub fn runs(&self) -> usize {
         self.cases.len() * self.repeats as usize * 2
     }
 
-    /// The constants of machine and workloads that nobody published.
+    /// The assumed constants of the machine and the workloads.
     pub fn assumed(&self) -> Vec<Assumed> {
         assumed(self)
     }
 
-    /// What was asked for, as the result shows it.
+    /// The description of the experiment for results.
     pub fn info(&self) -> ExperimentInfo {
         ExperimentInfo {
             name: self.name.clone(),
@@ -87,17 +87,17 @@ impl Experiment {
     }
 }
 
-/// The seed of the repeat with this number (from 0) at `load` (`224 threads`) of an experiment with `seed`: the same on
-/// both sides, so that they begin alike, and the same whatever else the experiment holds.
+/// Returns the seed of a repeat (from 0) at `load` (`224 threads`) of an experiment with `seed`. It is the same on both
+/// sides, so that they start alike, and does not depend on the other cases of the experiment.
 ///
-/// Each byte of the load, then the repeat, is taken in by XOR, with a step of splitmix64 between any two. 53 bits of the
-/// result are used, as readers of JSON that know only doubles would round more.
+/// Each byte of the load, then the repeat, is mixed in by XOR, with a step of splitmix64 between any two. 53 bits of
+/// the result are used, because JSON readers that only have doubles would round more.
 pub fn run_seed(seed: u64, load: &str, repeat: u32) -> u64 {
     let state = load.bytes().fold(splitmix64(seed), |state, byte| splitmix64(state ^ u64::from(byte)));
     splitmix64(state ^ u64::from(repeat)) >> 11
 }
 
-/// One step of Steele, Lea and Flood's SplitMix64 ("Fast splittable pseudorandom number generators", OOPSLA 2014), with
+/// A step of Steele, Lea and Flood's SplitMix64 ("Fast splittable pseudorandom number generators", OOPSLA 2014), with
 /// the constants of Vigna's splitmix64.c.
 fn splitmix64(state: u64) -> u64 {
     let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -133,7 +133,7 @@ mod tests {
     fn a_seed_is_exact_as_a_double() {
         let seed = run_seed(1, "224 threads", 0);
         assert_eq!(seed as f64 as u64, seed);
-        // Once published, a run is found again by its seed.
+        // A published run can be found again by its seed.
         assert_eq!(seed, SEED_OF_224_THREADS);
     }
 

@@ -1,4 +1,4 @@
-//! Numbered jobs over the cores, taken in order.
+//! Numbered jobs, which run over the cores in order.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub(super) struct FinishedJobs(AtomicUsize);
 
 impl FinishedJobs {
-    /// How many have finished with this one.
+    /// Counts one more finished job, and returns how many there are.
     pub(super) fn next(&self) -> usize {
         self.0.fetch_add(1, Ordering::Relaxed) + 1
     }
 }
 
-/// Runs the jobs 0 to `count`, `at_a_time` of them at a time (0: as many as there are cores). `None` is a job that was
-/// stopped or never begun.
+/// Runs the jobs 0 to `count`, `at_a_time` of them at a time (0: as many as there are cores). The result of a job that
+/// was stopped or never started is `None`.
 ///
 /// # Errors
-/// That of the lowest job that failed: no job is begun after a failure, but those that were are ended. As jobs begin in
-/// order, it is the same however many go at a time.
+/// Returns the error of the lowest job that failed. No job starts after a failure, but running jobs finish. Jobs start
+/// in order, so that the error does not depend on how many run at a time.
 pub(super) fn run_all<T: Send + Sync, E: Send + Sync>(
     count: usize,
     at_a_time: usize,
@@ -43,7 +43,7 @@ pub(super) fn run_all<T: Send + Sync, E: Send + Sync>(
         Ok(pool) => {
             pool.broadcast(|_| worker());
         }
-        // A machine that has no more threads to give has this one.
+        // If the system gives no more threads, this thread does the work.
         Err(_) => worker(),
     }
     results.into_iter().map(|slot| slot.into_inner().unwrap_or(Ok(None))).collect()

@@ -1,7 +1,7 @@
-//! Two feature sets against each other on a simulated machine.
+//! Two feature sets compared on a simulated machine.
 //!
-//! [`compare()`] runs every case of an [`Experiment`] on both sides, so often as it says, over the cores, and gives a
-//! [`Comparison`]. Its result depends on the experiment alone: not on how many runs go at a time, nor on their order.
+//! [`compare()`] runs every case of an [`Experiment`] on both sides, as often as it is repeated, and returns a
+//! [`Comparison`]. The result depends only on the experiment, not on the number of runs at a time or their order.
 
 pub(crate) mod assumed;
 mod control;
@@ -33,7 +33,7 @@ use jobs::FinishedJobs;
 use std::sync::atomic::AtomicBool;
 use wakelab_measure::RunStats;
 
-/// Told how far a comparison has come.
+/// Receives how far a comparison has come.
 pub trait RunProgress: Sync {
     /// `run` is done, as number `done` of `all`, from 1.
     fn run(&self, done: usize, all: usize, run: &RunId);
@@ -45,8 +45,8 @@ impl RunProgress for () {
 
 /// Runs every case of an experiment on both sides with `runner`, `jobs` runs at a time (0: as many as there are cores).
 ///
-/// Once `stop` is set, runs end early and are discarded. The comparison then has the rows all of whose runs were done, and
-/// [`Comparison::complete`] is false.
+/// Once `stop` is set, runs end early and are discarded. The comparison then has the rows all of whose runs were done,
+/// and [`Comparison::complete`] is false.
 ///
 /// # Errors
 /// Returns the failed run that comes first in the order of the experiment.
@@ -61,8 +61,8 @@ pub fn compare(
     Ok(found.pop().expect("one experiment gives one comparison"))
 }
 
-/// Compares several experiments at once and returns their comparisons in the same order. The runs of all of them share the
-/// cores.
+/// Compares several experiments at once and returns their comparisons in the same order. The runs of all of them share
+/// the cores.
 ///
 /// # Errors
 /// Returns the failed run that comes first in the order of the experiments.
@@ -78,13 +78,13 @@ pub(crate) fn compare_all(
         count += experiment.runs();
         count
     };
-    // One past the last run of each.
+    // The end of the runs of each experiment, exclusive.
     let ends: Vec<usize> = experiments.iter().map(end_of).collect();
     let outcomes = jobs::run_all(count, jobs, stop, |n, finished: &FinishedJobs| {
         let which = ends.partition_point(|&end| end <= n);
         let experiment = &experiments[which];
         let n = n - (ends[which] - experiment.runs());
-        // Base and with by turns, and a case after the other: an interrupted comparison has whole rows.
+        // Base and with alternate, and cases follow each other, so that an interrupted comparison has whole rows.
         let repeats = experiment.repeats as usize;
         let (case, repeat, with) = (n / (2 * repeats), n / 2 % repeats, n % 2 == 1);
         let run = run::run(runner, experiment, &experiment.cases[case], with, repeat as u32, stop);
@@ -100,7 +100,7 @@ pub(crate) fn compare_all(
         .collect())
 }
 
-/// What the runs of an experiment give; `None` is one that was stopped.
+/// Builds the comparison from the outcomes of the runs, of which `None` is a run that was stopped.
 fn comparison(experiment: &Experiment, outcomes: Vec<Option<RunStats>>) -> Comparison {
     let mut rows = Vec::new();
     for (case, runs) in experiment.cases.iter().zip(outcomes.chunks(2 * experiment.repeats as usize)) {

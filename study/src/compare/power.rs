@@ -1,4 +1,4 @@
-//! Power of a side, beside its performance.
+//! The power of a side, beside its performance.
 
 use crate::statistics::mean;
 use serde::Serialize;
@@ -8,49 +8,50 @@ use wakelab_pm::power::PowerStats;
 /// Means over repeats, with turbostat's names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PowerSummary {
-    /// Energy of the measured time, J; `None` where the machine does not say what it spends.
+    /// The energy of the measured time, J; `None` if the machine does not describe its power.
     pub energy_j: Option<f64>,
-    /// Mean power of all, mW.
+    /// The mean power of the machine, mW.
     pub total_mw: Option<f64>,
-    /// Of the cores, mW.
+    /// The mean power of the cores, mW.
     pub cores_mw: Option<f64>,
-    /// Of what clusters have beside their cores, mW.
+    /// The mean power of clusters without their cores, mW.
     pub clusters_mw: Option<f64>,
-    /// Of what packages have beside their cores, mW.
+    /// The mean power of packages without their cores and clusters, mW.
     pub packages_mw: Option<f64>,
-    /// Share of the time in C0, polling included, % of all CPUs.
+    /// The share of the time of all CPUs in C0, including polling, %.
     #[serde(rename = "Busy%")]
     pub busy_pct: f64,
-    /// Mean frequency in C0, MHz.
+    /// The mean frequency in C0, MHz.
     #[serde(rename = "Bzy_MHz")]
     pub bzy_mhz: f64,
-    /// Interrupts of all CPUs for each second.
+    /// The interrupts of all CPUs per second.
     #[serde(rename = "IRQ_per_s")]
     pub irq_per_s: f64,
-    /// Idle states left by all CPUs, for each second.
+    /// The exits from idle states of all CPUs per second.
     pub idle_wakeups_per_s: f64,
-    /// Changes of frequency for each second.
+    /// The changes of frequency per second.
     pub transitions_per_s: f64,
-    /// Where the time of each kind of CPU went.
+    /// The residencies of each kind of CPU.
     pub kinds: Vec<KindSummary>,
 }
 
-/// CPUs of a kind.
+/// The CPUs of a kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KindSummary {
-    /// How many there are.
+    /// The number of CPUs.
     pub cpus: usize,
-    /// Their lowest CPU.
+    /// The lowest CPU.
     pub first_cpu: usize,
-    /// Share of their time in which they were busy, %.
+    /// The share of their time in which they were busy, %.
     #[serde(rename = "Busy%")]
     pub busy_pct: f64,
-    /// Operating points, then idle states: name, and share of these CPUs' time, %. They add up to 100.
+    /// Operating points, then idle states: the name and the share of the time of these CPUs, %. The shares add up to
+    /// 100.
     pub states: Vec<(String, f64)>,
 }
 
 impl PowerSummary {
-    /// Of the repeats; `None` where nothing governed them.
+    /// Summarises repeats; `None` if no governor was active.
     pub fn of(runs: &[RunStats]) -> Option<PowerSummary> {
         let all: Vec<&PowerStats> = runs.iter().filter_map(|run| run.power.as_ref()).collect();
         let first = all.first()?;
@@ -58,7 +59,7 @@ impl PowerSummary {
         let seconds = |one: &PowerStats| one.ns.max(1) as f64 / 1e9;
         let energy = |kind: &str| {
             let known = all.iter().all(|one| one.energy_of(kind).is_some());
-            // nJ for each s is nW.
+            // nJ per s is nW.
             known.then(|| over(&|one| one.energy_of(kind).unwrap_or(0) as f64 / seconds(one) / 1e6))
         };
         let kinds = (0..).zip(&first.kinds).map(|(n, kind): (u32, _)| {

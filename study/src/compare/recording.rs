@@ -1,4 +1,4 @@
-//! Runs that are written down.
+//! Runs that are written to files.
 
 use super::run::{measured, run_with};
 use super::{RunId, Runner, Why};
@@ -9,15 +9,15 @@ use wakelab_events::simulated::{EventFolder, RunInfo};
 use wakelab_measure::{Measure, RunStats};
 use wakelab_sim::{Outcome, Setup};
 
-/// The simulator, with every event of each run written to one folder, and the first repeat of each case and side as a trace
-/// to another. A run that fails or is stopped leaves nothing there.
+/// A runner that writes every event of each run to one folder, and the first repeat of each case and side as a trace to
+/// another. A run that fails or is stopped leaves no file.
 #[derive(Clone, Copy)]
 pub struct Recording<'a> {
-    /// Where events go, if they are wanted.
+    /// The folder of events, if they are wanted.
     pub events: Option<&'a EventFolder>,
-    /// Where traces go, if they are wanted.
+    /// The folder of traces, if they are wanted.
     pub traces: Option<&'a TraceFolder>,
-    /// What makes the runs of which nothing is written.
+    /// The runner of runs of which nothing is written.
     pub others: &'a dyn Runner,
 }
 
@@ -26,7 +26,7 @@ impl Recording<'_> {
         self.traces.filter(|_| id.repeat == 0)
     }
 
-    /// Makes a run that is written down, and listened to if somebody does.
+    /// Makes a run and writes it, and passes its events to `live` if there is one.
     pub(crate) fn record(
         &self,
         id: &RunId,
@@ -50,7 +50,7 @@ impl Recording<'_> {
         if let Some(error) = error {
             return Err(error.into());
         }
-        // One that could not go on stopped the run: that is its error, not an interruption.
+        // A tracer that failed stopped the run, so report its error and no interruption.
         let broken = tracing.as_mut().and_then(|tracing| tracing.tracer().error());
         if let Some(error) = broken {
             return Err(failed(error));
@@ -84,7 +84,7 @@ impl Runner for Recording<'_> {
     }
 }
 
-/// A run, as files of it describe it.
+/// Returns the description of a run for its files.
 pub(crate) fn run_info<'a>(id: &'a RunId, setup: &Setup<'a>, settle_ns: u64) -> RunInfo<'a> {
     RunInfo {
         machine: &setup.machine.name,

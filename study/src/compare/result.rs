@@ -1,4 +1,4 @@
-//! What a comparison found: plain data for tables and JSON.
+//! The result of a comparison: plain data for tables and JSON.
 
 use super::{Case, Experiment, PowerSummary, RegretSummary, SearchSummary, Variant};
 use crate::statistics::{WELCH, difference, mean, std_pct};
@@ -10,7 +10,7 @@ use wakelab_workload::{
     FRAME_MAX, FRAME_MEAN, LATENCY_90PCT, LATENCY_99PCT, LATENCY_MEAN, MISSED_16MS, TIME, Workload,
 };
 
-/// Where numbers come from.
+/// The origin of the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -18,83 +18,83 @@ pub enum Kind {
     Simulated,
 }
 
-/// Which way a metric is good.
+/// The direction in which a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
-    /// More is better.
+    /// Higher values are better.
     Higher,
-    /// Less is better.
+    /// Lower values are better.
     Lower,
 }
 
-/// What was asked for.
+/// The description of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExperimentInfo {
-    /// The experiment's name: the file's `name`, else its stem; `compare` where it came from flags.
+    /// The name: `name` of the file, else its stem; `compare` if the experiment is from flags.
     pub name: String,
-    /// The machine's name.
+    /// The name of the machine.
     pub machine: String,
-    /// The kernel's name.
+    /// The name of the kernel.
     pub kernel: String,
-    /// Workloads with their loads as given, each `netperf:TCP_RR 25%..200%/25%`.
+    /// The workloads with their loads as given, each `netperf:TCP_RR 25%..200%/25%`.
     pub workloads: Vec<String>,
-    /// The seed from which those of the runs are derived.
+    /// The seed from which the seeds of the runs are derived.
     pub seed: u64,
-    /// How often each case was run on each side, 1 or more.
+    /// The number of runs of each case on each side, 1 or more.
     pub repeats: u32,
-    /// What is simulated before measuring begins, ns.
+    /// The simulated time before measuring begins, ns.
     pub settle_ns: u64,
-    /// What is measured after that, ns. A run takes `settle_ns + time_ns`.
+    /// The measured time, ns. A run takes `settle_ns + time_ns`.
     pub time_ns: u64,
-    /// What is switched on top of the kernel's features on the base side, as given; may be empty.
+    /// The switches of the base side as given; may be empty.
     pub base: String,
-    /// The same on the other side.
+    /// The switches of the other side as given; may be empty.
     pub with: String,
-    /// What a tracer was taken to cost at each call of `select_idle_cpu()`, ns; 0 for none.
+    /// The assumed cost of a tracer at each call of `select_idle_cpu()`, ns; 0 if there is none.
     pub observer_cost_ns: u64,
 }
 
-/// A number that nobody published and that the model had to assume.
+/// A number of the model that no source gives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Assumed {
-    /// Whose it is: `machine`, or the workload (`netperf:TCP_RR`).
+    /// What it belongs to: `machine`, or the workload (`netperf:TCP_RR`).
     pub of: String,
     /// Its name there.
     pub name: String,
     /// Its unit.
     pub unit: String,
-    /// What was used.
+    /// The value that was used.
     pub value: u64,
-    /// The lowest it may be.
+    /// The lowest plausible value.
     pub low: u64,
-    /// The highest it may be.
+    /// The highest plausible value.
     pub high: u64,
-    /// Why this value.
+    /// The reason for this value.
     pub why: String,
 }
 
-/// Base against with, over all cases.
+/// The comparison of base and with over all cases.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// Where the numbers come from.
+    /// The origin of the numbers.
     pub kind: Kind,
-    /// What was asked for.
+    /// The description of the experiment.
     pub experiment: ExperimentInfo,
-    /// The machine. Not serialised here: the report says what of it is shown.
+    /// The machine. It is not serialised here, because the report decides what of it is shown.
     #[serde(skip)]
     pub machine: Machine,
     /// A row for each workload and load, in the order of the experiment.
     pub rows: Vec<CompareRow>,
-    /// Whether all rows that were asked for are there: false after a stop.
+    /// Whether all rows are there: false after a stop.
     pub complete: bool,
-    /// What of machine and workloads is assumed.
+    /// The assumed numbers of the machine and the workloads.
     pub assumed: Vec<Assumed>,
-    /// The published tables that stand beside the rows.
+    /// The files of the published tables.
     pub published: Vec<PathBuf>,
 }
 
-/// One case at one load.
+/// A case at one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CompareRow {
     /// `netperf`.
@@ -103,81 +103,82 @@ pub struct CompareRow {
     pub case: String,
     /// `224 threads`.
     pub load: String,
-    /// `throughput`.
+    /// The metric: `throughput`.
     pub metric: String,
-    /// The metric's unit: `trans/s`.
+    /// The unit of the metric: `trans/s`.
     pub unit: String,
-    /// Which way the metric is good.
+    /// The direction in which the metric is better.
     pub better: Better,
     /// The base side.
     pub base: Side,
-    /// The other.
+    /// The other side.
     pub with: Side,
-    /// How much better `with` is, % of the base's mean; positive is better whichever way the metric is good.
+    /// How much better `with` is, in % of the base's mean. Positive is better for every metric.
     pub compare_pct: f64,
-    /// The standard deviation of `with`, % of its own mean, as schedtests prints it in brackets; 0 for one repeat.
+    /// The standard deviation of `with` in % of its own mean, as schedtests prints it in brackets; 0 for one repeat.
     pub compare_std_pct: f64,
     /// The 95% interval of `compare_pct`, \[low, high\]; `None` for one repeat.
     pub ci95: Option<[f64; 2]>,
-    /// Two-sided p of equal means; `None` for one repeat.
+    /// The two-sided p value of equal means; `None` for one repeat.
     pub p_value: Option<f64>,
-    /// Which test gave them; `None` where there is none.
+    /// The test that gave both; `None` if there was none.
     pub test: Option<&'static str>,
     /// The published row of this case and load.
     pub published: Option<PublishedRow>,
-    /// The published search statistics of this case and load, of the base side.
+    /// The published search statistics of the base side of this case and load.
     pub published_search: Option<SearchRates>,
 }
 
-/// One side of a row.
+/// A side of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Side {
-    /// What is switched on top of the kernel's features, as given; may be empty.
+    /// The switches as given; may be empty.
     pub label: String,
-    /// Every feature that is on, by name.
+    /// The names of all features that are on.
     pub features: Vec<&'static str>,
-    /// Mean of `values`, in the row's unit.
+    /// The mean of `values`, in the unit of the row.
     pub mean: f64,
-    /// Their sample standard deviation, % of the mean; 0 for one repeat.
+    /// The sample standard deviation of `values`, % of the mean; 0 for one repeat.
     pub std_pct: f64,
-    /// How many there are.
+    /// The number of values.
     pub n: usize,
     /// The metric of each repeat.
     pub values: Vec<f64>,
-    /// Search statistics over all repeats.
+    /// The search statistics of all repeats.
     pub search: SearchSummary,
-    /// Median latency of a transaction, ns, mean over repeats.
+    /// The median latency of a transaction, ns; mean over repeats.
     pub latency_p50_ns: f64,
-    /// 99th percentile of it, ns, mean over repeats.
+    /// The 99th percentile of the latency, ns; mean over repeats.
     pub latency_p99_ns: f64,
-    /// CPU time of the machine for each wake-up, ns, mean over repeats.
+    /// The CPU time of the machine per wake-up, ns; mean over repeats.
     pub cpu_ns_per_wakeup: f64,
-    /// Migrations by balancing, mean over repeats.
+    /// The migrations by load balancing; mean over repeats.
     pub migrations: f64,
-    /// Share of the machine's CPU time that was idle, %, mean over repeats.
+    /// The share of the machine's CPU time that was idle, %; mean over repeats.
     pub idle_pct: f64,
-    /// Share of the CPU time that was not idle which went into waiting for run queues' locks, %, mean over repeats.
+    /// The share of the busy CPU time that was spent waiting for run-queue locks, %; mean over repeats.
     pub rq_lock_pct: f64,
-    /// Switches away from a task that could go on, mean over repeats.
+    /// The involuntary context switches; mean over repeats.
     pub switches_involuntary: f64,
-    /// Utilisation of the LLCs as periodic balancing saw it, 0 to 1, mean over repeats; `None` if no balance came.
+    /// The utilisation of the LLCs as periodic balancing saw it, 0 to 1; mean over repeats. `None` if there was no
+    /// balancing.
     pub llc_util: Option<f64>,
-    /// What perfect knowledge would have changed; `None` where that was not wanted.
+    /// What perfect knowledge would have changed; `None` if it was not asked for.
     pub regret: Option<RegretSummary>,
-    /// Frequencies, idle states and energy; `None` where nothing governed them.
+    /// Frequencies, idle states and energy; `None` if no governor was active.
     pub power: Option<PowerSummary>,
-    /// What each repeat gave.
+    /// The numbers of each repeat.
     pub runs: Vec<RunStats>,
 }
 
-/// What was published of a case at a load.
+/// The published result of a case at a load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PublishedRow {
-    /// Spread of the baseline, % of its mean.
+    /// The spread of the baseline, % of its mean.
     pub baseline_std_pct: f64,
-    /// Difference, %; positive is better.
+    /// The difference in %; positive is better.
     pub compare_pct: f64,
-    /// Spread of the other side, %.
+    /// The spread of the other side, %.
     pub compare_std_pct: f64,
 }
 
@@ -194,7 +195,7 @@ pub struct SearchRates {
     pub success_rate_pct: f64,
 }
 
-/// The metric of a run, in its own unit. The run measured something, as [`super::run::run`] saw to.
+/// Returns the metric of a run in its own unit. [`super::run::run`] has made sure that the run measured something.
 fn metric(workload: &Workload, run: &RunStats) -> f64 {
     match (workload.metric.as_str(), run.span_ns) {
         (TIME, Some(span)) => span as f64 / 1e9,
@@ -209,21 +210,21 @@ fn metric(workload: &Workload, run: &RunStats) -> f64 {
 }
 
 impl CompareRow {
-    /// Whether it is the row of this workload at this load.
+    /// Whether this is the row of a workload at its load.
     pub(super) fn is_of(&self, workload: &Workload) -> bool {
         (&self.benchmark, &self.case, &self.load) == (&workload.benchmark, &workload.case, &workload.load)
     }
 }
 
 impl Comparison {
-    /// The row of the same workload and load as `row`, which may be of another comparison.
+    /// Returns the row with the same workload and load as `row`, which may belong to another comparison.
     pub fn row_like(&self, row: &CompareRow) -> Option<&CompareRow> {
         let key = |row: &CompareRow| (row.benchmark.clone(), row.case.clone(), row.load.clone());
         self.rows.iter().find(|other| key(other) == key(row))
     }
 }
 
-/// The row of a case.
+/// Builds the row of a case.
 pub(super) fn row(experiment: &Experiment, case: &Case, base: Vec<RunStats>, with: Vec<RunStats>) -> CompareRow {
     let workload = &case.workload;
     let better = if workload.higher_is_better { Better::Higher } else { Better::Lower };

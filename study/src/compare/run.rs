@@ -1,4 +1,4 @@
-//! One run.
+//! One run of a case.
 
 use super::{Case, Experiment, Variant, run_seed};
 use crate::picture::RunListener;
@@ -14,25 +14,25 @@ use wakelab_measure::{Measure, RunStats};
 use wakelab_sim::{Outcome, PmSide, Setup, SimError};
 use wakelab_workload::{METRICS, TIME};
 
-/// What runs a setup: the simulator, or a stand-in in tests.
+/// Makes runs: the simulator, or a stand-in in tests.
 pub trait Runner: Sync {
-    /// Makes run `id`, telling `measure` what happens, until the end or until `stop` is set.
+    /// Makes run `id` and passes what happens to `measure`, until the end or until `stop` is set.
     ///
     /// # Errors
-    /// As [`wakelab_sim::run`], or where what it writes cannot be written.
+    /// Fails as [`wakelab_sim::run`] does, or if a file of the run cannot be written.
     fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why>;
 
-    /// The numbers of run `id`, measured from `settle_ns` on; `None` if it was stopped.
+    /// Returns the numbers of run `id`, measured from `settle_ns` on; `None` if it was stopped.
     ///
     /// # Errors
-    /// As [`Runner::run`], or where nothing was measured that the workload's metric could be taken of.
+    /// Fails as [`Runner::run`] does, or if nothing was measured that gives the workload's metric.
     fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
         let done = measured(id, setup, settle_ns, |measure| self.run(id, setup, measure, stop))?;
         Ok(done.map(|(stats, _)| stats))
     }
 }
 
-/// The numbers of a run that `run` makes, and when it ended, ns; `None` if it was stopped.
+/// Makes a run with `run`, and returns its numbers and its end, ns; `None` if it was stopped.
 pub(crate) fn measured(
     id: &RunId,
     setup: &Setup<'_>,
@@ -74,11 +74,11 @@ impl Runner for Simulator {
     }
 }
 
-/// Who takes down what happens in a run.
+/// The writers of a run: of its events and of its trace.
 pub(crate) type Writers<'a, 'f> = (Option<&'a mut Recorder<'f>>, Option<&'a mut Tracer<BufWriter<File>>>);
 
-/// Runs with those who want to know more than the measure: what counts regret, if the measure has it, who writes, and
-/// what makes a picture.
+/// Simulates a run with further listeners: the regret counter, if the measure has one, the writers, and the listener
+/// that makes a picture.
 pub(crate) fn run_with(
     setup: &Setup<'_>,
     measure: &mut Measure,
@@ -92,26 +92,26 @@ pub(crate) fn run_with(
     outcome
 }
 
-/// Which run.
+/// The identity of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunId {
     /// The machine.
     pub machine: String,
     /// The kernel.
     pub kernel: &'static str,
-    /// What was switched on it; may be empty.
+    /// The switches; may be empty.
     pub variant: String,
     /// The workload.
     pub workload: String,
     /// The load.
     pub load: String,
-    /// Whether it is of the side `with`; else of `base`.
+    /// Whether it is a run of the side `with`; else of `base`.
     pub with: bool,
-    /// Which repeat, from 0.
+    /// The number of the repeat, from 0.
     pub repeat: u32,
-    /// Its seed.
+    /// The seed.
     pub seed: u64,
-    /// Whether each search is compared with perfect knowledge, so that its numbers have that, too.
+    /// Whether each search is compared with perfect knowledge, which adds to the numbers of the run.
     pub regret: bool,
 }
 
@@ -127,35 +127,35 @@ impl fmt::Display for RunId {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Why {
-    /// The simulator gave up.
+    /// The simulator failed.
     #[error(transparent)]
     Sim(#[from] SimError),
-    /// Its events could not be written.
+    /// The events could not be written.
     #[error("--events: {0}\n  hint: name a folder with room for them, or simulate for less time")]
     Events(#[from] WriteError),
-    /// Its trace could not be written.
+    /// The trace could not be written.
     #[error("--perfetto: {0}\n  hint: name a folder with room for it, or simulate for less time")]
     Trace(String),
-    /// It was over before it was measured.
+    /// The run ended before measuring began.
     #[error(
         "all tasks had exited at {}, before measuring began at {}\n  hint: settle for less, --settle 0s is possible",
         duration_text(*ended),
         duration_text(*settle)
     )]
     Over {
-        /// When the run ended, ns.
+        /// The end of the run, ns.
         ended: u64,
-        /// When measuring was to begin, ns.
+        /// The start of measuring, ns.
         settle: u64,
     },
     /// No transaction was done.
     #[error(
-        "no transaction was done in the {} that were measured\n  hint: measure for longer (--time), or settle for longer \
-         (--settle)",
+        "no transaction was done in the {} that were measured\n  hint: measure for longer (--time), or settle for \
+         longer (--settle)",
         duration_text(*.0)
     )]
     Nothing(u64),
-    /// A metric that runs do not have.
+    /// The metric of the workload is not one that a run gives.
     #[error("the workload's metric is {0}, and a run gives {list}", list = METRICS.join(" or "))]
     Metric(String),
     /// Some task had not exited, and the metric is the time until all have.
@@ -167,13 +167,13 @@ pub enum Why {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{run}: {why}")]
 pub struct RunFailed {
-    /// Which run.
+    /// The run.
     pub run: Box<RunId>,
-    /// Why.
+    /// The cause.
     pub why: Why,
 }
 
-/// Runs `case` as `variant`; `None` if it was stopped.
+/// Runs a case on one side; `None` if it was stopped.
 pub(super) fn run(
     runner: &dyn Runner,
     experiment: &Experiment,

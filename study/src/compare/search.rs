@@ -1,4 +1,4 @@
-//! Search statistics over the repeats of a side.
+//! Search statistics of a side, and its regret: what perfect knowledge would have changed.
 
 use serde::Serialize;
 use wakelab_measure::regret::{
@@ -6,7 +6,7 @@ use wakelab_measure::regret::{
 };
 use wakelab_measure::{Bucket, RunStats, SearchStats, State};
 
-/// Search statistics, summed over repeats. The rates are of the sums; `None` where there was nothing to divide by.
+/// Search statistics, summed over repeats. The rates are those of the sums; `None` if the divisor is 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SearchSummary {
     /// The four counters.
@@ -22,12 +22,12 @@ pub struct SearchSummary {
     pub success_rate_pct: Option<f64>,
     /// [`SearchStats::scanned_per_domain_search`].
     pub scanned_per_domain_search: Option<f64>,
-    /// Durations of `select_idle_cpu()`, ns, by powers of two, summed.
+    /// The durations of `select_idle_cpu()`, ns, in buckets of powers of two.
     pub select_idle_cpu_ns: Vec<Bucket>,
 }
 
 impl SearchSummary {
-    /// Of these runs.
+    /// Sums up runs.
     pub fn of(runs: &[RunStats]) -> Self {
         let counts: SearchStats = runs.iter().map(|run| run.search).sum();
         SearchSummary {
@@ -42,7 +42,7 @@ impl SearchSummary {
     }
 }
 
-/// The runs' histograms added up, the lowest bucket first.
+/// Adds up the histograms of the runs, the lowest bucket first.
 fn add_buckets(runs: &[RunStats]) -> Vec<Bucket> {
     let mut sum: Vec<Bucket> = Vec::new();
     for bucket in runs.iter().flat_map(|run| &run.select_idle_cpu_ns) {
@@ -54,18 +54,18 @@ fn add_buckets(runs: &[RunStats]) -> Vec<Bucket> {
     sum
 }
 
-/// Regret, summed over repeats. Shares and costs are of the sums; `None` where there was nothing to divide by.
+/// Regret, summed over repeats. Shares and costs are those of the sums; `None` if the divisor is 0.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RegretSummary {
-    /// By wake-up.
+    /// Regret of wake-ups.
     pub wakeups: WakeupSummary,
-    /// By search past the fast path.
+    /// Regret of searches that the fast path did not end.
     pub searches: SearchesSummary,
-    /// By look of these.
+    /// Regret of the probes of these searches.
     pub looks: LooksSummary,
-    /// How many looks would have been enough: for so many searches the first idle CPU lay at these positions.
+    /// How many probes would have been enough: the number of searches whose first idle CPU was at these positions.
     pub enough: Vec<Positions>,
-    /// For so many searches no look was enough: nothing was idle when they began.
+    /// The number of searches for which no probe was enough, because no CPU was idle when they began.
     pub enough_never: u64,
     /// CPU time by where wakees were put.
     pub cpu: CpuSummary,
@@ -73,33 +73,34 @@ pub struct RegretSummary {
     pub states: StatesSummary,
 }
 
-/// Wake-ups.
+/// Regret of wake-ups.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WakeupSummary {
     /// The counts.
     #[serde(flatten)]
     pub counts: WakeupRegret,
-    /// Share of all that chose a CPU which was busy or claimed already when they began, though an idle one existed then, %.
+    /// The share of all wake-ups that chose a CPU which was busy or claimed when they began, though an idle one
+    /// existed, %.
     pub missed_pct: Option<f64>,
 }
 
-/// Searches.
+/// Regret of searches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SearchesSummary {
     /// The counts.
     #[serde(flatten)]
     pub counts: SearchRegret,
-    /// Share of all that failed though some CPU was idle when they began and when they ended, %.
+    /// The share of all searches that failed though some CPU was idle both when they began and when they ended, %.
     pub missed_pct: Option<f64>,
 }
 
-/// Looks.
+/// Regret of probes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LooksSummary {
     /// The counts.
     #[serde(flatten)]
     pub counts: ProbeRegret,
-    /// Share of all that could not succeed, %.
+    /// The share of all probes that could not succeed, %.
     pub futile_pct: Option<f64>,
 }
 
@@ -108,19 +109,19 @@ pub struct LooksSummary {
 pub struct Positions {
     /// The lowest position, from 1.
     pub from: u32,
-    /// The highest; `None` in the last bucket.
+    /// The highest position; `None` in the last bucket.
     pub to: Option<u32>,
-    /// How many searches.
+    /// The number of searches.
     pub count: u64,
 }
 
-/// CPU time for one kind of wake-up.
+/// CPU time of one kind of wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CostOf {
     /// Wake-ups and time.
     #[serde(flatten)]
     pub counts: CpuTimeOf,
-    /// CPU time for each, ns.
+    /// CPU time per wake-up, ns.
     pub ns_per_wakeup: Option<f64>,
 }
 
@@ -129,41 +130,41 @@ pub struct CostOf {
 pub struct CpuSummary {
     /// On an idle CPU.
     pub on_idle: CostOf,
-    /// On one that looked idle and had been claimed.
+    /// On a CPU that looked idle but was claimed already.
     pub on_claimed: CostOf,
-    /// On a busy one.
+    /// On a busy CPU.
     pub on_busy: CostOf,
-    /// All else.
+    /// The CPU time of everything else.
     pub other: CostOf,
-    /// Everything, for each wake-up of the three kinds.
+    /// All CPU time, per wake-up of the three kinds.
     pub all: CostOf,
 }
 
-/// One state.
+/// One state of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StateSummary {
     /// Times and wake-ups.
     #[serde(flatten)]
     pub counts: StateRegret,
-    /// Busy CPU time for each wake-up, ns.
+    /// Busy CPU time per wake-up, ns.
     pub busy_ns_per_wakeup: Option<f64>,
-    /// CPU time, idle or not, for each wake-up, ns.
+    /// CPU time, idle or not, per wake-up, ns.
     pub cpu_ns_per_wakeup: Option<f64>,
 }
 
-/// CPU time by state.
+/// CPU time by state of the machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StatesSummary {
     /// The state in which the machine was for longer.
     pub kept: State,
-    /// Wakees are put on CPUs that look idle.
+    /// The state in which wakees are put on CPUs that look idle.
     pub migrating: StateSummary,
-    /// Wakees are put on the busy CPU that their search started from.
+    /// The state in which wakees are put on the busy CPU from which their search started.
     pub stacked: StateSummary,
 }
 
 impl RegretSummary {
-    /// Of these runs; `None` if it was not wanted of some.
+    /// Sums up runs; `None` if some run has no regret.
     pub fn of(runs: &[RunStats]) -> Option<Self> {
         let mut sum = RegretStats::default();
         for run in runs {
@@ -172,14 +173,14 @@ impl RegretSummary {
         Some(summary(&sum))
     }
 
-    /// The state in which the machine was for longer.
+    /// The numbers of the state in which the machine was for longer.
     pub fn kept(&self) -> &StateSummary {
         self.states.of(self.states.kept)
     }
 }
 
 impl StatesSummary {
-    /// A state's numbers.
+    /// The numbers of a state.
     pub fn of(&self, state: State) -> &StateSummary {
         match state {
             State::Migrating => &self.migrating,
@@ -188,8 +189,8 @@ impl StatesSummary {
     }
 }
 
-/// Busy CPU time of each wake-up in the state that `side` does not keep, ns: of whichever side was in it for longer. `None` if
-/// neither was, so that a wake-up happened there.
+/// Returns the busy CPU time per wake-up in the state that `side` was not mostly in, ns, of whichever side was in that
+/// state for longer. Returns `None` if neither side had a wake-up there.
 pub fn other_state_ns(side: &RegretSummary, beside: &RegretSummary) -> Option<f64> {
     let other = match side.states.kept {
         State::Migrating => State::Stacked,

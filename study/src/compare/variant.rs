@@ -1,4 +1,4 @@
-//! A side's features and tunables.
+//! The switches of a side: features, tunables and power management.
 
 use std::fmt;
 use wakelab_input::{nearest, suggest};
@@ -11,33 +11,33 @@ use wakelab_sched::boost;
 use wakelab_sched::select::policy;
 use wakelab_sim::PmSide;
 
-/// What is on.
+/// A side of a comparison.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// What was switched on top of the kernel's features, as given; empty for nothing.
+    /// The switches as given; empty for none.
     pub label: String,
-    /// What is on then.
+    /// The features that are on.
     pub features: FeatureSet,
-    /// The kernel, with the tunables that were set.
+    /// The kernel with the tunables that were set.
     pub kernel: Preset,
-    /// How frequencies and idle states are governed; `None` where nothing was asked.
+    /// The power management; `None` if nothing was asked for.
     pub pm: Option<PmSide>,
 }
 
-/// Switches that change nothing, or cannot be done.
+/// Switches that change nothing, or that cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VariantError {
-    /// They do not fit the kernel.
+    /// The switches do not fit the kernel.
     Switch(SwitchError),
     /// A tunable does not fit the kernel.
     Setting(SettingError),
-    /// An option of power management is not understood.
+    /// An option of power management is not known.
     Power(PowerSideError),
-    /// Nothing acts on the feature.
+    /// Nothing in the model reads the feature.
     NotModelled(Feature),
-    /// This kernel has the feature, and its code does the same with and without.
+    /// The kernel lists the feature, but its code does the same with and without.
     SameEitherWay(&'static str, Feature),
-    /// The code of this kernel does not read the feature.
+    /// The code of the kernel does not read the feature.
     NotRead(&'static str, Feature),
 }
 
@@ -73,18 +73,19 @@ impl fmt::Display for VariantError {
 impl std::error::Error for VariantError {}
 
 impl Variant {
-    /// `kernel` with `switches`.
+    /// Applies `switches` to `kernel`.
     ///
     /// # Errors
-    /// Where a switch would change nothing on this kernel whatever its value.
+    /// Fails if a switch would change nothing on this kernel, whatever its value.
     pub fn new(kernel: &'static Preset, switches: &Switches) -> Result<Self, VariantError> {
         Self::with_usual(kernel, switches, None)
     }
 
-    /// The same on a machine, which may have a governor where the switches name none ([`PmSide::usual`]).
+    /// Applies `switches` to `kernel` on a machine. The machine may have a default governor for sides that name none
+    /// ([`PmSide::usual`]).
     ///
     /// # Errors
-    /// As [`Variant::new`].
+    /// Fails if a switch would change nothing on this kernel, whatever its value.
     pub fn on(machine: &Machine, kernel: &'static Preset, switches: &Switches) -> Result<Self, VariantError> {
         Self::with_usual(kernel, switches, PmSide::usual(machine))
     }
@@ -97,9 +98,10 @@ impl Variant {
         if let Some((feature, _)) = switches.iter().find(|&(feature, _)| same_either_way(kernel, feature)) {
             return Err(VariantError::SameEitherWay(kernel.name, feature));
         }
-        // A policy's switch acts on any kernel: not yet, never, or no longer released there.
+        // The switch of a policy acts on any kernel, also on one that does not have it yet, never had it, or has
+        // dropped it.
         let of_policy = |feature| policy::switches().any(|switch| switch.feature == feature);
-        // How utilisation is measured no kernel has a switch for.
+        // No kernel has a switch for how utilisation is measured.
         let of_pm = |feature| feature == Feature::FREQ_INVARIANCE;
         let boosts = |feature| boost::SWITCHES.contains(&feature);
         let reads = |feature| kernel.lists(feature) || of_policy(feature) || of_pm(feature) || boosts(feature);
@@ -114,36 +116,36 @@ impl Variant {
     }
 }
 
-/// What a kernel lists and does not act on any more: the return that DOUBLE_TICK passes over is the end of `entity_tick()` in
-/// 6.12.
+/// Whether a kernel lists a feature that it does not act on any more: the return that DOUBLE_TICK skips is at the end
+/// of `entity_tick()` in 6.12.
 fn same_either_way(kernel: &Preset, feature: Feature) -> bool {
     feature == Feature::DOUBLE_TICK && kernel.class() == Class::Eevdf && kernel.lists(feature)
 }
 
-/// An option cannot be.
+/// An option of power management that cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PowerSideError {
     /// No governor, or no choice of a frequency, has that name.
     Unknown {
         /// The option.
         option: &'static str,
-        /// What was given.
+        /// The given name.
         given: String,
-        /// What there is.
+        /// The known names.
         known: Vec<&'static str>,
     },
-    /// Not a frequency.
+    /// The value is no frequency.
     Khz {
         /// The option.
         option: &'static str,
-        /// What was given.
+        /// The given value.
         given: String,
     },
-    /// Nothing reads it without a governor.
+    /// Without a governor, nothing reads the option.
     NoGovernor(String),
-    /// An option is given twice, differently: the first and the last.
+    /// The option is given twice with different values: the first and the last.
     Twice(String, String),
-    /// `setspeed` with this governor, which does not read it.
+    /// The governor does not read `setspeed`.
     Setspeed(&'static str),
 }
 
@@ -166,14 +168,14 @@ impl fmt::Display for PowerSideError {
             }
             PowerSideError::NoGovernor(what) => write!(
                 f,
-                "{what} changes nothing without a governor: frequencies and idle states are simulated where a side asks for \
-                 one, as in governor=schedutil"
+                "{what} changes nothing without a governor: frequencies and idle states are simulated where a side \
+                 asks for one, as in governor=schedutil"
             ),
         }
     }
 }
 
-/// What stands for another name.
+/// Another name of a governor.
 const INTEL_PSTATE: &str = "intel_pstate";
 
 fn governor(given: &str) -> Result<&'static About, PowerSideError> {
@@ -209,10 +211,11 @@ fn khz(option: &'static str, given: &str) -> Result<u32, PowerSideError> {
     khz.ok_or_else(|| PowerSideError::Khz { option, given: given.to_owned() })
 }
 
-/// What the switches ask for; where they name no governor, that of `usual`, and `None` without one.
+/// Returns the power management that the switches ask for. Without a governor among them it has that of `usual`; `None`
+/// if there is none either.
 ///
 /// # Errors
-/// Where a name is not known, or an option stands without a governor.
+/// Fails if a name is not known, or if an option is given without a governor.
 fn power_side(switches: &Switches, usual: Option<PmSide>) -> Result<Option<PmSide>, PowerSideError> {
     let given = |name: &str| switches.power().iter().rev().find(|option| option.name == name);
     let repeated = |option: &&PowerOption| given(option.name) != Some(*option);

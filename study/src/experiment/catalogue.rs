@@ -1,44 +1,44 @@
-//! Where machines and workloads come from.
+//! The machines and workloads that an experiment can name.
 
 use std::collections::BTreeMap;
 use wakelab_machine::Machine;
 use wakelab_workload::{Load, Workload, WorkloadError};
 
-/// What is wrong with a name, a load or a number.
+/// What is wrong with a name, a load or a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookupError {
-    /// What is wrong of the workload; a machine has nothing but its name.
+    /// The part of a workload that is wrong; a machine has only a name.
     pub about: LookupSubject,
     /// What is wrong, and what was expected.
     pub what: String,
-    /// What to do about it.
+    /// The next step.
     pub hint: Option<String>,
 }
 
-/// What of a workload is wrong.
+/// The part of a workload that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LookupSubject {
     /// Its name.
     Name,
     /// Its load.
     Load,
-    /// A number of its model, by name.
+    /// A parameter of its model, by name.
     Param(String),
 }
 
-/// Knows machines and workloads by name.
+/// Finds machines and workloads by name.
 pub trait Catalogue {
-    /// The machine of that name, or in that file.
+    /// Returns the machine with this name or in this file.
     ///
     /// # Errors
-    /// Where there is none, or its file is not right.
+    /// Fails if there is none, or if its file is wrong.
     fn machine(&self, name_or_path: &str) -> Result<Machine, LookupError>;
 
-    /// The workload of that name at each of the loads that `load` lists, on a machine with so many CPUs, with numbers of
-    /// its model set to others.
+    /// Returns the workload with this name at each of the loads in `load`, on a machine with `nr_cpus` CPUs and with
+    /// these parameters set.
     ///
     /// # Errors
-    /// Where there is no such workload, load or number.
+    /// Fails if there is no such workload, load or parameter.
     fn workloads(
         &self,
         name: &str,
@@ -47,10 +47,11 @@ pub trait Catalogue {
         nr_cpus: u32,
     ) -> Result<Vec<Workload>, LookupError>;
 
-    /// The same, with what the model has no meaning for let pass in files of rt-app; and what was let pass.
+    /// Returns the same workloads, but accepts parts of rt-app files that the model has no meaning for, and returns a
+    /// warning for each.
     ///
     /// # Errors
-    /// The same, but for that.
+    /// Fails if there is no such workload, load or parameter.
     fn lenient_workloads(
         &self,
         name: &str,
@@ -62,7 +63,7 @@ pub trait Catalogue {
     }
 }
 
-/// What comes with the program, and files.
+/// The catalogue of what comes with the program, and of files.
 #[derive(Clone, Copy, Debug)]
 pub struct Shipped;
 
@@ -81,7 +82,7 @@ impl Catalogue for Shipped {
         params: &[(String, u64)],
         nr_cpus: u32,
     ) -> Result<Vec<Workload>, LookupError> {
-        // A name that is unknown is told before its load.
+        // An unknown name is reported before a wrong load.
         wakelab_workload::describe(name).map_err(wrong)?;
         let params: BTreeMap<String, u64> = params.iter().cloned().collect();
         let build = |load| wakelab_workload::build(name, load, nr_cpus, &params).map_err(wrong);
@@ -117,7 +118,7 @@ fn wrong(mut error: WorkloadError) -> LookupError {
     let about = match error.about {
         Of::Load => LookupSubject::Load,
         Of::Param(name) => LookupSubject::Param(name),
-        // Its own places are in its text already.
+        // The text of the error already has any other place.
         _ => LookupSubject::Name,
     };
     LookupError { about, what, hint }

@@ -1,9 +1,9 @@
 //! Reads experiment files.
 
-use super::toml_table::{given, missing, need_text, number, text};
 use super::{Given, Place, REPEATS_MAX, Spec, SpecError, WorkloadSpec};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use wakelab_input::{Document, Table};
+use wakelab_input::{Document, InputError, Table};
 
 const KEYS: [&str; 12] = [
     "name",
@@ -27,7 +27,8 @@ impl Spec {
     /// Reads an experiment file; see docs/experiments.md.
     ///
     /// # Errors
-    /// Where it cannot be read, is no TOML, lacks a key or has one that is not known, or holds what is no value for it.
+    /// Fails if the file cannot be read or is no TOML, lacks a key or has an unknown one, or if a value is out of
+    /// range.
     pub fn read(path: &Path) -> Result<Self, SpecError> {
         let place = || Place::File { path: path.to_owned(), line: None, key: None };
         let text = std::fs::read_to_string(path).map_err(|e| {
@@ -37,10 +38,10 @@ impl Spec {
         Spec::parse(path, &text)
     }
 
-    /// Reads the text of an experiment file that lies at `path`.
+    /// Reads the text of an experiment file at `path`.
     ///
     /// # Errors
-    /// The same.
+    /// Fails if the text is no TOML, lacks a key or has an unknown one, or if a value is out of range.
     pub fn parse(path: &Path, toml: &str) -> Result<Self, SpecError> {
         let document = Document::parse(path, toml)?;
         let top = document.root(&KEYS)?;
@@ -114,7 +115,7 @@ fn workloads(top: &Table<'_>) -> Result<Vec<WorkloadSpec>, SpecError> {
     tables.iter().map(workload).collect()
 }
 
-/// The numbers in `params`. Which there are, the workload knows.
+/// Returns the parameters in `params`. Which ones there are depends on the workload, which checks them.
 fn params(workload: &Table<'_>) -> Result<Vec<(String, Given<u64>)>, SpecError> {
     let Some(table) = workload.map("params", "a table of whole numbers such as { send = 1900 }")? else {
         return Ok(Vec::new());
@@ -124,4 +125,36 @@ fn params(workload: &Table<'_>) -> Result<Vec<(String, Given<u64>)>, SpecError> 
         Ok((name.to_owned(), number.expect("the table has the key")))
     };
     table.entries().map(read).collect()
+}
+
+impl From<InputError> for SpecError {
+    fn from(error: InputError) -> Self {
+        let InputError { path, line, key, what, hint } = error;
+        SpecError { place: Place::File { path, line, key }, what, hint }
+    }
+}
+
+/// Returns a value with the place of its key.
+fn given<T>(table: &Table<'_>, name: &str, value: T) -> Given<T> {
+    Given { value, place: SpecError::from(table.wrong(name, "")).place }
+}
+
+/// Returns the text of a key; `None` if the key is not there.
+fn text(table: &Table<'_>, name: &str) -> Result<Option<Given<String>>, SpecError> {
+    Ok(table.any_text(name)?.map(|text| given(table, name, text.to_owned())))
+}
+
+/// Returns the text of a key that must be there, such as `example`.
+fn need_text(table: &Table<'_>, name: &str, example: &str) -> Result<Given<String>, SpecError> {
+    text(table, name)?.ok_or_else(|| missing(table, name, example))
+}
+
+/// Returns the whole number of a key; `None` if the key is not there.
+fn number(table: &Table<'_>, name: &str, limits: &RangeInclusive<u64>) -> Result<Option<Given<u64>>, SpecError> {
+    Ok(table.number(name, limits)?.map(|number| given(table, name, number)))
+}
+
+/// Returns the error that a key is missing, whose value could be `example`.
+fn missing(table: &Table<'_>, name: &str, example: &str) -> SpecError {
+    table.missing(name, &format!("a value such as {example}")).into()
 }

@@ -1,4 +1,4 @@
-//! Looks up what an experiment names.
+//! Looks up the names of an experiment.
 
 use super::{Catalogue, Given, LookupError, LookupSubject, Shipped, Spec, SpecError, WorkloadSpec};
 use crate::compare::{Case, Experiment, Published, Variant, VariantError};
@@ -10,19 +10,19 @@ use wakelab_sched::energy::NoEas;
 use wakelab_sim::{Mechanisms, SimError};
 
 impl Spec {
-    /// The experiment, with the machines and workloads that come with the program or lie in files.
+    /// Returns the experiment with the machines and workloads that come with the program or are in files.
     ///
     /// # Errors
-    /// As [`Spec::resolve_from`].
+    /// Fails as [`Spec::resolve_from`] does.
     pub fn resolve(&self) -> Result<Experiment, SpecError> {
         self.resolve_from(&Shipped)
     }
 
-    /// The experiment, with machines and workloads from `catalogue`.
+    /// Returns the experiment with machines and workloads from `catalogue`.
     ///
     /// # Errors
-    /// Where a name is unknown, kernel or machine cannot be simulated, a workload or load cannot be made, switches do not fit the kernel or change
-    /// nothing, a case comes twice, or a published table cannot be read.
+    /// Fails if a name is unknown, the kernel or the machine cannot be simulated, a workload or load is wrong, switches
+    /// do not fit the kernel or change nothing, a case is given twice, or a published table cannot be read.
     pub fn resolve_from(&self, catalogue: &dyn Catalogue) -> Result<Experiment, SpecError> {
         let machine = catalogue.machine(&self.found(&self.machine.value)).map_err(|e| told(&self.machine, &e))?;
         let kernel = Preset::get(&self.kernel.value).map_err(|e| self.kernel.error(e.to_string()))?;
@@ -67,7 +67,8 @@ impl Spec {
         }
         if (base.features, base.kernel.tunables, base.pm) == (with.features, with.kernel.tunables, with.pm) {
             warnings.push(format!(
-                "{}: features and tunables are those of the base side, so that both do the same and every difference is 0",
+                "{}: features and tunables are those of the base side, so that both do the same and every difference \
+                 is 0",
                 self.with.place
             ));
         }
@@ -91,7 +92,7 @@ impl Spec {
         })
     }
 
-    /// Says which of the names is at fault.
+    /// Attributes an error of the simulator to the name that caused it.
     fn not_simulated(&self, error: SimError) -> SpecError {
         match error {
             SimError::Kernel(what) => {
@@ -109,7 +110,7 @@ impl Spec {
         }
     }
 
-    /// A name, or the path of a file that lies beside the experiment.
+    /// Returns a name, or the path of a file relative to the experiment.
     fn found<'a>(&self, name: &'a str) -> Cow<'a, str> {
         if name.contains('/') || name.ends_with(".toml") || name.ends_with(".json") {
             Cow::Owned(self.folder.join(name).to_string_lossy().into_owned())
@@ -143,7 +144,7 @@ impl Spec {
         Ok((made.into_iter().map(|workload| Case { name: name.value.clone(), workload }).collect(), warnings))
     }
 
-    /// Rows are told apart by benchmark, case and load.
+    /// A row is identified by benchmark, case and load.
     fn no_case_twice(&self, cases: &[Case]) -> Result<(), SpecError> {
         let mut seen = BTreeSet::new();
         for case in cases {
@@ -158,11 +159,11 @@ impl Spec {
     }
 }
 
-/// What to do about a published table.
+/// The next step after an error about a published table.
 const TABLES: &str =
     "docs/experiments.md says which columns a published table has; its path begins at the experiment's folder";
 
-/// That which begins most alike, the first of several.
+/// Returns the known name with the longest common prefix, the first of several.
 fn nearest<'a>(name: &str, known: &[&'a str]) -> &'a str {
     let alike = |other: &str| name.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     known.iter().rev().max_by_key(|other| alike(other)).copied().unwrap_or_default()

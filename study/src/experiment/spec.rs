@@ -1,25 +1,25 @@
-//! An experiment as it was written.
+//! An experiment as it was written, with the place of each value.
 
 use std::fmt;
 use std::path::PathBuf;
 use wakelab_workload::benchmarks;
 
-/// More repeats than this are refused.
+/// The highest number of repeats.
 pub const REPEATS_MAX: u32 = 10_000;
 
 /// A workload as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadSpec {
-    /// `netperf:TCP_RR`.
+    /// Its name: `netperf:TCP_RR`.
     pub name: Given<String>,
-    /// `25%..200%/25%`.
+    /// Its load: `25%..200%/25%`.
     pub load: Given<String>,
-    /// Numbers of its model that are set to others.
+    /// The parameters of its model that are set.
     pub params: Vec<(String, Given<u64>)>,
 }
 
 impl WorkloadSpec {
-    /// The load of a workload that says itself how many threads there are: a file of rt-app runs once, and one app draws.
+    /// Returns the load of a workload that needs none: a file of rt-app runs once, and Jankbench draws one app.
     pub(super) fn own_load(name: &Given<String>) -> Option<Given<String>> {
         let rt_app = name.value.ends_with(".json").then_some(1);
         let own = rt_app.or_else(|| wakelab_workload::default_load(&name.value));
@@ -32,45 +32,45 @@ impl WorkloadSpec {
 pub struct Spec {
     /// Its name.
     pub name: String,
-    /// A machine's name, or the path of its file.
+    /// The name of a machine, or the path of its file.
     pub machine: Given<String>,
-    /// A kernel's name.
+    /// The name of a kernel.
     pub kernel: Given<String>,
     /// The workloads, one or more.
     pub workloads: Vec<WorkloadSpec>,
-    /// What is switched on the base side: `A,NO_B`, or empty.
+    /// The switches of the base side: `A,NO_B`, or empty.
     pub base: Given<String>,
-    /// The same on the other.
+    /// The switches of the other side: `A,NO_B`, or empty.
     pub with: Given<String>,
-    /// How often each case is run on each side.
+    /// The number of runs of each case on each side.
     pub repeats: Given<u32>,
-    /// Where the seeds of the runs come from.
+    /// The seed from which the seeds of the runs are derived.
     pub seed: u64,
-    /// What is measured, ns.
+    /// The measured time, ns.
     pub time_ns: Given<u64>,
-    /// What is simulated before that, ns.
+    /// The simulated time before measuring begins, ns.
     pub settle_ns: Given<u64>,
-    /// What a tracer costs at each call of `select_idle_cpu()`, ns.
+    /// The cost of a tracer at each call of `select_idle_cpu()`, ns.
     pub observer_cost_ns: u64,
     /// Whether each search is compared with perfect knowledge.
     pub regret: bool,
-    /// Whether what the model has no meaning for is let pass in files of rt-app, with a warning.
+    /// Whether parts of rt-app files that the model has no meaning for are accepted, with a warning.
     pub lenient: bool,
     /// A CSV file of published results.
     pub results: Option<Given<PathBuf>>,
     /// A CSV file of published search statistics.
     pub search: Option<Given<PathBuf>>,
-    /// Where relative paths begin: the folder of the file, or the current one.
+    /// The start of relative paths: the folder of the file, or the current one.
     pub folder: PathBuf,
 }
 
 impl Spec {
-    /// What `wakelab compare` is given, with the defaults of everything that can be left out: one repeat, seed 1, 1 s
-    /// measured after 600 ms, or what the benchmark takes if that is longer. What differs is set in the fields. A file of
-    /// rt-app says itself how many threads there are, and has a load of 1 if none is given.
+    /// Creates the experiment of `wakelab compare` with the defaults of everything that may be left out: one repeat,
+    /// seed 1, and 1 s measured after 600 ms, or the times of the benchmark if they are longer. A file of rt-app has
+    /// its own number of threads, and a load of 1 if none is given.
     ///
     /// # Errors
-    /// Where there is no load for another workload.
+    /// Fails if another workload has no load.
     pub fn of_flags(
         machine: &str,
         kernel: &str,
@@ -134,21 +134,21 @@ impl Spec {
     }
 }
 
-/// Where something was given.
+/// The place where a value was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In a file.
+    /// A file.
     File {
         /// The file.
         path: PathBuf,
-        /// The line, from 1; `None` if it is the file as a whole.
+        /// The line, from 1; `None` for the file as a whole.
         line: Option<usize>,
-        /// The key, as `variants.base`.
+        /// The key, such as `variants.base`.
         key: Option<String>,
     },
-    /// On the command line.
+    /// A flag of the command line.
     Flag(&'static str),
-    /// Nowhere: the default of this flag or key.
+    /// The default of this flag or key.
     Default(&'static str),
 }
 
@@ -162,45 +162,45 @@ impl fmt::Display for Place {
     }
 }
 
-/// A value, and where it was given.
+/// A value with the place where it was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given<T> {
     /// The value.
     pub value: T,
-    /// Where it was given.
+    /// The place.
     pub place: Place,
 }
 
 impl<T> Given<T> {
-    /// Given by this flag.
+    /// Creates a value that was given by a flag.
     pub fn by_flag(flag: &'static str, value: T) -> Self {
         Given { value, place: Place::Flag(flag) }
     }
 
-    /// Given by nobody.
+    /// Creates a value that is the default of a flag or key.
     pub fn by_default(name: &'static str, value: T) -> Self {
         Given { value, place: Place::Default(name) }
     }
 
-    /// An error about it.
+    /// Returns an error about the value.
     pub fn error(&self, what: impl Into<String>) -> SpecError {
         SpecError { place: self.place.clone(), what: what.into(), hint: None }
     }
 }
 
-/// An experiment cannot be used as it is.
+/// Why an experiment cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
-    /// Where.
+    /// The place.
     pub place: Place,
     /// What is wrong, and what was expected.
     pub what: String,
-    /// What to do about it.
+    /// The next step.
     pub hint: Option<String>,
 }
 
 impl SpecError {
-    /// The same error, with what to do about it.
+    /// Returns this error with a hint.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -1,4 +1,4 @@
-//! Wake-ups that are explained on a page.
+//! The wake-ups that a page explains.
 
 use crate::Decider;
 use crate::explain::{Explained, Filter, explain_file};
@@ -10,12 +10,12 @@ use std::sync::Arc;
 use wakelab_events::{ReadError, Row, TopoFile};
 use wakelab_sched::select::{Decision, Event, Reason};
 
-/// Why a wake-up is explained, in the order in which they are shown.
+/// Why a wake-up is explained, in the order of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WhyExplained {
-    /// Its wakee waited longest until it ran, so long, ns.
+    /// Its wakee waited longest until it ran; the time, ns.
     Slowest(u64),
-    /// It is the first with this reason, of those whose state held still if there is one.
+    /// It is the first with this reason, if possible one whose row is stable.
     First(Reason),
 }
 
@@ -28,20 +28,20 @@ pub struct ExplainedWakeup {
     pub file: PathBuf,
     /// The row.
     pub row: Row,
-    /// The machine.
+    /// The topology of the machine.
     pub topo: Arc<TopoFile>,
-    /// What the decision code did, in order.
+    /// The steps of the decision, in order.
     pub steps: Vec<Event>,
-    /// What it came to.
+    /// The decision.
     pub decision: Decision,
-    /// Whether another feature set than the recorded one was asked for.
+    /// Whether features were switched, so that it need not be the kernel's decision.
     pub switched: bool,
-    /// How long the wakee then waited until it ran, ns, where that is known.
+    /// The time from the wake-up until the wakee ran, ns, if it is known.
     pub wait_ns: Option<u64>,
 }
 
 impl ExplainedWakeup {
-    /// A copy of an explanation.
+    /// Copies an explanation.
     pub fn of(explained: &Explained<'_>, why: WhyExplained) -> Self {
         ExplainedWakeup {
             why,
@@ -58,7 +58,7 @@ impl ExplainedWakeup {
         }
     }
 
-    /// As it is explained.
+    /// Returns it as an explanation.
     pub fn explained(&self) -> Explained<'_> {
         Explained {
             file: &self.file,
@@ -72,7 +72,7 @@ impl ExplainedWakeup {
     }
 }
 
-/// Those of a folder that `why` takes, by their time and wakee.
+/// Explains the wake-ups in a folder for which `why` returns a reason, given their time and wakee.
 pub(super) fn of_folder(
     folder: &Path,
     why: impl Fn(u64, i64) -> Option<WhyExplained>,
@@ -92,8 +92,8 @@ pub(super) fn of_folder(
     Ok(found)
 }
 
-/// Of what was counted: the slowest wake-up, if it is known, and one for each reason, if there is one of those whose state held
-/// still. What cannot be read is left out.
+/// Explains the slowest wake-up of the statistics, if it is known, and one wake-up for each reason, if possible one
+/// whose row is stable. What cannot be read is left out.
 pub fn explained_wakeups(stats: &Stats) -> Vec<ExplainedWakeup> {
     let mut of_files: BTreeMap<&Path, HashSet<(u64, i64)>> = BTreeMap::new();
     for example in stats.values().flat_map(|tally| tally.examples.values().flatten()) {

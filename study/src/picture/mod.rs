@@ -1,6 +1,6 @@
-//! What a page shows of one run besides its statistics: what each CPU did, the caches, frequencies and idle states over time,
-//! where wakees went, and some wake-ups explained. Simulated runs are listened to ([`Pictured`]), recordings are read
-//! ([`crate::stats::stats_and_pictures`]); either takes the same memory however long it is.
+//! What a page shows of one run apart from its statistics: what each CPU did, caches, frequencies and idle states over
+//! time, where wakees went, and the explanation of some wake-ups. [`Pictured`] listens to simulated runs, and
+//! [`crate::stats::stats_and_pictures`] reads recordings. Both use a bounded amount of memory.
 
 mod explained_wakeups;
 mod over_time;
@@ -22,81 +22,83 @@ use wakelab_sched::select::Reason;
 use wakelab_sim::{Outcome, Setup};
 use wakelab_workload::Workload;
 
-/// A simulated run.
+/// The picture of a simulated run.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// How long wakees waited until they ran, of the measured time.
+    /// How long wakees waited until they ran, in the measured time.
     pub waits: Latency,
-    /// Wake-ups of the measured time by the reason of their choice.
+    /// The wake-ups of the measured time by the reason of their choice.
     pub reasons: BTreeMap<Reason, u64>,
     /// The whole run over time.
     pub over_time: OverTime,
-    /// When measuring began, ns.
+    /// The start of measuring, ns.
     pub settle_ns: u64,
     /// Every change of state.
     pub changes: Vec<StateChange>,
-    /// Names of idle states, by number.
+    /// The names of idle states, by number.
     pub idle_states: Vec<String>,
-    /// The wake-up of the measured time after which the wakee waited longest, and one for each reason; or why there are none.
+    /// The wake-up of the measured time after which the wakee waited longest, and one for each reason; or why they
+    /// cannot be explained.
     pub explained: Result<Vec<ExplainedWakeup>, String>,
 }
 
-/// What happened over time. Times are those of the source, ns.
+/// A run over time. Times are those of the source, ns.
 #[derive(Clone, Debug)]
 pub struct OverTime {
-    /// When it begins.
+    /// The start.
     pub start_ns: u64,
-    /// When it was over.
+    /// The end.
     pub end_ns: u64,
-    /// What each CPU did, without a side's name; `None` where no switches tell it.
+    /// What each CPU did, without the name of a side; `None` if the source has no switches.
     pub heat: Option<Heat>,
-    /// By the lowest CPU of a cache: the lowest and the highest utilisation of stretches of time, by time.
+    /// By the lowest CPU of an LLC: the lowest and the highest utilisation in each bin of time.
     pub caches: BTreeMap<Cpu, Vec<CacheAt>>,
     /// By package: the mean frequency of busy CPUs, MHz.
     pub frequency: BTreeMap<u32, Vec<(u64, f64)>>,
-    /// By package: the mean power of it with its cores and clusters, mW; empty where that is not known.
+    /// By package: its mean power with its cores and clusters, mW; empty if that is not known.
     pub power: BTreeMap<u32, Vec<(u64, f64)>>,
-    /// Shares of the time of all CPUs in which they ran tasks or were in an idle state, %; empty where these are not known.
+    /// The shares of the time of all CPUs in which they ran tasks or were in an idle state, %; empty if idle states are
+    /// not known.
     pub states: Vec<StateOverTime>,
-    /// Wake-ups by the cache on which the wakee ran last and the one to which it went; of a simulation those of the measured
-    /// time.
+    /// The wake-ups by the LLC on which the wakee ran last and the LLC to which it went; for a simulation, only those
+    /// of the measured time.
     pub moved: BTreeMap<(u32, u32), u64>,
-    /// All caches.
+    /// All LLCs.
     pub llcs: Vec<u32>,
 }
 
 impl OverTime {
-    /// Whether there is anything that a chart over time shows.
+    /// Whether there is anything for a chart over time.
     pub fn shows(&self) -> bool {
         let governed = !self.frequency.is_empty() || !self.states.is_empty() || !self.power.is_empty();
         self.heat.is_some() || !self.caches.is_empty() || governed
     }
 }
 
-/// A cache at a moment.
+/// An LLC at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CacheAt {
-    /// When.
+    /// The time, ns.
     pub t_ns: u64,
-    /// Sum of the utilisation of its CPUs, % of their capacity.
+    /// The sum of the utilisation of its CPUs, % of their capacity.
     pub util_pct: f64,
-    /// What SIS_UTIL made of it; `None` where it is off.
+    /// The `nr_idle_scan` that SIS_UTIL computed from it; `None` if SIS_UTIL is off.
     pub nr_idle_scan: Option<u32>,
 }
 
-/// What CPUs are in.
+/// What CPUs do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CpuState {
     /// They run tasks.
     Running,
-    /// They are idle, in the state of this number if its governor chose one.
+    /// They are idle, in the state of this number if the governor chose one.
     Idle(Option<u32>),
 }
 
-/// A state, and its share of the time by time.
+/// A state with its share of the time, by time.
 pub type StateOverTime = (CpuState, Vec<(u64, f64)>);
 
-/// Which side of which row a picture is of.
+/// The side of a row that a picture belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Case {
     benchmark: String,
@@ -117,14 +119,14 @@ impl Case {
 pub struct Pictures(HashMap<Case, Picture>);
 
 impl Pictures {
-    /// The picture of a side of a row, `with` or *base*.
+    /// Returns the picture of a side of a row: of `with`, or of base.
     pub fn of(&self, row: &CompareRow, with: bool) -> Option<&Picture> {
         let CompareRow { benchmark, case, load, .. } = row;
         self.0.get(&Case { benchmark: benchmark.clone(), case: case.clone(), load: load.clone(), with })
     }
 }
 
-/// A runner that makes a picture of the first repeat of each side, which it always makes, and leaves other runs to another.
+/// A runner that makes the first repeat of each side itself, with a picture, and passes on other runs.
 pub struct Pictured<'a> {
     runner: &'a dyn Runner,
     recording: Option<Recording<'a>>,
@@ -132,12 +134,13 @@ pub struct Pictured<'a> {
 }
 
 impl<'a> Pictured<'a> {
-    /// Other runs are left to `runner`; `recording` writes the first repeats down, if that is wanted.
+    /// Creates a runner that passes other runs on to `runner`. `recording` writes the first repeats to files, if that
+    /// is wanted.
     pub fn new(runner: &'a dyn Runner, recording: Option<Recording<'a>>) -> Self {
         Pictured { runner, recording, found: Mutex::default() }
     }
 
-    /// The pictures.
+    /// Returns the pictures.
     pub fn found(self) -> Pictures {
         Pictures(self.found.into_inner().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,5 +1,5 @@
-//! Brings together what happens over time: what each CPU did, its frequency and idle state, what packages spent, the state of the
-//! caches, and from which cache to which wakees went.
+//! Sums up what happens over time: what each CPU did, its frequency and idle state, the power of packages, the state of
+//! LLCs, and the LLCs between which wakees moved.
 
 use super::time_bins::Bins;
 use super::time_bins::{Extremes, TimeMean};
@@ -8,44 +8,44 @@ use std::collections::BTreeMap;
 use wakelab_page::{Doing, HeatBuilder};
 use wakelab_sched::cpumask::Cpu;
 
-/// Bins of values over time.
+/// The number of bins of values over time.
 const BINS: usize = 256;
-/// Bins of each cache, where there are more than [`FEW_CACHES`].
+/// The number of bins of each LLC if there are more than [`FEW_CACHES`].
 const BINS_OF_MANY: usize = 64;
-/// So many caches have all bins.
+/// The number of LLCs that have all bins.
 const FEW_CACHES: usize = 8;
-/// So many caches are shown.
+/// The number of LLCs that are shown.
 pub(super) const MOST_CACHES: usize = 64;
 
 /// What a CPU does now.
 #[derive(Clone, Copy, Debug, Default)]
 struct Now {
-    /// Who runs; 0 is the idle task.
+    /// The task that runs; 0 is the idle task.
     pid: i64,
-    /// Since when it does what it does, ns.
+    /// Since when the CPU does what it does, ns.
     since: u64,
-    /// To when it is painted: a search is taken out of a task's run.
+    /// The end of what is in the heat map, ns. The time of a search is taken out of the run of a task.
     painted: u64,
     khz: Option<u32>,
     idle_state: Option<u32>,
 }
 
-/// Told what happens, in order.
+/// Receives events in the order of time and builds an [`OverTime`].
 #[derive(Clone, Debug)]
 pub(crate) struct OverTimeBuilder {
     start_ns: u64,
     heat: HeatBuilder,
     now: Vec<Now>,
-    /// Whether switches were told, so that it is known when tasks ran.
+    /// Whether there were switches, so that it is known when tasks ran.
     switches: bool,
-    /// By CPU: the number of its cache, where that is known.
+    /// By CPU: the number of its LLC, if it is known.
     llcs: Option<Vec<u32>>,
     /// By CPU: its package.
     packages: Vec<u32>,
     caches: BTreeMap<Cpu, Bins<Extremes>>,
     /// By package, kHz.
     frequency: BTreeMap<u32, Bins<TimeMean>>,
-    /// By package: since when it spends how much, ns and µW, and what it spent before.
+    /// By package: the start of its current power, ns, that power, µW, and its power before.
     power: BTreeMap<u32, (u64, u64, Bins<TimeMean>)>,
     /// By state, `None` for none.
     idle: BTreeMap<Option<u32>, Bins<u64>>,
@@ -54,7 +54,7 @@ pub(crate) struct OverTimeBuilder {
 }
 
 impl OverTimeBuilder {
-    /// From `start_ns` on, of a machine with these caches and packages by CPU, as far as they are known.
+    /// Starts at `start_ns`, for a machine with these LLCs and packages by CPU, as far as they are known.
     pub(crate) fn new(start_ns: u64, llcs: Option<Vec<u32>>, packages: Vec<u32>) -> Self {
         OverTimeBuilder {
             start_ns,
@@ -81,7 +81,7 @@ impl OverTimeBuilder {
         &mut self.now[cpu]
     }
 
-    /// Takes down what a CPU did until now.
+    /// Accounts for what a CPU did until now.
     fn close(&mut self, t_ns: u64, cpu: Cpu) {
         let now = *self.now(cpu);
         if now.pid != 0 {
@@ -100,7 +100,7 @@ impl OverTimeBuilder {
         (now.since, now.painted) = (t_ns, t_ns.max(now.painted));
     }
 
-    /// A CPU has switched to a task, or to 0, the idle task.
+    /// A CPU switched to a task, or to 0, the idle task.
     pub(crate) fn switch(&mut self, t_ns: u64, cpu: Cpu, next: i64) {
         self.switches = true;
         self.close(t_ns, cpu);
@@ -109,14 +109,14 @@ impl OverTimeBuilder {
         now.idle_state = None;
     }
 
-    /// Balancing took a task from a CPU: if it ran there, it does so no more.
+    /// Load balancing took a task from a CPU, which no longer runs it.
     pub(crate) fn taken(&mut self, t_ns: u64, cpu: Cpu, pid: i64) {
         if pid != 0 && self.now(cpu).pid == pid {
             self.switch(t_ns, cpu, 0);
         }
     }
 
-    /// A CPU chose one for a wakee.
+    /// A CPU searched a CPU for a wakee.
     pub(crate) fn searched(&mut self, cpu: Cpu, from_ns: u64, to_ns: u64) {
         let now = self.now(cpu);
         let (pid, painted) = (now.pid, now.painted);
@@ -131,7 +131,7 @@ impl OverTimeBuilder {
         self.heat.add(cpu as usize, from, to_ns, Doing::Searching);
     }
 
-    /// A wakee went from one CPU to another, on a machine with these caches or those that were told at first.
+    /// A wakee went from one CPU to another. `llcs` are the LLCs by CPU, if they differ from those at the start.
     pub(crate) fn woken(&mut self, prev: Cpu, dest: Cpu, llcs: Option<&Vec<u32>>) {
         let llcs = llcs.or(self.llcs.as_ref());
         let of = |cpu: Cpu| llcs.and_then(|llcs| llcs.get(cpu as usize)).copied();
@@ -140,19 +140,19 @@ impl OverTimeBuilder {
         }
     }
 
-    /// A CPU has another frequency.
+    /// The frequency of a CPU changed.
     pub(crate) fn frequency(&mut self, t_ns: u64, cpu: Cpu, khz: u32) {
         self.close(t_ns, cpu);
         self.now(cpu).khz = Some(khz);
     }
 
-    /// A CPU that is idle has another idle state, or none.
+    /// The idle state of an idle CPU changed.
     pub(crate) fn idle_state(&mut self, t_ns: u64, cpu: Cpu, state: Option<u32>) {
         self.close(t_ns, cpu);
         self.now(cpu).idle_state = state;
     }
 
-    /// From then on a package spends so much on average, µW, until it is told again.
+    /// A package has this mean power, µW, from `since_ns` until the next call.
     pub(crate) fn power(&mut self, since_ns: u64, package: u32, uw: u64) {
         let new = || (since_ns, uw, Bins::new(self.start_ns, BINS));
         let (since, spent, bins) = self.power.entry(package).or_insert_with(new);
@@ -160,7 +160,7 @@ impl OverTimeBuilder {
         (*since, *spent) = (since_ns, uw);
     }
 
-    /// A cache was summed up.
+    /// Periodic balancing summed up the utilisation of an LLC.
     pub(crate) fn cache(&mut self, t_ns: u64, llc: Cpu, sum_util: u64, weight: u32, nr_idle_scan: Option<i32>) {
         let many = self.llcs.as_ref().is_some_and(|llcs| different(llcs) > FEW_CACHES);
         if self.caches.len() >= MOST_CACHES && !self.caches.contains_key(&llc) {
@@ -172,7 +172,7 @@ impl OverTimeBuilder {
         self.caches.entry(llc).or_insert_with(bins).at(t_ns).take(CacheAt { t_ns, util_pct, nr_idle_scan });
     }
 
-    /// All of it, when it was over at `end_ns`. `cpus` is how many there are, 0 where that is not known.
+    /// Returns the result at `end_ns`. `cpus` is the number of CPUs, 0 if it is not known.
     pub(crate) fn finish(mut self, cpus: usize, end_ns: u64) -> OverTime {
         let cpus = cpus.max(self.now.len());
         if self.switches && cpus > 0 {
@@ -209,7 +209,7 @@ impl OverTimeBuilder {
     }
 }
 
-/// Shares of the time of all CPUs, %.
+/// Returns the shares of the time of all CPUs, %.
 fn shares(running: Bins<u64>, idle: BTreeMap<Option<u32>, Bins<u64>>, end_ns: u64) -> Vec<StateOverTime> {
     let running = (CpuState::Running, running.finish(end_ns));
     let idle = idle.into_iter().map(|(state, bins)| (CpuState::Idle(state), bins.finish(end_ns)));

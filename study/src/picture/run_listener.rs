@@ -1,4 +1,4 @@
-//! Listens to a simulated run.
+//! Listens to a simulated run and makes its picture.
 
 use super::{ExplainedWakeup, OverTimeBuilder, Picture, WhyExplained, explained_wakeups};
 use rustc_hash::FxHashMap;
@@ -11,28 +11,28 @@ use wakelab_measure::{RunStats, Waits};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::select::{Reason, View};
 
-/// No place.
+/// The task has no pending wake-up.
 const NONE: u32 = u32::MAX;
 
-/// A wake-up after which the wakee did not run yet.
+/// A wake-up whose wakee did not run yet.
 #[derive(Clone, Debug, Default)]
 struct Pending {
     began: u64,
-    /// Whether it is measured.
+    /// Whether it is in the measured time.
     counts: bool,
-    /// Whether `kept` is of it.
+    /// Whether `kept` has its decision.
     choice: bool,
     kept: CapturedWakeup,
 }
 
-/// A wake-up that is to be explained, with the names of its tasks.
+/// A wake-up that will be explained, with the names of its tasks.
 #[derive(Clone, Debug, Default)]
 struct Wanted {
     kept: CapturedWakeup,
     names: Vec<(Task, String)>,
 }
 
-/// Makes a [`Picture`].
+/// Listens to a run and builds a [`Picture`].
 #[derive(Clone, Debug)]
 pub(crate) struct RunListener {
     measured: Range<u64>,
@@ -40,14 +40,14 @@ pub(crate) struct RunListener {
     choices: PendingChoices,
     waits: Waits,
     reasons: BTreeMap<Reason, u64>,
-    /// By task: its place among the pending.
+    /// By task: the index of its pending wake-up.
     place: Vec<u32>,
     pending: Vec<Pending>,
     free: Vec<u32>,
     names: FxHashMap<Task, String>,
     first: BTreeMap<Reason, Wanted>,
     slowest: Option<(u64, Wanted)>,
-    /// What was kept before; its memory is used again.
+    /// A decision that is no longer needed, whose memory is used again.
     spare: CapturedWakeup,
 }
 
@@ -72,7 +72,7 @@ impl RunListener {
         }
     }
 
-    /// The place of a task's wake-up, made if there is none.
+    /// Returns the pending wake-up of a task, and creates it if there is none.
     fn pend(&mut self, task: Task) -> &mut Pending {
         let at = task as usize;
         if self.place.len() <= at {
@@ -100,7 +100,7 @@ impl RunListener {
         let mut kept = std::mem::take(&mut self.spare);
         let choice = self.choices.capture(time, event, &mut kept);
         if let (true, true, Some(reason)) = (counts, choice, reason) {
-            // The first whose state held still explains best.
+            // The first stable row explains best.
             let better = self.first.get(&reason).is_none_or(|first| !first.kept.stable() && kept.stable());
             if better {
                 let wanted = self.wanted(kept.clone());
@@ -114,7 +114,7 @@ impl RunListener {
         let pending = self.pend(wakee);
         pending.began = began;
         pending.counts = counts;
-        // What a fork reads is large, and there may be many that wait.
+        // The inputs of a fork are large, and many forks may be pending.
         pending.choice = choice && !placed;
         if pending.choice {
             std::mem::swap(&mut pending.kept, &mut kept);
@@ -143,7 +143,7 @@ impl RunListener {
         }
     }
 
-    /// What was found of a run that ended then with these numbers.
+    /// Returns the picture of a run that ended at `ended_ns` with these numbers.
     pub(crate) fn finish(self, run: &RunInfo<'_>, ended_ns: u64, stats: &RunStats) -> Picture {
         let mut names = BTreeMap::new();
         let (mut kept, mut why) = (Vec::new(), HashMap::new());
@@ -152,7 +152,7 @@ impl RunListener {
         for (of, wanted) in slowest.into_iter().chain(first) {
             let Some(which) = wanted.kept.which() else { continue };
             names.extend(wanted.names);
-            // The slowest may be the first of its reason, too.
+            // The slowest may also be the first of its reason.
             if let std::collections::hash_map::Entry::Vacant(entry) = why.entry(which) {
                 entry.insert(of);
                 kept.push(wanted.kept);
@@ -172,7 +172,7 @@ impl RunListener {
     }
 }
 
-/// Makes the choices again, as of any run that was recorded.
+/// Makes the decisions again, as those of a recorded run.
 fn explained(
     run: &RunInfo<'_>,
     names: BTreeMap<Task, String>,
@@ -215,7 +215,7 @@ impl Sink for RunListener {
                 self.woken(time, event, &Wake { wakee, waker_cpu, prev, dest, began: time, reason, placed: true });
             }
             Event::Switch { cpu, next, .. } => {
-                // Tasks count from 0, which here is the idle task.
+                // Tasks are numbered from 0, which here is the idle task.
                 self.over_time.switch(time, cpu, next.map_or(0, |task| i64::from(task) + 1));
                 if let Some(task) = next {
                     self.runs(time, task);

@@ -1,17 +1,17 @@
-//! Values over time, in memory that does not grow with it.
+//! Values over time in bins, in a bounded amount of memory.
 
 use super::CacheAt;
 
-/// What can be brought together with what came after it.
+/// A value that can be merged with the value of the next bin.
 pub(super) trait Merge {
-    /// Takes in what came next.
+    /// Adds the value of the next bin.
     fn merge(&mut self, next: &Self);
 }
 
-/// The first bins are so long, ns.
+/// The length of a bin at the start, ns.
 const FIRST_BIN_NS: u64 = 1_000;
 
-/// Bins of time. Where more time comes than there are bins for, each two become one.
+/// Bins of time. When time exceeds the last bin, the bins are merged in pairs.
 #[derive(Clone, Debug)]
 pub(super) struct Bins<T> {
     start_ns: u64,
@@ -21,12 +21,12 @@ pub(super) struct Bins<T> {
 }
 
 impl<T: Merge + Default + Clone> Bins<T> {
-    /// `most` bins, 2 at least, from `start_ns` on.
+    /// Creates at most `most` bins, at least 2, from `start_ns` on.
     pub(super) fn new(start_ns: u64, most: usize) -> Self {
         Bins { start_ns, bin_ns: FIRST_BIN_NS, most, bins: Vec::new() }
     }
 
-    /// The bin of a time.
+    /// Returns the bin of a time.
     pub(super) fn at(&mut self, ns: u64) -> &mut T {
         let ns = ns.saturating_sub(self.start_ns);
         while ns / self.bin_ns >= self.most as u64 {
@@ -39,7 +39,7 @@ impl<T: Merge + Default + Clone> Bins<T> {
         &mut self.bins[at]
     }
 
-    /// Tells each bin that an interval touches for how long.
+    /// Calls `of` for each bin that an interval touches, with the time in that bin, ns.
     pub(super) fn spread(&mut self, from_ns: u64, to_ns: u64, mut of: impl FnMut(&mut T, u64)) {
         let (mut at, to) = (from_ns.max(self.start_ns), to_ns);
         if at < to {
@@ -64,7 +64,7 @@ impl<T: Merge + Default + Clone> Bins<T> {
         self.bins = self.bins.chunks(2).map(together).collect();
     }
 
-    /// The middle of each bin, ns, and what is in it; those to `end_ns`, when it was over.
+    /// Returns the middle of each bin, ns, and its value, up to `end_ns`.
     pub(super) fn finish(mut self, end_ns: u64) -> Vec<(u64, T)> {
         if end_ns > self.start_ns {
             self.at(end_ns - 1);
@@ -81,12 +81,12 @@ impl Merge for u64 {
     }
 }
 
-/// The lowest and the highest of a cache's values.
+/// The lowest and the highest value of an LLC in a bin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Extremes(Option<[CacheAt; 2]>);
 
 impl Extremes {
-    /// Takes in what it is at a moment.
+    /// Adds a value.
     pub(super) fn take(&mut self, at: CacheAt) {
         let [low, high] = self.0.unwrap_or([at, at]);
         let lower = if at.util_pct < low.util_pct { at } else { low };
@@ -94,7 +94,7 @@ impl Extremes {
         self.0 = Some([lower, higher]);
     }
 
-    /// Both of each bin, by time.
+    /// Returns both of each bin, by time.
     pub(super) fn of_bins(bins: Bins<Extremes>) -> Vec<CacheAt> {
         let of_bin = |(_, Extremes(ends)): (u64, Extremes)| match ends {
             Some([low, high]) if low.t_ns < high.t_ns => vec![low, high],
@@ -112,17 +112,17 @@ impl Merge for Extremes {
     }
 }
 
-/// A value × ns, and ns.
+/// The sum of value × ns, and of ns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TimeMean(u128, u64);
 
 impl TimeMean {
-    /// Takes in that the value was `value` for so long.
+    /// Adds `value` for `ns`.
     pub(super) fn take(&mut self, value: u64, ns: u64) {
         self.merge(&TimeMean(u128::from(value) * u128::from(ns), ns));
     }
 
-    /// Of each bin that knows one, a thousandth of it.
+    /// Returns a thousandth of the mean of each bin that has one.
     pub(super) fn of_bins(bins: Bins<TimeMean>, end_ns: u64) -> Vec<(u64, f64)> {
         let of = |(at, TimeMean(sum, ns)): (u64, TimeMean)| (ns > 0).then(|| (at, (sum / u128::from(ns)) as f64 / 1e3));
         bins.finish(end_ns).into_iter().filter_map(of).collect()

@@ -1,8 +1,8 @@
 //! Published tables, simulated: a scoreboard that shows row by row how close the model comes.
 //!
-//! [`tables`] reads what was published and decides for each row how it is simulated, or why it is not. [`reproduce`] simulates
-//! each distinct case once and scores the tables. The class of a row depends on the noise of the posting itself
-//! ([`noise_pct`]).
+//! [`tables`] reads what was published and decides for each row how it is simulated, or why it is not. [`reproduce`]
+//! simulates each distinct case once and scores the tables. The class of a row depends on the noise of the posting
+//! itself ([`noise_pct`]).
 
 mod quantity;
 mod score;
@@ -62,8 +62,8 @@ pub fn names() -> Vec<&'static str> {
     TABLES.iter().map(|table| table.name()).collect()
 }
 
-/// Reads the tables of these names from a folder; without names, all tables that are there. Every row of a CSV file that is no
-/// known table is excluded, with the reason.
+/// Reads the tables of these names from a folder; without names, all tables that are there. Every row of a CSV file
+/// that is no known table is excluded, with the reason.
 ///
 /// # Errors
 /// Fails if a name is neither that of a known table nor that of a file in the folder, or if a file cannot be read.

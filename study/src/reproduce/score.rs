@@ -1,22 +1,22 @@
-//! How close a table's simulation comes.
+//! How close the simulation of a table comes.
 
 use super::{Scored, SearchRates};
 use serde::Serialize;
 
-/// What a difference is.
+/// The class of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// Above the noise, upwards.
+    /// Positive and above the noise.
     Better,
     /// Within the noise.
     Same,
-    /// Above the noise, downwards.
+    /// Negative and above the noise.
     Worse,
 }
 
 impl Class {
-    /// Of a difference in per cent, where `noise_pct` is what it has to exceed.
+    /// Returns the class of a difference in %, which has to exceed `noise_pct` to be an effect.
     pub fn of(compare_pct: f64, noise_pct: f64) -> Self {
         match compare_pct {
             pct if pct > noise_pct => Class::Better,
@@ -25,7 +25,7 @@ impl Class {
         }
     }
 
-    /// As it is printed.
+    /// The name in the output.
     pub fn name(self) -> &'static str {
         match self {
             Class::Better => "better",
@@ -35,8 +35,8 @@ impl Class {
     }
 }
 
-/// What a difference has to exceed to be an effect, %: `max(5, 2 √(σ_base² + σ_with²))` of the posting's spreads, 10 where
-/// it gives none.
+/// Returns what a difference has to exceed to be an effect, %: `max(5, 2 √(σ_base² + σ_with²))` of the posting's
+/// spreads, or 10 if it gives none.
 pub fn noise_pct(spreads: Option<(f64, f64)>) -> f64 {
     match spreads {
         Some((base, with)) => (2.0 * base.hypot(with)).max(5.0),
@@ -44,37 +44,38 @@ pub fn noise_pct(spreads: Option<(f64, f64)>) -> f64 {
     }
 }
 
-/// A table's score.
+/// The score of a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
-    /// Rows that are simulated.
+    /// The number of rows that are simulated.
     pub rows: usize,
-    /// Rows that are not.
+    /// The number of rows that are not simulated.
     pub excluded: usize,
-    /// Published effects among them.
+    /// The published effects among the simulated rows.
     pub effects: usize,
-    /// Those that the simulation has, with the right sign and within a factor of 1.5.
+    /// The effects that the simulation has, too, with the same sign and within a factor of 1.5.
     pub effects_right: usize,
-    /// Effects of the simulation where none was published.
+    /// The effects of the simulation where none was published.
     pub false_effects: usize,
-    /// Effects above 30% with the wrong sign.
+    /// The effects above 30% with the wrong sign.
     pub wrong_sign: usize,
-    /// Rows whose class is the published one, %.
+    /// The share of rows with the published class, %.
     pub class_agreement_pct: Option<f64>,
-    /// Median of the distance between the two differences, percentage points.
+    /// The median of the distance between the two differences, percentage points.
     pub median_abs_diff: Option<f64>,
-    /// 1 less the ratio of that median to the one of a model that predicts 0 everywhere.
+    /// 1 minus the ratio of that median to the one of a model that predicts 0 everywhere.
     pub skill: Option<f64>,
-    /// Root mean square of the logarithm of simulated over published baselines, each curve normalised to its first point.
+    /// The root mean square of the logarithm of simulated over published baselines, with each curve normalised to its
+    /// first point.
     pub curve_rms_log_error: Option<f64>,
-    /// Correlation (Pearson) of the published and the simulated share of time in run-queue locks over the rows: how alike the
+    /// The correlation (Pearson) of the published and the simulated share of time in run-queue locks: how similar the
     /// shapes of the two curves are.
     pub rq_lock_correlation: Option<f64>,
-    /// Mean absolute error of each search statistic, percentage points.
+    /// The mean absolute error of each search statistic, percentage points.
     pub search_mae: Option<SearchRates>,
 }
 
-/// The score of rows.
+/// Returns the score of rows.
 pub(super) fn summary(rows: &[Scored]) -> Summary {
     let simulated: Vec<&Scored> = rows.iter().filter(|row| row.excluded.is_none()).collect();
     let pairs: Vec<(f64, f64, f64)> = simulated
@@ -136,7 +137,7 @@ fn curve_error(rows: &[&Scored]) -> Option<f64> {
     (!squares.is_empty()).then(|| (squares.iter().sum::<f64>() / squares.len() as f64).sqrt())
 }
 
-/// `None` where there are fewer than three rows, or one of the curves is flat.
+/// Returns the correlation of the locks; `None` for fewer than three rows, or if one of the curves is flat.
 fn rq_lock_correlation(rows: &[&Scored]) -> Option<f64> {
     let pairs: Vec<(f64, f64)> =
         rows.iter().filter_map(|row| row.published_rq_lock_pct.zip(row.simulated_rq_lock_pct)).collect();

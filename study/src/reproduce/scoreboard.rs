@@ -1,4 +1,5 @@
-//! The scoreboard: each distinct case of the tables is simulated once, and every row is compared with what was published.
+//! The scoreboard: each distinct case of the tables is simulated once, and every row is compared with what was
+//! published.
 
 use super::quantity::{latency, search_rates};
 use super::{Class, Published, Quantity, Recipe, SearchRates, SideBySide, Summary, Table, WorstOver, noise_pct, score};
@@ -13,13 +14,14 @@ use wakelab_sim::{Outcome, Setup};
 /// How much is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Runs of each case on each side.
+    /// The number of runs of each case on each side.
     pub repeats: u32,
-    /// What is simulated before measuring begins, ns.
+    /// The simulated time before measuring begins, ns.
     pub settle_ns: u64,
-    /// What is measured, ns.
+    /// The measured time, ns.
     pub time_ns: u64,
-    /// Only rows with a published effect or search statistics, and of each workload the first and the last of them.
+    /// Whether only headlines are simulated: rows with a published effect or search statistics, and of each workload
+    /// only the first and the last of them.
     pub headlines: bool,
 }
 
@@ -31,74 +33,76 @@ impl Effort {
 }
 
 impl Effort {
-    /// What is simulated before measuring, and what is measured, ns: longer where the benchmark says that it takes longer.
+    /// Returns the simulated time before measuring and the measured time, ns, which are longer if the benchmark needs
+    /// it.
     fn times_of(self, workload: &str) -> (u64, u64) {
         let shortest = wakelab_workload::shortest_run(workload);
         (self.settle_ns.max(shortest.settle_ns), self.time_ns.max(shortest.time_ns))
     }
 }
 
-/// A row with what the simulation gives.
+/// A row with the result of the simulation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scored {
-    /// The file's columns and the row's cells.
+    /// The columns of the file with the cells of the row.
     pub cells: Vec<(String, String)>,
-    /// Why it is not simulated.
+    /// Why the row is not simulated.
     pub excluded: Option<String>,
     /// The published difference, %.
     pub published_compare_pct: Option<f64>,
-    /// The simulated one.
+    /// The simulated difference, %.
     pub simulated_compare_pct: Option<f64>,
     /// What a difference has to exceed to be an effect, %.
     pub noise_pct: f64,
-    /// The published baseline, with the curve that it is a point of.
+    /// The published baseline, with the name of the curve that it is a point of.
     pub published_baseline: Option<(String, f64)>,
-    /// The simulated one, in a unit that is the published one's times a constant.
+    /// The simulated baseline, in a unit that is a constant times the published one.
     pub simulated_baseline: Option<f64>,
-    /// Published search statistics of the base side.
+    /// The published search statistics of the base side.
     pub published_search: Option<SearchRates>,
-    /// The simulated ones.
+    /// The simulated search statistics of the base side.
     pub simulated_search: Option<SearchRates>,
-    /// Published numbers that are no differences, and the simulated ones.
+    /// Values that are compared as they are, not as a difference.
     pub side_by_side: Option<SideBySide>,
-    /// Published share of CPU time in run-queue locks of the base side, %.
+    /// The published share of CPU time in run-queue locks of the base side, %.
     pub published_rq_lock_pct: Option<f64>,
-    /// The simulated one: of waiting for them only.
+    /// The simulated share of CPU time that waits for run-queue locks, %.
     pub simulated_rq_lock_pct: Option<f64>,
 }
 
 /// A table with its score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoredTable {
-    /// The file's stem.
+    /// The stem of its file.
     pub name: String,
     /// Its rows, as in the file.
     pub rows: Vec<Scored>,
-    /// What is to be said of all of it.
+    /// Notes on all of it.
     pub notes: Vec<String>,
-    /// The score.
+    /// Its score.
     pub summary: Summary,
 }
 
-/// All tables.
+/// All tables with their scores.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
-    /// In the order they were asked for.
+    /// The tables, in the order in which they were asked for.
     pub tables: Vec<ScoredTable>,
-    /// What of machines and workloads is assumed.
+    /// The assumed numbers of the machines and workloads.
     pub assumed: Vec<Assumed>,
-    /// What was simulated.
+    /// How much was simulated.
     pub effort: Effort,
-    /// The first failed run of each case that had one: its rows are excluded with the reason.
+    /// The first failed run of each case that had one. The rows of the case are excluded with the reason.
     pub failed: Vec<RunFailed>,
-    /// False after a stop: rows that were not reached are excluded.
+    /// False after a stop: the rows that were not reached are excluded.
     pub complete: bool,
 }
 
-/// Simulates what the tables need with `runner`, `jobs` runs at a time (0: as many as there are cores), and scores them.
+/// Simulates what the tables need with `runner`, `jobs` runs at a time (0: as many as there are cores), and scores
+/// them.
 ///
-/// A case that cannot be built, or of which a run fails, excludes its own rows and no others. Once `stop` is set, the runs end
-/// early, and the rows that were not reached are excluded.
+/// A case that cannot be built, or of which a run fails, excludes its own rows and no others. Once `stop` is set, the
+/// runs end early, and the rows that were not reached are excluded.
 pub fn reproduce(
     runner: &dyn Runner,
     tables: &[Table],
@@ -127,7 +131,7 @@ pub fn reproduce(
     let mut done = 0;
     for (recipe, loads) in loads {
         let runs = loads.len() * effort.repeats as usize * 2;
-        // Each load by itself: one that cannot be made is not in the way of the others.
+        // Each load is an experiment of its own, so that a load that cannot be built does not affect the others.
         let (mut made, mut experiments): (Vec<u64>, Vec<Experiment>) = (Vec::new(), Vec::new());
         for load in loads {
             match spec(recipe, load, effort).and_then(|spec| spec.resolve()) {
@@ -135,7 +139,7 @@ pub fn reproduce(
                     made.push(load);
                     experiments.push(experiment);
                 }
-                // Where it was given is a flag that nobody gave.
+                // The place in the error is a flag that the user did not give.
                 Err(error) => drop(found.insert((recipe, load), Err(first_line(&error.what)))),
             }
         }
@@ -172,7 +176,7 @@ pub fn reproduce(
     Scoreboard { tables: scored.collect(), assumed, effort, failed, complete }
 }
 
-/// Why a case whose run failed is excluded.
+/// Returns why a case whose run failed is excluded.
 fn why_failed(failed: &RunFailed) -> String {
     format!("a run failed: {}", first_line(&failed.to_string()))
 }
@@ -181,7 +185,7 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Which rows are simulated.
+/// Returns which rows are simulated.
 fn choose(table: &Table, effort: Effort) -> Vec<bool> {
     if !effort.headlines {
         return vec![true; table.rows.len()];
@@ -217,10 +221,10 @@ fn spec(recipe: &Recipe, load: u64, effort: Effort) -> Result<Spec, SpecError> {
     Ok(spec)
 }
 
-/// Part of all runs.
+/// The progress of a part of all runs.
 pub(crate) struct PartialProgress<'a> {
     pub(crate) progress: &'a dyn RunProgress,
-    /// How many were done before.
+    /// The number of runs that were done before.
     pub(crate) done: usize,
     pub(crate) all: usize,
 }
@@ -231,7 +235,7 @@ impl RunProgress for PartialProgress<'_> {
     }
 }
 
-/// What was simulated, by recipe and load, or why it could not be.
+/// The simulated rows by recipe and load, or why there is none.
 type Found<'a> = BTreeMap<(&'a Recipe, u64), Result<CompareRow, String>>;
 
 fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
@@ -281,7 +285,7 @@ fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
     scored
 }
 
-/// The highest ratio of the base side's metric to that of the reference.
+/// Returns the highest ratio of the metric of the base side to that of the reference.
 fn worst_ratio(recipe: &Recipe, over: &WorstOver, found: &Found<'_>) -> Result<f64, String> {
     let mean = |recipe, load| match found.get(&(recipe, load)) {
         Some(Ok(row)) => Ok(row.base.mean),
@@ -293,12 +297,12 @@ fn worst_ratio(recipe: &Recipe, over: &WorstOver, found: &Found<'_>) -> Result<f
         .try_fold(0.0, |worst: f64, &load| Ok(worst.max(mean(recipe, load)? / mean(&over.reference, load)?)))
 }
 
-/// The base side's value in the unit of postings, up to a constant factor.
+/// Returns the value of the base side in the unit of postings, up to a constant factor.
 fn baseline(row: &CompareRow, load: u64) -> f64 {
     wakelab_workload::printed(&row.benchmark, load, row.base.mean)
 }
 
-/// Keeps what failed and gives no numbers of it, so that the other runs are made.
+/// A runner that keeps failures and returns no numbers for them, so that the other runs are made.
 pub(super) struct CollectFailures<'a> {
     runner: &'a dyn Runner,
     failed: Mutex<Vec<RunFailed>>,
@@ -309,7 +313,7 @@ impl<'a> CollectFailures<'a> {
         CollectFailures { runner, failed: Mutex::default() }
     }
 
-    /// The first run at this load that failed, whatever the order in which they were made.
+    /// Returns the first failed run at this load, whatever the order in which the runs were made.
     pub(super) fn failure(&self, load: &str) -> Option<RunFailed> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.iter().filter(|one| one.run.load == load).min_by_key(|one| (one.run.repeat, one.run.with)).cloned()

@@ -1,43 +1,44 @@
-//! Which constant decides: a decision stump.
+//! A decision stump: the constant that decides whether a conclusion holds.
 //!
-//! Of all constants and all places between two of their sampled values, the one that best separates the samples that hold
-//! from those that do not; the score is the mean of the share of holding samples inside and of others outside, so that the
-//! rarer kind counts as much. A split is looked at only where it says something of both sides: inside, the conclusion holds
-//! in [`INSIDE_PCT`] of a hundred samples or more, as where it holds without a condition; outside, in less than half. With many constants and few samples some split always looks good. It counts only where the
-//! score is [`SCORE`] or more, and where fewer than [`CHANCE`] of [`SHUFFLES`] random orders of the same outcomes are
-//! separated as well by any constant (a permutation test).
+//! Of all constants and all places between two of their sampled values, this is the split that best separates the
+//! samples in which the conclusion holds from the others. Its score is the mean of the share of holding samples inside
+//! and the share of other samples outside, so that the rarer kind counts as much. A split must be meaningful on both
+//! sides: inside, the conclusion holds in at least [`INSIDE_PCT`] % of the samples, as it does if it holds without a
+//! condition; outside, in less than half. With many constants and few samples some split always looks good. It
+//! therefore counts only if its score is at least [`SCORE`], and if less than a share of [`CHANCE`] of [`SHUFFLES`]
+//! random orders of the same outcomes are separated as well by any constant (a permutation test).
 
 use super::hypercube::shuffle;
 use super::{Share, Side};
 use oorandom::Rand64;
 
-/// The least share of holding samples inside, %.
+/// The lowest share of holding samples inside, %.
 const INSIDE_PCT: usize = 95;
-/// The least score.
+/// The lowest score.
 const SCORE: f64 = 0.8;
-/// The highest share of random orders that may do as well.
+/// The highest share of random orders that may score as well.
 const CHANCE: f64 = 0.05;
-/// How many random orders are tried.
+/// The number of random orders.
 const SHUFFLES: usize = 399;
 
 /// A split that separates.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stump {
-    /// Index of the constant.
+    /// The index of the constant.
     pub constant: usize,
-    /// Where the conclusion holds.
+    /// The side on which the conclusion holds.
     pub side: Side,
     /// The sampled values on both sides of the split.
     pub between: [u64; 2],
-    /// The share that holds on that side.
+    /// The samples on that side in which the conclusion holds.
     pub inside: Share,
-    /// The share that holds on the other.
+    /// The samples on the other side in which the conclusion holds.
     pub outside: Share,
-    /// Mean of the share of holding samples inside and of others outside, 0 to 1.
+    /// The mean of the share of holding samples inside and of others outside, 0 to 1.
     pub score: f64,
 }
 
-/// The split that separates `holds` by `values` (by sample, by constant), if one does.
+/// Returns the split of `values` (by sample, by constant) that separates `holds`, if there is one.
 pub(super) fn decision_stump(values: &[Vec<u64>], holds: &[bool]) -> Option<Stump> {
     if !(holds.contains(&true) && holds.contains(&false)) {
         return None;
@@ -58,12 +59,12 @@ pub(super) fn decision_stump(values: &[Vec<u64>], holds: &[bool]) -> Option<Stum
         shuffle(&mut shuffled, &mut random);
         self::best(values, &orders, &shuffled).is_some_and(|other| other.score >= best.score)
     });
-    // The order that was found is one of them.
+    // The original order is one of them.
     let chance = (as_good.count() + 1) as f64 / (SHUFFLES + 1) as f64;
     (chance < CHANCE).then_some(best)
 }
 
-/// The best split of all; of equal ones the first.
+/// Returns the best split of all constants, the first of equal ones.
 fn best(values: &[Vec<u64>], orders: &[Vec<usize>], holds: &[bool]) -> Option<Stump> {
     let of = holds.iter().filter(|&&hold| hold).count();
     let others = holds.len() - of;
@@ -98,7 +99,7 @@ fn best(values: &[Vec<u64>], orders: &[Vec<usize>], holds: &[bool]) -> Option<St
 mod tests {
     use super::*;
 
-    /// Samples with so many constants of 0 to 999, drawn at random.
+    /// Samples with this number of constants of 0 to 999, drawn at random.
     fn samples(n: usize, constants: usize) -> Vec<Vec<u64>> {
         let mut random = Rand64::new(7);
         (0..n).map(|_| (0..constants).map(|_| random.rand_range(0..1000)).collect()).collect()
@@ -125,7 +126,7 @@ mod tests {
         assert!(found.score < 1.0 && found.between[0].abs_diff(600) < 120, "{found:?}");
     }
 
-    /// Both sides have to be as the verdict says: the class kept inside, mostly lost outside.
+    /// Both sides must be as the verdict says: the class kept inside, mostly lost outside.
     #[test]
     fn a_side_that_is_neither_is_not_a_condition() {
         let values = samples(64, 1);
@@ -144,7 +145,7 @@ mod tests {
     #[test]
     fn what_no_constant_decides_is_not_split() {
         let values = samples(32, 25);
-        // Decided by two of them together, as by exclusive or, and by nothing at all.
+        // Decided by an exclusive or of two constants, and by nothing at all.
         let both: Vec<bool> = values.iter().map(|values| (values[0] > 500) != (values[1] > 500)).collect();
         assert_eq!(decision_stump(&values, &both), None);
         let mut random = Rand64::new(3);
@@ -156,7 +157,7 @@ mod tests {
     fn two_of_many_samples_are_too_few_to_tell() {
         let values = samples(32, 25);
         let holds: Vec<bool> = (0..32).map(|n| n > 1).collect();
-        // Of 25 constants, some has the two at an end by chance.
+        // By chance, one of 25 constants has both at an end.
         assert_eq!(decision_stump(&values, &holds), None);
         assert_eq!(decision_stump(&values, &[true; 32]), None);
     }

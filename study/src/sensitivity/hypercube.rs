@@ -1,33 +1,35 @@
 //! A Latin hypercube that grows.
 //!
-//! The first 8, 16, 32, ... points are each a Latin hypercube: with the range of every constant cut into as many strata,
-//! each stratum has one of them. From one of these sizes to the next, a constant's strata are halved, and the halves that
-//! are still empty are filled in random order (Sallaberry, Helton and Hora, "Extension of Latin hypercube samples with
-//! correlated variables", Reliab. Eng. Syst. Saf. 93, 2008). So a point does not depend on how many are asked for: what was
-//! run of a small budget is part of a greater one. A hypercube made anew for each budget would share no point with the last.
+//! The first 8, 16, 32, ... points are each a Latin hypercube: if the range of every constant is cut into as many
+//! strata, each stratum has one of them. From one of these sizes to the next, the strata of a constant are halved, and
+//! the halves that are still empty are filled in random order (Sallaberry, Helton and Hora, "Extension of Latin
+//! hypercube samples with correlated variables", Reliab. Eng. Syst. Saf. 93, 2008). A point therefore does not depend
+//! on how many are asked for, and the runs of a small budget are part of a greater one. A new hypercube for each budget
+//! would share no point with the last.
 
 use crate::compare::run_seed;
 use oorandom::Rand64;
 
-/// Points of the first round.
+/// The points of the first round.
 const FIRST: u64 = 8;
-/// Places in a range are counted in 2^-53 of it.
+/// Places in a range are counted in units of 2^-53 of it.
 const BITS: u32 = 53;
 
-/// So many points, by coordinate.
+/// Points by coordinate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hypercube {
-    /// By coordinate, then by point: the place in its range, in 2^-53 of it.
+    /// By coordinate, then by point: the place in its range, in units of 2^-53 of it.
     places: Vec<Vec<u64>>,
 }
 
 impl Hypercube {
-    /// The first `points` points; each coordinate is drawn from the seed and its name, whatever others there are.
+    /// Returns the first `points` points. Each coordinate is drawn from the seed and its name, whatever others there
+    /// are.
     pub(super) fn new(seed: u64, names: &[String], points: usize) -> Self {
         Hypercube { places: names.iter().map(|name| coordinate(run_seed(seed, name, 0), points)).collect() }
     }
 
-    /// A point's coordinate as a number from `low` to `high`, each of equal likelihood.
+    /// Returns a coordinate of a point as a number from `low` to `high`, all of which are equally likely.
     pub(super) fn value(&self, coordinate: usize, point: usize, [low, high]: [u64; 2]) -> u64 {
         low + scale(self.places[coordinate][point], high - low + 1)
     }
@@ -37,11 +39,11 @@ fn scale(place: u64, by: u64) -> u64 {
     ((u128::from(place) * u128::from(by)) >> BITS) as u64
 }
 
-/// The places of one coordinate.
+/// Returns the places of one coordinate.
 fn coordinate(seed: u64, points: usize) -> Vec<u64> {
     let mut random = Rand64::new(u128::from(seed));
     let (mut places, mut strata) = (Vec::new(), FIRST);
-    // Whole rounds, then cut: the order within a round is the same for all lengths.
+    // Draw whole rounds, then cut, so that the order within a round is the same for all lengths.
     while places.len() < points {
         let mut empty = vec![true; strata as usize];
         for &place in &places {
@@ -50,7 +52,7 @@ fn coordinate(seed: u64, points: usize) -> Vec<u64> {
         let mut order: Vec<u64> = (0..strata).filter(|&stratum| empty[stratum as usize]).collect();
         shuffle(&mut order, &mut random);
         let within = BITS - strata.trailing_zeros();
-        // In whole numbers, as a fraction could be rounded up into the next stratum.
+        // Whole numbers are used, because a fraction could be rounded up into the next stratum.
         places.extend(order.into_iter().map(|stratum| stratum << within | random.rand_u64() >> (64 - within)));
         strata *= 2;
     }
@@ -58,7 +60,7 @@ fn coordinate(seed: u64, points: usize) -> Vec<u64> {
     places
 }
 
-/// Fisher and Yates.
+/// Fisher and Yates's shuffle.
 pub(super) fn shuffle<T>(items: &mut [T], random: &mut Rand64) {
     for at in (1..items.len()).rev() {
         items.swap(at, random.rand_range(0..at as u64 + 1) as usize);

@@ -1,7 +1,8 @@
 //! How sure a conclusion is: the comparison again, with every assumed constant changed within its range.
 //!
-//! A sample is the experiment with other constants and the same seeds, so that what differs is what the constants do. Of
-//! each row it is asked whether its class (better, same, worse) stays ([`Verdict`]), and if not, which constant decides.
+//! A sample is the experiment with other constants and the same seeds, so that the difference is the effect of the
+//! constants. For each row, the [`Verdict`] is whether its class (better, same, worse) stays, and if not, which
+//! constant decides.
 
 mod decision_stump;
 mod hypercube;
@@ -21,13 +22,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Why there are no verdicts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SensitivityError {
-    /// With other constants the experiment cannot be made.
+    /// The experiment cannot be built with other constants.
     #[error("--sensitivity: with constants changed: {0}")]
     Spec(#[from] SpecError),
     /// A run with other constants failed.
     #[error(
-        "--sensitivity: with constants changed: {0}\n  hint: narrow the range of the constants in a machine file of your \
-         own, or give the workload's number in an experiment file"
+        "--sensitivity: with constants changed: {0}\n  hint: narrow the range of the constants in a machine file of \
+         your own, or give the workload's number in an experiment file"
     )]
     Run(#[from] RunFailed),
 }
@@ -35,20 +36,20 @@ pub enum SensitivityError {
 /// How the samples are run.
 #[derive(Clone, Copy)]
 pub struct Running<'a> {
-    /// What makes runs.
+    /// The runner.
     pub runner: &'a dyn Runner,
-    /// So many runs at a time; 0 for as many as there are cores.
+    /// The number of runs at a time; 0 for as many as there are cores.
     pub jobs: usize,
-    /// Told of every run.
+    /// Receives the progress of all runs.
     pub progress: &'a dyn RunProgress,
-    /// Ends it early: the samples all of whose runs were done count.
+    /// Ends it early. The samples all of whose runs were done count.
     pub stop: &'a AtomicBool,
 }
 
-/// Runs the samples of `plan` and judges the rows of `nominal`, which is the comparison with the constants as they are.
+/// Runs the samples of `plan` and judges the rows of `nominal`, the comparison with the constants as they are.
 ///
 /// # Errors
-/// Where a sample cannot be made or fails.
+/// Fails if a sample cannot be built, or if a run fails.
 pub fn sensitivity(plan: &Plan, nominal: &Comparison, running: Running<'_>) -> Result<Sensitivity, SensitivityError> {
     let Running { runner, jobs, progress, stop } = running;
     let mut samples: Vec<Sample> = Vec::new();
@@ -79,7 +80,7 @@ pub fn sensitivity(plan: &Plan, nominal: &Comparison, running: Running<'_>) -> R
     })
 }
 
-/// So many that the cores have work to share, and no more: each sample holds its workloads.
+/// Returns a number of samples that keeps the cores busy and is no larger, because each sample holds its workloads.
 fn samples_at_a_time(per_sample: usize, jobs: usize) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let at_a_time = if jobs == 0 { cores() } else { jobs };

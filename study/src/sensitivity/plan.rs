@@ -1,4 +1,4 @@
-//! What is to be run.
+//! The samples of a sensitivity study: which constants are changed, and how.
 
 use super::Constant;
 use super::hypercube::Hypercube;
@@ -8,60 +8,60 @@ use crate::experiment::{Given, Spec, SpecError};
 use serde::Serialize;
 use wakelab_machine::Machine;
 
-/// Samples of a hypercube where nobody says how many.
+/// The default number of samples of a hypercube.
 pub const BUDGET: usize = 32;
-/// More samples than this are refused.
+/// The highest number of samples.
 pub const BUDGET_MAX: usize = 100_000;
 
 /// How constants are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// All at once, so that each is everywhere in its range: what they do together shows.
+    /// All at once, so that each is everywhere in its range and joint effects show.
     LatinHypercube,
-    /// Each alone, at both ends of its range.
+    /// One at a time, at both ends of its range.
     OneAtATime,
 }
 
-/// There is nothing to run, or not enough of it.
+/// Why there is nothing to run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// No constant has a range.
     #[error(
-        "--sensitivity: no assumed constant of machine or workloads has a range\n  hint: `low` and `high` of a cost in a \
-         machine file are its range"
+        "--sensitivity: no assumed constant of machine or workloads has a range\n  hint: `low` and `high` of a cost \
+         in a machine file are its range"
     )]
     Nothing,
-    /// Too few samples for every constant.
+    /// There are too few samples for every constant.
     #[error("--budget: {given} is too few; expected {needed} or more: two for each of {} constants", needed / 2)]
     Few {
-        /// What was given.
+        /// The given number.
         given: usize,
-        /// Samples that are needed.
+        /// The number of samples that are needed.
         needed: usize,
     },
 }
 
-/// What is to be run.
+/// The samples of a study.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// How constants are changed.
     pub method: Method,
-    /// Where they are drawn from.
+    /// The seed of the samples.
     pub seed: u64,
-    /// What is changed.
+    /// The constants that are changed.
     pub constants: Vec<Constant>,
-    /// By sample, by constant.
+    /// The values by sample, by constant.
     pub samples: Vec<Vec<u64>>,
     spec: Spec,
 }
 
 impl Plan {
-    /// Of an experiment and what it was resolved from. `budget` is the number of samples, or [`BUDGET`] where none is
-    /// given; one at a time needs two for each constant and takes no more.
+    /// Plans the samples of an experiment that was resolved from `spec`. `budget` is the number of samples, or
+    /// [`BUDGET`] if there is none. One at a time needs exactly two samples for each constant.
     ///
     /// # Errors
-    /// Where no constant can be changed, or the budget does not do for all.
+    /// Fails if no constant can be changed, or if the budget is too small.
     pub fn new(spec: &Spec, experiment: &Experiment, method: Method, budget: Option<usize>) -> Result<Self, PlanError> {
         let constants = constants(spec, experiment.assumed());
         if constants.is_empty() {
@@ -81,10 +81,10 @@ impl Plan {
         Ok(Plan { method, seed, constants, samples, spec: spec.clone() })
     }
 
-    /// The experiment with these values of the constants.
+    /// Returns the experiment with these values of the constants.
     ///
     /// # Errors
-    /// Where it cannot be made.
+    /// Fails if it cannot be built.
     pub fn experiment(&self, values: &[u64]) -> Result<Experiment, SpecError> {
         with_values(&self.spec, &self.constants, values)
     }
@@ -97,15 +97,15 @@ fn hypercube(seed: u64, constants: &[Constant], samples: usize) -> Vec<Vec<u64>>
     (0..samples).map(|sample| constants.iter().enumerate().map(|one| value(one, sample)).collect()).collect()
 }
 
-/// Whose constants are the machine's.
+/// The owner of the machine's constants.
 const MACHINE: &str = "machine";
 
-/// What is assumed and has a range. A number that the experiment gives is the user's own, and stays.
+/// Returns the assumed constants with a range. A number that the experiment sets is the user's own, and is not changed.
 fn constants(spec: &Spec, assumed: Vec<Assumed>) -> Vec<Constant> {
     let given = |one: &Assumed| {
         spec.workloads.iter().any(|w| w.name.value == one.of && w.params.iter().any(|(name, _)| *name == one.name))
     };
-    // What is spent moves no difference between two speeds.
+    // Powers do not affect a difference between two speeds.
     let speed = |one: &Assumed| one.of != MACHINE || one.name == DEMOTION || !one.name.contains(": ");
     let varied = assumed.into_iter().filter(|one| one.low < one.high && !given(one) && speed(one));
     varied
@@ -113,9 +113,9 @@ fn constants(spec: &Spec, assumed: Vec<Assumed>) -> Vec<Constant> {
         .collect()
 }
 
-/// The experiment of `spec` with these values of the constants.
+/// Returns the experiment of `spec` with these values of the constants.
 fn with_values(spec: &Spec, constants: &[Constant], values: &[u64]) -> Result<Experiment, SpecError> {
-    // The samples' verdicts are of differences alone.
+    // The verdicts need only differences.
     let mut spec = Spec { regret: false, ..spec.clone() };
     let mut of_machine = Vec::new();
     for (constant, &value) in constants.iter().zip(values) {
@@ -140,13 +140,13 @@ fn set(machine: &mut Machine, name: &str, value: u64) {
         DEMOTION => machine.demotion.as_mut().expect("the machine listed it").below_us.value = value,
         name => machine.costs.get_mut(name).expect("the machine listed it").value = value,
     }
-    // What a machine's file may say: a kworker is done before it is woken again.
+    // A machine file must also satisfy this: a kworker is done before it is woken again.
     if noise.kworker_period_ns > 0 {
         noise.kworker_run_ns = noise.kworker_run_ns.min(noise.kworker_period_ns - 1);
     }
 }
 
-/// Two samples for each constant: at its lowest, at its highest.
+/// Returns two samples for each constant: at its lowest and at its highest.
 fn one_at_a_time(constants: &[Constant]) -> Vec<Vec<u64>> {
     let usual: Vec<u64> = constants.iter().map(|constant| constant.value).collect();
     let changed = |at: usize, value| {

@@ -1,4 +1,4 @@
-//! What was found: plain data for tables and JSON.
+//! The result of a sensitivity study: plain data for tables and JSON.
 
 use super::Method;
 use crate::reproduce::Class;
@@ -7,17 +7,17 @@ use serde::Serialize;
 /// A constant that was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Constant {
-    /// Whose it is: `machine`, or the workload (`netperf:TCP_RR`).
+    /// What it belongs to: `machine`, or the workload (`netperf:TCP_RR`).
     pub of: String,
     /// Its name there.
     pub name: String,
     /// Its unit.
     pub unit: String,
-    /// What the comparison itself uses.
+    /// Its value in the comparison itself.
     pub value: u64,
-    /// The lowest that it is given.
+    /// The lowest value of the samples.
     pub low: u64,
-    /// The highest.
+    /// The highest value of the samples.
     pub high: u64,
 }
 
@@ -26,26 +26,26 @@ pub struct Constant {
 pub struct Sensitivity {
     /// How the constants were changed.
     pub method: Method,
-    /// Where the samples' constants were drawn from: the experiment's seed.
+    /// The seed of the samples: that of the experiment.
     pub seed: u64,
-    /// How many samples were asked for.
+    /// The number of samples that were asked for.
     pub asked: usize,
-    /// Whether they are all there: false after a stop.
+    /// Whether all samples are there: false after a stop.
     pub complete: bool,
-    /// What was changed.
+    /// The constants that were changed.
     pub constants: Vec<Constant>,
-    /// A row for each of the comparison's, in its order.
+    /// A row for each row of the comparison, in its order.
     pub rows: Vec<SensitivityRow>,
-    /// What was run.
+    /// The samples that were run.
     pub samples: Vec<Sample>,
 }
 
 /// The experiment with other constants.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sample {
-    /// By constant.
+    /// The values by constant.
     pub values: Vec<u64>,
-    /// By row, %.
+    /// compare% by row.
     pub compare_pct: Vec<Option<f64>>,
 }
 
@@ -58,58 +58,60 @@ pub struct SensitivityRow {
     pub case: String,
     /// `224 threads`.
     pub load: String,
-    /// With the constants as they are, %.
+    /// compare% with the constants as they are.
     pub compare_pct: f64,
     /// What a difference has to exceed to be an effect, %.
     pub noise_pct: f64,
-    /// The class with the constants as they are: the conclusion.
+    /// The conclusion: the class with the constants as they are.
     pub class: Class,
-    /// In how many samples it is the same.
+    /// The samples in which the class is the same.
     pub same: Share,
-    /// The lowest, the median and the highest compare% of the samples; `None` without any.
+    /// The lowest, the median and the highest compare% of the samples; `None` without samples.
     pub range: Option<[f64; 3]>,
-    /// What that comes to.
+    /// The conclusion from the samples.
     pub verdict: Verdict,
-    /// What each constant does to compare%, in the order of [`Sensitivity::constants`].
+    /// The effect of each constant on compare%, in the order of [`Sensitivity::constants`].
     pub influences: Vec<Influence>,
-    /// What a rank correlation has to exceed so that, of as many constants that all do nothing, one does in 5% of the rows only
-    /// (Bonferroni); `None` one at a time, and of fewer than four samples.
+    /// What a rank correlation has to exceed to stand out: of as many constants without any effect, one would exceed it
+    /// in only 5% of the rows (Bonferroni). `None` one at a time, and for fewer than four samples.
     pub stands_out_above: Option<f64>,
 }
 
-/// So many of so many.
+/// A part of a number of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Share {
-    /// So many.
+    /// The part.
     pub n: usize,
-    /// Of so many.
+    /// The whole.
     pub of: usize,
 }
 
-/// What a row's samples come to.
+/// The conclusion from the samples of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// The class is the same whatever the constants: in 95% of the samples and more; one at a time, in all.
+    /// The class does not depend on the constants: it is the same in at least 95% of the samples; one at a time, in
+    /// all.
     Holds,
-    /// It is the same on one side of these.
+    /// The class is the same on one side of these constants.
     Depends(Vec<Condition>),
-    /// Samples differ, and no constant alone separates them; or there are fewer than [`SAMPLES_MIN`](super::SAMPLES_MIN).
+    /// The samples differ and no single constant separates them, or there are fewer than
+    /// [`SAMPLES_MIN`](super::SAMPLES_MIN).
     Uncertain,
 }
 
-/// Where a conclusion holds.
+/// A condition under which a conclusion holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Condition {
     /// The constant.
     #[serde(flatten)]
     pub constant: Constant,
-    /// On which side the conclusion holds.
+    /// The side on which the conclusion holds.
     pub side: Side,
-    /// Between these two of its values, which were run, it changes.
+    /// The sampled values between which the conclusion changes.
     pub between: [u64; 2],
-    /// In how many samples on that side the class is the same.
+    /// The samples on that side with the same class.
     pub inside: Share,
-    /// In how many on the other.
+    /// The samples on the other side with the same class.
     pub outside: Share,
 }
 
@@ -117,23 +119,23 @@ pub struct Condition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// Above it.
+    /// Above the value.
     Above,
-    /// Below it.
+    /// Below the value.
     Below,
 }
 
-/// What a constant does to a row's compare%.
+/// The effect of a constant on the compare% of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Influence {
-    /// Whose constant.
+    /// What the constant belongs to.
     pub of: String,
     /// Its name.
     pub name: String,
-    /// Spearman's rank correlation with compare%, -1 to 1; `None` one at a time, and where either does not vary.
+    /// Spearman's rank correlation with compare%, -1 to 1; `None` one at a time, and if one of the two does not vary.
     pub spearman: Option<f64>,
     /// compare% with the constant at its lowest and all others as they are; `None` in a hypercube.
     pub at_low_pct: Option<f64>,
-    /// The same at its highest.
+    /// compare% with the constant at its highest and all others as they are; `None` in a hypercube.
     pub at_high_pct: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! From samples to a row's verdict.
+//! The verdict on a row, from its samples.
 
 use super::decision_stump::decision_stump;
 use super::{Condition, Constant, Influence, Method, Plan, Sample, SensitivityRow, Share, Side, Verdict};
@@ -6,19 +6,20 @@ use crate::compare::CompareRow;
 use crate::reproduce::{Class, noise_pct};
 use crate::statistics::{critical_spearman, spearman};
 
-/// A conclusion holds if it is the same in so many of a hundred samples.
+/// A conclusion holds if it is the same in this share of the samples, %.
 const HOLDS_PCT: usize = 95;
-/// Of fewer samples of a hypercube nothing is said: 7 that agree leave a third of the ranges open (1 - 0.05^(1/7)).
+/// With fewer samples of a hypercube there is no verdict: 7 that agree leave a third of the ranges open (1 -
+/// 0.05^(1/7)).
 pub const SAMPLES_MIN: usize = 8;
-/// Rank correlations that chance alone gives are named in so many of a hundred rows.
+/// The share of rows in which chance alone may make a rank correlation stand out, %.
 const STANDS_OUT_PCT: f64 = 5.0;
 
-/// A sample's constants, and the row's compare% with them.
+/// The constants of a sample, and the compare% of the row with them.
 type Point<'a> = (&'a [u64], f64);
 
-/// Judges the row that stands at `at` in each sample.
+/// Judges the row with this index.
 pub(super) fn judge(plan: &Plan, row: &CompareRow, at: usize, samples: &[Sample]) -> SensitivityRow {
-    // As for published rows: one repeat has no spread.
+    // As for published rows, one repeat has no spread.
     let noise_pct = noise_pct((row.base.n > 1).then_some((row.base.std_pct, row.with.std_pct)));
     let class = Class::of(row.compare_pct, noise_pct);
     let points: Vec<Point<'_>> =
@@ -84,9 +85,10 @@ fn nothing_of(constant: &Constant) -> Influence {
     Influence { of, name, spearman: None, at_low_pct: None, at_high_pct: None }
 }
 
-/// compare% with the constant of this number at its lowest and at its highest.
+/// Returns compare% with this constant at its lowest and at its highest.
 fn ends(plan: &Plan, at: usize, points: &[Point<'_>]) -> [Option<f64>; 2] {
-    // A sample is known by all of its values: a constant whose usual value is an end has that in other samples too.
+    // A sample is identified by all of its values, because a constant whose usual value is an end has it in other
+    // samples, too.
     [0, 1].map(|end| {
         let wanted = plan.samples[2 * at + end].as_slice();
         points.iter().find(|(values, _)| *values == wanted).map(|&(_, pct)| pct)

@@ -1,4 +1,4 @@
-//! What a page shows of a source over time, drawn in the pass that counts it.
+//! What a page shows of a source over time, built in the same pass as the statistics.
 
 use super::wakeups::WakeupWithReason;
 use crate::picture::{OverTime, OverTimeBuilder};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use wakelab_events::stream::{RunDescription, SdShared};
 use wakelab_sched::select::Reason;
 
-/// What is drawn beside the counting.
+/// Builds the charts of a source.
 #[derive(Clone, Debug)]
 pub(super) struct ChartsBuilder {
     over_time: Option<OverTimeBuilder>,
@@ -16,19 +16,19 @@ pub(super) struct ChartsBuilder {
     simulated: bool,
     last_ns: u64,
     wakeups: u64,
-    /// The longest wait: how long, when the choice began, the wakee, and how many files were left.
+    /// The longest wait: its length, the start of the decision, the wakee, and how many files were left.
     slowest: Option<(u64, u64, i64, usize)>,
     pub(super) examples: ExampleFinder,
 }
 
-/// What was drawn of a source.
+/// The charts of a source.
 #[derive(Clone, Debug)]
 pub struct Charts {
-    /// Over time.
+    /// The source over time.
     pub over_time: OverTime,
     /// The wake-up after which the wakee waited longest.
     pub slowest: Option<SlowWakeup>,
-    /// Where it came from.
+    /// The source.
     pub source: PathBuf,
 }
 
@@ -37,11 +37,11 @@ pub struct Charts {
 pub struct SlowWakeup {
     /// The file with the decision.
     pub file: PathBuf,
-    /// When the choice began, ns.
+    /// The start of the decision, ns.
     pub t_ns: u64,
-    /// Who was woken.
+    /// The wakee.
     pub pid: i64,
-    /// How long it waited, ns.
+    /// How long the wakee waited, ns.
     pub wait_ns: u64,
 }
 
@@ -59,9 +59,9 @@ impl ChartsBuilder {
         }
     }
 
-    /// `measured` says whether a wake-up counts.
+    /// Adds an event. `measured` returns whether a wake-up is in the measured time.
     pub(super) fn item(&mut self, at_ns: u64, item: &SourceEvent, measured: impl Fn(&WakeupWithReason) -> bool) {
-        // The first wake-up may have begun before it is told.
+        // The first wake-up may have begun before its event.
         let start = || match item {
             _ if self.simulated => 0,
             SourceEvent::Wake(found) => found.wake.t_ns.min(at_ns),
@@ -83,7 +83,7 @@ impl ChartsBuilder {
                     over_time.woken(prev, wake.dest_cpu, found.llcs.as_deref());
                 }
             }
-            // Tasks of a simulation count from 0, which here is the idle task.
+            // Tasks of a simulation are numbered from 0, which here is the idle task.
             SourceEvent::Switch(switch) => {
                 over_time.switch(at_ns, switch.cpu, if switch.idles { 0 } else { switch.next_pid + 1 })
             }
@@ -100,13 +100,13 @@ impl ChartsBuilder {
     }
 
     pub(super) fn waited(&mut self, wait_ns: u64, t_ns: u64, pid: i64, files_left: usize) {
-        // It is explained afterwards, which takes reading up to it again.
+        // It is explained later, which reads the file up to it again.
         if self.wakeups <= SEARCHED_FOR_EXAMPLES && self.slowest.is_none_or(|(longest, ..)| wait_ns > longest) {
             self.slowest = Some((wait_ns, t_ns, pid, files_left));
         }
     }
 
-    /// `files` are those with decisions.
+    /// Returns the charts; `files` are the files with decisions.
     pub(super) fn finish(self, source: &Path, files: &[PathBuf]) -> Option<Charts> {
         let cpus = self.llcs.as_ref().map_or(0, Vec::len);
         let slowest = self.slowest.and_then(|(wait_ns, t_ns, pid, left)| {
@@ -118,30 +118,31 @@ impl ChartsBuilder {
     }
 }
 
-/// Wake-ups among which examples are looked for, in each source: making a choice again takes reading up to it.
+/// The number of wake-ups of each source among which examples are searched, because an explanation reads the file up to
+/// its row again.
 pub const SEARCHED_FOR_EXAMPLES: u64 = 200_000;
 
-/// So many are kept for each reason. The state of one of them hardly fails to have held still, which explains best.
+/// The number of examples for each reason. At least one of them is almost always stable, which explains best.
 const OF_A_REASON: usize = 64;
 
-/// A wake-up whose choice may be explained.
+/// A wake-up whose decision may be explained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
     /// The file with the decision.
     pub file: PathBuf,
-    /// When the choice began, ns.
+    /// The start of the decision, ns.
     pub t_ns: u64,
-    /// Who was woken.
+    /// The wakee.
     pub pid: i64,
 }
 
 /// The first wake-ups with each reason.
 pub type Examples = BTreeMap<Reason, Vec<Example>>;
 
-/// Finds them in one source.
+/// Finds the examples of one source.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExampleFinder {
-    /// By reason: when, whom, and how many files were left then.
+    /// By reason: the time, the wakee, and how many files were left then.
     found: BTreeMap<Reason, Vec<(u64, i64, usize)>>,
 }
 
@@ -155,7 +156,7 @@ impl ExampleFinder {
         }
     }
 
-    /// `files` are those of the source with decisions.
+    /// Returns the examples; `files` are the files of the source with decisions.
     pub(super) fn finish(self, files: &[PathBuf]) -> Examples {
         let example = |(t_ns, pid, left): (u64, i64, usize)| {
             let file = files.get(files.len().checked_sub(1 + left)?)?.clone();
@@ -166,7 +167,7 @@ impl ExampleFinder {
     }
 }
 
-/// Adds those of another source, as far as there is room.
+/// Adds the examples of another source, as far as there is room.
 pub(super) fn merge_examples(to: &mut Examples, other: &Examples) {
     for (&reason, more) in other {
         let of_reason = to.entry(reason).or_default();

@@ -1,4 +1,4 @@
-//! Statistics of recordings and of simulated runs: reasons, searches, waits, migrations. One pass, in bounded memory.
+//! Statistics of recordings and simulated runs: reasons, searches, waits, migrations. One pass, in bounded memory.
 
 mod charts;
 mod tally;
@@ -21,58 +21,59 @@ use wakelab_events::stream::{RecorderCounts, RunDescription, Source};
 use wakelab_events::{ReadError, Reader};
 use wakeups::{WakeupStream, WakeupWithReason};
 
-/// What recordings are counted together.
+/// What is counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Run {
     /// `recorded` or `simulated`.
     pub kind: &'static str,
-    /// The kernel; empty where it is not known.
+    /// The kernel; empty if it is not known.
     pub kernel: String,
     /// The machine.
     pub machine: String,
-    /// What ran.
+    /// The workload.
     pub workload: String,
-    /// What was switched, for a simulation with its side; empty for nothing.
+    /// The switches, for a simulation with the side; empty for none.
     pub variant: String,
 }
 
-/// What was counted of one kind of run.
+/// The counts of recordings or runs of one kind.
 #[derive(Clone, Debug)]
 pub struct RunTally {
-    /// Recordings, or repeats.
+    /// The number of recordings, or of repeats.
     pub runs: u64,
-    /// All its wake-ups.
+    /// All wake-ups.
     pub all: Tally,
-    /// Wake-ups whose choice could not be made again, so that their reason is not known.
+    /// The wake-ups whose decision could not be made again, so that their reason is not known.
     pub unscored: u64,
-    /// Whether waits could be measured: there are switches.
+    /// Whether waits could be measured, because there are switches.
     pub has_waits: bool,
-    /// Wake-ups after which the wakee was not seen to run.
+    /// The wake-ups after which the wakee was not seen to run.
     pub unseen: u64,
-    /// Migrations that no wake-up made; `None` without switches, or where wake-ups are missing whose migrations would be among
-    /// them.
+    /// The migrations that no wake-up made; `None` without switches, or if wake-ups are missing whose migrations would
+    /// be among them.
     pub balanced: Option<u64>,
     /// The first and the last time, ns.
     pub span: Option<(u64, u64)>,
-    /// What recorders counted beside their rows, where they did.
+    /// What the recorders counted beside their rows, if they did.
     pub recorder: Option<RecorderCounts>,
-    /// Breakdown that were asked for.
+    /// The breakdowns that were asked for.
     pub breakdowns: Vec<Breakdown>,
-    /// What was charts of the first source, where that was asked for.
+    /// The charts of the first source, if they were asked for.
     pub charts: Option<Charts>,
-    /// Wake-ups that may be explained, where something was charts.
+    /// The wake-ups that may be explained, if charts were asked for.
     pub examples: Examples,
 }
 
-/// What was counted.
+/// The counts by kind of run.
 pub type Stats = BTreeMap<Run, RunTally>;
 
-/// Counts all that is in `sources`, and apart by each of `by`. A source that cannot be read to its end counts up to there.
+/// Counts everything in `sources`, and breaks it down by each of `by`. A source that cannot be read to its end is
+/// counted up to there.
 pub fn stats(sources: &[Source], by: &[By], progress: &dyn Progress) -> (Stats, Vec<FileOutcome<()>>) {
     count_all(sources, by, false, progress)
 }
 
-/// The same, and what a page shows of each over time.
+/// Counts everything in `sources` like [`stats`], and builds the charts and examples of a page.
 pub fn stats_and_pictures(sources: &[Source], by: &[By], progress: &dyn Progress) -> (Stats, Vec<FileOutcome<()>>) {
     count_all(sources, by, true, progress)
 }
@@ -147,7 +148,7 @@ fn count(
     (Some((run, tally)), error)
 }
 
-/// What a source says of itself.
+/// Returns the description of a source.
 pub(crate) fn about(source: &Source) -> Result<RunDescription, ReadError> {
     match source {
         Source::Csv(path) => {
@@ -191,7 +192,7 @@ fn has_waits(source: &Source) -> bool {
     }
 }
 
-/// Whether each migration by a wake-up has its wake-up in the source: else it would pass for one of balancing.
+/// Whether each migration by a wake-up has its wake-up in the source. Otherwise it would count as load balancing.
 fn has_all_wakeups(source: &Source, recorder: Option<&RecorderCounts>) -> bool {
     match (source, recorder) {
         (Source::Csv(_), _) => false,
@@ -199,7 +200,7 @@ fn has_all_wakeups(source: &Source, recorder: Option<&RecorderCounts>) -> bool {
         (Source::Recorded(_), Some(counts)) => {
             [counts.left_out, counts.lost, counts.changed, counts.events_lost] == [0; 4]
         }
-        // An import has all that was seen; of other recordings without counts nobody knows.
+        // An import has all that was recorded. For other recordings without counts it is not known.
         (Source::Recorded(tables), None) => tables.decisions.is_empty() && !tables.wakings.is_empty(),
     }
 }
@@ -207,7 +208,7 @@ fn has_all_wakeups(source: &Source, recorder: Option<&RecorderCounts>) -> bool {
 struct Counting<'a> {
     tally: RunTally,
     about: RunDescription,
-    /// The last-level cache of a CPU as the last wake-up went there.
+    /// The LLC of a CPU at the last wake-up that went there.
     llc_of: FxHashMap<u32, u32>,
     charts: Option<ChartsBuilder>,
     progress: &'a dyn Progress,
@@ -215,7 +216,7 @@ struct Counting<'a> {
 }
 
 impl Counting<'_> {
-    /// A simulation's time before measuring begins does not count.
+    /// Whether a time is in the measured time of a simulation; true for recordings.
     fn measured(&self, time: u64) -> bool {
         self.about.measured.is_none_or(|(from, to)| (from..to).contains(&time))
     }
@@ -240,7 +241,7 @@ impl WaitListener for Counting<'_> {
         if !self.measured(wake.decided_ns) {
             return false;
         }
-        // The machine may change in a recording, and its caches' numbers with it.
+        // The machine may change within a recording, and with it the numbers of its LLCs.
         let llcs = found.llcs.as_deref().or(self.about.llcs.as_ref());
         let counted = found.counted(llcs);
         match llcs.and_then(|llcs| llcs.get(wake.dest_cpu as usize)) {
@@ -339,13 +340,13 @@ impl RunTally {
     }
 }
 
-/// All that there is to read at these paths, and what could not be listed.
+/// Returns everything that can be read at these paths, and what cannot be listed.
 pub fn sources(paths: &[PathBuf]) -> (Vec<Source>, Vec<ReadError>) {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     for path in paths {
         match Source::at(Path::new(path)) {
             Ok(sources) => {
-                // A file that was named alone is not asked for the others of its folder.
+                // A file that was named alone does not need the others of its folder.
                 let folders = sources.iter().filter(|_| path.is_dir());
                 errors.extend(folders.flat_map(Source::faults));
                 found.extend(sources);

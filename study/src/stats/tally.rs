@@ -1,30 +1,30 @@
-//! What is counted of wake-ups that belong together.
+//! Counts of wake-ups, and their breakdown by task, name, CPU or LLC.
 
 use std::collections::BTreeMap;
 use wakelab_measure::{SearchStats, Waits};
 use wakelab_sched::select::{Reason, SearchCount};
 
-/// What was counted.
+/// The counts of some wake-ups.
 #[derive(Clone, Debug)]
 pub struct Tally {
-    /// Wake-ups.
+    /// The number of wake-ups.
     pub wakeups: u64,
-    /// Of them, those for which the scheduler chose a CPU, as far as the file tells.
+    /// The wake-ups for which the scheduler chose a CPU, as far as the file shows.
     pub chose: u64,
-    /// Of them, those that went to another CPU than the previous one.
+    /// The wake-ups that went to another CPU than the previous one.
     pub moved: u64,
-    /// Of these, those to another last-level cache; 0 where the machine is not known.
+    /// The wake-ups that went to another LLC; 0 if the machine is not known.
     pub crossed: u64,
-    /// Choices with a reason.
+    /// The wake-ups with a known reason, by reason.
     pub reasons: BTreeMap<Reason, u64>,
-    /// Search statistics of those.
+    /// Their search statistics.
     pub search: SearchStats,
     /// How long wakees waited until they ran, ns.
     pub waits: Waits,
 }
 
 impl Tally {
-    /// Nothing yet; waits to so many digits.
+    /// Creates empty counts, with waits to this number of digits.
     pub(super) fn new(digits: u8) -> Self {
         Tally {
             wakeups: 0,
@@ -61,7 +61,7 @@ impl Tally {
     }
 }
 
-/// One wake-up, as it is counted.
+/// A wake-up as it is counted.
 pub(super) struct Counted {
     pub(super) chose: bool,
     pub(super) moved: bool,
@@ -69,21 +69,21 @@ pub(super) struct Counted {
     pub(super) decision: Option<(Reason, SearchCount)>,
 }
 
-/// By what wake-ups are counted apart.
+/// What wake-ups are broken down by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
     /// The wakee.
     Task,
-    /// The wakee's name.
+    /// The name of the wakee.
     Comm,
-    /// The CPU where the wakee goes.
+    /// The CPU to which the wakee goes.
     Cpu,
-    /// That CPU's last-level cache.
+    /// The LLC to which the wakee goes.
     Llc,
 }
 
 impl By {
-    /// All, in the order in which they are printed.
+    /// All of them, in the order of the output.
     pub const ALL: [By; 4] = [By::Comm, By::Task, By::Cpu, By::Llc];
 
     /// The name on the command line and in JSON.
@@ -96,7 +96,7 @@ impl By {
         }
     }
 
-    /// So many parts are told apart; CPUs and caches are not more.
+    /// The most parts that are counted apart. There are not more CPUs and LLCs than this.
     fn most(self) -> usize {
         match self {
             By::Task | By::Comm => 1024,
@@ -105,16 +105,16 @@ impl By {
     }
 }
 
-/// Which part it is.
+/// A part of a breakdown.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
-    /// The number of a CPU or a cache.
+    /// The number of a CPU or an LLC.
     Number(u32),
-    /// A task: its number, and its name.
+    /// A task: its pid and its name.
     Task(i64, String),
     /// A name.
     Name(String),
-    /// All that came when there was no room for more parts.
+    /// Everything that came after there was no more room.
     Other,
 }
 
@@ -129,12 +129,12 @@ impl std::fmt::Display for Key {
     }
 }
 
-/// Tallies by part.
+/// Counts by part.
 #[derive(Clone, Debug)]
 pub struct Breakdown {
-    /// By what.
+    /// What it is broken down by.
     pub by: By,
-    /// The tallies.
+    /// The counts.
     pub tallies: BTreeMap<Key, Tally>,
 }
 
@@ -143,9 +143,9 @@ impl Breakdown {
         Breakdown { by, tallies: BTreeMap::new() }
     }
 
-    /// The tally of a part, made if there is room.
+    /// Returns the counts of a part, and creates them if there is room.
     fn of(&mut self, key: Key) -> &mut Tally {
-        // The waits of a part are kept to one or two digits: there are many parts.
+        // The waits of a part have only one or two digits, because there are many parts.
         let digits = if matches!(self.by, By::Cpu | By::Llc) { 2 } else { 1 };
         let full = self.tallies.len() >= self.by.most() && !self.tallies.contains_key(&key);
         self.tallies.entry(if full { Key::Other } else { key }).or_insert_with(|| Tally::new(digits))

@@ -1,4 +1,4 @@
-//! Wake-ups, migrations and switches in the order of their times: which wait ends when, and which migration is a wake-up's.
+//! How long wakees waited until they ran: wake-ups, migrations and switches of a source matched in the order of time.
 
 use super::about;
 use super::wakeups::{WakeupStream, WakeupWithReason};
@@ -14,20 +14,20 @@ use std::sync::Arc;
 use wakelab_events::ReadError;
 use wakelab_events::stream::Source;
 
-/// So many tasks are waited for at a time; a kernel has at most four times as many.
+/// The most tasks that are waited for at a time; a kernel has at most four times as many.
 const MOST_WAITING: usize = 1 << 20;
 
-/// Told what happens, in order.
+/// Receives what happens, in the order of time.
 pub(super) trait WaitListener {
-    /// A wake-up. Whether its wait is to be told.
+    /// A wake-up. Returns whether the listener wants its wait.
     fn wake(&mut self, found: &WakeupWithReason) -> bool;
     /// The wakee of a wake-up runs.
     fn ran(&mut self, waiting: &Waiting, ns: u64);
-    /// A task was moved, not by a wake-up.
+    /// Load balancing moved a task.
     fn balanced(&mut self, at_ns: u64);
-    /// Anything, before the others are told.
+    /// Any event, before the other methods are called for it.
     fn item(&mut self, _at_ns: u64, _item: &SourceEvent) {}
-    /// Whether it is to be told of the states of CPUs and caches, too.
+    /// Whether the listener also wants the states of CPUs and caches.
     fn wants_states(&self) -> bool {
         false
     }
@@ -41,29 +41,29 @@ pub(super) struct Waiting {
     pub(super) comm: Arc<str>,
     pub(super) dest_cpu: u32,
     pub(super) place: (usize, u64),
-    /// Whether its wake-up's migration is still to come.
+    /// Whether the migration of its wake-up is still to come.
     moves: bool,
-    /// Whether it waits to run: an exec only moves.
+    /// Whether it waits to run; an exec only moves.
     waits: bool,
-    /// Whether the listener asked for its wait.
+    /// Whether the listener wants its wait.
     told: bool,
 }
 
-/// What was found out about the waits as a whole.
+/// Counts of the waits as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ends {
-    /// Wake-ups after which the wakee was not seen to run.
+    /// The wake-ups after which the wakee was not seen to run.
     pub(super) unseen: u64,
 }
 
-/// Goes over a source until its end, or until an error.
+/// Reads a source to its end, or to an error, and notifies `listener`.
 pub(super) fn match_waits(
     source: &Source,
     wakes: WakeupStream,
     progress: &dyn Progress,
     listener: &mut impl WaitListener,
 ) -> Result<Ends, ReadError> {
-    // The simulator tells migrations of balancing only.
+    // The simulator reports only migrations by load balancing.
     let of_wakeups_too = !matches!(source, Source::Simulated(_));
     let watches = super::has_waits(source);
     let mut waiting: FxHashMap<i64, Waiting> = FxHashMap::default();
@@ -116,13 +116,13 @@ pub(super) fn match_waits(
 /// A wake-up with a long wait.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SlowRow {
-    /// How long the wakee waited until it ran, ns.
+    /// The time until the wakee ran, ns.
     pub wait_ns: u64,
     /// The file with the decision.
     pub file: PathBuf,
-    /// The decision's `t_ns` and wakee.
+    /// The start of the decision, `t_ns` of its row.
     pub t_ns: u64,
-    /// Who was woken.
+    /// The wakee.
     pub wakee_pid: i64,
 }
 
@@ -130,7 +130,7 @@ struct Longest<'a> {
     most: usize,
     filter: &'a Filter,
     heap: BinaryHeap<Reverse<(u64, u64, i64, usize)>>,
-    /// Wake-ups since progress was told.
+    /// The wake-ups since the last report of progress.
     rows: u64,
     progress: &'a dyn Progress,
 }
@@ -157,11 +157,11 @@ impl WaitListener for Longest<'_> {
     fn balanced(&mut self, _: u64) {}
 }
 
-/// The `most` longest waits of a source, the longest first, of those that `filter` takes: by who wakes or is woken, by the
-/// reason under `decider`, as `explain` shows it.
+/// Returns the `most` longest waits of a source, the longest first, of the wake-ups that pass `filter` by task and by
+/// the reason under `decider`.
 ///
 /// # Errors
-/// Where the source cannot be read, or has no switches, which tell when tasks ran.
+/// Fails if the source cannot be read, or if it has no switches, which show when tasks ran.
 pub fn slowest(
     source: &Source,
     most: usize,
@@ -175,7 +175,7 @@ pub fn slowest(
     }
     let files = source.decisions();
     let mut longest = Longest { most, filter, heap: BinaryHeap::new(), rows: 0, progress };
-    // Only a decider about reasons has choices made again.
+    // Decisions are made again only if the filter asks for a reason.
     let wakes = match filter.reason {
         Some(_) if !files.is_empty() => WakeupStream::asked(source, decider),
         _ => WakeupStream::of(source, &about(source)?),
@@ -186,7 +186,7 @@ pub fn slowest(
     let mut found: Vec<_> = longest.heap.into_iter().map(|Reverse(one)| one).collect();
     found.sort_by(|a, b| b.cmp(a));
     let slow = found.into_iter().map(|(wait_ns, t_ns, wakee_pid, left)| {
-        // The stream tells how many files were left when it read the row.
+        // The stream has how many files were left when it read the row.
         let at = files.len().saturating_sub(1 + left);
         SlowRow { wait_ns, file: files.get(at).cloned().unwrap_or_default(), t_ns, wakee_pid }
     });

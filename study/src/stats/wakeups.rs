@@ -1,4 +1,4 @@
-//! The wake-ups of a source, with the reasons of their choices where these can be known.
+//! The wake-ups of a source, with the reasons of their choices if these can be known.
 
 use super::tally::Counted;
 use crate::Decider;
@@ -11,9 +11,9 @@ use wakelab_sched::select::{Reason, SearchCount, Select, WakeFlags};
 
 /// A stream of wake-ups.
 pub(crate) enum WakeupStream {
-    /// Decisions with their inputs: the model says why.
+    /// Decisions with their inputs, for which the model gives the reason.
     Decided(Box<Decided>),
-    /// As the file has them.
+    /// Wake-ups as the file has them.
     Listed(Box<Wakes>, Option<Box<TaskNames>>),
 }
 
@@ -26,20 +26,21 @@ pub(crate) struct Decided {
     row: Row,
     select: Select,
     decider: Decider,
-    /// Whether each choice is asked for, as `explain` shows it, not only those that can be compared.
+    /// Whether every decision is made again, as `explain` does it, not only those that can be compared with the
+    /// kernel's.
     all: bool,
 }
 
-/// A wake-up, and where it came from.
+/// A wake-up with its reason.
 pub(crate) struct WakeupWithReason {
     pub(crate) wake: Wake,
-    /// Whether its choice was made again and came out as the kernel's.
+    /// The reason and the counts of the decision, if it was made again.
     pub(crate) decision: Option<(Reason, SearchCount)>,
-    /// Its place in its recording: the file among the decisions' files, and the row's number there.
+    /// The number of files that were left when it was read, and its `seq`.
     pub(crate) place: (usize, u64),
-    /// Whether the choice could not be made again, as the state had changed.
+    /// Whether the decision could not be made again, because the state had changed.
     pub(crate) unscored: bool,
-    /// By CPU the number of its last-level cache then, where its file tells.
+    /// By CPU: the number of its LLC at that time, if the file has it.
     pub(crate) llcs: Option<Arc<Vec<u32>>>,
 }
 
@@ -65,7 +66,7 @@ impl WakeupStream {
         }
     }
 
-    /// The decisions of a source with the reasons that they have under a decider, as `explain` shows them.
+    /// Opens the decisions of a source with the reasons that they have under `decider`.
     pub(super) fn asked(source: &Source, decider: &Decider) -> Self {
         WakeupStream::Decided(Box::new(Decided {
             files: source.decisions().len(),
@@ -79,7 +80,7 @@ impl WakeupStream {
         }))
     }
 
-    /// How much has been read, 0 to 1; each file counts the same.
+    /// The share that has been read, 0 to 1; each file counts the same.
     pub(crate) fn share(&self) -> f64 {
         match self {
             WakeupStream::Decided(decided) => decided.share(),
@@ -124,7 +125,7 @@ impl Decided {
                 continue;
             }
             let (row, topo) = (&self.row, reader.topo());
-            // A machine or kernel that the model does not have: counted, without reasons.
+            // With a machine or kernel that is not modelled, wake-ups are counted without reasons.
             let can = self.decider.check(topo).is_ok() && self.decider.lacks(row, topo).is_none();
             let scored = (row.stable || self.all) && can;
             let decision = scored.then(|| {
@@ -154,7 +155,7 @@ impl Decided {
 }
 
 impl WakeupWithReason {
-    /// As it is counted, on a machine with these caches.
+    /// Returns it as it is counted, on a machine with these LLCs by CPU.
     pub(super) fn counted(&self, llcs: Option<&Vec<u32>>) -> Counted {
         let wake = &self.wake;
         let moved = wake.prev_cpu.is_some_and(|prev| prev != wake.dest_cpu);

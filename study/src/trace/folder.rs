@@ -1,4 +1,4 @@
-//! The folder that traces of a comparison are written to.
+//! The folder for the traces of a comparison.
 
 use super::{Traced, Tracer};
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use tempfile::{NamedTempFile, TempPath};
 use wakelab_events::simulated::folder_part;
 
-/// Files are written in pieces of so many bytes.
+/// The size of the buffer before a file, bytes.
 const BUFFER: usize = 1 << 20;
 
 /// A trace that is whole.
@@ -20,7 +20,7 @@ pub struct TracedFile {
     pub traced: Traced,
 }
 
-/// A folder of traces. A trace appears under its name when its run is over, in place of an older one.
+/// A folder of traces. A trace appears under its name when its run is over, and replaces an older one.
 #[derive(Debug)]
 pub struct TraceFolder {
     path: PathBuf,
@@ -30,7 +30,7 @@ pub struct TraceFolder {
     files: Mutex<Vec<TracedFile>>,
 }
 
-/// A trace that is being written. Dropped before it is kept, it leaves nothing behind.
+/// A trace that is being written. If it is dropped before it is kept, no file is left.
 pub struct Tracing {
     tracer: Tracer<BufWriter<File>>,
     temporary: TempPath,
@@ -38,11 +38,11 @@ pub struct Tracing {
 }
 
 impl TraceFolder {
-    /// The folder of this path, or a new one in a folder that exists; for the traces of one case or, each in a folder of its
-    /// own, of several.
+    /// Opens the folder, or creates it in a folder that exists. With `by_case`, the traces of each case get a folder of
+    /// their own.
     ///
     /// # Errors
-    /// Where it is a file, or cannot be made or written.
+    /// Fails if the path is a file, or if the folder cannot be created or written.
     pub fn new(path: &Path, by_case: bool) -> io::Result<Self> {
         let made = match fs::create_dir(path) {
             Ok(()) => true,
@@ -53,15 +53,15 @@ impl TraceFolder {
             Err(e) => return Err(e),
         };
         let folder = TraceFolder { path: path.to_owned(), by_case, made, files: Mutex::default() };
-        // Gone again at once: that it can be written is known before anything is simulated.
+        // This file is deleted at once. It shows before the simulation whether the folder can be written.
         folder.temporary()?;
         Ok(folder)
     }
 
-    /// Begins the trace of a run on so many CPUs.
+    /// Starts the trace of a run on this number of CPUs.
     ///
     /// # Errors
-    /// Where no file can be made.
+    /// Fails if no file can be created.
     pub fn begin(&self, workload: &str, load: &str, side: &str, cpus: u32) -> io::Result<Tracing> {
         let of_case = match self.by_case {
             true => self.path.join(folder_part("workload", workload)).join(folder_part("load", load)),
@@ -72,10 +72,10 @@ impl TraceFolder {
         Ok(Tracing { tracer, temporary, to: of_case.join(format!("{side}.pftrace")) })
     }
 
-    /// Ends a trace and gives it its name.
+    /// Finishes a trace and gives it its name.
     ///
     /// # Errors
-    /// Where it could not be written. What was there before is there still.
+    /// Fails if the trace could not be written. An older trace is then unchanged.
     pub fn keep(&self, tracing: Tracing) -> io::Result<()> {
         let (out, traced) = tracing.tracer.finish()?;
         out.get_ref().sync_all()?;
@@ -88,12 +88,12 @@ impl TraceFolder {
         Ok(())
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The traces that are there now, by name.
+    /// The finished traces, sorted by name.
     pub fn files(&self) -> Vec<TracedFile> {
         let mut files = self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -106,7 +106,7 @@ impl TraceFolder {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // What the umask leaves.
+            // The permissions that the umask leaves.
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
         builder.tempfile_in(&self.path)
@@ -116,14 +116,14 @@ impl TraceFolder {
 impl Drop for TraceFolder {
     fn drop(&mut self) {
         if self.made {
-            // Stays where something is in it.
+            // This fails if there is anything in the folder, which then stays.
             let _ = fs::remove_dir(&self.path);
         }
     }
 }
 
 impl Tracing {
-    /// What is to be told of the run.
+    /// The tracer, which receives the events of the run.
     pub fn tracer(&mut self) -> &mut Tracer<BufWriter<File>> {
         &mut self.tracer
     }

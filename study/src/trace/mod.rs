@@ -16,18 +16,18 @@ use wakelab_events::stream::{SdShared, Source};
 use wakelab_perfetto::{Argument, Counter, Search, Trace, Written};
 use wakelab_sched::select::SearchCount;
 
-/// What was written.
+/// The contents of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traced {
-    /// Wake-ups.
+    /// The number of wake-ups.
     pub wakeups: u64,
-    /// Those of them with the reason of their choice.
+    /// The wake-ups with the reason of their choice.
     pub explained: u64,
-    /// Context switches.
+    /// The number of context switches.
     pub switches: u64,
-    /// Events of all kinds.
+    /// The number of events of all kinds.
     pub events: u64,
-    /// How much that is in the file.
+    /// The size in the file.
     pub written: Written,
 }
 
@@ -42,13 +42,14 @@ pub enum TraceError {
     Write(#[from] io::Error),
 }
 
-/// Rows between two tellings of progress.
+/// The number of events between two reports of progress.
 const ROWS_A_TICK: u64 = 4096;
 
-/// Writes what a source tells. Times are those of the source, ns.
+/// Writes the trace of a source. Times are those of the source, ns.
 ///
 /// # Errors
-/// Where the source cannot be read to its end, or `out` not be written. What was written until then is no whole trace.
+/// Fails if the source cannot be read to its end, or if `out` cannot be written. What was written until then is no
+/// whole trace.
 pub fn trace<W: Write>(source: &Source, out: W, progress: &dyn Progress) -> Result<(W, Traced), TraceError> {
     let about = about(source)?;
     let cpus = about.llcs.as_ref().map_or(wakelab_sched::domain::MAX_CPUS, |llcs| llcs.len() as u32);
@@ -72,7 +73,7 @@ pub fn trace<W: Write>(source: &Source, out: W, progress: &dyn Progress) -> Resu
 struct Writing<W> {
     trace: Trace<W>,
     traced: Traced,
-    /// Balancing takes the CPU from a task without a switch, as the simulator tells it.
+    /// Whether load balancing takes a CPU from a task without a switch, as in recordings of the simulator.
     balances: bool,
 }
 
@@ -121,7 +122,7 @@ impl<W: Write> Writing<W> {
     }
 }
 
-/// The arguments of a search's slice.
+/// Returns the arguments of the slice of a search.
 fn searched(wakee: i32, prev_cpu: Option<u32>, cpu: u32, count: SearchCount) -> SmallVec<[(Argument, i64); 6]> {
     let SearchCount { domain_search, scanned, failed, .. } = count;
     let mut arguments = SmallVec::new();
@@ -136,19 +137,20 @@ fn searched(wakee: i32, prev_cpu: Option<u32>, cpu: u32, count: SearchCount) -> 
     arguments
 }
 
-/// An LLC's utilisation, % of what its CPUs can do.
+/// Returns the utilisation of an LLC, % of the capacity of its CPUs.
 fn llc_util_percent(sum_util: i64, weight: u32) -> i64 {
     sum_util * 100 / (1024 * i64::from(weight.max(1)))
 }
 
-/// Writes what it is told. The trace is the one that [`super::trace`] makes of the run's events.
+/// Writes a simulated run while it runs. The trace equals the one that [`trace`](trace()) makes from the events of the
+/// run.
 pub struct Tracer<W> {
     trace: Trace<W>,
     traced: Traced,
     error: Option<io::Error>,
 }
 
-/// Of the idle task, and of the shell that starts the workload.
+/// The pid of the idle task, and of the shell that starts the workload.
 const NOBODY: i32 = 0;
 
 fn pid(task: Option<Task>) -> i32 {
@@ -156,23 +158,23 @@ fn pid(task: Option<Task>) -> i32 {
 }
 
 impl<W: Write> Tracer<W> {
-    /// Begins the trace of a machine with so many CPUs.
+    /// Starts the trace of a machine with this number of CPUs.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Fails if it cannot be written.
     pub fn new(out: W, cpus: u32) -> io::Result<Self> {
         Ok(Tracer { trace: Trace::new(out, cpus)?, traced: Traced::default(), error: None })
     }
 
-    /// The first error there was; it is not told again.
+    /// Returns the first error, once.
     pub fn error(&mut self) -> Option<io::Error> {
         self.error.take()
     }
 
-    /// Ends the trace.
+    /// Finishes the trace.
     ///
     /// # Errors
-    /// The first there was.
+    /// Returns the first error that there was.
     pub fn finish(self) -> io::Result<(W, Traced)> {
         if let Some(error) = self.error {
             return Err(error);

@@ -1,4 +1,5 @@
-//! `freq-invariance-gitsource-ratio`: the time of git's test suite under an invariant schedutil over that of one that is not.
+//! `freq-invariance-gitsource-ratio`: the time of git's test suite under an invariant schedutil over that of one that
+//! is not.
 
 use super::freq_invariance_sequential_tasks::{MACHINE, recipe};
 use super::{Published, PublishedTable, Row};

@@ -1,5 +1,5 @@
-//! `freq-invariance-sequential-tasks-i7-2600k`: short sequential processes under each governor, as a ratio to the time of the
-//! same script pinned to one CPU under the performance governor.
+//! `freq-invariance-sequential-tasks-i7-2600k`: short sequential processes under each governor, as a ratio to the time
+//! of the same script pinned to one CPU under the performance governor.
 
 use super::{Published, PublishedTable, Recipe, Row, WorstOver};
 use crate::compare::PublishedError;
@@ -10,8 +10,8 @@ const KERNEL: &str = "v5.3";
 pub(super) const MACHINE: &str = "i7-2600k";
 pub(super) const PERFORMANCE: &str = "governor=performance";
 
-/// Starts per second. The posting gives the worst ratio "over a range of task rates", and not the range. Above 800 per second
-/// a task does nothing but what a process costs.
+/// Starts per second. The posting gives the worst ratio "over a range of task rates", and not the range. Above 800 per
+/// second a task does nothing but what a process costs.
 const RATES: [u64; 8] = [10, 20, 40, 80, 160, 320, 400, 800];
 
 /// The rate where the posting does not say at which rate it measured: the one that costs most.

@@ -1,7 +1,8 @@
-//! The published tables. Each one has a file in this folder with the columns of its CSV file and how each row is simulated.
+//! The published tables. Each one has a file in this folder with the columns of its CSV file and how each row is
+//! simulated.
 //!
-//! A table is found by the name of its file, so that a folder with further rows of the same tables can replace the folder
-//! that comes with the project. A new table is a file here and a line in [`TABLES`].
+//! A table is found by the name of its file, so that a folder with further rows of the same tables can replace the
+//! folder that comes with the project. A new table is a file here and a line in [`TABLES`].
 
 mod freq_invariance_gitsource_ratio;
 mod freq_invariance_sequential_tasks;
@@ -54,8 +55,8 @@ pub(super) trait PublishedTable: Sync {
     /// Returns how a row of the file is simulated: one [`Published`] for each number that is compared.
     ///
     /// # Errors
-    /// Fails if a cell does not hold what its column needs. A row that is sound and cannot be simulated is no error: its
-    /// [`Published::recipe`] says why.
+    /// Fails if a cell does not hold what its column needs. A row that is sound and cannot be simulated is no error:
+    /// its [`Published::recipe`] says why.
     fn row(&self, row: Row<'_>) -> Result<Vec<Published>, PublishedError>;
 
     /// Completes the rows with what takes all of them, and returns notes on the table as a whole.
@@ -71,8 +72,8 @@ pub(super) trait PublishedTable: Sync {
     }
 }
 
-/// Reads the file of a table: its rows, and notes on all of it. Without a table, the file is not known, and every row is
-/// excluded.
+/// Reads the file of a table: its rows, and notes on all of it. Without a table, the file is not known, and every row
+/// is excluded.
 pub(super) fn read(
     table: Option<&dyn PublishedTable>,
     path: &Path,
@@ -214,7 +215,8 @@ impl<'a> Row<'a> {
         Ok(self.number(base)?.zip(self.number(with)?))
     }
 
-    /// A counter of both sides. The base is what the change is a share of; with `divides`, other counters are shares of both.
+    /// A counter of both sides. The base is what the change is a share of; with `divides`, other counters are shares of
+    /// both.
     fn counters(self, [base, with]: [&str; 2], divides: bool) -> Result<[f64; 2], PublishedError> {
         let old = self.above_0(base)?;
         let new = if divides { self.above_0(with) } else { self.number_that(with, "0 or more", |n| n >= 0.0) }?;
@@ -277,8 +279,8 @@ fn instances(load: &str) -> Result<u64, String> {
     load[..end].parse().map_err(|_| format!("load {load} says no number of instances"))
 }
 
-/// Turns published counters into shares of the searches of their run; the searches become CPU time for each. `run` names the
-/// run of a row. The counters of a run are per CPU, and a run takes 100 s.
+/// Turns published counters into shares of the searches of their run; the searches become CPU time for each. `run`
+/// names the run of a row. The counters of a run are per CPU, and a run takes 100 s.
 fn per_search(rows: &mut [Published], run: impl Fn(&Published) -> Option<String>) {
     let searches: Vec<(Option<String>, [Option<f64>; 2])> = rows
         .iter()

@@ -37,7 +37,8 @@ impl PublishedTable for Jankbench {
     }
 }
 
-/// For a metric of the table: the switches of the other side, the case (`None` if the metric is not known), and the quantity.
+/// For a metric of the table: the switches of the other side, the case (`None` if the metric is not known), and the
+/// quantity.
 fn side_case_and_quantity(metric: &str) -> (&'static str, Option<&'static str>, Quantity) {
     let boost = "RUNNABLE_BOOST";
     match metric {

@@ -16,8 +16,8 @@ impl PublishedTable for ShortWakeupRqLock {
     }
 
     fn row(&self, row: Row<'_>) -> Result<Vec<Published>, PublishedError> {
-        // The posting shows one side, of a kernel before f3dd3f674555; since then the wakelist takes that time. The other side
-        // of the recipe is not shown.
+        // The posting shows one side, of a kernel before f3dd3f674555; since then the wakelist takes that time. The
+        // other side of the recipe is not shown.
         let recipe = SIS_UTIL.recipe("will-it-scale", "context_switch1", row.text("nr_instance")?, &[]);
         Ok(vec![Published {
             quantity: Quantity::RqLock,

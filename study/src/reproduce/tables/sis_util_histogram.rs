@@ -1,13 +1,13 @@
-//! `sis_util-select_idle_cpu-histogram`: the durations of `select_idle_cpu()` in the SIS_UTIL posting, and whether they can be
-//! those of an untraced machine.
+//! `sis_util-select_idle_cpu-histogram`: the durations of `select_idle_cpu()` in the SIS_UTIL posting, and whether they
+//! can be those of an untraced machine.
 
 use super::{Published, PublishedTable, Recipe, Row, SIS_UTIL};
 use crate::compare::PublishedError;
 use crate::published::CsvTable;
 use crate::reproduce::Quantity;
 
-/// The assumed cost of the tracer at each call, ns. With the scan, which takes 0.1 to 16 us, it adds up to the mode of the
-/// histogram, 32 to 64 us. Assumed between 33 and 60 us; it is part of the rows, not of the machine.
+/// The assumed cost of the tracer at each call, ns. With the scan, which takes 0.1 to 16 us, it adds up to the mode of
+/// the histogram, 32 to 64 us. Assumed between 33 and 60 us; it is part of the rows, not of the machine.
 const TRACER_NS: u64 = 40_000;
 
 /// CPUs and seconds of the run.
@@ -90,22 +90,22 @@ fn notes(buckets: &[Bucket], domain_searches_per_cpu: Option<f64>) -> Vec<String
     let seconds = us / 1e6;
     let (mean_us, machine_s) = (1e6 * seconds / calls, CPUS * SECONDS);
     let mut notes = vec![format!(
-        "published: {calls} calls of {mean_us:.0} us on average (the middle of each bucket) are {seconds:.0} s, {:.0}% of \
-         {CPUS} CPUs for {SECONDS} s",
+        "published: {calls} calls of {mean_us:.0} us on average (the middle of each bucket) are {seconds:.0} s, \
+         {:.0}% of {CPUS} CPUs for {SECONDS} s",
         100.0 * seconds / machine_s
     )];
     if let Some(per_cpu) = domain_searches_per_cpu {
         let all = per_cpu * CPUS;
         notes.push(format!(
-            "the counters of the posting have {per_cpu} domain searches per CPU, {all} in all: {:.1} times as many calls, \
-             which at that average would take {:.1} machines; the tracer slowed what it traced",
+            "the counters of the posting have {per_cpu} domain searches per CPU, {all} in all: {:.1} times as many \
+             calls, which at that average would take {:.1} machines; the tracer slowed what it traced",
             all / calls,
             all / calls * seconds / machine_s
         ));
     }
     notes.push(format!(
-        "simulated without a tracer, and with one that costs {} us at each call (--observer-cost {TRACER_NS}), which is \
-         assumed",
+        "simulated without a tracer, and with one that costs {} us at each call (--observer-cost {TRACER_NS}), which \
+         is assumed",
         TRACER_NS / 1000
     ));
     notes

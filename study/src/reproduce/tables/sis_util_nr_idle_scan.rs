@@ -1,4 +1,5 @@
-//! `sis_util-nr_idle_scan`: the limit of a search by the utilisation of an LLC. The formula gives it without a simulation.
+//! `sis_util-nr_idle_scan`: the limit of a search by the utilisation of an LLC. The formula gives it without a
+//! simulation.
 
 use super::{Published, PublishedTable, Row};
 use crate::compare::PublishedError;

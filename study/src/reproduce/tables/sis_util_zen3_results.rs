@@ -23,7 +23,8 @@ impl PublishedTable for SisUtilZen3Results {
         let machine = format!("amd-zen3-2s128c256t-{}", numa.to_lowercase());
         let sides = Sides { machine: &machine, ..ZEN3 };
         let recipe = match benchmark {
-            // The posting does not name the channel. `perf bench sched messaging -p -t`, which its author uses, has pipes.
+            // The posting does not name the channel. `perf bench sched messaging -p -t`, which its author uses, has
+            // pipes.
             "hackbench" => sides.recipe(benchmark, "thread-pipe", load, &[]),
             "tbench" => sides.recipe(benchmark, "loopback", load, &[]),
             "schbench" => sides.recipe(benchmark, "workers", load, &[]),
