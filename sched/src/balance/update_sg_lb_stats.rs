@@ -20,7 +20,7 @@ use super::view::BalanceView;
 use crate::domain::{SchedGroup, SdFlags};
 
 /// `enum group_type` in the kernel's order: tasks are pulled from a later type before an earlier one. The slow path of
-/// wake-ups has a smaller enum of its own, [`select::slow::GroupType`](crate::select::slow::GroupType).
+/// wake-ups has a smaller enum of its own, [`select::GroupType`](crate::select::GroupType).
 ///
 /// 7.2 has `group_llc_balance` between the last two, for cache-aware balancing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

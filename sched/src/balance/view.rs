@@ -70,7 +70,7 @@ pub trait BalanceView: IdleView + RqView + AsymView + UtilView + GroupView + Ene
     }
 
     /// With an energy model: `uclamp_is_used()`. A utilisation clamp has been set since boot, so run queues have clamps
-    /// ([`View::rq_util`]).
+    /// ([`EnergyView::rq_util`]).
     fn uclamp_is_used(&self) -> bool {
         false
     }

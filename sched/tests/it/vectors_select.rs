@@ -191,7 +191,7 @@ fn affine(machines: &Machines, change: fn(&mut WakeAffine)) -> impl FnMut(&Vecto
         table.capacity.insert(prev_cpu, row.get("capacity_prev"));
         table.capacity.insert(this_cpu, row.get("capacity_this"));
         let mut input = WakeAffine {
-            code: v6_1().code.clone(),
+            code: v6_1().code,
             features: features(&[
                 switch(Feature::WA_IDLE, "wa_idle"),
                 switch(Feature::WA_WEIGHT, "wa_weight"),
@@ -319,7 +319,7 @@ fn sis_prop(change: fn(&mut Search)) -> impl FnMut(&VectorRow) -> Cells {
             ..Table::default()
         };
         let mut input = Search {
-            code: v6_1().code.clone(),
+            code: v6_1().code,
             features: features(&[(Feature::SIS_PROP, true), (Feature::SIS_UTIL, false)]),
             waker: Waker::new(target),
             prev_cpu: target,
@@ -374,7 +374,7 @@ fn sibling(machines: &Machines, change: fn(&mut Search)) -> impl FnMut(&VectorRo
         table.nr_running.insert(this_cpu, row.get("waker_nr_running"));
         let switch = |feature, column| (feature, row.flag(column));
         let mut input = Search {
-            code: v6_1().code.clone(),
+            code: v6_1().code,
             features: features(&[switch(Feature::SIS_PROP, "sis_prop"), switch(Feature::SIS_UTIL, "sis_util")]),
             domains: Cow::Borrowed(domains),
             waker: Waker {

@@ -101,7 +101,7 @@ fn search(change: fn(&mut Search)) -> impl Fn(&VectorRow) -> Cells {
         table.nr_running.insert(this_cpu, row.get("waker_nr_running"));
         let v6_1 = preset("v6.1");
         let mut input = Search {
-            code: v6_1.code.clone(),
+            code: v6_1.code,
             features: v6_1.features.with(Feature::SIS_PROP, false).with(Feature::SIS_UTIL, true),
             domains: machine(row.flag("asym_domain")),
             waker: Waker {
@@ -173,7 +173,7 @@ fn fits(name: &'static str, change: fn(&mut Fits)) -> impl Fn(&VectorRow) -> Cel
     };
     move |row| {
         let mut input = Fits {
-            code: preset(name).code.clone(),
+            code: preset(name).code,
             util: row.get("util"),
             uclamp: uclamp(row),
             cpu: CpuCapacity {
