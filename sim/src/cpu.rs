@@ -1,7 +1,7 @@
 //! A CPU in simulated time.
 
-use crate::hrtick::Hrtimer;
 use crate::run::CpuTime;
+use crate::tick::Hrtimer;
 use smallvec::SmallVec;
 use wakelab_sched::balance::{CfsTasks, SdBalance};
 use wakelab_sched::cpumask::Cpu;

@@ -1,18 +1,15 @@
 //! Simulated time: CPUs that run task programs under the scheduler on a machine.
 
+mod asym_capacity;
 mod boot;
 mod channel;
 mod cpu;
-mod energy;
 mod engine;
 mod event_queue;
 mod fork_exec;
 mod futex;
-mod hrtick;
 mod load_balance;
-mod misfit;
 mod model;
-mod modelled;
 mod newidle_balance;
 mod nohz_idle_balance;
 pub mod observe;
@@ -23,16 +20,15 @@ mod run;
 mod runqueue;
 mod schedule;
 mod search;
-#[cfg(test)]
-mod sums;
+mod supported;
 mod syscalls;
 mod system;
 mod task;
 mod tick;
 mod try_to_wake_up;
 
-pub use energy::no_eas;
-pub use modelled::{check, check_power};
+pub use asym_capacity::no_eas;
+pub use supported::{check, check_power};
 
 pub use pm::PmSide;
 pub use run::{CpuTime, Mechanisms, Outcome, Setup, SimError, Waiting};

@@ -1,7 +1,7 @@
 //! What does not change during a run: rules, masks, costs, programs.
 
 use crate::pm::PmModel;
-use crate::{Mechanisms, Setup, SimError, energy, modelled};
+use crate::{Mechanisms, Setup, SimError, asym_capacity, supported};
 use wakelab_kernel::{Code, Feature, FeatureSet, HrtickForm, Preset, Tunables};
 use wakelab_machine::{Machine, Noise};
 use wakelab_sched::CpuMask;
@@ -154,7 +154,7 @@ pub fn balance<'a>(
 impl<'a> Model<'a> {
     pub fn new(setup: &Setup<'a>, domains: &'a SchedDomains) -> Result<Self, SimError> {
         let Setup { machine, kernel, workload, mechanisms, .. } = *setup;
-        modelled::idle_cores(machine, kernel, domains)?;
+        supported::idle_cores(machine, kernel, domains)?;
         let mut features = setup.features;
         if !mechanisms.idle_cores {
             features = features.with(Feature::SIS_CORE, false);
@@ -178,7 +178,7 @@ impl<'a> Model<'a> {
             Some(side) => Some(PmModel::new(machine, kernel, features, side)?),
             None => None,
         };
-        let energy = energy::perf_domains(machine, kernel, domains, pm.as_ref())?.ok();
+        let energy = asym_capacity::perf_domains(machine, kernel, domains, pm.as_ref())?.ok();
         let balance = balance(machine, kernel, features, domains)?;
         Ok(Model {
             code: &kernel.code,
@@ -198,7 +198,7 @@ impl<'a> Model<'a> {
             migration_cost: tunables.migration_cost.unwrap_or(500_000),
             balance: if energy.is_some() { balance.with_energy() } else { balance },
             energy,
-            asym_idle_scan: energy::has_own_idle_scan(kernel, features, domains),
+            asym_idle_scan: asym_capacity::has_own_idle_scan(kernel, features, domains),
             programs: workload.programs.iter().cloned().chain([kworker(&noise), rcu]).collect(),
             workload,
             masks,

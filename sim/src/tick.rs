@@ -1,12 +1,15 @@
-//! The tick.
+//! `scheduler_tick()`, and the hrtick: a timer that ends the running task's slice between ticks.
+//!
+//! The hrtick's interrupt takes as long as a tick does. If another CPU starts it, the IPI takes no time (`hrtick_start()`).
 
 use crate::cpu::Doing;
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
 use wakelab_events::sim::Sink;
+use wakelab_kernel::HrtickForm;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::UpdateFlags;
-use wakelab_sched::runqueue::Tick;
+use wakelab_sched::runqueue::{Hrtick, Resched, Tick};
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// A jiffy begins: every CPU whose tick is not stopped gets its tick.
@@ -54,6 +57,89 @@ impl<S: Sink> Sim<'_, '_, S> {
         let c = &mut self.sys.cpus[cpu as usize];
         c.debt += cost;
         if c.doing == Doing::Run {
+            self.proceed(cpu);
+        }
+    }
+}
+
+/// A timer that is active is kept if it would move by no more than this, ns (`hrtick_needs_rearm()`, 7.2).
+const REARM_NS: u64 = 5000;
+
+/// `rq->hrtick_timer`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hrtimer {
+    /// When it expires, ns; `None` while it is not active.
+    pub expires: Option<u64>,
+    /// How often it was started: the event of another start means nothing.
+    started: u32,
+}
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// The end of a schedule that gave the CPU to another task (`switched`) or to the same.
+    pub fn hrtick_schedule(&mut self, cpu: Cpu, switched: bool) {
+        let Some(form) = self.sys.model.hrtick else { return };
+        if form != HrtickForm::IfInactive || self.sys.cpus[cpu as usize].curr.is_none() {
+            self.sys.cpus[cpu as usize].hrtick.expires = None;
+        }
+        if switched || form == HrtickForm::EachPick {
+            // __schedule() clears the flag after the pick, and with it what a slice that is over already asks for.
+            let _ = self.hrtick_start(cpu);
+        }
+    }
+
+    /// `hrtick_update()`: tasks have come to the run queue or left it.
+    pub fn hrtick_update(&mut self, cpu: Cpu) -> Resched {
+        match self.sys.model.hrtick {
+            None => Resched::No,
+            Some(_) if !self.sys.cpus[cpu as usize].rq.hrtick_update_restarts() => Resched::No,
+            Some(HrtickForm::IfInactive) if self.sys.cpus[cpu as usize].hrtick.expires.is_some() => Resched::No,
+            Some(_) => self.hrtick_start(cpu),
+        }
+    }
+
+    /// `hrtick_start_fair()`.
+    fn hrtick_start(&mut self, cpu: Cpu) -> Resched {
+        // No interrupts take time from the tasks' clock here.
+        let after = match self.sys.cpus[cpu as usize].rq.hrtick(&self.sys.es, 0) {
+            Hrtick::Off => return Resched::No,
+            Hrtick::Over => return Resched::Now,
+            Hrtick::In(after) => after,
+        };
+        let expires = self.sys.now + after;
+        let keeps = self.sys.model.hrtick == Some(HrtickForm::IfInactive);
+        let timer = &mut self.sys.cpus[cpu as usize].hrtick;
+        if keeps && timer.expires.is_some_and(|active| active.abs_diff(expires) <= REARM_NS) {
+            return Resched::No;
+        }
+        timer.expires = Some(expires);
+        timer.started = timer.started.wrapping_add(1);
+        let started = timer.started;
+        self.at(expires, TimedEvent::Hrtick(cpu, started));
+        Resched::No
+    }
+
+    /// The timer that was started as number `started` expires (`hrtick()`), if it is still active.
+    pub fn hrtick(&mut self, cpu: Cpu, started: u32) {
+        let timer = &mut self.sys.cpus[cpu as usize].hrtick;
+        if timer.started != started || timer.expires.take().is_none() {
+            return;
+        }
+        self.sys.this_cpu = cpu;
+        self.sys.count_interrupt(cpu);
+        let runs = self.sys.cpus[cpu as usize].doing == Doing::Run;
+        if runs {
+            self.account(cpu);
+        }
+        if let Some(curr) = self.sys.cpus[cpu as usize].rq.curr() {
+            self.sys.update_load(cpu, curr, UpdateFlags::empty());
+            let now = self.sys.clock_task(cpu);
+            let resched = self.sys.cpus[cpu as usize].rq.hrtick_tick(&mut self.sys.es, now);
+            if self.sys.note_resched(cpu, resched).is_now() {
+                self.sys.cpus[cpu as usize].need_resched = true;
+            }
+        }
+        self.sys.cpus[cpu as usize].debt += self.sys.model.costs.tick;
+        if runs {
             self.proceed(cpu);
         }
     }

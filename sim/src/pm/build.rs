@@ -1,8 +1,8 @@
 //! From a machine and a side to what a run goes by.
 
 use super::PmSide;
-use super::hardware::{base_khz, clocks, core, groups, kind, policy_of, shared, wrong};
 use super::model::{DemotionModel, KindModel, PmModel, PolicyModel, ScaleSource};
+use super::model::{base_khz, clocks, core, groups, kind, policy_of, shared, wrong};
 use crate::SimError;
 use wakelab_kernel::{CpufreqRules, FeatureSet, Preset};
 use wakelab_machine::{FreqPolicy, Machine};

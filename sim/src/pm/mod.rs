@@ -18,7 +18,6 @@ pub(crate) mod clocks;
 mod cpufreq;
 mod cpuidle;
 pub(crate) mod freq_invariance;
-mod hardware;
 mod model;
 mod power_meter;
 pub(crate) mod rcu;

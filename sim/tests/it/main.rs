@@ -12,6 +12,7 @@ mod idle_cpus;
 mod idle_states;
 mod list;
 mod newidle;
+mod pelt_sums;
 mod published_machines;
 mod rt_app_examples;
 mod run_queues;
