@@ -120,7 +120,7 @@ pub struct Task {
 
 impl Task {
     /// Returns a task of nice value 0 that may use all CPUs.
-    pub(crate) fn plain(name: String, program: u32, channels: Vec<u32>, start_ns: u64) -> Self {
+    pub fn plain(name: String, program: u32, channels: Vec<u32>, start_ns: u64) -> Self {
         Task { name, program, channels, start_ns, nice: 0, idle_policy: false, slice_ns: 0, affinity: None }
     }
 }

@@ -32,3 +32,17 @@ fn every_machine_is_listed() {
         assert!(PAGE.contains(&format!("| `{name}` |")), "{name} is not listed");
     }
 }
+
+/// The guide of machines: its file is a machine, and its line names it.
+#[test]
+fn the_machine_of_the_guide_can_be_read() {
+    const GUIDE: &str = include_str!("../../../docs/guides/a-machine.md");
+    let block = |kind: &str| {
+        let after = GUIDE.split(&format!("```{kind}\n")).nth(1).expect("a block");
+        after.split("```").next().expect("its end")
+    };
+    let machine = read(block("toml")).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((machine.topology.nr_cpus(), machine.counts().llcs), (16, 2));
+    assert_eq!(block("text").trim(), format!("\"{}\",", machine.name));
+    assert!(!names().contains(&machine.name.as_str()));
+}

@@ -26,7 +26,7 @@ impl Spec {
     pub fn resolve_from(&self, catalogue: &dyn Catalogue) -> Result<Experiment, SpecError> {
         let machine = catalogue.machine(&self.found(&self.machine.value)).map_err(|e| told(&self.machine, &e))?;
         let kernel = Preset::get(&self.kernel.value).map_err(|e| self.kernel.error(e.to_string()))?;
-        wakelab_sim::check(&machine, kernel).map_err(|e| self.not_simulated(e))?;
+        wakelab_sim::check(&machine, kernel).map_err(|e| self.not_simulated(&machine, e))?;
         let cpus = machine.topology.nr_cpus();
         let (mut cases, mut warnings): (Vec<Case>, Vec<String>) = (Vec::new(), Vec::new());
         for workload in &self.workloads {
@@ -92,20 +92,17 @@ impl Spec {
         })
     }
 
-    /// Attributes an error of the simulator to the name that caused it.
-    fn not_simulated(&self, error: SimError) -> SpecError {
+    /// Returns an error at the name that is wrong, with the kernels that can be simulated on the machine as the hint.
+    fn not_simulated(&self, machine: &Machine, error: SimError) -> SpecError {
+        let simulated = Preset::all().iter().filter(|kernel| wakelab_sim::check(machine, kernel).is_ok());
+        let kernels: Vec<&str> = simulated.map(|kernel| kernel.name).collect();
+        let hint = match kernels[..] {
+            [] => "`wakelab machine list` shows machines that can be simulated".to_owned(),
+            _ => format!("kernels that can be simulated on {}: {}", machine.name, kernels.join(", ")),
+        };
         match error {
-            SimError::Kernel(what) => {
-                let near = nearest(&self.kernel.value, &Preset::names());
-                let hint = format!(
-                    "wakelab kernel show {near} --diff {} says what differs from the nearest",
-                    self.kernel.value
-                );
-                self.kernel.error(what).with_hint(hint)
-            }
-            SimError::Machine(what) => {
-                self.machine.error(what).with_hint("wakelab machine list shows machines that can be simulated")
-            }
+            SimError::Kernel(what) => self.kernel.error(what).with_hint(hint),
+            SimError::Machine(what) => self.machine.error(what).with_hint(hint),
             error => self.machine.error(error.to_string()),
         }
     }
@@ -162,12 +159,6 @@ impl Spec {
 /// The next step after an error about a published table.
 const TABLES: &str =
     "docs/experiments.md says which columns a published table has; its path begins at the experiment's folder";
-
-/// Returns the known name with the longest common prefix, the first of several.
-fn nearest<'a>(name: &str, known: &[&'a str]) -> &'a str {
-    let alike = |other: &str| name.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
-    known.iter().rev().max_by_key(|other| alike(other)).copied().unwrap_or_default()
-}
 
 fn told<T>(given: &Given<T>, wrong: &LookupError) -> SpecError {
     let error = given.error(&wrong.what);
