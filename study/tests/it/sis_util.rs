@@ -5,18 +5,21 @@ use std::sync::atomic::AtomicBool;
 use wakelab_study::compare::{CompareRow, RunId, RunProgress, Simulator, compare};
 use wakelab_study::experiment::{Given, Spec};
 
+/// The seed of these runs. Their results are one draw: docs/simulator.md has the misses of three seeds of longer runs.
+const SEED: u64 = 20;
+
 struct Silent;
 
 impl RunProgress for Silent {
     fn run(&self, _: usize, _: usize, _: &RunId) {}
 }
 
-fn rows(load: &str, seed: u64) -> Vec<CompareRow> {
+fn rows(load: &str) -> Vec<CompareRow> {
     let mut spec =
         Spec::of_flags("intel-1s56c112t", "v5.19-rc1", "netperf:TCP_RR", Some(load), "SIS_PROP", "SIS_UTIL").unwrap();
     spec.settle_ns = Given::by_flag("--settle", 300_000_000);
     spec.time_ns = Given::by_flag("--time", 60_000_000);
-    spec.seed = seed;
+    spec.seed = SEED;
     let experiment = spec.resolve().expect("a sound experiment");
     compare(&Simulator, &experiment, 0, &Silent, &AtomicBool::new(false)).expect("runs that end").rows
 }
@@ -29,6 +32,26 @@ fn published(load: &str) -> [f64; 4] {
     numbers.try_into().expect("four numbers")
 }
 
+/// How far a search statistic may be from the published one, percentage points.
+struct Bounds {
+    se_eff: f64,
+    dom_eff: f64,
+    fast_rate: f64,
+    success_rate: f64,
+}
+
+/// The bounds at a load. They contain what the fit is documented to miss (docs/simulator.md, "What the fit misses").
+fn bounds(load: &str) -> Bounds {
+    // fast_rate is 4.8 points low at 224 threads; the same bound holds at all loads.
+    let usual = Bounds { se_eff: 1.5, dom_eff: 0.5, fast_rate: 5.0, success_rate: 1.0 };
+    match load {
+        // At 84 threads dom_eff is 2.1 points high, and se_eff 4.1.
+        "84 threads" => Bounds { se_eff: 5.0, dom_eff: 2.5, ..usual },
+        _ => usual,
+    }
+}
+
+/// Asserts that a statistic is within its bound of the published value.
 fn assert_near(what: &str, load: &str, simulated: Option<f64>, published: f64, within: f64) {
     let simulated = simulated.expect("there were searches");
     assert!(
@@ -39,16 +62,16 @@ fn assert_near(what: &str, load: &str, simulated: Option<f64>, published: f64, w
 
 #[test]
 fn vanilla_search_statistics_and_the_flip_are_the_published_ones() {
-    for row in rows("84,140,224", 20) {
+    for row in rows("84,140,224") {
         let [se_eff, dom_eff, fast_rate, success_rate] = published(&row.load);
         let search = &row.base.search;
         let load = &row.load;
-        // The fit misses some rows: docs/simulator.md says which, and by how much.
-        let misses = load == "84 threads";
-        assert_near("fast_rate", load, search.fast_rate_pct, fast_rate, 5.0);
-        assert_near("dom_eff", load, search.dom_eff_pct, dom_eff, if misses { 2.5 } else { 0.5 });
-        assert_near("se_eff", load, search.se_eff_pct, se_eff, if misses { 5.0 } else { 1.5 });
-        assert_near("success_rate", load, search.success_rate_pct, success_rate, 1.0);
+        let bounds = bounds(load);
+        assert_near("fast_rate", load, search.fast_rate_pct, fast_rate, bounds.fast_rate);
+        assert_near("dom_eff", load, search.dom_eff_pct, dom_eff, bounds.dom_eff);
+        assert_near("se_eff", load, search.se_eff_pct, se_eff, bounds.se_eff);
+        assert_near("success_rate", load, search.success_rate_pct, success_rate, bounds.success_rate);
+        // The posting has +197.30% at 224 threads, where SIS_UTIL changes the state, and less than 1% below.
         if load == "224 threads" {
             assert!((150.0..250.0).contains(&row.compare_pct), "{load}: {:+.2}%", row.compare_pct);
             assert!(row.with.runs.iter().all(|run| !run.changes.is_empty()), "the state never changed");
@@ -60,7 +83,7 @@ fn vanilla_search_statistics_and_the_flip_are_the_published_ones() {
 
 #[test]
 fn few_tasks_take_the_fast_path() {
-    let row = &rows("56", 20)[0];
+    let row = &rows("56")[0];
     let fast_rate = row.base.search.fast_rate_pct.expect("there were searches");
     assert!(fast_rate > 99.8, "{fast_rate}, published 99.96");
 }
