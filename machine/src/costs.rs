@@ -114,28 +114,28 @@ macro_rules! costs {
 costs! {
     context_switch: Ns, "`__schedule()` from one task to another.";
     wakeup: Ns, "`try_to_wake_up()` without the search and the enqueue.";
-    probe: Ns, "One look at a run queue in the search for an idle CPU.";
-    enqueue_local: Ns, "Locking the own run queue and putting a task on it.";
-    enqueue_remote: Ns, "The same for a run queue whose cache lines are another CPU's of the LLC.";
-    enqueue_far: Ns, "The same across LLCs.";
-    enqueue_visible: Pct, "After which part of an enqueue the run queue's `nr_running` is seen by others.";
+    probe: Ns, "One probe of a run queue in the search for an idle CPU.";
+    enqueue_local: Ns, "Locking the own run queue and enqueueing a task on it.";
+    enqueue_remote: Ns, "Locking a run queue whose cache lines another CPU of the LLC holds, and enqueueing a task on it.";
+    enqueue_far: Ns, "Locking a run queue of another LLC, and enqueueing a task on it.";
+    enqueue_visible: Pct, "The part of an enqueue after which other CPUs see the run queue's new `nr_running`.";
     wakelist: Ns, "Putting a task on another CPU's wakelist (TTWU_QUEUE), and its IPI, for the sender.";
     wakelist_flush: Ns, "`sched_ttwu_pending()`: entering the IPI and enqueueing the tasks of the wakelist.";
     ipi: Ns, "From the send of an IPI (or the write to `need_resched` of a polling idle task) to its arrival, within a \
         package.";
-    ipi_far: Ns, "The same between packages.";
+    ipi_far: Ns, "From the send of an IPI to its arrival, between packages.";
     idle_exit: Ns, "From the arrival to the idle task calling `schedule()`.";
-    idle_entry: Ns, "From the switch to the idle task to where it can be woken.";
+    idle_entry: Ns, "From the switch to the idle task until it can be woken.";
     cold_task: Ns, "Cache misses of a task that runs on another CPU of its LLC than before.";
-    cold_task_far: Ns, "The same after it left its LLC.";
+    cold_task_far: Ns, "Cache misses of a task that runs in another LLC than before.";
     cold_message: Ns, "Cache misses of reading a message that another CPU of the LLC wrote.";
-    cold_message_far: Ns, "The same across LLCs.";
+    cold_message_far: Ns, "Cache misses of reading a message that a CPU of another LLC wrote.";
     tick: Ns, "One scheduler tick.";
-    balance: Ns, "One balance pass over a domain, without the looks at its run queues.";
-    balance_cpu: Ns, "A balance pass's look at one run queue.";
+    balance: Ns, "One balance pass over a domain, without reading its run queues.";
+    balance_cpu: Ns, "Reading one run queue in a balance pass.";
     newidle_max_smt: Ns, "`max_newidle_lb_cost` of the SMT domain at the start: the longest that a newly-idle balance \
         has lately taken.";
-    newidle_max_llc: Ns, "The same of domains above it up to the LLC.";
+    newidle_max_llc: Ns, "`max_newidle_lb_cost` of the domains above SMT up to the LLC at the start.";
     smt_slowdown: Pct, "How much longer work takes while the SMT sibling is busy: 150 is half as long again. \
         Each further busy sibling adds as much.";
 }
