@@ -152,7 +152,7 @@ struct Again {
 }
 
 fn domains(experiment: &Experiment) -> SchedDomains {
-    build_sched_domains(&experiment.machine.topology, &DomainOptions::of(&experiment.kernel)).expect("domains")
+    build_sched_domains(&experiment.machine.topology, &DomainOptions::of(experiment.kernel)).expect("domains")
 }
 
 /// The choice made again with looks at their own moments. What needs no probe is decided at the first moment, and asked
