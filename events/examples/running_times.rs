@@ -1,5 +1,6 @@
-//! What a recording's or a run's tables say of its switches, as JSON: how many, and how long each task ran between two of them on
-//! a CPU. perfetto/check holds what Perfetto makes of a trace against it; nothing of that trace's writer is used here.
+//! What a recording's or a run's tables say of its switches, as JSON: how many, and how long each task ran between two
+//! of them on a CPU. perfetto/check holds what Perfetto makes of a trace against it; nothing of that trace's writer is
+//! used here.
 //!
 //! `cargo run -p wakelab-events --example running_times -- FOLDER`
 

@@ -5,42 +5,42 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A recording could not be read.
+/// A recording or the events of a run cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
     /// The file.
     pub file: PathBuf,
-    /// The line in it, from 1; `None` if it is the file as a whole.
+    /// The line or row in it, from 1; `None` if the whole file is meant.
     pub line: Option<u64>,
-    /// The column's name, or the key in a JSON file.
+    /// The name of the column, or the key in a JSON file.
     pub column: Option<String>,
-    /// What is wrong: what was expected and what was found.
+    /// What was expected and what was found.
     pub what: String,
-    /// What to do about it.
+    /// A hint on what to do about it.
     pub hint: Option<String>,
 }
 
 impl ReadError {
-    /// An error of the whole file.
+    /// An error of a whole file.
     pub fn of_file(file: &Path, what: impl Into<String>) -> Self {
         ReadError { file: file.to_owned(), line: None, column: None, what: what.into(), hint: None }
     }
 
-    /// The same error, at a line.
+    /// Adds the line, from 1.
     #[must_use]
     pub fn at_line(mut self, line: u64) -> Self {
         self.line = Some(line);
         self
     }
 
-    /// The same error, in a column.
+    /// Adds the name of the column or key.
     #[must_use]
     pub fn in_column(mut self, column: impl Into<String>) -> Self {
         self.column = Some(column.into());
         self
     }
 
-    /// The same error, with what to do about it.
+    /// Adds a hint on what to do about it.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -68,10 +68,10 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Text from a file as an error shows it: quoted, and no more than its beginning.
-pub(super) fn shown(text: &[u8]) -> String {
+/// Text from a file, as an error shows it: quoted, and at most 60 characters.
+pub(crate) fn shown(text: &[u8]) -> String {
     const LONGEST: usize = 60;
-    // A character is at most four bytes, so that this prefix is enough whatever they are.
+    // A character has at most four bytes, so this prefix has enough characters.
     let text = String::from_utf8_lossy(&text[..text.len().min(4 * (LONGEST + 1))]);
     match text.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{:?}...", &text[..at]),
@@ -79,7 +79,7 @@ pub(super) fn shown(text: &[u8]) -> String {
     }
 }
 
-/// A text of another library, which may repeat what it found in full, cut to a length that can be read.
+/// The message of another library, cut to 300 characters. It may quote all that it found.
 pub(crate) fn clipped(text: &str) -> String {
     const LONGEST: usize = 300;
     match text.char_indices().nth(LONGEST) {
@@ -88,13 +88,13 @@ pub(crate) fn clipped(text: &str) -> String {
     }
 }
 
-/// Events cannot be written.
+/// Events or a recording cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {what}", path.display())]
 pub struct WriteError {
     /// The file or folder.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// What failed.
     pub what: String,
 }
 
@@ -103,7 +103,8 @@ impl WriteError {
         WriteError { path: path.to_owned(), what: what.into() }
     }
 
-    /// tempfile names its file after the cause; nobody asked for that, and the cause cannot be had alone.
+    /// tempfile appends the name of its file to the cause, which only confuses here. The cause is not available by
+    /// itself.
     pub(crate) fn io(path: &Path, error: &io::Error) -> Self {
         let text = error.to_string();
         WriteError::new(path, text.split_once(" at path ").map_or(text.as_str(), |(cause, _)| cause))

@@ -1,7 +1,8 @@
 //! What happens in simulated time, as the simulator reports it.
 //!
-//! The simulator calls a [`Sink`] at each event; `()` listens to nothing and costs nothing. Times are ns since the start
-//! of the run. Tasks are numbers in the order of their creation, from 0; kworkers come before the workload's tasks.
+//! The simulator calls a [`Sink`] at each event; `()` listens to nothing and costs nothing. Times are ns since the
+//! start of the run. Tasks are numbers in the order of their creation, from 0; kworkers come before the workload's
+//! tasks.
 
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,194 +10,197 @@ use wakelab_sched::balance::{CpuIdleType, Imbalance, Outcome};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::select::{Decision, Rules, View, Wakeup};
 
-/// A task's number.
+/// The number of a task.
 pub type Task = u32;
 
-/// How a wakee came to its run queue.
+/// How a wakee gets to its run queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queued {
-    /// The waker took the run queue's lock and enqueued it.
+    /// The waker takes the lock of the run queue and enqueues it.
     Direct,
-    /// Through the wakelist: the target CPU enqueued it.
+    /// Through the wakelist (`ttwu_queue_wakelist()`): the target CPU enqueues it.
     Wakelist,
-    /// The wakee was still being switched out: queued on its own CPU's wakelist, without a choice.
+    /// The wakee is still being switched out (`p->on_cpu`): it goes to the wakelist of its own CPU, without a decision.
     OnCpu,
-    /// The wakee slept but had not left its run queue (its dequeue was delayed, EEVDF): it stays there, without a choice.
+    /// The wakee sleeps but is still on its run queue, because EEVDF delayed its dequeue. It stays there, without a
+    /// decision.
     Delayed,
 }
 
-/// One event.
+/// An event of a simulated run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A task is created and about to be placed.
+    /// A task is created and is about to be placed.
     Fork {
-        /// The new task, or who execs.
+        /// The new task, or the task that executes a program.
         task: Task,
-        /// Whether it belongs to the workload; else it is background noise.
+        /// Whether it belongs to the workload; otherwise it is background noise.
         workload: bool,
     },
-    /// A wake-up chose a CPU (or, for [`Queued::OnCpu`] and [`Queued::Delayed`], had none to choose). Told when the choice is made; `began` is
-    /// when the choice began.
+    /// A wake-up has chosen a CPU, or made no decision ([`Queued::OnCpu`], [`Queued::Delayed`]). The event is of the
+    /// time when the decision is made; `began` is when it began.
     Wakeup {
         /// The waking CPU.
         waker_cpu: Cpu,
-        /// The waking task; `None` for a timer's interrupt on an idle CPU.
+        /// The waking task; `None` for a timer interrupt on an idle CPU.
         waker: Option<Task>,
-        /// The woken task.
+        /// The wakee.
         wakee: Task,
         /// Where it ran last.
         prev_cpu: Cpu,
-        /// The choice; `None` where there was none: [`Queued::OnCpu`], [`Queued::Delayed`], or only one CPU is allowed.
+        /// The decision; `None` for [`Queued::OnCpu`], [`Queued::Delayed`], and tasks that may use one CPU only.
         decision: Option<Decision>,
         /// The CPU on whose queue it goes.
         cpu: Cpu,
-        /// How it will come to that queue.
+        /// How it gets to that queue.
         queued: Queued,
         /// When `select_task_rq_fair()` began, ns.
         began: u64,
-        /// When `select_idle_cpu()` began its walk, if it did.
+        /// When `select_idle_cpu()` began its scan of the LLC, ns; `None` if it did not scan.
         scan_began: Option<u64>,
-        /// When it had made its last look, ns; what a tracer of the function costs comes before.
+        /// When that scan made its last probe, ns. The modelled cost of tracing the function is before that.
         scan_ended: Option<u64>,
-        /// Whether the chosen CPU had been claimed already by another wake-up that was not yet visible.
+        /// Whether another wake-up had chosen that CPU before and was not yet visible there (a lost claim).
         claimed: bool,
         /// Whether the wakee belongs to the workload.
         workload: bool,
     },
-    /// A new task, or one that execs, was given its CPU, at one moment. Of a new task told before its [`Event::Enqueue`]; and
-    /// only to a sink that wants [`Sink::INPUTS`].
+    /// A fork or exec has chosen a CPU, all at one moment. For a fork this comes before the [`Event::Enqueue`] of the
+    /// new task. Only sinks with [`Sink::INPUTS`] receive it.
     Placed {
         /// The CPU that forks or execs.
         waker_cpu: Cpu,
-        /// Who forks or execs; `None` for the shell that starts the workload, which is no task of the run.
+        /// The task that forks or execs; `None` for the shell that starts the workload, which is no task of the run.
         waker: Option<Task>,
-        /// The new task.
+        /// The new task, or the one that execs.
         task: Task,
-        /// Where its parent put it before the choice.
+        /// Where its parent ran, or where it ran itself.
         prev_cpu: Cpu,
-        /// The choice; `None` where only one CPU is allowed.
+        /// The decision; `None` if it may use one CPU only.
         decision: Option<Decision>,
         /// The CPU on whose queue it goes.
         cpu: Cpu,
         /// Whether it belongs to the workload.
         workload: bool,
     },
-    /// A task is on a run queue, seen by all.
+    /// A task is on a run queue, visible to all CPUs.
     Enqueue {
         /// The CPU.
         cpu: Cpu,
         /// The task.
         task: Task,
     },
-    /// A CPU has switched.
+    /// A context switch.
     Switch {
         /// The CPU.
         cpu: Cpu,
-        /// Who ran; `None` for the idle task.
+        /// The task that ran; `None` for the idle task.
         prev: Option<Task>,
-        /// Whether `prev` sleeps (or has exited).
+        /// Whether `prev` sleeps or has exited; otherwise it was preempted.
         prev_sleeps: bool,
-        /// Who runs; `None` for the idle task.
+        /// The task that runs now; `None` for the idle task.
         next: Option<Task>,
     },
-    /// Somebody begins to wait for a run queue's lock, which others hold or have asked for before. Not told where it is free.
+    /// A CPU begins to wait for the lock of a run queue. There is no event if the lock is free.
     LockWait {
-        /// Whose run queue.
+        /// The CPU of the run queue.
         rq: Cpu,
-        /// How long it waits, ns.
+        /// How long the CPU waits, ns.
         ns: u64,
     },
-    /// Balancing moved a task. One that had the CPU, because the stopper pushed it or because the CPU was just switching from
-    /// it, has lost it with this: no [`Event::Switch`] names it as `prev`.
+    /// Load balancing has moved a task. If the task was running (the stopper pushed it, or the CPU was just switching
+    /// from it), it has lost the CPU with this event: no [`Event::Switch`] has it as `prev`.
     Migrate {
         /// The task.
         task: Task,
-        /// From this CPU's queue.
+        /// The CPU whose run queue it leaves.
         from: Cpu,
-        /// To this CPU's.
+        /// The CPU whose run queue it goes to.
         to: Cpu,
     },
-    /// A pass of the balancer over a domain is over; what it moves is told after it. Told only to a sink that wants
-    /// [`Sink::INPUTS`], as are the three events that follow.
+    /// Load balancing of a domain has ended. Its migrations follow. Only sinks with [`Sink::INPUTS`] receive this event
+    /// and [`Event::Idle`], [`Event::IdleState`] and [`Event::Frequency`].
     Balance {
-        /// For this CPU.
+        /// The CPU that balanced.
         cpu: Cpu,
-        /// Over its domain at this level, 0 the lowest.
+        /// The level of the domain, 0 for the lowest.
         level: u32,
-        /// What the CPU was doing.
+        /// `enum cpu_idle_type`.
         idle: CpuIdleType,
-        /// How it ended.
+        /// The outcome.
         outcome: Outcome,
-        /// The CPU that tasks were to be taken from.
+        /// The busiest CPU, from which tasks were to be moved.
         busiest: Option<Cpu>,
-        /// What was to be moved.
+        /// What was to be moved, and how much.
         imbalance: Option<Imbalance>,
         /// How many waiting tasks were moved.
         moved: u32,
-        /// The running task of `busiest` is to be pushed by its stopper.
+        /// Whether the stopper of `busiest` is to push its running task (active balance).
         active: bool,
-        /// How many run queues were summed up.
+        /// How many run queues `update_sg_lb_stats()` read.
         nr_rqs: u32,
     },
-    /// A CPU is in its idle state, or begins to leave it.
+    /// A CPU has entered its idle state, or begins to leave it.
     Idle {
         /// The CPU.
         cpu: Cpu,
-        /// Whether it has entered.
+        /// Whether it has entered the idle state.
         entered: bool,
     },
-    /// The idle governor has chosen a state for a CPU that is idle. Told where power is modelled, as is the next one.
+    /// The idle governor has chosen a state for an idle CPU. There are such events only if power is modelled.
     IdleState {
         /// The CPU.
         cpu: Cpu,
-        /// The state's number, 0 the shallowest.
+        /// The number of the state, 0 for the shallowest.
         state: u32,
     },
-    /// A CPU runs at another frequency; at the start, at its first.
+    /// The frequency of a CPU has changed; at the start of the run, its first frequency. There are such events only if
+    /// power is modelled.
     Frequency {
         /// The CPU.
         cpu: Cpu,
         /// kHz.
         khz: u32,
     },
-    /// What a package has spent up to now, with its cores and clusters. Told at each jiffy, where measuring begins and at the end, if
-    /// the machine says what it spends.
+    /// The energy of a package with its cores and clusters since the last such event, as mean power. The event comes at
+    /// each jiffy, when measuring begins and at the end of the run, if the machine has a power model.
     Power {
         /// The package, as the topology numbers it.
         package: u32,
-        /// Since when, ns: the last time that it was told.
+        /// The time of the last such event, ns.
         since: u64,
-        /// Mean power since then, µW, rounded down.
+        /// The mean power since then, µW, rounded down.
         uw: u64,
     },
-    /// What `available_idle_cpu()` or `sched_idle_cpu()` says of a CPU has changed.
+    /// `available_idle_cpu()` or `sched_idle_cpu()` of a CPU has changed.
     Available {
         /// The CPU.
         cpu: Cpu,
-        /// What `available_idle_cpu()` says now.
+        /// The value of `available_idle_cpu()` from now on.
         available: bool,
-        /// What `sched_idle_cpu()` says now.
+        /// The value of `sched_idle_cpu()` from now on.
         sched_idle: bool,
     },
     /// `has_idle_cores` of an LLC has changed.
     IdleCores {
         /// The lowest CPU of the LLC.
         llc: Cpu,
-        /// What it is now.
+        /// The value from now on.
         has_idle_cores: bool,
     },
-    /// A periodic balance has summed up an LLC, and written `nr_idle_scan` if SIS_UTIL is on.
+    /// A periodic balance has summed the utilization of an LLC, and has written `nr_idle_scan` if SIS_UTIL is on
+    /// (`update_idle_cpu_scan()`).
     IdleScan {
         /// The lowest CPU of the LLC.
         llc: Cpu,
-        /// The LLC's summed utilisation, 1024 for each CPU.
+        /// The summed utilization of the LLC, 1024 for each CPU.
         sum_util: u64,
-        /// How many CPUs are in it.
+        /// How many CPUs the LLC has.
         weight: u32,
-        /// The new number; `None` with SIS_UTIL off.
+        /// The new value; `None` with SIS_UTIL off.
         nr_idle_scan: Option<i32>,
     },
-    /// A task did one transaction.
+    /// A task has completed a transaction.
     Done {
         /// The task.
         task: Task,
@@ -210,59 +214,60 @@ pub enum Event {
     },
 }
 
-/// A task, as it comes into the run.
+/// A task that enters the run.
 #[derive(Clone, Copy, Debug)]
 pub struct NewTask<'a> {
     /// Its number.
     pub task: Task,
-    /// What it is called.
+    /// Its name.
     pub name: &'a str,
-    /// Who forked it; `None` for those that are there from the start or that the workload's shell forks.
+    /// The task that forked it; `None` for tasks that exist from the start, and for those that the shell of the
+    /// workload forks.
     pub parent: Option<Task>,
-    /// Whether it belongs to the workload; else it is background noise.
+    /// Whether it belongs to the workload; otherwise it is background noise.
     pub workload: bool,
-    /// Nice, -20 to 19.
+    /// Its nice value, -20 to 19.
     pub nice: i8,
-    /// SCHED_IDLE.
+    /// Whether its policy is SCHED_IDLE.
     pub idle_policy: bool,
-    /// The CPUs it may use.
+    /// The CPUs that it may use.
     pub affinity: &'a CpuMask,
 }
 
-/// What a choice of a CPU is made from, at the moment at which it begins.
+/// The inputs of a decision when it begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Inputs<'a, V> {
-    /// Who wakes whom.
+    /// The waker and the wakee.
     pub wakeup: &'a Wakeup<'a>,
-    /// The rules.
+    /// The rules of the kernel.
     pub rules: &'a Rules<'a>,
-    /// The system.
+    /// The state of the system.
     pub view: &'a V,
-    /// How far looks will lie apart, ns: look number i (from 0) is made `(i + 1) × probe` after now. `None` where all are
-    /// made now.
+    /// The time between probes, ns: probe number i (from 0) reads its CPU `(i + 1) × probe` after now. `None` if all
+    /// CPUs are read now.
     pub probe: Option<u64>,
 }
 
-/// Who listens.
+/// A listener to the events of a run.
 pub trait Sink {
-    /// Whether anybody does.
+    /// Whether it listens at all. If not, the simulator compiles to code without it.
     const ON: bool;
 
-    /// Whether it wants the inputs of choices, names of tasks, and the events that only a record of everything needs. They
-    /// cost time to gather.
+    /// Whether it receives the inputs of decisions, the names of tasks, and the events that only a complete record
+    /// needs. They cost time to gather.
     const INPUTS: bool = false;
 
-    /// An event at `time`, ns. Times never go back.
+    /// Receives an event at `time`, ns. Times never decrease.
     fn event(&mut self, time: u64, event: &Event);
 
-    /// A task comes into the run.
+    /// A task enters the run.
     fn task(&mut self, _time: u64, _task: &NewTask<'_>) {}
 
-    /// A choice of a CPU begins. It ends with the next [`Event::Placed`] where all looks are made now, else with the next
+    /// A decision begins. If all CPUs are read now, it ends with the next [`Event::Placed`], else with the next
     /// [`Event::Wakeup`] of that waking CPU that has a decision.
     fn inputs<V: View>(&mut self, _time: u64, _inputs: &Inputs<'_, V>) {}
 
-    /// Whether it can take no more, so that the run may as well stop; asked now and then.
+    /// Whether it has failed, so that the run can stop early. The simulator calls this from time to time.
     fn gave_up(&self) -> bool {
         false
     }
@@ -298,7 +303,7 @@ impl<S: Sink> Sink for &mut S {
     }
 }
 
-/// Both listen, the first one first.
+/// Both listen; the first one receives each event first.
 impl<A: Sink, B: Sink> Sink for (A, B) {
     const ON: bool = A::ON || B::ON;
     const INPUTS: bool = A::INPUTS || B::INPUTS;
@@ -325,7 +330,7 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
     }
 }
 
-/// A listener that may not be there. What is gathered for it is gathered either way.
+/// A listener that may be absent. What has to be gathered for it is gathered either way.
 impl<S: Sink> Sink for Option<S> {
     const ON: bool = S::ON;
     const INPUTS: bool = S::INPUTS;
@@ -355,7 +360,8 @@ impl<S: Sink> Sink for Option<S> {
     }
 }
 
-/// Hashes the text of every event with its time. The number is for comparing within one build of the standard library.
+/// A hash over the text of every event with its time, to compare runs. It is comparable within one build of the
+/// standard library only.
 #[derive(Debug, Default)]
 pub struct Digest {
     text: String,
@@ -364,7 +370,7 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// The digest so far, and of how many events it is.
+    /// The hash so far, and the number of events.
     pub fn finish(&self) -> (u64, u64) {
         (self.hash.finish(), self.events)
     }
@@ -375,7 +381,7 @@ impl Sink for Digest {
 
     fn event(&mut self, time: u64, event: &Event) {
         self.text.clear();
-        write!(self.text, "{time} {event:?}").expect("a string takes all");
+        write!(self.text, "{time} {event:?}").expect("writing to a string does not fail");
         self.text.hash(&mut self.hash);
         self.events += 1;
     }

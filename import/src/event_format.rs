@@ -45,7 +45,8 @@ const TRACEPOINTS: [(&str, Tracepoint); 7] = [
 /// More fields than any event that is read has.
 const MAX_FIELDS: usize = 64;
 
-/// The bits of `prev_state` of a task that sleeps or has exited. `TASK_REPORT_MAX` and above mean that it was preempted.
+/// The bits of `prev_state` of a task that sleeps or has exited. `TASK_REPORT_MAX` and above mean that it was
+/// preempted.
 pub(crate) const TASK_SLEEPS: u64 = 0xff;
 
 impl EventFormat {

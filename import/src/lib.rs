@@ -1,7 +1,7 @@
 //! Imports scheduler events of other recorders as a recording: `trace.dat` of trace-cmd, `perf.data`, Perfetto traces.
 //!
-//! These files have no states of run queues, so no decision can be made again. Waits, migrations and who wakes whom can be
-//! computed from them. docs/recording.md has the tables.
+//! These files have no states of run queues, so no decision can be made again. Waits, migrations and who wakes whom can
+//! be computed from them. docs/recording.md has the tables.
 
 mod byte_reader;
 mod event;
@@ -54,8 +54,8 @@ impl Kind {
     }
 }
 
-/// Imports a file: writes its scheduler events to the folder `to`, which must be new or empty. The folder exists, complete, if
-/// this succeeds, and otherwise not. `progress` is called with the bytes read and the length of the file.
+/// Imports a file: writes its scheduler events to the folder `to`, which must be new or empty. The folder exists,
+/// complete, if this succeeds, and otherwise not. `progress` is called with the bytes read and the length of the file.
 ///
 /// # Errors
 /// Fails if the file is of no known kind, is damaged or has no scheduler event, or if the folder cannot be written.
@@ -79,8 +79,8 @@ pub fn import(path: &Path, to: &Path, progress: &dyn Fn(u64, u64)) -> Result<Imp
     })
 }
 
-/// Reads the events of a file in memory, for tests and fuzzing. `each` is called with every event in the order of the file.
-/// Returns how many are missing.
+/// Reads the events of a file in memory, for tests and fuzzing. `each` is called with every event in the order of the
+/// file. Returns how many are missing.
 ///
 /// # Errors
 /// Fails if the bytes are damaged or not of that kind, and with the errors of `each`.
@@ -122,6 +122,6 @@ impl ImportError {
 
     /// The error of a file that ends too early or contradicts itself at an offset in bytes.
     pub(crate) fn damaged(file: &Path, at: u64, what: impl std::fmt::Display) -> Self {
-        ImportError::new(file, format!("at byte {at}: {what}")).with_hint("was the file copied whole?")
+        ImportError::new(file, format!("at byte {at}: {what}")).with_hint("was the whole file copied?")
     }
 }

@@ -1,5 +1,5 @@
-//! Checks that the sizes and offsets in a `perf.data` fit the file. linux-perf-data allocates whatever they promise, so they
-//! are compared with the length of the file first.
+//! Checks that the sizes and offsets in a `perf.data` fit the file. linux-perf-data allocates whatever they promise, so
+//! they are compared with the length of the file first.
 
 use crate::byte_reader::{ByteReader, number};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};

@@ -20,8 +20,8 @@ const MAX_PACKET: u64 = 32 << 20;
 /// Called with a packet and its offset in the file, bytes.
 type EachPacket<'a> = dyn FnMut(&[u8], u64) -> Result<(), ImportError> + 'a;
 
-/// Calls `each` with every event, bundle by bundle. A bundle holds events of one CPU, in order; bundles of CPUs follow each
-/// other.
+/// Calls `each` with every event, bundle by bundle. A bundle holds events of one CPU, in order; bundles of CPUs follow
+/// each other.
 pub(crate) fn read(
     path: &Path,
     mut file: impl Read,
@@ -230,8 +230,8 @@ struct FtraceEventBundle {
     compact_sched: Option<CompactSched>,
 }
 
-/// Calls `each` with the number and the bytes of every length-delimited field of a protocol buffer, so that a large message
-/// need not be decoded as a whole. Returns false if the bytes are no message.
+/// Calls `each` with the number and the bytes of every length-delimited field of a protocol buffer, so that a large
+/// message need not be decoded as a whole. Returns false if the bytes are no message.
 fn length_delimited_fields<'a, E>(
     mut bytes: &'a [u8],
     mut each: impl FnMut(u64, &'a [u8]) -> Result<(), E>,

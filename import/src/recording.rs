@@ -30,8 +30,8 @@ pub struct Imported {
     pub no_cpu: u64,
 }
 
-/// How many events are held to sort them by time. Perfetto writes the buffers of the CPUs one after the other, each as full as
-/// it was.
+/// How many events are held to sort them by time. Perfetto writes the buffers of the CPUs one after the other, each as
+/// full as it was.
 const REORDER_EVENTS: usize = 1 << 19;
 /// The highest CPU number that a recording may have.
 const MAX_CPU: u32 = 8191;
@@ -100,8 +100,8 @@ fn write(
     let found = Imported { losses, ..writer.imported };
     if found.switches + found.wakings + found.migrations == 0 {
         return Err(ImportError::new(path, "expected scheduler events, found none").with_hint(
-            "record sched_switch, sched_waking, sched_wakeup, sched_wakeup_new and sched_migrate_task; for idle states and \
-             frequencies cpu_idle and cpu_frequency",
+            "record sched_switch, sched_waking, sched_wakeup, sched_wakeup_new and sched_migrate_task; for idle states \
+             and frequencies cpu_idle and cpu_frequency",
         ));
     }
     writer.folder.close_segments().map_err(write_error)?;

@@ -1,5 +1,5 @@
-//! Reads `trace.dat` of trace-cmd, version 6: the layouts of events, then for each CPU the pages of its ring buffer as the
-//! kernel wrote them. Version 7, which may be compressed, is refused with a hint.
+//! Reads `trace.dat` of trace-cmd, version 6: the layouts of events, then for each CPU the pages of its ring buffer as
+//! the kernel wrote them. Version 7, which may be compressed, is refused with a hint.
 
 use crate::ImportError;
 use crate::byte_reader::ByteReader;
@@ -168,8 +168,8 @@ fn lost(page: &[u8], tracing: &TracingData) -> u64 {
 /// The bits of `commit` that hold the length. Higher bits are `RB_MISSED_EVENTS` and `RB_MISSED_STORED`.
 const LENGTH: u64 = (1 << 27) - 1;
 
-/// Decodes the events of a page (`struct buffer_data_page`, include/linux/ring_buffer.h has the event types). Returns `None`
-/// if it contradicts itself.
+/// Decodes the events of a page (`struct buffer_data_page`, include/linux/ring_buffer.h has the event types). Returns
+/// `None` if it contradicts itself.
 fn events(page: &[u8], cpu: u32, tracing: &TracingData, to: &mut Vec<Event>) -> Option<()> {
     let mut bytes = ByteReader::new(page, tracing.big_endian);
     let mut time = bytes.number(8)?;

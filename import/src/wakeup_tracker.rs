@@ -1,5 +1,5 @@
-//! Combines events into wake-ups: `sched_waking` has the waker and the wakee; `sched_wakeup`, a migration or the first run
-//! has the CPU that the wakee goes to.
+//! Combines events into wake-ups: `sched_waking` has the waker and the wakee; `sched_wakeup`, a migration or the first
+//! run has the CPU that the wakee goes to.
 
 use crate::event::{Event, EventKind};
 use std::collections::HashMap;

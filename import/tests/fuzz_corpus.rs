@@ -1,5 +1,5 @@
-//! Files that trace-cmd, perf and Perfetto could have written, and changed files made from them, on a compiler that has no
-//! fuzzer: nothing panics, goes on for ever or takes memory that the file does not account for.
+//! Files that trace-cmd, perf and Perfetto could have written, and changed files made from them, on a compiler that has
+//! no fuzzer: nothing panics, goes on for ever or takes memory that the file does not account for.
 //!
 //! This is a binary of its own because it replaces the global allocator with one that counts.
 

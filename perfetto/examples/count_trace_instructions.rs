@@ -1,7 +1,7 @@
 //! Writes traces for `bench/instructions`, which counts what an event of each costs.
 //!
-//! As with the sibling in the package wakelab-sched, what is to be counted happens in calls of [`measured`]; the names are
-//! printed in that order, each with the number of events. An argument chooses the traces whose names contain it.
+//! As with the sibling in the package wakelab-sched, what is to be counted happens in calls of [`measured`]; the names
+//! are printed in that order, each with the number of events. An argument chooses the traces whose names contain it.
 
 use std::io;
 use wakelab_perfetto::{Argument, Search, Trace};

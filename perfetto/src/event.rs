@@ -1,5 +1,5 @@
-//! Events of tracks as bytes. They are most of a trace, so that they are written field by field: prost goes over a message once
-//! for each message that it is in, to find its length.
+//! Events of tracks as bytes. They are most of a trace, so that they are written field by field: prost goes over a
+//! message once for each message that it is in, to find its length.
 
 use crate::schema::EventType;
 use crate::tracks::{Argument, SEQUENCE};

@@ -1,8 +1,8 @@
 //! Perfetto's messages as far as wakelab reads or writes them, and a [`Trace`] that is written as it happens.
 //!
-//! Switches and wake-ups become Perfetto's compact scheduler events, which its user interface and its SQL make CPU tracks,
-//! thread states and wakers of. What a search for a CPU looked at becomes a slice of the waker, with a flow to the moment
-//! at which the wakee runs.
+//! Switches and wake-ups become Perfetto's compact scheduler events, which its user interface and its SQL make CPU
+//! tracks, thread states and wakers of. What a search for a CPU looked at becomes a slice of the waker, with a flow to
+//! the moment at which the wakee runs.
 
 mod event;
 mod packets;

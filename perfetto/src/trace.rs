@@ -71,8 +71,8 @@ impl<W: Write> Trace<W> {
         }
     }
 
-    /// A CPU switches to a task; 0 is the idle task. `prev_sleeps`: who ran goes to sleep, or exits. Who ran is known by the
-    /// switches before, but for the first of a CPU.
+    /// A CPU switches to a task; 0 is the idle task. `prev_sleeps`: who ran goes to sleep, or exits. Who ran is known
+    /// by the switches before, but for the first of a CPU.
     ///
     /// # Errors
     /// As [`Trace::new`].

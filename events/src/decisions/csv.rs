@@ -7,20 +7,20 @@ use csv_core::{ReadRecordResult, Reader};
 use flate2::read::MultiGzDecoder;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
-/// The longest record that is read, in bytes, with the empty lines before it. A row of a machine with 8192 CPUs is
-/// about 1 MiB.
+/// The longest record that is read, with the empty lines before it, bytes. A row of a machine with 8192 CPUs has about
+/// 1 MiB.
 pub(super) const MAX_RECORD: usize = 16 << 20;
-/// So many fields of a record are kept; those after them are only counted.
+/// The most fields of a record that are kept. Further fields are only counted.
 const MAX_FIELDS: usize = 1 << 12;
 
-/// What went wrong below the level of columns.
+/// An error below the level of columns.
 #[derive(Debug)]
 pub(super) enum RecordError {
-    /// The bytes could not be had.
+    /// The bytes cannot be read.
     Source(SourceError),
     /// A record is longer than [`MAX_RECORD`].
     TooLong,
-    /// The file ends in a quoted field.
+    /// The file ends inside a quoted field.
     OpenQuote,
 }
 
@@ -28,27 +28,27 @@ pub(super) enum RecordError {
 pub(super) struct Records {
     source: Source,
     splitter: Reader,
-    /// The line that is read next, from 1.
+    /// The number of the next line, from 1.
     next_line: u64,
 }
 
-/// One record. Reading the next one reuses its memory.
+/// A record. Reading the next one reuses its memory.
 #[derive(Debug, Default)]
 pub(super) struct Record {
-    /// Where it begins, from 1.
+    /// The line at which it begins, from 1.
     pub(super) line: u64,
-    /// How many fields it has.
+    /// The number of its fields.
     pub(super) count: usize,
-    /// The fields' bytes, and room.
+    /// The bytes of the fields, and spare room.
     bytes: Vec<u8>,
-    /// How many of the bytes are the record's.
+    /// How many of these bytes belong to the record.
     filled: usize,
-    /// Where each field ends in the bytes. Those that are not kept share a last place.
+    /// The end of each field in the bytes. Fields that are not kept share the last entry.
     ends: Vec<usize>,
 }
 
 impl Record {
-    /// A field's bytes, without the quotes around it.
+    /// The bytes of a field, without its quotes; `None` if it is not kept.
     pub(super) fn get(&self, at: usize) -> Option<&[u8]> {
         let ends = &self.ends[..self.count.min(MAX_FIELDS)];
         let end = *ends.get(at)?;
@@ -56,19 +56,19 @@ impl Record {
         Some(&self.bytes[start..end])
     }
 
-    /// The fields that were kept.
+    /// The fields that are kept.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.count).map_while(|at| self.get(at))
     }
 
-    /// Begins a record that is made of fields, not of text.
+    /// Begins a record that is built from fields instead of text.
     pub(super) fn begin(&mut self, line: u64) {
         self.clear();
         self.bytes.clear();
         self.line = line;
     }
 
-    /// Adds a field, which `write` appends.
+    /// Adds a field, whose bytes `write` appends.
     pub(super) fn field(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         write(&mut self.bytes);
         self.filled = self.bytes.len();
@@ -81,9 +81,9 @@ impl Record {
         self.ends.resize(MAX_FIELDS + 1, 0);
     }
 
-    /// Takes fields from the input; also how many bytes of it were taken.
+    /// Splits fields off the input. Also returns how many bytes were consumed.
     fn add(&mut self, splitter: &mut Reader, input: &[u8]) -> (ReadRecordResult, usize) {
-        // No more comes out than goes in.
+        // The output is at most as long as the input.
         let room = self.filled + input.len();
         if self.bytes.len() < room {
             self.bytes.resize(room, 0);
@@ -99,17 +99,18 @@ impl Record {
 impl Records {
     pub(super) fn new(source: Source) -> Self {
         let mut splitter = Reader::new();
-        // Its first call drops a byte order mark, but only one that comes in one piece. The header is searched for it.
+        // Its first call drops a byte order mark, but only if it gets all of it. `places` strips it from the header
+        // instead.
         let _ = splitter.read_record(&[], &mut [], &mut []);
         Records { source, splitter, next_line: 1 }
     }
 
-    /// The line that reading has come to, from 1.
+    /// The current line, from 1.
     pub(super) fn line(&self) -> u64 {
         self.next_line
     }
 
-    /// Reads the next record; false at the end of the file.
+    /// Reads the next record. Returns false at the end of the file.
     pub(super) fn read(&mut self, record: &mut Record) -> Result<bool, RecordError> {
         record.clear();
         let (mut left, mut begun) = (MAX_RECORD, false);
@@ -119,7 +120,7 @@ impl Records {
             }
             let bytes = self.source.fill_buf().map_err(RecordError::Source)?;
             if bytes.is_empty() {
-                // A line end ends any record, unless it is within quotes.
+                // The end of a line ends any record, except within quotes.
                 return match begun.then(|| record.add(&mut self.splitter, b"\n").0) {
                     None => Ok(false),
                     Some(ReadRecordResult::Record) => Ok(true),
@@ -130,7 +131,7 @@ impl Records {
             if bytes.is_empty() {
                 return Err(RecordError::TooLong);
             }
-            // Empty lines, and the LF of the CRLF before, are no part of the record.
+            // Empty lines, and the LF of a CRLF before, do not belong to the record.
             let blank = if begun { 0 } else { bytes.iter().take_while(|byte| b"\r\n".contains(byte)).count() };
             let (result, taken) = match blank {
                 0 => record.add(&mut self.splitter, bytes),
@@ -150,39 +151,39 @@ impl Records {
 const BUFFER: usize = 1 << 16;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// A source of bytes that has been found to be gzip or plain.
+/// A source of bytes, plain or gzip.
 pub(super) struct Source {
     bytes: Box<dyn BufRead + Send>,
     gzip: bool,
 }
 
-/// Why the bytes end.
+/// An error of a source.
 #[derive(Debug)]
 pub(super) enum SourceError {
-    /// The gzip stream stops in the middle.
+    /// The gzip stream ends early.
     CutOff,
-    /// The gzip stream contradicts itself.
+    /// The gzip stream is damaged.
     Damaged(io::Error),
-    /// The file could not be read.
+    /// The file cannot be read.
     Io(io::Error),
 }
 
 impl Source {
     pub(super) fn new(mut source: impl Read + Send + 'static) -> Result<Self, SourceError> {
-        // A pipe may give one byte at a time, so the magic number is not looked for in whatever comes first.
+        // A pipe may return one byte at a time, so the magic number is read explicitly.
         let mut magic = Vec::with_capacity(GZIP_MAGIC.len());
         source.by_ref().take(GZIP_MAGIC.len() as u64).read_to_end(&mut magic).map_err(SourceError::Io)?;
         let gzip = magic == GZIP_MAGIC;
-        let whole = Cursor::new(magic).chain(source);
+        let all = Cursor::new(magic).chain(source);
         let bytes: Box<dyn BufRead + Send> = if gzip {
-            Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(whole)))
+            Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(all)))
         } else {
-            Box::new(BufReader::with_capacity(BUFFER, whole))
+            Box::new(BufReader::with_capacity(BUFFER, all))
         };
         Ok(Source { bytes, gzip })
     }
 
-    /// Bytes that are at hand; none at the end.
+    /// The bytes that are available; none at the end.
     pub(super) fn fill_buf(&mut self) -> Result<&[u8], SourceError> {
         loop {
             match self.bytes.fill_buf() {
@@ -192,7 +193,7 @@ impl Source {
                 Err(e) => return Err(classify(self.gzip, e)),
             }
         }
-        // What is at hand by now is given without another read.
+        // The buffer is not empty now, so this does not read again.
         let gzip = self.gzip;
         self.bytes.fill_buf().map_err(|e| classify(gzip, e))
     }
@@ -216,10 +217,10 @@ mod tests {
     use proptest::prelude::*;
     use std::io::{self, Read};
 
-    /// Records with their lines, and how the text ended if not well.
+    /// Records with their lines, and the error that ended the text, if any.
     type Split = (Vec<(u64, Vec<Vec<u8>>)>, Option<RecordError>);
 
-    /// Bytes that come in pieces of this size.
+    /// A source that returns its bytes in pieces of this size.
     struct Pieces(io::Cursor<Vec<u8>>, usize);
 
     impl Read for Pieces {
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_an_end() {
+    fn a_record_that_is_too_long_is_refused() {
         let mut text = b"a,\"".to_vec();
         text.resize(MAX_RECORD, b'x');
         assert!(matches!(split(&text).1, Some(RecordError::OpenQuote)));
@@ -293,7 +294,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whichever way the bytes come, the records, their lines and the end are the same.
+        /// The records, their lines and the error do not depend on how the bytes are split.
         #[test]
         fn pieces_make_no_difference(text in "\u{feff}?[ab,\"\r\n]{0,60}", size in 1_usize..8) {
             let (whole, pieces) = (split(text.as_bytes()), split_pieces(text.as_bytes(), size));

@@ -9,27 +9,27 @@ use std::path::{Path, PathBuf};
 use std::str::{self, FromStr};
 use wakelab_sched::CpuMask;
 
-/// One line of the file, split into fields.
+/// The fields of a row, by column.
 pub(super) struct Fields {
     pub(super) file: PathBuf,
-    /// By [`Column`]: its place in this file.
+    /// By [`Column`]: the index of its field in a record.
     places: Vec<usize>,
-    /// How many columns the header has.
+    /// The number of columns in the header.
     pub(super) columns: usize,
     pub(super) record: Record,
 }
 
-/// A number in decimal that can be bounded.
+/// A decimal number with bounds.
 pub(super) trait Number: FromStr + PartialOrd + Display + Copy {}
 impl<T: FromStr + PartialOrd + Display + Copy> Number for T {}
 
 impl Fields {
-    /// Fields of columns at these places.
+    /// Begins to read fields with these indexes.
     pub(super) fn new(file: &Path, places: Vec<usize>, columns: usize) -> Self {
         Fields { file: file.to_owned(), places, columns, record: Record::default() }
     }
 
-    /// The line of the row that was read last, from 1.
+    /// The line of the current row, from 1.
     pub(super) fn line(&self) -> u64 {
         self.record.line
     }
@@ -55,7 +55,7 @@ impl Fields {
         self.error(column, format!("expected {what}, found {}", shown(self.bytes(column))))
     }
 
-    /// A name that can be part of a file's name.
+    /// A name that can be part of a file name.
     pub(super) fn name(&self, column: Column) -> Result<String, ReadError> {
         if !is_name(self.bytes(column)) {
             return Err(self.expected(column, NAME).with_hint(NAMES));
@@ -83,7 +83,7 @@ impl Fields {
 
     pub(super) fn hex(&self, column: Column) -> Result<u32, ReadError> {
         let bytes = self.bytes(column);
-        // from_str_radix() would take a sign too.
+        // from_str_radix() would accept a sign.
         let text = str::from_utf8(bytes).ok().filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()));
         text.and_then(|text| u32::from_str_radix(text, 16).ok()).ok_or_else(|| {
             self.expected(column, "a hexadecimal number of 32 bits").with_hint("it is written without 0x")
@@ -103,7 +103,7 @@ impl Fields {
         })
     }
 
-    /// A list with one number for each of `n` things: `what` is one CPU or one LLC.
+    /// A list with one number for each of `n` CPUs or LLCs; `what` is `CPU` or `LLC`.
     pub(super) fn list<T: Number>(
         &self,
         column: Column,
@@ -135,31 +135,31 @@ impl Fields {
     }
 }
 
-/// Whether this can be a kernel's or a machine's name.
+/// Whether this is a valid name of a kernel or a machine.
 pub(super) fn is_name(bytes: &[u8]) -> bool {
     let may = |b: &u8| b.is_ascii_alphanumeric() || b"._+~-".contains(b);
     (1..=64).contains(&bytes.len()) && bytes.iter().all(may)
 }
 
-/// What [`is_name`] asks for.
+/// What [`is_name`] requires.
 pub(super) const NAME: &str = "a name of at most 64 letters, digits and ._+~-";
-/// Such names.
+/// A hint on valid names.
 pub(super) const NAMES: &str = "a kernel is a release such as 6.12, a topology a machine's name such as A-8c-1s4x2";
 
-/// For values that no kernel gives.
+/// The hint for values that no kernel has.
 const DAMAGED: &str = "no kernel gives such a value; was the file edited or damaged?";
 
-/// For what contradicts the description of the machine.
+/// The hint for values that contradict the description of the machine.
 pub(super) const BELONGS: &str = "does the topo file belong to this recording?";
 
-/// A decimal number; unlike `parse()`, without a plus sign.
+/// Parses a decimal number. Unlike `str::parse()`, it refuses a plus sign.
 fn parse<T: FromStr>(bytes: &[u8]) -> Option<T> {
     str::from_utf8(bytes).ok().filter(|text| !text.starts_with('+'))?.parse().ok()
 }
 
 macro_rules! columns {
     ($($name:ident),* $(,)?) => {
-        /// A column of a recording, by its name in the header.
+        /// A column of a recording, named as in the header.
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(usize)]
@@ -195,7 +195,7 @@ columns! {
 }
 
 impl Column {
-    /// Whether a recording may lack it: only SIS_PROP reads these.
+    /// Whether the column may be missing: only SIS_PROP reads these.
     pub(super) fn is_optional(self) -> bool {
         use Column::{avg_idle, avg_scan_cost, jiffies, wake_avg_idle, wake_stamp};
         matches!(self, jiffies | wake_stamp | wake_avg_idle | avg_idle | avg_scan_cost)
@@ -204,7 +204,7 @@ impl Column {
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// By [`Column`]: its place, by the names in the header. Columns of other names are passed over.
+/// By [`Column`]: its index in the header. Columns with other names are ignored.
 pub(super) fn places(path: &Path, header: &Record) -> Result<Vec<usize>, ReadError> {
     let error = |what: String| ReadError::of_file(path, what).at_line(header.line);
     let first = header.get(0).unwrap_or_default();

@@ -13,31 +13,31 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Rows are decoded in batches of so many.
+/// Rows are decoded in batches of this size.
 const BATCH_ROWS: usize = 1024;
 
-/// What a file says of its recording.
-pub(super) struct About {
+/// The values that are the same in all rows of a file, from its metadata.
+pub(super) struct RecordingMetadata {
     /// The kernel in short form (`6.12`).
     pub(super) kernel: String,
     /// The machine's name.
     pub(super) topology: String,
-    /// The machine's description, as a topo file has it.
+    /// The description of the machine, as in a topo file.
     pub(super) domains: String,
     load: String,
     variant: String,
 }
 
-/// A file that is being read.
+/// A reader of the rows of a file.
 pub(super) struct ParquetRows {
     path: PathBuf,
     batches: ParquetRecordBatchReader,
     batch: Option<RecordBatch>,
-    /// By column: where a batch has it; `None` for those that the file says of all rows.
+    /// By [`Column`]: its index in a batch; `None` if its value is in the metadata, or missing.
     places: Vec<Option<usize>>,
     next: usize,
     row: u64,
-    pub(super) about: About,
+    pub(super) metadata: RecordingMetadata,
 }
 
 const WHAT_IS_READ: &str = "wakelab-record writes such files; docs/recording.md describes them";
@@ -50,11 +50,11 @@ impl ParquetRows {
             return Err(error(what).with_hint(WHAT_IS_READ));
         }
         if file.get("wakelab.snapshot") == Some("none") {
-            return Err(error("the recording holds no states of CPUs, so that no decision can be made again".into())
+            return Err(error("the recording has no states of CPUs, so no decision can be made again".into())
                 .with_hint("record with --snapshot full or --snapshot llc; `wakelab stats` needs no states"));
         }
         let value = |key: &str| file.required(key).map(str::to_owned);
-        let about = About {
+        let metadata = RecordingMetadata {
             kernel: value("wakelab.kernel")?,
             topology: value("wakelab.machine")?,
             domains: value("wakelab.domains")?,
@@ -65,16 +65,16 @@ impl ParquetRows {
         let mut places = Vec::new();
         for &column in Column::ALL {
             let place = schema.fields().iter().position(|field| field.name() == column.name());
-            if place.is_none() && about.of_all(column).is_none() && !column.is_optional() {
+            if place.is_none() && metadata.of_all_rows(column).is_none() && !column.is_optional() {
                 return Err(error(format!("the file lacks the column {}", column.name())).with_hint(WHAT_IS_READ));
             }
             places.push(place);
         }
         let batches = builder.with_batch_size(BATCH_ROWS).build().map_err(|e| damaged(path, &e.to_string()))?;
-        Ok(ParquetRows { path: path.to_owned(), batches, batch: None, places, next: 0, row: 0, about })
+        Ok(ParquetRows { path: path.to_owned(), batches, batch: None, places, next: 0, row: 0, metadata })
     }
 
-    /// Reads the next row; false at the end.
+    /// Reads the next row. Returns false at the end.
     pub(super) fn read(&mut self, record: &mut Record) -> Result<bool, ReadError> {
         while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
             let Some(batch) = self.batches.next() else { return Ok(false) };
@@ -87,8 +87,8 @@ impl ParquetRows {
         for (&column, place) in Column::ALL.iter().zip(&self.places) {
             let mut known = true;
             record.field(|to| match place {
-                Some(place) => known = put(to, column, batch.column(*place), self.next),
-                None => to.extend_from_slice(self.about.of_all(column).unwrap_or_default().as_bytes()),
+                Some(place) => known = append_value(to, column, batch.column(*place), self.next),
+                None => to.extend_from_slice(self.metadata.of_all_rows(column).unwrap_or_default().as_bytes()),
             });
             if !known {
                 let kind = batch.schema().field(place.unwrap_or_default()).data_type().to_string();
@@ -102,15 +102,15 @@ impl ParquetRows {
         Ok(true)
     }
 
-    /// By column: its place in the records.
+    /// By [`Column`]: its index in a record.
     pub(super) fn record_places() -> Vec<usize> {
         (0..Column::ALL.len()).collect()
     }
 }
 
-impl About {
-    /// What is the same in all rows.
-    fn of_all(&self, column: Column) -> Option<&str> {
+impl RecordingMetadata {
+    /// The value of a column that is the same in all rows.
+    fn of_all_rows(&self, column: Column) -> Option<&str> {
         match column {
             Column::kernel => Some(&self.kernel),
             Column::topology => Some(&self.topology),
@@ -121,32 +121,32 @@ impl About {
     }
 }
 
-/// Whether a CSV file has this number in hexadecimal.
+/// Whether a CSV file has the column in hexadecimal.
 fn is_hex(column: Column) -> bool {
     matches!(column, Column::waker_flags | Column::wakee_flags | Column::wake_flags | Column::preempt_count)
 }
 
-/// Appends a value as a CSV file has it; false for a type that is not known.
-pub(super) fn put(to: &mut Vec<u8>, column: Column, array: &ArrayRef, row: usize) -> bool {
+/// Appends a value in the form of a CSV file. Returns false for an unexpected type.
+pub(super) fn append_value(to: &mut Vec<u8>, column: Column, array: &ArrayRef, row: usize) -> bool {
     if array.is_null(row) {
         return true;
     }
-    // Writing to memory does not fail.
+    // Writing to a vector does not fail.
     let _ = match array.data_type() {
         DataType::Boolean => write!(to, "{}", u8::from(array.as_boolean().value(row))),
         DataType::Int32 => write!(to, "{}", array.as_primitive::<Int32Type>().value(row)),
         DataType::Int64 if is_hex(column) => write!(to, "{:x}", array.as_primitive::<Int64Type>().value(row)),
         DataType::Int64 => write!(to, "{}", array.as_primitive::<Int64Type>().value(row)),
         DataType::Utf8 => to.write_all(array.as_string::<i32>().value(row).as_bytes()),
-        DataType::List(_) => return put_list(to, &array.as_list::<i32>().value(row)),
+        DataType::List(_) => return append_list(to, &array.as_list::<i32>().value(row)),
         _ => return false,
     };
     true
 }
 
-pub(super) fn put_list(to: &mut Vec<u8>, items: &ArrayRef) -> bool {
+pub(super) fn append_list(to: &mut Vec<u8>, items: &ArrayRef) -> bool {
     let _ = match items.data_type() {
-        // A set of CPUs, the lowest in the first word.
+        // A set of CPUs; the lowest CPU is bit 0 of the first word.
         DataType::UInt64 => {
             let words = items.as_primitive::<UInt64Type>().values();
             let highest = words.iter().rposition(|&word| word != 0).unwrap_or(0);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wakelab_sched::CpuMask;
 use wakelab_sched::select::WakeFlags;
 
-/// Ids of whatever size.
+/// Any number.
 const ANY: std::ops::RangeInclusive<u64> = 0..=u64::MAX;
 
 impl Reader {
@@ -48,7 +48,7 @@ impl Reader {
         }
     }
 
-    /// Whether the row is of the kernel and machine with which the file began.
+    /// Checks that the row is of the same kernel and machine as the first.
     fn same_machine(&self) -> Result<(), ReadError> {
         for (column, first) in [(C::kernel, &self.kernel), (C::topology, &self.topology)] {
             if self.fields.bytes(column) != first.as_bytes() {
@@ -93,7 +93,7 @@ impl Reader {
         if wakee.affinity.is_empty() {
             return Err(fields
                 .expected(C::affinity, "at least one CPU")
-                .with_hint("every task may run somewhere; was the file edited or damaged?"));
+                .with_hint("every task may use a CPU; was the file edited or damaged?"));
         }
         wakee.util_avg = fields.number(C::util_avg, limits::AVERAGES)?;
         wakee.runnable_avg = fields.number(C::runnable_avg, limits::AVERAGES)?;
@@ -104,7 +104,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The size of the waker's LLC, which the description of the machine says as well.
+    /// The size of the waker's LLC, which must be that of the description of the machine.
     fn sd_llc_size(&self, waker_cpu: u32) -> Result<u32, ReadError> {
         let expected = self.topo.domains.sd_llc_size[waker_cpu as usize];
         if self.fields.number(C::sd_llc_size, 0..=u32::MAX)? == expected {
@@ -170,7 +170,7 @@ impl Reader {
         Ok(())
     }
 
-    /// What may be missing.
+    /// What SIS_PROP reads, which may be missing.
     fn scan_state(&self) -> Result<ScanState, ReadError> {
         let number = |column| {
             if self.fields.bytes(column).is_empty() { Ok(None) } else { self.fields.number(column, ANY).map(Some) }
@@ -209,7 +209,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The slow path takes a queued task off its CPU's count, which must have it.
+    /// Checks that the previous CPU has a running task if the wakee is queued: the slow path subtracts it.
     fn check_queued(&self, row: &Row) -> Result<(), ReadError> {
         let prev = row.wakee.prev_cpu;
         if row.wakee.on_rq && row.cpus.nr_running[prev as usize] == 0 {
@@ -218,7 +218,7 @@ impl Reader {
             return Err(self
                 .fields
                 .error(C::cpu_nr_running, what)
-                .with_hint("a task that executes another program runs meanwhile; was the file edited or damaged?"));
+                .with_hint("a task that execs is running meanwhile; was the file edited or damaged?"));
         }
         Ok(())
     }

@@ -15,16 +15,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wakelab_kernel::Preset;
 
-/// A recording that is being read. It holds one row at a time.
+/// Reads a recording or a simulated run. It holds one row at a time.
 pub struct Reader {
     rows: Rows,
     pub(super) fields: Fields,
-    /// The first row has been read into the fields already.
+    /// Whether the first row is in the fields already.
     pending: bool,
-    /// The end, or an error, has been met.
+    /// Whether the end or an error has been reached.
     done: bool,
     pub(super) topo: Arc<TopoFile>,
-    /// The machine's `sd_llc_id`s, each once.
+    /// The `sd_llc_id`s of the machine, sorted, each once.
     pub(super) llc_ids: Vec<u32>,
     pub(super) kernel: String,
     pub(super) topology: String,
@@ -33,7 +33,7 @@ pub struct Reader {
     length: Length,
 }
 
-/// Where rows come from.
+/// The source of rows.
 enum Rows {
     Csv(Box<Records>),
     Parquet(Box<ParquetRows>),
@@ -54,36 +54,36 @@ impl std::fmt::Debug for Reader {
     }
 }
 
-/// Every row is wanted.
+/// All rows are wanted.
 const ALL: &dyn Fn(u64, i64) -> bool = &|_, _| true;
 
 const WHAT_IS_READ: &str = "a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; \
                             docs/recording.md and docs/recording-format.md describe them";
-/// How a Parquet file begins.
+/// The first bytes of a Parquet file.
 const PARQUET_MAGIC: &[u8] = b"PAR1";
-/// How files begin that can be imported.
+/// The first bytes of files that can be imported.
 const OTHERS_MAGIC: [&[u8]; 3] = [b"\x17\x08\x44t", b"PERF", b"2ELI"];
 
 impl Reader {
-    /// Opens a recording and the description of its machine beside it.
+    /// Opens a recording or a simulated run. Next to a CSV file there must be the description of its machine.
     ///
     /// # Errors
-    /// Where one of the two cannot be read, has no rows, lacks a column, or is of a kernel without a preset.
+    /// Fails if a file cannot be read, has no rows, lacks a column, or is of a kernel without a preset.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let error = |what: String| ReadError::of_file(path, what).with_hint(WHAT_IS_READ);
         let mut file = File::open(path).map_err(|e| error(e.to_string()))?;
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Err(error("expected a file, found a directory".into()));
         }
-        // A pipe cannot be Parquet, which is read from its end; so what is taken of it here is given back.
+        // Parquet is read from its end, so a pipe cannot be Parquet. The bytes that are read here are prepended again.
         let mut magic = Vec::with_capacity(PARQUET_MAGIC.len());
         file.by_ref().take(PARQUET_MAGIC.len() as u64).read_to_end(&mut magic).map_err(|e| error(e.to_string()))?;
         if magic == PARQUET_MAGIC {
-            let (about, builder) = ParquetFile::open(path, file)?;
+            let (metadata, builder) = ParquetFile::open(path, file)?;
             let rows = builder.metadata().file_metadata().num_rows();
-            let reader = match about.kind {
-                FileKind::Recorded => Self::of_parquet(path, ParquetRows::open(path, about, builder)?),
-                FileKind::Simulated => Self::of_simulated(path, SimulatedRows::open(path, &about, builder)?),
+            let reader = match metadata.kind {
+                FileKind::Recorded => Self::of_parquet(path, ParquetRows::open(path, metadata, builder)?),
+                FileKind::Simulated => Self::of_simulated(path, SimulatedRows::open(path, &metadata, builder)?),
             };
             return Ok(Reader { length: Length::Rows(u64::try_from(rows).unwrap_or(0)), ..reader? });
         }
@@ -109,11 +109,12 @@ impl Reader {
         Ok(Reader { length, ..reader })
     }
 
-    /// Reads a recording from `source`, plain or gzip; `path` is only named in errors. `topo` gives the description of
+    /// Reads a CSV recording from `source`, plain or gzip. `path` is for errors only. `topo` returns the description of
     /// the machine for a kernel and a topology.
     ///
     /// # Errors
-    /// As [`Reader::open`].
+    /// Fails if the source has no header or no rows, lacks a column, is of a kernel without a preset, or if `topo`
+    /// fails.
     pub fn new(
         path: &Path,
         source: impl Read + Send + 'static,
@@ -136,9 +137,9 @@ impl Reader {
         Self::begin(rows, fields, topo)
     }
 
-    /// A recording of wakelab-record, which holds the description of its machine.
+    /// Reads a Parquet file of wakelab-record, which contains the description of its machine.
     fn of_parquet(path: &Path, rows: ParquetRows) -> Result<Self, ReadError> {
-        let topo = TopoFile::parse(path, &rows.about.domains)?;
+        let topo = TopoFile::parse(path, &rows.metadata.domains)?;
         let mut fields = Fields::new(path, ParquetRows::record_places(), Column::ALL.len());
         let mut rows = Rows::Parquet(Box::new(rows));
         if !next(&mut rows, &mut fields, ALL)? {
@@ -148,20 +149,20 @@ impl Reader {
         Self::begin(rows, fields, |_, _| Ok(Arc::new(topo)))
     }
 
-    /// A simulated run, which holds its machine, too.
+    /// Reads a simulated run, whose files describe their machine.
     fn of_simulated(path: &Path, rows: SimulatedRows) -> Result<Self, ReadError> {
         let topo = Arc::clone(&rows.topo);
         let mut fields = Fields::new(path, ParquetRows::record_places(), Column::ALL.len());
         let mut rows = Rows::Simulated(Box::new(rows));
         if !next(&mut rows, &mut fields, ALL)? {
             return Err(ReadError::of_file(path, "expected wake-ups that chose a CPU, found none")
-                .with_hint("was the run too short? --time and --settle say how long it is"));
+                .with_hint("was the run too short? --time and --settle set its length"));
         }
         Self::begin(rows, fields, |_, _| Ok(topo))
     }
 
-    /// Whether it is a simulated run, and whether the row holds the run queues of two CPUs only, as there wake-ups do that are
-    /// neither forks nor execs.
+    /// Whether this is a simulated run, and whether its current row has the run queues of two CPUs only, as wake-ups
+    /// other than forks and execs have there.
     pub(super) fn simulated(&self) -> (bool, bool) {
         match &self.rows {
             Rows::Simulated(rows) => (true, rows.partial),
@@ -169,7 +170,7 @@ impl Reader {
         }
     }
 
-    /// With the first row at hand.
+    /// Begins with the first row in the fields.
     fn begin(
         rows: Rows,
         fields: Fields,
@@ -177,7 +178,7 @@ impl Reader {
     ) -> Result<Self, ReadError> {
         let kernel = fields.name(Column::kernel)?;
         let topology = fields.name(Column::topology)?;
-        // A simulated kernel is a preset by name; its rows say so.
+        // The kernel of a simulated run is the name of a preset.
         if !matches!(rows, Rows::Simulated(_)) {
             Preset::of_release(&kernel).map_err(|e| {
                 fields
@@ -206,12 +207,12 @@ impl Reader {
         Ok(reader)
     }
 
-    /// The machine.
+    /// The description of the machine.
     pub fn topo(&self) -> &Arc<TopoFile> {
         &self.topo
     }
 
-    /// The kernel in short form, as the rows name it.
+    /// The kernel in short form, as in the rows (`6.12`).
     pub fn kernel(&self) -> &str {
         &self.kernel
     }
@@ -221,29 +222,29 @@ impl Reader {
         &self.fields.file
     }
 
-    /// The line of the row that was read last, from 1.
+    /// The line or row that was read last, from 1.
     pub fn line(&self) -> u64 {
         self.fields.line()
     }
 
-    /// How much of the file has been read, 0 to 1; 0 where that is not known.
+    /// The share of the file that has been read, 0 to 1; 0 if it is not known.
     pub fn progress(&self) -> f64 {
         self.length.progress(self.line())
     }
 
-    /// Reads the next row; false at the end, and after an error.
+    /// Reads the next row. Returns false at the end, and after an error.
     ///
     /// # Errors
-    /// Where the row is not of the form that the header and the machine ask for, or holds what no kernel gives.
+    /// Fails if the row does not match the header or the machine, or has a value that no kernel has.
     pub fn read(&mut self, row: &mut Row) -> Result<bool, ReadError> {
         self.read_wanted(row, ALL)
     }
 
-    /// The same; rows that `wanted` does not want, by their time and wakee, may be left out, which takes a fraction of the time
-    /// where that is easily done.
+    /// Reads the next row. Rows for whose time (ns) and wakee `wanted` returns false may be skipped, if that saves
+    /// time. Returns false at the end, and after an error.
     ///
     /// # Errors
-    /// As [`Reader::read`].
+    /// Fails if the row does not match the header or the machine, or has a value that no kernel has.
     pub fn read_wanted(&mut self, row: &mut Row, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
         if self.done {
             return Ok(false);
@@ -263,7 +264,7 @@ impl Reader {
         Ok(true)
     }
 
-    /// Whether the description found is of the row's kernel and machine.
+    /// Checks that the description is of the kernel and the machine of the first row.
     fn check_topo(&self) -> Result<(), ReadError> {
         let topo = &self.topo;
         let of_kernel = topo.release == self.kernel
@@ -280,7 +281,7 @@ impl Reader {
     }
 }
 
-/// Reads a record with as many fields as the header; false at the end.
+/// Reads a record, which must have as many fields as the header. Returns false at the end.
 fn next(rows: &mut Rows, fields: &mut Fields, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
     let records = match rows {
         Rows::Csv(records) => records,
@@ -295,7 +296,7 @@ fn next(rows: &mut Rows, fields: &mut Fields, wanted: &dyn Fn(u64, i64) -> bool)
         let what = format!("expected {columns} columns as in the header, found {found}");
         return Err(ReadError::of_file(&fields.file, what)
             .at_line(fields.line())
-            .with_hint("a line that was cut off has fewer; was the file copied whole?"));
+            .with_hint("a line that was cut off has fewer; was the whole file copied?"));
     }
     Ok(true)
 }
@@ -309,7 +310,7 @@ fn record_error(path: &Path, records: &Records, record: &Record, error: &RecordE
                 .with_hint("is this a recording? A quote that is left open makes one row of many lines, too")
         }
         RecordError::OpenQuote => at_record("expected the closing quote of a field, found the end of the file".into())
-            .with_hint("the quote opens in this row; was the file copied whole?"),
+            .with_hint("the quote opens in this row; was the whole file copied?"),
     }
 }
 
@@ -317,28 +318,28 @@ fn source_error(path: &Path, line: u64, error: &SourceError) -> ReadError {
     let at_line = |what: String| ReadError::of_file(path, what).at_line(line);
     match error {
         SourceError::CutOff => at_line("expected more of the gzip stream, found its end: the file is cut off".into())
-            .with_hint("copy it again, whole; `gzip -t` tests it"),
+            .with_hint("copy the whole file again; `gzip -t` tests it"),
         SourceError::Damaged(e) => {
             at_line(format!("the gzip stream is damaged: {e}")).with_hint("copy it again; `gzip -t` tests it")
         }
-        SourceError::Io(e) => at_line(e.to_string()).with_hint("the system could not read on"),
+        SourceError::Io(e) => at_line(e.to_string()).with_hint("the system could not continue to read"),
     }
 }
 
-/// So much of so much.
+/// The length of a file, to report progress.
 #[derive(Debug, Default)]
 enum Length {
-    /// Not known: a pipe, or bytes from elsewhere.
+    /// Unknown, as of a pipe.
     #[default]
     Unknown,
-    /// Rows.
+    /// The number of rows.
     Rows(u64),
-    /// Bytes, and how many of them were read.
+    /// The number of bytes, and how many have been read.
     Bytes(u64, Arc<AtomicU64>),
 }
 
 impl Length {
-    /// The share that was read, 0 to 1; `rows` are read so far.
+    /// The share that has been read, 0 to 1, if `rows` rows have been read.
     fn progress(&self, rows: u64) -> f64 {
         let (done, all) = match self {
             Length::Unknown => return 0.0,
@@ -349,7 +350,7 @@ impl Length {
     }
 }
 
-/// Counts the bytes that are read.
+/// Counts the bytes that are read from a source.
 struct CountingReader<R> {
     from: R,
     read: Arc<AtomicU64>,

@@ -1,4 +1,4 @@
-//! One recorded decision with its inputs.
+//! A decision with its inputs.
 
 use std::sync::Arc;
 use wakelab_kernel::{Feature, FeatureSet, Preset};
@@ -11,67 +11,67 @@ const PF_EXITING: u32 = 0x4;
 /// `SCHED_IDLE`.
 const SCHED_IDLE: u32 = 5;
 
-/// One row. Reading the next row reuses its memory.
+/// A decision with its inputs. Reading the next row reuses its memory.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The line in the file where the row begins, from 1.
     pub line: u64,
-    /// The `seq` column: the row's number in its file.
+    /// The number of the row in its file (column `seq`).
     pub seq: u64,
     /// The kernel in short form (`6.12`).
     pub kernel: String,
-    /// The load that ran.
+    /// The workload that ran.
     pub load: String,
-    /// `default`, or the features that were switched for this file.
+    /// `default`, or the features that were switched for this recording.
     pub variant: String,
-    /// What was on.
+    /// The features that were on.
     pub features: Arc<RowFeatures>,
-    /// When, ns of CLOCK_MONOTONIC.
+    /// When select_task_rq_fair() was entered, ns of CLOCK_MONOTONIC, or of a simulated run.
     pub t_ns: u64,
     /// How long select_task_rq_fair() took, ns.
     pub dur_ns: u64,
-    /// Whether the state held still while the decision was made, so that it can be compared exactly.
+    /// Whether the inputs did not change during the decision, so that it can be compared exactly.
     pub stable: bool,
-    /// Who woke.
+    /// The waker.
     pub waker: WakerState,
-    /// Who was woken.
+    /// The wakee.
     pub wakee: TaskState,
     /// `WF_*`.
     pub wake_flags: WakeFlags,
-    /// What the kernel chose.
+    /// The CPU that the kernel chose.
     pub chosen_cpu: Cpu,
-    /// The wakee's `recent_used_cpu` after the decision.
+    /// `recent_used_cpu` of the wakee after the decision.
     pub recent_used_cpu_after: i64,
     /// `sd_llc_size` of the waking CPU.
     pub sd_llc_size: u32,
-    /// The CPUs for which idle_cpu() was true.
+    /// The CPUs for which available_idle_cpu() was true.
     pub idle_mask: CpuMask,
-    /// Those that run SCHED_IDLE tasks only (sched_idle_cpu()), from the counts.
+    /// The CPUs that run SCHED_IDLE tasks only (sched_idle_cpu()), computed from the counts.
     pub sched_idle_mask: CpuMask,
-    /// Whether there is one.
+    /// Whether there is such a CPU.
     pub any_sched_idle: bool,
     /// The CPUs whose idle task was current.
     pub curr_idle_mask: CpuMask,
-    /// The CPUs with a wake-up on its way.
+    /// The CPUs with a wake-up on the wakelist (`rq->ttwu_pending`).
     pub ttwu_pending_mask: CpuMask,
-    /// Run queues by CPU.
+    /// The run queues.
     pub cpus: PerCpu,
-    /// Shared hints by LLC: `sd_llc_id`, `has_idle_cores`, `nr_idle_scan`.
+    /// By LLC: `sd_llc_id`, and `has_idle_cores` and `nr_idle_scan` of `struct sched_domain_shared`.
     pub llcs: Vec<(u32, bool, i32)>,
-    /// What only forks and execs read.
+    /// What only forks and execs read; `None` for wake-ups.
     pub slow_path: Option<SlowPathState>,
     /// What SIS_PROP reads of the waking CPU and its LLC.
     pub scan: ScanState,
-    /// Whether other CPUs were idle when the decision was over than when it began.
+    /// Whether the set of idle CPUs changed during the decision.
     pub idle_changed: bool,
-    /// Whether it is a simulated kernel's.
+    /// Whether the decision is of a simulated run.
     pub simulated: bool,
-    /// Whether run queues are known of the waking and the previous CPU only, as a simulated wake-up tells them. Those of
-    /// others hold what makes `idle_mask` and `sched_idle_mask` true.
+    /// Whether only the run queues of the waking and the previous CPU are known, as of a simulated wake-up. The values
+    /// of the other CPUs are such that `idle_mask` and `sched_idle_mask` are right.
     pub partial: bool,
 }
 
-/// What SIS_PROP reads, as far as the kernel has it and it was recorded.
+/// What SIS_PROP reads of the waking CPU and its LLC, as far as the kernel has it and it was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanState {
     /// The jiffies counter.
@@ -86,14 +86,14 @@ pub struct ScanState {
     pub avg_scan_cost: Option<u64>,
 }
 
-/// The waking task.
+/// The waker.
 #[derive(Clone, Debug, Default)]
 pub struct WakerState {
     /// The waking CPU.
     pub cpu: Cpu,
-    /// Its current task.
+    /// The pid of its current task.
     pub pid: i64,
-    /// That task's name.
+    /// The name of that task.
     pub comm: String,
     /// `PF_*` of that task.
     pub flags: u32,
@@ -103,17 +103,17 @@ pub struct WakerState {
     pub in_task: bool,
     /// `wakee_flips` before record_wakee().
     pub flips_before: u32,
-    /// `wakee_flips` after it.
+    /// `wakee_flips` after record_wakee().
     pub flips: u32,
     /// Whether it woke the same task last.
     pub last_wakee_is_p: bool,
-    /// Whether its flips were due to be halved.
+    /// Whether its flips were due to be halved (`wakee_flip_decay_ts` was over a second ago).
     pub flip_decay_due: bool,
     /// `task_h_load()`.
     pub h_load: u64,
 }
 
-/// The woken task.
+/// The wakee.
 #[derive(Clone, Debug)]
 pub struct TaskState {
     /// Its pid.
@@ -122,7 +122,7 @@ pub struct TaskState {
     pub comm: String,
     /// `SCHED_*`.
     pub policy: u32,
-    /// 100..=139; 120 is nice 0.
+    /// `static_prio`, 100 to 139; 120 is nice 0.
     pub static_prio: u32,
     /// `p->on_rq`.
     pub on_rq: bool,
@@ -130,9 +130,9 @@ pub struct TaskState {
     pub prev_cpu: Cpu,
     /// `recent_used_cpu` before the decision.
     pub recent_used_cpu: i64,
-    /// `wakee_flips` (record_wakee() changes the waker's).
+    /// `wakee_flips`. record_wakee() does not change it.
     pub flips: u32,
-    /// The CPUs it may use.
+    /// The CPUs that it may use.
     pub affinity: CpuMask,
     /// `util_avg`.
     pub util_avg: u64,
@@ -142,22 +142,23 @@ pub struct TaskState {
     pub util_est: u64,
     /// `task_h_load()`.
     pub h_load: u64,
-    /// `last_update_time` is not 0.
+    /// Whether `last_update_time` is not 0.
     pub last_update_time_set: bool,
     /// `numa_preferred_nid`; -1 for none.
     pub numa_preferred_nid: i64,
 }
 
-/// Run queues by CPU, as at the entry of the function.
+/// The run queues at the entry of select_task_rq_fair(), by CPU.
 #[derive(Clone, Debug, Default)]
 pub struct PerCpu {
     /// `rq->nr_running`.
     pub nr_running: Vec<u32>,
-    /// Queued fair tasks.
+    /// `cfs.h_nr_queued`: queued fair tasks.
     pub h_nr_queued: Vec<u32>,
-    /// Delayed ones among them, the difference of two counts that were read one after the other: it may be negative.
+    /// How many of them are delayed. It is the difference between two counts that were read one after the other, so it
+    /// may be negative.
     pub h_nr_delayed: Vec<i32>,
-    /// SCHED_IDLE ones among them.
+    /// How many of them are SCHED_IDLE.
     pub h_nr_idle: Vec<u32>,
     /// `cfs.avg.load_avg`.
     pub load_avg: Vec<u64>,
@@ -171,21 +172,21 @@ pub struct PerCpu {
     pub capacity: Vec<u64>,
 }
 
-/// What only the slow path reads, by CPU.
+/// What only the slow path (forks and execs) reads, by CPU.
 #[derive(Clone, Debug, Default)]
 pub struct SlowPathState {
     /// `rq->idle_stamp`, ns.
     pub idle_stamp: Vec<u64>,
-    /// Exit latency of the CPU's idle state, us; -1 for none.
+    /// The exit latency of the CPU's idle state, us; -1 for none.
     pub idle_exit_latency: Vec<i64>,
-    /// `sgc->capacity` of the CPU's own group at levels 0, 1 and 2; 0 where there is no such level.
+    /// `sgc->capacity` of the CPU's own group at levels 0, 1 and 2; 0 if there is no such level.
     pub group_capacity: [Vec<u64>; 3],
-    /// Bit l: `sgc->imbalance` of the CPU's own group at level l.
+    /// Bit l is `sgc->imbalance` of the CPU's own group at level l.
     pub group_imbalance: Vec<u64>,
 }
 
 impl Row {
-    /// An empty row to read into.
+    /// An empty row, to read into.
     pub fn new() -> Self {
         let none = || CpuMask::new(0);
         Row {
@@ -235,12 +236,12 @@ impl Row {
         }
     }
 
-    /// The waker's `wakee_flips` after record_wakee(), computed from what was recorded before it.
+    /// `wakee_flips` of the waker after record_wakee(), computed from the values before it.
     pub fn flips_after(&self) -> u32 {
         if !self.wake_flags.contains(WakeFlags::TTWU) {
             return self.waker.flips_before;
         }
-        // Only the outcome of the two comparisons was recorded; any numbers that give it will do.
+        // Only the results of the two comparisons were recorded. Any numbers with these results will do.
         const HZ: u64 = 250;
         let jiffies = 10 * HZ;
         let before = WakeeFlips {
@@ -251,7 +252,7 @@ impl Row {
         record_wakee(before, self.wakee.pid as u64, jiffies, HZ).wakee_flips
     }
 
-    /// The decision's inputs that are not the system's state.
+    /// The inputs of the decision that are not the state of the system.
     pub fn wakeup(&self) -> Wakeup<'_> {
         let nr_cpus = self.cpus.nr_running.len() as i64;
         let (waker, wakee) = (&self.waker, &self.wakee);
@@ -292,19 +293,20 @@ impl Default for Row {
     }
 }
 
-/// The features of a row.
+/// The features of a recorded kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct RowFeatures {
     /// The text of the kernel's `features` file.
     pub text: String,
-    /// What is on: what the file says, and the features of the model that no kernel lists, at the preset's default.
+    /// The features that are on: those in the text, and the modelled features that kernels do not list, at the preset's
+    /// default.
     pub set: FeatureSet,
-    /// Names in the file that this program does not know.
+    /// Names in the text that this program does not know.
     pub unknown: Vec<String>,
 }
 
 impl RowFeatures {
-    /// Reads the text of a `features` file of a kernel of that preset.
+    /// Parses the text of a `features` file of a kernel of this preset.
     pub fn parse(text: &str, preset: &Preset) -> Self {
         let file = FeatureSet::parse_file(text);
         let set = Feature::ALL

@@ -3,7 +3,7 @@
 
 use super::csv::Record;
 use super::fields::Column;
-use super::parquet_rows::{put, put_list};
+use super::parquet_rows::{append_list, append_value};
 use super::topo::TopoFile;
 use crate::error::{ReadError, clipped};
 use crate::stream::TaskNames;
@@ -17,10 +17,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows are decoded in batches of so many.
+/// Rows are decoded in batches of this size.
 const BATCH_ROWS: usize = 1024;
 
-/// A run that is being read.
+/// A reader of the wake-ups of a run.
 pub(super) struct SimulatedRows {
     path: PathBuf,
     batches: ParquetRecordBatchReader,
@@ -33,7 +33,7 @@ pub(super) struct SimulatedRows {
     variant: String,
     names: TaskNames,
     changes: Changes,
-    /// Whether the row at hand has the run queues of two CPUs only.
+    /// Whether the current row has the run queues of the waking and the previous CPU only.
     pub(super) partial: bool,
 }
 
@@ -59,12 +59,12 @@ impl SimulatedRows {
             load: format!("{} {}", value("wakelab.workload")?, value("wakelab.load")?),
             variant: if variant.is_empty() { side } else { format!("{side}: {variant}") },
             names: TaskNames::simulated(folder),
-            changes: Changes::of(folder)?,
+            changes: Changes::open(folder)?,
             partial: false,
         })
     }
 
-    /// Reads the next wake-up that chose a CPU and that is wanted; false at the end.
+    /// Reads the next wake-up that has a decision and is wanted. Returns false at the end.
     pub(super) fn read(&mut self, record: &mut Record, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
         loop {
             while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
@@ -90,12 +90,12 @@ impl SimulatedRows {
                 return Err(wrong("t_ns", self.row));
             };
             self.names.advance_to(decided.max(0) as u64)?;
-            let still = row.long("probe_ns").is_none() || self.changes.none_within(began, decided)?;
+            let stable = row.long("probe_ns").is_none() || self.changes.none_within(began, decided)?;
             self.partial = row.cell("cpu_nr_running").is_none();
             record.begin(self.row);
             for &column in Column::ALL {
                 let mut known = true;
-                record.field(|to| known = self.field(to, column, &row, still, decided - began).is_some());
+                record.field(|to| known = self.field(to, column, &row, stable, decided - began).is_some());
                 if !known {
                     return Err(wrong(column.name(), self.row));
                 }
@@ -104,8 +104,8 @@ impl SimulatedRows {
         }
     }
 
-    /// Appends a column's value; `None` where the file has none that it must have.
-    fn field(&self, to: &mut Vec<u8>, column: Column, row: &Wakeup<'_>, still: bool, took: i64) -> Option<()> {
+    /// Appends the value of a column. Returns `None` if a required value is missing.
+    fn field(&self, to: &mut Vec<u8>, column: Column, row: &Wakeup<'_>, stable: bool, took: i64) -> Option<()> {
         use Column as C;
         let text = |to: &mut Vec<u8>, text: &str| to.extend_from_slice(text.as_bytes());
         let number = |to: &mut Vec<u8>, number: i64| write!(to, "{number}").ok();
@@ -118,7 +118,7 @@ impl SimulatedRows {
             C::features => text(to, &self.features),
             C::seq => number(to, self.row as i64)?,
             C::dur_ns => number(to, took)?,
-            C::stable => number(to, still.into())?,
+            C::stable => number(to, stable.into())?,
             C::waker_pid => number(to, row.long("waker_pid").unwrap_or(0))?,
             C::waker_comm => text(
                 to,
@@ -134,7 +134,7 @@ impl SimulatedRows {
             C::in_task => number(to, row.long("waker_in_task")?)?,
             C::wakee_static_prio => text(to, "120"),
             C::wake_flags => hex(to, row.long("wake_flags")?)?,
-            // What the waker's flips were before is not told; these become what they were.
+            // The waker's flips before record_wakee() are not known. With last_wakee_is_p these become those after it.
             C::waker_flips_before | C::waker_flips => number(to, row.long("waker_flips")?)?,
             C::wakee_flips_before => number(to, row.long("wakee_flips")?)?,
             C::last_wakee_is_p => text(to, "1"),
@@ -174,7 +174,7 @@ impl SimulatedRows {
                     numbers(to, of_level.chain(std::iter::repeat(0)).take(row.cpus))?;
                 }
             }
-            // What no decision reads.
+            // No decision reads these.
             C::waker_policy
             | C::waker_nr_cpus_allowed
             | C::preempt_count
@@ -199,7 +199,7 @@ fn numbers(to: &mut Vec<u8>, items: impl Iterator<Item = i64>) -> Option<()> {
     Some(())
 }
 
-/// A row of the table.
+/// A row of the table `wakeups`.
 struct Wakeup<'a> {
     batch: &'a RecordBatch,
     at: usize,
@@ -207,10 +207,10 @@ struct Wakeup<'a> {
 }
 
 impl Wakeup<'_> {
-    /// Whether it chose a CPU, and is wanted.
+    /// Whether it has a decision and is wanted.
     fn is_one_of(&self, wanted: &dyn Fn(u64, i64) -> bool) -> bool {
         let when = self.long("t_ns").and_then(|t_ns| u64::try_from(t_ns).ok()).zip(self.long("wakee_pid"));
-        // What has neither is told of where it is read.
+        // A row without a time or wakee is reported when it is read.
         self.cell("chosen_cpu").is_some() && when.is_none_or(|(t_ns, pid)| wanted(t_ns, pid))
     }
 
@@ -235,7 +235,7 @@ impl Wakeup<'_> {
         ints.or_else(|| list.as_primitive_opt::<Int64Type>().map(|a| a.values().to_vec()))
     }
 
-    /// By CPU: what is told of all, or of the two that a wake-up reads.
+    /// By CPU: the values of all CPUs, or of the two that a wake-up reads, with `other` for the rest.
     fn by_cpu(&self, what: &str, other: i64) -> Option<Vec<i64>> {
         if let Some(all) = self.longs(&format!("cpu_{what}")) {
             return Some(all);
@@ -248,7 +248,7 @@ impl Wakeup<'_> {
         Some(all)
     }
 
-    /// By CPU: how many of its tasks are SCHED_IDLE, if all are.
+    /// By CPU: the number of its tasks if all are SCHED_IDLE, else 0.
     fn sched_idle(&self) -> Option<Vec<i64>> {
         let mut tasks = vec![0; self.cpus];
         if let Some(words) = self.list("sched_idle_mask") {
@@ -268,26 +268,26 @@ impl Wakeup<'_> {
             return column.may_be_null().then_some(());
         };
         if let Some(list) = cell.as_list_opt::<i32>() {
-            return put_list(to, &list.value(self.at)).then_some(());
+            return append_list(to, &list.value(self.at)).then_some(());
         }
-        put(to, column, cell, self.at).then_some(())
+        append_value(to, column, cell, self.at).then_some(())
     }
 }
 
 impl Column {
-    /// What only forks and execs have, or no kernel need have.
+    /// Whether the column may be null: only forks and execs have it, or not every kernel has it.
     fn may_be_null(self) -> bool {
         use Column::{cpu_group_imbalance, cpu_idle_exit_latency, cpu_idle_stamp};
         self.is_optional() || matches!(self, cpu_idle_stamp | cpu_idle_exit_latency | cpu_group_imbalance)
     }
 }
 
-/// When what searches look at changed last.
+/// Follows when something that searches read changed last.
 struct Changes {
     tables: Vec<LastChange>,
 }
 
-/// One table of changes.
+/// Follows one table of changes.
 struct LastChange {
     rows: Columns,
     last: Option<i64>,
@@ -295,7 +295,7 @@ struct LastChange {
 }
 
 impl Changes {
-    fn of(folder: &Path) -> Result<Self, ReadError> {
+    fn open(folder: &Path) -> Result<Self, ReadError> {
         let mut tables = Vec::new();
         for table in ["available", "hints"] {
             let file = folder.join(format!("{table}.parquet"));
@@ -307,16 +307,16 @@ impl Changes {
         Ok(Changes { tables })
     }
 
-    /// Whether nothing changed after one time and before another: at the first, the choice began on what was taken down; at the
-    /// second, its own wakee made its CPU busy. The second does not go back from question to question. Without these tables
-    /// it is not known, but where no time passed.
+    /// Whether nothing changed between `from` and `to`, both excluded: the recorded inputs are of `from`, and at `to`
+    /// the decision itself makes its CPU busy. `to` must not decrease from call to call. Returns false without these
+    /// tables, unless no time passed.
     fn none_within(&mut self, from: i64, to: i64) -> Result<bool, ReadError> {
-        let mut still = !self.tables.is_empty() || from == to;
+        let mut stable = !self.tables.is_empty() || from == to;
         for table in &mut self.tables {
             table.advance_to(to - 1)?;
-            still &= table.last.is_none_or(|last| last <= from);
+            stable &= table.last.is_none_or(|last| last <= from);
         }
-        Ok(still)
+        Ok(stable)
     }
 }
 

@@ -1,4 +1,4 @@
-//! A recorded row as the system that a decision looks at.
+//! A recorded row as the system that a decision reads.
 
 use super::row::{Row, SlowPathState};
 use super::topo::TopoFile;
@@ -11,7 +11,7 @@ use wakelab_sched::select::{
     UtilView,
 };
 
-/// The system as it was at the entry of select_task_rq_fair().
+/// The state of the system at the entry of select_task_rq_fair().
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshot<'a> {
     row: &'a Row,
@@ -20,11 +20,11 @@ pub struct Snapshot<'a> {
     scan: ScanClock,
 }
 
-/// The full capacity of a CPU. Recordings are of machines whose CPUs are alike.
+/// The full capacity of a CPU. Only recordings of machines whose CPUs have the same capacity are replayed.
 const SCHED_CAPACITY_SCALE: u64 = 1024;
 
 impl<'a> Snapshot<'a> {
-    /// The system of `row` on the machine that it was recorded on, with the features under which the decision is made.
+    /// The system of `row` on its machine, with the features under which the decision is made.
     pub fn new(row: &'a Row, topo: &'a TopoFile, features: FeatureSet) -> Self {
         let scan = ScanClock {
             jiffies: row.scan.jiffies.unwrap_or(0),
@@ -36,7 +36,7 @@ impl<'a> Snapshot<'a> {
         Snapshot { row, topo, util_est: features.has(Feature::UTIL_EST), scan }
     }
 
-    /// The same with other values for SIS_PROP than the recorded ones.
+    /// Replaces the recorded values that SIS_PROP reads.
     #[must_use]
     pub fn with_scan_clock(self, scan: ScanClock) -> Self {
         Snapshot { scan, ..self }
@@ -47,8 +47,9 @@ impl<'a> Snapshot<'a> {
         self.row.llcs.iter().find(|llc| llc.0 == id)
     }
 
-    /// A CPU of the group whose own group at that level this is: its recorded values are the group's. Where CPUs have
-    /// different numbers of domains, or groups overlap, that need not be the group's first CPU.
+    /// A CPU in the group whose own group at this level is the group, so that its recorded values are those of the
+    /// group. If CPUs have different numbers of domains, or groups overlap, it may be another CPU than the first of the
+    /// group.
     fn member(&self, level: usize, group: &SchedGroup) -> Option<usize> {
         let owns = |cpu: &Cpu| {
             let sd = self.topo.domains.domains[*cpu as usize].get(level);
@@ -90,7 +91,7 @@ impl RqView for Snapshot<'_> {
         self.row.cpus.load_avg[cpu as usize]
     }
 
-    /// Not recorded; whoever asks a recording of a kernel that reads it is refused before it comes to this.
+    /// Not recorded. `Question::check` refuses kernels that read it, for recordings.
     fn cpu_runnable_load(&self, _: Cpu) -> u64 {
         0
     }
@@ -124,7 +125,8 @@ impl AsymView for Snapshot<'_> {
 }
 
 impl PolicyView for Snapshot<'_> {
-    /// Of the waking CPU, which alone is asked. Whoever asks for SIS_PROP without these is refused before.
+    /// The values of the waking CPU, which is the only one that is asked for. SIS_PROP without recorded values is
+    /// refused earlier.
     fn scan_clock(&self, _: Cpu) -> ScanClock {
         self.scan
     }
@@ -158,7 +160,7 @@ impl UtilView for Snapshot<'_> {
 
 impl GroupView for Snapshot<'_> {
     fn group_capacity(&self, level: usize, group: &SchedGroup) -> u64 {
-        // Above the levels that are recorded, what the machine's description says has to do.
+        // Above the recorded levels the capacity in the description of the machine is used.
         let recorded = self.slow_path().group_capacity.get(level).zip(self.member(level, group));
         recorded.map_or(group.capacity, |(by_cpu, cpu)| by_cpu[cpu])
     }

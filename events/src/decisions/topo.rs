@@ -1,4 +1,4 @@
-//! The machine of a recording: `topo-<kernel>-<topology>.json`.
+//! The description of a recorded machine: `topo-<kernel>-<topology>.json`.
 
 use super::fields::{NAME, NAMES, is_name};
 use super::limits;
@@ -17,22 +17,22 @@ use wakelab_sched::domain::{
     KernelCpu, KernelDomains, KernelDomainsError, KernelGroup, KernelSd, SchedDomains, SdFlags,
 };
 
-/// A machine as its kernel described it.
+/// A machine with the domains that its kernel built.
 #[derive(Clone, Debug)]
 pub struct TopoFile {
     /// The file.
     pub path: PathBuf,
     /// The kernel's release (`6.12.107`).
     pub release: String,
-    /// The machine's name in full (`A-8c-1s4x2`).
+    /// The full name of the machine (`A-8c-1s4x2`).
     pub topology: String,
-    /// The version that the kernel belongs to.
+    /// The preset of the kernel.
     pub preset: &'static Preset,
-    /// By CPU: `sd_llc_id` as that kernel numbers LLCs (by lowest CPU up to 6.12, one after the other in 7.2).
+    /// By CPU: `sd_llc_id`. Kernels up to 6.12 number LLCs by their lowest CPU, 7.2 consecutively.
     pub cpu_llc: Vec<u32>,
-    /// Its domains.
+    /// The domains.
     pub domains: SchedDomains,
-    /// The sched_ext scheduler that decided, with its version; `None` where the kernel's own did (`meta.scheduler`).
+    /// The sched_ext scheduler that decided, with its version (`meta.scheduler`); `None` for the kernel's own.
     pub scheduler: Option<String>,
 }
 
@@ -46,23 +46,23 @@ struct Json {
     domains: BTreeMap<String, Vec<JsonEntry>>,
 }
 
-/// More CPUs than this are refused.
+/// More CPUs are refused.
 const MAX_CPUS: usize = 8192;
-/// A larger file is no description of a machine.
+/// A larger file is refused, bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
 impl TopoFile {
-    /// The file that describes the machine of a recording: beside it, named by the row's kernel and by its topology up
-    /// to the first dash.
+    /// The path of the description for a recording: in the same folder, named by the kernel, and by the topology up to
+    /// its first dash.
     pub fn path_for(recording: &Path, kernel: &str, topology: &str) -> PathBuf {
         let letter = topology.split('-').next().unwrap_or(topology);
         recording.with_file_name(format!("topo-{kernel}-{letter}.json"))
     }
 
-    /// Reads a description.
+    /// Reads a description from a file.
     ///
     /// # Errors
-    /// Where it cannot be read, is not of this form, or describes no machine.
+    /// Fails if the file cannot be read, does not have this form, or does not describe a machine.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
         let error = |what: String| ReadError::of_file(path, what).with_hint(FORM);
         let file = File::open(path).map_err(|e| error(e.to_string()))?;
@@ -75,10 +75,10 @@ impl TopoFile {
         Self::parse(path, &text)
     }
 
-    /// Reads a description from its text; `path` is only named in errors.
+    /// Parses the text of a description. `path` is for errors only.
     ///
     /// # Errors
-    /// As [`TopoFile::read`].
+    /// Fails if the text does not have this form, or does not describe a machine.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ReadError> {
         let json: Json = serde_json::from_str(text).map_err(|e| json_error(path, &e))?;
         let error = |key: String, what: String| ReadError::of_file(path, what).in_column(key);
@@ -110,7 +110,7 @@ impl TopoFile {
 
 const FORM: &str = "docs/recording-format.md describes the topo file";
 
-/// The error's line and column belong before its text, as everywhere.
+/// Converts an error of serde, whose message ends with the line and column, to one that begins with the line.
 fn json_error(path: &Path, error: &serde_json::Error) -> ReadError {
     let (line, column) = (error.line(), error.column());
     let text = error.to_string();
@@ -123,7 +123,7 @@ fn json_error(path: &Path, error: &serde_json::Error) -> ReadError {
     .with_hint(FORM)
 }
 
-/// The key in the file of what is wrong with the domains.
+/// The key in the file that an error of the domains refers to.
 fn key_of(error: &KernelDomainsError) -> String {
     match (error.cpu, error.domain) {
         (Some(cpu), Some(domain)) => format!("domains.{cpu}[{domain}].{}", error.field),
@@ -133,14 +133,14 @@ fn key_of(error: &KernelDomainsError) -> String {
     }
 }
 
-/// The values of one file as domains.
-struct Taking<'a> {
+/// Converts the values of a file to domains.
+struct Converter<'a> {
     path: &'a Path,
     nr_cpus: u32,
     preset: &'static Preset,
 }
 
-impl Taking<'_> {
+impl Converter<'_> {
     fn error(&self, key: &str, what: String, hint: &str) -> ReadError {
         ReadError::of_file(self.path, what).in_column(key).with_hint(hint)
     }
@@ -184,7 +184,7 @@ impl Taking<'_> {
                 "expected a capacity from {from} to {till}, as the group has weight {}; found {found}",
                 span.weight()
             );
-            return Err(self.error(&format!("{key}.capacity"), what, "a CPU has 1024 where nothing is taken off"));
+            return Err(self.error(&format!("{key}.capacity"), what, "a CPU has 1024 if nothing is subtracted"));
         }
         Ok(KernelGroup { span, capacity: group.capacity, flags: self.flags(&format!("{key}.flags"), &group.flags)? })
     }
@@ -225,8 +225,8 @@ impl Taking<'_> {
     }
 }
 
-/// The same domain as another CPU of it walks: from the group that holds the CPU on.
-fn turned(mut sd: KernelSd, cpu: u32) -> KernelSd {
+/// A domain as another CPU in it has it: with the groups rotated, so that the first has the CPU in it.
+fn rotated(mut sd: KernelSd, cpu: u32) -> KernelSd {
     let first = sd.groups.iter().position(|group| group.span.test(cpu)).unwrap_or(0);
     sd.groups.rotate_left(first);
     sd
@@ -234,21 +234,21 @@ fn turned(mut sd: KernelSd, cpu: u32) -> KernelSd {
 
 fn parts(path: &Path, json: &Json, preset: &'static Preset) -> Result<KernelDomains, ReadError> {
     let count = json.cpu_llc.len();
-    let taking = Taking { path, nr_cpus: count as u32, preset };
+    let converter = Converter { path, nr_cpus: count as u32, preset };
     if count == 0 || count > MAX_CPUS {
-        return Err(taking.error("cpu_llc", format!("expected 1 to {MAX_CPUS} CPUs, found {count}"), FORM));
+        return Err(converter.error("cpu_llc", format!("expected 1 to {MAX_CPUS} CPUs, found {count}"), FORM));
     }
     let mut cpus: Vec<KernelCpu> = Vec::with_capacity(count);
     for (cpu, &sd_llc_id) in json.cpu_llc.iter().enumerate() {
         let key = format!("domains.{cpu}");
         let listed = json.domains.get(&cpu.to_string()).ok_or_else(|| {
             let what = format!("expected the domains of each of the {count} CPUs in cpu_llc, found none of CPU {cpu}");
-            taking.error(&key, what, "a CPU without domains has an empty list")
+            converter.error(&key, what, "a CPU without domains has an empty list")
         })?;
         let domain = |(level, entry): (usize, &JsonEntry)| match entry {
-            JsonEntry::Full(domain) => taking.domain(&format!("{key}[{level}]"), domain),
+            JsonEntry::Full(domain) => converter.domain(&format!("{key}[{level}]"), domain),
             JsonEntry::Like(like) => {
-                taking.like(&format!("{key}[{level}].like"), &cpus, *like, level).map(|sd| turned(sd, cpu as u32))
+                converter.like(&format!("{key}[{level}].like"), &cpus, *like, level).map(|sd| rotated(sd, cpu as u32))
             }
         };
         let domains = listed.iter().enumerate().map(domain).collect::<Result<_, _>>()?;
@@ -258,20 +258,21 @@ fn parts(path: &Path, json: &Json, preset: &'static Preset) -> Result<KernelDoma
         json.domains.keys().find(|key| key.parse().map_or(true, |cpu: usize| cpu >= count || **key != cpu.to_string()))
     {
         let what = format!("expected CPUs 0 to {}, found {}", count - 1, shown(extra.as_bytes()));
-        return Err(taking.error("domains", what, "cpu_llc has one entry for each CPU"));
+        return Err(converter.error("domains", what, "cpu_llc has one entry for each CPU"));
     }
     Ok(KernelDomains { cpus, node: None })
 }
 
-/// What stands for a domain.
+/// A domain in the file.
 pub(super) enum JsonEntry {
-    /// A CPU before this one: its domain at the same level, with the groups from this CPU's on.
+    /// A reference to the domain of an earlier CPU at the same level, which is equal except for the rotation of the
+    /// groups.
     Like(u32),
-    /// The domain.
+    /// The domain in full.
     Full(JsonDomain),
 }
 
-/// Values that the file says twice are checked against each other.
+/// A domain in full. Redundant values are compared.
 #[derive(Deserialize)]
 pub(super) struct JsonDomain {
     pub(super) name: String,
@@ -292,16 +293,16 @@ pub(super) struct JsonGroup {
     pub(super) flags: String,
 }
 
-/// By the first key: serde's own way to tell two forms apart does not say which key of a domain is missing.
+/// Decides by the first key, because the error of an untagged enum of serde does not have the key that is missing.
 impl<'de> Deserialize<'de> for JsonEntry {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(Entry)
+        from.deserialize_map(EntryVisitor)
     }
 }
 
-struct Entry;
+struct EntryVisitor;
 
-impl<'de> Visitor<'de> for Entry {
+impl<'de> Visitor<'de> for EntryVisitor {
     type Value = JsonEntry;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -311,8 +312,8 @@ impl<'de> Visitor<'de> for Entry {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonEntry, A::Error> {
         let first: Option<String> = map.next_key()?;
         if first.as_deref() != Some("like") {
-            let whole = Again { first: first.map(String::into_deserializer), rest: map };
-            return JsonDomain::deserialize(MapAccessDeserializer::new(whole)).map(JsonEntry::Full);
+            let all = WithFirstKey { first: first.map(String::into_deserializer), rest: map };
+            return JsonDomain::deserialize(MapAccessDeserializer::new(all)).map(JsonEntry::Full);
         }
         let like = map.next_value()?;
         match map.next_key::<String>()? {
@@ -322,13 +323,13 @@ impl<'de> Visitor<'de> for Entry {
     }
 }
 
-/// A map whose first key was taken already.
-struct Again<A, E> {
+/// A map whose first key has been read already.
+struct WithFirstKey<A, E> {
     first: Option<StringDeserializer<E>>,
     rest: A,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Again<A, A::Error> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithFirstKey<A, A::Error> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {

@@ -1,7 +1,8 @@
-//! What a recorder of a real kernel writes: the recording format as Parquet, in segments that are whole at any time.
+//! What a recorder of a real kernel writes: the recording format as Parquet, in segments that are complete at any time.
 //!
-//! A recording is a folder. Each table is a series of files in it, `decisions-00001.parquet` and on. A file gets its name when
-//! it is whole, so that a recorder that is killed leaves all but its last segment. docs/recording.md has the schema.
+//! A recording is a folder. Each table is a series of files in it, `decisions-00001.parquet` and on. A file gets its
+//! name when it is whole, so that a recorder that is killed leaves all but its last segment. docs/recording.md has the
+//! schema.
 
 mod schema;
 mod writer;
@@ -14,8 +15,8 @@ pub use writer::RecordingWriter;
 
 use crate::table::{ColumnInfo, Table};
 
-/// The version of the schema of recordings. Its first number grows if something changes its meaning or goes, the second if
-/// something is added.
+/// The version of the schema of recordings. Its first number grows if something changes its meaning or goes, the second
+/// if something is added.
 pub const SCHEMA_VERSION: &str = "1.3";
 
 /// All tables of a recording with their columns, in the order of docs/recording.md.

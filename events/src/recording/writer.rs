@@ -11,16 +11,17 @@ use crate::table::writer::TableFile;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A segment of a table has at most so many rows.
+/// The most rows of a segment.
 const SEGMENT_ROWS: u64 = 1 << 16;
-/// And about so many bytes, looked at after so many rows: with many CPUs a row is large.
+/// The approximate size at which a segment is closed, bytes. With many CPUs a row is large.
 const SEGMENT_BYTES: usize = 64 << 20;
+/// The size is checked each time this many rows have been added.
 const CHECK_ROWS: u64 = 2048;
 
-/// A recording that is being written.
+/// Writes a recording.
 pub struct RecordingWriter {
     path: PathBuf,
-    about: About,
+    metadata: Metadata,
     counts: EvenlySpaced<CountsRow<'static>>,
     decisions: Segments<Decisions>,
     switches: Segments<Switches>,
@@ -31,11 +32,11 @@ pub struct RecordingWriter {
 }
 
 impl RecordingWriter {
-    /// Begins a recording in a folder that is made, or is empty. `metadata` goes to each file: its keys begin with
-    /// `wakelab.`; `wakelab.domains` is the description of the machine, as a topo file has it.
+    /// Begins a recording in a folder, which is created or must be empty. `metadata` is written to each file. Its keys
+    /// begin with `wakelab.`; `wakelab.domains` is the description of the machine, as in a topo file.
     ///
     /// # Errors
-    /// Where the folder cannot be made, or something is in it.
+    /// Fails if the folder cannot be created or is not empty.
     pub fn new(path: &Path, metadata: Vec<(&'static str, String)>) -> Result<Self, WriteError> {
         let found = |e| WriteError::io(path, &e);
         if path.exists() && fs::read_dir(path).map_err(found)?.next().is_some() {
@@ -52,7 +53,7 @@ impl RecordingWriter {
         ];
         Ok(RecordingWriter {
             path: path.to_owned(),
-            about: About { metadata: own.into_iter().chain(metadata).collect(), counts: None },
+            metadata: Metadata { pairs: own.into_iter().chain(metadata).collect(), counts: None },
             counts: EvenlySpaced::default(),
             decisions: Segments::default(),
             switches: Segments::default(),
@@ -66,102 +67,102 @@ impl RecordingWriter {
     /// Adds a decision.
     ///
     /// # Errors
-    /// Where it cannot be written; so do those below.
+    /// Fails if it cannot be written.
     pub fn decision(&mut self, row: DecisionRow<'_>) -> Result<(), WriteError> {
-        self.decisions.push(&self.path, &self.about, row)
+        self.decisions.push(&self.path, &self.metadata, row)
     }
 
     /// Adds a context switch.
     ///
     /// # Errors
-    /// As [`RecordingWriter::decision`].
+    /// Fails if it cannot be written.
     pub fn switch(&mut self, row: SwitchRow<'_>) -> Result<(), WriteError> {
-        self.switches.push(&self.path, &self.about, row)
+        self.switches.push(&self.path, &self.metadata, row)
     }
 
     /// Adds a migration.
     ///
     /// # Errors
-    /// As [`RecordingWriter::decision`].
+    /// Fails if it cannot be written.
     pub fn migration(&mut self, row: MigrationRow<'_>) -> Result<(), WriteError> {
-        self.migrations.push(&self.path, &self.about, row)
+        self.migrations.push(&self.path, &self.metadata, row)
     }
 
     /// Adds a change of an idle state.
     ///
     /// # Errors
-    /// As [`RecordingWriter::decision`].
+    /// Fails if it cannot be written.
     pub fn idle(&mut self, row: IdleStateRow<'_>) -> Result<(), WriteError> {
-        self.idle.push(&self.path, &self.about, row)
+        self.idle.push(&self.path, &self.metadata, row)
     }
 
     /// Adds a change of a frequency.
     ///
     /// # Errors
-    /// As [`RecordingWriter::decision`].
+    /// Fails if it cannot be written.
     pub fn frequency(&mut self, row: FrequencyRow<'_>) -> Result<(), WriteError> {
-        self.frequencies.push(&self.path, &self.about, row)
+        self.frequencies.push(&self.path, &self.metadata, row)
     }
 
     /// Adds a wake-up without inputs.
     ///
     /// # Errors
-    /// As [`RecordingWriter::decision`].
+    /// Fails if it cannot be written.
     pub fn waking(&mut self, row: WakingRow<'_>) -> Result<(), WriteError> {
-        self.wakings.push(&self.path, &self.about, row)
+        self.wakings.push(&self.path, &self.metadata, row)
     }
 
-    /// Closes all segments that are open: what has come so far is safe, and the next rows begin new ones.
+    /// Closes all open segments. The rows so far are then safe; the next rows begin new segments.
     ///
     /// # Errors
-    /// Where they cannot be written.
+    /// Fails if a segment cannot be written.
     pub fn close_segments(&mut self) -> Result<(), WriteError> {
-        let about = &self.about;
-        self.decisions.close(about)?;
-        self.switches.close(about)?;
-        self.migrations.close(about)?;
-        self.idle.close(about)?;
-        self.frequencies.close(about)?;
-        self.wakings.close(about)
+        let metadata = &self.metadata;
+        self.decisions.close(metadata)?;
+        self.switches.close(metadata)?;
+        self.migrations.close(metadata)?;
+        self.idle.close(metadata)?;
+        self.frequencies.close(metadata)?;
+        self.wakings.close(metadata)
     }
 
-    /// Closes all segments with what was counted by now, and adds that to the counts, whose file is replaced as a whole. Of
-    /// a long recording the file has fewer rows than were added; the last one is always there.
+    /// Closes all open segments with the counts so far in their metadata, and adds a row to the table `counts`, whose
+    /// file is replaced. In a long recording it has fewer rows than were added; the last row is always there.
     ///
     /// # Errors
-    /// As [`RecordingWriter::close_segments`].
+    /// Fails if a file cannot be written.
     pub fn write_counts(&mut self, row: CountsRow<'static>) -> Result<(), WriteError> {
-        self.about.counts = Some(row.json());
+        self.metadata.counts = Some(row.json());
         self.close_segments()?;
         self.counts.push(row);
-        let mut file = TableFile::<Counts>::new(&self.path, &self.about.metadata)?;
+        let mut file = TableFile::<Counts>::new(&self.path, &self.metadata.pairs)?;
         for &row in self.counts.rows() {
             file.push(row)?;
         }
         file.finish()
     }
 
-    /// Begins new segments with other values of these keys: the machine is no longer what it was.
+    /// Begins new segments with other values of these keys, because the machine has changed.
     ///
     /// # Errors
-    /// As [`RecordingWriter::close_segments`].
+    /// Fails if a file cannot be written.
     pub fn change_metadata(&mut self, metadata: Vec<(&'static str, String)>) -> Result<(), WriteError> {
         self.close_segments()?;
-        let told = &mut self.about.metadata;
-        told.retain(|(key, _)| metadata.iter().all(|(new, _)| new != key));
-        told.extend(metadata);
+        let pairs = &mut self.metadata.pairs;
+        pairs.retain(|(key, _)| metadata.iter().all(|(new, _)| new != key));
+        pairs.extend(metadata);
         Ok(())
     }
 }
 
-/// What the files of all tables say of themselves.
-struct About {
-    metadata: Vec<(&'static str, String)>,
-    /// What was counted last, as JSON.
+/// The metadata of the files of all tables.
+struct Metadata {
+    pairs: Vec<(&'static str, String)>,
+    /// The latest counts, as JSON.
     counts: Option<String>,
 }
 
-/// One table, of which one segment at most is open.
+/// A table, of which at most one segment is open.
 struct Segments<T> {
     open: Option<TableFile<T>>,
     rows: u64,
@@ -175,62 +176,63 @@ impl<T> Default for Segments<T> {
 }
 
 impl<T: Table + Default> Segments<T> {
-    fn push(&mut self, folder: &Path, about: &About, row: T::Row<'_>) -> Result<(), WriteError> {
+    fn push(&mut self, folder: &Path, metadata: &Metadata, row: T::Row<'_>) -> Result<(), WriteError> {
         let file = match &mut self.open {
             Some(file) => file,
             none => {
                 self.number += 1;
-                none.insert(TableFile::named(folder, format!("{}-{:05}", T::NAME, self.number), &about.metadata)?)
+                none.insert(TableFile::named(folder, format!("{}-{:05}", T::NAME, self.number), &metadata.pairs)?)
             }
         };
         file.push(row)?;
         self.rows += 1;
         let large = self.rows.is_multiple_of(CHECK_ROWS) && file.bytes() >= SEGMENT_BYTES;
-        if large || self.rows == SEGMENT_ROWS { self.close(about) } else { Ok(()) }
+        if large || self.rows == SEGMENT_ROWS { self.close(metadata) } else { Ok(()) }
     }
 
-    fn close(&mut self, about: &About) -> Result<(), WriteError> {
+    fn close(&mut self, metadata: &Metadata) -> Result<(), WriteError> {
         self.rows = 0;
-        let counts: Vec<_> = about.counts.iter().map(|counts| ("wakelab.counts", counts.clone())).collect();
+        let counts: Vec<_> = metadata.counts.iter().map(|counts| ("wakelab.counts", counts.clone())).collect();
         self.open.take().map_or(Ok(()), |file| file.finish_with(&counts))
     }
 }
 
-/// So many at most: of a recording of 85 minutes or less all, of a longer one every second, every fourth ...
+/// The most rows that are kept. A recording of up to 85 minutes keeps all; a longer one keeps every second, every
+/// fourth ...
 const MAX_ROWS: usize = 1024;
 
-/// Rows at equal distances, and the newest one.
+/// Keeps a bounded number of a series of rows: rows at equal distances, and the latest.
 struct EvenlySpaced<T> {
     rows: Vec<T>,
-    /// One row in so many is kept for good.
-    every: u64,
-    /// How many have come.
-    came: u64,
+    /// One row in this many is kept for good.
+    distance: u64,
+    /// How many rows were added.
+    added: u64,
 }
 
 impl<T> Default for EvenlySpaced<T> {
     fn default() -> Self {
-        EvenlySpaced { rows: Vec::new(), every: 1, came: 0 }
+        EvenlySpaced { rows: Vec::new(), distance: 1, added: 0 }
     }
 }
 
 impl<T> EvenlySpaced<T> {
-    /// Adds the newest.
+    /// Adds a row.
     fn push(&mut self, row: T) {
-        if self.came > 0 && !(self.came - 1).is_multiple_of(self.every) {
+        if self.added > 0 && !(self.added - 1).is_multiple_of(self.distance) {
             self.rows.pop();
         }
         self.rows.push(row);
-        self.came += 1;
+        self.added += 1;
         if self.rows.len() > MAX_ROWS {
-            // The newest has an even place, and stays.
+            // The latest row has an even index, so it stays.
             let mut at = 0..;
             self.rows.retain(|_| at.next().is_some_and(|at| at % 2 == 0));
-            self.every *= 2;
+            self.distance *= 2;
         }
     }
 
-    /// What is kept, in order.
+    /// The rows that are kept, in order.
     fn rows(&self) -> &[T] {
         &self.rows
     }
@@ -241,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_as_far_apart_as_their_number_needs_and_the_newest_is_there() {
+    fn kept_rows_are_evenly_spaced_and_include_the_latest() {
         let mut rows = EvenlySpaced::default();
         for number in 0..100_000_u64 {
             rows.push(number);

@@ -1,6 +1,6 @@
-//! Single wake-ups of a run: their inputs are held until it is known which of them are to be written.
+//! Captures single wake-ups of a run with their inputs, to write some of them later.
 
-use super::choice_inputs::ChoiceInputs;
+use super::decision_inputs::DecisionInputs;
 use super::folder::{EventFolder, RunInfo};
 use crate::error::WriteError;
 use crate::sim::{Event, Inputs, NewTask, Sink, Task};
@@ -8,33 +8,33 @@ use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::select::{View, WakeFlags};
 
-/// The inputs of the choices that are being made in a run: a [`Sink`] that has to be told everything.
+/// The inputs of the decisions that are pending in a run. It is a [`Sink`] that must receive every event.
 #[derive(Clone, Debug)]
-pub struct PendingChoices {
-    /// By waking CPU.
-    wakeups: Vec<ChoiceInputs>,
-    /// Those of a new task's, which is made at one moment.
-    placement: ChoiceInputs,
+pub struct PendingDecisions {
+    /// By waking CPU: the inputs of a wake-up.
+    wakeups: Vec<DecisionInputs>,
+    /// The inputs of a fork or exec. It is decided at one moment, which may be during a wake-up of the same CPU.
+    placement: DecisionInputs,
     /// The lowest CPU of each LLC.
     llcs: Vec<Cpu>,
-    /// When something that choices look at changed last, and when before that, ns.
+    /// When something that decisions read changed last, and the time of the change before, ns.
     changed: [Option<u64>; 2],
 }
 
-/// A wake-up with its inputs. Its memory is used again for the next.
+/// A wake-up with its inputs. Its memory can be reused for another one.
 #[derive(Clone, Debug, Default)]
 pub struct CapturedWakeup {
-    told: Option<(u64, Event)>,
-    inputs: ChoiceInputs,
-    /// When something changed while the choice was being made, ns.
+    event: Option<(u64, Event)>,
+    inputs: DecisionInputs,
+    /// When something that it reads changed during the decision, ns.
     changed: Option<u64>,
 }
 
-impl PendingChoices {
-    /// Of a run on so many CPUs.
+impl PendingDecisions {
+    /// Follows a run on this many CPUs.
     pub fn new(nr_cpus: u32) -> Self {
-        let none = ChoiceInputs::default();
-        PendingChoices {
+        let none = DecisionInputs::default();
+        PendingDecisions {
             wakeups: vec![none.clone(); nr_cpus as usize],
             placement: none,
             llcs: Vec::new(),
@@ -42,7 +42,7 @@ impl PendingChoices {
         }
     }
 
-    /// Moves the wake-up that was just told, with its inputs, to `captured`. False for one without a choice.
+    /// Moves the wake-up of the current event, with its inputs, to `captured`. Returns false if it has no decision.
     pub fn capture(&mut self, time: u64, event: &Event, captured: &mut CapturedWakeup) -> bool {
         let inputs = match *event {
             Event::Wakeup { waker_cpu, decision: Some(_), .. } => &mut self.wakeups[waker_cpu as usize],
@@ -54,22 +54,23 @@ impl PendingChoices {
         }
         std::mem::swap(&mut captured.inputs, inputs);
         inputs.pending = false;
-        captured.told = Some((time, *event));
-        // What changes at the moment of the choice is its own doing.
+        captured.event = Some((time, *event));
+        // A change at the moment of the decision is an effect of it.
         let before = if self.changed[0] == Some(time) { self.changed[1] } else { self.changed[0] };
         captured.changed = before.filter(|at| *at as i64 > captured.inputs.t_ns);
         true
     }
 }
 
-impl Sink for PendingChoices {
+impl Sink for PendingDecisions {
     const ON: bool = true;
     const INPUTS: bool = true;
 
     #[inline]
     fn event(&mut self, time: u64, event: &Event) {
-        let hint = matches!(event, Event::Available { .. } | Event::IdleCores { .. } | Event::IdleScan { .. });
-        if hint && self.changed[0] != Some(time) {
+        let read_by_decisions =
+            matches!(event, Event::Available { .. } | Event::IdleCores { .. } | Event::IdleScan { .. });
+        if read_by_decisions && self.changed[0] != Some(time) {
             self.changed = [Some(time), self.changed[0]];
         }
     }
@@ -79,11 +80,11 @@ impl Sink for PendingChoices {
         if self.llcs.is_empty() {
             self.llcs = lowest_cpus(inputs.rules.domains);
         }
-        let choice = match inputs.probe {
+        let pending = match inputs.probe {
             Some(_) => &mut self.wakeups[inputs.wakeup.waker.cpu as usize],
             None => &mut self.placement,
         };
-        choice.fill(time, &self.llcs, inputs);
+        pending.fill(time, &self.llcs, inputs);
     }
 }
 
@@ -96,19 +97,19 @@ pub(super) fn lowest_cpus(domains: &wakelab_sched::domain::SchedDomains) -> Vec<
 }
 
 impl CapturedWakeup {
-    /// Whether nothing that the choice looked at changed while it was made.
+    /// Whether nothing that the decision reads changed while it was made.
     pub fn stable(&self) -> bool {
         self.changed.is_none()
     }
 
-    /// Whether it is an exec: the task does not wait to run.
+    /// Whether it is an exec, whose task does not wait to run.
     pub fn exec(&self) -> bool {
         self.inputs.wake_flags & WakeFlags::EXEC.bits() as i32 != 0
     }
 
-    /// When its choice began, ns, and the wakee.
-    pub fn which(&self) -> Option<(u64, Task)> {
-        let (_, event) = self.told.as_ref()?;
+    /// When the decision began, ns, and the wakee.
+    pub fn began_and_wakee(&self) -> Option<(u64, Task)> {
+        let (_, event) = self.event.as_ref()?;
         match *event {
             Event::Wakeup { wakee, .. } => Some((self.inputs.t_ns as u64, wakee)),
             Event::Placed { task, .. } => Some((self.inputs.t_ns as u64, task)),
@@ -116,9 +117,9 @@ impl CapturedWakeup {
         }
     }
 
-    /// The tasks that it names.
+    /// The waker, if it is a task, and the wakee.
     pub fn tasks(&self) -> impl Iterator<Item = Task> {
-        let (waker, wakee) = match self.told {
+        let (waker, wakee) = match self.event {
             Some((_, Event::Wakeup { waker, wakee, .. })) => (waker, Some(wakee)),
             Some((_, Event::Placed { waker, task, .. })) => (waker, Some(task)),
             _ => (None, None),
@@ -128,10 +129,10 @@ impl CapturedWakeup {
 }
 
 impl EventFolder {
-    /// Writes these wake-ups of a run as a run that has no others, with the names of their tasks.
+    /// Writes captured wake-ups as a run without any others, with the names of their tasks.
     ///
     /// # Errors
-    /// Where a file cannot be written. Nothing of the run is left then.
+    /// Fails if a file cannot be written. Nothing of the run is left then.
     pub fn record_captured(
         &self,
         run: &RunInfo<'_>,
@@ -145,15 +146,15 @@ impl EventFolder {
             let affinity = &affinity;
             recorder.task(0, &NewTask { task, name: &name, parent, workload, nice: 0, idle_policy: false, affinity });
         }
-        // A reader sees by a change between that the state did not hold still.
+        // By a change in between a reader knows that the state was not stable during the decision.
         let change = |at| (at, Event::Available { cpu: 0, available: false, sched_idle: false }, None);
-        let mut all: Vec<(u64, Event, Option<ChoiceInputs>)> =
+        let mut all: Vec<(u64, Event, Option<DecisionInputs>)> =
             captured.iter().filter_map(|one| one.changed).map(change).collect();
-        all.extend(captured.into_iter().filter_map(|one| one.told.map(|(at, event)| (at, event, Some(one.inputs)))));
+        all.extend(captured.into_iter().filter_map(|one| one.event.map(|(at, event)| (at, event, Some(one.inputs)))));
         all.sort_by_key(|(at, ..)| *at);
         for (at, event, inputs) in all {
             if let Some(inputs) = inputs {
-                recorder.put_inputs(&event, ChoiceInputs { pending: true, ..inputs });
+                recorder.put_inputs(&event, DecisionInputs { pending: true, ..inputs });
             }
             recorder.event(at, &event);
         }

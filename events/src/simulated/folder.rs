@@ -1,4 +1,4 @@
-//! The folder of all events of an experiment, with a folder for each run, and what each file says of its run.
+//! The folder of all events of an experiment, with a folder for each run, and the metadata of a run's files.
 
 use super::{Recorder, SCHEMA_VERSION};
 use crate::error::WriteError;
@@ -10,25 +10,25 @@ use tempfile::TempDir;
 use wakelab_kernel::{FeatureSet, Preset};
 use wakelab_sched::domain::{Arch, Topology};
 
-/// A folder that runs are recorded into.
+/// A folder that runs are written to.
 ///
-/// Where it was made for them and nothing came to be in it, it is removed again.
+/// If it was created for them and nothing was written to it, it is removed when this is dropped.
 #[derive(Debug)]
 pub struct EventFolder {
     path: PathBuf,
-    made: bool,
-    /// One run at a time makes folders under it and removes them.
+    created: bool,
+    /// Only one run at a time creates and removes folders in it.
     lock: Mutex<()>,
 }
 
 impl EventFolder {
-    /// The folder of this path: an empty one, or a new one in a folder that exists.
+    /// Uses the empty folder of this path, or creates it. Its parent must exist.
     ///
     /// # Errors
-    /// Where it is a file, is not empty, or cannot be made or written.
+    /// Fails if the path is a file or a folder that is not empty, or if the folder cannot be created or written.
     pub fn new(path: &Path) -> Result<Self, WriteError> {
         let io = |e| WriteError::io(path, &e);
-        let made = match fs::read_dir(path) {
+        let created = match fs::read_dir(path) {
             Ok(mut entries) => match entries.next().transpose().map_err(io)? {
                 Some(entry) => {
                     let name = entry.file_name();
@@ -43,34 +43,34 @@ impl EventFolder {
             }
             Err(e) => return Err(io(e)),
         };
-        let folder = EventFolder { path: path.to_owned(), made, lock: Mutex::new(()) };
-        // Gone again at once: that it can be written is known before anything is simulated.
+        let folder = EventFolder { path: path.to_owned(), created, lock: Mutex::new(()) };
+        // Checks that the folder can be written before anything is simulated. The temporary folder is removed at once.
         folder.temporary()?;
         Ok(folder)
     }
 
-    /// Begins to record a run.
+    /// Begins to write a run.
     ///
     /// # Errors
-    /// Where a file cannot be made.
+    /// Fails if a file cannot be created.
     pub fn record(&self, run: &RunInfo<'_>) -> Result<Recorder<'_>, WriteError> {
         Recorder::new(self, run)
     }
 
-    /// A folder in it that is removed with all that is in it, unless it is kept.
+    /// A temporary folder in it. It is removed with its contents unless [`EventFolder::keep`] renames it.
     pub(super) fn temporary(&self) -> Result<TempDir, WriteError> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".wakelab-");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // What the umask leaves, as it will be the run's.
+            // The permissions that the umask leaves, because this becomes the folder of the run.
             builder.permissions(fs::Permissions::from_mode(0o777));
         }
         builder.tempdir_in(&self.path).map_err(|e| WriteError::io(&self.path, &e))
     }
 
-    /// Gives a temporary folder its name.
+    /// Renames a temporary folder to its final path, given by components.
     pub(super) fn keep(&self, folder: TempDir, parts: &[String]) -> Result<(), WriteError> {
         let _guard = self.lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let to = parts.iter().fold(self.path.clone(), |path, part| path.join(part));
@@ -78,14 +78,14 @@ impl EventFolder {
         let moved = fs::create_dir_all(parent).and_then(|()| fs::rename(folder.path(), &to));
         match moved {
             Ok(()) => {
-                // It is not there any more.
+                // The temporary path no longer exists.
                 let _ = folder.keep();
                 Ok(())
             }
             Err(e) => {
-                let made = parent.ancestors().take_while(|path| *path != self.path);
-                // Those that other runs are in stay.
-                made.for_each(|path| drop(fs::remove_dir(path)));
+                let created = parent.ancestors().take_while(|path| *path != self.path);
+                // Folders that have other runs in them are not empty and stay.
+                created.for_each(|path| drop(fs::remove_dir(path)));
                 Err(WriteError::io(&to, &e))
             }
         }
@@ -94,48 +94,48 @@ impl EventFolder {
 
 impl Drop for EventFolder {
     fn drop(&mut self) {
-        if self.made {
-            // Stays where something is in it.
+        if self.created {
+            // This fails, as intended, if the folder is not empty.
             let _ = fs::remove_dir(&self.path);
         }
     }
 }
 
-/// A simulated run, as its files describe it.
+/// The description of a simulated run, which is the metadata of its files.
 #[derive(Clone, Debug)]
 pub struct RunInfo<'a> {
-    /// The machine's name.
+    /// The name of the machine.
     pub machine: &'a str,
-    /// Its shape.
+    /// The topology of the machine.
     pub topology: &'a Topology,
-    /// How its kernels read that shape.
+    /// The architecture, which determines how kernels read the topology.
     pub arch: Arch,
-    /// `node_reclaim_distance` where its kernels set another than 30.
+    /// `node_reclaim_distance`, if it is not 30.
     pub reclaim_distance: Option<u32>,
-    /// The kernel.
+    /// The preset.
     pub kernel: &'a Preset,
-    /// What was on.
+    /// The features that are on.
     pub features: FeatureSet,
-    /// What was switched on top of the kernel's features, as given; may be empty.
+    /// The features that are switched, as given on the command line; may be empty.
     pub variant: &'a str,
     /// `base` or `with`.
     pub side: &'a str,
-    /// The workload's name, as given.
+    /// The name of the workload, as given.
     pub workload: &'a str,
-    /// The load (`28 threads`).
+    /// The load, such as `28 threads`.
     pub load: &'a str,
-    /// Which repeat, from 1.
+    /// The number of the repeat, from 1.
     pub repeat: u32,
-    /// Where all randomness of the run comes from.
+    /// The seed of all random numbers of the run.
     pub seed: u64,
-    /// When measuring began, ns. Events are recorded from the start.
+    /// When measuring begins, ns. Events are written from the start.
     pub settle_ns: u64,
-    /// When the run was to end, ns.
+    /// When the run is to end, ns.
     pub end_ns: u64,
 }
 
 impl RunInfo<'_> {
-    /// Key and value, in the order of the files.
+    /// Keys and values, in the order of the files.
     pub(super) fn metadata(&self) -> Vec<(&'static str, String)> {
         let words: Vec<String> = (wakelab_kernel::Feature::ALL.iter())
             .filter(|&&feature| feature != wakelab_kernel::Feature::OWN || feature.modelled())
@@ -161,7 +161,7 @@ impl RunInfo<'_> {
         ]
     }
 
-    /// The folder of the run, under that of all events, by parts.
+    /// The path of the run's folder below the folder of all events, by components.
     pub(super) fn folders(&self) -> [String; 5] {
         let variant = if self.variant.is_empty() { "default" } else { self.variant };
         [
@@ -174,12 +174,12 @@ impl RunInfo<'_> {
     }
 }
 
-/// A level of a tree of folders that tells what is below: `load=28%20threads`.
+/// The name of a folder that is a Hive partition, such as `load=28%20threads`.
 pub fn folder_part(key: &str, value: &str) -> String {
     format!("{key}={}", encoded(value))
 }
 
-/// As machine files call it.
+/// The name of an architecture, as in machine files.
 pub(crate) fn arch(arch: Arch) -> &'static str {
     match arch {
         Arch::X86 => "x86",
@@ -201,8 +201,8 @@ fn topology(topology: &Topology, reclaim_distance: Option<u32>) -> Value {
     })
 }
 
-/// A value in the name of a folder: bytes that a file system or a reader could take for something else as `%XX`, as Hive
-/// does.
+/// A value in the name of a folder. Bytes that could have a meaning for a file system or a reader are written as `%XX`,
+/// as in Hive.
 fn encoded(value: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.,+".contains(&byte);
     value.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()

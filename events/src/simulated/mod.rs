@@ -4,13 +4,13 @@
 //! long it is. A run's folder appears when the run is over and all its files are whole.
 
 mod captured;
-mod choice_inputs;
+mod decision_inputs;
 mod folder;
 mod recorder;
 mod schema;
 mod wakeups;
 
-pub use captured::{CapturedWakeup, PendingChoices};
+pub use captured::{CapturedWakeup, PendingDecisions};
 pub(crate) use folder::arch;
 pub use folder::{EventFolder, RunInfo, folder_part};
 pub use recorder::Recorder;
@@ -22,8 +22,8 @@ use schema::{
 };
 use wakeups::Wakeups;
 
-/// The version of the schema, as every file has it under `wakelab.schema_version`. docs/events.md says when which part of
-/// it changes.
+/// The version of the schema (`wakelab.schema_version` of every file). docs/events.md describes which changes increase
+/// which number.
 pub const SCHEMA_VERSION: &str = "1.3";
 
 /// All tables with their columns, in the order of docs/events.md.
@@ -48,7 +48,7 @@ pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 13] {
     ]
 }
 
-/// `SCHED_NORMAL` or `SCHED_IDLE`.
+/// The number of `SCHED_IDLE` or `SCHED_NORMAL`.
 fn policy(idle: bool) -> i32 {
     if idle { 5 } else { 0 }
 }

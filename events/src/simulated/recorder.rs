@@ -1,7 +1,7 @@
 //! The [`Sink`] that writes every event of a run.
 
 use super::captured::lowest_cpus;
-use super::choice_inputs::ChoiceInputs;
+use super::decision_inputs::DecisionInputs;
 use super::folder::{EventFolder, RunInfo};
 use super::policy;
 use super::schema::*;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::select::View;
 
-/// Records a run. Dropped before it is finished, it leaves nothing behind.
+/// Writes a run. If it is dropped before it is finished, nothing of the run is left.
 pub struct Recorder<'f> {
     wakeups: TableFile<Wakeups>,
     enqueues: TableFile<Enqueues>,
@@ -28,10 +28,10 @@ pub struct Recorder<'f> {
     hints: TableFile<Hints>,
     transactions: TableFile<Transactions>,
     tasks: TableFile<Tasks>,
-    /// By CPU: the inputs of the choice that is being made there.
-    choices: Vec<ChoiceInputs>,
-    /// Those of a new task's, which is made at one moment: the CPU may be in the midst of a wake-up's.
-    placement: ChoiceInputs,
+    /// By waking CPU: the inputs of its pending wake-up.
+    pending_wakeups: Vec<DecisionInputs>,
+    /// The inputs of a fork or exec. It is decided at one moment, which may be during a wake-up of the same CPU.
+    placement: DecisionInputs,
     /// The lowest CPU of each LLC.
     llcs: Vec<Cpu>,
     error: Option<WriteError>,
@@ -59,8 +59,8 @@ impl<'f> Recorder<'f> {
             hints: TableFile::new(at, &metadata)?,
             transactions: TableFile::new(at, &metadata)?,
             tasks: TableFile::new(at, &metadata)?,
-            placement: ChoiceInputs::default(),
-            choices: vec![ChoiceInputs::default(); run.topology.cpus.len()],
+            placement: DecisionInputs::default(),
+            pending_wakeups: vec![DecisionInputs::default(); run.topology.cpus.len()],
             llcs: Vec::new(),
             error: None,
             temporary,
@@ -69,10 +69,10 @@ impl<'f> Recorder<'f> {
         })
     }
 
-    /// The run is over: the files get their names.
+    /// Ends the run: renames the files and the folder.
     ///
     /// # Errors
-    /// The first error there was. Nothing of the run is left then.
+    /// Returns the first error of writing. Nothing of the run is left then.
     pub fn finish(self) -> Result<(), WriteError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -93,21 +93,21 @@ impl<'f> Recorder<'f> {
         self.folder.keep(self.temporary, &self.parts)
     }
 
-    /// The first error; what was told after it is lost.
+    /// The first error of writing. Later events are lost.
     pub fn error(&self) -> Option<&WriteError> {
         self.error.as_ref()
     }
 
-    /// What the choice of a wake-up that is told next was made from.
-    pub(super) fn put_inputs(&mut self, event: &Event, inputs: ChoiceInputs) {
+    /// Sets the inputs of the wake-up, fork or exec whose event is written next.
+    pub(super) fn put_inputs(&mut self, event: &Event, inputs: DecisionInputs) {
         match *event {
-            Event::Wakeup { waker_cpu, .. } => self.choices[waker_cpu as usize] = inputs,
+            Event::Wakeup { waker_cpu, .. } => self.pending_wakeups[waker_cpu as usize] = inputs,
             _ => self.placement = inputs,
         }
     }
 
     #[inline]
-    fn done(&mut self, written: Result<(), WriteError>) {
+    fn keep_error(&mut self, written: Result<(), WriteError>) {
         if let Err(error) = written {
             self.error.get_or_insert(error);
         }
@@ -134,14 +134,14 @@ impl<'f> Recorder<'f> {
             } => {
                 let woken = Woken { waker_cpu, waker, wakee, prev_cpu, cpu, queued, claimed, workload };
                 let scan_times = (scan_began, scan_ended);
-                let choice = &mut self.choices[waker_cpu as usize];
-                woken.write(&mut self.wakeups, (began, t_ns), scan_times, decision.as_ref(), choice)
+                let inputs = &mut self.pending_wakeups[waker_cpu as usize];
+                woken.write(&mut self.wakeups, (began, t_ns), scan_times, decision.as_ref(), inputs)
             }
             Event::Placed { waker_cpu, waker, task, prev_cpu, ref decision, cpu, workload } => {
                 let (queued, claimed) = (Queued::Direct, false);
                 let woken = Woken { waker_cpu, waker, wakee: task, prev_cpu, cpu, queued, claimed, workload };
-                let choice = &mut self.placement;
-                woken.write(&mut self.wakeups, (t_ns as u64, t_ns), (None, None), decision.as_ref(), choice)
+                let inputs = &mut self.placement;
+                woken.write(&mut self.wakeups, (t_ns as u64, t_ns), (None, None), decision.as_ref(), inputs)
             }
             Event::Enqueue { cpu, task } => self.enqueues.push(EnqueueRow { t_ns, cpu: int(cpu), pid: int(task) }),
             Event::Switch { cpu, prev, prev_sleeps, next } => self.switches.push(SwitchRow {
@@ -223,7 +223,7 @@ impl Sink for Recorder<'_> {
     #[inline]
     fn event(&mut self, time: u64, event: &Event) {
         let written = self.write(time as i64, event);
-        self.done(written);
+        self.keep_error(written);
     }
 
     fn task(&mut self, time: u64, task: &NewTask<'_>) {
@@ -238,7 +238,7 @@ impl Sink for Recorder<'_> {
             policy: Some(policy(task.idle_policy)),
             affinity: Some(task.affinity.words()),
         });
-        self.done(written);
+        self.keep_error(written);
     }
 
     #[inline]
@@ -246,11 +246,11 @@ impl Sink for Recorder<'_> {
         if self.llcs.is_empty() {
             self.llcs = lowest_cpus(inputs.rules.domains);
         }
-        let choice = match inputs.probe {
-            Some(_) => &mut self.choices[inputs.wakeup.waker.cpu as usize],
+        let pending = match inputs.probe {
+            Some(_) => &mut self.pending_wakeups[inputs.wakeup.waker.cpu as usize],
             None => &mut self.placement,
         };
-        choice.fill(time, &self.llcs, inputs);
+        pending.fill(time, &self.llcs, inputs);
     }
 
     fn gave_up(&self) -> bool {

@@ -1,4 +1,5 @@
-//! All tables except that of the wake-ups. docs/events.md shows the descriptions of the columns; a test compares the two.
+//! All tables except that of the wake-ups. docs/events.md shows the descriptions of the columns; a test compares the
+//! two.
 
 use crate::sim::Queued;
 use crate::table::column::{Cpus, Name, Named, Text};
@@ -10,21 +11,22 @@ table! {
     /// Tasks that come and go.
     Tasks, TaskRow, "tasks" {
         t_ns: i64 = "When.";
-        what: Name<Life> = "`begins` or `exits`.";
+        what: Name<Life> = "`begins` if it enters the run, or `exits`.";
         pid: i32 = "The task.";
-        parent_pid: Option<i32> = "Who forked it; null for those that are there from the start, or that the shell of the workload forks.";
-        comm: Text = "What it is called; empty where it exits.";
-        background: Option<bool> = "It is background noise, and none of the workload's tasks; null where it exits.";
-        nice: Option<i32> = "Nice as it begins, -20 to 19; null where it exits.";
-        policy: Option<i32> = "`SCHED_*` as it begins: 0 is normal, 5 is SCHED_IDLE; null where it exits.";
-        affinity: Option<Cpus> = "The CPUs that it may use as it begins; null where it exits.";
+        parent_pid: Option<i32> = "The task that forked it; null for tasks that exist from the start, and for those \
+                                   that the shell of the workload forks.";
+        comm: Text = "Its name; empty if it exits.";
+        background: Option<bool> = "Whether it is background noise, not a task of the workload; null if it exits.";
+        nice: Option<i32> = "Its nice value when it begins, -20 to 19; null if it exits.";
+        policy: Option<i32> = "`SCHED_*` when it begins: 0 is normal, 5 is SCHED_IDLE; null if it exits.";
+        affinity: Option<Cpus> = "The CPUs that it may use when it begins; null if it exits.";
     }
 }
 
 table! {
     /// Tasks put on run queues.
     Enqueues, EnqueueRow, "enqueues" {
-        t_ns: i64 = "When all see it there.";
+        t_ns: i64 = "When it is visible there to all CPUs.";
         cpu: i32 = "The CPU.";
         pid: i32 = "The task.";
     }
@@ -35,9 +37,10 @@ table! {
     Switches, SwitchRow, "switches" {
         t_ns: i64 = "When the switch was over.";
         cpu: i32 = "The CPU.";
-        prev_pid: Option<i32> = "Who ran; null for the idle task, and where balancing has taken who ran (`migrations`).";
-        prev_sleeps: bool = "Whether it sleeps, or has exited; else it waits for a CPU.";
-        next_pid: Option<i32> = "Who runs; null for the idle task.";
+        prev_pid: Option<i32> = "The task that ran; null for the idle task, and if load balancing has taken the \
+                                 running task (`migrations`).";
+        prev_sleeps: bool = "Whether it sleeps or has exited; otherwise it was preempted.";
+        next_pid: Option<i32> = "The task that runs now; null for the idle task.";
     }
 }
 
@@ -46,25 +49,32 @@ table! {
     Migrations, MigrationRow, "migrations" {
         t_ns: i64 = "When.";
         pid: i32 = "The task.";
-        from_cpu: i32 = "From this CPU's run queue.";
-        to_cpu: i32 = "To this CPU's.";
+        from_cpu: i32 = "The CPU whose run queue it leaves.";
+        to_cpu: i32 = "The CPU whose run queue it goes to.";
     }
 }
 
 table! {
     /// Passes of the balancer.
     Balance, BalanceRow, "balance" {
-        t_ns: i64 = "When it was over; what it moved is in `migrations` at the same time.";
-        cpu: i32 = "For this CPU.";
-        level: i32 = "Over its domain at this level, 0 the lowest.";
-        idle: Name<CpuIdleType> = "What the CPU was doing: `idle`, `not-idle`, `newly-idle` (`enum cpu_idle_type`).";
-        outcome: Name<Outcome> = "`moved`; `failed`: an imbalance, and nothing moved; `one-pinned`: the same, and the running task may not be pushed; `not-ours`: another CPU of the group is to pull (`should_we_balance()`), or there is work already; `no-busiest-group`; `no-busiest-queue`; `all-pinned`; `serialized`: another CPU balances an SD_SERIALIZE domain.";
-        busiest_cpu: Option<i32> = "The CPU that tasks were to be taken from.";
-        migration_type: Option<Name<MigrationType>> = "What was to be moved: `load`, `util`, `task`, `misfit` (`env->migration_type`).";
-        imbalance: Option<i64> = "How much of that (`env->imbalance`): load (1024 is a nice-0 task), utilisation (1024 is a CPU), or tasks.";
+        t_ns: i64 = "When it ended; what it moved is in `migrations` at the same time.";
+        cpu: i32 = "The CPU that balanced.";
+        level: i32 = "The level of the domain, 0 for the lowest.";
+        idle: Name<CpuIdleType> = "`enum cpu_idle_type`: `idle`, `not-idle`, `newly-idle`.";
+        outcome: Name<Outcome> = "`moved`; `failed`: there is an imbalance, and nothing was moved; `one-pinned`: in \
+                                  addition the running task may not be pushed; `not-ours`: another CPU of the group \
+                                  is to pull (`should_we_balance()`), or this CPU has work already; \
+                                  `no-busiest-group`; `no-busiest-queue`; `all-pinned`; `serialized`: another CPU \
+                                  balances an SD_SERIALIZE domain.";
+        busiest_cpu: Option<i32> = "The busiest CPU, from which tasks were to be moved.";
+        migration_type: Option<Name<MigrationType>> = "What was to be moved: `load`, `util`, `task`, `misfit` \
+                                                       (`env->migration_type`).";
+        imbalance: Option<i64> = "How much of that (`env->imbalance`): load (1024 is a nice-0 task), utilization \
+                                  (1024 is a CPU), or tasks.";
         nr_moved: i32 = "How many waiting tasks were moved.";
-        active_balance: bool = "Whether the running task of `busiest_cpu` is to be pushed here; that migration comes later.";
-        nr_rqs: i32 = "How many run queues were summed up.";
+        active_balance: bool = "Whether the running task of `busiest_cpu` is to be pushed here; that migration comes \
+                                later.";
+        nr_rqs: i32 = "How many run queues `update_sg_lb_stats()` read.";
     }
 }
 
@@ -73,7 +83,8 @@ table! {
     Idle, IdleRow, "idle" {
         t_ns: i64 = "When.";
         cpu: i32 = "The CPU.";
-        entered: bool = "True: it is in its idle state. False: it was woken and begins to leave. All CPUs begin idle.";
+        entered: bool = "True: it has entered its idle state. False: it begins to leave it. All CPUs are idle at the \
+                         start.";
     }
 }
 
@@ -89,16 +100,16 @@ table! {
 table! {
     /// Frequencies of CPUs.
     Frequencies, FrequencyRow, "frequencies" {
-        t_ns: i64 = "When; 0 for what the run begins with.";
+        t_ns: i64 = "When; 0 for the first frequency.";
         cpu: i32 = "The CPU.";
-        khz: i64 = "What it runs at from now on.";
+        khz: i64 = "Its frequency from now on.";
     }
 }
 
 table! {
     /// Power of packages.
     Power, PowerRow, "power" {
-        t_ns: i64 = "Since when; it lasts until the package's next row, the last one until the end of the run.";
+        t_ns: i64 = "Since when. The value holds until the next row of the package, or until the end of the run.";
         package: i32 = "The package, as the topology numbers it.";
         mean_uw: i64 = "Mean power of the package with its cores and clusters in that time, µW, rounded down.";
     }
@@ -107,21 +118,24 @@ table! {
 table! {
     /// What `available_idle_cpu()` and `sched_idle_cpu()` say.
     Available, AvailableRow, "available" {
-        t_ns: i64 = "When it changed; a look at this time sees the change.";
+        t_ns: i64 = "When it changed; a probe at this time sees the change.";
         cpu: i32 = "The CPU.";
-        available: bool = "What `available_idle_cpu()` says of it now: its idle task runs, nothing is queued, no wake-up is on the wakelist. At the start it is true of all.";
-        sched_idle: bool = "What `sched_idle_cpu()` says of it now: it has tasks, and all are SCHED_IDLE.";
+        available: bool = "`available_idle_cpu()` from now on: its idle task runs, nothing is queued, no wake-up is \
+                           on the wakelist. It is true for all CPUs at the start.";
+        sched_idle: bool = "`sched_idle_cpu()` from now on: it has tasks, and all are SCHED_IDLE.";
     }
 }
 
 table! {
     /// What an LLC's CPUs share.
     Hints, HintRow, "hints" {
-        t_ns: i64 = "When it was written; a look at this time sees it.";
+        t_ns: i64 = "When it was written; a probe at this time sees it.";
         llc_cpu: i32 = "The lowest CPU of the LLC.";
-        hint: Name<Hint> = "`has_idle_cores`, written where it changes, or `nr_idle_scan`, written with SIS_UTIL by each periodic balance of the LLC that sums it up.";
-        value: Option<i32> = "What it is now; 0 or 1 for `has_idle_cores`; null for `nr_idle_scan` with SIS_UTIL off: the LLC was summed up, and nothing was written.";
-        sum_util: Option<i64> = "`nr_idle_scan`: the summed utilisation that it was made of, 1024 for each CPU.";
+        hint: Name<Hint> = "`has_idle_cores`, written when it changes, or `nr_idle_scan`, written with SIS_UTIL by \
+                            each periodic balance that sums the utilization of the LLC.";
+        value: Option<i32> = "The new value; 0 or 1 for `has_idle_cores`; null for `nr_idle_scan` with SIS_UTIL off: \
+                              the utilization was summed, and nothing was written.";
+        sum_util: Option<i64> = "`nr_idle_scan`: the summed utilization that it was computed from, 1024 for each CPU.";
         llc_weight: Option<i32> = "`nr_idle_scan`: how many CPUs the LLC has.";
     }
 }
@@ -129,8 +143,8 @@ table! {
 table! {
     /// Transactions of the workload.
     Transactions, TransactionRow, "transactions" {
-        t_ns: i64 = "When it was done.";
-        pid: i32 = "Who did it.";
+        t_ns: i64 = "When it was completed.";
+        pid: i32 = "The task that completed it.";
         latency_ns: i64 = "How long it took.";
     }
 }
@@ -207,7 +221,7 @@ named!(Outcome {
     Outcome::Balanced(Why::Serialized) => "serialized",
 });
 
-/// What changed of an LLC.
+/// The field of `struct sched_domain_shared` that was written.
 #[derive(Clone, Copy, Debug)]
 pub enum Hint {
     /// `has_idle_cores`.
@@ -221,12 +235,12 @@ named!(Hint {
     Hint::NrIdleScan => "nr_idle_scan",
 });
 
-/// What became of a task.
+/// Whether a task enters the run or exits.
 #[derive(Clone, Copy, Debug)]
 pub enum Life {
-    /// It came into the run.
+    /// It enters the run.
     Begins,
-    /// It has exited.
+    /// It exits.
     Exits,
 }
 

@@ -1,14 +1,14 @@
-//! Rows of several CPUs come nearly in the order of their times; this puts them in it.
+//! Sorts rows of several CPUs, which are nearly in the order of their times.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// A row may come so many rows late. The recorder writes a row when the decision is over and times it by its beginning.
+/// How many rows are held. The recorder writes a row when the decision ends, and its time is when it began.
 const WINDOW: usize = 4096;
 
-/// Holds back rows until it is known that no earlier one comes.
+/// Holds a number of rows, and returns them in the order of their times.
 pub struct InOrder<T> {
-    /// Rows that came in order, and those that came late: sorting few is cheap.
+    /// Rows that came in order, and rows that came late, of which there are few.
     queue: VecDeque<Held<T>>,
     late: BinaryHeap<Held<T>>,
     next: u64,
@@ -28,17 +28,17 @@ impl<T> Default for InOrder<T> {
 }
 
 impl<T> InOrder<T> {
-    /// Holds so many rows.
+    /// Holds at most this many rows.
     pub fn with_capacity(capacity: usize) -> Self {
         InOrder { queue: VecDeque::new(), late: BinaryHeap::new(), next: 0, capacity }
     }
 
-    /// Whether it can take another row before it has to give one.
+    /// Whether there is room for another row before one has to be removed.
     pub fn has_room(&self) -> bool {
         self.queue.len() + self.late.len() < self.capacity
     }
 
-    /// Takes a row.
+    /// Adds a row.
     pub fn push(&mut self, time: u64, row: T) {
         let held = Held { time, number: self.next, row };
         match self.queue.back() {
@@ -48,7 +48,7 @@ impl<T> InOrder<T> {
         self.next += 1;
     }
 
-    /// The time of the earliest row.
+    /// The time of the earliest row; `None` if there is none.
     pub fn time(&self) -> Option<u64> {
         match (self.queue.front(), self.late.peek()) {
             (Some(queued), Some(late)) => Some(queued.time.min(late.time)),
@@ -56,9 +56,9 @@ impl<T> InOrder<T> {
         }
     }
 
-    /// Gives the earliest row; those of one time in the order in which they came.
+    /// Removes the earliest row. Rows of the same time are returned in the order in which they were added.
     pub fn pop(&mut self) -> Option<T> {
-        // The greater is the earlier one, as a heap gives the greatest first.
+        // The greater one is the earlier one, because a heap returns the greatest first.
         let held = match (self.queue.front(), self.late.peek()) {
             (Some(queued), Some(late)) if late > queued => self.late.pop(),
             (None, _) => self.late.pop(),
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn late_rows_come_in_order_and_those_of_one_time_as_they_came() {
+    fn rows_are_sorted_by_time_and_then_by_arrival() {
         let mut rows = InOrder::default();
         for (time, row) in [(5, 'a'), (3, 'b'), (5, 'c'), (4, 'd')] {
             rows.push(time, row);

@@ -4,30 +4,30 @@ use super::source::Tables;
 use crate::error::ReadError;
 use crate::table::reader::Columns;
 
-/// How much of what happened is in a recording, and what recording cost. Several recordings are added up.
+/// How complete a recording is, and what recording cost. The counts of several recordings can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecorderCounts {
-    /// Choices of the fair class, which the next five add up to.
+    /// Decisions of the fair class. The next five counts add up to them.
     pub choices: u64,
-    /// Those in the recording.
+    /// Decisions in the recording.
     pub recorded: u64,
-    /// Those that found no room in the buffer.
+    /// Decisions that found no room in the ring buffer.
     pub lost: u64,
-    /// Those left out on purpose: filters, sampling, a limited rate.
+    /// Decisions left out on purpose, by filters, sampling or a limited rate.
     pub left_out: u64,
-    /// Those left out as the scheduling domains were being rebuilt.
+    /// Decisions left out because the scheduling domains were being rebuilt.
     pub changed: u64,
-    /// Those whose end was not seen.
+    /// Decisions whose exit was not recorded.
     pub unfinished: i64,
-    /// Rows of other tables that found no room.
+    /// Rows of other tables that found no room in the ring buffer.
     pub events_lost: u64,
-    /// Time of the BPF programs, ns; `None` where a kernel did not count it.
+    /// The time of the BPF programs, ns; `None` if a kernel did not count it.
     pub programs_ns: Option<u64>,
-    /// CPU time of the recorder itself, ns.
+    /// The CPU time of the recorder itself, ns.
     pub recorder_ns: u64,
-    /// How long was recorded, ns.
+    /// How long the recording is, ns.
     pub elapsed_ns: u64,
-    /// Recordings that were not ended by their recorder: it was killed, and the counts are those of its last segment.
+    /// How many recordings were cut off because their recorder was killed. Their counts are those of the last segment.
     pub cut_off: u64,
 }
 
@@ -48,14 +48,14 @@ const COLUMNS: &[&str] = &[
 ];
 
 impl RecorderCounts {
-    /// The counts of a recording, as its recorder wrote them last; `None` where it wrote none, and for a
-    /// file that was named by itself.
+    /// The last counts of a recording. Returns `None` if its recorder wrote none, or if a file was given without its
+    /// folder.
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// Fails if the file cannot be read.
     pub fn of(tables: &Tables) -> Result<Option<Self>, ReadError> {
         let path = tables.folder.join("counts.parquet");
-        // What was counted of the folder says nothing of one of its files.
+        // The counts of the folder are not those of one of its files.
         if tables.single_file || !path.exists() {
             return Ok(None);
         }
@@ -80,7 +80,7 @@ impl RecorderCounts {
         Ok(found)
     }
 
-    /// Adds those of another recording. Numbers of a damaged file are no larger than they can be.
+    /// Adds the counts of another recording. Sums saturate, because a damaged file may have any numbers.
     pub fn add(&mut self, other: &RecorderCounts) {
         self.choices = self.choices.saturating_add(other.choices);
         self.recorded = self.recorded.saturating_add(other.recorded);

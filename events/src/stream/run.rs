@@ -33,10 +33,10 @@ struct JsonCpu {
 
 const KEY: &str = "wakelab.topology";
 
-/// The shape of the machine, and its `node_reclaim_distance` where that is its own.
+/// Parses `wakelab.topology`: the topology of the machine, and its `node_reclaim_distance` if it is not the default.
 pub(crate) fn topology(path: &Path, text: &str) -> Result<(Topology, Option<u32>), ReadError> {
     let error = |what: String| {
-        ReadError::of_file(path, format!("{KEY}: {what}")).with_hint("docs/events.md says what the file has")
+        ReadError::of_file(path, format!("{KEY}: {what}")).with_hint("docs/events.md describes the metadata")
     };
     let json: Json = serde_json::from_str(text).map_err(|e| error(clipped(&e.to_string())))?;
     if json.cpus.len() > MAX_CPUS as usize {
@@ -56,16 +56,16 @@ pub(crate) fn topology(path: &Path, text: &str) -> Result<(Topology, Option<u32>
     Ok((topology, json.reclaim_distance))
 }
 
-/// `wakelab.arch`, which files of schema version 1.0 do not say: what was simulated then is taken for x86.
+/// Parses `wakelab.arch`. Files of schema version 1.0 do not have it; they are of x86.
 fn arch(path: &Path, text: Option<&str>) -> Result<Arch, ReadError> {
     let Some(text) = text else { return Ok(Arch::X86) };
     [Arch::X86, Arch::Arm64].into_iter().find(|&arch| arch_name(arch) == text).ok_or_else(|| {
         let what = format!("wakelab.arch: expected x86 or arm64, found {:?}", clipped(text));
-        ReadError::of_file(path, what).with_hint("docs/events.md says what the file has")
+        ReadError::of_file(path, what).with_hint("docs/events.md describes the metadata")
     })
 }
 
-/// The machine with its domains, as the preset's kernel builds them.
+/// The machine of a simulated run, with the domains that the kernel of the preset builds.
 pub(crate) fn topo_file(path: &Path, file: &ParquetFile) -> Result<TopoFile, ReadError> {
     let (kernel, machine) = (file.required("wakelab.kernel")?, file.required("wakelab.machine")?);
     let (topology, reclaim_distance) = topology(path, file.required(KEY)?)?;
@@ -87,29 +87,31 @@ pub(crate) fn topo_file(path: &Path, file: &ParquetFile) -> Result<TopoFile, Rea
     })
 }
 
-/// Follows tasks as they begin and exit, so that only those that are there are kept.
+/// The names of a simulated run's tasks at a time. It follows the tasks as they enter and exit, so that only the names
+/// of existing tasks are in memory.
 pub struct TaskNames {
     rows: Segments,
-    /// What comes next: when, who, and its name, or that it exits.
+    /// The next event: its time, ns, the task, and its name, or `None` if it exits.
     next: Option<(u64, i64, Option<String>)>,
-    /// Gone, but named until the next time: an exit and the last wake-up may be of one moment.
-    gone: Vec<i64>,
+    /// Tasks that have exited. Their names are kept until the next time, because an exit and the last wake-up may be at
+    /// one moment.
+    exited: Vec<i64>,
     names: FxHashMap<i64, Arc<str>>,
 }
 
 impl TaskNames {
-    /// Of a run; without names where its folder has no such table.
+    /// Reads the table `tasks` of a run. There are no names if its folder does not have it.
     pub fn simulated(folder: &Path) -> Self {
         let rows = Segments::new(if_present(folder, "tasks.parquet"), "tasks", &["t_ns", "what", "pid", "comm"]);
-        TaskNames { rows, next: None, gone: Vec::new(), names: FxHashMap::default() }
+        TaskNames { rows, next: None, exited: Vec::new(), names: FxHashMap::default() }
     }
 
-    /// Goes to a time, ns; times do not go back.
+    /// Advances to a time, ns. Times must not decrease.
     ///
     /// # Errors
-    /// Where the file cannot be read.
+    /// Fails if the file cannot be read.
     pub fn advance_to(&mut self, time: u64) -> Result<(), ReadError> {
-        for pid in self.gone.drain(..) {
+        for pid in self.exited.drain(..) {
             self.names.remove(&pid);
         }
         loop {
@@ -120,84 +122,84 @@ impl TaskNames {
             }
             match self.next.take() {
                 Some((at, pid, Some(name))) if at <= time => _ = self.names.insert(pid, name.into()),
-                Some((at, pid, None)) if at <= time => self.gone.push(pid),
-                later => {
-                    self.next = later;
+                Some((at, pid, None)) if at <= time => self.exited.push(pid),
+                next => {
+                    self.next = next;
                     return Ok(());
                 }
             }
         }
     }
 
-    /// A task's name; empty where it is not known.
+    /// The name of a task; empty if it is not known.
     pub fn name(&self, pid: i64) -> &str {
         self.names.get(&pid).map_or("", |name| name)
     }
 
-    /// The same, to be kept.
+    /// The name of a task, shared; empty if it is not known.
     pub fn shared_name(&self, pid: i64) -> Arc<str> {
         self.names.get(&pid).cloned().unwrap_or_default()
     }
 }
 
-/// What a file says of the run that it is of.
+/// The description of a recording or a simulated run, from the metadata of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunDescription {
-    /// Whether a real kernel was recorded.
+    /// Whether it is a recording of a real kernel.
     pub recorded: bool,
-    /// The kernel, as the file names it; empty where it does not.
+    /// The kernel; empty if the file does not have it.
     pub kernel: String,
-    /// The machine's name.
+    /// The name of the machine.
     pub machine: String,
-    /// What ran, with its load.
+    /// The workload, with its load.
     pub workload: String,
-    /// What was switched; empty for nothing.
+    /// The features that were switched; empty for none.
     pub variant: String,
-    /// When measuring began and ended, ns: a simulation's first part is not measured.
+    /// When measuring began and ended, ns. The first part of a simulated run is not measured.
     pub measured: Option<(u64, u64)>,
-    /// By CPU: the number of its last-level cache, where the file tells.
+    /// By CPU: the number of its LLC; `None` if the file does not have it.
     pub llcs: Option<Vec<u32>>,
     /// Whether decisions have the states of the CPUs, so that they can be made again.
     pub states: bool,
 }
 
-/// The caches of a recorded machine.
+/// By CPU: the number of its LLC, of a recorded machine.
 pub(super) fn recorded_llcs(file: &ParquetFile) -> Option<Vec<u32>> {
     let domains: serde_json::Value = serde_json::from_str(file.get("wakelab.domains")?).ok()?;
     serde_json::from_value(domains.get("cpu_llc")?.clone()).ok()
 }
 
 impl RunDescription {
-    /// What a Parquet file says.
+    /// Reads the description from the metadata of a Parquet file.
     ///
     /// # Errors
-    /// Where it is none of wakelab's.
+    /// Fails if the file was not written by wakelab.
     pub fn of(path: &Path) -> Result<Self, ReadError> {
         let file = std::fs::File::open(path).map_err(|e| ReadError::of_file(path, e.to_string()))?;
-        let (about, _) = ParquetFile::open(path, file)?;
-        let says = |key: &str| about.get(key).unwrap_or_default().to_owned();
-        let recorded = about.kind == FileKind::Recorded;
+        let (metadata, _) = ParquetFile::open(path, file)?;
+        let value = |key: &str| metadata.get(key).unwrap_or_default().to_owned();
+        let recorded = metadata.kind == FileKind::Recorded;
         let mut run = RunDescription {
             recorded,
-            kernel: says("wakelab.kernel"),
-            machine: says("wakelab.machine"),
-            workload: says("wakelab.workload"),
-            variant: says("wakelab.variant"),
-            states: about.get("wakelab.snapshot") != Some("none"),
+            kernel: value("wakelab.kernel"),
+            machine: value("wakelab.machine"),
+            workload: value("wakelab.workload"),
+            variant: value("wakelab.variant"),
+            states: metadata.get("wakelab.snapshot") != Some("none"),
             ..RunDescription::default()
         };
         if recorded {
             if run.variant == "default" {
                 run.variant.clear();
             }
-            run.llcs = recorded_llcs(&about);
+            run.llcs = recorded_llcs(&metadata);
         } else {
             run.measured =
-                Some((about.required_number("wakelab.settle_ns")?, about.required_number("wakelab.end_ns")?));
-            run.workload = format!("{} {}", run.workload, says("wakelab.load"));
-            let side = says("wakelab.side");
+                Some((metadata.required_number("wakelab.settle_ns")?, metadata.required_number("wakelab.end_ns")?));
+            run.workload = format!("{} {}", run.workload, value("wakelab.load"));
+            let side = value("wakelab.side");
             run.variant = if run.variant.is_empty() { side } else { format!("{side}: {}", run.variant) };
-            let (topology, _) = topology(path, about.required("wakelab.topology")?)?;
+            let (topology, _) = topology(path, metadata.required("wakelab.topology")?)?;
             run.llcs = Some(topology.cpus.iter().map(|cpu| cpu.llc).collect());
         }
         Ok(run)

@@ -5,7 +5,7 @@ use crate::table::metadata::ParquetFile;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// One recording, or one simulated run.
+/// A recording or a simulated run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Decisions in CSV, plain or gzip.
@@ -16,14 +16,14 @@ pub enum Source {
     Simulated(PathBuf),
 }
 
-/// The files of a recording, by table, each in order.
+/// The files of a recording, by table, in the order in which they were written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tables {
-    /// Their folder.
+    /// The folder of the files.
     pub folder: PathBuf,
     /// Decisions with their inputs.
     pub decisions: Vec<PathBuf>,
-    /// Wake-ups without inputs, of another recorder.
+    /// Wake-ups without inputs, imported from another recorder.
     pub wakings: Vec<PathBuf>,
     /// Context switches.
     pub switches: Vec<PathBuf>,
@@ -33,17 +33,17 @@ pub struct Tables {
     pub idle: Vec<PathBuf>,
     /// Frequencies.
     pub frequencies: Vec<PathBuf>,
-    /// One file that was named by itself: what is said of the whole folder is not said of it.
+    /// Whether this is one file that was given without its folder, so that counts of the whole folder do not apply.
     pub single_file: bool,
 }
 
-/// The file of a simulated run by which it is known.
+/// The file by which the folder of a simulated run is recognized.
 pub const WAKEUPS: &str = "wakeups.parquet";
-/// Folders in folders are looked at to this depth.
-const DEPTH: usize = 12;
+/// The depth to which folders are searched.
+const MAX_DEPTH: usize = 12;
 
 impl Source {
-    /// Where it is.
+    /// The path of the file or folder.
     pub fn path(&self) -> &Path {
         match self {
             Source::Csv(path) | Source::Simulated(path) => path,
@@ -60,7 +60,7 @@ impl Source {
         }
     }
 
-    /// The files with wake-ups: those with decisions, or what another recorder saw where there are none.
+    /// The files with wake-ups: those with decisions, or, if there are none, the imported ones.
     pub fn wakeups(&self) -> Vec<PathBuf> {
         match self {
             Source::Recorded(tables) if tables.decisions.is_empty() => tables.wakings.clone(),
@@ -68,7 +68,7 @@ impl Source {
         }
     }
 
-    /// What is wrong with its files taken together: see [`Tables::faults`].
+    /// Faults that its files have only together: see [`Tables::faults`].
     pub fn faults(&self) -> Vec<ReadError> {
         match self {
             Source::Recorded(tables) => tables.faults(),
@@ -76,17 +76,17 @@ impl Source {
         }
     }
 
-    /// What is at a path: a file is itself, with the rest of its recording left out; a folder stands for all that is in it
-    /// and in its folders.
+    /// Finds the sources at a path. A file is a source by itself, without the rest of its recording. A folder is
+    /// searched, with the folders in it.
     ///
     /// # Errors
-    /// Where a folder cannot be read, or has nothing in it.
+    /// Fails if a folder cannot be read, or has no source in it.
     pub fn at(path: &Path) -> Result<Vec<Source>, ReadError> {
         if !path.is_dir() {
             return Ok(vec![Source::of_file(path)]);
         }
         let mut found = Vec::new();
-        find_sources(path, DEPTH, &mut found)?;
+        find_sources(path, MAX_DEPTH, &mut found)?;
         if found.is_empty() {
             let what = "no recordings (*.csv, *.csv.gz, *.parquet of wakelab) in this folder";
             return Err(
@@ -125,18 +125,18 @@ impl Tables {
         true
     }
 
-    /// Puts the files of each table in the order in which they were written. Names grow after segment 99,999, so that theirs
-    /// is another.
+    /// Sorts the files of each table by the number of the segment. The order of their names differs after segment
+    /// 99,999.
     fn in_order(&mut self) {
         let Tables { decisions, wakings, switches, migrations, idle, frequencies, .. } = self;
         for files in [decisions, wakings, switches, migrations, idle, frequencies] {
-            files.sort_by_cached_key(|path| (number(path), path.clone()));
+            files.sort_by_cached_key(|path| (segment_number(path), path.clone()));
         }
     }
 }
 
-/// The number of a segment, by its name.
-pub(super) fn number(path: &Path) -> Option<u64> {
+/// The number of a segment, from its file name.
+fn segment_number(path: &Path) -> Option<u64> {
     path.file_stem()?.to_str()?.rsplit_once('-')?.1.parse().ok()
 }
 
@@ -170,8 +170,8 @@ fn find_sources(folder: &Path, depth: usize, found: &mut Vec<Source>) -> Result<
     Ok(())
 }
 
-/// What all files of a recording say alike.
-const ALIKE: [&str; 8] = [
+/// The keys whose values are the same in all files of a recording.
+const COMMON_KEYS: [&str; 8] = [
     "wakelab.kernel",
     "wakelab.release",
     "wakelab.workload",
@@ -181,31 +181,31 @@ const ALIKE: [&str; 8] = [
     "wakelab.domains",
     RECORDING,
 ];
-/// The recorder's own name for one recording. Recordings before 1.3 have none.
+/// The unique name of a recording. Recordings before schema version 1.3 do not have it.
 const RECORDING: &str = "wakelab.recording";
-/// What changes in one recording when CPUs come and go.
-const CHANGES: [&str; 2] = ["wakelab.machine", "wakelab.domains"];
+/// The keys whose values change within a recording when CPUs go offline or online.
+const MACHINE_KEYS: [&str; 2] = ["wakelab.machine", "wakelab.domains"];
 
 impl Tables {
-    /// What is wrong with the files of a folder taken together: one is missing between others, or two are of different
-    /// recordings. Files that cannot be read are left to those who read them.
+    /// Faults that the files of a folder have only together: a segment is missing, or two files are of different
+    /// recordings. Files that cannot be read are ignored here.
     pub fn faults(&self) -> Vec<ReadError> {
         let tables = [&self.decisions, &self.wakings, &self.switches, &self.migrations];
-        let mut faults: Vec<ReadError> = tables.into_iter().filter_map(|files| missing(files)).collect();
-        let mut first: Option<(&Path, [Option<String>; ALIKE.len()])> = None;
+        let mut faults: Vec<ReadError> = tables.into_iter().filter_map(|files| missing_segment(files)).collect();
+        let mut first: Option<(&Path, [Option<String>; COMMON_KEYS.len()])> = None;
         for path in tables.into_iter().flatten() {
-            let Some(says) = says(path) else { continue };
+            let Some(values) = common_values(path) else { continue };
             let Some((other, expected)) = &first else {
-                first = Some((path, says));
+                first = Some((path, values));
                 continue;
             };
-            if let Some(at) = differs(&says, expected) {
-                let value = |says: &[Option<String>]| clipped(says[at].as_deref().unwrap_or("nothing"));
+            if let Some(at) = first_difference(&values, expected) {
+                let value = |values: &[Option<String>]| clipped(values[at].as_deref().unwrap_or("nothing"));
                 let name = other.file_name().unwrap_or_default().to_string_lossy();
                 let what = format!(
                     "expected a file of the same recording as {name}: {} is {}, and there {}",
-                    ALIKE[at],
-                    value(&says),
+                    COMMON_KEYS[at],
+                    value(&values),
                     value(expected)
                 );
                 faults.push(ReadError::of_file(path, what).with_hint("keep each recording in a folder of its own"));
@@ -214,11 +214,14 @@ impl Tables {
         faults
     }
 
-    /// The machines of the decisions, each once, in the order of the files: CPUs may have come and gone.
+    /// The names of the machines of the decisions, each once, in the order of the files. The machine changes if CPUs go
+    /// offline or online.
     pub fn machines(&self) -> Vec<String> {
         let mut names = Vec::new();
         for path in &self.decisions {
-            let Some(name) = opened(path).and_then(|about| about.get(CHANGES[0]).map(str::to_owned)) else { continue };
+            let Some(name) = open_metadata(path).and_then(|about| about.get(MACHINE_KEYS[0]).map(str::to_owned)) else {
+                continue;
+            };
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -227,32 +230,37 @@ impl Tables {
     }
 }
 
-/// The first key by which two files are not of one recording.
-fn differs(says: &[Option<String>; ALIKE.len()], other: &[Option<String>; ALIKE.len()]) -> Option<usize> {
-    let own = ALIKE.len() - 1;
-    let one = says[own].as_deref().is_some_and(|name| !name.is_empty()) && says[own] == other[own];
-    (0..ALIKE.len()).find(|&at| says[at] != other[at] && !(one && CHANGES.contains(&ALIKE[at])))
+/// The index of the first key whose values show that two files are not of one recording.
+fn first_difference(
+    values: &[Option<String>; COMMON_KEYS.len()],
+    other: &[Option<String>; COMMON_KEYS.len()],
+) -> Option<usize> {
+    let name_at = COMMON_KEYS.len() - 1;
+    let same_name =
+        values[name_at].as_deref().is_some_and(|name| !name.is_empty()) && values[name_at] == other[name_at];
+    (0..COMMON_KEYS.len())
+        .find(|&at| values[at] != other[at] && !(same_name && MACHINE_KEYS.contains(&COMMON_KEYS[at])))
 }
 
-/// The recorder numbers a table's files from 1, without a gap.
-fn missing(files: &[PathBuf]) -> Option<ReadError> {
-    let numbers: Vec<usize> = files.iter().filter_map(|path| number(path)?.try_into().ok()).collect();
+/// The error of a missing segment. Recorders number the segments of a table from 1, without gaps.
+fn missing_segment(files: &[PathBuf]) -> Option<ReadError> {
+    let numbers: Vec<usize> = files.iter().filter_map(|path| segment_number(path)?.try_into().ok()).collect();
     let (gap, &found) = (1..).zip(&numbers).find(|(expected, found)| expected != *found)?;
     let path = files.get(gap - 1)?;
     let table = path.file_name()?.to_str()?.split_once('-')?.0;
     (found > gap).then(|| {
         ReadError::of_file(path, format!("expected {table}-{gap:05}.parquet before it, found none"))
-            .with_hint("copy the whole folder; files that are named one by one are read as they are")
+            .with_hint("copy the whole folder; files that are given one by one are read as they are")
     })
 }
 
-fn opened(path: &Path) -> Option<ParquetFile> {
+fn open_metadata(path: &Path) -> Option<ParquetFile> {
     Some(ParquetFile::open(path, File::open(path).ok()?).ok()?.0)
 }
 
-fn says(path: &Path) -> Option<[Option<String>; ALIKE.len()]> {
-    let about = opened(path)?;
-    Some(ALIKE.map(|key| about.get(key).map(str::to_owned)))
+fn common_values(path: &Path) -> Option<[Option<String>; COMMON_KEYS.len()]> {
+    let about = open_metadata(path)?;
+    Some(COMMON_KEYS.map(|key| about.get(key).map(str::to_owned)))
 }
 
 #[cfg(test)]
@@ -272,11 +280,11 @@ mod tests {
 
     fn gap(numbers: &[u32]) -> Option<String> {
         let files: Vec<_> = numbers.iter().map(|n| PathBuf::from(format!("rec/switches-{n:05}.parquet"))).collect();
-        missing(&files).map(|error| error.to_string())
+        missing_segment(&files).map(|error| error.to_string())
     }
 
     #[test]
-    fn a_gap_is_named_with_the_file_behind_it() {
+    fn a_gap_is_reported_with_the_file_after_it() {
         assert_eq!(gap(&[1, 2, 3]), None);
         assert_eq!(gap(&[]), None);
         for (numbers, lacks) in [(&[2][..], "switches-00001"), (&[1, 2, 5], "switches-00003")] {

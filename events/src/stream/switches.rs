@@ -14,78 +14,83 @@ pub struct Switch {
     pub t_ns: u64,
     /// The CPU.
     pub cpu: Cpu,
-    /// Who ran; 0 is the idle task. Of a simulation also where balancing had taken who ran.
+    /// The task that ran; 0 for the idle task, and in a simulated run also if load balancing had taken the running
+    /// task.
     pub prev_pid: i64,
-    /// Whether it sleeps, or has exited.
+    /// Whether it sleeps or has exited; otherwise it was preempted.
     pub prev_sleeps: bool,
-    /// Who runs; 0 is the idle task. Tasks of a simulation count from 0, too.
+    /// The task that runs now; 0 for the idle task, but in a simulated run also the number of the first task.
     pub next_pid: i64,
-    /// Whether it is the idle task that runs.
+    /// Whether the idle task runs now.
     pub idles: bool,
 }
 
-/// A task got another CPU.
+/// A migration: a task changed its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migration {
     /// When, ns.
     pub t_ns: u64,
     /// The task.
     pub pid: i64,
-    /// From this CPU.
+    /// The CPU that it leaves.
     pub from_cpu: Cpu,
-    /// To this CPU.
+    /// The CPU that it goes to.
     pub to_cpu: Cpu,
 }
 
-/// Context switches.
-pub struct Switches(Segments, bool);
+/// A stream of context switches.
+pub struct Switches {
+    rows: Segments,
+    simulated: bool,
+}
 
-/// Migrations.
+/// A stream of migrations.
 pub struct Migrations(Segments);
 
 impl Switches {
-    /// Of these files.
+    /// Reads these files.
     pub fn new(files: Vec<PathBuf>) -> Self {
-        Switches(Segments::new(files, "switches", &["t_ns", "cpu", "prev_pid", "prev_sleeps", "next_pid"]), false)
+        let columns = &["t_ns", "cpu", "prev_pid", "prev_sleeps", "next_pid"];
+        Switches { rows: Segments::new(files, "switches", columns), simulated: false }
     }
 
-    /// Of a simulated run.
+    /// Reads the folder of a simulated run.
     pub fn simulated(folder: &Path) -> Self {
-        Switches(Switches::new(if_present(folder, "switches.parquet")).0, true)
+        Switches { simulated: true, ..Switches::new(if_present(folder, "switches.parquet")) }
     }
 
-    /// The next one.
+    /// The next switch; `None` at the end.
     ///
     /// # Errors
-    /// Where a file cannot be read.
+    /// Fails if a file cannot be read, or has a value out of range.
     pub fn next_switch(&mut self) -> Result<Option<Switch>, ReadError> {
-        let Some(row) = self.0.advance(|_| {})? else { return Ok(None) };
+        let Some(row) = self.rows.advance(|_| {})? else { return Ok(None) };
         Ok(Some(Switch {
             t_ns: row.within(0, i64::MAX as u64)?,
             cpu: row.within(1, LAST_CPU)? as Cpu,
             prev_pid: row.long(2).unwrap_or(0),
             prev_sleeps: row.long(3) == Some(1),
             next_pid: row.long(4).unwrap_or(0),
-            idles: row.long(4).is_none_or(|pid| pid == 0 && !self.1),
+            idles: row.long(4).is_none_or(|pid| pid == 0 && !self.simulated),
         }))
     }
 }
 
 impl Migrations {
-    /// Of these files.
+    /// Reads these files.
     pub fn new(files: Vec<PathBuf>) -> Self {
         Migrations(Segments::new(files, "migrations", &["t_ns", "pid", "from_cpu", "to_cpu"]))
     }
 
-    /// Of a simulated run.
+    /// Reads the folder of a simulated run.
     pub fn simulated(folder: &Path) -> Self {
         Migrations::new(if_present(folder, "migrations.parquet"))
     }
 
-    /// The next one.
+    /// The next migration; `None` at the end.
     ///
     /// # Errors
-    /// Where a file cannot be read.
+    /// Fails if a file cannot be read, or has a value out of range.
     pub fn next_migration(&mut self) -> Result<Option<Migration>, ReadError> {
         let Some(row) = self.0.advance(|_| {})? else { return Ok(None) };
         let pid = row.long(1).unwrap_or(0);

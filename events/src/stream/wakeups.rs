@@ -9,43 +9,43 @@ use std::sync::Arc;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::select::{Reason, SearchCount, WakeFlags};
 
-/// The highest CPU number that a file may name.
+/// The highest CPU number that a file may have.
 const LAST_CPU: u64 = wakelab_sched::domain::MAX_CPUS as u64 - 1;
 
-/// A wake-up.
+/// A wake-up, with what statistics read of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wake {
-    /// When the choice of a CPU began, ns.
+    /// When the decision began, ns.
     pub t_ns: u64,
-    /// When it was made, ns; `t_ns` where that is not known.
+    /// When the decision was made, ns; `t_ns` if that is not known.
     pub decided_ns: u64,
     /// The waking CPU.
     pub waker_cpu: Cpu,
-    /// Who ran there; 0 is the idle task.
+    /// The task that was running there; 0 is the idle task.
     pub waker_pid: i64,
-    /// Its name; empty where the file has none.
+    /// The name of that task; empty if it is not known.
     pub waker_comm: Arc<str>,
-    /// Who is woken.
+    /// The wakee.
     pub wakee_pid: i64,
-    /// Its name; empty where the file has none.
+    /// The name of the wakee; empty if it is not known.
     pub wakee_comm: Arc<str>,
-    /// Where it ran last, if the file knows.
+    /// Where the wakee ran last; `None` if it is not known.
     pub prev_cpu: Option<Cpu>,
-    /// Where it goes.
+    /// The CPU that it goes to.
     pub dest_cpu: Cpu,
-    /// Whether the scheduler chose that CPU: not where the task was queued still, or may use one CPU only.
+    /// Whether there was a decision. There is none if the task was still queued, or may use one CPU only.
     pub chose: bool,
-    /// Why, where the file says.
+    /// Why the CPU was chosen; `None` if it is not known.
     pub reason: Option<Reason>,
-    /// What its search cost, where the file says.
+    /// The cost of the search; `None` if it is not known.
     pub count: Option<SearchCount>,
-    /// It is background noise of a simulation.
+    /// Whether the wakee is background noise of a simulated run.
     pub background: bool,
-    /// It is an exec: the task ran before and does not wait to run.
+    /// Whether it is an exec, whose task is running and does not wait.
     pub exec: bool,
 }
 
-/// Wake-ups of Parquet files, one after the other.
+/// A stream of the wake-ups of Parquet files.
 pub struct Wakes {
     rows: Segments,
     read: fn(&Columns) -> Result<Wake, ReadError>,
@@ -84,12 +84,12 @@ const WAKINGS: &[&str] =
     &["t_ns", "waker_cpu", "waker_pid", "wakee_pid", "wakee_comm", "prev_cpu", "dest_cpu", "waker_comm"];
 
 impl Wakes {
-    /// Those of a simulated run.
+    /// Reads the wake-ups of a simulated run.
     pub fn simulated(folder: &Path) -> Self {
         Wakes { rows: Segments::new(vec![folder.join(WAKEUPS)], "wakeups", SIMULATED), read: simulated, llcs: None }
     }
 
-    /// Those of a recording, without their inputs: decisions, or what another recorder saw where there are none.
+    /// Reads the wake-ups of a recording: its decisions, or, if there are none, the imported wake-ups.
     pub fn recorded(tables: &Tables) -> Self {
         if tables.decisions.is_empty() {
             Wakes { rows: Segments::new(tables.wakings.clone(), "wakings", WAKINGS), read: waking, llcs: None }
@@ -98,22 +98,22 @@ impl Wakes {
         }
     }
 
-    /// The next one; `None` at the end.
+    /// The next wake-up; `None` at the end.
     ///
     /// # Errors
-    /// Where a file cannot be read, or holds what cannot be.
+    /// Fails if a file cannot be read, or has a value out of range.
     pub fn next_wake(&mut self) -> Result<Option<Wake>, ReadError> {
         let llcs = &mut self.llcs;
         self.rows.advance(|file| *llcs = recorded_llcs(file).map(Arc::new))?.map(self.read).transpose()
     }
 
-    /// How much has been read, 0 to 1.
+    /// The share that has been read, 0 to 1. Every file counts the same.
     pub fn progress(&self) -> f64 {
         self.rows.progress()
     }
 
-    /// By CPU the number of its last-level cache, as the file of the last wake-up has it: the machine may change in a
-    /// recording. `None` where that file does not tell.
+    /// By CPU: the number of its LLC, from the file of the last wake-up, because the machine may change within a
+    /// recording. `None` if that file does not have it.
     pub fn llcs(&self) -> Option<&Arc<Vec<u32>>> {
         self.llcs.as_ref()
     }
@@ -170,10 +170,10 @@ fn simulated(row: &Columns) -> Result<Wake, ReadError> {
 }
 
 fn recorded(row: &Columns) -> Result<Wake, ReadError> {
-    of_recorder(row, Some(8))
+    recorded_wake(row, Some(8))
 }
 
-fn of_recorder(row: &Columns, flags: Option<usize>) -> Result<Wake, ReadError> {
+fn recorded_wake(row: &Columns, flags: Option<usize>) -> Result<Wake, ReadError> {
     let t_ns = time(row, 0)?;
     Ok(Wake {
         t_ns,
@@ -194,6 +194,6 @@ fn of_recorder(row: &Columns, flags: Option<usize>) -> Result<Wake, ReadError> {
 }
 
 fn waking(row: &Columns) -> Result<Wake, ReadError> {
-    // The same columns at the same places; whether there was a choice is not to be seen.
-    of_recorder(row, None)
+    // The columns have the same indexes as those of decisions. Whether there was a decision is not known.
+    recorded_wake(row, None)
 }

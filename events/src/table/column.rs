@@ -1,4 +1,4 @@
-//! What a column holds, and how its values are gathered until a batch of rows is full.
+//! The kinds of columns, and how their values are gathered until a batch of rows is full.
 
 use arrow_array::builder::{BooleanBuilder, ListBuilder, PrimitiveBuilder, StringBuilder};
 use arrow_array::types::{Int8Type, Int32Type, Int64Type, UInt64Type};
@@ -9,20 +9,20 @@ use std::sync::Arc;
 
 /// A kind of column.
 pub trait Kind {
-    /// A value of it.
+    /// The type of a value.
     type Value<'a>;
-    /// Where values are gathered.
+    /// The builder that gathers values.
     type Column: Default;
     /// Whether a value may be missing.
     const NULLABLE: bool;
-    /// What docs/events.md calls it.
+    /// What docs/events.md and docs/recording.md call it.
     const NAME: &'static str;
 
-    /// Its type in Arrow.
+    /// The type in Arrow.
     fn data_type() -> DataType;
     /// Adds a value.
     fn push(column: &mut Self::Column, value: Self::Value<'_>);
-    /// Takes the values out.
+    /// Removes the values and returns them as an array.
     fn finish(column: &mut Self::Column) -> ArrayRef;
 }
 
@@ -54,7 +54,7 @@ plain!(i64, PrimitiveBuilder<Int64Type>, DataType::Int64, "int64");
 plain!(i32, PrimitiveBuilder<Int32Type>, DataType::Int32, "int32");
 plain!(bool, BooleanBuilder, DataType::Boolean, "bool");
 
-/// A text.
+/// UTF-8 text.
 pub struct Text;
 
 impl Kind for Text {
@@ -111,7 +111,7 @@ macro_rules! list {
     };
 }
 
-/// Gathers lists of numbers.
+/// A builder of lists of numbers.
 pub struct List<T: arrow_array::ArrowPrimitiveType>(ListBuilder<PrimitiveBuilder<T>>);
 
 impl<T: arrow_array::ArrowPrimitiveType> Default for List<T> {
@@ -126,11 +126,11 @@ list! {
     Cpus, u64, UInt64Type, DataType::UInt64, "CPU set"
 }
 list! {
-    /// Numbers.
+    /// A list of 32-bit numbers.
     Ints, i32, Int32Type, DataType::Int32, "list of int32"
 }
 list! {
-    /// Larger numbers.
+    /// A list of 64-bit numbers.
     Longs, i64, Int64Type, DataType::Int64, "list of int64"
 }
 
@@ -176,15 +176,15 @@ impl<K: PushNull> Kind for Option<K> {
     }
 }
 
-/// What has a name in the schema.
+/// An enum whose values are names in the schema.
 pub trait Named: Copy {
-    /// All names.
+    /// All names, in the order of their indexes.
     fn names() -> Vec<&'static str>;
-    /// Which of them this is.
+    /// The index of this value's name.
     fn index(self) -> i8;
 }
 
-/// A column of names.
+/// A column of the names of `T`, stored as a dictionary.
 pub struct Name<T>(PhantomData<T>);
 
 impl<T: Named> Kind for Name<T> {

@@ -6,35 +6,35 @@ use parquet::file::metadata::KeyValue;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Who wrote a file.
+/// The origin of a file (`wakelab.kind`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
-    /// A recorder of a real kernel, or an import of what another one recorded.
+    /// A recorder of a real kernel, or an import of another recorder's file.
     Recorded,
     /// The simulator.
     Simulated,
 }
 
-/// A file whose metadata have been read.
+/// The metadata of a file.
 pub(crate) struct ParquetFile {
     path: PathBuf,
     pairs: Vec<KeyValue>,
     pub(crate) kind: FileKind,
-    /// Which table it is.
+    /// The table that the file has rows of (`wakelab.table`).
     pub(crate) table: String,
 }
 
-/// What reads a file's rows.
+/// Builds a reader of the file's rows.
 pub(crate) type Builder = ParquetRecordBatchReaderBuilder<File>;
 
 const WHAT_IS_READ: &str = "wakelab-record, `wakelab import` and --events write such files; docs/recording.md and \
                             docs/events.md describe them";
 
 impl ParquetFile {
-    /// Opens a file and looks at its end, where Parquet keeps what it says of itself.
+    /// Reads the metadata, which Parquet keeps at the end of a file.
     ///
     /// # Errors
-    /// Where it is cut off, is none of wakelab's, or is of a schema that is newer than this program.
+    /// Fails if the file is cut off, was not written by wakelab, or has a schema of another major version.
     pub(crate) fn open(path: &Path, file: File) -> Result<(Self, Builder), ReadError> {
         let error = |what: String| ReadError::of_file(path, what);
         let builder = Builder::try_new(file).map_err(|e| damaged(path, &e.to_string()))?;
@@ -62,24 +62,24 @@ impl ParquetFile {
         Ok((opened, builder))
     }
 
-    /// A value that the file has to have.
+    /// The value of a key that the file must have.
     ///
     /// # Errors
-    /// Where it has not.
+    /// Fails if the file does not have it.
     pub(crate) fn required(&self, key: &str) -> Result<&str, ReadError> {
         self.get(key)
-            .ok_or_else(|| ReadError::of_file(&self.path, format!("the file says no {key}")).with_hint(WHAT_IS_READ))
+            .ok_or_else(|| ReadError::of_file(&self.path, format!("the file has no {key}")).with_hint(WHAT_IS_READ))
     }
 
-    /// A value that it may have.
+    /// The value of a key, if the file has it.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
         self.pairs.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.as_deref())
     }
 
-    /// A number that it has to have.
+    /// The value of a key that the file must have, as a number.
     ///
     /// # Errors
-    /// Where it has not, or it is no number.
+    /// Fails if the file does not have it, or it is not a number.
     pub(crate) fn required_number(&self, key: &str) -> Result<u64, ReadError> {
         let text = self.required(key)?;
         text.parse().map_err(|_| {
@@ -89,15 +89,15 @@ impl ParquetFile {
     }
 }
 
-/// A file that ends too early, or is not of the format.
+/// The error of a file that ends too early or is not Parquet.
 pub(crate) fn damaged(path: &Path, what: &str) -> ReadError {
     ReadError::of_file(path, format!("the Parquet file cannot be read: {}", clipped(what)))
-        .with_hint("was it copied whole? A recorder that was killed leaves whole files beside its last")
+        .with_hint("was the whole file copied? A recorder that was killed leaves complete files, except for its last")
 }
 
-/// Rows in the middle of a file that cannot be read.
+/// The error of a row, from 1, that cannot be decoded.
 pub(crate) fn damaged_rows(path: &Path, row: u64, what: &str) -> ReadError {
     ReadError::of_file(path, format!("the rows cannot be read: {}", clipped(what)))
         .at_line(row)
-        .with_hint("was the file copied whole?")
+        .with_hint("was the whole file copied?")
 }

@@ -8,12 +8,12 @@ pub(crate) mod writer;
 use arrow_array::ArrayRef;
 use arrow_schema::{Field, SchemaRef};
 
-/// A column, as docs/events.md describes it.
+/// A column, as docs/events.md and docs/recording.md describe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnInfo {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it holds: `int64` ...
+    /// The kind of its values, such as `int64`.
     pub kind: &'static str,
     /// Whether a value may be missing.
     pub nullable: bool,
@@ -21,37 +21,37 @@ pub struct ColumnInfo {
     pub what: &'static str,
 }
 
-/// A row of a table.
+/// A table: the rows that have not been written yet, by column.
 pub trait Table {
-    /// A row.
+    /// A row of the table.
     type Row<'a>;
 
-    /// The name of its files, without `.parquet`.
+    /// The name of the table, as in the names of its files.
     const NAME: &'static str;
-    /// Its columns.
+    /// The columns.
     const COLUMNS: &'static [ColumnInfo];
 
-    /// Its columns in Arrow.
+    /// The schema in Arrow.
     fn schema() -> SchemaRef;
     /// Adds a row.
     fn push(&mut self, row: Self::Row<'_>);
-    /// Takes the rows out, by column.
+    /// Removes the rows and returns them by column.
     fn finish(&mut self) -> Vec<ArrayRef>;
 }
 
-/// A field of that kind.
+/// A field of the schema with this kind of values.
 pub fn field<K: column::Kind>(name: &str) -> Field {
     Field::new(name, K::data_type(), K::NULLABLE)
 }
 
-/// Defines a table and its row: a field for each column, of its kind.
+/// Defines a table and its row, which has a field for each column.
 macro_rules! table {
     ($(#[$doc:meta])* $Table:ident, $Row:ident, $name:literal { $($field:ident: $kind:ty = $what:literal;)* }) => {
         $(#[$doc])*
         #[derive(Default)]
         pub struct $Table { $($field: <$kind as $crate::table::column::Kind>::Column,)* }
 
-        /// A row of it.
+        /// A row of the table.
         #[derive(Clone, Copy)]
         pub struct $Row<'a> { $(#[doc = $what] pub $field: <$kind as $crate::table::column::Kind>::Value<'a>,)* }
 

@@ -1,4 +1,4 @@
-//! Some columns of a table, row by row, a batch in memory at a time.
+//! Reads some columns of a table, row by row, with one batch in memory at a time.
 
 use super::metadata::{ParquetFile, damaged, damaged_rows};
 use crate::error::{ReadError, clipped};
@@ -14,36 +14,36 @@ use std::vec::IntoIter;
 
 const BATCH_ROWS: usize = 4096;
 
-/// Columns that are read by their place in a list of names.
+/// A reader of one file. Columns are referred to by their index in a list of names.
 pub(crate) struct Columns {
     path: PathBuf,
     names: &'static [&'static str],
     batches: ParquetRecordBatchReader,
     cells: Vec<Option<Cells>>,
     rows: usize,
-    /// One past the row at hand.
+    /// The index in the batch of the row after the current one.
     next: usize,
-    /// The row at hand in its file, from 1.
+    /// The number of the current row in the file, from 1.
     pub(crate) row: u64,
-    /// How many there are.
+    /// The number of rows in the file.
     pub(crate) all: u64,
 }
 
-/// A column of the batch at hand.
+/// A column of the current batch.
 enum Cells {
     Int(Int32Array),
     Long(Int64Array),
     Flag(BooleanArray),
     Text(StringArray),
-    /// A few names, and by row which of them.
+    /// A dictionary: by row the index of its name, the names, and the array, which knows nulls.
     Name(Vec<usize>, StringArray, ArrayRef),
 }
 
 impl Columns {
-    /// Opens a file of a table. A column that is not there reads as null.
+    /// Opens a file of a table. A column that the file does not have reads as null.
     ///
     /// # Errors
-    /// Where it is no such file.
+    /// Fails if the file cannot be read, or is of another table.
     pub(crate) fn open(
         path: &Path,
         table: &str,
@@ -62,15 +62,15 @@ impl Columns {
         Ok((Columns { path: path.to_owned(), names, batches, cells: Vec::new(), rows: 0, next: 0, row: 0, all }, about))
     }
 
-    /// Goes to the next row; false at the end.
+    /// Advances to the next row. Returns false at the end.
     ///
     /// # Errors
-    /// Where the file is damaged, or has a column of another type.
+    /// Fails if the file is damaged, or has a column of an unexpected type.
     pub(crate) fn advance(&mut self) -> Result<bool, ReadError> {
         while self.next == self.rows {
             let Some(batch) = self.batches.next() else { return Ok(false) };
             let batch = batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e.to_string()))?;
-            self.take(&batch)?;
+            self.load(&batch)?;
             (self.rows, self.next) = (batch.num_rows(), 0);
         }
         self.next += 1;
@@ -78,7 +78,7 @@ impl Columns {
         Ok(true)
     }
 
-    fn take(&mut self, batch: &RecordBatch) -> Result<(), ReadError> {
+    fn load(&mut self, batch: &RecordBatch) -> Result<(), ReadError> {
         self.cells.clear();
         for &name in self.names {
             let cells = match batch.column_by_name(name) {
@@ -95,7 +95,7 @@ impl Columns {
         Ok(())
     }
 
-    /// The number in a column, 0 or 1 for false and true; `None` where there is none.
+    /// The number in a column of the current row; 0 or 1 for a boolean. `None` if it is null or a text.
     pub(crate) fn long(&self, column: usize) -> Option<i64> {
         let at = self.next.checked_sub(1)?;
         match self.cells.get(column)?.as_ref()? {
@@ -106,7 +106,7 @@ impl Columns {
         }
     }
 
-    /// The text in a column.
+    /// The text in a column of the current row; `None` if it is null or a number.
     pub(crate) fn text(&self, column: usize) -> Option<&str> {
         let at = self.next.checked_sub(1)?;
         match self.cells.get(column)?.as_ref()? {
@@ -118,10 +118,10 @@ impl Columns {
         }
     }
 
-    /// The number in a column that has to have one from 0 to `last`.
+    /// The number in a column of the current row, which must be from 0 to `last`.
     ///
     /// # Errors
-    /// Where it has not.
+    /// Fails if it is not.
     pub(crate) fn within(&self, column: usize, last: u64) -> Result<u64, ReadError> {
         let found = self.long(column);
         match found.and_then(|value| u64::try_from(value).ok()) {
@@ -154,7 +154,7 @@ impl Cells {
     }
 }
 
-/// The rows of all segments.
+/// A reader of the files of one table, one after the other.
 pub(crate) struct Segments {
     left: IntoIter<PathBuf>,
     table: &'static str,
@@ -164,22 +164,23 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// Of these files, in this order.
+    /// Reads these files in this order.
     pub(crate) fn new(files: Vec<PathBuf>, table: &'static str, names: &'static [&'static str]) -> Self {
         Segments { files: files.len(), left: files.into_iter(), table, names, open: None }
     }
 
-    /// How much has been read, 0 to 1; each file counts the same.
+    /// The share that has been read, 0 to 1. Every file counts the same.
     pub(crate) fn progress(&self) -> f64 {
         let open = self.open.as_ref().map_or(0.0, |open| 1.0 - open.row as f64 / open.all.max(1) as f64);
         1.0 - (self.left.len() as f64 + open) / self.files.max(1) as f64
     }
 
-    /// Goes to the next row; `None` at the end. `begins` is told of each file that is opened.
+    /// Advances to the next row. Returns `None` at the end. `opened` is called with the metadata of each file that is
+    /// opened.
     ///
     /// # Errors
-    /// Where a file cannot be read.
-    pub(crate) fn advance(&mut self, mut begins: impl FnMut(&ParquetFile)) -> Result<Option<&Columns>, ReadError> {
+    /// Fails if a file cannot be read.
+    pub(crate) fn advance(&mut self, mut opened: impl FnMut(&ParquetFile)) -> Result<Option<&Columns>, ReadError> {
         loop {
             if let Some(open) = &mut self.open
                 && open.advance()?
@@ -191,13 +192,13 @@ impl Segments {
                 return Ok(None);
             };
             let (columns, about) = Columns::open(&path, self.table, self.names)?;
-            begins(&about);
+            opened(&about);
             self.open = Some(columns);
         }
     }
 }
 
-/// The file of that name, if there is one: an older run has not all of them.
+/// The file of this name in a folder, if it exists. Runs of older versions do not have all tables.
 pub(crate) fn if_present(folder: &Path, name: &str) -> Vec<PathBuf> {
     let file = folder.join(name);
     if file.exists() { vec![file] } else { Vec::new() }

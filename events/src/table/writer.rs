@@ -12,8 +12,8 @@ use parquet::schema::types::ColumnPath;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// A table that is being written to `NAME.part`, to become `NAME.parquet` when it is whole. NAME is the table's, but for
-/// segments of a recording.
+/// A table that is being written to `NAME.part`, which is renamed to `NAME.parquet` when it is complete. NAME is the
+/// name of the table, with a number for segments of a recording.
 pub struct TableFile<T> {
     table: T,
     rows: usize,
@@ -24,12 +24,12 @@ pub struct TableFile<T> {
 }
 
 impl<T: Table + Default> TableFile<T> {
-    /// Begins the table in a folder.
+    /// Begins the file of a table in a folder.
     pub fn new(folder: &Path, metadata: &[(&str, String)]) -> Result<Self, WriteError> {
         TableFile::named(folder, T::NAME.to_owned(), metadata)
     }
 
-    /// The same in a file of another name.
+    /// Begins a file of a table with another name in a folder.
     pub fn named(folder: &Path, name: String, metadata: &[(&str, String)]) -> Result<Self, WriteError> {
         let own = ("wakelab.table", T::NAME.to_owned());
         let pairs = metadata.iter().chain([&own]).map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
@@ -45,13 +45,13 @@ impl<T: Table + Default> TableFile<T> {
     pub fn push(&mut self, row: T::Row<'_>) -> Result<(), WriteError> {
         self.table.push(row);
         self.rows += 1;
-        if self.rows == BATCH_ROWS { self.write() } else { Ok(()) }
+        if self.rows == BATCH_ROWS { self.write_batch() } else { Ok(()) }
     }
 
     #[cold]
-    fn write(&mut self) -> Result<(), WriteError> {
+    fn write_batch(&mut self) -> Result<(), WriteError> {
         self.rows = 0;
-        let batch = RecordBatch::try_new(T::schema(), self.table.finish()).expect("columns are as long as each other");
+        let batch = RecordBatch::try_new(T::schema(), self.table.finish()).expect("all columns have the same length");
         let Some(writer) = &mut self.writer else { return Ok(()) };
         writer.write(&batch).map_err(|e| {
             self.writer = None;
@@ -59,28 +59,28 @@ impl<T: Table + Default> TableFile<T> {
         })
     }
 
-    /// How many bytes it has by now, about.
+    /// The approximate size of the file so far, bytes.
     pub fn bytes(&self) -> usize {
         self.writer.as_ref().map_or(0, |writer| writer.bytes_written() + writer.in_progress_size())
     }
 
-    /// Writes what is left, and gives the file its name.
+    /// Writes the remaining rows and renames the file.
     pub fn finish(self) -> Result<(), WriteError> {
         self.finish_with(&[])
     }
 
-    /// The same with more metadata, that was not known when the file was begun.
+    /// Writes the remaining rows, adds metadata that was not known when the file was begun, and renames the file.
     pub fn finish_with(mut self, metadata: &[(&str, String)]) -> Result<(), WriteError> {
-        self.write()?;
+        self.write_batch()?;
         for (key, value) in metadata {
             if let Some(writer) = &mut self.writer {
                 writer.append_key_value_metadata(KeyValue::new((*key).to_owned(), value.clone()));
             }
         }
-        let (part, whole) = (self.path("part"), self.path("parquet"));
+        let (part, complete) = (self.path("part"), self.path("parquet"));
         let Some(writer) = self.writer.take() else { return Ok(()) };
         let file = writer.into_inner().map_err(|e| WriteError::parquet(&part, e))?;
-        file.sync_all().and_then(|()| fs::rename(&part, &whole)).map_err(|e| WriteError::io(&part, &e))
+        file.sync_all().and_then(|()| fs::rename(&part, &complete)).map_err(|e| WriteError::io(&part, &e))
     }
 
     fn path(&self, extension: &str) -> PathBuf {
@@ -88,15 +88,15 @@ impl<T: Table + Default> TableFile<T> {
     }
 }
 
-/// Rows are handed to the writer in batches of so many.
-pub const BATCH_ROWS: usize = 2048;
+/// Rows are passed to Arrow's writer in batches of this size.
+const BATCH_ROWS: usize = 2048;
 
-/// A row group has so many rows; it is in memory, encoded, until it is full.
-pub const ROW_GROUP_ROWS: usize = 1 << 16;
+/// The rows of a row group, which is in memory, encoded, until it is complete.
+const ROW_GROUP_ROWS: usize = 1 << 16;
 
-/// Numbers that stand close to those before them are written as the difference; that is faster than a dictionary, and
-/// most columns are such. Names and sets of CPUs repeat.
-pub fn properties<T: Table>(metadata: Vec<KeyValue>) -> WriterProperties {
+/// The encodings of a table's columns. Numbers are written as differences to the number before, which is faster than a
+/// dictionary and suits most columns. Names and sets of CPUs repeat, so they have dictionaries.
+fn properties<T: Table>(metadata: Vec<KeyValue>) -> WriterProperties {
     let mut builder = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))

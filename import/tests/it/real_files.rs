@@ -21,8 +21,8 @@ fn events(kind: Kind, bytes: &[u8]) -> Vec<Event> {
     events
 }
 
-/// The events of a printed trace: `rcu_preempt-15 [001] 139.908889: sched_switch: prev_comm=rcu_preempt prev_pid=15 …`. Times are
-/// in us.
+/// The events of a printed trace: `rcu_preempt-15 [001] 139.908889: sched_switch: prev_comm=rcu_preempt prev_pid=15 …`.
+/// Times are in us.
 fn printed(text: &[u8]) -> Vec<Event> {
     let mut whole = String::new();
     GzDecoder::new(text).read_to_string(&mut whole).expect("text");

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use wakelab_events::sim::{Event, Inputs, NewTask, Sink, Task};
-use wakelab_events::simulated::{CapturedWakeup, EventFolder, PendingChoices, RunInfo};
+use wakelab_events::simulated::{CapturedWakeup, EventFolder, PendingDecisions, RunInfo};
 use wakelab_machine::Machine;
 use wakelab_measure::{RunStats, Waits};
 use wakelab_sched::cpumask::Cpu;
@@ -37,7 +37,7 @@ struct Wanted {
 pub(crate) struct RunListener {
     measured: Range<u64>,
     over_time: OverTimeBuilder,
-    choices: PendingChoices,
+    choices: PendingDecisions,
     waits: Waits,
     reasons: BTreeMap<Reason, u64>,
     /// By task: the index of its pending wake-up.
@@ -59,7 +59,7 @@ impl RunListener {
         RunListener {
             measured,
             over_time: OverTimeBuilder::new(0, Some(llcs), packages),
-            choices: PendingChoices::new(cpus.len() as u32),
+            choices: PendingDecisions::new(cpus.len() as u32),
             waits: Waits::new(3),
             reasons: BTreeMap::new(),
             place: Vec::new(),
@@ -150,7 +150,7 @@ impl RunListener {
         let slowest = self.slowest.map(|(wait, wanted)| (WhyExplained::Slowest(wait), wanted));
         let first = self.first.into_iter().map(|(reason, wanted)| (WhyExplained::First(reason), wanted));
         for (of, wanted) in slowest.into_iter().chain(first) {
-            let Some(which) = wanted.kept.which() else { continue };
+            let Some(which) = wanted.kept.began_and_wakee() else { continue };
             names.extend(wanted.names);
             // The slowest may also be the first of its reason.
             if let std::collections::hash_map::Entry::Vacant(entry) = why.entry(which) {

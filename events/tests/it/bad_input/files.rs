@@ -9,7 +9,9 @@ fn no_file() {
     let dir = tempfile::tempdir().expect("a folder");
     says_in(
         dir.path(),
-        "r.csv: No such file or directory (os error 2)\n  hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and docs/recording-format.md describe them",
+        "r.csv: No such file or directory (os error 2)\n  \
+         hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
+         docs/recording-format.md describe them",
     );
 }
 
@@ -19,7 +21,9 @@ fn a_directory() {
     fs::create_dir(dir.path().join("r.csv")).expect("a folder");
     says_in(
         dir.path(),
-        "r.csv: expected a file, found a directory\n  hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and docs/recording-format.md describe them",
+        "r.csv: expected a file, found a directory\n  \
+         hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
+         docs/recording-format.md describe them",
     );
 }
 
@@ -27,15 +31,21 @@ fn a_directory() {
 fn an_empty_file() {
     says(
         "",
-        "r.csv: empty; expected a header line with the names of the columns\n  hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and docs/recording-format.md describe them",
+        "r.csv: empty; expected a header line with the names of the columns\n  \
+         hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
+         docs/recording-format.md describe them",
     );
     says(
         gzip(b""),
-        "r.csv: empty; expected a header line with the names of the columns\n  hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and docs/recording-format.md describe them",
+        "r.csv: empty; expected a header line with the names of the columns\n  \
+         hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
+         docs/recording-format.md describe them",
     );
     says(
         "\n\n\n",
-        "r.csv: empty; expected a header line with the names of the columns\n  hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and docs/recording-format.md describe them",
+        "r.csv: empty; expected a header line with the names of the columns\n  \
+         hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
+         docs/recording-format.md describe them",
     );
 }
 
@@ -59,7 +69,9 @@ fn a_missing_column() {
     );
     says(
         "a,b\n1,2\n",
-        "r.csv:1: the header lacks kernel, topology, load, variant, features, seq, t_ns, dur_ns and 64 more; it begins with \"a\"\n  hint: docs/recording-format.md lists the columns",
+        "r.csv:1: the header lacks kernel, topology, load, variant, features, seq, t_ns, dur_ns and 64 more; it begins \
+         with \"a\"\n  \
+         hint: docs/recording-format.md lists the columns",
     );
 }
 
@@ -76,16 +88,22 @@ fn not_a_csv() {
     let bytes: Vec<u8> = (0..=255).collect();
     says(
         bytes,
-        "r.csv:1: expected a header line with the names of the columns, found bytes that are no text: \"\\0\\u{1}\\u{2}\\u{3}\\u{4}\\u{5}\\u{6}\\u{7}\\u{8}\\t\"\n  hint: a recording is a CSV file, plain or gzip; other compressions are not read",
+        "r.csv:1: expected a header line with the names of the columns, found bytes that are no text: \
+         \"\\0\\u{1}\\u{2}\\u{3}\\u{4}\\u{5}\\u{6}\\u{7}\\u{8}\\t\"\n  \
+         hint: a recording is a CSV file, plain or gzip; other compressions are not read",
     );
     says(
         "{\"kernel\": \"6.12\"}\n",
-        "r.csv:1: the header lacks kernel, topology, load, variant, features, seq, t_ns, dur_ns and 64 more; it begins with \"{\\\"kernel\\\": \\\"6.12\\\"}\"\n  hint: docs/recording-format.md lists the columns",
+        "r.csv:1: the header lacks kernel, topology, load, variant, features, seq, t_ns, dur_ns and 64 more; it begins \
+         with \"{\\\"kernel\\\": \\\"6.12\\\"}\"\n  \
+         hint: docs/recording-format.md lists the columns",
     );
     let xz = b"\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4F\x02\x00!\x01";
     says(
         xz,
-        "r.csv:1: expected a header line with the names of the columns, found bytes that are no text: \"�7zXZ\\0\\0\\u{4}�\\u{5b4}F\\u{2}\\0!\\u{1}\"\n  hint: a recording is a CSV file, plain or gzip; other compressions are not read",
+        "r.csv:1: expected a header line with the names of the columns, found bytes that are no text: \
+         \"�7zXZ\\0\\0\\u{4}�\\u{5b4}F\\u{2}\\0!\\u{1}\"\n  \
+         hint: a recording is a CSV file, plain or gzip; other compressions are not read",
     );
 }
 
@@ -94,12 +112,14 @@ fn a_plain_file_cut_off() {
     let whole = format!("{}\n{}\n{}\n", header(), row(0), row(FORK));
     says(
         &whole[..whole.len() - 300],
-        "r.csv:3: expected 72 columns as in the header, found 60\n  hint: a line that was cut off has fewer; was the file copied whole?",
+        "r.csv:3: expected 72 columns as in the header, found 60\n  \
+         hint: a line that was cut off has fewer; was the whole file copied?",
     );
     let list = whole.rfind(' ').expect("a list");
     says(
         &whole[..list],
-        "r.csv:3: column cpu_group_imbalance: expected one number for each CPU, 8 in all; found 7\n  hint: does the topo file belong to this recording?",
+        "r.csv:3: column cpu_group_imbalance: expected one number for each CPU, 8 in all; found 7\n  \
+         hint: does the topo file belong to this recording?",
     );
 }
 
@@ -108,16 +128,19 @@ fn a_gzip_file_cut_off() {
     let whole = gzip(SAMPLE.as_bytes());
     says(
         &whole[..2],
-        "r.csv:1: expected more of the gzip stream, found its end: the file is cut off\n  hint: copy it again, whole; `gzip -t` tests it",
+        "r.csv:1: expected more of the gzip stream, found its end: the file is cut off\n  \
+         hint: copy the whole file again; `gzip -t` tests it",
     );
     says(
         &whole[..whole.len() / 2],
-        "r.csv:3: expected more of the gzip stream, found its end: the file is cut off\n  hint: copy it again, whole; `gzip -t` tests it",
+        "r.csv:3: expected more of the gzip stream, found its end: the file is cut off\n  \
+         hint: copy the whole file again; `gzip -t` tests it",
     );
     // Only the checksum and the length are missing, all rows are there.
     says(
         &whole[..whole.len() - 8],
-        "r.csv:10: expected more of the gzip stream, found its end: the file is cut off\n  hint: copy it again, whole; `gzip -t` tests it",
+        "r.csv:10: expected more of the gzip stream, found its end: the file is cut off\n  \
+         hint: copy the whole file again; `gzip -t` tests it",
     );
 }
 
@@ -128,7 +151,8 @@ fn a_damaged_gzip_file() {
     whole[checksum] ^= 1;
     says(
         &whole,
-        "r.csv:10: the gzip stream is damaged: corrupt gzip stream does not have a matching checksum\n  hint: copy it again; `gzip -t` tests it",
+        "r.csv:10: the gzip stream is damaged: corrupt gzip stream does not have a matching checksum\n  \
+         hint: copy it again; `gzip -t` tests it",
     );
     whole[checksum] ^= 1;
     whole.extend_from_slice(b"no second member");
@@ -154,7 +178,8 @@ fn a_damaged_gzip_file() {
 fn an_open_quote() {
     says(
         with_value(1, "waker_comm", "\"name"),
-        "r.csv:3: expected the closing quote of a field, found the end of the file\n  hint: the quote opens in this row; was the file copied whole?",
+        "r.csv:3: expected the closing quote of a field, found the end of the file\n  \
+         hint: the quote opens in this row; was the whole file copied?",
     );
 }
 
@@ -165,21 +190,25 @@ fn a_row_that_never_ends() {
     text.push_str(&lines);
     says(
         &text,
-        "r.csv:3: expected a row of at most 16 MiB, found a longer one\n  hint: is this a recording? A quote that is left open makes one row of many lines, too",
+        "r.csv:3: expected a row of at most 16 MiB, found a longer one\n  \
+         hint: is this a recording? A quote that is left open makes one row of many lines, too",
     );
     let mut text = format!("{}\n{}\n", header(), row(0));
     text.push_str(&"1 ".repeat(9 << 20));
     says(
         &text,
-        "r.csv:3: expected a row of at most 16 MiB, found a longer one\n  hint: is this a recording? A quote that is left open makes one row of many lines, too",
+        "r.csv:3: expected a row of at most 16 MiB, found a longer one\n  \
+         hint: is this a recording? A quote that is left open makes one row of many lines, too",
     );
     says(
         vec![b','; 17 << 20],
-        "r.csv:1: expected a row of at most 16 MiB, found a longer one\n  hint: is this a recording? A quote that is left open makes one row of many lines, too",
+        "r.csv:1: expected a row of at most 16 MiB, found a longer one\n  \
+         hint: is this a recording? A quote that is left open makes one row of many lines, too",
     );
     says(
         gzip(&vec![b'\n'; 17 << 20]),
-        "r.csv:16777217: expected a row of at most 16 MiB, found a longer one\n  hint: is this a recording? A quote that is left open makes one row of many lines, too",
+        "r.csv:16777217: expected a row of at most 16 MiB, found a longer one\n  \
+         hint: is this a recording? A quote that is left open makes one row of many lines, too",
     );
 }
 
@@ -187,11 +216,14 @@ fn a_row_that_never_ends() {
 fn two_kernels_in_one_file() {
     says(
         with_value(1, "kernel", "6.1"),
-        "r.csv:3: column kernel: expected \"6.12\", with which the file began, found \"6.1\"\n  hint: put each kernel and machine into a file of its own",
+        "r.csv:3: column kernel: expected \"6.12\", with which the file began, found \"6.1\"\n  \
+         hint: put each kernel and machine into a file of its own",
     );
     says(
         with_value(1, "topology", "C-16c-2s4x2-numa2"),
-        "r.csv:3: column topology: expected \"A-8c-1s4x2\", with which the file began, found \"C-16c-2s4x2-numa2\"\n  hint: put each kernel and machine into a file of its own",
+        "r.csv:3: column topology: expected \"A-8c-1s4x2\", with which the file began, found \"C-16c-2s4x2-numa2\"\n  \
+         \
+         hint: put each kernel and machine into a file of its own",
     );
 }
 
@@ -200,15 +232,19 @@ fn an_unknown_kernel() {
     let text = |kernel| format!("{}\n{}\n", header(), changed(0, "kernel", kernel));
     says(
         text("6.13"),
-        "r.csv:2: column kernel: unknown kernel 6.13; did you mean `v6.1`, `v6.12`, `v5.3` or `v7.3`?; all: v5.2, v5.3, v5.10, v5.18, v5.18-eas, v5.19-rc1, v5.19-rc2-tip, v6.1, v6.12, v7.2, v7.3\n  hint: `wakelab kernel list` shows the kernels that are known",
+        "r.csv:2: column kernel: unknown kernel 6.13; did you mean `v6.1`, `v6.12`, `v5.3` or `v7.3`?; all: v5.2, \
+         v5.3, v5.10, v5.18, v5.18-eas, v5.19-rc1, v5.19-rc2-tip, v6.1, v6.12, v7.2, v7.3\n  \
+         hint: `wakelab kernel list` shows the kernels that are known",
     );
     says(
         text("6.12-../../x"),
-        "r.csv:2: column kernel: expected a name of at most 64 letters, digits and ._+~-, found \"6.12-../../x\"\n  hint: a kernel is a release such as 6.12, a topology a machine's name such as A-8c-1s4x2",
+        "r.csv:2: column kernel: expected a name of at most 64 letters, digits and ._+~-, found \"6.12-../../x\"\n  \
+         hint: a kernel is a release such as 6.12, a topology a machine's name such as A-8c-1s4x2",
     );
     says(
         text(""),
-        "r.csv:2: column kernel: expected a name of at most 64 letters, digits and ._+~-, found \"\"\n  hint: a kernel is a release such as 6.12, a topology a machine's name such as A-8c-1s4x2",
+        "r.csv:2: column kernel: expected a name of at most 64 letters, digits and ._+~-, found \"\"\n  \
+         hint: a kernel is a release such as 6.12, a topology a machine's name such as A-8c-1s4x2",
     );
 }
 

@@ -15,7 +15,8 @@ fn a_missing_file() {
     fs::remove_file(dir.path().join(TOPO_NAME)).expect("a file");
     says_in(
         dir.path(),
-        "r.csv: the machine's description topo-6.12-A.json is missing\n  hint: each recording needs the topo-<kernel>-<topology>.json of its machine beside it",
+        "r.csv: the machine's description topo-6.12-A.json is missing\n  \
+         hint: each recording needs the topo-<kernel>-<topology>.json of its machine beside it",
     );
     fs::create_dir(dir.path().join(TOPO_NAME)).expect("a folder");
     says_in(
@@ -28,16 +29,19 @@ fn a_missing_file() {
 fn the_file_of_another_machine() {
     says_of_topo(
         &with("A-8c-1s4x2", "B-16c-1s8x2"),
-        "r.csv:2: column topology: expected \"B-16c-1s8x2\", as topo-6.12-A.json says, found \"A-8c-1s4x2\"\n  hint: the topo file beside the recording is that of another one",
+        "r.csv:2: column topology: expected \"B-16c-1s8x2\", as topo-6.12-A.json says, found \"A-8c-1s4x2\"\n  \
+         hint: the topo file beside the recording is that of another one",
     );
     // Flags are numbered in another way, so that the wrong kernel shows in one place or another.
     says_of_topo(
         include_str!("../../../../recordings/topo-6.1-A.json"),
-        "r.csv:2: column kernel: expected \"6.1.176\", as topo-6.12-A.json says, found \"6.12\"\n  hint: the topo file beside the recording is that of another one",
+        "r.csv:2: column kernel: expected \"6.1.176\", as topo-6.12-A.json says, found \"6.12\"\n  \
+         hint: the topo file beside the recording is that of another one",
     );
     says_of_topo(
         include_str!("../../../../recordings/topo-6.12-C.json"),
-        "r.csv:2: column topology: expected \"C-16c-2s4x2-numa2\", as topo-6.12-A.json says, found \"A-8c-1s4x2\"\n  hint: the topo file beside the recording is that of another one",
+        "r.csv:2: column topology: expected \"C-16c-2s4x2-numa2\", as topo-6.12-A.json says, found \"A-8c-1s4x2\"\n  \
+         hint: the topo file beside the recording is that of another one",
     );
 }
 
@@ -45,28 +49,43 @@ fn the_file_of_another_machine() {
 fn bad_json() {
     says_of_topo(
         "",
-        "topo-6.12-A.json:1: expected the description of a machine in JSON: EOF while parsing a value, at character 0\n  hint: docs/recording-format.md describes the topo file",
+        "topo-6.12-A.json:1: expected the description of a machine in JSON: EOF while parsing a value, at character \
+         0\n  \
+         hint: docs/recording-format.md describes the topo file",
     );
     says_of_topo(
         &TOPO[..1000],
-        "topo-6.12-A.json:1: expected the description of a machine in JSON: EOF while parsing a string, at character 1000\n  hint: docs/recording-format.md describes the topo file",
+        "topo-6.12-A.json:1: expected the description of a machine in JSON: EOF while parsing a string, at character \
+         1000\n  \
+         hint: docs/recording-format.md describes the topo file",
     );
     says_of_topo(
         "[]",
-        "topo-6.12-A.json:1: expected the description of a machine in JSON: invalid length 0, expected struct Json with 5 elements, at character 2\n  hint: docs/recording-format.md describes the topo file",
+        "topo-6.12-A.json:1: expected the description of a machine in JSON: invalid length 0, expected struct Json \
+         with 5 elements, at character 2\n  \
+         hint: docs/recording-format.md describes the topo file",
     );
     says_of_topo(
         "{\n  \"kernel\": \"6.12\",\n  \"topology\": 8\n}",
-        "topo-6.12-A.json:3: expected the description of a machine in JSON: invalid type: integer `8`, expected a string, at character 15\n  hint: docs/recording-format.md describes the topo file",
+        "topo-6.12-A.json:3: expected the description of a machine in JSON: invalid type: integer `8`, expected a \
+         string, at character 15\n  \
+         hint: docs/recording-format.md describes the topo file",
     );
     says_of_topo(
         &with("imbalance_pct", "imbalance"),
-        "topo-6.12-A.json:1: expected the description of a machine in JSON: missing field `imbalance_pct`, at character 1711\n  hint: docs/recording-format.md describes the topo file",
+        "topo-6.12-A.json:1: expected the description of a machine in JSON: missing field `imbalance_pct`, at \
+         character 1711\n  \
+         hint: docs/recording-format.md describes the topo file",
     );
     let long = format!("{{\"kernel\": \"6.12\", \"topology\": \"A\", \"cpu_llc\": \"{}\"}}", "x".repeat(1000));
     says_of_topo(
         &long,
-        "topo-6.12-A.json:1: expected the description of a machine in JSON: invalid type: string \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..., at character 1049\n  hint: docs/recording-format.md describes the topo file",
+        &format!(
+            "topo-6.12-A.json:1: expected the description of a machine in JSON: invalid type: string \"{}..., \
+             at character 1049\n  \
+             hint: docs/recording-format.md describes the topo file",
+            "x".repeat(278)
+        ),
     );
 }
 
@@ -76,7 +95,8 @@ fn no_text() {
     fs::write(dir.path().join(TOPO_NAME), [0xff, 0xfe, 0x00]).expect("a file");
     says_in(
         dir.path(),
-        "topo-6.12-A.json: expected JSON, found bytes that are no text\n  hint: docs/recording-format.md describes the topo file",
+        "topo-6.12-A.json: expected JSON, found bytes that are no text\n  \
+         hint: docs/recording-format.md describes the topo file",
     );
 }
 
@@ -84,11 +104,15 @@ fn no_text() {
 fn an_unknown_kernel() {
     says_of_topo(
         &with("\"6.12.107\"", "\"6.13.1\""),
-        "topo-6.12-A.json: key kernel: unknown kernel 6.13.1; did you mean `v6.1`, `v6.12`, `v5.3` or `v7.3`?; all: v5.2, v5.3, v5.10, v5.18, v5.18-eas, v5.19-rc1, v5.19-rc2-tip, v6.1, v6.12, v7.2, v7.3\n  hint: `wakelab kernel list` shows the kernels that are known",
+        "topo-6.12-A.json: key kernel: unknown kernel 6.13.1; did you mean `v6.1`, `v6.12`, `v5.3` or `v7.3`?; all: \
+         v5.2, v5.3, v5.10, v5.18, v5.18-eas, v5.19-rc1, v5.19-rc2-tip, v6.1, v6.12, v7.2, v7.3\n  \
+         hint: `wakelab kernel list` shows the kernels that are known",
     );
     says_of_topo(
         &with("\"6.12.107\"", &format!("\"{}\"", "6".repeat(1000))),
-        "topo-6.12-A.json: key kernel: expected a name of at most 64 letters, digits and ._+~-, found \"666666666666666666666666666666666666666666666666666666666666\"...\n  hint: a kernel is a release such as 6.12, a topology a machine's name such as A-8c-1s4x2",
+        "topo-6.12-A.json: key kernel: expected a name of at most 64 letters, digits and ._+~-, found \
+         \"666666666666666666666666666666666666666666666666666666666666\"...\n  \
+         hint: a kernel is a release such as 6.12, a topology a machine's name such as A-8c-1s4x2",
     );
 }
 
@@ -96,19 +120,24 @@ fn an_unknown_kernel() {
 fn a_bad_mask() {
     says_of_topo(
         &with("\"span\": \"3\"", "\"span\": \"three\""),
-        "topo-6.12-A.json: key domains.0[0].span: expected a hexadecimal mask of CPUs 0 to 7, found \"three\"\n  hint: it is written without 0x; cpu_llc has one entry for each CPU",
+        "topo-6.12-A.json: key domains.0[0].span: expected a hexadecimal mask of CPUs 0 to 7, found \"three\"\n  \
+         hint: it is written without 0x; cpu_llc has one entry for each CPU",
     );
     says_of_topo(
         &with("\"span\": \"3\"", "\"span\": \"103\""),
-        "topo-6.12-A.json: key domains.0[0].span: expected a hexadecimal mask of CPUs 0 to 7, found \"103\"\n  hint: it is written without 0x; cpu_llc has one entry for each CPU",
+        "topo-6.12-A.json: key domains.0[0].span: expected a hexadecimal mask of CPUs 0 to 7, found \"103\"\n  \
+         hint: it is written without 0x; cpu_llc has one entry for each CPU",
     );
     says_of_topo(
         &with("\"span\": \"3\"", "\"span\": \"7\""),
-        "topo-6.12-A.json: key domains.0[0].span: expected a mask of 2 CPUs, as its weight says, found \"7\"\n  hint: docs/recording-format.md describes the topo file",
+        "topo-6.12-A.json: key domains.0[0].span: expected a mask of 2 CPUs, as its weight says, found \"7\"\n  \
+         hint: docs/recording-format.md describes the topo file",
     );
     says_of_topo(
         &with("\"mask\": \"1\"", "\"mask\": \"0x1\""),
-        "topo-6.12-A.json: key domains.0[0].groups[0].mask: expected a hexadecimal mask of CPUs 0 to 7, found \"0x1\"\n  hint: it is written without 0x; cpu_llc has one entry for each CPU",
+        "topo-6.12-A.json: key domains.0[0].groups[0].mask: expected a hexadecimal mask of CPUs 0 to 7, found \
+         \"0x1\"\n  \
+         hint: it is written without 0x; cpu_llc has one entry for each CPU",
     );
 }
 
@@ -116,7 +145,9 @@ fn a_bad_mask() {
 fn missing_and_surplus_cpus() {
     says_of_topo(
         &with("\"7\": [", "\"8\": ["),
-        "topo-6.12-A.json: key domains.7: expected the domains of each of the 8 CPUs in cpu_llc, found none of CPU 7\n  hint: a CPU without domains has an empty list",
+        "topo-6.12-A.json: key domains.7: expected the domains of each of the 8 CPUs in cpu_llc, found none of CPU 7\n \
+          \
+         hint: a CPU without domains has an empty list",
     );
     says_of_topo(
         &with("\"7\": [", "\"x\": [], \"7\": ["),
@@ -124,11 +155,13 @@ fn missing_and_surplus_cpus() {
     );
     says_of_topo(
         &with("[0, 0, 0, 0, 0, 0, 0, 0]", "[]"),
-        "topo-6.12-A.json: key cpu_llc: expected 1 to 8192 CPUs, found 0\n  hint: docs/recording-format.md describes the topo file",
+        "topo-6.12-A.json: key cpu_llc: expected 1 to 8192 CPUs, found 0\n  \
+         hint: docs/recording-format.md describes the topo file",
     );
     says_of_topo(
         &with("[0, 0, 0, 0, 0, 0, 0, 0]", "[0, 0, 0, 0, 1, 1, 1, 1]"),
-        "topo-6.12-A.json: key cpu_llc[4]: 1, but CPU 0 of the same LLC has 0\n  hint: each CPU needs its domains as the kernel shows them under sched/domains",
+        "topo-6.12-A.json: key cpu_llc[4]: 1, but CPU 0 of the same LLC has 0\n  \
+         hint: each CPU needs its domains as the kernel shows them under sched/domains",
     );
 }
 
@@ -136,21 +169,27 @@ fn missing_and_surplus_cpus() {
 fn groups_that_contradict_their_domain() {
     says_of_topo(
         &with("\"mask\": \"1\"", "\"mask\": \"2\""),
-        "topo-6.12-A.json: key domains.0[0].groups: the first, 1, does not contain the CPU\n  hint: each CPU needs its domains as the kernel shows them under sched/domains",
+        "topo-6.12-A.json: key domains.0[0].groups: the first, 1, does not contain the CPU\n  \
+         hint: each CPU needs its domains as the kernel shows them under sched/domains",
     );
     says_of_topo(
         &with("\"capacity\": 1024, \"weight\": 1", "\"capacity\": 0, \"weight\": 1"),
-        "topo-6.12-A.json: key domains.0[0].groups[0].capacity: expected a capacity from 1 to 1048576, as the group has weight 1; found 0\n  hint: a CPU has 1024 where nothing is taken off",
+        "topo-6.12-A.json: key domains.0[0].groups[0].capacity: expected a capacity from 1 to 1048576, as the group \
+         has weight 1; found 0\n  \
+         hint: a CPU has 1024 if nothing is subtracted",
     );
     says_of_topo(
         &with("\"capacity\": 1024, \"weight\": 1", "\"capacity\": 1024, \"weight\": 2"),
-        "topo-6.12-A.json: key domains.0[0].groups[0].mask: expected a mask of 2 CPUs, as its weight says, found \"1\"\n  hint: docs/recording-format.md describes the topo file",
+        "topo-6.12-A.json: key domains.0[0].groups[0].mask: expected a mask of 2 CPUs, as its weight says, found \
+         \"1\"\n  \
+         hint: docs/recording-format.md describes the topo file",
     );
     let groups = TOPO.find("\"groups\": [").expect("groups");
     let end = groups + TOPO[groups..].find(']').expect("an end");
     says_of_topo(
         &format!("{}\"groups\": [{}", &TOPO[..groups], &TOPO[end..]),
-        "topo-6.12-A.json: key domains.0[0].groups: there is none\n  hint: each CPU needs its domains as the kernel shows them under sched/domains",
+        "topo-6.12-A.json: key domains.0[0].groups: there is none\n  \
+         hint: each CPU needs its domains as the kernel shows them under sched/domains",
     );
 }
 
@@ -159,26 +198,33 @@ fn what_the_model_does_not_have() {
     // Bit 3 of 6.12's numbering is SD_BALANCE_WAKE, bit 20 has no name.
     says_of_topo(
         &with("\"flags\": \"1297\"", "\"flags\": \"129f\""),
-        "topo-6.12-A.json: key domains.0[0].flags: expected domains without SD_BALANCE_WAKE, found one with it\n  hint: with it wake-ups take the slow path, whose inputs are recorded for forks and execs only",
+        "topo-6.12-A.json: key domains.0[0].flags: expected domains without SD_BALANCE_WAKE, found one with it\n  \
+         hint: with it wake-ups take the slow path, whose inputs are recorded for forks and execs only",
     );
     says_of_topo(
         &with("\"flags\": \"1297\"", "\"flags\": \"101297\""),
-        "topo-6.12-A.json: key domains.0[0].flags: domain flags 101297: bit 20 has no name in this kernel version's numbering\n  hint: is the recording of v6.12? Flags are numbered anew by versions",
+        "topo-6.12-A.json: key domains.0[0].flags: domain flags 101297: bit 20 has no name in this kernel version's \
+         numbering\n  \
+         hint: is the recording of v6.12? Flags are numbered anew by versions",
     );
     says_of_topo(
         &with("\"flags\": \"1297\"", "\"flags\": \"SMT\""),
-        "topo-6.12-A.json: key domains.0[0].flags: expected hexadecimal domain flags, found \"SMT\"\n  hint: they are written without 0x",
+        "topo-6.12-A.json: key domains.0[0].flags: expected hexadecimal domain flags, found \"SMT\"\n  \
+         hint: they are written without 0x",
     );
     says_of_topo(
         &with("\"imbalance_pct\": 110", "\"imbalance_pct\": 99"),
-        "topo-6.12-A.json: key domains.0[0].imbalance_pct: expected 100 to 1000, found 99\n  hint: kernels set 110, 117 or 125",
+        "topo-6.12-A.json: key domains.0[0].imbalance_pct: expected 100 to 1000, found 99\n  \
+         hint: kernels set 110, 117 or 125",
     );
     says_of_topo(
         &with("\"imbalance_pct\": 110", "\"imbalance_pct\": 4294967295"),
-        "topo-6.12-A.json: key domains.0[0].imbalance_pct: expected 100 to 1000, found 4294967295\n  hint: kernels set 110, 117 or 125",
+        "topo-6.12-A.json: key domains.0[0].imbalance_pct: expected 100 to 1000, found 4294967295\n  \
+         hint: kernels set 110, 117 or 125",
     );
     says_of_topo(
         &with("\"name\": \"SMT\"", "\"name\": \"SMP\""),
-        "topo-6.12-A.json: key domains.0[0].name: `SMP` is none of SMT, CLS, MC, PKG, DIE, NODE, NUMA\n  hint: each CPU needs its domains as the kernel shows them under sched/domains",
+        "topo-6.12-A.json: key domains.0[0].name: `SMP` is none of SMT, CLS, MC, PKG, DIE, NODE, NUMA\n  \
+         hint: each CPU needs its domains as the kernel shows them under sched/domains",
     );
 }

@@ -7,7 +7,8 @@ pub const DOMAINS: &str = r#"{"kernel": "7.2.12", "topology": "2cpus", "cpu_llc"
     "0": [{"name": "SMT", "flags": "1297", "imbalance_pct": 110, "span": "3",
            "groups": [{"mask": "1", "capacity": 1024, "flags": "0"}, {"mask": "2", "capacity": 1024, "flags": "0"}]}],
     "1": [{"name": "SMT", "flags": "1297", "imbalance_pct": 110, "span": "3",
-           "groups": [{"mask": "2", "capacity": 1024, "flags": "0"}, {"mask": "1", "capacity": 1024, "flags": "0"}]}]}}"#;
+           "groups": [{"mask": "2", "capacity": 1024, "flags": "0"}, {"mask": "1", "capacity": 1024, "flags": "0"}]}]
+    }}"#;
 
 /// What its files say.
 pub fn metadata() -> Vec<(&'static str, String)> {

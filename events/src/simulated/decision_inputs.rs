@@ -1,10 +1,10 @@
-//! What a choice was made from, captured until it is made.
+//! The inputs of a decision, kept until it is made.
 
 use crate::sim::Inputs;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::select::{Rules, ScanClock, View, WakeFlags, Wakeup};
 
-/// The run queue of one CPU, as `wake_affine()` reads it.
+/// What `wake_affine()` reads of a run queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rq {
     pub nr_running: i32,
@@ -26,10 +26,10 @@ impl Rq {
     }
 }
 
-/// The inputs of one choice. Its memory is used again for the next of that CPU.
+/// The inputs of a decision. Its memory is reused for the next decision of the same CPU.
 #[derive(Clone, Debug, Default)]
-pub struct ChoiceInputs {
-    /// Whether there is a choice under way that it is of.
+pub struct DecisionInputs {
+    /// Whether the decision is pending.
     pub pending: bool,
     pub t_ns: i64,
     pub probe: Option<i64>,
@@ -61,7 +61,7 @@ pub struct ChoiceInputs {
     pub all: Option<Box<AllCpus>>,
 }
 
-/// What forks and execs read, by CPU.
+/// What forks and execs read of all CPUs, by CPU.
 #[derive(Clone, Debug, Default)]
 pub struct AllCpus {
     pub curr_idle: Vec<u64>,
@@ -80,8 +80,8 @@ pub struct AllCpus {
     pub group_imbalance: Vec<i64>,
 }
 
-impl ChoiceInputs {
-    /// Takes everything down. `llcs` are the lowest CPUs of the LLCs.
+impl DecisionInputs {
+    /// Copies the inputs. `llcs` are the lowest CPUs of the LLCs.
     pub fn fill<V: View>(&mut self, time: u64, llcs: &[Cpu], inputs: &Inputs<'_, V>) {
         let Inputs { wakeup, rules, view, probe } = *inputs;
         let nr_cpus = rules.domains.nr_cpus;
