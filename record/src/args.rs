@@ -1,71 +1,74 @@
-//! The command line.
+//! The command line, and errors that only its values have.
 
+use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use std::path::PathBuf;
+use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Records where this machine's kernel puts waking tasks, with everything that the choice read.
+/// Record where the running kernel places waking tasks, with all inputs of each decision
 #[derive(Debug, Parser)]
 #[command(name = "wakelab-record", version, max_term_width = 100)]
 pub struct Args {
-    /// The folder of the recording: new, or empty
+    /// Write the recording to this folder, which must be new or empty
     #[arg(short, long, value_name = "FOLDER", default_value = "wakeups")]
     pub output: PathBuf,
-    /// For how long, as 10s, 500ms or 2m; without it and without a command until Ctrl-C
+    /// Record for this long, as in 10s, 500ms or 2m; without it and without a command, until Ctrl-C
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Duration>,
-    /// Only where this process or thread wakes or is woken
+    /// Record only wake-ups whose waker or wakee is this process or thread
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
     pub pid: Option<i32>,
-    /// Only where a task wakes or is woken whose name begins so
+    /// Record only wake-ups whose waker or wakee has a name that begins with NAME
     #[arg(long, value_name = "NAME", value_parser = comm)]
     pub comm: Option<String>,
-    /// Only where a task of this control group (a folder of cgroup2) wakes or is woken
+    /// Record only wake-ups whose waker or wakee is in this control group (a folder of cgroup2)
     #[arg(long, value_name = "FOLDER")]
     pub cgroup: Option<PathBuf>,
-    /// Of which CPUs the state is taken down: all; those of the LLCs that a wake-up reads; none, which counts only
+    /// Record the state of these CPUs: all; those of the LLCs that a wake-up reads; none, which only counts
     #[arg(long, value_enum, default_value_t = Snapshot::Full)]
     pub snapshot: Snapshot,
-    /// One decision in N
+    /// Record one decision in N
     #[arg(long, value_name = "1/N", value_parser = sample, default_value = "1/1")]
     pub sample: u32,
-    /// At most so many decisions a second, on all CPUs together, and ten times as many switches, migrations, idle states
-    /// and frequencies
+    /// Record at most N decisions a second on all CPUs together, and ten times as many switches, migrations, idle
+    /// states and frequencies
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_rate: Option<u32>,
-    /// Infer choices from tracepoints, where select_task_rq_fair() cannot be attached to: without wake flags, forks and
-    /// execs, and not to be compared exactly
+    /// Infer decisions from tracepoints, for kernels to whose select_task_rq_fair() no program can be attached: without
+    /// wake flags, forks and execs, and not to be compared exactly
     #[arg(long)]
     pub tracepoints: bool,
-    /// No context switches, migrations, idle states and frequencies
+    /// Record no context switches, migrations, idle states and frequencies
     #[arg(long)]
     pub decisions_only: bool,
-    /// Room for records that are not written yet, rounded up to a power of two [default: by the CPUs from 64 to 256, at
-    /// most a sixteenth of the memory]
+    /// Size of the ring buffer, rounded up to a power of two [default: 64 to 256 by the number of CPUs, at most a
+    /// sixteenth of the memory]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub buffer: Option<u32>,
-    /// What ran, for the reader of the recording
+    /// Name of the workload, for the reader of the recording
     #[arg(long, value_name = "NAME")]
     pub workload: Option<String>,
-    /// Says what was done, one line for each step
+    /// Print a line for each step
     #[arg(short, long)]
     pub verbose: bool,
-    /// Says what of this kernel is found, and what is lost where something is missing; records nothing
+    /// Print what the recorder finds in this kernel, and what is lost if something is missing; record nothing
     #[arg(long)]
     pub probe: bool,
-    /// What to run while recording; the recording ends with it
+    /// Run this command while recording; the recording ends with it
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
 
-/// Of which CPUs the state is taken down.
+/// The CPUs whose state is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Snapshot {
-    /// Of all.
+    /// All CPUs.
     Full,
-    /// Of those in the LLCs of the waking CPU and of the previous one; of all for forks and execs.
+    /// Those in the LLCs of the waking CPU and of the previous CPU; all of them for forks and execs.
     Llc,
-    /// Of none.
+    /// No CPU.
     None,
 }
 
@@ -96,5 +99,58 @@ fn comm(text: &str) -> Result<String, String> {
         Ok(text.into())
     } else {
         Err("expected 1 to 15 bytes, as task names have".into())
+    }
+}
+
+/// The kernel's id of a control group (cgroup2), which is the inode number of its folder; 0 without a folder.
+///
+/// # Errors
+/// Fails if the folder is not in cgroup2. Ids of cgroup v1 belong to another hierarchy.
+pub fn cgroup_id(folder: Option<&Path>) -> Result<u64> {
+    let Some(folder) = folder else { return Ok(0) };
+    let refused = |found: &str| {
+        UsageError(format!(
+            "--cgroup: expected a folder of cgroup2, found {}: {found}\n  \
+             hint: they are under /sys/fs/cgroup, or where `mount -t cgroup2` says",
+            folder.display()
+        ))
+    };
+    let kind = statfs(folder).map_err(|e| refused(e.desc()))?.filesystem_type();
+    let metadata = std::fs::metadata(folder).map_err(|e| refused(&e.to_string()))?;
+    if kind != CGROUP2_SUPER_MAGIC || !metadata.is_dir() {
+        return Err(refused("that is no such folder, or one of cgroup v1").into());
+    }
+    Ok(metadata.ino())
+}
+
+/// An error of the command line that clap does not detect. It ends the program with code 2.
+#[derive(Debug)]
+pub struct UsageError(
+    /// What was expected and what was found, with a hint.
+    pub String,
+);
+
+impl std::fmt::Display for UsageError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+#[cfg(test)]
+mod tests {
+    use super::cgroup_id;
+
+    #[test]
+    fn a_folder_is_a_control_group_by_its_filesystem_and_not_by_its_files() {
+        let folder = std::env::temp_dir().join(format!("wakelab-cgroup-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("cgroup.procs"), "").unwrap();
+        let refused = cgroup_id(Some(&folder)).unwrap_err().to_string();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(refused.contains("cgroup2") && refused.contains("v1") && refused.contains("hint"), "{refused}");
+        assert!(cgroup_id(Some(&folder)).unwrap_err().to_string().contains("hint"), "it is not there");
+        assert_eq!(cgroup_id(None).unwrap(), 0);
     }
 }

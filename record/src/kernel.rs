@@ -1,28 +1,28 @@
-//! The running kernel.
+//! The running kernel: its release, features, settings and HZ.
 
 use anyhow::{Context, Result};
 use std::fs;
 
-/// What is known of it.
+/// The running kernel.
 pub struct Kernel {
     /// `uname -r`.
     pub release: String,
-    /// The number that it begins with (`7.2.12`).
+    /// The version that the release begins with (`7.2.12`).
     pub version: String,
-    /// Its first two parts (`7.2`).
+    /// The first two numbers of the version (`7.2`).
     pub short: String,
-    /// The features in the order of their bits, with whether each was on.
+    /// The scheduler's features in the order of their bits, and whether each was on.
     pub features: Vec<(String, bool)>,
-    /// Whether that is known, or only their names.
+    /// Whether the states are known, and not only the names.
     pub states_known: bool,
-    /// Ticks a second.
+    /// `CONFIG_HZ`.
     pub hz: u32,
 }
 
 const FEATURES: [&str; 2] = ["/sys/kernel/debug/sched/features", "/sys/kernel/debug/sched_features"];
 
 impl Kernel {
-    /// Looks at it; `hz` was measured.
+    /// Reads what is known of the running kernel; `hz` was measured.
     pub fn read(hz: u32) -> Result<Self> {
         let release = fs::read_to_string("/proc/sys/kernel/osrelease").context("/proc is not mounted")?;
         let release = release.trim().to_owned();
@@ -34,14 +34,14 @@ impl Kernel {
             |word: &str| word.strip_prefix("NO_").map_or((word.to_owned(), true), |name| (name.to_owned(), false));
         let (features, states_known) = match text {
             Some(text) => (text.split_whitespace().map(named).collect(), true),
-            // Without debugfs BTF has the names; which are on, the program sees at each decision.
+            // Without debugfs, BTF has the names. The BPF program reads which are on at each decision.
             None => (crate::probe::features().into_iter().map(|name| (name, false)).collect(), false),
         };
         Ok(Kernel { release, version, short, features, states_known, hz })
     }
 
-    /// The text of the features file for these bits, which are 0 where the program does not see them; empty where that
-    /// leaves nothing to go by.
+    /// The text of the features file for these bits. They are 0 if the program cannot read them; then the states at the
+    /// start are used. Returns an empty text if neither is known.
     pub fn features_text(&self, bits: u64) -> String {
         if bits == 0 && !self.states_known {
             return String::new();
@@ -53,7 +53,7 @@ impl Kernel {
         self.features.iter().enumerate().map(word).collect::<Vec<_>>().join(" ")
     }
 
-    /// The scheduler's settings, of /proc/sys/kernel and, where it is mounted, of debugfs, for the reader of the
+    /// The scheduler's settings from /proc/sys/kernel and, if it is mounted, from debugfs, for the reader of the
     /// recording.
     pub fn settings() -> String {
         let of_sysctl = |name: &str| name.starts_with("sched_") || name == "numa_balancing";
@@ -64,7 +64,7 @@ impl Kernel {
     }
 }
 
-/// NAME=VALUE of the files in a folder, sorted.
+/// `NAME=VALUE` for each file of a folder that `wanted` selects, sorted.
 fn values(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let Ok(folder) = fs::read_dir(folder) else { return Vec::new() };
     let of = |entry: std::io::Result<fs::DirEntry>| {
@@ -72,7 +72,7 @@ fn values(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let name = entry.file_name().into_string().ok().filter(|name| wanted(name))?;
         let text = fs::read_to_string(entry.path()).ok()?;
         let text = text.trim();
-        // A table is no setting.
+        // A file with several lines is a table, not a setting.
         (!text.contains('\n')).then(|| format!("{name}={}", text.replace(' ', ",")))
     };
     let mut lines: Vec<String> = folder.filter_map(of).collect();
@@ -80,16 +80,16 @@ fn values(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<String> {
     lines
 }
 
-/// The values of CONFIG_HZ.
+/// The possible values of CONFIG_HZ.
 const HZ: [u32; 4] = [100, 250, 300, 1000];
-/// `jiffies` passes this number 300 s after boot (`INITIAL_JIFFIES`).
+/// `jiffies` reaches this value 300 s after boot (`INITIAL_JIFFIES`).
 const WRAP: i128 = 1 << 32;
 const WRAP_NS: i128 = 300_000_000_000;
 
-/// Ticks a second, from two looks at jiffies and at CLOCK_MONOTONIC (ns). Counted since boot, but for the half minute
-/// about the number's wrap; then from one look to the other.
-pub fn hz(looks: [(u64, u64); 2]) -> u32 {
-    let [(first, start), (last, end)] = looks.map(|(jiffies, ns)| (i128::from(jiffies), i128::from(ns)));
+/// `HZ` from two samples of jiffies and CLOCK_MONOTONIC (ns). It is computed from boot to the second sample, or between
+/// the two samples within 15 s of the wrap.
+pub fn hz_from_samples(samples: [(u64, u64); 2]) -> u32 {
+    let [(first, start), (last, end)] = samples.map(|(jiffies, ns)| (i128::from(jiffies), i128::from(ns)));
     let (jiffies, ns) = match end - WRAP_NS {
         ns if ns.abs() > 15_000_000_000 => (last - WRAP, ns),
         _ => (last - first, end - start),
@@ -101,7 +101,7 @@ pub fn hz(looks: [(u64, u64); 2]) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kernel, hz};
+    use super::{Kernel, hz_from_samples};
 
     #[test]
     fn features_are_named_without_debugfs_and_unknown_without_their_bits() {
@@ -125,7 +125,7 @@ mod tests {
             for (seconds, between) in [(15_u64, 1_u64), (299, 2), (301, 2), (100_000, 1)] {
                 let hz_of = u64::from(expected);
                 let at = |seconds: u64| ((1 << 32) + seconds * hz_of - 300 * hz_of, seconds * 1_000_000_000);
-                assert_eq!(hz([at(seconds), at(seconds + between)]), expected, "{seconds} s after boot");
+                assert_eq!(hz_from_samples([at(seconds), at(seconds + between)]), expected, "{seconds} s after boot");
             }
         }
     }

@@ -1,35 +1,30 @@
-//! `wakelab-record`: takes down how the running kernel places wake-ups. docs/recording.md says how to use it.
+//! `wakelab-record`: records how the running kernel places wake-ups. docs/recording.md describes its use.
 
 mod args;
 mod bpf_program;
-mod buffer;
-mod cgroup;
-mod counted;
-mod drain;
+mod bpf_variables;
+mod counts;
 mod kernel;
 mod machine;
-mod messages;
-mod overhead;
 mod probe;
 mod programs;
 mod refusal;
+mod ring_buffer;
 mod rows;
-mod said;
 mod session;
-mod shared;
-mod until;
-mod usage;
+mod stop_condition;
+mod summary;
 mod wire;
 mod writer;
 
-use anyhow::{Context, Result};
-use args::Args;
-use bpf_program::RecordSkel;
+use anyhow::Result;
+use args::{Args, UsageError};
 use clap::Parser;
-use drain::Drain;
 use kernel::Kernel;
-use libbpf_rs::{Link, OpenObject};
-use machine::{Describer, FIRST, Machine};
+use libbpf_rs::OpenObject;
+use machine::{Describer, FIRST_DESCRIPTION, Machine};
+use programs::Loaded;
+use ring_buffer::Drain;
 use session::{Outcome, Session};
 use std::mem::MaybeUninit;
 use std::process::ExitCode;
@@ -46,19 +41,19 @@ fn main() -> ExitCode {
     }
     match record(&args) {
         Ok(outcome) => {
-            eprint!("{}", said::at_the_end(&args, &outcome));
+            eprint!("{}", summary::summary(&args, &outcome));
             ExitCode::from(outcome.command.unwrap_or(0).clamp(0, 255) as u8)
         }
         Err(error) => {
             eprintln!("wakelab-record: {error:#}");
-            let bad_input = error.is::<usage::Usage>();
+            let bad_input = error.is::<UsageError>();
             ExitCode::from(if bad_input { 2 } else { 1 })
         }
     }
 }
 
 fn record(args: &Args) -> Result<Outcome> {
-    messages::show(args.verbose);
+    refusal::print_libbpf_log(args.verbose);
     refusal::check()?;
     let mut place = MaybeUninit::uninit();
     let mut describer = Describer::load(&mut place)?;
@@ -67,9 +62,9 @@ fn record(args: &Args) -> Result<Outcome> {
     if machine.capacities().windows(2).any(|two| two[0] != two[1]) {
         eprintln!("wakelab-record: the CPUs differ in capacity: decisions are recorded, but not explained or compared");
     }
-    let stats = overhead::enable();
+    let stats = counts::enable_run_time_stats();
     let mut places = [MaybeUninit::uninit(), MaybeUninit::uninit()];
-    let (mut skel, links, inferred) = programs(&mut places, args, &machine)?;
+    let (Loaded { skel, variables, links }, inferred) = load_programs(&mut places, args, &machine)?;
     let release = kernel.release.clone();
     let version = kernel.version.clone();
     let of_machine = move |machine: &Machine| {
@@ -82,20 +77,19 @@ fn record(args: &Args) -> Result<Outcome> {
         });
         vec![("wakelab.machine", machine.name()), ("wakelab.domains", machine.json(&version, &meta))]
     };
-    let mut metadata = about(args, &kernel, inferred);
+    let mut metadata = metadata_of_recording(args, &kernel, inferred);
     metadata.extend(of_machine(&machine));
     let folder = RecordingWriter::new(&args.output, metadata)
-        .map_err(|e| usage::Usage(format!("--output: {e}\n  hint: name a folder that is not there yet")))?;
-    let bss = skel.maps.bss_data.as_mut().context("the program has no variables")?;
-    machine.tell(bss, FIRST);
+        .map_err(|e| UsageError(format!("--output: {e}\n  hint: name a folder that is not there yet")))?;
+    machine.publish(&variables, FIRST_DESCRIPTION);
     let writer = Writer::start(kernel, Arc::clone(&machine), inferred, folder)?;
-    let drain = Drain::new(&skel.maps.ring, writer.tell().clone())?;
+    let drain = Drain::new(&skel.maps.ring, writer.sender().clone())?;
     let (metadata, progs) = (&of_machine, &skel.progs);
     let mut session = Session {
         args,
         describer: &mut describer,
         metadata,
-        bss,
+        variables: &variables,
         progs,
         stats,
         machine,
@@ -104,37 +98,38 @@ fn record(args: &Args) -> Result<Outcome> {
     };
     let outcome = session.run(writer, drain, || links.into_iter().rev().for_each(drop));
     if outcome.is_err() {
-        // Goes only if nothing has been written to it.
+        // The folder is removed only if it is empty.
         let _ = std::fs::remove_dir(&args.output);
     }
     outcome
 }
 
-/// The programs, and whether they infer choices: where they are asked to, and where the function cannot be attached to.
-fn programs<'a>(
+/// Loads the programs. Also returns whether they infer decisions from tracepoints: because the arguments request it, or
+/// because no program can be attached to the function.
+fn load_programs<'a>(
     places: &'a mut [MaybeUninit<OpenObject>; 2],
     args: &Args,
     machine: &Machine,
-) -> Result<(RecordSkel<'a>, Vec<Link>, bool)> {
+) -> Result<(Loaded<'a>, bool)> {
     let [first, second] = places;
     let refused = match programs::start(first, args, machine, args.tracepoints) {
-        Ok((skel, links)) => return Ok((skel, links, args.tracepoints)),
-        Err(error) if args.tracepoints || error.is::<usage::Usage>() => return Err(error),
+        Ok(loaded) => return Ok((loaded, args.tracepoints)),
+        Err(error) if args.tracepoints || error.is::<UsageError>() => return Err(error),
         Err(error) => error,
     };
-    let Ok((skel, links)) = programs::start(second, args, machine, true) else { return Err(refused) };
+    let Ok(loaded) = programs::start(second, args, machine, true) else { return Err(refused) };
     eprintln!("wakelab-record: choices are inferred from tracepoints, and no row is scored: {refused}");
-    Ok((skel, links, true))
+    Ok((loaded, true))
 }
 
-/// A name that no other recording has: by it the files of one are known when the machine has changed in between. Empty
-/// without /proc, where nothing can be recorded.
-fn recording() -> String {
+/// A unique name of this recording (`wakelab.recording`). Its files are recognized by it even if the machine changes in
+/// between. Empty without /proc, where nothing can be recorded.
+fn recording_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap_or_default().trim().to_owned()
 }
 
-/// What the files say of all rows.
-fn about(args: &Args, kernel: &Kernel, inferred: bool) -> Vec<(&'static str, String)> {
+/// The metadata of every file of the recording, except those of the machine.
+fn metadata_of_recording(args: &Args, kernel: &Kernel, inferred: bool) -> Vec<(&'static str, String)> {
     let workload = args.workload.clone().or_else(|| args.command.first().cloned()).unwrap_or_default();
     let workload = workload.rsplit('/').next().unwrap_or_default().to_owned();
     vec![
@@ -144,7 +139,7 @@ fn about(args: &Args, kernel: &Kernel, inferred: bool) -> Vec<(&'static str, Str
         ("wakelab.hz", kernel.hz.to_string()),
         ("wakelab.workload", workload),
         ("wakelab.variant", "default".to_owned()),
-        ("wakelab.recording", recording()),
+        ("wakelab.recording", recording_id()),
         ("wakelab.snapshot", format!("{:?}", args.snapshot).to_lowercase()),
         ("wakelab.sample", args.sample.to_string()),
         ("wakelab.source", if inferred { "tracepoints" } else { "function" }.to_owned()),

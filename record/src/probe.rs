@@ -1,35 +1,36 @@
-//! What of this kernel is to be found: its types, symbols and functions, and what is lost where one is missing.
+//! `--probe`: which types, symbols, functions and files the recorder finds in this kernel, and what is lost without
+//! each.
 
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{Composite, Enum, Func, Var};
 use std::ffi::OsStr;
 use std::fmt::Write;
 
-/// Something that is looked for.
-enum What {
-    /// The kernel's version.
+/// Something that the recorder uses.
+enum Item {
+    /// A kernel version that can be recorded.
     Version,
-    /// BTF describes it.
+    /// A function that BTF describes.
     Function(&'static str),
-    /// Programs can be attached to it, as far as tracefs tells.
+    /// A function to which programs can be attached, according to tracefs.
     Attachable(&'static str),
-    /// A per-CPU variable, described by BTF.
+    /// A per-CPU variable that BTF describes.
     Variable(&'static str),
     /// A symbol of /proc/kallsyms.
     Symbol(&'static str),
-    /// A field, by the names that versions have for it.
+    /// A field of a struct, by the names that it has in different versions.
     Field(&'static str, &'static [&'static str]),
-    /// A helper of BPF, by its number's name.
+    /// A BPF helper, by the name of its number.
     Helper(&'static str),
-    /// The names of the scheduler's features.
+    /// The names of the scheduler's features in BTF.
     Features,
     /// A file.
     File(&'static str),
 }
 
-use What::{Attachable, Features, Field, File, Function, Helper, Symbol, Variable, Version};
+use Item::{Attachable, Features, Field, File, Function, Helper, Symbol, Variable, Version};
 
-const LOOKED_FOR: [(What, &str); 26] = [
+const ITEMS: [(Item, &str); 26] = [
     (Version, "nothing can be recorded (before 5.13)"),
     (Function("select_task_rq_fair"), "choices are inferred from tracepoints, and no row is scored"),
     (Attachable("select_task_rq_fair"), "choices are inferred from tracepoints, and no row is scored"),
@@ -58,12 +59,12 @@ const LOOKED_FOR: [(What, &str); 26] = [
     (File("/sys/kernel/btf/vmlinux"), "nothing can be recorded"),
 ];
 
-/// The report of `--probe`, a line for each.
+/// The report of `--probe`, a line for each item.
 pub fn report() -> String {
     let btf = Btf::from_vmlinux().ok();
     let mut text = String::new();
-    for (what, lost) in &LOOKED_FOR {
-        let (name, found) = (what.name(), what.found(btf.as_ref()));
+    for (item, lost) in &ITEMS {
+        let (name, found) = (item.name(), item.found(btf.as_ref()));
         let _ = match found {
             true => writeln!(text, "yes  {name}"),
             false => writeln!(text, "no   {name}: {lost}"),
@@ -72,7 +73,7 @@ pub fn report() -> String {
     text
 }
 
-impl What {
+impl Item {
     fn name(&self) -> String {
         match self {
             Version => format!("Linux {}", crate::refusal::release()),
@@ -104,7 +105,7 @@ impl What {
     }
 }
 
-/// Where tracefs is, or was; it lists what is not inlined and has a place for a program.
+/// The files of tracefs that list the functions to which programs can be attached.
 const ATTACHABLE: [&str; 2] =
     ["/sys/kernel/tracing/available_filter_functions", "/sys/kernel/debug/tracing/available_filter_functions"];
 
@@ -117,7 +118,7 @@ fn has_field(btf: &Btf<'_>, of: &str, names: &[&str]) -> bool {
     structs.any(|found| has_member(btf, &found, names))
 }
 
-/// Whether a type has such a member, if need be in one of its members without a name.
+/// Whether a type has a member with one of these names. Members of unnamed members count.
 fn has_member(btf: &Btf<'_>, of: &Composite<'_>, names: &[&str]) -> bool {
     (0..of.len()).filter_map(|at| of.get(at)).any(|member| match member.name {
         Some(name) if !name.is_empty() => names.iter().any(|wanted| name == OsStr::new(wanted)),
@@ -125,7 +126,7 @@ fn has_member(btf: &Btf<'_>, of: &Composite<'_>, names: &[&str]) -> bool {
     })
 }
 
-/// The members of all enumerations, with their values.
+/// The members of all enums, with their values.
 fn members<'b>(btf: &'b Btf<'_>) -> impl Iterator<Item = (i64, String)> + 'b {
     btf.type_by_kind::<Enum<'_>>().flat_map(|of| {
         let members = (0..of.len()).filter_map(move |at| of.get(at));
@@ -135,7 +136,7 @@ fn members<'b>(btf: &'b Btf<'_>) -> impl Iterator<Item = (i64, String)> + 'b {
 
 const FEATURE: &str = "__SCHED_FEAT_";
 
-/// The names of the scheduler's features in the order of their bits; empty if BTF has them not.
+/// The names of the scheduler's features in the order of their bits; empty if BTF does not have them.
 fn feature_names(btf: &Btf<'_>) -> Vec<String> {
     let mut found: Vec<(i64, String)> = members(btf)
         .filter_map(|(value, name)| Some((value, name.strip_prefix(FEATURE)?.to_owned())))
@@ -147,15 +148,15 @@ fn feature_names(btf: &Btf<'_>) -> Vec<String> {
     if in_order { found.into_iter().map(|(_, name)| name).collect() } else { Vec::new() }
 }
 
-/// The same of the running kernel.
+/// The names of the running kernel's scheduler features, in the order of their bits; empty if BTF does not have them.
 pub fn features() -> Vec<String> {
     Btf::from_vmlinux().map(|btf| feature_names(&btf)).unwrap_or_default()
 }
 
-/// Whether it has bpf_loop().
+/// Whether the running kernel has `bpf_loop()`. WAKELAB_RECORD_NO_BPF_LOOP makes this false, for tests.
 pub fn has_bpf_loop() -> bool {
-    let plain = std::env::var_os("WAKELAB_RECORD_NO_BPF_LOOP").is_some();
-    !plain && Btf::from_vmlinux().is_ok_and(|btf| Helper("BPF_FUNC_loop").found(Some(&btf)))
+    let disabled = std::env::var_os("WAKELAB_RECORD_NO_BPF_LOOP").is_some();
+    !disabled && Btf::from_vmlinux().is_ok_and(|btf| Helper("BPF_FUNC_loop").found(Some(&btf)))
 }
 
 fn has_symbol(kallsyms: &str, name: &str) -> bool {

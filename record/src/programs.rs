@@ -1,48 +1,58 @@
-//! The BPF programs, loaded and attached as the arguments ask.
+//! Loads and attaches the BPF programs as the arguments request.
 
 use crate::args::{Args, Snapshot};
 use crate::bpf_program::{OpenRecordSkel, RecordSkel};
-use crate::buffer;
+use crate::bpf_variables::BpfVariables;
+use crate::counts::verified_instructions;
 use crate::machine::{self, Machine};
-use crate::messages;
-use crate::refusal::of_load;
+use crate::refusal::{capture_libbpf_log, load_refusal};
+use crate::ring_buffer;
 use crate::wire::{CpuSlow, CpuState, Decision, SCRATCH_HEAD};
 use anyhow::{Context, Result};
 use libbpf_rs::skel::OpenSkel;
 use libbpf_rs::{Link, OpenObject};
 use std::mem::MaybeUninit;
 
-/// Loads and attaches; nothing is counted or taken down yet.
+/// The programs, loaded and attached.
+pub struct Loaded<'a> {
+    /// A program is detached when its link is dropped.
+    pub links: Vec<Link>,
+    /// Their variables.
+    pub variables: BpfVariables<'a>,
+    /// Their skeleton, without the variables. The object is closed when it is dropped.
+    pub skel: RecordSkel<'a>,
+}
+
+/// Loads and attaches the programs. Nothing is counted or recorded until `counting` is set.
 pub fn start<'a>(
     place: &'a mut MaybeUninit<OpenObject>,
     args: &Args,
     machine: &Machine,
     inferred: bool,
-) -> Result<(RecordSkel<'a>, Vec<Link>)> {
+) -> Result<Loaded<'a>> {
     let mut open = machine::open(place)?;
-    choose(&mut open, args, inferred);
+    select_programs(&mut open, args, inferred);
     let cpus = machine.nr_cpus;
     open.maps.scratches.set_max_entries(cpus as u32)?;
     let scratch = SCRATCH_HEAD + size_of::<Decision>() + cpus * (size_of::<CpuState>() + size_of::<CpuSlow>());
     open.maps.scratches.set_value_size(scratch as u32)?;
-    let room = buffer::bytes(args, cpus);
-    open.maps.ring.set_max_entries(room)?;
-    set(&mut open, args, machine)?;
-    let (started, said) = messages::gathered(|| {
-        let skel = open.load()?;
-        let links = attach(&skel, args, inferred)?;
-        Ok((skel, links))
-    });
-    let (skel, links) = started.map_err(|e| of_load(&e, &said))?;
+    let ring_bytes = ring_buffer::size(args, cpus);
+    open.maps.ring.set_max_entries(ring_bytes)?;
+    set_constants(&mut open, args, machine)?;
+    let (loaded, log) = capture_libbpf_log(|| open.load());
+    let mut skel = loaded.map_err(|e| load_refusal(&e, &log))?;
+    let variables = BpfVariables::take(&mut skel.maps.bss_data)?;
+    let (links, log) = capture_libbpf_log(|| attach(&skel, args, inferred));
+    let links = links.map_err(|e| load_refusal(&e, &log))?;
     if args.verbose {
-        eprintln!("the buffer has {} MiB, the places of the CPUs {} KiB", room >> 20, (scratch * cpus) >> 10);
-        eprintln!("the kernel's verifier went through {} instructions at most", crate::overhead::verified(&skel.progs));
+        eprintln!("the ring buffer has {} MiB, the scratch memory {} KiB", ring_bytes >> 20, (scratch * cpus) >> 10);
+        eprintln!("the kernel's verifier processed at most {} instructions", verified_instructions(&skel.progs));
     }
-    Ok((skel, links))
+    Ok(Loaded { links, variables, skel })
 }
 
-/// Which programs there are to be.
-fn choose(open: &mut OpenRecordSkel<'_>, args: &Args, inferred: bool) {
+/// Selects the programs to load.
+fn select_programs(open: &mut OpenRecordSkel<'_>, args: &Args, inferred: bool) {
     let progs = &mut open.progs;
     for (program, wanted) in [
         (&mut progs.describe, false),
@@ -60,8 +70,8 @@ fn choose(open: &mut OpenRecordSkel<'_>, args: &Args, inferred: bool) {
     }
 }
 
-/// Sets their constants.
-fn set(open: &mut OpenRecordSkel<'_>, args: &Args, machine: &Machine) -> Result<()> {
+/// Sets the constants of the programs (`.rodata`), which are not mapped by the kernel yet.
+fn set_constants(open: &mut OpenRecordSkel<'_>, args: &Args, machine: &Machine) -> Result<()> {
     let rodata = open.maps.rodata_data.as_mut().context("the program has no constants")?;
     rodata.nr_cpus = machine.nr_cpus as u32;
     rodata.has_bpf_loop = u32::from(crate::probe::has_bpf_loop());
@@ -78,7 +88,7 @@ fn set(open: &mut OpenRecordSkel<'_>, args: &Args, machine: &Machine) -> Result<
     for (to, from) in rodata.filter_comm.iter_mut().zip(args.comm.iter().flat_map(|name| name.bytes())) {
         *to = from as _;
     }
-    rodata.filter_cgroup = crate::cgroup::id(args.cgroup.as_deref())?;
+    rodata.filter_cgroup = crate::args::cgroup_id(args.cgroup.as_deref())?;
     Ok(())
 }
 
@@ -97,7 +107,8 @@ fn attach(skel: &RecordSkel<'_>, args: &Args, inferred: bool) -> libbpf_rs::Resu
         links.push(programs.infer_woken.attach()?);
         links.push(programs.infer_waking.attach()?);
     } else {
-        // The exit first: an entry without its exit leaves nothing, an exit without its entry is passed over.
+        // The exit is attached first: an exit without its entry is ignored, while an entry without its exit would be
+        // counted and never recorded.
         links.push(programs.on_exit.attach()?);
         links.push(programs.on_entry.attach()?);
     }

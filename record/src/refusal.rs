@@ -1,10 +1,14 @@
-//! Why nothing can be recorded here: what is missing, and what to do about it.
+//! Why nothing can be recorded here: what is missing, and what to do about it. What libbpf logs is captured to find
+//! out.
 
+use libbpf_rs::{PrintLevel, get_print, set_print};
 use std::fmt;
 use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Something that recording needs is not there.
+/// Something that recording needs is missing.
 #[derive(Debug)]
 pub struct Refusal {
     what: String,
@@ -12,7 +16,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// What is missing, and the next step.
+    /// A refusal: what is missing, and the next step.
     pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Refusal { what: what.into(), hint: hint.into() }
     }
@@ -26,7 +30,10 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Looks for what can be seen before anything is loaded.
+/// Checks what can be checked before anything is loaded.
+///
+/// # Errors
+/// Fails without root, without BTF, on a kernel before 5.13 and under lockdown=confidentiality.
 pub fn check() -> Result<(), Refusal> {
     if !nix::unistd::geteuid().is_root() {
         return Err(Refusal::new("recording needs root (BPF programs are loaded)", "run it with sudo"));
@@ -41,8 +48,8 @@ pub fn check() -> Result<(), Refusal> {
     if !is_new_enough(&release) {
         return Err(Refusal::new(
             format!(
-                "kernel {release} is too old: select_task_rq_fair() takes other arguments before 5.11, and BPF programs have \
-                 no callbacks before 5.13"
+                "kernel {release} is too old: select_task_rq_fair() takes other arguments before 5.11, and BPF \
+                 programs have no callbacks before 5.13"
             ),
             "5.13 or newer can be recorded",
         ));
@@ -57,7 +64,7 @@ pub fn check() -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The kernel's release; empty where it does not tell.
+/// The kernel's release (`uname -r`); empty if it cannot be read.
 pub fn release() -> String {
     nix::sys::utsname::uname().map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default()
 }
@@ -68,17 +75,17 @@ pub fn is_new_enough(release: &str) -> bool {
     (parts.next(), parts.next()) >= (Some(5), Some(13))
 }
 
-/// Says why the kernel took no program. Lockdown is none of the reasons: for integrity it forbids nothing that is needed
-/// here, and for confidentiality [`check`] has refused by then.
-pub fn of_load(error: &libbpf_rs::Error, messages: &str) -> Refusal {
-    if messages.contains("'runqueues': not found") {
+/// Why the kernel refused a program, by libbpf's log. Lockdown is not a cause here: integrity mode forbids nothing that
+/// is needed, and [`check`] has refused confidentiality mode.
+pub fn load_refusal(error: &libbpf_rs::Error, log: &str) -> Refusal {
+    if log.contains("'runqueues': not found") {
         return Refusal::new(
             "this kernel's BTF does not describe its per-CPU variables (runqueues)",
             "boot one whose BTF was made with pahole 1.18 or newer",
         );
     }
     let unattached = ["on_entry", "on_exit"].map(|name| format!("prog '{name}': failed to attach"));
-    if messages.contains("BTF type ID of 'select_task_rq_fair'") || unattached.iter().any(|m| messages.contains(m)) {
+    if log.contains("BTF type ID of 'select_task_rq_fair'") || unattached.iter().any(|m| log.contains(m)) {
         return Refusal::new(
             "select_task_rq_fair() cannot be attached to in this kernel",
             "was it built with CONFIG_FUNCTION_TRACER, and is the function not inlined?",
@@ -86,24 +93,51 @@ pub fn of_load(error: &libbpf_rs::Error, messages: &str) -> Refusal {
     }
     Refusal::new(
         format!("the kernel does not take the program: {error}"),
-        "run it with --verbose to see what it says of the program",
+        "run it with --verbose to see the verifier's log",
     )
+}
+
+/// What libbpf has logged since the capture began.
+static LOG: Mutex<String> = Mutex::new(String::new());
+/// Whether it is printed, too.
+static VERBOSE: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether libbpf's log is printed.
+pub fn print_libbpf_log(verbose: bool) {
+    VERBOSE.store(verbose, Ordering::Relaxed);
+}
+
+fn capture(_: PrintLevel, message: String) {
+    if VERBOSE.load(Ordering::Relaxed) {
+        eprint!("{message}");
+    }
+    LOG.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push_str(&message);
+}
+
+/// Calls `f`. Returns its result and what libbpf logged meanwhile.
+pub fn capture_libbpf_log<T>(f: impl FnOnce() -> T) -> (T, String) {
+    LOG.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
+    let before = get_print();
+    set_print(Some((PrintLevel::Info, capture)));
+    let result = f();
+    set_print(before);
+    (result, std::mem::take(&mut *LOG.lock().unwrap_or_else(std::sync::PoisonError::into_inner)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{is_new_enough, of_load};
+    use super::{is_new_enough, load_refusal};
 
     #[test]
-    fn what_libbpf_says_is_told_by_its_cause() {
+    fn a_refused_program_is_reported_with_its_cause() {
         let error = libbpf_rs::Error::from_raw_os_error(3);
-        for (messages, expected) in [
+        for (log, expected) in [
             ("libbpf: extern (var ksym) 'runqueues': not found in kernel BTF\n", "per-CPU variables (runqueues)"),
             ("libbpf: prog 'on_exit': failed to find kernel BTF type ID of 'select_task_rq_fair': -3\n", "attached"),
             ("libbpf: prog 'on_exit': failed to attach: -EBUSY\n", "attached"),
             ("libbpf: prog 'on_idle': failed to attach: -EBUSY\n", "does not take the program"),
         ] {
-            assert!(of_load(&error, messages).to_string().contains(expected), "{messages}");
+            assert!(load_refusal(&error, log).to_string().contains(expected), "{log}");
         }
     }
 

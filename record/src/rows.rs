@@ -1,18 +1,18 @@
-//! From a record to a row of the recording.
+//! Converts the record of a decision to a row of the recording.
 
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::wire::{CpuSlow, CpuState, Decision, H_LOAD_UNKNOWN, HAS_SCAN_COST, HAS_WAKE_AVG_IDLE, TaskState, text};
+use crate::wire::{CpuSlow, CpuState, Decision, H_LOAD_UNKNOWN, HAS_SCAN_COST, HAS_WAKE_AVG_IDLE, TaskState, c_string};
 use std::collections::HashMap;
 use std::sync::Arc;
 use wakelab_events::recording::{DecisionRow, RecordingWriter};
 
-/// Longer decisions were interrupted, if only by the host: see docs/recording-format.md.
-const LONGEST_STABLE_NS: u64 = 200_000;
+/// A decision that took longer was interrupted, perhaps by the host of a guest: see docs/recording-format.md.
+const MAX_STABLE_NS: u64 = 200_000;
 const PF_KTHREAD: u32 = 0x20_0000;
 /// `NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET`.
 const NOT_IN_TASK: u32 = 0x00ff_0100;
-/// A switched feature is in force some time after it is to be seen: the kernel patches its code for it.
+/// A switched feature takes effect up to this time after its bit changes, because the kernel patches its code, ns.
 const SWITCHING_NS: u64 = 50_000_000;
 const FORK_OR_EXEC: u32 = 0x06;
 const WAKE_FLAGS: [(u32, &str); 8] = [
@@ -26,8 +26,8 @@ const WAKE_FLAGS: [(u32, &str); 8] = [
     (0x100, "ON_CPU"),
 ];
 
-/// Makes rows; its memory is used again for the next one.
-pub struct Rows {
+/// Builds rows. Its memory is reused for the next row.
+pub struct RowBuilder {
     kernel: Kernel,
     machine: Arc<Machine>,
     inferred: bool,
@@ -36,18 +36,18 @@ pub struct Rows {
     ints: [Vec<i32>; 7],
     longs: [Vec<i64>; 12],
     masks: [Vec<u64>; 4],
-    /// The features that were seen last, and when they came to be so.
-    seen: Option<(u64, u64)>,
-    /// Rows so far.
+    /// The features of the last row, and the time from which they are in effect, ns.
+    last_features: Option<(u64, u64)>,
+    /// The number of rows so far.
     pub seq: i64,
-    /// Those that are stable.
+    /// The number of stable rows so far.
     pub stable: u64,
 }
 
-impl Rows {
-    /// Rows of decisions of this kernel on this machine; those that are inferred are never stable.
+impl RowBuilder {
+    /// Builds rows of decisions of this kernel on this machine. Inferred decisions are never stable.
     pub fn new(kernel: Kernel, machine: Arc<Machine>, inferred: bool) -> Self {
-        Rows {
+        RowBuilder {
             kernel,
             inferred,
             llcs: machine.llcs(),
@@ -56,19 +56,19 @@ impl Rows {
             ints: Default::default(),
             longs: Default::default(),
             masks: Default::default(),
-            seen: None,
+            last_features: None,
             seq: 0,
             stable: 0,
         }
     }
 
-    /// The machine is this one from now on.
-    pub fn machine(&mut self, machine: Arc<Machine>) {
+    /// Sets the machine that the next rows are of.
+    pub fn set_machine(&mut self, machine: Arc<Machine>) {
         self.llcs = machine.llcs();
         self.machine = machine;
     }
 
-    /// Writes a decision.
+    /// Writes the row of a decision.
     pub fn write(
         &mut self,
         to: &mut RecordingWriter,
@@ -79,19 +79,19 @@ impl Rows {
         self.seq += 1;
         self.gather(d, cpus, slow);
         let [idle, idle_exit, curr_idle, pending] = &self.masks;
-        let since = match self.seen {
+        let since = match self.last_features {
             None => 0,
             Some((features, since)) if features == d.features => since,
             Some(_) => d.t_ns + SWITCHING_NS,
         };
-        self.seen = Some((d.features, since));
+        self.last_features = Some((d.features, since));
         let features = self.features.entry(d.features).or_insert_with(|| self.kernel.features_text(d.features));
         let stable = !self.inferred
             && !features.is_empty()
             && idle == idle_exit
-            && d.dur_ns < LONGEST_STABLE_NS
+            && d.dur_ns < MAX_STABLE_NS
             && !cpus.is_empty()
-            && h_load_holds(d)
+            && h_load_unchanged(d)
             && d.t_ns >= since;
         self.stable += u64::from(stable);
         let [running, queued, delayed, sched_idle, llc_ids, cores, scans] = &self.ints;
@@ -100,7 +100,7 @@ impl Rows {
         let fork_or_exec = d.wake_flags & FORK_OR_EXEC != 0;
         let slow_list = |list| if fork_or_exec { Some(list) } else { None };
         let words = self.machine.nr_cpus.div_ceil(64);
-        let (waker_comm, wakee_comm) = (text(&d.waker.comm), text(&d.wakee.comm));
+        let (waker_comm, wakee_comm) = (c_string(&d.waker.comm), c_string(&d.wakee.comm));
         let flags_text = flags_text(d.wake_flags);
         to.decision(DecisionRow {
             seq: self.seq,
@@ -181,7 +181,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Turns the states of the CPUs into lists and masks.
+    /// Converts the states of the CPUs to lists and masks.
     fn gather(&mut self, d: &Decision, cpus: &[CpuState], slow: &[CpuSlow]) {
         let words = self.machine.nr_cpus.div_ceil(64);
         self.ints.iter_mut().for_each(Vec::clear);
@@ -192,7 +192,7 @@ impl Rows {
         }
         let fork_or_exec = d.wake_flags & FORK_OR_EXEC != 0;
         for (at, taken) in cpus.iter().enumerate() {
-            // A CPU that was left out is one that the decision does not read; it is to look busy, not idle.
+            // The decision does not read a CPU that was left out. Its row shows it busy, not idle.
             let blank = CpuState { nr_running: 1, h_nr_queued: 1, capacity: 1024, ..CpuState::default() };
             let cpu = if taken.taken != 0 { taken } else { &blank };
             let bits = [
@@ -233,17 +233,17 @@ impl Rows {
     }
 }
 
-/// Whether `task_h_load()` of both tasks is known, and was the same at the end.
-fn h_load_holds(d: &Decision) -> bool {
+/// Whether `task_h_load()` of both tasks is known, and was the same at the end of the decision.
+fn h_load_unchanged(d: &Decision) -> bool {
     d.h_load_moved == 0 && d.waker.h_load != H_LOAD_UNKNOWN && d.wakee.h_load != H_LOAD_UNKNOWN
 }
 
-/// Its `task_h_load()`; 0 where that is unknown, in a row that is not stable.
+/// `task_h_load()` of a task; 0 if it is unknown, in which case the row is not stable.
 fn h_load(task: &TaskState) -> i64 {
     if task.h_load == H_LOAD_UNKNOWN { 0 } else { task.h_load as i64 }
 }
 
-/// A value that not every kernel has.
+/// A field that not every kernel has; `None` if this one does not.
 fn has(d: &Decision, field: u32, value: u64) -> Option<i64> {
     (d.has & field != 0).then_some(value as i64)
 }
@@ -266,7 +266,7 @@ mod tests {
     fn a_load_that_is_unknown_makes_a_decision_unstable() {
         let mut d: Decision = Zeroable::zeroed();
         (d.waker.h_load, d.wakee.h_load) = (0, 7);
-        assert!(h_load_holds(&d));
+        assert!(h_load_unchanged(&d));
         for at in 0..2 {
             let mut d = d;
             if at == 0 {
@@ -274,11 +274,11 @@ mod tests {
             } else {
                 d.wakee.h_load = H_LOAD_UNKNOWN
             }
-            assert!(!h_load_holds(&d));
+            assert!(!h_load_unchanged(&d));
             assert_eq!((h_load(&d.waker), h_load(&d.wakee)), if at == 0 { (0, 7) } else { (0, 0) });
         }
         d.h_load_moved = 1;
-        assert!(!h_load_holds(&d));
+        assert!(!h_load_unchanged(&d));
     }
 
     #[test]

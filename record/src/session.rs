@@ -2,126 +2,126 @@
 
 use crate::args::Args;
 use crate::bpf_program::RecordProgs;
-use crate::bpf_program::types;
-use crate::counted::{Counted, now_ns, own_time};
-use crate::drain::{Drain, WriterEnded, ended};
+use crate::bpf_variables::BpfVariables;
+use crate::counts::{Counts, Overhead, RunTimeStats, now_ns, process_time};
 use crate::machine::{Describer, Machine};
-use crate::overhead::{Counting, Overhead};
-use crate::shared::{look, tell};
-use crate::until::Until;
-use crate::writer::{Described, Message, Writer};
+use crate::ring_buffer::{Drain, WriterEnded, writer_ended};
+use crate::stop_condition::StopCondition;
+use crate::writer::{MachineChange, Message, Writer};
 use anyhow::{Context, Result};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::time::{Duration, Instant};
 use wakelab_events::recording::CountsRow;
 
-/// How often the ring buffer is emptied. The program never wakes the reader, which would be a wake-up more for each.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// How often what has come so far is closed, so that a recorder that is killed leaves it.
-const CLOSE_EVERY: Duration = Duration::from_secs(5);
-/// Choices that have begun when counting ends are over after this; they are made with interrupts off.
-const UNDER_WAY: Duration = Duration::from_millis(20);
+/// How often the ring buffer is emptied. The programs never wake this process, which would add a wake-up to each
+/// decision.
+const DRAIN_INTERVAL: Duration = Duration::from_millis(5);
+/// How often the open segments are closed, so that a recorder that is killed leaves them.
+const CLOSE_INTERVAL: Duration = Duration::from_secs(5);
+/// Decisions that have begun when counting stops have ended after this time. They are made with interrupts off.
+const PENDING_DECISIONS: Duration = Duration::from_millis(20);
 
-/// What came of it.
+/// The result of a recording.
 pub struct Outcome {
-    /// What was counted.
+    /// The last row of the table `counts`.
     pub counts: CountsRow<'static>,
-    /// The same, with how often programs ran.
-    pub counted: Counted,
-    /// How often the machine was described anew.
+    /// How often the programs ran, and for how long.
+    pub overhead: Overhead,
+    /// How many descriptions of the machine there are.
     pub machines: u32,
-    /// Exit code of the command.
+    /// The exit code of the command.
     pub command: Option<i32>,
 }
 
-/// What a recording has at hand.
+/// What a recording works with.
 pub struct Session<'a, 'd> {
     pub args: &'a Args,
     pub describer: &'a mut Describer<'d>,
     pub metadata: &'a dyn Fn(&Machine) -> Vec<(&'static str, String)>,
-    pub bss: &'a mut types::bss,
+    pub variables: &'a BpfVariables<'a>,
     pub progs: &'a RecordProgs<'a>,
-    pub stats: Counting,
-    /// When counting began, and this process' CPU time by then.
+    pub stats: RunTimeStats,
+    /// When counting began, and the CPU time of this process at that time.
     pub started: (Instant, Duration),
-    /// As it was described last, and how often.
+    /// The latest description of the machine, and how many there are.
     pub machine: Arc<Machine>,
     pub machines: u32,
 }
 
 impl Session<'_, '_> {
-    /// Records until it is over; `detach` takes the programs off.
+    /// Records until the stop condition is met. `detach` detaches the programs.
     pub fn run(&mut self, writer: Writer, drain: Drain<'_>, detach: impl FnOnce()) -> Result<Outcome> {
-        let mut until = Until::new(self.args.duration)?;
-        let to = writer.tell().clone();
-        let recorded = self.record(&mut until, &to, &drain, detach);
+        let mut stop = StopCondition::new(self.args.duration)?;
+        let to = writer.sender().clone();
+        let recorded = self.record(&mut stop, &to, &drain, detach);
         drop((drain, to));
         let written = writer.finish();
-        // Where the writer has ended, its error says why.
-        let counted = match recorded {
+        // If the writer has ended early, its own error has the cause.
+        let overhead = match recorded {
             Err(error) if error.is::<WriterEnded>() => return Err(written.err().unwrap_or(error)),
             other => other?,
         };
         let counts = written?.context("nothing was counted")?;
-        Ok(Outcome { counts, counted, machines: self.machines, command: until.code() })
+        Ok(Outcome { counts, overhead, machines: self.machines, command: stop.exit_code() })
     }
 
     fn record(
         &mut self,
-        until: &mut Until,
+        stop: &mut StopCondition,
         to: &SyncSender<Message>,
         drain: &Drain<'_>,
         detach: impl FnOnce(),
-    ) -> Result<Counted> {
-        self.started = (Instant::now(), own_time());
-        tell(&mut self.bss.counting, 1);
-        until.start(&self.args.command)?;
+    ) -> Result<Overhead> {
+        self.started = (Instant::now(), process_time());
+        self.variables.counting().store(1, Ordering::SeqCst);
+        stop.start(&self.args.command)?;
         let mut closed = Instant::now();
         loop {
-            let over = until.over()?;
-            let some = drain.some()?;
-            if look(&self.bss.machine_changed) != 0 {
+            let over = stop.reached()?;
+            let drained = drain.drain_some()?;
+            if self.variables.machine_changed().load(Ordering::Acquire) != 0 {
                 self.describe(to)?;
             }
             if over {
                 break;
             }
-            if closed.elapsed() > CLOSE_EVERY {
-                // A writer that is busy is told the next time.
-                match to.try_send(Message::Counted(Box::new(self.counted()), false)) {
+            if closed.elapsed() > CLOSE_INTERVAL {
+                // A busy writer gets the counts the next time.
+                match to.try_send(Message::Counts(Box::new(self.counts()), false)) {
                     Ok(()) => closed = Instant::now(),
                     Err(TrySendError::Full(_)) => {}
-                    Err(TrySendError::Disconnected(_)) => ended()?,
+                    Err(TrySendError::Disconnected(_)) => writer_ended()?,
                 }
             }
-            if !some {
-                std::thread::sleep(LOOK_EVERY);
+            if !drained {
+                std::thread::sleep(DRAIN_INTERVAL);
             }
         }
-        tell(&mut self.bss.counting, 0);
-        std::thread::sleep(UNDER_WAY);
+        self.variables.counting().store(0, Ordering::SeqCst);
+        std::thread::sleep(PENDING_DECISIONS);
         detach();
-        drain.all()?;
-        let counted = self.counted();
-        to.send(Message::Counted(Box::new(counted), true)).or_else(|_| ended())?;
-        Ok(counted)
+        drain.drain_all()?;
+        let counts = self.counts();
+        to.send(Message::Counts(Box::new(counts), true)).or_else(|_| writer_ended())?;
+        Ok(counts.overhead)
     }
 
-    /// The machine has changed: decisions from now on go by what it is then.
+    /// Describes the machine again after a change. Decisions from now on refer to the new description.
     fn describe(&mut self, to: &SyncSender<Message>) -> Result<()> {
-        // What was under way during a rebuild may notice it after the machine has been described.
-        tell(&mut self.bss.machine_changed, 0);
+        // A decision during the rebuild may set it again after the machine has been described.
+        self.variables.machine_changed().store(0, Ordering::SeqCst);
         let machine = Arc::new(self.describer.describe()?);
-        if machine.is(&self.machine) {
+        if machine.same_domains(&self.machine) {
             return Ok(());
         }
         self.machines += 1;
-        let number = look(&self.bss.machine) + 2;
+        let number = self.variables.machine().load(Ordering::Acquire) + 2;
         let metadata = (self.metadata)(&machine);
-        let described = Described { number, machine: Arc::clone(&machine), metadata };
-        to.send(Message::Machine(described)).or_else(|_| ended())?;
-        machine.tell(self.bss, number);
+        let change = MachineChange { number, machine: Arc::clone(&machine), metadata };
+        to.send(Message::Machine(change)).or_else(|_| writer_ended())?;
+        machine.publish(self.variables, number);
         self.machine = Arc::clone(&machine);
         if self.args.verbose {
             eprintln!("the scheduling domains have changed: a new segment begins ({})", machine.name());
@@ -129,13 +129,13 @@ impl Session<'_, '_> {
         Ok(())
     }
 
-    fn counted(&self) -> Counted {
-        Counted {
+    fn counts(&self) -> Counts {
+        Counts {
             overhead: Overhead::read(self.progs, &self.stats),
-            own: own_time().saturating_sub(self.started.1),
+            recorder_time: process_time().saturating_sub(self.started.1),
             elapsed: self.started.0.elapsed(),
             t_ns: now_ns(),
-            ..Counted::read(self.bss)
+            ..Counts::read(self.variables)
         }
     }
 }

@@ -1,18 +1,18 @@
-//! What the BPF program hands over, as src/bpf/wire.h has it.
+//! The records of the ring buffer, as src/bpf/wire.h declares them.
 
 use bytemuck::{Pod, Zeroable};
 
-/// More CPUs than this are not recorded.
+/// Machines with more CPUs cannot be recorded.
 pub const MAX_CPUS: usize = 1024;
-/// What `kind` says of a decision.
+/// The `kind` of a decision.
 pub const KIND_DECISION: u32 = 1;
-/// A context switch.
+/// The `kind` of a context switch.
 pub const KIND_SWITCH: u32 = 2;
-/// A migration.
+/// The `kind` of a migration.
 pub const KIND_MIGRATION: u32 = 3;
-/// An idle state.
+/// The `kind` of an idle state.
 pub const KIND_IDLE: u32 = 4;
-/// A frequency.
+/// The `kind` of a frequency.
 pub const KIND_FREQUENCY: u32 = 5;
 
 /// In `has`: the kernel has `wake_stamp` and `wake_avg_idle`.
@@ -22,10 +22,10 @@ pub const HAS_SCAN_COST: u32 = 2;
 /// `h_load` of a task whose control group is too deep for the program.
 pub const H_LOAD_UNKNOWN: u64 = u64::MAX;
 
-/// What a CPU's place in the program's memory begins with, before the decision, in bytes.
+/// The size of the fields of `struct scratch` before the decision, bytes.
 pub const SCRATCH_HEAD: usize = 4 * 8;
 
-/// A CPU as the decision began.
+/// The state of a CPU when the decision began (`struct cpu_state`).
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct CpuState {
@@ -47,7 +47,7 @@ pub struct CpuState {
     pub pad: u32,
 }
 
-/// What only forks and execs read of it.
+/// What only forks and execs read of a CPU (`struct cpu_slow`).
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct CpuSlow {
@@ -57,7 +57,7 @@ pub struct CpuSlow {
     pub capacity: [u32; 4],
 }
 
-/// A task.
+/// A task (`struct task_state`).
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct TaskState {
@@ -75,7 +75,7 @@ pub struct TaskState {
     pub comm: [u8; 16],
 }
 
-/// A decision; the states of its CPUs follow.
+/// A decision (`struct decision`). In the record the states of the CPUs follow it.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct Decision {
@@ -151,18 +151,17 @@ pub struct DomainPart {
     pub name: [u8; 16],
 }
 
-/// A record of the ring buffer. It lives on the stack for a moment, where a box would be an allocation a record.
+/// A record of the ring buffer. It is used on the stack for a moment; a box would cost an allocation for each record.
 #[allow(clippy::large_enum_variant)]
 pub enum Record<'a> {
-    /// A decision with the states of the CPUs, and what forks and execs read besides.
+    /// A decision with the states of the CPUs, and what forks and execs read in addition.
     Decision(Decision, &'a [CpuState], &'a [CpuSlow]),
-    /// Something else.
+    /// A record of another kind.
     Event(Event),
 }
 
 impl<'a> Record<'a> {
-    /// Takes a record apart. The ring buffer gives them at multiples of eight bytes; one that is shorter than it says is
-    /// none.
+    /// Parses a record, which is aligned to eight bytes. Returns `None` if it is shorter than its counts require.
     pub fn parse(bytes: &'a [u8]) -> Option<Record<'a>> {
         let kind = bytemuck::pod_read_unaligned::<u32>(bytes.get(..4)?);
         if kind != KIND_DECISION {
@@ -176,8 +175,8 @@ impl<'a> Record<'a> {
     }
 }
 
-/// A name that ends at its first zero byte.
-pub fn text(bytes: &[u8]) -> String {
+/// A string up to its first NUL.
+pub fn c_string(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn records_that_are_cut_off_are_none() {
+    fn records_that_are_cut_off_are_refused() {
         let mut decision: Decision = Zeroable::zeroed();
         (decision.kind, decision.cpus, decision.slow) = (KIND_DECISION, 2, 1);
         let mut bytes = vec![0_u64; (size_of::<Decision>() + 2 * size_of::<CpuState>() + size_of::<CpuSlow>()) / 8];

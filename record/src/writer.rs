@@ -1,91 +1,95 @@
-//! The thread that makes rows of records and writes them, so that neither encoding nor the disk holds up the draining.
+//! The thread that converts records to rows and writes them, so that neither encoding nor the disk delays the draining
+//! of the ring buffer.
 
-use crate::counted::Counted;
+use crate::counts::Counts;
 use crate::kernel::Kernel;
-use crate::machine::{FIRST, Machine};
-use crate::rows::Rows;
+use crate::machine::{FIRST_DESCRIPTION, Machine};
+use crate::rows::RowBuilder;
 use crate::wire::{Decision, Event, KIND_FREQUENCY, KIND_IDLE, KIND_MIGRATION, KIND_SWITCH, Record};
 use anyhow::{Result, anyhow};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use wakelab_events::recording::{
-    CountsRow, FrequencyRow, IdleStateRow, RecordingWriter, MigrationRow, SwitchRow,
-};
+use wakelab_events::recording::{CountsRow, FrequencyRow, IdleStateRow, MigrationRow, RecordingWriter, SwitchRow};
 
-/// So many messages wait at most. More is left in the ring buffer, where a loss is counted; memory does not grow.
-const WAITING: usize = 16;
+/// At most this many messages wait. Everything else stays in the ring buffer, where losses are counted, so memory does
+/// not grow.
+const MAX_MESSAGES: usize = 16;
 
-/// What the writer is told.
+/// A message to the writer.
 pub enum Message {
     /// Records, each after its length in bytes.
     Records(Vec<u64>),
-    /// Decisions with this number go by this description; it comes before the first of them.
-    Machine(Described),
-    /// What was counted by now; the second says whether that is the last.
-    Counted(Box<Counted>, bool),
+    /// A new description of the machine. It is sent before the first decision that refers to it.
+    Machine(MachineChange),
+    /// The counts so far, and whether they are the last.
+    Counts(Box<Counts>, bool),
 }
 
-/// A description of the machine with its number, and what files say of it.
-pub struct Described {
+/// A new description of the machine with its number, and the metadata of files of it.
+pub struct MachineChange {
     pub number: u32,
     pub machine: Arc<Machine>,
     pub metadata: Vec<(&'static str, String)>,
 }
 
-/// The thread.
+/// A handle of the thread.
 pub struct Writer {
-    to: SyncSender<Message>,
+    sender: SyncSender<Message>,
     thread: JoinHandle<Result<Option<CountsRow<'static>>>>,
 }
 
 impl Writer {
-    /// Starts it.
+    /// Starts the thread.
     pub fn start(kernel: Kernel, machine: Arc<Machine>, inferred: bool, folder: RecordingWriter) -> Result<Self> {
-        let (to, from) = sync_channel(WAITING);
-        let rows = Rows::new(kernel, machine, inferred);
-        let writing = Writing { rows, folder, number: FIRST, next: VecDeque::new(), changed: 0, counted: None };
-        let thread = std::thread::Builder::new().name("writer".into()).spawn(move || writing.run(&from))?;
-        Ok(Writer { to, thread })
+        let (sender, receiver) = sync_channel(MAX_MESSAGES);
+        let rows = RowBuilder::new(kernel, machine, inferred);
+        let writing =
+            Writing { rows, folder, number: FIRST_DESCRIPTION, pending: VecDeque::new(), changed: 0, counts: None };
+        let thread = std::thread::Builder::new().name("writer".into()).spawn(move || writing.run(&receiver))?;
+        Ok(Writer { sender, thread })
     }
 
-    /// Where it is told.
-    pub fn tell(&self) -> &SyncSender<Message> {
-        &self.to
+    /// Where messages to the writer are sent.
+    pub fn sender(&self) -> &SyncSender<Message> {
+        &self.sender
     }
 
-    /// Waits until all is written; what was counted last.
+    /// Waits until everything is written. Returns the last row of the table `counts`.
     pub fn finish(self) -> Result<Option<CountsRow<'static>>> {
-        drop(self.to);
+        drop(self.sender);
         self.thread.join().map_err(|_| anyhow!("the writer has panicked"))?
     }
 }
 
+/// The state of the thread.
 struct Writing {
-    rows: Rows,
+    rows: RowBuilder,
     folder: RecordingWriter,
-    /// Of the description that rows go by now.
+    /// The number of the description that rows refer to now.
     number: u32,
-    next: VecDeque<Described>,
+    /// Later descriptions.
+    pending: VecDeque<MachineChange>,
+    /// Decisions left out because the machine changed.
     changed: u64,
-    counted: Option<CountsRow<'static>>,
+    counts: Option<CountsRow<'static>>,
 }
 
 impl Writing {
-    fn run(mut self, from: &Receiver<Message>) -> Result<Option<CountsRow<'static>>> {
-        for message in from {
+    fn run(mut self, receiver: &Receiver<Message>) -> Result<Option<CountsRow<'static>>> {
+        for message in receiver {
             match message {
                 Message::Records(words) => self.records(&words)?,
-                Message::Machine(described) => self.next.push_back(described),
-                Message::Counted(counted, last) => {
-                    let row = counted.row(self.rows.seq as u64, self.rows.stable, self.changed, last);
+                Message::Machine(change) => self.pending.push_back(change),
+                Message::Counts(counts, last) => {
+                    let row = counts.row(self.rows.seq as u64, self.rows.stable, self.changed, last);
                     self.folder.write_counts(row)?;
-                    self.counted = Some(row);
+                    self.counts = Some(row);
                 }
             }
         }
-        Ok(self.counted)
+        Ok(self.counts)
     }
 
     fn records(&mut self, mut words: &[u64]) -> Result<()> {
@@ -94,44 +98,40 @@ impl Writing {
             let (record, rest) = rest.split_at(length.div_ceil(8));
             words = rest;
             match Record::parse(&bytemuck::cast_slice(record)[..length]) {
-                Some(Record::Decision(d, cpus, slow)) if self.holds(&d)? => {
+                Some(Record::Decision(d, cpus, slow)) if self.follow_machine(&d)? => {
                     self.rows.write(&mut self.folder, &d, cpus, slow)?;
                 }
                 Some(Record::Decision(..)) => self.changed += 1,
-                Some(Record::Event(event)) => put(&mut self.folder, &event)?,
+                Some(Record::Event(event)) => write_event(&mut self.folder, &event)?,
                 None => {}
             }
         }
         Ok(())
     }
 
-    /// Whether the decision goes by a description that is known, which is then the one at hand. One that comes late, after
-    /// those of the next description, has no segment any more.
-    fn holds(&mut self, d: &Decision) -> Result<bool> {
+    /// Advances to the description that the decision refers to. Returns false if the decision has to be left out: the
+    /// machine was changing, or its description, and with it the segment, is no longer current.
+    fn follow_machine(&mut self, d: &Decision) -> Result<bool> {
         if d.changed != 0 {
             return Ok(false);
         }
         while d.machine > self.number
-            && let Some(next) = self.next.pop_front()
+            && let Some(next) = self.pending.pop_front()
         {
             self.number = next.number;
             self.folder.change_metadata(next.metadata)?;
-            self.rows.machine(next.machine);
+            self.rows.set_machine(next.machine);
         }
         Ok(d.machine == self.number)
     }
 }
 
-fn put(folder: &mut RecordingWriter, event: &Event) -> Result<()> {
+fn write_event(folder: &mut RecordingWriter, event: &Event) -> Result<()> {
     let (t_ns, cpu) = (event.t_ns as i64, event.cpu as i32);
     match event.kind {
-        KIND_SWITCH => folder.switch(SwitchRow {
-            t_ns,
-            cpu,
-            prev_pid: event.a,
-            prev_sleeps: event.c != 0,
-            next_pid: event.b,
-        })?,
+        KIND_SWITCH => {
+            folder.switch(SwitchRow { t_ns, cpu, prev_pid: event.a, prev_sleeps: event.c != 0, next_pid: event.b })?
+        }
         KIND_MIGRATION => {
             folder.migration(MigrationRow { t_ns, pid: event.a, from_cpu: event.b, to_cpu: event.c })?;
         }

@@ -6,7 +6,7 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 /// Steps of work between two wake-ups, at most.
 pub const LITTLE_WORK: u64 = 20_000;
 
-/// Runs so many pairs, with so much work at most between two wake-ups; with none they do not sleep by themselves, either.
+/// Runs this many pairs, with at most this much work between two wake-ups.
 pub fn run(pairs: usize, rounds: usize, work: u64) -> io::Result<()> {
     let mut children = Vec::new();
     for pair in 0..pairs {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the recorder sets before loading (read-only afterwards, so that the verifier knows it), and what it reads back. */
+/* Constants that the recorder sets before loading, so that the verifier knows them, and variables. */
 #pragma once
 
 enum { SNAPSHOT_NONE, SNAPSHOT_LLC, SNAPSHOT_FULL };
@@ -14,34 +14,37 @@ const volatile u32 nr_cpus = 1;
 const volatile u32 snapshot_mode = SNAPSHOT_FULL;
 const volatile u32 sample_every = 1;
 const volatile u64 max_rate = 0;
-/* With that, so many switches, migrations, idle states and frequencies for a decision. */
+/* With max_rate, switches, migrations, idle states and frequencies are limited to this many for each decision. */
 #define EVENTS_A_DECISION 10
 const volatile u32 hz = 250;
 const volatile s32 filter_pid = 0;
 const volatile u32 filter_comm_len = 0;
 const volatile char filter_comm[16] = {};
 const volatile u64 filter_cgroup = 0;
-/* Whether the kernel has bpf_loop(); before 5.17 it has not. */
+/* Whether the kernel has bpf_loop() (since 5.17). */
 const volatile u32 has_bpf_loop = 0;
 
-/* The machine, as the recorder knows it. It changes when CPUs come and go, which rebuilds the scheduling domains. */
+/*
+ * The recorder's description of the machine. It is replaced when CPUs go offline or online, which rebuilds the
+ * domains.
+ */
 
-/* Even: what follows is the description of this number. Odd: it is being replaced. */
+/* The number of the description that follows, which is even. Odd: it is being replaced. */
 volatile u32 machine = 0;
-/* A decision met domains that are not those of the description. */
+/* A decision met domains other than those of the description. */
 u32 machine_changed = 0;
-/* By CPU: its lowest domain, its LLC (by the LLC's first CPU), how many domains lie below that of the LLC; -1 for none. */
+/* By CPU: the address of its lowest domain, the first CPU of its LLC, the level of the LLC's domain; -1 for none. */
 u64 domain_of[MAX_CPUS] = {};
 s32 llc_first[MAX_CPUS] = {};
 s32 llc_level[MAX_CPUS] = {};
 
-/* Whether wake-ups are counted: from when all programs are attached until the first is taken off. */
+/* Whether wake-ups are counted: from when all programs are attached until the first is detached. */
 volatile u32 counting = 0;
-/* What a CPU has counted, in a cache line of its own. */
+/* The counts of a CPU, in a cache line of its own. */
 struct tally {
 	u64 wakings;
-	u64 woken; /* those that came to a choice */
-	u64 choices; /* these, and those of forks and execs; the next five add up to them, but for what is under way */
+	u64 woken; /* those with a decision */
+	u64 choices; /* these, forks and execs; the next five add up to them, except for pending decisions */
 	u64 filtered;
 	u64 sampled;
 	u64 limited;
@@ -51,7 +54,7 @@ struct tally {
 struct tally tallies[MAX_CPUS] __attribute__((aligned(64))) = {};
 u64 lost_events = 0;
 u64 limited_events = 0;
-/* How much of the 10 ms that a limit goes by is used. */
+/* How many records a window of 10 ms has had, for a limit. */
 struct rate {
 	u64 window;
 	u64 used;
@@ -60,14 +63,14 @@ struct rate rate_of_decisions = {};
 struct rate rate_of_events = {};
 
 /*
- * What a CPU takes down between a decision's entry and its exit. The recorder cuts the map's values to the CPUs that there
- * are, so that no more of `rest` may be used than theirs.
+ * The record of a decision between its entry and its exit, for one CPU. The recorder reduces the size of the
+ * map's values to the possible CPUs, so no more of `rest` may be used than theirs.
  */
 struct scratch {
 	u64 active;
 	u64 slow;
 	u64 seen;
-	/* A wake-up began here, and has not come to a choice. */
+	/* A wake-up began on this CPU, and has no decision yet. */
 	u64 waking;
 	struct decision d;
 	/* The cpu_state of all CPUs, then the cpu_slow. */
@@ -92,7 +95,7 @@ static __always_inline struct tally *tally(u32 cpu)
 }
 
 extern const struct rq runqueues __ksym;
-/* Both are plain ints; weak, so that a kernel without BTF of them is still recorded. */
+/* Both are ints. They are weak, so that kernels without BTF of them can be recorded. */
 extern const int sd_llc_size __ksym __weak;
 extern const int sd_llc_id __ksym __weak;
 extern const int __preempt_count __ksym __weak;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The machine's scheduling domains, one group at a time, when the recorder asks (BPF_PROG_TEST_RUN). */
+/* Reads one group of a scheduling domain when the recorder requests it (BPF_PROG_TEST_RUN). */
 #pragma once
 
 u32 ask_cpu = 0;
@@ -10,7 +10,7 @@ struct domain_part part = {};
 u64 now_jiffies = 0;
 u64 now_ns = 0;
 
-/* A domain's CPUs: a flexible array at the end of the type, which 7.2 no longer names. */
+/* The offset of a domain's span, a flexible array at the end of the type, which has no name since 7.2. */
 static __always_inline u32 span_offset(void)
 {
 	if (bpf_core_field_exists(((struct sched_domain___span *)0)->span))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What happens around the decisions: from it comes how long a wakee waited. */
+/* Events between decisions, from which waiting times are computed. */
 #pragma once
 
 static __always_inline int put(u32 kind, u32 cpu, s32 a, s32 b, s32 c)
@@ -42,7 +42,7 @@ int on_migration(u64 *ctx)
 	return put(KIND_MIGRATION, bpf_get_smp_processor_id(), p->pid, task_cpu(p), ctx[1]);
 }
 
-/* (state, cpu): the state is -1 when the CPU leaves it */
+/* (state, cpu): the state is -1 if the CPU leaves it */
 SEC("tp_btf/cpu_idle")
 int on_idle(u64 *ctx)
 {
@@ -56,7 +56,7 @@ int on_frequency(u64 *ctx)
 	return put(KIND_FREQUENCY, ctx[1], ctx[0], 0, 0);
 }
 
-/* Every wake-up, of whatever class. If it comes to a choice, that is the next thing on this CPU: interrupts are off. */
+/* Every wake-up of any class. If there is a decision, it follows at once on this CPU, because interrupts are off. */
 SEC("tp_btf/sched_waking")
 int on_waking(u64 *ctx)
 {

@@ -7,8 +7,8 @@
 #define H_LOAD_UNKNOWN (~0ULL)
 
 /*
- * The kernel refreshes h_load of a run queue once a jiffy, from the root down. What it would find now is computed by the
- * same steps; a queue that was refreshed in this jiffy is taken as it stands.
+ * The kernel refreshes h_load of a run queue once a jiffy, from the root down. This computes what it would find
+ * now by the same steps; a queue that was refreshed in this jiffy is used as it is.
  */
 static __always_inline u64 task_h_load(const struct task_struct *p, u64 now)
 {
@@ -16,7 +16,7 @@ static __always_inline u64 task_h_load(const struct task_struct *p, u64 now)
 	struct sched_entity *se;
 	u64 times[MAX_DEPTH], over[MAX_DEPTH], h_load = H_LOAD_UNKNOWN;
 
-	/* Without FAIR_GROUP_SCHED there is one queue a CPU, and the kernel's task_h_load() is this. */
+	/* Without FAIR_GROUP_SCHED, the kernel's task_h_load() is load_avg. */
 	if (!bpf_core_field_exists(p->se.cfs_rq))
 		return p->se.avg.load_avg;
 	own = cfs_rq = p->se.cfs_rq;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's types, with the fields that are read and no others. Offsets come from the running kernel's BTF when the
- * program is loaded (CO-RE); a field that a kernel lacks is asked for with bpf_core_field_exists() first. A name with
- * three underscores is another version's form of the type.
+ * The kernel's types, with the fields that are read and no others. Offsets come from the running kernel's BTF
+ * when the program is loaded (CO-RE); a field that a kernel lacks is asked for with bpf_core_field_exists()
+ * first. A name with three underscores is another version's form of the type.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Takes down what select_task_rq_fair() reads, as it begins, and what it returns. The waker holds p->pi_lock with
- * interrupts off all the while, so that nothing else on this CPU comes between the two.
+ * Records what select_task_rq_fair() reads when it begins, and what it returns. The waker holds p->pi_lock with
+ * interrupts off, so nothing else runs on this CPU in between.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -30,7 +30,7 @@ static __always_inline bool named(const struct task_struct *p)
 	return true;
 }
 
-/* Groups that are deeper than this below the one that is asked for are not found in it. */
+/* A task is not found in the group if its own group is deeper below it than this. */
 #define MAX_ANCESTORS 32
 
 static __always_inline bool in_cgroup(const struct task_struct *p)
@@ -68,7 +68,7 @@ static __always_inline bool sampled(struct scratch *s)
 	return sample_every <= 1 || s->seen++ % sample_every == 0;
 }
 
-/* Each 10 ms of the whole system have their share of what a second may have. */
+/* Each window of 10 ms has its share of the limit for a second, for the whole system. */
 static __always_inline bool within_rate(struct rate *rate, u64 most, u64 now)
 {
 	u64 window = now / WINDOW_NS, of_second = window % WINDOWS;
@@ -80,14 +80,14 @@ static __always_inline bool within_rate(struct rate *rate, u64 most, u64 now)
 		rate->window = window;
 		rate->used = 0;
 	}
-	/* Not atomic: a limit that is exceeded by a few is still one. */
+	/* Not atomic: it does no harm if the limit is exceeded by a few. */
 	if (rate->used >= share)
 		return false;
 	rate->used++;
 	return true;
 }
 
-/* Whether the decision is to be taken down; it is counted either way. */
+/* Whether to record the decision, which is counted either way. */
 static __always_inline bool chosen(struct scratch *s, u32 cpu, const struct task_struct *waker,
 				   const struct task_struct *p, u64 now)
 {
@@ -120,7 +120,7 @@ static __always_inline int enter(struct task_struct *p, int prev_cpu, u32 wake_f
 	waker = rq->curr;
 	if (!waker)
 		return 0;
-	/* A wake-up that was counted is seen to its end. */
+	/* A wake-up that was counted is followed to its end. */
 	if (!counting && !s->waking)
 		return 0;
 	tally(cpu)->choices++;
@@ -139,7 +139,7 @@ static __always_inline int enter(struct task_struct *p, int prev_cpu, u32 wake_f
 	s->d.waker_cpu = cpu;
 	s->d.prev_cpu = prev_cpu;
 	s->d.wake_flags = wake_flags;
-	/* What holds if the exit is never seen (tracepoints). */
+	/* These hold if there is no exit (tracepoints). */
 	s->d.chosen_cpu = prev_cpu;
 	s->d.h_load_moved = 0;
 	s->d.recent_used_cpu_after = s->d.recent_used_cpu;
@@ -150,7 +150,7 @@ static __always_inline int enter(struct task_struct *p, int prev_cpu, u32 wake_f
 	return 0;
 }
 
-/* Hands over what has been taken down. */
+/* Writes the record to the ring buffer. */
 static __always_inline int emit(struct scratch *s)
 {
 	u32 cpu = bpf_get_smp_processor_id();
@@ -196,7 +196,7 @@ static __always_inline int leave(struct task_struct *p, int chosen)
 	s->d.recent_used_cpu_after = p->recent_used_cpu;
 	s->d.waker.flips_after = waker->wakee_flips;
 	s->d.wakee.flips_after = p->wakee_flips;
-	/* h_load is refreshed by the first who asks in a jiffy; the kernel may have asked in the next one. */
+	/* The first reader in a jiffy refreshes h_load, so the kernel may have read it after a refresh. */
 	now = bpf_jiffies64();
 	if (now != s->d.jiffies)
 		s->d.h_load_moved = task_h_load(p, now) != s->d.wakee.h_load ||
@@ -204,7 +204,7 @@ static __always_inline int leave(struct task_struct *p, int chosen)
 	return emit(s);
 }
 
-/* The function has had these arguments since 5.11; the recorder refuses older kernels. */
+/* The function has had these arguments since 5.11. The recorder refuses kernels before 5.13. */
 SEC("fentry/select_task_rq_fair")
 int on_entry(u64 *ctx)
 {

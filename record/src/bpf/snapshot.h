@@ -53,7 +53,7 @@ static __always_inline u64 on_rq(const struct task_struct *p)
 	return ((const struct task_struct___byte *)p)->on_rq == 1;
 }
 
-/* The domain that lies over so many others of this CPU. */
+/* The domain of this CPU at this level. */
 static __always_inline struct sched_domain *domain_at(struct rq *rq, int level)
 {
 	struct sched_domain *sd = rq->sd;
@@ -114,8 +114,8 @@ static __always_inline void take_tasks(struct decision *d, const struct task_str
 	}
 }
 
-/* The steps of a walk over the CPUs have this. */
-struct walk {
+/* The arguments of a step of the loop over the CPUs. */
+struct loop_args {
 	struct scratch *s;
 	s32 own;
 	s32 other;
@@ -123,16 +123,16 @@ struct walk {
 };
 
 /*
- * Does a step for each CPU. bpf_loop() is verified once for all of them; a plain loop is gone through CPU by CPU by the
- * verifier, and may be too long for it on a large machine.
+ * Calls `step` for each CPU. The verifier checks a bpf_loop() once for all CPUs. It checks a plain loop CPU by
+ * CPU, which may be too much for it on a large machine.
  */
-#define FOR_EACH_CPU(step, walk)                                     \
+#define FOR_EACH_CPU(step, args)                                     \
 	do {                                                         \
 		if (has_bpf_loop) {                                  \
-			bpf_loop(nr_cpus, step, walk, 0);            \
+			bpf_loop(nr_cpus, step, args, 0);            \
 		} else {                                             \
 			for (u64 cpu = 0; cpu < MAX_CPUS; cpu++)     \
-				if (cpu >= nr_cpus || step(cpu, walk)) \
+				if (cpu >= nr_cpus || step(cpu, args)) \
 					break;                       \
 		}                                                    \
 	} while (0)
@@ -175,7 +175,7 @@ static __always_inline void take_slow(struct scratch *s, u64 cpu, struct rq *rq)
 
 	slow->idle_stamp = rq->idle_stamp;
 	slow->exit_latency = -1;
-	/* Without CPU_IDLE no CPU is ever in a state. */
+	/* Without CPU_IDLE, no CPU is ever in an idle state. */
 	if (bpf_core_field_exists(rq->idle_state)) {
 		idle = rq->idle_state;
 		if (idle)
@@ -222,16 +222,19 @@ static __always_inline void take_cpu(struct scratch *s, u64 cpu, struct rq *rq)
 	}
 }
 
-/* A step: nonzero ends the walk. The number is of 64 bits, so that the check bounds it for the verifier, too. */
+/*
+ * Records the state of a CPU. Nonzero ends the loop. `cpu` has 64 bits so that the verifier uses the check as
+ * its bound.
+ */
 static long take_step(u64 cpu, void *data)
 {
-	struct walk *walk = data;
-	struct scratch *s = walk->s;
+	struct loop_args *args = data;
+	struct scratch *s = args->s;
 	struct rq *rq;
 
 	if (cpu >= nr_cpus)
 		return 1;
-	if (!walk->all && llc_first[cpu] != walk->own && llc_first[cpu] != walk->other) {
+	if (!args->all && llc_first[cpu] != args->own && llc_first[cpu] != args->other) {
 		state_of(s, cpu)->taken = 0;
 		return 0;
 	}
@@ -248,7 +251,7 @@ static long take_step(u64 cpu, void *data)
 
 static __always_inline void take_cpus(struct scratch *s, u32 waker_cpu, u32 prev_cpu)
 {
-	struct walk walk = {
+	struct loop_args args = {
 		.s = s,
 		.own = llc_first[waker_cpu & (MAX_CPUS - 1)],
 		.other = llc_first[prev_cpu & (MAX_CPUS - 1)],
@@ -256,14 +259,14 @@ static __always_inline void take_cpus(struct scratch *s, u32 waker_cpu, u32 prev
 	};
 
 	if (snapshot_mode != SNAPSHOT_NONE)
-		FOR_EACH_CPU(take_step, &walk);
+		FOR_EACH_CPU(take_step, &args);
 }
 
-/* Of a CPU that was taken: whether idle_cpu() is true of it as the decision ends. */
+/* Records whether idle_cpu() is true at the end of the decision, for a CPU whose state was recorded. */
 static long idle_step(u64 cpu, void *data)
 {
-	struct walk *walk = data;
-	struct scratch *s = walk->s;
+	struct loop_args *args = data;
+	struct scratch *s = args->s;
 	struct cpu_state *c;
 	struct rq *rq;
 
@@ -283,8 +286,8 @@ static long idle_step(u64 cpu, void *data)
 
 static __always_inline void take_idle_again(struct scratch *s)
 {
-	struct walk walk = { .s = s };
+	struct loop_args args = { .s = s };
 
 	if (snapshot_mode != SNAPSHOT_NONE)
-		FOR_EACH_CPU(idle_step, &walk);
+		FOR_EACH_CPU(idle_step, &args);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the function cannot be attached to: its inputs are taken down at sched_waking, just before it, and its choice is
- * inferred. A task that is moved before it is queued was given that CPU; one that is not moved was given its own. No wake
- * flags are to be seen, nor forks and execs.
+ * For kernels to whose select_task_rq_fair() no program can be attached. The inputs are recorded at
+ * sched_waking, just before the function, and the decision is inferred: a task that migrates before it is queued
+ * was given that CPU; one that does not was given its own. Wake flags, forks and execs are not visible.
  */
 #pragma once
 
@@ -28,10 +28,10 @@ int infer_waking(u64 *ctx)
 	u32 cpu = bpf_get_smp_processor_id();
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &cpu);
 
-	/* The one before went to another CPU's queue without being moved. */
+	/* The wakee before was queued on another CPU without a migration. */
 	if (s && s->active)
 		emit(s);
-	/* Still queued, or pinned: nothing is chosen. Other classes have priorities below 100. */
+	/* Still queued, or pinned: there is no decision. Other classes have priorities below 100. */
 	if (on_rq(p) || p->nr_cpus_allowed == 1 || p->prio < 100)
 		return 0;
 	return enter(p, task_cpu(p), WF_TTWU);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the program hands to the recorder. src/wire.rs has the same types; a test holds their sizes against each other. */
+/* The records of the ring buffer. src/wire.rs has the same types; a test compares their sizes. */
 #pragma once
 
 #define MAX_CPUS 1024
@@ -13,7 +13,7 @@ enum kind {
 	KIND_FREQUENCY,
 };
 
-/* One CPU as the decision began; `idle_exit` is of its end. */
+/* The state of a CPU when the decision began; `idle_exit` is of its end. */
 struct cpu_state {
 	u64 load_avg;
 	u32 nr_running;
@@ -24,7 +24,7 @@ struct cpu_state {
 	u32 util_avg;
 	u32 util_est;
 	u32 capacity;
-	s32 has_idle_cores; /* of its LLC, where it is the LLC's first CPU */
+	s32 has_idle_cores; /* of its LLC, if it is the first CPU of the LLC */
 	s32 nr_idle_scan;
 	u8 curr_idle;
 	u8 ttwu_pending;
@@ -33,7 +33,7 @@ struct cpu_state {
 	u32 pad;
 };
 
-/* What only forks and execs read of it. */
+/* What only forks and execs read of a CPU. */
 struct cpu_slow {
 	u64 idle_stamp;
 	s32 exit_latency;
@@ -64,8 +64,8 @@ enum has {
 
 struct decision {
 	u32 kind;
-	u32 cpus; /* so many cpu_state follow */
-	u32 slow; /* and so many cpu_slow */
+	u32 cpus; /* the number of cpu_state that follow */
+	u32 slow; /* the number of cpu_slow after them */
 	u32 waker_cpu;
 	u64 t_ns;
 	u64 dur_ns;
@@ -92,14 +92,14 @@ struct decision {
 	s32 recent_used_cpu_after;
 	s32 numa_preferred_nid;
 	s32 sd_llc_size;
-	u32 h_load_moved; /* a tick came between, and task_h_load() is no longer what it was */
+	u32 h_load_moved; /* a tick came in between and changed task_h_load() */
 	u32 has;
-	u32 machine; /* which description of the machine it goes by */
-	u32 changed; /* the machine is no longer as that says */
+	u32 machine; /* the number of the description of the machine that it refers to */
+	u32 changed; /* the domains are not those of that description */
 	u64 affinity[MAX_CPUS / 64];
 };
 
-/* Anything else. */
+/* A record of another kind. */
 struct event {
 	u32 kind;
 	u32 cpu;
@@ -110,9 +110,9 @@ struct event {
 	u32 pad;
 };
 
-/* A scheduling domain, and one of its groups, as `describe` gives them. */
+/* A scheduling domain and one of its groups, as `describe` reads them. */
 struct domain_part {
-	u64 domain; /* where it is */
+	u64 domain; /* its address */
 	u64 next_group;
 	u64 first_group;
 	u64 span[MAX_CPUS / 64];
@@ -127,6 +127,6 @@ struct domain_part {
 	s32 sd_llc_id;
 	u32 exists;
 	s32 sd_llc_size;
-	u32 cpu_capacity_orig; /* 0: this kernel has it elsewhere */
+	u32 cpu_capacity_orig; /* 0: this kernel does not have it (since 6.7) */
 	char name[16];
 };

@@ -1,4 +1,4 @@
-//! When a recording ends: after a time, with its command, or when it is asked to.
+//! When a recording ends: after a duration, with its command, or on a signal.
 
 use anyhow::{Context, Result};
 use nix::sys::signal::{Signal, killpg};
@@ -10,73 +10,74 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a command that is to end may take before it is killed.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a command may take to end on SIGTERM before it is killed.
+const TERM_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What it waits for. A command that still runs when this is dropped is ended, with all of its process group.
-pub struct Until {
-    asked: Arc<AtomicBool>,
+/// The condition that ends a recording. A command that still runs when this is dropped is ended with its process group.
+pub struct StopCondition {
+    signalled: Arc<AtomicBool>,
     duration: Option<Duration>,
     start: Instant,
     child: Option<Child>,
-    code: Option<i32>,
+    exit_code: Option<i32>,
 }
 
-impl Until {
-    /// From now on Ctrl-C and SIGTERM ask for the end.
+impl StopCondition {
+    /// Catches SIGINT and SIGTERM from now on.
     pub fn new(duration: Option<Duration>) -> Result<Self> {
-        let asked = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&asked);
+        let signalled = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&signalled);
         ctrlc::set_handler(move || seen.store(true, Ordering::Relaxed)).context("signals cannot be waited for")?;
-        Ok(Until { asked, duration, start: Instant::now(), child: None, code: None })
+        Ok(StopCondition { signalled, duration, start: Instant::now(), child: None, exit_code: None })
     }
 
-    /// Starts the command, if there is one.
+    /// Starts the command, if there is one, and the duration.
     pub fn start(&mut self, command: &[String]) -> Result<()> {
         if let Some((program, arguments)) = command.split_first() {
             let mut command = Command::new(program);
             command.args(arguments).process_group(0);
-            // A group that is not the terminal's would be stopped where it reads from it.
+            // A background process group is stopped (SIGTTIN) if it reads from the terminal.
             if stdin().is_terminal() {
                 command.stdin(Stdio::null());
             }
             self.child = Some(command.spawn().map_err(|e| {
-                crate::usage::Usage(format!("{program} cannot be run: {e}\n  hint: the command stands after --"))
+                crate::args::UsageError(format!("{program} cannot be run: {e}\n  hint: the command stands after --"))
             })?);
         }
         self.start = Instant::now();
         Ok(())
     }
 
-    /// Whether the recording is to end.
-    pub fn over(&mut self) -> Result<bool> {
+    /// Whether the recording has to end now.
+    pub fn reached(&mut self) -> Result<bool> {
         if let Some(child) = &mut self.child
             && let Some(status) = child.try_wait().context("the command cannot be waited for")?
         {
             use std::os::unix::process::ExitStatusExt;
-            self.code = status.code().or(status.signal().map(|signal| 128 + signal));
+            self.exit_code = status.code().or(status.signal().map(|signal| 128 + signal));
             self.child = None;
             return Ok(true);
         }
-        Ok(self.asked.load(Ordering::Relaxed) || self.duration.is_some_and(|most| self.start.elapsed() >= most))
+        Ok(self.signalled.load(Ordering::Relaxed)
+            || self.duration.is_some_and(|duration| self.start.elapsed() >= duration))
     }
 
-    /// The command's exit code.
-    pub fn code(&self) -> Option<i32> {
-        self.code
+    /// The exit code of the command; 128 + N if signal N killed it. `None` if it still runs, or there is none.
+    pub fn exit_code(&self) -> Option<i32> {
+        self.exit_code
     }
 }
 
-impl Drop for Until {
+impl Drop for StopCondition {
     fn drop(&mut self) {
         let Some(child) = &mut self.child else { return };
         let group = Pid::from_raw(child.id() as i32);
         let _ = killpg(group, Signal::SIGTERM);
-        let asked = Instant::now();
-        while asked.elapsed() < PATIENCE && matches!(child.try_wait(), Ok(None)) {
+        let start = Instant::now();
+        while start.elapsed() < TERM_TIMEOUT && matches!(child.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(10));
         }
-        // What the command started may stay where it went.
+        // The command may leave processes in its group behind.
         let _ = killpg(group, Signal::SIGKILL);
         let _ = child.wait();
     }
@@ -86,16 +87,16 @@ impl Drop for Until {
 mod tests {
     use super::*;
 
-    /// Whether a process runs; one that has ended may wait for its parent.
+    /// Whether a process runs. A zombie does not.
     fn runs(pid: &str) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
     }
 
-    fn until(what: impl Fn() -> bool) -> bool {
+    fn wait_for(condition: impl Fn() -> bool) -> bool {
         (0..1000).any(|_| {
             std::thread::sleep(Duration::from_millis(10));
-            what()
+            condition()
         })
     }
 
@@ -103,16 +104,16 @@ mod tests {
     fn a_command_that_still_runs_is_ended_with_what_it_started() {
         let file = std::env::temp_dir().join(format!("wakelab-until-{}", std::process::id()));
         let script = format!("trap '' TERM; sleep 1000 & echo $! $$ >{0}.new; mv {0}.new {0}; wait", file.display());
-        let mut recording = Until::new(None).unwrap();
+        let mut recording = StopCondition::new(None).unwrap();
         recording.start(&["sh".into(), "-c".into(), script]).unwrap();
-        assert!(until(|| file.exists()), "the command does not start");
+        assert!(wait_for(|| file.exists()), "the command does not start");
         let pids = std::fs::read_to_string(&file).unwrap();
         std::fs::remove_file(&file).unwrap();
-        assert!(!recording.over().unwrap());
+        assert!(!recording.reached().unwrap());
         assert!(pids.split_whitespace().all(runs), "{pids}");
         drop(recording);
         for pid in pids.split_whitespace() {
-            assert!(until(|| !runs(pid)), "{pid} still runs");
+            assert!(wait_for(|| !runs(pid)), "{pid} still runs");
         }
     }
 }

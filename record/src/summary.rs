@@ -1,25 +1,25 @@
-//! What the user is told at the end.
+//! The summary that is printed at the end.
 
 use crate::args::Args;
 use crate::session::Outcome;
 use std::fmt::Write;
 use wakelab_events::recording::CountsRow;
 
-/// A few lines.
-pub fn at_the_end(args: &Args, outcome: &Outcome) -> String {
-    let Outcome { counts, counted, machines, .. } = outcome;
+/// The summary, a few lines.
+pub fn summary(args: &Args, outcome: &Outcome) -> String {
+    let Outcome { counts, overhead, machines, .. } = outcome;
     let CountsRow { choices, wakings, woken, recorded, stable, lost, filtered, sampled, limited, changed, .. } =
         *counts;
     let mut text = format!(
         "{recorded} decisions in {} ({stable} stable), {lost} lost; {} of {choices} left out by filters and sampling\n\
-         {woken} of them in wake-ups, {} in forks and execs; {} of {wakings} wake-ups chose no CPU of the fair class: still \
-         queued, one CPU only, or another class\n",
+         {woken} of them in wake-ups, {} in forks and execs; {} of {wakings} wake-ups chose no CPU of the fair class: \
+         still queued, one CPU only, or another class\n",
         args.output.display(),
         filtered + sampled + limited,
         choices - woken,
         wakings - woken,
     );
-    // Writing to a text does not fail.
+    // Writing to a string does not fail.
     if *machines > 1 {
         let _ = writeln!(
             text,
@@ -45,11 +45,11 @@ pub fn at_the_end(args: &Args, outcome: &Outcome) -> String {
     if counts.missed > 0 {
         let _ = writeln!(
             text,
-            "{} times the kernel did not run a program, as it was running on that CPU; what it would have seen is missing",
+            "{} times the kernel did not run a program, as it was running on that CPU; what it would have seen is \
+             missing",
             counts.missed
         );
     }
-    let overhead = counted.overhead;
     let share = |ns: i64| ns as f64 / counts.elapsed_ns.max(1) as f64 * 100.0;
     if let (Some(programs), true) = (counts.programs_ns, overhead.entries > 0) {
         let each = overhead.entry_ns / overhead.entries + overhead.exit_ns / overhead.exits.max(1);
