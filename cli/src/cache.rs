@@ -15,8 +15,8 @@ use wakelab_study::compare::{Runner, Simulator};
 pub struct CacheFlags {
     /// Keep finished runs in this folder.
     ///
-    /// And take them from there; `wakelab` in $XDG_CACHE_HOME or ~/.cache if left out. Runs that are written down (--events,
-    /// --perfetto) are always made.
+    /// And take them from there; `wakelab` in $XDG_CACHE_HOME or ~/.cache if left out. Runs that are written down
+    /// (--events, --perfetto) are always made.
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
     /// Make every run, and keep none.
@@ -55,7 +55,8 @@ impl CachedSimulator {
         CachedSimulator(None)
     }
 
-    /// Calls `use_runner` with the runner. Afterwards it prints to stderr how many runs came from the cache, and warnings.
+    /// Calls `use_runner` with the runner. Afterwards it prints to stderr how many runs came from the cache, and
+    /// warnings.
     pub fn with<T>(&self, use_runner: impl FnOnce(&dyn Runner) -> T) -> T {
         let Some(store) = &self.0 else { return use_runner(&Simulator) };
         let result = use_runner(&Cached { store, runner: &Simulator });

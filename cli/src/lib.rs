@@ -18,10 +18,11 @@ use std::time::Instant;
 ///
 /// `run` and `compare` simulate two feature sets of a kernel on a machine and compare them.
 ///
-/// Recordings are decisions of real kernels with everything that the decision read; `explain`, `conform` and `replay` make
-/// each decision again with wakelab's model of select_task_rq_fair(). `stats` counts what happened in them.
+/// Recordings are decisions of real kernels with everything that the decision read; `explain`, `conform` and `replay`
+/// make each decision again with wakelab's model of select_task_rq_fair(). `stats` counts what happened in them.
 #[derive(Debug, Parser)]
-#[command(name = "wakelab", version, arg_required_else_help = true, after_help = EXAMPLES, after_long_help = EXAMPLES_LONG)]
+#[command(name = "wakelab", version, arg_required_else_help = true)]
+#[command(after_help = EXAMPLES, after_long_help = EXAMPLES_LONG)]
 struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -33,7 +34,8 @@ struct Args {
     quiet: bool,
     /// Print what is being done.
     ///
-    /// Each run and file as it is done, and how long it all took, on stderr, in place of bars. What goes to stdout is the same.
+    /// Each run and file as it is done, and how long it all took, on stderr, in place of bars. What goes to stdout is
+    /// the same.
     #[arg(short, long, global = true, display_order = 901)]
     verbose: bool,
 }
@@ -57,17 +59,17 @@ Exit codes:
   2    bad input or arguments, or the output cannot be written; an error says which
   130  Ctrl-C; what was complete is printed
 
-Results go to stdout, all else to stderr. Colours are for terminals only, and none with NO_COLOR. docs/terminal.md has the \
-rules.";
+Results go to stdout, all else to stderr. Colours are for terminals only, and none with NO_COLOR. docs/terminal.md \
+has the rules.";
 
-/// Runs the program with the arguments of this process. This is the whole of `wakelab`, for a program that brings a search
-/// policy of its own ([`wakelab_sched::select::policy::register`]).
+/// Runs the program with the arguments of this process. This is the whole of `wakelab`, for a program that brings a
+/// search policy of its own ([`wakelab_sched::select::policy::register`]).
 pub fn main() -> ExitCode {
     run(std::env::args_os())
 }
 
-/// Runs the program with these arguments, of which the first is the program's name. Wrong arguments and `--help` end the
-/// process.
+/// Runs the program with these arguments, of which the first is the program's name. Wrong arguments and `--help` end
+/// the process.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     let args = Args::parse_from(args);
     let began = Instant::now();

@@ -13,8 +13,8 @@ pub struct OutFile {
     /// The flag that names the file.
     flag: &'static str,
     path: PathBuf,
-    /// A device or a pipe is written to directly: a rename would replace it by a file. It is open from the start, because the
-    /// reader of a pipe takes its closing for the end.
+    /// A device or a pipe is written to directly: a rename would replace it by a file. It is open from the start,
+    /// because the reader of a pipe takes its closing for the end.
     special: Option<File>,
 }
 

@@ -12,8 +12,8 @@ const INTERRUPTED: i32 = 130;
 /// Set by the first Ctrl-C.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Handles Ctrl-C from here on, and returns the flag that the first Ctrl-C sets so that the runs end and complete rows are
-/// printed. A second Ctrl-C ends the program at once.
+/// Handles Ctrl-C from here on, and returns the flag that the first Ctrl-C sets so that the runs end and complete rows
+/// are printed. A second Ctrl-C ends the program at once.
 ///
 /// # Errors
 /// Fails if the system does not let a handler be set.
@@ -128,8 +128,8 @@ pub fn say_warnings<T: std::fmt::Display>(warnings: &[T]) {
     }
 }
 
-/// The width of tables on stdout: that of the terminal. `None` if stdout is no terminal or the output goes `to_file`, so that
-/// files and pipes receive the same text whatever terminal the program was started from.
+/// The width of tables on stdout: that of the terminal. `None` if stdout is no terminal or the output goes `to_file`,
+/// so that files and pipes receive the same text whatever terminal the program was started from.
 pub fn terminal_width(to_file: bool) -> Option<u16> {
     let stdout = Term::stdout();
     let size = stdout.size_checked().filter(|_| !to_file && stdout.is_term());

@@ -1,5 +1,5 @@
-//! Progress bars for work that takes long, if stderr is a terminal. A command that prints while it reads has none if stdout is
-//! a terminal, too.
+//! Progress bars for work that takes long, if stderr is a terminal. A command that prints while it reads has none if
+//! stdout is a terminal, too.
 
 use crate::output::{Voice, detail, speaks};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -47,8 +47,8 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Creates a bar for these files. With `streams`, the command prints while it reads, and there is no bar if stdout is a
-    /// terminal.
+    /// Creates a bar for these files. With `streams`, the command prints while it reads, and there is no bar if stdout
+    /// is a terminal.
     pub fn new(files: &[PathBuf], streams: bool) -> Self {
         let total = files.iter().map(|file| size(file)).sum();
         let template = "{wide_bar} {bytes}/{total_bytes}, {msg} rows, {elapsed}, {eta} left";

@@ -1,8 +1,8 @@
 //! Presets of Linux kernels: what a version's fair class has switched on, its tunables, and which form its code has.
 //!
 //! This crate holds data and no algorithm. [`Preset`] is a kernel version; its [`FeatureSet`] is what
-//! `/sys/kernel/debug/sched/features` shows on it; its [`Tunables`] are what that version's source sets them to; and its
-//! rules say, unit by unit of the kernel, which of the forms that the source has had over time this version has:
+//! `/sys/kernel/debug/sched/features` shows on it; its [`Tunables`] are what that version's source sets them to; and
+//! its rules say, unit by unit of the kernel, which of the forms that the source has had over time this version has:
 //!
 //! | rules | of |
 //! |---|---|

@@ -98,9 +98,10 @@ tunables! {
     migration_cost: "sysctl_sched_migration_cost", Ns, false, "For how long a task that ran counts as cache-hot.";
     nr_migrate: "sysctl_sched_nr_migrate", Tasks, false, "How many tasks one balancing pass looks at; 8 with \
         PREEMPT_RT.";
-    sis_util_pct: "sd->imbalance_pct", Plain, false, "SIS_UTIL: 100 times 100 over the utilisation, in per cent, from which on \
-        nothing is searched; without it the domain's imbalance_pct (117, which is 85%).";
-    sis_util_exponent: "", Plain, false, "SIS_UTIL: by which power of the utilisation the search shrinks; without it 2.";
+    sis_util_pct: "sd->imbalance_pct", Plain, false, "SIS_UTIL: 100 times 100 over the utilisation, in per cent, from \
+        which on nothing is searched; without it the domain's imbalance_pct (117, which is 85%).";
+    sis_util_exponent: "", Plain, false, "SIS_UTIL: by which power of the utilisation the search shrinks; without it \
+        2.";
     pelt_half_life: "LOAD_AVG_PERIOD", Periods, false, "After how many periods a PELT signal halves (sched-pelt.h): \
         32.8 ms.";
 }

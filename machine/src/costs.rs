@@ -116,7 +116,8 @@ costs! {
     wakeup: Ns, "`try_to_wake_up()` without the search and the enqueue.";
     probe: Ns, "One probe of a run queue in the search for an idle CPU.";
     enqueue_local: Ns, "Locking the own run queue and enqueueing a task on it.";
-    enqueue_remote: Ns, "Locking a run queue whose cache lines another CPU of the LLC holds, and enqueueing a task on it.";
+    enqueue_remote: Ns, "Locking a run queue whose cache lines another CPU of the LLC holds, and enqueueing a task on \
+        it.";
     enqueue_far: Ns, "Locking a run queue of another LLC, and enqueueing a task on it.";
     enqueue_visible: Pct, "The part of an enqueue after which other CPUs see the run queue's new `nr_running`.";
     wakelist: Ns, "Putting a task on another CPU's wakelist (TTWU_QUEUE), and its IPI, for the sender.";

@@ -87,7 +87,8 @@ pub(crate) fn signed(value: f64, digits: usize) -> String {
     if value.is_finite() { format!("{value:+.digits$}") } else { NONE.to_owned() }
 }
 
-/// A mean: whole with separators from 1000 on, below it with two digits, and of less than 10 (seconds often) four in all.
+/// A mean: whole with separators from 1000 on, below it with two digits, and of less than 10 (seconds often) four in
+/// all.
 pub(crate) fn amount(value: f64) -> String {
     // No finite mean of counts comes near the end of u64, to which the cast would clamp.
     match value {

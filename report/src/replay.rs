@@ -16,7 +16,8 @@ pub fn text(replay: &Replay, decider: &Decider) -> String {
     let (who, on) = (replay.kinds.who(), Vec::from_iter(replay.kernels.iter().copied()).join(", "));
     let wakeups = count(replay.rows, "wake-up");
     let mut text = format!("What {} would have chosen at {wakeups} of {who} ({on})\n\n", decider.switches());
-    text += "A first-order counterfactual: each choice is made again on the state that was recorded. What the other choices would\n\
+    text += "A first-order counterfactual: each choice is made again on the state that was recorded. What the other \
+        choices would\n\
              have done to later states is a question for `wakelab compare`.\n";
     if !decider.assumed().is_empty() {
         let (assumed, at) = (decider.assumed(), count(replay.assumed, "wake-up"));
@@ -30,7 +31,8 @@ pub fn text(replay: &Replay, decider: &Decider) -> String {
     }
     let _ = writeln!(
         text,
-        "\n{} of {wakeups} go to another CPU ({} %): {} to an idle one where it was busy, {} to a busy one where it was idle.\n",
+        "\n{} of {wakeups} go to another CPU ({} %): {} to an idle one where it was busy, {} to a busy one where it \
+         was idle.\n",
         thousands(replay.other_cpu),
         share(replay.other_cpu, replay.rows),
         thousands(replay.gained),
@@ -94,8 +96,10 @@ pub fn json(replay: &Replay, decider: &Decider, errors: &[ReadError]) -> Value {
         .map(|((from, to), c)| json!({"from": from.name(), "to": to.name(), "rows": c.rows, "other_cpu": c.other_cpu}))
         .collect();
     json!({
-        "wakelab": VERSION, "kind": replay.kinds.name(), "kernels": replay.kernels, "first_order": true, "with": decider.switches(), "assumed": decider.assumed(),
-        "rows": replay.rows, "unscored": replay.unscored, "lacking": replay.lacking, "assumed_at": replay.assumed, "overridden_at": replay.overridden, "other_cpu": replay.other_cpu, "gained_idle": replay.gained,
+        "wakelab": VERSION, "kind": replay.kinds.name(), "kernels": replay.kernels, "first_order": true,
+        "with": decider.switches(), "assumed": decider.assumed(),
+        "rows": replay.rows, "unscored": replay.unscored, "lacking": replay.lacking, "assumed_at": replay.assumed,
+        "overridden_at": replay.overridden, "other_cpu": replay.other_cpu, "gained_idle": replay.gained,
         "lost_idle": replay.lost, "recorded": side(&replay.base), "then": side(&replay.with), "changes": changes,
         "errors": errors.iter().map(error).collect::<Vec<_>>(),
     })

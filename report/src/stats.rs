@@ -200,8 +200,8 @@ pub(crate) fn notes(stats: &Stats) -> String {
         if *has_waits && balanced.is_none() {
             let _ = writeln!(
                 text,
-                "\n{number}: nothing is said of balancing: wake-ups were left out or lost, or none were counted, and migrations \
-                 by such wake-ups cannot be told from it."
+                "\n{number}: nothing is said of balancing: wake-ups were left out or lost, or none were counted, and \
+                 migrations by such wake-ups cannot be told from it."
             );
         }
     }

@@ -9,8 +9,8 @@ const GAP: u16 = 2;
 /// How wide tables may be; 0 for as wide as their rows are.
 static WIDTH: AtomicU16 = AtomicU16::new(0);
 
-/// Lets tables be so wide at most, from here on: cells that are too long go over several lines, between words. Without a
-/// width each row is a line.
+/// Lets tables be so wide at most, from here on: cells that are too long go over several lines, between words. Without
+/// a width each row is a line.
 pub fn fit_tables(width: Option<u16>) {
     WIDTH.store(width.unwrap_or(0), Ordering::Relaxed);
 }
@@ -47,7 +47,8 @@ fn fitted(table: &Table, width: u16) -> String {
         let cells = header.into_iter().chain(table.column_cells_iter(index).flatten());
         let longest = cells.map(longest_word).max().unwrap_or(0);
         if let Some(column) = narrow.column_mut(index) {
-            // A number that goes on in the next line is another number. What is longer than a quarter of the line is none.
+            // A number that goes on in the next line is another number. What is longer than a quarter of the line is
+            // none.
             column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest.min(width / 4) + GAP)));
         }
     }

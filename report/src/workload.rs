@@ -17,7 +17,8 @@ pub fn list_text() -> String {
         }
     }
     table_text(&list)
-        + "\n`wakelab workload show NAME` shows one step by step; NAME may also be the path of a .toml file or of rt-app's .json.\n"
+        + "\n`wakelab workload show NAME` shows one step by step; NAME may also be the path of a .toml file or of \
+            rt-app's .json.\n"
 }
 
 /// The same as JSON.

@@ -1,7 +1,7 @@
 //! Runnable boosting: where a CPU's utilisation is raised to what waits there, and in which form.
 //!
-//! `util_avg` counts running only, so tasks that wait for a CPU hide from it. `runnable_avg` counts waiting too. The kernel
-//! takes the larger of the two in three places since 6.5; each has a switch of its own ([`BoostSite`]).
+//! `util_avg` counts running only, so tasks that wait for a CPU hide from it. `runnable_avg` counts waiting too. The
+//! kernel takes the larger of the two in three places since 6.5; each has a switch of its own ([`BoostSite`]).
 
 use wakelab_kernel::{Code, Feature, FeatureSet, RunnableBoost};
 
@@ -10,10 +10,11 @@ use wakelab_kernel::{Code, Feature, FeatureSet, RunnableBoost};
 pub enum BoostSite {
     /// Schedutil's request ([`cpu_util_cfs_boost`](crate::util::cpu_util_cfs_boost)): RUNNABLE_BOOST_FREQ.
     Freq,
-    /// The highest utilisation of a performance domain, not its busy time and not whether a task fits: RUNNABLE_BOOST_EAS.
+    /// The highest utilisation of a performance domain, not its busy time and not whether a task fits:
+    /// RUNNABLE_BOOST_EAS.
     Eas,
-    /// The busiest run queue where balancing moves utilisation, which it does only in domains that do not share the last
-    /// level cache: RUNNABLE_BOOST_LB.
+    /// The busiest run queue where balancing moves utilisation, which it does only in domains that do not share the
+    /// last level cache: RUNNABLE_BOOST_LB.
     Lb,
 }
 
@@ -28,7 +29,8 @@ pub enum BoostForm {
     CpuAndTask,
 }
 
-/// The switches of boosting: which form, and where. They act on every version; where it has no form of its own, in that of 7.3.
+/// The switches of boosting: which form, and where. They act on every version; where it has no form of its own, in that
+/// of 7.3.
 pub const SWITCHES: [Feature; 6] = [
     Feature::RUNNABLE_BOOST,
     Feature::RUNNABLE_BOOST_POSTED,
@@ -65,7 +67,8 @@ impl BoostSite {
 }
 
 impl BoostForm {
-    /// The version's form; that of 7.3 where it has none, and that of the posting where RUNNABLE_BOOST_POSTED asks for it.
+    /// The version's form; that of 7.3 where it has none, and that of the posting where RUNNABLE_BOOST_POSTED asks for
+    /// it.
     fn of(code: &Code, features: FeatureSet) -> Self {
         match code.runnable_boost {
             _ if features.has(Feature::RUNNABLE_BOOST_POSTED) => BoostForm::CpuAndEstimate,

@@ -1,5 +1,5 @@
-//! Two feature sets in turn on the live machine, and how they differ: A B B A A B ..., so that a slow drift of the machine
-//! weighs on both alike.
+//! Two feature sets in turn on the live machine, and how they differ: A B B A A B ..., so that a slow drift of the
+//! machine weighs on both alike.
 
 use crate::args::Args;
 use crate::compare::Better;
@@ -118,8 +118,8 @@ pub fn table(args: &Args, turns: &[Vec<Turn>; 2]) -> String {
     let lists = args.ab.clone().unwrap_or_default();
     let uname = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let mut text = format!(
-        "{}: measured by scx_wakelab {}\n\nkernel    {}\nbase      {}\nwith      {}\nruns      {} turns of each, {:?} or \
-         more, taken in turn; {} and {} runs of the command\n\n",
+        "{}: measured by scx_wakelab {}\n\nkernel    {}\nbase      {}\nwith      {}\nruns      {} turns of each, {:?} \
+         or more, taken in turn; {} and {} runs of the command\n\n",
         args.command.join(" "),
         env!("CARGO_PKG_VERSION"),
         uname.trim(),
@@ -167,7 +167,9 @@ pub fn table(args: &Args, turns: &[Vec<Turn>; 2]) -> String {
 fn as_json(args: &Args, turns: &[Vec<Turn>; 2]) -> String {
     let rows = METRICS.map(|metric| {
         let (values, differ) = compared(turns, &metric);
-        let side = |values: &[f64]| json!({ "mean": mean(values), "std_pct": std_pct(values), "n": values.len(), "values": values });
+        let side = |values: &[f64]| {
+            json!({ "mean": mean(values), "std_pct": std_pct(values), "n": values.len(), "values": values })
+        };
         json!({
             "kind": "measured",
             "metric": metric.0,

@@ -28,7 +28,8 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["features", "set", "stats", "monitor", "record", "ab"])]
     pub costs: bool,
     /// How long a task runs before others are looked at
-    #[arg(long, value_name = "N", default_value_t = 3000, value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 3000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
     pub slice_us: u64,
     /// Write what was decided, as wakelab-record does: a folder that is not there yet
     #[arg(long, value_name = "FOLDER")]

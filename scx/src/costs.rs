@@ -1,5 +1,5 @@
-//! What the programs of the sched_ext scheduler that runs cost, whichever it is: the kernel's own count of their runs and
-//! time (`BPF_STATS_RUN_TIME`), for each placement of a task.
+//! What the programs of the sched_ext scheduler that runs cost, whichever it is: the kernel's own count of their runs
+//! and time (`BPF_STATS_RUN_TIME`), for each placement of a task.
 
 use anyhow::{Context, Result, bail};
 use comfy_table::{CellAlignment, Table, presets};
@@ -13,8 +13,8 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often it is looked. A run that an interrupt, or in guests another CPU, takes part in seems many times as long: it
-/// spoils the mean of its time, and not what is in the middle of all times.
+/// How often it is looked. A run that an interrupt, or in guests another CPU, takes part in seems many times as long:
+/// it spoils the mean of its time, and not what is in the middle of all times.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Runs of a program and what they take.

@@ -95,7 +95,8 @@ mod tests {
         for uniform in
             [Uniform { llcs: 2, ..Uniform::new(4, 2) }, Uniform { packages: 2, nodes: 2, ..Uniform::new(18, 2) }]
         {
-            let domains = build_sched_domains(&uniform.topology(), &DomainOptions::of(Preset::get("v7.2").unwrap())).unwrap();
+            let options = DomainOptions::of(Preset::get("v7.2").unwrap());
+            let domains = build_sched_domains(&uniform.topology(), &options).unwrap();
             let text = json("machine", &domains, Value::Null).unwrap().to_string();
             let read = wakelab_events::TopoFile::parse(std::path::Path::new("test"), &text).unwrap();
             assert_eq!(read.domains.sd_llc_id, domains.sd_llc_id);

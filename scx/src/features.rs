@@ -1,4 +1,5 @@
-//! The switches, by the names of the kernel's `features` file and of the postings (`wakelab kernel` lists their sources).
+//! The switches, by the names of the kernel's `features` file and of the postings (`wakelab kernel` lists their
+//! sources).
 
 use anyhow::{Result, bail};
 
@@ -38,8 +39,8 @@ pub fn defaults() -> u64 {
     DEFAULT.iter().filter_map(|name| bit(name)).sum()
 }
 
-/// Switches `list` (`SIS_PROP,NO_SIS_CORE`) on top of what is on. Of SIS_UTIL, its versions and SIS_PROP the one that is
-/// switched on turns the others off: they are answers to one question.
+/// Switches `list` (`SIS_PROP,NO_SIS_CORE`) on top of what is on. Of SIS_UTIL, its versions and SIS_PROP the one that
+/// is switched on turns the others off: they are answers to one question.
 ///
 /// # Errors
 /// Where a name is not known.

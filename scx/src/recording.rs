@@ -19,7 +19,8 @@ const LONGEST_STABLE_NS: u64 = 200_000;
 /// MAX_RECORDED_LLCS of src/bpf/record.h.
 const MOST_LLCS: usize = 64;
 const PF_KTHREAD: u32 = 0x20_0000;
-/// SIS_PROP, SIS_LIMIT and SIS_SHORT read what the schema has no place for, so that their decisions cannot be made again.
+/// SIS_PROP, SIS_LIMIT and SIS_SHORT read what the schema has no place for, so that their decisions cannot be made
+/// again.
 const NOT_RECORDED: [&str; 3] = ["SIS_PROP", "SIS_LIMIT", "SIS_SHORT"];
 const WAKE_FLAGS: [(u32, &str); 5] =
     [(0x08, "TTWU"), (0x10, "SYNC"), (0x20, "MIGRATED"), (0x40, "CURRENT_CPU"), (0x80, "RQ_SELECTED")];

@@ -54,8 +54,8 @@ pub fn check() -> Result<(), Refusal> {
     let bad: Vec<&str> = NEEDED.into_iter().filter(|name| malformed.iter().any(|bad| bad == name)).collect();
     if !bad.is_empty() {
         return Err(Refusal(format!(
-            "this kernel's BTF describes {} as no program can call them (pahole lost their tags when it was built); boot \
-             another build of it",
+            "this kernel's BTF describes {} as no program can call them (pahole lost their tags when it was built); \
+             boot another build of it",
             bad.join(", ")
         )));
     }

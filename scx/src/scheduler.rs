@@ -86,7 +86,8 @@ impl<'a> Scheduler<'a> {
     }
 }
 
-/// A kernel without group scheduling (CONFIG_EXT_GROUP_SCHED) has no place for these; scx_utils looks for cgroup_set_idle.
+/// A kernel without group scheduling (CONFIG_EXT_GROUP_SCHED) has no place for these; scx_utils looks for
+/// cgroup_set_idle.
 fn without_groups(open: &mut OpenBpfSkel<'_>) {
     if compat::struct_has_field("sched_ext_ops", "cgroup_init").unwrap_or(false) {
         return;

@@ -184,8 +184,10 @@ macro_rules! counters {
 }
 
 counters! {
-    sis_search, sis_domain_search, sis_scanned, sis_failed, core_walks, lost_claims, freed_claims, forks, direct, queued_llc, queued_cpu,
-    kept, pulled_llc, pulled_cpu, pulled_sibling, pulled_other, pulled_load, preempted, kicked_idle, brought_forward, migrations,
+    sis_search, sis_domain_search, sis_scanned, sis_failed, core_walks, lost_claims, freed_claims, forks, direct,
+    queued_llc, queued_cpu,
+    kept, pulled_llc, pulled_cpu, pulled_sibling, pulled_other, pulled_load, preempted, kicked_idle,
+    brought_forward, migrations,
     boosted, recorded, lost_records,
 }
 
@@ -274,7 +276,8 @@ impl Metrics {
         let searches = self.sis_search.max(1) as f64;
         writeln!(
             to,
-            "searches {} past-fast-paths {} scanned {} ({:.2} each) failed {} core-walks {} most-looks {} lost-claims {} freed {}",
+            "searches {} past-fast-paths {} scanned {} ({:.2} each) failed {} core-walks {} most-looks {} lost-claims \
+             {} freed {}",
             self.sis_search,
             self.sis_domain_search,
             self.sis_scanned,
@@ -290,8 +293,9 @@ impl Metrics {
         writeln!(to, "reasons: {}", reasons.join(", "))?;
         writeln!(
             to,
-            "direct {} queued-llc {} queued-cpu {} kept {} pulled llc {} cpu {} sibling {} other {} load {}; preempted {} kicked {} \
-             brought-forward {} migrations {} forks {} boosted {} recorded {} lost {}; longest wait {:.3} ms (pid {})",
+            "direct {} queued-llc {} queued-cpu {} kept {} pulled llc {} cpu {} sibling {} other {} load {}; \
+             preempted {} kicked {} brought-forward {} migrations {} forks {} boosted {} recorded {} lost {}; longest \
+             wait {:.3} ms (pid {})",
             self.direct,
             self.queued_llc,
             self.queued_cpu,
@@ -330,8 +334,10 @@ impl Metrics {
         for (at, cpu) in &self.cpus {
             writeln!(
                 to,
-                "cpu {at}: runnable-tasks {} util {} runnable {} load {} util_est {} perf_target {} kernel_perf_target {} idle {} offline {} \
-                 avg_idle {} avg_scan_cost {} wake_avg_idle {} wake_stamp {} curr_dur_avg {} next_cpu {} vclock {} llc_vtime {} load_weight {} pid {}",
+                "cpu {at}: runnable-tasks {} util {} runnable {} load {} util_est {} perf_target {} \
+                 kernel_perf_target {} idle {} offline {} avg_idle {} avg_scan_cost {} wake_avg_idle {} wake_stamp {} \
+                 curr_dur_avg {} next_cpu {} vclock {} \
+                 llc_vtime {} load_weight {} pid {}",
                 cpu.nr_runnable,
                 cpu.util,
                 cpu.runnable,

@@ -1,8 +1,8 @@
 //! Runs for `bench/instructions`, which counts what one simulated wake-up of each costs.
 //!
 //! A run begins with a machine at rest and the forks of its tasks, which are counted too. As with the sibling in the
-//! package wakelab-sched, what is to be counted happens in calls of [`measured`], one for each run; the names are printed in
-//! that order, each with the number of wake-ups. An argument chooses the runs whose names contain it.
+//! package wakelab-sched, what is to be counted happens in calls of [`measured`], one for each run; the names are
+//! printed in that order, each with the number of wake-ups. An argument chooses the runs whose names contain it.
 
 #[path = "../benches/cases/mod.rs"]
 mod cases;

@@ -17,7 +17,8 @@ use wakelab_sched::select::{AsymView, UtilView};
 /// Why wake-ups of such runs do not go by energy; `None` if they do.
 ///
 /// # Errors
-/// As [`check`](crate::check) and [`check_power`](crate::check_power), and where the kernel would refuse the machine's energy model.
+/// As [`check`](crate::check) and [`check_power`](crate::check_power), and where the kernel would refuse the machine's
+/// energy model.
 pub fn no_eas(
     machine: &Machine,
     kernel: &Preset,
@@ -58,8 +59,8 @@ pub fn perf_domains(
     Ok(build_perf_domains(&kernel.code, domains, conditions, models))
 }
 
-/// Whether searches by capacity are limited by a hint of the domain that has all capacities: since 7.2, unless it spans nodes,
-/// and where it is not the LLC's, whose hint it then is.
+/// Whether searches by capacity are limited by a hint of the domain that has all capacities: since 7.2, unless it spans
+/// nodes, and where it is not the LLC's, whose hint it then is.
 pub fn has_own_idle_scan(kernel: &Preset, features: FeatureSet, domains: &SchedDomains) -> bool {
     let Some(level) = domains.sd_asym_cpucapacity(0) else { return false };
     kernel.code.capacity_search == CapacitySearch::GradedCores

@@ -116,8 +116,8 @@ pub struct Model<'a> {
     pub set_masks: Vec<u32>,
     /// By CPU: the number of its LLC, 0 upwards.
     pub llc_of: Vec<u32>,
-    /// By CPU: the LLC whose list has the searches that may look at it: its own, or 0 where searches go by capacity, as those
-    /// may look at every CPU.
+    /// By CPU: the LLC whose list has the searches that may look at it: its own, or 0 where searches go by capacity, as
+    /// those may look at every CPU.
     pub searches_of: Vec<u32>,
     /// By LLC: its lowest CPU.
     pub llc_first: Vec<Cpu>,
@@ -282,8 +282,8 @@ fn kworker(noise: &Noise) -> Program {
 /// Masks, and by task and by CPU set the numbers of theirs.
 type Masks = (Vec<CpuMask>, Vec<u32>, Vec<u32>);
 
-/// The affinity masks: all CPUs, each CPU alone, and those that tasks of the workload have or ask for. Then by task and by
-/// `cpu_sets` the numbers of theirs.
+/// The affinity masks: all CPUs, each CPU alone, and those that tasks of the workload have or ask for. Then by task and
+/// by `cpu_sets` the numbers of theirs.
 fn masks(workload: &Workload, nr_cpus: u32) -> Result<Masks, SimError> {
     let mut masks = vec![CpuMask::full(nr_cpus)];
     masks.extend((0..nr_cpus).map(|cpu| CpuMask::from_cpus(nr_cpus, [cpu])));

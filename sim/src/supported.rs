@@ -38,8 +38,8 @@ pub fn idle_cores(machine: &Machine, kernel: &Preset, domains: &SchedDomains) ->
     match (0..domains.nr_cpus).find(|&cpu| shared && beyond(cpu)) {
         None => Ok(()),
         Some(cpu) => Err(SimError::Machine(format!(
-            "{}: CPU {}: cores of two CPUs, and capacities that only several LLCs have between them: what {} then knows of \
-             idle cores is not modelled; expected all capacities in each LLC, or a kernel up to v6.12",
+            "{}: CPU {}: cores of two CPUs, and capacities that only several LLCs have between them: what {} then \
+             knows of idle cores is not modelled; expected all capacities in each LLC, or a kernel up to v6.12",
             machine.name,
             machine.kernel_cpu(cpu),
             kernel.name

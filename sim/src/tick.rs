@@ -1,6 +1,7 @@
 //! `scheduler_tick()`, and the hrtick: a timer that ends the running task's slice between ticks.
 //!
-//! The hrtick's interrupt takes as long as a tick does. If another CPU starts it, the IPI takes no time (`hrtick_start()`).
+//! The hrtick's interrupt takes as long as a tick does. If another CPU starts it, the IPI takes no time
+//! (`hrtick_start()`).
 
 use crate::cpu::Doing;
 use crate::engine::Sim;

@@ -38,7 +38,8 @@ pub struct Args {
     load: Option<String>,
     /// Features of the side that is 100%: A,NO_B.
     ///
-    /// What is switched on top of the kernel's features, as in its features file, and tunables (name=value); "" for nothing.
+    /// What is switched on top of the kernel's features, as in its features file, and tunables (name=value); "" for
+    /// nothing.
     #[arg(long, value_name = "SWITCHES")]
     base: String,
     /// Features of the other side.
@@ -63,7 +64,8 @@ pub struct Args {
     /// Add this cost to each select_idle_cpu().
     ///
     /// As a tracer does.
-    #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=DURATION_MAX_NS))]
+    #[arg(long, value_name = "NS", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=DURATION_MAX_NS))]
     observer_cost: u64,
     /// How it runs and prints.
     #[command(flatten)]

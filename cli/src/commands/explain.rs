@@ -198,8 +198,8 @@ fn explain(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadError
     Ok(errors)
 }
 
-/// Explains the first decisions from `--at` on. They are sorted by their start, because rows are ordered by the end of their
-/// decision and files by name.
+/// Explains the first decisions from `--at` on. They are sorted by their start, because rows are ordered by the end of
+/// their decision and files by name.
 fn earliest(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadError>> {
     let decider = args.decider()?;
     let (files, mut errors) = args.files();

@@ -45,8 +45,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     if found.losses.lost > 0 {
         say!(
-            "warning: the recorder lost {} at least: a wait whose end was lost ends at a later switch, so that the longest waits, \
-             and migrations, are not to be trusted; record with larger buffers",
+            "warning: the recorder lost {} at least: a wait whose end was lost ends at a later switch, so that the \
+             longest waits, and migrations, are not to be trusted; record with larger buffers",
             count(found.losses.lost, "event")
         );
     }

@@ -1,4 +1,5 @@
-//! The commands. Each file has the arguments of its command, its help, and its code: arguments in, studies run, reports out.
+//! The commands. Each file has the arguments of its command, its help, and its code: arguments in, studies run, reports
+//! out.
 
 mod compare;
 mod conform;
@@ -33,7 +34,8 @@ use wakelab_study::{Decider, FileOutcome};
 pub enum Command {
     /// Simulate what an experiment file compares.
     ///
-    /// Exits with 1 if a run fails, with 2 if the file is wrong, with 130 after Ctrl-C, which prints the rows that are complete.
+    /// Exits with 1 if a run fails, with 2 if the file is wrong, with 130 after Ctrl-C, which prints the rows that are
+    /// complete.
     #[command(after_help = run::EXAMPLE)]
     Run(run::Args),
     /// Simulate two feature sets of a kernel and compare them.
@@ -58,8 +60,8 @@ pub enum Command {
     Explain(explain::Args),
     /// Compare the model's choices with the kernel's.
     ///
-    /// Exits with 1 if a decision differs, with 2 if a file cannot be read. Rows whose state changed while the kernel decided
-    /// are not compared.
+    /// Exits with 1 if a decision differs, with 2 if a file cannot be read. Rows whose state changed while the kernel
+    /// decided are not compared.
     #[command(after_help = conform::EXAMPLE)]
     Conform(conform::Args),
     /// Make recorded choices again with other features.
@@ -69,7 +71,8 @@ pub enum Command {
     Replay(replay::Args),
     /// Take over what trace-cmd, perf or Perfetto recorded.
     ///
-    /// Such a recording has waits and migrations for `wakelab stats`, and no states, so that no choice can be made again.
+    /// Such a recording has waits and migrations for `wakelab stats`, and no states, so that no choice can be made
+    /// again.
     #[command(after_help = import::EXAMPLE)]
     Import(import::Args),
     /// Write a recording or a simulated run as a Perfetto trace.

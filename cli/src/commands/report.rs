@@ -38,8 +38,8 @@ fn open(path: &Path) -> anyhow::Result<Exit> {
     let whole = fs::canonicalize(path).with_context(|| name.to_string())?;
     open::that(&whole).map_err(|_| {
         anyhow::anyhow!(
-            "{name}: no program was found that opens it\n  hint: open file://{} in a browser, or copy the file to a machine \
-             that has one: it needs no other",
+            "{name}: no program was found that opens it\n  hint: open file://{} in a browser, or copy the file to a \
+             machine that has one: it needs no other",
             whole.display()
         )
     })?;

@@ -73,7 +73,8 @@ pub enum ResultFormat {
     Csv,
 }
 
-/// Resolves the experiment and opens the output. After this, all input is known to be good, and the output to be writable.
+/// Resolves the experiment and opens the output. After this, all input is known to be good, and the output to be
+/// writable.
 pub fn prepare(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<(Experiment, Option<OutFile>)> {
     let experiment = spec.resolve()?;
     say_warnings(&experiment.warnings);

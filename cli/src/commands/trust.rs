@@ -21,8 +21,9 @@ pub struct TrustFlags {
     control: bool,
     /// Change all assumed constants, too.
     ///
-    /// Compare again with every assumed constant changed within its range, and show for each row whether its conclusion holds or
-    /// what it depends on (table or JSON): latin-hypercube, all at once, or one-at-a-time. docs/trust.md says how.
+    /// Compare again with every assumed constant changed within its range, and show for each row whether its conclusion
+    /// holds or what it depends on (table or JSON): latin-hypercube, all at once, or one-at-a-time. docs/trust.md says
+    /// how.
     #[arg(long, value_name = "METHOD", num_args = 0..=1, default_missing_value = "latin-hypercube",
           hide_possible_values = true, conflicts_with = "events")]
     sensitivity: Option<SensitivityMethod>,

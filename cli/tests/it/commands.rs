@@ -55,14 +55,15 @@ fn explain_says_why() {
         (
             "6.12-C-hb.csv.gz",
             "3082",
-            "waker and prev are both cpu 2, so target 2; 2 busy (1 running); nr_idle_scan 0: LLC at 71 % util, no search; \
-             1 CPU was idle: 0 → 2 [target: overloaded]",
+            "waker and prev are both cpu 2, so target 2; 2 busy (1 running); nr_idle_scan 0: LLC at 71 % util, no \
+             search; 1 CPU was idle: 0 → 2 [target: overloaded]",
         ),
         (
             "6.12-C-fan.csv.gz",
             "1414",
             "waker and prev are both cpu 8, so target 8; 8 is running ld/485; sibling 9 busy (1 running); \
-             nr_idle_scan 7; 9-15 busy; limit used up after 7 looks, so target 8; 1 CPU was idle: 7 → 8 [target: limit]",
+             nr_idle_scan 7; 9-15 busy; limit used up after 7 looks, so target 8; 1 CPU was idle: 7 → 8 [target: \
+             limit]",
         ),
         (
             "6.12-C-fan.csv.gz",

@@ -219,7 +219,8 @@ fn a_result_for_which_there_is_no_room_is_one_error_and_no_file() {
     let flags: Vec<String> = GOOD.into_iter().map(|(flag, value)| format!("{flag} {value}")).collect();
     // In blocks of 512 bytes or 1 KiB: the JSON is longer.
     let script = format!(
-        "trap '' XFSZ; ulimit -f 2; exec \"$0\" compare --no-cache --settle 5ms --time 5ms --format json --out x.json {}",
+        "trap '' XFSZ; ulimit -f 2; exec \"$0\" compare --no-cache --settle 5ms --time 5ms --format json --out x.json \
+         {}",
         flags.join(" ")
     );
     let program = env!("CARGO_BIN_EXE_wakelab");

@@ -1,4 +1,5 @@
-//! The tests of the command line, in one program. `guide` stands apart because it registers a policy for the whole process.
+//! The tests of the command line, in one program. `guide` stands apart because it registers a policy for the whole
+//! process.
 
 mod analysis;
 mod book;

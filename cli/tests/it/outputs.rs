@@ -1,4 +1,5 @@
-//! Outputs that cannot be written and inputs that cannot be read: a clear error, and never half a file under the final name.
+//! Outputs that cannot be written and inputs that cannot be read: a clear error, and never half a file under the final
+//! name.
 
 use crate::support::{names, wakelab};
 use std::fs;

@@ -26,7 +26,8 @@ fn same(page: f64, json: &Value, what: &str) {
 /// A comparison on a machine of two caches, with its events, its page and its JSON.
 fn compared(folder: &Path) -> Value {
     let args = "compare --machine test-2llc --kernel v5.19-rc1 --workload netperf:TCP_RR --load 4,24 --base SIS_PROP \
-                --with SIS_UTIL --settle 110ms --time 20ms --repeat 2 --regret --events events --html page.html --format json";
+                --with SIS_UTIL --settle 110ms --time 20ms --repeat 2 --regret --events events --html page.html \
+                --format json";
     json(&wakelab(folder, &args.split_whitespace().collect::<Vec<_>>()))
 }
 

@@ -36,8 +36,8 @@ fn same(row: &Row, column: &str, json: &Value) {
 #[test]
 fn power_over_time_is_that_of_the_result_and_of_the_events() {
     let here = tempfile::tempdir().expect("a folder");
-    let compare = "compare --machine i7-2600k --kernel v6.12 --workload netperf:TCP_RR --load 4 --base governor=schedutil \
-                   --with governor=performance --settle 0s --time 41ms --events events";
+    let compare = "compare --machine i7-2600k --kernel v6.12 --workload netperf:TCP_RR --load 4 --base \
+        governor=schedutil --with governor=performance --settle 0s --time 41ms --events events";
     let (json, page) = run(here.path(), compare);
     let power = page.rows("time-2-power");
     for side in ["base", "with"] {
@@ -133,8 +133,8 @@ fn the_page_of_the_published_tables_has_every_number_of_the_json() {
 #[test]
 fn a_page_of_a_hundred_thousand_wake_ups_is_below_5_mib() {
     let here = tempfile::tempdir().expect("a folder");
-    let compare = "compare --machine intel-1s56c112t --kernel v5.19-rc1 --workload netperf:TCP_RR --load 224 --base SIS_PROP \
-                   --with SIS_UTIL --settle 5ms --time 25ms --regret";
+    let compare = "compare --machine intel-1s56c112t --kernel v5.19-rc1 --workload netperf:TCP_RR --load 224 --base \
+        SIS_PROP --with SIS_UTIL --settle 5ms --time 25ms --regret";
     let (_, page) = run(here.path(), compare);
     let wakeups: f64 = page.rows("reasons-chart").iter().map(|row| row.number("wakeups")).sum();
     assert!(wakeups > 100_000.0, "{wakeups}");

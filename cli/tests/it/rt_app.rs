@@ -73,7 +73,8 @@ fn an_experiment_names_a_file_of_rt_app_beside_it_and_may_be_lenient() {
     let here = folder("w.json", FIFO);
     let experiment = |lenient: &str| {
         let text = format!(
-            "machine = \"test-8c\"\nkernel = \"v5.19-rc1\"\ntime = \"20ms\"\nsettle = \"10ms\"\n{lenient}\n[[workload]]\n\
+            "machine = \"test-8c\"\nkernel = \"v5.19-rc1\"\ntime = \"20ms\"\nsettle = \
+             \"10ms\"\n{lenient}\n[[workload]]\n\
              name = \"w.json\"\n[variants]\nbase = \"SIS_PROP\"\nwith = \"SIS_UTIL\"\n"
         );
         fs::write(here.path().join("x.toml"), text).expect("it is written");
@@ -101,7 +102,8 @@ fn a_file_that_is_over_before_it_is_measured_says_how_to_measure_it() {
     let example = example.to_str().expect("UTF-8");
     let (code, _, errors) = texts(&compare(Path::new("."), example, &["--lenient"]));
     assert_eq!(code, Some(1));
-    let says = "all tasks had exited at 4.002ms, before measuring began at 10ms\n  hint: settle for less, --settle 0s is possible\n";
+    let says = "all tasks had exited at 4.002ms, before measuring began at 10ms\n  hint: settle for less, --settle 0s \
+        is possible\n";
     assert!(errors.starts_with("warning: ") && errors.ends_with(says), "{errors}");
     let args = ["compare", "--machine", "test-8c", "--kernel", "v6.12", "--base", "", "--with", "NO_SIS_UTIL"];
     let more = ["--workload", example, "--lenient", "--settle", "0s", "--format", "csv"];

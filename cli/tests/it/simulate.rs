@@ -129,7 +129,8 @@ fn a_link_stays_and_the_file_it_names_is_replaced() {
 #[test]
 fn a_file_runs_as_its_flags_would_and_flags_come_before_it() {
     let here = folder();
-    let file = "name = \"compare\"\nmachine = \"test-8c\"\nkernel = \"v5.19-rc1\"\nsettle = \"110ms\"\ntime = \"20ms\"\n\
+    let file = "name = \"compare\"\nmachine = \"test-8c\"\nkernel = \"v5.19-rc1\"\nsettle = \"110ms\"\ntime = \
+        \"20ms\"\n\
                 repeats = 2\nseed = 7\n[[workload]]\nname = \"netperf:TCP_RR\"\nload = \"4,16\"\n\
                 [variants]\nbase = \"SIS_PROP\"\nwith = \"SIS_UTIL\"\n";
     fs::write(here.path().join("x.toml"), file).expect("a file");

@@ -98,7 +98,8 @@ fn the_examples_of_help_work() {
         let after = help.split("\nExample").nth(1).expect("examples");
         for line in after.lines().skip(1).take_while(|line| line.starts_with("  ")) {
             let typed = line.trim().split("  ").filter(|part| !part.trim().is_empty()).collect::<Vec<_>>();
-            // What comes after a wide gap says what the example does; an example that goes on after a line's end has a gap, too.
+            // What comes after a wide gap says what the example does; an example that goes on after a line's end has a
+            // gap, too.
             assert!(!typed.is_empty(), "{command}: {line:?}");
             let typed = if line.contains("--load") { typed.join(" ") } else { typed[0].to_owned() };
             let typed = typed.split('>').next().unwrap_or_default().to_owned();

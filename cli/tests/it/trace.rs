@@ -10,8 +10,8 @@ use wakelab_perfetto::schema::{EventType, FtraceEvent, SchedSwitch, SchedWakeup,
 /// A simulated run with its events, and its trace.
 fn traced(folder: &Path, governor: &str) -> Trace {
     let compare = format!(
-        "compare --machine {} --kernel v6.1 --workload hackbench:process-pipe --load 1 --base SIS_UTIL{governor} --with \
-         NO_SIS_UTIL --time 60ms --settle 20ms --no-cache --events run",
+        "compare --machine {} --kernel v6.1 --workload hackbench:process-pipe --load 1 --base SIS_UTIL{governor} \
+         --with NO_SIS_UTIL --time 60ms --settle 20ms --no-cache --events run",
         if governor.is_empty() { "test-8c" } else { "i7-2600k" }
     );
     let output = wakelab(folder, &compare.split_whitespace().collect::<Vec<_>>());
@@ -154,8 +154,9 @@ fn frequencies_and_idle_states_are_there_where_power_is_modelled() {
 #[test]
 fn a_comparison_leaves_the_first_repeat_of_each_side_with_its_power() {
     let folder = tempfile::tempdir().expect("a folder");
-    let compare = "compare --machine i7-2600k --kernel v6.1 --workload hackbench:process-pipe --load 1 --repeat 2 --base \
-                   SIS_UTIL,governor=schedutil --with NO_SIS_UTIL --time 30ms --settle 0s --format json --perfetto traces";
+    let compare = "compare --machine i7-2600k --kernel v6.1 --workload hackbench:process-pipe --load 1 --repeat 2 \
+        --base SIS_UTIL,governor=schedutil --with NO_SIS_UTIL --time 30ms --settle 0s --format json --perfetto \
+                   traces";
     let output = wakelab(folder.path(), &compare.split_whitespace().collect::<Vec<_>>());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");

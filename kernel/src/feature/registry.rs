@@ -169,13 +169,13 @@ features! {
         None, None, "wakelab's own", true;
     SIS_UTIL_V1: "SIS_UTIL as first posted: no limit up to 85% utilisation, no search above.",
         None, None,
-        "\"[PATCH] sched/fair: Stop searching for an idle CPU if the LLC is overloaded\", Chen Yu, February 2022, as its \
-            later versions describe it",
+        "\"[PATCH] sched/fair: Stop searching for an idle CPU if the LLC is overloaded\", Chen Yu, February 2022, as \
+         its later versions describe it",
         true;
     SIS_UTIL_V2: "SIS_UTIL as posted second: the scan shrinks in proportion to the utilisation to 4 run queues at 50%.",
         None, None,
-        "\"[PATCH v2] sched/fair: Change SIS_PROP to search idle CPU based on sum of util_avg\", Chen Yu, March 2022, as \
-            its later versions describe it",
+        "\"[PATCH v2] sched/fair: Change SIS_PROP to search idle CPU based on sum of util_avg\", Chen Yu, March 2022, \
+         as its later versions describe it",
         true;
     SIS_UTIL_V3: "SIS_UTIL as posted before its merge: the scan shrinks by the square of the utilisation, over 72, \
         in percent.",
@@ -183,7 +183,8 @@ features! {
         "\"[PATCH v3] sched/fair: Introduce SIS_UTIL to search idle CPU based on sum of util_avg\", Chen Yu, 2022, \
             as quoted in its replies",
         true;
-    SIS_UTIL_SMALL_LLC: "SIS_UTIL for small LLCs: of up to 16 CPUs, 32 / llc_weight times as many run queues are looked at.",
+    SIS_UTIL_SMALL_LLC: "SIS_UTIL for small LLCs: of up to 16 CPUs, 32 / llc_weight times as many run queues are \
+        looked at.",
         None, None, "the threads of SIS_UTIL, 2022", true;
     SIS_UTIL_NEWIDLE: "Update nr_idle_scan in newly-idle balancing, too, and not only in periodic passes.",
         None, None, "the thread of SIS_UTIL v4, June 2022, where it was rejected for the writes to a shared line", true;
@@ -192,8 +193,8 @@ features! {
         None, None, "cpu_util(), 6.12 and 7.3; where the version has none, in the form of 7.3", true;
     RUNNABLE_BOOST_FREQ: "RUNNABLE_BOOST in schedutil's request; on by default, and read where boosting is on.",
         None, None, "cpu_util_cfs_boost() in sugov_get_util(), 6.12; the switch is wakelab's", true;
-    RUNNABLE_BOOST_EAS: "RUNNABLE_BOOST in the highest utilisation of a performance domain; on by default, and read where \
-        boosting is on.",
+    RUNNABLE_BOOST_EAS: "RUNNABLE_BOOST in the highest utilisation of a performance domain; on by default, and read \
+        where boosting is on.",
         None, None, "eenv_pd_max_util(), 6.12; the switch is wakelab's", true;
     RUNNABLE_BOOST_LB: "RUNNABLE_BOOST where balancing between LLCs moves utilisation; on by default, and read where \
         boosting is on.",
@@ -211,7 +212,8 @@ features! {
         true;
     FREQ_INVARIANCE: "Make utilisation independent of the frequency: on x86 by APERF and MPERF, on arm64 by cpufreq.",
         Some("5.7 on x86, before 5.2 on arm64"), None,
-        "arch_scale_freq_tick(), 5.10, and the posting of September 2019; no kernel has a switch, and the name is wakelab's",
+        "arch_scale_freq_tick(), 5.10, and the posting of September 2019; no kernel has a switch, and the name is \
+         wakelab's",
         true;
     OWN: "The search policy of a program that uses wakelab as a library; it has its name and source there.",
         None, None, "none until a program adds one: docs/guides/a-search-policy.md", false;

@@ -64,8 +64,8 @@ impl Switches {
 impl FromStr for Switches {
     type Err = SwitchesError;
 
-    /// Words separated by commas (blanks around them are ignored): features, each with `NO_` to switch it off, and tunables with
-    /// their values.
+    /// Words separated by commas (blanks around them are ignored): features, each with `NO_` to switch it off, and
+    /// tunables with their values.
     fn from_str(text: &str) -> Result<Self, SwitchesError> {
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
         let mut switches = Switches::default();

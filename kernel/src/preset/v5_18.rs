@@ -39,10 +39,12 @@ pub(super) const TUNABLES_SOURCE: &str = "kernel/sched/fair.c of torvalds/linux 
 pub(super) static PRESET: Preset = Preset {
     name: "v5.18",
     before: Some(v5_10::PRESET.name),
-    source: "kernel/sched/{fair.c,core.c} of a public tree based on 5.18, and fair.c of torvalds/linux at 13ede3315087; \
-        features.h as in 6.1 without SIS_UTIL and NI_RANDOM, from the changelog, not checked against a source tree; \
+    source: "kernel/sched/{fair.c,core.c} of a public tree based on 5.18, and fair.c of torvalds/linux at \
+        13ede3315087; features.h as in 6.1 without SIS_UTIL and NI_RANDOM, from the changelog, not checked against a \
+        source tree; \
         find_energy_efficient_cpu() and compute_energy() as the diff of 3e8c6c9aac42 shows them before it",
-    complete: "complete for the fair class without cgroups; schedutil and estimated utilisation are taken over from 6.1",
+    complete: "complete for the fair class without cgroups; schedutil and estimated utilisation are taken over from \
+        6.1",
     features: features(FILE),
     feature_file: FILE,
     tunables: Tunables::CFS_V6_1,

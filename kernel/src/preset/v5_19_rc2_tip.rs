@@ -6,8 +6,8 @@ use crate::{Tunables, sd_flags};
 pub(super) static PRESET: Preset = Preset {
     name: "v5.19-rc2-tip",
     before: Some(v5_19_rc1::PRESET.name),
-    source: "5.18 with the tip tree's commits of June 2022 up to f3dd3f674555: kernel/sched/core.c of torvalds/linux at \
-        f3dd3f674555 and fair.c at cb29a5c19d2d; f5b2eeb49991 and 28156108fecb by their postings",
+    source: "5.18 with the tip tree's commits of June 2022 up to f3dd3f674555: kernel/sched/core.c of torvalds/linux \
+        at f3dd3f674555 and fair.c at cb29a5c19d2d; f5b2eeb49991 and 28156108fecb by their postings",
     complete: "as v5.18",
     features: features(v5_18::FILE),
     feature_file: v5_18::FILE,

@@ -30,8 +30,8 @@ const FILE: &[(Feature, bool)] = &[
     (UTIL_EST, true),
 ];
 
-pub(super) const PRESET_COMPLETE: &str = "complete for the fair class on CPUs of one capacity, without cgroups; estimated \
-    utilisation is that of 6.1 without UTIL_EST_FASTUP";
+pub(super) const PRESET_COMPLETE: &str = "complete for the fair class on CPUs of one capacity, without cgroups; \
+    estimated utilisation is that of 6.1 without UTIL_EST_FASTUP";
 pub(super) const TUNABLES_SOURCE: &str = "kernel/sched/fair.c of torvalds/linux at 5e83eafbfd3b (5.2) and f6cad8df6b30 \
     (5.3); nr_migrate and LOAD_AVG_PERIOD as in 5.10.262, not checked at those commits";
 

@@ -8,11 +8,11 @@ rules! {
     /// The version-dependent parts of balancing.
     pub struct BalanceRules {
         /// Groups have no types beyond overloaded and imbalanced, and are compared by the load of their queued tasks
-        /// (`find_busiest_group()` with `fix_small_imbalance()`, and in `detach_tasks()` a limit of twice the imbalance;
-        /// before 0b0695f2b34a, which is in 5.5).
+        /// (`find_busiest_group()` with `fix_small_imbalance()`, and in `detach_tasks()` a limit of twice the
+        /// imbalance; before 0b0695f2b34a, which is in 5.5).
         pub by_load: bool,
-        /// Per-CPU kernel threads are skipped; before, they count as pinned (`can_migrate_task()`; in stable 5.10.y, not in
-        /// 5.3).
+        /// Per-CPU kernel threads are skipped; before, they count as pinned (`can_migrate_task()`; in stable 5.10.y,
+        /// not in 5.3).
         pub kthreads_passed_over: bool,
         /// Between siblings of a core no task is cache-hot (`task_hot()`; in 5.10, not in 5.3).
         pub siblings_share_cache: bool,
@@ -21,106 +21,111 @@ rules! {
         pub pinned_keep_imbalance: bool,
         /// By how much the interval of a busy CPU is longer (`get_sd_balance_interval()`, `sd->busy_factor`).
         pub busy_interval: BusyInterval,
-        /// A CPU that runs only SCHED_IDLE tasks balances as often as an idle one (`rebalance_domains()`, 323af6deaf70; in
-        /// 5.6, not in 5.3).
+        /// A CPU that runs only SCHED_IDLE tasks balances as often as an idle one (`rebalance_domains()`, 323af6deaf70;
+        /// in 5.6, not in 5.3).
         pub sched_idle_is_idle: bool,
         /// In which order a CPU balances for those whose tick is stopped (`_nohz_idle_balance()`).
         pub ilb_walk: IlbWalk,
         /// A newly idle CPU does not balance once it has a task or a wake-up is pending (`should_we_balance()`,
         /// 792b9f65a568; in 6.1, not in 5.18).
         pub newidle_bails_out: bool,
-        /// The first CPU of an idle core pulls for its group, before an idle CPU with a busy sibling (`should_we_balance()`,
-        /// its `swb_cpus` and `is_core_idle()`; in 6.12, not in 6.1). It does not apply within a core.
+        /// The first CPU of an idle core pulls for its group, before an idle CPU with a busy sibling
+        /// (`should_we_balance()`, its `swb_cpus` and `is_core_idle()`; in 6.12, not in 6.1). It does not apply within
+        /// a core.
         pub idle_core_first: bool,
         /// A CPU whose capacity other classes and interrupts have reduced makes its group one to pull from
         /// (`sched_reduced_capacity()`; in 6.1, not in 5.18).
         pub reduced_capacity: bool,
         /// Delayed tasks are not counted among the fair ones (`h_nr_runnable` instead of `h_nr_queued` in
-        /// `update_sg_lb_stats()`, `sched_balance_find_src_rq()`, `need_active_balance()` and `nohz_balancer_kick()`; in
-        /// 7.2, not in 6.12). `rq->nr_running` counts them in both.
+        /// `update_sg_lb_stats()`, `sched_balance_find_src_rq()`, `need_active_balance()` and `nohz_balancer_kick()`;
+        /// in 7.2, not in 6.12). `rq->nr_running` counts them in both.
         pub h_nr_runnable: bool,
-        /// Two tasks on one core are pulled to an idle CPU (`smt_balance()`, `group_smt_balance`), and of two groups the one
-        /// that is a core with SMT is distinguished from one that is not (`smt_vs_nonsmt_groups()` and the tie of
-        /// `fully_busy` in `update_sd_pick_busiest()`; in 6.12, not in 6.1).
+        /// Two tasks on one core are pulled to an idle CPU (`smt_balance()`, `group_smt_balance`), and of two groups
+        /// the one that is a core with SMT is distinguished from one that is not (`smt_vs_nonsmt_groups()` and the tie
+        /// of `fully_busy` in `update_sd_pick_busiest()`; in 6.12, not in 6.1).
         pub smt_balance: bool,
         /// Of two groups with equal misfit tasks, or of equal asymmetric priority, the first stays the busiest
         /// (`update_sd_pick_busiest()`; in 6.12; in 6.1 the last does).
         pub first_of_equals: bool,
-        /// On unequal CPUs: a group of larger CPUs without more tasks than CPUs never becomes the busiest; before, only an
-        /// equal in type prevents it (`update_sd_pick_busiest()`; in 7.2 and 6.1.192, not in 6.12.107 nor 6.1.176).
+        /// On unequal CPUs: a group of larger CPUs without more tasks than CPUs never becomes the busiest; before, only
+        /// an equal in type prevents it (`update_sd_pick_busiest()`; in 7.2 and 6.1.192, not in 6.12.107 nor 6.1.176).
         pub larger_cpus_first: bool,
-        /// On unequal CPUs: misfit tasks are pulled to idle cores only (`env->dst_core_idle` in `update_sd_pick_busiest()`;
-        /// in 7.2 and 6.1.192, not in 6.12.107 nor 6.1.176).
+        /// On unequal CPUs: misfit tasks are pulled to idle cores only (`env->dst_core_idle` in
+        /// `update_sd_pick_busiest()`; in 7.2 and 6.1.192, not in 6.12.107 nor 6.1.176).
         pub misfit_to_idle_core: bool,
-        /// On unequal CPUs: a group has misfit tasks for the pulling CPU's capacity, and by 5%; before, for the local group's
-        /// largest CPU, and by a fifth (`update_sd_pick_busiest()` and `find_busiest_queue()`; in 5.18, not in 5.10).
+        /// On unequal CPUs: a group has misfit tasks for the pulling CPU's capacity, and by 5%; before, for the local
+        /// group's largest CPU, and by a fifth (`update_sd_pick_busiest()` and `find_busiest_queue()`; in 5.18, not in
+        /// 5.10).
         pub asym_by_dst: bool,
         /// How a task is found to fit a CPU, which decides on misfits and on overutilized CPUs (`util_fits_cpu()`).
         pub util_fits: UtilFits,
-        /// A task that runs on the largest CPU it may use is no misfit (`max_allowed_capacity` in `update_misfit_status()`;
-        /// in 6.12, not in 6.1). Before, a misfit task makes others balance only if its CPU is not one of the largest, or
-        /// its capacity is reduced (`check_misfit_status()`).
+        /// A task that runs on the largest CPU it may use is no misfit (`max_allowed_capacity` in
+        /// `update_misfit_status()`; in 6.12, not in 6.1). Before, a misfit task makes others balance only if its CPU
+        /// is not one of the largest, or its capacity is reduced (`check_misfit_status()`).
         pub misfit_by_allowed: bool,
-        /// A pass for misfit tasks that moves none is no failure, and leaves the interval as it is (`load_balance()`; in
-        /// 6.12, not in 6.1).
+        /// A pass for misfit tasks that moves none is no failure, and leaves the interval as it is (`load_balance()`;
+        /// in 6.12, not in 6.1).
         pub misfit_is_no_failure: bool,
-        /// A group has misfit tasks only for a CPU that is larger than its CPUs (`update_sg_lb_stats()`; in 7.3, not in 7.2).
+        /// A group has misfit tasks only for a CPU that is larger than its CPUs (`update_sg_lb_stats()`; in 7.3, not in
+        /// 7.2).
         pub misfit_if_larger: bool,
-        /// The only task of a CPU with a busy sibling, or of one as large as the pulling CPU on a machine with clusters, may
-        /// go to a CPU that is no larger (`smt_degraded_cap` and `cluster_equal_cap` in `sched_balance_find_src_rq()`; in
-        /// 7.3, not in 7.2).
+        /// The only task of a CPU with a busy sibling, or of one as large as the pulling CPU on a machine with
+        /// clusters, may go to a CPU that is no larger (`smt_degraded_cap` and `cluster_equal_cap` in
+        /// `sched_balance_find_src_rq()`; in 7.3, not in 7.2).
         pub equal_capacity_pulls: bool,
-        /// With an energy model: misfit tasks are pulled though no CPU is overutilized (`find_busiest_group()`; in stable
-        /// 6.1.y, not in 5.18).
+        /// With an energy model: misfit tasks are pulled though no CPU is overutilized (`find_busiest_group()`; in
+        /// stable 6.1.y, not in 5.18).
         pub misfit_before_energy: bool,
-        /// With an energy model: a group without an overutilized CPU is not overloaded (`group_is_overloaded()`; in 7.2, not
-        /// in 6.12).
+        /// With an energy model: a group without an overutilized CPU is not overloaded (`group_is_overloaded()`; in
+        /// 7.2, not in 6.12).
         pub overloaded_by_energy: bool,
-        /// With an energy model: the minimum that tasks ask for can make a CPU overutilized (`cpu_overutilized()`; in 6.12,
-        /// not in 7.2).
+        /// With an energy model: the minimum that tasks ask for can make a CPU overutilized (`cpu_overutilized()`; in
+        /// 6.12, not in 7.2).
         pub overutilized_by_min: bool,
         /// Which domain says that tasks go to siblings first (`sds->prefer_sibling`, `update_sd_lb_stats()`).
         pub prefer_sibling: PreferSibling,
         /// How uneven siblings are (`sibling_imbalance()`).
         pub sibling_imbalance: SiblingImbalance,
-        /// Nothing is pulled to a fully busy group above the domain's average load (`calculate_imbalance()`, 91dcf1e8068e;
-        /// in stable 5.10.y and 6.1.y). Before, the difference wraps and drops out of the minimum.
+        /// Nothing is pulled to a fully busy group above the domain's average load (`calculate_imbalance()`,
+        /// 91dcf1e8068e; in stable 5.10.y and 6.1.y). Before, the difference wraps and drops out of the minimum.
         pub local_above_average: bool,
-        /// The number of tasks is halved after a NUMA imbalance is allowed for, not before (cb29a5c19d2d; in the tip tree of
-        /// June 2022, not in 5.18).
+        /// The number of tasks is halved after a NUMA imbalance is allowed for, not before (cb29a5c19d2d; in the tip
+        /// tree of June 2022, not in 5.18).
         pub halved_after_numa: bool,
         /// When an imbalance between nodes is left alone (`adjust_numa_imbalance()`).
         pub numa_imbalance: NumaImbalance,
-        /// A run queue without fair tasks is skipped (`find_busiest_queue()`; in 5.18, not in 5.10, where the load that its
-        /// blocked tasks have left can make it the busiest).
+        /// A run queue without fair tasks is skipped (`find_busiest_queue()`; in 5.18, not in 5.10, where the load that
+        /// its blocked tasks have left can make it the busiest).
         pub idle_queues_skipped: bool,
-        /// Pinned tasks are offered only to CPUs of the group's balance mask (`dst_grpmask`; in stable 5.10.y and 6.1.y, not
-        /// in the tip tree of June 2022). It differs from the span if groups overlap.
+        /// Pinned tasks are offered only to CPUs of the group's balance mask (`dst_grpmask`; in stable 5.10.y and
+        /// 6.1.y, not in the tip tree of June 2022). It differs from the span if groups overlap.
         pub dst_balance_mask: bool,
-        /// Failed passes let tasks of more utilisation move, as they do with load (`detach_tasks()`, migrate_util; in stable
-        /// 5.10.y and 6.1.y, not in the tip tree of June 2022).
+        /// Failed passes let tasks of more utilisation move, as they do with load (`detach_tasks()`, migrate_util; in
+        /// stable 5.10.y and 6.1.y, not in the tip tree of June 2022).
         pub util_relaxed: bool,
-        /// When a pass returns to a run queue, it leaves its last task alone even for a busy CPU (`detach_tasks()`; in 5.18,
-        /// not in 5.10).
+        /// When a pass returns to a run queue, it leaves its last task alone even for a busy CPU (`detach_tasks()`; in
+        /// 5.18, not in 5.10).
         pub last_task_stays: bool,
         /// Delayed tasks move only when load is balanced (`can_migrate_task()`; in 7.2, not in 6.12).
         pub delayed_only_with_load: bool,
-        /// A task that would have to wait for its eligibility, and would not be alone at the destination, moves only after a
-        /// failed pass (`task_is_ineligible_on_dst_cpu()` in `can_migrate_task()`, with PLACE_LAG; in 7.2, not in 6.12).
+        /// A task that would have to wait for its eligibility, and would not be alone at the destination, moves only
+        /// after a failed pass (`task_is_ineligible_on_dst_cpu()` in `can_migrate_task()`, with PLACE_LAG; in 7.2, not
+        /// in 6.12).
         pub ineligible_waits: bool,
         /// When a running task is pushed, and what that means for the next passes (`need_active_balance()`).
         pub push: Push,
-        /// A running task that is about to sleep is not pushed (`curr->on_rq` in `sched_balance_rq()`; in 7.3, not in 7.2).
+        /// A running task that is about to sleep is not pushed (`curr->on_rq` in `sched_balance_rq()`; in 7.3, not in
+        /// 7.2).
         pub push_queued_only: bool,
         /// Which passes over a domain with SD_SERIALIZE exclude each other (`balancing`, `sched_balance_running`).
         pub serialize: Serialize,
         /// Newly idle balancing.
         pub newidle: NewidleRules,
-        /// A CPU of an idle core balances for CPUs whose tick is stopped, before one with a busy sibling (`find_new_ilb()`;
-        /// in 7.3, not in 7.2).
+        /// A CPU of an idle core balances for CPUs whose tick is stopped, before one with a busy sibling
+        /// (`find_new_ilb()`; in 7.3, not in 7.2).
         pub ilb_idle_core: bool,
-        /// A CPU that stops its tick has `nohz.next_balance` updated soon (`nohz.needs_update`, NOHZ_NEXT_KICK; in 5.18, not
-        /// in 5.10).
+        /// A CPU that stops its tick has `nohz.next_balance` updated soon (`nohz.needs_update`, NOHZ_NEXT_KICK; in
+        /// 5.18, not in 5.10).
         pub nohz_next_kick: bool,
     }
 }
@@ -128,22 +133,22 @@ rules! {
 rules! {
     /// The version-dependent parts of newly idle balancing (`newidle_balance()`, `sched_balance_newidle()`).
     pub struct NewidleRules {
-        /// A CPU that expects to be idle for less than `sysctl_sched_migration_cost` does not begin; later the cost of its
-        /// lowest domain decides (in 5.10, not in 5.18).
+        /// A CPU that expects to be idle for less than `sysctl_sched_migration_cost` does not begin; later the cost of
+        /// its lowest domain decides (in 5.10, not in 5.18).
         pub cost_floor: bool,
-        /// A rising cost restarts the second after which it decays, and the time of `update_blocked_averages()` belongs to
-        /// the lowest domain's (`update_newidle_cost()`; in 5.18, not in 5.10).
+        /// A rising cost restarts the second after which it decays, and the time of `update_blocked_averages()` belongs
+        /// to the lowest domain's (`update_newidle_cost()`; in 5.18, not in 5.10).
         pub cost_restarts_decay: bool,
         /// Of the domains of a periodic visit, the highest one's decay counts for the CPU's own maximum; before, any
         /// (`need_decay` in `rebalance_domains()`; in 5.18, not in 5.10).
         pub last_decay_counts: bool,
         /// What ends it before the highest domain, after a pass without success.
         pub stop: NewidleStop,
-        /// A CPU that has made passes does not note that the averages of others are due (`nohz_newidle_balance()` is called
-        /// only if none is made; in 5.3, not in 5.10).
+        /// A CPU that has made passes does not note that the averages of others are due (`nohz_newidle_balance()` is
+        /// called only if none is made; in 5.3, not in 5.10).
         pub blocked_without_pass: bool,
-        /// NI_RANDOM throws no dice if every pass succeeds, and NI_RATE makes sure that a domain is balanced that is balanced
-        /// seldom (`update_newidle_stats()`; in 7.2, not in 6.12).
+        /// NI_RANDOM throws no dice if every pass succeeds, and NI_RATE makes sure that a domain is balanced that is
+        /// balanced seldom (`update_newidle_stats()`; in 7.2, not in 6.12).
         pub rate: bool,
     }
 }
@@ -173,8 +178,8 @@ forms! {
 forms! {
     /// The loop of `_nohz_idle_balance()`, and how `kick_ilb()` advances `nohz.next_balance`.
     pub enum IlbWalk {
-        /// From the first CPU; the balancing one is last and does not count for `nohz.next_balance`, which is set even if
-        /// the loop is left early. Any kick delays it by a jiffy (5.3).
+        /// From the first CPU; the balancing one is last and does not count for `nohz.next_balance`, which is set even
+        /// if the loop is left early. Any kick delays it by a jiffy (5.3).
         FromFirst = "from the first CPU",
         /// From the CPU after the balancing one. A kick to balance sets it to the next jiffy (5.10).
         FromNext = "from the next CPU",
@@ -214,11 +219,12 @@ forms! {
 forms! {
     /// Pushing a running task (`need_active_balance()` and what follows in `load_balance()`).
     pub enum Push {
-        /// After enough failures of any kind. The next passes then take cache-hot tasks, and the interval doubles unless the
-        /// push has another reason (`voluntary_active_balance()`). A task that may not be pushed counts as pinned, and a run
-        /// queue with one task does not (5.10).
+        /// After enough failures of any kind. The next passes then take cache-hot tasks, and the interval doubles
+        /// unless the push has another reason (`voluntary_active_balance()`). A task that may not be pushed counts as
+        /// pinned, and a run queue with one task does not (5.10).
         AnyFailures = "after failures of any pass",
-        /// After enough failures of passes that move tasks; the interval starts anew (`imbalanced_active_balance()`, 5.18).
+        /// After enough failures of passes that move tasks; the interval starts anew (`imbalanced_active_balance()`,
+        /// 5.18).
         TaskFailures = "after failures to move tasks",
     }
 }
@@ -228,8 +234,8 @@ forms! {
     pub enum Serialize {
         /// Periodic ones, from before they are known to be due (`rebalance_domains()`, 6.12).
         Visits = "periodic visits",
-        /// All, once it is known that the CPU pulls for its group, newly idle ones included (`sched_balance_rq()`, 7.2). One
-        /// that does not get its turn counts as one that found balance.
+        /// All, once it is known that the CPU pulls for its group, newly idle ones included (`sched_balance_rq()`,
+        /// 7.2). One that does not get its turn counts as one that found balance.
         Passes = "all passes",
     }
 }

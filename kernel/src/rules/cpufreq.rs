@@ -13,10 +13,11 @@ rules! {
         /// x86 measures the frequency by APERF and MPERF, so that utilisation does not depend on it
         /// (`arch_scale_freq_tick()`, since 5.7). arm64 has known the frequency from cpufreq for longer.
         pub x86_invariance: bool,
-        /// arm64's utilisation refers to a frequency of its own, the CPU's highest (`arch_scale_freq_ref()`, since 6.8).
+        /// arm64's utilisation refers to a frequency of its own, the CPU's highest (`arch_scale_freq_ref()`, since
+        /// 6.8).
         pub arm64_freq_ref: bool,
-        /// x86 takes the base frequency for the highest if turbo is switched off (`store_no_turbo()`, since 6.10); 5.10 is
-        /// not notified.
+        /// x86 takes the base frequency for the highest if turbo is switched off (`store_no_turbo()`, since 6.10); 5.10
+        /// is not notified.
         pub no_turbo_notified: bool,
     }
 }
@@ -37,8 +38,8 @@ rules! {
         /// `need_freq_update` ends when a frequency is computed, and the driver is not notified of an unchanged one
         /// (`get_next_freq()`, 5.3); later it ends when the result is committed.
         pub need_update_ends_early: bool,
-        /// More deadline bandwidth sets `need_freq_update` itself; before, `limits_changed` (`ignore_dl_rate_limit()`, 7.2
-        /// and later).
+        /// More deadline bandwidth sets `need_freq_update` itself; before, `limits_changed` (`ignore_dl_rate_limit()`,
+        /// 7.2 and later).
         pub dl_needs_update: bool,
         /// The CPUs of a shared policy are compared by utilisation over capacity; since 6.12 by utilisation
         /// (`sugov_next_freq_shared()`).
@@ -55,8 +56,8 @@ forms! {
         InFreq = "frequency",
         /// To the utilisation, in `get_next_freq()` (5.12 to 6.7).
         InUtil = "utilisation",
-        /// To the utilisation, in `sugov_effective_cpu_perf()`, so that clamps bound the result; without invariance to the
-        /// current frequency as well, so 56% in all (since 6.8; 9c0b4bb7f630, e37617c8e53a).
+        /// To the utilisation, in `sugov_effective_cpu_perf()`, so that clamps bound the result; without invariance to
+        /// the current frequency as well, so 56% in all (since 6.8; 9c0b4bb7f630, e37617c8e53a).
         InPerf = "effective performance",
     }
 }
@@ -64,7 +65,8 @@ forms! {
 forms! {
     /// How "do not go down while the CPU has not been idle" meets changed limits.
     pub enum BusyHold {
-        /// Then it is not asked whether the CPU was idle, and a frequency that is held forgets the last computed one (5.3).
+        /// Then it is not asked whether the CPU was idle, and a frequency that is held forgets the last computed one
+        /// (5.3).
         NotAsked = "not asked",
         /// The frequency is held all the same (5.10, 5.18; only the driver's clamp follows a limit that falls).
         Ignored = "held",

@@ -45,15 +45,15 @@ impl Describe for FairClass {
 rules! {
     /// Which form of CFS a kernel version has.
     pub struct CfsRules {
-        /// CFS: a SCHED_IDLE task beside others has a slice of at least `sysctl_sched_idle_min_granularity`, and a smaller
-        /// credit after sleep (`sched_slice()`, `place_entity()`; in 6.1, not in 5.10).
+        /// CFS: a SCHED_IDLE task beside others has a slice of at least `sysctl_sched_idle_min_granularity`, and a
+        /// smaller credit after sleep (`sched_slice()`, `place_entity()`; in 6.1, not in 5.10).
         pub sched_idle_slices: bool,
         /// CFS: the vruntime of a task that slept for 104 days is not compared (`entity_is_long_sleeper()`; in stable
         /// 5.10.y and 6.1.y, not in 5.18: it came with 6.3).
         pub long_sleeper: bool,
-        /// CFS: a pick clears the markers of the task that it picks, even if that goes on running (`pick_next_entity()`,
-        /// 5.10). Since 5.14 only a switch to the task does, so that a task that yields and goes on stays marked
-        /// (`set_next_entity()`, 6.1; 21f56ffe4482).
+        /// CFS: a pick clears the markers of the task that it picks, even if that goes on running
+        /// (`pick_next_entity()`, 5.10). Since 5.14 only a switch to the task does, so that a task that yields and goes
+        /// on stays marked (`set_next_entity()`, 6.1; 21f56ffe4482).
         pub pick_clears_buddies: bool,
     }
 }
@@ -64,8 +64,8 @@ rules! {
         /// EEVDF: how long RUN_TO_PARITY protects the picked task (`set_protect_slice()`). Since 7.2 every charge of a
         /// task that is not protected asks for a reschedule, and without the feature the base slice is protected.
         pub slice_protection: SliceProtection,
-        /// EEVDF: only a pick protects, not a task's return after a change of its parameters (`set_next_entity()`; in 7.2,
-        /// not in 6.12).
+        /// EEVDF: only a pick protects, not a task's return after a change of its parameters (`set_next_entity()`; in
+        /// 7.2, not in 6.12).
         pub protect_picked_only: bool,
         /// EEVDF: how a wakee is compared with the running task (`check_preempt_wakeup_fair()`, 6.12;
         /// `wakeup_preempt_fair()`, 7.2).
@@ -73,19 +73,19 @@ rules! {
         /// EEVDF: how far a task's lag may be from zero (`entity_lag()`).
         pub lag_limit: LagLimit,
         /// EEVDF: a delayed task's lag is taken when it goes to sleep and can only rise until it is dequeued
-        /// (`update_entity_lag()`; in 7.2, not in 6.12). A delayed task that wakes is then charged for and placed anew only
-        /// if that has changed its lag.
+        /// (`update_entity_lag()`; in 7.2, not in 6.12). A delayed task that wakes is then charged for and placed anew
+        /// only if that has changed its lag.
         pub delayed_lag_kept: bool,
-        /// EEVDF: weights have 10 more bits, eligibility is computed in 128 bits, and the zero point follows a heavy task
-        /// that joins (in 7.2, not in 6.12). It shows only in products that exceed 64 bits, and in the sums.
+        /// EEVDF: weights have 10 more bits, eligibility is computed in 128 bits, and the zero point follows a heavy
+        /// task that joins (in 7.2, not in 6.12). It shows only in products that exceed 64 bits, and in the sums.
         pub full_weights: bool,
-        /// EEVDF: the lag of a task that joins is inflated by l + l w/W, which exceeds 64 bits less often than l (W + w)/W
-        /// (`place_entity()`; in 7.3, not in 7.2).
+        /// EEVDF: the lag of a task that joins is inflated by l + l w/W, which exceeds 64 bits less often than l (W +
+        /// w)/W (`place_entity()`; in 7.3, not in 7.2).
         pub split_inflation: bool,
         /// EEVDF: a new weight rescales a relative deadline as it does lag (`rescale_entity()`; in 7.2, not in 6.12).
         pub deadline_rescaled: bool,
-        /// EEVDF: the weight that the queue uses is set at the enqueue, and its inverse is (2^32-1)/w instead of the table's
-        /// (`h_load`; in 7.3, not in 7.2).
+        /// EEVDF: the weight that the queue uses is set at the enqueue, and its inverse is (2^32-1)/w instead of the
+        /// table's (`h_load`; in 7.3, not in 7.2).
         pub weight_at_enqueue: bool,
         /// EEVDF: the hrtick expires at the deadline; before, when the task has run for its slice since it was picked
         /// (`hrtick_start_fair()`; in 7.2, not in 6.12).
@@ -135,8 +135,8 @@ forms! {
         /// A shorter slice may end the protection; then the task preempts if it would be picked (6.12).
         CancelThenLook = "cancel protection, then compare",
         /// A pick as by a schedule, which takes delayed tasks off the queue: a task with a shorter slice ignores the
-        /// protection in that pick, and ends it if it wins. If the task does not win, the protection is cut to the shortest
-        /// slice (7.2).
+        /// protection in that pick, and ends it if it wins. If the task does not win, the protection is cut to the
+        /// shortest slice (7.2).
         Pick = "pick",
         /// A pick as in 7.2, but a task with a shorter slice ends the protection as soon as it is eligible, and is then
         /// marked to be picked next. It is checked even if a reschedule was asked for already (7.3).

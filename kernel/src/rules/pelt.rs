@@ -10,13 +10,14 @@ rules! {
         pub sums: SumRule,
         /// The weight by which a new task's utilisation is taken from its run queue's (`post_init_entity_util_avg()`).
         pub init_weight: InitWeight,
-        /// A task that leaves an idle CPU is aged up to now (`migrate_se_pelt_lag()`, e2f3e35f1f5a; in 6.1, not in 5.18).
+        /// A task that leaves an idle CPU is aged up to now (`migrate_se_pelt_lag()`, e2f3e35f1f5a; in 6.1, not in
+        /// 5.18).
         pub migrate_lag: bool,
-        /// Setting the weight that a task has already does not retake its `load_avg` (`reweight_entity()`; in 7.3, not in
-        /// 7.2).
+        /// Setting the weight that a task has already does not retake its `load_avg` (`reweight_entity()`; in 7.3, not
+        /// in 7.2).
         pub skip_same_weight: bool,
-        /// A run queue keeps the load of its queued tasks beside that of all that are attached (`runnable_load_avg`, up to
-        /// 5.6).
+        /// A run queue keeps the load of its queued tasks beside that of all that are attached (`runnable_load_avg`, up
+        /// to 5.6).
         pub runnable_load: bool,
     }
 }
@@ -28,11 +29,11 @@ forms! {
     pub enum SumRule {
         /// Both are subtracted, and neither goes below 0 (5.2, 5.3).
         Plain = "subtracted",
-        /// The sum is recomputed from what is left of the average; only the removed utilisation has the lower bound (stable
-        /// 5.10.y).
+        /// The sum is recomputed from what is left of the average; only the removed utilisation has the lower bound
+        /// (stable 5.10.y).
         Resync = "recomputed",
-        /// Both are subtracted, then the sum is kept at or above average * PELT_MIN_DIVIDER, compared **as 32 bits**: of a
-        /// run queue's `load_sum` above 2^32 the upper half is lost (6.1, 6.12).
+        /// Both are subtracted, then the sum is kept at or above average * PELT_MIN_DIVIDER, compared **as 32 bits**:
+        /// of a run queue's `load_sum` above 2^32 the upper half is lost (6.1, 6.12).
         Bound32 = "bounded, in 32 bits",
         /// Both are subtracted, then the sum is kept at or above average * PELT_MIN_DIVIDER, compared at the sum's own
         /// width, also when load is added (`__update_sa()`, 7.2, 7.3).

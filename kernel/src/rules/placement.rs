@@ -46,8 +46,8 @@ rules! {
         /// A CPU that runs only SCHED_IDLE tasks does not count as idle for a wakee that is SCHED_IDLE itself
         /// (`choose_sched_idle_rq()`; in 7.2, not in 6.12).
         pub sched_idle_not_for_idle: bool,
-        /// The target's cluster is scanned before the rest of the LLC, and an idle previous or recently used CPU outside
-        /// of it is the last resort (since 6.8, 8881e1639f1f).
+        /// The target's cluster is scanned before the rest of the LLC, and an idle previous or recently used CPU
+        /// outside of it is the last resort (since 6.8, 8881e1639f1f).
         pub cluster_scan: bool,
         /// WF_CURRENT_CPU places the wakee on the waker's CPU (since 6.6; in 6.12, not in 6.1).
         pub current_cpu: bool,
@@ -104,8 +104,8 @@ forms! {
     pub enum SisProp {
         /// `rq->avg_idle / 512`; every scan reads the clock, whether the feature is on or not (5.10).
         AvgIdle = "avg_idle",
-        /// `rq->wake_avg_idle`, halved for each jiffy since the last idle period and charged for each scan; the clock is
-        /// read only if the feature is on and the scan does not search for an idle core (5.18 and 6.1; since
+        /// `rq->wake_avg_idle`, halved for each jiffy since the last idle period and charged for each scan; the clock
+        /// is read only if the feature is on and the scan does not search for an idle core (5.18 and 6.1; since
         /// 94aafc3ee31d).
         WakeAvgIdle = "wake_avg_idle",
     }
@@ -130,9 +130,9 @@ forms! {
         AnyLocalIdle = "any local CPU idle",
         /// While no more tasks run there, the new one included, than the domain's `imb_numa_nr` (5.18; e496132ebedd).
         ImbNumaNrRunning = "up to imb_numa_nr running",
-        /// While no more tasks run there than the domain's `imb_numa_nr`, and the numbers of idle CPUs of the two groups
-        /// differ by two at most; for a task that may not use every CPU, the number of the local group's CPUs that it
-        /// may use caps `imb_numa_nr` (6.1; cb29a5c19d2d and f5b2eeb49991).
+        /// While no more tasks run there than the domain's `imb_numa_nr`, and the numbers of idle CPUs of the two
+        /// groups differ by two at most; for a task that may not use every CPU, the number of the local group's CPUs
+        /// that it may use caps `imb_numa_nr` (6.1; cb29a5c19d2d and f5b2eeb49991).
         ImbNumaNr = "up to imb_numa_nr, groups about equally idle",
     }
 }
@@ -200,8 +200,8 @@ forms! {
 forms! {
     /// The form of energy-aware placement.
     pub enum Eas {
-        /// The previous CPU is kept unless a sixteenth of the energy is saved. It can be its domain's candidate by spare
-        /// capacity too, and thermal pressure does not count (5.10).
+        /// The previous CPU is kept unless a sixteenth of the energy is saved. It can be its domain's candidate by
+        /// spare capacity too, and thermal pressure does not count (5.10).
         Margin = "a margin of 1/16",
         /// The margin of a sixteenth. The previous CPU and the best of the others are the candidates of a domain, a
         /// task's own time is added to that of its CPU without its estimate, thermal pressure limits the domain's CPUs,
@@ -210,8 +210,8 @@ forms! {
         /// Any saving counts, and the task's busy time is taken once for all candidates (`struct energy_env`, 6.1;
         /// b812fc9768e0 and 3e8c6c9aac42). How well the task fits a CPU comes before the energy.
         EnergyEnv = "energy_env",
-        /// As `struct energy_env` of 6.1, with what pressure leaves of a CPU on average, not only at the moment, and with
-        /// headroom and limits added by `sugov_effective_cpu_perf()` (6.12; 9c0b4bb7f630 and f1f8d0a22422).
+        /// As `struct energy_env` of 6.1, with what pressure leaves of a CPU on average, not only at the moment, and
+        /// with headroom and limits added by `sugov_effective_cpu_perf()` (6.12; 9c0b4bb7f630 and f1f8d0a22422).
         EnergyEnvPerf = "energy_env, effective performance",
     }
 }
@@ -222,8 +222,9 @@ forms! {
         /// States have frequencies and powers in milliwatts. A quarter of headroom is added to the frequency, and every
         /// state may be taken (5.10).
         Milliwatts = "milliwatts",
-        /// States have powers in milliwatts. The headroom is added to the utilisation, which is then limited to what the
-        /// CPU is allowed; states that cost more than a higher one can be skipped (5.18; 8f1b971b4750 and 8354eb9eb3dd).
+        /// States have powers in milliwatts. The headroom is added to the utilisation, which is then limited to what
+        /// the CPU is allowed; states that cost more than a higher one can be skipped (5.18; 8f1b971b4750 and
+        /// 8354eb9eb3dd).
         MilliwattsCapped = "milliwatts, capped",
         /// As 5.18's, with powers in microwatts (6.1; ae6ccaa65038).
         Microwatts = "microwatts",

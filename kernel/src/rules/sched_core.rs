@@ -11,7 +11,8 @@ rules! {
         pub preemption: bool,
         /// When the hrtick is started and canceled (`hrtick_start()`, and `__schedule()` for the fair class).
         pub hrtick: HrtickForm,
-        /// Each read from a full pipe wakes a writer, whether a page has become free or not (`pipe_read()`, up to 6.13).
+        /// Each read from a full pipe wakes a writer, whether a page has become free or not (`pipe_read()`, up to
+        /// 6.13).
         pub pipe_wakes_while_full: bool,
     }
 }

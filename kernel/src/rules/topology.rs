@@ -5,7 +5,8 @@ use super::describe::{forms, rules};
 rules! {
     /// The version-dependent parts of building scheduling domains.
     pub struct DomainRules {
-        /// There is a level of clusters, `CLS` (`CONFIG_SCHED_CLUSTER`, since 5.16). 6.1 has none on hybrid x86 machines.
+        /// There is a level of clusters, `CLS` (`CONFIG_SCHED_CLUSTER`, since 5.16). 6.1 has none on hybrid x86
+        /// machines.
         pub cluster: bool,
         /// The `CLS` level has `SD_CLUSTER` (since 6.7).
         pub cluster_flag: bool,
@@ -15,7 +16,8 @@ rules! {
         pub imb_numa: ImbNuma,
         /// How different capacities are found.
         pub asym: AsymDetection,
-        /// `sd_init()` takes `SD_PREFER_SIBLING` from the child of a domain with different capacities (in 7.2, not in 7.3).
+        /// `sd_init()` takes `SD_PREFER_SIBLING` from the child of a domain with different capacities (in 7.2, not in
+        /// 7.3).
         pub asym_clears_prefer_sibling: bool,
         /// What `sg->flags` holds.
         pub group_flags: GroupFlags,
@@ -51,8 +53,8 @@ forms! {
         Absent = "absent",
         /// With one LLC in a node a quarter of the node's CPUs, and possibly 0 (5.18 and 5.19).
         Quarter = "a quarter of a node",
-        /// With one LLC in a node an eighth of the node's CPUs, and at least 1 (since 6.0; `adjust_numa_imbalance()` of 7.2
-        /// gives the same numbers).
+        /// With one LLC in a node an eighth of the node's CPUs, and at least 1 (since 6.0; `adjust_numa_imbalance()` of
+        /// 7.2 gives the same numbers).
         Eighth = "an eighth of a node",
     }
 }
@@ -60,8 +62,8 @@ forms! {
 forms! {
     /// How different capacities are found.
     pub enum AsymDetection {
-        /// `asym_cpu_capacity_level()` (5.10): from the lowest level at which every CPU sees one of the highest capacity
-        /// upwards, and no `SD_ASYM_CPUCAPACITY_FULL`.
+        /// `asym_cpu_capacity_level()` (5.10): from the lowest level at which every CPU sees one of the highest
+        /// capacity upwards, and no `SD_ASYM_CPUCAPACITY_FULL`.
         Level = "from one level upwards",
         /// `asym_cpu_capacity_classify()` (since 5.14): each domain by the capacities in its span.
         Classify = "each domain by its span",
@@ -75,8 +77,8 @@ forms! {
         Absent = "absent",
         /// The flags of the child that the group was built from, even if that child is removed afterwards (6.1).
         AsBuilt = "the child's as built",
-        /// The flags of the child that the group was built from; if `cpu_attach_domain()` removes that child, the CPU's own
-        /// group takes the flags of the domain that stays (since 6.6).
+        /// The flags of the child that the group was built from; if `cpu_attach_domain()` removes that child, the CPU's
+        /// own group takes the flags of the domain that stays (since 6.6).
         FollowRemoval = "the child's that stays",
     }
 }

@@ -85,7 +85,8 @@ proptest! {
         policy.changed_to(cur);
         policy.set_limits(&limits);
         let (low, high) = (first(rules, &policy, less.min(more)), first(rules, &policy, less.max(more)));
-        prop_assert!(policy.min() <= low && high <= policy.max(), "{low}..{high} of {}..{}", policy.min(), policy.max());
+        prop_assert!(policy.min() <= low && high <= policy.max(), "{low}..{high} of \
+            {}..{}", policy.min(), policy.max());
         prop_assert!(low <= high, "{low} above {high}");
     }
 

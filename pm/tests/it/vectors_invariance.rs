@@ -12,8 +12,8 @@ fn the_frequency_scale_is_the_kernels() {
     }
 }
 
-/// The base and the turbo ratio that the kernel reads from a CPU's registers (`intel_set_max_freq_ratio()`, 5.10 to 7.3).
-/// Machine files give frequencies in place of registers, so that only this test reads them.
+/// The base and the turbo ratio that the kernel reads from a CPU's registers (`intel_set_max_freq_ratio()`, 5.10 to
+/// 7.3). Machine files give frequencies in place of registers, so that only this test reads them.
 fn base_and_turbo(row: &Row) -> (u64, u64) {
     let limits = row.hex("msr_turbo_ratio_limit");
     let base = (row.hex("msr_platform_info") >> 8) & 0xff;
@@ -38,8 +38,8 @@ fn base_and_turbo(row: &Row) -> (u64, u64) {
     }
 }
 
-/// `knl_set_max_freq_ratio()`: the ratio after so many steps down. An int in the kernel, here u64: a ratio below 0 would
-/// come to the same huge number there. The kernel leaves the frequency unset, 0, if it finds too few steps.
+/// `knl_set_max_freq_ratio()`: the ratio after so many steps down. An int in the kernel, here u64: a ratio below 0
+/// would come to the same huge number there. The kernel leaves the frequency unset, 0, if it finds too few steps.
 fn knl_turbo(limits: u64, steps: u32) -> u64 {
     let mut ratio = ((limits >> 8) & 0xff) as i32;
     let mut found = 0;

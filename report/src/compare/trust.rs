@@ -1,4 +1,5 @@
-//! How sure the rows are: sensitivity to the assumed constants, and a control run of the base side; as tables and as JSON.
+//! How sure the rows are: sensitivity to the assumed constants, and a control run of the base side; as tables and as
+//! JSON.
 
 use crate::numbers::{NONE, count, fixed, p_value, signed, thousands};
 use crate::table::{table, text as table_text};
@@ -95,8 +96,8 @@ fn depends(row: &SensitivityRow, condition: &Condition) -> String {
     )
 }
 
-/// The constants that compare% follows most: by rank correlation, where it is above what chance gives the largest of so many,
-/// or by what their ends make of it.
+/// The constants that compare% follows most: by rank correlation, where it is above what chance gives the largest of so
+/// many, or by what their ends make of it.
 fn strongest(found: &Sensitivity, row: &SensitivityRow) -> String {
     let strength = |one: &Influence| match (one.spearman, one.at_low_pct, one.at_high_pct) {
         (Some(rho), ..) => rho.abs(),
@@ -185,7 +186,8 @@ pub fn control(comparison: &Comparison, control: &Control) -> String {
     }
     let incomplete = if control.complete { "" } else { "Not complete: it was interrupted.\n\n" };
     format!(
-        "\nControl: the base side against itself with other seeds: one draw of what chance does, not a threshold\n\n{incomplete}{}",
+        "\nControl: the base side against itself with other seeds: one draw of what chance does, not a \
+         threshold\n\n{incomplete}{}",
         table_text(&rows)
     )
 }

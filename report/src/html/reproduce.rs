@@ -20,7 +20,9 @@ const WITH: &str = "with";
 pub fn reproduce(board: &Scoreboard, command: &str) -> Result<String, Error> {
     let mut page = Page {
         title: "Published tables, simulated".to_owned(),
-        lead: "Diamonds and columns named \u{201c}published\u{201d} are of the postings; all else is simulated, not measured.".to_owned(),
+        lead: "Diamonds and columns named \u{201c}published\u{201d} are of the postings; all else is simulated, not \
+            measured."
+            .to_owned(),
         run: Run {
             command: command.to_owned(),
             version: VERSION.to_owned(),
@@ -29,7 +31,15 @@ pub fn reproduce(board: &Scoreboard, command: &str) -> Result<String, Error> {
             facts: vec![("effort".to_owned(), effort(board))],
             ..Run::default()
         },
-        sides: [BASE, WITH].map(|name| Side { name: name.to_owned(), switches: "as each table says".to_owned(), features: Vec::new() }).to_vec(),
+        sides: [BASE, WITH]
+            .map(|name| Side {
+                name: name.to_owned(),
+                switches: "as each table \
+            says"
+                    .to_owned(),
+                features: Vec::new(),
+            })
+            .to_vec(),
         search: board.tables.iter().flat_map(search).collect(),
         sections: misses(board).into_iter().chain(board.tables.iter().map(section)).collect(),
         assumed: board.assumed.iter().map(super::comparison::assumed).collect(),
@@ -39,7 +49,11 @@ pub fn reproduce(board: &Scoreboard, command: &str) -> Result<String, Error> {
     if !metrics.is_empty() {
         page.comparison = Some(Comparison { base: BASE.to_owned(), with: WITH.to_owned(), metrics });
     }
-    page.notes.push("A difference above the posting\u{2019}s noise is an effect: above max(5 %, twice the root of the summed squares of both spreads), 10 % where it gives none.".to_owned());
+    page.notes.push(
+        "A difference above the posting\u{2019}s noise is an effect: above max(5 %, twice the root of the \
+        summed squares of both spreads), 10 % where it gives none."
+            .to_owned(),
+    );
     page.notes.extend(board.failed.iter().map(|failed| format!("Failed: {failed}")));
     if !board.complete {
         page.notes.push("It was interrupted: rows that were not reached are listed as such.".to_owned());

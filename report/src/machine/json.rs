@@ -12,8 +12,8 @@ pub fn list_json(machines: &[Machine]) -> Value {
     json!({"wakelab": VERSION, "machines": machines.iter().map(summary).collect::<Vec<_>>()})
 }
 
-/// What results carry of their machine: name, description, how much there is of what, the CPUs of each LLC, caches, what
-/// things cost, noise with its origin, what it has of power management, and which costs are assumed.
+/// What results carry of their machine: name, description, how much there is of what, the CPUs of each LLC, caches,
+/// what things cost, noise with its origin, what it has of power management, and which costs are assumed.
 pub fn json(machine: &Machine) -> Value {
     let costs = machine.costs.list();
     let assumed = costs.iter().filter(|(.., cost)| matches!(cost.origin, Origin::Assumed(_)));
@@ -66,8 +66,8 @@ fn part(part: &CpuGroup) -> Value {
     })
 }
 
-/// What the machine has of it: `frequencies`, `turbo`, `idle_states`, `power`. A machine that has none of it gets no key, as
-/// before there was any.
+/// What the machine has of it: `frequencies`, `turbo`, `idle_states`, `power`. A machine that has none of it gets no
+/// key, as before there was any.
 fn power_keys(machine: &Machine) -> Map<String, Value> {
     let mut keys = Map::new();
     let mut add = |key: &str, value: Option<Value>| value.and_then(|value| keys.insert(key.to_owned(), value));

@@ -70,8 +70,8 @@ fn noise(file: &MachineFile) -> String {
     let [period_low, period_high] = origin.period_range.map(duration);
     let [run_low, run_high] = origin.run_range.map(duration);
     format!(
-        "\nBackground work: a kworker of each CPU wakes up about every {period} ({period_low} to {period_high}) and runs \
-         for {run} ({run_low} to {run_high})\n  {from}\n"
+        "\nBackground work: a kworker of each CPU wakes up about every {period} ({period_low} to {period_high}) and \
+         runs for {run} ({run_low} to {run_high})\n  {from}\n"
     )
 }
 

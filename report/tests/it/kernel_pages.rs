@@ -1,9 +1,9 @@
-//! The pages of `docs/kernels`: their tables are what the presets hold and what `wakelab kernel show --diff` prints, and
-//! each preset has a page with prose.
+//! The pages of `docs/kernels`: their tables are what the presets hold and what `wakelab kernel show --diff` prints,
+//! and each preset has a page with prose.
 //!
-//! Prose is written by hand. What stands between the two marks of a page is generated here, and
-//! `WAKELAB_BLESS=1 cargo test -p wakelab-report --test it kernel_pages` writes it; for a preset without a page it writes
-//! one whose prose is still to be filled in.
+//! Prose is written by hand. What stands between the two marks of a page is generated here, and `WAKELAB_BLESS=1 cargo
+//! test -p wakelab-report --test it kernel_pages` writes it; for a preset without a page it writes one whose prose is
+//! still to be filled in.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! `sched_balance_newidle()` (`kernel/sched/fair.c`; `newidle_balance()` in 5.18, `idle_balance()` in 5.3): a CPU that is
-//! about to go idle looks for work, domain by domain, while that takes less time than it expects to be idle. The
+//! `sched_balance_newidle()` (`kernel/sched/fair.c`; `newidle_balance()` in 5.18, `idle_balance()` in 5.3): a CPU that
+//! is about to go idle looks for work, domain by domain, while that takes less time than it expects to be idle. The
 //! decisions are here; the caller keeps the time and makes the passes.
 //!
 //! ```text

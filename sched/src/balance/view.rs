@@ -7,10 +7,10 @@ use crate::select::{AsymView, EnergyView, GroupView, IdleView, RqView, Uclamp, U
 
 /// The system as balancing reads it: what placement reads, and the tasks of run queues.
 ///
-/// Of placement's traits balancing reads [`IdleView::idle_cpu`], the run queues ([`RqView`], [`UtilView`]) and the groups
-/// ([`GroupView`]), if CPUs differ in capacity what `util_fits_cpu()` reads ([`AsymView`]), and with an energy model
-/// [`EnergyView`]. The kernel refreshes the local group's capacity during a pass (`update_group_capacity()`); a view
-/// returns the refreshed one.
+/// Of placement's traits balancing reads [`IdleView::idle_cpu`], the run queues ([`RqView`], [`UtilView`]) and the
+/// groups ([`GroupView`]), if CPUs differ in capacity what `util_fits_cpu()` reads ([`AsymView`]), and with an energy
+/// model [`EnergyView`]. The kernel refreshes the local group's capacity during a pass (`update_group_capacity()`); a
+/// view returns the refreshed one.
 pub trait BalanceView: IdleView + RqView + AsymView + UtilView + GroupView + EnergyView {
     /// `rq->cfs.h_nr_queued` (`h_nr_running` before 6.12): the number of fair tasks, including those that sleep and are
     /// still queued.

@@ -31,8 +31,8 @@ pub enum Reason {
     Capacity,
     /// The scan reached its limit: the target, though it is busy.
     Limit,
-    /// The LLC is overloaded (`nr_idle_scan` is 0), so there was no scan: the target. SIS_PROP does not scan either if the
-    /// waking CPU is alone in its LLC, because it then has no average cost of a search.
+    /// The LLC is overloaded (`nr_idle_scan` is 0), so there was no scan: the target. SIS_PROP does not scan either if
+    /// the waking CPU is alone in its LLC, because it then has no average cost of a search.
     Overloaded,
     /// No idle CPU was found: the target.
     None,

@@ -1,5 +1,5 @@
-//! `find_idlest_cpu()` (`sched_balance_find_dst_cpu()` since 6.10): the slow path of forks and execs, which goes down the
-//! domains, one CPU a step; and `find_idlest_group_cpu()`, the idlest CPU of a group.
+//! `find_idlest_cpu()` (`sched_balance_find_dst_cpu()` since 6.10): the slow path of forks and execs, which goes down
+//! the domains, one CPU a step; and `find_idlest_group_cpu()`, the idlest CPU of a group.
 //!
 //! ```text
 //! find_idlest_cpu(sd, p, cpu, prev_cpu, sd_flag):
@@ -181,7 +181,8 @@ impl SlowPath {
         }
     }
 
-    /// Chooses after the last group: the task goes to the idlest group, or stays in the local one and goes a domain lower.
+    /// Chooses after the last group: the task goes to the idlest group, or stays in the local one and goes a domain
+    /// lower.
     fn choose_group<O: Observer>(&mut self, rules: &Rules<'_>, wakeup: &Wakeup<'_>, observer: &mut O) -> Next {
         let sd = self.domain(rules);
         let chosen = match &self.part {

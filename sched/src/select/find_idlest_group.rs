@@ -79,7 +79,8 @@ pub struct GroupStats {
 }
 
 impl GroupStats {
-    /// The statistics before the first CPU. In a domain whose CPUs differ in capacity (`asym`) the task is assumed to fit none.
+    /// The statistics before the first CPU. In a domain whose CPUs differ in capacity (`asym`) the task is assumed to
+    /// fit none.
     pub(super) fn new(asym: bool) -> Self {
         GroupStats { group_misfit_task_load: asym, ..GroupStats::default() }
     }

@@ -72,7 +72,8 @@ impl ByLoad {
         }
     }
 
-    /// The group that the task goes to; `None` if it stays. A new task has no utilisation yet: `fork` compares the loads only.
+    /// The group that the task goes to; `None` if it stays. A new task has no utilisation yet: `fork` compares the
+    /// loads only.
     ///
     /// Sums wrap as the kernel's do: with a local group that affinity rules out, the load that is compared with the
     /// idlest group's wraps to just below `imbalance`, so that a group of that load or more is not taken.
@@ -97,7 +98,8 @@ impl ByLoad {
     }
 }
 
-/// `imbalance`, the difference between loads that counts, and `imbalance_scale`, half of the domain's tolerance in per cent.
+/// `imbalance`, the difference between loads that counts, and `imbalance_scale`, half of the domain's tolerance in per
+/// cent.
 fn margins(sd: &SchedDomain) -> (u64, u64) {
     let above = u64::from(sd.imbalance_pct) - 100;
     (1024 * above / 100, 100 + above / 2)

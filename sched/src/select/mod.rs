@@ -4,9 +4,10 @@
 //! a [`View`] of the system, and it changes nothing: what the kernel would write is returned as [`Effects`].
 //!
 //! The same code makes it in two ways:
-//! - in one call, with [`select_task_rq_fair`], on a state that does not change meanwhile (a recorded snapshot, a test);
-//! - probe by probe, with [`Select`], which names the CPU of its next probe and reads the view only when it is called to
-//!   make it, so that a simulator can let time pass between two probes.
+//! - in one call, with [`select_task_rq_fair`], on a state that does not change meanwhile (a recorded snapshot, a
+//!   test);
+//! - probe by probe, with [`Select`], which names the CPU of its next probe and reads the view only when it is called
+//!   to make it, so that a simulator can let time pass between two probes.
 //!
 //! A function of the kernel is in the file of its name:
 //!

@@ -168,11 +168,11 @@ pub trait Observer {
     /// Whether the observer needs every probe; if not, a decision may read whole words of masks instead.
     const PROBES: bool;
 
-    /// Whether scans go on past the limits that search policies set, and past the CPUs that policies take: for measuring how
-    /// far a scan would have to go. A policy that ends the search also keeps the policies after it from setting the plan
-    /// ([`Plan::start`](super::policy::Plan::start) for one), in such a scan as in any. SIS_LIMIT's start is lost only if the
-    /// waking CPU has no LLC, which ends SIS_PROP. That of a program's own policy, which comes last, is lost whenever
-    /// another policy ended the search.
+    /// Whether scans go on past the limits that search policies set, and past the CPUs that policies take: for
+    /// measuring how far a scan would have to go. A policy that ends the search also keeps the policies after it from
+    /// setting the plan ([`Plan::start`](super::policy::Plan::start) for one), in such a scan as in any. SIS_LIMIT's
+    /// start is lost only if the waking CPU has no LLC, which ends SIS_PROP. That of a program's own policy, which
+    /// comes last, is lost whenever another policy ended the search.
     const UNLIMITED: bool = false;
 
     /// Receives one step.

@@ -65,8 +65,8 @@ impl Select {
         self.count.scanned.saturating_sub(1 + pending)
     }
 
-    /// Makes probes until there are `probes` of them, or the decision is made. A decision may pass the number, because a
-    /// sibling outside the wakee's affinity is counted without a probe.
+    /// Makes probes until there are `probes` of them, or the decision is made. A decision may pass the number, because
+    /// a sibling outside the wakee's affinity is counted without a probe.
     pub fn probe_until<V: View>(&mut self, probes: u32, cx: Cx<'_, V>) -> Option<Decision> {
         loop {
             let left = probes.saturating_sub(self.probes());
@@ -88,8 +88,8 @@ impl Select {
         }
     }
 
-    /// Whether the next step is `wake_affine()` or energy-aware placement, which read loads and utilisation besides whether
-    /// CPUs are idle.
+    /// Whether the next step is `wake_affine()` or energy-aware placement, which read loads and utilisation besides
+    /// whether CPUs are idle.
     #[inline]
     pub fn reads_averages(&self) -> bool {
         matches!(self.stage, Stage::Energy | Stage::Affine)
@@ -141,8 +141,8 @@ impl Select {
 }
 
 impl Scan {
-    /// Whether the scan, from its position to where it would end at `found` (or without a CPU), probes `cpu`. True as well
-    /// if the answer would not be cheap.
+    /// Whether the scan, from its position to where it would end at `found` (or without a CPU), probes `cpu`. True as
+    /// well if the answer would not be cheap.
     #[inline]
     fn may_probe(&self, rules: &Rules<'_>, cpu: Cpu, found: Option<Cpu>) -> bool {
         if self.in_cluster {
@@ -177,8 +177,8 @@ impl Scan {
     }
 }
 
-/// Whether a scan for a core comes to the core of `cpu`, by any of its CPUs that is in the scan, before it has passed the
-/// core of `found`.
+/// Whether a scan for a core comes to the core of `cpu`, by any of its CPUs that is in the scan, before it has passed
+/// the core of `found`.
 #[inline]
 fn comes_to_core(
     rules: &Rules<'_>,

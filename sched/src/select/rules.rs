@@ -16,8 +16,8 @@ pub struct Rules<'a> {
     pub features: FeatureSet,
     /// The machine's domains.
     pub domains: &'a SchedDomains,
-    /// `sysctl_sched_min_granularity`, since 6.6 `sysctl_sched_base_slice`, as scaled for this machine, ns; 0 where that is
-    /// not known. Read with SIS_SHORT on.
+    /// `sysctl_sched_min_granularity`, since 6.6 `sysctl_sched_base_slice`, as scaled for this machine, ns; 0 where
+    /// that is not known. Read with SIS_SHORT on.
     pub min_granularity: u64,
     /// `rd->pd`; `None` where placement does not go by energy (`sched_energy_enabled()`).
     pub energy: Option<&'a PerfDomains>,
@@ -37,7 +37,8 @@ impl<'a> Rules<'a> {
         Ok(Rules { code: &kernel.code, features, domains, min_granularity, energy: None })
     }
 
-    /// The same where wake-ups go by energy: [`build_perf_domains`](crate::energy::build_perf_domains) says whether they do.
+    /// The same where wake-ups go by energy: [`build_perf_domains`](crate::energy::build_perf_domains) says whether
+    /// they do.
     #[must_use]
     pub fn with_energy(self, energy: &'a PerfDomains) -> Self {
         Rules { energy: Some(energy), ..self }

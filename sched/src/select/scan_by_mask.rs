@@ -1,8 +1,8 @@
 //! Short cuts of the scan: words of masks instead of single probes.
 //!
 //! A search that is made in one call, with nobody observing its probes, need not probe CPU by CPU if the view keeps its
-//! idle CPUs as a mask ([`MaskView`](super::MaskView)). The decision and all its counts are those of the probes; property
-//! tests compare the two.
+//! idle CPUs as a mask ([`MaskView`](super::MaskView)). The decision and all its counts are those of the probes;
+//! property tests compare the two.
 //!
 //! **A scan for a CPU** ([`Scan::by_mask`]). 16 CPUs, target 4, limit `nr` = 6, so that 5 CPUs may be probed:
 //!
@@ -12,15 +12,16 @@
 //! idle       .  x  .  .  .  .  .  .  .  x  .  .  .  .  x  .
 //! position                  5 ───────────▶
 //!                           busy 5 6 7 8, then idle 9: found = first bit of cpus & idle from 5 on, around to 4
-//!                           probes = bits of cpus from 5 to 9 = 5 ≤ 5: CPU 9; with nr = 5 the limit ends the scan before it
+//!                           probes = bits of cpus from 5 to 9 = 5 ≤ 5: CPU 9; with nr = 5 the limit ends it before
 //! ```
 //!
-//! **A scan for a core** ([`Scan::cores_by_mask`]). A core none of whose CPUs is idle is passed in one step: without an idle
-//! CPU kept so far all its siblings are probed, with one only the first.
+//! **A scan for a core** ([`Scan::cores_by_mask`]). A core none of whose CPUs is idle is passed in one step: without an
+//! idle CPU kept so far all its siblings are probed, with one only the first.
 //!
-//! **A scan for a core, in an LLC of pairs** ([`Scan::pairs_by_mask`]). If each core has two CPUs and the wakee may use the
-//! whole LLC, `cpus` has one bit for each core ([`SchedDomains::core_walk`](crate::domain::SchedDomains::core_walk)), and
-//! [`IdleCores`] has for each core whether any CPU, all CPUs and its first CPU are idle. 8 cores, scanned from core 2 on:
+//! **A scan for a core, in an LLC of pairs** ([`Scan::pairs_by_mask`]). If each core has two CPUs and the wakee may use
+//! the whole LLC, `cpus` has one bit for each core
+//! ([`SchedDomains::core_walk`](crate::domain::SchedDomains::core_walk)), and [`IdleCores`] has for each core whether
+//! any CPU, all CPUs and its first CPU are idle. 8 cores, scanned from core 2 on:
 //!
 //! ```text
 //! core              2     3     4     5     6     7     0     1
@@ -33,8 +34,9 @@
 //!                   └ no idle CPU is kept yet: both CPUs of a busy core are probed
 //! ```
 //!
-//! The first of these two stretches ends at the first bit of `cpus & any`, the second at the first bit of `cpus & all`. The
-//! probes are 2 for each core of the first stretch, and in the second 1 for each core and 1 more for each bit of `first`.
+//! The first of these two stretches ends at the first bit of `cpus & any`, the second at the first bit of `cpus & all`.
+//! The probes are 2 for each core of the first stretch, and in the second 1 for each core and 1 more for each bit of
+//! `first`.
 
 use super::decision::{Reason, SearchCount};
 use super::select_idle_core::Core;
@@ -112,8 +114,8 @@ impl Scan {
             Some(sched_idle) => position.next_and_or(&self.cpus, idle, sched_idle),
         };
         let probes = self.position.count_to(&self.cpus, found);
-        // `nr` counts down before each probe and ends the scan at 0, so nr - 1 more probes are allowed. If it was negative
-        // from the start (an overflow) it does not reach 0 in any scan.
+        // `nr` counts down before each probe and ends the scan at 0, so nr - 1 more probes are allowed. If it was
+        // negative from the start (an overflow) it does not reach 0 in any scan.
         let allowed = if self.plan.nr > 0 { self.plan.nr as u32 - 1 } else { u32::MAX };
         if probes > allowed {
             count.scanned += allowed;
@@ -148,8 +150,8 @@ impl Scan {
         // Whether `cpu` is the first CPU of its core, so that no sibling has been probed yet.
         let mut core_begins = cx.rules.domains.smt_mask[self.core.cpu as usize].first() == Some(cpu);
 
-        // The hint was stale and all of the LLC is busy. Without an idle CPU to keep, each sibling of each core is probed;
-        // if the wakee may use the whole LLC, these are the CPUs of the scan: siblings share their LLC.
+        // The hint was stale and all of the LLC is busy. Without an idle CPU to keep, each sibling of each core is
+        // probed; if the wakee may use the whole LLC, these are the CPUs of the scan: siblings share their LLC.
         if core_begins
             && keeps_cpus
             && self.idle_cpu.is_none()
@@ -240,8 +242,8 @@ impl Scan {
         }
     }
 
-    /// Makes `n` probes from the pending one at `cpu` on, none of which ends the scan, and returns the CPU whose probe is
-    /// then pending. Makes none if they have to be made one by one.
+    /// Makes `n` probes from the pending one at `cpu` on, none of which ends the scan, and returns the CPU whose probe
+    /// is then pending. Makes none if they have to be made one by one.
     #[inline]
     pub(super) fn skip(
         &mut self,

@@ -1,5 +1,5 @@
-//! `select_idle_capacity()`: the search for the idle CPU that the task fits best, one probe at a time, if CPUs differ in
-//! capacity; and `asym_fits_cpu()`, whether a fast path may take an idle CPU.
+//! `select_idle_capacity()`: the search for the idle CPU that the task fits best, one probe at a time, if CPUs differ
+//! in capacity; and `asym_fits_cpu()`, whether a fast path may take an idle CPU.
 //!
 //! ```text
 //! select_idle_capacity(p, sd, target):                        6.1; sd is sd_asym_cpucapacity
@@ -12,9 +12,9 @@
 //!     return best
 //! ```
 //!
-//! The search ends at the first idle CPU that the task fits; without one it takes the best by how the task fits, and among
-//! equals the largest. 7.2 also searches for idle cores here: it puts a CPU of an idle core before all others while
-//! there is one, and limits the search by SIS_UTIL otherwise.
+//! The search ends at the first idle CPU that the task fits; without one it takes the best by how the task fits, and
+//! among equals the largest. 7.2 also searches for idle cores here: it puts a CPU of an idle core before all others
+//! while there is one, and limits the search by SIS_UTIL otherwise.
 
 use super::decision::Reason;
 use super::policy::{SearchPolicy, SisUtil};
@@ -26,8 +26,8 @@ use crate::cpumask::{Cpu, Wrap};
 use crate::domain::{SchedDomain, SdFlags};
 use wakelab_kernel::{CapacitySearch, Feature};
 
-/// How good a CPU is: whether its core is busy although an idle core is searched for, then how the task fits. The smaller
-/// the better.
+/// How good a CPU is: whether its core is busy although an idle core is searched for, then how the task fits. The
+/// smaller the better.
 type Rank = (bool, Fit);
 
 /// The state of the search.

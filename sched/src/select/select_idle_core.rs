@@ -31,8 +31,8 @@ use wakelab_kernel::{Feature, IdleSearch};
 pub(super) const SIS_CORE: About = About {
     switches: &[Switch {
         feature: Feature::SIS_CORE,
-        does: "on by default: the LLC is scanned for an idle core while `has_idle_cores` is set. `NO_SIS_CORE` turns it \
-               off",
+        does: "on by default: the LLC is scanned for an idle core while `has_idle_cores` is set. `NO_SIS_CORE` turns \
+            it off",
         recorded: Recorded::Yes,
     }],
     tunables: &[],

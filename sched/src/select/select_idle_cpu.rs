@@ -232,8 +232,8 @@ impl Scan {
         ScanNext::Probe(cpu)
     }
 
-    /// The next CPU of a loop over all of the LLC, in which CPUs that the wakee may not use count towards the limit (before
-    /// 60588bfa223f). CPUs outside a policy's mask do not count.
+    /// The next CPU of a loop over all of the LLC, in which CPUs that the wakee may not use count towards the limit
+    /// (before 60588bfa223f). CPUs outside a policy's mask do not count.
     #[cold]
     fn advance_over_all(&mut self, rules: &Rules<'_>, target: Cpu, count: &mut SearchCount) -> ScanNext {
         while let Some(cpu) = self.position.next(&llc(rules, target).span) {

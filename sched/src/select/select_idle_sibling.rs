@@ -13,9 +13,9 @@
 //!     nothing found:                                     return target          Select::fall_through
 //! ```
 //!
-//! Each fast path also requires that the wakee fits the CPU if CPUs differ in capacity (`asym_fits_cpu()`). The functions
-//! are compiled for both cases (`ASYM`, `sched_asym_cpucap_active()`), so that machines whose CPUs are alike pay one branch
-//! for the others.
+//! Each fast path also requires that the wakee fits the CPU if CPUs differ in capacity (`asym_fits_cpu()`). The
+//! functions are compiled for both cases (`ASYM`, `sched_asym_cpucap_active()`), so that machines whose CPUs are alike
+//! pay one branch for the others.
 
 use super::decision::{Decision, Effects, Reason, SearchCount};
 use super::select_idle_capacity::asym_fits_cpu;

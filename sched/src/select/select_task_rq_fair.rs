@@ -1,5 +1,5 @@
-//! `select_task_rq_fair()`: the decision as a state machine that names the CPU of its next probe and waits until it is told
-//! to make it.
+//! `select_task_rq_fair()`: the decision as a state machine that names the CPU of its next probe and waits until it is
+//! told to make it.
 //!
 //! ```text
 //! select_task_rq_fair(p, prev_cpu, wake_flags):
@@ -229,8 +229,8 @@ impl Select {
         None
     }
 
-    /// The CPU that is probed next; `None` if the decision is made. `wake_affine()` and energy-aware placement, which read
-    /// more than one CPU in one step, are named by the previous CPU.
+    /// The CPU that is probed next; `None` if the decision is made. `wake_affine()` and energy-aware placement, which
+    /// read more than one CPU in one step, are named by the previous CPU.
     #[inline]
     pub fn next_probe(&self, wakeup: &Wakeup<'_>) -> Option<Cpu> {
         match self.stage {
@@ -251,8 +251,8 @@ impl Select {
 
     /// Makes all probes that are left.
     ///
-    /// If nobody observes single probes and the view keeps its idle CPUs as a mask, the scan of the LLC reads words of it
-    /// (`scan_by_mask.rs`); the decision and its counts are the same.
+    /// If nobody observes single probes and the view keeps its idle CPUs as a mask, the scan of the LLC reads words of
+    /// it (`scan_by_mask.rs`); the decision and its counts are the same.
     #[inline]
     pub fn finish<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Decision {
         loop {

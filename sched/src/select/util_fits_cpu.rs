@@ -7,7 +7,8 @@ use wakelab_kernel::{Code, UtilFits};
 /// The capacity of the largest CPU.
 const SCHED_CAPACITY_SCALE: u64 = 1024;
 
-/// Utilisation clamps, of a task (`uclamp_eff_value()`) or of a run queue (`rq->uclamp[]`: the largest of its runnable tasks).
+/// Utilisation clamps, of a task (`uclamp_eff_value()`) or of a run queue (`rq->uclamp[]`: the largest of its runnable
+/// tasks).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Uclamp {
     /// `uclamp_is_used()`: somebody has set a clamp since boot, for this task or another.

@@ -28,8 +28,8 @@ use std::sync::Arc;
 
 /// Whether CPUs are idle: what each probe of the search reads.
 pub trait IdleView {
-    /// `available_idle_cpu()`: the CPU's idle task runs, nothing is queued, no wake-up is on its way, and the hypervisor
-    /// has not taken the CPU away.
+    /// `available_idle_cpu()`: the CPU's idle task runs, nothing is queued, no wake-up is on its way, and the
+    /// hypervisor has not taken the CPU away.
     fn available_idle_cpu(&self, cpu: Cpu) -> bool;
 
     /// `sched_idle_cpu()`: the CPU has tasks, and all of them are SCHED_IDLE.
@@ -42,8 +42,8 @@ pub trait IdleView {
     }
 }
 
-/// Counts and loads of run queues: what `wake_affine()` reads. The defaults are those of a system in which no dequeue is
-/// delayed and no wake-up is on its way.
+/// Counts and loads of run queues: what `wake_affine()` reads. The defaults are those of a system in which no dequeue
+/// is delayed and no wake-up is on its way.
 pub trait RqView {
     /// `rq->nr_running`: tasks of all classes.
     fn nr_running(&self, cpu: Cpu) -> u32;
@@ -62,7 +62,8 @@ pub trait RqView {
     fn cpu_load(&self, cpu: Cpu) -> u64;
 
     /// `cpu_runnable_load()`, `weighted_cpuload()` before 5.3: `rq->cfs.avg.runnable_load_avg`, the load of the tasks
-    /// that are queued. Read for versions up to 5.4 only ([`Code::runnable_load`](wakelab_kernel::Code::runnable_load)).
+    /// that are queued. Read for versions up to 5.4 only
+    /// ([`Code::runnable_load`](wakelab_kernel::Code::runnable_load)).
     fn cpu_runnable_load(&self, cpu: Cpu) -> u64;
 
     /// `capacity_of()`: the capacity that is left for the fair class, 1..=1024.
@@ -85,7 +86,8 @@ pub trait LlcView {
     }
 }
 
-/// Capacities of CPUs that differ: what `util_fits_cpu()` reads. The defaults are those of a machine whose CPUs are alike.
+/// Capacities of CPUs that differ: what `util_fits_cpu()` reads. The defaults are those of a machine whose CPUs are
+/// alike.
 pub trait AsymView {
     /// `arch_scale_cpu_capacity()`, 1..=1024.
     fn arch_scale_cpu_capacity(&self, _cpu: Cpu) -> u64 {
@@ -110,8 +112,8 @@ pub trait AsymView {
     }
 }
 
-/// What search policies keep between searches, and the clock of SIS_PROP. The defaults are those of a system in which no
-/// policy that reads them is on.
+/// What search policies keep between searches, and the clock of SIS_PROP. The defaults are those of a system in which
+/// no policy that reads them is on.
 pub trait PolicyView {
     /// What SIS_PROP reads of the waking CPU; read only if SIS_PROP is on.
     fn scan_clock(&self, _cpu: Cpu) -> ScanClock {
@@ -149,14 +151,15 @@ pub trait MaskView {
         None
     }
 
-    /// All CPUs for which [`IdleView::sched_idle_cpu`] is true; read only if [`MaskView::idle_mask`] gives a mask. `None`
-    /// means that there are none.
+    /// All CPUs for which [`IdleView::sched_idle_cpu`] is true; read only if [`MaskView::idle_mask`] gives a mask.
+    /// `None` means that there are none.
     #[inline]
     fn sched_idle_mask(&self) -> Option<&CpuMask> {
         None
     }
 
-    /// The idle CPUs by cores; read only if [`MaskView::idle_mask`] gives a mask and [`MaskView::sched_idle_mask`] none.
+    /// The idle CPUs by cores; read only if [`MaskView::idle_mask`] gives a mask and [`MaskView::sched_idle_mask`]
+    /// none.
     #[inline]
     fn idle_cores(&self) -> Option<&IdleCores> {
         None
@@ -183,8 +186,8 @@ pub trait GroupView: RqView {
     /// `sg_imbalanced()`: affinities kept balancing from moving tasks out of the group.
     fn group_imbalance(&self, level: usize, group: &SchedGroup) -> bool;
 
-    /// `group->sgc->max_capacity`: the capacity of the group's largest CPU when it was last updated. Read if CPUs differ
-    /// in capacity.
+    /// `group->sgc->max_capacity`: the capacity of the group's largest CPU when it was last updated. Read if CPUs
+    /// differ in capacity.
     fn group_max_capacity(&self, _level: usize, group: &SchedGroup) -> u64 {
         group.span.iter().map(|cpu| self.capacity_of(cpu)).max().unwrap_or(0)
     }

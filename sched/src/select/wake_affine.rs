@@ -34,8 +34,8 @@ pub fn record_wakee(mut waker: WakeeFlips, wakee: u64, jiffies: u64, hz: u64) ->
     waker
 }
 
-/// `wake_wide()`: whether waker and wakee have so many partners that placing all of them near each other would crowd the
-/// LLC (unchanged from 5.2 to 7.3).
+/// `wake_wide()`: whether waker and wakee have so many partners that placing all of them near each other would crowd
+/// the LLC (unchanged from 5.2 to 7.3).
 ///
 /// `llc_size` is `sd_llc_size` of the waking CPU.
 #[inline]
@@ -126,7 +126,7 @@ pub fn wake_affine_idle(
 ///
 /// ```text
 /// this_eff = (load_this [- h_load(waker) if sync] + h_load(wakee)) × 100                          × capacity_prev
-/// prev_eff = (load_prev - h_load(wakee))                           × (100 + (imbalance_pct-100)/2) × capacity_this [+ 1 if sync]
+/// prev_eff = (load_prev - h_load(wakee)) × (100 + (imbalance_pct-100)/2) × capacity_this [+ 1 if sync]
 /// ```
 ///
 /// Without WA_BIAS the two percentages are left out. All in 64 bits that wrap, compared as signed numbers.

@@ -63,8 +63,8 @@ pub struct Wakee<'a> {
     pub h_load: u64,
     /// `task_has_idle_policy(p)`: SCHED_IDLE.
     pub idle_policy: bool,
-    /// `p->se.avg.util_avg`, 0..=1024; read by the slow path only, as are the fields below. Where CPUs differ in capacity,
-    /// the fast path reads it (after `sync_entity_load_avg()`), `util_est` and `uclamp` too.
+    /// `p->se.avg.util_avg`, 0..=1024; read by the slow path only, as are the fields below. Where CPUs differ in
+    /// capacity, the fast path reads it (after `sync_entity_load_avg()`), `util_est` and `uclamp` too.
     pub util_avg: u64,
     /// `p->se.avg.runnable_avg`.
     pub runnable_avg: u64,
@@ -78,7 +78,8 @@ pub struct Wakee<'a> {
     pub on_rq: bool,
     /// `current == p`: true on exec.
     pub is_current: bool,
-    /// `se.dur_avg`: how long it runs between two voluntary sleeps, ns; 0 where that is not known. Read with SIS_SHORT on.
+    /// `se.dur_avg`: how long it runs between two voluntary sleeps, ns; 0 where that is not known. Read with SIS_SHORT
+    /// on.
     pub dur_avg: u64,
     /// `p->numa_preferred_nid`; `None` for NUMA_NO_NODE.
     pub numa_preferred_nid: Option<u32>,

@@ -1,8 +1,8 @@
-//! The worked example of `Documentation/scheduler/sched-energy.rst`, section 4: two little and two big CPUs, and a task of
-//! utilisation 200 that ran on CPU 0 and could go to CPU 1 or 3.
+//! The worked example of `Documentation/scheduler/sched-energy.rst`, section 4: two little and two big CPUs, and a task
+//! of utilisation 200 that ran on CPU 0 and could go to CPU 1 or 3.
 //!
-//! The document cuts off what is behind the point of nearly every summand, and leaves out the quarter of headroom that the
-//! kernel adds before it chooses a frequency. Both is said here where it matters.
+//! The document cuts off what is behind the point of nearly every summand, and leaves out the quarter of headroom that
+//! the kernel adds before it chooses a frequency. Both is said here where it matters.
 
 use crate::support::energy::{EnergySystem, place};
 use wakelab_kernel::{EnergyModel, Preset};
@@ -66,8 +66,8 @@ fn system(version: &'static str) -> EnergySystem {
     system
 }
 
-/// With headroom, CPU 0 at 400 and CPU 1 at 300 both need the state 512 (400 and 300 are 500 and 375 with it, above 341): they cost the
-/// same, and the previous CPU is kept.
+/// With headroom, CPU 0 at 400 and CPU 1 at 300 both need the state 512 (400 and 300 are 500 and 375 with it, above
+/// 341): they cost the same, and the previous CPU is kept.
 #[test]
 fn with_the_kernels_headroom_the_documents_task_stays_on_cpu_0() {
     for version in ["v5.10", "v5.18", "v5.18-eas", "v6.1", "v6.12", "v7.2", "v7.3"] {
@@ -76,8 +76,8 @@ fn with_the_kernels_headroom_the_documents_task_stays_on_cpu_0() {
     }
 }
 
-/// With utilisations that leave the headroom (four fifths of the document's), the kernel decides as the document does; up to
-/// 5.18 what is saved has to be a sixteenth of all, and is not.
+/// With utilisations that leave the headroom (four fifths of the document's), the kernel decides as the document does;
+/// up to 5.18 what is saved has to be a sixteenth of all, and is not.
 #[test]
 fn at_four_fifths_the_kernel_decides_as_the_document_does() {
     for (version, chosen) in

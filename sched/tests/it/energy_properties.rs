@@ -67,7 +67,11 @@ fn case() -> impl Strategy<Value = Case> {
     let states = prop::collection::vec((50_000..900_000i64, 500..400_000i64), 1..6);
     let cluster = (1..4usize, prop::sample::select(&[160u32, 300, 498, 768][..]), states);
     let clusters = prop::collection::vec(cluster, 2..4);
-    let task = prop_oneof![4 => [1..250i64, 1..250i64, 0..250i64], 1 => [0..700i64, 0..700i64, 0..700i64], 1 => Just([0i64; 3])];
+    let task = prop_oneof![
+        4 => [1..250i64, 1..250i64, 0..250i64],
+        1 => [0..700i64, 0..700i64, 0..700i64],
+        1 => Just([0i64; 3]),
+    ];
     let task = (task, [0..1024i64, 100..1025i64]);
     (
         (0..VERSIONS.len(), clusters, prop::collection::vec(cpu_case(), 9)),
@@ -245,8 +249,8 @@ proptest! {
         prop_assert!(chosen as usize == case.prev || allowed.test(chosen));
     }
 
-    /// A CPU that does not fit is not taken while an allowed one fits; without clamps, whose aggregation can go the kernel's
-    /// own ways.
+    /// A CPU that does not fit is not taken while an allowed one fits; without clamps, whose aggregation can go the
+    /// kernel's own ways.
     #[test]
     fn a_cpu_that_fits_is_taken_before_one_that_does_not(case in case()) {
         let case = Case { uclamp_used: false, other_classes: false, ..case };
@@ -291,7 +295,8 @@ proptest! {
         let mut system = case.system(&raw);
         for c in &mut system.cpus {
             // Each has the same room beside the task, and one state is enough for all.
-            (c.util_avg, c.runnable_avg, c.util_est) = (util * c.capacity_orig / 1024, util * c.capacity_orig / 1024, 0);
+            let util = util * c.capacity_orig / 1024;
+            (c.util_avg, c.runnable_avg, c.util_est) = (util, util, 0);
             c.capacity = c.capacity_orig;
         }
         let allowed = CpuMask::from_cpus(system.domains.nr_cpus, system.pd_of(case.prev as u32).cpus.iter());

@@ -148,10 +148,14 @@ proptest! {
         let features = switches.parse::<Switches>().expect("switches").on(kernel.features);
         let rules = Rules::new(kernel, features, &domains).expect("rules");
         let idle = CpuMask::from_cpus(nr, idle.into_iter().filter(|&cpu| cpu < nr));
-        let all = allowed.map_or(CpuMask::full(nr), |cpus| CpuMask::from_cpus(nr, cpus.into_iter().filter(|&c| c < nr).chain([pick.1 % nr])));
+        let all = allowed.map_or(CpuMask::full(nr), |cpus| {
+            CpuMask::from_cpus(nr, cpus.into_iter().filter(|&c| c < nr).chain([pick.1 % nr]))
+        });
         let wakeup = Wakeup {
-            waker: Waker { cpu: pick.0 % nr, exiting: false, in_task: false, per_cpu_kthread: false, wakee_flips: 1, h_load: 512 },
-            wakee: Wakee { recent_used_cpu: Some(pick.2 % nr), wakee_flips: 1, h_load: 512, util_avg: 100, runnable_avg: 100, ..Wakee::new(pick.1 % nr, &all) },
+            waker: Waker { wakee_flips: 1, h_load: 512, exiting: false, in_task: false, per_cpu_kthread: false,
+                cpu: pick.0 % nr },
+            wakee: Wakee { recent_used_cpu: Some(pick.2 % nr), wakee_flips: 1, h_load: 512, util_avg: 100,
+                runnable_avg: 100, ..Wakee::new(pick.1 % nr, &all) },
             flags: WakeFlags::TTWU | WakeFlags::SYNC,
         };
         let cores = Some(IdleCores::new(&idle, &domains.smt_mask));

@@ -1,5 +1,5 @@
-//! Placement on CPUs of different capacities, in cases worked out by hand from the sources of the kernels: what no vector
-//! has, which is idle cores (7.2), the forms of 5.10 and 5.18, and forks.
+//! Placement on CPUs of different capacities, in cases worked out by hand from the sources of the kernels: what no
+//! vector has, which is idle cores (7.2), the forms of 5.10 and 5.18, and forks.
 
 use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;

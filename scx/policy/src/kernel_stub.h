@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the control flow of a placement asks of the kernel, of BPF and of the scheduler's queues, for one thread in a process: one
- * wake-up at a time, so that no claim is ever lost.
+ * What the control flow of a placement asks of the kernel, of BPF and of the scheduler's queues, for one thread in a
+ * process: one wake-up at a time, so that no claim is ever lost.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
-//! The functions of `src/bpf/policy.h` as this machine's compiler makes them. What they mean, with units and sources, is
-//! said there and at the functions of `sched` that the tests hold them against.
+//! The functions of `src/bpf/policy.h` as this machine's compiler makes them. What they mean, with units and sources,
+//! is said there and at the functions of `sched` that the tests hold them against.
 
 pub mod select;
 
@@ -121,7 +121,8 @@ native! {
     fn clock_move = wp_clock_move(clock: &mut PeltClock, now: u64, idle: bool, cap: u64, freq: u64);
     fn clock_idle = wp_clock_idle(clock: &mut PeltClock, util_sum: u32);
     fn clock = wp_clock(clock: &PeltClock) -> u64;
-    fn cpu_util = wp_cpu_util(util: u64, runnable: u64, util_est: u64, boost: bool, use_est: bool, capacity: u64) -> u32;
+    fn cpu_util = wp_cpu_util(
+        util: u64, runnable: u64, util_est: u64, boost: bool, use_est: bool, capacity: u64) -> u32;
     fn weight_of = wp_weight_of(static_prio: i32, sched_idle: bool) -> u32;
     fn sched_weight_from_cgroup = wp_sched_weight_from_cgroup(weight: u32) -> u32;
     fn set_group_part = wp_group_part_of(of: &mut GroupPart, load_weight: u32);
@@ -130,9 +131,11 @@ native! {
     fn virtual_time = wp_virtual_time(ns: u64, weight: u64) -> u64;
     fn record_wakee = wp_record_wakee(waker: &mut WakeeFlips, wakee: u64, jiffies: u64, hz: u64);
     fn wake_wide = wp_wake_wide(master: u32, slave: u32, llc_size: u32) -> bool;
-    fn wake_affine_idle = wp_wake_affine_idle(this_idle: bool, prev_idle: bool, share_cache: bool, sync: bool, nr_running: u32) -> i32;
+    fn wake_affine_idle = wp_wake_affine_idle(
+        this_idle: bool, prev_idle: bool, share_cache: bool, sync: bool, nr_running: u32) -> i32;
     fn wake_affine_weight = wp_wake_affine_weight(of: &AffineLoads, sync: bool, bias: bool, imbalance_pct: u32) -> i32;
-    fn nr_idle_scan = wp_nr_idle_scan(sum_util: u64, llc_weight: u32, imbalance_pct: u32, form: u32, small_llc: bool) -> i32;
+    fn nr_idle_scan = wp_nr_idle_scan(
+        sum_util: u64, llc_weight: u32, imbalance_pct: u32, form: u32, small_llc: bool) -> i32;
     fn idle_ends = wp_idle_ends(cost: &mut ScanCost, avg_idle: u64, idle: u64, most: u64, jiffies: u64) -> u64;
     fn sis_prop_age = wp_sis_prop_age(cost: &mut ScanCost, jiffies: u64);
     fn sis_prop_nr = wp_sis_prop_nr(cost: &ScanCost, span_weight: u32) -> i32;

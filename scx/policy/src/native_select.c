@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The control flow of a placement, as the BPF program has it, with the kernel stubbed: a machine, its state, one wake-up. */
+/* The control flow of a placement, as in the BPF program, with the kernel stubbed: a machine, its state, a wake-up. */
 #define WAKELAB_NATIVE
 #define SET_BEFORE_LOADING volatile
 #include "policy.h"

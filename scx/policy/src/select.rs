@@ -1,7 +1,9 @@
-//! The control flow of a placement: `select_cpu()` of `src/bpf/select.h` and what it calls, on a machine whose state is given.
+//! The control flow of a placement: `select_cpu()` of `src/bpf/select.h` and what it calls, on a machine whose state is
+//! given.
 //!
-//! The kernel's helpers are stubbed (`kernel_stub.h`): one thread makes one wake-up at a time, so that no claim is ever lost to
-//! another waker. The program keeps its state in static variables, as BPF does, so there is one [`Machine`] at a time in a process.
+//! The kernel's helpers are stubbed (`kernel_stub.h`): one thread makes one wake-up at a time, so that no claim is ever
+//! lost to another waker. The program keeps its state in static variables, as BPF does, so there is one [`Machine`] at
+//! a time in a process.
 
 use crate::ScanCost;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -162,8 +164,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine of these CPUs and levels; `llcs` has the CPUs of each LLC, ascending, and the `imbalance_pct` of its domain.
-    /// `min_granularity` is in ns.
+    /// A machine of these CPUs and levels; `llcs` has the CPUs of each LLC, ascending, and the `imbalance_pct` of its
+    /// domain. `min_granularity` is in ns.
     ///
     /// # Panics
     /// If there are more than 1024 CPUs or 6 levels, or an LLC has a CPU that there is not.

@@ -1,5 +1,5 @@
-//! What control groups leave of a task's weight, against what calc_group_shares() and task_h_load() come to when a task's load is its
-//! weight and a group has one queue.
+//! What control groups leave of a task's weight, against what calc_group_shares() and task_h_load() come to when a
+//! task's load is its weight and a group has one queue.
 
 mod support;
 
@@ -17,7 +17,8 @@ struct Level {
     sum: i64,
 }
 
-/// `scale_load(weight)` through the groups, from the lowest up; each level rounded down once, as the kernel's divisions do.
+/// `scale_load(weight)` through the groups, from the lowest up; each level rounded down once, as the kernel's divisions
+/// do.
 fn through(own: u32, levels: &[Level]) -> u64 {
     let mut weight = u128::from(own) << BITS;
     let mut part = i64::from(own);
@@ -47,7 +48,10 @@ fn cpu_weight() -> impl Strategy<Value = u32> {
 }
 
 prop_compose! {
-    fn level()(cpu_weight in cpu_weight(), idle in any::<bool>(), sum in prop_oneof![-100_000..100_000_i64, 1..1_i64 << 32]) -> Level {
+    fn level()(
+        cpu_weight in cpu_weight(), idle in any::<bool>(),
+        sum in prop_oneof![-100_000..100_000_i64, 1..1_i64 << 32],
+    ) -> Level {
         Level { shares: if idle { 3 } else { c::sched_weight_from_cgroup(cpu_weight) }, sum }
     }
 }

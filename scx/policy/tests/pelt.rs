@@ -80,7 +80,8 @@ proptest! {
 
     #[test]
     fn the_clock_is_the_models(
-        steps in proptest::collection::vec((0..50_000_000_u64, any::<bool>(), 1..1025_u64, 1..1300_u64, any::<bool>()), 1..6),
+        steps in proptest::collection::vec(
+            (0..50_000_000_u64, any::<bool>(), 1..1025_u64, 1..1300_u64, any::<bool>()), 1..6),
     ) {
         let (mut ours, mut models) = (c::PeltClock::default(), RqClock::default());
         for (delta, idle, cpu, freq, full) in steps {

@@ -87,7 +87,8 @@ proptest! {
 
     #[test]
     fn the_limits_of_sis_prop_and_sis_limit_are_the_models(
-        machine in 0..4_usize, wake_avg_idle in up_to_40_bits(), avg_scan_cost in up_to_40_bits(), stamp in 0..1_u64 << 62,
+        machine in 0..4_usize, wake_avg_idle in up_to_40_bits(), avg_scan_cost in up_to_40_bits(),
+        stamp in 0..1_u64 << 62,
         gone in prop_oneof![0..4_u64, 0..50_u64, 0..1_u64 << 62], time in up_to_40_bits(),
     ) {
         let domains = &MACHINES[machine];
@@ -128,7 +129,8 @@ proptest! {
         let mut models = DurAvg { dur_avg, prev_sum_exec_runtime_vol: since };
         c::dur_avg_update(&mut ours, since + ran);
         models.update(since + ran);
-        prop_assert_eq!((ours.dur_avg, ours.prev_sum_exec_runtime_vol), (models.dur_avg, models.prev_sum_exec_runtime_vol));
+        let of_model = (models.dur_avg, models.prev_sum_exec_runtime_vol);
+        prop_assert_eq!((ours.dur_avg, ours.prev_sum_exec_runtime_vol), of_model);
     }
 }
 

@@ -1,9 +1,9 @@
-//! The control flow of `scx_wakelab`'s placement against `sched`: for random machines, states and wake-ups the same CPU, reason,
-//! target, counts and state left behind.
+//! The control flow of `scx_wakelab`'s placement against `sched`: for random machines, states and wake-ups the same
+//! CPU, reason, target, counts and state left behind.
 //!
-//! The cases are those that `sched` is compared with its own second implementation by. What the scheduler leaves out on purpose
-//! is not among them: clusters, delayed dequeue, CPUs that run SCHED_IDLE tasks only (they cannot be claimed), tasks
-//! whose previous CPU is not allowed any more, forks and execs.
+//! The cases are those that `sched` is compared with its own second implementation by. What the scheduler leaves out on
+//! purpose is not among them: clusters, delayed dequeue, CPUs that run SCHED_IDLE tasks only (they cannot be claimed),
+//! tasks whose previous CPU is not allowed any more, forks and execs.
 
 #[path = "../../../sched/tests/it/select_reference/mod.rs"]
 #[allow(dead_code, unused_imports)]
@@ -148,7 +148,8 @@ fn is_followed(world: &World) -> bool {
         && world.domains.domains.iter().flatten().all(|sd| !sd.flags.contains(SdFlags::CLUSTER))
 }
 
-/// The state without what the scheduler does not know, and without what cannot be: a scan of SIS_LIMIT ends in its own LLC.
+/// The state without what the scheduler does not know, and without what cannot be: a scan of SIS_LIMIT ends in its own
+/// LLC.
 fn simplified(mut world: World) -> World {
     for cpu in 0..world.domains.nr_cpus {
         let next = world.table.next_cpu(cpu);
@@ -407,8 +408,7 @@ fn places_on_unequal_cpus_as_the_model_does() {
         for (cpu, &capacity) in topology.cpus.iter_mut().zip(&capacities) {
             cpu.capacity = capacity;
         }
-        let domains =
-            build_sched_domains(&topology, &DomainOptions::of(preset).on(Arch::Arm64)).expect("a machine");
+        let domains = build_sched_domains(&topology, &DomainOptions::of(preset).on(Arch::Arm64)).expect("a machine");
         if !domains.asym_cpucap_active {
             continue;
         }

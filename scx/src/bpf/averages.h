@@ -112,7 +112,7 @@ static __always_inline void age(struct task_state *ts, u64 now)
 		___update_load_avg(&ts->avg, ts->load_weight);
 }
 
-/* The task is at `cpu` from now on. Its average is aged by the time that has gone by, then moved. Under the lock of `cpu`. */
+/* The task is at `cpu` from now on. Its average is aged by the time gone by, then moved. Under the lock of `cpu`. */
 static __always_inline void move_task(struct task_state *ts, struct cpu_state *cs, s32 cpu, u64 now)
 {
 	struct cpu_state *old = cpu_state_of(ts->cpu);

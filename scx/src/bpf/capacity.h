@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where CPUs differ in capacity: select_idle_capacity(), 7.2. The idle one that fits the task, of an idle core while there is
- * one; else the best by that, and the largest of the best. Nobody's utilisation is clamped here.
+ * Where CPUs differ in capacity: select_idle_capacity(), 7.2. The idle one that fits the task, of an idle core while
+ * there is one; else the best by that, and the largest of the best. Nobody's utilisation is clamped here.
  */
 #pragma once
 

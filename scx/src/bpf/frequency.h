@@ -11,7 +11,8 @@ static __noinline int ask_frequency(struct cpu_state *cs, u32 cpu)
 	if (!cs || cpu >= MAX_CPUS)
 		return 0;
 	capacity = cpu_infos[at(cpu)].capacity;
-	util = cpu_util(cs->avg.util_avg, cs->avg.runnable_avg, cs->util_est, feat & RUNNABLE_BOOST, feat & UTIL_EST, capacity);
+	util = cpu_util(cs->avg.util_avg, cs->avg.runnable_avg, cs->util_est, feat & RUNNABLE_BOOST, feat & UTIL_EST,
+			capacity);
 	if ((feat & RUNNABLE_BOOST) && cs->avg.runnable_avg > cs->avg.util_avg)
 		count(boosted);
 	if (util != cs->perf_target) {

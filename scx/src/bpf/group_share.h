@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a task weighs in virtual time when it is in control groups. calc_group_shares() gives a group on a CPU the part of
- * the group's shares that its load there is of the group's load on all CPUs; task_h_load() goes on down to the task. Here
- * there are no queues of groups: the task's weight is scaled by both at once, a level at a time, over the machine.
+ * What a task weighs in virtual time when it is in control groups. calc_group_shares() gives a group on a CPU the part
+ * of the group's shares that its load there is of the group's load on all CPUs; task_h_load() goes on down to the task.
+ * Here there are no queues of groups: the task's weight is scaled by both at once, a level at a time, over the machine.
  */
 #pragma once
 
@@ -33,8 +33,8 @@ static __always_inline struct group_part group_part_of(u32 load_weight)
 }
 
 /*
- * A level up: through a group of load weight `shares` in which what is runnable weighs `sum`. Another CPU may be about to
- * change the sum, which is at least what it has of the task itself.
+ * A level up: through a group of load weight `shares` in which what is runnable weighs `sum`. Another CPU may be about
+ * to change the sum, which is at least what it has of the task itself.
  */
 static __always_inline void group_part_up(struct group_part *of, u32 shares, s64 sum)
 {

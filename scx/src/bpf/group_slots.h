@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which control groups there are, each with its slot, and which of them a task is in: what sched_ext tells of groups. */
+/* Which control groups there are, each with its slot, and which of them a task is in, as sched_ext reports it. */
 #pragma once
 
 struct {
@@ -72,7 +72,7 @@ static __always_inline u32 free_slot(void)
 	return 0;
 }
 
-/* A group that gets no slot, because there are too many or it is too deep, is as if its tasks were in the one above it. */
+/* The tasks of a group that gets no slot (there are too many, or it is too deep) count as those of the group above. */
 static __always_inline void group_init(struct cgroup *cgroup, u32 cpu_weight)
 {
 	u64 id = cgroup->kn->id;
@@ -135,8 +135,8 @@ static __always_inline void group_weight_is(struct cgroup *cgroup, u32 cpu_weigh
 }
 
 /*
- * Out of idleness the weight is what it was before, which is what sched_ext remembers. The file says 100 then, but writing there
- * what sched_ext remembers tells nobody.
+ * Out of idleness the weight is what it was before, which is what sched_ext remembers. The file says 100 then, but
+ * writing there what sched_ext remembers tells nobody.
  */
 static __always_inline void group_idle_is(struct cgroup *cgroup, bool idle)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Control groups. Each has the sum of the load weights of what is runnable in it: tasks, and groups in which something is
- * runnable. A task notes what it has added and where, and takes off just that.
+ * Control groups. Each has the sum of the load weights of what is runnable in it: tasks, and groups in which something
+ * is runnable. A task notes what it has added and where, and takes off just that.
  *
- * Many CPUs change a sum at once, without a lock. What is runnable in a group is counted in the upper half of `runnable`,
- * whose lower half is the group's weight: who makes the count 1 adds that weight to the parent's sum, who makes it 0 takes it off, and
- * who changes the weight adds the difference if the count is not 0. Each is one atomic operation on one number, so what the parent
- * has been given is always that weight or nothing, in whatever order the additions arrive there.
+ * Many CPUs change a sum at once, without a lock. What is runnable in a group is counted in the upper half of
+ * `runnable`, whose lower half is the group's weight: who makes the count 1 adds that weight to the parent's sum, who
+ * makes it 0 takes it off, and who changes the weight adds the difference if the count is not 0. Each is one atomic
+ * operation on one number, so what the parent has been given is always that weight or nothing, in whatever order the
+ * additions arrive there.
  *
  * Tasks of the root group are in no sum: their weight is their nice level's, and they cost nothing here.
  */
@@ -75,8 +76,8 @@ static __noinline u64 weight_in_groups(u32 slot, u32 nice_weight)
 }
 
 /*
- * The averages have that weight, too: the fair class balances and wakes by task_h_load() and the load of root queues, of which
- * a group is the part that it is entitled to. A task's own average has it at once, its CPU's by and by, and so
+ * The averages have that weight, too: the fair class balances and wakes by task_h_load() and the load of root queues,
+ * of which a group is the part that it is entitled to. A task's own average has it at once, its CPU's by and by, and so
  * what is taken off with a task may differ from what it was; half of the difference is gone after 32 ms.
  */
 static __always_inline void weigh(struct task_state *ts)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A CPU that goes. sched_ext asks it for no more dispatches, and up to 7.2.11 leaves what waits at it to whoever takes it: a
- * task that may run nowhere else stays, and where others have taken the last, balance_push() does not look again, so that
- * balance_hotplug_wait() waits for ever. 7.2.12 has "Fix CPU hotplug hang when a dying CPU's tasks sit in the BPF scheduler".
+ * A CPU that goes. sched_ext asks it for no more dispatches, and up to 7.2.11 leaves what waits at it to whoever takes
+ * it: a task that may run nowhere else stays, and where others have taken the last, balance_push() does not look again,
+ * so that balance_hotplug_wait() waits for ever. 7.2.12 has "Fix CPU hotplug hang when a dying CPU's tasks sit in the
+ * BPF scheduler".
  */
 #pragma once
 

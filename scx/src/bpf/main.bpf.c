@@ -183,7 +183,7 @@ void BPF_STRUCT_OPS(wakelab_cgroup_set_idle, struct cgroup *cgrp, bool idle)
 	group_idle_is(cgrp, idle);
 }
 
-/* A task of a higher class takes the CPU: what waits in its own queue, which nobody else looks at, may run elsewhere. */
+/* A task of a higher class takes the CPU. What waits in its own queue, which no other CPU reads, may run elsewhere. */
 void BPF_STRUCT_OPS(wakelab_cpu_release, s32 cpu, struct scx_cpu_release_args *args)
 {
 	if (may_kick())

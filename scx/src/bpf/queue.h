@@ -59,8 +59,8 @@ static __always_inline void move_clocks(struct task_struct *p, struct task_state
 }
 
 /*
- * What a task ran while nobody waited is not held against it: the clocks have stood still meanwhile, and who comes later
- * begins by them, so that it would have to wait for as long as it had been alone.
+ * What a task ran while nobody waited is not held against it: the clocks have stood still meanwhile, and who comes
+ * later begins by them, so that it would have to wait for as long as it had been alone.
  */
 static __always_inline void forgive(struct task_struct *p, struct task_state *ts, struct cpu_state *cs, u64 now)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long a task may have to wait for its turn. What weighs little beside heavy tasks would wait for seconds in virtual time, or until
- * sched_ext's watchdog ends it all. So it is put no later than the clock of its queue comes in 0.4 s as it goes now;
- * and who has waited for that long, because the clock has become slower since, is brought forward.
+ * How long a task may have to wait for its turn. What weighs little beside heavy tasks would wait for seconds in
+ * virtual time, or until sched_ext's watchdog ends it all. So it is put no later than the clock of its queue comes in
+ * 0.4 s as it goes now; and who has waited for that long, because the clock has become slower since, is brought
+ * forward.
  */
 #pragma once
 
@@ -28,7 +29,7 @@ static __always_inline u64 latest_of(u32 home)
 	return clock_of(home) + (ahead ? ahead : 2 * LOOK_NS);
 }
 
-/* A clock that nobody waits for says nothing of how fast it will go. Nor is one of light tasks only trusted to stay so. */
+/* A clock that no task waits for does not tell how fast it will go. One of light tasks alone may soon go slower. */
 static __always_inline void look_at_reach(struct reach *reach, u64 vclock, bool waited)
 {
 	u64 went = vclock - reach->from;

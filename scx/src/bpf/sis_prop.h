@@ -19,7 +19,7 @@ static __always_inline u64 update_avg(u64 avg, u64 sample)
 	return diff < 0 ? avg - ((0 - (u64)diff) >> 3) : avg + ((u64)diff >> 3);
 }
 
-/* The rq goes busy again after `idle` ns: update_avg() of avg_idle, at most `most`; then what ttwu_do_activate() notes. */
+/* The rq goes busy again after `idle` ns: update_avg() of avg_idle, at most `most`; then as ttwu_do_activate(). */
 static __always_inline u64 idle_ends(struct scan_cost *cost, u64 avg_idle, u64 idle, u64 most, u64 jiffies)
 {
 	avg_idle = update_avg(avg_idle, idle);

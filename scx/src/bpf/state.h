@@ -135,8 +135,8 @@ struct {
 } tasks SEC(".maps");
 
 /*
- * An index of the arrays above. Not left to the compiler, which joins tests of bounds so that the verifier sees none. The native
- * tests have no verifier to convince.
+ * An index of the arrays above. Not left to the compiler, which joins tests of bounds so that the verifier sees none.
+ * The native tests have no verifier to convince.
  */
 static __always_inline u64 at(u64 index)
 {

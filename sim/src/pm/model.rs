@@ -84,8 +84,8 @@ pub struct DemotionModel {
 #[derive(Debug)]
 pub struct CoreModel {
     pub cpus: Vec<Cpu>,
-    /// Busy with one CPU at each operating point, with two, ..., then idle by the shallowest state of its CPUs. Empty where
-    /// nothing is known.
+    /// Busy with one CPU at each operating point, with two, ..., then idle by the shallowest state of its CPUs. Empty
+    /// where nothing is known.
     pub states: Vec<PowerState>,
 }
 

@@ -214,7 +214,8 @@ proptest! {
             prop_assert_eq!(time.work + time.overhead + time.idle, until, "CPU {}", cpu);
         }
         if spinners >= nr_cpus {
-            // CPUs that always have something to compute idle only until all tasks have started: less than a tenth of the time.
+            // CPUs that always have something to compute idle only until all tasks have started: less than a tenth of
+            // the time.
             let idle: u64 = out.cpus.iter().map(|time| time.idle).sum();
             prop_assert!(idle < until * u64::from(nr_cpus) / 10, "{} ns idle", idle);
         }

@@ -1,8 +1,8 @@
 //! A run queue's averages are the sums of its tasks' averages.
 //!
-//! A run queue's utilisation is not added up from its tasks: it is an average of its own, which tasks join and leave with
-//! what they have (`attach_entity_load_avg()`, `remove_entity_load_avg()`). That the two agree shows that every task was
-//! enqueued, dequeued, moved and aged where the fair class does it.
+//! A run queue's utilisation is not added up from its tasks: it is an average of its own, which tasks join and leave
+//! with what they have (`attach_entity_load_avg()`, `remove_entity_load_avg()`). That the two agree shows that every
+//! task was enqueued, dequeued, moved and aged where the fair class does it.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -21,8 +21,8 @@ const ROUNDING: u64 = 40;
 /// Each task of the CPU is rounded when it joins and when it leaves.
 const ROUNDING_OF_A_TASK: u64 = 2;
 
-/// An average is taken when a period of 1024 us ends, and each task and queue ends its periods at its own updates: what a
-/// task on the queue can gain in one, `1024 * (1 - y)`; one that has just left it likewise.
+/// An average is taken when a period of 1024 us ends, and each task and queue ends its periods at its own updates: what
+/// a task on the queue can gain in one, `1024 * (1 - y)`; one that has just left it likewise.
 const PERIOD: u64 = 22;
 
 /// What a nice-0 task's load can gain or lose in a period, and rounding.
@@ -53,8 +53,8 @@ fn check(c: &CpuSnapshot, tasks: &[TaskSnapshot], pinned: bool, loses: bool) -> 
     let (util, runnable): (fn(&SchedAvg) -> u64, fn(&SchedAvg) -> u64) = (|avg| avg.util_avg, |avg| avg.runnable_avg);
     for (name, of) in [("util", util), ("runnable", runnable)] {
         let (queue, tasks) = (of(&pelt.avg), averages.iter().map(of).sum::<u64>());
-        // A task that leaves takes its last average with it and not what it has gained since. A queue that tasks join and
-        // leave every few microseconds keeps more than it should, in the kernel too.
+        // A task that leaves takes its last average with it and not what it has gained since. A queue that tasks join
+        // and leave every few microseconds keeps more than it should, in the kernel too.
         let holds = match pinned {
             true => queue.abs_diff(tasks) <= limit,
             false if loses => tasks <= queue + limit + tasks / 4,
@@ -79,9 +79,9 @@ proptest! {
         kernel in prop::sample::select(Preset::names()),
         instances in 1u32..20,
         pinned in any::<bool>(),
-        // 5.10 sets a sum from its average when a task leaves, and with it loses what has been gained in the period that is
-        // not over: if tasks leave in every period, there is no bound. Its tasks are counted with the sums of 5.18 too,
-        // which lose nothing, and then within the limits of all.
+        // 5.10 sets a sum from its average when a task leaves, and with it loses what has been gained in the period
+        // that is not over: if tasks leave in every period, there is no bound. Its tasks are counted with the sums of
+        // 5.18 too, which lose nothing, and then within the limits of all.
         exact_sums in any::<bool>(),
         seed in any::<u64>(),
     ) {

@@ -120,7 +120,8 @@ fn nothing_is_no_amount() {
 fn a_time_without_unit_is_refused() {
     assert_eq!(
         changed("\"250ms\"", "\"250\""),
-        "exp/x.toml:5: `time`: expected a time in ns, us, ms or s, at most an hour, such as 50us or 1.5ms, found \"250\""
+        "exp/x.toml:5: `time`: expected a time in ns, us, ms or s, at most an hour, such as 50us or 1.5ms, found \
+         \"250\""
     );
 }
 

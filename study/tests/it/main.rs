@@ -1,5 +1,5 @@
-//! The tests of the studies, in one program. Two stand apart: `memory` replaces the allocator, and `own_policy` registers a
-//! policy for the whole process.
+//! The tests of the studies, in one program. Two stand apart: `memory` replaces the allocator, and `own_policy`
+//! registers a policy for the whole process.
 
 mod cache;
 mod compare;

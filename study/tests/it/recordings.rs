@@ -61,8 +61,8 @@ fn located(explained: &wakelab_study::explain::Explained<'_>) -> String {
 fn recordings_sample_covers_every_reason() {
     let (conformance, _) = conform(&listed(sample()), &Decider::as_recorded(), 0, &());
     let found: BTreeSet<(&str, Reason)> = conformance.reasons.keys().copied().collect();
-    // The recorded machines have no clusters, equal CPUs and no energy model, nothing asked for the waking CPU, and no kernel has SIS_ORACLE
-    // or SIS_SHORT.
+    // The recorded machines have no clusters, equal CPUs and no energy model, nothing asked for the waking CPU, and no
+    // kernel has SIS_ORACLE or SIS_SHORT.
     let absent = [
         Reason::Oracle,
         Reason::Short,

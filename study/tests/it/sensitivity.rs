@@ -192,7 +192,8 @@ fn every_workload_with_the_number_has_it_changed() {
     let here = tempfile::tempdir().unwrap();
     let path: &Path = &here.path().join("x.toml");
     let text = "machine = \"test-8c\"\nkernel = \"v5.19-rc1\"\n[variants]\nbase = \"SIS_PROP\"\nwith = \"SIS_UTIL\"\n\
-                [[workload]]\nname = \"netperf:TCP_RR\"\nload = \"4\"\n[[workload]]\nname = \"hackbench:process-pipe\"\nload = \"1\"\n";
+                [[workload]]\nname = \"netperf:TCP_RR\"\nload = \"4\"\n[[workload]]\nname = \
+                \"hackbench:process-pipe\"\nload = \"1\"\n";
     fs::write(path, text).unwrap();
     let spec = Spec::read(path).unwrap();
     let experiment = spec.resolve().unwrap();

@@ -1,5 +1,5 @@
-//! The published comparison of SIS_PROP and SIS_UTIL (netperf TCP_RR on one LLC of 112 CPUs), simulated, against its numbers.
-//! Short runs: the committed experiment measures longer.
+//! The published comparison of SIS_PROP and SIS_UTIL (netperf TCP_RR on one LLC of 112 CPUs), simulated, against its
+//! numbers. Short runs: the committed experiment measures longer.
 
 use std::sync::atomic::AtomicBool;
 use wakelab_study::compare::{CompareRow, RunId, RunProgress, Simulator, compare};

@@ -1,4 +1,5 @@
-//! The guide of benchmarks: its file is compiled here and builds sound workloads, and its line is as those of the registry.
+//! The guide of benchmarks: its file is compiled here and builds sound workloads, and its line is as those of the
+//! registry.
 
 mod lat_ctx;
 

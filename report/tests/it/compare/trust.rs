@@ -99,8 +99,8 @@ fn each_verdict_says_what_it_rests_on() {
     let text = report::sensitivity(&sensitivity());
     for part in [
         "Sensitivity: 32 samples with 1 assumed constant changed at once (Latin hypercube, seed 1)\n",
-        "TCP_RR 168 threads: depends on probe of machine above 38..1,044 ns (used: 60): better there in 27 of 28, else in \
-         0 of 4\n",
+        "TCP_RR 168 threads: depends on probe of machine above 38..1,044 ns (used: 60): better there in 27 of 28, \
+         else in 0 of 4\n",
         "TCP_RR 224 threads: better in 20 of 32; no single constant separates them\n",
         "TCP_RR 112 threads follows probe of machine (rank correlation +0.84)\n",
     ] {

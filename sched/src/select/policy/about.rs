@@ -1,5 +1,5 @@
-//! What a policy declares about itself: its switches, what they do, and what they read. Programs that switch policies, put
-//! them to recordings or print them use this, so that a policy is known everywhere by its file.
+//! What a policy declares about itself: its switches, what they do, and what they read. Programs that switch policies,
+//! put them to recordings or print them use this, so that a policy is known everywhere by its file.
 
 use super::{OF_THE_SCAN, sis_oracle};
 use crate::select::select_idle_core;
@@ -8,8 +8,8 @@ use wakelab_kernel::Feature;
 /// What a policy declares about itself.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// The switches, first the one that turns the policy on. Each acts on every kernel, whether that kernel was released
-    /// with it or not.
+    /// The switches, first the one that turns the policy on. Each acts on every kernel, whether that kernel was
+    /// released with it or not.
     pub switches: &'static [Switch],
     /// The tunables that the policy reads, by the names that a side of a comparison sets.
     pub tunables: &'static [&'static str],

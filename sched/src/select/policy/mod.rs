@@ -1,21 +1,21 @@
 //! Search policies: what limits, steers or replaces the scan of the LLC in `select_idle_cpu()`.
 //!
 //! **A new policy is one file and one line.** The file has a type that implements [`SearchPolicy`] and declares
-//! ([`SearchPolicy::ABOUT`]) which switches it has, what they do and what they read; the line is in the `registry!` call
-//! below, whose order is the order in which the kernel's function evaluates them. A switch's name and source are those of
-//! its feature, in `kernel/src/feature/registry.rs`. A program that uses this crate can bring a policy along without
-//! changing the crate ([`register`]). What each does:
+//! ([`SearchPolicy::ABOUT`]) which switches it has, what they do and what they read; the line is in the `registry!`
+//! call below, whose order is the order in which the kernel's function evaluates them. A switch's name and source are
+//! those of its feature, in `kernel/src/feature/registry.rs`. A program that uses this crate can bring a policy along
+//! without changing the crate ([`register`]). What each does:
 //!
 //! | policy | file | before the scan | after it |
 //! |---|---|---|---|
 //! | SIS_PROP | `sis_prop.rs` | limit from the average idle time and the average cost of a search | updates both |
-//! | SIS_LIMIT | `sis_limit.rs` | SIS_PROP's limit within bounds; begins where the last scan ended | keeps where it ended |
+//! | SIS_LIMIT | `sis_limit.rs` | SIS_PROP's limit within bounds; starts where the last ended | keeps where it ended |
 //! | SIS_SHORT | `sis_short.rs` | the target, if its task and the wakee are short | |
 //! | SIS_UTIL | `sis_util.rs` | limit from the LLC's utilisation; 0 ends the search | |
 //! | a program's own | `own.rs` | what the program declares | what the program declares |
 //!
-//! A policy that moves the start of the scan writes [`Plan::start`]; one that ends the search with a CPU of its own returns
-//! [`Verdict::Take`]. SIS_ORACLE (`sis_oracle.rs`) replaces the whole search and is evaluated before it
+//! A policy that moves the start of the scan writes [`Plan::start`]; one that ends the search with a CPU of its own
+//! returns [`Verdict::Take`]. SIS_ORACLE (`sis_oracle.rs`) replaces the whole search and is evaluated before it
 //! ([`best_idle_cpu`](super::best_idle_cpu)).
 
 mod about;
@@ -116,8 +116,8 @@ pub trait SearchPolicy {
     /// an idle core, returns without this call, as in the kernel.
     fn after_scan<V: SearchView>(_cx: &SearchContext<'_>, _view: &V, _plan: &Plan, _effects: &mut Effects) {}
 
-    /// Called at the end of every scan for a CPU, however it ended, if [`Plan::report_last`] was set: with the CPU that it
-    /// reached last, if it reached one.
+    /// Called at the end of every scan for a CPU, however it ended, if [`Plan::report_last`] was set: with the CPU that
+    /// it reached last, if it reached one.
     fn scan_ended(_cx: &SearchContext<'_>, _last: Option<Cpu>, _effects: &mut Effects) {}
 
     /// Whether the policy takes part.

@@ -39,7 +39,8 @@ static POLICY: OnceLock<&'static dyn OwnPolicy> = OnceLock::new();
 /// Adds a policy, once in a program, before any switch is read. Adding the same policy again changes nothing.
 ///
 /// # Errors
-/// If its name cannot be that of a feature or is taken, or if there is another policy already, even one of the same name.
+/// If its name cannot be that of a feature or is taken, or if there is another policy already, even one of the same
+/// name.
 pub fn register(policy: &'static dyn OwnPolicy) -> Result<(), OwnFeatureError> {
     let feature = policy.feature();
     add_own(feature)?;

@@ -1,15 +1,15 @@
 //! SIS_LIMIT: scan one or two cores only, each time the next ones.
 //!
-//! SIS_PROP's limit is kept between a floor, the number of SMT siblings but at least 2, and twice that. Such a short scan
-//! would probe the same few CPUs each time; a per-CPU `next_cpu` of the target makes the next scan begin where the last
-//! one ended, so that the window goes around the LLC. It moves with every CPU that the scan reaches, including the one at
-//! which the limit ends it.
+//! SIS_PROP's limit is kept between a floor, the number of SMT siblings but at least 2, and twice that. Such a short
+//! scan would probe the same few CPUs each time; a per-CPU `next_cpu` of the target makes the next scan begin where the
+//! last one ended, so that the window goes around the LLC. It moves with every CPU that the scan reaches, including the
+//! one at which the limit ends it.
 //!
 //! The limit acts inside SIS_PROP: without it (NO_SIS_PROP) only the rotation remains. The scan for an idle core has
 //! neither limit nor rotation.
 //!
-//! "[PATCH v3 0/7] Improve scheduler scalability for fast path", subhra mazumdar, June 2019; the posting, against 5.2, has
-//! no switch for it. In later kernels, which begin one past the target, the first scan begins there, too.
+//! "[PATCH v3 0/7] Improve scheduler scalability for fast path", subhra mazumdar, June 2019; the posting, against 5.2,
+//! has no switch for it. In later kernels, which begin one past the target, the first scan begins there, too.
 
 use super::about::{About, Recorded, Switch};
 use super::{Plan, SearchContext, SearchPolicy, Verdict};
@@ -31,8 +31,8 @@ impl SearchPolicy for SisLimit {
     const ABOUT: About = About {
         switches: &[Switch {
             feature: Feature::SIS_LIMIT,
-            does: "SIS_PROP's number is kept between the SMT siblings (at least 2) and twice that; each scan begins where \
-                   the last from this target ended. With `NO_SIS_PROP` only that rotation remains",
+            does: "SIS_PROP's number is kept between the SMT siblings (at least 2) and twice that; each scan begins \
+                where the last from this target ended. With `NO_SIS_PROP` only that rotation remains",
             recorded: Recorded::Not("next_cpu of the target"),
         }],
         tunables: &[],

@@ -1,8 +1,9 @@
 //! SIS_ORACLE: what a search could have known.
 //!
-//! It replaces the whole of `select_idle_sibling()`: it takes an idle CPU of the target's LLC whenever there is one, at no
-//! cost, and knows the wake-ups that are on their way and that no run queue shows yet. In this order: the previous CPU, a
-//! CPU of an idle core, the nearest (the target's siblings, its cluster, the rest of the LLC from the target on).
+//! It replaces the whole of `select_idle_sibling()`: it takes an idle CPU of the target's LLC whenever there is one, at
+//! no cost, and knows the wake-ups that are on their way and that no run queue shows yet. In this order: the previous
+//! CPU, a CPU of an idle core, the nearest (the target's siblings, its cluster, the rest of the LLC from the target
+//! on).
 //!
 //! It bounds how well a policy can *search*: no search finds an idle CPU more often, or for less. It does not bound
 //! throughput: finding an idle CPU for each wake-up can keep a system in a state that costs more than one in which no

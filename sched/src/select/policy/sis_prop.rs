@@ -4,9 +4,9 @@
 //! tasks. It fails if the average idle time shows little about the LLC: a busy waker with an idle LLC searches too
 //! little, many wakers with short idle times search too much.
 //!
-//! There are two forms, both from `select_idle_cpu()`. Up to 5.13 the idle time is `rq->avg_idle / 512`. From 5.14 to 6.4
-//! it is `rq->wake_avg_idle`, which is halved at each jiffy since the last idle period, and from which each search is
-//! subtracted. The first form updates the cost of a search whether SIS_PROP is on or not; here only if it is on.
+//! There are two forms, both from `select_idle_cpu()`. Up to 5.13 the idle time is `rq->avg_idle / 512`. From 5.14 to
+//! 6.4 it is `rq->wake_avg_idle`, which is halved at each jiffy since the last idle period, and from which each search
+//! is subtracted. The first form updates the cost of a search whether SIS_PROP is on or not; here only if it is on.
 
 use super::about::{About, Recorded, Switch};
 use super::{Plan, SearchContext, SearchPolicy, Verdict};
@@ -45,8 +45,8 @@ impl SearchPolicy for SisProp {
     const ABOUT: About = About {
         switches: &[Switch {
             feature: Feature::SIS_PROP,
-            does: "scans span_weight × avg_idle / avg_cost CPUs, at least 4. The idle time is `avg_idle / 512` up to 5.13, \
-                   `wake_avg_idle` from 5.14",
+            does: "scans span_weight × avg_idle / avg_cost CPUs, at least 4. The idle time is `avg_idle / 512` up to \
+                5.13, `wake_avg_idle` from 5.14",
             recorded: Recorded::IfThere(INPUTS),
         }],
         tunables: &[],

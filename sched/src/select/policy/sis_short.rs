@@ -8,8 +8,8 @@
 //!   wakee are short. The search has then found a CPU: it has not failed.
 //!
 //! "[PATCH v3 2/2] sched/fair: Choose the CPU where short task is running during wake up", Chen Yu, December 2022,
-//! against 6.1-rc6. EEVDF kernels have no `sysctl_sched_min_granularity`; there its successor `sysctl_sched_base_slice` is
-//! read.
+//! against 6.1-rc6. EEVDF kernels have no `sysctl_sched_min_granularity`; there its successor `sysctl_sched_base_slice`
+//! is read.
 
 use super::about::{About, Recorded, Switch};
 use super::{Plan, SearchContext, SearchPolicy, Verdict};
@@ -28,8 +28,8 @@ impl SearchPolicy for SisShort {
         switches: &[Switch {
             feature: Feature::SIS_SHORT,
             does: "stays on a CPU whose only task runs for a short time between its sleeps: the waking CPU in \
-                   wake_affine_idle(), the target (if no core is idle and the wakee is short, too) in select_idle_cpu(). \
-                   Short is dur_avg × 8 ≤ sysctl_sched_min_granularity",
+                   wake_affine_idle(), the target (if no core is idle and the wakee is short, too) in \
+                   select_idle_cpu(). Short is dur_avg × 8 ≤ sysctl_sched_min_granularity",
             recorded: Recorded::Not("how long tasks run between two sleeps (dur_avg)"),
         }],
         tunables: &["min_granularity", "base_slice"],
@@ -61,8 +61,8 @@ pub struct DurAvg {
 }
 
 impl DurAvg {
-    /// `dur_avg_update()`: the task goes to sleep and has run for `sum_exec_runtime` ns since its fork. Only time that it
-    /// ran between two sleeps counts; `update_avg()` moves an eighth of the way.
+    /// `dur_avg_update()`: the task goes to sleep and has run for `sum_exec_runtime` ns since its fork. Only time that
+    /// it ran between two sleeps counts; `update_avg()` moves an eighth of the way.
     pub fn update(&mut self, sum_exec_runtime: u64) {
         let dur = sum_exec_runtime.wrapping_sub(self.prev_sum_exec_runtime_vol);
         self.prev_sum_exec_runtime_vol = sum_exec_runtime;

@@ -1,13 +1,13 @@
 //! SIS_UTIL: search in proportion to how much of the LLC is unused.
 //!
 //! Both halves are here. Load balance writes `nr_idle_scan`, from the utilisation of all CPUs of the LLC
-//! ([`update_idle_cpu_scan`], in its posted forms and with tunables [`IdleScanRules::nr_idle_scan`]). The search reads it
-//! ([`SisUtil`]): it scans that many CPUs. At 0 (from about 85% utilisation) it ends before it begins, and with it the scan
-//! for an idle core: `has_idle_cores` then stays as it is. The number is as old as the last periodic balance, tens of
-//! milliseconds, so that a burst meets yesterday's number.
+//! ([`update_idle_cpu_scan`], in its posted forms and with tunables [`IdleScanRules::nr_idle_scan`]). The search reads
+//! it ([`SisUtil`]): it scans that many CPUs. At 0 (from about 85% utilisation) it ends before it begins, and with it
+//! the scan for an idle core: `has_idle_cores` then stays as it is. The number is as old as the last periodic balance,
+//! tens of milliseconds, so that a burst meets yesterday's number.
 //!
-//! As merged for 6.0 (70fb5ccf2ebb). Its earlier versions (`SIS_UTIL_V1` to `_V3`) differ in the number alone; the search
-//! reads it as it does in the merged form.
+//! As merged for 6.0 (70fb5ccf2ebb). Its earlier versions (`SIS_UTIL_V1` to `_V3`) differ in the number alone; the
+//! search reads it as it does in the merged form.
 
 use super::about::{About, Recorded, Switch};
 use super::{Plan, SearchContext, SearchPolicy, Verdict};
@@ -31,8 +31,8 @@ impl SearchPolicy for SisUtil {
         switches: &[
             Switch {
                 feature: Feature::SIS_UTIL,
-                does: "scans nr_idle_scan CPUs, which periodic balance of the LLC computes from its utilisation; at 0 there is \
-                       no scan",
+                does: "scans nr_idle_scan CPUs, which periodic balance of the LLC computes from its utilisation; at 0 \
+                    there is no scan",
                 recorded: Recorded::Yes,
             },
             Switch {
@@ -57,8 +57,8 @@ impl SearchPolicy for SisUtil {
             },
             Switch {
                 feature: Feature::SIS_UTIL_NEWIDLE,
-                does: "with any of these: newly idle balance updates the number, too, which is then as fresh as the last CPU \
-                       that went idle; the writes to a shared line have no cost here",
+                does: "with any of these: newly idle balance updates the number, too, which is then as fresh as the \
+                    last CPU that went idle; the writes to a shared line have no cost here",
                 recorded: Recorded::NotRead,
             },
         ],
@@ -112,7 +112,8 @@ impl IdleScanForm {
 pub struct IdleScanRules {
     /// The version.
     pub form: IdleScanForm,
-    /// Replaces the domain's `imbalance_pct`: 10000 divided by the utilisation, in per cent, from which on the number is 0.
+    /// Replaces the domain's `imbalance_pct`: 10000 divided by the utilisation, in per cent, from which on the number
+    /// is 0.
     pub pct: Option<u32>,
     /// The power of the utilisation by which the number falls; 2 in the merged form.
     pub exponent: u32,
@@ -157,9 +158,9 @@ impl IdleScanRules {
 
 /// `update_idle_cpu_scan()`: how many CPUs of an LLC a search scans, from the LLC's summed utilisation.
 ///
-/// Load balance calls it with SIS_UTIL on, in a pass that is not newly idle, on the domain that spans the LLC (6.1 compares
-/// the domain's weight with `sd_llc_size`). `sum_util` is the sum of the CPUs' utilisation, `llc_weight` the number of CPUs,
-/// `imbalance_pct` that of the domain.
+/// Load balance calls it with SIS_UTIL on, in a pass that is not newly idle, on the domain that spans the LLC (6.1
+/// compares the domain's weight with `sd_llc_size`). `sum_util` is the sum of the CPUs' utilisation, `llc_weight` the
+/// number of CPUs, `imbalance_pct` that of the domain.
 ///
 /// With `x = sum_util / (llc_weight × 1024)`, the share of CPUs to scan is `y = 1 - p x²`, where `p = (pct/100)²` makes
 /// it 0 at `x = 100/pct`, the utilisation (85% for 117) at which load balance calls a group overloaded. In

@@ -1,5 +1,5 @@
-//! `load_balance()` a second time: written from the kernels' sources alone, straight down, on a copy of the system that it
-//! changes as it goes, with the kernel's flags and jumps, and without a thought for speed.
+//! `load_balance()` a second time: written from the kernels' sources alone, straight down, on a copy of the system that
+//! it changes as it goes, with the kernel's flags and jumps, and without a thought for speed.
 
 mod detach;
 mod groups;

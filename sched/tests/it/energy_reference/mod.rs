@@ -1,5 +1,5 @@
-//! `find_energy_efficient_cpu()` a second time: written from the kernels' sources alone, straight down, with plain vectors, the
-//! kernel's signed numbers and its jumps.
+//! `find_energy_efficient_cpu()` a second time: written from the kernels' sources alone, straight down, with plain
+//! vectors, the kernel's signed numbers and its jumps.
 
 mod model;
 mod new;

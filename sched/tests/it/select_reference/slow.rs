@@ -1,5 +1,6 @@
 //! Forks and execs: down the domains, each time to the idlest group and its idlest CPU. Called
-//! `sched_balance_find_dst_*()` in 6.12 and 7.2, and but for the marked lines the same since 5.10; 5.3 compares groups otherwise.
+//! `sched_balance_find_dst_*()` in 6.12 and 7.2, and but for the marked lines the same since 5.10; 5.3 compares groups
+//! otherwise.
 
 use super::{Kernel, Version, set};
 use std::collections::BTreeSet;
