@@ -50,9 +50,8 @@ fn check(c: &CpuSnapshot, tasks: &[TaskSnapshot], pinned: bool, loses: bool) -> 
     // A task that has left a run queue and not joined another belongs to none.
     let attached = here.iter().filter(|task| task.avg.last_update_time != 0 && task.alive);
     let averages: Vec<SchedAvg> = attached.map(|task| aged(task, c)).collect();
-    let (util, runnable): (fn(&SchedAvg) -> u64, fn(&SchedAvg) -> u64) = (|avg| avg.util_avg, |avg| avg.runnable_avg);
-    for (name, of) in [("util", util), ("runnable", runnable)] {
-        let (queue, tasks) = (of(&pelt.avg), averages.iter().map(of).sum::<u64>());
+    let sum = |of: fn(&SchedAvg) -> u64| (of(&pelt.avg), averages.iter().map(of).sum::<u64>());
+    for (name, (queue, tasks)) in [("util", sum(|avg| avg.util_avg)), ("runnable", sum(|avg| avg.runnable_avg))] {
         // A task that leaves takes its last average with it and not what it has gained since. A queue that tasks join
         // and leave every few microseconds keeps more than it should, in the kernel too.
         let holds = match pinned {
