@@ -34,7 +34,7 @@ pub struct Perf {
 
 impl Sugov {
     /// The governor at its start (`sugov_start()`). `rate_limit_us` is the tunable of that name;
-    /// [`TransitionDelay::delay_us`](crate::policy::TransitionDelay::delay_us) is its default.
+    /// [`cpufreq_policy_transition_delay_us`](crate::policy::cpufreq_policy_transition_delay_us) is its default.
     pub fn new(rules: SugovRules, cpus: &[Cpu], rate_limit_us: u32, tick_ns: u64, driver_needs_limits: bool) -> Sugov {
         let policy = SugovPolicy {
             freq_update_delay_ns: u64::from(rate_limit_us) * 1000,
