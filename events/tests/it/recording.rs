@@ -97,7 +97,7 @@ fn files_that_are_cut_off_or_of_another_kind_are_refused_by_name() {
 #[test]
 fn a_file_without_what_is_needed_says_what() {
     for (key, value, expected) in [
-        ("wakelab.domains", None, "says no wakelab.domains"),
+        ("wakelab.domains", None, "has no wakelab.domains"),
         ("wakelab.domains", Some("{}"), "description of a machine"),
         ("wakelab.kernel", Some("4.4"), "4.4"),
         ("wakelab.machine", Some("other"), "other"),
