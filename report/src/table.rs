@@ -42,14 +42,19 @@ fn fitted(table: &Table, width: u16) -> String {
     let mut narrow = table.clone();
     // The gap after the last column is cut off.
     narrow.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.saturating_add(GAP));
-    for index in 0..narrow.column_count() {
+    let longest = |index: usize| {
         let header = table.header().and_then(|row| row.cell_iter().nth(index));
         let cells = header.into_iter().chain(table.column_cells_iter(index).flatten());
-        let longest = cells.map(longest_word).max().unwrap_or(0);
+        cells.map(longest_word).max().unwrap_or(0)
+    };
+    let longest: Vec<u16> = (0..narrow.column_count()).map(longest).collect();
+    // A number that continues in the next line is another number. A word longer than a quarter of the line is no
+    // number, nor is a shorter one in a table whose columns would not fit otherwise.
+    let needed = |cap: u16| longest.iter().map(|&word| word.min(cap) + GAP).sum::<u16>();
+    let cap = (1..=width / 4).rev().find(|&cap| needed(cap) <= width.saturating_add(GAP)).unwrap_or(1);
+    for (index, word) in longest.iter().enumerate() {
         if let Some(column) = narrow.column_mut(index) {
-            // A number that goes on in the next line is another number. What is longer than a quarter of the line is
-            // none.
-            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest.min(width / 4) + GAP)));
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed((*word).min(cap) + GAP)));
         }
     }
     lines(&narrow)
@@ -75,6 +80,17 @@ mod tests {
         let whole = fitted(&sample(), 0);
         assert_eq!(whole.lines().count(), 3);
         assert_eq!(fitted(&sample(), 200), whole);
+    }
+
+    #[test]
+    fn a_table_of_many_long_words_fits_all_the_same() {
+        let mut table = table(&["unit", "rule", "v6.12", "v6.1", "what it is about"], 5);
+        let word = "a_word_of_twenty_six_letters";
+        table.add_row([word, word, word, word, "some words"]);
+        for width in [60, 80, 100] {
+            let narrow = fitted(&table, width);
+            assert!(narrow.lines().all(|line| line.chars().count() <= usize::from(width)), "{width}:\n{narrow}");
+        }
     }
 
     #[test]

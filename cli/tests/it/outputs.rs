@@ -171,8 +171,7 @@ fn a_recording_without_rows_is_said_to_be_empty() {
     ] {
         let output = wakelab(folder.path(), args);
         let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        let expected: &[i32] = if args[0] == "explain" { &[1] } else { &[0, 2] };
-        assert!(output.status.code().is_some_and(|code| expected.contains(&code)), "{args:?}: {said}");
+        assert!(matches!(output.status.code(), Some(0 | 2)), "{args:?}: {said}");
         assert!(!said.contains("NaN") && !said.contains("panicked"), "{args:?}: {said}");
         assert!(["no wake-up", "no row", "found none"].iter().any(|part| said.contains(part)), "{args:?}: {said}");
     }

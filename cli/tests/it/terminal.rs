@@ -232,7 +232,7 @@ fn names_that_are_nearly_right_are_recognised() {
         (vec!["replay", recording, "--with", "NO_SIS_UTI"], "did you mean `SIS_UTIL`"),
         (vec!["replay", recording, "--with", "SIS_PROP", "--assume", "avg_idl=1us"], "did you mean `avg_idle`"),
         (vec!["reproduce", "sis_util-result"], "did you mean `sis_util-results`"),
-        (vec!["kernel", "show", "v6.11"], "did you mean `v6.1`, `v6.12`"),
+        (vec!["kernel", "show", "v6.11"], "did you mean `v6.1` or `v6.12`?"),
         (vec!["machine", "show", "intel-1s56c112"], "did you mean `intel-1s56c112t`?"),
         (vec!["workload", "show", "netperf:TCP_R"], "did you mean `netperf:TCP_RR`?"),
         (case("--machine", "test-8"), "did you mean `test-8c`?"),
