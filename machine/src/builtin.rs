@@ -12,7 +12,7 @@ macro_rules! machines {
     };
 }
 
-machines![
+machines! {
     "intel-1s56c112t",
     "intel-2s44c88t",
     "intel-2s112c224t",
@@ -33,8 +33,8 @@ machines![
     "test-2llc",
     "test-2s",
     "bench-1024",
-    "bench-4096"
-];
+    "bench-4096",
+}
 
 /// Returns the names of the built-in machines.
 pub fn names() -> &'static [&'static str] {
