@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn an_unknown_governor_has_a_name_that_is_like_it() {
         let error = side("governor=shedutil").unwrap_err().to_string();
-        assert!(error.contains("did you mean schedutil?"), "{error}");
+        assert!(error.contains("did you mean `schedutil`?"), "{error}");
         let twice = side("governor=schedutil,governor=performance").unwrap_err().to_string();
         assert_eq!(twice, "governor=schedutil and governor=performance; expected one of them");
         let unread = side("governor=schedutil,setspeed=2000000").unwrap_err().to_string();
