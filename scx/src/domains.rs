@@ -53,7 +53,7 @@ pub fn json(name: &str, domains: &SchedDomains, meta: Value) -> Result<Value> {
     };
     let domain = |sd: &SchedDomain| -> Result<Value> {
         Ok(json!({
-            "name": sd.level.name(DomainOptions::of(Preset::get("v7.2").unwrap()).pkg_name),
+            "name": sd.level.name(DomainOptions::of(Preset::get("v7.2").unwrap()).rules.pkg_name),
             "flags": format!("{:x}", sd.flags.to_raw(flags)?),
             "imbalance_pct": sd.imbalance_pct,
             "imb_numa_nr": sd.imb_numa_nr,

@@ -22,6 +22,7 @@ pub mod explain;
 pub mod mechanisms;
 pub mod picture;
 mod published;
+mod rank_correlation;
 pub mod recordings;
 pub mod replay;
 pub mod reproduce;

@@ -3,7 +3,7 @@
 //! Each finished run is stored at once under the hash of all its inputs ([`Key`]), including the program itself, in a
 //! file that appears whole or not at all. An interrupted experiment therefore continues where it stopped, and a
 //! repeated one only reads results. [`Cached`] is the only place that looks runs up: everything that makes runs takes a
-//! [`Runner`](crate::compare::Runner).
+//! [`Runner`].
 
 mod key;
 mod store;

@@ -3,8 +3,8 @@
 use super::decision_stump::decision_stump;
 use super::{Condition, Constant, Influence, Method, Plan, Sample, SensitivityRow, Share, Side, Verdict};
 use crate::compare::CompareRow;
+use crate::rank_correlation::{critical_spearman, spearman};
 use crate::reproduce::{Class, noise_pct};
-use crate::statistics::{critical_spearman, spearman};
 
 /// A conclusion holds if it is the same in this share of the samples, %.
 const HOLDS_PCT: usize = 95;

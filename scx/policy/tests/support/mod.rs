@@ -5,7 +5,7 @@ use proptest::test_runner::{Config, FileFailurePersistence};
 use wakelab_kernel::{FeatureSet, Preset};
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::domain::{DomainOptions, SchedDomains, SchedGroup, Uniform, build_sched_domains};
+use wakelab_sched::domain::{DomainOptions, SchedDomains, Uniform, build_sched_domains};
 use wakelab_sched::select::{
     AsymView, IdleView, LlcView, MaskView, PolicyView, RqView, ScanClock, WakeFlags, Wakee, Waker, Wakeup,
 };
