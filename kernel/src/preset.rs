@@ -1,7 +1,7 @@
 //! Kernel versions.
 //!
 //! **A new preset is a file here and its two lines below**, one that declares the file and one in the list
-//! (docs/guides/a-kernel-preset.md). A version's file holds its preset and, as associated constants of the rule
+//! (CONTRIBUTING.md). A version's file holds its preset and, as associated constants of the rule
 //! structs, the rules that it was the first to have. A preset names a value for each struct of rules: one that leaves
 //! one out does not compile.
 

@@ -145,7 +145,8 @@ fn a_bad_mask() {
 fn missing_and_surplus_cpus() {
     says_of_topo(
         &with("\"7\": [", "\"8\": ["),
-        "topo-6.12-A.json: key domains.7: expected the domains of each of the 8 CPUs in cpu_llc, found none of CPU 7\n  \
+        "topo-6.12-A.json: key domains.7: expected the domains of each of the 8 CPUs in cpu_llc, found none of \
+         CPU 7\n  \
          hint: a CPU without domains has an empty list",
     );
     says_of_topo(
