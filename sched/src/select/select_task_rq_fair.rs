@@ -138,6 +138,29 @@ impl Default for Select {
     }
 }
 
+/// The stages of select_idle_sibling(), and others that are given. It is one `match`, because a second one costs every
+/// probe another jump.
+macro_rules! match_stage {
+    ($self:ident, $cx:ident, $observer:ident, { $($stage:pat => $body:expr,)* }) => {
+        match $self.stage {
+            $($stage => $body,)*
+            Stage::Target if $cx.rules.features.has(Feature::SIS_ORACLE) => $self.sis_oracle($cx, $observer),
+            Stage::Target | Stage::Prev | Stage::Recent(_) if $cx.rules.domains.asym_cpucap_active => {
+                $self.probe_asym($cx, $observer)
+            }
+            Stage::Target => $self.probe_target::<false, V, O>($cx, $observer),
+            Stage::Prev => $self.probe_prev::<false, V, O>($cx, $observer),
+            Stage::Recent(cpu) => $self.probe_recent::<false, V, O>(cpu, $cx, $observer),
+            Stage::Smt(cpu) => $self.probe_sibling(cpu, $cx, $observer),
+            Stage::Scan(cpu) => {
+                let next = $self.scan.probe(cpu, $cx, $self.target, &mut $self.count, $observer);
+                $self.continue_scan(next, $cx, $observer)
+            }
+            Stage::Capacity(cpu) => $self.probe_capacity(cpu, $cx, $observer),
+        }
+    };
+}
+
 impl Select {
     /// Begins: all of `select_task_rq_fair()` that reads no run queue. `Some` if that decides already.
     ///
@@ -301,7 +324,7 @@ impl Select {
     /// Probes what the stage names.
     #[inline]
     pub(super) fn probe_stage<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
-        match self.stage {
+        match_stage!(self, cx, observer, {
             Stage::Energy => self.probe_energy(cx, observer),
             Stage::Affine => {
                 let (target, detail) = wake_affine(cx.rules, cx.wakeup, self.imbalance_pct, cx.view);
@@ -310,7 +333,7 @@ impl Select {
                 self.affine = detail;
                 self.begin_search();
                 None
-            }
+            },
             Stage::Slow(cpu) => match self.slow.probe(cpu, cx, observer) {
                 Ok(next) => {
                     self.stage = Stage::Slow(next);
@@ -318,29 +341,16 @@ impl Select {
                 }
                 Err(chosen) => self.done(chosen, Reason::Slow),
             },
-            _ => self.probe_search_stage(cx, observer),
-        }
+            Stage::Done => None,
+        })
     }
 
-    /// Probes what a stage of select_idle_sibling() names.
-    #[inline(always)]
+    /// Probes what a stage of select_idle_sibling() names. The view need not have what the other stages read.
+    #[inline]
     fn probe_search_stage<V: SearchView, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
-        match self.stage {
-            Stage::Target if cx.rules.features.has(Feature::SIS_ORACLE) => self.sis_oracle(cx, observer),
-            Stage::Target | Stage::Prev | Stage::Recent(_) if cx.rules.domains.asym_cpucap_active => {
-                self.probe_asym(cx, observer)
-            }
-            Stage::Target => self.probe_target::<false, V, O>(cx, observer),
-            Stage::Prev => self.probe_prev::<false, V, O>(cx, observer),
-            Stage::Recent(cpu) => self.probe_recent::<false, V, O>(cpu, cx, observer),
-            Stage::Smt(cpu) => self.probe_sibling(cpu, cx, observer),
-            Stage::Scan(cpu) => {
-                let next = self.scan.probe(cpu, cx, self.target, &mut self.count, observer);
-                self.continue_scan(next, cx, observer)
-            }
-            Stage::Capacity(cpu) => self.probe_capacity(cpu, cx, observer),
+        match_stage!(self, cx, observer, {
             Stage::Energy | Stage::Affine | Stage::Slow(_) | Stage::Done => None,
-        }
+        })
     }
 
     /// find_energy_efficient_cpu(), and the rest of select_task_rq_fair() if that does not decide.
