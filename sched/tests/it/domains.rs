@@ -89,7 +89,8 @@ fn imb_numa_nr_by_nodes_per_socket() {
         let domains = build(&shape.topology(), kernel);
         domains.domains[0].iter().map(|sd| sd.imb_numa_nr).collect::<Vec<_>>()
     };
-    for kernel in ["v5.18", "v6.1", "v6.12", "v7.2"] {
+    for preset in Preset::all().iter().filter(|preset| preset.domains.imb_numa != ImbNuma::Absent) {
+        let kernel = preset.name;
         assert_eq!(imb(2, kernel), [0, 0, 8, 8], "NPS1 {kernel}");
         assert_eq!(imb(4, kernel), [0, 0, 4, 4, 8], "NPS2 {kernel}");
         assert_eq!(imb(8, kernel), [0, 0, 2, 2, 4], "NPS4 {kernel}");

@@ -5,7 +5,7 @@
 //! the kernel adds before it chooses a frequency. Both is said here where it matters.
 
 use crate::support::energy::{EnergySystem, place};
-use wakelab_kernel::{EnergyModel, Preset};
+use wakelab_kernel::{CapacitySearch, Eas, EnergyModel, Preset};
 use wakelab_sched::CpuMask;
 use wakelab_sched::energy::EmPerfDomain;
 use wakelab_sched::select::Reason;
@@ -66,11 +66,16 @@ fn system(version: &'static str) -> EnergySystem {
     system
 }
 
+/// The presets that place by energy.
+fn presets() -> impl Iterator<Item = &'static Preset> {
+    Preset::all().iter().copied().filter(|preset| preset.code.capacity_search != CapacitySearch::WakeCap)
+}
+
 /// With headroom, CPU 0 at 400 and CPU 1 at 300 both need the state 512 (400 and 300 are 500 and 375 with it, above
 /// 341): they cost the same, and the previous CPU is kept.
 #[test]
 fn with_the_kernels_headroom_the_documents_task_stays_on_cpu_0() {
-    for version in ["v5.10", "v5.18", "v5.18-eas", "v6.1", "v6.12", "v7.2", "v7.3"] {
+    for version in presets().map(|preset| preset.name) {
         let decision = place(&system(version), 0, 0, 200, &CpuMask::full(4));
         assert_eq!((decision.cpu, decision.reason), (0, Reason::Energy), "{version}");
     }
@@ -80,9 +85,9 @@ fn with_the_kernels_headroom_the_documents_task_stays_on_cpu_0() {
 /// up to 5.18 what is saved has to be a sixteenth of all, and is not.
 #[test]
 fn at_four_fifths_the_kernel_decides_as_the_document_does() {
-    for (version, chosen) in
-        [("v5.10", 0), ("v5.18", 0), ("v5.18-eas", 1), ("v6.1", 1), ("v6.12", 1), ("v7.2", 1), ("v7.3", 1)]
-    {
+    for preset in presets() {
+        let version = preset.name;
+        let chosen = u32::from(!matches!(preset.code.eas, Eas::Margin | Eas::MarginOthers));
         let mut system = system(version);
         for cpu in &mut system.cpus {
             cpu.util_avg = cpu.util_avg * 4 / 5;

@@ -29,10 +29,6 @@ fn versions() -> Vec<(&'static str, BalanceRules)> {
     Preset::all().iter().map(|preset| (preset.name, preset.balance)).collect()
 }
 
-fn up_to_5_10(name: &str) -> bool {
-    ["v5.2", "v5.3", "v5.10"].contains(&name)
-}
-
 /// `this_rq->avg_idle < sysctl_sched_migration_cost` up to 5.10, `this_rq->avg_idle < sd->max_newidle_lb_cost` since.
 #[test]
 fn a_cpu_begins_if_it_expects_to_be_idle_for_longer_than_the_lowest_domain_takes() {
@@ -41,7 +37,7 @@ fn a_cpu_begins_if_it_expects_to_be_idle_for_longer_than_the_lowest_domain_takes
         let balance = by(rules, &domains);
         for cost in [30_000, 700_000] {
             let lowest = SdBalance { max_newidle_lb_cost: cost, ..SdBalance::new(balance.sd(0, 0), 0) };
-            let needed = if up_to_5_10(name) { MIGRATION_COST } else { cost };
+            let needed = if rules.newidle.cost_floor { MIGRATION_COST } else { cost };
             let begins = |avg_idle, overload| balance.newidle_begins(avg_idle, &lowest, overload);
             assert_eq!([begins(needed - 1, true), begins(needed, true)], [false, true], "{name}, cost {cost}");
             assert!(!begins(u64::MAX, false), "{name}: no run queue has two tasks");
@@ -69,7 +65,7 @@ fn the_time_spent_on_lower_domains_counts() {
 #[test]
 fn the_cost_rises_at_once_and_decays_by_a_hundredth_per_second() {
     let domains = machine();
-    for (name, rules) in versions().into_iter().filter(|version| !up_to_5_10(version.0)) {
+    for (name, rules) in versions().into_iter().filter(|version| !version.1.newidle.cost_floor) {
         let balance = by(rules, &domains);
         let mut sd = balance.sd_state(0, 0, 1000, 0);
         assert!(!balance.update_newidle_cost(&mut sd, 10_000, 1, 1500, 0), "{name}");
@@ -95,7 +91,7 @@ fn up_to_5_10_a_higher_cost_does_not_put_off_the_decay() {
         let mut sd = balance.sd_state(0, 0, 5000, 0);
         balance.update_newidle_cost(&mut sd, 25_600, 1, 5500, 0);
         let decays = [5501, 6501].map(|jiffies| balance.update_newidle_cost(&mut sd, 0, 0, jiffies, 0));
-        assert_eq!(decays, [up_to_5_10(name), !up_to_5_10(name)], "{name}");
+        assert_eq!(decays, [rules.newidle.cost_floor, !rules.newidle.cost_floor], "{name}");
         assert_eq!(sd.max_newidle_lb_cost, 25_300, "{name}");
     }
 }
@@ -155,9 +151,8 @@ fn dice_are_thrown_with_ni_random_unless_every_pass_succeeds() {
             let balance = on(rules, features, 250, &domains);
             balance.newidle_dice(&SdBalance { newidle_ratio, ..SdBalance::new(balance.sd(0, 0), 0) })
         };
-        let since_7_2 = ["v7.2", "v7.3"].contains(&name);
         assert_eq!([0, 1023, 1024].map(|ratio| dice(FeatureSet::EMPTY, ratio)), [false; 3], "{name}");
-        assert_eq!([0, 1023, 1024].map(|ratio| dice(random, ratio)), [true, true, !since_7_2], "{name}");
+        assert_eq!([0, 1023, 1024].map(|ratio| dice(random, ratio)), [true, true, !rules.newidle.rate], "{name}");
     }
 }
 
@@ -176,7 +171,8 @@ fn ni_rate_makes_seldom_passes_sure() {
         let restarted = sd.newidle_stamp == now as u64;
         (sd.newidle_ratio, balance.newidle_dice(&sd), restarted)
     };
-    for version in ["v7.2", "v7.3"] {
+    for preset in Preset::all().iter().filter(|preset| preset.balance.newidle.rate) {
+        let version = preset.name;
         assert_eq!(ratio(version, true, 1000), (256 + 238, true, true));
         assert_eq!(ratio(version, true, 4000), (1024, false, true));
         assert_eq!(ratio(version, true, -1000), (256, true, true));

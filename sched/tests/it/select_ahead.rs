@@ -132,7 +132,7 @@ proptest! {
     #[test]
     fn ahead_is_step_by_step(
         topology in 0usize..5,
-        kernel in prop::sample::select(vec!["v5.10", "v5.19-rc1", "v6.1", "v6.12"]),
+        kernel in prop::sample::select(Preset::all()),
         switches in prop::sample::select(vec!["SIS_PROP,NO_SIS_UTIL", "SIS_UTIL", "NO_SIS_PROP,NO_SIS_UTIL"]),
         idle in prop::collection::btree_set(0u32..40, 0..8),
         pick in (0u32..40, 0u32..40, 0u32..40),
@@ -144,7 +144,6 @@ proptest! {
         let domains: SchedDomains =
             build_sched_domains(topology, &DomainOptions::of(Preset::get("v5.19-rc1").unwrap())).expect("a machine");
         let nr = domains.nr_cpus;
-        let kernel = Preset::get(kernel).expect("a preset");
         let features = switches.parse::<Switches>().expect("switches").on(kernel.features);
         let rules = Rules::new(kernel, features, &domains).expect("rules");
         let idle = CpuMask::from_cpus(nr, idle.into_iter().filter(|&cpu| cpu < nr));

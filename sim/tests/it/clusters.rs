@@ -34,14 +34,8 @@ fn hog() -> Vec<Op> {
 
 #[test]
 fn hogs_go_to_both_clusters_where_they_have_a_domain() {
-    for (kernel, expected) in [
-        ("v5.10", [4, 0]),
-        ("v5.19-rc1", [2, 2]),
-        ("v6.1", [2, 2]),
-        ("v6.12", [2, 2]),
-        ("v7.2", [2, 2]),
-        ("v7.3", [2, 2]),
-    ] {
+    for preset in Preset::all().iter().filter(|preset| !preset.balance.by_load) {
+        let (kernel, expected) = (preset.name, if preset.domains.cluster { [2, 2] } else { [4, 0] });
         let mut places = Places::default();
         on_clusters(kernel, &from_cpu(0, vec![hog(); 4]), 2000 * MS, &mut places);
         let (_, mut counts) = places.counts.pop().expect("a count");
@@ -82,7 +76,8 @@ fn woken_on_7(kernel: &str, hogs: &[u32]) -> Option<u32> {
 
 #[test]
 fn a_search_looks_at_the_cluster_of_the_target_first() {
-    for (kernel, flag) in [("v5.10", false), ("v6.1", false), ("v6.12", true), ("v7.2", true), ("v7.3", true)] {
+    for preset in Preset::all() {
+        let (kernel, flag) = (preset.name, preset.domains.cluster_flag);
         // The CPU it was forked on, recently used, is idle: with SD_CLUSTER it is only for the end, as it is in the
         // other cluster.
         assert_eq!(woken_on_7(kernel, &[]), Some(if flag { 4 } else { 0 }), "{kernel}");

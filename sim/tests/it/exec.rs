@@ -44,7 +44,7 @@ fn beside_a_hog(execs: bool) -> Workload {
 
 #[test]
 fn a_task_that_execs_on_a_busy_cpu_goes_to_an_idle_core() {
-    for kernel in ["v5.10", "v5.18", "v6.1", "v7.2"] {
+    for kernel in Preset::names() {
         let mut execs = Execs::default();
         simulate(kernel, &beside_a_hog(true), &mut execs);
         let [(0, to)] = execs.0[..] else { panic!("{kernel}: one exec from CPU 0: {:?}", execs.0) };

@@ -1,17 +1,15 @@
 //! The fair class is fair in simulated time: shares by weight, and waits within the bound that slices promise.
 
-use crate::support::heard::{BASE_SLICE, EEVDF, Heard, hog, on_one_cpu, short_among_long, tick, waits};
+use crate::support::heard::{BASE_SLICE, Heard, hog, kernels, on_one_cpu, short_among_long, tick, waits};
 use crate::support::{MS, call, workload};
+use wakelab_kernel::{Class, Feature, Preset};
 use wakelab_workload::Call;
-
-const ALL: [&str; 10] =
-    ["v5.2", "v5.3", "v5.10", "v5.18", "v5.19-rc1", "v5.19-rc2-tip", "v6.1", "v6.12", "v7.2", "v7.3"];
 
 #[test]
 fn shares_are_by_weight() {
     // sched_prio_to_weight[] of nice 0, 5 and 19.
     let weights = [1024.0, 335.0, 15.0];
-    for kernel in ALL {
+    for kernel in Preset::names() {
         let mut heard = Heard::default();
         let hogs = workload([0, 5, 19].map(hog).into(), &[], Some(vec![0]));
         on_one_cpu(kernel, "", &hogs, 10_000 * MS, &mut heard);
@@ -23,6 +21,10 @@ fn shares_are_by_weight() {
             assert!((share - fair).abs() < 0.01, "{kernel}: {:?}, {share} in place of {fair}", heard.ran);
         }
     }
+}
+
+fn has_hrtick(kernel: &str) -> bool {
+    Preset::get(kernel).expect("a preset").features.has(Feature::HRTICK)
 }
 
 /// Stoica and Abdel-Wahab ("Earliest Eligible Virtual Deadline First", 1995): with requests of r at most and quanta of
@@ -42,7 +44,7 @@ fn shares_are_by_weight() {
 /// The theory has requests end when they are served. So does the hrtick since 7.2; else they go on to the next tick,
 /// and each of the others, if its deadline is the earlier one, adds that once.
 fn bound(kernel: &str, switches: &str, slice: u64, q: u64) -> u64 {
-    let overrun = if kernel == "v6.12" || switches == "NO_HRTICK" { tick(kernel) } else { 0 };
+    let overrun = if !has_hrtick(kernel) || switches == "NO_HRTICK" { tick(kernel) } else { 0 };
     // Of the machine: switches, wake-ups, interrupts.
     let costs = 50_000;
     5 * slice + q + 4 * overrun + costs
@@ -50,9 +52,9 @@ fn bound(kernel: &str, switches: &str, slice: u64, q: u64) -> u64 {
 
 #[test]
 fn a_short_slice_waits_no_longer_than_its_bound_among_long_ones() {
-    for (kernel, switches) in
-        EEVDF.map(|kernel| (kernel, "")).into_iter().chain([("v7.2", "NO_HRTICK"), ("v7.3", "NO_HRTICK")])
-    {
+    let as_it_is = kernels(Class::Eevdf).map(|kernel| (kernel, ""));
+    let without_hrtick = kernels(Class::Eevdf).filter(|kernel| has_hrtick(kernel)).map(|kernel| (kernel, "NO_HRTICK"));
+    for (kernel, switches) in as_it_is.chain(without_hrtick) {
         let tick = tick(kernel);
         let worst = |hogs, slice| {
             let waits = waits(&short_among_long(kernel, switches, hogs, slice), 4, false);
@@ -73,7 +75,7 @@ fn a_short_slice_waits_no_longer_than_its_bound_among_long_ones() {
 #[test]
 fn a_short_slice_waits_less_than_an_equal_one() {
     let mean = |waits: Vec<u64>| waits.iter().sum::<u64>() / waits.len() as u64;
-    for kernel in EEVDF {
+    for kernel in kernels(Class::Eevdf) {
         let mean = |hogs, slice| mean(waits(&short_among_long(kernel, "", hogs, slice), 4, false));
         let short = mean(20 * MS, 500_000);
         for (what, equal) in [("nobody asks", mean(0, 0)), ("all ask for the same", mean(20 * MS, 20 * MS))] {
@@ -104,13 +106,13 @@ fn a_slice_is_clamped_and_cfs_ignores_it() {
         heard.stints.iter().skip(10).map(|stint| stint.2).collect::<Vec<_>>()
     };
     for calls in [false, true] {
-        for kernel in EEVDF {
+        for kernel in kernels(Class::Eevdf) {
             let (most, more) = (stints(kernel, [100 * MS; 2], calls), stints(kernel, [900 * MS; 2], calls));
             assert!(most.iter().all(|stint| stint.abs_diff(100 * MS) <= tick(kernel) + MS), "{kernel}: {most:?}");
             assert_eq!(most, more, "{kernel}");
             assert_eq!(stints(kernel, [1; 2], calls), stints(kernel, [100_000; 2], calls), "{kernel}");
         }
-        for kernel in ["v5.10", "v5.18", "v6.1"] {
+        for kernel in kernels(Class::Cfs) {
             assert_eq!(stints(kernel, [100 * MS, MS], calls), stints(kernel, [0; 2], calls), "{kernel}");
         }
     }

@@ -1,9 +1,9 @@
 //! What differs between run queues in simulated time: wake-ups of delayed tasks, lazy requests, hrticks, marks.
 
-use crate::support::heard::{EEVDF, Heard, hog, on, on_one_cpu, short_among_long, tick, waits};
+use crate::support::heard::{Heard, hog, kernels, on, on_one_cpu, short_among_long, tick, waits};
 use crate::support::{MS, back, call, ns, workload};
 use wakelab_events::sim::Queued;
-use wakelab_kernel::Preset;
+use wakelab_kernel::{Class, FairClass, Feature, Preset};
 use wakelab_workload::{Call, Op, TimerMode, Work, Workload};
 
 /// A hog, and a task that works for longer than its share and then sleeps for a short while.
@@ -14,7 +14,7 @@ fn debtor() -> Workload {
 
 #[test]
 fn a_task_that_is_queued_still_is_woken_where_it_is() {
-    for kernel in ["v6.12", "v7.2", "v7.3"] {
+    for kernel in kernels(Class::Eevdf) {
         let mut heard = Heard::default();
         on_one_cpu(kernel, "", &debtor(), 1000 * MS, &mut heard);
         let delayed = || heard.wakeups.iter().filter(|wakeup| wakeup.2 == Queued::Delayed);
@@ -49,8 +49,9 @@ fn median_wait(kernel: &str, workload: &Workload) -> u64 {
 #[test]
 fn a_lazy_request_waits_for_the_way_to_user_space_or_the_tick() {
     assert!(median_wait("v6.12", &woken_from_afar(MS)) < 50_000);
-    for kernel in ["v7.2", "v7.3"] {
-        let tick = u64::from(1_000_000_000 / Preset::get(kernel).expect("a preset").hz.value);
+    let is_lazy = |preset: &&&Preset| matches!(preset.fair, FairClass::Eevdf(rules) if rules.lazy_preemption);
+    for preset in Preset::all().iter().filter(is_lazy) {
+        let (kernel, tick) = (preset.name, preset.hz.tick_ns());
         // A hog that computes for a second at a time is not interrupted before the tick.
         let tick_only = median_wait(kernel, &woken_from_afar(1000 * MS));
         assert!((tick / 8..=tick + 100_000).contains(&tick_only), "{kernel}: {tick_only}");
@@ -69,8 +70,8 @@ fn stints(kernel: &str, switches: &str) -> Vec<u64> {
 
 #[test]
 fn an_hrtick_ends_a_slice_between_ticks() {
-    for kernel in ["v7.2", "v7.3"] {
-        let preset = Preset::get(kernel).expect("a preset");
+    for preset in Preset::all().iter().filter(|preset| preset.features.has(Feature::HRTICK)) {
+        let kernel = preset.name;
         let slice = preset.tunables.scaled(1).base_slice.expect("a slice");
         let tick = u64::from(1_000_000_000 / preset.hz.value);
         let exact = |stints: &[u64]| stints.iter().filter(|stint| stint.abs_diff(slice) < 50_000).count();
@@ -105,7 +106,7 @@ fn mean_wait(kernel: &str, switches: &str, workload: &Workload, task: u32) -> u6
 
 #[test]
 fn next_buddy_gives_who_wakes_the_next_turn() {
-    for kernel in ["v5.10", "v5.18", "v6.1"] {
+    for kernel in kernels(Class::Cfs) {
         let order = |switches: &str| {
             let mut heard = Heard::default();
             let switches = format!("NO_WAKEUP_PREEMPTION,{switches}");
@@ -118,7 +119,7 @@ fn next_buddy_gives_who_wakes_the_next_turn() {
     }
     // Who asks for a long slice has a late deadline; marked, it waits for the end of the slice that is protected, at
     // most.
-    for kernel in EEVDF {
+    for kernel in kernels(Class::Eevdf) {
         let waits = |switches: &str| waits(&short_among_long(kernel, switches, 0, 20 * MS), 4, false);
         let (without, with) = (waits(""), waits("NEXT_BUDDY"));
         let worst = |waits: &[u64]| *waits.last().expect("a wake-up");
@@ -135,7 +136,7 @@ fn double_tick_lets_the_tick_preempt_beside_an_hrtick() {
     let away = Work { ns: 60 * MS, jitter_pct: 30 };
     let sleeper = vec![Op::Run(ns(300_000)), Op::Sleep(away), back(0, 0)];
     let three = workload(vec![hog(0), hog(0), sleeper], &[], Some(vec![0]));
-    for kernel in ["v5.10", "v5.18", "v6.1"] {
+    for kernel in kernels(Class::Cfs) {
         let wait = |switches: &str| mean_wait(kernel, &format!("NO_WAKEUP_PREEMPTION,{switches}"), &three, 2);
         let (hrtick, both, ticks) = (wait("HRTICK"), wait("HRTICK,DOUBLE_TICK"), wait(""));
         println!("{kernel}: {hrtick}, {both}, {ticks}");

@@ -3,6 +3,7 @@
 use crate::support::ns;
 use crate::support::watched::{Run, netperf, watch, workload};
 use wakelab_events::sim::Event;
+use wakelab_kernel::Preset;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sim::observe::Doing;
 use wakelab_workload::Op;
@@ -106,7 +107,8 @@ fn avg_idle_is_updated_at_the_wake_up_or_since_7_2_at_the_switch() {
     let waker = vec![Op::Sleep(ns(120_000)), Op::Send { channel: 0, sync: false }, again];
     let tasks = vec![(0, vec![0], vec![0], false), (1, vec![0], vec![1], false)];
     let workload = workload(vec![woken, waker], tasks);
-    for (kernel, at_switch) in [("v5.10", false), ("v6.1", false), ("v6.12", false), ("v7.2", true), ("v7.3", true)] {
+    for preset in Preset::all() {
+        let (kernel, at_switch) = (preset.name, preset.code.avg_idle_at_switch);
         // Without the wakelist the waker enqueues the task itself, before the CPU is awake.
         let switches = "NO_TTWU_QUEUE";
         let run = Run { machine: "test-2c", kernel, switches, workload: &workload, pending_until_enqueued: None };

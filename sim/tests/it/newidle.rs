@@ -36,8 +36,9 @@ fn passes_are_made_while_the_expected_idle_time_allows_them() {
     let sleeper = vec![Op::Run(ns(50_000)), Op::Sleep(ns(100_000)), Op::Repeat { to: 0, times: None }];
     let tasks = vec![(0, vec![], vec![0], false), (0, vec![], vec![0], false), (1, vec![], vec![1], false)];
     let workload = workload(vec![hog, sleeper], tasks);
-    for kernel in Preset::all().iter().map(|preset| preset.name) {
-        let begins_at = if ["v5.2", "v5.3", "v5.10"].contains(&kernel) { 500_000 } else { first_cost() };
+    for preset in Preset::all() {
+        let kernel = preset.name;
+        let begins_at = if preset.balance.newidle.cost_floor { 500_000 } else { first_cost() };
         let run = Run { machine: MACHINE, kernel, switches: "NO_NI_RANDOM", ..Run::on_8_cpus(&workload) };
         // By the time at which the CPU is idle: the expected idle time then.
         let (mut searches, mut was_idle, mut avg_idle) = (Vec::new(), true, 0);

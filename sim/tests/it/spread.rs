@@ -16,7 +16,10 @@ use wakelab_sched::domain::Uniform;
 /// CPUs fall out of step otherwise with each.
 const SEEDS: u64 = 4;
 
-const ALL: [&str; 6] = ["v5.10", "v5.19-rc1", "v6.1", "v6.12", "v7.2", "v7.3"];
+/// The presets that balance by group types.
+fn kernels() -> impl Iterator<Item = &'static Preset> {
+    Preset::all().iter().copied().filter(|preset| !preset.balance.by_load)
+}
 
 /// Runs so many hogs of each number on each shape, and tells when what `good` says of the CPUs' counts holds for the
 /// first time and for good, ns, with the bound.
@@ -28,7 +31,7 @@ fn all(
     for (shape, uniform) in shapes() {
         let machine = machine(uniform);
         let nr_cpus = machine.topology.nr_cpus();
-        for kernel in ALL.map(|name| Preset::get(name).expect("a preset")) {
+        for kernel in kernels() {
             for (n, seed) in numbers(nr_cpus).into_iter().flat_map(|n| (1..=SEEDS).map(move |seed| (n, seed))) {
                 let bound = bound(&machine, kernel, n);
                 let places = spread(&machine, kernel, &hogs(n, 0, None), seed, 2 * bound);
@@ -69,7 +72,7 @@ fn a_group_that_affinities_keep_from_spreading_gives_to_another() {
     // one.
     let (_, uniform) = shapes()[2];
     let machine = machine(uniform);
-    for kernel in ALL.map(|name| Preset::get(name).expect("a preset")) {
+    for kernel in kernels() {
         let bound = 2 * bound(&machine, kernel, 4);
         let places = spread(&machine, kernel, &hogs(4, 3, Some(vec![3, 4, 5, 6])), 1, bound);
         let last = places.counts.last().expect("a count");

@@ -10,7 +10,7 @@ const RAMP: u64 = 90 * MS;
 
 #[test]
 fn no_cpu_has_two_hogs_while_another_idles() {
-    for kernel in ["v5.2", "v5.3"].map(|name| Preset::get(name).expect("a preset")) {
+    for kernel in Preset::all().iter().filter(|preset| preset.balance.by_load) {
         for (shape, uniform) in shapes() {
             let machine = machine(uniform);
             let nr_cpus = machine.topology.nr_cpus();

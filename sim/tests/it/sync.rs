@@ -128,9 +128,7 @@ proptest! {
     #[test]
     fn nobody_is_lost_two_never_hold_a_mutex_and_all_meet_in_each_round(
         machine in prop::sample::select(vec!["test-1c", "test-2c", "test-8c", "test-2llc", "test-2s"]),
-        kernel in prop::sample::select(vec![
-            "v5.10", "v5.18", "v5.19-rc1", "v5.19-rc2-tip", "v6.1", "v6.12", "v7.2", "v7.3",
-        ]),
+        kernel in prop::sample::select(wakelab_kernel::Preset::names()),
         tasks in prop::collection::vec(prop::collection::vec(part(), 0..8), 1..12),
         rounds in 1u32..6,
         room in 1u32..5,

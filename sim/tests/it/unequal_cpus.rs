@@ -4,7 +4,7 @@ use crate::support::MS;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
-use wakelab_kernel::{Preset, Switches};
+use wakelab_kernel::{CapacitySearch, Preset, Switches};
 use wakelab_machine::Machine;
 use wakelab_pm::governor::governor;
 use wakelab_pm::idle::IDLE_GOVERNORS;
@@ -114,14 +114,14 @@ impl Sink for Misfits {
 
 #[test]
 fn a_task_that_is_too_much_for_a_little_cpu_is_moved_to_a_larger_one() {
-    for kernel in ["v5.10", "v5.18-eas", "v6.1", "v6.12", "v7.2", "v7.3"] {
-        let machine = pixel6();
+    for preset in Preset::all().iter().filter(|preset| preset.code.capacity_search != CapacitySearch::WakeCap) {
+        let (kernel, machine) = (preset.name, pixel6());
         // It may use a little CPU and a big one, and works without a pause: no wake-up moves it. Another keeps the big
         // one busy when it starts.
         let worker = (vec![sleep(10 * MS), ns(500 * MS)], Some(vec![1, 6]));
         let other = (vec![ns(30 * MS), sleep(1000 * MS)], Some(vec![6]));
         let workload = tasks(vec![other, worker]);
-        let by_allowed = Preset::get(kernel).expect("a preset").balance.misfit_by_allowed;
+        let by_allowed = preset.balance.misfit_by_allowed;
         let (mut little, mut moved, mut sink) = (0, None, Misfits::default());
         watch(&setup(&machine, kernel, "", &workload, "schedutil"), &mut sink, 600, |ms, snapshot, _| {
             let cpu = snapshot.tasks().next_back().expect("a task").cpu;

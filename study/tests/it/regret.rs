@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use wakelab_kernel::Preset;
 use wakelab_measure::regret::Regret;
 use wakelab_sim::Setup;
 use wakelab_study::cache::{Cached, Program, Store};
@@ -93,7 +94,7 @@ fn perfect_knowledge_misses_nothing() {
 
 #[test]
 fn the_charged_time_is_all_the_time_in_which_the_machine_was_not_idle() {
-    for kernel in ["v5.10", "v5.19-rc1", "v6.12"] {
+    for kernel in Preset::names() {
         let experiment = experiment(kernel, "NO_TTWU_QUEUE", true);
         for (case, variant) in experiment.cases.iter().zip([&experiment.base, &experiment.with]) {
             let until = 40_000_000;

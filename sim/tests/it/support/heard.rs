@@ -2,13 +2,16 @@
 
 use super::{MS, back, call, ns, workload};
 use wakelab_events::sim::{Event, Queued, Sink};
-use wakelab_kernel::{Preset, Switches};
+use wakelab_kernel::{Class, Preset, Switches};
 use wakelab_sim::{Mechanisms, Setup, run};
 use wakelab_workload::{Call, Op, Workload};
 
-/// Kernels with EEVDF.
-pub const EEVDF: [&str; 3] = ["v6.12", "v7.2", "v7.3"];
-/// The base slice of all three on 8 CPUs.
+/// The presets of a class, by name.
+pub fn kernels(class: Class) -> impl Iterator<Item = &'static str> {
+    Preset::all().iter().filter(move |preset| preset.class() == class).map(|preset| preset.name)
+}
+
+/// The base slice of all presets with EEVDF on 8 CPUs.
 pub const BASE_SLICE: u64 = 2_800_000;
 
 /// The tick of a kernel, ns.
