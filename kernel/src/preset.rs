@@ -1,41 +1,36 @@
 //! Kernel versions.
 //!
-//! **A new preset is a file here and its two lines below**, one that declares the file and one in the list
-//! (CONTRIBUTING.md). A version's file holds its preset and, as associated constants of the rule
-//! structs, the rules that it was the first to have. A preset names a value for each struct of rules: one that leaves
-//! one out does not compile.
-
-mod v5_10;
-mod v5_18;
-mod v5_18_eas;
-mod v5_19_rc1;
-mod v5_19_rc2_tip;
-mod v5_2;
-mod v5_3;
-mod v6_1;
-mod v6_12;
-mod v7_2;
-mod v7_3;
+//! **A new preset is one file and one line**, in the call of `presets!` below (docs/guides/a-kernel-preset.md). A
+//! version's file holds its preset and, as associated constants of the rule structs, the rules that it was the first to
+//! have. A preset names a value for each struct of rules: one that leaves one out does not compile.
 
 use crate::rules::{BalanceRules, Class, Code, CoreRules, CpufreqRules, CpuidleRules, DomainRules};
 use crate::rules::{FairClass, PeltRules, RuleSet, UtilEst};
 use crate::{Feature, FeatureSet, SdFlagTable, Switches, SwitchesError, Tunables};
 use wakelab_input::{nearest, suggest};
 
-/// Every preset, the oldest first.
-static ALL: &[&Preset] = &[
-    &v5_2::PRESET,
-    &v5_3::PRESET,
-    &v5_10::PRESET,
-    &v5_18::PRESET,
-    &v5_18_eas::PRESET,
-    &v5_19_rc1::PRESET,
-    &v5_19_rc2_tip::PRESET,
-    &v6_1::PRESET,
-    &v6_12::PRESET,
-    &v7_2::PRESET,
-    &v7_3::PRESET,
-];
+macro_rules! presets {
+    ($($version:ident,)*) => {
+        $(mod $version;)*
+
+        /// Every preset, the oldest first.
+        static ALL: &[&Preset] = &[$(&$version::PRESET),*];
+    };
+}
+
+presets! {
+    v5_2,
+    v5_3,
+    v5_10,
+    v5_18,
+    v5_18_eas,
+    v5_19_rc1,
+    v5_19_rc2_tip,
+    v6_1,
+    v6_12,
+    v7_2,
+    v7_3,
+}
 
 /// The frequency of the tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
