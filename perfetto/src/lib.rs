@@ -1,10 +1,9 @@
-//! Perfetto's messages as far as wakelab reads or writes them, and a [`Trace`] that is written as it happens.
+//! Perfetto's messages as far as wakelab reads or writes them, and a [`Trace`] that is written while events occur.
 //!
-//! Switches and wake-ups become Perfetto's compact scheduler events, which its user interface and its SQL make CPU
-//! tracks, thread states and wakers of. What a search for a CPU looked at becomes a slice of the waker, with a flow to
-//! the moment at which the wakee runs.
+//! Switches and wake-ups are written as Perfetto's compact scheduler events, from which its user interface and its SQL
+//! tables derive CPU tracks, thread states and wakers. The search for a CPU becomes a slice of the waker, with a flow
+//! to the instant at which the wakee runs.
 
-mod event;
 mod packets;
 mod sched;
 pub mod schema;

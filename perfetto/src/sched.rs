@@ -1,38 +1,38 @@
-//! Switches and wake-ups of a CPU, gathered to compact bundles.
+//! Switches, wake-ups and states of a CPU, gathered in bundles.
 
-use crate::schema::{CompactSched, FtraceEvent, FtraceEventBundle, OfCpu, SchedSwitch};
+use crate::schema::{CompactSched, CpuState, FtraceEvent, FtraceEventBundle, SchedSwitch};
 use rustc_hash::FxHashMap;
 
-/// A bundle has about so many events.
-const MOST: usize = 1024;
-/// nice 0.
+/// The events of a bundle, about.
+const BUNDLE_EVENTS: usize = 1024;
+/// The priority of nice 0. Priorities are not known.
 const PRIO: i32 = 120;
-/// `TASK_RUNNING`, for who still wants its CPU.
+/// `TASK_RUNNING`, of a task that was preempted.
 const RUNNING: i64 = 0;
-/// `TASK_INTERRUPTIBLE`; recordings tell only that it sleeps.
+/// `TASK_INTERRUPTIBLE`. Recordings only have whether a task sleeps.
 const SLEEPS: i64 = 1;
-/// Of `cpu_idle`: the CPU leaves its state.
+/// The state of `cpu_idle` if the CPU leaves its idle state.
 const LEAVES: u32 = u32::MAX;
 
-/// What a CPU did since its last bundle.
+/// The events of a CPU since its last bundle.
 #[derive(Debug, Default)]
-pub(crate) struct OneCpu {
+pub(crate) struct CpuEvents {
     compact: CompactSched,
     events: Vec<FtraceEvent>,
     names: FxHashMap<String, u32>,
     last_switch: u64,
     last_waking: u64,
-    /// Who runs; not known before the first switch.
-    pub(crate) runs: Option<i32>,
+    /// The running task; `None` before the first switch.
+    pub(crate) running: Option<i32>,
 }
 
-impl OneCpu {
-    /// A switch. Compact ones say who comes only: the first of a CPU says who went, too.
+impl CpuEvents {
+    /// Adds a switch. Compact switches have the next task only, so the first of a CPU is written in full.
     pub(crate) fn switch(&mut self, t_ns: u64, prev: (i32, &str), sleeps: bool, next: (i32, &str)) {
         let state = if sleeps { SLEEPS } else { RUNNING };
-        // Of CPUs that take turns in the file's rows, and of balancing: a CPU's own time does not go back.
+        // Load balancing may add switches that are not in the order of time. The times of a CPU must not decrease.
         let t_ns = t_ns.max(self.last_switch);
-        if self.runs.is_none() {
+        if self.running.is_none() {
             self.events.push(FtraceEvent {
                 timestamp: Some(t_ns),
                 pid: Some(prev.0 as u32),
@@ -57,10 +57,10 @@ impl OneCpu {
             self.compact.switch_next_comm_index.push(name);
         }
         self.last_switch = t_ns;
-        self.runs = Some(next.0);
+        self.running = Some(next.0);
     }
 
-    /// A wake-up that this CPU makes.
+    /// Adds a wake-up by this CPU.
     pub(crate) fn waking(&mut self, t_ns: u64, wakee: (i32, &str), target_cpu: u32) {
         let t_ns = t_ns.max(self.last_waking);
         let since = if self.compact.waking_timestamp.is_empty() { 0 } else { self.last_waking };
@@ -74,9 +74,9 @@ impl OneCpu {
         self.last_waking = t_ns;
     }
 
-    /// The CPU's frequency.
+    /// Adds a frequency.
     pub(crate) fn frequency(&mut self, t_ns: u64, cpu: u32, khz: u32) {
-        let frequency = OfCpu { state: Some(khz), cpu_id: Some(cpu) };
+        let frequency = CpuState { state: Some(khz), cpu_id: Some(cpu) };
         self.events.push(FtraceEvent {
             timestamp: Some(t_ns),
             pid: Some(0),
@@ -85,9 +85,9 @@ impl OneCpu {
         });
     }
 
-    /// The idle state that the CPU enters, or that it leaves it.
+    /// Adds the idle state that the CPU enters; `None` if it leaves one.
     pub(crate) fn idle(&mut self, t_ns: u64, cpu: u32, state: Option<u32>) {
-        let idle = OfCpu { state: Some(state.unwrap_or(LEAVES)), cpu_id: Some(cpu) };
+        let idle = CpuState { state: Some(state.unwrap_or(LEAVES)), cpu_id: Some(cpu) };
         self.events.push(FtraceEvent {
             timestamp: Some(t_ns),
             pid: Some(0),
@@ -96,12 +96,12 @@ impl OneCpu {
         });
     }
 
-    /// Whether it is time for a bundle.
+    /// Whether a bundle is complete.
     pub(crate) fn full(&self) -> bool {
-        self.events.len() + self.compact.switch_timestamp.len() + self.compact.waking_timestamp.len() >= MOST
+        self.events.len() + self.compact.switch_timestamp.len() + self.compact.waking_timestamp.len() >= BUNDLE_EVENTS
     }
 
-    /// What has been gathered, and from now on anew.
+    /// Removes the events as a bundle; `None` if there are none.
     pub(crate) fn take(&mut self, cpu: u32) -> Option<FtraceEventBundle> {
         let compact = std::mem::take(&mut self.compact);
         let event = std::mem::take(&mut self.events);
@@ -114,8 +114,8 @@ impl OneCpu {
         })
     }
 
-    /// Gives back a bundle that was written: its memory is used again.
-    pub(crate) fn take_back(&mut self, bundle: FtraceEventBundle) {
+    /// Reuses the memory of a bundle that has been written.
+    pub(crate) fn reuse(&mut self, bundle: FtraceEventBundle) {
         self.events = bundle.event;
         self.events.clear();
         if let Some(compact) = bundle.compact_sched {

@@ -1,39 +1,38 @@
-//! A trace that is written as things happen.
+//! A trace that is written while events occur.
 
-use crate::event::Event;
-use crate::packets::{Packets, Written};
-use crate::sched::OneCpu;
+use crate::packets::{Event, Packets, Written};
+use crate::sched::CpuEvents;
 use crate::schema::{EventType, TracePacket};
 use crate::tracks::{Argument, Counter, Track, Tracks};
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 
-/// Events of the kernel are a sequence of their own.
+/// The packet sequence of the kernel's events.
 const FTRACE: u32 = 2;
-/// Flows of so many wakees are open at a time; later wake-ups have none.
-const MOST_OPEN: usize = 1 << 20;
-/// Of the idle task.
+/// At most this many flows are open at a time. Further wake-ups have nevents.
+const MAX_OPEN_FLOWS: usize = 1 << 20;
+/// The pid and the name of the idle task.
 const IDLE: (i32, &str) = (0, "swapper");
-/// The name of the moment at which a wakee runs.
+/// The name of the instant at which a wakee runs.
 const RUNS: &str = "runs";
 
 /// A search for a CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Search<'a> {
-    /// When it began, ns.
+    /// When the search began, ns.
     pub from_ns: u64,
     /// When the CPU was chosen, ns.
     pub to_ns: u64,
-    /// Why that CPU.
+    /// Why the CPU was chosen.
     pub reason: &'static str,
-    /// Arguments.
+    /// The arguments of the slice.
     pub arguments: &'a [(Argument, i64)],
 }
 
-/// Writes a trace. Memory goes by the number of CPUs and of tasks, not by how much happens.
+/// Writes a trace. Its memory depends on the number of CPUs and tasks, not on the number of events.
 pub struct Trace<W> {
     packets: Packets<W>,
-    cpus: Vec<OneCpu>,
+    cpus: Vec<CpuEvents>,
     tracks: Tracks,
     names: FxHashMap<i32, String>,
     /// By wakee: the flow of its last wake-up.
@@ -43,17 +42,17 @@ pub struct Trace<W> {
 }
 
 impl<W: Write> Trace<W> {
-    /// Begins a trace of a machine.
+    /// Begins a trace of a machine with this many CPUs.
     ///
     /// # Errors
-    /// Where it cannot be written; so do all that follow.
+    /// Fails if the output cannot be written.
     pub fn new(out: W, cpus: u32) -> io::Result<Self> {
         let mut packets = Packets::new(out);
         let tracks = Tracks::default();
         packets.write(&tracks.first())?;
         Ok(Trace {
             packets,
-            cpus: (0..cpus).map(|_| OneCpu::default()).collect(),
+            cpus: (0..cpus).map(|_| CpuEvents::default()).collect(),
             tracks,
             names: FxHashMap::default(),
             flows: FxHashMap::default(),
@@ -62,7 +61,7 @@ impl<W: Write> Trace<W> {
         })
     }
 
-    /// A task's name, from now on.
+    /// Sets the name of a task from now on.
     pub fn name(&mut self, pid: i32, name: &str) {
         match self.names.get_mut(&pid) {
             Some(known) if known == name => {}
@@ -71,30 +70,30 @@ impl<W: Write> Trace<W> {
         }
     }
 
-    /// A CPU switches to a task; 0 is the idle task. `prev_sleeps`: who ran goes to sleep, or exits. Who ran is known
-    /// by the switches before, but for the first of a CPU.
+    /// Writes a context switch; pid 0 is the idle task. `prev_sleeps` is whether `prev` sleeps or exits. Perfetto knows
+    /// `prev` from the switch before, except for the first of a CPU.
     ///
     /// # Errors
-    /// As [`Trace::new`].
+    /// Fails if the output cannot be written.
     pub fn switch(&mut self, t_ns: u64, cpu: u32, prev: i32, prev_sleeps: bool, next: i32) -> io::Result<()> {
-        let Some(one) = self.cpus.get_mut(cpu as usize) else { return Ok(()) };
-        one.switch(t_ns, who(&self.names, prev), prev_sleeps, who(&self.names, next));
+        let Some(events) = self.cpus.get_mut(cpu as usize) else { return Ok(()) };
+        events.switch(t_ns, pid_and_name(&self.names, prev), prev_sleeps, pid_and_name(&self.names, next));
         self.switches += 1;
         self.flush_if_full(cpu)?;
         let Some(flow) = self.flows.remove(&next) else { return Ok(()) };
         let track = self.track(Track::Thread(next))?;
-        self.named(t_ns, Event { ends: Some(flow), ..Event::new(EventType::Instant, track) }, RUNS)
+        self.named(t_ns, Event { flow_in: Some(flow), ..Event::new(EventType::Instant, track) }, RUNS)
     }
 
-    /// Who has the CPU, as far as is known.
-    pub fn runs(&self, cpu: u32) -> Option<i32> {
-        self.cpus.get(cpu as usize)?.runs
+    /// The task that runs on a CPU; `None` if it is not known.
+    pub fn running(&self, cpu: u32) -> Option<i32> {
+        self.cpus.get(cpu as usize)?.running
     }
 
-    /// A wake-up; where a CPU was searched for, with that.
+    /// Writes a wake-up of `wakee` by the waker (CPU and pid), with the search for its CPU, if there was events.
     ///
     /// # Errors
-    /// As [`Trace::new`].
+    /// Fails if the output cannot be written.
     pub fn wake(
         &mut self,
         t_ns: u64,
@@ -104,59 +103,59 @@ impl<W: Write> Trace<W> {
         search: Option<Search<'_>>,
     ) -> io::Result<()> {
         let (cpu, pid) = waker;
-        let Some(one) = self.cpus.get_mut(cpu as usize) else { return Ok(()) };
-        one.waking(t_ns, who(&self.names, wakee), target_cpu);
+        let Some(events) = self.cpus.get_mut(cpu as usize) else { return Ok(()) };
+        events.waking(t_ns, pid_and_name(&self.names, wakee), target_cpu);
         self.flush_if_full(cpu)?;
         let Some(search) = search else { return Ok(()) };
         let track = self.track(if pid == IDLE.0 { Track::IdleOf(cpu) } else { Track::Thread(pid) })?;
         let mut begin = Event { arguments: search.arguments, ..Event::new(EventType::SliceBegin, track) };
-        if self.flows.len() < MOST_OPEN || self.flows.contains_key(&wakee) {
+        if self.flows.len() < MAX_OPEN_FLOWS || self.flows.contains_key(&wakee) {
             self.flow += 1;
             self.flows.insert(wakee, self.flow);
-            begin.begins = Some(self.flow);
+            begin.flow_out = Some(self.flow);
         }
         self.named(search.from_ns, begin, search.reason)?;
         self.packets.event(search.to_ns, &Event::new(EventType::SliceEnd, track), None)
     }
 
-    /// A CPU's frequency from now on, kHz.
+    /// Writes the frequency of a CPU from now on, kHz.
     ///
     /// # Errors
-    /// As [`Trace::new`].
+    /// Fails if the output cannot be written.
     pub fn frequency(&mut self, t_ns: u64, cpu: u32, khz: u32) -> io::Result<()> {
-        let Some(one) = self.cpus.get_mut(cpu as usize) else { return Ok(()) };
-        one.frequency(t_ns, cpu, khz);
+        let Some(events) = self.cpus.get_mut(cpu as usize) else { return Ok(()) };
+        events.frequency(t_ns, cpu, khz);
         self.flush_if_full(cpu)
     }
 
-    /// A CPU enters an idle state, or leaves it.
+    /// Writes the idle state that a CPU enters; `None` if it leaves one.
     ///
     /// # Errors
-    /// As [`Trace::new`].
+    /// Fails if the output cannot be written.
     pub fn idle(&mut self, t_ns: u64, cpu: u32, state: Option<u32>) -> io::Result<()> {
-        let Some(one) = self.cpus.get_mut(cpu as usize) else { return Ok(()) };
-        one.idle(t_ns, cpu, state);
+        let Some(events) = self.cpus.get_mut(cpu as usize) else { return Ok(()) };
+        events.idle(t_ns, cpu, state);
         self.flush_if_full(cpu)
     }
 
-    /// A counter's value from now on.
+    /// Writes the value of a counter from now on.
     ///
     /// # Errors
-    /// As [`Trace::new`].
-    pub fn count(&mut self, t_ns: u64, counter: Counter, value: i64) -> io::Result<()> {
+    /// Fails if the output cannot be written.
+    pub fn counter(&mut self, t_ns: u64, counter: Counter, value: i64) -> io::Result<()> {
         let track = self.track(Track::Counter(counter))?;
         self.packets.event(t_ns, &Event { value: Some(value), ..Event::new(EventType::Counter, track) }, None)
     }
 
-    /// How many switches were written.
+    /// The number of switches that were written.
     pub fn switches(&self) -> u64 {
         self.switches
     }
 
-    /// Ends the trace: what is held back is written.
+    /// Writes what is buffered, and ends the trace.
     ///
     /// # Errors
-    /// As [`Trace::new`].
+    /// Fails if the output cannot be written.
     pub fn finish(mut self) -> io::Result<(W, Written)> {
         for cpu in 0..self.cpus.len() as u32 {
             self.flush(cpu)?;
@@ -176,7 +175,7 @@ impl<W: Write> Trace<W> {
             ..TracePacket::default()
         };
         self.packets.write(&packet)?;
-        packet.ftrace_events.into_iter().for_each(|bundle| self.cpus[cpu as usize].take_back(bundle));
+        packet.ftrace_events.into_iter().for_each(|bundle| self.cpus[cpu as usize].reuse(bundle));
         Ok(())
     }
 
@@ -194,6 +193,6 @@ impl<W: Write> Trace<W> {
     }
 }
 
-fn who(names: &FxHashMap<i32, String>, pid: i32) -> (i32, &str) {
+fn pid_and_name(names: &FxHashMap<i32, String>, pid: i32) -> (i32, &str) {
     if pid == IDLE.0 { IDLE } else { (pid, names.get(&pid).map_or("", String::as_str)) }
 }

@@ -1,16 +1,16 @@
-//! Tracks and names: numbers for what comes again and again.
+//! Tracks and names, which have numbers so that events can refer to them.
 
 use crate::schema::{CounterDescriptor, InternedData, InternedName, ThreadDescriptor, TracePacket, TrackDescriptor};
 use rustc_hash::FxHashMap;
 
-/// An argument of a slice.
+/// An argument of a search's slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Argument {
-    /// Who is woken.
+    /// The wakee.
     Wakee,
-    /// Where it ran last.
+    /// Where the wakee ran last.
     PrevCpu,
-    /// Where it goes.
+    /// The CPU that was chosen.
     ChosenCpu,
     /// `sis_domain_search`.
     DomainSearch,
@@ -35,16 +35,17 @@ impl Argument {
     }
 }
 
-/// What a counter counts.
+/// A counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Counter {
-    /// Summed utilisation of an LLC, in percent of its CPUs; by the LLC's lowest CPU.
+    /// The summed utilization of an LLC, percent of its CPUs. The LLC is given by its lowest CPU.
     LlcUtil(u32),
-    /// `nr_idle_scan` of an LLC.
+    /// `nr_idle_scan` of an LLC, which is given by its lowest CPU.
     NrIdleScan(u32),
-    /// `has_idle_cores` of an LLC.
+    /// `has_idle_cores` of an LLC, which is given by its lowest CPU.
     HasIdleCores(u32),
-    /// Mean power of a package with all that is in it until the counter's next value, mW; by the package's number.
+    /// The mean power of a package with its cores and clusters until the next value, mW. The package is given by its
+    /// number.
     Power(u32),
 }
 
@@ -59,25 +60,25 @@ impl Counter {
     }
 }
 
-/// Which track.
+/// A track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Track {
-    /// Of a thread.
+    /// The track of a thread.
     Thread(i32),
-    /// Of a CPU's idle task, which has the same number on each.
+    /// The track of a CPU's idle task, because idle tasks have the same pid on all CPUs.
     IdleOf(u32),
-    /// Of a counter.
+    /// The track of a counter.
     Counter(Counter),
 }
 
-/// What has a number already.
+/// The numbers of tracks and names.
 #[derive(Debug, Default)]
 pub(crate) struct Tracks {
     known: FxHashMap<Track, u64>,
     names: FxHashMap<&'static str, u64>,
 }
 
-/// Of tracks, and of what happens on them.
+/// The packet sequence of tracks and their events.
 pub(crate) const SEQUENCE: u32 = 1;
 /// `SEQ_INCREMENTAL_STATE_CLEARED`.
 const CLEARED: u32 = 1;
@@ -94,7 +95,7 @@ impl Tracks {
         }
     }
 
-    /// A track's number, and what makes it known the first time.
+    /// The number of a track, and the packet that describes it if it is new.
     pub(crate) fn number(&mut self, track: Track) -> (u64, Option<TracePacket>) {
         if let Some(&number) = self.known.get(&track) {
             return (number, None);
@@ -119,7 +120,7 @@ impl Tracks {
         (number, Some(packet))
     }
 
-    /// The number of a slice's name; with what makes it known, the first time.
+    /// The number of a name, and the data that define it if it is new.
     pub(crate) fn name(&mut self, name: &'static str) -> (u64, Option<InternedData>) {
         if let Some(&number) = self.names.get(name) {
             return (number, None);

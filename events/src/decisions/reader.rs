@@ -50,7 +50,10 @@ pub(super) struct SdSharedLists {
 
 impl std::fmt::Debug for Reader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reader").field("file", &self.fields.file).field("line", &self.line()).finish_non_exhaustive()
+        f.debug_struct("Reader")
+            .field("file", &self.fields.file)
+            .field("line", &self.fields.line())
+            .finish_non_exhaustive()
     }
 }
 
@@ -212,24 +215,9 @@ impl Reader {
         &self.topo
     }
 
-    /// The kernel in short form, as in the rows (`6.12`).
-    pub fn kernel(&self) -> &str {
-        &self.kernel
-    }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.fields.file
-    }
-
-    /// The line or row that was read last, from 1.
-    pub fn line(&self) -> u64 {
-        self.fields.line()
-    }
-
     /// The share of the file that has been read, 0 to 1; 0 if it is not known.
     pub fn progress(&self) -> f64 {
-        self.length.progress(self.line())
+        self.length.progress(self.fields.line())
     }
 
     /// Reads the next row. Returns false at the end, and after an error.

@@ -307,7 +307,7 @@ pub struct RowFeatures {
 
 impl RowFeatures {
     /// Parses the text of a `features` file of a kernel of this preset.
-    pub fn parse(text: &str, preset: &Preset) -> Self {
+    pub(super) fn parse(text: &str, preset: &Preset) -> Self {
         let file = FeatureSet::parse_file(text);
         let set = Feature::ALL
             .iter()

@@ -54,7 +54,7 @@ const MAX_BYTES: u64 = 1 << 30;
 impl TopoFile {
     /// The path of the description for a recording: in the same folder, named by the kernel, and by the topology up to
     /// its first dash.
-    pub fn path_for(recording: &Path, kernel: &str, topology: &str) -> PathBuf {
+    pub(super) fn path_for(recording: &Path, kernel: &str, topology: &str) -> PathBuf {
         let letter = topology.split('-').next().unwrap_or(topology);
         recording.with_file_name(format!("topo-{kernel}-{letter}.json"))
     }

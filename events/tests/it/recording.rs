@@ -1,5 +1,6 @@
-//! Recordings as Parquet: written, read again, and files that are none.
+//! Recordings as Parquet: written, read again, and refused if they are damaged or something else.
 
+use crate::support::description_of;
 use crate::support::rows::{DOMAINS, decision, metadata};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs::{self, File};
@@ -8,7 +9,7 @@ use wakelab_events::recording::{CountsRow, RecordingWriter, SCHEMA_VERSION, Swit
 use wakelab_events::stream::{RecorderCounts, Source, Tables};
 use wakelab_events::{ReadError, Reader, Row};
 
-/// A recording of so many rows, in a folder that goes with the first value.
+/// A recording of this many rows. Its folder is removed when the first value is dropped.
 fn recording(rows: i64, metadata: Vec<(&'static str, String)>) -> (tempfile::TempDir, PathBuf) {
     let temporary = tempfile::tempdir().expect("a folder");
     let path = temporary.path().join("rec");
@@ -26,17 +27,9 @@ fn error(path: &Path) -> ReadError {
 
 #[test]
 fn the_page_describes_the_schema() {
-    let mut expected = String::new();
-    for (table, columns) in tables() {
-        expected += &format!("### {table}\n\n| column | holds | |\n|---|---|---|\n");
-        for column in columns {
-            let null = if column.nullable { ", or null" } else { "" };
-            expected += &format!("| `{}` | {}{null} | {} |\n", column.name, column.kind, column.what);
-        }
-        expected += "\n";
-    }
+    let expected = description_of(&tables());
     let page = include_str!("../../../docs/recording.md");
-    assert!(page.contains(expected.trim_end()), "docs/recording.md should have:\n{expected}\n");
+    assert!(page.contains(&expected), "docs/recording.md should have:\n{expected}\n");
     assert!(page.contains(&format!("is {SCHEMA_VERSION}")), "docs/recording.md should name version {SCHEMA_VERSION}");
 }
 
@@ -44,11 +37,12 @@ fn the_page_describes_the_schema() {
 fn what_is_written_is_read_again() {
     let (_folder, path) = recording(3, metadata());
     let mut reader = Reader::open(&path).expect("a recording");
-    assert_eq!((reader.kernel(), reader.topo().preset.name), ("7.2", "v7.2"));
+    assert_eq!(reader.topo().preset.name, "v7.2");
     let mut row = Row::new();
     for seq in 1..=3 {
         assert!(reader.read(&mut row).expect("a row"));
-        assert_eq!((row.seq, row.line, row.t_ns, row.load.as_str()), (seq, seq, 1000 + seq, "pipe"));
+        assert_eq!((row.seq, row.line, row.t_ns), (seq, seq, 1000 + seq));
+        assert_eq!((row.kernel.as_str(), row.load.as_str()), ("7.2", "pipe"));
     }
     assert_eq!(row.waker.comm, "a, \"b\"\n");
     assert_eq!((row.waker.flags, row.wake_flags.bits()), (0x40_0040, 0x18));
@@ -95,7 +89,7 @@ fn files_that_are_cut_off_or_of_another_kind_are_refused_by_name() {
 }
 
 #[test]
-fn a_file_without_what_is_needed_says_what() {
+fn a_file_without_required_metadata_is_refused() {
     for (key, value, expected) in [
         ("wakelab.domains", None, "has no wakelab.domains"),
         ("wakelab.domains", Some("{}"), "description of a machine"),
@@ -114,7 +108,7 @@ fn a_file_without_what_is_needed_says_what() {
 }
 
 #[test]
-fn every_file_says_that_it_is_of_a_recording() {
+fn every_file_has_the_metadata_of_a_recording() {
     let (_folder, path) = recording(1, metadata());
     let reader = SerializedFileReader::new(File::open(&path).expect("a file")).expect("Parquet");
     let pairs = reader.metadata().file_metadata().key_value_metadata().expect("metadata");
@@ -124,7 +118,7 @@ fn every_file_says_that_it_is_of_a_recording() {
     assert_eq!(value("wakelab.schema_version").as_deref(), Some(SCHEMA_VERSION));
 }
 
-/// So many choices, of which so many are recorded.
+/// Counts with this many decisions, of which this many are recorded.
 fn counts(choices: i64, recorded: i64, last: bool) -> CountsRow<'static> {
     CountsRow {
         t_ns: choices,
@@ -203,7 +197,8 @@ fn a_machine_that_changes_begins_new_segments() {
     assert_eq!(keys.iter().filter(|(key, _)| key == "wakelab.machine").count(), 1);
 }
 
-/// A recording during which the machine became another, with a segment of each: with or without the recording's name.
+/// A recording during which the machine changed, with a segment of each machine, and with or without a name of the
+/// recording.
 fn changed(folder: &Path, name: Option<&str>) {
     let mut keys = metadata();
     keys.extend(name.map(|name| ("wakelab.recording", name.to_owned())));
@@ -222,7 +217,7 @@ fn faults(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn files_of_two_machines_are_one_recording_only_if_its_recorder_says_so() {
+fn files_of_two_machines_are_one_recording_only_if_they_have_its_name() {
     let temporary = tempfile::tempdir().expect("a folder");
     let of = |name: &str| temporary.path().join(name);
     changed(&of("one"), Some("1"));

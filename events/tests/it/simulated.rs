@@ -1,36 +1,36 @@
-//! Events as Parquet: what the files say of themselves, and folders that cannot be used.
+//! Events as Parquet: the metadata of the files, and folders that cannot be used.
 
-use crate::support::run::{RUN, names, run_info, topology};
+use crate::support::description_of;
+use crate::support::run::{run_info, topology};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs::{self, File};
 use std::path::Path;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_events::simulated::{EventFolder, SCHEMA_VERSION, tables};
 
-fn description() -> String {
-    let mut text = String::new();
-    for (table, columns) in tables() {
-        text += &format!("### {table}\n\n| column | holds | |\n|---|---|---|\n");
-        for column in columns {
-            let null = if column.nullable { ", or null" } else { "" };
-            text += &format!("| `{}` | {}{null} | {} |\n", column.name, column.kind, column.what);
-        }
-        text += "\n";
-    }
-    text.trim_end().to_owned()
+/// The folder of the run.
+const RUN: &str = "workload=netperf%3ATCP_RR/load=2%20threads/side=with/variant=NO_SIS_UTIL/repeat=3";
+
+/// The names of the files in a folder, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("the folder");
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect();
+    names.sort();
+    names
 }
 
-/// Where it differs, what the page should have is printed.
+/// If the page differs, the test prints what it should have.
 #[test]
 fn the_page_describes_the_schema() {
     let page = include_str!("../../../docs/events.md");
-    let expected = description();
+    let expected = description_of(&tables());
     assert!(page.contains(&expected), "docs/events.md should have:\n{expected}\n");
     assert!(page.contains(&format!("is {SCHEMA_VERSION}")), "docs/events.md should name version {SCHEMA_VERSION}");
 }
 
 #[test]
-fn every_file_says_what_run_it_is_of() {
+fn every_file_has_the_metadata_of_its_run() {
     let (temporary, topology) = (tempfile::tempdir().expect("a folder"), topology());
     let folder = EventFolder::new(temporary.path()).expect("an empty folder");
     let mut recorder = folder.record(&run_info(&topology)).expect("files");

@@ -1,4 +1,4 @@
-//! Reading takes memory for one row, however many there are.
+//! Reading takes the memory of one row, however many there are.
 
 use crate::most_memory::allocations_of_this_thread;
 use std::io::{self, Read};
@@ -10,7 +10,7 @@ const SAMPLE: &str = include_str!("../it/data/6.12-A.csv");
 const TOPO: &str = include_str!("../../../recordings/topo-6.12-A.json");
 const ROWS: u64 = 1_000_000;
 
-/// The sample's rows, over and over.
+/// The rows of the sample, again and again.
 struct Endless {
     rows: &'static [u8],
     at: usize,
@@ -37,7 +37,7 @@ impl Read for Endless {
 fn a_million_rows_take_no_more_memory_than_a_few() {
     let (header, rows) = SAMPLE.split_at(SAMPLE.find('\n').expect("a header") + 1);
     let count = rows.lines().count() as u64;
-    // A row that is no fork lets go of what only forks have; without them nothing at all is to be allocated.
+    // Rows of wake-ups free what only forks have. Without forks nothing must be allocated.
     let wakeups: &'static str = rows.lines().take(6).map(|row| format!("{row}\n")).collect::<String>().leak();
     assert_eq!(count, 8);
     let source = header.as_bytes().chain(Endless { rows: wakeups.as_bytes(), at: 0, left: ROWS.div_ceil(6) });

@@ -1,10 +1,9 @@
 //! Builds files of known bytes.
-#![allow(dead_code, reason = "each test uses its part")]
 
 use flate2::Compression;
 use flate2::read::ZlibEncoder;
 use std::fmt::Write;
-use std::io::{self, Read};
+use std::io::Read;
 use wakelab_import::{Event, EventKind};
 
 /// The layout of an event: its name, number and fields with sizes.
@@ -216,19 +215,14 @@ pub fn perfetto(events: &[Event], compressed: bool) -> Vec<u8> {
         part(&mut packet, 1, &bundle);
         part(&mut packets, 1, &packet);
     }
-    if compressed { in_a_packet(&packets[..]) } else { packets }
+    if compressed { compressed_packet(&packets[..]) } else { packets }
 }
 
-/// A packet that holds bytes compressed.
-fn in_a_packet(bytes: impl Read) -> Vec<u8> {
+/// A trace of one packet that contains these bytes compressed.
+pub fn compressed_packet(bytes: impl Read) -> Vec<u8> {
     let (mut deflated, mut packet, mut trace) = (Vec::new(), Vec::new(), Vec::new());
     ZlibEncoder::new(bytes, Compression::best()).read_to_end(&mut deflated).expect("bytes");
     part(&mut packet, 50, &deflated);
     part(&mut trace, 1, &packet);
     trace
-}
-
-/// A compressed packet that becomes 128 MiB of zeros.
-pub fn bomb() -> Vec<u8> {
-    in_a_packet(io::repeat(0).take(1 << 27))
 }

@@ -83,22 +83,22 @@ impl<W: Write> Writing<W> {
         let trace = &mut self.trace;
         match item {
             SourceEvent::Switch(switch) => {
-                let prev = trace.runs(switch.cpu).unwrap_or(switch.prev_pid as i32);
+                let prev = trace.running(switch.cpu).unwrap_or(switch.prev_pid as i32);
                 trace.switch(t_ns, switch.cpu, prev, switch.prev_sleeps, switch.next_pid as i32)
             }
-            SourceEvent::Moved(moved) if self.balances && trace.runs(moved.from_cpu) == Some(moved.pid as i32) => {
+            SourceEvent::Moved(moved) if self.balances && trace.running(moved.from_cpu) == Some(moved.pid as i32) => {
                 trace.switch(t_ns, moved.from_cpu, moved.pid as i32, false, 0)
             }
             SourceEvent::Moved(_) => Ok(()),
             SourceEvent::Idle(of) => trace.idle(t_ns, of.cpu, of.value),
             SourceEvent::Frequency(of) => trace.frequency(t_ns, of.cpu, of.value.unwrap_or(0)),
-            SourceEvent::Power(spent) => trace.count(t_ns, Counter::Power(spent.package), (spent.uw / 1000) as i64),
+            SourceEvent::Power(spent) => trace.counter(t_ns, Counter::Power(spent.package), (spent.uw / 1000) as i64),
             SourceEvent::Hint(llc, SdShared::HasIdleCores(has)) => {
-                trace.count(t_ns, Counter::HasIdleCores(llc), has.into())
+                trace.counter(t_ns, Counter::HasIdleCores(llc), has.into())
             }
             SourceEvent::Hint(llc, SdShared::NrIdleScan(value, sum_util, weight)) => {
-                trace.count(t_ns, Counter::LlcUtil(llc), llc_util_percent(sum_util, weight))?;
-                value.map_or(Ok(()), |value| trace.count(t_ns, Counter::NrIdleScan(llc), value.into()))
+                trace.counter(t_ns, Counter::LlcUtil(llc), llc_util_percent(sum_util, weight))?;
+                value.map_or(Ok(()), |value| trace.counter(t_ns, Counter::NrIdleScan(llc), value.into()))
             }
             SourceEvent::Wake(found) => {
                 let wake = &found.wake;
@@ -188,21 +188,21 @@ impl<W: Write> Tracer<W> {
         let trace = &mut self.trace;
         match *event {
             Event::Switch { cpu, prev, prev_sleeps, next } => {
-                let prev = trace.runs(cpu).unwrap_or(pid(prev));
+                let prev = trace.running(cpu).unwrap_or(pid(prev));
                 trace.switch(now, cpu, prev, prev_sleeps, pid(next))
             }
-            Event::Migrate { task, from, .. } if trace.runs(from) == Some(task as i32) => {
+            Event::Migrate { task, from, .. } if trace.running(from) == Some(task as i32) => {
                 trace.switch(now, from, task as i32, false, NOBODY)
             }
             Event::IdleState { cpu, state } => trace.idle(now, cpu, Some(state)),
             Event::Frequency { cpu, khz } => trace.frequency(now, cpu, khz),
-            Event::Power { package, since, uw } => trace.count(since, Counter::Power(package), (uw / 1000) as i64),
+            Event::Power { package, since, uw } => trace.counter(since, Counter::Power(package), (uw / 1000) as i64),
             Event::IdleCores { llc, has_idle_cores } => {
-                trace.count(now, Counter::HasIdleCores(llc), has_idle_cores.into())
+                trace.counter(now, Counter::HasIdleCores(llc), has_idle_cores.into())
             }
             Event::IdleScan { llc, sum_util, weight, nr_idle_scan } => {
-                trace.count(now, Counter::LlcUtil(llc), llc_util_percent(sum_util as i64, weight))?;
-                nr_idle_scan.map_or(Ok(()), |value| trace.count(now, Counter::NrIdleScan(llc), value.into()))
+                trace.counter(now, Counter::LlcUtil(llc), llc_util_percent(sum_util as i64, weight))?;
+                nr_idle_scan.map_or(Ok(()), |value| trace.counter(now, Counter::NrIdleScan(llc), value.into()))
             }
             Event::Wakeup { waker_cpu, waker, wakee, prev_cpu, ref decision, cpu, began, .. } => {
                 self.wake((began, now), (waker_cpu, waker), wakee, (prev_cpu, cpu), decision.as_ref())

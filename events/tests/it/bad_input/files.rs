@@ -8,7 +8,7 @@ use wakelab_kernel::Preset;
 #[test]
 fn no_file() {
     let dir = tempfile::tempdir().expect("a folder");
-    says_in(
+    error_in_folder_is(
         dir.path(),
         "r.csv: No such file or directory (os error 2)\n  \
          hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
@@ -20,7 +20,7 @@ fn no_file() {
 fn a_directory() {
     let dir = tempfile::tempdir().expect("a folder");
     fs::create_dir(dir.path().join("r.csv")).expect("a folder");
-    says_in(
+    error_in_folder_is(
         dir.path(),
         "r.csv: expected a file, found a directory\n  \
          hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
@@ -30,19 +30,19 @@ fn a_directory() {
 
 #[test]
 fn an_empty_file() {
-    says(
+    error_is(
         "",
         "r.csv: empty; expected a header line with the names of the columns\n  \
          hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
          docs/recording-format.md describe them",
     );
-    says(
+    error_is(
         gzip(b""),
         "r.csv: empty; expected a header line with the names of the columns\n  \
          hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
          docs/recording-format.md describe them",
     );
-    says(
+    error_is(
         "\n\n\n",
         "r.csv: empty; expected a header line with the names of the columns\n  \
          hint: a recording is a Parquet file of wakelab-record, or a CSV file, plain or gzip; docs/recording.md and \
@@ -52,11 +52,11 @@ fn an_empty_file() {
 
 #[test]
 fn a_header_only() {
-    says(
+    error_is(
         header(),
         "r.csv:1: expected rows after the header, found none\n  hint: was the recorder stopped before its first row?",
     );
-    says(
+    error_is(
         format!("{}\n", header()),
         "r.csv:1: expected rows after the header, found none\n  hint: was the recorder stopped before its first row?",
     );
@@ -64,11 +64,11 @@ fn a_header_only() {
 
 #[test]
 fn a_missing_column() {
-    says(
+    error_is(
         SAMPLE.replacen("wakee_flips,", "wakee_flops,", 1),
         "r.csv:1: the header lacks wakee_flips\n  hint: docs/recording-format.md lists the columns",
     );
-    says(
+    error_is(
         "a,b\n1,2\n",
         "r.csv:1: the header lacks kernel, topology, load, variant, features, seq, t_ns, dur_ns and 64 more; it begins \
          with \"a\"\n  \
@@ -78,7 +78,7 @@ fn a_missing_column() {
 
 #[test]
 fn a_column_twice() {
-    says(
+    error_is(
         SAMPLE.replacen("load,", "kernel,", 1),
         "r.csv:1: column kernel: expected the column once, found it twice\n  hint: take one of the two out",
     );
@@ -87,20 +87,20 @@ fn a_column_twice() {
 #[test]
 fn not_a_csv() {
     let bytes: Vec<u8> = (0..=255).collect();
-    says(
+    error_is(
         bytes,
         "r.csv:1: expected a header line with the names of the columns, found bytes that are no text: \
          \"\\0\\u{1}\\u{2}\\u{3}\\u{4}\\u{5}\\u{6}\\u{7}\\u{8}\\t\"\n  \
          hint: a recording is a CSV file, plain or gzip; other compressions are not read",
     );
-    says(
+    error_is(
         "{\"kernel\": \"6.12\"}\n",
         "r.csv:1: the header lacks kernel, topology, load, variant, features, seq, t_ns, dur_ns and 64 more; it begins \
          with \"{\\\"kernel\\\": \\\"6.12\\\"}\"\n  \
          hint: docs/recording-format.md lists the columns",
     );
     let xz = b"\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4F\x02\x00!\x01";
-    says(
+    error_is(
         xz,
         "r.csv:1: expected a header line with the names of the columns, found bytes that are no text: \
          \"�7zXZ\\0\\0\\u{4}�\\u{5b4}F\\u{2}\\0!\\u{1}\"\n  \
@@ -111,13 +111,13 @@ fn not_a_csv() {
 #[test]
 fn a_plain_file_cut_off() {
     let whole = format!("{}\n{}\n{}\n", header(), row(0), row(FORK));
-    says(
+    error_is(
         &whole[..whole.len() - 300],
         "r.csv:3: expected 72 columns as in the header, found 60\n  \
          hint: a line that was cut off has fewer; was the whole file copied?",
     );
     let list = whole.rfind(' ').expect("a list");
-    says(
+    error_is(
         &whole[..list],
         "r.csv:3: column cpu_group_imbalance: expected one number for each CPU, 8 in all; found 7\n  \
          hint: does the topo file belong to this recording?",
@@ -127,18 +127,18 @@ fn a_plain_file_cut_off() {
 #[test]
 fn a_gzip_file_cut_off() {
     let whole = gzip(SAMPLE.as_bytes());
-    says(
+    error_is(
         &whole[..2],
         "r.csv:1: expected more of the gzip stream, found its end: the file is cut off\n  \
          hint: copy the whole file again; `gzip -t` tests it",
     );
-    says(
+    error_is(
         &whole[..whole.len() / 2],
         "r.csv:3: expected more of the gzip stream, found its end: the file is cut off\n  \
          hint: copy the whole file again; `gzip -t` tests it",
     );
     // Only the checksum and the length are missing, all rows are there.
-    says(
+    error_is(
         &whole[..whole.len() - 8],
         "r.csv:10: expected more of the gzip stream, found its end: the file is cut off\n  \
          hint: copy the whole file again; `gzip -t` tests it",
@@ -150,26 +150,26 @@ fn a_damaged_gzip_file() {
     let mut whole = gzip(SAMPLE.as_bytes());
     let checksum = whole.len() - 8;
     whole[checksum] ^= 1;
-    says(
+    error_is(
         &whole,
         "r.csv:10: the gzip stream is damaged: corrupt gzip stream does not have a matching checksum\n  \
          hint: copy it again; `gzip -t` tests it",
     );
     whole[checksum] ^= 1;
     whole.extend_from_slice(b"no second member");
-    says(
+    error_is(
         &whole,
         "r.csv:10: the gzip stream is damaged: invalid gzip header\n  hint: copy it again; `gzip -t` tests it",
     );
     let mut method = gzip(SAMPLE.as_bytes());
     method[2] = 7;
-    says(
+    error_is(
         &method,
         "r.csv:1: the gzip stream is damaged: invalid gzip header\n  hint: copy it again; `gzip -t` tests it",
     );
     let mut block = gzip(SAMPLE.as_bytes());
     block[10] |= 6;
-    says(
+    error_is(
         &block,
         "r.csv:1: the gzip stream is damaged: corrupt deflate stream\n  hint: copy it again; `gzip -t` tests it",
     );
@@ -177,7 +177,7 @@ fn a_damaged_gzip_file() {
 
 #[test]
 fn an_open_quote() {
-    says(
+    error_is(
         with_value(1, "waker_comm", "\"name"),
         "r.csv:3: expected the closing quote of a field, found the end of the file\n  \
          hint: the quote opens in this row; was the whole file copied?",
@@ -189,24 +189,24 @@ fn a_row_that_never_ends() {
     let mut text = with_value(1, "waker_comm", "\"name");
     let lines = "a line within the quote\n".repeat(1 << 20);
     text.push_str(&lines);
-    says(
+    error_is(
         &text,
         "r.csv:3: expected a row of at most 16 MiB, found a longer one\n  \
          hint: is this a recording? A quote that is left open makes one row of many lines, too",
     );
     let mut text = format!("{}\n{}\n", header(), row(0));
     text.push_str(&"1 ".repeat(9 << 20));
-    says(
+    error_is(
         &text,
         "r.csv:3: expected a row of at most 16 MiB, found a longer one\n  \
          hint: is this a recording? A quote that is left open makes one row of many lines, too",
     );
-    says(
+    error_is(
         vec![b','; 17 << 20],
         "r.csv:1: expected a row of at most 16 MiB, found a longer one\n  \
          hint: is this a recording? A quote that is left open makes one row of many lines, too",
     );
-    says(
+    error_is(
         gzip(&vec![b'\n'; 17 << 20]),
         "r.csv:16777217: expected a row of at most 16 MiB, found a longer one\n  \
          hint: is this a recording? A quote that is left open makes one row of many lines, too",
@@ -215,12 +215,12 @@ fn a_row_that_never_ends() {
 
 #[test]
 fn two_kernels_in_one_file() {
-    says(
+    error_is(
         with_value(1, "kernel", "6.1"),
         "r.csv:3: column kernel: expected \"6.12\", with which the file began, found \"6.1\"\n  \
          hint: put each kernel and machine into a file of its own",
     );
-    says(
+    error_is(
         with_value(1, "topology", "C-16c-2s4x2-numa2"),
         "r.csv:3: column topology: expected \"A-8c-1s4x2\", with which the file began, found \"C-16c-2s4x2-numa2\"\n  \
          \
@@ -231,19 +231,19 @@ fn two_kernels_in_one_file() {
 #[test]
 fn an_unknown_kernel() {
     let text = |kernel| format!("{}\n{}\n", header(), changed(0, "kernel", kernel));
-    says(
+    error_is(
         text("6.13"),
         &format!(
             "r.csv:2: column kernel: {}\n  hint: `wakelab kernel list` shows the kernels that are known",
             Preset::of_release("6.13").unwrap_err()
         ),
     );
-    says(
+    error_is(
         text("6.12-../../x"),
         "r.csv:2: column kernel: expected a name of at most 64 letters, digits and ._+~-, found \"6.12-../../x\"\n  \
          hint: a kernel is a release such as 6.12, a topology a machine's name such as A-8c-1s4x2",
     );
-    says(
+    error_is(
         text(""),
         "r.csv:2: column kernel: expected a name of at most 64 letters, digits and ._+~-, found \"\"\n  \
          hint: a kernel is a release such as 6.12, a topology a machine's name such as A-8c-1s4x2",

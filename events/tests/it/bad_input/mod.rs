@@ -1,5 +1,5 @@
-//! What the reader reports of files that are no sound recordings: the complete message, with the file, the line, the
-//! column, what was expected and what to do.
+//! The errors of files that are no valid recordings: the complete message, with the file, the line, the column, what
+//! was expected and a hint.
 
 mod files;
 mod odd_but_sound;

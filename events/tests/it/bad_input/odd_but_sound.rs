@@ -1,4 +1,4 @@
-//! What looks odd and is read all the same.
+//! Recordings that are unusual but valid.
 
 use super::support::*;
 use std::io::{self, Read};
@@ -35,7 +35,7 @@ fn line_ends_of_other_systems_and_empty_lines() {
     let text = format!("\u{feff}{}\r\n\r\n\n{}\r\n{}\r\n", header(), row(0), row(1));
     assert_eq!(rows(&text).iter().map(|row| row.line).collect::<Vec<_>>(), [4, 5]);
     let wrong = format!("{}\r\n\r\n{}\r\n{}\r\n", header(), row(0), changed(1, "seq", "x"));
-    says(
+    error_is(
         &wrong,
         "r.csv:4: column seq: expected a number from 0 to 18446744073709551615, found \"x\"\n  \
          hint: no kernel gives such a value; was the file edited or damaged?",
@@ -65,14 +65,14 @@ fn names_that_are_not_utf8() {
     reads(&text, 2);
 }
 
-/// The two counts of which it is the difference are read one after the other, while they change.
+/// It is the difference between two counts that are read one after the other while they change.
 #[test]
 fn a_negative_number_of_delayed_tasks() {
     let rows = rows(&with_value(1, "cpu_h_nr_delayed", "0 -2 0 0 0 0 0 0"));
     assert_eq!(rows[1].cpus.h_nr_delayed, [0, -2, 0, 0, 0, 0, 0, 0]);
 }
 
-/// A pipe may give one byte at a time, and be interrupted.
+/// A pipe may return one byte at a time, and be interrupted.
 #[test]
 fn a_slow_pipe() {
     struct Slow(io::Cursor<Vec<u8>>, bool);

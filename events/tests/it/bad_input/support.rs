@@ -1,4 +1,4 @@
-//! Recordings that are changed in one place, and what comes of them.
+//! Recordings that are changed in one place, and assertions on their errors.
 
 use std::fs;
 use std::io::Write;
@@ -10,7 +10,7 @@ use wakelab_events::{ReadError, Reader, Row};
 pub const SAMPLE: &str = include_str!("../data/6.12-A.csv");
 /// The description of a machine of eight CPUs.
 pub const TOPO: &str = include_str!("../../../../recordings/topo-6.12-A.json");
-/// The name under which [`TOPO`] is looked for.
+/// The file name of [`TOPO`].
 pub const TOPO_NAME: &str = "topo-6.12-A.json";
 /// The row of the sample that is a fork, counted from 0.
 pub const FORK: usize = 6;
@@ -26,19 +26,19 @@ pub fn row(n: usize) -> &'static str {
     SAMPLE.lines().nth(n + 1).expect("a row")
 }
 
-/// The place of a column.
+/// The index of a column.
 pub fn place(column: &str) -> usize {
     header().split(',').position(|name| name == column).expect("a column")
 }
 
-/// The sample's row with another value in one column.
+/// A row of the sample with another value in one column.
 pub fn changed(n: usize, column: &str, value: &str) -> String {
     let mut cells: Vec<_> = row(n).split(',').collect();
     cells[place(column)] = value;
     cells.join(",")
 }
 
-/// A recording whose first row is sound and whose second one, in line 3, has another value in one column.
+/// A recording whose first row is valid and whose second row, in line 3, has another value in one column.
 pub fn with_value(n: usize, column: &str, value: &str) -> String {
     format!("{}\n{}\n{}\n", header(), row(0), changed(n, column, value))
 }
@@ -57,7 +57,7 @@ pub fn folder(recording: &[u8], topo: &str) -> TempDir {
     dir
 }
 
-/// Reads the folder's recording to its end: the number of rows.
+/// Reads the recording in a folder to its end. Returns the number of rows.
 pub fn read(dir: &Path) -> Result<usize, ReadError> {
     let mut reader = Reader::open(&dir.join("r.csv"))?;
     let (mut row, mut rows) = (Row::new(), 0);
@@ -67,30 +67,30 @@ pub fn read(dir: &Path) -> Result<usize, ReadError> {
     Ok(rows)
 }
 
-/// The error's text, with the folder left out.
+/// The text of the error, without the path of the folder.
 pub fn error_of(dir: &Path) -> String {
     let error = read(dir).expect_err("an error");
     error.to_string().replace(&format!("{}/", dir.display()), "")
 }
 
-/// Asserts what is said of the folder's recording.
+/// Asserts the error of the recording in a folder.
 #[track_caller]
-pub fn says_in(dir: &Path, expected: &str) {
+pub fn error_in_folder_is(dir: &Path, expected: &str) {
     assert_eq!(error_of(dir), expected);
 }
 
-/// Asserts what is said of a recording on the usual machine.
+/// Asserts the error of a recording on the machine of [`TOPO`].
 #[track_caller]
-pub fn says(recording: impl AsRef<[u8]>, expected: &str) {
+pub fn error_is(recording: impl AsRef<[u8]>, expected: &str) {
     let dir = folder(recording.as_ref(), TOPO);
-    says_in(dir.path(), expected);
+    error_in_folder_is(dir.path(), expected);
 }
 
-/// Asserts what is said of a description of the usual recording's machine.
+/// Asserts the error of [`SAMPLE`] with another description of its machine.
 #[track_caller]
-pub fn says_of_topo(topo: &str, expected: &str) {
+pub fn topo_error_is(topo: &str, expected: &str) {
     let dir = folder(SAMPLE.as_bytes(), topo);
-    says_in(dir.path(), expected);
+    error_in_folder_is(dir.path(), expected);
 }
 
 /// Asserts how many rows are read.
