@@ -252,6 +252,12 @@ impl CpuMask {
         CpuMask { words: self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect() }
     }
 
+    /// `cpumask_complement()`: becomes all CPUs that `other` has room for and that are not in it.
+    pub fn set_not(&mut self, other: &Self) {
+        self.words.clear();
+        self.words.extend(other.words.iter().map(|word| !word));
+    }
+
     /// `cpumask_or()` in place: adds the CPUs of `other`.
     #[inline]
     pub fn or_with(&mut self, other: &Self) {

@@ -23,6 +23,7 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SdFlags;
 use wakelab_sched::pelt::{CfsRqPelt, init_entity_runnable_average};
 use wakelab_sched::runqueue::{EnqueueFlags, Entities, Entity, FairRq, Policy, Prev, TaskId};
+use wakelab_sched::select::policy::PolicyStates;
 use wakelab_sched::select::{IdleCores, WakeeFlips};
 
 /// The jiffies counter at the start. The kernel's starts five minutes before it wraps. Here it has to be above the
@@ -66,6 +67,8 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             pm: model.pm.as_ref().map(|pm| Box::new(Pm::new(pm))),
             clocks: crate::pm::freq_invariance::clocks(model),
             overutilized: false,
+            policies: PolicyStates::new(&model.rules()),
+            dequeued: SmallVec::new(),
             asym_nr_idle_scan: nr_cpus as i32,
         };
         let mut sim = Sim {
@@ -233,7 +236,6 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         pelt: CfsRqPelt::new(model.pelt),
         not_running: 0,
         lock_free: 0,
-        next_cpu: None,
         ttwu_pending: false,
         wakelist: SmallVec::new(),
         flushing: SmallVec::new(),

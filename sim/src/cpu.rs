@@ -133,8 +133,6 @@ pub struct CpuState {
     pub not_running: u64,
     /// Until when the run queue's lock is taken, ns.
     pub lock_free: u64,
-    /// SIS_LIMIT: `per_cpu(next_cpu, cpu)`.
-    pub next_cpu: Option<Cpu>,
     /// `rq->ttwu_pending`.
     pub ttwu_pending: bool,
     /// Tasks that other CPUs put here for this CPU to enqueue, and whether they migrated (`rq->wake_list`).

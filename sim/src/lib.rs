@@ -20,6 +20,7 @@ mod run;
 mod runqueue;
 mod schedule;
 mod search;
+mod search_policies;
 mod supported;
 mod syscalls;
 mod system;

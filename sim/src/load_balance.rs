@@ -108,6 +108,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             // Before the task is enqueued elsewhere, or this run queue would take it for its own.
             self.sys.cpus[cpu as usize].curr = None;
             next = self.sys.pick_next(cpu, Prev::Runs);
+            self.hook_dequeue(false);
         }
         if self.attach(cpu, target, task) != Resched::Lazy {
             self.kick(target);
@@ -147,6 +148,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.kick(src);
         }
         self.sched_idle_changes(src);
+        self.hook_dequeue(true);
         // migrate_task_rq_fair(): the next run queue recognises the newcomer by this.
         self.sys.tasks[task.0 as usize].avg.last_update_time = 0;
         self.sys.es[task].exec_start = 0;

@@ -10,6 +10,7 @@ use wakelab_events::sim::Sink;
 use wakelab_sched::balance::{NohzFlags, NohzIdleBalance};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::cfs_rq_has_blocked_load;
+use wakelab_sched::select::policy::Hook;
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// `update_blocked_averages()`.
@@ -28,6 +29,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let governed = self.sys.has_cpuidle(cpu);
         self.sys.this_cpu = cpu;
         self.sys.count_interrupt(cpu);
+        self.hook(Hook::Tick, cpu);
         let c = &mut self.sys.cpus[cpu as usize];
         c.tick_stopped = !governed;
         let idle = c.nr_running == 0 && !c.ttwu_pending;

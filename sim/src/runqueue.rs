@@ -8,6 +8,7 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::CfsRqState;
 use wakelab_sched::runqueue::{EnqueueFlags, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
+use wakelab_sched::select::policy::Hooks;
 
 impl System<'_> {
     /// Notes a request to reschedule a CPU (`__resched_curr()`). A lazy one waits, unless the CPU is idle. The caller
@@ -58,6 +59,9 @@ impl System<'_> {
         c.nr_running -= 1;
         c.weight -= weight;
         c.cfs_tasks.dequeue(task);
+        if self.policies.hooks().contains(Hooks::DEQUEUE) {
+            self.dequeued.push((cpu, task));
+        }
     }
 
     /// A task whose dequeue was delayed has left the run queue, whose state was `queue` up to now.
@@ -90,6 +94,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if *state != State::Dead && !self.sys.es[task].sched_delayed {
             *state = State::Runnable;
         }
+        self.hook_enqueue(cpu, task, wakes);
         resched | self.hrtick_update(cpu)
     }
 
@@ -104,6 +109,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         if !preempted.reaped.is_empty() {
             self.sched_idle_changes(cpu);
+            self.hook_dequeue(false);
         }
         preempted.resched
     }

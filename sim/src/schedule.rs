@@ -9,6 +9,7 @@ use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::UpdateFlags;
 use wakelab_sched::runqueue::{Prev, TaskId};
+use wakelab_sched::select::policy::Hook;
 use wakelab_sched::select::update_idle_core;
 
 impl<S: Sink> Sim<'_, '_, S> {
@@ -68,6 +69,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.tasks[task.0 as usize].dur.update(run);
         }
         self.sched_idle_changes(cpu);
+        self.hook_dequeue(false);
         self.picked(cpu, next);
     }
 
@@ -93,6 +95,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             return;
         }
         let next = self.sys.pick_next(cpu, Prev::Runs);
+        self.hook_dequeue(false);
         if next.is_some() {
             self.sys.cpus[cpu as usize].idle_stamp = 0;
         }
@@ -126,6 +129,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 let c = &mut self.sys.cpus[cpu as usize];
                 (c.curr_idle, c.tick_stopped) = (false, false);
                 self.update_idle(cpu);
+                self.hook(Hook::Busy, cpu);
             }
             None if !self.sys.cpus[cpu as usize].curr_idle => {
                 // set_next_task_idle() reads the siblings before others see this CPU as idle, which is before the
@@ -136,6 +140,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.sys.rq_goes_idle(cpu);
                 self.sys.cpus[cpu as usize].curr_idle = true;
                 self.update_idle(cpu);
+                self.hook(Hook::Idle, cpu);
             }
             _ => {}
         }

@@ -201,16 +201,6 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         model.searches_of[model.llc_first[llc as usize] as usize]
     }
 
-    /// Sets `next_cpu` of a CPU. The kernel writes it at each probe; here the last write, at the end of the scan,
-    /// stands for all, because SIS_LIMIT keeps scans to a few probes.
-    pub fn set_next_cpu(&mut self, cpu: Cpu, next: Cpu) {
-        if self.sys.cpus[cpu as usize].next_cpu != Some(next) {
-            let llc = self.sys.model.searches_of[cpu as usize];
-            let change = |sys: &mut System<'_>| sys.cpus[cpu as usize].next_cpu = Some(next);
-            self.change_seen_by_searches(llc, |_| true, |search, _, _| search.select.before_scan(), change);
-        }
-    }
-
     /// Makes a change that searches on the list of an LLC see. Those for which `depends` holds are brought up to this
     /// moment first, and predicted anew if it still holds then.
     pub fn change_seen_by_searches(

@@ -15,6 +15,7 @@ use wakelab_sched::domain::SchedGroup;
 use wakelab_sched::pelt::RqClock;
 use wakelab_sched::pelt::util_est::_task_util_est;
 use wakelab_sched::runqueue::{Entities, FairRq, TaskId};
+use wakelab_sched::select::policy::PolicyStates;
 use wakelab_sched::select::{
     AsymView, EnergyView, GroupView, IdleCores, IdleStateView, IdleView, LlcView, MaskView, PolicyView, RqView,
     ScanClock, UtilView,
@@ -77,6 +78,10 @@ pub struct System<'m> {
     pub clocks: Option<Box<[RqClock]>>,
     /// `rd->overutilized`; false without an energy model.
     pub overutilized: bool,
+    /// What search policies keep of LLCs and CPUs.
+    pub policies: PolicyStates,
+    /// Tasks that have left run queues, and which, until the policies' hook is called; empty if no policy has it.
+    pub dequeued: SmallVec<[(Cpu, TaskId); 2]>,
     /// `nr_idle_scan` of the domain with all capacities, for kernels that keep one there.
     pub asym_nr_idle_scan: i32,
 }
@@ -203,6 +208,11 @@ impl AsymView for System<'_> {
 
 impl PolicyView for System<'_> {
     #[inline]
+    fn policies(&self) -> Option<&PolicyStates> {
+        Some(&self.policies)
+    }
+
+    #[inline]
     fn scan_clock(&self, cpu: Cpu) -> ScanClock {
         let c = &self.cpus[cpu as usize];
         ScanClock {
@@ -221,10 +231,6 @@ impl PolicyView for System<'_> {
 
     fn curr_dur_avg(&self, cpu: Cpu) -> u64 {
         self.cpus[cpu as usize].curr.map_or(0, |task| self.tasks[task.0 as usize].dur.dur_avg)
-    }
-
-    fn next_cpu(&self, cpu: Cpu) -> Option<Cpu> {
-        self.cpus[cpu as usize].next_cpu
     }
 
     fn claimed(&self, cpu: Cpu) -> bool {

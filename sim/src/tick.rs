@@ -11,6 +11,7 @@ use wakelab_kernel::HrtickForm;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::UpdateFlags;
 use wakelab_sched::runqueue::{Hrtick, Resched, Tick};
+use wakelab_sched::select::policy::Hook;
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// A jiffy begins: every CPU whose tick is not stopped gets its tick.
@@ -50,6 +51,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         let mut cost = self.sys.model.costs.tick;
         self.nohz_balancer_kick(cpu);
+        self.hook(Hook::Tick, cpu);
         let periodic = self.sys.model.mechanisms.periodic_balance;
         if periodic && self.sys.jiffies >= self.sys.cpus[cpu as usize].next_balance {
             self.update_blocked_averages(cpu);

@@ -160,9 +160,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if let Some(target) = effects.clear_idle_cores {
             self.set_idle_cores(self.sys.model.llc_of[target as usize], false);
         }
-        if let Some((target, next)) = effects.next_cpu {
-            self.set_next_cpu(target, next);
-        }
+        self.hook_decision(&decision);
         if let Some(cost) = effects.scan_cost {
             let c = &mut self.sys.cpus[cpu as usize];
             (c.wake_stamp, c.wake_avg_idle, c.avg_scan_cost) =

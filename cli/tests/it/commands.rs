@@ -204,6 +204,7 @@ fn switches_that_cannot_be_answered_are_refused() {
         ("SIS_PROP", "SIS_PROP reads the waking CPU's wake_avg_idle"),
         ("NO_PLACE_LAG", "PLACE_LAG is not read when a CPU is chosen"),
         ("SIS_SHORT", "SIS_SHORT reads how long tasks run between two sleeps (dur_avg), which recordings do not hold"),
+        ("SIS_FILTER", "(overloaded_cpus), which recordings do not hold"),
     ] {
         let output = wakelab(&["conform", ".", "--with", with]);
         assert_eq!(output.status.code(), Some(2), "{with}");

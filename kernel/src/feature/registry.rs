@@ -165,7 +165,8 @@ features! {
         "\"[PATCH v3 2/2] sched/fair: Choose the CPU where short task is running during wake up\", Chen Yu, December \
             2022",
         true;
-    SIS_ORACLE: "Find an idle CPU of the LLC at no cost wherever there is one: a bound, no policy.",
+    SIS_ORACLE: "Find an idle CPU of the LLC at no cost if there is one: a bound of what a search can find, not of \
+        throughput.",
         None, None, "wakelab's own", true;
     SIS_UTIL_V1: "SIS_UTIL as first posted: no limit up to 85% utilisation, no search above.",
         None, None,
@@ -188,6 +189,11 @@ features! {
         None, None, "the threads of SIS_UTIL, 2022", true;
     SIS_UTIL_NEWIDLE: "Update nr_idle_scan in newly-idle balancing, too, and not only in periodic passes.",
         None, None, "the thread of SIS_UTIL v4, June 2022, where it was rejected for the writes to a shared line", true;
+    SIS_FILTER: "Leave CPUs out of the scan for an idle CPU that were overloaded at their last tick.",
+        None, None,
+        "\"[PATCH v4 6/7] sched/fair: skip busy cores in SIS search\", Abel Wu, June 2022, in the form that Chen Yu \
+            measured in July 2022",
+        true;
     RUNNABLE_BOOST: "Let runnable_avg raise a CPU's utilisation for frequency, energy and balancing, as the version's \
         cpu_util() does; unconditional since 6.5.",
         None, None, "cpu_util(), 6.12 and 7.3; where the version has none, in the form of 7.3", true;

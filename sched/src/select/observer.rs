@@ -172,7 +172,8 @@ pub trait Observer {
     /// measuring how far a scan would have to go. A policy that ends the search also keeps the policies after it from
     /// setting the plan ([`Plan::start`](super::policy::Plan::start) for one), in such a scan as in any. SIS_LIMIT's
     /// start is lost only if the waking CPU has no LLC, which ends SIS_PROP. That of a program's own policy, which
-    /// comes last, is lost whenever another policy ended the search.
+    /// comes last, is lost whenever another policy ended the search. A mask is no limit: CPUs that it leaves out are
+    /// left out of such a scan, too.
     const UNLIMITED: bool = false;
 
     /// Receives one step.

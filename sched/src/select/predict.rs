@@ -3,7 +3,7 @@
 //! Each probe takes time, so a simulator would need an event for each. It needs one for the whole decision if it
 //! finishes a copy of it on the present state: that is the prediction. It predicts anew, from the probe that is due
 //! then, if a CPU that is still to be probed ([`Select::may_probe`]) goes idle or busy, or if what the search policies
-//! read changes before the scan begins ([`Select::before_scan`]).
+//! read changes before the scan begins ([`Select::before_scan`], [`Select::before_policies`]).
 
 use super::decision::{Decision, Reason};
 use super::select_idle_cpu::Scan;
@@ -95,10 +95,17 @@ impl Select {
         matches!(self.stage, Stage::Energy | Stage::Affine)
     }
 
-    /// Whether `has_idle_cores`, `nr_idle_scan` and the state of the search policies are still to be read.
+    /// Whether `has_idle_cores` and `nr_idle_scan` are still to be read.
     #[inline]
     pub fn before_scan(&self) -> bool {
         !matches!(self.stage, Stage::Scan(_) | Stage::Done)
+    }
+
+    /// Whether the state of the search policies is still to be read for some scan. Up to 5.11 a scan for a core comes
+    /// before the one on which policies act.
+    #[inline]
+    pub fn before_policies(&self, rules: &Rules<'_>) -> bool {
+        self.before_scan() || (self.stage != Stage::Done && self.scan.is_first_of_two(rules))
     }
 
     /// Whether the decision may still probe `cpu` before its predicted end: `finished` is the copy that was finished,

@@ -12,7 +12,7 @@
 //! idle       .  x  .  .  .  .  .  .  .  x  .  .  .  .  x  .
 //! position                  5 ───────────▶
 //!                           busy 5 6 7 8, then idle 9: found = first bit of cpus & idle from 5 on, around to 4
-//!                           probes = bits of cpus from 5 to 9 = 5 ≤ 5: CPU 9; with nr = 5 the limit ends it before
+//!                           probes = bits of cpus from 5 to 9 = 5 ≤ 5: CPU 9; nr = 5 would end the scan before it
 //! ```
 //!
 //! **A scan for a core** ([`Scan::cores_by_mask`]). A core none of whose CPUs is idle is passed in one step: without an

@@ -21,6 +21,7 @@
 //! method answers for the present moment. In simulated time two probes of one CPU may get two answers, as on a real
 //! machine; a recorded snapshot gives the same answer each time.
 
+use super::policy::PolicyStates;
 use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::SchedGroup;
 use crate::energy::RqUtil;
@@ -115,6 +116,11 @@ pub trait AsymView {
 /// What search policies keep between searches, and the clock of SIS_PROP. The defaults are those of a system in which
 /// no policy that reads them is on.
 pub trait PolicyView {
+    /// What the policies keep of LLCs and CPUs; `None` if the view has no such state, as a recorded snapshot has none.
+    fn policies(&self) -> Option<&PolicyStates> {
+        None
+    }
+
     /// What SIS_PROP reads of the waking CPU; read only if SIS_PROP is on.
     fn scan_clock(&self, _cpu: Cpu) -> ScanClock {
         ScanClock::default()
@@ -129,11 +135,6 @@ pub trait PolicyView {
     /// SIS_SHORT: `se.dur_avg` of the running task, ns; 0 if it is not known or nothing runs.
     fn curr_dur_avg(&self, _cpu: Cpu) -> u64 {
         0
-    }
-
-    /// SIS_LIMIT: `per_cpu(next_cpu, cpu)`; `None` (-1) before the first scan.
-    fn next_cpu(&self, _cpu: Cpu) -> Option<Cpu> {
-        None
     }
 
     /// SIS_ORACLE: a wake-up is on its way to this CPU that no run queue shows yet.

@@ -125,8 +125,8 @@ pub fn wake_affine_idle(
 /// The loads are weighed with the *other* CPU's capacity, which compares load/capacity without dividing:
 ///
 /// ```text
-/// this_eff = (load_this [- h_load(waker) if sync] + h_load(wakee)) × 100                          × capacity_prev
-/// prev_eff = (load_prev - h_load(wakee)) × (100 + (imbalance_pct-100)/2) × capacity_this [+ 1 if sync]
+/// this_eff = (load_this [- h_load(waker) if sync] + h_load(wakee)) × 100 × capacity_prev
+/// prev_eff = (load_prev - h_load(wakee)) × (100 + (imbalance_pct - 100) / 2) × capacity_this [+ 1 if sync]
 /// ```
 ///
 /// Without WA_BIAS the two percentages are left out. All in 64 bits that wrap, compared as signed numbers.

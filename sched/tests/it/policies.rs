@@ -5,6 +5,7 @@ use wakelab_kernel::{Preset, Switches};
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{DomainOptions, SchedDomains, Uniform, build_sched_domains};
+use wakelab_sched::select::policy::{Hooks, PolicyStates};
 use wakelab_sched::select::{
     Cx, Decision, Reason, Rules, ScanClock, Select, WakeFlags, Wakee, Waker, Wakeup, select_idle_sibling,
 };
@@ -14,23 +15,36 @@ fn machine() -> SchedDomains {
     build_sched_domains(&Uniform::new(8, 2).topology(), &DomainOptions::of(Preset::get("v6.1").unwrap())).unwrap()
 }
 
+fn rules<'a>(domains: &'a SchedDomains, switches: &str) -> Rules<'a> {
+    let kernel = Preset::get("v6.1").unwrap();
+    Rules::new(kernel, switches.parse::<Switches>().unwrap().on(kernel.features), domains).unwrap()
+}
+
 /// Waker on CPU 0, and the search around `target`.
 fn search(switches: &str, table: &Table, prev: Cpu, target: Cpu, allowed: &CpuMask) -> Decision {
-    let (domains, kernel) = (machine(), Preset::get("v6.1").unwrap());
-    let features = switches.parse::<Switches>().unwrap().on(kernel.features);
-    let rules = Rules::new(kernel, features, &domains).unwrap();
+    let domains = machine();
+    let rules = rules(&domains, switches);
     let waker = Waker::new(0);
     let wakee = Wakee::new(prev, allowed);
     let wakeup = Wakeup { waker, wakee, flags: WakeFlags::TTWU };
     select_idle_sibling(&mut Select::default(), Cx { rules: &rules, wakeup: &wakeup, view: table }, target, &mut ())
 }
 
+/// Keeps what the policies keep of a search that has ended.
+fn keep(switches: &str, table: &mut Table, decision: &Decision) {
+    let domains = machine();
+    let rules = rules(&domains, switches);
+    let states = table.policies.get_or_insert_with(|| PolicyStates::new(&rules));
+    assert_eq!(states.hooks(), Hooks::DECISION);
+    states.decided(decision, &rules).into_iter().for_each(|change| states.apply(change));
+}
+
 fn idle(cpus: &[Cpu]) -> Table {
     Table { idle: Some(CpuMask::from_cpus(16, cpus.iter().copied())), nr_idle_scan: 16, ..Table::default() }
 }
 
-/// The limit is 2 to 4 on cores of two, and counts down before it looks: 1 to 3 CPUs are looked at. Siblings of the
-/// previous CPU come before the walk and do not count.
+/// The limit is 2 to 4 on cores of two, and counts down before it probes: 1 to 3 CPUs are probed. Siblings of the
+/// previous CPU come before the scan and do not count.
 #[test]
 fn the_window_goes_around_the_llc() {
     let all = CpuMask::full(16);
@@ -42,12 +56,12 @@ fn the_window_goes_around_the_llc() {
     for _ in 0..5 {
         let decision = search(switches, &table, 4, 4, &all);
         assert_eq!((decision.reason, decision.cpu), (Reason::Limit, 4));
-        let (target, last) = decision.effects.next_cpu.expect("a walk ends somewhere");
+        let (target, last) = decision.effects.next_cpu.expect("a scan ends somewhere");
         assert_eq!(target, 4);
         ends.push(last);
-        table.next_cpu.insert(4, last);
+        keep(switches, &mut table, &decision);
     }
-    // From 5 on: 5 6 7 looked at, 8 ends it; then from there.
+    // From 5 on: 5 6 7 are probed, 8 ends the scan; the next begins there.
     assert_eq!(ends, [8, 11, 14, 1, 4]);
 
     // An idle CPU that lies in the window is found, and the next search begins there.
@@ -62,9 +76,13 @@ fn the_window_goes_around_the_llc() {
 #[test]
 fn without_sis_prop_only_the_rotation_remains() {
     let all = CpuMask::full(16);
-    let mut table = idle(&[3]);
-    table.next_cpu.insert(8, 4);
-    let decision = search("NO_SIS_PROP,NO_SIS_UTIL,SIS_LIMIT", &table, 8, 8, &all);
+    let switches = "NO_SIS_PROP,NO_SIS_UTIL,SIS_LIMIT";
+    let mut table = idle(&[4]);
+    let decision = search(switches, &table, 8, 8, &all);
+    assert_eq!(decision.effects.next_cpu, Some((8, 4)));
+    keep(switches, &mut table, &decision);
+    let table = Table { policies: table.policies, ..idle(&[3]) };
+    let decision = search(switches, &table, 8, 8, &all);
     // 4 to 15 and 0 to 3.
     assert_eq!((decision.cpu, decision.effects.next_cpu), (3, Some((8, 3))));
     let usual = search("NO_SIS_PROP,NO_SIS_UTIL", &table, 8, 8, &all);
@@ -72,7 +90,7 @@ fn without_sis_prop_only_the_rotation_remains() {
 }
 
 #[test]
-fn the_walk_for_an_idle_core_does_not_move_the_window() {
+fn the_scan_for_an_idle_core_does_not_move_the_window() {
     let mut table = idle(&[3]);
     table.has_idle_cores = true;
     let decision = search("SIS_PROP,NO_SIS_UTIL,SIS_LIMIT", &table, 8, 8, &CpuMask::full(16));
@@ -96,7 +114,7 @@ fn the_oracle_takes_the_previous_cpu_then_an_idle_core_then_the_nearest() {
 }
 
 #[test]
-fn the_oracle_knows_of_wake_ups_that_no_look_shows() {
+fn the_oracle_knows_of_wake_ups_that_no_run_queue_shows() {
     let all = CpuMask::full(16);
     let claimed = Table { claimed: vec![9, 12], ..idle(&[5, 9, 12, 13]) };
     let decision = search("SIS_ORACLE", &claimed, 9, 4, &all);

@@ -12,10 +12,10 @@
 //! has no switch for it. In later kernels, which begin one past the target, the first scan begins there, too.
 
 use super::about::{About, Recorded, Switch};
-use super::{Plan, SearchContext, SearchPolicy, Verdict};
+use super::{HookContext, Hooks, Plan, SearchContext, SearchPolicy, Verdict};
 use crate::cpumask::Cpu;
 use crate::select::SearchView;
-use crate::select::decision::Effects;
+use crate::select::decision::{Decision, Effects};
 use wakelab_kernel::Feature;
 
 /// The policy.
@@ -38,6 +38,15 @@ impl SearchPolicy for SisLimit {
         tunables: &[],
     };
 
+    type LlcState = ();
+
+    /// `per_cpu(next_cpu, cpu)`; `None` (-1) before the first scan.
+    type CpuState = Option<Cpu>;
+
+    fn hooks() -> Hooks {
+        Hooks::DECISION
+    }
+
     #[inline]
     fn before_scan<V: SearchView>(cx: &SearchContext<'_>, view: &V, plan: &mut Plan, _: &mut Effects) -> Verdict {
         if cx.has_idle_core {
@@ -48,7 +57,7 @@ impl SearchPolicy for SisLimit {
             run.nr = limited(run.span_avg, run.avg_cost, siblings);
             plan.nr = run.nr;
         }
-        if let Some(next) = view.next_cpu(cx.target) {
+        if let Some(&Some(next)) = view.policies().map(|states| states.cpu::<Self>(cx.target)) {
             plan.start = next;
         }
         plan.report_last = true;
@@ -59,6 +68,12 @@ impl SearchPolicy for SisLimit {
     fn scan_ended(cx: &SearchContext<'_>, last: Option<Cpu>, effects: &mut Effects) {
         if let Some(last) = last {
             effects.next_cpu = Some((cx.target, last));
+        }
+    }
+
+    fn on_decision(_: &HookContext<'_>, decision: &Decision, (): &mut (), next_cpu: &mut Option<Cpu>) {
+        if let Some((_, next)) = decision.effects.next_cpu {
+            *next_cpu = Some(next);
         }
     }
 }

@@ -5,9 +5,9 @@
 //! CPU, a CPU of an idle core, the nearest (the target's siblings, its cluster, the rest of the LLC from the target
 //! on).
 //!
-//! It bounds how well a policy can *search*: no search finds an idle CPU more often, or for less. It does not bound
-//! throughput: finding an idle CPU for each wake-up can keep a system in a state that costs more than one in which no
-//! idle CPU is found.
+//! It bounds what a search can find: no search from the same state takes an idle CPU if the oracle finds none. It does
+//! not bound throughput: an idle CPU for each wake-up can keep a system in a state that costs more than one in which
+//! none is found (docs/policies.md).
 //!
 //! It ignores whether the wakee fits a CPU on machines whose CPUs differ in capacity.
 

@@ -52,6 +52,9 @@ impl SearchPolicy for SisProp {
         tunables: &[],
     };
 
+    type LlcState = ();
+    type CpuState = ();
+
     #[inline]
     fn before_scan<V: SearchView>(cx: &SearchContext<'_>, view: &V, plan: &mut Plan, effects: &mut Effects) -> Verdict {
         // The scan for an idle core has no limit; the older form acts after that scan.

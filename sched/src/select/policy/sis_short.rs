@@ -35,6 +35,9 @@ impl SearchPolicy for SisShort {
         tunables: &["min_granularity", "base_slice"],
     };
 
+    type LlcState = ();
+    type CpuState = ();
+
     #[inline]
     fn before_scan<V: SearchView>(cx: &SearchContext<'_>, view: &V, _: &mut Plan, _: &mut Effects) -> Verdict {
         let short = !cx.has_idle_core

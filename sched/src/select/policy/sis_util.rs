@@ -65,6 +65,9 @@ impl SearchPolicy for SisUtil {
         tunables: &["sis_util_pct", "sis_util_exponent"],
     };
 
+    type LlcState = ();
+    type CpuState = ();
+
     #[inline]
     fn is_on(rules: &Rules<'_>) -> bool {
         IdleScanForm::of(rules.features).is_some()

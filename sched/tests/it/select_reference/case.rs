@@ -96,12 +96,13 @@ fn switches() -> impl Strategy<Value = Vec<(Feature, bool)>> {
         switch(Feature::SIS_CORE, 0.85),
         switch(Feature::SIS_LIMIT, 0.2),
         switch(Feature::SIS_SHORT, 0.15),
+        switch(Feature::SIS_FILTER, 0.2),
         switch(Feature::WA_IDLE, 0.7),
         switch(Feature::WA_WEIGHT, 0.85),
         switch(Feature::WA_BIAS, 0.7),
         switch(Feature::UTIL_EST, 0.7),
     )
-        .prop_map(|(a, b, c, d, e, f, g, h, i)| vec![a, b, c, d, e, f, g, h, i])
+        .prop_map(|(a, b, c, d, e, f, g, h, i, j)| vec![a, b, c, d, e, f, g, h, i, j])
 }
 
 fn flags() -> impl Strategy<Value = WakeFlags> {
@@ -259,7 +260,7 @@ impl Case {
             version: self.version,
             preset,
             features,
-            table: self.table(&domains, features, &who),
+            table: self.table(&domains, features, &who).with_policies(&Rules::new(preset, features, &domains).unwrap()),
             allowed: self.allowed(&domains, who.prev),
             waker: Waker {
                 cpu: who.cpu,

@@ -17,6 +17,7 @@ use wakelab_kernel::{Feature, FeatureSet};
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{SchedDomain, SchedDomains, SdFlags};
+use wakelab_sched::select::policy::{SisFilter, SisLimit};
 use wakelab_sched::select::{Effects, Reason, ScanCost, SearchCount, View, WakeFlags, Wakeup};
 
 /// A kernel whose source was followed.
@@ -246,8 +247,16 @@ impl<'a> Kernel<'a> {
 
     /// SIS_LIMIT: where a walk for a CPU starts, in place of `usual`.
     fn walk_start(&self, target: Cpu, usual: Cpu) -> Cpu {
-        let next = if self.on(Feature::SIS_LIMIT) { self.view.next_cpu(target) } else { None };
-        next.unwrap_or(usual)
+        let states = self.view.policies().filter(|_| self.on(Feature::SIS_LIMIT));
+        states.and_then(|states| *states.cpu::<SisLimit>(target)).unwrap_or(usual)
+    }
+
+    /// SIS_FILTER: the CPUs of the LLC that were not overloaded at their last tick.
+    fn not_overloaded(&self, target: Cpu, cpus: BTreeSet<Cpu>) -> BTreeSet<Cpu> {
+        match self.view.policies().filter(|_| self.on(Feature::SIS_FILTER)) {
+            Some(states) => &cpus - &set(states.llc::<SisFilter>(target)),
+            None => cpus,
+        }
     }
 
     /// SIS_LIMIT: the walk comes to a CPU.

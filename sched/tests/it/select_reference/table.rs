@@ -4,9 +4,10 @@ use std::cell::Cell;
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{SchedDomains, SchedGroup};
+use wakelab_sched::select::policy::{Hook, HookView, PolicyStates};
 use wakelab_sched::select::{
-    AsymView, EnergyView, GroupView, IdleStateView, IdleView, LlcView, MaskView, PolicyView, RqView, ScanClock,
-    UtilView,
+    AffineDetail, AsymView, Decision, Effects, EnergyView, GroupView, IdleStateView, IdleView, LlcView, MaskView,
+    PolicyView, Reason, RqView, Rules, ScanClock, SearchCount, UtilView,
 };
 
 /// One CPU.
@@ -128,6 +129,7 @@ pub struct Table {
     /// Which groups are marked as imbalanced.
     pub imbalances: u64,
     pub masks: Option<(CpuMask, Option<CpuMask>)>,
+    pub policies: Option<PolicyStates>,
 }
 
 impl Table {
@@ -175,7 +177,30 @@ impl Table {
             util_est_on: true,
             imbalances: 0,
             masks: None,
+            policies: None,
         }
+    }
+
+    /// The same system after a tick of each CPU, and after searches that ended somewhere around most of them.
+    pub fn with_policies(mut self, rules: &Rules<'_>) -> Self {
+        let mut states = PolicyStates::new(rules);
+        for cpu in 0..self.rows.len() as Cpu {
+            let row = self.row(cpu);
+            let ended = (!row.runnable.is_multiple_of(4)).then_some((row.util_avg % self.rows.len() as u64) as Cpu);
+            let decision = Decision {
+                cpu,
+                reason: Reason::None,
+                target: cpu,
+                affine: AffineDetail::NOT_ASKED,
+                effects: Effects { next_cpu: ended.map(|last| (cpu, last)), ..Effects::default() },
+                count: SearchCount::default(),
+            };
+            let ticked = states.hook(Hook::Tick, cpu, rules, &self);
+            ticked.into_iter().for_each(|change| states.apply(change));
+            states.decided(&decision, rules).into_iter().for_each(|change| states.apply(change));
+        }
+        self.policies = Some(states);
+        self
     }
 }
 
@@ -235,9 +260,18 @@ impl PolicyView for Table {
     fn curr_dur_avg(&self, cpu: Cpu) -> u64 {
         self.row(cpu).util_est * 600
     }
-    fn next_cpu(&self, cpu: Cpu) -> Option<Cpu> {
+    fn policies(&self) -> Option<&PolicyStates> {
+        self.policies.as_ref()
+    }
+}
+
+impl HookView for Table {
+    fn idle_h_nr_running(&self, cpu: Cpu) -> u32 {
         let row = self.row(cpu);
-        (!row.runnable.is_multiple_of(4)).then_some((row.util_avg % self.rows.len() as u64) as Cpu)
+        if row.sched_idle { row.nr_running } else { 0 }
+    }
+    fn sched_clock_cpu(&self, _: Cpu) -> u64 {
+        self.clock.jiffies
     }
 }
 

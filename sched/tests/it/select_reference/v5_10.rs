@@ -87,7 +87,7 @@ impl Kernel<'_> {
             return Some(target);
         }
         let start = self.walk_start(target, target);
-        let cpus = &set(&sd.span) & &self.cpus_ptr();
+        let cpus = self.not_overloaded(target, &set(&sd.span) & &self.cpus_ptr());
         let mut found = None;
         for cpu in wrap(self.domains.nr_cpus, start) {
             if !cpus.contains(&cpu) {

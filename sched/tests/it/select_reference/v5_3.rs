@@ -84,7 +84,7 @@ impl Kernel<'_> {
             return Some(target);
         }
         let start = self.walk_start(target, target);
-        let span = set(&sd.span);
+        let span = self.not_overloaded(target, set(&sd.span));
         let mut found = None;
         for cpu in wrap(self.domains.nr_cpus, start).filter(|cpu| span.contains(cpu)) {
             self.came_to(target, cpu);

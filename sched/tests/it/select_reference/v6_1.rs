@@ -121,6 +121,9 @@ impl Kernel<'_> {
                 return None;
             }
         }
+        if !has_idle_core {
+            cpus = self.not_overloaded(target, cpus);
+        }
         for cpu in wrap(self.domains.nr_cpus, start) {
             if !cpus.contains(&cpu) {
                 continue;

@@ -92,6 +92,9 @@ impl Kernel<'_> {
             self.sis_prop_end(started);
             return None;
         }
+        if !has_idle_core {
+            cpus = self.not_overloaded(target, cpus);
+        }
 
         let sg = &sd.groups[sd.first_group as usize];
         if self.domains.cluster_active && sg.flags.contains(SdFlags::CLUSTER) {

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::SchedDomains;
+use wakelab_sched::select::policy::PolicyStates;
 use wakelab_sched::select::{
     AsymView, Event, IdleView, LlcView, MaskView, Observer, PolicyView, Probe, RqView, ScanClock, Site,
 };
@@ -90,8 +91,7 @@ pub struct Table {
     pub thermal_load_avg: HashMap<u32, u64>,
     pub has_idle_cores: bool,
     pub nr_idle_scan: i32,
-    /// By target.
-    pub next_cpu: HashMap<u32, u32>,
+    pub policies: Option<PolicyStates>,
     /// CPUs to which a wake-up is on its way.
     pub claimed: Vec<u32>,
     pub clock: ScanClock,
@@ -167,8 +167,8 @@ impl PolicyView for Table {
         self.clock_reads.set(reads + 1);
         reads * self.search_ns
     }
-    fn next_cpu(&self, cpu: u32) -> Option<u32> {
-        self.next_cpu.get(&cpu).copied()
+    fn policies(&self) -> Option<&PolicyStates> {
+        self.policies.as_ref()
     }
     fn claimed(&self, cpu: u32) -> bool {
         self.claimed.contains(&cpu)
