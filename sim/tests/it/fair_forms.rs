@@ -83,15 +83,15 @@ fn an_hrtick_ends_a_slice_between_ticks() {
     }
 }
 
-/// Eight hogs on one CPU, and two tasks (8 and 9) that wake every half second, the second one a millisecond after the
-/// first.
+/// Eight hogs on one CPU, and two tasks (8 and 9) that wake every half second, the second one 0.4 ms after the first,
+/// which is before the next tick at any HZ.
 fn one_after_the_other() -> Workload {
     let timer = call(Call::Timer { timer: 0, period_ns: 500 * MS, mode: TimerMode::Absolute });
     let wakes = vec![timer, Op::Run(ns(300_000)), back(0, 0)];
     let programs = [0; 8].map(hog).into_iter().chain([wakes.clone(), wakes]).collect();
     let mut workload = workload(programs, &[], Some(vec![0]));
     workload.tasks[8].start_ns = 100_000;
-    workload.tasks[9].start_ns = 1_100_000;
+    workload.tasks[9].start_ns = 500_000;
     workload
 }
 
