@@ -69,9 +69,9 @@ impl Scan {
         if self.has_idle_core
             && !self.in_cluster
             && !cx.rules.code.core_scan_whole
+            && self.plan.mask().is_none()
             && cx.view.idle_cores().is_some()
             && sd.span.is_subset(cx.wakeup.wakee.cpus_ptr)
-            && self.plan.mask().is_none()
             && let Some(scans) = cx.rules.domains.core_walk.get(target as usize)
             && let Some(at) = [target, target + 1].iter().position(|&start| start == self.plan.start)
         {
@@ -155,9 +155,9 @@ impl Scan {
         if core_begins
             && keeps_cpus
             && self.idle_cpu.is_none()
+            && self.plan.mask().is_none()
             && !any_free(&self.cpus)
             && llc(cx.rules, target).span.is_subset(cx.wakeup.wakee.cpus_ptr)
-            && self.plan.mask().is_none()
         {
             // `advance` has counted `cpu`.
             count.scanned += self.cpus.weight() - 1;
