@@ -67,6 +67,17 @@ pub enum Irq {
     Stopper,
 }
 
+/// What interrupts an idle CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interrupted {
+    /// Another CPU's IPI, which takes this long to arrive, ns.
+    Ipi { ns: u64 },
+    /// An interrupt of its own: a timer, or an IPI that has arrived already.
+    Own,
+    /// Its tick.
+    Tick,
+}
+
 /// A wake-up under way on a CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct Waking {

@@ -21,7 +21,7 @@
 //! wake-up to the own CPU has no `Enqueue`, and states that need not wait for a lock are skipped.
 
 use crate::boot::LAUNCHER;
-use crate::cpu::{Doing, Irq};
+use crate::cpu::{Doing, Interrupted, Irq};
 use crate::event_queue::{NEVER, TimedEvent, Timeline};
 use crate::search::Search;
 use crate::system::System;
@@ -366,7 +366,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.account(cpu);
                 self.proceed(cpu);
             }
-            Doing::Idle => self.leave_idle(cpu, 0),
+            Doing::Idle => self.leave_idle(cpu, Interrupted::Own),
             // All else has interrupts disabled, or handles them when it is over.
             _ => {}
         }

@@ -3,7 +3,7 @@
 //! The idle governor decides when an idle CPU stops its tick (`pm/cpuidle.rs`). Without one, the first tick that finds
 //! the CPU idle stops it, as if the governor had expected each idle time to be short until it was not.
 
-use crate::cpu::Doing;
+use crate::cpu::{Doing, Interrupted};
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
 use wakelab_events::sim::Sink;
@@ -20,7 +20,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.nohz.averages_updated(cpu, self.sys.jiffies, blocked);
     }
 
-    /// The tick of an idle CPU: it balances for itself, and stops its tick unless an idle governor does.
+    /// The tick of an idle CPU: it balances for itself, and stops its tick unless an idle governor does. A balance pass
+    /// takes its time: the CPU leaves its idle state for it, or begins what comes next that much later. Without one the
+    /// tick takes no time.
     pub fn idle_tick(&mut self, cpu: Cpu) {
         let c = &mut self.sys.cpus[cpu as usize];
         if c.tick_stopped {
@@ -36,9 +38,14 @@ impl<S: Sink> Sim<'_, '_, S> {
         let due = self.sys.jiffies >= c.next_balance;
         if due && idle && self.sys.model.mechanisms.periodic_balance {
             self.update_blocked_averages(cpu);
-            self.rebalance_domains(cpu, true);
-            if self.sys.cpus[cpu as usize].nr_running != 0 {
+            let cost = self.rebalance_domains(cpu, true);
+            let c = &mut self.sys.cpus[cpu as usize];
+            c.debt += cost;
+            if c.nr_running != 0 {
                 return self.kick(cpu);
+            }
+            if cost != 0 && c.doing == Doing::Idle {
+                self.leave_idle(cpu, Interrupted::Tick);
             }
         }
         if governed {

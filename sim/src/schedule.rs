@@ -1,6 +1,6 @@
 //! `__schedule()`, the switch, and the way into and out of idle.
 
-use crate::cpu::Doing;
+use crate::cpu::{Doing, Interrupted};
 use crate::engine::Sim;
 use crate::event_queue::NEVER;
 use crate::system::System;
@@ -212,10 +212,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.cpuidle_enters(cpu);
     }
 
-    /// An idle CPU is woken by an interrupt of its own (`ipi` is 0), or by another CPU whose IPI takes `ipi` ns.
-    pub fn leave_idle(&mut self, cpu: Cpu, ipi: u64) {
+    /// An idle CPU is interrupted, and begins to leave its idle state.
+    pub fn leave_idle(&mut self, cpu: Cpu, by: Interrupted) {
         self.emit_detail(|_| Event::Idle { cpu, entered: false });
-        let latency = self.cpuidle_leaves(cpu, ipi != 0);
+        let ipi = if let Interrupted::Ipi { ns } = by { ns } else { 0 };
+        let latency = self.cpuidle_leaves(cpu, by);
         self.active_changes(cpu, true);
         let exit = latency + self.slowed(cpu, self.sys.model.costs.idle_exit);
         self.begin_until(cpu, Doing::IdleExit, self.sys.now + ipi + exit);

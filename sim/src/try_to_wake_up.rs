@@ -4,7 +4,7 @@
 //! CPU is chosen. The wake-up knows that it is queued only under its run queue's lock: if it has left meanwhile, the
 //! wake-up goes on as any other; if balancing has moved it, the wake-up takes the other run queue's lock.
 
-use crate::cpu::{Doing, Irq, Waking};
+use crate::cpu::{Doing, Interrupted, Irq, Waking};
 use crate::engine::Sim;
 use crate::event_queue::NEVER;
 use crate::event_queue::TimedEvent;
@@ -306,7 +306,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
         let ipi = self.ipi(cpu, dest);
         match self.sys.cpus[dest as usize].doing {
-            Doing::Idle => self.leave_idle(dest, ipi),
+            Doing::Idle => self.leave_idle(dest, Interrupted::Ipi { ns: ipi }),
             // A CPU that enters or leaves idle checks the flag at the end of that.
             Doing::IdleEntry | Doing::IdleExit => {}
             _ if already => {}
@@ -344,7 +344,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             let ipi = self.ipi(cpu, dest);
             if self.sys.cpus[dest as usize].doing == Doing::Idle {
                 self.sys.cpus[dest as usize].irqs.push(Irq::Wakelist);
-                self.leave_idle(dest, ipi);
+                self.leave_idle(dest, Interrupted::Ipi { ns: ipi });
             } else {
                 self.at(self.sys.now + ipi, TimedEvent::IpiWakelist(dest));
             }

@@ -102,7 +102,7 @@ fn a_file_that_is_over_before_it_is_measured_says_how_to_measure_it() {
     let example = example.to_str().expect("UTF-8");
     let (code, _, errors) = texts(&compare(Path::new("."), example, &["--lenient"]));
     assert_eq!(code, Some(1));
-    let says = "all tasks had exited at 4.002ms, before measuring began at 10ms\n  hint: settle for less, --settle 0s \
+    let says = "all tasks had exited at 4.005ms, before measuring began at 10ms\n  hint: settle for less, --settle 0s \
         is possible\n";
     assert!(errors.starts_with("warning: ") && errors.ends_with(says), "{errors}");
     let args = ["compare", "--machine", "test-8c", "--kernel", "v6.12", "--base", "", "--with", "NO_SIS_UTIL"];

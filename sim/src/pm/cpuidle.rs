@@ -7,7 +7,7 @@
 //! Timers of kthreads are in the timer wheel, which ticks run (`run_local_timers()`); all behave as if in its first
 //! level.
 
-use crate::cpu::{Doing, Irq};
+use crate::cpu::{Doing, Interrupted, Irq};
 use crate::engine::Sim;
 use crate::event_queue::NEVER;
 use crate::system::System;
@@ -156,16 +156,16 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// An idle CPU is woken, by another CPU or by an interrupt of its own, which has been counted. Returns the exit
-    /// latency of its state, ns.
-    pub fn cpuidle_leaves(&mut self, cpu: Cpu, by_other: bool) -> u64 {
+    /// An idle CPU is interrupted. An interrupt of its own has been counted already. Returns the exit latency of its
+    /// state, ns.
+    pub fn cpuidle_leaves(&mut self, cpu: Cpu, by: Interrupted) -> u64 {
         let Some(model) = self.sys.pm_model() else { return 0 };
-        if by_other && !model.wakes_by_write {
+        if matches!(by, Interrupted::Ipi { .. }) && !model.wakes_by_write {
             self.sys.count_interrupt(cpu);
         }
         let exit = self.sys.exit_latency(cpu);
         self.sys.settle_counters(cpu);
-        self.cpuidle_reflects(cpu, exit, false, false);
+        self.cpuidle_reflects(cpu, exit, by == Interrupted::Tick, false);
         exit
     }
 

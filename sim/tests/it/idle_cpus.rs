@@ -71,6 +71,35 @@ fn a_woken_cpu_leaves_idle_while_the_waker_has_the_lock() {
 }
 
 #[test]
+fn a_tick_in_idle_that_balances_takes_the_time_of_its_passes() {
+    // CPU 0 runs a task for a millisecond. Its next tick finds it idle, and stops.
+    let workload =
+        workload(vec![vec![Op::Run(ns(1_000_000)), Op::Sleep(ns(60_000_000))]], vec![(0, vec![], vec![0], false)]);
+    let tick = Preset::get("v5.19-rc1").expect("a preset").hz.tick_ns();
+    let events = watch(&Run::on_8_cpus(&workload), 40_000_000, |_| {});
+    let costs = &wakelab_machine::get("test-8c").expect("a machine").costs;
+    let pass = |weight| costs.balance.value + costs.balance_cpu.value * weight;
+    // Of its domains, those of SMT (2 CPUs) and MC (8 CPUs), at least the first is due.
+    let least = costs.idle_exit.value + costs.idle_entry.value + pass(2);
+    // The sibling's tick comes at the same moment, and each of the two slows the other.
+    let most = 2 * (least + pass(8));
+    let of_cpu_0: Vec<_> = events
+        .iter()
+        .filter_map(|&(time, event)| match event {
+            Event::Idle { cpu: 0, entered } => Some((time, entered)),
+            _ => None,
+        })
+        .collect();
+    let passes: Vec<_> = of_cpu_0
+        .windows(2)
+        .filter(|pair| !pair[0].1 && pair[0].0 != 0 && pair[0].0 % tick == 0)
+        .map(|pair| pair[1].0 - pair[0].0)
+        .collect();
+    assert_eq!(passes.len(), 1, "{of_cpu_0:?}");
+    assert!((least..=most).contains(&passes[0]), "{passes:?} of {least} to {most}");
+}
+
+#[test]
 fn a_cpu_with_idle_policy_tasks_only_is_found_by_the_scan() {
     // CPUs 2 to 7 have hogs of SCHED_IDLE, CPUs 0 and 1 a normal one; two tasks that may run anywhere sleep and wake.
     let hog = vec![Op::Run(ns(1_000_000)), Op::Repeat { to: 0, times: None }];
