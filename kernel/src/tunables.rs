@@ -96,7 +96,7 @@ tunables! {
     child_runs_first: "sysctl_sched_child_runs_first", Flag, false, "Whether a forked child runs before its parent.";
     base_slice: "sysctl_sched_base_slice", Ns, true, "The slice of EEVDF.";
     migration_cost: "sysctl_sched_migration_cost", Ns, false, "For how long a task that ran counts as cache-hot.";
-    nr_migrate: "sysctl_sched_nr_migrate", Tasks, false, "How many tasks one balancing pass looks at; 8 with \
+    nr_migrate: "sysctl_sched_nr_migrate", Tasks, false, "How many tasks one balancing pass visits; 8 with \
         PREEMPT_RT.";
     sis_util_pct: "sd->imbalance_pct", Plain, false, "SIS_UTIL: 100 times 100 over the utilisation, in per cent, from \
         which on nothing is searched; without it the domain's imbalance_pct (117, which is 85%).";

@@ -116,8 +116,8 @@ pub struct Model<'a> {
     pub set_masks: Vec<u32>,
     /// By CPU: the number of its LLC, 0 upwards.
     pub llc_of: Vec<u32>,
-    /// By CPU: the LLC whose list has the searches that may look at it: its own, or 0 where searches go by capacity, as
-    /// those may look at every CPU.
+    /// By CPU: the LLC whose list has the searches that may probe it: its own, or 0 if searches go by capacity, because
+    /// those may probe every CPU.
     pub searches_of: Vec<u32>,
     /// By LLC: its lowest CPU.
     pub llc_first: Vec<Cpu>,
@@ -221,7 +221,7 @@ impl<'a> Model<'a> {
         Rules { energy: self.energy.as_ref(), ..self.rules }
     }
 
-    /// How many CPUs placement by energy looks at: all, or none where wake-ups do not go by it.
+    /// How many CPUs energy-aware placement reads: all, or none if wake-ups do not use it.
     pub fn probes_for_energy(&self) -> u64 {
         if self.energy.is_some() { u64::from(self.nr_cpus()) } else { 0 }
     }

@@ -128,6 +128,9 @@ impl<S: Sink> Sim<'_, '_, S> {
                 let _ = self.sys.clock_pelt(cpu);
                 let c = &mut self.sys.cpus[cpu as usize];
                 (c.curr_idle, c.tick_stopped) = (false, false);
+                if let (Some(model), Some(pm)) = (self.sys.pm_model(), &mut self.sys.pm) {
+                    pm.task_runs(model, model.core_of[cpu as usize], self.sys.now);
+                }
                 self.update_idle(cpu);
                 self.hook(Hook::Busy, cpu);
             }

@@ -314,7 +314,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
     }
 
-    /// Makes a CPU look at its run queue, as soon as all that happens at this moment has happened.
+    /// Makes a CPU reschedule, as soon as all that happens at this moment has happened.
     pub fn kick(&mut self, cpu: Cpu) {
         self.sys.cpus[cpu as usize].need_resched = true;
         self.at(self.sys.now, TimedEvent::IpiResched(cpu));

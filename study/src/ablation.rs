@@ -134,12 +134,12 @@ pub static RULES: &[Rule] = &[
     ),
     rule(
         "idle_search",
-        "three walks, as up to 5.11",
+        "three scans, as up to 5.11",
         Wrong::Code(|code| {
-            code.idle_search = wakelab_kernel::IdleSearch::ThreeWalks;
+            code.idle_search = wakelab_kernel::IdleSearch::ThreeScans;
         }),
     ),
-    rule("scan_after_target", "the walk begins at the target", Wrong::Code(|code| code.scan_after_target = false)),
+    rule("scan_after_target", "the scan begins at the target", Wrong::Code(|code| code.scan_after_target = false)),
     rule(
         "core_scan_by_span",
         "idle CPUs of a core by affinity alone",

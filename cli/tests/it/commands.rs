@@ -62,13 +62,13 @@ fn explain_says_why() {
             "6.12-C-fan.csv.gz",
             "1414",
             "waker and prev are both cpu 8, so target 8; 8 is running ld/485; sibling 9 busy (1 running); \
-             nr_idle_scan 7; 9-15 busy; limit used up after 7 looks, so target 8; 1 CPU was idle: 7 → 8 [target: \
+             nr_idle_scan 7; 9-15 busy; limit used up after 7 probes, so target 8; 1 CPU was idle: 7 → 8 [target: \
              limit]",
         ),
         (
             "6.12-C-fan.csv.gz",
             "2300",
-            "waker and prev are both cpu 0, so target 0; 0 busy (1 running); nr_idle_scan 7; looking for an idle core: \
+            "waker and prev are both cpu 0, so target 0; 0 busy (1 running); nr_idle_scan 7; searching for an idle core: \
              0-6 busy, 7 idle; no core is idle as a whole, 7 is the first idle CPU met → 7 [core-cpu]",
         ),
         (

@@ -116,7 +116,7 @@ features! {
     SIS_AVG_CPU: "Skip the scan for an idle CPU when its average cost exceeds the average idle time.",
         OLD, Some("5.12"), "select_idle_cpu(), 5.10; features.h of 5.12-rc3 has it no more", false;
     SIS_PROP: "Limit the scan for an idle CPU in proportion to the average idle time.",
-        OLD, Some("6.5"), "select_idle_cpu(), 5.10, 5.18 and 6.1; removed by 984ffb6a4366", true;
+        OLD, Some("6.7"), "select_idle_cpu(), 5.10, 5.18 and 6.1; removed by 984ffb6a4366", true;
     SIS_UTIL: "Limit the scan for an idle CPU by the LLC's utilisation.",
         Some("6.0"), None, "update_idle_cpu_scan() and select_idle_cpu(), 6.1; 70fb5ccf2ebb, posted as v4 in June \
             2022", true;
@@ -185,7 +185,7 @@ features! {
             as quoted in its replies",
         true;
     SIS_UTIL_SMALL_LLC: "SIS_UTIL for small LLCs: of up to 16 CPUs, 32 / llc_weight times as many run queues are \
-        looked at.",
+        probed.",
         None, None, "the threads of SIS_UTIL, 2022", true;
     SIS_UTIL_NEWIDLE: "Update nr_idle_scan in newly-idle balancing, too, and not only in periodic passes.",
         None, None, "the thread of SIS_UTIL v4, June 2022, where it was rejected for the writes to a shared line", true;

@@ -67,10 +67,11 @@ impl CfsRules {
 impl Code {
     /// Linux 5.10 (5.10.262).
     pub const V5_10: Self = Code {
-        idle_search: IdleSearch::ThreeWalks,
+        idle_search: IdleSearch::ThreeScans,
         sis_prop: SisProp::AvgIdle,
         smt_scan: SmtScan::WholeCore,
         scan_after_target: false,
+        scan_needs_this_llc: true,
         core_scan_by_span: false,
         wa_idle_prev: false,
         recent_used_always: false,

@@ -72,6 +72,7 @@ impl Code {
     pub const V5_18: Self = Code {
         smt_scan: SmtScan::WholeCore,
         core_scan_by_span: false,
+        scan_needs_this_llc: true,
         recent_used_prev_affinity: true,
         capacity_search: CapacitySearch::Fits,
         util_fits: UtilFits::Clamped,

@@ -81,10 +81,11 @@ impl CfsRules {
 impl Code {
     /// Linux 6.1 (6.1.176).
     pub const V6_1: Self = Code {
-        idle_search: IdleSearch::OneWalk,
+        idle_search: IdleSearch::OneScan,
         sis_prop: SisProp::WakeAvgIdle,
         smt_scan: SmtScan::OtherSiblings,
         scan_after_target: true,
+        scan_needs_this_llc: false,
         scan_counts_allowed_only: true,
         core_scan_whole: false,
         core_scan_by_span: true,

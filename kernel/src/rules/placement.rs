@@ -9,13 +9,16 @@ rules! {
         /// The shape of the search in the LLC: `select_idle_core()` and `select_idle_cpu()` merged in 5.12
         /// (9fe1f127b913), and 5.13 probes the previous CPU's siblings again (c722f35b513f).
         pub idle_search: IdleSearch,
-        /// SIS_PROP's form; for a version that has dropped it (984ffb6a4366, 6.5), the last one.
+        /// SIS_PROP's form; for a version that has dropped it (984ffb6a4366, 6.7), the last one.
         pub sis_prop: SisProp,
         /// The siblings that `select_idle_smt()` probes: since 6.1 not the given CPU (3e6efe87cd5c).
         pub smt_scan: SmtScan,
         /// The scan of the LLC starts behind the target, which the fast path has probed (56498cfb045d; in 5.18, not in
         /// 5.10).
         pub scan_after_target: bool,
+        /// `select_idle_cpu()` returns -1 if the waking CPU has no LLC domain, whatever features are on (up to 6.0;
+        /// since 96c1c0cfe493, 6.1, only with SIS_PROP).
+        pub scan_needs_this_llc: bool,
         /// SIS_PROP's limit counts only the CPUs that the task may use (60588bfa223f; in 5.10, not in 5.3).
         pub scan_counts_allowed_only: bool,
         /// The search for an idle core probes every CPU of a core; later a busy one ends it (bec2860a2bd6; in 5.10, not
@@ -47,7 +50,7 @@ rules! {
         /// (`choose_sched_idle_rq()`; in 7.2, not in 6.12).
         pub sched_idle_not_for_idle: bool,
         /// The target's cluster is scanned before the rest of the LLC, and an idle previous or recently used CPU
-        /// outside of it is the last resort (since 6.8, 8881e1639f1f).
+        /// outside of it is the last resort (since 6.7, 8881e1639f1f).
         pub cluster_scan: bool,
         /// WF_CURRENT_CPU places the wakee on the waker's CPU (since 6.6; in 6.12, not in 6.1).
         pub current_cpu: bool,
@@ -92,10 +95,10 @@ forms! {
     /// The shape of the search for an idle CPU in the LLC (`select_idle_sibling()`, after its fast paths).
     pub enum IdleSearch {
         /// An idle core, then an idle CPU, then an idle sibling of the target: three scans (5.10).
-        ThreeWalks = "three scans",
+        ThreeScans = "three scans",
         /// An idle sibling of the previous CPU unless the LLC is known to have an idle core, then one scan for an idle
         /// core or an idle CPU. If it finds no idle core, it takes an idle CPU that it has passed (5.18 and 6.1).
-        OneWalk = "one scan",
+        OneScan = "one scan",
     }
 }
 

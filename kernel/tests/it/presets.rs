@@ -73,7 +73,7 @@ fn every_code_is_consistent() {
         assert!(!code.sync_ignores_delayed || preset.lists(Feature::DELAY_DEQUEUE), "{name}");
         assert!(!code.sched_idle_not_for_idle || code.sched_idle_cpus, "{name}");
         assert!(!code.recent_used_prev_affinity || code.recent_used_always, "{name}");
-        assert!(!code.cluster_scan || code.idle_search == IdleSearch::OneWalk, "{name}");
+        assert!(!code.cluster_scan || code.idle_search == IdleSearch::OneScan, "{name}");
         assert!(code.capacity_search != CapacitySearch::GradedCores || preset.lists(Feature::SIS_UTIL), "{name}");
         assert!(preset.features.has(Feature::SIS_CORE) && !preset.lists(Feature::SIS_CORE), "{name}");
         // That of the published runs of 5.3; the others do not say, or are Debian's.

@@ -58,7 +58,7 @@ pub fn page(cpus: u32) -> Page {
     };
     let explain = "sample row 5: 52.298654 s, v6.12: ld/2535 on cpu 7 wakes ld/2534 (sync), last on 1, allowed 0-15\n  \
                    sync: waker is alone on cpu 7, so target 7; 7 is running ld/2535; prev 1 has a wake-up on its \
-                   way;\n  sibling 0 busy (1 running); nr_idle_scan 6; 0-5 busy; limit used up after 6 looks, so \
+                   way;\n  sibling 0 busy (1 running); nr_idle_scan 6; 0-5 busy; limit used up after 6 probes, so \
                    target 7 [target: limit]";
     let explained = HOSTILE.map(|comm| Explained {
         title: format!("Wake-up of {comm}/2534 at 52.298654 s"),

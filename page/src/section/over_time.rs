@@ -46,7 +46,7 @@ pub(crate) fn llcs(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     }
     let mut view = View::new("llc", "Utilisation and search limit of the last-level caches");
     view.text(
-        "SIS_UTIL lets a search look at nr_idle_scan run queues, which falls with the square of the LLC's utilisation. \
+        "SIS_UTIL lets a search probe nr_idle_scan run queues, which falls with the square of the LLC's utilisation. \
          Vertical lines mark the moments at which the state flips.",
     );
     let mut figure = Figure::new("llc-chart", "llc", "LLC utilisation and nr_idle_scan over time")

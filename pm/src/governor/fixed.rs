@@ -1,4 +1,4 @@
-//! The governors that do not look at load: performance, powersave and userspace (`cpufreq_performance.c`,
+//! The governors that do not read the load: performance, powersave and userspace (`cpufreq_performance.c`,
 //! `cpufreq_powersave.c`, `cpufreq_userspace.c`; the same from 5.10 to 7.3).
 
 use super::{About, Governor, Update, View};

@@ -37,7 +37,12 @@ impl Menu {
     }
 
     /// Goes through the states of 5.3 to 6.1. `Err`: the tick is stopped, and this is the state.
-    fn walk(&self, states: &IdleStates, asking: &Asking, predicted: &mut Predicted) -> Result<Option<usize>, usize> {
+    fn deepest_that_fits(
+        &self,
+        states: &IdleStates,
+        asking: &Asking,
+        predicted: &mut Predicted,
+    ) -> Result<Option<usize>, usize> {
         let mut found = None;
         for (i, state) in states.iter().enumerate().filter(|(_, state)| !state.disabled) {
             let idx = *found.get_or_insert(i);
@@ -125,7 +130,7 @@ impl IdleGovernor for Menu {
         let Some(mut predicted) = predicted else {
             return Choice { index: 0, stop_tick: !states[0].polling };
         };
-        let mut index = match self.walk(states, asking, &mut predicted) {
+        let mut index = match self.deepest_that_fits(states, asking, &mut predicted) {
             Ok(found) => found.unwrap_or(0),
             Err(index) => return Choice { index, stop_tick: true },
         };

@@ -86,7 +86,7 @@ impl Clone for Box<dyn IdleGovernor> {
     }
 }
 
-/// A state whose target residency is below this is entered without a look at the timers, ns
+/// A state whose target residency is below this is entered without asking the timers, ns
 /// (`RESIDENCY_THRESHOLD_NS`, since 6.12 at least).
 const RESIDENCY_THRESHOLD_NS: i64 = 15_000;
 

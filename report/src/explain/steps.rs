@@ -10,12 +10,12 @@ use wakelab_sched::select::{
 };
 use wakelab_study::explain::Explained;
 
-/// What stands in a sentence where the slow path goes to another domain.
+/// What separates the domains of the slow path in the sentence.
 pub(super) const NEXT_DOMAIN: &str = "; domain ";
 
 /// The parts of the sentence, but for its end.
 pub(super) fn parts(explained: &Explained<'_>) -> Vec<String> {
-    let mut words = Words { explained, parts: Vec::new(), walked: Vec::new(), cores: false, level: None };
+    let mut words = Words { explained, parts: Vec::new(), probed: Vec::new(), cores: false, level: None };
     words.start();
     for event in explained.steps {
         words.step(event);
@@ -27,9 +27,9 @@ pub(super) fn parts(explained: &Explained<'_>) -> Vec<String> {
 struct Words<'a> {
     explained: &'a Explained<'a>,
     parts: Vec<String>,
-    /// CPUs of the walk that were looked at and not taken, not yet said.
-    walked: Vec<u32>,
-    /// Whether the walk looks for an idle core.
+    /// CPUs that the scan has probed and not taken, and that no part of the sentence names yet.
+    probed: Vec<u32>,
+    /// Whether the scan searches for an idle core.
     cores: bool,
     level: Option<(usize, u32)>,
 }
@@ -98,7 +98,7 @@ impl<'a> Words<'a> {
             Event::SelectIdleCpu { cores } => self.cores = cores,
             Event::IdleCores(_) | Event::SelectIdleSmt { .. } => {}
             Event::Domain { level, cpu } => {
-                self.flush_walk();
+                self.flush_scan();
                 self.level = Some((level, cpu));
                 self.say(domain(self.explained, level, cpu));
             }
@@ -115,7 +115,7 @@ impl<'a> Words<'a> {
                 self.say(part);
             }
             Event::CpuChosen(cpu) => {
-                self.flush_walk();
+                self.flush_scan();
                 self.say(format!("its idlest CPU is {cpu}"));
             }
         }
@@ -132,13 +132,13 @@ impl<'a> Words<'a> {
             Site::Recent => format!("recent {cpu} {state}"),
             Site::Smt => format!("sibling {cpu} {state}"),
             Site::Core | Site::Scan | Site::Capacity | Site::Group => {
-                // Of a group all CPUs are looked at, idle or not.
+                // Of a group all CPUs are probed, idle or not.
                 if taken && !matches!(look.site, Site::Core | Site::Group) {
-                    self.flush_walk();
+                    self.flush_scan();
                     let part = format!("{cpu} {state}");
                     self.say(part);
                 } else {
-                    self.walked.push(cpu);
+                    self.probed.push(cpu);
                 }
                 return;
             }
@@ -177,23 +177,23 @@ impl<'a> Words<'a> {
         format!("at {} % util", 100 * util / (u64::from(sd.span_weight) * 1024).max(1))
     }
 
-    /// Says what the walk looked at and did not take, in the order of the walk.
-    fn flush_walk(&mut self) {
-        if self.walked.is_empty() {
+    /// Adds what the scan probed and did not take, in the order of the scan.
+    fn flush_scan(&mut self) {
+        if self.probed.is_empty() {
             return;
         }
-        let walked = std::mem::take(&mut self.walked);
+        let probed = std::mem::take(&mut self.probed);
         let row = self.row();
         let state = |cpu: u32| match (row.idle_mask.test(cpu), row.wakee.affinity.test(cpu)) {
             (false, _) => "busy",
             (true, true) => "idle",
             (true, false) => "idle but not allowed",
         };
-        let said: Vec<String> = walked
+        let said: Vec<String> = probed
             .chunk_by(|&a, &b| state(a) == state(b))
             .map(|run| format!("{} {}", cpu_runs(run.iter().copied()), state(run[0])))
             .collect();
-        let what = if std::mem::take(&mut self.cores) { "looking for an idle core: " } else { "" };
+        let what = if std::mem::take(&mut self.cores) { "searching for an idle core: " } else { "" };
         self.say(format!("{what}{}", said.join(", ")));
     }
 
@@ -205,7 +205,7 @@ impl<'a> Words<'a> {
     }
 
     fn end(&mut self) {
-        self.flush_walk();
+        self.flush_scan();
         let decision = self.explained.decision;
         let target = decision.target;
         match decision.reason {
@@ -216,12 +216,12 @@ impl<'a> Words<'a> {
             Reason::Energy => self.say(format!("{} costs least", decision.cpu)),
             Reason::Capacity => self.say(format!("{} is the idle CPU that fits best", decision.cpu)),
             Reason::Limit => {
-                let walked =
+                let of_scan =
                     |step: &&Event| matches!(step, Event::Probe(Probe { site: Site::Scan | Site::Capacity, .. }));
-                let looks = self.explained.steps.iter().filter(walked).count() as u64;
-                self.say(format!("limit used up after {}, so target {target}", count(looks, "look")));
+                let probes = self.explained.steps.iter().filter(of_scan).count() as u64;
+                self.say(format!("limit used up after {}, so target {target}", count(probes, "probe")));
             }
-            Reason::None => self.say("the walk came to its end".into()),
+            Reason::None => self.say("the scan came to its end".into()),
             Reason::CurrentCpu => self.say("WF_CURRENT_CPU asks for the waking CPU".into()),
             Reason::Stay => self.say("no domain balances it, so it stays".into()),
             _ => {}
@@ -268,7 +268,7 @@ fn span(explained: &Explained<'_>, at: Option<(usize, u32)>, first: u32) -> Stri
     group_of(explained, at, first).map_or_else(|| first.to_string(), |group| group.span.to_string())
 }
 
-/// The domain that is looked at next.
+/// The domain that the slow path compares next.
 fn domain(explained: &Explained<'_>, level: usize, cpu: u32) -> String {
     let sd = sd(explained, level, cpu);
     let pkg = explained.topo.preset.domains.pkg_name;

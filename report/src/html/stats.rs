@@ -52,7 +52,7 @@ pub fn stats(stats: &Stats, chosen: &[ExplainedWakeup], top: usize, read: &Read<
     page.explained = chosen.iter().map(file).collect();
     if stats.values().map(|tally| tally.all.wakeups).sum::<u64>() > SEARCHED_FOR_EXAMPLES {
         let looked_at = thousands(SEARCHED_FOR_EXAMPLES);
-        page.notes.push(format!("Wake-ups to be explained were looked for among the first {looked_at}."));
+        page.notes.push(format!("Wake-ups to be explained were searched among the first {looked_at}."));
     }
     page.sections.push(Section {
         id: "wakeups".to_owned(),

@@ -118,7 +118,7 @@ fn assumed(board: &Scoreboard, text: &mut String) {
     }
 }
 
-/// How many of them were fitted, by what to. What the fits looked at is in docs/simulator.md; every other row here is a
+/// How many of them were fitted, by what to. What the fits read is in docs/simulator.md; every other row here is a
 /// prediction.
 fn fits(board: &Scoreboard) -> String {
     let mut to: BTreeMap<&str, usize> = BTreeMap::new();
@@ -130,7 +130,7 @@ fn fits(board: &Scoreboard) -> String {
     }
     let rows: usize = board.tables.iter().map(|table| table.summary.rows).sum();
     let mut text = format!(
-        "{} of them were fitted, of the {rows} rows above to those named here; what was looked at is in \
+        "{} of them were fitted, of the {rows} rows above to those named here; what the fits read is in \
          [simulator.md](simulator.md#what-was-fitted-to-what).\n\n| numbers | fitted to |\n|---:|---|\n",
         to.values().sum::<usize>()
     );

@@ -95,8 +95,8 @@ fn core_walks(
         let mut first = CpuMask::new(nr_cpus);
         let Some(llc) = sd_llc[cpu as usize] else { return first };
         let mut left = (*domains[cpu as usize][llc as usize].span).clone();
-        let mut walk = Wrap::new(start);
-        while let Some(cpu) = walk.next(&left) {
+        let mut position = Wrap::new(start);
+        while let Some(cpu) = position.next(&left) {
             first.set(cpu);
             left.andnot_with(&smt_mask[cpu as usize]);
         }

@@ -44,7 +44,7 @@ impl Select {
     /// The range that the scan of a decision that is made has probed.
     #[inline]
     pub fn scan_range(&self, rules: &Rules<'_>, decision: &Decision) -> ScanRange {
-        if rules.code.idle_search == IdleSearch::ThreeWalks || rules.domains.cluster_active {
+        if rules.code.idle_search == IdleSearch::ThreeScans || rules.domains.cluster_active {
             return ScanRange::All;
         }
         match decision.reason {
@@ -120,7 +120,7 @@ impl Select {
         cpu: Cpu,
     ) -> bool {
         // Up to 5.11 up to three scans follow each other.
-        if rules.code.idle_search == IdleSearch::ThreeWalks {
+        if rules.code.idle_search == IdleSearch::ThreeScans {
             return self.stage != Stage::Done;
         }
         // An idle CPU that was kept while searching for a core lies on the way, not at the end.

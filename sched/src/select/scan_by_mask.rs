@@ -97,7 +97,7 @@ impl Scan {
             return self.cores_by_mask(cpu, cx, target, idle, count);
         }
         // A cluster is a few CPUs, and the rest of the LLC comes after it. Old kernels with an affinity are rare.
-        if self.in_cluster || self.counts_all || self.plan.report_last {
+        if self.in_cluster || self.counts_disallowed || self.plan.report_last {
             return self.probe(cpu, cx, target, count, &mut ());
         }
         // `advance` has taken `cpu` off the scan and counted it.
@@ -138,7 +138,7 @@ impl Scan {
         idle: &CpuMask,
         count: &mut SearchCount,
     ) -> ScanNext {
-        let keeps_cpus = cx.rules.code.idle_search == IdleSearch::OneWalk;
+        let keeps_cpus = cx.rules.code.idle_search == IdleSearch::OneScan;
         if self.one_per_core
             && let Some(cores) = cx.view.idle_cores()
         {
@@ -196,7 +196,7 @@ impl Scan {
         count: &mut SearchCount,
     ) -> ScanNext {
         let smt_mask = &cx.rules.domains.smt_mask;
-        let keeps_cpus = cx.rules.code.idle_search == IdleSearch::OneWalk;
+        let keeps_cpus = cx.rules.code.idle_search == IdleSearch::OneScan;
         // Probes up to the beginning of a core, and past it if it is the one whose idle CPU is kept.
         loop {
             let core = self.core.cpu;
@@ -253,7 +253,7 @@ impl Scan {
         idle: &IdleCores,
         count: &mut SearchCount,
     ) -> Skipped {
-        if self.in_cluster || self.counts_all || self.plan.report_last {
+        if self.in_cluster || self.counts_disallowed || self.plan.report_last {
             return Skipped { pending: cpu, probes: 0 };
         }
         if self.has_idle_core {
@@ -286,7 +286,7 @@ impl Scan {
             return none;
         }
         // As long as no idle CPU is kept, both CPUs of a busy core are probed; then only the first, unless it is idle.
-        let keeps = rules.code.idle_search == IdleSearch::OneWalk && self.idle_cpu.is_none();
+        let keeps = rules.code.idle_search == IdleSearch::OneScan && self.idle_cpu.is_none();
         let (stops, probes) = if keeps { (&idle.any, 2) } else { (&idle.first, 1) };
         if stops.test(self.core.cpu) {
             return none;

@@ -68,7 +68,7 @@ impl Scan {
                 cx.wakeup.wakee.cpus_ptr.test(cpu)
             }
         };
-        let keeps_cpus = cx.rules.code.idle_search == IdleSearch::OneWalk;
+        let keeps_cpus = cx.rules.code.idle_search == IdleSearch::OneScan;
         let idle = cx.view.available_idle_cpu(cpu);
         let mut core_ends = false;
         let mut sched_idle = None;

@@ -1,6 +1,6 @@
 //! `select_idle_cpu()`: the scan of the LLC for an idle core or an idle CPU, one probe at a time.
 //!
-//! The kernel's loop, as in 6.1, and the function here that does each part:
+//! The kernel's loop, as in 6.7, with the places in which proposed policies act, and the function here that does each part:
 //!
 //! ```text
 //! select_idle_cpu(p, sd, has_idle_core, target):
@@ -23,7 +23,7 @@
 //! ```
 //!
 //! Each kernel's differences are data ([`Code`](wakelab_kernel::Code)). Up to 5.11 there are two scans: first
-//! `select_idle_core()`, a loop of its own without a limit, then `select_idle_cpu()` for a CPU. Since 6.12 the target's
+//! `select_idle_core()`, a loop of its own without a limit, then `select_idle_cpu()` for a CPU. Since 6.7 the target's
 //! cluster, the first group of `sd`, is scanned before the rest of the LLC.
 //!
 //! A search that is made in one call does not probe CPU by CPU if the view has masks: `scan_by_mask.rs`.
@@ -38,8 +38,8 @@ use crate::cpumask::{Cpu, CpuMask, Wrap};
 use crate::domain::{SchedDomain, SdFlags};
 use wakelab_kernel::IdleSearch;
 
-/// `select_idle_cpu()` alone: the scan of the LLC of `target`, for an idle core if `has_idle_core` is set. A scan that
-/// finds nothing ends at the target.
+/// `select_idle_cpu()` alone: the scan of the LLC of `target`, for an idle core if `has_idle_core` is set. If the scan
+/// finds nothing (-1 in the kernel), the decision is the target, as it is in `select_idle_sibling()`.
 #[inline]
 pub fn select_idle_cpu<V: SearchView, O: Observer>(
     select: &mut Select,
@@ -113,8 +113,9 @@ pub(super) struct Scan {
     pub(super) has_idle_core: bool,
     /// `cpus` has one CPU of each core, the one that the scan reaches first, so that no sibling has to be cleared.
     pub(super) one_per_core: bool,
-    /// The limit also counts CPUs of the LLC that the wakee may not use, and the scan passes them without a probe.
-    pub(super) counts_all: bool,
+    /// CPUs of the LLC that the wakee may not use also count towards the limit, although they are skipped and not
+    /// probed.
+    pub(super) counts_disallowed: bool,
     /// Whether the scan is in the target's cluster (which comes first) or in the whole LLC.
     pub(super) in_cluster: bool,
     /// The core that select_idle_core() probes, if the scan searches for one.
@@ -144,7 +145,7 @@ impl Default for Scan {
             plan: Plan::new(0),
             has_idle_core: false,
             one_per_core: false,
-            counts_all: false,
+            counts_disallowed: false,
             in_cluster: false,
             core: Core::default(),
             idle_cpu: None,
@@ -166,19 +167,24 @@ impl Scan {
         observer: &mut O,
     ) -> Verdict {
         let sd = llc(cx.rules, target);
-        let three_scans = cx.rules.code.idle_search == IdleSearch::ThreeWalks;
-        // The fast path has probed the target already; later versions begin past it.
+        let three_scans = cx.rules.code.idle_search == IdleSearch::ThreeScans;
+        // The first checks have probed the target already; since 56498cfb045d (5.12) the scan starts at target + 1.
         let start = target + u32::from(cx.rules.code.scan_after_target);
         self.plan.reset(start);
         self.last = None;
         self.has_idle_core = has_idle_core;
         self.idle_cpu = None;
-        // Up to 5.11 the scan for an idle CPU begins by fetching the waking CPU's sd_llc, whatever features are on.
-        if three_scans && !has_idle_core && cx.rules.domains.sd_llc(cx.wakeup.waker.cpu).is_none() {
+        // `this_sd = rcu_dereference(*this_cpu_ptr(&sd_llc)); if (!this_sd) return -1;`, whatever features are on. The
+        // reason is that of a search that does not scan.
+        let in_select_idle_cpu = !(three_scans && has_idle_core);
+        if cx.rules.code.scan_needs_this_llc
+            && in_select_idle_cpu
+            && cx.rules.domains.sd_llc(cx.wakeup.waker.cpu).is_none()
+        {
             return Verdict::Overloaded;
         }
-        // There the scan for a core, which comes first, has no limit: policies act on the one for a CPU.
-        if !(three_scans && has_idle_core) {
+        // Up to 5.11 the scan for a core comes first and has no limit: policies apply to the scan for a CPU only.
+        if in_select_idle_cpu {
             let context = self.context(cx, sd, target, probes);
             let verdict = policy::before_scan(&context, cx.view, &mut self.plan, effects, observer);
             if O::UNLIMITED {
@@ -197,7 +203,7 @@ impl Scan {
         self.in_cluster = cx.rules.code.cluster_scan
             && cx.rules.domains.cluster_active
             && sd.groups().next().is_some_and(|group| group.flags.contains(SdFlags::CLUSTER));
-        self.counts_all = !cx.rules.code.scan_counts_allowed_only
+        self.counts_disallowed = !cx.rules.code.scan_counts_allowed_only
             && !self.has_idle_core
             && !sd.span.is_subset(cx.wakeup.wakee.cpus_ptr);
         self.one_per_core = self.begin_with_one_per_core(cx, sd, target);
@@ -205,10 +211,10 @@ impl Scan {
         Verdict::Scan
     }
 
-    /// The next CPU of the loop, or its end.
+    /// Advances to the next CPU, or ends the scan.
     #[inline]
     pub(super) fn advance(&mut self, rules: &Rules<'_>, target: Cpu, count: &mut SearchCount) -> ScanNext {
-        if self.counts_all {
+        if self.counts_disallowed {
             return self.advance_over_all(rules, target, count);
         }
         let next = if self.in_cluster { self.next_in_cluster(rules, target) } else { self.position.next(&self.cpus) };
@@ -293,7 +299,7 @@ impl Scan {
     /// Whether this was the first of two scans, the one for a core (up to 5.11); the one for a CPU follows.
     #[inline]
     pub(super) fn is_first_of_two(&self, rules: &Rules<'_>) -> bool {
-        self.has_idle_core && rules.code.idle_search == IdleSearch::ThreeWalks
+        self.has_idle_core && rules.code.idle_search == IdleSearch::ThreeScans
     }
 
     /// What the kernel writes after the loop.
@@ -303,7 +309,8 @@ impl Scan {
             let sd = llc(cx.rules, target);
             policy::scan_ended(&self.context(cx, sd, target, probes), self.last, effects);
         }
-        // An idle core, a limit that was reached and an overloaded LLC return from the middle of the function.
+        // If it has found an idle core, reached the limit or refused to scan, the kernel returns early and skips the
+        // updates below.
         if matches!(reason, Reason::Core | Reason::Limit | Reason::Overloaded | Reason::Short) {
             return;
         }
@@ -320,7 +327,7 @@ impl Scan {
     }
 }
 
-/// The LLC's domain of the target.
+/// The LLC domain of the target, `per_cpu(sd_llc, target)`.
 #[inline]
 pub(super) fn llc<'a>(rules: &Rules<'a>, target: Cpu) -> &'a SchedDomain {
     rules.domains.sd_llc(target).expect("a search begins only if the target has an LLC domain")

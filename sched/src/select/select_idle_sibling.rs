@@ -202,7 +202,7 @@ impl Select {
             observer.event(Event::IdleCores(has_idle_core));
         }
         let prev = cx.wakeup.wakee.prev_cpu;
-        if cx.rules.code.idle_search == IdleSearch::OneWalk
+        if cx.rules.code.idle_search == IdleSearch::OneScan
             && cx.rules.domains.smt_active
             && !has_idle_core
             && cx.rules.domains.cpus_share_cache(prev, self.target)
@@ -216,7 +216,7 @@ impl Select {
     #[inline]
     pub(super) fn after_scan<V: SearchView, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
         match cx.rules.code.idle_search {
-            IdleSearch::ThreeWalks if cx.rules.domains.smt_active => self.next_sibling(self.target, 0, cx, observer),
+            IdleSearch::ThreeScans if cx.rules.domains.smt_active => self.next_sibling(self.target, 0, cx, observer),
             _ => self.fall_through(),
         }
     }

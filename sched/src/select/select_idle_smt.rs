@@ -46,8 +46,8 @@ impl Select {
             }
         }
         match cx.rules.code.idle_search {
-            IdleSearch::OneWalk => self.begin_scan(false, cx, observer),
-            IdleSearch::ThreeWalks => self.fall_through(),
+            IdleSearch::OneScan => self.begin_scan(false, cx, observer),
+            IdleSearch::ThreeScans => self.fall_through(),
         }
     }
 
@@ -69,8 +69,8 @@ impl Select {
     #[inline]
     fn sibling_of(&self, rules: &Rules<'_>, wakeup: &Wakeup<'_>) -> Cpu {
         match rules.code.idle_search {
-            IdleSearch::OneWalk => wakeup.wakee.prev_cpu,
-            IdleSearch::ThreeWalks => self.target,
+            IdleSearch::OneScan => wakeup.wakee.prev_cpu,
+            IdleSearch::ThreeScans => self.target,
         }
     }
 }

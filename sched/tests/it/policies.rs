@@ -125,3 +125,30 @@ fn the_oracle_knows_of_wake_ups_that_no_run_queue_shows() {
     let seen = search("NO_SIS_ORACLE", &none, 9, 4, &all);
     assert_eq!((seen.reason, seen.cpu), (Reason::Prev, 9), "a search takes what it sees");
 }
+
+/// `this_sd = rcu_dereference(*this_cpu_ptr(&sd_llc)); if (!this_sd) return -1;`: up to 6.0 a waker that shares its
+/// cache with nobody scans nothing, whatever features are on.
+#[test]
+fn a_waker_without_an_llc_domain_scans_nothing_up_to_6_0() {
+    let mut topology = Uniform::new(4, 1).topology();
+    topology.cpus[0].llc = 99;
+    let all = CpuMask::full(4);
+    for kernel in Preset::all() {
+        let domains = build_sched_domains(&topology, &DomainOptions::of(kernel)).unwrap();
+        assert!(domains.sd_llc(0).is_none() && domains.sd_llc(1).is_some(), "{}", kernel.name);
+        let features = kernel.switched(&"NO_SIS_PROP,NO_SIS_UTIL".parse().unwrap()).unwrap();
+        let rules = Rules::new(kernel, features, &domains).unwrap();
+        let wakeup = Wakeup { waker: Waker::new(0), wakee: Wakee::new(1, &all), flags: WakeFlags::TTWU };
+        let table = idle(&[3]);
+        let decision = select_idle_sibling(
+            &mut Select::default(),
+            Cx { rules: &rules, wakeup: &wakeup, view: &table },
+            1,
+            &mut (),
+        );
+        let before_6_1 = Preset::names().iter().position(|&name| name == kernel.name)
+            < Preset::names().iter().position(|&name| name == "v6.1");
+        let expected = if before_6_1 { (Reason::Overloaded, 1) } else { (Reason::Scan, 3) };
+        assert_eq!((decision.reason, decision.cpu), expected, "{}", kernel.name);
+    }
+}

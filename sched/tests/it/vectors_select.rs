@@ -503,8 +503,8 @@ const UPDATE_IDLE_CORE: Offs<fn(&mut IdleCore)> = &[
     ("has_idle_cores_before (false)", |input| input.table.has_idle_cores = false),
 ];
 
-const LIMIT_ENDS: &str = "the limit ends the walk at 0 only (cluster_scan: at or below 0)";
-const EMPTY_WALK: &str = "an empty walk clears it too (empty_mask_returns)";
+const LIMIT_ENDS: &str = "the limit ends the scan at 0 only (cluster_scan: at or below 0)";
+const EMPTY_SCAN: &str = "an empty scan clears it too (empty_mask_returns)";
 
 const SIS_PROP: Offs<fn(&mut Search)> = &[
     ("SIS_PROP", |input| input.features = input.features.with(Feature::SIS_PROP, false)),
@@ -547,8 +547,8 @@ const SELECT_IDLE_SIBLING: Offs<fn(&mut Search)> = &[
     }),
     ("core_scan_by_span", |input| input.code.core_scan_by_span = false),
     ("has_idle_cores is cleared (kept)", |input| input.written = |effects| effects.clear_idle_cores = None),
-    (EMPTY_WALK, |input| input.code.empty_mask_returns = true),
-    ("idle_search (three walks)", |input| input.code.idle_search = IdleSearch::ThreeWalks),
+    (EMPTY_SCAN, |input| input.code.empty_mask_returns = true),
+    ("idle_search (three scans)", |input| input.code.idle_search = IdleSearch::ThreeScans),
     ("scan_after_target", |input| input.code.scan_after_target = false),
     (LIMIT_ENDS, |input| input.code.cluster_scan = true),
     ("the affinity (all)", |input| input.allow_all()),
@@ -600,7 +600,7 @@ const UNSHOWN: &[Unshown] = &[
     },
     Unshown {
         file: "functions/select_idle_sibling.csv",
-        rule: EMPTY_WALK,
+        rule: EMPTY_SCAN,
         why: "with has_idle_cores, the affinity leaves some CPU of the LLC in every row",
     },
     Unshown {

@@ -6,8 +6,8 @@
 //!
 //! Demotion: a core that is woken often sleeps less deeply than it was asked to. If its last sleep was a short one, it
 //! stays in the shallower state for as long as such a sleep lasts at most; if it is not woken in that time, it enters
-//! the state that it was asked to. The kernel does not know of it: its residencies are those of the states that it
-//! asked for.
+//! the state that it was asked to. Ticks that wake a core for a balance pass neither end its sleep nor its demotion. The
+//! kernel does not know of it: its residencies are those of the states that it asked for.
 
 use super::model::PmModel;
 use super::state::Pm;
@@ -111,6 +111,8 @@ pub struct CoreSleep {
     short: bool,
     /// Until when it is demoted, ns; 0 if it is not.
     pub demoted_until: u64,
+    /// It is awake for a tick only, so that its sleep goes on after that.
+    by_tick: bool,
 }
 
 impl Pm {
@@ -128,6 +130,9 @@ impl Pm {
     pub fn core_wakes(&mut self, model: &PmModel, core: usize, now: u64) -> bool {
         let Some(demotion) = &model.demotion else { return true };
         let sleep = &mut self.sleeps[core];
+        if sleep.by_tick {
+            return sleep.demoted_until == 0 || !demotion.active;
+        }
         sleep.short = now - sleep.since < demotion.below_ns;
         std::mem::take(&mut sleep.demoted_until) == 0 || !demotion.active
     }
@@ -136,9 +141,27 @@ impl Pm {
     fn core_sleeps(&mut self, model: &PmModel, core: usize, now: u64) -> Option<u64> {
         let demotion = model.demotion.as_ref()?;
         let sleep = &mut self.sleeps[core];
-        sleep.since = now;
-        sleep.demoted_until = if sleep.short { now + demotion.below_ns } else { 0 };
-        sleep.short.then_some(sleep.demoted_until)
+        if !std::mem::take(&mut sleep.by_tick) {
+            sleep.since = now;
+            sleep.demoted_until = if sleep.short { now + demotion.below_ns } else { 0 };
+        }
+        (sleep.demoted_until != 0).then_some(sleep.demoted_until)
+    }
+
+    /// The next wake-up of the core, if it sleeps, is by a tick.
+    pub fn tick_wakes(&mut self, core: usize) {
+        self.sleeps[core].by_tick = self.active_cpus[core] == 0;
+    }
+
+    /// A task runs on the core. If a tick had woken it, it counts as woken now.
+    pub fn task_runs(&mut self, model: &PmModel, core: usize, now: u64) {
+        if let Some(demotion) = &model.demotion
+            && std::mem::take(&mut self.sleeps[core].by_tick)
+        {
+            let sleep = &mut self.sleeps[core];
+            sleep.short = now - sleep.since < demotion.below_ns;
+            sleep.demoted_until = 0;
+        }
     }
 }
 
@@ -161,6 +184,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             return;
         }
         pm.sleeps[core].demoted_until = 0;
+        if pm.active_cpus[core] != 0 {
+            return;
+        }
         self.sys.core_state_changes(core);
         if model.demotion.as_ref().is_some_and(|demotion| demotion.active) {
             self.active_cores_change(core, false);

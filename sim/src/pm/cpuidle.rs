@@ -69,7 +69,7 @@ impl System<'_> {
     /// What the idle governor is asked with.
     fn asking(&self, cpu: Cpu) -> Asking {
         let tick_ns = self.model.tick_ns;
-        let pm = self.pm.as_ref().expect("the caller has looked");
+        let pm = self.pm.as_ref().expect("the caller checks that power is modelled");
         let timer = pm.cpus[cpu as usize].timers.first().map_or(FAR_NS, |&(time, _)| time.saturating_sub(self.now));
         let tick_stopped = self.cpus[cpu as usize].tick_stopped;
         let tick = (self.now / tick_ns + 1) * tick_ns - self.now;
@@ -103,7 +103,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn cpuidle_selects(&mut self, cpu: Cpu) {
         let asking = self.sys.asking(cpu);
         let model = self.sys.pm_model().expect("as the state");
-        let pm = self.sys.pm.as_mut().expect("the caller has looked");
+        let pm = self.sys.pm.as_mut().expect("the caller checks that power is modelled");
         let of = &mut pm.cpus[cpu as usize];
         of.idle_since = self.sys.now;
         let (mut active, mut stops) = (false, true);
@@ -162,6 +162,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         let Some(model) = self.sys.pm_model() else { return 0 };
         if matches!(by, Interrupted::Ipi { .. }) && !model.wakes_by_write {
             self.sys.count_interrupt(cpu);
+        }
+        if let (Interrupted::Tick, Some(pm)) = (by, &mut self.sys.pm) {
+            pm.tick_wakes(model.core_of[cpu as usize]);
         }
         let exit = self.sys.exit_latency(cpu);
         self.sys.settle_counters(cpu);

@@ -50,9 +50,8 @@ fn tasks_that_are_not_pinned_cost_power_and_interrupts() {
         (free.0 / pinned.0, free.1 / pinned.1)
     };
     let (published, simulated) = times(TurbostatColumn::PkgWatt);
-    // A miss: the posting has 1.06. A tick that balances in idle wakes its core, which the processor's demotion, fitted
-    // without such wake-ups, then keeps from sleeping deeply.
-    assert!((1.1..=1.16).contains(&simulated), "{simulated} times the power, published {published}");
+    // 1.06 published, 1.09 simulated.
+    assert!((simulated / published - 1.0).abs() < 0.04, "{simulated} times the power, published {published}");
     let (published, simulated) = times(TurbostatColumn::Irq);
     // A miss: the posting has 6.0.
     assert!(simulated > 4.0 && simulated < published, "{simulated} times the interrupts, published {published}");
