@@ -114,9 +114,9 @@ pub struct Metrics {
     #[stat(desc = "searches that found nothing")]
     pub sis_failed: u64,
     #[stat(desc = "walks for an idle core")]
-    pub core_walks: u64,
+    pub core_scans: u64,
     #[stat(desc = "most CPUs that one walk with a limit has looked at, since the beginning")]
-    pub most_looks: u64,
+    pub max_probes: u64,
     #[stat(desc = "claims of an idle CPU that another waker was faster with")]
     pub lost_claims: u64,
     #[stat(desc = "claims of an idle CPU whose task went elsewhere")]
@@ -184,7 +184,7 @@ macro_rules! counters {
 }
 
 counters! {
-    sis_search, sis_domain_search, sis_scanned, sis_failed, core_walks, lost_claims, freed_claims, forks, direct,
+    sis_search, sis_domain_search, sis_scanned, sis_failed, core_scans, lost_claims, freed_claims, forks, direct,
     queued_llc, queued_cpu,
     kept, pulled_llc, pulled_cpu, pulled_sibling, pulled_other, pulled_load, preempted, kicked_idle,
     brought_forward, migrations,
@@ -196,13 +196,13 @@ impl Metrics {
     pub fn read(scheduler: &Scheduler<'_>) -> Self {
         let mut metrics = Metrics { features: features::text(scheduler.features()), ..Metrics::default() };
         // Where it fails there is nothing to compare with, and nothing else to be done.
-        let _ = scheduler.skel.progs.look_at_kernel.test_run(libbpf_rs::ProgramInput::default());
+        let _ = scheduler.skel.progs.read_kernel_cpuperf.test_run(libbpf_rs::ProgramInput::default());
         let Some(bss) = scheduler.skel.maps.bss_data.as_ref() else { return metrics };
         let mut reasons = [0; REASONS.len()];
         for cpu in &scheduler.machine.cpus {
             let state = &bss.cpu_states[cpu.id];
             add(&mut metrics, &state.counts);
-            metrics.most_looks = metrics.most_looks.max(state.counts.most_looks);
+            metrics.max_probes = metrics.max_probes.max(state.counts.max_probes);
             if state.counts.longest_wait_ns > metrics.longest_wait_ns {
                 metrics.longest_wait_ns = state.counts.longest_wait_ns;
                 metrics.longest_wait_pid = state.counts.longest_wait_pid;
@@ -276,15 +276,15 @@ impl Metrics {
         let searches = self.sis_search.max(1) as f64;
         writeln!(
             to,
-            "searches {} past-fast-paths {} scanned {} ({:.2} each) failed {} core-walks {} most-looks {} lost-claims \
+            "searches {} past-fast-paths {} scanned {} ({:.2} each) failed {} core-scans {} max-probes {} lost-claims \
              {} freed {}",
             self.sis_search,
             self.sis_domain_search,
             self.sis_scanned,
             self.sis_scanned as f64 / searches,
             self.sis_failed,
-            self.core_walks,
-            self.most_looks,
+            self.core_scans,
+            self.max_probes,
             self.lost_claims,
             self.freed_claims,
         )?;
@@ -373,7 +373,7 @@ mod tests {
         let body = header.split("enum reason {").nth(1).unwrap().split('}').next().unwrap();
         let names: Vec<String> = body
             .split(',')
-            .filter_map(|word| word.trim().strip_prefix("WHY_"))
+            .filter_map(|word| word.trim().strip_prefix("PLACED_"))
             .map(|name| name.to_lowercase().replace('_', "-"))
             .collect();
         assert_eq!(names, REASONS);
