@@ -1,8 +1,8 @@
 //! A folder to write to, by its descriptor.
 //!
-//! A recorder runs as root, often in a folder of a user such as `/tmp`. A path would be looked up anew for each file, and
-//! whoever owns a folder on the way could put a link in its place. So the folder is opened once, and its files are made and
-//! renamed relative to the descriptor.
+//! A recorder runs as root, often in a folder of a user such as `/tmp`. A path would be looked up anew for each file,
+//! and whoever owns a folder on the way could put a link in its place. So the folder is opened once, and its files are
+//! made and renamed relative to the descriptor.
 
 use crate::error::WriteError;
 use rustix::fs::{self, AtFlags, CWD, Dir, FileType, Mode, OFlags};
@@ -42,8 +42,8 @@ impl Folder {
     /// the umask is.
     ///
     /// # Errors
-    /// Fails if the folder cannot be made, is a link, is not empty, or belongs to another user, or if another user can write
-    /// to it.
+    /// Fails if the folder cannot be made, is a link, is not empty, or belongs to another user, or if another user can
+    /// write to it.
     pub(crate) fn private(path: &Path) -> Result<Self, WriteError> {
         // Without a slash at its end, which would make the kernel follow a link.
         let plain: PathBuf = path.components().collect();

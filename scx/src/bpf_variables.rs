@@ -1,8 +1,8 @@
 //! The variables of the BPF program (`.bss` and `.data`), which are mapped into this process.
 //!
 //! The program writes them on any CPU while this process reads them. No Rust reference to their plain types may exist
-//! meanwhile, because the compiler assumes that what a `&T` refers to does not change and that nobody else accesses what
-//! a `&mut T` refers to. They are copied through raw pointers, word by word, as atomics. A copy may have words of
+//! meanwhile, because the compiler assumes that what a `&T` refers to does not change and that nobody else accesses
+//! what a `&mut T` refers to. They are copied through raw pointers, word by word, as atomics. A copy may have words of
 //! different moments, as statistics do.
 
 use crate::bpf_skel::types::{bss, cpu_state, data, group_state, llc_state, user_exit_info};
@@ -11,6 +11,9 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+
+/// As in src/bpf/intf.h.
+const MAX_GROUPS: usize = 4096;
 
 /// The variables of a loaded object.
 pub struct BpfVariables<'obj> {
@@ -110,11 +113,9 @@ impl<'obj> BpfVariables<'obj> {
 
     /// The states of the control groups whose slots were ever used, by slot.
     pub fn groups(&self) -> Vec<group_state> {
-        // SAFETY: as above. Only the length of the array is read through the reference, and it is no variable.
-        let slots = unsafe { (&raw const (*self.bss.as_ptr()).groups).cast::<group_state>() };
-        let used = (self.nr_group_slots() as usize).min(size_of_val_of_groups());
-        // SAFETY: the slots are mapped and aligned, and accessed as atomics only.
-        (0..used).map(|slot| unsafe { copy(slots.add(slot).cast_mut()) }).collect()
+        let used = (self.nr_group_slots() as usize).min(MAX_GROUPS);
+        // SAFETY: as above.
+        (0..used).map(|slot| unsafe { copy(&raw mut (*self.bss.as_ptr()).groups[slot]) }).collect()
     }
 
     /// Whether the kernel has disabled the scheduler.
@@ -127,5 +128,48 @@ impl<'obj> BpfVariables<'obj> {
     pub fn exit_info(&self) -> user_exit_info {
         // SAFETY: as above.
         unsafe { copy(&raw mut (*self.data.as_ptr()).uei) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_read_where_the_program_writes_them() {
+        // SAFETY: these are integers, a bool that is false, and a null pointer.
+        let (mut bss, mut data): (Box<bss>, Box<data>) =
+            unsafe { (Box::new_zeroed().assume_init(), Box::new_zeroed().assume_init()) };
+        bss.features = 5;
+        bss.nr_group_slots = 3;
+        bss.groups[2].sum = -7;
+        bss.idle_cpus[1] = 1 << 3;
+        (bss.cpu_states[1023].vclock, bss.cpu_states[1023].nr_runnable, bss.cpu_states[1023].counts.longest_wait_pid) =
+            (8, 9, 10);
+        (bss.llc_states[1].nr_idle_scan, bss.llc_states[1].load) = (-1, 11);
+        (data.uei.kind, data.uei.exit_code, data.uei.msg[1023]) = (64, 12, 13);
+        let (mut first, mut second) = (Some(&mut *bss), Some(&mut *data));
+        let variables = BpfVariables::take(&mut first, &mut second).unwrap();
+        assert!(BpfVariables::take(&mut first, &mut second).is_err(), "there is one reference");
+        assert_eq!(variables.features().load(Ordering::Relaxed), 5);
+        assert_eq!(variables.groups().iter().map(|group| group.sum).collect::<Vec<_>>(), [0, 0, -7]);
+        assert_eq!([66, 67, 3].map(|cpu| variables.is_idle(cpu)), [false, true, false]);
+        let cpu = variables.cpu_state(1023);
+        assert_eq!((cpu.vclock, cpu.nr_runnable, cpu.counts.longest_wait_pid), (8, 9, 10));
+        assert_eq!((variables.llc_state(1).nr_idle_scan, variables.llc_state(1).load), (-1, 11));
+        let exit = variables.exit_info();
+        assert_eq!((variables.has_exited(), exit.kind, exit.exit_code, exit.msg[1023]), (true, 64, 12, 13));
+        variables.features().store(6, Ordering::Relaxed);
+        assert_eq!(bss.features, 6);
+    }
+
+    #[test]
+    fn whole_words_are_copied() {
+        assert_eq!(
+            [size_of::<cpu_state>(), size_of::<llc_state>(), size_of::<group_state>(), size_of::<user_exit_info>()]
+                .map(|size| size % 8),
+            [0; 4]
+        );
+        assert!(include_str!("bpf/intf.h").contains(&format!("#define MAX_GROUPS {MAX_GROUPS}\n")));
     }
 }

@@ -33,16 +33,17 @@ pub struct RecordingWriter {
 }
 
 impl RecordingWriter {
-    /// Begins a recording in a folder that is made, or that is empty and belongs to the effective user alone. The folder
-    /// has mode 0700 if it is made, and its files have mode 0600, whatever the umask is. They are made relative to the
-    /// folder's descriptor, and never through a link, so that a recorder of root can write beside folders of others.
+    /// Begins a recording in a folder that is made, or that is empty and belongs to the effective user alone. The
+    /// folder has mode 0700 if it is made, and its files have mode 0600, whatever the umask is. They are made relative
+    /// to the folder's descriptor, and never through a link, so that a recorder of root can write beside folders of
+    /// others.
     ///
     /// `metadata` is written to each file. Its keys begin with `wakelab.`; `wakelab.domains` is the description of the
     /// machine, as in a topo file.
     ///
     /// # Errors
-    /// Fails if the folder cannot be made, is a link, is not empty or belongs to another user, or if another user can write
-    /// to it.
+    /// Fails if the folder cannot be made, is a link, is not empty or belongs to another user, or if another user can
+    /// write to it.
     pub fn new(path: &Path, metadata: Vec<(&'static str, String)>) -> Result<Self, WriteError> {
         let folder = Arc::new(Folder::private(path)?);
         let own = [

@@ -136,7 +136,8 @@ native! {
     fn wake_affine_weight = wp_wake_affine_weight(of: &AffineLoads, sync: bool, bias: bool, imbalance_pct: u32) -> i32;
     fn nr_idle_scan = wp_nr_idle_scan(
         sum_util: u64, llc_weight: u32, imbalance_pct: u32, form: u32, small_llc: bool) -> i32;
-    fn update_avg_idle = wp_update_avg_idle(cost: &mut ScanCost, avg_idle: u64, idle: u64, most: u64, jiffies: u64) -> u64;
+    fn update_avg_idle = wp_update_avg_idle(
+        cost: &mut ScanCost, avg_idle: u64, idle: u64, most: u64, jiffies: u64) -> u64;
     fn sis_prop_decay = wp_sis_prop_decay(cost: &mut ScanCost, jiffies: u64);
     fn sis_prop_nr = wp_sis_prop_nr(cost: &ScanCost, span_weight: u32) -> i32;
     fn sis_limit_nr = wp_sis_limit_nr(cost: &ScanCost, span_weight: u32, siblings: u32) -> i32;

@@ -2,8 +2,8 @@
 //! CPU, reason, target, counts and state left behind.
 //!
 //! The cases are those by which `sched` is compared with its own second implementation, without what the scheduler
-//! leaves out on purpose: clusters, delayed dequeue, CPUs that run SCHED_IDLE tasks only (they cannot be claimed), tasks
-//! whose previous CPU is no longer allowed, forks and execs, and SIS_FILTER.
+//! leaves out on purpose: clusters, delayed dequeue, CPUs that run SCHED_IDLE tasks only (they cannot be claimed),
+//! tasks whose previous CPU is no longer allowed, forks and execs, and SIS_FILTER.
 
 #[path = "../../../sched/tests/it/select_reference/mod.rs"]
 #[allow(dead_code, unused_imports)]
