@@ -112,7 +112,7 @@ pub fn print_libbpf_log(verbose: bool) {
 fn capture(_: PrintLevel, message: String) {
     if VERBOSE.load(Ordering::Relaxed) {
         for line in message.lines() {
-            eprintln!("{}", printable(line));
+            crate::say(&format!("{}\n", printable(line)));
         }
     }
     LOG.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push_str(&message);

@@ -126,7 +126,7 @@ impl Session<'_, '_> {
         machine.publish(self.variables, number);
         self.machine = Arc::clone(&machine);
         if self.args.verbose {
-            eprintln!("the scheduling domains have changed: a new segment begins ({})", machine.name());
+            crate::say(&format!("the scheduling domains have changed: a new segment begins ({})\n", machine.name()));
         }
         Ok(())
     }

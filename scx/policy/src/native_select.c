@@ -22,7 +22,7 @@ static const bool recording;
 
 void ws_machine(u32 cpus, u32 llcs, u32 levels, bool smt, bool asym, u64 min_granularity)
 {
-	/* What the machine before may have left. */
+	/* Clears the state of the previous machine. */
 	u32 used = nr_cpus > cpus ? nr_cpus : cpus;
 
 	nr_cpus = cpus;
@@ -145,7 +145,7 @@ void ws_select(const struct wake *wake, struct outcome *out)
 	wakee_state.avg.util_est = wake->wakee_util_est;
 	wakee_state.dur.dur_avg = wake->wakee_dur_avg;
 	wakee_state.recent_used_cpu = wake->recent;
-	/* What the last wake-up of this CPU has left. */
+	/* Left over from the previous wake-up of this CPU. */
 	*s = (struct search){ .target = wake->prev, .reason = NR_REASONS };
 
 	out->cpu = select_task_rq_fair(&wakee, &wakee_state, wake->prev, wake->flags);
