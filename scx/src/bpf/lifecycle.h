@@ -2,7 +2,6 @@
 /* The callbacks for changes of tasks and CPUs. The kernel calls them under the run queue lock of the CPU. */
 #pragma once
 
-/* post_init_entity_util_avg() */
 static __always_inline void post_init_entity_util_avg(struct task_state *ts, struct cpu_state *cs, s32 cpu)
 {
 	s64 cap = ((s64)cpu_infos[at(cpu)].capacity - (s64)cs->avg.util_avg) >> 1;

@@ -56,7 +56,6 @@ static __always_inline void update_task_load_avg(struct task_state *ts, struct c
 	ts->slept_at = now;
 }
 
-/* attach_entity_load_avg() */
 static __always_inline void attach_entity_load_avg(struct task_state *ts, struct cpu_state *cs)
 {
 	struct pelt *se = &ts->avg, *sa = &cs->avg;

@@ -16,13 +16,11 @@ static __always_inline u64 task_util_est(struct task_state *wakee)
 	return wakee->avg.util_avg > util ? wakee->avg.util_avg : util;
 }
 
-/* fits_capacity() */
 static __always_inline bool fits_capacity(u64 util, s32 cpu)
 {
 	return util * 1280 < (u64)cpu_infos[at(cpu)].capacity * 1024;
 }
 
-/* asym_fits_cpu() */
 static __always_inline bool asym_fits_cpu(struct task_state *wakee, s32 cpu)
 {
 	if (!asym_capacity)
