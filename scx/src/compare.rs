@@ -1,5 +1,5 @@
-//! What the statistics of `study` need to know of a metric. Their file is compiled here by its path, because a dependency
-//! on `study` would bring the simulator along.
+//! What the statistics of `study` need to know of a metric. Their file is compiled here by its path, because a
+//! dependency on `study` would bring the simulator along.
 
 /// Which direction of a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
