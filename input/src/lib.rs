@@ -1,4 +1,4 @@
-//! What people write: durations, CPU lists, TOML files and names.
+//! What people write: durations, CPU lists, TOML files and names; and what others wrote, made safe to print.
 //!
 //! Every crate that reads text from a person reads it here, so that one mistake has one message. A message names the
 //! file, the line and the key, says what was expected and what was found, and, if there is one, the next step:
@@ -13,6 +13,7 @@
 mod cpulist;
 mod duration;
 mod error;
+mod printable;
 mod spelling;
 #[cfg(feature = "toml")]
 mod table;
@@ -20,6 +21,7 @@ mod table;
 pub use cpulist::{cpulist_text, parse_cpulist, parse_sysfs_list};
 pub use duration::{DURATION, DURATION_MAX_NS, duration_text, parse_duration, parse_wall_time};
 pub use error::{InputError, write_place};
+pub use printable::printable;
 pub use spelling::{did_you_mean, nearest, suggest};
 #[cfg(feature = "toml")]
 pub use table::{Document, Source, Table, Value};

@@ -6,16 +6,17 @@ use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use wakelab_input::parse_wall_time;
 
 /// Record where the running kernel places waking tasks, with all inputs of each decision
 #[derive(Debug, Parser)]
 #[command(name = "wakelab-record", version, max_term_width = 100)]
 pub struct Args {
-    /// Write the recording to this folder, which must be new or empty
+    /// Write the recording to this folder, which must be new, or empty and yours alone
     #[arg(short, long, value_name = "FOLDER", default_value = "wakeups")]
     pub output: PathBuf,
     /// Record for this long, as in 10s, 500ms or 2m; without it and without a command, until Ctrl-C
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_wall_time)]
     pub duration: Option<Duration>,
     /// Record only wake-ups whose waker or wakee is this process or thread
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
@@ -56,7 +57,7 @@ pub struct Args {
     /// Print what the recorder finds in this kernel, and what is lost if something is missing; record nothing
     #[arg(long)]
     pub probe: bool,
-    /// Run this command while recording; the recording ends with it
+    /// Run this command, as root, while recording; the recording ends with it
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
@@ -70,23 +71,6 @@ pub enum Snapshot {
     Llc,
     /// No CPU.
     None,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let factor = match unit {
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        _ => return Err("expected a number with ms, s, m or h, as in 10s".into()),
-    };
-    let seconds = number.parse::<f64>().map_err(|_| "expected a number with a unit, as in 10s")? * factor;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(duration) if !duration.is_zero() => Ok(duration),
-        _ => Err("expected a time above 0".into()),
-    }
 }
 
 fn sample(text: &str) -> Result<u32, String> {

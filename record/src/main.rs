@@ -3,6 +3,8 @@
 mod args;
 mod bpf_program;
 mod bpf_variables;
+mod capabilities;
+mod command;
 mod counts;
 mod kernel;
 mod machine;
@@ -12,12 +14,13 @@ mod refusal;
 mod ring_buffer;
 mod rows;
 mod session;
+mod signals;
 mod stop_condition;
 mod summary;
 mod wire;
 mod writer;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use args::{Args, UsageError};
 use clap::Parser;
 use kernel::Kernel;
@@ -25,7 +28,10 @@ use libbpf_rs::OpenObject;
 use machine::{Describer, FIRST_DESCRIPTION, Machine};
 use programs::Loaded;
 use ring_buffer::Drain;
+use rustix::thread::CapabilitySet;
 use session::{Outcome, Session};
+use signals::Signals;
+use std::io::Write;
 use std::mem::MaybeUninit;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -41,26 +47,32 @@ fn main() -> ExitCode {
     }
     match record(&args) {
         Ok(outcome) => {
-            eprint!("{}", summary::summary(&args, &outcome));
-            ExitCode::from(outcome.command.unwrap_or(0).clamp(0, 255) as u8)
+            say(&summary::summary(&args, &outcome));
+            ExitCode::from(outcome.exit_code.unwrap_or(0).clamp(0, 255) as u8)
         }
         Err(error) => {
-            eprintln!("wakelab-record: {error:#}");
+            say(&format!("wakelab-record: {error:#}\n"));
             let bad_input = error.is::<UsageError>();
             ExitCode::from(if bad_input { 2 } else { 1 })
         }
     }
 }
 
+/// Writes to stderr. After SIGHUP there may be no terminal any more, which must not end the recorder.
+fn say(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
 fn record(args: &Args) -> Result<Outcome> {
     refusal::print_libbpf_log(args.verbose);
     refusal::check()?;
+    let signals = Signals::catch().context("signals cannot be caught")?;
     let mut place = MaybeUninit::uninit();
     let mut describer = Describer::load(&mut place)?;
     let machine = Arc::new(describer.describe()?);
     let kernel = Kernel::read(machine.hz)?;
     if machine.capacities().windows(2).any(|two| two[0] != two[1]) {
-        eprintln!("wakelab-record: the CPUs differ in capacity: decisions are recorded, but not explained or compared");
+        say("wakelab-record: the CPUs differ in capacity: decisions are recorded, but not explained or compared\n");
     }
     let stats = counts::enable_run_time_stats();
     let mut places = [MaybeUninit::uninit(), MaybeUninit::uninit()];
@@ -81,12 +93,15 @@ fn record(args: &Args) -> Result<Outcome> {
     metadata.extend(of_machine(&machine));
     let folder = RecordingWriter::new(&args.output, metadata)
         .map_err(|e| UsageError(format!("--output: {e}\n  hint: name a folder that is not there yet")))?;
+    // The folder is made, and the programs are loaded. The threads that follow have no more capabilities than this one.
+    capabilities::drop_unneeded(CapabilitySet::DAC_OVERRIDE).context("capabilities cannot be dropped")?;
     machine.publish(&variables, FIRST_DESCRIPTION);
     let writer = Writer::start(kernel, Arc::clone(&machine), inferred, folder)?;
     let drain = Drain::new(&skel.maps.ring, writer.sender().clone())?;
     let (metadata, progs) = (&of_machine, &skel.progs);
     let mut session = Session {
         args,
+        signals,
         describer: &mut describer,
         metadata,
         variables: &variables,
@@ -98,7 +113,8 @@ fn record(args: &Args) -> Result<Outcome> {
     };
     let outcome = session.run(writer, drain, || links.into_iter().rev().for_each(drop));
     if outcome.is_err() {
-        // The folder is removed only if it is empty.
+        // The folder is removed only if it is empty. It may be below a folder of another user.
+        let _ = capabilities::restore();
         let _ = std::fs::remove_dir(&args.output);
     }
     outcome
@@ -118,7 +134,7 @@ fn load_programs<'a>(
         Err(error) => error,
     };
     let Ok(loaded) = programs::start(second, args, machine, true) else { return Err(refused) };
-    eprintln!("wakelab-record: choices are inferred from tracepoints, and no row is scored: {refused}");
+    say(&format!("wakelab-record: choices are inferred from tracepoints, and no row is scored: {refused}\n"));
     Ok((loaded, true))
 }
 

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use wakelab_input::printable;
 
 /// Something that recording needs is missing.
 #[derive(Debug)]
@@ -48,8 +49,9 @@ pub fn check() -> Result<(), Refusal> {
     if !is_new_enough(&release) {
         return Err(Refusal::new(
             format!(
-                "kernel {release} is too old: select_task_rq_fair() takes other arguments before 5.11, and BPF \
-                 programs have no callbacks before 5.13"
+                "kernel {} is too old: select_task_rq_fair() takes other arguments before 5.11, and BPF \
+                 programs have no callbacks before 5.13",
+                printable(&release)
             ),
             "5.13 or newer can be recorded",
         ));
@@ -109,7 +111,9 @@ pub fn print_libbpf_log(verbose: bool) {
 
 fn capture(_: PrintLevel, message: String) {
     if VERBOSE.load(Ordering::Relaxed) {
-        eprint!("{message}");
+        for line in message.lines() {
+            crate::say(&format!("{}\n", printable(line)));
+        }
     }
     LOG.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push_str(&message);
 }

@@ -6,6 +6,7 @@ use crate::bpf_variables::BpfVariables;
 use crate::counts::{Counts, Overhead, RunTimeStats, now_ns, process_time};
 use crate::machine::{Describer, Machine};
 use crate::ring_buffer::{Drain, WriterEnded, writer_ended};
+use crate::signals::Signals;
 use crate::stop_condition::StopCondition;
 use crate::writer::{MachineChange, Message, Writer};
 use anyhow::{Context, Result};
@@ -31,13 +32,14 @@ pub struct Outcome {
     pub overhead: Overhead,
     /// How many descriptions of the machine there are.
     pub machines: u32,
-    /// The exit code of the command.
-    pub command: Option<i32>,
+    /// The exit code of the command, or of a signal that cut the recording short.
+    pub exit_code: Option<i32>,
 }
 
 /// What a recording works with.
 pub struct Session<'a, 'd> {
     pub args: &'a Args,
+    pub signals: Signals,
     pub describer: &'a mut Describer<'d>,
     pub metadata: &'a dyn Fn(&Machine) -> Vec<(&'static str, String)>,
     pub variables: &'a BpfVariables<'a>,
@@ -53,7 +55,7 @@ pub struct Session<'a, 'd> {
 impl Session<'_, '_> {
     /// Records until the stop condition is met. `detach` detaches the programs.
     pub fn run(&mut self, writer: Writer, drain: Drain<'_>, detach: impl FnOnce()) -> Result<Outcome> {
-        let mut stop = StopCondition::new(self.args.duration)?;
+        let mut stop = StopCondition::new(self.args.duration, self.signals.clone());
         let to = writer.sender().clone();
         let recorded = self.record(&mut stop, &to, &drain, detach);
         drop((drain, to));
@@ -64,7 +66,7 @@ impl Session<'_, '_> {
             other => other?,
         };
         let counts = written?.context("nothing was counted")?;
-        Ok(Outcome { counts, overhead, machines: self.machines, command: stop.exit_code() })
+        Ok(Outcome { counts, overhead, machines: self.machines, exit_code: stop.exit_code() })
     }
 
     fn record(
@@ -124,7 +126,7 @@ impl Session<'_, '_> {
         machine.publish(self.variables, number);
         self.machine = Arc::clone(&machine);
         if self.args.verbose {
-            eprintln!("the scheduling domains have changed: a new segment begins ({})", machine.name());
+            crate::say(&format!("the scheduling domains have changed: a new segment begins ({})\n", machine.name()));
         }
         Ok(())
     }

@@ -1,30 +1,31 @@
-//! Two feature sets in turn on the live machine, and how they differ: A B B A A B ..., so that a slow drift of the
-//! machine weighs on both alike.
+//! `--ab`: compares two feature sets on the live machine, which take turns (A B B A A B ...), so that a slow drift of
+//! the machine affects both alike.
 
 use crate::args::Args;
+use crate::command::CommandGroup;
 use crate::compare::Better;
 use crate::scheduler::Scheduler;
+use crate::signals::Signals;
 use crate::statistics::{Difference, WELCH, difference, mean, std_pct};
 use crate::stats::Metrics;
 use crate::{features, server};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// What one turn came to.
+/// The result of one turn.
 #[derive(Clone, Debug, Default)]
 pub struct Turn {
     /// Mean time of a run of the command, s.
     pub seconds: f64,
     /// Runs of the command.
     pub runs: u32,
-    /// What was counted.
+    /// The counts of the turn.
     pub counts: Metrics,
 }
 
-/// A metric of a turn, by its name, its unit and which way it is good.
+/// A metric of a turn: its name, its unit, which way is better, and its value.
 type Metric = (&'static str, &'static str, Better, fn(&Turn) -> f64);
 
 const METRICS: [Metric; 4] = [
@@ -38,16 +39,17 @@ fn per_search(turn: &Turn, count: u64) -> f64 {
     count as f64 / turn.counts.sis_search.max(1) as f64
 }
 
-/// Which side has the turns of a round first.
+/// The order of the two sides in a round.
 fn order(round: u32) -> [usize; 2] {
     if round.is_multiple_of(2) { [0, 1] } else { [1, 0] }
 }
 
-/// Takes the turns; prints the table.
+/// Runs the turns and prints the table. Returns false, and prints nothing, if a signal ends it before its last turn.
+/// The command is then ended with its process group.
 ///
 /// # Errors
-/// Where the command fails, or the kernel ends the scheduler.
-pub fn run(args: &Args, scheduler: &mut Scheduler<'_>, stop: &AtomicBool) -> Result<()> {
+/// Fails if the command fails, or the kernel disables the scheduler.
+pub fn run(args: &Args, scheduler: &mut Scheduler<'_>, signals: &Signals) -> Result<bool> {
     let lists = args.ab.as_deref().unwrap_or_default();
     let base = scheduler.features();
     let on = lists.iter().map(|list| features::switched(base, list)).collect::<Result<Vec<_>>>()?;
@@ -56,7 +58,8 @@ pub fn run(args: &Args, scheduler: &mut Scheduler<'_>, stop: &AtomicBool) -> Res
     for round in 0..args.rounds {
         for side in order(round) {
             scheduler.set_features(on[side]);
-            turns[side].push(turn(args, scheduler, &socket, stop)?);
+            let Some(turn) = turn(args, scheduler, &socket, signals)? else { return Ok(false) };
+            turns[side].push(turn);
         }
     }
     if args.json {
@@ -64,32 +67,34 @@ pub fn run(args: &Args, scheduler: &mut Scheduler<'_>, stop: &AtomicBool) -> Res
     } else {
         print!("{}", table(args, &turns))
     }
-    Ok(())
+    Ok(true)
 }
 
-/// The command again and again until the time is over, at least once.
-fn turn(args: &Args, scheduler: &mut Scheduler<'_>, socket: &server::Server, stop: &AtomicBool) -> Result<Turn> {
+/// Runs the command repeatedly until the time is over, at least once. `None` if a signal came.
+fn turn(
+    args: &Args,
+    scheduler: &mut Scheduler<'_>,
+    socket: &server::Server,
+    signals: &Signals,
+) -> Result<Option<Turn>> {
     let before = Metrics::read(scheduler);
     let start = Instant::now();
     let (mut runs, mut total) = (0_u32, Duration::ZERO);
     while runs == 0 || start.elapsed() < args.interval {
         let began = Instant::now();
-        let mut child = Command::new(&args.command[0])
-            .args(&args.command[1..])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn()
+        let mut command = CommandGroup::start(&args.command, Stdio::null())
             .with_context(|| format!("{} cannot be run; the command stands after --", args.command[0]))?;
         let status = loop {
-            if let Some(status) = child.try_wait()? {
+            if let Some(status) = command.try_wait()? {
                 break status;
             }
-            if stop.load(Ordering::Relaxed) || scheduler.ended() {
-                let _ = child.kill();
-                let _ = child.wait();
-                bail!("it ended before its last round");
+            if signals.caught().is_some() {
+                return Ok(None);
             }
-            // Its end is to be seen soon beside how long it takes.
+            if scheduler.ended() {
+                bail!("the kernel has disabled the scheduler before the last turn");
+            }
+            // Polled often enough that the delay is small beside the time of a run.
             server::answer(
                 socket,
                 scheduler,
@@ -103,17 +108,17 @@ fn turn(args: &Args, scheduler: &mut Scheduler<'_>, socket: &server::Server, sto
         runs += 1;
     }
     let counts = Metrics::read(scheduler).since(&before);
-    Ok(Turn { seconds: total.as_secs_f64() / f64::from(runs), runs, counts })
+    Ok(Some(Turn { seconds: total.as_secs_f64() / f64::from(runs), runs, counts }))
 }
 
-/// The values of a metric on both sides with how they differ; `None` where the base's mean is 0.
+/// The values of a metric on both sides, and their difference; `None` if the mean of the base is 0.
 fn compared(turns: &[Vec<Turn>; 2], metric: &Metric) -> ([Vec<f64>; 2], Option<Difference>) {
     let values = turns.each_ref().map(|side| side.iter().map(metric.3).collect::<Vec<_>>());
     let differ = (mean(&values[0]) != 0.0).then(|| difference(&values[0], &values[1], metric.2));
     (values, differ)
 }
 
-/// The table of `wakelab compare`, of what was measured.
+/// The table in the form of `wakelab compare`.
 pub fn table(args: &Args, turns: &[Vec<Turn>; 2]) -> String {
     let lists = args.ab.clone().unwrap_or_default();
     let uname = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
@@ -197,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_taken_so_that_a_drift_weighs_on_both() {
+    fn a_drift_affects_both_sides() {
         assert_eq!([0, 1, 2, 3].map(order), [[0, 1], [1, 0], [0, 1], [1, 0]]);
     }
 
@@ -210,7 +215,7 @@ mod tests {
         assert!(text.contains("sis_scanned 1200") && text.contains("75.0000"), "{text}");
         let json: serde_json::Value = serde_json::from_str(&as_json(&args, &sides)).unwrap();
         assert_eq!((json["kind"].as_str(), json["rows"][0]["kind"].as_str()), (Some("measured"), Some("measured")));
-        // Nothing was migrated: there is no difference to be told.
+        // Nothing was migrated, so there is no difference.
         assert!(json["rows"][3]["compare_pct"].is_null());
     }
 }

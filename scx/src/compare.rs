@@ -1,11 +1,11 @@
-//! What `study`'s statistics ask of a metric. The statistics are compiled here from their file, as all of `study` would
-//! bring the simulator along.
+//! What the statistics of `study` need to know of a metric. Their file is compiled here by its path, because a
+//! dependency on `study` would bring the simulator along.
 
-/// Which way a metric is good.
+/// Which direction of a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// More is better.
+    /// Larger values are better.
     Higher,
-    /// Less is better.
+    /// Smaller values are better.
     Lower,
 }

@@ -1,6 +1,7 @@
-//! What the programs of the sched_ext scheduler that runs cost, whichever it is: the kernel's own count of their runs
-//! and time (`BPF_STATS_RUN_TIME`), for each placement of a task.
+//! `--costs`: the cost of the BPF programs of the running sched_ext scheduler, whichever it is, per placement of a
+//! task. The kernel counts their runs and their time (`BPF_STATS_RUN_TIME`).
 
+use crate::signals::Signals;
 use anyhow::{Context, Result, bail};
 use comfy_table::{CellAlignment, Table, presets};
 use libbpf_rs::ProgramType;
@@ -10,22 +11,22 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use wakelab_input::printable;
 
-/// How often it is looked. A run that an interrupt, or in guests another CPU, takes part in seems many times as long:
-/// it spoils the mean of its time, and not what is in the middle of all times.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// The interval of the samples. A run that is interrupted, or in a guest preempted by another CPU, seems to take many
+/// times as long. It distorts the mean, and not the median over the samples.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Runs of a program and what they take.
+/// The runs of a program and their time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
-    /// As the kernel has it: 15 characters at most.
+    /// The name that the kernel has, at most 15 characters.
     pub program: String,
     /// How often it ran.
     pub runs: u64,
-    /// A run in the middle of all looks, ns; the kernel's reading of its clock is in it. Where a clock counts
-    /// instructions, that many.
+    /// The median time of a run over the samples, ns, with the kernel's reading of its clock. If the clock counts
+    /// instructions, their number.
     pub ns_per_run: f64,
     /// The mean of all runs, ns.
     pub mean_ns_per_run: f64,
@@ -37,7 +38,7 @@ impl Cost {
     }
 }
 
-/// While it lives, the kernel counts; as much as it costs, it does so for all BPF programs.
+/// The kernel counts run times of all BPF programs while this is open.
 struct Counting(#[allow(dead_code, reason = "closed when dropped")] OwnedFd);
 
 impl Counting {
@@ -47,31 +48,31 @@ impl Counting {
         if fd < 0 {
             bail!("the kernel does not count runs of BPF programs for us: {}", io::Error::from_raw_os_error(-fd));
         }
-        // SAFETY: it is ours alone.
+        // SAFETY: nobody else owns the descriptor.
         Ok(Counting(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 }
 
-/// Prints what the programs cost in so long.
+/// Measures for this time, or until a signal comes, and prints the costs.
 ///
 /// # Errors
-/// Where no scheduler runs, or the kernel does not tell.
-pub fn print(time: Duration, json: bool, stop: &AtomicBool) -> Result<()> {
+/// Fails if no scheduler runs, or the kernel does not count.
+pub fn print(time: Duration, json: bool, signals: &Signals) -> Result<()> {
     let name = std::fs::read_to_string("/sys/kernel/sched_ext/root/ops").unwrap_or_default();
     if name.trim().is_empty() {
         bail!("no sched_ext scheduler runs\n  hint: start one, scx_wakelab or another");
     }
     let _counting = Counting::begin()?;
-    let (mut looks, start) = (vec![read()], Instant::now());
-    while start.elapsed() < time && !stop.load(Ordering::Relaxed) {
-        std::thread::sleep((time - start.elapsed().min(time)).min(LOOK_EVERY));
-        looks.push(read());
+    let (mut samples, start) = (vec![read()], Instant::now());
+    while start.elapsed() < time && signals.caught().is_none() {
+        std::thread::sleep((time - start.elapsed().min(time)).min(SAMPLE_INTERVAL));
+        samples.push(read());
     }
-    let costs = costs(&looks);
+    let costs = costs(&samples);
     if json {
         println!("{}", serde_json::to_string_pretty(&costs).context("JSON")?);
     } else {
-        print!("{}", table(name.trim(), &costs));
+        print!("{}", table(&printable(name.trim()), &costs));
     }
     Ok(())
 }
@@ -84,10 +85,10 @@ struct Count {
     ns: u64,
 }
 
-/// By the programs' numbers, since names need not be unique.
-type Look = BTreeMap<u32, Count>;
+/// The counts by number of the program, because names need not be unique.
+type Sample = BTreeMap<u32, Count>;
 
-fn read() -> Look {
+fn read() -> Sample {
     let of = |program: libbpf_rs::query::ProgramInfo| {
         let name = program.name.to_string_lossy().into_owned();
         (program.id, Count { program: name, runs: program.run_cnt, ns: program.run_time_ns })
@@ -95,18 +96,18 @@ fn read() -> Look {
     ProgInfoIter::default().filter(|program| program.ty == ProgramType::StructOps).map(of).collect()
 }
 
-/// What ran between the first look and the last, the dearest first.
-fn costs(looks: &[Look]) -> Vec<Cost> {
-    let Some(last) = looks.last() else { return Vec::new() };
-    let mut costs: Vec<Cost> = last.iter().filter_map(|(id, count)| cost(*id, &count.program, looks)).collect();
+/// What ran between the first sample and the last, the most expensive first.
+fn costs(samples: &[Sample]) -> Vec<Cost> {
+    let Some(last) = samples.last() else { return Vec::new() };
+    let mut costs: Vec<Cost> = last.iter().filter_map(|(id, count)| cost(*id, &count.program, samples)).collect();
     let all = |cost: &Cost| cost.ns_per_run * cost.runs as f64;
     costs.sort_by(|a, b| all(b).total_cmp(&all(a)));
     costs
 }
 
-fn cost(id: u32, program: &str, looks: &[Look]) -> Option<Cost> {
-    let of = |look: &Look| look.get(&id).map_or((0, 0), |count| (count.runs, count.ns));
-    let mut between: Vec<(f64, u64)> = looks
+fn cost(id: u32, program: &str, samples: &[Sample]) -> Option<Cost> {
+    let of = |sample: &Sample| sample.get(&id).map_or((0, 0), |count| (count.runs, count.ns));
+    let mut between: Vec<(f64, u64)> = samples
         .windows(2)
         .map(|pair| (of(&pair[0]), of(&pair[1])))
         .filter(|(before, now)| now.0 > before.0)
@@ -144,28 +145,30 @@ fn table(name: &str, costs: &[Cost]) -> String {
 mod tests {
     use super::*;
 
-    fn look(counts: &[(u32, &str, u64, u64)]) -> Look {
+    fn sample(counts: &[(u32, &str, u64, u64)]) -> Sample {
         counts.iter().map(|&(id, program, runs, ns)| (id, Count { program: program.to_owned(), runs, ns })).collect()
     }
 
-    /// Five looks, between which a program ran 10 times; once an interrupt came in.
+    /// Samples between which a program ran 10 times. One run was interrupted.
     #[test]
     fn an_interrupt_does_not_count() {
         let times = [1000, 2000, 3000, 4000, 95_000, 96_000];
-        let looks: Vec<Look> = (0..)
+        let samples: Vec<Sample> = (0..)
             .zip(times)
-            .map(|(n, ns)| look(&[(1, "x_select_cpu", 10 + n * 10, ns), (2, "x_tick", 7, 70)]))
+            .map(|(n, ns)| sample(&[(1, "x_select_cpu", 10 + n * 10, ns), (2, "x_tick", 7, 70)]))
             .collect();
-        let found = costs(&looks);
+        let found = costs(&samples);
         assert_eq!(found.len(), 1, "what did not run is left out");
         assert_eq!((found[0].runs, found[0].ns_per_run, found[0].mean_ns_per_run), (50, 100.0, 1900.0));
     }
 
     #[test]
     fn costs_are_for_each_placement() {
-        let looks =
-            [look(&[(1, "x_select_cpu", 10, 1000)]), look(&[(1, "x_select_cpu", 14, 1800), (3, "x_running", 8, 2000)])];
-        let text = table("x", &costs(&looks));
+        let samples = [
+            sample(&[(1, "x_select_cpu", 10, 1000)]),
+            sample(&[(1, "x_select_cpu", 14, 1800), (3, "x_running", 8, 2000)]),
+        ];
+        let text = table("x", &costs(&samples));
         let words: Vec<&str> = text.split_whitespace().collect();
         assert!(words.windows(5).any(|row| row == ["x_running", "8", "250", "250", "500"]), "{text}");
         assert!(words.ends_with(&["all", "700"]), "{text}");
@@ -173,7 +176,7 @@ mod tests {
 
     #[test]
     fn nothing_was_placed() {
-        let text = table("x", &costs(&[look(&[]), look(&[(1, "x_tick", 1, 10)])]));
+        let text = table("x", &costs(&[sample(&[]), sample(&[(1, "x_tick", 1, 10)])]));
         assert!(text.trim_end().ends_with('-'), "{text}");
     }
 }

@@ -1,4 +1,5 @@
-//! The machine as a recording describes it: the domains that 7.2, whose decisions the program follows, would build.
+//! The description of the machine in a recording: the scheduling domains that 7.2 would build. The program decides as
+//! 7.2 does, whatever kernel runs.
 
 use crate::machine::Machine;
 use anyhow::{Context, Result, bail};
@@ -9,13 +10,18 @@ use wakelab_sched::domain::{
     CpuTopology, DomainOptions, LlcId, SchedDomain, SchedDomains, SchedGroup, Topology, build_sched_domains,
 };
 
-/// The version that the decisions follow.
+/// The version whose decisions the program makes.
 pub const VERSION: &str = "7.2";
 
-/// Builds them.
+/// The preset of that version.
+fn preset() -> Result<&'static Preset> {
+    Preset::of_release(VERSION).map_err(Into::into)
+}
+
+/// Builds the domains.
 ///
 /// # Errors
-/// Where CPUs are missing: recordings have no place for that.
+/// Fails if CPUs are missing, which a recording cannot describe.
 pub fn build(machine: &Machine) -> Result<SchedDomains> {
     if machine.cpus.len() != machine.nr_cpus || machine.cpus.iter().enumerate().any(|(at, cpu)| cpu.id != at) {
         bail!("recordings need all CPUs to be online, and numbered without gaps");
@@ -34,15 +40,16 @@ pub fn build(machine: &Machine) -> Result<SchedDomains> {
         cpus: machine.cpus.iter().map(cpu).collect(),
         node_distance: machine.node_distance.iter().map(row).collect(),
     };
-    build_sched_domains(&topology, &DomainOptions::of(Preset::get("v7.2").unwrap())).context("the machine's topology")
+    build_sched_domains(&topology, &DomainOptions::of(preset()?)).context("the machine's topology")
 }
 
-/// As a topo file has them.
+/// The domains in the form of a topo file.
 ///
 /// # Errors
-/// Where a flag is not one of that version, which would be a bug.
+/// Fails if that version does not have one of the flags, which would be a bug.
 pub fn json(name: &str, domains: &SchedDomains, meta: Value) -> Result<Value> {
-    let flags = Preset::of_release(VERSION)?.sd_flags.names;
+    let preset = preset()?;
+    let (flags, pkg_name) = (preset.sd_flags.names, DomainOptions::of(preset).rules.pkg_name);
     let group = |group: &SchedGroup| -> Result<Value> {
         Ok(json!({
             "mask": hex(&group.span),
@@ -53,7 +60,7 @@ pub fn json(name: &str, domains: &SchedDomains, meta: Value) -> Result<Value> {
     };
     let domain = |sd: &SchedDomain| -> Result<Value> {
         Ok(json!({
-            "name": sd.level.name(DomainOptions::of(Preset::get("v7.2").unwrap()).rules.pkg_name),
+            "name": sd.level.name(pkg_name),
             "flags": format!("{:x}", sd.flags.to_raw(flags)?),
             "imbalance_pct": sd.imbalance_pct,
             "imb_numa_nr": sd.imb_numa_nr,
@@ -95,7 +102,7 @@ mod tests {
         for uniform in
             [Uniform { llcs: 2, ..Uniform::new(4, 2) }, Uniform { packages: 2, nodes: 2, ..Uniform::new(18, 2) }]
         {
-            let options = DomainOptions::of(Preset::get("v7.2").unwrap());
+            let options = DomainOptions::of(preset().unwrap());
             let domains = build_sched_domains(&uniform.topology(), &options).unwrap();
             let text = json("machine", &domains, Value::Null).unwrap().to_string();
             let read = wakelab_events::TopoFile::parse(std::path::Path::new("test"), &text).unwrap();
@@ -103,13 +110,14 @@ mod tests {
             assert_eq!(read.domains.domains.len(), domains.domains.len());
         }
     }
+
     #[test]
     fn capacities_and_who_decided_are_read() {
         let mut topology = Uniform::new(4, 1).topology();
         for cpu in &mut topology.cpus[2..] {
             cpu.capacity = 512;
         }
-        let domains = build_sched_domains(&topology, &DomainOptions::of(Preset::get("v7.2").unwrap())).unwrap();
+        let domains = build_sched_domains(&topology, &DomainOptions::of(preset().unwrap())).unwrap();
         let text = json("machine", &domains, json!({ "scheduler": "scx_wakelab 0" })).unwrap().to_string();
         let read = wakelab_events::TopoFile::parse(std::path::Path::new("test"), &text).unwrap();
         assert!(read.domains.asym_cpucap_active);

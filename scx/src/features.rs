@@ -1,9 +1,9 @@
-//! The switches, by the names of the kernel's `features` file and of the postings (`wakelab kernel` lists their
+//! The features, with the names of the kernel's `features` file and of the postings (`wakelab kernel` lists their
 //! sources).
 
 use anyhow::{Result, bail};
 
-/// By bit: `enum feature` of src/bpf/intf.h.
+/// The names by bit, as `enum feature` of src/bpf/intf.h.
 pub const NAMES: [&str; 15] = [
     "SIS_CORE",
     "SIS_UTIL",
@@ -22,7 +22,7 @@ pub const NAMES: [&str; 15] = [
     "WAKEUP_PREEMPTION",
 ];
 
-/// What kernels since 6.5 have on.
+/// The features that are on by default, as in kernels since 6.5.
 const DEFAULT: [&str; 8] =
     ["SIS_CORE", "SIS_UTIL", "RUNNABLE_BOOST", "UTIL_EST", "WA_IDLE", "WA_WEIGHT", "WA_BIAS", "WAKEUP_PREEMPTION"];
 
@@ -34,16 +34,16 @@ pub fn bit(name: &str) -> Option<u64> {
     NAMES.iter().position(|&known| known == name).map(|at| 1 << at)
 }
 
-/// The bits of what is on by default.
+/// The bits of the features that are on by default.
 pub fn defaults() -> u64 {
     DEFAULT.iter().filter_map(|name| bit(name)).sum()
 }
 
-/// Switches `list` (`SIS_PROP,NO_SIS_CORE`) on top of what is on. Of SIS_UTIL, its versions and SIS_PROP the one that
-/// is switched on turns the others off: they are answers to one question.
+/// Switches the features of `list` (`SIS_PROP,NO_SIS_CORE`), starting from `on`. SIS_UTIL, its versions and SIS_PROP
+/// are alternatives: to switch one on switches the others off.
 ///
 /// # Errors
-/// Where a name is not known.
+/// Fails if a name is not known.
 pub fn switched(mut on: u64, list: &str) -> Result<u64> {
     for word in list.split([',', ' ']).filter(|word| !word.is_empty()) {
         let upper = word.to_ascii_uppercase();
@@ -64,7 +64,7 @@ pub fn switched(mut on: u64, list: &str) -> Result<u64> {
     Ok(on)
 }
 
-/// As the kernel's `features` file says it.
+/// The features in the form of the kernel's `features` file.
 pub fn text(on: u64) -> String {
     let word = |(at, name): (usize, &&str)| format!("{}{name}", if on >> at & 1 != 0 { "" } else { "NO_" });
     NAMES.iter().enumerate().map(word).collect::<Vec<_>>().join(" ")

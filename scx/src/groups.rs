@@ -1,4 +1,4 @@
-//! Control groups as the program keeps them, with their paths.
+//! The control groups of the program, with their paths.
 
 use crate::bpf_skel::types;
 use scx_stats_derive::Stats;
@@ -7,29 +7,30 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use wakelab_input::printable;
 
-/// As in src/bpf/groups.h: the weight that the lower half of `runnable` has besides.
+/// `GROUP_BIAS` of src/bpf/groups.h, which is added to the weight in the lower half of `runnable`.
 const BIAS: u64 = 1 << 30;
-/// Where version 2 of control groups is mounted.
+/// Where cgroup2 is mounted.
 const ROOT: &str = "/sys/fs/cgroup";
 
-/// A control group in which something is runnable.
+/// A control group with a runnable task.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Stats)]
-#[stat(desc = "a control group in which something is runnable", _om_prefix = "group_", _om_label = "group")]
+#[stat(desc = "a control group with a runnable task", _om_prefix = "group_", _om_label = "group")]
 pub struct GroupMetrics {
-    #[stat(desc = "path below /sys/fs/cgroup; its number where none is found", _om_skip)]
+    #[stat(desc = "path below /sys/fs/cgroup; its number if it has none", _om_skip)]
     pub path: String,
     #[stat(desc = "its load weight: 1024 is a cpu.weight of 100")]
     pub weight: u64,
-    #[stat(desc = "sum of the load weights of what is runnable in it: tasks, and groups below")]
+    #[stat(desc = "sum of the load weights of its runnable tasks and groups")]
     pub runnable_weight: i64,
-    #[stat(desc = "runnable tasks, those of groups below not counted")]
+    #[stat(desc = "runnable tasks, without those of child groups")]
     pub tasks: u64,
-    #[stat(desc = "groups below in which something is runnable")]
+    #[stat(desc = "child groups with a runnable task")]
     pub groups: u64,
 }
 
-/// Reads those that are in use, by their numbers (which are those of the folders, too).
+/// The groups that are in use, by number, which is also the inode of the folder.
 pub fn read(states: &[types::group_state]) -> BTreeMap<u64, GroupMetrics> {
     let runnable = |state: &types::group_state| (state.runnable.wrapping_sub(BIAS) as i64 >> 32) as i32;
     let mut below = vec![0; states.len()];
@@ -38,9 +39,9 @@ pub fn read(states: &[types::group_state]) -> BTreeMap<u64, GroupMetrics> {
             *groups += 1;
         }
     }
-    // The first is the root's, of which nothing is kept.
+    // Slot 0 is the root group, whose state is not used.
     let used = states.iter().zip(below).skip(1);
-    // A sum without anything runnable would be an error, and is to be seen.
+    // A sum without a runnable task would be a bug, and is shown.
     let mut groups: BTreeMap<u64, GroupMetrics> = used
         .filter(|(state, _)| runnable(state) != 0 || state.sum != 0)
         .map(|(state, groups)| {
@@ -55,30 +56,31 @@ pub fn read(states: &[types::group_state]) -> BTreeMap<u64, GroupMetrics> {
         })
         .collect();
     if !groups.is_empty() {
-        name(&mut groups, Path::new(ROOT));
+        name(&mut groups, Path::new(ROOT), Path::new(ROOT));
     }
     groups
 }
 
-/// Finds the paths: the number of a group is that of its folder.
-fn name(groups: &mut BTreeMap<u64, GroupMetrics>, folder: &Path) {
+/// Finds the paths by the inodes of the folders.
+fn name(groups: &mut BTreeMap<u64, GroupMetrics>, root: &Path, folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
         let path = entry.path();
         if let Ok(metadata) = entry.metadata()
             && let Some(group) = groups.get_mut(&metadata.ino())
-            && let Ok(below) = path.strip_prefix(ROOT)
+            && let Ok(below) = path.strip_prefix(root)
         {
             group.path = format!("/{}", below.display());
         }
-        name(groups, &path);
+        name(groups, root, &path);
     }
 }
 
-/// Prints them, a line for each.
+/// Prints a line for each group. Its path is escaped: users choose the names of groups below their own, and this is the
+/// terminal of root.
 ///
 /// # Errors
-/// Where they cannot be written.
+/// Fails if they cannot be written.
 pub fn write(groups: &BTreeMap<u64, GroupMetrics>, to: &mut dyn Write) -> io::Result<()> {
     let mut groups: Vec<&GroupMetrics> = groups.values().collect();
     groups.sort_by(|a, b| a.path.cmp(&b.path));
@@ -86,7 +88,11 @@ pub fn write(groups: &BTreeMap<u64, GroupMetrics>, to: &mut dyn Write) -> io::Re
         writeln!(
             to,
             "group {}: weight {} runnable_weight {} runnable-tasks {} runnable-groups {}",
-            group.path, group.weight, group.runnable_weight, group.tasks, group.groups
+            printable(&group.path),
+            group.weight,
+            group.runnable_weight,
+            group.tasks,
+            group.groups
         )?;
     }
     Ok(())
@@ -114,6 +120,22 @@ mod tests {
         let mut text = Vec::new();
         write(&groups, &mut text).unwrap();
         assert!(String::from_utf8(text).unwrap().contains("weight 2048 runnable_weight 700 runnable-tasks 2"));
+    }
+
+    #[test]
+    fn the_name_of_a_group_cannot_command_the_terminal() {
+        let root = std::env::temp_dir().join(format!("wakelab-groups-{}", std::process::id()));
+        let folder = root.join("user\\x2d1.slice").join("\u{1b}]0;x\u{7}\r\u{9b}2J\n\u{202e}");
+        std::fs::create_dir_all(&folder).unwrap();
+        let id = std::fs::metadata(&folder).unwrap().ino();
+        let mut groups = BTreeMap::from([(id, GroupMetrics::default())]);
+        name(&mut groups, &root, &root);
+        std::fs::remove_dir_all(&root).unwrap();
+        let mut text = Vec::new();
+        write(&groups, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let path = r"/user\x2d1.slice/\u{1b}]0;x\u{7}\r\u{9b}2J\n\u{202e}";
+        assert_eq!(text, format!("group {path}: weight 0 runnable_weight 0 runnable-tasks 0 runnable-groups 0\n"));
     }
 
     #[test]

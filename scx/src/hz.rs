@@ -1,23 +1,23 @@
-//! Ticks a second, which the kernel says nowhere that can be relied on: counted.
+//! `HZ` of the kernel. No file with its value exists on every kernel, so it is measured.
 
 use anyhow::{Context, Result};
 use std::time::{Duration, Instant};
 
-/// The values of CONFIG_HZ.
+/// The possible values of CONFIG_HZ.
 const HZ: [u32; 4] = [100, 250, 300, 1000];
 
-/// Counts them.
+/// Measures `HZ` by counting jiffies.
 ///
 /// # Errors
-/// Where /proc/timer_list cannot be read.
+/// Fails if /proc/timer_list cannot be read.
 pub fn measure() -> Result<u32> {
-    let look = || -> Result<(u64, Instant)> {
+    let sample = || -> Result<(u64, Instant)> {
         let text = std::fs::read_to_string("/proc/timer_list").context("/proc/timer_list cannot be read")?;
-        Ok((jiffies(&text).context("/proc/timer_list says no jiffies")?, Instant::now()))
+        Ok((jiffies(&text).context("/proc/timer_list has no jiffies")?, Instant::now()))
     };
-    let (before, start) = look()?;
+    let (before, start) = sample()?;
     std::thread::sleep(Duration::from_millis(200));
-    let (after, end) = look()?;
+    let (after, end) = sample()?;
     Ok(nearest(after.wrapping_sub(before), end - start))
 }
 

@@ -1,4 +1,4 @@
-//! The machine, by scx_utils, as the program wants it.
+//! The topology of the machine, which scx_utils reads, in the form that the program takes.
 
 use anyhow::{Result, bail};
 use scx_utils::Topology;
@@ -6,7 +6,7 @@ use scx_utils::Topology;
 /// As in src/bpf/intf.h.
 pub const MAX_CPUS: usize = 1024;
 const MAX_SMT: usize = 8;
-/// Above this distance of nodes no task is pulled to its waker (`node_reclaim_distance`).
+/// `node_reclaim_distance`: domains of more distant nodes have no SD_WAKE_AFFINE.
 const RECLAIM_DISTANCE: usize = 30;
 /// `imbalance_pct` of domains of a core, and of all others, since 5.10.
 const PCT: (u32, u32) = (110, 117);
@@ -18,13 +18,13 @@ pub struct Cpu {
     pub id: usize,
     /// Index of its LLC.
     pub llc: usize,
-    /// Its place in it.
+    /// Its index in the ascending list of the CPUs of its LLC.
     pub llc_pos: usize,
     /// 1024 is the largest.
     pub capacity: u32,
-    /// The CPUs of its core, itself too.
+    /// The CPUs of its core, with itself.
     pub smt: Vec<usize>,
-    /// Its core, LLC, node and package, and the machine, as numbers.
+    /// The numbers of its core, LLC, node and package, and 0 for the machine.
     pub levels: [u32; 5],
 }
 
@@ -33,7 +33,7 @@ pub struct Cpu {
 pub struct Level {
     /// Per cent.
     pub imbalance_pct: u32,
-    /// Whether it is one for wake_affine().
+    /// Whether it has SD_WAKE_AFFINE.
     pub affine: bool,
 }
 
@@ -42,25 +42,25 @@ pub struct Level {
 pub struct Machine {
     /// One more than the highest number of a CPU.
     pub nr_cpus: usize,
-    /// Those that are online.
+    /// The CPUs that are online.
     pub cpus: Vec<Cpu>,
-    /// By LLC: its CPUs, ascending.
+    /// The CPUs of each LLC, ascending.
     pub llcs: Vec<Vec<usize>>,
-    /// From the lowest.
+    /// The levels of domains, from the lowest.
     pub levels: [Level; 5],
-    /// Whether a core has several CPUs.
+    /// Whether any core has several CPUs.
     pub smt: bool,
     /// Whether CPUs differ in capacity.
     pub asym: bool,
-    /// Distances of nodes, by node and node.
+    /// The distances between nodes.
     pub node_distance: Vec<Vec<usize>>,
 }
 
 impl Machine {
-    /// Reads it from sysfs.
+    /// Reads the topology from sysfs.
     ///
     /// # Errors
-    /// Where that cannot be read, or is larger than the program.
+    /// Fails if it cannot be read, or the machine is larger than the program allows.
     pub fn read() -> Result<Self> {
         let topology = Topology::new()?;
         let nr_cpus = *scx_utils::NR_CPU_IDS;
@@ -83,7 +83,7 @@ impl Machine {
                 id: cpu.id,
                 llc,
                 llc_pos: llcs[llc].iter().position(|&id| id == cpu.id).unwrap_or(0),
-                // Only what the kernel itself says is a capacity; clock rates of a server's cores differ, too.
+                // The kernel's own capacity only. scx_utils also derives one from frequencies, which differ on servers.
                 capacity: cpu
                     .kernel_cpu_capacity
                     .map_or(1024, |capacity| (capacity * 1024 / largest) as u32)
@@ -106,18 +106,20 @@ impl Machine {
         })
     }
 
-    /// `imbalance_pct` of the domain that is the LLC's.
+    /// `imbalance_pct` of the domain that spans the LLC.
     pub fn llc_pct(&self, llc: usize) -> u32 {
         let first = self.llcs[llc].first().and_then(|&id| self.cpus.iter().find(|cpu| cpu.id == id));
         if first.is_some_and(|cpu| cpu.smt.len() == self.llcs[llc].len()) { PCT.0 } else { PCT.1 }
     }
 
-    /// How often nr_idle_scan is computed, ns: as balancing of the largest LLC begins when idle, a ms for each CPU.
+    /// The interval at which nr_idle_scan is computed, ns: that of the balancing of an idle LLC, 1 ms per CPU of the
+    /// largest one.
     pub fn scan_interval_ns(&self) -> u64 {
         self.llcs.iter().map(Vec::len).max().unwrap_or(1).max(4) as u64 * 1_000_000
     }
 
-    /// `sysctl_sched_base_slice` of 7.2 on this machine, ns: 0.7 ms, more with the CPUs up to 8.
+    /// `sysctl_sched_base_slice` of 7.2 on this machine, ns: 0.7 ms times 1 + log2 of the CPUs, of which at most 8
+    /// count.
     pub fn base_slice_ns(&self) -> u64 {
         700_000 * u64::from(1 + self.cpus.len().clamp(1, 8).ilog2())
     }

@@ -1,11 +1,18 @@
-//! `scx_wakelab`: the published wake-up placement policies on a running kernel. docs/scx.md says how to use it.
+//! `scx_wakelab`: the published wake-up placement policies on a running kernel. docs/scx.md describes its use.
 
 mod ab;
 mod args;
 mod bpf_skel;
+mod bpf_variables;
+#[path = "../../record/src/capabilities.rs"]
+mod capabilities;
+#[path = "../../record/src/command.rs"]
+#[allow(dead_code, reason = "shared with the recorder, which also needs the exit code of the command")]
+mod command;
 mod compare;
 mod costs;
 mod domains;
+mod exit;
 mod features;
 mod groups;
 mod hz;
@@ -16,6 +23,8 @@ mod refusal;
 mod run;
 mod scheduler;
 mod server;
+#[path = "../../record/src/signals.rs"]
+mod signals;
 #[path = "../../study/src/statistics.rs"]
 mod statistics;
 mod stats;
@@ -30,7 +39,7 @@ fn main() -> ExitCode {
     match run::run(&args) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("scx_wakelab: {error:#}");
+            messages::say(&format!("scx_wakelab: {error:#}"));
             ExitCode::from(1)
         }
     }

@@ -1,26 +1,33 @@
-//! What libbpf has to say: gathered, and shown if the user wants to know.
+//! What is printed on stderr. What libbpf logs is kept, too, and printed with `--verbose`.
 
 use libbpf_rs::{PrintLevel, set_print};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use wakelab_input::printable;
 
-static SAID: Mutex<String> = Mutex::new(String::new());
+static LOG: Mutex<String> = Mutex::new(String::new());
 static VERBOSE: AtomicBool = AtomicBool::new(false);
 
-fn gather(level: PrintLevel, message: String) {
-    if VERBOSE.load(Ordering::Relaxed) && level != PrintLevel::Debug {
-        eprint!("{message}");
-    }
-    SAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(&message);
+/// Prints a line. After SIGHUP there may be no terminal any more, which must not end the scheduler.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// From now on messages are gathered, and shown where `verbose` says so.
+fn keep(level: PrintLevel, message: String) {
+    if VERBOSE.load(Ordering::Relaxed) && level != PrintLevel::Debug {
+        message.lines().for_each(|line| say(&printable(line)));
+    }
+    LOG.lock().unwrap_or_else(PoisonError::into_inner).push_str(&message);
+}
+
+/// Keeps libbpf's log from now on, and prints it if `verbose` is true.
 pub fn listen(verbose: bool) {
     VERBOSE.store(verbose, Ordering::Relaxed);
-    set_print(Some((PrintLevel::Info, gather)));
+    set_print(Some((PrintLevel::Info, keep)));
 }
 
-/// What was said since the last call.
+/// What libbpf has logged since the last call.
 pub fn take() -> String {
-    std::mem::take(&mut *SAID.lock().unwrap_or_else(PoisonError::into_inner))
+    std::mem::take(&mut *LOG.lock().unwrap_or_else(PoisonError::into_inner))
 }

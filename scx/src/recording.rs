@@ -1,4 +1,4 @@
-//! Decisions in the schema of the recorder, so that `wakelab stats`, `explain` and `conform` read them.
+//! `--record`: decisions in the schema of the recorder, which `wakelab stats`, `explain` and `conform` read.
 
 use crate::bpf_skel::BpfSkel;
 use crate::machine::Machine;
@@ -12,24 +12,23 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use wakelab_events::recording::{DecisionRow, RecordingWriter};
 
-/// How often what has come so far is closed, so that a scheduler that is killed leaves it.
-const CLOSE_EVERY: Duration = Duration::from_secs(5);
-/// Longer decisions were interrupted, if only by the host.
-const LONGEST_STABLE_NS: u64 = 200_000;
+/// How often the open segments are closed, so that a scheduler that is killed leaves them.
+const CLOSE_INTERVAL: Duration = Duration::from_secs(5);
+/// A longer decision was interrupted, if only by the host, and is not stable.
+const MAX_STABLE_NS: u64 = 200_000;
 /// MAX_RECORDED_LLCS of src/bpf/record.h.
-const MOST_LLCS: usize = 64;
+const MAX_LLCS: usize = 64;
 const PF_KTHREAD: u32 = 0x20_0000;
-/// SIS_PROP, SIS_LIMIT and SIS_SHORT read what the schema has no place for, so that their decisions cannot be made
-/// again.
+/// The schema has no columns for some inputs of these features, so their decisions cannot be made again.
 const NOT_RECORDED: [&str; 3] = ["SIS_PROP", "SIS_LIMIT", "SIS_SHORT"];
 const WAKE_FLAGS: [(u32, &str); 5] =
     [(0x08, "TTWU"), (0x10, "SYNC"), (0x20, "MIGRATED"), (0x40, "CURRENT_CPU"), (0x80, "RQ_SELECTED")];
 
-/// The folder and what its rows need.
+/// The folder, and what rows are made with.
 struct Rows {
     folder: RecordingWriter,
     nr_cpus: usize,
-    /// By LLC of the program: its id in the description, the first of its CPUs and how many.
+    /// By LLC of the program: its id in the description, and its number of CPUs.
     llcs: Vec<(i32, usize)>,
     llc_of_cpu: Vec<usize>,
     capacities: Vec<i64>,
@@ -48,13 +47,13 @@ pub struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
-    /// Begins one in a folder that is not there yet, or is empty.
+    /// Begins a recording in a folder that is new, or empty and root's alone.
     ///
     /// # Errors
-    /// Where it cannot be made, or the machine cannot be described.
+    /// Fails if the folder cannot be made, or the machine cannot be described.
     pub fn begin(path: &Path, skel: &BpfSkel<'a>, machine: &Machine, hz: u32) -> Result<Self> {
-        if machine.llcs.len() > MOST_LLCS {
-            bail!("recordings have room for {MOST_LLCS} LLCs, and this machine has {}", machine.llcs.len());
+        if machine.llcs.len() > MAX_LLCS {
+            bail!("recordings have room for {MAX_LLCS} LLCs, and this machine has {}", machine.llcs.len());
         }
         let built = domains::build(machine)?;
         let name = format!("{}cpus-{}llcs", machine.nr_cpus, machine.llcs.len());
@@ -97,10 +96,10 @@ impl<'a> Recording<'a> {
         Ok(Recording { rows, ring, closed: Instant::now() })
     }
 
-    /// Writes what has come.
+    /// Writes the records of the ring buffer.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Fails if they cannot be written.
     pub fn consume(&mut self) -> Result<()> {
         let consumed = self.ring.consume();
         let mut rows = self.rows.borrow_mut();
@@ -108,17 +107,17 @@ impl<'a> Recording<'a> {
             return Err(error);
         }
         consumed.context("the ring buffer cannot be read")?;
-        if self.closed.elapsed() > CLOSE_EVERY {
+        if self.closed.elapsed() > CLOSE_INTERVAL {
             rows.folder.close_segments()?;
             self.closed = Instant::now();
         }
         Ok(())
     }
 
-    /// Ends it, and gives how many decisions were written, and how many of them can be compared exactly.
+    /// Writes the rest and closes the files. Returns the number of decisions, and how many of them are stable.
     ///
     /// # Errors
-    /// As [`Recording::consume`].
+    /// Those of [`Recording::consume`].
     pub fn end(mut self) -> Result<(i64, u64)> {
         self.consume()?;
         let mut rows = self.rows.borrow_mut();
@@ -145,7 +144,7 @@ impl Rows {
         let stable = r.idle[..words] == r.idle_exit[..words]
             && r.lost_claims == 0
             && r.offline == 0
-            && r.dur_ns < LONGEST_STABLE_NS
+            && r.dur_ns < MAX_STABLE_NS
             && r.features & self.not_recorded == 0;
         self.stable += u64::from(stable);
         let ints = |of: fn(&RecordedCpu) -> i32| cpus.iter().map(of).collect::<Vec<_>>();
@@ -225,7 +224,8 @@ impl Rows {
             cpu_util_est: &longs(|cpu| cpu.util_est.into()),
             cpu_capacity: &self.capacities,
             llc_ids: &ids,
-            // The schema knows no kernel without SIS_CORE: a search that does not ask is one that is told no.
+            // The schema has no kernel without SIS_CORE. Without idle cores, a search does the same as without
+            // SIS_CORE.
             llc_has_idle_cores: &if r.features & self.sis_core == 0 {
                 vec![0; self.llcs.len()]
             } else {

@@ -1,10 +1,11 @@
-//! Why the scheduler cannot run here: what is missing, and what to do about it, in a line.
+//! Why the scheduler cannot run here, in one line: what is missing, and the next step.
 
 use scx_utils::compat;
 use std::fmt;
 use std::path::Path;
+use wakelab_input::printable;
 
-/// Something is not there.
+/// Something that the scheduler needs is missing.
 #[derive(Debug)]
 pub struct Refusal(String);
 
@@ -16,17 +17,16 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// What the program cannot do without. Others it does without, or has two names for.
+/// The kfuncs that the program needs. For others it has a fallback or a second name.
 const NEEDED: [&str; 3] = ["scx_bpf_create_dsq", "scx_bpf_kick_cpu", "scx_bpf_dsq_nr_queued"];
 
-/// Looks for what can be seen before anything is loaded.
+/// Checks what can be checked before anything is loaded.
 ///
 /// # Errors
-/// Where something is missing.
+/// Fails if something is missing.
 pub fn check() -> Result<(), Refusal> {
     let refuse = |what: &str| Err(Refusal(what.to_owned()));
-    // SAFETY: it only asks.
-    if unsafe { libc::geteuid() } != 0 {
+    if !rustix::process::geteuid().is_root() {
         return refuse("a scheduler is loaded as root; run it with sudo");
     }
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
@@ -42,8 +42,8 @@ pub fn check() -> Result<(), Refusal> {
         let name = std::fs::read_to_string("/sys/kernel/sched_ext/root/ops").unwrap_or_default();
         return Err(Refusal(format!(
             "a sched_ext scheduler runs already ({}, {}); end it first",
-            name.trim(),
-            state.trim()
+            printable(name.trim()),
+            printable(state.trim())
         )));
     }
     let missing: Vec<&str> = NEEDED.into_iter().filter(|name| !compat::ksym_exists(name).unwrap_or(false)).collect();
@@ -62,13 +62,13 @@ pub fn check() -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Says why the kernel took no program, from what libbpf said.
-pub fn of_load(error: &anyhow::Error, said: &str) -> Refusal {
+/// Why the kernel refused the program, by libbpf's log.
+pub fn of_load(error: &anyhow::Error, log: &str) -> Refusal {
     let lockdown = std::fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
     if lockdown.contains("[integrity]") || lockdown.contains("[confidentiality]") {
         return Refusal("this kernel is locked down and refuses the program; boot it without lockdown=".into());
     }
-    if let Some(line) = said
+    if let Some(line) = log
         .lines()
         .find(|line| line.contains("incompatible with vmlinux") || line.contains("not found in kernel or module BTFs"))
     {
@@ -77,14 +77,11 @@ pub fn of_load(error: &anyhow::Error, said: &str) -> Refusal {
             "this kernel lacks {name} as the program calls it; boot another build or version of it"
         ));
     }
-    if let Some(line) = said.lines().find(|line| line.contains("failed to load: ")) {
+    if let Some(line) = log.lines().find(|line| line.contains("failed to load: ")) {
         let name = line.split('\'').nth(1).unwrap_or("?");
-        return Refusal(format!("the kernel's verifier refuses {name}; --verbose shows what it says of it"));
+        return Refusal(format!("the kernel's verifier refuses {name}; --verbose prints its log"));
     }
-    Refusal(
-        format!("the kernel does not take the program: {error:#}; --verbose shows what it says of it")
-            .replace('\n', " "),
-    )
+    Refusal(format!("the kernel does not take the program: {error:#}; --verbose prints its log").replace('\n', " "))
 }
 
 #[cfg(test)]
@@ -92,14 +89,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_libbpf_says_becomes_a_line() {
+    fn the_log_of_libbpf_becomes_a_line() {
         let error = anyhow::anyhow!("Failed to load BPF program");
-        for (said, expected) in [
+        for (log, expected) in [
             ("libbpf: extern (func ksym) 'scx_bpf_x': func_proto [1] incompatible with vmlinux [2]\n", "scx_bpf_x"),
             ("0: (85) call x\nlibbpf: prog 'wakelab_tick': failed to load: -EACCES\n", "verifier refuses wakelab_tick"),
             ("", "Failed to load BPF program"),
         ] {
-            let text = of_load(&error, said).to_string();
+            let text = of_load(&error, log).to_string();
             assert!(text.contains(expected) && !text.contains('\n'), "{text}");
         }
     }

@@ -1,56 +1,57 @@
-//! From the first line to the last.
+//! What the program does, by its arguments.
 
 use crate::args::Args;
+use crate::messages::say;
 use crate::recording::Recording;
 use crate::scheduler::{Scheduler, Settings};
+use crate::signals::Signals;
 use crate::stats::Metrics;
-use crate::{ab, costs, features, messages, refusal, server};
+use crate::{ab, capabilities, costs, features, messages, refusal, server};
 use anyhow::{Context, Result};
+use rustix::thread::CapabilitySet;
 use std::io::{ErrorKind, Write};
 use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use wakelab_input::printable;
 
-/// How often it is looked whether the end has come.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// The same while records come.
-const RECORD_EVERY: Duration = Duration::from_millis(10);
-/// How long --costs looks.
-const COSTS_OF: Duration = Duration::from_secs(10);
+/// How often the end is checked for.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// How often the ring buffer is read, if decisions are recorded.
+const RECORD_INTERVAL: Duration = Duration::from_millis(10);
+/// How long --costs measures if --duration is not given.
+const COSTS_DURATION: Duration = Duration::from_secs(10);
 
-/// Does what the arguments say; gives the exit code.
+/// Does what the arguments request. Returns the exit code.
 ///
 /// # Errors
-/// Where the scheduler cannot run, or the kernel has ended it.
+/// Fails if the scheduler cannot run, or the kernel has disabled it because of an error.
 pub fn run(args: &Args) -> Result<u8> {
     messages::listen(args.verbose);
     if let Some(list) = &args.set {
         let on: String = server::request(&[("target", "set"), ("features", list)])?;
-        println!("{on}");
+        println!("{}", printable(&on));
         return Ok(0);
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&stop);
-    ctrlc::set_handler(move || seen.store(true, Ordering::Relaxed)).context("signals cannot be waited for")?;
+    let signals = Signals::catch().context("signals cannot be caught")?;
     if args.monitor {
-        return monitor(args.once, &stop).map(|()| 0);
+        return monitor(args.once, &signals).map(|()| 0);
     }
     if args.costs {
-        return costs::print(args.duration.unwrap_or(COSTS_OF), args.json, &stop).map(|()| 0);
+        costs::print(args.duration.unwrap_or(COSTS_DURATION), args.json, &signals)?;
+        return Ok(signals.exit_code().unwrap_or(0));
     }
     refusal::check()?;
-    schedule(args, &stop)
+    schedule(args, &signals)
 }
 
-/// Prints what the scheduler that runs says of itself.
-fn monitor(once: bool, stop: &AtomicBool) -> Result<()> {
+/// Prints the statistics and the state of the running scheduler, until a signal comes.
+fn monitor(once: bool, signals: &Signals) -> Result<()> {
     let mut before: Metrics = server::request(&[])?;
     if once {
         return heard(before.write(&mut std::io::stdout(), true)).map(drop);
     }
-    while !stop.load(Ordering::Relaxed) {
+    while signals.caught().is_none() {
         std::thread::sleep(Duration::from_secs(1));
         let now: Metrics = server::request(&[])?;
         let mut to = std::io::stdout();
@@ -62,7 +63,7 @@ fn monitor(once: bool, stop: &AtomicBool) -> Result<()> {
     Ok(())
 }
 
-/// Whether there is still a reader of what was written: `| head` goes when it has enough.
+/// Whether the output still has a reader. `| head` closes it when it has enough.
 fn heard(written: std::io::Result<()>) -> Result<bool> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
@@ -70,7 +71,8 @@ fn heard(written: std::io::Result<()>) -> Result<bool> {
     }
 }
 
-/// The folder of a recording: another machine, once it has begun anew, is another recording (`rec`, `rec-2`, ...).
+/// The folder of a recording. After a restart the machine is another one, and so is the recording (`rec`, `rec-2`,
+/// ...).
 fn part(path: &Path, restarts: usize) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     if restarts > 0 {
@@ -79,7 +81,7 @@ fn part(path: &Path, restarts: usize) -> PathBuf {
     path.into()
 }
 
-fn schedule(args: &Args, stop: &AtomicBool) -> Result<u8> {
+fn schedule(args: &Args, signals: &Signals) -> Result<u8> {
     let mut on = features::switched(features::defaults(), args.features.as_deref().unwrap_or_default())?;
     let start = Instant::now();
     let mut restarts = 0;
@@ -93,21 +95,24 @@ fn schedule(args: &Args, stop: &AtomicBool) -> Result<u8> {
         let mut place = MaybeUninit::uninit();
         let mut scheduler = Scheduler::start(&mut place, &settings)?;
         if args.ab.is_some() {
-            let result = ab::run(args, &mut scheduler, stop);
+            capabilities::drop_unneeded(CapabilitySet::all()).context("capabilities cannot be dropped")?;
+            let complete = ab::run(args, &mut scheduler, signals);
             scheduler.leave().report()?;
-            return result.map(|()| 0);
+            return complete.map(|complete| if complete { 0 } else { signals.exit_code().unwrap_or(0) });
         }
-        let server = server::open()?;
         let mut recording = match &args.record {
             Some(path) => {
                 Some(Recording::begin(&part(path, restarts), &scheduler.skel, &scheduler.machine, scheduler.hz)?)
             }
             None => None,
         };
-        let wait = if recording.is_some() { RECORD_EVERY } else { LOOK_EVERY };
-        eprintln!("scx_wakelab: enabled, {}", features::text(scheduler.features()));
+        // The program is loaded, and the folder is made. Both may be needed again after a restart.
+        capabilities::drop_unneeded(CapabilitySet::all()).context("capabilities cannot be dropped")?;
+        let server = server::open()?;
+        let wait = if recording.is_some() { RECORD_INTERVAL } else { POLL_INTERVAL };
+        say(&format!("scx_wakelab: enabled, {}", features::text(scheduler.features())));
         let (mut told, mut before) = (Instant::now(), Metrics::read(&scheduler));
-        while !stop.load(Ordering::Relaxed)
+        while signals.caught().is_none()
             && !scheduler.ended()
             && args.duration.is_none_or(|most| start.elapsed() < most)
         {
@@ -117,7 +122,8 @@ fn schedule(args: &Args, stop: &AtomicBool) -> Result<u8> {
             }
             if args.stats.is_some_and(|every| told.elapsed() >= every) {
                 let now = Metrics::read(&scheduler);
-                now.since(&before).write(&mut std::io::stdout(), false)?;
+                // A closed terminal or pipe does not end the scheduler.
+                let _ = now.since(&before).write(&mut std::io::stdout(), false);
                 (told, before) = (Instant::now(), now);
             }
         }
@@ -126,14 +132,16 @@ fn schedule(args: &Args, stop: &AtomicBool) -> Result<u8> {
         let last = Metrics::read(&scheduler);
         if let Some(recording) = recording {
             let (written, stable) = recording.end()?;
-            eprintln!("scx_wakelab: {written} decisions recorded ({stable} stable), {} lost", last.lost_records);
+            say(&format!("scx_wakelab: {written} decisions recorded ({stable} stable), {} lost", last.lost_records));
         }
         let info = scheduler.leave();
         info.report()?;
         if !info.should_restart() {
-            return Ok(0);
+            // Without --duration a signal is how the scheduler is ended.
+            return Ok(args.duration.and(signals.exit_code()).unwrap_or(0));
         }
         restarts += 1;
-        eprintln!("scx_wakelab: begins anew");
+        capabilities::restore().context("capabilities cannot be restored")?;
+        say("scx_wakelab: a new CPU came online: restarting");
     }
 }

@@ -1,42 +1,47 @@
-//! The program in the kernel: opened, told of the machine, loaded and attached.
+//! The BPF program: opened, configured for the machine, loaded and attached.
 
 use crate::bpf_skel::{BpfSkel, BpfSkelBuilder, OpenBpfSkel};
+use crate::bpf_variables::BpfVariables;
+use crate::exit::Exit;
 use crate::machine::Machine;
 use crate::{hz, messages, refusal};
 use anyhow::{Context, Result};
 use libbpf_rs::{Link, OpenObject};
-use scx_utils::{UserExitInfo, compat, scx_ops_attach, scx_ops_load, scx_ops_open, uei_exited, uei_read};
+use scx_utils::{compat, scx_ops_attach, scx_ops_load, scx_ops_open};
 use std::mem::MaybeUninit;
+use std::sync::atomic::Ordering;
 
-/// What the program is told before it is loaded.
+/// The settings of the program, which are fixed before it is loaded.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Its features, by bit.
+    /// The features that are on, by bit. They can be switched later.
     pub features: u64,
-    /// Its slice, ns.
+    /// The slice, ns.
     pub slice_ns: u64,
-    /// Whether it records what it decides.
+    /// Whether the program records decisions.
     pub recording: bool,
-    /// Whether the kernel's dump of all run queues is shown where it ends it.
+    /// Whether the kernel's dump of all run queues is printed if the kernel disables the scheduler.
     pub verbose: bool,
 }
 
-/// The scheduler while it runs. Dropped, it leaves, and the kernel's own scheduler takes over.
+/// The scheduler while it runs. When this is dropped, the kernel disables it, and the fair class takes over.
 pub struct Scheduler<'a> {
-    /// The program and its state.
-    pub skel: BpfSkel<'a>,
     link: Option<Link>,
-    /// The machine that it was told of.
+    /// The variables of the program.
+    pub variables: BpfVariables<'a>,
+    /// The program and its maps, without the variables.
+    pub skel: BpfSkel<'a>,
+    /// The machine that the program was configured for.
     pub machine: Machine,
-    /// Ticks a second.
+    /// `HZ` of the kernel.
     pub hz: u32,
 }
 
 impl<'a> Scheduler<'a> {
-    /// Loads and attaches it.
+    /// Loads and attaches the program.
     ///
     /// # Errors
-    /// Where the kernel refuses: one line says why.
+    /// Fails with one line that says why, if the kernel refuses the program.
     pub fn start(place: &'a mut MaybeUninit<OpenObject>, settings: &Settings) -> Result<Self> {
         let machine = Machine::read().context("the machine's topology cannot be read from /sys/devices/system")?;
         messages::take();
@@ -51,43 +56,41 @@ impl<'a> Scheduler<'a> {
         describe(&mut open, &machine, settings, hz)?;
         without_groups(&mut open);
         if !settings.verbose {
-            // The kernel's dump of all run queues is no line that says why.
+            // Without --verbose the reason takes one line, so no dump is wanted.
             open.struct_ops.wakelab_mut().exit_dump_len = 1;
         }
         let loaded: Result<BpfSkel<'a>> = scx_ops_load!(open, wakelab, uei);
         let mut skel = loaded.map_err(|e| refusal::of_load(&e, &messages::take()))?;
+        let variables = BpfVariables::take(&mut skel.maps.bss_data, &mut skel.maps.data_data)?;
         let attached: Result<Link> = scx_ops_attach!(skel, wakelab);
         let link = attached.map_err(|e| refusal::of_load(&e, &messages::take()))?;
-        Ok(Scheduler { skel, link: Some(link), machine, hz })
+        Ok(Scheduler { link: Some(link), variables, skel, machine, hz })
     }
 
-    /// Whether the kernel has ended it.
+    /// Whether the kernel has disabled the scheduler.
     pub fn ended(&self) -> bool {
-        uei_exited!(&self.skel, uei)
+        self.variables.has_exited()
     }
 
-    /// Leaves, and gives why: by itself, or what the kernel said.
-    pub fn leave(mut self) -> UserExitInfo {
+    /// Disables the scheduler if it still runs. Returns why it has ended.
+    pub fn leave(mut self) -> Exit {
         drop(self.link.take());
-        uei_read!(&self.skel, uei)
+        Exit::of(&self.variables.exit_info())
     }
 
-    /// What is on, by bit.
+    /// The features that are on, by bit.
     pub fn features(&self) -> u64 {
-        self.skel.maps.bss_data.as_ref().map_or(0, |bss| bss.features)
+        self.variables.features().load(Ordering::Relaxed)
     }
 
-    /// Switches features.
-    pub fn set_features(&mut self, features: u64) {
-        if let Some(bss) = self.skel.maps.bss_data.as_mut() {
-            // SAFETY: the place is mapped, and the program reads it in one access.
-            unsafe { std::ptr::write_volatile(&raw mut bss.features, features) };
-        }
+    /// Sets the features that are on. Decisions that begin later read them.
+    pub fn set_features(&self, features: u64) {
+        self.variables.features().store(features, Ordering::Relaxed);
     }
 }
 
-/// A kernel without group scheduling (CONFIG_EXT_GROUP_SCHED) has no place for these; scx_utils looks for
-/// cgroup_set_idle.
+/// Removes the callbacks of control groups on a kernel that does not have them (without CONFIG_EXT_GROUP_SCHED).
+/// scx_utils handles cgroup_set_idle.
 fn without_groups(open: &mut OpenBpfSkel<'_>) {
     if compat::struct_has_field("sched_ext_ops", "cgroup_init").unwrap_or(false) {
         return;
@@ -99,6 +102,7 @@ fn without_groups(open: &mut OpenBpfSkel<'_>) {
     ops.cgroup_set_weight = std::ptr::null_mut();
 }
 
+/// Sets the constants and the initial values of the variables, which the kernel has not mapped yet.
 fn describe(open: &mut OpenBpfSkel<'_>, machine: &Machine, settings: &Settings, hz: u32) -> Result<()> {
     let rodata = open.maps.rodata_data.as_mut().context("the program has no constants")?;
     rodata.nr_cpus = machine.nr_cpus as u32;

@@ -1,4 +1,4 @@
-//! The statistics, as the scx tools have them: served over a socket, and printed.
+//! The statistics in the form of the scx tools: served over a socket, and printed.
 
 use crate::bpf_skel::types;
 use crate::features;
@@ -41,9 +41,9 @@ pub struct CpuMetrics {
     pub load: u64,
     #[stat(desc = "util_est of the runnable tasks")]
     pub util_est: u64,
-    #[stat(desc = "what is asked of cpufreq, 1024 being the largest capacity")]
+    #[stat(desc = "the request to cpufreq; 1024 is the largest capacity")]
     pub perf_target: u64,
-    #[stat(desc = "what the kernel has as that request")]
+    #[stat(desc = "the request that the kernel has stored")]
     pub kernel_perf_target: u64,
     #[stat(desc = "1 while the CPU is idle and not claimed")]
     pub idle: u64,
@@ -53,21 +53,21 @@ pub struct CpuMetrics {
     pub avg_idle: u64,
     #[stat(desc = "SIS_PROP: average cost of a search, ns")]
     pub avg_scan_cost: u64,
-    #[stat(desc = "SIS_PROP: average idle time that it has seen as a waker, ns")]
+    #[stat(desc = "SIS_PROP: wake_avg_idle of the CPU, ns")]
     pub wake_avg_idle: u64,
-    #[stat(desc = "SIS_PROP: when that was aged last, jiffies")]
+    #[stat(desc = "SIS_PROP: when wake_avg_idle was last decayed, jiffies")]
     pub wake_stamp: u64,
-    #[stat(desc = "SIS_SHORT: dur_avg of the task that runs, ns")]
+    #[stat(desc = "SIS_SHORT: dur_avg of the running task, ns")]
     pub curr_dur_avg: u64,
-    #[stat(desc = "SIS_LIMIT: where the next search begins, plus 1; 0 for nowhere yet")]
+    #[stat(desc = "SIS_LIMIT: the CPU at which the next scan begins, plus 1; 0 for none yet")]
     pub next_cpu: u64,
     #[stat(desc = "virtual time of its queue, ns")]
     pub vclock: u64,
-    #[stat(desc = "virtual time of the tasks of the LLC's queue there, taken as one, ns")]
+    #[stat(desc = "virtual time of all tasks of the LLC's queue on this CPU, counted as one, ns")]
     pub llc_vtime: u64,
     #[stat(desc = "sum of the load weights of its runnable tasks")]
     pub load_weight: u64,
-    #[stat(desc = "pid of the task that runs; 0 for none of ours")]
+    #[stat(desc = "pid of the running task; 0 if no task of the scheduler runs")]
     pub pid: u64,
 }
 
@@ -77,21 +77,21 @@ pub struct CpuMetrics {
 pub struct LlcMetrics {
     #[stat(desc = "sum of its CPUs' util_avg")]
     pub sum_util: u64,
-    #[stat(desc = "CPUs that a search may look at")]
+    #[stat(desc = "CPUs that a search may probe")]
     pub nr_idle_scan: u64,
-    #[stat(desc = "sum of its CPUs' load_avg, where there are several LLCs")]
+    #[stat(desc = "sum of its CPUs' load_avg, if there are several LLCs")]
     pub load: u64,
-    #[stat(desc = "load that it is to take from another LLC; 0 for none")]
+    #[stat(desc = "load to pull from another LLC; 0 for none")]
     pub pull_load: u64,
     #[stat(desc = "its CPUs that are online")]
     pub nr_online: u64,
-    #[stat(desc = "1 where a core may be idle")]
+    #[stat(desc = "1 if a core may be idle")]
     pub has_idle_cores: u64,
     #[stat(desc = "virtual time of its queue, ns")]
     pub vclock: u64,
 }
 
-/// How often a decision had a reason.
+/// Decisions with one reason.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, Stats)]
 #[stat(desc = "decisions by reason", _om_prefix = "reason_", _om_label = "reason")]
 pub struct ReasonMetrics {
@@ -99,71 +99,71 @@ pub struct ReasonMetrics {
     pub count: u64,
 }
 
-/// All of it. Counts are since the beginning, or of the time between two looks.
+/// All statistics. Counts are those since the start, or of the time between two reads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, Stats)]
 #[stat(desc = "scx_wakelab", top)]
 pub struct Metrics {
-    #[stat(desc = "what is on", _om_skip)]
+    #[stat(desc = "the features and whether they are on", _om_skip)]
     pub features: String,
     #[stat(desc = "searches for an idle CPU")]
     pub sis_search: u64,
     #[stat(desc = "searches that went past the fast paths")]
     pub sis_domain_search: u64,
-    #[stat(desc = "CPUs looked at; 1 for the fast paths")]
+    #[stat(desc = "CPUs probed; 1 for the fast paths")]
     pub sis_scanned: u64,
     #[stat(desc = "searches that found nothing")]
     pub sis_failed: u64,
-    #[stat(desc = "walks for an idle core")]
-    pub core_walks: u64,
-    #[stat(desc = "most CPUs that one walk with a limit has looked at, since the beginning")]
-    pub most_looks: u64,
-    #[stat(desc = "claims of an idle CPU that another waker was faster with")]
+    #[stat(desc = "scans for an idle core")]
+    pub core_scans: u64,
+    #[stat(desc = "most probes of one scan with a limit, since the start")]
+    pub max_probes: u64,
+    #[stat(desc = "claims of an idle CPU that were lost to another waker")]
     pub lost_claims: u64,
-    #[stat(desc = "claims of an idle CPU whose task went elsewhere")]
+    #[stat(desc = "claims of an idle CPU whose task went to another CPU")]
     pub freed_claims: u64,
     #[stat(desc = "new tasks placed")]
     pub forks: u64,
-    #[stat(desc = "tasks put on an idle CPU at once")]
+    #[stat(desc = "tasks inserted at once on an idle CPU")]
     pub direct: u64,
     #[stat(desc = "tasks put in the queue of an LLC")]
     pub queued_llc: u64,
     #[stat(desc = "tasks put in the queue of a CPU")]
     pub queued_cpu: u64,
-    #[stat(desc = "tasks that went on after their slice")]
+    #[stat(desc = "tasks that ran on after their slice")]
     pub kept: u64,
-    #[stat(desc = "tasks taken from the queue of the own LLC")]
+    #[stat(desc = "tasks pulled from the queue of the own LLC")]
     pub pulled_llc: u64,
-    #[stat(desc = "tasks taken from the queue of the own CPU")]
+    #[stat(desc = "tasks pulled from the queue of the own CPU")]
     pub pulled_cpu: u64,
-    #[stat(desc = "tasks taken from the queue of another CPU of the LLC")]
+    #[stat(desc = "tasks pulled from the queue of another CPU of the LLC")]
     pub pulled_sibling: u64,
-    #[stat(desc = "tasks taken from another LLC")]
+    #[stat(desc = "tasks pulled from another LLC")]
     pub pulled_other: u64,
-    #[stat(desc = "tasks taken from another LLC to share its load")]
+    #[stat(desc = "tasks pulled from another LLC to balance the load")]
     pub pulled_load: u64,
     #[stat(desc = "tasks preempted by a wake-up")]
     pub preempted: u64,
-    #[stat(desc = "idle CPUs told of a queue")]
+    #[stat(desc = "idle CPUs kicked for a task in a queue")]
     pub kicked_idle: u64,
     #[stat(desc = "tasks brought forward in a queue because they had waited long")]
     pub brought_forward: u64,
-    #[stat(desc = "tasks that came to run on another CPU")]
+    #[stat(desc = "tasks that migrated to another CPU")]
     pub migrations: u64,
-    #[stat(desc = "requests to cpufreq that runnable tasks raised")]
+    #[stat(desc = "requests to cpufreq that runnable_avg raised")]
     pub boosted: u64,
     #[stat(desc = "decisions recorded")]
     pub recorded: u64,
-    #[stat(desc = "decisions for whose record there was no room")]
+    #[stat(desc = "decisions whose record found no room")]
     pub lost_records: u64,
-    #[stat(desc = "longest time that a runnable task has waited for a CPU since the beginning, ns")]
+    #[stat(desc = "longest wait of a runnable task for a CPU since the start, ns")]
     pub longest_wait_ns: u64,
     #[stat(desc = "the pid of that task")]
     pub longest_wait_pid: u64,
     #[stat(desc = "decisions by reason")]
     pub reasons: BTreeMap<String, ReasonMetrics>,
-    #[stat(desc = "control groups that count as the one above them, because there are too many or they are too deep")]
+    #[stat(desc = "control groups that count as their parent, because there are too many or they are too deep")]
     pub groups_without_slot: u64,
-    #[stat(desc = "by control group in which something is runnable")]
+    #[stat(desc = "by control group with a runnable task")]
     pub groups: BTreeMap<u64, GroupMetrics>,
     #[stat(desc = "by LLC")]
     pub llcs: BTreeMap<usize, LlcMetrics>,
@@ -184,7 +184,7 @@ macro_rules! counters {
 }
 
 counters! {
-    sis_search, sis_domain_search, sis_scanned, sis_failed, core_walks, lost_claims, freed_claims, forks, direct,
+    sis_search, sis_domain_search, sis_scanned, sis_failed, core_scans, lost_claims, freed_claims, forks, direct,
     queued_llc, queued_cpu,
     kept, pulled_llc, pulled_cpu, pulled_sibling, pulled_other, pulled_load, preempted, kicked_idle,
     brought_forward, migrations,
@@ -192,17 +192,17 @@ counters! {
 }
 
 impl Metrics {
-    /// Reads them.
+    /// Reads the statistics.
     pub fn read(scheduler: &Scheduler<'_>) -> Self {
         let mut metrics = Metrics { features: features::text(scheduler.features()), ..Metrics::default() };
-        // Where it fails there is nothing to compare with, and nothing else to be done.
-        let _ = scheduler.skel.progs.look_at_kernel.test_run(libbpf_rs::ProgramInput::default());
-        let Some(bss) = scheduler.skel.maps.bss_data.as_ref() else { return metrics };
+        // If this fails, kernel_perf_target stays as it was, and nothing else depends on it.
+        let _ = scheduler.skel.progs.read_kernel_cpuperf.test_run(libbpf_rs::ProgramInput::default());
+        let variables = &scheduler.variables;
         let mut reasons = [0; REASONS.len()];
         for cpu in &scheduler.machine.cpus {
-            let state = &bss.cpu_states[cpu.id];
+            let state = variables.cpu_state(cpu.id);
             add(&mut metrics, &state.counts);
-            metrics.most_looks = metrics.most_looks.max(state.counts.most_looks);
+            metrics.max_probes = metrics.max_probes.max(state.counts.max_probes);
             if state.counts.longest_wait_ns > metrics.longest_wait_ns {
                 metrics.longest_wait_ns = state.counts.longest_wait_ns;
                 metrics.longest_wait_pid = state.counts.longest_wait_pid;
@@ -220,7 +220,7 @@ impl Metrics {
                     util_est: state.util_est,
                     perf_target: state.perf_target.into(),
                     kernel_perf_target: state.kernel_perf_target.into(),
-                    idle: bss.idle_cpus[cpu.id / 64] >> (cpu.id % 64) & 1,
+                    idle: variables.is_idle(cpu.id).into(),
                     offline: state.offline.into(),
                     avg_idle: state.avg_idle,
                     avg_scan_cost: state.cost.avg_scan_cost,
@@ -236,7 +236,7 @@ impl Metrics {
             );
         }
         for at in 0..scheduler.machine.llcs.len() {
-            let state = &bss.llc_states[at];
+            let state = variables.llc_state(at);
             metrics.llcs.insert(
                 at,
                 LlcMetrics {
@@ -250,15 +250,14 @@ impl Metrics {
                 },
             );
         }
-        let used = (bss.nr_group_slots as usize).min(bss.groups.len());
-        metrics.groups = groups::read(&bss.groups[..used]);
-        metrics.groups_without_slot = bss.groups_without_slot.into();
+        metrics.groups = groups::read(&variables.groups());
+        metrics.groups_without_slot = variables.groups_without_slot().into();
         metrics.reasons =
             REASONS.iter().zip(reasons).map(|(name, count)| ((*name).to_owned(), ReasonMetrics { count })).collect();
         metrics
     }
 
-    /// What has been counted since `before`; what is no count stays as it is.
+    /// The counts since `before`. What is not a count stays as it is.
     pub fn since(&self, before: &Metrics) -> Metrics {
         let mut metrics = self.clone();
         less(&mut metrics, before);
@@ -268,23 +267,23 @@ impl Metrics {
         metrics
     }
 
-    /// Prints them, the state of LLCs and CPUs too where `all` says so.
+    /// Prints the counts; with `all` also the state of control groups, LLCs and CPUs.
     ///
     /// # Errors
-    /// Where they cannot be written.
+    /// Fails if they cannot be written.
     pub fn write(&self, to: &mut dyn Write, all: bool) -> io::Result<()> {
         let searches = self.sis_search.max(1) as f64;
         writeln!(
             to,
-            "searches {} past-fast-paths {} scanned {} ({:.2} each) failed {} core-walks {} most-looks {} lost-claims \
+            "searches {} past-fast-paths {} scanned {} ({:.2} each) failed {} core-scans {} max-probes {} lost-claims \
              {} freed {}",
             self.sis_search,
             self.sis_domain_search,
             self.sis_scanned,
             self.sis_scanned as f64 / searches,
             self.sis_failed,
-            self.core_walks,
-            self.most_looks,
+            self.core_scans,
+            self.max_probes,
             self.lost_claims,
             self.freed_claims,
         )?;
@@ -373,7 +372,7 @@ mod tests {
         let body = header.split("enum reason {").nth(1).unwrap().split('}').next().unwrap();
         let names: Vec<String> = body
             .split(',')
-            .filter_map(|word| word.trim().strip_prefix("WHY_"))
+            .filter_map(|word| word.trim().strip_prefix("PLACED_"))
             .map(|name| name.to_lowercase().replace('_', "-"))
             .collect();
         assert_eq!(names, REASONS);

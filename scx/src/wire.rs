@@ -1,13 +1,13 @@
-//! A record of the ring buffer, as src/bpf/record.h has it.
+//! The records of the ring buffer, as src/bpf/record.h declares them.
 
 use crate::machine::MAX_CPUS;
 use bytemuck::{Pod, Zeroable};
 
-/// LLCs of a record.
+/// The LLCs of a record.
 pub const MAX_LLCS: usize = 64;
 const WORDS: usize = MAX_CPUS / 64;
 
-/// A CPU as the decision began.
+/// The state of a CPU when the decision began.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 #[allow(missing_docs)]
@@ -19,7 +19,7 @@ pub struct RecordedCpu {
     pub nr_running: u32,
 }
 
-/// An LLC as the decision began.
+/// The state of an LLC when the decision began.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 #[allow(missing_docs)]
@@ -28,7 +28,7 @@ pub struct RecordedLlc {
     pub has_idle_cores: u32,
 }
 
-/// A decision; the states of its CPUs follow.
+/// A decision. In the record the states of the CPUs follow it.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 #[allow(missing_docs)]
@@ -79,14 +79,14 @@ pub struct Record {
     pub llcs: [RecordedLlc; MAX_LLCS],
 }
 
-/// Takes a record apart; `None` where it is shorter than it should be.
+/// Parses a record. Returns `None` if it is shorter than it must be.
 pub fn parse(bytes: &[u8]) -> Option<(Record, Vec<RecordedCpu>)> {
     let (head, rest) = bytes.split_at_checked(size_of::<Record>())?;
     let (cpus, []) = rest.as_chunks::<{ size_of::<RecordedCpu>() }>() else { return None };
     Some((bytemuck::pod_read_unaligned(head), cpus.iter().map(|cpu| bytemuck::pod_read_unaligned(cpu)).collect()))
 }
 
-/// A name that ends at its first zero byte.
+/// A string up to its first NUL.
 pub fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()

@@ -6,10 +6,11 @@ use super::schema::{
     Migrations, SwitchRow, Switches, WakingRow, Wakings,
 };
 use crate::error::WriteError;
+use crate::folder::Folder;
 use crate::table::Table;
 use crate::table::writer::TableFile;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 /// The most rows of a segment.
 const SEGMENT_ROWS: u64 = 1 << 16;
@@ -20,7 +21,7 @@ const CHECK_ROWS: u64 = 2048;
 
 /// Writes a recording.
 pub struct RecordingWriter {
-    path: PathBuf,
+    folder: Arc<Folder>,
     metadata: Metadata,
     counts: EvenlySpaced<CountsRow<'static>>,
     decisions: Segments<Decisions>,
@@ -32,27 +33,26 @@ pub struct RecordingWriter {
 }
 
 impl RecordingWriter {
-    /// Begins a recording in a folder, which is created or must be empty. `metadata` is written to each file. Its keys
-    /// begin with `wakelab.`; `wakelab.domains` is the description of the machine, as in a topo file.
+    /// Begins a recording in a folder that is made, or that is empty and belongs to the effective user alone. The
+    /// folder has mode 0700 if it is made, and its files have mode 0600, whatever the umask is. They are made relative
+    /// to the folder's descriptor, and never through a link, so that a recorder of root can write beside folders of
+    /// others.
+    ///
+    /// `metadata` is written to each file. Its keys begin with `wakelab.`; `wakelab.domains` is the description of the
+    /// machine, as in a topo file.
     ///
     /// # Errors
-    /// Fails if the folder cannot be created or is not empty.
+    /// Fails if the folder cannot be made, is a link, is not empty or belongs to another user, or if another user can
+    /// write to it.
     pub fn new(path: &Path, metadata: Vec<(&'static str, String)>) -> Result<Self, WriteError> {
-        let found = |e| WriteError::io(path, &e);
-        if path.exists() && fs::read_dir(path).map_err(found)?.next().is_some() {
-            return Err(WriteError::new(
-                path,
-                "expected a folder that is empty or not there yet, found something in it",
-            ));
-        }
-        fs::create_dir_all(path).map_err(found)?;
+        let folder = Arc::new(Folder::private(path)?);
         let own = [
             ("wakelab.schema_version", SCHEMA_VERSION.to_owned()),
             ("wakelab.version", env!("CARGO_PKG_VERSION").to_owned()),
             ("wakelab.kind", "recorded".to_owned()),
         ];
         Ok(RecordingWriter {
-            path: path.to_owned(),
+            folder,
             metadata: Metadata { pairs: own.into_iter().chain(metadata).collect(), counts: None },
             counts: EvenlySpaced::default(),
             decisions: Segments::default(),
@@ -69,7 +69,7 @@ impl RecordingWriter {
     /// # Errors
     /// Fails if it cannot be written.
     pub fn decision(&mut self, row: DecisionRow<'_>) -> Result<(), WriteError> {
-        self.decisions.push(&self.path, &self.metadata, row)
+        self.decisions.push(&self.folder, &self.metadata, row)
     }
 
     /// Adds a context switch.
@@ -77,7 +77,7 @@ impl RecordingWriter {
     /// # Errors
     /// Fails if it cannot be written.
     pub fn switch(&mut self, row: SwitchRow<'_>) -> Result<(), WriteError> {
-        self.switches.push(&self.path, &self.metadata, row)
+        self.switches.push(&self.folder, &self.metadata, row)
     }
 
     /// Adds a migration.
@@ -85,7 +85,7 @@ impl RecordingWriter {
     /// # Errors
     /// Fails if it cannot be written.
     pub fn migration(&mut self, row: MigrationRow<'_>) -> Result<(), WriteError> {
-        self.migrations.push(&self.path, &self.metadata, row)
+        self.migrations.push(&self.folder, &self.metadata, row)
     }
 
     /// Adds a change of an idle state.
@@ -93,7 +93,7 @@ impl RecordingWriter {
     /// # Errors
     /// Fails if it cannot be written.
     pub fn idle(&mut self, row: IdleStateRow<'_>) -> Result<(), WriteError> {
-        self.idle.push(&self.path, &self.metadata, row)
+        self.idle.push(&self.folder, &self.metadata, row)
     }
 
     /// Adds a change of a frequency.
@@ -101,7 +101,7 @@ impl RecordingWriter {
     /// # Errors
     /// Fails if it cannot be written.
     pub fn frequency(&mut self, row: FrequencyRow<'_>) -> Result<(), WriteError> {
-        self.frequencies.push(&self.path, &self.metadata, row)
+        self.frequencies.push(&self.folder, &self.metadata, row)
     }
 
     /// Adds a wake-up without inputs.
@@ -109,7 +109,7 @@ impl RecordingWriter {
     /// # Errors
     /// Fails if it cannot be written.
     pub fn waking(&mut self, row: WakingRow<'_>) -> Result<(), WriteError> {
-        self.wakings.push(&self.path, &self.metadata, row)
+        self.wakings.push(&self.folder, &self.metadata, row)
     }
 
     /// Closes all open segments. The rows so far are then safe; the next rows begin new segments.
@@ -135,7 +135,7 @@ impl RecordingWriter {
         self.metadata.counts = Some(row.json());
         self.close_segments()?;
         self.counts.push(row);
-        let mut file = TableFile::<Counts>::new(&self.path, &self.metadata.pairs)?;
+        let mut file = TableFile::<Counts>::new(&self.folder, &self.metadata.pairs)?;
         for &row in self.counts.rows() {
             file.push(row)?;
         }
@@ -176,7 +176,7 @@ impl<T> Default for Segments<T> {
 }
 
 impl<T: Table + Default> Segments<T> {
-    fn push(&mut self, folder: &Path, metadata: &Metadata, row: T::Row<'_>) -> Result<(), WriteError> {
+    fn push(&mut self, folder: &Arc<Folder>, metadata: &Metadata, row: T::Row<'_>) -> Result<(), WriteError> {
         let file = match &mut self.open {
             Some(file) => file,
             none => {

@@ -7,8 +7,10 @@ use super::policy;
 use super::schema::*;
 use super::wakeups::{Wakeups, Woken};
 use crate::error::WriteError;
+use crate::folder::Folder;
 use crate::sim::{Event, Inputs, NewTask, Queued, Sink};
 use crate::table::writer::TableFile;
+use std::sync::Arc;
 use tempfile::TempDir;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::select::View;
@@ -44,7 +46,7 @@ pub struct Recorder<'f> {
 impl<'f> Recorder<'f> {
     pub(super) fn new(folder: &'f EventFolder, run: &RunInfo<'_>) -> Result<Self, WriteError> {
         let temporary = folder.temporary()?;
-        let (at, metadata) = (temporary.path(), run.metadata());
+        let (at, metadata) = (&Arc::new(Folder::open(temporary.path())?), run.metadata());
         Ok(Recorder {
             wakeups: TableFile::new(at, &metadata)?,
             enqueues: TableFile::new(at, &metadata)?,

@@ -2,6 +2,7 @@
 
 use super::Table;
 use crate::error::WriteError;
+use crate::folder::Folder;
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
 use parquet::arrow::ArrowWriter;
@@ -9,8 +10,8 @@ use parquet::basic::{Compression, Encoding};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::sync::Arc;
 
 /// A table that is being written to `NAME.part`, which is renamed to `NAME.parquet` when it is complete. NAME is the
 /// name of the table, with a number for segments of a recording.
@@ -19,25 +20,26 @@ pub struct TableFile<T> {
     rows: usize,
     /// `None` after an error.
     writer: Option<ArrowWriter<File>>,
-    folder: PathBuf,
+    folder: Arc<Folder>,
     name: String,
 }
 
 impl<T: Table + Default> TableFile<T> {
     /// Begins the file of a table in a folder.
-    pub fn new(folder: &Path, metadata: &[(&str, String)]) -> Result<Self, WriteError> {
+    pub(crate) fn new(folder: &Arc<Folder>, metadata: &[(&str, String)]) -> Result<Self, WriteError> {
         TableFile::named(folder, T::NAME.to_owned(), metadata)
     }
 
     /// Begins a file of a table with another name in a folder.
-    pub fn named(folder: &Path, name: String, metadata: &[(&str, String)]) -> Result<Self, WriteError> {
+    pub(crate) fn named(folder: &Arc<Folder>, name: String, metadata: &[(&str, String)]) -> Result<Self, WriteError> {
         let own = ("wakelab.table", T::NAME.to_owned());
         let pairs = metadata.iter().chain([&own]).map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
-        let path = folder.join(format!("{name}.part"));
-        let file = File::create(&path).map_err(|e| WriteError::io(&path, &e))?;
+        let part = format!("{name}.part");
+        let path = folder.path_of(&part);
+        let file = folder.create(&part).map_err(|e| WriteError::io(&path, &e))?;
         let writer = ArrowWriter::try_new(file, T::schema(), Some(properties::<T>(pairs.collect())));
         let writer = writer.map_err(|e| WriteError::parquet(&path, e))?;
-        Ok(TableFile { table: T::default(), rows: 0, writer: Some(writer), folder: folder.to_owned(), name })
+        Ok(TableFile { table: T::default(), rows: 0, writer: Some(writer), folder: Arc::clone(folder), name })
     }
 
     /// Adds a row.
@@ -55,7 +57,7 @@ impl<T: Table + Default> TableFile<T> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         writer.write(&batch).map_err(|e| {
             self.writer = None;
-            WriteError::parquet(&self.path("part"), e)
+            WriteError::parquet(&self.folder.path_of(&self.file_name("part")), e)
         })
     }
 
@@ -77,14 +79,15 @@ impl<T: Table + Default> TableFile<T> {
                 writer.append_key_value_metadata(KeyValue::new((*key).to_owned(), value.clone()));
             }
         }
-        let (part, complete) = (self.path("part"), self.path("parquet"));
+        let (part, complete) = (self.file_name("part"), self.file_name("parquet"));
+        let path = self.folder.path_of(&part);
         let Some(writer) = self.writer.take() else { return Ok(()) };
-        let file = writer.into_inner().map_err(|e| WriteError::parquet(&part, e))?;
-        file.sync_all().and_then(|()| fs::rename(&part, &complete)).map_err(|e| WriteError::io(&part, &e))
+        let file = writer.into_inner().map_err(|e| WriteError::parquet(&path, e))?;
+        file.sync_all().and_then(|()| self.folder.rename(&part, &complete)).map_err(|e| WriteError::io(&path, &e))
     }
 
-    fn path(&self, extension: &str) -> PathBuf {
-        self.folder.join(format!("{}.{extension}", self.name))
+    fn file_name(&self, extension: &str) -> String {
+        format!("{}.{extension}", self.name)
     }
 }
 

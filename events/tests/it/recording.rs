@@ -4,7 +4,9 @@ use crate::support::description_of;
 use crate::support::rows::{DOMAINS, decision, metadata};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs::{self, File};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use wakelab_events::recording::{CountsRow, RecordingWriter, SCHEMA_VERSION, SwitchRow, tables};
 use wakelab_events::stream::{RecorderCounts, Source, Tables};
 use wakelab_events::{ReadError, Reader, Row};
@@ -281,5 +283,114 @@ fn a_domain_may_be_like_that_of_another_cpu() {
         let (_folder, path) = of(&format!(r#"{{"like": {wrong}}}"#));
         let error = error(&path).to_string();
         assert!(error.contains("domains.1[0].like") && error.contains(&format!("found {wrong}")), "{error}");
+    }
+}
+
+/// A folder of this mode, as `mkdir` and `chmod` make it.
+fn folder_of_mode(path: &Path, mode: u32) -> &Path {
+    fs::create_dir(path).expect("a folder");
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("its mode");
+    path
+}
+
+#[test]
+fn a_folder_in_which_others_can_write_is_refused() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    for (mode, refused) in [(0o700, false), (0o755, false), (0o775, true), (0o757, true), (0o1777, true)] {
+        let path = temporary.path().join(format!("{mode:o}"));
+        let recording = RecordingWriter::new(folder_of_mode(&path, mode), metadata());
+        let text = recording.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        let expected =
+            format!("expected a folder that is empty or not there yet, and yours alone, found mode {mode:04o}");
+        assert_eq!(text.contains(&expected), refused, "{mode:o}: {text}");
+        assert_eq!(recording.is_err(), refused, "{mode:o}: {text}");
+    }
+}
+
+#[test]
+fn a_folder_of_another_user_is_refused() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let path = folder_of_mode(&temporary.path().join("theirs"), 0o755).to_owned();
+    // Only root can give a folder away. Others have the folders of root.
+    let theirs = if std::os::unix::fs::chown(&path, Some(12345), None).is_ok() { path } else { PathBuf::from("/proc") };
+    let error = RecordingWriter::new(&theirs, metadata()).err().expect("it is not ours").to_string();
+    assert!(error.contains("found one of user "), "{error}");
+}
+
+#[test]
+fn no_link_is_followed_to_a_folder() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let of = |name: &str| temporary.path().join(name);
+    fs::create_dir(of("real")).expect("a folder");
+    symlink(of("real"), of("link")).expect("a link");
+    symlink(of("nowhere"), of("dangling")).expect("a link");
+    fs::write(of("file"), "").expect("a file");
+    for (name, found) in [
+        ("link", "a symbolic link"),
+        ("link/", "a symbolic link"),
+        ("dangling", "a symbolic link"),
+        ("file", "no folder"),
+    ] {
+        let error = RecordingWriter::new(&of(name), metadata()).err().expect(name).to_string();
+        assert!(error.ends_with(&format!("found {found}")), "{name}: {error}");
+    }
+    assert!(!of("nowhere").exists() && fs::read_dir(of("real")).expect("a folder").next().is_none());
+}
+
+#[test]
+fn no_planted_link_is_written_through() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let (path, victim) = (temporary.path().join("rec"), temporary.path().join("victim"));
+    fs::write(&victim, "untouched").expect("a file");
+    let mut folder = RecordingWriter::new(&path, metadata()).expect("a new folder");
+    folder.decision(decision(1)).expect("written");
+    symlink(&victim, path.join("decisions-00002.part")).expect("a link");
+    symlink(&victim, path.join("counts.part")).expect("a link");
+    folder.close_segments().expect("the first segment has its own file");
+    let error = folder.decision(decision(2)).expect_err("there is a link").to_string();
+    assert!(error.contains("decisions-00002.part") && error.contains("exists"), "{error}");
+    assert!(folder.write_counts(counts(2, 2, true)).is_err());
+    assert_eq!(fs::read_to_string(&victim).expect("it is there"), "untouched");
+}
+
+#[test]
+fn a_folder_that_is_replaced_meanwhile_keeps_its_recording() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let of = |name: &str| temporary.path().join(name);
+    let mut folder = RecordingWriter::new(&of("rec"), metadata()).expect("a new folder");
+    fs::create_dir(of("elsewhere")).expect("a folder");
+    fs::rename(of("rec"), of("moved")).expect("renamed");
+    symlink(of("elsewhere"), of("rec")).expect("a link");
+    folder.decision(decision(1)).expect("written");
+    folder.close_segments().expect("written");
+    assert!(of("moved").join("decisions-00001.parquet").exists());
+    assert!(fs::read_dir(of("elsewhere")).expect("a folder").next().is_none());
+}
+
+/// Set in a process that tests start for themselves: where it writes its recording.
+const RECORD_TO: &str = "WAKELAB_TEST_RECORD_TO";
+
+/// The test below runs itself with each umask, because the umask is one of a process and not of a thread.
+#[test]
+fn recordings_are_their_owners_alone_whatever_the_umask() {
+    if let Some(path) = std::env::var_os(RECORD_TO) {
+        let mut folder = RecordingWriter::new(Path::new(&path), metadata()).expect("a new folder");
+        folder.decision(decision(1)).expect("written");
+        folder.write_counts(counts(1, 1, true)).expect("written");
+        return;
+    }
+    let temporary = tempfile::tempdir().expect("a folder");
+    let test = "recording::recordings_are_their_owners_alone_whatever_the_umask";
+    for umask in ["000", "077", "277"] {
+        let path = temporary.path().join(umask);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "umask $0; exec \"$@\"", umask]).arg(std::env::current_exe().expect("this test"));
+        let output = shell.args([test, "--exact"]).env(RECORD_TO, &path).output().expect("a shell");
+        assert!(output.status.success(), "{output:?}");
+        let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o7777;
+        assert_eq!(mode(&path), 0o700, "umask {umask}");
+        for name in ["decisions-00001.parquet", "counts.parquet"] {
+            assert_eq!(mode(&path.join(name)), 0o600, "umask {umask}: {name}");
+        }
     }
 }

@@ -72,9 +72,9 @@ static inline u64 bpf_ktime_get_ns(void)
 #define bpf_for(i, from, to) for ((i) = (from); (i) < (to); (i)++)
 #define time_before(a, b) ((s64)((a) - (b)) < 0)
 
-/* Queues: a task that was placed on an idle CPU is inserted there. The tests look at the CPU alone. */
+/* Queues: a task that was placed on an idle CPU is inserted there. The tests compare the CPU only. */
 #define scx_bpf_task_set_dsq_vtime(task, time) ((void)(task), (void)(time))
 #define scx_bpf_dsq_insert(task, dsq, slice, flags) ((void)(task), (void)(slice))
-#define rehome(task, state, home) ((void)(state), (void)(home))
+#define change_dsq(task, state, dsq) ((void)(state), (void)(dsq))
 #define restricted(task, state, llc) ((void)(llc), true)
-#define clock_of(home) 0
+#define vclock_of(dsq) 0

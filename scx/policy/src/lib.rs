@@ -118,9 +118,9 @@ native! {
     fn decayed = wp_decayed(avg: u64, ns: u64) -> u64;
     fn util_est_update = wp_util_est_update(sa: &mut Pelt);
     fn task_util_est = wp_task_util_est(util_est: u32) -> u32;
-    fn clock_move = wp_clock_move(clock: &mut PeltClock, now: u64, idle: bool, cap: u64, freq: u64);
-    fn clock_idle = wp_clock_idle(clock: &mut PeltClock, util_sum: u32);
-    fn clock = wp_clock(clock: &PeltClock) -> u64;
+    fn update_rq_clock_pelt = wp_update_rq_clock_pelt(clock: &mut PeltClock, now: u64, idle: bool, cap: u64, freq: u64);
+    fn update_idle_rq_clock_pelt = wp_update_idle_rq_clock_pelt(clock: &mut PeltClock, util_sum: u32);
+    fn rq_clock_pelt = wp_rq_clock_pelt(clock: &PeltClock) -> u64;
     fn cpu_util = wp_cpu_util(
         util: u64, runnable: u64, util_est: u64, boost: bool, use_est: bool, capacity: u64) -> u32;
     fn weight_of = wp_weight_of(static_prio: i32, sched_idle: bool) -> u32;
@@ -128,7 +128,7 @@ native! {
     fn set_group_part = wp_group_part_of(of: &mut GroupPart, load_weight: u32);
     fn group_part_up = wp_group_part_up(of: &mut GroupPart, shares: u32, sum: i64);
     fn group_part_weight = wp_group_part_weight(of: &GroupPart) -> u64;
-    fn virtual_time = wp_virtual_time(ns: u64, weight: u64) -> u64;
+    fn calc_delta_fair = wp_calc_delta_fair(ns: u64, weight: u64) -> u64;
     fn record_wakee = wp_record_wakee(waker: &mut WakeeFlips, wakee: u64, jiffies: u64, hz: u64);
     fn wake_wide = wp_wake_wide(master: u32, slave: u32, llc_size: u32) -> bool;
     fn wake_affine_idle = wp_wake_affine_idle(
@@ -136,11 +136,12 @@ native! {
     fn wake_affine_weight = wp_wake_affine_weight(of: &AffineLoads, sync: bool, bias: bool, imbalance_pct: u32) -> i32;
     fn nr_idle_scan = wp_nr_idle_scan(
         sum_util: u64, llc_weight: u32, imbalance_pct: u32, form: u32, small_llc: bool) -> i32;
-    fn idle_ends = wp_idle_ends(cost: &mut ScanCost, avg_idle: u64, idle: u64, most: u64, jiffies: u64) -> u64;
-    fn sis_prop_age = wp_sis_prop_age(cost: &mut ScanCost, jiffies: u64);
+    fn update_avg_idle = wp_update_avg_idle(
+        cost: &mut ScanCost, avg_idle: u64, idle: u64, most: u64, jiffies: u64) -> u64;
+    fn sis_prop_decay = wp_sis_prop_decay(cost: &mut ScanCost, jiffies: u64);
     fn sis_prop_nr = wp_sis_prop_nr(cost: &ScanCost, span_weight: u32) -> i32;
     fn sis_limit_nr = wp_sis_limit_nr(cost: &ScanCost, span_weight: u32, siblings: u32) -> i32;
-    fn sis_prop_after = wp_sis_prop_after(cost: &mut ScanCost, time: u64);
+    fn sis_prop_after_scan = wp_sis_prop_after_scan(cost: &mut ScanCost, time: u64);
     fn is_short_task = wp_is_short_task(dur_avg: u64, min_granularity: u64) -> bool;
     fn dur_avg_update = wp_dur_avg_update(of: &mut DurAvg, sum_exec_runtime: u64);
 }

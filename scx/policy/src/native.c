@@ -30,20 +30,20 @@ void wp_util_est_update(struct pelt *sa)
 
 u32 wp_task_util_est(u32 util_est)
 {
-	return task_util_est_of(util_est);
+	return _task_util_est(util_est);
 }
 
-void wp_clock_move(struct pelt_clock *clock, u64 now, bool idle, u64 cap, u64 freq)
+void wp_update_rq_clock_pelt(struct pelt_clock *clock, u64 now, bool idle, u64 cap, u64 freq)
 {
-	pelt_clock_move(clock, now, idle, cap, freq);
+	update_rq_clock_pelt(clock, now, idle, cap, freq);
 }
 
-void wp_clock_idle(struct pelt_clock *clock, u32 util_sum)
+void wp_update_idle_rq_clock_pelt(struct pelt_clock *clock, u32 util_sum)
 {
-	pelt_clock_idle(clock, util_sum);
+	update_idle_rq_clock_pelt(clock, util_sum);
 }
 
-u64 wp_clock(const struct pelt_clock *clock)
+u64 wp_rq_clock_pelt(const struct pelt_clock *clock)
 {
 	return rq_clock_pelt(clock);
 }
@@ -78,9 +78,9 @@ u64 wp_group_part_weight(const struct group_part *of)
 	return group_part_weight(of);
 }
 
-u64 wp_virtual_time(u64 ns, u64 weight)
+u64 wp_calc_delta_fair(u64 ns, u64 weight)
 {
-	return virtual_time(ns, weight);
+	return calc_delta_fair(ns, weight);
 }
 
 void wp_record_wakee(struct wakee_flips *waker, u64 wakee, u64 jiffies, u64 hz)
@@ -108,14 +108,14 @@ s32 wp_nr_idle_scan(u64 sum_util, u32 llc_weight, u32 imbalance_pct, u32 form, b
 	return nr_idle_scan(sum_util, llc_weight, imbalance_pct, form, small_llc);
 }
 
-u64 wp_idle_ends(struct scan_cost *cost, u64 avg_idle, u64 idle, u64 most, u64 jiffies)
+u64 wp_update_avg_idle(struct scan_cost *cost, u64 avg_idle, u64 idle, u64 most, u64 jiffies)
 {
-	return idle_ends(cost, avg_idle, idle, most, jiffies);
+	return update_avg_idle(cost, avg_idle, idle, most, jiffies);
 }
 
-void wp_sis_prop_age(struct scan_cost *cost, u64 jiffies)
+void wp_sis_prop_decay(struct scan_cost *cost, u64 jiffies)
 {
-	sis_prop_age(cost, jiffies);
+	sis_prop_decay(cost, jiffies);
 }
 
 s32 wp_sis_prop_nr(const struct scan_cost *cost, u32 span_weight)
@@ -128,9 +128,9 @@ s32 wp_sis_limit_nr(const struct scan_cost *cost, u32 span_weight, u32 siblings)
 	return sis_limit_nr(cost, span_weight, siblings);
 }
 
-void wp_sis_prop_after(struct scan_cost *cost, u64 time)
+void wp_sis_prop_after_scan(struct scan_cost *cost, u64 time)
 {
-	sis_prop_after(cost, time);
+	sis_prop_after_scan(cost, time);
 }
 
 bool wp_is_short_task(u64 dur_avg, u64 min_granularity)

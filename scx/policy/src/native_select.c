@@ -14,15 +14,15 @@ static const bool recording;
 #define begin_record(search, now) ((void)(search))
 #define end_record(search, task, state, flags) ((void)(search))
 
-#include "target.h"
-#include "walk.h"
-#include "capacity.h"
-#include "sibling.h"
-#include "select.h"
+#include "wake_affine.h"
+#include "select_idle_cpu.h"
+#include "select_idle_capacity.h"
+#include "select_idle_sibling.h"
+#include "select_task_rq_fair.h"
 
 void ws_machine(u32 cpus, u32 llcs, u32 levels, bool smt, bool asym, u64 min_granularity)
 {
-	/* What the machine before may have left. */
+	/* Clears the state of the previous machine. */
 	u32 used = nr_cpus > cpus ? nr_cpus : cpus;
 
 	nr_cpus = cpus;
@@ -145,10 +145,10 @@ void ws_select(const struct wake *wake, struct outcome *out)
 	wakee_state.avg.util_est = wake->wakee_util_est;
 	wakee_state.dur.dur_avg = wake->wakee_dur_avg;
 	wakee_state.recent_used_cpu = wake->recent;
-	/* What the last wake-up of this CPU has left. */
-	*s = (struct search){ .target = wake->prev, .reason = NR_WHYS };
+	/* Left over from the previous wake-up of this CPU. */
+	*s = (struct search){ .target = wake->prev, .reason = NR_REASONS };
 
-	out->cpu = select_cpu(&wakee, &wakee_state, wake->prev, wake->flags);
+	out->cpu = select_task_rq_fair(&wakee, &wakee_state, wake->prev, wake->flags);
 	out->target = s->target;
 	out->recent = wakee_state.recent_used_cpu;
 	out->next_cpu = cpu_states[s->target].next_cpu;

@@ -1,5 +1,5 @@
-//! The control flow of a placement: `select_cpu()` of `src/bpf/select.h` and what it calls, on a machine whose state is
-//! given.
+//! The control flow of a placement: `select_task_rq_fair()` of `src/bpf/select_task_rq_fair.h` and what it calls, on a
+//! machine whose state is given.
 //!
 //! The kernel's helpers are stubbed (`kernel_stub.h`): one thread makes one wake-up at a time, so that no claim is ever
 //! lost to another waker. The program keeps its state in static variables, as BPF does, so there is one [`Machine`] at
@@ -215,7 +215,7 @@ impl Machine {
         unsafe { ws_llc_state(llc, nr_idle_scan, has_idle_cores) }
     }
 
-    /// `select_cpu()`: places a task.
+    /// `select_task_rq_fair()`: places a task.
     ///
     /// # Panics
     /// If the waking or the previous CPU is none of this machine.

@@ -86,7 +86,7 @@ proptest! {
     #[test]
     fn virtual_time_is_the_exact_quotient(ns in 0..1_u64 << 43, weight in prop_oneof![2..4096_u64, 1..1_u64 << 34]) {
         let exact = (u128::from(ns) << 20) / u128::from(weight);
-        prop_assert_eq!(u128::from(c::virtual_time(ns, weight)), exact);
+        prop_assert_eq!(u128::from(c::calc_delta_fair(ns, weight)), exact);
     }
 }
 
@@ -97,5 +97,5 @@ fn a_group_in_a_group_divides_what_that_has() {
     let a = Level { shares: 1024, sum: 4096 };
     assert_eq!(scheduler(1024, &[x, a]), (1024 << BITS) / 8);
     assert_eq!(scheduler(1024, &[]), 1 << 20);
-    assert_eq!(c::virtual_time(3_000_000, scheduler(1024, &[x, a])), 24_000_000);
+    assert_eq!(c::calc_delta_fair(3_000_000, scheduler(1024, &[x, a])), 24_000_000);
 }

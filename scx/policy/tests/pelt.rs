@@ -86,14 +86,14 @@ proptest! {
         let (mut ours, mut models) = (c::PeltClock::default(), RqClock::default());
         for (delta, idle, cpu, freq, full) in steps {
             let now = ours.wall + delta;
-            c::clock_move(&mut ours, now, idle, cpu, freq);
+            c::update_rq_clock_pelt(&mut ours, now, idle, cpu, freq);
             models.update_rq_clock(delta, 0, idle, Scale { cpu, freq });
             if idle {
                 let util_sum = if full { 48_000_000 } else { 1_000_000 };
-                c::clock_idle(&mut ours, util_sum);
+                c::update_idle_rq_clock_pelt(&mut ours, util_sum);
                 models.update_idle_rq_clock_pelt(util_sum);
             }
-            prop_assert_eq!(c::clock(&ours), models.rq_clock_pelt());
+            prop_assert_eq!(c::rq_clock_pelt(&ours), models.rq_clock_pelt());
         }
     }
 

@@ -105,7 +105,7 @@ proptest! {
         let mut effects = Effects::default();
 
         let mut ours = c::ScanCost { wake_stamp: stamp, wake_avg_idle, avg_scan_cost };
-        c::sis_prop_age(&mut ours, jiffies);
+        c::sis_prop_decay(&mut ours, jiffies);
         prop_assert_eq!(SisProp::before_scan(&cx, &view, &mut plan, &mut effects), Verdict::Scan);
         prop_assert_eq!(c::sis_prop_nr(&ours, sd.span_weight), plan.nr);
         let aged = effects.scan_cost.expect("it is noted");
@@ -118,7 +118,7 @@ proptest! {
 
         cx.probes = 1;
         SisProp::after_scan(&cx, &view, &plan, &mut effects);
-        c::sis_prop_after(&mut ours, time);
+        c::sis_prop_after_scan(&mut ours, time);
         let after = effects.scan_cost.expect("it is noted");
         prop_assert_eq!((ours.wake_avg_idle, ours.avg_scan_cost), (after.wake_avg_idle, after.avg_scan_cost));
     }

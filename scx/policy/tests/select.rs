@@ -1,9 +1,9 @@
 //! The control flow of `scx_wakelab`'s placement against `sched`: for random machines, states and wake-ups the same
 //! CPU, reason, target, counts and state left behind.
 //!
-//! The cases are those that `sched` is compared with its own second implementation by. What the scheduler leaves out on
-//! purpose is not among them: clusters, delayed dequeue, CPUs that run SCHED_IDLE tasks only (they cannot be claimed),
-//! tasks whose previous CPU is not allowed any more, forks and execs.
+//! The cases are those by which `sched` is compared with its own second implementation, without what the scheduler
+//! leaves out on purpose: clusters, delayed dequeue, CPUs that run SCHED_IDLE tasks only (they cannot be claimed),
+//! tasks whose previous CPU is no longer allowed, forks and execs, and SIS_FILTER.
 
 #[path = "../../../sched/tests/it/select_reference/mod.rs"]
 #[allow(dead_code, unused_imports)]
@@ -14,11 +14,13 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use select_reference::Version;
 use select_reference::case::{World, case};
+use select_reference::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_kernel::{Feature, FeatureSet, Preset};
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{Arch, DomainOptions, SchedDomains, SchedGroup, SdFlags, Uniform, build_sched_domains};
+use wakelab_sched::select::policy::SisLimit;
 use wakelab_sched::select::{
     AsymView, Cx, Decision, EnergyView, GroupView, IdleStateView, IdleView, LlcView, MaskView, PolicyView, Reason,
     RqView, Rules, Select, UtilView, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair,
@@ -89,7 +91,7 @@ fn machine(world: &World) -> Machine {
                 nr_runnable: row.nr_running,
                 load: row.load,
                 curr_dur_avg: world.table.curr_dur_avg(cpu),
-                next_cpu: world.table.next_cpu(cpu),
+                next_cpu: next_cpu_of(&world.table, cpu),
                 cost,
             },
         );
@@ -143,25 +145,32 @@ fn wake(world: &World) -> Wake {
 fn is_followed(world: &World) -> bool {
     let wakeup = world.wakeup();
     world.version == Version::V7_2
+        && !world.features.has(Feature::SIS_FILTER)
         && wakeup.flags.contains(WakeFlags::TTWU)
         && world.allowed.test(wakeup.wakee.prev_cpu)
         && world.domains.domains.iter().flatten().all(|sd| !sd.flags.contains(SdFlags::CLUSTER))
+}
+
+/// SIS_LIMIT: where the next scan from this target begins.
+fn next_cpu_of(table: &Table, target: Cpu) -> Option<Cpu> {
+    table.policies.as_ref().and_then(|states| *states.cpu::<SisLimit>(target))
 }
 
 /// The state without what the scheduler does not know, and without what cannot be: a scan of SIS_LIMIT ends in its own
 /// LLC.
 fn simplified(mut world: World) -> World {
     for cpu in 0..world.domains.nr_cpus {
-        let next = world.table.next_cpu(cpu);
+        let next = next_cpu_of(&world.table, cpu);
         let row = &mut world.table.rows[cpu as usize];
         row.sched_idle = false;
         row.h_nr_delayed = 0;
         let llc = |cpu: Cpu| world.domains.sd_llc_id[cpu as usize];
         if next.is_some_and(|next| llc(next) != llc(cpu)) {
-            // The table has no `next_cpu` for such a number.
+            // `with_policies()` gives a CPU of this number no `next_cpu`.
             row.runnable = 0;
         }
     }
+    world.table = world.table.clone().with_policies(&world.rules());
     world
 }
 
@@ -186,7 +195,7 @@ struct Compared {
 fn of_model(world: &World, decision: &Decision) -> Compared {
     let effects = &decision.effects;
     let clock = world.table.clock_after(effects);
-    let next = world.table.next_cpu(decision.target);
+    let next = next_cpu_of(&world.table, decision.target);
     Compared {
         cpu: decision.cpu,
         reason: (decision.reason != Reason::CurrentCpu).then(|| decision.reason.name()),

@@ -107,7 +107,7 @@ fn sis_prop_is_the_kernels() {
             wake_avg_idle: row.u64("wake_avg_idle_before"),
             avg_scan_cost: row.u64("avg_scan_cost_before"),
         };
-        c::sis_prop_age(&mut cost, row.u64("jiffies"));
+        c::sis_prop_decay(&mut cost, row.u64("jiffies"));
         let nr = c::sis_prop_nr(&cost, row.u32("span_weight"));
         assert_eq!(i128::from(nr), row.get("nr"), "row {}", row.get("id"));
         assert_eq!(cost.wake_stamp, row.u64("wake_stamp_after"), "row {}", row.get("id"));
@@ -120,7 +120,7 @@ fn sis_prop_is_the_kernels() {
             assert_eq!(cost.wake_avg_idle, row.u64("wake_avg_idle_after"));
             continue;
         }
-        c::sis_prop_after(&mut cost, row.u64("search_ns"));
+        c::sis_prop_after_scan(&mut cost, row.u64("search_ns"));
         let ours = [cost.wake_avg_idle, cost.avg_scan_cost];
         assert_eq!(
             ours,

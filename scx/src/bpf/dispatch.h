@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A CPU looks for its next task. Functions that are not static are verified once, not for each caller and state. */
+/* ops.dispatch(): the next task of a CPU. The verifier checks global functions once, and static ones at each call. */
 #pragma once
 
-/* Tasks that wait at another CPU of the LLC and may run here. */
+/* Pulls a task that waits in the queue of another CPU of the LLC and may run here. */
 __noinline int pull_sibling(u32 llc, s32 self)
 {
 	u32 nr = llc_infos[at(llc)].nr, i;
@@ -11,7 +11,7 @@ __noinline int pull_sibling(u32 llc, s32 self)
 		s32 cpu = cpu_at(llc, i);
 		struct cpu_state *cs = cpu_state_of(cpu);
 
-		/* A look at each queue is most of what a CPU without work would spend. */
+		/* Reading the length of each queue would be most of what an idle CPU spends here. */
 		if (!cs || cpu == self || !cs->may_wait)
 			continue;
 		cs->may_wait = 0;
@@ -26,7 +26,7 @@ __noinline int pull_sibling(u32 llc, s32 self)
 	return false;
 }
 
-/* The longest queue of another LLC; if none of those in it may run here, any other. */
+/* Pulls from the longest queue of another LLC. If no task in it may run here, from any other. */
 __noinline int pull_other(u32 own)
 {
 	s32 most = 0;
@@ -55,7 +55,7 @@ __noinline int pull_other(u32 own)
 	return false;
 }
 
-/* What waits at a CPU of another LLC, and may run here: it may use a part of each. */
+/* Pulls a task that waits at a CPU of another LLC. It may run on a part of both LLCs. */
 __noinline int pull_far_sibling(u32 own, s32 self)
 {
 	u32 i;
@@ -85,8 +85,8 @@ static __always_inline bool pull_own(s32 cpu)
 
 enum dispatched {
 	DISPATCH_MOVED,
-	DISPATCH_KEEP,	/* the task that ran goes on: it is before the heads of both queues */
-	DISPATCH_ALONE,	/* it goes on, and nobody waits */
+	DISPATCH_KEEP,	/* prev runs on: its virtual time is before the heads of both queues */
+	DISPATCH_ALONE,	/* prev runs on, and no task waits */
 	DISPATCH_NOTHING,
 };
 
@@ -109,7 +109,7 @@ static __always_inline int dispatch(s32 cpu, struct cpu_state *cs, struct task_s
 		shared = true;
 		shared_vtime = head->scx.dsq_vtime;
 	}
-	/* Else the compiler joins the pointers, which the verifier does not take. */
+	/* Without these the compiler merges the two pointers, which the verifier refuses. */
 	barrier_var(own);
 	barrier_var(shared);
 	if (prev && ts) {
@@ -117,16 +117,19 @@ static __always_inline int dispatch(s32 cpu, struct cpu_state *cs, struct task_s
 
 		if (!own && !shared)
 			return DISPATCH_ALONE;
-		if (ts->home == (u32)cpu && (!own || !time_before(own_vtime, vtime))) {
+		if (ts->dsq == (u32)cpu && (!own || !time_before(own_vtime, vtime))) {
 			prev_own = own = true;
 			own_vtime = vtime;
-		} else if (ts->home == LLC_DSQ + llc && (!shared || !time_before(shared_vtime, vtime))) {
+		} else if (ts->dsq == LLC_DSQ + llc && (!shared || !time_before(shared_vtime, vtime))) {
 			prev_shared = shared = true;
 		}
 	}
-	/* All of the LLC's tasks are not to wait for what a light one of them has cost. */
-	if (time_before(latest_of(cpu), cs->llc_vtime))
-		cs->llc_vtime = latest_of(cpu);
+	/*
+	 * One light task of the LLC's queue must not make all others of the queue wait for the time that it was
+	 * charged.
+	 */
+	if (time_before(latest_vtime_of(cpu), cs->llc_vtime))
+		cs->llc_vtime = latest_vtime_of(cpu);
 	if (own && (!shared || time_before(own_vtime, cs->llc_vtime))) {
 		if (prev_own)
 			return DISPATCH_KEEP;

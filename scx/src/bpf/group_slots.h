@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which control groups there are, each with its slot, and which of them a task is in, as sched_ext reports it. */
+/* The control groups, each with its slot, and the group of each task, as the sched_ext callbacks report them. */
 #pragma once
 
 struct {
@@ -9,7 +9,7 @@ struct {
 	__type(value, u32);
 } group_slots SEC(".maps");
 
-/* The slot of a group, or of the nearest above it that has one. Not called at wake-ups. */
+/* The slot of a group, or of its nearest ancestor that has one. Not called in wake-ups. */
 static __noinline u32 slot_of(struct cgroup *cgroup)
 {
 	u64 at = (u64)cgroup;
@@ -29,7 +29,7 @@ static __noinline u32 slot_of(struct cgroup *cgroup)
 	return 0;
 }
 
-static __always_inline void task_group_is(struct task_state *ts, struct cgroup *cgroup)
+static __always_inline void set_task_group(struct task_state *ts, struct cgroup *cgroup)
 {
 	u32 slot = slot_of(cgroup);
 
@@ -37,11 +37,11 @@ static __always_inline void task_group_is(struct task_state *ts, struct cgroup *
 	ts->group = slot;
 	if (ts->runnable)
 		enter_group(ts);
-	weigh(ts);
+	update_task_weight(ts);
 }
 
-/* cpu.idle as the scheduler begins; sched_ext tells of changes only. */
-static __always_inline bool begins_idle(struct cgroup *cgroup)
+/* cpu.idle when the scheduler starts. sched_ext reports changes only. */
+static __always_inline bool cgroup_is_idle(struct cgroup *cgroup)
 {
 	struct cgroup_subsys_state *css;
 	u32 cpu;
@@ -58,7 +58,7 @@ static __always_inline u32 group_load_weight(struct group_state *group)
 	return group->idle ? WEIGHT_IDLEPRIO : sched_weight_from_cgroup(group->cpu_weight);
 }
 
-/* A slot that nobody has and in which nothing is runnable any more; 0 for none. */
+/* A free slot in which no task is runnable any more; 0 if there is none. */
 static __always_inline u32 free_slot(void)
 {
 	u32 i;
@@ -72,7 +72,7 @@ static __always_inline u32 free_slot(void)
 	return 0;
 }
 
-/* The tasks of a group that gets no slot (there are too many, or it is too deep) count as those of the group above. */
+/* If there are too many groups, or the group is too deep, it gets no slot, and its tasks count as its parent's. */
 static __always_inline void group_init(struct cgroup *cgroup, u32 cpu_weight)
 {
 	u64 id = cgroup->kn->id;
@@ -98,7 +98,7 @@ static __always_inline void group_init(struct cgroup *cgroup, u32 cpu_weight)
 	group->parent = parent;
 	group->depth = depth;
 	group->cpu_weight = cpu_weight;
-	group->idle = begins_idle(cgroup);
+	group->idle = cgroup_is_idle(cgroup);
 	group_set_weight(group, group_load_weight(group));
 	if (nr_group_slots <= slot)
 		nr_group_slots = slot + 1;
@@ -124,7 +124,7 @@ static __always_inline struct group_state *group_of(struct cgroup *cgroup)
 	return slot && *slot ? group_at(*slot) : NULL;
 }
 
-static __always_inline void group_weight_is(struct cgroup *cgroup, u32 cpu_weight)
+static __always_inline void group_set_cpu_weight(struct cgroup *cgroup, u32 cpu_weight)
 {
 	struct group_state *group = group_of(cgroup);
 
@@ -135,10 +135,10 @@ static __always_inline void group_weight_is(struct cgroup *cgroup, u32 cpu_weigh
 }
 
 /*
- * Out of idleness the weight is what it was before, which is what sched_ext remembers. The file says 100 then, but
- * writing there what sched_ext remembers tells nobody.
+ * A group that is no longer idle gets its earlier weight back, which sched_ext has kept. cpu.weight then reads 100; if
+ * the value that sched_ext has kept is written there, no callback reports it.
  */
-static __always_inline void group_idle_is(struct cgroup *cgroup, bool idle)
+static __always_inline void group_set_idle(struct cgroup *cgroup, bool idle)
 {
 	struct group_state *group = group_of(cgroup);
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Control groups. Each has the sum of the load weights of what is runnable in it: tasks, and groups in which something
- * is runnable. A task notes what it has added and where, and takes off just that.
+ * Control groups. Each has the sum of the load weights of its runnable tasks, and of its child groups with a runnable
+ * task. A task remembers what it has added and where, and subtracts exactly that.
  *
- * Many CPUs change a sum at once, without a lock. What is runnable in a group is counted in the upper half of
- * `runnable`, whose lower half is the group's weight: who makes the count 1 adds that weight to the parent's sum, who
- * makes it 0 takes it off, and who changes the weight adds the difference if the count is not 0. Each is one atomic
- * operation on one number, so what the parent has been given is always that weight or nothing, in whatever order the
- * additions arrive there.
+ * CPUs change a sum concurrently, without a lock. The upper half of `runnable` counts what is runnable in the group,
+ * and its lower half is the group's weight. The CPU that raises the count to 1 adds that weight to the parent's sum,
+ * the one that lowers it to 0 subtracts it, and a CPU that changes the weight adds the difference if the count is not
+ * 0. Each is one atomic operation on one word, so the parent's sum has either that weight or nothing, in whatever
+ * order the additions arrive.
  *
- * Tasks of the root group are in no sum: their weight is their nice level's, and they cost nothing here.
+ * Tasks of the root group are in no sum. Their weight is that of their nice level, and they cost nothing here.
  */
 #pragma once
 
 #define GROUP_ONE (1ULL << 32)
-/* Kept in the lower half with the weight, so that two who change it at once never borrow from the upper. */
+/* Added to the weight in the lower half, so that concurrent changes of it never borrow from the upper half. */
 #define GROUP_BIAS (1u << 30)
 
 static __always_inline struct group_state *group_at(u64 slot)
@@ -25,7 +25,7 @@ static __always_inline struct group_state *group_at(u64 slot)
 
 _Static_assert(MAX_GROUPS == 4096, "group_at() has the number, too");
 
-/* Something of that weight becomes runnable in a group, or is no more: first of all, or last, it counts above. */
+/* A task of this weight becomes runnable in a group, or stops. The first and the last one also count in the parent. */
 static __noinline int group_count(u32 slot, u64 weight, bool enters)
 {
 	u32 i;
@@ -57,7 +57,7 @@ static __always_inline void group_set_weight(struct group_state *group, u32 weig
 		__sync_fetch_and_add(&group_at(group->parent)->sum, more);
 }
 
-/* The task's weight in virtual time, from the sums of now. */
+/* The task's weight, computed from the present sums. */
 static __noinline u64 weight_in_groups(u32 slot, u32 nice_weight)
 {
 	struct group_part part = group_part_of(nice_weight);
@@ -76,11 +76,11 @@ static __noinline u64 weight_in_groups(u32 slot, u32 nice_weight)
 }
 
 /*
- * The averages have that weight, too: the fair class balances and wakes by task_h_load() and the load of root queues,
- * of which a group is the part that it is entitled to. A task's own average has it at once, its CPU's by and by, and so
- * what is taken off with a task may differ from what it was; half of the difference is gone after 32 ms.
+ * The load averages use this weight, too, because the fair class reads task_h_load() and the load of the root cfs_rq in
+ * placement and balancing. A task's own average has a new weight at once, its CPU's only as it decays. So what a task
+ * takes away when it leaves may differ from what it has added; half of the difference has decayed after 32 ms.
  */
-static __always_inline void weigh(struct task_state *ts)
+static __always_inline void update_task_weight(struct task_state *ts)
 {
 	struct cpu_state *at;
 	u32 load_weight;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kicks are work of an interrupt that a CPU raises at itself (irq_work). What is queued when a CPU goes, after
- * smpcfd_dying_cpu() has run its list for the last time, stays in it; and as an interrupt is raised only by what comes
- * first into an empty list, the CPU raises none ever again when it is back. Its kicks would be lost, and sched_ext's
- * own work too: a scheduler that is told to leave there would wait in irq_work_sync() for ever.
+ * A kick is an irq_work of the CPU that kicks. Work that a CPU queues while it goes offline, after smpcfd_dying_cpu()
+ * has run its list for the last time, stays in the list. Only the first entry of an empty list raises the interrupt, so
+ * that CPU never raises one again when it is back. Its kicks would be lost, and so would sched_ext's own irq_work: a
+ * scheduler that is disabled on that CPU would wait in irq_work_sync() for ever. So an offline CPU must not kick.
  */
 #pragma once
 

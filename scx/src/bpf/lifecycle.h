@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What becomes of tasks and CPUs. The kernel calls these under the run queue lock of the CPU in question. */
+/* The callbacks for changes of tasks and CPUs. The kernel calls them under the run queue lock of the CPU. */
 #pragma once
 
-/* post_init_entity_util_avg() */
-static __always_inline void first_average(struct task_state *ts, struct cpu_state *cs, s32 cpu)
+static __always_inline void post_init_entity_util_avg(struct task_state *ts, struct cpu_state *cs, s32 cpu)
 {
 	s64 cap = ((s64)cpu_infos[at(cpu)].capacity - (s64)cs->avg.util_avg) >> 1;
 	u64 util = 0;
@@ -28,18 +27,18 @@ static __always_inline void task_runnable(struct task_struct *p)
 
 	if (!cs || !ts || ts->runnable)
 		return;
-	update_cpu(cs, cpu, now);
+	update_cpu_load_avg(cs, cpu, now);
 	if (!ts->has_avg)
-		first_average(ts, cs, cpu);
+		post_init_entity_util_avg(ts, cs, cpu);
 	if (ts->cpu == cpu)
-		update_task(ts, cs, now);
+		update_task_load_avg(ts, cs, now);
 	else
-		move_task(ts, cs, cpu, now);
+		migrate_task_avg(ts, cs, cpu, now);
 	ts->runnable = true;
 	ts->waits_since = now;
 	enqueue_sums(ts, cs);
 	enter_group(ts);
-	ask_frequency(cs, cpu);
+	update_cpuperf(cs, cpu);
 }
 
 static __always_inline void task_running(struct task_struct *p)
@@ -52,28 +51,28 @@ static __always_inline void task_running(struct task_struct *p)
 
 	if (!cs || !ts)
 		return;
-	update_cpu(cs, cpu, now);
+	update_cpu_load_avg(cs, cpu, now);
 	if (ts->cpu != cpu)
-		move_task(ts, cs, cpu, now);
+		migrate_task_avg(ts, cs, cpu, now);
 	else
-		update_task(ts, cs, now);
-	/* It may have been pulled from where it waited. */
-	if (ts->home >= LLC_DSQ ? ts->home != LLC_DSQ + llc : ts->home != (u32)cpu)
-		rehome(p, ts, ts->home >= LLC_DSQ ? LLC_DSQ + llc : (u32)cpu);
+		update_task_load_avg(ts, cs, now);
+	/* Another CPU or LLC may have pulled it from its queue. */
+	if (ts->dsq >= LLC_DSQ ? ts->dsq != LLC_DSQ + llc : ts->dsq != (u32)cpu)
+		change_dsq(p, ts, ts->dsq >= LLC_DSQ ? LLC_DSQ + llc : (u32)cpu);
 	set_idle(cpu, false);
-	note_wait(p, ts, now);
+	record_wait(p, ts, now);
 	ts->running = true;
 	ts->since = now;
 	if (ts->group)
-		weigh(ts);
+		update_task_weight(ts);
 	move_clocks(p, ts, cs);
 	cs->curr_vtime = p->scx.dsq_vtime;
 	cs->curr_weight = ts->weight;
-	cs->curr_home = ts->home;
+	cs->curr_dsq = ts->dsq;
 	cs->curr_dur_avg = ts->dur.dur_avg;
 	cs->curr_pid = p->pid;
 	cs->curr_since = now;
-	ask_frequency(cs, cpu);
+	update_cpuperf(cs, cpu);
 }
 
 static __always_inline void task_stopping(struct task_struct *p)
@@ -85,8 +84,8 @@ static __always_inline void task_stopping(struct task_struct *p)
 
 	if (!cs || !ts)
 		return;
-	update_cpu(cs, cpu, now);
-	update_task(ts, cs, now);
+	update_cpu_load_avg(cs, cpu, now);
+	update_task_load_avg(ts, cs, now);
 	charge(p, ts, cs, now);
 	ts->waits_since = now;
 	ts->running = false;
@@ -104,9 +103,9 @@ static __always_inline void task_quiescent(struct task_struct *p, u64 deq_flags)
 	if (!cs || !ts || !ts->runnable)
 		return;
 	at = cpu_state_of(ts->cpu);
-	update_cpu(cs, cpu, now);
+	update_cpu_load_avg(cs, cpu, now);
 	if (at == cs)
-		update_task(ts, cs, now);
+		update_task_load_avg(ts, cs, now);
 	ts->runnable = false;
 	if (at)
 		dequeue_sums(ts, at);
@@ -115,7 +114,7 @@ static __always_inline void task_quiescent(struct task_struct *p, u64 deq_flags)
 		util_est_update(&ts->avg);
 		dur_avg_update(&ts->dur, ts->sum_exec);
 	}
-	ask_frequency(cs, cpu);
+	update_cpuperf(cs, cpu);
 }
 
 static __always_inline void task_tick(struct task_struct *p)
@@ -127,9 +126,9 @@ static __always_inline void task_tick(struct task_struct *p)
 
 	if (!cs || !ts)
 		return;
-	update_cpu(cs, cpu, now);
-	update_task(ts, cs, now);
-	ask_frequency(cs, cpu);
+	update_cpu_load_avg(cs, cpu, now);
+	update_task_load_avg(ts, cs, now);
+	update_cpuperf(cs, cpu);
 }
 
 static __always_inline void cpu_idle(s32 cpu, bool idle)
@@ -142,21 +141,21 @@ static __always_inline void cpu_idle(s32 cpu, bool idle)
 	set_idle(cpu, idle);
 	if (!idle) {
 		if (cs->idle_since && now > cs->idle_since)
-			cs->avg_idle = idle_ends(&cs->cost, cs->avg_idle, now - cs->idle_since, max_avg_idle_ns,
+			cs->avg_idle = update_avg_idle(&cs->cost, cs->avg_idle, now - cs->idle_since, max_avg_idle_ns,
 						 bpf_jiffies64());
 		cs->idle_since = 0;
 		return;
 	}
-	update_cpu(cs, cpu, now);
-	pelt_clock_idle(&cs->clock, cs->avg.util_sum);
+	update_cpu_load_avg(cs, cpu, now);
+	update_idle_rq_clock_pelt(&cs->clock, cs->avg.util_sum);
 	cs->idle_since = now;
-	update_idle_core(cpu);
-	/* Something may have come between the last look at the queues and now. */
+	__update_idle_core(cpu);
+	/* A task may have been queued since the CPU checked its queues in dispatch(). */
 	if (scx_bpf_dsq_nr_queued(cpu) > 0 || scx_bpf_dsq_nr_queued(LLC_DSQ + llc_of(cpu)) > 0)
 		kick(cpu, SCX_KICK_IDLE);
 }
 
-/* A nice level, or SCHED_IDLE. */
+/* The nice level or the policy of a task changed. */
 static __always_inline void task_weight(struct task_struct *p)
 {
 	struct task_state *ts = task_state_of(p);
@@ -167,10 +166,10 @@ static __always_inline void task_weight(struct task_struct *p)
 	ts->nice_weight = weight_of(p->static_prio, p->policy == 5);
 	if (ts->runnable)
 		enter_group(ts);
-	weigh(ts);
+	update_task_weight(ts);
 }
 
-/* Notes the LLCs all of whose CPUs the task may use. */
+/* Stores the LLCs of which the task may use all CPUs. */
 static __always_inline void task_affinity(struct task_struct *p, const struct cpumask *cpumask)
 {
 	struct task_state *ts = task_state_of(p);
@@ -194,12 +193,12 @@ static __always_inline void task_enable(struct task_struct *p)
 		return;
 	task_affinity(p, p->cpus_ptr);
 	task_weight(p);
-	ts->home = LLC_DSQ + llc;
-	ts->has_home = true;
-	scx_bpf_task_set_dsq_vtime(p, clock_of(ts->home));
+	ts->dsq = LLC_DSQ + llc;
+	ts->has_dsq = true;
+	scx_bpf_task_set_dsq_vtime(p, vclock_of(ts->dsq));
 }
 
-/* The task leaves: what is left of it is taken off its CPU. */
+/* The task leaves the scheduler: its average is removed from its CPU. */
 static __always_inline void task_disable(struct task_struct *p)
 {
 	struct task_state *ts = task_state_of(p);
@@ -213,8 +212,8 @@ static __always_inline void task_disable(struct task_struct *p)
 
 		if (ts->runnable)
 			dequeue_sums(ts, at);
-		age(ts, now);
-		remove_from(ts, at);
+		decay_idle_task(ts, now);
+		remove_entity_load_avg(ts, at);
 	}
 	leave_group(ts);
 	ts->runnable = false;
@@ -222,7 +221,7 @@ static __always_inline void task_disable(struct task_struct *p)
 	ts->cpu = -1;
 }
 
-/* A CPU that was not there when the scheduler began makes it begin anew. */
+/* A CPU that did not exist when the scheduler started makes it restart. */
 static __always_inline void cpu_hotplug(s32 cpu, bool online)
 {
 	struct cpu_state *cs = cpu_state_of(cpu);

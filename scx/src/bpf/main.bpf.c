@@ -7,24 +7,24 @@
 #include "policy.h"
 #include "intf.h"
 #include "state.h"
-#include "averages.h"
-#include "frequency.h"
+#include "load_avg.h"
+#include "cpuperf.h"
 #include "idle.h"
-#include "target.h"
-#include "walk.h"
-#include "capacity.h"
-#include "sibling.h"
+#include "wake_affine.h"
+#include "select_idle_cpu.h"
+#include "select_idle_capacity.h"
+#include "select_idle_sibling.h"
 #include "groups.h"
 #include "group_slots.h"
-#include "reach.h"
+#include "wait_limit.h"
 #include "kick.h"
-#include "queue.h"
-#include "balance.h"
+#include "enqueue.h"
+#include "balance_llcs.h"
 #include "dispatch.h"
-#include "leaving.h"
+#include "balance_hotplug_wait.h"
 #include "timer.h"
 #include "record.h"
-#include "select.h"
+#include "select_task_rq_fair.h"
 #include "lifecycle.h"
 
 char _license[] SEC("license") = "GPL";
@@ -35,7 +35,7 @@ s32 BPF_STRUCT_OPS(wakelab_select_cpu, struct task_struct *p, s32 prev_cpu, u64 
 {
 	struct task_state *ts = task_state_of(p);
 
-	return ts ? select_cpu(p, ts, prev_cpu, wake_flags) : prev_cpu;
+	return ts ? select_task_rq_fair(p, ts, prev_cpu, wake_flags) : prev_cpu;
 }
 
 void BPF_STRUCT_OPS(wakelab_enqueue, struct task_struct *p, u64 enq_flags)
@@ -65,24 +65,24 @@ void BPF_STRUCT_OPS(wakelab_dispatch, s32 cpu, struct task_struct *prev)
 	switch (dispatch(cpu, cs, prev, ts)) {
 	case DISPATCH_ALONE:
 		if (prev && ts)
-			forgive(prev, ts, cs, now);
+			forgive_vtime(prev, ts, cs, now);
 		/* fallthrough */
 	case DISPATCH_KEEP:
 		if (prev)
 			scx_bpf_task_set_slice(prev, slice_ns);
-		/* Nobody tells of it as running again. */
+		/* No callback reports it as running again. */
 		if (prev && ts)
 			move_clocks(prev, ts, cs);
 		count(kept);
 		break;
 	case DISPATCH_NOTHING:
 		/*
-		 * It idles on: it had been claimed for a task that went elsewhere. Where it begins to idle update_idle() tells; and
-		 * where a task of another class goes on, it is not idle.
+		 * The CPU stays idle: it was claimed for a task that went elsewhere. If it goes idle only now,
+		 * update_idle() reports it. If a task of another class runs on, it is not idle.
 		 */
-		if (runs_nothing(cpu)) {
+		if (curr_is_idle(cpu)) {
 			set_idle(cpu, true);
-			update_idle_core(cpu);
+			__update_idle_core(cpu);
 		}
 		break;
 	default:
@@ -153,7 +153,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(wakelab_init_task, struct task_struct *p, struct sc
 	return 0;
 }
 
-/* Not called by a kernel without CONFIG_EXT_GROUP_SCHED; src/scheduler.rs takes them out then. */
+/* A kernel without CONFIG_EXT_GROUP_SCHED has no such callbacks; src/scheduler.rs removes them before loading. */
 s32 BPF_STRUCT_OPS_SLEEPABLE(wakelab_cgroup_init, struct cgroup *cgrp, struct scx_cgroup_init_args *args)
 {
 	group_init(cgrp, args->weight);
@@ -170,20 +170,20 @@ void BPF_STRUCT_OPS(wakelab_cgroup_move, struct task_struct *p, struct cgroup *f
 	struct task_state *ts = task_state_of(p);
 
 	if (ts)
-		task_group_is(ts, to);
+		set_task_group(ts, to);
 }
 
 void BPF_STRUCT_OPS(wakelab_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
 {
-	group_weight_is(cgrp, weight);
+	group_set_cpu_weight(cgrp, weight);
 }
 
 void BPF_STRUCT_OPS(wakelab_cgroup_set_idle, struct cgroup *cgrp, bool idle)
 {
-	group_idle_is(cgrp, idle);
+	group_set_idle(cgrp, idle);
 }
 
-/* A task of a higher class takes the CPU. What waits in its own queue, which no other CPU reads, may run elsewhere. */
+/* A task of a higher class takes the CPU. No other CPU reads its local DSQ, so the tasks there are queued again. */
 void BPF_STRUCT_OPS(wakelab_cpu_release, s32 cpu, struct scx_cpu_release_args *args)
 {
 	if (may_kick())
@@ -219,14 +219,14 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(wakelab_init)
 		bpf_rcu_read_unlock();
 	}
 	bpf_for(i, 0, nr_cpus)
-		if (i < MAX_CPUS && cpu_infos[at(i)].nr_smt && runs_nothing(i))
+		if (i < MAX_CPUS && cpu_infos[at(i)].nr_smt && curr_is_idle(i))
 			set_idle(i, true);
 	return start_timer();
 }
 
-/* For the tests of the frequency: what the kernel goes by. */
+/* For the tests: reads the cpuperf target that the kernel has for each CPU. */
 SEC("syscall")
-int look_at_kernel(void *ctx)
+int read_kernel_cpuperf(void *ctx)
 {
 	u32 i;
 

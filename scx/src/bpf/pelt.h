@@ -15,7 +15,7 @@ static const u32 runnable_avg_yN_inv[LOAD_AVG_PERIOD] = {
 	0x9837f050, 0x94f4efa8, 0x91c3d373, 0x8ea4398a, 0x8b95c1e3, 0x88980e80, 0x85aac367, 0x82cd8698,
 };
 
-/* struct sched_avg, with the units that sched/src/pelt/accumulate_sum.rs gives. */
+/* struct sched_avg. The units are those of sched/src/pelt/accumulate_sum.rs. */
 struct pelt {
 	u64 last_update_time; /* ns of the CPU's PELT clock */
 	u64 load_sum;
@@ -25,7 +25,7 @@ struct pelt {
 	u64 load_avg;
 	u64 runnable_avg;
 	u64 util_avg;
-	u32 util_est; /* with UTIL_AVG_UNCHANGED, of a task */
+	u32 util_est; /* of a task, with UTIL_AVG_UNCHANGED */
 	u32 pad;
 };
 
@@ -75,7 +75,7 @@ static __always_inline u64 accumulate_sum(u64 delta, struct pelt *sa, u64 load, 
 	return periods;
 }
 
-/* Accounts the time up to `now`; whether the averages are due. */
+/* Accounts the time up to `now`. Returns whether the averages must be updated. */
 static __always_inline bool ___update_load_sum(u64 now, struct pelt *sa, u64 load, u64 runnable, bool running)
 {
 	u64 delta = now - sa->last_update_time;
@@ -100,7 +100,7 @@ static __always_inline u32 get_pelt_divider(const struct pelt *sa)
 	return PELT_MIN_DIVIDER + sa->period_contrib;
 }
 
-/* `load` is the weight of a task, and 1 for a CPU. */
+/* `load` is the weight of a task; 1 for a CPU. */
 static __always_inline void ___update_load_avg(struct pelt *sa, u64 load)
 {
 	u32 divider = get_pelt_divider(sa);
@@ -110,7 +110,7 @@ static __always_inline void ___update_load_avg(struct pelt *sa, u64 load)
 	sa->util_avg = sa->util_sum / divider;
 }
 
-/* What an average comes to after `ns` without the task, as far as whole periods go. */
+/* An average after `ns` of idle time, in whole periods. */
 static __always_inline u64 decayed(u64 avg, u64 ns)
 {
 	return ns >> 20 ? decay_load(avg, ns >> 20) : avg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The arithmetic of the policies, each function named as the kernel's or the posting's. Nothing here knows BPF: the
- * tests of ../../policy compile the same text natively and hold it against the crates `sched` and `pm`.
+ * The arithmetic of the policies. Functions have the names of the kernel or of the posting. Nothing here depends on
+ * BPF: the tests of ../../policy compile the same headers natively and compare them with the crates `sched` and `pm`.
  */
 #pragma once
 
@@ -22,12 +22,12 @@ typedef int64_t s64;
 
 #include "pelt.h"
 #include "util_est.h"
-#include "pelt_clock.h"
-#include "boost.h"
-#include "group_share.h"
+#include "rq_clock_pelt.h"
+#include "cpu_util.h"
+#include "calc_group_shares.h"
 #include "weight.h"
-#include "wakee_flips.h"
-#include "affine.h"
-#include "idle_scan.h"
+#include "wake_wide.h"
+#include "wake_affine_weight.h"
+#include "update_idle_cpu_scan.h"
 #include "sis_prop.h"
 #include "sis_short.h"

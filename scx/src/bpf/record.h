@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The record of a decision: its inputs as it began, its choice, and which CPUs were idle at its end. */
+/* The record of a decision: its inputs when it began, the chosen CPU, and which CPUs were idle when it ended. */
 #pragma once
 
 #define MAX_RECORDED_LLCS 64
@@ -81,7 +81,7 @@ static __always_inline void copy_idle(u64 *to)
 		to[i] = *(volatile u64 *)&idle_cpus[i];
 }
 
-/* As it begins. */
+/* Records the inputs, when the decision begins. */
 static __noinline int begin_record(struct search *s, u64 now)
 {
 	struct record_buffer *to;
@@ -121,7 +121,7 @@ static __noinline int begin_record(struct search *s, u64 now)
 	return 0;
 }
 
-/* As it ends. */
+/* Records the choice and outputs the record, when the decision ends. */
 static __noinline int end_record(struct search *s, struct task_struct *p, struct task_state *wakee, u64 wake_flags)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
@@ -136,7 +136,7 @@ static __noinline int end_record(struct search *s, struct task_struct *p, struct
 	r = &to->head;
 	copy_idle(r->idle_exit);
 	cpu = s->cpu;
-	/* The claim is the decision's own doing. */
+	/* The decision itself has claimed this CPU. */
 	if (s->claimed && cpu < MAX_CPUS)
 		r->idle_exit[cpu / 64] |= 1ULL << (cpu % 64);
 	copy_mask(r->affinity, p->cpus_ptr);
@@ -146,7 +146,7 @@ static __noinline int end_record(struct search *s, struct task_struct *p, struct
 	r->load_weight = wakee->nice_weight;
 	r->util_avg = wakee->avg.util_avg;
 	r->runnable_avg = wakee->avg.runnable_avg;
-	r->util_est = task_util_est_of(wakee->avg.util_est);
+	r->util_est = _task_util_est(wakee->avg.util_est);
 	r->waker_cpu = s->this_cpu;
 	r->waker_pid = waker->pid;
 	r->wakee_pid = p->pid;
@@ -163,7 +163,7 @@ static __noinline int end_record(struct search *s, struct task_struct *p, struct
 	r->recent_after = wakee->recent_used_cpu;
 	r->wake_flags = wake_flags;
 	r->reason = s->reason;
-	r->lost_claims = s->lost;
+	r->lost_claims = s->lost_claims;
 	r->in_task = s->in_task;
 	r->waker_flips_before = s->waker_flips_before;
 	r->waker_flips = s->waker_flips;

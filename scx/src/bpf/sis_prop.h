@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SIS_PROP as of 5.14 to 6.4, and SIS_LIMIT's bounds, which act inside it. */
+/* SIS_PROP of 5.14 to 6.4, and the bounds that SIS_LIMIT sets to its limit. */
 #pragma once
 
 struct scan_cost {
@@ -11,7 +11,7 @@ struct scan_cost {
 #define SIS_PROP_MIN 4
 #define SIS_LIMIT_FLOOR 2
 
-/* update_avg(): an eighth of the way, rounded toward zero. BPF before v4 divides no signed numbers. */
+/* update_avg(): an eighth of the difference, rounded toward zero. BPF before v4 has no signed division. */
 static __always_inline u64 update_avg(u64 avg, u64 sample)
 {
 	s64 diff = (s64)(sample - avg);
@@ -19,8 +19,8 @@ static __always_inline u64 update_avg(u64 avg, u64 sample)
 	return diff < 0 ? avg - ((0 - (u64)diff) >> 3) : avg + ((u64)diff >> 3);
 }
 
-/* The rq goes busy again after `idle` ns: update_avg() of avg_idle, at most `most`; then as ttwu_do_activate(). */
-static __always_inline u64 idle_ends(struct scan_cost *cost, u64 avg_idle, u64 idle, u64 most, u64 jiffies)
+/* The update of avg_idle in ttwu_do_activate(), after `idle` ns. avg_idle is at most `most`. */
+static __always_inline u64 update_avg_idle(struct scan_cost *cost, u64 avg_idle, u64 idle, u64 most, u64 jiffies)
 {
 	avg_idle = update_avg(avg_idle, idle);
 	if (avg_idle > most)
@@ -30,14 +30,14 @@ static __always_inline u64 idle_ends(struct scan_cost *cost, u64 avg_idle, u64 i
 	return avg_idle;
 }
 
-/* Halves the predicted idle time once for each jiffy since the last idle period. */
-static __always_inline void sis_prop_age(struct scan_cost *cost, u64 jiffies)
+/* Halves the predicted idle time for each jiffy since the last idle period. */
+static __always_inline void sis_prop_decay(struct scan_cost *cost, u64 jiffies)
 {
 	u64 gone = jiffies - cost->wake_stamp, steps = 0, idle = cost->wake_avg_idle;
 
 	if ((s64)gone <= 0)
 		return;
-	/* The kernel stops when nothing is left: after as many steps as the number has bits. */
+	/* The kernel stops when it is 0, which takes as many steps as the number has bits. */
 	if (idle >> 32) {
 		steps += 32;
 		idle >>= 32;
@@ -69,7 +69,7 @@ static __always_inline void sis_prop_age(struct scan_cost *cost, u64 jiffies)
 	cost->wake_avg_idle = steps < 64 ? cost->wake_avg_idle >> steps : 0;
 }
 
-/* The limit, counted as the kernel's nr: one more than the CPUs that are looked at. */
+/* The limit as the kernel's nr, which is one more than the number of probes. */
 static __always_inline s32 sis_prop_nr(const struct scan_cost *cost, u32 span_weight)
 {
 	u64 avg_cost = cost->avg_scan_cost + 1;
@@ -78,7 +78,7 @@ static __always_inline s32 sis_prop_nr(const struct scan_cost *cost, u32 span_we
 	return span_avg > avg_cost * SIS_PROP_MIN ? (s32)(span_avg / avg_cost) : SIS_PROP_MIN;
 }
 
-/* The same between the CPUs of a core, at least 2, and twice as many. */
+/* The same limit, but from the number of CPUs of a core (at least 2) to twice that number. */
 static __always_inline s32 sis_limit_nr(const struct scan_cost *cost, u32 span_weight, u32 siblings)
 {
 	u64 floor = siblings > SIS_LIMIT_FLOOR ? siblings : SIS_LIMIT_FLOOR;
@@ -94,8 +94,8 @@ static __always_inline s32 sis_limit_nr(const struct scan_cost *cost, u32 span_w
 	return nr;
 }
 
-/* After a walk of `time` ns that was not ended by its limit. */
-static __always_inline void sis_prop_after(struct scan_cost *cost, u64 time)
+/* After a scan of `time` ns that was not ended by its limit. */
+static __always_inline void sis_prop_after_scan(struct scan_cost *cost, u64 time)
 {
 	cost->wake_avg_idle -= cost->wake_avg_idle < time ? cost->wake_avg_idle : time;
 	cost->avg_scan_cost = update_avg(cost->avg_scan_cost, time);

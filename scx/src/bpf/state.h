@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the scheduler keeps. */
+/* The state of the scheduler: constants, CPUs, LLCs, control groups and tasks. */
 #pragma once
 
-/* Set before loading; const, so that the verifier knows the values. The native tests set them for each case. */
+/*
+ * Set before loading. They are const, so that the verifier knows the values. The native tests set them for each case.
+ */
 #ifndef SET_BEFORE_LOADING
 #define SET_BEFORE_LOADING const volatile
 #endif
@@ -26,13 +28,13 @@ volatile u64 features;
 volatile u64 slice_ns = 3000000;
 volatile u32 nr_offline;
 u64 balanced_at;
-u32 nr_group_slots;	  /* slots of control groups that have ever been used, and the root's */
+u32 nr_group_slots;	  /* slots of control groups that have ever been used, with the root's */
 u32 groups_without_slot;
 
-/* How far the clock of a queue goes in the time that a task may have to wait. */
-struct reach {
-	u64 from;	/* the clock when it was looked at */
-	u64 ahead;	/* 0 before it was */
+/* How far the clock of a queue advances in the time that a task may wait. */
+struct wait_limit {
+	u64 from;	/* the clock at the last check */
+	u64 ahead;	/* 0 before the first check */
 };
 
 struct cpu_state {
@@ -40,56 +42,56 @@ struct cpu_state {
 	struct pelt avg;
 	struct pelt_clock clock;
 	u64 vclock;		/* virtual time of the CPU's own queue */
-	struct reach reach;
-	u64 llc_vtime;		/* and of all tasks of the LLC's queue in it, taken as one */
-	u64 curr_vtime;		/* when it began */
-	u64 curr_since;		/* ns; 0 while no task of ours runs */
+	struct wait_limit wait_limit;
+	u64 llc_vtime;		/* on the same clock: all tasks of the LLC's queue, counted as one */
+	u64 curr_vtime;		/* of the running task when it started to run */
+	u64 curr_since;		/* ns: when it started; 0 if no task of the scheduler runs */
 	u64 curr_dur_avg;
 	u64 curr_weight;
-	u32 curr_home;
+	u32 curr_dsq;
 	s32 curr_pid;
 	u32 perf_target;
 	u32 kernel_perf_target;	/* what look_at_kernel() found in the run queue */
 	u64 avg_idle;
 	u64 idle_since;		/* ns; 0 while busy */
-	u64 online_since;	/* ns; 0 if from the beginning */
+	u64 online_since;	/* ns; 0 if it has been online from the start */
 	struct scan_cost cost;	/* of the CPU as a waker */
-	s32 next_cpu;		/* SIS_LIMIT; 0 is none, else the CPU + 1 */
+	s32 next_cpu;		/* SIS_LIMIT: where the next scan begins, as CPU + 1; 0 for none */
 	u32 offline;
-	/* Written by anyone, atomically. */
+	/* Written by any CPU, atomically. */
 	u64 load_weight;
 	u64 util_est;
 	u64 removed_load;
 	u64 removed_util;
 	u64 removed_runnable;
 	u32 nr_runnable;
-	u32 seems_idle;		/* the timer saw it idle, and claimed by somebody */
-	u32 may_wait;		/* 0: nothing waits in the CPU's queue, or it has only just come */
+	u32 seems_idle;		/* at the last timer tick it ran the idle task and was claimed */
+	u32 may_wait;		/* 0 if no task waits in the CPU's queue, except one that was just queued */
 	u32 pad[4];
 	struct counts counts;
 } __attribute__((aligned(128)));
 
 struct llc_state {
 	u64 vclock;
-	struct reach reach;
+	struct wait_limit wait_limit;
 	u64 sum_util;
 	s32 nr_idle_scan;
 	u32 has_idle_cores;
-	u64 load;		/* sum of its CPUs' load_avg, while there are several LLCs */
-	u64 pull_load;		/* load that it is to take from another; 0 for none */
+	u64 load;		/* sum of its CPUs' load_avg, if there are several LLCs */
+	u64 pull_load;		/* load to pull from another LLC; 0 for none */
 	u32 pull_from;
-	u32 nr_online;		/* of its CPUs, as the timer has seen last */
-	u32 cpus_wait;		/* 0: as may_wait, for the queues of all its CPUs */
+	u32 nr_online;		/* of its CPUs, at the last timer tick */
+	u32 cpus_wait;		/* as may_wait, for the queues of all its CPUs */
 	u32 pad[15];
 } __attribute__((aligned(128)));
 
-/* A control group. Its place among the others is its slot; 0 is the root group's, of which nothing is kept. */
+/* A control group. Its index is its slot. Slot 0 is the root group, whose state is not used. */
 struct group_state {
-	u64 id;		/* the group's; 0 for a slot that is nobody's */
-	u64 runnable;	/* what is runnable in it, and its weight: groups.h */
-	s64 sum;	/* of the load weights of what is runnable in it */
+	u64 id;		/* of the cgroup; 0 for a free slot */
+	u64 runnable;	/* how much is runnable in it, and its weight; see groups.h */
+	s64 sum;	/* of the load weights of its runnable tasks and groups */
 	u32 weight;	/* load weight: 1024 is a cpu.weight of 100 */
-	u32 cpu_weight;	/* 1 to 10000, where it is not idle */
+	u32 cpu_weight;	/* 1 to 10000, if it is not idle */
 	u32 parent;
 	u32 depth;
 	u32 idle;
@@ -105,26 +107,26 @@ struct task_state {
 	struct wakee_flips flips;
 	struct dur_avg dur;
 	u64 sum_exec;
-	u64 since;		/* ns: where its running is charged from */
-	u64 waits_since;	/* ns: runnable and not running */
-	u64 slept_at;		/* ns: up to where the average was taken on the wall's clock */
-	u64 weight;		/* of virtual time, NICE_0_LOAD being nice 0; what its control groups leave of it */
-	u32 nice_weight;	/* the kernel's for its nice level */
-	u32 load_weight;	/* of the averages: `weight` without its scale */
-	u32 queued_load_weight;	/* what it has added to its CPU's */
+	u64 since;		/* ns: the last charge */
+	u64 waits_since;	/* ns: since when it is runnable and does not run */
+	u64 slept_at;		/* ns: the wall clock at the last update of its average */
+	u64 weight;		/* for virtual time, scaled by its control groups; NICE_0_LOAD is nice 0 */
+	u32 nice_weight;	/* the kernel's weight of its nice level */
+	u32 load_weight;	/* for the averages: `weight` >> LOAD_SHIFT */
+	u32 queued_load_weight;	/* what it has added to the sum of its CPU */
 	u32 queued_util_est;
 	u32 group;		/* slot of its control group; 0 for the root group */
-	u32 queued_group;	/* whose sum has it, and with what weight */
+	u32 queued_group;	/* the group to whose sum it has added queued_group_weight */
 	u32 queued_group_weight;
-	s32 cpu;		/* whose averages hold it; -1 for none */
+	s32 cpu;		/* the CPU that its average is attached to; -1 for none */
 	s32 recent_used_cpu;
-	u32 home;		/* the queue that its virtual time is of: a CPU, or LLC_DSQ + LLC */
+	u32 dsq;		/* the queue on whose clock its virtual time is: a CPU, or LLC_DSQ + LLC */
 	bool runnable;
 	bool running;
-	bool stack;		/* the decision was to wait at that CPU */
-	bool has_home;
+	bool stack;		/* SIS_SHORT chose the busy CPU */
+	bool has_dsq;
 	bool has_avg;
-	u64 covers;		/* LLCs, by bit, all of whose CPUs it may use */
+	u64 covers;		/* a mask of the LLCs of which it may use all CPUs */
 };
 
 struct {
@@ -135,8 +137,8 @@ struct {
 } tasks SEC(".maps");
 
 /*
- * An index of the arrays above. Not left to the compiler, which joins tests of bounds so that the verifier sees none.
- * The native tests have no verifier to convince.
+ * Bounds an index of the arrays above. The compiler may merge bounds checks so that the verifier does not see them, so
+ * this is assembly. The native tests need none.
  */
 static __always_inline u64 at(u64 index)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What periodic balancing does for the fair class: nr_idle_scan of each LLC from its utilisation, and work for CPUs
- * that stay idle beside a queue because searches are limited.
+ * The timer does what periodic load balance does for the fair class: it computes nr_idle_scan of each LLC from its
+ * utilisation, and kicks CPUs that stay idle beside a queue because searches are limited.
  */
 #pragma once
 
@@ -16,11 +16,11 @@ struct {
 	__type(value, struct timer);
 } timers SEC(".maps");
 
-/* How often is looked for work that waits beside idle CPUs, however seldom nr_idle_scan is computed on large LLCs. */
+/* The longest interval of the timer, even if nr_idle_scan of a large LLC is computed less often. */
 #define TICK_NS 8000000ULL
 
 static u64 queues_due, scans_due;
-/* Not a local variable: the verifier would go through the loop for each of its values. */
+/* Not a local variable: the verifier would process the loop once for each of its values. */
 static u32 nr_seen_online;
 
 static __always_inline u32 idle_scan_form(u64 feat)
@@ -35,24 +35,24 @@ static __always_inline u32 idle_scan_form(u64 feat)
 }
 
 /*
- * A claim that nothing came of: the kernel has put the task elsewhere, since the CPU was going or the task's affinity
- * had changed. The CPU would count as busy until somebody woke there.
+ * Frees a claim whose task never came: the kernel has put it elsewhere, because the CPU was going offline or the task's
+ * affinity had changed. Without this, the CPU would count as busy until a task wakes there.
  */
 static __always_inline void free_claim(struct cpu_state *cs, s32 cpu)
 {
-	/* Not rq->nr_running, which has what waits in our queues, too. */
-	bool seems_idle = runs_nothing(cpu) && !is_idle(cpu) && !cs->offline;
+	/* rq->nr_running also counts the tasks that wait in the queues of the scheduler. */
+	bool seems_idle = curr_is_idle(cpu) && !is_idle(cpu) && !cs->offline;
 
 	if (seems_idle && cs->seems_idle) {
 		set_idle(cpu, true);
-		update_idle_core(cpu);
+		__update_idle_core(cpu);
 		count(freed_claims);
 		seems_idle = false;
 	}
 	cs->seems_idle = seems_idle;
 }
 
-/* What waits at a CPU and may run elsewhere goes to an idle CPU, as balancing would take it there. */
+/* Kicks an idle CPU for the first task that waits at this CPU, if it may run elsewhere. */
 static __always_inline void kick_for_head(u32 llc, s32 cpu)
 {
 	struct task_struct *head = __COMPAT_scx_bpf_dsq_peek(cpu);
@@ -83,12 +83,12 @@ static __noinline int update_llc(u32 llc, u64 now, bool scan)
 			nr_seen_online++;
 		}
 		free_claim(cs, cpu);
-		let_go(cpu);
+		drain_for_hotplug(cpu);
 		if (scx_bpf_dsq_nr_queued(cpu) > 0) {
-			/* It may have been queued just after somebody had looked. */
+			/* The task may have been queued just after another CPU had cleared the flag. */
 			cs->may_wait = 1;
 			state->cpus_wait = 1;
-			if (runs_nothing(cpu))
+			if (curr_is_idle(cpu))
 				kick(cpu, SCX_KICK_IDLE);
 			else
 				kick_for_head(llc, cpu);
@@ -111,14 +111,14 @@ static __noinline int update_llc(u32 llc, u64 now, bool scan)
 	return 0;
 }
 
-static __noinline int look_at_queues(u64 now)
+static __noinline int check_queues(u64 now)
 {
 	u32 i;
 
 	bpf_for(i, 0, nr_llcs)
-		look_at_queue(LLC_DSQ + i, &llc_states[at(i)].reach, llc_states[at(i)].vclock, now);
+		check_queue(LLC_DSQ + i, &llc_states[at(i)].wait_limit, llc_states[at(i)].vclock, now);
 	bpf_for(i, 0, nr_cpus)
-		look_at_queue(i, &cpu_states[at(i)].reach, cpu_states[at(i)].vclock, now);
+		check_queue(i, &cpu_states[at(i)].wait_limit, cpu_states[at(i)].vclock, now);
 	return 0;
 }
 
@@ -139,8 +139,8 @@ static int on_timer(void *map, int *key, struct timer *timer)
 		update_llc(i, now, scan);
 	balance_llcs(now);
 	if (now >= queues_due) {
-		queues_due = now + LOOK_NS;
-		look_at_queues(now);
+		queues_due = now + WAIT_CHECK_NS;
+		check_queues(now);
 	}
 	bpf_timer_start(&timer->timer, tick_ns(), 0);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Weights of nice levels (kernel/sched/core.c) and virtual time. */
+/* sched_prio_to_weight[] (kernel/sched/core.c) and calc_delta_fair(). */
 #pragma once
 
 static const u32 sched_prio_to_weight[40] = {
@@ -11,7 +11,7 @@ static const u32 sched_prio_to_weight[40] = {
 
 #define WEIGHT_IDLEPRIO 3
 
-/* 100 to 139, 120 being nice 0; SCHED_IDLE counts less than any of them. */
+/* static_prio is from 100 to 139; 120 is nice 0. SCHED_IDLE weighs less than any of them. */
 static __always_inline u32 weight_of(s32 static_prio, bool sched_idle)
 {
 	s32 at = static_prio - 100;
@@ -25,8 +25,8 @@ static __always_inline u32 weight_of(s32 static_prio, bool sched_idle)
 	return sched_prio_to_weight[at];
 }
 
-/* calc_delta_fair(): what `ns` of running, up to hours, cost a task of that weight, scaled; NICE_0_LOAD is nice 0. */
-static __always_inline u64 virtual_time(u64 ns, u64 weight)
+/* calc_delta_fair(): the virtual time of `ns` of running, up to hours. NICE_0_LOAD is the weight of nice 0. */
+static __always_inline u64 calc_delta_fair(u64 ns, u64 weight)
 {
 	return ns * NICE_0_LOAD / (weight ? weight : 1);
 }

@@ -1,4 +1,4 @@
-//! What the tests share: how many cases there are, and a system for the model to look at.
+//! What the tests share: how many cases there are, and a system for the model to read.
 #![allow(dead_code)]
 
 use proptest::test_runner::{Config, FileFailurePersistence};

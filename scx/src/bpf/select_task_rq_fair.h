@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* select_task_rq_fair(): a CPU for a task that wakes or begins. */
+/* ops.select_cpu(), as select_task_rq_fair() of 7.2: chooses the CPU of a task that wakes or is new. */
 #pragma once
 
 #define WF_FORK 0x04
@@ -7,21 +7,21 @@
 #define WF_SYNC 0x10
 #define WF_CURRENT_CPU 0x40
 
-static __always_inline void note(struct search *s, bool found)
+static __always_inline void count_search(struct search *s, bool found)
 {
 	struct counts *stats = my_counts();
 
 	stats->sis_search++;
 	stats->sis_domain_search += s->domain;
-	stats->sis_scanned += s->looks;
-	/* Without a domain of the LLC there is no search that could fail. */
+	stats->sis_scanned += s->nr_probes;
+	/* Without a domain that spans the LLC there is no search that could fail. */
 	stats->sis_failed += s->domain && !found;
-	stats->lost_claims += s->lost;
-	if (s->reason < NR_WHYS)
+	stats->lost_claims += s->lost_claims;
+	if (s->reason < NR_REASONS)
 		stats->reasons[s->reason]++;
 }
 
-static __always_inline void prepare(struct search *s, struct task_struct *p, struct task_state *ts, s32 this_cpu,
+static __always_inline void init_search(struct search *s, struct task_struct *p, struct task_state *ts, s32 this_cpu,
 				    u64 wake_flags, u64 now)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
@@ -32,9 +32,9 @@ static __always_inline void prepare(struct search *s, struct task_struct *p, str
 	s->claimed = false;
 	s->domain = false;
 	s->sis_prop = false;
-	s->lost = 0;
-	s->looks = 0;
-	s->reason = WHY_NONE;
+	s->lost_claims = 0;
+	s->nr_probes = 0;
+	s->reason = PLACED_NONE;
 	s->idle_cpu = -1;
 	s->recent = ts->recent_used_cpu;
 	s->sync = (wake_flags & WF_SYNC) && !(current->flags & PF_EXITING);
@@ -46,38 +46,38 @@ static __always_inline void prepare(struct search *s, struct task_struct *p, str
 	s->wakee_load = ts->avg.load_avg;
 }
 
-/* A new task goes to an idle core, else to an idle CPU, of its LLC first. No search policy speaks of it. */
-static __always_inline s32 place_new(struct search *s, struct task_struct *p, bool *taken)
+/* A new task gets an idle core, else an idle CPU, in its own LLC if possible. No search policy applies to it. */
+static __always_inline s32 place_new_task(struct search *s, struct task_struct *p, bool *taken)
 {
 	s32 cpu;
 
 	count(forks);
 	s->target = s->prev;
-	s->start = cpu_infos[at(s->prev)].llc_pos;
-	if (walk(s, p, true)) {
+	s->scan_start = cpu_infos[at(s->prev)].llc_pos;
+	if (scan_llc(s, p, true)) {
 		*taken = true;
 		return s->cpu;
 	}
-	cpu = pick_idle(p->cpus_ptr);
+	cpu = claim_any_idle_cpu(p->cpus_ptr);
 	*taken = cpu >= 0;
 	return cpu >= 0 ? cpu : s->prev;
 }
 
-/* Where it ran last, or a CPU that it may use. */
-static __always_inline s32 usable(struct task_struct *p, s32 prev)
+/* The previous CPU, or another CPU that the task may use. */
+static __always_inline s32 allowed_prev_cpu(struct task_struct *p, s32 prev)
 {
 	s32 cpu;
 
-	if (allowed(p, prev))
+	if (cpu_allowed(p, prev))
 		return prev;
 	bpf_for(cpu, 0, nr_cpus) {
-		if (allowed(p, cpu))
+		if (cpu_allowed(p, cpu))
 			return cpu;
 	}
 	return prev;
 }
 
-static __always_inline s32 select_cpu(struct task_struct *p, struct task_state *ts, s32 prev, u64 wake_flags)
+static __always_inline s32 select_task_rq_fair(struct task_struct *p, struct task_state *ts, s32 prev, u64 wake_flags)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	u32 this_cpu = bpf_get_smp_processor_id();
@@ -91,11 +91,11 @@ static __always_inline s32 select_cpu(struct task_struct *p, struct task_state *
 	if (this_cpu >= MAX_CPUS || (u32)prev >= MAX_CPUS)
 		return prev;
 	s = &searches[at(this_cpu)];
-	s->prev = usable(p, prev);
-	prepare(s, p, ts, this_cpu, wake_flags, now);
+	s->prev = allowed_prev_cpu(p, prev);
+	init_search(s, p, ts, this_cpu, wake_flags, now);
 
 	if (!(wake_flags & WF_TTWU)) {
-		cpu = place_new(s, p, &taken);
+		cpu = place_new_task(s, p, &taken);
 		goto out;
 	}
 	waker = bpf_task_storage_get(&tasks, current, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -103,7 +103,7 @@ static __always_inline s32 select_cpu(struct task_struct *p, struct task_state *
 		cpu = s->prev;
 		goto out;
 	}
-	if ((wake_flags & WF_CURRENT_CPU) && allowed(p, this_cpu)) {
+	if ((wake_flags & WF_CURRENT_CPU) && cpu_allowed(p, this_cpu)) {
 		record_wakee(&waker->flips, (u64)p, bpf_jiffies64(), hz);
 		cpu = this_cpu;
 		goto out;
@@ -111,26 +111,26 @@ static __always_inline s32 select_cpu(struct task_struct *p, struct task_state *
 	s->waker_load = waker->avg.load_avg;
 	if (recording)
 		begin_record(s, now);
-	wide = wakes_wide(s, waker, ts, (u64)p);
+	wide = record_and_wake_wide(s, waker, ts, (u64)p);
 	s->target = s->prev;
-	if (!wide && allowed(p, this_cpu) && this_cpu != s->prev) {
+	if (!wide && cpu_allowed(p, this_cpu) && this_cpu != s->prev) {
 		pct = affine_domain(this_cpu, s->prev);
 		if (pct)
 			s->target = wake_affine(s, pct);
 	}
 	s->has_idle_cores = llc_states[at(llc_of(s->target))].has_idle_cores;
 	found = select_idle_sibling(s, p, ts);
-	note(s, found);
+	count_search(s, found);
 	if (recording)
 		end_record(s, p, ts, wake_flags);
 	taken = s->claimed;
 	cpu = s->cpu;
-	ts->stack = s->reason == WHY_SHORT;
+	ts->stack = s->reason == PLACED_SHORT;
 out:
 	if (taken) {
-		rehome(p, ts, restricted(p, ts, llc_of(cpu)) ? cpu : LLC_DSQ + llc_of(cpu));
-		if (time_before(p->scx.dsq_vtime, clock_of(ts->home) - slice_ns))
-			scx_bpf_task_set_dsq_vtime(p, clock_of(ts->home) - slice_ns);
+		change_dsq(p, ts, restricted(p, ts, llc_of(cpu)) ? cpu : LLC_DSQ + llc_of(cpu));
+		if (time_before(p->scx.dsq_vtime, vclock_of(ts->dsq) - slice_ns))
+			scx_bpf_task_set_dsq_vtime(p, vclock_of(ts->dsq) - slice_ns);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_ns, 0);
 		count(direct);
 	}

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who runs next. A task that may use all CPUs of an LLC waits in the LLC's queue, any other at its CPU; both are in the
- * order of virtual time, each on a clock of its own. At a CPU the tasks of the LLC's queue count as one, whose virtual
- * time is kept on the CPU's clock: neither kind can keep the other from running.
+ * ops.enqueue(). A task that may use all CPUs of an LLC waits in the LLC's DSQ, any other task in the DSQ of its CPU.
+ * Both are ordered by virtual time, and each has a clock of its own. On a CPU, all tasks of the LLC's DSQ count as one
+ * task, whose virtual time is on the CPU's clock, so neither kind of tasks can starve the other.
  */
 #pragma once
 
-/* Takes a task to another queue: how far it is ahead or behind goes with it. */
-static __always_inline void rehome(struct task_struct *p, struct task_state *ts, u32 home)
+/* Moves a task to another DSQ. It keeps its lag, which is the distance of its virtual time from the clock. */
+static __always_inline void change_dsq(struct task_struct *p, struct task_state *ts, u32 dsq)
 {
-	if (ts->has_home && ts->home != home)
-		scx_bpf_task_set_dsq_vtime(p, p->scx.dsq_vtime + clock_of(home) - clock_of(ts->home));
-	ts->home = home;
-	ts->has_home = true;
+	if (ts->has_dsq && ts->dsq != dsq)
+		scx_bpf_task_set_dsq_vtime(p, p->scx.dsq_vtime + vclock_of(dsq) - vclock_of(ts->dsq));
+	ts->dsq = dsq;
+	ts->has_dsq = true;
 }
 
 static __always_inline bool restricted(struct task_struct *p, struct task_state *ts, u32 llc)
@@ -20,7 +20,7 @@ static __always_inline bool restricted(struct task_struct *p, struct task_state 
 	return p->nr_cpus_allowed == 1 || migration_disabled(p) || llc >= 64 || !(ts->covers >> llc & 1);
 }
 
-/* Charges what a task has run since it was charged last. */
+/* update_curr(): charges a task for the time that it has run since the last charge. */
 static __always_inline void charge(struct task_struct *p, struct task_state *ts, struct cpu_state *cs, u64 now)
 {
 	u64 ran = now - ts->since, cost;
@@ -29,24 +29,26 @@ static __always_inline void charge(struct task_struct *p, struct task_state *ts,
 		return;
 	ts->since = now;
 	ts->sum_exec += ran;
-	cost = virtual_time(ran, ts->weight);
+	cost = calc_delta_fair(ran, ts->weight);
 	if (ts->group) {
-		/* Its groups may have become fuller or emptier since it began: half by each. */
-		weigh(ts);
-		cost = (cost + virtual_time(ran, ts->weight)) / 2;
+		/*
+		 * The sums of its groups may have changed since: half of the time at the old weight, half at the new.
+		 */
+		update_task_weight(ts);
+		cost = (cost + calc_delta_fair(ran, ts->weight)) / 2;
 	}
 	scx_bpf_task_set_dsq_vtime(p, p->scx.dsq_vtime + cost);
-	if (ts->home >= LLC_DSQ)
+	if (ts->dsq >= LLC_DSQ)
 		cs->llc_vtime += cost;
 }
 
-/* A task begins to run, or goes on: the clocks follow. */
+/* Advances the clocks to a task that starts to run, or runs on. */
 static __always_inline void move_clocks(struct task_struct *p, struct task_state *ts, struct cpu_state *cs)
 {
 	u64 vtime = p->scx.dsq_vtime;
 
-	if (ts->home >= LLC_DSQ) {
-		struct llc_state *llc = llc_state_of(ts->home - LLC_DSQ);
+	if (ts->dsq >= LLC_DSQ) {
+		struct llc_state *llc = llc_state_of(ts->dsq - LLC_DSQ);
 
 		if (llc && time_before(llc->vclock, vtime))
 			llc->vclock = vtime;
@@ -59,22 +61,22 @@ static __always_inline void move_clocks(struct task_struct *p, struct task_state
 }
 
 /*
- * What a task ran while nobody waited is not held against it: the clocks have stood still meanwhile, and who comes
- * later begins by them, so that it would have to wait for as long as it had been alone.
+ * A task that ran while no other waited is not charged for that time. The clocks did not advance meanwhile, and later
+ * tasks start at the clock, so this task would have to wait for as long as it had been alone.
  */
-static __always_inline void forgive(struct task_struct *p, struct task_state *ts, struct cpu_state *cs, u64 now)
+static __always_inline void forgive_vtime(struct task_struct *p, struct task_state *ts, struct cpu_state *cs, u64 now)
 {
-	u64 clock = clock_of(ts->home);
+	u64 clock = vclock_of(ts->dsq);
 
 	if (time_before(clock, p->scx.dsq_vtime))
 		scx_bpf_task_set_dsq_vtime(p, clock);
-	if (ts->home >= LLC_DSQ && time_before(cs->vclock, cs->llc_vtime))
+	if (ts->dsq >= LLC_DSQ && time_before(cs->vclock, cs->llc_vtime))
 		cs->llc_vtime = cs->vclock;
 	cs->curr_vtime = p->scx.dsq_vtime;
 	cs->curr_since = now;
 }
 
-/* Whether the wakee is so far behind the task that runs there that it should not wait. */
+/* Whether the wakee is more than a quarter of a slice behind the running task. */
 static __always_inline bool should_preempt(struct task_struct *p, struct task_state *ts, struct cpu_state *cs, u64 now)
 {
 	u64 since = cs->curr_since, curr;
@@ -82,15 +84,15 @@ static __always_inline bool should_preempt(struct task_struct *p, struct task_st
 
 	if (!since || now < since)
 		return false;
-	curr = cs->curr_vtime + virtual_time(now - since, cs->curr_weight);
-	/* Of two queues: each by its own clock. */
+	curr = cs->curr_vtime + calc_delta_fair(now - since, cs->curr_weight);
+	/* If they are from two queues, each is compared with its own clock. */
 	ahead = (s64)(curr - p->scx.dsq_vtime);
-	if (cs->curr_home != ts->home)
-		ahead += (s64)(clock_of(ts->home) - clock_of(cs->curr_home));
-	return ahead > (s64)virtual_time(slice_ns / 4, ts->weight);
+	if (cs->curr_dsq != ts->dsq)
+		ahead += (s64)(vclock_of(ts->dsq) - vclock_of(cs->curr_dsq));
+	return ahead > (s64)calc_delta_fair(slice_ns / 4, ts->weight);
 }
 
-/* An idle CPU for what waits in the queue of an LLC: one of its own, else any. */
+/* Kicks an idle CPU for a task in the queue of an LLC: one of that LLC if possible. */
 static __always_inline void kick_idle(u32 llc, const struct cpumask *may)
 {
 	u32 nr = llc_infos[at(llc)].nr, i;
@@ -107,7 +109,7 @@ static __always_inline void kick_idle(u32 llc, const struct cpumask *may)
 		}
 	}
 	if (found < 0 && nr_llcs > 1)
-		found = pick_idle(may);
+		found = claim_any_idle_cpu(may);
 	if (found >= 0) {
 		kick(found, SCX_KICK_IDLE);
 		count(kicked_idle);
@@ -120,22 +122,22 @@ static __always_inline void enqueue(struct task_struct *p, struct task_state *ts
 	struct cpu_state *cs = cpu_state_of(cpu);
 	bool wakeup = enq_flags & SCX_ENQ_WAKEUP, stack = ts->stack;
 	u64 vtime, clock, latest, now = scx_bpf_now();
-	u32 llc = llc_of(cpu), home;
+	u32 llc = llc_of(cpu), dsq;
 
 	ts->stack = false;
 	if (!cs)
 		return;
 	if (wakeup && (p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1) {
-		rehome(p, ts, cpu);
+		change_dsq(p, ts, cpu);
 		count(direct);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_ns, enq_flags | SCX_ENQ_PREEMPT);
 		return;
 	}
-	home = stack || restricted(p, ts, llc) ? cpu : LLC_DSQ + llc;
-	rehome(p, ts, home);
-	clock = clock_of(home);
+	dsq = stack || restricted(p, ts, llc) ? cpu : LLC_DSQ + llc;
+	change_dsq(p, ts, dsq);
+	clock = vclock_of(dsq);
 	vtime = p->scx.dsq_vtime;
-	latest = latest_of(home);
+	latest = latest_vtime_of(dsq);
 	if (wakeup && time_before(vtime, clock - slice_ns)) {
 		vtime = clock - slice_ns;
 		scx_bpf_task_set_dsq_vtime(p, vtime);
@@ -149,15 +151,15 @@ static __always_inline void enqueue(struct task_struct *p, struct task_state *ts
 		kick(cpu, SCX_KICK_IDLE);
 		return;
 	}
-	scx_bpf_dsq_insert_vtime(p, home, slice_ns, vtime, enq_flags);
-	if (home >= LLC_DSQ) {
+	scx_bpf_dsq_insert_vtime(p, dsq, slice_ns, vtime, enq_flags);
+	if (dsq >= LLC_DSQ) {
 		count(queued_llc);
 	} else {
-		cpu_states[at(home)].may_wait = 1;
-		llc_states[at(llc_of(home))].cpus_wait = 1;
+		cpu_states[at(dsq)].may_wait = 1;
+		llc_states[at(llc_of(dsq))].cpus_wait = 1;
 		count(queued_cpu);
 	}
-	if (runs_nothing(cpu)) {
+	if (curr_is_idle(cpu)) {
 		kick(cpu, SCX_KICK_IDLE);
 		count(kicked_idle);
 	} else if (wakeup) {

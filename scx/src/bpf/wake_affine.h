@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the search begins: record_wakee(), wake_wide() and wake_affine(). */
+/* The target of the search: record_wakee() and wake_wide() with their inputs, and wake_affine(). */
 #pragma once
 
-/* The lowest domain of this CPU that holds the other one and is one for wake_affine(): its imbalance_pct, or 0. */
+/* imbalance_pct of the lowest domain that spans both CPUs, if it has SD_WAKE_AFFINE; else 0. */
 static __always_inline u32 affine_domain(s32 this_cpu, s32 prev)
 {
 	const volatile struct cpu_info *a = info_of(this_cpu), *b = info_of(prev);
@@ -19,7 +19,8 @@ static __always_inline u32 affine_domain(s32 this_cpu, s32 prev)
 	return 0;
 }
 
-static __always_inline bool wakes_wide(struct search *s, struct task_state *waker, struct task_state *wakee, u64 who)
+static __always_inline bool record_and_wake_wide(struct search *s, struct task_state *waker, struct task_state *wakee,
+						 u64 who)
 {
 	u64 jiffies = bpf_jiffies64();
 
@@ -32,23 +33,23 @@ static __always_inline bool wakes_wide(struct search *s, struct task_state *wake
 	return wake_wide(s->waker_flips, s->wakee_flips, llc_states[at(llc_of(s->this_cpu))].nr_online);
 }
 
-/* wake_affine(): the waking CPU or the previous one. */
+/* wake_affine(): returns the waking CPU or the previous one. */
 static __always_inline s32 wake_affine(struct search *s, u32 imbalance_pct)
 {
 	struct cpu_state *this = cpu_state_of(s->this_cpu);
 	s32 this_cpu = s->this_cpu, prev = s->prev;
-	int says = AFFINE_NONE;
+	int affine = AFFINE_NONE;
 
 	if (!this)
 		return prev;
 	if (s->feat & WA_IDLE) {
-		says = wake_affine_idle(is_idle(this_cpu), is_idle(prev), share_cache(this_cpu, prev), s->sync,
+		affine = wake_affine_idle(is_idle(this_cpu), is_idle(prev), share_cache(this_cpu, prev), s->sync,
 					s->nr_running);
-		if (says == AFFINE_NONE && (s->feat & SIS_SHORT) && s->nr_running == 1 &&
+		if (affine == AFFINE_NONE && (s->feat & SIS_SHORT) && s->nr_running == 1 &&
 		    is_short_task(this->curr_dur_avg, min_granularity_ns))
-			says = AFFINE_THIS;
+			affine = AFFINE_THIS;
 	}
-	if (says == AFFINE_NONE && (s->feat & WA_WEIGHT)) {
+	if (affine == AFFINE_NONE && (s->feat & WA_WEIGHT)) {
 		struct affine_loads loads = {
 			.this_load = s->this_load,
 			.prev_load = s->prev_load,
@@ -58,7 +59,7 @@ static __always_inline s32 wake_affine(struct search *s, u32 imbalance_pct)
 			.prev_capacity = cpu_infos[at(prev)].capacity,
 		};
 
-		says = wake_affine_weight(&loads, s->sync, s->feat & WA_BIAS, imbalance_pct);
+		affine = wake_affine_weight(&loads, s->sync, s->feat & WA_BIAS, imbalance_pct);
 	}
-	return says == AFFINE_THIS ? this_cpu : prev;
+	return affine == AFFINE_THIS ? this_cpu : prev;
 }

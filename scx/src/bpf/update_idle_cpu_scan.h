@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* nr_idle_scan: how many CPUs of an LLC a search may look at, by version of SIS_UTIL. */
+/* nr_idle_scan, the number of CPUs of an LLC that a search may probe, for each version of SIS_UTIL. */
 #pragma once
 
 enum idle_scan_form {

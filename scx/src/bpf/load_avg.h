@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Averages of tasks and CPUs. The fair class sees nothing of our tasks, so its averages are kept here in the kernel's
- * way: a task's is part of its CPU's, sleeping or not, until it wakes elsewhere; then it is put on the list of what the
- * old CPU has to take off, which is done under that CPU's own lock.
+ * Load averages of tasks and CPUs. The fair class does not see the tasks of a sched_ext scheduler, so the program keeps
+ * the averages itself, as the kernel does: a task's average is part of its CPU's, even while it sleeps, until it wakes
+ * on another CPU. Then it is added to `removed` of the old CPU, which subtracts it under its own lock.
  */
 #pragma once
 
 #define sub_positive(from, what) ((from) > (what) ? (from) - (what) : 0)
 
-static __always_inline void take_off_removed(struct cpu_state *cs)
+static __always_inline void apply_removed(struct cpu_state *cs)
 {
 	u64 load, util, runnable;
 	struct pelt *sa = &cs->avg;
@@ -28,8 +28,8 @@ static __always_inline void take_off_removed(struct cpu_state *cs)
 	sa->runnable_sum = sub_positive(sa->runnable_sum, runnable * divider);
 }
 
-/* Moves the CPU's clock and averages to now. Under its run queue lock. */
-static __noinline int update_cpu(struct cpu_state *cs, u32 cpu, u64 now)
+/* update_rq_clock_pelt() and update_cfs_rq_load_avg() of a CPU. Called under its run queue lock. */
+static __noinline int update_cpu_load_avg(struct cpu_state *cs, u32 cpu, u64 now)
 {
 	u32 freq = CAPACITY_SCALE;
 	bool idle;
@@ -39,15 +39,15 @@ static __noinline int update_cpu(struct cpu_state *cs, u32 cpu, u64 now)
 	idle = !cs->nr_runnable;
 	if (!idle && bpf_ksym_exists(scx_bpf_cpuperf_cur))
 		freq = scx_bpf_cpuperf_cur(cpu);
-	pelt_clock_move(&cs->clock, now, idle, cpu_infos[at(cpu)].capacity, freq);
-	take_off_removed(cs);
+	update_rq_clock_pelt(&cs->clock, now, idle, cpu_infos[at(cpu)].capacity, freq);
+	apply_removed(cs);
 	if (___update_load_sum(rq_clock_pelt(&cs->clock), &cs->avg, cs->load_weight, cs->nr_runnable, cs->curr_since))
 		___update_load_avg(&cs->avg, 1);
 	return 0;
 }
 
-/* Moves a task's averages to now, on the clock of the CPU that holds it. */
-static __always_inline void update_task(struct task_state *ts, struct cpu_state *cs, u64 now)
+/* __update_load_avg_se(), on the clock of the CPU that the task is attached to. */
+static __always_inline void update_task_load_avg(struct task_state *ts, struct cpu_state *cs, u64 now)
 {
 	if (___update_load_sum(rq_clock_pelt(&cs->clock), &ts->avg, ts->runnable, ts->runnable, ts->running)) {
 		___update_load_avg(&ts->avg, ts->load_weight);
@@ -56,8 +56,7 @@ static __always_inline void update_task(struct task_state *ts, struct cpu_state 
 	ts->slept_at = now;
 }
 
-/* attach_entity_load_avg() */
-static __always_inline void attach(struct task_state *ts, struct cpu_state *cs)
+static __always_inline void attach_entity_load_avg(struct task_state *ts, struct cpu_state *cs)
 {
 	struct pelt *se = &ts->avg, *sa = &cs->avg;
 	u64 divider = get_pelt_divider(sa);
@@ -76,18 +75,18 @@ static __always_inline void attach(struct task_state *ts, struct cpu_state *cs)
 	sa->runnable_sum += se->runnable_sum;
 }
 
-static __always_inline void remove_from(struct task_state *ts, struct cpu_state *old)
+static __always_inline void remove_entity_load_avg(struct task_state *ts, struct cpu_state *old)
 {
 	__sync_fetch_and_add(&old->removed_load, ts->avg.load_avg);
 	__sync_fetch_and_add(&old->removed_util, ts->avg.util_avg);
 	__sync_fetch_and_add(&old->removed_runnable, ts->avg.runnable_avg);
 }
 
-/* Counts a runnable task at its CPU, or takes it off. */
+/* Adds a runnable task to the sums of its CPU; dequeue_sums() subtracts it. */
 static __always_inline void enqueue_sums(struct task_state *ts, struct cpu_state *cs)
 {
 	ts->queued_load_weight = ts->load_weight;
-	ts->queued_util_est = task_util_est_of(ts->avg.util_est);
+	ts->queued_util_est = _task_util_est(ts->avg.util_est);
 	__sync_fetch_and_add(&cs->nr_runnable, 1);
 	__sync_fetch_and_add(&cs->load_weight, ts->queued_load_weight);
 	__sync_fetch_and_add(&cs->util_est, ts->queued_util_est);
@@ -100,8 +99,8 @@ static __always_inline void dequeue_sums(struct task_state *ts, struct cpu_state
 	__sync_fetch_and_sub(&cs->util_est, ts->queued_util_est);
 }
 
-/* A task that did not run: by the time that has gone by. A new one's average has nothing to be aged by. */
-static __always_inline void age(struct task_state *ts, u64 now)
+/* Decays the average of a task that has not run. A new task has no time to decay by. */
+static __always_inline void decay_idle_task(struct task_state *ts, u64 now)
 {
 	u64 since = ts->slept_at, gone = now > since ? now - since : 0;
 
@@ -112,27 +111,27 @@ static __always_inline void age(struct task_state *ts, u64 now)
 		___update_load_avg(&ts->avg, ts->load_weight);
 }
 
-/* The task is at `cpu` from now on. Its average is aged by the time gone by, then moved. Under the lock of `cpu`. */
-static __always_inline void move_task(struct task_state *ts, struct cpu_state *cs, s32 cpu, u64 now)
+/* Decays the task's average and moves it to `cpu`. Called under the run queue lock of `cpu`. */
+static __always_inline void migrate_task_avg(struct task_state *ts, struct cpu_state *cs, s32 cpu, u64 now)
 {
 	struct cpu_state *old = cpu_state_of(ts->cpu);
 
 	if (ts->cpu == cpu)
 		return;
-	age(ts, now);
+	decay_idle_task(ts, now);
 	if (old) {
-		remove_from(ts, old);
+		remove_entity_load_avg(ts, old);
 		if (ts->runnable)
 			dequeue_sums(ts, old);
 		count(migrations);
 	}
-	attach(ts, cs);
+	attach_entity_load_avg(ts, cs);
 	if (ts->runnable)
 		enqueue_sums(ts, cs);
 	ts->cpu = cpu;
 }
 
-/* cpu_load(): of a CPU that has long had nothing to do, what is left of it. */
+/* cpu_load(), decayed by the time that the CPU has been idle. */
 static __always_inline u64 cpu_load(struct cpu_state *cs, u64 now)
 {
 	u64 wall = cs->clock.wall;

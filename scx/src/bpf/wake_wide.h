@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Who wakes many: record_wakee() and wake_wide(). */
+/* record_wakee() and wake_wide(): whether a waker has many wakees. */
 #pragma once
 
 struct wakee_flips {
 	u64 decay_ts;	 /* jiffies */
-	u64 last_wakee;	 /* whatever identifies a task; 0 for none */
+	u64 last_wakee;	 /* identifies a task; 0 for none */
 	u32 flips;
 	u32 pad;
 };

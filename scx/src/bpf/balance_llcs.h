@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * LLCs that are all busy share their load, else a task's share would be that of the LLC it happens to be in. As
- * calculate_imbalance() does for group_overloaded: so much load has to go that both have as much for each CPU. The
- * timer says how much; a CPU of the LLC with less takes a task of no more load than that when it looks for work.
+ * Load balance between LLCs that are all busy. Without it, a task's share would depend on the LLC that it happens to
+ * be in. As in calculate_imbalance() for group_overloaded, so much load is moved that both LLCs have the same load per
+ * CPU. The timer computes how much. A CPU of the LLC with less load pulls a task of at most that load when it
+ * dispatches.
  */
 #pragma once
 
@@ -22,7 +23,7 @@ static __always_inline u64 llc_load(u32 llc, u64 now)
 	return load;
 }
 
-/* Loads for each CPU are compared; those that are offline have none, and so little counts for them. */
+/* Compares load per CPU. Offline CPUs have no load and are few, so they are counted. */
 static __noinline int balance_llcs(u64 now)
 {
 	u64 most = 0, least = ~0ULL, load;
@@ -59,7 +60,7 @@ static __noinline int balance_llcs(u64 now)
 	return 0;
 }
 
-/* A task of another LLC, where this one is to have more load and the task has no more than that. */
+/* Pulls the first task of the LLC with the most load, if its load is at most the imbalance. */
 static __always_inline bool pull_load(u32 llc)
 {
 	struct llc_state *state = llc_state_of(llc);
@@ -74,7 +75,7 @@ static __always_inline bool pull_load(u32 llc)
 	ts = head ? task_state_of(head) : NULL;
 	if (!ts || ts->avg.load_avg > state->pull_load)
 		return false;
-	/* One task at a time: what it weighs is seen when it has run here. */
+	/* One task at a time: its load counts here only when it has run here. */
 	load = __sync_lock_test_and_set(&state->pull_load, 0);
 	if (!load || !scx_bpf_dsq_move_to_local(from, 0))
 		return false;

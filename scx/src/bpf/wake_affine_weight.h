@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The waking CPU or the previous one: wake_affine_idle() and wake_affine_weight(), 7.2. */
+/* wake_affine_idle() and wake_affine_weight() of 7.2: the waking CPU or the previous one. */
 #pragma once
 
 enum affine {
-	AFFINE_NONE = -1, /* leaves it to the next rule */
+	AFFINE_NONE = -1, /* undecided: the next rule decides */
 	AFFINE_PREV,
 	AFFINE_THIS,
 };
 
-/* Which of the two; `nr_running` is of the waking CPU, delayed tasks not counted. */
+/* `nr_running` is that of the waking CPU, without delayed tasks. */
 static __always_inline int wake_affine_idle(bool this_idle, bool prev_idle, bool share_cache, bool sync,
 					    u32 nr_running)
 {

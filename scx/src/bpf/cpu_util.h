@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a CPU asks of cpufreq: cpu_util() without a task, with RUNNABLE_BOOST the larger of what ran and what was
- * runnable. The result is what scx_bpf_cpuperf_set() takes: 1024 is the machine's largest capacity, as schedutil reads
- * it, which adds its headroom itself.
+ * cpu_util() without a task: the utilisation that the CPU requests from cpufreq. With RUNNABLE_BOOST it is the larger
+ * of util_avg and runnable_avg. scx_bpf_cpuperf_set() takes it as it is: 1024 is the largest capacity of the machine,
+ * and schedutil adds its headroom itself.
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is asked of cpufreq: what the kernel asks for the same load (sugov_get_util()), before schedutil's headroom. */
+/* The request to cpufreq: that of sugov_get_util() for the same load, before schedutil adds its headroom. */
 #pragma once
 
-/* Under the CPU's run queue lock, after update_cpu(). */
-static __noinline int ask_frequency(struct cpu_state *cs, u32 cpu)
+/* Called under the CPU's run queue lock, after update_cpu_load_avg(). */
+static __noinline int update_cpuperf(struct cpu_state *cs, u32 cpu)
 {
 	u64 feat = features;
 	u32 util, capacity;
