@@ -45,9 +45,9 @@ const TRACEPOINTS: [(&str, Tracepoint); 7] = [
 /// More fields than any event that is read has.
 const MAX_FIELDS: usize = 64;
 
-/// The bits of `prev_state` of a task that sleeps or has exited. `TASK_REPORT_MAX` and above mean that it was
-/// preempted.
-pub(crate) const TASK_SLEEPS: u64 = 0xff;
+/// The bits of `prev_state` of a task that sleeps or has exited. The others mean that it was preempted
+/// (`TASK_REPORT_MAX`; `TASK_STATE_MAX` before Linux 4.14). 0x200 is `TASK_PARKED` before 4.14, and unused since.
+pub(crate) const TASK_SLEEPS: u64 = 0x2ff;
 
 impl EventFormat {
     /// Parses a `format` file. Returns `None` for an event that is not read here.
@@ -80,12 +80,12 @@ impl EventFormat {
                 next_comm: text("next_comm"),
             },
             Tracepoint::Waking => {
-                EventKind::Waking { pid: pid("pid")?, comm: text("comm"), prev_cpu: cpu_field("target_cpu")? }
+                EventKind::Waking { pid: pid("pid")?, comm: text("comm"), prev_cpu: Some(cpu_field("target_cpu")?) }
             }
             Tracepoint::Woken | Tracepoint::WokenNew => EventKind::Woken {
                 pid: pid("pid")?,
                 comm: text("comm"),
-                dest_cpu: cpu_field("target_cpu")?,
+                dest_cpu: Some(cpu_field("target_cpu")?),
                 new: self.tracepoint == Tracepoint::WokenNew,
             },
             Tracepoint::Migrate => EventKind::Migrate {
