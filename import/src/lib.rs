@@ -121,7 +121,7 @@ impl ReadFile for FileReader<'_> {
         let io = |e: io::Error| ImportError::new(path, e.to_string());
         if path.is_dir() {
             if text::babeltrace::is_trace(path) {
-                return text::babeltrace::read_folder(path, info, each);
+                return text::babeltrace::read_folder(Path::new(text::babeltrace::PROGRAM), path, info, each);
             }
             return Err(ImportError::new(
                 path,
@@ -141,11 +141,8 @@ impl ReadFile for FileReader<'_> {
                 _ => read_stream(path, kind, (&start[..]).chain(file), info, each),
             };
         }
-        let mut inflated = MultiGzDecoder::new((&start[..]).chain(file));
-        let gzip = |e: io::Error| {
-            ImportError::new(path, format!("gzip cannot be read: {e}")).with_hint("was the whole file copied?")
-        };
-        let start = self::start(&mut inflated).map_err(gzip)?;
+        let mut inflated = Inflated(MultiGzDecoder::new((&start[..]).chain(file)));
+        let start = self::start(&mut inflated).map_err(io)?;
         let kind = kind(path, &start)?;
         let mut whole = (&start[..]).chain(inflated);
         match kind {
@@ -153,12 +150,23 @@ impl ReadFile for FileReader<'_> {
                 // Their parts are read out of order.
                 let folder = self.temporary.unwrap_or(Path::new("."));
                 let mut file = tempfile::tempfile_in(folder).map_err(|e| ImportError::new(folder, e.to_string()))?;
-                io::copy(&mut whole, &mut file).map_err(gzip)?;
+                io::copy(&mut whole, &mut file).map_err(io)?;
                 file.rewind().map_err(io)?;
                 read_kind(path, kind, BufReader::with_capacity(1 << 18, file), info, each)
             }
             _ => read_stream(path, kind, BufReader::with_capacity(1 << 18, whole), info, each),
         }
+    }
+}
+
+/// What gzip compressed; errors say that.
+struct Inflated<R>(MultiGzDecoder<R>);
+
+impl<R: BufRead> Read for Inflated<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let said =
+            |e: io::Error| io::Error::new(e.kind(), format!("gzip cannot be read: {e}; was the whole file copied?"));
+        self.0.read(to).map_err(said)
     }
 }
 
@@ -219,6 +227,18 @@ pub fn read_events(
 ) -> Result<Losses, ImportError> {
     let info = RefCell::new(TraceInfo::default());
     read_kind(Path::new(kind.name()), kind, io::Cursor::new(bytes), &info, each)
+}
+
+/// Reads the events of a CTF trace's folder, for tests: `program` is what is run as babeltrace2.
+///
+/// # Errors
+/// Fails if the program cannot be run, fails or prints no trace, and with the errors of `each`.
+pub fn read_ctf(
+    program: &Path,
+    folder: &Path,
+    each: &mut dyn FnMut(Event) -> Result<(), ImportError>,
+) -> Result<Losses, ImportError> {
+    text::babeltrace::read_folder(program, folder, &RefCell::new(TraceInfo::default()), each)
 }
 
 /// The error of an import.

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 /// The program, which is in a package of the same name.
-const PROGRAM: &str = "babeltrace2";
+pub(crate) const PROGRAM: &str = "babeltrace2";
 /// How deep a trace may be in the folders of an LTTng session (`session/kernel/metadata`).
 const MAX_DEPTH: usize = 4;
 /// How much of the metadata is read, bytes, and how many bytes of messages of the program are kept.
@@ -46,6 +46,7 @@ const MAGIC: u32 = 0x75d1_1d57;
 
 /// Calls `each` with every event that babeltrace2 prints of the trace, which it merges by time.
 pub(crate) fn read_folder(
+    program: &Path,
     path: &Path,
     info: &RefCell<TraceInfo>,
     each: &mut dyn FnMut(Event) -> Result<(), ImportError>,
@@ -53,7 +54,7 @@ pub(crate) fn read_folder(
     if let Some(metadata) = metadata(path, MAX_DEPTH) {
         environment(&String::from_utf8_lossy(&metadata), &mut info.borrow_mut());
     }
-    let started = Command::new(PROGRAM)
+    let started = Command::new(program)
         .args(["--clock-seconds", "--no-delta", "--color=never"])
         .arg(path)
         .stdin(Stdio::null())

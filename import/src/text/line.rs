@@ -34,7 +34,7 @@ pub(super) struct Columns<'a> {
 /// anything in it, so it is not matched: the leftmost match of the rest has the columns.
 const COLUMNS: &str = concat!(
     r"([-\s])(\d{1,10})(?:/(\d{1,10}))?\s+",
-    r"(?:\(\s*[\d-]+\)\s+)?(?:\[(\d{1,9})\]\s+)?(?:\(\s*[\d-]+\)\s+)?(?:[^\s\[\]():]{1,12}\s+)?",
+    r"(?:\(\s*[\d-]+\)\s+)?(?:\[(\d{1,9})\]\s+)?(?:\(\s*[\d-]+\)\s+)?(?:[!-'*-9;-Z\\^-~]{1,12}\s+)?",
     r"(\d{1,20})(?:\.(\d{1,9}))?:\s+",
 );
 static OF_AN_EVENT: LazyLock<Regex> =
@@ -44,7 +44,7 @@ static OF_ANOTHER: LazyLock<Regex> = LazyLock::new(|| Regex::new(&format!("(?-u)
 /// `[TIME] (+DELTA) HOST EVENT: { cpu_id = N }`; the time is seconds, or the time of the day.
 static OF_BABELTRACE: LazyLock<Regex> = LazyLock::new(|| {
     let time = r"^\[(?:[\d-]+ )?(?:(\d{1,2}):(\d{1,2}):)?(\d{1,19})\.(\d{9})\] ";
-    Regex::new(&format!(r"(?-u){time}(?:\(\+\S+\) )?(?:\S+ )?(?:[^\s{{]+:)?(\w+): \{{ cpu_id = (\d{{1,9}})\b"))
+    Regex::new(&format!(r"(?-u){time}(?:\(\+[!-~]+\) )?(?:[!-~]+ )?(?:[!-z|-~]+:)?(\w+): \{{ cpu_id = (\d{{1,9}})\b"))
         .expect("a regex")
 });
 

@@ -156,7 +156,8 @@ impl TextReader<'_> {
             self.page = Some(Page::OutsideTheTrace);
         }
         let Some(page) = &mut self.page else { return Some(Cow::Borrowed(line)) };
-        if line.contains("</script>") {
+        // The string of JavaScript, see below, ends in `";`.
+        if line.contains("</script>") || line.trim() == "\";" {
             *page = Page::OutsideTheTrace;
         } else if line.contains("# tracer:") {
             *page = Page::InTheTrace;
