@@ -1,8 +1,5 @@
 //! A line of a text trace: the columns that its recorder prints before the fields of the event.
 
-use regex::Regex;
-use std::sync::LazyLock;
-
 /// What printed a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Printer {
@@ -29,76 +26,140 @@ pub(super) struct Columns<'a> {
     pub(super) fields: &'a str,
 }
 
-/// `TASK-PID (TGID) [CPU] FLAGS TIME: EVENT:` of ftrace, whose columns TGID and FLAGS are optional and whose TGID was
-/// behind the CPU before Linux 5.9, and `TASK PID/TID [CPU] TIME: PERIOD SYSTEM:EVENT:` of perf. A name may have
-/// anything in it, so it is not matched: the leftmost match of the rest has the columns.
-const COLUMNS: &str = concat!(
-    r"([-\s])(\d{1,10})(?:/(\d{1,10}))?\s+",
-    r"(?:\(\s*[\d-]+\)\s+)?(?:\[(\d{1,9})\]\s+)?(?:\(\s*[\d-]+\)\s+)?(?:[!-'*-9;-Z\\^-~]{1,12}\s+)?",
-    r"(\d{1,20})(?:\.(\d{1,9}))?:\s+",
-);
-static OF_AN_EVENT: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(&format!(r"(?-u){COLUMNS}(?:\d+\s+)?(?:(\w+):)?(\w+):(?:\s+|$)")).expect("a regex"));
-/// A line of another tracer, such as `function`, or of perf about itself.
-static OF_ANOTHER: LazyLock<Regex> = LazyLock::new(|| Regex::new(&format!("(?-u){COLUMNS}")).expect("a regex"));
-/// `[TIME] (+DELTA) HOST EVENT: { cpu_id = N }`; the time is seconds, or the time of the day.
-static OF_BABELTRACE: LazyLock<Regex> = LazyLock::new(|| {
-    let time = r"^\[(?:[\d-]+ )?(?:(\d{1,2}):(\d{1,2}):)?(\d{1,19})\.(\d{9})\] ";
-    Regex::new(&format!(r"(?-u){time}(?:\(\+[!-~]+\) )?(?:[!-~]+ )?(?:[!-z|-~]+:)?(\w+): \{{ cpu_id = (\d{{1,9}})\b"))
-        .expect("a regex")
-});
-
 /// Parses the columns of an event. Returns `None` if the line has no event.
 pub(super) fn columns(line: &str) -> Option<Columns<'_>> {
     if line.starts_with('[') {
         return babeltrace(line);
     }
-    let found = OF_AN_EVENT.captures(line)?;
-    let group = |at| found.get(at).map(|group| group.as_str());
-    let by_perf = group(3).is_some() || group(7).is_some() || group(1) != Some("-");
-    Some(Columns {
-        printer: if by_perf { Printer::Perf } else { Printer::Ftrace },
-        t_ns: time(group(5)?, group(6))?,
-        cpu: group(4).and_then(|cpu| cpu.parse().ok()),
-        pid: group(3).or(group(2))?.parse().ok(),
-        event: group(8)?,
-        fields: line[found.get(0)?.end()..].trim_end(),
+    let (Head { printer, t_ns, cpu, pid }, rest) = heads(line).find(|(_, rest)| event(rest).is_some())?;
+    let (system, event, fields) = event(rest)?;
+    let printer = if system.is_empty() { printer } else { Printer::Perf };
+    Some(Columns { printer, t_ns, cpu, pid: Some(pid), event, fields })
+}
+
+/// Whether the line has the columns of a trace, but no event: of another tracer, such as `function`, or of perf about
+/// itself.
+pub(super) fn is_of_another_tracer(line: &str) -> bool {
+    heads(line).next().is_some()
+}
+
+/// The columns up to the time.
+struct Head {
+    printer: Printer,
+    t_ns: u64,
+    cpu: Option<u32>,
+    pid: i32,
+}
+
+/// What could be the columns up to the time, each with the rest of the line: there is one unless a name looks like them.
+/// `TASK-PID (TGID) [CPU] FLAGS TIME:` is of ftrace, whose columns TGID and FLAGS are optional and whose TGID was behind
+/// the CPU before Linux 5.9, and `TASK PID/TID [CPU] TIME:` is of perf.
+///
+/// A name may have anything in it. It comes first, so the columns are read from the time backwards.
+fn heads(line: &str) -> impl Iterator<Item = (Head, &str)> {
+    line.match_indices(':').filter_map(move |(at, _)| {
+        let rest = line[at + 1..].strip_prefix([' ', '\t'])?;
+        let (before, time) = last_word(&line[..at])?;
+        let (whole, fraction) = time.split_once('.').map_or((time, None), |(whole, part)| (whole, Some(part)));
+        let t_ns = self::time(whole, fraction)?;
+        let with_flags = || {
+            // More characters than any kernel prints; none is a bracket.
+            let (before, flags) = last_word(before)?;
+            let are_flags = flags.len() <= 12 && !flags.contains(['[', ']', '(', ')', ':']);
+            task_and_cpu(before).filter(|_| are_flags)
+        };
+        let without_a_cpu = || Some((task(before)?, None));
+        let ((printer, pid), cpu) = task_and_cpu(before).or_else(with_flags).or_else(without_a_cpu)?;
+        Some((Head { printer, t_ns, cpu, pid }, rest))
     })
 }
 
-/// Whether the line has the columns of a trace, but no event.
-pub(super) fn is_of_another_tracer(line: &str) -> bool {
-    OF_ANOTHER.is_match(line)
+/// `TASK-PID (TGID) [CPU]`, or the CPU before the thread group.
+fn task_and_cpu(text: &str) -> Option<((Printer, i32), Option<u32>)> {
+    let (before, cpu) = without_tgid(text).trim_ascii_end().strip_suffix(']')?.rsplit_once('[')?;
+    let cpu = number(cpu.trim_ascii())?;
+    Some((task(without_tgid(before))?, Some(cpu)))
 }
 
+/// The text without a thread group at its end, `(  123)` or `(-----)`.
+fn without_tgid(text: &str) -> &str {
+    let tgid = text.trim_ascii_end().strip_suffix(')').and_then(|text| text.rsplit_once('('));
+    let (before, tgid) = tgid.unwrap_or((text, "x"));
+    if tgid.bytes().all(|c| c.is_ascii_digit() || matches!(c, b' ' | b'-')) { before } else { text }
+}
+
+/// `TASK-PID` of ftrace, `TASK PID` or `TASK PID/TID` of perf.
+fn task(text: &str) -> Option<(Printer, i32)> {
+    let text = text.trim_ascii_end();
+    let before = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    let pid = number(&text[before.len()..])?;
+    match before.as_bytes().last()? {
+        b'-' => Some((Printer::Ftrace, pid)),
+        b' ' | b'\t' => Some((Printer::Perf, pid)),
+        b'/' => {
+            let (_, process) = last_word(&before[..before.len() - 1])?;
+            number::<i32>(process).map(|_| (Printer::Perf, pid))
+        }
+        _ => None,
+    }
+}
+
+/// The last word, and the text before it with the space between them.
+fn last_word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_ascii_end();
+    let at = text.rfind(|c: char| c.is_ascii_whitespace())? + 1;
+    Some((&text[..at], &text[at..]))
+}
+
+/// `PERIOD SYSTEM:EVENT: FIELDS`, the first two of perf only: the system, the event and the fields.
+fn event(text: &str) -> Option<(&str, &str, &str)> {
+    let word = |text: &'_ str| text.find(|c: char| c.is_ascii_whitespace()).unwrap_or(text.len());
+    let mut text = text.trim_ascii_start();
+    let period = word(text);
+    if number::<u64>(&text[..period]).is_some() {
+        text = text[period..].trim_ascii_start();
+    }
+    let end = word(text);
+    let name = text[..end].strip_suffix(':')?;
+    let (system, event) = name.rsplit_once(':').unwrap_or(("", name));
+    let is_name = |name: &str| name.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-'));
+    (!event.is_empty() && is_name(event) && is_name(system)).then(|| (system, event, text[end..].trim_ascii()))
+}
+
+/// Digits without a sign.
+fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.parse().ok().filter(|_| text.bytes().all(|c| c.is_ascii_digit()))
+}
+
+/// `[TIME] (+DELTA) HOST EVENT: { cpu_id = N }, …`; the time is seconds, or the time of the day.
 fn babeltrace(line: &str) -> Option<Columns<'_>> {
-    let found = OF_BABELTRACE.captures(line)?;
-    let group = |at| found.get(at).map(|group| group.as_str());
-    let of_day = |at, seconds: u64| group(at).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0) * seconds;
-    let seconds = time(group(3)?, group(4))?;
-    let fields = line[found.get(0)?.end()..].trim_end();
+    let (time, rest) = line.strip_prefix('[')?.split_once("] ")?;
+    let (head, fields) = rest.split_once(": { cpu_id = ")?;
+    let digits = fields.find(|c: char| !c.is_ascii_digit()).unwrap_or(fields.len());
+    let (cpu, fields) = fields.split_at(digits);
+    let (day, fraction) = time.rsplit(' ').next()?.split_once('.')?;
+    // Hours, minutes and seconds, or only these.
+    let mut seconds = 0_u64;
+    for part in day.split(':') {
+        seconds = seconds.checked_mul(60)?.checked_add(number(part)?)?;
+    }
+    let t_ns = seconds.checked_mul(1_000_000_000)?.checked_add(self::time("0", Some(fraction))?)?;
     // perf has the task in the payload, LTTng in a context before it if it was asked for (`lttng add-context -t tid`).
     let context = fields.rfind("}, { ").map_or("", |payload| &fields[..payload]);
     let pid = [("common_pid = ", fields), ("perf_tid = ", fields), (" tid = ", context)].into_iter().find_map(|of| {
-        let (_, number) = of.1.split_once(of.0)?;
-        number.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+        let (_, pid) = of.1.split_once(of.0)?;
+        number(pid.split([',', ' ']).next()?)
     });
-    Some(Columns {
-        printer: Printer::Babeltrace,
-        t_ns: (of_day(1, 3600) + of_day(2, 60)).checked_mul(1_000_000_000)?.checked_add(seconds)?,
-        cpu: group(6)?.parse().ok(),
-        pid,
-        event: group(5)?,
-        fields,
-    })
+    let event = head.rsplit([' ', ':']).next()?;
+    Some(Columns { printer: Printer::Babeltrace, t_ns, cpu: number(cpu), pid, event, fields: fields.trim_ascii_end() })
 }
 
 /// A time in ns: seconds with a fraction, or, without one, ns as clocks that do not count seconds are printed.
 fn time(whole: &str, fraction: Option<&str>) -> Option<u64> {
-    let whole: u64 = whole.parse().ok()?;
+    let whole: u64 = number(whole)?;
     let Some(fraction) = fraction else { return Some(whole) };
-    let unit = 10_u64.pow(9 - fraction.len() as u32);
-    whole.checked_mul(1_000_000_000)?.checked_add(fraction.parse::<u64>().ok()? * unit)
+    let unit = 10_u64.pow(9_u32.checked_sub(fraction.len() as u32)?);
+    whole.checked_mul(1_000_000_000)?.checked_add(number::<u64>(fraction)? * unit)
 }
 
 #[cfg(test)]
