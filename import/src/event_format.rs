@@ -45,9 +45,9 @@ const TRACEPOINTS: [(&str, Tracepoint); 7] = [
 /// More fields than any event that is read has.
 const MAX_FIELDS: usize = 64;
 
-/// The bits of `prev_state` of a task that sleeps or has exited. The others mean that it was preempted
-/// (`TASK_REPORT_MAX`; `TASK_STATE_MAX` before Linux 4.14). 0x200 is `TASK_PARKED` before 4.14, and unused since.
-pub(crate) const TASK_SLEEPS: u64 = 0x2ff;
+/// The bits of `prev_state` of a task that sleeps or has exited. The others mean that it was preempted:
+/// `TASK_REPORT_MAX` (0x100), and before Linux 4.14 `TASK_STATE_MAX`, which was 0x200 to 0x1000.
+pub(crate) const TASK_SLEEPS: u64 = 0xff;
 
 impl EventFormat {
     /// Parses a `format` file. Returns `None` for an event that is not read here.

@@ -1,6 +1,6 @@
 //! Combines events into wake-ups: `sched_waking` has the waker and the wakee; `sched_wakeup`, a migration or the first
-//! run has the CPU that the wakee goes to. Without `sched_waking`, the CPU on which `sched_switch` last had the wakee is
-//! the previous CPU.
+//! run has the CPU that the wakee goes to. Without `sched_waking`, the previous CPU is the one on which `sched_switch`
+//! last had the wakee.
 
 use crate::event::{Event, EventKind};
 use std::collections::HashMap;

@@ -214,16 +214,16 @@ pub(crate) fn notes(stats: &Stats) -> String {
         if let Some(lost) = imported.as_ref().map(|imported| imported.lost).filter(|&lost| lost > 0) {
             let _ = writeln!(
                 text,
-                "\n{number}: the recorder lost {} at least: a wait whose end was lost ends at a later switch, so that the \
-                 longest are not to be trusted.",
+                "\n{number}: the recorder lost {} at least: a wait whose end was lost ends at a later switch, so that \
+                 the longest are not to be trusted.",
                 count(lost, "event")
             );
         }
         if *has_waits && balanced.is_none() && imported.is_some() {
             let _ = writeln!(
                 text,
-                "\n{number}: nothing is said of balancing: that takes sched_waking and sched_migrate_task, with no event \
-                 lost."
+                "\n{number}: nothing is said of balancing: that takes sched_waking and sched_migrate_task, with no \
+                 event lost."
             );
         } else if *has_waits && balanced.is_none() {
             let _ = writeln!(
@@ -278,11 +278,12 @@ fn extend(value: &mut Value, more: Value) {
 fn tally_json(tally: &Tally, run: &RunTally) -> Value {
     let search = &tally.search;
     let latency = tally.waits.latency();
+    let known = |part: u64, of: u64| (of > 0 || tally.wakeups == 0).then_some(part);
     let reasons: BTreeMap<_, _> = tally.reasons.iter().map(|(reason, n)| (reason.name(), *n)).collect();
     json!({
         "wakeups": tally.wakeups, "chose": tally.chose,
-        "moved": (tally.moved_of > 0 || tally.wakeups == 0).then_some(tally.moved), "moved_of": tally.moved_of,
-        "other_llc": (tally.crossed_of > 0 || tally.wakeups == 0).then_some(tally.crossed), "other_llc_of": tally.crossed_of,
+        "moved": known(tally.moved, tally.moved_of), "moved_of": tally.moved_of,
+        "other_llc": known(tally.crossed, tally.crossed_of), "other_llc_of": tally.crossed_of,
         "reasons": reasons,
         "search": run.knows_reasons.then(|| json!({
             "sis_search": search.sis_search, "sis_domain_search": search.sis_domain_search,

@@ -33,8 +33,8 @@ pub struct Wake {
     pub prev_cpu: Option<Cpu>,
     /// The CPU that it goes to.
     pub dest_cpu: Cpu,
-    /// Whether there was a decision. There is none if the task was still queued, or may use one CPU only. `None` if it is
-    /// not known, as of an import.
+    /// Whether there was a decision. There is none if the task was still queued, or may use one CPU only. `None` if it
+    /// is not known, as of an import.
     pub chose: Option<bool>,
     /// Why the CPU was chosen; `None` if it is not known.
     pub reason: Option<Reason>,

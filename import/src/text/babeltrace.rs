@@ -1,9 +1,9 @@
 //! CTF traces, which babeltrace2 turns into text.
 
 use super::read;
-use crate::ImportError;
 use crate::event::{Event, Losses};
 use crate::trace_info::TraceInfo;
+use crate::{ImportError, Kind};
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
@@ -27,10 +27,11 @@ pub(crate) fn is_trace(folder: &Path) -> bool {
 /// The first part of the metadata of the first trace in a folder.
 fn metadata(folder: &Path, depth: usize) -> Option<Vec<u8>> {
     let mut start = Vec::new();
+    // Text begins with `/* CTF 1.8 */`, packets with a number in the byte order of the machine.
+    let begins = [&b"/* CTF"[..], &MAGIC.to_le_bytes(), &MAGIC.to_be_bytes()];
     if let Ok(file) = File::open(folder.join("metadata"))
         && file.take(MOST_METADATA).read_to_end(&mut start).is_ok()
-        // Text begins with `/* CTF 1.8 */`, packets with a number in the byte order of the machine.
-        && (start.starts_with(b"/* CTF") || start.starts_with(&MAGIC.to_le_bytes()) || start.starts_with(&MAGIC.to_be_bytes()))
+        && begins.iter().any(|begin| start.starts_with(begin))
     {
         return Some(start);
     }
@@ -51,6 +52,7 @@ pub(crate) fn read_folder(
     info: &RefCell<TraceInfo>,
     each: &mut dyn FnMut(Event) -> Result<(), ImportError>,
 ) -> Result<Losses, ImportError> {
+    info.borrow_mut().format = Some(Kind::Ctf.name());
     if let Some(metadata) = metadata(path, MAX_DEPTH) {
         environment(&String::from_utf8_lossy(&metadata), &mut info.borrow_mut());
     }
@@ -86,7 +88,6 @@ pub(crate) fn read_folder(
         let what = format!("{PROGRAM} failed ({status}): {}", last.trim());
         return Err(ImportError::new(path, what).with_hint(format!("`{PROGRAM} {}` says more", path.display())));
     }
-    info.borrow_mut().format = Some("CTF");
     result.map(|losses| Losses { lost: losses.lost.saturating_add(lost), ..losses })
 }
 

@@ -51,9 +51,9 @@ struct Head {
     pid: i32,
 }
 
-/// What could be the columns up to the time, each with the rest of the line: there is one unless a name looks like them.
-/// `TASK-PID (TGID) [CPU] FLAGS TIME:` is of ftrace, whose columns TGID and FLAGS are optional and whose TGID was behind
-/// the CPU before Linux 5.9, and `TASK PID/TID [CPU] TIME:` is of perf.
+/// What could be the columns up to the time, each with the rest of the line: there is one unless a name looks like
+/// them. `TASK-PID (TGID) [CPU] FLAGS TIME:` is of ftrace, whose columns TGID and FLAGS are optional and whose TGID was
+/// behind the CPU before Linux 5.9, and `TASK PID/TID [CPU] TIME:` is of perf.
 ///
 /// A name may have anything in it. It comes first, so the columns are read from the time backwards.
 fn heads(line: &str) -> impl Iterator<Item = (Head, &str)> {

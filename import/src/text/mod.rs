@@ -10,7 +10,7 @@ mod line;
 
 use crate::event::{Event, Losses};
 use crate::trace_info::TraceInfo;
-use crate::{HOW_TO_RECORD, ImportError};
+use crate::{HOW_TO_RECORD, ImportError, Kind};
 use fields::Fields;
 use header::Header;
 use line::Printer;
@@ -181,6 +181,7 @@ impl TextReader<'_> {
             Printer::Ftrace if self.page.is_some() => "systrace page",
             Printer::Ftrace => "ftrace text",
             Printer::Perf => "perf script",
+            Printer::Babeltrace if info.format == Some(Kind::Ctf.name()) => Kind::Ctf.name(),
             Printer::Babeltrace => "babeltrace2 text",
         });
         info.cpu_llc = self.header.cpu_llc();
