@@ -23,6 +23,14 @@ pub fn perfetto(bytes: &[u8]) -> usize {
     events(Kind::Perfetto, bytes)
 }
 
+/// Reads the bytes as a text trace or a page of systrace; how many events there were.
+pub fn text(bytes: &[u8]) -> usize {
+    let events = events(Kind::Text, bytes);
+    // The shortest line of an event is `-1 [0] 1: sched_waking: :1 [`.
+    assert!(events * 24 <= bytes.len(), "{events} events in {} bytes", bytes.len());
+    events
+}
+
 fn events(kind: Kind, bytes: &[u8]) -> usize {
     let mut events = 0;
     let result = read_events(kind, bytes, &mut |_| {

@@ -7,6 +7,12 @@ pub struct Losses {
     pub lost: u64,
     /// Samples of perf without a time, a CPU or raw data.
     pub unread: u64,
+    /// Events that were overwritten before the buffer was read, so that the CPUs' events begin at different times.
+    pub overwritten: u64,
+    /// Lines of a text that are not understood.
+    pub bad_lines: u64,
+    /// The number of the first of them, from 1.
+    pub first_bad_line: Option<u64>,
 }
 
 /// A scheduler event.
@@ -44,8 +50,8 @@ pub enum EventKind {
         pid: i32,
         /// Its name.
         comm: String,
-        /// The CPU on which it ran last (`target_cpu` of the tracepoint).
-        prev_cpu: u32,
+        /// The CPU on which it ran last (`target_cpu` of the tracepoint); `None` if the recorder does not report it.
+        prev_cpu: Option<u32>,
     },
     /// `sched_wakeup`, or `sched_wakeup_new` for a new task: the wakee is on its run queue.
     Woken {
@@ -53,8 +59,8 @@ pub enum EventKind {
         pid: i32,
         /// Its name.
         comm: String,
-        /// The CPU of that run queue.
-        dest_cpu: u32,
+        /// The CPU of that run queue; `None` if the recorder does not report it.
+        dest_cpu: Option<u32>,
         /// Whether it is a new task.
         new: bool,
     },
@@ -81,4 +87,19 @@ pub enum EventKind {
         /// Its frequency from now on, kHz.
         khz: i64,
     },
+}
+
+impl EventKind {
+    /// The name of the tracepoint.
+    pub(crate) fn tracepoint(&self) -> &'static str {
+        match self {
+            EventKind::Switch { .. } => "sched_switch",
+            EventKind::Waking { .. } => "sched_waking",
+            EventKind::Woken { new: false, .. } => "sched_wakeup",
+            EventKind::Woken { new: true, .. } => "sched_wakeup_new",
+            EventKind::Migrate { .. } => "sched_migrate_task",
+            EventKind::Idle { .. } => "cpu_idle",
+            EventKind::Frequency { .. } => "cpu_frequency",
+        }
+    }
 }

@@ -45,8 +45,8 @@ const TRACEPOINTS: [(&str, Tracepoint); 7] = [
 /// More fields than any event that is read has.
 const MAX_FIELDS: usize = 64;
 
-/// The bits of `prev_state` of a task that sleeps or has exited. `TASK_REPORT_MAX` and above mean that it was
-/// preempted.
+/// The bits of `prev_state` of a task that sleeps or has exited. The others mean that it was preempted:
+/// `TASK_REPORT_MAX` (0x100), and before Linux 4.14 `TASK_STATE_MAX`, which was 0x200 to 0x1000.
 pub(crate) const TASK_SLEEPS: u64 = 0xff;
 
 impl EventFormat {
@@ -80,12 +80,12 @@ impl EventFormat {
                 next_comm: text("next_comm"),
             },
             Tracepoint::Waking => {
-                EventKind::Waking { pid: pid("pid")?, comm: text("comm"), prev_cpu: cpu_field("target_cpu")? }
+                EventKind::Waking { pid: pid("pid")?, comm: text("comm"), prev_cpu: Some(cpu_field("target_cpu")?) }
             }
             Tracepoint::Woken | Tracepoint::WokenNew => EventKind::Woken {
                 pid: pid("pid")?,
                 comm: text("comm"),
-                dest_cpu: cpu_field("target_cpu")?,
+                dest_cpu: Some(cpu_field("target_cpu")?),
                 new: self.tracepoint == Tracepoint::WokenNew,
             },
             Tracepoint::Migrate => EventKind::Migrate {

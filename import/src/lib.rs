@@ -1,7 +1,8 @@
-//! Imports scheduler events of other recorders as a recording: `trace.dat` of trace-cmd, `perf.data`, Perfetto traces.
+//! Imports scheduler events of other recorders as a recording: `trace.dat` of trace-cmd, `perf.data`, Perfetto traces,
+//! the text of ftrace and `perf script`, pages of systrace, and CTF; compressed by gzip, too.
 //!
 //! These files have no states of run queues, so no decision can be made again. Waits, migrations and who wakes whom can
-//! be computed from them. docs/recording.md has the tables.
+//! be computed from them. docs/recording.md has the tables, docs/import.md the formats.
 
 mod byte_reader;
 mod event;
@@ -11,15 +12,28 @@ mod perf_data_check;
 mod perfetto;
 mod progress_reader;
 mod recording;
+mod several;
+mod text;
 mod trace_dat;
+mod trace_info;
 mod wakeup_tracker;
 
 pub use event::{Event, EventKind, Losses};
 pub use recording::Imported;
+pub use trace_info::TraceInfo;
 
+use flate2::bufread::MultiGzDecoder;
+use progress_reader::ProgressReader;
+use several::{Each, Progress, ReadFile};
+use std::cell::RefCell;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
+
+/// What is said of a file that is not a trace.
+pub(crate) const HOW_TO_RECORD: &str = "record one with `trace-cmd record -e sched -e power:cpu_idle -e \
+     power:cpu_frequency`, `perf record -a -e 'sched:*'`, whose text is that of `perf script` with its default fields, \
+     or perfetto with the data source linux.ftrace; docs/import.md has the commands";
 
 /// The kind of a file, which its first bytes determine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,53 +44,175 @@ pub enum Kind {
     PerfData,
     /// A Perfetto trace.
     Perfetto,
+    /// Text of ftrace, `perf script` or babeltrace2, or a page of systrace.
+    Text,
+    /// The folder of a CTF trace.
+    Ctf,
 }
 
 impl Kind {
-    /// Its name in the metadata of the recording (`wakelab.source`).
+    /// Its name. The metadata of the recording (`wakelab.source`) has that of the text's format instead of `text`.
     pub fn name(self) -> &'static str {
         match self {
             Kind::TraceDat => "trace.dat",
             Kind::PerfData => "perf.data",
             Kind::Perfetto => "perfetto",
+            Kind::Text => "text",
+            Kind::Ctf => "CTF",
         }
     }
 
-    fn of_magic(start: &[u8]) -> Option<Kind> {
+    /// The kind of a file that begins with these bytes, of which there are up to [`START`].
+    fn of_start(start: &[u8]) -> Option<Kind> {
+        let is_text = || start.iter().all(|&byte| byte >= b' ' || matches!(byte, b'\t' | b'\n' | b'\r' | 0x1b));
         if start.starts_with(event_format::MAGIC) {
             Some(Kind::TraceDat)
         } else if start.starts_with(b"PERFILE2") || start.starts_with(b"2ELIFREP") {
             Some(Kind::PerfData)
+        } else if start.is_empty() {
+            None
+        } else if is_text() {
+            Some(Kind::Text)
         } else {
-            // A trace is a list of packets: field 1, length-delimited.
-            (start.first() == Some(&0x0a)).then_some(Kind::Perfetto)
+            // A trace is a list of packets: field 1, length-delimited. Text may begin with the same byte, a newline.
+            (start[0] == 0x0a).then_some(Kind::Perfetto)
         }
     }
 }
 
-/// Imports a file: writes its scheduler events to the folder `to`, which must be new or empty. The folder exists,
-/// complete, if this succeeds, and otherwise not. `progress` is called with the bytes read and the length of the file.
+/// How much of a file is looked at to know its kind, bytes.
+const START: u64 = 4096;
+/// The first bytes of gzip.
+const GZIP: &[u8] = &[0x1f, 0x8b];
+/// More files than this are not read at once.
+const MAX_FILES: usize = 1024;
+
+/// Imports the files of one recording, or the folder of a CTF trace: writes their scheduler events, merged by time, to
+/// the folder `to`, which must be new or empty. The folder exists, complete, if this succeeds, and otherwise not.
+/// `progress` is called with the bytes read and the length of the files.
 ///
 /// # Errors
-/// Fails if the file is of no known kind, is damaged or has no scheduler event, or if the folder cannot be written.
-pub fn import(path: &Path, to: &Path, progress: &dyn Fn(u64, u64)) -> Result<Imported, ImportError> {
-    let of_file = |what: String| ImportError::new(path, what);
-    let mut file = File::open(path).map_err(|e| of_file(e.to_string()))?;
-    let mut start = Vec::new();
-    file.by_ref().take(16).read_to_end(&mut start).map_err(|e| of_file(e.to_string()))?;
-    file.rewind().map_err(|e| of_file(e.to_string()))?;
-    let kind = Kind::of_magic(&start).ok_or_else(|| {
-        of_file("expected trace.dat, perf.data or a Perfetto trace, found none of them by its first bytes".into())
-            .with_hint("text output (perf script, trace-cmd report) is not read; import what these were made of")
-    })?;
-    recording::write_folder(path, kind, to, |each| {
-        let file = BufReader::with_capacity(1 << 18, progress_reader::ProgressReader::new(file, progress));
-        match kind {
-            Kind::TraceDat => trace_dat::read(path, file, each),
-            Kind::PerfData => perf_data::read(path, file, each),
-            Kind::Perfetto => perfetto::read(path, file, each),
+/// Fails if a file is of no known kind or is damaged, if the files are of two kernels or have no scheduler event, or if
+/// the folder cannot be written.
+pub fn import(files: &[PathBuf], to: &Path, progress: &dyn Fn(u64, u64)) -> Result<Imported, ImportError> {
+    if files.is_empty() || files.len() > MAX_FILES {
+        let what = format!("expected 1 to {MAX_FILES} files of a recording, found {}", files.len());
+        return Err(ImportError::new(files.first().map_or(to, PathBuf::as_path), what));
+    }
+    let info = RefCell::new(TraceInfo::default());
+    let reader = FileReader { temporary: to.parent().filter(|parent| !parent.as_os_str().is_empty()) };
+    recording::write_folder(files, &info, to, |each| several::read(files, &reader, &info, progress, each))
+}
+
+/// Reads files of any kind.
+struct FileReader<'a> {
+    /// The folder for temporary files; `None` for the current one.
+    temporary: Option<&'a Path>,
+}
+
+impl ReadFile for FileReader<'_> {
+    fn read(
+        &self,
+        path: &Path,
+        info: &RefCell<TraceInfo>,
+        progress: &Progress<'_>,
+        each: &mut Each<'_>,
+    ) -> Result<Losses, ImportError> {
+        let io = |e: io::Error| ImportError::new(path, e.to_string());
+        if path.is_dir() {
+            if text::babeltrace::is_trace(path) {
+                return text::babeltrace::read_folder(Path::new(text::babeltrace::PROGRAM), path, info, each);
+            }
+            return Err(ImportError::new(
+                path,
+                "expected a file, or the folder of a CTF trace, found no file `metadata` of CTF",
+            )
+            .with_hint("name the files that are to be imported"));
         }
+        let mut file = BufReader::with_capacity(1 << 18, ProgressReader::new(File::open(path).map_err(io)?, progress));
+        let start = start(&mut file).map_err(io)?;
+        if !start.starts_with(GZIP) {
+            let kind = kind(path, &start)?;
+            return match kind {
+                Kind::TraceDat | Kind::PerfData => {
+                    file.rewind().map_err(io)?;
+                    read_kind(path, kind, file, info, each)
+                }
+                _ => read_stream(path, kind, (&start[..]).chain(file), info, each),
+            };
+        }
+        let mut inflated = Inflated(MultiGzDecoder::new((&start[..]).chain(file)));
+        let start = self::start(&mut inflated).map_err(io)?;
+        let kind = kind(path, &start)?;
+        let mut whole = (&start[..]).chain(inflated);
+        match kind {
+            Kind::TraceDat | Kind::PerfData => {
+                // Their parts are read out of order.
+                let folder = self.temporary.unwrap_or(Path::new("."));
+                let mut file = tempfile::tempfile_in(folder).map_err(|e| ImportError::new(folder, e.to_string()))?;
+                io::copy(&mut whole, &mut file).map_err(io)?;
+                file.rewind().map_err(io)?;
+                read_kind(path, kind, BufReader::with_capacity(1 << 18, file), info, each)
+            }
+            _ => read_stream(path, kind, BufReader::with_capacity(1 << 18, whole), info, each),
+        }
+    }
+}
+
+/// What gzip compressed; errors say that.
+struct Inflated<R>(MultiGzDecoder<R>);
+
+impl<R: BufRead> Read for Inflated<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let said =
+            |e: io::Error| io::Error::new(e.kind(), format!("gzip cannot be read: {e}; was the whole file copied?"));
+        self.0.read(to).map_err(said)
+    }
+}
+
+/// The first bytes of a file, up to [`START`].
+fn start(file: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    file.take(START).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+fn kind(path: &Path, start: &[u8]) -> Result<Kind, ImportError> {
+    Kind::of_start(start).ok_or_else(|| {
+        let found = if start.is_empty() { "an empty file" } else { "none of them by its first bytes" };
+        let what = "expected trace.dat, perf.data, a Perfetto trace, or the text of ftrace or perf script, found ";
+        ImportError::new(path, format!("{what}{found}")).with_hint(HOW_TO_RECORD)
     })
+}
+
+fn read_kind(
+    path: &Path,
+    kind: Kind,
+    file: impl BufRead + Seek,
+    info: &RefCell<TraceInfo>,
+    each: &mut Each<'_>,
+) -> Result<Losses, ImportError> {
+    info.borrow_mut().format = Some(kind.name());
+    match kind {
+        Kind::TraceDat => trace_dat::read(path, file, info, each),
+        Kind::PerfData => perf_data::read(path, file, info, each),
+        _ => read_stream(path, kind, file, info, each),
+    }
+}
+
+/// Reads a kind that is read from its beginning to its end.
+fn read_stream(
+    path: &Path,
+    kind: Kind,
+    file: impl BufRead,
+    info: &RefCell<TraceInfo>,
+    each: &mut Each<'_>,
+) -> Result<Losses, ImportError> {
+    info.borrow_mut().format = Some(kind.name());
+    match kind {
+        Kind::Perfetto => perfetto::read(path, file, info, each),
+        _ => text::read(path, file, info, each),
+    }
 }
 
 /// Reads the events of a file in memory, for tests and fuzzing. `each` is called with every event in the order of the
@@ -89,13 +225,20 @@ pub fn read_events(
     bytes: &[u8],
     each: &mut dyn FnMut(Event) -> Result<(), ImportError>,
 ) -> Result<Losses, ImportError> {
-    let path = Path::new(kind.name());
-    let file = std::io::Cursor::new(bytes);
-    match kind {
-        Kind::TraceDat => trace_dat::read(path, file, each),
-        Kind::PerfData => perf_data::read(path, file, each),
-        Kind::Perfetto => perfetto::read(path, file, each),
-    }
+    let info = RefCell::new(TraceInfo::default());
+    read_kind(Path::new(kind.name()), kind, io::Cursor::new(bytes), &info, each)
+}
+
+/// Reads the events of a CTF trace's folder, for tests: `program` is what is run as babeltrace2.
+///
+/// # Errors
+/// Fails if the program cannot be run, fails or prints no trace, and with the errors of `each`.
+pub fn read_ctf(
+    program: &Path,
+    folder: &Path,
+    each: &mut dyn FnMut(Event) -> Result<(), ImportError>,
+) -> Result<Losses, ImportError> {
+    text::babeltrace::read_folder(program, folder, &RefCell::new(TraceInfo::default()), each)
 }
 
 /// The error of an import.

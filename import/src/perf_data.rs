@@ -5,8 +5,10 @@ use crate::byte_reader::ByteReader;
 use crate::event::{Event, Losses};
 use crate::event_format::TracingData;
 use crate::perf_data_check::check;
+use crate::trace_info::{Caches, TraceInfo};
 use linux_perf_data::linux_perf_event_reader::{ReadFormat, RecordParseInfo, RecordType, SampleFormat};
-use linux_perf_data::{Endianness, Feature, PerfFileReader, PerfFileRecord};
+use linux_perf_data::{Endianness, Feature, PerfFile, PerfFileReader, PerfFileRecord};
+use std::cell::RefCell;
 use std::io::{Read, Seek};
 use std::path::Path;
 
@@ -15,6 +17,7 @@ use std::path::Path;
 pub(crate) fn read(
     path: &Path,
     mut file: impl Read + Seek,
+    info: &RefCell<TraceInfo>,
     each: &mut dyn FnMut(Event) -> Result<(), ImportError>,
 ) -> Result<Losses, ImportError> {
     let damaged = |what: String| {
@@ -35,6 +38,7 @@ pub(crate) fn read(
     })?;
     let tracing = TracingData::parse(&mut ByteReader::new(tracing_bytes, big_endian))
         .map_err(|(at, what)| damaged(format!("the layouts of events, at byte {at}: {what}")))?;
+    machine(&perf_file, big_endian, &mut info.borrow_mut());
     let mut losses = Losses::default();
     while let Some(record) = record_iter.next_record(&mut perf_file).map_err(|e| damaged(e.to_string()))? {
         let PerfFileRecord::EventRecord { record, .. } = record else { continue };
@@ -64,6 +68,35 @@ pub(crate) fn read(
         }
     }
     Ok(losses)
+}
+
+/// Takes what the header says of the machine. A section that cannot be read is left out.
+fn machine(file: &PerfFile, big_endian: bool, info: &mut TraceInfo) {
+    let text = |text: Option<&str>| text.map(str::to_owned).filter(|text| !text.is_empty() && text.len() <= 256);
+    info.release = text(file.os_release().unwrap_or_default());
+    info.arch = text(file.arch().unwrap_or_default());
+    info.model = text(file.cpu_desc().unwrap_or_default());
+    info.cpus = file.nr_cpus().unwrap_or_default().map(|cpus| cpus.nr_cpus_available).filter(|&cpus| cpus > 0);
+    info.cpu_llc = file.feature_section_data(Feature::CACHE).and_then(|caches| cpu_llc(caches, big_endian));
+}
+
+/// `HEADER_CACHE` (tools/perf/Documentation/perf.data-file-format.txt): a version, the number of caches, and of each
+/// its level, line size, sets and ways, then its type, size and CPUs as strings.
+fn cpu_llc(section: &[u8], big_endian: bool) -> Option<Vec<u32>> {
+    let mut bytes = ByteReader::new(section, big_endian);
+    let (mut caches, _version) = (Caches::default(), bytes.number(4)?);
+    for _ in 0..bytes.number(4)? {
+        let level = bytes.number(4)?;
+        bytes.take(12)?;
+        let mut text = || {
+            let length = usize::try_from(bytes.number(4)?).ok()?;
+            let text = bytes.take(length)?;
+            Some(String::from_utf8_lossy(text.split(|&c| c == 0).next()?).into_owned())
+        };
+        let (kind, _size, cpus) = (text()?, text()?, text()?);
+        caches.add(u32::try_from(level).ok()?, &kind, &cpus);
+    }
+    caches.cpu_llc()
 }
 
 /// A sample up to its raw data: what the kernel's `perf_output_sample()` writes, in its order.

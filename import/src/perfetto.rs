@@ -5,8 +5,10 @@
 use crate::ImportError;
 use crate::event::{Event, EventKind, Losses};
 use crate::event_format::TASK_SLEEPS;
+use crate::trace_info::TraceInfo;
 use flate2::read::ZlibDecoder;
 use prost::Message;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::Path;
@@ -25,9 +27,10 @@ type EachPacket<'a> = dyn FnMut(&[u8], u64) -> Result<(), ImportError> + 'a;
 pub(crate) fn read(
     path: &Path,
     mut file: impl Read,
+    info: &RefCell<TraceInfo>,
     each: &mut dyn FnMut(Event) -> Result<(), ImportError>,
 ) -> Result<Losses, ImportError> {
-    let mut reader = PacketReader { path, running: HashMap::new(), losses: Losses::default(), each };
+    let mut reader = PacketReader { path, info, running: HashMap::new(), losses: Losses::default(), each };
     let mut at = 0;
     packets(path, &mut file, &mut at, &mut |packet, at| reader.packet(packet, at))?;
     Ok(reader.losses)
@@ -83,6 +86,8 @@ fn byte(file: &mut impl Read) -> io::Result<Option<u8>> {
 
 struct PacketReader<'a> {
     path: &'a Path,
+    /// What is known of the machine.
+    info: &'a RefCell<TraceInfo>,
     /// By CPU: the task that runs there, which a compact switch leaves out.
     running: HashMap<u32, (i32, String)>,
     losses: Losses,
@@ -103,10 +108,33 @@ impl PacketReader<'_> {
             // Compressed packets contain plain ones only.
             packets(path, &mut &inner[..], &mut 0, &mut |packet, _| {
                 let decoded = TracePacket::decode(packet).map_err(|e| ImportError::damaged(path, at, e))?;
+                self.machine(&decoded);
                 decoded.ftrace_events.map_or(Ok(()), |bundle| self.bundle(&bundle, at))
             })?;
         }
+        self.machine(&decoded);
         decoded.ftrace_events.map_or(Ok(()), |bundle| self.bundle(&bundle, at))
+    }
+
+    /// Takes what a packet says of the machine.
+    fn machine(&mut self, packet: &TracePacket) {
+        let mut info = self.info.borrow_mut();
+        let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty() && text.len() <= 256);
+        if let Some(system) = &packet.system_info {
+            if let Some(name) = &system.utsname {
+                info.release = text(&name.release).or(info.release.take());
+                info.arch = text(&name.machine).or(info.arch.take());
+            }
+            // `google/bluejay/bluejay:13/…`: the maker and the name of the device.
+            let fingerprint = text(&system.android_build_fingerprint);
+            let device =
+                fingerprint.and_then(|text| Some(text.split_once(':')?.0.rsplit_once('/')?.0.replace('/', " ")));
+            info.model = device.or(info.model.take());
+        }
+        if let Some(stats) = &packet.ftrace_stats {
+            let cpus = stats.cpu_stats.len() as u32;
+            info.cpus = Some(cpus).filter(|&cpus| (1..=8192).contains(&cpus)).or(info.cpus);
+        }
     }
 
     fn bundle(&mut self, bytes: &[u8], at: u64) -> Result<(), ImportError> {
@@ -164,7 +192,8 @@ impl PacketReader<'_> {
             t_ns = t_ns.wrapping_add(*delta);
             let target = compact.waking_target_cpu.get(at).and_then(|&cpu| u32::try_from(cpu).ok());
             let (Some(&pid), Some(prev_cpu)) = (compact.waking_pid.get(at), target) else { break };
-            let kind = EventKind::Waking { pid, comm: name(compact.waking_comm_index.get(at)), prev_cpu };
+            let kind =
+                EventKind::Waking { pid, comm: name(compact.waking_comm_index.get(at)), prev_cpu: Some(prev_cpu) };
             (self.each)(Event { t_ns, cpu, pid: None, kind })?;
         }
         Ok(())
@@ -185,11 +214,11 @@ fn event_kind(event: &FtraceEvent) -> Option<EventKind> {
     }
     if let Some(waking) = &event.sched_waking {
         let comm = waking.comm.clone().unwrap_or_default();
-        return Some(EventKind::Waking { pid: pid(waking.pid)?, comm, prev_cpu: cpu(waking.target_cpu)? });
+        return Some(EventKind::Waking { pid: pid(waking.pid)?, comm, prev_cpu: Some(cpu(waking.target_cpu)?) });
     }
     if let Some(woken) = event.sched_wakeup.as_ref().or(event.sched_wakeup_new.as_ref()) {
         let (comm, new) = (woken.comm.clone().unwrap_or_default(), event.sched_wakeup.is_none());
-        return Some(EventKind::Woken { pid: pid(woken.pid)?, comm, dest_cpu: cpu(woken.target_cpu)?, new });
+        return Some(EventKind::Woken { pid: pid(woken.pid)?, comm, dest_cpu: Some(cpu(woken.target_cpu)?), new });
     }
     if let Some(moved) = &event.sched_migrate_task {
         let (from_cpu, to_cpu) = (cpu(moved.orig_cpu)?, cpu(moved.dest_cpu)?);
@@ -214,8 +243,39 @@ struct TracePacket {
     /// A serialized [`FtraceEventBundle`].
     #[prost(bytes = "vec", optional, tag = "1")]
     ftrace_events: Option<Vec<u8>>,
+    #[prost(message, optional, tag = "34")]
+    ftrace_stats: Option<FtraceStats>,
+    #[prost(message, optional, tag = "45")]
+    system_info: Option<SystemInfo>,
     #[prost(bytes = "vec", optional, tag = "50")]
     compressed_packets: Option<Vec<u8>>,
+}
+
+/// The counters of the kernel's buffers.
+#[derive(Clone, PartialEq, Message)]
+struct FtraceStats {
+    /// One of each CPU, of which nothing is read.
+    #[prost(message, repeated, tag = "2")]
+    cpu_stats: Vec<FtraceCpuStats>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+struct FtraceCpuStats {}
+
+#[derive(Clone, PartialEq, Message)]
+struct SystemInfo {
+    #[prost(message, optional, tag = "1")]
+    utsname: Option<Utsname>,
+    #[prost(string, optional, tag = "2")]
+    android_build_fingerprint: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Utsname {
+    #[prost(string, optional, tag = "3")]
+    release: Option<String>,
+    #[prost(string, optional, tag = "4")]
+    machine: Option<String>,
 }
 
 /// A bundle without its events ([`FTRACE_EVENT`]). There are many, so they are decoded one at a time.

@@ -1,16 +1,19 @@
 //! Writes events as the tables of a recording.
 
 use crate::event::{Event, EventKind, Losses};
+use crate::trace_info::TraceInfo;
 use crate::wakeup_tracker::{Wakeup, WakeupTracker};
-use crate::{ImportError, Kind};
+use crate::{HOW_TO_RECORD, ImportError};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use wakelab_events::WriteError;
 use wakelab_events::recording::{FrequencyRow, IdleStateRow, MigrationRow, RecordingWriter, SwitchRow, WakingRow};
 use wakelab_events::stream::InOrder;
 
-/// How many events of each kind were imported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What was imported: how many events of each kind, and of what machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Wake-ups.
     pub wakings: u64,
@@ -24,8 +27,14 @@ pub struct Imported {
     pub frequencies: u64,
     /// Events that were too far out of order to be sorted by time.
     pub late: u64,
-    /// Events that are missing.
+    /// Events that are missing, of all files.
     pub losses: Losses,
+    /// The file of `losses.first_bad_line`.
+    pub bad_file: Option<PathBuf>,
+    /// The machine and the kernel, as far as the files have them.
+    pub info: TraceInfo,
+    /// The times of the first and the last event, ns.
+    pub span: Option<(u64, u64)>,
     /// Events left out because the number of their CPU is above 8191.
     pub no_cpu: u64,
 }
@@ -36,12 +45,13 @@ const REORDER_EVENTS: usize = 1 << 19;
 /// The highest CPU number that a recording may have.
 const MAX_CPU: u32 = 8191;
 
-/// Writes the events that `read` reports to a folder, which appears when it is complete.
+/// Writes the events that `read` reports to a folder, which appears when it is complete. `read` returns what each file
+/// lost; `info` is what it has found out about the machine by its first event.
 pub(crate) fn write_folder(
-    path: &Path,
-    kind: Kind,
+    files: &[PathBuf],
+    info: &RefCell<TraceInfo>,
     to: &Path,
-    read: impl FnOnce(&mut dyn FnMut(Event) -> Result<(), ImportError>) -> Result<Losses, ImportError>,
+    read: impl FnOnce(&mut dyn FnMut(Event) -> Result<(), ImportError>) -> Result<Vec<Losses>, ImportError>,
 ) -> Result<Imported, ImportError> {
     let io = |at: &Path, e: std::io::Error| ImportError::new(at, e.to_string());
     let exists = to.exists();
@@ -51,7 +61,7 @@ pub(crate) fn write_folder(
     }
     let temporary = temporary_folder(to);
     let _ = fs::remove_dir_all(&temporary);
-    let result = write(path, kind, &temporary, read).and_then(|imported| {
+    let result = write(files, info, &temporary, read).and_then(|imported| {
         if exists {
             fs::remove_dir(to).map_err(|e| io(to, e))?;
         }
@@ -71,54 +81,118 @@ fn temporary_folder(to: &Path) -> PathBuf {
 }
 
 fn write(
-    path: &Path,
-    kind: Kind,
+    files: &[PathBuf],
+    info: &RefCell<TraceInfo>,
     temporary: &Path,
-    read: impl FnOnce(&mut dyn FnMut(Event) -> Result<(), ImportError>) -> Result<Losses, ImportError>,
+    read: impl FnOnce(&mut dyn FnMut(Event) -> Result<(), ImportError>) -> Result<Vec<Losses>, ImportError>,
 ) -> Result<Imported, ImportError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let metadata = vec![
-        ("wakelab.source", kind.name().to_owned()),
-        ("wakelab.snapshot", "none".to_owned()),
-        ("wakelab.workload", name),
-        ("wakelab.variant", "default".to_owned()),
-    ];
     let write_error = |e: WriteError| ImportError::new(temporary, e.to_string());
-    let folder = RecordingWriter::new(temporary, metadata).map_err(write_error)?;
-    let mut writer = Writer { folder, wakeups: WakeupTracker::default(), imported: Imported::default(), latest_ns: 0 };
+    // The folder is begun with the first event that leaves the buffer: by then the machine is known.
+    let begin = || {
+        let folder = RecordingWriter::new(temporary, metadata(files, &info.borrow()))?;
+        Ok::<_, WriteError>(Writer {
+            folder,
+            wakeups: WakeupTracker::default(),
+            imported: Imported::default(),
+            seen: BTreeSet::new(),
+        })
+    };
+    let mut writer: Option<Writer> = None;
+    let mut write = |event: Event| {
+        let writer = match &mut writer {
+            Some(writer) => writer,
+            none => none.insert(begin()?),
+        };
+        writer.event(&event)
+    };
     let mut reordered = InOrder::with_capacity(REORDER_EVENTS);
     let losses = read(&mut |event| {
         reordered.push(event.t_ns, event);
         match reordered.has_room() {
             true => Ok(()),
-            false => reordered.pop().map_or(Ok(()), |event| writer.event(&event)).map_err(write_error),
+            false => reordered.pop().map_or(Ok(()), &mut write).map_err(write_error),
         }
     })?;
     while let Some(event) = reordered.pop() {
-        writer.event(&event).map_err(write_error)?;
+        write(event).map_err(write_error)?;
     }
-    let found = Imported { losses, ..writer.imported };
-    if found.switches + found.wakings + found.migrations == 0 {
-        return Err(ImportError::new(path, "expected scheduler events, found none").with_hint(
-            "record sched_switch, sched_waking, sched_wakeup, sched_wakeup_new and sched_migrate_task; for idle states \
-             and frequencies cpu_idle and cpu_frequency",
-        ));
+    let some = writer.filter(|Writer { imported, .. }| imported.switches + imported.wakings + imported.migrations > 0);
+    let Some(mut writer) = some else { return Err(no_events(files, &losses)) };
+    let mut imported = Imported { info: info.borrow().clone(), ..std::mem::take(&mut writer.imported) };
+    for (file, of_file) in files.iter().zip(losses) {
+        let sum = &mut imported.losses;
+        sum.lost = sum.lost.saturating_add(of_file.lost);
+        sum.unread += of_file.unread;
+        sum.overwritten = sum.overwritten.saturating_add(of_file.overwritten);
+        sum.bad_lines += of_file.bad_lines;
+        if let (None, Some(line)) = (sum.first_bad_line, of_file.first_bad_line) {
+            sum.first_bad_line = Some(line);
+            imported.bad_file = Some(file.clone());
+        }
     }
-    writer.folder.close_segments().map_err(write_error)?;
-    Ok(found)
+    let tracepoints = writer.seen.iter().copied().collect::<Vec<_>>().join(",");
+    let mut closing =
+        vec![("wakelab.tracepoints", tracepoints), ("wakelab.events_lost", imported.losses.lost.to_string())];
+    closing.extend(imported.span.map(|(from, to)| ("wakelab.duration_ns", (to - from).to_string())));
+    writer.folder.close_segments_with(closing).map_err(write_error)?;
+    Ok(imported)
+}
+
+fn no_events(files: &[PathBuf], losses: &[Losses]) -> ImportError {
+    let file = files.first().map_or(Path::new(""), PathBuf::as_path);
+    let sum = |of: fn(&Losses) -> u64| losses.iter().map(of).sum::<u64>();
+    if sum(|of| of.unread) > 0 {
+        let what = "expected scheduler events with a time and a CPU, found none with both";
+        return ImportError::new(file, what).with_hint("record all CPUs: `perf record -a -e 'sched:*'`");
+    }
+    if sum(|of| of.bad_lines) > 0 {
+        let line = losses.iter().find_map(|of| of.first_bad_line).unwrap_or(0);
+        let what = format!("expected scheduler events, found only lines that are not understood, such as line {line}");
+        return ImportError::new(file, what).with_hint(HOW_TO_RECORD);
+    }
+    ImportError::new(file, "expected scheduler events, found none").with_hint(
+        "record sched_switch, sched_waking, sched_wakeup, sched_wakeup_new and sched_migrate_task; for idle states \
+         and frequencies cpu_idle and cpu_frequency",
+    )
+}
+
+/// The metadata of the recording's files.
+fn metadata(files: &[PathBuf], info: &TraceInfo) -> Vec<(&'static str, String)> {
+    let names = files.iter().map(|path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy());
+    let mut workload = names.clone().next().unwrap_or_default().into_owned();
+    if files.len() > 1 {
+        workload += &format!(" and {} more", files.len() - 1);
+    }
+    let mut metadata = vec![
+        ("wakelab.source", info.format.unwrap_or_default().to_owned()),
+        ("wakelab.snapshot", "none".to_owned()),
+        ("wakelab.workload", workload),
+        ("wakelab.variant", "default".to_owned()),
+    ];
+    metadata.extend(info.release.clone().map(|release| ("wakelab.release", release)));
+    metadata.extend(Some(info.machine()).filter(|machine| !machine.is_empty()).map(|text| ("wakelab.machine", text)));
+    let domains = |llcs: &Vec<u32>| {
+        let llcs = llcs.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        ("wakelab.domains", format!("{{\"cpu_llc\":[{llcs}]}}"))
+    };
+    metadata.extend(info.cpu_llc.as_ref().map(domains));
+    metadata
 }
 
 struct Writer {
     folder: RecordingWriter,
     wakeups: WakeupTracker,
     imported: Imported,
-    latest_ns: u64,
+    /// The tracepoints of the events so far.
+    seen: BTreeSet<&'static str>,
 }
 
 impl Writer {
     fn event(&mut self, event: &Event) -> Result<(), WriteError> {
-        self.imported.late += u64::from(event.t_ns < self.latest_ns);
-        self.latest_ns = self.latest_ns.max(event.t_ns);
+        let (first, last) = self.imported.span.unwrap_or((event.t_ns, event.t_ns));
+        self.imported.late += u64::from(event.t_ns < last);
+        self.imported.span = Some((first.min(event.t_ns), last.max(event.t_ns)));
+        self.seen.insert(event.kind.tracepoint());
         let (t_ns, known) = (event.t_ns as i64, |cpu: u32| cpu <= MAX_CPU);
         if !known(event.cpu) {
             self.imported.no_cpu += 1;

@@ -5,6 +5,8 @@ use crate::ImportError;
 use crate::byte_reader::ByteReader;
 use crate::event::{Event, Losses};
 use crate::event_format::TracingData;
+use crate::trace_info::TraceInfo;
+use std::cell::RefCell;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -20,6 +22,7 @@ const MAX_CPUS: u64 = 8192;
 pub(crate) fn read(
     path: &Path,
     mut file: impl Read + Seek,
+    info: &RefCell<TraceInfo>,
     each: &mut dyn FnMut(Event) -> Result<(), ImportError>,
 ) -> Result<Losses, ImportError> {
     let io = |e: std::io::Error| ImportError::new(path, e.to_string());
@@ -30,7 +33,7 @@ pub(crate) fn read(
     for size in HEADER_SIZES {
         file.by_ref().take(size - header.len() as u64).read_to_end(&mut header).map_err(io)?;
         let last = (header.len() as u64) < size || size == HEADER_SIZES[HEADER_SIZES.len() - 1];
-        match read_header(path, &header) {
+        match read_header(path, &header, &mut info.borrow_mut()) {
             Err(_) if !last => {}
             result => {
                 found = Some(result?);
@@ -60,21 +63,25 @@ pub(crate) fn read(
             cpus.iter_mut().filter(|cpu| !cpu.events.is_empty()).min_by_key(|cpu| cpu.events.last().map(|e| e.t_ns));
         let Some(event) = next.and_then(|cpu| cpu.events.pop()) else {
             let lost = cpus.iter().fold(0, |sum: u64, cpu| sum.saturating_add(cpu.lost));
-            return Ok(Losses { lost, unread: 0 });
+            return Ok(Losses { lost, ..Losses::default() });
         };
         each(event)?;
     }
 }
 
 /// Parses the layouts, and the offset and size of each CPU's pages.
-fn read_header(path: &Path, header: &[u8]) -> Result<(TracingData, Vec<(u64, u64)>), ImportError> {
+fn read_header(
+    path: &Path,
+    header: &[u8],
+    info: &mut TraceInfo,
+) -> Result<(TracingData, Vec<(u64, u64)>), ImportError> {
     let mut bytes = ByteReader::new(header, false);
     let tracing = TracingData::parse(&mut bytes).map_err(|(at, what)| ImportError::damaged(path, at, what))?;
     if tracing.version != "6" {
         return Err(ImportError::new(path, format!("expected a trace.dat of version 6, found {:?}", tracing.version))
             .with_hint("`trace-cmd convert --file-version 6 -i trace.dat -o v6.dat` writes one that is read"));
     }
-    let buffers = buffers(&mut bytes)
+    let buffers = buffers(&mut bytes, info)
         .ok_or_else(|| ImportError::damaged(path, bytes.offset(), "expected the places of the CPUs' buffers"))?;
     if !(512..=LARGEST_PAGE).contains(&tracing.page_size) || !matches!(tracing.long_size, 4 | 8) {
         return Err(ImportError::damaged(path, 12, "expected pages of 512 bytes to 64 KiB, and longs of 4 or 8"));
@@ -83,18 +90,26 @@ fn read_header(path: &Path, header: &[u8]) -> Result<(TracingData, Vec<(u64, u64
 }
 
 /// Parses what stands between the layouts and the pages. Returns the offset and the size of each CPU's pages, bytes.
-fn buffers(bytes: &mut ByteReader<'_>) -> Option<Vec<(u64, u64)>> {
+fn buffers(bytes: &mut ByteReader<'_>, info: &mut TraceInfo) -> Option<Vec<(u64, u64)>> {
     // Kernel symbols, printk formats, then the names of tasks; each with its length.
     for size in [4, 4, 8] {
         let length = bytes.number(size)?;
         bytes.take(usize::try_from(length).ok()?)?;
     }
     let cpus = bytes.number(4).filter(|&cpus| cpus <= MAX_CPUS)?;
+    info.cpus = u32::try_from(cpus).ok().filter(|&cpus| cpus > 0);
     let mut kind = bytes.take(10)?;
     if kind == b"options  \0" {
-        while bytes.number(2)? != 0 {
+        loop {
+            let option = bytes.number(2)?;
+            if option == 0 {
+                break;
+            }
             let length = bytes.number(4)?;
-            bytes.take(usize::try_from(length).ok()?)?;
+            let value = bytes.take(usize::try_from(length).ok()?)?;
+            if option == OPTION_UNAME {
+                uname(&String::from_utf8_lossy(value), info);
+            }
         }
         kind = bytes.take(10)?;
     }
@@ -102,6 +117,16 @@ fn buffers(bytes: &mut ByteReader<'_>) -> Option<Vec<(u64, u64)>> {
         return None;
     }
     (0..cpus).map(|_| Some((bytes.number(8)?, bytes.number(8)?))).collect()
+}
+
+/// `TRACECMD_OPTION_UNAME`: `sysname nodename release version machine`, the version of several words.
+const OPTION_UNAME: u64 = 5;
+
+fn uname(text: &str, info: &mut TraceInfo) {
+    let mut words = text.trim_end_matches('\0').split_ascii_whitespace();
+    let word = |word: Option<&str>| word.filter(|word| word.len() <= 256).map(str::to_owned);
+    info.release = word(words.nth(2));
+    info.arch = word(words.next_back());
 }
 
 /// The part of a CPU's buffer that has not been read yet.

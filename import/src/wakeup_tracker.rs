@@ -1,5 +1,6 @@
 //! Combines events into wake-ups: `sched_waking` has the waker and the wakee; `sched_wakeup`, a migration or the first
-//! run has the CPU that the wakee goes to.
+//! run has the CPU that the wakee goes to. Without `sched_waking`, the previous CPU is the one on which `sched_switch`
+//! last had the wakee.
 
 use crate::event::{Event, EventKind};
 use std::collections::HashMap;
@@ -27,6 +28,8 @@ pub(crate) struct WakeupTracker {
     running: HashMap<u32, (i32, String)>,
     /// By wakee: the wake-up so far. Its `dest_cpu` is the previous CPU until a migration is seen.
     pending: HashMap<i32, Wakeup>,
+    /// By task: the CPU on which it ran last.
+    ran_on: HashMap<i32, u32>,
 }
 
 impl WakeupTracker {
@@ -34,24 +37,38 @@ impl WakeupTracker {
     pub(crate) fn event(&mut self, event: &Event) -> Option<Wakeup> {
         match &event.kind {
             EventKind::Waking { pid, comm, prev_cpu } => {
-                let wakeup = self.begin(event, *pid, comm, Some(*prev_cpu), *prev_cpu);
+                let prev_cpu = prev_cpu.or_else(|| self.ran_on.get(pid).copied());
+                let wakeup = self.begin(event, *pid, comm, prev_cpu);
                 // An earlier one that is still pending found its task on its run queue, or its end was lost.
-                if self.pending.len() < MAX_PENDING {
-                    self.pending.insert(*pid, wakeup);
-                }
+                self.wait_for_end(wakeup);
                 None
             }
-            EventKind::Woken { pid, comm, dest_cpu, .. } => match self.pending.remove(pid) {
-                Some(wakeup) => Some(Wakeup { dest_cpu: *dest_cpu, ..wakeup }),
-                None => Some(self.begin(event, *pid, comm, None, *dest_cpu)),
-            },
+            EventKind::Woken { pid, comm, dest_cpu, new } => {
+                if *new {
+                    // The number was of another task before.
+                    self.ran_on.remove(pid);
+                }
+                let pending = self.pending.remove(pid);
+                let ran_on = self.ran_on.get(pid).copied();
+                let wakeup = pending.unwrap_or_else(|| self.begin(event, *pid, comm, ran_on));
+                if let Some(dest_cpu) = *dest_cpu {
+                    return Some(Wakeup { dest_cpu, ..wakeup });
+                }
+                self.wait_for_end(wakeup);
+                None
+            }
             EventKind::Migrate { pid, to_cpu, .. } => {
                 if let Some(wakeup) = self.pending.get_mut(pid) {
                     wakeup.dest_cpu = *to_cpu;
                 }
                 None
             }
-            EventKind::Switch { next_pid, next_comm, .. } => {
+            EventKind::Switch { prev_pid, next_pid, next_comm, .. } => {
+                for &pid in [prev_pid, next_pid] {
+                    if pid != 0 && (self.ran_on.len() < MAX_PENDING || self.ran_on.contains_key(&pid)) {
+                        self.ran_on.insert(pid, event.cpu);
+                    }
+                }
                 self.running.insert(event.cpu, (*next_pid, next_comm.clone()));
                 // Without sched_wakeup, the CPU of its first run is the CPU it went to.
                 self.pending.remove(next_pid).map(|wakeup| Wakeup { dest_cpu: event.cpu, ..wakeup })
@@ -60,7 +77,13 @@ impl WakeupTracker {
         }
     }
 
-    fn begin(&self, event: &Event, pid: i32, comm: &str, prev_cpu: Option<u32>, dest_cpu: u32) -> Wakeup {
+    fn wait_for_end(&mut self, wakeup: Wakeup) {
+        if self.pending.len() < MAX_PENDING {
+            self.pending.insert(wakeup.wakee_pid, wakeup);
+        }
+    }
+
+    fn begin(&self, event: &Event, pid: i32, comm: &str, prev_cpu: Option<u32>) -> Wakeup {
         let running = self.running.get(&event.cpu);
         let waker_pid = event.pid.or(running.map(|(pid, _)| *pid)).unwrap_or(0);
         let waker_comm = running.filter(|(pid, _)| *pid == waker_pid).map(|(_, comm)| comm.clone());
@@ -72,7 +95,7 @@ impl WakeupTracker {
             wakee_pid: pid,
             wakee_comm: comm.to_owned(),
             prev_cpu,
-            dest_cpu,
+            dest_cpu: prev_cpu.unwrap_or(event.cpu),
         }
     }
 }
@@ -92,8 +115,8 @@ mod tests {
 
     #[test]
     fn a_wake_up_goes_where_it_is_seen() {
-        let waking = || EventKind::Waking { pid: 9, comm: "b".into(), prev_cpu: 1 };
-        let woken = EventKind::Woken { pid: 9, comm: "b".into(), dest_cpu: 3, new: false };
+        let waking = || EventKind::Waking { pid: 9, comm: "b".into(), prev_cpu: Some(1) };
+        let woken = EventKind::Woken { pid: 9, comm: "b".into(), dest_cpu: Some(3), new: false };
         let mut tracker = WakeupTracker::default();
         assert_eq!(tracker.event(&at(5, 0, waking())), None);
         let wakeup = tracker.event(&at(6, 0, woken)).expect("complete");
@@ -103,5 +126,23 @@ mod tests {
         let wakeup = tracker.event(&at(9, 2, switch_to(9))).expect("it runs");
         assert_eq!((wakeup.t_ns, wakeup.dest_cpu), (7, 2));
         assert_eq!(tracker.event(&at(10, 2, switch_to(9))), None, "it was not woken");
+    }
+
+    #[test]
+    fn what_the_recorder_does_not_report_is_known_from_switches() {
+        let woken = |dest_cpu, new| EventKind::Woken { pid: 9, comm: "b".into(), dest_cpu, new };
+        let mut tracker = WakeupTracker::default();
+        let wakeup = tracker.event(&at(1, 0, woken(Some(3), false))).expect("complete");
+        assert_eq!((wakeup.prev_cpu, wakeup.dest_cpu), (None, 3), "it was not seen to run yet");
+        tracker.event(&at(2, 3, switch_to(9)));
+        let wakeup = tracker.event(&at(4, 0, woken(Some(1), false))).expect("complete");
+        assert_eq!((wakeup.prev_cpu, wakeup.dest_cpu), (Some(3), 1));
+        // Without target_cpu it goes where it runs.
+        assert_eq!(tracker.event(&at(5, 0, woken(None, false))), None);
+        let wakeup = tracker.event(&at(7, 2, switch_to(9))).expect("it runs");
+        assert_eq!((wakeup.t_ns, wakeup.prev_cpu, wakeup.dest_cpu), (5, Some(3), 2));
+        // A new task of the same number ran nowhere.
+        let wakeup = tracker.event(&at(8, 0, woken(Some(1), true))).expect("complete");
+        assert_eq!(wakeup.prev_cpu, None);
     }
 }

@@ -61,6 +61,24 @@ fn changed_files_of_perfetto() {
     hold(files.into(), check::perfetto, 3000, 5_000);
 }
 
+#[test]
+fn changed_text_traces() {
+    let files = corpus("trace_text");
+    assert!(files.len() >= 8, "the corpus has files");
+    hold(files, check::text, 300, 20_000);
+}
+
+/// A line and a run of bytes that are never a line are not held as a whole.
+#[test]
+fn a_text_takes_no_more_memory_than_a_line() {
+    let line = "  a-7 [000] d..2 1.5: sched_wakeup: comm=b pid=9 prio=120 target_cpu=001\n";
+    let bytes = [line.as_bytes(), &b"x".repeat(1 << 24), b"\n", line.as_bytes()].concat();
+    let memory = most_memory::begin();
+    assert_eq!(check::text(&bytes), 2);
+    let most = memory.most();
+    assert!(most < 1 << 20, "{most} bytes");
+}
+
 /// A packet of about 100 KB inflates to 128 MiB of zeros.
 #[test]
 fn a_packet_that_inflates_without_end_is_refused() {

@@ -28,7 +28,7 @@ pub fn text(stats: &Stats, top: usize) -> String {
     for (number, tally) in (1..).zip(stats.values()) {
         for parts in tally.breakdowns.iter().filter(|parts| !parts.tallies.is_empty()) {
             let _ = write!(text, "\n{number}  {} (waits in us)\n\n", by_title(parts.by));
-            text += &part_table(parts, top);
+            text += &part_table(parts, top, tally.knows_reasons);
         }
     }
     text += &recorder_text(stats);
@@ -64,7 +64,7 @@ fn wakeups(stats: &Stats) -> String {
 }
 
 fn moved(tally: &Tally) -> [String; 2] {
-    [share(tally.moved, tally.wakeups), share(tally.crossed, tally.wakeups)]
+    [share(tally.moved, tally.moved_of), share(tally.crossed, tally.crossed_of)]
 }
 
 fn waits(has: bool, latency: &Latency) -> [String; 4] {
@@ -90,7 +90,9 @@ const SEARCH: [&str; 10] = [
     "choices",
 ];
 
-fn search_cells(search: &SearchStats, choices: u64) -> Vec<String> {
+/// The cells of a run; `-` each if it is `None`, because nothing is known of its choices.
+fn search_cells(known: Option<(&SearchStats, u64)>) -> Vec<String> {
+    let Some((search, choices)) = known else { return SEARCH.map(|_| "-".to_owned()).into() };
     let rate = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.1}"));
     let mut cells: Vec<_> =
         [search.sis_search, search.sis_domain_search, search.sis_scanned, search.sis_failed].map(thousands).into();
@@ -108,12 +110,16 @@ fn search_cells(search: &SearchStats, choices: u64) -> Vec<String> {
     cells
 }
 
+/// The searches of a run and the choices that they are of, if anything is known of its choices.
+pub(crate) fn known_search(tally: &RunTally) -> Option<(&SearchStats, u64)> {
+    tally.knows_reasons.then(|| (&tally.all.search, tally.all.reasons.values().sum()))
+}
+
 fn searches(stats: &Stats) -> String {
     let mut header = vec!["".to_owned()];
     header.extend((1..=stats.len()).map(|number| number.to_string()));
     let mut table = table(&header.iter().map(String::as_str).collect::<Vec<_>>(), 1);
-    let columns: Vec<_> =
-        stats.values().map(|tally| search_cells(&tally.all.search, tally.all.reasons.values().sum())).collect();
+    let columns: Vec<_> = stats.values().map(|tally| search_cells(known_search(tally))).collect();
     for (at, name) in SEARCH.into_iter().enumerate() {
         let mut line = vec![name.to_owned()];
         line.extend(columns.iter().map(|column| column[at].clone()));
@@ -145,7 +151,7 @@ fn reasons(stats: &Stats) -> String {
     text
 }
 
-fn part_table(parts: &Breakdown, top: usize) -> String {
+fn part_table(parts: &Breakdown, top: usize, knows_reasons: bool) -> String {
     let header =
         [parts.by.name(), "wake-ups", "moved %", "other LLC %", "p50", "p95", "p99", "max", "scanned", "failed"];
     let mut table = table(&header, 1);
@@ -155,7 +161,8 @@ fn part_table(parts: &Breakdown, top: usize) -> String {
         line.extend(moved(tally));
         let latency = tally.waits.latency();
         line.extend(waits(latency.n > 0, &latency));
-        line.extend([thousands(tally.search.sis_scanned), thousands(tally.search.sis_failed)]);
+        let searches = [tally.search.sis_scanned, tally.search.sis_failed];
+        line.extend(searches.map(|n| if knows_reasons { thousands(n) } else { "-".to_owned() }));
         table.add_row(line);
     }
     let mut text = table_text(&table);
@@ -178,7 +185,7 @@ pub(crate) fn sorted(parts: &Breakdown) -> Vec<(&Key, &Tally)> {
 pub(crate) fn notes(stats: &Stats) -> String {
     let mut text = String::new();
     for (number, tally) in (1..).zip(stats.values()) {
-        let RunTally { unscored, unseen, has_waits, balanced, all, .. } = tally;
+        let RunTally { unscored, unseen, has_waits, balanced, all, imported, .. } = tally;
         if *unscored > 0 {
             let _ = writeln!(
                 text,
@@ -197,7 +204,28 @@ pub(crate) fn notes(stats: &Stats) -> String {
                 count(all.wakeups, "wakee")
             );
         }
-        if *has_waits && balanced.is_none() {
+        if all.moved_of > 0 && all.moved_of < all.wakeups {
+            let _ = writeln!(
+                text,
+                "\n{number}: moved is of the {} whose previous CPU is known.",
+                count(all.moved_of, "wake-up")
+            );
+        }
+        if let Some(lost) = imported.as_ref().map(|imported| imported.lost).filter(|&lost| lost > 0) {
+            let _ = writeln!(
+                text,
+                "\n{number}: the recorder lost {} at least: a wait whose end was lost ends at a later switch, so that \
+                 the longest are not to be trusted.",
+                count(lost, "event")
+            );
+        }
+        if *has_waits && balanced.is_none() && imported.is_some() {
+            let _ = writeln!(
+                text,
+                "\n{number}: nothing is said of balancing: that takes sched_waking and sched_migrate_task, with no \
+                 event lost."
+            );
+        } else if *has_waits && balanced.is_none() {
             let _ = writeln!(
                 text,
                 "\n{number}: nothing is said of balancing: wake-ups were left out or lost, or none were counted, and \
@@ -218,11 +246,12 @@ pub fn json(stats: &Stats, errors: &[ReadError]) -> Value {
                 "variant": run.variant, "runs": tally.runs, "unscored": tally.unscored, "unseen": tally.unseen,
                 "balanced": tally.balanced,
                 "recorder": recorder_json(tally.recorder),
+                "imported": imported_json(tally),
                 "from_ns": tally.span.map(|span| span.0), "to_ns": tally.span.map(|span| span.1),
             });
-            extend(&mut value, tally_json(&tally.all, tally.has_waits));
+            extend(&mut value, tally_json(&tally.all, tally));
             for parts in &tally.breakdowns {
-                value[parts.by.name()] = breakdown_json(parts, tally.has_waits);
+                value[parts.by.name()] = breakdown_json(parts, tally);
             }
             value
         })
@@ -230,10 +259,10 @@ pub fn json(stats: &Stats, errors: &[ReadError]) -> Value {
     json!({"wakelab": VERSION, "runs": runs, "errors": errors.iter().map(crate::conform::error).collect::<Vec<_>>()})
 }
 
-fn breakdown_json(parts: &Breakdown, has_waits: bool) -> Value {
+fn breakdown_json(parts: &Breakdown, run: &RunTally) -> Value {
     let line = |(key, tally): (&wakelab_study::stats::Key, &Tally)| {
         let mut value = json!({"name": key.to_string()});
-        extend(&mut value, tally_json(tally, has_waits));
+        extend(&mut value, tally_json(tally, run));
         value
     };
     parts.tallies.iter().map(line).collect()
@@ -245,20 +274,24 @@ fn extend(value: &mut Value, more: Value) {
     }
 }
 
-fn tally_json(tally: &Tally, has_waits: bool) -> Value {
+/// Null is what is not known.
+fn tally_json(tally: &Tally, run: &RunTally) -> Value {
     let search = &tally.search;
     let latency = tally.waits.latency();
+    let known = |part: u64, of: u64| (of > 0 || tally.wakeups == 0).then_some(part);
     let reasons: BTreeMap<_, _> = tally.reasons.iter().map(|(reason, n)| (reason.name(), *n)).collect();
     json!({
-        "wakeups": tally.wakeups, "chose": tally.chose, "moved": tally.moved, "other_llc": tally.crossed,
+        "wakeups": tally.wakeups, "chose": tally.chose,
+        "moved": known(tally.moved, tally.moved_of), "moved_of": tally.moved_of,
+        "other_llc": known(tally.crossed, tally.crossed_of), "other_llc_of": tally.crossed_of,
         "reasons": reasons,
-        "search": {
+        "search": run.knows_reasons.then(|| json!({
             "sis_search": search.sis_search, "sis_domain_search": search.sis_domain_search,
             "sis_scanned": search.sis_scanned, "sis_failed": search.sis_failed,
             "fast_rate_pct": search.fast_rate_pct(), "success_rate_pct": search.success_rate_pct(),
             "se_eff_pct": search.se_eff_pct(), "dom_eff_pct": search.dom_eff_pct(),
-        },
-        "wait_ns": has_waits.then(|| json!({
+        })),
+        "wait_ns": run.has_waits.then(|| json!({
             "n": latency.n, "mean": latency.mean, "p50": latency.p50, "p95": latency.p95, "p99": latency.p99,
             "max": latency.max,
         })),
@@ -308,6 +341,15 @@ fn recorder_text(stats: &Stats) -> String {
 pub(crate) fn recorder_shares(counts: &RecorderCounts) -> [Option<f64>; 2] {
     let share = |ns: u64| (counts.elapsed_ns > 0).then(|| ns as f64 / counts.elapsed_ns as f64 * 100.0);
     [counts.programs_ns.and_then(share), share(counts.recorder_ns)]
+}
+
+/// What an import knows of its trace; null for others.
+fn imported_json(tally: &RunTally) -> Value {
+    tally.imported.as_ref().map_or(Value::Null, |imported| {
+        json!({
+            "tracepoints": imported.tracepoints, "lost": imported.lost, "duration_ns": imported.duration_ns,
+        })
+    })
 }
 
 /// The same as JSON; null where nothing was counted.

@@ -7,16 +7,20 @@ use wakelab_report::numbers::{count, thousands};
 
 pub const EXAMPLE: &str = "\
 Example:
-  wakelab import trace.dat -o imported";
+  wakelab import trace.dat -o imported
+  wakelab import trace.txt.gz -o imported";
 
 /// `wakelab import`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A trace.dat, perf.data or Perfetto trace.
+    /// Traces: trace-cmd, perf, Perfetto, ftrace text, CTF.
     ///
-    /// trace.dat of trace-cmd is of version 6.
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// The content says which of them: trace.dat of trace-cmd (version 6), perf.data, a Perfetto trace, the text of
+    /// ftrace (tracefs, trace-cmd report, atrace), a page of systrace, the text of perf script, each of them also
+    /// compressed by gzip, or the folder of a CTF trace, which needs babeltrace2. Several files of one recording are
+    /// merged by time.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
     /// The folder to write, empty or not there yet.
     #[arg(short, long, value_name = "FOLDER")]
     out: PathBuf,
@@ -25,18 +29,36 @@ pub struct Args {
 /// Imports the events of another recorder.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let bar = FileBar::new();
-    let found = wakelab_import::import(&args.file, &args.out, &|done, all| bar.read(done, all));
+    let found = wakelab_import::import(&args.files, &args.out, &|done, all| bar.read(done, all));
     bar.finish();
     let found = found?;
     say!(
-        "{}, {} switches, {} migrations, {} idle and {} frequency changes in {}",
+        "{}, {} switches, {} migrations, {} idle and {} frequency changes{} in {}",
         count(found.wakings, "wake-up"),
         thousands(found.switches),
         thousands(found.migrations),
         thousands(found.idle),
         thousands(found.frequencies),
+        found.span.map(|(from, to)| format!(" of {} ms", thousands((to - from) / 1_000_000))).unwrap_or_default(),
         args.out.display()
     );
+    let release = found.info.release.as_ref().map(|release| format!("kernel {release}"));
+    let machine = Some(found.info.machine()).filter(|machine| !machine.is_empty());
+    let known: Vec<_> = found.info.format.map(str::to_owned).into_iter().chain(release).chain(machine).collect();
+    say!("{}", known.join(", "));
+    if let (Some(file), Some(line)) = (&found.bad_file, found.losses.first_bad_line) {
+        say!(
+            "warning: {} not understood, the first of them line {line} of {}",
+            count(found.losses.bad_lines, "line"),
+            file.display()
+        );
+    }
+    if found.losses.overwritten > 0 {
+        say!(
+            "warning: {} overwritten before the buffer was read, so that the CPUs' events begin at different times",
+            count(found.losses.overwritten, "event")
+        );
+    }
     if found.switches == 0 {
         say!("warning: no sched_switch was recorded, so that no wait is known");
     }

@@ -199,6 +199,54 @@ fn balancing_is_not_told_where_wake_ups_may_be_missing() {
     assert_eq!(stats["runs"][0]["balanced"], Value::Null);
 }
 
+/// The cells of the first run's row in the table of wake-ups, and those of a statistic of the searches.
+fn cells(table: &str, name: &str) -> Vec<String> {
+    let row = table.lines().find(|line| line.starts_with(&format!("{name}  ")) && !line.contains("recorded,"));
+    row.unwrap_or_else(|| panic!("{name}: {table}")).split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_an_imported_trace_does_not_have_is_not_zero() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/it/recorded/juno-4.19.ftrace.txt.gz");
+    let output = wakelab(folder.path(), &["import", trace.to_str().expect("UTF-8"), "-o", "rec"]);
+    let told = text(&output.stderr);
+    assert!(output.status.success() && told.contains("ftrace text, 6 CPUs") && told.contains("of 6,676 ms"), "{told}");
+    let table = text(&wakelab(folder.path(), &["stats", "rec", "--by", "comm"]).stdout);
+    assert!(table.contains("1  recorded, 6 CPUs, juno-4.19.ftrace.txt.gz"), "{table}");
+    assert_eq!(cells(&table, "1"), ["1", "1,068", "1", "8.1", "-", "4.0", "29.0", "61.0", "397.0", "-"]);
+    for name in ["sis_search", "sis_failed", "fast_rate %", "choices"] {
+        assert_eq!(cells(&table, name).last().map(String::as_str), Some("-"), "{name}: {table}");
+    }
+    let sshd = cells(&table, "sshd");
+    assert_eq!((sshd[3].as_str(), &sshd[8..]), ("-", &["-".to_owned(), "-".to_owned()][..]), "{table}");
+    let stats = json(&wakelab(folder.path(), &["stats", "rec", "--format", "json"]));
+    let run = &stats["runs"][0];
+    for unknown in ["other_llc", "balanced", "search", "chose"] {
+        assert_eq!(run[unknown], Value::Null, "{unknown}");
+    }
+    assert_eq!((&run["moved_of"], &run["other_llc_of"]), (&1036.into(), &0.into()));
+    assert_eq!(run["imported"]["tracepoints"], serde_json::json!(["sched_switch", "sched_wakeup"]));
+
+    // Without switches nothing is known of waits and previous CPUs.
+    let only = "  a-7 [000] d..2 1.5: sched_wakeup: comm=b pid=9 prio=120 target_cpu=001\n";
+    fs::write(folder.path().join("only"), only).expect("written");
+    assert!(wakelab(folder.path(), &["import", "only", "-o", "few"]).status.success());
+    let table = text(&wakelab(folder.path(), &["stats", "few"]).stdout);
+    assert_eq!(cells(&table, "1"), ["1", "1", "1", "-", "-", "-", "-", "-", "-", "-"], "{table}");
+}
+
+#[test]
+fn an_import_with_caches_and_migrations_has_both_columns() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/perf_data/linux-6.1.data");
+    assert!(wakelab(folder.path(), &["import", trace.to_str().expect("UTF-8"), "-o", "rec"]).status.success());
+    let table = text(&wakelab(folder.path(), &["stats", "rec"]).stdout);
+    assert!(table.contains("6.1.0-50-cloud-amd64, QEMU TCG CPU version 2.5+, 2 CPUs, x86_64"), "{table}");
+    let row = cells(&table, "1");
+    assert_eq!([&row[4], &row[9]], ["0.0", "4"], "{table}");
+}
+
 #[test]
 fn a_newer_schema_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");

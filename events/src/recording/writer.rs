@@ -53,7 +53,7 @@ impl RecordingWriter {
         ];
         Ok(RecordingWriter {
             folder,
-            metadata: Metadata { pairs: own.into_iter().chain(metadata).collect(), counts: None },
+            metadata: Metadata { pairs: own.into_iter().chain(metadata).collect(), closing: Vec::new() },
             counts: EvenlySpaced::default(),
             decisions: Segments::default(),
             switches: Segments::default(),
@@ -126,13 +126,22 @@ impl RecordingWriter {
         self.wakings.close(metadata)
     }
 
+    /// Closes all open segments with this metadata, too, which was not known when they were begun.
+    ///
+    /// # Errors
+    /// Fails if a segment cannot be written.
+    pub fn close_segments_with(&mut self, closing: Vec<(&'static str, String)>) -> Result<(), WriteError> {
+        self.metadata.closing = closing;
+        self.close_segments()
+    }
+
     /// Closes all open segments with the counts so far in their metadata, and adds a row to the table `counts`, whose
     /// file is replaced. In a long recording it has fewer rows than were added; the last row is always there.
     ///
     /// # Errors
     /// Fails if a file cannot be written.
     pub fn write_counts(&mut self, row: CountsRow<'static>) -> Result<(), WriteError> {
-        self.metadata.counts = Some(row.json());
+        self.metadata.closing = vec![("wakelab.counts", row.json())];
         self.close_segments()?;
         self.counts.push(row);
         let mut file = TableFile::<Counts>::new(&self.folder, &self.metadata.pairs)?;
@@ -158,8 +167,8 @@ impl RecordingWriter {
 /// The metadata of the files of all tables.
 struct Metadata {
     pairs: Vec<(&'static str, String)>,
-    /// The latest counts, as JSON.
-    counts: Option<String>,
+    /// What is known only when a segment is closed, such as the latest counts.
+    closing: Vec<(&'static str, String)>,
 }
 
 /// A table, of which at most one segment is open.
@@ -192,8 +201,7 @@ impl<T: Table + Default> Segments<T> {
 
     fn close(&mut self, metadata: &Metadata) -> Result<(), WriteError> {
         self.rows = 0;
-        let counts: Vec<_> = metadata.counts.iter().map(|counts| ("wakelab.counts", counts.clone())).collect();
-        self.open.take().map_or(Ok(()), |file| file.finish_with(&counts))
+        self.open.take().map_or(Ok(()), |file| file.finish_with(&metadata.closing))
     }
 }
 

@@ -4,6 +4,7 @@
 //! A [`Source`] is what there is to read at a path.
 
 mod cpu_states;
+mod import_counts;
 mod in_order;
 mod recorder_counts;
 pub(crate) mod run;
@@ -12,6 +13,7 @@ mod switches;
 mod wakeups;
 
 pub use cpu_states::{CpuValue, CpuValues, PackagePower, PackagePowers, SdShared, SdSharedWrites};
+pub use import_counts::ImportCounts;
 pub use in_order::InOrder;
 pub use recorder_counts::RecorderCounts;
 pub use run::{RunDescription, TaskNames};

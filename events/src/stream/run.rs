@@ -147,7 +147,7 @@ impl TaskNames {
 pub struct RunDescription {
     /// Whether it is a recording of a real kernel.
     pub recorded: bool,
-    /// The kernel; empty if the file does not have it.
+    /// The kernel, of an import its release; empty if the file does not have it.
     pub kernel: String,
     /// The name of the machine.
     pub machine: String,
@@ -191,6 +191,9 @@ impl RunDescription {
         if recorded {
             if run.variant == "default" {
                 run.variant.clear();
+            }
+            if run.kernel.is_empty() {
+                run.kernel = value("wakelab.release");
             }
             run.llcs = recorded_llcs(&metadata);
         } else {

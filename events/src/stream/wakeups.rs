@@ -33,8 +33,9 @@ pub struct Wake {
     pub prev_cpu: Option<Cpu>,
     /// The CPU that it goes to.
     pub dest_cpu: Cpu,
-    /// Whether there was a decision. There is none if the task was still queued, or may use one CPU only.
-    pub chose: bool,
+    /// Whether there was a decision. There is none if the task was still queued, or may use one CPU only. `None` if it
+    /// is not known, as of an import.
+    pub chose: Option<bool>,
     /// Why the CPU was chosen; `None` if it is not known.
     pub reason: Option<Reason>,
     /// The cost of the search; `None` if it is not known.
@@ -152,7 +153,7 @@ fn simulated(row: &Columns) -> Result<Wake, ReadError> {
         wakee_comm: Arc::default(),
         prev_cpu: cpu_or(row, 5)?,
         dest_cpu: cpu(row, 6)?,
-        chose,
+        chose: Some(chose),
         reason: row.text(8).and_then(Reason::from_name),
         count: chose
             .then(|| {
@@ -185,7 +186,7 @@ fn recorded_wake(row: &Columns, flags: Option<usize>) -> Result<Wake, ReadError>
         wakee_comm: row.text(4).unwrap_or_default().into(),
         prev_cpu: cpu_or(row, 5)?,
         dest_cpu: cpu(row, 6)?,
-        chose: true,
+        chose: Some(true),
         reason: None,
         count: None,
         background: false,
@@ -194,6 +195,6 @@ fn recorded_wake(row: &Columns, flags: Option<usize>) -> Result<Wake, ReadError>
 }
 
 fn waking(row: &Columns) -> Result<Wake, ReadError> {
-    // The columns have the same indexes as those of decisions. Whether there was a decision is not known.
-    recorded_wake(row, None)
+    // The columns have the same indexes as those of decisions.
+    Ok(Wake { chose: None, ..recorded_wake(row, None)? })
 }

@@ -27,7 +27,7 @@ fn two_cpus() -> Vec<u8> {
 fn the_cpus_of_a_trace_dat_are_merged_by_time() {
     let found = events(Kind::TraceDat, &two_cpus()).expect("events");
     assert_eq!(found.iter().map(|e| (e.t_ns, e.cpu)).collect::<Vec<_>>(), [(1000, 0), (1500, 0), (2500, 1), (2600, 1)]);
-    assert_eq!(found[1].kind, EventKind::Waking { pid: 9, comm: "wakee".into(), prev_cpu: 1 });
+    assert_eq!(found[1].kind, EventKind::Waking { pid: 9, comm: "wakee".into(), prev_cpu: Some(1) });
     assert_eq!(found[1].pid, Some(7));
     assert!(matches!(found[3].kind, EventKind::Switch { prev_pid: 9, prev_sleeps: true, next_pid: 0, .. }));
 }
@@ -38,7 +38,7 @@ fn an_import_is_a_recording_with_waits() {
     let (file, to) = (folder.path().join("trace.dat"), folder.path().join("rec"));
     fs::write(&file, two_cpus()).expect("written");
     let progress = Cell::new((0, 0));
-    let found = import(&file, &to, &|done, all| progress.set((done, all))).expect("imported");
+    let found = import(std::slice::from_ref(&file), &to, &|done, all| progress.set((done, all))).expect("imported");
     assert_eq!((found.wakings, found.switches, found.late), (1, 3, 0));
     let all = two_cpus().len() as u64;
     assert_eq!(progress.get(), (all, all), "progress");
@@ -51,7 +51,7 @@ fn an_import_is_a_recording_with_waits() {
         std::iter::from_fn(|| switches.next_switch().expect("read")).find(|ran| ran.next_pid == 9).expect("it ran");
     assert_eq!(ran.t_ns, 2500);
     assert!(
-        import(&file, &to, &|_, _| {})
+        import(std::slice::from_ref(&file), &to, &|_, _| {})
             .expect_err("there is something in it")
             .to_string()
             .contains("empty or not there")
@@ -80,7 +80,7 @@ fn a_file_of_no_known_kind_is_refused_and_leaves_nothing() {
     for (text, expected) in [("some text\n", "found none of them"), ("PERFILE2", "perf.data cannot be read")] {
         let (file, to) = (folder.path().join("file"), folder.path().join("rec"));
         fs::write(&file, text).expect("written");
-        let error = import(&file, &to, &|_, _| {}).expect_err(text);
+        let error = import(std::slice::from_ref(&file), &to, &|_, _| {}).expect_err(text);
         assert!(error.what.contains(expected) && error.hint.is_some(), "{error}");
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "only the file");
     }

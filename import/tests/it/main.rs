@@ -3,3 +3,4 @@
 mod files;
 mod real_files;
 mod support;
+mod text;

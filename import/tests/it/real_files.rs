@@ -1,16 +1,16 @@
 //! Files of trace-cmd and perf: the events that are read are those that these programs print (`recorded/README.md`).
 
-use flate2::read::GzDecoder;
-use std::io::Read;
+use crate::support::gunzip;
 use wakelab_import::{Event, EventKind, Kind, read_events};
 
-const TRACE_DAT: &[u8] = include_bytes!("../../../fuzz/corpus/trace_dat/linux-6.1.dat");
-const TRACE_TEXT: &[u8] = include_bytes!("recorded/linux-6.1.trace-cmd.txt.gz");
-const PERF_DATA: &[u8] = include_bytes!("../../../fuzz/corpus/perf_data/linux-6.1.data");
-const PERF_TEXT: &[u8] = include_bytes!("recorded/linux-6.1.perf.txt.gz");
+pub const TRACE_DAT: &[u8] = include_bytes!("../../../fuzz/corpus/trace_dat/linux-6.1.dat");
+pub const TRACE_TEXT: &[u8] = include_bytes!("recorded/linux-6.1.trace-cmd.txt.gz");
+pub const PERF_DATA: &[u8] = include_bytes!("../../../fuzz/corpus/perf_data/linux-6.1.data");
+pub const PERF_TEXT: &[u8] = include_bytes!("recorded/linux-6.1.perf.txt.gz");
 const VERSION_7: &[u8] = include_bytes!("../../../fuzz/corpus/trace_dat/bad-version-7.dat");
 
-fn events(kind: Kind, bytes: &[u8]) -> Vec<Event> {
+/// The events of a file in the order of their times.
+pub fn events(kind: Kind, bytes: &[u8]) -> Vec<Event> {
     let mut events = Vec::new();
     let losses = read_events(kind, bytes, &mut |event| {
         events.push(event);
@@ -24,8 +24,7 @@ fn events(kind: Kind, bytes: &[u8]) -> Vec<Event> {
 /// The events of a printed trace: `rcu_preempt-15 [001] 139.908889: sched_switch: prev_comm=rcu_preempt prev_pid=15 …`.
 /// Times are in us.
 fn printed(text: &[u8]) -> Vec<Event> {
-    let mut whole = String::new();
-    GzDecoder::new(text).read_to_string(&mut whole).expect("text");
+    let whole = String::from_utf8(gunzip(text)).expect("text");
     whole.lines().filter_map(line).collect()
 }
 
@@ -49,11 +48,13 @@ fn line(line: &str) -> Option<Event> {
             next_pid: a_pid("next_pid")?,
             next_comm: text("next_comm")?,
         },
-        "sched_waking" => EventKind::Waking { pid: a_pid("pid")?, comm: text("comm")?, prev_cpu: a_cpu("target_cpu")? },
+        "sched_waking" => {
+            EventKind::Waking { pid: a_pid("pid")?, comm: text("comm")?, prev_cpu: Some(a_cpu("target_cpu")?) }
+        }
         name @ ("sched_wakeup" | "sched_wakeup_new") => EventKind::Woken {
             pid: a_pid("pid")?,
             comm: text("comm")?,
-            dest_cpu: a_cpu("target_cpu")?,
+            dest_cpu: Some(a_cpu("target_cpu")?),
             new: name == "sched_wakeup_new",
         },
         "sched_migrate_task" => {

@@ -1,7 +1,7 @@
 //! Builds files of known bytes.
 
 use flate2::Compression;
-use flate2::read::ZlibEncoder;
+use flate2::read::{GzDecoder, GzEncoder, ZlibEncoder};
 use std::fmt::Write;
 use std::io::Read;
 use wakelab_import::{Event, EventKind};
@@ -126,12 +126,12 @@ pub fn events() -> Vec<Event> {
     };
     vec![
         at(1000, 2, switch(0, false, 7)),
-        at(1100, 2, EventKind::Waking { pid: 9, comm: comm("wakee"), prev_cpu: 1 }),
+        at(1100, 2, EventKind::Waking { pid: 9, comm: comm("wakee"), prev_cpu: Some(1) }),
         at(1200, 2, EventKind::Migrate { pid: 9, from_cpu: 1, to_cpu: 3 }),
-        at(1300, 2, EventKind::Woken { pid: 9, comm: comm("wakee"), dest_cpu: 3, new: false }),
+        at(1300, 2, EventKind::Woken { pid: 9, comm: comm("wakee"), dest_cpu: Some(3), new: false }),
         at(1400, 3, EventKind::Idle { cpu: 3, state: None }),
         at(1500, 3, switch(0, false, 9)),
-        at(1600, 3, EventKind::Woken { pid: 10, comm: comm("child"), dest_cpu: 0, new: true }),
+        at(1600, 3, EventKind::Woken { pid: 10, comm: comm("child"), dest_cpu: Some(0), new: true }),
         at(1700, 3, switch(9, true, 0)),
         at(1800, 3, EventKind::Idle { cpu: 3, state: Some(1) }),
         at(1900, 3, EventKind::Frequency { cpu: 3, khz: 2_400_000 }),
@@ -174,7 +174,7 @@ fn ftrace_event(kind: &EventKind) -> (u64, Vec<u8>) {
         EventKind::Waking { pid, comm, prev_cpu: cpu } | EventKind::Woken { pid, comm, dest_cpu: cpu, .. } => {
             part(&mut to, 1, comm.as_bytes());
             number(&mut to, 2, (*pid).into());
-            number(&mut to, 5, (*cpu).into());
+            number(&mut to, 5, cpu.expect("a CPU").into());
             match kind {
                 EventKind::Woken { new: true, .. } => 114,
                 EventKind::Woken { .. } => 17,
@@ -216,6 +216,22 @@ pub fn perfetto(events: &[Event], compressed: bool) -> Vec<u8> {
         part(&mut packets, 1, &packet);
     }
     if compressed { compressed_packet(&packets[..]) } else { packets }
+}
+
+/// The bytes compressed by gzip.
+#[allow(dead_code, reason = "the fuzzed corpus does not use it")]
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut compressed = Vec::new();
+    GzEncoder::new(bytes, Compression::fast()).read_to_end(&mut compressed).expect("bytes");
+    compressed
+}
+
+/// The bytes that gzip compressed.
+#[allow(dead_code, reason = "the fuzzed corpus does not use it")]
+pub fn gunzip(compressed: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    GzDecoder::new(compressed).read_to_end(&mut bytes).expect("gzip");
+    bytes
 }
 
 /// A trace of one packet that contains these bytes compressed.

@@ -135,7 +135,8 @@ fn searches(stats: &Stats, named: &[(String, String)]) -> Table {
     columns.extend(RATES.map(|(name, _, unit, _)| (name, unit)));
     let row = |((side, load), tally): (&(String, String), &RunTally)| {
         let search = &tally.all.search;
-        let counts = [search.sis_search, search.sis_domain_search, search.sis_scanned, search.sis_failed].map(n);
+        let counts = [search.sis_search, search.sis_domain_search, search.sis_scanned, search.sis_failed];
+        let counts = counts.map(|count| if tally.knows_reasons { n(count) } else { Cell::Empty });
         let rates = RATES.map(|(.., rate)| opt(rate(search), 2));
         [text(side.clone()), text(load.clone())].into_iter().chain(counts).chain(rates).collect()
     };
@@ -177,7 +178,7 @@ fn wakeups(stats: &Stats, named: &[(String, String)]) -> Table {
     let row = |((side, load), tally): (&(String, String), &RunTally)| {
         let (all, waits) = (&tally.all, tally.all.waits.latency());
         let mut row = vec![text(side.clone()), text(load.clone()), n(all.wakeups), n(tally.runs)];
-        row.extend([share(all.moved, all.wakeups), share(all.crossed, all.wakeups)]);
+        row.extend([share(all.moved, all.moved_of), share(all.crossed, all.crossed_of)]);
         let us = |ns: u64| if waits.n > 0 { Cell::Number(ns as f64 / 1e3, 1) } else { Cell::Empty };
         row.extend([waits.p50, waits.p95, waits.p99, waits.max].map(us));
         row.push(opt(tally.balanced.map(|n| n as f64), 0));
@@ -207,7 +208,7 @@ fn part_sections(stats: &Stats, named: &[(String, String)], top: usize) -> Vec<S
         for parts in tally.breakdowns.iter().filter(|parts| !parts.tallies.is_empty()) {
             let of = [side.as_str(), load].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
             let id = format!("by-{}-{number}", parts.by.name());
-            tables.push(part_table(&id, &format!("{of}: {}", by_title(parts.by)), parts, top));
+            tables.push(part_table(&id, &format!("{of}: {}", by_title(parts.by)), parts, top, tally.knows_reasons));
         }
     }
     let section = |id: &str, title: &str, paragraph: &str, tables: Vec<Table>| Section {
@@ -224,7 +225,7 @@ fn part_sections(stats: &Stats, named: &[(String, String)], top: usize) -> Vec<S
     parts.into_iter().chain(recorder).collect()
 }
 
-fn part_table(id: &str, caption: &str, parts: &Breakdown, top: usize) -> Table {
+fn part_table(id: &str, caption: &str, parts: &Breakdown, top: usize, knows_reasons: bool) -> Table {
     let columns = [
         (parts.by.name(), TEXT),
         ("Wake-ups", ""),
@@ -241,9 +242,10 @@ fn part_table(id: &str, caption: &str, parts: &Breakdown, top: usize) -> Table {
         let waits = tally.waits.latency();
         let us = |ns: u64| if waits.n > 0 { Cell::Number(ns as f64 / 1e3, 1) } else { Cell::Empty };
         let mut row = vec![text(key.to_string()), n(tally.wakeups)];
-        row.extend([share(tally.moved, tally.wakeups), share(tally.crossed, tally.wakeups)]);
+        row.extend([share(tally.moved, tally.moved_of), share(tally.crossed, tally.crossed_of)]);
         row.extend([waits.p50, waits.p95, waits.p99, waits.max].map(us));
-        row.extend([n(tally.search.sis_scanned), n(tally.search.sis_failed)]);
+        let searches = [tally.search.sis_scanned, tally.search.sis_failed];
+        row.extend(searches.map(|count| if knows_reasons { n(count) } else { Cell::Empty }));
         row
     };
     table(id, caption, &columns, sorted(parts).into_iter().take(top).map(row).collect())

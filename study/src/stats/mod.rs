@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use waits::{WaitListener, Waiting};
-use wakelab_events::stream::{RecorderCounts, RunDescription, Source};
+use wakelab_events::stream::{ImportCounts, RecorderCounts, RunDescription, Source};
 use wakelab_events::{ReadError, Reader};
 use wakeups::{WakeupStream, WakeupWithReason};
 
@@ -56,6 +56,10 @@ pub struct RunTally {
     pub span: Option<(u64, u64)>,
     /// What the recorders counted beside their rows, if they did.
     pub recorder: Option<RecorderCounts>,
+    /// What imports know of their traces; `None` unless all are imports.
+    pub imported: Option<ImportCounts>,
+    /// Whether the reasons of choices and their searches are known, of some wake-ups at least.
+    pub knows_reasons: bool,
     /// The breakdowns that were asked for.
     pub breakdowns: Vec<Breakdown>,
     /// The charts of the first source, if they were asked for.
@@ -135,15 +139,21 @@ fn count(
             Ok(counts) => tally.recorder = counts,
             Err(e) => error = error.or(Some(e)),
         }
+        match ImportCounts::of(tables) {
+            Ok(counts) => tally.imported = counts,
+            Err(e) => error = error.or(Some(e)),
+        }
     }
-    if !tally.has_waits || !has_all_wakeups(source, tally.recorder.as_ref()) {
+    if !tally.has_waits || !has_all_wakeups(source, tally.recorder.as_ref(), tally.imported.as_ref()) {
         tally.balanced = None;
     }
+    tally.knows_reasons = matches!(source, Source::Simulated(_)) || !tally.all.reasons.is_empty();
     if error.is_none() && tally.all.wakeups == 0 {
-        error = Some(
-            ReadError::of_file(source.path(), "expected wake-ups, found none")
-                .with_hint("was the recorder stopped before its first row, or the run no longer than --settle?"),
-        );
+        let hint = match tally.imported {
+            Some(_) => "the imported trace has neither sched_waking nor sched_wakeup; record them, too",
+            None => "was the recorder stopped before its first row, or the run no longer than --settle?",
+        };
+        error = Some(ReadError::of_file(source.path(), "expected wake-ups, found none").with_hint(hint));
     }
     (Some((run, tally)), error)
 }
@@ -193,15 +203,16 @@ fn has_waits(source: &Source) -> bool {
 }
 
 /// Whether each migration by a wake-up has its wake-up in the source. Otherwise it would count as load balancing.
-fn has_all_wakeups(source: &Source, recorder: Option<&RecorderCounts>) -> bool {
-    match (source, recorder) {
-        (Source::Csv(_), _) => false,
-        (Source::Simulated(_), _) => true,
-        (Source::Recorded(_), Some(counts)) => {
+fn has_all_wakeups(source: &Source, recorder: Option<&RecorderCounts>, imported: Option<&ImportCounts>) -> bool {
+    match (source, recorder, imported) {
+        (Source::Csv(_), ..) => false,
+        (Source::Simulated(_), ..) => true,
+        (Source::Recorded(_), Some(counts), _) => {
             [counts.left_out, counts.lost, counts.changed, counts.events_lost] == [0; 4]
         }
-        // An import has all that was recorded. For other recordings without counts it is not known.
-        (Source::Recorded(tables), None) => tables.decisions.is_empty() && !tables.wakings.is_empty(),
+        (Source::Recorded(_), None, Some(imported)) => imported.has_balancing(),
+        // Nobody knows.
+        (Source::Recorded(_), None, None) => false,
     }
 }
 
@@ -309,6 +320,8 @@ impl RunTally {
             balanced: Some(0),
             span: None,
             recorder: None,
+            imported: None,
+            knows_reasons: false,
             breakdowns: by.iter().map(|&by| Breakdown::new(by)).collect(),
             charts: None,
             examples: Examples::new(),
@@ -333,6 +346,15 @@ impl RunTally {
             }
             (a, b) => a.or(b),
         };
+        self.imported = match (self.imported.take(), &other.imported) {
+            (Some(sum), Some(other)) => Some(ImportCounts {
+                lost: sum.lost.saturating_add(other.lost),
+                duration_ns: sum.duration_ns.saturating_add(other.duration_ns),
+                tracepoints: sum.tracepoints.into_iter().filter(|one| other.tracepoints.contains(one)).collect(),
+            }),
+            _ => None,
+        };
+        self.knows_reasons |= other.knows_reasons;
         for (sum, breakdowns) in self.breakdowns.iter_mut().zip(&other.breakdowns) {
             sum.merge(breakdowns);
         }
@@ -367,17 +389,27 @@ mod tests {
         let files = |named: &str| vec![PathBuf::from(named)];
         let recorded = Source::Recorded(Tables { decisions: files("decisions-00001.parquet"), ..Tables::default() });
         let imported = Source::Recorded(Tables { wakings: files("wakings-00001.parquet"), ..Tables::default() });
+        let all = ImportCounts {
+            tracepoints: ["sched_waking", "sched_migrate_task"].map(str::to_owned).to_vec(),
+            ..ImportCounts::default()
+        };
         let whole = RecorderCounts { choices: 9, recorded: 9, ..RecorderCounts::default() };
-        assert!(has_all_wakeups(&recorded, Some(&whole)));
-        assert!(has_all_wakeups(&imported, None));
-        assert!(!has_all_wakeups(&recorded, None), "nobody knows");
+        assert!(has_all_wakeups(&recorded, Some(&whole), None));
+        assert!(has_all_wakeups(&imported, None, Some(&all)));
+        assert!(!has_all_wakeups(&imported, None, Some(&ImportCounts { lost: 1, ..all.clone() })));
+        for at in 0..2 {
+            let mut some = all.clone();
+            some.tracepoints.remove(at);
+            assert!(!has_all_wakeups(&imported, None, Some(&some)), "{some:?}");
+        }
+        assert!(!has_all_wakeups(&recorded, None, None), "nobody knows");
         for counts in [
             RecorderCounts { left_out: 1, ..whole },
             RecorderCounts { lost: 1, ..whole },
             RecorderCounts { changed: 1, ..whole },
             RecorderCounts { events_lost: 1, ..whole },
         ] {
-            assert!(!has_all_wakeups(&recorded, Some(&counts)), "{counts:?}");
+            assert!(!has_all_wakeups(&recorded, Some(&counts), None), "{counts:?}");
         }
     }
 }

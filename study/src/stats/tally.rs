@@ -9,12 +9,16 @@ use wakelab_sched::select::{Reason, SearchCount};
 pub struct Tally {
     /// The number of wake-ups.
     pub wakeups: u64,
-    /// The wake-ups for which the scheduler chose a CPU, as far as the file shows.
-    pub chose: u64,
+    /// The wake-ups for which the scheduler chose a CPU, as far as the file shows; `None` if it does not, as an import.
+    pub chose: Option<u64>,
     /// The wake-ups that went to another CPU than the previous one.
     pub moved: u64,
-    /// The wake-ups that went to another LLC; 0 if the machine is not known.
+    /// The wake-ups of which `moved` is a part: those whose previous CPU is known.
+    pub moved_of: u64,
+    /// The wake-ups that went to another LLC.
     pub crossed: u64,
+    /// The wake-ups of which `crossed` is a part: those whose previous CPU and whose LLCs are known.
+    pub crossed_of: u64,
     /// The wake-ups with a known reason, by reason.
     pub reasons: BTreeMap<Reason, u64>,
     /// Their search statistics.
@@ -28,9 +32,11 @@ impl Tally {
     pub(super) fn new(digits: u8) -> Self {
         Tally {
             wakeups: 0,
-            chose: 0,
+            chose: Some(0),
             moved: 0,
+            moved_of: 0,
             crossed: 0,
+            crossed_of: 0,
             reasons: BTreeMap::new(),
             search: SearchStats::default(),
             waits: Waits::new(digits),
@@ -39,9 +45,11 @@ impl Tally {
 
     pub(super) fn add(&mut self, wake: &Counted) {
         self.wakeups += 1;
-        self.chose += u64::from(wake.chose);
+        self.chose = self.chose.zip(wake.chose).map(|(sum, chose)| sum + u64::from(chose));
         self.moved += u64::from(wake.moved);
+        self.moved_of += u64::from(wake.knows_prev);
         self.crossed += u64::from(wake.crossed);
+        self.crossed_of += u64::from(wake.knows_llcs);
         if let Some((reason, count)) = wake.decision {
             *self.reasons.entry(reason).or_default() += 1;
             self.search.add(&count);
@@ -50,9 +58,11 @@ impl Tally {
 
     pub(super) fn merge(&mut self, other: &Tally) {
         self.wakeups += other.wakeups;
-        self.chose += other.chose;
+        self.chose = self.chose.zip(other.chose).map(|(sum, chose)| sum + chose);
         self.moved += other.moved;
+        self.moved_of += other.moved_of;
         self.crossed += other.crossed;
+        self.crossed_of += other.crossed_of;
         for (&reason, n) in &other.reasons {
             *self.reasons.entry(reason).or_default() += n;
         }
@@ -63,9 +73,12 @@ impl Tally {
 
 /// A wake-up as it is counted.
 pub(super) struct Counted {
-    pub(super) chose: bool,
+    pub(super) chose: Option<bool>,
     pub(super) moved: bool,
     pub(super) crossed: bool,
+    /// Whether `moved` and `crossed` are known; otherwise they are false.
+    pub(super) knows_prev: bool,
+    pub(super) knows_llcs: bool,
     pub(super) decision: Option<(Reason, SearchCount)>,
 }
 
@@ -172,7 +185,14 @@ mod tests {
 
     #[test]
     fn what_has_no_room_is_counted_together() {
-        let wake = Counted { chose: true, moved: false, crossed: false, decision: None };
+        let wake = Counted {
+            chose: Some(true),
+            moved: false,
+            crossed: false,
+            knows_prev: true,
+            knows_llcs: true,
+            decision: None,
+        };
         let mut parts = Breakdown::new(By::Task);
         (0..5000).for_each(|pid| parts.add(Key::Task(pid, String::new()), &wake));
         assert_eq!(parts.tallies.len(), 1025);

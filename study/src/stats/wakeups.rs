@@ -142,7 +142,7 @@ impl Decided {
                 wakee_comm: row.wakee.comm.as_str().into(),
                 prev_cpu: Some(row.wakee.prev_cpu),
                 dest_cpu: row.chosen_cpu,
-                chose: true,
+                chose: Some(true),
                 reason: None,
                 count: None,
                 background: false,
@@ -161,6 +161,9 @@ impl WakeupWithReason {
         let moved = wake.prev_cpu.is_some_and(|prev| prev != wake.dest_cpu);
         let llc = |cpu: u32| llcs.and_then(|llcs| llcs.get(cpu as usize));
         let crossed = moved && wake.prev_cpu.is_some_and(|prev| llc(prev) != llc(wake.dest_cpu));
-        Counted { chose: wake.chose, moved, crossed, decision: self.decision }
+        // Simulated runs and recordings have the previous CPU of every task that has one.
+        let knows_prev = wake.prev_cpu.is_some() || wake.chose.is_some();
+        let knows_llcs = knows_prev && llcs.is_some();
+        Counted { chose: wake.chose, moved, crossed, knows_prev, knows_llcs, decision: self.decision }
     }
 }

@@ -1,0 +1,48 @@
+//! What an import knows of its trace besides the rows that it wrote.
+
+use super::source::Tables;
+use crate::error::ReadError;
+use crate::table::metadata::ParquetFile;
+use std::fs::File;
+
+/// How complete the trace of an import is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportCounts {
+    /// The tracepoints of which the trace has events.
+    pub tracepoints: Vec<String>,
+    /// Events that its recorder reports as lost.
+    pub lost: u64,
+    /// The time from the first event to the last, ns.
+    pub duration_ns: u64,
+}
+
+impl ImportCounts {
+    /// Reads them from the last files of an import's tables. Returns `None` for any other recording.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read.
+    pub fn of(tables: &Tables) -> Result<Option<Self>, ReadError> {
+        let Tables { wakings, switches, migrations, idle, frequencies, .. } = tables;
+        for path in [wakings, switches, migrations, idle, frequencies].into_iter().filter_map(|files| files.last()) {
+            let file = File::open(path).map_err(|e| ReadError::of_file(path, e.to_string()))?;
+            let (metadata, _) = ParquetFile::open(path, file)?;
+            // The last segment of a table has it unless it was full when the trace ended.
+            if let Some(tracepoints) = metadata.get("wakelab.tracepoints") {
+                let number = |key| metadata.get(key).and_then(|text| text.parse().ok()).unwrap_or(0);
+                return Ok(Some(ImportCounts {
+                    tracepoints: tracepoints.split(',').map(str::to_owned).collect(),
+                    lost: number("wakelab.events_lost"),
+                    duration_ns: number("wakelab.duration_ns"),
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether migrations by wake-ups can be told from those of load balancing: the trace has both ends of both, and
+    /// all of them.
+    pub fn has_balancing(&self) -> bool {
+        let has = |name: &str| self.tracepoints.iter().any(|tracepoint| tracepoint == name);
+        self.lost == 0 && has("sched_migrate_task") && has("sched_waking")
+    }
+}

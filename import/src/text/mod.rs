@@ -1,0 +1,194 @@
+//! Reads traces that are text: of ftrace (`trace` and `trace_pipe` of tracefs, `trace-cmd report`, atrace), pages of
+//! systrace with that text in them, of `perf script`, and of babeltrace2.
+//!
+//! Each line is recognized by itself, so that what stands around the events need not be known.
+
+pub(crate) mod babeltrace;
+mod fields;
+mod header;
+mod line;
+
+use crate::event::{Event, Losses};
+use crate::trace_info::TraceInfo;
+use crate::{HOW_TO_RECORD, ImportError, Kind};
+use fields::Fields;
+use header::Header;
+use line::Printer;
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::io::{self, BufRead, Read};
+use std::path::Path;
+
+/// The longest line that may have an event, bytes. The scripts of pages have longer ones, which are passed over.
+const LONGEST_LINE: usize = 1 << 16;
+/// A file without an event in its first part is refused, bytes. The scripts before the trace of a page are shorter.
+const MOST_BEFORE_THE_TRACE: u64 = 64 << 20;
+
+/// Calls `each` with every event in the order of the file. `info` has what is known of the machine.
+pub(crate) fn read(
+    path: &Path,
+    file: impl BufRead,
+    info: &RefCell<TraceInfo>,
+    each: &mut dyn FnMut(Event) -> Result<(), ImportError>,
+) -> Result<Losses, ImportError> {
+    let mut lines = Lines { file, number: 0, bytes: Vec::new(), read: 0 };
+    let mut text =
+        TextReader { info, header: Header::default(), losses: Losses::default(), page: None, printer: None, each };
+    while let Some(end) = lines.next().map_err(|e| ImportError::new(path, e.to_string()))? {
+        if text.printer.is_none() && lines.read > MOST_BEFORE_THE_TRACE {
+            break;
+        }
+        if end != End::TooLong {
+            text.line(&String::from_utf8_lossy(&lines.bytes), lines.number, end == End::Cut)?;
+        }
+    }
+    match text.printer {
+        None => Err(ImportError::new(
+            path,
+            "expected trace.dat, perf.data, a Perfetto trace, or the text of ftrace, perf script or babeltrace2, found \
+             none of them",
+        )
+        .with_hint(HOW_TO_RECORD)),
+        Some(_) => Ok(text.losses),
+    }
+}
+
+/// The lines of a file, one at a time.
+struct Lines<R> {
+    file: R,
+    /// The number of the last line, from 1.
+    number: u64,
+    /// The last line without its end.
+    bytes: Vec<u8>,
+    /// How many bytes have been read.
+    read: u64,
+}
+
+/// How a line ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Newline,
+    /// The file ends in it.
+    Cut,
+    /// It is longer than [`LONGEST_LINE`]; its bytes are not kept.
+    TooLong,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// Reads the next line. Returns `None` at the end of the file.
+    fn next(&mut self) -> io::Result<Option<End>> {
+        self.bytes.clear();
+        let mut n = self.file.by_ref().take(LONGEST_LINE as u64).read_until(b'\n', &mut self.bytes)?;
+        if n == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        let mut end = if self.bytes.last() == Some(&b'\n') { End::Newline } else { End::Cut };
+        if end == End::Cut && n == LONGEST_LINE {
+            self.bytes.clear();
+            n += self.file.skip_until(b'\n')?;
+            end = End::TooLong;
+        }
+        self.read += n as u64;
+        while matches!(self.bytes.last(), Some(b'\n' | b'\r')) {
+            self.bytes.pop();
+        }
+        Ok(Some(end))
+    }
+}
+
+/// Where a line of a page of systrace is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Page {
+    OutsideTheTrace,
+    InTheTrace,
+}
+
+struct TextReader<'a> {
+    info: &'a RefCell<TraceInfo>,
+    header: Header,
+    losses: Losses,
+    /// `None` if the file is no page.
+    page: Option<Page>,
+    /// What printed the first event; `None` before it. Text before it is passed over.
+    printer: Option<Printer>,
+    each: &'a mut dyn FnMut(Event) -> Result<(), ImportError>,
+}
+
+impl TextReader<'_> {
+    fn line(&mut self, line: &str, number: u64, cut: bool) -> Result<(), ImportError> {
+        let line = match self.in_page(line, number) {
+            None => return Ok(()),
+            Some(line) => line,
+        };
+        let Some(columns) = line::columns(&line) else {
+            let (header, losses) = (&mut self.header, &mut self.losses);
+            let known = header.line(&line, &mut self.info.borrow_mut(), losses) || line::is_of_another_tracer(&line);
+            if !known && self.printer.is_some() {
+                self.bad(number);
+            }
+            return Ok(());
+        };
+        if self.printer.is_none() {
+            self.begins(columns.printer);
+        }
+        match fields::fields(columns.event, columns.fields, columns.printer == Printer::Babeltrace) {
+            Fields::NotRead => {}
+            // The last number may have lost its last digits.
+            Fields::Event(_) if cut => self.bad(number),
+            Fields::Bad => self.bad(number),
+            Fields::Event(kind) => match columns.cpu {
+                Some(cpu) => (self.each)(Event { t_ns: columns.t_ns, cpu, pid: columns.pid, kind })?,
+                None => self.losses.unread += 1,
+            },
+        }
+        Ok(())
+    }
+
+    /// Finds the trace in a page. Returns `None` for a line outside of it, and the line as the kernel wrote it
+    /// otherwise.
+    fn in_page<'l>(&mut self, line: &'l str, number: u64) -> Option<Cow<'l, str>> {
+        let begins_page = |line: &str| {
+            let start = line.trim_start().get(..5).unwrap_or_default().to_ascii_lowercase();
+            start.starts_with("<!doc") || start.starts_with("<html")
+        };
+        if number <= 2 && self.page.is_none() && begins_page(line) {
+            self.page = Some(Page::OutsideTheTrace);
+        }
+        let Some(page) = &mut self.page else { return Some(Cow::Borrowed(line)) };
+        // The string of JavaScript, see below, ends in `";`.
+        if line.contains("</script>") || line.trim() == "\";" {
+            *page = Page::OutsideTheTrace;
+        } else if line.contains("# tracer:") {
+            *page = Page::InTheTrace;
+            return Some(Cow::Borrowed("#"));
+        }
+        if *page == Page::OutsideTheTrace {
+            return None;
+        }
+        // Before 2014 the text was a string of JavaScript, whose lines end in `\n\`.
+        match line.strip_suffix("\\n\\").or_else(|| line.strip_suffix("\\n\";")) {
+            None => Some(Cow::Borrowed(line)),
+            Some(line) if line.contains('\\') => Some(Cow::Owned(line.replace("\\\"", "\"").replace("\\\\", "\\"))),
+            Some(line) => Some(Cow::Borrowed(line)),
+        }
+    }
+
+    fn begins(&mut self, printer: Printer) {
+        self.printer = Some(printer);
+        let mut info = self.info.borrow_mut();
+        info.format = Some(match printer {
+            Printer::Ftrace if self.page.is_some() => "systrace page",
+            Printer::Ftrace => "ftrace text",
+            Printer::Perf => "perf script",
+            Printer::Babeltrace if info.format == Some(Kind::Ctf.name()) => Kind::Ctf.name(),
+            Printer::Babeltrace => "babeltrace2 text",
+        });
+        info.cpu_llc = self.header.cpu_llc();
+    }
+
+    fn bad(&mut self, number: u64) {
+        self.losses.bad_lines += 1;
+        self.losses.first_bad_line.get_or_insert(number);
+    }
+}
