@@ -1,9 +1,10 @@
 //! Flags that several commands share. Each is declared here once; a command flattens what it needs into its arguments.
 
+use crate::distinct_paths::Paths;
 use crate::out_file::{HtmlFile, OutFile};
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use wakelab_kernel::Switches;
 use wakelab_study::experiment::REPEATS_MAX;
 
@@ -15,6 +16,13 @@ pub struct RecordingFiles {
     /// Of wakelab-record, simulated (--events), or CSV, each with the topo-*.json of its machine beside it.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+}
+
+impl RecordingFiles {
+    /// What a command reads that writes at most a page of them.
+    pub fn paths<'a>(&self, html: &'a HtmlFlag) -> Paths<'a> {
+        Paths { inputs: self.files.clone(), outputs: html.output().into_iter().collect() }
+    }
 }
 
 /// Features for decisions that are made again.
@@ -55,6 +63,11 @@ pub struct HtmlFlag {
 }
 
 impl HtmlFlag {
+    /// The file of the page with its flag, if one was asked for.
+    pub fn output(&self) -> Option<(&'static str, &Path)> {
+        Some(("--html", self.html.as_deref()?))
+    }
+
     /// Opens the file of the page, if one was asked for.
     ///
     /// # Errors
@@ -75,6 +88,11 @@ pub struct OutFlag {
 }
 
 impl OutFlag {
+    /// The file with its flag, if one was named.
+    pub fn output(&self) -> Option<(&'static str, &Path)> {
+        Some(("--out", self.out.as_deref()?))
+    }
+
     /// Opens the file, if one was named.
     ///
     /// # Errors

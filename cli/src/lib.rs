@@ -2,6 +2,7 @@
 
 mod cache;
 mod commands;
+mod distinct_paths;
 mod flags;
 mod out_file;
 mod output;
@@ -79,7 +80,7 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
         _ => Voice::Usual,
     });
     wakelab_report::fit_tables(output::terminal_width(args.command.prints_to_file()));
-    let result = args.command.run();
+    let result = args.command.paths().check().and_then(|()| args.command.run());
     output::detail(format_args!("took {:.1} s", began.elapsed().as_secs_f64()));
     match result {
         Ok(exit) => exit.code(),

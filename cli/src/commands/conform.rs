@@ -1,6 +1,7 @@
 //! `wakelab conform`.
 
 use super::{all_errors, decider, exit, with_read};
+use crate::distinct_paths::Paths;
 use crate::flags::{FormatFlag, HtmlFlag, RecordingFiles, TableFormat, WithFlag};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
@@ -36,6 +37,13 @@ pub struct Args {
     /// How it is printed.
     #[command(flatten)]
     format: FormatFlag,
+}
+
+impl Args {
+    /// What it reads and writes.
+    pub fn paths(&self) -> Paths<'_> {
+        self.recordings.paths(&self.html)
+    }
 }
 
 /// Compares, or counts what each rule is worth.

@@ -1,6 +1,7 @@
 //! `wakelab explain`.
 
 use super::{all_errors, decider, exit, with_read};
+use crate::distinct_paths::Paths;
 use crate::flags::{HtmlFlag, RecordingFiles, WithFlag};
 use crate::out_file::HtmlFile;
 use crate::output::{Exit, hint, print, print_json, say, say_errors};
@@ -135,6 +136,13 @@ fn moment(text: &str) -> Result<u64, String> {
 fn reasons() -> impl TypedValueParser<Value = Reason> {
     PossibleValuesParser::new(Reason::ALL.map(Reason::name))
         .map(|name| Reason::from_name(&name).expect("only names of reasons are let through"))
+}
+
+impl Args {
+    /// What it reads and writes.
+    pub fn paths(&self) -> Paths<'_> {
+        self.recordings.paths(&self.html)
+    }
 }
 
 /// Explains rows, or counts reasons.

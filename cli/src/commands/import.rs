@@ -1,5 +1,6 @@
 //! `wakelab import`.
 
+use crate::distinct_paths::Paths;
 use crate::output::{Exit, hint, say};
 use crate::progress::FileBar;
 use std::path::PathBuf;
@@ -24,6 +25,13 @@ pub struct Args {
     /// The folder to write, empty or not there yet.
     #[arg(short, long, value_name = "FOLDER")]
     out: PathBuf,
+}
+
+impl Args {
+    /// What it reads and writes.
+    pub fn paths(&self) -> Paths<'_> {
+        Paths { inputs: self.files.clone(), outputs: vec![("--out", &self.out)] }
+    }
 }
 
 /// Imports the events of another recorder.

@@ -18,6 +18,7 @@ mod trace;
 mod trust;
 mod workload;
 
+use crate::distinct_paths::Paths;
 use crate::out_file::command_line;
 use crate::output::Exit;
 use anyhow::Context;
@@ -136,6 +137,22 @@ impl Command {
             Command::Man(args) => help::man(args),
             Command::Workload { command } => workload::run(command),
             Command::Report { command } => report::run(command),
+        }
+    }
+
+    /// What it reads and writes, as far as its arguments name it.
+    pub fn paths(&self) -> Paths<'_> {
+        match self {
+            Command::Run(args) => Paths { inputs: vec![args.file.clone()], outputs: args.simulation.outputs() },
+            Command::Compare(args) => Paths { inputs: args.inputs(), outputs: args.simulation.outputs() },
+            Command::Reproduce(args) => args.paths(),
+            Command::Stats(args) => args.paths(),
+            Command::Explain(args) => args.paths(),
+            Command::Conform(args) => args.paths(),
+            Command::Replay(args) => args.paths(),
+            Command::Import(args) => args.paths(),
+            Command::Trace(args) => args.paths(),
+            _ => Paths::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `wakelab replay`.
 
 use super::{all_errors, decider, exit, with_read};
+use crate::distinct_paths::Paths;
 use crate::flags::{FormatFlag, HtmlFlag, RecordingFiles, TableFormat};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
@@ -37,6 +38,13 @@ pub struct Args {
     /// How it is printed.
     #[command(flatten)]
     format: FormatFlag,
+}
+
+impl Args {
+    /// What it reads and writes.
+    pub fn paths(&self) -> Paths<'_> {
+        self.recordings.paths(&self.html)
+    }
 }
 
 /// Makes each recorded choice again with other features.

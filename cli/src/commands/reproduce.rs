@@ -2,6 +2,7 @@
 
 use super::simulate::deliver;
 use crate::cache::{CacheFlags, CachedSimulator};
+use crate::distinct_paths::Paths;
 use crate::flags::{HtmlFlag, JobsFlag, OutFlag, RepeatFlag};
 use crate::out_file::command_line;
 use crate::output::{Exit, stop_flag};
@@ -60,6 +61,16 @@ enum ScoreFormat {
     Json,
     /// A page, misses first: docs/validation.md.
     Markdown,
+}
+
+impl Args {
+    /// What it reads and writes.
+    pub fn paths(&self) -> Paths<'_> {
+        Paths {
+            inputs: self.published.iter().cloned().collect(),
+            outputs: self.out.output().into_iter().chain(self.html.output()).collect(),
+        }
+    }
 }
 
 /// Simulates the published tables and prints how close the model comes.

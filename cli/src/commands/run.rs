@@ -21,7 +21,7 @@ pub struct Args {
     ///
     /// docs/experiments.md says what is in it.
     #[arg(value_name = "FILE")]
-    file: PathBuf,
+    pub file: PathBuf,
     /// How often.
     #[command(flatten)]
     repeat: RepeatFlag,

@@ -3,6 +3,7 @@
 use super::trace::say_traced;
 use super::trust::{self, TrustFlags, TrustResults};
 use crate::cache::{CacheFlags, CachedSimulator};
+use crate::distinct_paths::Paths;
 use crate::flags::{HtmlFlag, JobsFlag, LenientFlag, OutFlag};
 use crate::out_file::{OutFile, cause, command_line};
 use crate::output::{Exit, hint, print, say_warnings, stop_flag};
@@ -73,11 +74,29 @@ pub enum ResultFormat {
     Csv,
 }
 
+impl SimulationFlags {
+    /// What it writes, with the flags.
+    pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
+        let folders = [("--events", &self.events), ("--perfetto", &self.perfetto)];
+        let folders = folders.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)));
+        self.out.output().into_iter().chain(self.html.output()).chain(folders).collect()
+    }
+}
+
+/// The files that an experiment names.
+fn files_of(spec: &Spec) -> Vec<PathBuf> {
+    let names = spec.workloads.iter().map(|workload| workload.name.value.as_str()).chain([spec.machine.value.as_str()]);
+    let named = names.map(|name| spec.folder.join(name));
+    let published = [&spec.results, &spec.search].into_iter().flatten().map(|path| spec.folder.join(&path.value));
+    named.chain(published).filter(|path| path.is_file()).collect()
+}
+
 /// Resolves the experiment and opens the output. After this, all input is known to be good, and the output to be
 /// writable.
 pub fn prepare(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<(Experiment, Option<OutFile>)> {
     let experiment = spec.resolve()?;
     say_warnings(&experiment.warnings);
+    Paths { inputs: files_of(spec), outputs: flags.outputs() }.check()?;
     let out = flags.out.open()?;
     Ok((experiment, out))
 }

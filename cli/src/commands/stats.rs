@@ -1,6 +1,7 @@
 //! `wakelab stats`.
 
 use super::{all_errors, exit, with_read};
+use crate::distinct_paths::Paths;
 use crate::flags::{FormatFlag, HtmlFlag, RecordingFiles, TableFormat};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
@@ -41,6 +42,13 @@ pub struct Args {
 fn by_names() -> impl TypedValueParser<Value = By> {
     PossibleValuesParser::new(By::ALL.map(By::name))
         .map(|name| By::ALL.into_iter().find(|by| by.name() == name).expect("only these names are let through"))
+}
+
+impl Args {
+    /// What it reads and writes.
+    pub fn paths(&self) -> Paths<'_> {
+        self.recordings.paths(&self.html)
+    }
 }
 
 /// Counts what happened in recordings and simulated runs.

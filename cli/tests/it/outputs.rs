@@ -176,3 +176,41 @@ fn a_recording_without_rows_is_said_to_be_empty() {
         assert!(["no wake-up", "no row", "found none"].iter().any(|part| said.contains(part)), "{args:?}: {said}");
     }
 }
+
+#[test]
+fn an_output_replaces_neither_an_input_nor_another_output() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let recordings = Path::new(&recording()).parent().expect("a folder").to_owned();
+    for name in ["6.12-C-hb.csv.gz", "topo-6.12-C.json"] {
+        fs::copy(recordings.join(name), at.join(name)).expect("a copy");
+    }
+    let toml = "[experiment]\nmachine = \"test-8c\"\n";
+    fs::write(at.join("e.toml"), toml).expect("an experiment");
+    std::os::unix::fs::symlink("6.12-C-hb.csv.gz", at.join("link")).expect("a link");
+    fs::hard_link(at.join("6.12-C-hb.csv.gz"), at.join("second-name")).expect("a link");
+    let before = |name: &str| fs::read(at.join(name)).expect("a file");
+    let all = ["6.12-C-hb.csv.gz", "topo-6.12-C.json", "e.toml"];
+    let contents = all.map(before);
+    let compare = [CASE, "--out same --html same"].join(" ");
+    for (command, flag) in [
+        ("run e.toml --no-cache --out e.toml", "--out"),
+        ("run e.toml --no-cache --html ./../$/e.toml", "--html"),
+        ("trace 6.12-C-hb.csv.gz --perfetto 6.12-C-hb.csv.gz", "--perfetto"),
+        ("trace 6.12-C-hb.csv.gz --perfetto link", "--perfetto"),
+        ("explain 6.12-C-hb.csv.gz --limit 1 --html second-name", "--html"),
+        ("stats 6.12-C-hb.csv.gz --html topo-6.12-C.json", "--html"),
+        ("stats . --html topo-6.12-C.json", "--html"),
+        (&compare, "--html"),
+    ] {
+        let command = command.replace('$', &at.file_name().expect("a name").to_string_lossy());
+        let output = wakelab(at, &words(&command));
+        failed(&output, 2, &[flag, "hint: name another file"]);
+        assert_eq!(all.map(before), contents, "{command}");
+        assert!(!at.join("same").exists());
+    }
+    // A page of a folder may be written anew.
+    for _ in 0..2 {
+        assert!(wakelab(at, &words("stats . --html page.html")).status.success());
+    }
+}
