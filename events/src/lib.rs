@@ -9,6 +9,7 @@
 
 pub mod decisions;
 mod error;
+mod limits;
 pub mod recording;
 pub mod sim;
 pub mod simulated;

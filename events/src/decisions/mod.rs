@@ -5,7 +5,6 @@
 
 mod csv;
 mod fields;
-mod limits;
 mod parquet_rows;
 mod parse_row;
 mod reader;

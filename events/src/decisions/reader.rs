@@ -7,6 +7,7 @@ use super::row::{Row, RowFeatures};
 use super::simulated_rows::SimulatedRows;
 use super::topo::TopoFile;
 use crate::error::{ReadError, shown};
+use crate::limits;
 use crate::table::metadata::{FileKind, ParquetFile};
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -170,6 +171,14 @@ impl Reader {
         match &self.rows {
             Rows::Simulated(rows) => (true, rows.partial),
             Rows::Csv(_) | Rows::Parquet(_) => (false, false),
+        }
+    }
+
+    /// The longest name of a task, bytes. Those of simulated tasks are from a workload's file.
+    pub(super) fn longest_comm(&self) -> usize {
+        match &self.rows {
+            Rows::Simulated(_) => limits::MAX_LABEL,
+            Rows::Csv(_) | Rows::Parquet(_) => limits::MAX_COMM,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The metadata of a Parquet file of wakelab: who wrote it, which table it is, and whether this program can read it.
 
 use crate::error::{ReadError, clipped};
+use crate::limits::MAX_TIME;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::KeyValue;
 use std::fs::File;
@@ -76,14 +77,14 @@ impl ParquetFile {
         self.pairs.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.as_deref())
     }
 
-    /// The value of a key that the file must have, as a number.
+    /// The value of a key that the file must have, as a time, ns.
     ///
     /// # Errors
-    /// Fails if the file does not have it, or it is not a number.
-    pub(crate) fn required_number(&self, key: &str) -> Result<u64, ReadError> {
+    /// Fails if the file does not have it, or it is not a number from 0 to [`MAX_TIME`].
+    pub(crate) fn required_time(&self, key: &str) -> Result<u64, ReadError> {
         let text = self.required(key)?;
-        text.parse().map_err(|_| {
-            let what = format!("{key}: expected a number, found {:?}", clipped(text));
+        text.parse().ok().filter(|&time| time <= MAX_TIME).ok_or_else(|| {
+            let what = format!("{key}: expected a number from 0 to {MAX_TIME}, found {:?}", clipped(text));
             ReadError::of_file(&self.path, what).with_hint(WHAT_IS_READ)
         })
     }

@@ -1,7 +1,7 @@
 //! Reads some columns of a table, row by row, with one batch in memory at a time.
 
 use super::metadata::{ParquetFile, damaged, damaged_rows};
-use crate::error::{ReadError, clipped};
+use crate::error::{ReadError, clipped, shown};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray};
@@ -116,6 +116,42 @@ impl Columns {
             }
             Cells::Int(_) | Cells::Long(_) | Cells::Flag(_) => None,
         }
+    }
+
+    /// The number in a column of the current row, which must be from 0 to `last`. `None` if it is null.
+    ///
+    /// # Errors
+    /// Fails if it is another number.
+    pub(crate) fn within_or_null(&self, column: usize, last: u64) -> Result<Option<u64>, ReadError> {
+        if self.long(column).is_none() { Ok(None) } else { self.within(column, last).map(Some) }
+    }
+
+    /// The number in a column of the current row, which must be from -`most` to `most`; 0 if it is null.
+    ///
+    /// # Errors
+    /// Fails if it is another number.
+    pub(crate) fn difference(&self, column: usize, most: u64) -> Result<i64, ReadError> {
+        match self.long(column) {
+            Some(found) if found < 0 && found.unsigned_abs() <= most => Ok(found),
+            _ => Ok(self.within_or_null(column, most)?.unwrap_or(0) as i64),
+        }
+    }
+
+    /// The text in a column of the current row, of at most `longest` bytes; empty if it is null.
+    ///
+    /// # Errors
+    /// Fails if it is longer.
+    pub(crate) fn short_text(&self, column: usize, longest: usize) -> Result<&str, ReadError> {
+        let text = self.text(column).unwrap_or_default();
+        if text.len() > longest {
+            let (found, text) = (text.len(), shown(text.as_bytes()));
+            let what = format!("expected at most {longest} bytes, found {found}: {text}");
+            return Err(ReadError::of_file(&self.path, what)
+                .at_line(self.row)
+                .in_column(self.names[column])
+                .with_hint("was the file edited or damaged?"));
+        }
+        Ok(text)
     }
 
     /// The number in a column of the current row, which must be from 0 to `last`.
