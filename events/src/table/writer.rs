@@ -1,6 +1,8 @@
 //! The writer of one table's file, and the encodings that it uses.
 
 use super::Table;
+use super::checksum::{self, SummedFile};
+use super::metadata::CREATED_BY;
 use crate::error::WriteError;
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
@@ -18,7 +20,7 @@ pub struct TableFile<T> {
     table: T,
     rows: usize,
     /// `None` after an error.
-    writer: Option<ArrowWriter<File>>,
+    writer: Option<ArrowWriter<SummedFile>>,
     folder: PathBuf,
     name: String,
 }
@@ -35,7 +37,7 @@ impl<T: Table + Default> TableFile<T> {
         let pairs = metadata.iter().chain([&own]).map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
         let path = folder.join(format!("{name}.part"));
         let file = File::create(&path).map_err(|e| WriteError::io(&path, &e))?;
-        let writer = ArrowWriter::try_new(file, T::schema(), Some(properties::<T>(pairs.collect())));
+        let writer = ArrowWriter::try_new(SummedFile::new(file), T::schema(), Some(properties::<T>(pairs.collect())));
         let writer = writer.map_err(|e| WriteError::parquet(&path, e))?;
         Ok(TableFile { table: T::default(), rows: 0, writer: Some(writer), folder: folder.to_owned(), name })
     }
@@ -72,7 +74,8 @@ impl<T: Table + Default> TableFile<T> {
     /// Writes the remaining rows, adds metadata that was not known when the file was begun, and renames the file.
     pub fn finish_with(mut self, metadata: &[(&str, String)]) -> Result<(), WriteError> {
         self.write_batch()?;
-        for (key, value) in metadata {
+        let checksum = (checksum::KEY, checksum::UNKNOWN.to_owned());
+        for (key, value) in metadata.iter().chain([&checksum]) {
             if let Some(writer) = &mut self.writer {
                 writer.append_key_value_metadata(KeyValue::new((*key).to_owned(), value.clone()));
             }
@@ -80,7 +83,7 @@ impl<T: Table + Default> TableFile<T> {
         let (part, complete) = (self.path("part"), self.path("parquet"));
         let Some(writer) = self.writer.take() else { return Ok(()) };
         let file = writer.into_inner().map_err(|e| WriteError::parquet(&part, e))?;
-        file.sync_all().and_then(|()| fs::rename(&part, &complete)).map_err(|e| WriteError::io(&part, &e))
+        file.finish().and_then(|()| fs::rename(&part, &complete)).map_err(|e| WriteError::io(&part, &e))
     }
 
     fn path(&self, extension: &str) -> PathBuf {
@@ -102,7 +105,7 @@ fn properties<T: Table>(metadata: Vec<KeyValue>) -> WriterProperties {
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_dictionary_enabled(false)
-        .set_created_by(concat!("wakelab ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_created_by(format!("{CREATED_BY}{}", env!("CARGO_PKG_VERSION")))
         .set_key_value_metadata(Some(metadata));
     for field in T::schema().fields() {
         let name = field.name().clone();
