@@ -88,6 +88,7 @@ fn write(
     let mut writer = Writer { folder, wakeups: WakeupTracker::default(), imported: Imported::default(), latest_ns: 0 };
     let mut reordered = InOrder::with_capacity(REORDER_EVENTS);
     let losses = read(&mut |event| {
+        event.check().map_err(|what| ImportError::new(path, what).with_hint("was the file damaged?"))?;
         reordered.push(event.t_ns, event);
         match reordered.has_room() {
             true => Ok(()),

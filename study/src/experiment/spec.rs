@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use wakelab_input::shortened_message;
 use wakelab_workload::benchmarks;
 
 /// The highest number of repeats.
