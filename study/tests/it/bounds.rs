@@ -61,7 +61,8 @@ fn values_at_the_ends_of_their_bounds() {
             .chain([time, length, 1 << 40, 1 << 30].map(|end| end.to_string()))
         {
             // All rows have the value, in each place of a list. The first row also has the earliest time.
-            let mut changed: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|c| (*c).to_owned()).collect()).collect();
+            let mut changed: Vec<Vec<String>> =
+                rows.iter().map(|row| row.iter().map(|c| (*c).to_owned()).collect()).collect();
             for row in &mut changed {
                 let items = row[at].split_ascii_whitespace().count().max(1);
                 row[at] = vec![end.as_str(); items].join(" ");
@@ -73,7 +74,8 @@ fn values_at_the_ends_of_their_bounds() {
             }
             let text: Vec<String> = changed.iter().map(|row| row.join(",")).collect();
             all += 1;
-            accepted += usize::from(read(folder.path(), format!("{}\n{}\n", header.join(","), text.join("\n")).as_bytes()));
+            accepted +=
+                usize::from(read(folder.path(), format!("{}\n{}\n", header.join(","), text.join("\n")).as_bytes()));
         }
     }
     assert!(accepted > all / 4, "{accepted} of {all} files were read");
