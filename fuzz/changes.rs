@@ -91,6 +91,11 @@ pub fn run<T>(check: fn(&[u8]) -> T, bytes: &[u8], name: &dyn Fn() -> String) ->
 pub struct Random(u64);
 
 impl Random {
+    /// Begins with a seed, which is not 0.
+    pub fn new(seed: u64) -> Self {
+        Random(0x9e37_79b9_7f4a_7c15 ^ seed)
+    }
+
     /// A number below `n`; 0 for `n` of 0.
     pub fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;

@@ -66,6 +66,12 @@ pub fn begin() -> Measured {
 }
 
 impl Measured {
+    /// Counts anew from here on, still alone.
+    pub fn restart(&mut self) {
+        self.before = USED.load(Ordering::Relaxed);
+        MOST.store(self.before, Ordering::Relaxed);
+    }
+
     /// The most that was in use since, above what was when it began; bytes.
     pub fn most(&self) -> usize {
         MOST.load(Ordering::Relaxed).saturating_sub(self.before)

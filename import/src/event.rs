@@ -103,3 +103,57 @@ impl EventKind {
         }
     }
 }
+
+/// The longest name of a task that a recording may have, bytes. `TASK_COMM_LEN` is 16; the names of kworkers have up to
+/// 63 bytes.
+const COMM_MAX: usize = 63;
+
+/// The name of a task, cut to the length that a recording may have. A few bytes of a trace may stand for a name of
+/// megabytes in thousands of events.
+pub(crate) fn comm(name: &str) -> String {
+    let ends = name.char_indices().map(|(at, c)| at + c.len_utf8());
+    name[..ends.take_while(|&end| end <= COMM_MAX).last().unwrap_or(0)].to_owned()
+}
+
+/// The latest time that a recording may have, ns. The real-time clock reaches it in the year 2116.
+const TIME_MAX_NS: u64 = 1 << 62;
+
+impl Event {
+    /// Checks that a recording may have the event: what is wrong, if it may not.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.t_ns > TIME_MAX_NS {
+            return Err(format!("an event at {} ns; expected a time of at most {TIME_MAX_NS} ns", self.t_ns));
+        }
+        match self.kind {
+            EventKind::Idle { state: Some(state), .. } if u8::try_from(state).is_err() => {
+                Err(format!("the idle state {state}; expected a number from 0 to 255"))
+            }
+            EventKind::Frequency { khz, .. } if u32::try_from(khz).is_err() => {
+                Err(format!("a frequency of {khz} kHz; expected a number of 32 bits"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cut_between_characters() {
+        assert_eq!(comm("kworker/0:1"), "kworker/0:1");
+        assert_eq!(comm(&"a".repeat(64)), "a".repeat(63));
+        assert_eq!(comm(&"ä".repeat(40)), "ä".repeat(31));
+    }
+
+    #[test]
+    fn values_that_no_recording_may_have_are_refused() {
+        let at = |t_ns, kind| Event { t_ns, cpu: 0, pid: None, kind }.check();
+        assert_eq!(at(1 << 62, EventKind::Idle { cpu: 0, state: Some(255) }), Ok(()));
+        assert!(at((1 << 62) + 1, EventKind::Idle { cpu: 0, state: None }).is_err());
+        assert!(at(0, EventKind::Idle { cpu: 0, state: Some(256) }).is_err());
+        assert!(at(0, EventKind::Idle { cpu: 0, state: Some(-2) }).is_err());
+        assert!(at(0, EventKind::Frequency { cpu: 0, khz: 1 << 32 }).is_err());
+    }
+}

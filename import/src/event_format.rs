@@ -2,7 +2,7 @@
 //! `trace.dat` begins with and `perf.data` contains.
 
 use crate::byte_reader::{ByteReader, number};
-use crate::event::{Event, EventKind};
+use crate::event::{Event, EventKind, comm};
 
 /// The layout of one event's fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,7 +125,8 @@ impl Field {
     fn text(&self, raw: &[u8]) -> String {
         let bytes = self.offset.checked_add(self.size).and_then(|end| raw.get(self.offset..end)).unwrap_or_default();
         let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
-        String::from_utf8_lossy(&bytes[..end]).into_owned()
+        // A format may say that the field is longer than any name.
+        comm(&String::from_utf8_lossy(&bytes[..end]))
     }
 }
 

@@ -3,7 +3,7 @@
 //! The outer messages are decoded here, in pieces; [`wakelab_perfetto::schema`] has the others.
 
 use crate::ImportError;
-use crate::event::{Event, EventKind, Losses};
+use crate::event::{Event, EventKind, Losses, comm};
 use crate::event_format::TASK_SLEEPS;
 use crate::trace_info::TraceInfo;
 use flate2::read::ZlibDecoder;
@@ -139,6 +139,10 @@ impl PacketReader<'_> {
 
     fn bundle(&mut self, bytes: &[u8], at: u64) -> Result<(), ImportError> {
         let damaged = |e: prost::DecodeError| ImportError::damaged(self.path, at, e);
+        if names_of(bytes) > MAX_NAMES {
+            let what = format!("a bundle of events has more than {MAX_NAMES} names");
+            return Err(ImportError::damaged(self.path, at, what));
+        }
         let bundle = FtraceEventBundle::decode(bytes).map_err(damaged)?;
         let Some(cpu) = bundle.cpu else { return Ok(()) };
         if bundle.lost_events == Some(true) {
@@ -165,7 +169,7 @@ impl PacketReader<'_> {
 
     fn compact(&mut self, cpu: u32, compact: &CompactSched) -> Result<(), ImportError> {
         let name = |index: Option<&u32>| {
-            index.and_then(|&index| compact.intern_table.get(index as usize)).cloned().unwrap_or_default()
+            index.and_then(|&index| compact.intern_table.get(index as usize)).map(|name| comm(name)).unwrap_or_default()
         };
         let mut t_ns = 0_u64;
         for (at, delta) in compact.switch_timestamp.iter().enumerate() {
@@ -202,22 +206,23 @@ impl PacketReader<'_> {
 
 fn event_kind(event: &FtraceEvent) -> Option<EventKind> {
     let cpu = |cpu: Option<i32>| u32::try_from(cpu.unwrap_or(0)).ok();
+    let name = |name: &Option<String>| name.as_deref().map(comm).unwrap_or_default();
     let pid = |pid: Option<i32>| Some(pid.unwrap_or(0)).filter(|&pid| pid >= 0);
     if let Some(switch) = &event.sched_switch {
         return Some(EventKind::Switch {
             prev_pid: pid(switch.prev_pid)?,
-            prev_comm: switch.prev_comm.clone().unwrap_or_default(),
+            prev_comm: name(&switch.prev_comm),
             prev_sleeps: switch.prev_state.unwrap_or(0) as u64 & TASK_SLEEPS != 0,
             next_pid: pid(switch.next_pid)?,
-            next_comm: switch.next_comm.clone().unwrap_or_default(),
+            next_comm: name(&switch.next_comm),
         });
     }
     if let Some(waking) = &event.sched_waking {
-        let comm = waking.comm.clone().unwrap_or_default();
+        let comm = name(&waking.comm);
         return Some(EventKind::Waking { pid: pid(waking.pid)?, comm, prev_cpu: Some(cpu(waking.target_cpu)?) });
     }
     if let Some(woken) = event.sched_wakeup.as_ref().or(event.sched_wakeup_new.as_ref()) {
-        let (comm, new) = (woken.comm.clone().unwrap_or_default(), event.sched_wakeup.is_none());
+        let (comm, new) = (name(&woken.comm), event.sched_wakeup.is_none());
         return Some(EventKind::Woken { pid: pid(woken.pid)?, comm, dest_cpu: Some(cpu(woken.target_cpu)?), new });
     }
     if let Some(moved) = &event.sched_migrate_task {
@@ -237,6 +242,25 @@ fn event_kind(event: &FtraceEvent) -> Option<EventKind> {
 
 /// The field number of `FtraceEventBundle.event`.
 const FTRACE_EVENT: u64 = 2;
+/// The field number of `FtraceEventBundle.compact_sched`, and in it that of `intern_table`.
+const COMPACT_SCHED: u64 = 4;
+const INTERN_TABLE: u64 = 5;
+/// The most names of a bundle. An empty one has two bytes in the file, and many more in memory.
+const MAX_NAMES: usize = 1 << 18;
+
+/// How many names a bundle has for its compact events, as far as it is a message.
+fn names_of(bundle: &[u8]) -> usize {
+    let mut names = 0;
+    let mut count = |number, _: &[u8]| {
+        names += usize::from(number == INTERN_TABLE);
+        Ok::<_, ()>(())
+    };
+    let _ = length_delimited_fields(bundle, |number, field| match number {
+        COMPACT_SCHED => length_delimited_fields(field, &mut count).map(drop),
+        _ => Ok(()),
+    });
+    names
+}
 
 #[derive(Clone, PartialEq, Message)]
 struct TracePacket {

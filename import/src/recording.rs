@@ -107,6 +107,7 @@ fn write(
     };
     let mut reordered = InOrder::with_capacity(REORDER_EVENTS);
     let losses = read(&mut |event| {
+        event.check().map_err(|what| ImportError::new(&files[0], what).with_hint("was the file damaged?"))?;
         reordered.push(event.t_ns, event);
         match reordered.has_room() {
             true => Ok(()),

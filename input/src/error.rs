@@ -1,5 +1,6 @@
 //! What is wrong with what somebody wrote.
 
+use crate::{shortened, shortened_message};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -44,8 +45,8 @@ impl InputError {
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_place(f, &self.path, self.line, self.key.as_deref())?;
-        write!(f, ": {}", self.what)?;
-        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n  hint: {hint}"))
+        write!(f, ": {}", shortened_message(&self.what))?;
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n  hint: {}", shortened_message(hint)))
     }
 }
 
@@ -59,5 +60,5 @@ impl std::error::Error for InputError {}
 pub fn write_place(f: &mut fmt::Formatter<'_>, path: &Path, line: Option<usize>, key: Option<&str>) -> fmt::Result {
     write!(f, "{}", path.display())?;
     line.map_or(Ok(()), |line| write!(f, ":{line}"))?;
-    key.map_or(Ok(()), |key| write!(f, ": `{key}`"))
+    key.map_or(Ok(()), |key| write!(f, ": `{}`", shortened(key)))
 }

@@ -17,6 +17,7 @@ mod printable;
 mod spelling;
 #[cfg(feature = "toml")]
 mod table;
+mod text;
 
 pub use cpulist::{cpulist_text, parse_cpulist, parse_sysfs_list};
 pub use duration::{DURATION, DURATION_MAX_NS, duration_text, parse_duration, parse_wall_time};
@@ -25,3 +26,4 @@ pub use printable::printable;
 pub use spelling::{did_you_mean, nearest, suggest};
 #[cfg(feature = "toml")]
 pub use table::{Document, Source, Table, Value};
+pub use text::{FILE_MAX, read_text, shortened, shortened_message};

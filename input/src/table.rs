@@ -17,12 +17,14 @@ pub struct Source<'a> {
     pub path: &'a Path,
     /// The text.
     pub text: &'a str,
+    /// The byte at which each line after the first begins.
+    lines: &'a [usize],
 }
 
 impl Source<'_> {
     /// Returns the line of a byte of the text, from 1.
     pub fn line(&self, at: usize) -> usize {
-        1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|&&byte| byte == b'\n').count()
+        1 + self.lines.partition_point(|&begin| begin <= at)
     }
 
     /// Returns an error at a byte of the text, or about the file as a whole.
@@ -47,7 +49,9 @@ impl Source<'_> {
 /// A file that was parsed.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
-    source: Source<'a>,
+    path: &'a Path,
+    text: &'a str,
+    lines: Vec<usize>,
     table: Spanned<DeTable<'a>>,
 }
 
@@ -58,12 +62,14 @@ impl<'a> Document<'a> {
     ///
     /// The line at which the text is not TOML.
     pub fn parse(path: &'a Path, text: &'a str) -> Result<Self, InputError> {
-        let source = Source { path, text };
+        let after = |(at, byte)| (byte == b'\n').then_some(at + 1);
+        let lines: Vec<usize> = text.bytes().enumerate().filter_map(after).collect();
+        let source = Source { path, text, lines: &lines };
         let table = DeTable::parse(text).map_err(|error| {
             let at = error.span().map(|span| span.start);
             source.error(at, None, format!("this is not TOML: {}", error.message().trim_end()))
         })?;
-        Ok(Document { source, table })
+        Ok(Document { path, text, lines, table })
     }
 
     /// Returns the file's outermost table, which may hold `keys` and nothing else.
@@ -72,7 +78,8 @@ impl<'a> Document<'a> {
     ///
     /// The first key that is not in `keys`.
     pub fn root(&'a self, keys: &[&str]) -> Result<Table<'a>, InputError> {
-        let table = Table { source: self.source, name: String::new(), at: None, entries: self.table.get_ref() };
+        let source = Source { path: self.path, text: self.text, lines: &self.lines };
+        let table = Table { source, name: String::new(), at: None, entries: self.table.get_ref() };
         table.only(keys)?;
         Ok(table)
     }

@@ -79,7 +79,7 @@ impl MachineFile {
     }
 
     fn read(path: &str) -> Result<Self, InputError> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = wakelab_input::read_text(Path::new(path)).map_err(|error| {
             InputError::new(path, format!("the file cannot be read: {error}; expected a machine (.toml)"))
                 .with_hint("`wakelab machine list` shows the machines that need no file")
         })?;

@@ -1,8 +1,9 @@
 //! Published results and search rates of the cases of an experiment, and the CSV files that hold published tables.
 
 use crate::compare::{PublishedRow, SearchRates};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
+use wakelab_input::{shortened, shortened_message};
 use wakelab_workload::Workload;
 
 /// Benchmark, case, load, and for results the metric.
@@ -12,6 +13,9 @@ type Key = [String; 4];
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Published {
     files: Vec<PathBuf>,
+    /// The last file of results, and of search statistics.
+    results_file: Option<PathBuf>,
+    search_file: Option<PathBuf>,
     results: BTreeMap<Key, PublishedRow>,
     search: BTreeMap<Key, SearchRates>,
 }
@@ -30,12 +34,13 @@ impl Published {
     /// Fails if the file cannot be read, lacks a column, or has the same row twice, or if a cell that needs a number
     /// has none.
     pub fn read_results(&mut self, path: &Path) -> Result<(), PublishedError> {
-        let columns = ["baseline_std_pct", "compare_pct", "compare_std_pct"];
+        let columns = [("baseline_std_pct", DEVIATION), ("compare_pct", EFFECT), ("compare_std_pct", DEVIATION)];
         read(path, ["benchmark", "case", "load", "metric"], columns, |key, [base, compare, with]| {
             let row = PublishedRow { baseline_std_pct: base, compare_pct: compare, compare_std_pct: with };
             self.results.insert(key, row).is_none()
         })?;
         self.files.push(path.to_owned());
+        self.results_file = Some(path.to_owned());
         Ok(())
     }
 
@@ -47,13 +52,23 @@ impl Published {
     /// Fails if the file cannot be read, lacks a column, or has the same row twice, or if a cell that needs a number
     /// has none.
     pub fn read_search(&mut self, path: &Path) -> Result<(), PublishedError> {
-        let columns = ["se_eff_pct", "dom_eff_pct", "fast_rate_pct", "success_rate_pct"];
+        let columns = ["se_eff_pct", "dom_eff_pct", "fast_rate_pct", "success_rate_pct"].map(|name| (name, SHARE));
         read(path, ["benchmark", "case", "load", ""], columns, |key, [se, dom, fast, success]| {
             let row = SearchRates { se_eff_pct: se, dom_eff_pct: dom, fast_rate_pct: fast, success_rate_pct: success };
             self.search.insert(key, row).is_none()
         })?;
         self.files.push(path.to_owned());
+        self.search_file = Some(path.to_owned());
         Ok(())
+    }
+
+    /// Returns a warning for each table without a row for these workloads, or with rows of a benchmark and case but not
+    /// of a load of it. It names some of the rows.
+    pub fn misfits<'a>(&self, workloads: impl Iterator<Item = &'a Workload> + Clone) -> Vec<String> {
+        let results = workloads.clone().map(|workload| key(workload, &workload.metric)).collect();
+        let search = workloads.map(|workload| key(workload, "")).collect();
+        let results = misfit(self.results_file.as_deref(), self.results.keys().collect(), results);
+        results.into_iter().chain(misfit(self.search_file.as_deref(), self.search.keys().collect(), search)).collect()
     }
 
     /// The files that were read.
@@ -72,32 +87,88 @@ impl Published {
     }
 }
 
+/// How many rows a warning names.
+const NAMED: usize = 3;
+
+/// The warning about a table with these rows that has none for a workload, if any.
+fn misfit(file: Option<&Path>, rows: BTreeSet<&Key>, workloads: BTreeSet<Key>) -> Option<String> {
+    let file = file?.display();
+    if rows.is_empty() {
+        return Some(format!("{file}: the table has no row, so that nothing is compared with it"));
+    }
+    let named = |keys: Vec<&Key>| {
+        let more = keys.len().saturating_sub(NAMED);
+        let named: Vec<String> =
+            keys.into_iter().take(NAMED).map(|key| format!("{:?}", shortened(key.join(" ").trim_end()))).collect();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{more}", named.join(", "))
+    };
+    let unused: Vec<&Key> = rows.iter().copied().filter(|row| !workloads.contains(*row)).collect();
+    if unused.len() == rows.len() {
+        return Some(format!(
+            "{file}: no row is of a workload of the experiment: the rows are {}; the experiment has {}",
+            named(unused),
+            named(workloads.iter().collect())
+        ));
+    }
+    // The same but for the load.
+    let alike = |a: &Key, b: &Key| a[..2] == b[..2] && a[3] == b[3];
+    let lacking: Vec<&Key> = workloads
+        .iter()
+        .filter(|&workload| !rows.contains(workload) && unused.iter().any(|row| alike(row, workload)))
+        .collect();
+    let spare = unused.into_iter().filter(|row| lacking.iter().any(|workload| alike(row, workload))).collect();
+    (!lacking.is_empty()).then(|| {
+        format!("{file}: no row is of {}; rows of no load of the experiment are {}", named(lacking), named(spare))
+    })
+}
+
 fn key(workload: &Workload, metric: &str) -> Key {
     [&workload.benchmark, &workload.case, &workload.load, metric].map(str::to_owned)
 }
+
+/// Per cent.
+type Range = std::ops::RangeInclusive<f64>;
+
+/// Standard deviations.
+const DEVIATION: Range = 0.0..=1e6;
+/// Differences. Something that takes 10,000 times as long is a million per cent more.
+const EFFECT: Range = -1e6..=1e6;
+/// Shares.
+const SHARE: Range = 0.0..=100.0;
 
 /// Reads a table with the columns `keys`, of which an empty name is no column, and with numbers in `columns`.
 fn read<const N: usize>(
     path: &Path,
     keys: [&str; 4],
-    columns: [&str; N],
+    columns: [(&str, Range); N],
     mut row: impl FnMut(Key, [f64; N]) -> bool,
 ) -> Result<(), PublishedError> {
-    let needed: Vec<&str> = keys.into_iter().filter(|name| !name.is_empty()).chain(columns).collect();
+    let needed: Vec<&str> =
+        keys.into_iter().filter(|name| !name.is_empty()).chain(columns.iter().map(|(name, _)| *name)).collect();
     let table = CsvTable::read(path, &needed)?;
     for cells in &table.rows {
         let key = keys.map(|name| table.text(cells, name).to_owned());
         let mut numbers = [0.0; N];
-        for (number, name) in numbers.iter_mut().zip(columns) {
+        for (number, (name, range)) in numbers.iter_mut().zip(&columns) {
             *number = table.number(cells, name).ok().flatten().ok_or_else(|| {
-                let text = table.text(cells, name);
+                let text = shortened(table.text(cells, name));
                 let what = format!("{text:?} is no number; expected per cent, such as -0.47");
                 table.error(Some(cells), Some(name), what)
             })?;
+            if !range.contains(number) {
+                let (from, to) = (range.start(), range.end());
+                let what = format!("{number} is out of range; expected per cent from {from} to {to}");
+                return Err(table.error(Some(cells), Some(name), what));
+            }
         }
         let name = key.join(" ");
         if !row(key, numbers) {
-            return Err(table.error(Some(cells), None, format!("{} stands in the file twice", name.trim_end())));
+            return Err(table.error(
+                Some(cells),
+                None,
+                format!("{} stands in the file twice", shortened(name.trim_end())),
+            ));
         }
     }
     Ok(())
@@ -117,6 +188,9 @@ pub struct PublishedError {
     /// What is wrong, and what was expected.
     pub what: String,
 }
+
+/// Numbers of published tables are below: counts, times in any unit, rates.
+const NUMBER_MAX: f64 = 1e15;
 
 /// A CSV file.
 #[derive(Clone, Debug)]
@@ -142,15 +216,18 @@ impl CsvTable {
             column: None,
             what: e.to_string(),
         };
-        let mut reader = csv::Reader::from_path(path).map_err(of_csv)?;
+        let of_file = |line, column, what| PublishedError { path: path.to_owned(), line, column, what };
+        let text = wakelab_input::read_text(path).map_err(|e| of_file(None, None, e.to_string()))?;
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
         let columns: Vec<String> = reader.headers().map_err(of_csv)?.iter().map(str::to_owned).collect();
+        let mut names = HashSet::new();
+        if let Some(again) = columns.iter().find(|name| !names.insert(name.as_str())) {
+            let what = "the column comes twice; take one of the two out".to_owned();
+            return Err(of_file(Some(1), Some(shortened(again).into_owned()), what));
+        }
         if let Some(missing) = needed.iter().find(|name| !columns.iter().any(|column| column == *name)) {
-            return Err(PublishedError {
-                path: path.to_owned(),
-                line: Some(1),
-                column: Some((*missing).to_owned()),
-                what: format!("it is missing; the file has {}", columns.join(", ")),
-            });
+            let what = format!("it is missing; the file has {}", shortened_message(&columns.join(", ")));
+            return Err(of_file(Some(1), Some((*missing).to_owned()), what));
         }
         let mut rows = Vec::new();
         for record in reader.records() {
@@ -182,8 +259,9 @@ impl CsvTable {
         match self.text(row, column) {
             "" => Ok(None),
             text => match text.parse().ok().filter(|number: &f64| number.is_finite()) {
-                Some(number) => Ok(Some(number)),
-                None => Err(self.error(Some(row), Some(column), format!("{text:?} is no number"))),
+                Some(number) if number.abs() <= NUMBER_MAX => Ok(Some(number)),
+                Some(number) => Err(self.error(Some(row), Some(column), format!("{number:e} is out of range"))),
+                None => Err(self.error(Some(row), Some(column), format!("{:?} is no number", shortened(text)))),
             },
         }
     }

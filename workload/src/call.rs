@@ -14,7 +14,7 @@ use serde::Serialize;
 /// A system call. Mutexes, conditions and barriers are those of pthreads.
 ///
 /// A task that waits for one of these does so in a queue; tasks are woken in the order in which they came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Call {
     /// `pthread_mutex_lock()`: takes the mutex if it is free; else waits at the end of its queue. A woken task tries
@@ -174,7 +174,7 @@ impl Call {
 }
 
 /// From when a timer's periods are counted, as in rt-app's `timer`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimerMode {
     /// From the last expiry, or from the moment of the miss if it was missed. Lost time is not caught up.
@@ -185,7 +185,7 @@ pub enum TimerMode {
 
 /// The kind of a resource in [`Workload::channels`](crate::Workload::channels), which follows from the steps that name
 /// it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A channel for messages.

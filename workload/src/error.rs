@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use wakelab_input::{InputError, write_place};
+use wakelab_input::{InputError, shortened, shortened_message, write_place};
 
 /// What to do about a file that cannot be read.
 pub(crate) const NO_FILE: &str = "`wakelab workload list` shows the workloads that need no file";
@@ -72,14 +72,14 @@ impl fmt::Display for WorkloadError {
                 write_place(f, path, *line, key.as_deref())?;
                 f.write_str(": ")?;
             }
-            About::Task(name) => write!(f, "task {name}: ")?,
-            About::Program(name, None) => write!(f, "program {name}: ")?,
-            About::Program(name, Some(step)) => write!(f, "program {name}, step {step}: ")?,
-            About::Channel(name) => write!(f, "channel {name}: ")?,
+            About::Task(name) => write!(f, "task {}: ", shortened(name))?,
+            About::Program(name, None) => write!(f, "program {}: ", shortened(name))?,
+            About::Program(name, Some(step)) => write!(f, "program {}, step {step}: ", shortened(name))?,
+            About::Channel(name) => write!(f, "channel {}: ", shortened(name))?,
         }
-        f.write_str(&self.what)?;
+        f.write_str(&shortened_message(&self.what))?;
         match &self.hint {
-            Some(hint) => write!(f, "\n  hint: {hint}"),
+            Some(hint) => write!(f, "\n  hint: {}", shortened_message(hint)),
             None => Ok(()),
         }
     }

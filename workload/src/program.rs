@@ -1,10 +1,11 @@
 //! Task programs.
 
 use crate::call::{Call, Kind};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::sync::Arc;
 
 /// An amount of work or of time, drawn anew each time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Work {
     /// The mean, ns.
     pub ns: u64,
@@ -13,7 +14,7 @@ pub struct Work {
 }
 
 /// One step of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
     /// Computes.
@@ -105,7 +106,8 @@ pub struct Task {
     /// Index in [`Workload::programs`].
     pub program: u32,
     /// By the program's channel number: the index in [`Workload::channels`].
-    pub channels: Vec<u32>,
+    #[serde(serialize_with = "numbers")]
+    pub channels: Arc<[u32]>,
     /// When the task is forked, ns from the start of the run.
     pub start_ns: u64,
     /// The nice value, -20 to 19.
@@ -118,10 +120,23 @@ pub struct Task {
     pub affinity: Option<Vec<u32>>,
 }
 
+fn numbers<S: Serializer>(channels: &Arc<[u32]>, to: S) -> Result<S::Ok, S::Error> {
+    channels.as_ref().serialize(to)
+}
+
 impl Task {
     /// Returns a task of nice value 0 that may use all CPUs.
     pub fn plain(name: String, program: u32, channels: Vec<u32>, start_ns: u64) -> Self {
-        Task { name, program, channels, start_ns, nice: 0, idle_policy: false, slice_ns: 0, affinity: None }
+        Task {
+            name,
+            program,
+            channels: channels.into(),
+            start_ns,
+            nice: 0,
+            idle_policy: false,
+            slice_ns: 0,
+            affinity: None,
+        }
     }
 }
 

@@ -52,7 +52,7 @@ pub fn fork_exit(children: u32) -> Workload {
 }
 
 fn task(name: String, program: u32, channels: Vec<u32>) -> Task {
-    Task { name, program, channels, start_ns: 0, nice: 0, idle_policy: false, slice_ns: 0, affinity: None }
+    Task::plain(name, program, channels, 0)
 }
 
 fn workload(case: &str, programs: Vec<Program>, channels: Vec<Channel>, tasks: Vec<Task>) -> Workload {

@@ -2,6 +2,7 @@
 //! process.
 
 mod analysis;
+mod bombs;
 mod book;
 mod commands;
 mod compare_bad_input;

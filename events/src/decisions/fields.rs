@@ -42,9 +42,20 @@ impl Fields {
         String::from_utf8_lossy(self.bytes(column))
     }
 
-    pub(super) fn text_into(&self, column: Column, to: &mut String) {
+    /// A text of at most so many bytes.
+    pub(super) fn short_text(&self, column: Column, longest: usize) -> Result<Cow<'_, str>, ReadError> {
+        let found = self.bytes(column).len();
+        if found > longest {
+            let what = format!("expected at most {longest} bytes, found {found}: {}", shown(self.bytes(column)));
+            return Err(self.error(column, what).with_hint(DAMAGED));
+        }
+        Ok(self.text(column))
+    }
+
+    pub(super) fn text_into(&self, column: Column, longest: usize, to: &mut String) -> Result<(), ReadError> {
         to.clear();
-        to.push_str(&self.text(column));
+        to.push_str(&self.short_text(column, longest)?);
+        Ok(())
     }
 
     pub(super) fn error(&self, column: Column, what: String) -> ReadError {

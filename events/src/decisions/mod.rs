@@ -5,7 +5,6 @@
 
 mod csv;
 mod fields;
-mod limits;
 mod parquet_rows;
 mod parse_row;
 mod reader;
@@ -14,6 +13,7 @@ mod simulated_rows;
 mod snapshot;
 mod topo;
 
+pub(crate) use parquet_rows::MOST_LIST_VALUES;
 pub use reader::Reader;
 pub use row::{PerCpu, Row, RowFeatures, ScanState, SlowPathState, TaskState, WakerState};
 pub use snapshot::Snapshot;

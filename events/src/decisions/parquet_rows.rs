@@ -3,18 +3,32 @@
 
 use super::csv::Record;
 use super::fields::Column;
+use super::topo::TopoFile;
 use crate::error::{ReadError, clipped};
 use crate::table::metadata::{Builder, ParquetFile, damaged, damaged_rows};
+use crate::table::pages::ListLimits;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
+use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Rows are decoded in batches of this size.
+/// Rows are decoded in batches of at most this size.
 const BATCH_ROWS: usize = 1024;
+/// The approximate size of the lists of a batch, bytes, and of those of a row for each CPU.
+const BATCH_BYTES: usize = 64 << 20;
+const ROW_BYTES_PER_CPU: usize = 128;
+/// The most values of a list column in a row group, of which `RecordingWriter` begins a new one before.
+pub(crate) const MOST_LIST_VALUES: u64 = 1 << 27;
+
+/// How many rows are decoded at once on a machine of so many CPUs.
+pub(super) fn batch_rows(nr_cpus: u32) -> usize {
+    (BATCH_BYTES / (ROW_BYTES_PER_CPU * (nr_cpus as usize).max(1))).clamp(1, BATCH_ROWS)
+}
 
 /// The values that are the same in all rows of a file, from its metadata.
 pub(super) struct RecordingMetadata {
@@ -23,7 +37,7 @@ pub(super) struct RecordingMetadata {
     /// The machine's name.
     pub(super) topology: String,
     /// The description of the machine, as in a topo file.
-    pub(super) domains: String,
+    domains: String,
     load: String,
     variant: String,
 }
@@ -43,7 +57,13 @@ pub(super) struct ParquetRows {
 const WHAT_IS_READ: &str = "wakelab-record writes such files; docs/recording.md describes them";
 
 impl ParquetRows {
-    pub(super) fn open(path: &Path, file: ParquetFile, builder: Builder) -> Result<Self, ReadError> {
+    /// Begins to read `rows`, the file of this metadata, with the description of its machine.
+    pub(super) fn open(
+        path: &Path,
+        rows: &File,
+        file: ParquetFile,
+        builder: Builder,
+    ) -> Result<(Self, TopoFile), ReadError> {
         let error = |what: String| ReadError::of_file(path, what);
         if file.table != "decisions" {
             let what = format!("expected the decisions of a recording, found its table {:?}", clipped(&file.table));
@@ -61,17 +81,30 @@ impl ParquetRows {
             load: value("wakelab.workload")?,
             variant: value("wakelab.variant")?,
         };
+        let topo = TopoFile::parse(path, &metadata.domains)?;
         let schema = builder.schema().clone();
-        let mut places = Vec::new();
+        let (mut places, mut read) = (Vec::new(), Vec::new());
         for &column in Column::ALL {
             let place = schema.fields().iter().position(|field| field.name() == column.name());
+            read.extend(place);
             if place.is_none() && metadata.of_all_rows(column).is_none() && !column.is_optional() {
                 return Err(error(format!("the file lacks the column {}", column.name())).with_hint(WHAT_IS_READ));
             }
             places.push(place);
         }
-        let batches = builder.with_batch_size(BATCH_ROWS).build().map_err(|e| damaged(path, &e.to_string()))?;
-        Ok(ParquetRows { path: path.to_owned(), batches, batch: None, places, next: 0, row: 0, metadata })
+        let nr_cpus = topo.domains.nr_cpus;
+        let lists = ListLimits { longest: nr_cpus.into(), most: MOST_LIST_VALUES };
+        file.check_rows(rows, &builder, |name| read.iter().any(|&at| schema.field(at).name() == name), lists)?;
+        // The columns of a batch are in the order of the file.
+        read.sort_unstable();
+        for place in places.iter_mut().flatten() {
+            *place = read.partition_point(|at| at < place);
+        }
+        let mask = ProjectionMask::roots(builder.parquet_schema(), read);
+        let batches = builder.with_projection(mask).with_batch_size(batch_rows(nr_cpus)).build();
+        let batches = batches.map_err(|e| damaged(path, &e.to_string()))?;
+        let rows = ParquetRows { path: path.to_owned(), batches, batch: None, places, next: 0, row: 0, metadata };
+        Ok((rows, topo))
     }
 
     /// Reads the next row. Returns false at the end.
@@ -137,7 +170,7 @@ pub(super) fn append_value(to: &mut Vec<u8>, column: Column, array: &ArrayRef, r
         DataType::Int32 => write!(to, "{}", array.as_primitive::<Int32Type>().value(row)),
         DataType::Int64 if is_hex(column) => write!(to, "{:x}", array.as_primitive::<Int64Type>().value(row)),
         DataType::Int64 => write!(to, "{}", array.as_primitive::<Int64Type>().value(row)),
-        DataType::Utf8 => to.write_all(array.as_string::<i32>().value(row).as_bytes()),
+        DataType::Utf8View => to.write_all(array.as_string_view().value(row).as_bytes()),
         DataType::List(_) => return append_list(to, &array.as_list::<i32>().value(row)),
         _ => return false,
     };

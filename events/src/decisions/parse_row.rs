@@ -1,33 +1,31 @@
 //! The fields of a line, checked and turned into a [`Row`].
 
 use super::fields::{BELONGS, Column as C};
-use super::limits;
 use super::reader::Reader;
 use super::row::{Row, RowFeatures, ScanState, SlowPathState, TaskState, WakerState};
 use crate::error::{ReadError, shown};
+use crate::limits;
 use std::sync::Arc;
 use wakelab_sched::CpuMask;
 use wakelab_sched::select::WakeFlags;
-
-/// Any number.
-const ANY: std::ops::RangeInclusive<u64> = 0..=u64::MAX;
 
 impl Reader {
     pub(super) fn parse(&mut self, row: &mut Row) -> Result<(), ReadError> {
         self.same_machine()?;
         if self.fields.bytes(C::features) != self.features.text.as_bytes() {
-            self.features = Arc::new(RowFeatures::parse(&self.fields.text(C::features), self.topo.preset));
+            let text = self.fields.short_text(C::features, limits::MAX_FEATURES)?;
+            self.features = Arc::new(RowFeatures::parse(&text, self.topo.preset));
         }
         let fields = &self.fields;
         let nr_cpus = self.topo.domains.nr_cpus;
         row.line = fields.line();
         row.kernel.clone_from(&self.kernel);
         row.features = Arc::clone(&self.features);
-        fields.text_into(C::load, &mut row.load);
-        fields.text_into(C::variant, &mut row.variant);
-        row.seq = fields.number(C::seq, ANY)?;
-        row.t_ns = fields.number(C::t_ns, ANY)?;
-        row.dur_ns = fields.number(C::dur_ns, ANY)?;
+        fields.text_into(C::load, limits::MAX_LABEL, &mut row.load)?;
+        fields.text_into(C::variant, limits::MAX_LABEL, &mut row.variant)?;
+        row.seq = fields.number(C::seq, limits::ROWS)?;
+        row.t_ns = fields.number(C::t_ns, limits::TIMES)?;
+        row.dur_ns = fields.number(C::dur_ns, limits::LENGTHS)?;
         row.stable = fields.flag(C::stable)?;
         self.parse_waker(&mut row.waker)?;
         self.parse_wakee(&mut row.wakee)?;
@@ -66,7 +64,7 @@ impl Reader {
         let fields = &self.fields;
         waker.cpu = fields.cpu(C::waker_cpu, self.topo.domains.nr_cpus)?;
         waker.pid = fields.number(C::waker_pid, limits::PIDS)?;
-        fields.text_into(C::waker_comm, &mut waker.comm);
+        fields.text_into(C::waker_comm, self.longest_comm(), &mut waker.comm)?;
         waker.flags = fields.hex(C::waker_flags)?;
         waker.per_cpu_kthread = fields.flag(C::waker_percpu_kthread)?;
         waker.in_task = fields.flag(C::in_task)?;
@@ -82,7 +80,7 @@ impl Reader {
         let fields = &self.fields;
         let nr_cpus = self.topo.domains.nr_cpus;
         wakee.pid = fields.number(C::wakee_pid, limits::PIDS)?;
-        fields.text_into(C::wakee_comm, &mut wakee.comm);
+        fields.text_into(C::wakee_comm, self.longest_comm(), &mut wakee.comm)?;
         wakee.policy = fields.number(C::wakee_policy, limits::POLICIES)?;
         wakee.static_prio = fields.number(C::wakee_static_prio, limits::STATIC_PRIOS)?;
         wakee.on_rq = fields.flag(C::on_rq)?;
@@ -172,27 +170,27 @@ impl Reader {
 
     /// What SIS_PROP reads, which may be missing.
     fn scan_state(&self) -> Result<ScanState, ReadError> {
-        let number = |column| {
-            if self.fields.bytes(column).is_empty() { Ok(None) } else { self.fields.number(column, ANY).map(Some) }
+        let number = |column, range| {
+            if self.fields.bytes(column).is_empty() { Ok(None) } else { self.fields.number(column, range).map(Some) }
         };
         Ok(ScanState {
-            jiffies: number(C::jiffies)?,
-            wake_stamp: number(C::wake_stamp)?,
-            wake_avg_idle: number(C::wake_avg_idle)?,
-            avg_idle: number(C::avg_idle)?,
-            avg_scan_cost: number(C::avg_scan_cost)?,
+            jiffies: number(C::jiffies, limits::TIMES)?,
+            wake_stamp: number(C::wake_stamp, limits::TIMES)?,
+            wake_avg_idle: number(C::wake_avg_idle, limits::LENGTHS)?,
+            avg_idle: number(C::avg_idle, limits::LENGTHS)?,
+            avg_scan_cost: number(C::avg_scan_cost, limits::LENGTHS)?,
         })
     }
 
     fn parse_slow_path(&self, slow: &mut SlowPathState) -> Result<(), ReadError> {
         let fields = &self.fields;
         let n = (self.topo.domains.nr_cpus as usize, "CPU");
-        fields.list(C::cpu_idle_stamp, n, ANY, &mut slow.idle_stamp)?;
+        fields.list(C::cpu_idle_stamp, n, limits::TIMES, &mut slow.idle_stamp)?;
         fields.list(C::cpu_idle_exit_latency, n, limits::EXIT_LATENCIES, &mut slow.idle_exit_latency)?;
-        fields.list(C::cpu_group_imbalance, n, ANY, &mut slow.group_imbalance)?;
+        fields.list(C::cpu_group_imbalance, n, limits::LEVELS, &mut slow.group_imbalance)?;
         let columns = [C::cpu_group_cap_l0, C::cpu_group_cap_l1, C::cpu_group_cap_l2];
         for (level, (column, capacities)) in columns.into_iter().zip(&mut slow.group_capacity).enumerate() {
-            fields.list(column, n, ANY, capacities)?;
+            fields.list(column, n, limits::GROUP_CAPACITIES, capacities)?;
             for (cpu, (domains, capacity)) in self.topo.domains.domains.iter().zip(capacities).enumerate() {
                 let Some(group) = domains.get(level).and_then(|sd| sd.groups().next()) else { continue };
                 let range = limits::group_capacities(group.weight);

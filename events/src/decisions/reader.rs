@@ -7,6 +7,7 @@ use super::row::{Row, RowFeatures};
 use super::simulated_rows::SimulatedRows;
 use super::topo::TopoFile;
 use crate::error::{ReadError, shown};
+use crate::limits;
 use crate::table::metadata::{FileKind, ParquetFile};
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -82,11 +83,15 @@ impl Reader {
         let mut magic = Vec::with_capacity(PARQUET_MAGIC.len());
         file.by_ref().take(PARQUET_MAGIC.len() as u64).read_to_end(&mut magic).map_err(|e| error(e.to_string()))?;
         if magic == PARQUET_MAGIC {
+            let bytes = file.try_clone().map_err(|e| error(e.to_string()))?;
             let (metadata, builder) = ParquetFile::open(path, file)?;
             let rows = builder.metadata().file_metadata().num_rows();
             let reader = match metadata.kind {
-                FileKind::Recorded => Self::of_parquet(path, ParquetRows::open(path, metadata, builder)?),
-                FileKind::Simulated => Self::of_simulated(path, SimulatedRows::open(path, &metadata, builder)?),
+                FileKind::Recorded => {
+                    let (rows, topo) = ParquetRows::open(path, &bytes, metadata, builder)?;
+                    Self::of_parquet(path, rows, topo)
+                }
+                FileKind::Simulated => Self::of_simulated(path, SimulatedRows::open(path, &bytes, &metadata, builder)?),
             };
             return Ok(Reader { length: Length::Rows(u64::try_from(rows).unwrap_or(0)), ..reader? });
         }
@@ -141,8 +146,7 @@ impl Reader {
     }
 
     /// Reads a Parquet file of wakelab-record, which contains the description of its machine.
-    fn of_parquet(path: &Path, rows: ParquetRows) -> Result<Self, ReadError> {
-        let topo = TopoFile::parse(path, &rows.metadata.domains)?;
+    fn of_parquet(path: &Path, rows: ParquetRows, topo: TopoFile) -> Result<Self, ReadError> {
         let mut fields = Fields::new(path, ParquetRows::record_places(), Column::ALL.len());
         let mut rows = Rows::Parquet(Box::new(rows));
         if !next(&mut rows, &mut fields, ALL)? {
@@ -170,6 +174,14 @@ impl Reader {
         match &self.rows {
             Rows::Simulated(rows) => (true, rows.partial),
             Rows::Csv(_) | Rows::Parquet(_) => (false, false),
+        }
+    }
+
+    /// The longest name of a task, bytes. Those of simulated tasks are from a workload's file.
+    pub(super) fn longest_comm(&self) -> usize {
+        match &self.rows {
+            Rows::Simulated(_) => limits::MAX_LABEL,
+            Rows::Csv(_) | Rows::Parquet(_) => limits::MAX_COMM,
         }
     }
 

@@ -3,22 +3,22 @@
 
 use super::csv::Record;
 use super::fields::Column;
-use super::parquet_rows::{append_list, append_value};
+use super::parquet_rows::{append_list, append_value, batch_rows};
 use super::topo::TopoFile;
 use crate::error::{ReadError, clipped};
+use crate::limits::MAX_TIME;
 use crate::stream::TaskNames;
 use crate::table::metadata::{Builder, ParquetFile, damaged, damaged_rows};
+use crate::table::pages::ListLimits;
 use crate::table::reader::Columns;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Rows are decoded in batches of this size.
-const BATCH_ROWS: usize = 1024;
 
 /// A reader of the wake-ups of a run.
 pub(super) struct SimulatedRows {
@@ -38,7 +38,8 @@ pub(super) struct SimulatedRows {
 }
 
 impl SimulatedRows {
-    pub(super) fn open(path: &Path, file: &ParquetFile, builder: Builder) -> Result<Self, ReadError> {
+    /// Begins to read `rows`, the file of this metadata.
+    pub(super) fn open(path: &Path, rows: &File, file: &ParquetFile, builder: Builder) -> Result<Self, ReadError> {
         if file.table != "wakeups" {
             let what = format!("expected the wake-ups of a run, found its table {:?}", clipped(&file.table));
             return Err(ReadError::of_file(path, what).with_hint("name its wakeups.parquet, or its folder"));
@@ -47,7 +48,13 @@ impl SimulatedRows {
         let topo = crate::stream::run::topo_file(path, file)?;
         let (side, variant) = (value("wakelab.side")?, value("wakelab.variant")?);
         let folder = path.parent().unwrap_or(Path::new(""));
-        let batches = builder.with_batch_size(BATCH_ROWS).build().map_err(|e| damaged(path, &e.to_string()))?;
+        let nr_cpus = topo.domains.nr_cpus;
+        // `cpu_group_cap` has the values of all levels one after the other.
+        let levels = topo.domains.domains.iter().map(Vec::len).max().unwrap_or(0).max(1) as u64;
+        let lists = ListLimits { longest: u64::from(nr_cpus) * levels, most: u64::MAX };
+        file.check_rows(rows, &builder, |_| true, lists)?;
+        let batches =
+            builder.with_batch_size(batch_rows(nr_cpus)).build().map_err(|e| damaged(path, &e.to_string()))?;
         Ok(SimulatedRows {
             path: path.to_owned(),
             batches,
@@ -81,14 +88,16 @@ impl SimulatedRows {
             let Some(batch) = self.batch.clone() else { return Ok(false) };
             let row = Wakeup { batch: &batch, at: self.next - 1, cpus: self.topo.domains.nr_cpus as usize };
             let wrong = |column: &'static str, line| {
-                ReadError::of_file(&self.path, "expected a value of the schema's type, found another")
+                ReadError::of_file(&self.path, "expected a value of the schema's type and range, found another")
                     .at_line(line)
                     .in_column(column)
                     .with_hint("docs/events.md has the columns")
             };
-            let (Some(began), Some(decided)) = (row.long("t_ns"), row.long("decided_ns")) else {
-                return Err(wrong("t_ns", self.row));
+            let time = |column| {
+                let time = row.long(column).filter(|&time| u64::try_from(time).is_ok_and(|time| time <= MAX_TIME));
+                time.ok_or_else(|| wrong(column, self.row))
             };
+            let (began, decided) = (time("t_ns")?, time("decided_ns")?);
             self.names.advance_to(decided.max(0) as u64)?;
             let stable = row.long("probe_ns").is_none() || self.changes.none_within(began, decided)?;
             self.partial = row.cell("cpu_nr_running").is_none();

@@ -1,8 +1,8 @@
 //! The description of a recorded machine: `topo-<kernel>-<topology>.json`.
 
 use super::fields::{NAME, NAMES, is_name};
-use super::limits;
 use crate::error::{ReadError, clipped, shown};
+use crate::limits;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, StringDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, Visitor};

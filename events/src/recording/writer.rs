@@ -5,6 +5,7 @@ use super::schema::{
     Counts, CountsRow, DecisionRow, Decisions, Frequencies, FrequencyRow, IdleStateRow, IdleStates, MigrationRow,
     Migrations, SwitchRow, Switches, WakingRow, Wakings,
 };
+use crate::decisions::MOST_LIST_VALUES;
 use crate::error::WriteError;
 use crate::folder::Folder;
 use crate::table::Table;
@@ -69,6 +70,10 @@ impl RecordingWriter {
     /// # Errors
     /// Fails if it cannot be written.
     pub fn decision(&mut self, row: DecisionRow<'_>) -> Result<(), WriteError> {
+        // A reader refuses more, because it cannot know before it decodes them that they are not all in one list.
+        if (self.decisions.rows + 1).saturating_mul(row.cpu_nr_running.len() as u64) > MOST_LIST_VALUES {
+            self.decisions.close(&self.metadata)?;
+        }
         self.decisions.push(&self.folder, &self.metadata, row)
     }
 

@@ -24,7 +24,7 @@ use wakeups::Wakeups;
 
 /// The version of the schema (`wakelab.schema_version` of every file). docs/events.md describes which changes increase
 /// which number.
-pub const SCHEMA_VERSION: &str = "1.3";
+pub const SCHEMA_VERSION: &str = "1.4";
 
 /// All tables with their columns, in the order of docs/events.md.
 pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 13] {

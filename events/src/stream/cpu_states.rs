@@ -3,12 +3,12 @@
 
 use super::source::Tables;
 use crate::error::ReadError;
+use crate::limits::{MAX_IDLE_STATE, MAX_KHZ, MAX_SCAN, MAX_SUM, MAX_TIME};
 use crate::table::reader::{Segments, if_present};
 use std::path::Path;
 use wakelab_sched::cpumask::Cpu;
 
 const LAST_CPU: u64 = wakelab_sched::domain::MAX_CPUS as u64 - 1;
-const LAST_NS: u64 = i64::MAX as u64;
 
 /// A change of a CPU's idle state or frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,28 +33,25 @@ impl CpuValues {
     pub fn frequencies(tables: &Tables) -> Self {
         CpuValues {
             rows: Segments::new(tables.frequencies.clone(), "frequencies", &["t_ns", "cpu", "khz"]),
-            max: u64::from(u32::MAX),
+            max: MAX_KHZ,
         }
     }
 
     /// The frequencies of a simulated run.
     pub fn simulated_frequencies(folder: &Path) -> Self {
         let file = if_present(folder, "frequencies.parquet");
-        CpuValues { rows: Segments::new(file, "frequencies", &["t_ns", "cpu", "khz"]), max: u64::from(u32::MAX) }
+        CpuValues { rows: Segments::new(file, "frequencies", &["t_ns", "cpu", "khz"]), max: MAX_KHZ }
     }
 
     /// The idle states of a recording.
     pub fn idle_states(tables: &Tables) -> Self {
-        CpuValues {
-            rows: Segments::new(tables.idle.clone(), "idle", &["t_ns", "cpu", "state"]),
-            max: u64::from(u8::MAX),
-        }
+        CpuValues { rows: Segments::new(tables.idle.clone(), "idle", &["t_ns", "cpu", "state"]), max: MAX_IDLE_STATE }
     }
 
     /// The idle states of a simulated run, without the times at which CPUs leave them.
     pub fn simulated_idle_states(folder: &Path) -> Self {
         let file = if_present(folder, "idle_states.parquet");
-        CpuValues { rows: Segments::new(file, "idle_states", &["t_ns", "cpu", "state"]), max: u64::from(u8::MAX) }
+        CpuValues { rows: Segments::new(file, "idle_states", &["t_ns", "cpu", "state"]), max: MAX_IDLE_STATE }
     }
 
     /// The next value; `None` at the end.
@@ -63,8 +60,8 @@ impl CpuValues {
     /// Fails if a file cannot be read, or has a value out of range.
     pub fn next_value(&mut self) -> Result<Option<CpuValue>, ReadError> {
         let Some(row) = self.rows.advance(|_| {})? else { return Ok(None) };
-        let value = if row.long(2).is_none() { None } else { Some(row.within(2, self.max)? as u32) };
-        Ok(Some(CpuValue { t_ns: row.within(0, LAST_NS)?, cpu: row.within(1, LAST_CPU)? as Cpu, value }))
+        let value = row.within_or_null(2, self.max)?.map(|value| value as u32);
+        Ok(Some(CpuValue { t_ns: row.within(0, MAX_TIME)?, cpu: row.within(1, LAST_CPU)? as Cpu, value }))
     }
 }
 
@@ -95,7 +92,7 @@ impl PackagePowers {
     pub fn next_power(&mut self) -> Result<Option<PackagePower>, ReadError> {
         let Some(row) = self.0.advance(|_| {})? else { return Ok(None) };
         let package = row.within(1, LAST_CPU)? as u32;
-        Ok(Some(PackagePower { t_ns: row.within(0, LAST_NS)?, package, uw: row.within(2, LAST_NS)? }))
+        Ok(Some(PackagePower { t_ns: row.within(0, MAX_TIME)?, package, uw: row.within(2, MAX_SUM)? }))
     }
 }
 
@@ -127,11 +124,12 @@ impl SdSharedWrites {
         let Some(row) = self.0.advance(|_| {})? else { return Ok(None) };
         let hint = match row.text(2) {
             Some("nr_idle_scan") => {
-                let value = row.long(3).and_then(|value| i32::try_from(value).ok());
-                SdShared::NrIdleScan(value, row.long(4).unwrap_or(0), row.within(5, LAST_CPU + 1)? as u32)
+                let value = row.within_or_null(3, MAX_SCAN)?.map(|value| value as i32);
+                let sum_util = row.within_or_null(4, MAX_SUM)?.unwrap_or(0) as i64;
+                SdShared::NrIdleScan(value, sum_util, row.within(5, LAST_CPU + 1)? as u32)
             }
             _ => SdShared::HasIdleCores(row.long(3) == Some(1)),
         };
-        Ok(Some((row.within(0, LAST_NS)?, row.within(1, LAST_CPU)? as Cpu, hint)))
+        Ok(Some((row.within(0, MAX_TIME)?, row.within(1, LAST_CPU)? as Cpu, hint)))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::source::Tables;
 use crate::error::ReadError;
+use crate::limits::MAX_TIME;
 use crate::table::reader::Columns;
 
 /// How complete a recording is, and what recording cost. The counts of several recordings can be added.
@@ -62,16 +63,16 @@ impl RecorderCounts {
         let (mut rows, _) = Columns::open(&path, "counts", COLUMNS)?;
         let mut found = None;
         while rows.advance()? {
-            let number = |column| rows.within(column, i64::MAX as u64);
+            let number = |column| rows.within(column, MAX_TIME);
             found = Some(RecorderCounts {
                 choices: number(0)?,
                 recorded: number(1)?,
                 lost: number(2)?,
                 left_out: number(3)?.saturating_add(number(4)?).saturating_add(number(5)?),
                 changed: number(6)?,
-                unfinished: rows.long(7).unwrap_or(0),
+                unfinished: rows.difference(7, MAX_TIME)?,
                 events_lost: number(8)?,
-                programs_ns: rows.long(9).and_then(|ns| u64::try_from(ns).ok()),
+                programs_ns: rows.within_or_null(9, MAX_TIME)?,
                 recorder_ns: number(10)?,
                 elapsed_ns: number(11)?,
                 cut_off: u64::from(rows.long(12) != Some(1)),

@@ -2,6 +2,7 @@
 
 use crate::decisions::TopoFile;
 use crate::error::{ReadError, clipped};
+use crate::limits;
 use crate::simulated::arch as arch_name;
 use crate::table::metadata::{FileKind, ParquetFile};
 use crate::table::reader::{Segments, if_present};
@@ -117,8 +118,10 @@ impl TaskNames {
         loop {
             if self.next.is_none() {
                 let Some(row) = self.rows.advance(|_| {})? else { return Ok(()) };
-                let name = (row.text(1) == Some("begins")).then(|| row.text(3).unwrap_or_default().to_owned());
-                self.next = Some((row.within(0, i64::MAX as u64)?, row.long(2).unwrap_or(0), name));
+                let begins = row.text(1) == Some("begins");
+                let name = if begins { Some(row.short_text(3, limits::MAX_LABEL)?.to_owned()) } else { None };
+                let pid = row.within_or_null(2, limits::MAX_PID)?.unwrap_or(0) as i64;
+                self.next = Some((row.within(0, limits::MAX_TIME)?, pid, name));
             }
             match self.next.take() {
                 Some((at, pid, Some(name))) if at <= time => _ = self.names.insert(pid, name.into()),
@@ -198,7 +201,7 @@ impl RunDescription {
             run.llcs = recorded_llcs(&metadata);
         } else {
             run.measured =
-                Some((metadata.required_number("wakelab.settle_ns")?, metadata.required_number("wakelab.end_ns")?));
+                Some((metadata.required_time("wakelab.settle_ns")?, metadata.required_time("wakelab.end_ns")?));
             run.workload = format!("{} {}", run.workload, value("wakelab.load"));
             let side = value("wakelab.side");
             run.variant = if run.variant.is_empty() { side } else { format!("{side}: {}", run.variant) };

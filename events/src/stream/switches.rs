@@ -1,6 +1,7 @@
 //! Context switches and migrations, of recordings and simulated runs.
 
 use crate::error::ReadError;
+use crate::limits::{MAX_PID, MAX_TIME};
 use crate::table::reader::{Segments, if_present};
 use std::path::{Path, PathBuf};
 use wakelab_sched::cpumask::Cpu;
@@ -66,11 +67,11 @@ impl Switches {
     pub fn next_switch(&mut self) -> Result<Option<Switch>, ReadError> {
         let Some(row) = self.rows.advance(|_| {})? else { return Ok(None) };
         Ok(Some(Switch {
-            t_ns: row.within(0, i64::MAX as u64)?,
+            t_ns: row.within(0, MAX_TIME)?,
             cpu: row.within(1, LAST_CPU)? as Cpu,
-            prev_pid: row.long(2).unwrap_or(0),
+            prev_pid: row.within_or_null(2, MAX_PID)?.unwrap_or(0) as i64,
             prev_sleeps: row.long(3) == Some(1),
-            next_pid: row.long(4).unwrap_or(0),
+            next_pid: row.within_or_null(4, MAX_PID)?.unwrap_or(0) as i64,
             idles: row.long(4).is_none_or(|pid| pid == 0 && !self.simulated),
         }))
     }
@@ -93,8 +94,8 @@ impl Migrations {
     /// Fails if a file cannot be read, or has a value out of range.
     pub fn next_migration(&mut self) -> Result<Option<Migration>, ReadError> {
         let Some(row) = self.0.advance(|_| {})? else { return Ok(None) };
-        let pid = row.long(1).unwrap_or(0);
+        let pid = row.within_or_null(1, MAX_PID)?.unwrap_or(0) as i64;
         let cpu = |column| row.within(column, LAST_CPU).map(|cpu| cpu as Cpu);
-        Ok(Some(Migration { t_ns: row.within(0, i64::MAX as u64)?, pid, from_cpu: cpu(2)?, to_cpu: cpu(3)? }))
+        Ok(Some(Migration { t_ns: row.within(0, MAX_TIME)?, pid, from_cpu: cpu(2)?, to_cpu: cpu(3)? }))
     }
 }

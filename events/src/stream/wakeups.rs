@@ -3,6 +3,7 @@
 use super::run::recorded_llcs;
 use super::source::{Tables, WAKEUPS};
 use crate::error::ReadError;
+use crate::limits::{MAX_COMM, MAX_PID, MAX_TIME};
 use crate::table::reader::{Columns, Segments};
 use std::path::Path;
 use std::sync::Arc;
@@ -125,15 +126,15 @@ fn cpu(row: &Columns, column: usize) -> Result<Cpu, ReadError> {
 }
 
 fn cpu_or(row: &Columns, column: usize) -> Result<Option<Cpu>, ReadError> {
-    if row.long(column).is_none() { Ok(None) } else { cpu(row, column).map(Some) }
+    Ok(row.within_or_null(column, LAST_CPU)?.map(|cpu| cpu as Cpu))
 }
 
 fn time(row: &Columns, column: usize) -> Result<u64, ReadError> {
-    row.within(column, i64::MAX as u64)
+    row.within(column, MAX_TIME)
 }
 
 fn pid(row: &Columns, column: usize) -> Result<i64, ReadError> {
-    row.within(column, u64::from(u32::MAX)).map(|pid| pid as i64)
+    row.within(column, MAX_PID).map(|pid| pid as i64)
 }
 
 fn exec(row: &Columns, column: usize) -> bool {
@@ -147,7 +148,7 @@ fn simulated(row: &Columns) -> Result<Wake, ReadError> {
         t_ns: time(row, 0)?,
         decided_ns: time(row, 1)?,
         waker_cpu: cpu(row, 2)?,
-        waker_pid: row.long(3).unwrap_or(0),
+        waker_pid: row.within_or_null(3, MAX_PID)?.unwrap_or(0) as i64,
         waker_comm: Arc::default(),
         wakee_pid: pid(row, 4)?,
         wakee_comm: Arc::default(),
@@ -181,9 +182,9 @@ fn recorded_wake(row: &Columns, flags: Option<usize>) -> Result<Wake, ReadError>
         decided_ns: t_ns,
         waker_cpu: cpu(row, 1)?,
         waker_pid: pid(row, 2)?,
-        waker_comm: row.text(7).unwrap_or_default().into(),
+        waker_comm: row.short_text(7, MAX_COMM)?.into(),
         wakee_pid: pid(row, 3)?,
-        wakee_comm: row.text(4).unwrap_or_default().into(),
+        wakee_comm: row.short_text(4, MAX_COMM)?.into(),
         prev_cpu: cpu_or(row, 5)?,
         dest_cpu: cpu(row, 6)?,
         chose: Some(true),

@@ -1,7 +1,9 @@
 //! Tables of Parquet files: their columns, their writer and their readers.
 
+pub(crate) mod checksum;
 pub(crate) mod column;
 pub(crate) mod metadata;
+pub(crate) mod pages;
 pub(crate) mod reader;
 pub(crate) mod writer;
 

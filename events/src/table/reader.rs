@@ -1,10 +1,11 @@
 //! Reads some columns of a table, row by row, with one batch in memory at a time.
 
 use super::metadata::{ParquetFile, damaged, damaged_rows};
-use crate::error::{ReadError, clipped};
+use super::pages::ListLimits;
+use crate::error::{ReadError, clipped, shown};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray, StringViewArray};
 use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
@@ -13,6 +14,8 @@ use std::path::{Path, PathBuf};
 use std::vec::IntoIter;
 
 const BATCH_ROWS: usize = 4096;
+/// The columns that are read here hold no lists.
+const NO_LISTS: ListLimits = ListLimits { longest: 1, most: u64::MAX };
 
 /// A reader of one file. Columns are referred to by their index in a list of names.
 pub(crate) struct Columns {
@@ -34,7 +37,7 @@ enum Cells {
     Int(Int32Array),
     Long(Int64Array),
     Flag(BooleanArray),
-    Text(StringArray),
+    Text(StringViewArray),
     /// A dictionary: by row the index of its name, the names, and the array, which knows nulls.
     Name(Vec<usize>, StringArray, ArrayRef),
 }
@@ -50,11 +53,13 @@ impl Columns {
         names: &'static [&'static str],
     ) -> Result<(Self, ParquetFile), ReadError> {
         let file = File::open(path).map_err(|e| ReadError::of_file(path, e.to_string()))?;
+        let rows = file.try_clone().map_err(|e| ReadError::of_file(path, e.to_string()))?;
         let (about, builder) = ParquetFile::open(path, file)?;
         if about.table != table {
             let what = format!("expected the table {table:?}, found {:?}", clipped(&about.table));
             return Err(ReadError::of_file(path, what).with_hint("was a file of the folder renamed?"));
         }
+        about.check_rows(&rows, &builder, |column| names.contains(&column), NO_LISTS)?;
         let all = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
         let mask = ProjectionMask::columns(builder.parquet_schema(), names.iter().copied());
         let batches = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
@@ -118,6 +123,42 @@ impl Columns {
         }
     }
 
+    /// The number in a column of the current row, which must be from 0 to `last`. `None` if it is null.
+    ///
+    /// # Errors
+    /// Fails if it is another number.
+    pub(crate) fn within_or_null(&self, column: usize, last: u64) -> Result<Option<u64>, ReadError> {
+        if self.long(column).is_none() { Ok(None) } else { self.within(column, last).map(Some) }
+    }
+
+    /// The number in a column of the current row, which must be from -`most` to `most`; 0 if it is null.
+    ///
+    /// # Errors
+    /// Fails if it is another number.
+    pub(crate) fn difference(&self, column: usize, most: u64) -> Result<i64, ReadError> {
+        match self.long(column) {
+            Some(found) if found < 0 && found.unsigned_abs() <= most => Ok(found),
+            _ => Ok(self.within_or_null(column, most)?.unwrap_or(0) as i64),
+        }
+    }
+
+    /// The text in a column of the current row, of at most `longest` bytes; empty if it is null.
+    ///
+    /// # Errors
+    /// Fails if it is longer.
+    pub(crate) fn short_text(&self, column: usize, longest: usize) -> Result<&str, ReadError> {
+        let text = self.text(column).unwrap_or_default();
+        if text.len() > longest {
+            let (found, text) = (text.len(), shown(text.as_bytes()));
+            let what = format!("expected at most {longest} bytes, found {found}: {text}");
+            return Err(ReadError::of_file(&self.path, what)
+                .at_line(self.row)
+                .in_column(self.names[column])
+                .with_hint("was the file edited or damaged?"));
+        }
+        Ok(text)
+    }
+
     /// The number in a column of the current row, which must be from 0 to `last`.
     ///
     /// # Errors
@@ -143,7 +184,7 @@ impl Cells {
             DataType::Int32 => Cells::Int(array.as_primitive::<Int32Type>().clone()),
             DataType::Int64 => Cells::Long(array.as_primitive::<Int64Type>().clone()),
             DataType::Boolean => Cells::Flag(array.as_boolean().clone()),
-            DataType::Utf8 => Cells::Text(array.as_string::<i32>().clone()),
+            DataType::Utf8View => Cells::Text(array.as_string_view().clone()),
             DataType::Dictionary(_, of) if **of == DataType::Utf8 => {
                 let names = array.as_any_dictionary();
                 let keys = if names.values().is_empty() { vec![0; array.len()] } else { names.normalized_keys() };

@@ -1,6 +1,8 @@
 //! The writer of one table's file, and the encodings that it uses.
 
 use super::Table;
+use super::checksum::{self, SummedFile};
+use super::metadata::CREATED_BY;
 use crate::error::WriteError;
 use crate::folder::Folder;
 use arrow_array::RecordBatch;
@@ -10,7 +12,6 @@ use parquet::basic::{Compression, Encoding};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
-use std::fs::File;
 use std::sync::Arc;
 
 /// A table that is being written to `NAME.part`, which is renamed to `NAME.parquet` when it is complete. NAME is the
@@ -19,7 +20,7 @@ pub struct TableFile<T> {
     table: T,
     rows: usize,
     /// `None` after an error.
-    writer: Option<ArrowWriter<File>>,
+    writer: Option<ArrowWriter<SummedFile>>,
     folder: Arc<Folder>,
     name: String,
 }
@@ -37,7 +38,7 @@ impl<T: Table + Default> TableFile<T> {
         let part = format!("{name}.part");
         let path = folder.path_of(&part);
         let file = folder.create(&part).map_err(|e| WriteError::io(&path, &e))?;
-        let writer = ArrowWriter::try_new(file, T::schema(), Some(properties::<T>(pairs.collect())));
+        let writer = ArrowWriter::try_new(SummedFile::new(file), T::schema(), Some(properties::<T>(pairs.collect())));
         let writer = writer.map_err(|e| WriteError::parquet(&path, e))?;
         Ok(TableFile { table: T::default(), rows: 0, writer: Some(writer), folder: Arc::clone(folder), name })
     }
@@ -74,7 +75,8 @@ impl<T: Table + Default> TableFile<T> {
     /// Writes the remaining rows, adds metadata that was not known when the file was begun, and renames the file.
     pub fn finish_with(mut self, metadata: &[(&str, String)]) -> Result<(), WriteError> {
         self.write_batch()?;
-        for (key, value) in metadata {
+        let checksum = (checksum::KEY, checksum::UNKNOWN.to_owned());
+        for (key, value) in metadata.iter().chain([&checksum]) {
             if let Some(writer) = &mut self.writer {
                 writer.append_key_value_metadata(KeyValue::new((*key).to_owned(), value.clone()));
             }
@@ -83,7 +85,7 @@ impl<T: Table + Default> TableFile<T> {
         let path = self.folder.path_of(&part);
         let Some(writer) = self.writer.take() else { return Ok(()) };
         let file = writer.into_inner().map_err(|e| WriteError::parquet(&path, e))?;
-        file.sync_all().and_then(|()| self.folder.rename(&part, &complete)).map_err(|e| WriteError::io(&path, &e))
+        file.finish().and_then(|()| self.folder.rename(&part, &complete)).map_err(|e| WriteError::io(&path, &e))
     }
 
     fn file_name(&self, extension: &str) -> String {
@@ -105,7 +107,7 @@ fn properties<T: Table>(metadata: Vec<KeyValue>) -> WriterProperties {
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_dictionary_enabled(false)
-        .set_created_by(concat!("wakelab ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_created_by(format!("{CREATED_BY}{}", env!("CARGO_PKG_VERSION")))
         .set_key_value_metadata(Some(metadata));
     for field in T::schema().fields() {
         let name = field.name().clone();

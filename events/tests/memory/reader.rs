@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use wakelab_events::{Reader, Row, TopoFile};
 
-const SAMPLE: &str = include_str!("../it/data/6.12-A.csv");
-const TOPO: &str = include_str!("../../../recordings/topo-6.12-A.json");
+pub const SAMPLE: &str = include_str!("../it/data/6.12-A.csv");
+pub const TOPO: &str = include_str!("../../../recordings/topo-6.12-A.json");
 const ROWS: u64 = 1_000_000;
 
 /// The rows of the sample, again and again.

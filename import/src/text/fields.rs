@@ -2,7 +2,7 @@
 //! libtraceevent's plugin for the scheduler makes of it (`a:1 [120] S ==> b:2 [120]`), and babeltrace2's form
 //! (`prev_comm = "a", prev_tid = 1, …`).
 
-use crate::event::EventKind;
+use crate::event::{EventKind, comm as cut};
 use crate::event_format::TASK_SLEEPS;
 
 /// What the fields of an event come to.
@@ -66,10 +66,10 @@ fn switch(text: &str) -> Option<EventKind> {
     let (next_comm, next_pid) = next.rsplit_once(" next_pid=")?;
     Some(EventKind::Switch {
         prev_pid: pid(prev_pid)?,
-        prev_comm: prev_comm.to_owned(),
+        prev_comm: cut(prev_comm),
         prev_sleeps: sleeps(state.trim())?,
         next_pid: pid(next_pid)?,
-        next_comm: next_comm.to_owned(),
+        next_comm: cut(next_comm),
     })
 }
 
@@ -101,7 +101,7 @@ fn plugin_switch(text: &str) -> Option<EventKind> {
 fn plugin_task(text: &str) -> Option<(String, i32, &str)> {
     text.rmatch_indices(" [").find_map(|(at, _)| {
         let (comm, pid) = text[..at].rsplit_once(':')?;
-        Some((comm.to_owned(), pid.parse().ok().filter(|&pid: &i32| pid >= 0)?, &text[at..]))
+        Some((cut(comm), pid.parse().ok().filter(|&pid: &i32| pid >= 0)?, &text[at..]))
     })
 }
 
@@ -118,7 +118,7 @@ fn wakee(text: &str) -> Option<Wakee> {
     let (comm, rest) = text.rsplit_once(" pid=")?;
     Some(Wakee {
         pid: pid(rest)?,
-        comm: comm.to_owned(),
+        comm: cut(comm),
         cpu: value(rest, "target_cpu"),
         success: value::<u32>(rest, "success") != Some(0),
     })

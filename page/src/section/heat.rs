@@ -164,8 +164,10 @@ impl HeatBuilder {
         }
         while at < to {
             let bin = at / self.bin_ns;
-            let until = to.min((bin + 1) * self.bin_ns);
-            row[bin as usize][doing as usize] += until - at;
+            // The end of the last bin may be later than any time.
+            let until = to.min((bin + 1).saturating_mul(self.bin_ns));
+            let sum = &mut row[bin as usize][doing as usize];
+            *sum = sum.saturating_add(until - at);
             at = until;
         }
     }
@@ -207,7 +209,7 @@ impl HeatBuilder {
             let sums = self.rows.get(i).map_or(&[][..], Vec::as_slice);
             // The map may end within the last bin.
             let ns = |bin: usize| self.bin_ns.min(time.saturating_sub(bin as u64 * self.bin_ns).max(1));
-            let whole = |bin: usize| ((last - first + 1) as u64 * ns(bin)) as f64;
+            let whole = |bin: usize| ((last - first + 1) as u64).saturating_mul(ns(bin)) as f64;
             let share =
                 |bin: usize, of: usize| sums.get(bin).map_or(0.0, |sum| (sum[of] as f64 / whole(bin)).min(1.0) as f32);
             let shares = |of: usize| (0..bins).map(|bin| share(bin, of)).collect();
@@ -220,7 +222,7 @@ impl HeatBuilder {
 }
 
 fn add(sums: &[Sums]) -> Sums {
-    sums.iter().fold(Sums::default(), |sum, one| [sum[0] + one[0], sum[1] + one[1]])
+    sums.iter().fold(Sums::default(), |sum, one| [sum[0].saturating_add(one[0]), sum[1].saturating_add(one[1])])
 }
 
 #[cfg(test)]
@@ -250,6 +252,17 @@ mod tests {
         let over = |bin: usize| heat.bin_ms.min(10_000.0 - bin as f64 * heat.bin_ms);
         let ran: f64 = (0..).zip(&heat.rows[0].running).map(|(bin, share)| f64::from(*share) * over(bin)).sum();
         assert!((ran - 2500.0).abs() < 0.01, "{ran} ms");
+    }
+
+    #[test]
+    fn the_latest_time_ends_the_map() {
+        let mut builder = HeatBuilder::new(0);
+        for cpu in 0..limits::HEAT_ROWS * 2 {
+            builder.add(cpu, 1, u64::MAX, Doing::Running);
+        }
+        let heat = builder.finish("base", limits::HEAT_ROWS * 2, u64::MAX);
+        assert_eq!(heat.rows.len(), limits::HEAT_ROWS);
+        assert!(heat.rows[0].running.iter().all(|share| *share > 0.9), "{:?}", heat.rows[0].running);
     }
 
     #[test]

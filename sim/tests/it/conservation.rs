@@ -18,7 +18,7 @@ fn workload(programs: Vec<Vec<Op>>, channels: u32, tasks: Vec<(u32, Vec<u32>, Op
         .map(|(n, (program, channels, affinity))| Task {
             name: format!("task {n}"),
             program,
-            channels,
+            channels: channels.into(),
             start_ns: 50_000 * n,
             nice: 0,
             idle_policy: false,

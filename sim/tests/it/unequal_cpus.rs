@@ -37,7 +37,7 @@ fn tasks(of: Vec<(Vec<Op>, Option<Vec<Cpu>>)>) -> Workload {
     for (n, (mut ops, affinity)) in (0..).zip(of) {
         ops.push(Op::Repeat { to: 0, times: None });
         workload.programs.push(Program { name: format!("program {n}"), ops });
-        let task = Task { name: format!("task {n}"), program: n, channels: Vec::new(), affinity, ..plain.clone() };
+        let task = Task { name: format!("task {n}"), program: n, channels: [].into(), affinity, ..plain.clone() };
         workload.tasks.push(task);
     }
     workload

@@ -31,7 +31,7 @@ impl Spec {
     /// range.
     pub fn read(path: &Path) -> Result<Self, SpecError> {
         let place = || Place::File { path: path.to_owned(), line: None, key: None };
-        let text = std::fs::read_to_string(path).map_err(|e| {
+        let text = wakelab_input::read_text(path).map_err(|e| {
             let error = SpecError { place: place(), what: e.to_string(), hint: None };
             error.with_hint("an experiment is a TOML file, such as experiments/quickstart.toml")
         })?;

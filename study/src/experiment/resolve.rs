@@ -50,6 +50,7 @@ impl Spec {
                 .read_search(&self.folder.join(&file.value))
                 .map_err(|e| file.error(e.to_string()).with_hint(TABLES))?;
         }
+        warnings.extend(published.misfits(cases.iter().map(|case| &case.workload)));
         let (base, with) = (variant(&machine, kernel, &self.base)?, variant(&machine, kernel, &self.with)?);
         for (side, given) in [(&base, &self.base), (&with, &self.with)] {
             if let Some(pm) = side.pm {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use wakelab_input::shortened_message;
 use wakelab_workload::benchmarks;
 
 /// The highest number of repeats.
@@ -210,8 +211,8 @@ impl SpecError {
 
 impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.what)?;
-        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n  hint: {hint}"))
+        write!(f, "{}: {}", self.place, shortened_message(&self.what))?;
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n  hint: {}", shortened_message(hint)))
     }
 }
 

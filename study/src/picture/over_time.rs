@@ -86,7 +86,7 @@ impl OverTimeBuilder {
         let now = *self.now(cpu);
         if now.pid != 0 {
             self.heat.add(cpu as usize, now.painted, t_ns, Doing::Running);
-            self.running.spread(now.since, t_ns, |sum, ns| *sum += ns);
+            self.running.spread(now.since, t_ns, |sum, ns| *sum = sum.saturating_add(ns));
             if let Some(khz) = now.khz {
                 let package = self.packages.get(cpu as usize).copied().unwrap_or(0);
                 let bins = self.frequency.entry(package).or_insert_with(|| Bins::new(self.start_ns, BINS));
@@ -94,7 +94,7 @@ impl OverTimeBuilder {
             }
         } else {
             let bins = self.idle.entry(now.idle_state).or_insert_with(|| Bins::new(self.start_ns, BINS));
-            bins.spread(now.since, t_ns, |sum, ns| *sum += ns);
+            bins.spread(now.since, t_ns, |sum, ns| *sum = sum.saturating_add(ns));
         }
         let now = self.now(cpu);
         (now.since, now.painted) = (t_ns, t_ns.max(now.painted));
@@ -214,7 +214,8 @@ fn shares(running: Bins<u64>, idle: BTreeMap<Option<u32>, Bins<u64>>, end_ns: u6
     let running = (CpuState::Running, running.finish(end_ns));
     let idle = idle.into_iter().map(|(state, bins)| (CpuState::Idle(state), bins.finish(end_ns)));
     let all: Vec<_> = std::iter::once(running).chain(idle).collect();
-    let whole: Vec<u64> = (0..all[0].1.len()).map(|at| all.iter().map(|(_, bins)| bins[at].1).sum()).collect();
+    let sum = |at: usize| all.iter().fold(0, |sum: u64, (_, bins)| sum.saturating_add(bins[at].1));
+    let whole: Vec<u64> = (0..all[0].1.len()).map(sum).collect();
     let share = |(&(at, ns), &whole): (&(u64, u64), &u64)| (at, 100.0 * ns as f64 / whole.max(1) as f64);
     let of = |(state, bins): (CpuState, Vec<(u64, u64)>)| (state, bins.iter().zip(&whole).map(share).collect());
     all.into_iter().map(of).collect()

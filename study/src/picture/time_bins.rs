@@ -46,7 +46,9 @@ impl<T: Merge + Default + Clone> Bins<T> {
             self.at(to - 1);
         }
         while at < to {
-            let end = self.start_ns + ((at - self.start_ns) / self.bin_ns + 1) * self.bin_ns;
+            let bins = (at - self.start_ns) / self.bin_ns + 1;
+            // The end of the last bin may be later than any time.
+            let end = self.start_ns.saturating_add(bins.saturating_mul(self.bin_ns));
             let until = to.min(end);
             of(self.at(at), until - at);
             at = until;
@@ -77,7 +79,7 @@ impl<T: Merge + Default + Clone> Bins<T> {
 /// A sum.
 impl Merge for u64 {
     fn merge(&mut self, next: &Self) {
-        *self += next;
+        *self = self.saturating_add(*next);
     }
 }
 
@@ -132,13 +134,24 @@ impl TimeMean {
 impl Merge for TimeMean {
     fn merge(&mut self, next: &Self) {
         self.0 += next.0;
-        self.1 += next.1;
+        self.1 = self.1.saturating_add(next.1);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_latest_time_ends_the_last_bin() {
+        let mut bins: Bins<u64> = Bins::new(5_000, 8);
+        for _ in 0..9 {
+            bins.spread(0, u64::MAX, |sum, ns| *sum = sum.saturating_add(ns));
+        }
+        bins.lengthen();
+        let found = bins.finish(0);
+        assert_eq!(found[0].1, u64::MAX, "the sum stays at its end");
+    }
 
     #[test]
     fn however_long_it_takes_no_time_is_lost() {

@@ -1,7 +1,7 @@
 //! The fuzz corpus, and changed files made from it, on a compiler that has no fuzzer.
 
 #[path = "../../../fuzz/changes.rs"]
-mod changes;
+pub mod changes;
 #[path = "../../../fuzz/check_experiment.rs"]
 mod check;
 

@@ -71,3 +71,45 @@ fn errors_name_line_and_column() {
     let missing = Published::none().read_results(Path::new("no-such.csv")).unwrap_err();
     assert!(missing.to_string().starts_with("no-such.csv: "), "{missing}");
 }
+
+#[test]
+fn numbers_out_of_range_and_columns_that_come_twice_are_refused() {
+    let bad = |base: &str, effect: &str, with: &str| {
+        let text = format!("{HEADER}netperf,TCP_RR,1 thread,throughput,{base},{effect},{with}\n");
+        read(&text).unwrap_err()
+    };
+    let expected = |column: &str, number: &str, range: &str| {
+        format!("results.csv:2: column {column}: {number} is out of range; expected per cent from {range}")
+    };
+    assert_eq!(bad("-1", "2", "3"), expected("baseline_std_pct", "-1", "0 to 1000000"));
+    assert_eq!(bad("1", "2", "-0.1"), expected("compare_std_pct", "-0.1", "0 to 1000000"));
+    assert_eq!(bad("1", "-1000001", "3"), expected("compare_pct", "-1000001", "-1000000 to 1000000"));
+    for huge in ["1e308", "inf", "1e400"] {
+        assert!(bad("1", huge, "3").starts_with("results.csv:2: column compare_pct: "), "{huge}");
+    }
+    let twice = read(&format!("load,{HEADER}1 thread,netperf,TCP_RR,1 thread,throughput,1,2,3\n")).unwrap_err();
+    assert_eq!(twice, "results.csv:1: column load: the column comes twice; take one of the two out");
+}
+
+#[test]
+fn rows_that_fit_no_workload_are_named() {
+    let misfits = |rows: &str| {
+        let published = read(&format!("{HEADER}{rows}")).unwrap();
+        let loads = ["28 threads", "56 threads"].map(workload);
+        let told = published.misfits(loads.iter());
+        told.iter().map(|text| text[text.find("results.csv").unwrap()..].to_owned()).collect::<Vec<_>>()
+    };
+    let row = |load: &str| format!("netperf,TCP_RR,{load},throughput,1,2,3\n");
+    assert_eq!(misfits(&(row("28 threads") + &row("56 threads") + &row("84 threads"))), [""; 0]);
+    assert_eq!(misfits(&row("28 threads")), [""; 0], "an experiment may have more than was published");
+    assert_eq!(misfits(""), ["results.csv: the table has no row, so that nothing is compared with it"]);
+    let none = misfits(&row("28 thread"));
+    let expected = "results.csv: no row is of a workload of the experiment: the rows are \"netperf TCP_RR 28 thread \
+                    throughput\"; the experiment has \"netperf TCP_RR 28 threads throughput\", \"netperf TCP_RR 56 \
+                    threads throughput\"";
+    assert_eq!(none, [expected]);
+    let one = misfits(&(row("28 threads") + &row("65 threads")));
+    let expected = "results.csv: no row is of \"netperf TCP_RR 56 threads throughput\"; rows of no load of the experiment \
+                    are \"netperf TCP_RR 65 threads throughput\"";
+    assert_eq!(one, [expected]);
+}

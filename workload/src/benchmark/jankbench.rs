@@ -279,7 +279,7 @@ fn build_apps(apps: u32, values: &Values) -> TaskSet {
         }));
     }
     // Those of the system have the first app's numbers of what all share.
-    let system = |name: String, program| Task::plain(name, program, tasks[0].channels.clone(), 0);
+    let system = |name: String, program| Task::plain(name, program, tasks[0].channels.to_vec(), 0);
     let mut all = vec![system("compositor".to_owned(), 4), system("composer".to_owned(), 5)];
     all.extend((0..values.get("others")).map(|i| system(format!("other {i}"), 6)));
     tasks.extend(all);

@@ -94,7 +94,7 @@ impl Benchmark for Netperf {
         let task = |program: u32, pair: u32| Task {
             name: format!("{} {pair}", programs[program as usize].name),
             program,
-            channels: vec![2 * pair, 2 * pair + 1],
+            channels: [2 * pair, 2 * pair + 1].into(),
             start_ns: values.get("ramp") * u64::from(pair) / u64::from(pairs),
             nice: 0,
             idle_policy: false,

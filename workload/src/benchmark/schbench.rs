@@ -141,7 +141,7 @@ impl Benchmark for Schbench {
         let task = |i: u32| Task {
             name: format!("message thread {i}"),
             program: 0,
-            channels: vec![i],
+            channels: [i].into(),
             start_ns: u64::from(i) * values.get("start"),
             nice: 0,
             idle_policy: false,

@@ -1,6 +1,6 @@
 //! `[workload]`: what a file measures.
 
-use super::PER_INSTANCE;
+use super::{PER_INSTANCE, short};
 use crate::metric::{METRICS, TIME, refuse, unit_of_less};
 use wakelab_input::{InputError, Table};
 
@@ -27,7 +27,7 @@ pub(super) fn read(root: &Table<'_>) -> Result<Header, InputError> {
     if let Some((what, hint)) = refuse(&metric) {
         return Err(table.wrong("metric", what).with_hint(hint));
     }
-    let unit = table.need_text("unit", "text such as \"transactions/s\"")?;
+    let unit = short(&table, "unit", "text such as \"transactions/s\"")?;
     if let Some(own) = unit_of_less(&metric) {
         let (of, long) = match own {
             _ if metric == TIME => ("time", "seconds"),
@@ -44,12 +44,15 @@ pub(super) fn read(root: &Table<'_>) -> Result<Header, InputError> {
         }
     }
     Ok(Header {
-        benchmark: table.need_text("benchmark", "text in quotes")?.to_owned(),
-        case: table.need_text("case", "text in quotes")?.to_owned(),
+        benchmark: short(&table, "benchmark", "text in quotes")?.to_owned(),
+        case: short(&table, "case", "text in quotes")?.to_owned(),
         metric,
         unit: unit.to_owned(),
         higher_is_better,
-        load_label: table.text("load_label")?.unwrap_or("instances").to_owned(),
+        load_label: match table.text("load_label")? {
+            None => "instances".to_owned(),
+            Some(_) => short(&table, "load_label", "text in quotes")?.to_owned(),
+        },
         ramp_ns: table.duration("ramp")?.unwrap_or(0),
     })
 }

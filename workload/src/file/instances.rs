@@ -3,10 +3,11 @@
 use super::header::Header;
 use super::resource::ResourceDef;
 use super::task::TaskDef;
-use super::{PER_INSTANCE, WorkloadFile, meets};
+use super::{PER_INSTANCE, WorkloadFile, barriers};
 use crate::error::{About, WorkloadError};
 use crate::validate::TASKS_MAX;
 use crate::{Channel, Task, Workload};
+use std::sync::Arc;
 
 impl WorkloadFile {
     /// Builds so many instances of the file.
@@ -39,14 +40,16 @@ impl WorkloadFile {
             let copies = if def.per_instance { instances } else { 1 };
             channels.extend((0..copies).map(|i| Channel { name: name(i), capacity: def.capacity.unwrap_or(1) }));
         }
-        let of = |instance: u32| -> Vec<u32> {
+        let of = |instance: u32| -> Arc<[u32]> {
             let copy = |(def, &first): (&ResourceDef, &u32)| if def.per_instance { first + instance } else { first };
             self.resources.iter().zip(&first).map(copy).collect()
         };
-        let mut tasks: Vec<_> = self.tasks.iter().flat_map(|def| def.shared(&of(0), numbered)).collect();
+        let shared = of(0);
+        let mut tasks: Vec<_> = self.tasks.iter().flat_map(|def| def.shared(&shared, numbered)).collect();
         for instance in 0..instances {
             let start_ns = ramp_ns * u64::from(instance) / u64::from(instances);
-            let these = |def: &TaskDef| def.instance(instance, start_ns, &of(instance), numbered);
+            let own = of(instance);
+            let these = |def: &TaskDef| def.instance(instance, start_ns, &own, numbered);
             tasks.extend(self.tasks.iter().flat_map(these));
         }
         tasks.sort_by_key(|task| task.start_ns);
@@ -62,16 +65,21 @@ impl WorkloadFile {
 
     /// At a barrier that has no number of its own, all tasks meet that have it in their programs.
     fn count_participants(&self, channels: &mut [Channel], tasks: &[Task], first: &[u32]) {
-        for (number, _) in self.resources.iter().enumerate().filter(|(_, def)| def.capacity.is_none()) {
-            let meets: Vec<bool> = self.programs.iter().map(|program| meets(program, number)).collect();
+        let open = |number: usize| self.resources[number].capacity.is_none();
+        let all = |number: usize| {
             let end = first.get(number + 1).map_or(channels.len(), |&next| next as usize);
-            let copies = &mut channels[first[number] as usize..end];
-            copies.iter_mut().for_each(|copy| copy.capacity = 0);
-            for task in tasks.iter().filter(|task| meets[task.program as usize]) {
-                copies[(task.channels[number] - first[number]) as usize].capacity += 1;
+            first[number] as usize..end
+        };
+        let copies: Vec<usize> = (0..self.resources.len()).filter(|&number| open(number)).flat_map(all).collect();
+        copies.iter().for_each(|&copy| channels[copy].capacity = 0);
+        let meets: Vec<Vec<usize>> =
+            self.programs.iter().map(|program| barriers(program).into_iter().filter(|&n| open(n)).collect()).collect();
+        for task in tasks {
+            for &number in &meets[task.program as usize] {
+                channels[task.channels[number] as usize].capacity += 1;
             }
-            // One that nobody has is as good as any channel.
-            copies.iter_mut().for_each(|copy| copy.capacity = copy.capacity.max(1));
         }
+        // One that nobody has is as good as any channel.
+        copies.iter().for_each(|&copy| channels[copy].capacity = channels[copy].capacity.max(1));
     }
 }

@@ -8,14 +8,18 @@ mod step;
 mod task;
 
 use crate::error::{About, NO_FILE, WorkloadError};
-use crate::validate::NR_CPUS_MAX;
+use crate::validate::{NR_CPUS_MAX, reached};
 use crate::{Call, Kind, Op, Program};
 use header::Header;
-use program::Phase;
+use program::{Phase, Phases};
 use resource::ResourceDef;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use task::TaskDef;
-use wakelab_input::{Document, InputError, Table};
+use wakelab_input::{Document, InputError, Table, shortened};
+
+/// The longest name of a program, phase, task or resource, bytes.
+pub(crate) const NAME_MAX: usize = 255;
 
 /// What to do about tasks that every load has and that should belong to instances.
 const PER_INSTANCE: &str = "`per_instance` in place of `count` makes tasks for each instance";
@@ -38,7 +42,7 @@ const KEYS: [&str; 9] =
 impl WorkloadFile {
     /// Reads a file.
     pub(crate) fn read(path: &Path) -> Result<Self, WorkloadError> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = wakelab_input::read_text(path).map_err(|error| {
             let what = format!("the file cannot be read: {error}; expected a workload (.toml)");
             InputError::new(path, what).with_hint(NO_FILE)
         })?;
@@ -66,10 +70,18 @@ impl WorkloadFile {
         let program_tables = root.tables("program", &program::KEYS)?;
         no_name_twice(&program_tables)?;
         let names = program_tables.iter().map(name).collect::<Result<Vec<_>, _>>()?;
-        let names = step::Names { resources: &resources, programs: &names };
-        let (mut programs, mut places, mut used) = (vec![], vec![], vec![false; phases.len()]);
+        let names = step::Names::new(&resources, &names);
+        let phase_numbers = phases.iter().map(Phase::name).zip(0..).collect();
+        let phases = Phases { all: &phases, numbers: &phase_numbers };
+        let (mut programs, mut places, mut used) = (vec![], vec![], vec![false; phases.all.len()]);
+        let mut steps = 0;
         for table in &program_tables {
-            let (program, at) = program::read(table, names, &phases, &mut used)?;
+            let (program, at) = program::read(table, &names, phases, &mut used)?;
+            steps += program.ops.len();
+            if steps > STEPS_MAX {
+                let what = format!("all programs have more than {STEPS_MAX} steps, their phases written out");
+                return Err(table.wrong("ops", what + "; expected fewer"));
+            }
             if let Some((step, what)) = program::unreachable(&program) {
                 return Err(at[step].error(path, format!("step {step} {what}")));
             }
@@ -85,13 +97,14 @@ impl WorkloadFile {
 
         let tables = root.tables("task", &task::KEYS)?;
         no_name_twice(&tables)?;
+        let mut own = task::OwnResources::new(&programs, &resources);
         let tasks: Vec<TaskDef> =
-            tables.iter().map(|table| task::read(table, &programs, &resources)).collect::<Result<_, _>>()?;
+            tables.iter().map(|table| task::read(table, &names, &mut own)).collect::<Result<_, _>>()?;
         if tasks.is_empty() {
             return Err(root.missing("task", "one or more `[[task]]` tables"));
         }
-        let runs = |program| tasks.iter().any(|def| def.runs(program, &programs));
-        if let Some(unused) = (0..programs.len()).find(|&program| !runs(program)) {
+        let runs = reached(&programs, tasks.iter().map(TaskDef::program));
+        if let Some(unused) = runs.iter().position(|runs| !runs) {
             let what = "no task runs or forks this program; expected one that does";
             return Err(program_tables[unused].wrong("name", what));
         }
@@ -117,12 +130,13 @@ impl WorkloadFile {
 
     /// A barrier with a number of participants at which tasks of all instances meet.
     fn fixed_barrier(&self) -> Option<&ResourceDef> {
-        self.resources.iter().enumerate().find_map(|(number, resource)| {
-            let meets = |task: &TaskDef| meets(&self.programs[task.program()], number);
-            let shared = !resource.per_instance && resource.kind == Kind::Barrier;
-            let given = shared && resource.capacity.is_some();
-            (given && self.tasks.iter().any(|task| task.by_instance() && meets(task))).then_some(resource)
-        })
+        let programs: BTreeSet<usize> =
+            self.tasks.iter().filter(|task| task.by_instance()).map(TaskDef::program).collect();
+        let met: BTreeSet<usize> = programs.into_iter().flat_map(|program| barriers(&self.programs[program])).collect();
+        let fixed = |resource: &ResourceDef| {
+            !resource.per_instance && resource.kind == Kind::Barrier && resource.capacity.is_some()
+        };
+        met.into_iter().map(|number| &self.resources[number]).find(|resource| fixed(resource))
     }
 
     /// Where the file was read from.
@@ -155,25 +169,40 @@ impl WorkloadFile {
     }
 }
 
-/// Whether the tasks of a program meet at the barrier of that number.
-fn meets(program: &Program, number: usize) -> bool {
-    let barrier = Call::Barrier { barrier: number as u32 };
-    program.ops.iter().any(|op| op.call() == Some(barrier))
+/// The numbers of the barriers at which the tasks of a program meet.
+fn barriers(program: &Program) -> BTreeSet<usize> {
+    let barrier = |op: &Op| match op.call() {
+        Some(Call::Barrier { barrier }) => Some(barrier as usize),
+        _ => None,
+    };
+    program.ops.iter().filter_map(barrier).collect()
 }
+
+/// The most steps of all programs of a file.
+const STEPS_MAX: usize = 1_000_000;
 
 /// The name of a program, phase, task or resource.
 fn name<'a>(table: &Table<'a>) -> Result<&'a str, InputError> {
-    table.need_text("name", "a name in quotes")
+    short(table, "name", "a name in quotes")
+}
+
+/// The text of a key that must be there, of at most [`NAME_MAX`] bytes. It is copied for each task or event.
+fn short<'a>(table: &Table<'a>, key: &str, expected: &str) -> Result<&'a str, InputError> {
+    let text = table.need_text(key, expected)?;
+    if text.len() > NAME_MAX {
+        let what = format!("expected at most {NAME_MAX} bytes, found {}: {}", text.len(), shortened(text));
+        return Err(table.wrong(key, what));
+    }
+    Ok(text)
 }
 
 /// Refuses two tables of one kind with the same name.
 fn no_name_twice(tables: &[Table<'_>]) -> Result<(), InputError> {
-    for (i, table) in tables.iter().enumerate() {
+    let mut names = HashSet::new();
+    for table in tables {
         let own = name(table)?;
-        for before in &tables[..i] {
-            if name(before)? == own {
-                return Err(table.wrong("name", format!("{own:?} is given twice; expected another name")));
-            }
+        if !names.insert(own) {
+            return Err(table.wrong("name", format!("{own:?} is given twice; expected another name")));
         }
     }
     Ok(())

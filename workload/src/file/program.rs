@@ -1,9 +1,10 @@
 //! `[[program]]` and `[[phase]]`: lists of steps, with the loops and phases in them written out.
 
 use super::resource::unknown;
-use super::step::{self, Names, Step, Written, idle_policy};
+use super::step::{self, Names, Step, Timers, Written, idle_policy};
 use super::{Place, name};
 use crate::{Call, Op, Program};
+use std::collections::HashMap;
 use wakelab_input::{InputError, Table, Value};
 
 /// The keys that a program may hold.
@@ -12,20 +13,22 @@ pub(super) const KEYS: [&str; 2] = ["name", "ops"];
 /// The most steps of a program, with its loops and phases written out.
 const STEPS_MAX: usize = 10_000;
 
+/// How deep phases may be in phases.
+const DEPTH_MAX: usize = 64;
+
 const COUNT: std::ops::RangeInclusive<u64> = 1..=u32::MAX as u64;
 
 /// Reads a program and where each of its steps is. Marks the phases in it as used.
 pub(super) fn read<'a>(
     table: &Table<'a>,
-    names: Names<'_>,
-    phases: &[Phase<'a>],
+    names: &Names<'_>,
+    phases: Phases<'a, '_>,
     used: &mut [bool],
 ) -> Result<(Program, Vec<Place>), InputError> {
     let elements =
         table.elements("ops", "steps such as [{run = \"50us\"}, {sleep = \"50us\"}, {repeat = {to = 0}}]")?;
-    let mut steps = Steps::new(names, phases);
+    let mut steps = Steps::new(names, phases, used);
     steps.list(table, &elements)?;
-    used.iter_mut().zip(&steps.used).for_each(|(used, here)| *used |= here);
     Ok((Program { name: name(table)?.to_owned(), ops: steps.ops }, steps.places))
 }
 
@@ -47,7 +50,19 @@ pub(super) struct Phase<'a> {
 /// The keys that a phase may hold.
 pub(super) const PHASE_KEYS: [&str; 5] = ["name", "ops", "nice", "policy", "slice"];
 
+/// All phases of a file, and their numbers by name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Phases<'a, 'n> {
+    pub(super) all: &'n [Phase<'a>],
+    pub(super) numbers: &'n HashMap<&'a str, usize>,
+}
+
 impl<'a> Phase<'a> {
+    /// What the phase is called.
+    pub(super) fn name(&self) -> &'a str {
+        self.name
+    }
+
     /// Reads a phase, without its steps.
     pub(super) fn read(table: Table<'a>) -> Result<Self, InputError> {
         let ops = table.elements("ops", "steps such as [{run = \"50us\"}, {sleep = \"50us\"}]")?;
@@ -58,29 +73,21 @@ impl<'a> Phase<'a> {
 /// The steps of a program as they are written out.
 #[derive(Debug)]
 struct Steps<'a, 'n> {
-    names: Names<'n>,
-    phases: &'n [Phase<'a>],
-    timers: Vec<String>,
+    names: &'n Names<'n>,
+    phases: Phases<'a, 'n>,
+    timers: Timers,
     /// The phases that are being written out, the outermost first.
     within: Vec<usize>,
     ops: Vec<Op>,
     /// Where each step is.
     places: Vec<Place>,
     /// By phase: whether it has been written out.
-    used: Vec<bool>,
+    used: &'n mut [bool],
 }
 
 impl<'a, 'n> Steps<'a, 'n> {
-    fn new(names: Names<'n>, phases: &'n [Phase<'a>]) -> Self {
-        Steps {
-            names,
-            phases,
-            timers: vec![],
-            within: vec![],
-            ops: vec![],
-            places: vec![],
-            used: vec![false; phases.len()],
-        }
+    fn new(names: &'n Names<'n>, phases: Phases<'a, 'n>, used: &'n mut [bool]) -> Self {
+        Steps { names, phases, timers: Timers::new(), within: vec![], ops: vec![], places: vec![], used }
     }
 
     /// Writes out the list `ops` of a table.
@@ -112,8 +119,8 @@ impl<'a, 'n> Steps<'a, 'n> {
     }
 
     fn phase(&mut self, of: &Table<'a>, table: &Table<'a>, at: usize) -> Result<(), InputError> {
-        let (phases, name) = (self.phases, table.need_text("phase", "the name of a phase in quotes")?);
-        let Some(index) = phases.iter().position(|phase| phase.name == name) else {
+        let (phases, name) = (self.phases.all, table.need_text("phase", "the name of a phase in quotes")?);
+        let Some(&index) = self.phases.numbers.get(name) else {
             let names: Vec<&str> = phases.iter().map(|phase| phase.name).collect();
             return Err(unknown(table, "phase", "phase", name, &names));
         };
@@ -121,6 +128,10 @@ impl<'a, 'n> Steps<'a, 'n> {
             let path: Vec<&str> = self.within.iter().chain([&index]).map(|&index| phases[index].name).collect();
             let what = format!("the phase {name} contains itself: {}; expected no way back", path.join(", then "));
             return Err(table.wrong("phase", what).with_hint("a loop repeats steps: {loop = [...], times = 10}"));
+        }
+        if self.within.len() == DEPTH_MAX {
+            let what = format!("phases are in phases more than {DEPTH_MAX} deep; expected fewer");
+            return Err(table.wrong("phase", what));
         }
         let (begin, phase) = (self.ops.len() as u32, &phases[index]);
         if let Some(idle) = idle_policy(&phase.table)? {

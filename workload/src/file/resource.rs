@@ -1,7 +1,9 @@
 //! `[[channel]]`, `[[mutex]]`, `[[condition]]`, `[[barrier]]`, `[[spinlock]]`.
 
+use super::step::Names;
 use super::{Place, name};
 use crate::Kind;
+use std::collections::HashSet;
 use wakelab_input::{InputError, Table, did_you_mean};
 
 /// A resource, or one for each instance.
@@ -17,7 +19,7 @@ pub(super) struct ResourceDef {
 
 /// Reads all resources, in the order in which steps number them.
 pub(super) fn read_all(root: &Table<'_>) -> Result<Vec<ResourceDef>, InputError> {
-    let mut resources: Vec<ResourceDef> = Vec::new();
+    let (mut resources, mut names) = (Vec::<ResourceDef>::new(), HashSet::new());
     for (kind, keys) in [
         (Kind::Channel, &["name", "capacity", "per_instance"][..]),
         (Kind::Mutex, &["name", "per_instance"]),
@@ -27,7 +29,7 @@ pub(super) fn read_all(root: &Table<'_>) -> Result<Vec<ResourceDef>, InputError>
     ] {
         for table in root.tables(kind.name(), keys)? {
             let resource = read(kind, &table)?;
-            if resources.iter().any(|other| other.name == resource.name) {
+            if !names.insert(resource.name.clone()) {
                 return Err(table.wrong("name", format!("{:?} is given twice; expected another name", resource.name)));
             }
             resources.push(resource);
@@ -50,12 +52,13 @@ fn read(kind: Kind, table: &Table<'_>) -> Result<ResourceDef, InputError> {
 }
 
 /// Returns the number of the resource that a step names under `key`, which must be of that kind.
-pub(super) fn named(table: &Table<'_>, key: &str, kind: Kind, all: &[ResourceDef]) -> Result<u32, InputError> {
+pub(super) fn named(table: &Table<'_>, key: &str, kind: Kind, names: &Names<'_>) -> Result<u32, InputError> {
+    let all = names.resources;
     let name = table.need_text(key, &format!("the name of a {} in quotes", kind.name()))?;
-    if let Some(index) = all.iter().position(|resource| resource.name == name) {
-        let found = all[index].kind;
+    if let Some(index) = names.resource(name) {
+        let found = all[index as usize].kind;
         return if found == kind {
-            Ok(index as u32)
+            Ok(index)
         } else {
             Err(table.wrong(key, format!("{name:?} is a {}; expected a {}", found.name(), kind.name())))
         };

@@ -2,14 +2,34 @@
 
 use super::resource::{ResourceDef, named, unknown};
 use crate::{Call, Kind, Op, TimerMode, Work};
+use std::collections::HashMap;
 use wakelab_input::{InputError, Table, Value, did_you_mean};
 
 /// The names that steps may use.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Names<'a> {
     pub(super) resources: &'a [ResourceDef],
-    pub(super) programs: &'a [&'a str],
+    programs: &'a [&'a str],
+    /// By name: the numbers of the resources, and of the programs.
+    resource_numbers: HashMap<&'a str, u32>,
+    program_numbers: HashMap<&'a str, u32>,
 }
+
+impl<'a> Names<'a> {
+    pub(super) fn new(resources: &'a [ResourceDef], programs: &'a [&'a str]) -> Self {
+        let resource_numbers = resources.iter().map(|resource| resource.name.as_str()).zip(0..).collect();
+        let program_numbers = programs.iter().copied().zip(0..).collect();
+        Names { resources, programs, resource_numbers, program_numbers }
+    }
+
+    /// The number of the resource of a name.
+    pub(super) fn resource(&self, name: &str) -> Option<u32> {
+        self.resource_numbers.get(name).copied()
+    }
+}
+
+/// The timers of a program that have been named so far: their numbers.
+pub(super) type Timers = HashMap<String, u32>;
 
 /// Steps written as a word.
 const WORDS: [(&str, Step); 6] = [
@@ -103,10 +123,10 @@ pub(super) fn read<'a>(of: &Table<'a>, element: &'a Value<'a>) -> Result<Written
 pub(super) fn of_table(
     kind: &str,
     table: &Table<'_>,
-    names: Names<'_>,
-    timers: &mut Vec<String>,
+    names: &Names<'_>,
+    timers: &mut Timers,
 ) -> Result<Step, InputError> {
-    let resource = |key: &str, kind: Kind| named(table, key, kind, names.resources);
+    let resource = |key: &str, kind: Kind| named(table, key, kind, names);
     Ok(Step::Op(match kind {
         "run" => Op::Run(work(table, kind)?),
         "softirq" => Op::Softirq(work(table, kind)?),
@@ -115,7 +135,7 @@ pub(super) fn of_table(
         "recv" if table.get("room").is_none() && table.get("all").is_none() => {
             Op::Recv { channel: resource(kind, Kind::Channel)? }
         }
-        "fork" => Op::Fork { program: program(table, kind, names.programs)? },
+        "fork" => Op::Fork { program: program(table, kind, names)? },
         _ => return call(kind, table, resource, timers).map(Step::Call),
     }))
 }
@@ -124,7 +144,7 @@ fn call(
     kind: &str,
     table: &Table<'_>,
     resource: impl Fn(&str, Kind) -> Result<u32, InputError>,
-    timers: &mut Vec<String>,
+    timers: &mut Timers,
 ) -> Result<Call, InputError> {
     Ok(match kind {
         "io" => Call::Io(work(table, kind)?),
@@ -160,7 +180,7 @@ fn work(table: &Table<'_>, key: &str) -> Result<Work, InputError> {
     Ok(Work { ns, jitter_pct: table.number("jitter", &(0..=100))?.unwrap_or(0) as u32 })
 }
 
-fn timer(table: &Table<'_>, timers: &mut Vec<String>) -> Result<Call, InputError> {
+fn timer(table: &Table<'_>, timers: &mut Timers) -> Result<Call, InputError> {
     let name = table.need_text("timer", "a name in quotes")?;
     let missing = || table.missing("period", "a time such as {timer = \"tick\", period = \"20ms\"}");
     let period_ns = match table.duration("period")?.ok_or_else(missing)? {
@@ -169,18 +189,16 @@ fn timer(table: &Table<'_>, timers: &mut Vec<String>) -> Result<Call, InputError
     };
     let modes = [("relative", TimerMode::Relative), ("absolute", TimerMode::Absolute)];
     let mode = table.choice("mode", &modes)?.unwrap_or(TimerMode::Relative);
-    let timer = timers.iter().position(|timer| timer == name).unwrap_or_else(|| {
-        timers.push(name.to_owned());
-        timers.len() - 1
-    }) as u32;
+    let next = timers.len() as u32;
+    let timer = *timers.entry(name.to_owned()).or_insert(next);
     Ok(Call::Timer { timer, period_ns, mode })
 }
 
 /// The index of the program that a table names under `key`.
-pub(super) fn program(table: &Table<'_>, key: &str, programs: &[&str]) -> Result<u32, InputError> {
+pub(super) fn program(table: &Table<'_>, key: &str, names: &Names<'_>) -> Result<u32, InputError> {
     let name = table.need_text(key, "the name of a program in quotes")?;
-    let index = programs.iter().position(|other| *other == name);
-    index.map(|index| index as u32).ok_or_else(|| unknown(table, key, "program", name, programs))
+    let number = names.program_numbers.get(name).copied();
+    number.ok_or_else(|| unknown(table, key, "program", name, names.programs))
 }
 
 /// Whether the key `policy` of a table names SCHED_IDLE; `None` if there is no such key.

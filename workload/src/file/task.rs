@@ -1,10 +1,12 @@
 //! `[[task]]`: which programs run, how often, and on which CPUs.
 
 use super::resource::ResourceDef;
-use super::step::{idle_policy, program as program_named};
+use super::step::{Names, idle_policy, program as program_named};
 use super::{Place, name};
 use crate::validate::{NR_CPUS_MAX, with_children};
 use crate::{Load, Op, Program, Task};
+use std::collections::HashMap;
+use std::sync::Arc;
 use wakelab_input::{InputError, Table, parse_cpulist};
 
 pub(super) const KEYS: [&str; 9] =
@@ -29,11 +31,6 @@ pub(super) struct TaskDef {
 }
 
 impl TaskDef {
-    /// Whether these tasks or their children run a program.
-    pub(super) fn runs(&self, program: usize, programs: &[Program]) -> bool {
-        with_children(self.task.program as usize, programs).contains(&program)
-    }
-
     /// What they are called in the file.
     pub(super) fn name(&self) -> &str {
         &self.task.name
@@ -58,28 +55,27 @@ impl TaskDef {
     }
 
     /// Those that are there whatever the load.
-    pub(super) fn shared(&self, channels: &[u32], numbered: bool) -> Vec<Task> {
+    pub(super) fn shared(&self, channels: &Arc<[u32]>, numbered: bool) -> Vec<Task> {
         let Number::Count(count) = self.number else { return vec![] };
         (0..count).map(|i| self.task(numbered.then_some(i), 0, channels)).collect()
     }
 
     /// Those of an instance.
-    pub(super) fn instance(&self, instance: u32, start_ns: u64, channels: &[u32], numbered: bool) -> Vec<Task> {
+    pub(super) fn instance(&self, instance: u32, start_ns: u64, channels: &Arc<[u32]>, numbered: bool) -> Vec<Task> {
         let Number::PerInstance(number) = self.number else { return vec![] };
         (0..number).map(|i| self.task(numbered.then_some(instance * number + i), start_ns, channels)).collect()
     }
 
-    fn task(&self, i: Option<u32>, start_ns: u64, channels: &[u32]) -> Task {
+    fn task(&self, i: Option<u32>, start_ns: u64, channels: &Arc<[u32]>) -> Task {
         let task = self.task.clone();
         let name = i.map_or_else(|| task.name.clone(), |i| format!("{} {i}", task.name));
-        Task { name, start_ns: task.start_ns + start_ns, channels: channels.to_vec(), ..task }
+        Task { name, start_ns: task.start_ns + start_ns, channels: Arc::clone(channels), ..task }
     }
 }
 
-/// Reads tasks, which run one of these programs and have these resources.
-pub(super) fn read(table: &Table<'_>, programs: &[Program], resources: &[ResourceDef]) -> Result<TaskDef, InputError> {
-    let names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
-    let program = program_named(table, "program", &names)?;
+/// Reads tasks, which run one of the programs and have the resources of these names.
+pub(super) fn read(table: &Table<'_>, names: &Names<'_>, own: &mut OwnResources<'_>) -> Result<TaskDef, InputError> {
+    let program = program_named(table, "program", names)?;
     let counts = 1..=u64::from(Load::INSTANCES_MAX);
     let number = match (table.number("count", &counts)?, table.number("per_instance", &(1..=1_000))?) {
         (Some(_), Some(_)) => {
@@ -90,7 +86,7 @@ pub(super) fn read(table: &Table<'_>, programs: &[Program], resources: &[Resourc
         (Some(count), None) => Number::Count(count as u32),
         (None, per_instance) => Number::PerInstance(per_instance.unwrap_or(1) as u32),
     };
-    if let (Number::Count(_), Some(own)) = (number, own_resource(program as usize, programs, resources)) {
+    if let (Number::Count(_), Some(own)) = (number, own.of(program as usize)) {
         let what = format!(
             "tasks with a count belong to no instance, but each instance has its own {} {:?}; expected \
              per_instance = false there, or per_instance here",
@@ -102,7 +98,7 @@ pub(super) fn read(table: &Table<'_>, programs: &[Program], resources: &[Resourc
     let task = Task {
         name: name(table)?.to_owned(),
         program,
-        channels: vec![],
+        channels: Arc::default(),
         start_ns: table.duration("start")?.unwrap_or(0),
         nice: table.signed("nice", &(-20..=19))?.unwrap_or(0) as i8,
         idle_policy: idle_policy(table)?.unwrap_or(false),
@@ -122,9 +118,25 @@ fn affinity(table: &Table<'_>) -> Result<Option<Vec<u32>>, InputError> {
     Ok(Some(cpus))
 }
 
-/// A resource that a program or its children use and of which each instance has its own.
-fn own_resource<'a>(program: usize, programs: &[Program], resources: &'a [ResourceDef]) -> Option<&'a ResourceDef> {
-    let all = with_children(program, programs);
-    let used = all.iter().flat_map(|&program| &programs[program].ops).flat_map(Op::resources);
-    used.map(|(number, _)| &resources[number as usize]).find(|resource| resource.per_instance)
+/// By program: a resource that it or its children use and of which each instance has its own.
+pub(super) struct OwnResources<'a> {
+    programs: &'a [Program],
+    resources: &'a [ResourceDef],
+    /// Those of the programs that were asked for.
+    known: HashMap<usize, Option<&'a ResourceDef>>,
+}
+
+impl<'a> OwnResources<'a> {
+    pub(super) fn new(programs: &'a [Program], resources: &'a [ResourceDef]) -> Self {
+        OwnResources { programs, resources, known: HashMap::new() }
+    }
+
+    fn of(&mut self, program: usize) -> Option<&'a ResourceDef> {
+        let (programs, resources) = (self.programs, self.resources);
+        *self.known.entry(program).or_insert_with(|| {
+            let all = with_children(program, programs);
+            let mut used = all.iter().flat_map(|&program| &programs[program].ops).flat_map(Op::resources);
+            used.find_map(|(number, _)| Some(&resources[number as usize]).filter(|resource| resource.per_instance))
+        })
+    }
 }

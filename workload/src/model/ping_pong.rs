@@ -36,22 +36,16 @@ impl Pairs {
         let channel = |name: String, capacity| Channel { name, capacity };
         let pipes = |pair| ["there", "back"].map(|name| channel(format!("{name} {pair}"), params::PIPE_BYTES));
         let mut channels: Vec<_> = (0..self.pairs).flat_map(pipes).collect();
-        let task = |name: String, program, channels, i: u32, cpu: Option<u32>| Task {
-            name,
-            program,
-            channels,
-            start_ns: u64::from(i) * values.get("start"),
-            nice: 0,
-            idle_policy: false,
-            slice_ns: 0,
-            affinity: cpu.map(|cpu| vec![cpu]),
+        let task = |name: String, program, channels, i: u32, cpu: Option<u32>| {
+            let start_ns = u64::from(i) * values.get("start");
+            Task { affinity: cpu.map(|cpu| vec![cpu]), ..Task::plain(name, program, channels, start_ns) }
         };
         let parent = |i| task(format!("parent {i}"), 1, vec![2 * i, 2 * i + 1], i, self.cpu(i));
         let mut tasks: Vec<_> = (0..self.pairs).map(parent).collect();
         if self.together {
             let go = channels.len() as u32;
             channels.push(channel("go".to_owned(), self.pairs));
-            tasks.iter_mut().for_each(|task| task.channels.push(go));
+            tasks.iter_mut().for_each(|task| task.channels = task.channels.iter().copied().chain([go]).collect());
             programs.push(program("main", vec![send(0), Op::Repeat { to: 0, times: Some(self.pairs) }]));
             tasks.push(task("main".to_owned(), 2, vec![go], self.pairs, None));
         }

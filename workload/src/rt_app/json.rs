@@ -2,6 +2,7 @@
 //! be given more than once. Every error and warning has its line and key.
 
 use crate::error::{About, WorkloadError};
+use crate::file::NAME_MAX;
 use jsonc_parser::ast::{ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
@@ -110,18 +111,24 @@ impl<'a> Object<'a> {
     pub(super) fn root(cx: &Cx<'_>, value: &'a Value<'a>) -> Result<Self, WorkloadError> {
         let place = cx.place(value.start(), "");
         match value.as_object() {
-            Some(object) => Ok(Self::new(cx, place, &object.properties)),
+            Some(object) => Self::new(cx, place, &object.properties),
             None => Err(place.error(cx.path, "expected an object, {\"tasks\": {...}}")),
         }
     }
 
-    fn new(cx: &Cx<'_>, place: Place, props: &'a [ObjectProp<'a>]) -> Self {
+    fn new(cx: &Cx<'_>, place: Place, props: &'a [ObjectProp<'a>]) -> Result<Self, WorkloadError> {
+        // Each key repeats those that it is in.
+        if let Some(prop) = props.iter().find(|prop| prop.name.as_str().len() > NAME_MAX) {
+            let (name, long) = (prop.name.as_str(), prop.name.as_str().len());
+            let what = format!("expected a key of at most {NAME_MAX} bytes, found {long}");
+            return Err(cx.place(prop.start(), name).error(cx.path, what));
+        }
         let dot = if place.key.is_empty() { "" } else { "." };
         let prop = |prop: &'a ObjectProp<'a>| {
             let name = prop.name.as_str();
             Prop { name, place: cx.place(prop.start(), format!("{}{dot}{name}", place.key)), value: &prop.value }
         };
-        Object { props: props.iter().map(prop).collect(), place }
+        Ok(Object { props: props.iter().map(prop).collect(), place })
     }
 
     /// Returns the property of that name, which may be given once. Returns `None` if it is not there.
@@ -174,15 +181,15 @@ impl<'a> Prop<'a> {
         self.value.as_boolean_lit().map(|flag| flag.value)
     }
 
-    /// Returns the value if it is text.
+    /// Returns the value if it is text of at most [`NAME_MAX`] bytes.
     pub(super) fn text(&self) -> Option<&'a str> {
-        self.value.as_string_lit().map(|text| text.value.as_ref())
+        self.value.as_string_lit().map(|text| text.value.as_ref()).filter(|text| text.len() <= NAME_MAX)
     }
 
     /// Returns the value as an object, which should be `what`.
     pub(super) fn object(&self, cx: &Cx<'_>, what: &str) -> Result<Object<'a>, WorkloadError> {
         let object = self.value.as_object().ok_or_else(|| self.wrong(cx, what))?;
-        Ok(Object::new(cx, self.place.clone(), &object.properties))
+        Object::new(cx, self.place.clone(), &object.properties)
     }
 
     /// Returns the numbers of an array that is not empty.

@@ -20,6 +20,7 @@ use json::{Cx, Object, Place};
 use policy::Policy;
 use program::{Resource, Resources, Shared, of_start};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use thread::Thread;
 
 /// A file of rt-app that was read and is right, as far as that is known without a machine and a load.
@@ -44,7 +45,7 @@ impl RtApp {
     /// # Errors
     /// The file cannot be read, and those of [`RtApp::parse`].
     pub fn read(path: &Path, lenient: bool) -> Result<(Self, Vec<WorkloadError>), WorkloadError> {
-        let text = std::fs::read_to_string(path).map_err(|e| {
+        let text = wakelab_input::read_text(path).map_err(|e| {
             let about = About::File { path: path.to_owned(), line: None, key: None };
             WorkloadError::new(about, format!("the file cannot be read: {e}; expected a file of rt-app (.json)"))
                 .with_hint(Some(crate::error::NO_FILE.to_owned()))
@@ -76,16 +77,16 @@ impl RtApp {
     }
 
     fn of_threads(cx: &Cx<'_>, threads: Vec<Thread>) -> Result<Self, WorkloadError> {
-        let mut shared = Shared { resources: Resources::barriers(cx, &threads)?, ..Shared::default() };
+        let mut shared = Shared::new(Resources::barriers(cx, &threads)?, &threads);
         let (mut programs, mut places) = (vec![], vec![]);
         let start = program::of_start(&threads).map(|thread| (thread, false));
         for (thread, forked) in start.chain(program::forked(&threads).into_iter().map(|thread| (thread, true))) {
-            let (program, at) = program::write(cx, &threads, thread, forked, &mut shared)?;
+            let (program, at) = program::write(cx, thread, forked, &mut shared)?;
             programs.push(program);
             places.push(at);
         }
-        let Shared { resources, cpu_sets } = shared;
-        Ok(RtApp { path: cx.path.to_owned(), threads, programs, places, resources: resources.0, cpu_sets })
+        let (resources, cpu_sets) = shared.finish();
+        Ok(RtApp { path: cx.path.to_owned(), threads, programs, places, resources, cpu_sets })
     }
 
     /// Returns where the file was read from.
@@ -122,12 +123,12 @@ impl RtApp {
                     capacity: resource.capacity,
                 }),
             );
-            let own: Vec<u32> = (first..channels.len() as u32).collect();
+            let own: Arc<[u32]> = (first..channels.len() as u32).collect();
             for (program, thread) in of_start(&self.threads).enumerate() {
                 tasks.extend((0..thread.instances).map(|i| Task {
                     name: name(&thread.name, copy * thread.instances + i, copies * thread.instances),
                     program: program as u32,
-                    channels: own.clone(),
+                    channels: Arc::clone(&own),
                     start_ns: 0,
                     nice: thread.nice,
                     idle_policy: thread.policy == Policy::Idle,

@@ -7,20 +7,48 @@ use super::tasks::unique;
 use super::thread::{Cpus, Phase, Thread, Times};
 use crate::error::WorkloadError;
 use crate::{Call, Kind, Op, Program, TimerMode, Work};
+use std::collections::{HashMap, HashSet};
 
 /// What all programs of a file share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) resources: Resources,
-    pub(super) cpu_sets: Vec<Vec<u32>>,
+    resources: Resources,
+    /// The sets of CPUs, with their numbers.
+    cpu_sets: HashMap<Vec<u32>, u32>,
+    /// By name of a thread that is forked: the number of its program.
+    forked: HashMap<String, u32>,
+    /// Whether a thread or phase sets a slice.
+    slices: bool,
+    /// The timers that are absolute somewhere.
+    absolute: HashSet<String>,
+}
+
+impl Shared {
+    /// What the programs of these threads share, before any of them is written.
+    pub(super) fn new(resources: Resources, threads: &[Thread]) -> Self {
+        let first = of_start(threads).count() as u32;
+        let forked = forked(threads).into_iter().map(|thread| thread.name.clone()).zip(first..).collect();
+        let slices = threads.iter().any(|thread| thread.slice_ns != 0 || thread.phases.iter().any(Phase::sets_slice));
+        let absolute = threads.iter().flat_map(absolute_timers).map(str::to_owned).collect();
+        Shared { resources, cpu_sets: HashMap::new(), forked, slices, absolute }
+    }
+
+    /// The resources and sets of CPUs that the programs name, by number.
+    pub(super) fn finish(self) -> (Vec<Resource>, Vec<Vec<u32>>) {
+        let mut sets: Vec<(Vec<u32>, u32)> = self.cpu_sets.into_iter().collect();
+        sets.sort_unstable_by_key(|&(_, number)| number);
+        (self.resources.all, sets.into_iter().map(|(set, _)| set).collect())
+    }
 }
 
 /// A program that is being written, and the place that each of its steps comes from.
 struct Writer<'a> {
     cx: &'a Cx<'a>,
-    threads: &'a [Thread],
     shared: &'a mut Shared,
-    timers: Vec<(String, TimerMode)>,
+    /// By number: the modes of the timers.
+    modes: Vec<TimerMode>,
+    /// By name: the numbers of the timers.
+    timers: HashMap<&'a str, u32>,
     ops: Vec<Op>,
     places: Vec<Place>,
 }
@@ -33,17 +61,16 @@ fn forked_name(thread: &str) -> String {
 /// Writes the program of a thread.
 pub(super) fn write(
     cx: &Cx<'_>,
-    threads: &[Thread],
     thread: &Thread,
     forked: bool,
     shared: &mut Shared,
 ) -> Result<(Program, Vec<Place>), WorkloadError> {
-    let timers = timers_of(thread, threads);
-    let mut writer = Writer { cx, threads, shared, timers, ops: vec![], places: vec![] };
+    let (timers, modes) = timers_of(thread, &shared.absolute);
+    let mut writer = Writer { cx, shared, modes, timers, ops: vec![], places: vec![] };
     if forked {
         writer.call(Call::IdlePolicy(thread.policy == Policy::Idle), &thread.place);
         writer.call(Call::Nice(thread.nice), &thread.place);
-        if threads.iter().any(|thread| thread.slice_ns != 0 || thread.phases.iter().any(Phase::sets_slice)) {
+        if writer.shared.slices {
             writer.call(Call::Slice { ns: thread.slice_ns }, &thread.place);
         }
         if let Some(cpus) = &thread.cpus {
@@ -70,11 +97,11 @@ impl Writer<'_> {
     /// does both.
     fn delay(&mut self, thread: &Thread) {
         let ns = thread.delay_ns;
-        for timer in 0..if ns > 0 { self.timers.len() } else { 0 } {
-            let mode = self.timers[timer].1;
+        for timer in 0..if ns > 0 { self.modes.len() } else { 0 } {
+            let mode = self.modes[timer];
             self.call(Call::Timer { timer: timer as u32, period_ns: ns, mode }, &thread.place);
         }
-        if ns > 0 && self.timers.is_empty() {
+        if ns > 0 && self.modes.is_empty() {
             self.push(Op::Sleep(Work { ns, jitter_pct: 0 }), &thread.place);
         }
     }
@@ -127,11 +154,11 @@ impl Writer<'_> {
     fn affinity(&mut self, cpus: Option<&Cpus>, place: &Place) {
         let sets = &mut self.shared.cpu_sets;
         let cpus = cpus.map(|cpus| {
-            let known = sets.iter().position(|set| *set == cpus.cpus);
-            known.unwrap_or_else(|| {
-                sets.push(cpus.cpus.clone());
-                sets.len() - 1
-            }) as u32
+            sets.get(&cpus.cpus).copied().unwrap_or_else(|| {
+                let number = sets.len() as u32;
+                sets.insert(cpus.cpus.clone(), number);
+                number
+            })
         });
         self.call(Call::Affinity { cpus }, place);
     }
@@ -139,24 +166,17 @@ impl Writer<'_> {
 
 /// Returns the threads that are forked by others. Their programs come, in this order, after those of the start.
 pub(super) fn forked(threads: &[Thread]) -> Vec<&Thread> {
-    let names = || {
-        threads.iter().flat_map(Thread::steps).filter_map(|step| match &step.event {
-            Event::Fork(name) => Some(name),
-            _ => None,
-        })
-    };
-    threads.iter().filter(|thread| names().any(|name| *name == thread.name)).collect()
+    let names = threads.iter().flat_map(Thread::steps).filter_map(|step| match &step.event {
+        Event::Fork(name) => Some(name),
+        _ => None,
+    });
+    let names: HashSet<&String> = names.collect();
+    threads.iter().filter(|thread| names.contains(&thread.name)).collect()
 }
 
 /// Returns the threads that exist from the start.
 pub(super) fn of_start(threads: &[Thread]) -> impl Iterator<Item = &Thread> {
     threads.iter().filter(|thread| thread.instances > 0)
-}
-
-/// The number of the program of a forked thread.
-fn forked_program(threads: &[Thread], name: &str) -> Option<u32> {
-    let at = forked(threads).iter().position(|thread| thread.name == name)?;
-    Some((of_start(threads).count() + at) as u32)
 }
 
 impl Writer<'_> {
@@ -170,12 +190,12 @@ impl Writer<'_> {
             Event::RunFor(ns) => self.call(Call::RunFor { ns: *ns }, place),
             Event::Yield => self.call(Call::Yield, place),
             Event::Timer { name, period_ns, .. } => {
-                let timer = self.timers.iter().position(|(known, _)| known == name).expect("all timers are known");
-                let (timer, mode) = (timer as u32, self.timers[timer].1);
+                let timer = *self.timers.get(name.as_str()).expect("all timers are known");
+                let mode = self.modes[timer as usize];
                 self.call(Call::Timer { timer, period_ns: *period_ns, mode }, place);
             }
             Event::Fork(name) => {
-                let program = forked_program(self.threads, name).expect("it was checked that it is there");
+                let program = *self.shared.forked.get(name).expect("it was checked that it is there");
                 self.push(Op::Fork { program }, place);
             }
             Event::Barrier(name) => {
@@ -227,23 +247,31 @@ impl Writer<'_> {
     }
 }
 
-/// The timers of a thread in the order of their first use, which numbers them, with their modes.
+/// The timers of a thread: by name their numbers, in the order of their first use, and by number their modes.
 ///
-/// A timer is absolute everywhere if it is so anywhere: rt-app has the mode at the timer, and sets it as it reads.
-fn timers_of(thread: &Thread, all: &[Thread]) -> Vec<(String, TimerMode)> {
-    let mut timers: Vec<(String, TimerMode)> = vec![];
+/// A timer is absolute everywhere if it is so anywhere, in `absolute`: rt-app has the mode at the timer, and sets it as
+/// it reads. A timer whose name begins with `unique` is of this thread only.
+fn timers_of<'a>(thread: &'a Thread, absolute: &HashSet<String>) -> (HashMap<&'a str, u32>, Vec<TimerMode>) {
+    let own: HashSet<&str> = absolute_timers(thread).collect();
+    let (mut timers, mut modes) = (HashMap::new(), vec![]);
     for step in thread.steps() {
         let Event::Timer { name, .. } = &step.event else { continue };
-        if timers.iter().any(|(known, _)| known == name) {
+        if timers.contains_key(name.as_str()) {
             continue;
         }
-        let absolute = |thread: &Thread| {
-            thread.steps().any(|step| matches!(&step.event, Event::Timer { name: n, absolute: true, .. } if n == name))
-        };
-        let absolute = if unique(name) { absolute(thread) } else { all.iter().any(absolute) };
-        timers.push((name.clone(), if absolute { TimerMode::Absolute } else { TimerMode::Relative }));
+        let is_absolute = if unique(name) { own.contains(name.as_str()) } else { absolute.contains(name) };
+        timers.insert(name.as_str(), modes.len() as u32);
+        modes.push(if is_absolute { TimerMode::Absolute } else { TimerMode::Relative });
     }
-    timers
+    (timers, modes)
+}
+
+/// The timers that a thread uses as absolute ones.
+fn absolute_timers(thread: &Thread) -> impl Iterator<Item = &str> {
+    thread.steps().filter_map(|step| match &step.event {
+        Event::Timer { name, absolute: true, .. } => Some(name.as_str()),
+        _ => None,
+    })
 }
 
 /// A mutex, condition or barrier, created when a thread names one. A condition and a mutex may have the same name.
@@ -266,28 +294,34 @@ impl Resource {
 
 /// All resources of a file.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Resources(pub(super) Vec<Resource>);
+pub(super) struct Resources {
+    all: Vec<Resource>,
+    /// By name: the numbers of the resources of that name, of which each has another kind.
+    numbers: HashMap<String, Vec<u32>>,
+}
 
 impl Resources {
     /// Returns the number of the resource of that kind and name, which is added if it is new.
     fn number(&mut self, kind: Kind, name: &str, place: &Place) -> u32 {
-        let known = self.0.iter().position(|resource| resource.kind == kind && resource.name == name);
-        let index = known.unwrap_or_else(|| {
-            self.0.push(Resource { kind, name: name.to_owned(), place: place.clone(), capacity: 1 });
-            self.0.len() - 1
-        });
-        index as u32
+        let number = self.all.len() as u32;
+        let same_name = self.numbers.entry(name.to_owned()).or_default();
+        let known = same_name.iter().find(|&&number| self.all[number as usize].kind == kind);
+        known.copied().unwrap_or_else(|| {
+            same_name.push(number);
+            self.all.push(Resource { kind, name: name.to_owned(), place: place.clone(), capacity: 1 });
+            number
+        })
     }
 
     /// Returns all barriers, with how many threads meet there: those that name it, each of which may do so once.
     pub(super) fn barriers(cx: &Cx<'_>, threads: &[Thread]) -> Result<Self, WorkloadError> {
         let (mut all, mut meet) = (Resources::default(), vec![]);
         for thread in threads {
-            let mut own: Vec<(u32, usize)> = vec![];
+            let mut own: HashMap<u32, usize> = HashMap::new();
             for step in thread.steps() {
                 let Event::Barrier(name) = &step.event else { continue };
                 let number = all.number(Kind::Barrier, name, &step.place);
-                if let Some((_, line)) = own.iter().find(|(known, _)| *known == number) {
+                if let Some(line) = own.insert(number, step.place.line) {
                     let what = format!("the thread meets others here already in line {line}");
                     let hint = "rt-app counts each use as one more thread that is to come; give each meeting a name \
                                 of its own";
@@ -296,15 +330,14 @@ impl Resources {
                         .error(cx.path, what + "; expected another barrier")
                         .with_hint(Some(hint.into())));
                 }
-                own.push((number, step.place.line));
             }
-            for (number, _) in own {
-                meet.resize(all.0.len(), 0);
+            meet.resize(all.all.len(), 0);
+            for number in own.into_keys() {
                 meet[number as usize] += thread.instances;
             }
         }
         // A barrier that only forked threads have is refused later.
-        all.0.iter_mut().zip(meet).for_each(|(barrier, meet)| barrier.capacity = meet.max(1));
+        all.all.iter_mut().zip(meet).for_each(|(barrier, meet)| barrier.capacity = meet.max(1));
         Ok(all)
     }
 }

@@ -6,22 +6,23 @@ use super::policy::Policy;
 use super::thread::Thread;
 use crate::error::WorkloadError;
 use crate::validate::TASKS_MAX;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use wakelab_input::did_you_mean;
 
 /// Reads the threads that exist from the start, and those that they fork.
 pub(super) fn read(cx: &Cx<'_>, tasks: &Prop<'_>, policy: Policy) -> Result<Vec<Thread>, WorkloadError> {
     let all = tasks.object(cx, "threads, such as {\"thread0\": {\"run\": 1000, \"sleep\": 9000}}")?;
     let mut threads: Vec<Thread> = vec![];
-    let mut names = BTreeSet::new();
+    let mut names = HashSet::new();
+    // By key that has come before: the number after it that is tried next.
+    let mut next: HashMap<&str, u32> = HashMap::new();
     for prop in &all.props {
         let mut name = prop.name.to_owned();
-        for number in 1.. {
-            if names.insert(name.clone()) {
-                break;
-            }
+        let number = next.entry(prop.name).or_insert(1);
+        while !names.insert(name.clone()) {
             // As workgen does.
             name = format!("{}{number}", prop.name);
+            *number += 1;
         }
         threads.push(Thread::read(cx, &name, prop, policy)?);
     }
@@ -47,8 +48,9 @@ pub(super) fn read(cx: &Cx<'_>, tasks: &Prop<'_>, policy: Policy) -> Result<Vec<
 fn reached(cx: &Cx<'_>, threads: Vec<Thread>) -> Result<Vec<Thread>, WorkloadError> {
     let mut reached: Vec<bool> = threads.iter().map(|thread| thread.instances > 0).collect();
     let mut todo: Vec<usize> = (0..threads.len()).filter(|&i| reached[i]).collect();
+    let numbers: HashMap<&str, usize> = threads.iter().map(|thread| thread.name.as_str()).zip(0..).collect();
     while let Some(i) = todo.pop() {
-        for child in forks(cx, &threads, &threads[i])? {
+        for child in forks(cx, &numbers, &threads[i])? {
             if !std::mem::replace(&mut reached[child], true) {
                 todo.push(child);
             }
@@ -65,13 +67,15 @@ fn reached(cx: &Cx<'_>, threads: Vec<Thread>) -> Result<Vec<Thread>, WorkloadErr
     Ok(started)
 }
 
-/// The threads that a thread forks, by index.
-fn forks(cx: &Cx<'_>, threads: &[Thread], of: &Thread) -> Result<Vec<usize>, WorkloadError> {
+/// The threads that a thread forks, by index. `numbers` are the indexes of all threads by name.
+fn forks(cx: &Cx<'_>, numbers: &HashMap<&str, usize>, of: &Thread) -> Result<Vec<usize>, WorkloadError> {
     let mut children = vec![];
     for step in of.steps() {
         let Event::Fork(name) = &step.event else { continue };
-        let Some(child) = threads.iter().position(|thread| thread.name == *name) else {
-            let names = threads.iter().map(|thread| thread.name.as_str());
+        let Some(&child) = numbers.get(name.as_str()) else {
+            let mut names: Vec<_> = numbers.iter().collect();
+            names.sort_unstable_by_key(|(_, number)| **number);
+            let names = names.into_iter().map(|(name, _)| *name);
             let what = format!("there is no thread {name:?}; expected one of \"tasks\"");
             return Err(step.place.error(cx.path, what).with_hint(did_you_mean(name, names)));
         };
@@ -100,7 +104,7 @@ fn conditions(cx: &Cx<'_>, threads: &mut [Thread]) -> Result<(), WorkloadError> 
                 match step.event.wakes().filter(|cond| !waited.contains(*cond)) {
                     None => steps.push(step),
                     Some(cond) => {
-                        let meant = did_you_mean(cond, waited.iter().map(String::as_str));
+                        let meant = did_you_mean(cond, waited.iter().map(String::as_str).take(COMPARED_MAX));
                         let meant = meant.map_or_else(String::new, |meant| format!("; {meant}"));
                         let what = format!("nobody suspends or waits for {cond:?}{meant}");
                         cx.refuse(&step.place, &what, "it is left out")?;
@@ -113,6 +117,9 @@ fn conditions(cx: &Cx<'_>, threads: &mut [Thread]) -> Result<(), WorkloadError> 
     Ok(())
 }
 
+/// The most names to which each of several unknown names is compared.
+const COMPARED_MAX: usize = 64;
+
 /// Whether each thread has its own timer of that name, as in rt-app.
 pub(super) fn unique(name: &str) -> bool {
     name.starts_with("unique")
@@ -122,13 +129,12 @@ pub(super) fn unique(name: &str) -> bool {
 fn no_shared_timers(cx: &Cx<'_>, threads: &[Thread]) -> Result<(), WorkloadError> {
     let mut users: BTreeMap<&str, (&str, &Place)> = BTreeMap::new();
     for thread in threads {
-        let mut own: Vec<&str> = vec![];
+        let mut own: HashSet<&str> = HashSet::new();
         for step in thread.steps() {
             let Event::Timer { name, .. } = &step.event else { continue };
-            if unique(name) || own.contains(&name.as_str()) {
+            if unique(name) || !own.insert(name) {
                 continue;
             }
-            own.push(name);
             let what = match users.insert(name, (&thread.name, &step.place)) {
                 Some((other, place)) => format!("{other} has the timer {name:?} too (line {})", place.line),
                 None if thread.instances > 1 => format!("{} threads have the timer {name:?}", thread.instances),

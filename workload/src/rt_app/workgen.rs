@@ -2,6 +2,7 @@
 //! gets the name of its thread. (Its other change, a number after a key that comes again, is not needed: keys may come
 //! again.)
 
+use crate::file::NAME_MAX;
 use jsonc_parser::Scanner;
 use jsonc_parser::tokens::Token;
 use std::borrow::Cow;
@@ -55,7 +56,8 @@ pub(super) fn fill_in(text: &str) -> Cow<'_, str> {
 fn thread<'a>(text: &'a str, open: &[Open]) -> Option<&'a str> {
     let key = |depth: usize| open.get(depth)?.key.clone().map(|range| &text[range]);
     key(1).filter(|key| key.trim_matches(['"', '\'']) == "tasks")?;
-    key(2)
+    // A longer one is refused later. It could be filled in any number of times.
+    key(2).filter(|key| key.len() <= NAME_MAX + 2)
 }
 
 /// All tokens but comments, with their places; `None` where there is something that is no token.

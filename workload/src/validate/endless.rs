@@ -1,7 +1,8 @@
 //! Forks that end, and loops in which time passes. A simulator would fork until memory is full, or repeat a loop
 //! without time at one instant for ever.
 
-use super::{TASKS_MAX, WrongStep, forks, with_children};
+use super::forks::{Families, children_first, forked, reached};
+use super::{TASKS_MAX, WrongStep, all_forks};
 use crate::error::{About, WorkloadError};
 use crate::{Call, Op, Program, Task, Workload};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,21 +12,19 @@ use std::ops::Range;
 /// that there are not too many tasks at a time.
 pub(super) fn check_forks(workload: &Workload) -> Result<(), WorkloadError> {
     let programs = &workload.programs;
-    for (program, step, child) in forks(programs) {
-        if with_children(child, programs).contains(&program) {
-            return Err(comes_back(&programs[child], step).in_program(&programs[program]));
-        }
-    }
-    for (program, step, child) in forks(programs) {
-        if times(programs, program, step, child).is_none() {
+    let Some(order) = children_first(&forked(programs)) else {
+        let back = all_forks(programs).find(|&(program, _, child)| reached(programs, [child])[program]);
+        let (program, step, child) = back.expect("a fork leads back");
+        return Err(comes_back(&programs[child], step).in_program(&programs[program]));
+    };
+    let leaves = leaves_tasks(programs, &order);
+    for (program, step, child) in all_forks(programs) {
+        if times(&programs[program].ops, step, leaves[child]).is_none() {
             return Err(never_ends(&programs[child], step).in_program(&programs[program]));
         }
     }
-    let mut most = vec![None; programs.len()];
-    let total = workload
-        .tasks
-        .iter()
-        .fold(0_u64, |sum, task| sum.saturating_add(most_tasks(programs, task.program as usize, &mut most)));
+    let most = most_tasks(programs, &order, &leaves);
+    let total = workload.tasks.iter().fold(0_u64, |sum, task| sum.saturating_add(most[task.program as usize]));
     if total > TASKS_MAX {
         let what = format!("there can be {total} tasks at once; expected {TASKS_MAX} at most");
         let hint = "a \"wait\" in a loop that forks keeps its tasks from adding up".to_owned();
@@ -49,10 +48,9 @@ fn never_ends(child: &Program, step: usize) -> WrongStep {
     }
 }
 
-/// How often a step of a program is done before its children have been waited for; `None` for ever.
-fn times(programs: &[Program], program: usize, step: usize, child: usize) -> Option<u64> {
-    let ops = &programs[program].ops;
-    let outlives = leaves_tasks(programs, child);
+/// How often a step that forks is done before the children have been waited for; `None` for ever. The tasks that a child
+/// forks may outlive it.
+fn times(ops: &[Op], step: usize, outlives: bool) -> Option<u64> {
     let mut product = 1_u64;
     for (end, op) in ops.iter().enumerate() {
         let Op::Repeat { to, times } = *op else { continue };
@@ -64,28 +62,33 @@ fn times(programs: &[Program], program: usize, step: usize, child: usize) -> Opt
     Some(product)
 }
 
-/// Whether tasks that a program or its children forked can outlive it.
-fn leaves_tasks(programs: &[Program], program: usize) -> bool {
-    with_children(program, programs).iter().any(|&program| {
+/// By program: whether tasks that it or its children forked can outlive it. `order` has children first.
+fn leaves_tasks(programs: &[Program], order: &[usize]) -> Vec<bool> {
+    let mut leaves = vec![false; programs.len()];
+    for &program in order {
         let ops = &programs[program].ops;
         let last = |find: fn(&Op) -> bool| ops.iter().rposition(find);
         let endless = ops.iter().any(|op| matches!(op, Op::Repeat { times: None, .. }));
-        !endless && last(|op| matches!(op, Op::Fork { .. })) > last(|op| *op == Op::Wait)
-    })
+        let child_leaves = |op: &Op| matches!(*op, Op::Fork { program } if leaves[program as usize]);
+        leaves[program] = (!endless && last(|op| matches!(op, Op::Fork { .. })) > last(|op| *op == Op::Wait))
+            || ops.iter().any(child_leaves);
+    }
+    leaves
 }
 
-/// The most tasks that a task of a program can be at a time: itself and those that it forks.
-fn most_tasks(programs: &[Program], program: usize, known: &mut Vec<Option<u64>>) -> u64 {
-    if let Some(most) = known[program] {
-        return most;
+/// By program: the most tasks that a task of it can be at a time, itself and those that it forks. `order` has children
+/// first.
+fn most_tasks(programs: &[Program], order: &[usize], leaves: &[bool]) -> Vec<u64> {
+    let mut most = vec![1_u64; programs.len()];
+    for &program in order {
+        let ops = &programs[program].ops;
+        for (step, op) in ops.iter().enumerate() {
+            let Op::Fork { program: child } = *op else { continue };
+            let child = child as usize;
+            let times = times(ops, step, leaves[child]).unwrap_or(u64::MAX);
+            most[program] = most[program].saturating_add(times.saturating_mul(most[child]));
+        }
     }
-    let mut most = 1_u64;
-    for (step, op) in programs[program].ops.iter().enumerate() {
-        let Op::Fork { program: child } = *op else { continue };
-        let times = times(programs, program, step, child as usize).unwrap_or(u64::MAX);
-        most = most.saturating_add(times.saturating_mul(most_tasks(programs, child as usize, known)));
-    }
-    known[program] = Some(most);
     most
 }
 
@@ -95,29 +98,19 @@ fn most_tasks(programs: &[Program], program: usize, known: &mut Vec<Option<u64>>
 /// take time (a channel is finite), if it waits for a signal of such programs, meets one at a barrier, or waits for a
 /// child that takes time. A mutex does not count, because it may be free, nor do the machine's costs of steps, which
 /// may be 0.
-pub(super) fn timeless_step(programs: &[Program], tasks: &[Task]) -> Option<(usize, usize)> {
+pub(super) fn timeless_step(programs: &[Program], tasks: &[Task], families: &Families) -> Option<(usize, usize)> {
     let loops: Vec<Option<Range<usize>>> = programs.iter().map(endless_loop).collect();
-    let peers = Peers::new(programs, tasks, &loops);
+    let mut peers = Peers::new(programs, tasks, families, &loops);
     let mut timed: Vec<bool> = loops.iter().map(Option::is_none).collect();
-    // Each pass can only add programs. Those left when a pass adds none wait for no program that takes time.
-    loop {
-        let takes = |program: usize| {
-            let round = &programs[program].ops[loops[program].clone().unwrap_or_default()];
-            let peers_do = |op: &Op| match peers.of(program, op) {
-                None => true,
-                // All must come, so one that takes time is enough.
-                Some(peers) if End::of(op).is_some_and(|(_, end)| end == End::Meet) => {
-                    peers.iter().any(|&peer| timed[peer])
-                }
-                Some(peers) => peers.iter().all(|&peer| timed[peer]),
-            };
-            round.iter().any(|op| takes_time(op, round, programs, &peers_do))
-        };
-        let more: Vec<usize> = (0..programs.len()).filter(|&program| !timed[program] && takes(program)).collect();
-        if more.is_empty() {
-            break;
+    // A program that takes time can only add others. Those left at the end wait for no program that takes time.
+    let mut todo: Vec<usize> = (0..programs.len()).rev().collect();
+    while let Some(program) = todo.pop() {
+        let round = &programs[program].ops[loops[program].clone().unwrap_or_default()];
+        if !timed[program] && round.iter().any(|op| takes_time(op, round, programs, &|op| peers.take_time(program, op)))
+        {
+            timed[program] = true;
+            todo.extend(peers.takes_time(program));
         }
-        more.into_iter().for_each(|program| timed[program] = true);
     }
     timed.iter().position(|timed| !timed).and_then(|p| Some((p, loops[p].as_ref()?.end)))
 }
@@ -193,41 +186,75 @@ impl End {
     }
 }
 
-/// The programs that are waited for at a resource, each in an endless loop of its own.
+/// The programs that do the same at one resource, each in an endless loop of its own.
+#[derive(Debug, Default)]
+struct Group {
+    programs: Vec<usize>,
+    /// How many of them take time.
+    timed: usize,
+}
+
+/// A resource, and what is done there.
+type Place = (u32, End);
+
+/// The programs that are waited for at resources.
 struct Peers {
-    /// By program, its number of the resource, and what it does there.
-    peers: BTreeMap<(usize, u32, End), BTreeSet<usize>>,
+    groups: BTreeMap<Place, Group>,
+    /// By program, its number of the resource, and what it does there: the resources, of which each task may have
+    /// another.
+    places: BTreeMap<(usize, u32, End), Vec<Place>>,
 }
 
 impl Peers {
-    fn new(programs: &[Program], tasks: &[Task], loops: &[Option<Range<usize>>]) -> Self {
+    fn new(programs: &[Program], tasks: &[Task], families: &Families, loops: &[Option<Range<usize>>]) -> Self {
         let uses: Vec<Vec<(u32, End)>> = (0..programs.len()).map(|p| uses(&programs[p], loops[p].clone())).collect();
-        let runs: Vec<BTreeSet<usize>> = (0..programs.len()).map(|p| with_children(p, programs)).collect();
         let mut ends = BTreeSet::new();
         for task in tasks {
             // A task's children share its channels.
-            for &program in &runs[task.program as usize] {
+            for &program in &families[&(task.program as usize)] {
                 let end = |&(number, end): &(u32, End)| (program, number, end, task.channels[number as usize]);
                 ends.extend(uses[program].iter().map(end));
             }
         }
-        let mut at: BTreeMap<(u32, End), BTreeSet<usize>> = BTreeMap::new();
-        for &(program, _, end, channel) in &ends {
-            at.entry((channel, end)).or_default().insert(program);
-        }
-        let mut peers: BTreeMap<_, BTreeSet<usize>> = BTreeMap::new();
+        let mut groups: BTreeMap<Place, Group> = BTreeMap::new();
+        let mut places: BTreeMap<_, Vec<Place>> = BTreeMap::new();
         for (program, number, end, channel) in ends {
-            let others = at.get(&(channel, end.other())).into_iter().flatten();
-            peers.entry((program, number, end)).or_default().extend(others);
+            let group = &mut groups.entry((channel, end)).or_default().programs;
+            // A program may have one resource under two numbers.
+            if group.last() != Some(&program) {
+                group.push(program);
+            }
+            places.entry((program, number, end)).or_default().push((channel, end));
         }
-        Peers { peers }
+        Peers { groups, places }
     }
 
-    /// Returns the programs that are waited for. Returns `None` if no other task takes part in the step or no task runs
-    /// the program.
-    fn of(&self, program: usize, op: &Op) -> Option<&BTreeSet<usize>> {
-        let (number, end) = End::of(op)?;
-        self.peers.get(&(program, number, end))
+    /// Whether the programs that are waited for in this step take time, as far as is known.
+    fn take_time(&self, program: usize, op: &Op) -> bool {
+        let Some((number, end)) = End::of(op) else { return true };
+        // No other task takes part in the step, or no task runs the program.
+        let Some(places) = self.places.get(&(program, number, end)) else { return true };
+        let mut others = places.iter().filter_map(|&(channel, end)| self.groups.get(&(channel, end.other())));
+        match end {
+            // All must come, so one that takes time is enough.
+            End::Meet => others.any(|group| group.timed > 0),
+            _ => others.all(|group| group.timed == group.programs.len()),
+        }
+    }
+
+    /// Notes that a program takes time. Returns the programs that may do so because of it.
+    fn takes_time(&mut self, program: usize) -> Vec<usize> {
+        let own = self.places.range((program, 0, End::Send)..(program + 1, 0, End::Send));
+        let own: BTreeSet<Place> = own.flat_map(|(_, places)| places.iter().copied()).collect();
+        let mut more = Vec::new();
+        for (channel, end) in own {
+            let Some(group) = self.groups.get_mut(&(channel, end)) else { continue };
+            group.timed += 1;
+            if group.timed == 1 || group.timed == group.programs.len() {
+                more.extend(self.groups.get(&(channel, end.other())).into_iter().flat_map(|others| &others.programs));
+            }
+        }
+        more
     }
 }
 

@@ -1,12 +1,15 @@
 //! Whether a workload can run on a machine.
 
 mod endless;
+mod forks;
 mod program;
 mod resources;
 
 use crate::error::{About, WorkloadError};
 use crate::{Call, Op, Program, Task, Workload};
-use std::collections::BTreeSet;
+pub(crate) use forks::reached;
+use forks::{Families, families};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most CPUs that a machine may have.
 pub const NR_CPUS_MAX: u32 = 8192;
@@ -56,18 +59,31 @@ impl Workload {
                 .and_then(|()| check_sets(program, &self.cpu_sets, nr_cpus));
             check.map_err(|wrong| wrong.in_program(program))?;
         }
+        let unknown = |task: &&Task| task.program as usize >= self.programs.len();
+        if let Some(task) = self.tasks.iter().find(unknown) {
+            let what = format!("it runs program {}, of {}", task.program, self.programs.len());
+            return Err(WorkloadError::new(About::Task(task.name.clone()), what));
+        }
+        let families = families(&self.programs, &self.tasks)?;
+        let needed = resources_needed(&self.programs, &families);
+        let mut before: &[u32] = &[];
         for task in &self.tasks {
             let wrong = |what| WorkloadError::new(About::Task(task.name.clone()), what);
-            check_task(self, task, nr_cpus).map_err(wrong)?;
+            // Tasks share their channels, of which there may be as many as tasks.
+            if !std::ptr::eq(before, &*task.channels) {
+                check_channels(task, self.channels.len()).map_err(wrong)?;
+                before = &task.channels;
+            }
+            check_task(self, task, needed[&(task.program as usize)], nr_cpus).map_err(wrong)?;
         }
         for (index, program) in self.programs.iter().enumerate() {
             program::check_locks(program, &|mutex| self.resource_name(index, mutex))
                 .map_err(|wrong| wrong.in_program(program))?;
         }
-        resources::check(self)?;
+        resources::check(self, &families)?;
         endless::check_forks(self)?;
         self.ends()?;
-        match endless::timeless_step(&self.programs, &self.tasks) {
+        match endless::timeless_step(&self.programs, &self.tasks, &families) {
             None => Ok(()),
             Some((program, step)) => Err(WrongStep::new(step, TIMELESS).in_program(&self.programs[program])),
         }
@@ -78,9 +94,8 @@ impl Workload {
         if self.metric != crate::TIME {
             return Ok(());
         }
-        let runs: BTreeSet<usize> =
-            self.tasks.iter().flat_map(|task| with_children(task.program as usize, &self.programs)).collect();
-        for program in runs.into_iter().map(|program| &self.programs[program]) {
+        let runs = reached(&self.programs, self.tasks.iter().map(|task| task.program as usize));
+        for (program, _) in self.programs.iter().zip(runs).filter(|(_, runs)| *runs) {
             let endless = |op: &Op| matches!(op, Op::Repeat { times: None, .. });
             if let Some(step) = program.ops.iter().position(endless) {
                 return Err(WrongStep::new(step, ENDLESS).in_program(program));
@@ -91,7 +106,10 @@ impl Workload {
 
     /// The name of a resource of a program, in the first task that runs or forks the program.
     fn resource_name(&self, program: usize, number: u32) -> String {
-        let runs = |task: &&Task| with_children(task.program as usize, &self.programs).contains(&program);
+        let families = families(&self.programs, &self.tasks).unwrap_or_default();
+        let runs = |task: &&Task| {
+            families.get(&(task.program as usize)).is_some_and(|family| family.binary_search(&program).is_ok())
+        };
         let resource = self.tasks.iter().find(runs).and_then(|task| task.channels.get(number as usize));
         let name = resource.and_then(|&index| self.channels.get(index as usize)).map(|channel| channel.name.clone());
         name.unwrap_or_else(|| format!("resource {number}"))
@@ -105,7 +123,7 @@ const TIMELESS: &str = "loops for ever without time passing; expected work, a sl
                         time, in each round";
 
 /// Returns all forks: `(program, step, child)`.
-fn forks(programs: &[Program]) -> impl Iterator<Item = (usize, usize, usize)> {
+fn all_forks(programs: &[Program]) -> impl Iterator<Item = (usize, usize, usize)> {
     programs.iter().enumerate().flat_map(|(program, p)| {
         p.ops.iter().enumerate().filter_map(move |(step, op)| match *op {
             Op::Fork { program: child } => Some((program, step, child as usize)),
@@ -129,16 +147,19 @@ pub(crate) fn with_children(program: usize, programs: &[Program]) -> BTreeSet<us
     seen
 }
 
-/// Checks a task: its program, resources, nice value and CPUs, on a machine of so many CPUs.
-fn check_task(workload: &Workload, task: &Task, nr_cpus: u32) -> Result<(), String> {
-    let Some(program) = workload.programs.get(task.program as usize) else {
-        return Err(format!("it runs program {}, of {}", task.program, workload.programs.len()));
-    };
-    if let Some(channel) = task.channels.iter().find(|&&channel| channel as usize >= workload.channels.len()) {
-        return Err(format!("it has channel {channel}, of {}", workload.channels.len()));
+/// Checks that a task has only channels that are there.
+fn check_channels(task: &Task, channels: usize) -> Result<(), String> {
+    match task.channels.iter().find(|&&channel| channel as usize >= channels) {
+        None => Ok(()),
+        Some(channel) => Err(format!("it has channel {channel}, of {channels}")),
     }
-    let needs = resources_needed(workload, task.program as usize);
+}
+
+/// Checks a task, whose program needs so many resources: its resources, nice value and CPUs, on a machine of so many
+/// CPUs.
+fn check_task(workload: &Workload, task: &Task, needs: usize, nr_cpus: u32) -> Result<(), String> {
     if needs > task.channels.len() {
+        let program = &workload.programs[task.program as usize];
         return Err(format!("program {} uses {needs} channels, the task has {}", program.name, task.channels.len()));
     }
     if !(-20..=19).contains(&task.nice) {
@@ -147,11 +168,15 @@ fn check_task(workload: &Workload, task: &Task, nr_cpus: u32) -> Result<(), Stri
     task.affinity.as_ref().map_or(Ok(()), |cpus| check_cpus(cpus, nr_cpus))
 }
 
-/// How many resources a task of this program must have: its own, and those of its children, which share them.
-fn resources_needed(workload: &Workload, program: usize) -> usize {
-    let programs = with_children(program, &workload.programs);
-    let numbers = programs.iter().flat_map(|&program| &workload.programs[program].ops).flat_map(Op::resources);
-    numbers.map(|(number, _)| number as usize + 1).max().unwrap_or(0)
+/// By program that a task runs: how many resources the task must have, those of the program and those of its children,
+/// which share them.
+fn resources_needed(programs: &[Program], families: &Families) -> BTreeMap<usize, usize> {
+    let own = |program: &Program| {
+        program.ops.iter().flat_map(Op::resources).map(|(number, _)| number as usize + 1).max().unwrap_or(0)
+    };
+    let own: Vec<usize> = programs.iter().map(own).collect();
+    let most = |family: &[usize]| family.iter().map(|&program| own[program]).max().unwrap_or(0);
+    families.iter().map(|(&root, family)| (root, most(family))).collect()
 }
 
 /// Checks the sets of CPUs that a program's steps name, on a machine of so many CPUs.

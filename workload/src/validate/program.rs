@@ -64,10 +64,7 @@ fn transactions(program: &Program) -> Result<(), WrongStep> {
 /// with the same mutexes held.
 pub(super) fn check_locks(program: &Program, name: &dyn Fn(u32) -> String) -> Result<(), WrongStep> {
     let mut held = BTreeSet::new();
-    // The mutexes that are held as a step begins.
-    let mut before: Vec<BTreeSet<u32>> = Vec::new();
     for (step, op) in program.ops.iter().enumerate() {
-        before.push(held.clone());
         let wrong = |what: String| Err(WrongStep::new(step, what));
         match (*op, op.call()) {
             (_, Some(Call::Lock { mutex })) if !held.insert(mutex) => {
@@ -83,18 +80,36 @@ pub(super) fn check_locks(program: &Program, name: &dyn Fn(u32) -> String) -> Re
                     name(mutex)
                 ));
             }
-            (Op::Repeat { to, .. }, _) if before[to as usize] != held => {
-                let differs = *before[to as usize].symmetric_difference(&held).next().expect("they differ");
-                let (now, then) = if held.contains(&differs) { ("", "not ") } else { ("not ", "") };
-                let what = format!("goes back to step {to} {now}holding {}, where it was {then}held", name(differs));
-                return wrong(what + "; expected the same each time");
+            (Op::Repeat { to, times }, _) => {
+                if let Some(differs) = changed(&program.ops[to as usize..step]) {
+                    let (now, then) = if held.contains(&differs) { ("", "not ") } else { ("not ", "") };
+                    let held = name(differs);
+                    let what = format!("goes back to step {to} {now}holding {held}, where it was {then}held");
+                    return wrong(what + "; expected the same each time");
+                }
+                if times.is_none() {
+                    return check_end(step, &held, name, op);
+                }
             }
-            (Op::Exit | Op::Repeat { times: None, .. }, _) => return check_end(step, &held, name, op),
+            (Op::Exit, _) => return check_end(step, &held, name, op),
             _ => {}
         }
     }
     let last = program.ops.len().saturating_sub(1);
     check_end(last, &held, name, &Op::Exit)
+}
+
+/// The lowest mutex that is held after these steps and was not before them, or the other way round.
+fn changed(steps: &[Op]) -> Option<u32> {
+    let mut changed = BTreeSet::new();
+    for op in steps {
+        if let Some(Call::Lock { mutex } | Call::Unlock { mutex }) = op.call()
+            && !changed.remove(&mutex)
+        {
+            changed.insert(mutex);
+        }
+    }
+    changed.first().copied()
 }
 
 fn check_end(step: usize, held: &BTreeSet<u32>, name: &dyn Fn(u32) -> String, op: &Op) -> Result<(), WrongStep> {

@@ -1,9 +1,9 @@
 //! Channels, mutexes, conditions and barriers: each is used as one kind, and by the tasks that it needs.
 
-use super::with_children;
+use super::forks::{Families, families};
 use crate::error::{About, WorkloadError};
 use crate::{Call, Kind, Op, Task, Workload};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 impl Workload {
     /// Returns the kind of each resource of [`Workload::channels`], by the steps that name it; a channel if none does.
@@ -14,8 +14,12 @@ impl Workload {
     /// # Panics
     /// If a task lacks a program or resource, which [`Workload::validate`] refuses.
     pub fn kinds(&self) -> Result<Vec<Kind>, WorkloadError> {
+        self.kinds_in(&families(&self.programs, &self.tasks)?)
+    }
+
+    fn kinds_in(&self, families: &Families) -> Result<Vec<Kind>, WorkloadError> {
         let mut kinds = vec![None; self.channels.len()];
-        each_use(self, |task, op, _| {
+        each_use(self, families, |task, op, _| {
             for (number, kind) in op.resources() {
                 let at = task.channels[number as usize];
                 let before = *kinds[at as usize].get_or_insert(kind);
@@ -42,10 +46,10 @@ struct Users {
 }
 
 /// Checks that each resource is used as one kind and by the tasks that it needs.
-pub(super) fn check(workload: &Workload) -> Result<(), WorkloadError> {
-    workload.kinds()?;
+pub(super) fn check(workload: &Workload, families: &Families) -> Result<(), WorkloadError> {
+    workload.kinds_in(families)?;
     let mut users = Users::default();
-    each_use(workload, |task, op, forked| {
+    each_use(workload, families, |task, op, forked| {
         let at = |number: u32| task.channels[number as usize];
         match op.call() {
             Some(Call::Barrier { barrier }) if forked => {
@@ -102,24 +106,19 @@ fn conditions(workload: &Workload, users: &Users) -> Result<(), WorkloadError> {
 /// a forked task does.
 fn each_use(
     workload: &Workload,
+    families: &Families,
     mut visit: impl FnMut(&Task, &Op, bool) -> Result<(), WorkloadError>,
 ) -> Result<(), WorkloadError> {
     let programs = &workload.programs;
     let steps: Vec<Vec<Op>> = programs
         .iter()
         .map(|program| {
-            let mut once: Vec<Op> = Vec::new();
-            for op in program.ops.iter().filter(|op| op.resources().next().is_some()) {
-                if !once.contains(op) {
-                    once.push(*op);
-                }
-            }
-            once
+            let mut seen = HashSet::new();
+            program.ops.iter().copied().filter(|op| op.resources().next().is_some() && seen.insert(*op)).collect()
         })
         .collect();
-    let children: Vec<_> = (0..programs.len()).map(|program| with_children(program, programs)).collect();
     for task in &workload.tasks {
-        for &program in &children[task.program as usize] {
+        for &program in &families[&(task.program as usize)] {
             for op in &steps[program] {
                 visit(task, op, program != task.program as usize)?;
             }

@@ -30,7 +30,7 @@ fn tasks_of(programs: &[&[Op]]) -> Workload {
     let program = |(i, ops): (usize, &&[Op])| Program { name: format!("p{i}"), ops: ops.to_vec() };
     let first = synthetic::ping_pong(1).tasks[0].clone();
     let task =
-        |i: usize| Task { name: format!("t{i}"), program: i as u32, channels: vec![0, 1, 2, 3], ..first.clone() };
+        |i: usize| Task { name: format!("t{i}"), program: i as u32, channels: [0, 1, 2, 3].into(), ..first.clone() };
     Workload {
         programs: programs.iter().enumerate().map(program).collect(),
         channels: (0..4).map(|i| Channel { name: format!("r{i}"), capacity: 2 }).collect(),

@@ -100,7 +100,7 @@ fn all_of_a_file_is_in_its_workload() {
         [Op::Softirq(Work { ns: 800, jitter_pct: 0 }), Op::Send { channel: 1, sync: false }, Op::Exit]
     );
 
-    let tasks: Vec<_> = workload.tasks.iter().map(|t| (t.name.as_str(), t.program, t.channels.clone())).collect();
+    let tasks: Vec<_> = workload.tasks.iter().map(|t| (t.name.as_str(), t.program, t.channels.to_vec())).collect();
     assert_eq!(
         tasks,
         [

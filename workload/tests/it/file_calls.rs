@@ -131,7 +131,7 @@ fn every_call_is_read() {
         ("s 1", 1),
     ];
     assert_eq!(resources, expected);
-    assert_eq!(workload.tasks.last().unwrap().channels, [1, 3, 5, 6, 8, 10]);
+    assert_eq!(*workload.tasks.last().unwrap().channels, [1, 3, 5, 6, 8, 10]);
 }
 
 #[test]

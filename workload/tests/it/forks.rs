@@ -22,7 +22,7 @@ fn says(programs: &[&[Op]]) -> Option<String> {
     let workload = Workload {
         programs: programs.iter().enumerate().map(program).collect(),
         channels: vec![],
-        tasks: vec![Task { channels: vec![], program: 0, ..synthetic::ping_pong(1).tasks[0].clone() }],
+        tasks: vec![Task { channels: [].into(), program: 0, ..synthetic::ping_pong(1).tasks[0].clone() }],
         ..synthetic::ping_pong(1)
     };
     workload.validate(1).err().map(|error| error.to_string())

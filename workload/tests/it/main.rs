@@ -11,6 +11,7 @@ mod forks;
 mod frequency;
 mod fuzz_corpus;
 mod guide;
+mod large_files;
 mod netperf;
 mod rt_app;
 mod rt_app_corpus;

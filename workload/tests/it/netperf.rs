@@ -27,7 +27,7 @@ proptest! {
             prop_assert_eq!(&pair[0].name, &format!("netserver {i}"));
             prop_assert_eq!(&pair[1].name, &format!("netperf {i}"));
             prop_assert_eq!(&pair[0].channels, &pair[1].channels);
-            prop_assert_eq!(&pair[0].channels, &vec![2 * i as u32, 2 * i as u32 + 1]);
+            prop_assert_eq!(&*pair[0].channels, &[2 * i as u32, 2 * i as u32 + 1]);
             prop_assert_eq!(pair[0].start_ns, ramp * i as u64 / u64::from(pairs));
             prop_assert_eq!(pair[0].start_ns, pair[1].start_ns);
             prop_assert!(pair[0].start_ns < ramp.max(1));

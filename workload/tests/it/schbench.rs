@@ -30,7 +30,7 @@ fn the_load_is_the_message_threads_or_the_workers_as_tables_have_it() {
 #[test]
 fn each_message_thread_has_a_list_of_its_own() {
     let workload = at("normal", 3, &[]);
-    let lists: Vec<_> = workload.tasks.iter().map(|task| task.channels.clone()).collect();
+    let lists: Vec<_> = workload.tasks.iter().map(|task| task.channels.to_vec()).collect();
     assert_eq!(lists, [[0], [1], [2]]);
     assert_eq!(workload.channels.len(), 3);
 }

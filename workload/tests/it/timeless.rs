@@ -19,7 +19,7 @@ fn tasks_of(programs: &[&[Op]]) -> Workload {
     let name = |i: usize| format!("p{i}");
     let programs: Vec<Program> =
         programs.iter().enumerate().map(|(i, ops)| Program { name: name(i), ops: ops.to_vec() }).collect();
-    let task = |i: usize| Task { name: name(i), program: i as u32, channels: vec![0, 1, 2, 3], ..task() };
+    let task = |i: usize| Task { name: name(i), program: i as u32, channels: [0, 1, 2, 3].into(), ..task() };
     let channels = (0..4).map(|i| Channel { name: format!("c{i}"), capacity: 8 }).collect();
     let tasks = (0..programs.len()).map(task).collect();
     Workload { programs, channels, tasks, ..synthetic::ping_pong(1) }
@@ -61,10 +61,10 @@ fn messages_take_time_only_if_who_is_at_the_other_end_does() {
 fn channels_are_told_apart_by_task() {
     let mut workload = tasks_of(&[&[send(0), recv(0), AGAIN], &[recv(0), SOME, send(0), AGAIN]]);
     assert!(workload.validate(1).is_err());
-    workload.tasks[1].channels = vec![1, 0];
+    workload.tasks[1].channels = [1, 0].into();
     assert!(workload.validate(1).is_err());
     workload.programs[0].ops[1] = recv(1);
-    workload.tasks[0].channels = vec![0, 1];
+    workload.tasks[0].channels = [0, 1].into();
     workload.programs[1].ops = vec![recv(1), SOME, send(0), AGAIN];
     assert_eq!(workload.validate(1), Ok(()));
 }

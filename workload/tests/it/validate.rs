@@ -31,8 +31,8 @@ fn the_synthetic_workloads_are_right_on_any_machine() {
 fn a_wrong_task_is_named() {
     assert_eq!(says(|w| w.tasks.clear()), "the workload has no tasks; expected one or more");
     assert_eq!(says(|w| w.tasks[3].program = 2), "task ping 1: it runs program 2, of 2");
-    assert_eq!(says(|w| w.tasks[0].channels[1] = 4), "task pong 0: it has channel 4, of 4");
-    assert_eq!(says(|w| w.tasks[0].channels.truncate(1)), "task pong 0: program pong uses 2 channels, the task has 1");
+    assert_eq!(says(|w| w.tasks[0].channels = [0, 4].into()), "task pong 0: it has channel 4, of 4");
+    assert_eq!(says(|w| w.tasks[0].channels = [0].into()), "task pong 0: program pong uses 2 channels, the task has 1");
     assert_eq!(says(|w| w.tasks[1].nice = 20), "task ping 0: nice is 20; expected -20 to 19");
     let affinity = |cpus: &[u32]| says(|w| w.tasks[2].affinity = Some(cpus.to_vec()));
     assert_eq!(affinity(&[]), "task pong 1: its affinity has no CPU; expected one or more");

@@ -6,17 +6,17 @@ use super::support::*;
 fn no_number() {
     error_is(
         with_value(1, "seq", ""),
-        "r.csv:3: column seq: expected a number from 0 to 18446744073709551615, found \"\"\n  \
+        "r.csv:3: column seq: expected a number from 0 to 1125899906842624, found \"\"\n  \
          hint: no kernel gives such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "t_ns", "1e9"),
-        "r.csv:3: column t_ns: expected a number from 0 to 18446744073709551615, found \"1e9\"\n  \
+        "r.csv:3: column t_ns: expected a number from 0 to 4611686018427387904, found \"1e9\"\n  \
          hint: no kernel gives such a value; was the file edited or damaged?",
     );
     error_is(
         with_value(1, "dur_ns", "+1"),
-        "r.csv:3: column dur_ns: expected a number from 0 to 18446744073709551615, found \"+1\"\n  \
+        "r.csv:3: column dur_ns: expected a number from 0 to 1125899906842624, found \"+1\"\n  \
          hint: no kernel gives such a value; was the file edited or damaged?",
     );
     error_is(
@@ -40,7 +40,7 @@ fn no_number() {
 fn a_number_that_overflows() {
     error_is(
         with_value(1, "t_ns", "18446744073709551616"),
-        "r.csv:3: column t_ns: expected a number from 0 to 18446744073709551615, found \"18446744073709551616\"\n  \
+        "r.csv:3: column t_ns: expected a number from 0 to 4611686018427387904, found \"18446744073709551616\"\n  \
          hint: no kernel gives such a value; was the file edited or damaged?",
     );
     error_is(
@@ -156,7 +156,7 @@ fn fields_with_few_values() {
 fn a_long_value_is_cut() {
     error_is(
         with_value(1, "seq", &"9".repeat(1000)),
-        "r.csv:3: column seq: expected a number from 0 to 18446744073709551615, found \
+        "r.csv:3: column seq: expected a number from 0 to 1125899906842624, found \
          \"999999999999999999999999999999999999999999999999999999999999\"...\n  \
          hint: no kernel gives such a value; was the file edited or damaged?",
     );
@@ -241,7 +241,7 @@ fn values_that_no_kernel_gives() {
     );
     error_is(
         with_value(1, "llc_nr_idle_scan", "-1"),
-        "r.csv:3: column llc_nr_idle_scan: expected numbers from 0 to 2147483647, found \"-1\" at LLC 0\n  \
+        "r.csv:3: column llc_nr_idle_scan: expected numbers from 0 to 1073741824, found \"-1\" at LLC 0\n  \
          hint: no kernel gives such a value; was the file edited or damaged?",
     );
 }
@@ -282,4 +282,49 @@ fn the_slow_path() {
         "r.csv:3: column cpu_idle_stamp: expected one number for each CPU, 8 in all; found 0\n  \
          hint: does the topo file belong to this recording?",
     );
+}
+
+/// Columns that no decision and no statistic reads.
+const NOT_READ: [&str; 13] = [
+    "waker_policy",
+    "waker_nr_cpus_allowed",
+    "preempt_count",
+    "wakee_flags",
+    "wakee_flips_before",
+    "nr_cpus_allowed",
+    "load_avg",
+    "load_weight",
+    "waker_load_avg",
+    "waker_load_weight",
+    "wake_flags_text",
+    // Texts, whose length is bound.
+    "waker_comm",
+    "wakee_comm",
+];
+
+#[test]
+fn every_column_has_a_bound() {
+    let labels = ["load", "variant", "features"];
+    for column in header().split(',').filter(|column| !NOT_READ.contains(column) && !labels.contains(column)) {
+        for value in ["18446744073709551615", "9223372036854775807", "9223372036854775808", "-9223372036854775808"] {
+            let cell = row(FORK).split(',').nth(place(column)).expect("a cell");
+            let (_, rest) =
+                cell.split_once(' ').map_or(("", String::new()), |(first, rest)| (first, format!(" {rest}")));
+            let dir = folder(with_value(FORK, column, &format!("{value}{rest}")).as_bytes(), TOPO);
+            let error = error_of(dir.path());
+            assert!(error.starts_with(&format!("r.csv:3: column {column}: expected ")), "{column} {value}: {error}");
+        }
+    }
+}
+
+#[test]
+fn every_text_has_a_bound() {
+    for (column, most) in
+        [("waker_comm", 63), ("wakee_comm", 63), ("load", 1024), ("variant", 1024), ("features", 16384)]
+    {
+        reads(with_value(1, column, &"A".repeat(most)), 2);
+        let dir = folder(with_value(1, column, &"A".repeat(most + 1)).as_bytes(), TOPO);
+        let expected = format!("r.csv:3: column {column}: expected at most {most} bytes, found {}: \"AAA", most + 1);
+        assert!(error_of(dir.path()).starts_with(&expected), "{}", error_of(dir.path()));
+    }
 }

@@ -70,10 +70,10 @@ pub fn netperf(machine: &str, pairs: u32) -> Workload {
 pub fn workload(programs: Vec<Vec<Op>>, tasks: Vec<(u32, Vec<u32>, Vec<u32>, bool)>) -> Workload {
     let mut workload = of_programs(programs, &[]);
     workload.channels = (0..4).map(|n| Channel { name: format!("channel {n}"), capacity: 2 }).collect();
-    let task = |(program, channels, cpus, idle_policy)| Task {
+    let task = |(program, channels, cpus, idle_policy): (u32, Vec<u32>, _, _)| Task {
         name: "task".into(),
         program,
-        channels,
+        channels: channels.into(),
         start_ns: 0,
         nice: 0,
         idle_policy,
