@@ -7,6 +7,7 @@ mod flags;
 mod out_file;
 mod output;
 mod progress;
+mod signals;
 
 use clap::Parser;
 use commands::Command;
@@ -58,7 +59,7 @@ Exit codes:
   0    all is well
   1    a choice differs (conform), no row matches (explain), or a simulated run failed
   2    bad input or arguments, or the output cannot be written; an error says which
-  130  Ctrl-C; what was complete is printed
+  130  Ctrl-C (143 SIGTERM, 129 SIGHUP); what was complete is printed
 
 Results go to stdout, all else to stderr. Colours are for terminals only, and none with NO_COLOR. docs/terminal.md \
 has the rules.";
@@ -80,7 +81,8 @@ pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitC
         _ => Voice::Usual,
     });
     wakelab_report::fit_tables(output::terminal_width(args.command.prints_to_file()));
-    let result = args.command.paths().check().and_then(|()| args.command.run());
+    let refused = signals::refuse_files_over_the_limit().map_err(anyhow::Error::from);
+    let result = refused.and_then(|()| args.command.paths().check()).and_then(|()| args.command.run());
     output::detail(format_args!("took {:.1} s", began.elapsed().as_secs_f64()));
     match result {
         Ok(exit) => exit.code(),

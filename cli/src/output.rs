@@ -1,30 +1,11 @@
 //! Where output goes: data to stdout, all else to stderr; how much goes to stderr; and how the program ends.
 
+use crate::signals;
 use console::Term;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use wakelab_events::ReadError;
-
-/// The exit code after Ctrl-C, as a shell reports it of a program that SIGINT ended.
-const INTERRUPTED: i32 = 130;
-
-/// Set by the first Ctrl-C.
-static STOP: AtomicBool = AtomicBool::new(false);
-
-/// Handles Ctrl-C from here on, and returns the flag that the first Ctrl-C sets so that the runs end and complete rows
-/// are printed. A second Ctrl-C ends the program at once.
-///
-/// # Errors
-/// Fails if the system does not let a handler be set.
-pub fn stop_flag() -> anyhow::Result<&'static AtomicBool> {
-    ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(INTERRUPTED);
-        }
-    })?;
-    Ok(&STOP)
-}
 
 /// How much is printed to stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,7 +70,7 @@ pub enum Exit {
     BadInput,
     /// A simulated run failed.
     RunFailed,
-    /// Ctrl-C; what was complete was printed.
+    /// Ctrl-C, SIGTERM or SIGHUP; what was complete was printed.
     Interrupted,
 }
 
@@ -100,7 +81,7 @@ impl Exit {
             Exit::Done => 0,
             Exit::Differs | Exit::NoMatch | Exit::RunFailed => 1,
             Exit::BadInput => 2,
-            Exit::Interrupted => INTERRUPTED as u8,
+            Exit::Interrupted => signals::exit_code().unwrap_or(130),
         })
     }
 }
@@ -109,6 +90,10 @@ impl Exit {
 pub fn fail(error: &anyhow::Error) -> ExitCode {
     if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) {
         return ExitCode::SUCCESS;
+    }
+    if let Some(code) = signals::exit_code() {
+        eprintln!("interrupted: nothing was written");
+        return ExitCode::from(code);
     }
     eprintln!("error: {error:#}");
     ExitCode::from(2)

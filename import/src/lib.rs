@@ -29,6 +29,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is said of a file that is not a trace.
 pub(crate) const HOW_TO_RECORD: &str = "record one with `trace-cmd record -e sched -e power:cpu_idle -e \
@@ -89,19 +90,30 @@ const MAX_FILES: usize = 1024;
 
 /// Imports the files of one recording, or the folder of a CTF trace: writes their scheduler events, merged by time, to
 /// the folder `to`, which must be new or empty. The folder exists, complete, if this succeeds, and otherwise not.
-/// `progress` is called with the bytes read and the length of the files.
+/// `progress` is called with the bytes read and the length of the files. It ends with an error once `stop` is set.
 ///
 /// # Errors
 /// Fails if a file is of no known kind or is damaged, if the files are of two kernels or have no scheduler event, or if
 /// the folder cannot be written.
-pub fn import(files: &[PathBuf], to: &Path, progress: &dyn Fn(u64, u64)) -> Result<Imported, ImportError> {
+pub fn import(
+    files: &[PathBuf],
+    to: &Path,
+    progress: &dyn Fn(u64, u64),
+    stop: &AtomicBool,
+) -> Result<Imported, ImportError> {
     if files.is_empty() || files.len() > MAX_FILES {
         let what = format!("expected 1 to {MAX_FILES} files of a recording, found {}", files.len());
         return Err(ImportError::new(files.first().map_or(to, PathBuf::as_path), what));
     }
     let info = RefCell::new(TraceInfo::default());
     let reader = FileReader { temporary: to.parent().filter(|parent| !parent.as_os_str().is_empty()) };
-    recording::write_folder(files, &info, to, |each| several::read(files, &reader, &info, progress, each))
+    recording::write_folder(files, &info, to, |each| {
+        let mut each = |event| match stop.load(Ordering::Relaxed) {
+            true => Err(ImportError::new(to, "interrupted")),
+            false => each(event),
+        };
+        several::read(files, &reader, &info, progress, &mut each)
+    })
 }
 
 /// Reads files of any kind.

@@ -30,6 +30,7 @@ pub mod sensitivity;
 pub mod statistics;
 pub mod stats;
 pub mod summary;
+mod threads;
 mod time_ordered;
 pub mod trace;
 

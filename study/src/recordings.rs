@@ -1,5 +1,6 @@
 //! Recordings: which files are meant, who made their decisions, and how many of them are read at a time, row by row.
 
+use crate::threads::on_threads;
 use crate::{Decider, DeciderError};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
@@ -86,19 +87,22 @@ pub(crate) fn read_files<T: Default + Send>(
     progress: &dyn Progress,
     row: impl Fn(&mut T, &Row, &Arc<TopoFile>) + Sync,
 ) -> Vec<FileOutcome<T>> {
-    files
-        .par_iter()
-        .map(|path| {
-            let mut value = T::default();
-            let error = read_file(path, decider, progress, |r, topo| {
-                row(&mut value, r, topo);
-                true
+    let each = || {
+        files
+            .par_iter()
+            .map(|path| {
+                let mut value = T::default();
+                let error = read_file(path, decider, progress, |r, topo| {
+                    row(&mut value, r, topo);
+                    true
+                })
+                .err();
+                progress.file(path);
+                FileOutcome { path: path.clone(), value, error }
             })
-            .err();
-            progress.file(path);
-            FileOutcome { path: path.clone(), value, error }
-        })
-        .collect()
+            .collect()
+    };
+    on_threads(each)
 }
 
 /// Reads one file until `row` returns false.

@@ -3,6 +3,7 @@
 use crate::distinct_paths::Paths;
 use crate::output::{Exit, hint, say};
 use crate::progress::FileBar;
+use crate::signals::stop_flag;
 use std::path::PathBuf;
 use wakelab_report::numbers::{count, thousands};
 
@@ -37,7 +38,7 @@ impl Args {
 /// Imports the events of another recorder.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let bar = FileBar::new();
-    let found = wakelab_import::import(&args.files, &args.out, &|done, all| bar.read(done, all));
+    let found = wakelab_import::import(&args.files, &args.out, &|done, all| bar.read(done, all), stop_flag()?);
     bar.finish();
     let found = found?;
     say!(

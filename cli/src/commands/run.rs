@@ -3,8 +3,9 @@
 use super::simulate::{ResultFormat, SimulationFlags, deliver, prepare, simulate};
 use crate::cache::CachedSimulator;
 use crate::flags::{RepeatFlag, SeedFlag};
-use crate::output::{Exit, stop_flag};
+use crate::output::Exit;
 use crate::progress::RunBar;
+use crate::signals::stop_flag;
 use std::path::PathBuf;
 use wakelab_report::ablation as report;
 use wakelab_study::experiment::{Given, Spec};

@@ -4,6 +4,7 @@ use crate::distinct_paths::Paths;
 use crate::out_file::OutFile;
 use crate::output::{Exit, hint, say};
 use crate::progress::Bar;
+use crate::signals::{Interruptible, stop_flag};
 use anyhow::bail;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let source = only(&args.file)?;
     let out = OutFile::new("--perfetto", &args.perfetto)?;
     let bar = Bar::new(&source.wakeups(), false);
+    stop_flag()?;
     let traced = perfetto(&source, &out, &bar);
     bar.finish();
     let traced = traced?;
@@ -58,7 +60,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 
 /// Writes the trace of a source to a file, which appears when it is whole.
 fn perfetto(source: &Source, out: &OutFile, bar: &Bar) -> anyhow::Result<Traced> {
-    out.write_with(|file| Ok(trace(source, BufWriter::with_capacity(BUFFER, file), bar)?.1))
+    out.write_with(|file| Ok(trace(source, BufWriter::with_capacity(BUFFER, Interruptible(file)), bar)?.1))
 }
 
 /// Prints to stderr what is in a trace.

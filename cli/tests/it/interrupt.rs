@@ -31,6 +31,11 @@ const ENDLESS: &str = "[[workload]]\nname = \"netperf:TCP_RR\"\nload = \"2\"\n";
 
 /// Runs `workloads` and sends SIGINT in the midst of the endless one.
 fn interrupted(workloads: &[&str], args: &[&str]) -> (TempDir, Output) {
+    ended_by("INT", workloads, args)
+}
+
+/// [`interrupted`] with another signal.
+fn ended_by(signal: &str, workloads: &[&str], args: &[&str]) -> (TempDir, Output) {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("short.toml"), SHORT).expect("a file");
     fs::write(folder.path().join("x.toml"), [&[HEAD], workloads].concat().concat()).expect("a file");
@@ -43,7 +48,7 @@ fn interrupted(workloads: &[&str], args: &[&str]) -> (TempDir, Output) {
         .spawn()
         .expect("it runs");
     until_it_simulates(&child);
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    let kill = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().expect("kill");
     assert!(kill.success());
     (folder, child.wait_with_output().expect("it ends"))
 }
@@ -94,4 +99,30 @@ fn events_of_whole_runs_stay_and_the_interrupted_run_leaves_none() {
     let (folder, output) = interrupted(&[ENDLESS], &["--events", "events"]);
     assert_eq!(output.status.code(), Some(130));
     assert_eq!(names(folder.path()), ["short.toml", "x.toml"]);
+}
+
+#[test]
+fn other_signals_end_a_run_in_good_order_too() {
+    for (signal, code) in [("TERM", 143), ("HUP", 129)] {
+        let (folder, output) =
+            ended_by(signal, &[ENDLESS], &["--out", "out", "--events", "ev", "--perfetto", "traces"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.starts_with("interrupted: "), "{said}");
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert_eq!(names(folder.path()), ["short.toml", "x.toml"], "SIG{signal}");
+    }
+}
+
+/// `ulimit -f`: SIGXFSZ does not end the program.
+#[test]
+fn a_file_over_the_limit_of_its_size_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings/6.12-C-hb.csv.gz");
+    let command =
+        format!("ulimit -f 1; exec {} stats {} --html page.html", env!("CARGO_BIN_EXE_wakelab"), recording.display());
+    let output = Command::new("sh").args(["-c", &command]).current_dir(folder.path()).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("page.html was not written: File too large"), "{said}");
+    assert!(names(folder.path()).is_empty());
 }

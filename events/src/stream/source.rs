@@ -2,7 +2,9 @@
 
 use crate::error::{ReadError, clipped};
 use crate::table::metadata::ParquetFile;
+use std::collections::HashSet;
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A recording or a simulated run.
@@ -39,7 +41,7 @@ pub struct Tables {
 
 /// The file by which the folder of a simulated run is recognized.
 pub const WAKEUPS: &str = "wakeups.parquet";
-/// The depth to which folders are searched.
+/// The depth to which folders are searched. A deeper one is an error.
 const MAX_DEPTH: usize = 12;
 
 impl Source {
@@ -77,16 +79,18 @@ impl Source {
     }
 
     /// Finds the sources at a path. A file is a source by itself, without the rest of its recording. A folder is
-    /// searched, with the folders in it.
+    /// searched, with the folders in it, but links to folders are not followed. A file that has several names in it,
+    /// by links, is read once.
     ///
     /// # Errors
-    /// Fails if a folder cannot be read, or has no source in it.
+    /// Fails if a folder cannot be read, or has no source in it, if folders are nested more than 12 deep, or if a file
+    /// with the name of a recording is a pipe, a socket or a device.
     pub fn at(path: &Path) -> Result<Vec<Source>, ReadError> {
         if !path.is_dir() {
             return Ok(vec![Source::of_file(path)]);
         }
         let mut found = Vec::new();
-        find_sources(path, MAX_DEPTH, &mut found)?;
+        find_sources(path, MAX_DEPTH, &mut HashSet::new(), &mut found)?;
         if found.is_empty() {
             let what = "no recordings (*.csv, *.csv.gz, *.parquet of wakelab) in this folder";
             return Err(
@@ -140,7 +144,23 @@ fn segment_number(path: &Path) -> Option<u64> {
     path.file_stem()?.to_str()?.rsplit_once('-')?.1.parse().ok()
 }
 
-fn find_sources(folder: &Path, depth: usize, found: &mut Vec<Source>) -> Result<(), ReadError> {
+/// Whether a file with the name of a recording is to be read: not if it was found under another name already. `seen`
+/// has the device and inode of each file that was found. A link to nothing is reported when it is read.
+fn is_new_file(path: &Path, seen: &mut HashSet<(u64, u64)>) -> Result<bool, ReadError> {
+    let Ok(data) = fs::metadata(path) else { return Ok(true) };
+    if !data.is_file() && !data.is_dir() {
+        let what = "it has the name of a recording, and is a pipe, a socket or a device; expected a file";
+        return Err(ReadError::of_file(path, what).with_hint("name a pipe itself, or remove it from the folder"));
+    }
+    Ok(data.is_file() && seen.insert((data.dev(), data.ino())))
+}
+
+fn find_sources(
+    folder: &Path,
+    depth: usize,
+    seen: &mut HashSet<(u64, u64)>,
+    found: &mut Vec<Source>,
+) -> Result<(), ReadError> {
     let error = |e: std::io::Error| ReadError::of_file(folder, e.to_string());
     let entries = fs::read_dir(folder).map_err(error)?;
     let mut paths = entries.map(|entry| entry.map(|e| e.path())).collect::<Result<Vec<_>, _>>().map_err(error)?;
@@ -149,9 +169,13 @@ fn find_sources(folder: &Path, depth: usize, found: &mut Vec<Source>) -> Result<
     let mut any = false;
     for path in &paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_csv = name.ends_with(".csv") || name.ends_with(".csv.gz");
+        if !(is_csv || name.ends_with(".parquet")) || !is_new_file(path, seen)? {
+            continue;
+        }
         if name == WAKEUPS {
             found.push(Source::Simulated(folder.to_owned()));
-        } else if name.ends_with(".csv") || name.ends_with(".csv.gz") {
+        } else if is_csv {
             found.push(Source::Csv(path.clone()));
         } else {
             any |= tables.add(path, &name);
@@ -163,9 +187,16 @@ fn find_sources(folder: &Path, depth: usize, found: &mut Vec<Source>) -> Result<
     }
     for path in paths {
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        if depth > 0 && !hidden && path.is_dir() {
-            find_sources(&path, depth - 1, found)?;
+        // Not of what a link names.
+        let is_folder = fs::symlink_metadata(&path).is_ok_and(|data| data.is_dir());
+        if hidden || !is_folder {
+            continue;
         }
+        if depth == 0 {
+            let what = format!("folders are nested more than {MAX_DEPTH} deep");
+            return Err(ReadError::of_file(&path, what).with_hint("name the folder that holds the recordings"));
+        }
+        find_sources(&path, depth - 1, seen, found)?;
     }
     Ok(())
 }

@@ -394,3 +394,44 @@ fn recordings_are_their_owners_alone_whatever_the_umask() {
         }
     }
 }
+
+#[test]
+fn a_folder_is_read_once_whatever_links_to_it() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| temporary.path().join(name);
+    let mut recording = RecordingWriter::new(&at("rec"), metadata()).expect("an empty folder");
+    recording.decision(decision(1)).expect("written");
+    recording.close_segments().expect("written");
+    let sources = |path: &Path| Source::at(path).map(|sources| sources.len());
+    assert_eq!(sources(temporary.path()), Ok(1));
+    // Links to the folder, to its parent and to itself.
+    symlink("rec", at("link")).expect("a link");
+    symlink(".", at("self")).expect("a link");
+    symlink("..", at("rec/parent")).expect("a link");
+    assert_eq!(sources(temporary.path()), Ok(1));
+    assert_eq!(sources(&at("link")), Ok(1), "a link that is named is followed");
+    // One file under two names.
+    fs::hard_link(at("rec/decisions-00001.parquet"), at("rec/decisions-00002.parquet")).expect("a link");
+    symlink("decisions-00001.parquet", at("rec/decisions-00003.parquet")).expect("a link");
+    assert_eq!(Source::at(&at("rec")).expect("a recording")[0].decisions().len(), 1);
+}
+
+#[test]
+fn special_files_and_deep_folders_are_errors() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let fifo = temporary.path().join("x.csv");
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
+    let error = Source::at(temporary.path()).expect_err("a pipe").to_string();
+    assert!(error.contains("x.csv: it has the name of a recording, and is a pipe"), "{error}");
+    fs::remove_file(fifo).expect("removed");
+    let mut deep = temporary.path().to_owned();
+    for _ in 0..13 {
+        deep.push("d");
+    }
+    fs::create_dir_all(&deep).expect("folders");
+    let error = Source::at(temporary.path()).expect_err("too deep").to_string();
+    assert!(error.contains("folders are nested more than 12 deep"), "{error}");
+    fs::remove_dir(deep).expect("removed");
+    let error = Source::at(temporary.path()).expect_err("nothing there").to_string();
+    assert!(error.contains("no recordings"), "{error}");
+}

@@ -5,6 +5,7 @@ use crate::support::{gunzip, gzip, perfetto};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use wakelab_events::stream::{Source, Switch, Switches, Wake, Wakes};
 use wakelab_import::{Event, EventKind, ImportError, Imported, Kind, Losses, import, read_ctf, read_events};
 
@@ -144,7 +145,7 @@ fn imported(files: &[(&str, &[u8])]) -> Result<(Vec<Wake>, Vec<Switch>, Imported
         fs::write(path, bytes).expect("written");
     }
     let to = folder.path().join("rec");
-    let found = import(&paths, &to, &|_, _| {})?;
+    let found = import(&paths, &to, &|_, _| {}, &AtomicBool::new(false))?;
     let sources = Source::at(&to).expect("a recording");
     let [Source::Recorded(tables)] = &sources[..] else { panic!("{sources:?}") };
     let mut wakes = Wakes::recorded(tables);
@@ -420,7 +421,9 @@ mod ctf {
     fn a_folder_that_is_no_ctf_trace_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("metadata"), "other").expect("written");
-        let error = import(&[folder.path().to_owned()], &folder.path().join("rec"), &|_, _| {}).expect_err("no trace");
+        let error =
+            import(&[folder.path().to_owned()], &folder.path().join("rec"), &|_, _| {}, &AtomicBool::new(false))
+                .expect_err("no trace");
         assert!(error.what.contains("folder of a CTF trace"), "{error}");
     }
 }

@@ -22,10 +22,32 @@ pub enum SwitchesError {
     /// A tunable.
     #[error(transparent)]
     Setting(#[from] SettingError),
+    /// Two words that contradict each other.
+    #[error("{first} and {second} contradict each other; expected one of them")]
+    Contradiction {
+        /// The word that comes first.
+        first: String,
+        /// The other.
+        second: String,
+    },
+}
+
+/// Pairs of features that answer one question. SIS_ORACLE replaces the search that the others change, and each version
+/// of SIS_UTIL has a formula of its own for the same number.
+const ALTERNATIVES: [[Feature; 2]; 5] = [
+    [Feature::SIS_UTIL_V1, Feature::SIS_UTIL_V2],
+    [Feature::SIS_UTIL_V1, Feature::SIS_UTIL_V3],
+    [Feature::SIS_UTIL_V2, Feature::SIS_UTIL_V3],
+    [Feature::SIS_ORACLE, Feature::SIS_LIMIT],
+    [Feature::SIS_ORACLE, Feature::SIS_FILTER],
+];
+
+fn word(&(feature, on): &(Feature, bool)) -> String {
+    format!("{}{feature}", if on { "" } else { "NO_" })
 }
 
 impl Switches {
-    /// `set` with the switches applied, the last of two for one feature winning.
+    /// `set` with the switches applied, in the order given.
     pub fn on(&self, set: FeatureSet) -> FeatureSet {
         self.features.iter().fold(set, |set, &(feature, on)| set.with(feature, on))
     }
@@ -43,6 +65,27 @@ impl Switches {
     /// What is asked of power management, in the order given.
     pub fn power(&self) -> &[PowerOption] {
         &self.power
+    }
+
+    /// Two words of the list that contradict each other: a feature that is on and off, a tunable with two values, or two
+    /// features that answer one question.
+    fn contradiction(&self) -> Option<SwitchesError> {
+        let alternative =
+            |a: Feature, b: Feature| a != b && ALTERNATIVES.iter().any(|pair| pair.contains(&a) && pair.contains(&b));
+        let features = self.features.iter().enumerate().find_map(|(n, b)| {
+            let earlier = self.features[..n].iter();
+            let a = earlier.clone().find(|a| a.0 == b.0 && a.1 != b.1);
+            let a = a.or_else(|| earlier.clone().find(|a| a.1 && b.1 && alternative(a.0, b.0)))?;
+            Some((word(a), word(b)))
+        });
+        let settings = || {
+            self.settings.iter().enumerate().find_map(|(n, b)| {
+                let a = self.settings[..n].iter().find(|a| a.name == b.name && a.value != b.value)?;
+                Some((format!("{}={}", a.name, a.value), format!("{}={}", b.name, b.value)))
+            })
+        };
+        let (first, second) = features.or_else(settings)?;
+        Some(SwitchesError::Contradiction { first, second })
     }
 
     /// Whether there is none.
@@ -87,7 +130,7 @@ impl FromStr for Switches {
                 }
             }
         }
-        Ok(switches)
+        switches.contradiction().map_or(Ok(switches), Err)
     }
 }
 

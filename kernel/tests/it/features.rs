@@ -69,9 +69,9 @@ fn switches_apply_in_order_and_print_back() {
     assert!(set.apply("WA_IDLE,NO_SUCH").is_err());
     assert_eq!(set, before);
 
-    let switches: Switches = "SIS_PROP,NO_SIS_UTIL,NO_SIS_PROP".parse().unwrap();
-    assert_eq!(switches.to_string(), "SIS_PROP,NO_SIS_UTIL,NO_SIS_PROP");
-    assert!(!switches.on(FeatureSet::EMPTY).has(Feature::SIS_PROP));
+    let switches: Switches = "WA_IDLE,NO_SIS_UTIL,NO_SIS_PROP".parse().unwrap();
+    assert_eq!(switches.to_string(), "WA_IDLE,NO_SIS_UTIL,NO_SIS_PROP");
+    assert!(!switches.on(FeatureSet::EMPTY.with(Feature::SIS_PROP, true)).has(Feature::SIS_PROP));
     assert_eq!(switches.inert().count(), 0);
     assert!("".parse::<Switches>().unwrap().is_empty());
 }
@@ -110,4 +110,26 @@ fn a_feature_of_another_version_can_be_switched_on_where_the_model_has_it() {
     assert!(switched("v5.10", "NO_LATENCY_WARN").is_ok());
     let absent = SwitchError::Absent { preset: "v5.10", feature: Feature::LATENCY_WARN };
     assert_eq!(switched("v5.10", "LATENCY_WARN"), Err(absent));
+}
+
+#[test]
+fn switches_that_contradict_each_other_are_refused() {
+    for (text, words) in [
+        ("SIS_UTIL,NO_SIS_UTIL", "SIS_UTIL and NO_SIS_UTIL"),
+        ("NO_SIS_PROP,SIS_UTIL,SIS_PROP", "NO_SIS_PROP and SIS_PROP"),
+        ("base_slice=1000000,base_slice=2000000", "base_slice=1000000 and base_slice=2000000"),
+        ("SIS_UTIL_V1,SIS_UTIL_V3", "SIS_UTIL_V1 and SIS_UTIL_V3"),
+        ("SIS_LIMIT,SIS_ORACLE", "SIS_LIMIT and SIS_ORACLE"),
+    ] {
+        let error = text.parse::<Switches>().expect_err(text).to_string();
+        assert!(error.starts_with(words) && error.contains("contradict each other"), "{text}: {error}");
+    }
+    for text in [
+        "SIS_UTIL,SIS_UTIL",
+        "SIS_PROP,SIS_LIMIT,SIS_FILTER",
+        "SIS_UTIL_V1,NO_SIS_UTIL_V3",
+        "base_slice=1000000,base_slice=1000000",
+    ] {
+        assert!(text.parse::<Switches>().is_ok(), "{text}");
+    }
 }

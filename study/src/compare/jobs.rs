@@ -38,7 +38,10 @@ pub(super) fn run_all<T: Send + Sync, E: Send + Sync>(
             debug_assert!(set.is_ok(), "each job is done once");
         }
     };
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(at_a_time).build();
+    // Threads without a job would spin.
+    let at_a_time =
+        if at_a_time == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { at_a_time };
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(at_a_time.min(count).max(1)).build();
     match threads {
         Ok(pool) => {
             pool.broadcast(|_| worker());
@@ -62,6 +65,20 @@ mod tests {
         for jobs in [1, 2, 7] {
             assert_eq!(run(3, jobs, |n| Ok(Some(n * n))), "Ok([Some(0), Some(1), Some(4)])");
         }
+    }
+
+    #[test]
+    fn there_are_no_more_threads_than_jobs() {
+        let threads = std::sync::Mutex::new(std::collections::HashSet::new());
+        let most = std::sync::atomic::AtomicUsize::new(0);
+        let job = |n| {
+            threads.lock().unwrap().insert(std::thread::current().id());
+            most.fetch_max(rayon::current_num_threads(), Ordering::Relaxed);
+            Ok(Some(n))
+        };
+        assert_eq!(run(2, 1000, job), "Ok([Some(0), Some(1)])");
+        assert_eq!(most.into_inner(), 2);
+        assert!(threads.lock().unwrap().len() <= 2);
     }
 
     #[test]

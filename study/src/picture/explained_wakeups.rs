@@ -3,6 +3,7 @@
 use crate::Decider;
 use crate::explain::{Explained, Filter, explain_file};
 use crate::stats::Stats;
+use crate::threads::on_threads;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -100,7 +101,7 @@ pub fn explained_wakeups(stats: &Stats) -> Vec<ExplainedWakeup> {
         of_files.entry(&example.file).or_default().insert((example.t_ns, example.pid));
     }
     let of_files: Vec<_> = of_files.into_iter().collect();
-    let of_files: Vec<_> = of_files.into_par_iter().map(|(file, only)| first_of(file, only)).collect();
+    let of_files: Vec<_> = on_threads(|| of_files.into_par_iter().map(|(file, only)| first_of(file, only)).collect());
     let mut first: BTreeMap<Reason, ExplainedWakeup> = BTreeMap::new();
     for (reason, one) in of_files.into_iter().flatten() {
         if first.get(&reason).is_none_or(|first| !first.row.stable && one.row.stable) {

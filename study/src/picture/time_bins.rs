@@ -72,7 +72,8 @@ impl<T: Merge + Default + Clone> Bins<T> {
             self.at(end_ns - 1);
         }
         let (start, bin) = (self.start_ns, self.bin_ns);
-        (0..).zip(self.bins).map(|(at, value)| (start + at * bin + bin / 2, value)).collect()
+        let middle = |at: u64| start.saturating_add(at.saturating_mul(bin)).saturating_add(bin / 2);
+        (0..).zip(self.bins).map(|(at, value)| (middle(at), value)).collect()
     }
 }
 

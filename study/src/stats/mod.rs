@@ -10,6 +10,7 @@ pub use tally::{Breakdown, By, Key, Tally};
 pub use waits::{SlowRow, slowest};
 
 use crate::recordings::{FileOutcome, Progress};
+use crate::threads::on_threads;
 use crate::time_ordered::SourceEvent;
 use charts::ChartsBuilder;
 use rayon::prelude::*;
@@ -83,7 +84,8 @@ pub fn stats_and_pictures(sources: &[Source], by: &[By], progress: &dyn Progress
 }
 
 fn count_all(sources: &[Source], by: &[By], draw: bool, progress: &dyn Progress) -> (Stats, Vec<FileOutcome<()>>) {
-    let counted: Vec<_> = sources.par_iter().map(|source| count(source, by, draw, progress)).collect();
+    let each = || sources.par_iter().map(|source| count(source, by, draw, progress)).collect();
+    let counted: Vec<_> = on_threads(each);
     let (mut stats, mut outcomes) = (Stats::new(), Vec::new());
     for (source, (counted, error)) in sources.iter().zip(counted) {
         if let Some((run, tally)) = counted {
