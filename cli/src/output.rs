@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU8, Ordering};
 use wakelab_events::ReadError;
+use wakelab_input::printable_lines;
 
 /// How much is printed to stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +34,7 @@ pub fn speaks(voice: Voice) -> bool {
 /// Prints to stderr what a user may want to know; not with `--quiet`.
 pub fn note(text: impl std::fmt::Display) {
     if speaks(Voice::Usual) {
-        eprintln!("{text}");
+        eprintln!("{}", printable_lines(&text.to_string()));
     }
 }
 
@@ -53,7 +54,7 @@ pub fn hint(text: impl std::fmt::Display) {
 /// Prints what is being done, with `--verbose`.
 pub fn detail(text: impl std::fmt::Display) {
     if speaks(Voice::Verbose) {
-        eprintln!("{text}");
+        eprintln!("{}", printable_lines(&text.to_string()));
     }
 }
 
@@ -95,15 +96,20 @@ pub fn fail(error: &anyhow::Error) -> ExitCode {
         eprintln!("interrupted: nothing was written");
         return ExitCode::from(code);
     }
-    eprintln!("error: {error:#}");
+    say_error(format_args!("{error:#}"));
     ExitCode::from(2)
 }
 
 /// Prints what could not be read.
 pub fn say_errors(errors: &[ReadError]) {
     for error in errors {
-        eprintln!("error: {error}");
+        say_error(error);
     }
+}
+
+/// Prints an error to stderr.
+pub fn say_error(error: impl std::fmt::Display) {
+    eprintln!("error: {}", printable_lines(&error.to_string()));
 }
 
 /// Prints warnings; not with `--quiet`.
@@ -121,8 +127,13 @@ pub fn terminal_width(to_file: bool) -> Option<u16> {
     size.map(|(_, columns)| columns)
 }
 
-/// Prints text to stdout.
+/// Prints text to stdout. What a terminal would obey in it is escaped: tasks, files and machines have any name.
 pub fn print(text: &str) -> io::Result<()> {
+    print_as_is(&printable_lines(text))
+}
+
+/// Prints to stdout what escapes its strings itself, as JSON does, or text that is printable already.
+pub fn print_as_is(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
@@ -130,5 +141,5 @@ pub fn print(text: &str) -> io::Result<()> {
 
 /// Prints one JSON value to stdout, over several lines.
 pub fn print_json(value: &serde_json::Value) -> io::Result<()> {
-    print(&format!("{value:#}\n"))
+    print_as_is(&format!("{value:#}\n"))
 }

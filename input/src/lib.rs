@@ -22,7 +22,7 @@ mod text;
 pub use cpulist::{cpulist_text, parse_cpulist, parse_sysfs_list};
 pub use duration::{DURATION, DURATION_MAX_NS, duration_text, parse_duration, parse_wall_time};
 pub use error::{InputError, write_place};
-pub use printable::printable;
+pub use printable::{printable, printable_lines};
 pub use spelling::{did_you_mean, nearest, suggest};
 #[cfg(feature = "toml")]
 pub use table::{Document, Source, Table, Value};

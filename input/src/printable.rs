@@ -34,6 +34,22 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// Escapes what [`printable`] escapes in a text of several lines, but not the ends of lines and tabs. This is for the
+/// whole output of a command. The names in it go through [`printable`] first, or they could begin lines of their own.
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    let is_kept = |c| matches!(c, '\n' | '\t');
+    if !text.contains(|c| is_obeyed(c) && !is_kept(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for part in text.split_inclusive(is_kept) {
+        let inner = part.trim_end_matches(is_kept);
+        escaped.push_str(&printable(inner));
+        escaped.push_str(&part[inner.len()..]);
+    }
+    Cow::Owned(escaped)
+}
+
 /// Whether a terminal obeys the character: a control character, or one that changes the direction of the text around
 /// it or ends its line.
 fn is_obeyed(c: char) -> bool {
@@ -65,6 +81,12 @@ mod tests {
         ] {
             assert_eq!(printable(text), shown);
         }
+    }
+
+    #[test]
+    fn lines_and_tabs_stay_in_a_text_of_several_lines() {
+        assert_eq!(printable_lines("a\tb\n\u{1b}[2J\r\n\nend"), "a\tb\n\\u{1b}[2J\\r\n\nend");
+        assert!(matches!(printable_lines("a\tb\n\nc\n"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use wakelab_events::ReadError;
 use wakelab_events::stream::RecorderCounts;
+use wakelab_input::printable;
 use wakelab_measure::{Latency, SearchStats};
 use wakelab_sched::select::Reason;
 use wakelab_study::stats::{Breakdown, By, Key, Run, RunTally, Stats, Tally};
@@ -157,7 +158,7 @@ fn part_table(parts: &Breakdown, top: usize, knows_reasons: bool) -> String {
     let mut table = table(&header, 1);
     let all = sorted(parts);
     for (key, tally) in all.iter().take(top) {
-        let mut line = vec![key.to_string(), thousands(tally.wakeups)];
+        let mut line = vec![printable(&key.to_string()).into_owned(), thousands(tally.wakeups)];
         line.extend(moved(tally));
         let latency = tally.waits.latency();
         line.extend(waits(latency.n > 0, &latency));

@@ -4,7 +4,7 @@ use super::{all_errors, decider, exit, with_read};
 use crate::distinct_paths::Paths;
 use crate::flags::{HtmlFlag, RecordingFiles, WithFlag};
 use crate::out_file::HtmlFile;
-use crate::output::{Exit, hint, print, print_json, say, say_errors};
+use crate::output::{Exit, hint, print, print_as_is, print_json, say, say_errors};
 use crate::progress::Bar;
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use wakelab_events::ReadError;
+use wakelab_input::printable_lines;
 use wakelab_report as report;
 use wakelab_report::html::{Explanations, Piece};
 use wakelab_sched::select::Reason;
@@ -112,7 +113,7 @@ impl Args {
     /// The explanation of a row in the output format, with the end of its line.
     fn text(&self, explained: &Explained<'_>) -> String {
         match self.format {
-            TextFormat::Text => report::explain::text(explained),
+            TextFormat::Text => printable_lines(&report::explain::text(explained)).into_owned(),
             TextFormat::Json => format!("{}\n", report::explain::json(explained)),
         }
     }
@@ -230,7 +231,7 @@ fn earliest(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadErro
         errors.extend(result.err());
     }
     bar.finish();
-    first.values().try_for_each(|(text, _)| print(text))?;
+    first.values().try_for_each(|(text, _)| print_as_is(text))?;
     first.into_values().for_each(|(_, piece)| page.take(piece));
     Ok(errors)
 }
@@ -269,7 +270,7 @@ fn slowest(args: &Args, most: usize, page: &mut Explanations) -> anyhow::Result<
     }
     bar.finish();
     texts.sort_by_key(|(wait, ..)| Reverse(*wait));
-    texts.iter().try_for_each(|(_, text, _)| print(text))?;
+    texts.iter().try_for_each(|(_, text, _)| print_as_is(text))?;
     texts.into_iter().for_each(|(.., piece)| page.take(piece));
     Ok(errors)
 }

@@ -1,6 +1,6 @@
 //! `wakelab completions` and `wakelab man`: the description of the arguments, for shells and for man.
 
-use crate::output::{Exit, hint, print};
+use crate::output::{Exit, hint, print_as_is};
 use anyhow::Context;
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -34,7 +34,7 @@ pub struct ManArgs {
 pub fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut crate::Args::command(), "wakelab", &mut script);
-    print(&String::from_utf8(script).context("the completions")?)?;
+    print_as_is(&String::from_utf8(script).context("the completions")?)?;
     Ok(Exit::Done)
 }
 

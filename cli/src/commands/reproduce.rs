@@ -5,7 +5,7 @@ use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
 use crate::flags::{HtmlFlag, JobsFlag, OutFlag, RepeatFlag};
 use crate::out_file::command_line;
-use crate::output::Exit;
+use crate::output::{Exit, say_error};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use clap::ValueEnum;
@@ -94,12 +94,12 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         bar.finish();
         found
     });
-    deliver(out.as_ref(), &render(&board, args.format))?;
+    deliver(out.as_ref(), &render(&board, args.format), matches!(args.format, ScoreFormat::Json))?;
     if let Some(html) = &html {
         html.write(wakelab_report::html::reproduce(&board, &command_line()))?;
     }
     for failed in &board.failed {
-        eprintln!("error: {failed}");
+        say_error(failed);
     }
     if !board.complete {
         eprintln!("interrupted: rows that were not reached are listed as such");

@@ -3,7 +3,7 @@
 use super::simulate::{ResultFormat, SimulationFlags, deliver, prepare, simulate};
 use crate::cache::CachedSimulator;
 use crate::flags::{RepeatFlag, SeedFlag};
-use crate::output::Exit;
+use crate::output::{Exit, say_error};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use std::path::PathBuf;
@@ -70,7 +70,7 @@ fn ablate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
     let found = match found {
         Ok(found) => found,
         Err(failed) => {
-            eprintln!("error: {failed}");
+            say_error(failed);
             return Ok(Exit::RunFailed);
         }
     };
@@ -78,7 +78,7 @@ fn ablate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
         ResultFormat::Json => format!("{:#}\n", report::mechanisms_json(&experiment, &found)),
         _ => report::mechanisms_text(&experiment, &found),
     };
-    deliver(out.as_ref(), &text)?;
+    deliver(out.as_ref(), &text, flags.format == ResultFormat::Json)?;
     if found.complete {
         return Ok(Exit::Done);
     }

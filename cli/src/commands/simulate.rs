@@ -6,7 +6,7 @@ use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
 use crate::flags::{HtmlFlag, JobsFlag, LenientFlag, OutFlag};
 use crate::out_file::{OutFile, cause, command_line};
-use crate::output::{Exit, hint, print, say_warnings};
+use crate::output::{Exit, hint, print, print_as_is, say_error, say_warnings};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use clap::ValueEnum;
@@ -134,13 +134,13 @@ pub fn simulate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
     let (found, trust, pictures) = match found {
         Ok(found) => found,
         Err(failed) => {
-            eprintln!("error: {failed}");
+            say_error(failed);
             return Ok(Exit::RunFailed);
         }
     };
     let (done, all) = (found.rows.len(), experiment.cases.len());
     if done > 0 {
-        deliver(out.as_ref(), &render(&found, &trust, flags.format))?;
+        deliver(out.as_ref(), &render(&found, &trust, flags.format), flags.format == ResultFormat::Json)?;
         if let Some(html) = html {
             html.write(wakelab_report::html::comparison(&found, &pictures, &command_line()))?;
         }
@@ -178,10 +178,11 @@ fn event_folder(path: &Path) -> anyhow::Result<EventFolder> {
     })
 }
 
-/// Writes to the file, or to stdout.
-pub fn deliver(out: Option<&OutFile>, text: &str) -> anyhow::Result<()> {
+/// Writes to the file, or to stdout; there text that is not JSON is made printable.
+pub fn deliver(out: Option<&OutFile>, text: &str, is_json: bool) -> anyhow::Result<()> {
     match out {
         Some(file) => file.write(text)?,
+        None if is_json => print_as_is(text)?,
         None => print(text)?,
     }
     Ok(())

@@ -270,3 +270,32 @@ fn the_page_of_rules_has_every_exit_code() {
         assert!(long.contains(line), "{line}:\n{long}");
     }
 }
+
+/// A task can give itself any name of 15 bytes (`prctl(PR_SET_NAME)`), and files have any name.
+#[test]
+fn no_name_reaches_the_terminal_as_an_escape_sequence() {
+    use std::io::Read;
+    let folder = tempfile::tempdir().expect("a folder");
+    let recordings = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings");
+    let packed = std::fs::File::open(recordings.join("6.12-C-hb.csv.gz")).expect("a recording");
+    let mut text = String::new();
+    flate2::read::MultiGzDecoder::new(packed).read_to_string(&mut text).expect("text");
+    let named = text.replace("ld,", "\u{1b}]0;x\u{7}\u{9b}2J,").replace(",hb,", ",\u{1b}hb,");
+    assert_ne!(named, text);
+    std::fs::write(folder.path().join("named.csv"), named).expect("written");
+    std::fs::copy(recordings.join("topo-6.12-C.json"), folder.path().join("topo-6.12-C.json")).expect("copied");
+    let obeyed = |text: &str| text.chars().any(|c| c.is_control() && c != '\n' && c != '\t');
+    for args in [
+        &["stats", "named.csv", "--by", "comm,task"][..],
+        &["explain", "named.csv", "--limit", "30"],
+        &["explain", "named.csv", "--summary"],
+        &["explain", "\u{1b}[2Jnone.csv"],
+        &["machine", "show", "./\u{1b}[2J.toml"],
+        &["run", "\u{1b}[2J.toml"],
+    ] {
+        let output = crate::support::wakelab(folder.path(), args);
+        let (out, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(!obeyed(&out) && !obeyed(&said), "{args:?}: {out:?} {said:?}");
+        assert!(out.contains("\\u{1b}") || said.contains("\\u{1b}"), "{args:?}: {out} {said}");
+    }
+}

@@ -6,6 +6,7 @@ use crate::numbers::{cpu_runs, thousands};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use wakelab_events::Row;
+use wakelab_input::printable;
 use wakelab_sched::select::{Event, Probe, Reason};
 use wakelab_study::conform::NotScored;
 use wakelab_study::explain::{Explained, other_idle_cpus, recent_used_cpu_after};
@@ -96,7 +97,7 @@ pub(crate) fn sentence(explained: &Explained<'_>) -> String {
 
 /// A task as `comm/pid`.
 fn task(comm: &str, pid: i64) -> String {
-    format!("{comm}/{pid}")
+    format!("{}/{pid}", printable(comm))
 }
 
 /// What a busy CPU is busy with, as far as the row tells.
