@@ -143,7 +143,7 @@ fn a_recording_of_a_newer_schema_is_refused_by_all_that_read_it() {
         &["trace", &run, "--perfetto", "out.pftrace"],
     ] {
         let output = wakelab(folder.path(), args);
-        failed(&output, 2, &["error: ", "wakeups.parquet", "9.3", "hint: "]);
+        failed(&output, 2, &["error: ", "wakeups.parquet", "9.4", "hint: "]);
     }
     assert_eq!(names(folder.path()), ["ev"]);
 }
