@@ -39,7 +39,9 @@ fn ended_by(signal: &str, workloads: &[&str], args: &[&str]) -> (TempDir, Output
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("short.toml"), SHORT).expect("a file");
     fs::write(folder.path().join("x.toml"), [&[HEAD], workloads].concat().concat()).expect("a file");
-    let child = Command::new(env!("CARGO_BIN_EXE_wakelab"))
+    // The tests may run under nohup or in the background of a script, where signals are ignored.
+    let child = Command::new("env")
+        .args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_wakelab")])
         .current_dir(folder.path())
         .args(["run", "x.toml", "--jobs", "1", "--no-cache"])
         .args(args)
