@@ -141,7 +141,7 @@ fn forms_have_the_models_names() {
         FORMS.into_iter().zip([Feature::SIS_UTIL, Feature::SIS_UTIL_V1, Feature::SIS_UTIL_V2, Feature::SIS_UTIL_V3])
     {
         let preset = preset("v7.2");
-        let on = features(preset, &format!("NO_SIS_UTIL,{feature}"));
+        let on = features(preset, "NO_SIS_UTIL").with(feature, true);
         assert_eq!(IdleScanForm::of(on), Some(form));
     }
 }
