@@ -35,7 +35,8 @@ pub fn refuse_files_over_the_limit() -> io::Result<()> {
     flag::register(SIGXFSZ, Arc::default()).map(|_| ())
 }
 
-/// The exit code of a command that a signal has ended: 128 and the number of the signal, 130 for Ctrl-C. `None` if there
+/// The exit code of a command that a signal has ended: 128 and the number of the signal, 130 for Ctrl-C. `None` if
+/// there
 /// was no signal.
 pub fn exit_code() -> Option<u8> {
     Some(LAST.load(Ordering::Relaxed) as u8).filter(|&signal| signal != 0).map(|signal| 128 + signal)

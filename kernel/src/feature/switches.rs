@@ -67,7 +67,8 @@ impl Switches {
         &self.power
     }
 
-    /// Two words of the list that contradict each other: a feature that is on and off, a tunable with two values, or two
+    /// Two words of the list that contradict each other: a feature that is on and off, a tunable with two values,
+    /// or two
     /// features that answer one question.
     fn contradiction(&self) -> Option<SwitchesError> {
         let alternative =

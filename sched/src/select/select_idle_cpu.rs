@@ -1,6 +1,7 @@
 //! `select_idle_cpu()`: the scan of the LLC for an idle core or an idle CPU, one probe at a time.
 //!
-//! The kernel's loop, as in 6.7, with the places in which proposed policies act, and the function here that does each part:
+//! The kernel's loop, as in 6.7, with the places in which proposed policies act, and the function here that does
+//! each part:
 //!
 //! ```text
 //! select_idle_cpu(p, sd, has_idle_core, target):

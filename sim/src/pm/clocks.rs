@@ -6,7 +6,8 @@
 //!
 //! Demotion: a core that is woken often sleeps less deeply than it was asked to. If its last sleep was a short one, it
 //! stays in the shallower state for as long as such a sleep lasts at most; if it is not woken in that time, it enters
-//! the state that it was asked to. Ticks that wake a core for a balance pass neither end its sleep nor its demotion. The
+//! the state that it was asked to. Ticks that wake a core for a balance pass neither end its sleep nor its
+//! demotion. The
 //! kernel does not know of it: its residencies are those of the states that it asked for.
 
 use super::model::PmModel;

@@ -109,7 +109,8 @@ fn rows_that_fit_no_workload_are_named() {
                     threads throughput\"";
     assert_eq!(none, [expected]);
     let one = misfits(&(row("28 threads") + &row("65 threads")));
-    let expected = "results.csv: no row is of \"netperf TCP_RR 56 threads throughput\"; rows of no load of the experiment \
+    let expected = "results.csv: no row is of \"netperf TCP_RR 56 threads throughput\"; rows of no load of the \
+        experiment \
                     are \"netperf TCP_RR 65 threads throughput\"";
     assert_eq!(one, [expected]);
 }

@@ -48,7 +48,8 @@ fn never_ends(child: &Program, step: usize) -> WrongStep {
     }
 }
 
-/// How often a step that forks is done before the children have been waited for; `None` for ever. The tasks that a child
+/// How often a step that forks is done before the children have been waited for; `None` for ever. The tasks that a
+/// child
 /// forks may outlive it.
 fn times(ops: &[Op], step: usize, outlives: bool) -> Option<u64> {
     let mut product = 1_u64;

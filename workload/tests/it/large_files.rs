@@ -79,7 +79,8 @@ fn threads_that_wait_for_each_other() {
     for i in 0..20_000 {
         let _ = write!(
             text,
-            "\"t{i}\": {{\"run\": 10, \"lock\": \"m\", \"sync\": {{\"ref\": \"c\", \"mutex\": \"m\"}}, \"unlock\": \"m\"}},"
+            "\"t{i}\": {{\"run\": 10, \"lock\": \"m\", \"sync\": {{\"ref\": \"c\", \"mutex\": \"m\"}}, \
+             \"unlock\": \"m\"}},"
         );
     }
     assert_eq!(rt_app(&text), 20_000);

@@ -1,6 +1,7 @@
 //! SIS_UTIL: search in proportion to how much of the LLC is unused.
 //!
-//! Both formulas are here. Periodic balance of the LLC writes `nr_idle_scan` (`sim/src/load_balance.rs` stores it), from the utilisation of all CPUs of the LLC
+//! Both formulas are here. Periodic balance of the LLC writes `nr_idle_scan` (`sim/src/load_balance.rs` stores it),
+//! from the utilisation of all CPUs of the LLC
 //! ([`update_idle_cpu_scan`], in its posted forms and with tunables [`IdleScanRules::nr_idle_scan`]). The search reads
 //! it ([`SisUtil`]): it scans that many CPUs. At 0 (from about 85% utilisation) it ends before it begins, and with it
 //! the scan for an idle core: `has_idle_cores` then stays as it is. The number is as old as the last periodic balance,
