@@ -10,7 +10,7 @@
 pub mod decisions;
 mod error;
 mod folder;
-mod limits;
+pub mod limits;
 pub mod recording;
 pub mod sim;
 pub mod simulated;

@@ -2,14 +2,17 @@
 //! make the sums of a decision or of statistics overflow. docs/recording-format.md has them.
 
 use std::ops::RangeInclusive;
+pub use wakelab_sched::domain::MAX_CPUS;
 
 /// Times since boot, ns, and counts of jiffies: 146 years. The real-time clock, which an import may have, fits, too.
-pub(crate) const MAX_TIME: u64 = 1 << 62;
+pub const MAX_TIME: u64 = 1 << 62;
+/// The number of the last CPU.
+pub const LAST_CPU: u64 = MAX_CPUS as u64 - 1;
 /// Lengths of time, ns: 13 days. The sum of a time and a length, and that of many lengths, fits into 64 bits.
 pub(crate) const MAX_LENGTH: u64 = 1 << 50;
 /// The longest name of a task, bytes. `TASK_COMM_LEN` is 16; the names of kworkers have up to 63 bytes
 /// (`WQ_NAME_LEN`), and bytes that are not UTF-8 become three each as a recorder writes them.
-pub(crate) const MAX_COMM: usize = 63;
+pub const MAX_COMM: usize = 63;
 /// The longest name of a load or a variant, bytes.
 pub(crate) const MAX_LABEL: usize = 1 << 10;
 /// The longest text of a `features` file, bytes. Kernels have some 30 features of at most 30 letters.
@@ -19,9 +22,9 @@ pub(crate) const MAX_SCAN: u64 = 1 << 30;
 /// Sums of the utilization of an LLC, in which a CPU has 1024; and power, uW.
 pub(crate) const MAX_SUM: u64 = 1 << 40;
 /// Frequencies, kHz: an unsigned int in the kernel.
-pub(crate) const MAX_KHZ: u64 = u32::MAX as u64;
+pub const MAX_KHZ: u64 = u32::MAX as u64;
 /// Numbers of idle states. A CPU has at most `CPUIDLE_STATE_MAX` (10) of them.
-pub(crate) const MAX_IDLE_STATE: u64 = u8::MAX as u64;
+pub const MAX_IDLE_STATE: u64 = u8::MAX as u64;
 /// Pids of the tables beside decisions, which have the numbers of simulated tasks, too.
 pub(crate) const MAX_PID: u64 = i32::MAX as u64;
 
@@ -59,7 +62,7 @@ pub(crate) const SCANS: RangeInclusive<i32> = 0..=MAX_SCAN as i32;
 pub(crate) const IMBALANCE_PCTS: RangeInclusive<u32> = 100..=1000;
 
 /// `sgc->capacity` of any group; 0 if there is no domain at its level.
-pub(crate) const GROUP_CAPACITIES: RangeInclusive<u64> = 0..=*CAPACITIES.end() * wakelab_sched::domain::MAX_CPUS as u64;
+pub(crate) const GROUP_CAPACITIES: RangeInclusive<u64> = 0..=*CAPACITIES.end() * MAX_CPUS as u64;
 
 /// `sgc->capacity` of a group of `weight` CPUs: the sum of their capacities.
 pub(crate) fn group_capacities(weight: u32) -> RangeInclusive<u64> {

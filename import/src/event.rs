@@ -1,5 +1,7 @@
 //! A scheduler event of any recorder.
 
+use wakelab_events::limits;
+
 /// How many events are missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
@@ -104,25 +106,18 @@ impl EventKind {
     }
 }
 
-/// The longest name of a task that a recording may have, bytes. `TASK_COMM_LEN` is 16; the names of kworkers have up to
-/// 63 bytes.
-const COMM_MAX: usize = 63;
-
 /// The name of a task, cut to the length that a recording may have. A few bytes of a trace may stand for a name of
 /// megabytes in thousands of events.
 pub(crate) fn comm(name: &str) -> String {
     let ends = name.char_indices().map(|(at, c)| at + c.len_utf8());
-    name[..ends.take_while(|&end| end <= COMM_MAX).last().unwrap_or(0)].to_owned()
+    name[..ends.take_while(|&end| end <= limits::MAX_COMM).last().unwrap_or(0)].to_owned()
 }
-
-/// The latest time that a recording may have, ns. The real-time clock reaches it in the year 2116.
-const TIME_MAX_NS: u64 = 1 << 62;
 
 impl Event {
     /// Checks that a recording may have the event: what is wrong, if it may not.
     pub(crate) fn check(&self) -> Result<(), String> {
-        if self.t_ns > TIME_MAX_NS {
-            return Err(format!("an event at {} ns; expected a time of at most {TIME_MAX_NS} ns", self.t_ns));
+        if self.t_ns > limits::MAX_TIME {
+            return Err(format!("an event at {} ns; expected a time of at most {} ns", self.t_ns, limits::MAX_TIME));
         }
         match self.kind {
             EventKind::Idle { state: Some(state), .. } if u8::try_from(state).is_err() => {

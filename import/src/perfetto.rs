@@ -12,6 +12,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::Path;
+use wakelab_events::limits::MAX_CPUS;
 use wakelab_perfetto::schema::{CompactSched, FtraceEvent};
 
 /// The tag of `Trace.packet`.
@@ -133,7 +134,7 @@ impl PacketReader<'_> {
         }
         if let Some(stats) = &packet.ftrace_stats {
             let cpus = stats.cpu_stats.len() as u32;
-            info.cpus = Some(cpus).filter(|&cpus| (1..=8192).contains(&cpus)).or(info.cpus);
+            info.cpus = Some(cpus).filter(|&cpus| (1..=MAX_CPUS).contains(&cpus)).or(info.cpus);
         }
     }
 

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use wakelab_events::WriteError;
+use wakelab_events::limits::MAX_CPUS;
 use wakelab_events::recording::{FrequencyRow, IdleStateRow, MigrationRow, RecordingWriter, SwitchRow, WakingRow};
 use wakelab_events::stream::InOrder;
 
@@ -42,8 +43,6 @@ pub struct Imported {
 /// How many events are held to sort them by time. Perfetto writes the buffers of the CPUs one after the other, each as
 /// full as it was.
 const REORDER_EVENTS: usize = 1 << 19;
-/// The highest CPU number that a recording may have.
-const MAX_CPU: u32 = 8191;
 
 /// Writes the events that `read` reports to a folder, which appears when it is complete. `read` returns what each file
 /// lost; `info` is what it has found out about the machine by its first event.
@@ -194,7 +193,7 @@ impl Writer {
         self.imported.late += u64::from(event.t_ns < last);
         self.imported.span = Some((first.min(event.t_ns), last.max(event.t_ns)));
         self.seen.insert(event.kind.tracepoint());
-        let (t_ns, known) = (event.t_ns as i64, |cpu: u32| cpu <= MAX_CPU);
+        let (t_ns, known) = (event.t_ns as i64, |cpu: u32| cpu < MAX_CPUS);
         if !known(event.cpu) {
             self.imported.no_cpu += 1;
             return Ok(());
@@ -226,7 +225,7 @@ impl Writer {
     }
 
     fn wakeup(&mut self, wakeup: &Wakeup) -> Result<(), WriteError> {
-        if wakeup.dest_cpu > MAX_CPU || wakeup.prev_cpu.is_some_and(|cpu| cpu > MAX_CPU) || wakeup.waker_pid < 0 {
+        if wakeup.dest_cpu >= MAX_CPUS || wakeup.prev_cpu.is_some_and(|cpu| cpu >= MAX_CPUS) || wakeup.waker_pid < 0 {
             return Ok(());
         }
         self.imported.wakings += 1;

@@ -9,14 +9,13 @@ use crate::trace_info::TraceInfo;
 use std::cell::RefCell;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+use wakelab_events::limits::MAX_CPUS;
 
 /// How much is read for the part before the pages, bytes. The next size is tried if one is not enough; the last is more
 /// than any kernel needs.
 const HEADER_SIZES: [u64; 3] = [4 << 20, 32 << 20, 256 << 20];
 /// The largest page size of any architecture, bytes.
 const LARGEST_PAGE: usize = 1 << 16;
-/// More CPUs than this are refused.
-const MAX_CPUS: u64 = 8192;
 
 /// Calls `each` with every event; the buffers of the CPUs are merged by time.
 pub(crate) fn read(
@@ -96,7 +95,7 @@ fn buffers(bytes: &mut ByteReader<'_>, info: &mut TraceInfo) -> Option<Vec<(u64,
         let length = bytes.number(size)?;
         bytes.take(usize::try_from(length).ok()?)?;
     }
-    let cpus = bytes.number(4).filter(|&cpus| cpus <= MAX_CPUS)?;
+    let cpus = bytes.number(4).filter(|&cpus| cpus <= MAX_CPUS.into())?;
     info.cpus = u32::try_from(cpus).ok().filter(|&cpus| cpus > 0);
     let mut kind = bytes.take(10)?;
     if kind == b"options  \0" {

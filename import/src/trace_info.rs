@@ -2,6 +2,8 @@
 
 use crate::ImportError;
 use std::path::Path;
+use wakelab_events::limits::MAX_CPUS;
+use wakelab_input::parse_cpulist;
 
 /// The machine and the kernel of a trace, as far as the trace has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,14 +61,14 @@ pub(crate) struct Caches {
     llcs: Vec<Vec<u32>>,
 }
 
-/// More CPUs than this are not listed.
-const MAX_CPUS: u32 = 8192;
-
 impl Caches {
     /// Adds a cache that these CPUs share, as a list (`0-3,8`). Instruction caches and caches of lower levels than
     /// those so far are left out.
     pub(crate) fn add(&mut self, level: u32, kind: &str, cpus: &str) {
-        let Some(cpus) = cpu_list(cpus).filter(|_| kind != "Instruction" && level >= self.level) else { return };
+        let Ok(cpus) = parse_cpulist(cpus, MAX_CPUS) else { return };
+        if kind == "Instruction" || level < self.level {
+            return;
+        }
         if level > self.level {
             self.level = level;
             self.llcs.clear();
@@ -81,19 +83,6 @@ impl Caches {
         // A cache of the first level is no LLC of a group of CPUs that could be told apart from its cores.
         (0..cpus).map(of).collect::<Option<Vec<_>>>().filter(|_| self.level > 1)
     }
-}
-
-fn cpu_list(text: &str) -> Option<Vec<u32>> {
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
-        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        if last >= MAX_CPUS || cpus.len() >= MAX_CPUS as usize {
-            return None;
-        }
-        cpus.extend(first..=last);
-    }
-    Some(cpus).filter(|cpus| !cpus.is_empty())
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use super::simulate::{SimulationFlags, simulate};
 use crate::flags::{RepeatFlag, SeedFlag};
 use crate::output::Exit;
-use std::path::PathBuf;
 use wakelab_input::{DURATION_MAX_NS, parse_duration};
 use wakelab_study::experiment::{Given, Spec};
 
@@ -78,14 +77,6 @@ fn positive_time(text: &str) -> Result<u64, String> {
     match parse_duration(text)? {
         0 => Err("expected more than 0, such as 1s".to_owned()),
         ns => Ok(ns),
-    }
-}
-
-impl Args {
-    /// The files among the machine and the workload that it names.
-    pub fn inputs(&self) -> Vec<PathBuf> {
-        let files = [&self.machine, &self.workload].into_iter().map(PathBuf::from);
-        files.filter(|path| path.is_file()).collect()
     }
 }
 

@@ -1,7 +1,6 @@
 //! `wakelab conform`.
 
 use super::{all_errors, decider, exit, with_read};
-use crate::distinct_paths::Paths;
 use crate::flags::{FormatFlag, HtmlFlag, RecordingFiles, TableFormat, WithFlag};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
@@ -19,7 +18,7 @@ Example:
 pub struct Args {
     /// What is read.
     #[command(flatten)]
-    recordings: RecordingFiles,
+    pub recordings: RecordingFiles,
     /// The features.
     #[command(flatten)]
     with: WithFlag,
@@ -33,17 +32,10 @@ pub struct Args {
     ablate: bool,
     /// The page.
     #[command(flatten)]
-    html: HtmlFlag,
+    pub html: HtmlFlag,
     /// How it is printed.
     #[command(flatten)]
     format: FormatFlag,
-}
-
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        self.recordings.paths(&self.html)
-    }
 }
 
 /// Compares, or counts what each rule is worth.

@@ -1,7 +1,6 @@
 //! `wakelab explain`.
 
 use super::{all_errors, decider, exit, with_read};
-use crate::distinct_paths::Paths;
 use crate::flags::{HtmlFlag, RecordingFiles, WithFlag};
 use crate::out_file::HtmlFile;
 use crate::output::{Exit, hint, print, print_as_is, print_json, say, say_errors};
@@ -32,7 +31,7 @@ Example:
 pub struct Args {
     /// What is read.
     #[command(flatten)]
-    recordings: RecordingFiles,
+    pub recordings: RecordingFiles,
     /// Print the share of each reason instead.
     ///
     /// By kernel, load and flags.
@@ -73,7 +72,7 @@ pub struct Args {
     with: WithFlag,
     /// The page.
     #[command(flatten)]
-    html: HtmlFlag,
+    pub html: HtmlFlag,
     /// Print text or json.
     ///
     /// json: an object for each row and line; one object for --summary.
@@ -137,13 +136,6 @@ fn moment(text: &str) -> Result<u64, String> {
 fn reasons() -> impl TypedValueParser<Value = Reason> {
     PossibleValuesParser::new(Reason::ALL.map(Reason::name))
         .map(|name| Reason::from_name(&name).expect("only names of reasons are let through"))
-}
-
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        self.recordings.paths(&self.html)
-    }
 }
 
 /// Explains rows, or counts reasons.

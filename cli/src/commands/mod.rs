@@ -140,16 +140,16 @@ impl Command {
         }
     }
 
-    /// What it reads and writes, as far as its arguments name it.
+    /// What it reads and writes, as far as its arguments name it. The files that an experiment names are checked when it
+    /// has been resolved (`simulate::prepare`).
     pub fn paths(&self) -> Paths<'_> {
         match self {
             Command::Run(args) => Paths { inputs: vec![args.file.clone()], outputs: args.simulation.outputs() },
-            Command::Compare(args) => Paths { inputs: args.inputs(), outputs: args.simulation.outputs() },
             Command::Reproduce(args) => args.paths(),
-            Command::Stats(args) => args.paths(),
-            Command::Explain(args) => args.paths(),
-            Command::Conform(args) => args.paths(),
-            Command::Replay(args) => args.paths(),
+            Command::Stats(args) => args.recordings.paths(&args.html),
+            Command::Explain(args) => args.recordings.paths(&args.html),
+            Command::Conform(args) => args.recordings.paths(&args.html),
+            Command::Replay(args) => args.recordings.paths(&args.html),
             Command::Import(args) => args.paths(),
             Command::Trace(args) => args.paths(),
             _ => Paths::default(),

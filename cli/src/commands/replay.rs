@@ -1,7 +1,6 @@
 //! `wakelab replay`.
 
 use super::{all_errors, decider, exit, with_read};
-use crate::distinct_paths::Paths;
 use crate::flags::{FormatFlag, HtmlFlag, RecordingFiles, TableFormat};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
@@ -20,7 +19,7 @@ Example:
 pub struct Args {
     /// What is read.
     #[command(flatten)]
-    recordings: RecordingFiles,
+    pub recordings: RecordingFiles,
     /// Features (A,NO_B) on top of what was on.
     ///
     /// As in the kernel's features file.
@@ -34,17 +33,10 @@ pub struct Args {
     assume: Option<AssumedInputs>,
     /// The page.
     #[command(flatten)]
-    html: HtmlFlag,
+    pub html: HtmlFlag,
     /// How it is printed.
     #[command(flatten)]
     format: FormatFlag,
-}
-
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        self.recordings.paths(&self.html)
-    }
 }
 
 /// Makes each recorded choice again with other features.

@@ -1,7 +1,6 @@
 //! `wakelab stats`.
 
 use super::{all_errors, exit, with_read};
-use crate::distinct_paths::Paths;
 use crate::flags::{FormatFlag, HtmlFlag, RecordingFiles, TableFormat};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
@@ -19,7 +18,7 @@ Example:
 pub struct Args {
     /// What is read.
     #[command(flatten)]
-    recordings: RecordingFiles,
+    pub recordings: RecordingFiles,
     /// Count by comm, task, cpu or llc; several with commas.
     ///
     /// In addition: by the wakee's name, the wakee, its CPU, or the last-level cache of that CPU.
@@ -32,7 +31,7 @@ pub struct Args {
     top: usize,
     /// The page.
     #[command(flatten)]
-    html: HtmlFlag,
+    pub html: HtmlFlag,
     /// How it is printed.
     #[command(flatten)]
     format: FormatFlag,
@@ -42,13 +41,6 @@ pub struct Args {
 fn by_names() -> impl TypedValueParser<Value = By> {
     PossibleValuesParser::new(By::ALL.map(By::name))
         .map(|name| By::ALL.into_iter().find(|by| by.name() == name).expect("only these names are let through"))
-}
-
-impl Args {
-    /// What it reads and writes.
-    pub fn paths(&self) -> Paths<'_> {
-        self.recordings.paths(&self.html)
-    }
 }
 
 /// Counts what happened in recordings and simulated runs.

@@ -69,8 +69,7 @@ fn explain_says_why() {
             "6.12-C-fan.csv.gz",
             "2300",
             "waker and prev are both cpu 0, so target 0; 0 busy (1 running); nr_idle_scan 7; searching for an idle \
-             core: \
-             0-6 busy, 7 idle; no core is idle as a whole, 7 is the first idle CPU met → 7 [core-cpu]",
+             core: 0-6 busy, 7 idle; no core is idle as a whole, 7 is the first idle CPU met → 7 [core-cpu]",
         ),
         (
             "6.12-C-kw.csv.gz",

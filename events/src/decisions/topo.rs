@@ -46,8 +46,6 @@ struct Json {
     domains: BTreeMap<String, Vec<JsonEntry>>,
 }
 
-/// More CPUs are refused.
-const MAX_CPUS: usize = 8192;
 /// A larger file is refused, bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
@@ -235,8 +233,12 @@ fn rotated(mut sd: KernelSd, cpu: u32) -> KernelSd {
 fn parts(path: &Path, json: &Json, preset: &'static Preset) -> Result<KernelDomains, ReadError> {
     let count = json.cpu_llc.len();
     let converter = Converter { path, nr_cpus: count as u32, preset };
-    if count == 0 || count > MAX_CPUS {
-        return Err(converter.error("cpu_llc", format!("expected 1 to {MAX_CPUS} CPUs, found {count}"), FORM));
+    if count == 0 || count > limits::MAX_CPUS as usize {
+        return Err(converter.error(
+            "cpu_llc",
+            format!("expected 1 to {} CPUs, found {count}", limits::MAX_CPUS),
+            FORM,
+        ));
     }
     let mut cpus: Vec<KernelCpu> = Vec::with_capacity(count);
     for (cpu, &sd_llc_id) in json.cpu_llc.iter().enumerate() {

@@ -3,12 +3,10 @@
 
 use super::source::Tables;
 use crate::error::ReadError;
-use crate::limits::{MAX_IDLE_STATE, MAX_KHZ, MAX_SCAN, MAX_SUM, MAX_TIME};
+use crate::limits::{LAST_CPU, MAX_IDLE_STATE, MAX_KHZ, MAX_SCAN, MAX_SUM, MAX_TIME};
 use crate::table::reader::{Segments, if_present};
 use std::path::Path;
 use wakelab_sched::cpumask::Cpu;
-
-const LAST_CPU: u64 = wakelab_sched::domain::MAX_CPUS as u64 - 1;
 
 /// A change of a CPU's idle state or frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,10 @@
 //! Context switches and migrations, of recordings and simulated runs.
 
 use crate::error::ReadError;
-use crate::limits::{MAX_PID, MAX_TIME};
+use crate::limits::{LAST_CPU, MAX_PID, MAX_TIME};
 use crate::table::reader::{Segments, if_present};
 use std::path::{Path, PathBuf};
 use wakelab_sched::cpumask::Cpu;
-
-const LAST_CPU: u64 = wakelab_sched::domain::MAX_CPUS as u64 - 1;
 
 /// A context switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

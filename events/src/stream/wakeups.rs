@@ -3,15 +3,12 @@
 use super::run::recorded_llcs;
 use super::source::{Tables, WAKEUPS};
 use crate::error::ReadError;
-use crate::limits::{MAX_COMM, MAX_PID, MAX_TIME};
+use crate::limits::{LAST_CPU, MAX_COMM, MAX_PID, MAX_TIME};
 use crate::table::reader::{Columns, Segments};
 use std::path::Path;
 use std::sync::Arc;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::select::{Reason, SearchCount, WakeFlags};
-
-/// The highest CPU number that a file may have.
-const LAST_CPU: u64 = wakelab_sched::domain::MAX_CPUS as u64 - 1;
 
 /// A wake-up, with what statistics read of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -39,9 +39,7 @@ pub(super) fn run_all<T: Send + Sync, E: Send + Sync>(
         }
     };
     // Threads without a job would spin.
-    let at_a_time =
-        if at_a_time == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { at_a_time };
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(at_a_time.min(count).max(1)).build();
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(at_a_time.min(count)).build();
     match threads {
         Ok(pool) => {
             pool.broadcast(|_| worker());
