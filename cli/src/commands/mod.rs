@@ -140,8 +140,8 @@ impl Command {
         }
     }
 
-    /// What it reads and writes, as far as its arguments name it. The files that an experiment names are checked when it
-    /// has been resolved (`simulate::prepare`).
+    /// What it reads and writes, as far as its arguments name it. The files that an experiment names are checked when
+    /// it has been resolved (`simulate::prepare`).
     pub fn paths(&self) -> Paths<'_> {
         match self {
             Command::Run(args) => Paths { inputs: vec![args.file.clone()], outputs: args.simulation.outputs() },
