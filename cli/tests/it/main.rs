@@ -6,6 +6,7 @@ mod bombs;
 mod book;
 mod commands;
 mod compare_bad_input;
+mod conservation;
 mod events;
 mod interrupt;
 mod machine_import;

@@ -5,10 +5,13 @@
 #[path = "../../../fuzz/checks.rs"]
 mod checks;
 
+#[path = "../../../fuzz/check_events.rs"]
+mod check_events;
+
 #[path = "../../../fuzz/changes.rs"]
 mod changes;
 
-use changes::{Random, change, corpus, run, sum_of_changed};
+use changes::{Random, change, change_binary, corpus, run, sum_of_changed};
 
 /// Values of recordings, at and beyond the ends of ranges.
 const VALUES: &[&str] = &[
@@ -100,4 +103,14 @@ fn changed_recordings() {
 fn changed_descriptions_of_machines() {
     let rows = mutate("topo", checks::topo, 400, |_| 0);
     assert!(rows > 3000, "{rows} rows");
+}
+
+/// Tables of events and recordings in Parquet, bytes of which are changed.
+#[test]
+fn changed_tables() {
+    let files = corpus("events");
+    let whole: usize = files.iter().map(|(path, bytes)| run(check_events::events, bytes, &|| path.display().to_string())).sum();
+    assert!(whole > 500, "{whole} rows");
+    let rows = sum_of_changed(&files, check_events::events, 150, &|bytes, other, random| change_binary(bytes, other, random));
+    assert!(rows > 5 * whole, "{rows} rows");
 }

@@ -1,3 +1,4 @@
 //! The tests of the page, in one program.
 
+mod names;
 mod page;

@@ -1,0 +1,197 @@
+//! Every task of a run is followed through its events. That the check can fail is shown with faults that are planted.
+
+#[path = "../../../fuzz/conservation.rs"]
+mod follow;
+#[path = "../../../fuzz/random_experiment.rs"]
+mod random_experiment;
+
+use crate::support::wakelab;
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::atomic::AtomicBool;
+use wakelab_events::sim::{Event, Inputs, NewTask, Sink};
+use wakelab_events::simulated::{EventFolder, RunInfo};
+use wakelab_kernel::Preset;
+use wakelab_sched::select::View;
+use wakelab_sim::{Mechanisms, Setup, run};
+use wakelab_workload::{Load, build};
+
+/// What is wrong in what is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    None,
+    /// A wakee never comes to its queue.
+    LostTask,
+    /// A task that is enqueued is forgotten by its CPU, which idles.
+    ForgottenTask,
+    /// A CPU runs the task that another one runs.
+    DoubleRun,
+    /// An event has the time of an earlier one.
+    WrongOrder,
+    /// A task is put on a CPU that it may not use.
+    Affinity,
+    /// A task is woken and has exited.
+    WokenAfterExit,
+}
+
+/// Hands events on, with one of them changed from 5 ms on.
+struct Plant<S> {
+    fault: Fault,
+    planted: bool,
+    /// The task that is dropped from now on.
+    dropped: Option<u32>,
+    running: BTreeMap<u32, u32>,
+    to: S,
+}
+
+impl<S: Sink> Sink for Plant<S> {
+    const ON: bool = true;
+    const INPUTS: bool = true;
+
+    fn event(&mut self, time: u64, event: &Event) {
+        let (mut time, mut event) = (time, *event);
+        if let Event::Switch { cpu, next, .. } = event {
+            self.running.remove(&cpu);
+            self.running.extend(next.map(|next| (cpu, next)));
+        }
+        let now = !self.planted && time > 5_000_000;
+        match (self.fault, &mut event) {
+            (Fault::LostTask, Event::Enqueue { task, .. }) if now => {
+                (self.planted, self.dropped) = (true, Some(*task));
+                return;
+            }
+            (Fault::ForgottenTask, Event::Switch { next, .. }) if now && next.is_some() => {
+                (self.planted, self.dropped) = (true, *next);
+                *next = None;
+            }
+            (Fault::DoubleRun, Event::Switch { cpu, next: Some(next), .. }) if now => {
+                let other = self.running.iter().find(|(other, _)| *other != cpu);
+                if let Some((_, running)) = other {
+                    (*next, self.planted) = (*running, true);
+                }
+            }
+            (Fault::WrongOrder, Event::Enqueue { .. }) if now => {
+                time -= 4_000_000;
+                self.planted = true;
+            }
+            (Fault::Affinity, Event::Enqueue { cpu, task }) if now && *task == 0 => {
+                *cpu = 1;
+                self.planted = true;
+            }
+            (Fault::WokenAfterExit, Event::Wakeup { wakee, .. }) if now => {
+                let wakee = *wakee;
+                self.planted = true;
+                self.to.event(time, &Event::Exit { task: wakee });
+            }
+            // What would follow does not happen either.
+            (Fault::LostTask | Fault::ForgottenTask, event) => match event {
+                Event::Enqueue { task, .. } | Event::Migrate { task, .. } if self.dropped == Some(*task) => return,
+                Event::Wakeup { wakee, .. } if self.dropped == Some(*wakee) => return,
+                Event::Switch { prev, next, .. } => {
+                    *prev = prev.filter(|prev| self.dropped != Some(*prev));
+                    *next = next.filter(|next| self.dropped != Some(*next));
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        self.to.event(time, &event);
+    }
+
+    fn task(&mut self, time: u64, task: &NewTask<'_>) {
+        self.to.task(time, task);
+    }
+
+    fn inputs<V: View>(&mut self, time: u64, inputs: &Inputs<'_, V>) {
+        self.to.inputs(time, inputs);
+    }
+}
+
+/// Simulates eight pairs on eight CPUs with that fault; the faults that are found.
+fn faults(fault: Fault) -> Vec<String> {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let machine = wakelab_machine::get("test-8c").expect("a machine");
+    let kernel = Preset::get("v6.1").expect("a preset");
+    let workload = build("netperf:TCP_RR", Load::Percent(100), 8, &BTreeMap::new()).expect("a workload");
+    let until = 40_000_000;
+    let folder = EventFolder::new(temporary.path()).expect("an empty folder");
+    let info = RunInfo {
+        machine: "test-8c",
+        topology: &machine.topology,
+        arch: machine.arch,
+        reclaim_distance: None,
+        kernel,
+        features: kernel.features,
+        variant: "",
+        side: "base",
+        workload: "netperf:TCP_RR",
+        load: "8 threads",
+        repeat: 1,
+        seed: 1,
+        settle_ns: 0,
+        end_ns: until,
+    };
+    let to = folder.record(&info).expect("files");
+    let mut plant = Plant { fault, planted: false, dropped: None, running: BTreeMap::new(), to };
+    let setup = Setup {
+        machine: &machine,
+        kernel,
+        features: kernel.features,
+        workload: &workload,
+        seed: 1,
+        until,
+        mechanisms: Mechanisms::default(),
+        observer_cost: 0,
+        pm: None,
+    };
+    run(&setup, &mut plant, &AtomicBool::new(false)).expect("a run");
+    assert_eq!(plant.planted, fault != Fault::None, "{fault:?}");
+    plant.to.finish().expect("it is written");
+    let runs = follow::runs(temporary.path()).expect("a run");
+    assert_eq!(runs.len(), 1);
+    let found = follow::check(&runs[0]).expect("tables");
+    assert!(found.rows > 10_000 && found.tasks > 16, "{found:?}");
+    found.faults
+}
+
+#[test]
+fn planted_faults_are_found() {
+    assert_eq!(faults(Fault::None), Vec::<String>::new());
+    for (fault, expected) in [
+        (Fault::LostTask, "is on no queue"),
+        (Fault::ForgottenTask, "has run nothing since"),
+        (Fault::DoubleRun, "while it is Running"),
+        (Fault::WrongOrder, "the time is not between"),
+        (Fault::Affinity, "which it may not use"),
+        (Fault::WokenAfterExit, "is woken and has exited"),
+    ] {
+        let found = faults(fault);
+        assert!(found.iter().any(|what| what.contains(expected)), "{fault:?}: {found:#?}");
+    }
+}
+
+#[test]
+fn every_task_of_random_experiments_is_followed() {
+    let (mut rows, mut refused) = (0, 0);
+    for number in 1_000_000..1_000_016 {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let text = random_experiment::text(number);
+        fs::write(temporary.path().join("random.toml"), &text).expect("a file");
+        let output = wakelab(temporary.path(), &["run", "random.toml", "--format", "json", "--events", "ev"]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(0..=2)), "{text}\n{errors}");
+        if !output.status.success() {
+            assert!(errors.starts_with("error: "), "{text}\n{errors}");
+            refused += 1;
+            continue;
+        }
+        let runs = follow::runs(&temporary.path().join("ev")).expect("runs");
+        assert!(runs.len() >= 2, "{text}");
+        for run in runs {
+            let found = follow::check(&run).expect("tables");
+            assert_eq!(found.faults, Vec::<String>::new(), "{text}");
+            rows += found.rows;
+        }
+    }
+    assert!(rows > 50_000 && refused < 10, "{rows} rows, {refused} refused");
+}

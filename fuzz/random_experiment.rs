@@ -1,0 +1,126 @@
+//! Experiments made by chance, small enough to run in seconds: what the checked and the release build must agree on.
+
+/// The text of the experiment of this number: the same for each number, whatever built it. About a quarter are refused,
+/// for a switch that the kernel does not have or a load that the workload does not take; that is compared as well.
+pub fn text(number: u64) -> String {
+    let mut random = Random(number);
+    let machine = random.of(&[
+        "test-1c",
+        "test-2c",
+        "test-8c",
+        "test-8c",
+        "test-2llc",
+        "test-2llc",
+        "test-2s",
+        "test-2s",
+        "i7-2600k",
+        "pixel6",
+        "intel-skylake-8c",
+        "ampere-altra-1s80c",
+        "intel-1s56c112t",
+    ]);
+    let kernel = random.of(&[
+        "v5.2",
+        "v5.3",
+        "v5.10",
+        "v5.18",
+        "v5.18-eas",
+        "v5.19-rc1",
+        "v5.19-rc2-tip",
+        "v6.1",
+        "v6.12",
+        "v7.2",
+        "v7.3",
+    ]);
+    const WORKLOADS: &[(&str, &[&str])] = &[
+        ("netperf:TCP_RR", &["50%", "100%", "200%", "1..3/1"]),
+        ("netperf:UDP_RR", &["25%", "125%"]),
+        ("hackbench:process-pipe", &["1", "2"]),
+        ("hackbench:thread-sockets", &["1", "2"]),
+        ("will-it-scale:context_switch1", &["25%", "100%", "150%"]),
+        ("will-it-scale:context_switch1-pinned", &["50%", "100%"]),
+        ("perf-bench:sched-messaging", &["1"]),
+        ("perf-bench:sched-pipe", &["50%", "100%"]),
+        ("tbench:loopback", &["50%", "200%"]),
+        ("schbench:normal", &["1", "2"]),
+        ("uperf:pingpong", &["50%", "150%"]),
+        ("sysbench:oltp_read_write", &["50%", "200%"]),
+        ("sysbench:oltp_read_only", &["100%"]),
+        ("oracle:oltp", &["100%", "300%"]),
+        ("dbench:fileio", &["50%", "200%"]),
+        ("ycsb:mongodb", &["1"]),
+        ("stress-ng:sock", &["50%", "100%"]),
+        ("stream:Triad", &["50%", "100%"]),
+        ("gitsource:suite", &["1", "3"]),
+        ("kernbench:make", &["50%", "200%"]),
+        ("jankbench:mean", &["1"]),
+    ];
+    let (workload, loads) = *random.of(WORKLOADS);
+    let load = random.of(loads);
+    let (base, with) = (switches(&mut random), switches(&mut random));
+    let (settle, time) = (random.of(&["0ms", "5ms", "20ms"]), random.of(&["8ms", "30ms", "90ms"]));
+    let observer_cost = random.of(&["0ns", "0ns", "0ns", "250ns"]);
+    let (repeats, seed) = (1 + random.below(2), 1 + random.below(1 << 20));
+    format!(
+        "name = \"random-{number}\"\nmachine = \"{machine}\"\nkernel = \"{kernel}\"\nrepeats = {repeats}\nseed = {seed}\n\
+         settle = \"{settle}\"\ntime = \"{time}\"\nobserver_cost = \"{observer_cost}\"\n\n\
+         [[workload]]\nname = \"{workload}\"\nload = \"{load}\"\n\n\
+         [variants]\nbase = \"{base}\"\nwith = \"{with}\"\n"
+    )
+}
+
+/// None, one or two switches of different kinds.
+fn switches(random: &mut Random) -> String {
+    const PLACEMENT: &[&str] = &[
+        "SIS_UTIL",
+        "NO_SIS_UTIL",
+        "SIS_PROP",
+        "NO_SIS_PROP",
+        "SIS_SHORT",
+        "SIS_LIMIT",
+        "SIS_FILTER",
+        "SIS_ORACLE",
+        "NO_SIS_CORE",
+        "NO_WA_WEIGHT",
+        "NO_WA_IDLE",
+        "NO_TTWU_QUEUE",
+    ];
+    const OTHERS: &[&str] = &[
+        "NO_WAKEUP_PREEMPTION",
+        "HRTICK",
+        "NEXT_BUDDY",
+        "NO_RUN_TO_PARITY",
+        "NO_DELAY_DEQUEUE",
+        "NO_UTIL_EST",
+        "NO_RUNNABLE_BOOST",
+        "LB_MIN",
+        "NO_NI_RANDOM",
+        "governor=schedutil",
+        "governor=performance",
+        "governor=ondemand",
+        "governor=schedutil,NO_RUNNABLE_BOOST",
+    ];
+    match random.below(5) {
+        0 => String::new(),
+        1 | 2 => (*random.of(PLACEMENT)).to_owned(),
+        3 => (*random.of(OTHERS)).to_owned(),
+        _ => format!("{},{}", random.of(PLACEMENT), random.of(OTHERS)),
+    }
+}
+
+/// Steele, Lea and Flood's splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n
+    }
+
+    fn of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+        &choices[self.below(choices.len() as u64) as usize]
+    }
+}
