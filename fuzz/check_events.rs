@@ -16,7 +16,9 @@ pub fn events(bytes: &[u8]) -> usize {
     rename(&mut bytes, b"wakelab 0.", b"another 0.");
     let folder = tempfile::tempdir().expect("a folder");
     let mut rows = 0;
-    for name in ["wakeups.parquet", "switches.parquet", "migrations.parquet", "hints.parquet", "decisions-00001.parquet"] {
+    for name in
+        ["wakeups.parquet", "switches.parquet", "migrations.parquet", "hints.parquet", "decisions-00001.parquet"]
+    {
         let path = folder.path().join(name);
         fs::write(&path, &bytes).expect("a file");
         for read in [switches, migrations, wakes, decisions, writes] {

@@ -219,7 +219,10 @@ impl Run {
                 if place == Some(Place::Running(from)) {
                     self.curr.remove(&from);
                 }
-                self.put(pid, if matches!(place, Some(Place::Asleep(_))) { Place::Asleep(to) } else { Place::Queued(to) });
+                self.put(
+                    pid,
+                    if matches!(place, Some(Place::Asleep(_))) { Place::Asleep(to) } else { Place::Queued(to) },
+                );
                 self.settle(from);
                 self.settle(to);
             }
@@ -333,8 +336,11 @@ impl Rows {
         if path.is_file() {
             let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
             let pairs = builder.metadata().file_metadata().key_value_metadata();
-            rows.metadata =
-                pairs.into_iter().flatten().map(|pair| (pair.key.clone(), pair.value.clone().unwrap_or_default())).collect();
+            rows.metadata = pairs
+                .into_iter()
+                .flatten()
+                .map(|pair| (pair.key.clone(), pair.value.clone().unwrap_or_default()))
+                .collect();
             let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
             rows.batches = Some(builder.with_projection(mask).build()?);
             rows.advance()?;

@@ -1,6 +1,7 @@
 //! Outputs never replace an input or each other. Files are compared by device and inode before work begins, so that
 //! another spelling of a path, a link, or a second name of a file makes no difference.
 
+use crate::out_file::behind_links;
 use anyhow::bail;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -32,6 +33,7 @@ impl Identity {
             Ok(data) if data.is_file() || data.is_dir() => Some(Identity::Inode(data.dev(), data.ino())),
             Ok(_) => None,
             Err(_) => {
+                let path = behind_links(path);
                 let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
                 let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
                 Some(Identity::Place(folder.join(path.file_name()?)))

@@ -70,10 +70,12 @@ pub fn main() -> ExitCode {
     run(std::env::args_os())
 }
 
-/// Runs the program with these arguments, of which the first is the program's name. Wrong arguments and `--help` end
-/// the process.
+/// Runs the program with these arguments, of which the first is the program's name.
 pub fn run(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
-    let args = Args::parse_from(args);
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(message) => return output::clap_message(&message),
+    };
     let began = Instant::now();
     output::speak(match (args.quiet, args.verbose) {
         (true, _) => Voice::Quiet,

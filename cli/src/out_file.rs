@@ -31,7 +31,7 @@ impl OutFile {
 
     fn check(flag: &'static str, path: &Path) -> anyhow::Result<Self> {
         // The rename must replace the file, not a link to it.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let path = behind_links(path);
         let special = match fs::metadata(&path) {
             Ok(data) if data.is_dir() => bail!("it is a folder"),
             Ok(data) => Some(OpenOptions::new().write(true).open(&path)?).filter(|_| !data.is_file()),
@@ -99,6 +99,18 @@ impl OutFile {
         }
         builder.tempfile_in(folder).map_err(|e| anyhow::anyhow!("{}", cause(&e)))
     }
+}
+
+/// The file that a path stands for behind its links. It need not exist; its folder is as it was given if there are no links.
+pub fn behind_links(path: &Path) -> PathBuf {
+    // As many as the kernel follows (MAXSYMLINKS).
+    const LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        let Ok(target) = fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    fs::canonicalize(&path).unwrap_or(path)
 }
 
 /// The file of a page (`--html`).

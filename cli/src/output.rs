@@ -100,6 +100,20 @@ pub fn fail(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
+/// Prints what clap says of the arguments, or the help that was asked for. Returns the exit code: 0 for help that could
+/// be written, 2 else.
+pub fn clap_message(message: &clap::Error) -> ExitCode {
+    match message.print() {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => fail(&named_stdout(error).into()),
+        _ => ExitCode::from(message.exit_code() as u8),
+    }
+}
+
+/// An error of stdout with its name. Its kind stays: that a reader has gone away is no error.
+pub fn named_stdout(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("stdout: {error}\n  hint: make room, or send the output elsewhere"))
+}
+
 /// Prints what could not be read.
 pub fn say_errors(errors: &[ReadError]) {
     for error in errors {
@@ -135,8 +149,7 @@ pub fn print(text: &str) -> io::Result<()> {
 /// Prints to stdout what escapes its strings itself, as JSON does, or text that is printable already.
 pub fn print_as_is(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(named_stdout)
 }
 
 /// Prints one JSON value to stdout, over several lines.

@@ -113,6 +113,10 @@ impl WriteError {
     pub(crate) fn parquet(path: &Path, error: ParquetError) -> Self {
         match error {
             ParquetError::External(cause) => WriteError::new(path, cause.to_string()),
+            // What the file could not take when it was closed, as a text in quotes.
+            ParquetError::General(what) if what.contains("inner writer") => {
+                WriteError::new(path, what.split_once(": ").map_or(&*what, |(_, cause)| cause.trim_matches('"')))
+            }
             other => WriteError::new(path, other.to_string()),
         }
     }

@@ -85,7 +85,7 @@ fn write(
     temporary: &Path,
     read: impl FnOnce(&mut dyn FnMut(Event) -> Result<(), ImportError>) -> Result<Vec<Losses>, ImportError>,
 ) -> Result<Imported, ImportError> {
-    let write_error = |e: WriteError| ImportError::new(temporary, e.to_string());
+    let write_error = |e: WriteError| ImportError::new(&e.path, e.what).with_hint("make room, or name another folder");
     // The folder is begun with the first event that leaves the buffer: by then the machine is known.
     let begin = || {
         let folder = RecordingWriter::new(temporary, metadata(files, &info.borrow()))?;

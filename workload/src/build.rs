@@ -114,9 +114,14 @@ pub fn load_is_rate(name: &str) -> bool {
     by_name(name).is_some_and(|(benchmark, _)| benchmark.load_is_rate())
 }
 
-/// Returns the load of the workload of that name if none is given. Returns `None` if one must be given, as for files,
-/// and for an unknown name.
+/// Returns the load of the workload of that name if none is given. That of a .toml file is 1 if all its tasks are by
+/// `count`, so that a load changes nothing, and if it cannot be read, so that building the workload says why. Returns
+/// `None` if a load must be given, and for an unknown name.
 pub fn default_load(name: &str) -> Option<u32> {
+    let path = Path::new(name);
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        return file::WorkloadFile::read(path).map_or(Some(1), |file| (!file.by_instance()).then_some(1));
+    }
     by_name(name).and_then(|(benchmark, _)| benchmark.default_load())
 }
 

@@ -3,7 +3,7 @@
 use super::{all_errors, decider, exit, with_read};
 use crate::flags::{HtmlFlag, RecordingFiles, WithFlag};
 use crate::out_file::HtmlFile;
-use crate::output::{Exit, hint, print, print_as_is, print_json, say, say_errors};
+use crate::output::{Exit, hint, named_stdout, print, print_as_is, print_json, say, say_errors};
 use crate::progress::Bar;
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -190,12 +190,12 @@ fn explain(args: &Args, page: &mut Explanations) -> anyhow::Result<Vec<ReadError
         });
         bar.file(file);
         if let Some(error) = broken {
-            return Err(error.into());
+            return Err(named_stdout(error).into());
         }
         errors.extend(result.err());
     }
     bar.finish();
-    out.flush()?;
+    out.flush().map_err(named_stdout)?;
     Ok(errors)
 }
 

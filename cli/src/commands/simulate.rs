@@ -6,7 +6,7 @@ use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
 use crate::flags::{HtmlFlag, JobsFlag, LenientFlag, OutFlag};
 use crate::out_file::{OutFile, cause, command_line};
-use crate::output::{Exit, hint, print, print_as_is, say_error, say_warnings};
+use crate::output::{Exit, hint, print, print_as_is, say, say_error, say_warnings};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use clap::ValueEnum;
@@ -143,6 +143,9 @@ pub fn simulate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
         deliver(out.as_ref(), &render(&found, &trust, flags.format), flags.format == ResultFormat::Json)?;
         if let Some(html) = html {
             html.write(wakelab_report::html::comparison(&found, &pictures, &command_line()))?;
+            for why in pictures.unexplained() {
+                say!("warning: --html: the page explains no wake-ups of some runs: {why}");
+            }
         }
     }
     if let Some(traces) = &traces {

@@ -71,9 +71,13 @@ fn results_that_do_not_fit_are_an_error() {
         &["conform", &recording],
         &["kernel", "list"],
         &["completions", "bash"],
+        &["machine", "list"],
+        &["--help"],
+        &["compare", "-h"],
+        &["--version"],
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_wakelab")).args(args).stdout(full()).output().expect("it runs");
-        failed(&output, 2, &["error: ", "No space left on device"]);
+        failed(&output, 2, &["error: stdout: No space left on device", "hint: "]);
     }
     let trace = wakelab(Path::new("."), &["trace", &recording, "--perfetto", "/dev/full"]);
     failed(&trace, 2, &["error: --perfetto: /dev/full was not written: No space left on device"]);
@@ -213,4 +217,83 @@ fn an_output_replaces_neither_an_input_nor_another_output() {
     for _ in 0..2 {
         assert!(wakelab(at, &words("stats . --html page.html")).status.success());
     }
+}
+
+#[test]
+fn a_link_to_a_file_that_is_not_there_yet_stays_a_link() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::create_dir(at.join("results")).expect("a folder");
+    std::os::unix::fs::symlink("results/table", at.join("second")).expect("a link");
+    std::os::unix::fs::symlink("second", at.join("first")).expect("a link");
+    let output = wakelab(at, &[&words(CASE)[..], &["--out", "first"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(names(&at.join("results")), ["table"]);
+    assert_eq!(fs::read_link(at.join("first")).expect("a link"), Path::new("second"));
+    // The file behind a link is the same output under another name.
+    fs::remove_file(at.join("results/table")).expect("the table");
+    let output = wakelab(at, &[&words(CASE)[..], &["--out", "first", "--html", "results/table"]].concat());
+    failed(&output, 2, &["error: --html: results/table is what --out names, too"]);
+}
+
+#[test]
+fn a_folder_of_events_takes_one_run_at_a_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("ev")).expect("a folder");
+    let other = fs::File::open(folder.path().join("ev")).expect("the folder");
+    other.lock().expect("a lock");
+    let args = [&words(CASE)[..], &["--events", "ev"]].concat();
+    failed(
+        &wakelab(folder.path(), &args),
+        2,
+        &["error: --events: ev: another run is writing to this folder", "hint: "],
+    );
+    drop(other);
+    assert!(wakelab(folder.path(), &args).status.success());
+}
+
+#[test]
+fn a_page_without_room_for_temporary_files_says_what_it_lacks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wakelab"));
+    command.current_dir(folder.path()).env("TMPDIR", folder.path().join("missing")).args(words(CASE));
+    let output = command.args(["--html", "page.html"]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("warning: --html: the page explains no wake-ups of some runs: a folder for temporary files"),
+        "{said}"
+    );
+    assert_eq!(names(folder.path()), ["page.html"]);
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_leaves_no_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = format!(
+        "cat /dev/zero >filler 2>/dev/null; \"$WAKELAB\" {} --cache cache; code=$?; rm filler; ls; exit $code",
+        CASE.replace(" --no-cache", "")
+    );
+    let Some(output) = on_small_disk(folder.path(), &script) else { return };
+    failed(&output, 2, &["error: --cache", "No space left on device", "hint: "]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+}
+
+#[test]
+fn tasks_by_count_need_no_load() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "[workload]\nbenchmark = \"b\"\ncase = \"two\"\nbetter = \"higher\"\nmetric = \"throughput\"\nunit = \"rounds/s\"\n\n[[program]]\nname = \"p\"\n\
+                ops = [\"begin\", {run = \"1ms\"}, {sleep = \"1ms\"}, \"done\", {repeat = {to = 0}}]\n\n[[task]]\nname = \"t\"\nprogram = \"p\"\n";
+    let compare = |task: &str| {
+        fs::write(folder.path().join("two.toml"), format!("{text}{task}\n")).expect("a file");
+        let args = "compare --machine test-8c --kernel v6.1 --workload two.toml --base SIS_UTIL --with NO_SIS_UTIL \
+                    --settle 0s --time 20ms --no-cache";
+        wakelab(folder.path(), &words(args))
+    };
+    let output = compare("count = 2");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("2 tasks"));
+    failed(&compare("per_instance = 2"), 2, &["error: --load is required"]);
+    // A file that is wrong is what the error is about, not the load.
+    failed(&compare("count = 0"), 2, &["two.toml", "`task.count`"]);
 }

@@ -3,7 +3,7 @@
 use super::{Recorder, SCHEMA_VERSION};
 use crate::error::WriteError;
 use serde_json::{Value, json};
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tempfile::TempDir;
@@ -19,6 +19,8 @@ pub struct EventFolder {
     created: bool,
     /// Only one run at a time creates and removes folders in it.
     lock: Mutex<()>,
+    /// The folder, open and locked: two programs that begin at once must not both find it empty.
+    _locked: File,
 }
 
 impl EventFolder {
@@ -28,22 +30,21 @@ impl EventFolder {
     /// Fails if the path is a file or a folder that is not empty, or if the folder cannot be created or written.
     pub fn new(path: &Path) -> Result<Self, WriteError> {
         let io = |e| WriteError::io(path, &e);
-        let created = match fs::read_dir(path) {
-            Ok(mut entries) => match entries.next().transpose().map_err(io)? {
-                Some(entry) => {
-                    let name = entry.file_name();
-                    let what = format!("the folder is not empty: it has {}", name.to_string_lossy());
-                    return Err(WriteError::new(path, what));
-                }
-                None => false,
-            },
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                fs::create_dir(path).map_err(io)?;
-                true
-            }
+        let created = match fs::create_dir(path) {
+            Ok(()) => true,
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => false,
             Err(e) => return Err(io(e)),
         };
-        let folder = EventFolder { path: path.to_owned(), created, lock: Mutex::new(()) };
+        let locked = File::open(path).map_err(io)?;
+        // Where a file system has no locks, the folder is used without one.
+        if let Err(TryLockError::WouldBlock) = locked.try_lock() {
+            return Err(WriteError::new(path, "another run is writing to this folder"));
+        }
+        if let Some(entry) = fs::read_dir(path).map_err(io)?.next().transpose().map_err(io)? {
+            let name = entry.file_name();
+            return Err(WriteError::new(path, format!("the folder is not empty: it has {}", name.to_string_lossy())));
+        }
+        let folder = EventFolder { path: path.to_owned(), created, lock: Mutex::new(()), _locked: locked };
         // Checks that the folder can be written before anything is simulated. The temporary folder is removed at once.
         folder.temporary()?;
         Ok(folder)

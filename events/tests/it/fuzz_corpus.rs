@@ -109,8 +109,10 @@ fn changed_descriptions_of_machines() {
 #[test]
 fn changed_tables() {
     let files = corpus("events");
-    let whole: usize = files.iter().map(|(path, bytes)| run(check_events::events, bytes, &|| path.display().to_string())).sum();
+    let whole: usize =
+        files.iter().map(|(path, bytes)| run(check_events::events, bytes, &|| path.display().to_string())).sum();
     assert!(whole > 500, "{whole} rows");
-    let rows = sum_of_changed(&files, check_events::events, 150, &|bytes, other, random| change_binary(bytes, other, random));
+    let rows =
+        sum_of_changed(&files, check_events::events, 150, &|bytes, other, random| change_binary(bytes, other, random));
     assert!(rows > 5 * whole, "{rows} rows");
 }

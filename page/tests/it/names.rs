@@ -11,7 +11,8 @@ fn rendered(bytes: &[u8]) -> usize {
     usize::from(check::names(bytes))
 }
 
-const MARKUP: &[&str] = &["</script>", "<script>", "<!--", "-->", "\"", "'", "&quot;", "{{", "{%", "<b>", "&", "\u{2028}", "\0"];
+const MARKUP: &[&str] =
+    &["</script>", "<script>", "<!--", "-->", "\"", "'", "&quot;", "{{", "{%", "<b>", "&", "\u{2028}", "\0"];
 
 #[test]
 fn no_name_is_markup() {

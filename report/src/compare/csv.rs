@@ -53,9 +53,9 @@ pub fn csv(comparison: &Comparison) -> String {
 
 fn line(row: &CompareRow) -> Vec<String> {
     let ends = row.ci95.map_or([None; 2], |ends| ends.map(Some));
-    let mut line = [&row.benchmark, &row.case, &row.load, &row.metric].map(String::clone).to_vec();
+    let mut line = [&row.benchmark, &row.case, &row.load, &row.metric].map(|name| text(name)).to_vec();
     line.extend([row.base.std_pct, row.compare_pct, row.compare_std_pct, row.base.mean, row.with.mean].map(number));
-    line.extend([row.unit.clone(), row.base.n.to_string()]);
+    line.extend([text(&row.unit), row.base.n.to_string()]);
     line.extend([ends[0], ends[1], row.p_value].map(number_or_none));
     line.extend(of_side(&row.base));
     line.extend(of_side(&row.with));
@@ -81,6 +81,12 @@ fn of_side(side: &Side) -> impl Iterator<Item = String> {
     counts.chain(rates.map(number_or_none)).chain([number(side.idle_pct)]).chain(power.map(number_or_none))
 }
 
+/// A text as no spreadsheet runs it: one that begins a formula, as a workload's name may, gets an apostrophe before it.
+fn text(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.len() > 1 && text.parse::<f64>().is_err();
+    if formula { format!("'{text}") } else { text.to_owned() }
+}
+
 /// All digits that tell the number from its neighbours.
 fn number(value: f64) -> String {
     if value.is_finite() { value.to_string() } else { String::new() }
@@ -88,4 +94,19 @@ fn number(value: f64) -> String {
 
 fn number_or_none(value: Option<f64>) -> String {
     value.map_or_else(String::new, number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text;
+
+    #[test]
+    fn no_name_is_a_formula() {
+        assert_eq!(
+            ["=1+1", "@SUM(A1)", "+cmd|'/C calc'!A0", "-2+3", "\t=1"].map(text).map(|cell| cell.starts_with('\'')),
+            [true; 5]
+        );
+        let plain = ["netperf", "", "-", "-1.5", "+3", "a=b", "28 threads", "TCP_RR"];
+        assert_eq!(plain.map(text), plain);
+    }
 }

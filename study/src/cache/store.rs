@@ -43,6 +43,7 @@ impl Store {
     /// # Errors
     /// Fails if the folder cannot be created or written.
     pub fn open(folder: &Path, program: Program, fresh: bool) -> Result<Self, StoreError> {
+        let was_there = folder.exists();
         let open = || {
             // Backups leave out a folder with the tag, so a folder that holds something else must not be tagged.
             let ours = fs::read_dir(folder).map_or(true, |mut files| files.next().is_none());
@@ -61,7 +62,13 @@ impl Store {
                 made: AtomicUsize::new(0),
                 warnings: Mutex::default(),
             }),
-            Err(error) => Err(StoreError { folder: folder.to_owned(), error }),
+            Err(error) => {
+                // A folder that was made for nothing; one that holds something stays.
+                if !was_there {
+                    let _ = fs::remove_dir(folder);
+                }
+                Err(StoreError { folder: folder.to_owned(), error })
+            }
         }
     }
 

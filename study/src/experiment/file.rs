@@ -49,7 +49,8 @@ impl Spec {
         let name = text(&top, "name")?.map(|name| name.value).or(stem).unwrap_or_default();
         let machine = need_text(&top, "machine", "\"intel-1s56c112t\"")?;
         let kernel = need_text(&top, "kernel", "\"v5.19-rc1\"")?;
-        let workloads = workloads(&top)?;
+        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+        let workloads = workloads(&top, &folder)?;
         let variants = top
             .table("variants", &["base", "with"])?
             .ok_or_else(|| missing(&top, "variants", "{ base = \"SIS_PROP\", with = \"SIS_UTIL\" }"))?;
@@ -58,7 +59,7 @@ impl Spec {
         let mut spec = Spec::with_defaults(name, (machine, kernel), workloads, (base, with));
         numbers(&mut spec, &top)?;
         spec.lenient = top.flag("lenient")?.unwrap_or(false);
-        spec.folder = path.parent().map(Path::to_owned).unwrap_or_default();
+        spec.folder = folder;
         if let Some(published) = top.table("published", &["results", "search"])? {
             let file = |name| {
                 let file = text(&published, name)?;
@@ -97,7 +98,7 @@ fn time(top: &Table<'_>, name: &str, least: u64) -> Result<Option<Given<u64>>, S
     }
 }
 
-fn workloads(top: &Table<'_>) -> Result<Vec<WorkloadSpec>, SpecError> {
+fn workloads(top: &Table<'_>, folder: &Path) -> Result<Vec<WorkloadSpec>, SpecError> {
     let example = "netperf:TCP_RR\", load = \"25%..200%/25%\"";
     let tables = top.tables("workload", &["name", "load", "params"])?;
     if tables.is_empty() {
@@ -108,7 +109,7 @@ fn workloads(top: &Table<'_>) -> Result<Vec<WorkloadSpec>, SpecError> {
     }
     let workload = |table: &Table<'_>| {
         let name = need_text(table, "name", "\"netperf:TCP_RR\"")?;
-        let own = if table.get("load").is_some() { None } else { WorkloadSpec::own_load(&name) };
+        let own = if table.get("load").is_some() { None } else { WorkloadSpec::own_load(&name, folder) };
         let load = own.map_or_else(|| need_text(table, "load", "\"25%..200%/25%\""), Ok)?;
         Ok(WorkloadSpec { name, load, params: params(table)? })
     };

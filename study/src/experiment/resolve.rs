@@ -1,5 +1,6 @@
 //! Looks up the names of an experiment.
 
+use super::spec::found_from;
 use super::{Catalogue, Given, LookupError, LookupSubject, Shipped, Spec, SpecError, WorkloadSpec};
 use crate::compare::{Case, Experiment, Published, Variant, VariantError};
 use std::borrow::Cow;
@@ -110,11 +111,7 @@ impl Spec {
 
     /// Returns a name, or the path of a file relative to the experiment.
     fn found<'a>(&self, name: &'a str) -> Cow<'a, str> {
-        if name.contains('/') || name.ends_with(".toml") || name.ends_with(".json") {
-            Cow::Owned(self.folder.join(name).to_string_lossy().into_owned())
-        } else {
-            Cow::Borrowed(name)
-        }
+        found_from(&self.folder, name)
     }
 
     fn cases(

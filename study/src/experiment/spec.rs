@@ -1,7 +1,8 @@
 //! An experiment as it was written, with the place of each value.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use wakelab_input::shortened_message;
 use wakelab_workload::benchmarks;
 
@@ -20,11 +21,21 @@ pub struct WorkloadSpec {
 }
 
 impl WorkloadSpec {
-    /// Returns the load of a workload that needs none: a file of rt-app runs once, and Jankbench draws one app.
-    pub(super) fn own_load(name: &Given<String>) -> Option<Given<String>> {
+    /// Returns the load of a workload that needs none: a file of rt-app runs once, Jankbench draws one app, and tasks by
+    /// `count` are as many at any load. The path of a file begins at `folder`.
+    pub(super) fn own_load(name: &Given<String>, folder: &Path) -> Option<Given<String>> {
         let rt_app = name.value.ends_with(".json").then_some(1);
-        let own = rt_app.or_else(|| wakelab_workload::default_load(&name.value));
+        let own = rt_app.or_else(|| wakelab_workload::default_load(&found_from(folder, &name.value)));
         own.map(|load| Given::by_default("load", load.to_string()))
+    }
+}
+
+/// Returns a name, or the path of a file relative to `folder`.
+pub(super) fn found_from<'a>(folder: &Path, name: &'a str) -> Cow<'a, str> {
+    if name.contains('/') || name.ends_with(".toml") || name.ends_with(".json") {
+        Cow::Owned(folder.join(name).to_string_lossy().into_owned())
+    } else {
+        Cow::Borrowed(name)
     }
 }
 
@@ -84,13 +95,13 @@ impl Spec {
         let name = flag("--workload", workload);
         let load = match load {
             Some(load) => flag("--load", load),
-            None => WorkloadSpec::own_load(&name).ok_or_else(|| {
+            None => WorkloadSpec::own_load(&name, Path::new("")).ok_or_else(|| {
                 let missing =
                     Given::by_flag("--load", ()).error("is required for this workload; expected how many instances");
                 let own = benchmarks().iter().filter(|benchmark| benchmark.default_load().is_some());
-                let own: String = own.map(|benchmark| format!(" and {}", benchmark.name())).collect();
+                let own: String = own.map(|benchmark| format!(", and {}", benchmark.name())).collect();
                 let example = "such as 28, 1,2,4,8, 25% or 25%..200%/25%";
-                missing.with_hint(format!("{example}; only a file of rt-app (.json){own} have a load of their own"))
+                missing.with_hint(format!("{example}; a file of rt-app (.json), one whose tasks are all by count{own} have a load of their own"))
             })?,
         };
         let shortest = wakelab_workload::shortest_run(&name.value);

@@ -12,7 +12,7 @@ pub(crate) use over_time::OverTimeBuilder;
 pub(crate) use run_listener::RunListener;
 
 use crate::compare::{CompareRow, Recording, RunId, Runner, Why, measured, run_info, run_with};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use wakelab_measure::{Latency, Measure, RunStats, StateChange};
@@ -123,6 +123,11 @@ impl Pictures {
     pub fn of(&self, row: &CompareRow, with: bool) -> Option<&Picture> {
         let CompareRow { benchmark, case, load, .. } = row;
         self.0.get(&Case { benchmark: benchmark.clone(), case: case.clone(), load: load.clone(), with })
+    }
+
+    /// Returns why wake-ups of some runs could not be explained, each reason once.
+    pub fn unexplained(&self) -> BTreeSet<&str> {
+        self.0.values().filter_map(|picture| picture.explained.as_ref().err()).map(String::as_str).collect()
     }
 }
 

@@ -124,7 +124,7 @@ impl WorkloadFile {
     }
 
     /// Whether there are tasks for each instance.
-    fn by_instance(&self) -> bool {
+    pub(crate) fn by_instance(&self) -> bool {
         self.tasks.iter().any(TaskDef::by_instance)
     }
 
