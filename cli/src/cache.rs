@@ -55,6 +55,11 @@ impl CachedSimulator {
         CachedSimulator(None)
     }
 
+    /// Whether some runs came from the cache.
+    pub fn found_some(&self) -> bool {
+        self.0.as_ref().is_some_and(|store| store.found() > 0)
+    }
+
     /// Calls `use_runner` with the runner. Afterwards it prints to stderr how many runs came from the cache, and
     /// warnings.
     pub fn with<T>(&self, use_runner: impl FnOnce(&dyn Runner) -> T) -> T {

@@ -84,7 +84,7 @@ pub(crate) const SCRIPTS: [Script; 4] = [
         text: include_str!("../assets/vendor/vega-embed.min.js"),
         hash: "sha256-ZxnwPt9yvv8jMQ7lbNDxqeu/fdzGVtPlzC+QZ6uDVnE=",
     },
-    Script { text: PAGE, hash: "sha256-xPsHm0JfVGdV0rSMRB3WUBxz51vttBBFp1Mr7EReQgk=" },
+    Script { text: PAGE, hash: "sha256-JotEk7ejVeLwZ+eswj7bDEPbJ+ig8NBzShZFIuCS+Xs=" },
 ];
 
 /// The page's own script: one function around all files, so that they share their names only with each other.

@@ -143,6 +143,9 @@ pub fn simulate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
         deliver(out.as_ref(), &render(&found, &trust, flags.format), flags.format == ResultFormat::Json)?;
         if let Some(html) = html {
             html.write(wakelab_report::html::comparison(&found, &pictures, &command_line()))?;
+            if simulator.found_some() {
+                say!("--html: the first repeat of each side was made again; the cache keeps no pictures of runs");
+            }
             for why in pictures.unexplained() {
                 say!("warning: --html: the page explains no wake-ups of some runs: {why}");
             }
