@@ -107,6 +107,9 @@ enum Place {
     New,
     Queued(i64),
     Running(i64),
+    /// Balancing took it from the CPU that ran it or was just switching from it: it waits there or, with a delayed
+    /// dequeue, it sleeps. No table tells which.
+    Moved(i64),
     /// It sleeps; from EEVDF's delayed dequeue on it may still be on the queue of its last CPU.
     Asleep(i64),
 }
@@ -160,14 +163,18 @@ impl Run {
                 match self.tasks.get(next) {
                     None => Some(unknown(next)),
                     // One that exits may be preempted before its last switch.
-                    Some(task) if task.place == Place::Queued(*cpu) => None,
+                    Some(task) if [Place::Queued(*cpu), Place::Moved(*cpu)].contains(&task.place) => None,
                     Some(task) => Some(format!("task {next} runs on CPU {cpu} while it is {:?}", task.place)),
                 }
             }
             Event::Migrate { pid, from, .. } => match self.tasks.get(pid) {
                 None => Some(unknown(pid)),
                 Some(task) => match task.place {
-                    Place::Queued(cpu) | Place::Running(cpu) | Place::Asleep(cpu) if cpu == *from => None,
+                    Place::Queued(cpu) | Place::Running(cpu) | Place::Moved(cpu) | Place::Asleep(cpu)
+                        if cpu == *from =>
+                    {
+                        None
+                    }
                     place => Some(format!("task {pid} is moved from CPU {from} while it is {place:?}")),
                 },
             },
@@ -180,7 +187,7 @@ impl Run {
                     Some(format!("task {wakee} is woken and on its way to CPU {dest} already"))
                 }
                 Some(task) => match task.place {
-                    Place::New | Place::Asleep(_) => None,
+                    Place::New | Place::Asleep(_) | Place::Moved(_) => None,
                     Place::Running(_) if *on_cpu => None,
                     place => Some(format!("task {wakee} is woken while it is {place:?}")),
                 },
@@ -188,7 +195,7 @@ impl Run {
             Event::Enqueue { cpu, pid } => match self.tasks.get(pid) {
                 None => Some(unknown(pid)),
                 Some(task) => match (task.due, task.place) {
-                    (Some((dest, _)), Place::New | Place::Asleep(_)) if dest == *cpu => None,
+                    (Some((dest, _)), Place::New | Place::Asleep(_) | Place::Moved(_)) if dest == *cpu => None,
                     (due, place) => {
                         Some(format!("task {pid} is enqueued on CPU {cpu}, it is {place:?} and due on {due:?}"))
                     }
@@ -219,10 +226,12 @@ impl Run {
                 if place == Some(Place::Running(from)) {
                     self.curr.remove(&from);
                 }
-                self.put(
-                    pid,
-                    if matches!(place, Some(Place::Asleep(_))) { Place::Asleep(to) } else { Place::Queued(to) },
-                );
+                let place = match place {
+                    Some(Place::Asleep(_)) => Place::Asleep(to),
+                    Some(Place::Running(_) | Place::Moved(_)) => Place::Moved(to),
+                    _ => Place::Queued(to),
+                };
+                self.put(pid, place);
                 self.settle(from);
                 self.settle(to);
             }
@@ -232,7 +241,8 @@ impl Run {
                     let task = self.tasks.entry(wakee).or_default();
                     let astray = task.astray.take();
                     if task.affinity == affinity {
-                        astray.into_iter().for_each(|what| self.found.faults.push(what));
+                        let room = self.found.faults.len() < TOLD;
+                        self.found.faults.extend(astray.filter(|_| room));
                     } else {
                         task.affinity = affinity;
                     }
@@ -257,7 +267,7 @@ impl Run {
         let now = self.now;
         let task = self.tasks.entry(pid).or_default();
         let before = std::mem::replace(&mut task.place, place);
-        if let Place::Queued(cpu) | Place::Running(cpu) = place
+        if let Place::Queued(cpu) | Place::Running(cpu) | Place::Moved(cpu) = place
             && !allows(&task.affinity, cpu)
             && task.astray.is_none()
         {

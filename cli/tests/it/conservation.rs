@@ -150,7 +150,7 @@ fn faults(fault: Fault) -> Vec<String> {
     let runs = follow::runs(temporary.path()).expect("a run");
     assert_eq!(runs.len(), 1);
     let found = follow::check(&runs[0]).expect("tables");
-    assert!(found.rows > 10_000 && found.tasks > 16, "{found:?}");
+    assert!(found.rows > 10_000 && found.tasks > 8, "{found:?}");
     found.faults
 }
 

@@ -293,7 +293,7 @@ fn tasks_by_count_need_no_load() {
     let output = compare("count = 2");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stdout).contains("2 tasks"));
-    failed(&compare("per_instance = 2"), 2, &["error: --load is required"]);
+    failed(&compare("per_instance = 2"), 2, &["error: --load: is required"]);
     // A file that is wrong is what the error is about, not the load.
     failed(&compare("count = 0"), 2, &["two.toml", "`task.count`"]);
 }

@@ -27,8 +27,16 @@ pub(super) fn check_forks(workload: &Workload) -> Result<(), WorkloadError> {
     let total = workload.tasks.iter().fold(0_u64, |sum, task| sum.saturating_add(most[task.program as usize]));
     if total > TASKS_MAX {
         let what = format!("there can be {total} tasks at once; expected {TASKS_MAX} at most");
-        let hint = "a \"wait\" in a loop that forks keeps its tasks from adding up".to_owned();
-        return Err(WorkloadError::new(About::Whole, what).with_hint(Some(hint)));
+        let hint = "a \"wait\" in a loop that forks keeps its tasks from adding up";
+        // The fork of the program that comes to most.
+        let forks = all_forks(programs).max_by_key(|&(program, _, _)| most[program]);
+        return Err(match forks {
+            Some((program, step, child)) => {
+                let what = format!("forks {}: {what}", programs[child].name);
+                WrongStep { hint: Some(hint), ..WrongStep::new(step, what) }.in_program(&programs[program])
+            }
+            None => WorkloadError::new(About::Whole, what).with_hint(Some(hint.to_owned())),
+        });
     }
     Ok(())
 }

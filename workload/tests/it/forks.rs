@@ -66,7 +66,9 @@ fn a_chain_of_forks_that_ends_is_no_bomb() {
 
 #[test]
 fn more_tasks_at_once_than_memory_holds_are_refused() {
-    let too_many = |programs: &[&[Op]]| says(programs).is_some_and(|error| error.starts_with("there can be "));
+    let too_many = |programs: &[&[Op]]| {
+        says(programs).is_some_and(|error| error.contains("forks p") && error.contains(": there can be "))
+    };
     assert_eq!(says(&[&[fork(1), times(0, 999_999)], &[SOME]]), None);
     assert!(too_many(&[&[fork(1), times(0, 1_000_000)], &[SOME]]));
     assert!(too_many(&[&[fork(1), times(0, 1_000), times(0, 1_000)], &[SOME]]));
@@ -76,7 +78,7 @@ fn more_tasks_at_once_than_memory_holds_are_refused() {
     assert_eq!(
         says(&[&[fork(1), times(0, u32::MAX), times(0, u32::MAX), times(0, u32::MAX)], &[SOME]]).unwrap(),
         format!(
-            "there can be {} tasks at once; expected 1000000 at most\n  hint: a \"wait\" in a loop that forks keeps \
+            "program p0, step 0: forks p1: there can be {} tasks at once; expected 1000000 at most\n  hint: a \"wait\" in a loop that forks keeps \
              its tasks from adding up",
             u64::MAX
         )
