@@ -13,10 +13,11 @@
 
 use super::lb_env::LbEnv;
 use super::update_sd_pick_busiest::update_sd_pick_busiest;
-use super::update_sg_lb_stats::{SgLbStats, update_sg_lb_stats};
+use super::update_sg_lb_stats::{GroupType, SgLbStats, sg_lb_stats_of, update_sg_lb_stats};
 use super::view::BalanceView;
 use super::{PreferSibling, SiblingImbalance};
 use crate::domain::{SchedDomains, SchedGroup, SdFlags};
+use crate::group_sums::{DomainSums, GroupSums};
 
 /// `struct sd_lb_stats`: a domain summed up.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,24 +55,10 @@ impl SdLbStats<'_> {
 pub fn update_sd_lb_stats<'a, V: BalanceView>(env: &mut LbEnv<'a, V>) -> SdLbStats<'a> {
     let rules = &env.balance.rules;
     let mut sds = SdLbStats { busiest_stat: SgLbStats::none(), ..SdLbStats::default() };
-    let mut local_group = None;
-    for group in env.sd.groups() {
-        let local = group.span.test(env.dst_cpu);
-        let (sgs, nr_rqs, overload) = update_sg_lb_stats(env, group, local);
-        env.nr_rqs += nr_rqs;
-        sds.overload |= overload;
-        sds.overutilized |= sgs.group_overutilized;
-        if local {
-            sds.local_stat = sgs;
-            local_group = Some(group);
-        } else if update_sd_pick_busiest(&env.params, &sds.local_stat, &sds.busiest_stat, &sgs) {
-            sds.busiest = Some(group);
-            sds.busiest_stat = sgs;
-        }
-        sds.total_load += sgs.group_load;
-        sds.total_capacity += sgs.group_capacity;
-        sds.sum_util += sgs.group_util;
-    }
+    let local_group = match env.group_sums() {
+        Some(sums) => sds.add_sums(env, sums),
+        None => sds.add_groups(env),
+    };
     sds.prefer_sibling = match rules.prefer_sibling {
         PreferSibling::ChildDomain => env.child.is_some_and(|child| child.flags.contains(SdFlags::PREFER_SIBLING)),
         PreferSibling::BusiestGroup => sds.busiest.is_some_and(|group| group.flags.contains(SdFlags::PREFER_SIBLING)),
@@ -83,6 +70,76 @@ pub fn update_sd_lb_stats<'a, V: BalanceView>(env: &mut LbEnv<'a, V>) -> SdLbSta
         sds.local_stat.cores = group_cores(env.balance.domains, local);
     }
     sds
+}
+
+impl<'a> SdLbStats<'a> {
+    /// Reads every CPU of every group. Returns the local group.
+    fn add_groups<V: BalanceView>(&mut self, env: &mut LbEnv<'a, V>) -> Option<&'a SchedGroup> {
+        let mut local_group = None;
+        for group in env.sd.groups() {
+            let local = group.span.test(env.dst_cpu);
+            let (sgs, nr_rqs, overload) = update_sg_lb_stats(env, group, local);
+            env.nr_rqs += nr_rqs;
+            self.overload |= overload;
+            self.overutilized |= sgs.group_overutilized;
+            if local {
+                self.local_stat = sgs;
+                local_group = Some(group);
+            } else if update_sd_pick_busiest(&env.params, &self.local_stat, &self.busiest_stat, &sgs) {
+                self.busiest = Some(group);
+                self.busiest_stat = sgs;
+            }
+            self.total_load += sgs.group_load;
+            self.total_capacity += sgs.group_capacity;
+            self.sum_util += sgs.group_util;
+        }
+        local_group
+    }
+
+    /// Does the same from the sums that the view keeps. Returns the local group.
+    fn add_sums<V: BalanceView>(&mut self, env: &mut LbEnv<'a, V>, sums: DomainSums<'_>) -> Option<&'a SchedGroup> {
+        let sd = env.sd;
+        let mut local_group = None;
+        let first = sd.first_group as usize;
+        for index in (first..sd.groups.len()).chain(0..first) {
+            let (group, sums) = (&sd.groups[index], sums.group(index));
+            env.nr_rqs += group.weight;
+            self.overload |= sums.overloaded_cpus != 0;
+            self.total_load += sums.load;
+            self.total_capacity += env.view.group_capacity(env.level, group);
+            self.sum_util += sums.util;
+            if group.span.test(env.dst_cpu) {
+                self.local_stat = sg_lb_stats_of(env, group, true, sums);
+                local_group = Some(group);
+            } else if !self.passes_over(env, group, sums) {
+                let sgs = sg_lb_stats_of(env, group, false, sums);
+                if update_sd_pick_busiest(&env.params, &self.local_stat, &self.busiest_stat, &sgs) {
+                    self.busiest = Some(group);
+                    self.busiest_stat = sgs;
+                }
+            }
+        }
+        local_group
+    }
+
+    /// Whether `update_sd_pick_busiest()` is known to prefer the busiest group so far to this one, as it does for most
+    /// groups of a large domain: one with fewer tasks than CPUs has spare capacity, and only its counts are compared.
+    #[inline]
+    fn passes_over<V: BalanceView>(&self, env: &LbEnv<'_, V>, group: &SchedGroup, sums: &GroupSums) -> bool {
+        if sums.h_nr_running == 0 {
+            return true;
+        }
+        if env.balance.rules.smt_balance
+            || sums.nr_running >= group.weight
+            || env.view.group_imbalance(env.level, group)
+        {
+            return false;
+        }
+        let busiest = &self.busiest_stat;
+        busiest.group_type != GroupType::HasSpare
+            || sums.idle_cpus > busiest.idle_cpus
+            || (sums.idle_cpus == busiest.idle_cpus && sums.nr_running <= busiest.sum_nr_running)
+    }
 }
 
 /// `group->cores` (`init_sched_groups_capacity()`): returns the number of cores of which the group has CPUs.

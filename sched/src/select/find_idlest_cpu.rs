@@ -181,6 +181,42 @@ impl SlowPath {
         }
     }
 
+    /// Compares the groups of the domain by the sums that the view keeps, from the first group on, and continues after
+    /// the last. `cpu` is the next to be probed. Returns `None` if the groups have to be probed CPU by CPU. The only
+    /// CPU that does not count as in the sums is the one that has the task itself.
+    pub(super) fn compare_by_sums<V: View>(&mut self, cpu: Cpu, cx: Cx<'_, V>) -> Option<Next> {
+        let (sd, task) = (self.domain(cx.rules), &cx.wakeup.wakee);
+        let Part::Groups { at: 0, stats: GroupStats { group_misfit_task_load: false, .. }, local, idlest } =
+            &mut self.part
+        else {
+            return None;
+        };
+        if ring(sd, 0).span.first() != Some(cpu) || !sd.span.is_subset(task.cpus_ptr) {
+            return None;
+        }
+        let sums = cx.view.group_sums(self.cpu, self.level)?;
+        let own = (task.has_contributed || task.is_current).then_some(task.prev_cpu);
+        for at in 0..sd.groups.len() {
+            let group = ring(sd, at);
+            let group_sums = sums.group(ring_index(sd, at));
+            let mut stats = match own.filter(|&cpu| group.span.test(cpu)) {
+                None => GroupStats::of(group_sums),
+                Some(cpu) => {
+                    let mut stats = GroupStats::of(&group_sums.without(sums.cpu(cpu)));
+                    stats.add(cpu, cx.wakeup, cx.view);
+                    stats
+                }
+            };
+            stats.finish(self.level, sd.imbalance_pct, group, cx);
+            if group.span.test(self.cpu) {
+                *local = Some((at, stats));
+            } else if update_pick_idlest(idlest.as_ref().map_or(&WORST, |(_, stats)| stats), &stats) {
+                *idlest = Some((at, stats));
+            }
+        }
+        Some(self.choose_group(cx.rules, cx.wakeup, &mut ()))
+    }
+
     /// Chooses after the last group: the task goes to the idlest group, or stays in the local one and goes a domain
     /// lower.
     fn choose_group<O: Observer>(&mut self, rules: &Rules<'_>, wakeup: &Wakeup<'_>, observer: &mut O) -> Next {
@@ -297,8 +333,13 @@ impl IdlestCpu {
 
 /// The group at a position of the ring, counted from the CPU's own.
 fn ring(sd: &SchedDomain, position: usize) -> &SchedGroup {
-    let count = sd.groups.len();
-    &sd.groups[(sd.first_group as usize + position) % count]
+    &sd.groups[ring_index(sd, position)]
+}
+
+/// The index in [`SchedDomain::groups`] of that group.
+fn ring_index(sd: &SchedDomain, position: usize) -> usize {
+    let (index, count) = (sd.first_group as usize + position, sd.groups.len());
+    if index < count { index } else { index - count }
 }
 
 /// The next CPU of a group whose statistics are summed: each CPU up to 6.8, since then those that the task may use.

@@ -18,6 +18,7 @@ use super::util_fits_cpu::{task_fits_capacity, task_fits_cpu};
 use super::{AsymView, GroupView, IdleStateView, RqView, Rules, UtilView, Wakeup};
 use crate::cpumask::Cpu;
 use crate::domain::{SchedDomain, SchedGroup, SdFlags};
+use crate::group_sums::GroupSums;
 use wakelab_kernel::NumaFork;
 
 /// How busy a group is (`enum group_type`), from idlest to busiest. The types that only load balance assigns
@@ -83,6 +84,19 @@ impl GroupStats {
     /// fit none.
     pub(super) fn new(asym: bool) -> Self {
         GroupStats { group_misfit_task_load: asym, ..GroupStats::default() }
+    }
+
+    /// The statistics of CPUs that have `sums` together, of which none has the task itself.
+    #[inline]
+    pub(super) fn of(sums: &GroupSums) -> Self {
+        GroupStats {
+            group_load: sums.load,
+            group_util: sums.util,
+            group_runnable: sums.runnable,
+            sum_nr_running: sums.nr_running,
+            idle_cpus: sums.idle_cpus_without,
+            ..GroupStats::default()
+        }
     }
 
     /// Adds one CPU: the body of the loop of update_sg_wakeup_stats().
