@@ -70,11 +70,15 @@ impl GroupSums {
     }
 }
 
+/// The largest number of tasks that [`DomainSums::with_tasks`] tells apart.
+pub const MOST_TASKS: usize = 4;
+
 /// The sums of one domain's groups, and of single CPUs.
 #[derive(Clone, Copy, Debug)]
 pub struct DomainSums<'a> {
     sums: &'a [GroupSums],
     numbers: &'a [u32],
+    with_tasks: &'a [CpuMask; MOST_TASKS],
 }
 
 impl<'a> DomainSums<'a> {
@@ -95,6 +99,16 @@ impl<'a> DomainSums<'a> {
     pub fn cpu(&self, cpu: Cpu) -> &'a GroupSums {
         &self.sums[cpu as usize]
     }
+
+    /// Returns the CPUs of the machine whose [`h_nr_running`](GroupSums::h_nr_running) is `tasks` or more, of 1 to
+    /// [`MOST_TASKS`].
+    ///
+    /// # Panics
+    /// If `tasks` is out of that range.
+    #[inline]
+    pub fn with_tasks(&self, tasks: usize) -> &'a CpuMask {
+        &self.with_tasks[tasks - 1]
+    }
 }
 
 /// The sums of all groups of a machine.
@@ -109,6 +123,8 @@ pub struct GroupTable {
     rings: Vec<Vec<u32>>,
     /// By CPU and level: the ring.
     ring_of: Vec<SmallVec<[u32; 6]>>,
+    /// The CPUs with at least 1, 2, ... tasks.
+    with_tasks: [CpuMask; MOST_TASKS],
     /// The CPUs that may have changed since the last refresh.
     touched: Vec<Cpu>,
     /// By CPU: whether it is among them.
@@ -124,6 +140,7 @@ impl GroupTable {
             spans_of: vec![SmallVec::new(); nr_cpus],
             rings: Vec::new(),
             ring_of: vec![SmallVec::new(); nr_cpus],
+            with_tasks: std::array::from_fn(|_| CpuMask::new(domains.nr_cpus)),
             touched: (0..domains.nr_cpus).collect(),
             is_touched: vec![true; nr_cpus],
         };
@@ -177,20 +194,28 @@ impl GroupTable {
                     self.sums[number as usize].replace(&old, &new);
                 }
             }
+            if old.h_nr_running != new.h_nr_running {
+                for (tasks, mask) in (1..).zip(&mut self.with_tasks) {
+                    mask.assign(cpu, new.h_nr_running >= tasks);
+                }
+            }
         }
     }
 
     /// Whether the sums are those of a plain count, where `of` returns what a CPU has now: for assertions.
     pub fn is_count(&self, mut of: impl FnMut(Cpu) -> GroupSums) -> bool {
         let mut count = vec![GroupSums::default(); self.sums.len()];
+        let mut with_tasks = true;
         for (cpu, spans) in self.spans_of.iter().enumerate() {
-            count[cpu] = of(cpu as Cpu);
+            let new = of(cpu as Cpu);
+            count[cpu] = new;
             for &number in spans {
-                let new = count[cpu];
                 count[number as usize].replace(&GroupSums::default(), &new);
             }
+            let masks = (1..).zip(&self.with_tasks);
+            with_tasks &= { masks }.all(|(tasks, mask)| mask.test(cpu as Cpu) == (new.h_nr_running >= tasks));
         }
-        count == self.sums
+        with_tasks && count == self.sums
     }
 
     /// Returns the sums of the groups of a CPU's domain at `level` (0 is the lowest). Returns `None` if CPUs have
@@ -201,15 +226,19 @@ impl GroupTable {
     #[inline]
     pub fn domain(&self, cpu: Cpu, level: usize) -> Option<DomainSums<'_>> {
         let numbers = &self.rings[self.ring_of[cpu as usize][level] as usize];
-        (self.touched.is_empty() && !numbers.is_empty()).then_some(DomainSums { sums: &self.sums, numbers })
+        let known = self.touched.is_empty() && !numbers.is_empty();
+        known.then_some(DomainSums { sums: &self.sums, numbers, with_tasks: &self.with_tasks })
     }
 }
+
+/// A span and its number.
+type Numbered<'a> = (&'a CpuMask, u32);
 
 /// The spans that have a number: one number for each set of CPUs.
 #[derive(Default)]
 struct Numbers<'a> {
     /// By first CPU and weight, which nearly always tell spans apart.
-    known: HashMap<(Cpu, u32), SmallVec<[(&'a CpuMask, u32); 1]>>,
+    known: HashMap<(Cpu, u32), SmallVec<[Numbered<'a>; 1]>>,
 }
 
 impl<'a> Numbers<'a> {
