@@ -123,19 +123,28 @@ impl<'a> SdLbStats<'a> {
     }
 
     /// Whether `update_sd_pick_busiest()` is known to prefer the busiest group so far to this one, as it does for most
-    /// groups of a large domain: one with fewer tasks than CPUs has spare capacity, and only its counts are compared.
+    /// groups of a large domain. A group without more tasks than CPUs is not overloaded, so that it is at most fully
+    /// busy. With fewer tasks it has spare capacity, and only its counts are compared.
     #[inline]
     fn passes_over<V: BalanceView>(&self, env: &LbEnv<'_, V>, group: &SchedGroup, sums: &GroupSums) -> bool {
         if sums.h_nr_running == 0 {
             return true;
         }
-        if env.balance.rules.smt_balance
-            || sums.nr_running >= group.weight
+        let busiest = &self.busiest_stat;
+        let is_smt = group.flags.contains(SdFlags::SHARE_CPUCAPACITY);
+        let smt_balance = env.balance.rules.smt_balance;
+        if sums.nr_running > group.weight
+            || (smt_balance && is_smt && sums.h_nr_running > 1)
             || env.view.group_imbalance(env.level, group)
         {
             return false;
         }
-        let busiest = &self.busiest_stat;
+        if sums.nr_running == group.weight {
+            return busiest.group_type > GroupType::FullyBusy;
+        }
+        if smt_balance && is_smt != busiest.is_smt() && busiest.group_type == GroupType::HasSpare {
+            return false;
+        }
         busiest.group_type != GroupType::HasSpare
             || sums.idle_cpus > busiest.idle_cpus
             || (sums.idle_cpus == busiest.idle_cpus && sums.nr_running <= busiest.sum_nr_running)

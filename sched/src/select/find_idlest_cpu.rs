@@ -13,7 +13,7 @@
 //!     return new_cpu
 //! ```
 
-use super::find_idlest_group::{GroupStats, WORST, leaves_local, update_pick_idlest};
+use super::find_idlest_group::{GroupStats, WORST, has_spare_and_is_no_idler, leaves_local, update_pick_idlest};
 use super::find_idlest_group_by_load::{ByLoad, GroupLoads};
 use super::select_idle_sibling::takes_sched_idle;
 use super::select_task_rq_fair::Cx;
@@ -181,10 +181,36 @@ impl SlowPath {
         }
     }
 
+    /// Goes on from the probe of `cpu` to the end of what the probes are for, if nobody observes them. Returns `None` if
+    /// they have to be made one by one.
+    pub(super) fn finish_part<V: View>(&mut self, cpu: Cpu, cx: Cx<'_, V>) -> Option<Next> {
+        match &self.part {
+            Part::Groups { .. } => self.compare_by_sums(cpu, cx),
+            Part::Loads { .. } => None,
+            Part::Cpus { .. } => Some(self.compare_cpus(cpu, cx)),
+        }
+    }
+
+    /// Compares the CPUs of the chosen group from `cpu` on.
+    fn compare_cpus<V: View>(&mut self, cpu: Cpu, cx: Cx<'_, V>) -> Next {
+        let sd = self.domain(cx.rules);
+        let Part::Cpus { group, best } = &mut self.part else { unreachable!("CPUs are being compared") };
+        let span = &ring(sd, *group).span;
+        let mut next = Some(cpu);
+        while let Some(cpu) = next {
+            if best.probe(cpu, cx, &mut ()) {
+                return self.descend(cpu, cx.rules, cx.wakeup, &mut ());
+            }
+            next = span.next_from_and(cx.wakeup.wakee.cpus_ptr, cpu + 1);
+        }
+        let chosen = best.chosen();
+        self.descend(chosen, cx.rules, cx.wakeup, &mut ())
+    }
+
     /// Compares the groups of the domain by the sums that the view keeps, from the first group on, and continues after
     /// the last. `cpu` is the next to be probed. Returns `None` if the groups have to be probed CPU by CPU. The only
     /// CPU that does not count as in the sums is the one that has the task itself.
-    pub(super) fn compare_by_sums<V: View>(&mut self, cpu: Cpu, cx: Cx<'_, V>) -> Option<Next> {
+    fn compare_by_sums<V: View>(&mut self, cpu: Cpu, cx: Cx<'_, V>) -> Option<Next> {
         let (sd, task) = (self.domain(cx.rules), &cx.wakeup.wakee);
         let Part::Groups { at: 0, stats: GroupStats { group_misfit_task_load: false, .. }, local, idlest } =
             &mut self.part
@@ -199,6 +225,16 @@ impl SlowPath {
         for at in 0..sd.groups.len() {
             let group = ring(sd, at);
             let group_sums = sums.group(ring_index(sd, at));
+            let is_local = group.span.test(self.cpu);
+            let has_own = own.is_some_and(|cpu| group.span.test(cpu));
+            if !is_local
+                && !has_own
+                && let Some((_, idlest)) = idlest
+                && has_spare_and_is_no_idler(idlest, group, group_sums)
+                && !cx.view.group_imbalance(self.level, group)
+            {
+                continue;
+            }
             let mut stats = match own.filter(|&cpu| group.span.test(cpu)) {
                 None => GroupStats::of(group_sums),
                 Some(cpu) => {
@@ -208,7 +244,7 @@ impl SlowPath {
                 }
             };
             stats.finish(self.level, sd.imbalance_pct, group, cx);
-            if group.span.test(self.cpu) {
+            if is_local {
                 *local = Some((at, stats));
             } else if update_pick_idlest(idlest.as_ref().map_or(&WORST, |(_, stats)| stats), &stats) {
                 *idlest = Some((at, stats));

@@ -252,6 +252,16 @@ pub(super) fn update_pick_idlest(idlest: &GroupStats, candidate: &GroupStats) ->
     }
 }
 
+/// Whether a group with these sums has fewer tasks than CPUs, so that it has spare capacity unless it is imbalanced, and
+/// [`update_pick_idlest`] prefers `idlest` to it: what is true of most groups of a large domain.
+#[inline]
+pub(super) fn has_spare_and_is_no_idler(idlest: &GroupStats, group: &SchedGroup, sums: &GroupSums) -> bool {
+    sums.nr_running < group.weight
+        && idlest.group_type == GroupType::HasSpare
+        && (sums.idle_cpus_without < idlest.idle_cpus
+            || (sums.idle_cpus_without == idlest.idle_cpus && sums.util >= idlest.group_util))
+}
+
 /// Whether the task leaves its local group for the idlest one. `local` is `None` if affinity rules it out.
 pub(super) fn leaves_local(
     rules: &Rules<'_>,

@@ -279,7 +279,7 @@ impl Select {
     #[inline]
     pub fn finish<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Decision {
         loop {
-            let chosen = match self.scan_by_mask(cx, observer).or_else(|| self.slow_by_sums(cx, observer)) {
+            let chosen = match self.scan_by_mask(cx, observer).or_else(|| self.finish_slow_part(cx, observer)) {
                 Some(chosen) => chosen,
                 None => self.probe_stage(cx, observer),
             };
@@ -321,13 +321,13 @@ impl Select {
         None
     }
 
-    /// The comparison of a domain's groups in the slow path in one step; `None` if it has to be probed CPU by CPU.
+    /// A comparison of groups or of CPUs in the slow path in one step; `None` if it has to be probed CPU by CPU.
     #[inline(always)]
-    fn slow_by_sums<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, _: &mut O) -> Option<Option<Chosen>> {
+    fn finish_slow_part<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, _: &mut O) -> Option<Option<Chosen>> {
         if !O::PROBES
             && let Stage::Slow(cpu) = self.stage
         {
-            let next = self.slow.compare_by_sums(cpu, cx)?;
+            let next = self.slow.finish_part(cpu, cx)?;
             return Some(self.continue_slow(next));
         }
         None
