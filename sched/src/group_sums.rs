@@ -78,6 +78,7 @@ pub const MOST_TASKS: usize = 4;
 pub struct DomainSums<'a> {
     sums: &'a [GroupSums],
     numbers: &'a [u32],
+    disjoint: bool,
     with_tasks: &'a [CpuMask; MOST_TASKS],
 }
 
@@ -89,6 +90,12 @@ impl<'a> DomainSums<'a> {
     #[inline]
     pub fn group(&self, index: usize) -> &'a GroupSums {
         &self.sums[self.numbers[index] as usize]
+    }
+
+    /// Whether no CPU is in two groups, so that the only group with the domain's own CPU is its first group.
+    #[inline]
+    pub fn disjoint(&self) -> bool {
+        self.disjoint
     }
 
     /// Returns what a CPU has.
@@ -118,9 +125,9 @@ pub struct GroupTable {
     sums: Vec<GroupSums>,
     /// By CPU: the numbers of those spans that it is in.
     spans_of: Vec<SmallVec<[u32; 6]>>,
-    /// By ring: the numbers of its groups. It is empty if a group reaches beyond the domain: a pass counts only those
-    /// of its CPUs that are in the domain.
-    rings: Vec<Vec<u32>>,
+    /// By ring: the numbers of its groups, and whether they are disjoint. It is empty if a group reaches beyond the
+    /// domain: a pass counts only those of its CPUs that are in the domain.
+    rings: Vec<(Vec<u32>, bool)>,
     /// By CPU and level: the ring.
     ring_of: Vec<SmallVec<[u32; 6]>>,
     /// The CPUs with at least 1, 2, ... tasks.
@@ -149,7 +156,7 @@ impl GroupTable {
         for (cpu, chain) in domains.domains.iter().enumerate() {
             for sd in chain {
                 let ring = *rings.entry((Arc::as_ptr(&sd.groups), Arc::as_ptr(&sd.span))).or_insert_with(|| {
-                    table.rings.push(Vec::new());
+                    table.rings.push((Vec::new(), false));
                     let ring = table.rings.len() - 1;
                     table.add_ring(ring, sd, &mut numbers);
                     ring as u32
@@ -170,8 +177,9 @@ impl GroupTable {
                 self.sums.push(GroupSums::default());
                 group.span.iter().for_each(|cpu| self.spans_of[cpu as usize].push(number));
             }
-            self.rings[ring].push(number);
+            self.rings[ring].0.push(number);
         }
+        self.rings[ring].1 = sd.groups.iter().map(|group| group.weight).sum::<u32>() == sd.span_weight;
     }
 
     /// Notes that a CPU may have changed.
@@ -225,9 +233,9 @@ impl GroupTable {
     /// If the CPU has no such domain.
     #[inline]
     pub fn domain(&self, cpu: Cpu, level: usize) -> Option<DomainSums<'_>> {
-        let numbers = &self.rings[self.ring_of[cpu as usize][level] as usize];
+        let (numbers, disjoint) = &self.rings[self.ring_of[cpu as usize][level] as usize];
         let known = self.touched.is_empty() && !numbers.is_empty();
-        known.then_some(DomainSums { sums: &self.sums, numbers, with_tasks: &self.with_tasks })
+        known.then_some(DomainSums { sums: &self.sums, numbers, disjoint: *disjoint, with_tasks: &self.with_tasks })
     }
 }
 

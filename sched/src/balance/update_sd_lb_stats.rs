@@ -102,16 +102,17 @@ impl<'a> SdLbStats<'a> {
         let mut local_group = None;
         let first = sd.first_group as usize;
         for index in (first..sd.groups.len()).chain(0..first) {
-            let (group, sums) = (&sd.groups[index], sums.group(index));
+            let (group, disjoint, sums) = (&sd.groups[index], sums.disjoint(), sums.group(index));
+            let capacity = env.view.group_capacity(env.level, group);
             env.nr_rqs += group.weight;
             self.overload |= sums.overloaded_cpus != 0;
             self.total_load += sums.load;
-            self.total_capacity += env.view.group_capacity(env.level, group);
+            self.total_capacity += capacity;
             self.sum_util += sums.util;
-            if group.span.test(env.dst_cpu) {
+            if index == first || (!disjoint && group.span.test(env.dst_cpu)) {
                 self.local_stat = sg_lb_stats_of(env, group, true, sums);
                 local_group = Some(group);
-            } else if !self.passes_over(env, group, sums) {
+            } else if !self.passes_over(env, group, sums, capacity) {
                 let sgs = sg_lb_stats_of(env, group, false, sums);
                 if update_sd_pick_busiest(&env.params, &self.local_stat, &self.busiest_stat, &sgs) {
                     self.busiest = Some(group);
@@ -122,31 +123,45 @@ impl<'a> SdLbStats<'a> {
         local_group
     }
 
-    /// Whether `update_sd_pick_busiest()` is known to prefer the busiest group so far to this one, as it does for most
-    /// groups of a large domain. A group without more tasks than CPUs is not overloaded, so that it is at most fully
-    /// busy. With fewer tasks it has spare capacity, and only its counts are compared.
+    /// Whether `update_sd_pick_busiest()` prefers the busiest group so far to this one, as it does to most groups of a
+    /// large domain: the same without all of the statistics. False as well where it takes those to know.
     #[inline]
-    fn passes_over<V: BalanceView>(&self, env: &LbEnv<'_, V>, group: &SchedGroup, sums: &GroupSums) -> bool {
+    fn passes_over<V: BalanceView>(
+        &self,
+        env: &LbEnv<'_, V>,
+        group: &SchedGroup,
+        sums: &GroupSums,
+        capacity: u64,
+    ) -> bool {
         if sums.h_nr_running == 0 {
             return true;
         }
-        let busiest = &self.busiest_stat;
+        let (busiest, pct) = (&self.busiest_stat, u64::from(env.sd.imbalance_pct));
+        if sums.nr_running > group.weight && (capacity * 100 < sums.util * pct || capacity * pct < sums.runnable * 100)
+        {
+            // It is overloaded. avg_load <= that of the busiest, without the division.
+            return busiest.group_type == GroupType::Overloaded && sums.load * 1024 < (busiest.avg_load + 1) * capacity;
+        }
+        if env.view.group_imbalance(env.level, group) {
+            return false;
+        }
         let is_smt = group.flags.contains(SdFlags::SHARE_CPUCAPACITY);
         let smt_balance = env.balance.rules.smt_balance;
-        if sums.nr_running > group.weight
-            || (smt_balance && is_smt && sums.h_nr_running > 1)
-            || env.view.group_imbalance(env.level, group)
-        {
-            return false;
+        if smt_balance && is_smt && sums.h_nr_running > 1 {
+            return busiest.group_type > GroupType::SmtBalance;
         }
-        if sums.nr_running == group.weight {
+        if sums.nr_running >= group.weight
+            && (capacity * pct < sums.runnable * 100 || capacity * 100 <= sums.util * pct)
+        {
             return busiest.group_type > GroupType::FullyBusy;
         }
-        if smt_balance && is_smt != busiest.is_smt() && busiest.group_type == GroupType::HasSpare {
+        if busiest.group_type != GroupType::HasSpare {
+            return true;
+        }
+        if smt_balance && is_smt != busiest.is_smt() {
             return false;
         }
-        busiest.group_type != GroupType::HasSpare
-            || sums.idle_cpus > busiest.idle_cpus
+        sums.idle_cpus > busiest.idle_cpus
             || (sums.idle_cpus == busiest.idle_cpus && sums.nr_running <= busiest.sum_nr_running)
     }
 }

@@ -13,7 +13,7 @@
 //!     return new_cpu
 //! ```
 
-use super::find_idlest_group::{GroupStats, WORST, has_spare_and_is_no_idler, leaves_local, update_pick_idlest};
+use super::find_idlest_group::{GroupStats, WORST, is_no_idler, leaves_local, update_pick_idlest};
 use super::find_idlest_group_by_load::{ByLoad, GroupLoads};
 use super::select_idle_sibling::takes_sched_idle;
 use super::select_task_rq_fair::Cx;
@@ -225,13 +225,13 @@ impl SlowPath {
         for at in 0..sd.groups.len() {
             let group = ring(sd, at);
             let group_sums = sums.group(ring_index(sd, at));
-            let is_local = group.span.test(self.cpu);
+            let is_local = if sums.disjoint() { at == 0 } else { group.span.test(self.cpu) };
             let has_own = own.is_some_and(|cpu| group.span.test(cpu));
             if !is_local
                 && !has_own
                 && let Some((_, idlest)) = idlest
-                && has_spare_and_is_no_idler(idlest, group, group_sums)
                 && !cx.view.group_imbalance(self.level, group)
+                && is_no_idler(idlest, group, group_sums, cx.view.group_capacity(self.level, group), sd.imbalance_pct)
             {
                 continue;
             }

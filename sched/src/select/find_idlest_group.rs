@@ -252,14 +252,39 @@ pub(super) fn update_pick_idlest(idlest: &GroupStats, candidate: &GroupStats) ->
     }
 }
 
-/// Whether a group with these sums has fewer tasks than CPUs, so that it has spare capacity unless it is imbalanced, and
-/// [`update_pick_idlest`] prefers `idlest` to it: what is true of most groups of a large domain.
+/// Whether [`update_pick_idlest`] prefers `idlest` to a group with these sums, as it does to most groups of a large
+/// domain: the same without all of the statistics. The group is not imbalanced, and CPUs do not differ in capacity.
 #[inline]
-pub(super) fn has_spare_and_is_no_idler(idlest: &GroupStats, group: &SchedGroup, sums: &GroupSums) -> bool {
-    sums.nr_running < group.weight
-        && idlest.group_type == GroupType::HasSpare
-        && (sums.idle_cpus_without < idlest.idle_cpus
-            || (sums.idle_cpus_without == idlest.idle_cpus && sums.util >= idlest.group_util))
+pub(super) fn is_no_idler(
+    idlest: &GroupStats,
+    group: &SchedGroup,
+    sums: &GroupSums,
+    capacity: u64,
+    imbalance_pct: u32,
+) -> bool {
+    let pct = u64::from(imbalance_pct);
+    let group_type = if sums.nr_running < group.weight {
+        GroupType::HasSpare
+    } else if sums.nr_running > group.weight
+        && (capacity * 100 < sums.util * pct || capacity * pct < sums.runnable * 100)
+    {
+        GroupType::Overloaded
+    } else if capacity * pct < sums.runnable * 100 || capacity * 100 <= sums.util * pct {
+        GroupType::FullyBusy
+    } else {
+        GroupType::HasSpare
+    };
+    if group_type != idlest.group_type {
+        return group_type > idlest.group_type;
+    }
+    match group_type {
+        GroupType::HasSpare => {
+            sums.idle_cpus_without < idlest.idle_cpus
+                || (sums.idle_cpus_without == idlest.idle_cpus && sums.util >= idlest.group_util)
+        }
+        // avg_load >= that of the idlest, without the division.
+        _ => sums.load * 1024 >= idlest.avg_load * capacity,
+    }
 }
 
 /// Whether the task leaves its local group for the idlest one. `local` is `None` if affinity rules it out.
