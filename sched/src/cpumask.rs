@@ -137,13 +137,15 @@ impl CpuMask {
     }
 
     /// `for_each_cpu()`: iterates over the CPUs in ascending order.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = Cpu> + '_ {
-        let mut from = 0;
-        std::iter::from_fn(move || {
-            let cpu = self.next_from(from)?;
-            from = cpu + 1;
-            Some(cpu)
-        })
+        ones(self.words.len(), |i| self.words[i])
+    }
+
+    /// `for_each_cpu_and()`: iterates over the CPUs that are in both sets, in ascending order.
+    #[inline]
+    pub fn iter_and<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = Cpu> + 'a {
+        ones(self.words.len().min(other.words.len()), |i| self.words[i] & other.words[i])
     }
 
     /// `for_each_cpu_wrap()`: iterates over the CPUs from `start` up, then over those below it.
@@ -285,6 +287,24 @@ impl CpuMask {
         }
         text
     }
+}
+
+/// The CPUs whose bits are set in so many words, in ascending order.
+#[inline]
+fn ones(len: usize, get: impl Fn(usize) -> u64) -> impl Iterator<Item = Cpu> {
+    let (mut next, mut bits) = (0, 0);
+    std::iter::from_fn(move || {
+        while bits == 0 {
+            if next == len {
+                return None;
+            }
+            bits = get(next);
+            next += 1;
+        }
+        let cpu = (next as u32 - 1) * BITS + bits.trailing_zeros();
+        bits &= bits - 1;
+        Some(cpu)
+    })
 }
 
 #[inline]
@@ -475,6 +495,7 @@ mod tests {
             prop_assert_eq!(x.intersects(&y), a.intersection(&b).next().is_some());
             prop_assert_eq!(x.is_subset(&y), a.is_subset(&b));
             prop_assert_eq!(x.and(&y).iter().collect::<BTreeSet<_>>(), a.intersection(&b).copied().collect());
+            prop_assert_eq!(x.iter_and(&y).collect::<Vec<_>>(), a.intersection(&b).copied().collect::<Vec<_>>());
             prop_assert_eq!(x.weight_and(&y) as usize, a.intersection(&b).count());
             let mut diff = x.clone();
             diff.andnot_with(&y);

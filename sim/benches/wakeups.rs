@@ -8,6 +8,8 @@ use cases::MS;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::collections::BinaryHeap;
 use std::hint::black_box;
+use std::time::Instant;
+use wakelab_events::sim::{Event, Sink};
 
 fn netperf(c: &mut Criterion) {
     let mut group = c.benchmark_group("netperf, 224 pairs, 112 CPUs");
@@ -29,6 +31,44 @@ fn run_sleep(c: &mut Criterion) {
         group.bench_function(BenchmarkId::from_parameter(cpus), |b| b.iter(|| case.run(until)));
     }
     group.finish();
+}
+
+/// Large machines once their tasks are spread over the CPUs: the time and the wake-ups from 20 ms on. The runs above
+/// are for the most part forks, and the balancing that follows.
+fn steady_state(c: &mut Criterion) {
+    let mut group = c.benchmark_group("2 tasks a CPU, 50 us / 50 us, from 20 ms on");
+    group.sample_size(10);
+    for (machine, cpus, until) in [("bench-1024", 1024, 30 * MS), ("bench-4096", 4096, 23 * MS)] {
+        let case = cases::run_sleep(machine, cpus);
+        let steady = || {
+            let mut steady = Steady::default();
+            case.run_with(until, &mut steady);
+            steady
+        };
+        group.throughput(Throughput::Elements(steady().wakeups));
+        group.bench_function(BenchmarkId::from_parameter(cpus), |b| {
+            b.iter_custom(|times| (0..times).map(|_| steady().began.expect("events").elapsed()).sum());
+        });
+    }
+    group.finish();
+}
+
+/// What happens from 20 ms on. It listens, which costs some per cent.
+#[derive(Default)]
+struct Steady {
+    began: Option<Instant>,
+    wakeups: u64,
+}
+
+impl Sink for Steady {
+    const ON: bool = true;
+
+    fn event(&mut self, time: u64, event: &Event) {
+        if time >= 20 * MS {
+            self.began.get_or_insert_with(Instant::now);
+            self.wakeups += u64::from(matches!(event, Event::Wakeup { .. }));
+        }
+    }
 }
 
 /// 8 CPUs with one frequency and without idle states, and with them.
@@ -59,5 +99,5 @@ fn queue(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, netperf, run_sleep, governed, queue);
+criterion_group!(benches, netperf, run_sleep, steady_state, governed, queue);
 criterion_main!(benches);

@@ -29,6 +29,7 @@ fn main() {
     for (machine, cpus, until) in [("test-8c", 8, 40 * MS), ("intel-1s56c112t", 112, 10 * MS)] {
         count(&format!("2 tasks a CPU, {cpus} CPUs"), &cases::run_sleep(machine, cpus), until);
     }
+    count("2 tasks a CPU, 1024 CPUs, LLCs of 16", &cases::run_sleep(cases::LLCS_OF_16, 1024), 3 * MS);
     for (name, case) in &cases::governed()[1..] {
         count(&format!("2 tasks a CPU, 8 CPUs, governor {name}"), case, 40 * MS);
     }

@@ -21,6 +21,7 @@ use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{CfsTasks, Nohz, get_sd_balance_interval};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SdFlags;
+use wakelab_sched::group_sums::GroupTable;
 use wakelab_sched::pelt::{CfsRqPelt, init_entity_runnable_average};
 use wakelab_sched::runqueue::{EnqueueFlags, Entities, Entity, FairRq, Policy, Prev, TaskId};
 use wakelab_sched::select::policy::PolicyStates;
@@ -62,11 +63,13 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             sched_idle: model.may_be_sched_idle().then(|| CpuMask::new(nr_cpus)),
             overload: false,
             imbalanced: vec![SmallVec::new(); nr_cpus as usize],
+            nr_imbalanced: 0,
             probing: (0, 0),
             this_cpu: LAUNCHER,
             pm: model.pm.as_ref().map(|pm| Box::new(Pm::new(pm))),
             clocks: crate::pm::freq_invariance::clocks(model),
             overutilized: false,
+            groups: (!model.domains.asym_cpucap_active).then(|| Box::new(GroupTable::new(model.domains))),
             policies: PolicyStates::new(&model.rules()),
             dequeued: SmallVec::new(),
             asym_nr_idle_scan: nr_cpus as i32,

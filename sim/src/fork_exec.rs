@@ -101,6 +101,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         };
         let wakeup = Wakeup { waker, wakee, flags: WakeFlags::FORK };
         self.emit_inputs(&wakeup, None);
+        self.sys.refresh_groups();
         let mut select = Select::default();
         let cx = Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys };
         (Some(select_task_rq_fair(&mut select, cx, &mut ())), prev_cpu)
@@ -119,6 +120,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let workload = self.sys.tasks[id.0 as usize].workload;
         let wakeup = Wakeup { waker, wakee, flags: WakeFlags::EXEC };
         self.emit_inputs(&wakeup, None);
+        self.sys.refresh_groups();
         let mut select = Select::default();
         let decision =
             select_task_rq_fair(&mut select, Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys }, &mut ());

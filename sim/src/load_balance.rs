@@ -18,6 +18,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// balanced.
     pub fn balance_pass(&mut self, cpu: Cpu, level: usize, idle: CpuIdleType) -> (usize, bool) {
         let model = self.sys.model;
+        self.sys.refresh_groups();
         let state = self.sys.cpus[cpu as usize].sd[level];
         let plan = plan_balance(&self.sys, &model.balance, cpu, level, idle, &state);
         let sd = model.balance.sd(cpu, level);

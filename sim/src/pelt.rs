@@ -37,6 +37,9 @@ impl System<'_> {
             (queue.curr, entity.curr) = (false, false);
         }
         let changed = update_load_avg(&mut c.pelt, &queue, avg, &entity, now, flags);
+        if not_running != 0 {
+            self.touch(cpu);
+        }
         self.util_change(cpu, changed);
     }
 
@@ -65,6 +68,7 @@ impl System<'_> {
     /// the run queue's, also after balancing has moved it.
     #[inline]
     pub fn load_enqueue(&mut self, cpu: Cpu, task: TaskId, wakes: bool) {
+        self.touch(cpu);
         if self.model.util_est.is_some() && (wakes || !self.es[task].sched_delayed) {
             util_est_enqueue(&mut self.cpus[cpu as usize].pelt.avg, &self.tasks[task.0 as usize].avg);
         }
@@ -76,6 +80,7 @@ impl System<'_> {
     /// What `dequeue_task_fair()` does to the averages before the task leaves.
     #[inline]
     pub fn load_dequeue(&mut self, cpu: Cpu, task: TaskId, sleeps: bool) {
+        self.touch(cpu);
         if self.model.util_est.is_some() && !self.es[task].sched_delayed {
             util_est_dequeue(&mut self.cpus[cpu as usize].pelt.avg, &self.tasks[task.0 as usize].avg);
         }

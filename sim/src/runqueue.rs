@@ -59,6 +59,7 @@ impl System<'_> {
         c.nr_running -= 1;
         c.weight -= weight;
         c.cfs_tasks.dequeue(task);
+        self.touch(cpu);
         if self.policies.hooks().contains(Hooks::DEQUEUE) {
             self.dequeued.push((cpu, task));
         }

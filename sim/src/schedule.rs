@@ -131,6 +131,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 if let (Some(model), Some(pm)) = (self.sys.pm_model(), &mut self.sys.pm) {
                     pm.task_runs(model, model.core_of[cpu as usize], self.sys.now);
                 }
+                self.sys.touch(cpu);
                 self.update_idle(cpu);
                 self.hook(Hook::Busy, cpu);
             }
@@ -142,6 +143,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 }
                 self.sys.rq_goes_idle(cpu);
                 self.sys.cpus[cpu as usize].curr_idle = true;
+                self.sys.touch(cpu);
                 self.update_idle(cpu);
                 self.hook(Hook::Idle, cpu);
             }

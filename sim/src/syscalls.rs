@@ -229,6 +229,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         enqueue_runnable_load_avg(&mut c.pelt, avg, new);
         c.weight = c.weight - old + new;
         c.cfs_tasks.move_to_head(id);
+        self.sys.touch(cpu);
         if resched.asked() {
             self.reschedule(cpu, id);
         }

@@ -12,6 +12,7 @@ use wakelab_sched::CpuMask;
 use wakelab_sched::balance::BalanceView;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SchedGroup;
+use wakelab_sched::group_sums::{DomainSums, GroupTable};
 use wakelab_sched::pelt::RqClock;
 use wakelab_sched::pelt::util_est::_task_util_est;
 use wakelab_sched::runqueue::{Entities, FairRq, TaskId};
@@ -68,6 +69,8 @@ pub struct System<'m> {
     /// Groups whose tasks could not be moved because of their affinities (`sgc->imbalance`), by the CPU that balances
     /// for them: how many CPUs each has. A CPU's groups grow from level to level, so that the size identifies a group.
     pub imbalanced: Vec<SmallVec<[u32; 2]>>,
+    /// The number of those groups.
+    pub nr_imbalanced: usize,
     /// The search that reads the system at present: when it began, and the time between two probes, ns.
     pub probing: (u64, u64),
     /// The CPU on which the kernel's code of the present event runs.
@@ -78,6 +81,9 @@ pub struct System<'m> {
     pub clocks: Option<Box<[RqClock]>>,
     /// `rd->overutilized`; false without an energy model.
     pub overutilized: bool,
+    /// Sums over the groups of domains; `None` if CPUs differ in capacity. Whatever changes a CPU in a way that
+    /// [`System::refresh_groups`] reads calls [`System::touch`].
+    pub groups: Option<Box<GroupTable>>,
     /// What search policies keep of LLCs and CPUs.
     pub policies: PolicyStates,
     /// Tasks that have left run queues, and which, until the policies' hook is called; empty if no policy has it.
@@ -92,6 +98,25 @@ impl System<'_> {
     pub fn clock_task(&self, _: Cpu) -> u64 {
         // Interrupts are not taken off it (no CONFIG_IRQ_TIME_ACCOUNTING).
         BOOT_NS + self.now
+    }
+
+    /// Notes that the sums of groups are to be brought up to date with this CPU.
+    #[inline]
+    pub fn touch(&mut self, cpu: Cpu) {
+        if let Some(groups) = &mut self.groups {
+            groups.touch(cpu);
+        }
+    }
+
+    /// Brings the sums of groups up to date, for a balance pass, a fork or an exec.
+    pub fn refresh_groups(&mut self) {
+        // The view has no sums meanwhile.
+        if let Some(mut groups) = self.groups.take() {
+            let balance = &self.model.balance;
+            groups.refresh(|cpu| balance.cpu_sums(self, cpu));
+            debug_assert!(groups.is_count(|cpu| balance.cpu_sums(self, cpu)), "a CPU has changed without a touch");
+            self.groups = Some(groups);
+        }
     }
 
     /// What `available_idle_cpu()` returns by the CPU's state of this moment.
@@ -126,10 +151,12 @@ impl System<'_> {
     /// Sets or clears `sgc->imbalance` of a group: affinities kept its tasks from being moved.
     pub fn set_group_imbalance(&mut self, group: &SchedGroup, imbalanced: bool) {
         let of_cpu = &mut self.imbalanced[group.group_balance_cpu() as usize];
+        self.nr_imbalanced -= of_cpu.len();
         of_cpu.retain(|weight| *weight != group.weight);
         if imbalanced {
             of_cpu.push(group.weight);
         }
+        self.nr_imbalanced += of_cpu.len();
     }
 
     /// `_task_util_est()`, 0 with UTIL_EST off.
@@ -275,7 +302,12 @@ impl GroupView for System<'_> {
     }
 
     fn group_imbalance(&self, _: usize, group: &SchedGroup) -> bool {
-        self.imbalanced[group.group_balance_cpu() as usize].contains(&group.weight)
+        self.nr_imbalanced != 0 && self.imbalanced[group.group_balance_cpu() as usize].contains(&group.weight)
+    }
+
+    #[inline]
+    fn group_sums(&self, cpu: Cpu, level: usize) -> Option<DomainSums<'_>> {
+        self.groups.as_ref()?.domain(cpu, level)
     }
 }
 

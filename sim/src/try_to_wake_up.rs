@@ -211,6 +211,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
         self.sys.cpus[dest as usize].claims += 1;
         if !model.mechanisms.window {
+            self.sys.touch(dest);
             self.update_idle(dest);
         }
         self.begin_enqueue(cpu, dest);
@@ -329,6 +330,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// `ttwu_queue_wakelist()`.
     fn send_to_wakelist(&mut self, cpu: Cpu, dest: Cpu) {
         self.sys.cpus[dest as usize].ttwu_pending = true;
+        self.sys.touch(dest);
         self.update_idle(dest);
         self.begin(cpu, Doing::WakelistSend, self.sys.model.costs.wakelist);
     }
@@ -359,6 +361,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         c.flushing = std::mem::take(&mut c.wakelist);
         if !model.code.pending_until_enqueued {
             c.ttwu_pending = false;
+            self.sys.touch(cpu);
             self.update_idle(cpu);
         }
         let hold = self.slowed(cpu, model.costs.wakelist_flush);
@@ -377,6 +380,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if self.sys.model.code.pending_until_enqueued {
             // Even if another task has come to the list meanwhile: the CPU has work, so that it is not seen as idle.
             self.sys.cpus[cpu as usize].ttwu_pending = false;
+            self.sys.touch(cpu);
         }
         self.update_idle(cpu);
         self.proceed(cpu);

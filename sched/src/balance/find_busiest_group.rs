@@ -20,7 +20,9 @@
 //! ```
 
 use super::calculate_imbalance::{Imbalance, MigrationType, calculate_imbalance, sibling_imbalance};
-use super::find_busiest_group_v5_3::{LbParamsV5_3, SgLbStatsV5_3, find_busiest_group_v5_3, update_sg_lb_stats_v5_3};
+use super::find_busiest_group_v5_3::{
+    LbParamsV5_3, SgLbStatsV5_3, find_busiest_group_v5_3, sg_lb_stats_v5_3_of, update_sg_lb_stats_v5_3,
+};
 use super::lb_env::{LbEnv, LbParams};
 use super::update_sd_lb_stats::{SdLbStats, update_sd_lb_stats};
 use super::update_sg_lb_stats::GroupType;
@@ -51,8 +53,14 @@ pub fn find_busiest_group<'a, V: BalanceView>(
 fn by_load<'a, V: BalanceView>(env: &mut LbEnv<'a, V>) -> (SdLbStats<'a>, Option<(&'a SchedGroup, Imbalance)>) {
     let mut sds = SdLbStats::default();
     let mut groups: SmallVec<[SgLbStatsV5_3; 16]> = SmallVec::new();
-    for group in env.sd.groups() {
-        let (stats, nr_rqs, overload) = update_sg_lb_stats_v5_3(env, group);
+    let first = env.sd.first_group as usize;
+    let sums = env.group_sums();
+    for index in (first..env.sd.groups.len()).chain(0..first) {
+        let group = &env.sd.groups[index];
+        let (stats, nr_rqs, overload) = match sums {
+            Some(sums) => sg_lb_stats_v5_3_of(env, group, sums.group(index)),
+            None => update_sg_lb_stats_v5_3(env, group),
+        };
         env.nr_rqs += nr_rqs;
         sds.overload |= overload;
         sds.total_load += stats.group_load;

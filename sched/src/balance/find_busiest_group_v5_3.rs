@@ -13,6 +13,7 @@
 use super::lb_env::{CpuIdleType, LbEnv};
 use super::view::BalanceView;
 use crate::domain::SchedGroup;
+use crate::group_sums::GroupSums;
 
 /// A group summed up (`struct sg_lb_stats` of 5.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,13 +43,7 @@ pub(super) fn update_sg_lb_stats_v5_3<V: BalanceView>(
     group: &SchedGroup,
 ) -> (SgLbStatsV5_3, u32, bool) {
     let (view, mut nr_rqs, mut overload) = (env.view, 0, false);
-    let mut stats = SgLbStatsV5_3 {
-        group_capacity: view.group_capacity(env.level, group),
-        group_weight: group.weight,
-        imbalanced: view.group_imbalance(env.level, group),
-        local: group.span.test(env.dst_cpu),
-        ..SgLbStatsV5_3::default()
-    };
+    let mut stats = SgLbStatsV5_3::new(env, group);
     for cpu in env.cpus_of(&group.span) {
         nr_rqs += 1;
         stats.group_load += view.cpu_runnable_load(cpu);
@@ -59,6 +54,35 @@ pub(super) fn update_sg_lb_stats_v5_3<V: BalanceView>(
         stats.idle_cpus += u32::from(nr_running == 0 && view.idle_cpu(cpu));
     }
     (stats, nr_rqs, overload)
+}
+
+/// The same from `sums` of the group that the view keeps, as `LbEnv::group_sums` returns them.
+pub(super) fn sg_lb_stats_v5_3_of<V: BalanceView>(
+    env: &LbEnv<'_, V>,
+    group: &SchedGroup,
+    sums: &GroupSums,
+) -> (SgLbStatsV5_3, u32, bool) {
+    let stats = SgLbStatsV5_3 {
+        group_load: sums.runnable_load,
+        group_util: sums.util,
+        sum_nr_running: sums.h_nr_running,
+        idle_cpus: sums.idle_cpus,
+        ..SgLbStatsV5_3::new(env, group)
+    };
+    (stats, group.weight, sums.overloaded_cpus != 0)
+}
+
+impl SgLbStatsV5_3 {
+    /// A group of which no CPU is added yet.
+    fn new<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup) -> Self {
+        SgLbStatsV5_3 {
+            group_capacity: env.view.group_capacity(env.level, group),
+            group_weight: group.weight,
+            imbalanced: env.view.group_imbalance(env.level, group),
+            local: group.span.test(env.dst_cpu),
+            ..SgLbStatsV5_3::default()
+        }
+    }
 }
 
 /// What `find_busiest_group()` of 5.3 reads besides the sums.

@@ -15,6 +15,7 @@ use super::update_sd_pick_busiest::capacity_greater;
 use super::view::BalanceView;
 use crate::cpumask::Cpu;
 use crate::domain::SchedGroup;
+use crate::group_sums::{DomainSums, GroupSums, MOST_TASKS};
 use crate::select::CpuCapacity;
 
 /// `find_busiest_queue()`: returns the CPU of `group` with the most of what is to be moved, the first of equals; `None`
@@ -22,6 +23,16 @@ use crate::select::CpuCapacity;
 ///
 /// With NUMA balancing, the kernel would skip run queues whose tasks are on their preferred nodes.
 pub fn find_busiest_queue<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup) -> Option<Cpu> {
+    match (env.group_sums(), env.migration_type) {
+        (Some(sums), MigrationType::Load) => most_load(env, group, sums),
+        (Some(sums), MigrationType::Util) => most_util(env, group, sums),
+        (Some(sums), MigrationType::Task) => most_tasks(group, sums),
+        _ => by_cpus(env, group),
+    }
+}
+
+/// Reads every CPU of the group.
+fn by_cpus<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup) -> Option<Cpu> {
     let view = env.view;
     let mut busiest = None;
     let (mut most, mut capacity_of_most) = (0, 1);
@@ -68,6 +79,57 @@ pub fn find_busiest_queue<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup
         }
     }
     busiest
+}
+
+/// `migrate_load`, with the sums that the view keeps: no CPU has a reduced capacity.
+fn most_load<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup, sums: DomainSums<'_>) -> Option<Cpu> {
+    let rules = &env.balance.rules;
+    let (mut busiest, mut most, mut capacity_of_most) = (None, 0, 1);
+    let mut compare = |cpu| {
+        let has: &GroupSums = sums.cpu(cpu);
+        let (load, nr_running) =
+            if rules.by_load { (has.runnable_load, has.nr_running) } else { (has.load, has.h_nr_running) };
+        if nr_running == 1 && load > env.imbalance as u64 {
+            return;
+        }
+        let capacity = env.view.capacity_of(cpu);
+        if load * capacity_of_most > most * capacity {
+            (busiest, most, capacity_of_most) = (Some(cpu), load, capacity);
+        }
+    };
+    if rules.idle_queues_skipped {
+        group.span.iter_and(sums.with_tasks(1)).for_each(&mut compare);
+    } else {
+        group.span.iter().for_each(&mut compare);
+    }
+    busiest
+}
+
+/// `migrate_util`, with the sums that the view keeps.
+fn most_util<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup, sums: DomainSums<'_>) -> Option<Cpu> {
+    let (mut busiest, mut most) = (None, 0);
+    for cpu in group.span.iter_and(sums.with_tasks(2)) {
+        let mut util = sums.cpu(cpu).util;
+        if env.balance.util_boost {
+            util = util.max(sums.cpu(cpu).runnable).min(env.view.arch_scale_cpu_capacity(cpu));
+        }
+        if util > most {
+            (busiest, most) = (Some(cpu), util);
+        }
+    }
+    busiest
+}
+
+/// `migrate_task`, with the sums that the view keeps: the first CPU of those with the most tasks.
+fn most_tasks(group: &SchedGroup, sums: DomainSums<'_>) -> Option<Cpu> {
+    let (mut busiest, mut most) = (None, 0);
+    for cpu in group.span.iter_and(sums.with_tasks(MOST_TASKS)) {
+        let tasks = sums.cpu(cpu).h_nr_running;
+        if tasks > most {
+            (busiest, most) = (Some(cpu), tasks);
+        }
+    }
+    busiest.or_else(|| (1..MOST_TASKS).rev().find_map(|tasks| group.span.next_from_and(sums.with_tasks(tasks), 0)))
 }
 
 /// Whether the CPU's only task would move to a CPU that is no larger.

@@ -8,6 +8,8 @@ use super::sd_balance::SdBalance;
 use super::view::BalanceView;
 use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::{SchedDomain, SdFlags};
+use crate::group_sums::{DomainSums, GroupSums};
+use crate::select::IdleStateView;
 use smallvec::SmallVec;
 
 /// `enum cpu_idle_type`: what the CPU of the pass is doing.
@@ -164,25 +166,24 @@ impl<'a, V: BalanceView> LbEnv<'a, V> {
     /// `for_each_cpu_and(.., mask, env->cpus)`.
     #[inline]
     pub(super) fn cpus_of<'b>(&'b self, mask: &'b CpuMask) -> impl Iterator<Item = Cpu> + use<'a, 'b, V> {
-        let span = &*self.sd.span;
-        let mut from = 0;
-        std::iter::from_fn(move || {
-            loop {
-                let cpu = mask.next_from_and(span, from)?;
-                from = cpu + 1;
-                if self.removed.is_empty() || !self.removed.contains(&cpu) {
-                    return Some(cpu);
-                }
-            }
-        })
+        let removed = |cpu: Cpu| !self.removed.is_empty() && self.removed.contains(&cpu);
+        mask.iter_and(&self.sd.span).filter(move |&cpu| !removed(cpu))
     }
 
-    /// `cpu_util_cfs()`: returns the larger of utilisation and its estimate, at most the CPU's capacity.
+    /// The sums of the domain's groups, if the view keeps them and the pass can use them. A pass that has started over
+    /// leaves CPUs out, and sums do not have what is read of unequal CPUs.
+    #[inline]
+    pub(super) fn group_sums(&self) -> Option<DomainSums<'a>> {
+        if !self.removed.is_empty() || self.params.asym_capacity() || self.balance.energy {
+            return None;
+        }
+        self.view.group_sums(self.dst_cpu, self.level)
+    }
+
+    /// [`cpu_util_cfs`] of the pass's view.
     #[inline]
     pub(super) fn cpu_util_cfs(&self, cpu: Cpu) -> u64 {
-        let util = self.view.cpu_util_avg(cpu);
-        let util = self.view.cpu_util_est(cpu).map_or(util, |est| util.max(est));
-        util.min(self.view.arch_scale_cpu_capacity(cpu))
+        cpu_util_cfs(self.view, cpu)
     }
 
     /// `cpu_util_cfs_boost()`: returns the larger of `cpu_util_cfs()` and the runnable average, at most the CPU's
@@ -219,10 +220,36 @@ impl Balance<'_> {
         if self.rules.h_nr_runnable { queued - view.h_nr_delayed(cpu) } else { queued }
     }
 
+    /// Returns what a CPU adds to the sums of its groups.
+    #[inline]
+    pub fn cpu_sums<V: BalanceView + IdleStateView>(&self, view: &V, cpu: Cpu) -> GroupSums {
+        let nr_running = view.nr_running(cpu);
+        let none = nr_running == 0;
+        GroupSums {
+            load: view.cpu_load(cpu),
+            runnable_load: view.cpu_runnable_load(cpu),
+            util: cpu_util_cfs(view, cpu),
+            runnable: view.cpu_runnable(cpu),
+            nr_running,
+            h_nr_running: self.h_nr_running(view, cpu),
+            idle_cpus: u32::from(none && view.idle_cpu(cpu)),
+            idle_cpus_without: u32::from(none && view.curr_is_idle(cpu) && !view.ttwu_pending(cpu)),
+            overloaded_cpus: u32::from(nr_running > 1),
+        }
+    }
+
     /// `is_core_idle()`: whether all other CPUs of the CPU's core are idle.
     pub(super) fn is_core_idle<V: BalanceView>(&self, view: &V, cpu: Cpu) -> bool {
         self.domains.smt_mask[cpu as usize].iter().all(|other| other == cpu || view.idle_cpu(other))
     }
+}
+
+/// `cpu_util_cfs()`: returns the larger of utilisation and its estimate, at most the CPU's capacity.
+#[inline]
+fn cpu_util_cfs<V: BalanceView>(view: &V, cpu: Cpu) -> u64 {
+    let util = view.cpu_util_avg(cpu);
+    let util = view.cpu_util_est(cpu).map_or(util, |est| util.max(est));
+    util.min(view.arch_scale_cpu_capacity(cpu))
 }
 
 /// `check_cpu_capacity()`: whether other classes and interrupts leave the fair class noticeably less than the CPU's

@@ -13,10 +13,11 @@
 
 use super::lb_env::LbEnv;
 use super::update_sd_pick_busiest::update_sd_pick_busiest;
-use super::update_sg_lb_stats::{SgLbStats, update_sg_lb_stats};
+use super::update_sg_lb_stats::{GroupType, SgLbStats, sg_lb_stats_of, update_sg_lb_stats};
 use super::view::BalanceView;
 use super::{PreferSibling, SiblingImbalance};
 use crate::domain::{SchedDomains, SchedGroup, SdFlags};
+use crate::group_sums::{DomainSums, GroupSums};
 
 /// `struct sd_lb_stats`: a domain summed up.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,24 +55,10 @@ impl SdLbStats<'_> {
 pub fn update_sd_lb_stats<'a, V: BalanceView>(env: &mut LbEnv<'a, V>) -> SdLbStats<'a> {
     let rules = &env.balance.rules;
     let mut sds = SdLbStats { busiest_stat: SgLbStats::none(), ..SdLbStats::default() };
-    let mut local_group = None;
-    for group in env.sd.groups() {
-        let local = group.span.test(env.dst_cpu);
-        let (sgs, nr_rqs, overload) = update_sg_lb_stats(env, group, local);
-        env.nr_rqs += nr_rqs;
-        sds.overload |= overload;
-        sds.overutilized |= sgs.group_overutilized;
-        if local {
-            sds.local_stat = sgs;
-            local_group = Some(group);
-        } else if update_sd_pick_busiest(&env.params, &sds.local_stat, &sds.busiest_stat, &sgs) {
-            sds.busiest = Some(group);
-            sds.busiest_stat = sgs;
-        }
-        sds.total_load += sgs.group_load;
-        sds.total_capacity += sgs.group_capacity;
-        sds.sum_util += sgs.group_util;
-    }
+    let local_group = match env.group_sums() {
+        Some(sums) => sds.add_sums(env, sums),
+        None => sds.add_groups(env),
+    };
     sds.prefer_sibling = match rules.prefer_sibling {
         PreferSibling::ChildDomain => env.child.is_some_and(|child| child.flags.contains(SdFlags::PREFER_SIBLING)),
         PreferSibling::BusiestGroup => sds.busiest.is_some_and(|group| group.flags.contains(SdFlags::PREFER_SIBLING)),
@@ -83,6 +70,100 @@ pub fn update_sd_lb_stats<'a, V: BalanceView>(env: &mut LbEnv<'a, V>) -> SdLbSta
         sds.local_stat.cores = group_cores(env.balance.domains, local);
     }
     sds
+}
+
+impl<'a> SdLbStats<'a> {
+    /// Reads every CPU of every group. Returns the local group.
+    fn add_groups<V: BalanceView>(&mut self, env: &mut LbEnv<'a, V>) -> Option<&'a SchedGroup> {
+        let mut local_group = None;
+        for group in env.sd.groups() {
+            let local = group.span.test(env.dst_cpu);
+            let (sgs, nr_rqs, overload) = update_sg_lb_stats(env, group, local);
+            env.nr_rqs += nr_rqs;
+            self.overload |= overload;
+            self.overutilized |= sgs.group_overutilized;
+            if local {
+                self.local_stat = sgs;
+                local_group = Some(group);
+            } else if update_sd_pick_busiest(&env.params, &self.local_stat, &self.busiest_stat, &sgs) {
+                self.busiest = Some(group);
+                self.busiest_stat = sgs;
+            }
+            self.total_load += sgs.group_load;
+            self.total_capacity += sgs.group_capacity;
+            self.sum_util += sgs.group_util;
+        }
+        local_group
+    }
+
+    /// Does the same from the sums that the view keeps. Returns the local group.
+    fn add_sums<V: BalanceView>(&mut self, env: &mut LbEnv<'a, V>, sums: DomainSums<'_>) -> Option<&'a SchedGroup> {
+        let sd = env.sd;
+        let mut local_group = None;
+        let first = sd.first_group as usize;
+        for index in (first..sd.groups.len()).chain(0..first) {
+            let (group, disjoint, sums) = (&sd.groups[index], sums.disjoint(), sums.group(index));
+            let capacity = env.view.group_capacity(env.level, group);
+            env.nr_rqs += group.weight;
+            self.overload |= sums.overloaded_cpus != 0;
+            self.total_load += sums.load;
+            self.total_capacity += capacity;
+            self.sum_util += sums.util;
+            if index == first || (!disjoint && group.span.test(env.dst_cpu)) {
+                self.local_stat = sg_lb_stats_of(env, group, true, sums);
+                local_group = Some(group);
+            } else if !self.passes_over(env, group, sums, capacity) {
+                let sgs = sg_lb_stats_of(env, group, false, sums);
+                if update_sd_pick_busiest(&env.params, &self.local_stat, &self.busiest_stat, &sgs) {
+                    self.busiest = Some(group);
+                    self.busiest_stat = sgs;
+                }
+            }
+        }
+        local_group
+    }
+
+    /// Whether `update_sd_pick_busiest()` prefers the busiest group so far to this one, as it does to most groups of a
+    /// large domain: the same without all of the statistics. False as well where it takes those to know.
+    #[inline]
+    fn passes_over<V: BalanceView>(
+        &self,
+        env: &LbEnv<'_, V>,
+        group: &SchedGroup,
+        sums: &GroupSums,
+        capacity: u64,
+    ) -> bool {
+        if sums.h_nr_running == 0 {
+            return true;
+        }
+        let (busiest, pct) = (&self.busiest_stat, u64::from(env.sd.imbalance_pct));
+        if sums.nr_running > group.weight && (capacity * 100 < sums.util * pct || capacity * pct < sums.runnable * 100)
+        {
+            // It is overloaded. avg_load <= that of the busiest, without the division.
+            return busiest.group_type == GroupType::Overloaded && sums.load * 1024 < (busiest.avg_load + 1) * capacity;
+        }
+        if env.view.group_imbalance(env.level, group) {
+            return false;
+        }
+        let is_smt = group.flags.contains(SdFlags::SHARE_CPUCAPACITY);
+        let smt_balance = env.balance.rules.smt_balance;
+        if smt_balance && is_smt && sums.h_nr_running > 1 {
+            return busiest.group_type > GroupType::SmtBalance;
+        }
+        if sums.nr_running >= group.weight
+            && (capacity * pct < sums.runnable * 100 || capacity * 100 <= sums.util * pct)
+        {
+            return busiest.group_type > GroupType::FullyBusy;
+        }
+        if busiest.group_type != GroupType::HasSpare {
+            return true;
+        }
+        if smt_balance && is_smt != busiest.is_smt() {
+            return false;
+        }
+        sums.idle_cpus > busiest.idle_cpus
+            || (sums.idle_cpus == busiest.idle_cpus && sums.nr_running <= busiest.sum_nr_running)
+    }
 }
 
 /// `group->cores` (`init_sched_groups_capacity()`): returns the number of cores of which the group has CPUs.

@@ -18,6 +18,7 @@ use super::lb_env::LbEnv;
 use super::update_sd_pick_busiest::capacity_greater;
 use super::view::BalanceView;
 use crate::domain::{SchedGroup, SdFlags};
+use crate::group_sums::GroupSums;
 
 /// `enum group_type` in the kernel's order: tasks are pulled from a later type before an earlier one. The slow path of
 /// wake-ups has a smaller enum of its own, [`select::GroupType`](crate::select::GroupType).
@@ -137,25 +138,55 @@ pub(super) fn update_sg_lb_stats<V: BalanceView>(
             sgs.group_misfit_task_load = sgs.group_misfit_task_load.max(load);
         }
     }
-    sgs.group_capacity = view.group_capacity(env.level, group);
-    sgs.group_weight = group.weight;
-    sgs.flags = group.flags;
     if asym {
         sgs.min_capacity = view.group_min_capacity(env.level, group);
         sgs.max_capacity = view.group_max_capacity(env.level, group);
     }
     sgs.spare_by_energy = rules.overloaded_by_energy && env.balance.energy && !sgs.group_overutilized;
-    // With ITMT, sched_group_asym() would set group_asym_packing here.
-    sgs.group_smt_balance =
-        rules.smt_balance && !local && env.params.dst_idle() && sgs.is_smt() && sgs.sum_h_nr_running > 1;
-    sgs.group_type = sgs.group_classify(env.sd.imbalance_pct, || view.group_imbalance(env.level, group));
-    if sgs.group_type == GroupType::Overloaded {
-        sgs.avg_load = sgs.load_per_capacity();
-    }
+    sgs.classify(env, group, local);
     (sgs, nr_rqs, overload)
 }
 
+/// The same from `sums` of the group that the view keeps, as `LbEnv::group_sums` returns them.
+#[inline]
+pub(super) fn sg_lb_stats_of<V: BalanceView>(
+    env: &LbEnv<'_, V>,
+    group: &SchedGroup,
+    local: bool,
+    sums: &GroupSums,
+) -> SgLbStats {
+    let mut sgs = SgLbStats {
+        group_load: sums.load,
+        group_util: sums.util,
+        group_runnable: sums.runnable,
+        sum_nr_running: sums.nr_running,
+        sum_h_nr_running: sums.h_nr_running,
+        idle_cpus: sums.idle_cpus,
+        ..SgLbStats::default()
+    };
+    sgs.classify(env, group, local);
+    sgs
+}
+
 impl SgLbStats {
+    /// The part of `update_sg_lb_stats()` after the loop.
+    #[inline]
+    fn classify<V: BalanceView>(&mut self, env: &LbEnv<'_, V>, group: &SchedGroup, local: bool) {
+        self.group_capacity = env.view.group_capacity(env.level, group);
+        self.group_weight = group.weight;
+        self.flags = group.flags;
+        // With ITMT, sched_group_asym() would set group_asym_packing here.
+        self.group_smt_balance = env.balance.rules.smt_balance
+            && !local
+            && env.params.dst_idle()
+            && self.is_smt()
+            && self.sum_h_nr_running > 1;
+        self.group_type = self.group_classify(env.sd.imbalance_pct, || env.view.group_imbalance(env.level, group));
+        if self.group_type == GroupType::Overloaded {
+            self.avg_load = self.load_per_capacity();
+        }
+    }
+
     /// Returns the stats with which the first candidate is compared (`init_sd_lb_stats()`).
     pub fn none() -> Self {
         SgLbStats { idle_cpus: u32::MAX, ..SgLbStats::default() }

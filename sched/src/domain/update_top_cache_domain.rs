@@ -9,7 +9,7 @@
 
 use super::LlcId;
 use super::{SchedDomain, SchedDomains, SdFlags};
-use crate::cpumask::{Cpu, CpuMask, Wrap};
+use crate::cpumask::{Cpu, CpuMask};
 use std::sync::Arc;
 
 /// The shortcuts of all CPUs that follow from their domains alone.
@@ -84,25 +84,37 @@ impl TopCacheDomains {
     }
 }
 
-/// Returns `SchedDomains::core_walk`.
+/// Returns `SchedDomains::core_walk`, where each core has two CPUs.
+///
+/// A scan that wraps reaches the lower CPU of a core first, unless it starts above that one and not above the other. So
+/// the walks from two starts differ only by the cores that have a CPU between them.
 fn core_walks(
     nr_cpus: u32,
     domains: &[Vec<SchedDomain>],
     sd_llc: &[Option<u32>],
     smt_mask: &[Arc<CpuMask>],
 ) -> Vec<[CpuMask; 2]> {
-    let of = |cpu: Cpu, start: Cpu| {
-        let mut first = CpuMask::new(nr_cpus);
-        let Some(llc) = sd_llc[cpu as usize] else { return first };
-        let mut left = (*domains[cpu as usize][llc as usize].span).clone();
-        let mut position = Wrap::new(start);
-        while let Some(cpu) = position.next(&left) {
-            first.set(cpu);
-            left.andnot_with(&smt_mask[cpu as usize]);
+    let none = CpuMask::new(nr_cpus);
+    let mut walks = vec![[none.clone(), none]; nr_cpus as usize];
+    for first in 0..nr_cpus {
+        let Some(llc) = sd_llc[first as usize] else { continue };
+        let span = &*domains[first as usize][llc as usize].span;
+        if span.first() != Some(first) {
+            continue;
         }
-        first
-    };
-    (0..nr_cpus).map(|cpu| [of(cpu, cpu), of(cpu, cpu + 1)]).collect()
+        let sibling = |cpu: Cpu| smt_mask[cpu as usize].iter().find(|&other| other != cpu && span.test(other));
+        let lower = |&cpu: &Cpu| sibling(cpu).is_none_or(|other| cpu < other);
+        let mut walk = CpuMask::from_cpus(nr_cpus, span.iter().filter(lower));
+        for cpu in span.iter() {
+            walks[cpu as usize][0].clone_from(&walk);
+            if let Some(other) = sibling(cpu) {
+                walk.clear(cpu);
+                walk.set(other);
+            }
+            walks[cpu as usize][1].clone_from(&walk);
+        }
+    }
+    walks
 }
 
 impl SchedDomains {
@@ -157,6 +169,38 @@ impl SchedDomains {
                     }
                 }
                 self.sd_llc_id.iter().map(|&first| dense[first as usize]).collect()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{DomainOptions, Numbering, Uniform, build_sched_domains};
+    use crate::cpumask::{CpuMask, Wrap};
+    use wakelab_kernel::Preset;
+
+    /// The walk of a scan that takes a whole core off its mask with each CPU that it comes to.
+    #[test]
+    fn core_walk_is_the_walk_of_a_scan() {
+        let options = DomainOptions::of(Preset::get("v6.1").expect("a preset"));
+        for numbering in [Numbering::Split, Numbering::Adjacent] {
+            for (packages, llcs, cores) in [(1, 1, 1), (1, 1, 5), (2, 1, 3), (2, 3, 2), (1, 1, 70)] {
+                let machine = Uniform { packages, llcs, nodes: packages, numbering, ..Uniform::new(cores, 2) };
+                let domains = build_sched_domains(&machine.topology(), &options).expect("a machine");
+                assert_eq!(domains.core_walk.len(), domains.nr_cpus as usize);
+                for (cpu, walks) in (0..).zip(&domains.core_walk) {
+                    let llc = domains.sd_llc(cpu).expect("an LLC");
+                    for (start, walk) in (cpu..).zip(walks) {
+                        let (mut first, mut left) = (CpuMask::new(domains.nr_cpus), CpuMask::clone(&llc.span));
+                        let mut position = Wrap::new(start);
+                        while let Some(cpu) = position.next(&left) {
+                            first.set(cpu);
+                            left.andnot_with(&domains.smt_mask[cpu as usize]);
+                        }
+                        assert_eq!(*walk, first, "from CPU {start} of the LLC of CPU {cpu}");
+                    }
+                }
             }
         }
     }

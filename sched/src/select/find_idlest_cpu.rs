@@ -13,7 +13,7 @@
 //!     return new_cpu
 //! ```
 
-use super::find_idlest_group::{GroupStats, WORST, leaves_local, update_pick_idlest};
+use super::find_idlest_group::{GroupStats, WORST, is_no_idler, leaves_local, update_pick_idlest};
 use super::find_idlest_group_by_load::{ByLoad, GroupLoads};
 use super::select_idle_sibling::takes_sched_idle;
 use super::select_task_rq_fair::Cx;
@@ -181,6 +181,78 @@ impl SlowPath {
         }
     }
 
+    /// Goes on from the probe of `cpu` to the end of what the probes are for, if nobody observes them. Returns `None` if
+    /// they have to be made one by one.
+    pub(super) fn finish_part<V: View>(&mut self, cpu: Cpu, cx: Cx<'_, V>) -> Option<Next> {
+        match &self.part {
+            Part::Groups { .. } => self.compare_by_sums(cpu, cx),
+            Part::Loads { .. } => None,
+            Part::Cpus { .. } => Some(self.compare_cpus(cpu, cx)),
+        }
+    }
+
+    /// Compares the CPUs of the chosen group from `cpu` on.
+    fn compare_cpus<V: View>(&mut self, cpu: Cpu, cx: Cx<'_, V>) -> Next {
+        let sd = self.domain(cx.rules);
+        let Part::Cpus { group, best } = &mut self.part else { unreachable!("CPUs are being compared") };
+        let span = &ring(sd, *group).span;
+        let mut next = Some(cpu);
+        while let Some(cpu) = next {
+            if best.probe(cpu, cx, &mut ()) {
+                return self.descend(cpu, cx.rules, cx.wakeup, &mut ());
+            }
+            next = span.next_from_and(cx.wakeup.wakee.cpus_ptr, cpu + 1);
+        }
+        let chosen = best.chosen();
+        self.descend(chosen, cx.rules, cx.wakeup, &mut ())
+    }
+
+    /// Compares the groups of the domain by the sums that the view keeps, from the first group on, and continues after
+    /// the last. `cpu` is the next to be probed. Returns `None` if the groups have to be probed CPU by CPU. The only
+    /// CPU that does not count as in the sums is the one that has the task itself.
+    fn compare_by_sums<V: View>(&mut self, cpu: Cpu, cx: Cx<'_, V>) -> Option<Next> {
+        let (sd, task) = (self.domain(cx.rules), &cx.wakeup.wakee);
+        let Part::Groups { at: 0, stats: GroupStats { group_misfit_task_load: false, .. }, local, idlest } =
+            &mut self.part
+        else {
+            return None;
+        };
+        if ring(sd, 0).span.first() != Some(cpu) || !sd.span.is_subset(task.cpus_ptr) {
+            return None;
+        }
+        let sums = cx.view.group_sums(self.cpu, self.level)?;
+        let own = (task.has_contributed || task.is_current).then_some(task.prev_cpu);
+        for at in 0..sd.groups.len() {
+            let group = ring(sd, at);
+            let group_sums = sums.group(ring_index(sd, at));
+            let is_local = if sums.disjoint() { at == 0 } else { group.span.test(self.cpu) };
+            let has_own = own.is_some_and(|cpu| group.span.test(cpu));
+            if !is_local
+                && !has_own
+                && let Some((_, idlest)) = idlest
+                && !cx.view.group_imbalance(self.level, group)
+                && is_no_idler(idlest, group, group_sums, cx.view.group_capacity(self.level, group), sd.imbalance_pct)
+            {
+                continue;
+            }
+            let mut stats = match own.filter(|&cpu| group.span.test(cpu)) {
+                None => GroupStats::of(group_sums),
+                Some(cpu) => {
+                    let mut stats = GroupStats::of(&group_sums.without(sums.cpu(cpu)));
+                    stats.add(cpu, cx.wakeup, cx.view);
+                    stats
+                }
+            };
+            stats.finish(self.level, sd.imbalance_pct, group, cx);
+            if is_local {
+                *local = Some((at, stats));
+            } else if update_pick_idlest(idlest.as_ref().map_or(&WORST, |(_, stats)| stats), &stats) {
+                *idlest = Some((at, stats));
+            }
+        }
+        Some(self.choose_group(cx.rules, cx.wakeup, &mut ()))
+    }
+
     /// Chooses after the last group: the task goes to the idlest group, or stays in the local one and goes a domain
     /// lower.
     fn choose_group<O: Observer>(&mut self, rules: &Rules<'_>, wakeup: &Wakeup<'_>, observer: &mut O) -> Next {
@@ -297,8 +369,13 @@ impl IdlestCpu {
 
 /// The group at a position of the ring, counted from the CPU's own.
 fn ring(sd: &SchedDomain, position: usize) -> &SchedGroup {
-    let count = sd.groups.len();
-    &sd.groups[(sd.first_group as usize + position) % count]
+    &sd.groups[ring_index(sd, position)]
+}
+
+/// The index in [`SchedDomain::groups`] of that group.
+fn ring_index(sd: &SchedDomain, position: usize) -> usize {
+    let (index, count) = (sd.first_group as usize + position, sd.groups.len());
+    if index < count { index } else { index - count }
 }
 
 /// The next CPU of a group whose statistics are summed: each CPU up to 6.8, since then those that the task may use.

@@ -18,6 +18,7 @@ use super::util_fits_cpu::{task_fits_capacity, task_fits_cpu};
 use super::{AsymView, GroupView, IdleStateView, RqView, Rules, UtilView, Wakeup};
 use crate::cpumask::Cpu;
 use crate::domain::{SchedDomain, SchedGroup, SdFlags};
+use crate::group_sums::GroupSums;
 use wakelab_kernel::NumaFork;
 
 /// How busy a group is (`enum group_type`), from idlest to busiest. The types that only load balance assigns
@@ -83,6 +84,19 @@ impl GroupStats {
     /// fit none.
     pub(super) fn new(asym: bool) -> Self {
         GroupStats { group_misfit_task_load: asym, ..GroupStats::default() }
+    }
+
+    /// The statistics of CPUs that have `sums` together, of which none has the task itself.
+    #[inline]
+    pub(super) fn of(sums: &GroupSums) -> Self {
+        GroupStats {
+            group_load: sums.load,
+            group_util: sums.util,
+            group_runnable: sums.runnable,
+            sum_nr_running: sums.nr_running,
+            idle_cpus: sums.idle_cpus_without,
+            ..GroupStats::default()
+        }
     }
 
     /// Adds one CPU: the body of the loop of update_sg_wakeup_stats().
@@ -235,6 +249,41 @@ pub(super) fn update_pick_idlest(idlest: &GroupStats, candidate: &GroupStats) ->
             candidate.idle_cpus > idlest.idle_cpus
                 || (candidate.idle_cpus == idlest.idle_cpus && candidate.group_util < idlest.group_util)
         }
+    }
+}
+
+/// Whether [`update_pick_idlest`] prefers `idlest` to a group with these sums, as it does to most groups of a large
+/// domain: the same without all of the statistics. The group is not imbalanced, and CPUs do not differ in capacity.
+#[inline]
+pub(super) fn is_no_idler(
+    idlest: &GroupStats,
+    group: &SchedGroup,
+    sums: &GroupSums,
+    capacity: u64,
+    imbalance_pct: u32,
+) -> bool {
+    let pct = u64::from(imbalance_pct);
+    let group_type = if sums.nr_running < group.weight {
+        GroupType::HasSpare
+    } else if sums.nr_running > group.weight
+        && (capacity * 100 < sums.util * pct || capacity * pct < sums.runnable * 100)
+    {
+        GroupType::Overloaded
+    } else if capacity * pct < sums.runnable * 100 || capacity * 100 <= sums.util * pct {
+        GroupType::FullyBusy
+    } else {
+        GroupType::HasSpare
+    };
+    if group_type != idlest.group_type {
+        return group_type > idlest.group_type;
+    }
+    match group_type {
+        GroupType::HasSpare => {
+            sums.idle_cpus_without < idlest.idle_cpus
+                || (sums.idle_cpus_without == idlest.idle_cpus && sums.util >= idlest.group_util)
+        }
+        // avg_load >= that of the idlest, without the division.
+        _ => sums.load * 1024 >= idlest.avg_load * capacity,
     }
 }
 

@@ -279,7 +279,7 @@ impl Select {
     #[inline]
     pub fn finish<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Decision {
         loop {
-            let chosen = match self.scan_by_mask(cx, observer) {
+            let chosen = match self.scan_by_mask(cx, observer).or_else(|| self.finish_slow_part(cx, observer)) {
                 Some(chosen) => chosen,
                 None => self.probe_stage(cx, observer),
             };
@@ -321,6 +321,30 @@ impl Select {
         None
     }
 
+    /// A comparison of groups or of CPUs in the slow path in one step; `None` if it has to be probed CPU by CPU.
+    #[inline(always)]
+    fn finish_slow_part<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, _: &mut O) -> Option<Option<Chosen>> {
+        if !O::PROBES
+            && let Stage::Slow(cpu) = self.stage
+        {
+            let next = self.slow.finish_part(cpu, cx)?;
+            return Some(self.continue_slow(next));
+        }
+        None
+    }
+
+    /// Goes on with the next CPU of the slow path, or ends with the chosen one.
+    #[inline]
+    fn continue_slow(&mut self, next: Result<Cpu, Cpu>) -> Option<Chosen> {
+        match next {
+            Ok(next) => {
+                self.stage = Stage::Slow(next);
+                None
+            }
+            Err(chosen) => self.done(chosen, Reason::Slow),
+        }
+    }
+
     /// Probes what the stage names.
     #[inline]
     pub(super) fn probe_stage<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
@@ -334,12 +358,9 @@ impl Select {
                 self.begin_search();
                 None
             },
-            Stage::Slow(cpu) => match self.slow.probe(cpu, cx, observer) {
-                Ok(next) => {
-                    self.stage = Stage::Slow(next);
-                    None
-                }
-                Err(chosen) => self.done(chosen, Reason::Slow),
+            Stage::Slow(cpu) => {
+                let next = self.slow.probe(cpu, cx, observer);
+                self.continue_slow(next)
             },
             Stage::Done => None,
         })

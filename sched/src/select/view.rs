@@ -25,6 +25,7 @@ use super::policy::PolicyStates;
 use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::SchedGroup;
 use crate::energy::RqUtil;
+use crate::group_sums::DomainSums;
 use std::sync::Arc;
 
 /// Whether CPUs are idle: what each probe of the search reads.
@@ -191,6 +192,18 @@ pub trait GroupView: RqView {
     /// differ in capacity.
     fn group_max_capacity(&self, _level: usize, group: &SchedGroup) -> u64 {
         group.span.iter().map(|cpu| self.capacity_of(cpu)).max().unwrap_or(0)
+    }
+
+    /// The sums of the groups of a CPU's domain at `level` (0 is the lowest), if the view keeps them
+    /// ([`GroupTable`](crate::group_sums::GroupTable)). The decisions are the same without.
+    ///
+    /// A view that returns sums promises that they are what its other methods return now, added up over the CPUs of
+    /// each group ([`GroupSums`](crate::group_sums::GroupSums) says what of each CPU), that each group lies within the
+    /// domain, and that each CPU has its whole capacity ([`RqView::capacity_of`] is
+    /// [`AsymView::arch_scale_cpu_capacity`]), so that there is no CPU with reduced capacity to be looked for.
+    #[inline]
+    fn group_sums(&self, _cpu: Cpu, _level: usize) -> Option<DomainSums<'_>> {
+        None
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a placement must be for any machine and state: a second implementation, and the laws that hold between the
 //! ways to decide.
 
-use crate::select_reference::case::{World, case};
+use crate::select_reference::case::{World, case, slow_case};
 use crate::select_reference::table::Table;
 use crate::select_reference::{Kernel, Version};
 use proptest::prelude::*;
@@ -154,13 +154,14 @@ proptest! {
         prop_assert_eq!(outcome(&world, &decision), reference(&world));
     }
 
-    /// At once, step by step, with or without a listener, by single probes or by words of masks: all the same.
+    /// At once, step by step, with or without a listener, by single probes, by words of masks or by sums over groups:
+    /// all the same.
     #[test]
     fn all_ways_agree(case in case()) {
         let world = case.world();
         let expected = at_once(&mut Select::default(), &world, &world.table, &mut ());
         let mut heard = Vec::new();
-        for table in [world.table.clone(), world.table.with_masks()] {
+        for table in [world.table.clone(), world.table.with_masks(), world.table.with_sums(&world.domains)] {
             prop_assert_eq!(at_once(&mut Select::default(), &world, &table, &mut ()), expected);
 
             let mut probes = Probes::default();
@@ -201,6 +202,15 @@ proptest! {
             && (world.allowed.iter().any(passed_over) || world.version == Version::V5_3);
         prop_assert!(promised(decision.target));
         prop_assert!(promised(decision.cpu) || stuck);
+    }
+
+    /// Forks and execs, which are few among the cases above, with sums over groups.
+    #[test]
+    fn sums_change_no_slow_path(case in slow_case()) {
+        let world = case.world();
+        let with_sums = world.table.with_sums(&world.domains);
+        let expected = at_once(&mut Select::default(), &world, &world.table, &mut ());
+        prop_assert_eq!(at_once(&mut Select::default(), &world, &with_sums, &mut ()), expected);
     }
 
     /// What one decision leaves behind does not reach the next one.

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
+use wakelab_events::sim::Sink;
 use wakelab_kernel::{Preset, Switches};
+use wakelab_machine::Machine;
 use wakelab_pm::governor::governor;
 use wakelab_pm::idle::IDLE_GOVERNORS;
+use wakelab_sched::domain::{Numbering, Uniform};
 use wakelab_sim::{Mechanisms, Outcome, PmSide, Setup, run};
 use wakelab_workload::{Load, Work, Workload, build, synthetic};
 
@@ -23,7 +26,12 @@ pub struct Case {
 impl Case {
     /// Simulates `until` ns with nobody listening.
     pub fn run(&self, until: u64) -> Outcome {
-        let machine = wakelab_machine::get(self.machine).expect("a machine");
+        self.run_with(until, &mut ())
+    }
+
+    /// Simulates `until` ns.
+    pub fn run_with(&self, until: u64, sink: &mut impl Sink) -> Outcome {
+        let machine = machine(self.machine);
         let kernel = Preset::get("v5.19-rc1").expect("a preset");
         let features = self.switches.parse::<Switches>().expect("switches").on(kernel.features);
         let Case { workload, mechanisms, .. } = self;
@@ -40,8 +48,19 @@ impl Case {
             observer_cost: 0,
             pm: self.governor.map(of),
         };
-        run(&setup, &mut (), &AtomicBool::new(false)).expect("a run")
+        run(&setup, sink, &AtomicBool::new(false)).expect("a run")
     }
+}
+
+/// 1024 CPUs like those of bench-1024, in 64 LLCs of 16 CPUs.
+pub const LLCS_OF_16: &str = "bench-1024, LLCs of 16";
+
+fn machine(name: &str) -> Machine {
+    if name != LLCS_OF_16 {
+        return wakelab_machine::get(name).expect("a machine");
+    }
+    let shape = Uniform { packages: 2, nodes: 2, llcs: 32, numbering: Numbering::Split, ..Uniform::new(8, 2) };
+    Machine { topology: shape.topology(), ..wakelab_machine::get("bench-1024").expect("a machine") }
 }
 
 /// 224 pairs on 112 CPUs, started within `ramp` ns: in the migrating state, and stacked, which they are from the start

@@ -57,8 +57,11 @@ impl<'m> System<'m> {
     /// `cfs_rq_util_change()`: notifies cpufreq if the averages of a CPU's run queue have `changed`.
     #[inline]
     pub fn util_change(&mut self, cpu: Cpu, changed: bool) {
-        if changed && self.pm.is_some() {
-            self.cpufreq_update_util(cpu, false);
+        if changed {
+            self.touch(cpu);
+            if self.pm.is_some() {
+                self.cpufreq_update_util(cpu, false);
+            }
         }
     }
 

@@ -243,6 +243,12 @@ pub fn case() -> impl Strategy<Value = Case> {
         )
 }
 
+/// A fork or an exec.
+pub fn slow_case() -> impl Strategy<Value = Case> {
+    (case(), prop::sample::select(vec![WakeFlags::FORK, WakeFlags::EXEC]))
+        .prop_map(|(case, flags)| Case { flags, ..case })
+}
+
 impl Case {
     pub fn world(&self) -> World {
         let name = match self.version {

@@ -1,9 +1,11 @@
 //! The system as a plain table.
 
 use std::cell::Cell;
+use std::rc::Rc;
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{SchedDomains, SchedGroup};
+use wakelab_sched::group_sums::{DomainSums, GroupSums, GroupTable};
 use wakelab_sched::select::policy::{Hook, HookView, PolicyStates};
 use wakelab_sched::select::{
     AffineDetail, AsymView, Decision, Effects, EnergyView, GroupView, IdleStateView, IdleView, LlcView, MaskView,
@@ -129,6 +131,8 @@ pub struct Table {
     /// Which groups are marked as imbalanced.
     pub imbalances: u64,
     pub masks: Option<(CpuMask, Option<CpuMask>)>,
+    /// Sums over groups, if it keeps them.
+    pub sums: Option<Rc<GroupTable>>,
     pub policies: Option<PolicyStates>,
 }
 
@@ -148,6 +152,24 @@ impl Table {
         let sched_idle = mask(|row| row.sched_idle);
         let sched_idle = (!sched_idle.is_empty()).then_some(sched_idle);
         Table { masks: Some((mask(|row| row.idle), sched_idle)), ..self.clone() }
+    }
+
+    /// The same system, which now keeps sums of what the slow path reads.
+    pub fn with_sums(&self, domains: &SchedDomains) -> Self {
+        let mut sums = GroupTable::new(domains);
+        sums.refresh(|cpu| {
+            let row = self.row(cpu);
+            let util = if self.util_est_on { row.util_avg.max(row.util_est) } else { row.util_avg };
+            GroupSums {
+                load: row.load,
+                util: util.min(row.capacity_orig),
+                runnable: row.runnable,
+                nr_running: row.nr_running,
+                idle_cpus_without: u32::from(row.nr_running == 0 && row.curr_is_idle && !row.ttwu_pending),
+                ..GroupSums::default()
+            }
+        });
+        Table { sums: Some(Rc::new(sums)), ..self.clone() }
     }
 
     /// The same system before anyone has read its clock.
@@ -177,6 +199,7 @@ impl Table {
             util_est_on: true,
             imbalances: 0,
             masks: None,
+            sums: None,
             policies: None,
         }
     }
@@ -303,6 +326,9 @@ impl GroupView for Table {
     fn group_imbalance(&self, level: usize, group: &SchedGroup) -> bool {
         let first = u64::from(group.span.first().unwrap());
         self.imbalances >> ((first + 7 * level as u64) % 64) & 1 == 1
+    }
+    fn group_sums(&self, cpu: Cpu, level: usize) -> Option<DomainSums<'_>> {
+        self.sums.as_ref()?.domain(cpu, level)
     }
 }
 

@@ -1,14 +1,16 @@
 //! A system written down: what every CPU and every task is at one moment.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{Balance, BalanceView, GroupType, MigrationType, SdBalance};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{DomainOptions, SchedDomains, SchedGroup, Topology, build_sched_domains};
 use wakelab_sched::energy::RqUtil;
+use wakelab_sched::group_sums::{DomainSums, GroupTable};
 use wakelab_sched::runqueue::TaskId;
-use wakelab_sched::select::{AsymView, EnergyView, GroupView, IdleView, RqView, UtilView};
+use wakelab_sched::select::{AsymView, EnergyView, GroupView, IdleStateView, IdleView, RqView, UtilView};
 
 /// One CPU.
 #[derive(Clone, Debug)]
@@ -61,6 +63,8 @@ pub struct State {
     pub balance_running: bool,
     /// A utilisation clamp has been set since boot.
     pub uclamp_used: bool,
+    /// Sums over groups, if it keeps them.
+    pub sums: Option<Rc<GroupTable>>,
 }
 
 pub const NOW: u64 = 10_000_000_000;
@@ -92,7 +96,20 @@ impl State {
             util_est: true,
             balance_running: false,
             uclamp_used: false,
+            sums: None,
         }
+    }
+
+    /// The same system with sums over groups, brought up to date since nothing ran. They are for CPUs with all of their
+    /// capacity.
+    pub fn with_sums(&self, balance: &Balance<'_>, domains: &SchedDomains) -> Self {
+        let mut sums = GroupTable::new(domains);
+        let idle = State::idle(self.nr_cpus());
+        sums.refresh(|cpu| balance.cpu_sums(&idle, cpu));
+        (0..self.nr_cpus()).for_each(|cpu| sums.touch(cpu));
+        sums.refresh(|cpu| balance.cpu_sums(self, cpu));
+        assert!(sums.is_count(|cpu| balance.cpu_sums(self, cpu)));
+        State { sums: Some(Rc::new(sums)), ..self.clone() }
     }
 
     pub fn nr_cpus(&self) -> u32 {
@@ -237,6 +254,21 @@ impl GroupView for State {
     }
     fn group_imbalance(&self, level: usize, group: &SchedGroup) -> bool {
         self.imbalanced.contains(&(level, group.group_balance_cpu()))
+    }
+    fn group_sums(&self, cpu: Cpu, level: usize) -> Option<DomainSums<'_>> {
+        self.sums.as_ref()?.domain(cpu, level)
+    }
+}
+
+impl IdleStateView for State {
+    fn curr_is_idle(&self, cpu: Cpu) -> bool {
+        self.nr_running(cpu) == 0
+    }
+    fn idle_stamp(&self, _: Cpu) -> u64 {
+        0
+    }
+    fn idle_exit_latency(&self, _: Cpu) -> Option<u32> {
+        None
     }
 }
 
