@@ -10,7 +10,6 @@
 //! ```
 
 use super::CfsRq;
-use crate::runqueue::tasks_timeline::{ByVruntime, Timeline};
 use crate::runqueue::{DequeueFlags, Entities, Policy, Prev, Switch, TaskId, vtime_before};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
@@ -32,11 +31,8 @@ impl CfsRq {
         if self.skip != Some(left) {
             return Some(left);
         }
-        let second = if curr == Some(left) {
-            self.tasks_timeline.first()
-        } else {
-            earlier(Timeline::<ByVruntime>::next(es, left))
-        };
+        let second =
+            if curr == Some(left) { self.tasks_timeline.first() } else { earlier(self.tasks_timeline.next(es, left)) };
         second.filter(fair).or(Some(left))
     }
 

@@ -1,4 +1,4 @@
-//! `cfs_rq->tasks_timeline`: the tree of the waiting tasks (`__enqueue_entity()`, `__dequeue_entity()`).
+//! The tree of many waiting tasks.
 //!
 //! An AVL tree whose links are in the entities themselves, as the kernel's red-black nodes are: enqueue, dequeue and
 //! successor take O(log n), the first task is cached, and nothing is allocated. The choice of the balanced tree does
@@ -26,12 +26,13 @@
 //! The least and the largest slice of the subtree are maintained in the same way. At the root they are those of all
 //! waiting tasks (`min_slice`, 6.12; `max_slice`, 7.2).
 
-use super::{Entities, Entity, TaskId, vtime_before};
+use super::Order;
+use crate::runqueue::{Entities, Entity, TaskId, vtime_before};
 use std::marker::PhantomData;
 
 /// A task's place in a tree.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(in crate::runqueue) struct Node {
     parent: Option<TaskId>,
     left: Option<TaskId>,
     right: Option<TaskId>,
@@ -73,52 +74,23 @@ impl Summary {
     }
 }
 
-/// The order of a tree.
-pub(super) trait Order {
-    /// Whether nodes carry the augmented data of their subtree.
-    const AUGMENTED: bool;
-
-    /// Whether `a` is before `b`.
-    fn before(a: &Entity, b: &Entity) -> bool;
-}
-
-/// EEVDF's order (`__entity_less()`, 6.12).
+/// Waiting tasks in order.
 #[derive(Clone, Debug)]
-pub(super) struct ByDeadline;
-
-impl Order for ByDeadline {
-    const AUGMENTED: bool = true;
-
-    #[inline]
-    fn before(a: &Entity, b: &Entity) -> bool {
-        vtime_before(a.deadline, b.deadline)
-    }
-}
-
-/// CFS's order (`__entity_less()`, 6.1).
-#[derive(Clone, Debug)]
-pub(super) struct ByVruntime;
-
-impl Order for ByVruntime {
-    const AUGMENTED: bool = false;
-
-    #[inline]
-    fn before(a: &Entity, b: &Entity) -> bool {
-        vtime_before(a.vruntime, b.vruntime)
-    }
-}
-
-/// The waiting tasks of a run queue, in order (`cfs_rq->tasks_timeline`).
-#[derive(Clone, Debug)]
-pub(super) struct Timeline<O> {
+pub(super) struct Tree<O> {
     root: Option<TaskId>,
     first: Option<TaskId>,
     order: PhantomData<O>,
 }
 
-impl<O: Order> Timeline<O> {
+impl<O: Order> Tree<O> {
     pub(super) fn new() -> Self {
-        Timeline { root: None, first: None, order: PhantomData }
+        Tree { root: None, first: None, order: PhantomData }
+    }
+
+    /// Whether there is no task.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.root.is_none()
     }
 
     /// The first task (`__pick_first_entity()`).
