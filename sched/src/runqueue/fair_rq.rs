@@ -253,7 +253,7 @@ impl FairRq {
     }
 
     /// The waiting tasks in the class's order, delayed ones included. The running task is not among them.
-    pub fn waiting<'a>(&self, es: &'a Entities) -> impl Iterator<Item = TaskId> + 'a {
+    pub fn waiting<'a>(&'a self, es: &'a Entities) -> impl Iterator<Item = TaskId> + 'a {
         let (cfs, eevdf) = match self {
             FairRq::Cfs(rq) => (Some(rq.waiting(es)), None),
             FairRq::Eevdf(rq) => (None, Some(rq.waiting(es))),

@@ -141,7 +141,7 @@ impl CfsRq {
     }
 
     /// The waiting tasks by vruntime. The running task is not among them.
-    pub fn waiting<'a>(&self, es: &'a Entities) -> impl Iterator<Item = TaskId> + 'a {
+    pub fn waiting<'a>(&'a self, es: &'a Entities) -> impl Iterator<Item = TaskId> + 'a {
         self.tasks_timeline.iter(es)
     }
 

@@ -168,7 +168,7 @@ impl EevdfRq {
     }
 
     /// The waiting tasks by deadline, delayed ones included. The running task is not among them.
-    pub fn waiting<'a>(&self, es: &'a Entities) -> impl Iterator<Item = TaskId> + 'a {
+    pub fn waiting<'a>(&'a self, es: &'a Entities) -> impl Iterator<Item = TaskId> + 'a {
         self.tasks_timeline.iter(es)
     }
 
