@@ -17,6 +17,7 @@ use crate::{CpuTime, Setup};
 use smallvec::SmallVec;
 use std::collections::BinaryHeap;
 use wakelab_events::sim::{NewTask, Sink};
+use wakelab_kernel::Feature;
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{CfsTasks, Nohz, get_sd_balance_interval};
 use wakelab_sched::cpumask::Cpu;
@@ -60,6 +61,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             idle: CpuMask::full(nr_cpus),
             idle_cores: IdleCores::new(&CpuMask::full(nr_cpus), &model.domains.smt_mask),
             sched_idle: model.may_be_sched_idle().then(|| CpuMask::new(nr_cpus)),
+            only_tasks: model.features.has(Feature::SIS_SHORT).then(|| vec![Default::default(); nr_cpus as usize]),
             overload: false,
             imbalanced: vec![SmallVec::new(); nr_cpus as usize],
             probing: (0, 0),

@@ -1,8 +1,20 @@
 //! A search for an idle CPU, which takes time.
 //!
 //! Each probe has a moment of its own, but not an event of its own: the search is predicted on a copy, and has one
-//! event at its predicted end. If a CPU that is still to be probed becomes idle or busy meanwhile, the search is
-//! brought up to that moment and predicted again. The result is the same as with an event for each probe.
+//! event at its predicted end. If a CPU that is still to be probed becomes idle or busy meanwhile, or something else
+//! changes that it is still to read, the search is brought up to that moment and predicted again. The result is the
+//! same as with an event for each probe, because nothing that a search reads changes unannounced:
+//!
+//! | a search reads | which is announced by |
+//! |---|---|
+//! | idle CPUs | [`Sim::update_idle`] |
+//! | `has_idle_cores`, `nr_idle_scan` | [`Sim::set_idle_cores`], [`Sim::set_nr_idle_scan`] |
+//! | states of search policies | `search_policies.rs` |
+//! | SIS_PROP: jiffies, `wake_avg_idle`, `avg_idle` | [`Sim::next_jiffy`], [`Sim::update_rq_avg_idle`] |
+//! | SIS_SHORT: the target's only task | [`Sim::update_only_task`] |
+//!
+//! Probes of the fast paths take no time. They are made when the search begins and, as long as they fail, again at each
+//! announced change up to the first probe of the domain search.
 //!
 //! ```text
 //! began        now: CPU 5 becomes idle                       end: search_ends()
@@ -13,8 +25,9 @@
 
 use crate::cpu::Doing;
 use crate::engine::Sim;
-use crate::system::System;
+use crate::system::{OnlyTask, System};
 use wakelab_events::sim::{Event, Inputs, Sink};
+use wakelab_kernel::Feature;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::select::{Cx, Decision, ScanRange, Select, Wakeup};
 
@@ -33,6 +46,8 @@ pub struct Search<'m> {
     pub began: u64,
     /// Time between two probes, ns.
     pub probe: u64,
+    /// Time from the last probe to the end, ns, at the speed that the CPU had when the search began.
+    pub wakeup_cost: u64,
     /// The LLCs on whose lists the search is (`Model::searches_of`).
     pub llcs: (u32, u32),
 }
@@ -63,10 +78,11 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let model = self.sys.model;
         let began = self.sys.now;
         let probe = self.slowed(cpu, model.costs.probe);
+        let wakeup_cost = self.slowed(cpu, model.costs.wakeup);
         let llcs = (model.searches_of[cpu as usize], model.searches_of[wakeup.wakee.prev_cpu as usize]);
         self.emit_inputs(&wakeup, Some(probe));
         let search = &mut self.searches[cpu as usize];
-        (search.began, search.probe, search.llcs) = (began, probe, llcs);
+        (search.began, search.probe, search.wakeup_cost, search.llcs) = (began, probe, wakeup_cost, llcs);
         search.decision = search.select.start(&model.rules(), &wakeup, &mut ());
         search.wakeup = Some(wakeup);
         let mut probes = 0;
@@ -79,7 +95,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
         let search = &mut self.searches[cpu as usize];
         let end = if search.decision.is_some() {
-            began + probes * probe + self.slowed(cpu, model.costs.wakeup)
+            began + probes * probe + wakeup_cost
         } else {
             let prev = wakeup.wakee.prev_cpu;
             let before_scan = [cpu, prev, wakeup.wakee.recent_used_cpu.unwrap_or(prev)];
@@ -106,13 +122,12 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// Predicts the rest of a search, and returns when it will end, ns.
     fn predict(&mut self, cpu: Cpu) -> u64 {
         let model = self.sys.model;
-        let wakeup_cost = self.slowed(cpu, model.costs.wakeup);
         let search = &mut self.searches[cpu as usize];
         self.sys.probing = (search.began, search.probe);
         search.predicted.clone_from(&search.select);
         let wakeup = search.wakeup.as_ref().expect("a search is under way");
         let decision = search.predicted.finish(Cx { rules: &model.rules(), wakeup, view: &self.sys }, &mut ());
-        let mut end = search.began + u64::from(search.predicted.probes()) * search.probe + wakeup_cost;
+        let mut end = search.began + u64::from(search.predicted.probes()) * search.probe + search.wakeup_cost;
         if decision.count.domain_search != 0 {
             end += model.observer_cost;
         }
@@ -134,9 +149,13 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let idle = self.sys.available_idle_now(cpu);
         let sched_idle = self.sys.sched_idle.is_some() && self.sys.cpus[cpu as usize].rq.sched_idle();
         let was = self.sys.sched_idle.as_ref().is_some_and(|mask| mask.test(cpu));
-        if idle == self.sys.idle.test(cpu) && sched_idle == was {
-            return;
+        if idle != self.sys.idle.test(cpu) || sched_idle != was {
+            self.set_idle(cpu, idle, sched_idle);
         }
+    }
+
+    /// What `available_idle_cpu()` and `sched_idle_cpu()` return has changed.
+    fn set_idle(&mut self, cpu: Cpu, idle: bool, sched_idle: bool) {
         let model = self.sys.model;
         let llc = model.searches_of[cpu as usize];
         let smt_mask = &model.domains.smt_mask;
@@ -160,12 +179,13 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.emit_detail(|_| Event::Available { cpu, available: idle, sched_idle });
     }
 
-    /// Tasks have left the run queue of a busy CPU, which may leave SCHED_IDLE tasks only.
+    /// Tasks have left the run queue of a busy CPU, which may leave SCHED_IDLE tasks only, or one task only.
     #[inline]
-    pub fn sched_idle_changes(&mut self, cpu: Cpu) {
+    pub fn tasks_have_left(&mut self, cpu: Cpu) {
         if self.sys.sched_idle.is_some() {
             self.update_idle(cpu);
         }
+        self.update_only_task(cpu);
     }
 
     /// Sets `has_idle_cores` of an LLC.
@@ -186,12 +206,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     pub fn set_nr_idle_scan(&mut self, llc: u32, value: i32) {
         if self.sys.llcs[llc as usize].nr_idle_scan != value {
             let change = |sys: &mut System<'_>| sys.llcs[llc as usize].nr_idle_scan = value;
-            self.change_seen_by_searches(
-                self.searches_in(llc),
-                |_| true,
-                |search, _, _| search.select.before_scan(),
-                change,
-            );
+            self.change_seen_by_policies(self.searches_in(llc), |_, _| true, change);
         }
     }
 
@@ -210,9 +225,87 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         depends: impl Fn(&Search<'m>, &Wakeup<'m>, &Decision) -> bool,
         change: impl FnOnce(&mut System<'m>),
     ) {
+        self.bring_up(llc, may_depend, depends);
+        change(&mut self.sys);
+        self.predict_dependent();
+    }
+
+    /// Makes a change that search policies read: seen by searches on the list of an LLC that are still to ask them, and
+    /// for which `depends` holds.
+    pub fn change_seen_by_policies(
+        &mut self,
+        llc: u32,
+        depends: impl Fn(Cpu, &Search<'m>) -> bool,
+        change: impl FnOnce(&mut System<'m>),
+    ) {
+        self.bring_up_to_policies(llc, depends);
+        change(&mut self.sys);
+        self.predict_dependent();
+    }
+
+    fn bring_up_to_policies(&mut self, llc: u32, depends: impl Fn(Cpu, &Search<'m>) -> bool) {
         let rules = self.sys.model.rules();
-        let mut dependent = std::mem::take(&mut self.dependent_searches);
-        dependent.clear();
+        let depends = |search: &Search<'m>, wakeup: &Wakeup<'m>| {
+            search.select.before_policies(&rules) && depends(wakeup.waker.cpu, search)
+        };
+        self.bring_up(llc, |_| true, |search, wakeup, _| depends(search, wakeup));
+    }
+
+    /// The jiffies counter goes on, which SIS_PROP reads.
+    pub fn next_jiffy(&mut self) {
+        if self.sys.model.features.has(Feature::SIS_PROP) {
+            for llc in 0..self.sys.llcs.len() as u32 {
+                // A search can be on two lists.
+                self.bring_up_to_policies(llc, |_, search| search.llcs.0 == llc);
+            }
+        }
+        self.sys.jiffies += 1;
+        self.predict_dependent();
+    }
+
+    /// Updates a CPU's averages of its idle time, which SIS_PROP reads. The CPU itself may search, in an interrupt.
+    #[inline]
+    pub fn update_rq_avg_idle(&mut self, cpu: Cpu) {
+        if self.sys.cpus[cpu as usize].idle_stamp == 0 {
+            return;
+        }
+        if self.sys.cpus[cpu as usize].doing == Doing::Search && self.sys.model.features.has(Feature::SIS_PROP) {
+            let llc = self.sys.model.searches_of[cpu as usize];
+            self.change_seen_by_policies(llc, |waker, _| waker == cpu, |sys| sys.update_rq_avg_idle(cpu));
+        } else {
+            self.sys.update_rq_avg_idle(cpu);
+        }
+    }
+
+    /// With SIS_SHORT: the only task of a CPU may have changed, which the policy reads of the target.
+    #[inline]
+    pub fn update_only_task(&mut self, cpu: Cpu) {
+        if self.sys.only_tasks.is_some() {
+            self.set_only_task(cpu, self.sys.only_task_now(cpu));
+        }
+    }
+
+    fn set_only_task(&mut self, cpu: Cpu, task: OnlyTask) {
+        let llc = self.sys.model.searches_of[cpu as usize];
+        let change = |sys: &mut System<'m>| {
+            if let Some(tasks) = &mut sys.only_tasks {
+                tasks[cpu as usize] = task;
+            }
+        };
+        if self.sys.only_tasks.as_ref().is_some_and(|tasks| tasks[cpu as usize] != task) {
+            self.change_seen_by_policies(llc, |_, search| search.select.target() == cpu, change);
+        }
+    }
+
+    /// Brings the searches on the list of an LLC up to this moment for which `depends` holds, and notes those for which
+    /// it still does then.
+    fn bring_up(
+        &mut self,
+        llc: u32,
+        may_depend: impl Fn(&SearchEntry) -> bool,
+        depends: impl Fn(&Search<'m>, &Wakeup<'m>, &Decision) -> bool,
+    ) {
+        let rules = self.sys.model.rules();
         for at in 0..self.sys.llcs[llc as usize].searches.len() {
             let entry = self.sys.llcs[llc as usize].searches[at];
             // With all probes made the decision stands, and only the rest of the wake-up takes its time.
@@ -234,14 +327,18 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                     continue;
                 }
             }
-            dependent.push(searcher);
+            self.dependent_searches.push(searcher);
         }
-        change(&mut self.sys);
-        for &searcher in &dependent {
+    }
+
+    /// Predicts the noted searches anew.
+    fn predict_dependent(&mut self) {
+        for at in 0..self.dependent_searches.len() {
+            let searcher = self.dependent_searches[at];
             let end = self.predict(searcher).max(self.sys.now);
             self.timeline.set(searcher, end);
         }
-        self.dependent_searches = dependent;
+        self.dependent_searches.clear();
     }
 
     /// The search is over: takes it off the lists and returns the wake-up and its decision.
@@ -258,3 +355,6 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         (taken.0.expect("a search is under way"), taken.1.expect("a search is under way"))
     }
 }
+
+#[cfg(test)]
+mod probe_by_probe;

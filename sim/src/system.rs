@@ -36,6 +36,15 @@ pub struct Llc {
     pub searches: Vec<SearchEntry>,
 }
 
+/// What SIS_SHORT reads of a CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OnlyTask {
+    /// `rq->nr_running`.
+    pub nr_running: u32,
+    /// `se.dur_avg` of the running task, ns; 0 if nothing runs.
+    pub dur_avg: u64,
+}
+
 /// The system now.
 #[derive(Debug)]
 pub struct System<'m> {
@@ -63,6 +72,8 @@ pub struct System<'m> {
     pub idle_cores: IdleCores,
     /// CPUs for which `sched_idle_cpu()` is true; `None` if no task can have policy SCHED_IDLE.
     pub sched_idle: Option<CpuMask>,
+    /// By CPU, with SIS_SHORT: its tasks, as searches see them.
+    pub only_tasks: Option<Vec<OnlyTask>>,
     /// `rd->overload`: some run queue has more than one task.
     pub overload: bool,
     /// Groups whose tasks could not be moved because of their affinities (`sgc->imbalance`), by the CPU that balances
@@ -100,6 +111,13 @@ impl System<'_> {
         let c = &self.cpus[cpu as usize];
         let claimed = !self.model.mechanisms.window && c.claims != 0;
         c.curr_idle && c.nr_running == 0 && !c.ttwu_pending && !claimed
+    }
+
+    /// What SIS_SHORT would read of the CPU by its state of this moment.
+    pub fn only_task_now(&self, cpu: Cpu) -> OnlyTask {
+        let c = &self.cpus[cpu as usize];
+        let dur_avg = c.curr.map_or(0, |task| self.tasks[task.0 as usize].dur.dur_avg);
+        OnlyTask { nr_running: c.nr_running, dur_avg }
     }
 
     /// The class's choice as `select_task_rq()` corrects it: if the task may not use that CPU, it gets the first CPU
@@ -149,14 +167,17 @@ impl IdleView for System<'_> {
 
     #[inline]
     fn sched_idle_cpu(&self, cpu: Cpu) -> bool {
-        self.cpus[cpu as usize].rq.sched_idle()
+        self.sched_idle.as_ref().is_some_and(|cpus| cpus.test(cpu))
     }
 }
 
 impl RqView for System<'_> {
     #[inline]
     fn nr_running(&self, cpu: Cpu) -> u32 {
-        self.cpus[cpu as usize].nr_running
+        match &self.only_tasks {
+            Some(tasks) => tasks[cpu as usize].nr_running,
+            None => self.cpus[cpu as usize].nr_running,
+        }
     }
 
     #[inline]
@@ -230,7 +251,10 @@ impl PolicyView for System<'_> {
     }
 
     fn curr_dur_avg(&self, cpu: Cpu) -> u64 {
-        self.cpus[cpu as usize].curr.map_or(0, |task| self.tasks[task.0 as usize].dur.dur_avg)
+        match &self.only_tasks {
+            Some(tasks) => tasks[cpu as usize].dur_avg,
+            None => self.only_task_now(cpu).dur_avg,
+        }
     }
 
     fn claimed(&self, cpu: Cpu) -> bool {

@@ -293,7 +293,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.emit(|_| Event::Enqueue { cpu, task: task.0 });
         resched |= self.wakeup_preempt(cpu, task, wake_flags);
         if !self.sys.model.code.avg_idle_at_switch {
-            self.sys.update_rq_avg_idle(cpu);
+            self.update_rq_avg_idle(cpu);
         }
         self.sys.note_resched(cpu, resched)
     }
