@@ -13,6 +13,9 @@
 //! | SIS_PROP: jiffies, `wake_avg_idle`, `avg_idle` | [`Sim::next_jiffy`], [`Sim::update_rq_avg_idle`] |
 //! | SIS_SHORT: the target's only task | [`Sim::update_only_task`] |
 //!
+//! Of the common search no copy is made: its position and the idle CPUs of its LLC give its end (`search_position.rs` of
+//! the package wakelab-sched).
+//!
 //! Probes of the fast paths take no time. They are made when the search begins and, as long as they fail, again at each
 //! announced change up to the first probe of the domain search.
 //!
@@ -29,12 +32,27 @@ use crate::system::{OnlyTask, System};
 use wakelab_events::sim::{Event, Inputs, Sink};
 use wakelab_kernel::Feature;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::select::{Cx, Decision, ScanRange, Select, Wakeup};
+use wakelab_sched::select::{Cx, Decision, Reach, ScanRange, SearchPosition, Select, Wakeup};
+
+/// How a search is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Form {
+    /// As a state machine, and a copy of it that was run to its end.
+    #[default]
+    Steps,
+    /// As a position in its LLC.
+    Position,
+}
 
 /// The search of one CPU.
 #[derive(Clone, Debug, Default)]
 pub struct Search<'m> {
-    /// The search with the probes that have been made.
+    form: Form,
+    /// Where the search is on the list of its LLC, if it is a position.
+    place: u32,
+    /// The search as a position, its predicted end included.
+    position: SearchPosition,
+    /// The search with the probes that have been made; if it is a position, as it began.
     pub select: Select,
     /// The copy of it that was run to its end.
     pub predicted: Select,
@@ -65,7 +83,34 @@ pub struct SearchEntry {
     pub last_probe: u64,
 }
 
+/// A search that is a position, on the list of its LLC.
+#[derive(Clone, Copy, Debug)]
+pub struct PositionEntry {
+    /// The CPU that searches.
+    cpu: Cpu,
+    /// When the last probe is made, as predicted, ns.
+    last_probe: u64,
+    /// What the predicted end depends on.
+    reach: Reach,
+}
+
 impl<'m> Search<'m> {
+    /// How many probes have been made at the predicted end.
+    pub fn probes(&self) -> u32 {
+        match self.form {
+            Form::Steps => self.predicted.probes(),
+            Form::Position => self.position.probes(),
+        }
+    }
+
+    /// An LLC on whose list the search is.
+    fn list(&self) -> u32 {
+        match self.form {
+            Form::Steps => self.llcs.0,
+            Form::Position => self.position.llc(),
+        }
+    }
+
     /// How many probes are made before `now`.
     fn probes_due(&self, now: u64) -> u32 {
         (now.saturating_sub(self.began).saturating_sub(1) / self.probe) as u32
@@ -93,8 +138,20 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             search.decision =
                 search.select.probe(Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys }, &mut ());
         }
+        let rules = model.rules();
         let search = &mut self.searches[cpu as usize];
-        let end = if search.decision.is_some() {
+        let position = search.decision.is_none()
+            && self.sys.sched_idle.is_none()
+            && std::ptr::eq(wakeup.wakee.cpus_ptr, &raw const model.masks[0])
+            && model.search_llcs.takes(&rules, &search.select, &wakeup);
+        search.form = if position { Form::Position } else { Form::Steps };
+        let end = if position {
+            search.position.begin(&search.select, &rules, &model.search_llcs, &wakeup);
+            let positions = &mut self.sys.llcs[search.position.llc() as usize].positions;
+            search.place = positions.len() as u32;
+            positions.push(PositionEntry { cpu, last_probe: 0, reach: Reach::ALL });
+            self.predict_position(cpu)
+        } else if search.decision.is_some() {
             began + probes * probe + wakeup_cost
         } else {
             let prev = wakeup.wakee.prev_cpu;
@@ -143,6 +200,23 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         end
     }
 
+    /// The same for a search that is a position.
+    fn predict_position(&mut self, cpu: Cpu) -> u64 {
+        let model = self.sys.model;
+        let search = &mut self.searches[cpu as usize];
+        self.sys.probing = (search.began, search.probe);
+        let wakeup = search.wakeup.as_ref().expect("a search is under way");
+        let llc = search.position.llc() as usize;
+        let position = &mut search.position;
+        let cx = Cx { rules: &model.rules(), wakeup, view: &self.sys };
+        position.predict(cx, &model.search_llcs, &self.sys.llc_idle[llc]);
+        let last_probe = search.began + u64::from(position.probes()) * search.probe;
+        let observed = if position.searches_domain() { model.observer_cost } else { 0 };
+        let reach = position.reach(&model.search_llcs);
+        self.sys.llcs[llc].positions[search.place as usize] = PositionEntry { cpu, last_probe, reach };
+        last_probe + search.wakeup_cost + observed
+    }
+
     /// `cpu` may have become idle or busy, or have SCHED_IDLE tasks only: updates `System::idle`, and all searches that
     /// depend on it.
     pub fn update_idle(&mut self, cpu: Cpu) {
@@ -159,6 +233,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let model = self.sys.model;
         let llc = model.searches_of[cpu as usize];
         let smt_mask = &model.domains.smt_mask;
+        let place = model.search_llcs.place(cpu);
+        self.bring_up_positions(model.llc_of[cpu as usize], |entry, _| entry.reach.has(cpu, place, idle));
         self.change_seen_by_searches(
             llc,
             |entry| {
@@ -174,6 +250,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                     mask.assign(cpu, sched_idle);
                 }
                 sys.idle_cores.update(&sys.idle, &model.domains.smt_mask[cpu as usize]);
+                model.search_llcs.assign(&mut sys.llc_idle, cpu, idle);
             },
         );
         self.emit_detail(|_| Event::Available { cpu, available: idle, sched_idle });
@@ -192,6 +269,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     pub fn set_idle_cores(&mut self, llc: u32, value: bool) {
         if self.sys.llcs[llc as usize].has_idle_cores != value {
             let change = |sys: &mut System<'_>| sys.llcs[llc as usize].has_idle_cores = value;
+            self.bring_up_positions(llc, |entry, _| entry.reach.reads_idle_cores);
             self.change_seen_by_searches(
                 self.searches_in(llc),
                 |_| true,
@@ -244,11 +322,13 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     }
 
     fn bring_up_to_policies(&mut self, llc: u32, depends: impl Fn(Cpu, &Search<'m>) -> bool) {
+        self.bring_up_positions(llc, |entry, search| entry.reach.asks_policies && depends(entry.cpu, search));
         let rules = self.sys.model.rules();
-        let depends = |search: &Search<'m>, wakeup: &Wakeup<'m>| {
-            search.select.before_policies(&rules) && depends(wakeup.waker.cpu, search)
-        };
-        self.bring_up(llc, |_| true, |search, wakeup, _| depends(search, wakeup));
+        self.bring_up(
+            llc,
+            |_| true,
+            |search, wakeup, _| search.select.before_policies(&rules) && depends(wakeup.waker.cpu, search),
+        );
     }
 
     /// The jiffies counter goes on, which SIS_PROP reads.
@@ -256,7 +336,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if self.sys.model.features.has(Feature::SIS_PROP) {
             for llc in 0..self.sys.llcs.len() as u32 {
                 // A search can be on two lists.
-                self.bring_up_to_policies(llc, |_, search| search.llcs.0 == llc);
+                self.bring_up_to_policies(llc, |_, search| search.list() == llc);
             }
         }
         self.sys.jiffies += 1;
@@ -270,7 +350,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             return;
         }
         if self.sys.cpus[cpu as usize].doing == Doing::Search && self.sys.model.features.has(Feature::SIS_PROP) {
-            let llc = self.sys.model.searches_of[cpu as usize];
+            let llc = self.searches[cpu as usize].list();
             self.change_seen_by_policies(llc, |waker, _| waker == cpu, |sys| sys.update_rq_avg_idle(cpu));
         } else {
             self.sys.update_rq_avg_idle(cpu);
@@ -331,6 +411,27 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
     }
 
+    /// The same for searches that are positions.
+    fn bring_up_positions(&mut self, llc: u32, depends: impl Fn(&PositionEntry, &Search<'m>) -> bool) {
+        let now = self.sys.now;
+        for entry in &mut self.sys.llcs[llc as usize].positions {
+            let search = &mut self.searches[entry.cpu as usize];
+            if now > entry.last_probe || !depends(entry, search) {
+                continue;
+            }
+            let due = search.probes_due(now);
+            if search.position.made() < due {
+                let llcs = &self.sys.model.search_llcs;
+                search.position.advance(due, llcs, &self.sys.llc_idle[llc as usize]);
+                entry.reach = search.position.reach(llcs);
+                if !depends(entry, search) {
+                    continue;
+                }
+            }
+            self.dependent_positions.push(entry.cpu);
+        }
+    }
+
     /// Predicts the noted searches anew.
     fn predict_dependent(&mut self) {
         for at in 0..self.dependent_searches.len() {
@@ -339,11 +440,20 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             self.timeline.set(searcher, end);
         }
         self.dependent_searches.clear();
+        for at in 0..self.dependent_positions.len() {
+            let searcher = self.dependent_positions[at];
+            let end = self.predict_position(searcher).max(self.sys.now);
+            self.timeline.set(searcher, end);
+        }
+        self.dependent_positions.clear();
     }
 
     /// The search is over: takes it off the lists and returns the wake-up and its decision.
     pub fn take_search(&mut self, cpu: Cpu) -> (Wakeup<'m>, Decision) {
         let search = &mut self.searches[cpu as usize];
+        if search.form == Form::Position {
+            return self.take_position(cpu);
+        }
         let (a, b) = search.llcs;
         for llc in [a, b] {
             let entries = &mut self.sys.llcs[llc as usize].searches;
@@ -353,6 +463,26 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
         let taken = (search.wakeup.take(), search.decision.take());
         (taken.0.expect("a search is under way"), taken.1.expect("a search is under way"))
+    }
+}
+
+impl<'m, S: Sink> Sim<'m, '_, S> {
+    /// The same for a search that is a position.
+    fn take_position(&mut self, cpu: Cpu) -> (Wakeup<'m>, Decision) {
+        let model = self.sys.model;
+        let search = &mut self.searches[cpu as usize];
+        let place = search.place;
+        let positions = &mut self.sys.llcs[search.position.llc() as usize].positions;
+        positions.swap_remove(place as usize);
+        let moved = positions.get(place as usize).map(|entry| entry.cpu);
+        self.sys.probing = (search.began, search.probe);
+        let wakeup = search.wakeup.take().expect("a search is under way");
+        let cx = Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys };
+        let decision = search.position.decision(&search.select, cx, &model.search_llcs);
+        if let Some(moved) = moved {
+            self.searches[moved as usize].place = place;
+        }
+        (wakeup, decision)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::cpu::{CpuState, Doing};
 use crate::futex::Sync;
 use crate::model::Model;
 use crate::pm::Pm;
-use crate::search::SearchEntry;
+use crate::search::{PositionEntry, SearchEntry};
 use crate::task::Task;
 use smallvec::SmallVec;
 use wakelab_sched::CpuMask;
@@ -17,8 +17,8 @@ use wakelab_sched::pelt::util_est::_task_util_est;
 use wakelab_sched::runqueue::{Entities, FairRq, TaskId};
 use wakelab_sched::select::policy::PolicyStates;
 use wakelab_sched::select::{
-    AsymView, EnergyView, GroupView, IdleCores, IdleStateView, IdleView, LlcView, MaskView, PolicyView, RqView,
-    ScanClock, UtilView,
+    AsymView, EnergyView, GroupView, IdleCores, IdleStateView, IdleView, LlcIdle, LlcView, MaskView, PolicyView,
+    RqView, ScanClock, UtilView,
 };
 
 /// The value of the CPUs' clocks when the run begins, ns. It is not 0, because PELT takes an average that was last
@@ -32,8 +32,10 @@ pub struct Llc {
     pub has_idle_cores: bool,
     /// `nr_idle_scan`.
     pub nr_idle_scan: i32,
-    /// Searches under way that may probe CPUs of this LLC.
+    /// Searches under way that may probe CPUs of this LLC, except those that are positions.
     pub searches: Vec<SearchEntry>,
+    /// Searches under way that are positions in this LLC.
+    pub positions: Vec<PositionEntry>,
 }
 
 /// What SIS_SHORT reads of a CPU.
@@ -70,6 +72,8 @@ pub struct System<'m> {
     pub idle: CpuMask,
     /// The cores all of whose CPUs are idle.
     pub idle_cores: IdleCores,
+    /// The idle CPUs by LLC.
+    pub llc_idle: Vec<LlcIdle>,
     /// CPUs for which `sched_idle_cpu()` is true; `None` if no task can have policy SCHED_IDLE.
     pub sched_idle: Option<CpuMask>,
     /// By CPU, with SIS_SHORT: its tasks, as searches see them.
