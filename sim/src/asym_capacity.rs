@@ -104,12 +104,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         let sum_util = sd.span.iter().map(util_of).sum();
         let nr_idle_scan = rules.nr_idle_scan(sum_util, sd.span_weight, sd.imbalance_pct);
         if self.sys.asym_nr_idle_scan != nr_idle_scan {
-            self.change_seen_by_searches(
-                model.searches_of[cpu as usize],
-                |_| true,
-                |slot, _, _| slot.select.before_scan(),
-                |sys| sys.asym_nr_idle_scan = nr_idle_scan,
-            );
+            let change = |sys: &mut System<'_>| sys.asym_nr_idle_scan = nr_idle_scan;
+            self.change_seen_by_policies(model.searches_of[cpu as usize], |_, _| true, change);
         }
     }
 }

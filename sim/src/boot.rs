@@ -17,6 +17,7 @@ use crate::{CpuTime, Setup};
 use smallvec::SmallVec;
 use std::collections::BinaryHeap;
 use wakelab_events::sim::{NewTask, Sink};
+use wakelab_kernel::Feature;
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{CfsTasks, Nohz, get_sd_balance_interval};
 use wakelab_sched::cpumask::Cpu;
@@ -47,6 +48,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             // As the last balance of an idle LLC left it.
             nr_idle_scan: model.domains.sd_llc_size[first as usize] as i32,
             searches: Vec::new(),
+            positions: Vec::new(),
         });
         let sys = System {
             model,
@@ -60,7 +62,9 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             llcs: llcs.collect(),
             idle: CpuMask::full(nr_cpus),
             idle_cores: IdleCores::new(&CpuMask::full(nr_cpus), &model.domains.smt_mask),
+            llc_idle: model.search_llcs.idle(&CpuMask::full(nr_cpus)),
             sched_idle: model.may_be_sched_idle().then(|| CpuMask::new(nr_cpus)),
+            only_tasks: model.features.has(Feature::SIS_SHORT).then(|| vec![Default::default(); nr_cpus as usize]),
             overload: false,
             imbalanced: vec![SmallVec::new(); nr_cpus as usize],
             nr_imbalanced: 0,
@@ -89,6 +93,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             failed: None,
             launcher: idle_cpu(model).rq,
             dependent_searches: Vec::new(),
+            dependent_positions: Vec::new(),
             nohz: Nohz::new(&model.balance, INITIAL_JIFFIES),
         };
         sim.at(model.tick_ns, TimedEvent::Jiffy);

@@ -76,6 +76,8 @@ pub struct Sim<'m, 's, S> {
     pub launcher: FairRq,
     /// Memory of [`change_seen_by_searches`](Self::change_seen_by_searches).
     pub dependent_searches: Vec<Cpu>,
+    /// The same of searches that are positions.
+    pub dependent_positions: Vec<Cpu>,
     /// Who balances for idle CPUs.
     pub nohz: Nohz,
 }

@@ -148,7 +148,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if self.sys.note_resched(src, resched).is_now() && !self.sys.cpus[src as usize].need_resched {
             self.kick(src);
         }
-        self.sched_idle_changes(src);
+        self.tasks_have_left(src);
         self.hook_dequeue(true);
         // migrate_task_rq_fair(): the next run queue recognises the newcomer by this.
         self.sys.tasks[task.0 as usize].avg.last_update_time = 0;

@@ -12,7 +12,7 @@ use wakelab_sched::energy::PerfDomains;
 use wakelab_sched::pelt::PeltRules;
 use wakelab_sched::pelt::util_est::UtilEstRules;
 use wakelab_sched::runqueue::FairRules;
-use wakelab_sched::select::{IdleScanRules, Rules};
+use wakelab_sched::select::{IdleScanRules, Rules, SearchLlcs};
 use wakelab_workload::{Call, Op, Program, Work, Workload};
 
 /// The costs as plain numbers, ns (the two parts in per cent), with the mechanisms that are switched off taken out.
@@ -119,6 +119,8 @@ pub struct Model<'a> {
     /// By CPU: the LLC whose list has the searches that may probe it: its own, or 0 if searches go by capacity, because
     /// those may probe every CPU.
     pub searches_of: Vec<u32>,
+    /// LLCs, for searches that are positions.
+    pub search_llcs: SearchLlcs,
     /// By LLC: its lowest CPU.
     pub llc_first: Vec<Cpu>,
     /// By CPU: its package.
@@ -197,7 +199,6 @@ impl<'a> Model<'a> {
             rules,
             migration_cost: tunables.migration_cost.unwrap_or(500_000),
             balance: if energy.is_some() { balance.with_energy() } else { balance },
-            energy,
             asym_idle_scan: asym_capacity::has_own_idle_scan(kernel, features, domains),
             programs: workload.programs.iter().cloned().chain([kworker(&noise), rcu]).collect(),
             workload,
@@ -205,12 +206,14 @@ impl<'a> Model<'a> {
             task_masks,
             set_masks,
             searches_of: if domains.asym_cpucap_active { vec![0; llc_of.len()] } else { llc_of.clone() },
+            search_llcs: SearchLlcs::new(&Rules { energy: energy.as_ref(), ..rules }, &llc_of),
             llc_of,
             llc_first,
             package_of: machine.topology.cpus.iter().map(|cpu| cpu.package).collect(),
             capacity: machine.topology.cpus.iter().map(|cpu| u64::from(cpu.capacity)).collect(),
             pipe_wakes_while_full: kernel.core.pipe_wakes_while_full,
             pm,
+            energy,
             noise: if mechanisms.noise { (noise.kworker_period_ns, noise.kworker_run_ns) } else { (0, 0) },
         })
     }

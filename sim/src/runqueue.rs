@@ -86,6 +86,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         c.weight += u64::from(self.sys.es[task].load.weight);
         c.cfs_tasks.enqueue(task);
         self.sys.overload |= c.nr_running > 1;
+        self.update_only_task(cpu);
         // Not for tasks that are new or that balancing moves (`task_new`).
         if wakes {
             self.sys.check_overutilized(cpu);
@@ -109,7 +110,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.reaped(cpu, task, &queue);
         }
         if !preempted.reaped.is_empty() {
-            self.sched_idle_changes(cpu);
+            self.tasks_have_left(cpu);
             self.hook_dequeue(false);
         }
         preempted.resched

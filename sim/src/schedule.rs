@@ -68,7 +68,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             let run = self.sys.es[task].sum_exec_runtime;
             self.sys.tasks[task.0 as usize].dur.update(run);
         }
-        self.sched_idle_changes(cpu);
+        self.tasks_have_left(cpu);
         self.hook_dequeue(false);
         self.picked(cpu, next);
     }
@@ -95,6 +95,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             return;
         }
         let next = self.sys.pick_next(cpu, Prev::Runs);
+        self.tasks_have_left(cpu);
         self.hook_dequeue(false);
         if next.is_some() {
             self.sys.cpus[cpu as usize].idle_stamp = 0;
@@ -118,11 +119,12 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.update_misfit(cpu, next);
         }
         self.sys.cpus[cpu as usize].curr = next;
+        self.update_only_task(cpu);
         self.hrtick_schedule(cpu, prev != next);
         match next {
             Some(_) if self.sys.cpus[cpu as usize].curr_idle => {
                 if model.code.avg_idle_at_switch {
-                    self.sys.update_rq_avg_idle(cpu);
+                    self.update_rq_avg_idle(cpu);
                 }
                 // Up to here the CPU was idle for PELT's clock.
                 let _ = self.sys.clock_pelt(cpu);

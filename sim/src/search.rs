@@ -1,8 +1,23 @@
 //! A search for an idle CPU, which takes time.
 //!
 //! Each probe has a moment of its own, but not an event of its own: the search is predicted on a copy, and has one
-//! event at its predicted end. If a CPU that is still to be probed becomes idle or busy meanwhile, the search is
-//! brought up to that moment and predicted again. The result is the same as with an event for each probe.
+//! event at its predicted end. If a CPU that is still to be probed becomes idle or busy meanwhile, or something else
+//! changes that it is still to read, the search is brought up to that moment and predicted again. The result is the
+//! same as with an event for each probe, because nothing that a search reads changes unannounced:
+//!
+//! | a search reads | which is announced by |
+//! |---|---|
+//! | idle CPUs | [`Sim::update_idle`] |
+//! | `has_idle_cores`, `nr_idle_scan` | [`Sim::set_idle_cores`], [`Sim::set_nr_idle_scan`] |
+//! | states of search policies | `search_policies.rs` |
+//! | SIS_PROP: jiffies, `wake_avg_idle`, `avg_idle` | [`Sim::next_jiffy`], [`Sim::update_rq_avg_idle`] |
+//! | SIS_SHORT: the target's only task | [`Sim::update_only_task`] |
+//!
+//! Of the common search no copy is made: its position and the idle CPUs of its LLC give its end (`search_position.rs` of
+//! the package wakelab-sched).
+//!
+//! Probes of the fast paths take no time. They are made when the search begins and, as long as they fail, again at each
+//! announced change up to the first probe of the domain search.
 //!
 //! ```text
 //! began        now: CPU 5 becomes idle                       end: search_ends()
@@ -13,15 +28,31 @@
 
 use crate::cpu::Doing;
 use crate::engine::Sim;
-use crate::system::System;
+use crate::system::{OnlyTask, System};
 use wakelab_events::sim::{Event, Inputs, Sink};
+use wakelab_kernel::Feature;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::select::{Cx, Decision, ScanRange, Select, Wakeup};
+use wakelab_sched::select::{Cx, Decision, Reach, ScanRange, SearchPosition, Select, Wakeup};
+
+/// How a search is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Form {
+    /// As a state machine, and a copy of it that was run to its end.
+    #[default]
+    Steps,
+    /// As a position in its LLC.
+    Position,
+}
 
 /// The search of one CPU.
 #[derive(Clone, Debug, Default)]
 pub struct Search<'m> {
-    /// The search with the probes that have been made.
+    form: Form,
+    /// Where the search is on the list of its LLC, if it is a position.
+    place: u32,
+    /// The search as a position, its predicted end included.
+    position: SearchPosition,
+    /// The search with the probes that have been made; if it is a position, as it began.
     pub select: Select,
     /// The copy of it that was run to its end.
     pub predicted: Select,
@@ -33,6 +64,8 @@ pub struct Search<'m> {
     pub began: u64,
     /// Time between two probes, ns.
     pub probe: u64,
+    /// Time from the last probe to the end, ns, at the speed that the CPU had when the search began.
+    pub wakeup_cost: u64,
     /// The LLCs on whose lists the search is (`Model::searches_of`).
     pub llcs: (u32, u32),
 }
@@ -50,7 +83,34 @@ pub struct SearchEntry {
     pub last_probe: u64,
 }
 
+/// A search that is a position, on the list of its LLC.
+#[derive(Clone, Copy, Debug)]
+pub struct PositionEntry {
+    /// The CPU that searches.
+    cpu: Cpu,
+    /// When the last probe is made, as predicted, ns.
+    last_probe: u64,
+    /// What the predicted end depends on.
+    reach: Reach,
+}
+
 impl<'m> Search<'m> {
+    /// How many probes have been made at the predicted end.
+    pub fn probes(&self) -> u32 {
+        match self.form {
+            Form::Steps => self.predicted.probes(),
+            Form::Position => self.position.probes(),
+        }
+    }
+
+    /// An LLC on whose list the search is.
+    fn list(&self) -> u32 {
+        match self.form {
+            Form::Steps => self.llcs.0,
+            Form::Position => self.position.llc(),
+        }
+    }
+
     /// How many probes are made before `now`.
     fn probes_due(&self, now: u64) -> u32 {
         (now.saturating_sub(self.began).saturating_sub(1) / self.probe) as u32
@@ -63,10 +123,11 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let model = self.sys.model;
         let began = self.sys.now;
         let probe = self.slowed(cpu, model.costs.probe);
+        let wakeup_cost = self.slowed(cpu, model.costs.wakeup);
         let llcs = (model.searches_of[cpu as usize], model.searches_of[wakeup.wakee.prev_cpu as usize]);
         self.emit_inputs(&wakeup, Some(probe));
         let search = &mut self.searches[cpu as usize];
-        (search.began, search.probe, search.llcs) = (began, probe, llcs);
+        (search.began, search.probe, search.wakeup_cost, search.llcs) = (began, probe, wakeup_cost, llcs);
         search.decision = search.select.start(&model.rules(), &wakeup, &mut ());
         search.wakeup = Some(wakeup);
         let mut probes = 0;
@@ -77,9 +138,21 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             search.decision =
                 search.select.probe(Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys }, &mut ());
         }
+        let rules = model.rules();
         let search = &mut self.searches[cpu as usize];
-        let end = if search.decision.is_some() {
-            began + probes * probe + self.slowed(cpu, model.costs.wakeup)
+        let position = search.decision.is_none()
+            && self.sys.sched_idle.is_none()
+            && std::ptr::eq(wakeup.wakee.cpus_ptr, &raw const model.masks[0])
+            && model.search_llcs.takes(&rules, &search.select, &wakeup);
+        search.form = if position { Form::Position } else { Form::Steps };
+        let end = if position {
+            search.position.begin(&search.select, &rules, &model.search_llcs, &wakeup);
+            let positions = &mut self.sys.llcs[search.position.llc() as usize].positions;
+            search.place = positions.len() as u32;
+            positions.push(PositionEntry { cpu, last_probe: 0, reach: Reach::ALL });
+            self.predict_position(cpu)
+        } else if search.decision.is_some() {
+            began + probes * probe + wakeup_cost
         } else {
             let prev = wakeup.wakee.prev_cpu;
             let before_scan = [cpu, prev, wakeup.wakee.recent_used_cpu.unwrap_or(prev)];
@@ -106,13 +179,12 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// Predicts the rest of a search, and returns when it will end, ns.
     fn predict(&mut self, cpu: Cpu) -> u64 {
         let model = self.sys.model;
-        let wakeup_cost = self.slowed(cpu, model.costs.wakeup);
         let search = &mut self.searches[cpu as usize];
         self.sys.probing = (search.began, search.probe);
         search.predicted.clone_from(&search.select);
         let wakeup = search.wakeup.as_ref().expect("a search is under way");
         let decision = search.predicted.finish(Cx { rules: &model.rules(), wakeup, view: &self.sys }, &mut ());
-        let mut end = search.began + u64::from(search.predicted.probes()) * search.probe + wakeup_cost;
+        let mut end = search.began + u64::from(search.predicted.probes()) * search.probe + search.wakeup_cost;
         if decision.count.domain_search != 0 {
             end += model.observer_cost;
         }
@@ -128,18 +200,41 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         end
     }
 
+    /// The same for a search that is a position.
+    fn predict_position(&mut self, cpu: Cpu) -> u64 {
+        let model = self.sys.model;
+        let search = &mut self.searches[cpu as usize];
+        self.sys.probing = (search.began, search.probe);
+        let wakeup = search.wakeup.as_ref().expect("a search is under way");
+        let llc = search.position.llc() as usize;
+        let position = &mut search.position;
+        let cx = Cx { rules: &model.rules(), wakeup, view: &self.sys };
+        position.predict(cx, &model.search_llcs, &self.sys.llc_idle[llc]);
+        let last_probe = search.began + u64::from(position.probes()) * search.probe;
+        let observed = if position.searches_domain() { model.observer_cost } else { 0 };
+        let reach = position.reach(&model.search_llcs);
+        self.sys.llcs[llc].positions[search.place as usize] = PositionEntry { cpu, last_probe, reach };
+        last_probe + search.wakeup_cost + observed
+    }
+
     /// `cpu` may have become idle or busy, or have SCHED_IDLE tasks only: updates `System::idle`, and all searches that
     /// depend on it.
     pub fn update_idle(&mut self, cpu: Cpu) {
         let idle = self.sys.available_idle_now(cpu);
         let sched_idle = self.sys.sched_idle.is_some() && self.sys.cpus[cpu as usize].rq.sched_idle();
         let was = self.sys.sched_idle.as_ref().is_some_and(|mask| mask.test(cpu));
-        if idle == self.sys.idle.test(cpu) && sched_idle == was {
-            return;
+        if idle != self.sys.idle.test(cpu) || sched_idle != was {
+            self.set_idle(cpu, idle, sched_idle);
         }
+    }
+
+    /// What `available_idle_cpu()` and `sched_idle_cpu()` return has changed.
+    fn set_idle(&mut self, cpu: Cpu, idle: bool, sched_idle: bool) {
         let model = self.sys.model;
         let llc = model.searches_of[cpu as usize];
         let smt_mask = &model.domains.smt_mask;
+        let place = model.search_llcs.place(cpu);
+        self.bring_up_positions(model.llc_of[cpu as usize], |entry, _| entry.reach.has(cpu, place, idle));
         self.change_seen_by_searches(
             llc,
             |entry| {
@@ -155,23 +250,26 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                     mask.assign(cpu, sched_idle);
                 }
                 sys.idle_cores.update(&sys.idle, &model.domains.smt_mask[cpu as usize]);
+                model.search_llcs.assign(&mut sys.llc_idle, cpu, idle);
             },
         );
         self.emit_detail(|_| Event::Available { cpu, available: idle, sched_idle });
     }
 
-    /// Tasks have left the run queue of a busy CPU, which may leave SCHED_IDLE tasks only.
+    /// Tasks have left the run queue of a busy CPU, which may leave SCHED_IDLE tasks only, or one task only.
     #[inline]
-    pub fn sched_idle_changes(&mut self, cpu: Cpu) {
+    pub fn tasks_have_left(&mut self, cpu: Cpu) {
         if self.sys.sched_idle.is_some() {
             self.update_idle(cpu);
         }
+        self.update_only_task(cpu);
     }
 
     /// Sets `has_idle_cores` of an LLC.
     pub fn set_idle_cores(&mut self, llc: u32, value: bool) {
         if self.sys.llcs[llc as usize].has_idle_cores != value {
             let change = |sys: &mut System<'_>| sys.llcs[llc as usize].has_idle_cores = value;
+            self.bring_up_positions(llc, |entry, _| entry.reach.reads_idle_cores);
             self.change_seen_by_searches(
                 self.searches_in(llc),
                 |_| true,
@@ -186,12 +284,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     pub fn set_nr_idle_scan(&mut self, llc: u32, value: i32) {
         if self.sys.llcs[llc as usize].nr_idle_scan != value {
             let change = |sys: &mut System<'_>| sys.llcs[llc as usize].nr_idle_scan = value;
-            self.change_seen_by_searches(
-                self.searches_in(llc),
-                |_| true,
-                |search, _, _| search.select.before_scan(),
-                change,
-            );
+            self.change_seen_by_policies(self.searches_in(llc), |_, _| true, change);
         }
     }
 
@@ -210,9 +303,89 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         depends: impl Fn(&Search<'m>, &Wakeup<'m>, &Decision) -> bool,
         change: impl FnOnce(&mut System<'m>),
     ) {
+        self.bring_up(llc, may_depend, depends);
+        change(&mut self.sys);
+        self.predict_dependent();
+    }
+
+    /// Makes a change that search policies read: seen by searches on the list of an LLC that are still to ask them, and
+    /// for which `depends` holds.
+    pub fn change_seen_by_policies(
+        &mut self,
+        llc: u32,
+        depends: impl Fn(Cpu, &Search<'m>) -> bool,
+        change: impl FnOnce(&mut System<'m>),
+    ) {
+        self.bring_up_to_policies(llc, depends);
+        change(&mut self.sys);
+        self.predict_dependent();
+    }
+
+    fn bring_up_to_policies(&mut self, llc: u32, depends: impl Fn(Cpu, &Search<'m>) -> bool) {
+        self.bring_up_positions(llc, |entry, search| entry.reach.asks_policies && depends(entry.cpu, search));
         let rules = self.sys.model.rules();
-        let mut dependent = std::mem::take(&mut self.dependent_searches);
-        dependent.clear();
+        self.bring_up(
+            llc,
+            |_| true,
+            |search, wakeup, _| search.select.before_policies(&rules) && depends(wakeup.waker.cpu, search),
+        );
+    }
+
+    /// The jiffies counter goes on, which SIS_PROP reads.
+    pub fn next_jiffy(&mut self) {
+        if self.sys.model.features.has(Feature::SIS_PROP) {
+            for llc in 0..self.sys.llcs.len() as u32 {
+                // A search can be on two lists.
+                self.bring_up_to_policies(llc, |_, search| search.list() == llc);
+            }
+        }
+        self.sys.jiffies += 1;
+        self.predict_dependent();
+    }
+
+    /// Updates a CPU's averages of its idle time, which SIS_PROP reads. The CPU itself may search, in an interrupt.
+    #[inline]
+    pub fn update_rq_avg_idle(&mut self, cpu: Cpu) {
+        if self.sys.cpus[cpu as usize].idle_stamp == 0 {
+            return;
+        }
+        if self.sys.cpus[cpu as usize].doing == Doing::Search && self.sys.model.features.has(Feature::SIS_PROP) {
+            let llc = self.searches[cpu as usize].list();
+            self.change_seen_by_policies(llc, |waker, _| waker == cpu, |sys| sys.update_rq_avg_idle(cpu));
+        } else {
+            self.sys.update_rq_avg_idle(cpu);
+        }
+    }
+
+    /// With SIS_SHORT: the only task of a CPU may have changed, which the policy reads of the target.
+    #[inline]
+    pub fn update_only_task(&mut self, cpu: Cpu) {
+        if self.sys.only_tasks.is_some() {
+            self.set_only_task(cpu, self.sys.only_task_now(cpu));
+        }
+    }
+
+    fn set_only_task(&mut self, cpu: Cpu, task: OnlyTask) {
+        let llc = self.sys.model.searches_of[cpu as usize];
+        let change = |sys: &mut System<'m>| {
+            if let Some(tasks) = &mut sys.only_tasks {
+                tasks[cpu as usize] = task;
+            }
+        };
+        if self.sys.only_tasks.as_ref().is_some_and(|tasks| tasks[cpu as usize] != task) {
+            self.change_seen_by_policies(llc, |_, search| search.select.target() == cpu, change);
+        }
+    }
+
+    /// Brings the searches on the list of an LLC up to this moment for which `depends` holds, and notes those for which
+    /// it still does then.
+    fn bring_up(
+        &mut self,
+        llc: u32,
+        may_depend: impl Fn(&SearchEntry) -> bool,
+        depends: impl Fn(&Search<'m>, &Wakeup<'m>, &Decision) -> bool,
+    ) {
+        let rules = self.sys.model.rules();
         for at in 0..self.sys.llcs[llc as usize].searches.len() {
             let entry = self.sys.llcs[llc as usize].searches[at];
             // With all probes made the decision stands, and only the rest of the wake-up takes its time.
@@ -234,19 +407,53 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                     continue;
                 }
             }
-            dependent.push(searcher);
+            self.dependent_searches.push(searcher);
         }
-        change(&mut self.sys);
-        for &searcher in &dependent {
+    }
+
+    /// The same for searches that are positions.
+    fn bring_up_positions(&mut self, llc: u32, depends: impl Fn(&PositionEntry, &Search<'m>) -> bool) {
+        let now = self.sys.now;
+        for entry in &mut self.sys.llcs[llc as usize].positions {
+            let search = &mut self.searches[entry.cpu as usize];
+            if now > entry.last_probe || !depends(entry, search) {
+                continue;
+            }
+            let due = search.probes_due(now);
+            if search.position.made() < due {
+                let llcs = &self.sys.model.search_llcs;
+                search.position.advance(due, llcs, &self.sys.llc_idle[llc as usize]);
+                entry.reach = search.position.reach(llcs);
+                if !depends(entry, search) {
+                    continue;
+                }
+            }
+            self.dependent_positions.push(entry.cpu);
+        }
+    }
+
+    /// Predicts the noted searches anew.
+    fn predict_dependent(&mut self) {
+        for at in 0..self.dependent_searches.len() {
+            let searcher = self.dependent_searches[at];
             let end = self.predict(searcher).max(self.sys.now);
             self.timeline.set(searcher, end);
         }
-        self.dependent_searches = dependent;
+        self.dependent_searches.clear();
+        for at in 0..self.dependent_positions.len() {
+            let searcher = self.dependent_positions[at];
+            let end = self.predict_position(searcher).max(self.sys.now);
+            self.timeline.set(searcher, end);
+        }
+        self.dependent_positions.clear();
     }
 
     /// The search is over: takes it off the lists and returns the wake-up and its decision.
     pub fn take_search(&mut self, cpu: Cpu) -> (Wakeup<'m>, Decision) {
         let search = &mut self.searches[cpu as usize];
+        if search.form == Form::Position {
+            return self.take_position(cpu);
+        }
         let (a, b) = search.llcs;
         for llc in [a, b] {
             let entries = &mut self.sys.llcs[llc as usize].searches;
@@ -258,3 +465,26 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         (taken.0.expect("a search is under way"), taken.1.expect("a search is under way"))
     }
 }
+
+impl<'m, S: Sink> Sim<'m, '_, S> {
+    /// The same for a search that is a position.
+    fn take_position(&mut self, cpu: Cpu) -> (Wakeup<'m>, Decision) {
+        let model = self.sys.model;
+        let search = &mut self.searches[cpu as usize];
+        let place = search.place;
+        let positions = &mut self.sys.llcs[search.position.llc() as usize].positions;
+        positions.swap_remove(place as usize);
+        let moved = positions.get(place as usize).map(|entry| entry.cpu);
+        self.sys.probing = (search.began, search.probe);
+        let wakeup = search.wakeup.take().expect("a search is under way");
+        let cx = Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys };
+        let decision = search.position.decision(&search.select, cx, &model.search_llcs);
+        if let Some(moved) = moved {
+            self.searches[moved as usize].place = place;
+        }
+        (wakeup, decision)
+    }
+}
+
+#[cfg(test)]
+mod probe_by_probe;

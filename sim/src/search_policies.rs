@@ -56,9 +56,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn hook_decision(&mut self, decision: &Decision) {
         if self.sys.policies.hooks().contains(Hooks::DECISION) {
             let change = self.sys.policies.decided(decision, &self.sys.model.rules());
-            // Up to 5.11 a search that scans for a core keeps what it was predicted from, although its scan for a CPU
-            // comes after that.
-            self.apply_change(decision.target, change, false);
+            self.apply_change(decision.target, change);
         }
     }
 
@@ -66,21 +64,13 @@ impl<S: Sink> Sim<'_, '_, S> {
     #[inline(never)]
     fn call_hook(&mut self, hook: Hook, cpu: Cpu) {
         let change = self.sys.policies.hook(hook, cpu, &self.sys.model.rules(), &self.sys);
-        self.apply_change(cpu, change, true);
+        self.apply_change(cpu, change);
     }
 
-    fn apply_change(&mut self, cpu: Cpu, change: Option<StateChange>, first_of_two: bool) {
+    fn apply_change(&mut self, cpu: Cpu, change: Option<StateChange>) {
         let Some(change) = change else { return };
-        let model = self.sys.model;
-        let rules = model.rules();
-        self.change_seen_by_searches(
-            model.searches_of[cpu as usize],
-            |_| true,
-            |search, _, _| {
-                if first_of_two { search.select.before_policies(&rules) } else { search.select.before_scan() }
-            },
-            |sys| sys.policies.apply(change),
-        );
+        let llc = self.sys.model.searches_of[cpu as usize];
+        self.change_seen_by_policies(llc, |_, _| true, |sys| sys.policies.apply(change));
     }
 
     fn hook_task(&self, task: TaskId, sleep: bool) -> HookTask {

@@ -93,7 +93,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 task.pc += 1;
                 let policy = if idle { Policy::Idle } else { Policy::Normal };
                 let begun = self.reweight(cpu, id, |rq, es, now, _| rq.set_policy(es, now, id, policy));
-                self.sched_idle_changes(cpu);
+                self.tasks_have_left(cpu);
                 begun
             }
             Call::Slice { ns } => {

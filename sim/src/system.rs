@@ -5,7 +5,7 @@ use crate::cpu::{CpuState, Doing};
 use crate::futex::Sync;
 use crate::model::Model;
 use crate::pm::Pm;
-use crate::search::SearchEntry;
+use crate::search::{PositionEntry, SearchEntry};
 use crate::task::Task;
 use smallvec::SmallVec;
 use wakelab_sched::CpuMask;
@@ -18,8 +18,8 @@ use wakelab_sched::pelt::util_est::_task_util_est;
 use wakelab_sched::runqueue::{Entities, FairRq, TaskId};
 use wakelab_sched::select::policy::PolicyStates;
 use wakelab_sched::select::{
-    AsymView, EnergyView, GroupView, IdleCores, IdleStateView, IdleView, LlcView, MaskView, PolicyView, RqView,
-    ScanClock, UtilView,
+    AsymView, EnergyView, GroupView, IdleCores, IdleStateView, IdleView, LlcIdle, LlcView, MaskView, PolicyView,
+    RqView, ScanClock, UtilView,
 };
 
 /// The value of the CPUs' clocks when the run begins, ns. It is not 0, because PELT takes an average that was last
@@ -33,8 +33,19 @@ pub struct Llc {
     pub has_idle_cores: bool,
     /// `nr_idle_scan`.
     pub nr_idle_scan: i32,
-    /// Searches under way that may probe CPUs of this LLC.
+    /// Searches under way that may probe CPUs of this LLC, except those that are positions.
     pub searches: Vec<SearchEntry>,
+    /// Searches under way that are positions in this LLC.
+    pub positions: Vec<PositionEntry>,
+}
+
+/// What SIS_SHORT reads of a CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OnlyTask {
+    /// `rq->nr_running`.
+    pub nr_running: u32,
+    /// `se.dur_avg` of the running task, ns; 0 if nothing runs.
+    pub dur_avg: u64,
 }
 
 /// The system now.
@@ -62,8 +73,12 @@ pub struct System<'m> {
     pub idle: CpuMask,
     /// The cores all of whose CPUs are idle.
     pub idle_cores: IdleCores,
+    /// The idle CPUs by LLC.
+    pub llc_idle: Vec<LlcIdle>,
     /// CPUs for which `sched_idle_cpu()` is true; `None` if no task can have policy SCHED_IDLE.
     pub sched_idle: Option<CpuMask>,
+    /// By CPU, with SIS_SHORT: its tasks, as searches see them.
+    pub only_tasks: Option<Vec<OnlyTask>>,
     /// `rd->overload`: some run queue has more than one task.
     pub overload: bool,
     /// Groups whose tasks could not be moved because of their affinities (`sgc->imbalance`), by the CPU that balances
@@ -127,6 +142,13 @@ impl System<'_> {
         c.curr_idle && c.nr_running == 0 && !c.ttwu_pending && !claimed
     }
 
+    /// What SIS_SHORT would read of the CPU by its state of this moment.
+    pub fn only_task_now(&self, cpu: Cpu) -> OnlyTask {
+        let c = &self.cpus[cpu as usize];
+        let dur_avg = c.curr.map_or(0, |task| self.tasks[task.0 as usize].dur.dur_avg);
+        OnlyTask { nr_running: c.nr_running, dur_avg }
+    }
+
     /// The class's choice as `select_task_rq()` corrects it: if the task may not use that CPU, it gets the first CPU
     /// that it may use on the node where it was, or else anywhere (`select_fallback_rq()`).
     pub fn allowed_or_fallback(&self, task: TaskId, cpu: Cpu) -> Cpu {
@@ -176,14 +198,17 @@ impl IdleView for System<'_> {
 
     #[inline]
     fn sched_idle_cpu(&self, cpu: Cpu) -> bool {
-        self.cpus[cpu as usize].rq.sched_idle()
+        self.sched_idle.as_ref().is_some_and(|cpus| cpus.test(cpu))
     }
 }
 
 impl RqView for System<'_> {
     #[inline]
     fn nr_running(&self, cpu: Cpu) -> u32 {
-        self.cpus[cpu as usize].nr_running
+        match &self.only_tasks {
+            Some(tasks) => tasks[cpu as usize].nr_running,
+            None => self.cpus[cpu as usize].nr_running,
+        }
     }
 
     #[inline]
@@ -257,7 +282,10 @@ impl PolicyView for System<'_> {
     }
 
     fn curr_dur_avg(&self, cpu: Cpu) -> u64 {
-        self.cpus[cpu as usize].curr.map_or(0, |task| self.tasks[task.0 as usize].dur.dur_avg)
+        match &self.only_tasks {
+            Some(tasks) => tasks[cpu as usize].dur_avg,
+            None => self.only_task_now(cpu).dur_avg,
+        }
     }
 
     fn claimed(&self, cpu: Cpu) -> bool {

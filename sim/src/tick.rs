@@ -18,7 +18,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn jiffy(&mut self) {
         let model = self.sys.model;
         self.emit_power();
-        self.sys.jiffies += 1;
+        self.next_jiffy();
         self.at(self.sys.now + model.tick_ns, TimedEvent::Jiffy);
         for cpu in 0..model.nr_cpus() {
             if self.sys.cpus[cpu as usize].curr_idle {

@@ -169,7 +169,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let search = &self.searches[cpu as usize];
         let began = search.began;
         let scanned = decision.count.domain_search != 0;
-        let ended = began + u64::from(search.predicted.probes()) * search.probe + self.sys.model.observer_cost;
+        let ended = began + u64::from(search.probes()) * search.probe + self.sys.model.observer_cost;
         // Probes of the fast paths take no time, so that the scan begins with the choice.
         let scan = [began, ended].map(|time| scanned.then_some(time));
         debug_assert_eq!(wakeup.waker.cpu, cpu);
@@ -294,7 +294,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.emit(|_| Event::Enqueue { cpu, task: task.0 });
         resched |= self.wakeup_preempt(cpu, task, wake_flags);
         if !self.sys.model.code.avg_idle_at_switch {
-            self.sys.update_rq_avg_idle(cpu);
+            self.update_rq_avg_idle(cpu);
         }
         self.sys.note_resched(cpu, resched)
     }

@@ -44,7 +44,9 @@ impl Select {
     /// The range that the scan of a decision that is made has probed.
     #[inline]
     pub fn scan_range(&self, rules: &Rules<'_>, decision: &Decision) -> ScanRange {
-        if rules.code.idle_search == IdleSearch::ThreeScans || rules.domains.cluster_active {
+        let domains = rules.domains;
+        // With capacities even the fast paths read siblings.
+        if rules.code.idle_search == IdleSearch::ThreeScans || domains.cluster_active || domains.asym_cpucap_active {
             return ScanRange::All;
         }
         match decision.reason {
@@ -61,7 +63,7 @@ impl Select {
     #[inline]
     pub fn probes(&self) -> u32 {
         // The fast paths count as one scan, and a probe is counted before it is made.
-        let pending = u32::from(matches!(self.stage, Stage::Smt(_) | Stage::Scan(_)));
+        let pending = u32::from(matches!(self.stage, Stage::Smt(_) | Stage::Scan(_) | Stage::Capacity(_)));
         self.count.scanned.saturating_sub(1 + pending)
     }
 
@@ -95,14 +97,20 @@ impl Select {
         matches!(self.stage, Stage::Energy | Stage::Affine)
     }
 
-    /// Whether `has_idle_cores` and `nr_idle_scan` are still to be read.
+    /// The CPU around which the search is made.
+    #[inline]
+    pub fn target(&self) -> Cpu {
+        self.target
+    }
+
+    /// Whether `has_idle_cores` is still to be read.
     #[inline]
     pub fn before_scan(&self) -> bool {
         !matches!(self.stage, Stage::Scan(_) | Stage::Done)
     }
 
-    /// Whether the state of the search policies is still to be read for some scan. Up to 5.11 a scan for a core comes
-    /// before the one on which policies act.
+    /// Whether the search policies, and `nr_idle_scan` and the clocks that they read, are still to be asked. Up to 5.11
+    /// a scan for a core comes before the one on which they act.
     #[inline]
     pub fn before_policies(&self, rules: &Rules<'_>) -> bool {
         self.before_scan() || (self.stage != Stage::Done && self.scan.is_first_of_two(rules))
@@ -119,8 +127,8 @@ impl Select {
         predicted: &Decision,
         cpu: Cpu,
     ) -> bool {
-        // Up to 5.11 up to three scans follow each other.
-        if rules.code.idle_search == IdleSearch::ThreeScans {
+        // Up to 5.11 up to three scans follow each other. With capacities even the fast paths read siblings.
+        if rules.code.idle_search == IdleSearch::ThreeScans || rules.domains.asym_cpucap_active {
             return self.stage != Stage::Done;
         }
         // An idle CPU that was kept while searching for a core lies on the way, not at the end.
