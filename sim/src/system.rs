@@ -325,10 +325,12 @@ impl UtilView for System<'_> {
 }
 
 impl GroupView for System<'_> {
+    #[inline]
     fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
         group.capacity
     }
 
+    #[inline]
     fn group_imbalance(&self, _: usize, group: &SchedGroup) -> bool {
         self.nr_imbalanced != 0 && self.imbalanced[group.group_balance_cpu() as usize].contains(&group.weight)
     }
