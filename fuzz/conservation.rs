@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 /// The longest that a CPU may idle with a task waiting on it, and that a wake-up may take to reach its queue, ns. It has
 /// to be above the longest exit from an idle state and the longest that interrupts are off.
 const LOST_AFTER: i64 = 10_000_000;
+/// The longest from the choice of the next task to the end of the switch, with a newly-idle pass between them, ns.
+const SWITCH_WITHIN: i64 = 1_000_000;
 /// How many faults of a run are told; those that follow are mostly of the same cause.
 const TOLD: usize = 20;
 
@@ -131,8 +133,10 @@ struct Run {
     tasks: HashMap<i64, Task>,
     /// By CPU: the task that runs.
     curr: HashMap<i64, i64>,
-    /// By CPU: how many tasks wait on its queue, and since when that is so with nothing running.
-    waiting: HashMap<i64, (u32, Option<i64>)>,
+    /// By CPU: the tasks that wait on its queue, each with when it began to.
+    waiting: HashMap<i64, BTreeMap<i64, i64>>,
+    /// By CPU: since when it runs nothing while tasks wait on it.
+    idle_since: HashMap<i64, i64>,
     found: Findings,
 }
 
@@ -218,6 +222,8 @@ impl Run {
                 if let Some(next) = next {
                     self.put(next, Place::Running(cpu));
                     self.curr.insert(cpu, next);
+                } else {
+                    self.idles(cpu);
                 }
                 self.settle(cpu);
             }
@@ -274,22 +280,30 @@ impl Run {
             task.astray = Some(format!("at {now} ns: task {pid} is on CPU {cpu}, which it may not use"));
         }
         if let Place::Queued(cpu) = before {
-            let waiting = &mut self.waiting.entry(cpu).or_default().0;
-            *waiting = waiting.saturating_sub(1);
+            self.waiting.entry(cpu).or_default().remove(&pid);
         }
         if let Place::Queued(cpu) = place {
-            self.waiting.entry(cpu).or_default().0 += 1;
+            self.waiting.entry(cpu).or_default().insert(pid, now);
         }
     }
 
     /// Notes whether a CPU has tasks that wait and runs none.
     fn settle(&mut self, cpu: i64) {
-        let idle = !self.curr.contains_key(&cpu);
-        let (waiting, since) = self.waiting.entry(cpu).or_default();
-        let (waiting, began) = (*waiting, *since);
-        *since = (idle && waiting > 0).then(|| began.unwrap_or(self.now));
-        if let Some(began) = began.filter(|began| self.now - began > LOST_AFTER) {
+        let idle = !self.curr.contains_key(&cpu) && self.waiting.get(&cpu).is_some_and(|waiting| !waiting.is_empty());
+        let began = match idle {
+            true => *self.idle_since.entry(cpu).or_insert(self.now),
+            false => self.idle_since.remove(&cpu).unwrap_or(self.now),
+        };
+        if self.now - began > LOST_AFTER {
             self.fault(self.now, format!("CPU {cpu} has run nothing since {began}, with tasks waiting on it"));
+        }
+    }
+
+    /// A CPU has switched to its idle task: nobody can have waited on it for longer than the switch took.
+    fn idles(&mut self, cpu: i64) {
+        let waiting = self.waiting.get(&cpu).and_then(|waiting| waiting.iter().min_by_key(|(_, since)| **since));
+        if let Some((pid, since)) = waiting.filter(|(_, since)| self.now - **since > SWITCH_WITHIN) {
+            self.fault(self.now, format!("CPU {cpu} goes idle, and task {pid} waits on it since {since}"));
         }
     }
 

@@ -159,7 +159,7 @@ fn planted_faults_are_found() {
     assert_eq!(faults(Fault::None), Vec::<String>::new());
     for (fault, expected) in [
         (Fault::LostTask, "is on no queue"),
-        (Fault::ForgottenTask, "has run nothing since"),
+        (Fault::ForgottenTask, "goes idle, and task "),
         (Fault::DoubleRun, "while it is Running"),
         (Fault::WrongOrder, "the time is not between"),
         (Fault::Affinity, "which it may not use"),

@@ -5,6 +5,7 @@ use super::csv::Record;
 use super::fields::Column;
 use super::topo::TopoFile;
 use crate::error::{ReadError, clipped};
+use crate::table::decode::{decode, next_batch};
 use crate::table::metadata::{Builder, ParquetFile, damaged, damaged_rows};
 use crate::table::pages::ListLimits;
 use arrow_array::cast::AsArray;
@@ -101,8 +102,8 @@ impl ParquetRows {
             *place = read.partition_point(|at| at < place);
         }
         let mask = ProjectionMask::roots(builder.parquet_schema(), read);
-        let batches = builder.with_projection(mask).with_batch_size(batch_rows(nr_cpus)).build();
-        let batches = batches.map_err(|e| damaged(path, &e.to_string()))?;
+        let batches = decode(|| builder.with_projection(mask).with_batch_size(batch_rows(nr_cpus)).build());
+        let batches = batches.map_err(|e| damaged(path, &e))?.map_err(|e| damaged(path, &e.to_string()))?;
         let rows = ParquetRows { path: path.to_owned(), batches, batch: None, places, next: 0, row: 0, metadata };
         Ok((rows, topo))
     }
@@ -110,8 +111,8 @@ impl ParquetRows {
     /// Reads the next row. Returns false at the end.
     pub(super) fn read(&mut self, record: &mut Record) -> Result<bool, ReadError> {
         while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
-            let Some(batch) = self.batches.next() else { return Ok(false) };
-            self.batch = Some(batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e.to_string()))?);
+            let Some(batch) = next_batch(&mut self.batches) else { return Ok(false) };
+            self.batch = Some(batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e))?);
             self.next = 0;
         }
         let Some(batch) = &self.batch else { return Ok(false) };

@@ -8,6 +8,7 @@ use super::topo::TopoFile;
 use crate::error::{ReadError, clipped};
 use crate::limits::MAX_TIME;
 use crate::stream::TaskNames;
+use crate::table::decode::{decode, next_batch};
 use crate::table::metadata::{Builder, ParquetFile, damaged, damaged_rows};
 use crate::table::pages::ListLimits;
 use crate::table::reader::Columns;
@@ -53,8 +54,8 @@ impl SimulatedRows {
         let levels = topo.domains.domains.iter().map(Vec::len).max().unwrap_or(0).max(1) as u64;
         let lists = ListLimits { longest: u64::from(nr_cpus) * levels, most: u64::MAX };
         file.check_rows(rows, &builder, |_| true, lists)?;
-        let batches =
-            builder.with_batch_size(batch_rows(nr_cpus)).build().map_err(|e| damaged(path, &e.to_string()))?;
+        let batches = decode(|| builder.with_batch_size(batch_rows(nr_cpus)).build());
+        let batches = batches.map_err(|e| damaged(path, &e))?.map_err(|e| damaged(path, &e.to_string()))?;
         Ok(SimulatedRows {
             path: path.to_owned(),
             batches,
@@ -75,8 +76,8 @@ impl SimulatedRows {
     pub(super) fn read(&mut self, record: &mut Record, wanted: &dyn Fn(u64, i64) -> bool) -> Result<bool, ReadError> {
         loop {
             while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
-                let Some(batch) = self.batches.next() else { return Ok(false) };
-                self.batch = Some(batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e.to_string()))?);
+                let Some(batch) = next_batch(&mut self.batches) else { return Ok(false) };
+                self.batch = Some(batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e))?);
                 self.next = 0;
             }
             self.next += 1;

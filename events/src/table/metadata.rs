@@ -1,5 +1,6 @@
 //! The metadata of a Parquet file of wakelab: who wrote it, which table it is, and whether this program can read it.
 
+use super::decode::decode;
 use super::pages::ListLimits;
 use super::{checksum, pages};
 use crate::error::{ReadError, clipped};
@@ -51,7 +52,8 @@ impl ParquetFile {
     pub(crate) fn open(path: &Path, file: File) -> Result<(Self, Builder), ReadError> {
         let error = |what: String| ReadError::of_file(path, what);
         let broken = |e: ParquetError| damaged(path, &e.to_string());
-        let about = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(broken)?;
+        let about = decode(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()));
+        let about = about.map_err(|e| damaged(path, &e))?.map_err(broken)?;
         let options = ArrowReaderOptions::new().with_schema(with_shared_texts(about.schema()));
         let about = ArrowReaderMetadata::try_new(Arc::clone(about.metadata()), options).map_err(broken)?;
         let builder = Builder::new_with_metadata(file, about);

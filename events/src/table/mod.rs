@@ -2,6 +2,7 @@
 
 pub(crate) mod checksum;
 pub(crate) mod column;
+pub(crate) mod decode;
 pub(crate) mod metadata;
 pub(crate) mod pages;
 pub(crate) mod reader;

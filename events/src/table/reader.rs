@@ -1,5 +1,6 @@
 //! Reads some columns of a table, row by row, with one batch in memory at a time.
 
+use super::decode::{decode, next_batch};
 use super::metadata::{ParquetFile, damaged, damaged_rows};
 use super::pages::ListLimits;
 use crate::error::{ReadError, clipped, shown};
@@ -62,8 +63,8 @@ impl Columns {
         about.check_rows(&rows, &builder, |column| names.contains(&column), NO_LISTS)?;
         let all = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
         let mask = ProjectionMask::columns(builder.parquet_schema(), names.iter().copied());
-        let batches = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
-        let batches = batches.map_err(|e| damaged(path, &e.to_string()))?;
+        let batches = decode(|| builder.with_projection(mask).with_batch_size(BATCH_ROWS).build());
+        let batches = batches.map_err(|e| damaged(path, &e))?.map_err(|e| damaged(path, &e.to_string()))?;
         Ok((Columns { path: path.to_owned(), names, batches, cells: Vec::new(), rows: 0, next: 0, row: 0, all }, about))
     }
 
@@ -73,8 +74,8 @@ impl Columns {
     /// Fails if the file is damaged, or has a column of an unexpected type.
     pub(crate) fn advance(&mut self) -> Result<bool, ReadError> {
         while self.next == self.rows {
-            let Some(batch) = self.batches.next() else { return Ok(false) };
-            let batch = batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e.to_string()))?;
+            let Some(batch) = next_batch(&mut self.batches) else { return Ok(false) };
+            let batch = batch.map_err(|e| damaged_rows(&self.path, self.row + 1, &e))?;
             self.load(&batch)?;
             (self.rows, self.next) = (batch.num_rows(), 0);
         }

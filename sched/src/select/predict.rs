@@ -131,8 +131,10 @@ impl Select {
         if rules.code.idle_search == IdleSearch::ThreeScans || rules.domains.asym_cpucap_active {
             return self.stage != Stage::Done;
         }
-        // An idle CPU that was kept while searching for a core lies on the way, not at the end.
-        let ends = !predicted.reason.is_failed_search() && predicted.reason != Reason::CoreCpu;
+        // An idle CPU that was kept while searching for a core lies on the way, not at the end. One in another cluster
+        // was kept before a scan that found none.
+        let far = matches!(predicted.reason, Reason::PrevFar | Reason::RecentFar);
+        let ends = !predicted.reason.is_failed_search() && predicted.reason != Reason::CoreCpu && !far;
         let found = ends.then_some(predicted.cpu);
         match self.stage {
             Stage::Done => false,
@@ -145,10 +147,12 @@ impl Select {
                     || wakeup.wakee.recent_used_cpu == Some(cpu)
                     || (predicted.count.domain_search == 1
                         && (rules.domains.smt_mask[prev as usize].test(cpu)
-                            || (matches!(
-                                predicted.reason,
-                                Reason::Scan | Reason::Core | Reason::CoreCpu | Reason::None | Reason::Limit
-                            ) && rules.domains.cpus_share_cache(cpu, self.target)
+                            || ((far
+                                || matches!(
+                                    predicted.reason,
+                                    Reason::Scan | Reason::Core | Reason::CoreCpu | Reason::None | Reason::Limit
+                                ))
+                                && rules.domains.cpus_share_cache(cpu, self.target)
                                 && finished.scan.whole_may_probe(rules, cpu, found))))
             }
         }
