@@ -41,6 +41,8 @@ struct Plant<S> {
     /// The task that is dropped from now on.
     dropped: Option<u32>,
     running: BTreeMap<u32, u32>,
+    /// The task that may use CPUs 0 and 1 only.
+    confined: Option<u32>,
     to: S,
 }
 
@@ -74,8 +76,8 @@ impl<S: Sink> Sink for Plant<S> {
                 time -= 4_000_000;
                 self.planted = true;
             }
-            (Fault::Affinity, Event::Enqueue { cpu, task }) if now && *task == 0 => {
-                *cpu = 1;
+            (Fault::Affinity, Event::Enqueue { cpu, task }) if now && self.confined == Some(*task) => {
+                *cpu = 7;
                 self.planted = true;
             }
             (Fault::WokenAfterExit, Event::Wakeup { wakee, .. }) if now => {
@@ -99,6 +101,9 @@ impl<S: Sink> Sink for Plant<S> {
     }
 
     fn task(&mut self, time: u64, task: &NewTask<'_>) {
+        if task.affinity.weight() == 2 {
+            self.confined = Some(task.task);
+        }
         self.to.task(time, task);
     }
 
@@ -112,7 +117,8 @@ fn faults(fault: Fault) -> Vec<String> {
     let temporary = tempfile::tempdir().expect("a folder");
     let machine = wakelab_machine::get("test-8c").expect("a machine");
     let kernel = Preset::get("v6.1").expect("a preset");
-    let workload = build("netperf:TCP_RR", Load::Percent(100), 8, &BTreeMap::new()).expect("a workload");
+    let mut workload = build("netperf:TCP_RR", Load::Percent(100), 8, &BTreeMap::new()).expect("a workload");
+    workload.tasks[0].affinity = Some(vec![0, 1]);
     let until = 40_000_000;
     let folder = EventFolder::new(temporary.path()).expect("an empty folder");
     let info = RunInfo {
@@ -132,7 +138,7 @@ fn faults(fault: Fault) -> Vec<String> {
         end_ns: until,
     };
     let to = folder.record(&info).expect("files");
-    let mut plant = Plant { fault, planted: false, dropped: None, running: BTreeMap::new(), to };
+    let mut plant = Plant { fault, planted: false, dropped: None, running: BTreeMap::new(), confined: None, to };
     let setup = Setup {
         machine: &machine,
         kernel,
