@@ -79,13 +79,17 @@ pub(crate) fn shown(text: &[u8]) -> String {
     }
 }
 
-/// The message of another library, cut to 300 characters. It may quote all that it found.
+/// The message of another library, cut to 300 characters and without control characters. It may quote all that it found.
 pub(crate) fn clipped(text: &str) -> String {
     const LONGEST: usize = 300;
-    match text.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}...", &text[..at]),
-        None => text.to_owned(),
+    let mut short = String::new();
+    for c in text.chars().take(LONGEST) {
+        if c.is_control() && c != '\n' { short.extend(c.escape_default()) } else { short.push(c) }
     }
+    if text.chars().nth(LONGEST).is_some() {
+        short.push_str("...");
+    }
+    short
 }
 
 /// Events or a recording cannot be written.
