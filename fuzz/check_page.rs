@@ -2,7 +2,8 @@
 
 use wakelab_page::{Assumed, Cell, Column, Explained, Page, Run, Section, Side, Table, render};
 
-/// Renders a page whose names are the lines of the bytes, and the same page with harmless names; whether it was rendered.
+/// Renders a page whose names are the lines of the bytes, and the same page with harmless names. Returns whether it was
+/// rendered.
 pub fn names(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let names: Vec<&str> = text.split('\n').collect();

@@ -1,4 +1,5 @@
-//! What must hold in the events of any run: time goes on, a task is in one place, only where it may be, and none is lost.
+//! What must hold in the events of any run: time goes on, a task is in one place, only where it may be, and none is
+//! lost.
 //!
 //! This reads the tables of docs/events.md with the Parquet library alone, not with the readers of `events`, so that an
 //! error of those does not hide one of the simulator.
@@ -14,8 +15,8 @@ use std::error::Error;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// The longest that a CPU may idle with a task waiting on it, and that a wake-up may take to reach its queue, ns. It has
-/// to be above the longest exit from an idle state and the longest that interrupts are off.
+/// The longest that a CPU may idle with a task waiting on it, and that a wake-up may take to reach its queue, ns. It
+/// has to be above the longest exit from an idle state and the longest that interrupts are off.
 const LOST_AFTER: i64 = 10_000_000;
 /// The longest from the choice of the next task to the end of the switch, with a newly-idle pass between them, ns.
 const SWITCH_WITHIN: i64 = 1_000_000;

@@ -62,7 +62,8 @@ pub fn text(number: u64) -> String {
     let observer_cost = random.of(&["0ns", "0ns", "0ns", "250ns"]);
     let (repeats, seed) = (1 + random.below(2), 1 + random.below(1 << 20));
     format!(
-        "name = \"random-{number}\"\nmachine = \"{machine}\"\nkernel = \"{kernel}\"\nrepeats = {repeats}\nseed = {seed}\n\
+        "name = \"random-{number}\"\nmachine = \"{machine}\"\nkernel = \"{kernel}\"\n\
+         repeats = {repeats}\nseed = {seed}\n\
          settle = \"{settle}\"\ntime = \"{time}\"\nobserver_cost = \"{observer_cost}\"\n\n\
          [[workload]]\nname = \"{workload}\"\nload = \"{load}\"\n\n\
          [variants]\nbase = \"{base}\"\nwith = \"{with}\"\n"

@@ -13,8 +13,8 @@
 //! | SIS_PROP: jiffies, `wake_avg_idle`, `avg_idle` | [`Sim::next_jiffy`], [`Sim::update_rq_avg_idle`] |
 //! | SIS_SHORT: the target's only task | [`Sim::update_only_task`] |
 //!
-//! Of the common search no copy is made: its position and the idle CPUs of its LLC give its end (`search_position.rs` of
-//! the package wakelab-sched).
+//! Of the common search no copy is made: its position and the idle CPUs of its LLC give its end
+//! (`search_position.rs` of the package wakelab-sched).
 //!
 //! Probes of the fast paths take no time. They are made when the search begins and, as long as they fail, again at each
 //! announced change up to the first probe of the domain search.

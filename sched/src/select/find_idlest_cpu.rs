@@ -181,8 +181,8 @@ impl SlowPath {
         }
     }
 
-    /// Goes on from the probe of `cpu` to the end of what the probes are for, if nobody observes them. Returns `None` if
-    /// they have to be made one by one.
+    /// Goes on from the probe of `cpu` to the end of what the probes are for, if nobody observes them. Returns `None`
+    /// if they have to be made one by one.
     pub(super) fn finish_part<V: View>(&mut self, cpu: Cpu, cx: Cx<'_, V>) -> Option<Next> {
         match &self.part {
             Part::Groups { .. } => self.compare_by_sums(cpu, cx),

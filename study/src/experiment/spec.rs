@@ -21,8 +21,8 @@ pub struct WorkloadSpec {
 }
 
 impl WorkloadSpec {
-    /// Returns the load of a workload that needs none: a file of rt-app runs once, Jankbench draws one app, and tasks by
-    /// `count` are as many at any load. The path of a file begins at `folder`.
+    /// Returns the load of a workload that needs none: a file of rt-app runs once, Jankbench draws one app, and tasks
+    /// by `count` are as many at any load. The path of a file begins at `folder`.
     pub(super) fn own_load(name: &Given<String>, folder: &Path) -> Option<Given<String>> {
         let rt_app = name.value.ends_with(".json").then_some(1);
         let own = rt_app.or_else(|| wakelab_workload::default_load(&found_from(folder, &name.value)));
@@ -101,7 +101,8 @@ impl Spec {
                 let own = benchmarks().iter().filter(|benchmark| benchmark.default_load().is_some());
                 let own: String = own.map(|benchmark| format!(", and {}", benchmark.name())).collect();
                 let example = "such as 28, 1,2,4,8, 25% or 25%..200%/25%";
-                missing.with_hint(format!("{example}; a file of rt-app (.json), one whose tasks are all by count{own} have a load of their own"))
+                let files = "a file of rt-app (.json), one whose tasks are all by count";
+                missing.with_hint(format!("{example}; {files}{own} have a load of their own"))
             })?,
         };
         let shortest = wakelab_workload::shortest_run(&name.value);

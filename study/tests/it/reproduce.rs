@@ -105,8 +105,8 @@ fn the_flip_of_the_sis_util_letter_is_reproduced() {
     let searches = change("sis_search.avg");
     assert!((80.0..250.0).contains(&searches), "more wake-ups, each of which searches: {searches}");
     let scanned = change("sis_scanned.avg");
-    // Published: -88%, as none of them scans. Here they scan what the last periodic pass has left as nr_idle_scan, which
-    // is 0 to 5 by the seed.
+    // Published: -88%, as none of them scans. Here they scan what the last periodic pass has left as nr_idle_scan,
+    // which is 0 to 5 by the seed.
     assert!((-95.0..-30.0).contains(&scanned), "few of which scan: {scanned}");
     assert_eq!(board.tables[0].summary.effects_right.min(2), 2, "{:?}", board.tables[0].summary);
 }
