@@ -101,7 +101,8 @@ impl OutFile {
     }
 }
 
-/// The file that a path stands for behind its links. It need not exist; its folder is as it was given if there are no links.
+/// The file that a path stands for behind its links. It need not exist; its folder is as it was given if there are no
+/// links.
 pub fn behind_links(path: &Path) -> PathBuf {
     // As many as the kernel follows (MAXSYMLINKS).
     const LINKS: usize = 40;

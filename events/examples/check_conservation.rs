@@ -1,6 +1,6 @@
-//! Follows every task through the events of runs (`wakelab run ... --events DIR`) and prints what cannot be: a task that
-//! is lost, on two CPUs, where it may not be, or woken while it runs. `check_conservation DIR...` exits with 1 if it
-//! finds such a thing.
+//! Follows every task through the events of runs (`wakelab run ... --events DIR`) and prints what cannot be: a task
+//! that is lost, on two CPUs, where it may not be, or woken while it runs. `check_conservation DIR...` exits with 1
+//! if it finds such a thing.
 
 #[path = "../../fuzz/conservation.rs"]
 mod conservation;

@@ -79,7 +79,8 @@ pub(crate) fn shown(text: &[u8]) -> String {
     }
 }
 
-/// The message of another library, cut to 300 characters and without control characters. It may quote all that it found.
+/// The message of another library, cut to 300 characters and without control characters. It may quote all that it
+/// found.
 pub(crate) fn clipped(text: &str) -> String {
     const LONGEST: usize = 300;
     let mut short = String::new();

@@ -282,8 +282,10 @@ fn a_cache_that_cannot_be_written_leaves_no_folder() {
 #[test]
 fn tasks_by_count_need_no_load() {
     let folder = tempfile::tempdir().expect("a folder");
-    let text = "[workload]\nbenchmark = \"b\"\ncase = \"two\"\nbetter = \"higher\"\nmetric = \"throughput\"\nunit = \"rounds/s\"\n\n[[program]]\nname = \"p\"\n\
-                ops = [\"begin\", {run = \"1ms\"}, {sleep = \"1ms\"}, \"done\", {repeat = {to = 0}}]\n\n[[task]]\nname = \"t\"\nprogram = \"p\"\n";
+    let text = "[workload]\nbenchmark = \"b\"\ncase = \"two\"\nbetter = \"higher\"\nmetric = \"throughput\"\n\
+                unit = \"rounds/s\"\n\n[[program]]\nname = \"p\"\n\
+                ops = [\"begin\", {run = \"1ms\"}, {sleep = \"1ms\"}, \"done\", {repeat = {to = 0}}]\n\n\
+                [[task]]\nname = \"t\"\nprogram = \"p\"\n";
     let compare = |task: &str| {
         fs::write(folder.path().join("two.toml"), format!("{text}{task}\n")).expect("a file");
         let args = "compare --machine test-8c --kernel v6.1 --workload two.toml --base SIS_UTIL --with NO_SIS_UTIL \

@@ -1,9 +1,9 @@
 //! Calls of the crate `parquet`, whose panics become errors.
 //!
 //! Some of its decoders take for granted that a page is sound: a dictionary's index that is not there, or a page with
-//! fewer bytes than its header says, ends in a panic, in a build with overflow checks more often. A checksum keeps damage
-//! from getting so far, but files of other programs and old files have none. A reader that has panicked is not used
-//! again: its errors end the reading.
+//! fewer bytes than its header says, ends in a panic, in a build with overflow checks more often. A checksum keeps
+//! damage from getting so far, but files of other programs and old files have none. A reader that has panicked is not
+//! used again: its errors end the reading.
 
 use arrow_array::RecordBatch;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;

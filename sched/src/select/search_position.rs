@@ -14,8 +14,8 @@
 //!
 //! [`SearchPosition::predict`] works out the end, [`SearchPosition::advance`] makes the probes that are due, of which
 //! none ends the search, and [`Reach`] says which CPUs it depends on. The policies are asked by the code that
-//! [`Select`] uses. Whatever is not common, [`SearchLlcs::takes`] leaves to [`Select`]; where it does not, both come to the same
-//! decision at the same moment, which a property test of the simulator holds.
+//! [`Select`] uses. Whatever is not common, [`SearchLlcs::takes`] leaves to [`Select`]; where it does not, both come to
+//! the same decision at the same moment, which a property test of the simulator holds.
 
 use super::decision::{Decision, Effects, Reason, ScanCost, SearchCount};
 use super::policy::{self, Plan, SearchContext, Verdict};
