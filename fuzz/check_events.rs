@@ -48,7 +48,8 @@ fn folder(path: &Path) -> &Path {
     path.parent().expect("a folder")
 }
 
-fn switches(path: &Path) -> Result<usize, ReadError> {
+/// The rows of a table of context switches.
+pub fn switches(path: &Path) -> Result<usize, ReadError> {
     let (mut of_files, mut rows) = (Switches::new(vec![path.to_owned()]), 0);
     while of_files.next_switch()?.is_some() {
         rows += 1;
@@ -79,7 +80,8 @@ fn wakes(path: &Path) -> Result<usize, ReadError> {
     Ok(rows)
 }
 
-fn decisions(path: &Path) -> Result<usize, ReadError> {
+/// The rows of a table of decisions.
+pub fn decisions(path: &Path) -> Result<usize, ReadError> {
     let mut reader = Reader::open(path)?;
     let (mut row, mut rows) = (Row::new(), 0);
     while reader.read(&mut row)? {

@@ -1,11 +1,11 @@
 //! Files with changed bytes: the checksum notices each changed bit, and files without one are still read.
 
+use crate::fuzz_corpus::check_events::{decisions, switches};
 use crate::support::rows::{decision, metadata};
 use std::fs;
 use std::path::Path;
+use wakelab_events::ReadError;
 use wakelab_events::recording::{DecisionRow, RecordingWriter, SwitchRow};
-use wakelab_events::stream::Switches;
-use wakelab_events::{ReadError, Reader, Row};
 
 /// Writes a recording of three thousand decisions and as many switches, with values that differ.
 fn write(folder: &Path) {
@@ -20,23 +20,6 @@ fn write(folder: &Path) {
         writer.switch(switch).expect("written");
     }
     writer.close_segments().expect("written");
-}
-
-fn decisions(path: &Path) -> Result<usize, ReadError> {
-    let mut reader = Reader::open(path)?;
-    let (mut row, mut rows) = (Row::new(), 0);
-    while reader.read(&mut row)? {
-        rows += 1;
-    }
-    Ok(rows)
-}
-
-fn switches(path: &Path) -> Result<usize, ReadError> {
-    let (mut switches, mut rows) = (Switches::new(vec![path.to_owned()]), 0);
-    while switches.next_switch()?.is_some() {
-        rows += 1;
-    }
-    Ok(rows)
 }
 
 /// Where `created_by` is: a file of another program has no checksum, so that a changed name of the program is not

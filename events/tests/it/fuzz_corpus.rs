@@ -6,7 +6,7 @@
 mod checks;
 
 #[path = "../../../fuzz/check_events.rs"]
-mod check_events;
+pub mod check_events;
 
 #[path = "../../../fuzz/changes.rs"]
 mod changes;
