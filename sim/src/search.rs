@@ -464,9 +464,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let taken = (search.wakeup.take(), search.decision.take());
         (taken.0.expect("a search is under way"), taken.1.expect("a search is under way"))
     }
-}
 
-impl<'m, S: Sink> Sim<'m, '_, S> {
     /// The same for a search that is a position.
     fn take_position(&mut self, cpu: Cpu) -> (Wakeup<'m>, Decision) {
         let model = self.sys.model;

@@ -325,7 +325,7 @@ impl Reach {
     #[inline]
     pub fn has(&self, cpu: Cpu, place: Place, idle: bool) -> bool {
         let at = if self.by_core { place.core } else { place.rank };
-        let offset = if at >= self.start { at - self.start } else { at + self.nr - self.start };
+        let offset = offset_of(self.start, self.nr, at);
         let [from, to] = if idle { self.idle } else { self.busy };
         (offset >= from && offset < to) || (self.asks_policies && self.before_scan.contains(&cpu))
     }
@@ -368,12 +368,6 @@ impl SearchPosition {
     #[inline]
     pub fn llc(&self) -> u32 {
         self.llc
-    }
-
-    /// The CPU around which the search is made.
-    #[inline]
-    pub fn target(&self) -> Cpu {
-        self.target
     }
 
     /// How many probes have been made.
@@ -658,8 +652,7 @@ impl SearchPosition {
             Reason::Scan => cpu_at(found),
             Reason::Core => {
                 // The CPU of the core to which the scan comes first.
-                let order =
-                    |rank: u32| if rank >= self.start { rank - self.start } else { rank + shape.nr() - self.start };
+                let order = |rank: u32| offset_of(self.start, shape.nr(), rank);
                 let [a, b] = shape.ranks(core_at(self.start_core, shape.cores, found));
                 shape.cpus[if order(a) < order(b) { a } else { b } as usize]
             }
@@ -702,6 +695,12 @@ impl SearchPosition {
 fn core_at(start: u32, nr: u32, offset: u32) -> u32 {
     let rank = start + offset;
     if rank < nr { rank } else { rank - nr }
+}
+
+/// The offset of a rank from `start`.
+#[inline]
+fn offset_of(start: u32, nr: u32, rank: u32) -> u32 {
+    if rank >= start { rank - start } else { rank + nr - start }
 }
 
 /// The offset of the next bit from an offset on; `nr` if there is none.
