@@ -56,8 +56,9 @@ pub(super) fn fill_in(text: &str) -> Cow<'_, str> {
 fn thread<'a>(text: &'a str, open: &[Open]) -> Option<&'a str> {
     let key = |depth: usize| open.get(depth)?.key.clone().map(|range| &text[range]);
     key(1).filter(|key| key.trim_matches(['"', '\'']) == "tasks")?;
-    // A longer one is refused later. It could be filled in any number of times.
-    key(2).filter(|key| key.len() <= NAME_MAX + 2)
+    // A longer one is refused later. It could be filled in any number of times. One over several lines, which is no
+    // JSON, would change the numbers of the lines after it.
+    key(2).filter(|key| key.len() <= NAME_MAX + 2 && !key.contains('\n'))
 }
 
 /// All tokens but comments, with their places; `None` where there is something that is no token.
@@ -91,6 +92,7 @@ mod tests {
             "{\"tasks\": {\"a\": {\"suspend\": \"suspend\", \"run\"}}}",
             "{\"tasks\": {\"a\": {\"cpus\": [\"suspend\"]}}, \"global\": {\"x\": {\"suspend\"}}}",
             "{\"suspend\"}",
+            "{\"tasks\": {\"a\nb\": {\"suspend\"}}}",
             "[\"suspend\", {\"suspend\"}]",
             "{\"tasks\": {\"a\": {\"suspend\", \"\u{1}",
             "",
