@@ -8,7 +8,7 @@ use crate::VERSION;
 use crate::table::{table, text as table_text};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
-use wakelab_study::reproduce::{Class, Scoreboard, Scored, ScoredTable, Summary};
+use wakelab_study::reproduce::{Class, Plan, Scoreboard, Scored, ScoredTable, Summary};
 
 /// The scoreboard for a terminal.
 pub fn text(board: &Scoreboard) -> String {
@@ -39,7 +39,54 @@ pub fn text(board: &Scoreboard) -> String {
         }
         text.push('\n');
     }
+    if board.tables.len() > 1 {
+        let _ = writeln!(text, "all {} tables", board.tables.len());
+        for (name, value) in facts(&board.of_all) {
+            let _ = writeln!(text, "  {name}: {value}");
+        }
+        text.push('\n');
+    }
     text
+}
+
+/// The plan of `wakelab reproduce --dry-run`; `jobs` runs go at a time.
+pub fn plan(plan: &Plan, jobs: usize) -> String {
+    let mut shown = table(&["table", "rows", "simulated", "runs", "kept", "CPU time, about"], 1);
+    for one in &plan.tables {
+        let numbers = [one.rows, one.simulated, one.runs, one.kept].map(|number| number.to_string());
+        let [rows, simulated, runs, kept] = numbers;
+        shown.add_row([one.name.clone(), rows, simulated, runs, kept, duration_about(one.cpu_s)]);
+    }
+    let mut text = table_text(&shown);
+    for one in plan.tables.iter().filter(|one| !one.excluded.is_empty()) {
+        for (why, rows) in &one.excluded {
+            let _ = writeln!(text, "{}: not simulated: {rows} ({why})", one.name);
+        }
+    }
+    let _ = writeln!(
+        text,
+        "\n{} to make, {} kept; about {} with {} at a time. Every run is kept when it is done: interrupted, it goes on \
+         from there.",
+        count_of(plan.runs, "run"),
+        plan.kept,
+        duration_about(plan.cpu_s / jobs.max(1) as f64),
+        jobs.max(1),
+    );
+    text
+}
+
+fn count_of(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A time of which no more than its size is known.
+fn duration_about(s: f64) -> String {
+    match s {
+        s if s < 1.0 => "1 s".to_owned(),
+        s if s < 100.0 => format!("{s:.0} s"),
+        s if s < 6000.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
 }
 
 /// Rows that have a difference, search statistics or the time in locks.
@@ -166,8 +213,14 @@ pub(crate) fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     let mut facts = vec![("rows simulated", format!("{} of {}", summary.rows, summary.rows + summary.excluded))];
     let mut add = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
     let compared = summary.class_agreement_pct.is_some();
-    add("effects right", compared.then(|| format!("{} of {}", summary.effects_right, summary.effects)));
-    add("false effects", compared.then(|| summary.false_effects.to_string()));
+    let of = |right: usize, all: usize| match all {
+        0 => "none was published".to_owned(),
+        _ => format!("{right} of {all}"),
+    };
+    add("effects with the right class", compared.then(|| of(summary.effects_class_right, summary.effects)));
+    add("effects with the right class and size", compared.then(|| of(summary.effects_right, summary.effects)));
+    add("large effects with the right class and size", compared.then(|| of(summary.large_effects_right, summary.large_effects)));
+    add("false effects", compared.then(|| format!("{} of {} rows without an effect", summary.false_effects, summary.null_rows)));
     add("large effects with the wrong sign", compared.then(|| summary.wrong_sign.to_string()));
     add("class agreement", summary.class_agreement_pct.map(|pct| format!("{pct:.0}%")));
     add("median distance", summary.median_abs_diff.map(|pct| format!("{pct:.2} points")));
@@ -230,6 +283,7 @@ pub fn json(board: &Scoreboard) -> Value {
         "time_ns": board.effort.time_ns,
         "complete": board.complete,
         "tables": tables,
+        "of_all": board.of_all,
         "assumed": board.assumed,
     })
 }

@@ -183,3 +183,32 @@ pub struct Workload {
     /// The parameters that the model was built with.
     pub params: Vec<Param>,
 }
+
+impl Workload {
+    /// Restricts every task to `cpus` (ascending), as a cpuset does: the affinities that tasks have or ask for lose all
+    /// other CPUs.
+    ///
+    /// # Errors
+    /// Fails with the reason if an affinity is left without a CPU.
+    pub fn pin(&mut self, cpus: &[u32]) -> Result<(), String> {
+        let lost = |whose: &str| format!("none of these CPUs is one that {whose} may use");
+        for task in &mut self.tasks {
+            match &mut task.affinity {
+                Some(own) => {
+                    own.retain(|cpu| cpus.contains(cpu));
+                    if own.is_empty() {
+                        return Err(lost(&task.name));
+                    }
+                }
+                None => task.affinity = Some(cpus.to_vec()),
+            }
+        }
+        for set in &mut self.cpu_sets {
+            set.retain(|cpu| cpus.contains(cpu));
+            if set.is_empty() {
+                return Err("none of these CPUs is in a set that a program asks for".to_owned());
+            }
+        }
+        Ok(())
+    }
+}

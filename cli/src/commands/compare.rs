@@ -61,6 +61,11 @@ pub struct Args {
     /// 600ms, or what the benchmark takes, if left out.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     settle: Option<u64>,
+    /// Restrict the workload to CPUs or nodes.
+    ///
+    /// As taskset (0-31) or numactl (node 0, nodes 0-1) does; a load in % is then of these CPUs.
+    #[arg(long, value_name = "CPUS")]
+    pinned: Option<String>,
     /// Add this cost to each select_idle_cpu().
     ///
     /// As a tracer does.
@@ -96,6 +101,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(settle) = args.settle {
         spec.settle_ns = Given::by_flag("--settle", settle);
     }
+    spec.pinned = args.pinned.clone().map(|cpus| Given::by_flag("--pinned", cpus));
     spec.observer_cost_ns = args.observer_cost;
     spec.lenient = args.simulation.lenient.lenient;
     spec.regret = args.simulation.regret;

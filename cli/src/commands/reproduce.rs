@@ -11,7 +11,7 @@ use crate::signals::stop_flag;
 use clap::ValueEnum;
 use std::path::PathBuf;
 use wakelab_report::reproduce as report;
-use wakelab_study::reproduce::{Effort, Scoreboard, reproduce, tables};
+use wakelab_study::reproduce::{Effort, Scoreboard, plan, reproduce, tables};
 
 pub const EXAMPLE: &str = "\
 Example:
@@ -22,17 +22,21 @@ Example:
 pub struct Args {
     /// Tables (sis_util-results); all if left out.
     ///
-    /// A table is called as its file.
+    /// A table is called as its file or folder.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// The folder of the tables; `published` if left out.
     ///
-    /// Other rows of the same tables are simulated in the same way.
+    /// Other rows of the same tables are simulated in the same way, and so is every folder in it with table.toml and
+    /// rows.csv: docs/guides/your-table.md.
     #[arg(long, value_name = "DIR")]
     published: Option<PathBuf>,
     /// Simulate headline rows only, once and shortly.
     #[arg(long)]
     quick: bool,
+    /// Print what would be simulated and about how long it takes.
+    #[arg(long, conflicts_with = "html")]
+    dry_run: bool,
     /// How often.
     #[command(flatten)]
     repeat: RepeatFlag,
@@ -87,6 +91,15 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let html = args.html.open()?;
     let base = if args.quick { Effort::QUICK } else { Effort::FULL };
     let effort = Effort { repeats: args.repeat.repeat.unwrap_or(base.repeats), ..base };
+    if args.dry_run {
+        let jobs = match args.jobs.jobs() {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            jobs => jobs,
+        };
+        let plan = CachedSimulator::open(&args.cache)?.with(|runner| plan(runner, &tables, effort));
+        deliver(out.as_ref(), &report::plan(&plan, jobs), false)?;
+        return Ok(Exit::Done);
+    }
     let stop = stop_flag()?;
     let board = CachedSimulator::open(&args.cache)?.with(|runner| {
         let bar = RunBar::new();

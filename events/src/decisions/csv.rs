@@ -139,7 +139,7 @@ impl Records {
             };
             begun |= blank == 0;
             left -= taken;
-            self.next_line += bytes[..taken].iter().filter(|&&byte| byte == b'\n').count() as u64;
+            self.next_line += memchr::memchr_iter(b'\n', &bytes[..taken]).count() as u64;
             self.source.consume(taken);
             if result == ReadRecordResult::Record {
                 return Ok(true);

@@ -123,20 +123,21 @@ impl Fields {
         to: &mut Vec<T>,
     ) -> Result<(), ReadError> {
         to.clear();
-        let bytes = self.bytes(column);
-        let items = || bytes.split(|&b| b == b' ').filter(|item| !item.is_empty());
-        for item in items().take(n) {
-            match parse(item) {
+        // What is no text becomes a character that is no number.
+        let text = String::from_utf8_lossy(self.bytes(column));
+        let mut items = text.split(' ').filter(|item| !item.is_empty());
+        for item in items.by_ref().take(n) {
+            match parse_text(item) {
                 Some(number) if range.contains(&number) => to.push(number),
                 _ => {
                     let (from, till) = (range.start(), range.end());
                     let what =
-                        format!("expected numbers from {from} to {till}, found {} at {what} {}", shown(item), to.len());
+                        format!("expected numbers from {from} to {till}, found {} at {what} {}", shown(item.as_bytes()), to.len());
                     return Err(self.error(column, what).with_hint(DAMAGED));
                 }
             }
         }
-        match items().count() {
+        match to.len() + items.count() {
             count if count == n => Ok(()),
             count => {
                 let what = format!("expected one number for each {what}, {n} in all; found {count}");
@@ -165,7 +166,11 @@ pub(super) const BELONGS: &str = "does the topo file belong to this recording?";
 
 /// Parses a decimal number. Unlike `str::parse()`, it refuses a plus sign.
 fn parse<T: FromStr>(bytes: &[u8]) -> Option<T> {
-    str::from_utf8(bytes).ok().filter(|text| !text.starts_with('+'))?.parse().ok()
+    parse_text(str::from_utf8(bytes).ok()?)
+}
+
+fn parse_text<T: FromStr>(text: &str) -> Option<T> {
+    if text.starts_with('+') { None } else { text.parse().ok() }
 }
 
 macro_rules! columns {

@@ -102,6 +102,7 @@ impl Columns {
     }
 
     /// The number in a column of the current row; 0 or 1 for a boolean. `None` if it is null or a text.
+    #[inline]
     pub(crate) fn long(&self, column: usize) -> Option<i64> {
         let at = self.next.checked_sub(1)?;
         match self.cells.get(column)?.as_ref()? {
@@ -128,8 +129,13 @@ impl Columns {
     ///
     /// # Errors
     /// Fails if it is another number.
+    #[inline]
     pub(crate) fn within_or_null(&self, column: usize, last: u64) -> Result<Option<u64>, ReadError> {
-        if self.long(column).is_none() { Ok(None) } else { self.within(column, last).map(Some) }
+        match self.long(column) {
+            None => Ok(None),
+            Some(value) if value >= 0 && value as u64 <= last => Ok(Some(value as u64)),
+            found => Err(self.not_within(column, last, found)),
+        }
     }
 
     /// The number in a column of the current row, which must be from -`most` to `most`; 0 if it is null.
@@ -164,18 +170,23 @@ impl Columns {
     ///
     /// # Errors
     /// Fails if it is not.
+    #[inline]
     pub(crate) fn within(&self, column: usize, last: u64) -> Result<u64, ReadError> {
-        let found = self.long(column);
-        match found.and_then(|value| u64::try_from(value).ok()) {
-            Some(value) if value <= last => Ok(value),
-            _ => {
-                let found = found.map_or("nothing".to_owned(), |value| value.to_string());
-                Err(ReadError::of_file(&self.path, format!("expected a number from 0 to {last}, found {found}"))
-                    .at_line(self.row)
-                    .in_column(self.names[column])
-                    .with_hint("was the file edited or damaged?"))
-            }
+        match self.long(column) {
+            Some(value) if value >= 0 && value as u64 <= last => Ok(value as u64),
+            found => Err(self.not_within(column, last, found)),
         }
+    }
+
+    /// Out of the way of [`Columns::within`], which is called for most cells of a table.
+    #[cold]
+    #[inline(never)]
+    fn not_within(&self, column: usize, last: u64, found: Option<i64>) -> ReadError {
+        let found = found.map_or("nothing".to_owned(), |value| value.to_string());
+        ReadError::of_file(&self.path, format!("expected a number from 0 to {last}, found {found}"))
+            .at_line(self.row)
+            .in_column(self.names[column])
+            .with_hint("was the file edited or damaged?")
     }
 }
 

@@ -15,6 +15,13 @@ pub fn markdown(board: &Scoreboard) -> String {
          gives no spread.\n\n",
         effort(board)
     );
+    if board.tables.len() > 1 {
+        let _ = writeln!(text, "## All {} tables\n", board.tables.len());
+        for (name, value) in facts(&board.of_all) {
+            let _ = writeln!(text, "- {name}: {value}");
+        }
+        text.push('\n');
+    }
     misses(board, &mut text);
     for table in &board.tables {
         let _ = writeln!(text, "## {}\n", table.name);

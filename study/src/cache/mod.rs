@@ -43,4 +43,9 @@ impl Runner for Cached<'_> {
         }
         Ok(stats)
     }
+
+    fn keeps(&self, setup: &Setup<'_>, settle_ns: u64, regret: bool) -> bool {
+        let key = Key::new(self.store.program(), setup, settle_ns);
+        self.store.has(&if regret { key.with_regret() } else { key })
+    }
 }

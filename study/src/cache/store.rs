@@ -125,6 +125,11 @@ impl Store {
         Some(stats)
     }
 
+    /// Whether there is an entry for `key`, whole or not, that would be read.
+    pub fn has(&self, key: &Key) -> bool {
+        !self.fresh && self.path(key).exists()
+    }
+
     /// Stores a run under `key`. If that fails, there is a warning, and the run will be made again later.
     pub fn put(&self, key: &Key, stats: &RunStats) {
         self.made.fetch_add(1, Ordering::Relaxed);

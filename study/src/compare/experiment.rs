@@ -33,6 +33,8 @@ pub struct Experiment {
     pub base: Variant,
     /// The other side.
     pub with: Variant,
+    /// Whether only the base side is run. The rows then have its numbers on both sides.
+    pub base_only: bool,
     /// The number of runs of each case on each side, 1 or more.
     pub repeats: u32,
     /// The seed from which the seeds of the runs are derived.
@@ -43,6 +45,8 @@ pub struct Experiment {
     pub time_ns: u64,
     /// The cost of a tracer at each call of `select_idle_cpu()`, ns; 0 if there is none.
     pub observer_cost_ns: u64,
+    /// The CPUs that the workloads are restricted to, as given; `None` for all. The cases are restricted already.
+    pub pinned: Option<String>,
     /// Whether each search is compared with perfect knowledge.
     pub regret: bool,
     /// The mechanisms that the simulator includes.
@@ -61,7 +65,17 @@ impl Experiment {
 
     /// The number of runs: every case on both sides, as often as it is repeated.
     pub fn runs(&self) -> usize {
-        self.cases.len() * self.repeats as usize * 2
+        self.cases.len() * self.runs_of_case()
+    }
+
+    /// The number of runs of a case.
+    pub(super) fn runs_of_case(&self) -> usize {
+        self.repeats as usize * self.sides()
+    }
+
+    /// The number of sides that are run.
+    pub(super) fn sides(&self) -> usize {
+        if self.base_only { 1 } else { 2 }
     }
 
     /// The assumed constants of the machine and the workloads.
@@ -83,6 +97,7 @@ impl Experiment {
             base: self.base.label.clone(),
             with: self.with.label.clone(),
             observer_cost_ns: self.observer_cost_ns,
+            pinned: self.pinned.clone(),
         }
     }
 }

@@ -22,7 +22,7 @@ pub use recording::Recording;
 pub(crate) use recording::run_info;
 pub use result::{Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, Side};
 pub use run::{RunFailed, RunId, Runner, Simulator, Why};
-pub(crate) use run::{measured, run_with};
+pub(crate) use run::{measured, run_with, setups};
 pub use search::{
     CostOf, CpuSummary, LooksSummary, Positions, RegretSummary, SearchSummary, SearchesSummary, StateSummary,
     StatesSummary, WakeupSummary, other_state_ns,
@@ -73,6 +73,39 @@ pub(crate) fn compare_all(
     progress: &dyn RunProgress,
     stop: &AtomicBool,
 ) -> Result<Vec<Comparison>, RunFailed> {
+    let outcomes = run_all(runner, experiments, jobs, progress, stop, |run| run)?;
+    Ok(by_experiment(experiments, outcomes).map(|(experiment, runs)| comparison(experiment, runs)).collect())
+}
+
+/// Compares several experiments as [`compare_all`] does. A run that fails costs its own experiment alone, of which the
+/// error is its first failed run.
+pub(crate) fn compare_each(
+    runner: &dyn Runner,
+    experiments: &[Experiment],
+    jobs: usize,
+    progress: &dyn RunProgress,
+    stop: &AtomicBool,
+) -> Vec<Result<Comparison, RunFailed>> {
+    let outcomes = run_all(runner, experiments, jobs, progress, stop, |run| Ok::<_, RunFailed>(Some(run)));
+    let outcomes = outcomes.expect("failures are outcomes here");
+    by_experiment(experiments, outcomes)
+        .map(|(experiment, runs)| {
+            let runs = runs.into_iter().map(|run| run.unwrap_or(Ok(None))).collect::<Result<_, _>>()?;
+            Ok(comparison(experiment, runs))
+        })
+        .collect()
+}
+
+/// Makes all runs of the experiments, in order, and returns what `kept` makes of each; `None` for those that were not
+/// reached.
+fn run_all<T: Send + Sync>(
+    runner: &dyn Runner,
+    experiments: &[Experiment],
+    jobs: usize,
+    progress: &dyn RunProgress,
+    stop: &AtomicBool,
+    kept: impl Fn(Result<Option<RunStats>, RunFailed>) -> Result<Option<T>, RunFailed> + Sync,
+) -> Result<Vec<Option<T>>, RunFailed> {
     let mut count = 0;
     let end_of = |experiment: &Experiment| {
         count += experiment.runs();
@@ -80,32 +113,37 @@ pub(crate) fn compare_all(
     };
     // The end of the runs of each experiment, exclusive.
     let ends: Vec<usize> = experiments.iter().map(end_of).collect();
-    let outcomes = jobs::run_all(count, jobs, stop, |n, finished: &FinishedJobs| {
+    jobs::run_all(count, jobs, stop, |n, finished: &FinishedJobs| {
         let which = ends.partition_point(|&end| end <= n);
         let experiment = &experiments[which];
         let n = n - (ends[which] - experiment.runs());
         // Base and with alternate, and cases follow each other, so that an interrupted comparison has whole rows.
-        let repeats = experiment.repeats as usize;
-        let (case, repeat, with) = (n / (2 * repeats), n / 2 % repeats, n % 2 == 1);
+        let (sides, repeats) = (experiment.sides(), experiment.repeats as usize);
+        let (case, repeat, with) = (n / experiment.runs_of_case(), n / sides % repeats, n % sides == 1);
         let run = run::run(runner, experiment, &experiment.cases[case], with, repeat as u32, stop);
         if let Ok(Some((id, _))) = &run {
             progress.run(finished.next(), count, id);
         }
-        run.map(|done| done.map(|(_, stats)| stats))
-    })?;
+        kept(run.map(|done| done.map(|(_, stats)| stats)))
+    })
+}
+
+/// The experiments with the outcomes of their runs.
+fn by_experiment<T>(
+    experiments: &[Experiment],
+    outcomes: Vec<Option<T>>,
+) -> impl Iterator<Item = (&Experiment, Vec<Option<T>>)> {
     let mut outcomes = outcomes.into_iter();
-    Ok(experiments
-        .iter()
-        .map(|experiment| comparison(experiment, outcomes.by_ref().take(experiment.runs()).collect()))
-        .collect())
+    experiments.iter().map(move |experiment| (experiment, outcomes.by_ref().take(experiment.runs()).collect()))
 }
 
 /// Builds the comparison from the outcomes of the runs, of which `None` is a run that was stopped.
 fn comparison(experiment: &Experiment, outcomes: Vec<Option<RunStats>>) -> Comparison {
     let mut rows = Vec::new();
-    for (case, runs) in experiment.cases.iter().zip(outcomes.chunks(2 * experiment.repeats as usize)) {
-        let side = |which| runs.iter().skip(which).step_by(2).cloned().collect::<Option<Vec<_>>>();
-        if let (Some(base), Some(with)) = (side(0), side(1)) {
+    for (case, runs) in experiment.cases.iter().zip(outcomes.chunks(experiment.runs_of_case())) {
+        let sides = experiment.sides();
+        let side = |which| runs.iter().skip(which).step_by(sides).cloned().collect::<Option<Vec<_>>>();
+        if let (Some(base), Some(with)) = (side(0), side(sides - 1)) {
             rows.push(result::row(experiment, case, base, with));
         }
     }

@@ -53,6 +53,9 @@ pub struct ExperimentInfo {
     pub with: String,
     /// The assumed cost of a tracer at each call of `select_idle_cpu()`, ns; 0 if there is none.
     pub observer_cost_ns: u64,
+    /// The CPUs that the workloads are restricted to, as given; `None` for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pinned: Option<String>,
 }
 
 /// A number of the model that no source gives.

@@ -30,6 +30,11 @@ pub trait Runner: Sync {
         let done = measured(id, setup, settle_ns, |measure| self.run(id, setup, measure, stop))?;
         Ok(done.map(|(stats, _)| stats))
     }
+
+    /// Whether the numbers of this run are kept, so that it would not be made again.
+    fn keeps(&self, _setup: &Setup<'_>, _settle_ns: u64, _regret: bool) -> bool {
+        false
+    }
 }
 
 /// Makes a run with `run`, and returns its numbers and its end, ns; `None` if it was stopped.
@@ -212,8 +217,14 @@ fn stats(
     if !METRICS.contains(&metric) {
         return Err(Why::Metric(metric.to_owned()));
     }
+    let (setup, settle) = setup(experiment, case, variant, id.seed);
+    runner.stats(id, &setup, settle, stop)
+}
+
+/// The setup of a run, and when measuring begins, ns.
+fn setup<'a>(experiment: &'a Experiment, case: &'a Case, variant: &'a Variant, seed: u64) -> (Setup<'a>, u64) {
     // A time is that of the whole run, however long it takes.
-    let (settle, until) = match metric {
+    let (settle, until) = match case.workload.metric.as_str() {
         TIME => (0, DURATION_MAX_NS),
         _ => (experiment.settle_ns, experiment.end_ns()),
     };
@@ -222,11 +233,22 @@ fn stats(
         kernel: &variant.kernel,
         features: variant.features,
         workload: &case.workload,
-        seed: id.seed,
+        seed,
         until,
         mechanisms: experiment.mechanisms,
         observer_cost: experiment.observer_cost_ns,
         pm: variant.pm.map(|side| PmSide { measured_from: settle, ..side }),
     };
-    runner.stats(id, &setup, settle, stop)
+    (setup, settle)
+}
+
+/// The setups of all runs of an experiment, each with when measuring begins, ns.
+pub(crate) fn setups(experiment: &Experiment) -> impl Iterator<Item = (Setup<'_>, u64)> {
+    let sides = [&experiment.base, &experiment.with].into_iter().take(experiment.sides());
+    sides.flat_map(move |side| {
+        experiment.cases.iter().flat_map(move |case| {
+            let seeds = (0..experiment.repeats).map(|repeat| run_seed(experiment.seed, &case.workload.load, repeat));
+            seeds.map(move |seed| setup(experiment, case, side, seed))
+        })
+    })
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use wakelab_input::{Document, InputError, Table};
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "name",
     "machine",
     "kernel",
@@ -14,6 +14,7 @@ const KEYS: [&str; 12] = [
     "time",
     "settle",
     "observer_cost",
+    "pinned",
     "lenient",
     "workload",
     "variants",
@@ -58,6 +59,7 @@ impl Spec {
         let with = need_text(&variants, "with", "\"SIS_UTIL\"")?;
         let mut spec = Spec::with_defaults(name, (machine, kernel), workloads, (base, with));
         numbers(&mut spec, &top)?;
+        spec.pinned = text(&top, "pinned")?;
         spec.lenient = top.flag("lenient")?.unwrap_or(false);
         spec.folder = folder;
         if let Some(published) = top.table("published", &["results", "search"])? {

@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod file;
+mod pinned;
 mod resolve;
 mod spec;
 

@@ -1,5 +1,6 @@
 //! Looks up the names of an experiment.
 
+use super::pinned::pinned_cpus;
 use super::spec::found_from;
 use super::{Catalogue, Given, LookupError, LookupSubject, Shipped, Spec, SpecError, WorkloadSpec};
 use crate::compare::{Case, Experiment, Published, Variant, VariantError};
@@ -28,7 +29,14 @@ impl Spec {
         let machine = catalogue.machine(&self.found(&self.machine.value)).map_err(|e| told(&self.machine, &e))?;
         let kernel = Preset::get(&self.kernel.value).map_err(|e| self.kernel.error(e.to_string()))?;
         wakelab_sim::check(&machine, kernel).map_err(|e| self.not_simulated(&machine, e))?;
-        let cpus = machine.topology.nr_cpus();
+        let pinned = self.pinned.as_ref().map(|pinned| {
+            let cpus = pinned_cpus(&pinned.value, &machine.topology);
+            let hint = "name CPUs (0-31) or NUMA nodes (node 0) of the machine";
+            cpus.map_err(|what| pinned.error(what).with_hint(hint))
+        });
+        let pinned = pinned.transpose()?;
+        // A share of the CPUs is one of those that the workload may use, as nproc counts them.
+        let cpus = pinned.as_ref().map_or(machine.topology.nr_cpus(), |cpus| cpus.len() as u32);
         let (mut cases, mut warnings): (Vec<Case>, Vec<String>) = (Vec::new(), Vec::new());
         for workload in &self.workloads {
             let (more, let_pass) = self.cases(catalogue, workload, cpus)?;
@@ -37,6 +45,12 @@ impl Spec {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
                 }
+            }
+        }
+        if let (Some(given), Some(cpus)) = (&self.pinned, &pinned) {
+            for case in &mut cases {
+                let pinned = case.workload.pin(cpus);
+                pinned.map_err(|what| given.error(format!("{}: {what}", case.name)))?;
             }
         }
         self.no_case_twice(&cases)?;
@@ -82,11 +96,13 @@ impl Spec {
             cases,
             base,
             with,
+            base_only: false,
             repeats: self.repeats.value,
             seed: self.seed,
             settle_ns: self.settle_ns.value,
             time_ns: self.time_ns.value,
             observer_cost_ns: self.observer_cost_ns,
+            pinned: self.pinned.as_ref().map(|pinned| pinned.value.clone()),
             regret: self.regret,
             mechanisms: Mechanisms::default(),
             published,

@@ -68,6 +68,8 @@ pub struct Spec {
     pub regret: bool,
     /// Whether parts of rt-app files that the model has no meaning for are accepted, with a warning.
     pub lenient: bool,
+    /// The CPUs that the workloads are restricted to: `0-31`, or `node 0`; `None` for all.
+    pub pinned: Option<Given<String>>,
     /// A CSV file of published results.
     pub results: Option<Given<PathBuf>>,
     /// A CSV file of published search statistics.
@@ -140,6 +142,7 @@ impl Spec {
             observer_cost_ns: 0,
             regret: false,
             lenient: false,
+            pinned: None,
             results: None,
             search: None,
             folder: PathBuf::new(),

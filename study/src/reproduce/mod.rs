@@ -4,12 +4,14 @@
 //! simulates each distinct case once and scores the tables. The class of a row depends on the noise of the posting
 //! itself ([`noise_pct`]).
 
+mod plan;
 mod quantity;
 mod score;
 mod scoreboard;
 mod tables;
 
 pub use crate::compare::SearchRates;
+pub use plan::{Plan, PlannedTable, plan};
 pub use quantity::{Quantity, SideBySide, TurbostatColumn};
 pub use score::{Class, Summary, noise_pct};
 pub(crate) use scoreboard::PartialProgress;
@@ -19,6 +21,7 @@ pub use tables::{Published, Recipe, WorstOver};
 use crate::compare::PublishedError;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use tables::table_folder::{self, TABLE_TOML};
 use tables::{PublishedTable, TABLES};
 use wakelab_input::{nearest, suggest};
 
@@ -29,21 +32,34 @@ pub enum ReproduceError {
     #[error(transparent)]
     File(#[from] PublishedError),
     /// No table of that name.
-    #[error("no published table {name}; expected one of {}{}", names().join(", "), near(name))]
+    #[error("no published table {name}; expected one of {}{}", known(there), near(name, there))]
     Unknown {
         /// What was given.
         name: String,
+        /// The tables that are in the folder.
+        there: Vec<String>,
     },
     /// The folder has no table that is known.
-    #[error("{}: no published table in it; expected files such as sis_util-results.csv", folder.display())]
+    #[error("{}: no published table in it; expected files such as sis_util-results.csv, or \
+         folders with a table.toml", folder.display())]
     Empty {
         /// The folder.
         folder: PathBuf,
     },
 }
 
-fn near(name: &str) -> String {
-    suggest(&nearest(name, names()))
+/// The known tables, and those that are there.
+fn all_names(there: &[String]) -> Vec<&str> {
+    let more = there.iter().map(String::as_str).filter(|name| !names().contains(name));
+    names().into_iter().chain(more).collect()
+}
+
+fn known(there: &[String]) -> String {
+    all_names(there).join(", ")
+}
+
+fn near(name: &str, there: &[String]) -> String {
+    suggest(&nearest(name, all_names(there)))
 }
 
 /// A published table.
@@ -62,28 +78,51 @@ pub fn names() -> Vec<&'static str> {
     TABLES.iter().map(|table| table.name()).collect()
 }
 
-/// Reads the tables of these names from a folder; without names, all tables that are there. Every row of a CSV file
-/// that is no known table is excluded, with the reason.
+/// Reads the tables of these names from a folder; without names, all tables that are there: the known CSV files, and
+/// every folder with a `table.toml`. Every row of a CSV file that is no known table is excluded, with the reason.
 ///
 /// # Errors
-/// Fails if a name is neither that of a known table nor that of a file in the folder, or if a file cannot be read.
+/// Fails if a name is neither that of a known table nor that of one in the folder, or if a file cannot be read.
 pub fn tables(folder: &Path, wanted: &[String]) -> Result<Vec<Table>, ReproduceError> {
     let path = |name: &str| folder.join(format!("{name}.csv"));
-    let known = TABLES.into_iter().map(|table| (table.name().to_owned(), Some(table)));
+    let known = TABLES.into_iter().map(|table| (table.name().to_owned(), Form::Known(table)));
     let there = known.filter(|(name, _)| path(name).exists() || wanted.contains(name));
-    let unknown = unknown_tables(folder).into_iter().map(|name| (name, None));
-    let all: Vec<(String, Option<&dyn PublishedTable>)> = there.chain(unknown).collect();
+    let unknown = unknown_tables(folder).into_iter().map(|name| (name, Form::Unknown));
+    let data = table_folders(folder).into_iter().map(|name| (name, Form::Data));
+    let all: Vec<(String, Form)> = there.chain(unknown).chain(data).collect();
     if let Some(name) = wanted.iter().find(|&name| !all.iter().any(|(other, _)| other == name)) {
-        return Err(ReproduceError::Unknown { name: name.clone() });
+        let there = all.into_iter().map(|(name, _)| name).collect();
+        return Err(ReproduceError::Unknown { name: name.clone(), there });
     }
     let chosen = all.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.contains(name));
     let tables: Vec<Table> = chosen
-        .map(|(name, table)| {
-            let (rows, notes) = tables::read(table, &path(&name))?;
+        .map(|(name, form)| {
+            let (rows, notes) = match form {
+                Form::Data => return table_folder::read(&folder.join(&name)),
+                Form::Known(table) => tables::read(Some(table), &path(&name))?,
+                Form::Unknown => tables::read(None, &path(&name))?,
+            };
             Ok(Table { name, rows, notes })
         })
         .collect::<Result<_, ReproduceError>>()?;
     if tables.is_empty() { Err(ReproduceError::Empty { folder: folder.to_owned() }) } else { Ok(tables) }
+}
+
+/// What a table is written in.
+enum Form {
+    /// A CSV file with columns of its own.
+    Known(&'static dyn PublishedTable),
+    /// A CSV file that nothing reads.
+    Unknown,
+    /// A folder of `table.toml` and `rows.csv`.
+    Data,
+}
+
+/// The folders in a folder that are tables, by name.
+fn table_folders(folder: &Path) -> BTreeSet<String> {
+    let folders = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let tables = folders.filter(|path| path.join(TABLE_TOML).is_file());
+    tables.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect()
 }
 
 /// The CSV files of a folder that are no known table, by name.

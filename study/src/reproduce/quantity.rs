@@ -197,7 +197,7 @@ impl Quantity {
 }
 
 /// Mean power of a side, mW.
-fn power(side: &Side) -> Option<f64> {
+pub(super) fn power(side: &Side) -> Option<f64> {
     side.power.as_ref().and_then(|power| power.total_mw)
 }
 

@@ -1,6 +1,6 @@
 //! How close the simulation of a table comes.
 
-use super::{Scored, SearchRates};
+use super::{Scored, ScoredTable, SearchRates};
 use serde::Serialize;
 
 /// The class of a difference.
@@ -53,8 +53,16 @@ pub struct Summary {
     pub excluded: usize,
     /// The published effects among the simulated rows.
     pub effects: usize,
+    /// The effects that the simulation has, too, with the same sign.
+    pub effects_class_right: usize,
     /// The effects that the simulation has, too, with the same sign and within a factor of 1.5.
     pub effects_right: usize,
+    /// The published effects above 30%.
+    pub large_effects: usize,
+    /// Those that the simulation has, too, with the same sign and within a factor of 1.5.
+    pub large_effects_right: usize,
+    /// The rows with a published difference that is no effect.
+    pub null_rows: usize,
     /// The effects of the simulation where none was published.
     pub false_effects: usize,
     /// The effects above 30% with the wrong sign.
@@ -75,6 +83,22 @@ pub struct Summary {
     pub search_mae: Option<SearchRates>,
 }
 
+/// An effect above this is large, %.
+const LARGE_PCT: f64 = 30.0;
+
+/// Returns the score of the rows of all tables. A curve is one of a table, so that there is no error of all of them but
+/// for that of all their points.
+pub(super) fn summary_of_all(tables: &[ScoredTable]) -> Summary {
+    let rows: Vec<Scored> = tables.iter().flat_map(|table| table.rows.iter().map(|row| named(row, &table.name))).collect();
+    Summary { rq_lock_correlation: None, search_mae: None, ..summary(&rows) }
+}
+
+/// A row whose curve has the name of its table, too.
+fn named(row: &Scored, table: &str) -> Scored {
+    let baseline = row.published_baseline.clone().map(|(curve, base)| (format!("{table} {curve}"), base));
+    Scored { published_baseline: baseline, ..row.clone() }
+}
+
 /// Returns the score of rows.
 pub(super) fn summary(rows: &[Scored]) -> Summary {
     let simulated: Vec<&Scored> = rows.iter().filter(|row| row.excluded.is_none()).collect();
@@ -83,6 +107,9 @@ pub(super) fn summary(rows: &[Scored]) -> Summary {
         .filter_map(|row| Some((row.published_compare_pct?, row.simulated_compare_pct?, row.noise_pct)))
         .collect();
     let is_effect = |pct: f64, noise: f64| Class::of(pct, noise) != Class::Same;
+    let same_class = |&&(published, simulated, noise): &&(f64, f64, f64)| {
+        Class::of(published, noise) == Class::of(simulated, noise)
+    };
     let right = |&&(published, simulated, noise): &&(f64, f64, f64)| {
         is_effect(simulated, noise)
             && (published > 0.0) == (simulated > 0.0)
@@ -97,9 +124,13 @@ pub(super) fn summary(rows: &[Scored]) -> Summary {
         rows: simulated.len(),
         excluded: rows.len() - simulated.len(),
         effects: effects.len(),
+        effects_class_right: effects.iter().filter(|&pair| same_class(pair)).count(),
         effects_right: effects.iter().filter(|&pair| right(pair)).count(),
+        large_effects: effects.iter().filter(|pair| pair.0.abs() > LARGE_PCT).count(),
+        large_effects_right: effects.iter().filter(|pair| pair.0.abs() > LARGE_PCT && right(pair)).count(),
+        null_rows: pairs.len() - effects.len(),
         false_effects: pairs.iter().filter(|(p, s, noise)| !is_effect(*p, *noise) && is_effect(*s, *noise)).count(),
-        wrong_sign: pairs.iter().filter(|(p, s, noise)| p.abs() > 30.0 && is_effect(*s, *noise) && p * s < 0.0).count(),
+        wrong_sign: pairs.iter().filter(|(p, s, noise)| p.abs() > LARGE_PCT && is_effect(*s, *noise) && p * s < 0.0).count(),
         class_agreement_pct: (!pairs.is_empty()).then(|| 100.0 * agree as f64 / pairs.len() as f64),
         median_abs_diff: distance,
         skill: distance.zip(distance_of_none).filter(|(_, none)| *none > 0.0).map(|(ours, none)| 1.0 - ours / none),
@@ -205,6 +236,8 @@ mod tests {
             [row(60.0, 41.0), row(60.0, 39.0), row(60.0, -60.0), row(-20.0, -25.0), row(0.5, 7.0), row(1.0, -1.0)];
         let score = summary(&rows);
         assert_eq!((score.rows, score.effects, score.effects_right), (6, 4, 2));
+        assert_eq!((score.effects_class_right, score.null_rows), (3, 2));
+        assert_eq!((score.large_effects, score.large_effects_right), (3, 1));
         assert_eq!((score.false_effects, score.wrong_sign), (1, 1));
         assert_eq!(score.class_agreement_pct, Some(100.0 * 4.0 / 6.0));
     }

@@ -1,15 +1,12 @@
 //! The scoreboard: each distinct case of the tables is simulated once, and every row is compared with what was
 //! published.
 
-use super::quantity::{latency, search_rates};
+use super::quantity::{latency, power, search_rates};
 use super::{Class, Published, Quantity, Recipe, SearchRates, SideBySide, Summary, Table, WorstOver, noise_pct, score};
-use crate::compare::{Assumed, CompareRow, Experiment, RunFailed, RunId, RunProgress, Runner, Why, compare_all};
+use crate::compare::{Assumed, CompareRow, Experiment, RunFailed, RunId, RunProgress, Runner, compare_each};
 use crate::experiment::{Given, Spec, SpecError};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
-use wakelab_measure::{Measure, RunStats};
-use wakelab_sim::{Outcome, Setup};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How much is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +85,8 @@ pub struct ScoredTable {
 pub struct Scoreboard {
     /// The tables, in the order in which they were asked for.
     pub tables: Vec<ScoredTable>,
+    /// The score of the rows of all tables.
+    pub of_all: Summary,
     /// The assumed numbers of the machines and workloads.
     pub assumed: Vec<Assumed>,
     /// How much was simulated.
@@ -112,73 +111,80 @@ pub fn reproduce(
     stop: &AtomicBool,
 ) -> Scoreboard {
     let chosen: Vec<Vec<bool>> = tables.iter().map(|table| choose(table, effort)).collect();
-    let mut loads: BTreeMap<&Recipe, BTreeSet<u64>> = BTreeMap::new();
-    for (table, chosen) in tables.iter().zip(&chosen) {
-        for (row, _) in table.rows.iter().zip(chosen).filter(|(_, chosen)| **chosen) {
-            let Ok((recipe, load)) = &row.recipe else { continue };
-            loads.entry(recipe).or_default().insert(*load);
-            if let Some(over) = &row.over {
-                for recipe in [recipe, &over.reference] {
-                    loads.entry(recipe).or_default().extend(over.loads);
-                }
-            }
-        }
-    }
+    let needed = needed(tables, &chosen);
     let mut found = Found::new();
     let (mut assumed, mut failed): (Vec<Assumed>, Vec<RunFailed>) = (Vec::new(), Vec::new());
     let mut complete = true;
-    let all = loads.values().map(|loads| loads.len() * effort.repeats as usize * 2).sum();
+    let all = needed.iter().map(|(recipe, _)| runs_of(recipe, effort)).sum();
     let mut done = 0;
-    for (recipe, loads) in loads {
-        let runs = loads.len() * effort.repeats as usize * 2;
+    for batch in needed.chunks(AT_A_TIME) {
+        if stop.load(Ordering::Relaxed) {
+            complete = false;
+            break;
+        }
         // Each load is an experiment of its own, so that a load that cannot be built does not affect the others.
-        let (mut made, mut experiments): (Vec<u64>, Vec<Experiment>) = (Vec::new(), Vec::new());
-        for load in loads {
-            match spec(recipe, load, effort).and_then(|spec| spec.resolve()) {
+        let (mut made, mut experiments): (Vec<(&Recipe, u64)>, Vec<Experiment>) = (Vec::new(), Vec::new());
+        for &(recipe, load) in batch {
+            match experiment(recipe, load, effort) {
                 Ok(experiment) => {
-                    made.push(load);
+                    made.push((recipe, load));
                     experiments.push(experiment);
                 }
                 // The place in the error is a flag that the user did not give.
                 Err(error) => drop(found.insert((recipe, load), Err(first_line(&error.what)))),
             }
         }
-        let runner = CollectFailures::new(runner);
-        match compare_all(&runner, &experiments, jobs, &PartialProgress { progress, done, all }, stop) {
-            Err(error) => {
-                found.extend(made.iter().map(|&load| ((recipe, load), Err(why_failed(&error)))));
-                failed.push(error);
-            }
-            Ok(comparisons) => {
-                for ((load, experiment), comparison) in made.into_iter().zip(&experiments).zip(comparisons) {
-                    let row = match runner.failure(&experiment.cases[0].workload.load) {
-                        Some(failure) => {
-                            let why = why_failed(&failure);
-                            failed.push(failure);
-                            Some(Err(why))
-                        }
-                        None => comparison.rows.into_iter().next().map(Ok),
-                    };
+        let comparisons = compare_each(runner, &experiments, jobs, &PartialProgress { progress, done, all }, stop);
+        for (key, comparison) in made.into_iter().zip(comparisons) {
+            match comparison {
+                Err(error) => {
+                    found.insert(key, Err(format!("a run failed: {}", first_line(&error.to_string()))));
+                    failed.push(error);
+                }
+                Ok(comparison) => {
+                    let row = comparison.rows.into_iter().next();
                     complete &= row.is_some();
-                    found.extend(row.map(|row| ((recipe, load), row)));
+                    found.extend(row.map(|row| (key, Ok(row))));
                     let new = comparison.assumed.into_iter().filter(|one| !assumed.contains(one)).collect::<Vec<_>>();
                     assumed.extend(new);
                 }
             }
         }
-        done += runs;
+        done += batch.iter().map(|(recipe, _)| runs_of(recipe, effort)).sum::<usize>();
     }
     let scored = tables.iter().zip(&chosen).map(|(table, chosen)| {
         let rows: Vec<Scored> =
             table.rows.iter().zip(chosen).map(|(row, &chosen)| scored(row, chosen, &found)).collect();
         ScoredTable { name: table.name.clone(), summary: score::summary(&rows), rows, notes: table.notes.clone() }
     });
-    Scoreboard { tables: scored.collect(), assumed, effort, failed, complete }
+    let tables: Vec<ScoredTable> = scored.collect();
+    let of_all = score::summary_of_all(&tables);
+    Scoreboard { tables, of_all, assumed, effort, failed, complete }
 }
 
-/// Returns why a case whose run failed is excluded.
-fn why_failed(failed: &RunFailed) -> String {
-    format!("a run failed: {}", first_line(&failed.to_string()))
+/// How many experiments are built at a time, because each holds its workloads.
+const AT_A_TIME: usize = 64;
+
+/// The number of runs of a recipe at a load.
+pub(super) fn runs_of(recipe: &Recipe, effort: Effort) -> usize {
+    effort.repeats as usize * if recipe.with.is_some() { 2 } else { 1 }
+}
+
+/// What the chosen rows need, each recipe at each load once.
+pub(super) fn needed<'a>(tables: &'a [Table], chosen: &[Vec<bool>]) -> Vec<(&'a Recipe, u64)> {
+    let mut needed: BTreeSet<(&Recipe, u64)> = BTreeSet::new();
+    for (table, chosen) in tables.iter().zip(chosen) {
+        for (row, _) in table.rows.iter().zip(chosen).filter(|(_, chosen)| **chosen) {
+            let Ok((recipe, load)) = &row.recipe else { continue };
+            needed.insert((recipe, *load));
+            if let Some(over) = &row.over {
+                for recipe in [recipe, &over.reference] {
+                    needed.extend(over.loads.iter().map(|&load| (recipe, load)));
+                }
+            }
+        }
+    }
+    needed.into_iter().collect()
 }
 
 fn first_line(text: &str) -> String {
@@ -186,7 +192,7 @@ fn first_line(text: &str) -> String {
 }
 
 /// Returns which rows are simulated.
-fn choose(table: &Table, effort: Effort) -> Vec<bool> {
+pub(super) fn choose(table: &Table, effort: Effort) -> Vec<bool> {
     if !effort.headlines {
         return vec![true; table.rows.len()];
     }
@@ -205,20 +211,23 @@ fn choose(table: &Table, effort: Effort) -> Vec<bool> {
     (0..keys.len()).map(|at| keys[at].is_some() && (first(at) || last(at))).collect()
 }
 
-fn spec(recipe: &Recipe, load: u64, effort: Effort) -> Result<Spec, SpecError> {
-    let Recipe { machine, kernel, base, with, workload, params, observer_cost_ns } = recipe;
+/// Returns the experiment of a recipe at a load.
+pub(super) fn experiment(recipe: &Recipe, load: u64, effort: Effort) -> Result<Experiment, SpecError> {
+    let Recipe { machine, kernel, base, with, workload, params, pinned, observer_cost_ns } = recipe;
     let unit = if wakelab_workload::load_is_rate(workload) { "/s" } else { "" };
-    let mut spec = Spec::of_flags(machine, kernel, workload, Some(&format!("{load}{unit}")), base, with)?;
+    let other = with.as_ref().unwrap_or(base);
+    let mut spec = Spec::of_flags(machine, kernel, workload, Some(&format!("{load}{unit}")), base, other)?;
     for workload in &mut spec.workloads {
         workload.params =
             params.iter().map(|(name, value)| (name.clone(), Given::by_default("params", *value))).collect();
     }
     spec.repeats = Given::by_default("repeats", effort.repeats);
     spec.observer_cost_ns = *observer_cost_ns;
+    spec.pinned = pinned.clone().map(|cpus| Given::by_default("pinned", cpus));
     let (settle_ns, time_ns) = effort.times_of(workload);
     spec.settle_ns = Given::by_default("settle", settle_ns);
     spec.time_ns = Given::by_default("time", time_ns);
-    Ok(spec)
+    Ok(Experiment { base_only: with.is_none(), ..spec.resolve()? })
 }
 
 /// The progress of a part of all runs.
@@ -271,12 +280,15 @@ fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
     match simulated {
         Err(why) => scored.excluded = Some(why.to_owned()),
         Ok((simulated, load)) => {
-            scored.simulated_compare_pct = row.quantity.difference(simulated);
+            let two_sided = row.recipe.as_ref().is_ok_and(|(recipe, _)| recipe.with.is_some());
+            scored.simulated_compare_pct = row.quantity.difference(simulated).filter(|_| two_sided);
             scored.simulated_search = search_rates(&simulated.base);
             scored.side_by_side = row.quantity.side_by_side(row.values, simulated);
             scored.simulated_baseline = match row.quantity {
                 Quantity::Latency(permille) => latency(&simulated.base, permille),
+                Quantity::Power => power(&simulated.base),
                 Quantity::RqLock | Quantity::Turbostat(_) => None,
+                _ if row.per_instance => Some(baseline(simulated, load) / load as f64),
                 _ => Some(baseline(simulated, load)),
             };
             scored.simulated_rq_lock_pct = row.rq_lock_pct.map(|_| simulated.base.rq_lock_pct);
@@ -300,36 +312,4 @@ fn worst_ratio(recipe: &Recipe, over: &WorstOver, found: &Found<'_>) -> Result<f
 /// Returns the value of the base side in the unit of postings, up to a constant factor.
 fn baseline(row: &CompareRow, load: u64) -> f64 {
     wakelab_workload::printed(&row.benchmark, load, row.base.mean)
-}
-
-/// A runner that keeps failures and returns no numbers for them, so that the other runs are made.
-pub(super) struct CollectFailures<'a> {
-    runner: &'a dyn Runner,
-    failed: Mutex<Vec<RunFailed>>,
-}
-
-impl<'a> CollectFailures<'a> {
-    pub(super) fn new(runner: &'a dyn Runner) -> Self {
-        CollectFailures { runner, failed: Mutex::default() }
-    }
-
-    /// Returns the first failed run at this load, whatever the order in which the runs were made.
-    pub(super) fn failure(&self, load: &str) -> Option<RunFailed> {
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.iter().filter(|one| one.run.load == load).min_by_key(|one| (one.run.repeat, one.run.with)).cloned()
-    }
-}
-
-impl Runner for CollectFailures<'_> {
-    fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, stop: &AtomicBool) -> Result<Outcome, Why> {
-        self.runner.run(id, setup, measure, stop)
-    }
-
-    fn stats(&self, id: &RunId, setup: &Setup<'_>, settle_ns: u64, stop: &AtomicBool) -> Result<Option<RunStats>, Why> {
-        self.runner.stats(id, setup, settle_ns, stop).or_else(|why| {
-            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-            failed.push(RunFailed { run: Box::new(id.clone()), why });
-            Ok(None)
-        })
-    }
 }

@@ -18,6 +18,7 @@ mod recordings;
 mod regret;
 mod reproduce;
 mod reproduce_frequency;
+mod reproduce_table_folder;
 mod sensitivity;
 mod sequential_tasks;
 mod sis_util;

@@ -50,7 +50,7 @@ fn a_cell_that_is_no_number_is_refused_with_its_line() {
 #[test]
 fn an_unknown_table_is_refused_with_those_that_are_known() {
     let error = tables(&published(), &["sis-results".to_owned()]).unwrap_err();
-    assert!(matches!(&error, ReproduceError::Unknown { name } if name == "sis-results"));
+    assert!(matches!(&error, ReproduceError::Unknown { name, .. } if name == "sis-results"));
     assert!(error.to_string().contains("expected one of sis_util-results, "), "{error}");
     let empty = tempfile::tempdir().unwrap();
     assert!(matches!(tables(empty.path(), &[]), Err(ReproduceError::Empty { .. })));

@@ -46,6 +46,9 @@ fn header(comparison: &Comparison) -> String {
         experiment.seed,
         measured(comparison),
     );
+    if let Some(cpus) = &experiment.pinned {
+        let _ = writeln!(text, "pinned    {cpus}");
+    }
     if experiment.observer_cost_ns > 0 {
         let _ = writeln!(text, "observer  {} at each select_idle_cpu()", duration(experiment.observer_cost_ns));
     }

@@ -69,6 +69,9 @@ fn facts(found: &Comparison) -> Vec<(String, String)> {
         ("simulated before measuring".to_owned(), ms(info.settle_ns)),
         ("measured".to_owned(), ms(info.time_ns)),
     ];
+    if let Some(cpus) = &info.pinned {
+        facts.push(("pinned to".to_owned(), cpus.clone()));
+    }
     if info.observer_cost_ns > 0 {
         facts.push(("a tracer at each select_idle_cpu()".to_owned(), format!("{} ns", info.observer_cost_ns)));
     }

@@ -27,6 +27,7 @@ pub fn comparison() -> Comparison {
             base: "SIS_PROP".to_owned(),
             with: "SIS_UTIL".to_owned(),
             observer_cost_ns: 0,
+            pinned: None,
         },
         machine: machine(),
         rows: vec![calm, stacked()],

@@ -56,10 +56,11 @@ impl PublishedTable for SequentialTasks {
 pub(super) fn recipe(machine: &str, workload: &str, base: &str, with: &str) -> Recipe {
     Recipe {
         machine: machine.to_owned(),
-        kernel: KERNEL,
+        kernel: KERNEL.to_owned(),
         base: base.to_owned(),
-        with: with.to_owned(),
+        with: Some(with.to_owned()),
         workload: workload.to_owned(),
+        pinned: None,
         params: Vec::new(),
         observer_cost_ns: 0,
     }

@@ -1,8 +1,9 @@
-//! The published tables. Each one has a file in this folder with the columns of its CSV file and how each row is
-//! simulated.
+//! The published tables. A table is data: a folder with `table.toml` and `rows.csv` ([`table_folder`]). Those of the five
+//! threads that the project began with are CSV files with columns of their own, counters among them; each has a file in
+//! this folder that says how its rows are simulated.
 //!
-//! A table is found by the name of its file, so that a folder with further rows of the same tables can replace the
-//! folder that comes with the project. A new table is a file here and a line in [`TABLES`].
+//! These are found by the names of their files, so that a folder with further rows of the same tables can replace the
+//! folder that comes with the project.
 
 mod freq_invariance_gitsource_ratio;
 mod freq_invariance_sequential_tasks;
@@ -19,6 +20,7 @@ mod sis_util_nr_idle_scan;
 mod sis_util_results;
 mod sis_util_search_stats;
 mod sis_util_zen3_results;
+pub(super) mod table_folder;
 
 use super::{Quantity, ReproduceError, SearchRates};
 use crate::compare::PublishedError;
@@ -103,13 +105,15 @@ pub struct Recipe {
     /// The machine.
     pub machine: String,
     /// The kernel.
-    pub kernel: &'static str,
+    pub kernel: String,
     /// The switches of the base side.
     pub base: String,
-    /// The switches of the other side.
-    pub with: String,
+    /// The switches of the other side; `None` if only the base side is simulated.
+    pub with: Option<String>,
     /// The workload: `netperf:TCP_RR`.
     pub workload: String,
+    /// The CPUs that the workload is restricted to; `None` for all.
+    pub pinned: Option<String>,
     /// Parameters of the workload that the command of the posting sets.
     pub params: Vec<(String, u64)>,
     /// The cost of a tracer at each call of `select_idle_cpu()`, ns; 0 if there is none.
@@ -134,6 +138,8 @@ pub struct Published {
     pub spreads: Option<(f64, f64)>,
     /// The value of the baseline, with the name of the curve that it is a point of.
     pub baseline: Option<(String, f64)>,
+    /// Whether the baseline is of each instance, not of all of them.
+    pub per_instance: bool,
     /// The search statistics of the base side.
     pub search: Option<SearchRates>,
     /// Values of base and with that are compared as they are, not as a difference.
@@ -172,6 +178,7 @@ impl<'a> Row<'a> {
             compare_pct: None,
             spreads: None,
             baseline: None,
+            per_instance: false,
             search: None,
             values: None,
             over: None,
@@ -244,14 +251,17 @@ const SIS_UTIL: Sides<'static> =
 impl Sides<'_> {
     /// The recipe of a case at a load, of which the leading number is the number of instances.
     fn recipe(self, benchmark: &str, case: &str, load: &str, params: &[(String, u64)]) -> AtLoad {
+        // Some tables name the cases of hackbench by its options: --threads.
+        let case = if benchmark == "hackbench" { case.replacen("threads-", "thread-", 1) } else { case.to_owned() };
         let workload = format!("{benchmark}:{case}");
         wakelab_workload::describe(&workload).map_err(|_| format!("{benchmark} {case} is not modelled"))?;
         let recipe = Recipe {
             machine: self.machine.to_owned(),
-            kernel: self.kernel,
+            kernel: self.kernel.to_owned(),
             base: self.base.to_owned(),
-            with: self.with.to_owned(),
+            with: Some(self.with.to_owned()),
             workload,
+            pinned: None,
             params: params.to_vec(),
             observer_cost_ns: 0,
         };

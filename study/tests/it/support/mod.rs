@@ -116,6 +116,8 @@ pub fn experiment(loads: &[&str], repeats: u32) -> Experiment {
         cases: loads.iter().map(case).collect(),
         base: Variant::new(kernel, &"SIS_PROP".parse().unwrap()).unwrap(),
         with: Variant::new(kernel, &"SIS_UTIL".parse().unwrap()).unwrap(),
+        base_only: false,
+        pinned: None,
         repeats,
         seed: 1,
         settle_ns: 1_000_000_000,

@@ -1,0 +1,267 @@
+//! A published table that is data alone: a folder with `table.toml` and `rows.csv`, whose format
+//! `docs/guides/your-table.md` describes.
+//!
+//! `table.toml` has what holds for all rows: machine, kernel, the switches of both sides, which sign is better, and
+//! which workload stands for each benchmark. A table without `with` has one side, and is compared by its curves.
+
+use super::{AtLoad, Published, Recipe, Row, instances};
+use crate::compare::PublishedError;
+use crate::published::CsvTable;
+use crate::reproduce::{Quantity, ReproduceError, Table};
+use std::collections::BTreeMap;
+use std::path::Path;
+use wakelab_input::{Document, InputError};
+
+/// The file that makes a folder a table.
+pub(in crate::reproduce) const TABLE_TOML: &str = "table.toml";
+const ROWS_CSV: &str = "rows.csv";
+
+const KEYS: [&str; 16] = [
+    "title",
+    "source",
+    "machine",
+    "machine_nearest",
+    "machine_description",
+    "kernel",
+    "kernel_posted",
+    "base",
+    "with",
+    "better",
+    "pinned",
+    "notes",
+    "confidence",
+    "workloads",
+    "params",
+    "observer_cost",
+];
+
+/// What stands for numbers of postings that have no workload of their own in `[workloads]`, by `benchmark,case`.
+const BESIDE: [(&str, &str); 1] = [("jankbench,power", "jankbench:mean power")];
+
+/// Whether the poster's percentages are of a value of which more is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    Positive,
+    Negative,
+}
+
+/// What holds for all rows.
+struct About<'a> {
+    machine: String,
+    kernel: &'a str,
+    base: &'a str,
+    with: Option<&'a str>,
+    better: Sign,
+    pinned: Option<String>,
+    observer_cost_ns: u64,
+    workloads: BTreeMap<String, Stand>,
+}
+
+/// What stands for a benchmark and case.
+struct Stand {
+    /// The workload and the quantity of it, or why there is none.
+    is: Result<(String, Quantity), String>,
+    params: Vec<(String, u64)>,
+}
+
+/// Reads the table in a folder. Its name is that of the folder.
+///
+/// # Errors
+/// Fails if a file cannot be read, or says what the format does not have.
+pub(in crate::reproduce) fn read(folder: &Path) -> Result<Table, ReproduceError> {
+    let path = folder.join(TABLE_TOML);
+    let of_file = |what: String| PublishedError { path: path.clone(), line: None, column: None, what };
+    let text = wakelab_input::read_text(&path).map_err(|e| of_file(e.to_string()))?;
+    let document = Document::parse(&path, &text).map_err(told)?;
+    let top = document.root(&KEYS).map_err(told)?;
+    let (about, mut notes) = about(folder, &top).map_err(told)?;
+    let path = folder.join(ROWS_CSV);
+    let mut columns = vec!["benchmark", "case", "load", "base"];
+    columns.extend(about.with.map(|_| "compare_pct"));
+    let file = CsvTable::read(&path, &columns)?;
+    if file.rows.is_empty() {
+        let what = "it has no row; expected one for each published result";
+        return Err(file.error(None, None, what.to_owned()).into());
+    }
+    // A row may come again: postings repeat what looked odd.
+    let mut rows = Vec::new();
+    for row in &file.rows {
+        rows.push(published(&about, Row { file: &file, row })?);
+    }
+    let unused = about.workloads.keys().filter(|&key| !rows.iter().any(|row| key_of(row) == *key));
+    notes.extend(unused.map(|key| format!("no row is of [workloads] \"{key}\"")));
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(Table { name, rows, notes })
+}
+
+fn told(error: InputError) -> PublishedError {
+    let InputError { path, line, key, what, hint } = error;
+    let what = key.map_or(what.clone(), |key| format!("{key}: {what}"));
+    let what = hint.map_or(what.clone(), |hint| format!("{what}; {hint}"));
+    PublishedError { path, line: line.map(|line| line as u64), column: None, what }
+}
+
+/// `benchmark,case` of a row.
+fn key_of(row: &Published) -> String {
+    let cell = |name: &str| {
+        row.cells.iter().find(|(column, _)| column == name).map_or("", |(_, cell)| cell.as_str()).to_owned()
+    };
+    format!("{},{}", cell("benchmark"), cell("case"))
+}
+
+/// Reads what holds for all rows, and notes on it.
+fn about<'a>(folder: &Path, top: &wakelab_input::Table<'a>) -> Result<(About<'a>, Vec<String>), InputError> {
+    let machine = top.need_text("machine", "the name of a machine, or of a machine file beside this one")?;
+    let beside = folder.join(if machine.ends_with(".toml") { machine.to_owned() } else { format!("{machine}.toml") });
+    let kernel = top.need_text("kernel", "the name of a kernel of `wakelab kernel list`")?;
+    let base = top.any_text("base")?.unwrap_or_default();
+    let with = top.any_text("with")?;
+    let better =
+        top.choice("better", &[("positive", Sign::Positive), ("negative", Sign::Negative)])?.unwrap_or(Sign::Positive);
+    let mut notes: Vec<String> = Vec::new();
+    notes.extend(top.any_text("title")?.filter(|title| !title.is_empty()).map(str::to_owned));
+    let posted = top.any_text("kernel_posted")?.filter(|posted| !posted.is_empty());
+    notes.push(format!(
+        "on {machine}, {kernel}{}: {} {}",
+        posted.map_or_else(String::new, |posted| format!(" (posted on {posted})")),
+        if base.is_empty() { "no switches" } else { base },
+        with.map_or_else(
+            || "alone; the other side is not given".to_owned(),
+            |with| format!("against {}", if with.is_empty() { "no switches" } else { with })
+        )
+    ));
+    let pinned = match top.any_text("pinned")?.unwrap_or_default() {
+        "" => None,
+        text => {
+            // "0-31 (node 0)": what is in brackets is for readers.
+            let list = text.split(" (").next().unwrap_or(text).trim();
+            if list.starts_with(|c: char| c.is_ascii_digit()) || list.starts_with("node") {
+                Some(list.to_owned())
+            } else {
+                notes.push(format!("simulated without the affinity that the posting has: {text}"));
+                None
+            }
+        }
+    };
+    for key in ["source", "notes", "confidence"] {
+        notes.extend(top.any_text(key)?.filter(|text| !text.is_empty()).map(|text| format!("{key}: {text}")));
+    }
+    for key in ["machine_nearest", "machine_description"] {
+        top.any_text(key)?;
+    }
+    let about = About {
+        machine: if beside.is_file() { beside.to_string_lossy().into_owned() } else { machine.to_owned() },
+        kernel,
+        base,
+        with,
+        better,
+        pinned,
+        observer_cost_ns: top.duration("observer_cost")?.unwrap_or(0),
+        workloads: workloads(folder, top)?,
+    };
+    Ok((about, notes))
+}
+
+/// What stands for each benchmark and case.
+fn workloads(folder: &Path, top: &wakelab_input::Table<'_>) -> Result<BTreeMap<String, Stand>, InputError> {
+    let expected = "a table such as { \"netperf,TCP_RR\" = \"netperf:TCP_RR\" }";
+    let table = top.map("workloads", expected)?.ok_or_else(|| top.missing("workloads", expected))?;
+    let params = top.map("params", "a table such as { \"schbench,99th\" = { message_threads = 2 } }")?;
+    let mut workloads = BTreeMap::new();
+    for (key, _) in table.entries() {
+        let given = table.any_text(key)?.unwrap_or_default();
+        let beside = BESIDE.iter().find(|(name, _)| *name == key).map_or("", |(_, stands)| *stands);
+        let text = if given.is_empty() { beside } else { given };
+        let is = match text.split_once(' ').unwrap_or((text, "")) {
+            ("", _) => Err("table.toml names no workload for it".to_owned()),
+            (name, quantity) => {
+                let name = name.to_owned();
+                let quantity = self::quantity(quantity).ok_or_else(|| {
+                    table.wrong(key, format!("no quantity {quantity}; expected power, or a percentile such as p99"))
+                })?;
+                Ok((found_beside(folder, name), quantity))
+            }
+        };
+        let of_key = match &params {
+            Some(params) => params.map(key, "a table of whole numbers")?,
+            None => None,
+        };
+        let mut set = Vec::new();
+        if let Some(of_key) = of_key {
+            for (name, _) in of_key.entries() {
+                set.push((name.to_owned(), of_key.need_number(name, &(0..=i64::MAX as u64))?));
+            }
+        }
+        workloads.insert(key.to_owned(), Stand { is, params: set });
+    }
+    if let Some(params) = params
+        && let Some((key, _)) = params.entries().find(|(key, _)| !workloads.contains_key(*key))
+    {
+        return Err(params.wrong(key, "[workloads] has no such benchmark and case"));
+    }
+    Ok(workloads)
+}
+
+/// A name, or the path of a file that is relative to the folder.
+fn found_beside(folder: &Path, name: String) -> String {
+    let is_file = name.ends_with(".toml") || name.ends_with(".json");
+    if is_file { folder.join(name).to_string_lossy().into_owned() } else { name }
+}
+
+/// The quantity of a workload that a name means; without a name its metric.
+fn quantity(name: &str) -> Option<Quantity> {
+    match name {
+        "" => Some(Quantity::Metric),
+        "power" => Some(Quantity::Power),
+        _ => {
+            let percentile: f64 = name.strip_prefix('p')?.parse().ok()?;
+            let permille = (percentile * 10.0).round() as u32;
+            wakelab_measure::Latency::default().at(permille).map(|_| Quantity::Latency(permille))
+        }
+    }
+}
+
+fn published(about: &About<'_>, row: Row<'_>) -> Result<Published, PublishedError> {
+    let (benchmark, case) = (row.text("benchmark")?, row.text("case")?);
+    let key = format!("{benchmark},{case}");
+    let stand = about.workloads.get(&key).ok_or_else(|| {
+        row.error("case", format!("[workloads] of {TABLE_TOML} has no \"{key}\"; expected one, \"\" if there is none"))
+    })?;
+    let recipe = recipe(about, stand, row.text("load")?);
+    let quantity = stand.is.as_ref().map_or(Quantity::Metric, |(_, quantity)| *quantity);
+    // A base side that is given as 1 everywhere, or in no unit, is no curve.
+    let unit = row.text_or_empty("unit");
+    let is_curve = !["", "ratio", "normalised"].contains(&unit);
+    let base = row.number("base")?;
+    let with = if about.with.is_some() { row.number("with")? } else { None };
+    let given = if about.with.is_some() { row.number("compare_pct")? } else { None };
+    // Percentages are printed so that positive is better.
+    let compare_pct = given.map(|pct| if about.better == Sign::Positive { pct } else { -pct });
+    Ok(Published {
+        quantity,
+        compare_pct,
+        spreads: row.spreads("base_std_pct", "with_std_pct")?,
+        baseline: base.filter(|base| *base > 0.0 && is_curve).map(|base| (format!("{benchmark} {case}"), base)),
+        per_instance: unit.contains(" per "),
+        values: base.is_some().then_some([base, with]),
+        ..row.published(recipe)
+    })
+}
+
+fn recipe(about: &About<'_>, stand: &Stand, load: &str) -> AtLoad {
+    let (workload, _) = stand.is.clone()?;
+    if !workload.ends_with(".toml") && !workload.ends_with(".json") {
+        wakelab_workload::describe(&workload).map_err(|_| format!("{workload} is not modelled"))?;
+    }
+    let recipe = Recipe {
+        machine: about.machine.clone(),
+        kernel: about.kernel.to_owned(),
+        base: about.base.to_owned(),
+        with: about.with.map(str::to_owned),
+        workload,
+        params: stand.params.clone(),
+        pinned: about.pinned.clone(),
+        observer_cost_ns: about.observer_cost_ns,
+    };
+    Ok((recipe, instances(load)?))
+}

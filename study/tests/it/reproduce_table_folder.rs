@@ -1,0 +1,179 @@
+//! Tables that are data alone: what a folder with `table.toml` and `rows.csv` may say, and how it is scored.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use wakelab_events::sim::{Event, Sink};
+use wakelab_measure::Measure;
+use wakelab_sim::{Outcome, Setup};
+use wakelab_study::compare::{RunId, Runner, Why};
+use wakelab_study::reproduce::{Effort, ScoredTable, plan, reproduce, tables};
+
+const TOML: &str = "machine = \"test-8c\"\nkernel = \"v6.1\"\nbase = \"\"\nwith = \"NO_SIS_UTIL\"\n\
+                    [workloads]\n\"netperf,TCP_RR\" = \"netperf:TCP_RR\"\n\"stream,copy\" = \"\"\n";
+const HEADER: &str = "benchmark,case,load,base,base_std_pct,with,with_std_pct,compare_pct,unit\n";
+
+/// A folder with the table `mine`.
+fn folder(toml: &str, rows: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("mine");
+    fs::create_dir(&table).unwrap();
+    fs::write(table.join("table.toml"), toml).unwrap();
+    fs::write(table.join("rows.csv"), rows).unwrap();
+    folder
+}
+
+/// Does as much as there are tasks, half of it on the other side, and keeps which runs were made.
+#[derive(Default)]
+struct Stand(Mutex<Vec<(RunId, Vec<Option<Vec<u32>>>)>>);
+
+impl Runner for Stand {
+    fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, _: &AtomicBool) -> Result<Outcome, Why> {
+        let affinities = setup.workload.tasks.iter().map(|task| task.affinity.clone()).collect();
+        self.0.lock().unwrap().push((id.clone(), affinities));
+        for n in 0..setup.workload.tasks.len() as u64 {
+            for _ in 0..if id.with { 1 } else { 2 } {
+                measure.event(setup.until - 1, &Event::Done { task: 0, latency: 1000 + n });
+            }
+        }
+        Ok(Outcome { ended: setup.until, ..Outcome::default() })
+    }
+}
+
+fn scored(toml: &str, rows: &str) -> (ScoredTable, Vec<(RunId, Vec<Option<Vec<u32>>>)>) {
+    let (folder, stand) = (folder(toml, rows), Stand::default());
+    let tables = tables(folder.path(), &[]).unwrap();
+    let board = reproduce(&stand, &tables, Effort::FULL, 1, &(), &AtomicBool::new(false));
+    assert!(board.complete);
+    (board.tables.into_iter().next().unwrap(), stand.0.into_inner().unwrap())
+}
+
+fn refused(toml: &str, rows: &str) -> String {
+    let folder = folder(toml, rows);
+    let error = tables(folder.path(), &[]).unwrap_err().to_string();
+    error.replace(&folder.path().display().to_string(), "DIR")
+}
+
+#[test]
+fn a_table_of_ones_own_is_scored_by_its_differences_and_its_curve() {
+    let rows = format!("{HEADER}netperf,TCP_RR,2,100,1,52,1,-48,trans/s\nnetperf,TCP_RR,4,200,1,200,1,0,trans/s\nstream,copy,1,5,,5,,0,MB/s\n");
+    let (table, runs) = scored(TOML, &rows);
+    assert_eq!((table.name.as_str(), runs.len()), ("mine", 4));
+    let summary = &table.summary;
+    assert_eq!((summary.rows, summary.excluded, summary.effects, summary.null_rows), (2, 1, 1, 1));
+    // The stand-in does half as much on the other side: -50% in both rows.
+    assert_eq!((summary.effects_class_right, summary.large_effects_right, summary.false_effects), (1, 1, 1));
+    assert!(summary.curve_rms_log_error.unwrap() < 1e-9, "twice as much with twice as many: {summary:?}");
+    assert_eq!(table.rows[2].excluded.as_deref(), Some("table.toml names no workload for it"));
+}
+
+#[test]
+fn where_negative_is_better_the_sign_is_turned() {
+    let toml = TOML.replace("[workloads]", "better = \"negative\"\n[workloads]");
+    let (table, _) = scored(&toml, &format!("{HEADER}netperf,TCP_RR,2,100,1,148,1,48,us\n"));
+    assert_eq!(table.rows[0].published_compare_pct, Some(-48.0));
+}
+
+#[test]
+fn a_table_with_a_base_side_alone_runs_that_side_alone_and_is_scored_by_its_curve() {
+    let toml = TOML.replace("with = \"NO_SIS_UTIL\"\n", "");
+    let rows = "benchmark,case,load,base,base_std_pct,unit\nnetperf,TCP_RR,2,50,,trans/s per instance\nnetperf,TCP_RR,4,50,,trans/s per instance\n";
+    let (table, runs) = scored(&toml, rows);
+    assert!(runs.iter().all(|(id, _)| !id.with) && runs.len() == 2, "{runs:?}");
+    assert_eq!((table.summary.effects, table.rows[0].simulated_compare_pct), (0, None));
+    // Each instance does as much, whatever the load.
+    assert!(table.summary.curve_rms_log_error.unwrap() < 1e-9, "{:?}", table.summary);
+}
+
+#[test]
+fn a_pinned_table_restricts_every_task() {
+    for (pinned, cpus) in [("0-3 (node 0)", Some(vec![0, 1, 2, 3])), ("node 0", Some((0..8).collect())), ("", None)] {
+        let toml = TOML.replace("[workloads]", &format!("pinned = \"{pinned}\"\n[workloads]"));
+        let (_, runs) = scored(&toml, &format!("{HEADER}netperf,TCP_RR,2,100,1,52,1,-48,trans/s\n"));
+        assert!(runs.iter().all(|(_, tasks)| tasks.iter().all(|own| *own == cpus)), "{pinned}: {runs:?}");
+    }
+    let toml = TOML.replace("[workloads]", "pinned = \"message threads on CPUs 0-3\"\n[workloads]");
+    let (table, _) = scored(&toml, &format!("{HEADER}netperf,TCP_RR,2,100,1,52,1,-48,trans/s\n"));
+    let told = |note: &String| note.contains("simulated without the affinity that the posting has");
+    assert!(table.notes.iter().any(told), "{:?}", table.notes);
+}
+
+#[test]
+fn a_machine_file_beside_the_table_is_the_machine() {
+    let rows = format!("{HEADER}netperf,TCP_RR,2,100,1,52,1,-48,trans/s\n");
+    let toml = TOML.replace("\"test-8c\"", "\"my-box\"");
+    let (table, _) = scored(&toml, &rows);
+    let why = table.rows[0].excluded.as_deref().unwrap();
+    assert!(why.contains("my-box"), "{why}");
+    let folder = folder(&toml, &rows);
+    let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../machines/test-2s.toml");
+    fs::copy(machine, folder.path().join("mine/my-box.toml")).unwrap();
+    let stand = Stand::default();
+    let tables = tables(folder.path(), &["mine".to_owned()]).unwrap();
+    let board = reproduce(&stand, &tables, Effort::FULL, 1, &(), &AtomicBool::new(false));
+    assert_eq!(board.tables[0].rows[0].excluded, None);
+    assert_eq!(stand.0.into_inner().unwrap()[0].0.machine, "test-2s");
+}
+
+#[test]
+fn parameters_and_quantities_are_those_of_the_table() {
+    let toml = "machine = \"test-8c\"\nkernel = \"v6.1\"\nbase = \"\"\nwith = \"NO_SIS_UTIL\"\n[workloads]\n\
+                \"schbench,99th\" = \"schbench:workers p99.9\"\n[params]\n\"schbench,99th\" = { message_threads = 3 }\n";
+    let (_, runs) = scored(toml, &format!("{HEADER}schbench,99th,2,100,1,52,1,-48,us\n"));
+    // Three message threads, each with two workers.
+    assert_eq!(runs[0].1.len(), 9);
+}
+
+#[test]
+fn what_a_table_says_wrong_is_refused_with_its_place() {
+    let row = format!("{HEADER}netperf,TCP_RR,2,100,1,52,1,-48,trans/s\n");
+    for (toml, rows, told) in [
+        (TOML.replace("machine", "machin"), row.clone(), "DIR/mine/table.toml:1: machin"),
+        (TOML.replace("better", "x") + "better = 3\n", row.clone(), "DIR/mine/table.toml:8: workloads.better"),
+        (TOML.replace("[workloads]", "better = \"up\"\n[workloads]"), row.clone(), "expected \"positive\" or \"negative\""),
+        (TOML.replace("TCP_RR\" = \"netperf:TCP_RR\"", "TCP_RR\" = \"netperf:TCP_RR p98\""), row.clone(), "no quantity p98"),
+        (TOML.to_owned(), row.replace("TCP_RR", "UDP_RR"), "rows.csv:2: column case: [workloads] of table.toml has no"),
+        (TOML.to_owned(), row.replace("-48", "much"), "rows.csv:2: column compare_pct: \"much\" is no number"),
+        (TOML.to_owned(), HEADER.to_owned(), "it has no row"),
+        (TOML.to_owned() + "[params]\n\"x,y\" = { a = 1 }\n", row.clone(), "[workloads] has no such benchmark and case"),
+    ] {
+        let error = refused(&toml, &rows);
+        assert!(error.contains(told), "{error}\nexpected {told}");
+    }
+}
+
+#[test]
+fn a_plan_counts_what_would_be_run() {
+    let rows = format!("{HEADER}netperf,TCP_RR,2,100,1,52,1,-48,trans/s\nnetperf,TCP_RR,4,200,1,200,1,0,trans/s\nstream,copy,1,5,,5,,0,MB/s\n");
+    let folder = folder(TOML, &rows);
+    let tables = tables(folder.path(), &[]).unwrap();
+    let planned = plan(&Stand::default(), &tables, Effort { repeats: 3, ..Effort::FULL });
+    assert_eq!((planned.runs, planned.kept), (12, 0));
+    let table = &planned.tables[0];
+    assert_eq!((table.rows, table.simulated, table.excluded.values().sum::<usize>()), (3, 2, 1));
+    assert!(planned.cpu_s > 0.0);
+}
+
+fn published() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../published")
+}
+
+/// Every table of the project can be simulated: machine, kernel, switches and workloads are known, but for what is named
+/// here with the reason.
+#[test]
+fn every_published_table_can_be_simulated() {
+    const LACKING: [&str; 0] = [];
+    let mut wrong = Vec::new();
+    for folder in [published(), published().join("baselines")] {
+        for table in tables(&folder, &[]).unwrap() {
+            let planned = plan(&Stand::default(), std::slice::from_ref(&table), Effort::QUICK);
+            let known = ["not a headline", "table.toml names no workload for it", "memory bandwidth is not modelled"];
+            let reasons = planned.tables[0].excluded.keys().filter(|why| !known.contains(&why.as_str()));
+            wrong.extend(reasons.map(|why| format!("{}: {why}", table.name)));
+        }
+    }
+    wrong.retain(|line| !LACKING.iter().any(|lacking| line.contains(lacking)));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
