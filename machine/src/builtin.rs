@@ -88,13 +88,18 @@ impl MachineFile {
 
     /// Returns a built-in machine.
     pub(crate) fn builtin(name: &str) -> Result<Self, InputError> {
-        let Some(index) = NAMES.iter().position(|known| *known == name) else {
-            let what = format!("there is no machine of that name; expected one of {}", NAMES.join(", "));
-            let hint = did_you_mean(name, NAMES.iter().copied())
-                .unwrap_or_else(|| "a path to a machine file ends in `.toml` or contains a `/`".to_owned());
-            return Err(InputError::new(name, what).with_hint(hint));
-        };
-        let (file, text) = FILES[index];
+        let (file, text) = text(name)?;
         MachineFile::from_toml(text, file)
     }
+}
+
+/// Returns the file of a built-in machine: its path, and its text.
+pub(crate) fn text(name: &str) -> Result<(&'static str, &'static str), InputError> {
+    let Some(index) = NAMES.iter().position(|known| *known == name) else {
+        let what = format!("there is no machine of that name; expected one of {}", NAMES.join(", "));
+        let hint = did_you_mean(name, NAMES.iter().copied())
+            .unwrap_or_else(|| "a path to a machine file ends in `.toml` or contains a `/`".to_owned());
+        return Err(InputError::new(name, what).with_hint(hint));
+    };
+    Ok(FILES[index])
 }

@@ -119,6 +119,9 @@ pub struct Model<'a> {
     /// By CPU: the LLC whose list has the searches that may probe it: its own, or 0 if searches go by capacity, because
     /// those may probe every CPU.
     pub searches_of: Vec<u32>,
+    /// By CPU: the number of the last level cache that the hardware has there, which is the LLC's unless the kernel sees
+    /// parts of one.
+    cache_of: Vec<u32>,
     /// LLCs, for searches that are positions.
     pub search_llcs: SearchLlcs,
     /// By LLC: its lowest CPU.
@@ -168,6 +171,7 @@ impl<'a> Model<'a> {
         let nr_cpus = machine.topology.nr_cpus();
         let (masks, task_masks, set_masks) = masks(workload, nr_cpus)?;
         let (llc_of, llc_first) = llcs(domains);
+        let package_of: Vec<u32> = machine.topology.cpus.iter().map(|cpu| cpu.package).collect();
         let tunables = kernel.tunables.scaled(nr_cpus as usize);
         let hz = u64::from(kernel.hz.value);
         let run_queue = FairRules::of(kernel, features, nr_cpus as usize)
@@ -206,10 +210,11 @@ impl<'a> Model<'a> {
             task_masks,
             set_masks,
             searches_of: if domains.asym_cpucap_active { vec![0; llc_of.len()] } else { llc_of.clone() },
+            cache_of: if machine.split_llc { package_of.clone() } else { llc_of.clone() },
             search_llcs: SearchLlcs::new(&Rules { energy: energy.as_ref(), ..rules }, &llc_of),
             llc_of,
             llc_first,
-            package_of: machine.topology.cpus.iter().map(|cpu| cpu.package).collect(),
+            package_of,
             capacity: machine.topology.cpus.iter().map(|cpu| u64::from(cpu.capacity)).collect(),
             pipe_wakes_while_full: kernel.core.pipe_wakes_while_full,
             pm,
@@ -243,7 +248,7 @@ impl<'a> Model<'a> {
     /// What a message costs a reader on `cpu` whose writer was on `from`, ns.
     #[inline]
     pub fn cold_message(&self, from: Cpu, cpu: Cpu) -> u64 {
-        match (from == cpu, self.share_cache(from, cpu)) {
+        match (from == cpu, self.same_cache(from, cpu)) {
             (true, _) => 0,
             (_, true) => self.costs.cold_message,
             (_, false) => self.costs.cold_message_far,
@@ -256,10 +261,16 @@ impl<'a> Model<'a> {
         100 + busy_siblings * self.costs.smt_slowdown.saturating_sub(100)
     }
 
-    /// Whether two CPUs share the last level cache.
+    /// `cpus_share_cache()`: whether two CPUs share what the kernel takes for the last level cache.
     #[inline]
     pub fn share_cache(&self, a: Cpu, b: Cpu) -> bool {
         self.llc_of[a as usize] == self.llc_of[b as usize]
+    }
+
+    /// Whether lines that one of these CPUs has cost the other what lines of its own LLC do.
+    #[inline]
+    pub fn same_cache(&self, a: Cpu, b: Cpu) -> bool {
+        self.cache_of[a as usize] == self.cache_of[b as usize]
     }
 }
 

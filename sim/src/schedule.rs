@@ -190,7 +190,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let task = &mut self.sys.tasks[next.0 as usize];
         let cost = match task.warm_cpu {
             Some(warm) if warm == cpu => 0,
-            Some(warm) if model.share_cache(warm, cpu) => model.costs.cold_task,
+            Some(warm) if model.same_cache(warm, cpu) => model.costs.cold_task,
             Some(_) => model.costs.cold_task_far,
             None => 0,
         };

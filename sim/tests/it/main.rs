@@ -18,6 +18,7 @@ mod rt_app_examples;
 mod run_queues;
 mod sis_util_letter;
 mod spin;
+mod split_llc;
 mod spread;
 mod spread_by_load;
 mod support;
