@@ -63,8 +63,8 @@ impl Scale<'_> {
     fn cost(self, name: &'static str) -> Cost {
         let machine = self.from.name;
         let (values, why) = match name {
-            "context_switch" | "wakeup" | "enqueue_local" | "wakelist" | "wakelist_flush" | "ipi" | "ipi_far"
-            | "idle_exit" | "idle_entry" | "tick" | "balance" | "newidle_max_smt" => {
+            "context_switch" | "switch_mm" | "wakeup" | "enqueue_local" | "wakelist" | "wakelist_flush" | "ipi"
+            | "ipi_far" | "idle_exit" | "idle_entry" | "tick" | "balance" | "newidle_max_smt" => {
                 self.by(name, self.clock(), || {
                     self.between("the highest clock", &ghz(&self.from.reference.clock), &self.speed.clock.1)
                 })

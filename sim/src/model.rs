@@ -19,6 +19,8 @@ use wakelab_workload::{Call, Op, Program, Work, Workload};
 #[derive(Clone, Copy, Debug)]
 pub struct Costs {
     pub context_switch: u64,
+    /// The same between threads of one process.
+    pub thread_switch: u64,
     pub wakeup: u64,
     pub probe: u64,
     pub enqueue_local: u64,
@@ -48,6 +50,7 @@ impl Costs {
         let cold = |cost: u64| if mechanisms.cold_cache { cost } else { 0 };
         Costs {
             context_switch: costs.context_switch.value,
+            thread_switch: costs.context_switch.value.saturating_sub(costs.switch_mm.value),
             wakeup: costs.wakeup.value,
             // A look takes time, or a search would have no moment of its own.
             probe: costs.probe.value.max(1),
