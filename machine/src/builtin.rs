@@ -27,6 +27,26 @@ machines! {
     "intel-haswell-48c",
     "intel-skylake-8c",
     "sparc-2s16c128t",
+    "kunpeng920-2s128c",
+    "intel-2s48c96t",
+    "intel-2s48c96t-snc",
+    "intel-4s96c192t",
+    "intel-2s40c80t",
+    "intel-2s32c64t",
+    "intel-2s112c224t-8llc",
+    "intel-2s60c120t-1node",
+    "amd-zen3-2s64c128t",
+    "amd-zen3-4n128c",
+    "amd-genoa-4n128c",
+    "intel-ivb-ep-2s20c40t",
+    "intel-ivb-ep-2s24c48t",
+    "intel-ivb-2c4t",
+    "intel-kaby-lake-4c8t",
+    "intel-coffee-lake-6c12t",
+    "intel-comet-lake-10c20t",
+    "spr-zijlstra",
+    "meta-unstated",
+    "ampere-unstated",
     "test-1c",
     "test-2c",
     "test-8c",
@@ -88,13 +108,18 @@ impl MachineFile {
 
     /// Returns a built-in machine.
     pub(crate) fn builtin(name: &str) -> Result<Self, InputError> {
-        let Some(index) = NAMES.iter().position(|known| *known == name) else {
-            let what = format!("there is no machine of that name; expected one of {}", NAMES.join(", "));
-            let hint = did_you_mean(name, NAMES.iter().copied())
-                .unwrap_or_else(|| "a path to a machine file ends in `.toml` or contains a `/`".to_owned());
-            return Err(InputError::new(name, what).with_hint(hint));
-        };
-        let (file, text) = FILES[index];
+        let (file, text) = text(name)?;
         MachineFile::from_toml(text, file)
     }
+}
+
+/// Returns the file of a built-in machine: its path, and its text.
+pub(crate) fn text(name: &str) -> Result<(&'static str, &'static str), InputError> {
+    let Some(index) = NAMES.iter().position(|known| *known == name) else {
+        let what = format!("there is no machine of that name; expected one of {}", NAMES.join(", "));
+        let hint = did_you_mean(name, NAMES.iter().copied())
+            .unwrap_or_else(|| "a path to a machine file ends in `.toml` or contains a `/`".to_owned());
+        return Err(InputError::new(name, what).with_hint(hint));
+    };
+    Ok(FILES[index])
 }

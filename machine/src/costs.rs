@@ -113,6 +113,8 @@ macro_rules! costs {
 
 costs! {
     context_switch: Ns, "`__schedule()` from one task to another.";
+    switch_mm: Ns, "The part of `context_switch` that loads another address space: a switch between two threads of one \
+        process has none of it.";
     wakeup: Ns, "`try_to_wake_up()` without the search and the enqueue.";
     probe: Ns, "One probe of a run queue in the search for an idle CPU.";
     enqueue_local: Ns, "Locking the own run queue and enqueueing a task on it.";

@@ -50,6 +50,29 @@ pub struct Counts {
     pub nodes: usize,
 }
 
+impl Counts {
+    /// Counts CPUs, cores, LLCs... of a shape.
+    pub(crate) fn of(topology: &Topology) -> Self {
+        let cpus = &topology.cpus;
+        let count = |id: fn(&CpuTopology) -> u32| distinct(cpus.iter().map(id));
+        let mut threads: BTreeMap<u32, usize> = BTreeMap::new();
+        for cpu in cpus {
+            *threads.entry(cpu.core).or_default() += 1;
+        }
+        Counts {
+            cpus: cpus.len(),
+            packages: count(|cpu| cpu.package),
+            dies: count(|cpu| cpu.die),
+            llcs: count(|cpu| cpu.llc),
+            clusters: distinct(cpus.iter().filter_map(|cpu| cpu.cluster)),
+            cores: threads.len(),
+            threads_min: threads.values().copied().min().unwrap_or(0),
+            threads_max: threads.values().copied().max().unwrap_or(0),
+            nodes: topology.node_distance.len(),
+        }
+    }
+}
+
 impl Machine {
     /// Returns the CPUs grouped and sorted by package, die, LLC, node and capacity.
     pub fn cpu_groups(&self) -> Vec<CpuGroup> {
@@ -69,23 +92,7 @@ impl Machine {
 
     /// Counts CPUs, cores, LLCs...
     pub fn counts(&self) -> Counts {
-        let cpus = &self.topology.cpus;
-        let count = |id: fn(&CpuTopology) -> u32| distinct(cpus.iter().map(id));
-        let mut threads: BTreeMap<u32, usize> = BTreeMap::new();
-        for cpu in cpus {
-            *threads.entry(cpu.core).or_default() += 1;
-        }
-        Counts {
-            cpus: cpus.len(),
-            packages: count(|cpu| cpu.package),
-            dies: count(|cpu| cpu.die),
-            llcs: count(|cpu| cpu.llc),
-            clusters: distinct(cpus.iter().filter_map(|cpu| cpu.cluster)),
-            cores: threads.len(),
-            threads_min: threads.values().copied().min().unwrap_or(0),
-            threads_max: threads.values().copied().max().unwrap_or(0),
-            nodes: self.topology.node_distance.len(),
-        }
+        Counts::of(&self.topology)
     }
 
     /// Returns the counts that make this topology, if the machine is the same everywhere except for the CPUs'

@@ -13,6 +13,7 @@ pub mod import;
 mod machine;
 mod power;
 mod read;
+mod scaled;
 mod write;
 
 pub use builtin::{all, get, names};
@@ -24,4 +25,5 @@ pub use idle::{Demotion, IdleState};
 pub use import::{Files, Imported, import, import_files};
 pub use machine::{Cache, Machine, MachineFile, Noise, NoiseOrigin};
 pub use power::{Amount, BusyPower, CorePower, Power, Scope, SharedPower};
+pub use scaled::Reference;
 pub use wakelab_input::InputError;

@@ -1,6 +1,6 @@
 //! A machine.
 
-use crate::{Costs, Demotion, FreqPolicy, IdleState, Origin, Power, Turbo};
+use crate::{Costs, Demotion, FreqPolicy, IdleState, Origin, Power, Reference, Turbo};
 use serde::{Serialize, Serializer};
 use wakelab_kernel::Preset;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
@@ -46,6 +46,9 @@ pub struct Machine {
     pub topology: Topology,
     /// The architecture, by which kernels build their domains.
     pub arch: Arch,
+    /// The kernel sees several LLCs in a package where the hardware has one: what crosses between them costs what it
+    /// does within one of them. Placement and balancing go by what the kernel sees.
+    pub split_llc: bool,
     /// `node_reclaim_distance` (11 to 255), if the machine's kernels set another than 30: 32 on AMD Zen.
     pub reclaim_distance: Option<u32>,
     /// By CPU: its number in the kernel, lowest first. `None` if that is its number here. Numbers here begin at 0 and
@@ -90,6 +93,8 @@ pub struct MachineFile {
     pub machine: Machine,
     /// Where [`Machine::topology`] was taken from, if the file names it.
     pub topology_origin: Option<Origin>,
+    /// What costs of other machines can be scaled from. `None` if the file does not say.
+    pub reference: Option<Reference>,
 }
 
 /// Where the background work was taken from.

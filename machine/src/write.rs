@@ -1,6 +1,6 @@
 //! Writing a machine file. All costs are written out.
 
-use crate::{Amount, BusyPower, Clock, FreqPolicy, Machine, MachineFile, Origin, Scope};
+use crate::{Amount, BusyPower, Clock, FreqPolicy, Machine, MachineFile, Origin, Reference, Scope};
 use std::fmt::Write;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::{Arch, CpuTopology, Numbering, Topology, Uniform};
@@ -9,14 +9,14 @@ impl Machine {
     /// Returns the machine as a file that [`Machine::from_toml`] reads back to an equal machine. The file does not name
     /// where the topology was taken from; that of [`MachineFile::to_toml`] does.
     pub fn to_toml(&self) -> String {
-        to_toml(self, None)
+        to_toml(self, None, None)
     }
 }
 
 impl MachineFile {
     /// Returns the machine as a file that [`MachineFile::from_toml`] reads back to an equal one.
     pub fn to_toml(&self) -> String {
-        to_toml(&self.machine, self.topology_origin.as_ref())
+        to_toml(&self.machine, self.topology_origin.as_ref(), self.reference.as_ref())
     }
 }
 
@@ -25,7 +25,7 @@ macro_rules! line {
     ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
 }
 
-fn to_toml(machine: &Machine, topology_origin: Option<&Origin>) -> String {
+fn to_toml(machine: &Machine, topology_origin: Option<&Origin>, reference: Option<&Reference>) -> String {
     let mut text = String::new();
     line!(text, "name = {}", quoted(&machine.name));
     line!(text, "description = {}", quoted(&machine.description));
@@ -36,6 +36,9 @@ fn to_toml(machine: &Machine, topology_origin: Option<&Origin>) -> String {
     }
     if machine.arch == Arch::Arm64 {
         line!(text, "arch = \"arm64\"");
+    }
+    if machine.split_llc {
+        line!(text, "split_llc = true");
     }
     if let Some(distance) = machine.reclaim_distance {
         line!(text, "reclaim_distance = {distance}");
@@ -56,6 +59,13 @@ fn to_toml(machine: &Machine, topology_origin: Option<&Origin>) -> String {
         line!(text, "{}", origin(&cache.origin));
     }
     write_power_management(&mut text, machine);
+    if let Some(Reference { clock, llc_line, far_line }) = reference {
+        for (key, unit, (value, from)) in
+            [("clock", "mhz", clock), ("llc_line", "ns", llc_line), ("far_line", "ns", far_line)]
+        {
+            line!(text, "\n[reference.{key}]\n{unit} = {value}\n{}", origin(from));
+        }
+    }
     for (name, unit, _, cost) in machine.costs.list() {
         line!(text, "\n[costs.{name}]\n{} = {}\nrange = [{}, {}]", unit.key(), cost.value, cost.low, cost.high);
         line!(text, "{}", origin(&cost.origin));

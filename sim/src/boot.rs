@@ -175,7 +175,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         for (task, &mask) in model.workload.tasks.iter().zip(&model.task_masks) {
             let pinned = model.masks[mask as usize].weight() == 1;
             let avg = init_entity_runnable_average(0);
-            let new = Task::new(task.program, &task.channels, mask, pinned, avg);
+            let new = Task { process: task.process, ..Task::new(task.program, &task.channels, mask, pinned, avg) };
             let id = self.add(new, entity(task));
             (self.nr_unblocked, self.nr_unexited) = (self.nr_unblocked + 1, self.nr_unexited + 1);
             let start = if model.mechanisms.ramp { task.start_ns } else { 0 };

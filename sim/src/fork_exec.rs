@@ -18,6 +18,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let p = &mut self.sys.tasks[parent.0 as usize];
         p.children += 1;
         let mut child = Task::new(program, &p.channels, p.mask, p.pinned, p.avg);
+        child.process = p.process;
         child.parent = Some(parent);
         let id = self.add(child, child_of(&self.sys.es[parent]));
         (self.nr_unblocked, self.nr_unexited) = (self.nr_unblocked + 1, self.nr_unexited + 1);
@@ -112,6 +113,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let model = self.sys.model;
         // Before it, a shell's child closes and redirects files (file_free_rcu()).
         self.sys.call_rcu(cpu, 1);
+        self.sys.tasks[id.0 as usize].process = None;
         if self.sys.tasks[id.0 as usize].pinned {
             return false;
         }

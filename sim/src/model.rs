@@ -19,6 +19,8 @@ use wakelab_workload::{Call, Op, Program, Work, Workload};
 #[derive(Clone, Copy, Debug)]
 pub struct Costs {
     pub context_switch: u64,
+    /// The same between threads of one process.
+    pub thread_switch: u64,
     pub wakeup: u64,
     pub probe: u64,
     pub enqueue_local: u64,
@@ -48,6 +50,7 @@ impl Costs {
         let cold = |cost: u64| if mechanisms.cold_cache { cost } else { 0 };
         Costs {
             context_switch: costs.context_switch.value,
+            thread_switch: costs.context_switch.value.saturating_sub(costs.switch_mm.value),
             wakeup: costs.wakeup.value,
             // A look takes time, or a search would have no moment of its own.
             probe: costs.probe.value.max(1),
@@ -119,6 +122,9 @@ pub struct Model<'a> {
     /// By CPU: the LLC whose list has the searches that may probe it: its own, or 0 if searches go by capacity, because
     /// those may probe every CPU.
     pub searches_of: Vec<u32>,
+    /// By CPU: the number of the last level cache that the hardware has there, which is the LLC's unless the kernel sees
+    /// parts of one.
+    cache_of: Vec<u32>,
     /// LLCs, for searches that are positions.
     pub search_llcs: SearchLlcs,
     /// By LLC: its lowest CPU.
@@ -168,6 +174,7 @@ impl<'a> Model<'a> {
         let nr_cpus = machine.topology.nr_cpus();
         let (masks, task_masks, set_masks) = masks(workload, nr_cpus)?;
         let (llc_of, llc_first) = llcs(domains);
+        let package_of: Vec<u32> = machine.topology.cpus.iter().map(|cpu| cpu.package).collect();
         let tunables = kernel.tunables.scaled(nr_cpus as usize);
         let hz = u64::from(kernel.hz.value);
         let run_queue = FairRules::of(kernel, features, nr_cpus as usize)
@@ -206,10 +213,11 @@ impl<'a> Model<'a> {
             task_masks,
             set_masks,
             searches_of: if domains.asym_cpucap_active { vec![0; llc_of.len()] } else { llc_of.clone() },
+            cache_of: if machine.split_llc { package_of.clone() } else { llc_of.clone() },
             search_llcs: SearchLlcs::new(&Rules { energy: energy.as_ref(), ..rules }, &llc_of),
             llc_of,
             llc_first,
-            package_of: machine.topology.cpus.iter().map(|cpu| cpu.package).collect(),
+            package_of,
             capacity: machine.topology.cpus.iter().map(|cpu| u64::from(cpu.capacity)).collect(),
             pipe_wakes_while_full: kernel.core.pipe_wakes_while_full,
             pm,
@@ -243,7 +251,7 @@ impl<'a> Model<'a> {
     /// What a message costs a reader on `cpu` whose writer was on `from`, ns.
     #[inline]
     pub fn cold_message(&self, from: Cpu, cpu: Cpu) -> u64 {
-        match (from == cpu, self.share_cache(from, cpu)) {
+        match (from == cpu, self.same_cache(from, cpu)) {
             (true, _) => 0,
             (_, true) => self.costs.cold_message,
             (_, false) => self.costs.cold_message_far,
@@ -256,10 +264,16 @@ impl<'a> Model<'a> {
         100 + busy_siblings * self.costs.smt_slowdown.saturating_sub(100)
     }
 
-    /// Whether two CPUs share the last level cache.
+    /// `cpus_share_cache()`: whether two CPUs share what the kernel takes for the last level cache.
     #[inline]
     pub fn share_cache(&self, a: Cpu, b: Cpu) -> bool {
         self.llc_of[a as usize] == self.llc_of[b as usize]
+    }
+
+    /// Whether lines that one of these CPUs has cost the other what lines of its own LLC do.
+    #[inline]
+    pub fn same_cache(&self, a: Cpu, b: Cpu) -> bool {
+        self.cache_of[a as usize] == self.cache_of[b as usize]
     }
 }
 

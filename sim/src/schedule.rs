@@ -154,9 +154,20 @@ impl<S: Sink> Sim<'_, '_, S> {
         if prev == next && prev.is_some() {
             return self.proceed(cpu);
         }
-        let hold = self.slowed(cpu, model.costs.context_switch);
+        let hold = self.slowed(cpu, self.switch_cost(prev, next));
         let end = self.lock(cpu, hold) + hold;
         self.begin_until(cpu, Doing::Switch(prev), end);
+    }
+
+    /// What `context_switch()` costs. From and to idle it costs what it does between processes: lazy TLB mode is not
+    /// modelled, so that threads and processes are alike there.
+    fn switch_cost(&self, prev: Option<TaskId>, next: Option<TaskId>) -> u64 {
+        let process = |id: Option<TaskId>| self.sys.tasks[id?.0 as usize].process;
+        let costs = &self.sys.model.costs;
+        match process(next) {
+            Some(next) if process(prev) == Some(next) => costs.thread_switch,
+            _ => costs.context_switch,
+        }
     }
 
     /// The switch is over: the previous task is off the CPU, the lock is free.
@@ -190,7 +201,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let task = &mut self.sys.tasks[next.0 as usize];
         let cost = match task.warm_cpu {
             Some(warm) if warm == cpu => 0,
-            Some(warm) if model.share_cache(warm, cpu) => model.costs.cold_task,
+            Some(warm) if model.same_cache(warm, cpu) => model.costs.cold_task,
             Some(_) => model.costs.cold_task_far,
             None => 0,
         };

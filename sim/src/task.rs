@@ -74,6 +74,8 @@ pub struct Task {
     pub workload: bool,
     /// Index of its program in `Model::programs`.
     pub program: u32,
+    /// The process whose address space it shares (`p->mm`); `None` if nobody shares its own.
+    pub process: Option<u32>,
     /// The next step.
     pub pc: u32,
     /// Loops under way: the step that goes back, and how often it still has to.
@@ -130,6 +132,7 @@ impl Task {
         Task {
             workload: true,
             program,
+            process: None,
             pc: 0,
             loops: SmallVec::new(),
             channels: SmallVec::from_slice(channels),

@@ -221,7 +221,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     pub fn begin_enqueue(&mut self, cpu: Cpu, dest: Cpu) {
         let model = self.sys.model;
         let local = dest == cpu;
-        let cost = match (local, model.share_cache(cpu, dest)) {
+        let cost = match (local, model.same_cache(cpu, dest)) {
             (true, _) => model.costs.enqueue_local,
             (_, true) => model.costs.enqueue_remote,
             (_, false) => model.costs.enqueue_far,

@@ -77,6 +77,7 @@ fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, InputError> {
         topology,
         // sysfs has neither.
         arch: Arch::X86,
+        split_llc: false,
         reclaim_distance: None,
         cpu_ids: renumbered.then(|| sys.ids.clone()),
         caches: caches.rows(&sys, &mut notes),
@@ -96,7 +97,7 @@ fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, InputError> {
         [] => Origin::Source(from.to_owned()),
         _ => Origin::Assumed(format!("{from}; but {}", guesses.join("; "))),
     });
-    let imported = Imported { file: MachineFile { machine, topology_origin }, notes };
+    let imported = Imported { file: MachineFile { machine, topology_origin, reference: None }, notes };
     // Otherwise whoever keeps the file would find out later.
     match MachineFile::from_toml(&imported.to_toml(), &tree.name("")) {
         Ok(read) if read == imported.file => Ok(imported),

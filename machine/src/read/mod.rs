@@ -5,17 +5,22 @@ mod costs;
 mod frequency;
 mod idle;
 mod power;
+mod scaled;
 mod topology;
 mod value;
 
 use crate::{Machine, MachineFile};
+use scaled::Inherited;
 use std::path::Path;
 use wakelab_input::{Document, InputError, Table};
 
+/// The keys of a file.
 const KEYS: &[&str] = &[
     "name",
     "description",
     "costs_of",
+    "reference",
+    "scaled",
     "topology",
     "cache",
     "frequency",
@@ -52,10 +57,12 @@ impl MachineFile {
         let root = document.root(KEYS)?;
         let name = name(&root)?;
         let description = root.need_text("description", "what the machine is, in a line")?.to_owned();
+        let reference = scaled::read_reference(&root)?;
         let costs_of = costs_of(&root)?;
         let table = topology::table(&root)?;
         let topology = topology::read(&table)?;
         let (arch, reclaim_distance) = topology::read_kernel(&table)?;
+        let split_llc = topology::read_split(&table, &topology)?;
         let (cpu_ids, topology_origin) = topology::read_origin(&table, topology.nr_cpus())?;
         let caches = cache::read(&root, topology.nr_cpus())?;
         let frequencies = frequency::read(&root, topology.nr_cpus())?;
@@ -63,10 +70,14 @@ impl MachineFile {
         let turbo = frequency::read_turbo(&root, &frequencies, &idle_states)?;
         let demotion = idle::read_demotion(&root, &idle_states)?;
         let power = power::read(&root, &topology, &frequencies)?;
-        let costs = costs::read(&root, costs_of.as_ref().map(|file| &file.machine.costs))?;
-        let (noise, noise_origin) = match (costs::read_noise(&root)?, costs_of) {
+        let inherited = match scaled::read(&root, &topology, split_llc)? {
+            None => costs_of.map(|file| Inherited::all_of(file.machine)),
+            scaled => scaled,
+        };
+        let costs = costs::read(&root, inherited.as_ref().map(|inherited| &inherited.costs))?;
+        let (noise, noise_origin) = match (costs::read_noise(&root)?, inherited) {
             (Some(noise), _) => noise,
-            (None, Some(file)) => (file.machine.noise, file.machine.noise_origin),
+            (None, Some(inherited)) => (inherited.noise, inherited.noise_origin),
             (None, None) => {
                 let error = root.missing("noise", "a table with kworker_period_ns and kworker_run_ns");
                 return Err(error.with_hint("`kworker_period_ns = 0` is a machine without background work"));
@@ -77,6 +88,7 @@ impl MachineFile {
             description,
             topology,
             arch,
+            split_llc,
             reclaim_distance,
             cpu_ids,
             caches,
@@ -89,7 +101,7 @@ impl MachineFile {
             noise,
             noise_origin,
         };
-        Ok(MachineFile { machine, topology_origin })
+        Ok(MachineFile { machine, topology_origin, reference })
     }
 }
 

@@ -1,7 +1,7 @@
 //! `[topology]`: counts of a uniform machine, or rows of CPUs.
 
 use super::value::origin;
-use crate::Origin;
+use crate::{Counts, Origin};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use wakelab_input::{InputError, Table, parse_cpulist};
@@ -24,10 +24,10 @@ const UNIFORM: &[&str] = &[
 ];
 
 /// The keys of a machine that is described CPU by CPU.
-const ROWS: &[&str] = &["cpu", "distances"];
+const ROWS: &[&str] = &["cpu"];
 
 /// The keys of both.
-const COMMON: &[&str] = &["arch", "reclaim_distance", "cpu_ids", "source", "assumed"];
+const COMMON: &[&str] = &["arch", "split_llc", "reclaim_distance", "distances", "cpu_ids", "source", "assumed"];
 
 /// The most NUMA nodes: `MAX_NUMNODES` if `CONFIG_NODES_SHIFT` is 10, as in the distributions' x86 kernels.
 const MAX_NODES: u64 = 1024;
@@ -76,6 +76,17 @@ pub(super) fn read_kernel(table: &Table<'_>) -> Result<(Arch, Option<u32>), Inpu
     Ok((arch, distance.map(|distance| distance as u32)))
 }
 
+/// Reads whether the LLCs that the kernel sees in a package are parts of one.
+pub(super) fn read_split(table: &Table<'_>, topology: &Topology) -> Result<bool, InputError> {
+    let split = table.flag("split_llc")?.unwrap_or(false);
+    let counts = Counts::of(topology);
+    if split && counts.llcs <= counts.packages {
+        let what = "each package has one LLC, which cannot be a part of it; expected `llcs` or rows with several";
+        return Err(table.wrong("split_llc", what));
+    }
+    Ok(split)
+}
+
 /// Reads the kernel's numbers of the CPUs, if they differ from those in the file, and where the shape was taken from.
 pub(super) fn read_origin(table: &Table<'_>, nr_cpus: u32) -> Result<(Option<Vec<Cpu>>, Option<Origin>), InputError> {
     let given = table.get("source").or(table.get("assumed"));
@@ -109,6 +120,12 @@ fn read_uniform(table: &Table<'_>) -> Result<Topology, InputError> {
     };
     fits(table, &uniform)?;
     let mut topology = uniform.topology();
+    if table.get("distances").is_some() {
+        if let Some(key) = ["near", "far"].into_iter().find(|key| table.get(key).is_some()) {
+            return Err(table.wrong(key, "expected either `distances` or `near` and `far`, found both"));
+        }
+        topology.node_distance = distances(table)?;
+    }
     if let Some(capacities) = table.numbers("capacities", &(1..=1024))? {
         if capacities.len() != topology.cpus.len() {
             let what = format!("capacities has {} numbers; expected one for each CPU", capacities.len());
@@ -119,6 +136,9 @@ fn read_uniform(table: &Table<'_>) -> Result<Topology, InputError> {
         }
     }
     topology.validate().map_err(|error| {
+        if node_of(&error).is_some() {
+            return distance_error(table, node_of(&error), &error);
+        }
         let hint = "nodes and clusters must not cut through what is below them: check the counts";
         table.error(error.to_string()).with_hint(hint)
     })?;

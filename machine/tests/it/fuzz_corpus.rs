@@ -33,6 +33,15 @@ const WORDS: &[&str] = &[
     "cpus",
     "capacity",
     "probe",
+    "scaled",
+    "reference",
+    "from",
+    "clock",
+    "mhz",
+    "llc_line",
+    "far_line",
+    "split_llc",
+    "distances",
 ];
 
 /// Names that a tree has, and what files hold.

@@ -37,7 +37,7 @@ fn every_tree_gives_domains() {
 #[test]
 fn what_is_not_in_sysfs_is_assumed_and_what_is_has_its_source() {
     for (name, _) in TREES {
-        let MachineFile { machine, topology_origin } = of(name).file;
+        let MachineFile { machine, topology_origin, .. } = of(name).file;
         for (cost, _, _, value) in machine.costs.list() {
             assert!(matches!(&value.origin, Origin::Assumed(why) if why.contains("sysfs does not have it")), "{cost}");
             assert!((value.low..=value.high).contains(&value.value), "{cost}");

@@ -3,7 +3,7 @@
 use std::path::Path;
 use wakelab_kernel::Preset;
 use wakelab_machine::{MachineFile, all, get, names};
-use wakelab_sched::domain::{DomainOptions, Level, build_sched_domains};
+use wakelab_sched::domain::{CpuTopology, DomainOptions, Level, build_sched_domains};
 
 fn directory() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../machines")
@@ -41,7 +41,13 @@ fn every_machine_gives_domains_in_every_version() {
 #[test]
 fn names_say_how_many_cpus_there_are() {
     let cpus: Vec<_> = all().iter().map(|machine| machine.topology.nr_cpus()).collect();
-    assert_eq!(cpus, [112, 88, 224, 256, 256, 256, 160, 80, 8, 8, 80, 48, 8, 128, 1, 2, 8, 8, 16, 1024, 4096]);
+    assert_eq!(
+        cpus,
+        [
+            112, 88, 224, 256, 256, 256, 160, 80, 8, 8, 80, 48, 8, 128, 128, 96, 96, 192, 80, 64, 224, 120, 128, 128,
+            128, 40, 48, 4, 8, 12, 20, 224, 224, 160, 1, 2, 8, 8, 16, 1024, 4096
+        ]
+    );
 }
 
 #[test]
@@ -57,7 +63,8 @@ fn the_machine_of_the_published_tables_has_smt_siblings_56_apart_below_one_llc()
 fn the_last_cache_of_every_machine_is_shared_by_the_cpus_of_an_llc() {
     // Kernels before 6.0 take a phone's clusters for packages, and do not see the cache that they share.
     for machine in all().into_iter().filter(|machine| machine.name != "pixel6") {
-        let of_first = machine.topology.cpus.iter().filter(|cpu| cpu.llc == 0).count();
+        let same = |cpu: &CpuTopology| if machine.split_llc { cpu.package == 0 } else { cpu.llc == 0 };
+        let of_first = machine.topology.cpus.iter().filter(|cpu| same(cpu)).count();
         assert_eq!(machine.caches.last().unwrap().shared_by as usize, of_first, "{}", machine.name);
     }
 }

@@ -20,6 +20,7 @@ mod power;
 mod power_errors;
 mod published_machines;
 mod round_trip;
+mod scaled;
 mod support;
 mod sysfs;
 mod topology_errors;

@@ -40,6 +40,33 @@ fn domains_have_the_names_and_spans_of_the_posting_s_kernel() {
     assert_eq!(seen("intel-1s56c112t", "v5.19-rc1", 0), "SMT 0,56 | MC 0-111");
 }
 
+/// What the postings say of theirs.
+#[test]
+fn domains_are_those_of_the_postings_of_2021_to_2026() {
+    let kunpeng = |cpu| seen("kunpeng920-2s128c", "v6.1", cpu);
+    assert_eq!(kunpeng(0), "CLS 0-3 | MC 0-31 | NUMA 0-63 | NUMA 0-95 | NUMA 0-127");
+    assert_eq!(kunpeng(127), "CLS 124-127 | MC 96-127 | NUMA 64-127 | NUMA 0-31,64-127 | NUMA 0-127");
+    assert_eq!(seen("intel-2s112c224t-8llc", "v6.1", 0), "SMT 0,112 | MC 0-13,112-125 | DIE 0-55,112-167 | NUMA 0-223");
+    assert_eq!(seen("intel-2s48c96t", "v5.19-rc2-tip", 0), "SMT 0,48 | MC 0-23,48-71 | NUMA 0-95");
+    assert_eq!(
+        seen("intel-2s48c96t-snc", "v5.19-rc2-tip", 0),
+        "SMT 0,48 | MC 0-11,48-59 | NUMA 0-23,48-71 | NUMA 0-95"
+    );
+    // One node: the domain above the LLC is not of NUMA.
+    assert_eq!(seen("intel-2s60c120t-1node", "v6.1", 0), "SMT 0,60 | MC 0-29,60-89 | DIE 0-119");
+    assert_eq!(seen("intel-4s96c192t", "v5.10", 0), "SMT 0,96 | MC 0-23,96-119 | NUMA 0-191");
+    assert_eq!(
+        seen("amd-zen3-4n128c", "v6.1", 0),
+        "SMT 0,64 | MC 0-3,64-67 | NODE 0-15,64-79 | NUMA 0-31,64-95 | NUMA 0-127"
+    );
+    assert_eq!(
+        seen("amd-genoa-4n128c", "v6.1", 0),
+        "SMT 0,64 | MC 0-7,64-71 | NODE 0-15,64-79 | NUMA 0-31,64-95 | NUMA 0-127"
+    );
+    assert_eq!(seen("amd-zen3-2s64c128t", "v6.1", 0), "SMT 0,64 | MC 0-3,64-67 | DIE 0-31,64-95 | NUMA 0-127");
+    assert_eq!(seen("intel-ivb-2c4t", "v6.1", 0), "SMT 0,2 | MC 0-3");
+}
+
 #[test]
 fn llcs_are_as_large_and_as_many_as_published() {
     for (name, kernel, size, llcs) in [
@@ -50,6 +77,13 @@ fn llcs_are_as_large_and_as_many_as_published() {
         ("sparc-2s16c128t", "v5.2", 64, 2),
         ("ampere-altra-2s160c", "v6.1", 2, 80),
         ("intel-2s112c224t", "v5.19-rc1", 112, 2),
+        ("kunpeng920-2s128c", "v6.1", 32, 4),
+        ("intel-2s112c224t-8llc", "v6.1", 28, 8),
+        ("intel-2s48c96t-snc", "v5.19-rc2-tip", 24, 4),
+        ("intel-2s60c120t-1node", "v7.2", 60, 2),
+        ("amd-zen3-4n128c", "v6.12", 8, 16),
+        ("amd-zen3-2s64c128t", "v7.2", 8, 16),
+        ("amd-genoa-4n128c", "v7.2", 16, 8),
     ] {
         let domains = domains(&get(name).expect("a machine"), kernel);
         assert!(domains.sd_llc_size.iter().all(|&cpus| cpus == size), "{name}: {:?}", domains.sd_llc_size);
@@ -109,7 +143,10 @@ fn node_0_of_nps1_has_the_cpus_that_the_posting_lists() {
 fn derived_costs_say_what_they_were_derived_from() {
     for name in names().iter().filter(|name| !name.starts_with("test-") && !name.starts_with("bench-")) {
         let machine = get(name).expect("a machine");
-        let fitted = *name == "intel-1s56c112t" || *name == "intel-2s112c224t";
+        // Those that have its costs as they are.
+        let fitted = name.starts_with("intel-1s56c112t")
+            || name.starts_with("intel-2s112c224t")
+            || ["spr-zijlstra", "meta-unstated"].contains(name);
         for (cost, _, _, value) in machine.costs.list() {
             assert!((value.low..=value.high).contains(&value.value), "{name}: {cost}");
             let Origin::Assumed(why) = &value.origin else { continue };

@@ -78,8 +78,28 @@ fn capacities_that_do_not_fit_are_refused() {
 
 #[test]
 fn counts_beside_rows_are_refused() {
-    let text = "[topology]\ncores = 2\ndistances = [[10]]\n";
-    topology_refused(text, 4, &["either counts or rows", "`distances` and `cores`"]);
+    let text = format!("[topology]\ncores = 2\n[[topology.cpu]]\n{ROW}\n");
+    topology_refused(&text, 4, &["either counts or rows", "`cpu` and `cores`"]);
+}
+
+#[test]
+fn distances_beside_counts_are_a_row_for_each_node() {
+    let text = |more: &str| format!("[topology]\npackages = 2\ncores = 2\nnodes = 2\n{more}\n");
+    let machine = read(&with_topology(&text("distances = [[10, 17], [17, 10]]"))).expect("a machine");
+    assert_eq!(machine.topology, read(&with_topology(&text("far = 17"))).expect("a machine").topology);
+    topology_refused(&text("distances = [[10, 17], [17, 10]]\nfar = 17"), 9, &["`topology.far`", "found both"]);
+    topology_refused(&text("distances = [[10, 17], [16, 10]]"), 8, &["hint: `distances` has a row for each node"]);
+    topology_refused(&text("distances = [[10]]"), 4, &["node"]);
+}
+
+#[test]
+fn only_a_package_of_several_llcs_has_parts_of_one() {
+    let text = |llcs: u32| format!("[topology]\npackages = 2\nllcs = {llcs}\ncores = 2\nsplit_llc = true\n");
+    topology_refused(&text(1), 8, &["`topology.split_llc`: each package has one LLC"]);
+    let machine = read(&with_topology(&text(2))).expect("a machine");
+    assert!(machine.split_llc);
+    assert_eq!(read(&machine.to_toml()), Ok(machine));
+    topology_refused(&text(2).replace("true", "1"), 8, &["expected true or false"]);
 }
 
 /// Two rows: the first begins in line 5, the second in line 12.

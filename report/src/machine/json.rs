@@ -30,6 +30,9 @@ pub fn json(machine: &Machine) -> Value {
         "arch": if machine.arch == Arch::Arm64 { "arm64" } else { "x86" },
         "reclaim_distance": machine.reclaim_distance,
     });
+    if machine.split_llc {
+        value["topology"]["split_llc"] = json!(true);
+    }
     value["caches"] = json!(machine.caches);
     value["costs"] = Value::Object(costs.iter().map(cost).collect::<Map<_, _>>());
     value["noise"] = noise(machine);

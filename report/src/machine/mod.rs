@@ -133,6 +133,9 @@ fn tree(machine: &Machine) -> String {
     if let Some(distance) = machine.reclaim_distance {
         let _ = writeln!(text, "wake-ups and forks are placed across nodes up to distance {distance}");
     }
+    if machine.split_llc {
+        let _ = writeln!(text, "the LLCs of a package are parts of one: costs between them are those within one");
+    }
     if machine.arch == Arch::Arm64 {
         let _ = writeln!(text, "domains as arm64 kernels build them");
     }

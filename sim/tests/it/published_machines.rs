@@ -61,6 +61,58 @@ fn a_short_run_on_each_is_the_same_twice_and_another_with_another_seed() {
     }
 }
 
+/// Machines of tables from 2021 to 2026, and the nearest presets of their kernels.
+const LATER: [(&str, &[&str]); 20] = [
+    ("kunpeng920-2s128c", &["v5.19-rc2-tip", "v6.1", "v6.12"]),
+    ("intel-2s48c96t", &["v5.19-rc2-tip"]),
+    ("intel-2s48c96t-snc", &["v5.19-rc2-tip"]),
+    ("intel-4s96c192t", &["v5.10"]),
+    ("intel-2s40c80t", &["v7.2"]),
+    ("intel-2s32c64t", &["v7.2"]),
+    ("intel-2s112c224t-8llc", &["v6.1"]),
+    ("intel-2s60c120t-1node", &["v6.12", "v7.2"]),
+    ("amd-zen3-2s64c128t", &["v7.2"]),
+    ("amd-zen3-4n128c", &["v6.12"]),
+    ("amd-genoa-4n128c", &["v7.2"]),
+    ("intel-ivb-ep-2s20c40t", &["v6.1"]),
+    ("intel-ivb-ep-2s24c48t", &["v6.1"]),
+    ("intel-ivb-2c4t", &["v6.1"]),
+    ("intel-kaby-lake-4c8t", &["v6.1"]),
+    ("intel-coffee-lake-6c12t", &["v6.1"]),
+    ("intel-comet-lake-10c20t", &["v6.1"]),
+    ("spr-zijlstra", &["v7.2"]),
+    ("meta-unstated", &["v6.12"]),
+    ("ampere-unstated", &["v7.2"]),
+];
+
+#[test]
+fn pairs_of_tasks_wake_each_other_on_each_of_the_later() {
+    for (name, kernels) in LATER {
+        let machine = &wakelab_machine::get(name).expect("a machine");
+        for kernel in kernels {
+            let kernel = Preset::get(kernel).expect("a preset");
+            check(machine, kernel).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let (nr_cpus, options) = (machine.topology.nr_cpus(), BTreeMap::from([("ramp".to_owned(), MS)]));
+            let workload = &build("netperf:TCP_RR", Load::Percent(50), nr_cpus, &options).expect("a workload");
+            let (features, mechanisms) = (kernel.features, Mechanisms::default());
+            let setup = Setup {
+                machine,
+                kernel,
+                features,
+                workload,
+                seed: 1,
+                until: 2 * MS,
+                mechanisms,
+                observer_cost: 0,
+                pm: None,
+            };
+            let mut heard = Heard::default();
+            run(&setup, &mut heard, &Default::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert!(heard.chosen > 10 * u64::from(nr_cpus), "{name} {}: {} wake-ups", kernel.name, heard.chosen);
+        }
+    }
+}
+
 /// When tasks have done 10 ms of work each, on as many threads of one core, ns.
 fn ten_ms_on_threads(machine: &str, threads: u32) -> u64 {
     let cpus = wakelab_machine::get(machine).expect("a machine").topology.cpus;

@@ -100,6 +100,7 @@ impl Benchmark for Netperf {
             idle_policy: false,
             slice_ns: 0,
             affinity: None,
+            process: None,
         };
         let channels = (0..pairs).flat_map(|pair| [channel("request", pair), channel("reply", pair)]).collect();
         let tasks = (0..pairs).flat_map(|pair| [task(0, pair), task(1, pair)]).collect();

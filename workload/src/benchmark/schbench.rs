@@ -147,6 +147,7 @@ impl Benchmark for Schbench {
             idle_policy: false,
             slice_ns: 0,
             affinity: None,
+            process: None,
         };
         TaskSet {
             programs: vec![program("message thread", message), program("worker", worker)],

@@ -104,6 +104,7 @@ pub(super) fn read(table: &Table<'_>, names: &Names<'_>, own: &mut OwnResources<
         idle_policy: idle_policy(table)?.unwrap_or(false),
         slice_ns: table.duration("slice")?.unwrap_or(0),
         affinity: affinity(table)?,
+        process: None,
     };
     let key = if table.get("cpus").is_some() { "cpus" } else { "name" };
     Ok(TaskDef { number, task, place: Place::of_key(table, key) })

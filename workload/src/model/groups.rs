@@ -85,7 +85,9 @@ impl Groups {
         let channel = |name: String, capacity| Channel { name, capacity };
         let mut channels =
             vec![channel("ready".to_owned(), held_of_1), channel("go".to_owned(), all), channel("end".to_owned(), all)];
-        let task = |name: String, program, channels| Task::plain(name, program, channels, 0);
+        // Threads are all of the one process that main begins in.
+        let process = (self.are == Are::Threads).then_some(0);
+        let task = |name: String, program, channels| Task { process, ..Task::plain(name, program, channels, 0) };
         let mut tasks = vec![task("main".to_owned(), 0, ALL.to_vec())];
         let lock = memory.map(|_| channels.len() as u32);
         channels.extend(lock.map(|_| channel("memory".to_owned(), 1)));

@@ -134,6 +134,8 @@ impl RtApp {
                     idle_policy: thread.policy == Policy::Idle,
                     slice_ns: thread.slice_ns,
                     affinity: thread.cpus.as_ref().map(|cpus| cpus.cpus.clone()),
+                    // Its threads are of one process; their switches stay whole, so that runs stay what they were.
+                    process: None,
                 }));
             }
         }

@@ -172,6 +172,7 @@ fn machine() -> Machine {
         description: "for tests".to_owned(),
         topology: Uniform::new(4, 1).topology(),
         arch: Arch::X86,
+        split_llc: false,
         reclaim_distance: None,
         cpu_ids: None,
         frequencies: Vec::new(),

@@ -79,6 +79,7 @@ pub fn workload(programs: Vec<Vec<Op>>, tasks: Vec<(u32, Vec<u32>, Vec<u32>, boo
         idle_policy,
         slice_ns: 0,
         affinity: Some(cpus),
+        process: None,
     };
     workload.tasks = tasks.into_iter().map(task).collect();
     workload
