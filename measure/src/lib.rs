@@ -9,6 +9,7 @@
 //! | `run_stats` | [`RunStats`]: the numbers of one run |
 //! | `search_stats` | [`SearchStats`]: the counters of `select_idle_sibling()`, and their rates |
 //! | `latency` | [`Latency`] and [`Waits`]: percentiles of times |
+//! | `rates` | [`Rates`]: how many transactions each second had |
 //! | `log2_histogram` | [`Bucket`]: durations by powers of two |
 //! | `machine_state` | [`State`]: migrating or stacked, and when that changed |
 //! | [`regret`] | searches, probes and CPU time compared with perfect knowledge |
@@ -17,6 +18,7 @@ mod latency;
 mod log2_histogram;
 mod machine_state;
 mod measure;
+mod rates;
 pub mod regret;
 mod run_stats;
 mod search_stats;
@@ -25,5 +27,6 @@ pub use latency::{Latency, Waits};
 pub use log2_histogram::Bucket;
 pub use machine_state::{SPARSE_WAKEUPS, State, StateChange, WINDOW_NS, WINDOWS_TO_CHANGE};
 pub use measure::Measure;
+pub use rates::Rates;
 pub use run_stats::RunStats;
 pub use search_stats::SearchStats;

@@ -3,6 +3,7 @@
 use crate::latency::Waits;
 use crate::log2_histogram::Log2Histogram;
 use crate::machine_state::{StateDetector, state_at};
+use crate::rates::Seconds;
 use crate::regret::Regret;
 use crate::{RunStats, SearchStats};
 use std::ops::Range;
@@ -13,7 +14,8 @@ use wakelab_sched::cpumask::Cpu;
 ///
 /// An event counts if its time is in \[settle, end); only the state is followed from the start. Search statistics are
 /// those of all wake-ups that had a choice, including the background's, as the kernel's counters are; the numbers of
-/// wake-ups are the workload's. While it receives events it allocates nothing, except at a change of state.
+/// wake-ups are the workload's. While it receives events it allocates nothing, except at a change of state and at a
+/// second of simulated time.
 #[derive(Clone, Debug)]
 pub struct Measure {
     seed: u64,
@@ -27,6 +29,7 @@ pub struct Measure {
     wakeups_claimed: u64,
     migrations: u64,
     latencies: Waits,
+    seconds: Seconds,
     /// The begin of the first transaction that was done, ns.
     first_begin: Option<u64>,
     idle: IdleTime,
@@ -57,6 +60,7 @@ impl Measure {
             wakeups_claimed: 0,
             migrations: 0,
             latencies: Waits::preallocated(),
+            seconds: Seconds::default(),
             first_begin: None,
             idle: IdleTime::new(settle_ns..end_ns, nr_cpus),
             lock_wait: 0,
@@ -102,6 +106,7 @@ impl Measure {
             done: latency.n,
             span_ns: self.first_begin.map(|begin| end.saturating_sub(begin)),
             latency,
+            rates: self.seconds.rates(measured_ns),
             wakeups: self.wakeups,
             wakeups_on_cpu: self.wakeups_on_cpu,
             wakeups_claimed: self.wakeups_claimed,
@@ -155,6 +160,7 @@ impl Sink for Measure {
             }
             Event::Done { latency, .. } if self.measures(time) => {
                 self.latencies.record(latency);
+                self.seconds.record(time - self.settle_ns);
                 let begin = time.saturating_sub(latency);
                 self.first_begin = Some(self.first_begin.map_or(begin, |first| first.min(begin)));
             }

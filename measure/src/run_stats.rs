@@ -1,7 +1,7 @@
 //! [`RunStats`]: the numbers of one run.
 
 use crate::regret::RegretStats;
-use crate::{Bucket, Latency, SearchStats, State, StateChange};
+use crate::{Bucket, Latency, Rates, SearchStats, State, StateChange};
 use serde::{Deserialize, Serialize};
 use wakelab_pm::power::PowerStats;
 
@@ -18,6 +18,8 @@ pub struct RunStats {
     pub span_ns: Option<u64>,
     /// Their latencies.
     pub latency: Latency,
+    /// How many were done in each second.
+    pub rates: Rates,
     /// Wake-ups of the workload's tasks.
     pub wakeups: u64,
     /// The wake-ups of them that went to the wakelist of their own CPU without a choice.

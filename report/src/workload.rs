@@ -179,6 +179,9 @@ fn call_text(workload: &Workload, call: Call, name: &dyn Fn(u32) -> String) -> S
             format!("sleep until timer {timer} expires, every {} from {from}", duration(period_ns))
         }
         Call::Spin { lock, hold } => format!("take {} in line, compute {} with it", name(lock), amount(hold)),
+        Call::RunCpuLocked(work) => {
+            format!("compute {} with the lock of this CPU, spin while it is taken", amount(work))
+        }
         Call::Io(time) => format!("wait for I/O for {}", amount(time)),
         Call::Yield => "yield the CPU".to_owned(),
         Call::Nice(nice) => format!("set nice to {nice}"),

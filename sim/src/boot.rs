@@ -261,6 +261,7 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         wake_avg_idle: 2 * model.migration_cost,
         avg_scan_cost: 0,
         max_idle_balance_cost: model.migration_cost,
+        work_locked: false,
         nr_iowait: 0,
         debt: 0,
         misfit_task_load: 0,

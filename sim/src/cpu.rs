@@ -176,6 +176,8 @@ pub struct CpuState {
     pub avg_scan_cost: u64,
     /// `rq->max_idle_balance_cost`, ns.
     pub max_idle_balance_cost: u64,
+    /// A task has the lock that a program keeps for this CPU (`RunCpuLocked`).
+    pub work_locked: bool,
     /// `rq->nr_iowait`.
     pub nr_iowait: u32,
     /// Interrupt time that is to be added to the task's next stretch of work, ns at full speed.

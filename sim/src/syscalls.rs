@@ -9,7 +9,7 @@ use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::{UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg, reweight_entity};
 use wakelab_sched::runqueue::{Entities, FairRq, Policy, Prev, Resched, TaskId};
-use wakelab_workload::{Call, RUN_FOR_PIECE_NS, TimerMode, Work};
+use wakelab_workload::{CPU_LOCK_PIECE_NS, Call, RUN_FOR_PIECE_NS, TimerMode, Work};
 
 impl<S: Sink> Sim<'_, '_, S> {
     /// Performs a system call of the running task. Returns whether the CPU has begun something else; if not, the
@@ -64,6 +64,10 @@ impl<S: Sink> Sim<'_, '_, S> {
                 let lock = resource(lock);
                 task.pc += 1;
                 self.spin(cpu, id, lock, hold);
+                false
+            }
+            Call::RunCpuLocked(work) => {
+                self.run_cpu_locked(cpu, id, work);
                 false
             }
             Call::Io(time) => {
@@ -132,6 +136,34 @@ impl<S: Sink> Sim<'_, '_, S> {
         let wait = lock.free_at.saturating_sub(self.sys.now);
         lock.free_at = self.sys.now + wait + (hold * slowdown).div_ceil(100);
         self.sys.tasks[id.0 as usize].left += hold + wait * 100 / slowdown;
+    }
+
+    /// `do_work()` of schbench, up to the next moment at which time passes: takes a lock of the CPU, spins, or lets go.
+    fn run_cpu_locked(&mut self, cpu: Cpu, id: TaskId, work: Work) {
+        match self.sys.tasks[id.0 as usize].calls.cpu_lock {
+            Some((lock, true)) => {
+                self.sys.cpus[lock as usize].work_locked = false;
+                let task = &mut self.sys.tasks[id.0 as usize];
+                task.calls.cpu_lock = None;
+                task.pc += 1;
+            }
+            // lock_this_cpu() gives a lock back that it got after it was moved, and begins again.
+            Some((lock, false)) if self.sys.cpus[lock as usize].work_locked => {
+                self.sys.tasks[id.0 as usize].left += CPU_LOCK_PIECE_NS;
+            }
+            _ if self.sys.cpus[cpu as usize].work_locked => {
+                let task = &mut self.sys.tasks[id.0 as usize];
+                task.calls.cpu_lock = Some((cpu, false));
+                task.left += CPU_LOCK_PIECE_NS;
+            }
+            _ => {
+                self.sys.cpus[cpu as usize].work_locked = true;
+                let work = self.random.work(work);
+                let task = &mut self.sys.tasks[id.0 as usize];
+                task.calls.cpu_lock = Some((cpu, true));
+                task.left += work;
+            }
+        }
     }
 
     /// `io_schedule()`. Returns whether the task sleeps.

@@ -99,6 +99,11 @@ pub enum Call {
         /// The work under the lock.
         hold: Work,
     },
+    /// schbench's `do_work()`: takes the lock of the CPU that it is on (`lock_this_cpu()`), computes, and lets it go,
+    /// wherever it is then. A lock that another task has taken is tried again and again, in pieces of
+    /// [`CPU_LOCK_PIECE_NS`]; a task that was moved meanwhile takes that of its new CPU. A holder that is preempted keeps
+    /// the lock, and the CPU's next task spins.
+    RunCpuLocked(Work),
     /// Waits for I/O (`io_schedule()`): sleeps for a time, and the kernel knows the reason. Then schedutil boosts the
     /// CPU where the task wakes up (SCHED_CPUFREQ_IOWAIT), and the idle governor of the CPU where it slept expects it
     /// back soon (`nr_iowait_cpu()`).
@@ -156,6 +161,10 @@ pub enum Call {
 
 /// The work of `RunFor` between two reads of the clock, ns at capacity 1024: rt-app 1.0, `loadwait(32)`.
 pub const RUN_FOR_PIECE_NS: u64 = 32_000;
+
+/// The work of `RunCpuLocked` between two looks at a lock that is taken, ns at capacity 1024. schbench looks all the
+/// time; a look of its own each time would be an event.
+pub const CPU_LOCK_PIECE_NS: u64 = 5_000;
 
 impl Call {
     /// Returns the task's own numbers of the resources that the call names, with the kinds that they must have.

@@ -24,10 +24,13 @@ pub use build::{
     Description, build, build_leniently, default_load, describe, describe_leniently, from_toml, load_is_rate, printed,
     shortest_run,
 };
-pub use call::{Call, Kind, RUN_FOR_PIECE_NS, TimerMode};
+pub use call::{CPU_LOCK_PIECE_NS, Call, Kind, RUN_FOR_PIECE_NS, TimerMode};
 pub use error::{About, WorkloadError};
 pub use load::{Load, LoadError};
-pub use metric::{FRAME_MAX, FRAME_MEAN, LATENCY_90PCT, LATENCY_99PCT, LATENCY_MEAN, METRICS, MISSED_16MS, TIME};
+pub use metric::{
+    FRAME_MAX, FRAME_MEAN, LATENCY_50PCT, LATENCY_90PCT, LATENCY_99_9PCT, LATENCY_99PCT, LATENCY_MAX, LATENCY_MEAN,
+    METRICS, MISSED_16MS, RATE_20PCT, RATE_50PCT, RATE_90PCT, RATE_MAX, TIME,
+};
 pub use program::{Channel, Op, Param, Program, Task, Work, Workload};
 pub use rt_app::RtApp;
 pub use validate::{NR_CPUS_MAX, TASKS_MAX};

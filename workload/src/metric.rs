@@ -3,9 +3,27 @@
 use wakelab_input::did_you_mean;
 
 /// The metrics that are computed of a run. `throughput`: transactions (`done`) a second of the measured time. [`TIME`].
-/// [`LATENCY_90PCT`], [`LATENCY_99PCT`], [`LATENCY_MEAN`], [`FRAME_MEAN`], [`FRAME_MAX`], [`MISSED_16MS`].
-pub const METRICS: &[&str] =
-    &["throughput", TIME, LATENCY_90PCT, LATENCY_99PCT, LATENCY_MEAN, FRAME_MEAN, FRAME_MAX, MISSED_16MS];
+/// Latencies of transactions, rates of seconds, and frames.
+pub const METRICS: &[&str] = &[
+    "throughput",
+    TIME,
+    LATENCY_50PCT,
+    LATENCY_90PCT,
+    LATENCY_99PCT,
+    LATENCY_99_9PCT,
+    LATENCY_MAX,
+    LATENCY_MEAN,
+    RATE_20PCT,
+    RATE_50PCT,
+    RATE_90PCT,
+    RATE_MAX,
+    FRAME_MEAN,
+    FRAME_MAX,
+    MISSED_16MS,
+];
+
+/// The metric `latency_50pct`: the median of the time that transactions took, in us.
+pub const LATENCY_50PCT: &str = "latency_50pct";
 
 /// The metric `latency_90pct`: the 90th percentile of the time that transactions took, in us.
 pub const LATENCY_90PCT: &str = "latency_90pct";
@@ -13,11 +31,30 @@ pub const LATENCY_90PCT: &str = "latency_90pct";
 /// The metric `latency_99pct`: the 99th percentile.
 pub const LATENCY_99PCT: &str = "latency_99pct";
 
+/// The metric `latency_99.9pct`: the 99.9th percentile.
+pub const LATENCY_99_9PCT: &str = "latency_99.9pct";
+
+/// The metric `latency_max`: the longest.
+pub const LATENCY_MAX: &str = "latency_max";
+
+/// The metric `rate_20pct`: the 20th percentile of the transactions of each second of the measured time. A run of less
+/// than a second has one such number, its throughput.
+pub const RATE_20PCT: &str = "rate_20pct";
+
+/// The metric `rate_50pct`: the median of them.
+pub const RATE_50PCT: &str = "rate_50pct";
+
+/// The metric `rate_90pct`: the 90th percentile.
+pub const RATE_90PCT: &str = "rate_90pct";
+
+/// The metric `rate_max`: the most.
+pub const RATE_MAX: &str = "rate_max";
+
 /// The metric `latency_mean`: the mean of the time that transactions took, in us. What a number of things took that
 /// were done one after another is in proportion to it, so that the ratio of two is that of the times.
 pub const LATENCY_MEAN: &str = "latency_mean";
 
-/// The metric `frame_mean`: the same in ms, of frames.
+/// The metric `frame_mean`: the same in ms, of frames and of other long transactions.
 pub const FRAME_MEAN: &str = "frame_mean";
 
 /// The metric `frame_max`: the longest frame, in ms.
@@ -34,7 +71,7 @@ pub const TIME: &str = "time";
 pub(crate) fn unit_of_less(metric: &str) -> Option<&'static str> {
     match metric {
         TIME => Some("s"),
-        LATENCY_90PCT | LATENCY_99PCT | LATENCY_MEAN => Some("us"),
+        LATENCY_50PCT | LATENCY_90PCT | LATENCY_99PCT | LATENCY_99_9PCT | LATENCY_MAX | LATENCY_MEAN => Some("us"),
         FRAME_MEAN | FRAME_MAX => Some("ms"),
         MISSED_16MS => Some("%"),
         _ => None,

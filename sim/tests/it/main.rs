@@ -15,6 +15,7 @@ mod newidle;
 mod pelt_sums;
 mod processes;
 mod published_machines;
+mod requests;
 mod rt_app_examples;
 mod run_queues;
 mod sis_util_letter;

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use wakelab_machine::Machine;
 use wakelab_measure::RunStats;
 use wakelab_workload::{
-    FRAME_MAX, FRAME_MEAN, LATENCY_90PCT, LATENCY_99PCT, LATENCY_MEAN, MISSED_16MS, TIME, Workload,
+    FRAME_MAX, FRAME_MEAN, LATENCY_50PCT, LATENCY_90PCT, LATENCY_99_9PCT, LATENCY_99PCT, LATENCY_MAX, LATENCY_MEAN,
+    MISSED_16MS, RATE_20PCT, RATE_50PCT, RATE_90PCT, RATE_MAX, TIME, Workload,
 };
 
 /// The origin of the numbers.
@@ -202,8 +203,15 @@ pub struct SearchRates {
 fn metric(workload: &Workload, run: &RunStats) -> f64 {
     match (workload.metric.as_str(), run.span_ns) {
         (TIME, Some(span)) => span as f64 / 1e9,
+        (LATENCY_50PCT, _) => run.latency.p50 as f64 / 1e3,
         (LATENCY_90PCT, _) => run.latency.p90 as f64 / 1e3,
         (LATENCY_99PCT, _) => run.latency.p99 as f64 / 1e3,
+        (LATENCY_99_9PCT, _) => run.latency.p999 as f64 / 1e3,
+        (LATENCY_MAX, _) => run.latency.max as f64 / 1e3,
+        (RATE_20PCT, _) => run.rates.p20,
+        (RATE_50PCT, _) => run.rates.p50,
+        (RATE_90PCT, _) => run.rates.p90,
+        (RATE_MAX, _) => run.rates.max,
         (LATENCY_MEAN, _) => run.latency.mean / 1e3,
         (FRAME_MEAN, _) => run.latency.mean / 1e6,
         (FRAME_MAX, _) => run.latency.max as f64 / 1e6,

@@ -4,13 +4,14 @@ use crate::benchmark::{Benchmark, Case, Measures, ParamDef, ShortestRun, TaskSet
 use crate::model::params;
 use crate::{Call, Op, Program, Task, Work};
 
-const CASES: [Case; 1] = [Case {
-    name: "make",
-    doc: "compiles with so many jobs at a time (make -j N)",
-    metric: "throughput",
-    unit: "files/s",
-    higher_is_better: true,
-}];
+const CASES: [Case; 2] = [
+    case("make", "compiles with so many jobs at a time (make -j N)"),
+    case("make-idle", "the same with policy SCHED_IDLE (chrt -i 0), which all tasks inherit"),
+];
+
+const fn case(name: &'static str, doc: &'static str) -> Case {
+    Case { name, doc, metric: "throughput", unit: "files/s", higher_is_better: true }
+}
 
 const fn cost(name: &'static str, value: u64, low: u64, high: u64, origin: &'static str) -> ParamDef {
     ParamDef { origin, ..params::call(name, value, low, high) }
@@ -82,7 +83,7 @@ impl Benchmark for Kernbench {
         ShortestRun { settle_ns: 1_000_000_000, time_ns: 10_000_000_000 }
     }
 
-    fn build(&self, _: &Case, jobs: u32, values: &Values) -> TaskSet {
+    fn build(&self, case: &Case, jobs: u32, values: &Values) -> TaskSet {
         let jitter_pct = values.get("jitter") as u32;
         let run = |name| Op::Run(Work { ns: values.get(name), jitter_pct });
         let times = Some(values.get("loops") as u32).filter(|&loops| loops > 0);
@@ -94,7 +95,11 @@ impl Benchmark for Kernbench {
         let mut gcc = vec![exec, run("driver")];
         gcc.extend(wait(2).into_iter().chain(wait(3)));
         // Jobs start as make gets to them, not all at one moment.
-        let task = |i: u32| Task::plain(format!("job {i}"), 0, vec![], u64::from(i) * values.get("make"));
+        let idle_policy = case.name == CASES[1].name;
+        let task = |i: u32| Task {
+            idle_policy,
+            ..Task::plain(format!("job {i}"), 0, vec![], u64::from(i) * values.get("make"))
+        };
         TaskSet {
             programs: vec![
                 program("job", job),

@@ -2,13 +2,26 @@
 
 use crate::benchmark::{Benchmark, Case, ParamDef, ShortestRun, TaskSet, Values};
 use crate::metric::{LATENCY_90PCT, LATENCY_99PCT};
-use crate::model::params;
+use crate::model::{params, requests};
 use crate::{Call, Channel, Op, Program, Task, Work};
 
+/// schbench as it was up to 2022.
 const CASES: [Case; 2] = [
     case("normal", LATENCY_90PCT, "message threads (-m N) with 28 workers each; the load is the message threads"),
     case("workers", LATENCY_99PCT, "the same; the load is the workers of each message thread (-t N)"),
 ];
+
+/// All cases: these, and those of today's schbench.
+const ALL: [Case; 2 + requests::CASES.len()] = {
+    let mut all = [CASES[0]; 2 + requests::CASES.len()];
+    all[1] = CASES[1];
+    let mut i = 0;
+    while i < requests::CASES.len() {
+        all[2 + i] = requests::CASES[i];
+        i += 1;
+    }
+    all
+};
 
 const fn case(name: &'static str, metric: &'static str, doc: &'static str) -> Case {
     Case { name, doc, metric, unit: "us", higher_is_better: false }
@@ -77,7 +90,7 @@ impl Benchmark for Schbench {
     }
 
     fn cases(&self) -> &'static [Case] {
-        &CASES
+        &ALL
     }
 
     fn doc(&self) -> &'static str {
@@ -91,29 +104,43 @@ impl Benchmark for Schbench {
     }
 
     fn params(&self, case: &Case) -> Vec<ParamDef> {
+        if requests::has(case) {
+            return requests::parameters(case);
+        }
         let count = if by_workers(case) { MESSAGE_THREADS } else { THREADS };
         [count].into_iter().chain(TIMES).chain(COSTS).chain([params::JITTER, params::CLONE]).collect()
     }
 
     fn load_label(&self, case: &Case, n: u32) -> String {
         match n {
-            n if by_workers(case) => n.to_string(),
+            n if by_workers(case) || requests::has(case) => n.to_string(),
             1 => "1 mthread".to_owned(),
             n => format!("{n} mthreads"),
         }
     }
 
     fn nr_tasks(&self, case: &Case, load: u32, values: &Values) -> u64 {
+        if requests::has(case) {
+            return requests::nr_tasks(load, values);
+        }
         let (message_threads, workers) = Self::threads(case, load, values);
         u64::from(message_threads) * (1 + u64::from(workers))
     }
 
-    fn shortest_run(&self, _: &Case) -> ShortestRun {
+    fn shortest_run(&self, case: &Case) -> ShortestRun {
+        if requests::has(case) {
+            // A request takes 5 ms; a second is one number of the RPS.
+            let seconds = if case.metric.starts_with("rate_") { 10 } else { 2 };
+            return ShortestRun { settle_ns: 0, time_ns: seconds * 1_000_000_000 };
+        }
         // A round takes 65 ms, and a percentile needs many of each worker.
         ShortestRun { settle_ns: 0, time_ns: 10_000_000_000 }
     }
 
     fn build(&self, case: &Case, load: u32, values: &Values) -> TaskSet {
+        if requests::has(case) {
+            return requests::build(case, load, values);
+        }
         let (message_threads, workers) = Self::threads(case, load, values);
         let jitter_pct = values.get("jitter") as u32;
         let work = |name| Work { ns: values.get(name), jitter_pct };

@@ -147,7 +147,8 @@ fn takes_time(op: &Op, round: &[Op], programs: &[Program], peers_do: &dyn Fn(&Op
 
 fn works(op: &Op) -> bool {
     match op {
-        Op::Run(work) | Op::Softirq(work) | Op::Sleep(work) | Op::Call(Call::Io(work)) => work.ns > 0,
+        Op::Run(work) | Op::Softirq(work) | Op::Sleep(work) => work.ns > 0,
+        Op::Call(Call::Io(work) | Call::RunCpuLocked(work)) => work.ns > 0,
         Op::Call(Call::Spin { hold, .. }) => hold.ns > 0,
         // A missed timer takes no time, but then time has passed already.
         _ => matches!(op.call(), Some(Call::Timer { .. } | Call::RunFor { .. })),

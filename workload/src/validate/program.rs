@@ -18,7 +18,7 @@ fn check_step(step: usize, op: &Op, programs: usize) -> Result<(), String> {
         Op::Run(work)
         | Op::Softirq(work)
         | Op::Sleep(work)
-        | Op::Call(Call::Io(work) | Call::Spin { hold: work, .. })
+        | Op::Call(Call::Io(work) | Call::RunCpuLocked(work) | Call::Spin { hold: work, .. })
             if work.jitter_pct > 100 =>
         {
             Err(format!("a jitter of {}%; expected 0 to 100", work.jitter_pct))

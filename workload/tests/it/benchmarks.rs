@@ -42,7 +42,8 @@ fn every_model_is_right_at_every_load_and_counts_what_runs_compute() {
             assert_eq!(workload.validate(112), Ok(()), "{name} {n}");
             assert!(workload.programs.iter().any(|program| program.ops.contains(&Op::Done)), "{name}");
             assert!(METRICS.contains(&workload.metric.as_str()), "{name}");
-            assert_eq!(workload.higher_is_better, workload.metric == "throughput", "{name}");
+            let more = workload.metric == "throughput" || workload.metric.starts_with("rate_");
+            assert_eq!(workload.higher_is_better, more, "{name}");
             let names: BTreeSet<_> = workload.tasks.iter().map(|task| &task.name).collect();
             assert_eq!(names.len(), workload.tasks.len(), "{name} {n}");
         }
@@ -58,7 +59,10 @@ fn every_number_has_an_origin_and_what_no_source_gives_says_that_it_is_assumed()
             // tell.
             let told = !["uperf:pingpong", "ycsb:mongodb"].contains(&name.as_str());
             let options = ["fds", "loops", "size", "cpus", "threads", "sleeptime", "cputime"];
-            let own = told && options.contains(&param.name.as_str());
+            let of_requests = ["message_threads", "sleep", "operations", "footprint", "locking", "rps"];
+            let requests = name.starts_with("schbench:") && !["schbench:normal", "schbench:workers"].contains(&&*name);
+            let own = (told && options.contains(&param.name.as_str()))
+                || (requests && of_requests.contains(&param.name.as_str()));
             assert_eq!(param.origin.starts_with("assumed: "), !own, "{name} {}: {}", param.name, param.origin);
         }
     }

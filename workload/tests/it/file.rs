@@ -411,8 +411,9 @@ fn a_time_until_all_have_exited_needs_tasks_that_exit() {
 fn a_metric_that_no_run_has_is_refused_with_those_that_runs_have() {
     assert_eq!(
         changed("\"throughput\"", "\"power\""),
-        "4: `workload.metric`: no metric \"power\" is computed of a run; expected throughput, time, latency_90pct, \
-         latency_99pct, latency_mean, frame_mean, frame_max, missed_16ms\n  hint: \"done\" in a program counts one \
+        "4: `workload.metric`: no metric \"power\" is computed of a run; expected throughput, time, latency_50pct, \
+         latency_90pct, latency_99pct, latency_99.9pct, latency_max, latency_mean, rate_20pct, rate_50pct, rate_90pct, \
+         rate_max, frame_mean, frame_max, missed_16ms\n  hint: \"done\" in a program counts one \
          more transaction, whose unit is `unit`"
     );
     assert!(changed("\"throughput\"", "\"Throughput\"").ends_with("hint: did you mean `throughput`?"));

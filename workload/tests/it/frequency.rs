@@ -85,6 +85,14 @@ fn a_rate_is_for_what_has_one() {
 }
 
 #[test]
+fn kernbench_of_policy_idle_is_the_same_with_that_policy() {
+    let (normal, idle) =
+        ["make", "make-idle"].map(|case| at(&format!("kernbench:{case}"), Load::Instances(4), &[])).into();
+    assert!(idle.tasks.iter().all(|task| task.idle_policy) && normal.tasks.iter().all(|task| !task.idle_policy));
+    assert_eq!((idle.programs, idle.metric), (normal.programs, normal.metric));
+}
+
+#[test]
 fn kernbench_keeps_so_many_jobs_going_and_counts_files_or_time() {
     let workload = at("kernbench:make", Load::Instances(16), &[]);
     assert_eq!((workload.tasks.len(), workload.metric.as_str(), workload.load.as_str()), (16, "throughput", "16 jobs"));

@@ -113,9 +113,13 @@ fn wrong_options_names_and_loads_say_what_was_expected() {
         "there is no workload \"netperf:TCPRR\"; expected netperf:TCP_RR, netperf:UDP_RR, hackbench:process-pipe, \
          hackbench:process-sockets, hackbench:thread-pipe, hackbench:thread-sockets, will-it-scale:context_switch1, \
          will-it-scale:context_switch1-pinned, perf-bench:sched-messaging, perf-bench:sched-messaging-thread, \
-         perf-bench:sched-pipe, tbench:loopback, schbench:normal, schbench:workers, uperf:pingpong, \
-         sysbench:oltp_read_write, sysbench:oltp_read_only, oracle:oltp, dbench:fileio, ycsb:mongodb, stress-ng:sock, \
-         stream:Triad, sequential-tasks:any, sequential-tasks:pinned, gitsource:suite, kernbench:make, jankbench:mean, \
+         perf-bench:sched-pipe, tbench:loopback, schbench:normal, schbench:workers, schbench:requests, \
+         schbench:rps-20th, schbench:rps-50th, schbench:rps-90th, schbench:rps-max, schbench:wakeup-50th, \
+         schbench:wakeup-90th, schbench:wakeup-99th, schbench:wakeup-99.9th, schbench:wakeup-max, \
+         schbench:request-50th, schbench:request-90th, schbench:request-99th, schbench:request-99.9th, \
+         schbench:request-max, uperf:pingpong, \
+         sysbench:oltp_read_write, sysbench:oltp_read_only, oracle:oltp, dbench:fileio, dbench:loadfile, ycsb:mongodb, stress-ng:sock, \
+         stream:Triad, sequential-tasks:any, sequential-tasks:pinned, gitsource:suite, kernbench:make, kernbench:make-idle, jankbench:mean, \
          jankbench:jank, jankbench:max, or the path of a .toml file or of rt-app's .json\n  \
          hint: did you mean `netperf:TCP_RR`?"
     );

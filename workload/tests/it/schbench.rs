@@ -71,3 +71,80 @@ fn without_sleep_or_spin_it_still_takes_time() {
     let workload = at("normal", 2, &[("sleeptime", 0), ("cputime", 0)]);
     assert_eq!(workload.validate(112), Ok(()));
 }
+
+/// schbench as it is since 2023.
+mod requests {
+    use super::at;
+    use std::collections::BTreeMap;
+    use wakelab_workload::{Call, Load, Op, TimerMode, Work, Workload, build};
+
+    fn run(ns: u64) -> Op {
+        Op::Run(Work { ns, jitter_pct: 0 })
+    }
+
+    fn worker(workload: &Workload) -> &[Op] {
+        &workload.programs[1].ops
+    }
+
+    const AGAIN: Op = Op::Repeat { to: 0, times: None };
+
+    #[test]
+    fn a_worker_asks_sleeps_and_multiplies_under_the_lock_of_its_cpu() {
+        let workload = at("requests", 4, &[("jitter", 0)]);
+        // 104 rows and columns: 5 times 104^3 at 0.9 ns.
+        let work = Work { ns: 5 * 104_u64.pow(3) * 900 / 1000, jitter_pct: 1 };
+        let ask = [run(350), Op::Call(Call::Ask { list: 0 }), run(300)];
+        let request = [Op::Begin, Op::Sleep(Work { ns: 100_000, jitter_pct: 0 }), Op::Call(Call::RunCpuLocked(work))];
+        assert_eq!(worker(&workload), [&ask[..], &request, &[Op::Done, AGAIN]].concat());
+        let each = Work { ns: 350, jitter_pct: 0 };
+        let serve = [Op::Call(Call::Await { list: 0 }), run(300), Op::Call(Call::Serve { list: 0, each }), AGAIN];
+        assert_eq!(workload.programs[0].ops, serve);
+        assert_eq!((workload.load.as_str(), workload.tasks.len(), workload.channels.len()), ("4", 5, 1));
+        assert!(workload.tasks.iter().all(|task| task.process == Some(0) && task.affinity.is_none()));
+    }
+
+    #[test]
+    fn options_take_out_locks_sleep_and_work() {
+        let unlocked = at("requests", 1, &[("locking", 0)]);
+        assert!(matches!(worker(&unlocked)[5], Op::Run(_)));
+        // schbench -L -m 4 -M auto -t 256 -n 0 -s 0.
+        let options = [("locking", 0), ("message_threads", 4), ("cpus", 112), ("operations", 0), ("sleep", 0)];
+        let nothing = at("rps-50th", 256, &options);
+        assert_eq!(nothing.tasks.len(), 4 * 257);
+        assert_eq!(worker(&nothing)[3..], [Op::Begin, Op::Done, AGAIN]);
+        assert_eq!(nothing.metric, "rate_50pct");
+        for (n, thread) in nothing.tasks.chunks(257).enumerate() {
+            assert_eq!(thread[0].affinity, Some(vec![n as u32]));
+            assert!(thread[1..].iter().all(|worker| worker.affinity == Some((4..112).collect())));
+            assert!(thread.iter().all(|task| *task.channels == [n as u32]));
+        }
+    }
+
+    #[test]
+    fn wake_ups_are_done_when_the_worker_runs_and_requests_when_they_are() {
+        let wakeup = at("wakeup-99.9th", 1, &[]);
+        assert_eq!(worker(&wakeup)[3], Op::Done);
+        assert!(!worker(&wakeup).contains(&Op::Begin));
+        assert_eq!((wakeup.metric.as_str(), wakeup.unit.as_str()), ("latency_99.9pct", "us"));
+        assert_eq!(at("request-99th", 1, &[]).programs, at("requests", 1, &[]).programs);
+    }
+
+    #[test]
+    fn a_rate_is_handed_out_at_the_begin_of_each_second_to_the_workers_in_turn() {
+        let workload = at("requests", 3, &[("rps", 22), ("message_threads", 2), ("jitter", 0)]);
+        let send = |channel| [run(350), Op::Send { channel, sync: false }];
+        let second = Call::Timer { timer: 0, period_ns: 1_000_000_000, mode: TimerMode::Relative };
+        let mut expected: Vec<Op> = [0, 1, 2].into_iter().flat_map(send).collect();
+        expected.push(Op::Repeat { to: 0, times: Some(3) });
+        expected.extend([0, 1].into_iter().flat_map(send));
+        expected.extend([Op::Call(second), AGAIN]);
+        assert_eq!(workload.programs[0].ops, expected);
+        assert_eq!(workload.channels.len(), 6);
+        let own: Vec<_> = workload.tasks.iter().map(|task| task.channels.to_vec()).collect();
+        assert_eq!(own[..4], [vec![0, 1, 2], vec![0], vec![1], vec![2]]);
+        assert_eq!(own[4], [3, 4, 5]);
+        let rps = BTreeMap::from([("rps".to_owned(), 22)]);
+        let error = build("schbench:wakeup-99th", Load::Instances(1), 112, &rps).unwrap_err();
+        assert!(error.what.contains("has no parameter rps"), "{}", error.what);
+    }
+}

@@ -132,6 +132,28 @@ fn a_client_of_dbench_replays_tbenchs_mix_and_flushes_once_in_three_rounds() {
 }
 
 #[test]
+fn a_load_file_of_dbench_is_so_many_rounds_and_one_transaction() {
+    let workload = at("dbench:loadfile", 2, &[("rounds", 10)]);
+    assert_eq!((workload.metric.as_str(), workload.unit.as_str()), ("frame_mean", "ms"));
+    assert_eq!(count(&workload, "client", |op| *op == Op::Done), 1);
+    let ops = &program(&workload, "client").ops;
+    // Three rounds to a flush, four times.
+    let back = |to, times| Op::Repeat { to, times };
+    let tail = &ops[ops.len() - 5..];
+    assert_eq!((ops[1], tail[0], tail[2]), (Op::Begin, back(2, Some(3)), back(2, Some(4))));
+    assert_eq!(tail[3..], [Op::Done, back(1, None)]);
+    assert_eq!(work(&workload, "client"), work(&at("dbench:fileio", 2, &[]), "client"));
+}
+
+/// QPS are 16 × TPS in the posting of SIS_SHORT on Kunpeng.
+#[test]
+fn a_read_only_transaction_of_sysbench_is_sixteen_queries() {
+    let client = at("sysbench:oltp_read_only", 1, &[]);
+    assert_eq!(count(&client, "client", |op| matches!(op, Op::Send { .. })), 16);
+    assert_eq!(count(&at("sysbench:oltp_read_write", 1, &[]), "client", |op| matches!(op, Op::Send { .. })), 20);
+}
+
+#[test]
 fn threads_of_stream_meet_after_each_loop_and_one_counts_it() {
     let workload = at("stream:Triad", 4, &[]);
     assert_eq!(workload.channels[0].capacity, 4);

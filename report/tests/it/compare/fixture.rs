@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use wakelab_machine::{Cache, Cost, Costs, Machine, Noise, NoiseOrigin, Origin};
-use wakelab_measure::{Bucket, Latency, RunStats, SearchStats, State, StateChange};
+use wakelab_measure::{Bucket, Latency, Rates, RunStats, SearchStats, State, StateChange};
 use wakelab_sched::domain::{Arch, Uniform};
 use wakelab_study::compare::{
     Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, SearchSummary, Side,
@@ -139,6 +139,7 @@ fn run() -> RunStats {
             max: 900_000,
             missed_16ms: 0,
         },
+        rates: Rates::default(),
         wakeups: 2_000_000,
         wakeups_on_cpu: 0,
         wakeups_claimed: 0,

@@ -64,6 +64,7 @@ pub fn machine() -> Machine {
         description: String::new(),
         topology: Uniform::new(4, 1).topology(),
         arch: Arch::X86,
+        split_llc: false,
         reclaim_distance: None,
         cpu_ids: None,
         frequencies: Vec::new(),
