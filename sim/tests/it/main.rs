@@ -13,6 +13,7 @@ mod idle_states;
 mod list;
 mod newidle;
 mod pelt_sums;
+mod postings;
 mod published_machines;
 mod rt_app_examples;
 mod run_queues;
