@@ -244,9 +244,16 @@ const HZ_DEFAULT: Hz = hz_250("kernel/Kconfig.hz's default; the published runs d
 const fn features(file: &[(Feature, bool)]) -> FeatureSet {
     FeatureSet::of(file)
         .with(Feature::SIS_CORE, true)
+        .with(Feature::SIS_CLUSTER, true)
+        .with(Feature::SCHED_IDLE_NOT_FOR_IDLE, true)
         .with(Feature::RUNNABLE_BOOST_FREQ, true)
         .with(Feature::RUNNABLE_BOOST_EAS, true)
         .with(Feature::RUNNABLE_BOOST_LB, true)
+        .with(Feature::UTIL_EST_FASTER_FREQ, true)
+        .with(Feature::UTIL_EST_FASTER_LB, true)
+        .with(Feature::UTIL_EST_FASTER_OU, true)
+        .with(Feature::UTIL_EST_FASTER_SLOWPATH, true)
+        .with(Feature::UTIL_EST_FASTER_SCALED, true)
 }
 
 /// The features that are on by default in a version whose code boosts utilisation unconditionally.

@@ -4,7 +4,7 @@ use crate::{PowerOption, Preset, Unit};
 use wakelab_input::{nearest, suggest};
 
 /// What can be set, and the range.
-const SETTABLE: [(&str, u64, u64); 9] = [
+const SETTABLE: [(&str, u64, u64); 10] = [
     ("sched_latency", 100_000, 1_000_000_000),
     ("min_granularity", 100_000, 1_000_000_000),
     ("wakeup_granularity", 0, 1_000_000_000),
@@ -14,7 +14,15 @@ const SETTABLE: [(&str, u64, u64); 9] = [
     ("nr_migrate", 1, 1024),
     ("sis_util_pct", 100, 1000),
     ("sis_util_exponent", 1, 4),
+    ("pelt_multiplier", 1, 4),
 ];
+
+/// What can be set to powers of two only.
+const POWERS: [&str; 1] = ["pelt_multiplier"];
+
+fn and_a_power(name: &str) -> &'static str {
+    if POWERS.contains(&name) { ", and a power of two" } else { "" }
+}
 
 /// One tunable, set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,7 +45,7 @@ pub enum SettingError {
         near: Vec<String>,
     },
     /// The value is no number, or out of range.
-    #[error("{name}={given} is not a number from {low} to {high}")]
+    #[error("{name}={given} is not a number from {low} to {high}{}", and_a_power(name))]
     Value {
         /// The tunable.
         name: &'static str,
@@ -71,7 +79,9 @@ impl Setting {
             });
         };
         match value.parse() {
-            Ok(number) if (low..=high).contains(&number) => Ok(Setting { name, value: number }),
+            Ok(number) if (low..=high).contains(&number) && (!POWERS.contains(&name) || number.is_power_of_two()) => {
+                Ok(Setting { name, value: number })
+            }
             _ => Err(SettingError::Value { name, given: value.to_owned(), low, high }),
         }
     }
@@ -90,7 +100,7 @@ impl Preset {
     pub fn with_settings(&self, settings: impl IntoIterator<Item = Setting>) -> Result<Preset, SettingError> {
         let mut preset = self.clone();
         for Setting { name, value } in settings {
-            // The two of SIS_UTIL go with the feature, which any version can be given.
+            // The two of SIS_UTIL go with the feature, and a faster clock of PELT can be given to any version.
             let own = preset.tunables.list().into_iter().find(|tunable| tunable.name == name);
             let has = own.is_some_and(|tunable| tunable.value.is_some() || tunable.unit == Unit::Plain);
             if !has {
@@ -134,5 +144,8 @@ mod tests {
         assert!(set("v6.1", "sis_util_pkt", "120").unwrap_err().to_string().contains("did you mean `sis_util_pct`"));
         let error = set("v6.1", "sis_util_exponent", "9").unwrap_err();
         assert_eq!(error.to_string(), "sis_util_exponent=9 is not a number from 1 to 4");
+        let error = set("v6.1", "pelt_multiplier", "3").unwrap_err();
+        assert_eq!(error.to_string(), "pelt_multiplier=3 is not a number from 1 to 4, and a power of two");
+        assert_eq!(set("v5.18-eas", "pelt_multiplier", "2").unwrap().tunables.pelt_multiplier, Some(2));
     }
 }

@@ -102,6 +102,9 @@ tunables! {
         which on nothing is searched; without it the domain's imbalance_pct (117, which is 85%).";
     sis_util_exponent: "", Plain, false, "SIS_UTIL: by which power of the utilisation the search shrinks; without it \
         2.";
+    pelt_multiplier: "sysctl_sched_pelt_multiplier", Plain, false, "By how much PELT's clock runs faster: 1, 2 or 4, \
+        for a half-life of 32, 16 or 8 ms; without it 1. Of the posting \"sched/pelt: Change PELT halflife at \
+        runtime\", Dietmar Eggemann, August 2022.";
     pelt_half_life: "LOAD_AVG_PERIOD", Periods, false, "After how many periods a PELT signal halves (sched-pelt.h): \
         32.8 ms.";
 }

@@ -29,6 +29,7 @@ fn eevdf() -> FairRq {
         paranoid_avg: false,
         migration_cost_ns: 500_000,
         normalized_base_slice_ns: 700_000,
+        resched_ineligible: false,
     };
     FairRq::Eevdf(EevdfRq::new(params, EevdfRules::V6_12, V0))
 }

@@ -6,6 +6,7 @@ use cases::{cases, machine, machines, step_by_step};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::time::Duration;
+use wakelab_kernel::FeatureSet;
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Wrap;
 use wakelab_sched::domain::Numbering;
@@ -41,10 +42,10 @@ fn hints(c: &mut Criterion) {
     let mut case = cases(&domains).remove(0);
     case.table.idle = CpuMask::from_cpus(112, [7, 63]);
     group.bench_function("update_idle_core, core idle", |b| {
-        b.iter(|| update_idle_core(&domains, black_box(7), black_box(&case.table), |_| ()));
+        b.iter(|| update_idle_core(&domains, FeatureSet::EMPTY, black_box(7), black_box(&case.table), |_| ()));
     });
     group.bench_function("update_idle_core, core busy", |b| {
-        b.iter(|| update_idle_core(&domains, black_box(8), black_box(&case.table), |_| ()));
+        b.iter(|| update_idle_core(&domains, FeatureSet::EMPTY, black_box(8), black_box(&case.table), |_| ()));
     });
     group.bench_function("update_idle_cpu_scan", |b| {
         b.iter(|| update_idle_cpu_scan(black_box(60_000), black_box(112), black_box(117)));

@@ -8,6 +8,7 @@ mod cases;
 
 use cases::{cases, machine, machines, step_by_step};
 use std::hint::black_box;
+use wakelab_kernel::FeatureSet;
 use wakelab_sched::CpuMask;
 use wakelab_sched::domain::Numbering;
 use wakelab_sched::pelt::{
@@ -69,7 +70,7 @@ fn hints() {
     let mut case = cases(&domains).remove(0);
     case.table.idle = CpuMask::from_cpus(112, [7, 63]);
     count("update_idle_core", || {
-        black_box(update_idle_core(&domains, black_box(7), black_box(&case.table), |_| ()));
+        black_box(update_idle_core(&domains, FeatureSet::EMPTY, black_box(7), black_box(&case.table), |_| ()));
     });
     count("update_idle_cpu_scan", || {
         black_box(update_idle_cpu_scan(black_box(60_000), black_box(112), black_box(117)));
@@ -114,6 +115,7 @@ fn run_queue() {
         paranoid_avg: false,
         migration_cost_ns: 500_000,
         normalized_base_slice_ns: 700_000,
+        resched_ineligible: false,
     };
     for tasks in [1u32, 10, 1000] {
         let (mut rq, mut es, mut now) =

@@ -13,5 +13,6 @@ pub mod pelt;
 pub mod runqueue;
 pub mod select;
 pub mod util;
+pub mod util_est_faster;
 
 pub use cpumask::CpuMask;

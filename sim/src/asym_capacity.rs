@@ -26,7 +26,7 @@ pub fn no_eas(
     side: Option<PmSide>,
 ) -> Result<Option<NoEas>, SimError> {
     let pm = side.map(|side| PmModel::new(machine, kernel, features, side)).transpose()?;
-    let domains = model::domains(machine, kernel)?;
+    let domains = model::domains(machine, kernel, features)?;
     Ok(perf_domains(machine, kernel, &domains, pm.as_ref())?.err())
 }
 

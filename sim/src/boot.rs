@@ -27,6 +27,7 @@ use wakelab_sched::pelt::{CfsRqPelt, init_entity_runnable_average};
 use wakelab_sched::runqueue::{EnqueueFlags, Entities, Entity, FairRq, Policy, Prev, TaskId};
 use wakelab_sched::select::policy::PolicyStates;
 use wakelab_sched::select::{IdleCores, WakeeFlips};
+use wakelab_sched::util_est_faster::FasterSite;
 
 /// The jiffies counter at the start. The kernel's starts five minutes before it wraps. Here it has to be above the
 /// longest balance interval of a domain, because the last balance lies before the start.
@@ -64,7 +65,10 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             idle_cores: IdleCores::new(&CpuMask::full(nr_cpus), &model.domains.smt_mask),
             llc_idle: model.search_llcs.idle(&CpuMask::full(nr_cpus)),
             sched_idle: model.may_be_sched_idle().then(|| CpuMask::new(nr_cpus)),
-            only_tasks: model.features.has(Feature::SIS_SHORT).then(|| vec![Default::default(); nr_cpus as usize]),
+            only_tasks: [Feature::SIS_SHORT, Feature::SIS_SHORT_V6]
+                .iter()
+                .any(|&feature| model.features.has(feature))
+                .then(|| vec![Default::default(); nr_cpus as usize]),
             overload: false,
             imbalanced: vec![SmallVec::new(); nr_cpus as usize],
             nr_imbalanced: 0,
@@ -73,7 +77,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             pm: model.pm.as_ref().map(|pm| Box::new(Pm::new(pm))),
             clocks: crate::pm::freq_invariance::clocks(model),
             overutilized: false,
-            groups: (!model.domains.asym_cpucap_active).then(|| Box::new(GroupTable::new(model.domains))),
+            groups: keeps_group_sums(model).then(|| Box::new(GroupTable::new(model.domains))),
             policies: PolicyStates::new(&model.rules()),
             dequeued: SmallVec::new(),
             asym_nr_idle_scan: nr_cpus as i32,
@@ -227,6 +231,12 @@ fn entity(task: &wakelab_workload::Task) -> Entity {
     let policy = if task.idle_policy { Policy::Idle } else { Policy::Normal };
     // A task of policy SCHED_IDLE cannot ask for a slice (fair_policy()).
     Entity::new(policy, task.nice, if task.idle_policy { 0 } else { task.slice_ns })
+}
+
+/// Whether sums over groups are kept. With UTIL_EST_FASTER a CPU's utilisation changes while nothing happens there.
+fn keeps_group_sums(model: &Model<'_>) -> bool {
+    let faster = [FasterSite::Lb, FasterSite::SlowPath].iter().any(|site| site.is_on(model.features));
+    !model.domains.asym_cpucap_active && !faster
 }
 
 fn idle_cpu(model: &Model<'_>) -> CpuState {

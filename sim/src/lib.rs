@@ -44,7 +44,7 @@ use wakelab_events::sim::Sink;
 /// # Errors
 /// Where the kernel or the machine is not modelled, the workload is at odds with the machine, or it deadlocks.
 pub fn run<S: Sink>(setup: &Setup<'_>, sink: &mut S, stop: &AtomicBool) -> Result<Outcome, SimError> {
-    let domains = model::domains(setup.machine, setup.kernel)?;
+    let domains = model::domains(setup.machine, setup.kernel, setup.features)?;
     let model = Model::new(setup, &domains)?;
     Sim::new(&model, setup, sink).run(setup.until, stop)
 }

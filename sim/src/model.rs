@@ -90,6 +90,8 @@ pub struct Model<'a> {
     pub hz: u64,
     pub tick_ns: u64,
     pub pelt: PeltRules,
+    /// By how many bits PELT's clock runs faster (`pelt_multiplier`).
+    pub pelt_lshift: u32,
     /// `None` with UTIL_EST off.
     pub util_est: Option<UtilEstRules>,
     /// What run queues go by.
@@ -119,8 +121,8 @@ pub struct Model<'a> {
     pub set_masks: Vec<u32>,
     /// By CPU: the number of its LLC, 0 upwards.
     pub llc_of: Vec<u32>,
-    /// By CPU: the LLC whose list has the searches that may probe it: its own, or 0 if searches go by capacity, because
-    /// those may probe every CPU.
+    /// By CPU: the LLC whose list has the searches that may probe it: its own, or 0 if searches go by capacity or
+    /// through the node (SIS_NODE), because those may probe CPUs of any LLC.
     pub searches_of: Vec<u32>,
     /// By CPU: the number of the last level cache that the hardware has there, which is the LLC's unless the kernel sees
     /// parts of one.
@@ -141,9 +143,9 @@ pub struct Model<'a> {
     pub pm: Option<PmModel>,
 }
 
-/// The scheduling domains of a machine under a kernel.
-pub fn domains(machine: &Machine, kernel: &Preset) -> Result<SchedDomains, SimError> {
-    build_sched_domains(&machine.topology, &machine.domain_options(kernel))
+/// The scheduling domains of a machine under a kernel with these features on.
+pub fn domains(machine: &Machine, kernel: &Preset, features: FeatureSet) -> Result<SchedDomains, SimError> {
+    build_sched_domains(&machine.topology, &machine.domain_options(kernel).with_features(features))
         .map_err(|error| SimError::Machine(format!("{}: {error}", machine.name)))
 }
 
@@ -199,6 +201,7 @@ impl<'a> Model<'a> {
             hz,
             tick_ns: 1_000_000_000 / hz,
             pelt: kernel.pelt,
+            pelt_lshift: tunables.pelt_multiplier.unwrap_or(1) as u32 >> 1,
             util_est: util_est.then(|| UtilEstRules::of(kernel, features)),
             run_queue,
             hrtick: features.has(Feature::HRTICK).then_some(kernel.core.hrtick),
@@ -212,7 +215,10 @@ impl<'a> Model<'a> {
             masks,
             task_masks,
             set_masks,
-            searches_of: if domains.asym_cpucap_active { vec![0; llc_of.len()] } else { llc_of.clone() },
+            searches_of: match domains.asym_cpucap_active || rules.searches_node() {
+                true => vec![0; llc_of.len()],
+                false => llc_of.clone(),
+            },
             cache_of: if machine.split_llc { package_of.clone() } else { llc_of.clone() },
             search_llcs: SearchLlcs::new(&Rules { energy: energy.as_ref(), ..rules }, &llc_of),
             llc_of,

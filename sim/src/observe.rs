@@ -29,7 +29,7 @@ pub fn observe<S: Sink>(
     times: impl IntoIterator<Item = u64>,
     mut look: impl FnMut(&Snapshot<'_>, &S),
 ) -> Result<(), SimError> {
-    let domains = model::domains(setup.machine, setup.kernel)?;
+    let domains = model::domains(setup.machine, setup.kernel, setup.features)?;
     let model = Model::new(setup, &domains)?;
     let mut sim = Sim::new(&model, setup, sink);
     let never = AtomicBool::new(false);

@@ -32,7 +32,7 @@ impl System<'_> {
         let not_running = std::mem::take(&mut c.not_running);
         if not_running != 0 && entity.curr {
             // Softirq time is excluded: the task runs up to here, and only waits for the rest.
-            let from = (now - not_running).max(avg.last_update_time);
+            let from = (now - (not_running << self.model.pelt_lshift)).max(avg.last_update_time);
             update_load_avg(&mut c.pelt, &queue, avg, &entity, from, UpdateFlags::empty());
             (queue.curr, entity.curr) = (false, false);
         }

@@ -3,13 +3,13 @@
 use crate::cpu::{Doing, Interrupted};
 use crate::engine::Sim;
 use crate::event_queue::NEVER;
-use crate::system::System;
+use crate::system::{BOOT_NS, System};
 use crate::task::{IoWait, State, Wait};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::UpdateFlags;
 use wakelab_sched::runqueue::{Prev, TaskId};
-use wakelab_sched::select::policy::Hook;
+use wakelab_sched::select::policy::{Hook, Hooks};
 use wakelab_sched::select::update_idle_core;
 
 impl<S: Sink> Sim<'_, '_, S> {
@@ -66,7 +66,12 @@ impl<S: Sink> Sim<'_, '_, S> {
         let next = self.sys.pick_next(cpu, prev);
         if let Some(task) = prev_task.filter(|_| prev != Prev::Runs) {
             let run = self.sys.es[task].sum_exec_runtime;
-            self.sys.tasks[task.0 as usize].dur.update(run);
+            let now = BOOT_NS + self.sys.now;
+            let sleeper = &mut self.sys.tasks[task.0 as usize];
+            sleeper.dur.update(run);
+            if self.sys.policies.hooks().contains(Hooks::DEQUEUE) {
+                sleeper.sleep.prev_dequeue_time = now;
+            }
         }
         self.tasks_have_left(cpu);
         self.hook_dequeue(false);
@@ -140,7 +145,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             None if !self.sys.cpus[cpu as usize].curr_idle => {
                 // set_next_task_idle() reads the siblings before others see this CPU as idle, which is before the
                 // switch: as soon as __schedule() has written rq->curr.
-                if model.domains.smt_active && update_idle_core(model.domains, cpu, &self.sys, |_| {}) {
+                if model.domains.smt_active && update_idle_core(model.domains, model.features, cpu, &self.sys, |_| {}) {
                     self.set_idle_cores(model.llc_of[cpu as usize], true);
                 }
                 self.sys.rq_goes_idle(cpu);

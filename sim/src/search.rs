@@ -103,6 +103,15 @@ impl<'m> Search<'m> {
         }
     }
 
+    /// The LLCs besides the target's whose `has_idle_cores` becomes false when the search ends.
+    pub fn cleared_idle_cores(&self, decision: &Decision) -> &[Cpu] {
+        match self.form {
+            // A decision without a domain search may have been made at once: `predicted` is that of another search.
+            Form::Steps if decision.count.domain_search != 0 => self.predicted.cleared_idle_cores(),
+            _ => &[],
+        }
+    }
+
     /// An LLC on whose list the search is.
     fn list(&self) -> u32 {
         match self.form {
@@ -269,11 +278,12 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     pub fn set_idle_cores(&mut self, llc: u32, value: bool) {
         if self.sys.llcs[llc as usize].has_idle_cores != value {
             let change = |sys: &mut System<'_>| sys.llcs[llc as usize].has_idle_cores = value;
+            let rules = self.sys.model.rules();
             self.bring_up_positions(llc, |entry, _| entry.reach.reads_idle_cores);
             self.change_seen_by_searches(
                 self.searches_in(llc),
                 |_| true,
-                |search, _, _| search.select.before_scan(),
+                |search, _, _| search.select.before_scan(&rules),
                 change,
             );
             self.emit_detail(|sys| Event::IdleCores { llc: sys.model.llc_first[llc as usize], has_idle_cores: value });

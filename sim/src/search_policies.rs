@@ -80,6 +80,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             sleep,
             idle_policy: entity.is_idle(),
             sum_exec_runtime: entity.sum_exec_runtime,
+            sis_rsv_avg: self.sys.tasks[task.0 as usize].sleep.sis_rsv_avg,
         }
     }
 }

@@ -16,7 +16,7 @@ use wakelab_sched::select::Rules;
 pub fn check(machine: &Machine, kernel: &Preset) -> Result<(), SimError> {
     FairRules::of(kernel, kernel.features, machine.topology.nr_cpus() as usize)
         .map_err(|error| SimError::Kernel(format!("{}: {error}", kernel.name)))?;
-    let domains = model::domains(machine, kernel)?;
+    let domains = model::domains(machine, kernel, kernel.features)?;
     idle_cores(machine, kernel, &domains)?;
     Rules::new(kernel, kernel.features, &domains)
         .map_err(|error| SimError::Machine(format!("machine {}: {error}", machine.name)))?;

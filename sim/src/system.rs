@@ -13,14 +13,15 @@ use wakelab_sched::balance::BalanceView;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SchedGroup;
 use wakelab_sched::group_sums::{DomainSums, GroupTable};
-use wakelab_sched::pelt::RqClock;
 use wakelab_sched::pelt::util_est::_task_util_est;
+use wakelab_sched::pelt::{RqClock, SCHED_CAPACITY_SCALE, Scale};
 use wakelab_sched::runqueue::{Entities, FairRq, TaskId};
 use wakelab_sched::select::policy::PolicyStates;
 use wakelab_sched::select::{
     AsymView, EnergyView, GroupView, IdleCores, IdleStateView, IdleView, LlcIdle, LlcView, MaskView, PolicyView,
     RqView, ScanClock, UtilView,
 };
+use wakelab_sched::util_est_faster::{FasterSite, util_est_faster};
 
 /// The value of the CPUs' clocks when the run begins, ns. It is not 0, because PELT takes an average that was last
 /// updated at 0 for one that no run queue has yet. A multiple of 1024 ns keeps PELT's periods in place.
@@ -278,7 +279,7 @@ impl PolicyView for System<'_> {
 
     #[inline]
     fn cpu_clock(&self, _: Cpu, looks: u32) -> u64 {
-        self.probing.0 + self.probing.1 * u64::from(looks)
+        BOOT_NS + self.probing.0 + self.probing.1 * u64::from(looks)
     }
 
     fn curr_dur_avg(&self, cpu: Cpu) -> u64 {
@@ -317,6 +318,17 @@ impl UtilView for System<'_> {
 
     fn cpu_util_avg(&self, cpu: Cpu) -> u64 {
         self.cpus[cpu as usize].pelt.avg.util_avg
+    }
+
+    fn util_est_faster(&self, cpu: Cpu, site: FasterSite) -> u64 {
+        if !site.is_on(self.model.features) {
+            return 0;
+        }
+        let Some(task) = self.cpus[cpu as usize].curr else { return 0 };
+        let slept = self.tasks[task.0 as usize].dur.prev_sum_exec_runtime_vol;
+        let ran = self.es[task].sum_exec_runtime.saturating_sub(slept);
+        let freq = self.pm.as_ref().map_or(SCHED_CAPACITY_SCALE, |pm| pm.cpus[cpu as usize].freq_scale);
+        util_est_faster(self.model.features, ran, Scale { cpu: self.model.capacity[cpu as usize], freq })
     }
 
     fn cpu_util_est(&self, cpu: Cpu) -> Option<u64> {

@@ -6,7 +6,7 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::SchedAvg;
 use wakelab_sched::runqueue::TaskId;
 use wakelab_sched::select::WakeeFlips;
-use wakelab_sched::select::policy::DurAvg;
+use wakelab_sched::select::policy::{DurAvg, SleepAvg};
 
 /// What a task that sleeps waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +102,8 @@ pub struct Task {
     pub avg: SchedAvg,
     /// Its average run time between two sleeps.
     pub dur: DurAvg,
+    /// Its average sleep, with SIS_CACHE.
+    pub sleep: SleepAvg,
     /// Work left of its present stretch, ns at full speed, overhead included.
     pub left: u64,
     /// How much of it is overhead, which is done first: cold caches, interrupts. ns at full speed.
@@ -146,6 +148,7 @@ impl Task {
             flips: WakeeFlips::default(),
             avg,
             dur: DurAvg::default(),
+            sleep: SleepAvg::default(),
             left: 0,
             overhead: 0,
             softirq_work: 0,

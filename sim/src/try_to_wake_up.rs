@@ -8,13 +8,14 @@ use crate::cpu::{Doing, Interrupted, Irq, Waking};
 use crate::engine::Sim;
 use crate::event_queue::NEVER;
 use crate::event_queue::TimedEvent;
-use crate::system::System;
+use crate::system::{BOOT_NS, System};
 use crate::task::{IoWait, State};
 use wakelab_events::sim::{Event, Queued, Sink};
 use wakelab_kernel::{Feature, Wakelist};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::task_h_load;
-use wakelab_sched::runqueue::{EnqueueFlags, Resched, TaskId};
+use wakelab_sched::runqueue::{EnqueueFlags, IN_TASK, Resched, TaskId};
+use wakelab_sched::select::policy::Hooks;
 use wakelab_sched::select::{Decision, WakeFlags, Wakee, Waker, Wakeup, record_wakee};
 
 impl<'m, S: Sink> Sim<'m, '_, S> {
@@ -87,6 +88,15 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.wake_off_rq(cpu);
     }
 
+    /// `ttwu_queue_cond()`: whether a CPU is too far away for its run queue's lock to be taken.
+    fn queues_as_far(&self, cpu: Cpu, other: Cpu) -> bool {
+        let model = self.sys.model;
+        if model.features.has(Feature::TTWU_BY_NODE) {
+            return model.domains.node[cpu as usize] != model.domains.node[other as usize];
+        }
+        !model.share_cache(cpu, other)
+    }
+
     /// `ttwu_queue_cond()` for a wakee that is still on its CPU `own`.
     fn queues_on_cpu(&self, cpu: Cpu, own: Cpu) -> bool {
         let model = self.sys.model;
@@ -94,7 +104,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             return false;
         }
         let nr_running = self.sys.cpus[own as usize].nr_running;
-        !model.share_cache(cpu, own)
+        self.queues_as_far(cpu, own)
             || match model.code.wakelist {
                 Wakelist::OtherLlc => false,
                 Wakelist::OnCpuAtMostOne => nr_running <= 1,
@@ -106,7 +116,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     fn queues_on_wakelist(&self, cpu: Cpu, dest: Cpu) -> bool {
         let model = self.sys.model;
         model.features.has(Feature::TTWU_QUEUE)
-            && (!model.share_cache(cpu, dest)
+            && (self.queues_as_far(cpu, dest)
                 || (model.code.wakelist == Wakelist::EmptyRunQueue
                     && cpu != dest
                     && self.sys.cpus[dest as usize].nr_running == 0))
@@ -128,6 +138,9 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             }
             None => 0,
         };
+        let wakes_waker = waking
+            .waker
+            .is_some_and(|waker| self.sys.tasks[waking.wakee.0 as usize].flips.last_wakee == Some(u64::from(waker.0)));
         let kthread = waking.waker.is_some_and(|task| {
             let task = &self.sys.tasks[task.0 as usize];
             task.pinned && !task.workload
@@ -141,7 +154,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 wakee_flips,
                 h_load,
             },
-            wakee: self.sys.wakee(waking.wakee),
+            wakee: Wakee { wakes_waker, ..self.sys.wakee(waking.wakee) },
             flags: waking.flags(),
         }
     }
@@ -159,6 +172,11 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
         if let Some(target) = effects.clear_idle_cores {
             self.set_idle_cores(self.sys.model.llc_of[target as usize], false);
+        }
+        let mut others = 0;
+        while let Some(&other) = self.searches[cpu as usize].cleared_idle_cores(&decision).get(others) {
+            self.set_idle_cores(self.sys.model.llc_of[other as usize], false);
+            others += 1;
         }
         self.hook_decision(&decision);
         if let Some(cost) = effects.scan_cost {
@@ -265,7 +283,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
         let dest = waking.dest;
         self.sys.cpus[dest as usize].claims -= 1;
-        let resched = self.activate(dest, waking.wakee, waking.migrated, waking.flags());
+        let resched = self.activate(dest, waking.wakee, waking.migrated, waking.preempt_flags());
         self.update_idle(dest);
         if resched.is_now() {
             // check_preempt_curr() is called with the lock held: an idle CPU leaves idle while the waker still holds
@@ -290,6 +308,10 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     fn activate(&mut self, cpu: Cpu, task: TaskId, migrated: bool, wake_flags: WakeFlags) -> Resched {
         let mut flags = EnqueueFlags::WAKEUP;
         flags.set(EnqueueFlags::MIGRATED, migrated);
+        if self.sys.policies.hooks().contains(Hooks::DEQUEUE) {
+            let (now, migration_cost) = (BOOT_NS + self.sys.now, self.sys.model.migration_cost);
+            self.sys.tasks[task.0 as usize].sleep.wakes(now, migration_cost);
+        }
         let mut resched = self.enqueue(cpu, task, flags);
         self.emit(|_| Event::Enqueue { cpu, task: task.0 });
         resched |= self.wakeup_preempt(cpu, task, wake_flags);
@@ -445,7 +467,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.tasks[wakee.0 as usize].state = State::Runnable;
         self.emit(|_| Event::Enqueue { cpu: dest, task: wakee.0 });
         if !on_cpu {
-            resched |= self.wakeup_preempt(dest, wakee, waking.flags());
+            resched |= self.wakeup_preempt(dest, wakee, waking.preempt_flags());
         }
         if self.sys.note_resched(dest, resched).is_now() {
             self.resched(cpu, dest);
@@ -460,7 +482,14 @@ impl Waking {
         Waking { wakee, waker, in_task, sync, dest: 0, delayed: false, selected: false, migrated: false, until: 0 }
     }
 
-    /// The flags that `wakeup_preempt()` and placement receive.
+    /// The flags that `wakeup_preempt()` receives. On the wakelist they are lost, and an interrupt enqueues.
+    fn preempt_flags(&self) -> WakeFlags {
+        let mut flags = self.flags();
+        flags.set(IN_TASK, self.in_task);
+        flags
+    }
+
+    /// The flags that placement receives.
     pub fn flags(&self) -> WakeFlags {
         let mut flags = WakeFlags::TTWU;
         flags.set(WakeFlags::SYNC, self.sync);

@@ -331,7 +331,7 @@ fn decide(
     domains: &SchedDomains,
     select: &mut Select,
 ) -> Decision {
-    let rules = Rules { code, features, domains, min_granularity: 0, energy: None };
+    let rules = Rules::of(code, features, domains);
     let wakeup = row.wakeup();
     let view = Snapshot::new(row, topo, features);
     select_task_rq_fair(select, Cx { rules: &rules, wakeup: &wakeup, view: &view }, &mut ())

@@ -280,6 +280,7 @@ impl Row {
                 on_rq: wakee.on_rq,
                 is_current: wakee.pid == waker.pid,
                 dur_avg: 0,
+                wakes_waker: false,
                 numa_preferred_nid: u32::try_from(wakee.numa_preferred_nid).ok(),
             },
             flags: self.wake_flags,

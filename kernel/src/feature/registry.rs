@@ -87,6 +87,11 @@ features! {
         Some("6.12"), None, "do_preempt_short(), 6.12", true;
     NEXT_BUDDY: "Prefer the task that was woken last at the next pick.",
         OLD, None, "check_preempt_wakeup(), 6.1; check_preempt_wakeup_fair(), 6.12; set_preempt_buddy(), 7.2", true;
+    NEXT_BUDDY_POSTED: "Reschedule a waker that is not eligible any more, as the posting of today's NEXT_BUDDY did.",
+        Some("6.19"), Some("after 6.19"),
+        "\"[PATCH 2/2] sched/fair: Reimplement NEXT_BUDDY to align with EEVDF goals\", Mel Gorman, v5, e837456fdca8; \
+            reverted by 15257cc2f905, January 2026; the name is wakelab's",
+        true;
     LAST_BUDDY: "Prefer the task that was preempted by a wake-up at the next pick.",
         OLD, Some("6.6"), "check_preempt_wakeup(), 6.1", true;
     PICK_BUDDY: "Let the pick take the next buddy if it is eligible.",
@@ -113,6 +118,8 @@ features! {
         OLD, None, "update_rq_clock_task(), 6.12", false;
     TTWU_QUEUE: "Let the target CPU do the enqueue of a remote wake-up; off by default with PREEMPT_RT.",
         OLD, None, "ttwu_queue_wakelist(), 6.12", true;
+    TTWU_BY_NODE: "Let the target CPU enqueue the wake-ups to another node, in place of those to another LLC.",
+        None, None, "the thread of SIS_NODE, Chen Yu, July 2023; the name is wakelab's", true;
     SIS_AVG_CPU: "Skip the scan for an idle CPU when its average cost exceeds the average idle time.",
         OLD, Some("5.12"), "select_idle_cpu(), 5.10; features.h of 5.12-rc3 has it no more", false;
     SIS_PROP: "Limit the scan for an idle CPU in proportion to the average idle time.",
@@ -152,6 +159,16 @@ features! {
         "newidle_balance(), 6.1.176; sched_balance_newidle(), 6.12.107", true;
     NI_RATE: "Scale that by the rate of newly-idle balancing.",
         Some("after 6.12, by 7.2"), None, "features.h and fair.c, 7.2", true;
+    SCHED_IDLE_NOT_FOR_IDLE: "Take no CPU that runs SCHED_IDLE tasks only for a wakee that is SCHED_IDLE itself, where \
+        the version does not; the switch turns it off.",
+        Some("7.0"), None,
+        "choose_sched_idle_rq(), 7.2; fd54d81c2c0e; no kernel has a switch, and the name is wakelab's", true;
+    NI_COST_BUMP: "Count a newly-idle balance in vain as half as long again as the longest, up to the migration cost.",
+        Some("6.17"), Some("6.19"),
+        "sched_balance_newidle(), 155213a2aed4, reverted by d206fbad9328; the name is wakelab's", true;
+    NI_MIGRATION_COST_GATE: "Begin no newly-idle balance on a CPU that expects to be idle for less than the migration \
+        cost.",
+        None, Some("5.16"), "newidle_balance() before c5b0a7eefc70; the name is wakelab's", true;
     SIS_CORE: "Allow the search for an idle core; every kernel does, and the switch turns it off.",
         None, None, "\"[PATCH v3 0/7] Improve scheduler scalability for fast path\", subhra mazumdar, June 2019", true;
     SIS_LIMIT: "Limit the scan to between one and two cores, starting each where the last on that CPU ended \
@@ -164,6 +181,16 @@ features! {
         None, None,
         "\"[PATCH v3 2/2] sched/fair: Choose the CPU where short task is running during wake up\", Chen Yu, December \
             2022",
+        true;
+    SIS_SHORT_V6: "Wake to the waking CPU where waker and wakee are short and few CPUs would be scanned.",
+        None, None,
+        "\"[PATCH v6 2/2] sched/fair: Introduce SIS_SHORT to wake up short task on current CPU\", Chen Yu, February \
+            2023; the name is wakelab's",
+        true;
+    SIS_CURRENT: "Wake to the waking CPU where waker and wakee are short and only wake each other.",
+        None, None,
+        "\"[PATCH v8 2/2] sched/fair: Introduce SIS_CURRENT to wake up short task on current CPU\", Chen Yu, April \
+            2023",
         true;
     SIS_ORACLE: "Find an idle CPU of the LLC at no cost if there is one: a bound of what a search can find, not of \
         throughput.",
@@ -194,6 +221,80 @@ features! {
         "\"[PATCH v4 6/7] sched/fair: skip busy cores in SIS search\", Abel Wu, June 2022, in the form that Chen Yu \
             measured in July 2022",
         true;
+    SIS_NODE: "Go on with the node's other LLCs where the search of the target's LLC has found no idle CPU.",
+        None, None,
+        "\"sched/fair: Multi-LLC select_idle_sibling()\", Peter Zijlstra, June 2023 (c5214e13ad60 in tip, dropped in \
+            July)",
+        true;
+    SIS_NODE_LIMIT: "SIS_NODE with four other LLCs at most.",
+        None, None, "the thread of SIS_NODE, June 2023; the name is wakelab's", true;
+    SIS_NODE_TOPOEXT: "SIS_NODE with a domain of two neighbouring LLCs (MMC), so that there is one other LLC.",
+        None, None, "the thread of SIS_NODE, June 2023; the name is wakelab's",
+        true;
+    SIS_NODE_PAIR: "SIS_NODE, but not for a wakee that only its waker wakes and that wakes nobody else.",
+        None, None, "the thread of SIS_NODE, Chen Yu, July 2023; the name is wakelab's", true;
+    SIS_EFF_IDLE_CORE: "Search for an idle core whatever SIS_UTIL's limit says.",
+        None, None,
+        "patch 1 of \"[PATCH v5 0/5] sched/fair: Improve scan efficiency of SIS\", Abel Wu, September 2022; the name \
+            is wakelab's",
+        true;
+    SIS_EFF_CORE_LIMIT: "Look for an idle core at two CPUs where SIS_UTIL would not search.",
+        None, None,
+        "patch 2 of \"[PATCH v5 0/5] sched/fair: Improve scan efficiency of SIS\", Abel Wu, September 2022; the name \
+            is wakelab's",
+        true;
+    SIS_EFF_PENDING: "Set no hint of idle cores by a CPU to which a wake-up is on its way.",
+        None, None,
+        "patch 3 of \"[PATCH v5 0/5] sched/fair: Improve scan efficiency of SIS\", Abel Wu, September 2022; the name \
+            is wakelab's",
+        true;
+    SIS_EFF_BUSY: "Search an LLC no more after a search in vain, until one of its CPUs goes idle.",
+        None, None,
+        "patch 4 of \"[PATCH v5 0/5] sched/fair: Improve scan efficiency of SIS\", Abel Wu, September 2022; the name \
+            is wakelab's",
+        true;
+    SIS_EFF_FILTER: "SIS_EFF_BUSY, which then searches only cores that have gone idle since.",
+        None, None,
+        "patch 5 of \"[PATCH v5 0/5] sched/fair: Improve scan efficiency of SIS\", Abel Wu, September 2022; the name \
+            is wakelab's", true;
+    SIS_CLUSTER: "Scan the target's cluster before the LLC, where the version does; the switch turns it off.",
+        Some("6.7"), None,
+        "select_idle_cpu() and select_idle_sibling(), 6.12; 8881e1639f1f; no kernel has a switch", true;
+    SIS_CLUSTER_V5: "SIS_CLUSTER as posted in v5: in ascending order, and no CPU outside of the cluster is kept.",
+        None, None,
+        "\"[PATCH v5] sched/fair: Scan cluster before scanning LLC in wake-up path\", Barry Song and Yicong Yang, \
+            June 2022; the name is wakelab's",
+        true;
+    SIS_CLUSTER_V7: "SIS_CLUSTER as posted in v7: no idle CPU outside of the cluster is kept.",
+        None, None,
+        "\"[PATCH v7] sched/fair: Scan cluster before scanning LLC in wake-up path\", Barry Song and Yicong Yang, \
+            August 2022; the name is wakelab's",
+        true;
+    SIS_CLUSTER_V8: "SIS_CLUSTER as posted in v8: an idle previous or recently used CPU is kept for the end.",
+        None, None,
+        "\"[PATCH v8] sched/fair: Scan cluster before scanning LLC in wake-up path\", Barry Song and Yicong Yang, \
+            May 2023; the name is wakelab's",
+        true;
+    SIS_CLUSTER_V9: "SIS_CLUSTER as posted in v9: such a CPU is taken in the end if it is still idle.",
+        None, None,
+        "\"[PATCH v9] sched/fair: Scan cluster before scanning LLC in wake-up path\", Barry Song and Yicong Yang, \
+            July 2023; the name is wakelab's",
+        true;
+    SIS_CLUSTER_V10: "SIS_CLUSTER as posted in v10 without its third patch: no idle CPU outside of the cluster is \
+        kept.",
+        None, None,
+        "\"[PATCH v10 2/3] sched/fair: Scan cluster before scanning LLC in wake-up path\", Barry Song and Yicong Yang, \
+            October 2023; the name is wakelab's",
+        true;
+    SIS_CACHE: "Leave the CPU of a short sleeper to it: pass over idle CPUs that expect one in the scan of the LLC.",
+        None, None,
+        "\"[PATCH 2/2] sched/fair: skip the cache hot CPU in select_idle_cpu()\", Chen Yu, 26 September 2023 (v1)",
+        true;
+    SIS_SINGLE_PASS: "Search for a core and a CPU in one scan where the version makes three.",
+        None, None,
+        "\"[PATCH v5 0/4] Scan for an idle sibling in a single pass\", Mel Gorman, January 2021, merged for 5.12; the \
+            name is wakelab's",
+        true;
     RUNNABLE_BOOST: "Let runnable_avg raise a CPU's utilisation for frequency, energy and balancing, as the version's \
         cpu_util() does; unconditional since 6.5.",
         None, None, "cpu_util(), 6.12 and 7.3; where the version has none, in the form of 7.3", true;
@@ -215,6 +316,39 @@ features! {
         None, None,
         "\"[PATCH 1/1] sched: Consider CPU contention in frequency & load-balance busiest CPU selection\", Dietmar \
             Eggemann, April 2023",
+        true;
+    UTIL_EST_FASTER: "Let a CPU's utilisation follow a task that runs for long as if PELT had half its half-life.",
+        None, None,
+        "the thread of \"sched/pelt: Change PELT halflife at runtime\", Peter Zijlstra, November 2022, and Dietmar \
+            Eggemann, February and March 2023",
+        true;
+    UTIL_EST_FASTER_FREQ: "UTIL_EST_FASTER in schedutil's request; on by default, and read where UTIL_EST_FASTER is \
+        on.",
+        None, None,
+        "the thread of \"sched/pelt: Change PELT halflife at runtime\", Peter Zijlstra, November 2022, and Dietmar \
+            Eggemann, February and March 2023; the switch is wakelab's",
+        true;
+    UTIL_EST_FASTER_LB: "UTIL_EST_FASTER in load balance; on by default, and read where UTIL_EST_FASTER is on.",
+        None, None,
+        "the thread of \"sched/pelt: Change PELT halflife at runtime\", Peter Zijlstra, November 2022, and Dietmar \
+            Eggemann, February and March 2023; the switch is wakelab's",
+        true;
+    UTIL_EST_FASTER_OU: "UTIL_EST_FASTER in cpu_overutilized(); on by default, and read where UTIL_EST_FASTER is on.",
+        None, None,
+        "the thread of \"sched/pelt: Change PELT halflife at runtime\", Peter Zijlstra, November 2022, and Dietmar \
+            Eggemann, February and March 2023; the switch is wakelab's",
+        true;
+    UTIL_EST_FASTER_SLOWPATH: "UTIL_EST_FASTER in the placement of forks and execs; on by default, and read where \
+        UTIL_EST_FASTER is on.",
+        None, None,
+        "the thread of \"sched/pelt: Change PELT halflife at runtime\", Peter Zijlstra, November 2022, and Dietmar \
+            Eggemann, February and March 2023; the switch is wakelab's",
+        true;
+    UTIL_EST_FASTER_SCALED: "Scale the time that a task has run by the CPU's capacity and frequency in \
+        UTIL_EST_FASTER; on by default.",
+        None, None,
+        "the thread of \"sched/pelt: Change PELT halflife at runtime\", Peter Zijlstra, November 2022, and Dietmar \
+            Eggemann, February and March 2023; the switch is wakelab's",
         true;
     FREQ_INVARIANCE: "Make utilisation independent of the frequency: on x86 by APERF and MPERF, on arm64 by cpufreq.",
         Some("5.7 on x86, before 5.2 on arm64"), None,

@@ -44,6 +44,12 @@ impl FeatureSet {
         self.0 >> feature as u32 & 1 != 0
     }
 
+    /// Whether any of those of `other` is on.
+    #[inline]
+    pub const fn intersects(self, other: FeatureSet) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// The set with `feature` switched on or off.
     pub const fn with(self, feature: Feature, on: bool) -> Self {
         let bit = 1 << feature as u32;

@@ -32,14 +32,36 @@ pub enum SwitchesError {
     },
 }
 
-/// Pairs of features that answer one question. SIS_ORACLE replaces the search that the others change, and each version
-/// of SIS_UTIL has a formula of its own for the same number.
-const ALTERNATIVES: [[Feature; 2]; 5] = [
-    [Feature::SIS_UTIL_V1, Feature::SIS_UTIL_V2],
-    [Feature::SIS_UTIL_V1, Feature::SIS_UTIL_V3],
-    [Feature::SIS_UTIL_V2, Feature::SIS_UTIL_V3],
-    [Feature::SIS_ORACLE, Feature::SIS_LIMIT],
-    [Feature::SIS_ORACLE, Feature::SIS_FILTER],
+/// The forms of SIS_NODE.
+const NODE: [Feature; 4] =
+    [Feature::SIS_NODE, Feature::SIS_NODE_LIMIT, Feature::SIS_NODE_TOPOEXT, Feature::SIS_NODE_PAIR];
+
+/// The posted forms of SIS_CLUSTER.
+const CLUSTER: &[Feature] = &[
+    Feature::SIS_CLUSTER_V5,
+    Feature::SIS_CLUSTER_V7,
+    Feature::SIS_CLUSTER_V8,
+    Feature::SIS_CLUSTER_V9,
+    Feature::SIS_CLUSTER_V10,
+];
+
+/// Features that answer one question: one of the first and one of the second contradict each other. SIS_ORACLE replaces
+/// the search that the others change, and each version of SIS_UTIL has a formula of its own for the same number.
+/// SIS_LIMIT and SIS_EFF_BUSY keep one result of each search, and a search of several LLCs has several.
+const ALTERNATIVES: [(&[Feature], &[Feature]); 10] = [
+    (&[Feature::SIS_UTIL_V1], &[Feature::SIS_UTIL_V2, Feature::SIS_UTIL_V3]),
+    (&[Feature::SIS_UTIL_V2], &[Feature::SIS_UTIL_V3]),
+    (
+        &[Feature::SIS_ORACLE],
+        &[Feature::SIS_CACHE, Feature::SIS_LIMIT, Feature::SIS_FILTER, Feature::SIS_EFF_BUSY, Feature::SIS_EFF_FILTER],
+    ),
+    (&[Feature::SIS_ORACLE], &NODE),
+    (&[Feature::SIS_LIMIT, Feature::SIS_EFF_BUSY, Feature::SIS_EFF_FILTER], &NODE),
+    (&[Feature::SIS_EFF_IDLE_CORE], &[Feature::SIS_EFF_CORE_LIMIT]),
+    (&[Feature::SIS_CLUSTER_V5], CLUSTER.split_at(1).1),
+    (&[Feature::SIS_CLUSTER_V7], CLUSTER.split_at(2).1),
+    (&[Feature::SIS_CLUSTER_V8], CLUSTER.split_at(3).1),
+    (&[Feature::SIS_CLUSTER_V9], CLUSTER.split_at(4).1),
 ];
 
 fn word(&(feature, on): &(Feature, bool)) -> String {
@@ -71,8 +93,11 @@ impl Switches {
     /// or two
     /// features that answer one question.
     fn contradiction(&self) -> Option<SwitchesError> {
-        let alternative =
-            |a: Feature, b: Feature| a != b && ALTERNATIVES.iter().any(|pair| pair.contains(&a) && pair.contains(&b));
+        let alternative = |a: Feature, b: Feature| {
+            ALTERNATIVES.iter().any(|(one, other)| {
+                (one.contains(&a) && other.contains(&b)) || (one.contains(&b) && other.contains(&a))
+            })
+        };
         let features = self.features.iter().enumerate().find_map(|(n, b)| {
             let earlier = self.features[..n].iter();
             let a = earlier.clone().find(|a| a.0 == b.0 && a.1 != b.1);

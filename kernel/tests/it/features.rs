@@ -120,6 +120,10 @@ fn switches_that_contradict_each_other_are_refused() {
         ("base_slice=1000000,base_slice=2000000", "base_slice=1000000 and base_slice=2000000"),
         ("SIS_UTIL_V1,SIS_UTIL_V3", "SIS_UTIL_V1 and SIS_UTIL_V3"),
         ("SIS_LIMIT,SIS_ORACLE", "SIS_LIMIT and SIS_ORACLE"),
+        ("SIS_NODE_PAIR,SIS_ORACLE", "SIS_NODE_PAIR and SIS_ORACLE"),
+        ("SIS_NODE,SIS_EFF_BUSY", "SIS_NODE and SIS_EFF_BUSY"),
+        ("SIS_CLUSTER_V9,SIS_CLUSTER_V5", "SIS_CLUSTER_V9 and SIS_CLUSTER_V5"),
+        ("SIS_EFF_CORE_LIMIT,SIS_EFF_IDLE_CORE", "SIS_EFF_CORE_LIMIT and SIS_EFF_IDLE_CORE"),
     ] {
         let error = text.parse::<Switches>().expect_err(text).to_string();
         assert!(error.starts_with(words) && error.contains("contradict each other"), "{text}: {error}");
@@ -128,8 +132,68 @@ fn switches_that_contradict_each_other_are_refused() {
         "SIS_UTIL,SIS_UTIL",
         "SIS_PROP,SIS_LIMIT,SIS_FILTER",
         "SIS_UTIL_V1,NO_SIS_UTIL_V3",
+        "SIS_NODE_LIMIT,SIS_NODE_PAIR",
+        "SIS_EFF_CORE_LIMIT,SIS_EFF_BUSY,SIS_EFF_FILTER",
         "base_slice=1000000,base_slice=1000000",
     ] {
         assert!(text.parse::<Switches>().is_ok(), "{text}");
+    }
+}
+
+/// What published tables compare, by the preset that is nearest to their kernel.
+#[test]
+fn the_switches_of_published_tables_are_taken() {
+    const EEVDF_6_6: &str = "NO_DELAY_DEQUEUE,NO_DELAY_ZERO,NO_PLACE_REL_DEADLINE,NO_PREEMPT_SHORT,NO_NI_RANDOM";
+    const FREQ: &str = "UTIL_EST_FASTER,NO_UTIL_EST_FASTER_LB,NO_UTIL_EST_FASTER_OU,NO_UTIL_EST_FASTER_SLOWPATH";
+    let of = |kernel: &'static str, lists: &[&str]| lists.iter().map(|list| (kernel, (*list).to_owned())).collect();
+    let mut tables: Vec<(&str, String)> = of(
+        "v6.1",
+        &[
+            "NO_NI_RANDOM,NO_WA_WEIGHT,NO_WA_BIAS",
+            "NO_NI_RANDOM,SIS_NODE,TTWU_BY_NODE",
+            "NO_NI_RANDOM,SIS_NODE_PAIR",
+            "NO_NI_RANDOM,SIS_NODE_LIMIT",
+            "NO_NI_RANDOM,SIS_NODE_TOPOEXT",
+            "NO_NI_RANDOM,SIS_CLUSTER_V9",
+            "NO_NI_RANDOM,SIS_CURRENT",
+            "NO_NI_RANDOM,SIS_SHORT_V6",
+        ],
+    );
+    tables.extend::<Vec<_>>(of(
+        "v5.19-rc2-tip",
+        &[
+            "SIS_UTIL,NO_SIS_PROP,SIS_CLUSTER_V5",
+            "SIS_UTIL,NO_SIS_PROP,SIS_EFF_IDLE_CORE",
+            "SIS_UTIL,NO_SIS_PROP,SIS_EFF_CORE_LIMIT,SIS_EFF_PENDING,SIS_EFF_BUSY,SIS_EFF_FILTER",
+        ],
+    ));
+    tables.extend::<Vec<_>>(of(
+        "v5.18-eas",
+        &[
+            "NO_RUNNABLE_BOOST,pelt_multiplier=4",
+            "NO_RUNNABLE_BOOST,RUNNABLE_BOOST_V1,NO_RUNNABLE_BOOST_LB",
+            FREQ,
+            "UTIL_EST_FASTER,NO_UTIL_EST_FASTER_SCALED",
+            "idle_governor=teo_util",
+        ],
+    ));
+    tables.extend::<Vec<_>>(of("v5.10", &["SIS_SINGLE_PASS"]));
+    tables.push(("v6.12", format!("NO_SIS_CLUSTER,{EEVDF_6_6}")));
+    tables.push(("v6.12", format!("{EEVDF_6_6},SIS_CACHE")));
+    tables.push(("v6.12", format!("{EEVDF_6_6},NI_MIGRATION_COST_GATE")));
+    tables.extend::<Vec<_>>(of(
+        "v7.2",
+        &[
+            "NEXT_BUDDY,NO_NI_RANDOM,NO_NI_RATE",
+            "NEXT_BUDDY,NEXT_BUDDY_POSTED",
+            "NO_NI_RANDOM,NO_NI_RATE,NI_COST_BUMP",
+            "NO_SCHED_IDLE_NOT_FOR_IDLE",
+        ],
+    ));
+    for (kernel, list) in tables {
+        let switches: Switches = list.parse().unwrap_or_else(|error| panic!("{list}: {error}"));
+        assert_eq!(switches.inert().count(), 0, "{list}: nothing acts on a switch");
+        preset(kernel).switched(&switches).unwrap_or_else(|error| panic!("{list}: {error}"));
+        preset(kernel).with_settings(switches.settings()).unwrap_or_else(|error| panic!("{list}: {error}"));
     }
 }

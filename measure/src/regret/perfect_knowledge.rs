@@ -47,7 +47,8 @@ impl PerfectKnowledge {
         let rules = &Rules { features: rules.features.with(Feature::SIS_ORACLE, false), ..*rules };
         let cx = Cx { rules, wakeup, view };
         let code = rules.code;
-        self.takes_sched_idle = code.sched_idle_cpus && !(code.sched_idle_not_for_idle && wakeup.wakee.idle_policy);
+        let not_for_idle = code.sched_idle_not_for_idle && rules.features.has(Feature::SCHED_IDLE_NOT_FOR_IDLE);
+        self.takes_sched_idle = code.sched_idle_cpus && !(not_for_idle && wakeup.wakee.idle_policy);
         let mut observer =
             FirstIdleProbe { wakeup, takes_sched_idle: self.takes_sched_idle, probes: 0, first_idle: None };
         let target = select_task_rq_fair(select, cx, &mut observer).target;

@@ -7,6 +7,7 @@
 //! Each CPU has a governor of its own. haltpoll and ladder are not modelled.
 
 mod menu;
+mod shallow;
 mod state;
 mod teo;
 mod teo_6_1;
@@ -14,6 +15,7 @@ mod teo_6_12;
 mod teo_7_3;
 
 pub use menu::{INTERVALS, Menu, get_typical_interval};
+pub use shallow::Shallow;
 pub use state::{IdleState, IdleStateError, IdleStates, cpuidle_poll_time};
 pub use teo_6_1::Teo61;
 pub use teo_6_12::Teo612;
@@ -39,6 +41,10 @@ pub struct Asking {
     pub latency_req_ns: i64,
     /// Tasks that went to sleep here for I/O (`nr_iowait_cpu()`).
     pub nr_iowaiters: u32,
+    /// `sched_cpu_util()`: the CPU's effective utilisation, 0..=1024. Only teo_util reads it.
+    pub cpu_util: u64,
+    /// `arch_scale_cpu_capacity()`, 1..=1024. Only teo_util reads it.
+    pub capacity: u64,
 }
 
 /// What a governor chose.
@@ -118,5 +124,18 @@ pub static IDLE_GOVERNORS: &[IdleAbout] = &[
                 Teo::ShortIdles => Box::new(Teo73::default()),
             })
         },
+    },
+    IdleAbout {
+        name: "teo_util",
+        what: "teo as posted in October 2022: a CPU above 1/64 of its capacity stays in a shallow state",
+        make: |rules| match rules.teo? {
+            Teo::Recent => Some(Box::new(Teo61::util_aware())),
+            Teo::TickHits | Teo::ShortIdles => None,
+        },
+    },
+    IdleAbout {
+        name: "shallow",
+        what: "the shallowest state always, a bound of what a governor can do for latencies",
+        make: |_| Some(Box::new(Shallow)),
     },
 ];

@@ -25,7 +25,12 @@ pub struct Teo61 {
     next_recent: usize,
     recent: [Option<usize>; NR_RECENT],
     tick_ns: u64,
+    /// It reads the CPU's utilisation: teo_util.
+    util_aware: bool,
 }
+
+/// A CPU is utilized above its capacity shifted by this (`UTIL_THRESHOLD_SHIFT`).
+const UTIL_THRESHOLD_SHIFT: u32 = 6;
 
 /// Sums over the states below the candidate.
 #[derive(Clone, Copy, Default)]
@@ -36,6 +41,21 @@ struct Sums {
 }
 
 impl Teo61 {
+    /// teo that keeps utilized CPUs in shallow states: "[RFC PATCH v4 2/2] cpuidle: teo: Introduce util-awareness",
+    /// Kajetan Puchalski, 2 November 2022, by the rule of v3. It was merged in another form for 6.3, and removed in
+    /// 2024.
+    ///
+    /// - With two states, a utilized CPU takes the shallowest that does not poll, whatever the metrics say.
+    /// - With more, a utilized CPU for which teo chooses state 1 takes state 0, if that does not poll.
+    pub fn util_aware() -> Self {
+        Teo61 { util_aware: true, ..Teo61::default() }
+    }
+
+    /// `teo_cpu_is_utilized()`.
+    fn is_utilized(&self, asking: &Asking) -> bool {
+        self.util_aware && asking.cpu_util > asking.capacity >> UTIL_THRESHOLD_SHIFT
+    }
+
     /// `teo_update()`.
     fn update(&mut self, states: &IdleStates, woken: &Woken) {
         let measured = measured_ns(states, woken, self.time_span_ns, self.sleep_length_ns);
@@ -84,6 +104,12 @@ impl Teo61 {
             if states[1].residency() > duration {
                 return Err((0, idx0));
             }
+        }
+        if states.len() < 3
+            && self.is_utilized(asking)
+            && let Some(shallowest) = states.iter().position(|state| !state.disabled && !state.polling)
+        {
+            return Err((shallowest, idx0));
         }
         for (i, state) in states.iter().enumerate().skip(1) {
             let bin = self.bins[i - 1];
@@ -149,7 +175,7 @@ impl Teo61 {
 
 impl IdleGovernor for Teo61 {
     fn name(&self) -> &'static str {
-        "teo"
+        if self.util_aware { "teo_util" } else { "teo" }
     }
 
     fn select(&mut self, states: &IdleStates, asking: &Asking) -> Choice {
@@ -164,7 +190,9 @@ impl IdleGovernor for Teo61 {
             Err((index, idx0)) => (index, idx0, asking.sleep_length_ns),
             Ok((candidate, idx0, constraint, below)) => {
                 let (index, duration) = self.shallower(states, asking, candidate, below);
-                (index.min(constraint), idx0, duration)
+                let index = index.min(constraint);
+                let shallower = index == 1 && self.is_utilized(asking) && !states[0].disabled && !states[0].polling;
+                (if shallower { 0 } else { index }, idx0, duration)
             }
         };
         let retain = (states[index].polling || duration < asking.tick_ns as i64) && !asking.tick_stopped;

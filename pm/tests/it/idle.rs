@@ -31,6 +31,8 @@ fn asking(timer_ns: u64) -> Asking {
         tick_ns: TICK,
         latency_req_ns: i64::MAX,
         nr_iowaiters: 0,
+        cpu_util: 0,
+        capacity: 1024,
     }
 }
 
@@ -50,9 +52,11 @@ fn chosen(governor: &mut dyn IdleGovernor, asking: &Asking) -> (String, bool) {
     (states[index].name.clone(), stop_tick)
 }
 
+/// Every governor that looks at what it is told.
 fn every_form() -> Vec<(String, Box<dyn IdleGovernor>)> {
     let of_preset = |preset: &&'static Preset| {
-        let made = IDLE_GOVERNORS.iter().map(|about| (about.name, (about.make)(&preset.cpuidle)));
+        let looks = IDLE_GOVERNORS.iter().filter(|about| about.name != "shallow");
+        let made = looks.map(|about| (about.name, (about.make)(&preset.cpuidle)));
         made.filter_map(|(name, governor)| Some((format!("{name} {}", preset.name), governor?))).collect::<Vec<_>>()
     };
     Preset::all().iter().flat_map(of_preset).collect()
@@ -129,4 +133,68 @@ fn states_that_cannot_be_are_refused() {
     assert!(matches!(&swapped, IdleStateError::NotDeeper { name, key: "exit_latency_ns" } if name == "C1"));
     let rises = IdleStates::new(vec![state("C1", 2, 2, 40), state("C6", 104, 345, 50)]).unwrap_err();
     assert_eq!(rises, IdleStateError::PowerRises { name: "C6".into() });
+}
+
+/// The states of a phone: WFI and one more.
+fn two_states() -> IdleStates {
+    IdleStates::new(vec![state("WFI", 1, 1, 500), state("C2", 100, 300, 50)]).unwrap()
+}
+
+fn governor_of(name: &str, kernel: &str) -> Option<Box<dyn IdleGovernor>> {
+    let about = IDLE_GOVERNORS.iter().find(|about| about.name == name).unwrap();
+    (about.make)(&Preset::get(kernel).unwrap().cpuidle)
+}
+
+/// `util_threshold = arch_scale_cpu_capacity(cpu) >> 6`, and strictly above it.
+#[test]
+fn teo_util_keeps_a_utilized_cpu_of_two_states_in_the_first() {
+    let chosen = |name: &str, cpu_util: u64, timer: u64| {
+        let mut governor = governor_of(name, "v6.1").unwrap();
+        governor.select(&two_states(), &Asking { cpu_util, capacity: 640, ..asking(timer) }).index
+    };
+    assert_eq!([chosen("teo", 10, 60 * MS), chosen("teo", 11, 60 * MS)], [1, 1]);
+    assert_eq!([chosen("teo_util", 10, 60 * MS), chosen("teo_util", 11, 60 * MS)], [1, 0]);
+    // A near timer comes before.
+    assert_eq!([chosen("teo_util", 10, 200 * US), chosen("teo_util", 11, 200 * US)], [0, 0]);
+    // The state that polls is not taken.
+    let states = IdleStates::new(vec![IdleState::poll(3000), state("C1", 2, 2, 900)]).unwrap();
+    let mut governor = governor_of("teo_util", "v6.1").unwrap();
+    assert_eq!(governor.select(&states, &Asking { cpu_util: 1024, ..asking(60 * MS) }).index, 1);
+}
+
+/// v3 and v4: `utilized && idx == 1` goes to state 0. The merged form took the next shallower one from any.
+#[test]
+fn teo_util_goes_from_the_second_of_three_states_to_the_first() {
+    let three = || vec![state("C1", 2, 2, 900), state("C1E", 10, 20, 700), state("C6", 104, 345, 50)];
+    let chosen = |states: Vec<IdleState>, cpu_util: u64, timer: u64| {
+        let mut governor = governor_of("teo_util", "v6.1").unwrap();
+        governor.select(&IdleStates::new(states).unwrap(), &Asking { cpu_util, ..asking(timer) }).index
+    };
+    assert_eq!([chosen(three(), 16, 100 * US), chosen(three(), 17, 100 * US)], [1, 0]);
+    assert_eq!([chosen(three(), 16, MS), chosen(three(), 17, MS)], [2, 2]);
+    let polls = || [vec![IdleState::poll(3000)], three()[1..].to_vec()].concat();
+    assert_eq!(chosen(polls(), 1024, 100 * US), 1);
+    let disabled = || {
+        let mut states = three();
+        states[0].disabled = true;
+        states
+    };
+    assert_eq!(chosen(disabled(), 1024, 100 * US), 1);
+}
+
+#[test]
+fn teo_util_is_of_the_teo_of_its_time() {
+    let kernels = Preset::all().iter().filter(|preset| governor_of("teo_util", preset.name).is_some());
+    let teo = Preset::all().iter().filter(|preset| preset.cpuidle.teo == Some(wakelab_kernel::Teo::Recent));
+    assert!(kernels.map(|preset| preset.name).eq(teo.map(|preset| preset.name)));
+}
+
+#[test]
+fn shallow_stays_in_the_first_state_however_far_the_timer_is() {
+    let mut governor = governor_of("shallow", "v5.18-eas").unwrap();
+    for timer in [50 * US, 900 * MS] {
+        let choice = governor.select(&two_states(), &asking(timer));
+        assert_eq!(choice, Choice { index: 0, stop_tick: true });
+        governor.reflect(&Woken { now: timer, index: 0, residency_ns: timer, by_tick: false, poll_time_limit: false });
+    }
 }

@@ -160,6 +160,8 @@ proptest! {
                 tick_ns,
                 latency_req_ns: i64::MAX,
                 nr_iowaiters,
+                cpu_util: sleep % 1025,
+                capacity: 1 + timer % 1024,
             };
             let choice = governor.select(&states, &asking);
             let state = &states[choice.index];

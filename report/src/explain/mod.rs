@@ -142,7 +142,7 @@ pub(crate) fn reason_meaning(reason: Reason) -> &'static str {
         Reason::PrevFar => "nothing in the cluster; the idle previous CPU outside it",
         Reason::RecentFar => "nothing in the cluster; the idle recently used CPU outside it",
         Reason::Slow => "fork or exec: the idlest CPU of the idlest group",
-        Reason::CurrentCpu => "the caller asked for the waking CPU",
+        Reason::CurrentCpu => "the caller, or SIS_CURRENT, asked for the waking CPU",
         Reason::Stay => "fork or exec without a domain that balances it",
     }
 }

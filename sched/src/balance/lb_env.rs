@@ -10,6 +10,7 @@ use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::{SchedDomain, SdFlags};
 use crate::group_sums::{DomainSums, GroupSums};
 use crate::select::IdleStateView;
+use crate::util_est_faster::FasterSite;
 use smallvec::SmallVec;
 
 /// `enum cpu_idle_type`: what the CPU of the pass is doing.
@@ -247,7 +248,7 @@ impl Balance<'_> {
 /// `cpu_util_cfs()`: returns the larger of utilisation and its estimate, at most the CPU's capacity.
 #[inline]
 fn cpu_util_cfs<V: BalanceView>(view: &V, cpu: Cpu) -> u64 {
-    let util = view.cpu_util_avg(cpu);
+    let util = view.cpu_util_avg(cpu).max(view.util_est_faster(cpu, FasterSite::Lb));
     let util = view.cpu_util_est(cpu).map_or(util, |est| util.max(est));
     util.min(view.arch_scale_cpu_capacity(cpu))
 }

@@ -6,6 +6,7 @@
 //! if ttwu_pending: return                                  a wake-up is on its way
 //! idle_stamp = now                                         the search counts as idle time
 //! next_balance = jiffies + HZ
+//! NI_MIGRATION_COST_GATE: if avg_idle < migration_cost: the same as
 //! if not rd->overload or avg_idle < max_newidle_lb_cost of the lowest domain {       newidle_begins()
 //!     update_next_balance(lowest domain, &next_balance), goto out
 //! }
@@ -19,6 +20,8 @@
 //!             weight = (1024 + weight / 2) / weight
 //!         pulled = load_balance(.., CPU_NEWLY_IDLE)        plan_balance(), and the caller moves the tasks
 //!         curr_cost += its time
+//!         NI_COST_BUMP: not pulled: its time = max_newidle_lb_cost * 3 / 2, and that becomes migration_cost + 200 ns
+//!             at most
 //!         update_newidle_cost(sd, its time, pulled ? weight : 0)
 //!     }
 //!     if pulled or not continue_balancing: break                                     newidle_stops()
@@ -53,7 +56,8 @@ impl Balance<'_> {
             true => u64::from(self.tunables.migration_cost),
             false => lowest.max_newidle_lb_cost,
         };
-        overload && avg_idle >= needed
+        let gate = self.features.has(Feature::NI_MIGRATION_COST_GATE);
+        overload && avg_idle >= needed && (!gate || avg_idle >= u64::from(self.tunables.migration_cost))
     }
 
     /// Whether the CPU has time for a domain, after it has spent `curr_cost` ns on lower ones.
@@ -88,6 +92,9 @@ impl Balance<'_> {
         if cost != 0 {
             self.update_newidle_stats(state, success, now);
         }
+        if cost != 0 && self.features.has(Feature::NI_COST_BUMP) {
+            return self.bump_newidle_cost(state, cost, success, jiffies);
+        }
         if self.rules.newidle.cost_restarts_decay {
             if cost > state.max_newidle_lb_cost {
                 state.max_newidle_lb_cost = cost;
@@ -101,6 +108,18 @@ impl Balance<'_> {
         } else {
             decay(state, jiffies, hz)
         }
+    }
+
+    /// `update_newidle_cost()` with NI_COST_BUMP, after a newly idle pass.
+    fn bump_newidle_cost(&self, state: &mut SdBalance, cost: u64, success: u32, jiffies: u64) -> bool {
+        const MARGIN: u64 = 200;
+        let cost = if success == 0 { 3 * state.max_newidle_lb_cost / 2 } else { cost };
+        if cost > state.max_newidle_lb_cost {
+            state.max_newidle_lb_cost = cost.min(u64::from(self.tunables.migration_cost) + MARGIN);
+            state.last_decay_max_lb_cost = jiffies;
+            return false;
+        }
+        decay(state, jiffies, self.tunables.hz)
     }
 
     /// Whether the CPU stops before the next domain. `pulled` is whether the last pass moved a task, and

@@ -1,6 +1,7 @@
 //! What domains are built by, besides the topology: the kernel version's rules, and the architecture.
 
-use wakelab_kernel::{DomainRules, Preset};
+use crate::select::sets_cluster_flag;
+use wakelab_kernel::{DomainRules, Feature, FeatureSet, Preset};
 
 /// Where the masks of the levels come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,17 +26,31 @@ pub struct DomainOptions {
     pub arch: Arch,
     /// `node_reclaim_distance`: over NUMA domains wider than this, exec, fork and wake-ups do not balance.
     pub node_reclaim_distance: u32,
+    /// There is a level of two neighbouring LLCs, `MMC` (SIS_NODE_TOPOEXT).
+    pub llc_pairs: bool,
 }
 
 impl DomainOptions {
     /// How a kernel builds domains on x86, with clusters if the version has them.
     pub fn of(kernel: &Preset) -> Self {
-        DomainOptions { rules: kernel.domains, arch: Arch::X86, node_reclaim_distance: RECLAIM_DISTANCE }
+        DomainOptions {
+            rules: kernel.domains,
+            arch: Arch::X86,
+            node_reclaim_distance: RECLAIM_DISTANCE,
+            llc_pairs: false,
+        }
     }
 
     /// How the same kernel builds domains on another architecture.
     pub fn on(self, arch: Arch) -> Self {
         DomainOptions { arch, ..self }
+    }
+
+    /// How the same kernel builds domains with these features on.
+    pub fn with_features(self, features: FeatureSet) -> Self {
+        let cluster_flag = self.rules.cluster_flag || sets_cluster_flag(features);
+        let rules = DomainRules { cluster_flag, ..self.rules };
+        DomainOptions { rules, llc_pairs: features.has(Feature::SIS_NODE_TOPOEXT), ..self }
     }
 
     /// How the same kernel builds domains on a machine that sets `node_reclaim_distance` to `own`, if the version lets

@@ -15,6 +15,8 @@ pub enum Level {
     Cls,
     /// CPUs that share the last level cache.
     Mc,
+    /// Two neighbouring LLCs of a node (`MMC`), with SIS_NODE_TOPOEXT only.
+    Mmc,
     /// A package (`PKG`; `DIE` before 6.7).
     Pkg,
     /// The CPUs of one node (`NODE`), if a package holds several nodes or a node several packages.
@@ -30,6 +32,7 @@ impl Level {
             (Level::Smt, _) => "SMT",
             (Level::Cls, _) => "CLS",
             (Level::Mc, _) => "MC",
+            (Level::Mmc, _) => "MMC",
             (Level::Pkg, PkgName::Pkg) => "PKG",
             (Level::Pkg, PkgName::Die) => "DIE",
             (Level::Node, _) => "NODE",
@@ -40,7 +43,7 @@ impl Level {
     /// Returns the level that some kernel version prints with this name; `None` if there is none.
     pub fn from_name(name: &str) -> Option<Level> {
         use Level::*;
-        [Smt, Cls, Mc, Pkg, Node, Numa]
+        [Smt, Cls, Mc, Mmc, Pkg, Node, Numa]
             .into_iter()
             .find(|level| [PkgName::Pkg, PkgName::Die].iter().any(|&pkg| level.name(pkg) == name))
     }

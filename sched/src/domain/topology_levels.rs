@@ -1,6 +1,6 @@
-//! The topology levels, lowest first: SMT, CLS, MC, PKG, NODE and NUMA, each with its mask and its flags (`struct
-//! sched_domain_topology_level`, `default_topology[]` and `sched_init_numa()` in `kernel/sched/topology.c`; the masks
-//! in `arch/x86/kernel/smpboot.c` and `drivers/base/arch_topology.c`).
+//! The topology levels, lowest first: SMT, CLS, MC (MMC with SIS_NODE_TOPOEXT), PKG, NODE and NUMA, each with its mask
+//! and its flags (`struct sched_domain_topology_level`, `default_topology[]` and `sched_init_numa()` in
+//! `kernel/sched/topology.c`; the masks in `arch/x86/kernel/smpboot.c` and `drivers/base/arch_topology.c`).
 
 use super::build_sched_domains::{SpanId, Spans};
 use super::options::{Arch, DomainOptions};
@@ -35,6 +35,10 @@ pub(super) fn topology_levels(topology: &Topology, options: &DomainOptions, span
         add(Level::Cls, flags, mask);
     }
     add(Level::Mc, SdFlags::SHARE_LLC, mc);
+    if options.llc_pairs {
+        let pairs = llc_pairs(topology);
+        add(Level::Mmc, SdFlags::empty(), mask_of(topology, spans, |c| pairs[&c.llc]));
+    }
     if !(options.arch == Arch::X86 && numa_in_package(topology)) {
         add(Level::Pkg, SdFlags::empty(), node.clone());
     }
@@ -87,6 +91,21 @@ fn cpu_clustergroup_mask(
             _ => cluster[cpu],
         })
         .collect()
+}
+
+/// The pair of each LLC: two that follow each other in a node, in the order of their lowest CPUs, as two L3 caches of
+/// one APIC id >> 4 do on Zen 3.
+fn llc_pairs(topology: &Topology) -> HashMap<u32, (u32, usize)> {
+    let mut of_node: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for c in &topology.cpus {
+        let llcs = of_node.entry(c.node).or_default();
+        if !llcs.contains(&c.llc) {
+            llcs.push(c.llc);
+        }
+    }
+    let numbered =
+        |(node, llcs): (u32, Vec<u32>)| llcs.into_iter().enumerate().map(move |(n, llc)| (llc, (node, n / 2)));
+    of_node.into_iter().flat_map(numbered).collect()
 }
 
 /// Whether a package holds several nodes: `x86_has_numa_in_package`, in 7.2 `topology_num_nodes_per_package() > 1`.

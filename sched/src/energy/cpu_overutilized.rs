@@ -12,6 +12,7 @@
 use crate::cpumask::Cpu;
 use crate::select::{AsymView, CpuCapacity, EnergyView, Fit, RqView, Uclamp, UtilView, util_fits};
 use crate::util::CpuSums;
+use crate::util_est_faster::FasterSite;
 use wakelab_kernel::UtilFits;
 
 /// `cpu_overutilized()` with the version's form of `util_fits_cpu()`. `uclamp_used` is `uclamp_is_used()`. `min_counts`
@@ -24,7 +25,7 @@ pub(crate) fn cpu_overutilized<V: RqView + AsymView + UtilView + EnergyView>(
     min_counts: bool,
 ) -> bool {
     let sums = CpuSums {
-        util_avg: view.cpu_util_avg(cpu),
+        util_avg: view.cpu_util_avg(cpu).max(view.util_est_faster(cpu, FasterSite::Ou)),
         runnable_avg: 0,
         util_est: view.cpu_util_est(cpu),
         capacity: view.arch_scale_cpu_capacity(cpu),

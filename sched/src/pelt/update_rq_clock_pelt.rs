@@ -3,12 +3,14 @@
 //!
 //! ```text
 //! while the CPU runs                            clock_pelt += delta * capacity / 1024 * frequency / 1024
-//! while it idles                                clock_pelt = clock_task
+//! while it idles                                clock_pelt = clock_task_mult
 //! when it goes idle with util_sum at its
-//!     maximum, so it had no idle time before    lost_idle_time += clock_task - clock_pelt
+//!     maximum, so it had no idle time before    lost_idle_time += clock_task_mult - clock_pelt
 //!
 //! rq_clock_pelt() = clock_pelt - lost_idle_time
 //! ```
+//!
+//! `clock_task_mult` is `clock_task`, unless a multiplier makes PELT's clock run faster: then its delta is a multiple.
 
 use super::{LOAD_AVG_MAX, PELT_MIN_DIVIDER, SCHED_CAPACITY_SHIFT};
 
@@ -38,7 +40,13 @@ pub struct RqClock {
     pub clock: u64,
     /// `clock` without the time of interrupts and of other guests (`rq_clock_task()`).
     pub clock_task: u64,
-    /// `clock_task` slowed down while the CPU runs below full speed; catches up while it idles.
+    /// `clock_task`, faster by the multiplier (`clock_task_mult`). The same without one.
+    pub clock_task_mult: u64,
+    /// By how many bits PELT's clock runs faster: the multiplier 1, 2 or 4 as 0, 1 or 2
+    /// (`sched_pelt_multiplier()`, "[RFC PATCH 0/1] sched/pelt: Change PELT halflife at runtime", Dietmar Eggemann,
+    /// August 2022).
+    pub lshift: u32,
+    /// `clock_task_mult` slowed down while the CPU runs below full speed; catches up while it idles.
     pub clock_pelt: u64,
     /// Idle time that a full-speed CPU would not have had, so the averages do not count it as idle.
     pub lost_idle_time: u64,
@@ -63,10 +71,12 @@ impl RqClock {
         self.clock = self.clock.wrapping_add(delta);
         let delta = delta.saturating_sub(stolen);
         self.clock_task = self.clock_task.wrapping_add(delta);
+        let delta = delta << self.lshift;
+        self.clock_task_mult = self.clock_task_mult.wrapping_add(delta);
         self.update_rq_clock_pelt(delta, curr_is_idle, scale);
     }
 
-    /// Advances the PELT clock after `clock_task` advanced by `delta` ns (`update_rq_clock_pelt()`, 7.3).
+    /// Advances the PELT clock after `clock_task_mult` advanced by `delta` ns (`update_rq_clock_pelt()`, 7.3).
     pub fn update_rq_clock_pelt(&mut self, delta: u64, curr_is_idle: bool, scale: Scale) {
         if curr_is_idle {
             self._update_idle_rq_clock_pelt();
@@ -85,7 +95,7 @@ impl RqClock {
     pub fn update_idle_rq_clock_pelt(&mut self, util_sum: u32) {
         const DIVIDER: u32 = (PELT_MIN_DIVIDER << SCHED_CAPACITY_SHIFT) - LOAD_AVG_MAX;
         if util_sum >= DIVIDER {
-            let lag = self.clock_task.wrapping_sub(self.clock_pelt);
+            let lag = self.clock_task_mult.wrapping_sub(self.clock_pelt);
             self.lost_idle_time = self.lost_idle_time.wrapping_add(lag);
         }
         self._update_idle_rq_clock_pelt();
@@ -93,7 +103,7 @@ impl RqClock {
 
     /// Sets the clocks of an idle CPU (`_update_idle_rq_clock_pelt()`, 7.3).
     fn _update_idle_rq_clock_pelt(&mut self) {
-        self.clock_pelt = self.clock_task;
+        self.clock_pelt = self.clock_task_mult;
         self.clock_idle = self.clock;
         self.clock_pelt_idle = self.rq_clock_pelt();
     }

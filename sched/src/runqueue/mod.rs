@@ -55,7 +55,7 @@ mod sched_entity;
 mod tasks_timeline;
 
 pub use cfs::{CfsParams, CfsRq, CfsRules};
-pub use eevdf::{EevdfParams, EevdfRq, EevdfRules, LagLimit, WakeupPreempt};
+pub use eevdf::{EevdfParams, EevdfRq, EevdfRules, IN_TASK, LagLimit, WakeupPreempt};
 pub use enqueue_flags::{DequeueFlags, Dequeued, EnqueueFlags};
 pub use fair_rq::FairRq;
 pub use load_weight::{LoadWeight, Policy};

@@ -90,5 +90,6 @@ fn eevdf(kernel: &Preset, rules: &EevdfRules, features: FeatureSet, nr_cpus: usi
         paranoid_avg: features.has(Feature::PARANOID_AVG) && rules.full_weights,
         migration_cost_ns: get("migration_cost", tunables.migration_cost)?,
         normalized_base_slice_ns: get("base_slice", tunables.base_slice)?,
+        resched_ineligible: features.has(Feature::NEXT_BUDDY_POSTED),
     })
 }

@@ -23,7 +23,7 @@ pub enum Reason {
     CoreCpu,
     /// The scan of the LLC found an idle CPU.
     Scan,
-    /// SIS_SHORT: the target, whose only task is about to sleep.
+    /// SIS_SHORT, SIS_SHORT_V6: the target, whose only task is about to sleep.
     Short,
     /// SIS_ORACLE knew an idle CPU.
     Oracle,
@@ -43,7 +43,7 @@ pub enum Reason {
     RecentFar,
     /// A fork or exec took the slow path, `find_idlest_cpu()`.
     Slow,
-    /// The waker asked for its own CPU (WF_CURRENT_CPU).
+    /// The waker asked for its own CPU (WF_CURRENT_CPU), or SIS_CURRENT stacks the wakee on it.
     CurrentCpu,
     /// A fork or exec without a domain that balances it: the previous CPU.
     Stay,
@@ -132,7 +132,7 @@ pub enum Affine {
     Sync,
     /// The previous CPU is idle.
     PrevIdle,
-    /// SIS_SHORT: the only task of the waking CPU is short.
+    /// SIS_SHORT, SIS_SHORT_V6: the only task of the waking CPU is short.
     Short,
     /// The waking CPU's effective load is lower.
     Weight,

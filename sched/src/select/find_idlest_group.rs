@@ -19,6 +19,7 @@ use super::{AsymView, GroupView, IdleStateView, RqView, Rules, UtilView, Wakeup}
 use crate::cpumask::Cpu;
 use crate::domain::{SchedDomain, SchedGroup, SdFlags};
 use crate::group_sums::GroupSums;
+use crate::util_est_faster::FasterSite;
 use wakelab_kernel::NumaFork;
 
 /// How busy a group is (`enum group_type`), from idlest to busiest. The types that only load balance assigns
@@ -197,9 +198,10 @@ impl GroupStats {
 pub(super) fn cpu_util_without(cpu: Cpu, own: bool, wakeup: &Wakeup<'_>, view: &(impl UtilView + AsymView)) -> u64 {
     let task = &wakeup.wakee;
     let mut util = view.cpu_util_avg(cpu);
-    if own {
-        util = util.saturating_sub(task.util_avg);
-    }
+    util = match own {
+        true => util.saturating_sub(task.util_avg),
+        false => util.max(view.util_est_faster(cpu, FasterSite::SlowPath)),
+    };
     if let Some(mut util_est) = view.cpu_util_est(cpu) {
         // On exec the task is queued and in the CPU's estimate; a waking task would not be.
         if own && (task.on_rq || task.is_current) {

@@ -15,6 +15,7 @@
 //!  select_task_rq_fair
 //!        │ record_wakee, wake_wide                                            wake_affine.rs
 //!        │ TTWU: find_energy_efficient_cpu → [energy]                         crate::energy
+//!        │ TTWU: wake_on_current         → [current-cpu]                      with SIS_CURRENT
 //!        │ TTWU                      FORK, EXEC
 //!  wake_affine ── target       find_idlest_cpu, find_idlest_group
 //!        │                           [slow]
@@ -26,6 +27,7 @@
 //!        │ search policies               → [overloaded] [short]               policy/
 //!        │ select_idle_core              → [core] [core-cpu]
 //!        └ the scan of the LLC           → [scan] [limit] [none]
+//!  select_idle_node                      → [core] [core-cpu] [scan] in another LLC, with SIS_NODE
 //! ```
 //!
 //! What a search reads of the LLC is kept by `update_idle_core()` (update_idle_core.rs) and `update_idle_cpu_scan()`
@@ -34,6 +36,7 @@
 //! If the rules have an energy model ([`Rules::with_energy`]) and no CPU is overutilized, wake-ups are placed by energy
 //! ([`find_energy_efficient_cpu`](crate::energy::find_energy_efficient_cpu)). Core scheduling is not modelled.
 
+mod cluster;
 mod decision;
 mod find_idlest_cpu;
 mod find_idlest_group;
@@ -47,6 +50,7 @@ mod search_position;
 mod select_idle_capacity;
 mod select_idle_core;
 mod select_idle_cpu;
+mod select_idle_node;
 mod select_idle_sibling;
 mod select_idle_smt;
 mod select_task_rq_fair;
@@ -54,8 +58,11 @@ mod update_idle_core;
 mod util_fits_cpu;
 mod view;
 mod wake_affine;
+mod wake_on_current;
 mod wakeup;
 
+pub(crate) use cluster::sets_cluster_flag;
+pub use cluster::{ClusterScan, Far};
 pub use decision::{Affine, Decision, Effects, Reason, ScanCost, SearchCount};
 pub use find_idlest_group::{GroupStats, GroupType};
 pub use find_idlest_group_by_load::GroupLoads;

@@ -46,7 +46,11 @@ impl Select {
     pub fn scan_range(&self, rules: &Rules<'_>, decision: &Decision) -> ScanRange {
         let domains = rules.domains;
         // With capacities even the fast paths read siblings.
-        if rules.code.idle_search == IdleSearch::ThreeScans || domains.cluster_active || domains.asym_cpucap_active {
+        if rules.idle_search == IdleSearch::ThreeScans
+            || domains.cluster_active
+            || domains.asym_cpucap_active
+            || rules.late_reads()
+        {
             return ScanRange::All;
         }
         match decision.reason {
@@ -90,11 +94,11 @@ impl Select {
         }
     }
 
-    /// Whether the next step is `wake_affine()` or energy-aware placement, which read loads and utilisation besides
-    /// whether CPUs are idle.
+    /// Whether the next step is `wake_affine()`, `wake_on_current()` or energy-aware placement, which read loads,
+    /// running tasks and utilisation besides whether CPUs are idle.
     #[inline]
     pub fn reads_averages(&self) -> bool {
-        matches!(self.stage, Stage::Energy | Stage::Affine)
+        matches!(self.stage, Stage::Energy | Stage::Current | Stage::Affine)
     }
 
     /// The CPU around which the search is made.
@@ -103,17 +107,21 @@ impl Select {
         self.target
     }
 
-    /// Whether `has_idle_cores` is still to be read.
+    /// Whether `has_idle_cores` is still to be read, of whatever LLC.
     #[inline]
-    pub fn before_scan(&self) -> bool {
-        !matches!(self.stage, Stage::Scan(_) | Stage::Done)
+    pub fn before_scan(&self, rules: &Rules<'_>) -> bool {
+        match self.stage {
+            Stage::Done => false,
+            Stage::Scan(_) => rules.late_reads(),
+            _ => true,
+        }
     }
 
     /// Whether the search policies, and `nr_idle_scan` and the clocks that they read, are still to be asked. Up to 5.11
     /// a scan for a core comes before the one on which they act.
     #[inline]
     pub fn before_policies(&self, rules: &Rules<'_>) -> bool {
-        self.before_scan() || (self.stage != Stage::Done && self.scan.is_first_of_two(rules))
+        self.before_scan(rules) || (self.stage != Stage::Done && self.scan.is_first_of_two(rules))
     }
 
     /// Whether the decision may still probe `cpu` before its predicted end: `finished` is the copy that was finished,
@@ -128,7 +136,7 @@ impl Select {
         cpu: Cpu,
     ) -> bool {
         // Up to 5.11 up to three scans follow each other. With capacities even the fast paths read siblings.
-        if rules.code.idle_search == IdleSearch::ThreeScans || rules.domains.asym_cpucap_active {
+        if rules.idle_search == IdleSearch::ThreeScans || rules.domains.asym_cpucap_active || rules.late_reads() {
             return self.stage != Stage::Done;
         }
         // An idle CPU that was kept while searching for a core lies on the way, not at the end. One in another cluster
@@ -138,8 +146,10 @@ impl Select {
         let found = ends.then_some(predicted.cpu);
         match self.stage {
             Stage::Done => false,
+            // v9 of SIS_CLUSTER looks at these again in the end.
+            Stage::Scan(_) if self.prev_far == Some(cpu) || self.recent_far == Some(cpu) => true,
             Stage::Scan(next) => next == cpu || self.scan.may_probe(rules, cpu, found),
-            Stage::Energy | Stage::Affine | Stage::Capacity(_) | Stage::Slow(_) => true,
+            Stage::Energy | Stage::Current | Stage::Affine | Stage::Capacity(_) | Stage::Slow(_) => true,
             Stage::Target | Stage::Prev | Stage::Recent(_) | Stage::Smt(_) => {
                 let prev = wakeup.wakee.prev_cpu;
                 cpu == self.target

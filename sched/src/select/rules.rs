@@ -1,11 +1,11 @@
 //! Under which rules a decision is made.
 
-use super::RqView;
+use super::{ClusterScan, RqView, select_idle_node};
 use crate::cpumask::Cpu;
 use crate::domain::SchedDomains;
 use crate::energy::PerfDomains;
 use std::fmt;
-use wakelab_kernel::{CapacitySearch, Code, FeatureSet, Preset};
+use wakelab_kernel::{CapacitySearch, Code, Feature, FeatureSet, IdleSearch, Preset};
 
 /// A kernel version, what is switched on, and the machine's domains.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +17,16 @@ pub struct Rules<'a> {
     /// The machine's domains.
     pub domains: &'a SchedDomains,
     /// `sysctl_sched_min_granularity`, since 6.6 `sysctl_sched_base_slice`, as scaled for this machine, ns; 0 where
-    /// that is not known. Read with SIS_SHORT on.
+    /// that is not known. Read with SIS_SHORT and SIS_SHORT_V6 on.
     pub min_granularity: u64,
+    /// `sysctl_sched_migration_cost`, ns; 0 where that is not known. Read with SIS_CURRENT and SIS_CACHE on.
+    pub migration_cost: u64,
+    /// The shape of the search: the version's, or one scan with SIS_SINGLE_PASS.
+    pub idle_search: IdleSearch,
+    /// SIS_SINGLE_PASS: one scan where the version makes three, and no look at siblings.
+    pub single_pass: bool,
+    /// How the target's cluster is scanned before the LLC; `None` if it is not, or if there are no clusters.
+    pub cluster_scan: Option<ClusterScan>,
     /// `rd->pd`; `None` where placement does not go by energy (`sched_energy_enabled()`).
     pub energy: Option<&'a PerfDomains>,
 }
@@ -34,7 +42,25 @@ impl<'a> Rules<'a> {
         }
         let tunables = kernel.tunables.scaled(domains.nr_cpus as usize);
         let min_granularity = tunables.min_granularity.or(tunables.base_slice).unwrap_or(0);
-        Ok(Rules { code: &kernel.code, features, domains, min_granularity, energy: None })
+        let migration_cost = tunables.migration_cost.unwrap_or(500_000);
+        Ok(Rules { min_granularity, migration_cost, ..Rules::of(&kernel.code, features, domains) })
+    }
+
+    /// The rules of this code, whose tunables are not known.
+    pub fn of(code: &'a Code, features: FeatureSet, domains: &'a SchedDomains) -> Self {
+        let cluster_scan = ClusterScan::of(code, features).filter(|_| domains.cluster_active);
+        let single_pass = code.idle_search == IdleSearch::ThreeScans && features.has(Feature::SIS_SINGLE_PASS);
+        Rules {
+            code,
+            features,
+            domains,
+            min_granularity: 0,
+            migration_cost: 0,
+            idle_search: if single_pass { IdleSearch::OneScan } else { code.idle_search },
+            single_pass,
+            cluster_scan,
+            energy: None,
+        }
     }
 
     /// The same where wake-ups go by energy: [`build_perf_domains`](crate::energy::build_perf_domains) says whether
@@ -42,6 +68,27 @@ impl<'a> Rules<'a> {
     #[must_use]
     pub fn with_energy(self, energy: &'a PerfDomains) -> Self {
         Rules { energy: Some(energy), ..self }
+    }
+
+    /// Whether a search goes on with the other LLCs of the node: SIS_NODE, in one of its forms.
+    #[inline]
+    pub fn searches_node(&self) -> bool {
+        self.features.intersects(select_idle_node::FORMS)
+    }
+
+    /// Whether an LLC that was searched in vain is remembered: SIS_EFF_BUSY and SIS_EFF_FILTER.
+    #[inline]
+    pub(super) fn keeps_busy(&self) -> bool {
+        const BUSY: FeatureSet =
+            FeatureSet::EMPTY.with(Feature::SIS_EFF_BUSY, true).with(Feature::SIS_EFF_FILTER, true);
+        self.features.intersects(BUSY)
+    }
+
+    /// Whether a scan reads more, after it has begun, than whether CPUs are idle.
+    #[inline]
+    pub(super) fn late_reads(&self) -> bool {
+        const LATE: FeatureSet = select_idle_node::FORMS.with(Feature::SIS_CACHE, true);
+        self.features.intersects(LATE)
     }
 
     /// A CPU's load where placement compares loads.

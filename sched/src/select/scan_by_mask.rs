@@ -46,7 +46,7 @@ use super::select_task_rq_fair::Cx;
 use super::{IdleCores, Rules, SearchView, Site};
 use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::SchedDomain;
-use wakelab_kernel::IdleSearch;
+use wakelab_kernel::{Feature, IdleSearch};
 
 /// Probes that were skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,8 @@ impl Scan {
     ) -> bool {
         if self.has_idle_core
             && !self.in_cluster
+            && !self.core_limited
+            && !cx.rules.features.has(Feature::SIS_CACHE)
             && !cx.rules.code.core_scan_whole
             && self.plan.mask().is_none()
             && cx.view.idle_cores().is_some()
@@ -93,6 +95,10 @@ impl Scan {
         idle: &CpuMask,
         count: &mut SearchCount,
     ) -> ScanNext {
+        // A limit on cores is small. SIS_CACHE may pass over every idle CPU.
+        if self.core_limited || cx.rules.features.has(Feature::SIS_CACHE) {
+            return self.probe(cpu, cx, target, count, &mut ());
+        }
         if self.has_idle_core {
             return self.cores_by_mask(cpu, cx, target, idle, count);
         }
@@ -138,7 +144,7 @@ impl Scan {
         idle: &CpuMask,
         count: &mut SearchCount,
     ) -> ScanNext {
-        let keeps_cpus = cx.rules.code.idle_search == IdleSearch::OneScan;
+        let keeps_cpus = cx.rules.idle_search == IdleSearch::OneScan;
         if self.one_per_core
             && let Some(cores) = cx.view.idle_cores()
         {
@@ -196,7 +202,7 @@ impl Scan {
         count: &mut SearchCount,
     ) -> ScanNext {
         let smt_mask = &cx.rules.domains.smt_mask;
-        let keeps_cpus = cx.rules.code.idle_search == IdleSearch::OneScan;
+        let keeps_cpus = cx.rules.idle_search == IdleSearch::OneScan;
         // Probes up to the beginning of a core, and past it if it is the one whose idle CPU is kept.
         loop {
             let core = self.core.cpu;
@@ -253,7 +259,8 @@ impl Scan {
         idle: &IdleCores,
         count: &mut SearchCount,
     ) -> Skipped {
-        if self.in_cluster || self.counts_disallowed || self.plan.report_last {
+        let one_by_one = self.core_limited || rules.features.has(Feature::SIS_CACHE);
+        if self.in_cluster || self.counts_disallowed || self.plan.report_last || one_by_one {
             return Skipped { pending: cpu, probes: 0 };
         }
         if self.has_idle_core {
@@ -286,7 +293,7 @@ impl Scan {
             return none;
         }
         // As long as no idle CPU is kept, both CPUs of a busy core are probed; then only the first, unless it is idle.
-        let keeps = rules.code.idle_search == IdleSearch::OneScan && self.idle_cpu.is_none();
+        let keeps = rules.idle_search == IdleSearch::OneScan && self.idle_cpu.is_none();
         let (stops, probes) = if keeps { (&idle.any, 2) } else { (&idle.first, 1) };
         if stops.test(self.core.cpu) {
             return none;

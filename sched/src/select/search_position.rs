@@ -116,12 +116,21 @@ impl SearchLlcs {
     /// For these rules; `llc_of` has the number of each CPU's LLC, 0 upwards.
     pub fn new(rules: &Rules<'_>, llc_of: &[u32]) -> Self {
         let domains = rules.domains;
-        // They replace the search, or take CPUs out of the scan.
-        let others = [Feature::SIS_ORACLE, Feature::SIS_FILTER, Feature::OWN];
-        let usable = rules.code.idle_search == IdleSearch::OneScan
+        // They replace the search, take CPUs out of the scan, or limit the scan for a core.
+        let others = [
+            Feature::SIS_ORACLE,
+            Feature::SIS_FILTER,
+            Feature::SIS_EFF_CORE_LIMIT,
+            Feature::SIS_EFF_BUSY,
+            Feature::SIS_EFF_FILTER,
+            Feature::OWN,
+        ];
+        let usable = rules.idle_search == IdleSearch::OneScan
+            && !rules.single_pass
             && !domains.cluster_active
             && !domains.asym_cpucap_active
             && rules.energy.is_none()
+            && !rules.late_reads()
             && !rules.code.core_scan_whole
             && (!domains.smt_active || !domains.core_walk.is_empty())
             && !others.iter().any(|&feature| rules.features.has(feature));

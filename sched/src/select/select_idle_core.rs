@@ -19,7 +19,7 @@
 //! Up to 5.11 no idle CPU is kept on the way, and the loop over the cores belongs to this function.
 
 use super::decision::{Reason, SearchCount};
-use super::policy::{About, Recorded, Switch};
+use super::policy::{self, About, Recorded, Switch};
 use super::select_idle_cpu::{Scan, ScanNext};
 use super::select_idle_sibling::takes_sched_idle;
 use super::select_task_rq_fair::Cx;
@@ -33,6 +33,22 @@ pub(super) const SIS_CORE: About = About {
         feature: Feature::SIS_CORE,
         does: "on by default: the LLC is scanned for an idle core while `has_idle_cores` is set. `NO_SIS_CORE` turns \
             it off",
+        recorded: Recorded::Yes,
+    }],
+    tunables: &[],
+};
+
+/// SIS_SINGLE_PASS: the scan for a core is the scan for a CPU, too.
+///
+/// "[PATCH v5 0/4] Scan for an idle sibling in a single pass", Mel Gorman after Peter Zijlstra, 27 January 2021, merged
+/// for 5.12. It acts on versions that make three scans. The siblings of a busy target are not looked at, the scan
+/// starts at the target, an idle CPU that the scan for a core has passed is taken where no core is idle, without a
+/// limit, and that scan's time is not entered into `avg_scan_cost`. 5.18 has more changes.
+pub(super) const SIS_SINGLE_PASS: About = About {
+    switches: &[Switch {
+        feature: Feature::SIS_SINGLE_PASS,
+        does: "up to 5.11: one scan of the LLC for a core and a CPU in place of three. Where no core is idle it takes \
+            the first idle CPU of the whole LLC, and the target's siblings are not looked at specially",
         recorded: Recorded::Yes,
     }],
     tunables: &[],
@@ -68,7 +84,7 @@ impl Scan {
                 cx.wakeup.wakee.cpus_ptr.test(cpu)
             }
         };
-        let keeps_cpus = cx.rules.code.idle_search == IdleSearch::OneScan;
+        let keeps_cpus = cx.rules.idle_search == IdleSearch::OneScan;
         let idle = cx.view.available_idle_cpu(cpu);
         let mut core_ends = false;
         let mut sched_idle = None;
@@ -97,9 +113,11 @@ impl Scan {
             return ScanNext::Probe(next);
         }
         if self.core.idle {
-            return ScanNext::Found(self.core.cpu, Reason::Core);
-        }
-        if !self.one_per_core {
+            if !policy::cache_hot_cpu(self.core.cpu, cx, count.scanned.saturating_sub(2)) {
+                return ScanNext::Found(self.core.cpu, Reason::Core);
+            }
+            // Its CPUs stay in the mask: the walk comes to the siblings, too.
+        } else if !self.one_per_core {
             self.cpus.andnot_with(siblings);
         }
         self.advance(cx.rules, target, count)

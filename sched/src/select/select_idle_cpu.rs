@@ -37,7 +37,7 @@ use super::select_task_rq_fair::{Chosen, Cx, Select, Stage};
 use super::{Event, Observer, Rules, SearchView, Site};
 use crate::cpumask::{Cpu, CpuMask, Wrap};
 use crate::domain::{SchedDomain, SdFlags};
-use wakelab_kernel::IdleSearch;
+use wakelab_kernel::{Feature, IdleSearch};
 
 /// `select_idle_cpu()` alone: the scan of the LLC of `target`, for an idle core if `has_idle_core` is set. If the scan
 /// finds nothing (-1 in the kernel), the decision is the target, as it is in `select_idle_sibling()`.
@@ -64,11 +64,11 @@ impl Select {
         observer: &mut O,
     ) -> Option<Chosen> {
         observer.event(Event::SelectIdleCpu { cores: has_idle_core });
-        let verdict = self.scan.begin(cx, has_idle_core, self.target, self.probes(), &mut self.effects, observer);
+        let verdict = self.scan.begin(cx, has_idle_core, self.scan_target, self.probes(), &mut self.effects, observer);
         let next = match verdict {
             Verdict::Overloaded => ScanNext::Failed(Reason::Overloaded),
             Verdict::Take(cpu, reason) => ScanNext::Found(cpu, reason),
-            Verdict::Scan => self.scan.advance(cx.rules, self.target, &mut self.count),
+            Verdict::Scan => self.scan.advance(cx.rules, self.scan_target, &mut self.count),
         };
         self.continue_scan(next, cx, observer)
     }
@@ -87,18 +87,35 @@ impl Select {
                 None
             }
             ScanNext::Found(cpu, reason) => {
-                self.scan.end(reason, cx, self.target, self.probes(), &mut self.effects);
+                self.end_scan(reason, cx);
                 self.done(cpu, reason)
             }
             ScanNext::Failed(reason) => {
-                self.scan.end(reason, cx, self.target, self.probes(), &mut self.effects);
+                self.end_scan(reason, cx);
                 if self.scan.is_first_of_two(cx.rules) {
                     return self.begin_scan(false, cx, observer);
+                }
+                if self.node.under_way {
+                    return self.search_next_llc(cx, observer);
                 }
                 self.scan_failed = reason;
                 self.after_scan(cx, observer)
             }
         }
+    }
+
+    /// What the kernel writes after a scan. The hint of the target's LLC is cleared by the effects, those of other LLCs
+    /// by a list of their own.
+    #[inline]
+    fn end_scan<V: SearchView>(&mut self, reason: Reason, cx: Cx<'_, V>) {
+        let probes = self.probes();
+        if !self.node.under_way {
+            return self.scan.end(reason, cx, self.scan_target, probes, &mut self.effects);
+        }
+        let own = self.effects.clear_idle_cores.take();
+        self.scan.end(reason, cx, self.scan_target, probes, &mut self.effects);
+        self.node.cleared.extend(self.effects.clear_idle_cores.take());
+        self.effects.clear_idle_cores = own;
     }
 }
 
@@ -112,6 +129,8 @@ pub(super) struct Scan {
     pub(super) plan: Plan,
     /// Whether the scan searches for an idle core.
     pub(super) has_idle_core: bool,
+    /// SIS_EFF_CORE_LIMIT: the limit counts cores, too.
+    pub(super) core_limited: bool,
     /// `cpus` has one CPU of each core, the one that the scan reaches first, so that no sibling has to be cleared.
     pub(super) one_per_core: bool,
     /// CPUs of the LLC that the wakee may not use also count towards the limit, although they are skipped and not
@@ -123,6 +142,8 @@ pub(super) struct Scan {
     pub(super) core: Core,
     /// An idle CPU that was found while searching for a core.
     pub(super) idle_cpu: Option<Cpu>,
+    /// SIS_CACHE: the first idle CPU that was passed over.
+    first_hot: Option<Cpu>,
     /// The CPU that the scan reached last, if a policy needs it.
     last: Option<Cpu>,
 }
@@ -145,11 +166,13 @@ impl Default for Scan {
             position: Wrap::new(0),
             plan: Plan::new(0),
             has_idle_core: false,
+            core_limited: false,
             one_per_core: false,
             counts_disallowed: false,
             in_cluster: false,
             core: Core::default(),
             idle_cpu: None,
+            first_hot: None,
             last: None,
         }
     }
@@ -168,13 +191,14 @@ impl Scan {
         observer: &mut O,
     ) -> Verdict {
         let sd = llc(cx.rules, target);
-        let three_scans = cx.rules.code.idle_search == IdleSearch::ThreeScans;
+        let three_scans = cx.rules.idle_search == IdleSearch::ThreeScans;
         // The first checks have probed the target already; since 56498cfb045d (5.12) the scan starts at target + 1.
         let start = target + u32::from(cx.rules.code.scan_after_target);
         self.plan.reset(start);
         self.last = None;
         self.has_idle_core = has_idle_core;
         self.idle_cpu = None;
+        self.first_hot = None;
         // `this_sd = rcu_dereference(*this_cpu_ptr(&sd_llc)); if (!this_sd) return -1;`, whatever features are on. The
         // reason is that of a search that does not scan.
         let in_select_idle_cpu = !(three_scans && has_idle_core);
@@ -201,14 +225,16 @@ impl Scan {
         if !any && cx.rules.code.empty_mask_returns {
             self.has_idle_core = false;
         }
-        self.in_cluster = cx.rules.code.cluster_scan
-            && cx.rules.domains.cluster_active
+        self.in_cluster = cx.rules.cluster_scan.is_some_and(|scan| !scan.ascending || !cx.rules.domains.smt_active)
             && sd.groups().next().is_some_and(|group| group.flags.contains(SdFlags::CLUSTER));
         self.counts_disallowed = !cx.rules.code.scan_counts_allowed_only
             && !self.has_idle_core
             && !sd.span.is_subset(cx.wakeup.wakee.cpus_ptr);
+        self.core_limited =
+            self.has_idle_core && self.plan.nr != i32::MAX && cx.rules.features.has(Feature::SIS_EFF_CORE_LIMIT);
         self.one_per_core = self.begin_with_one_per_core(cx, sd, target);
-        self.position = Wrap::new(self.plan.start);
+        let ascends = self.in_cluster && cx.rules.cluster_scan.is_some_and(|scan| scan.ascending);
+        self.position = Wrap::new(if ascends { 0 } else { self.plan.start });
         Verdict::Scan
     }
 
@@ -220,12 +246,22 @@ impl Scan {
         }
         let next = if self.in_cluster { self.next_in_cluster(rules, target) } else { self.position.next(&self.cpus) };
         let Some(cpu) = next else {
-            return match self.idle_cpu {
-                Some(cpu) => ScanNext::Found(cpu, Reason::CoreCpu),
-                None => ScanNext::Failed(Reason::None),
+            return match (self.idle_cpu, self.first_hot) {
+                (Some(cpu), _) => ScanNext::Found(cpu, Reason::CoreCpu),
+                (None, Some(cpu)) => ScanNext::Found(cpu, Reason::Scan),
+                (None, None) => ScanNext::Failed(Reason::None),
             };
         };
         if self.has_idle_core {
+            if self.core_limited {
+                self.plan.nr -= 1;
+                if self.plan.nr == 0 {
+                    return match self.idle_cpu {
+                        Some(cpu) => ScanNext::Found(cpu, Reason::CoreCpu),
+                        None => ScanNext::Failed(Reason::Limit),
+                    };
+                }
+            }
             self.core = Core { cpu, idle: true };
             count.scanned += 1;
             return ScanNext::Probe(rules.domains.smt_mask[cpu as usize].first().unwrap_or(cpu));
@@ -257,7 +293,10 @@ impl Scan {
                 return ScanNext::Probe(cpu);
             }
         }
-        ScanNext::Failed(Reason::None)
+        match self.first_hot {
+            Some(cpu) => ScanNext::Found(cpu, Reason::Scan),
+            None => ScanNext::Failed(Reason::None),
+        }
     }
 
     /// The next CPU of the target's cluster, and after these the first of the rest of the LLC.
@@ -275,7 +314,7 @@ impl Scan {
     /// `!--nr`, which since the cluster scan reads `--nr <= 0`.
     #[inline]
     fn limit_reached(&self, rules: &Rules<'_>) -> bool {
-        if rules.code.cluster_scan { self.plan.nr <= 0 } else { self.plan.nr == 0 }
+        if rules.code.cluster_scan || rules.cluster_scan.is_some() { self.plan.nr <= 0 } else { self.plan.nr == 0 }
     }
 
     /// Probes `cpu` (`__select_idle_cpu()`, or one CPU of `select_idle_core()`) and advances.
@@ -292,7 +331,10 @@ impl Scan {
             return self.probe_core(cpu, cx, target, count, observer);
         }
         if choose_idle_cpu(Site::Scan, cpu, cx, observer) {
-            return ScanNext::Found(cpu, Reason::Scan);
+            if !policy::cache_hot_cpu(cpu, cx, count.scanned.saturating_sub(2)) {
+                return ScanNext::Found(cpu, Reason::Scan);
+            }
+            self.first_hot.get_or_insert(cpu);
         }
         self.advance(cx.rules, target, count)
     }
@@ -300,7 +342,7 @@ impl Scan {
     /// Whether this was the first of two scans, the one for a core (up to 5.11); the one for a CPU follows.
     #[inline]
     pub(super) fn is_first_of_two(&self, rules: &Rules<'_>) -> bool {
-        self.has_idle_core && rules.code.idle_search == IdleSearch::ThreeScans
+        self.has_idle_core && rules.idle_search == IdleSearch::ThreeScans
     }
 
     /// What the kernel writes after the loop.
@@ -311,12 +353,18 @@ impl Scan {
             policy::scan_ended(&self.context(cx, sd, target, probes), self.last, effects);
         }
         // If it has found an idle core, reached the limit or refused to scan, the kernel returns early and skips the
-        // updates below.
-        if matches!(reason, Reason::Core | Reason::Limit | Reason::Overloaded | Reason::Short) {
+        // updates below. With SIS_EFF_CORE_LIMIT the limit leaves the loop.
+        if matches!(reason, Reason::Core | Reason::Overloaded | Reason::Short) {
             return;
         }
-        if self.has_idle_core {
-            effects.clear_idle_cores = Some(target);
+        let became_busy = cx.rules.keeps_busy() && cx.rules.domains.smt_active && policy::found_nothing(reason);
+        if reason == Reason::Limit && !cx.rules.features.has(Feature::SIS_EFF_CORE_LIMIT) && !became_busy {
+            return;
+        }
+        // Another CPU may have set the hint meanwhile; `sd_is_busy` is written over it.
+        if self.has_idle_core || became_busy {
+            // As first merged, SIS_SINGLE_PASS clears the hint of the waking CPU's LLC.
+            effects.clear_idle_cores = Some(if cx.rules.single_pass { cx.wakeup.waker.cpu } else { target });
         }
         let sd = llc(cx.rules, target);
         policy::after_scan(&self.context(cx, sd, target, probes), cx.view, &self.plan, effects);

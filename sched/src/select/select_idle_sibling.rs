@@ -10,7 +10,8 @@
 //!     has_idle_core = test_idle_cores(target)                                   Select::search_domain
 //!     no idle core, and prev shares the cache:           select_idle_smt(prev)
 //!     select_idle_cpu(has_idle_core)
-//!     nothing found:                                     return target          Select::fall_through
+//!     SIS_NODE: select_idle_node()                                              Select::fall_through
+//!     nothing found:                                     return target
 //! ```
 //!
 //! Each fast path also requires that the wakee fits the CPU if CPUs differ in capacity (`asym_fits_cpu()`). The
@@ -19,9 +20,10 @@
 
 use super::decision::{Decision, Effects, Reason, SearchCount};
 use super::select_idle_capacity::asym_fits_cpu;
+use super::select_idle_node::test_idle_cores;
 use super::select_task_rq_fair::{Chosen, Cx, Select, Stage};
 use super::wake_affine::AffineDetail;
-use super::{Event, Observer, Probe, Rules, SearchView, Site, Wakeup};
+use super::{Event, Far, Observer, Probe, Rules, SearchView, Site, Wakeup};
 use crate::cpumask::Cpu;
 use wakelab_kernel::{Feature, IdleSearch};
 
@@ -56,7 +58,22 @@ pub(super) fn choose_idle_cpu<V: SearchView, O: Observer>(
 /// Whether a CPU that runs SCHED_IDLE tasks only is free for this wakee.
 #[inline]
 pub(super) fn takes_sched_idle(rules: &Rules<'_>, wakeup: &Wakeup<'_>) -> bool {
-    !(rules.code.sched_idle_not_for_idle && wakeup.wakee.idle_policy)
+    !(rules.code.sched_idle_not_for_idle
+        && rules.features.has(Feature::SCHED_IDLE_NOT_FOR_IDLE)
+        && wakeup.wakee.idle_policy)
+}
+
+/// Whether an idle CPU outside of the target's cluster is kept for the end.
+#[inline]
+fn keeps_far(rules: &Rules<'_>) -> bool {
+    rules.cluster_scan.is_some_and(|scan| scan.far != Far::Forgotten)
+}
+
+/// Whether such a CPU is taken in the end. v9 of SIS_CLUSTER looks again whether it is idle.
+fn takes_far<V: SearchView>(cpu: Cpu, cx: Cx<'_, V>) -> bool {
+    cx.rules.cluster_scan.is_none_or(|scan| scan.far != Far::TakenIfIdle)
+        || cx.view.available_idle_cpu(cpu)
+        || (cx.rules.code.sched_idle_cpus && cx.view.sched_idle_cpu(cpu) && takes_sched_idle(cx.rules, cx.wakeup))
 }
 
 impl Select {
@@ -74,6 +91,8 @@ impl Select {
     #[inline]
     pub(super) fn begin_search(&mut self) {
         self.stage = Stage::Target;
+        self.scan_target = self.target;
+        self.node.reset();
         self.count = SearchCount { search: 1, domain_search: 0, scanned: 1, failed: 0 };
     }
 
@@ -109,8 +128,10 @@ impl Select {
             if self.near(cx.rules, prev) {
                 return self.done(prev, Reason::Prev);
             }
-            observer.event(Event::Far(Site::Prev, prev));
-            self.prev_far = Some(prev);
+            if keeps_far(cx.rules) {
+                observer.event(Event::Far(Site::Prev, prev));
+                self.prev_far = Some(prev);
+            }
         }
         self.after_prev::<ASYM, V, O>(cx, observer)
     }
@@ -168,8 +189,10 @@ impl Select {
                     self.effects.recent_used_cpu = Some(cx.wakeup.wakee.prev_cpu);
                     return self.done(recent, Reason::Recent);
                 }
-                observer.event(Event::Far(Site::Recent, recent));
-                self.recent_far = Some(recent);
+                if keeps_far(cx.rules) {
+                    observer.event(Event::Far(Site::Recent, recent));
+                    self.recent_far = Some(recent);
+                }
             }
         }
         self.search_domain::<ASYM, V, O>(cx, observer)
@@ -178,8 +201,7 @@ impl Select {
     /// Whether an idle CPU ends the search: without clusters always, with clusters if it is in the target's.
     #[inline]
     fn near(&self, rules: &Rules<'_>, cpu: Cpu) -> bool {
-        !(rules.code.cluster_scan && rules.domains.cluster_active)
-            || rules.domains.cpus_share_resources(cpu, self.target)
+        rules.cluster_scan.is_none() || rules.domains.cpus_share_resources(cpu, self.target)
     }
 
     /// Past the fast paths.
@@ -196,13 +218,10 @@ impl Select {
             return self.done(self.target, Reason::None);
         }
         self.count.domain_search = 1;
-        let mut has_idle_core = false;
-        if cx.rules.domains.smt_active && cx.rules.features.has(Feature::SIS_CORE) {
-            has_idle_core = cx.view.has_idle_cores(self.target);
-            observer.event(Event::IdleCores(has_idle_core));
-        }
+        let has_idle_core = test_idle_cores(cx.rules, self.target, cx.view, observer);
         let prev = cx.wakeup.wakee.prev_cpu;
-        if cx.rules.code.idle_search == IdleSearch::OneScan
+        if cx.rules.idle_search == IdleSearch::OneScan
+            && !cx.rules.single_pass
             && cx.rules.domains.smt_active
             && !has_idle_core
             && cx.rules.domains.cpus_share_cache(prev, self.target)
@@ -215,21 +234,39 @@ impl Select {
     /// The scan found nothing.
     #[inline]
     pub(super) fn after_scan<V: SearchView, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
-        match cx.rules.code.idle_search {
+        match cx.rules.idle_search {
             IdleSearch::ThreeScans if cx.rules.domains.smt_active => self.next_sibling(self.target, 0, cx, observer),
-            _ => self.fall_through(),
+            _ => self.fall_through(cx, observer),
         }
     }
 
-    /// Nothing nearer was found: takes an idle CPU outside the cluster, or the target, though it is busy.
+    /// Nothing nearer was found: takes an idle CPU outside the cluster, searches the node, or takes the target, though
+    /// it is busy.
     #[inline]
-    pub(super) fn fall_through(&mut self) -> Option<Chosen> {
-        if let Some(prev) = self.prev_far {
+    pub(super) fn fall_through<V: SearchView, O: Observer>(
+        &mut self,
+        cx: Cx<'_, V>,
+        observer: &mut O,
+    ) -> Option<Chosen> {
+        if let Some(prev) = self.prev_far
+            && takes_far(prev, cx)
+        {
             return self.done(prev, Reason::PrevFar);
         }
-        if let Some(recent) = self.recent_far {
+        if let Some(recent) = self.recent_far
+            && takes_far(recent, cx)
+        {
             return self.done(recent, Reason::RecentFar);
         }
+        if cx.rules.searches_node() {
+            return self.select_idle_node(cx, observer);
+        }
+        self.give_up()
+    }
+
+    /// Takes the target, though it is busy.
+    #[inline]
+    pub(super) fn give_up(&mut self) -> Option<Chosen> {
         self.count.failed = 1;
         self.done(self.target, self.scan_failed)
     }

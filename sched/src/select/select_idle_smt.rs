@@ -45,9 +45,9 @@ impl Select {
                 return None;
             }
         }
-        match cx.rules.code.idle_search {
+        match cx.rules.idle_search {
             IdleSearch::OneScan => self.begin_scan(false, cx, observer),
-            IdleSearch::ThreeScans => self.fall_through(),
+            IdleSearch::ThreeScans => self.fall_through(cx, observer),
         }
     }
 
@@ -68,7 +68,7 @@ impl Select {
     /// Whose siblings are probed: the previous CPU's, before 5.12 the target's.
     #[inline]
     fn sibling_of(&self, rules: &Rules<'_>, wakeup: &Wakeup<'_>) -> Cpu {
-        match rules.code.idle_search {
+        match rules.idle_search {
             IdleSearch::OneScan => wakeup.wakee.prev_cpu,
             IdleSearch::ThreeScans => self.target,
         }

@@ -7,8 +7,9 @@
 //!         record_wakee(p)                            the caller, before the decision
 //!         if WF_CURRENT_CPU: return this_cpu
 //!         find_energy_efficient_cpu(): return it     if wake-ups are placed by energy
+//!         SIS_CURRENT: if wake_on_current(): return this_cpu
 //!         want_affine = !wake_wide(p) && p may use this_cpu
-//!     for_each_domain(this_cpu, sd):                                             Select::begin_domains
+//!     for_each_domain(this_cpu, sd):                                             Select::walk_domains
 //!         if want_affine and sd has SD_WAKE_AFFINE and prev_cpu:
 //!             new_cpu = wake_affine(); sd = NULL; break
 //!         if sd has the wake-up's balance flag: remember it
@@ -20,7 +21,9 @@ use super::decision::{Decision, Effects, Reason, SearchCount};
 use super::find_idlest_cpu::SlowPath;
 use super::select_idle_capacity::CapacityScan;
 use super::select_idle_cpu::Scan;
+use super::select_idle_node::NodeSearch;
 use super::wake_affine::{AffineDetail, wake_affine};
+use super::wake_on_current::wake_on_current;
 use super::{Event, Observer, Rules, SearchView, View, WakeFlags, Wakeup, wake_wide};
 use crate::cpumask::Cpu;
 use crate::domain::SdFlags;
@@ -53,6 +56,8 @@ pub fn select_task_rq_fair<V: View, O: Observer>(select: &mut Select, cx: Cx<'_,
 pub struct Select {
     pub(super) stage: Stage,
     pub(super) target: Cpu,
+    /// The CPU around which the LLC is scanned: the target, or with SIS_NODE the first of another LLC.
+    pub(super) scan_target: Cpu,
     pub(super) affine: AffineDetail,
     pub(super) imbalance_pct: u32,
     /// Clusters: an idle previous CPU outside the target's cluster.
@@ -60,6 +65,7 @@ pub struct Select {
     /// Clusters: an idle recently used CPU outside the target's cluster.
     pub(super) recent_far: Option<Cpu>,
     pub(super) scan: Scan,
+    pub(super) node: NodeSearch,
     /// How the scan ended, if it failed.
     pub(super) scan_failed: Reason,
     pub(super) capacity: CapacityScan,
@@ -99,6 +105,8 @@ pub(super) struct Chosen {
 pub(super) enum Stage {
     /// All CPUs of the performance domains, at one moment.
     Energy,
+    /// The waking CPU, for wake_on_current().
+    Current,
     /// The waking and the previous CPU, for wake_affine().
     Affine,
     /// The target.
@@ -124,11 +132,13 @@ impl Default for Select {
         Select {
             stage: Stage::Done,
             target: 0,
+            scan_target: 0,
             affine: AffineDetail::NOT_ASKED,
             imbalance_pct: 0,
             prev_far: None,
             recent_far: None,
             scan: Scan::default(),
+            node: NodeSearch::default(),
             scan_failed: Reason::None,
             capacity: CapacityScan::default(),
             slow: SlowPath::default(),
@@ -153,7 +163,7 @@ macro_rules! match_stage {
             Stage::Recent(cpu) => $self.probe_recent::<false, V, O>(cpu, $cx, $observer),
             Stage::Smt(cpu) => $self.probe_sibling(cpu, $cx, $observer),
             Stage::Scan(cpu) => {
-                let next = $self.scan.probe(cpu, $cx, $self.target, &mut $self.count, $observer);
+                let next = $self.scan.probe(cpu, $cx, $self.scan_target, &mut $self.count, $observer);
                 $self.continue_scan(next, $cx, $observer)
             }
             Stage::Capacity(cpu) => $self.probe_capacity(cpu, $cx, $observer),
@@ -201,6 +211,33 @@ impl Select {
     /// What comes after energy-aware placement, or without it.
     #[inline]
     fn begin_domains<O: Observer>(
+        &mut self,
+        rules: &Rules<'_>,
+        wakeup: &Wakeup<'_>,
+        observer: &mut O,
+    ) -> Option<Chosen> {
+        if rules.features.has(Feature::SIS_CURRENT)
+            && wakeup.flags.contains(WakeFlags::TTWU)
+            && wakeup.wakee.cpus_ptr.test(wakeup.waker.cpu)
+        {
+            self.stage = Stage::Current;
+            return None;
+        }
+        self.walk_domains(rules, wakeup, observer)
+    }
+
+    /// wake_on_current(), and the rest of select_task_rq_fair() if that does not decide.
+    #[cold]
+    fn probe_current<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
+        if wake_on_current(cx) {
+            return self.done(cx.wakeup.waker.cpu, Reason::CurrentCpu);
+        }
+        self.walk_domains(cx.rules, cx.wakeup, observer)
+    }
+
+    /// wake_affine(), the slow path or the search.
+    #[inline]
+    fn walk_domains<O: Observer>(
         &mut self,
         rules: &Rules<'_>,
         wakeup: &Wakeup<'_>,
@@ -262,6 +299,7 @@ impl Select {
             Stage::Recent(cpu) | Stage::Smt(cpu) | Stage::Scan(cpu) | Stage::Capacity(cpu) | Stage::Slow(cpu) => {
                 Some(cpu)
             }
+            Stage::Current => Some(wakeup.waker.cpu),
             Stage::Done => None,
         }
     }
@@ -315,7 +353,7 @@ impl Select {
             && let Stage::Scan(cpu) = self.stage
             && let Some(idle) = cx.view.idle_mask()
         {
-            let next = self.scan.by_mask(cpu, cx, self.target, idle, &mut self.count);
+            let next = self.scan.by_mask(cpu, cx, self.scan_target, idle, &mut self.count);
             return Some(self.continue_scan(next, cx, observer));
         }
         None
@@ -350,6 +388,7 @@ impl Select {
     pub(super) fn probe_stage<V: View, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
         match_stage!(self, cx, observer, {
             Stage::Energy => self.probe_energy(cx, observer),
+            Stage::Current => self.probe_current(cx, observer),
             Stage::Affine => {
                 let (target, detail) = wake_affine(cx.rules, cx.wakeup, self.imbalance_pct, cx.view);
                 observer.event(Event::Affine { detail, target });
@@ -370,7 +409,7 @@ impl Select {
     #[inline]
     fn probe_search_stage<V: SearchView, O: Observer>(&mut self, cx: Cx<'_, V>, observer: &mut O) -> Option<Chosen> {
         match_stage!(self, cx, observer, {
-            Stage::Energy | Stage::Affine | Stage::Slow(_) | Stage::Done => None,
+            Stage::Energy | Stage::Current | Stage::Affine | Stage::Slow(_) | Stage::Done => None,
         })
     }
 

@@ -26,6 +26,7 @@ use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::SchedGroup;
 use crate::energy::RqUtil;
 use crate::group_sums::DomainSums;
+use crate::util_est_faster::FasterSite;
 use std::sync::Arc;
 
 /// Whether CPUs are idle: what each probe of the search reads.
@@ -127,13 +128,13 @@ pub trait PolicyView {
         ScanClock::default()
     }
 
-    /// `cpu_clock()` of the waking CPU, ns; read only if SIS_PROP is on. `probes` is how many probes the decision has
-    /// made, for a view in which they take time though they are all made in one call.
+    /// `cpu_clock()` of a CPU, ns; read only if SIS_PROP or SIS_CACHE is on. `probes` is how many probes the decision
+    /// has made, for a view in which they take time though they are all made in one call.
     fn cpu_clock(&self, _cpu: Cpu, _probes: u32) -> u64 {
         0
     }
 
-    /// SIS_SHORT: `se.dur_avg` of the running task, ns; 0 if it is not known or nothing runs.
+    /// SIS_SHORT and its forms: `se.dur_avg` of the running task, ns; 0 if it is not known or nothing runs.
     fn curr_dur_avg(&self, _cpu: Cpu) -> u64 {
         0
     }
@@ -175,6 +176,11 @@ pub trait UtilView {
 
     /// `rq->cfs.avg.util_avg`.
     fn cpu_util_avg(&self, cpu: Cpu) -> u64;
+
+    /// UTIL_EST_FASTER at this site: what [`UtilView::cpu_util_avg`] is raised to; 0 where the site's switch is off.
+    fn util_est_faster(&self, _cpu: Cpu, _site: FasterSite) -> u64 {
+        0
+    }
 
     /// `rq->cfs.avg.util_est` (6.1: `util_est.enqueued`); `None` with UTIL_EST off.
     fn cpu_util_est(&self, cpu: Cpu) -> Option<u64>;

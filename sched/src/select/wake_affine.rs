@@ -2,7 +2,7 @@
 //! `wake_wide()`, which decide whether it is called.
 
 use super::decision::Affine;
-use super::policy::is_short_task;
+use super::policy::{is_short_task, is_short_v6};
 use super::{IdleView, PolicyView, RqView, Rules, Wakeup};
 use crate::cpumask::Cpu;
 use wakelab_kernel::Feature;
@@ -111,10 +111,10 @@ pub fn wake_affine_idle(
     if rules.code.wa_idle_prev && view.available_idle_cpu(prev_cpu) {
         return Some((prev_cpu, Affine::PrevIdle));
     }
-    if rules.features.has(Feature::SIS_SHORT)
-        && view.nr_running(this_cpu) == 1
-        && is_short_task(rules, view.curr_dur_avg(this_cpu))
-    {
+    let is_short = rules.features.has(Feature::SIS_SHORT) && is_short_task(rules, view.curr_dur_avg(this_cpu))
+        || rules.features.has(Feature::SIS_SHORT_V6)
+            && is_short_v6(rules, view.curr_dur_avg(this_cpu), wakeup.waker.wakee_flips);
+    if is_short && view.nr_running(this_cpu) == 1 {
         return Some((this_cpu, Affine::Short));
     }
     None

@@ -78,9 +78,12 @@ pub struct Wakee<'a> {
     pub on_rq: bool,
     /// `current == p`: true on exec.
     pub is_current: bool,
-    /// `se.dur_avg`: how long it runs between two voluntary sleeps, ns; 0 where that is not known. Read with SIS_SHORT
-    /// on.
+    /// `se.dur_avg`: how long it runs between two voluntary sleeps, ns; 0 where that is not known. Read with SIS_SHORT,
+    /// SIS_SHORT_V6 and SIS_CURRENT on.
     pub dur_avg: u64,
+    /// `p->last_wakee == current`: it woke its waker last; false where that is not known. Read with SIS_NODE_PAIR and
+    /// SIS_CURRENT on.
+    pub wakes_waker: bool,
     /// `p->numa_preferred_nid`; `None` for NUMA_NO_NODE.
     pub numa_preferred_nid: Option<u32>,
 }
@@ -104,6 +107,7 @@ impl<'a> Wakee<'a> {
             on_rq: false,
             is_current: false,
             dur_avg: 0,
+            wakes_waker: false,
             numa_preferred_nid: None,
         }
     }

@@ -2,7 +2,8 @@
 
 use crate::support::runqueue::eevdf::{MS, PARAMS, Queue};
 use wakelab_sched::runqueue::{
-    EevdfParams, EevdfRules, EnqueueFlags, Entity, Hrtick, Policy, Preempted, Prev, Resched, TaskId, load_weight,
+    EevdfParams, EevdfRules, EnqueueFlags, Entity, Hrtick, IN_TASK, Policy, Preempted, Prev, Resched, TaskId,
+    load_weight,
 };
 use wakelab_sched::select::WakeFlags;
 
@@ -212,4 +213,24 @@ fn eevdf_paranoid_avg_keeps_v_where_the_sum_overflows() {
         assert_eq!(v == 3 << 34, paranoid_avg, "V is {v}");
         queue.rq.validate(&queue.es).unwrap();
     }
+}
+
+/// `if (in_task() && !entity_eligible(cfs_rq, se)) goto preempt_action RESCHED` (e837456fdca8): whatever the wakee, if
+/// its slice is not shorter.
+#[test]
+fn eevdf_an_ineligible_waker_is_rescheduled_as_posted() {
+    let rescheduled = |rules: EevdfRules, posted: bool, runs: u64, flags: WakeFlags| {
+        let params = EevdfParams { resched_ineligible: posted, ..PARAMS };
+        let (mut queue, long, _) = two(params, rules, 20 * MS, 20 * MS);
+        let wakee = queue.join(0, 20 * MS);
+        let _ = queue.pass(runs);
+        let eligible = queue.rq.entity_eligible(&queue.es, long);
+        (eligible, queue.preempt(wakee, flags).resched != Resched::No)
+    };
+    let task = WakeFlags::TTWU | IN_TASK;
+    // It has run for longer than the others, and is protected for its slice. An interrupt's wake-up leaves it alone.
+    assert_eq!(rescheduled(EevdfRules::V7_2, false, 2 * MS, task), (false, false));
+    assert_eq!(rescheduled(EevdfRules::V7_2, true, 2 * MS, task), (false, true));
+    assert_eq!(rescheduled(EevdfRules::V7_2, true, 2 * MS, WakeFlags::TTWU), (false, false));
+    assert_eq!(rescheduled(EevdfRules::V7_3, true, 2 * MS, task), (false, true));
 }

@@ -29,6 +29,7 @@ fn equal(forms: EevdfRules) {
             paranoid_avg: false,
             migration_cost_ns: if random.chance(50) { 0 } else { 500_000 },
             normalized_base_slice_ns: 700_000,
+            resched_ineligible: false,
         };
         let rules = EevdfRules { lazy_preemption: forms.lazy_preemption && random.chance(50), ..forms };
         let start = random.next();

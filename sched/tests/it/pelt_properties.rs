@@ -628,7 +628,13 @@ fn lost_idle_time_is_not_aged_at_migration() {
     let (mut cfs_rq, mut se) = pair(PeltRules::V7_3);
     let start = cfs_rq.avg.last_update_time;
     let (lag, lost) = (50 * PERIOD, 10 * PERIOD);
-    let mut clock = RqClock { clock: start + lost, clock_task: start + lost, clock_pelt: start, ..RqClock::default() };
+    let mut clock = RqClock {
+        clock: start + lost,
+        clock_task: start + lost,
+        clock_task_mult: start + lost,
+        clock_pelt: start,
+        ..RqClock::default()
+    };
     clock.update_idle_rq_clock_pelt(u32::MAX);
     assert_eq!(clock.clock_pelt_idle, start);
 
@@ -745,4 +751,47 @@ fn a_fall_above_the_capacity_moves_no_estimate_until_6_12() {
     let mut rises = SchedAvg { util_avg: 600, util_est: 300, ..SchedAvg::default() };
     util_est_update(UtilEstRules::V6_12, &mut rises, true, 500);
     assert_eq!(rises.util_est, 600 | UTIL_AVG_UNCHANGED, "a rise is always taken");
+}
+
+/// `sched_pelt_multiplier()`: time on PELT's clock passes 1, 2 or 4 times as fast, busy and idle.
+#[test]
+fn a_multiplier_makes_every_half_life_shorter() {
+    const MS: u64 = 1_000_000;
+    let full = Scale { cpu: 1024, freq: 1024 };
+    let half = Scale { cpu: 1024, freq: 512 };
+    // Runs, runs at half the frequency, and idles.
+    let run = |lshift: u32, faster: u64| {
+        let mut clock = RqClock { lshift, ..RqClock::default() };
+        let mut avg = SchedAvg::default();
+        let mut utils = Vec::new();
+        for (time, idle, scale) in [(40 * MS, false, full), (40 * MS, false, half), (80 * MS, true, full)] {
+            clock.update_rq_clock(time / faster, 0, idle, scale);
+            ___update_load_sum(clock.rq_clock_pelt(), &mut avg, 1, 1, !idle);
+            ___update_load_avg(&mut avg, 1);
+            utils.push(avg.util_avg);
+        }
+        (utils, clock.clock_task)
+    };
+    let (utils, time) = run(0, 1);
+    assert_eq!(time, 160 * MS);
+    for (lshift, multiplier) in [(1, 2), (2, 4)] {
+        assert_eq!(run(lshift, multiplier), (utils.clone(), 160 * MS / multiplier));
+    }
+    // In the same time it comes further.
+    assert!(run(2, 1).0[0] > utils[0] + 200);
+}
+
+/// `update_idle_rq_clock_pelt()` compares the multiplied clock.
+#[test]
+fn lost_idle_time_is_that_of_the_faster_clock() {
+    const MS: u64 = 1_000_000;
+    let slow = Scale { cpu: 1024, freq: 256 };
+    let lost = |lshift: u32| {
+        let mut clock = RqClock { lshift, ..RqClock::default() };
+        clock.update_rq_clock(100 * MS, 0, false, slow);
+        clock.update_idle_rq_clock_pelt(u32::MAX);
+        (clock.lost_idle_time, clock.rq_clock_pelt())
+    };
+    assert_eq!(lost(0), (75 * MS, 25 * MS));
+    assert_eq!(lost(2), (300 * MS, 100 * MS));
 }

@@ -170,6 +170,7 @@ fn eevdf_params() -> impl Strategy<Value = EevdfParams> {
         paranoid_avg: false,
         migration_cost_ns: times.2,
         normalized_base_slice_ns: times.3,
+        resched_ineligible: false,
     })
 }
 

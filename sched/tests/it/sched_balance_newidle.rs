@@ -202,3 +202,49 @@ fn a_task_ends_the_search_and_what_else_does_depends_on_the_version() {
         assert_eq!(by_task_wakeup_or_pass, expected, "{name}");
     }
 }
+
+/// `if (!pulled_task) domain_cost = (3 * sd->max_newidle_lb_cost) / 2`, and the maximum is
+/// `min(cost, sysctl_sched_migration_cost + 200)` (155213a2aed4).
+#[test]
+fn passes_in_vain_raise_the_cost_up_to_the_migration_cost() {
+    let domains = machine();
+    let rules = Preset::get("v7.2").unwrap().balance;
+    let costs = |features: FeatureSet, success: u32| {
+        let balance = on(rules, features, 250, &domains);
+        let mut sd = SdBalance { max_newidle_lb_cost: 100_000, ..SdBalance::new(balance.sd(0, 1), 1000) };
+        let mut costs = Vec::new();
+        for _ in 0..5 {
+            balance.update_newidle_cost(&mut sd, 20_000, success, 1000, 0);
+            costs.push(sd.max_newidle_lb_cost);
+        }
+        // A pass that takes longer than the maximum.
+        balance.update_newidle_cost(&mut sd, 900_000, 1, 1000, 0);
+        costs.push(sd.max_newidle_lb_cost);
+        costs
+    };
+    let bump = FeatureSet::EMPTY.with(Feature::NI_COST_BUMP, true);
+    assert_eq!(costs(FeatureSet::EMPTY, 0), [100_000, 100_000, 100_000, 100_000, 100_000, 900_000]);
+    assert_eq!(costs(bump, 0), [150_000, 225_000, 337_500, 500_200, 500_200, 500_200]);
+    // A pass that has pulled a task counts by its time.
+    assert_eq!(costs(bump, 1), [100_000, 100_000, 100_000, 100_000, 100_000, 500_200]);
+}
+
+/// `this_rq->avg_idle < sysctl_sched_migration_cost`, beside the condition on the lowest domain's cost.
+#[test]
+fn the_migration_cost_holds_newly_idle_balance_back() {
+    let domains = machine();
+    let rules = Preset::get("v6.12").unwrap().balance;
+    let begins = |features: FeatureSet, avg_idle: u64, cost: u64| {
+        let balance = on(rules, features, 250, &domains);
+        let lowest = SdBalance { max_newidle_lb_cost: cost, ..SdBalance::new(balance.sd(0, 0), 0) };
+        balance.newidle_begins(avg_idle, &lowest, true)
+    };
+    let gate = FeatureSet::EMPTY.with(Feature::NI_MIGRATION_COST_GATE, true);
+    for (avg_idle, cost, without, with) in [
+        (MIGRATION_COST - 1, 30_000, true, false),
+        (MIGRATION_COST, 30_000, true, true),
+        (MIGRATION_COST, 700_000, false, false),
+    ] {
+        assert_eq!([begins(FeatureSet::EMPTY, avg_idle, cost), begins(gate, avg_idle, cost)], [without, with]);
+    }
+}

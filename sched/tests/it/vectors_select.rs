@@ -208,7 +208,7 @@ fn affine(machines: &Machines, change: fn(&mut WakeAffine)) -> impl FnMut(&Vecto
         change(&mut input);
 
         let WakeAffine { code, features, domains, waker, prev_cpu, h_load_wakee, sync, imbalance_pct, table } = &input;
-        let rules = Rules { code, features: *features, domains, min_granularity: 0, energy: None };
+        let rules = Rules::of(code, *features, domains);
         let all = CpuMask::full(domains.nr_cpus);
         let wakeup = Wakeup {
             waker: *waker,
@@ -241,7 +241,8 @@ fn idle_core(machines: &Machines, change: fn(&mut IdleCore)) -> impl FnMut(&Vect
         let mut input = IdleCore { domains: Cow::Borrowed(domains), table };
         change(&mut input);
         let mut probes = Vec::new();
-        let sets = update_idle_core(&input.domains, row.get("cpu"), &input.table, |cpu| probes.push(cpu));
+        let sets =
+            update_idle_core(&input.domains, FeatureSet::EMPTY, row.get("cpu"), &input.table, |cpu| probes.push(cpu));
         vec![("has_idle_cores_after", bit(before || sets)), ("probes", list(&probes))]
     }
 }
@@ -268,7 +269,7 @@ impl Search<'_> {
     }
 
     fn rules(&self) -> Rules<'_> {
-        Rules { code: &self.code, features: self.features, domains: &self.domains, min_granularity: 0, energy: None }
+        Rules::of(&self.code, self.features, &self.domains)
     }
 
     fn shares_cache_with_target(&self, cpu: u32) -> bool {

@@ -128,13 +128,7 @@ fn search(change: fn(&mut Search)) -> impl Fn(&VectorRow) -> Cells {
             uclamp: input.uclamp,
             ..Wakee::new(input.prev_cpu, &input.allowed)
         };
-        let rules = Rules {
-            code: &input.code,
-            features: input.features,
-            domains: &input.domains,
-            min_granularity: 0,
-            energy: None,
-        };
+        let rules = Rules::of(&input.code, input.features, &input.domains);
         let wakeup = Wakeup { waker: input.waker, wakee, flags: WakeFlags::TTWU };
         let mut probes = Probes::default();
         let cx = Cx { rules: &rules, wakeup: &wakeup, view: &input.table };

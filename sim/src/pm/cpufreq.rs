@@ -7,11 +7,16 @@ use crate::cpu::CpuState;
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
 use crate::system::{BOOT_NS, System};
+use crate::task::Task;
 use wakelab_events::sim::{Event, Sink};
+use wakelab_kernel::FeatureSet;
 use wakelab_pm::Cpu;
 use wakelab_pm::governor::{CounterValues, Update, View};
 use wakelab_pm::schedutil::CpuUtil;
+use wakelab_sched::pelt::Scale;
+use wakelab_sched::runqueue::Entities;
 use wakelab_sched::util::{CpuView, cpu_util_cfs, cpu_util_cfs_boost};
+use wakelab_sched::util_est_faster::{FasterSite, util_est_faster};
 
 /// The system as governors see it.
 struct Seen<'a> {
@@ -21,6 +26,19 @@ struct Seen<'a> {
     now: u64,
     cpus: &'a [CpuState],
     pm: &'a [PmCpu],
+    /// With UTIL_EST_FASTER at this site: the features, entities and tasks.
+    faster: Option<(FeatureSet, &'a Entities, &'a [Task])>,
+}
+
+impl Seen<'_> {
+    /// UTIL_EST_FASTER; 0 where it is off.
+    fn faster(&self, cpu: Cpu) -> u64 {
+        let Some((features, es, tasks)) = self.faster else { return 0 };
+        let Some(task) = self.cpus[cpu as usize].curr else { return 0 };
+        let ran = es[task].sum_exec_runtime.saturating_sub(tasks[task.0 as usize].dur.prev_sum_exec_runtime_vol);
+        let scale = Scale { cpu: self.capacity[cpu as usize], freq: self.pm[cpu as usize].freq_scale };
+        util_est_faster(features, ran, scale)
+    }
 }
 
 impl View for Seen<'_> {
@@ -31,6 +49,8 @@ impl View for Seen<'_> {
             true => cpu_util_cfs_boost(&view, self.util_est),
             false => cpu_util_cfs(&view, self.util_est),
         };
+        // The estimate and the limit are those of the sum: the largest of three, at most the capacity.
+        let util_cfs = util_cfs.max(self.faster(cpu).min(capacity));
         CpuUtil { capacity, util_cfs, ..CpuUtil::default() }
     }
 
@@ -85,6 +105,11 @@ impl<'m> System<'m> {
             now: self.now,
             cpus: &self.cpus,
             pm: &pm.cpus,
+            faster: FasterSite::Freq.is_on(self.model.features).then_some((
+                self.model.features,
+                &self.es,
+                &self.tasks[..],
+            )),
         };
         let state = &mut pm.policies[n];
         let Some(khz) = ask(state, &seen) else { return };

@@ -15,6 +15,7 @@ use wakelab_events::sim::{Event, Sink};
 use wakelab_pm::idle::{Asking, Woken, cpuidle_poll_time};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
+use wakelab_sched::select::policy::HookView;
 
 /// The distance of the next timer if none is set, ns.
 const FAR_NS: u64 = 1 << 40;
@@ -83,6 +84,9 @@ impl System<'_> {
             tick_ns,
             latency_req_ns: i64::MAX,
             nr_iowaiters: self.cpus[cpu as usize].nr_iowait,
+            // Of the classes that effective_cpu_util() adds there is only the fair one.
+            cpu_util: self.cpu_util_cfs(cpu),
+            capacity: self.model.capacity[cpu as usize],
         }
     }
 }

@@ -7,11 +7,13 @@ use wakelab_pm::invariance::arch_set_freq_scale;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::{RqClock, SCHED_CAPACITY_SCALE, Scale};
 
-/// All clocks of a run queue at one time.
-fn clock_at(time: u64) -> RqClock {
+/// All clocks of a run queue at one time. With a multiplier, PELT's run faster from there on.
+fn clock_at(time: u64, lshift: u32) -> RqClock {
     RqClock {
         clock: time,
         clock_task: time,
+        clock_task_mult: time,
+        lshift,
         clock_pelt: time,
         lost_idle_time: 0,
         clock_idle: time,
@@ -20,10 +22,11 @@ fn clock_at(time: u64) -> RqClock {
 }
 
 /// The run queues' clocks at the start. Returns `None` if they never differ: without governors, on CPUs of one
-/// capacity.
+/// capacity, with PELT's clock at its usual speed.
 pub fn clocks(model: &Model<'_>) -> Option<Box<[RqClock]>> {
     let full = model.capacity.iter().all(|&capacity| capacity == SCHED_CAPACITY_SCALE);
-    (model.pm.is_some() || !full).then(|| model.capacity.iter().map(|_| clock_at(BOOT_NS)).collect())
+    let clock = clock_at(BOOT_NS, model.pelt_lshift);
+    (model.pm.is_some() || !full || clock.lshift != 0).then(|| model.capacity.iter().map(|_| clock).collect())
 }
 
 impl System<'_> {
@@ -61,7 +64,7 @@ impl System<'_> {
         match &self.clocks {
             Some(clocks) => clocks[cpu as usize],
             // At full speed the clocks do not differ, and it does not matter when they were last updated.
-            None => clock_at(self.clock_task(cpu)),
+            None => clock_at(self.clock_task(cpu), 0),
         }
     }
 

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;
 use wakelab_sched::domain::{Numbering, Uniform};
-use wakelab_sched::select::{Rules, WakeFlags, Wakee, Waker};
+use wakelab_sched::select::policy::{Hook, HookTask};
+use wakelab_sched::select::{AffineDetail, Effects, Reason, Rules, SearchCount, WakeFlags, Wakee, Waker};
 use wakelab_workload::{Work, synthetic};
 
 /// A search that is to be made.
@@ -26,6 +27,7 @@ struct Planned {
     affinity: usize,
     idle_policy: bool,
     dur_avg: u64,
+    wakes_waker: bool,
     h_load: (u64, u64),
     flips: (u32, u32),
 }
@@ -33,13 +35,46 @@ struct Planned {
 /// What changes meanwhile. Numbers are taken modulo what there is.
 #[derive(Clone, Debug)]
 enum Change {
-    Idle { cpu: Cpu, idle: bool, sched_idle: bool },
-    IdleCores { llc: u32, value: bool },
-    IdleScan { llc: u32, nr: i32 },
+    Idle {
+        cpu: Cpu,
+        idle: bool,
+        sched_idle: bool,
+    },
+    IdleCores {
+        llc: u32,
+        value: bool,
+    },
+    IdleScan {
+        llc: u32,
+        nr: i32,
+    },
     Jiffy,
-    AvgIdle { cpu: Cpu, idle_for: u64 },
-    OnlyTask { cpu: Cpu, nr_running: u32, dur_avg: u64 },
-    Slower { cpu: Cpu, slowdown: u64 },
+    AvgIdle {
+        cpu: Cpu,
+        idle_for: u64,
+    },
+    OnlyTask {
+        cpu: Cpu,
+        nr_running: u32,
+        dur_avg: u64,
+    },
+    Slower {
+        cpu: Cpu,
+        slowdown: u64,
+    },
+    /// The idle task is picked, for policies with state.
+    GoesIdle {
+        cpu: Cpu,
+    },
+    /// A task leaves the run queue that sleeps so long on average, ns.
+    Sleeps {
+        cpu: Cpu,
+        sis_rsv_avg: u64,
+    },
+    /// Another search has found nothing.
+    InVain {
+        target: Cpu,
+    },
 }
 
 /// A search in the plain form.
@@ -51,21 +86,22 @@ struct Plain<'m> {
     wakeup_cost: u64,
     /// The fast paths have been tried at the end of the moment when it began.
     tried: bool,
-    end: Option<(u64, Decision)>,
+    end: Option<Ended>,
 }
 
-/// What the search decided, and when it ended, ns.
-type Ended = (u64, Decision);
+/// When the search ended, ns, what it decided, and the other LLCs whose `has_idle_cores` it clears.
+type Ended = (u64, Decision, Vec<Cpu>);
 
 impl<'m> Plain<'m> {
     fn cx<'a>(&'a self, sim: &'a Sim<'m, '_, ()>, rules: &'a Rules<'a>) -> Cx<'a, System<'m>> {
         Cx { rules, wakeup: &self.wakeup, view: &sim.sys }
     }
 
-    fn ends(&mut self, sim: &Sim<'m, '_, ()>, probes: u32, decision: Decision, now: u64) {
+    fn ends(&mut self, sim: &Sim<'m, '_, ()>, select: &Select, decision: Decision, now: u64) {
+        let probes = select.probes();
         let observed = if decision.count.domain_search != 0 { sim.sys.model.observer_cost } else { 0 };
         let end = self.planned.began + u64::from(probes) * self.probe + self.wakeup_cost + observed;
-        self.end = Some((end.max(now), decision));
+        self.end = Some((end.max(now), decision, select.cleared_idle_cores().to_vec()));
     }
 
     /// What needs no probe is decided now.
@@ -81,7 +117,7 @@ impl<'m> Plain<'m> {
             if let Some(decision) = decision
                 && select.probes() == 0
             {
-                self.ends(sim, 0, decision, now);
+                self.ends(sim, &select, decision, now);
             }
         }
     }
@@ -97,7 +133,8 @@ impl<'m> Plain<'m> {
             let rules = sim.sys.model.rules();
             let cx = Cx { rules: &rules, wakeup: &self.wakeup, view: &sim.sys };
             if let Some(decision) = self.select.probe(cx, &mut ()) {
-                self.ends(sim, self.select.probes(), decision, 0);
+                let select = std::mem::take(&mut self.select);
+                self.ends(sim, &select, decision, 0);
             }
         }
     }
@@ -113,6 +150,7 @@ fn machines() -> Vec<Machine> {
         of(Uniform { packages: 2, nodes: 2, ..split(5, 2) }),
         of(Uniform::new(20, 1)),
         of(Uniform { llcs: 3, ..Uniform::new(4, 1) }),
+        of(Uniform { llcs: 6, ..split(3, 2) }),
         of(Uniform::new(5, 4)),
         of(Uniform { cluster_cores: Some(4), ..Uniform::new(12, 1) }),
         of(Uniform { cluster_cores: Some(3), ..split(9, 2) }),
@@ -132,6 +170,7 @@ fn wakeup_of<'m>(model: &'m Model<'m>, planned: &Planned) -> Wakeup<'m> {
             h_load: planned.h_load.1,
             idle_policy: planned.idle_policy,
             dur_avg: planned.dur_avg,
+            wakes_waker: planned.wakes_waker,
             util_avg: planned.h_load.1 % 1025,
             ..Wakee::new(planned.prev, mask)
         },
@@ -154,6 +193,19 @@ fn make<S: Sink>(sim: &mut Sim<'_, '_, S>, change: &Change) {
             sim.update_rq_avg_idle(cpu % nr);
         }
         Change::OnlyTask { cpu, nr_running, dur_avg } => sim.set_only_task(cpu % nr, OnlyTask { nr_running, dur_avg }),
+        Change::GoesIdle { cpu } => sim.hook(Hook::Idle, cpu % nr),
+        Change::Sleeps { cpu, sis_rsv_avg } => {
+            let task = HookTask { task: 0, sleep: true, idle_policy: false, sum_exec_runtime: 0, sis_rsv_avg };
+            sim.hook(Hook::Dequeue(task), cpu % nr);
+        }
+        Change::InVain { target } => sim.hook_decision(&Decision {
+            cpu: target % nr,
+            reason: Reason::None,
+            target: target % nr,
+            affine: AffineDetail::NOT_ASKED,
+            effects: Effects::default(),
+            count: SearchCount::default(),
+        }),
         Change::Slower { cpu, slowdown } => sim.sys.cpus[(cpu % nr) as usize].slowdown = slowdown,
     }
 }
@@ -177,7 +229,8 @@ fn both(model: &Model<'_>, setup: &Setup<'_>, planned: &[Planned], changes: &[(u
             let cpu = search.planned.waker;
             if ended[n].is_none() && sim.timeline.get(cpu) < time {
                 let (end, (_, decision)) = (sim.timeline.get(cpu), sim.take_search(cpu));
-                ended[n] = Some((end, decision));
+                let cleared = sim.searches[cpu as usize].cleared_idle_cores(&decision).to_vec();
+                ended[n] = Some((end, decision, cleared));
             }
         }
         (plain.sys.now, sim.sys.now) = (time, time);
@@ -198,12 +251,12 @@ fn both(model: &Model<'_>, setup: &Setup<'_>, planned: &[Planned], changes: &[(u
             while decision.is_none() && select.reads_averages() {
                 decision = select.probe(Cx { rules: &rules, wakeup: &wakeup, view: &plain.sys }, &mut ());
             }
-            let end = decision.map(|decision| (time + wakeup_cost, decision));
+            let end = decision.map(|decision| (time + wakeup_cost, decision, Vec::new()));
             let planned = planned.clone();
             searches.push(Plain { planned, select, wakeup, probe, wakeup_cost, tried: false, end });
         }
     }
-    let ends = searches.iter().map(|search| search.end.expect("the plain search ended"));
+    let ends = searches.iter().map(|search| search.end.clone().expect("the plain search ended"));
     ends.zip(ended).map(|(plain, ended)| [plain, ended.expect("the search ended")]).collect()
 }
 
@@ -219,6 +272,24 @@ const SWITCHES: &[&str] = &[
     "SIS_UTIL,SIS_FILTER",
     "SIS_ORACLE",
     "NO_SIS_PROP,SIS_LIMIT",
+    "NO_SIS_PROP,SIS_UTIL,SIS_SHORT_V6",
+    "SIS_UTIL,SIS_CURRENT",
+    "NO_SIS_PROP,SIS_UTIL,SIS_EFF_IDLE_CORE",
+    "NO_SIS_PROP,SIS_UTIL,SIS_EFF_CORE_LIMIT",
+    "NO_SIS_PROP,SIS_UTIL,SIS_EFF_CORE_LIMIT,SIS_EFF_PENDING,SIS_EFF_BUSY",
+    "NO_SIS_PROP,SIS_UTIL,SIS_EFF_CORE_LIMIT,SIS_EFF_PENDING,SIS_EFF_BUSY,SIS_EFF_FILTER",
+    "NO_SIS_CLUSTER",
+    "NO_SIS_PROP,SIS_UTIL,SIS_CLUSTER_V5",
+    "SIS_PROP,NO_SIS_UTIL,SIS_CLUSTER_V7",
+    "NO_SIS_PROP,SIS_UTIL,SIS_CLUSTER_V8",
+    "NO_SIS_PROP,SIS_UTIL,SIS_CLUSTER_V9",
+    "NO_SIS_PROP,SIS_UTIL,SIS_CLUSTER_V10,SIS_FILTER",
+    "NO_SIS_PROP,SIS_UTIL,SIS_CACHE",
+    "SIS_PROP,NO_SIS_UTIL,SIS_CACHE,SIS_NODE",
+    "SIS_SINGLE_PASS",
+    "NO_SIS_PROP,SIS_UTIL,SIS_NODE",
+    "SIS_PROP,NO_SIS_UTIL,SIS_NODE_LIMIT",
+    "NO_SIS_PROP,SIS_UTIL,SIS_FILTER,SIS_NODE_TOPOEXT,SIS_NODE_PAIR",
 ];
 
 prop_compose! {
@@ -241,8 +312,9 @@ prop_compose! {
                 affinity,
                 idle_policy,
                 dur_avg: dur_avg.saturating_sub(20_000),
+                wakes_waker: h_load.0.is_multiple_of(2),
                 h_load,
-                flips,
+                flips: if h_load.0.is_multiple_of(4) { (0, 0) } else { flips },
             })
             .collect()
     }
@@ -261,6 +333,9 @@ fn changes() -> impl Strategy<Value = Vec<(u64, Change)>> {
         1 => (cpu.clone(), 0u32..3, 0u64..60_000).prop_map(|(cpu, nr_running, dur_avg)| {
             Change::OnlyTask { cpu, nr_running, dur_avg: dur_avg.saturating_sub(20_000) }
         }),
+        1 => cpu.clone().prop_map(|cpu| Change::GoesIdle { cpu }),
+        2 => (cpu.clone(), 1u64..4_000).prop_map(|(cpu, sis_rsv_avg)| Change::Sleeps { cpu, sis_rsv_avg }),
+        1 => cpu.clone().prop_map(|target| Change::InVain { target }),
         1 => (cpu, 100u64..250).prop_map(|(cpu, slowdown)| Change::Slower { cpu, slowdown }),
     ];
     prop::collection::vec((0u64..4_000, change), 0..60)
@@ -293,7 +368,7 @@ fn check(
         observer_cost,
         pm: None,
     };
-    let Ok(domains) = crate::model::domains(machine, kernel) else { return Ok(0) };
+    let Ok(domains) = crate::model::domains(machine, kernel, switches.on(kernel.features)) else { return Ok(0) };
     let Ok(model) = Model::new(&setup, &domains) else { return Ok(0) };
     // A CPU makes one search at a time.
     let mut by_waker = BTreeMap::new();
@@ -328,7 +403,7 @@ proptest! {
     #![proptest_config(config())]
     #[test]
     fn a_search_with_one_event_ends_as_one_with_an_event_for_each_probe(
-        what in (0usize..12, prop::sample::select(Preset::all()), prop::sample::select(SWITCHES)),
+        what in (0usize..13, prop::sample::select(Preset::all()), prop::sample::select(SWITCHES)),
         how in (
             prop::sample::select(vec![0u32, 60, 85, 95, 100]),
             prop::bool::weighted(0.2),

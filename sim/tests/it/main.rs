@@ -13,6 +13,7 @@ mod idle_states;
 mod list;
 mod newidle;
 mod pelt_sums;
+mod postings;
 mod processes;
 mod published_machines;
 mod requests;

@@ -30,6 +30,7 @@ mod update_curr;
 mod wakeup_preempt_fair;
 
 pub use wakelab_kernel::{EevdfRules, LagLimit, WakeupPreempt};
+pub use wakeup_preempt_fair::IN_TASK;
 
 use super::tasks_timeline::{ByDeadline, Timeline};
 use super::{Entities, Entity, Resched, TaskId};
@@ -71,6 +72,9 @@ pub struct EevdfParams {
     /// `normalized_sysctl_sched_base_slice`, ns: the base slice before it is scaled by the number of CPUs. Read without
     /// RUN_TO_PARITY only (`set_protect_slice()`, 7.2).
     pub normalized_base_slice_ns: u64,
+    /// `NEXT_BUDDY_POSTED`: a task that is not eligible any more and wakes another is rescheduled (in the forms of 7.2
+    /// and 7.3).
+    pub resched_ineligible: bool,
 }
 
 /// One CPU's run queue (`struct cfs_rq`, 6.12).

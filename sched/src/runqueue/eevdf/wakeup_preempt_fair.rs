@@ -22,6 +22,9 @@ use crate::select::WakeFlags;
 /// `WF_RQ_SELECTED`, 7.2: `select_task_rq_fair()` chose the CPU.
 const WF_RQ_SELECTED: WakeFlags = WakeFlags::from_bits_retain(0x80);
 
+/// Not a flag of the kernel's: `in_task()`, which the code of NEXT_BUDDY_POSTED asks.
+pub const IN_TASK: WakeFlags = WakeFlags::from_bits_retain(1 << 31);
+
 /// `enum preempt_wakeup_action`, 7.2.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PreemptWakeupAction {
@@ -191,7 +194,8 @@ impl EevdfRq {
     }
 
     /// The action that slices and buddies call for (`wakeup_preempt_fair()`, 7.2). With `NEXT_BUDDY`, makes `task` the
-    /// next buddy.
+    /// next buddy. e837456fdca8, which brought the function for 6.19, also rescheduled a waker that was not eligible
+    /// (until 15257cc2f905): `NEXT_BUDDY_POSTED`.
     fn preempt_wakeup_action(
         &mut self,
         es: &Entities,
@@ -203,6 +207,9 @@ impl EevdfRq {
     ) -> PreemptWakeupAction {
         if short {
             return PreemptWakeupAction::Short;
+        }
+        if self.params.resched_ineligible && flags.contains(IN_TASK) && !self.entity_eligible(es, curr) {
+            return PreemptWakeupAction::Resched;
         }
         if !self.params.next_buddy || !self.set_preempt_buddy(es, task) || !flags.contains(WakeFlags::SYNC) {
             return PreemptWakeupAction::Pick;

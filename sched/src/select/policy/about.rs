@@ -2,7 +2,7 @@
 //! put them to recordings or print them use this, so that a policy is known everywhere by its file.
 
 use super::{OF_THE_SCAN, sis_oracle};
-use crate::select::select_idle_core;
+use crate::select::{cluster, select_idle_core, select_idle_node, update_idle_core, wake_on_current};
 use wakelab_kernel::Feature;
 
 /// What a policy declares about itself.
@@ -39,8 +39,16 @@ pub enum Recorded {
     NotRead,
 }
 
-/// The two policies that act outside the scan.
-const AROUND_THE_SCAN: [&About; 2] = [&select_idle_core::SIS_CORE, &sis_oracle::ABOUT];
+/// The policies that act outside the scan.
+const AROUND_THE_SCAN: [&About; 7] = [
+    &wake_on_current::ABOUT,
+    &select_idle_core::SIS_CORE,
+    &select_idle_core::SIS_SINGLE_PASS,
+    &update_idle_core::SIS_EFF_PENDING,
+    &cluster::ABOUT,
+    &select_idle_node::ABOUT,
+    &sis_oracle::ABOUT,
+];
 
 /// All policies: those of the scan, in the order in which they act, and those around it.
 pub fn all() -> impl Iterator<Item = &'static About> {

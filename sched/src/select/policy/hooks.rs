@@ -88,6 +88,8 @@ pub struct HookTask {
     pub idle_policy: bool,
     /// `se.sum_exec_runtime`, ns.
     pub sum_exec_runtime: u64,
+    /// `sis_rsv_avg`: for how long it sleeps on average if it sleeps shortly, ns. Known with SIS_CACHE on.
+    pub sis_rsv_avg: u64,
 }
 
 /// Where a hook is called.

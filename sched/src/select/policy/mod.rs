@@ -8,11 +8,15 @@
 //!
 //! | policy | file | before the scan | after it |
 //! |---|---|---|---|
+//! | SIS_EFF_BUSY | `sis_eff_busy.rs` | ends the search of an LLC that was searched in vain | |
 //! | SIS_PROP | `sis_prop.rs` | limit from the average idle time and the average cost of a search | updates both |
 //! | SIS_LIMIT | `sis_limit.rs` | SIS_PROP's limit within bounds; begins where the last scan ended | keeps its end |
 //! | SIS_SHORT | `sis_short.rs` | the target, if its task and the wakee are short | |
 //! | SIS_UTIL | `sis_util.rs` | limit from the LLC's utilisation; 0 ends the search | |
+//! | SIS_SHORT_V6 | `sis_short_v6.rs` | the waking CPU, if both tasks are short and the scan would be small | |
 //! | SIS_FILTER | `sis_filter.rs` | takes CPUs out that were overloaded at their last tick | |
+//! | SIS_EFF_FILTER | `sis_eff_filter.rs` | leaves cores that have gone idle since the LLC was searched in vain | |
+//! | SIS_CACHE | `sis_cache.rs` | the scan passes over idle CPUs that a short sleeper has left | |
 //! | a program's own | `own.rs` | what the program declares | what the program declares |
 //!
 //! A policy that moves the start of the scan writes [`Plan::start`], one that narrows it calls [`Plan::restrict_to`] or
@@ -26,9 +30,14 @@ mod hooks;
 pub use about::{About, Recorded, Switch, all, switches};
 pub use hooks::{Hook, HookContext, HookTask, HookView, Hooks, PolicyState, PolicyStates, StateChange};
 pub use own::{OwnPolicy, OwnState, register, registered};
+pub(super) use sis_cache::cache_hot_cpu;
+pub use sis_cache::{CacheHotTimeout, SleepAvg};
+pub use sis_eff_busy::LlcCpus;
+pub(super) use sis_eff_busy::found_nothing;
 pub use sis_prop::SisPropRun;
 pub use sis_short::DurAvg;
 pub(super) use sis_short::is_short_task;
+pub(super) use sis_short_v6::is_short_v6;
 
 use super::decision::{Decision, Effects, Reason};
 use super::{Event, Observer, Rules, SearchView, Wakeup};
@@ -329,10 +338,14 @@ macro_rules! registry {
 pub(super) mod sis_oracle;
 
 registry! {
+    sis_eff_busy::SisEffBusy,
     sis_prop::SisProp,
     sis_limit::SisLimit,
     sis_short::SisShort,
     sis_util::SisUtil,
+    sis_short_v6::SisShortV6,
     sis_filter::SisFilter,
+    sis_eff_filter::SisEffFilter,
+    sis_cache::SisCache,
     own::Own,
 }

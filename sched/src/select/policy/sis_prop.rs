@@ -66,11 +66,12 @@ impl SearchPolicy for SisProp {
             return Verdict::Overloaded;
         }
         let clock = view.scan_clock(this_cpu);
-        let mut cost = ScanCost {
+        // With SIS_NODE, the scan of the LLC before has written them.
+        let mut cost = effects.scan_cost.unwrap_or(ScanCost {
             wake_stamp: clock.wake_stamp,
             wake_avg_idle: clock.wake_avg_idle,
             avg_scan_cost: clock.avg_scan_cost,
-        };
+        });
         let avg_idle = match cx.rules.code.sis_prop {
             Form::AvgIdle => clock.avg_idle / 512,
             Form::WakeAvgIdle => {

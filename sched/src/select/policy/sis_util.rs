@@ -37,6 +37,18 @@ impl SearchPolicy for SisUtil {
                 recorded: Recorded::Yes,
             },
             Switch {
+                feature: Feature::SIS_EFF_IDLE_CORE,
+                does: "with any version of SIS_UTIL: a search for an idle core is made at 0, too",
+                recorded: Recorded::Yes,
+            },
+            Switch {
+                feature: Feature::SIS_EFF_CORE_LIMIT,
+                does: "with any version of SIS_UTIL: a search for an idle core at 0 comes to two CPUs and looks at \
+                    their cores. A limit ends the scan as its end does: `has_idle_cores` is cleared, and an idle CPU \
+                    that was passed is taken",
+                recorded: Recorded::Yes,
+            },
+            Switch {
                 feature: Feature::SIS_UTIL_V1,
                 does: "no limit up to 85% utilisation, no search above",
                 recorded: Recorded::Not(LLC_UTIL),
@@ -76,8 +88,15 @@ impl SearchPolicy for SisUtil {
 
     #[inline]
     fn before_scan<V: SearchView>(cx: &SearchContext<'_>, view: &V, plan: &mut Plan, _: &mut Effects) -> Verdict {
+        let features = cx.rules.features;
+        if cx.has_idle_core && features.has(Feature::SIS_EFF_IDLE_CORE) {
+            return Verdict::Scan;
+        }
         // One more than the number, because the scan counts down before it probes.
         plan.nr = view.nr_idle_scan(cx.target).wrapping_add(1);
+        if cx.has_idle_core && features.has(Feature::SIS_EFF_CORE_LIMIT) {
+            plan.nr = if plan.nr > 1 { i32::MAX } else { 3 };
+        }
         if plan.nr == 1 { Verdict::Overloaded } else { Verdict::Scan }
     }
 }

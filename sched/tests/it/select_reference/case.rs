@@ -379,6 +379,7 @@ impl World {
                 is_current: self.flags.contains(WakeFlags::EXEC),
                 // Some are short, of some it is not known.
                 dur_avg: who.avgs[2] * 600,
+                wakes_waker: who.avgs[2].is_multiple_of(2),
                 numa_preferred_nid: who.nid,
             },
             flags: self.flags,

@@ -5,4 +5,5 @@ pub mod balance;
 pub mod energy;
 pub mod random;
 pub mod runqueue;
+pub mod searched;
 pub mod vectors;

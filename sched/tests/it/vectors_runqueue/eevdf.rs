@@ -57,6 +57,7 @@ impl Model for Eevdf {
             paranoid_avg: false,
             migration_cost_ns: 500_000,
             normalized_base_slice_ns: 700_000,
+            resched_ineligible: false,
         };
         over(&mut params);
         Eevdf {

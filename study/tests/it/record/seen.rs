@@ -257,6 +257,7 @@ pub fn wakeup<'a>(row: Row<'_>, affinity: &'a CpuMask) -> Wakeup<'a> {
             on_rq: row.flag("on_rq"),
             is_current: false,
             dur_avg: 0,
+            wakes_waker: false,
             numa_preferred_nid: row.int_or("numa_preferred_nid").map(|node| node as u32),
         },
         flags: WakeFlags::from_bits_retain(row.int("wake_flags") as u32),

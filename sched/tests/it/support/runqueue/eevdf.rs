@@ -24,6 +24,7 @@ pub const PARAMS: EevdfParams = EevdfParams {
     paranoid_avg: false,
     migration_cost_ns: 500_000,
     normalized_base_slice_ns: 700_000,
+    resched_ineligible: false,
 };
 
 pub struct Queue {
