@@ -101,7 +101,7 @@ impl<'a> SdLbStats<'a> {
         let sd = env.sd;
         let mut local_group = None;
         let first = sd.first_group as usize;
-        for index in (first..sd.groups.len()).chain(0..first) {
+        for index in sd.group_indices() {
             let (group, disjoint, sums) = (&sd.groups[index], sums.disjoint(), sums.group(index));
             let capacity = env.view.group_capacity(env.level, group);
             env.nr_rqs += group.weight;

@@ -224,7 +224,7 @@ impl SlowPath {
         let own = (task.has_contributed || task.is_current).then_some(task.prev_cpu);
         for at in 0..sd.groups.len() {
             let group = ring(sd, at);
-            let group_sums = sums.group(ring_index(sd, at));
+            let group_sums = sums.group(sd.group_index(at));
             let is_local = if sums.disjoint() { at == 0 } else { group.span.test(self.cpu) };
             let has_own = own.is_some_and(|cpu| group.span.test(cpu));
             if !is_local
@@ -369,13 +369,7 @@ impl IdlestCpu {
 
 /// The group at a position of the ring, counted from the CPU's own.
 fn ring(sd: &SchedDomain, position: usize) -> &SchedGroup {
-    &sd.groups[ring_index(sd, position)]
-}
-
-/// The index in [`SchedDomain::groups`] of that group.
-fn ring_index(sd: &SchedDomain, position: usize) -> usize {
-    let (index, count) = (sd.first_group as usize + position, sd.groups.len());
-    if index < count { index } else { index - count }
+    &sd.groups[sd.group_index(position)]
 }
 
 /// The next CPU of a group whose statistics are summed: each CPU up to 6.8, since then those that the task may use.
