@@ -62,11 +62,53 @@ impl GroupSums {
         };
     }
 
+    /// Returns what decides on the type of a group with these sums.
+    #[inline]
+    pub(crate) fn group_use(&self, weight: u32, capacity: u64, imbalance_pct: u32) -> GroupUse {
+        let GroupSums { nr_running, util, runnable, .. } = *self;
+        GroupUse { nr_running, weight, capacity, util, runnable, imbalance_pct }
+    }
+
     /// Returns the sums without one of the group's CPUs.
     #[must_use]
     pub fn without(mut self, cpu: &GroupSums) -> Self {
         self.replace(cpu, &GroupSums::default());
         self
+    }
+}
+
+/// What `group_is_overloaded()` and `group_has_capacity()` read of a group, here and in the slow path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GroupUse {
+    /// The number of tasks of all classes.
+    pub nr_running: u32,
+    /// The number of CPUs.
+    pub weight: u32,
+    /// `sgc->capacity`.
+    pub capacity: u64,
+    /// Sum of the CPUs' utilisation.
+    pub util: u64,
+    /// Sum of the CPUs' runnable averages.
+    pub runnable: u64,
+    /// The domain's, per cent.
+    pub imbalance_pct: u32,
+}
+
+impl GroupUse {
+    /// `group_is_overloaded()`: more tasks than CPUs, and the CPUs' time is used up or waited for.
+    #[inline]
+    pub fn group_is_overloaded(&self) -> bool {
+        let pct = u64::from(self.imbalance_pct);
+        self.nr_running > self.weight
+            && (self.capacity * 100 < self.util * pct || self.capacity * pct < self.runnable * 100)
+    }
+
+    /// `group_has_capacity()`: fewer tasks than CPUs, or time to spare.
+    #[inline]
+    pub fn group_has_capacity(&self) -> bool {
+        let pct = u64::from(self.imbalance_pct);
+        self.nr_running < self.weight
+            || (self.capacity * pct >= self.runnable * 100 && self.capacity * 100 > self.util * pct)
     }
 }
 

@@ -136,10 +136,10 @@ impl<'a> SdLbStats<'a> {
         if sums.h_nr_running == 0 {
             return true;
         }
-        let (busiest, pct) = (&self.busiest_stat, u64::from(env.sd.imbalance_pct));
-        if sums.nr_running > group.weight && (capacity * 100 < sums.util * pct || capacity * pct < sums.runnable * 100)
-        {
-            // It is overloaded. avg_load <= that of the busiest, without the division.
+        let busiest = &self.busiest_stat;
+        let group_use = sums.group_use(group.weight, capacity, env.sd.imbalance_pct);
+        if group_use.group_is_overloaded() {
+            // avg_load <= that of the busiest, without the division.
             return busiest.group_type == GroupType::Overloaded && sums.load * 1024 < (busiest.avg_load + 1) * capacity;
         }
         if env.view.group_imbalance(env.level, group) {
@@ -150,9 +150,7 @@ impl<'a> SdLbStats<'a> {
         if smt_balance && is_smt && sums.h_nr_running > 1 {
             return busiest.group_type > GroupType::SmtBalance;
         }
-        if sums.nr_running >= group.weight
-            && (capacity * pct < sums.runnable * 100 || capacity * 100 <= sums.util * pct)
-        {
+        if !group_use.group_has_capacity() {
             return busiest.group_type > GroupType::FullyBusy;
         }
         if busiest.group_type != GroupType::HasSpare {

@@ -18,7 +18,7 @@ use super::lb_env::LbEnv;
 use super::update_sd_pick_busiest::capacity_greater;
 use super::view::BalanceView;
 use crate::domain::{SchedGroup, SdFlags};
-use crate::group_sums::GroupSums;
+use crate::group_sums::{GroupSums, GroupUse};
 
 /// `enum group_type` in the kernel's order: tasks are pulled from a later type before an earlier one. The slow path of
 /// wake-ups has a smaller enum of its own, [`select::GroupType`](crate::select::GroupType).
@@ -196,7 +196,8 @@ impl SgLbStats {
     /// `sgc->imbalance` and is called only if it matters.
     #[inline]
     pub fn group_classify(&self, imbalance_pct: u32, sg_imbalanced: impl FnOnce() -> bool) -> GroupType {
-        if self.group_is_overloaded(imbalance_pct) {
+        let group_use = self.group_use(imbalance_pct);
+        if !self.spare_by_energy && group_use.group_is_overloaded() {
             GroupType::Overloaded
         } else if sg_imbalanced() {
             GroupType::Imbalanced
@@ -206,30 +207,23 @@ impl SgLbStats {
             GroupType::SmtBalance
         } else if self.group_misfit_task_load != 0 {
             GroupType::MisfitTask
-        } else if !self.group_has_capacity(imbalance_pct) {
+        } else if !group_use.group_has_capacity() {
             GroupType::FullyBusy
         } else {
             GroupType::HasSpare
         }
     }
 
-    /// `group_is_overloaded()`: more tasks than CPUs, and the CPUs' time is used up or waited for.
     #[inline]
-    fn group_is_overloaded(&self, imbalance_pct: u32) -> bool {
-        let pct = u64::from(imbalance_pct);
-        !self.spare_by_energy
-            && self.sum_nr_running > self.group_weight
-            && (self.group_capacity * 100 < self.group_util * pct
-                || self.group_capacity * pct < self.group_runnable * 100)
-    }
-
-    /// `group_has_capacity()`: fewer tasks than CPUs, or time to spare.
-    #[inline]
-    fn group_has_capacity(&self, imbalance_pct: u32) -> bool {
-        let pct = u64::from(imbalance_pct);
-        self.sum_nr_running < self.group_weight
-            || (self.group_capacity * pct >= self.group_runnable * 100
-                && self.group_capacity * 100 > self.group_util * pct)
+    fn group_use(&self, imbalance_pct: u32) -> GroupUse {
+        GroupUse {
+            nr_running: self.sum_nr_running,
+            weight: self.group_weight,
+            capacity: self.group_capacity,
+            util: self.group_util,
+            runnable: self.group_runnable,
+            imbalance_pct,
+        }
     }
 
     /// `group_load * SCHED_CAPACITY_SCALE / group_capacity`.

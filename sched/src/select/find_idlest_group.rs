@@ -18,7 +18,7 @@ use super::util_fits_cpu::{task_fits_capacity, task_fits_cpu};
 use super::{AsymView, GroupView, IdleStateView, RqView, Rules, UtilView, Wakeup};
 use crate::cpumask::Cpu;
 use crate::domain::{SchedDomain, SchedGroup, SdFlags};
-use crate::group_sums::GroupSums;
+use crate::group_sums::{GroupSums, GroupUse};
 use wakelab_kernel::NumaFork;
 
 /// How busy a group is (`enum group_type`), from idlest to busiest. The types that only load balance assigns
@@ -162,33 +162,30 @@ impl GroupStats {
 
     /// `group_classify()` of 5.10 to 7.3, without what only load balance fills in.
     fn group_classify(&self, imbalance_pct: u32, imbalance: bool) -> GroupType {
-        if self.is_overloaded(imbalance_pct) {
+        let group_use = self.group_use(imbalance_pct);
+        if group_use.group_is_overloaded() {
             GroupType::Overloaded
         } else if imbalance {
             GroupType::Imbalanced
         } else if self.group_misfit_task_load {
             GroupType::MisfitTask
-        } else if !self.has_capacity(imbalance_pct) {
+        } else if !group_use.group_has_capacity() {
             GroupType::FullyBusy
         } else {
             GroupType::HasSpare
         }
     }
 
-    /// `group_is_overloaded()`: more tasks than CPUs, and the CPUs' time used up or waited for.
-    fn is_overloaded(&self, imbalance_pct: u32) -> bool {
-        let pct = u64::from(imbalance_pct);
-        self.sum_nr_running > self.group_weight
-            && (self.group_capacity * 100 < self.group_util * pct
-                || self.group_capacity * pct < self.group_runnable * 100)
-    }
-
-    /// `group_has_capacity()`.
-    fn has_capacity(&self, imbalance_pct: u32) -> bool {
-        let pct = u64::from(imbalance_pct);
-        self.sum_nr_running < self.group_weight
-            || (self.group_capacity * pct >= self.group_runnable * 100
-                && self.group_capacity * 100 > self.group_util * pct)
+    #[inline]
+    fn group_use(&self, imbalance_pct: u32) -> GroupUse {
+        GroupUse {
+            nr_running: self.sum_nr_running,
+            weight: self.group_weight,
+            capacity: self.group_capacity,
+            util: self.group_util,
+            runnable: self.group_runnable,
+            imbalance_pct,
+        }
     }
 }
 
@@ -262,14 +259,10 @@ pub(super) fn is_no_idler(
     capacity: u64,
     imbalance_pct: u32,
 ) -> bool {
-    let pct = u64::from(imbalance_pct);
-    let group_type = if sums.nr_running < group.weight {
-        GroupType::HasSpare
-    } else if sums.nr_running > group.weight
-        && (capacity * 100 < sums.util * pct || capacity * pct < sums.runnable * 100)
-    {
+    let group_use = sums.group_use(group.weight, capacity, imbalance_pct);
+    let group_type = if group_use.group_is_overloaded() {
         GroupType::Overloaded
-    } else if capacity * pct < sums.runnable * 100 || capacity * 100 <= sums.util * pct {
+    } else if !group_use.group_has_capacity() {
         GroupType::FullyBusy
     } else {
         GroupType::HasSpare
