@@ -12,6 +12,7 @@ pub mod group_sums;
 pub mod pelt;
 pub mod runqueue;
 pub mod select;
+pub mod tournament;
 pub mod util;
 
 pub use cpumask::CpuMask;
