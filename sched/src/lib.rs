@@ -8,6 +8,7 @@ pub mod boost;
 pub mod cpumask;
 pub mod domain;
 pub mod energy;
+pub mod group_order;
 pub mod group_sums;
 pub mod pelt;
 pub mod runqueue;

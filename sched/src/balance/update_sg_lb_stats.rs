@@ -14,6 +14,7 @@
 //! with `pct` = `imbalance_pct`. `avg_load` = `group_load` * 1024 / `group_capacity` is computed for overloaded groups
 //! only.
 
+use super::BalanceRules;
 use super::lb_env::LbEnv;
 use super::update_sd_pick_busiest::capacity_greater;
 use super::view::BalanceView;
@@ -155,33 +156,61 @@ pub(super) fn sg_lb_stats_of<V: BalanceView>(
     local: bool,
     sums: &GroupSums,
 ) -> SgLbStats {
-    let mut sgs = SgLbStats {
-        group_load: sums.load,
-        group_util: sums.util,
-        group_runnable: sums.runnable,
-        sum_nr_running: sums.nr_running,
-        sum_h_nr_running: sums.h_nr_running,
-        idle_cpus: sums.idle_cpus,
-        ..SgLbStats::default()
-    };
+    let mut sgs = SgLbStats::of(sums);
     sgs.classify(env, group, local);
     sgs
 }
 
 impl SgLbStats {
+    /// The statistics of CPUs that have `sums` together.
+    #[inline]
+    fn of(sums: &GroupSums) -> Self {
+        SgLbStats {
+            group_load: sums.load,
+            group_util: sums.util,
+            group_runnable: sums.runnable,
+            sum_nr_running: sums.nr_running,
+            sum_h_nr_running: sums.h_nr_running,
+            idle_cpus: sums.idle_cpus,
+            ..SgLbStats::default()
+        }
+    }
+
+    /// The statistics of another group than that of an idle CPU, which affinities have not kept imbalanced, with these
+    /// `sums`, weight, capacity and flags.
+    #[inline]
+    pub(crate) fn of_other(
+        sums: &GroupSums,
+        facts: (u32, u64, SdFlags),
+        imbalance_pct: u32,
+        rules: &BalanceRules,
+    ) -> Self {
+        let mut sgs = SgLbStats::of(sums);
+        sgs.classify_as(facts, rules.smt_balance, imbalance_pct, || false);
+        sgs
+    }
+
     /// The part of `update_sg_lb_stats()` after the loop.
     #[inline]
     fn classify<V: BalanceView>(&mut self, env: &LbEnv<'_, V>, group: &SchedGroup, local: bool) {
-        self.group_capacity = env.view.group_capacity(env.level, group);
-        self.group_weight = group.weight;
-        self.flags = group.flags;
+        let facts = (group.weight, env.view.group_capacity(env.level, group), group.flags);
+        let smt_balance = env.balance.rules.smt_balance && !local && env.params.dst_idle();
+        let imbalance = || env.view.group_imbalance(env.level, group);
+        self.classify_as(facts, smt_balance, env.sd.imbalance_pct, imbalance);
+    }
+
+    #[inline]
+    fn classify_as(
+        &mut self,
+        facts: (u32, u64, SdFlags),
+        smt_balance: bool,
+        imbalance_pct: u32,
+        imbalance: impl FnOnce() -> bool,
+    ) {
+        (self.group_weight, self.group_capacity, self.flags) = facts;
         // With ITMT, sched_group_asym() would set group_asym_packing here.
-        self.group_smt_balance = env.balance.rules.smt_balance
-            && !local
-            && env.params.dst_idle()
-            && self.is_smt()
-            && self.sum_h_nr_running > 1;
-        self.group_type = self.group_classify(env.sd.imbalance_pct, || env.view.group_imbalance(env.level, group));
+        self.group_smt_balance = smt_balance && self.is_smt() && self.sum_h_nr_running > 1;
+        self.group_type = self.group_classify(imbalance_pct, imbalance);
         if self.group_type == GroupType::Overloaded {
             self.avg_load = self.load_per_capacity();
         }

@@ -57,6 +57,8 @@ mod wake_affine;
 mod wakeup;
 
 pub use decision::{Affine, Decision, Effects, Reason, ScanCost, SearchCount};
+#[cfg(test)]
+pub(crate) use find_idlest_group::update_pick_idlest;
 pub use find_idlest_group::{GroupStats, GroupType};
 pub use find_idlest_group_by_load::GroupLoads;
 pub use observer::{EnergyProbe, Event, Observer, Probe, Site};

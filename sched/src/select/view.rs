@@ -188,6 +188,12 @@ pub trait GroupView: RqView {
     /// `sg_imbalanced()`: affinities kept balancing from moving tasks out of the group.
     fn group_imbalance(&self, level: usize, group: &SchedGroup) -> bool;
 
+    /// Whether [`GroupView::group_imbalance`] may be true of any group: if not, the order of groups by their sums holds.
+    #[inline]
+    fn may_be_imbalanced(&self) -> bool {
+        true
+    }
+
     /// `group->sgc->max_capacity`: the capacity of the group's largest CPU when it was last updated. Read if CPUs
     /// differ in capacity.
     fn group_max_capacity(&self, _level: usize, group: &SchedGroup) -> u64 {
@@ -200,7 +206,8 @@ pub trait GroupView: RqView {
     /// A view that returns sums promises that they are what its other methods return now, added up over the CPUs of
     /// each group ([`GroupSums`](crate::group_sums::GroupSums) says what of each CPU), that each group lies within the
     /// domain, and that each CPU has its whole capacity ([`RqView::capacity_of`] is
-    /// [`AsymView::arch_scale_cpu_capacity`]), so that there is no CPU with reduced capacity to be looked for.
+    /// [`AsymView::arch_scale_cpu_capacity`], and [`GroupView::group_capacity`] that of the
+    /// [group](SchedGroup::capacity)), so that there is no CPU with reduced capacity to be looked for.
     #[inline]
     fn group_sums(&self, _cpu: Cpu, _level: usize) -> Option<DomainSums<'_>> {
         None
