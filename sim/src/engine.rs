@@ -329,9 +329,9 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The CPU becomes busy or idle, which changes the speed of its SMT siblings.
     pub fn sibling_busy(&mut self, cpu: Cpu, busy: bool) {
         let model = self.sys.model;
-        let siblings = &model.domains.smt_mask[cpu as usize];
-        for sibling in siblings.iter().filter(|&sibling| sibling != cpu) {
-            let others = siblings.iter().filter(|&other| {
+        let siblings = &model.siblings[cpu as usize];
+        for &sibling in siblings.iter().filter(|&&sibling| sibling != cpu) {
+            let others = siblings.iter().filter(|&&other| {
                 other != sibling && other != cpu && self.sys.cpus[other as usize].doing != Doing::Idle
             });
             let slowdown = model.slowdown(others.count() as u64 + u64::from(busy));

@@ -2,6 +2,7 @@
 
 use crate::pm::PmModel;
 use crate::{Mechanisms, Setup, SimError, asym_capacity, supported};
+use smallvec::SmallVec;
 use wakelab_kernel::{Code, Feature, FeatureSet, HrtickForm, Preset, Tunables};
 use wakelab_machine::{Machine, Noise};
 use wakelab_sched::CpuMask;
@@ -119,6 +120,8 @@ pub struct Model<'a> {
     /// By CPU: the LLC whose list has the searches that may probe it: its own, or 0 if searches go by capacity, because
     /// those may probe every CPU.
     pub searches_of: Vec<u32>,
+    /// By CPU: the CPUs of its core, in ascending order: `cpu_smt_mask()`, whose words are as wide as the machine.
+    pub siblings: Vec<SmallVec<[Cpu; 2]>>,
     /// LLCs, for searches that are positions.
     pub search_llcs: SearchLlcs,
     /// By LLC: its lowest CPU.
@@ -206,6 +209,7 @@ impl<'a> Model<'a> {
             task_masks,
             set_masks,
             searches_of: if domains.asym_cpucap_active { vec![0; llc_of.len()] } else { llc_of.clone() },
+            siblings: domains.smt_mask.iter().map(|mask| mask.iter().collect()).collect(),
             search_llcs: SearchLlcs::new(&Rules { energy: energy.as_ref(), ..rules }, &llc_of),
             llc_of,
             llc_first,

@@ -233,8 +233,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let model = self.sys.model;
         let llc = model.searches_of[cpu as usize];
         let smt_mask = &model.domains.smt_mask;
-        let place = model.search_llcs.place(cpu);
-        self.bring_up_positions(model.llc_of[cpu as usize], |entry, _| entry.reach.has(cpu, place, idle));
+        let idle_change = model.search_llcs.idle_change(&self.sys.llc_idle, cpu, idle);
+        self.bring_up_positions(model.llc_of[cpu as usize], |entry, _| entry.reach.has(&idle_change));
         self.change_seen_by_searches(
             llc,
             |entry| {
@@ -249,7 +249,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 if let Some(mask) = &mut sys.sched_idle {
                     mask.assign(cpu, sched_idle);
                 }
-                sys.idle_cores.update(&sys.idle, &model.domains.smt_mask[cpu as usize]);
+                sys.idle_cores.update(&sys.idle, &model.siblings[cpu as usize]);
                 model.search_llcs.assign(&mut sys.llc_idle, cpu, idle);
             },
         );
@@ -411,7 +411,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
     }
 
-    /// The same for searches that are positions.
+    /// The same for searches that are positions. What does not move an end must not move what a search has seen either,
+    /// because its probes up to now may be made later, by the idle CPUs of then.
     fn bring_up_positions(&mut self, llc: u32, depends: impl Fn(&PositionEntry, &Search<'m>) -> bool) {
         let now = self.sys.now;
         for entry in &mut self.sys.llcs[llc as usize].positions {

@@ -26,6 +26,7 @@ use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::SchedGroup;
 use crate::energy::RqUtil;
 use crate::group_sums::DomainSums;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Whether CPUs are idle: what each probe of the search reads.
@@ -283,25 +284,25 @@ impl IdleCores {
         let none = CpuMask::new(idle.room());
         let mut cores = IdleCores { any: none.clone(), all: none.clone(), first: none };
         for siblings in smt_mask {
-            cores.update(idle, siblings);
+            cores.update(idle, &siblings.iter().collect::<SmallVec<[Cpu; 8]>>());
         }
         cores
     }
 
-    /// Brings the bits of one core up to date after its idle CPUs have changed.
+    /// Brings the bits of one core up to date after its idle CPUs have changed. `siblings` are its CPUs, in ascending
+    /// order.
     #[inline]
-    pub fn update(&mut self, idle: &CpuMask, siblings: &CpuMask) {
-        let (mut any, mut all, mut first) = (false, true, None);
-        for cpu in siblings.iter() {
-            let idle = idle.test(cpu);
-            any |= idle;
-            all &= idle;
-            first.get_or_insert(idle);
+    pub fn update(&mut self, idle: &CpuMask, siblings: &[Cpu]) {
+        let (mut any, mut all) = (false, true);
+        for &cpu in siblings {
+            any |= idle.test(cpu);
+            all &= idle.test(cpu);
         }
-        for cpu in siblings.iter() {
+        let first = siblings.first().is_some_and(|&cpu| idle.test(cpu));
+        for &cpu in siblings {
             self.any.assign(cpu, any);
             self.all.assign(cpu, all);
-            self.first.assign(cpu, first == Some(true));
+            self.first.assign(cpu, first);
         }
     }
 }
