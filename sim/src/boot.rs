@@ -26,7 +26,7 @@ use wakelab_sched::group_sums::GroupTable;
 use wakelab_sched::pelt::{CfsRqPelt, init_entity_runnable_average};
 use wakelab_sched::runqueue::{EnqueueFlags, Entities, Entity, FairRq, Policy, Prev, TaskId};
 use wakelab_sched::select::policy::PolicyStates;
-use wakelab_sched::select::{IdleCores, WakeeFlips};
+use wakelab_sched::select::{IdleCores, Select, WakeeFlips};
 
 /// The jiffies counter at the start. The kernel's starts five minutes before it wraps. Here it has to be above the
 /// longest balance interval of a domain, because the last balance lies before the start.
@@ -82,6 +82,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         let mut sim = Sim {
             sys,
             searches: vec![Search::default(); nr_cpus as usize],
+            beginning: Select::default(),
             timeline: Timeline::new(nr_cpus),
             timed_events: BinaryHeap::new(),
             timed_event_seq: 0,

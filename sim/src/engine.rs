@@ -35,6 +35,7 @@ use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::balance::Nohz;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{FairRq, Prev, TaskId};
+use wakelab_sched::select::Select;
 use wakelab_workload::Work;
 
 /// Where the CPU was when it finished something. A lazy request to reschedule takes effect on the way from the kernel
@@ -53,6 +54,8 @@ pub struct Sim<'m, 's, S> {
     pub sys: System<'m>,
     /// By CPU: its search for an idle CPU, if one is under way.
     pub searches: Vec<Search<'m>>,
+    /// Memory of [`begin_search`](Self::begin_search).
+    pub beginning: Select,
     /// The next event of each CPU.
     pub timeline: Timeline,
     /// Events with a time of their own, the earliest first: time, sequence number, what happens.

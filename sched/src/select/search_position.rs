@@ -21,6 +21,7 @@ use super::decision::{Decision, Effects, Reason, ScanCost, SearchCount};
 use super::policy::{self, Plan, SearchContext, Verdict};
 use super::rank_set::RankSet;
 use super::select_task_rq_fair::{Select, Stage};
+use super::wake_affine::AffineDetail;
 use super::{Cx, Rules, SearchView, Wakeup};
 use crate::cpumask::{Cpu, CpuMask};
 use wakelab_kernel::{Feature, IdleSearch, SmtScan};
@@ -271,6 +272,9 @@ pub struct SearchPosition {
     siblings: [Cpu; 2],
     plan: Plan,
     scan_cost: Option<ScanCost>,
+    /// What the search has decided before its first probe.
+    affine: AffineDetail,
+    effects: Effects,
 }
 
 impl Default for SearchPosition {
@@ -292,6 +296,8 @@ impl Default for SearchPosition {
             siblings: [NONE; 2],
             plan: Plan::new(0),
             scan_cost: None,
+            affine: AffineDetail::NOT_ASKED,
+            effects: Effects::default(),
         }
     }
 }
@@ -363,6 +369,7 @@ impl SearchPosition {
         let of_prev = llcs.places[prev as usize];
         let near = of_prev.llc == llc;
         (self.at, self.target, self.llc) = (At::FastPaths, target, llc);
+        (self.affine, self.effects) = (select.affine, select.effects);
         self.prev = if near && prev != target { prev } else { NONE };
         self.recent = match wakeup.wakee.recent_used_cpu {
             Some(recent) if recent != prev && recent != target && llcs.places[recent as usize].llc == llc => recent,
@@ -384,6 +391,12 @@ impl SearchPosition {
     fn start_at(&mut self, shape: &Shape, rank: u32) {
         self.start = if rank < shape.nr() { rank } else { 0 };
         self.start_core = shape.core_of(self.start);
+    }
+
+    /// The target of the search.
+    #[inline]
+    pub fn target(&self) -> Cpu {
+        self.target
     }
 
     /// The number of the LLC that it searches: it depends on no other.
@@ -670,10 +683,10 @@ impl SearchPosition {
     }
 
     /// The predicted decision, when the search has ended.
-    pub fn decision<V: SearchView>(&self, select: &Select, cx: Cx<'_, V>, llcs: &SearchLlcs) -> Decision {
+    pub fn decision<V: SearchView>(&self, cx: Cx<'_, V>, llcs: &SearchLlcs) -> Decision {
         let shape = &llcs.shapes[self.llc as usize];
         let End { reason, found, probes } = self.end;
-        let mut effects = select.effects;
+        let mut effects = self.effects;
         if reason == Reason::Recent
             || (cx.rules.code.recent_used_always && !matches!(reason, Reason::Target | Reason::Prev))
         {
@@ -710,7 +723,7 @@ impl SearchPosition {
             cpu,
             reason,
             target: self.target,
-            affine: select.affine,
+            affine: self.affine,
             effects,
             count: SearchCount {
                 search: 1,
