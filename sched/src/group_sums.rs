@@ -9,13 +9,16 @@
 //! before a pass, a fork, an exec    GroupTable::refresh(of)      for each CPU that is noted:
 //!                                                                    new = of(cpu)
 //!                                                                    sums of its spans += new - old
+//!                                   GroupTable::rank()           the order of the groups of large domains
 //! in them                           GroupView::group_sums()      the sums of a domain's groups
 //! ```
 //!
 //! All are integers, and additions wrap, so that the sums are exactly those of a plain count.
 
+use crate::balance::BalanceRules;
 use crate::cpumask::{Cpu, CpuMask};
-use crate::domain::{SchedDomain, SchedDomains, SchedGroup};
+use crate::domain::{SchedDomain, SchedDomains, SdFlags};
+use crate::group_order::{GroupReader, RingOrder};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -62,11 +65,53 @@ impl GroupSums {
         };
     }
 
+    /// Returns what decides on the type of a group with these sums.
+    #[inline]
+    pub(crate) fn group_use(&self, weight: u32, capacity: u64, imbalance_pct: u32) -> GroupUse {
+        let GroupSums { nr_running, util, runnable, .. } = *self;
+        GroupUse { nr_running, weight, capacity, util, runnable, imbalance_pct }
+    }
+
     /// Returns the sums without one of the group's CPUs.
     #[must_use]
     pub fn without(mut self, cpu: &GroupSums) -> Self {
         self.replace(cpu, &GroupSums::default());
         self
+    }
+}
+
+/// What `group_is_overloaded()` and `group_has_capacity()` read of a group, here and in the slow path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GroupUse {
+    /// The number of tasks of all classes.
+    pub nr_running: u32,
+    /// The number of CPUs.
+    pub weight: u32,
+    /// `sgc->capacity`.
+    pub capacity: u64,
+    /// Sum of the CPUs' utilisation.
+    pub util: u64,
+    /// Sum of the CPUs' runnable averages.
+    pub runnable: u64,
+    /// The domain's, per cent.
+    pub imbalance_pct: u32,
+}
+
+impl GroupUse {
+    /// `group_is_overloaded()`: more tasks than CPUs, and the CPUs' time is used up or waited for.
+    #[inline]
+    pub fn group_is_overloaded(&self) -> bool {
+        let pct = u64::from(self.imbalance_pct);
+        self.nr_running > self.weight
+            && (self.capacity * 100 < self.util * pct || self.capacity * pct < self.runnable * 100)
+    }
+
+    /// `group_has_capacity()`: fewer tasks than CPUs, or time to spare.
+    #[inline]
+    pub fn group_has_capacity(&self) -> bool {
+        let pct = u64::from(self.imbalance_pct);
+        self.nr_running < self.weight
+            || (self.capacity * pct >= self.runnable * 100 && self.capacity * 100 > self.util * pct)
     }
 }
 
@@ -76,10 +121,10 @@ pub const MOST_TASKS: usize = 4;
 /// The sums of one domain's groups, and of single CPUs.
 #[derive(Clone, Copy, Debug)]
 pub struct DomainSums<'a> {
-    sums: &'a [GroupSums],
+    table: &'a GroupTable,
+    number: u32,
     numbers: &'a [u32],
     disjoint: bool,
-    with_tasks: &'a [CpuMask; MOST_TASKS],
 }
 
 impl<'a> DomainSums<'a> {
@@ -89,7 +134,7 @@ impl<'a> DomainSums<'a> {
     /// If the ring has no such group.
     #[inline]
     pub fn group(&self, index: usize) -> &'a GroupSums {
-        &self.sums[self.numbers[index] as usize]
+        &self.table.sums[self.numbers[index] as usize]
     }
 
     /// Whether no CPU is in two groups, so that the only group with the domain's own CPU is its first group.
@@ -104,7 +149,29 @@ impl<'a> DomainSums<'a> {
     /// If there is no such CPU.
     #[inline]
     pub fn cpu(&self, cpu: Cpu) -> &'a GroupSums {
-        &self.sums[cpu as usize]
+        &self.table.sums[cpu as usize]
+    }
+
+    /// Returns the sums of all groups together; `None` if the groups have no order.
+    #[inline]
+    pub fn total(&self) -> Option<&'a GroupSums> {
+        let ordered = self.table.rings[self.number as usize].ordered.as_ref()?;
+        Some(&self.table.sums[ordered.total as usize])
+    }
+
+    /// Returns the order of the groups for this reader, who must have had them ranked since they changed
+    /// ([`GroupTable::rank`]); `None` if he has not, or if the groups are few or not disjoint.
+    #[inline]
+    pub fn order(&self, reader: GroupReader) -> Option<&'a RingOrder> {
+        let ordered = self.table.rings[self.number as usize].ordered.as_ref()?;
+        self.table.stale[reader as usize].is_empty().then_some(&ordered.order)
+    }
+
+    /// Returns the index of the CPU's group in the ring. Only where groups have an order.
+    #[inline]
+    pub fn group_of(&self, cpu: Cpu) -> Option<usize> {
+        let places = &self.table.places_of[cpu as usize];
+        places.iter().find(|(ring, _)| *ring == self.number).map(|&(_, index)| index as usize)
     }
 
     /// Returns the CPUs of the machine whose [`h_nr_running`](GroupSums::h_nr_running) is `tasks` or more, of 1 to
@@ -114,7 +181,7 @@ impl<'a> DomainSums<'a> {
     /// If `tasks` is out of that range.
     #[inline]
     pub fn with_tasks(&self, tasks: usize) -> &'a CpuMask {
-        &self.with_tasks[tasks - 1]
+        &self.table.with_tasks[tasks - 1]
     }
 }
 
@@ -125,9 +192,7 @@ pub struct GroupTable {
     sums: Vec<GroupSums>,
     /// By CPU: the numbers of those spans that it is in.
     spans_of: Vec<SmallVec<[u32; 6]>>,
-    /// By ring: the numbers of its groups, and whether they are disjoint. It is empty if a group reaches beyond the
-    /// domain: a pass counts only those of its CPUs that are in the domain.
-    rings: Vec<(Vec<u32>, bool)>,
+    rings: Vec<Ring>,
     /// By CPU and level: the ring.
     ring_of: Vec<SmallVec<[u32; 6]>>,
     /// The CPUs with at least 1, 2, ... tasks.
@@ -136,11 +201,44 @@ pub struct GroupTable {
     touched: Vec<Cpu>,
     /// By CPU: whether it is among them.
     is_touched: Vec<bool>,
+    /// By CPU: its groups in rings that have an order, as number of the ring and index.
+    places_of: Vec<SmallVec<[(u32, u32); 2]>>,
+    /// By reader: the groups that have changed since they were ranked, as number of the ring and index.
+    stale: [Vec<(u32, u32)>; 2],
 }
 
+/// A ring of groups.
+#[derive(Clone, Debug, Default)]
+struct Ring {
+    /// The numbers of its groups. It is empty if a group reaches beyond the domain: a pass counts only those of its
+    /// CPUs that are in the domain.
+    numbers: Vec<u32>,
+    /// No CPU is in two of its groups.
+    disjoint: bool,
+    /// If it has many groups.
+    ordered: Option<Box<Ordered>>,
+}
+
+/// A ring whose groups have an order.
+#[derive(Clone, Debug)]
+struct Ordered {
+    /// The number of the span of all groups together.
+    total: u32,
+    order: RingOrder,
+}
+
+/// From how many groups on a ring has an order. To compare fewer one by one is cheaper than to keep it.
+const ORDERED_FROM: usize = 16;
+
 impl GroupTable {
-    /// Creates the sums of CPUs that have nothing. All CPUs may have changed.
-    pub fn new(domains: &SchedDomains) -> Self {
+    /// Creates the sums of CPUs that have nothing. All CPUs may have changed. The groups of large domains have an order
+    /// by `rules`.
+    pub fn new(domains: &SchedDomains, rules: &BalanceRules) -> Self {
+        Self::with_order_from(ORDERED_FROM, domains, rules)
+    }
+
+    /// The same with an order of the groups in domains of at least so many groups.
+    pub fn with_order_from(groups: usize, domains: &SchedDomains, rules: &BalanceRules) -> Self {
         let nr_cpus = domains.nr_cpus as usize;
         let mut table = GroupTable {
             sums: vec![GroupSums::default(); nr_cpus],
@@ -150,15 +248,21 @@ impl GroupTable {
             with_tasks: std::array::from_fn(|_| CpuMask::new(domains.nr_cpus)),
             touched: (0..domains.nr_cpus).collect(),
             is_touched: vec![true; nr_cpus],
+            places_of: vec![SmallVec::new(); nr_cpus],
+            stale: [Vec::new(), Vec::new()],
         };
         let mut numbers = Numbers::default();
         let mut rings = HashMap::new();
         for (cpu, chain) in domains.domains.iter().enumerate() {
             for sd in chain {
-                let ring = *rings.entry((Arc::as_ptr(&sd.groups), Arc::as_ptr(&sd.span))).or_insert_with(|| {
-                    table.rings.push((Vec::new(), false));
+                let key = (Arc::as_ptr(&sd.groups), Arc::as_ptr(&sd.span), sd.imbalance_pct);
+                let ring = *rings.entry(key).or_insert_with(|| {
+                    table.add_ring(sd, &mut numbers);
                     let ring = table.rings.len() - 1;
-                    table.add_ring(ring, sd, &mut numbers);
+                    let few = sd.groups.len() < groups;
+                    if !few && table.rings[ring].disjoint && !sd.flags.contains(SdFlags::ASYM_CPUCAPACITY) {
+                        table.add_order(ring as u32, sd, rules, &mut numbers);
+                    }
                     ring as u32
                 });
                 table.ring_of[cpu].push(ring);
@@ -167,19 +271,44 @@ impl GroupTable {
         table
     }
 
-    fn add_ring<'a>(&mut self, ring: usize, sd: &'a SchedDomain, numbers: &mut Numbers<'a>) {
-        if sd.groups.iter().any(|group| !group.span.is_subset(&sd.span)) {
-            return;
+    /// Returns the number of a span.
+    fn number<'a>(&mut self, span: &'a CpuMask, weight: u32, numbers: &mut Numbers<'a>) -> u32 {
+        let number = numbers.of(span, weight, self.sums.len() as u32);
+        if number as usize == self.sums.len() {
+            self.sums.push(GroupSums::default());
+            span.iter().for_each(|cpu| self.spans_of[cpu as usize].push(number));
         }
-        for group in sd.groups.iter() {
-            let number = numbers.of(group, self.sums.len() as u32);
-            if number as usize == self.sums.len() {
-                self.sums.push(GroupSums::default());
-                group.span.iter().for_each(|cpu| self.spans_of[cpu as usize].push(number));
+        number
+    }
+
+    fn add_ring<'a>(&mut self, sd: &'a SchedDomain, numbers: &mut Numbers<'a>) {
+        let mut ring = Ring::default();
+        if sd.groups.iter().all(|group| group.span.is_subset(&sd.span)) {
+            ring.numbers = sd.groups.iter().map(|group| self.number(&group.span, group.weight, numbers)).collect();
+            ring.disjoint = sd.groups.iter().map(|group| group.weight).sum::<u32>() == sd.span_weight;
+        }
+        self.rings.push(ring);
+    }
+
+    fn add_order<'a>(&mut self, ring: u32, sd: &'a SchedDomain, rules: &BalanceRules, numbers: &mut Numbers<'a>) {
+        let Some(order) = RingOrder::new(sd, rules) else { return };
+        let total = self.number(&sd.span, sd.span_weight, numbers);
+        self.rings[ring as usize].ordered = Some(Box::new(Ordered { total, order }));
+        for (index, group) in (0..).zip(sd.groups.iter()) {
+            group.span.iter().for_each(|cpu| self.places_of[cpu as usize].push((ring, index)));
+            self.outdate((ring, index));
+        }
+    }
+
+    /// Notes that a group has changed.
+    #[inline]
+    fn outdate(&mut self, (ring, index): (u32, u32)) {
+        let ordered = self.rings[ring as usize].ordered.as_mut().expect("the ring has an order");
+        for reader in [GroupReader::LoadBalance, GroupReader::SlowPath] {
+            if ordered.order.outdate(reader, index as usize) {
+                self.stale[reader as usize].push((ring, index));
             }
-            self.rings[ring].0.push(number);
         }
-        self.rings[ring].1 = sd.groups.iter().map(|group| group.weight).sum::<u32>() == sd.span_weight;
     }
 
     /// Notes that a CPU may have changed.
@@ -201,12 +330,25 @@ impl GroupTable {
                 for &number in &self.spans_of[cpu as usize] {
                     self.sums[number as usize].replace(&old, &new);
                 }
+                for at in 0..self.places_of[cpu as usize].len() {
+                    self.outdate(self.places_of[cpu as usize][at]);
+                }
             }
             if old.h_nr_running != new.h_nr_running {
                 for (tasks, mask) in (1..).zip(&mut self.with_tasks) {
                     mask.assign(cpu, new.h_nr_running >= tasks);
                 }
             }
+        }
+    }
+
+    /// Ranks the groups that have changed anew, for this reader of their order.
+    #[inline]
+    pub fn rank(&mut self, reader: GroupReader) {
+        while let Some((ring, index)) = self.stale[reader as usize].pop() {
+            let Ring { numbers, ordered, .. } = &mut self.rings[ring as usize];
+            let sums = &self.sums[numbers[index as usize] as usize];
+            ordered.as_mut().expect("the ring has an order").order.rank(reader, index as usize, sums);
         }
     }
 
@@ -233,9 +375,10 @@ impl GroupTable {
     /// If the CPU has no such domain.
     #[inline]
     pub fn domain(&self, cpu: Cpu, level: usize) -> Option<DomainSums<'_>> {
-        let (numbers, disjoint) = &self.rings[self.ring_of[cpu as usize][level] as usize];
+        let number = self.ring_of[cpu as usize][level];
+        let Ring { numbers, disjoint, .. } = &self.rings[number as usize];
         let known = self.touched.is_empty() && !numbers.is_empty();
-        known.then_some(DomainSums { sums: &self.sums, numbers, disjoint: *disjoint, with_tasks: &self.with_tasks })
+        known.then_some(DomainSums { table: self, number, numbers, disjoint: *disjoint })
     }
 }
 
@@ -250,17 +393,17 @@ struct Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    /// Returns the number of a group's span: `next` if it is new. A single CPU has its own.
-    fn of(&mut self, group: &'a SchedGroup, next: u32) -> u32 {
-        let first = group.span.first().expect("a group has CPUs");
-        if group.weight == 1 {
+    /// Returns the number of a span: `next` if it is new. A single CPU has its own.
+    fn of(&mut self, span: &'a CpuMask, weight: u32, next: u32) -> u32 {
+        let first = span.first().expect("a group has CPUs");
+        if weight == 1 {
             return first;
         }
-        let alike = self.known.entry((first, group.weight)).or_default();
-        if let Some(&(_, number)) = alike.iter().find(|(span, _)| **span == group.span) {
+        let alike = self.known.entry((first, weight)).or_default();
+        if let Some(&(_, number)) = alike.iter().find(|(other, _)| *other == span) {
             return number;
         }
-        alike.push((&group.span, next));
+        alike.push((span, next));
         next
     }
 }

@@ -8,10 +8,12 @@ pub mod boost;
 pub mod cpumask;
 pub mod domain;
 pub mod energy;
+pub mod group_order;
 pub mod group_sums;
 pub mod pelt;
 pub mod runqueue;
 pub mod select;
+pub mod tournament;
 pub mod util;
 pub mod util_est_faster;
 

@@ -26,7 +26,7 @@ use wakelab_sched::group_sums::GroupTable;
 use wakelab_sched::pelt::{CfsRqPelt, init_entity_runnable_average};
 use wakelab_sched::runqueue::{EnqueueFlags, Entities, Entity, FairRq, Policy, Prev, TaskId};
 use wakelab_sched::select::policy::PolicyStates;
-use wakelab_sched::select::{IdleCores, WakeeFlips};
+use wakelab_sched::select::{IdleCores, Select, WakeeFlips};
 use wakelab_sched::util_est_faster::FasterSite;
 
 /// The jiffies counter at the start. The kernel's starts five minutes before it wraps. Here it has to be above the
@@ -77,7 +77,8 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             pm: model.pm.as_ref().map(|pm| Box::new(Pm::new(pm))),
             clocks: crate::pm::freq_invariance::clocks(model),
             overutilized: false,
-            groups: keeps_group_sums(model).then(|| Box::new(GroupTable::new(model.domains))),
+            groups: keeps_group_sums(model)
+                .then(|| Box::new(GroupTable::new(model.domains, model.balance.rules()))),
             policies: PolicyStates::new(&model.rules()),
             dequeued: SmallVec::new(),
             asym_nr_idle_scan: nr_cpus as i32,
@@ -85,6 +86,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         let mut sim = Sim {
             sys,
             searches: vec![Search::default(); nr_cpus as usize],
+            beginning: Select::default(),
             timeline: Timeline::new(nr_cpus),
             timed_events: BinaryHeap::new(),
             timed_event_seq: 0,

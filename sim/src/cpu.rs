@@ -9,7 +9,6 @@ use wakelab_sched::pelt::CfsRqPelt;
 use wakelab_sched::runqueue::{FairRq, Prev, TaskId};
 
 /// What a CPU is doing. All but `Idle` end at the CPU's next event. The drawing in `engine.rs` shows what follows what.
-/// The drawing in `engine.rs` shows what follows what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
     /// Idle: it waits for an interrupt.
@@ -116,86 +115,90 @@ pub struct Newidle {
     pub next_balance: u64,
 }
 
-/// One CPU.
+/// One CPU. Events of thousands of CPUs come in turn, so that each finds its CPU's state outside of the caches: what nearly
+/// every event reads lies in the first two lines of 64 bytes, what only balancing and timers read at the end.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct CpuState {
     /// What the CPU does.
     pub doing: Doing,
+    /// The task that runs, or to which the CPU switches.
+    pub curr: Option<TaskId>,
+    /// `rq->curr == rq->idle`.
+    pub curr_idle: bool,
+    /// `rq->ttwu_pending`.
+    pub ttwu_pending: bool,
+    /// TIF_NEED_RESCHED.
+    pub need_resched: bool,
+    /// TIF_NEED_RESCHED_LAZY.
+    pub need_resched_lazy: bool,
+    /// The tick is stopped (`ts->tick_stopped`).
+    pub tick_stopped: bool,
+    /// `rq->nr_running`.
+    pub nr_running: u32,
+    /// Wake-ups that chose this CPU, and whose wakees other CPUs do not see here yet.
+    pub claims: u32,
     /// When its time was last accounted, ns.
     pub since: u64,
     /// How long work takes because of busy SMT siblings, %: 100 while none is busy.
     pub slowdown: u64,
     /// How long work takes at its frequency and capacity: `pm::clocks::FULL` at full speed.
     pub dilation: u64,
-    /// `rq->curr == rq->idle`.
-    pub curr_idle: bool,
-    /// The task that runs, or to which the CPU switches.
-    pub curr: Option<TaskId>,
-    /// The run queue.
-    pub rq: FairRq,
-    /// `rq->nr_running`.
-    pub nr_running: u32,
+    /// What its time was spent on.
+    pub time: CpuTime,
+    /// Interrupt time that is to be added to the task's next stretch of work, ns at full speed.
+    pub debt: u64,
     /// Summed weight of the queued tasks.
     pub weight: u64,
-    /// The run queue's averages.
-    pub pelt: CfsRqPelt,
+    /// Until when the run queue's lock is taken, ns.
+    pub lock_free: u64,
     /// Softirq time since the last update of the averages, ns, which does not count as running. Only if softirq time is
     /// excluded from the utilisation.
     pub not_running: u64,
-    /// Until when the run queue's lock is taken, ns.
-    pub lock_free: u64,
-    /// `rq->ttwu_pending`.
-    pub ttwu_pending: bool,
+    /// `rq->idle_stamp`, ns; 0 while it is not idle.
+    pub idle_stamp: u64,
+    /// `rq->misfit_task_load`; 0 while the running task fits the CPU.
+    pub misfit_task_load: u64,
+    /// Interrupts that are pending until the kernel enables them.
+    pub irqs: SmallVec<[Irq; 2]>,
+    /// `rq->cfs_tasks`.
+    pub cfs_tasks: CfsTasks,
+    /// The wake-up under way.
+    pub waking: Option<Waking>,
+    /// The run queue.
+    pub rq: FairRq,
+    /// The run queue's averages.
+    pub pelt: CfsRqPelt,
+    /// The wakee flips of the idle task, which wakes tasks in timer interrupts.
+    pub idle_flips: wakelab_sched::select::WakeeFlips,
+    /// `rq->wake_stamp`, jiffies.
+    pub wake_stamp: u64,
+    /// `rq->avg_idle`, ns.
+    pub avg_idle: u64,
+    /// `rq->wake_avg_idle`, ns.
+    pub wake_avg_idle: u64,
+    /// `rq->max_idle_balance_cost`, ns.
+    pub max_idle_balance_cost: u64,
+    /// `sd_llc->avg_scan_cost`, ns.
+    pub avg_scan_cost: u64,
     /// Tasks that other CPUs put here for this CPU to enqueue, and whether they migrated (`rq->wake_list`).
     pub wakelist: SmallVec<[(TaskId, bool); 2]>,
     /// The tasks of the wakelist that it is enqueueing.
     pub flushing: SmallVec<[(TaskId, bool); 2]>,
-    /// TIF_NEED_RESCHED.
-    pub need_resched: bool,
-    /// TIF_NEED_RESCHED_LAZY.
-    pub need_resched_lazy: bool,
-    /// `rq->hrtick_timer`.
-    pub hrtick: Hrtimer,
-    /// Interrupts that are pending until the kernel enables them.
-    pub irqs: SmallVec<[Irq; 2]>,
-    /// The wake-up under way.
-    pub waking: Option<Waking>,
-    /// Wake-ups that chose this CPU, and whose wakees other CPUs do not see here yet.
-    pub claims: u32,
-    /// The wakee flips of the idle task, which wakes tasks in timer interrupts.
-    pub idle_flips: wakelab_sched::select::WakeeFlips,
-    /// `rq->idle_stamp`, ns; 0 while it is not idle.
-    pub idle_stamp: u64,
-    /// `rq->avg_idle`, ns.
-    pub avg_idle: u64,
-    /// `rq->wake_stamp`, jiffies.
-    pub wake_stamp: u64,
-    /// `rq->wake_avg_idle`, ns.
-    pub wake_avg_idle: u64,
-    /// `sd_llc->avg_scan_cost`, ns.
-    pub avg_scan_cost: u64,
-    /// `rq->max_idle_balance_cost`, ns.
-    pub max_idle_balance_cost: u64,
     /// A task has the lock that a program keeps for this CPU (`RunCpuLocked`).
     pub work_locked: bool,
-    /// `rq->nr_iowait`.
-    pub nr_iowait: u32,
-    /// Interrupt time that is to be added to the task's next stretch of work, ns at full speed.
-    pub debt: u64,
-    /// `rq->misfit_task_load`; 0 while the running task fits the CPU.
-    pub misfit_task_load: u64,
-    /// `rq->cfs_tasks`.
-    pub cfs_tasks: CfsTasks,
     /// `rq->next_balance`, jiffies.
     pub next_balance: u64,
+    /// The newly idle balancing under way.
+    pub newidle: Newidle,
     /// By level: this CPU's state of the domain.
     pub sd: SmallVec<[SdBalance; 3]>,
     /// `rq->active_balance`: a stopper is on its way to push the running task to this CPU.
     pub active_balance: Option<Cpu>,
-    /// The newly idle balancing under way.
-    pub newidle: Newidle,
-    /// The tick is stopped (`ts->tick_stopped`).
-    pub tick_stopped: bool,
-    /// What its time was spent on.
-    pub time: CpuTime,
+    /// `rq->nr_iowait`.
+    pub nr_iowait: u32,
+    /// `rq->hrtick_timer`.
+    pub hrtick: Hrtimer,
 }
+
+const _: () = assert!(std::mem::offset_of!(CpuState, irqs) == 128);

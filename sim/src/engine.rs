@@ -35,6 +35,7 @@ use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::balance::Nohz;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{FairRq, Prev, TaskId};
+use wakelab_sched::select::Select;
 use wakelab_workload::Work;
 
 /// Where the CPU was when it finished something. A lazy request to reschedule takes effect on the way from the kernel
@@ -53,6 +54,8 @@ pub struct Sim<'m, 's, S> {
     pub sys: System<'m>,
     /// By CPU: its search for an idle CPU, if one is under way.
     pub searches: Vec<Search<'m>>,
+    /// Memory of [`begin_search`](Self::begin_search).
+    pub beginning: Select,
     /// The next event of each CPU.
     pub timeline: Timeline,
     /// Events with a time of their own, the earliest first: time, sequence number, what happens.
@@ -329,9 +332,9 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// The CPU becomes busy or idle, which changes the speed of its SMT siblings.
     pub fn sibling_busy(&mut self, cpu: Cpu, busy: bool) {
         let model = self.sys.model;
-        let siblings = &model.domains.smt_mask[cpu as usize];
-        for sibling in siblings.iter().filter(|&sibling| sibling != cpu) {
-            let others = siblings.iter().filter(|&other| {
+        let siblings = &model.siblings[cpu as usize];
+        for &sibling in siblings.iter().filter(|&&sibling| sibling != cpu) {
+            let others = siblings.iter().filter(|&&other| {
                 other != sibling && other != cpu && self.sys.cpus[other as usize].doing != Doing::Idle
             });
             let slowdown = model.slowdown(others.count() as u64 + u64::from(busy));

@@ -6,6 +6,7 @@
 
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::TaskId;
+use wakelab_sched::tournament::Tournament;
 
 /// No event.
 pub const NEVER: u64 = u64::MAX;
@@ -15,47 +16,35 @@ const CPU_BITS: u32 = 13;
 
 /// The next event of each CPU, and the earliest of all. Times are below 2^51 ns (26 days).
 #[derive(Clone, Debug)]
-pub struct Timeline {
-    /// A binary tree in an array: node `i` has the smaller key of nodes `2i` and `2i + 1`; leaves from `leaves` on.
-    keys: Vec<u64>,
-    leaves: usize,
-}
+pub struct Timeline(Tournament);
 
 impl Timeline {
     /// No events on `nr_cpus` CPUs.
     pub fn new(nr_cpus: u32) -> Self {
-        let leaves = (nr_cpus as usize).next_power_of_two().max(2);
-        Timeline { keys: vec![NEVER; 2 * leaves], leaves }
+        Timeline(Tournament::new(nr_cpus as usize))
     }
 
     /// Sets the time of a CPU's next event; [`NEVER`] for none.
     #[inline]
     pub fn set(&mut self, cpu: u32, time: u64) {
-        let mut key = if time == NEVER { NEVER } else { time << CPU_BITS | u64::from(cpu) };
-        let mut node = self.leaves + cpu as usize;
-        self.keys[node] = key;
-        while node > 1 {
-            key = key.min(self.keys[node ^ 1]);
-            node /= 2;
-            if self.keys[node] == key {
-                return;
-            }
-            self.keys[node] = key;
-        }
+        let key = if time == NEVER { Tournament::NONE } else { time << CPU_BITS | u64::from(cpu) };
+        self.0.set(cpu as usize, key);
     }
 
     /// When the CPU's next event is.
     #[inline]
     pub fn get(&self, cpu: u32) -> u64 {
-        let key = self.keys[self.leaves + cpu as usize];
-        if key == NEVER { NEVER } else { key >> CPU_BITS }
+        match self.0.get(cpu as usize) {
+            Tournament::NONE => NEVER,
+            key => key >> CPU_BITS,
+        }
     }
 
     /// The earliest event: its time and CPU.
     #[inline]
     pub fn first(&self) -> Option<(u64, u32)> {
-        let key = self.keys[1];
-        (key != NEVER).then_some((key >> CPU_BITS, (key & ((1 << CPU_BITS) - 1)) as u32))
+        let key = self.0.first();
+        (key != Tournament::NONE).then_some((key >> CPU_BITS, (key & ((1 << CPU_BITS) - 1)) as u32))
     }
 }
 

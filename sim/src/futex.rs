@@ -35,13 +35,14 @@ pub enum Phase {
     Woken,
 }
 
-/// The state of a task's system calls.
+/// The state of a task's system calls. What each step of a program reads comes first.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Calls {
-    /// How far it has come in its present step.
-    pub phase: Phase,
     /// The tasks that it still has to wake before its program goes on, in order, and whether with WF_SYNC (`wake_q`).
     pub to_wake: VecDeque<(TaskId, bool)>,
+    /// How far it has come in its present step.
+    pub phase: Phase,
     /// The tasks that it has taken off a list and still has to answer, in order.
     pub serving: VecDeque<TaskId>,
     /// The mutexes that it holds.

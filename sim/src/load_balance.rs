@@ -10,6 +10,7 @@ use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::HrtickForm;
 use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance_cpu_stop, plan_balance};
 use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::group_order::GroupReader;
 use wakelab_sched::runqueue::{DequeueFlags, EnqueueFlags, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
 
@@ -18,7 +19,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// balanced.
     pub fn balance_pass(&mut self, cpu: Cpu, level: usize, idle: CpuIdleType) -> (usize, bool) {
         let model = self.sys.model;
-        self.sys.refresh_groups();
+        self.sys.refresh_groups(GroupReader::LoadBalance);
         let state = self.sys.cpus[cpu as usize].sd[level];
         let plan = plan_balance(&self.sys, &model.balance, cpu, level, idle, &state);
         let sd = model.balance.sd(cpu, level);

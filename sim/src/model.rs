@@ -2,6 +2,7 @@
 
 use crate::pm::PmModel;
 use crate::{Mechanisms, Setup, SimError, asym_capacity, supported};
+use smallvec::SmallVec;
 use wakelab_kernel::{Code, Feature, FeatureSet, HrtickForm, Preset, Tunables};
 use wakelab_machine::{Machine, Noise};
 use wakelab_sched::CpuMask;
@@ -127,6 +128,8 @@ pub struct Model<'a> {
     /// By CPU: the number of the last level cache that the hardware has there, which is the LLC's unless the kernel sees
     /// parts of one.
     cache_of: Vec<u32>,
+    /// By CPU: the CPUs of its core, in ascending order: `cpu_smt_mask()`, whose words are as wide as the machine.
+    pub siblings: Vec<SmallVec<[Cpu; 2]>>,
     /// LLCs, for searches that are positions.
     pub search_llcs: SearchLlcs,
     /// By LLC: its lowest CPU.
@@ -220,6 +223,7 @@ impl<'a> Model<'a> {
                 false => llc_of.clone(),
             },
             cache_of: if machine.split_llc { package_of.clone() } else { llc_of.clone() },
+            siblings: domains.smt_mask.iter().map(|mask| mask.iter().collect()).collect(),
             search_llcs: SearchLlcs::new(&Rules { energy: energy.as_ref(), ..rules }, &llc_of),
             llc_of,
             llc_first,

@@ -193,7 +193,6 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// A transaction begins or ends at `time`, ns.
-    /// A transaction begins or ends at `time`, ns.
     pub fn mark(&mut self, id: TaskId, mark: Mark, time: u64) {
         let task = &mut self.sys.tasks[id.0 as usize];
         match mark {

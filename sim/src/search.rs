@@ -44,30 +44,37 @@ enum Form {
     Position,
 }
 
-/// The search of one CPU.
+/// The search of one CPU. What every search reads is small, so that thousands of them stay in the caches.
 #[derive(Clone, Debug, Default)]
 pub struct Search<'m> {
     form: Form,
     /// Where the search is on the list of its LLC, if it is a position.
     place: u32,
-    /// The search as a position, its predicted end included.
-    position: SearchPosition,
-    /// The search with the probes that have been made; if it is a position, as it began.
-    pub select: Select,
-    /// The copy of it that was run to its end.
-    pub predicted: Select,
-    /// What the copy decided.
-    pub decision: Option<Decision>,
-    /// Who wakes whom.
-    pub wakeup: Option<Wakeup<'m>>,
     /// When the search began, ns. Probe number i, from 0, is made `(i + 1) × probe` later.
     pub began: u64,
     /// Time between two probes, ns.
     pub probe: u64,
     /// Time from the last probe to the end, ns, at the speed that the CPU had when the search began.
     pub wakeup_cost: u64,
+    /// The search as a position, its predicted end included.
+    position: SearchPosition,
+    /// Who wakes whom.
+    pub wakeup: Option<Wakeup<'m>>,
+    /// What the copy of the state machine decided, or the state machine without a probe.
+    pub decision: Option<Decision>,
+    /// The search as a state machine.
+    steps: Box<Steps>,
+}
+
+/// A search as a state machine.
+#[derive(Clone, Debug, Default)]
+struct Steps {
+    /// The search with the probes that have been made.
+    select: Select,
+    /// The copy of it that was run to its end.
+    predicted: Select,
     /// The LLCs on whose lists the search is (`Model::searches_of`).
-    pub llcs: (u32, u32),
+    llcs: (u32, u32),
 }
 
 /// A search on the list of an LLC, with what shows quickly that it does not depend on a CPU.
@@ -98,7 +105,7 @@ impl<'m> Search<'m> {
     /// How many probes have been made at the predicted end.
     pub fn probes(&self) -> u32 {
         match self.form {
-            Form::Steps => self.predicted.probes(),
+            Form::Steps => self.steps.predicted.probes(),
             Form::Position => self.position.probes(),
         }
     }
@@ -107,7 +114,7 @@ impl<'m> Search<'m> {
     pub fn cleared_idle_cores(&self, decision: &Decision) -> &[Cpu] {
         match self.form {
             // A decision without a domain search may have been made at once: `predicted` is that of another search.
-            Form::Steps if decision.count.domain_search != 0 => self.predicted.cleared_idle_cores(),
+            Form::Steps if decision.count.domain_search != 0 => self.steps.predicted.cleared_idle_cores(),
             _ => &[],
         }
     }
@@ -115,8 +122,16 @@ impl<'m> Search<'m> {
     /// An LLC on whose list the search is.
     fn list(&self) -> u32 {
         match self.form {
-            Form::Steps => self.llcs.0,
+            Form::Steps => self.steps.llcs.0,
             Form::Position => self.position.llc(),
+        }
+    }
+
+    /// The target of the search.
+    fn target(&self) -> Cpu {
+        match self.form {
+            Form::Steps => self.steps.select.target(),
+            Form::Position => self.position.target(),
         }
     }
 
@@ -133,38 +148,43 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let began = self.sys.now;
         let probe = self.slowed(cpu, model.costs.probe);
         let wakeup_cost = self.slowed(cpu, model.costs.wakeup);
-        let llcs = (model.searches_of[cpu as usize], model.searches_of[wakeup.wakee.prev_cpu as usize]);
         self.emit_inputs(&wakeup, Some(probe));
-        let search = &mut self.searches[cpu as usize];
-        (search.began, search.probe, search.wakeup_cost, search.llcs) = (began, probe, wakeup_cost, llcs);
-        search.decision = search.select.start(&model.rules(), &wakeup, &mut ());
-        search.wakeup = Some(wakeup);
+        let rules = model.rules();
+        // The state machine of a search that is a position is needed no longer than here.
+        let select = &mut self.beginning;
+        let mut decision = select.start(&rules, &wakeup, &mut ());
         let mut probes = 0;
-        while search.decision.is_none() && search.select.reads_averages() {
+        while decision.is_none() && select.reads_averages() {
             // wake_affine() compares loads, and energies follow from utilisations. Both change all the time: they are
             // read when the search begins. Energies take a probe of each CPU.
             probes = model.probes_for_energy();
-            search.decision =
-                search.select.probe(Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys }, &mut ());
+            decision = select.probe(Cx { rules: &rules, wakeup: &wakeup, view: &self.sys }, &mut ());
         }
-        let rules = model.rules();
-        let search = &mut self.searches[cpu as usize];
-        let position = search.decision.is_none()
+        let decided = decision.is_some();
+        let position = !decided
             && self.sys.sched_idle.is_none()
             && std::ptr::eq(wakeup.wakee.cpus_ptr, &raw const model.masks[0])
-            && model.search_llcs.takes(&rules, &search.select, &wakeup);
+            && model.search_llcs.takes(&rules, select, &wakeup);
+        let search = &mut self.searches[cpu as usize];
+        (search.began, search.probe, search.wakeup_cost, search.decision) = (began, probe, wakeup_cost, decision);
         search.form = if position { Form::Position } else { Form::Steps };
-        let end = if position {
-            search.position.begin(&search.select, &rules, &model.search_llcs, &wakeup);
+        let end = if decided {
+            search.wakeup = Some(wakeup);
+            began + probes * probe + wakeup_cost
+        } else if position {
+            search.position.begin(select, &rules, &model.search_llcs, &wakeup);
+            search.wakeup = Some(wakeup);
             let positions = &mut self.sys.llcs[search.position.llc() as usize].positions;
             search.place = positions.len() as u32;
             positions.push(PositionEntry { cpu, last_probe: 0, reach: Reach::ALL });
             self.predict_position(cpu)
-        } else if search.decision.is_some() {
-            began + probes * probe + wakeup_cost
         } else {
             let prev = wakeup.wakee.prev_cpu;
-            let before_scan = [cpu, prev, wakeup.wakee.recent_used_cpu.unwrap_or(prev)];
+            let recent = wakeup.wakee.recent_used_cpu.unwrap_or(prev);
+            let llcs = (model.searches_of[cpu as usize], model.searches_of[prev as usize]);
+            std::mem::swap(&mut search.steps.select, select);
+            (search.steps.llcs, search.wakeup) = (llcs, Some(wakeup));
+            let before_scan = [cpu, prev, recent];
             let entry = SearchEntry { cpu, before_scan, scan_range: ScanRange::All, last_probe: 0 };
             self.sys.llcs[llcs.0 as usize].searches.push(entry);
             if llcs.1 != llcs.0 {
@@ -190,17 +210,18 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let model = self.sys.model;
         let search = &mut self.searches[cpu as usize];
         self.sys.probing = (search.began, search.probe);
-        search.predicted.clone_from(&search.select);
+        let Steps { select, predicted, llcs } = &mut *search.steps;
+        predicted.clone_from(select);
         let wakeup = search.wakeup.as_ref().expect("a search is under way");
-        let decision = search.predicted.finish(Cx { rules: &model.rules(), wakeup, view: &self.sys }, &mut ());
-        let mut end = search.began + u64::from(search.predicted.probes()) * search.probe + search.wakeup_cost;
+        let decision = predicted.finish(Cx { rules: &model.rules(), wakeup, view: &self.sys }, &mut ());
+        let last_probe = search.began + u64::from(predicted.probes()) * search.probe;
+        let mut end = last_probe + search.wakeup_cost;
         if decision.count.domain_search != 0 {
             end += model.observer_cost;
         }
-        let last_probe = search.began + u64::from(search.predicted.probes()) * search.probe;
-        let scan_range = search.predicted.scan_range(&model.rules(), &decision);
+        let scan_range = predicted.scan_range(&model.rules(), &decision);
         search.decision = Some(decision);
-        let (a, b) = search.llcs;
+        let (a, b) = *llcs;
         for llc in [Some(a), (b != a).then_some(b)].into_iter().flatten() {
             let entry = self.sys.llcs[llc as usize].searches.iter_mut().find(|entry| entry.cpu == cpu);
             let entry = entry.expect("the search is on the list");
@@ -242,8 +263,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let model = self.sys.model;
         let llc = model.searches_of[cpu as usize];
         let smt_mask = &model.domains.smt_mask;
-        let place = model.search_llcs.place(cpu);
-        self.bring_up_positions(model.llc_of[cpu as usize], |entry, _| entry.reach.has(cpu, place, idle));
+        let idle_change = model.search_llcs.idle_change(&self.sys.llc_idle, cpu, idle);
+        self.bring_up_positions(model.llc_of[cpu as usize], |entry, _| entry.reach.has(&idle_change));
         self.change_seen_by_searches(
             llc,
             |entry| {
@@ -251,14 +272,14 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 a == cpu || b == cpu || c == cpu || entry.scan_range.may_contain(cpu) || smt_mask[b as usize].test(cpu)
             },
             |search, wakeup, decision| {
-                search.select.may_probe(&model.rules(), wakeup, &search.predicted, decision, cpu)
+                search.steps.select.may_probe(&model.rules(), wakeup, &search.steps.predicted, decision, cpu)
             },
             |sys| {
                 sys.idle.assign(cpu, idle);
                 if let Some(mask) = &mut sys.sched_idle {
                     mask.assign(cpu, sched_idle);
                 }
-                sys.idle_cores.update(&sys.idle, &model.domains.smt_mask[cpu as usize]);
+                sys.idle_cores.update(&sys.idle, &model.siblings[cpu as usize]);
                 model.search_llcs.assign(&mut sys.llc_idle, cpu, idle);
             },
         );
@@ -283,7 +304,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             self.change_seen_by_searches(
                 self.searches_in(llc),
                 |_| true,
-                |search, _, _| search.select.before_scan(&rules),
+                |search, _, _| search.steps.select.before_scan(&rules),
                 change,
             );
             self.emit_detail(|sys| Event::IdleCores { llc: sys.model.llc_first[llc as usize], has_idle_cores: value });
@@ -337,7 +358,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.bring_up(
             llc,
             |_| true,
-            |search, wakeup, _| search.select.before_policies(&rules) && depends(wakeup.waker.cpu, search),
+            |search, wakeup, _| search.steps.select.before_policies(&rules) && depends(wakeup.waker.cpu, search),
         );
     }
 
@@ -383,7 +404,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             }
         };
         if self.sys.only_tasks.as_ref().is_some_and(|tasks| tasks[cpu as usize] != task) {
-            self.change_seen_by_policies(llc, |_, search| search.select.target() == cpu, change);
+            self.change_seen_by_policies(llc, |_, search| search.target() == cpu, change);
         }
     }
 
@@ -409,10 +430,10 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 continue;
             }
             let due = search.probes_due(self.sys.now);
-            if search.select.probes() < due {
+            if search.steps.select.probes() < due {
                 // What was probed up to now had not changed since it was predicted.
                 self.sys.probing = (search.began, search.probe);
-                let _ = search.select.probe_until(due, Cx { rules: &rules, wakeup, view: &self.sys });
+                let _ = search.steps.select.probe_until(due, Cx { rules: &rules, wakeup, view: &self.sys });
                 if !depends(search, wakeup, decision) {
                     continue;
                 }
@@ -421,7 +442,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
     }
 
-    /// The same for searches that are positions.
+    /// The same for searches that are positions. What does not move an end must not move what a search has seen either,
+    /// because its probes up to now may be made later, by the idle CPUs of then.
     fn bring_up_positions(&mut self, llc: u32, depends: impl Fn(&PositionEntry, &Search<'m>) -> bool) {
         let now = self.sys.now;
         for entry in &mut self.sys.llcs[llc as usize].positions {
@@ -464,7 +486,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if search.form == Form::Position {
             return self.take_position(cpu);
         }
-        let (a, b) = search.llcs;
+        let (a, b) = search.steps.llcs;
         for llc in [a, b] {
             let entries = &mut self.sys.llcs[llc as usize].searches;
             if let Some(at) = entries.iter().position(|entry| entry.cpu == cpu) {
@@ -486,7 +508,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.sys.probing = (search.began, search.probe);
         let wakeup = search.wakeup.take().expect("a search is under way");
         let cx = Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys };
-        let decision = search.position.decision(&search.select, cx, &model.search_llcs);
+        let decision = search.position.decision(cx, &model.search_llcs);
         if let Some(moved) = moved {
             self.searches[moved as usize].place = place;
         }

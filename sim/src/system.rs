@@ -12,6 +12,7 @@ use wakelab_sched::CpuMask;
 use wakelab_sched::balance::BalanceView;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SchedGroup;
+use wakelab_sched::group_order::GroupReader;
 use wakelab_sched::group_sums::{DomainSums, GroupTable};
 use wakelab_sched::pelt::util_est::_task_util_est;
 use wakelab_sched::pelt::{RqClock, SCHED_CAPACITY_SCALE, Scale};
@@ -124,12 +125,13 @@ impl System<'_> {
         }
     }
 
-    /// Brings the sums of groups up to date, for a balance pass, a fork or an exec.
-    pub fn refresh_groups(&mut self) {
+    /// Brings the sums of groups up to date, for a balance pass, a fork or an exec, and the order of groups that it reads.
+    pub fn refresh_groups(&mut self, reader: GroupReader) {
         // The view has no sums meanwhile.
         if let Some(mut groups) = self.groups.take() {
             let balance = &self.model.balance;
             groups.refresh(|cpu| balance.cpu_sums(self, cpu));
+            groups.rank(reader);
             debug_assert!(groups.is_count(|cpu| balance.cpu_sums(self, cpu)), "a CPU has changed without a touch");
             self.groups = Some(groups);
         }
@@ -345,6 +347,11 @@ impl GroupView for System<'_> {
     #[inline]
     fn group_imbalance(&self, _: usize, group: &SchedGroup) -> bool {
         self.nr_imbalanced != 0 && self.imbalanced[group.group_balance_cpu() as usize].contains(&group.weight)
+    }
+
+    #[inline]
+    fn may_be_imbalanced(&self) -> bool {
+        self.nr_imbalanced != 0
     }
 
     #[inline]

@@ -67,65 +67,66 @@ pub enum IoWait {
     Woken,
 }
 
-/// One task.
+/// One task. What nearly every event of a task reads comes first, as in [`CpuState`](crate::cpu::CpuState).
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Task {
-    /// Whether it belongs to the workload; otherwise it is a kthread.
-    pub workload: bool,
-    /// Index of its program in `Model::programs`.
-    pub program: u32,
-    /// The process whose address space it shares (`p->mm`); `None` if nobody shares its own.
-    pub process: Option<u32>,
-    /// The next step.
-    pub pc: u32,
-    /// Loops under way: the step that goes back, and how often it still has to.
-    pub loops: SmallVec<[(u32, u32); 2]>,
-    /// Its channels, by the program's numbers.
-    pub channels: SmallVec<[u32; 2]>,
-    /// Its affinity: index in `Model::masks`.
-    pub mask: u32,
-    /// It may use one CPU only (`nr_cpus_allowed`), so that no CPU has to be chosen.
-    pub pinned: bool,
     /// Its state.
     pub state: State,
-    /// `p->on_cpu`: from the beginning of the switch to it until the end of the switch away from it.
-    pub on_cpu: bool,
+    /// Index of its program in `Model::programs`.
+    pub program: u32,
+    /// The next step.
+    pub pc: u32,
+    /// Its affinity: index in `Model::masks`.
+    pub mask: u32,
     /// `task_cpu(p)`.
     pub cpu: Cpu,
-    /// The CPU that has its cache lines; `None` before it has run.
-    pub warm_cpu: Option<Cpu>,
     /// `p->recent_used_cpu`.
     pub recent_used_cpu: Cpu,
-    /// Its wakee flips (`p->wakee_flips`).
-    pub flips: WakeeFlips,
-    /// Its averages.
-    pub avg: SchedAvg,
-    /// Its average run time between two sleeps.
-    pub dur: DurAvg,
-    /// Its average sleep, with SIS_CACHE.
-    pub sleep: SleepAvg,
+    /// The CPU that has its cache lines; `None` before it has run.
+    pub warm_cpu: Option<Cpu>,
+    /// `p->on_cpu`: from the beginning of the switch to it until the end of the switch away from it.
+    pub on_cpu: bool,
+    /// It may use one CPU only (`nr_cpus_allowed`), so that no CPU has to be chosen.
+    pub pinned: bool,
+    /// Whether it belongs to the workload; otherwise it is a kthread.
+    pub workload: bool,
+    /// It is in a softirq: its wake-ups do not count as a task's (`in_task()`).
+    pub in_softirq: bool,
+    /// `p->in_iowait`.
+    pub iowait: IoWait,
     /// Work left of its present stretch, ns at full speed, overhead included.
     pub left: u64,
     /// How much of it is overhead, which is done first: cold caches, interrupts. ns at full speed.
     pub overhead: u64,
     /// How much of it is softirq work, ns at full speed.
     pub softirq_work: u64,
-    /// It is in a softirq: its wake-ups do not count as a task's (`in_task()`).
-    pub in_softirq: bool,
-    /// Marks in the stretch: the work that is left after each, ns at full speed.
-    pub marks: SmallVec<[(u64, Mark); 2]>,
     /// When its transaction began, ns.
     pub begun: u64,
+    /// Its average run time between two sleeps.
+    pub dur: DurAvg,
+    /// Its wakee flips (`p->wakee_flips`).
+    pub flips: WakeeFlips,
+    /// Its averages.
+    pub avg: SchedAvg,
+    /// Marks in the stretch: the work that is left after each, ns at full speed.
+    pub marks: SmallVec<[(u64, Mark); 2]>,
+    /// CPUs that wake it and wait until it has left its CPU.
+    pub spinners: SmallVec<[Cpu; 1]>,
+    /// The state of its system calls.
+    pub calls: Calls,
+    /// Its channels, by the program's numbers.
+    pub channels: SmallVec<[u32; 2]>,
+    /// Loops under way: the step that goes back, and how often it still has to.
+    pub loops: SmallVec<[(u32, u32); 2]>,
+    /// The process whose address space it shares (`p->mm`); `None` if nobody shares its own.
+    pub process: Option<u32>,
+    /// Its average sleep, with SIS_CACHE.
+    pub sleep: SleepAvg,
     /// Who forked it.
     pub parent: Option<TaskId>,
     /// Children that have not exited.
     pub children: u32,
-    /// CPUs that wake it and wait until it has left its CPU.
-    pub spinners: SmallVec<[Cpu; 1]>,
-    /// `p->in_iowait`.
-    pub iowait: IoWait,
-    /// The state of its system calls.
-    pub calls: Calls,
 }
 
 impl Task {
@@ -163,3 +164,5 @@ impl Task {
         }
     }
 }
+
+const _: () = assert!(std::mem::offset_of!(Task, marks) == 192 && std::mem::offset_of!(Task, calls) == 256);

@@ -53,9 +53,8 @@ pub fn find_busiest_group<'a, V: BalanceView>(
 fn by_load<'a, V: BalanceView>(env: &mut LbEnv<'a, V>) -> (SdLbStats<'a>, Option<(&'a SchedGroup, Imbalance)>) {
     let mut sds = SdLbStats::default();
     let mut groups: SmallVec<[SgLbStatsV5_3; 16]> = SmallVec::new();
-    let first = env.sd.first_group as usize;
     let sums = env.group_sums();
-    for index in (first..env.sd.groups.len()).chain(0..first) {
+    for index in env.sd.group_indices() {
         let group = &env.sd.groups[index];
         let (stats, nr_rqs, overload) = match sums {
             Some(sums) => sg_lb_stats_v5_3_of(env, group, sums.group(index)),

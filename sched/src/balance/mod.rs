@@ -80,6 +80,7 @@ pub use rebalance_domains::{Rebalance, Rebalanced, Visit, get_sd_balance_interva
 pub use sd_balance::SdBalance;
 pub use should_we_balance::should_we_balance;
 pub use update_sd_lb_stats::{SdLbStats, update_sd_lb_stats};
+pub(crate) use update_sd_pick_busiest::busiest_rank;
 pub use update_sd_pick_busiest::update_sd_pick_busiest;
 pub use update_sg_lb_stats::{GroupType, SgLbStats};
 pub use view::BalanceView;

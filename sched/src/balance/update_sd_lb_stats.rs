@@ -17,6 +17,7 @@ use super::update_sg_lb_stats::{GroupType, SgLbStats, sg_lb_stats_of, update_sg_
 use super::view::BalanceView;
 use super::{PreferSibling, SiblingImbalance};
 use crate::domain::{SchedDomains, SchedGroup, SdFlags};
+use crate::group_order::GroupReader;
 use crate::group_sums::{DomainSums, GroupSums};
 
 /// `struct sd_lb_stats`: a domain summed up.
@@ -100,8 +101,11 @@ impl<'a> SdLbStats<'a> {
     fn add_sums<V: BalanceView>(&mut self, env: &mut LbEnv<'a, V>, sums: DomainSums<'_>) -> Option<&'a SchedGroup> {
         let sd = env.sd;
         let mut local_group = None;
+        if let Some(local) = self.add_in_order(env, sums) {
+            return Some(local);
+        }
         let first = sd.first_group as usize;
-        for index in (first..sd.groups.len()).chain(0..first) {
+        for index in sd.group_indices() {
             let (group, disjoint, sums) = (&sd.groups[index], sums.disjoint(), sums.group(index));
             let capacity = env.view.group_capacity(env.level, group);
             env.nr_rqs += group.weight;
@@ -123,6 +127,30 @@ impl<'a> SdLbStats<'a> {
         local_group
     }
 
+    /// The same for a domain of many groups: of those before and after the local one, the busiest by their order, which
+    /// [`update_sd_pick_busiest`] then compares. Returns `None`, and has added nothing, if there is no order.
+    fn add_in_order<V: BalanceView>(&mut self, env: &mut LbEnv<'a, V>, sums: DomainSums<'_>) -> Option<&'a SchedGroup> {
+        let order = sums.order(GroupReader::LoadBalance).filter(|order| order.holds_for(env.params.dst_idle()))?;
+        let total = sums.total()?;
+        if env.view.may_be_imbalanced() {
+            return None;
+        }
+        let groups = &env.sd.groups;
+        let first = env.sd.first_group as usize;
+        env.nr_rqs += env.sd.span_weight;
+        self.overload = total.overloaded_cpus != 0;
+        (self.total_load, self.total_capacity, self.sum_util) = (total.load, order.capacity(), total.util);
+        self.local_stat = sg_lb_stats_of(env, &groups[first], true, sums.group(first));
+        for index in [first + 1..groups.len(), 0..first].into_iter().filter_map(|range| order.busiest(range)) {
+            let sgs = sg_lb_stats_of(env, &groups[index], false, sums.group(index));
+            if update_sd_pick_busiest(&env.params, &self.local_stat, &self.busiest_stat, &sgs) {
+                self.busiest = Some(&groups[index]);
+                self.busiest_stat = sgs;
+            }
+        }
+        Some(&groups[first])
+    }
+
     /// Whether `update_sd_pick_busiest()` prefers the busiest group so far to this one, as it does to most groups of a
     /// large domain: the same without all of the statistics. False as well where it takes those to know.
     #[inline]
@@ -136,10 +164,10 @@ impl<'a> SdLbStats<'a> {
         if sums.h_nr_running == 0 {
             return true;
         }
-        let (busiest, pct) = (&self.busiest_stat, u64::from(env.sd.imbalance_pct));
-        if sums.nr_running > group.weight && (capacity * 100 < sums.util * pct || capacity * pct < sums.runnable * 100)
-        {
-            // It is overloaded. avg_load <= that of the busiest, without the division.
+        let busiest = &self.busiest_stat;
+        let group_use = sums.group_use(group.weight, capacity, env.sd.imbalance_pct);
+        if group_use.group_is_overloaded() {
+            // avg_load <= that of the busiest, without the division.
             return busiest.group_type == GroupType::Overloaded && sums.load * 1024 < (busiest.avg_load + 1) * capacity;
         }
         if env.view.group_imbalance(env.level, group) {
@@ -150,9 +178,7 @@ impl<'a> SdLbStats<'a> {
         if smt_balance && is_smt && sums.h_nr_running > 1 {
             return busiest.group_type > GroupType::SmtBalance;
         }
-        if sums.nr_running >= group.weight
-            && (capacity * pct < sums.runnable * 100 || capacity * 100 <= sums.util * pct)
-        {
+        if !group_use.group_has_capacity() {
             return busiest.group_type > GroupType::FullyBusy;
         }
         if busiest.group_type != GroupType::HasSpare {

@@ -11,8 +11,10 @@
 //! has_spare        fewer idle CPUs, then more tasks; since 6.12 first a comparison of SMT with non-SMT cores
 //! ```
 
+use super::BalanceRules;
 use super::lb_env::LbParams;
 use super::update_sg_lb_stats::{GroupType, SgLbStats};
+use crate::group_order::Rank;
 use crate::select::fits_capacity;
 
 /// `capacity_greater()`: whether `a` is noticeably greater than `b`, by about 5%.
@@ -35,6 +37,25 @@ pub fn update_sd_pick_busiest(params: &LbParams<'_>, local: &SgLbStats, busiest:
         return sgs.group_type > busiest.group_type;
     }
     is_busier(params, local, busiest, sgs)
+}
+
+/// What [`update_sd_pick_busiest`] compares, as a number: of two groups it prefers the one with the lower rank. `None`
+/// for a group that it never takes. CPUs are alike, no group is imbalanced, and all are cores with SMT, or none is.
+#[inline]
+pub(crate) fn busiest_rank(rules: &BalanceRules, sgs: &SgLbStats) -> Option<Rank> {
+    if sgs.sum_h_nr_running == 0 {
+        return None;
+    }
+    let by_idle_cpus = u64::from(sgs.idle_cpus) << u32::BITS | u64::from(u32::MAX - sgs.sum_nr_running);
+    let in_type = match sgs.group_type {
+        GroupType::Overloaded => (1 << Rank::BITS_IN_TYPE) - 1 - sgs.avg_load,
+        GroupType::HasSpare => by_idle_cpus,
+        GroupType::SmtBalance if sgs.idle_cpus != 0 => by_idle_cpus,
+        _ => 0,
+    };
+    let rank = Rank::new(GroupType::Overloaded as u64 - sgs.group_type as u64, in_type);
+    let last_of_equals = sgs.group_type == GroupType::FullyBusy && rules.smt_balance && !sgs.is_smt();
+    Some(Rank { last_of_equals, ..rank })
 }
 
 /// Whether the destination is suited for the group's tasks. It is not if they are misfit tasks and the destination is

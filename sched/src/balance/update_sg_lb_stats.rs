@@ -14,11 +14,12 @@
 //! with `pct` = `imbalance_pct`. `avg_load` = `group_load` * 1024 / `group_capacity` is computed for overloaded groups
 //! only.
 
+use super::BalanceRules;
 use super::lb_env::LbEnv;
 use super::update_sd_pick_busiest::capacity_greater;
 use super::view::BalanceView;
 use crate::domain::{SchedGroup, SdFlags};
-use crate::group_sums::GroupSums;
+use crate::group_sums::{GroupSums, GroupUse};
 
 /// `enum group_type` in the kernel's order: tasks are pulled from a later type before an earlier one. The slow path of
 /// wake-ups has a smaller enum of its own, [`select::GroupType`](crate::select::GroupType).
@@ -155,33 +156,61 @@ pub(super) fn sg_lb_stats_of<V: BalanceView>(
     local: bool,
     sums: &GroupSums,
 ) -> SgLbStats {
-    let mut sgs = SgLbStats {
-        group_load: sums.load,
-        group_util: sums.util,
-        group_runnable: sums.runnable,
-        sum_nr_running: sums.nr_running,
-        sum_h_nr_running: sums.h_nr_running,
-        idle_cpus: sums.idle_cpus,
-        ..SgLbStats::default()
-    };
+    let mut sgs = SgLbStats::of(sums);
     sgs.classify(env, group, local);
     sgs
 }
 
 impl SgLbStats {
+    /// The statistics of CPUs that have `sums` together.
+    #[inline]
+    fn of(sums: &GroupSums) -> Self {
+        SgLbStats {
+            group_load: sums.load,
+            group_util: sums.util,
+            group_runnable: sums.runnable,
+            sum_nr_running: sums.nr_running,
+            sum_h_nr_running: sums.h_nr_running,
+            idle_cpus: sums.idle_cpus,
+            ..SgLbStats::default()
+        }
+    }
+
+    /// The statistics of another group than that of an idle CPU, which affinities have not kept imbalanced, with these
+    /// `sums`, weight, capacity and flags.
+    #[inline]
+    pub(crate) fn of_other(
+        sums: &GroupSums,
+        facts: (u32, u64, SdFlags),
+        imbalance_pct: u32,
+        rules: &BalanceRules,
+    ) -> Self {
+        let mut sgs = SgLbStats::of(sums);
+        sgs.classify_as(facts, rules.smt_balance, imbalance_pct, || false);
+        sgs
+    }
+
     /// The part of `update_sg_lb_stats()` after the loop.
     #[inline]
     fn classify<V: BalanceView>(&mut self, env: &LbEnv<'_, V>, group: &SchedGroup, local: bool) {
-        self.group_capacity = env.view.group_capacity(env.level, group);
-        self.group_weight = group.weight;
-        self.flags = group.flags;
+        let facts = (group.weight, env.view.group_capacity(env.level, group), group.flags);
+        let smt_balance = env.balance.rules.smt_balance && !local && env.params.dst_idle();
+        let imbalance = || env.view.group_imbalance(env.level, group);
+        self.classify_as(facts, smt_balance, env.sd.imbalance_pct, imbalance);
+    }
+
+    #[inline]
+    fn classify_as(
+        &mut self,
+        facts: (u32, u64, SdFlags),
+        smt_balance: bool,
+        imbalance_pct: u32,
+        imbalance: impl FnOnce() -> bool,
+    ) {
+        (self.group_weight, self.group_capacity, self.flags) = facts;
         // With ITMT, sched_group_asym() would set group_asym_packing here.
-        self.group_smt_balance = env.balance.rules.smt_balance
-            && !local
-            && env.params.dst_idle()
-            && self.is_smt()
-            && self.sum_h_nr_running > 1;
-        self.group_type = self.group_classify(env.sd.imbalance_pct, || env.view.group_imbalance(env.level, group));
+        self.group_smt_balance = smt_balance && self.is_smt() && self.sum_h_nr_running > 1;
+        self.group_type = self.group_classify(imbalance_pct, imbalance);
         if self.group_type == GroupType::Overloaded {
             self.avg_load = self.load_per_capacity();
         }
@@ -196,7 +225,8 @@ impl SgLbStats {
     /// `sgc->imbalance` and is called only if it matters.
     #[inline]
     pub fn group_classify(&self, imbalance_pct: u32, sg_imbalanced: impl FnOnce() -> bool) -> GroupType {
-        if self.group_is_overloaded(imbalance_pct) {
+        let group_use = self.group_use(imbalance_pct);
+        if !self.spare_by_energy && group_use.group_is_overloaded() {
             GroupType::Overloaded
         } else if sg_imbalanced() {
             GroupType::Imbalanced
@@ -206,30 +236,23 @@ impl SgLbStats {
             GroupType::SmtBalance
         } else if self.group_misfit_task_load != 0 {
             GroupType::MisfitTask
-        } else if !self.group_has_capacity(imbalance_pct) {
+        } else if !group_use.group_has_capacity() {
             GroupType::FullyBusy
         } else {
             GroupType::HasSpare
         }
     }
 
-    /// `group_is_overloaded()`: more tasks than CPUs, and the CPUs' time is used up or waited for.
     #[inline]
-    fn group_is_overloaded(&self, imbalance_pct: u32) -> bool {
-        let pct = u64::from(imbalance_pct);
-        !self.spare_by_energy
-            && self.sum_nr_running > self.group_weight
-            && (self.group_capacity * 100 < self.group_util * pct
-                || self.group_capacity * pct < self.group_runnable * 100)
-    }
-
-    /// `group_has_capacity()`: fewer tasks than CPUs, or time to spare.
-    #[inline]
-    fn group_has_capacity(&self, imbalance_pct: u32) -> bool {
-        let pct = u64::from(imbalance_pct);
-        self.sum_nr_running < self.group_weight
-            || (self.group_capacity * pct >= self.group_runnable * 100
-                && self.group_capacity * 100 > self.group_util * pct)
+    fn group_use(&self, imbalance_pct: u32) -> GroupUse {
+        GroupUse {
+            nr_running: self.sum_nr_running,
+            weight: self.group_weight,
+            capacity: self.group_capacity,
+            util: self.group_util,
+            runnable: self.group_runnable,
+            imbalance_pct,
+        }
     }
 
     /// `group_load * SCHED_CAPACITY_SCALE / group_capacity`.

@@ -109,9 +109,23 @@ pub struct SchedDomain {
 
 impl SchedDomain {
     /// Iterates over the groups in the order in which the kernel visits them from this CPU.
+    #[inline]
     pub fn groups(&self) -> impl Iterator<Item = &SchedGroup> + Clone {
-        let (before, after) = self.groups.split_at(self.first_group as usize);
-        after.iter().chain(before)
+        self.group_indices().map(|index| &self.groups[index])
+    }
+
+    /// Iterates over the same groups by their indices in [`groups`](Self::groups).
+    #[inline]
+    pub fn group_indices(&self) -> impl Iterator<Item = usize> + Clone + use<> {
+        let (first, count) = (self.first_group as usize, self.groups.len());
+        (first..count).chain(0..first)
+    }
+
+    /// Returns the index of the group at a position of the ring, counted from the CPU's own group.
+    #[inline]
+    pub fn group_index(&self, position: usize) -> usize {
+        let (index, count) = (self.first_group as usize + position, self.groups.len());
+        if index < count { index } else { index - count }
     }
 }
 

@@ -20,6 +20,9 @@ use super::select_task_rq_fair::Cx;
 use super::{Event, Observer, Probe, Rules, Site, View, Wakeup};
 use crate::cpumask::Cpu;
 use crate::domain::{SchedDomain, SchedGroup, SdFlags};
+use crate::group_order::{GroupReader, RingOrder};
+use smallvec::{SmallVec, smallvec};
+use std::ops::Range;
 use wakelab_kernel::FindGroup;
 
 /// The state of one slow-path decision.
@@ -222,9 +225,9 @@ impl SlowPath {
         }
         let sums = cx.view.group_sums(self.cpu, self.level)?;
         let own = (task.has_contributed || task.is_current).then_some(task.prev_cpu);
-        for at in 0..sd.groups.len() {
+        let mut compare = |at: usize| {
             let group = ring(sd, at);
-            let group_sums = sums.group(ring_index(sd, at));
+            let group_sums = sums.group(sd.group_index(at));
             let is_local = if sums.disjoint() { at == 0 } else { group.span.test(self.cpu) };
             let has_own = own.is_some_and(|cpu| group.span.test(cpu));
             if !is_local
@@ -233,9 +236,9 @@ impl SlowPath {
                 && !cx.view.group_imbalance(self.level, group)
                 && is_no_idler(idlest, group, group_sums, cx.view.group_capacity(self.level, group), sd.imbalance_pct)
             {
-                continue;
+                return;
             }
-            let mut stats = match own.filter(|&cpu| group.span.test(cpu)) {
+            let mut stats = match own.filter(|_| has_own) {
                 None => GroupStats::of(group_sums),
                 Some(cpu) => {
                     let mut stats = GroupStats::of(&group_sums.without(sums.cpu(cpu)));
@@ -249,6 +252,13 @@ impl SlowPath {
             } else if update_pick_idlest(idlest.as_ref().map_or(&WORST, |(_, stats)| stats), &stats) {
                 *idlest = Some((at, stats));
             }
+        };
+        match sums.order(GroupReader::SlowPath).filter(|_| !cx.view.may_be_imbalanced()) {
+            Some(order) => {
+                let own = own.and_then(|cpu| sums.group_of(cpu));
+                idlest_candidates(sd, order, own).into_iter().for_each(&mut compare);
+            }
+            None => (0..sd.groups.len()).for_each(&mut compare),
         }
         Some(self.choose_group(cx.rules, cx.wakeup, &mut ()))
     }
@@ -367,15 +377,31 @@ impl IdlestCpu {
     }
 }
 
-/// The group at a position of the ring, counted from the CPU's own.
-fn ring(sd: &SchedDomain, position: usize) -> &SchedGroup {
-    &sd.groups[ring_index(sd, position)]
+/// The positions in the ring of groups of which one is the idlest, and of the local group: of each range without the
+/// local group and `own`, the index of the group that has the task itself, the idlest by their order.
+fn idlest_candidates(sd: &SchedDomain, order: &RingOrder, own: Option<usize>) -> SmallVec<[usize; 6]> {
+    let (first, count) = (sd.first_group as usize, sd.groups.len());
+    let mut found: SmallVec<[usize; 6]> = smallvec![0];
+    let mut add = |range: Range<usize>| found.extend(order.idlest(range));
+    for range in [first + 1..count, 0..first] {
+        match own.filter(|own| range.contains(own)) {
+            None => add(range),
+            Some(own) => {
+                add(range.start..own);
+                add(own..own + 1);
+                add(own + 1..range.end);
+            }
+        }
+    }
+    found[1..]
+        .iter_mut()
+        .for_each(|index| *index = if *index >= first { *index - first } else { *index + count - first });
+    found
 }
 
-/// The index in [`SchedDomain::groups`] of that group.
-fn ring_index(sd: &SchedDomain, position: usize) -> usize {
-    let (index, count) = (sd.first_group as usize + position, sd.groups.len());
-    if index < count { index } else { index - count }
+/// The group at a position of the ring, counted from the CPU's own.
+fn ring(sd: &SchedDomain, position: usize) -> &SchedGroup {
+    &sd.groups[sd.group_index(position)]
 }
 
 /// The next CPU of a group whose statistics are summed: each CPU up to 6.8, since then those that the task may use.

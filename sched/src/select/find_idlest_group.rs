@@ -18,7 +18,8 @@ use super::util_fits_cpu::{task_fits_capacity, task_fits_cpu};
 use super::{AsymView, GroupView, IdleStateView, RqView, Rules, UtilView, Wakeup};
 use crate::cpumask::Cpu;
 use crate::domain::{SchedDomain, SchedGroup, SdFlags};
-use crate::group_sums::GroupSums;
+use crate::group_order::Rank;
+use crate::group_sums::{GroupSums, GroupUse};
 use crate::util_est_faster::FasterSite;
 use wakelab_kernel::NumaFork;
 
@@ -89,7 +90,7 @@ impl GroupStats {
 
     /// The statistics of CPUs that have `sums` together, of which none has the task itself.
     #[inline]
-    pub(super) fn of(sums: &GroupSums) -> Self {
+    pub(crate) fn of(sums: &GroupSums) -> Self {
         GroupStats {
             group_load: sums.load,
             group_util: sums.util,
@@ -98,6 +99,15 @@ impl GroupStats {
             idle_cpus: sums.idle_cpus_without,
             ..GroupStats::default()
         }
+    }
+
+    /// The statistics of a group with this weight and capacity, which affinities have not kept imbalanced, after all its
+    /// CPUs were added.
+    #[inline]
+    pub(crate) fn classified(mut self, weight: u32, capacity: u64, imbalance_pct: u32) -> Self {
+        (self.group_weight, self.group_capacity) = (weight, capacity);
+        self.set_type(self.group_classify(imbalance_pct, false));
+        self
     }
 
     /// Adds one CPU: the body of the loop of update_sg_wakeup_stats().
@@ -146,10 +156,27 @@ impl GroupStats {
         if self.group_misfit_task_load {
             self.finish_fit(view.group_max_capacity(level, group), cx);
         }
-        self.group_type = self.group_classify(imbalance_pct, view.group_imbalance(level, group));
+        self.set_type(self.group_classify(imbalance_pct, view.group_imbalance(level, group)));
+    }
+
+    #[inline]
+    fn set_type(&mut self, group_type: GroupType) {
+        self.group_type = group_type;
         if matches!(self.group_type, GroupType::FullyBusy | GroupType::Overloaded) {
             self.avg_load = self.group_load * 1024 / self.group_capacity;
         }
+    }
+
+    /// What [`update_pick_idlest`] compares, as a number: of two groups it prefers the one with the lower rank. CPUs are
+    /// alike, and the group is not imbalanced.
+    #[inline]
+    pub(crate) fn rank(&self) -> Rank {
+        const MOST_CPUS: u64 = 1 << 14;
+        let in_type = match self.group_type {
+            GroupType::HasSpare => (MOST_CPUS - u64::from(self.idle_cpus)) << u32::BITS | self.group_util,
+            _ => self.avg_load,
+        };
+        Rank::new(self.group_type as u64, in_type)
     }
 
     /// Up to 5.18 the group's largest CPU stands for all of them.
@@ -163,33 +190,30 @@ impl GroupStats {
 
     /// `group_classify()` of 5.10 to 7.3, without what only load balance fills in.
     fn group_classify(&self, imbalance_pct: u32, imbalance: bool) -> GroupType {
-        if self.is_overloaded(imbalance_pct) {
+        let group_use = self.group_use(imbalance_pct);
+        if group_use.group_is_overloaded() {
             GroupType::Overloaded
         } else if imbalance {
             GroupType::Imbalanced
         } else if self.group_misfit_task_load {
             GroupType::MisfitTask
-        } else if !self.has_capacity(imbalance_pct) {
+        } else if !group_use.group_has_capacity() {
             GroupType::FullyBusy
         } else {
             GroupType::HasSpare
         }
     }
 
-    /// `group_is_overloaded()`: more tasks than CPUs, and the CPUs' time used up or waited for.
-    fn is_overloaded(&self, imbalance_pct: u32) -> bool {
-        let pct = u64::from(imbalance_pct);
-        self.sum_nr_running > self.group_weight
-            && (self.group_capacity * 100 < self.group_util * pct
-                || self.group_capacity * pct < self.group_runnable * 100)
-    }
-
-    /// `group_has_capacity()`.
-    fn has_capacity(&self, imbalance_pct: u32) -> bool {
-        let pct = u64::from(imbalance_pct);
-        self.sum_nr_running < self.group_weight
-            || (self.group_capacity * pct >= self.group_runnable * 100
-                && self.group_capacity * 100 > self.group_util * pct)
+    #[inline]
+    fn group_use(&self, imbalance_pct: u32) -> GroupUse {
+        GroupUse {
+            nr_running: self.sum_nr_running,
+            weight: self.group_weight,
+            capacity: self.group_capacity,
+            util: self.group_util,
+            runnable: self.group_runnable,
+            imbalance_pct,
+        }
     }
 }
 
@@ -239,7 +263,7 @@ pub(super) const WORST: GroupStats = GroupStats {
 
 /// `update_pick_idlest()`: whether `candidate` is idler than the idlest group so far.
 #[inline]
-pub(super) fn update_pick_idlest(idlest: &GroupStats, candidate: &GroupStats) -> bool {
+pub(crate) fn update_pick_idlest(idlest: &GroupStats, candidate: &GroupStats) -> bool {
     if candidate.group_type != idlest.group_type {
         return candidate.group_type < idlest.group_type;
     }
@@ -264,14 +288,10 @@ pub(super) fn is_no_idler(
     capacity: u64,
     imbalance_pct: u32,
 ) -> bool {
-    let pct = u64::from(imbalance_pct);
-    let group_type = if sums.nr_running < group.weight {
-        GroupType::HasSpare
-    } else if sums.nr_running > group.weight
-        && (capacity * 100 < sums.util * pct || capacity * pct < sums.runnable * 100)
-    {
+    let group_use = sums.group_use(group.weight, capacity, imbalance_pct);
+    let group_type = if group_use.group_is_overloaded() {
         GroupType::Overloaded
-    } else if capacity * pct < sums.runnable * 100 || capacity * 100 <= sums.util * pct {
+    } else if !group_use.group_has_capacity() {
         GroupType::FullyBusy
     } else {
         GroupType::HasSpare

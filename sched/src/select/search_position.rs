@@ -19,7 +19,9 @@
 
 use super::decision::{Decision, Effects, Reason, ScanCost, SearchCount};
 use super::policy::{self, Plan, SearchContext, Verdict};
+use super::rank_set::RankSet;
 use super::select_task_rq_fair::{Select, Stage};
+use super::wake_affine::AffineDetail;
 use super::{Cx, Rules, SearchView, Wakeup};
 use crate::cpumask::{Cpu, CpuMask};
 use wakelab_kernel::{Feature, IdleSearch, SmtScan};
@@ -31,13 +33,13 @@ const NONE: Cpu = Cpu::MAX;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LlcIdle {
     /// By rank of the CPU in the LLC.
-    cpus: CpuMask,
+    cpus: RankSet,
     /// By rank of the core: some CPU is idle.
-    any: CpuMask,
+    any: RankSet,
     /// All CPUs are.
-    all: CpuMask,
+    all: RankSet,
     /// The lowest is.
-    first: CpuMask,
+    first: RankSet,
 }
 
 /// How the CPUs of an LLC's cores lie among the CPUs of the LLC.
@@ -96,7 +98,7 @@ impl Shape {
 
 /// Where a CPU is among the CPUs of its LLC.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
+struct Place {
     llc: u32,
     rank: u32,
     /// The rank of its core.
@@ -152,8 +154,8 @@ impl SearchLlcs {
     /// The idle CPUs of each LLC.
     pub fn idle(&self, idle: &CpuMask) -> Vec<LlcIdle> {
         let of = |shape: &Shape| {
-            let cores = CpuMask::new(shape.cores);
-            LlcIdle { cpus: CpuMask::new(shape.nr()), any: cores.clone(), all: cores.clone(), first: cores }
+            let cores = RankSet::new(shape.cores);
+            LlcIdle { cpus: RankSet::new(shape.nr()), any: cores.clone(), all: cores.clone(), first: cores }
         };
         let mut llcs: Vec<LlcIdle> = self.shapes.iter().map(of).collect();
         (0..self.places.len() as Cpu).filter(|&cpu| idle.test(cpu)).for_each(|cpu| self.assign(&mut llcs, cpu, true));
@@ -174,10 +176,14 @@ impl SearchLlcs {
         }
     }
 
-    /// Where a CPU is.
+    /// The change of a CPU that becomes idle or busy; `llcs` are the idle CPUs before it.
     #[inline]
-    pub fn place(&self, cpu: Cpu) -> Place {
-        self.places[cpu as usize]
+    pub fn idle_change(&self, llcs: &[LlcIdle], cpu: Cpu, idle: bool) -> IdleChange {
+        let place = self.places[cpu as usize];
+        let (shape, of) = (&self.shapes[place.llc as usize], &llcs[place.llc as usize]);
+        let [first, _] = shape.ranks(place.core);
+        let behind_busy = shape.siblings != Siblings::Single && first != place.rank && !of.cpus.test(first);
+        IdleChange { cpu, place, idle, behind_busy }
     }
 
     /// Whether a search that stands before its first probe can be a position. The wakee may use all CPUs, and no task
@@ -267,12 +273,17 @@ pub struct SearchPosition {
     start_core: u32,
     position: CorePosition,
     end: End,
+    /// The offset of the core after the one whose idle CPU is kept, as predicted.
+    keeps_from: u32,
     /// CPUs that are probed before the scan: the previous and the recently used CPU, siblings of the previous one.
     prev: Cpu,
     recent: Cpu,
     siblings: [Cpu; 2],
     plan: Plan,
     scan_cost: Option<ScanCost>,
+    /// What the search has decided before its first probe.
+    affine: AffineDetail,
+    effects: Effects,
 }
 
 impl Default for SearchPosition {
@@ -288,11 +299,14 @@ impl Default for SearchPosition {
             start_core: 0,
             position: CorePosition::default(),
             end: End { reason: Reason::None, found: 0, probes: 0 },
+            keeps_from: u32::MAX,
             prev: NONE,
             recent: NONE,
             siblings: [NONE; 2],
             plan: Plan::new(0),
             scan_cost: None,
+            affine: AffineDetail::NOT_ASKED,
+            effects: Effects::default(),
         }
     }
 }
@@ -311,6 +325,8 @@ pub struct Reach {
     /// Offsets at which a CPU that becomes busy does.
     busy: [u32; 2],
     by_core: bool,
+    /// From this offset on an idle CPU is kept: the second CPU of a core is probed only if the first is idle.
+    keeps_from: u32,
     /// `has_idle_cores` is still to be read.
     pub reads_idle_cores: bool,
     /// The policies are still to be asked.
@@ -326,18 +342,30 @@ impl Reach {
         idle: [0, u32::MAX],
         busy: [0, u32::MAX],
         by_core: false,
+        keeps_from: u32::MAX,
         reads_idle_cores: true,
         asks_policies: true,
     };
 
-    /// Whether the end can change when `cpu` of this LLC, at this place, becomes idle or busy.
+    /// Whether the end can change when a CPU of this LLC becomes idle or busy.
     #[inline]
-    pub fn has(&self, cpu: Cpu, place: Place, idle: bool) -> bool {
-        let at = if self.by_core { place.core } else { place.rank };
+    pub fn has(&self, change: &IdleChange) -> bool {
+        let at = if self.by_core { change.place.core } else { change.place.rank };
         let offset = offset_of(self.start, self.nr, at);
-        let [from, to] = if idle { self.idle } else { self.busy };
-        (offset >= from && offset < to) || (self.asks_policies && self.before_scan.contains(&cpu))
+        let [from, to] = if change.idle { self.idle } else { self.busy };
+        (offset >= from && offset < to && !(change.behind_busy && offset >= self.keeps_from))
+            || (self.asks_policies && self.before_scan.contains(&change.cpu))
     }
+}
+
+/// A CPU becomes idle or busy.
+#[derive(Clone, Copy, Debug)]
+pub struct IdleChange {
+    cpu: Cpu,
+    place: Place,
+    idle: bool,
+    /// It is the second CPU of a core whose first is busy.
+    behind_busy: bool,
 }
 
 impl SearchPosition {
@@ -350,6 +378,7 @@ impl SearchPosition {
         let of_prev = llcs.places[prev as usize];
         let near = of_prev.llc == llc;
         (self.at, self.target, self.llc) = (At::FastPaths, target, llc);
+        (self.affine, self.effects) = (select.affine, select.effects);
         self.prev = if near && prev != target { prev } else { NONE };
         self.recent = match wakeup.wakee.recent_used_cpu {
             Some(recent) if recent != prev && recent != target && llcs.places[recent as usize].llc == llc => recent,
@@ -371,6 +400,12 @@ impl SearchPosition {
     fn start_at(&mut self, shape: &Shape, rank: u32) {
         self.start = if rank < shape.nr() { rank } else { 0 };
         self.start_core = shape.core_of(self.start);
+    }
+
+    /// The target of the search.
+    #[inline]
+    pub fn target(&self) -> Cpu {
+        self.target
     }
 
     /// The number of the LLC that it searches: it depends on no other.
@@ -483,7 +518,7 @@ impl SearchPosition {
         let nr = shape.nr();
         let before = u32::from(self.before_scan);
         let allowed = self.allowed(rules);
-        let next = next_from(&idle.cpus, self.start, nr, made - before);
+        let next = idle.cpus.next(self.start, made - before);
         if next < nr.min(allowed) {
             self.ends(Reason::Scan, next, before + next + 1);
         } else if nr > allowed {
@@ -507,6 +542,7 @@ impl SearchPosition {
     /// only if the first is idle.
     fn predict_core_scan(&mut self, mut position: CorePosition, shape: &Shape, idle: &LlcIdle) {
         let (start, nr) = (self.start_core, shape.cores);
+        self.keeps_from = u32::MAX;
         if let Some(first) = position.half {
             let [_, second] = shape.ranks(core_at(start, nr, position.core));
             position.probes += 1;
@@ -519,7 +555,7 @@ impl SearchPosition {
             position.core += 1;
         }
         if position.kept.is_none() {
-            let at = next_from(&idle.any, start, nr, position.core);
+            let at = idle.any.next(start, position.core);
             if at == nr {
                 return self.ends(Reason::None, nr - 1, position.probes + 2 * (nr - position.core));
             }
@@ -531,8 +567,9 @@ impl SearchPosition {
             position.kept = Some(shape.ranks(core)[usize::from(!idle.first.test(core))]);
             position.core = at + 1;
         }
-        let end = next_from(&idle.all, start, nr, position.core);
-        let halves = count(&idle.first, start, nr, position.core, end);
+        self.keeps_from = position.core;
+        let end = idle.all.next(start, position.core);
+        let halves = idle.first.count(start, position.core, end);
         let probes = position.probes + (end - position.core) + halves;
         match position.kept {
             _ if end < nr => self.ends(Reason::Core, end, probes + 2),
@@ -579,7 +616,7 @@ impl SearchPosition {
                 left -= 1;
             } else if position.kept.is_none() {
                 // Both CPUs of each busy core.
-                let to = next_from(&idle.any, start, nr, position.core);
+                let to = idle.any.next(start, position.core);
                 let cores = (to - position.core).min(left / 2);
                 if cores != 0 {
                     position.core += cores;
@@ -592,9 +629,9 @@ impl SearchPosition {
                 left -= 1;
             } else if left > 1 {
                 // One CPU of each core whose first is busy, two of the others.
-                let to = next_from(&idle.all, start, nr, position.core);
+                let to = idle.all.next(start, position.core);
                 let cores = (to - position.core).min(left / 2);
-                let halves = count(&idle.first, start, nr, position.core, position.core + cores);
+                let halves = idle.first.count(start, position.core, position.core + cores);
                 position.core += cores;
                 left -= cores + halves;
             } else {
@@ -622,6 +659,7 @@ impl SearchPosition {
             idle: [0; 2],
             busy: [0; 2],
             by_core,
+            keeps_from: u32::MAX,
             reads_idle_cores: self.at == At::FastPaths,
             asks_policies: self.at != At::Scan,
         };
@@ -634,6 +672,13 @@ impl SearchPosition {
             At::Scan => self.position.probes - before,
             _ => 0,
         };
+        if by_core {
+            reach.keeps_from = match self.position.kept {
+                // The first CPU of the core may have become busy since it was probed.
+                Some(_) if self.at == At::Scan => from + u32::from(self.position.half.is_some()),
+                _ => self.keeps_from,
+            };
+        }
         match reason {
             // A busy CPU on the way is passed whatever it does but become idle, and the end is idle.
             Reason::Scan => (reach.idle, reach.busy) = ([from, found], [found, found + 1]),
@@ -647,10 +692,10 @@ impl SearchPosition {
     }
 
     /// The predicted decision, when the search has ended.
-    pub fn decision<V: SearchView>(&self, select: &Select, cx: Cx<'_, V>, llcs: &SearchLlcs) -> Decision {
+    pub fn decision<V: SearchView>(&self, cx: Cx<'_, V>, llcs: &SearchLlcs) -> Decision {
         let shape = &llcs.shapes[self.llc as usize];
         let End { reason, found, probes } = self.end;
-        let mut effects = select.effects;
+        let mut effects = self.effects;
         if reason == Reason::Recent
             || (cx.rules.code.recent_used_always && !matches!(reason, Reason::Target | Reason::Prev))
         {
@@ -687,7 +732,7 @@ impl SearchPosition {
             cpu,
             reason,
             target: self.target,
-            affine: select.affine,
+            affine: self.affine,
             effects,
             count: SearchCount {
                 search: 1,
@@ -710,30 +755,4 @@ fn core_at(start: u32, nr: u32, offset: u32) -> u32 {
 #[inline]
 fn offset_of(start: u32, nr: u32, rank: u32) -> u32 {
     if rank >= start { rank - start } else { rank + nr - start }
-}
-
-/// The offset of the next bit from an offset on; `nr` if there is none.
-#[inline]
-fn next_from(mask: &CpuMask, start: u32, nr: u32, offset: u32) -> u32 {
-    if offset >= nr {
-        return nr;
-    }
-    let mut from = start + offset;
-    if from < nr {
-        if let Some(rank) = mask.next_from(from) {
-            return rank - start;
-        }
-        from = nr;
-    }
-    match mask.next_from(from - nr) {
-        Some(rank) if rank < start => rank + nr - start,
-        _ => nr,
-    }
-}
-
-/// How many bits there are at the offsets `from..to`.
-#[inline]
-fn count(mask: &CpuMask, start: u32, nr: u32, from: u32, to: u32) -> u32 {
-    let (from, to) = (start + from, start + to);
-    mask.weight_range(from, to.min(nr)) + mask.weight_range(from.max(nr) - nr, to.max(nr) - nr)
 }

@@ -258,7 +258,9 @@ impl Select {
         let sd_flag = balance_flag(wakeup.flags);
         let mut slow_level = None;
         for (level, sd) in rules.domains.domains[this_cpu as usize].iter().enumerate() {
-            if want_affine && sd.flags.contains(SdFlags::WAKE_AFFINE) && sd.span.test(prev_cpu) {
+            // A CPU's own domains have it, which saves a look at a mask as wide as the machine.
+            let has_prev = || this_cpu == prev_cpu || sd.span.test(prev_cpu);
+            if want_affine && sd.flags.contains(SdFlags::WAKE_AFFINE) && has_prev() {
                 slow_level = None;
                 if this_cpu != prev_cpu {
                     self.note_waker(rules, wakeup, want_affine);

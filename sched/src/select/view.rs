@@ -27,6 +27,7 @@ use crate::domain::SchedGroup;
 use crate::energy::RqUtil;
 use crate::group_sums::DomainSums;
 use crate::util_est_faster::FasterSite;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Whether CPUs are idle: what each probe of the search reads.
@@ -194,6 +195,12 @@ pub trait GroupView: RqView {
     /// `sg_imbalanced()`: affinities kept balancing from moving tasks out of the group.
     fn group_imbalance(&self, level: usize, group: &SchedGroup) -> bool;
 
+    /// Whether [`GroupView::group_imbalance`] may be true of any group: if not, the order of groups by their sums holds.
+    #[inline]
+    fn may_be_imbalanced(&self) -> bool {
+        true
+    }
+
     /// `group->sgc->max_capacity`: the capacity of the group's largest CPU when it was last updated. Read if CPUs
     /// differ in capacity.
     fn group_max_capacity(&self, _level: usize, group: &SchedGroup) -> u64 {
@@ -206,7 +213,8 @@ pub trait GroupView: RqView {
     /// A view that returns sums promises that they are what its other methods return now, added up over the CPUs of
     /// each group ([`GroupSums`](crate::group_sums::GroupSums) says what of each CPU), that each group lies within the
     /// domain, and that each CPU has its whole capacity ([`RqView::capacity_of`] is
-    /// [`AsymView::arch_scale_cpu_capacity`]), so that there is no CPU with reduced capacity to be looked for.
+    /// [`AsymView::arch_scale_cpu_capacity`], and [`GroupView::group_capacity`] that of the
+    /// [group](SchedGroup::capacity)), so that there is no CPU with reduced capacity to be looked for.
     #[inline]
     fn group_sums(&self, _cpu: Cpu, _level: usize) -> Option<DomainSums<'_>> {
         None
@@ -282,25 +290,25 @@ impl IdleCores {
         let none = CpuMask::new(idle.room());
         let mut cores = IdleCores { any: none.clone(), all: none.clone(), first: none };
         for siblings in smt_mask {
-            cores.update(idle, siblings);
+            cores.update(idle, &siblings.iter().collect::<SmallVec<[Cpu; 8]>>());
         }
         cores
     }
 
-    /// Brings the bits of one core up to date after its idle CPUs have changed.
+    /// Brings the bits of one core up to date after its idle CPUs have changed. `siblings` are its CPUs, in ascending
+    /// order.
     #[inline]
-    pub fn update(&mut self, idle: &CpuMask, siblings: &CpuMask) {
-        let (mut any, mut all, mut first) = (false, true, None);
-        for cpu in siblings.iter() {
-            let idle = idle.test(cpu);
-            any |= idle;
-            all &= idle;
-            first.get_or_insert(idle);
+    pub fn update(&mut self, idle: &CpuMask, siblings: &[Cpu]) {
+        let (mut any, mut all) = (false, true);
+        for &cpu in siblings {
+            any |= idle.test(cpu);
+            all &= idle.test(cpu);
         }
-        for cpu in siblings.iter() {
+        let first = siblings.first().is_some_and(|&cpu| idle.test(cpu));
+        for &cpu in siblings {
             self.any.assign(cpu, any);
             self.all.assign(cpu, all);
-            self.first.assign(cpu, first == Some(true));
+            self.first.assign(cpu, first);
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{SchedDomains, SchedGroup};
+use wakelab_sched::group_order::GroupReader;
 use wakelab_sched::group_sums::{DomainSums, GroupSums, GroupTable};
 use wakelab_sched::select::policy::{Hook, HookView, PolicyStates};
 use wakelab_sched::select::{
@@ -156,7 +158,15 @@ impl Table {
 
     /// The same system, which now keeps sums of what the slow path reads.
     pub fn with_sums(&self, domains: &SchedDomains) -> Self {
-        let mut sums = GroupTable::new(domains);
+        // The order of groups goes by the capacities of the domains.
+        let mut domains = domains.clone();
+        for sd in domains.domains.iter_mut().flatten() {
+            let of = |group: &SchedGroup| SchedGroup { capacity: self.group_capacity(0, group), ..group.clone() };
+            sd.groups = sd.groups.iter().map(of).collect();
+        }
+        // Small domains have an order, too.
+        let rules = Preset::get("v6.12").expect("a preset").balance;
+        let mut sums = GroupTable::with_order_from(2, &domains, &rules);
         sums.refresh(|cpu| {
             let row = self.row(cpu);
             let util = if self.util_est_on { row.util_avg.max(row.util_est) } else { row.util_avg };
@@ -169,6 +179,7 @@ impl Table {
                 ..GroupSums::default()
             }
         });
+        sums.rank(GroupReader::SlowPath);
         Table { sums: Some(Rc::new(sums)), ..self.clone() }
     }
 
@@ -326,6 +337,9 @@ impl GroupView for Table {
     fn group_imbalance(&self, level: usize, group: &SchedGroup) -> bool {
         let first = u64::from(group.span.first().unwrap());
         self.imbalances >> ((first + 7 * level as u64) % 64) & 1 == 1
+    }
+    fn may_be_imbalanced(&self) -> bool {
+        self.imbalances != 0
     }
     fn group_sums(&self, cpu: Cpu, level: usize) -> Option<DomainSums<'_>> {
         self.sums.as_ref()?.domain(cpu, level)

@@ -8,6 +8,7 @@ use wakelab_sched::balance::{Balance, BalanceView, GroupType, MigrationType, SdB
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{DomainOptions, SchedDomains, SchedGroup, Topology, build_sched_domains};
 use wakelab_sched::energy::RqUtil;
+use wakelab_sched::group_order::GroupReader;
 use wakelab_sched::group_sums::{DomainSums, GroupTable};
 use wakelab_sched::runqueue::TaskId;
 use wakelab_sched::select::{AsymView, EnergyView, GroupView, IdleStateView, IdleView, RqView, UtilView};
@@ -103,11 +104,14 @@ impl State {
     /// The same system with sums over groups, brought up to date since nothing ran. They are for CPUs with all of their
     /// capacity.
     pub fn with_sums(&self, balance: &Balance<'_>, domains: &SchedDomains) -> Self {
-        let mut sums = GroupTable::new(domains);
+        // Small domains have an order, too.
+        let mut sums = GroupTable::with_order_from(2, domains, balance.rules());
         let idle = State::idle(self.nr_cpus());
         sums.refresh(|cpu| balance.cpu_sums(&idle, cpu));
+        sums.rank(GroupReader::LoadBalance);
         (0..self.nr_cpus()).for_each(|cpu| sums.touch(cpu));
         sums.refresh(|cpu| balance.cpu_sums(self, cpu));
+        sums.rank(GroupReader::LoadBalance);
         assert!(sums.is_count(|cpu| balance.cpu_sums(self, cpu)));
         State { sums: Some(Rc::new(sums)), ..self.clone() }
     }
@@ -254,6 +258,9 @@ impl GroupView for State {
     }
     fn group_imbalance(&self, level: usize, group: &SchedGroup) -> bool {
         self.imbalanced.contains(&(level, group.group_balance_cpu()))
+    }
+    fn may_be_imbalanced(&self) -> bool {
+        !self.imbalanced.is_empty()
     }
     fn group_sums(&self, cpu: Cpu, level: usize) -> Option<DomainSums<'_>> {
         self.sums.as_ref()?.domain(cpu, level)
