@@ -149,7 +149,9 @@ fn rerun(path: &Path) -> (String, usize) {
     let mut ran = 0;
     for block in blocks(&text) {
         if let Some(name) = block.says.split_once(",file=").map(|(_, name)| name) {
-            fs::write(folder.path().join(name), block.text).expect("written");
+            let file = folder.path().join(name);
+            fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+            fs::write(file, block.text).expect("written");
         }
         let (runs, same) = (block.says == "console,run", block.says == "console,same");
         if !runs && !same {

@@ -35,8 +35,24 @@ const KEYS: [&str; 16] = [
     "observer_cost",
 ];
 
-/// What stands for numbers of postings that have no workload of their own in `[workloads]`, by `benchmark,case`.
-const BESIDE: [(&str, &str); 1] = [("jankbench,power", "jankbench:mean power")];
+/// What stands for numbers of postings for which `[workloads]` names none, by `benchmark,case`: tables that were typed
+/// before wakelab had a workload stay as they are.
+const USUAL: [(&str, &str); 14] = [
+    ("dbench4,loadfile_time", "dbench:loadfile"),
+    ("jankbench,power", "jankbench:mean power"),
+    ("schbench,request_99th_lat", "schbench:request-99th"),
+    ("schbench,rps_20th", "schbench:rps-20th"),
+    ("schbench,rps_50th", "schbench:rps-50th"),
+    ("schbench,rps_90th", "schbench:rps-90th"),
+    ("schbench,rps_max", "schbench:rps-max"),
+    ("schbench,rps_mean", "schbench:requests"),
+    ("schbench,wakeup_50th", "schbench:wakeup-50th"),
+    ("schbench,wakeup_90th", "schbench:wakeup-90th"),
+    ("schbench,wakeup_99th", "schbench:wakeup-99th"),
+    ("schbench,wakeup_99.9th", "schbench:wakeup-99.9th"),
+    ("schbench,wakeup_99th_lat", "schbench:wakeup-99th"),
+    ("schbench,wakeup_max", "schbench:wakeup-max"),
+];
 
 /// Whether the poster's percentages are of a value of which more is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,8 +186,8 @@ fn workloads(folder: &Path, top: &wakelab_input::Table<'_>) -> Result<BTreeMap<S
     let mut workloads = BTreeMap::new();
     for (key, _) in table.entries() {
         let given = table.any_text(key)?.unwrap_or_default();
-        let beside = BESIDE.iter().find(|(name, _)| *name == key).map_or("", |(_, stands)| *stands);
-        let text = if given.is_empty() { beside } else { given };
+        let usual = USUAL.iter().find(|(name, _)| *name == key).map_or("", |(_, stands)| *stands);
+        let text = if given.is_empty() { usual } else { given };
         let is = match text.split_once(' ').unwrap_or((text, "")) {
             ("", _) => Err("table.toml names no workload for it".to_owned()),
             (name, quantity) => {
