@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! a CPU has changed                       the ranks of its group are stale            GroupTable::refresh()
-//! before a pass, a fork                   stale ranks are worked out anew             GroupTable::rank()
+//! before a pass, a fork                   stale ranks are worked out anew             GroupTable::rank_domain(), ::rank_all()
 //! in it                                   the best of a range of groups               RingOrder::busiest(), ::idlest()
 //! ```
 //!
@@ -55,13 +55,15 @@ const LAST_INDEX: u64 = (1 << INDEX_BITS) - 1;
 struct Order {
     /// By index: the rank, how equals compare, and the index itself.
     ranks: Tournament,
-    /// By index: the rank is to be worked out anew.
+    /// The indices whose rank is to be worked out anew.
+    stale: Vec<u32>,
+    /// By index: whether it is among them.
     is_stale: Vec<bool>,
 }
 
 impl Order {
     fn new(len: usize) -> Self {
-        Order { ranks: Tournament::new(len), is_stale: vec![false; len] }
+        Order { ranks: Tournament::new(len), stale: (0..len as u32).collect(), is_stale: vec![true; len] }
     }
 
     fn set(&mut self, index: usize, rank: Option<Rank>) {
@@ -70,7 +72,13 @@ impl Order {
             (value << 1 | u64::from(last_of_equals)) << INDEX_BITS | order
         });
         self.ranks.set(index, key);
-        self.is_stale[index] = false;
+    }
+
+    #[inline]
+    fn outdate(&mut self, index: usize) {
+        if !std::mem::replace(&mut self.is_stale[index], true) {
+            self.stale.push(index as u32);
+        }
     }
 
     fn best(&self, range: Range<usize>) -> Option<usize> {
@@ -137,24 +145,40 @@ impl RingOrder {
         }
     }
 
-    /// Notes that a group has changed. Returns whether its rank was not stale before.
+    /// Notes that a group has changed.
     #[inline]
-    pub(crate) fn outdate(&mut self, reader: GroupReader, index: usize) -> bool {
-        !std::mem::replace(&mut self.order(reader).is_stale[index], true)
+    pub(crate) fn outdate(&mut self, index: usize) {
+        self.busiest.outdate(index);
+        self.idlest.outdate(index);
     }
 
-    /// Works out a group's rank anew.
+    /// Works out the ranks of the groups anew that have changed, for this reader; `sums` returns those of a group.
     #[inline]
-    pub(crate) fn rank(&mut self, reader: GroupReader, index: usize, sums: &GroupSums) {
-        let Group { weight, capacity } = self.groups[index];
-        let rank = match reader {
-            GroupReader::LoadBalance => {
-                let sgs = SgLbStats::of_other(sums, (weight, capacity, self.flags), self.imbalance_pct, &self.rules);
-                busiest_rank(&self.rules, &sgs)
-            }
-            GroupReader::SlowPath => Some(GroupStats::of(sums).classified(weight, capacity, self.imbalance_pct).rank()),
-        };
-        self.order(reader).set(index, rank);
+    pub(crate) fn rank<'s>(&mut self, reader: GroupReader, sums: impl Fn(usize) -> &'s GroupSums) {
+        while let Some(index) = self.order(reader).stale.pop() {
+            let index = index as usize;
+            let (Group { weight, capacity }, sums) = (self.groups[index], sums(index));
+            let pct = self.imbalance_pct;
+            let rank = match reader {
+                GroupReader::LoadBalance => {
+                    let sgs = SgLbStats::of_other(sums, (weight, capacity, self.flags), pct, &self.rules);
+                    busiest_rank(&self.rules, &sgs)
+                }
+                GroupReader::SlowPath => Some(GroupStats::of(sums).classified(weight, capacity, pct).rank()),
+            };
+            let order = self.order(reader);
+            order.is_stale[index] = false;
+            order.set(index, rank);
+        }
+    }
+
+    /// Whether all ranks for this reader are those of now.
+    #[inline]
+    pub(crate) fn is_ranked(&self, reader: GroupReader) -> bool {
+        match reader {
+            GroupReader::LoadBalance => self.busiest.stale.is_empty(),
+            GroupReader::SlowPath => self.idlest.stale.is_empty(),
+        }
     }
 
     /// Sum of the capacities of all groups.
@@ -252,10 +276,12 @@ mod tests {
             let changes = (0..groups).map(|index| (index, GroupSums::default())).chain(changes);
             for (index, sums) in changes {
                 now[index] = sums;
+                order.outdate(index);
+                order.outdate(index);
                 for reader in [GroupReader::LoadBalance, GroupReader::SlowPath] {
-                    prop_assert!(order.outdate(reader, index));
-                    prop_assert!(!order.outdate(reader, index));
-                    order.rank(reader, index, &sums);
+                    prop_assert!(!order.is_ranked(reader));
+                    order.rank(reader, |index| &now[index]);
+                    prop_assert!(order.is_ranked(reader));
                 }
             }
             let params = LbParams {

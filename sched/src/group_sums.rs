@@ -9,7 +9,7 @@
 //! before a pass, a fork, an exec    GroupTable::refresh(of)      for each CPU that is noted:
 //!                                                                    new = of(cpu)
 //!                                                                    sums of its spans += new - old
-//!                                   GroupTable::rank()           the order of the groups of large domains
+//!                                   GroupTable::rank_all()       the order of the groups of large domains
 //! in them                           GroupView::group_sums()      the sums of a domain's groups
 //! ```
 //!
@@ -160,11 +160,11 @@ impl<'a> DomainSums<'a> {
     }
 
     /// Returns the order of the groups for this reader, who must have had them ranked since they changed
-    /// ([`GroupTable::rank`]); `None` if he has not, or if the groups are few or not disjoint.
+    /// ([`GroupTable::rank_domain`], [`GroupTable::rank_all`]); `None` if he has not, or if the groups are few or not disjoint.
     #[inline]
     pub fn order(&self, reader: GroupReader) -> Option<&'a RingOrder> {
         let ordered = self.table.rings[self.number as usize].ordered.as_ref()?;
-        self.table.stale[reader as usize].is_empty().then_some(&ordered.order)
+        ordered.order.is_ranked(reader).then_some(&ordered.order)
     }
 
     /// Returns the index of the CPU's group in the ring. Only where groups have an order.
@@ -203,8 +203,8 @@ pub struct GroupTable {
     is_touched: Vec<bool>,
     /// By CPU: its groups in rings that have an order, as number of the ring and index.
     places_of: Vec<SmallVec<[(u32, u32); 2]>>,
-    /// By reader: the groups that have changed since they were ranked, as number of the ring and index.
-    stale: [Vec<(u32, u32)>; 2],
+    /// The rings that have an order.
+    ordered: Vec<u32>,
 }
 
 /// A ring of groups.
@@ -249,7 +249,7 @@ impl GroupTable {
             touched: (0..domains.nr_cpus).collect(),
             is_touched: vec![true; nr_cpus],
             places_of: vec![SmallVec::new(); nr_cpus],
-            stale: [Vec::new(), Vec::new()],
+            ordered: Vec::new(),
         };
         let mut numbers = Numbers::default();
         let mut rings = HashMap::new();
@@ -296,19 +296,8 @@ impl GroupTable {
         self.rings[ring as usize].ordered = Some(Box::new(Ordered { total, order }));
         for (index, group) in (0..).zip(sd.groups.iter()) {
             group.span.iter().for_each(|cpu| self.places_of[cpu as usize].push((ring, index)));
-            self.outdate((ring, index));
         }
-    }
-
-    /// Notes that a group has changed.
-    #[inline]
-    fn outdate(&mut self, (ring, index): (u32, u32)) {
-        let ordered = self.rings[ring as usize].ordered.as_mut().expect("the ring has an order");
-        for reader in [GroupReader::LoadBalance, GroupReader::SlowPath] {
-            if ordered.order.outdate(reader, index as usize) {
-                self.stale[reader as usize].push((ring, index));
-            }
-        }
+        self.ordered.push(ring);
     }
 
     /// Notes that a CPU may have changed.
@@ -330,8 +319,9 @@ impl GroupTable {
                 for &number in &self.spans_of[cpu as usize] {
                     self.sums[number as usize].replace(&old, &new);
                 }
-                for at in 0..self.places_of[cpu as usize].len() {
-                    self.outdate(self.places_of[cpu as usize][at]);
+                for &(ring, index) in &self.places_of[cpu as usize] {
+                    let ordered = self.rings[ring as usize].ordered.as_mut().expect("the ring has an order");
+                    ordered.order.outdate(index as usize);
                 }
             }
             if old.h_nr_running != new.h_nr_running {
@@ -342,13 +332,26 @@ impl GroupTable {
         }
     }
 
-    /// Ranks the groups that have changed anew, for this reader of their order.
+    /// Ranks the groups of a CPU's domain that have changed, for a balance pass over it.
+    ///
+    /// # Panics
+    /// If the CPU has no such domain.
     #[inline]
-    pub fn rank(&mut self, reader: GroupReader) {
-        while let Some((ring, index)) = self.stale[reader as usize].pop() {
-            let Ring { numbers, ordered, .. } = &mut self.rings[ring as usize];
-            let sums = &self.sums[numbers[index as usize] as usize];
-            ordered.as_mut().expect("the ring has an order").order.rank(reader, index as usize, sums);
+    pub fn rank_domain(&mut self, cpu: Cpu, level: usize) {
+        self.rank(self.ring_of[cpu as usize][level], GroupReader::LoadBalance);
+    }
+
+    /// Ranks the groups of all domains that have changed, for a fork or exec, which goes down the domains.
+    #[inline]
+    pub fn rank_all(&mut self) {
+        (0..self.ordered.len()).for_each(|at| self.rank(self.ordered[at], GroupReader::SlowPath));
+    }
+
+    #[inline]
+    fn rank(&mut self, ring: u32, reader: GroupReader) {
+        let Ring { numbers, ordered, .. } = &mut self.rings[ring as usize];
+        if let Some(ordered) = ordered {
+            ordered.order.rank(reader, |index| &self.sums[numbers[index] as usize]);
         }
     }
 

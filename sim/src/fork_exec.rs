@@ -5,10 +5,10 @@ use crate::boot::LAUNCHER;
 use crate::cpu::Doing;
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
+use crate::system::GroupsRead;
 use crate::task::Task;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::group_order::GroupReader;
 use wakelab_sched::pelt::post_init_entity_util_avg;
 use wakelab_sched::runqueue::{EnqueueFlags, Entity, Resched, TaskId};
 use wakelab_sched::select::{Cx, Decision, Select, WakeFlags, Wakee, Waker, Wakeup, select_task_rq_fair};
@@ -103,7 +103,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         };
         let wakeup = Wakeup { waker, wakee, flags: WakeFlags::FORK };
         self.emit_inputs(&wakeup, None);
-        self.sys.refresh_groups(GroupReader::SlowPath);
+        self.sys.refresh_groups(GroupsRead::All);
         let mut select = Select::default();
         let cx = Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys };
         (Some(select_task_rq_fair(&mut select, cx, &mut ())), prev_cpu)
@@ -123,7 +123,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let workload = self.sys.tasks[id.0 as usize].workload;
         let wakeup = Wakeup { waker, wakee, flags: WakeFlags::EXEC };
         self.emit_inputs(&wakeup, None);
-        self.sys.refresh_groups(GroupReader::SlowPath);
+        self.sys.refresh_groups(GroupsRead::All);
         let mut select = Select::default();
         let decision =
             select_task_rq_fair(&mut select, Cx { rules: &model.rules(), wakeup: &wakeup, view: &self.sys }, &mut ());

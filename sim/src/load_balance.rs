@@ -6,11 +6,11 @@
 use crate::cpu::Doing;
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
+use crate::system::GroupsRead;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::HrtickForm;
 use wakelab_sched::balance::{CpuIdleType, Rebalance, Visit, active_load_balance_cpu_stop, plan_balance};
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::group_order::GroupReader;
 use wakelab_sched::runqueue::{DequeueFlags, EnqueueFlags, Prev, Resched, TaskId};
 use wakelab_sched::select::WakeFlags;
 
@@ -19,7 +19,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// balanced.
     pub fn balance_pass(&mut self, cpu: Cpu, level: usize, idle: CpuIdleType) -> (usize, bool) {
         let model = self.sys.model;
-        self.sys.refresh_groups(GroupReader::LoadBalance);
+        self.sys.refresh_groups(GroupsRead::Domain(cpu, level));
         let state = self.sys.cpus[cpu as usize].sd[level];
         let plan = plan_balance(&self.sys, &model.balance, cpu, level, idle, &state);
         let sd = model.balance.sd(cpu, level);

@@ -12,7 +12,6 @@ use wakelab_sched::CpuMask;
 use wakelab_sched::balance::BalanceView;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SchedGroup;
-use wakelab_sched::group_order::GroupReader;
 use wakelab_sched::group_sums::{DomainSums, GroupTable};
 use wakelab_sched::pelt::util_est::_task_util_est;
 use wakelab_sched::pelt::{RqClock, SCHED_CAPACITY_SCALE, Scale};
@@ -48,6 +47,15 @@ pub struct OnlyTask {
     pub nr_running: u32,
     /// `se.dur_avg` of the running task, ns; 0 if nothing runs.
     pub dur_avg: u64,
+}
+
+/// Whose groups are to be read.
+#[derive(Clone, Copy, Debug)]
+pub enum GroupsRead {
+    /// Those of a CPU's domain at a level: a balance pass.
+    Domain(Cpu, usize),
+    /// Those of any domains: a fork or an exec.
+    All,
 }
 
 /// The system now.
@@ -126,12 +134,15 @@ impl System<'_> {
     }
 
     /// Brings the sums of groups up to date, for a balance pass, a fork or an exec, and the order of groups that it reads.
-    pub fn refresh_groups(&mut self, reader: GroupReader) {
+    pub fn refresh_groups(&mut self, reads: GroupsRead) {
         // The view has no sums meanwhile.
         if let Some(mut groups) = self.groups.take() {
             let balance = &self.model.balance;
             groups.refresh(|cpu| balance.cpu_sums(self, cpu));
-            groups.rank(reader);
+            match reads {
+                GroupsRead::Domain(cpu, level) => groups.rank_domain(cpu, level),
+                GroupsRead::All => groups.rank_all(),
+            }
             debug_assert!(groups.is_count(|cpu| balance.cpu_sums(self, cpu)), "a CPU has changed without a touch");
             self.groups = Some(groups);
         }

@@ -304,11 +304,12 @@ impl IdleCores {
             any |= idle.test(cpu);
             all &= idle.test(cpu);
         }
-        let first = siblings.first().is_some_and(|&cpu| idle.test(cpu));
-        for &cpu in siblings {
-            self.any.assign(cpu, any);
-            self.all.assign(cpu, all);
-            self.first.assign(cpu, first);
+        let Some(&lowest) = siblings.first() else { return };
+        let masks = [(&mut self.any, any), (&mut self.all, all), (&mut self.first, idle.test(lowest))];
+        for (mask, value) in masks {
+            if mask.test(lowest) != value {
+                siblings.iter().for_each(|&cpu| mask.assign(cpu, value));
+            }
         }
     }
 }

@@ -6,7 +6,6 @@ use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{SchedDomains, SchedGroup};
-use wakelab_sched::group_order::GroupReader;
 use wakelab_sched::group_sums::{DomainSums, GroupSums, GroupTable};
 use wakelab_sched::select::policy::{Hook, HookView, PolicyStates};
 use wakelab_sched::select::{
@@ -179,7 +178,7 @@ impl Table {
                 ..GroupSums::default()
             }
         });
-        sums.rank(GroupReader::SlowPath);
+        sums.rank_all();
         Table { sums: Some(Rc::new(sums)), ..self.clone() }
     }
 

@@ -8,7 +8,6 @@ use wakelab_sched::balance::{Balance, BalanceView, GroupType, MigrationType, SdB
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{DomainOptions, SchedDomains, SchedGroup, Topology, build_sched_domains};
 use wakelab_sched::energy::RqUtil;
-use wakelab_sched::group_order::GroupReader;
 use wakelab_sched::group_sums::{DomainSums, GroupTable};
 use wakelab_sched::runqueue::TaskId;
 use wakelab_sched::select::{AsymView, EnergyView, GroupView, IdleStateView, IdleView, RqView, UtilView};
@@ -106,12 +105,17 @@ impl State {
     pub fn with_sums(&self, balance: &Balance<'_>, domains: &SchedDomains) -> Self {
         // Small domains have an order, too.
         let mut sums = GroupTable::with_order_from(2, domains, balance.rules());
+        let rank = |sums: &mut GroupTable| {
+            for (cpu, chain) in (0..).zip(&domains.domains) {
+                (0..chain.len()).for_each(|level| sums.rank_domain(cpu, level));
+            }
+        };
         let idle = State::idle(self.nr_cpus());
         sums.refresh(|cpu| balance.cpu_sums(&idle, cpu));
-        sums.rank(GroupReader::LoadBalance);
+        rank(&mut sums);
         (0..self.nr_cpus()).for_each(|cpu| sums.touch(cpu));
         sums.refresh(|cpu| balance.cpu_sums(self, cpu));
-        sums.rank(GroupReader::LoadBalance);
+        rank(&mut sums);
         assert!(sums.is_count(|cpu| balance.cpu_sums(self, cpu)));
         State { sums: Some(Rc::new(sums)), ..self.clone() }
     }
