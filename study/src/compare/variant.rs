@@ -2,7 +2,9 @@
 
 use std::fmt;
 use wakelab_input::{nearest, suggest};
-use wakelab_kernel::{Class, Feature, FeatureSet, PowerOption, Preset, SettingError, SwitchError, Switches};
+use wakelab_kernel::{
+    Class, FairClass, Feature, FeatureSet, PowerOption, Preset, SettingError, SwitchError, Switches, WakeupPreempt,
+};
 use wakelab_machine::Machine;
 use wakelab_pm::governor::{About, GOVERNORS};
 use wakelab_pm::idle::{IDLE_GOVERNORS, IdleAbout};
@@ -104,7 +106,9 @@ impl Variant {
         // No kernel has a switch for how utilisation is measured.
         let of_pm = |feature| feature == Feature::FREQ_INVARIANCE;
         let boosts = |feature| boost::SWITCHES.contains(&feature);
-        let reads = |feature| kernel.lists(feature) || of_policy(feature) || of_pm(feature) || boosts(feature);
+        let reads = |feature| {
+            kernel.lists(feature) || of_policy(feature) || of_pm(feature) || boosts(feature) || posted(kernel, feature)
+        };
         match switches.iter().find(|&(feature, _)| !reads(feature)) {
             Some((feature, _)) => Err(VariantError::NotRead(kernel.name, feature)),
             None => {
@@ -113,6 +117,27 @@ impl Variant {
                 Ok(Variant { label: switches.to_string(), features, kernel, pm })
             }
         }
+    }
+}
+
+/// Whether the model acts on a posting that no policy of the search declares, with this kernel.
+fn posted(kernel: &Preset, feature: Feature) -> bool {
+    match feature {
+        Feature::TTWU_BY_NODE
+        | Feature::NI_COST_BUMP
+        | Feature::NI_MIGRATION_COST_GATE
+        | Feature::UTIL_EST_FASTER
+        | Feature::UTIL_EST_FASTER_FREQ
+        | Feature::UTIL_EST_FASTER_LB
+        | Feature::UTIL_EST_FASTER_OU
+        | Feature::UTIL_EST_FASTER_SLOWPATH
+        | Feature::UTIL_EST_FASTER_SCALED => true,
+        // These change a form that not every version has.
+        Feature::SCHED_IDLE_NOT_FOR_IDLE => kernel.code.sched_idle_not_for_idle,
+        Feature::NEXT_BUDDY_POSTED => {
+            matches!(kernel.fair, FairClass::Eevdf(rules) if rules.wakeup_preempt != WakeupPreempt::CancelThenLook)
+        }
+        _ => false,
     }
 }
 
@@ -259,6 +284,20 @@ mod tests {
 
     fn side(switches: &str) -> Result<Option<PmSide>, PowerSideError> {
         power_side(&switches.parse().unwrap(), None)
+    }
+
+    #[test]
+    fn a_posting_is_taken_where_the_model_acts_on_it() {
+        let takes = |kernel: &str, switches: &str| {
+            let kernel = Preset::get(kernel).unwrap();
+            Variant::with_usual(kernel, &switches.parse().unwrap(), None).is_ok()
+        };
+        assert!(takes("v6.1", "SIS_NODE,TTWU_BY_NODE"));
+        assert!(takes("v5.18-eas", "UTIL_EST_FASTER,NO_UTIL_EST_FASTER_LB"));
+        assert!(takes("v7.2", "NI_COST_BUMP") && takes("v6.12", "NI_MIGRATION_COST_GATE"));
+        let versions = |switches: &str| ["v6.1", "v6.12", "v7.2"].map(|kernel| takes(kernel, switches));
+        assert_eq!(versions("NO_SCHED_IDLE_NOT_FOR_IDLE"), [false, false, true]);
+        assert_eq!(versions("NEXT_BUDDY,NEXT_BUDDY_POSTED"), [false, false, true]);
     }
 
     #[test]
