@@ -33,8 +33,8 @@ impl Seconds {
         self.0[second] += 1;
     }
 
-    /// The percentiles of `measured_ns`. The second that the end cuts off is left out; if there is no whole one, what was
-    /// measured stands for one.
+    /// The percentiles of `measured_ns`. The second that the end cuts off is left out; if there is no whole one, what
+    /// was measured stands for one.
     pub(crate) fn rates(mut self, measured_ns: u64) -> Rates {
         let whole = (measured_ns / SECOND_NS) as usize;
         if whole == 0 {

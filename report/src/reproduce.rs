@@ -219,8 +219,14 @@ pub(crate) fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     };
     add("effects with the right class", compared.then(|| of(summary.effects_class_right, summary.effects)));
     add("effects with the right class and size", compared.then(|| of(summary.effects_right, summary.effects)));
-    add("large effects with the right class and size", compared.then(|| of(summary.large_effects_right, summary.large_effects)));
-    add("false effects", compared.then(|| format!("{} of {} rows without an effect", summary.false_effects, summary.null_rows)));
+    add(
+        "large effects with the right class and size",
+        compared.then(|| of(summary.large_effects_right, summary.large_effects)),
+    );
+    add(
+        "false effects",
+        compared.then(|| format!("{} of {} rows without an effect", summary.false_effects, summary.null_rows)),
+    );
     add("large effects with the wrong sign", compared.then(|| summary.wrong_sign.to_string()));
     add("class agreement", summary.class_agreement_pct.map(|pct| format!("{pct:.0}%")));
     add("median distance", summary.median_abs_diff.map(|pct| format!("{pct:.2} points")));

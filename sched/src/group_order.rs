@@ -8,8 +8,9 @@
 //!
 //! ```text
 //! a CPU has changed                       the ranks of its group are stale            GroupTable::refresh()
-//! before a pass, a fork                   stale ranks are worked out anew             GroupTable::rank_domain(), ::rank_all()
-//! in it                                   the best of a range of groups               RingOrder::busiest(), ::idlest()
+//! before a pass, a fork                   stale ranks are worked out anew             GroupTable::rank_domain(),
+//! ::rank_all() in it                                   the best of a range of groups              
+//! RingOrder::busiest(), ::idlest()
 //! ```
 //!
 //! The group that pulls, or in which the task is, takes no part: its walk compares the ranges around it, in the

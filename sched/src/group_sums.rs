@@ -160,7 +160,8 @@ impl<'a> DomainSums<'a> {
     }
 
     /// Returns the order of the groups for this reader, who must have had them ranked since they changed
-    /// ([`GroupTable::rank_domain`], [`GroupTable::rank_all`]); `None` if he has not, or if the groups are few or not disjoint.
+    /// ([`GroupTable::rank_domain`], [`GroupTable::rank_all`]); `None` if he has not, or if the groups are few or not
+    /// disjoint.
     #[inline]
     pub fn order(&self, reader: GroupReader) -> Option<&'a RingOrder> {
         let ordered = self.table.rings[self.number as usize].ordered.as_ref()?;

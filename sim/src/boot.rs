@@ -77,8 +77,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             pm: model.pm.as_ref().map(|pm| Box::new(Pm::new(pm))),
             clocks: crate::pm::freq_invariance::clocks(model),
             overutilized: false,
-            groups: keeps_group_sums(model)
-                .then(|| Box::new(GroupTable::new(model.domains, model.balance.rules()))),
+            groups: keeps_group_sums(model).then(|| Box::new(GroupTable::new(model.domains, model.balance.rules()))),
             policies: PolicyStates::new(&model.rules()),
             dequeued: SmallVec::new(),
             asym_nr_idle_scan: nr_cpus as i32,

@@ -115,8 +115,8 @@ pub struct Newidle {
     pub next_balance: u64,
 }
 
-/// One CPU. Events of thousands of CPUs come in turn, so that each finds its CPU's state outside of the caches: what nearly
-/// every event reads lies in the first two lines of 64 bytes, what only balancing and timers read at the end.
+/// One CPU. Events of thousands of CPUs come in turn, so that each finds its CPU's state outside of the caches: what
+/// nearly every event reads lies in the first two lines of 64 bytes, what only balancing and timers read at the end.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct CpuState {

@@ -125,8 +125,8 @@ pub struct Model<'a> {
     /// By CPU: the LLC whose list has the searches that may probe it: its own, or 0 if searches go by capacity or
     /// through the node (SIS_NODE), because those may probe CPUs of any LLC.
     pub searches_of: Vec<u32>,
-    /// By CPU: the number of the last level cache that the hardware has there, which is the LLC's unless the kernel sees
-    /// parts of one.
+    /// By CPU: the number of the last level cache that the hardware has there, which is the LLC's unless the kernel
+    /// sees parts of one.
     cache_of: Vec<u32>,
     /// By CPU: the CPUs of its core, in ascending order: `cpu_smt_mask()`, whose words are as wide as the machine.
     pub siblings: Vec<SmallVec<[Cpu; 2]>>,

@@ -133,7 +133,8 @@ impl System<'_> {
         }
     }
 
-    /// Brings the sums of groups up to date, for a balance pass, a fork or an exec, and the order of groups that it reads.
+    /// Brings the sums of groups up to date, for a balance pass, a fork or an exec, and the order of groups that it
+    /// reads.
     pub fn refresh_groups(&mut self, reads: GroupsRead) {
         // The view has no sums meanwhile.
         if let Some(mut groups) = self.groups.take() {

@@ -101,8 +101,8 @@ pub enum Call {
     },
     /// schbench's `do_work()`: takes the lock of the CPU that it is on (`lock_this_cpu()`), computes, and lets it go,
     /// wherever it is then. A lock that another task has taken is tried again and again, in pieces of
-    /// [`CPU_LOCK_PIECE_NS`]; a task that was moved meanwhile takes that of its new CPU. A holder that is preempted keeps
-    /// the lock, and the CPU's next task spins.
+    /// [`CPU_LOCK_PIECE_NS`]; a task that was moved meanwhile takes that of its new CPU. A holder that is preempted
+    /// keeps the lock, and the CPU's next task spins.
     RunCpuLocked(Work),
     /// Waits for I/O (`io_schedule()`): sleeps for a time, and the kernel knows the reason. Then schedutil boosts the
     /// CPU where the task wakes up (SCHED_CPUFREQ_IOWAIT), and the idle governor of the CPU where it slept expects it

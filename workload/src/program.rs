@@ -118,8 +118,8 @@ pub struct Task {
     pub slice_ns: u64,
     /// The CPUs that the task may use, ascending; `None` for all.
     pub affinity: Option<Vec<u32>>,
-    /// The process that the task is a thread of: tasks of one number share an address space (`mm`), and so do those that
-    /// they fork, up to their `execve()`. `None` for an address space of its own.
+    /// The process that the task is a thread of: tasks of one number share an address space (`mm`), and so do those
+    /// that they fork, up to their `execve()`. `None` for an address space of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<u32>,
 }

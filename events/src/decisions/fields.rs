@@ -131,8 +131,11 @@ impl Fields {
                 Some(number) if range.contains(&number) => to.push(number),
                 _ => {
                     let (from, till) = (range.start(), range.end());
-                    let what =
-                        format!("expected numbers from {from} to {till}, found {} at {what} {}", shown(item.as_bytes()), to.len());
+                    let what = format!(
+                        "expected numbers from {from} to {till}, found {} at {what} {}",
+                        shown(item.as_bytes()),
+                        to.len()
+                    );
                     return Err(self.error(column, what).with_hint(DAMAGED));
                 }
             }

@@ -86,8 +86,8 @@ fn a_scaled_cost_says_from_what_and_by_what() {
         (
             "enqueue_remote",
             format!(
-                "the part of it that is enqueue_local's × 1.06, the rest of intel-1s56c112t's (1450) × 0.80, by a cache \
-                 line of the LLC {line}"
+                "the part of it that is enqueue_local's × 1.06, the rest of intel-1s56c112t's (1450) × 0.80, by a \
+                 cache line of the LLC {line}"
             ),
         ),
         (
@@ -101,7 +101,10 @@ fn a_scaled_cost_says_from_what_and_by_what() {
             "cold_task_far",
             format!("cold_task_far of intel-1s56c112t (5000) × 0.87, by a cache line of another LLC (135 ns, {far})"),
         ),
-        ("enqueue_visible", "enqueue_visible of intel-1s56c112t: a part, which neither clock nor cache lines change".into()),
+        (
+            "enqueue_visible",
+            "enqueue_visible of intel-1s56c112t: a part, which neither clock nor cache lines change".to_owned(),
+        ),
     ] {
         assert_eq!(why(&machine, name), expected);
     }
@@ -205,7 +208,9 @@ fn line_of(most: u64) -> impl Strategy<Value = [u64; 3]> {
 
 proptest! {
     #[test]
-    fn every_scaled_cost_can_be_a_cost(cores in 1..100u32, mhz in 190..76_000u64, llc in line_of(1000), over in line_of(100)) {
+    fn every_scaled_cost_can_be_a_cost(
+        cores in 1..100u32, mhz in 190..76_000u64, llc in line_of(1000), over in line_of(100),
+    ) {
         let far = [0, 1, 2].map(|i| llc[i] + over[i] + 4);
         let text = two_llcs(cores, mhz, llc, far);
         let machine = read(&text).expect("a machine");
@@ -217,7 +222,8 @@ proptest! {
         prop_assert!(machine.costs.newidle_max_llc.value >= machine.costs.newidle_max_smt.value);
         prop_assert_eq!(read(&machine.to_toml()).expect("what was written"), machine.clone());
         // A slower machine has no lower cost.
-        let slower = read(&two_llcs(cores, (mhz / 2).max(190), llc.map(|ns| ns + 1), far.map(|ns| ns + 2))).expect("one");
+        let half = (mhz / 2).max(190);
+        let slower = read(&two_llcs(cores, half, llc.map(|ns| ns + 1), far.map(|ns| ns + 2))).expect("one");
         for name in Costs::NAMES {
             for (a, b) in values(&machine, name).into_iter().zip(values(&slower, name)) {
                 prop_assert!(b >= a, "{}: {} is less than {}", name, b, a);

@@ -101,8 +101,8 @@ impl GroupStats {
         }
     }
 
-    /// The statistics of a group with this weight and capacity, which affinities have not kept imbalanced, after all its
-    /// CPUs were added.
+    /// The statistics of a group with this weight and capacity, which affinities have not kept imbalanced, after all
+    /// its CPUs were added.
     #[inline]
     pub(crate) fn classified(mut self, weight: u32, capacity: u64, imbalance_pct: u32) -> Self {
         (self.group_weight, self.group_capacity) = (weight, capacity);
@@ -167,8 +167,8 @@ impl GroupStats {
         }
     }
 
-    /// What [`update_pick_idlest`] compares, as a number: of two groups it prefers the one with the lower rank. CPUs are
-    /// alike, and the group is not imbalanced.
+    /// What [`update_pick_idlest`] compares, as a number: of two groups it prefers the one with the lower rank. CPUs
+    /// are alike, and the group is not imbalanced.
     #[inline]
     pub(crate) fn rank(&self) -> Rank {
         const MOST_CPUS: u64 = 1 << 14;

@@ -1,4 +1,5 @@
-//! A set of CPUs or cores of one LLC by rank, as a scan sees it: from a start up to the end, then from 0 up to the start.
+//! A set of CPUs or cores of one LLC by rank, as a scan sees it: from a start up to the end, then from 0 up to the
+//! start.
 //!
 //! Up to 64 ranks are one word, which is turned so that bit 0 is the start. Of thousands a search would read most words
 //! of the mask each time it is predicted; so a wide set also keeps which words have a bit, and how many bits blocks of

@@ -195,7 +195,8 @@ pub trait GroupView: RqView {
     /// `sg_imbalanced()`: affinities kept balancing from moving tasks out of the group.
     fn group_imbalance(&self, level: usize, group: &SchedGroup) -> bool;
 
-    /// Whether [`GroupView::group_imbalance`] may be true of any group: if not, the order of groups by their sums holds.
+    /// Whether [`GroupView::group_imbalance`] may be true of any group: if not, the order of groups by their sums
+    /// holds.
     #[inline]
     fn may_be_imbalanced(&self) -> bool {
         true

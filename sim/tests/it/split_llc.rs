@@ -12,8 +12,8 @@ fn digest(packages: u32, split: bool, far_ns: u64) -> u64 {
     let cost = |name: &str| format!("[costs.{name}]\nns = {far_ns}\nrange = [0, 100000]\nassumed = \"for the test\"\n");
     let far: String = ["cold_task_far", "cold_message_far", "enqueue_far"].map(cost).concat();
     let text = format!(
-        "name = \"m\"\ndescription = \"d\"\ncosts_of = \"intel-1s56c112t\"\n[topology]\npackages = {packages}\nllcs = 2\n\
-         cores = 2\nsplit_llc = {split}\n{far}"
+        "name = \"m\"\ndescription = \"d\"\ncosts_of = \"intel-1s56c112t\"\n[topology]\npackages = {packages}\nllcs = \
+         2\n cores = 2\nsplit_llc = {split}\n{far}"
     );
     let machine = Machine::from_toml(&text, "m.toml").expect("a machine");
     let kernel = Preset::get("v6.1").expect("a preset");

@@ -37,7 +37,9 @@ mod tests {
 
     /// Two nodes of 2 cores with 2 CPUs each; siblings are 4 apart.
     fn two_nodes() -> Topology {
-        wakelab_machine::get("test-2s").map(|machine| machine.topology).unwrap_or_else(|_| Uniform::new(2, 2).topology())
+        wakelab_machine::get("test-2s")
+            .map(|machine| machine.topology)
+            .unwrap_or_else(|_| Uniform::new(2, 2).topology())
     }
 
     #[test]

@@ -89,7 +89,8 @@ const LARGE_PCT: f64 = 30.0;
 /// Returns the score of the rows of all tables. A curve is one of a table, so that there is no error of all of them but
 /// for that of all their points.
 pub(super) fn summary_of_all(tables: &[ScoredTable]) -> Summary {
-    let rows: Vec<Scored> = tables.iter().flat_map(|table| table.rows.iter().map(|row| named(row, &table.name))).collect();
+    let rows: Vec<Scored> =
+        tables.iter().flat_map(|table| table.rows.iter().map(|row| named(row, &table.name))).collect();
     Summary { rq_lock_correlation: None, search_mae: None, ..summary(&rows) }
 }
 
@@ -107,9 +108,8 @@ pub(super) fn summary(rows: &[Scored]) -> Summary {
         .filter_map(|row| Some((row.published_compare_pct?, row.simulated_compare_pct?, row.noise_pct)))
         .collect();
     let is_effect = |pct: f64, noise: f64| Class::of(pct, noise) != Class::Same;
-    let same_class = |&&(published, simulated, noise): &&(f64, f64, f64)| {
-        Class::of(published, noise) == Class::of(simulated, noise)
-    };
+    let same_class =
+        |&&(published, simulated, noise): &&(f64, f64, f64)| Class::of(published, noise) == Class::of(simulated, noise);
     let right = |&&(published, simulated, noise): &&(f64, f64, f64)| {
         is_effect(simulated, noise)
             && (published > 0.0) == (simulated > 0.0)
@@ -130,7 +130,10 @@ pub(super) fn summary(rows: &[Scored]) -> Summary {
         large_effects_right: effects.iter().filter(|pair| pair.0.abs() > LARGE_PCT && right(pair)).count(),
         null_rows: pairs.len() - effects.len(),
         false_effects: pairs.iter().filter(|(p, s, noise)| !is_effect(*p, *noise) && is_effect(*s, *noise)).count(),
-        wrong_sign: pairs.iter().filter(|(p, s, noise)| p.abs() > LARGE_PCT && is_effect(*s, *noise) && p * s < 0.0).count(),
+        wrong_sign: pairs
+            .iter()
+            .filter(|(p, s, noise)| p.abs() > LARGE_PCT && is_effect(*s, *noise) && p * s < 0.0)
+            .count(),
         class_agreement_pct: (!pairs.is_empty()).then(|| 100.0 * agree as f64 / pairs.len() as f64),
         median_abs_diff: distance,
         skill: distance.zip(distance_of_none).filter(|(_, none)| *none > 0.0).map(|(ours, none)| 1.0 - ours / none),

@@ -57,7 +57,10 @@ fn refused(toml: &str, rows: &str) -> String {
 
 #[test]
 fn a_table_of_ones_own_is_scored_by_its_differences_and_its_curve() {
-    let rows = format!("{HEADER}netperf,TCP_RR,2,100,1,52,1,-48,trans/s\nnetperf,TCP_RR,4,200,1,200,1,0,trans/s\nstream,copy,1,5,,5,,0,MB/s\n");
+    let rows = format!(
+        "{HEADER}netperf,TCP_RR,2,100,1,52,1,-48,trans/s\nnetperf,TCP_RR,4,200,1,200,1,0,trans/s\n\
+         stream,copy,1,5,,5,,0,MB/s\n"
+    );
     let (table, runs) = scored(TOML, &rows);
     assert_eq!((table.name.as_str(), runs.len()), ("mine", 4));
     let summary = &table.summary;
@@ -78,7 +81,8 @@ fn where_negative_is_better_the_sign_is_turned() {
 #[test]
 fn a_table_with_a_base_side_alone_runs_that_side_alone_and_is_scored_by_its_curve() {
     let toml = TOML.replace("with = \"NO_SIS_UTIL\"\n", "");
-    let rows = "benchmark,case,load,base,base_std_pct,unit\nnetperf,TCP_RR,2,50,,trans/s per instance\nnetperf,TCP_RR,4,50,,trans/s per instance\n";
+    let rows = "benchmark,case,load,base,base_std_pct,unit\nnetperf,TCP_RR,2,50,,trans/s per instance\n\
+                netperf,TCP_RR,4,50,,trans/s per instance\n";
     let (table, runs) = scored(&toml, rows);
     assert!(runs.iter().all(|(id, _)| !id.with) && runs.len() == 2, "{runs:?}");
     assert_eq!((table.summary.effects, table.rows[0].simulated_compare_pct), (0, None));
@@ -119,7 +123,8 @@ fn a_machine_file_beside_the_table_is_the_machine() {
 #[test]
 fn parameters_and_quantities_are_those_of_the_table() {
     let toml = "machine = \"test-8c\"\nkernel = \"v6.1\"\nbase = \"\"\nwith = \"NO_SIS_UTIL\"\n[workloads]\n\
-                \"schbench,99th\" = \"schbench:workers p99.9\"\n[params]\n\"schbench,99th\" = { message_threads = 3 }\n";
+                \"schbench,99th\" = \"schbench:workers p99.9\"\n[params]\n\
+                \"schbench,99th\" = { message_threads = 3 }\n";
     let (_, runs) = scored(toml, &format!("{HEADER}schbench,99th,2,100,1,52,1,-48,us\n"));
     // Three message threads, which fork their workers, where one is the default.
     assert_eq!(runs[0].1.len(), 3);
@@ -131,12 +136,24 @@ fn what_a_table_says_wrong_is_refused_with_its_place() {
     for (toml, rows, told) in [
         (TOML.replace("machine", "machin"), row.clone(), "DIR/mine/table.toml:1: machin"),
         (TOML.replace("better", "x") + "better = 3\n", row.clone(), "DIR/mine/table.toml:8: workloads.better"),
-        (TOML.replace("[workloads]", "better = \"up\"\n[workloads]"), row.clone(), "expected \"positive\" or \"negative\""),
-        (TOML.replace("TCP_RR\" = \"netperf:TCP_RR\"", "TCP_RR\" = \"netperf:TCP_RR p98\""), row.clone(), "no quantity p98"),
+        (
+            TOML.replace("[workloads]", "better = \"up\"\n[workloads]"),
+            row.clone(),
+            "expected \"positive\" or \"negative\"",
+        ),
+        (
+            TOML.replace("TCP_RR\" = \"netperf:TCP_RR\"", "TCP_RR\" = \"netperf:TCP_RR p98\""),
+            row.clone(),
+            "no quantity p98",
+        ),
         (TOML.to_owned(), row.replace("TCP_RR", "UDP_RR"), "rows.csv:2: column case: [workloads] of table.toml has no"),
         (TOML.to_owned(), row.replace("-48", "much"), "rows.csv:2: column compare_pct: \"much\" is no number"),
         (TOML.to_owned(), HEADER.to_owned(), "it has no row"),
-        (TOML.to_owned() + "[params]\n\"x,y\" = { a = 1 }\n", row.clone(), "[workloads] has no such benchmark and case"),
+        (
+            TOML.to_owned() + "[params]\n\"x,y\" = { a = 1 }\n",
+            row.clone(),
+            "[workloads] has no such benchmark and case",
+        ),
     ] {
         let error = refused(&toml, &rows);
         assert!(error.contains(told), "{error}\nexpected {told}");
@@ -145,7 +162,10 @@ fn what_a_table_says_wrong_is_refused_with_its_place() {
 
 #[test]
 fn a_plan_counts_what_would_be_run() {
-    let rows = format!("{HEADER}netperf,TCP_RR,2,100,1,52,1,-48,trans/s\nnetperf,TCP_RR,4,200,1,200,1,0,trans/s\nstream,copy,1,5,,5,,0,MB/s\n");
+    let rows = format!(
+        "{HEADER}netperf,TCP_RR,2,100,1,52,1,-48,trans/s\nnetperf,TCP_RR,4,200,1,200,1,0,trans/s\n\
+         stream,copy,1,5,,5,,0,MB/s\n"
+    );
     let folder = folder(TOML, &rows);
     let tables = tables(folder.path(), &[]).unwrap();
     let planned = plan(&Stand::default(), &tables, Effort { repeats: 3, ..Effort::FULL });
@@ -159,8 +179,8 @@ fn published() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../published")
 }
 
-/// Every table of the project can be simulated: machine, kernel, switches and workloads are known, but for what is named
-/// here with the reason.
+/// Every table of the project can be simulated: machine, kernel, switches and workloads are known, but for what is
+/// named here with the reason.
 #[test]
 fn every_published_table_can_be_simulated() {
     const LACKING: [&str; 0] = [];
@@ -176,4 +196,3 @@ fn every_published_table_can_be_simulated() {
     wrong.retain(|line| !LACKING.iter().any(|lacking| line.contains(lacking)));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
-

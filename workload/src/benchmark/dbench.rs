@@ -31,8 +31,8 @@ const ROUNDS: ParamDef = ParamDef {
     low: 100,
     high: 200,
     max: 1_000_000,
-    origin: "assumed: rounds of 29 requests in a load file; so that it is the 18.5 MB which a client moves in the base of \
-             the posting of NEXT_BUDDY (1269 MB/s, and 14.6 ms a load file; with 160 clients 7667 MB/s and 401 ms)",
+    origin: "assumed: rounds of 29 requests in a load file; so that it is the 18.5 MB which a client moves in the base \
+             of the posting of NEXT_BUDDY (1269 MB/s, and 14.6 ms a load file; with 160 clients 7667 MB/s and 401 ms)",
 };
 
 const FIT: &str = "assumed: with the others, so that a client moves the 630 MB/s of the posting of 2019";
@@ -90,8 +90,8 @@ impl Benchmark for Dbench {
          journal's, which sleeps when it is taken; one flush in three rounds waits for the disk, a sleep. The disk's \
          queue, writeback, and that kernel locks spin before they sleep are not in the model: the fall of throughput \
          beyond 32 clients is not either.\n\n\
-         dbench prints MB/s: 10 data requests of 29, times bytes, times this; mmtests' dbench the time for a load file, \
-         too, which is rounds times the 29."
+         dbench prints MB/s: 10 data requests of 29, times bytes, times this; mmtests' dbench the time for a load \
+         file, too, which is rounds times the 29."
     }
 
     fn params(&self, case: &Case) -> Vec<ParamDef> {

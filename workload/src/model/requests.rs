@@ -1,9 +1,9 @@
 //! schbench as it is since 2023: workers that do requests, and message threads that hand them out.
 //!
 //! From its source (github.com/masoncl/schbench, 2024). A worker puts itself on the list of its message thread, wakes
-//! that if it sleeps (`xlist_add()`, `fpost()`), and waits. The message thread takes the whole list, takes the time, and
-//! wakes all that were on it, the last that came first (`xlist_wake_all()`); it sleeps only if the list is empty. The
-//! worker then does a request: it sleeps, and multiplies matrices under a lock of the CPU that it is on.
+//! that if it sleeps (`xlist_add()`, `fpost()`), and waits. The message thread takes the whole list, takes the time,
+//! and wakes all that were on it, the last that came first (`xlist_wake_all()`); it sleeps only if the list is empty.
+//! The worker then does a request: it sleeps, and multiplies matrices under a lock of the CPU that it is on.
 
 use crate::benchmark::{Case, ParamDef, TaskSet, Values};
 use crate::metric;
@@ -78,16 +78,16 @@ const OPTIONS: [ParamDef; 7] = [
         "requests/s",
         0,
         [0, 1_000_000, 100_000_000],
-        "schbench.c (-R): so many requests a second of all message threads, handed out at its begin; 0: as fast as they \
-         are done. A rate that follows how busy the machine is (-A) is not modelled",
+        "schbench.c (-R): so many requests a second of all message threads, handed out at its begin; 0: as fast as \
+         they are done. A rate that follows how busy the machine is (-A) is not modelled",
     ),
     option(
         "cpus",
         "",
         0,
         [0, 8_192, 8_192],
-        "schbench.c (-M auto): the CPUs of the machine, where message thread i is on CPU i and workers are on those that \
-         are left; 0: nobody is pinned",
+        "schbench.c (-M auto): the CPUs of the machine, where message thread i is on CPU i and workers are on those \
+         that are left; 0: nobody is pinned",
     ),
 ];
 
@@ -104,8 +104,8 @@ const MULTIPLY: ParamDef = ParamDef {
              balancing (Milan, August 2025); 3.0 ns in schbench's README, whose machine is not told",
 };
 
-/// By how much the work of requests varies: each does the same. In schbench's README nine in ten take less than 1% longer
-/// than the median.
+/// By how much the work of requests varies: each does the same. In schbench's README nine in ten take less than 1%
+/// longer than the median.
 const WORK_JITTER_PCT: u32 = 1;
 
 /// What calls cost.

@@ -118,10 +118,10 @@ fn wrong_options_names_and_loads_say_what_was_expected() {
          schbench:wakeup-90th, schbench:wakeup-99th, schbench:wakeup-99.9th, schbench:wakeup-max, \
          schbench:request-50th, schbench:request-90th, schbench:request-99th, schbench:request-99.9th, \
          schbench:request-max, uperf:pingpong, \
-         sysbench:oltp_read_write, sysbench:oltp_read_only, oracle:oltp, dbench:fileio, dbench:loadfile, ycsb:mongodb, stress-ng:sock, \
-         stream:Triad, sequential-tasks:any, sequential-tasks:pinned, gitsource:suite, kernbench:make, kernbench:make-idle, jankbench:mean, \
-         jankbench:jank, jankbench:max, or the path of a .toml file or of rt-app's .json\n  \
-         hint: did you mean `netperf:TCP_RR`?"
+         sysbench:oltp_read_write, sysbench:oltp_read_only, oracle:oltp, dbench:fileio, dbench:loadfile, ycsb:mongodb, \
+         stress-ng:sock, stream:Triad, sequential-tasks:any, sequential-tasks:pinned, gitsource:suite, kernbench:make, \
+         kernbench:make-idle, jankbench:mean, jankbench:jank, jankbench:max, or the path of a .toml file or of \
+         rt-app's .json\n hint: did you mean `netperf:TCP_RR`?"
     );
     assert!(fails("x", one, &BTreeMap::new()).to_string().ends_with("hint: `wakelab workload list` describes them"));
 

@@ -1,6 +1,6 @@
-//! The published tables. A table is data: a folder with `table.toml` and `rows.csv` ([`table_folder`]). Those of the five
-//! threads that the project began with are CSV files with columns of their own, counters among them; each has a file in
-//! this folder that says how its rows are simulated.
+//! The published tables. A table is data: a folder with `table.toml` and `rows.csv` ([`table_folder`]). Those of the
+//! five threads that the project began with are CSV files with columns of their own, counters among them; each has a
+//! file in this folder that says how its rows are simulated.
 //!
 //! These are found by the names of their files, so that a folder with further rows of the same tables can replace the
 //! folder that comes with the project.
