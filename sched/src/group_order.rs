@@ -7,10 +7,9 @@
 //! one after the other in the ring takes log2(groups) steps:
 //!
 //! ```text
-//! a CPU has changed                       the ranks of its group are stale            GroupTable::refresh()
-//! before a pass, a fork                   stale ranks are worked out anew             GroupTable::rank_domain(),
-//! ::rank_all() in it                                   the best of a range of groups              
-//! RingOrder::busiest(), ::idlest()
+//! a CPU has changed        the ranks of its group are stale     GroupTable::refresh()
+//! before a pass, a fork    stale ranks are worked out anew      GroupTable::rank_domain(), ::rank_all()
+//! in it                    the best of a range of groups        RingOrder::busiest(), ::idlest()
 //! ```
 //!
 //! The group that pulls, or in which the task is, takes no part: its walk compares the ranges around it, in the

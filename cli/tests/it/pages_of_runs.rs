@@ -119,9 +119,12 @@ fn the_page_of_the_published_tables_has_every_number_of_the_json() {
             missed += usize::from(!classes[0].is_null() && !classes[1].is_null() && classes[0] != classes[1]);
         }
         assert_eq!((rows.count(), numbers.count(), not.count()), (0, 0, 0), "{id}: rows that the JSON has not");
-        for (name, value) in
-            [("rows simulated", &table["summary"]["rows"]), ("effects right", &table["summary"]["effects_right"])]
-        {
+        let summary = &table["summary"];
+        for (name, value) in [
+            ("rows simulated", &summary["rows"]),
+            ("effects with the right class", &summary["effects_class_right"]),
+            ("effects with the right class and size", &summary["effects_right"]),
+        ] {
             let told = format!("{name}: {value} of ");
             assert!(table["summary"]["effects"] == 0 || page.html.contains(&told), "{id}: {told}");
         }

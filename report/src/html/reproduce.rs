@@ -8,7 +8,7 @@ use wakelab_page::{
     Verdict, render,
 };
 use wakelab_study::compare::SearchRates;
-use wakelab_study::reproduce::{Class, Scoreboard, Scored, ScoredTable};
+use wakelab_study::reproduce::{Class, Scoreboard, Scored, ScoredTable, Summary};
 
 const BASE: &str = "base";
 const WITH: &str = "with";
@@ -41,7 +41,7 @@ pub fn reproduce(board: &Scoreboard, command: &str) -> Result<String, Error> {
             })
             .to_vec(),
         search: board.tables.iter().flat_map(search).collect(),
-        sections: misses(board).into_iter().chain(board.tables.iter().map(section)).collect(),
+        sections: of_all(board).into_iter().chain(misses(board)).chain(board.tables.iter().map(section)).collect(),
         assumed: board.assumed.iter().map(super::comparison::assumed).collect(),
         ..Page::default()
     };
@@ -130,11 +130,25 @@ fn search(table: &ScoredTable) -> Vec<Statistic> {
     all.filter(|statistic| statistic.points.iter().any(|point| !point.published)).collect()
 }
 
+/// The score of several tables together.
+fn of_all(board: &Scoreboard) -> Option<Section> {
+    (board.tables.len() > 1).then(|| Section {
+        id: "all-tables".to_owned(),
+        title: format!("All {} tables", board.tables.len()),
+        paragraphs: vec![score(&board.of_all)],
+        tables: Vec::new(),
+    })
+}
+
+fn score(summary: &Summary) -> String {
+    let facts: Vec<String> = facts(summary).into_iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    format!("{}.", facts.join("; "))
+}
+
 fn section(one: &ScoredTable) -> Section {
     let id = anchor(&one.name);
     let mut paragraphs = one.notes.clone();
-    let score: Vec<String> = facts(&one.summary).into_iter().map(|(name, value)| format!("{name}: {value}")).collect();
-    paragraphs.push(format!("{}.", score.join("; ")));
+    paragraphs.push(score(&one.summary));
     paragraphs.extend(excluded(one).into_iter().map(|(why, rows)| format!("Not simulated: {rows} ({why}).")));
     let mut tables = Vec::new();
     if told(one).next().is_some() {
