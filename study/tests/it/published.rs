@@ -31,8 +31,11 @@ fn the_published_files_are_read() {
     assert_eq!(published.result(&workload("225 threads")), None);
     let mut udp = workload("28 threads");
     udp.case = "UDP_RR".to_owned();
-    assert_eq!(published.result(&udp), None);
+    let row = published.result(&udp).unwrap();
+    assert_eq!(row, PublishedRow { baseline_std_pct: 0.37, compare_pct: 0.35, compare_std_pct: 0.33 });
     assert_eq!(published.search(&udp).unwrap().se_eff_pct, 99.988);
+    udp.case = "SCTP_RR".to_owned();
+    assert_eq!((published.result(&udp), published.search(&udp)), (None, None));
     assert_eq!(published.files().len(), 2);
 }
 

@@ -183,7 +183,8 @@ fn published() -> PathBuf {
 /// named here with the reason.
 #[test]
 fn every_published_table_can_be_simulated() {
-    const LACKING: [&str; 0] = [];
+    // Cache-aware balancing is not modelled yet.
+    const LACKING: [&str; 1] = ["unknown feature SCHED_CACHE"];
     let mut wrong = Vec::new();
     for folder in [published(), published().join("baselines")] {
         for table in tables(&folder, &[]).unwrap() {

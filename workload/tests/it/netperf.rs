@@ -121,7 +121,7 @@ fn wrong_options_names_and_loads_say_what_was_expected() {
          sysbench:oltp_read_write, sysbench:oltp_read_only, oracle:oltp, dbench:fileio, dbench:loadfile, ycsb:mongodb, \
          stress-ng:sock, stream:Triad, sequential-tasks:any, sequential-tasks:pinned, gitsource:suite, kernbench:make, \
          kernbench:make-idle, jankbench:mean, jankbench:jank, jankbench:max, or the path of a .toml file or of \
-         rt-app's .json\n hint: did you mean `netperf:TCP_RR`?"
+         rt-app's .json\n  hint: did you mean `netperf:TCP_RR`?"
     );
     assert!(fails("x", one, &BTreeMap::new()).to_string().ends_with("hint: `wakelab workload list` describes them"));
 
