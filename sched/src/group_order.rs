@@ -2,7 +2,7 @@
 //! compares all groups each time.
 //!
 //! Both walk the ring and keep the best group so far (`update_sd_pick_busiest()`, `update_pick_idlest()`). If CPUs are
-//! alike and no group is imbalanced by affinities, what they compare is a number of each group, its [`Rank`], and of
+//! alike and no group is imbalanced by affinities, what they compare is a number of each group, its `Rank`, and of
 //! equals the first or the last of the ring stays. Two tournaments keep these numbers. The best of the groups that come
 //! one after the other in the ring takes log2(groups) steps:
 //!
