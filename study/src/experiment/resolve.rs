@@ -6,7 +6,7 @@ use super::{Catalogue, Given, LookupError, LookupSubject, Shipped, Spec, SpecErr
 use crate::compare::{Case, Experiment, Published, Variant, VariantError};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use wakelab_kernel::{Preset, Switches};
+use wakelab_kernel::{Feature, Preset, Switches};
 use wakelab_machine::Machine;
 use wakelab_sched::energy::NoEas;
 use wakelab_sim::{Mechanisms, SimError};
@@ -80,6 +80,15 @@ impl Spec {
                     Some(why) => warnings.push(format!("{}: tasks are not placed by energy: {why}", given.place)),
                 }
             }
+        }
+        if let Some(feature) = acts_without_flips(&base).or_else(|| acts_without_flips(&with))
+            && self.settle_ns.value < FLIPS_GONE_NS
+        {
+            warnings.push(format!(
+                "{}: {feature} acts on tasks without wakee flips, and those of a task's first wake-ups are there for a \
+                 second; expected 1200ms or more",
+                self.settle_ns.place
+            ));
         }
         if (base.features, base.kernel.tunables, base.pm) == (with.features, with.kernel.tunables, with.pm) {
             warnings.push(format!(
@@ -168,6 +177,14 @@ impl Spec {
         }
         Ok(())
     }
+}
+
+/// When the wakee flips of the first wake-ups are gone, ns: `record_wakee()` halves them once a second.
+pub(crate) const FLIPS_GONE_NS: u64 = 1_200_000_000;
+
+/// Returns a policy of the side that acts only on tasks whose `wakee_flips` are 0, if there is one.
+pub(crate) fn acts_without_flips(side: &Variant) -> Option<Feature> {
+    [Feature::SIS_CURRENT, Feature::SIS_SHORT_V6].into_iter().find(|&feature| side.features.has(feature))
 }
 
 /// The next step after an error about a published table.

@@ -4,7 +4,7 @@
 use super::quantity::{latency, power, search_rates};
 use super::{Class, Published, Quantity, Recipe, SearchRates, SideBySide, Summary, Table, WorstOver, noise_pct, score};
 use crate::compare::{Assumed, CompareRow, Experiment, RunFailed, RunId, RunProgress, Runner, compare_each};
-use crate::experiment::{Given, Spec, SpecError};
+use crate::experiment::{FLIPS_GONE_NS, Given, Spec, SpecError, acts_without_flips};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -227,7 +227,11 @@ pub(super) fn experiment(recipe: &Recipe, load: u64, effort: Effort) -> Result<E
     let (settle_ns, time_ns) = effort.times_of(workload);
     spec.settle_ns = Given::by_default("settle", settle_ns);
     spec.time_ns = Given::by_default("time", time_ns);
-    Ok(Experiment { base_only: with.is_none(), ..spec.resolve()? })
+    let mut experiment = Experiment { base_only: with.is_none(), ..spec.resolve()? };
+    if [&experiment.base, &experiment.with].into_iter().any(|side| acts_without_flips(side).is_some()) {
+        experiment.settle_ns = experiment.settle_ns.max(FLIPS_GONE_NS);
+    }
+    Ok(experiment)
 }
 
 /// The progress of a part of all runs.

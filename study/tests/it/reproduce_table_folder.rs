@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_measure::Measure;
 use wakelab_sim::{Outcome, Setup};
-use wakelab_study::compare::{RunId, Runner, Why};
+use wakelab_study::compare::{RunId, Runner, Simulator, Why};
 use wakelab_study::reproduce::{Effort, ScoredTable, plan, reproduce, tables};
 
 const TOML: &str = "machine = \"test-8c\"\nkernel = \"v6.1\"\nbase = \"\"\nwith = \"NO_SIS_UTIL\"\n\
@@ -128,6 +128,18 @@ fn parameters_and_quantities_are_those_of_the_table() {
     let (_, runs) = scored(toml, &format!("{HEADER}schbench,99th,2,100,1,52,1,-48,us\n"));
     // Three message threads, which fork their workers, where one is the default.
     assert_eq!(runs[0].1.len(), 3);
+}
+
+/// SIS_CURRENT pairs tasks only once the flips of their first wake-ups are gone, after a second.
+#[test]
+fn policies_that_take_no_flips_are_measured_when_there_are_none() {
+    let toml = TOML.replace("NO_SIS_UTIL", "SIS_CURRENT");
+    let folder = folder(&toml, &format!("{HEADER}netperf,TCP_RR,1,100,1,100,1,0,trans/s\n"));
+    let tables = tables(folder.path(), &[]).unwrap();
+    let effort = Effort { settle_ns: 50_000_000, time_ns: 20_000_000, ..Effort::FULL };
+    let board = reproduce(&Simulator, &tables, effort, 1, &(), &AtomicBool::new(false));
+    let found = board.tables[0].rows[0].simulated_compare_pct.unwrap();
+    assert!(found.abs() > 1.0, "a pair on one CPU is not as fast as on two: {found}");
 }
 
 #[test]
