@@ -26,7 +26,10 @@ fn folder(toml: &str, rows: &str) -> tempfile::TempDir {
 
 /// Does as much as there are tasks, half of it on the other side, and keeps which runs were made.
 #[derive(Default)]
-struct Stand(Mutex<Vec<(RunId, Vec<Option<Vec<u32>>>)>>);
+struct Stand(Mutex<Vec<Made>>);
+
+/// A run, and the affinity of each of its tasks.
+type Made = (RunId, Vec<Option<Vec<u32>>>);
 
 impl Runner for Stand {
     fn run(&self, id: &RunId, setup: &Setup<'_>, measure: &mut Measure, _: &AtomicBool) -> Result<Outcome, Why> {
@@ -41,7 +44,7 @@ impl Runner for Stand {
     }
 }
 
-fn scored(toml: &str, rows: &str) -> (ScoredTable, Vec<(RunId, Vec<Option<Vec<u32>>>)>) {
+fn scored(toml: &str, rows: &str) -> (ScoredTable, Vec<Made>) {
     let (folder, stand) = (folder(toml, rows), Stand::default());
     let tables = tables(folder.path(), &[]).unwrap();
     let board = reproduce(&stand, &tables, Effort::FULL, 1, &(), &AtomicBool::new(false));
