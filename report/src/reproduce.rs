@@ -5,6 +5,7 @@ mod markdown;
 pub use markdown::markdown;
 
 use crate::VERSION;
+use crate::numbers::count;
 use crate::table::{table, text as table_text};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -67,16 +68,12 @@ pub fn plan(plan: &Plan, jobs: usize) -> String {
         text,
         "\n{} to make, {} kept; about {} with {} at a time. Every run is kept when it is done: interrupted, it goes on \
          from there.",
-        count_of(plan.runs, "run"),
+        count(plan.runs as u64, "run"),
         plan.kept,
         duration_about(plan.cpu_s / jobs.max(1) as f64),
         jobs.max(1),
     );
     text
-}
-
-fn count_of(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A time of which no more than its size is known.

@@ -196,13 +196,12 @@ impl Workload {
     /// # Errors
     /// Fails with the reason if an affinity is left without a CPU.
     pub fn pin(&mut self, cpus: &[u32]) -> Result<(), String> {
-        let lost = |whose: &str| format!("none of these CPUs is one that {whose} may use");
         for task in &mut self.tasks {
             match &mut task.affinity {
                 Some(own) => {
                     own.retain(|cpu| cpus.contains(cpu));
                     if own.is_empty() {
-                        return Err(lost(&task.name));
+                        return Err(format!("none of these CPUs is one that {} may use", task.name));
                     }
                 }
                 None => task.affinity = Some(cpus.to_vec()),

@@ -172,10 +172,7 @@ impl Columns {
     /// Fails if it is not.
     #[inline]
     pub(crate) fn within(&self, column: usize, last: u64) -> Result<u64, ReadError> {
-        match self.long(column) {
-            Some(value) if value >= 0 && value as u64 <= last => Ok(value as u64),
-            found => Err(self.not_within(column, last, found)),
-        }
+        self.within_or_null(column, last)?.ok_or_else(|| self.not_within(column, last, None))
     }
 
     /// Out of the way of [`Columns::within`], which is called for most cells of a table.

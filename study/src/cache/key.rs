@@ -9,7 +9,7 @@ use wakelab_sched::select::policy;
 use wakelab_sim::Setup;
 
 /// The hash of all inputs of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key(blake3::Hash);
 
 impl Key {

@@ -33,13 +33,9 @@ pub(super) fn pinned_cpus(text: &str, topology: &Topology) -> Result<Vec<u32>, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wakelab_sched::domain::Uniform;
 
-    /// Two nodes of 2 cores with 2 CPUs each; siblings are 4 apart.
     fn two_nodes() -> Topology {
-        wakelab_machine::get("test-2s")
-            .map(|machine| machine.topology)
-            .unwrap_or_else(|_| Uniform::new(2, 2).topology())
+        wakelab_machine::get("test-2s").expect("a machine with two nodes").topology
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl WorkloadSpec {
 }
 
 /// Returns a name, or the path of a file relative to `folder`.
-pub(super) fn found_from<'a>(folder: &Path, name: &'a str) -> Cow<'a, str> {
+pub(crate) fn found_from<'a>(folder: &Path, name: &'a str) -> Cow<'a, str> {
     if name.contains('/') || name.ends_with(".toml") || name.ends_with(".json") {
         Cow::Owned(folder.join(name).to_string_lossy().into_owned())
     } else {

@@ -1,9 +1,10 @@
 //! What reproducing tables takes, before anything is simulated.
 
-use super::scoreboard::{choose, experiment, needed};
+use super::scoreboard::{NOT_A_HEADLINE, choose, experiment, first_line, needed};
 use super::{Effort, Recipe, Table};
+use crate::cache::{Key, Program};
 use crate::compare::{Experiment, Runner, setups};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use wakelab_sim::Setup;
 
 /// The runs that tables need.
@@ -44,34 +45,35 @@ const CPU_S_PER_BUSY_S: f64 = 0.06;
 
 /// Returns what reproducing `tables` takes, and how many of the runs `runner` keeps.
 pub fn plan(runner: &dyn Runner, tables: &[Table], effort: Effort) -> Plan {
-    let mut found: BTreeMap<(&Recipe, u64), Result<Cost, String>> = BTreeMap::new();
+    let mut found: BTreeMap<(&Recipe, u64), Result<Vec<PlannedRun>, String>> = BTreeMap::new();
+    let mut counted = HashSet::new();
     let mut whole = Plan { tables: Vec::new(), runs: 0, kept: 0, cpu_s: 0.0 };
     for table in tables {
         let chosen = choose(table, effort);
         let mut planned = PlannedTable { name: table.name.clone(), rows: table.rows.len(), ..PlannedTable::default() };
         for (recipe, load) in needed(std::slice::from_ref(table), std::slice::from_ref(&chosen)) {
-            let cost = found.entry((recipe, load)).or_insert_with(|| {
-                let cost = experiment(recipe, load, effort).map(|experiment| Cost::of(runner, &experiment));
-                let cost = cost.map_err(|error| error.what.lines().next().unwrap_or_default().to_owned());
-                if let Ok(cost) = &cost {
-                    whole.runs += cost.runs - cost.kept;
-                    whole.kept += cost.kept;
-                    whole.cpu_s += cost.cpu_s;
-                }
-                cost
+            let runs = found.entry((recipe, load)).or_insert_with(|| {
+                let experiment = experiment(recipe, load, effort).map_err(|error| first_line(&error.what))?;
+                Ok(runs(runner, &experiment))
             });
-            if let Ok(cost) = cost {
-                planned.runs += cost.runs;
-                planned.kept += cost.kept;
-                planned.cpu_s += cost.cpu_s;
+            for run in runs.iter().flatten() {
+                planned.runs += 1;
+                planned.kept += usize::from(run.kept);
+                planned.cpu_s += run.cpu_s;
+                // Tables share runs: the base sides of three patches on one kernel.
+                if counted.insert(run.key) {
+                    whole.runs += usize::from(!run.kept);
+                    whole.kept += usize::from(run.kept);
+                    whole.cpu_s += run.cpu_s;
+                }
             }
         }
         for (row, chosen) in table.rows.iter().zip(chosen) {
             let why = match &row.recipe {
                 _ if row.computed.is_some() => None,
                 Err(why) => Some(why.clone()),
-                Ok(_) if !chosen => Some("not a headline".to_owned()),
-                Ok((recipe, load)) => found.get(&(recipe, *load)).and_then(|cost| cost.clone().err()),
+                Ok(_) if !chosen => Some(NOT_A_HEADLINE.to_owned()),
+                Ok((recipe, load)) => found.get(&(recipe, *load)).and_then(|runs| runs.clone().err()),
             };
             match why {
                 Some(why) => *planned.excluded.entry(why).or_default() += 1,
@@ -83,27 +85,24 @@ pub fn plan(runner: &dyn Runner, tables: &[Table], effort: Effort) -> Plan {
     whole
 }
 
-/// What an experiment takes.
+/// A run that a table needs.
 #[derive(Clone, Debug)]
-struct Cost {
-    runs: usize,
-    kept: usize,
+struct PlannedRun {
+    key: Key,
+    kept: bool,
+    /// 0 if it is kept.
     cpu_s: f64,
 }
 
-impl Cost {
-    fn of(runner: &dyn Runner, experiment: &Experiment) -> Self {
-        let mut cost = Cost { runs: 0, kept: 0, cpu_s: 0.0 };
-        for (setup, settle_ns) in setups(experiment) {
-            cost.runs += 1;
-            if runner.keeps(&setup, settle_ns, experiment.regret) {
-                cost.kept += 1;
-            } else {
-                cost.cpu_s += cpu_s(&setup, experiment.end_ns());
-            }
-        }
-        cost
-    }
+fn runs(runner: &dyn Runner, experiment: &Experiment) -> Vec<PlannedRun> {
+    // Keys are compared with each other alone, whatever the program.
+    let program = Program::named("plan");
+    let run = |(setup, settle_ns): (Setup<'_>, u64)| {
+        let kept = runner.keeps(&setup, settle_ns, experiment.regret);
+        let cpu_s = if kept { 0.0 } else { cpu_s(&setup, experiment.end_ns()) };
+        PlannedRun { key: Key::new(program, &setup, settle_ns), kept, cpu_s }
+    };
+    setups(experiment).map(run).collect()
 }
 
 /// About how much CPU time a run takes, s. A run whose end is that of its tasks is taken for one of `usual_ns`.

@@ -187,9 +187,12 @@ pub(super) fn needed<'a>(tables: &'a [Table], chosen: &[Vec<bool>]) -> Vec<(&'a 
     needed.into_iter().collect()
 }
 
-fn first_line(text: &str) -> String {
+pub(super) fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
+
+/// Why a row is left out that has no effect of its own.
+pub(super) const NOT_A_HEADLINE: &str = "not a headline";
 
 /// Returns which rows are simulated.
 pub(super) fn choose(table: &Table, effort: Effort) -> Vec<bool> {
@@ -273,7 +276,7 @@ fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
         return scored;
     }
     let simulated = match &row.recipe {
-        Ok(_) if !chosen => Err("not a headline"),
+        Ok(_) if !chosen => Err(NOT_A_HEADLINE),
         Ok((recipe, load)) => match found.get(&(recipe, *load)) {
             Some(Ok(simulated)) => Ok((simulated, *load)),
             Some(Err(why)) => Err(why.as_str()),

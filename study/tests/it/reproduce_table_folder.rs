@@ -190,6 +190,18 @@ fn a_plan_counts_what_would_be_run() {
     assert!(planned.cpu_s > 0.0);
 }
 
+#[test]
+fn a_run_that_two_tables_need_is_planned_once() {
+    let folder = folder(TOML, &format!("{HEADER}netperf,TCP_RR,2,100,1,52,1,-48,trans/s\n"));
+    let other = folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::copy(folder.path().join("mine/rows.csv"), other.join("rows.csv")).unwrap();
+    fs::write(other.join("table.toml"), TOML.replace("NO_SIS_UTIL", "NO_WAKEUP_PREEMPTION")).unwrap();
+    let planned = plan(&Stand::default(), &tables(folder.path(), &[]).unwrap(), Effort::FULL);
+    // Two sides each, of which the base sides are one.
+    assert_eq!((planned.tables[0].runs, planned.tables[1].runs, planned.runs), (2, 2, 3));
+}
+
 fn published() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../published")
 }

@@ -2,7 +2,7 @@
 
 use crate::benchmark::{Benchmark, Case, ParamDef, ShortestRun, TaskSet, Values};
 use crate::metric::{FRAME_MAX, FRAME_MEAN, MISSED_16MS};
-use crate::model::params;
+use crate::model::params::{self, option};
 use crate::{Call, Channel, Op, Program, Task, TimerMode, Work};
 
 const CASES: [Case; 3] = [
@@ -55,16 +55,6 @@ const fn work(name: &'static str, value: u64, low: u64, high: u64, origin: &'sta
     ParamDef { origin, ..params::call(name, value, low, high) }
 }
 
-const fn count(
-    name: &'static str,
-    unit: &'static str,
-    value: u64,
-    [low, high, max]: [u64; 3],
-    why: &'static str,
-) -> ParamDef {
-    ParamDef { name, unit, value, low, high, max, origin: why }
-}
-
 const OWN: [ParamDef; 17] = [
     work("ui", 600_000, 300_000, 6_000_000, FITTED),
     work("render", 60_000, 30_000, 6_000_000, FITTED),
@@ -80,7 +70,7 @@ const OWN: [ParamDef; 17] = [
         "assumed: an activity starts: classes, views, the first layout",
     ),
     work("first_render", 500_000, 200_000, 60_000_000, "assumed: shaders and textures of the first frame"),
-    count(
+    option(
         "first_wait",
         "ms",
         120,
@@ -88,17 +78,17 @@ const OWN: [ParamDef; 17] = [
         "assumed: what an activity's start waits for flash and for other processes; fitted to the published longest \
          frame, 163 ms, which boosting does not change",
     ),
-    count("frames", "frames", 100, [50, 1000, 100_000], "assumed: of a subtest; one of them is the first"),
-    count("gap", "ms", 1_000, [200, 5_000, 10_000], "assumed: between two subtests, in which nothing is drawn"),
-    count(
+    option("frames", "frames", 100, [50, 1000, 100_000], "assumed: of a subtest; one of them is the first"),
+    option("gap", "ms", 1_000, [200, 5_000, 10_000], "assumed: between two subtests, in which nothing is drawn"),
+    option(
         "spikes",
         "frames",
         12,
         [5, 100, 10_000],
         "assumed: one of so many frames takes `spike` of a frame's work: garbage, a new row",
     ),
-    count("spike", "%", 150, [100, 400, 1_000], FITTED),
-    count("others", "threads", 5, [0, 16, 100], FITTED),
+    option("spike", "%", 150, [100, 400, 1_000], FITTED),
+    option("others", "threads", 5, [0, 16, 100], FITTED),
     work("other_run", 1_650_000, 100_000, 3_000_000, FITTED),
     work("other_sleep", 16_000_000, 4_000_000, 50_000_000, FITTED),
     ParamDef { value: 15, low: 10, high: 50, ..params::JITTER },

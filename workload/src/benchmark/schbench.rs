@@ -2,7 +2,8 @@
 
 use crate::benchmark::{Benchmark, Case, ParamDef, ShortestRun, TaskSet, Values};
 use crate::metric::{LATENCY_90PCT, LATENCY_99PCT};
-use crate::model::{params, requests};
+use crate::model::params::{self, option};
+use crate::model::requests;
 use crate::{Call, Channel, Op, Program, Task, Work};
 
 /// schbench as it was up to 2022.
@@ -28,10 +29,6 @@ const fn case(name: &'static str, metric: &'static str, doc: &'static str) -> Ca
 }
 
 /// An option of schbench.
-const fn option(name: &'static str, unit: &'static str, value: u64, range: [u64; 3], origin: &'static str) -> ParamDef {
-    ParamDef { name, unit, value, low: range[0], high: range[1], max: range[2], origin }
-}
-
 const THREADS: ParamDef = option(
     "threads",
     "",

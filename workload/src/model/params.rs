@@ -47,7 +47,18 @@ pub(crate) const fn call(name: &'static str, value: u64, low: u64, high: u64) ->
     ParamDef { name, unit: "ns", value, low, high, max: ParamDef::MAX_NS, origin: FIT }
 }
 
-/// The same of a call that many tasks make on one object.
+/// An option of a benchmark: its plausible range, and the highest value.
+pub(crate) const fn option(
+    name: &'static str,
+    unit: &'static str,
+    value: u64,
+    [low, high, max]: [u64; 3],
+    origin: &'static str,
+) -> ParamDef {
+    ParamDef { name, unit, value, low, high, max, origin }
+}
+
+/// As [`call`], of a call that many tasks make on one object.
 const fn shared(name: &'static str, value: u64, low: u64, high: u64) -> ParamDef {
     ParamDef { origin: FIT_SHARED, ..call(name, value, low, high) }
 }

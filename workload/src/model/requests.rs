@@ -7,7 +7,7 @@
 
 use crate::benchmark::{Case, ParamDef, TaskSet, Values};
 use crate::metric;
-use crate::model::params;
+use crate::model::params::{self, option};
 use crate::{Call, Channel, Op, Program, Task, Work};
 
 /// What of a request a case measures.
@@ -55,10 +55,6 @@ impl Of {
 /// Whether a case is of this model.
 pub(crate) fn has(case: &Case) -> bool {
     CASES.iter().any(|own| own.name == case.name)
-}
-
-const fn option(name: &'static str, unit: &'static str, value: u64, range: [u64; 3], origin: &'static str) -> ParamDef {
-    ParamDef { name, unit, value, low: range[0], high: range[1], max: range[2], origin }
 }
 
 const OPTIONS: [ParamDef; 7] = [

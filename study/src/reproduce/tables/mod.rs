@@ -80,11 +80,7 @@ pub(super) fn read(
     table: Option<&dyn PublishedTable>,
     path: &Path,
 ) -> Result<(Vec<Published>, Vec<String>), ReproduceError> {
-    let file = CsvTable::read(path, table.map_or(&[], |table| table.columns()))?;
-    if file.rows.is_empty() {
-        let what = "it has no row; expected one for each published result";
-        return Err(file.error(None, None, what.to_owned()).into());
-    }
+    let file = read_rows(path, table.map_or(&[], |table| table.columns()))?;
     let mut rows = Vec::new();
     for row in &file.rows {
         let row = Row { file: &file, row };
@@ -97,6 +93,23 @@ pub(super) fn read(
         Some(table) => Ok(table.complete(&file, rows)?),
         None => Ok((rows, Vec::new())),
     }
+}
+
+/// Reads a file that has these columns, and rows.
+fn read_rows(path: &Path, columns: &[&str]) -> Result<CsvTable, PublishedError> {
+    let file = CsvTable::read(path, columns)?;
+    if file.rows.is_empty() {
+        let what = "it has no row; expected one for each published result";
+        return Err(file.error(None, None, what.to_owned()));
+    }
+    Ok(file)
+}
+
+/// A percentile in tenths of a per cent, of those that the results of a run have.
+fn permille(percentile: &str) -> Result<u32, String> {
+    let permille = percentile.parse().map(|percentile: f64| (percentile * 10.0).round() as u32);
+    let known = permille.ok().filter(|&permille| wakelab_measure::Latency::default().at(permille).is_some());
+    known.ok_or_else(|| format!("percentile {percentile} is not kept"))
 }
 
 /// What is simulated for rows, each at a load of its own.

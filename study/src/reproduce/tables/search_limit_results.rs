@@ -1,6 +1,6 @@
 //! `search-limit-results`: the results of the SIS_LIMIT posting, with and without SIS_CORE and SIS_PROP.
 
-use super::{Published, PublishedTable, Row, Sides};
+use super::{Published, PublishedTable, Row, Sides, permille};
 use crate::compare::PublishedError;
 use crate::reproduce::Quantity;
 
@@ -69,13 +69,6 @@ fn is_on(row: Row<'_>, column: &str) -> Result<bool, PublishedError> {
         "false" => Ok(false),
         other => Err(row.error(column, format!("{other:?} is neither; expected true or false"))),
     }
-}
-
-/// A percentile in tenths of a per cent, of those that the results of a run have.
-fn permille(percentile: &str) -> Result<u32, String> {
-    let permille = percentile.parse().map(|percentile: f64| (percentile * 10.0).round() as u32);
-    let known = permille.ok().filter(|&permille| wakelab_measure::Latency::default().at(permille).is_some());
-    known.ok_or_else(|| format!("percentile {percentile} is not kept"))
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@
 //! `table.toml` has what holds for all rows: machine, kernel, the switches of both sides, which sign is better, and
 //! which workload stands for each benchmark. A table without `with` has one side, and is compared by its curves.
 
-use super::{AtLoad, Published, Recipe, Row, instances};
+use super::{AtLoad, Published, Recipe, Row, instances, permille, read_rows};
 use crate::compare::PublishedError;
-use crate::published::CsvTable;
+use crate::experiment::found_from;
 use crate::reproduce::{Quantity, ReproduceError, Table};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use wakelab_input::{Document, InputError};
 
@@ -94,17 +94,16 @@ pub(in crate::reproduce) fn read(folder: &Path) -> Result<Table, ReproduceError>
     let path = folder.join(ROWS_CSV);
     let mut columns = vec!["benchmark", "case", "load", "base"];
     columns.extend(about.with.map(|_| "compare_pct"));
-    let file = CsvTable::read(&path, &columns)?;
-    if file.rows.is_empty() {
-        let what = "it has no row; expected one for each published result";
-        return Err(file.error(None, None, what.to_owned()).into());
-    }
+    let file = read_rows(&path, &columns)?;
     // A row may come again: postings repeat what looked odd.
-    let mut rows = Vec::new();
+    let (mut rows, mut used) = (Vec::new(), BTreeSet::new());
     for row in &file.rows {
-        rows.push(published(&about, Row { file: &file, row })?);
+        let row = Row { file: &file, row };
+        let key = format!("{},{}", row.text("benchmark")?, row.text("case")?);
+        rows.push(published(&about, &key, row)?);
+        used.insert(key);
     }
-    let unused = about.workloads.keys().filter(|&key| !rows.iter().any(|row| key_of(row) == *key));
+    let unused = about.workloads.keys().filter(|&key| !used.contains(key));
     notes.extend(unused.map(|key| format!("no row is of [workloads] \"{key}\"")));
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(Table { name, rows, notes })
@@ -115,14 +114,6 @@ fn told(error: InputError) -> PublishedError {
     let what = key.map_or(what.clone(), |key| format!("{key}: {what}"));
     let what = hint.map_or(what.clone(), |hint| format!("{what}; {hint}"));
     PublishedError { path, line: line.map(|line| line as u64), column: None, what }
-}
-
-/// `benchmark,case` of a row.
-fn key_of(row: &Published) -> String {
-    let cell = |name: &str| {
-        row.cells.iter().find(|(column, _)| column == name).map_or("", |(_, cell)| cell.as_str()).to_owned()
-    };
-    format!("{},{}", cell("benchmark"), cell("case"))
 }
 
 /// Reads what holds for all rows, and notes on it.
@@ -191,11 +182,10 @@ fn workloads(folder: &Path, top: &wakelab_input::Table<'_>) -> Result<BTreeMap<S
         let is = match text.split_once(' ').unwrap_or((text, "")) {
             ("", _) => Err("table.toml names no workload for it".to_owned()),
             (name, quantity) => {
-                let name = name.to_owned();
                 let quantity = self::quantity(quantity).ok_or_else(|| {
                     table.wrong(key, format!("no quantity {quantity}; expected power, or a percentile such as p99"))
                 })?;
-                Ok((found_beside(folder, name), quantity))
+                Ok((found_from(folder, name).into_owned(), quantity))
             }
         };
         let of_key = match &params {
@@ -218,29 +208,18 @@ fn workloads(folder: &Path, top: &wakelab_input::Table<'_>) -> Result<BTreeMap<S
     Ok(workloads)
 }
 
-/// A name, or the path of a file that is relative to the folder.
-fn found_beside(folder: &Path, name: String) -> String {
-    let is_file = name.ends_with(".toml") || name.ends_with(".json");
-    if is_file { folder.join(name).to_string_lossy().into_owned() } else { name }
-}
-
 /// The quantity of a workload that a name means; without a name its metric.
 fn quantity(name: &str) -> Option<Quantity> {
     match name {
         "" => Some(Quantity::Metric),
         "power" => Some(Quantity::Power),
-        _ => {
-            let percentile: f64 = name.strip_prefix('p')?.parse().ok()?;
-            let permille = (percentile * 10.0).round() as u32;
-            wakelab_measure::Latency::default().at(permille).map(|_| Quantity::Latency(permille))
-        }
+        _ => permille(name.strip_prefix('p')?).ok().map(Quantity::Latency),
     }
 }
 
-fn published(about: &About<'_>, row: Row<'_>) -> Result<Published, PublishedError> {
-    let (benchmark, case) = (row.text("benchmark")?, row.text("case")?);
-    let key = format!("{benchmark},{case}");
-    let stand = about.workloads.get(&key).ok_or_else(|| {
+/// `key` is `benchmark,case`.
+fn published(about: &About<'_>, key: &str, row: Row<'_>) -> Result<Published, PublishedError> {
+    let stand = about.workloads.get(key).ok_or_else(|| {
         row.error("case", format!("[workloads] of {TABLE_TOML} has no \"{key}\"; expected one, \"\" if there is none"))
     })?;
     let recipe = recipe(about, stand, row.text("load")?);
@@ -249,15 +228,17 @@ fn published(about: &About<'_>, row: Row<'_>) -> Result<Published, PublishedErro
     let unit = row.text_or_empty("unit");
     let is_curve = !["", "ratio", "normalised"].contains(&unit);
     let base = row.number("base")?;
-    let with = if about.with.is_some() { row.number("with")? } else { None };
-    let given = if about.with.is_some() { row.number("compare_pct")? } else { None };
+    let (with, given) = match about.with {
+        Some(_) => (row.number("with")?, row.number("compare_pct")?),
+        None => (None, None),
+    };
     // Percentages are printed so that positive is better.
     let compare_pct = given.map(|pct| if about.better == Sign::Positive { pct } else { -pct });
     Ok(Published {
         quantity,
         compare_pct,
         spreads: row.spreads("base_std_pct", "with_std_pct")?,
-        baseline: base.filter(|base| *base > 0.0 && is_curve).map(|base| (format!("{benchmark} {case}"), base)),
+        baseline: base.filter(|base| *base > 0.0 && is_curve).map(|base| (key.to_owned(), base)),
         per_instance: unit.contains(" per "),
         values: base.is_some().then_some([base, with]),
         ..row.published(recipe)
