@@ -12,6 +12,7 @@ use std::time::Duration;
 use wakelab_report::numbers::thousands;
 use wakelab_study::Progress;
 use wakelab_study::compare::{RunId, RunProgress};
+use wakelab_study::fit::{FitProgress, Stage};
 
 /// Work that takes less time has no bar.
 const SOON: Duration = Duration::from_secs(2);
@@ -133,5 +134,37 @@ impl RunProgress for RunBar {
         // Several threads report, not always in order.
         bar.set_position(bar.position().max(done as u64));
         detail(format_args!("run {done} of {all}: {run}"));
+    }
+}
+
+/// The bar of a fit: the sets of constants that were tried.
+#[derive(Debug)]
+pub struct FitBar(ProgressBar);
+
+impl FitBar {
+    /// Creates the bar.
+    pub fn new() -> Self {
+        FitBar(late(None, "{wide_bar} {pos}/{len} sets, {elapsed}, {eta} left  {msg}", true))
+    }
+
+    /// Removes the bar.
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl FitProgress for FitBar {
+    fn tried(&self, stage: Stage, done: usize, all: usize, best: f64) {
+        let what = match stage {
+            Stage::Hypercube => "hypercube",
+            Stage::Cmaes => "CMA-ES",
+            Stage::Ends => "ends of ranges",
+            Stage::TrustRegion => "long runs",
+            Stage::Ensemble => "ensemble",
+        };
+        self.0.set_length(all as u64);
+        self.0.set_position(done as u64);
+        self.0.set_message(format!("{what}, misfit {best:.2}"));
+        detail(format_args!("{what}: set {done} of {all}, least misfit {best:.3}"));
     }
 }

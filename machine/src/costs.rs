@@ -86,6 +86,14 @@ macro_rules! costs {
             /// What each of [`Costs::NAMES`] counts.
             pub const DOCS: &'static [&'static str] = &[$($doc),*];
 
+            /// Returns the unit of the cost of that name. Returns `None` for an unknown name.
+            pub fn unit(name: &str) -> Option<Unit> {
+                match name {
+                    $(stringify!($name) => Some(Unit::$unit),)*
+                    _ => None,
+                }
+            }
+
             /// Returns every cost: name, unit, what it counts, value.
             pub fn list(&self) -> Vec<(&'static str, Unit, &'static str, &Cost)> {
                 vec![$((stringify!($name), Unit::$unit, $doc, &self.$name)),*]

@@ -1,6 +1,6 @@
 //! A machine.
 
-use crate::{Costs, Demotion, FreqPolicy, IdleState, Origin, Power, Reference, Turbo};
+use crate::{Costs, Demotion, Ensemble, FreqPolicy, IdleState, Origin, Power, Reference, Turbo};
 use serde::{Serialize, Serializer};
 use wakelab_kernel::Preset;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
@@ -72,6 +72,8 @@ pub struct Machine {
     pub noise: Noise,
     /// Where the background work was taken from.
     pub noise_origin: NoiseOrigin,
+    /// The sets of constants that fit what was measured on it. `None` if it was not fitted.
+    pub ensemble: Option<Ensemble>,
 }
 
 impl Machine {

@@ -1,6 +1,6 @@
 //! Writing a machine file. All costs are written out.
 
-use crate::{Amount, BusyPower, Clock, FreqPolicy, Machine, MachineFile, Origin, Reference, Scope};
+use crate::{Amount, BusyPower, Clock, FreqPolicy, MACHINE, Machine, MachineFile, Origin, Reference, Scope};
 use std::fmt::Write;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::{Arch, CpuTopology, Numbering, Topology, Uniform};
@@ -75,6 +75,14 @@ fn to_toml(machine: &Machine, topology_origin: Option<&Origin>, reference: Optio
     line!(text, "kworker_period_range = {:?}", noise_origin.period_range);
     line!(text, "kworker_run_ns = {}", noise.kworker_run_ns);
     line!(text, "kworker_run_range = {:?}\n{}", noise_origin.run_range, origin(&noise_origin.origin));
+    if let Some(ensemble) = &machine.ensemble {
+        line!(text, "\n[ensemble]\nfitted = {}\n\n[ensemble.constants]", quoted(&ensemble.fitted));
+        for (at, constant) in ensemble.constants.iter().enumerate() {
+            let key = if constant.of == MACHINE { constant.key() } else { quoted(&constant.key()) };
+            let values: Vec<u64> = ensemble.sets.iter().map(|set| set[at]).collect();
+            line!(text, "{key} = {values:?}");
+        }
+    }
     text
 }
 

@@ -4,6 +4,7 @@ pub mod ablation;
 pub mod compare;
 pub mod conform;
 pub mod explain;
+pub mod fit;
 pub mod html;
 pub mod kernel;
 pub mod machine;

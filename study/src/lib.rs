@@ -7,7 +7,8 @@
 //!
 //! [`compare`] runs two feature sets on a simulated machine, as an [`experiment`] describes it. [`mechanisms`] does so
 //! with each part of the simulator switched off in turn, and [`sensitivity`] with the assumed constants changed.
-//! [`reproduce`] compares published tables with their simulation. [`cache`] keeps finished runs, and [`statistics`]
+//! [`reproduce`] compares published tables with their simulation. [`fit`] fits a machine to what was
+//! measured on it. [`cache`] keeps finished runs, and [`statistics`]
 //! tests whether two means differ.
 //!
 //! All of them return data; `wakelab-report` turns it into text.
@@ -19,6 +20,7 @@ pub mod conform;
 pub mod decider;
 pub mod experiment;
 pub mod explain;
+pub mod fit;
 pub mod mechanisms;
 pub mod picture;
 mod published;

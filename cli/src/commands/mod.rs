@@ -4,6 +4,7 @@
 mod compare;
 mod conform;
 mod explain;
+mod fit;
 mod help;
 mod import;
 mod kernel;
@@ -49,6 +50,12 @@ pub enum Command {
     /// Exits as `wakelab run` does.
     #[command(after_help = reproduce::EXAMPLE)]
     Reproduce(reproduce::Args),
+    /// Fit a machine to what was measured on it.
+    ///
+    /// To its numbers without a patch: levels over load, search statistics, idle time. Comparisons on the fitted machine
+    /// are predictions, and say in how many machines that fit they hold. Exits as `wakelab run` does.
+    #[command(after_help = fit::EXAMPLE)]
+    Fit(fit::Args),
     /// Count reasons, searches, waits and migrations.
     ///
     /// Exits with 2 if something cannot be read; what could be read before is counted.
@@ -125,6 +132,7 @@ impl Command {
             Command::Run(args) => run::run(args),
             Command::Compare(args) => compare::run(args),
             Command::Reproduce(args) => reproduce::run(args),
+            Command::Fit(args) => fit::run(args),
             Command::Stats(args) => stats::run(args),
             Command::Explain(args) => explain::run(args),
             Command::Conform(args) => conform::run(args),
@@ -146,6 +154,7 @@ impl Command {
         match self {
             Command::Run(args) => Paths { inputs: vec![args.file.clone()], outputs: args.simulation.outputs() },
             Command::Reproduce(args) => args.paths(),
+            Command::Fit(args) => args.paths(),
             Command::Stats(args) => args.recordings.paths(&args.html),
             Command::Explain(args) => args.recordings.paths(&args.html),
             Command::Conform(args) => args.recordings.paths(&args.html),

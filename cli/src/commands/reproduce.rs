@@ -5,11 +5,12 @@ use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
 use crate::flags::{HtmlFlag, JobsFlag, OutFlag, RepeatFlag};
 use crate::out_file::command_line;
-use crate::output::{Exit, say_error};
+use crate::output::{Exit, say_error, say_warnings};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use clap::ValueEnum;
 use std::path::PathBuf;
+use wakelab_machine::MachineFile;
 use wakelab_report::reproduce as report;
 use wakelab_study::reproduce::{Effort, Scoreboard, plan, reproduce, tables};
 
@@ -31,6 +32,11 @@ pub struct Args {
     /// rows.csv: docs/guides/your-table.md.
     #[arg(long, value_name = "DIR")]
     published: Option<PathBuf>,
+    /// Simulate rows of the machine with that name on this one.
+    ///
+    /// A machine file, such as one that `wakelab fit` wrote. May be given again for other machines.
+    #[arg(long, value_name = "FILE")]
+    machine: Vec<PathBuf>,
     /// Simulate headline rows only, once and shortly.
     #[arg(long)]
     quick: bool,
@@ -72,7 +78,7 @@ impl Args {
     /// What it reads and writes.
     pub fn paths(&self) -> Paths<'_> {
         Paths {
-            inputs: self.published.iter().cloned().collect(),
+            inputs: self.published.iter().chain(&self.machine).cloned().collect(),
             outputs: self.out.output().into_iter().chain(self.html.output()).collect(),
         }
     }
@@ -81,12 +87,23 @@ impl Args {
 /// Simulates the published tables and prints how close the model comes.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let folder = args.published.clone().unwrap_or_else(|| PathBuf::from("published"));
-    let tables = tables(&folder, &args.names).map_err(|error| match &args.published {
+    let mut tables = tables(&folder, &args.names).map_err(|error| match &args.published {
         Some(_) => anyhow::anyhow!("--published: {error}"),
         None => anyhow::anyhow!(
             "{error}\n  hint: run it in a clone, whose published/ has the tables, or name a folder: --published DIR"
         ),
     })?;
+    for path in &args.machine {
+        let name = MachineFile::get(&path.to_string_lossy()).map_err(|error| anyhow::anyhow!("--machine: {error}"))?;
+        let rows: usize = tables.iter_mut().map(|table| table.run_on(&name.machine.name, path)).sum();
+        if rows == 0 {
+            say_warnings(&[format!(
+                "--machine: no row is of {}, which {} describes",
+                name.machine.name,
+                path.display()
+            )]);
+        }
+    }
     let out = args.out.open()?;
     let html = args.html.open()?;
     let base = if args.quick { Effort::QUICK } else { Effort::FULL };

@@ -110,7 +110,7 @@ pub fn simulate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
     );
     trust::check(flags)?;
     let (experiment, out) = prepare(spec, flags)?;
-    let plan = trust::plan(spec, &experiment, &flags.trust)?;
+    let plan = trust::plan(spec, &experiment, flags)?;
     let html = flags.html.open()?;
     let events = flags.events.as_deref().map(event_folder).transpose()?;
     let several = experiment.cases.len() > 1;

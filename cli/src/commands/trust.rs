@@ -32,6 +32,12 @@ pub struct TrustFlags {
     /// A greater budget runs only the samples that are new.
     #[arg(long, value_name = "N", requires = "sensitivity", value_parser = budgets())]
     budget: Option<u32>,
+    /// Use N sets of a fitted machine; 0 for none.
+    ///
+    /// All of them if left out. A machine that `wakelab fit` wrote has the sets of constants that fit what was measured
+    /// on it, and the comparison is made with each (table or JSON).
+    #[arg(long, value_name = "N", conflicts_with_all = ["sensitivity", "events"])]
+    ensemble: Option<u32>,
 }
 
 /// How constants are changed.
@@ -57,23 +63,43 @@ pub struct TrustResults {
 
 /// Fails if the output format has no room for the results.
 pub fn check(flags: &SimulationFlags) -> anyhow::Result<()> {
-    let TrustFlags { control, sensitivity, .. } = &flags.trust;
-    let flag = match (control, sensitivity) {
-        (true, _) => "--control",
-        (false, Some(_)) => "--sensitivity",
-        (false, None) => return Ok(()),
+    let TrustFlags { control, sensitivity, ensemble, .. } = &flags.trust;
+    let flag = match (control, sensitivity, ensemble) {
+        (true, ..) => "--control",
+        (_, Some(_), _) => "--sensitivity",
+        (.., Some(1..)) => "--ensemble",
+        _ => return Ok(()),
     };
     anyhow::ensure!(
-        matches!(flags.format, ResultFormat::Table | ResultFormat::Json),
+        has_room(flags),
         "--format: {flag} prints a table or JSON; leave --format out, or give --format json"
     );
     Ok(())
 }
 
-/// Plans the samples, if they were asked for.
-pub fn plan(spec: &Spec, experiment: &Experiment, trust: &TrustFlags) -> anyhow::Result<Option<Plan>> {
+/// Whether the format shows more than the comparison.
+fn has_room(flags: &SimulationFlags) -> bool {
+    matches!(flags.format, ResultFormat::Table | ResultFormat::Json)
+}
+
+/// Plans the samples that were asked for, or those of a fitted machine.
+pub fn plan(spec: &Spec, experiment: &Experiment, flags: &SimulationFlags) -> anyhow::Result<Option<Plan>> {
+    let trust = &flags.trust;
     let method = match trust.sensitivity {
-        None => return Ok(None),
+        None => {
+            let fitted = experiment.machine.ensemble.is_some();
+            if trust.ensemble.is_some_and(|most| most > 0) && !fitted {
+                anyhow::bail!(
+                    "--ensemble: machine {} was not fitted\n  hint: `wakelab fit` writes a machine with an ensemble",
+                    experiment.machine.name
+                );
+            }
+            if !fitted || trust.ensemble == Some(0) || !has_room(flags) || flags.events.is_some() {
+                return Ok(None);
+            }
+            let most = trust.ensemble.map(|most| most as usize);
+            return Ok(Some(Plan::new(spec, experiment, Method::Ensemble, most)?));
+        }
         Some(SensitivityMethod::LatinHypercube) => Method::LatinHypercube,
         Some(SensitivityMethod::OneAtATime) => Method::OneAtATime,
     };

@@ -89,6 +89,7 @@ fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, InputError> {
         costs,
         noise,
         noise_origin,
+        ensemble: None,
     };
     let machine = Machine { description: describe(&machine, &sys.offline()), ..machine };
     notes.extend(guesses.iter().cloned());

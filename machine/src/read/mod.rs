@@ -2,6 +2,7 @@
 
 mod cache;
 mod costs;
+mod ensemble;
 mod frequency;
 mod idle;
 mod power;
@@ -32,6 +33,7 @@ const KEYS: &[&str] = &[
     "energy_model",
     "costs",
     "noise",
+    "ensemble",
 ];
 
 impl Machine {
@@ -100,6 +102,7 @@ impl MachineFile {
             costs,
             noise,
             noise_origin,
+            ensemble: ensemble::read(&root)?,
         };
         Ok(MachineFile { machine, topology_origin, reference })
     }
@@ -117,7 +120,10 @@ fn name(root: &Table<'_>) -> Result<String, InputError> {
 }
 
 /// Checks that a machine can have this name.
-pub(crate) fn check_name(name: &str) -> Result<(), String> {
+///
+/// # Errors
+/// Says what was expected.
+pub fn check_name(name: &str) -> Result<(), String> {
     let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     match plain && !name.ends_with(".toml") {
         true => Ok(()),

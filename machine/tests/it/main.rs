@@ -5,6 +5,7 @@ mod changes;
 
 mod counts;
 mod docs;
+mod ensemble;
 mod fuzz_corpus;
 mod import;
 mod import_contradictions;

@@ -7,18 +7,55 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use wakelab_study::compare::{Comparison, Control};
 use wakelab_study::sensitivity::{
-    Condition, Influence, Method, SAMPLES_MIN, Sensitivity, SensitivityRow, Side, Verdict,
+    Classes, Condition, Influence, Method, SAMPLES_MIN, Sensitivity, SensitivityRow, Side, Verdict,
 };
 
 /// So many of the constants that a row follows most are named.
 const NAMED: usize = 3;
 
+/// In which share of the machines that fit each row is better, the same and worse.
+fn ensemble(found: &Sensitivity) -> String {
+    let fitted = found.fitted.as_deref().unwrap_or_default();
+    let sets = count(found.samples.len() as u64, "set");
+    let mut text = format!("\nEnsemble: {sets} of constants that fit {fitted}\n\n");
+    if !found.complete {
+        let (done, asked) = (found.samples.len(), found.asked);
+        let _ = writeln!(text, "Not complete: it was interrupted after {done} of {asked} sets.\n");
+    }
+    let columns =
+        ["case", "load", "better in", "same in", "worse in", "compare%", "lowest", "median", "highest", "noise%"];
+    let mut rows = table(&columns, 2);
+    for row in &found.rows {
+        let Classes { better, same, worse } = row.classes;
+        let mut line = vec![row.case.clone(), row.load.clone()];
+        line.extend([better, same, worse].map(|n| format!("{n} of {}", row.same.of)));
+        line.push(signed(row.compare_pct, 2));
+        line.extend(row.range.map_or([NONE; 3].map(str::to_owned), |range| range.map(|pct| signed(pct, 2))));
+        line.push(fixed(row.noise_pct, 1));
+        rows.add_row(line);
+    }
+    text += &table_text(&rows);
+    text.push('\n');
+    for row in found.rows.iter().filter(|row| row.same.of > 0) {
+        let Classes { better, same, worse } = row.classes;
+        let most = [(better, "better"), (same, "the same"), (worse, "worse")];
+        let (n, class) = most.into_iter().rev().max_by_key(|(n, _)| *n).expect("three classes");
+        let pct = 100.0 * n as f64 / row.same.of as f64;
+        let (place, of) = (format!("{} {}", row.case, row.load), row.same.of);
+        let _ = writeln!(text, "{place}: {class} in {}% of {of} machines that look like this one", fixed(pct, 0));
+    }
+    text
+}
+
 /// Each row's verdict, what it depends on, and which constants it follows most.
 pub fn sensitivity(found: &Sensitivity) -> String {
+    if found.method == Method::Ensemble {
+        return ensemble(found);
+    }
     let constants = count(found.constants.len() as u64, "assumed constant");
     let how = match found.method {
         Method::LatinHypercube => format!("{constants} changed at once (Latin hypercube, seed {})", found.seed),
-        Method::OneAtATime => format!("{constants} at the lowest and at the highest, one at a time"),
+        Method::OneAtATime | Method::Ensemble => format!("{constants} at the lowest and at the highest, one at a time"),
     };
     let mut text = format!("\nSensitivity: {} with {how}\n\n", count(found.samples.len() as u64, "sample"));
     if !found.complete {
@@ -106,7 +143,7 @@ fn strongest(found: &Sensitivity, row: &SensitivityRow) -> String {
     };
     let stands_out = |one: &Influence| match found.method {
         Method::LatinHypercube => row.stands_out_above.is_some_and(|above| strength(one) > above),
-        Method::OneAtATime => strength(one) > 0.0,
+        Method::OneAtATime | Method::Ensemble => strength(one) > 0.0,
     };
     let mut influences: Vec<&Influence> = row.influences.iter().filter(|one| stands_out(one)).collect();
     // A stable sort: equal ones stay in the order of the constants.
@@ -115,7 +152,7 @@ fn strongest(found: &Sensitivity, row: &SensitivityRow) -> String {
         Method::LatinHypercube => {
             format!("{} of {} (rank correlation {})", one.name, one.of, signed(one.spearman.unwrap_or(f64::NAN), 2))
         }
-        Method::OneAtATime => {
+        Method::OneAtATime | Method::Ensemble => {
             let ends = [one.at_low_pct, one.at_high_pct].map(|pct| signed(pct.unwrap_or(f64::NAN), 2));
             format!("{} of {} ({} at its lowest, {} at its highest)", one.name, one.of, ends[0], ends[1])
         }
@@ -144,6 +181,7 @@ pub fn sensitivity_json(found: &Sensitivity) -> Value {
             "class": row.class,
             "verdict": name(&row.verdict),
             "same": row.same,
+            "classes": row.classes,
             "on": on,
             "range": row.range,
             "influences": row.influences,
@@ -153,6 +191,7 @@ pub fn sensitivity_json(found: &Sensitivity) -> Value {
     json!({
         "method": found.method,
         "seed": found.seed,
+        "fitted": found.fitted,
         "asked": found.asked,
         "complete": found.complete,
         "constants": found.constants,

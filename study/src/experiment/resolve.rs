@@ -39,7 +39,7 @@ impl Spec {
         let cpus = pinned.as_ref().map_or(machine.topology.nr_cpus(), |cpus| cpus.len() as u32);
         let (mut cases, mut warnings): (Vec<Case>, Vec<String>) = (Vec::new(), Vec::new());
         for workload in &self.workloads {
-            let (more, let_pass) = self.cases(catalogue, workload, cpus)?;
+            let (more, let_pass) = self.cases(catalogue, workload, cpus, &machine)?;
             cases.extend(more);
             for warning in let_pass {
                 if !warnings.contains(&warning) {
@@ -144,9 +144,13 @@ impl Spec {
         catalogue: &dyn Catalogue,
         workload: &WorkloadSpec,
         cpus: u32,
+        machine: &Machine,
     ) -> Result<(Vec<Case>, Vec<String>), SpecError> {
         let WorkloadSpec { name, load, params } = workload;
-        let numbers: Vec<(String, u64)> = params.iter().map(|(name, n)| (name.clone(), n.value)).collect();
+        let mut numbers: Vec<(String, u64)> = params.iter().map(|(name, n)| (name.clone(), n.value)).collect();
+        let fitted = machine.ensemble.iter().flat_map(|ensemble| ensemble.constants.iter().zip(&ensemble.sets[0]));
+        let fitted = fitted.filter(|(one, _)| one.of == name.value).map(|(one, &value)| (one.name.clone(), value));
+        numbers.extend(fitted.filter(|(name, _)| !params.iter().any(|(given, _)| given == name)));
         let found = self.found(&name.value);
         let made = if self.lenient {
             catalogue.lenient_workloads(&found, &load.value, &numbers, cpus)

@@ -14,8 +14,8 @@ pub use crate::compare::SearchRates;
 pub use plan::{Plan, PlannedTable, plan};
 pub use quantity::{Quantity, SideBySide, TurbostatColumn};
 pub use score::{Class, Summary, noise_pct};
-pub(crate) use scoreboard::PartialProgress;
 pub use scoreboard::{Effort, Scoreboard, Scored, ScoredTable, reproduce};
+pub(crate) use scoreboard::{PartialProgress, experiment, scored};
 pub use tables::{Published, Recipe, WorstOver};
 
 use crate::compare::PublishedError;
@@ -73,6 +73,22 @@ pub struct Table {
     pub notes: Vec<String>,
 }
 
+impl Table {
+    /// Simulates the rows of the machine `name` on the machine of a file in its place, and returns how many there are.
+    pub fn run_on(&mut self, name: &str, file: &Path) -> usize {
+        let mut rows = 0;
+        for row in &mut self.rows {
+            let reference = row.over.as_mut().map(|over| &mut over.reference);
+            let own = row.recipe.as_mut().ok().map(|(recipe, _)| recipe);
+            for recipe in own.into_iter().chain(reference).filter(|recipe| recipe.machine == name) {
+                recipe.machine = file.to_string_lossy().into_owned();
+                rows += 1;
+            }
+        }
+        rows
+    }
+}
+
 /// The names of all known tables.
 pub fn names() -> Vec<&'static str> {
     TABLES.iter().map(|table| table.name()).collect()
@@ -98,7 +114,7 @@ pub fn tables(folder: &Path, wanted: &[String]) -> Result<Vec<Table>, ReproduceE
     let tables: Vec<Table> = chosen
         .map(|(name, form)| {
             let (rows, notes) = match form {
-                Form::Data => return table_folder::read(&folder.join(&name)),
+                Form::Data => return table_folder::read(&folder.join(&name).join(TABLE_TOML)),
                 Form::Known(table) => tables::read(Some(table), &path(&name))?,
                 Form::Unknown => tables::read(None, &path(&name))?,
             };
@@ -106,6 +122,34 @@ pub fn tables(folder: &Path, wanted: &[String]) -> Result<Vec<Table>, ReproduceE
         })
         .collect::<Result<_, ReproduceError>>()?;
     if tables.is_empty() { Err(ReproduceError::Empty { folder: folder.to_owned() }) } else { Ok(tables) }
+}
+
+/// Reads the table at a path, or all tables of a folder: a folder with `table.toml` and `rows.csv`, such a `.toml` file,
+/// a CSV file that is a known table, or a folder of these. A path that is not there and is a bare name is that of a table
+/// in `published`.
+///
+/// # Errors
+/// Fails as [`tables`] does.
+pub fn tables_at(path: &Path) -> Result<Vec<Table>, ReproduceError> {
+    let name = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let ends = |end: &str| path.extension().is_some_and(|extension| extension == end);
+    if path.is_dir() {
+        return if path.join(TABLE_TOML).is_file() {
+            Ok(vec![table_folder::read(&path.join(TABLE_TOML))?])
+        } else {
+            tables(path, &[])
+        };
+    }
+    if ends("toml") {
+        return Ok(vec![table_folder::read(path)?]);
+    }
+    if ends("csv") {
+        return tables(path.parent().unwrap_or(Path::new("")), &[name()]);
+    }
+    let shipped = Path::new("published");
+    let baselines = shipped.join("baselines");
+    let folder = if baselines.join(path).is_dir() { baselines.as_path() } else { shipped };
+    tables(folder, &[path.to_string_lossy().into_owned()])
 }
 
 /// What a table is written in.

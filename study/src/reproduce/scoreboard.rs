@@ -2,7 +2,7 @@
 //! published.
 
 use super::quantity::{latency, power, search_rates};
-use super::{Class, Published, Quantity, Recipe, SearchRates, SideBySide, Summary, Table, WorstOver, noise_pct, score};
+use super::{Published, Quantity, Recipe, SearchRates, SideBySide, Summary, Table, WorstOver, noise_pct, score};
 use crate::compare::{Assumed, CompareRow, Experiment, RunFailed, RunId, RunProgress, Runner, compare_each};
 use crate::experiment::{FLIPS_GONE_NS, Given, Spec, SpecError, acts_without_flips};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +17,8 @@ pub struct Effort {
     pub settle_ns: u64,
     /// The measured time, ns.
     pub time_ns: u64,
-    /// Whether only headlines are simulated: rows with a published effect or search statistics, and of each workload
-    /// only the first and the last of them.
+    /// Whether only headlines are simulated: of each table the row whose published effect is the largest, in units of
+    /// its noise, and the last row with search statistics, lock times or frequencies.
     pub headlines: bool,
 }
 
@@ -26,7 +26,7 @@ impl Effort {
     /// All rows.
     pub const FULL: Effort = Effort { repeats: 1, settle_ns: 500_000_000, time_ns: 100_000_000, headlines: false };
     /// Few rows, once and shortly.
-    pub const QUICK: Effort = Effort { repeats: 1, settle_ns: 350_000_000, time_ns: 50_000_000, headlines: true };
+    pub const QUICK: Effort = Effort { repeats: 1, settle_ns: 250_000_000, time_ns: 50_000_000, headlines: true };
 }
 
 impl Effort {
@@ -65,6 +65,12 @@ pub struct Scored {
     pub published_rq_lock_pct: Option<f64>,
     /// The simulated share of CPU time that waits for run-queue locks, %.
     pub simulated_rq_lock_pct: Option<f64>,
+    /// The published spread of the base side, % of its mean.
+    pub published_base_std_pct: Option<f64>,
+    /// The published share of the machine's CPU time that was idle on the base side, %.
+    pub published_idle_pct: Option<f64>,
+    /// The simulated share, %.
+    pub simulated_idle_pct: Option<f64>,
 }
 
 /// A table with its score.
@@ -199,23 +205,24 @@ pub(super) fn choose(table: &Table, effort: Effort) -> Vec<bool> {
     if !effort.headlines {
         return vec![true; table.rows.len()];
     }
-    let headline = |row: &Published| {
-        let effect = row.compare_pct.is_some_and(|pct| Class::of(pct, noise_pct(row.spreads)) != Class::Same);
-        let frequency = matches!(row.quantity, Quantity::WorstRatio | Quantity::Turbostat(_));
-        effect || frequency || row.search.is_some() || row.rq_lock_pct.is_some()
+    let simulated = |at: &usize| table.rows[*at].recipe.is_ok();
+    let in_noises = |at: &usize| {
+        let row = &table.rows[*at];
+        row.compare_pct.map_or(0.0, |pct| pct.abs() / noise_pct(row.spreads))
     };
-    let keys: Vec<Option<&Recipe>> = table
-        .rows
-        .iter()
-        .map(|row| row.recipe.as_ref().ok().filter(|_| headline(row)).map(|(recipe, _)| recipe))
-        .collect();
-    let first = |at: usize| !keys[..at].contains(&keys[at]);
-    let last = |at: usize| !keys[at + 1..].contains(&keys[at]);
-    (0..keys.len()).map(|at| keys[at].is_some() && (first(at) || last(at))).collect()
+    let observed = |at: &usize| {
+        let row = &table.rows[*at];
+        let frequency = matches!(row.quantity, Quantity::WorstRatio | Quantity::Turbostat(_));
+        frequency || row.search.is_some() || row.rq_lock_pct.is_some()
+    };
+    let rows = || (0..table.rows.len()).filter(simulated);
+    let largest = rows().filter(|at| in_noises(at) > 1.0).max_by(|a, b| in_noises(a).total_cmp(&in_noises(b)));
+    let last = rows().rfind(observed);
+    (0..table.rows.len()).map(|at| [largest, last].contains(&Some(at))).collect()
 }
 
 /// Returns the experiment of a recipe at a load.
-pub(super) fn experiment(recipe: &Recipe, load: u64, effort: Effort) -> Result<Experiment, SpecError> {
+pub(crate) fn experiment(recipe: &Recipe, load: u64, effort: Effort) -> Result<Experiment, SpecError> {
     let Recipe { machine, kernel, base, with, workload, params, pinned, observer_cost_ns } = recipe;
     let unit = if wakelab_workload::load_is_rate(workload) { "/s" } else { "" };
     let other = with.as_ref().unwrap_or(base);
@@ -252,9 +259,10 @@ impl RunProgress for PartialProgress<'_> {
 }
 
 /// The simulated rows by recipe and load, or why there is none.
-type Found<'a> = BTreeMap<(&'a Recipe, u64), Result<CompareRow, String>>;
+pub(crate) type Found<'a> = BTreeMap<(&'a Recipe, u64), Result<CompareRow, String>>;
 
-fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
+/// Returns a row with its simulation. It is not simulated if it is not `chosen`.
+pub(crate) fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
     let mut scored = Scored {
         cells: row.cells.clone(),
         published_compare_pct: row.compare_pct,
@@ -262,6 +270,8 @@ fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
         published_baseline: row.baseline.clone(),
         published_search: row.search,
         published_rq_lock_pct: row.rq_lock_pct,
+        published_base_std_pct: row.base_std_pct,
+        published_idle_pct: row.idle_pct,
         ..Scored::default()
     };
     if let (Some(computed), Some(unit), Some(published)) = (row.computed, row.quantity.unit(), row.values) {
@@ -298,6 +308,7 @@ fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored {
                 _ if row.per_instance => Some(baseline(simulated, load) / load as f64),
                 _ => Some(baseline(simulated, load)),
             };
+            scored.simulated_idle_pct = row.idle_pct.map(|_| simulated.base.idle_pct);
             scored.simulated_rq_lock_pct = row.rq_lock_pct.map(|_| simulated.base.rq_lock_pct);
         }
     }

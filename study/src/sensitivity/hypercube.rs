@@ -17,7 +17,7 @@ const BITS: u32 = 53;
 
 /// Points by coordinate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hypercube {
+pub(crate) struct Hypercube {
     /// By coordinate, then by point: the place in its range, in units of 2^-53 of it.
     places: Vec<Vec<u64>>,
 }
@@ -25,8 +25,13 @@ pub(super) struct Hypercube {
 impl Hypercube {
     /// Returns the first `points` points. Each coordinate is drawn from the seed and its name, whatever others there
     /// are.
-    pub(super) fn new(seed: u64, names: &[String], points: usize) -> Self {
+    pub(crate) fn new(seed: u64, names: &[String], points: usize) -> Self {
         Hypercube { places: names.iter().map(|name| coordinate(run_seed(seed, name, 0), points)).collect() }
+    }
+
+    /// Returns a coordinate of a point, 0 to 1.
+    pub(crate) fn place(&self, coordinate: usize, point: usize) -> f64 {
+        self.places[coordinate][point] as f64 / (1u64 << BITS) as f64
     }
 
     /// Returns a coordinate of a point as a number from `low` to `high`, all of which are equally likely.

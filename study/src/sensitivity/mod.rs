@@ -10,8 +10,9 @@ mod plan;
 mod result;
 mod verdict;
 
+pub(crate) use hypercube::Hypercube;
 pub use plan::{BUDGET, BUDGET_MAX, Method, Plan, PlanError};
-pub use result::{Condition, Constant, Influence, Sample, Sensitivity, SensitivityRow, Share, Side, Verdict};
+pub use result::{Classes, Condition, Constant, Influence, Sample, Sensitivity, SensitivityRow, Share, Side, Verdict};
 pub use verdict::SAMPLES_MIN;
 
 use crate::compare::{Comparison, Experiment, RunFailed, RunProgress, Runner, compare_all};
@@ -72,6 +73,7 @@ pub fn sensitivity(plan: &Plan, nominal: &Comparison, running: Running<'_>) -> R
     Ok(Sensitivity {
         method: plan.method,
         seed: plan.seed,
+        fitted: plan.fitted.clone(),
         asked: plan.samples.len(),
         complete: samples.len() == plan.samples.len(),
         constants: plan.constants.clone(),

@@ -6,7 +6,7 @@ use crate::compare::assumed::DEMOTION;
 use crate::compare::{Assumed, Experiment};
 use crate::experiment::{Given, Spec, SpecError};
 use serde::Serialize;
-use wakelab_machine::Machine;
+use wakelab_machine::{FittedConstant, MACHINE, Machine};
 
 /// The default number of samples of a hypercube.
 pub const BUDGET: usize = 32;
@@ -21,6 +21,8 @@ pub enum Method {
     LatinHypercube,
     /// One at a time, at both ends of its range.
     OneAtATime,
+    /// To each of the sets that fit what was measured on the machine.
+    Ensemble,
 }
 
 /// Why there is nothing to run.
@@ -53,16 +55,22 @@ pub struct Plan {
     pub constants: Vec<Constant>,
     /// The values by sample, by constant.
     pub samples: Vec<Vec<u64>>,
+    /// What the machine was fitted to, if the samples are its ensemble.
+    pub fitted: Option<String>,
     spec: Spec,
 }
 
 impl Plan {
     /// Plans the samples of an experiment that was resolved from `spec`. `budget` is the number of samples, or
-    /// [`BUDGET`] if there is none. One at a time needs exactly two samples for each constant.
+    /// [`BUDGET`] if there is none. One at a time needs exactly two samples for each constant, and an ensemble has the
+    /// samples of the machine: all, or up to `budget`.
     ///
     /// # Errors
     /// Fails if no constant can be changed, or if the budget is too small.
     pub fn new(spec: &Spec, experiment: &Experiment, method: Method, budget: Option<usize>) -> Result<Self, PlanError> {
+        if method == Method::Ensemble {
+            return Ok(Self::of_ensemble(spec, experiment, budget.unwrap_or(usize::MAX)));
+        }
         let constants = constants(spec, experiment.assumed());
         if constants.is_empty() {
             return Err(PlanError::Nothing);
@@ -76,9 +84,29 @@ impl Plan {
                     None => samples,
                 }
             }
-            Method::LatinHypercube => hypercube(seed, &constants, budget.unwrap_or(BUDGET)),
+            Method::LatinHypercube | Method::Ensemble => hypercube(seed, &constants, budget.unwrap_or(BUDGET)),
         };
-        Ok(Plan { method, seed, constants, samples, spec: spec.clone() })
+        Ok(Plan { method, seed, constants, samples, fitted: None, spec: spec.clone() })
+    }
+
+    /// The sets of the machine's ensemble, up to `most` of them; no constants and no samples if it was not fitted.
+    fn of_ensemble(spec: &Spec, experiment: &Experiment, most: usize) -> Self {
+        let ensemble = experiment.machine.ensemble.as_ref();
+        let sets = ensemble.map_or(&[][..], |ensemble| &ensemble.sets);
+        let assumed = experiment.assumed();
+        let of = |(at, fitted): (usize, &FittedConstant)| {
+            // A number that the experiment sets, and one of a workload that it does not have, stay out.
+            let known = assumed.iter().find(|one| (&one.of, &one.name) == (&fitted.of, &fitted.name))?;
+            let values = || sets.iter().map(|set| set[at]);
+            let (low, high) = (values().min()?, values().max()?);
+            let (of, name, unit) = (fitted.of.clone(), fitted.name.clone(), known.unit.clone());
+            (!given(spec, known)).then(|| (at, Constant { of, name, unit, value: known.value, low, high }))
+        };
+        let kept = ensemble.map_or(&[][..], |ensemble| &ensemble.constants).iter().enumerate().filter_map(of);
+        let (places, constants): (Vec<usize>, Vec<Constant>) = kept.unzip();
+        let samples = sets.iter().take(most).map(|set| places.iter().map(|&at| set[at]).collect()).collect();
+        let fitted = ensemble.map(|ensemble| ensemble.fitted.clone());
+        Plan { method: Method::Ensemble, seed: experiment.seed, constants, samples, fitted, spec: spec.clone() }
     }
 
     /// Returns the experiment with these values of the constants.
@@ -97,17 +125,16 @@ fn hypercube(seed: u64, constants: &[Constant], samples: usize) -> Vec<Vec<u64>>
     (0..samples).map(|sample| constants.iter().enumerate().map(|one| value(one, sample)).collect()).collect()
 }
 
-/// The owner of the machine's constants.
-const MACHINE: &str = "machine";
+/// Whether the experiment sets a number itself.
+fn given(spec: &Spec, one: &Assumed) -> bool {
+    spec.workloads.iter().any(|w| w.name.value == one.of && w.params.iter().any(|(name, _)| *name == one.name))
+}
 
 /// Returns the assumed constants with a range. A number that the experiment sets is the user's own, and is not changed.
 fn constants(spec: &Spec, assumed: Vec<Assumed>) -> Vec<Constant> {
-    let given = |one: &Assumed| {
-        spec.workloads.iter().any(|w| w.name.value == one.of && w.params.iter().any(|(name, _)| *name == one.name))
-    };
     // Powers do not affect a difference between two speeds.
     let speed = |one: &Assumed| one.of != MACHINE || one.name == DEMOTION || !one.name.contains(": ");
-    let varied = assumed.into_iter().filter(|one| one.low < one.high && !given(one) && speed(one));
+    let varied = assumed.into_iter().filter(|one| one.low < one.high && !given(spec, one) && speed(one));
     varied
         .map(|Assumed { of, name, unit, value, low, high, .. }| Constant { of, name, unit, value, low, high })
         .collect()
@@ -128,21 +155,19 @@ fn with_values(spec: &Spec, constants: &[Constant], values: &[u64]) -> Result<Ex
         }
     }
     let mut experiment = spec.resolve()?;
+    // The same set has the same runs, whatever others there are.
+    experiment.machine.ensemble = None;
     of_machine.into_iter().for_each(|(name, value)| set(&mut experiment.machine, name, value));
     Ok(experiment)
 }
 
 fn set(machine: &mut Machine, name: &str, value: u64) {
-    let noise = &mut machine.noise;
-    match name {
-        "kworker_period_ns" => noise.kworker_period_ns = value,
-        "kworker_run_ns" => noise.kworker_run_ns = value,
-        DEMOTION => machine.demotion.as_mut().expect("the machine listed it").below_us.value = value,
-        name => machine.costs.get_mut(name).expect("the machine listed it").value = value,
-    }
-    // A machine file must also satisfy this: a kworker is done before it is woken again.
-    if noise.kworker_period_ns > 0 {
-        noise.kworker_run_ns = noise.kworker_run_ns.min(noise.kworker_period_ns - 1);
+    match (name, &mut machine.demotion) {
+        (DEMOTION, Some(demotion)) => demotion.below_us.value = value,
+        _ => {
+            let known = machine.set_constant(name, value);
+            debug_assert!(known, "the machine listed {name}");
+        }
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Sensitivity {
     pub method: Method,
     /// The seed of the samples: that of the experiment.
     pub seed: u64,
+    /// What the machine was fitted to, if the samples are its ensemble.
+    pub fitted: Option<String>,
     /// The number of samples that were asked for.
     pub asked: usize,
     /// Whether all samples are there: false after a stop.
@@ -66,6 +68,8 @@ pub struct SensitivityRow {
     pub class: Class,
     /// The samples in which the class is the same.
     pub same: Share,
+    /// The samples of each class.
+    pub classes: Classes,
     /// The lowest, the median and the highest compare% of the samples; `None` without samples.
     pub range: Option<[f64; 3]>,
     /// The conclusion from the samples.
@@ -75,6 +79,17 @@ pub struct SensitivityRow {
     /// What a rank correlation has to exceed to stand out: of as many constants without any effect, one would exceed it
     /// in only 5% of the rows (Bonferroni). `None` one at a time, and for fewer than four samples.
     pub stands_out_above: Option<f64>,
+}
+
+/// How many samples are of each class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Classes {
+    /// The samples in which the other side is better by more than the noise.
+    pub better: usize,
+    /// The samples in which both are the same, within the noise.
+    pub same: usize,
+    /// The samples in which it is worse.
+    pub worse: usize,
 }
 
 /// A part of a number of samples.

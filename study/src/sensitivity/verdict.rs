@@ -1,7 +1,7 @@
 //! The verdict on a row, from its samples.
 
 use super::decision_stump::decision_stump;
-use super::{Condition, Constant, Influence, Method, Plan, Sample, SensitivityRow, Share, Side, Verdict};
+use super::{Classes, Condition, Constant, Influence, Method, Plan, Sample, SensitivityRow, Share, Side, Verdict};
 use crate::compare::CompareRow;
 use crate::rank_correlation::{critical_spearman, spearman};
 use crate::reproduce::{Class, noise_pct};
@@ -33,6 +33,8 @@ pub(super) fn judge(plan: &Plan, row: &CompareRow, at: usize, samples: &[Sample]
             let alike = |pct: f64| Class::of(pct, noise_pct) == class;
             (of_ends(plan, &ends, alike), influences(plan, &ends))
         }
+        Method::Ensemble if 100 * same.n >= HOLDS_PCT * same.of && same.of > 0 => (Verdict::Holds, Vec::new()),
+        Method::Ensemble => (Verdict::Uncertain, Vec::new()),
     };
     SensitivityRow {
         benchmark: row.benchmark.clone(),
@@ -42,14 +44,20 @@ pub(super) fn judge(plan: &Plan, row: &CompareRow, at: usize, samples: &[Sample]
         noise_pct,
         class,
         same,
+        classes: classes(&points, noise_pct),
         range: range(&points),
         verdict,
         influences,
         stands_out_above: match plan.method {
             Method::LatinHypercube => critical_spearman(points.len(), plan.constants.len(), STANDS_OUT_PCT / 100.0),
-            Method::OneAtATime => None,
+            Method::OneAtATime | Method::Ensemble => None,
         },
     }
+}
+
+fn classes(points: &[Point<'_>], noise_pct: f64) -> Classes {
+    let of = |class| points.iter().filter(|&&(_, pct)| Class::of(pct, noise_pct) == class).count();
+    Classes { better: of(Class::Better), same: of(Class::Same), worse: of(Class::Worse) }
 }
 
 fn of_hypercube(plan: &Plan, points: &[Point<'_>], holds: &[bool], same: Share) -> Verdict {

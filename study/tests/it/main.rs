@@ -7,6 +7,7 @@ mod compare;
 mod compare_simulated;
 mod experiment_files;
 mod experiment_names;
+mod fit;
 mod fuzz_corpus;
 mod hotplug;
 mod mechanisms;

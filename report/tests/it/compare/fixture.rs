@@ -190,6 +190,7 @@ fn machine() -> Machine {
         }],
         costs: Costs::try_from_fn(cost).unwrap(),
         noise: Noise { kworker_period_ns: 0, kworker_run_ns: 0 },
+        ensemble: None,
         noise_origin: NoiseOrigin {
             period_range: [0, 0],
             run_range: [0, 0],

@@ -163,6 +163,10 @@ pub struct Published {
     pub computed: Option<f64>,
     /// The share of CPU time in run-queue locks of the base side, %.
     pub rq_lock_pct: Option<f64>,
+    /// The spread of the base side, % of its mean.
+    pub base_std_pct: Option<f64>,
+    /// The share of the machine's CPU time that was idle on the base side, %.
+    pub idle_pct: Option<f64>,
 }
 
 /// The cases of a worst ratio.
@@ -197,6 +201,8 @@ impl<'a> Row<'a> {
             over: None,
             computed: None,
             rq_lock_pct: None,
+            base_std_pct: None,
+            idle_pct: None,
         }
     }
 

@@ -4,7 +4,7 @@
 //! `table.toml` has what holds for all rows: machine, kernel, the switches of both sides, which sign is better, and
 //! which workload stands for each benchmark. A table without `with` has one side, and is compared by its curves.
 
-use super::{AtLoad, Published, Recipe, Row, instances, permille, read_rows};
+use super::{AtLoad, Published, Recipe, Row, SearchRates, instances, permille, read_rows};
 use crate::compare::PublishedError;
 use crate::experiment::found_from;
 use crate::reproduce::{Quantity, ReproduceError, Table};
@@ -16,7 +16,7 @@ use wakelab_input::{Document, InputError};
 pub(in crate::reproduce) const TABLE_TOML: &str = "table.toml";
 const ROWS_CSV: &str = "rows.csv";
 
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "title",
     "source",
     "machine",
@@ -33,6 +33,7 @@ const KEYS: [&str; 16] = [
     "workloads",
     "params",
     "observer_cost",
+    "rows",
 ];
 
 /// What stands for numbers of postings for which `[workloads]` names none, by `benchmark,case`: tables that were typed
@@ -80,21 +81,27 @@ struct Stand {
     params: Vec<(String, u64)>,
 }
 
-/// Reads the table in a folder. Its name is that of the folder.
+/// Reads the table of a `table.toml`, with the rows of the file that it names, or of `rows.csv` beside it. A file of
+/// another name, `mine.toml`, has its rows in `mine.csv`. The table's name is that of its folder, or `mine`.
 ///
 /// # Errors
 /// Fails if a file cannot be read, or says what the format does not have.
-pub(in crate::reproduce) fn read(folder: &Path) -> Result<Table, ReproduceError> {
-    let path = folder.join(TABLE_TOML);
-    let of_file = |what: String| PublishedError { path: path.clone(), line: None, column: None, what };
-    let text = wakelab_input::read_text(&path).map_err(|e| of_file(e.to_string()))?;
-    let document = Document::parse(&path, &text).map_err(told)?;
+pub(in crate::reproduce) fn read(path: &Path) -> Result<Table, ReproduceError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let of_file = |what: String| PublishedError { path: path.to_owned(), line: None, column: None, what };
+    let text = wakelab_input::read_text(path).map_err(|e| of_file(e.to_string()))?;
+    let document = Document::parse(path, &text).map_err(told)?;
     let top = document.root(&KEYS).map_err(told)?;
     let (about, mut notes) = about(folder, &top).map_err(told)?;
-    let path = folder.join(ROWS_CSV);
+    let own = path.file_name().is_some_and(|name| name == TABLE_TOML);
+    let rows = match top.text("rows").map_err(told)? {
+        Some(rows) => folder.join(rows),
+        None if own => folder.join(ROWS_CSV),
+        None => path.with_extension("csv"),
+    };
     let mut columns = vec!["benchmark", "case", "load", "base"];
     columns.extend(about.with.map(|_| "compare_pct"));
-    let file = read_rows(&path, &columns)?;
+    let file = read_rows(&rows, &columns)?;
     // A row may come again: postings repeat what looked odd.
     let (mut rows, mut used) = (Vec::new(), BTreeSet::new());
     for row in &file.rows {
@@ -105,7 +112,8 @@ pub(in crate::reproduce) fn read(folder: &Path) -> Result<Table, ReproduceError>
     }
     let unused = about.workloads.keys().filter(|&key| !used.contains(key));
     notes.extend(unused.map(|key| format!("no row is of [workloads] \"{key}\"")));
-    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = if own { folder.file_name() } else { path.file_stem() };
+    let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(Table { name, rows, notes })
 }
 
@@ -241,8 +249,33 @@ fn published(about: &About<'_>, key: &str, row: Row<'_>) -> Result<Published, Pu
         baseline: base.filter(|base| *base > 0.0 && is_curve).map(|base| (key.to_owned(), base)),
         per_instance: unit.contains(" per "),
         values: base.is_some().then_some([base, with]),
+        base_std_pct: row.number("base_std_pct")?,
+        search: search(row)?,
+        idle_pct: share(row, "idle_pct")?,
         ..row.published(recipe)
     })
+}
+
+/// The search statistics of the base side, if the file has all four.
+fn search(row: Row<'_>) -> Result<Option<SearchRates>, PublishedError> {
+    let rates = [
+        share(row, "se_eff_pct")?,
+        share(row, "dom_eff_pct")?,
+        share(row, "fast_rate_pct")?,
+        share(row, "success_rate_pct")?,
+    ];
+    let [Some(se_eff_pct), Some(dom_eff_pct), Some(fast_rate_pct), Some(success_rate_pct)] = rates else {
+        return Ok(None);
+    };
+    Ok(Some(SearchRates { se_eff_pct, dom_eff_pct, fast_rate_pct, success_rate_pct }))
+}
+
+/// A share of the base side, %, which may be empty.
+fn share(row: Row<'_>, column: &str) -> Result<Option<f64>, PublishedError> {
+    match row.number(column)? {
+        Some(_) => row.number_that(column, "0 to 100", |pct| (0.0..=100.0).contains(&pct)).map(Some),
+        None => Ok(None),
+    }
 }
 
 fn recipe(about: &About<'_>, stand: &Stand, load: &str) -> AtLoad {

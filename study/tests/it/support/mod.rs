@@ -75,6 +75,7 @@ pub fn machine() -> Machine {
         caches: Vec::new(),
         costs: Costs::try_from_fn(cost).unwrap(),
         noise: Noise { kworker_period_ns: 0, kworker_run_ns: 0 },
+        ensemble: None,
         noise_origin: NoiseOrigin {
             period_range: [0, 0],
             run_range: [0, 0],

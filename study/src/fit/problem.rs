@@ -1,0 +1,147 @@
+//! The observed rows simulated with a set of constants.
+
+use super::FitError;
+use crate::compare::{CompareRow, Experiment, Runner, compare_each};
+use crate::reproduce::{Effort, Published, Recipe, Scored, experiment, scored};
+use crate::sensitivity::Constant;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use wakelab_machine::{MACHINE, Machine};
+
+/// The rows that are simulated, with an experiment for each of their cases.
+#[derive(Clone, Debug)]
+pub(super) struct Problem {
+    rows: Vec<Published>,
+    /// The cases, the longest runs first, so that no core is left with one at the end.
+    cases: Vec<(Recipe, u64, Experiment)>,
+    effort: Effort,
+    /// The constants of the machine and of the named workloads that may change.
+    pub(super) constants: Vec<Constant>,
+}
+
+impl Problem {
+    /// Builds the experiments of `rows` on `machine`, whose own values of the constants do not matter.
+    ///
+    /// # Errors
+    /// Fails if no row can be built.
+    pub(super) fn new(
+        machine: &Machine,
+        rows: &[Published],
+        workloads: &[String],
+        effort: Effort,
+    ) -> Result<Self, FitError> {
+        let needed: BTreeSet<(Recipe, u64)> = rows.iter().filter_map(|row| row.recipe.clone().ok()).collect();
+        let (mut cases, mut why) = (Vec::new(), "no row".to_owned());
+        for (recipe, load) in needed {
+            match experiment(&recipe, load, effort) {
+                Ok(mut experiment) => {
+                    experiment.machine = Machine { ensemble: None, ..machine.clone() };
+                    cases.push((recipe, load, experiment));
+                }
+                Err(error) => why = error.what,
+            }
+        }
+        if cases.is_empty() {
+            return Err(FitError::Nothing { why });
+        }
+        let tasks =
+            |experiment: &Experiment| -> usize { experiment.cases.iter().map(|case| case.workload.tasks.len()).sum() };
+        cases.sort_by_key(|(.., experiment)| std::cmp::Reverse(tasks(experiment) as u64 * experiment.end_ns()));
+        let built = |row: &&Published| {
+            row.recipe.as_ref().is_ok_and(|(recipe, load)| cases.iter().any(|(r, l, _)| (r, l) == (recipe, load)))
+        };
+        let rows = rows.iter().filter(built).cloned().collect();
+        let constants = constants(machine, &cases, workloads);
+        Ok(Problem { rows, cases, effort, constants })
+    }
+
+    /// Simulates the rows with these values of `constants`; `None` once `stop` is set.
+    pub(super) fn simulate(
+        &self,
+        runner: &dyn Runner,
+        jobs: usize,
+        constants: &[Constant],
+        values: &[u64],
+        stop: &AtomicBool,
+    ) -> Option<Vec<Scored>> {
+        let experiments: Vec<Experiment> =
+            self.cases.iter().map(|case| self.experiment(case, constants, values)).collect();
+        let comparisons = compare_each(runner, &experiments, jobs, &(), stop);
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let found: BTreeMap<(&Recipe, u64), Result<CompareRow, String>> = self
+            .cases
+            .iter()
+            .zip(comparisons)
+            .map(|((recipe, load, _), comparison)| {
+                let row = comparison
+                    .map_err(|failed| failed.to_string())
+                    .and_then(|comparison| comparison.rows.into_iter().next().ok_or_else(|| "interrupted".to_owned()));
+                ((recipe, *load), row)
+            })
+            .collect();
+        Some(self.rows.iter().map(|row| scored(row, true, &found)).collect())
+    }
+
+    /// The experiment of a case with these values. Those of a workload change its tasks.
+    fn experiment(
+        &self,
+        (recipe, load, built): &(Recipe, u64, Experiment),
+        constants: &[Constant],
+        values: &[u64],
+    ) -> Experiment {
+        let of = |owner: &str| {
+            let of_owner = constants.iter().zip(values).filter(|(constant, _)| constant.of == owner);
+            of_owner.map(|(constant, &value)| (constant.name.clone(), value)).collect::<Vec<_>>()
+        };
+        let params = of(&recipe.workload);
+        let mut machine = built.machine.clone();
+        for (name, value) in of(MACHINE) {
+            machine.set_constant(&name, value);
+        }
+        let mut changed = built.clone();
+        if !params.is_empty() {
+            let params = recipe.params.iter().cloned().chain(params).collect();
+            let recipe = Recipe { params, ..recipe.clone() };
+            // Values are within the ranges that the workload states, so that it can be built as it was before.
+            changed = experiment(&recipe, *load, self.effort).unwrap_or(changed);
+        }
+        changed.machine = machine;
+        changed
+    }
+}
+
+/// The assumed constants with a range: those of the machine that a run on it can reach, and those of the named
+/// workloads that no row sets.
+fn constants(machine: &Machine, cases: &[(Recipe, u64, Experiment)], workloads: &[String]) -> Vec<Constant> {
+    let mut found: Vec<Constant> = Vec::new();
+    for (recipe, _, experiment) in cases {
+        for one in experiment.assumed() {
+            let wanted = match one.of.as_str() {
+                // What has ": " in its name is of power management.
+                MACHINE => !one.name.contains(": ") && reached(machine, &one.name),
+                _ => workloads.contains(&one.of) && !recipe.params.iter().any(|(name, _)| *name == one.name),
+            };
+            let known = found.iter().any(|constant| (&constant.of, &constant.name) == (&one.of, &one.name));
+            if wanted && !known && one.low < one.high {
+                let (of, name, unit) = (one.of, one.name, one.unit);
+                found.push(Constant { of, name, unit, value: one.value, low: one.low, high: one.high });
+            }
+        }
+    }
+    found
+}
+
+/// Whether something on the machine costs this: nothing crosses between LLCs where there is one.
+fn reached(machine: &Machine, name: &str) -> bool {
+    let cpus = &machine.topology.cpus;
+    let one = |of: fn(&wakelab_sched::domain::CpuTopology) -> u32| cpus.iter().all(|cpu| of(cpu) == of(&cpus[0]));
+    let smt = cpus.iter().enumerate().any(|(at, cpu)| cpus[..at].iter().any(|other| other.core == cpu.core));
+    match name {
+        "ipi_far" => !one(|cpu| cpu.package),
+        name if name.ends_with("_far") => !one(|cpu| cpu.llc),
+        "smt_slowdown" | "newidle_max_smt" => smt,
+        _ => true,
+    }
+}
