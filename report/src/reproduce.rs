@@ -9,7 +9,7 @@ use crate::numbers::count;
 use crate::table::{table, text as table_text};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
-use wakelab_study::reproduce::{Class, Plan, Scoreboard, Scored, ScoredTable, Summary};
+use wakelab_study::reproduce::{Class, Plan, Scoreboard, Scored, ScoredTable, Summary, record};
 
 /// The scoreboard for a terminal.
 pub fn text(board: &Scoreboard) -> String {
@@ -312,6 +312,15 @@ fn json_row(row: &Scored) -> Value {
         cells.extend(own);
     }
     Value::Object(cells)
+}
+
+/// Every published difference with its simulation, a line each.
+pub fn csv(board: &Scoreboard) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in record(board) {
+        writer.serialize(row).expect("writing to memory does not fail");
+    }
+    String::from_utf8(writer.into_inner().expect("writing to memory does not fail")).expect("CSV is UTF-8")
 }
 
 /// Rows whose class is not the published one, with the names of their tables, the farthest first.

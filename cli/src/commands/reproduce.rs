@@ -49,7 +49,7 @@ pub struct Args {
     /// The page.
     #[command(flatten)]
     html: HtmlFlag,
-    /// Print a table, json or markdown.
+    /// Print a table, json, csv or markdown.
     #[arg(long, value_enum, default_value_t = ScoreFormat::Table, hide_possible_values = true)]
     format: ScoreFormat,
     /// Where the result goes.
@@ -70,6 +70,8 @@ enum ScoreFormat {
     Table,
     /// For programs.
     Json,
+    /// Published and simulated differences, a line each.
+    Csv,
     /// A page, misses first: docs/validation.md.
     Markdown,
 }
@@ -141,6 +143,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
 fn render(board: &Scoreboard, format: ScoreFormat) -> String {
     match format {
         ScoreFormat::Table => report::text(board),
+        ScoreFormat::Csv => report::csv(board),
         ScoreFormat::Markdown => report::markdown(board),
         ScoreFormat::Json => format!("{:#}\n", report::json(board)),
     }

@@ -3,6 +3,7 @@
 use crate::VERSION;
 use serde_json::{Value, json};
 use wakelab_study::compare::{CompareRow, Comparison, Side};
+use wakelab_study::reproduce::known;
 
 /// Everything that was found. Keys come in one order; what is no number is null.
 pub fn json(comparison: &Comparison) -> Value {
@@ -14,6 +15,7 @@ pub fn json(comparison: &Comparison) -> Value {
         "machine": crate::machine::json(&comparison.machine),
         "assumed": comparison.assumed,
         "published": comparison.published.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+        "known": known(comparison),
         "rows": comparison.rows.iter().map(row).collect::<Vec<_>>(),
     })
 }

@@ -36,6 +36,9 @@ pub fn json(machine: &Machine) -> Value {
     value["caches"] = json!(machine.caches);
     value["costs"] = Value::Object(costs.iter().map(cost).collect::<Map<_, _>>());
     value["noise"] = noise(machine);
+    if let Some(ensemble) = &machine.ensemble {
+        value["ensemble"] = json!(ensemble);
+    }
     if let Value::Object(value) = &mut value {
         value.extend(power_keys(machine));
     }

@@ -57,7 +57,12 @@ pub fn show_text(file: &MachineFile) -> String {
     }
     let assumed = all.iter().filter(|(.., cost)| matches!(cost.origin, Origin::Assumed(_))).count();
     let _ = write!(text, "\nCosts\n\n{}\n{assumed} of {} costs are assumed.\n", with_text_at_end(costs), all.len());
-    text + &noise(file)
+    text += &noise(file);
+    if let Some(ensemble) = &file.machine.ensemble {
+        let sets = count(ensemble.sets.len() as u64, "set");
+        let _ = write!(text, "\nEnsemble: {sets} of constants that fit {}\n", ensemble.fitted);
+    }
+    text
 }
 
 fn noise(file: &MachineFile) -> String {

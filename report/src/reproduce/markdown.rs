@@ -4,7 +4,7 @@ use super::{beside_line, compared, effort, excluded, facts, locks, missed, name,
 use crate::VERSION;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use wakelab_study::reproduce::{Scoreboard, Scored, ScoredTable};
+use wakelab_study::reproduce::{Known, Scoreboard, Scored, ScoredTable, by_benchmark, record};
 
 /// The page.
 pub fn markdown(board: &Scoreboard) -> String {
@@ -22,6 +22,7 @@ pub fn markdown(board: &Scoreboard) -> String {
         }
         text.push('\n');
     }
+    by_kind(board, &mut text);
     misses(board, &mut text);
     for table in &board.tables {
         let _ = writeln!(text, "## {}\n", table.name);
@@ -41,6 +42,30 @@ pub fn markdown(board: &Scoreboard) -> String {
     }
     assumed(board, &mut text);
     text
+}
+
+/// By benchmark and kind of machine, how often an effect was predicted that is real, and a real one predicted.
+fn by_kind(board: &Scoreboard, text: &mut String) {
+    let found = by_benchmark(&record(board));
+    if found.is_empty() {
+        return;
+    }
+    text.push_str(
+        "## How far to trust a prediction\n\n\
+         *Real and predicted*: of the published effects, how many the simulation has with the same sign. *Predicted and \
+         real*: of the effects that the simulation has, how many were published with the same sign. *False*: of the rows \
+         without a published effect, how many have one in the simulation.\n\n\
+         | benchmark | machines with | real and predicted | predicted and real | false |\n|---|---|---:|---:|---:|\n",
+    );
+    for Known { benchmark, kind, effects, right, predicted, real, null_rows, false_effects } in found {
+        let kind = kind.to_string();
+        let kind = kind.strip_prefix("machines with ").unwrap_or(&kind);
+        let _ = writeln!(
+            text,
+            "| {benchmark} | {kind} | {right} of {effects} | {real} of {predicted} | {false_effects} of {null_rows} |"
+        );
+    }
+    text.push('\n');
 }
 
 fn misses(board: &Scoreboard, text: &mut String) {

@@ -6,6 +6,7 @@
 
 mod plan;
 mod quantity;
+mod record;
 mod score;
 mod scoreboard;
 mod tables;
@@ -13,6 +14,7 @@ mod tables;
 pub use crate::compare::SearchRates;
 pub use plan::{Plan, PlannedTable, plan};
 pub use quantity::{Quantity, SideBySide, TurbostatColumn};
+pub use record::{Known, MachineKind, RecordRow, SMALL_LLC, by_benchmark, known, record, shipped};
 pub use score::{Class, Summary, noise_pct};
 pub use scoreboard::{Effort, Scoreboard, Scored, ScoredTable, reproduce};
 pub(crate) use scoreboard::{PartialProgress, experiment, scored};
@@ -32,7 +34,7 @@ pub enum ReproduceError {
     #[error(transparent)]
     File(#[from] PublishedError),
     /// No table of that name.
-    #[error("no published table {name}; expected one of {}{}", known(there), near(name, there))]
+    #[error("no published table {name}; expected one of {}{}", listed(there), near(name, there))]
     Unknown {
         /// What was given.
         name: String,
@@ -54,7 +56,7 @@ fn all_names(there: &[String]) -> Vec<&str> {
     names().into_iter().chain(more).collect()
 }
 
-fn known(there: &[String]) -> String {
+fn listed(there: &[String]) -> String {
     all_names(there).join(", ")
 }
 

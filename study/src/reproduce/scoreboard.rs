@@ -17,8 +17,8 @@ pub struct Effort {
     pub settle_ns: u64,
     /// The measured time, ns.
     pub time_ns: u64,
-    /// Whether only headlines are simulated: of each table the row whose published effect is the largest, in units of
-    /// its noise, and the last row with search statistics, lock times or frequencies.
+    /// Whether only headlines are simulated: of each table the rows whose published differences are the largest and
+    /// the least, in units of their noise, and the last row with search statistics, lock times or frequencies.
     pub headlines: bool,
 }
 
@@ -43,6 +43,8 @@ impl Effort {
 pub struct Scored {
     /// The columns of the file with the cells of the row.
     pub cells: Vec<(String, String)>,
+    /// What was simulated, with the number of instances.
+    pub simulated: Option<(Recipe, u64)>,
     /// Why the row is not simulated.
     pub excluded: Option<String>,
     /// The published difference, %.
@@ -218,7 +220,9 @@ pub(super) fn choose(table: &Table, effort: Effort) -> Vec<bool> {
     let rows = || (0..table.rows.len()).filter(simulated);
     let largest = rows().filter(|at| in_noises(at) > 1.0).max_by(|a, b| in_noises(a).total_cmp(&in_noises(b)));
     let last = rows().rfind(observed);
-    (0..table.rows.len()).map(|at| [largest, last].contains(&Some(at))).collect()
+    let least = rows().filter(|at| table.rows[*at].compare_pct.is_some() && Some(*at) != largest);
+    let least = least.min_by(|a, b| in_noises(a).total_cmp(&in_noises(b)));
+    (0..table.rows.len()).map(|at| [largest, least, last].contains(&Some(at))).collect()
 }
 
 /// Returns the experiment of a recipe at a load.
@@ -298,6 +302,7 @@ pub(crate) fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored
         Err(why) => scored.excluded = Some(why.to_owned()),
         Ok((simulated, load)) => {
             let two_sided = row.recipe.as_ref().is_ok_and(|(recipe, _)| recipe.with.is_some());
+            scored.simulated = row.recipe.clone().ok();
             scored.simulated_compare_pct = row.quantity.difference(simulated).filter(|_| two_sided);
             scored.simulated_search = search_rates(&simulated.base);
             scored.side_by_side = row.quantity.side_by_side(row.values, simulated);

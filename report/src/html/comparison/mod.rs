@@ -16,6 +16,7 @@ use wakelab_page::{
 };
 use wakelab_study::compare::{Better, CompareRow, Comparison, Side};
 use wakelab_study::picture::{Picture, Pictures};
+use wakelab_study::reproduce::known;
 
 const BASE: &str = "base";
 const WITH: &str = "with";
@@ -100,6 +101,7 @@ fn notes(found: &Comparison) -> Vec<String> {
     if !found.complete {
         notes.push("The comparison was interrupted: rows are missing.".to_owned());
     }
+    notes.extend(known(found).iter().map(|known| format!("Known of such predictions: {known}.")));
     notes.extend(states_text(found).lines().map(str::to_owned));
     notes
 }
