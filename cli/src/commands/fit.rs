@@ -20,9 +20,7 @@ use wakelab_study::reproduce::tables_at;
 
 pub const EXAMPLE: &str = "\
 Example:
-  wakelab fit test-2c --observed my-table --out mine.toml
-  wakelab compare --machine mine.toml --kernel v6.1 --workload netperf:TCP_RR --load 50%,100%,200% \\
-    --base SIS_UTIL --with NO_SIS_UTIL";
+  wakelab fit i7-2600k --observed my-table --out mine.toml";
 
 /// `wakelab fit`.
 #[derive(Debug, clap::Args)]

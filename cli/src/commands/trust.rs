@@ -36,7 +36,7 @@ pub struct TrustFlags {
     ///
     /// All of them if left out. A machine that `wakelab fit` wrote has the sets of constants that fit what was measured
     /// on it, and the comparison is made with each (table or JSON).
-    #[arg(long, value_name = "N", conflicts_with_all = ["sensitivity", "events"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["sensitivity", "events"], hide_short_help = true)]
     ensemble: Option<u32>,
 }
 

@@ -8,6 +8,7 @@ mod commands;
 mod compare_bad_input;
 mod conservation;
 mod events;
+mod fit;
 mod interrupt;
 mod machine_import;
 mod outputs;

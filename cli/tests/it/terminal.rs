@@ -6,11 +6,12 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Output;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "",
     "run",
     "compare",
     "reproduce",
+    "fit",
     "stats",
     "explain",
     "conform",
@@ -114,7 +115,7 @@ fn the_examples_of_help_work() {
                     other => other,
                 };
             }
-            if matches!(args[0], "run" | "reproduce") {
+            if matches!(args[0], "run" | "reproduce" | "fit") {
                 // Minutes without optimisation; a file that is not there would be said at once.
                 args.push("--help");
             }
