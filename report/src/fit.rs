@@ -22,9 +22,11 @@ pub fn text(fit: &Fit, observed: &Observations) -> String {
     };
     let _ = writeln!(
         text,
-        "misfit, where 1 is the noise: {}{} in the middle of all ranges, {}{} fitted",
+        "misfit, where 1 is the noise: {}{} in the middle of all ranges, {}{} as the machine was before, {}{} fitted",
         fixed(fit.middle.mean(), 2),
         levels(&fit.middle),
+        fixed(fit.before.mean(), 2),
+        levels(&fit.before),
         fixed(fit.best.mean(), 2),
         levels(&fit.best),
     );
@@ -107,6 +109,7 @@ pub fn json(fit: &Fit, observed: &Observations) -> Value {
         "left_out": observed.left_out,
         "constants": fit.constants,
         "middle": misfit(&fit.middle),
+        "before": misfit(&fit.before),
         "fitted": misfit(&fit.best),
         "fits_below": fit.fits_below,
         "ensemble": fit.ensemble,

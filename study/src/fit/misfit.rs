@@ -13,7 +13,7 @@ pub struct Residual {
     pub what: String,
     /// As it was measured. A level is relative to the mean of its curve.
     pub measured: f64,
-    /// As it is simulated, in the same unit.
+    /// As it is simulated, in the same unit; not a number if the runs have none.
     pub simulated: f64,
     /// The distance in units of the noise of the measurement.
     pub z: f64,
@@ -33,8 +33,11 @@ const LEVEL_NOISE: f64 = 0.05;
 /// The noise of a rate, percentage points: 1 near 0 and 100, where it cannot vary much, and 6 in the middle. Search
 /// rates of two runs on one machine differ by that much between kernels of one series.
 const RATE_NOISE: [f64; 2] = [1.0, 0.1];
-/// The distance of a number that has no simulation, in units of noise.
+/// The distance of the numbers of a row that cannot be simulated, in units of noise.
 const FAILED_Z: f64 = 20.0;
+/// The distance of a rate that a run does not have, because there was no search: no set of constants may gain by not
+/// searching.
+const MISSING_Z: f64 = 3.0;
 
 impl Misfit {
     /// Compares rows.
@@ -51,17 +54,19 @@ impl Misfit {
                 let z = (distance / noise).clamp(-FAILED_Z, FAILED_Z);
                 residuals.push(Residual { row: name.clone(), what: what.to_owned(), measured, simulated, z });
             };
-            let mut rate = |what: &str, measured: f64, simulated: f64| {
-                add(what, measured, simulated, rate_noise(measured), simulated - measured);
+            let mut rate = |what: &str, measured: f64, simulated: Option<f64>| {
+                let noise = rate_noise(measured);
+                let distance = simulated.map_or(MISSING_Z * noise, |simulated| simulated - measured);
+                add(what, measured, simulated.unwrap_or(f64::NAN), noise, distance);
             };
-            if let (Some(measured), Some(simulated)) = (row.published_search, row.simulated_search) {
+            if let Some(measured) = row.published_search {
                 for (what, get) in RATES {
-                    rate(what, get(&measured), get(&simulated));
+                    rate(what, get(&measured), row.simulated_search.as_ref().map(get));
                 }
             }
             for (what, pair) in [
-                ("rq lock %", row.published_rq_lock_pct.zip(row.simulated_rq_lock_pct)),
-                ("idle %", row.published_idle_pct.zip(row.simulated_idle_pct)),
+                ("rq lock %", row.published_rq_lock_pct.zip(Some(row.simulated_rq_lock_pct))),
+                ("idle %", row.published_idle_pct.zip(Some(row.simulated_idle_pct))),
             ] {
                 if let Some((measured, simulated)) = pair {
                     rate(what, measured, simulated);
@@ -189,6 +194,19 @@ mod tests {
         assert!((loss(0.1) - 0.01).abs() < 1e-4 && (loss(100.0) - 198.0).abs() < 0.1);
         let idle = Scored { published_idle_pct: Some(50.0), simulated_idle_pct: Some(44.0), ..Scored::default() };
         assert!((Misfit::of(&[idle]).residuals[0].z + 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_rate_that_a_run_does_not_have_is_counted_and_no_gain() {
+        let rates = |pct| SearchRates { se_eff_pct: pct, dom_eff_pct: pct, fast_rate_pct: pct, success_rate_pct: pct };
+        let searched = |simulated| Scored {
+            published_search: Some(rates(50.0)),
+            simulated_search: simulated,
+            ..Scored::default()
+        };
+        let [near, missing] = [Some(rates(53.0)), None].map(|simulated| Misfit::of(&[searched(simulated)]));
+        assert_eq!((near.count(), missing.count()), (4, 4));
+        assert!(near.mean() < missing.mean(), "{near:?} {missing:?}");
     }
 
     #[test]

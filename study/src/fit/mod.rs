@@ -106,6 +106,8 @@ pub struct Fit {
     pub constants: Vec<FittedValue>,
     /// The misfit with all constants in the middle of their ranges.
     pub middle: Misfit,
+    /// The misfit with the constants that the machine had before.
+    pub before: Misfit,
     /// The misfit with the best.
     pub best: Misfit,
     /// A misfit up to which a set fits as well as the best, within the noise.
@@ -168,11 +170,13 @@ pub fn fit(
         rows.map(|rows| Misfit::of(&rows)).ok_or_else(|| search.interrupted(found.tried))
     };
     let best = &found.sets[0];
-    let (middle, best_misfit) = (measure(&found.middle)?, measure(&best.values)?);
+    let before: Vec<u64> = constants.iter().map(|constant| constant.value).collect();
+    let (middle, before, best_misfit) = (measure(&found.middle)?, measure(&before)?, measure(&best.values)?);
     Ok(Fit {
         machine: fitted_machine(request, &constants, &found.sets),
         constants: fitted_values(&constants, &found.sets),
         middle,
+        before,
         best: best_misfit,
         fits_below: found.fits_below,
         ensemble: found.sets.iter().map(|set| set.misfit).collect(),
