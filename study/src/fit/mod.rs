@@ -65,8 +65,8 @@ pub enum FitError {
         /// The sets that are tried in all.
         of: usize,
     },
-    /// The machine cannot be simulated with any set of constants.
-    #[error("no set of constants could be simulated: {0}")]
+    /// No row can be simulated with the constants in the middle of their ranges.
+    #[error("no observed row could be simulated: {0}")]
     Failed(String),
 }
 
@@ -140,7 +140,7 @@ pub struct FittedValue {
 /// Fits the machine of `request` to `observed`.
 ///
 /// # Errors
-/// Fails if there is nothing to fit, or once `stop` is set.
+/// Fails if there is nothing to fit, if no row can be simulated, or once `stop` is set.
 pub fn fit(
     runner: &dyn Runner,
     observed: &Observations,

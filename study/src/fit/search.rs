@@ -94,11 +94,13 @@ struct Trials<'a> {
     /// The numbers that are compared.
     numbers: usize,
     stopped: bool,
+    /// Why no row could be simulated with a set.
+    failed: Option<String>,
 }
 
 impl Trials<'_> {
     fn new<'a>(search: &'a Search<'a>, problem: &'a Problem) -> Trials<'a> {
-        Trials { search, problem, sums: BTreeMap::new(), numbers: 0, stopped: false }
+        Trials { search, problem, sums: BTreeMap::new(), numbers: 0, stopped: false, failed: None }
     }
 
     /// Tries a set as number `done` of `all` in `stage`, and returns its sum; infinity after a stop.
@@ -113,6 +115,9 @@ impl Trials<'_> {
             return f64::INFINITY;
         };
         let misfit = Misfit::of(&rows);
+        if misfit.residuals.is_empty() {
+            self.failed = rows.iter().find_map(|row| row.excluded.clone());
+        }
         self.numbers = misfit.count();
         self.sums.insert(values.to_vec(), misfit.sum());
         progress.tried(stage, done, all, self.mean(self.best().1));
@@ -160,6 +165,9 @@ impl Search<'_> {
         let interrupted = |tried: [usize; 2]| search.interrupted(tried);
 
         trials.sum(Stage::Hypercube, (1, in_short), &middle);
+        if let Some(why) = trials.failed {
+            return Err(FitError::Failed(why));
+        }
         let names: Vec<String> = search.constants.iter().map(|c| format!("{} {}", c.of, c.name)).collect();
         let cube = Hypercube::new(search.seed, &names, points);
         for point in 1..points {

@@ -158,6 +158,24 @@ fn a_stop_ends_the_search_and_says_how_far_it_came() {
     }
 }
 
+/// Does nothing.
+struct Idle;
+
+impl Runner for Idle {
+    fn run(&self, _: &RunId, setup: &Setup<'_>, _: &mut Measure, _: &AtomicBool) -> Result<Outcome, Why> {
+        Ok(Outcome { ended: setup.until, ..Outcome::default() })
+    }
+}
+
+#[test]
+fn a_machine_on_which_no_row_can_be_simulated_is_an_error_of_the_first_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let (machine, observed) = (machine(), observed(&table(folder.path(), (60.0, 200.0), "")));
+    let request = Request { machine: &machine, workloads: &[], budget: 60, ensemble: 1, seed: 1, fitted: "" };
+    let error = fit(&Idle, &observed, &request, 1, &(), &AtomicBool::new(false)).unwrap_err();
+    assert!(matches!(&error, FitError::Failed(why) if why.contains("no transaction")), "{error}");
+}
+
 #[test]
 fn tables_without_a_base_side_of_the_machine_are_refused_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();

@@ -108,7 +108,7 @@ fn what_is_no_number_is_null() {
 fn keys_come_in_one_order() {
     let value = json(&comparison());
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
-    assert_eq!(keys(&value), "wakelab kind complete experiment machine assumed published rows");
+    assert_eq!(keys(&value), "wakelab kind complete experiment machine assumed published known rows");
     assert_eq!(
         keys(&value["rows"][0]),
         "benchmark case load metric unit better base with compare_pct compare_std_pct ci95 p_value test published"

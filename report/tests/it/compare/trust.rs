@@ -7,7 +7,7 @@ use wakelab_report::compare as report;
 use wakelab_study::compare::{Control, ControlRow};
 use wakelab_study::reproduce::Class;
 use wakelab_study::sensitivity::{
-    Condition, Constant, Influence, Method, Sample, Sensitivity, SensitivityRow, Share, Side, Verdict,
+    Classes, Condition, Constant, Influence, Method, Sample, Sensitivity, SensitivityRow, Share, Side, Verdict,
 };
 
 fn control() -> Control {
@@ -39,6 +39,7 @@ fn sensitivity() -> Sensitivity {
         noise_pct: 15.7,
         class: Class::Better,
         same: Share { n, of: 32 },
+        classes: Classes { better: n, same: 32 - n, worse: 0 },
         range: Some([-1.0, 180.0, 230.0]),
         verdict,
         influences: vec![Influence {
@@ -60,6 +61,7 @@ fn sensitivity() -> Sensitivity {
     Sensitivity {
         method: Method::LatinHypercube,
         seed: 1,
+        fitted: None,
         asked: 32,
         complete: true,
         constants: vec![constant()],
@@ -112,6 +114,25 @@ fn each_verdict_says_what_it_rests_on() {
 }
 
 #[test]
+fn an_ensemble_says_in_how_many_machines_that_fit_each_row_is_better() {
+    let fitted = Some("the base side of mine (8 rows), 2026-11-23".to_owned());
+    let found = Sensitivity { method: Method::Ensemble, fitted, ..sensitivity() };
+    let text = report::sensitivity(&found);
+    for part in [
+        "Ensemble: 32 sets of constants that fit the base side of mine (8 rows), 2026-11-23\n",
+        "TCP_RR 112 threads: better in 100% of 32 machines that look like this one\n",
+        "TCP_RR 168 threads: better in 84% of 32 machines that look like this one\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let line = text.lines().find(|line| line.contains("224 threads")).unwrap();
+    let words: Vec<&str> = line.split("  ").map(str::trim).filter(|word| !word.is_empty()).collect();
+    assert_eq!(words[..5], ["TCP_RR", "224 threads", "20 of 32", "12 of 32", "0 of 32"]);
+    let interrupted = Sensitivity { complete: false, asked: 64, ..found };
+    assert!(report::sensitivity(&interrupted).contains("\nNot complete: it was interrupted after 32 of 64 sets.\n"));
+}
+
+#[test]
 fn an_interrupted_one_says_how_far_it_came() {
     let interrupted = Sensitivity { complete: false, asked: 64, ..sensitivity() };
     assert!(report::sensitivity(&interrupted).contains("\nNot complete: it was interrupted after 32 of 64 samples.\n"));
@@ -139,7 +160,12 @@ fn the_schema_knows_every_key_and_refuses_what_is_of_another_kind() {
     let good = with_all();
     let validator = validator();
     let parts = ["/control", "/control/rows/0", "/sensitivity", "/sensitivity/constants/0", "/sensitivity/rows/1"];
-    let deeper = ["/sensitivity/rows/1/on/0", "/sensitivity/rows/1/same", "/sensitivity/rows/1/influences/0"];
+    let deeper = [
+        "/sensitivity/rows/1/classes",
+        "/sensitivity/rows/1/on/0",
+        "/sensitivity/rows/1/same",
+        "/sensitivity/rows/1/influences/0",
+    ];
     for part in parts.into_iter().chain(deeper).chain(["/sensitivity/samples/0"]) {
         for key in good.pointer(part).unwrap().as_object().unwrap().keys() {
             let mut value = good.clone();
