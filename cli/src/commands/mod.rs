@@ -52,8 +52,8 @@ pub enum Command {
     Reproduce(reproduce::Args),
     /// Fit a machine to what was measured on it.
     ///
-    /// To its numbers without a patch: levels over load, search statistics, idle time. Comparisons on the fitted machine
-    /// are predictions, and say in how many machines that fit they hold. Exits as `wakelab run` does.
+    /// To its numbers without a patch: levels over load, search statistics, idle time. Comparisons on the fitted
+    /// machine are predictions, and say in how many machines that fit they hold. Exits as `wakelab run` does.
     #[command(after_help = fit::EXAMPLE)]
     Fit(fit::Args),
     /// Count reasons, searches, waits and migrations.

@@ -52,9 +52,9 @@ fn by_kind(board: &Scoreboard, text: &mut String) {
     }
     text.push_str(
         "## How far to trust a prediction\n\n\
-         *Real and predicted*: of the published effects, how many the simulation has with the same sign. *Predicted and \
-         real*: of the effects that the simulation has, how many were published with the same sign. *False*: of the rows \
-         without a published effect, how many have one in the simulation.\n\n\
+         *Real and predicted*: of the published effects, how many the simulation has with the same sign. *Predicted \
+         and real*: of the effects that the simulation has, how many were published with the same sign. *False*: of \
+         the rows without a published effect, how many have one in the simulation.\n\n\
          | benchmark | machines with | real and predicted | predicted and real | false |\n|---|---|---:|---:|---:|\n",
     );
     for Known { benchmark, kind, effects, right, predicted, real, null_rows, false_effects } in found {

@@ -133,10 +133,10 @@ impl Trials<'_> {
         (sum / self.numbers.max(1) as f64).sqrt()
     }
 
-    /// The sum up to which a set fits as well as the best. Of numbers with Gaussian noise, the sum of squares at the true
-    /// constants is above its least by a number that has a chi-squared distribution with as many degrees of freedom as
-    /// there are constants. Where the best is off by more than the noise, the model is wrong by that much, and the
-    /// noise is taken to be as large.
+    /// The sum up to which a set fits as well as the best. Of numbers with Gaussian noise, the sum of squares at the
+    /// true constants is above its least by a number that has a chi-squared distribution with as many degrees of
+    /// freedom as there are constants. Where the best is off by more than the noise, the model is wrong by that
+    /// much, and the noise is taken to be as large.
     fn fits_below(&self) -> f64 {
         let (constants, best) = (self.search.constants.len().min(self.numbers).max(1), self.best().1);
         let above = ChiSquared::new(constants as f64).map_or(0.0, |of| of.inverse_cdf(CONFIDENCE));

@@ -126,9 +126,9 @@ pub fn tables(folder: &Path, wanted: &[String]) -> Result<Vec<Table>, ReproduceE
     if tables.is_empty() { Err(ReproduceError::Empty { folder: folder.to_owned() }) } else { Ok(tables) }
 }
 
-/// Reads the table at a path, or all tables of a folder: a folder with `table.toml` and `rows.csv`, such a `.toml` file,
-/// a CSV file that is a known table, or a folder of these. A path that is not there and is a bare name is that of a table
-/// in `published`.
+/// Reads the table at a path, or all tables of a folder: a folder with `table.toml` and `rows.csv`, such a `.toml`
+/// file, a CSV file that is a known table, or a folder of these. A path that is not there and is a bare name is that of
+/// a table in `published`.
 ///
 /// # Errors
 /// Fails as [`tables`] does.

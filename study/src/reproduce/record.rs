@@ -153,8 +153,8 @@ pub fn by_benchmark(rows: &[RecordRow]) -> Vec<Known> {
 /// The rows that come with the program: what `wakelab reproduce --format csv` printed last for docs/validation.md.
 const RECORD: &str = include_str!("record.csv");
 
-/// The record of each benchmark of a comparison on machines like its own, in the order of its rows. A benchmark of which
-/// no published difference is on such a machine is left out.
+/// The record of each benchmark of a comparison on machines like its own, in the order of its rows. A benchmark of
+/// which no published difference is on such a machine is left out.
 pub fn known(comparison: &Comparison) -> Vec<Known> {
     let (kind, all) = (MachineKind::of(&comparison.machine), by_benchmark(&shipped()));
     let mut found: Vec<Known> = Vec::new();

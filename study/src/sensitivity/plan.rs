@@ -100,7 +100,7 @@ impl Plan {
             let values = || sets.iter().map(|set| set[at]);
             let (low, high) = (values().min()?, values().max()?);
             let (of, name, unit) = (fitted.of.clone(), fitted.name.clone(), known.unit.clone());
-            (!given(spec, known)).then(|| (at, Constant { of, name, unit, value: known.value, low, high }))
+            (!given(spec, known)).then_some((at, Constant { of, name, unit, value: known.value, low, high }))
         };
         let kept = ensemble.map_or(&[][..], |ensemble| &ensemble.constants).iter().enumerate().filter_map(of);
         let (places, constants): (Vec<usize>, Vec<Constant>) = kept.unzip();
