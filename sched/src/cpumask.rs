@@ -109,7 +109,8 @@ impl CpuMask {
     /// `cpumask_weight()`: returns the number of CPUs in the set.
     #[inline]
     pub fn weight(&self) -> u32 {
-        self.words.iter().map(|word| word.count_ones()).sum()
+        // Of a large machine's masks, most have few words with a CPU in them.
+        self.words.iter().filter(|&&word| word != 0).map(|word| word.count_ones()).sum()
     }
 
     /// `cpumask_empty()`: whether no CPU is in the set.
@@ -146,6 +147,29 @@ impl CpuMask {
     #[inline]
     pub fn iter_and<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = Cpu> + 'a {
         ones(self.words.len().min(other.words.len()), |i| self.words[i] & other.words[i])
+    }
+
+    /// Iterates over the CPUs at or above `from` that are in all three sets, in ascending order.
+    #[inline]
+    pub fn iter_and_and_from<'a>(
+        &'a self,
+        other: &'a Self,
+        third: &'a Self,
+        from: Cpu,
+    ) -> impl Iterator<Item = Cpu> + 'a {
+        let (skipped, below) = ((from / BITS) as usize, from % BITS);
+        let both = self.words.iter().zip(&*other.words).zip(&*third.words).map(|((a, b), c)| a & b & c);
+        let mut words = (0..).step_by(BITS as usize).zip(both).skip(skipped);
+        let (mut first, mut bits) = words.next().unwrap_or((0, 0));
+        bits &= u64::MAX << below;
+        std::iter::from_fn(move || {
+            while bits == 0 {
+                (first, bits) = words.next()?;
+            }
+            let cpu = first + bits.trailing_zeros();
+            bits &= bits - 1;
+            Some(cpu)
+        })
     }
 
     /// `for_each_cpu_wrap()`: iterates over the CPUs from `start` up, then over those below it.
@@ -496,6 +520,11 @@ mod tests {
             prop_assert_eq!(x.is_subset(&y), a.is_subset(&b));
             prop_assert_eq!(x.and(&y).iter().collect::<BTreeSet<_>>(), a.intersection(&b).copied().collect());
             prop_assert_eq!(x.iter_and(&y).collect::<Vec<_>>(), a.intersection(&b).copied().collect::<Vec<_>>());
+            let third = CpuMask::from_cpus(200, (0..200).filter(|cpu| cpu % 3 != 0));
+            prop_assert_eq!(
+                x.iter_and_and_from(&y, &third, start).collect::<Vec<_>>(),
+                a.intersection(&b).copied().filter(|&cpu| cpu >= start && cpu % 3 != 0).collect::<Vec<_>>()
+            );
             prop_assert_eq!(x.weight_and(&y) as usize, a.intersection(&b).count());
             let mut diff = x.clone();
             diff.andnot_with(&y);

@@ -40,11 +40,12 @@ impl Timeline {
         }
     }
 
-    /// The earliest event: its time and CPU.
+    /// The earliest event: its time, [`NEVER`] if there is none, and its CPU.
     #[inline]
-    pub fn first(&self) -> Option<(u64, u32)> {
+    pub fn first(&self) -> (u64, u32) {
         let key = self.0.first();
-        (key != Tournament::NONE).then_some((key >> CPU_BITS, (key & ((1 << CPU_BITS) - 1)) as u32))
+        let time = if key == Tournament::NONE { NEVER } else { key >> CPU_BITS };
+        (time, (key & ((1 << CPU_BITS) - 1)) as u32)
     }
 }
 
@@ -85,8 +86,8 @@ mod tests {
     proptest! {
         #[test]
         fn first_is_the_smallest(
-            nr in 1u32..200,
-            moves in prop::collection::vec((0u32..200, prop::option::of(0u64..1000)), 1..200),
+            nr in 1u32..700,
+            moves in prop::collection::vec((0u32..700, prop::option::of(0u64..1000)), 1..200),
         ) {
             let mut timeline = Timeline::new(nr);
             let mut slow = vec![NEVER; nr as usize];
@@ -95,8 +96,9 @@ mod tests {
                 let time = time.unwrap_or(NEVER);
                 timeline.set(cpu, time);
                 slow[cpu as usize] = time;
-                let first = (0..nr).map(|cpu| (slow[cpu as usize], cpu)).min().filter(|&(time, _)| time != NEVER);
-                prop_assert_eq!(timeline.first(), first);
+                let (first, of) = (0..nr).map(|cpu| (slow[cpu as usize], cpu)).min().expect("a CPU");
+                prop_assert_eq!(timeline.first().0, first);
+                prop_assert!(first == NEVER || timeline.first().1 == of);
                 prop_assert_eq!(timeline.get(cpu), time);
             }
         }

@@ -6,7 +6,7 @@ use crate::SimError;
 use crate::cpu::{Doing, Waking};
 use crate::engine::{Mode, Sim, ZERO_TIME_STEPS};
 use crate::event_queue::TimedEvent;
-use crate::task::{Mark, State, Wait};
+use crate::task::{Mark, State, Task, Wait};
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{Prev, TaskId};
@@ -26,26 +26,52 @@ impl<S: Sink> Sim<'_, '_, S> {
             task.overhead += debt;
         }
         for _ in 0..ZERO_TIME_STEPS {
-            if let Some((wakee, sync)) = self.sys.tasks[id.0 as usize].calls.to_wake.pop_front() {
+            let mut task = &mut self.sys.tasks[id.0 as usize];
+            if !task.calls.to_wake.is_empty()
+                && let Some((wakee, sync)) = task.calls.to_wake.pop_front()
+            {
                 return self.wake(cpu, Waking::of(wakee, Some(id), true, sync));
             }
-            if self.sys.tasks[id.0 as usize].left != 0 && !self.gathers(id) {
-                return self.compute(cpu);
-            }
-            let task = &mut self.sys.tasks[id.0 as usize];
-            if task.left == 0 && !task.marks.is_empty() {
+            let op = model.programs[task.program as usize].ops.get(task.pc as usize);
+            if task.left != 0 {
+                if task.left >= LONG_STRETCH || !op.is_some_and(computes) {
+                    return self.compute(cpu);
+                }
+            } else if !task.marks.is_empty() {
                 self.date_marks(id);
+                task = &mut self.sys.tasks[id.0 as usize];
             }
-            let task = &mut self.sys.tasks[id.0 as usize];
             if task.state == State::Dead {
                 return self.schedule(cpu, Prev::Exits);
             }
-            let Some(&op) = model.programs[task.program as usize].ops.get(task.pc as usize) else {
+            let Some(op) = op else {
                 return self.exit(cpu, id);
             };
-            match op {
-                Op::Run(_) | Op::Softirq(_) | Op::Begin | Op::Done | Op::Repeat { .. } => {
-                    self.gather(id, op);
+            match *op {
+                Op::Run(work) => {
+                    task.in_softirq = false;
+                    task.pc += 1;
+                    task.grow(self.random.work(work));
+                    continue;
+                }
+                Op::Softirq(work) => {
+                    task.in_softirq = true;
+                    task.pc += 1;
+                    let work = self.random.work(work);
+                    task.softirq_work += work;
+                    task.grow(work);
+                    continue;
+                }
+                Op::Begin => {
+                    self.adds_mark(id, Mark::Begin);
+                    continue;
+                }
+                Op::Done => {
+                    self.adds_mark(id, Mark::Done);
+                    continue;
+                }
+                Op::Repeat { to, times } => {
+                    repeat(task, to, times);
                     continue;
                 }
                 // It reads the clock and computes, which takes no event of its own.
@@ -127,68 +153,15 @@ impl<S: Sink> Sim<'_, '_, S> {
         )));
     }
 
-    /// Whether the task's next step can be added to its stretch of work.
-    fn gathers(&self, id: TaskId) -> bool {
-        let task = &self.sys.tasks[id.0 as usize];
-        let ops = &self.sys.model.programs[task.program as usize].ops;
-        task.left < LONG_STRETCH
-            && matches!(
-                ops.get(task.pc as usize),
-                Some(Op::Run(_) | Op::Softirq(_) | Op::Begin | Op::Done | Op::Repeat { .. })
-            )
-    }
-
-    /// Adds a step that computes to the stretch.
-    fn gather(&mut self, id: TaskId, op: Op) {
+    /// A transaction begins or ends at the end of the stretch so far.
+    #[inline]
+    fn adds_mark(&mut self, id: TaskId, mark: Mark) {
         let task = &mut self.sys.tasks[id.0 as usize];
-        match op {
-            Op::Run(work) => {
-                task.in_softirq = false;
-                task.pc += 1;
-                let work = self.random.work(work);
-                grow(&mut self.sys.tasks[id.0 as usize], work);
-            }
-            Op::Softirq(work) => {
-                task.in_softirq = true;
-                task.pc += 1;
-                let work = self.random.work(work);
-                let task = &mut self.sys.tasks[id.0 as usize];
-                task.softirq_work += work;
-                grow(task, work);
-            }
-            Op::Begin | Op::Done => {
-                task.pc += 1;
-                let mark = if op == Op::Begin { Mark::Begin } else { Mark::Done };
-                if task.left == 0 {
-                    self.mark(id, mark, self.sys.now);
-                } else {
-                    task.marks.push((0, mark));
-                }
-            }
-            Op::Repeat { to, times } => {
-                let pc = task.pc;
-                let again = match times {
-                    None => true,
-                    Some(times) => match task.loops.iter_mut().find(|(at, _)| *at == pc) {
-                        Some((_, left)) => {
-                            *left -= 1;
-                            *left != 0
-                        }
-                        None if times > 1 => {
-                            task.loops.push((pc, times - 1));
-                            true
-                        }
-                        None => false,
-                    },
-                };
-                if again {
-                    task.pc = to;
-                } else {
-                    task.loops.retain(|(at, _)| *at != pc);
-                    task.pc += 1;
-                }
-            }
-            _ => unreachable!("only steps that compute are gathered"),
+        task.pc += 1;
+        if task.left == 0 {
+            self.mark(id, mark, self.sys.now);
+        } else {
+            task.marks.push((task.gathered, mark));
         }
     }
 
@@ -252,10 +225,32 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 }
 
-/// Adds work at the end of a stretch: the marks in it move away from the end.
-fn grow(task: &mut crate::task::Task, work: u64) {
-    task.left += work;
-    for (after, _) in &mut task.marks {
-        *after += work;
+/// Whether a step can be added to the stretch of work before it.
+fn computes(op: &Op) -> bool {
+    matches!(op, Op::Run(_) | Op::Softirq(_) | Op::Begin | Op::Done | Op::Repeat { .. })
+}
+
+/// Goes back to the step `to`, or on if the steps have been done `times`.
+fn repeat(task: &mut Task, to: u32, times: Option<u32>) {
+    let pc = task.pc;
+    let again = match times {
+        None => true,
+        Some(times) => match task.loops.iter_mut().find(|(at, _)| *at == pc) {
+            Some((_, left)) => {
+                *left -= 1;
+                *left != 0
+            }
+            None if times > 1 => {
+                task.loops.push((pc, times - 1));
+                true
+            }
+            None => false,
+        },
+    };
+    if again {
+        task.pc = to;
+    } else {
+        task.loops.retain(|(at, _)| *at != pc);
+        task.pc += 1;
     }
 }

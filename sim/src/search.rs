@@ -62,8 +62,8 @@ pub struct Search<'m> {
     pub wakeup: Option<Wakeup<'m>>,
     /// What the copy of the state machine decided, or the state machine without a probe.
     pub decision: Option<Decision>,
-    /// The search as a state machine.
-    steps: Box<Steps>,
+    /// The search as a state machine; `None` before the CPU's first that is one.
+    steps: Option<Box<Steps>>,
 }
 
 /// A search as a state machine.
@@ -105,7 +105,7 @@ impl<'m> Search<'m> {
     /// How many probes have been made at the predicted end.
     pub fn probes(&self) -> u32 {
         match self.form {
-            Form::Steps => self.steps.predicted.probes(),
+            Form::Steps => self.steps.as_ref().map_or(0, |steps| steps.predicted.probes()),
             Form::Position => self.position.probes(),
         }
     }
@@ -114,15 +114,21 @@ impl<'m> Search<'m> {
     pub fn cleared_idle_cores(&self, decision: &Decision) -> &[Cpu] {
         match self.form {
             // A decision without a domain search may have been made at once: `predicted` is that of another search.
-            Form::Steps if decision.count.domain_search != 0 => self.steps.predicted.cleared_idle_cores(),
+            Form::Steps if decision.count.domain_search != 0 => self.steps().predicted.cleared_idle_cores(),
             _ => &[],
         }
     }
 
-    /// An LLC on whose list the search is.
+    /// The search as the state machine that it is.
+    #[inline]
+    fn steps(&self) -> &Steps {
+        self.steps.as_ref().expect("the search is a state machine")
+    }
+
+    /// An LLC on whose list the search is; any, if it was decided at once and is on none.
     fn list(&self) -> u32 {
         match self.form {
-            Form::Steps => self.steps.llcs.0,
+            Form::Steps => self.steps.as_ref().map_or(0, |steps| steps.llcs.0),
             Form::Position => self.position.llc(),
         }
     }
@@ -130,7 +136,7 @@ impl<'m> Search<'m> {
     /// The target of the search.
     fn target(&self) -> Cpu {
         match self.form {
-            Form::Steps => self.steps.select.target(),
+            Form::Steps => self.steps().select.target(),
             Form::Position => self.position.target(),
         }
     }
@@ -182,8 +188,9 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             let prev = wakeup.wakee.prev_cpu;
             let recent = wakeup.wakee.recent_used_cpu.unwrap_or(prev);
             let llcs = (model.searches_of[cpu as usize], model.searches_of[prev as usize]);
-            std::mem::swap(&mut search.steps.select, select);
-            (search.steps.llcs, search.wakeup) = (llcs, Some(wakeup));
+            let steps = search.steps.get_or_insert_default();
+            std::mem::swap(&mut steps.select, select);
+            (steps.llcs, search.wakeup) = (llcs, Some(wakeup));
             let before_scan = [cpu, prev, recent];
             let entry = SearchEntry { cpu, before_scan, scan_range: ScanRange::All, last_probe: 0 };
             self.sys.llcs[llcs.0 as usize].searches.push(entry);
@@ -210,7 +217,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let model = self.sys.model;
         let search = &mut self.searches[cpu as usize];
         self.sys.probing = (search.began, search.probe);
-        let Steps { select, predicted, llcs } = &mut *search.steps;
+        let Steps { select, predicted, llcs } = &mut **search.steps.as_mut().expect("the search is a state machine");
         predicted.clone_from(select);
         let wakeup = search.wakeup.as_ref().expect("a search is under way");
         let decision = predicted.finish(Cx { rules: &model.rules(), wakeup, view: &self.sys }, &mut ());
@@ -272,7 +279,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 a == cpu || b == cpu || c == cpu || entry.scan_range.may_contain(cpu) || smt_mask[b as usize].test(cpu)
             },
             |search, wakeup, decision| {
-                search.steps.select.may_probe(&model.rules(), wakeup, &search.steps.predicted, decision, cpu)
+                let Steps { select, predicted, .. } = search.steps();
+                select.may_probe(&model.rules(), wakeup, predicted, decision, cpu)
             },
             |sys| {
                 sys.idle.assign(cpu, idle);
@@ -304,7 +312,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             self.change_seen_by_searches(
                 self.searches_in(llc),
                 |_| true,
-                |search, _, _| search.steps.select.before_scan(&rules),
+                |search, _, _| search.steps().select.before_scan(&rules),
                 change,
             );
             self.emit_detail(|sys| Event::IdleCores { llc: sys.model.llc_first[llc as usize], has_idle_cores: value });
@@ -358,7 +366,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.bring_up(
             llc,
             |_| true,
-            |search, wakeup, _| search.steps.select.before_policies(&rules) && depends(wakeup.waker.cpu, search),
+            |search, wakeup, _| search.steps().select.before_policies(&rules) && depends(wakeup.waker.cpu, search),
         );
     }
 
@@ -430,10 +438,12 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 continue;
             }
             let due = search.probes_due(self.sys.now);
-            if search.steps.select.probes() < due {
+            if let Some(steps) = &mut search.steps
+                && steps.select.probes() < due
+            {
                 // What was probed up to now had not changed since it was predicted.
                 self.sys.probing = (search.began, search.probe);
-                let _ = search.steps.select.probe_until(due, Cx { rules: &rules, wakeup, view: &self.sys });
+                let _ = steps.select.probe_until(due, Cx { rules: &rules, wakeup, view: &self.sys });
                 if !depends(search, wakeup, decision) {
                     continue;
                 }
@@ -486,7 +496,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         if search.form == Form::Position {
             return self.take_position(cpu);
         }
-        let (a, b) = search.steps.llcs;
+        let (a, b) = search.steps.as_ref().map_or((0, 0), |steps| steps.llcs);
         for llc in [a, b] {
             let entries = &mut self.sys.llcs[llc as usize].searches;
             if let Some(at) = entries.iter().position(|entry| entry.cpu == cpu) {

@@ -377,10 +377,12 @@ impl IdleStateView for System<'_> {
         self.cpus[cpu as usize].curr_idle
     }
 
+    #[inline]
     fn idle_stamp(&self, cpu: Cpu) -> u64 {
         self.cpus[cpu as usize].idle_stamp
     }
 
+    #[inline]
     fn idle_exit_latency(&self, cpu: Cpu) -> Option<u32> {
         self.idle_latency(cpu).map(|ns| (ns / 1000) as u32)
     }

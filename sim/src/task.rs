@@ -101,15 +101,16 @@ pub struct Task {
     pub overhead: u64,
     /// How much of it is softirq work, ns at full speed.
     pub softirq_work: u64,
-    /// When its transaction began, ns.
-    pub begun: u64,
+    /// How much work its steps have added to its stretches, ns at full speed. It says where in a stretch a mark is:
+    /// what else is added, overhead, is done before the marks.
+    pub gathered: u64,
     /// Its average run time between two sleeps.
     pub dur: DurAvg,
     /// Its wakee flips (`p->wakee_flips`).
     pub flips: WakeeFlips,
     /// Its averages.
     pub avg: SchedAvg,
-    /// Marks in the stretch: the work that is left after each, ns at full speed.
+    /// Marks in the stretch: the value of `gathered` at each.
     pub marks: SmallVec<[(u64, Mark); 2]>,
     /// CPUs that wake it and wait until it has left its CPU.
     pub spinners: SmallVec<[Cpu; 1]>,
@@ -119,6 +120,8 @@ pub struct Task {
     pub channels: SmallVec<[u32; 2]>,
     /// Loops under way: the step that goes back, and how often it still has to.
     pub loops: SmallVec<[(u32, u32); 2]>,
+    /// When its transaction began, ns.
+    pub begun: u64,
     /// The process whose address space it shares (`p->mm`); `None` if nobody shares its own.
     pub process: Option<u32>,
     /// Its average sleep, with SIS_CACHE.
@@ -130,6 +133,13 @@ pub struct Task {
 }
 
 impl Task {
+    /// Adds work at the end of its stretch.
+    #[inline]
+    pub fn grow(&mut self, work: u64) {
+        self.left += work;
+        self.gathered += work;
+    }
+
     /// A task that has not been forked yet, with `avg` as it will start.
     pub fn new(program: u32, channels: &[u32], mask: u32, pinned: bool, avg: SchedAvg) -> Self {
         Task {
@@ -153,6 +163,7 @@ impl Task {
             left: 0,
             overhead: 0,
             softirq_work: 0,
+            gathered: 0,
             in_softirq: false,
             marks: SmallVec::new(),
             begun: 0,
@@ -166,3 +177,38 @@ impl Task {
 }
 
 const _: () = assert!(std::mem::offset_of!(Task, marks) == 192 && std::mem::offset_of!(Task, calls) == 256);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use wakelab_sched::pelt::init_entity_runnable_average;
+
+    proptest! {
+        /// Marks are where they would be if each step that adds work moved them away from the end.
+        #[test]
+        fn marks_keep_their_distance_from_the_end(
+            steps in prop::collection::vec((0u32..4, 0u64..50_000), 1..40),
+        ) {
+            let mut task = Task::new(0, &[], 0, false, init_entity_runnable_average(1024));
+            let mut after: Vec<u64> = Vec::new();
+            for (step, work) in steps {
+                match step {
+                    0 => {
+                        task.grow(work);
+                        after.iter_mut().for_each(|after| *after += work);
+                    }
+                    1 => {
+                        task.marks.push((task.gathered, Mark::Done));
+                        after.push(0);
+                    }
+                    // Overhead is done first, and the stretch gets shorter as it is done.
+                    2 => task.left += work,
+                    _ => task.left -= work.min(task.left),
+                }
+                let kept: Vec<u64> = task.marks.iter().map(|(at, _)| task.gathered - at).collect();
+                prop_assert_eq!(kept, after.clone());
+            }
+        }
+    }
+}

@@ -198,13 +198,21 @@ impl SlowPath {
     fn compare_cpus<V: View>(&mut self, cpu: Cpu, cx: Cx<'_, V>) -> Next {
         let sd = self.domain(cx.rules);
         let Part::Cpus { group, best } = &mut self.part else { unreachable!("CPUs are being compared") };
-        let span = &ring(sd, *group).span;
+        let (span, allowed) = (&ring(sd, *group).span, cx.wakeup.wakee.cpus_ptr);
+        let idle = cx.view.idle_mask().filter(|_| cx.view.sched_idle_mask().is_none());
         let mut next = Some(cpu);
         while let Some(cpu) = next {
+            if let Some(idle) = idle
+                && best.shallowest_idle_cpu.is_some()
+            {
+                // Once a CPU is idle, busy ones do not count any more.
+                span.iter_and_and_from(allowed, idle, cpu).for_each(|cpu| best.idle(cpu, cx.view));
+                break;
+            }
             if best.probe(cpu, cx, &mut ()) {
                 return self.descend(cpu, cx.rules, cx.wakeup, &mut ());
             }
-            next = span.next_from_and(cx.wakeup.wakee.cpus_ptr, cpu + 1);
+            next = span.next_from_and(allowed, cpu + 1);
         }
         let chosen = best.chosen();
         self.descend(chosen, cx.rules, cx.wakeup, &mut ())
@@ -343,24 +351,7 @@ impl IdlestCpu {
             return true;
         }
         if view.available_idle_cpu(cpu) {
-            let exit_latency = view.idle_exit_latency(cpu);
-            let idle_stamp = view.idle_stamp(cpu);
-            match exit_latency {
-                // The shallowest idle state first, however long ago the CPU went idle...
-                Some(latency) if latency < self.min_exit_latency => {
-                    self.min_exit_latency = latency;
-                    self.latest_idle_timestamp = idle_stamp;
-                    self.shallowest_idle_cpu = Some(cpu);
-                }
-                // ... and among equals the one that went idle last: its cache may be warm.
-                _ if exit_latency.is_none_or(|latency| latency == self.min_exit_latency)
-                    && idle_stamp > self.latest_idle_timestamp =>
-                {
-                    self.latest_idle_timestamp = idle_stamp;
-                    self.shallowest_idle_cpu = Some(cpu);
-                }
-                _ => {}
-            }
+            self.idle(cpu, view);
         } else if self.shallowest_idle_cpu.is_none() {
             let load = cx.rules.load_of(cpu, view);
             if load < self.min_load {
@@ -369,6 +360,29 @@ impl IdlestCpu {
             }
         }
         false
+    }
+
+    /// Compares a CPU that is idle.
+    #[inline]
+    fn idle<V: View>(&mut self, cpu: Cpu, view: &V) {
+        let exit_latency = view.idle_exit_latency(cpu);
+        let idle_stamp = view.idle_stamp(cpu);
+        match exit_latency {
+            // The shallowest idle state first, however long ago the CPU went idle...
+            Some(latency) if latency < self.min_exit_latency => {
+                self.min_exit_latency = latency;
+                self.latest_idle_timestamp = idle_stamp;
+                self.shallowest_idle_cpu = Some(cpu);
+            }
+            // ... and among equals the one that went idle last: its cache may be warm.
+            _ if exit_latency.is_none_or(|latency| latency == self.min_exit_latency)
+                && idle_stamp > self.latest_idle_timestamp =>
+            {
+                self.latest_idle_timestamp = idle_stamp;
+                self.shallowest_idle_cpu = Some(cpu);
+            }
+            _ => {}
+        }
     }
 
     /// The CPU, after all were probed.

@@ -23,6 +23,7 @@ const FAR_NS: u64 = 1 << 40;
 impl System<'_> {
     /// The exit latency of the idle state in which the kernel takes a CPU to be (`idle_get_state()`), ns. Returns
     /// `None` if the CPU is not idle, or has no idle states.
+    #[inline]
     pub fn idle_latency(&self, cpu: Cpu) -> Option<u64> {
         let (pm, model) = (self.pm.as_ref()?, self.model.pm.as_ref()?);
         let states = model.kind(cpu).idle.as_ref()?;
