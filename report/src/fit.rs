@@ -66,7 +66,7 @@ pub fn text(fit: &Fit, observed: &Observations) -> String {
     if fit.best.failed > 0 {
         let _ = writeln!(text, "\n{} could not be simulated.", count(fit.best.failed as u64, "row"));
     }
-    for (why, rows) in &observed.left_out {
+    for (why, rows) in observed.left_out.iter().chain(&fit.left_out) {
         let _ = writeln!(text, "\nleft out: {} ({why})", count(*rows as u64, "row"));
     }
     text
@@ -106,7 +106,7 @@ pub fn json(fit: &Fit, observed: &Observations) -> Value {
         "machine": fit.machine.machine.name,
         "tables": observed.tables,
         "rows": observed.rows.len(),
-        "left_out": observed.left_out,
+        "left_out": observed.left_out.iter().chain(&fit.left_out).collect::<BTreeMap<_, _>>(),
         "constants": fit.constants,
         "middle": misfit(&fit.middle),
         "before": misfit(&fit.before),

@@ -20,6 +20,7 @@ use crate::sensitivity::Constant;
 use problem::Problem;
 use search::{Search, Tried};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use wakelab_machine::{Ensemble, FittedConstant, MACHINE, MachineFile, Origin};
 
@@ -104,6 +105,8 @@ pub struct Fit {
     pub machine: MachineFile,
     /// The constants that were fitted, in the order of the ensemble's.
     pub constants: Vec<FittedValue>,
+    /// Why observed rows cannot be simulated, each reason once with the number of rows.
+    pub left_out: BTreeMap<String, usize>,
     /// The misfit with all constants in the middle of their ranges.
     pub middle: Misfit,
     /// The misfit with the constants that the machine had before.
@@ -162,7 +165,7 @@ pub fn fit(
         return Err(FitError::NoConstants(machine.name.clone()));
     }
     let seed = run_seed(request.seed, "fit", 0);
-    let mut search = Search { runner, jobs, stop, progress, constants: &constants, budget: request.budget, seed };
+    let search = Search { runner, jobs, stop, progress, constants: &constants, budget: request.budget, seed };
     let found = search.run(&short, &long, request.ensemble)?;
     let all = problem(Loads::All, Effort::FULL)?;
     let measure = |values: &[u64]| {
@@ -175,6 +178,7 @@ pub fn fit(
     Ok(Fit {
         machine: fitted_machine(request, &constants, &found.sets),
         constants: fitted_values(&constants, &found.sets),
+        left_out: all.left_out.clone(),
         middle,
         before,
         best: best_misfit,

@@ -17,6 +17,8 @@ pub(super) struct Problem {
     effort: Effort,
     /// The constants of the machine and of the named workloads that may change.
     pub(super) constants: Vec<Constant>,
+    /// Why rows cannot be built, each reason once with the number of rows.
+    pub(super) left_out: BTreeMap<String, usize>,
 }
 
 impl Problem {
@@ -31,17 +33,21 @@ impl Problem {
         effort: Effort,
     ) -> Result<Self, FitError> {
         let needed: BTreeSet<(Recipe, u64)> = rows.iter().filter_map(|row| row.recipe.clone().ok()).collect();
-        let (mut cases, mut why) = (Vec::new(), "no row".to_owned());
+        let (mut cases, mut left_out) = (Vec::new(), BTreeMap::<String, usize>::new());
         for (recipe, load) in needed {
             match experiment(&recipe, load, effort) {
                 Ok(mut experiment) => {
                     experiment.machine = Machine { ensemble: None, ..machine.clone() };
                     cases.push((recipe, load, experiment));
                 }
-                Err(error) => why = error.what,
+                Err(error) => {
+                    let is_of = |row: &&Published| row.recipe.as_ref().is_ok_and(|of| *of == (recipe.clone(), load));
+                    *left_out.entry(error.what).or_default() += rows.iter().filter(is_of).count();
+                }
             }
         }
         if cases.is_empty() {
+            let why = left_out.into_keys().next().unwrap_or_else(|| "no row".to_owned());
             return Err(FitError::Nothing { why });
         }
         let tasks =
@@ -52,7 +58,7 @@ impl Problem {
         };
         let rows = rows.iter().filter(built).cloned().collect();
         let constants = constants(machine, &cases, workloads);
-        Ok(Problem { rows, cases, effort, constants })
+        Ok(Problem { rows, cases, effort, constants, left_out })
     }
 
     /// Simulates the rows with these values of `constants`; `None` once `stop` is set.

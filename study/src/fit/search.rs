@@ -155,8 +155,8 @@ impl Trials<'_> {
 
 impl Search<'_> {
     /// Searches with the runs of `short` and `long`; `size` is the most sets of the ensemble.
-    pub(super) fn run(&mut self, short: &Problem, long: &Problem, size: usize) -> Result<Found, FitError> {
-        let search = &*self;
+    pub(super) fn run(&self, short: &Problem, long: &Problem, size: usize) -> Result<Found, FitError> {
+        let search = self;
         let middle = search.values(&vec![0.5; search.constants.len()]);
         let mut trials = Trials::new(search, short);
         let ends = 2 * search.constants.len();

@@ -196,6 +196,20 @@ fn tables_without_a_base_side_of_the_machine_are_refused_with_the_reason() {
 }
 
 #[test]
+fn rows_that_cannot_be_built_are_left_out_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = table(folder.path(), (60.0, 200.0), "");
+    let other = folder.path().join("other");
+    table(&other, (60.0, 200.0), "");
+    fs::write(other.join("table.toml"), TOML.replace("base = \"\"", "base = \"SCHED_CACHE\"")).unwrap();
+    let tables: Vec<Table> = tables.into_iter().chain(tables_at(&other).unwrap()).collect();
+    let fit = fitted(&tables, 1);
+    let left_out: Vec<(&str, usize)> = fit.left_out.iter().map(|(why, rows)| (why.as_str(), *rows)).collect();
+    assert!(matches!(left_out[..], [(why, 8)] if why.contains("SCHED_CACHE")), "{left_out:?}");
+    assert_eq!(fit.best.count(), 8);
+}
+
+#[test]
 fn search_statistics_and_idle_time_of_a_folder_are_observed() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("mine.toml"), TOML).unwrap();
