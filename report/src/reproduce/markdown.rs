@@ -58,8 +58,6 @@ fn by_kind(board: &Scoreboard, text: &mut String) {
          | benchmark | machines with | real and predicted | predicted and real | false |\n|---|---|---:|---:|---:|\n",
     );
     for Known { benchmark, kind, effects, right, predicted, real, null_rows, false_effects } in found {
-        let kind = kind.to_string();
-        let kind = kind.strip_prefix("machines with ").unwrap_or(&kind);
         let _ = writeln!(
             text,
             "| {benchmark} | {kind} | {right} of {effects} | {real} of {predicted} | {false_effects} of {null_rows} |"

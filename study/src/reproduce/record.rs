@@ -40,9 +40,9 @@ impl MachineKind {
 impl fmt::Display for MachineKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            MachineKind::SmallLlcs => "machines with LLCs of up to 16 CPUs",
-            MachineKind::LargeLlcs => "machines with LLCs of more than 16 CPUs",
-            MachineKind::UnequalCpus => "machines with CPUs of different capacity",
+            MachineKind::SmallLlcs => "LLCs of up to 16 CPUs",
+            MachineKind::LargeLlcs => "LLCs of more than 16 CPUs",
+            MachineKind::UnequalCpus => "CPUs of different capacity",
         })
     }
 }
@@ -114,14 +114,14 @@ pub struct Known {
 impl fmt::Display for Known {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Known { benchmark, kind, effects, right, null_rows, false_effects, .. } = self;
-        write!(f, "{benchmark} on {kind}: ")?;
+        write!(f, "{benchmark}, {kind}: ")?;
         match effects {
             0 => write!(f, "no effect is published")?,
-            _ => write!(f, "{right} of {effects} published effects are simulated with the right sign")?,
+            _ => write!(f, "{right} of {effects} published effects right")?,
         }
         match null_rows {
             0 => Ok(()),
-            _ => write!(f, ", {false_effects} of {null_rows} rows without one have a false one"),
+            _ => write!(f, ", {false_effects} of {null_rows} other rows false"),
         }
     }
 }
@@ -209,12 +209,8 @@ mod tests {
         assert_eq!((netperf.null_rows, netperf.false_effects), (2, 1));
         assert_eq!((known[1].right, known[2].right, known[2].effects), (0, 1, 1));
         let [netperf, small, large] = [0, 1, 2].map(|at| known[at].to_string());
-        assert_eq!(
-            netperf,
-            "netperf on machines with LLCs of up to 16 CPUs: 1 of 2 published effects are simulated with the right \
-             sign, 1 of 2 rows without one have a false one"
-        );
-        assert!(small.ends_with("0 of 1 published effects are simulated with the right sign"), "{small}");
+        assert_eq!(netperf, "netperf, LLCs of up to 16 CPUs: 1 of 2 published effects right, 1 of 2 other rows false");
+        assert!(small.ends_with(": 0 of 1 published effects right"), "{small}");
         assert!(large.contains("more than 16 CPUs: 1 of 1"), "{large}");
     }
 

@@ -81,7 +81,7 @@ fn footer(comparison: &Comparison) -> String {
         if assumed == 1 { "is" } else { "are" },
     );
     for known in known(comparison) {
-        let _ = writeln!(text, "known: {known} (docs/record.md)");
+        let _ = writeln!(text, "known: {known}");
     }
     for path in &comparison.published {
         let _ = writeln!(text, "published: {}", path.display());

@@ -101,7 +101,7 @@ fn notes(found: &Comparison) -> Vec<String> {
     if !found.complete {
         notes.push("The comparison was interrupted: rows are missing.".to_owned());
     }
-    notes.extend(known(found).iter().map(|known| format!("Known of such predictions: {known}.")));
+    notes.extend(known(found).iter().map(|known| format!("Known of such predictions: {known} (docs/record.md).")));
     notes.extend(states_text(found).lines().map(str::to_owned));
     notes
 }
