@@ -1,7 +1,7 @@
 //! A machine fitted to what was measured on it before a patch.
 //!
 //! [`observations`] takes the base side of tables: levels over load, search statistics, idle time, latencies. It never
-//! has their other side. [`misfit`] is the distance of simulated rows from these, in units of their noise. [`search`]
+//! has their other side. The misfit is the distance of simulated rows from these, in units of their noise. The search
 //! looks for the assumed constants with which it is least, from the middle of their ranges, and for all others that fit
 //! as well: the ensemble that predictions come from. What has a measured origin stays as it is.
 
