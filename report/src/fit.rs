@@ -50,11 +50,11 @@ pub fn text(fit: &Fit, observed: &Observations) -> String {
     text.push('\n');
 
     let mut rows = table(&["row", "misfit", "farthest number", "measured", "simulated", "in noises"], 1);
-    for (row, of_row) in by_row(&fit.best) {
-        let farthest = farthest(&of_row);
+    for of_row in fit.best.residuals.chunk_by(|a, b| a.row == b.row) {
+        let farthest = farthest(of_row);
         let rms = (of_row.iter().map(|one| one.z * one.z).sum::<f64>() / of_row.len() as f64).sqrt();
         rows.add_row([
-            row.to_owned(),
+            farthest.row.clone(),
             fixed(rms, 2),
             farthest.what.clone(),
             fixed(farthest.measured, 3),
@@ -72,21 +72,7 @@ pub fn text(fit: &Fit, observed: &Observations) -> String {
     text
 }
 
-/// The numbers of each row, in order of the first of each.
-fn by_row(misfit: &Misfit) -> Vec<(&str, Vec<&Residual>)> {
-    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut rows: Vec<(&str, Vec<&Residual>)> = Vec::new();
-    for one in &misfit.residuals {
-        let at = *places.entry(&one.row).or_insert(rows.len());
-        match rows.get_mut(at) {
-            Some((_, of_row)) => of_row.push(one),
-            None => rows.push((&one.row, vec![one])),
-        }
-    }
-    rows
-}
-
-fn farthest<'a>(of_row: &[&'a Residual]) -> &'a Residual {
+fn farthest(of_row: &[Residual]) -> &Residual {
     of_row.iter().max_by(|a, b| a.z.abs().total_cmp(&b.z.abs())).expect("a row has a number")
 }
 

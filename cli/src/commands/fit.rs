@@ -115,8 +115,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     });
     let fit = match found {
         Ok(fit) => fit,
-        Err(FitError::Interrupted { .. }) => {
-            eprintln!("{}", found.expect_err("it was interrupted"));
+        Err(stopped @ FitError::Interrupted { .. }) => {
+            eprintln!("{stopped}");
             return Ok(Exit::Interrupted);
         }
         Err(failed @ FitError::Failed(_)) => {

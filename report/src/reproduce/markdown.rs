@@ -57,10 +57,10 @@ fn by_kind(board: &Scoreboard, text: &mut String) {
          the rows without a published effect, how many have one in the simulation.\n\n\
          | benchmark | machines with | real and predicted | predicted and real | false |\n|---|---|---:|---:|---:|\n",
     );
-    for Known { benchmark, kind, effects, right, predicted, real, null_rows, false_effects } in found {
+    for Known { benchmark, kind, effects, right, predicted, null_rows, false_effects } in found {
         let _ = writeln!(
             text,
-            "| {benchmark} | {kind} | {right} of {effects} | {real} of {predicted} | {false_effects} of {null_rows} |"
+            "| {benchmark} | {kind} | {right} of {effects} | {right} of {predicted} | {false_effects} of {null_rows} |"
         );
     }
     text.push('\n');

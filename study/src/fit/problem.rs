@@ -131,8 +131,7 @@ fn constants(machine: &Machine, cases: &[(Recipe, u64, Experiment)], workloads: 
             };
             let known = found.iter().any(|constant| (&constant.of, &constant.name) == (&one.of, &one.name));
             if wanted && !known && one.low < one.high {
-                let (of, name, unit) = (one.of, one.name, one.unit);
-                found.push(Constant { of, name, unit, value: one.value, low: one.low, high: one.high });
+                found.push(one.into());
             }
         }
     }
@@ -141,13 +140,11 @@ fn constants(machine: &Machine, cases: &[(Recipe, u64, Experiment)], workloads: 
 
 /// Whether something on the machine costs this: nothing crosses between LLCs where there is one.
 fn reached(machine: &Machine, name: &str) -> bool {
-    let cpus = &machine.topology.cpus;
-    let one = |of: fn(&wakelab_sched::domain::CpuTopology) -> u32| cpus.iter().all(|cpu| of(cpu) == of(&cpus[0]));
-    let smt = cpus.iter().enumerate().any(|(at, cpu)| cpus[..at].iter().any(|other| other.core == cpu.core));
+    let counts = machine.counts();
     match name {
-        "ipi_far" => !one(|cpu| cpu.package),
-        name if name.ends_with("_far") => !one(|cpu| cpu.llc),
-        "smt_slowdown" | "newidle_max_smt" => smt,
+        "ipi_far" => counts.packages > 1,
+        name if name.ends_with("_far") => counts.llcs > 1,
+        "smt_slowdown" | "newidle_max_smt" => counts.cores < counts.cpus,
         _ => true,
     }
 }

@@ -156,33 +156,31 @@ impl Trials<'_> {
 impl Search<'_> {
     /// Searches with the runs of `short` and `long`; `size` is the most sets of the ensemble.
     pub(super) fn run(&self, short: &Problem, long: &Problem, size: usize) -> Result<Found, FitError> {
-        let search = self;
-        let middle = search.values(&vec![0.5; search.constants.len()]);
-        let mut trials = Trials::new(search, short);
-        let ends = 2 * search.constants.len();
-        let points = (search.budget / 5).max(8);
-        let in_short = search.budget.max(points + ends + search.population() + 1);
-        let interrupted = |tried: [usize; 2]| search.interrupted(tried);
+        let middle = self.values(&vec![0.5; self.constants.len()]);
+        let mut trials = Trials::new(self, short);
+        let ends = 2 * self.constants.len();
+        let points = (self.budget / 5).max(8);
+        let in_short = self.budget.max(points + ends + self.population() + 1);
 
         trials.sum(Stage::Hypercube, (1, in_short), &middle);
         if let Some(why) = trials.failed {
             return Err(FitError::Failed(why));
         }
-        let names: Vec<String> = search.constants.iter().map(|c| format!("{} {}", c.of, c.name)).collect();
-        let cube = Hypercube::new(search.seed, &names, points);
+        let names: Vec<String> = self.constants.iter().map(|c| format!("{} {}", c.of, c.name)).collect();
+        let cube = Hypercube::new(self.seed, &names, points);
         for point in 1..points {
-            let place: Vec<f64> = (0..search.constants.len()).map(|at| cube.place(at, point)).collect();
-            trials.sum(Stage::Hypercube, (point + 1, in_short), &search.values(&place));
+            let place: Vec<f64> = (0..self.constants.len()).map(|at| cube.place(at, point)).collect();
+            trials.sum(Stage::Hypercube, (point + 1, in_short), &self.values(&place));
         }
         if trials.stopped {
-            return Err(interrupted([trials.sums.len(), 0]));
+            return Err(self.interrupted([trials.sums.len(), 0]));
         }
-        let from = search.place(trials.best().0);
-        let generations = (in_short - points - ends) / search.population();
-        search.cmaes(&mut trials, Stage::Cmaes, &from, STEPS[0], generations, (points, in_short));
+        let from = self.place(trials.best().0);
+        let generations = (in_short - points - ends) / self.population();
+        self.cmaes(&mut trials, Stage::Cmaes, &from, STEPS[0], generations, (points, in_short));
         let best = trials.best().0.to_vec();
         let mut done = in_short - ends;
-        for (at, constant) in search.constants.iter().enumerate() {
+        for (at, constant) in self.constants.iter().enumerate() {
             for end in [constant.low, constant.high] {
                 let mut values = best.clone();
                 values[at] = end;
@@ -191,29 +189,29 @@ impl Search<'_> {
             }
         }
         if trials.stopped {
-            return Err(interrupted([trials.sums.len(), 0]));
+            return Err(self.interrupted([trials.sums.len(), 0]));
         }
 
-        let in_long = (search.budget / LONG_SHARE).max(size + search.population());
-        let mut decided = Trials::new(search, long);
+        let in_long = (self.budget / LONG_SHARE).max(size + self.population());
+        let mut decided = Trials::new(self, long);
         let fitting = trials.fitting();
         decided.sum(Stage::TrustRegion, (1, in_long), &fitting[0]);
         if decided.stopped {
-            return Err(interrupted([trials.sums.len(), 0]));
+            return Err(self.interrupted([trials.sums.len(), 0]));
         }
-        let generations = ((in_long.saturating_sub(size)) / search.population()).max(1);
-        let from = search.place(&fitting[0]);
-        search.cmaes(&mut decided, Stage::TrustRegion, &from, STEPS[1], generations, (1, in_long));
-        let mut done = 1 + generations * search.population();
+        let generations = ((in_long.saturating_sub(size)) / self.population()).max(1);
+        let from = self.place(&fitting[0]);
+        self.cmaes(&mut decided, Stage::TrustRegion, &from, STEPS[1], generations, (1, in_long));
+        let mut done = 1 + generations * self.population();
         let all = in_long.max(done + size);
-        for values in search.far_apart(&fitting, size) {
+        for values in self.far_apart(&fitting, size) {
             done += 1;
             decided.sum(Stage::Ensemble, (done, all), &values);
         }
         if decided.stopped {
-            return Err(interrupted([trials.sums.len(), decided.sums.len()]));
+            return Err(self.interrupted([trials.sums.len(), decided.sums.len()]));
         }
-        let mut sets = search.far_apart(&decided.fitting(), size);
+        let mut sets = self.far_apart(&decided.fitting(), size);
         sets.sort_by(|a, b| decided.sums[a].total_cmp(&decided.sums[b]));
         let tried = |values: Vec<u64>| Tried { misfit: decided.mean(decided.sums[&values]), values };
         Ok(Found {

@@ -122,6 +122,11 @@ impl Quantity {
         })
     }
 
+    /// Whether it is a result of the benchmark, and no statistic of the scheduler.
+    pub(super) fn is_of_benchmark(self) -> bool {
+        matches!(self, Quantity::Metric | Quantity::Value(_) | Quantity::Latency(_) | Quantity::Power)
+    }
+
     /// The simulated value of a side.
     fn of_side(self, side: &Side) -> Option<f64> {
         let counts = &side.search.counts;

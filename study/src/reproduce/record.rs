@@ -101,10 +101,8 @@ pub struct Known {
     pub effects: usize,
     /// Those of them that the simulation has with the same sign.
     pub right: usize,
-    /// The simulated effects.
+    /// The simulated effects, right or not.
     pub predicted: usize,
-    /// Those of them that were published with the same sign.
-    pub real: usize,
     /// The rows without a published effect.
     pub null_rows: usize,
     /// Those of them where the simulation has one.
@@ -137,17 +135,14 @@ pub fn by_benchmark(rows: &[RecordRow]) -> Vec<Known> {
             effects: 0,
             right: 0,
             predicted: 0,
-            real: 0,
             null_rows: 0,
             false_effects: 0,
         });
         let [published, simulated] = [row.published_pct, row.simulated_pct].map(|pct| Class::of(pct, row.noise_pct));
         let (is, said) = (published != Class::Same, simulated != Class::Same);
-        let same = usize::from(is && published == simulated);
         known.effects += usize::from(is);
-        known.right += same;
+        known.right += usize::from(is && published == simulated);
         known.predicted += usize::from(said);
-        known.real += same;
         known.null_rows += usize::from(!is);
         known.false_effects += usize::from(!is && said);
     }
@@ -205,7 +200,7 @@ mod tests {
         let known = by_benchmark(&rows);
         assert_eq!(known.len(), 3);
         let netperf = &known[0];
-        assert_eq!((netperf.effects, netperf.right, netperf.predicted, netperf.real), (2, 1, 3, 1));
+        assert_eq!((netperf.effects, netperf.right, netperf.predicted), (2, 1, 3));
         assert_eq!((netperf.null_rows, netperf.false_effects), (2, 1));
         assert_eq!((known[1].right, known[2].right, known[2].effects), (0, 1, 1));
         let [netperf, small, large] = [0, 1, 2].map(|at| known[at].to_string());

@@ -43,7 +43,7 @@ impl Effort {
 pub struct Scored {
     /// The columns of the file with the cells of the row.
     pub cells: Vec<(String, String)>,
-    /// What was simulated, with the number of instances.
+    /// What was simulated, with the number of instances, if the row is a result of the benchmark and no statistic.
     pub simulated: Option<(Recipe, u64)>,
     /// Why the row is not simulated.
     pub excluded: Option<String>,
@@ -302,7 +302,7 @@ pub(crate) fn scored(row: &Published, chosen: bool, found: &Found<'_>) -> Scored
         Err(why) => scored.excluded = Some(why.to_owned()),
         Ok((simulated, load)) => {
             let two_sided = row.recipe.as_ref().is_ok_and(|(recipe, _)| recipe.with.is_some());
-            scored.simulated = row.recipe.clone().ok();
+            scored.simulated = row.recipe.clone().ok().filter(|_| row.quantity.is_of_benchmark());
             scored.simulated_compare_pct = row.quantity.difference(simulated).filter(|_| two_sided);
             scored.simulated_search = search_rates(&simulated.base);
             scored.side_by_side = row.quantity.side_by_side(row.values, simulated);

@@ -135,9 +135,7 @@ fn constants(spec: &Spec, assumed: Vec<Assumed>) -> Vec<Constant> {
     // Powers do not affect a difference between two speeds.
     let speed = |one: &Assumed| one.of != MACHINE || one.name == DEMOTION || !one.name.contains(": ");
     let varied = assumed.into_iter().filter(|one| one.low < one.high && !given(spec, one) && speed(one));
-    varied
-        .map(|Assumed { of, name, unit, value, low, high, .. }| Constant { of, name, unit, value, low, high })
-        .collect()
+    varied.map(Constant::from).collect()
 }
 
 /// Returns the experiment of `spec` with these values of the constants.

@@ -1,6 +1,7 @@
 //! The result of a sensitivity study: plain data for tables and JSON.
 
 use super::Method;
+use crate::compare::Assumed;
 use crate::reproduce::Class;
 use serde::Serialize;
 
@@ -19,6 +20,12 @@ pub struct Constant {
     pub low: u64,
     /// The highest value of the samples.
     pub high: u64,
+}
+
+impl From<Assumed> for Constant {
+    fn from(Assumed { of, name, unit, value, low, high, .. }: Assumed) -> Self {
+        Constant { of, name, unit, value, low, high }
+    }
 }
 
 /// How sure the rows of a comparison are.
