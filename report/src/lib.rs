@@ -1,6 +1,7 @@
 //! Text and JSON of what the studies found. Nothing is computed here.
 
 pub mod ablation;
+pub mod capture;
 pub mod compare;
 pub mod conform;
 pub mod explain;

@@ -198,7 +198,11 @@ fn call_text(workload: &Workload, call: Call, name: &dyn Fn(u32) -> String) -> S
 
 fn amount(work: Work) -> String {
     let time = duration(work.ns);
-    if work.jitter_pct == 0 { time } else { format!("{time} ±{}%", work.jitter_pct) }
+    match work {
+        Work { distribution: Some(_), .. } => format!("{time} in the mean, as recorded"),
+        Work { jitter_pct: 0, .. } => time,
+        Work { jitter_pct, .. } => format!("{time} ±{jitter_pct}%"),
+    }
 }
 
 /// What a channel of a program is for the first task that runs it; programs that are only forked have their parents'.

@@ -36,7 +36,7 @@ use wakelab_sched::balance::Nohz;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::runqueue::{FairRq, Prev, TaskId};
 use wakelab_sched::select::Select;
-use wakelab_workload::Work;
+use wakelab_workload::{Distribution, Work};
 
 /// Where the CPU was when it finished something. A lazy request to reschedule takes effect on the way from the kernel
 /// to user space.
@@ -446,9 +446,13 @@ impl Random {
         ((u128::from(self.0.rand_u64()) * u128::from(n)) >> 64) as u64
     }
 
-    /// An amount of work, ns, uniform between its jitter's bounds.
+    /// An amount of work, ns: one of its distribution's values, or uniform between its jitter's bounds.
     #[inline]
-    pub fn work(&mut self, work: Work) -> u64 {
+    pub fn work(&mut self, work: Work, distributions: &[Distribution]) -> u64 {
+        if let Some(number) = work.distribution {
+            let values = &distributions[number.get() as usize - 1].values;
+            return values[self.below(values.len() as u64) as usize];
+        }
         let spread = work.ns * u64::from(work.jitter_pct) / 100;
         if spread == 0 { work.ns } else { work.ns - spread + self.below(2 * spread + 1) }
     }

@@ -232,7 +232,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
         }
         let more = !self.sys.tasks[id.0 as usize].calls.serving.is_empty();
-        let cost = if more { self.random.work(each) } else { 0 };
+        let cost = if more { self.random.work(each, &self.sys.model.workload.distributions) } else { 0 };
         let task = &mut self.sys.tasks[id.0 as usize];
         task.left += cost;
         if !more {

@@ -299,8 +299,8 @@ fn balance_tunables(tunables: &Tunables, kernel: &Preset) -> BalanceTunables {
 /// What a kworker does: it wakes by a timer, runs, and sleeps again.
 fn kworker(noise: &Noise) -> Program {
     let ops = vec![
-        Op::Run(Work { ns: noise.kworker_run_ns, jitter_pct: 50 }),
-        Op::Sleep(Work { ns: noise.kworker_period_ns, jitter_pct: 90 }),
+        Op::Run(Work::uniform(noise.kworker_run_ns, 50)),
+        Op::Sleep(Work::uniform(noise.kworker_period_ns, 90)),
         Op::Repeat { to: 0, times: None },
     ];
     Program { name: "kworker".to_owned(), ops }

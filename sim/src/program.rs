@@ -51,13 +51,13 @@ impl<S: Sink> Sim<'_, '_, S> {
                 Op::Run(work) => {
                     task.in_softirq = false;
                     task.pc += 1;
-                    task.grow(self.random.work(work));
+                    task.grow(self.random.work(work, &model.workload.distributions));
                     continue;
                 }
                 Op::Softirq(work) => {
                     task.in_softirq = true;
                     task.pc += 1;
-                    let work = self.random.work(work);
+                    let work = self.random.work(work, &model.workload.distributions);
                     task.softirq_work += work;
                     task.grow(work);
                     continue;
@@ -114,7 +114,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 Op::Sleep(time) => {
                     task.pc += 1;
                     task.in_softirq = false;
-                    let time = self.random.work(time);
+                    let time = self.random.work(time, &model.workload.distributions);
                     if time != 0 {
                         let expires = self.sys.expires(id, time);
                         self.at(expires, TimedEvent::Timer(id));

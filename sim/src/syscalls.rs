@@ -130,7 +130,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Waits in line for a spin lock and holds it. Each holder is assumed to keep its present speed until it releases
     /// the lock.
     fn spin(&mut self, cpu: Cpu, id: TaskId, lock: u32, hold: Work) {
-        let hold = self.random.work(hold);
+        let hold = self.random.work(hold, &self.sys.model.workload.distributions);
         let slowdown = self.sys.cpus[cpu as usize].slowdown;
         let lock = &mut self.sys.channels[lock as usize];
         let wait = lock.free_at.saturating_sub(self.sys.now);
@@ -158,7 +158,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
             _ => {
                 self.sys.cpus[cpu as usize].work_locked = true;
-                let work = self.random.work(work);
+                let work = self.random.work(work, &self.sys.model.workload.distributions);
                 let task = &mut self.sys.tasks[id.0 as usize];
                 task.calls.cpu_lock = Some((cpu, true));
                 task.left += work;
@@ -168,7 +168,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `io_schedule()`. Returns whether the task sleeps.
     pub fn io_schedule(&mut self, cpu: Cpu, id: TaskId, time: Work) -> bool {
-        let time = self.random.work(time);
+        let time = self.random.work(time, &self.sys.model.workload.distributions);
         if time == 0 {
             return false;
         }

@@ -15,6 +15,7 @@
 
 pub mod ablation;
 pub mod cache;
+pub mod capture;
 pub mod compare;
 pub mod conform;
 pub mod decider;

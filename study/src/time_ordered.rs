@@ -40,25 +40,55 @@ pub(crate) enum SourceEvent {
     Hint(Cpu, SdShared),
 }
 
-type Next<'a> = Box<dyn FnMut() -> Result<Option<(u64, SourceEvent)>, ReadError> + 'a>;
+type Next<'a, E> = Box<dyn FnMut() -> Result<Option<(u64, E)>, ReadError> + 'a>;
 
-struct TableStream<'a> {
-    next: Next<'a>,
-    held: InOrder<SourceEvent>,
+struct TableStream<'a, E> {
+    next: Next<'a, E>,
+    held: InOrder<E>,
     more: bool,
 }
 
 /// The tables of a source. Of events with the same time, those of an earlier table come first.
-pub(crate) struct TimeOrdered<'a> {
-    tables: Vec<TableStream<'a>>,
+pub(crate) struct TimeOrdered<'a, E = SourceEvent> {
+    tables: Vec<TableStream<'a, E>>,
     /// The share of the wake-ups that has been read, 0 to 1.
-    share: Rc<Cell<f64>>,
+    pub(crate) share: Rc<Cell<f64>>,
+}
+
+impl<'a, E> TimeOrdered<'a, E> {
+    /// No tables yet.
+    pub(crate) fn empty() -> Self {
+        TimeOrdered { tables: Vec::new(), share: Rc::default() }
+    }
+
+    /// Adds a table, whose rows `next` returns with their times, ns.
+    pub(crate) fn add(&mut self, next: impl FnMut() -> Result<Option<(u64, E)>, ReadError> + 'a) {
+        self.tables.push(TableStream { next: Box::new(next), held: InOrder::default(), more: true });
+    }
+
+    /// Returns the next event with its time, ns; `None` at the end.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read.
+    pub(crate) fn next(&mut self) -> Result<Option<(u64, E)>, ReadError> {
+        for table in &mut self.tables {
+            while table.more && table.held.has_room() {
+                match (table.next)()? {
+                    Some((time, item)) => table.held.push(time, item),
+                    None => table.more = false,
+                }
+            }
+        }
+        let times = self.tables.iter_mut().filter_map(|table| Some((table.held.time()?, table)));
+        let earliest = times.min_by_key(|(time, _)| *time);
+        Ok(earliest.and_then(|(time, table)| Some((time, table.held.pop()?))))
+    }
 }
 
 impl<'a> TimeOrdered<'a> {
     /// Opens wake-ups, migrations and switches.
     fn of(source: &Source, mut wakes: WakeupStream) -> Self {
-        let mut tables = TimeOrdered { tables: Vec::new(), share: Rc::default() };
+        let mut tables = TimeOrdered::empty();
         let share = Rc::clone(&tables.share);
         tables.add(move || {
             let found = wakes.next()?;
@@ -93,10 +123,6 @@ impl<'a> TimeOrdered<'a> {
         self.add(move || Ok(frequencies.next_value()?.map(|of| (of.t_ns, SourceEvent::Frequency(of)))));
         self.add(move || Ok(idle.next_value()?.map(|of| (of.t_ns, SourceEvent::Idle(of)))));
         self
-    }
-
-    fn add(&mut self, next: impl FnMut() -> Result<Option<(u64, SourceEvent)>, ReadError> + 'a) {
-        self.tables.push(TableStream { next: Box::new(next), held: InOrder::default(), more: true });
     }
 
     /// Calls `each` with every event and its time, ns, and reports the share that was read to `progress`. A thread of
@@ -145,20 +171,5 @@ impl<'a> TimeOrdered<'a> {
             }
         }
         Ok(true)
-    }
-
-    /// Returns the next event with its time, ns; `None` at the end.
-    fn next(&mut self) -> Result<Option<(u64, SourceEvent)>, ReadError> {
-        for table in &mut self.tables {
-            while table.more && table.held.has_room() {
-                match (table.next)()? {
-                    Some((time, item)) => table.held.push(time, item),
-                    None => table.more = false,
-                }
-            }
-        }
-        let times = self.tables.iter_mut().filter_map(|table| Some((table.held.time()?, table)));
-        let earliest = times.min_by_key(|(time, _)| *time);
-        Ok(earliest.and_then(|(time, table)| Some((time, table.held.pop()?))))
     }
 }

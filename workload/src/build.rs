@@ -228,6 +228,7 @@ fn of_benchmark(
         channels: set.channels,
         tasks: set.tasks,
         cpu_sets: vec![],
+        distributions: vec![],
         params: values.into_params(),
     })
 }

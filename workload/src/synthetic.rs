@@ -23,7 +23,7 @@ pub fn of_programs(programs: Vec<Vec<Op>>, resources: &[(&str, u32)]) -> Workloa
 
 /// Pairs of tasks that pass a message to and fro, with 1 us of work on each side. A transaction is one round.
 pub fn ping_pong(pairs: u32) -> Workload {
-    let run = Op::Run(Work { ns: 1_000, jitter_pct: 0 });
+    let run = Op::Run(Work::uniform(1_000, 0));
     let send = |channel| Op::Send { channel, sync: false };
     let again = Op::Repeat { to: 0, times: None };
     let ping = vec![Op::Begin, run, send(0), Op::Recv { channel: 1 }, Op::Done, again];
@@ -41,7 +41,7 @@ pub fn ping_pong(pairs: u32) -> Workload {
 /// One task that forks so many children (one at least), each of which runs 10 us and exits, waits for all, and starts
 /// again. A transaction is one round.
 pub fn fork_exit(children: u32) -> Workload {
-    let child = vec![Op::Run(Work { ns: 10_000, jitter_pct: 0 }), Op::Exit];
+    let child = vec![Op::Run(Work::uniform(10_000, 0)), Op::Exit];
     let parent = [Op::Begin]
         .into_iter()
         .chain([Op::Fork { program: 0 }, Op::Repeat { to: 1, times: Some(children.max(1)) }])
@@ -67,6 +67,7 @@ fn workload(case: &str, programs: Vec<Program>, channels: Vec<Channel>, tasks: V
         channels,
         tasks,
         cpu_sets: vec![],
+        distributions: vec![],
         params: vec![],
     }
 }

@@ -78,7 +78,7 @@ pub struct Args {
 }
 
 /// A time that is not 0.
-fn positive_time(text: &str) -> Result<u64, String> {
+pub fn positive_time(text: &str) -> Result<u64, String> {
     match parse_duration(text)? {
         0 => Err("expected more than 0, such as 1s".to_owned()),
         ns => Ok(ns),

@@ -1,6 +1,7 @@
 //! The commands. Each file has the arguments of its command, its help, and its code: arguments in, studies run, reports
 //! out.
 
+mod capture;
 mod compare;
 mod conform;
 mod explain;
@@ -83,6 +84,12 @@ pub enum Command {
     /// again.
     #[command(after_help = import::EXAMPLE)]
     Import(import::Args),
+    /// Make a workload of a recording.
+    ///
+    /// Tasks with what they compute, who wakes whom, and for how long timers let them sleep: a workload for `compare`
+    /// and every other command that simulates. Exits with 2 if the recording cannot be read.
+    #[command(after_help = capture::EXAMPLE)]
+    Capture(capture::Args),
     /// Write a recording or a simulated run as a Perfetto trace.
     ///
     /// Exits with 2 if it cannot be read or written; there is no file then.
@@ -138,6 +145,7 @@ impl Command {
             Command::Conform(args) => conform::run(args),
             Command::Replay(args) => replay::run(args),
             Command::Import(args) => import::run(args),
+            Command::Capture(args) => capture::run(args),
             Command::Trace(args) => trace::run(args),
             Command::Kernel { command } => kernel::run(command),
             Command::Machine { command } => machine::run(command),
@@ -160,6 +168,7 @@ impl Command {
             Command::Conform(args) => args.recordings.paths(&args.html),
             Command::Replay(args) => args.recordings.paths(&args.html),
             Command::Import(args) => args.paths(),
+            Command::Capture(args) => args.paths(),
             Command::Trace(args) => args.paths(),
             _ => Paths::default(),
         }

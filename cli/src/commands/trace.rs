@@ -75,7 +75,7 @@ pub fn say_traced(traced: &Traced, path: &Path) {
 }
 
 /// Returns the one source at a path: a trace is of one run.
-fn only(path: &Path) -> anyhow::Result<Source> {
+pub fn only(path: &Path) -> anyhow::Result<Source> {
     let mut sources = Source::at(path)?;
     match (sources.pop(), sources.len()) {
         (Some(source), 0) => Ok(source),

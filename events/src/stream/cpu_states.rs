@@ -24,6 +24,8 @@ pub struct CpuValues {
     rows: Segments,
     /// The largest valid value.
     max: u64,
+    /// Whether the value is only whether the CPU idles.
+    idles: bool,
 }
 
 impl CpuValues {
@@ -32,24 +34,31 @@ impl CpuValues {
         CpuValues {
             rows: Segments::new(tables.frequencies.clone(), "frequencies", &["t_ns", "cpu", "khz"]),
             max: MAX_KHZ,
+            idles: false,
         }
     }
 
     /// The frequencies of a simulated run.
     pub fn simulated_frequencies(folder: &Path) -> Self {
         let file = if_present(folder, "frequencies.parquet");
-        CpuValues { rows: Segments::new(file, "frequencies", &["t_ns", "cpu", "khz"]), max: MAX_KHZ }
+        CpuValues { rows: Segments::new(file, "frequencies", &["t_ns", "cpu", "khz"]), max: MAX_KHZ, idles: false }
     }
 
     /// The idle states of a recording.
     pub fn idle_states(tables: &Tables) -> Self {
-        CpuValues { rows: Segments::new(tables.idle.clone(), "idle", &["t_ns", "cpu", "state"]), max: MAX_IDLE_STATE }
+        CpuValues { rows: Segments::new(tables.idle.clone(), "idle", &["t_ns", "cpu", "state"]), max: MAX_IDLE_STATE, idles: false }
     }
 
     /// The idle states of a simulated run, without the times at which CPUs leave them.
     pub fn simulated_idle_states(folder: &Path) -> Self {
         let file = if_present(folder, "idle_states.parquet");
-        CpuValues { rows: Segments::new(file, "idle_states", &["t_ns", "cpu", "state"]), max: MAX_IDLE_STATE }
+        CpuValues { rows: Segments::new(file, "idle_states", &["t_ns", "cpu", "state"]), max: MAX_IDLE_STATE, idles: false }
+    }
+
+    /// When the CPUs of a simulated run enter and leave idle; the state is 0 each time.
+    pub fn simulated_idle(folder: &Path) -> Self {
+        let file = if_present(folder, "idle.parquet");
+        CpuValues { rows: Segments::new(file, "idle", &["t_ns", "cpu", "entered"]), max: 1, idles: true }
     }
 
     /// The next value; `None` at the end.
@@ -59,6 +68,7 @@ impl CpuValues {
     pub fn next_value(&mut self) -> Result<Option<CpuValue>, ReadError> {
         let Some(row) = self.rows.advance(|_| {})? else { return Ok(None) };
         let value = row.within_or_null(2, self.max)?.map(|value| value as u32);
+        let value = if self.idles { value.filter(|&entered| entered == 1).map(|_| 0) } else { value };
         Ok(Some(CpuValue { t_ns: row.within(0, MAX_TIME)?, cpu: row.within(1, LAST_CPU)? as Cpu, value }))
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! A [`Source`] is what there is to read at a path.
 
+mod causes;
 mod cpu_states;
 mod import_counts;
 mod in_order;
@@ -12,6 +13,9 @@ mod source;
 mod switches;
 mod wakeups;
 
+pub use causes::{
+    Enqueue, Enqueues, TaskAttributes, TaskBegins, TaskLife, TaskLives, Transaction, Transactions, WakeCause, WakeCauses, WakeContext,
+};
 pub use cpu_states::{CpuValue, CpuValues, PackagePower, PackagePowers, SdShared, SdSharedWrites};
 pub use import_counts::ImportCounts;
 pub use in_order::InOrder;

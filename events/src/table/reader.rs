@@ -5,18 +5,22 @@ use super::metadata::{ParquetFile, damaged, damaged_rows};
 use super::pages::ListLimits;
 use crate::error::{ReadError, clipped, shown};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray, StringViewArray};
+use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, StringViewArray,
+};
 use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::vec::IntoIter;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::domain::MAX_CPUS;
 
 const BATCH_ROWS: usize = 4096;
-/// The columns that are read here hold no lists.
-const NO_LISTS: ListLimits = ListLimits { longest: 1, most: u64::MAX };
+/// The only lists in the columns that are read here are sets of CPUs.
+const CPU_SETS: ListLimits = ListLimits { longest: (MAX_CPUS / 64) as u64, most: u64::MAX };
 
 /// A reader of one file. Columns are referred to by their index in a list of names.
 pub(crate) struct Columns {
@@ -39,6 +43,8 @@ enum Cells {
     Long(Int64Array),
     Flag(BooleanArray),
     Text(StringViewArray),
+    /// Lists of 64-bit words.
+    Words(ListArray),
     /// A dictionary: by row the index of its name, the names, and the array, which knows nulls.
     Name(Vec<usize>, StringArray, ArrayRef),
 }
@@ -60,7 +66,7 @@ impl Columns {
             let what = format!("expected the table {table:?}, found {:?}", clipped(&about.table));
             return Err(ReadError::of_file(path, what).with_hint("was a file of the folder renamed?"));
         }
-        about.check_rows(&rows, &builder, |column| names.contains(&column), NO_LISTS)?;
+        about.check_rows(&rows, &builder, |column| names.contains(&column), CPU_SETS)?;
         let all = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
         let mask = ProjectionMask::columns(builder.parquet_schema(), names.iter().copied());
         let batches = decode(|| builder.with_projection(mask).with_batch_size(BATCH_ROWS).build());
@@ -109,8 +115,18 @@ impl Columns {
             Cells::Int(array) => array.is_valid(at).then(|| array.value(at).into()),
             Cells::Long(array) => array.is_valid(at).then(|| array.value(at)),
             Cells::Flag(array) => array.is_valid(at).then(|| array.value(at).into()),
-            Cells::Text(_) | Cells::Name(..) => None,
+            Cells::Text(_) | Cells::Words(_) | Cells::Name(..) => None,
         }
+    }
+
+    /// The CPUs of the set in a column of the current row, ascending. `None` if it is null or no set.
+    pub(crate) fn cpus(&self, column: usize) -> Option<Vec<Cpu>> {
+        let at = self.next.checked_sub(1)?;
+        let Cells::Words(array) = self.cells.get(column)?.as_ref()? else { return None };
+        let words = array.is_valid(at).then(|| array.value(at))?;
+        let words = words.as_primitive::<UInt64Type>().values();
+        let is_set = |cpu: &Cpu| words[*cpu as usize / 64] >> (cpu % 64) & 1 != 0;
+        Some((0..64 * words.len() as Cpu).filter(is_set).collect())
     }
 
     /// The text in a column of the current row; `None` if it is null or a number.
@@ -121,7 +137,7 @@ impl Columns {
             Cells::Name(keys, names, array) => {
                 (array.is_valid(at) && names.len() > keys[at]).then(|| names.value(keys[at]))
             }
-            Cells::Int(_) | Cells::Long(_) | Cells::Flag(_) => None,
+            Cells::Int(_) | Cells::Long(_) | Cells::Flag(_) | Cells::Words(_) => None,
         }
     }
 
@@ -193,6 +209,7 @@ impl Cells {
             DataType::Int32 => Cells::Int(array.as_primitive::<Int32Type>().clone()),
             DataType::Int64 => Cells::Long(array.as_primitive::<Int64Type>().clone()),
             DataType::Boolean => Cells::Flag(array.as_boolean().clone()),
+            DataType::List(of) if *of.data_type() == DataType::UInt64 => Cells::Words(array.as_list::<i32>().clone()),
             DataType::Utf8View => Cells::Text(array.as_string_view().clone()),
             DataType::Dictionary(_, of) if **of == DataType::Utf8 => {
                 let names = array.as_any_dictionary();

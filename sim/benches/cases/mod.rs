@@ -82,7 +82,7 @@ pub fn netperf(ramp: u64) -> [(&'static str, Case); 2] {
 
 /// Two tasks for each CPU, 50 us of work and 50 us of sleep.
 pub fn run_sleep(machine: &'static str, cpus: u32) -> Case {
-    let half = Work { ns: 50_000, jitter_pct: 20 };
+    let half = Work::uniform(50_000, 20);
     let mechanisms = Mechanisms { noise: false, ..Mechanisms::default() };
     Case { machine, switches: "", workload: synthetic::run_sleep(2 * cpus, half, half), mechanisms, governor: None }
 }

@@ -29,8 +29,8 @@ pub fn queues_callbacks(programs: &[Program]) -> bool {
 pub fn kthread(hz: u64, nr_cpus: u32) -> Program {
     let sleep = jiffies_till_first_fqs(hz, nr_cpus) * (1_000_000_000 / hz);
     let ops = vec![
-        Op::Run(Work { ns: 2_000, jitter_pct: 50 }),
-        Op::Sleep(Work { ns: sleep, jitter_pct: 0 }),
+        Op::Run(Work::uniform(2_000, 50)),
+        Op::Sleep(Work::uniform(sleep, 0)),
         Op::Repeat { to: 0, times: None },
     ];
     Program { name: "rcu_sched".to_owned(), ops }
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn only_a_workload_that_forks_or_execs_has_grace_periods() {
         let program = |op| Program { name: "program".into(), ops: vec![op] };
-        assert!(!queues_callbacks(&[program(Op::Sleep(Work { ns: 1_000_000, jitter_pct: 0 }))]));
+        assert!(!queues_callbacks(&[program(Op::Sleep(Work::uniform(1_000_000, 0)))]));
         assert!(queues_callbacks(&[program(Op::Call(Call::Exec))]));
         assert!(queues_callbacks(&[program(Op::Fork { program: 0 })]));
     }

@@ -350,7 +350,7 @@ fn check(
 ) -> Result<usize, TestCaseError> {
     let machine = &machines()[machine];
     let nr = machine.topology.nr_cpus();
-    let work = Work { ns: 1000, jitter_pct: 0 };
+    let work = Work::uniform(1000, 0);
     let mut workload = synthetic::run_sleep(4, work, work);
     for (n, task) in (1..).zip(&mut workload.tasks[1..]) {
         task.affinity = Some((0..nr).filter(|cpu| (cpu * 7 + n) % 5 < 4 - n % 3).collect());

@@ -32,7 +32,7 @@ fn workload(programs: Vec<Vec<Op>>, channels: u32, tasks: Vec<(u32, Vec<u32>, Op
 
 /// Pairs that send messages to and fro, sleepers, and tasks that only compute.
 fn mixed(pairs: u32, sleepers: u32, spinners: u32, affinity: Option<Vec<u32>>) -> Workload {
-    let work = |ns| Work { ns, jitter_pct: 20 };
+    let work = |ns| Work::uniform(ns, 20);
     let programs = vec![
         vec![
             Op::Begin,
@@ -252,7 +252,7 @@ fn listening_changes_nothing() {
 #[test]
 fn a_deadlock_is_reported_with_who_waits_for_what() {
     let machine = wakelab_machine::get("test-2c").expect("a machine");
-    let run = Op::Run(Work { ns: 1000, jitter_pct: 0 });
+    let run = Op::Run(Work::uniform(1000, 0));
     let waits = |channel| vec![run, Op::Recv { channel }];
     let stuck = workload(vec![waits(0), waits(1)], 2, vec![(0, vec![0, 1], None), (1, vec![0, 1], None)]);
     let error = simulate(&machine, "v6.1", "", &stuck, 1, 1_000_000_000, &mut ()).expect_err("a deadlock");
@@ -270,7 +270,7 @@ fn a_deadlock_is_reported_with_who_waits_for_what() {
 #[test]
 fn children_are_waited_for_and_the_run_ends_when_all_have_exited() {
     let machine = wakelab_machine::get("test-8c").expect("a machine");
-    let work = Op::Run(Work { ns: 200_000, jitter_pct: 0 });
+    let work = Op::Run(Work::uniform(200_000, 0));
     let parent = vec![
         Op::Fork { program: 1 },
         Op::Repeat { to: 0, times: Some(6) },
@@ -313,7 +313,7 @@ fn nobody_exits_twice() {
     // More parents than CPUs: children that wake them as they exit are preempted, and pulled by CPUs that go idle.
     let machine = wakelab_machine::get("test-2s").expect("a machine");
     let cpus = machine.topology.nr_cpus();
-    let work = |ns| Op::Run(Work { ns, jitter_pct: 50 });
+    let work = |ns| Op::Run(Work::uniform(ns, 50));
     let parent = vec![
         work(20_000),
         Op::Fork { program: 1 },

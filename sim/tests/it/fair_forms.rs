@@ -133,7 +133,7 @@ fn next_buddy_gives_who_wakes_the_next_turn() {
 /// not preempt, waits for the end of the slice.
 #[test]
 fn double_tick_lets_the_tick_preempt_beside_an_hrtick() {
-    let away = Work { ns: 60 * MS, jitter_pct: 30 };
+    let away = Work::uniform(60 * MS, 30);
     let sleeper = vec![Op::Run(ns(300_000)), Op::Sleep(away), back(0, 0)];
     let three = workload(vec![hog(0), hog(0), sleeper], &[], Some(vec![0]));
     for kernel in kernels(Class::Cfs) {

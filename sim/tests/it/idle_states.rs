@@ -33,7 +33,7 @@ fn together(tasks: &[(Workload, u32)]) -> Workload {
 #[test]
 fn callbacks_keep_the_tick_of_a_cpu_that_is_idle() {
     // Each 30 ms a short task comes and goes.
-    let work = |ns| Work { ns, jitter_pct: 0 };
+    let work = |ns| Work::uniform(ns, 0);
     let mut workload = periodic(MS / 10, 30 * MS);
     workload.programs[0].ops =
         vec![Op::Fork { program: 1 }, Op::Wait, Op::Sleep(work(30 * MS)), Op::Repeat { to: 0, times: None }];
@@ -91,7 +91,7 @@ fn a_cpu_whose_sibling_is_busy_leaves_no_more_than_a_halt() {
 
 #[test]
 fn schedutil_boosts_a_task_that_waits_for_io_and_not_one_that_sleeps() {
-    let work = |ns| Work { ns, jitter_pct: 0 };
+    let work = |ns| Work::uniform(ns, 0);
     let khz = |wait| {
         let mut workload = periodic(MS, MS);
         workload.programs[0].ops = vec![Op::Run(work(MS / 50)), wait, Op::Repeat { to: 0, times: None }];
@@ -105,7 +105,7 @@ fn schedutil_boosts_a_task_that_waits_for_io_and_not_one_that_sleeps() {
 
 #[test]
 fn a_wait_for_io_is_a_sleep_where_nothing_is_governed() {
-    let work = |ns| Work { ns, jitter_pct: 30 };
+    let work = |ns| Work::uniform(ns, 30);
     let events = |wait| {
         let mut workload = periodic(MS, MS);
         workload.programs[0].ops = vec![Op::Run(work(MS / 10)), wait, Op::Repeat { to: 0, times: None }];
@@ -119,7 +119,7 @@ fn a_wait_for_io_is_a_sleep_where_nothing_is_governed() {
 
 #[test]
 fn ondemand_takes_waits_for_io_for_work() {
-    let work = |ns| Work { ns, jitter_pct: 0 };
+    let work = |ns| Work::uniform(ns, 0);
     let khz = |wait| {
         let mut workload = periodic(MS, MS);
         workload.programs[0].ops = vec![Op::Run(work(MS / 5)), wait, Op::Repeat { to: 0, times: None }];
@@ -133,7 +133,7 @@ fn ondemand_takes_waits_for_io_for_work() {
 #[test]
 fn waits_for_io_of_delayed_tasks_that_are_moved_are_counted_where_they_began() {
     // Sleepers that are queued still are moved by balancing; a count that fell below 0 would panic.
-    let work = |ns| Work { ns, jitter_pct: 40 };
+    let work = |ns| Work::uniform(ns, 40);
     let mut workload = periodic(MS, MS);
     workload.programs[0].ops =
         vec![Op::Run(work(2 * MS)), Op::Call(Call::Io(work(MS))), Op::Repeat { to: 0, times: None }];

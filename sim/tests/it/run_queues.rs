@@ -12,9 +12,9 @@ use wakelab_workload::{Call, Op, Work, Workload};
 
 /// A task that works, changes its weight, sleeps and yields, for ever.
 fn changes(calls: &[Call], work: u64, sleep: u64) -> Vec<Op> {
-    let work = Op::Run(Work { ns: work, jitter_pct: 20 });
+    let work = Op::Run(Work::uniform(work, 20));
     let mut ops: Vec<Op> = calls.iter().flat_map(|&call| [work, Op::Call(call)]).collect();
-    ops.extend([work, Op::Sleep(Work { ns: sleep, jitter_pct: 20 }), Op::Repeat { to: 0, times: None }]);
+    ops.extend([work, Op::Sleep(Work::uniform(sleep, 20)), Op::Repeat { to: 0, times: None }]);
     ops
 }
 

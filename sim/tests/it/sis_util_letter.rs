@@ -16,7 +16,7 @@ const US: u64 = 1_000;
 const SETTLED: u64 = 200 * MS;
 
 /// How long CPU 7's own task sleeps.
-const SHORT: Work = Work { ns: 1500 * US, jitter_pct: 25 };
+const SHORT: Work = Work::uniform(1500 * US, 25);
 
 /// Hogs that are pinned to CPUs 0 to 6 (tasks 0 to 6), a task that may run anywhere and is woken on CPU 0 now and then
 /// (7), and one on CPU 7 that makes it go idle every 1.2 to 2 ms (8).
@@ -27,7 +27,7 @@ fn letter() -> Workload {
         pinned(Some(0)),
         Op::Run(ns(20 * US)),
         pinned(None),
-        Op::Sleep(Work { ns: 20 * MS, jitter_pct: 50 }),
+        Op::Sleep(Work::uniform(20 * MS, 50)),
         Op::Run(ns(20 * MS)),
         back(0, 0),
     ];

@@ -39,7 +39,7 @@ fn part() -> impl Strategy<Value = Part> {
 
 /// The steps of a part; `marks` gets the mutex of each `Done` in it.
 fn steps(part: Part, marks: &mut Vec<Option<u32>>) -> Vec<Op> {
-    let work = |ns| Op::Run(Work { ns, jitter_pct: 20 });
+    let work = |ns| Op::Run(Work::uniform(ns, 20));
     let mut under = |mutex, ns| {
         marks.push(Some(mutex));
         [Op::Begin, work(ns), Op::Done]
@@ -54,7 +54,7 @@ fn steps(part: Part, marks: &mut Vec<Option<u32>>) -> Vec<Op> {
         }
         Part::Signals => vec![call(Call::Signal { cond: COND })],
         Part::Computes(ns) => vec![work(ns)],
-        Part::Sleeps(ns) => vec![Op::Sleep(Work { ns, jitter_pct: 50 })],
+        Part::Sleeps(ns) => vec![Op::Sleep(Work::uniform(ns, 50))],
         Part::Yields => vec![call(Call::Yield)],
         Part::Renices(nice) => vec![call(Call::Nice(nice))],
     }

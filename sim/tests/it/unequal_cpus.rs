@@ -20,11 +20,11 @@ use wakelab_workload::{Op, Program, Task, Work, Workload};
 const KINDS: [Cpu; 3] = [0, 4, 6];
 
 fn ns(ns: u64) -> Op {
-    Op::Run(Work { ns, jitter_pct: 0 })
+    Op::Run(Work::uniform(ns, 0))
 }
 
 fn sleep(ns: u64) -> Op {
-    Op::Sleep(Work { ns, jitter_pct: 0 })
+    Op::Sleep(Work::uniform(ns, 0))
 }
 
 /// Tasks that do these steps for ever, each where it may run.

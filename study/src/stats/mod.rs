@@ -161,7 +161,10 @@ fn count(
 }
 
 /// Returns the description of a source.
-pub(crate) fn about(source: &Source) -> Result<RunDescription, ReadError> {
+///
+/// # Errors
+/// Fails if its first file cannot be read.
+pub fn about(source: &Source) -> Result<RunDescription, ReadError> {
     match source {
         Source::Csv(path) => {
             let mut reader = Reader::open(path)?;

@@ -145,7 +145,7 @@ fn client(case: &Case, meet: Op, values: &Values) -> Vec<Op> {
         ops.extend((!loadfile).then_some(Op::Done));
     }
     ops.push(Op::Repeat { to: first, times: Some(FLUSH_ROUNDS) });
-    ops.push(Op::Call(Call::Io(Work { ns: values.get("disk"), jitter_pct })));
+    ops.push(Op::Call(Call::Io(Work::uniform(values.get("disk"), jitter_pct))));
     if loadfile {
         // Whole flushes, as the rounds between two of them are few.
         let flushes = (values.get("rounds") as u32).div_ceil(FLUSH_ROUNDS).max(1);
@@ -157,7 +157,7 @@ fn client(case: &Case, meet: Op, values: &Values) -> Vec<Op> {
 
 /// What a request is on a file system.
 fn call(request: &Request, values: &Values, ops: &mut Vec<Op>) {
-    let run = |ns| Op::Run(Work { ns, jitter_pct: values.get("jitter") as u32 });
+    let run = |ns| Op::Run(Work::uniform(ns, values.get("jitter") as u32));
     // What a message has beside its data is copied from nowhere.
     let copied = |bytes: u64| bytes * values.get("copy") / 1000;
     let (own, journal) = match request.kind {

@@ -84,7 +84,7 @@ impl Benchmark for Gitsource {
             shell.extend((times > 1).then_some(Op::Repeat { to: first, times: Some(times) }));
         }
         shell.extend([Op::Done, Op::Repeat { to: 0, times: None }]);
-        let command = |name| sequential::command(name, Work { ns: values.get(name), jitter_pct }, values);
+        let command = |name| sequential::command(name, Work::uniform(values.get(name), jitter_pct), values);
         let task = |i: u32| Task::plain(format!("shell {i}"), 0, vec![], 0);
         TaskSet {
             programs: vec![

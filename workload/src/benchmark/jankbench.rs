@@ -177,7 +177,7 @@ struct Frames<'a> {
 
 impl Frames<'_> {
     fn run(&self, name: &str, pct: u64) -> Op {
-        Op::Run(Work { ns: self.values.get(name) * pct / 100, jitter_pct: self.jitter_pct })
+        Op::Run(Work::uniform(self.values.get(name) * pct / 100, self.jitter_pct))
     }
 
     /// All subtests for ever: `frame` gives the steps of a frame from its work, whose name and part of it in per cent
@@ -235,7 +235,7 @@ fn build_apps(apps: u32, values: &Values) -> TaskSet {
         ops.push(Op::Repeat { to: 0, times: None });
         ops
     };
-    let sleep = |name| Op::Sleep(Work { ns: values.get(name) * 1_000_000, jitter_pct: 0 });
+    let sleep = |name| Op::Sleep(Work::uniform(values.get(name) * 1_000_000, 0));
     // A binder call is synchronous and says so; the buffer goes on while the app sleeps.
     let ui = |work| {
         let ask = Op::Call(Call::Ask { list: VSYNC });
@@ -244,8 +244,8 @@ fn build_apps(apps: u32, values: &Values) -> TaskSet {
     };
     let render = |work| [vec![receive(FRAME)], work, vec![send(BUFFER), send(DRAWN)]].concat();
     let timer = Op::Call(Call::Timer { timer: 0, period_ns: VSYNC_NS, mode: TimerMode::Absolute });
-    let wake = Work { ns: values.get("wake"), jitter_pct: 0 };
-    let other = |name| Work { ns: values.get(name), jitter_pct: 50 };
+    let wake = Work::uniform(values.get("wake"), 0);
+    let other = |name| Work::uniform(values.get(name), 50);
     let programs = [
         frames.subtests("ui", |subtest| subtest.ui_pct, ui, [Some(sleep("gap")), Some(sleep("first_wait"))]),
         frames.subtests("render", |subtest| subtest.render_pct, render, [None; 2]),

@@ -85,7 +85,7 @@ impl Benchmark for Kernbench {
 
     fn build(&self, case: &Case, jobs: u32, values: &Values) -> TaskSet {
         let jitter_pct = values.get("jitter") as u32;
-        let run = |name| Op::Run(Work { ns: values.get(name), jitter_pct });
+        let run = |name| Op::Run(Work::uniform(values.get(name), jitter_pct));
         let times = Some(values.get("loops") as u32).filter(|&loops| loops > 0);
         let program = |name: &str, ops| Program { name: name.to_owned(), ops };
         let exec = Op::Call(Call::Exec);

@@ -76,7 +76,7 @@ impl Benchmark for Netperf {
 
     fn build(&self, _: &Case, pairs: u32, values: &Values) -> TaskSet {
         let jitter_pct = values.get("jitter") as u32;
-        let work = |name| Work { ns: values.get(name), jitter_pct };
+        let work = |name| Work::uniform(values.get(name), jitter_pct);
         let (send, softirq, receive) = (Op::Run(work("send")), Op::Softirq(work("softirq")), Op::Run(work("receive")));
         let message = |channel| Op::Send { channel, sync: true };
         let again = Op::Repeat { to: 0, times: None };

@@ -95,11 +95,11 @@ impl Benchmark for Oracle {
     fn build(&self, _: &Case, users: u32, values: &Values) -> TaskSet {
         let tcp = Tcp::of(values);
         let jitter_pct = values.get("jitter") as u32;
-        let work = |name| Work { ns: values.get(name), jitter_pct };
+        let work = |name| Work::uniform(values.get(name), jitter_pct);
         let run = |name| Op::Run(work(name));
         let (mut shadow, mut user) = (Vec::new(), vec![barrier()]);
         // Thoughts differ more than work does.
-        user.extend([Op::Sleep(Work { ns: values.get("think"), jitter_pct: 50 }), Op::Begin]);
+        user.extend([Op::Sleep(Work::uniform(values.get("think"), 50)), Op::Begin]);
         for call in 0..=CALLS {
             user.extend(tcp.write(values.get("client"), BYTES[0], REQUEST));
             user.extend(tcp.read(BYTES[1], REPLY, 0));

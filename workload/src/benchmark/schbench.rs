@@ -140,10 +140,10 @@ impl Benchmark for Schbench {
         }
         let (message_threads, workers) = Self::threads(case, load, values);
         let jitter_pct = values.get("jitter") as u32;
-        let work = |name| Work { ns: values.get(name), jitter_pct };
+        let work = |name| Work::uniform(values.get(name), jitter_pct);
         let us = |name| values.get(name) * 1000;
         // Uniform from sleeptime to a quarter more; 11% is the nearest.
-        let sleep = Work { ns: us("sleeptime") * 9 / 8, jitter_pct: 11 };
+        let sleep = Work::uniform(us("sleeptime") * 9 / 8, 11);
         let message = vec![
             Op::Fork { program: 1 },
             Op::Run(work("start")),

@@ -93,7 +93,7 @@ impl Benchmark for SequentialTasks {
         TaskSet {
             programs: vec![
                 Program { name: "script".to_owned(), ops: script },
-                sequential::command("task", Work { ns: work, jitter_pct }, values),
+                sequential::command("task", Work::uniform(work, jitter_pct), values),
             ],
             channels: vec![],
             tasks: vec![Task { affinity, ..Task::plain("script".to_owned(), 0, vec![], 0) }],

@@ -55,7 +55,7 @@ impl Benchmark for Stream {
     }
 
     fn build(&self, _: &Case, threads: u32, values: &Values) -> TaskSet {
-        let part = Op::Run(Work { ns: values.get("loop"), jitter_pct: values.get("jitter") as u32 });
+        let part = Op::Run(Work::uniform(values.get("loop"), values.get("jitter") as u32));
         let meet = Op::Call(Call::Barrier { barrier: BARRIER });
         let again = Op::Repeat { to: 0, times: None };
         let program = |name: &str, ops| Program { name: name.to_owned(), ops };

@@ -100,7 +100,7 @@ impl Benchmark for Sysbench {
 
     fn build(&self, case: &Case, threads: u32, values: &Values) -> TaskSet {
         let jitter_pct = values.get("jitter") as u32;
-        let ns = |ns| Op::Run(Work { ns, jitter_pct });
+        let ns = |ns| Op::Run(Work::uniform(ns, jitter_pct));
         let run = |name| ns(values.get(name));
         let message = |channel| Op::Send { channel, sync: true };
         let (mut server, mut client) = (Vec::new(), vec![barrier(), Op::Begin]);
@@ -115,7 +115,7 @@ impl Benchmark for Sysbench {
                 Statement::Commit { changed: true } => {
                     server.extend([run("begin"), Op::Call(Call::Lock { mutex: LOG }), run("log")]);
                     server.push(Op::Call(Call::Unlock { mutex: LOG }));
-                    server.push(Op::Call(Call::Io(Work { ns: values.get("flush"), jitter_pct })));
+                    server.push(Op::Call(Call::Io(Work::uniform(values.get("flush"), jitter_pct))));
                 }
             }
             server.extend([run("write"), message(REPLY)]);

@@ -59,8 +59,20 @@ impl WorkloadFile {
             (false, 1) => "1 task".to_owned(),
             (false, tasks) => format!("{tasks} tasks"),
         };
-        let (programs, cpu_sets, params) = (self.programs.clone(), vec![], vec![]);
-        Workload { benchmark, case, load, metric, unit, higher_is_better, programs, channels, tasks, cpu_sets, params }
+        Workload {
+            benchmark,
+            case,
+            load,
+            metric,
+            unit,
+            higher_is_better,
+            programs: self.programs.clone(),
+            channels,
+            tasks,
+            cpu_sets: vec![],
+            distributions: self.distributions.clone(),
+            params: vec![],
+        }
     }
 
     /// At a barrier that has no number of its own, all tasks meet that have it in their programs.

@@ -1,5 +1,6 @@
 //! Workloads from TOML files. docs/workloads.md describes the format.
 
+mod distribution;
 mod header;
 mod instances;
 mod program;
@@ -9,7 +10,7 @@ mod task;
 
 use crate::error::{About, NO_FILE, WorkloadError};
 use crate::validate::{NR_CPUS_MAX, reached};
-use crate::{Call, Kind, Op, Program};
+use crate::{Call, Distribution, Kind, Op, Program};
 use header::Header;
 use program::{Phase, Phases};
 use resource::ResourceDef;
@@ -30,14 +31,25 @@ pub(crate) struct WorkloadFile {
     path: PathBuf,
     header: Header,
     resources: Vec<ResourceDef>,
+    distributions: Vec<Distribution>,
     programs: Vec<Program>,
     /// By program: where its steps are.
     places: Vec<Vec<Place>>,
     tasks: Vec<TaskDef>,
 }
 
-const KEYS: [&str; 9] =
-    ["workload", "channel", "mutex", "condition", "barrier", "spinlock", "phase", "program", "task"];
+const KEYS: [&str; 10] = [
+    "workload",
+    "channel",
+    "mutex",
+    "condition",
+    "barrier",
+    "spinlock",
+    "distribution",
+    "phase",
+    "program",
+    "task",
+];
 
 impl WorkloadFile {
     /// Reads a file.
@@ -63,14 +75,17 @@ impl WorkloadFile {
 
         let header = header::read(&root)?;
         let resources = resource::read_all(&root)?;
-        let tables = root.tables("phase", &program::PHASE_KEYS)?;
-        no_name_twice(&tables)?;
-        let phases = tables.iter().cloned().map(Phase::read).collect::<Result<Vec<_>, _>>()?;
+        let phase_tables = root.tables("phase", &program::PHASE_KEYS)?;
+        no_name_twice(&phase_tables)?;
+        let phases = phase_tables.iter().cloned().map(Phase::read).collect::<Result<Vec<_>, _>>()?;
 
         let program_tables = root.tables("program", &program::KEYS)?;
         no_name_twice(&program_tables)?;
         let names = program_tables.iter().map(name).collect::<Result<Vec<_>, _>>()?;
-        let names = step::Names::new(&resources, &names);
+        let tables = root.tables("distribution", &distribution::KEYS)?;
+        no_name_twice(&tables)?;
+        let distributions = distribution::read_all(&tables)?;
+        let names = step::Names::new(&resources, &distributions, &names);
         let phase_numbers = phases.iter().map(Phase::name).zip(0..).collect();
         let phases = Phases { all: &phases, numbers: &phase_numbers };
         let (mut programs, mut places, mut used) = (vec![], vec![], vec![false; phases.all.len()]);
@@ -89,7 +104,7 @@ impl WorkloadFile {
             places.push(at);
         }
         if let Some(unused) = used.iter().position(|used| !used) {
-            return Err(tables[unused].wrong("name", "no program has this phase; expected one that does"));
+            return Err(phase_tables[unused].wrong("name", "no program has this phase; expected one that does"));
         }
         if !programs.iter().any(|program| program.ops.contains(&Op::Done)) {
             return Err(root.wrong("program", "no program has the step \"done\"; expected one, it counts the metric"));
@@ -109,7 +124,7 @@ impl WorkloadFile {
             return Err(program_tables[unused].wrong("name", what));
         }
 
-        let file = WorkloadFile { path: path.to_owned(), header, resources, programs, places, tasks };
+        let file = WorkloadFile { path: path.to_owned(), header, resources, distributions, programs, places, tasks };
         if !file.by_instance() {
             header::refuse_instances(&root.need_table("workload", &header::KEYS)?)?;
         }

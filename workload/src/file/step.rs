@@ -1,25 +1,41 @@
 //! One step of a program: `"exit"`, `{run = "50us", jitter = 10}`.
 
+use super::distribution;
 use super::resource::{ResourceDef, named, unknown};
-use crate::{Call, Kind, Op, TimerMode, Work};
+use crate::{Call, Distribution, Kind, Op, TimerMode, Work};
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use wakelab_input::{InputError, Table, Value, did_you_mean};
 
 /// The names that steps may use.
 #[derive(Clone, Debug)]
 pub(super) struct Names<'a> {
     pub(super) resources: &'a [ResourceDef],
+    pub(super) distributions: &'a [Distribution],
     programs: &'a [&'a str],
     /// By name: the numbers of the resources, and of the programs.
     resource_numbers: HashMap<&'a str, u32>,
     program_numbers: HashMap<&'a str, u32>,
+    distribution_numbers: HashMap<&'a str, (NonZeroU32, u64)>,
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(resources: &'a [ResourceDef], programs: &'a [&'a str]) -> Self {
+    pub(super) fn new(
+        resources: &'a [ResourceDef],
+        distributions: &'a [Distribution],
+        programs: &'a [&'a str],
+    ) -> Self {
         let resource_numbers = resources.iter().map(|resource| resource.name.as_str()).zip(0..).collect();
         let program_numbers = programs.iter().copied().zip(0..).collect();
-        Names { resources, programs, resource_numbers, program_numbers }
+        let numbers = (1..).filter_map(NonZeroU32::new);
+        let numbered = |(one, number): (&'a Distribution, _)| (one.name.as_str(), (number, one.mean()));
+        let distribution_numbers = distributions.iter().zip(numbers).map(numbered).collect();
+        Names { resources, distributions, programs, resource_numbers, program_numbers, distribution_numbers }
+    }
+
+    /// The number, from 1, and the mean, ns, of the distribution of a name.
+    pub(super) fn distribution(&self, name: &str) -> Option<(NonZeroU32, u64)> {
+        self.distribution_numbers.get(name).copied()
     }
 
     /// The number of the resource of a name.
@@ -128,26 +144,27 @@ pub(super) fn of_table(
 ) -> Result<Step, InputError> {
     let resource = |key: &str, kind: Kind| named(table, key, kind, names);
     Ok(Step::Op(match kind {
-        "run" => Op::Run(work(table, kind)?),
-        "softirq" => Op::Softirq(work(table, kind)?),
-        "sleep" => Op::Sleep(work(table, kind)?),
+        "run" => Op::Run(work(table, kind, names)?),
+        "softirq" => Op::Softirq(work(table, kind, names)?),
+        "sleep" => Op::Sleep(work(table, kind, names)?),
         "send" => Op::Send { channel: resource(kind, Kind::Channel)?, sync: table.flag("sync")?.unwrap_or(false) },
         "recv" if table.get("room").is_none() && table.get("all").is_none() => {
             Op::Recv { channel: resource(kind, Kind::Channel)? }
         }
         "fork" => Op::Fork { program: program(table, kind, names)? },
-        _ => return call(kind, table, resource, timers).map(Step::Call),
+        _ => return call(kind, table, names, resource, timers).map(Step::Call),
     }))
 }
 
 fn call(
     kind: &str,
     table: &Table<'_>,
+    names: &Names<'_>,
     resource: impl Fn(&str, Kind) -> Result<u32, InputError>,
     timers: &mut Timers,
 ) -> Result<Call, InputError> {
     Ok(match kind {
-        "io" => Call::Io(work(table, kind)?),
+        "io" => Call::Io(work(table, kind, names)?),
         "sleep_until" => Call::SleepUntil { at_ns: table.duration(kind)?.unwrap_or(0) },
         "timer" => timer(table, timers)?,
         "lock" => Call::Lock { mutex: resource(kind, Kind::Mutex)? },
@@ -155,7 +172,7 @@ fn call(
             if table.get("hold").is_none() {
                 return Err(table.missing("hold", "a time such as {spin = \"lock\", hold = \"100ns\"}"));
             }
-            Call::Spin { lock: resource(kind, Kind::Spinlock)?, hold: work(table, "hold")? }
+            Call::Spin { lock: resource(kind, Kind::Spinlock)?, hold: work(table, "hold", names)? }
         }
         "unlock" => Call::Unlock { mutex: resource(kind, Kind::Mutex)? },
         "cond_wait" => {
@@ -175,9 +192,15 @@ fn call(
     })
 }
 
-fn work(table: &Table<'_>, key: &str) -> Result<Work, InputError> {
+fn work(table: &Table<'_>, key: &str, names: &Names<'_>) -> Result<Work, InputError> {
+    if let Some((number, mean)) = distribution::named(table, key, names)? {
+        if table.get("jitter").is_some() {
+            return Err(table.wrong("jitter", "a distribution has no jitter; expected no such key"));
+        }
+        return Ok(Work { distribution: Some(number), ..Work::uniform(mean, 0) });
+    }
     let ns = table.duration(key)?.unwrap_or(0);
-    Ok(Work { ns, jitter_pct: table.number("jitter", &(0..=100))?.unwrap_or(0) as u32 })
+    Ok(Work::uniform(ns, table.number("jitter", &(0..=100))?.unwrap_or(0) as u32))
 }
 
 fn timer(table: &Table<'_>, timers: &mut Timers) -> Result<Call, InputError> {

@@ -63,7 +63,7 @@ impl Groups {
     pub(crate) fn build(self, groups: u32, size: u64, values: &Values) -> TaskSet {
         let (fds, loops) = (values.get("fds") as u32, values.get("loops") as u32);
         let jitter_pct = values.get("jitter") as u32;
-        let work = |name| Op::Run(Work { ns: values.get(name), jitter_pct });
+        let work = |name| Op::Run(Work::uniform(values.get(name), jitter_pct));
         let (held, held_of_1, room) = match self.through {
             Through::Pipes => (params::pipe_capacity(size), params::PIPE_BYTES, params::pipe_room(size)),
             Through::Sockets => (params::socket_capacity(size), params::socket_capacity(1), params::socket_room(size)),
@@ -73,7 +73,7 @@ impl Groups {
         let message = Op::Call(Call::RecvBatch { channel: MESSAGES, room, all: sockets });
         // Each message to a socket has memory of its own, which a lock of the whole machine guards; to a pipe, a place
         // in a page.
-        let memory = sockets.then(|| Work { ns: values.get("memory"), jitter_pct });
+        let memory = sockets.then(|| Work::uniform(values.get("memory"), jitter_pct));
         let all = 2 * fds * groups;
         let program = |name: &str, ops| Program { name: name.to_owned(), ops };
         let programs = vec![

@@ -28,7 +28,7 @@ impl Pairs {
     /// The programs, pipes and tasks. The parent of a pair forks the other, which gets its CPUs.
     pub(crate) fn build(self, values: &Values) -> TaskSet {
         let jitter_pct = values.get("jitter") as u32;
-        let work = |name| Op::Run(Work { ns: values.get(name), jitter_pct });
+        let work = |name| Op::Run(Work::uniform(values.get(name), jitter_pct));
         let (write, read) = (work("write"), work("read"));
         let program = |name: &str, ops| Program { name: name.to_owned(), ops };
         let mut programs =

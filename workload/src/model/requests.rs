@@ -171,7 +171,7 @@ struct Steps<'a> {
 
 impl Steps<'_> {
     fn work(self, ns: u64) -> Work {
-        Work { ns, jitter_pct: self.values.get("jitter") as u32 }
+        Work::uniform(ns, self.values.get("jitter") as u32)
     }
 
     fn run(self, name: &str) -> Op {
@@ -208,9 +208,9 @@ impl Steps<'_> {
         ops.push(if self.of == Of::Wakeup { Op::Done } else { Op::Begin });
         let sleep = self.values.get("sleep");
         if sleep > 0 {
-            ops.push(Op::Sleep(Work { ns: sleep * 1_000, jitter_pct: 0 }));
+            ops.push(Op::Sleep(Work::uniform(sleep * 1_000, 0)));
         }
-        let work = Work { ns: self.operations(), jitter_pct: WORK_JITTER_PCT };
+        let work = Work::uniform(self.operations(), WORK_JITTER_PCT);
         if work.ns > 0 {
             let locked = self.values.get("locking") != 0;
             ops.push(if locked { Op::Call(Call::RunCpuLocked(work)) } else { Op::Run(work) });

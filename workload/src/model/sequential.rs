@@ -30,14 +30,14 @@ pub(crate) fn overhead(values: &Values) -> u64 {
 /// A process that does so much work: forked by a shell, it becomes another program, works, and exits.
 pub(crate) fn command(name: &str, work: Work, values: &Values) -> Program {
     let jitter_pct = work.jitter_pct;
-    let run = |name| Op::Run(Work { ns: values.get(name), jitter_pct });
+    let run = |name| Op::Run(Work::uniform(values.get(name), jitter_pct));
     // sched_exec() comes before what execve() costs.
     Program { name: name.to_owned(), ops: vec![Op::Call(Call::Exec), run("exec"), Op::Run(work), run("exit")] }
 }
 
 /// A shell's steps around commands that it starts at the same time, and waits for.
 pub(crate) fn start(programs: &[u32], jitter_pct: u32, values: &Values) -> Vec<Op> {
-    let run = |name| Op::Run(Work { ns: values.get(name), jitter_pct });
+    let run = |name| Op::Run(Work::uniform(values.get(name), jitter_pct));
     let fork = |&program: &u32| [run("fork"), Op::Fork { program }];
     programs.iter().flat_map(fork).chain([Op::Wait, run("shell")]).collect()
 }

@@ -51,7 +51,7 @@ impl Tcp {
     }
 
     fn work(self, ns: u64) -> Work {
-        Work { ns, jitter_pct: self.jitter_pct }
+        Work::uniform(ns, self.jitter_pct)
     }
 
     /// Returns a `write()` of so many bytes, after `before` ns of other work of the task.

@@ -152,6 +152,7 @@ impl RtApp {
             channels,
             tasks,
             cpu_sets: self.cpu_sets.clone(),
+            distributions: vec![],
             params: vec![],
         }
     }

@@ -102,7 +102,7 @@ impl Writer<'_> {
             self.call(Call::Timer { timer: timer as u32, period_ns: ns, mode }, &thread.place);
         }
         if ns > 0 && self.modes.is_empty() {
-            self.push(Op::Sleep(Work { ns, jitter_pct: 0 }), &thread.place);
+            self.push(Op::Sleep(Work::uniform(ns, 0)), &thread.place);
         }
     }
 
@@ -183,7 +183,7 @@ impl Writer<'_> {
     /// Writes what an event does.
     fn step(&mut self, step: &Step) {
         let place = &step.place;
-        let work = |ns| Work { ns, jitter_pct: 0 };
+        let work = |ns| Work::uniform(ns, 0);
         match &step.event {
             Event::Run(ns) => self.push(Op::Run(work(*ns)), place),
             Event::Sleep(ns) => self.push(Op::Sleep(work(*ns)), place),

@@ -2,7 +2,7 @@
 
 use wakelab_workload::{Call, Channel, Kind, Op, Program, Task, TimerMode, Work, Workload, synthetic};
 
-const SOME: Op = Op::Run(Work { ns: 1, jitter_pct: 0 });
+const SOME: Op = Op::Run(Work::uniform(1, 0));
 const AGAIN: Op = Op::Repeat { to: 0, times: None };
 
 fn lock(mutex: u32) -> Op {

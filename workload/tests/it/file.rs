@@ -84,20 +84,20 @@ fn all_of_a_file_is_in_its_workload() {
         workload.programs[0].ops,
         [
             Op::Begin,
-            Op::Run(Work { ns: 50_000, jitter_pct: 10 }),
+            Op::Run(Work::uniform(50_000, 10)),
             Op::Send { channel: 0, sync: true },
             Op::Recv { channel: 0 },
             Op::Done,
             Op::Repeat { to: 1, times: Some(10) },
             Op::Fork { program: 1 },
             Op::Wait,
-            Op::Sleep(Work { ns: 1_500_000, jitter_pct: 0 }),
+            Op::Sleep(Work::uniform(1_500_000, 0)),
             Op::Repeat { to: 0, times: None },
         ]
     );
     assert_eq!(
         workload.programs[1].ops,
-        [Op::Softirq(Work { ns: 800, jitter_pct: 0 }), Op::Send { channel: 1, sync: false }, Op::Exit]
+        [Op::Softirq(Work::uniform(800, 0)), Op::Send { channel: 1, sync: false }, Op::Exit]
     );
 
     let tasks: Vec<_> = workload.tasks.iter().map(|t| (t.name.as_str(), t.program, t.channels.to_vec())).collect();
@@ -487,7 +487,7 @@ fn steps(phases: &str, ops: &str) -> String {
 
 #[test]
 fn loops_and_phases_are_written_out_where_they_stand() {
-    let run = |us: u64| Op::Run(Work { ns: 1_000 * us, jitter_pct: 0 });
+    let run = |us: u64| Op::Run(Work::uniform(1_000 * us, 0));
     let phases = "[[phase]]\nname = \"light\"\nops = [{run = \"1us\"}, {phase = \"tail\"}]\n\
                   [[phase]]\nname = \"tail\"\nops = [{run = \"2us\"}, {run = \"3us\"}, {repeat = {to = 1, times = \
                   5}}]\n";

@@ -98,8 +98,8 @@ fn every_call_is_read() {
             Call::Nice(-3),
             Call::IdlePolicy(false),
             Call::Yield,
-            Call::Io(Work { ns: 3_000_000, jitter_pct: 7 }),
-            Call::Spin { lock: s, hold: Work { ns: 100, jitter_pct: 20 } },
+            Call::Io(Work::uniform(3_000_000, 7)),
+            Call::Spin { lock: s, hold: Work::uniform(100, 20) },
         ]
     );
     let timer = |timer, period_ms: u64, mode| Call::Timer { timer, period_ns: period_ms * 1_000_000, mode };

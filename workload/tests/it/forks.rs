@@ -2,7 +2,7 @@
 
 use wakelab_workload::{Op, Program, Task, Work, Workload, synthetic};
 
-const SOME: Op = Op::Run(Work { ns: 1, jitter_pct: 0 });
+const SOME: Op = Op::Run(Work::uniform(1, 0));
 
 fn fork(program: u32) -> Op {
     Op::Fork { program }

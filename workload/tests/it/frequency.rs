@@ -26,7 +26,7 @@ fn a_round_of_sequential_tasks_is_as_long_as_its_rate_says() {
     }
     // Faster than processes can be started: no work is left.
     let workload = at("sequential-tasks:any", Load::PerSecond(10_000), &[]);
-    assert!(workload.programs[1].ops.contains(&Op::Run(wakelab_workload::Work { ns: 0, jitter_pct: 5 })));
+    assert!(workload.programs[1].ops.contains(&Op::Run(wakelab_workload::Work::uniform(0, 5))));
 }
 
 #[test]

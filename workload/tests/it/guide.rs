@@ -50,6 +50,7 @@ fn the_benchmark_of_the_guide_is_sound() {
                 channels: set.channels,
                 tasks: set.tasks,
                 cpu_sets: vec![],
+                distributions: vec![],
                 params: values.into_params(),
             };
             assert_eq!(workload.validate(4), Ok(()));

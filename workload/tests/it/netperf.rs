@@ -84,7 +84,7 @@ fn udp_is_never_dearer_than_tcp() {
 #[test]
 fn options_set_numbers_by_name_and_say_so() {
     let workload = at("TCP_RR", 1, &[("send", 77), ("jitter", 0)]);
-    assert_eq!(program(&workload, "netperf").ops[1], Op::Run(wakelab_workload::Work { ns: 77, jitter_pct: 0 }));
+    assert_eq!(program(&workload, "netperf").ops[1], Op::Run(wakelab_workload::Work::uniform(77, 0)));
     let send = workload.params.iter().find(|param| param.name == "send").unwrap();
     assert_eq!(send.value, 77);
     assert!(send.origin.starts_with("given in place of "), "{}", send.origin);

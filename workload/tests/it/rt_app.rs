@@ -15,11 +15,11 @@ fn ops(tasks: &str) -> Vec<Op> {
 }
 
 fn run(us: u64) -> Op {
-    Op::Run(Work { ns: us * 1000, jitter_pct: 0 })
+    Op::Run(Work::uniform(us * 1000, 0))
 }
 
 fn sleep(us: u64) -> Op {
-    Op::Sleep(Work { ns: us * 1000, jitter_pct: 0 })
+    Op::Sleep(Work::uniform(us * 1000, 0))
 }
 
 fn again(to: u32, times: Option<u32>) -> Op {

@@ -38,7 +38,7 @@ fn each_message_thread_has_a_list_of_its_own() {
 #[test]
 fn a_worker_spins_asks_and_is_done_when_it_has_read_the_clock() {
     let workload = at("normal", 1, &[("cputime", 5), ("sleeptime", 8), ("jitter", 0)]);
-    let run = |ns| Work { ns, jitter_pct: 0 };
+    let run = |ns| Work::uniform(ns, 0);
     let expected = [
         Op::Call(Call::RunFor { ns: 5_000 }),
         Op::Run(run(350)),
@@ -51,7 +51,7 @@ fn a_worker_spins_asks_and_is_done_when_it_has_read_the_clock() {
     // 8 us and up to a quarter more.
     let expected = [
         Op::Call(Call::Await { list: 0 }),
-        Op::Sleep(Work { ns: 9_000, jitter_pct: 11 }),
+        Op::Sleep(Work::uniform(9_000, 11)),
         Op::Call(Call::Serve { list: 0, each: run(350) }),
     ];
     assert_eq!(workload.programs[0].ops[3..6], expected);
@@ -79,7 +79,7 @@ mod requests {
     use wakelab_workload::{Call, Load, Op, TimerMode, Work, Workload, build};
 
     fn run(ns: u64) -> Op {
-        Op::Run(Work { ns, jitter_pct: 0 })
+        Op::Run(Work::uniform(ns, 0))
     }
 
     fn worker(workload: &Workload) -> &[Op] {
@@ -92,11 +92,11 @@ mod requests {
     fn a_worker_asks_sleeps_and_multiplies_under_the_lock_of_its_cpu() {
         let workload = at("requests", 4, &[("jitter", 0)]);
         // 104 rows and columns: 5 times 104^3 at 0.9 ns.
-        let work = Work { ns: 5 * 104_u64.pow(3) * 900 / 1000, jitter_pct: 1 };
+        let work = Work::uniform(5 * 104_u64.pow(3) * 900 / 1000, 1);
         let ask = [run(350), Op::Call(Call::Ask { list: 0 }), run(300)];
-        let request = [Op::Begin, Op::Sleep(Work { ns: 100_000, jitter_pct: 0 }), Op::Call(Call::RunCpuLocked(work))];
+        let request = [Op::Begin, Op::Sleep(Work::uniform(100_000, 0)), Op::Call(Call::RunCpuLocked(work))];
         assert_eq!(worker(&workload), [&ask[..], &request, &[Op::Done, AGAIN]].concat());
-        let each = Work { ns: 350, jitter_pct: 0 };
+        let each = Work::uniform(350, 0);
         let serve = [Op::Call(Call::Await { list: 0 }), run(300), Op::Call(Call::Serve { list: 0, each }), AGAIN];
         assert_eq!(workload.programs[0].ops, serve);
         assert_eq!((workload.load.as_str(), workload.tasks.len(), workload.channels.len()), ("4", 5, 1));

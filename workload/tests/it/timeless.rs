@@ -3,8 +3,8 @@
 use wakelab_workload::{Channel, Op, Program, Task, Work, Workload, synthetic};
 
 const AGAIN: Op = Op::Repeat { to: 0, times: None };
-const SOME: Op = Op::Run(Work { ns: 1, jitter_pct: 0 });
-const NONE: Op = Op::Run(Work { ns: 0, jitter_pct: 0 });
+const SOME: Op = Op::Run(Work::uniform(1, 0));
+const NONE: Op = Op::Run(Work::uniform(0, 0));
 
 fn send(channel: u32) -> Op {
     Op::Send { channel, sync: false }

@@ -2,7 +2,7 @@
 
 use wakelab_workload::{Op, Work, Workload, synthetic};
 
-const WORK: Work = Work { ns: 50_000, jitter_pct: 10 };
+const WORK: Work = Work::uniform(50_000, 10);
 
 fn says(change: impl FnOnce(&mut Workload)) -> String {
     let mut workload = synthetic::ping_pong(2);
@@ -54,7 +54,7 @@ fn a_wrong_channel_or_step_is_named() {
     );
     assert_eq!(step(Op::Repeat { to: 0, times: Some(0) }), "program ping, step 1: repeats 0 times; expected 1 or more");
     assert_eq!(
-        step(Op::Sleep(Work { ns: 1, jitter_pct: 101 })),
+        step(Op::Sleep(Work::uniform(1, 101))),
         "program ping, step 1: a jitter of 101%; expected 0 to 100"
     );
 }

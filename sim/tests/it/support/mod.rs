@@ -18,7 +18,7 @@ pub const MS: u64 = 1_000_000;
 
 /// Work or time without spread.
 pub const fn ns(ns: u64) -> Work {
-    Work { ns, jitter_pct: 0 }
+    Work::uniform(ns, 0)
 }
 
 /// A call as a step.

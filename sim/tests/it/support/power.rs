@@ -17,7 +17,7 @@ pub fn side(name: &str) -> PmSide {
 
 /// A task that works and sleeps, for ever, on CPU 0.
 pub fn periodic(work: u64, period: u64) -> Workload {
-    let ns = |ns| Work { ns, jitter_pct: 0 };
+    let ns = |ns| Work::uniform(ns, 0);
     let ops = vec![Op::Run(ns(work)), Op::Sleep(ns(period)), Op::Repeat { to: 0, times: None }];
     let mut workload = of_programs(vec![ops], &[]);
     workload.tasks[0].affinity = Some(vec![0]);

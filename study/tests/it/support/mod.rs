@@ -96,6 +96,7 @@ pub fn workload(load: &str) -> Workload {
         channels: Vec::new(),
         tasks: Vec::new(),
         cpu_sets: Vec::new(),
+        distributions: Vec::new(),
         params: vec![Param {
             name: "send".to_owned(),
             unit: "ns".to_owned(),

@@ -55,7 +55,7 @@ impl Benchmark for LatCtx {
         // A task's own numbers of its channels: the pipe that it reads, and the pipe of the next process.
         const READ: u32 = 0;
         const WRITE: u32 = 1;
-        let work = Op::Run(Work { ns: values.get("work"), jitter_pct: 0 });
+        let work = Op::Run(Work::uniform(values.get("work"), 0));
         // pipe_write() hints that the writer is about to sleep.
         let (receive, send) = (Op::Recv { channel: READ }, Op::Send { channel: WRITE, sync: true });
         let again = Op::Repeat { to: 0, times: None };

@@ -1,0 +1,115 @@
+//! `wakelab capture`.
+
+use super::trace::only;
+use crate::distinct_paths::Paths;
+use crate::out_file::OutFile;
+use crate::output::{Exit, hint, say};
+use crate::progress::Bar;
+use crate::signals::stop_flag;
+use anyhow::Context;
+use std::path::{Path, PathBuf};
+use wakelab_events::stream::Source;
+use wakelab_input::parse_duration;
+use wakelab_machine::Machine;
+use wakelab_study::capture::{CaptureOptions, Captured, capture};
+
+pub const EXAMPLE: &str = "\
+Example:
+  wakelab capture rec -o captured.toml --machine mine.toml
+  wakelab compare --machine mine.toml --kernel v6.12 --workload ./captured.toml \\
+      --load 1 --base SIS_UTIL --with NO_SIS_UTIL";
+
+/// `wakelab capture`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A recording, an import, or the folder of one simulated run.
+    #[arg(value_name = "RECORDING")]
+    recording: PathBuf,
+    /// Write the workload to this file (captured.toml).
+    #[arg(short, long, value_name = "FILE")]
+    out: PathBuf,
+    /// How it is captured.
+    #[command(flatten)]
+    pub flags: CaptureFlags,
+}
+
+/// Flags of the commands that capture.
+#[derive(Debug, clap::Args)]
+pub struct CaptureFlags {
+    /// The machine that was recorded: a name, or a file.
+    ///
+    /// Its costs are taken off what tasks computed, since a simulation adds them. A simulated run names its own.
+    #[arg(long, value_name = "MACHINE")]
+    pub machine: Option<String>,
+    /// Begin so long after the first event.
+    ///
+    /// For a simulated run after its start; when measuring began if left out.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, hide_short_help = true)]
+    pub from: Option<u64>,
+    /// Capture what happens in this time.
+    ///
+    /// All up to the end if left out.
+    #[arg(long, value_name = "TIME", value_parser = super::compare::positive_time)]
+    pub window: Option<u64>,
+}
+
+impl Args {
+    /// What it reads and writes.
+    pub fn paths(&self) -> Paths<'_> {
+        Paths { inputs: vec![self.recording.clone()], outputs: vec![("--out", &self.out)] }
+    }
+}
+
+/// The machine of a source: what `--machine` names, or what a simulated run names.
+pub fn machine(source: &Source, flags: &CaptureFlags) -> anyhow::Result<Option<Machine>> {
+    match &flags.machine {
+        Some(name) => Ok(Some(wakelab_machine::get(name).context("--machine")?)),
+        None => match source {
+            Source::Simulated(_) => {
+                let about = wakelab_study::stats::about(source)?;
+                Ok(wakelab_machine::get(&about.machine).ok())
+            }
+            _ => Ok(None),
+        },
+    }
+}
+
+/// Captures a recording as a workload.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let source = only(&args.recording)?;
+    let machine = machine(&source, &args.flags)?;
+    let out = OutFile::new("--out", &args.out)?;
+    let captured = captured(&source, &args.flags, machine.as_ref(), false)?;
+    out.write(&captured.toml)?;
+    print!("{}", wakelab_report::capture::text(&captured));
+    say_losses(&captured, machine.as_ref(), &args.out);
+    Ok(Exit::Done)
+}
+
+/// Captures a source with the flags of a command.
+pub fn captured(
+    source: &Source,
+    flags: &CaptureFlags,
+    machine: Option<&Machine>,
+    exact: bool,
+) -> anyhow::Result<Captured> {
+    let bar = Bar::new(&source.wakeups(), false);
+    stop_flag()?;
+    let options = CaptureOptions { machine, from_ns: flags.from, window_ns: flags.window, exact };
+    let captured = capture(source, &options, &bar);
+    bar.finish();
+    Ok(captured?)
+}
+
+fn say_losses(captured: &Captured, machine: Option<&Machine>, out: &Path) {
+    if machine.is_none() {
+        say!(
+            "warning: no machine is known, so that work has in it what the kernel cost, and slow CPUs and busy SMT \
+             siblings make it longer"
+        );
+    }
+    if !captured.complete {
+        say!("warning: there are more steps than can be held, so that the end is left out; --window names a shorter time");
+    }
+    hint(format_args!("wakelab workload show {} prints it", out.display()));
+}

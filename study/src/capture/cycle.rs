@@ -1,0 +1,240 @@
+//! The round that a task does again and again, if it does: what it does between waits, in the same order each time.
+//!
+//! A recording shows a wait only where a task slept. A reply that is there in time is read without one, so that some
+//! rounds look like two in one. A task for which most rounds are alike is taken to do that round for ever, with amounts
+//! of work drawn from those that were recorded. Whether the rounds of tasks that wake each other fit together is shown
+//! by doing them without time: see [`runs_for_ever`].
+
+use super::program::{Amount, CapturedOp, CapturedProgram};
+use super::timeline::TaskNr;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// The part of the rounds that must be alike.
+const LEAST_ALIKE: f64 = 0.75;
+/// How many rounds a cycle is taken from, at least.
+const LEAST_ROUNDS: usize = 8;
+/// The longest cycle, in waits.
+const LONGEST: usize = 8;
+/// The most values that stand for a distribution: each is the mean of an equal part of the recorded ones.
+const VALUES: usize = 64;
+/// How many rounds each task does in [`runs_for_ever`], at least.
+const ROUNDS: u32 = 64;
+/// The most messages in a mailbox of tasks whose rounds fit together.
+const MOST_WAITING: u32 = 32;
+
+/// Returns the program of a task as a first part and a cycle. Returns `None` if its rounds are not alike.
+pub(super) fn of(ops: &[CapturedOp]) -> Option<CapturedProgram> {
+    // What comes up to the first wait is the rest of a round.
+    let rounds: Vec<&[CapturedOp]> = ops.split_inclusive(CapturedOp::waits).collect();
+    let (first, rounds) = rounds.split_first()?;
+    let whole = rounds.iter().take_while(|round| round.last().is_some_and(CapturedOp::waits)).count();
+    let rounds = &rounds[..whole];
+    if rounds.len() < LEAST_ROUNDS {
+        return None;
+    }
+    let mut kinds: FxHashMap<Vec<Shape>, usize> = FxHashMap::default();
+    let shapes: Vec<usize> = rounds
+        .iter()
+        .map(|round| {
+            let next = kinds.len();
+            *kinds.entry(round.iter().map(Shape::of).collect()).or_insert(next)
+        })
+        .collect();
+    (1..=LONGEST.min(2 * rounds.len() / LEAST_ROUNDS)).find_map(|length| {
+        let most_common: Vec<usize> = (0..length).map(|phase| most_common(shapes.iter().skip(phase).step_by(length))).collect();
+        let alike: Vec<usize> = (0..rounds.len()).filter(|&at| shapes[at] == most_common[at % length]).collect();
+        if (alike.len() as f64) < LEAST_ALIKE * rounds.len() as f64 {
+            return None;
+        }
+        let cycle = (0..length).flat_map(|phase| {
+            let same: Vec<&[CapturedOp]> = alike.iter().filter(|&&at| at % length == phase).map(|&at| rounds[at]).collect();
+            pooled(&same)
+        });
+        Some(CapturedProgram { first: first.to_vec(), for_ever: cycle.collect() })
+    })
+}
+
+fn most_common<'a>(values: impl Iterator<Item = &'a usize>) -> usize {
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    values.for_each(|&value| *counts.entry(value).or_default() += 1);
+    counts.into_iter().max_by_key(|&(value, count)| (count, std::cmp::Reverse(value))).map_or(0, |(value, _)| value)
+}
+
+/// A step without its amount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Shape {
+    Run,
+    Softirq,
+    Send(TaskNr, bool),
+    Receive,
+    Sleep,
+    Fork(TaskNr),
+    WaitForChildren,
+    Exec,
+    Begin,
+    Done,
+}
+
+impl Shape {
+    pub(super) fn of(op: &CapturedOp) -> Self {
+        match *op {
+            CapturedOp::Run(_) => Shape::Run,
+            CapturedOp::Softirq => Shape::Softirq,
+            CapturedOp::Send { to, sync } => Shape::Send(to, sync),
+            CapturedOp::Receive => Shape::Receive,
+            CapturedOp::Sleep(_) | CapturedOp::SleepUntil(_) | CapturedOp::Timer(_) => Shape::Sleep,
+            CapturedOp::Fork(child) => Shape::Fork(child),
+            CapturedOp::WaitForChildren => Shape::WaitForChildren,
+            CapturedOp::Exec => Shape::Exec,
+            CapturedOp::Begin => Shape::Begin,
+            CapturedOp::Done => Shape::Done,
+        }
+    }
+}
+
+/// One round in place of many of the same shape: each amount is one of those that they have there.
+pub(super) fn pooled(rounds: &[&[CapturedOp]]) -> Vec<CapturedOp> {
+    let Some(one) = rounds.first() else { return Vec::new() };
+    let amounts = |at: usize| -> Vec<u64> {
+        let amount = |round: &&[CapturedOp]| match &round[at] {
+            CapturedOp::Run(amount) | CapturedOp::Sleep(amount) => match amount {
+                Amount::Ns(ns) => vec![*ns],
+                Amount::OneOf(values) => values.clone(),
+            },
+            _ => Vec::new(),
+        };
+        rounds.iter().flat_map(amount).collect()
+    };
+    let op = |(at, op): (usize, &CapturedOp)| match op {
+        CapturedOp::Run(_) => CapturedOp::Run(distribution(amounts(at))),
+        CapturedOp::Sleep(_) => CapturedOp::Sleep(distribution(amounts(at))),
+        other => other.clone(),
+    };
+    one.iter().enumerate().map(op).collect()
+}
+
+/// At most [`VALUES`] values with the mean of all.
+fn distribution(mut all: Vec<u64>) -> Amount {
+    all.sort_unstable();
+    if all.first() == all.last() {
+        return Amount::Ns(all.first().copied().unwrap_or(0));
+    }
+    let parts = VALUES.min(all.len());
+    let part = |number: usize| &all[number * all.len() / parts..(number + 1) * all.len() / parts];
+    let mean = |values: &[u64]| (values.iter().sum::<u64>() + values.len() as u64 / 2) / values.len() as u64;
+    Amount::OneOf((0..parts).map(|number| mean(part(number))).collect())
+}
+
+/// Does the programs of tasks that wake each other without time, as far as they can go by turns. Returns whether all do
+/// some rounds, without messages piling up. As only its owner reads a mailbox, the order of turns does not matter
+/// to who comes how far.
+pub(super) fn runs_for_ever(programs: &BTreeMap<TaskNr, CapturedProgram>) -> bool {
+    let mut mail: FxHashMap<TaskNr, u32> = FxHashMap::default();
+    let mut at: FxHashMap<TaskNr, (usize, u32)> = programs.keys().map(|&task| (task, (0, 0))).collect();
+    while at.values().any(|&(_, rounds)| rounds < ROUNDS) {
+        let mut moved = false;
+        for (&task, program) in programs {
+            let (step, rounds) = at.get_mut(&task).expect("all are there");
+            // A round at a time, so that nobody is far ahead of those that he wakes.
+            let stop = *rounds + 1;
+            while *rounds < stop {
+                let first = program.first.len();
+                let op = program.first.get(*step).or_else(|| program.for_ever.get(step.checked_sub(first)?));
+                match op {
+                    Some(CapturedOp::Receive) => match mail.get_mut(&task).filter(|count| **count > 0) {
+                        Some(count) => *count -= 1,
+                        None => break,
+                    },
+                    Some(CapturedOp::Send { to, .. }) => {
+                        let count = mail.entry(*to).or_default();
+                        *count += 1;
+                        if *count > MOST_WAITING {
+                            return false;
+                        }
+                    }
+                    _ => {}
+                }
+                moved = true;
+                *step += 1;
+                if *step >= first + program.for_ever.len() {
+                    (*step, *rounds) = (first, *rounds + 1);
+                }
+            }
+        }
+        if !moved {
+            return false;
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(ns: u64) -> CapturedOp {
+        CapturedOp::Run(Amount::Ns(ns))
+    }
+
+    fn send(to: TaskNr) -> CapturedOp {
+        CapturedOp::Send { to, sync: true }
+    }
+
+    fn cycle(first: Vec<CapturedOp>, for_ever: Vec<CapturedOp>) -> CapturedProgram {
+        CapturedProgram { first, for_ever }
+    }
+
+    #[test]
+    fn a_round_is_found_though_some_are_two_in_one() {
+        let mut ops = vec![run(3), CapturedOp::Receive];
+        for n in 0..40 {
+            ops.extend([run(100 + n), send(1)]);
+            if n % 10 == 0 {
+                ops.extend([run(100), send(1)]);
+            }
+            ops.push(CapturedOp::Receive);
+        }
+        let found = of(&ops).expect("most rounds are alike");
+        assert_eq!(found.first, [run(3), CapturedOp::Receive]);
+        assert!(matches!(&found.for_ever[..], [CapturedOp::Run(Amount::OneOf(_)), CapturedOp::Send { .. }, CapturedOp::Receive]));
+        let CapturedOp::Run(work) = &found.for_ever[0] else { unreachable!() };
+        assert_eq!(work.mean(), 120, "of the rounds that are alike only");
+    }
+
+    #[test]
+    fn a_cycle_may_have_several_waits() {
+        let mut ops = vec![CapturedOp::Receive];
+        for _ in 0..20 {
+            ops.extend([run(5), CapturedOp::Receive, run(7), send(1), CapturedOp::Sleep(Amount::Ns(9))]);
+        }
+        let found = of(&ops).expect("they are alike");
+        assert_eq!(found.for_ever, ops[1..6]);
+        let irregular: Vec<_> = (0..60).flat_map(|n| vec![send(n * n % 7); 1 + (n % 5) as usize]).collect();
+        let irregular: Vec<_> = irregular.chunks(3).flat_map(|ops| [ops, &[CapturedOp::Receive]].concat()).collect();
+        assert_eq!(of(&irregular), None);
+    }
+
+    #[test]
+    fn a_distribution_keeps_the_mean() {
+        let values: Vec<u64> = (0..1000).map(|n| n * n).collect();
+        let mean = values.iter().sum::<u64>() / 1000;
+        let Amount::OneOf(few) = distribution(values) else { panic!("they differ") };
+        assert_eq!(few.len(), VALUES);
+        assert!((few.iter().sum::<u64>() / 64).abs_diff(mean) < mean / 50);
+    }
+
+    #[test]
+    fn rounds_that_do_not_fit_together_are_found_without_time() {
+        let client = cycle(vec![run(1), send(1), CapturedOp::Receive], vec![run(1), send(1), CapturedOp::Receive]);
+        let server = cycle(vec![CapturedOp::Receive], vec![run(1), send(0), CapturedOp::Receive]);
+        let pair = BTreeMap::from([(0, client.clone()), (1, server.clone())]);
+        assert!(runs_for_ever(&pair));
+
+        let both_wait = cycle(vec![CapturedOp::Receive], client.for_ever.clone());
+        assert!(!runs_for_ever(&BTreeMap::from([(0, both_wait), (1, server.clone())])), "a deadlock");
+
+        let twice = cycle(client.first.clone(), vec![send(1), send(1), run(1), CapturedOp::Sleep(Amount::Ns(1))]);
+        assert!(!runs_for_ever(&BTreeMap::from([(0, twice), (1, server)])), "messages pile up");
+    }
+}

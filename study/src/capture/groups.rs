@@ -1,0 +1,159 @@
+//! Groups of tasks that wake each other, and whether they are many of the same.
+
+use super::cycle::{self, Shape, pooled};
+use super::program::{CapturedOp, CapturedProgram, Rounds, of_window, steps};
+use super::timeline::{TaskNr, Timelines};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// The part of the groups that must be alike to be taken for instances of one.
+const LEAST_ALIKE: f64 = 0.9;
+
+/// Programs by task.
+type Programs = BTreeMap<TaskNr, CapturedProgram>;
+
+/// Tasks that wake each other, directly or through others, with their programs.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Group {
+    pub(super) programs: Programs,
+    /// Whether all tasks do a round for ever; otherwise they do the steps of the window.
+    pub(super) cycles: bool,
+    /// How many groups it stands for.
+    pub(super) instances: u32,
+    /// Whether it is of kernel threads alone.
+    pub(super) kernel: bool,
+}
+
+/// The groups of all tasks that did anything, each a model that goes on for ever: cycles where tasks have them, or else
+/// the steps up to the time at which all programs together have `most_steps`.
+pub(super) fn models(lines: &Timelines, most_steps: usize, marks: bool) -> Vec<Group> {
+    let with_cycles = |tasks: Vec<TaskNr>| {
+        let cycles = cycles(lines, &tasks, marks);
+        (tasks, cycles)
+    };
+    let found: Vec<(Vec<TaskNr>, Option<Programs>)> = members(lines).into_iter().map(with_cycles).collect();
+    let irregular = found.iter().filter(|(_, cycles)| cycles.is_none()).flat_map(|(tasks, _)| tasks);
+    let to_ns = cut(lines, irregular, most_steps);
+    let groups = found.into_iter().map(|(tasks, cycles)| {
+        let kernel = tasks.iter().all(|&task| lines.tasks[task as usize].attributes.kernel_thread);
+        let regular = cycles.is_some();
+        let window = || {
+            let program = |&task: &TaskNr| (task, of_window(lines, task, to_ns, Rounds::ForEver, marks));
+            tasks.iter().map(program).collect()
+        };
+        Group { programs: cycles.unwrap_or_else(window), cycles: regular, instances: 1, kernel }
+    });
+    merged(lines, groups.collect())
+}
+
+/// The groups of all tasks that did anything, each with the steps that were recorded, once.
+pub(super) fn exact(lines: &Timelines, marks: bool) -> Vec<Group> {
+    let group = |tasks: Vec<TaskNr>| {
+        let kernel = tasks.iter().all(|&task| lines.tasks[task as usize].attributes.kernel_thread);
+        let program = |task| (task, of_window(lines, task, u64::MAX, Rounds::Once, marks));
+        Group { programs: tasks.into_iter().map(program).collect(), cycles: false, instances: 1, kernel }
+    };
+    members(lines).into_iter().map(group).collect()
+}
+
+/// The tasks by group, each in the order of their numbers. Tasks that did nothing are in none.
+fn members(lines: &Timelines) -> Vec<Vec<TaskNr>> {
+    let mut leader: Vec<TaskNr> = (0..lines.tasks.len() as TaskNr).collect();
+    fn find(leader: &mut [TaskNr], task: TaskNr) -> TaskNr {
+        let mut at = task;
+        while leader[at as usize] != at {
+            leader[at as usize] = leader[leader[at as usize] as usize];
+            at = leader[at as usize];
+        }
+        at
+    }
+    let forks = lines.tasks.iter().zip(0..).filter_map(|(line, task)| line.began_ns.and(line.parent).map(|parent| (parent, task)));
+    for (a, b) in lines.edges.keys().copied().chain(forks) {
+        let (a, b) = (find(&mut leader, a), find(&mut leader, b));
+        leader[a.max(b) as usize] = a.min(b);
+    }
+    let mut groups: BTreeMap<TaskNr, Vec<TaskNr>> = BTreeMap::new();
+    for (line, task) in lines.tasks.iter().zip(0..) {
+        if !line.noise && !line.steps.is_empty() {
+            groups.entry(find(&mut leader, task)).or_default().push(task);
+        }
+    }
+    groups.into_values().collect()
+}
+
+/// The cycles of a group's tasks. Returns `None` unless all have one and these fit together.
+fn cycles(lines: &Timelines, tasks: &[TaskNr], marks: bool) -> Option<Programs> {
+    let program = |&task: &TaskNr| {
+        let line = &lines.tasks[task as usize];
+        if line.began_ns.is_some() && line.parent.is_some() {
+            return None;
+        }
+        let ops = steps(lines, line, u64::MAX, false, marks);
+        // A task that never waits computes for ever.
+        if !ops.iter().any(CapturedOp::waits) && ops.iter().all(|op| !matches!(op, CapturedOp::Send { .. })) {
+            return Some((task, CapturedProgram { first: Vec::new(), for_ever: ops }));
+        }
+        Some((task, cycle::of(&ops)?))
+    };
+    let programs: Programs = tasks.iter().map(program).collect::<Option<_>>()?;
+    // Who is not sent anything by the others is not to wait for it.
+    cycle::runs_for_ever(&programs).then_some(programs)
+}
+
+/// The time, ns, up to which tasks have at most so many steps together.
+fn cut<'a>(lines: &Timelines, tasks: impl Iterator<Item = &'a TaskNr>, most_steps: usize) -> u64 {
+    let mut times: Vec<u64> =
+        tasks.flat_map(|&task| lines.tasks[task as usize].steps.iter().map(|timed| timed.t_ns)).collect();
+    if times.len() <= most_steps {
+        return u64::MAX;
+    }
+    *times.select_nth_unstable(most_steps).1
+}
+
+/// What makes two groups alike: the steps of all tasks in cycles, with how they are scheduled, where tasks go by their
+/// number in the group.
+type Likeness = Vec<(String, i8, u8, Option<Vec<u32>>, Vec<Shape>)>;
+
+fn likeness(lines: &Timelines, group: &Group) -> Likeness {
+    let own: FxHashMap<TaskNr, TaskNr> = group.programs.keys().copied().zip(0..).collect();
+    let local = |shape: Shape| match shape {
+        Shape::Send(to, sync) => Shape::Send(own.get(&to).copied().unwrap_or(TaskNr::MAX), sync),
+        other => other,
+    };
+    let task = |(&task, program): (&TaskNr, &CapturedProgram)| {
+        let line = &lines.tasks[task as usize];
+        let shapes = program.for_ever.iter().map(|op| local(Shape::of(op))).collect();
+        let of = &line.attributes;
+        (family(&line.comm).to_owned(), of.nice, of.policy, of.affinity.clone(), shapes)
+    };
+    group.programs.iter().map(task).collect()
+}
+
+/// A task's name without the number at its end.
+pub(super) fn family(comm: &str) -> &str {
+    let end = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '-' | '_' | '/' | ':' | '#');
+    let family = comm.trim_end_matches(end);
+    if family.is_empty() { comm } else { family }
+}
+
+/// Groups that are alike as instances of one, whose amounts of work are those of all.
+fn merged(lines: &Timelines, groups: Vec<Group>) -> Vec<Group> {
+    let (kernel, user): (Vec<Group>, Vec<Group>) = groups.into_iter().partition(|group| group.kernel);
+    let mut kinds: BTreeMap<Likeness, Vec<usize>> = BTreeMap::new();
+    for (number, group) in user.iter().enumerate().filter(|(_, group)| group.cycles) {
+        kinds.entry(likeness(lines, group)).or_default().push(number);
+    }
+    let most = kinds.values().max_by_key(|numbers| numbers.len());
+    let Some(alike) = most.filter(|alike| alike.len() > 1 && alike.len() as f64 >= LEAST_ALIKE * user.len() as f64)
+    else {
+        return user.into_iter().chain(kernel).collect();
+    };
+    let first = &user[alike[0]];
+    let programs = first.programs.iter().enumerate().map(|(at, (&task, program))| {
+        let all: Vec<&[CapturedOp]> =
+            alike.iter().filter_map(|&number| user[number].programs.values().nth(at)).map(|one| &one.for_ever[..]).collect();
+        (task, CapturedProgram { first: program.first.clone(), for_ever: pooled(&all) })
+    });
+    let one = Group { programs: programs.collect(), instances: user.len() as u32, ..first.clone() };
+    std::iter::once(one).chain(kernel).collect()
+}

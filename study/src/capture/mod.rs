@@ -1,0 +1,274 @@
+//! A recording, an import or a simulated run as a workload: tasks with programs that wake each other, for a timed
+//! simulation under another policy, kernel or machine.
+//!
+//! All events are followed in the order of time ([`timeline`]): each task's work with the machine's costs taken off,
+//! the wake-ups that it made, its waits and what ended them. [`causes`] tells a waker from a task that was interrupted.
+//! [`program`] makes steps of that, [`cycle`] finds the rounds that tasks do again and again, [`groups`] those that
+//! belong together, and [`write`] is the file.
+
+mod causes;
+mod cycle;
+mod groups;
+mod program;
+mod speed;
+mod timeline;
+mod write;
+
+pub use timeline::Losses;
+
+use crate::recordings::{Progress, report_share};
+use crate::stats::about;
+use crate::time_ordered::TimeOrdered;
+use groups::Group;
+use timeline::{Follower, Timelines};
+use wakelab_events::ReadError;
+use wakelab_events::stream::{
+    CpuValue, CpuValues, Enqueue, Enqueues, RunDescription, Source, Switch, Switches, TaskLife, TaskLives, Transaction, Transactions,
+    WakeCause, WakeCauses,
+};
+use wakelab_input::duration_text;
+use wakelab_machine::Machine;
+
+/// The most steps that are held of a recording.
+const MOST_STEPS: usize = 16_000_000;
+/// The most steps of all programs of a model that has no cycles.
+const MOST_MODEL_STEPS: usize = 50_000;
+/// The tick of a source whose kernel is not known, ns: HZ=250.
+const TICK_NS: u64 = 4_000_000;
+
+/// What is captured, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct CaptureOptions<'a> {
+    /// The machine whose costs and speeds are taken off. Without one, work is time on a CPU.
+    pub machine: Option<&'a Machine>,
+    /// The start of the window, ns after the first event, or after the start of a simulated run. If left out: the first
+    /// event, or when measuring began.
+    pub from_ns: Option<u64>,
+    /// The length of the window, ns; up to the end if left out.
+    pub window_ns: Option<u64>,
+    /// The recorded steps, once, in place of a model that goes on for ever.
+    pub exact: bool,
+}
+
+/// A group of tasks that wake each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapturedGroup {
+    /// The names of its tasks, without the numbers at their ends, each once.
+    pub tasks: Vec<String>,
+    /// The number of its tasks.
+    pub nr_tasks: usize,
+    /// How many groups like it there are.
+    pub instances: u32,
+    /// Whether its tasks do a round for ever; otherwise they do the steps of the window.
+    pub cycles: bool,
+    /// Whether it is of kernel threads alone.
+    pub kernel: bool,
+}
+
+/// A captured workload.
+#[derive(Clone, Debug)]
+pub struct Captured {
+    /// The workload as a file of docs/workloads.md.
+    pub toml: String,
+    /// The load that stands for what was recorded.
+    pub load: u32,
+    /// The groups, those with the most tasks first.
+    pub groups: Vec<CapturedGroup>,
+    /// The window, ns: its start in the source's time, and its length.
+    pub window_ns: (u64, u64),
+    /// Whether all of the window is there, or it was cut because there were too many steps.
+    pub complete: bool,
+    /// What could not be followed.
+    pub losses: Losses,
+    /// The number of transactions in the window; 0 if the source has none.
+    pub transactions: u64,
+    /// The part of the window in which CPUs ran a task, of all that were seen.
+    pub busy: f64,
+}
+
+/// Why nothing was captured.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The source cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// There is nothing in the window.
+    #[error("{path}: {what}\n  hint: {hint}")]
+    Nothing {
+        /// The source.
+        path: String,
+        /// What is missing.
+        what: &'static str,
+        /// The next step.
+        hint: &'static str,
+    },
+}
+
+/// Makes a workload of a source.
+///
+/// # Errors
+/// Fails if it cannot be read, or has no switches, or nothing happens in the window.
+pub fn capture(source: &Source, options: &CaptureOptions<'_>, progress: &dyn Progress) -> Result<Captured, CaptureError> {
+    let about = about(source)?;
+    let mut lines = follow(source, &about, options, progress)?;
+    causes::settle(&mut lines);
+    let marks = lines.transactions == 0;
+    let groups = match options.exact {
+        true => groups::exact(&lines, marks),
+        false => groups::models(&lines, MOST_MODEL_STEPS, marks),
+    };
+    if !groups.iter().any(|group| !group.kernel) {
+        let what = "no task of a user runs in the window";
+        return Err(nothing(source, what, "choose another window with --from and --window"));
+    }
+    let nr_cpus = lines.busy_ns.len().max(1) as f64;
+    let length = lines.to_ns - lines.from_ns;
+    Ok(Captured {
+        toml: write::to_toml(&lines, &groups, &head(source, &about, options, &lines)),
+        load: groups.iter().map(|group| group.instances).max().unwrap_or(1),
+        groups: summary(&lines, &groups),
+        window_ns: (lines.from_ns, length),
+        complete: lines.complete,
+        losses: lines.losses,
+        transactions: lines.transactions,
+        busy: lines.busy_ns.iter().sum::<u64>() as f64 / (length.max(1) as f64 * nr_cpus),
+    })
+}
+
+fn nothing(source: &Source, what: &'static str, hint: &'static str) -> CaptureError {
+    CaptureError::Nothing { path: wakelab_input::printable(&source.path().to_string_lossy()).into_owned(), what, hint }
+}
+
+enum Happens {
+    Enqueue(Enqueue),
+    Life(TaskLife),
+    Wake(WakeCause),
+    Switch(Switch),
+    Idle(CpuValue),
+    Frequency(CpuValue),
+    Done(Transaction),
+}
+
+fn tables(source: &Source) -> Result<TimeOrdered<'static, Happens>, CaptureError> {
+    let mut tables = TimeOrdered::empty();
+    let (mut wakes, mut switches, mut idle, mut frequencies) = match source {
+        Source::Csv(_) => {
+            return Err(nothing(source, "no switches", "decisions in CSV do not tell when tasks ran; record anew"));
+        }
+        Source::Recorded(tables) if tables.switches.is_empty() => {
+            let hint = "record without --decisions-only, or name the whole folder of the recording";
+            return Err(nothing(source, "no switches beside the decisions", hint));
+        }
+        Source::Recorded(tables) => (
+            WakeCauses::recorded(tables),
+            Switches::new(tables.switches.clone()),
+            CpuValues::idle_states(tables),
+            CpuValues::frequencies(tables),
+        ),
+        Source::Simulated(folder) => {
+            let mut enqueues = Enqueues::simulated(folder);
+            let (mut lives, mut done) = (TaskLives::simulated(folder), Transactions::simulated(folder));
+            tables.add(move || Ok(lives.next_life()?.map(|life| (life.t_ns, Happens::Life(life)))));
+            tables.add(move || Ok(enqueues.next_enqueue()?.map(|queued| (queued.t_ns, Happens::Enqueue(queued)))));
+            tables.add(move || Ok(done.next_transaction()?.map(|done| (done.t_ns, Happens::Done(done)))));
+            (
+                WakeCauses::simulated(folder),
+                Switches::simulated(folder),
+                CpuValues::simulated_idle(folder),
+                CpuValues::simulated_frequencies(folder),
+            )
+        }
+    };
+    let share = std::rc::Rc::clone(&tables.share);
+    tables.add(move || {
+        let wake = wakes.next_wake()?;
+        share.set(wakes.progress());
+        Ok(wake.map(|wake| (wake.decided_ns, Happens::Wake(wake))))
+    });
+    tables.add(move || Ok(switches.next_switch()?.map(|switch| (switch.t_ns, Happens::Switch(switch)))));
+    tables.add(move || Ok(idle.next_value()?.map(|value| (value.t_ns, Happens::Idle(value)))));
+    tables.add(move || Ok(frequencies.next_value()?.map(|value| (value.t_ns, Happens::Frequency(value)))));
+    Ok(tables)
+}
+
+fn follow(
+    source: &Source,
+    about: &RunDescription,
+    options: &CaptureOptions<'_>,
+    progress: &dyn Progress,
+) -> Result<Timelines, CaptureError> {
+    let mut tables = tables(source)?;
+    let Some(first) = tables.next()? else {
+        return Err(nothing(source, "no events", "was the recorder stopped before its first row?"));
+    };
+    let begin = about.measured.map_or(first.0, |(from, _)| options.from_ns.map_or(from, |_| 0));
+    let from = begin.saturating_add(options.from_ns.unwrap_or(0));
+    let to = options.window_ns.map_or(u64::MAX, |window| from.saturating_add(window));
+    let tick_ns = wakelab_kernel::Preset::get(&about.kernel).map_or(TICK_NS, |kernel| 1_000_000_000 / u64::from(kernel.hz.value));
+    let mut follower = Follower::new(options.machine, tick_ns, !about.recorded, from, MOST_STEPS);
+    let files = source.wakeups();
+    let (mut next, mut count, mut complete) = (Some(first), 0u32, true);
+    while let Some((t_ns, event)) = next.filter(|(t_ns, _)| *t_ns < to) {
+        follower.advance_to(t_ns);
+        match event {
+            Happens::Enqueue(enqueue) => follower.enqueued(&enqueue),
+            Happens::Life(life) => follower.life(&life),
+            Happens::Wake(wake) => follower.wake(&wake),
+            Happens::Switch(switch) => follower.switch(&switch),
+            Happens::Idle(value) => follower.idle(&value),
+            Happens::Frequency(value) => follower.frequency(&value),
+            Happens::Done(done) => follower.done(&done),
+        }
+        if follower.is_full() {
+            complete = false;
+            break;
+        }
+        count = count.wrapping_add(1);
+        if count % 1024 == 0 {
+            report_share(progress, &files, tables.share.get());
+        }
+        next = tables.next()?;
+    }
+    files.iter().for_each(|file| progress.file(file));
+    Ok(follower.finish(complete))
+}
+
+/// The comment at the head of the file.
+fn head(source: &Source, about: &RunDescription, options: &CaptureOptions<'_>, lines: &Timelines) -> Vec<String> {
+    let name = |text: &str| wakelab_input::printable(text).into_owned();
+    let from = name(&source.path().file_name().unwrap_or_default().to_string_lossy());
+    let kind = if about.recorded { "recorded" } else { "simulated" };
+    let window = duration_text(lines.to_ns - lines.from_ns);
+    let costs = match options.machine {
+        Some(machine) => format!("The costs of {} are taken off.", machine.name),
+        None => "Work is time on a CPU, with what the scheduler costs in it.".to_owned(),
+    };
+    let form = match options.exact {
+        true => "Every step as it was recorded, once.",
+        false => "A model: groups of tasks that do their rounds for ever.",
+    };
+    vec![
+        format!("Captured from {from}: {window}, {kind} on {} under {}.", name(&about.machine), name(&about.kernel)),
+        form.to_owned(),
+        costs,
+    ]
+}
+
+fn summary(lines: &Timelines, groups: &[Group]) -> Vec<CapturedGroup> {
+    let group = |group: &Group| {
+        let mut tasks: Vec<String> =
+            group.programs.keys().map(|&task| groups::family(&lines.tasks[task as usize].comm).to_owned()).collect();
+        tasks.sort();
+        tasks.dedup();
+        CapturedGroup {
+            tasks,
+            nr_tasks: group.programs.len(),
+            instances: group.instances,
+            cycles: group.cycles,
+            kernel: group.kernel,
+        }
+    };
+    let mut all: Vec<CapturedGroup> = groups.iter().map(group).collect();
+    all.sort_by_key(|group| std::cmp::Reverse(group.nr_tasks as u64 * u64::from(group.instances)));
+    all
+}

@@ -1,0 +1,249 @@
+//! Programs from what tasks did.
+//!
+//! A wait that another task ended becomes a read of the task's own mailbox, a channel, and the wake-up a message into
+//! it: a reply waits for its request, whatever the policy does to either. A wait that a timer or an interrupt ended
+//! stays a sleep.
+//!
+//! A window that is repeated for ever cannot deadlock: it ends with as many messages sent to each mailbox as were read
+//! from it, only its owner reads a mailbox, and senders never wait. What was recorded is one order in which a round
+//! comes to its end, and so does every other order.
+
+use super::timeline::{Step, TaskNr, TimedStep, Timeline, Timelines};
+
+/// An amount of work or of time.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Amount {
+    /// That many ns.
+    Ns(u64),
+    /// One of these, ns, each time.
+    OneOf(Vec<u64>),
+}
+
+impl Amount {
+    /// The mean, ns.
+    #[cfg(test)]
+    pub(super) fn mean(&self) -> u64 {
+        match self {
+            Amount::Ns(ns) => *ns,
+            Amount::OneOf(values) => values.iter().sum::<u64>() / values.len().max(1) as u64,
+        }
+    }
+}
+
+/// A step of a captured program.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum CapturedOp {
+    Run(Amount),
+    /// What follows, up to the next `Run`, `Receive` or sleep, is done in an interrupt.
+    Softirq,
+    Send { to: TaskNr, sync: bool },
+    Receive,
+    Sleep(Amount),
+    /// Sleeps until this time of the run, ns.
+    SleepUntil(u64),
+    /// Sleeps until a timer expires that has this period, ns.
+    Timer(u64),
+    Fork(TaskNr),
+    /// Waits until all children have exited.
+    WaitForChildren,
+    Exec,
+    Begin,
+    Done,
+}
+
+impl CapturedOp {
+    /// Whether the task sleeps here until something happens.
+    pub(super) fn waits(&self) -> bool {
+        matches!(
+            self,
+            CapturedOp::Receive | CapturedOp::Sleep(_) | CapturedOp::SleepUntil(_) | CapturedOp::Timer(_)
+        )
+    }
+}
+
+/// Whether and how often the steps of a program are done again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rounds {
+    Once,
+    ForEver,
+}
+
+/// What a task does.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct CapturedProgram {
+    /// Done once, first.
+    pub(super) first: Vec<CapturedOp>,
+    /// Done next, for ever; empty if the program ends.
+    pub(super) for_ever: Vec<CapturedOp>,
+}
+
+/// How far the times between expiries of a timer may differ, of their mean.
+const PERIOD_SPREAD: f64 = 0.1;
+/// How many expiries a period is taken from, at least.
+const LEAST_EXPIRIES: usize = 4;
+
+/// Builds the program of a task from its steps up to `to_ns`, which it does `rounds`. Without transactions in the
+/// source, a transaction is what a task does between two waits (`marks`).
+pub(super) fn of_window(lines: &Timelines, task: TaskNr, to_ns: u64, rounds: Rounds, marks: bool) -> CapturedProgram {
+    let line = &lines.tasks[task as usize];
+    let forked = line.parent.is_some() && line.began_ns.is_some();
+    let for_ever = rounds == Rounds::ForEver && !forked;
+    let exact = rounds == Rounds::Once;
+    let mut ops = steps(lines, line, to_ns, exact, marks);
+    if for_ever {
+        if ops.iter().any(|op| matches!(op, CapturedOp::Fork(_))) {
+            ops.push(CapturedOp::WaitForChildren);
+        }
+        if !ops.iter().any(|op| op.waits() || matches!(op, CapturedOp::Run(Amount::Ns(1..)))) {
+            ops.push(CapturedOp::Run(Amount::Ns(1)));
+        }
+        CapturedProgram { first: Vec::new(), for_ever: ops }
+    } else {
+        CapturedProgram { first: ops, for_ever: Vec::new() }
+    }
+}
+
+/// The steps of a task up to `to_ns` as those of a program. There is a `Run` before each other step, if only of 0 ns, so
+/// that rounds which differ only in whether some work was left look alike.
+pub(super) fn steps(lines: &Timelines, line: &Timeline, to_ns: u64, exact: bool, marks: bool) -> Vec<CapturedOp> {
+    let period = if exact { None } else { period(&line.steps) };
+    let mut ops = vec![CapturedOp::Begin];
+    let mut work = 0;
+    let mut then = |work: &mut u64, op: &[CapturedOp]| {
+        ops.push(CapturedOp::Run(Amount::Ns(std::mem::take(work))));
+        ops.extend_from_slice(op);
+    };
+    for timed in line.steps.iter().take_while(|timed| timed.t_ns <= to_ns) {
+        match timed.step {
+            Step::Run(ns) => work += ns.round() as u64,
+            Step::Wake { wakee, sync, interrupt: true } => {
+                then(&mut work, &[CapturedOp::Softirq, CapturedOp::Send { to: wakee, sync }]);
+            }
+            Step::Wake { wakee, sync, interrupt: false } => then(&mut work, &[CapturedOp::Send { to: wakee, sync }]),
+            Step::Wait { began_ns, by } => {
+                let wait = match by {
+                    Some(_) => CapturedOp::Receive,
+                    None if exact => CapturedOp::SleepUntil(timed.t_ns.saturating_sub(lines.from_ns)),
+                    None => match period {
+                        Some(ns) => CapturedOp::Timer(ns),
+                        None => CapturedOp::Sleep(Amount::Ns(timed.t_ns.saturating_sub(began_ns))),
+                    },
+                };
+                match marks {
+                    true => then(&mut work, &[CapturedOp::Done, wait, CapturedOp::Begin]),
+                    false => then(&mut work, &[wait]),
+                }
+            }
+            Step::Fork(child) => then(&mut work, &[CapturedOp::Fork(child)]),
+            Step::Exec => then(&mut work, &[CapturedOp::Exec]),
+            Step::Done => then(&mut work, &[CapturedOp::Done, CapturedOp::Begin]),
+        }
+    }
+    if work > 0 {
+        then(&mut work, if marks { &[CapturedOp::Done] } else { &[] });
+    }
+    ops
+}
+
+/// The steps without work of 0 ns, but where it says that what follows is no longer in an interrupt.
+pub(super) fn without_idle_steps(ops: &[CapturedOp]) -> Vec<CapturedOp> {
+    let mut in_softirq = false;
+    let mut kept = Vec::with_capacity(ops.len());
+    for (at, op) in ops.iter().enumerate() {
+        let nothing = *op == CapturedOp::Run(Amount::Ns(0));
+        let sends = matches!(ops.get(at + 1), Some(CapturedOp::Send { .. }));
+        if nothing && !(in_softirq && sends) {
+            continue;
+        }
+        in_softirq = match op {
+            CapturedOp::Softirq => true,
+            CapturedOp::Run(_) => false,
+            other => in_softirq && !other.waits(),
+        };
+        kept.push(op.clone());
+    }
+    kept
+}
+
+/// The period of a task's timer, ns: the median time between two ends of sleeps, if most of these times are close to
+/// it, and closer than the lengths of the sleeps are to each other.
+fn period(steps: &[TimedStep]) -> Option<u64> {
+    let sleeps: Vec<(u64, u64)> = steps
+        .iter()
+        .filter_map(|timed| match timed.step {
+            Step::Wait { began_ns, by: None } => Some((began_ns, timed.t_ns)),
+            _ => None,
+        })
+        .collect();
+    if sleeps.len() <= LEAST_EXPIRIES {
+        return None;
+    }
+    let between = spread(sleeps.windows(2).map(|pair| pair[1].1.saturating_sub(pair[0].1)).collect());
+    let lengths = spread(sleeps.iter().map(|(began, ended)| ended.saturating_sub(*began)).collect());
+    (between.1 <= PERIOD_SPREAD && between.1 < lengths.1 && between.0 > 0).then_some(between.0)
+}
+
+/// The median, and the middle half of the values as a part of it.
+fn spread(mut values: Vec<u64>) -> (u64, f64) {
+    values.sort_unstable();
+    let at = |pct: usize| values[(values.len() - 1) * pct / 100];
+    (at(50), (at(75) - at(25)) as f64 / at(50).max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(steps: &[(u64, Step)]) -> (Timelines, Timeline) {
+        let steps = steps.iter().map(|&(t_ns, step)| TimedStep { t_ns, step }).collect();
+        (Timelines::default(), Timeline { steps, ..Timeline::default() })
+    }
+
+    fn sleep(began_ns: u64) -> Step {
+        Step::Wait { began_ns, by: None }
+    }
+
+    #[test]
+    fn a_timer_keeps_its_period_whatever_the_work() {
+        let steps: Vec<_> = (1..10u64)
+            .flat_map(|n| [(n * 1000, sleep(n * 1000 - 400 - 50 * n)), (n * 1000 + 500, Step::Run(100.0))])
+            .collect();
+        let (lines, line) = line(&steps);
+        let ops = super::steps(&lines, &line, u64::MAX, false, false);
+        assert!(ops.contains(&CapturedOp::Timer(1000)), "{ops:?}");
+    }
+
+    #[test]
+    fn a_sleep_of_a_length_keeps_its_length() {
+        let mut at = 0;
+        let mut steps = Vec::new();
+        for n in 0..10 {
+            steps.push((at + 700, sleep(at)));
+            at += 700 + 300 * (1 + n % 4);
+            steps.push((at, Step::Run(300.0)));
+        }
+        let (lines, line) = line(&steps);
+        let ops = super::steps(&lines, &line, u64::MAX, false, false);
+        assert!(ops.contains(&CapturedOp::Sleep(Amount::Ns(700))), "{ops:?}");
+    }
+
+    #[test]
+    fn a_message_of_a_softirq_is_sent_in_one_and_the_next_is_not() {
+        let wake = |interrupt| Step::Wake { wakee: 1, sync: false, interrupt };
+        let (lines, line) = line(&[(1, Step::Run(5.0)), (2, wake(true)), (3, wake(true)), (4, wake(false))]);
+        let send = CapturedOp::Send { to: 1, sync: false };
+        let run = |ns| CapturedOp::Run(Amount::Ns(ns));
+        let softirq = CapturedOp::Softirq;
+        let expected = [
+            CapturedOp::Begin,
+            run(5),
+            softirq.clone(),
+            send.clone(),
+            softirq,
+            send.clone(),
+            run(0),
+            send.clone(),
+        ];
+        assert_eq!(without_idle_steps(&super::steps(&lines, &line, u64::MAX, false, false)), expected);
+    }
+}

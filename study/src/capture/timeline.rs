@@ -1,0 +1,512 @@
+//! What each task did: work, wake-ups that it made, waits with what ended them.
+//!
+//! Work is in ns at capacity 1024 and nominal frequency on a core whose SMT sibling is idle, as everywhere in a
+//! workload. What the machine's scheduler costs is taken off: the simulator adds it again. A stretch on a CPU from the
+//! end of one switch to the end of the next is
+//!
+//! work × 1024 / capacity × highest frequency / frequency × SMT slow-down
+//!   + the context switch + for each wake-up made (its search + the enqueue) + cold caches after a migration
+//!   + the message's cold lines if the waker was on another CPU + ticks.
+
+use super::speed::Speeds;
+use rustc_hash::FxHashMap;
+use wakelab_events::stream::{CpuValue, Enqueue, Switch, TaskAttributes, TaskLife, Transaction, WakeCause, WakeContext};
+use wakelab_machine::Machine;
+use wakelab_sched::cpumask::Cpu;
+
+/// Index of a task in [`Timelines::tasks`].
+pub(super) type TaskNr = u32;
+
+/// One thing that a task did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Step {
+    /// Computed for so many ns of work.
+    Run(f64),
+    /// Woke a task.
+    Wake {
+        wakee: TaskNr,
+        sync: bool,
+        /// In an interrupt, such as the softirq that a send raises.
+        interrupt: bool,
+    },
+    /// Slept, from `began_ns` until it was woken by the task `by`, or by a timer or an interrupt.
+    Wait { began_ns: u64, by: Option<TaskNr> },
+    /// Started a task.
+    Fork(TaskNr),
+    /// Called `execve()`.
+    Exec,
+    /// Completed a transaction.
+    Done,
+}
+
+/// A step with its time: of a wait, when it ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct TimedStep {
+    pub(super) t_ns: u64,
+    pub(super) step: Step,
+}
+
+/// What is known of a task.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timeline {
+    pub(super) pid: i64,
+    pub(super) comm: String,
+    pub(super) attributes: TaskAttributes,
+    /// Noise of the simulator, which makes it again.
+    pub(super) noise: bool,
+    /// When it began, ns, if that is in the window; and who forked it.
+    pub(super) began_ns: Option<u64>,
+    pub(super) parent: Option<TaskNr>,
+    pub(super) exited: bool,
+    pub(super) steps: Vec<TimedStep>,
+    /// How many waits it had, and how many ended while the waking CPU was idle.
+    pub(super) waits: u64,
+    pub(super) woken_from_idle: u64,
+}
+
+/// How often a task woke another, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Edge {
+    pub(super) count: u64,
+    pub(super) in_task: u64,
+    pub(super) in_hardirq: u64,
+    pub(super) sync: u64,
+    /// How often the waker was not on the CPU where the wakee had slept.
+    pub(super) from_elsewhere: u64,
+}
+
+/// What could not be followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Tasks that ran again after a sleep without a wake-up in the source: those of tasks that may use one CPU only, or
+    /// were still queued, choose no CPU and are not recorded.
+    pub unseen_wakeups: u64,
+    /// Of these, how many were taken for those of the task that wakes the wakee most of the time.
+    pub attributed: u64,
+    /// Wake-ups of tasks that were awake as far as was seen: a switch was lost.
+    pub woken_awake: u64,
+    /// Wake-ups by tasks that did not run there as far as was seen.
+    pub unknown_wakers: u64,
+    /// Wake-ups of tasks that never ran.
+    pub never_ran: u64,
+}
+
+/// What was followed in the window.
+#[derive(Debug, Default)]
+pub(super) struct Timelines {
+    pub(super) tasks: Vec<Timeline>,
+    pub(super) edges: FxHashMap<(TaskNr, TaskNr), Edge>,
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
+    /// Whether all steps of the source are there, or there were more than could be held.
+    pub(super) complete: bool,
+    pub(super) transactions: u64,
+    pub(super) losses: Losses,
+    /// By CPU: the time it was not idle in the window, ns.
+    pub(super) busy_ns: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum State {
+    /// It has not been seen to sleep or run: it may have slept since before the source begins.
+    #[default]
+    Unknown,
+    Runs(Cpu),
+    Runnable,
+    Sleeps { since: u64 },
+}
+
+/// A wake-up of a task that is still on its way to sleep.
+#[derive(Clone, Copy, Debug)]
+struct EarlyWake {
+    t_ns: u64,
+    by: Option<TaskNr>,
+    /// Whether it counts: the waker's step is in the window.
+    kept: bool,
+}
+
+/// An enqueue that is under way.
+#[derive(Clone, Copy, Debug)]
+struct EnqueueBy {
+    waker: TaskNr,
+    cpu: Cpu,
+    /// The part after which it is seen, and all of it, as work.
+    after: f64,
+    cost: f64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Followed {
+    state: State,
+    /// The work since the last step, ns; below 0 after costs that are still to be paid by it.
+    work: f64,
+    last_cpu: Option<Cpu>,
+    /// The CPU of the waker, whose message is read when the task runs.
+    message_from: Option<Cpu>,
+    early: Option<EarlyWake>,
+    enqueue_by: Option<EnqueueBy>,
+    /// The work when the enqueue that the task makes began.
+    before_enqueue: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct CpuState {
+    curr: Option<TaskNr>,
+    /// Up to when its time is accounted, ns.
+    accounted: u64,
+}
+
+/// Follows all events of a source in the order of time.
+pub(super) struct Follower<'a> {
+    lines: Timelines,
+    tasks: Vec<Followed>,
+    number: FxHashMap<i64, TaskNr>,
+    cpus: Vec<CpuState>,
+    speeds: Speeds<'a>,
+    /// Whether the source tells when CPUs enter and leave idle.
+    knows_idle: bool,
+    /// Whether the times of decisions in it are the model's own.
+    simulated: bool,
+    began: bool,
+    nr_steps: usize,
+    most_steps: usize,
+}
+
+impl<'a> Follower<'a> {
+    /// Follows what happens from `from_ns` on, and holds at most so many steps.
+    pub(super) fn new(machine: Option<&'a Machine>, tick_ns: u64, simulated: bool, from_ns: u64, most: usize) -> Self {
+        Follower {
+            lines: Timelines { from_ns, to_ns: from_ns, complete: true, ..Timelines::default() },
+            tasks: Vec::new(),
+            number: FxHashMap::default(),
+            cpus: Vec::new(),
+            speeds: Speeds::new(machine, tick_ns),
+            knows_idle: false,
+            simulated,
+            began: false,
+            nr_steps: 0,
+            most_steps: most,
+        }
+    }
+
+    /// Whether no more steps can be held.
+    pub(super) fn is_full(&self) -> bool {
+        self.nr_steps >= self.most_steps
+    }
+
+    /// Advances to a time, ns: the window may begin.
+    pub(super) fn advance_to(&mut self, t_ns: u64) {
+        if !self.began && t_ns >= self.lines.from_ns {
+            self.began = true;
+            let from = self.lines.from_ns;
+            (0..self.cpus.len() as Cpu).for_each(|cpu| self.account(cpu, from));
+            for (task, line) in self.tasks.iter_mut().zip(&mut self.lines.tasks) {
+                task.work = 0.0;
+                if let Some(early) = &mut task.early {
+                    early.kept = false;
+                }
+                (line.waits, line.woken_from_idle, line.began_ns, line.parent) = (0, 0, None, None);
+                line.steps.clear();
+            }
+            self.lines.edges.clear();
+            (self.lines.losses, self.lines.transactions) = (Losses::default(), 0);
+            self.lines.busy_ns.fill(0);
+            self.nr_steps = 0;
+        }
+        self.lines.to_ns = self.lines.to_ns.max(t_ns);
+    }
+
+    /// Ends the window at the last event.
+    pub(super) fn finish(mut self, complete: bool) -> Timelines {
+        let to = self.lines.to_ns;
+        (0..self.cpus.len() as Cpu).for_each(|cpu| self.account(cpu, to));
+        for number in 0..self.tasks.len() {
+            let early = self.tasks[number].early.take();
+            self.flush(number as TaskNr, to);
+            if let Some(early) = early.filter(|early| early.kept) {
+                self.push(number as TaskNr, early.t_ns, Step::Wait { began_ns: early.t_ns, by: early.by });
+            }
+            let never = self.tasks[number].state == State::Runnable && self.lines.tasks[number].steps.len() <= 1;
+            self.lines.losses.never_ran += u64::from(never && self.tasks[number].last_cpu.is_none());
+        }
+        self.lines.complete = complete;
+        self.lines
+    }
+
+    /// The number of a task; a new one the first time.
+    fn task(&mut self, pid: i64) -> TaskNr {
+        let next = self.tasks.len() as TaskNr;
+        let number = *self.number.entry(pid).or_insert(next);
+        if number == next {
+            self.tasks.push(Followed::default());
+            self.lines.tasks.push(Timeline { pid, ..Timeline::default() });
+        }
+        number
+    }
+
+    fn cpu(&mut self, cpu: Cpu) -> &mut CpuState {
+        let room = cpu as usize + 1;
+        if self.cpus.len() < room {
+            let accounted = if self.began { self.lines.from_ns } else { 0 };
+            self.cpus.resize(room, CpuState { curr: None, accounted });
+            self.lines.busy_ns.resize(room, 0);
+        }
+        &mut self.cpus[cpu as usize]
+    }
+
+    /// Adds the time since the last accounting to the work of the task that runs.
+    fn account(&mut self, cpu: Cpu, t_ns: u64) {
+        let state = self.cpu(cpu);
+        let ns = t_ns.saturating_sub(state.accounted);
+        if ns == 0 {
+            return;
+        }
+        state.accounted = t_ns;
+        if let Some(task) = state.curr {
+            self.tasks[task as usize].work += ns as f64 * self.speeds.of(cpu);
+            self.lines.busy_ns[cpu as usize] += ns;
+        }
+    }
+
+    /// Accounts all CPUs whose speed depends on whether `cpu` is busy.
+    fn account_core(&mut self, cpu: Cpu, t_ns: u64) {
+        for at in 0..self.speeds.siblings(cpu).len() {
+            let sibling = self.speeds.siblings(cpu)[at];
+            self.account(sibling, t_ns);
+        }
+        self.account(cpu, t_ns);
+    }
+
+    fn push(&mut self, task: TaskNr, t_ns: u64, step: Step) {
+        self.lines.tasks[task as usize].steps.push(TimedStep { t_ns, step });
+        self.nr_steps += 1;
+    }
+
+    /// Makes a step of the work so far. Work below 0 stays to be paid.
+    fn flush(&mut self, task: TaskNr, t_ns: u64) {
+        let work = &mut self.tasks[task as usize].work;
+        if *work >= 0.5 {
+            let run = Step::Run(std::mem::take(work));
+            self.push(task, t_ns, run);
+        }
+    }
+
+    /// A wake-up, fork or exec.
+    pub(super) fn wake(&mut self, wake: &WakeCause) {
+        let t_ns = wake.decided_ns;
+        let wakee = self.task(wake.wakee_pid);
+        self.describe(wakee, wake);
+        if wake.is_exec() {
+            if let State::Runs(cpu) = self.tasks[wakee as usize].state {
+                self.account(cpu, t_ns);
+                self.flush(wakee, t_ns);
+                self.push(wakee, t_ns, Step::Exec);
+            }
+            return;
+        }
+        let new = self.tasks[wakee as usize].last_cpu.is_none() && self.tasks[wakee as usize].state == State::Unknown;
+        let fork = wake.is_fork() || (new && wake.flags.is_none() && wake.prev_cpu.is_none());
+        let waker = wake.waker_pid.map(|pid| self.task(pid));
+        let runs = |this: &Self, task: TaskNr| this.tasks[task as usize].state == State::Runs(wake.waker_cpu);
+        if let Some(by) = waker {
+            self.cpu(wake.waker_cpu);
+            if !runs(self, by) {
+                // It was running before the first switch that the source has, or a switch was lost.
+                if self.tasks[by as usize].state == State::Unknown && self.cpus[wake.waker_cpu as usize].curr.is_none() {
+                    self.begin_running(by, wake.waker_cpu, t_ns);
+                } else {
+                    self.lines.losses.unknown_wakers += 1;
+                }
+            }
+            self.account(wake.waker_cpu, t_ns);
+            self.tasks[by as usize].work -= self.speeds.choice(wake, self.simulated);
+        }
+        match self.tasks[wakee as usize].state {
+            _ if fork => self.fork(waker, wakee, t_ns),
+            State::Runnable => self.lines.losses.woken_awake += 1,
+            state => {
+                if let Some(by) = waker.filter(|_| !self.lines.tasks[wakee as usize].noise) {
+                    self.flush(by, t_ns);
+                    let interrupt = matches!(wake.context, WakeContext::Interrupt | WakeContext::Hardirq);
+                    self.push(by, t_ns, Step::Wake { wakee, sync: wake.is_sync(), interrupt });
+                    self.count_edge(by, wakee, wake);
+                }
+                let line = &mut self.lines.tasks[wakee as usize];
+                line.waits += 1;
+                line.woken_from_idle += u64::from(waker.is_none());
+                match state {
+                    State::Runs(_) => {
+                        let before = self.tasks[wakee as usize].early.replace(EarlyWake { t_ns, by: waker, kept: true });
+                        self.lines.losses.woken_awake += u64::from(before.is_some_and(|early| early.kept));
+                    }
+                    State::Sleeps { since } => self.woken(wakee, since, t_ns, waker),
+                    _ => self.woken(wakee, self.lines.from_ns.min(t_ns), t_ns, waker),
+                }
+                self.tasks[wakee as usize].message_from = Some(wake.waker_cpu);
+            }
+        }
+        if let Some(by) = waker {
+            let cost = self.speeds.enqueue(wake);
+            if self.simulated && wake.by_wakelist == Some(false) {
+                let after = self.speeds.visible_after(wake.waker_cpu, wake.dest_cpu);
+                let enqueue = EnqueueBy { waker: by, cpu: wake.waker_cpu, after, cost };
+                self.tasks[wakee as usize].enqueue_by = Some(enqueue);
+                self.tasks[by as usize].before_enqueue = self.tasks[by as usize].work;
+            } else {
+                self.tasks[by as usize].work -= cost;
+            }
+        }
+    }
+
+    /// The wakee of a simulated wake-up is on its run queue. The waker may have waited for that run queue's lock, which
+    /// took as long as the events say.
+    pub(super) fn enqueued(&mut self, enqueue: &Enqueue) {
+        let wakee = self.task(enqueue.pid);
+        let Some(by) = self.tasks[wakee as usize].enqueue_by.take() else { return };
+        self.account(by.cpu, enqueue.t_ns);
+        let waker = &mut self.tasks[by.waker as usize];
+        if waker.state == State::Runs(by.cpu) {
+            waker.work = waker.before_enqueue - by.cost * (1.0 - by.after);
+        }
+    }
+
+    fn describe(&mut self, wakee: TaskNr, wake: &WakeCause) {
+        let line = &mut self.lines.tasks[wakee as usize];
+        if line.comm.is_empty() {
+            line.comm.clone_from(&wake.wakee_comm);
+        }
+        if let Some(attributes) = &wake.wakee {
+            line.attributes.clone_from(attributes);
+        }
+    }
+
+    fn fork(&mut self, parent: Option<TaskNr>, child: TaskNr, t_ns: u64) {
+        if let Some(parent) = parent {
+            self.flush(parent, t_ns);
+            self.push(parent, t_ns, Step::Fork(child));
+        }
+        let line = &mut self.lines.tasks[child as usize];
+        (line.began_ns, line.parent) = (Some(t_ns), parent);
+        let attributes = parent.map(|parent| self.lines.tasks[parent as usize].attributes.clone());
+        let line = &mut self.lines.tasks[child as usize];
+        if line.attributes == TaskAttributes::default() {
+            line.attributes = attributes.unwrap_or_default();
+        }
+        self.tasks[child as usize].state = State::Runnable;
+    }
+
+    fn count_edge(&mut self, waker: TaskNr, wakee: TaskNr, wake: &WakeCause) {
+        let slept_on = wake.prev_cpu.or(self.tasks[wakee as usize].last_cpu);
+        let edge = self.lines.edges.entry((waker, wakee)).or_default();
+        edge.count += 1;
+        edge.in_task += u64::from(wake.context == WakeContext::Task);
+        edge.in_hardirq += u64::from(wake.context == WakeContext::Hardirq);
+        edge.sync += u64::from(wake.is_sync());
+        edge.from_elsewhere += u64::from(slept_on.is_some_and(|cpu| cpu != wake.waker_cpu));
+    }
+
+    fn woken(&mut self, task: TaskNr, since: u64, t_ns: u64, by: Option<TaskNr>) {
+        self.push(task, t_ns, Step::Wait { began_ns: since, by });
+        self.tasks[task as usize].state = State::Runnable;
+    }
+
+    fn begin_running(&mut self, task: TaskNr, cpu: Cpu, t_ns: u64) {
+        let followed = &mut self.tasks[task as usize];
+        if let Some(last) = followed.last_cpu.replace(cpu) {
+            followed.work -= self.speeds.cold_task(last, cpu);
+        }
+        if let Some(from) = followed.message_from.take() {
+            followed.work -= self.speeds.cold_message(from, cpu);
+        }
+        followed.state = State::Runs(cpu);
+        self.cpu(cpu).curr = Some(task);
+        self.cpu(cpu).accounted = t_ns;
+    }
+
+    /// A context switch.
+    pub(super) fn switch(&mut self, switch: &Switch) {
+        let (cpu, t_ns) = (switch.cpu, switch.t_ns);
+        if self.knows_idle {
+            self.account(cpu, t_ns);
+        } else {
+            self.account_core(cpu, t_ns);
+        }
+        let next = (!switch.idles).then(|| self.task(switch.next_pid));
+        if let Some(prev) = self.cpu(cpu).curr.take().filter(|&prev| Some(prev) != next) {
+            self.tasks[prev as usize].work -= self.speeds.context_switch();
+            if switch.prev_sleeps {
+                self.sleeps(prev, t_ns);
+            } else {
+                self.tasks[prev as usize].state = State::Runnable;
+            }
+        }
+        if let Some(next) = next {
+            match self.tasks[next as usize].state {
+                State::Sleeps { since } => {
+                    self.lines.losses.unseen_wakeups += 1;
+                    self.woken(next, since, t_ns, None);
+                }
+                State::Runs(other) if other != cpu => self.cpus[other as usize].curr = None,
+                _ => {}
+            }
+            self.begin_running(next, cpu, t_ns);
+        }
+        if !self.knows_idle {
+            self.speeds.set_busy(cpu, next.is_some());
+        }
+    }
+
+    fn sleeps(&mut self, task: TaskNr, t_ns: u64) {
+        self.flush(task, t_ns);
+        match self.tasks[task as usize].early.take() {
+            // It was woken on its way to sleep.
+            Some(early) => {
+                if early.kept {
+                    self.push(task, early.t_ns, Step::Wait { began_ns: early.t_ns, by: early.by });
+                }
+                self.tasks[task as usize].state = State::Runnable;
+            }
+            None => self.tasks[task as usize].state = State::Sleeps { since: t_ns },
+        }
+    }
+
+    /// A CPU enters or leaves idle.
+    pub(super) fn idle(&mut self, value: &CpuValue) {
+        self.account_core(value.cpu, value.t_ns);
+        self.knows_idle = true;
+        self.speeds.set_busy(value.cpu, value.value.is_none());
+    }
+
+    /// A CPU changes its frequency.
+    pub(super) fn frequency(&mut self, value: &CpuValue) {
+        self.account(value.cpu, value.t_ns);
+        if let Some(khz) = value.value {
+            self.speeds.set_khz(value.cpu, u64::from(khz));
+        }
+    }
+
+    /// A task of a simulated run begins or exits.
+    pub(super) fn life(&mut self, life: &TaskLife) {
+        let number = self.task(life.pid);
+        let Some(begins) = &life.begins else {
+            self.lines.tasks[number as usize].exited = true;
+            return;
+        };
+        let parent = begins.parent_pid.map(|pid| self.task(pid));
+        let line = &mut self.lines.tasks[number as usize];
+        line.comm.clone_from(&begins.comm);
+        line.attributes.clone_from(&begins.attributes);
+        (line.noise, line.parent) = (begins.background, parent);
+    }
+
+    /// A transaction was completed.
+    pub(super) fn done(&mut self, done: &Transaction) {
+        let task = self.task(done.pid);
+        if let State::Runs(cpu) = self.tasks[task as usize].state {
+            self.account(cpu, done.t_ns);
+        }
+        self.flush(task, done.t_ns);
+        self.push(task, done.t_ns, Step::Done);
+        self.lines.transactions += 1;
+    }
+}

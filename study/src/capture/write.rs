@@ -1,0 +1,179 @@
+//! A captured workload as our TOML: docs/workloads.md has the format.
+
+use super::groups::{Group, family};
+use super::program::{Amount, CapturedOp, CapturedProgram, without_idle_steps};
+use super::timeline::{TaskNr, Timelines};
+use rustc_hash::FxHashMap;
+use std::fmt::Write;
+use wakelab_sched::CpuMask;
+
+/// How many messages wait in a mailbox at most: more than any task sends, so that no sender waits.
+const MAILBOX: u32 = 1_000_000;
+
+/// The time in which instances start one after another, as scripts start them. How they did is not in a recording that
+/// begins later, and of runs with about as many tasks as CPUs it decides whether tasks that wake each other come to
+/// share CPUs. netperf's model assumes as much.
+const RAMP: &str = "60ms";
+
+/// The file's text, with the lines of `about` as its first comment.
+pub(super) fn to_toml(lines: &Timelines, groups: &[Group], about: &[String]) -> String {
+    let mut file = File { lines, names: names(lines, groups), distributions: String::new(), nr_distributions: 0 };
+    let mut text = String::new();
+    about.iter().for_each(|line| _ = writeln!(text, "# {line}"));
+    let unit = if lines.transactions > 0 { "trans/s" } else { "rounds/s" };
+    let label = if groups.iter().any(|group| group.instances > 1) { "groups" } else { "copies" };
+    let _ = write!(
+        text,
+        "\n[workload]\nbenchmark = \"captured\"\ncase = {}\nmetric = \"throughput\"\nunit = \"{unit}\"\n\
+         better = \"higher\"\nload_label = \"{label}\"\n",
+        quoted(&leading_family(lines, groups)),
+    );
+    if groups.iter().any(|group| group.instances > 1) {
+        let _ = writeln!(text, "ramp = \"{RAMP}\"");
+    }
+    let mut programs = String::new();
+    let mut tasks = String::new();
+    for group in groups {
+        let shared = if group.kernel { "per_instance = false\n" } else { "" };
+        for (&task, program) in &group.programs {
+            if group.programs.values().any(|other| sends_to(other, task)) || receives(program) {
+                let _ = write!(text, "\n[[channel]]\nname = {}\ncapacity = {MAILBOX}\n{shared}", file.mailbox(task));
+            }
+            file.program(&mut programs, task, program);
+            if !file.is_forked(group, task) {
+                file.task(&mut tasks, task, group.kernel);
+            }
+        }
+    }
+    text + &file.distributions + &programs + &tasks
+}
+
+struct File<'a> {
+    lines: &'a Timelines,
+    names: FxHashMap<TaskNr, String>,
+    distributions: String,
+    nr_distributions: u32,
+}
+
+impl File<'_> {
+    fn name(&self, task: TaskNr) -> &str {
+        self.names.get(&task).map_or("", |name| name)
+    }
+
+    fn mailbox(&self, task: TaskNr) -> String {
+        quoted(&format!("to {}", self.name(task)))
+    }
+
+    fn is_forked(&self, group: &Group, task: TaskNr) -> bool {
+        let forks = |op: &CapturedOp| matches!(op, CapturedOp::Fork(child) if *child == task);
+        group.programs.values().any(|program| program.first.iter().chain(&program.for_ever).any(forks))
+    }
+
+    fn program(&mut self, text: &mut String, task: TaskNr, program: &CapturedProgram) {
+        let _ = writeln!(text, "\n[[program]]\nname = {}\nops = [", quoted(self.name(task)));
+        let [first, for_ever] = [&program.first, &program.for_ever].map(|ops| without_idle_steps(ops));
+        for op in first.iter().chain(&for_ever) {
+            let op = self.op(task, op);
+            let _ = writeln!(text, "  {op},");
+        }
+        if !for_ever.is_empty() {
+            let _ = writeln!(text, "  {{repeat = {{to = {}}}}},", first.len());
+        }
+        let _ = writeln!(text, "]");
+    }
+
+    fn op(&mut self, task: TaskNr, op: &CapturedOp) -> String {
+        match op {
+            CapturedOp::Run(amount) => format!("{{run = {}}}", self.amount(task, amount)),
+            CapturedOp::Softirq => "{softirq = \"0ns\"}".to_owned(),
+            CapturedOp::Send { to, sync: true } => format!("{{send = {}, sync = true}}", self.mailbox(*to)),
+            CapturedOp::Send { to, sync: false } => format!("{{send = {}}}", self.mailbox(*to)),
+            CapturedOp::Receive => format!("{{recv = {}}}", self.mailbox(task)),
+            CapturedOp::Sleep(amount) => format!("{{sleep = {}}}", self.amount(task, amount)),
+            CapturedOp::SleepUntil(ns) => format!("{{sleep_until = \"{ns}ns\"}}"),
+            CapturedOp::Timer(ns) => format!("{{timer = \"period\", period = \"{ns}ns\"}}"),
+            CapturedOp::Fork(child) => format!("{{fork = {}}}", quoted(self.name(*child))),
+            CapturedOp::WaitForChildren => "\"wait\"".to_owned(),
+            CapturedOp::Exec => "\"exec\"".to_owned(),
+            CapturedOp::Begin => "\"begin\"".to_owned(),
+            CapturedOp::Done => "\"done\"".to_owned(),
+        }
+    }
+
+    fn amount(&mut self, task: TaskNr, amount: &Amount) -> String {
+        match amount {
+            Amount::Ns(ns) => format!("\"{ns}ns\""),
+            Amount::OneOf(values) => {
+                self.nr_distributions += 1;
+                let name = quoted(&format!("{} {}", self.name(task), self.nr_distributions));
+                let values: Vec<String> = values.iter().map(u64::to_string).collect();
+                let _ = write!(self.distributions, "\n[[distribution]]\nname = {name}\nns = [{}]\n", values.join(", "));
+                format!("{{from = {name}}}")
+            }
+        }
+    }
+
+    fn task(&self, text: &mut String, task: TaskNr, kernel: bool) {
+        let line = &self.lines.tasks[task as usize];
+        let name = quoted(self.name(task));
+        let _ = write!(text, "\n[[task]]\nname = {name}\nprogram = {name}\n");
+        if kernel {
+            let _ = writeln!(text, "count = 1");
+        }
+        if let (Some(began), None) = (line.began_ns, line.parent) {
+            let _ = writeln!(text, "start = \"{}ns\"", began.saturating_sub(self.lines.from_ns));
+        }
+        if line.attributes.nice != 0 {
+            let _ = writeln!(text, "nice = {}", line.attributes.nice);
+        }
+        if line.attributes.policy == SCHED_IDLE {
+            let _ = writeln!(text, "policy = \"idle\"");
+        }
+        let nr_cpus = self.lines.busy_ns.len();
+        if let Some(cpus) = line.attributes.affinity.as_ref().filter(|cpus| cpus.len() < nr_cpus && !cpus.is_empty()) {
+            let _ = writeln!(text, "cpus = {}", quoted(&CpuMask::from_cpus(nr_cpus as u32, cpus.iter().copied()).to_string()));
+        }
+    }
+}
+
+/// `SCHED_IDLE`.
+const SCHED_IDLE: u8 = 5;
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+fn sends_to(program: &CapturedProgram, task: TaskNr) -> bool {
+    program.first.iter().chain(&program.for_ever).any(|op| matches!(op, CapturedOp::Send { to, .. } if *to == task))
+}
+
+fn receives(program: &CapturedProgram) -> bool {
+    program.first.iter().chain(&program.for_ever).any(|op| *op == CapturedOp::Receive)
+}
+
+/// A name for each task: its own where no other task has it, or else with its pid.
+fn names(lines: &Timelines, groups: &[Group]) -> FxHashMap<TaskNr, String> {
+    let mut count: FxHashMap<&str, u32> = FxHashMap::default();
+    let tasks = || groups.iter().flat_map(|group| group.programs.keys().copied());
+    for task in tasks() {
+        *count.entry(&lines.tasks[task as usize].comm).or_default() += 1;
+    }
+    let name = |task: TaskNr| {
+        let line = &lines.tasks[task as usize];
+        let comm = if line.comm.is_empty() { "task" } else { &line.comm };
+        let own = count[&*line.comm] == 1 && !line.comm.is_empty();
+        (task, if own { comm.to_owned() } else { format!("{comm} {}", line.pid) })
+    };
+    tasks().map(name).collect()
+}
+
+/// The family of names that has the most steps.
+fn leading_family(lines: &Timelines, groups: &[Group]) -> String {
+    let mut steps: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+    for task in groups.iter().flat_map(|group| group.programs.keys()) {
+        let line = &lines.tasks[*task as usize];
+        *steps.entry(family(&line.comm)).or_default() += line.steps.len();
+    }
+    let most = steps.into_iter().max_by_key(|&(_, count)| count).map(|(family, _)| family);
+    most.filter(|family| !family.is_empty()).unwrap_or("tasks").to_owned()
+}
