@@ -8,7 +8,7 @@ const FILE: &str = "fuzzed.toml";
 /// Reads the bytes as a workload file; whether it was one.
 pub fn workload(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    match from_toml(text, Path::new(FILE)) {
+    match from_toml(text, Path::new(FILE), 1) {
         Ok(workload) => {
             assert_eq!(workload.validate(NR_CPUS_MAX), Ok(()), "what was read is right");
             assert!(!workload.tasks.is_empty() && !workload.programs.is_empty());

@@ -96,9 +96,9 @@ const SHOWN_A_SECOND: u32 = 100;
 ///
 /// # Errors
 /// The file is wrong: with the line, the key, and what was expected.
-pub fn from_toml(text: &str, path: &Path) -> Result<Workload, WorkloadError> {
+pub fn from_toml(text: &str, path: &Path, instances: u32) -> Result<Workload, WorkloadError> {
     let file = file::WorkloadFile::checked(path, text)?;
-    let workload = file.workload(1)?;
+    let workload = file.workload(instances)?;
     workload.validate(NR_CPUS_MAX).map_err(|error| file.locate(error))?;
     Ok(workload)
 }

@@ -109,7 +109,9 @@ fn say_losses(captured: &Captured, machine: Option<&Machine>, out: &Path) {
         );
     }
     if !captured.complete {
-        say!("warning: there are more steps than can be held, so that the end is left out; --window names a shorter time");
+        say!(
+            "warning: there are more steps than can be held, so that the end is left out; --window names a shorter time"
+        );
     }
     hint(format_args!("wakelab workload show {} prints it", out.display()));
 }

@@ -18,6 +18,7 @@ mod simulate;
 mod stats;
 mod trace;
 mod trust;
+mod whatif;
 mod workload;
 
 use crate::distinct_paths::Paths;
@@ -90,6 +91,12 @@ pub enum Command {
     /// and every other command that simulates. Exits with 2 if the recording cannot be read.
     #[command(after_help = capture::EXAMPLE)]
     Capture(capture::Args),
+    /// Simulate a recorded load under another policy.
+    ///
+    /// It is captured, simulated as it was recorded, which shows how far it can be trusted, and simulated as asked.
+    /// Exits with 1 if it is not like the recording, with 2 if the recording cannot be read.
+    #[command(after_help = whatif::EXAMPLE)]
+    Whatif(whatif::Args),
     /// Write a recording or a simulated run as a Perfetto trace.
     ///
     /// Exits with 2 if it cannot be read or written; there is no file then.
@@ -146,6 +153,7 @@ impl Command {
             Command::Replay(args) => replay::run(args),
             Command::Import(args) => import::run(args),
             Command::Capture(args) => capture::run(args),
+            Command::Whatif(args) => whatif::run(args),
             Command::Trace(args) => trace::run(args),
             Command::Kernel { command } => kernel::run(command),
             Command::Machine { command } => machine::run(command),
@@ -169,6 +177,7 @@ impl Command {
             Command::Replay(args) => args.recordings.paths(&args.html),
             Command::Import(args) => args.paths(),
             Command::Capture(args) => args.paths(),
+            Command::Whatif(args) => args.paths(),
             Command::Trace(args) => args.paths(),
             _ => Paths::default(),
         }
@@ -180,6 +189,7 @@ impl Command {
             Command::Run(args) => args.simulation.out.out.is_some(),
             Command::Compare(args) => args.simulation.out.out.is_some(),
             Command::Reproduce(args) => args.out.out.is_some(),
+            Command::Whatif(args) => args.out.out.is_some(),
             _ => false,
         }
     }

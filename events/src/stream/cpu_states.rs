@@ -46,13 +46,21 @@ impl CpuValues {
 
     /// The idle states of a recording.
     pub fn idle_states(tables: &Tables) -> Self {
-        CpuValues { rows: Segments::new(tables.idle.clone(), "idle", &["t_ns", "cpu", "state"]), max: MAX_IDLE_STATE, idles: false }
+        CpuValues {
+            rows: Segments::new(tables.idle.clone(), "idle", &["t_ns", "cpu", "state"]),
+            max: MAX_IDLE_STATE,
+            idles: false,
+        }
     }
 
     /// The idle states of a simulated run, without the times at which CPUs leave them.
     pub fn simulated_idle_states(folder: &Path) -> Self {
         let file = if_present(folder, "idle_states.parquet");
-        CpuValues { rows: Segments::new(file, "idle_states", &["t_ns", "cpu", "state"]), max: MAX_IDLE_STATE, idles: false }
+        CpuValues {
+            rows: Segments::new(file, "idle_states", &["t_ns", "cpu", "state"]),
+            max: MAX_IDLE_STATE,
+            idles: false,
+        }
     }
 
     /// When the CPUs of a simulated run enter and leave idle; the state is 0 each time.

@@ -14,7 +14,8 @@ mod switches;
 mod wakeups;
 
 pub use causes::{
-    Enqueue, Enqueues, TaskAttributes, TaskBegins, TaskLife, TaskLives, Transaction, Transactions, WakeCause, WakeCauses, WakeContext,
+    Enqueue, Enqueues, TaskAttributes, TaskBegins, TaskLife, TaskLives, Transaction, Transactions, WakeCause,
+    WakeCauses, WakeContext,
 };
 pub use cpu_states::{CpuValue, CpuValues, PackagePower, PackagePowers, SdShared, SdSharedWrites};
 pub use import_counts::ImportCounts;

@@ -158,6 +158,8 @@ pub struct RunDescription {
     pub workload: String,
     /// The features that were switched; empty for none.
     pub variant: String,
+    /// The switches of a simulated run as they were given; `None` for a recording.
+    pub switches: Option<String>,
     /// When measuring began and ended, ns. The first part of a simulated run is not measured.
     pub measured: Option<(u64, u64)>,
     /// By CPU: the number of its LLC; `None` if the file does not have it.
@@ -203,6 +205,7 @@ impl RunDescription {
             run.measured =
                 Some((metadata.required_time("wakelab.settle_ns")?, metadata.required_time("wakelab.end_ns")?));
             run.workload = format!("{} {}", run.workload, value("wakelab.load"));
+            run.switches = Some(run.variant.clone());
             let side = value("wakelab.side");
             run.variant = if run.variant.is_empty() { side } else { format!("{side}: {}", run.variant) };
             let (topology, _) = topology(path, metadata.required("wakelab.topology")?)?;

@@ -89,6 +89,20 @@ impl Switches {
         &self.power
     }
 
+    /// These switches, then `other`: what both name is as `other` has it.
+    #[must_use]
+    pub fn then(&self, other: &Switches) -> Switches {
+        let mut all = other.clone();
+        let kind = std::mem::discriminant::<PowerOption>;
+        let features = self.features.iter().filter(|own| other.features.iter().all(|with| with.0 != own.0));
+        let settings = self.settings.iter().filter(|own| other.settings.iter().all(|with| with.name != own.name));
+        let power = self.power.iter().filter(|own| other.power.iter().all(|with| kind(with) != kind(own)));
+        all.features.splice(0..0, features.copied());
+        all.settings.splice(0..0, settings.copied());
+        all.power.splice(0..0, power.cloned());
+        all
+    }
+
     /// Two words of the list that contradict each other: a feature that is on and off, a tunable with two values,
     /// or two
     /// features that answer one question.

@@ -28,11 +28,8 @@ pub fn queues_callbacks(programs: &[Program]) -> bool {
 /// The program of the kthread: it checks the CPUs, which is assumed to take 2 µs, and sleeps.
 pub fn kthread(hz: u64, nr_cpus: u32) -> Program {
     let sleep = jiffies_till_first_fqs(hz, nr_cpus) * (1_000_000_000 / hz);
-    let ops = vec![
-        Op::Run(Work::uniform(2_000, 50)),
-        Op::Sleep(Work::uniform(sleep, 0)),
-        Op::Repeat { to: 0, times: None },
-    ];
+    let ops =
+        vec![Op::Run(Work::uniform(2_000, 50)), Op::Sleep(Work::uniform(sleep, 0)), Op::Repeat { to: 0, times: None }];
     Program { name: "rcu_sched".to_owned(), ops }
 }
 

@@ -42,13 +42,15 @@ pub(super) fn of(ops: &[CapturedOp]) -> Option<CapturedProgram> {
         })
         .collect();
     (1..=LONGEST.min(2 * rounds.len() / LEAST_ROUNDS)).find_map(|length| {
-        let most_common: Vec<usize> = (0..length).map(|phase| most_common(shapes.iter().skip(phase).step_by(length))).collect();
+        let most_common: Vec<usize> =
+            (0..length).map(|phase| most_common(shapes.iter().skip(phase).step_by(length))).collect();
         let alike: Vec<usize> = (0..rounds.len()).filter(|&at| shapes[at] == most_common[at % length]).collect();
         if (alike.len() as f64) < LEAST_ALIKE * rounds.len() as f64 {
             return None;
         }
         let cycle = (0..length).flat_map(|phase| {
-            let same: Vec<&[CapturedOp]> = alike.iter().filter(|&&at| at % length == phase).map(|&at| rounds[at]).collect();
+            let same: Vec<&[CapturedOp]> =
+                alike.iter().filter(|&&at| at % length == phase).map(|&at| rounds[at]).collect();
             pooled(&same)
         });
         Some(CapturedProgram { first: first.to_vec(), for_ever: cycle.collect() })
@@ -197,7 +199,10 @@ mod tests {
         }
         let found = of(&ops).expect("most rounds are alike");
         assert_eq!(found.first, [run(3), CapturedOp::Receive]);
-        assert!(matches!(&found.for_ever[..], [CapturedOp::Run(Amount::OneOf(_)), CapturedOp::Send { .. }, CapturedOp::Receive]));
+        assert!(matches!(
+            &found.for_ever[..],
+            [CapturedOp::Run(Amount::OneOf(_)), CapturedOp::Send { .. }, CapturedOp::Receive]
+        ));
         let CapturedOp::Run(work) = &found.for_ever[0] else { unreachable!() };
         assert_eq!(work.mean(), 120, "of the rounds that are alike only");
     }

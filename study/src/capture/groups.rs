@@ -2,7 +2,7 @@
 
 use super::cycle::{self, Shape, pooled};
 use super::program::{CapturedOp, CapturedProgram, Rounds, of_window, steps};
-use super::timeline::{TaskNr, Timelines};
+use super::timeline::{TaskNr, Timelines, family};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -67,7 +67,11 @@ fn members(lines: &Timelines) -> Vec<Vec<TaskNr>> {
         }
         at
     }
-    let forks = lines.tasks.iter().zip(0..).filter_map(|(line, task)| line.began_ns.and(line.parent).map(|parent| (parent, task)));
+    let forks = lines
+        .tasks
+        .iter()
+        .zip(0..)
+        .filter_map(|(line, task)| line.began_ns.and(line.parent).map(|parent| (parent, task)));
     for (a, b) in lines.edges.keys().copied().chain(forks) {
         let (a, b) = (find(&mut leader, a), find(&mut leader, b));
         leader[a.max(b) as usize] = a.min(b);
@@ -129,13 +133,6 @@ fn likeness(lines: &Timelines, group: &Group) -> Likeness {
     group.programs.iter().map(task).collect()
 }
 
-/// A task's name without the number at its end.
-pub(super) fn family(comm: &str) -> &str {
-    let end = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '-' | '_' | '/' | ':' | '#');
-    let family = comm.trim_end_matches(end);
-    if family.is_empty() { comm } else { family }
-}
-
 /// Groups that are alike as instances of one, whose amounts of work are those of all.
 fn merged(lines: &Timelines, groups: Vec<Group>) -> Vec<Group> {
     let (kernel, user): (Vec<Group>, Vec<Group>) = groups.into_iter().partition(|group| group.kernel);
@@ -150,8 +147,11 @@ fn merged(lines: &Timelines, groups: Vec<Group>) -> Vec<Group> {
     };
     let first = &user[alike[0]];
     let programs = first.programs.iter().enumerate().map(|(at, (&task, program))| {
-        let all: Vec<&[CapturedOp]> =
-            alike.iter().filter_map(|&number| user[number].programs.values().nth(at)).map(|one| &one.for_ever[..]).collect();
+        let all: Vec<&[CapturedOp]> = alike
+            .iter()
+            .filter_map(|&number| user[number].programs.values().nth(at))
+            .map(|one| &one.for_ever[..])
+            .collect();
         (task, CapturedProgram { first: program.first.clone(), for_ever: pooled(&all) })
     });
     let one = Group { programs: programs.collect(), instances: user.len() as u32, ..first.clone() };

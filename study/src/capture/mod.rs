@@ -8,13 +8,17 @@
 
 mod causes;
 mod cycle;
+mod fidelity;
 mod groups;
 mod program;
 mod speed;
 mod timeline;
+mod whatif;
 mod write;
 
+pub use fidelity::{Facts, Fidelity, FidelityRow, Likeness, Limits, fidelity};
 pub use timeline::Losses;
+pub use whatif::{RecordedSide, RunTimes, WhatIfError, experiment, recorded_side};
 
 use crate::recordings::{Progress, report_share};
 use crate::stats::about;
@@ -23,8 +27,8 @@ use groups::Group;
 use timeline::{Follower, Timelines};
 use wakelab_events::ReadError;
 use wakelab_events::stream::{
-    CpuValue, CpuValues, Enqueue, Enqueues, RunDescription, Source, Switch, Switches, TaskLife, TaskLives, Transaction, Transactions,
-    WakeCause, WakeCauses,
+    CpuValue, CpuValues, Enqueue, Enqueues, RunDescription, Source, Switch, Switches, TaskLife, TaskLives, Transaction,
+    Transactions, WakeCause, WakeCauses,
 };
 use wakelab_input::duration_text;
 use wakelab_machine::Machine;
@@ -108,7 +112,11 @@ pub enum CaptureError {
 ///
 /// # Errors
 /// Fails if it cannot be read, or has no switches, or nothing happens in the window.
-pub fn capture(source: &Source, options: &CaptureOptions<'_>, progress: &dyn Progress) -> Result<Captured, CaptureError> {
+pub fn capture(
+    source: &Source,
+    options: &CaptureOptions<'_>,
+    progress: &dyn Progress,
+) -> Result<Captured, CaptureError> {
     let about = about(source)?;
     let mut lines = follow(source, &about, options, progress)?;
     causes::settle(&mut lines);
@@ -204,7 +212,8 @@ fn follow(
     let begin = about.measured.map_or(first.0, |(from, _)| options.from_ns.map_or(from, |_| 0));
     let from = begin.saturating_add(options.from_ns.unwrap_or(0));
     let to = options.window_ns.map_or(u64::MAX, |window| from.saturating_add(window));
-    let tick_ns = wakelab_kernel::Preset::get(&about.kernel).map_or(TICK_NS, |kernel| 1_000_000_000 / u64::from(kernel.hz.value));
+    let tick_ns =
+        wakelab_kernel::Preset::get(&about.kernel).map_or(TICK_NS, |kernel| 1_000_000_000 / u64::from(kernel.hz.value));
     let mut follower = Follower::new(options.machine, tick_ns, !about.recorded, from, MOST_STEPS);
     let files = source.wakeups();
     let (mut next, mut count, mut complete) = (Some(first), 0u32, true);
@@ -257,7 +266,7 @@ fn head(source: &Source, about: &RunDescription, options: &CaptureOptions<'_>, l
 fn summary(lines: &Timelines, groups: &[Group]) -> Vec<CapturedGroup> {
     let group = |group: &Group| {
         let mut tasks: Vec<String> =
-            group.programs.keys().map(|&task| groups::family(&lines.tasks[task as usize].comm).to_owned()).collect();
+            group.programs.keys().map(|&task| timeline::family(&lines.tasks[task as usize].comm).to_owned()).collect();
         tasks.sort();
         tasks.dedup();
         CapturedGroup {

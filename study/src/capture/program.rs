@@ -36,7 +36,10 @@ pub(super) enum CapturedOp {
     Run(Amount),
     /// What follows, up to the next `Run`, `Receive` or sleep, is done in an interrupt.
     Softirq,
-    Send { to: TaskNr, sync: bool },
+    Send {
+        to: TaskNr,
+        sync: bool,
+    },
     Receive,
     Sleep(Amount),
     /// Sleeps until this time of the run, ns.
@@ -54,10 +57,7 @@ pub(super) enum CapturedOp {
 impl CapturedOp {
     /// Whether the task sleeps here until something happens.
     pub(super) fn waits(&self) -> bool {
-        matches!(
-            self,
-            CapturedOp::Receive | CapturedOp::Sleep(_) | CapturedOp::SleepUntil(_) | CapturedOp::Timer(_)
-        )
+        matches!(self, CapturedOp::Receive | CapturedOp::Sleep(_) | CapturedOp::SleepUntil(_) | CapturedOp::Timer(_))
     }
 }
 
@@ -234,16 +234,8 @@ mod tests {
         let send = CapturedOp::Send { to: 1, sync: false };
         let run = |ns| CapturedOp::Run(Amount::Ns(ns));
         let softirq = CapturedOp::Softirq;
-        let expected = [
-            CapturedOp::Begin,
-            run(5),
-            softirq.clone(),
-            send.clone(),
-            softirq,
-            send.clone(),
-            run(0),
-            send.clone(),
-        ];
+        let expected =
+            [CapturedOp::Begin, run(5), softirq.clone(), send.clone(), softirq, send.clone(), run(0), send.clone()];
         assert_eq!(without_idle_steps(&super::steps(&lines, &line, u64::MAX, false, false)), expected);
     }
 }

@@ -10,9 +10,16 @@
 
 use super::speed::Speeds;
 use rustc_hash::FxHashMap;
-use wakelab_events::stream::{CpuValue, Enqueue, Switch, TaskAttributes, TaskLife, Transaction, WakeCause, WakeContext};
+use std::collections::BTreeMap;
+use wakelab_events::stream::{
+    CpuValue, Enqueue, Switch, TaskAttributes, TaskLife, Transaction, WakeCause, WakeContext,
+};
 use wakelab_machine::Machine;
+use wakelab_measure::Waits;
 use wakelab_sched::cpumask::Cpu;
+
+/// The most families whose times are kept.
+const MOST_FAMILIES: usize = 1024;
 
 /// Index of a task in [`Timelines::tasks`].
 pub(super) type TaskNr = u32;
@@ -104,6 +111,33 @@ pub(super) struct Timelines {
     pub(super) losses: Losses,
     /// By CPU: the time it was not idle in the window, ns.
     pub(super) busy_ns: Vec<u64>,
+    /// Counts of what tasks other than noise did in the window.
+    pub(super) counts: Counts,
+}
+
+/// What happened in a window, to compare two of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) wakeups: u64,
+    /// Of these, how many went to another CPU than the previous one.
+    pub(super) moved: u64,
+    pub(super) switches: u64,
+    pub(super) preemptions: u64,
+    /// By family of names: how long wakees waited until they ran, and how long tasks ran between two switches.
+    pub(super) families: BTreeMap<String, Times>,
+}
+
+/// Times of the tasks of one family of names, ns.
+#[derive(Clone, Debug)]
+pub(super) struct Times {
+    pub(super) waits: Waits,
+    pub(super) runs: Waits,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Times { waits: Waits::new(2), runs: Waits::new(2) }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -113,7 +147,9 @@ enum State {
     Unknown,
     Runs(Cpu),
     Runnable,
-    Sleeps { since: u64 },
+    Sleeps {
+        since: u64,
+    },
 }
 
 /// A wake-up of a task that is still on its way to sleep.
@@ -143,6 +179,10 @@ struct Followed {
     last_cpu: Option<Cpu>,
     /// The CPU of the waker, whose message is read when the task runs.
     message_from: Option<Cpu>,
+    /// When it was woken, if it has not run since.
+    woken_ns: Option<u64>,
+    /// When it began to run.
+    began_run_ns: u64,
     early: Option<EarlyWake>,
     enqueue_by: Option<EnqueueBy>,
     /// The work when the enqueue that the task makes began.
@@ -211,6 +251,7 @@ impl<'a> Follower<'a> {
             self.lines.edges.clear();
             (self.lines.losses, self.lines.transactions) = (Losses::default(), 0);
             self.lines.busy_ns.fill(0);
+            self.lines.counts = Counts::default();
             self.nr_steps = 0;
         }
         self.lines.to_ns = self.lines.to_ns.max(t_ns);
@@ -312,7 +353,8 @@ impl<'a> Follower<'a> {
             self.cpu(wake.waker_cpu);
             if !runs(self, by) {
                 // It was running before the first switch that the source has, or a switch was lost.
-                if self.tasks[by as usize].state == State::Unknown && self.cpus[wake.waker_cpu as usize].curr.is_none() {
+                if self.tasks[by as usize].state == State::Unknown && self.cpus[wake.waker_cpu as usize].curr.is_none()
+                {
                     self.begin_running(by, wake.waker_cpu, t_ns);
                 } else {
                     self.lines.losses.unknown_wakers += 1;
@@ -334,9 +376,15 @@ impl<'a> Follower<'a> {
                 let line = &mut self.lines.tasks[wakee as usize];
                 line.waits += 1;
                 line.woken_from_idle += u64::from(waker.is_none());
+                if !line.noise {
+                    self.lines.counts.wakeups += 1;
+                    self.lines.counts.moved += u64::from(wake.prev_cpu.is_some_and(|prev| prev != wake.dest_cpu));
+                }
+                self.tasks[wakee as usize].woken_ns = Some(wake.t_ns);
                 match state {
                     State::Runs(_) => {
-                        let before = self.tasks[wakee as usize].early.replace(EarlyWake { t_ns, by: waker, kept: true });
+                        let before =
+                            self.tasks[wakee as usize].early.replace(EarlyWake { t_ns, by: waker, kept: true });
                         self.lines.losses.woken_awake += u64::from(before.is_some_and(|early| early.kept));
                     }
                     State::Sleeps { since } => self.woken(wakee, since, t_ns, waker),
@@ -410,6 +458,20 @@ impl<'a> Follower<'a> {
         self.tasks[task as usize].state = State::Runnable;
     }
 
+    /// The times of a task's family; `None` for noise, and before the window.
+    fn times(&mut self, task: TaskNr) -> Option<&mut Times> {
+        let line = &self.lines.tasks[task as usize];
+        if line.noise || !self.began {
+            return None;
+        }
+        let families = &mut self.lines.counts.families;
+        let family = family(&line.comm);
+        if !families.contains_key(family) && families.len() < MOST_FAMILIES {
+            families.insert(family.to_owned(), Times::default());
+        }
+        families.get_mut(family)
+    }
+
     fn begin_running(&mut self, task: TaskNr, cpu: Cpu, t_ns: u64) {
         let followed = &mut self.tasks[task as usize];
         if let Some(last) = followed.last_cpu.replace(cpu) {
@@ -419,6 +481,12 @@ impl<'a> Follower<'a> {
             followed.work -= self.speeds.cold_message(from, cpu);
         }
         followed.state = State::Runs(cpu);
+        followed.began_run_ns = t_ns;
+        if let Some(woken) = followed.woken_ns.take()
+            && let Some(times) = self.times(task)
+        {
+            times.waits.record(t_ns.saturating_sub(woken));
+        }
         self.cpu(cpu).curr = Some(task);
         self.cpu(cpu).accounted = t_ns;
     }
@@ -434,6 +502,12 @@ impl<'a> Follower<'a> {
         let next = (!switch.idles).then(|| self.task(switch.next_pid));
         if let Some(prev) = self.cpu(cpu).curr.take().filter(|&prev| Some(prev) != next) {
             self.tasks[prev as usize].work -= self.speeds.context_switch();
+            let ran = t_ns.saturating_sub(self.tasks[prev as usize].began_run_ns.max(self.lines.from_ns));
+            if let Some(times) = self.times(prev) {
+                times.runs.record(ran);
+                self.lines.counts.switches += 1;
+                self.lines.counts.preemptions += u64::from(!switch.prev_sleeps);
+            }
             if switch.prev_sleeps {
                 self.sleeps(prev, t_ns);
             } else {
@@ -509,4 +583,11 @@ impl<'a> Follower<'a> {
         self.push(task, done.t_ns, Step::Done);
         self.lines.transactions += 1;
     }
+}
+
+/// A task's name without the number at its end.
+pub(super) fn family(comm: &str) -> &str {
+    let end = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '-' | '_' | '/' | ':' | '#');
+    let family = comm.trim_end_matches(end);
+    if family.is_empty() { comm } else { family }
 }

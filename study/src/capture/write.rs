@@ -1,8 +1,8 @@
 //! A captured workload as our TOML: docs/workloads.md has the format.
 
-use super::groups::{Group, family};
+use super::groups::Group;
 use super::program::{Amount, CapturedOp, CapturedProgram, without_idle_steps};
-use super::timeline::{TaskNr, Timelines};
+use super::timeline::{TaskNr, Timelines, family};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 use wakelab_sched::CpuMask;
@@ -131,7 +131,11 @@ impl File<'_> {
         }
         let nr_cpus = self.lines.busy_ns.len();
         if let Some(cpus) = line.attributes.affinity.as_ref().filter(|cpus| cpus.len() < nr_cpus && !cpus.is_empty()) {
-            let _ = writeln!(text, "cpus = {}", quoted(&CpuMask::from_cpus(nr_cpus as u32, cpus.iter().copied()).to_string()));
+            let _ = writeln!(
+                text,
+                "cpus = {}",
+                quoted(&CpuMask::from_cpus(nr_cpus as u32, cpus.iter().copied()).to_string())
+            );
         }
     }
 }

@@ -177,6 +177,7 @@ pub fn about(source: &Source) -> Result<RunDescription, ReadError> {
                 machine: topo.topology.clone(),
                 workload: row.load.clone(),
                 variant: if row.variant == "default" { String::new() } else { row.variant.clone() },
+                switches: None,
                 measured: None,
                 llcs: Some(topo.cpu_llc.clone()),
                 states: true,

@@ -38,18 +38,8 @@ pub(crate) struct WorkloadFile {
     tasks: Vec<TaskDef>,
 }
 
-const KEYS: [&str; 10] = [
-    "workload",
-    "channel",
-    "mutex",
-    "condition",
-    "barrier",
-    "spinlock",
-    "distribution",
-    "phase",
-    "program",
-    "task",
-];
+const KEYS: [&str; 10] =
+    ["workload", "channel", "mutex", "condition", "barrier", "spinlock", "distribution", "phase", "program", "task"];
 
 impl WorkloadFile {
     /// Reads a file.

@@ -15,7 +15,7 @@ fn rt_app(threads: &str) -> usize {
 fn toml(text: &str) -> Result<usize, String> {
     let header = "[workload]\nbenchmark = \"b\"\ncase = \"c\"\nmetric = \"throughput\"\nunit = \"1/s\"\n\
                   better = \"higher\"\n";
-    let workload = from_toml(&format!("{header}{text}"), Path::new("large.toml")).map_err(|e| e.to_string())?;
+    let workload = from_toml(&format!("{header}{text}"), Path::new("large.toml"), 1).map_err(|e| e.to_string())?;
     Ok(workload.tasks.len())
 }
 

@@ -53,10 +53,7 @@ fn a_wrong_channel_or_step_is_named() {
         "program ping, step 1: goes back to step 1; expected an earlier step"
     );
     assert_eq!(step(Op::Repeat { to: 0, times: Some(0) }), "program ping, step 1: repeats 0 times; expected 1 or more");
-    assert_eq!(
-        step(Op::Sleep(Work::uniform(1, 101))),
-        "program ping, step 1: a jitter of 101%; expected 0 to 100"
-    );
+    assert_eq!(step(Op::Sleep(Work::uniform(1, 101))), "program ping, step 1: a jitter of 101%; expected 0 to 100");
 }
 
 #[test]

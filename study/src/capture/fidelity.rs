@@ -1,0 +1,259 @@
+//! How much a captured workload is like the recording, simulated on the machine and the kernel that were recorded.
+//!
+//! Both sides are read by the same code, one from the recording, the other from the events of the simulation.
+
+use super::timeline::Counts;
+use super::{CaptureError, CaptureOptions, follow};
+use crate::recordings::Progress;
+use crate::stats::{about, stats};
+use std::collections::{BTreeMap, BTreeSet};
+use wakelab_events::stream::Source;
+use wakelab_machine::Machine;
+use wakelab_measure::{Latency, Waits};
+use wakelab_sched::select::Reason;
+
+/// How alike two numbers or two runs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Likeness {
+    /// Within the closer limits.
+    Faithful,
+    /// Within the wider limits.
+    Roughly,
+    /// Beyond them: no comparison of policies is to be believed.
+    Not,
+}
+
+impl Likeness {
+    /// Returns the word of tables and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Likeness::Faithful => "faithful",
+            Likeness::Roughly => "roughly",
+            Likeness::Not => "not",
+        }
+    }
+}
+
+/// The limits of a quantity: up to which difference it is faithful, and roughly so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limits {
+    /// The ratio of the larger to the smaller.
+    Ratio(f64, f64),
+    /// The difference, in the quantity's unit.
+    Difference(f64, f64),
+    /// Shown, and not judged.
+    None,
+}
+
+/// A rate, such as wake-ups a second: within 10%, within 30%.
+const RATE: Limits = Limits::Ratio(1.1, 1.3);
+/// A time that has a distribution: within a quarter, within a factor of 2.
+const TIME: Limits = Limits::Ratio(1.25, 2.0);
+/// The tail of a distribution.
+const TAIL: Limits = Limits::Ratio(1.5, 3.0);
+/// A share, %: within 5 points, within 15.
+const SHARE: Limits = Limits::Difference(5.0, 15.0);
+/// A difference of times that no limit is about, ns.
+const NEGLIGIBLE_NS: f64 = 2_000.0;
+/// The most families of tasks that are compared, those with the most waits.
+const MOST_FAMILIES: usize = 6;
+
+/// A quantity on both sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FidelityRow {
+    /// What it is.
+    pub quantity: String,
+    /// Its unit: `/s`, `%`, `us`.
+    pub unit: &'static str,
+    /// In the recording. `None` if the recording does not have it.
+    pub recorded: Option<f64>,
+    /// In the simulation.
+    pub simulated: f64,
+    /// The limits.
+    pub limits: Limits,
+}
+
+impl FidelityRow {
+    /// How alike the two sides are; `None` if that is not judged.
+    pub fn likeness(&self) -> Option<Likeness> {
+        let (recorded, simulated) = (self.recorded?, self.simulated);
+        let (distance, [close, wide]) = match self.limits {
+            Limits::None => return None,
+            Limits::Difference(close, wide) => ((recorded - simulated).abs(), [close, wide]),
+            Limits::Ratio(close, wide) => {
+                let negligible = self.unit == "us" && (recorded - simulated).abs() <= NEGLIGIBLE_NS / 1000.0;
+                let (low, high) = (recorded.min(simulated), recorded.max(simulated));
+                let ratio = if negligible || high == 0.0 { 1.0 } else { high / low.max(f64::MIN_POSITIVE) };
+                (ratio, [close, wide])
+            }
+        };
+        Some(match distance {
+            _ if distance <= close => Likeness::Faithful,
+            _ if distance <= wide => Likeness::Roughly,
+            _ => Likeness::Not,
+        })
+    }
+}
+
+/// How much a captured workload is like the recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fidelity {
+    /// The quantities.
+    pub rows: Vec<FidelityRow>,
+}
+
+impl Fidelity {
+    /// The verdict: that of the row that is least alike.
+    pub fn verdict(&self) -> Likeness {
+        self.rows.iter().filter_map(FidelityRow::likeness).max().unwrap_or(Likeness::Not)
+    }
+}
+
+/// What happened in a source, as numbers.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    seconds: f64,
+    counts: Counts,
+    /// By CPU: the part of the time in which it was busy, %.
+    busy: Vec<f64>,
+    reasons: BTreeMap<Reason, u64>,
+    searches: wakelab_measure::SearchStats,
+    balanced: Option<u64>,
+}
+
+impl Facts {
+    /// Reads a source in the window of the options.
+    ///
+    /// # Errors
+    /// Fails as [`capture`](super::capture) does.
+    pub fn of(source: &Source, options: &CaptureOptions<'_>, progress: &dyn Progress) -> Result<Self, CaptureError> {
+        let about = about(source)?;
+        let lines = follow(source, &about, options, progress)?;
+        let (mut counted, outcomes) = stats(std::slice::from_ref(source), &[], progress);
+        if let Some(error) = outcomes.into_iter().find_map(|outcome| outcome.error) {
+            return Err(error.into());
+        }
+        let tally = counted.pop_first().map(|(_, tally)| tally);
+        let length = (lines.to_ns - lines.from_ns).max(1) as f64;
+        Ok(Facts {
+            seconds: length / 1e9,
+            busy: lines.busy_ns.iter().map(|&ns| 100.0 * ns as f64 / length).collect(),
+            counts: lines.counts,
+            reasons: tally.as_ref().map(|tally| tally.all.reasons.clone()).unwrap_or_default(),
+            searches: tally.as_ref().map(|tally| tally.all.search).unwrap_or_default(),
+            balanced: tally.and_then(|tally| tally.balanced),
+        })
+    }
+
+    fn all_waits(&self) -> Latency {
+        let mut all = Waits::new(2);
+        self.counts.families.values().for_each(|times| all.merge(&times.waits));
+        all.latency()
+    }
+
+    fn all_runs(&self) -> Latency {
+        let mut all = Waits::new(2);
+        self.counts.families.values().for_each(|times| all.merge(&times.runs));
+        all.latency()
+    }
+}
+
+/// Compares a recording with the simulation of what was captured of it.
+pub fn fidelity(recorded: &Facts, simulated: &Facts, machine: &Machine) -> Fidelity {
+    let mut rows = Vec::new();
+    let mut row = |quantity: &str, unit, limits, value: &dyn Fn(&Facts) -> Option<f64>| {
+        let (recorded, simulated) = (value(recorded), value(simulated));
+        if let Some(simulated) = simulated {
+            rows.push(FidelityRow { quantity: quantity.to_owned(), unit, recorded, simulated, limits });
+        }
+    };
+    row("wake-ups", "/s", RATE, &|of| Some(of.counts.wakeups as f64 / of.seconds));
+    row("switches from tasks", "/s", RATE, &|of| Some(of.counts.switches as f64 / of.seconds));
+    row("preempted", "%", SHARE, &|of| Some(share(of.counts.preemptions, of.counts.switches)));
+    row("woken elsewhere than before", "%", SHARE, &|of| Some(share(of.counts.moved, of.counts.wakeups)));
+    row("balanced", "/s", Limits::None, &|of| of.balanced.map(|balanced| balanced as f64 / of.seconds));
+    let nr_cpus = f64::from(machine.topology.nr_cpus());
+    row("busy, mean of CPUs", "%", SHARE, &|of| Some(of.busy.iter().sum::<f64>() / nr_cpus));
+    row("busy, busiest CPU", "%", Limits::None, &|of| of.busy.iter().copied().reduce(f64::max));
+    let times = |of: &Facts, runs: bool| if runs { of.all_runs() } else { of.all_waits() };
+    for (runs, what) in [(false, "wait"), (true, "run")] {
+        let tail = if runs { Limits::None } else { TAIL };
+        for (at, limits) in [("p50", TIME), ("p95", TAIL), ("p99", tail), ("max", Limits::None)] {
+            row(&format!("{what}, {at}"), "us", limits, &|of| Some(quantile(&times(of, runs), at)));
+        }
+    }
+    for family in families(recorded) {
+        for at in ["p50", "p99"] {
+            let limits = if at == "p50" { TIME } else { TAIL };
+            let name = format!("wait of {family}, {at}");
+            row(&name, "us", limits, &|of| Some(quantile(&of.counts.families.get(&family)?.waits.latency(), at)));
+        }
+    }
+    if !recorded.reasons.is_empty() {
+        row("searches that scanned", "%", SHARE, &|of| {
+            Some(share(of.searches.sis_domain_search, of.searches.sis_search))
+        });
+        row("searches that failed", "%", SHARE, &|of| Some(share(of.searches.sis_failed, of.searches.sis_search)));
+        let reasons: BTreeSet<Reason> = recorded.reasons.keys().chain(simulated.reasons.keys()).copied().collect();
+        for reason in reasons {
+            let part = |of: &Facts| {
+                let all: u64 = of.reasons.values().sum();
+                Some(share(of.reasons.get(&reason).copied().unwrap_or(0), all))
+            };
+            row(&format!("chosen: {}", reason.name()), "%", SHARE, &part);
+        }
+    }
+    Fidelity { rows }
+}
+
+/// The families with the most waits, of those that are not nearly nothing.
+fn families(recorded: &Facts) -> Vec<String> {
+    let n = |name: &String| recorded.counts.families[name].waits.latency().n;
+    let all: u64 = recorded.counts.families.keys().map(n).sum();
+    let mut names: Vec<String> =
+        recorded.counts.families.keys().filter(|name| n(name) * 50 >= all.max(1)).cloned().collect();
+    names.sort_by_key(|name| std::cmp::Reverse(n(name)));
+    names.truncate(MOST_FAMILIES);
+    if names.len() < 2 { Vec::new() } else { names }
+}
+
+fn quantile(latency: &Latency, at: &str) -> f64 {
+    let ns = match at {
+        "p50" => latency.p50,
+        "p95" => latency.p95,
+        "p99" => latency.p99,
+        _ => latency.max,
+    };
+    ns as f64 / 1000.0
+}
+
+fn share(n: u64, of: u64) -> f64 {
+    100.0 * n as f64 / of.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(unit: &'static str, recorded: f64, simulated: f64, limits: Limits) -> FidelityRow {
+        FidelityRow { quantity: String::new(), unit, recorded: Some(recorded), simulated, limits }
+    }
+
+    #[test]
+    fn a_verdict_is_that_of_the_row_that_is_least_alike() {
+        let faithful = row("/s", 100.0, 109.0, RATE);
+        let roughly = row("%", 20.0, 30.0, SHARE);
+        let not = row("us", 10.0, 40.0, TIME);
+        assert_eq!(faithful.likeness(), Some(Likeness::Faithful));
+        assert_eq!(Fidelity { rows: vec![faithful.clone(), roughly.clone()] }.verdict(), Likeness::Roughly);
+        assert_eq!(Fidelity { rows: vec![faithful, roughly, not] }.verdict(), Likeness::Not);
+        assert_eq!(Fidelity { rows: Vec::new() }.verdict(), Likeness::Not, "nothing is known");
+    }
+
+    #[test]
+    fn times_that_differ_by_less_than_can_be_told_are_alike() {
+        assert_eq!(row("us", 1.0, 2.9, TIME).likeness(), Some(Likeness::Faithful));
+        assert_eq!(row("us", 0.0, 0.0, TIME).likeness(), Some(Likeness::Faithful));
+        assert_eq!(row("/s", 0.0, 5.0, RATE).likeness(), Some(Likeness::Not));
+    }
+}
