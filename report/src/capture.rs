@@ -64,7 +64,7 @@ fn does(group: &CapturedGroup) -> &'static str {
 
 /// What could not be followed, a line each.
 pub fn losses(losses: &Losses) -> Vec<String> {
-    let Losses { unseen_wakeups, attributed, woken_awake, unknown_wakers, never_ran } = *losses;
+    let Losses { unseen_wakeups, attributed, woken_awake, unknown_wakers, never_ran, implied_replies } = *losses;
     let lines = [
         (
             unseen_wakeups,
@@ -76,6 +76,11 @@ pub fn losses(losses: &Losses) -> Vec<String> {
         (woken_awake, "wake-up", "of tasks that were awake as far as was seen, left out".to_owned()),
         (unknown_wakers, "wake-up", "by tasks that did not run there as far as was seen".to_owned()),
         (never_ran, "task", "woken and never seen to run".to_owned()),
+        (
+            implied_replies,
+            "wait",
+            "taken for granted, of pairs where the sender found the reply without sleeping".to_owned(),
+        ),
     ];
     let line = |(n, what, how): (u64, &str, String)| (n > 0).then(|| format!("{} {how}", count(n, what)));
     lines.into_iter().filter_map(line).collect()
@@ -141,7 +146,8 @@ pub fn whatif_json(captured: &Captured, found: &Fidelity, comparisons: &[Compari
 
 /// What was captured, as JSON.
 pub fn json(captured: &Captured) -> Value {
-    let Losses { unseen_wakeups, attributed, woken_awake, unknown_wakers, never_ran } = captured.losses;
+    let Losses { unseen_wakeups, attributed, woken_awake, unknown_wakers, never_ran, implied_replies } =
+        captured.losses;
     json!({
         "from_ns": captured.window_ns.0,
         "window_ns": captured.window_ns.1,
@@ -162,6 +168,7 @@ pub fn json(captured: &Captured) -> Value {
             "woken_awake": woken_awake,
             "unknown_wakers": unknown_wakers,
             "never_ran": never_ran,
+            "implied_replies": implied_replies,
         },
     })
 }

@@ -6,7 +6,8 @@
 //! loopback, or that of a timer. There, and where the context is not known, what counts is who makes the wakee's
 //! wake-ups: always the same few tasks, or whoever runs there, the idle task among them.
 
-use super::timeline::{Edge, Step, TaskNr, Timelines};
+use super::timeline::{Edge, Step, TaskNr, TimedStep, Timelines};
+use rustc_hash::FxHashMap;
 
 /// The least part of a wakee's wake-ups that a waker makes if they are its own doing.
 const LEAST_SHARE: f64 = 0.25;
@@ -55,6 +56,83 @@ pub(super) fn settle(lines: &mut Timelines) {
     lines.edges.retain(|edge, _| own.contains(edge));
 }
 
+/// The part of a task's wake-ups, and of its partner's, that two tasks make of each other if they are a pair.
+const LEAST_OF_PAIR: f64 = 0.95;
+
+/// Adds the replies that nobody had to be woken for.
+///
+/// Two tasks on one CPU that answer each other by turns may show half of it: the one that sends is preempted by the one
+/// that it wakes (the sync hint says that it is about to sleep), finds the reply there when it runs again, and never
+/// sleeps. Without the reply it would seem to compute and to send for ever, whatever becomes of the other. So where two
+/// tasks wake each other and nobody else, the one that was preempted so is taken to have waited until the other
+/// slept.
+pub(super) fn add_replies(lines: &mut Timelines) {
+    let mut by: FxHashMap<TaskNr, u64> = FxHashMap::default();
+    let mut of: FxHashMap<TaskNr, u64> = FxHashMap::default();
+    for (&(waker, wakee), edge) in &lines.edges {
+        *by.entry(waker).or_default() += edge.count;
+        *of.entry(wakee).or_default() += edge.count;
+    }
+    let most = |count: u64, all: Option<&u64>| count as f64 >= LEAST_OF_PAIR * all.copied().unwrap_or(0) as f64;
+    let mut pairs: Vec<(TaskNr, TaskNr)> = lines
+        .edges
+        .iter()
+        .filter(|((waker, wakee), edge)| most(edge.count, by.get(waker)) && most(edge.count, of.get(wakee)))
+        .map(|(&pair, _)| pair)
+        .collect();
+    pairs.sort_unstable();
+    for (waker, wakee) in pairs {
+        let yielded: Vec<u64> = lines.tasks[waker as usize]
+            .steps
+            .iter()
+            .filter(|timed| timed.step == Step::Yielded { to: wakee })
+            .map(|timed| timed.t_ns)
+            .collect();
+        let answered = answers(&mut lines.tasks[wakee as usize].steps, &yielded, waker);
+        lines.losses.implied_replies += answered.len() as u64;
+        for timed in &mut lines.tasks[waker as usize].steps {
+            if timed.step == (Step::Yielded { to: wakee })
+                && let Some(&slept) = answered.get(&timed.t_ns)
+            {
+                *timed = TimedStep { t_ns: slept, step: Step::Wait { began_ns: timed.t_ns, by: Some(wakee) } };
+            }
+        }
+        if !answered.is_empty() {
+            let edge = lines.edges.entry((wakee, waker)).or_default();
+            edge.count += answered.len() as u64;
+        }
+    }
+    for line in &mut lines.tasks {
+        line.steps.retain(|timed| !matches!(timed.step, Step::Yielded { .. }));
+    }
+}
+
+/// Adds a wake-up of `waker` before the first wait after each of the times at which it was preempted. Returns when
+/// these waits began, by that time.
+fn answers(steps: &mut Vec<TimedStep>, yielded: &[u64], waker: TaskNr) -> FxHashMap<u64, u64> {
+    let mut answered = FxHashMap::default();
+    let mut left = yielded.iter().copied().peekable();
+    let mut with_replies = Vec::with_capacity(steps.len() + yielded.len());
+    for timed in steps.drain(..) {
+        if let Step::Wait { began_ns, .. } = timed.step {
+            let mut last = None;
+            while let Some(at) = left.next_if(|&at| at <= began_ns) {
+                last = Some(at);
+            }
+            if let Some(at) = last {
+                answered.insert(at, began_ns);
+                with_replies.push(TimedStep {
+                    t_ns: began_ns,
+                    step: Step::Wake { wakee: waker, sync: true, interrupt: false },
+                });
+            }
+        }
+        with_replies.push(timed);
+    }
+    *steps = with_replies;
+    answered
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,5 +150,42 @@ mod tests {
         assert!(!is_own_doing(&edge(60), 100, 40), "a timer: the CPU is idle in 40 of 100");
         assert!(!is_own_doing(&edge(3), 100, 5), "one of many that happen to run there");
         assert!(is_own_doing(&Edge { from_elsewhere: 2, ..edge(3) }, 100, 50), "no timer: it was elsewhere");
+    }
+
+    #[test]
+    fn a_reply_that_nobody_slept_for_is_added() {
+        let at = |t_ns, step| TimedStep { t_ns, step };
+        let wake = |wakee| Step::Wake { wakee, sync: true, interrupt: false };
+        let mut lines = Timelines::default();
+        let sender = (0..3).flat_map(|n| [at(10 * n + 1, wake(1)), at(10 * n + 2, Step::Yielded { to: 1 })]);
+        let reader = (0..3).map(|n| at(10 * n + 11, Step::Wait { began_ns: 10 * n + 5, by: Some(0) }));
+        for steps in [sender.collect(), reader.collect::<Vec<_>>()] {
+            lines.tasks.push(super::super::timeline::Timeline { steps, ..Default::default() });
+        }
+        lines.edges.insert((0, 1), Edge { sync: 3, ..edge(3) });
+        add_replies(&mut lines);
+        assert_eq!(lines.losses.implied_replies, 3);
+        let waits =
+            |task: usize| lines.tasks[task].steps.iter().filter(|at| matches!(at.step, Step::Wait { .. })).count();
+        assert_eq!((waits(0), waits(1)), (3, 3));
+        assert_eq!(lines.tasks[1].steps[..2], [at(5, wake(0)), at(11, Step::Wait { began_ns: 5, by: Some(0) })]);
+        assert_eq!(lines.tasks[0].steps[1], at(5, Step::Wait { began_ns: 2, by: Some(1) }));
+    }
+
+    #[test]
+    fn who_wakes_many_waits_for_none() {
+        let wake = |wakee| TimedStep { t_ns: 1, step: Step::Wake { wakee, sync: true, interrupt: false } };
+        let yielded = |to| TimedStep { t_ns: 2, step: Step::Yielded { to } };
+        let mut lines = Timelines::default();
+        let steps = vec![wake(1), yielded(1), wake(2), yielded(2)];
+        lines.tasks.push(super::super::timeline::Timeline { steps, ..Default::default() });
+        for wakee in [1, 2] {
+            let wait = TimedStep { t_ns: 9, step: Step::Wait { began_ns: 3, by: Some(0) } };
+            lines.tasks.push(super::super::timeline::Timeline { steps: vec![wait], ..Default::default() });
+            lines.edges.insert((0, wakee), edge(1));
+        }
+        add_replies(&mut lines);
+        assert_eq!(lines.losses.implied_replies, 0);
+        assert_eq!(lines.tasks[0].steps, [wake(1), wake(2)]);
     }
 }

@@ -6,6 +6,9 @@ use super::timeline::{TaskNr, Timelines, family};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
+/// The most steps of a task in a model without cycles: a program has up to four times as many, and a file allows it
+/// 10,000.
+const MOST_OF_TASK: usize = 2_400;
 /// The part of the groups that must be alike to be taken for instances of one.
 const LEAST_ALIKE: f64 = 0.9;
 
@@ -104,14 +107,18 @@ fn cycles(lines: &Timelines, tasks: &[TaskNr], marks: bool) -> Option<Programs> 
     cycle::runs_for_ever(&programs).then_some(programs)
 }
 
-/// The time, ns, up to which tasks have at most so many steps together.
+/// The time, ns, up to which tasks have at most so many steps together, and each as many as a program may have.
 fn cut<'a>(lines: &Timelines, tasks: impl Iterator<Item = &'a TaskNr>, most_steps: usize) -> u64 {
-    let mut times: Vec<u64> =
-        tasks.flat_map(|&task| lines.tasks[task as usize].steps.iter().map(|timed| timed.t_ns)).collect();
-    if times.len() <= most_steps {
-        return u64::MAX;
+    let (mut times, mut latest) = (Vec::new(), u64::MAX);
+    for &task in tasks {
+        let steps = &lines.tasks[task as usize].steps;
+        latest = steps.get(MOST_OF_TASK).map_or(latest, |timed| latest.min(timed.t_ns));
+        times.extend(steps.iter().map(|timed| timed.t_ns));
     }
-    *times.select_nth_unstable(most_steps).1
+    if times.len() <= most_steps {
+        return latest;
+    }
+    latest.min(*times.select_nth_unstable(most_steps).1)
 }
 
 /// What makes two groups alike: the steps of all tasks in cycles, with how they are scheduled, where tasks go by their

@@ -120,6 +120,7 @@ pub fn capture(
     let about = about(source)?;
     let mut lines = follow(source, &about, options, progress)?;
     causes::settle(&mut lines);
+    causes::add_replies(&mut lines);
     let marks = lines.transactions == 0;
     let groups = match options.exact {
         true => groups::exact(&lines, marks),

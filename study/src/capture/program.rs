@@ -134,6 +134,7 @@ pub(super) fn steps(lines: &Timelines, line: &Timeline, to_ns: u64, exact: bool,
                     false => then(&mut work, &[wait]),
                 }
             }
+            Step::Yielded { .. } => {}
             Step::Fork(child) => then(&mut work, &[CapturedOp::Fork(child)]),
             Step::Exec => then(&mut work, &[CapturedOp::Exec]),
             Step::Done => then(&mut work, &[CapturedOp::Done, CapturedOp::Begin]),

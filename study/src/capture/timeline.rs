@@ -38,6 +38,8 @@ pub(super) enum Step {
     },
     /// Slept, from `began_ns` until it was woken by the task `by`, or by a timer or an interrupt.
     Wait { began_ns: u64, by: Option<TaskNr> },
+    /// Was preempted by a task that it had just woken with the sync hint.
+    Yielded { to: TaskNr },
     /// Started a task.
     Fork(TaskNr),
     /// Called `execve()`.
@@ -96,6 +98,8 @@ pub struct Losses {
     pub unknown_wakers: u64,
     /// Wake-ups of tasks that never ran.
     pub never_ran: u64,
+    /// Replies that nobody had to be woken for, of two tasks that wake nobody else.
+    pub implied_replies: u64,
 }
 
 /// What was followed in the window.
@@ -512,6 +516,7 @@ impl<'a> Follower<'a> {
                 self.sleeps(prev, t_ns);
             } else {
                 self.tasks[prev as usize].state = State::Runnable;
+                self.yields(prev, next, t_ns);
             }
         }
         if let Some(next) = next {
@@ -527,6 +532,22 @@ impl<'a> Follower<'a> {
         }
         if !self.knows_idle {
             self.speeds.set_busy(cpu, next.is_some());
+        }
+    }
+
+    /// Notes whether a task was preempted by one that it had woken with the sync hint.
+    fn yields(&mut self, prev: TaskNr, next: Option<TaskNr>, t_ns: u64) {
+        let last = self.lines.tasks[prev as usize].steps.iter().rev().find_map(|timed| match timed.step {
+            Step::Run(_) | Step::Done => None,
+            other => Some(other),
+        });
+        let woken = match last {
+            Some(Step::Wake { wakee, sync: true, .. }) => wakee,
+            _ => return,
+        };
+        if next == Some(woken) {
+            self.flush(prev, t_ns);
+            self.push(prev, t_ns, Step::Yielded { to: woken });
         }
     }
 
