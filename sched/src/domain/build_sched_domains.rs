@@ -18,6 +18,7 @@ use super::topology_levels::{TopologyLevel, cpu_smt_mask, topology_levels};
 use super::update_top_cache_domain::TopCacheDomains;
 use super::{GroupRing, Level, SchedDomain, SchedDomains, SchedGroup, SdFlags};
 use crate::cpumask::{Cpu, CpuMask};
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -210,7 +211,9 @@ pub(super) type SpanId = u32;
 pub(super) struct Spans {
     masks: Vec<Arc<CpuMask>>,
     weights: Vec<u32>,
-    ids: HashMap<Arc<CpuMask>, SpanId>,
+    /// By first CPU and weight, which nearly always tell spans apart: a mask is as wide as the machine, and to hash all
+    /// of it would take most of the time that domains take to build.
+    ids: HashMap<(Option<Cpu>, u32), SmallVec<[SpanId; 1]>>,
 }
 
 impl Spans {
@@ -219,14 +222,15 @@ impl Spans {
     }
 
     pub(super) fn intern(&mut self, mask: CpuMask) -> SpanId {
-        if let Some(&id) = self.ids.get(&mask) {
+        let weight = mask.weight();
+        let alike = self.ids.entry((mask.first(), weight)).or_default();
+        if let Some(&id) = alike.iter().find(|&&id| *self.masks[id as usize] == mask) {
             return id;
         }
         let id = self.masks.len() as SpanId;
-        let mask = Arc::new(mask);
-        self.weights.push(mask.weight());
-        self.masks.push(mask.clone());
-        self.ids.insert(mask, id);
+        alike.push(id);
+        self.weights.push(weight);
+        self.masks.push(Arc::new(mask));
         id
     }
 

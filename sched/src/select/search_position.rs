@@ -134,7 +134,7 @@ impl SearchLlcs {
             && rules.energy.is_none()
             && !rules.late_reads()
             && !rules.code.core_scan_whole
-            && (!domains.smt_active || !domains.core_walk.is_empty())
+            && (!domains.smt_active || domains.core_walks.is_some())
             && !others.iter().any(|&feature| rules.features.has(feature));
         let nr_llcs = llc_of.iter().max().map_or(0, |last| last + 1);
         let mut cpus = vec![Vec::new(); nr_llcs as usize];
