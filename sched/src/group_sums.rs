@@ -23,8 +23,9 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What one CPU has, or all CPUs of a group together.
+/// What one CPU has, or all CPUs of a group together. Each is one line of a cache: passes read those of many CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(64))]
 pub struct GroupSums {
     /// `cpu_load()`; 1024 is a nice-0 task.
     pub load: u64,
@@ -171,7 +172,7 @@ impl<'a> DomainSums<'a> {
     /// Returns the index of the CPU's group in the ring. Only where groups have an order.
     #[inline]
     pub fn group_of(&self, cpu: Cpu) -> Option<usize> {
-        let places = &self.table.places_of[cpu as usize];
+        let places = &self.table.members[cpu as usize].places;
         places.iter().find(|(ring, _)| *ring == self.number).map(|&(_, index)| index as usize)
     }
 
@@ -191,8 +192,8 @@ impl<'a> DomainSums<'a> {
 pub struct GroupTable {
     /// By number: first the CPUs, then the spans of groups with several CPUs.
     sums: Vec<GroupSums>,
-    /// By CPU: the numbers of those spans that it is in.
-    spans_of: Vec<SmallVec<[u32; 6]>>,
+    /// By CPU: where its sums go.
+    members: Vec<Member>,
     rings: Vec<Ring>,
     /// By CPU and level: the ring.
     ring_of: Vec<SmallVec<[u32; 6]>>,
@@ -202,10 +203,18 @@ pub struct GroupTable {
     touched: Vec<Cpu>,
     /// By CPU: whether it is among them.
     is_touched: Vec<bool>,
-    /// By CPU: its groups in rings that have an order, as number of the ring and index.
-    places_of: Vec<SmallVec<[(u32, u32); 2]>>,
     /// The rings that have an order.
     ordered: Vec<u32>,
+}
+
+/// The groups that a CPU is in: what a refresh reads of each CPU, on one line of a cache.
+#[derive(Clone, Debug, Default)]
+#[repr(align(64))]
+struct Member {
+    /// The numbers of the spans with several CPUs.
+    spans: SmallVec<[u32; 6]>,
+    /// The groups in rings that have an order, as number of the ring and index.
+    places: SmallVec<[(u32, u32); 2]>,
 }
 
 /// A ring of groups.
@@ -228,6 +237,8 @@ struct Ordered {
     order: RingOrder,
 }
 
+const _: () = assert!(size_of::<Member>() == 64 && size_of::<GroupSums>() == 64);
+
 /// From how many groups on a ring has an order. To compare fewer one by one is cheaper than to keep it.
 const ORDERED_FROM: usize = 16;
 
@@ -243,13 +254,12 @@ impl GroupTable {
         let nr_cpus = domains.nr_cpus as usize;
         let mut table = GroupTable {
             sums: vec![GroupSums::default(); nr_cpus],
-            spans_of: vec![SmallVec::new(); nr_cpus],
+            members: vec![Member::default(); nr_cpus],
             rings: Vec::new(),
             ring_of: vec![SmallVec::new(); nr_cpus],
             with_tasks: std::array::from_fn(|_| CpuMask::new(domains.nr_cpus)),
             touched: (0..domains.nr_cpus).collect(),
             is_touched: vec![true; nr_cpus],
-            places_of: vec![SmallVec::new(); nr_cpus],
             ordered: Vec::new(),
         };
         let mut numbers = Numbers::default();
@@ -277,7 +287,7 @@ impl GroupTable {
         let number = numbers.of(span, weight, self.sums.len() as u32);
         if number as usize == self.sums.len() {
             self.sums.push(GroupSums::default());
-            span.iter().for_each(|cpu| self.spans_of[cpu as usize].push(number));
+            span.iter().for_each(|cpu| self.members[cpu as usize].spans.push(number));
         }
         number
     }
@@ -296,7 +306,7 @@ impl GroupTable {
         let total = self.number(&sd.span, sd.span_weight, numbers);
         self.rings[ring as usize].ordered = Some(Box::new(Ordered { total, order }));
         for (index, group) in (0..).zip(sd.groups.iter()) {
-            group.span.iter().for_each(|cpu| self.places_of[cpu as usize].push((ring, index)));
+            group.span.iter().for_each(|cpu| self.members[cpu as usize].places.push((ring, index)));
         }
         self.ordered.push(ring);
     }
@@ -317,10 +327,11 @@ impl GroupTable {
             let new = of(cpu);
             let old = std::mem::replace(&mut self.sums[cpu as usize], new);
             if old != new {
-                for &number in &self.spans_of[cpu as usize] {
+                let Member { spans, places } = &self.members[cpu as usize];
+                for &number in spans {
                     self.sums[number as usize].replace(&old, &new);
                 }
-                for &(ring, index) in &self.places_of[cpu as usize] {
+                for &(ring, index) in places {
                     let ordered = self.rings[ring as usize].ordered.as_mut().expect("the ring has an order");
                     ordered.order.outdate(index as usize);
                 }
@@ -360,7 +371,7 @@ impl GroupTable {
     pub fn is_count(&self, mut of: impl FnMut(Cpu) -> GroupSums) -> bool {
         let mut count = vec![GroupSums::default(); self.sums.len()];
         let mut with_tasks = true;
-        for (cpu, spans) in self.spans_of.iter().enumerate() {
+        for (cpu, Member { spans, .. }) in self.members.iter().enumerate() {
             let new = of(cpu as Cpu);
             count[cpu] = new;
             for &number in spans {

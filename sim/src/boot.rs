@@ -40,9 +40,10 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     /// An idle machine, on which the workload's tasks are still to be forked.
     pub fn new(model: &'m Model<'m>, setup: &Setup<'_>, sink: &'s mut S) -> Self {
         let nr_cpus = model.nr_cpus();
+        let idle_cpu = idle_cpu(model);
         let cpus = model.capacity.iter().map(|&capacity| {
             // At the highest frequency. pm_start() sets that with which a governor starts.
-            CpuState { dilation: dilation(1, 1, capacity), ..idle_cpu(model) }
+            CpuState { dilation: dilation(1, 1, capacity), ..idle_cpu.clone() }
         });
         let llcs = model.llc_first.iter().map(|&first| Llc {
             has_idle_cores: model.domains.smt_active,
@@ -96,7 +97,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             nr_unblocked: 0,
             nr_unexited: 0,
             failed: None,
-            launcher: idle_cpu(model).rq,
+            launcher: idle_cpu.rq.clone(),
             dependent_searches: Vec::new(),
             dependent_positions: Vec::new(),
             nohz: Nohz::new(&model.balance, INITIAL_JIFFIES),
@@ -115,9 +116,9 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
     /// which it is alone, places them (START_DEBIT).
     fn add_launcher(&mut self) {
         let avg = init_entity_runnable_average(1024);
-        let shell =
-            self.add(Task { workload: false, ..Task::new(0, &[], 0, true, avg) }, Entity::new(Policy::Normal, 0, 0));
-        self.sys.tasks[shell.0 as usize].state = State::Dead;
+        let shell = self.add(Task::new(0, &[], 0, true, avg), Entity::new(Policy::Normal, 0, 0));
+        let task = &mut self.sys.tasks[shell.0 as usize];
+        (task.workload, task.state) = (false, State::Dead);
         let now = self.sys.clock_task(LAUNCHER);
         let _ = self.launcher.enqueue_task(&mut self.sys.es, now, shell, EnqueueFlags::WAKEUP);
         self.launcher.schedule(&mut self.sys.es, now, Prev::Runs);
@@ -180,7 +181,8 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         for (task, &mask) in model.workload.tasks.iter().zip(&model.task_masks) {
             let pinned = model.masks[mask as usize].weight() == 1;
             let avg = init_entity_runnable_average(0);
-            let new = Task { process: task.process, ..Task::new(task.program, &task.channels, mask, pinned, avg) };
+            let mut new = Task::new(task.program, &task.channels, mask, pinned, avg);
+            new.process = task.process;
             let id = self.add(new, entity(task));
             (self.nr_unblocked, self.nr_unexited) = (self.nr_unblocked + 1, self.nr_unexited + 1);
             let start = if model.mechanisms.ramp { task.start_ns } else { 0 };

@@ -55,18 +55,18 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Sends into a channel that may be full. Returns false if the task sleeps now.
     pub fn finds_room(&mut self, cpu: Cpu, id: TaskId, channel: u32) -> bool {
         let queue = &mut self.sys.channels[channel as usize];
-        let calls = &mut self.sys.tasks[id.0 as usize].calls;
-        let waited = calls.phase == Phase::Queued;
+        let task = &mut self.sys.tasks[id.0 as usize];
+        let waited = task.calls.phase == Phase::Queued;
         if queue.is_full(waited) {
-            calls.phase = Phase::Queued;
+            task.calls.phase = Phase::Queued;
             queue.writers.push(id);
             self.block(cpu, id, Wait::Room(channel));
             return false;
         }
-        calls.phase = Phase::Fresh;
+        task.calls.phase = Phase::Fresh;
         // pipe_write(): a writer that has waited, and leaves room, wakes the next writer.
         if waited && queue.page.is_some_and(|page| queue.free() > page) && !queue.writers.is_empty() {
-            calls.to_wake.push_back((queue.writers.remove(0), true));
+            task.add_to_wake([(queue.writers.remove(0), true)]);
         }
         true
     }
@@ -95,7 +95,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             _ => 0,
         };
         let task = &mut self.sys.tasks[id.0 as usize];
-        task.calls.to_wake.extend(queue.writers.drain(..woken).map(|writer| (writer, true)));
+        task.add_to_wake(queue.writers.drain(..woken).map(|writer| (writer, true)));
         task.pc += 1;
         let cost = model.cold_message(from, cpu);
         task.left += cost;

@@ -165,12 +165,6 @@ pub struct CpuState {
     pub cfs_tasks: CfsTasks,
     /// The wake-up under way.
     pub waking: Option<Waking>,
-    /// The run queue.
-    pub rq: FairRq,
-    /// The run queue's averages.
-    pub pelt: CfsRqPelt,
-    /// The wakee flips of the idle task, which wakes tasks in timer interrupts.
-    pub idle_flips: wakelab_sched::select::WakeeFlips,
     /// `rq->wake_stamp`, jiffies.
     pub wake_stamp: u64,
     /// `rq->avg_idle`, ns.
@@ -181,14 +175,20 @@ pub struct CpuState {
     pub max_idle_balance_cost: u64,
     /// `sd_llc->avg_scan_cost`, ns.
     pub avg_scan_cost: u64,
+    /// `rq->next_balance`, jiffies.
+    pub next_balance: u64,
+    /// The run queue's averages.
+    pub pelt: CfsRqPelt,
+    /// The run queue.
+    pub rq: FairRq,
+    /// The wakee flips of the idle task, which wakes tasks in timer interrupts.
+    pub idle_flips: wakelab_sched::select::WakeeFlips,
     /// Tasks that other CPUs put here for this CPU to enqueue, and whether they migrated (`rq->wake_list`).
     pub wakelist: SmallVec<[(TaskId, bool); 2]>,
     /// The tasks of the wakelist that it is enqueueing.
     pub flushing: SmallVec<[(TaskId, bool); 2]>,
     /// A task has the lock that a program keeps for this CPU (`RunCpuLocked`).
     pub work_locked: bool,
-    /// `rq->next_balance`, jiffies.
-    pub next_balance: u64,
     /// The newly idle balancing under way.
     pub newidle: Newidle,
     /// By level: this CPU's state of the domain.
@@ -201,4 +201,4 @@ pub struct CpuState {
     pub hrtick: Hrtimer,
 }
 
-const _: () = assert!(std::mem::offset_of!(CpuState, irqs) == 128);
+const _: () = assert!(std::mem::offset_of!(CpuState, irqs) == 128 && std::mem::offset_of!(CpuState, pelt) == 256);

@@ -298,11 +298,11 @@ impl<S: Sink> Sim<'_, '_, S> {
     fn account_marks(&mut self, id: TaskId, wall: u64, left: u64, done: u64) {
         let from = self.sys.now - wall;
         while let task = &mut self.sys.tasks[id.0 as usize]
-            && let Some(&(at, mark)) = task.marks.first()
+            && let Some((at, mark)) = task.first_mark()
             && let after = task.gathered - at
             && after >= left - done
         {
-            task.marks.remove(0);
+            task.remove_first_mark();
             self.mark(id, mark, from + (wall * (left - after.min(left))).checked_div(done).unwrap_or(0));
         }
     }
@@ -329,7 +329,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         let left = task.left;
         task.left -= done;
-        if !task.marks.is_empty() {
+        if task.has_marks() {
             self.account_marks(id, wall, left, done);
         }
     }

@@ -39,8 +39,6 @@ pub enum Phase {
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct Calls {
-    /// The tasks that it still has to wake before its program goes on, in order, and whether with WF_SYNC (`wake_q`).
-    pub to_wake: VecDeque<(TaskId, bool)>,
     /// How far it has come in its present step.
     pub phase: Phase,
     /// The tasks that it has taken off a list and still has to answer, in order.
@@ -87,9 +85,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         sync.owner = None;
         let first = sync.queue.pop_front();
-        let calls = &mut self.sys.tasks[id.0 as usize].calls;
-        calls.held.retain(|held| *held != mutex);
-        calls.to_wake.extend(first.map(|task| (task, false)));
+        let task = &mut self.sys.tasks[id.0 as usize];
+        task.calls.held.retain(|held| *held != mutex);
+        task.add_to_wake(first.map(|waiter| (waiter, false)));
     }
 
     /// `pthread_cond_wait()`. Returns whether the task sleeps.
@@ -119,7 +117,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             task.calls.phase = Phase::Woken;
             // A task that has not gone to sleep yet sees the futex's new value, and does not sleep.
             if let State::Sleeping(_) = task.state {
-                self.sys.tasks[id.0 as usize].calls.to_wake.push_back((waiter, false));
+                self.sys.tasks[id.0 as usize].add_to_wake([(waiter, false)]);
             }
         }
     }
@@ -182,10 +180,10 @@ impl<S: Sink> Sim<'_, '_, S> {
                 let sync = &mut self.sys.syncs[list as usize];
                 sync.queue.push_front(id);
                 let awaits = sync.owner.take();
-                let calls = &mut self.sys.tasks[id.0 as usize].calls;
-                calls.phase = Phase::Queued;
+                let task = &mut self.sys.tasks[id.0 as usize];
+                task.calls.phase = Phase::Queued;
                 // The task that waits for the list is woken before this one sleeps.
-                calls.to_wake.extend(awaits.map(|task| (task, false)));
+                task.add_to_wake(awaits.map(|waiter| (waiter, false)));
                 false
             }
             Phase::Queued => {
@@ -228,7 +226,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             asked.calls.phase = Phase::Woken;
             // A task that has not gone to sleep yet sees the futex's new value, and does not sleep.
             if let State::Sleeping(_) = asked.state {
-                self.sys.tasks[id.0 as usize].calls.to_wake.push_back((first, false));
+                self.sys.tasks[id.0 as usize].add_to_wake([(first, false)]);
             }
         }
         let more = !self.sys.tasks[id.0 as usize].calls.serving.is_empty();

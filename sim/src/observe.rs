@@ -182,7 +182,7 @@ impl Snapshot<'_> {
                 idle_policy: entity.is_idle(),
                 weight: u64::from(entity.load.weight),
                 avg: task.avg,
-                in_iowait: matches!(task.iowait, IoWait::Waits(_)),
+                in_iowait: task.iowait == IoWait::Waits,
             }
         })
     }

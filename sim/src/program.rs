@@ -27,9 +27,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         for _ in 0..ZERO_TIME_STEPS {
             let mut task = &mut self.sys.tasks[id.0 as usize];
-            if !task.calls.to_wake.is_empty()
-                && let Some((wakee, sync)) = task.calls.to_wake.pop_front()
-            {
+            if let Some((wakee, sync)) = task.next_to_wake() {
                 return self.wake(cpu, Waking::of(wakee, Some(id), true, sync));
             }
             let op = model.programs[task.program as usize].ops.get(task.pc as usize);
@@ -37,7 +35,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 if task.left >= LONG_STRETCH || !op.is_some_and(computes) {
                     return self.compute(cpu);
                 }
-            } else if !task.marks.is_empty() {
+            } else if task.has_marks() {
                 self.date_marks(id);
                 task = &mut self.sys.tasks[id.0 as usize];
             }
@@ -161,7 +159,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if task.left == 0 {
             self.mark(id, mark, self.sys.now);
         } else {
-            task.marks.push((task.gathered, mark));
+            task.add_mark(mark);
         }
     }
 
@@ -194,7 +192,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// A stretch is over: dates the marks at its very end.
     fn date_marks(&mut self, id: TaskId) {
-        for (_, mark) in std::mem::take(&mut self.sys.tasks[id.0 as usize].marks) {
+        for (_, mark) in self.sys.tasks[id.0 as usize].take_marks() {
             self.mark(id, mark, self.sys.now);
         }
     }

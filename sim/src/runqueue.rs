@@ -122,7 +122,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn returns_to_schedule(&self, cpu: Cpu, task: TaskId) -> bool {
         let returns = || {
             let task = &self.sys.tasks[task.0 as usize];
-            task.calls.to_wake.is_empty() && task.state != State::Dead
+            !task.has_to_wake() && task.state != State::Dead
         };
         self.sys.cpus[cpu as usize].need_resched_lazy && returns()
     }

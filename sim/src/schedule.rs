@@ -185,7 +185,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             let task = &mut self.sys.tasks[prev.0 as usize];
             task.on_cpu = false;
             prev_sleeps = !self.sys.es[prev].on_rq || self.sys.es[prev].sched_delayed;
-            spinners = std::mem::take(&mut task.spinners);
+            spinners = task.take_spinners();
         }
         self.emit(|_| Event::Switch { cpu, prev: prev.map(|t| t.0), prev_sleeps, next: next.map(|t| t.0) });
         if let Some(next) = next {

@@ -44,8 +44,10 @@ enum Form {
     Position,
 }
 
-/// The search of one CPU. What every search reads is small, so that thousands of them stay in the caches.
+/// The search of one CPU. What every search reads is small and lies on few lines, so that thousands of them stay in the
+/// caches.
 #[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
 pub struct Search<'m> {
     form: Form,
     /// Where the search is on the list of its LLC, if it is a position.
@@ -60,8 +62,6 @@ pub struct Search<'m> {
     position: SearchPosition,
     /// Who wakes whom.
     pub wakeup: Option<Wakeup<'m>>,
-    /// What the copy of the state machine decided, or the state machine without a probe.
-    pub decision: Option<Decision>,
     /// The search as a state machine; `None` before the CPU's first that is one.
     steps: Option<Box<Steps>>,
 }
@@ -73,6 +73,8 @@ struct Steps {
     select: Select,
     /// The copy of it that was run to its end.
     predicted: Select,
+    /// What the copy decided, or the state machine without a probe.
+    decision: Option<Decision>,
     /// The LLCs on whose lists the search is (`Model::searches_of`).
     llcs: (u32, u32),
 }
@@ -172,9 +174,10 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             && std::ptr::eq(wakeup.wakee.cpus_ptr, &raw const model.masks[0])
             && model.search_llcs.takes(&rules, select, &wakeup);
         let search = &mut self.searches[cpu as usize];
-        (search.began, search.probe, search.wakeup_cost, search.decision) = (began, probe, wakeup_cost, decision);
+        (search.began, search.probe, search.wakeup_cost) = (began, probe, wakeup_cost);
         search.form = if position { Form::Position } else { Form::Steps };
         let end = if decided {
+            search.steps.get_or_insert_default().decision = decision;
             search.wakeup = Some(wakeup);
             began + probes * probe + wakeup_cost
         } else if position {
@@ -217,17 +220,18 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let model = self.sys.model;
         let search = &mut self.searches[cpu as usize];
         self.sys.probing = (search.began, search.probe);
-        let Steps { select, predicted, llcs } = &mut **search.steps.as_mut().expect("the search is a state machine");
+        let Steps { select, predicted, decision, llcs } =
+            &mut **search.steps.as_mut().expect("the search is a state machine");
         predicted.clone_from(select);
         let wakeup = search.wakeup.as_ref().expect("a search is under way");
-        let decision = predicted.finish(Cx { rules: &model.rules(), wakeup, view: &self.sys }, &mut ());
+        let found = predicted.finish(Cx { rules: &model.rules(), wakeup, view: &self.sys }, &mut ());
         let last_probe = search.began + u64::from(predicted.probes()) * search.probe;
         let mut end = last_probe + search.wakeup_cost;
-        if decision.count.domain_search != 0 {
+        if found.count.domain_search != 0 {
             end += model.observer_cost;
         }
-        let scan_range = predicted.scan_range(&model.rules(), &decision);
-        search.decision = Some(decision);
+        let scan_range = predicted.scan_range(&model.rules(), &found);
+        *decision = Some(found);
         let (a, b) = *llcs;
         for llc in [Some(a), (b != a).then_some(b)].into_iter().flatten() {
             let entry = self.sys.llcs[llc as usize].searches.iter_mut().find(|entry| entry.cpu == cpu);
@@ -278,9 +282,9 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 let [a, b, c] = entry.before_scan;
                 a == cpu || b == cpu || c == cpu || entry.scan_range.may_contain(cpu) || smt_mask[b as usize].test(cpu)
             },
-            |search, wakeup, decision| {
-                let Steps { select, predicted, .. } = search.steps();
-                select.may_probe(&model.rules(), wakeup, predicted, decision, cpu)
+            |search, wakeup| {
+                let Steps { select, predicted, decision, .. } = search.steps();
+                decision.as_ref().is_some_and(|end| select.may_probe(&model.rules(), wakeup, predicted, end, cpu))
             },
             |sys| {
                 sys.idle.assign(cpu, idle);
@@ -312,7 +316,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             self.change_seen_by_searches(
                 self.searches_in(llc),
                 |_| true,
-                |search, _, _| search.steps().select.before_scan(&rules),
+                |search, _| search.steps().select.before_scan(&rules),
                 change,
             );
             self.emit_detail(|sys| Event::IdleCores { llc: sys.model.llc_first[llc as usize], has_idle_cores: value });
@@ -339,7 +343,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         &mut self,
         llc: u32,
         may_depend: impl Fn(&SearchEntry) -> bool,
-        depends: impl Fn(&Search<'m>, &Wakeup<'m>, &Decision) -> bool,
+        depends: impl Fn(&Search<'m>, &Wakeup<'m>) -> bool,
         change: impl FnOnce(&mut System<'m>),
     ) {
         self.bring_up(llc, may_depend, depends);
@@ -366,7 +370,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.bring_up(
             llc,
             |_| true,
-            |search, wakeup, _| search.steps().select.before_policies(&rules) && depends(wakeup.waker.cpu, search),
+            |search, wakeup| search.steps().select.before_policies(&rules) && depends(wakeup.waker.cpu, search),
         );
     }
 
@@ -422,7 +426,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         &mut self,
         llc: u32,
         may_depend: impl Fn(&SearchEntry) -> bool,
-        depends: impl Fn(&Search<'m>, &Wakeup<'m>, &Decision) -> bool,
+        depends: impl Fn(&Search<'m>, &Wakeup<'m>) -> bool,
     ) {
         let rules = self.sys.model.rules();
         for at in 0..self.sys.llcs[llc as usize].searches.len() {
@@ -433,8 +437,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             }
             let searcher = entry.cpu;
             let search = &mut self.searches[searcher as usize];
-            let (Some(wakeup), Some(decision)) = (&search.wakeup, &search.decision) else { continue };
-            if !depends(search, wakeup, decision) {
+            let Some(wakeup) = &search.wakeup else { continue };
+            if !depends(search, wakeup) {
                 continue;
             }
             let due = search.probes_due(self.sys.now);
@@ -444,7 +448,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 // What was probed up to now had not changed since it was predicted.
                 self.sys.probing = (search.began, search.probe);
                 let _ = steps.select.probe_until(due, Cx { rules: &rules, wakeup, view: &self.sys });
-                if !depends(search, wakeup, decision) {
+                if !depends(search, wakeup) {
                     continue;
                 }
             }
@@ -503,7 +507,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 entries.swap_remove(at);
             }
         }
-        let taken = (search.wakeup.take(), search.decision.take());
+        let taken = (search.wakeup.take(), search.steps.as_mut().and_then(|steps| steps.decision.take()));
         (taken.0.expect("a search is under way"), taken.1.expect("a search is under way"))
     }
 

@@ -172,7 +172,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         if time == 0 {
             return false;
         }
-        self.sys.tasks[id.0 as usize].iowait = IoWait::Waits(cpu);
+        let task = &mut self.sys.tasks[id.0 as usize];
+        (task.iowait, task.iowait_cpu) = (IoWait::Waits, cpu);
         self.sys.cpus[cpu as usize].nr_iowait += 1;
         self.at(self.sys.now + time, TimedEvent::Timer(id));
         self.block(cpu, id, Wait::Timer);

@@ -2,6 +2,7 @@
 
 use crate::futex::Calls;
 use smallvec::SmallVec;
+use std::collections::VecDeque;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::SchedAvg;
 use wakelab_sched::runqueue::TaskId;
@@ -61,8 +62,8 @@ pub enum IoWait {
     /// No, or it has run since it did.
     #[default]
     No,
-    /// Yes, and this CPU counts it (`nr_iowait`).
-    Waits(Cpu),
+    /// Yes, and [`Task::iowait_cpu`] counts it (`nr_iowait`).
+    Waits,
     /// It has been woken from it, and has not slept since.
     Woken,
 }
@@ -93,6 +94,11 @@ pub struct Task {
     pub workload: bool,
     /// It is in a softirq: its wake-ups do not count as a task's (`in_task()`).
     pub in_softirq: bool,
+    /// `marks`, `spinners` and `to_wake` are not empty: nearly every event of a task asks, and should not read their
+    /// own lines for it.
+    has_marks: bool,
+    has_spinners: bool,
+    has_to_wake: bool,
     /// `p->in_iowait`.
     pub iowait: IoWait,
     /// Work left of its present stretch, ns at full speed, overhead included.
@@ -111,15 +117,19 @@ pub struct Task {
     /// Its averages.
     pub avg: SchedAvg,
     /// Marks in the stretch: the value of `gathered` at each.
-    pub marks: SmallVec<[(u64, Mark); 2]>,
+    marks: SmallVec<[(u64, Mark); 2]>,
     /// CPUs that wake it and wait until it has left its CPU.
-    pub spinners: SmallVec<[Cpu; 1]>,
+    spinners: SmallVec<[Cpu; 1]>,
+    /// The tasks that it still has to wake before its program goes on, in order, and whether with WF_SYNC (`wake_q`).
+    to_wake: VecDeque<(TaskId, bool)>,
     /// The state of its system calls.
     pub calls: Calls,
     /// Its channels, by the program's numbers.
     pub channels: SmallVec<[u32; 2]>,
     /// Loops under way: the step that goes back, and how often it still has to.
     pub loops: SmallVec<[(u32, u32); 2]>,
+    /// The CPU that counts it while it waits for I/O.
+    pub iowait_cpu: Cpu,
     /// When its transaction began, ns.
     pub begun: u64,
     /// The process whose address space it shares (`p->mm`); `None` if nobody shares its own.
@@ -138,6 +148,76 @@ impl Task {
     pub fn grow(&mut self, work: u64) {
         self.left += work;
         self.gathered += work;
+    }
+
+    /// Marks the end of its stretch so far.
+    pub fn add_mark(&mut self, mark: Mark) {
+        self.has_marks = true;
+        self.marks.push((self.gathered, mark));
+    }
+
+    /// Whether its stretch has marks that are not dated.
+    #[inline]
+    pub fn has_marks(&self) -> bool {
+        self.has_marks
+    }
+
+    /// Its first mark that is not dated, and the value of `gathered` there.
+    pub fn first_mark(&self) -> Option<(u64, Mark)> {
+        self.marks.first().copied()
+    }
+
+    /// Takes its first mark away.
+    ///
+    /// # Panics
+    /// If it has none.
+    pub fn remove_first_mark(&mut self) {
+        self.marks.remove(0);
+        self.has_marks = !self.marks.is_empty();
+    }
+
+    /// Takes all of its marks away.
+    pub fn take_marks(&mut self) -> SmallVec<[(u64, Mark); 2]> {
+        self.has_marks = false;
+        std::mem::take(&mut self.marks)
+    }
+
+    /// A CPU wakes it and waits until it has left its CPU.
+    pub fn add_spinner(&mut self, cpu: Cpu) {
+        self.has_spinners = true;
+        self.spinners.push(cpu);
+    }
+
+    /// Takes the CPUs away that wait until it has left its CPU.
+    #[inline]
+    pub fn take_spinners(&mut self) -> SmallVec<[Cpu; 1]> {
+        match std::mem::take(&mut self.has_spinners) {
+            true => std::mem::take(&mut self.spinners),
+            false => SmallVec::new(),
+        }
+    }
+
+    /// It has to wake these tasks, too, before its program goes on, with WF_SYNC or not.
+    pub fn add_to_wake(&mut self, wakees: impl IntoIterator<Item = (TaskId, bool)>) {
+        self.to_wake.extend(wakees);
+        self.has_to_wake = !self.to_wake.is_empty();
+    }
+
+    /// Whether it still has tasks to wake.
+    #[inline]
+    pub fn has_to_wake(&self) -> bool {
+        self.has_to_wake
+    }
+
+    /// Takes the next task that it has to wake.
+    #[inline]
+    pub fn next_to_wake(&mut self) -> Option<(TaskId, bool)> {
+        if !self.has_to_wake {
+            return None;
+        }
+        let next = self.to_wake.pop_front();
+        self.has_to_wake = !self.to_wake.is_empty();
+        next
     }
 
     /// A task that has not been forked yet, with `avg` as it will start.
@@ -165,18 +245,23 @@ impl Task {
             softirq_work: 0,
             gathered: 0,
             in_softirq: false,
+            has_marks: false,
+            has_spinners: false,
+            has_to_wake: false,
             marks: SmallVec::new(),
+            to_wake: VecDeque::new(),
             begun: 0,
             parent: None,
             children: 0,
             spinners: SmallVec::new(),
             iowait: IoWait::No,
+            iowait_cpu: 0,
             calls: Calls::default(),
         }
     }
 }
 
-const _: () = assert!(std::mem::offset_of!(Task, marks) == 192 && std::mem::offset_of!(Task, calls) == 256);
+const _: () = assert!(std::mem::offset_of!(Task, marks) == 192);
 
 #[cfg(test)]
 mod tests {
@@ -185,6 +270,41 @@ mod tests {
     use wakelab_sched::pelt::init_entity_runnable_average;
 
     proptest! {
+        /// The lists of a task are those of plain lists, after any changes.
+        #[test]
+        fn what_a_task_has_is_what_its_lists_have(steps in prop::collection::vec((0u32..7, 0u32..3), 1..60)) {
+            let mut task = Task::new(0, &[], 0, false, init_entity_runnable_average(1024));
+            let (mut marks, mut spinners, mut to_wake) = (Vec::new(), Vec::new(), VecDeque::new());
+            for (step, n) in steps {
+                match step {
+                    0 => {
+                        task.grow(u64::from(n));
+                        task.add_mark(Mark::Begin);
+                        marks.push((task.gathered, Mark::Begin));
+                    }
+                    1 if task.has_marks() => {
+                        task.remove_first_mark();
+                        marks.remove(0);
+                    }
+                    2 => prop_assert_eq!(task.take_marks().to_vec(), std::mem::take(&mut marks)),
+                    3 => {
+                        task.add_spinner(n);
+                        spinners.push(n);
+                    }
+                    4 => prop_assert_eq!(task.take_spinners().to_vec(), std::mem::take(&mut spinners)),
+                    5 => {
+                        let wakees = (0..n).map(|wakee| (TaskId(wakee), wakee == 0));
+                        task.add_to_wake(wakees.clone());
+                        to_wake.extend(wakees);
+                    }
+                    _ => prop_assert_eq!(task.next_to_wake(), to_wake.pop_front()),
+                }
+                prop_assert_eq!(task.has_marks(), !marks.is_empty());
+                prop_assert_eq!(task.first_mark(), marks.first().copied());
+                prop_assert_eq!(task.has_to_wake(), !to_wake.is_empty());
+            }
+        }
+
         /// Marks are where they would be if each step that adds work moved them away from the end.
         #[test]
         fn marks_keep_their_distance_from_the_end(
@@ -199,7 +319,7 @@ mod tests {
                         after.iter_mut().for_each(|after| *after += work);
                     }
                     1 => {
-                        task.marks.push((task.gathered, Mark::Done));
+                        task.add_mark(Mark::Done);
                         after.push(0);
                     }
                     // Overhead is done first, and the stretch gets shorter as it is done.

@@ -70,7 +70,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 });
                 return self.send_to_wakelist(cpu, own);
             }
-            self.sys.tasks[waking.wakee.0 as usize].spinners.push(cpu);
+            self.sys.tasks[waking.wakee.0 as usize].add_spinner(cpu);
             return self.begin_until(cpu, Doing::Spin, NEVER);
         }
         if task.pinned {
@@ -503,9 +503,9 @@ impl<'m> System<'m> {
     pub fn io_done(&mut self, id: TaskId) {
         let task = &mut self.tasks[id.0 as usize];
         // Not the task's present CPU: balancing moves sleepers whose dequeue is delayed.
-        if let IoWait::Waits(cpu) = task.iowait {
+        if task.iowait == IoWait::Waits {
             task.iowait = IoWait::Woken;
-            self.cpus[cpu as usize].nr_iowait -= 1;
+            self.cpus[task.iowait_cpu as usize].nr_iowait -= 1;
         }
     }
 

@@ -18,6 +18,7 @@ use super::topology_levels::{TopologyLevel, cpu_smt_mask, topology_levels};
 use super::update_top_cache_domain::TopCacheDomains;
 use super::{GroupRing, Level, SchedDomain, SchedDomains, SchedGroup, SdFlags};
 use crate::cpumask::{Cpu, CpuMask};
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -210,23 +211,29 @@ pub(super) type SpanId = u32;
 pub(super) struct Spans {
     masks: Vec<Arc<CpuMask>>,
     weights: Vec<u32>,
-    ids: HashMap<Arc<CpuMask>, SpanId>,
+    /// By first CPU, which few masks share: a mask is as wide as the machine, and to hash all of it would take most of
+    /// the time that domains take to build.
+    by_first: Vec<SmallVec<[SpanId; 2]>>,
 }
 
 impl Spans {
     pub(super) fn new() -> Self {
-        Spans { masks: Vec::new(), weights: Vec::new(), ids: HashMap::new() }
+        Spans { masks: Vec::new(), weights: Vec::new(), by_first: Vec::new() }
     }
 
     pub(super) fn intern(&mut self, mask: CpuMask) -> SpanId {
-        if let Some(&id) = self.ids.get(&mask) {
+        let (first, weight) = (mask.first().unwrap_or(0) as usize, mask.weight());
+        if self.by_first.len() <= first {
+            self.by_first.resize(first + 1, SmallVec::new());
+        }
+        let is_it = |id: SpanId| self.weights[id as usize] == weight && *self.masks[id as usize] == mask;
+        if let Some(&id) = self.by_first[first].iter().find(|&&id| is_it(id)) {
             return id;
         }
         let id = self.masks.len() as SpanId;
-        let mask = Arc::new(mask);
-        self.weights.push(mask.weight());
-        self.masks.push(mask.clone());
-        self.ids.insert(mask, id);
+        self.by_first[first].push(id);
+        self.weights.push(weight);
+        self.masks.push(Arc::new(mask));
         id
     }
 
@@ -240,5 +247,31 @@ impl Spans {
 
     pub(super) fn len(&self) -> usize {
         self.masks.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Masks that share their first CPU, or their weight, or neither, have an id for each set of CPUs.
+        #[test]
+        fn equal_masks_have_equal_ids(
+            sets in prop::collection::vec(prop::collection::btree_set(0u32..6, 0..4), 1..80),
+        ) {
+            let (mut spans, mut plain) = (Spans::new(), Vec::new());
+            for cpus in sets {
+                let mask = CpuMask::from_cpus(200, cpus.iter().map(|cpu| cpu * 30));
+                let known = plain.iter().position(|other| *other == mask);
+                let id = spans.intern(mask.clone());
+                prop_assert_eq!(id as usize, known.unwrap_or(plain.len()));
+                prop_assert_eq!((&**spans.mask(id), spans.weight(id)), (&mask, mask.weight()));
+                if known.is_none() {
+                    plain.push(mask);
+                }
+            }
+        }
     }
 }

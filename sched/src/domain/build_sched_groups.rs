@@ -8,6 +8,7 @@ use super::SdFlags;
 use super::build_sched_domains::{Sd, SpanId, Spans};
 use super::options::DomainOptions;
 use crate::cpumask::{Cpu, CpuMask};
+use smallvec::SmallVec;
 use std::collections::HashMap;
 
 /// A group while domains are built.
@@ -39,8 +40,10 @@ pub(super) enum Groups {
 pub(super) struct Rings {
     /// Each ring starts with the group of its lowest CPU.
     pub(super) rings: Vec<Vec<Group>>,
-    by_span: HashMap<(usize, SpanId), usize>,
-    index_of: HashMap<(usize, SpanId), usize>,
+    /// By span of a domain: the levels that have a ring for it, and the rings.
+    by_span: Vec<SmallVec<[(usize, usize); 1]>>,
+    /// By ring: the spans of its groups in ascending order, and the index of each.
+    index_of: Vec<Vec<(SpanId, usize)>>,
 }
 
 impl Rings {
@@ -51,6 +54,33 @@ impl Rings {
             Groups::Shared { ring, .. } => self.rings[*ring].len(),
             Groups::Own(groups) => groups.len(),
         }
+    }
+
+    /// Returns the ring of the domains with this span at a level.
+    fn ring_of(&self, tl: usize, span: SpanId) -> Option<usize> {
+        let of_span = self.by_span.get(span as usize)?;
+        of_span.iter().find(|(level, _)| *level == tl).map(|&(_, ring)| ring)
+    }
+
+    /// Adds the ring of the domains with this span at a level, and returns its number.
+    fn add(&mut self, tl: usize, span: SpanId, groups: Vec<Group>) -> usize {
+        let ring = self.rings.len();
+        let mut index_of: Vec<(SpanId, usize)> = groups.iter().map(|group| group.span).zip(0..).collect();
+        index_of.sort_unstable();
+        self.index_of.push(index_of);
+        self.rings.push(groups);
+        if self.by_span.len() <= span as usize {
+            self.by_span.resize(span as usize + 1, SmallVec::new());
+        }
+        self.by_span[span as usize].push((tl, ring));
+        ring
+    }
+
+    /// Returns the index of the group with this span in a ring, which has it.
+    fn index_of(&self, ring: usize, span: SpanId) -> usize {
+        let index_of = &self.index_of[ring];
+        let at = index_of.binary_search_by_key(&span, |&(span, _)| span).expect("the ring has the CPU's group");
+        index_of[at].1
     }
 
     /// `sd->groups`: the first group from this CPU's point of view.
@@ -89,8 +119,8 @@ pub(super) fn build_sched_groups(
         _ => chains[cpu as usize][tl - 1].span,
     };
     let span = chains[cpu as usize][tl].span;
-    let ring = match rings.by_span.get(&(tl, span)) {
-        Some(&ring) => ring,
+    let ring = match rings.ring_of(tl, span) {
+        Some(ring) => ring,
         None => {
             let mask = spans.mask(span);
             let last = mask.iter().last().unwrap_or(cpu);
@@ -107,16 +137,10 @@ pub(super) fn build_sched_groups(
             }
             let lowest = (0..groups.len()).min_by_key(|&i| spans.mask(groups[i].span).first());
             groups.rotate_left(lowest.unwrap_or(0));
-            let ring = rings.rings.len();
-            for (i, group) in groups.iter().enumerate() {
-                rings.index_of.insert((ring, group.span), i);
-            }
-            rings.rings.push(groups);
-            rings.by_span.insert((tl, span), ring);
-            ring
+            rings.add(tl, span, groups)
         }
     };
-    Groups::Shared { ring, first: rings.index_of[&(ring, group_span(cpu))] }
+    Groups::Shared { ring, first: rings.index_of(ring, group_span(cpu)) }
 }
 
 /// Builds the groups of NUMA domains, and caches their balance masks.

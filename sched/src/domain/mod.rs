@@ -20,6 +20,7 @@
 
 mod build_sched_domains;
 mod build_sched_groups;
+mod core_walks;
 mod kernel_domains;
 mod options;
 mod sched_domain;
@@ -31,6 +32,7 @@ mod topology_levels;
 mod update_top_cache_domain;
 
 pub use build_sched_domains::build_sched_domains;
+pub use core_walks::CoreWalks;
 pub use kernel_domains::{KernelCpu, KernelDomains, KernelDomainsError, KernelGroup, KernelSd};
 pub use options::{Arch, DomainOptions};
 pub use sched_domain::{GroupRing, Level, SchedDomain, SchedDomains, SchedGroup};

@@ -1,6 +1,7 @@
 //! `struct sched_domain` and `struct sched_group` (`include/linux/sched/topology.h`, `kernel/sched/sched.h`), and the
 //! domains of all CPUs.
 
+use super::CoreWalks;
 use super::PkgName;
 use super::SdFlags;
 use crate::cpumask::{Cpu, CpuMask};
@@ -148,9 +149,8 @@ pub struct SchedDomains {
     /// By CPU: `sd_share_id`, the lowest CPU of its cluster, or of its LLC if there are no clusters;
     /// `cpus_share_resources()` compares it.
     pub sd_share_id: Vec<Cpu>,
-    /// By CPU: the CPU of each core that a wrapping scan of its LLC reaches first, for a scan that starts at this CPU
-    /// and for one that starts at the next. Empty unless every core has two CPUs.
-    pub core_walk: Vec<[CpuMask; 2]>,
+    /// The CPU of each core that a wrapping scan of an LLC reaches first; `None` unless every core has two CPUs.
+    pub core_walks: Option<CoreWalks>,
     /// By CPU: the NUMA node.
     pub node: Vec<u32>,
     /// `sched_smt_active()`: a core has more than one CPU.

@@ -8,6 +8,7 @@
 //! ```
 
 use super::LlcId;
+use super::core_walks::CoreWalks;
 use super::{SchedDomain, SchedDomains, SdFlags};
 use crate::cpumask::{Cpu, CpuMask};
 use std::sync::Arc;
@@ -65,11 +66,9 @@ impl TopCacheDomains {
     ) -> SchedDomains {
         let smt_active = smt_mask.iter().any(|mask| mask.weight() > 1);
         let asym_cpucap_active = domains.iter().flatten().any(|sd| sd.flags.contains(SdFlags::ASYM_CPUCAPACITY));
-        let pairs = smt_mask.iter().all(|mask| mask.weight() == 2);
-        let core_walk = if pairs { core_walks(nr_cpus, &domains, &self.sd_llc, &smt_mask) } else { Vec::new() };
         SchedDomains {
             nr_cpus,
-            core_walk,
+            core_walks: CoreWalks::new(&domains, &self.sd_llc, &smt_mask),
             domains,
             smt_mask,
             sd_llc: self.sd_llc,
@@ -82,39 +81,6 @@ impl TopCacheDomains {
             asym_cpucap_active,
         }
     }
-}
-
-/// Returns `SchedDomains::core_walk`, where each core has two CPUs.
-///
-/// A scan that wraps reaches the lower CPU of a core first, unless it starts above that one and not above the other. So
-/// the walks from two starts differ only by the cores that have a CPU between them.
-fn core_walks(
-    nr_cpus: u32,
-    domains: &[Vec<SchedDomain>],
-    sd_llc: &[Option<u32>],
-    smt_mask: &[Arc<CpuMask>],
-) -> Vec<[CpuMask; 2]> {
-    let none = CpuMask::new(nr_cpus);
-    let mut walks = vec![[none.clone(), none]; nr_cpus as usize];
-    for first in 0..nr_cpus {
-        let Some(llc) = sd_llc[first as usize] else { continue };
-        let span = &*domains[first as usize][llc as usize].span;
-        if span.first() != Some(first) {
-            continue;
-        }
-        let sibling = |cpu: Cpu| smt_mask[cpu as usize].iter().find(|&other| other != cpu && span.test(other));
-        let lower = |&cpu: &Cpu| sibling(cpu).is_none_or(|other| cpu < other);
-        let mut walk = CpuMask::from_cpus(nr_cpus, span.iter().filter(lower));
-        for cpu in span.iter() {
-            walks[cpu as usize][0].clone_from(&walk);
-            if let Some(other) = sibling(cpu) {
-                walk.clear(cpu);
-                walk.set(other);
-            }
-            walks[cpu as usize][1].clone_from(&walk);
-        }
-    }
-    walks
 }
 
 impl SchedDomains {
@@ -169,38 +135,6 @@ impl SchedDomains {
                     }
                 }
                 self.sd_llc_id.iter().map(|&first| dense[first as usize]).collect()
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{DomainOptions, Numbering, Uniform, build_sched_domains};
-    use crate::cpumask::{CpuMask, Wrap};
-    use wakelab_kernel::Preset;
-
-    /// The walk of a scan that takes a whole core off its mask with each CPU that it comes to.
-    #[test]
-    fn core_walk_is_the_walk_of_a_scan() {
-        let options = DomainOptions::of(Preset::get("v6.1").expect("a preset"));
-        for numbering in [Numbering::Split, Numbering::Adjacent] {
-            for (packages, llcs, cores) in [(1, 1, 1), (1, 1, 5), (2, 1, 3), (2, 3, 2), (1, 1, 70)] {
-                let machine = Uniform { packages, llcs, nodes: packages, numbering, ..Uniform::new(cores, 2) };
-                let domains = build_sched_domains(&machine.topology(), &options).expect("a machine");
-                assert_eq!(domains.core_walk.len(), domains.nr_cpus as usize);
-                for (cpu, walks) in (0..).zip(&domains.core_walk) {
-                    let llc = domains.sd_llc(cpu).expect("an LLC");
-                    for (start, walk) in (cpu..).zip(walks) {
-                        let (mut first, mut left) = (CpuMask::new(domains.nr_cpus), CpuMask::clone(&llc.span));
-                        let mut position = Wrap::new(start);
-                        while let Some(cpu) = position.next(&left) {
-                            first.set(cpu);
-                            left.andnot_with(&domains.smt_mask[cpu as usize]);
-                        }
-                        assert_eq!(*walk, first, "from CPU {start} of the LLC of CPU {cpu}");
-                    }
-                }
             }
         }
     }

@@ -12,19 +12,29 @@ pub struct TaskId(pub u32);
 ///
 /// The fields that order a queued task (`vruntime`, `deadline`, `load`) may only be changed by the run queue's
 /// operations.
+///
+/// What every operation reads comes first, on one line of 64 bytes: the entities of thousands of tasks do not fit into
+/// the caches.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Entity {
     /// `p->policy`.
     pub policy: Policy,
     /// `task_nice(p)`: -20 to 19.
     pub nice: i8,
+    /// The task is queued: it waits, runs, or (EEVDF) its dequeue is delayed.
+    pub on_rq: bool,
+    /// EEVDF: the task sleeps, but stays queued until it is eligible.
+    pub sched_delayed: bool,
+    /// EEVDF: `slice` is the task's own (`sched_attr::sched_runtime`), not the system's.
+    pub custom_slice: bool,
+    /// EEVDF: `deadline` is relative to `vruntime`.
+    pub rel_deadline: bool,
     /// Weight by policy and nice value.
     pub load: LoadWeight,
     /// EEVDF: the weight that the queue uses. Up to 7.2 it equals `load`; since 7.3 it is the weight at the last
     /// enqueue, with an inverse of its own (`h_load`, `reweight_eevdf()`, 7.3).
     pub(super) h_load: LoadWeight,
-    /// The task is queued: it waits, runs, or (EEVDF) its dequeue is delayed.
-    pub on_rq: bool,
     /// Virtual run time, ns at weight 1024; wraps. A dequeued CFS task that did not go to sleep keeps it relative
     /// to its queue's `min_vruntime`.
     pub vruntime: u64,
@@ -33,14 +43,12 @@ pub struct Entity {
     pub exec_start: u64,
     /// Total run time, ns.
     pub sum_exec_runtime: u64,
-    /// `sum_exec_runtime` when the task was last given the CPU, ns.
-    pub prev_sum_exec_runtime: u64,
     /// EEVDF: the virtual deadline, ns; relative to `vruntime` while `rel_deadline` is set.
     pub deadline: u64,
+    /// `sum_exec_runtime` when the task was last given the CPU, ns.
+    pub prev_sum_exec_runtime: u64,
     /// EEVDF: the request, ns of run time.
     pub slice: u64,
-    /// EEVDF: `slice` is the task's own (`sched_attr::sched_runtime`), not the system's.
-    pub custom_slice: bool,
     /// EEVDF: V - vruntime when the task left the queue, ns; clamped. Since 7.2 also of a delayed task: when it went to
     /// sleep. Otherwise it is meaningless while the task is queued.
     pub vlag: i64,
@@ -48,12 +56,10 @@ pub struct Entity {
     /// protected (`vprot`). In 6.12 the deadline for which it is; the kernel keeps that in `vlag`, which a queued task
     /// does not need there.
     pub vprot: u64,
-    /// EEVDF: `deadline` is relative to `vruntime`.
-    pub rel_deadline: bool,
-    /// EEVDF: the task sleeps, but stays queued until it is eligible.
-    pub sched_delayed: bool,
     pub(super) node: Node,
 }
+
+const _: () = assert!(std::mem::offset_of!(Entity, slice) == 64);
 
 impl Entity {
     /// The entity of a new task, not queued. `slice` is the slice that the task asked for, ns, or 0 for none: then it

@@ -20,7 +20,7 @@
 //!
 //! **A scan for a core, in an LLC of pairs** ([`Scan::pairs_by_mask`]). If each core has two CPUs and the wakee may use
 //! the whole LLC, `cpus` has one bit for each core
-//! ([`SchedDomains::core_walk`](crate::domain::SchedDomains::core_walk)), and [`IdleCores`] has for each core whether
+//! ([`CoreWalks`](crate::domain::CoreWalks)), and [`IdleCores`] has for each core whether
 //! any CPU, all CPUs and its first CPU are idle. 8 cores, scanned from core 2 on:
 //!
 //! ```text
@@ -74,10 +74,10 @@ impl Scan {
             && self.plan.mask().is_none()
             && cx.view.idle_cores().is_some()
             && sd.span.is_subset(cx.wakeup.wakee.cpus_ptr)
-            && let Some(scans) = cx.rules.domains.core_walk.get(target as usize)
-            && let Some(at) = [target, target + 1].iter().position(|&start| start == self.plan.start)
+            && let Some(walks) = &cx.rules.domains.core_walks
+            && let Some(walk) = walks.from_start(target, self.plan.start)
         {
-            self.cpus.clone_from(&scans[at]);
+            self.cpus.clone_from(walk);
             return true;
         }
         false

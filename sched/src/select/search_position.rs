@@ -134,7 +134,7 @@ impl SearchLlcs {
             && rules.energy.is_none()
             && !rules.late_reads()
             && !rules.code.core_scan_whole
-            && (!domains.smt_active || !domains.core_walk.is_empty())
+            && (!domains.smt_active || domains.core_walks.is_some())
             && !others.iter().any(|&feature| rules.features.has(feature));
         let nr_llcs = llc_of.iter().max().map_or(0, |last| last + 1);
         let mut cpus = vec![Vec::new(); nr_llcs as usize];
@@ -255,8 +255,10 @@ struct End {
     probes: u32,
 }
 
-/// A search.
+/// A search. What each prediction reads comes first: there are as many searches as CPUs, and few lines of them should be
+/// read.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct SearchPosition {
     at: At,
     /// The scan is for an idle core.
@@ -279,11 +281,11 @@ pub struct SearchPosition {
     prev: Cpu,
     recent: Cpu,
     siblings: [Cpu; 2],
+    /// [`Effects::waker_recent_used_cpu`], the only effect before the first probe.
+    waker_recent_used_cpu: Option<Cpu>,
     plan: Plan,
-    scan_cost: Option<ScanCost>,
     /// What the search has decided before its first probe.
     affine: AffineDetail,
-    effects: Effects,
 }
 
 impl Default for SearchPosition {
@@ -303,10 +305,9 @@ impl Default for SearchPosition {
             prev: NONE,
             recent: NONE,
             siblings: [NONE; 2],
+            waker_recent_used_cpu: None,
             plan: Plan::new(0),
-            scan_cost: None,
             affine: AffineDetail::NOT_ASKED,
-            effects: Effects::default(),
         }
     }
 }
@@ -378,7 +379,9 @@ impl SearchPosition {
         let of_prev = llcs.places[prev as usize];
         let near = of_prev.llc == llc;
         (self.at, self.target, self.llc) = (At::FastPaths, target, llc);
-        (self.affine, self.effects) = (select.affine, select.effects);
+        let waker_recent_used_cpu = select.effects.waker_recent_used_cpu;
+        debug_assert_eq!(select.effects, Effects { waker_recent_used_cpu, ..Effects::default() });
+        (self.affine, self.waker_recent_used_cpu) = (select.affine, waker_recent_used_cpu);
         self.prev = if near && prev != target { prev } else { NONE };
         self.recent = match wakeup.wakee.recent_used_cpu {
             Some(recent) if recent != prev && recent != target && llcs.places[recent as usize].llc == llc => recent,
@@ -498,8 +501,14 @@ impl SearchPosition {
         self.plan.reset(self.target + u32::from(cx.rules.code.scan_after_target));
         let mut effects = Effects::default();
         let verdict = policy::before_scan(&context, cx.view, &mut self.plan, &mut effects, &mut ());
-        self.scan_cost = effects.scan_cost;
+        debug_assert_eq!(effects, Effects { scan_cost: self.scan_cost(), ..Effects::default() });
         verdict
+    }
+
+    /// The averages of SIS_PROP at the beginning of the scan: what policies change before it.
+    #[inline]
+    fn scan_cost(&self) -> Option<ScanCost> {
+        self.plan.sis_prop.as_ref().map(|run| run.cost)
     }
 
     #[inline]
@@ -695,7 +704,8 @@ impl SearchPosition {
     pub fn decision<V: SearchView>(&self, cx: Cx<'_, V>, llcs: &SearchLlcs) -> Decision {
         let shape = &llcs.shapes[self.llc as usize];
         let End { reason, found, probes } = self.end;
-        let mut effects = self.effects;
+        let waker_recent_used_cpu = self.waker_recent_used_cpu;
+        let mut effects = Effects { waker_recent_used_cpu, ..Effects::default() };
         if reason == Reason::Recent
             || (cx.rules.code.recent_used_always && !matches!(reason, Reason::Target | Reason::Prev))
         {
@@ -714,7 +724,7 @@ impl SearchPosition {
             _ => found,
         };
         if self.searches_domain() && reason != Reason::Smt {
-            effects.scan_cost = self.scan_cost;
+            effects.scan_cost = self.scan_cost();
             // The last probe is counted when it has been made.
             let context = self.context(cx, probes.saturating_sub(1));
             if self.plan.report_last {

@@ -25,6 +25,7 @@ pub use wakelab_kernel::CfsRules;
 
 use super::tasks_timeline::{ByVruntime, Timeline};
 use super::{Entities, Entity, TaskId};
+use std::sync::Arc;
 
 /// Tunables and feature switches of a CFS run queue (6.1; the presets have the defaults).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +65,8 @@ pub struct CfsParams {
 /// One CPU's run queue (`struct cfs_rq`, 6.1).
 #[derive(Clone, Debug)]
 pub struct CfsRq {
-    /// Tunables and feature switches. They may change at any time.
-    pub params: CfsParams,
+    /// Tunables and feature switches, which all run queues share that were cloned from one.
+    pub(super) params: Arc<CfsParams>,
     pub(super) rules: CfsRules,
     curr: Option<TaskId>,
     next: Option<TaskId>,
@@ -83,7 +84,7 @@ impl CfsRq {
     /// (`init_cfs_rq()`, 6.1).
     pub fn new(params: CfsParams, rules: CfsRules, min_vruntime: u64) -> Self {
         CfsRq {
-            params,
+            params: Arc::new(params),
             rules,
             curr: None,
             next: None,

@@ -34,6 +34,7 @@ pub use wakeup_preempt_fair::IN_TASK;
 
 use super::tasks_timeline::{ByDeadline, Timeline};
 use super::{Entities, Entity, Resched, TaskId};
+use std::sync::Arc;
 
 /// Tunables and feature switches of an EEVDF run queue (6.12; the presets have the defaults).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +81,8 @@ pub struct EevdfParams {
 /// One CPU's run queue (`struct cfs_rq`, 6.12).
 #[derive(Clone, Debug)]
 pub struct EevdfRq {
-    /// Tunables and feature switches. They may change at any time.
-    pub params: EevdfParams,
+    /// Tunables and feature switches, which all run queues share that were cloned from one.
+    params: Arc<EevdfParams>,
     rules: EevdfRules,
     curr: Option<TaskId>,
     next: Option<TaskId>,
@@ -104,7 +105,7 @@ impl EevdfRq {
     /// (`init_cfs_rq()`, 6.12).
     pub fn new(params: EevdfParams, rules: EevdfRules, zero_vruntime: u64) -> Self {
         EevdfRq {
-            params,
+            params: Arc::new(params),
             rules,
             curr: None,
             next: None,
