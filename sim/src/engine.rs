@@ -457,3 +457,25 @@ impl Random {
         if spread == 0 { work.ns } else { work.ns - spread + self.below(2 * spread + 1) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::num::NonZeroU32;
+
+    #[test]
+    fn each_value_of_a_distribution_is_as_likely_as_any_other() {
+        let distributions = [
+            Distribution { name: "a".to_owned(), values: vec![7] },
+            Distribution { name: "b".to_owned(), values: vec![1, 2, 3] },
+        ];
+        let work = Work { distribution: NonZeroU32::new(2), ..Work::uniform(2, 0) };
+        let mut random = Random::new(1);
+        let mut counts = [0; 4];
+        for _ in 0..30_000 {
+            counts[random.work(work, &distributions) as usize] += 1;
+        }
+        assert_eq!(counts[0], 0);
+        assert!(counts[1..].iter().all(|&count: &u32| count.abs_diff(10_000) < 400), "{counts:?}");
+    }
+}

@@ -5,6 +5,7 @@ mod changes;
 
 mod benchmarks;
 mod calls;
+mod distribution;
 mod file;
 mod file_calls;
 mod forks;
