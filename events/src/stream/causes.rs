@@ -46,6 +46,8 @@ pub struct WakeCause {
     pub waker_cpu: Cpu,
     /// The task that ran there; `None` for the idle task, and for the shell that starts a simulated workload.
     pub waker_pid: Option<i64>,
+    /// The name of that task; empty if it is not known.
+    pub waker_comm: String,
     /// The wakee.
     pub wakee_pid: i64,
     /// The name of the wakee; empty if it is not known.
@@ -114,8 +116,10 @@ const RECORDED: &[&str] = &[
     "wakee_policy",
     "affinity",
     "wakee_flags",
+    "waker_comm",
 ];
-const WAKINGS: &[&str] = &["t_ns", "waker_cpu", "waker_pid", "wakee_pid", "wakee_comm", "dest_cpu", "prev_cpu"];
+const WAKINGS: &[&str] =
+    &["t_ns", "waker_cpu", "waker_pid", "wakee_pid", "wakee_comm", "dest_cpu", "prev_cpu", "waker_comm"];
 
 /// `HARDIRQ_MASK` and `NMI_MASK` of `preempt_count()`, up to 7.2.
 const HARDIRQS: i64 = 0x00ff_0000;
@@ -176,6 +180,7 @@ fn simulated(row: &Columns) -> Result<WakeCause, ReadError> {
         decided_ns: row.within(1, MAX_TIME)?,
         waker_cpu: cpu(row, 2)?,
         waker_pid: row.within_or_null(3, MAX_PID)?.map(|pid| pid as i64),
+        waker_comm: String::new(),
         wakee_pid: row.within(4, MAX_PID)? as i64,
         wakee_comm: String::new(),
         dest_cpu: cpu(row, 5)?,
@@ -201,6 +206,7 @@ fn recorded(row: &Columns) -> Result<WakeCause, ReadError> {
         decided_ns: t_ns,
         waker_cpu: cpu(row, 1)?,
         waker_pid: Some(row.within(2, MAX_PID)? as i64).filter(|&pid| pid != 0),
+        waker_comm: row.short_text(14, MAX_COMM)?.to_owned(),
         wakee_pid: row.within(3, MAX_PID)? as i64,
         wakee_comm: row.short_text(4, MAX_COMM)?.to_owned(),
         dest_cpu: cpu(row, 5)?,
@@ -224,6 +230,7 @@ fn waking(row: &Columns) -> Result<WakeCause, ReadError> {
         decided_ns: t_ns,
         waker_cpu: cpu(row, 1)?,
         waker_pid: Some(row.within(2, MAX_PID)? as i64).filter(|&pid| pid != 0),
+        waker_comm: row.short_text(7, MAX_COMM)?.to_owned(),
         wakee_pid: row.within(3, MAX_PID)? as i64,
         wakee_comm: row.short_text(4, MAX_COMM)?.to_owned(),
         dest_cpu: cpu(row, 5)?,

@@ -77,6 +77,7 @@ pub(super) enum Shape {
     Fork(TaskNr),
     WaitForChildren,
     Exec,
+    EndOfRound,
     Begin,
     Done,
 }
@@ -92,6 +93,7 @@ impl Shape {
             CapturedOp::Fork(child) => Shape::Fork(child),
             CapturedOp::WaitForChildren => Shape::WaitForChildren,
             CapturedOp::Exec => Shape::Exec,
+            CapturedOp::EndOfRound => Shape::EndOfRound,
             CapturedOp::Begin => Shape::Begin,
             CapturedOp::Done => Shape::Done,
         }

@@ -42,7 +42,12 @@ pub(super) fn models(lines: &Timelines, most_steps: usize, marks: bool) -> Vec<G
         let regular = cycles.is_some();
         let window = || {
             let program = |&task: &TaskNr| (task, of_window(lines, task, to_ns, Rounds::ForEver, marks));
-            tasks.iter().map(program).collect()
+            let mut programs: Programs = tasks.iter().map(program).collect();
+            let together = programs.values().filter(|program| !program.for_ever.is_empty()).count() > 1;
+            if !together {
+                programs.values_mut().for_each(|program| program.for_ever.retain(|op| *op != CapturedOp::EndOfRound));
+            }
+            programs
         };
         Group { programs: cycles.unwrap_or_else(window), cycles: regular, instances: 1, kernel }
     });
@@ -96,8 +101,11 @@ fn cycles(lines: &Timelines, tasks: &[TaskNr], marks: bool) -> Option<Programs> 
             return None;
         }
         let ops = steps(lines, line, u64::MAX, false, marks);
-        // A task that never waits computes for ever.
-        if !ops.iter().any(CapturedOp::waits) && ops.iter().all(|op| !matches!(op, CapturedOp::Send { .. })) {
+        // A task that never waits computes for ever, if it did not end.
+        if line.asleep_since.is_none()
+            && !ops.iter().any(CapturedOp::waits)
+            && ops.iter().all(|op| !matches!(op, CapturedOp::Send { .. }))
+        {
             return Some((task, CapturedProgram { first: Vec::new(), for_ever: ops }));
         }
         Some((task, cycle::of(&ops)?))

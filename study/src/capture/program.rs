@@ -6,7 +6,9 @@
 //!
 //! A window that is repeated for ever cannot deadlock: it ends with as many messages sent to each mailbox as were read
 //! from it, only its owner reads a mailbox, and senders never wait. What was recorded is one order in which a round
-//! comes to its end, and so does every other order.
+//! comes to its end, and so does every other order. The tasks of a group end their rounds together: what one task does
+//! for others without anybody having to sleep is not recorded, so that nothing else would keep a task that never
+//! slept from doing many rounds while others do one.
 
 use super::timeline::{Step, TaskNr, TimedStep, Timeline, Timelines};
 
@@ -50,6 +52,8 @@ pub(super) enum CapturedOp {
     /// Waits until all children have exited.
     WaitForChildren,
     Exec,
+    /// Waits until all tasks of the group that do the window again and again have come here.
+    EndOfRound,
     Begin,
     Done,
 }
@@ -90,16 +94,34 @@ pub(super) fn of_window(lines: &Timelines, task: TaskNr, to_ns: u64, rounds: Rou
     let for_ever = rounds == Rounds::ForEver && !forked;
     let exact = rounds == Rounds::Once;
     let mut ops = steps(lines, line, to_ns, exact, marks);
+    // Tasks that fork in every round would be ever more if they did not wait for their children.
+    let forks = ops.iter().any(|op| matches!(op, CapturedOp::Fork(_)));
     if for_ever {
-        if ops.iter().any(|op| matches!(op, CapturedOp::Fork(_))) {
-            ops.push(CapturedOp::WaitForChildren);
+        // What a task does not do again before the end of the window, it does not do at once in the next round either.
+        let begins_with_wait = ops.iter().find(|op| !matches!(op, CapturedOp::Begin | CapturedOp::Run(Amount::Ns(0))));
+        if let Some(since) = asleep_since(line, to_ns)
+            && !begins_with_wait.is_some_and(|op| *op == CapturedOp::Receive)
+        {
+            ops.push(CapturedOp::Sleep(Amount::Ns(to_ns.min(lines.to_ns).saturating_sub(since))));
         }
         if !ops.iter().any(|op| op.waits() || matches!(op, CapturedOp::Run(Amount::Ns(1..)))) {
             ops.push(CapturedOp::Run(Amount::Ns(1)));
         }
+        ops.extend(forks.then_some(CapturedOp::WaitForChildren));
+        ops.push(CapturedOp::EndOfRound);
         CapturedProgram { first: Vec::new(), for_ever: ops }
     } else {
+        ops.extend((forks && !exact).then_some(CapturedOp::WaitForChildren));
         CapturedProgram { first: ops, for_ever: Vec::new() }
+    }
+}
+
+/// Since when a task sleeps at `to_ns`, if it does.
+fn asleep_since(line: &Timeline, to_ns: u64) -> Option<u64> {
+    match line.steps.iter().find(|timed| timed.t_ns > to_ns) {
+        Some(TimedStep { step: Step::Wait { began_ns, .. }, .. }) => Some(*began_ns).filter(|&began| began <= to_ns),
+        Some(_) => None,
+        None => line.asleep_since,
     }
 }
 

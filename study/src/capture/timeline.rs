@@ -68,6 +68,8 @@ pub(super) struct Timeline {
     pub(super) parent: Option<TaskNr>,
     pub(super) exited: bool,
     pub(super) steps: Vec<TimedStep>,
+    /// Since when it sleeps at the end of the window, ns, if it does.
+    pub(super) asleep_since: Option<u64>,
     /// How many waits it had, and how many ended while the waking CPU was idle.
     pub(super) waits: u64,
     pub(super) woken_from_idle: u64,
@@ -271,6 +273,9 @@ impl<'a> Follower<'a> {
             if let Some(early) = early.filter(|early| early.kept) {
                 self.push(number as TaskNr, early.t_ns, Step::Wait { began_ns: early.t_ns, by: early.by });
             }
+            if let State::Sleeps { since } = self.tasks[number].state {
+                self.lines.tasks[number].asleep_since = Some(since);
+            }
             let never = self.tasks[number].state == State::Runnable && self.lines.tasks[number].steps.len() <= 1;
             self.lines.losses.never_ran += u64::from(never && self.tasks[number].last_cpu.is_none());
         }
@@ -423,12 +428,16 @@ impl<'a> Follower<'a> {
     }
 
     fn describe(&mut self, wakee: TaskNr, wake: &WakeCause) {
-        let line = &mut self.lines.tasks[wakee as usize];
-        if line.comm.is_empty() {
-            line.comm.clone_from(&wake.wakee_comm);
+        let waker = wake.waker_pid.map(|pid| self.task(pid));
+        for (task, comm) in [(Some(wakee), &wake.wakee_comm), (waker, &wake.waker_comm)] {
+            let Some(line) = task.map(|task| &mut self.lines.tasks[task as usize]) else { continue };
+            if line.comm.is_empty() && !comm.is_empty() {
+                line.comm.clone_from(comm);
+                line.attributes.kernel_thread |= wake.wakee.is_none() && is_kernel_name(comm);
+            }
         }
         if let Some(attributes) = &wake.wakee {
-            line.attributes.clone_from(attributes);
+            self.lines.tasks[wakee as usize].attributes.clone_from(attributes);
         }
     }
 
@@ -526,6 +535,10 @@ impl<'a> Follower<'a> {
                     self.woken(next, since, t_ns, None);
                 }
                 State::Runs(other) if other != cpu => self.cpus[other as usize].curr = None,
+                // It is new, or slept since before the source begins.
+                State::Unknown if self.began && t_ns > self.lines.from_ns => {
+                    self.woken(next, self.lines.from_ns, t_ns, None);
+                }
                 _ => {}
             }
             self.begin_running(next, cpu, t_ns);
@@ -604,6 +617,23 @@ impl<'a> Follower<'a> {
         self.push(task, done.t_ns, Step::Done);
         self.lines.transactions += 1;
     }
+}
+
+/// Whether it is a kernel thread, by its name: traces of other recorders do not tell.
+fn is_kernel_name(comm: &str) -> bool {
+    const NAMES: [&str; 10] = [
+        "kworker/",
+        "ksoftirqd/",
+        "migration/",
+        "watchdog/",
+        "cpuhp/",
+        "irq/",
+        "rcu",
+        "kthreadd",
+        "kswapd",
+        "kcompactd",
+    ];
+    NAMES.iter().any(|name| comm.starts_with(name))
 }
 
 /// A task's name without the number at its end.

@@ -17,7 +17,8 @@ const RAMP: &str = "60ms";
 
 /// The file's text, with the lines of `about` as its first comment.
 pub(super) fn to_toml(lines: &Timelines, groups: &[Group], about: &[String]) -> String {
-    let mut file = File { lines, names: names(lines, groups), distributions: String::new(), nr_distributions: 0 };
+    let mut file =
+        File { lines, names: names(lines, groups), distributions: String::new(), nr_distributions: 0, group: 0 };
     let mut text = String::new();
     about.iter().for_each(|line| _ = writeln!(text, "# {line}"));
     let unit = if lines.transactions > 0 { "trans/s" } else { "rounds/s" };
@@ -33,8 +34,13 @@ pub(super) fn to_toml(lines: &Timelines, groups: &[Group], about: &[String]) -> 
     }
     let mut programs = String::new();
     let mut tasks = String::new();
-    for group in groups {
+    for (number, group) in groups.iter().enumerate() {
+        file.group = number;
         let shared = if group.kernel { "per_instance = false\n" } else { "" };
+        let rounds = |program: &CapturedProgram| program.for_ever.contains(&CapturedOp::EndOfRound);
+        if group.programs.values().any(rounds) {
+            let _ = write!(text, "\n[[barrier]]\nname = {}\n{shared}", quoted(&format!("rounds {number}")));
+        }
         for (&task, program) in &group.programs {
             if group.programs.values().any(|other| sends_to(other, task)) || receives(program) {
                 let _ = write!(text, "\n[[channel]]\nname = {}\ncapacity = {MAILBOX}\n{shared}", file.mailbox(task));
@@ -53,6 +59,8 @@ struct File<'a> {
     names: FxHashMap<TaskNr, String>,
     distributions: String,
     nr_distributions: u32,
+    /// The number of the group that is written.
+    group: usize,
 }
 
 impl File<'_> {
@@ -95,6 +103,7 @@ impl File<'_> {
             CapturedOp::Fork(child) => format!("{{fork = {}}}", quoted(self.name(*child))),
             CapturedOp::WaitForChildren => "\"wait\"".to_owned(),
             CapturedOp::Exec => "\"exec\"".to_owned(),
+            CapturedOp::EndOfRound => format!("{{barrier = {}}}", quoted(&format!("rounds {}", self.group))),
             CapturedOp::Begin => "\"begin\"".to_owned(),
             CapturedOp::Done => "\"done\"".to_owned(),
         }
