@@ -3,7 +3,7 @@
 use super::trace::only;
 use crate::distinct_paths::Paths;
 use crate::out_file::OutFile;
-use crate::output::{Exit, hint, say};
+use crate::output::{Exit, hint, print, say};
 use crate::progress::Bar;
 use crate::signals::stop_flag;
 use anyhow::Context;
@@ -31,6 +31,17 @@ pub struct Args {
     /// How it is captured.
     #[command(flatten)]
     pub flags: CaptureFlags,
+    /// Write the recorded steps, once, not a model.
+    ///
+    /// Every amount of work as it was, and timers at the times at which they expired. A program has 10,000 steps at
+    /// most, so choose a short --window.
+    #[arg(long, conflicts_with = "rt_app")]
+    exact: bool,
+    /// Also write it as a file of rt-app.
+    ///
+    /// With the means of amounts of work, in us; docs/rt-app.md says what of such a file is read.
+    #[arg(long, value_name = "FILE")]
+    rt_app: Option<PathBuf>,
 }
 
 /// Flags of the commands that capture.
@@ -56,7 +67,9 @@ pub struct CaptureFlags {
 impl Args {
     /// What it reads and writes.
     pub fn paths(&self) -> Paths<'_> {
-        Paths { inputs: vec![self.recording.clone()], outputs: vec![("--out", &self.out)] }
+        let rt_app = self.rt_app.as_deref().map(|path| ("--rt-app", path));
+        let outputs = [("--out", self.out.as_path())].into_iter().chain(rt_app).collect();
+        Paths { inputs: vec![self.recording.clone()], outputs }
     }
 }
 
@@ -79,9 +92,13 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let source = only(&args.recording)?;
     let machine = machine(&source, &args.flags)?;
     let out = OutFile::new("--out", &args.out)?;
-    let captured = captured(&source, &args.flags, machine.as_ref(), false)?;
+    let rt_app = args.rt_app.as_deref().map(|path| OutFile::new("--rt-app", path)).transpose()?;
+    let captured = captured(&source, &args.flags, machine.as_ref(), args.exact)?;
     out.write(&captured.toml)?;
-    print!("{}", wakelab_report::capture::text(&captured));
+    if let (Some(file), Some(text)) = (rt_app, &captured.rt_app) {
+        file.write(text)?;
+    }
+    print(&wakelab_report::capture::text(&captured))?;
     say_losses(&captured, machine.as_ref(), &args.out);
     Ok(Exit::Done)
 }

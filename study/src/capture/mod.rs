@@ -11,6 +11,7 @@ mod cycle;
 mod fidelity;
 mod groups;
 mod program;
+mod rt_app;
 mod speed;
 mod timeline;
 mod whatif;
@@ -74,6 +75,9 @@ pub struct CapturedGroup {
 pub struct Captured {
     /// The workload as a file of docs/workloads.md.
     pub toml: String,
+    /// The same as a file of rt-app, for a model: see docs/rt-app.md. `None` for the recorded steps, whose sleeps end
+    /// at times that rt-app has no word for.
+    pub rt_app: Option<String>,
     /// The load that stands for what was recorded.
     pub load: u32,
     /// The groups, those with the most tasks first.
@@ -134,6 +138,7 @@ pub fn capture(
     let length = lines.to_ns - lines.from_ns;
     Ok(Captured {
         toml: write::to_toml(&lines, &groups, &head(source, &about, options, &lines)),
+        rt_app: (!options.exact).then(|| rt_app::to_json(&lines, &groups)),
         load: groups.iter().map(|group| group.instances).max().unwrap_or(1),
         groups: summary(&lines, &groups),
         window_ns: (lines.from_ns, length),

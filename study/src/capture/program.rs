@@ -23,7 +23,6 @@ pub(super) enum Amount {
 
 impl Amount {
     /// The mean, ns.
-    #[cfg(test)]
     pub(super) fn mean(&self) -> u64 {
         match self {
             Amount::Ns(ns) => *ns,

@@ -1,0 +1,86 @@
+//! `wakelab capture` and `wakelab whatif`: what they write, what they refuse, and what they say of it.
+
+use crate::support::wakelab;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sis-prop-6.1");
+const CSV: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../recordings/6.12-C-hb.csv.gz");
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A run of pairs that is written to `run`; returns the folder of its base side.
+fn run(folder: &Path) -> PathBuf {
+    let compare = "compare --machine test-8c --kernel v6.1 --workload netperf:TCP_RR --load 3 --base SIS_UTIL \
+                   --with NO_SIS_UTIL --time 30ms --settle 70ms --no-cache --events run";
+    let output = wakelab(folder, &compare.split_whitespace().collect::<Vec<_>>());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    folder.join("run/workload=netperf%3ATCP_RR/load=3 threads/side=base")
+}
+
+fn whatif(folder: &Path, recording: &Path, more: &[&str]) -> Output {
+    let args = ["whatif", recording.to_str().expect("UTF-8"), "--no-cache", "--repeat", "1"];
+    wakelab(folder, &[&args[..], more].concat())
+}
+
+#[test]
+fn a_captured_run_is_compared_under_its_verdict() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = run(folder.path());
+    let more =
+        ["--with", "NO_SIS_UTIL", "--time", "30ms", "--settle", "70ms", "--format", "json", "--workload", "c.toml"];
+    let output = whatif(folder.path(), &recording, &more);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["fidelity"]["verdict"], "faithful", "{:#}", json["fidelity"]);
+    assert_eq!(json["capture"]["load"], 3);
+    assert_eq!(json["capture"]["groups"][0]["cycles"], true);
+    let row = &json["comparisons"][0]["rows"][0];
+    assert_eq!(row["load"], "3 groups");
+    assert!(row["base"]["mean"].as_f64().is_some_and(|mean| mean > 0.0), "{row:#}");
+
+    // What it wrote is a workload like any other.
+    let shown = wakelab(folder.path(), &["workload", "show", "./c.toml"]);
+    assert!(shown.status.success(), "{}", text(&shown.stderr));
+    assert!(text(&shown.stdout).contains("in the mean, as recorded"), "{}", text(&shown.stdout));
+}
+
+#[test]
+fn a_recording_of_a_kernel_is_captured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let args = ["capture", DATA, "-o", "c.toml", "--rt-app", "c.json", "--machine", "test-8c"];
+    let output = wakelab(folder.path(), &args);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("hackbench"), "{}", text(&output.stdout));
+    for file in ["./c.toml", "./c.json"] {
+        let shown = wakelab(folder.path(), &["workload", "show", file]);
+        assert!(shown.status.success(), "{file}: {}", text(&shown.stderr));
+    }
+}
+
+#[test]
+fn what_cannot_be_captured_is_refused_with_the_next_step() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = |args: &[&str]| {
+        let output = wakelab(folder.path(), args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    let csv = refused(&["capture", CSV, "-o", "c.toml"]);
+    assert!(csv.contains("no switches") && csv.contains("hint: "), "{csv}");
+    let decisions = format!("{DATA}/decisions-00001.parquet");
+    let alone = refused(&["capture", &decisions, "-o", "c.toml"]);
+    assert!(alone.contains("no switches") && alone.contains("whole folder"), "{alone}");
+    let no_machine = refused(&["whatif", DATA, "--with", "NO_SIS_UTIL"]);
+    assert!(no_machine.contains("--machine") && no_machine.contains("hint: "), "{no_machine}");
+    let no_feature = refused(&["whatif", DATA, "--machine", "test-8c", "--with", "SIS_UTYL"]);
+    assert!(no_feature.contains("SIS_UTIL"), "{no_feature}");
+    let scale = refused(&["whatif", DATA, "--machine", "test-8c", "--scale", "0"]);
+    assert!(scale.contains("--scale"), "{scale}");
+    let window = refused(&["capture", DATA, "-o", "c.toml", "--from", "1h"]);
+    assert!(window.contains("--from") || window.contains("window"), "{window}");
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "nothing is written");
+}

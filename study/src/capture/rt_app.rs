@@ -1,0 +1,94 @@
+//! A captured workload as rt-app's JSON: docs/rt-app.md has what of it is read.
+//!
+//! Amounts of work are their means in us, at least 1, and a wake-up is `resume`, a wait `suspend`. rt-app remembers no
+//! `resume` for which nobody waits, so that tasks may wait longer than in our own format, where messages are counted.
+
+use super::groups::Group;
+use super::program::{Amount, CapturedOp, CapturedProgram};
+use super::timeline::{TaskNr, Timelines};
+use serde_json::{Map, Value, json};
+
+/// The file's text.
+pub(super) fn to_json(lines: &Timelines, groups: &[Group]) -> String {
+    let mut tasks = Map::new();
+    for (number, group) in groups.iter().enumerate() {
+        let copies = if group.kernel { 1 } else { group.instances };
+        for copy in 0..copies {
+            let of = Threads { lines, group, number, copy };
+            for (&task, program) in &group.programs {
+                tasks.insert(of.name(task), of.thread(task, program));
+            }
+        }
+    }
+    format!("{:#}\n", json!({"tasks": tasks, "global": {"duration": -1, "calibration": "CPU0"}}))
+}
+
+struct Threads<'a> {
+    lines: &'a Timelines,
+    group: &'a Group,
+    number: usize,
+    copy: u32,
+}
+
+impl Threads<'_> {
+    fn name(&self, task: TaskNr) -> String {
+        let line = &self.lines.tasks[task as usize];
+        let comm = if line.comm.is_empty() { "task" } else { &line.comm };
+        match self.group.instances {
+            1 => format!("{comm}-{}", line.pid),
+            _ => format!("{comm}-{}-{}", line.pid, self.copy),
+        }
+    }
+
+    fn thread(&self, task: TaskNr, program: &CapturedProgram) -> Value {
+        let line = &self.lines.tasks[task as usize];
+        let mut thread = Map::new();
+        let forked = self
+            .group
+            .programs
+            .values()
+            .any(|program| program.first.iter().chain(&program.for_ever).any(|op| *op == CapturedOp::Fork(task)));
+        if forked {
+            thread.insert("instance".to_owned(), json!(0));
+        }
+        if line.attributes.policy == 5 {
+            thread.insert("policy".to_owned(), json!("SCHED_IDLE"));
+        } else if line.attributes.nice != 0 {
+            thread.insert("priority".to_owned(), json!(line.attributes.nice));
+        }
+        let nr_cpus = self.lines.busy_ns.len();
+        if let Some(cpus) = line.attributes.affinity.as_ref().filter(|cpus| !cpus.is_empty() && cpus.len() < nr_cpus) {
+            thread.insert("cpus".to_owned(), json!(cpus));
+        }
+        let mut phases = Map::new();
+        for (name, ops, times) in [("first", &program.first, 1), ("round", &program.for_ever, -1)] {
+            let mut phase = self.events(task, ops);
+            if !phase.is_empty() {
+                phase.insert("loop".to_owned(), json!(times));
+                phases.insert(name.to_owned(), Value::Object(phase));
+            }
+        }
+        thread.insert("loop".to_owned(), json!(1));
+        thread.insert("phases".to_owned(), Value::Object(phases));
+        Value::Object(thread)
+    }
+
+    fn events(&self, task: TaskNr, ops: &[CapturedOp]) -> Map<String, Value> {
+        let mut events = Map::new();
+        let us = |amount: &Amount| (amount.mean() / 1000).max(1);
+        for (step, op) in ops.iter().enumerate() {
+            let (key, value) = match op {
+                CapturedOp::Run(amount) if amount.mean() > 0 => ("run", json!(us(amount))),
+                CapturedOp::Send { to, .. } => ("resume", json!(self.name(*to))),
+                CapturedOp::Receive => ("suspend", json!(self.name(task))),
+                CapturedOp::Sleep(amount) => ("sleep", json!(us(amount))),
+                CapturedOp::Timer(ns) => ("timer", json!({"ref": "period", "period": (ns / 1000).max(1)})),
+                CapturedOp::Fork(child) => ("fork", json!(self.name(*child))),
+                CapturedOp::EndOfRound => ("barrier", json!(format!("rounds {}-{}", self.number, self.copy))),
+                _ => continue,
+            };
+            events.insert(format!("{key}{step}"), value);
+        }
+        events
+    }
+}
