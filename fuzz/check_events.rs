@@ -3,7 +3,9 @@
 
 use std::fs;
 use std::path::Path;
-use wakelab_events::stream::{Migrations, SdSharedWrites, Source, Switches, Wakes};
+use wakelab_events::stream::{
+    CpuValues, Enqueues, Migrations, SdSharedWrites, Source, Switches, TaskLives, Transactions, WakeCauses, Wakes,
+};
 use wakelab_events::{ReadError, Reader, Row};
 
 /// Reads the bytes by each reader of Parquet tables; how many rows they gave.
@@ -16,12 +18,21 @@ pub fn events(bytes: &[u8]) -> usize {
     rename(&mut bytes, b"wakelab 0.", b"another 0.");
     let folder = tempfile::tempdir().expect("a folder");
     let mut rows = 0;
-    for name in
-        ["wakeups.parquet", "switches.parquet", "migrations.parquet", "hints.parquet", "decisions-00001.parquet"]
-    {
+    for name in [
+        "wakeups.parquet",
+        "switches.parquet",
+        "migrations.parquet",
+        "hints.parquet",
+        "tasks.parquet",
+        "enqueues.parquet",
+        "transactions.parquet",
+        "idle.parquet",
+        "decisions-00001.parquet",
+        "wakings-00001.parquet",
+    ] {
         let path = folder.path().join(name);
         fs::write(&path, &bytes).expect("a file");
-        for read in [switches, migrations, wakes, decisions, writes] {
+        for read in [switches, migrations, wakes, causes, lives, decisions, writes] {
             match read(&path) {
                 Ok(found) => rows += found,
                 Err(error) => check(&error),
@@ -76,6 +87,36 @@ fn wakes(path: &Path) -> Result<usize, ReadError> {
         while wakes.next_wake()?.is_some() {
             rows += 1;
         }
+    }
+    Ok(rows)
+}
+
+fn causes(path: &Path) -> Result<usize, ReadError> {
+    let mut rows = 0;
+    for source in Source::at(path)? {
+        let mut causes = match &source {
+            Source::Recorded(tables) => WakeCauses::recorded(tables),
+            Source::Simulated(folder) => WakeCauses::simulated(folder),
+            Source::Csv(_) => continue,
+        };
+        while causes.next_wake()?.is_some() {
+            rows += 1;
+        }
+    }
+    Ok(rows)
+}
+
+/// The rows of what else is followed of a simulated run.
+fn lives(path: &Path) -> Result<usize, ReadError> {
+    let (mut lives, mut done) = (TaskLives::simulated(folder(path)), Transactions::simulated(folder(path)));
+    let (mut enqueues, mut idle) = (Enqueues::simulated(folder(path)), CpuValues::simulated_idle(folder(path)));
+    let mut rows = 0;
+    while lives.next_life()?.is_some()
+        || done.next_transaction()?.is_some()
+        || enqueues.next_enqueue()?.is_some()
+        || idle.next_value()?.is_some()
+    {
+        rows += 1;
     }
     Ok(rows)
 }

@@ -95,8 +95,12 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let rt_app = args.rt_app.as_deref().map(|path| OutFile::new("--rt-app", path)).transpose()?;
     let captured = captured(&source, &args.flags, machine.as_ref(), args.exact)?;
     out.write(&captured.toml)?;
-    if let (Some(file), Some(text)) = (rt_app, &captured.rt_app) {
-        file.write(text)?;
+    match (rt_app, &captured.rt_app) {
+        (Some(file), Some(text)) => file.write(text)?,
+        (Some(_), None) => say!(
+            "warning: --rt-app: no file was written: tasks fork in every round, and rt-app cannot wait for their children"
+        ),
+        (None, _) => {}
     }
     print(&wakelab_report::capture::text(&captured))?;
     say_losses(&captured, machine.as_ref(), &args.out);

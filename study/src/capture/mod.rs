@@ -76,7 +76,7 @@ pub struct Captured {
     /// The workload as a file of docs/workloads.md.
     pub toml: String,
     /// The same as a file of rt-app, for a model: see docs/rt-app.md. `None` for the recorded steps, whose sleeps end
-    /// at times that rt-app has no word for.
+    /// at times that rt-app has no word for, and where tasks fork and wait for their children in every round.
     pub rt_app: Option<String>,
     /// The load that stands for what was recorded.
     pub load: u32,
@@ -138,7 +138,7 @@ pub fn capture(
     let length = lines.to_ns - lines.from_ns;
     Ok(Captured {
         toml: write::to_toml(&lines, &groups, &head(source, &about, options, &lines)),
-        rt_app: (!options.exact).then(|| rt_app::to_json(&lines, &groups)),
+        rt_app: if options.exact { None } else { rt_app::to_json(&lines, &groups) },
         load: groups.iter().map(|group| group.instances).max().unwrap_or(1),
         groups: summary(&lines, &groups),
         window_ns: (lines.from_ns, length),
@@ -286,4 +286,112 @@ fn summary(lines: &Timelines, groups: &[Group]) -> Vec<CapturedGroup> {
     let mut all: Vec<CapturedGroup> = groups.iter().map(group).collect();
     all.sort_by_key(|group| std::cmp::Reverse(group.nr_tasks as u64 * u64::from(group.instances)));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oorandom::Rand32;
+    use std::path::Path;
+    use wakelab_events::stream::{TaskAttributes, TaskBegins, WakeContext};
+    use wakelab_sched::select::WakeFlags;
+    use wakelab_workload::{RtApp, from_toml};
+
+    const CPUS: u32 = 4;
+    const TASKS: u32 = 12;
+
+    fn wake(random: &mut Rand32, t_ns: u64) -> WakeCause {
+        let flags = [WakeFlags::TTWU, WakeFlags::TTWU | WakeFlags::SYNC, WakeFlags::FORK, WakeFlags::EXEC];
+        let contexts = [WakeContext::Task, WakeContext::Hardirq, WakeContext::Interrupt, WakeContext::Unknown];
+        let mut below = |n: u32| random.rand_range(0..n);
+        WakeCause {
+            t_ns: t_ns.saturating_sub(u64::from(below(500))),
+            decided_ns: t_ns,
+            waker_cpu: below(CPUS),
+            waker_pid: (below(4) != 0).then(|| i64::from(below(TASKS))),
+            waker_comm: String::new(),
+            wakee_pid: i64::from(below(TASKS)),
+            wakee_comm: ["", "a 1", "b\"2", "kworker/0:1"][below(4) as usize].to_owned(),
+            dest_cpu: below(CPUS),
+            prev_cpu: (below(3) != 0).then(|| below(CPUS)),
+            flags: (below(5) != 0).then(|| flags[[0, 0, 0, 1, 1, 2, 3][below(7) as usize]]),
+            context: contexts[below(4) as usize],
+            by_wakelist: [None, Some(false), Some(true)][below(3) as usize],
+            wakee: (below(2) != 0).then(|| TaskAttributes {
+                nice: below(40) as i8 - 20,
+                policy: [0, 5][below(2) as usize],
+                affinity: (below(3) == 0).then(|| vec![below(2), 2 + below(2)]),
+                kernel_thread: below(4) == 0,
+            }),
+        }
+    }
+
+    /// Follows random events, most of which contradict each other, as those of lossy traces do.
+    fn random_lines(random: &mut Rand32, machine: Option<&Machine>) -> Timelines {
+        let simulated = random.rand_range(0..2) == 0;
+        let from_ns = u64::from(random.rand_range(0..40_000));
+        let mut follower = Follower::new(machine, TICK_NS, simulated, from_ns, MOST_STEPS);
+        let mut t_ns = 0;
+        for _ in 0..random.rand_range(1..400) {
+            t_ns += u64::from(random.rand_range(0..2_000));
+            follower.advance_to(t_ns);
+            let (cpu, pid) = (random.rand_range(0..CPUS), i64::from(random.rand_range(0..TASKS)));
+            match random.rand_range(0..12) {
+                0..4 => follower.wake(&wake(random, t_ns)),
+                4..8 => follower.switch(&Switch {
+                    t_ns,
+                    cpu,
+                    prev_pid: pid,
+                    prev_sleeps: random.rand_range(0..3) != 0,
+                    next_pid: i64::from(random.rand_range(0..TASKS)),
+                    idles: random.rand_range(0..4) == 0,
+                }),
+                8 => follower.idle(&CpuValue { t_ns, cpu, value: (pid % 2 == 0).then_some(1) }),
+                9 => follower.done(&Transaction { t_ns, pid }),
+                10 => follower.enqueued(&Enqueue { t_ns, pid }),
+                _ => follower.life(&TaskLife {
+                    t_ns,
+                    pid,
+                    begins: (pid % 3 != 0).then(|| TaskBegins {
+                        parent_pid: (pid % 2 == 0).then_some((pid + 1) % i64::from(TASKS)),
+                        comm: "c".to_owned(),
+                        background: false,
+                        attributes: TaskAttributes::default(),
+                    }),
+                }),
+            }
+        }
+        let mut lines = follower.finish(true);
+        causes::settle(&mut lines);
+        causes::add_replies(&mut lines);
+        lines
+    }
+
+    #[test]
+    fn whatever_is_followed_becomes_a_workload_that_is_valid() {
+        let machine = wakelab_machine::get("test-8c").expect("a machine");
+        for seed in 0..400 {
+            let mut random = Rand32::new(seed);
+            let lines = random_lines(&mut random, (seed % 3 != 0).then_some(&machine));
+            let marks = lines.transactions == 0;
+            for exact in [false, true] {
+                let groups = match exact {
+                    true => groups::exact(&lines, marks),
+                    false => groups::models(&lines, MOST_MODEL_STEPS, marks),
+                };
+                if groups.iter().all(|group| group.kernel) {
+                    continue;
+                }
+                let toml = write::to_toml(&lines, &groups, &[]);
+                if let Err(error) = from_toml(&toml, Path::new("captured.toml"), 1) {
+                    panic!("seed {seed}, exact {exact}: {error}\n{toml}");
+                }
+                if let Some(rt_app) = rt_app::to_json(&lines, &groups).filter(|_| !exact)
+                    && let Err(error) = RtApp::parse(Path::new("captured.json"), &rt_app, false)
+                {
+                    panic!("seed {seed}: {error}\n{rt_app}");
+                }
+            }
+        }
+    }
 }

@@ -8,8 +8,12 @@ use super::program::{Amount, CapturedOp, CapturedProgram};
 use super::timeline::{TaskNr, Timelines};
 use serde_json::{Map, Value, json};
 
-/// The file's text.
-pub(super) fn to_json(lines: &Timelines, groups: &[Group]) -> String {
+/// The file's text. Returns `None` if a task forks in every round: rt-app cannot wait for the children.
+pub(super) fn to_json(lines: &Timelines, groups: &[Group]) -> Option<String> {
+    let forks = |op: &CapturedOp| matches!(op, CapturedOp::Fork(_));
+    if groups.iter().flat_map(|group| group.programs.values()).any(|program| program.for_ever.iter().any(forks)) {
+        return None;
+    }
     let mut tasks = Map::new();
     for (number, group) in groups.iter().enumerate() {
         let copies = if group.kernel { 1 } else { group.instances };
@@ -20,7 +24,7 @@ pub(super) fn to_json(lines: &Timelines, groups: &[Group]) -> String {
             }
         }
     }
-    format!("{:#}\n", json!({"tasks": tasks, "global": {"duration": -1, "calibration": "CPU0"}}))
+    Some(format!("{:#}\n", json!({"tasks": tasks, "global": {"duration": -1, "calibration": "CPU0"}})))
 }
 
 struct Threads<'a> {

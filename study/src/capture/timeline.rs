@@ -355,7 +355,7 @@ impl<'a> Follower<'a> {
             return;
         }
         let new = self.tasks[wakee as usize].last_cpu.is_none() && self.tasks[wakee as usize].state == State::Unknown;
-        let fork = wake.is_fork() || (new && wake.flags.is_none() && wake.prev_cpu.is_none());
+        let fork = new && (wake.is_fork() || (wake.flags.is_none() && wake.prev_cpu.is_none()));
         let waker = wake.waker_pid.map(|pid| self.task(pid));
         let runs = |this: &Self, task: TaskNr| this.tasks[task as usize].state == State::Runs(wake.waker_cpu);
         if let Some(by) = waker {
