@@ -9,7 +9,7 @@ use crate::numbers::{count, duration, thousands};
 use crate::table::{table, text as table_text};
 use comfy_table::{CellAlignment, Table};
 use std::fmt::Write;
-use wakelab_machine::{Counts, CpuGroup, Machine, MachineFile, Origin};
+use wakelab_machine::{Calibration, Counts, CpuGroup, Machine, MachineFile, Origin};
 use wakelab_sched::domain::Arch;
 
 /// All machines, a line each.
@@ -62,6 +62,9 @@ pub fn show_text(file: &MachineFile) -> String {
         let sets = count(ensemble.sets.len() as u64, "set");
         let _ = write!(text, "\nEnsemble: {sets} of constants that fit {}\n", ensemble.fitted);
     }
+    if let Some(Calibration { date, kernel, preset, noise, .. }) = &file.calibration {
+        let _ = write!(text, "\nMeasured {date} on {kernel}, which {preset} stood for; {noise}\n");
+    }
     text
 }
 
@@ -87,6 +90,7 @@ fn range([low, high]: [u64; 2]) -> String {
 fn from(origin: &Origin) -> String {
     match origin {
         Origin::Source(text) => text.clone(),
+        Origin::Measured(text) => format!("measured {text}"),
         Origin::Assumed(text) => format!("assumed: {text}"),
     }
 }
