@@ -20,6 +20,8 @@ pub enum Role {
     Load(Spec),
     /// Answers each byte of stdin with one on stdout, on this CPU, until stdin ends.
     Echo(Cpu),
+    /// Yields on this CPU until stdin ends.
+    Yield(Cpu),
 }
 
 /// How child processes are started: a program that calls [`serve`] with the text that is added to the arguments.
@@ -106,6 +108,21 @@ pub fn serve(role: &str) -> io::Result<()> {
         Role::Echo(cpu) => {
             pin(&[cpu])?;
             echo(io::stdin().lock(), io::stdout().lock())
+        }
+        Role::Yield(cpu) => {
+            let done = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    // Nothing is sent; an error is an end, too.
+                    let _ = io::stdin().lock().read(&mut [0]);
+                    done.store(true, Ordering::Relaxed);
+                });
+                pin(&[cpu])?;
+                while !done.load(Ordering::Relaxed) {
+                    rustix::thread::sched_yield();
+                }
+                Ok(())
+            })
         }
     }
 }

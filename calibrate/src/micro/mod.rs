@@ -1,6 +1,6 @@
 //! Microbenchmarks: pinned threads that do one thing many times.
 //!
-//! Each is many short runs, of about a millisecond, whose spread is kept. The simulated twin of each is in
+//! Each is many short runs, of a fraction of a millisecond, whose spread is kept. The simulated twin of each is in
 //! `wakelab-study` (`calibrate/twin.rs`).
 
 mod call;
@@ -46,6 +46,8 @@ pub enum Bench {
     Yield,
     /// A switch between two threads that yield on one CPU, less their yields.
     ThreadSwitch,
+    /// The same between two processes.
+    ProcessSwitch,
     /// A byte to and fro through two pipes between two threads.
     Pipe,
     /// The same between two processes.
@@ -95,6 +97,7 @@ impl Bench {
             Bench::FutexWait => "futex wait that does not wait".to_owned(),
             Bench::Yield => "yield, alone".to_owned(),
             Bench::ThreadSwitch => "switch between threads".to_owned(),
+            Bench::ProcessSwitch => "switch between processes".to_owned(),
             Bench::Pipe => "pipe ping-pong, threads".to_owned(),
             Bench::PipeProcesses => "pipe ping-pong, processes".to_owned(),
             Bench::PipeBusy => "pipe ping-pong, CPUs never idle".to_owned(),
@@ -133,6 +136,7 @@ impl Bench {
             Bench::FutexWake | Bench::FutexWait => "a word of its own",
             Bench::Yield => "sched_yield()",
             Bench::ThreadSwitch => "two threads yield on one CPU; less the yields, per switch of getrusage()",
+            Bench::ProcessSwitch => "the same, and the other is a thread of another process",
             Bench::Pipe => "a byte to and fro through two pipes, both pinned",
             Bench::PipeProcesses => "the same, and the other end is another process",
             Bench::PipeBusy => "the same, with a SCHED_IDLE thread that computes on each CPU",
@@ -207,8 +211,9 @@ struct Run<'a> {
 /// Short runs of a microbenchmark at least, however long they take.
 const RUNS_MIN: usize = 7;
 
-/// How long a short run is to be.
-const SHORT: Duration = Duration::from_millis(1);
+/// How long a short run is to be: much shorter than a slice or the time between two ticks, so that most short runs have
+/// the CPU to themselves on a machine that others use, too.
+const SHORT: Duration = Duration::from_micros(200);
 
 impl Run<'_> {
     /// Calls `one` for as long as there is time, and returns the spread of its numbers. `one` returns nothing for a
@@ -279,12 +284,15 @@ pub fn measure(
 /// All microbenchmarks, in the order in which they are done. What a later one subtracts comes before it.
 fn plan(places: &[Place], kinds: &[(u32, Cpu)]) -> Vec<(Bench, Place)> {
     use Bench::{Cold, ColdMessage, Compute, Futex, FutexWait, FutexWake, Hz, Line, Pipe, PipeBusy, PipeProcesses};
-    use Bench::{Load, LoadAcross, PipeRead, PipeWrite, Syscall, ThreadSwitch, Tick, TimerExact, TimerSlack, Together};
+    use Bench::{
+        Load, LoadAcross, PipeRead, PipeWrite, ProcessSwitch, Syscall, ThreadSwitch, Tick, TimerExact, TimerSlack,
+        Together,
+    };
     use Bench::{WakeAfter, WakeBusy, WakeIdle, Yield};
     let mut all = Vec::new();
     for &place in places {
         let here: Vec<Bench> = if place.relation == Relation::OneCpu {
-            let calls = [Syscall, PipeWrite, PipeRead, FutexWake, FutexWait, Yield, ThreadSwitch];
+            let calls = [Syscall, PipeWrite, PipeRead, FutexWake, FutexWait, Yield, ThreadSwitch, ProcessSwitch];
             let pairs = [Pipe, PipeProcesses, Futex, Tick, Hz, TimerSlack, TimerExact];
             calls.into_iter().chain(pairs).chain(Kind::ALL.map(Load)).collect()
         } else {
@@ -334,6 +342,10 @@ fn one(bench: Bench, place: Place, run: Run<'_>, before: &[Measured]) -> io::Res
         Bench::ThreadSwitch => {
             let alone = known(Bench::Yield, alone).map_or_else(|| switch::yields(a, run).map(|one| one.median), Ok)?;
             switch::threads(a, run, alone)
+        }
+        Bench::ProcessSwitch => {
+            let alone = known(Bench::Yield, alone).map_or_else(|| switch::yields(a, run).map(|one| one.median), Ok)?;
+            switch::processes(a, run, alone)
         }
         Bench::Pipe => ping::threads(place.cpus, run, false),
         Bench::PipeBusy => ping::threads(place.cpus, run, true),

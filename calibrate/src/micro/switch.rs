@@ -1,17 +1,19 @@
 //! Switches between threads that yield: no wake-up is in them.
 
 use super::{Run, join, on_cpu};
+use crate::child::Role;
 use crate::cpus::pin;
 use crate::samples::{Spread, ns};
 use crate::sys::Usage;
 use rustix::thread::sched_yield;
 use std::io;
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use wakelab_sched::cpumask::Cpu;
 
 /// Yields of a short run.
-pub const YIELDS: u32 = 500;
+pub const YIELDS: u32 = 200;
 
 pub(super) fn yields(cpu: Cpu, run: Run<'_>) -> io::Result<Spread> {
     on_cpu(cpu, || {
@@ -48,6 +50,19 @@ pub(super) fn threads(cpu: Cpu, run: Run<'_>, alone: f64) -> io::Result<Spread> 
     })
 }
 
+/// The same where the other task is another process.
+pub(super) fn processes(cpu: Cpu, run: Run<'_>, alone: f64) -> io::Result<Spread> {
+    let mut command = run.child.command(&Role::Yield(cpu))?;
+    on_cpu(cpu, || {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
+        let spread = run.sample(|| one(alone));
+        // Its stdin is closed, so that it ends.
+        drop(child.stdin.take());
+        child.wait()?;
+        spread
+    })
+}
+
 /// A short run; nothing if the thread was hardly ever switched away from.
 fn one(alone: f64) -> io::Result<Option<f64>> {
     let (before, began) = (Usage::switches_of_thread()?, Instant::now());
@@ -71,9 +86,9 @@ mod tests {
 
     #[test]
     fn yields_are_taken_off_and_turns_have_two_switches() {
-        // 500 yields of 100 ns, 400 turns of the other with one yield each, 800 switches of 300 ns.
-        let took = 500.0 * 100.0 + 400.0 * 100.0 + 800.0 * 300.0;
-        assert_eq!(per_switch(took, 400, 100.0), Some(300.0));
+        // 200 yields of 100 ns, 150 turns of the other with one yield each, 300 switches of 300 ns.
+        let took = 200.0 * 100.0 + 150.0 * 100.0 + 300.0 * 300.0;
+        assert_eq!(per_switch(took, 150, 100.0), Some(300.0));
         assert_eq!(per_switch(took, 20, 100.0), None, "the other thread hardly ran");
     }
 }

@@ -6,8 +6,7 @@ mod power;
 pub use json::{json, list_json};
 
 use crate::numbers::{count, duration, thousands};
-use crate::table::{table, text as table_text};
-use comfy_table::{CellAlignment, Table};
+use crate::table::{table, with_text_at_end};
 use std::fmt::Write;
 use wakelab_machine::{Calibration, Counts, CpuGroup, Machine, MachineFile, Origin};
 use wakelab_sched::domain::Arch;
@@ -93,15 +92,6 @@ fn from(origin: &Origin) -> String {
         Origin::Measured(text) => format!("measured {text}"),
         Origin::Assumed(text) => format!("assumed: {text}"),
     }
-}
-
-/// A table whose columns between the first and the last are numbers.
-fn with_text_at_end(mut table: Table) -> String {
-    let last = table.column_count() - 1;
-    if let Some(column) = table.column_mut(last) {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
-    table_text(&table)
 }
 
 /// More LLCs of a package than this are counted, not listed.

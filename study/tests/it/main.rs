@@ -3,6 +3,7 @@
 
 mod bounds;
 mod cache;
+mod calibrate;
 mod compare;
 mod compare_simulated;
 mod experiment_files;
