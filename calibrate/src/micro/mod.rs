@@ -14,7 +14,7 @@ mod wake;
 
 use crate::child::Child;
 use crate::cpus::{Place, Relation, pin};
-use crate::load::{Kind, Spec};
+use crate::load::{Kind, Report, Spec};
 use crate::samples::Spread;
 use rustix::thread::sched_getaffinity;
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,7 @@ pub enum Bench {
     Compute,
     /// How long that work takes while the other CPU does it, too: % of what it takes alone.
     Together,
-    /// An operation of a load, one instance of it, that may use one CPU.
+    /// The CPU time of an operation of a load, one instance of it, that may use one CPU.
     Load(Kind),
     /// An operation of a load, one instance of it, that may use both CPUs.
     LoadAcross(Kind),
@@ -151,8 +151,8 @@ impl Bench {
             Bench::TimerSlack | Bench::TimerExact => "clock_nanosleep() of 200 us",
             Bench::Compute => "multiplications in registers",
             Bench::Together => "the same on two CPUs at a time",
-            Bench::Load(_) => "the load of `wakelab verify`, in a process of its own, pinned to one CPU",
-            Bench::LoadAcross(_) => "the same on two CPUs, placed by the kernel",
+            Bench::Load(_) => "CPU time of the load of `wakelab verify`, in a process of its own, pinned to one CPU",
+            Bench::LoadAcross(_) => "the time of the same on two CPUs, placed by the kernel",
         }
     }
 }
@@ -367,18 +367,19 @@ fn one(bench: Bench, place: Place, run: Run<'_>, before: &[Measured]) -> io::Res
         Bench::TimerExact => idle::sleeps_too_long(a, Some(1), run),
         Bench::Compute => compute::alone(a, run),
         Bench::Together => compute::together([a, b], run),
-        Bench::Load(kind) => load(kind, &[a], run),
-        Bench::LoadAcross(kind) => load(kind, &[a, b], run),
+        // CPU time is the load's own, whoever else uses the CPU.
+        Bench::Load(kind) => load(kind, &[a], run, |report| report.cpu_s / report.done as f64),
+        Bench::LoadAcross(kind) => load(kind, &[a, b], run, |report| 1.0 / report.throughput()),
     };
     spread.map(|spread| (spread, None))
 }
 
 /// An operation of one instance of a load.
-fn load(kind: Kind, cpus: &[Cpu], run: Run<'_>) -> io::Result<Spread> {
+fn load(kind: Kind, cpus: &[Cpu], run: Run<'_>, of: impl Fn(&Report) -> f64) -> io::Result<Spread> {
     const REPEATS: u32 = 5;
     let time_ns = (run.time.as_nanos() as u64 / u64::from(REPEATS)).clamp(20_000_000, 2_000_000_000);
     let spec = Spec { kind, instances: 1, cpus: cpus.to_vec(), settle_ns: time_ns / 4, time_ns, count: None };
-    let one = |_| run.child.run(&spec, run.stop).map(|report| 1e9 / report.throughput());
+    let one = |_| run.child.run(&spec, run.stop).map(|report| 1e9 * of(&report));
     let times = (0..REPEATS).map(one).collect::<io::Result<Vec<_>>>()?;
     Spread::of(times).ok_or_else(|| io::Error::other("the load did nothing"))
 }
