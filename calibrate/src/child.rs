@@ -2,6 +2,7 @@
 
 use crate::cpus::pin;
 use crate::load::{self, Report, Spec};
+use crate::noise::Noise;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -87,6 +88,39 @@ impl Child {
     }
 }
 
+/// A run in which others used no more of the CPUs, %, counts as undisturbed.
+const QUIET_PCT: f64 = 5.0;
+
+/// Runs of a load for each that is kept, at most, while others use the CPUs.
+const TRIES: u32 = 3;
+
+impl Child {
+    /// Runs a load so often, and more often if others used the CPUs meanwhile: keeps the runs that they disturbed least.
+    /// Returns these, and what others used of the CPUs in each, %.
+    ///
+    /// # Errors
+    /// Those of [`Child::run`].
+    pub fn quietest(&self, spec: &Spec, repeats: u32, stop: &AtomicBool) -> io::Result<Vec<(Report, f64)>> {
+        let one = || {
+            let noise = Noise::begin();
+            let report = self.run(spec, stop)?;
+            Ok((report, noise().others_pct.unwrap_or(0.0)))
+        };
+        least_disturbed(repeats as usize, one)
+    }
+}
+
+fn least_disturbed<T>(repeats: usize, mut one: impl FnMut() -> io::Result<(T, f64)>) -> io::Result<Vec<(T, f64)>> {
+    let mut all: Vec<(T, f64)> = Vec::new();
+    let quiet = |all: &[(T, f64)]| all.iter().filter(|run| run.1 <= QUIET_PCT).count();
+    while all.len() < repeats * TRIES as usize && quiet(&all) < repeats {
+        all.push(one()?);
+    }
+    all.sort_by(|a, b| a.1.total_cmp(&b.1));
+    all.truncate(repeats);
+    Ok(all)
+}
+
 /// Does what a text says in a child process, which must exit then: threads of a load may go on.
 ///
 /// # Errors
@@ -161,6 +195,18 @@ mod tests {
             Spec { kind: load::Kind::Tcp, instances: 1, cpus: vec![], settle_ns: 0, time_ns: 1_000_000, count: None };
         let error = child.run(&spec, &AtomicBool::new(false)).expect_err("no report");
         assert_eq!(error.to_string(), "load tcp: what it said");
+    }
+
+    #[test]
+    fn runs_that_others_disturbed_are_made_again_for_a_while() {
+        let kept = |used: &[f64]| {
+            let mut runs = used.iter().copied().enumerate();
+            let all = least_disturbed(2, || Ok(runs.next().expect("no more than that"))).expect("no error");
+            all.into_iter().map(|run| run.0).collect::<Vec<usize>>()
+        };
+        assert_eq!(kept(&[0.0, 5.0]), [0, 1]);
+        assert_eq!(kept(&[40.0, 1.0, 30.0, 2.0]), [1, 3]);
+        assert_eq!(kept(&[60.0, 50.0, 40.0, 70.0, 45.0, 90.0]), [2, 4], "the least of three times as many");
     }
 
     #[test]

@@ -31,6 +31,9 @@ pub struct Verified<'a> {
     pub left_out: &'a [(Kind, String)],
 }
 
+/// Others that use more of the CPUs than this, %, are worth a word.
+const DISTURBED_PCT: f64 = 5.0;
+
 /// The report for a terminal.
 pub fn text(of: &Verified<'_>) -> String {
     let Verified { machine, cpus, release, preset, hz, noise, rows, work, left_out } = of;
@@ -38,7 +41,7 @@ pub fn text(of: &Verified<'_>) -> String {
         "{machine}, {cpus} CPUs, Linux {release} as it ran, {preset} at {hz} Hz as it was simulated\nnoise: {}\n\n",
         noise.text()
     );
-    let header = ["load", "", "measured", "p10..p90", "simulated", "error %"];
+    let header = ["load", "", "measured", "p10..p90", "simulated", "error %", "others %"];
     let mut throughput = table(&header, 1);
     for row in *rows {
         let point = row.point;
@@ -50,6 +53,7 @@ pub fn text(of: &Verified<'_>) -> String {
             format!("{}..{}", number(spread.p10), number(spread.p90)),
             number(row.simulated.throughput.median),
             format!("{}{}", signed(row.error_pct()), if row.within() { "" } else { " !" }),
+            fixed(row.others_pct, 0),
         ]);
     }
     text += &table_text(&throughput);
@@ -88,6 +92,15 @@ pub fn text(of: &Verified<'_>) -> String {
     }
     for (kind, why) in *left_out {
         let _ = writeln!(text, "left out: {}: {why}", kind.name());
+    }
+    let disturbed = rows.iter().filter(|row| row.others_pct > DISTURBED_PCT).count();
+    if disturbed > 0 {
+        let _ = writeln!(
+            text,
+            "\nothers used more than {DISTURBED_PCT:.0}% of the CPUs in {disturbed} of {} loads, which the simulation does not have: \
+             repeat it while nothing else runs",
+            rows.len()
+        );
     }
     if let Some(verdict) = verdict(rows) {
         let _ = writeln!(text, "\n{}", verdict_line(&verdict));
@@ -141,6 +154,7 @@ pub fn json(of: &Verified<'_>) -> Value {
             "simulated": row.simulated,
             "error_pct": row.error_pct(),
             "within": row.within(),
+            "others_pct": row.others_pct,
         })).collect::<Vec<_>>(),
         "work_ns": of.work.iter().map(|(kind, ns)| (kind.name(), ns)).collect::<std::collections::BTreeMap<_, _>>(),
         "left_out": of.left_out,

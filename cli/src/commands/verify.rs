@@ -13,7 +13,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use wakelab_calibrate::load::{Kind, Spec};
+use wakelab_calibrate::load::{Kind, Report, Spec};
 use wakelab_calibrate::{Child, Noise, allowed, release};
 use wakelab_input::parse_wall_time;
 use wakelab_machine::Calibration;
@@ -109,10 +109,10 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let pinned = (known.len() < machine.topology.cpus.len()).then_some(&known[..]);
     let simulation = Simulation { machine, kernel: &stands.kernel, cpus: pinned, repeats: args.repeat };
     let mut rows = Vec::new();
-    for (&(point, work), measured) in points.iter().zip(measured) {
+    for (&(point, work), (measured, others_pct)) in points.iter().zip(measured) {
         bar.begins("is simulated", point);
         match simulation.run(point, work, stop)? {
-            Some(simulated) => rows.push(Row { point, measured, simulated }),
+            Some(simulated) => rows.push(Row { point, measured, simulated, others_pct }),
             None => {
                 bar.finish();
                 return interrupted();
@@ -168,11 +168,12 @@ fn points(kinds: &[Kind], calibration: &Calibration, cpus: u32) -> (Vec<(Point, 
 }
 
 /// Runs a load some times.
-fn measure(point: Point, args: &Args, child: &Child, stop: &AtomicBool) -> io::Result<Side> {
+fn measure(point: Point, args: &Args, child: &Child, stop: &AtomicBool) -> io::Result<(Side, f64)> {
     let time_ns = args.time.as_nanos() as u64;
     let Point { kind, instances } = point;
     let spec = Spec { kind, instances, cpus: vec![], settle_ns: time_ns / 4, time_ns, count: None };
-    let reports = (0..args.repeat).map(|_| child.run(&spec, stop)).collect::<io::Result<Vec<_>>>()?;
+    let (reports, others): (Vec<Report>, Vec<f64>) = child.quietest(&spec, args.repeat, stop)?.into_iter().unzip();
     let side = Side::measured(&reports).filter(|side| side.throughput.median > 0.0);
-    side.ok_or_else(|| io::Error::other("the load did nothing in its time"))
+    let others = others.iter().sum::<f64>() / f64::from(args.repeat);
+    side.map(|side| (side, others)).ok_or_else(|| io::Error::other("the load did nothing in its time"))
 }

@@ -55,6 +55,8 @@ impl Equation {
     pub fn range(&self) -> RangeInclusive<u64> {
         match self.constants {
             ["smt_slowdown"] => 100..=400,
+            // ns: a tenth of the shortest time between two.
+            ["tick"] => 0..=100_000,
             // ns: nothing that a scheduler does takes longer.
             _ => 0..=1_000_000,
         }

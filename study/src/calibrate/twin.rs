@@ -166,12 +166,12 @@ impl Twin<'_> {
             cpu_sets: sets,
             ..workload(vec![ops], vec![], vec![thread("moves".into(), 0, vec![], &cpus[..1])])
         };
-        let cold = self.run_enough(&workload)?.0.mean();
+        let cold = self.run_enough(&workload)?.0.median();
         let mut machine = self.machine.clone();
         for name in ["cold_task", "cold_task_far"] {
             machine.set_constant(name, 0);
         }
-        let warm = Twin { machine: &machine, ..*self }.run_enough(&workload)?.0.mean();
+        let warm = Twin { machine: &machine, ..*self }.run_enough(&workload)?.0.median();
         Ok(cold.zip(warm).map(|(cold, warm)| (cold - warm) / 2.0))
     }
 

@@ -163,6 +163,8 @@ pub struct Row {
     pub measured: Side,
     /// As it was simulated.
     pub simulated: Side,
+    /// What other processes used of the CPUs while it ran, %: they are not in the simulation.
+    pub others_pct: f64,
 }
 
 impl Row {
@@ -251,7 +253,7 @@ mod tests {
     }
 
     fn row(kind: Kind, instances: u32, measured: f64, simulated: f64) -> Row {
-        Row { point: Point { kind, instances }, measured: side(measured), simulated: side(simulated) }
+        Row { point: Point { kind, instances }, measured: side(measured), simulated: side(simulated), others_pct: 0.0 }
     }
 
     #[test]
