@@ -153,8 +153,11 @@ fn interrupted() -> anyhow::Result<Exit> {
     Ok(Exit::Interrupted)
 }
 
+/// Kinds that are left out, and why.
+type LeftOut = Vec<(Kind, String)>;
+
 /// The loads with the work of their operations, and those that the machine file does not know.
-fn points(kinds: &[Kind], calibration: &Calibration, cpus: u32) -> (Vec<(Point, u64)>, Vec<(Kind, String)>) {
+fn points(kinds: &[Kind], calibration: &Calibration, cpus: u32) -> (Vec<(Point, u64)>, LeftOut) {
     let (mut points, mut left_out) = (Vec::new(), Vec::new());
     for &kind in kinds {
         match calibration.work.get(kind.name()) {
