@@ -9,10 +9,12 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use wakelab_calibrate::{Bench, Place};
 use wakelab_report::numbers::thousands;
 use wakelab_study::Progress;
 use wakelab_study::compare::{RunId, RunProgress};
 use wakelab_study::fit::{FitProgress, Stage};
+use wakelab_study::verify::Point;
 
 /// Work that takes less time has no bar.
 const SOON: Duration = Duration::from_secs(2);
@@ -166,5 +168,54 @@ impl FitProgress for FitBar {
         self.0.set_position(done as u64);
         self.0.set_message(format!("{what}, misfit {best:.2}"));
         detail(format_args!("{what}: set {done} of {all}, least misfit {best:.3}"));
+    }
+}
+
+/// The bar of microbenchmarks.
+#[derive(Debug)]
+pub struct BenchBar(ProgressBar);
+
+impl BenchBar {
+    /// Creates the bar.
+    pub fn new() -> Self {
+        BenchBar(late(None, "{wide_bar} {pos}/{len} microbenchmarks, {elapsed}  {msg}", true))
+    }
+
+    /// Removes the bar.
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl wakelab_calibrate::Progress for BenchBar {
+    fn begins(&self, done: usize, all: usize, bench: Bench, place: Place) {
+        self.0.set_length(all as u64);
+        self.0.set_position(done as u64);
+        self.0.set_message(bench.name());
+        detail(format_args!("{} of {all}: {}, {}: {}", done + 1, bench.name(), place.relation.name(), bench.method()));
+    }
+}
+
+/// The bar of loads, each of which runs and is simulated.
+#[derive(Debug)]
+pub struct LoadBar(ProgressBar);
+
+impl LoadBar {
+    /// Creates the bar of so many loads.
+    pub fn new(loads: usize) -> Self {
+        LoadBar(late(Some(2 * loads as u64), "{wide_bar} {pos}/{len}, {elapsed}  {msg}", true))
+    }
+
+    /// A load begins to run, or to be simulated.
+    pub fn begins(&self, what: &str, point: Point) {
+        let text = format!("{} {} {what}", point.kind.name(), point.instances);
+        detail(&text);
+        self.0.set_message(text);
+        self.0.inc(1);
+    }
+
+    /// Removes the bar.
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
     }
 }

@@ -9,6 +9,8 @@ use std::ops::RangeInclusive;
 pub enum Origin {
     /// A publication that has the value: a paper, posting or table.
     Source(String),
+    /// It was measured on this machine: when, and how (`wakelab calibrate`).
+    Measured(String),
     /// Nobody published it: the reason for this value.
     Assumed(String),
 }

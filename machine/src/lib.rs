@@ -4,6 +4,7 @@
 //! from, or states that it is assumed, with the range in which it may lie. Nothing here knows a policy.
 
 mod builtin;
+mod calibration;
 mod costs;
 mod counts;
 mod energy_model;
@@ -18,6 +19,7 @@ mod scaled;
 mod write;
 
 pub use builtin::{all, get, names};
+pub use calibration::Calibration;
 pub use costs::{Cost, Costs, Origin, Unit};
 pub use counts::{Counts, CpuGroup};
 pub use energy_model::PerfDomain;

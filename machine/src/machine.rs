@@ -1,6 +1,6 @@
 //! A machine.
 
-use crate::{Costs, Demotion, Ensemble, FreqPolicy, IdleState, Origin, Power, Reference, Turbo};
+use crate::{Calibration, Costs, Demotion, Ensemble, FreqPolicy, IdleState, Origin, Power, Reference, Turbo};
 use serde::{Serialize, Serializer};
 use wakelab_kernel::Preset;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
@@ -97,6 +97,8 @@ pub struct MachineFile {
     pub topology_origin: Option<Origin>,
     /// What costs of other machines can be scaled from. `None` if the file does not say.
     pub reference: Option<Reference>,
+    /// How the machine was measured. `None` if it was not.
+    pub calibration: Option<Calibration>,
 }
 
 /// Where the background work was taken from.

@@ -202,6 +202,7 @@ fn three(amount: &Amount) -> Three<u64> {
 fn text(origin: &Origin) -> String {
     match origin {
         Origin::Source(text) => text.clone(),
+        Origin::Measured(text) => format!("measured {text}"),
         Origin::Assumed(text) => format!("assumed {text}"),
     }
 }
@@ -210,7 +211,7 @@ fn text(origin: &Origin) -> String {
 fn of(number: String, origin: &Origin) -> String {
     match origin {
         Origin::Source(text) => format!("{number} of {text}"),
-        Origin::Assumed(_) => number,
+        Origin::Measured(_) | Origin::Assumed(_) => number,
     }
 }
 

@@ -1,6 +1,8 @@
 //! Writing a machine file. All costs are written out.
 
-use crate::{Amount, BusyPower, Clock, FreqPolicy, MACHINE, Machine, MachineFile, Origin, Reference, Scope};
+use crate::{
+    Amount, BusyPower, Calibration, Clock, FreqPolicy, MACHINE, Machine, MachineFile, Origin, Reference, Scope,
+};
 use std::fmt::Write;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::{Arch, CpuTopology, Numbering, Topology, Uniform};
@@ -9,14 +11,15 @@ impl Machine {
     /// Returns the machine as a file that [`Machine::from_toml`] reads back to an equal machine. The file does not name
     /// where the topology was taken from; that of [`MachineFile::to_toml`] does.
     pub fn to_toml(&self) -> String {
-        to_toml(self, None, None)
+        to_toml(self, None, None, None)
     }
 }
 
 impl MachineFile {
     /// Returns the machine as a file that [`MachineFile::from_toml`] reads back to an equal one.
     pub fn to_toml(&self) -> String {
-        to_toml(&self.machine, self.topology_origin.as_ref(), self.reference.as_ref())
+        let MachineFile { machine, topology_origin, reference, calibration } = self;
+        to_toml(machine, topology_origin.as_ref(), reference.as_ref(), calibration.as_ref())
     }
 }
 
@@ -25,7 +28,12 @@ macro_rules! line {
     ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
 }
 
-fn to_toml(machine: &Machine, topology_origin: Option<&Origin>, reference: Option<&Reference>) -> String {
+fn to_toml(
+    machine: &Machine,
+    topology_origin: Option<&Origin>,
+    reference: Option<&Reference>,
+    calibration: Option<&Calibration>,
+) -> String {
     let mut text = String::new();
     line!(text, "name = {}", quoted(&machine.name));
     line!(text, "description = {}", quoted(&machine.description));
@@ -81,6 +89,14 @@ fn to_toml(machine: &Machine, topology_origin: Option<&Origin>, reference: Optio
             let key = if constant.of == MACHINE { constant.key() } else { quoted(&constant.key()) };
             let values: Vec<u64> = ensemble.sets.iter().map(|set| set[at]).collect();
             line!(text, "{key} = {values:?}");
+        }
+    }
+    if let Some(Calibration { date, kernel, preset, hz, noise, work }) = calibration {
+        line!(text, "\n[calibration]\ndate = {}\nkernel = {}", quoted(date), quoted(kernel));
+        line!(text, "preset = {}\nhz = {hz}\nnoise = {}", quoted(preset), quoted(noise));
+        line!(text, "\n[calibration.work]");
+        for (name, ns) in work {
+            line!(text, "{name} = {ns}");
         }
     }
     text
@@ -258,6 +274,7 @@ fn points(points: &[(u64, u64)]) -> String {
 fn origin(origin: &Origin) -> String {
     match origin {
         Origin::Source(text) => format!("source = {}", quoted(text)),
+        Origin::Measured(text) => format!("measured = {}", quoted(text)),
         Origin::Assumed(text) => format!("assumed = {}", quoted(text)),
     }
 }

@@ -1,6 +1,7 @@
 //! Text and JSON of what the studies found. Nothing is computed here.
 
 pub mod ablation;
+pub mod calibrate;
 pub mod capture;
 pub mod compare;
 pub mod conform;
@@ -15,6 +16,7 @@ pub mod reproduce;
 pub mod stats;
 pub mod summary;
 mod table;
+pub mod verify;
 pub mod workload;
 
 pub use table::fit_tables;

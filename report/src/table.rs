@@ -33,6 +33,15 @@ pub(crate) fn text(table: &Table) -> String {
     fitted(table, WIDTH.load(Ordering::Relaxed))
 }
 
+/// The text of a table whose columns between the first and the last are numbers.
+pub(crate) fn with_text_at_end(mut table: Table) -> String {
+    let last = table.column_count() - 1;
+    if let Some(column) = table.column_mut(last) {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    text(&table)
+}
+
 fn fitted(table: &Table, width: u16) -> String {
     let lines = |table: &Table| table.lines().map(|line| line.trim_end().to_owned() + "\n").collect::<String>();
     let whole = lines(table);

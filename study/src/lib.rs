@@ -8,13 +8,14 @@
 //! [`compare`] runs two feature sets on a simulated machine, as an [`experiment`] describes it. [`mechanisms`] does so
 //! with each part of the simulator switched off in turn, and [`sensitivity`] with the assumed constants changed.
 //! [`reproduce`] compares published tables with their simulation. [`fit`] fits a machine to what was
-//! measured on it. [`cache`] keeps finished runs, and [`statistics`]
-//! tests whether two means differ.
+//! measured on it. [`calibrate`] derives constants from microbenchmarks, and [`verify`] compares loads that ran with
+//! their simulation. [`cache`] keeps finished runs, and [`statistics`] tests whether two means differ.
 //!
 //! All of them return data; `wakelab-report` turns it into text.
 
 pub mod ablation;
 pub mod cache;
+pub mod calibrate;
 pub mod capture;
 pub mod compare;
 pub mod conform;
@@ -36,6 +37,7 @@ pub mod summary;
 mod threads;
 mod time_ordered;
 pub mod trace;
+pub mod verify;
 
 pub use decider::{AssumedInputs, Decider, DeciderError};
 pub use recordings::{FileOutcome, Progress, SourceKinds};

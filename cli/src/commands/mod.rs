@@ -1,6 +1,7 @@
 //! The commands. Each file has the arguments of its command, its help, and its code: arguments in, studies run, reports
 //! out.
 
+mod calibrate;
 mod capture;
 mod compare;
 mod conform;
@@ -18,6 +19,7 @@ mod simulate;
 mod stats;
 mod trace;
 mod trust;
+mod verify;
 mod whatif;
 mod workload;
 
@@ -58,6 +60,22 @@ pub enum Command {
     /// machine are predictions, and say in how many machines that fit they hold. Exits as `wakelab run` does.
     #[command(after_help = fit::EXAMPLE)]
     Fit(fit::Args),
+    /// Measure this machine: a file with its own costs.
+    ///
+    /// Its topology from sysfs, and costs from microbenchmarks, as ordinary system calls of pinned threads: no root, no
+    /// BPF. Each constant is the one with which the simulation of a microbenchmark takes the measured time. Takes a
+    /// minute; run it while nothing else runs. docs/calibrate.md has the equations.
+    #[command(after_help = calibrate::EXAMPLE)]
+    Calibrate(calibrate::Args),
+    /// Run loads here, and compare them with their simulation.
+    ///
+    /// On the machine that `wakelab calibrate` measured: throughput, switches, migrations and latencies of loads from a
+    /// quarter to twice the CPUs, and a verdict. Exits with 0 whatever the verdict is.
+    #[command(after_help = verify::EXAMPLE)]
+    Verify(verify::Args),
+    /// Do a part of a measurement.
+    #[command(hide = true, name = calibrate::PART)]
+    MeasurePart(calibrate::PartArgs),
     /// Count reasons, searches, waits and migrations.
     ///
     /// Exits with 2 if something cannot be read; what could be read before is counted.
@@ -147,6 +165,9 @@ impl Command {
             Command::Compare(args) => compare::run(args),
             Command::Reproduce(args) => reproduce::run(args),
             Command::Fit(args) => fit::run(args),
+            Command::Calibrate(args) => calibrate::run(args),
+            Command::Verify(args) => verify::run(args),
+            Command::MeasurePart(args) => calibrate::part(args),
             Command::Stats(args) => stats::run(args),
             Command::Explain(args) => explain::run(args),
             Command::Conform(args) => conform::run(args),
@@ -171,6 +192,8 @@ impl Command {
             Command::Run(args) => Paths { inputs: vec![args.file.clone()], outputs: args.simulation.outputs() },
             Command::Reproduce(args) => args.paths(),
             Command::Fit(args) => args.paths(),
+            Command::Calibrate(args) => args.paths(),
+            Command::Verify(args) => args.paths(),
             Command::Stats(args) => args.recordings.paths(&args.html),
             Command::Explain(args) => args.recordings.paths(&args.html),
             Command::Conform(args) => args.recordings.paths(&args.html),

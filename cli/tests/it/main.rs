@@ -4,6 +4,7 @@
 mod analysis;
 mod bombs;
 mod book;
+mod calibrate;
 mod capture;
 mod commands;
 mod compare_bad_input;

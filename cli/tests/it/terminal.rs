@@ -6,12 +6,14 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Output;
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 23] = [
     "",
     "run",
     "compare",
     "reproduce",
     "fit",
+    "calibrate",
+    "verify",
     "stats",
     "explain",
     "conform",
@@ -115,8 +117,8 @@ fn the_examples_of_help_work() {
                     other => other,
                 };
             }
-            if matches!(args[0], "run" | "reproduce" | "fit") {
-                // Minutes without optimisation; a file that is not there would be said at once.
+            if matches!(args[0], "run" | "reproduce" | "fit" | "calibrate" | "verify") {
+                // Minutes, or minutes without optimisation; a file that is not there would be said at once.
                 args.push("--help");
             }
             let output = wakelab_in_clone(&args);
@@ -124,7 +126,7 @@ fn the_examples_of_help_work() {
             seen += 1;
         }
     }
-    assert!(seen >= 14, "{seen} examples");
+    assert!(seen >= 16, "{seen} examples");
 }
 
 #[test]

@@ -98,7 +98,8 @@ fn import_tree(tree: Tree<'_>, name: &str) -> Result<Imported, InputError> {
         [] => Origin::Source(from.to_owned()),
         _ => Origin::Assumed(format!("{from}; but {}", guesses.join("; "))),
     });
-    let imported = Imported { file: MachineFile { machine, topology_origin, reference: None }, notes };
+    let imported =
+        Imported { file: MachineFile { machine, topology_origin, reference: None, calibration: None }, notes };
     // Otherwise whoever keeps the file would find out later.
     match MachineFile::from_toml(&imported.to_toml(), &tree.name("")) {
         Ok(read) if read == imported.file => Ok(imported),

@@ -9,7 +9,7 @@ use wakelab_input::{InputError, Table};
 pub(super) fn read(root: &Table<'_>, inherited: Option<&Costs>) -> Result<Costs, InputError> {
     let tables = root.table("costs", Costs::NAMES)?;
     Costs::try_from_fn(|name, unit| {
-        let keys = &[Unit::Ns.key(), Unit::Pct.key(), "range", "source", "assumed"];
+        let keys = &[Unit::Ns.key(), Unit::Pct.key(), "range", "source", "measured", "assumed"];
         let table = tables.as_ref().map(|tables| tables.table(name, keys)).transpose()?.flatten();
         match (table, inherited) {
             (Some(table), _) => cost(&table, name, unit),

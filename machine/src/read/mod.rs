@@ -1,6 +1,7 @@
 //! Reading a machine file. docs/machines.md describes the format.
 
 mod cache;
+mod calibration;
 mod costs;
 mod ensemble;
 mod frequency;
@@ -34,6 +35,7 @@ const KEYS: &[&str] = &[
     "costs",
     "noise",
     "ensemble",
+    "calibration",
 ];
 
 impl Machine {
@@ -104,7 +106,8 @@ impl MachineFile {
             noise_origin,
             ensemble: ensemble::read(&root)?,
         };
-        Ok(MachineFile { machine, topology_origin, reference })
+        let calibration = calibration::read(&root)?;
+        Ok(MachineFile { machine, topology_origin, reference, calibration })
     }
 }
 

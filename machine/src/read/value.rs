@@ -21,15 +21,20 @@ pub(super) fn need_cpus(table: &Table<'_>, nr_cpus: u32) -> Result<CpuMask, Inpu
     Ok(CpuMask::from_cpus(nr_cpus, cpus))
 }
 
-/// Where a value was taken from: exactly one of `source` and `assumed`.
+/// Where a value was taken from: exactly one of `source` and `assumed`; of a table that may have the key, `measured` is
+/// the third.
 pub(super) fn origin(table: &Table<'_>) -> Result<Origin, InputError> {
-    match (table.text("source")?, table.text("assumed")?) {
-        (Some(source), None) => Ok(Origin::Source(source.to_owned())),
-        (None, Some(assumed)) => Ok(Origin::Assumed(assumed.to_owned())),
-        (Some(_), Some(_)) => Err(table
+    match (table.text("source")?, table.text("measured")?, table.text("assumed")?) {
+        (Some(source), None, None) => Ok(Origin::Source(source.to_owned())),
+        (None, Some(measured), None) => Ok(Origin::Measured(measured.to_owned())),
+        (None, None, Some(assumed)) => Ok(Origin::Assumed(assumed.to_owned())),
+        (Some(_), None, Some(_)) => Err(table
             .error("expected one of `source` and `assumed`, found both")
             .with_hint("`source` names a publication that has the value; all else is `assumed`")),
-        (None, None) => Err(table
+        (_, Some(_), _) => Err(table
+            .error("expected one of `source`, `measured` and `assumed`, found more")
+            .with_hint("`measured` says when and how this machine was measured")),
+        (None, None, None) => Err(table
             .error("expected `source = \"...\"` or `assumed = \"...\"`")
             .with_hint("`source` names the publication that has the value; `assumed` gives the reason for this value")),
     }

@@ -3,6 +3,7 @@
 #[path = "../../../fuzz/changes.rs"]
 mod changes;
 
+mod calibration;
 mod counts;
 mod docs;
 mod ensemble;

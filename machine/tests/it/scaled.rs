@@ -35,7 +35,7 @@ fn why(machine: &Machine, name: &str) -> String {
     let (.., cost) = costs.iter().find(|(known, ..)| *known == name).expect("a cost");
     match &cost.origin {
         Origin::Assumed(why) => why.clone(),
-        Origin::Source(source) => panic!("{name} has a source: {source}"),
+        Origin::Source(source) | Origin::Measured(source) => panic!("{name} has a source: {source}"),
     }
 }
 

@@ -6,10 +6,9 @@ mod power;
 pub use json::{json, list_json};
 
 use crate::numbers::{count, duration, thousands};
-use crate::table::{table, text as table_text};
-use comfy_table::{CellAlignment, Table};
+use crate::table::{table, with_text_at_end};
 use std::fmt::Write;
-use wakelab_machine::{Counts, CpuGroup, Machine, MachineFile, Origin};
+use wakelab_machine::{Calibration, Counts, CpuGroup, Machine, MachineFile, Origin};
 use wakelab_sched::domain::Arch;
 
 /// All machines, a line each.
@@ -62,6 +61,9 @@ pub fn show_text(file: &MachineFile) -> String {
         let sets = count(ensemble.sets.len() as u64, "set");
         let _ = write!(text, "\nEnsemble: {sets} of constants that fit {}\n", ensemble.fitted);
     }
+    if let Some(Calibration { date, kernel, preset, noise, .. }) = &file.calibration {
+        let _ = write!(text, "\nMeasured {date} on {kernel}, which {preset} stood for; {noise}\n");
+    }
     text
 }
 
@@ -87,17 +89,9 @@ fn range([low, high]: [u64; 2]) -> String {
 fn from(origin: &Origin) -> String {
     match origin {
         Origin::Source(text) => text.clone(),
+        Origin::Measured(text) => format!("measured {text}"),
         Origin::Assumed(text) => format!("assumed: {text}"),
     }
-}
-
-/// A table whose columns between the first and the last are numbers.
-fn with_text_at_end(mut table: Table) -> String {
-    let last = table.column_count() - 1;
-    if let Some(column) = table.column_mut(last) {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
-    table_text(&table)
 }
 
 /// More LLCs of a package than this are counted, not listed.

@@ -83,7 +83,7 @@ fn every_cost_and_cache_is_shown_with_value_range_and_origin() {
             // Caches of one name can differ by their CPUs, and have a line each.
             let mut lines = text.lines().filter(|line| line.split_whitespace().next() == Some(name));
             let from = match origin {
-                Origin::Source(from) => from.clone(),
+                Origin::Source(from) | Origin::Measured(from) => from.clone(),
                 Origin::Assumed(why) => format!("assumed: {why}"),
             };
             assert!(lines.any(|line| line.ends_with(&from)), "{name} in\n{text}");

@@ -1,7 +1,7 @@
 //! Groups of tasks that wake each other, and whether they are many of the same.
 
 use super::cycle::{self, Shape, pooled};
-use super::program::{CapturedOp, CapturedProgram, Rounds, of_window, steps};
+use super::program::{CapturedOp, CapturedProgram, Rounds, of_window, steps, take_time};
 use super::timeline::{TaskNr, Timelines, family};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -42,7 +42,8 @@ pub(super) fn models(lines: &Timelines, most_steps: usize, marks: bool) -> Vec<G
         let regular = cycles.is_some();
         let window = || {
             let program = |&task: &TaskNr| (task, of_window(lines, task, to_ns, Rounds::ForEver, marks));
-            let mut programs: Programs = tasks.iter().map(program).collect();
+            let acts = |task: &&TaskNr| lines.tasks[**task as usize].acts_by(to_ns);
+            let mut programs: Programs = tasks.iter().filter(acts).map(program).collect();
             let together = programs.values().filter(|program| !program.for_ever.is_empty()).count() > 1;
             if !together {
                 programs.values_mut().for_each(|program| program.for_ever.retain(|op| *op != CapturedOp::EndOfRound));
@@ -51,7 +52,7 @@ pub(super) fn models(lines: &Timelines, most_steps: usize, marks: bool) -> Vec<G
         };
         Group { programs: cycles.unwrap_or_else(window), cycles: regular, instances: 1, kernel }
     });
-    merged(lines, groups.collect())
+    merged(lines, groups.filter(|group| !group.programs.is_empty()).collect())
 }
 
 /// The groups of all tasks that did anything, each with the steps that were recorded, once.
@@ -100,15 +101,18 @@ fn cycles(lines: &Timelines, tasks: &[TaskNr], marks: bool) -> Option<Programs> 
         if line.began_ns.is_some() && line.parent.is_some() {
             return None;
         }
-        let ops = steps(lines, line, u64::MAX, false, marks);
+        let mut ops = steps(lines, line, u64::MAX, false, marks);
         // A task that never waits computes for ever, if it did not end.
         if line.asleep_since.is_none()
             && !ops.iter().any(CapturedOp::waits)
             && ops.iter().all(|op| !matches!(op, CapturedOp::Send { .. }))
         {
+            take_time(&mut ops);
             return Some((task, CapturedProgram { first: Vec::new(), for_ever: ops }));
         }
-        Some((task, cycle::of(&ops)?))
+        let mut program = cycle::of(&ops)?;
+        take_time(&mut program.for_ever);
+        Some((task, program))
     };
     let programs: Programs = tasks.iter().map(program).collect::<Option<_>>()?;
     // Who is not sent anything by the others is not to wait for it.

@@ -103,15 +103,20 @@ pub(super) fn of_window(lines: &Timelines, task: TaskNr, to_ns: u64, rounds: Rou
         {
             ops.push(CapturedOp::Sleep(Amount::Ns(to_ns.min(lines.to_ns).saturating_sub(since))));
         }
-        if !ops.iter().any(|op| op.waits() || matches!(op, CapturedOp::Run(Amount::Ns(1..)))) {
-            ops.push(CapturedOp::Run(Amount::Ns(1)));
-        }
+        take_time(&mut ops);
         ops.extend(forks.then_some(CapturedOp::WaitForChildren));
         ops.push(CapturedOp::EndOfRound);
         CapturedProgram { first: Vec::new(), for_ever: ops }
     } else {
         ops.extend((forks && !exact).then_some(CapturedOp::WaitForChildren));
         CapturedProgram { first: ops, for_ever: Vec::new() }
+    }
+}
+
+/// Adds a ns of work to a round that has none: rounds without time would be done for ever at one moment.
+pub(super) fn take_time(round: &mut Vec<CapturedOp>) {
+    if !round.iter().any(|op| matches!(op, CapturedOp::Run(amount) if amount.mean() > 0)) {
+        round.push(CapturedOp::Run(Amount::Ns(1)));
     }
 }
 
@@ -156,7 +161,11 @@ pub(super) fn steps(lines: &Timelines, line: &Timeline, to_ns: u64, exact: bool,
                 }
             }
             Step::Yielded { .. } => {}
-            Step::Fork(child) => then(&mut work, &[CapturedOp::Fork(child)]),
+            // A child that does nothing in the window is none.
+            Step::Fork(child) if lines.tasks[child as usize].acts_by(to_ns) => {
+                then(&mut work, &[CapturedOp::Fork(child)]);
+            }
+            Step::Fork(_) => {}
             Step::Exec => then(&mut work, &[CapturedOp::Exec]),
             Step::Done => then(&mut work, &[CapturedOp::Done, CapturedOp::Begin]),
         }

@@ -77,13 +77,19 @@ impl Threads<'_> {
         Value::Object(thread)
     }
 
+    /// Whether a task ever waits to be woken: rt-app refuses to resume others.
+    fn suspends(&self, task: TaskNr) -> bool {
+        let program = self.group.programs.get(&task);
+        program.is_some_and(|of| of.first.iter().chain(&of.for_ever).any(|op| *op == CapturedOp::Receive))
+    }
+
     fn events(&self, task: TaskNr, ops: &[CapturedOp]) -> Map<String, Value> {
         let mut events = Map::new();
         let us = |amount: &Amount| (amount.mean() / 1000).max(1);
         for (step, op) in ops.iter().enumerate() {
             let (key, value) = match op {
                 CapturedOp::Run(amount) if amount.mean() > 0 => ("run", json!(us(amount))),
-                CapturedOp::Send { to, .. } => ("resume", json!(self.name(*to))),
+                CapturedOp::Send { to, .. } if self.suspends(*to) => ("resume", json!(self.name(*to))),
                 CapturedOp::Receive => ("suspend", json!(self.name(task))),
                 CapturedOp::Sleep(amount) => ("sleep", json!(us(amount))),
                 CapturedOp::Timer(ns) => ("timer", json!({"ref": "period", "period": (ns / 1000).max(1)})),

@@ -75,6 +75,13 @@ pub(super) struct Timeline {
     pub(super) woken_from_idle: u64,
 }
 
+impl Timeline {
+    /// Whether it has done anything by this time, ns.
+    pub(super) fn acts_by(&self, to_ns: u64) -> bool {
+        self.steps.first().is_some_and(|timed| timed.t_ns <= to_ns)
+    }
+}
+
 /// How often a task woke another, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Edge {
@@ -356,7 +363,8 @@ impl<'a> Follower<'a> {
         }
         let new = self.tasks[wakee as usize].last_cpu.is_none() && self.tasks[wakee as usize].state == State::Unknown;
         let fork = new && (wake.is_fork() || (wake.flags.is_none() && wake.prev_cpu.is_none()));
-        let waker = wake.waker_pid.map(|pid| self.task(pid));
+        // A task that wakes itself is woken by an interrupt.
+        let waker = wake.waker_pid.map(|pid| self.task(pid)).filter(|&waker| waker != wakee);
         let runs = |this: &Self, task: TaskNr| this.tasks[task as usize].state == State::Runs(wake.waker_cpu);
         if let Some(by) = waker {
             self.cpu(wake.waker_cpu);
@@ -367,6 +375,8 @@ impl<'a> Follower<'a> {
                     self.begin_running(by, wake.waker_cpu, t_ns);
                 } else {
                     self.lines.losses.unknown_wakers += 1;
+                    // It is there, so that nobody starts it any more.
+                    self.tasks[by as usize].last_cpu.get_or_insert(wake.waker_cpu);
                 }
             }
             self.account(wake.waker_cpu, t_ns);
@@ -604,7 +614,11 @@ impl<'a> Follower<'a> {
         let line = &mut self.lines.tasks[number as usize];
         line.comm.clone_from(&begins.comm);
         line.attributes.clone_from(&begins.attributes);
-        (line.noise, line.parent) = (begins.background, parent);
+        line.noise = begins.background;
+        // Of a task that was seen to be forked, the fork says by whom.
+        if line.began_ns.is_none() {
+            line.parent = parent;
+        }
     }
 
     /// A transaction was completed.

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod cache;
+mod calibrate;
 mod capture;
 mod compare;
 mod compare_simulated;
