@@ -15,6 +15,7 @@ pub mod reproduce;
 pub mod stats;
 pub mod summary;
 mod table;
+pub mod waits;
 pub mod workload;
 
 pub use table::fit_tables;

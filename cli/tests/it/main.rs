@@ -22,3 +22,4 @@ mod support;
 mod terminal;
 mod trace;
 mod trust;
+mod waits;

@@ -6,13 +6,14 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Output;
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "",
     "run",
     "compare",
     "reproduce",
     "fit",
     "stats",
+    "waits",
     "explain",
     "conform",
     "replay",
