@@ -61,12 +61,15 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     bar.finish();
     let errors = all_errors(errors, outcomes);
     let shown = Shown { over_ns: args.over, by: args.by };
+    let any = found.values().any(|waits| !waits.is_empty());
     if let Some(html) = &html {
         with_read(sources.len(), &files, &errors, |read| {
-            html.write_if(!found.is_empty(), || report::html::waits(&found, shown, read))
+            html.write_if(any, || report::html::waits(&found, shown, read))
         })?;
     }
     match args.format {
+        // Nothing could be read, and the errors say why.
+        TextFormat::Text if !any => {}
         TextFormat::Text => print(&report::waits::text(&found, shown))?,
         TextFormat::Json => print_json(&report::waits::json(&found, shown, &errors))?,
     }

@@ -190,6 +190,9 @@ fn merge_parts(into: &mut Parts, from: &Parts) {
     from.iter().for_each(|(key, sums)| part(into, key.clone()).merge(sums));
 }
 
+/// The time behind tasks of each name, ns.
+pub(super) type TimeByName = BTreeMap<Arc<str>, u64>;
+
 /// All waits.
 #[derive(Clone, Debug)]
 pub struct Sums {
@@ -235,8 +238,8 @@ impl Sums {
         merge_parts(&mut self.by_cpu, &other.by_cpu);
     }
 
-    /// Adds a wait that is long enough. `ran` is what its CPUs did, with the name of each task.
-    pub(super) fn add(&mut self, wait: &LongWait, behind: &BTreeMap<Arc<str>, u64>) {
+    /// Adds a wait that is long enough, with the time behind tasks of each name.
+    pub(super) fn add(&mut self, wait: &LongWait, behind: &TimeByName) {
         let (cause, ns) = (wait.cause, wait.wait_ns);
         self.causes.add(cause, ns);
         self.spent.add(wait.spent);

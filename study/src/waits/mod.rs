@@ -135,10 +135,22 @@ fn of_source(
             (Err(e), _) | (_, Err(e)) => error = error.or(Some(e)),
         }
     }
-    (Some((run, found)), failed.or(error))
+    error = failed.or(error);
+    if error.is_none() && found.is_empty() {
+        error = Some(ReadError::of_file(source.path(), "expected wake-ups, found none").with_hint(
+            "was the recorder stopped before its first row, the run no longer than --settle, or does the import have no \
+             sched_waking?",
+        ));
+    }
+    (Some((run, found)), error)
 }
 
 impl RunWaits {
+    /// Whether there was neither a wake-up nor a wait.
+    pub fn is_empty(&self) -> bool {
+        self.span.is_none() && self.sums.preemptions.latency().n == 0
+    }
+
     fn merge(&mut self, other: RunWaits, most: usize) {
         self.runs += other.runs;
         self.sums.merge(&other.sums);

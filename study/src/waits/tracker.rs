@@ -1,12 +1,12 @@
 //! Follows each waiting task from queue to queue, and each CPU from task to task.
 
-use super::causes::{Began, Cause, LongWait, MOST_MOVES, Move, Named, RanMeanwhile, Spent};
+use super::causes::{Began, Cause, LongWait, MOST_MOVES, Move, Named, RanMeanwhile, Spent, TimeByName, common_name};
 use super::history::{History, Ran};
 use super::idle::{IdleCpus, IdleMeanwhile, Moment};
 use crate::stats::wakeups::WakeupWithReason;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use wakelab_events::stream::{CpuValue, Migration, Switch};
 use wakelab_sched::cpumask::{Cpu, CpuMask};
@@ -80,7 +80,7 @@ pub(super) struct Ended {
     /// How long it took, ns.
     pub(super) wait_ns: u64,
     /// All of it, and the time behind tasks of each name, if it is long enough.
-    pub(super) long: Option<(Box<LongWait>, BTreeMap<Arc<str>, u64>)>,
+    pub(super) long: Option<(Box<LongWait>, TimeByName)>,
 }
 
 /// Follows tasks and CPUs.
@@ -371,16 +371,16 @@ impl Tracker {
         Ended { woken, t_ns, wait_ns, long }
     }
 
-    fn long(&self, wait_ns: u64, pid: i64, waiter: Waiter, ran_on: Cpu) -> (Box<LongWait>, BTreeMap<Arc<str>, u64>) {
+    fn long(&self, wait_ns: u64, pid: i64, waiter: Waiter, ran_on: Cpu) -> (Box<LongWait>, TimeByName) {
         let mut spent = waiter.spent;
         // Time off any known queue.
         spent.unknown_ns += wait_ns.saturating_sub(spent.total_ns());
-        let mut behind: BTreeMap<Arc<str>, u64> = BTreeMap::new();
+        let mut behind = TimeByName::new();
         let mut ran: Vec<_> = waiter.ran.into_iter().collect();
         ran.sort_by_key(|(what, ns)| (std::cmp::Reverse(*ns), *what));
         for (what, ns) in &ran {
             if let Ran::Task(pid) = what {
-                *behind.entry(super::causes::common_name(&self.named(*pid).comm)).or_default() += ns;
+                *behind.entry(common_name(&self.named(*pid).comm)).or_default() += ns;
             }
         }
         let others = ran.get(MOST_RAN..).unwrap_or_default();
