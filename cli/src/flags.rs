@@ -44,6 +44,15 @@ pub enum TableFormat {
     Json,
 }
 
+/// Text or JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TextFormat {
+    /// Sentences.
+    Text,
+    /// JSON.
+    Json,
+}
+
 /// How a table is printed.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct FormatFlag {

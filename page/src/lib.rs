@@ -33,4 +33,4 @@ pub use section::over_time::{Flip, LlcPoint, LlcSeries, Series, Shape, Timeline}
 pub use section::search::{CostBin, SearchCost, StatPoint, Statistic};
 pub use section::tables::{Align, Cell, Column, Section, Table};
 pub use section::topology::{CpuPlace, Topology};
-pub use section::wakeups::{Explained, ReasonCount, Reasons};
+pub use section::wakeups::{CauseSum, Causes, Explained, ReasonCount, Reasons};

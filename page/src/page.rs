@@ -8,7 +8,7 @@ use crate::section::over_time::{LlcSeries, Timeline};
 use crate::section::search::{SearchCost, Statistic};
 use crate::section::tables::Section;
 use crate::section::topology::Topology;
-use crate::section::wakeups::{Explained, Reasons};
+use crate::section::wakeups::{Causes, Explained, Reasons};
 use serde::Serialize;
 
 /// All that a page shows. A part that is empty or `None` has no section.
@@ -35,6 +35,8 @@ pub struct Page {
     pub latencies: Vec<Latency>,
     /// The number of wake-ups by the reason of their choice.
     pub reasons: Vec<Reasons>,
+    /// Long waits by cause.
+    pub causes: Vec<Causes>,
     /// Wake-ups by the LLC on which the wakee ran last and the LLC to which it went.
     pub migrations: Vec<Migrations>,
     /// What each CPU did over time; at most [`crate::limits::HEATS`] maps.

@@ -17,6 +17,7 @@ pub mod stats;
 pub mod summary;
 mod table;
 pub mod verify;
+pub mod waits;
 pub mod workload;
 
 pub use table::fit_tables;

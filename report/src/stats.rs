@@ -37,7 +37,7 @@ pub fn text(stats: &Stats, top: usize) -> String {
     text
 }
 
-fn title(run: &Run) -> String {
+pub(crate) fn title(run: &Run) -> String {
     let words = [run.kind, &run.kernel, &run.machine, &run.workload, &run.variant];
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
 }

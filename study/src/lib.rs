@@ -2,7 +2,7 @@
 //!
 //! [`explain`] shows for each recorded wake-up why the kernel chose its CPU. [`conform`] counts how often the model
 //! chooses what the kernel chose, [`summary`] counts reasons, and [`stats`] counts everything in a recording or a
-//! simulated run. [`picture`] collects the charts of one run. [`replay`] makes the decisions again with other features.
+//! simulated run, and [`waits`] says why tasks waited. [`picture`] collects the charts of one run. [`replay`] makes the decisions again with other features.
 //! [`ablation`] measures what each rule and input of the model is worth.
 //!
 //! [`compare`] runs two feature sets on a simulated machine, as an [`experiment`] describes it. [`mechanisms`] does so
@@ -38,6 +38,7 @@ mod threads;
 mod time_ordered;
 pub mod trace;
 pub mod verify;
+pub mod waits;
 
 pub use decider::{AssumedInputs, Decider, DeciderError};
 pub use recordings::{FileOutcome, Progress, SourceKinds};

@@ -1,11 +1,10 @@
 //! `wakelab explain`.
 
 use super::{all_errors, decider, exit, with_read};
-use crate::flags::{HtmlFlag, RecordingFiles, WithFlag};
+use crate::flags::{HtmlFlag, RecordingFiles, TextFormat, WithFlag};
 use crate::out_file::HtmlFile;
 use crate::output::{Exit, hint, named_stdout, print, print_as_is, print_json, say, say_errors};
 use crate::progress::Bar;
-use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -78,15 +77,6 @@ pub struct Args {
     /// json: an object for each row and line; one object for --summary.
     #[arg(long, value_enum, default_value_t = TextFormat::Text, hide_possible_values = true)]
     format: TextFormat,
-}
-
-/// Text or JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum TextFormat {
-    /// Sentences.
-    Text,
-    /// JSON.
-    Json,
 }
 
 impl Args {

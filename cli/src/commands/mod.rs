@@ -20,6 +20,7 @@ mod stats;
 mod trace;
 mod trust;
 mod verify;
+mod waits;
 mod whatif;
 mod workload;
 
@@ -81,6 +82,11 @@ pub enum Command {
     /// Exits with 2 if something cannot be read; what could be read before is counted.
     #[command(after_help = stats::EXAMPLE)]
     Stats(stats::Args),
+    /// Say why tasks waited: behind whom, and who was idle.
+    ///
+    /// Takes context switches. Exits with 2 if something cannot be read; what could be read before is counted.
+    #[command(after_help = waits::EXAMPLE)]
+    Waits(waits::Args),
     /// Explain for each wake-up why its CPU was chosen.
     ///
     /// Exits with 1 if no row matches, with 2 if a file cannot be read.
@@ -169,6 +175,7 @@ impl Command {
             Command::Verify(args) => verify::run(args),
             Command::MeasurePart(args) => calibrate::part(args),
             Command::Stats(args) => stats::run(args),
+            Command::Waits(args) => waits::run(args),
             Command::Explain(args) => explain::run(args),
             Command::Conform(args) => conform::run(args),
             Command::Replay(args) => replay::run(args),
@@ -195,6 +202,7 @@ impl Command {
             Command::Calibrate(args) => args.paths(),
             Command::Verify(args) => args.paths(),
             Command::Stats(args) => args.recordings.paths(&args.html),
+            Command::Waits(args) => args.recordings.paths(&args.html),
             Command::Explain(args) => args.recordings.paths(&args.html),
             Command::Conform(args) => args.recordings.paths(&args.html),
             Command::Replay(args) => args.recordings.paths(&args.html),

@@ -24,3 +24,4 @@ mod support;
 mod terminal;
 mod trace;
 mod trust;
+mod waits;

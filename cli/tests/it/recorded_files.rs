@@ -35,9 +35,13 @@ fn with_value(file: &[u8], key: &str, from: &str, to: &str) -> Vec<u8> {
 
 /// Each command refuses what is in `folder`, and says of which file what is wrong and what to do.
 fn refused(folder: &Path, file: &str, expected: &str) {
-    for command in
-        [&["stats", "."][..], &["conform", "."], &["explain", "."], &["replay", ".", "--with", "NO_SIS_PROP"]]
-    {
+    for command in [
+        &["stats", "."][..],
+        &["waits", "."],
+        &["conform", "."],
+        &["explain", "."],
+        &["replay", ".", "--with", "NO_SIS_PROP"],
+    ] {
         let output = wakelab(folder, command);
         let errors = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{command:?}: {errors}");

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Output;
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 26] = [
     "",
     "run",
     "compare",
@@ -15,6 +15,9 @@ const COMMANDS: [&str; 23] = [
     "calibrate",
     "verify",
     "stats",
+    "waits",
+    "capture",
+    "whatif",
     "explain",
     "conform",
     "replay",

@@ -1,4 +1,4 @@
-// Charts of counts: the histogram of search costs, reasons, migrations.
+// Charts of counts: the histogram of search costs, reasons, causes of waits, migrations.
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 charts.histogram = (figure, rows) => {
@@ -31,6 +31,22 @@ charts.reasons = (figure, rows) => {
       color: { field: "reason", type: "nominal", legend: null, scale: { domain: reasons, range: colors } },
       order: { field: "at", type: "quantitative" },
       tooltip: [tip("side", "Side", "nominal"), tip("load", "Load", "nominal"), tip("reason", "Reason", "nominal"), tip("wakeups", "Wake-ups"), tip("share_pct", "Share, %")],
+    } } }] };
+};
+
+charts.causes = (figure, rows) => {
+  const causes = different(rows, "cause");
+  const colors = causes.map((_, i) => PALETTE[i % PALETTE.length]);
+  const order = different(rows, "side");
+  const bars = rows.map((row) => ({ ...row, at: causes.indexOf(row.cause) }));
+  return { legend: causes.map((cause, i) => [cause, colors[i], "box"]), panels: [{ height: order.length * 34 + 44, spec: { data: { values: bars },
+    mark: { type: "bar", stroke: "var(--bg)", strokeWidth: 1 },
+    encoding: {
+      y: { field: "side", type: "nominal", sort: order, title: null, scale: { paddingInner: 0.2 }, axis: { labelLimit: innerWidth < 700 ? 130 : 300, ticks: false, domain: false } },
+      x: { field: "share_pct", type: "quantitative", title: "Share of the waiting (%)", scale: { domain: [0, 100] }, axis: { tickCount: 6 }, stack: "zero" },
+      color: { field: "cause", type: "nominal", legend: null, scale: { domain: causes, range: colors } },
+      order: { field: "at", type: "quantitative" },
+      tooltip: [tip("side", "Side", "nominal"), tip("cause", "Cause", "nominal"), tip("waits", "Waits"), tip("sum_ms", "Sum, ms"), tip("share_pct", "Share, %")],
     } } }] };
 };
 

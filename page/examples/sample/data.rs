@@ -78,6 +78,7 @@ pub fn page(cpus: u32) -> Page {
         search_cost: over_load::search_cost(),
         latencies: over_load::latencies(),
         reasons: over_load::reasons(),
+        causes: over_load::causes(),
         migrations: over_load::migrations(),
         heat: over_time::heat(cpus as usize, 100_000, &mut chance),
         llcs: over_time::llcs(&mut chance),

@@ -161,6 +161,17 @@ pub fn latencies() -> Vec<Latency> {
     all
 }
 
+/// Waits of both sides, mostly behind other tasks.
+pub fn causes() -> Vec<Causes> {
+    let sums = |times: [f64; 4]| {
+        let names = ["behind, LLC idle", "behind, none idle", "leaving idle", "preempted"];
+        let sum = |(cause, ms): (&str, f64)| CauseSum { cause: cause.into(), waits: (ms / 2.5) as u64, ms };
+        names.into_iter().zip(times).map(sum).collect()
+    };
+    let side = |side: &str, times| Causes { side: side.into(), sums: sums(times) };
+    vec![side("base", [620.0, 210.0, 12.5, 80.0]), side("with", [140.0, 305.0, 18.0, 95.0])]
+}
+
 /// Reasons that shift with the load.
 pub fn reasons() -> Vec<Reasons> {
     let names = ["target", "prev", "recent", "core", "smt", "scan", "overloaded", "target: limit", "target: none"];

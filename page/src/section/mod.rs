@@ -22,6 +22,7 @@ pub(crate) fn all(page: &Page) -> Result<(Vec<View>, Vec<Figure>), Error> {
     views.push(search::cost_view(page, f)?);
     views.push(latency::view(page, f)?);
     views.push(wakeups::reasons(page, f)?);
+    views.push(wakeups::causes(page, f)?);
     views.push(migrations::view(page, f)?);
     views.push(heat::view(page, f)?);
     views.push(over_time::llcs(page, f)?);

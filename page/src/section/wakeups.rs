@@ -57,6 +57,57 @@ pub(crate) fn reasons(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<V
     Ok(Some(view))
 }
 
+/// The long waits of one side by cause.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Causes {
+    /// The side's name.
+    pub side: String,
+    /// The waits of each cause, in the order in which they are stacked.
+    pub sums: Vec<CauseSum>,
+}
+
+/// The waits of one cause.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct CauseSum {
+    /// The name of the cause.
+    pub cause: String,
+    /// How many.
+    pub waits: u64,
+    /// Their sum, ms.
+    pub ms: f64,
+}
+
+pub(crate) fn causes(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View>, Error> {
+    if page.causes.is_empty() {
+        return Ok(None);
+    }
+    let mut view = View::new("causes", "Why tasks waited");
+    view.text("The time of long waits by cause.");
+    let mut figure = Figure::new("causes-chart", "causes", "Waiting by cause")
+        .column("side", "Side", "")
+        .column("cause", "Cause", "")
+        .column("waits", "Waits", "")
+        .column("sum_ms", "Sum", "ms")
+        .column("share_pct", "Share of the waiting", "%");
+    let mut said = Vec::new();
+    for Causes { side, sums } in &page.causes {
+        let all: f64 = sums.iter().map(|sum| sum.ms).sum();
+        let share = |ms: f64| if all > 0.0 { 100.0 * ms / all } else { 0.0 };
+        for CauseSum { cause, waits, ms } in sums {
+            let texts = [side, cause].map(|text| text.as_str().into());
+            let numbers = [(*waits).into(), num(*ms), num(share(*ms))];
+            figure.row(texts.into_iter().chain(numbers).collect::<Vec<_>>());
+        }
+        if let Some(most) = sums.iter().max_by(|a, b| a.ms.total_cmp(&b.ms)) {
+            said.push(format!("{side}: mostly {} ({} %).", most.cause, number(share(most.ms))));
+        }
+    }
+    figure.check(limits::VALUES, "show fewer runs on a page")?;
+    figure.summary = said.into_iter().take(6).collect::<Vec<_>>().join(" ");
+    view.figure(figure, figures);
+    Ok(Some(view))
+}
+
 /// A wake-up with the explanation of its CPU.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Explained {

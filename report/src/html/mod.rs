@@ -8,6 +8,7 @@ mod over_time;
 mod replay;
 mod reproduce;
 mod stats;
+mod waits;
 mod wakeups;
 
 pub use comparison::comparison;
@@ -16,6 +17,7 @@ pub use explain::{Explanations, Piece, summary};
 pub use replay::replay;
 pub use reproduce::reproduce;
 pub use stats::stats;
+pub use waits::waits;
 pub use wakelab_page::Error;
 
 use crate::VERSION;

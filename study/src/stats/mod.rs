@@ -2,7 +2,7 @@
 
 mod charts;
 mod tally;
-mod waits;
+pub(crate) mod waits;
 pub(crate) mod wakeups;
 
 pub use charts::{Charts, Example, Examples, SEARCHED_FOR_EXAMPLES, SlowWakeup};
@@ -35,6 +35,19 @@ pub struct Run {
     pub workload: String,
     /// The switches, for a simulation with the side; empty for none.
     pub variant: String,
+}
+
+impl Run {
+    /// What a source is counted as.
+    pub(crate) fn of(about: &RunDescription) -> Self {
+        Run {
+            kind: if about.recorded { "recorded" } else { "simulated" },
+            kernel: about.kernel.clone(),
+            machine: about.machine.clone(),
+            workload: about.workload.clone(),
+            variant: about.variant.clone(),
+        }
+    }
 }
 
 /// The counts of recordings or runs of one kind.
@@ -109,13 +122,7 @@ fn count(
         Ok(about) => about,
         Err(error) => return (None, Some(error)),
     };
-    let run = Run {
-        kind: if about.recorded { "recorded" } else { "simulated" },
-        kernel: about.kernel.clone(),
-        machine: about.machine.clone(),
-        workload: about.workload.clone(),
-        variant: about.variant.clone(),
-    };
+    let run = Run::of(&about);
     let stream = WakeupStream::of(source, &about);
     let charts = draw.then(|| ChartsBuilder::new(&about));
     let mut counting =
@@ -200,7 +207,7 @@ pub fn about(source: &Source) -> Result<RunDescription, ReadError> {
     }
 }
 
-fn has_waits(source: &Source) -> bool {
+pub(crate) fn has_waits(source: &Source) -> bool {
     match source {
         Source::Csv(_) => false,
         Source::Recorded(tables) => !tables.switches.is_empty(),

@@ -18,7 +18,7 @@ use wakelab_events::stream::Source;
 const MOST_WAITING: usize = 1 << 20;
 
 /// Receives what happens, in the order of time.
-pub(super) trait WaitListener {
+pub(crate) trait WaitListener {
     /// A wake-up. Returns whether the listener wants its wait.
     fn wake(&mut self, found: &WakeupWithReason) -> bool;
     /// The wakee of a wake-up runs.
@@ -35,12 +35,12 @@ pub(super) trait WaitListener {
 
 /// A task that was woken and did not run yet.
 #[derive(Clone, Debug)]
-pub(super) struct Waiting {
-    pub(super) t_ns: u64,
-    pub(super) pid: i64,
-    pub(super) comm: Arc<str>,
-    pub(super) dest_cpu: u32,
-    pub(super) place: (usize, u64),
+pub(crate) struct Waiting {
+    pub(crate) t_ns: u64,
+    pub(crate) pid: i64,
+    pub(crate) comm: Arc<str>,
+    pub(crate) dest_cpu: u32,
+    pub(crate) place: (usize, u64),
     /// Whether the migration of its wake-up is still to come.
     moves: bool,
     /// Whether it waits to run; an exec only moves.
@@ -51,13 +51,13 @@ pub(super) struct Waiting {
 
 /// Counts of the waits as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ends {
+pub(crate) struct Ends {
     /// The wake-ups after which the wakee was not seen to run.
-    pub(super) unseen: u64,
+    pub(crate) unseen: u64,
 }
 
 /// Reads a source to its end, or to an error, and notifies `listener`.
-pub(super) fn match_waits(
+pub(crate) fn match_waits(
     source: &Source,
     wakes: WakeupStream,
     progress: &dyn Progress,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::vec::IntoIter;
 use wakelab_events::stream::{RunDescription, Source, TaskNames, Wake, Wakes};
 use wakelab_events::{ReadError, Reader, Row};
+use wakelab_sched::cpumask::CpuMask;
 use wakelab_sched::select::{Reason, SearchCount, Select, WakeFlags};
 
 /// A stream of wake-ups.
@@ -23,6 +24,8 @@ pub(crate) struct Decided {
     left: IntoIter<PathBuf>,
     reader: Option<Reader>,
     llcs: Option<Arc<Vec<u32>>>,
+    /// The affinity of the last wakee; most have the same.
+    affinity: Option<Arc<CpuMask>>,
     row: Row,
     select: Select,
     decider: Decider,
@@ -42,6 +45,8 @@ pub(crate) struct WakeupWithReason {
     pub(crate) unscored: bool,
     /// By CPU: the number of its LLC at that time, if the file has it.
     pub(crate) llcs: Option<Arc<Vec<u32>>>,
+    /// The CPUs that the wakee may use, if the row has them.
+    pub(crate) affinity: Option<Arc<CpuMask>>,
 }
 
 impl WakeupStream {
@@ -58,6 +63,7 @@ impl WakeupStream {
                 left: source.decisions().into_iter(),
                 reader: None,
                 llcs: None,
+                affinity: None,
                 row: Row::new(),
                 select: Select::default(),
                 decider: Decider::as_recorded(),
@@ -77,6 +83,7 @@ impl WakeupStream {
             decider: decider.clone(),
             all: true,
             llcs: None,
+            affinity: None,
         }))
     }
 
@@ -100,7 +107,7 @@ impl WakeupStream {
                 }
                 let decision = wake.reason.zip(wake.count);
                 let llcs = wakes.llcs().cloned();
-                Ok(Some(WakeupWithReason { wake, decision, place: (0, 0), unscored: false, llcs }))
+                Ok(Some(WakeupWithReason { wake, decision, place: (0, 0), unscored: false, llcs, affinity: None }))
             }
         }
     }
@@ -149,7 +156,11 @@ impl Decided {
                 exec: row.wake_flags.contains(WakeFlags::EXEC),
             };
             let (place, llcs) = ((self.left.len(), row.seq), self.llcs.clone());
-            return Ok(Some(WakeupWithReason { wake, decision, place, unscored: !scored, llcs }));
+            if self.affinity.as_deref() != Some(&row.wakee.affinity) {
+                self.affinity = Some(Arc::new(row.wakee.affinity.clone()));
+            }
+            let affinity = self.affinity.clone();
+            return Ok(Some(WakeupWithReason { wake, decision, place, unscored: !scored, llcs, affinity }));
         }
     }
 }

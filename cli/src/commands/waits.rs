@@ -1,0 +1,78 @@
+//! `wakelab waits`.
+
+use super::{all_errors, exit, with_read};
+use crate::flags::{HtmlFlag, RecordingFiles, TextFormat};
+use crate::output::{Exit, print, print_json, say_errors};
+use crate::progress::Bar;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use wakelab_input::parse_duration;
+use wakelab_report as report;
+use wakelab_report::waits::{By, Shown};
+use wakelab_study::stats::sources;
+use wakelab_study::waits::{Options, waits};
+
+pub const EXAMPLE: &str = "\
+Example:
+  wakelab waits cli/tests/data/sis-prop-6.1 --over 500us --slowest 2";
+
+/// `wakelab waits`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What is read.
+    #[command(flatten)]
+    pub recordings: RecordingFiles,
+    /// Show the N longest waits.
+    ///
+    /// Of those that --over asks for.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(..=100_000))]
+    slowest: u32,
+    /// Say why tasks waited so long, or longer.
+    ///
+    /// 0s for all waits.
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_duration)]
+    over: u64,
+    /// Sum by comm or cpu, too; by cause if left out.
+    ///
+    /// By the name of the task that waited, or the CPU where it was queued first.
+    #[arg(long, value_name = "WHAT", hide_possible_values = true, default_value = "cause", hide_default_value = true,
+          value_parser = by_names())]
+    by: By,
+    /// The page.
+    #[command(flatten)]
+    pub html: HtmlFlag,
+    /// Print text or json.
+    #[arg(long, value_enum, default_value_t = TextFormat::Text, hide_possible_values = true)]
+    format: TextFormat,
+}
+
+/// The values of `--by`.
+fn by_names() -> impl TypedValueParser<Value = By> {
+    PossibleValuesParser::new(By::ALL.map(By::name))
+        .map(|name| By::ALL.into_iter().find(|by| by.name() == name).expect("only these names are let through"))
+}
+
+/// Says why tasks waited in recordings and simulated runs.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    let html = args.html.open()?;
+    let (sources, errors) = sources(&args.recordings.files);
+    let files: Vec<_> = sources.iter().flat_map(|source| source.wakeups()).collect();
+    let bar = Bar::new(&files, false);
+    let (found, outcomes) = waits(&sources, Options { over_ns: args.over, slowest: args.slowest as usize }, &bar);
+    bar.finish();
+    let errors = all_errors(errors, outcomes);
+    let shown = Shown { over_ns: args.over, by: args.by };
+    let any = found.values().any(|waits| !waits.is_empty());
+    if let Some(html) = &html {
+        with_read(sources.len(), &files, &errors, |read| {
+            html.write_if(any, || report::html::waits(&found, shown, read))
+        })?;
+    }
+    match args.format {
+        // Nothing could be read, and the errors say why.
+        TextFormat::Text if !any => {}
+        TextFormat::Text => print(&report::waits::text(&found, shown))?,
+        TextFormat::Json => print_json(&report::waits::json(&found, shown, &errors))?,
+    }
+    say_errors(&errors);
+    Ok(exit(&errors, Exit::Done))
+}
