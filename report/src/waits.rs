@@ -91,10 +91,9 @@ pub fn text(runs: &RunsWaits, shown: Shown) -> String {
         }
         if !waits.slowest.is_empty() {
             text += "\nThe longest\n";
-            waits
-                .slowest
-                .iter()
-                .for_each(|slow| text += &format!("\n{}", story(slow, runs.len() > 1 || waits.runs > 1)));
+            waits.slowest.iter().for_each(|slow| {
+                text += &format!("\n{}", story(slow, runs.len() > 1 || waits.runs > 1, waits.knows_llcs))
+            });
         }
         text += &notes(waits, shown);
     }
@@ -270,7 +269,7 @@ pub(crate) fn wait_title(wait: &LongWait) -> String {
 }
 
 /// All that is known of a wait, in lines.
-pub(crate) fn story(slow: &SlowWait, with_source: bool) -> String {
+pub(crate) fn story(slow: &SlowWait, with_source: bool, knows_llcs: bool) -> String {
     let wait = &slow.wait;
     let mut text = format!("{}: {}\n", wait_title(wait), wait.cause.name());
     if with_source {
@@ -317,14 +316,14 @@ pub(crate) fn story(slow: &SlowWait, with_source: bool) -> String {
         left => format!("  and moved {} more times\n", left),
     };
     let _ = writeln!(text, "  ran on {} at {}", wait.ran_on, seconds(wait.t_ns + wait.wait_ns));
-    text += &idle_meanwhile(wait);
+    text += &idle_meanwhile(wait, knows_llcs);
     if wait.adrift {
         text += "  where it was queued is not known: a migration was not recorded, or it was throttled\n";
     }
     text
 }
 
-fn idle_meanwhile(wait: &LongWait) -> String {
+fn idle_meanwhile(wait: &LongWait, knows_llcs: bool) -> String {
     let of = |ns: u64, most: u32| match ns {
         0 => "never".to_owned(),
         ns => format!("{} (at most {most} at a time)", length(ns)),
@@ -334,11 +333,8 @@ fn idle_meanwhile(wait: &LongWait) -> String {
         Some(n) => format!("of the {} that it may use", count(n.into(), "CPU")),
         None => "of all CPUs (its affinity is not known)".to_owned(),
     };
-    format!(
-        "  idle meanwhile, {whose}: in the LLC {}, anywhere {}\n",
-        of(idle.llc_ns, idle.llc_most),
-        of(idle.all_ns, idle.all_most)
-    )
+    let llc = if knows_llcs { format!("in the LLC {}, ", of(idle.llc_ns, idle.llc_most)) } else { String::new() };
+    format!("  idle meanwhile, {whose}: {llc}anywhere {}\n", of(idle.all_ns, idle.all_most))
 }
 
 /// What the numbers leave out.

@@ -82,7 +82,7 @@ fn every_section_is_there_and_only_those_with_data() {
     let full = render(&data::page(112)).unwrap();
     let none = render(&Page { title: "Nothing".into(), ..Page::default() }).unwrap();
     let ids = ["machine", "comparison", "search", "search-cost", "latency", "reasons", "migrations", "heat", "llc"];
-    for id in ids.into_iter().chain(["power", "regret", "explained", "tasks", "notes"]) {
+    for id in ids.into_iter().chain(["causes", "power", "regret", "explained", "tasks", "notes"]) {
         let section = format!("<section id=\"{id}\"");
         assert!(full.contains(&section) && !none.contains(&section), "{id}");
     }

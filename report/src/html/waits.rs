@@ -75,7 +75,7 @@ fn add(page: &mut Page, number: usize, side: &str, waits: &RunWaits, shown: Show
     });
     let room = TOLD.saturating_sub(page.explained.len());
     for slow in waits.slowest.iter().take(room) {
-        let lines = story(slow, false);
+        let lines = story(slow, false, waits.knows_llcs);
         let told = lines.lines().skip(1).collect::<Vec<_>>().join("\n");
         page.explained.push(Explained {
             title: wait_title(&slow.wait),
