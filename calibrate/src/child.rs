@@ -95,7 +95,8 @@ const QUIET_PCT: f64 = 5.0;
 const TRIES: u32 = 3;
 
 impl Child {
-    /// Runs a load so often, and more often if others used the CPUs meanwhile: keeps the runs that they disturbed least.
+    /// Runs a load so often, and more often if others used the CPUs meanwhile. Keeps the runs that they disturbed
+    /// least.
     /// Returns these, and what others used of the CPUs in each, %.
     ///
     /// # Errors

@@ -40,7 +40,8 @@ pub fn text(of: &Calibrated<'_>) -> String {
     }
     text.push('\n');
     text += &measurements(of.derived);
-    text += "\nsimulated: what the same calls take on the machine as it is written; * where a constant follows from it.\n\n";
+    text += "\nsimulated: what the same calls take on the machine as it is written; * where a constant follows from \
+             it.\n\n";
     text += &constants(of.derived);
     text += &work(of.derived);
     for note in notes(of) {
@@ -145,8 +146,8 @@ fn notes(of: &Calibrated<'_>) -> Vec<String> {
             && one.spread.median > 110.0;
         if shares {
             notes.push(format!(
-                "work takes {:.0}% while the other CPU computes ({}), though sysfs shows no SMT: the hypervisor may run \
-                 them on one core, which the model does not have",
+                "work takes {:.0}% while the other CPU computes ({}), though sysfs shows no SMT: the hypervisor may \
+                 run them on one core, which the model does not have",
                 one.spread.median,
                 place_text(one.place)
             ));

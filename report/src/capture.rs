@@ -64,15 +64,9 @@ fn does(group: &CapturedGroup) -> &'static str {
 
 /// What could not be followed, a line each.
 pub fn losses(losses: &Losses) -> Vec<String> {
-    let Losses { unseen_wakeups, attributed, woken_awake, unknown_wakers, never_ran, implied_replies } = *losses;
+    let Losses { unseen_wakeups, woken_awake, unknown_wakers, never_ran, implied_replies } = *losses;
     let lines = [
-        (
-            unseen_wakeups,
-            "sleep",
-            format!(
-                "without a wake-up in the source; {attributed} were taken for those of the task's usual waker, others for timers"
-            ),
-        ),
+        (unseen_wakeups, "sleep", "without a wake-up in the source, taken for timers".to_owned()),
         (woken_awake, "wake-up", "of tasks that were awake as far as was seen, left out".to_owned()),
         (unknown_wakers, "wake-up", "by tasks that did not run there as far as was seen".to_owned()),
         (never_ran, "task", "woken and never seen to run".to_owned()),
@@ -146,8 +140,7 @@ pub fn whatif_json(captured: &Captured, found: &Fidelity, comparisons: &[Compari
 
 /// What was captured, as JSON.
 pub fn json(captured: &Captured) -> Value {
-    let Losses { unseen_wakeups, attributed, woken_awake, unknown_wakers, never_ran, implied_replies } =
-        captured.losses;
+    let Losses { unseen_wakeups, woken_awake, unknown_wakers, never_ran, implied_replies } = captured.losses;
     json!({
         "from_ns": captured.window_ns.0,
         "window_ns": captured.window_ns.1,
@@ -164,7 +157,6 @@ pub fn json(captured: &Captured) -> Value {
         })).collect::<Vec<_>>(),
         "losses": {
             "unseen_wakeups": unseen_wakeups,
-            "attributed": attributed,
             "woken_awake": woken_awake,
             "unknown_wakers": unknown_wakers,
             "never_ran": never_ran,

@@ -97,8 +97,8 @@ pub fn text(of: &Verified<'_>) -> String {
     if disturbed > 0 {
         let _ = writeln!(
             text,
-            "\nothers used more than {DISTURBED_PCT:.0}% of the CPUs in {disturbed} of {} loads, which the simulation does not have: \
-             repeat it while nothing else runs",
+            "\nothers used more than {DISTURBED_PCT:.0}% of the CPUs in {disturbed} of {} loads, which the simulation \
+             does not have: repeat it while nothing else runs",
             rows.len()
         );
     }

@@ -443,7 +443,8 @@ fn wait_json(slow: &SlowWait, knows_llcs: bool) -> Value {
     let named = |named: &Named| json!({"pid": named.pid, "comm": &*named.comm});
     let began = match &wait.began {
         Began::Woken { waker_cpu, waker, prev_cpu, reason, chose } => json!({
-            "how": "woken", "chose": chose, "waker_cpu": waker_cpu, "waker": waker.as_ref().map(named), "prev_cpu": prev_cpu,
+            "how": "woken", "chose": chose, "waker_cpu": waker_cpu, "waker": waker.as_ref().map(named),
+            "prev_cpu": prev_cpu,
             "reason": reason.map(|reason| reason.name()),
         }),
         Began::Preempted { by } => json!({"how": "preempted", "by": by.as_ref().map(named)}),

@@ -1,5 +1,5 @@
-//! Message threads and workers, as in schbench since 2023: a worker puts itself on its message thread's list, wakes that
-//! if it sleeps, and waits. The message thread takes the whole list and the time, and wakes all, the latest first.
+//! Message threads and workers, as in schbench since 2023: a worker puts itself on its message thread's list, wakes
+//! that if it sleeps, and waits. The message thread takes the whole list and the time, and wakes all, the latest first.
 
 use super::work::{Pace, steps};
 use super::{Task, rounds};

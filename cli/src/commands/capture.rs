@@ -15,9 +15,7 @@ use wakelab_study::capture::{CaptureOptions, Captured, capture};
 
 pub const EXAMPLE: &str = "\
 Example:
-  wakelab capture rec -o captured.toml --machine mine.toml
-  wakelab compare --machine mine.toml --kernel v6.12 --workload ./captured.toml \\
-      --load 1 --base SIS_UTIL --with NO_SIS_UTIL";
+  wakelab capture cli/tests/data/sis-prop-6.1 -o captured.toml --machine test-8c";
 
 /// `wakelab capture`.
 #[derive(Debug, clap::Args)]
@@ -98,7 +96,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     match (rt_app, &captured.rt_app) {
         (Some(file), Some(text)) => file.write(text)?,
         (Some(_), None) => say!(
-            "warning: --rt-app: no file was written: tasks fork in every round, and rt-app cannot wait for their children"
+            "warning: --rt-app: no file was written: tasks fork in every round, and rt-app cannot wait for their \
+             children"
         ),
         (None, _) => {}
     }

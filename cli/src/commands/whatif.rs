@@ -25,8 +25,7 @@ use wakelab_study::compare::{Comparison, Recording, Simulator, Variant, compare}
 
 pub const EXAMPLE: &str = "\
 Example:
-  wakelab whatif rec --machine mine.toml --with NO_SIS_UTIL
-  wakelab whatif rec --machine mine.toml --with SIS_UTIL --to-kernel v7.2 --scale 2";
+  wakelab whatif rec --machine mine.toml --with NO_SIS_UTIL --to-kernel v7.2";
 
 /// `wakelab whatif`.
 #[derive(Debug, clap::Args)]

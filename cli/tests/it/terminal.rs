@@ -116,11 +116,11 @@ fn the_examples_of_help_work() {
             for arg in &mut args {
                 *arg = match *arg {
                     "." => folder,
-                    "out.pftrace" => &file,
+                    "out.pftrace" | "captured.toml" => &file,
                     other => other,
                 };
             }
-            if matches!(args[0], "run" | "reproduce" | "fit" | "calibrate" | "verify") {
+            if matches!(args[0], "run" | "reproduce" | "fit" | "calibrate" | "verify" | "whatif") {
                 // Minutes, or minutes without optimisation; a file that is not there would be said at once.
                 args.push("--help");
             }

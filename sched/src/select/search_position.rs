@@ -255,8 +255,8 @@ struct End {
     probes: u32,
 }
 
-/// A search. What each prediction reads comes first: there are as many searches as CPUs, and few lines of them should be
-/// read.
+/// A search. What each prediction reads comes first: there are as many searches as CPUs, and few lines of them should
+/// be read.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct SearchPosition {

@@ -30,8 +30,7 @@ fn is_own_doing(edge: &Edge, waits: u64, from_idle: u64) -> bool {
     by_few || part(edge.from_elsewhere, edge.count) >= LEAST_FROM_ELSEWHERE
 }
 
-/// Makes wake-ups that are not the waker's doing ends of sleeps, and attributes wake-ups that were not seen to the task
-/// that makes most of the wakee's.
+/// Makes wake-ups that are not the waker's doing ends of sleeps.
 pub(super) fn settle(lines: &mut Timelines) {
     let own: rustc_hash::FxHashSet<(TaskNr, TaskNr)> = lines
         .edges

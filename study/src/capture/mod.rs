@@ -1,10 +1,10 @@
 //! A recording, an import or a simulated run as a workload: tasks with programs that wake each other, for a timed
 //! simulation under another policy, kernel or machine.
 //!
-//! All events are followed in the order of time ([`timeline`]): each task's work with the machine's costs taken off,
-//! the wake-ups that it made, its waits and what ended them. [`causes`] tells a waker from a task that was interrupted.
-//! [`program`] makes steps of that, [`cycle`] finds the rounds that tasks do again and again, [`groups`] those that
-//! belong together, and [`write`] is the file.
+//! All events are followed in the order of time (`timeline`): each task's work with the machine's costs taken off, the
+//! wake-ups that it made, its waits and what ended them. `causes` tells a waker from a task that was interrupted.
+//! `program` makes steps of that, `cycle` finds the rounds that tasks do again and again, `groups` those that belong
+//! together, and `write` is the file.
 
 mod causes;
 mod cycle;

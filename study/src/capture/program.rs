@@ -129,8 +129,8 @@ fn asleep_since(line: &Timeline, to_ns: u64) -> Option<u64> {
     }
 }
 
-/// The steps of a task up to `to_ns` as those of a program. There is a `Run` before each other step, if only of 0 ns, so
-/// that rounds which differ only in whether some work was left look alike.
+/// The steps of a task up to `to_ns` as those of a program. There is a `Run` before each other step, if only of 0 ns,
+/// so that rounds which differ only in whether some work was left look alike.
 pub(super) fn steps(lines: &Timelines, line: &Timeline, to_ns: u64, exact: bool, marks: bool) -> Vec<CapturedOp> {
     let period = if exact { None } else { period(&line.steps) };
     let mut ops = vec![CapturedOp::Begin];

@@ -97,10 +97,8 @@ pub(super) struct Edge {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Tasks that ran again after a sleep without a wake-up in the source: those of tasks that may use one CPU only, or
-    /// were still queued, choose no CPU and are not recorded.
+    /// were still queued, choose no CPU and are not recorded. They are taken for timers.
     pub unseen_wakeups: u64,
-    /// Of these, how many were taken for those of the task that wakes the wakee most of the time.
-    pub attributed: u64,
     /// Wake-ups of tasks that were awake as far as was seen: a switch was lost.
     pub woken_awake: u64,
     /// Wake-ups by tasks that did not run there as far as was seen.

@@ -138,8 +138,8 @@ fn of_source(
     error = failed.or(error);
     if error.is_none() && found.is_empty() {
         error = Some(ReadError::of_file(source.path(), "expected wake-ups, found none").with_hint(
-            "was the recorder stopped before its first row, the run no longer than --settle, or does the import have no \
-             sched_waking?",
+            "was the recorder stopped before its first row, the run no longer than --settle, or does the import have \
+             no sched_waking?",
         ));
     }
     (Some((run, found)), error)

@@ -131,8 +131,8 @@ fn an_exact_capture_does_what_was_recorded_once() {
     assert_eq!(done as u64, captured.transactions);
 }
 
-/// The flip of netperf between its two states at 196 threads on 112 CPUs, which was published as +195%, predicted from a
-/// capture of the kernel without SIS_UTIL.
+/// The flip of netperf between its two states at 196 threads on 112 CPUs, which was published as +195%, predicted from
+/// a capture of the kernel without SIS_UTIL.
 #[test]
 fn a_capture_of_one_policy_predicts_the_flip_under_the_other() {
     let of = original("intel-1s56c112t", "v5.19-rc1", "netperf:TCP_RR", "196", ["SIS_PROP", "SIS_UTIL"], [100, 20]);

@@ -5,7 +5,8 @@ use wakelab_workload::{Op, from_toml};
 
 fn file(step: &str, distribution: &str) -> String {
     format!(
-        "[workload]\nbenchmark = \"t\"\ncase = \"t\"\nmetric = \"throughput\"\nunit = \"rounds/s\"\nbetter = \"higher\"\n\
+        "[workload]\nbenchmark = \"t\"\ncase = \"t\"\nmetric = \"throughput\"\nunit = \"rounds/s\"\n\
+         better = \"higher\"\n\
          {distribution}\n[[program]]\nname = \"p\"\nops = [\"begin\", {step}, \"done\", {{repeat = {{to = 0}}}}]\n\
          [[task]]\nname = \"t\"\nprogram = \"p\"\n"
     )
