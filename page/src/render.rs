@@ -84,7 +84,7 @@ pub(crate) const SCRIPTS: [Script; 4] = [
         text: include_str!("../assets/vendor/vega-embed.min.js"),
         hash: "sha256-ZxnwPt9yvv8jMQ7lbNDxqeu/fdzGVtPlzC+QZ6uDVnE=",
     },
-    Script { text: PAGE, hash: "sha256-JotEk7ejVeLwZ+eswj7bDEPbJ+ig8NBzShZFIuCS+Xs=" },
+    Script { text: PAGE, hash: "sha256-Q4SObYRRHkQJ1sjXMAeYdXpE/gqxqLSeVTE2H24EGLw=" },
 ];
 
 /// The page's own script: one function around all files, so that they share their names only with each other.

@@ -105,8 +105,10 @@ impl Args {
 
 /// How many times a comparison is repeated, if that is left out.
 const REPEATS: u32 = 3;
-/// The longest measured time of the run that fidelity is taken from, ns: its events are written to a temporary folder.
-const LONGEST_FIDELITY_NS: u64 = 300_000_000;
+/// Of how many wake-ups fidelity is taken, about: the events of that simulation are written to a temporary folder.
+const FIDELITY_WAKEUPS: u64 = 1_500_000;
+/// The shortest measured time of that simulation, ns.
+const SHORTEST_FIDELITY_NS: u64 = 50_000_000;
 
 /// Simulates what was recorded, as it was and as asked.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -189,8 +191,9 @@ fn fidelity_of(
     machine: &Machine,
     recorded: &Variant,
 ) -> anyhow::Result<Option<Fidelity>> {
-    let times =
-        RunTimes { settle_ns: args.settle, time_ns: captured.window_ns.1.clamp(50_000_000, LONGEST_FIDELITY_NS) };
+    let few = u128::from(captured.window_ns.1) * u128::from(FIDELITY_WAKEUPS)
+        / u128::from(captured.wakeups.max(FIDELITY_WAKEUPS));
+    let times = RunTimes { settle_ns: args.settle, time_ns: (few as u64).max(SHORTEST_FIDELITY_NS) };
     let mut experiment = experiment(captured, file(args), captured.load, machine, [recorded, recorded], times)?;
     experiment.base_only = true;
     let folder = tempfile::tempdir().context("a temporary folder for the events of the simulation")?;

@@ -13,9 +13,11 @@ use rustc_hash::FxHashMap;
 const LEAST_SHARE: f64 = 0.25;
 /// The greatest part of a wakee's wake-ups on idle CPUs if those on busy ones are the doing of the tasks there.
 const MOST_FROM_IDLE: f64 = 0.2;
-/// The least part of a waker's wake-ups from another CPU than the one where the wakee slept, if they are its own doing:
-/// a timer expires where it was started.
+/// The least part of a waker's wake-ups from another CPU than the one where the wakee slept, if they are its own doing
+/// though others come while CPUs are idle: a timer expires where it was started.
 const LEAST_FROM_ELSEWHERE: f64 = 0.2;
+/// The least part of a wakee's wake-ups that such a waker makes: a device interrupts any CPU.
+const LEAST_SHARE_FROM_ELSEWHERE: f64 = 0.5;
 
 /// Whether the wake-ups of an edge are the waker's own doing.
 fn is_own_doing(edge: &Edge, waits: u64, from_idle: u64) -> bool {
@@ -27,7 +29,8 @@ fn is_own_doing(edge: &Edge, waits: u64, from_idle: u64) -> bool {
         return false;
     }
     let by_few = part(edge.count, waits) >= LEAST_SHARE && part(from_idle, waits) < MOST_FROM_IDLE;
-    by_few || part(edge.from_elsewhere, edge.count) >= LEAST_FROM_ELSEWHERE
+    let elsewhere = part(edge.from_elsewhere, edge.count) >= LEAST_FROM_ELSEWHERE;
+    by_few || (elsewhere && part(edge.count, waits) >= LEAST_SHARE_FROM_ELSEWHERE)
 }
 
 /// Makes wake-ups that are not the waker's doing ends of sleeps.
@@ -148,7 +151,8 @@ mod tests {
         assert!(is_own_doing(&edge(90), 100, 5), "a softirq of the one task that always wakes it");
         assert!(!is_own_doing(&edge(60), 100, 40), "a timer: the CPU is idle in 40 of 100");
         assert!(!is_own_doing(&edge(3), 100, 5), "one of many that happen to run there");
-        assert!(is_own_doing(&Edge { from_elsewhere: 2, ..edge(3) }, 100, 50), "no timer: it was elsewhere");
+        assert!(is_own_doing(&Edge { from_elsewhere: 20, ..edge(60) }, 100, 40), "no timer: it was elsewhere");
+        assert!(!is_own_doing(&Edge { from_elsewhere: 3, ..edge(3) }, 100, 50), "a device that interrupts any CPU");
     }
 
     #[test]

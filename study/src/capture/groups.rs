@@ -1,11 +1,13 @@
 //! Groups of tasks that wake each other, and whether they are many of the same.
 
 use super::cycle::{self, Shape, pooled};
-use super::program::{CapturedOp, CapturedProgram, Rounds, of_window, steps, take_time};
-use super::timeline::{TaskNr, Timelines, family};
+use super::program::{CapturedOp, CapturedProgram, Rounds, Sleeps, of_window, steps, take_time};
+use super::timeline::{Step, TaskNr, Timelines, family};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
+/// The part of the window that a task computes at least if it is taken to compute for ever.
+const LEAST_OF_HOG: f64 = 0.25;
 /// The most steps of a task in a model without cycles: a program has up to four times as many, and a file allows it
 /// 10,000.
 const MOST_OF_TASK: usize = 2_400;
@@ -44,6 +46,7 @@ pub(super) fn models(lines: &Timelines, most_steps: usize, marks: bool) -> Vec<G
             let program = |&task: &TaskNr| (task, of_window(lines, task, to_ns, Rounds::ForEver, marks));
             let acts = |task: &&TaskNr| lines.tasks[**task as usize].acts_by(to_ns);
             let mut programs: Programs = tasks.iter().filter(acts).map(program).collect();
+            pace(lines, to_ns, &mut programs);
             let together = programs.values().filter(|program| !program.for_ever.is_empty()).count() > 1;
             if !together {
                 programs.values_mut().for_each(|program| program.for_ever.retain(|op| *op != CapturedOp::EndOfRound));
@@ -101,9 +104,15 @@ fn cycles(lines: &Timelines, tasks: &[TaskNr], marks: bool) -> Option<Programs> 
         if line.began_ns.is_some() && line.parent.is_some() {
             return None;
         }
-        let mut ops = steps(lines, line, u64::MAX, false, marks);
-        // A task that never waits computes for ever, if it did not end.
-        if line.asleep_since.is_none()
+        let mut ops = steps(lines, line, u64::MAX, Sleeps::Periods, marks);
+        // A task that computed for most of the window and never waited does so for ever.
+        let ran = line.steps.iter().filter_map(|timed| match timed.step {
+            Step::Run(ns) => Some(ns),
+            _ => None,
+        });
+        let mostly = ran.sum::<f64>() >= LEAST_OF_HOG * (lines.to_ns - lines.from_ns) as f64;
+        if mostly
+            && line.asleep_since.is_none()
             && !ops.iter().any(CapturedOp::waits)
             && ops.iter().all(|op| !matches!(op, CapturedOp::Send { .. }))
         {
@@ -117,6 +126,23 @@ fn cycles(lines: &Timelines, tasks: &[TaskNr], marks: bool) -> Option<Programs> 
     let programs: Programs = tasks.iter().map(program).collect::<Option<_>>()?;
     // Who is not sent anything by the others is not to wait for it.
     cycle::runs_for_ever(&programs).then_some(programs)
+}
+
+/// Lets no round be shorter than the window was, where the group is driven by timers and devices: it computes for less
+/// than half of the window, and a part of it sleeps until one of them wakes it. Groups that only wait for each other do
+/// their rounds as fast as they can.
+fn pace(lines: &Timelines, to_ns: u64, programs: &mut Programs) {
+    let length = to_ns.min(lines.to_ns).saturating_sub(lines.from_ns);
+    let ops = || programs.values().flat_map(|program| &program.for_ever);
+    let sleeps = ops().any(|op| matches!(op, CapturedOp::Sleep(_)));
+    let runs: u64 = ops().map(|op| if let CapturedOp::Run(amount) = op { amount.mean() } else { 0 }).sum();
+    if !sleeps || runs >= length / 2 {
+        return;
+    }
+    if let Some(first) = programs.values_mut().find(|program| !program.for_ever.is_empty()) {
+        let end = first.for_ever.iter().position(|op| *op == CapturedOp::EndOfRound).unwrap_or(first.for_ever.len());
+        first.for_ever.insert(end, CapturedOp::Timer(length.max(1)));
+    }
 }
 
 /// The time, ns, up to which tasks have at most so many steps together, and each as many as a program may have.

@@ -88,6 +88,8 @@ pub struct Captured {
     pub complete: bool,
     /// What could not be followed.
     pub losses: Losses,
+    /// The number of wake-ups in the window.
+    pub wakeups: u64,
     /// The number of transactions in the window; 0 if the source has none.
     pub transactions: u64,
     /// The part of the window in which CPUs ran a task, of all that were seen.
@@ -144,6 +146,7 @@ pub fn capture(
         window_ns: (lines.from_ns, length),
         complete: lines.complete,
         losses: lines.losses,
+        wakeups: lines.counts.wakeups,
         transactions: lines.transactions,
         busy: lines.busy_ns.iter().sum::<u64>() as f64 / (length.max(1) as f64 * nr_cpus),
     })

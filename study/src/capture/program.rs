@@ -80,6 +80,17 @@ pub(super) struct CapturedProgram {
     pub(super) for_ever: Vec<CapturedOp>,
 }
 
+/// What becomes of a sleep that a timer or an interrupt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sleeps {
+    /// It ends at the time at which it ended.
+    Until,
+    /// It is as long as it was.
+    Lengths,
+    /// It ends with the period of the task's timer, if it has one, or is as long as it was.
+    Periods,
+}
+
 /// How far the times between expiries of a timer may differ, of their mean.
 const PERIOD_SPREAD: f64 = 0.1;
 /// How many expiries a period is taken from, at least.
@@ -92,13 +103,15 @@ pub(super) fn of_window(lines: &Timelines, task: TaskNr, to_ns: u64, rounds: Rou
     let forked = line.parent.is_some() && line.began_ns.is_some();
     let for_ever = rounds == Rounds::ForEver && !forked;
     let exact = rounds == Rounds::Once;
-    let mut ops = steps(lines, line, to_ns, exact, marks);
+    let sleeps = if exact { Sleeps::Until } else { Sleeps::Lengths };
+    let mut ops = steps(lines, line, to_ns, sleeps, marks);
     // Tasks that fork in every round would be ever more if they did not wait for their children.
     let forks = ops.iter().any(|op| matches!(op, CapturedOp::Fork(_)));
     if for_ever {
         // What a task does not do again before the end of the window, it does not do at once in the next round either.
         let begins_with_wait = ops.iter().find(|op| !matches!(op, CapturedOp::Begin | CapturedOp::Run(Amount::Ns(0))));
-        if let Some(since) = asleep_since(line, to_ns)
+        let since = asleep_since(line, to_ns).or_else(|| last_seen(line, to_ns, &ops));
+        if let Some(since) = since
             && !begins_with_wait.is_some_and(|op| *op == CapturedOp::Receive)
         {
             ops.push(CapturedOp::Sleep(Amount::Ns(to_ns.min(lines.to_ns).saturating_sub(since))));
@@ -129,10 +142,18 @@ fn asleep_since(line: &Timeline, to_ns: u64) -> Option<u64> {
     }
 }
 
+/// When a task that never waited was seen last. It may have ended, or its sleep was lost.
+fn last_seen(line: &Timeline, to_ns: u64, ops: &[CapturedOp]) -> Option<u64> {
+    if ops.iter().any(CapturedOp::waits) {
+        return None;
+    }
+    line.steps.iter().take_while(|timed| timed.t_ns <= to_ns).last().map(|timed| timed.t_ns)
+}
+
 /// The steps of a task up to `to_ns` as those of a program. There is a `Run` before each other step, if only of 0 ns,
 /// so that rounds which differ only in whether some work was left look alike.
-pub(super) fn steps(lines: &Timelines, line: &Timeline, to_ns: u64, exact: bool, marks: bool) -> Vec<CapturedOp> {
-    let period = if exact { None } else { period(&line.steps) };
+pub(super) fn steps(lines: &Timelines, line: &Timeline, to_ns: u64, sleeps: Sleeps, marks: bool) -> Vec<CapturedOp> {
+    let period = period(&line.steps).filter(|_| sleeps == Sleeps::Periods);
     let mut ops = vec![CapturedOp::Begin];
     let mut work = 0;
     let mut then = |work: &mut u64, op: &[CapturedOp]| {
@@ -149,7 +170,7 @@ pub(super) fn steps(lines: &Timelines, line: &Timeline, to_ns: u64, exact: bool,
             Step::Wait { began_ns, by } => {
                 let wait = match by {
                     Some(_) => CapturedOp::Receive,
-                    None if exact => CapturedOp::SleepUntil(timed.t_ns.saturating_sub(lines.from_ns)),
+                    None if sleeps == Sleeps::Until => CapturedOp::SleepUntil(timed.t_ns.saturating_sub(lines.from_ns)),
                     None => match period {
                         Some(ns) => CapturedOp::Timer(ns),
                         None => CapturedOp::Sleep(Amount::Ns(timed.t_ns.saturating_sub(began_ns))),
@@ -197,7 +218,7 @@ pub(super) fn without_idle_steps(ops: &[CapturedOp]) -> Vec<CapturedOp> {
 }
 
 /// The period of a task's timer, ns: the median time between two ends of sleeps, if most of these times are close to
-/// it, and closer than the lengths of the sleeps are to each other.
+/// it, closer than the lengths of the sleeps are to each other, and the timer expired all the time.
 fn period(steps: &[TimedStep]) -> Option<u64> {
     let sleeps: Vec<(u64, u64)> = steps
         .iter()
@@ -210,8 +231,10 @@ fn period(steps: &[TimedStep]) -> Option<u64> {
         return None;
     }
     let between = spread(sleeps.windows(2).map(|pair| pair[1].1.saturating_sub(pair[0].1)).collect());
+    let span = sleeps.last().map_or(0, |last| last.1) - sleeps[0].1;
+    let all_the_time = (between.0 * (sleeps.len() as u64 - 1)).abs_diff(span) as f64 <= PERIOD_SPREAD * span as f64;
     let lengths = spread(sleeps.iter().map(|(began, ended)| ended.saturating_sub(*began)).collect());
-    (between.1 <= PERIOD_SPREAD && between.1 < lengths.1 && between.0 > 0).then_some(between.0)
+    (all_the_time && between.1 <= PERIOD_SPREAD && between.1 < lengths.1 && between.0 > 0).then_some(between.0)
 }
 
 /// The median, and the middle half of the values as a part of it.
@@ -240,7 +263,7 @@ mod tests {
             .flat_map(|n| [(n * 1000, sleep(n * 1000 - 400 - 50 * n)), (n * 1000 + 500, Step::Run(100.0))])
             .collect();
         let (lines, line) = line(&steps);
-        let ops = super::steps(&lines, &line, u64::MAX, false, false);
+        let ops = super::steps(&lines, &line, u64::MAX, Sleeps::Periods, false);
         assert!(ops.contains(&CapturedOp::Timer(1000)), "{ops:?}");
     }
 
@@ -254,7 +277,7 @@ mod tests {
             steps.push((at, Step::Run(300.0)));
         }
         let (lines, line) = line(&steps);
-        let ops = super::steps(&lines, &line, u64::MAX, false, false);
+        let ops = super::steps(&lines, &line, u64::MAX, Sleeps::Periods, false);
         assert!(ops.contains(&CapturedOp::Sleep(Amount::Ns(700))), "{ops:?}");
     }
 
@@ -267,6 +290,6 @@ mod tests {
         let softirq = CapturedOp::Softirq;
         let expected =
             [CapturedOp::Begin, run(5), softirq.clone(), send.clone(), softirq, send.clone(), run(0), send.clone()];
-        assert_eq!(without_idle_steps(&super::steps(&lines, &line, u64::MAX, false, false)), expected);
+        assert_eq!(without_idle_steps(&super::steps(&lines, &line, u64::MAX, Sleeps::Periods, false)), expected);
     }
 }

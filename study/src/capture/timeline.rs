@@ -459,7 +459,7 @@ impl<'a> Follower<'a> {
         let attributes = parent.map(|parent| self.lines.tasks[parent as usize].attributes.clone());
         let line = &mut self.lines.tasks[child as usize];
         if line.attributes == TaskAttributes::default() {
-            line.attributes = attributes.unwrap_or_default();
+            line.attributes = TaskAttributes { kernel_thread: false, ..attributes.unwrap_or_default() };
         }
         self.tasks[child as usize].state = State::Runnable;
     }
