@@ -92,7 +92,7 @@ impl Threads<'_> {
                 CapturedOp::Send { to, .. } if self.suspends(*to) => ("resume", json!(self.name(*to))),
                 CapturedOp::Receive => ("suspend", json!(self.name(task))),
                 CapturedOp::Sleep(amount) => ("sleep", json!(us(amount))),
-                CapturedOp::Timer(ns) => ("timer", json!({"ref": "period", "period": (ns / 1000).max(1)})),
+                CapturedOp::Timer(ns) => ("timer", json!({"ref": "unique", "period": (ns / 1000).max(1)})),
                 CapturedOp::Fork(child) => ("fork", json!(self.name(*child))),
                 CapturedOp::EndOfRound => ("barrier", json!(format!("rounds {}-{}", self.number, self.copy))),
                 _ => continue,

@@ -162,8 +162,8 @@ fn unknown_keys_are_refused_with_the_nearest_known() {
     );
     assert_eq!(
         changed("[[channel]]", "[[chanel]]"),
-        "8: `chanel`: unknown key; expected workload, channel, mutex, condition, barrier, spinlock, phase, program, \
-         task\n  hint: did you mean `channel`?"
+        "8: `chanel`: unknown key; expected workload, channel, mutex, condition, barrier, spinlock, \
+         distribution, phase, program, task\n  hint: did you mean `channel`?"
     );
     assert_eq!(changed("sync = true", "xyz = 1"), "20: `program.ops.xyz`: unknown key; expected send, sync");
     assert_eq!(
