@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 use wakelab_events::stream::{
-    CpuValues, Enqueues, Migrations, SdSharedWrites, Source, Switches, TaskLives, Transactions, WakeCauses, Wakes,
+    CpuValues, Migrations, SdSharedWrites, Source, Switches, TaskLives, TaskMoments, WakeCauses, Wakes,
 };
 use wakelab_events::{ReadError, Reader, Row};
 
@@ -108,12 +108,12 @@ fn causes(path: &Path) -> Result<usize, ReadError> {
 
 /// The rows of what else is followed of a simulated run.
 fn lives(path: &Path) -> Result<usize, ReadError> {
-    let (mut lives, mut done) = (TaskLives::simulated(folder(path)), Transactions::simulated(folder(path)));
-    let (mut enqueues, mut idle) = (Enqueues::simulated(folder(path)), CpuValues::simulated_idle(folder(path)));
+    let (mut lives, mut done) = (TaskLives::simulated(folder(path)), TaskMoments::transactions(folder(path)));
+    let (mut enqueues, mut idle) = (TaskMoments::enqueues(folder(path)), CpuValues::simulated_idle(folder(path)));
     let mut rows = 0;
     while lives.next_life()?.is_some()
-        || done.next_transaction()?.is_some()
-        || enqueues.next_enqueue()?.is_some()
+        || done.next_moment()?.is_some()
+        || enqueues.next_moment()?.is_some()
         || idle.next_value()?.is_some()
     {
         rows += 1;

@@ -2,11 +2,20 @@
 
 use crate::distinct_paths::Paths;
 use crate::out_file::{HtmlFile, OutFile};
-use clap::builder::TypedValueParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use wakelab_kernel::Switches;
 use wakelab_study::experiment::REPEATS_MAX;
+
+/// A parser of one of `all` by its name, so that help and errors list the names.
+pub fn by_name<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.map(name))
+        .map(move |typed| *all.iter().find(|one| name(**one) == typed).expect("only these names are let through"))
+}
 
 /// The recordings that a command reads.
 #[derive(Debug, Args)]

@@ -25,5 +25,5 @@ pub use error::{InputError, write_place};
 pub use printable::{printable, printable_lines};
 pub use spelling::{did_you_mean, nearest, suggest};
 #[cfg(feature = "toml")]
-pub use table::{Document, Source, Table, Value};
+pub use table::{Document, Source, Table, Value, toml_text};
 pub use text::{FILE_MAX, read_text, shortened, shortened_message};

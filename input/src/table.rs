@@ -390,6 +390,11 @@ fn whole<T: std::fmt::Display>(limits: &RangeInclusive<T>) -> String {
     format!("a whole number from {} to {}", limits.start(), limits.end())
 }
 
+/// A text as TOML writes it, in quotes.
+pub fn toml_text(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@ use crate::{
     Amount, BusyPower, Calibration, Clock, FreqPolicy, MACHINE, Machine, MachineFile, Origin, Reference, Scope,
 };
 use std::fmt::Write;
+use wakelab_input::toml_text as quoted;
 use wakelab_sched::cpumask::{Cpu, CpuMask};
 use wakelab_sched::domain::{Arch, CpuTopology, Numbering, Topology, Uniform};
 
@@ -277,9 +278,4 @@ fn origin(origin: &Origin) -> String {
         Origin::Measured(text) => format!("measured = {}", quoted(text)),
         Origin::Assumed(text) => format!("assumed = {}", quoted(text)),
     }
-}
-
-/// A text as TOML writes it.
-fn quoted(text: &str) -> String {
-    toml::Value::from(text).to_string()
 }

@@ -5,6 +5,7 @@ use crate::numbers::duration;
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
+use wakelab_input::cpulist_text;
 use wakelab_workload::{Call, Description, Op, Program, Task, TimerMode, Work, Workload, benchmarks};
 
 /// All benchmarks with their cases, a line each.
@@ -113,19 +114,8 @@ fn task_line(workload: &Workload, task: &Task) -> [String; 6] {
         0 => policy.to_owned(),
         ns => format!("{policy}, slice {}", duration(ns)),
     };
-    let cpus = task.affinity.as_ref().map_or_else(|| "all".to_owned(), |cpus| cpu_list(cpus));
+    let cpus = task.affinity.as_ref().map_or_else(|| "all".to_owned(), |cpus| cpulist_text(cpus));
     [task.name.clone(), program.clone(), duration(task.start_ns), task.nice.to_string(), policy, cpus]
-}
-
-/// CPUs as `taskset -c` takes them.
-fn cpu_list(cpus: &[u32]) -> String {
-    let ranges = cpus.chunk_by(|a, b| a + 1 == *b);
-    let range = |range: &[u32]| match *range {
-        [first, .., last] => format!("{first}-{last}"),
-        [one] => one.to_string(),
-        [] => String::new(),
-    };
-    ranges.map(range).collect::<Vec<_>>().join(",")
 }
 
 fn step_text(workload: &Workload, program: &Program, op: &Op) -> String {
@@ -190,7 +180,7 @@ fn call_text(workload: &Workload, call: Call, name: &dyn Fn(u32) -> String) -> S
         Call::Slice { ns: 0 } => "ask for no slice but the kernel's".to_owned(),
         Call::Slice { ns } => format!("ask for slices of {}", duration(ns)),
         Call::Affinity { cpus: None } => "allow all CPUs".to_owned(),
-        Call::Affinity { cpus: Some(set) } => format!("allow CPUs {}", cpu_list(&workload.cpu_sets[set as usize])),
+        Call::Affinity { cpus: Some(set) } => format!("allow CPUs {}", cpulist_text(&workload.cpu_sets[set as usize])),
         Call::Exec => "execve(): look for a CPU again".to_owned(),
         Call::RunFor { ns } => format!("compute until {} have passed", duration(ns)),
     }
@@ -227,8 +217,8 @@ mod tests {
 
     #[test]
     fn cpus_are_listed_as_taskset_takes_them() {
-        assert_eq!(cpu_list(&[0, 1, 2, 3, 8]), "0-3,8");
-        assert_eq!(cpu_list(&[0, 2, 4]), "0,2,4");
+        assert_eq!(cpulist_text(&[0, 1, 2, 3, 8]), "0-3,8");
+        assert_eq!(cpulist_text(&[0, 2, 4]), "0,2,4");
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! `wakelab explain`.
 
 use super::{all_errors, decider, exit, with_read};
-use crate::flags::{HtmlFlag, RecordingFiles, TextFormat, WithFlag};
+use crate::flags::{HtmlFlag, RecordingFiles, TextFormat, WithFlag, by_name};
 use crate::out_file::HtmlFile;
 use crate::output::{Exit, hint, named_stdout, print, print_as_is, print_json, say, say_errors};
 use crate::progress::Bar;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};
@@ -61,7 +60,7 @@ pub struct Args {
     /// Explain only decisions with this reason (limit).
     ///
     /// docs/explain.md lists them.
-    #[arg(long, value_name = "REASON", hide_possible_values = true, value_parser = reasons())]
+    #[arg(long, value_name = "REASON", hide_possible_values = true, value_parser = by_name(Reason::ALL, Reason::name))]
     reason: Option<Reason>,
     /// Stop after this many explanations.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -120,12 +119,6 @@ fn moment(text: &str) -> Result<u64, String> {
     let ns: u64 = format!("{part:0<9}").parse().map_err(|_| wrong())?;
     let whole: u64 = whole.parse().map_err(|_| wrong())?;
     whole.checked_mul(1_000_000_000).and_then(|whole| whole.checked_add(ns)).ok_or_else(wrong)
-}
-
-/// The reasons by name, so that help and errors list them.
-fn reasons() -> impl TypedValueParser<Value = Reason> {
-    PossibleValuesParser::new(Reason::ALL.map(Reason::name))
-        .map(|name| Reason::from_name(&name).expect("only names of reasons are let through"))
 }
 
 /// Explains rows, or counts reasons.

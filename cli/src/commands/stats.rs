@@ -1,10 +1,9 @@
 //! `wakelab stats`.
 
 use super::{all_errors, exit, with_read};
-use crate::flags::{FormatFlag, HtmlFlag, RecordingFiles, TableFormat};
+use crate::flags::{FormatFlag, HtmlFlag, RecordingFiles, TableFormat, by_name};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use wakelab_report as report;
 use wakelab_study::picture::explained_wakeups;
 use wakelab_study::stats::{By, sources, stats, stats_and_pictures};
@@ -22,7 +21,8 @@ pub struct Args {
     /// Count by comm, task, cpu or llc; several with commas.
     ///
     /// In addition: by the wakee's name, the wakee, its CPU, or the last-level cache of that CPU.
-    #[arg(long, value_name = "WHAT", hide_possible_values = true, value_delimiter = ',', value_parser = by_names())]
+    #[arg(long, value_name = "WHAT", hide_possible_values = true, value_delimiter = ',')]
+    #[arg(value_parser = by_name(By::ALL, By::name))]
     by: Vec<By>,
     /// Print N lines of each of these.
     ///
@@ -35,12 +35,6 @@ pub struct Args {
     /// How it is printed.
     #[command(flatten)]
     format: FormatFlag,
-}
-
-/// The values of `--by`.
-fn by_names() -> impl TypedValueParser<Value = By> {
-    PossibleValuesParser::new(By::ALL.map(By::name))
-        .map(|name| By::ALL.into_iter().find(|by| by.name() == name).expect("only these names are let through"))
 }
 
 /// Counts what happened in recordings and simulated runs.

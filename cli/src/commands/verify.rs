@@ -3,12 +3,11 @@
 use super::calibrate::{calibrated, child, stand_in};
 use super::simulate::deliver;
 use crate::distinct_paths::Paths;
-use crate::flags::{FormatFlag, TableFormat};
+use crate::flags::{FormatFlag, TableFormat, by_name};
 use crate::output::{Exit, say};
 use crate::progress::LoadBar;
 use crate::signals::stop_flag;
 use anyhow::Context;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -31,7 +30,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     machine: PathBuf,
     /// Only these loads: tcp, pipes, sockets, messages, timers, forks.
-    #[arg(long, value_name = "LOAD", value_delimiter = ',', value_parser = kinds(), hide_possible_values = true)]
+    #[arg(long, value_name = "LOAD", value_delimiter = ',', hide_possible_values = true)]
+    #[arg(value_parser = by_name(Kind::ALL, Kind::name))]
     load: Vec<Kind>,
     /// Run each load for so long, 10ms to 1m.
     #[arg(long, value_name = "DURATION", default_value = "500ms", value_parser = parse_wall_time)]
@@ -47,11 +47,6 @@ pub struct Args {
     /// If left out, that of the running kernel's version, or of the newest version before it.
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-}
-
-fn kinds() -> impl TypedValueParser<Value = Kind> {
-    let of = |name: String| *Kind::ALL.iter().find(|kind| kind.name() == name).expect("one of the possible values");
-    PossibleValuesParser::new(Kind::ALL.map(Kind::name)).map(of)
 }
 
 impl Args {

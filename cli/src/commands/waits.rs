@@ -1,10 +1,9 @@
 //! `wakelab waits`.
 
 use super::{all_errors, exit, with_read};
-use crate::flags::{HtmlFlag, RecordingFiles, TextFormat};
+use crate::flags::{HtmlFlag, RecordingFiles, TextFormat, by_name};
 use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use wakelab_input::parse_duration;
 use wakelab_report as report;
 use wakelab_report::waits::{By, Shown};
@@ -35,7 +34,7 @@ pub struct Args {
     ///
     /// By the name of the task that waited, or the CPU where it was queued first.
     #[arg(long, value_name = "WHAT", hide_possible_values = true, default_value = "cause", hide_default_value = true,
-          value_parser = by_names())]
+          value_parser = by_name(By::ALL, By::name))]
     by: By,
     /// The page.
     #[command(flatten)]
@@ -43,12 +42,6 @@ pub struct Args {
     /// Print text or json.
     #[arg(long, value_enum, default_value_t = TextFormat::Text, hide_possible_values = true)]
     format: TextFormat,
-}
-
-/// The values of `--by`.
-fn by_names() -> impl TypedValueParser<Value = By> {
-    PossibleValuesParser::new(By::ALL.map(By::name))
-        .map(|name| By::ALL.into_iter().find(|by| by.name() == name).expect("only these names are let through"))
 }
 
 /// Says why tasks waited in recordings and simulated runs.

@@ -19,7 +19,8 @@ use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;
 use wakelab_report::capture as report;
 use wakelab_study::capture::{
-    CaptureOptions, Captured, Facts, Fidelity, Likeness, RecordedSide, RunTimes, experiment, fidelity, recorded_side,
+    CaptureError, CaptureOptions, Captured, Facts, Fidelity, Likeness, RecordedSide, RunTimes, experiment, fidelity,
+    recorded_side,
 };
 use wakelab_study::compare::{Comparison, Recording, Simulator, Variant, compare};
 
@@ -135,10 +136,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let simulator = CachedSimulator::open(&args.cache)?;
     stop_flag()?;
-    let found = match fidelity_of(args, &source, &captured, &machine, &sides[0]) {
-        Ok(Some(found)) => found,
-        Ok(None) => return Ok(Exit::Interrupted),
-        Err(error) => return Err(error),
+    let Some(found) = fidelity_of(args, &source, &captured, &machine, &sides[0])? else {
+        return Ok(Exit::Interrupted);
     };
     let refused = found.verdict() == Likeness::Not && !args.anyway;
     let comparisons = if refused { Vec::new() } else { comparisons(args, &captured, &machine, &sides, &simulator)? };
@@ -175,8 +174,7 @@ fn sides(
     for with in asked {
         let on = kernel.unwrap_or(side.kernel);
         let all = if kernel.is_some() { with.clone() } else { side.switches.then(&with) };
-        let mut variant =
-            Variant::on(machine, on, &all).context("--with").map_err(|error| anyhow::anyhow!("{error:#}"))?;
+        let mut variant = Variant::on(machine, on, &all).context("--with")?;
         let name = if with.is_empty() { String::new() } else { format!(" {with}") };
         variant.label = if kernel.is_some() { format!("{}{name}", on.name) } else { with.to_string() };
         sides.push(variant);
@@ -206,15 +204,16 @@ fn fidelity_of(
         return Ok(None);
     }
     let simulated = only(&folder.path().join("events"))?;
-    let of = |source: &Source, from_ns, window_ns| -> anyhow::Result<Facts> {
+    let with_bar = |source: &Source, read: &dyn Fn(&Bar) -> Result<Facts, CaptureError>| {
         let bar = Bar::new(&source.wakeups(), false);
-        let options = CaptureOptions { machine: Some(machine), from_ns, window_ns, exact: false };
-        let facts = Facts::of(source, &options, &bar);
+        let facts = read(&bar);
         bar.finish();
-        Ok(facts?)
+        facts
     };
-    let recorded = of(source, args.capture.from, args.capture.window)?;
-    Ok(Some(fidelity(&recorded, &of(&simulated, None, None)?, machine)))
+    let recorded = with_bar(source, &|bar| Facts::of_captured(captured, source, bar))?;
+    let all = CaptureOptions { machine: Some(machine), from_ns: None, window_ns: None, exact: false };
+    let simulated = with_bar(&simulated, &|bar| Facts::of(&simulated, &all, bar))?;
+    Ok(Some(fidelity(&recorded, &simulated, machine)))
 }
 
 fn comparisons(

@@ -2,8 +2,9 @@
 //! tasks, and transactions.
 
 use super::source::{Tables, WAKEUPS};
+use super::wakeups::{cpu, cpu_or, pid, time};
 use crate::error::ReadError;
-use crate::limits::{LAST_CPU, MAX_COMM, MAX_LABEL, MAX_PID, MAX_TIME};
+use crate::limits::{MAX_COMM, MAX_LABEL, MAX_PID};
 use crate::table::reader::{Columns, Segments, if_present};
 use std::path::Path;
 use wakelab_sched::cpumask::Cpu;
@@ -157,14 +158,6 @@ impl WakeCauses {
     }
 }
 
-fn cpu(row: &Columns, column: usize) -> Result<Cpu, ReadError> {
-    row.within(column, LAST_CPU).map(|cpu| cpu as Cpu)
-}
-
-fn cpu_or(row: &Columns, column: usize) -> Result<Option<Cpu>, ReadError> {
-    Ok(row.within_or_null(column, LAST_CPU)?.map(|cpu| cpu as Cpu))
-}
-
 fn flags(row: &Columns, column: usize) -> Option<WakeFlags> {
     row.long(column).map(|bits| WakeFlags::from_bits_truncate(bits as u32))
 }
@@ -176,12 +169,12 @@ fn simulated(row: &Columns) -> Result<WakeCause, ReadError> {
         None => WakeContext::Unknown,
     };
     Ok(WakeCause {
-        t_ns: row.within(0, MAX_TIME)?,
-        decided_ns: row.within(1, MAX_TIME)?,
+        t_ns: time(row, 0)?,
+        decided_ns: time(row, 1)?,
         waker_cpu: cpu(row, 2)?,
         waker_pid: row.within_or_null(3, MAX_PID)?.map(|pid| pid as i64),
         waker_comm: String::new(),
-        wakee_pid: row.within(4, MAX_PID)? as i64,
+        wakee_pid: pid(row, 4)?,
         wakee_comm: String::new(),
         dest_cpu: cpu(row, 5)?,
         prev_cpu: cpu_or(row, 6)?,
@@ -199,15 +192,15 @@ fn recorded(row: &Columns) -> Result<WakeCause, ReadError> {
         (Some(_), _) => WakeContext::Interrupt,
         (None, _) => WakeContext::Unknown,
     };
-    let t_ns = row.within(0, MAX_TIME)?;
+    let t_ns = time(row, 0)?;
     let prio = row.within_or_null(10, 139)?.unwrap_or(120);
     Ok(WakeCause {
         t_ns,
         decided_ns: t_ns,
         waker_cpu: cpu(row, 1)?,
-        waker_pid: Some(row.within(2, MAX_PID)? as i64).filter(|&pid| pid != 0),
+        waker_pid: Some(pid(row, 2)?).filter(|&pid| pid != 0),
         waker_comm: row.short_text(14, MAX_COMM)?.to_owned(),
-        wakee_pid: row.within(3, MAX_PID)? as i64,
+        wakee_pid: pid(row, 3)?,
         wakee_comm: row.short_text(4, MAX_COMM)?.to_owned(),
         dest_cpu: cpu(row, 5)?,
         prev_cpu: cpu_or(row, 6)?,
@@ -224,14 +217,14 @@ fn recorded(row: &Columns) -> Result<WakeCause, ReadError> {
 }
 
 fn waking(row: &Columns) -> Result<WakeCause, ReadError> {
-    let t_ns = row.within(0, MAX_TIME)?;
+    let t_ns = time(row, 0)?;
     Ok(WakeCause {
         t_ns,
         decided_ns: t_ns,
         waker_cpu: cpu(row, 1)?,
-        waker_pid: Some(row.within(2, MAX_PID)? as i64).filter(|&pid| pid != 0),
+        waker_pid: Some(pid(row, 2)?).filter(|&pid| pid != 0),
         waker_comm: row.short_text(7, MAX_COMM)?.to_owned(),
-        wakee_pid: row.within(3, MAX_PID)? as i64,
+        wakee_pid: pid(row, 3)?,
         wakee_comm: row.short_text(4, MAX_COMM)?.to_owned(),
         dest_cpu: cpu(row, 5)?,
         prev_cpu: cpu_or(row, 6)?,
@@ -296,62 +289,43 @@ impl TaskLives {
             }),
             _ => None,
         };
-        Ok(Some(TaskLife { t_ns: row.within(0, MAX_TIME)?, pid: row.within(1, MAX_PID)? as i64, begins }))
+        Ok(Some(TaskLife { t_ns: time(row, 0)?, pid: pid(row, 1)?, begins }))
     }
 }
 
-/// A transaction of a simulated run that was completed.
+/// Something that happened to a task of a simulated run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transaction {
+pub struct TaskMoment {
     /// When, ns.
-    pub t_ns: u64,
-    /// The task that completed it.
-    pub pid: i64,
-}
-
-/// A stream of the transactions of a simulated run.
-pub struct Transactions(Segments);
-
-impl Transactions {
-    /// Reads the folder of a run.
-    pub fn simulated(folder: &Path) -> Self {
-        Transactions(Segments::new(if_present(folder, "transactions.parquet"), "transactions", &["t_ns", "pid"]))
-    }
-
-    /// The next transaction; `None` at the end.
-    ///
-    /// # Errors
-    /// Fails if the file cannot be read, or has a value out of range.
-    pub fn next_transaction(&mut self) -> Result<Option<Transaction>, ReadError> {
-        let Some(row) = self.0.advance(|_| {})? else { return Ok(None) };
-        Ok(Some(Transaction { t_ns: row.within(0, MAX_TIME)?, pid: row.within(1, MAX_PID)? as i64 }))
-    }
-}
-
-/// A task of a simulated run on a run queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Enqueue {
-    /// When all CPUs see it there, ns.
     pub t_ns: u64,
     /// The task.
     pub pid: i64,
 }
 
-/// A stream of the enqueues of a simulated run.
-pub struct Enqueues(Segments);
+/// A stream of moments of tasks of a simulated run.
+pub struct TaskMoments(Segments);
 
-impl Enqueues {
-    /// Reads the folder of a run.
-    pub fn simulated(folder: &Path) -> Self {
-        Enqueues(Segments::new(if_present(folder, "enqueues.parquet"), "enqueues", &["t_ns", "pid"]))
+impl TaskMoments {
+    /// Reads when tasks completed transactions.
+    pub fn transactions(folder: &Path) -> Self {
+        TaskMoments::of(folder, "transactions")
     }
 
-    /// The next enqueue; `None` at the end.
+    /// Reads when all CPUs see tasks on their run queues.
+    pub fn enqueues(folder: &Path) -> Self {
+        TaskMoments::of(folder, "enqueues")
+    }
+
+    fn of(folder: &Path, table: &'static str) -> Self {
+        TaskMoments(Segments::new(if_present(folder, &format!("{table}.parquet")), table, &["t_ns", "pid"]))
+    }
+
+    /// The next moment; `None` at the end.
     ///
     /// # Errors
     /// Fails if the file cannot be read, or has a value out of range.
-    pub fn next_enqueue(&mut self) -> Result<Option<Enqueue>, ReadError> {
+    pub fn next_moment(&mut self) -> Result<Option<TaskMoment>, ReadError> {
         let Some(row) = self.0.advance(|_| {})? else { return Ok(None) };
-        Ok(Some(Enqueue { t_ns: row.within(0, MAX_TIME)?, pid: row.within(1, MAX_PID)? as i64 }))
+        Ok(Some(TaskMoment { t_ns: time(row, 0)?, pid: pid(row, 1)? }))
     }
 }

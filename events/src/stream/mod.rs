@@ -14,8 +14,7 @@ mod switches;
 mod wakeups;
 
 pub use causes::{
-    Enqueue, Enqueues, TaskAttributes, TaskBegins, TaskLife, TaskLives, Transaction, Transactions, WakeCause,
-    WakeCauses, WakeContext,
+    TaskAttributes, TaskBegins, TaskLife, TaskLives, TaskMoment, TaskMoments, WakeCause, WakeCauses, WakeContext,
 };
 pub use cpu_states::{CpuValue, CpuValues, PackagePower, PackagePowers, SdShared, SdSharedWrites};
 pub use import_counts::ImportCounts;

@@ -118,19 +118,19 @@ impl Wakes {
     }
 }
 
-fn cpu(row: &Columns, column: usize) -> Result<Cpu, ReadError> {
+pub(super) fn cpu(row: &Columns, column: usize) -> Result<Cpu, ReadError> {
     row.within(column, LAST_CPU).map(|cpu| cpu as Cpu)
 }
 
-fn cpu_or(row: &Columns, column: usize) -> Result<Option<Cpu>, ReadError> {
+pub(super) fn cpu_or(row: &Columns, column: usize) -> Result<Option<Cpu>, ReadError> {
     Ok(row.within_or_null(column, LAST_CPU)?.map(|cpu| cpu as Cpu))
 }
 
-fn time(row: &Columns, column: usize) -> Result<u64, ReadError> {
+pub(super) fn time(row: &Columns, column: usize) -> Result<u64, ReadError> {
     row.within(column, MAX_TIME)
 }
 
-fn pid(row: &Columns, column: usize) -> Result<i64, ReadError> {
+pub(super) fn pid(row: &Columns, column: usize) -> Result<i64, ReadError> {
     row.within(column, MAX_PID).map(|pid| pid as i64)
 }
 

@@ -33,12 +33,12 @@ pub(super) fn of(ops: &[CapturedOp]) -> Option<CapturedProgram> {
     if rounds.len() < LEAST_ROUNDS {
         return None;
     }
-    let mut kinds: FxHashMap<Vec<Shape>, usize> = FxHashMap::default();
+    let mut kinds: FxHashMap<Vec<CapturedOp>, usize> = FxHashMap::default();
     let shapes: Vec<usize> = rounds
         .iter()
         .map(|round| {
             let next = kinds.len();
-            *kinds.entry(round.iter().map(Shape::of).collect()).or_insert(next)
+            *kinds.entry(round.iter().map(CapturedOp::shape).collect()).or_insert(next)
         })
         .collect();
     (1..=LONGEST.min(2 * rounds.len() / LEAST_ROUNDS)).find_map(|length| {
@@ -64,40 +64,6 @@ fn most_common<'a>(values: impl Iterator<Item = &'a usize>) -> usize {
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     values.for_each(|&value| *counts.entry(value).or_default() += 1);
     counts.into_iter().max_by_key(|&(value, count)| (count, std::cmp::Reverse(value))).map_or(0, |(value, _)| value)
-}
-
-/// A step without its amount.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Shape {
-    Run,
-    Softirq,
-    Send(TaskNr, bool),
-    Receive,
-    Sleep,
-    Fork(TaskNr),
-    WaitForChildren,
-    Exec,
-    EndOfRound,
-    Begin,
-    Done,
-}
-
-impl Shape {
-    pub(super) fn of(op: &CapturedOp) -> Self {
-        match *op {
-            CapturedOp::Run(_) => Shape::Run,
-            CapturedOp::Softirq => Shape::Softirq,
-            CapturedOp::Send { to, sync } => Shape::Send(to, sync),
-            CapturedOp::Receive => Shape::Receive,
-            CapturedOp::Sleep(_) | CapturedOp::SleepUntil(_) | CapturedOp::Timer(_) => Shape::Sleep,
-            CapturedOp::Fork(child) => Shape::Fork(child),
-            CapturedOp::WaitForChildren => Shape::WaitForChildren,
-            CapturedOp::Exec => Shape::Exec,
-            CapturedOp::EndOfRound => Shape::EndOfRound,
-            CapturedOp::Begin => Shape::Begin,
-            CapturedOp::Done => Shape::Done,
-        }
-    }
 }
 
 /// One round in place of many of the same shape: each amount is one of those that they have there.

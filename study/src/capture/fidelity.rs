@@ -2,8 +2,8 @@
 //!
 //! Both sides are read by the same code, one from the recording, the other from the events of the simulation.
 
-use super::timeline::Counts;
-use super::{CaptureError, CaptureOptions, follow};
+use super::timeline::{Counts, Timelines, Times};
+use super::{CaptureError, CaptureOptions, Captured, follow};
 use crate::recordings::Progress;
 use crate::stats::{about, stats};
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,13 +109,30 @@ impl Fidelity {
     }
 }
 
-/// What happened in a source, as numbers.
+/// What was followed in a window, as numbers.
 #[derive(Clone, Debug)]
-pub struct Facts {
+pub(super) struct Seen {
     seconds: f64,
     counts: Counts,
     /// By CPU: the part of the time in which it was busy, %.
     busy: Vec<f64>,
+}
+
+impl Seen {
+    pub(super) fn of(lines: &Timelines) -> Self {
+        let length = (lines.to_ns - lines.from_ns).max(1) as f64;
+        Seen {
+            seconds: length / 1e9,
+            counts: lines.counts.clone(),
+            busy: lines.busy_ns.iter().map(|&ns| 100.0 * ns as f64 / length).collect(),
+        }
+    }
+}
+
+/// What happened in a source, as numbers.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    seen: Seen,
     reasons: BTreeMap<Reason, u64>,
     searches: wakelab_measure::SearchStats,
     balanced: Option<u64>,
@@ -127,33 +144,36 @@ impl Facts {
     /// # Errors
     /// Fails as [`capture`](super::capture) does.
     pub fn of(source: &Source, options: &CaptureOptions<'_>, progress: &dyn Progress) -> Result<Self, CaptureError> {
-        let about = about(source)?;
-        let lines = follow(source, &about, options, progress)?;
+        let lines = follow(source, &about(source)?, options, progress)?;
+        Facts::with(Seen::of(&lines), source, progress)
+    }
+
+    /// Reads what is still missing of a source that was captured.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be read.
+    pub fn of_captured(captured: &Captured, source: &Source, progress: &dyn Progress) -> Result<Self, CaptureError> {
+        Facts::with(captured.seen.clone(), source, progress)
+    }
+
+    fn with(seen: Seen, source: &Source, progress: &dyn Progress) -> Result<Self, CaptureError> {
         let (mut counted, outcomes) = stats(std::slice::from_ref(source), &[], progress);
         if let Some(error) = outcomes.into_iter().find_map(|outcome| outcome.error) {
             return Err(error.into());
         }
         let tally = counted.pop_first().map(|(_, tally)| tally);
-        let length = (lines.to_ns - lines.from_ns).max(1) as f64;
         Ok(Facts {
-            seconds: length / 1e9,
-            busy: lines.busy_ns.iter().map(|&ns| 100.0 * ns as f64 / length).collect(),
-            counts: lines.counts,
+            seen,
             reasons: tally.as_ref().map(|tally| tally.all.reasons.clone()).unwrap_or_default(),
             searches: tally.as_ref().map(|tally| tally.all.search).unwrap_or_default(),
             balanced: tally.and_then(|tally| tally.balanced),
         })
     }
 
-    fn all_waits(&self) -> Latency {
+    /// The waits of all families, or what they ran between two switches.
+    fn all(&self, times: impl Fn(&Times) -> &Waits) -> Latency {
         let mut all = Waits::new(2);
-        self.counts.families.values().for_each(|times| all.merge(&times.waits));
-        all.latency()
-    }
-
-    fn all_runs(&self) -> Latency {
-        let mut all = Waits::new(2);
-        self.counts.families.values().for_each(|times| all.merge(&times.runs));
+        self.seen.counts.families.values().for_each(|of| all.merge(times(of)));
         all.latency()
     }
 }
@@ -167,15 +187,15 @@ pub fn fidelity(recorded: &Facts, simulated: &Facts, machine: &Machine) -> Fidel
             rows.push(FidelityRow { quantity: quantity.to_owned(), unit, recorded, simulated, limits });
         }
     };
-    row("wake-ups", "/s", RATE, &|of| Some(of.counts.wakeups as f64 / of.seconds));
-    row("switches from tasks", "/s", RATE, &|of| Some(of.counts.switches as f64 / of.seconds));
-    row("preempted", "%", SHARE, &|of| Some(share(of.counts.preemptions, of.counts.switches)));
-    row("woken elsewhere than before", "%", SHARE, &|of| Some(share(of.counts.moved, of.counts.wakeups)));
-    row("balanced", "/s", Limits::None, &|of| of.balanced.map(|balanced| balanced as f64 / of.seconds));
+    row("wake-ups", "/s", RATE, &|of| Some(of.seen.counts.wakeups as f64 / of.seen.seconds));
+    row("switches from tasks", "/s", RATE, &|of| Some(of.seen.counts.switches as f64 / of.seen.seconds));
+    row("preempted", "%", SHARE, &|of| Some(share(of.seen.counts.preemptions, of.seen.counts.switches)));
+    row("woken elsewhere than before", "%", SHARE, &|of| Some(share(of.seen.counts.moved, of.seen.counts.wakeups)));
+    row("balanced", "/s", Limits::None, &|of| of.balanced.map(|balanced| balanced as f64 / of.seen.seconds));
     let nr_cpus = f64::from(machine.topology.nr_cpus());
-    row("busy, mean of CPUs", "%", SHARE, &|of| Some(of.busy.iter().sum::<f64>() / nr_cpus));
-    row("busy, busiest CPU", "%", Limits::None, &|of| of.busy.iter().copied().reduce(f64::max));
-    let times = |of: &Facts, runs: bool| if runs { of.all_runs() } else { of.all_waits() };
+    row("busy, mean of CPUs", "%", SHARE, &|of| Some(of.seen.busy.iter().sum::<f64>() / nr_cpus));
+    row("busy, busiest CPU", "%", Limits::None, &|of| of.seen.busy.iter().copied().reduce(f64::max));
+    let times = |of: &Facts, runs: bool| of.all(|times| if runs { &times.runs } else { &times.waits });
     for (runs, what) in [(false, "wait"), (true, "run")] {
         let tail = if runs { Limits::None } else { TAIL };
         for (at, limits) in [("p50", TIME), ("p95", TAIL), ("p99", tail), ("max", Limits::None)] {
@@ -186,7 +206,7 @@ pub fn fidelity(recorded: &Facts, simulated: &Facts, machine: &Machine) -> Fidel
         for at in ["p50", "p99"] {
             let limits = if at == "p50" { TIME } else { TAIL };
             let name = format!("wait of {family}, {at}");
-            row(&name, "us", limits, &|of| Some(quantile(&of.counts.families.get(&family)?.waits.latency(), at)));
+            row(&name, "us", limits, &|of| Some(quantile(&of.seen.counts.families.get(&family)?.waits.latency(), at)));
         }
     }
     if !recorded.reasons.is_empty() {
@@ -208,10 +228,10 @@ pub fn fidelity(recorded: &Facts, simulated: &Facts, machine: &Machine) -> Fidel
 
 /// The families with the most waits, of those that are not nearly nothing.
 fn families(recorded: &Facts) -> Vec<String> {
-    let n = |name: &String| recorded.counts.families[name].waits.latency().n;
-    let all: u64 = recorded.counts.families.keys().map(n).sum();
+    let n = |name: &String| recorded.seen.counts.families[name].waits.latency().n;
+    let all: u64 = recorded.seen.counts.families.keys().map(n).sum();
     let mut names: Vec<String> =
-        recorded.counts.families.keys().filter(|name| n(name) * 50 >= all.max(1)).cloned().collect();
+        recorded.seen.counts.families.keys().filter(|name| n(name) * 50 >= all.max(1)).cloned().collect();
     names.sort_by_key(|name| std::cmp::Reverse(n(name)));
     names.truncate(MOST_FAMILIES);
     if names.len() < 2 { Vec::new() } else { names }

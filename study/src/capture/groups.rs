@@ -1,9 +1,9 @@
 //! Groups of tasks that wake each other, and whether they are many of the same.
 
-use super::cycle::{self, Shape, pooled};
+use super::cycle::{self, pooled};
 use super::program::{CapturedOp, CapturedProgram, Rounds, Sleeps, of_window, steps, take_time};
 use super::timeline::{Step, TaskNr, Timelines, family};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// The part of the window that a task computes at least if it is taken to compute for ever.
@@ -29,6 +29,31 @@ pub(super) struct Group {
     pub(super) kernel: bool,
 }
 
+impl Group {
+    /// The tasks with a mailbox: those that read one, and those to which others send.
+    pub(super) fn with_mailbox(&self) -> FxHashSet<TaskNr> {
+        let mut found = FxHashSet::default();
+        for (&task, program) in &self.programs {
+            found.extend(program.ops().filter_map(|op| match op {
+                CapturedOp::Receive => Some(task),
+                CapturedOp::Send { to, .. } => Some(*to),
+                _ => None,
+            }));
+        }
+        found
+    }
+
+    /// The tasks that others of the group fork.
+    pub(super) fn forked(&self) -> FxHashSet<TaskNr> {
+        let child = |op: &CapturedOp| if let CapturedOp::Fork(child) = op { Some(*child) } else { None };
+        self.programs.values().flat_map(CapturedProgram::ops).filter_map(child).collect()
+    }
+}
+
+fn all_of_kernel(lines: &Timelines, tasks: &[TaskNr]) -> bool {
+    tasks.iter().all(|&task| lines.tasks[task as usize].attributes.kernel_thread)
+}
+
 /// The groups of all tasks that did anything, each a model that goes on for ever: cycles where tasks have them, or else
 /// the steps up to the time at which all programs together have `most_steps`.
 pub(super) fn models(lines: &Timelines, most_steps: usize, marks: bool) -> Vec<Group> {
@@ -40,7 +65,7 @@ pub(super) fn models(lines: &Timelines, most_steps: usize, marks: bool) -> Vec<G
     let irregular = found.iter().filter(|(_, cycles)| cycles.is_none()).flat_map(|(tasks, _)| tasks);
     let to_ns = cut(lines, irregular, most_steps);
     let groups = found.into_iter().map(|(tasks, cycles)| {
-        let kernel = tasks.iter().all(|&task| lines.tasks[task as usize].attributes.kernel_thread);
+        let kernel = all_of_kernel(lines, &tasks);
         let regular = cycles.is_some();
         let window = || {
             let program = |&task: &TaskNr| (task, of_window(lines, task, to_ns, Rounds::ForEver, marks));
@@ -61,7 +86,7 @@ pub(super) fn models(lines: &Timelines, most_steps: usize, marks: bool) -> Vec<G
 /// The groups of all tasks that did anything, each with the steps that were recorded, once.
 pub(super) fn exact(lines: &Timelines, marks: bool) -> Vec<Group> {
     let group = |tasks: Vec<TaskNr>| {
-        let kernel = tasks.iter().all(|&task| lines.tasks[task as usize].attributes.kernel_thread);
+        let kernel = all_of_kernel(lines, &tasks);
         let program = |task| (task, of_window(lines, task, u64::MAX, Rounds::Once, marks));
         Group { programs: tasks.into_iter().map(program).collect(), cycles: false, instances: 1, kernel }
     };
@@ -79,11 +104,7 @@ fn members(lines: &Timelines) -> Vec<Vec<TaskNr>> {
         }
         at
     }
-    let forks = lines
-        .tasks
-        .iter()
-        .zip(0..)
-        .filter_map(|(line, task)| line.began_ns.and(line.parent).map(|parent| (parent, task)));
+    let forks = lines.tasks.iter().zip(0..).filter_map(|(line, task)| line.forked_by().map(|parent| (parent, task)));
     for (a, b) in lines.edges.keys().copied().chain(forks) {
         let (a, b) = (find(&mut leader, a), find(&mut leader, b));
         leader[a.max(b) as usize] = a.min(b);
@@ -101,7 +122,7 @@ fn members(lines: &Timelines) -> Vec<Vec<TaskNr>> {
 fn cycles(lines: &Timelines, tasks: &[TaskNr], marks: bool) -> Option<Programs> {
     let program = |&task: &TaskNr| {
         let line = &lines.tasks[task as usize];
-        if line.began_ns.is_some() && line.parent.is_some() {
+        if line.forked_by().is_some() {
             return None;
         }
         let mut ops = steps(lines, line, u64::MAX, Sleeps::Periods, marks);
@@ -161,17 +182,17 @@ fn cut<'a>(lines: &Timelines, tasks: impl Iterator<Item = &'a TaskNr>, most_step
 
 /// What makes two groups alike: the steps of all tasks in cycles, with how they are scheduled, where tasks go by their
 /// number in the group.
-type Likeness = Vec<(String, i8, u8, Option<Vec<u32>>, Vec<Shape>)>;
+type Likeness = Vec<(String, i8, u8, Option<Vec<u32>>, Vec<CapturedOp>)>;
 
 fn likeness(lines: &Timelines, group: &Group) -> Likeness {
     let own: FxHashMap<TaskNr, TaskNr> = group.programs.keys().copied().zip(0..).collect();
-    let local = |shape: Shape| match shape {
-        Shape::Send(to, sync) => Shape::Send(own.get(&to).copied().unwrap_or(TaskNr::MAX), sync),
+    let local = |op: &CapturedOp| match op.shape() {
+        CapturedOp::Send { to, sync } => CapturedOp::Send { to: own.get(&to).copied().unwrap_or(TaskNr::MAX), sync },
         other => other,
     };
     let task = |(&task, program): (&TaskNr, &CapturedProgram)| {
         let line = &lines.tasks[task as usize];
-        let shapes = program.for_ever.iter().map(|op| local(Shape::of(op))).collect();
+        let shapes = program.for_ever.iter().map(local).collect();
         let of = &line.attributes;
         (family(&line.comm).to_owned(), of.nice, of.policy, of.affinity.clone(), shapes)
     };

@@ -24,12 +24,13 @@ pub use whatif::{RecordedSide, RunTimes, WhatIfError, experiment, recorded_side}
 use crate::recordings::{Progress, report_share};
 use crate::stats::about;
 use crate::time_ordered::TimeOrdered;
+use fidelity::Seen;
 use groups::Group;
 use timeline::{Follower, Timelines};
 use wakelab_events::ReadError;
 use wakelab_events::stream::{
-    CpuValue, CpuValues, Enqueue, Enqueues, RunDescription, Source, Switch, Switches, TaskLife, TaskLives, Transaction,
-    Transactions, WakeCause, WakeCauses,
+    CpuValue, CpuValues, RunDescription, Source, Switch, Switches, TaskLife, TaskLives, TaskMoment, TaskMoments,
+    WakeCause, WakeCauses,
 };
 use wakelab_input::duration_text;
 use wakelab_machine::Machine;
@@ -94,6 +95,7 @@ pub struct Captured {
     pub transactions: u64,
     /// The part of the window in which CPUs ran a task, of all that were seen.
     pub busy: f64,
+    seen: Seen,
 }
 
 /// Why nothing was captured.
@@ -148,6 +150,7 @@ pub fn capture(
         losses: lines.losses,
         wakeups: lines.counts.wakeups,
         transactions: lines.transactions,
+        seen: Seen::of(&lines),
         busy: lines.busy_ns.iter().sum::<u64>() as f64 / (length.max(1) as f64 * nr_cpus),
     })
 }
@@ -157,13 +160,13 @@ fn nothing(source: &Source, what: &'static str, hint: &'static str) -> CaptureEr
 }
 
 enum Happens {
-    Enqueue(Enqueue),
+    Enqueue(TaskMoment),
     Life(TaskLife),
     Wake(WakeCause),
     Switch(Switch),
     Idle(CpuValue),
     Frequency(CpuValue),
-    Done(Transaction),
+    Done(TaskMoment),
 }
 
 fn tables(source: &Source) -> Result<TimeOrdered<'static, Happens>, CaptureError> {
@@ -183,11 +186,11 @@ fn tables(source: &Source) -> Result<TimeOrdered<'static, Happens>, CaptureError
             CpuValues::frequencies(tables),
         ),
         Source::Simulated(folder) => {
-            let mut enqueues = Enqueues::simulated(folder);
-            let (mut lives, mut done) = (TaskLives::simulated(folder), Transactions::simulated(folder));
+            let mut enqueues = TaskMoments::enqueues(folder);
+            let (mut lives, mut done) = (TaskLives::simulated(folder), TaskMoments::transactions(folder));
             tables.add(move || Ok(lives.next_life()?.map(|life| (life.t_ns, Happens::Life(life)))));
-            tables.add(move || Ok(enqueues.next_enqueue()?.map(|queued| (queued.t_ns, Happens::Enqueue(queued)))));
-            tables.add(move || Ok(done.next_transaction()?.map(|done| (done.t_ns, Happens::Done(done)))));
+            tables.add(move || Ok(enqueues.next_moment()?.map(|queued| (queued.t_ns, Happens::Enqueue(queued)))));
+            tables.add(move || Ok(done.next_moment()?.map(|done| (done.t_ns, Happens::Done(done)))));
             (
                 WakeCauses::simulated(folder),
                 Switches::simulated(folder),
@@ -350,8 +353,8 @@ mod tests {
                     idles: random.rand_range(0..4) == 0,
                 }),
                 8 => follower.idle(&CpuValue { t_ns, cpu, value: (pid % 2 == 0).then_some(1) }),
-                9 => follower.done(&Transaction { t_ns, pid }),
-                10 => follower.enqueued(&Enqueue { t_ns, pid }),
+                9 => follower.done(&TaskMoment { t_ns, pid }),
+                10 => follower.enqueued(&TaskMoment { t_ns, pid }),
                 _ => follower.life(&TaskLife {
                     t_ns,
                     pid,

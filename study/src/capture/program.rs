@@ -13,7 +13,7 @@
 use super::timeline::{Step, TaskNr, TimedStep, Timeline, Timelines};
 
 /// An amount of work or of time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Amount {
     /// That many ns.
     Ns(u64),
@@ -32,7 +32,7 @@ impl Amount {
 }
 
 /// A step of a captured program.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum CapturedOp {
     Run(Amount),
     /// What follows, up to the next `Run`, `Receive` or sleep, is done in an interrupt.
@@ -62,6 +62,15 @@ impl CapturedOp {
     pub(super) fn waits(&self) -> bool {
         matches!(self, CapturedOp::Receive | CapturedOp::Sleep(_) | CapturedOp::SleepUntil(_) | CapturedOp::Timer(_))
     }
+
+    /// The step without its amount. Sleeps are alike, whatever ends them.
+    pub(super) fn shape(&self) -> CapturedOp {
+        match self {
+            CapturedOp::Run(_) => CapturedOp::Run(Amount::Ns(0)),
+            CapturedOp::Sleep(_) | CapturedOp::SleepUntil(_) | CapturedOp::Timer(_) => CapturedOp::Sleep(Amount::Ns(0)),
+            other => other.clone(),
+        }
+    }
 }
 
 /// Whether and how often the steps of a program are done again.
@@ -78,6 +87,13 @@ pub(super) struct CapturedProgram {
     pub(super) first: Vec<CapturedOp>,
     /// Done next, for ever; empty if the program ends.
     pub(super) for_ever: Vec<CapturedOp>,
+}
+
+impl CapturedProgram {
+    /// All steps.
+    pub(super) fn ops(&self) -> impl Iterator<Item = &CapturedOp> {
+        self.first.iter().chain(&self.for_ever)
+    }
 }
 
 /// What becomes of a sleep that a timer or an interrupt ended.
@@ -100,8 +116,7 @@ const LEAST_EXPIRIES: usize = 4;
 /// source, a transaction is what a task does between two waits (`marks`).
 pub(super) fn of_window(lines: &Timelines, task: TaskNr, to_ns: u64, rounds: Rounds, marks: bool) -> CapturedProgram {
     let line = &lines.tasks[task as usize];
-    let forked = line.parent.is_some() && line.began_ns.is_some();
-    let for_ever = rounds == Rounds::ForEver && !forked;
+    let for_ever = rounds == Rounds::ForEver && line.forked_by().is_none();
     let exact = rounds == Rounds::Once;
     let sleeps = if exact { Sleeps::Until } else { Sleeps::Lengths };
     let mut ops = steps(lines, line, to_ns, sleeps, marks);
@@ -109,10 +124,10 @@ pub(super) fn of_window(lines: &Timelines, task: TaskNr, to_ns: u64, rounds: Rou
     let forks = ops.iter().any(|op| matches!(op, CapturedOp::Fork(_)));
     if for_ever {
         // What a task does not do again before the end of the window, it does not do at once in the next round either.
-        let begins_with_wait = ops.iter().find(|op| !matches!(op, CapturedOp::Begin | CapturedOp::Run(Amount::Ns(0))));
+        let first = ops.iter().find(|op| !matches!(op, CapturedOp::Begin | CapturedOp::Run(Amount::Ns(0))));
         let since = asleep_since(line, to_ns).or_else(|| last_seen(line, to_ns, &ops));
         if let Some(since) = since
-            && !begins_with_wait.is_some_and(|op| *op == CapturedOp::Receive)
+            && first != Some(&CapturedOp::Receive)
         {
             ops.push(CapturedOp::Sleep(Amount::Ns(to_ns.min(lines.to_ns).saturating_sub(since))));
         }

@@ -6,6 +6,7 @@
 use super::groups::Group;
 use super::program::{Amount, CapturedOp, CapturedProgram};
 use super::timeline::{TaskNr, Timelines};
+use rustc_hash::FxHashSet;
 use serde_json::{Map, Value, json};
 
 /// The file's text. Returns `None` if a task forks in every round: rt-app cannot wait for the children.
@@ -17,8 +18,11 @@ pub(super) fn to_json(lines: &Timelines, groups: &[Group]) -> Option<String> {
     let mut tasks = Map::new();
     for (number, group) in groups.iter().enumerate() {
         let copies = if group.kernel { 1 } else { group.instances };
+        let forked = group.forked();
+        let waits = |program: &CapturedProgram| program.ops().any(|op| *op == CapturedOp::Receive);
+        let suspends = group.programs.iter().filter(|(_, program)| waits(program)).map(|(&task, _)| task).collect();
         for copy in 0..copies {
-            let of = Threads { lines, group, number, copy };
+            let of = Threads { lines, group, forked: &forked, suspends: &suspends, number, copy };
             for (&task, program) in &group.programs {
                 tasks.insert(of.name(task), of.thread(task, program));
             }
@@ -30,6 +34,9 @@ pub(super) fn to_json(lines: &Timelines, groups: &[Group]) -> Option<String> {
 struct Threads<'a> {
     lines: &'a Timelines,
     group: &'a Group,
+    forked: &'a FxHashSet<TaskNr>,
+    /// The tasks that ever wait to be woken: rt-app refuses to resume others.
+    suspends: &'a FxHashSet<TaskNr>,
     number: usize,
     copy: u32,
 }
@@ -47,21 +54,15 @@ impl Threads<'_> {
     fn thread(&self, task: TaskNr, program: &CapturedProgram) -> Value {
         let line = &self.lines.tasks[task as usize];
         let mut thread = Map::new();
-        let forked = self
-            .group
-            .programs
-            .values()
-            .any(|program| program.first.iter().chain(&program.for_ever).any(|op| *op == CapturedOp::Fork(task)));
-        if forked {
+        if self.forked.contains(&task) {
             thread.insert("instance".to_owned(), json!(0));
         }
-        if line.attributes.policy == 5 {
+        if line.is_idle_policy() {
             thread.insert("policy".to_owned(), json!("SCHED_IDLE"));
         } else if line.attributes.nice != 0 {
             thread.insert("priority".to_owned(), json!(line.attributes.nice));
         }
-        let nr_cpus = self.lines.busy_ns.len();
-        if let Some(cpus) = line.attributes.affinity.as_ref().filter(|cpus| !cpus.is_empty() && cpus.len() < nr_cpus) {
+        if let Some(cpus) = line.restricted_to(self.lines.busy_ns.len()) {
             thread.insert("cpus".to_owned(), json!(cpus));
         }
         let mut phases = Map::new();
@@ -77,19 +78,13 @@ impl Threads<'_> {
         Value::Object(thread)
     }
 
-    /// Whether a task ever waits to be woken: rt-app refuses to resume others.
-    fn suspends(&self, task: TaskNr) -> bool {
-        let program = self.group.programs.get(&task);
-        program.is_some_and(|of| of.first.iter().chain(&of.for_ever).any(|op| *op == CapturedOp::Receive))
-    }
-
     fn events(&self, task: TaskNr, ops: &[CapturedOp]) -> Map<String, Value> {
         let mut events = Map::new();
         let us = |amount: &Amount| (amount.mean() / 1000).max(1);
         for (step, op) in ops.iter().enumerate() {
             let (key, value) = match op {
                 CapturedOp::Run(amount) if amount.mean() > 0 => ("run", json!(us(amount))),
-                CapturedOp::Send { to, .. } if self.suspends(*to) => ("resume", json!(self.name(*to))),
+                CapturedOp::Send { to, .. } if self.suspends.contains(to) => ("resume", json!(self.name(*to))),
                 CapturedOp::Receive => ("suspend", json!(self.name(task))),
                 CapturedOp::Sleep(amount) => ("sleep", json!(us(amount))),
                 CapturedOp::Timer(ns) => ("timer", json!({"ref": "unique", "period": (ns / 1000).max(1)})),

@@ -1,5 +1,6 @@
 //! How fast CPUs work, and what the scheduler's operations cost there, so that both can be taken off.
 
+use rustc_hash::FxHashMap;
 use wakelab_events::stream::WakeCause;
 use wakelab_machine::Machine;
 use wakelab_sched::cpumask::Cpu;
@@ -31,11 +32,12 @@ impl<'a> Speeds<'a> {
     pub(super) fn new(machine: Option<&'a Machine>, tick_ns: u64) -> Self {
         let Some(machine) = machine else { return Speeds { machine: None, cpus: Vec::new(), beside_ticks: 1.0 } };
         let topology = &machine.topology.cpus;
-        let cpus = topology.iter().enumerate().map(|(cpu, own)| {
-            let policy = machine.frequencies.iter().find(|policy| policy.cpus.test(cpu as Cpu));
-            let same_core = |&other: &usize| other != cpu && topology[other].core == own.core;
+        let mut cores: FxHashMap<u32, Vec<Cpu>> = FxHashMap::default();
+        topology.iter().zip(0..).for_each(|(own, cpu)| cores.entry(own.core).or_default().push(cpu));
+        let cpus = topology.iter().zip(0..).map(|(own, cpu)| {
+            let policy = machine.frequencies.iter().find(|policy| policy.cpus.test(cpu));
             CpuSpeed {
-                siblings: (0..topology.len()).filter(same_core).map(|other| other as Cpu).collect(),
+                siblings: cores[&own.core].iter().copied().filter(|&other| other != cpu).collect(),
                 busy: false,
                 capacity: f64::from(own.capacity) / 1024.0,
                 highest_khz: policy.and_then(|policy| policy.targets_khz().into_iter().max()).unwrap_or(0),

@@ -11,15 +11,16 @@
 use super::speed::Speeds;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use wakelab_events::stream::{
-    CpuValue, Enqueue, Switch, TaskAttributes, TaskLife, Transaction, WakeCause, WakeContext,
-};
+use wakelab_events::stream::{CpuValue, Switch, TaskAttributes, TaskLife, TaskMoment, WakeCause, WakeContext};
 use wakelab_machine::Machine;
 use wakelab_measure::Waits;
 use wakelab_sched::cpumask::Cpu;
 
 /// The most families whose times are kept.
 const MOST_FAMILIES: usize = 1024;
+
+/// `SCHED_IDLE`.
+const SCHED_IDLE: u8 = 5;
 
 /// Index of a task in [`Timelines::tasks`].
 pub(super) type TaskNr = u32;
@@ -66,7 +67,6 @@ pub(super) struct Timeline {
     /// When it began, ns, if that is in the window; and who forked it.
     pub(super) began_ns: Option<u64>,
     pub(super) parent: Option<TaskNr>,
-    pub(super) exited: bool,
     pub(super) steps: Vec<TimedStep>,
     /// Since when it sleeps at the end of the window, ns, if it does.
     pub(super) asleep_since: Option<u64>,
@@ -76,6 +76,21 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
+    /// The task that forked it in the window, if one did.
+    pub(super) fn forked_by(&self) -> Option<TaskNr> {
+        self.began_ns.and(self.parent)
+    }
+
+    /// Whether its policy is SCHED_IDLE.
+    pub(super) fn is_idle_policy(&self) -> bool {
+        self.attributes.policy == SCHED_IDLE
+    }
+
+    /// The CPUs that it may use, if these are not all of a machine with so many.
+    pub(super) fn restricted_to(&self, nr_cpus: usize) -> Option<&[Cpu]> {
+        self.attributes.affinity.as_deref().filter(|cpus| !cpus.is_empty() && cpus.len() < nr_cpus)
+    }
+
     /// Whether it has done anything by this time, ns.
     pub(super) fn acts_by(&self, to_ns: u64) -> bool {
         self.steps.first().is_some_and(|timed| timed.t_ns <= to_ns)
@@ -425,7 +440,7 @@ impl<'a> Follower<'a> {
 
     /// The wakee of a simulated wake-up is on its run queue. The waker may have waited for that run queue's lock, which
     /// took as long as the events say.
-    pub(super) fn enqueued(&mut self, enqueue: &Enqueue) {
+    pub(super) fn enqueued(&mut self, enqueue: &TaskMoment) {
         let wakee = self.task(enqueue.pid);
         let Some(by) = self.tasks[wakee as usize].enqueue_by.take() else { return };
         self.account(by.cpu, enqueue.t_ns);
@@ -454,10 +469,9 @@ impl<'a> Follower<'a> {
             self.flush(parent, t_ns);
             self.push(parent, t_ns, Step::Fork(child));
         }
-        let line = &mut self.lines.tasks[child as usize];
-        (line.began_ns, line.parent) = (Some(t_ns), parent);
         let attributes = parent.map(|parent| self.lines.tasks[parent as usize].attributes.clone());
         let line = &mut self.lines.tasks[child as usize];
+        (line.began_ns, line.parent) = (Some(t_ns), parent);
         if line.attributes == TaskAttributes::default() {
             line.attributes = TaskAttributes { kernel_thread: false, ..attributes.unwrap_or_default() };
         }
@@ -604,10 +618,7 @@ impl<'a> Follower<'a> {
     /// A task of a simulated run begins or exits.
     pub(super) fn life(&mut self, life: &TaskLife) {
         let number = self.task(life.pid);
-        let Some(begins) = &life.begins else {
-            self.lines.tasks[number as usize].exited = true;
-            return;
-        };
+        let Some(begins) = &life.begins else { return };
         let parent = begins.parent_pid.map(|pid| self.task(pid));
         let line = &mut self.lines.tasks[number as usize];
         line.comm.clone_from(&begins.comm);
@@ -620,7 +631,7 @@ impl<'a> Follower<'a> {
     }
 
     /// A transaction was completed.
-    pub(super) fn done(&mut self, done: &Transaction) {
+    pub(super) fn done(&mut self, done: &TaskMoment) {
         let task = self.task(done.pid);
         if let State::Runs(cpu) = self.tasks[task as usize].state {
             self.account(cpu, done.t_ns);

@@ -5,7 +5,7 @@ use super::program::{Amount, CapturedOp, CapturedProgram, without_idle_steps};
 use super::timeline::{TaskNr, Timelines, family};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
-use wakelab_sched::CpuMask;
+use wakelab_input::{cpulist_text, toml_text as quoted};
 
 /// How many messages wait in a mailbox at most: more than any task sends, so that no sender waits.
 const MAILBOX: u32 = 1_000_000;
@@ -41,12 +41,13 @@ pub(super) fn to_toml(lines: &Timelines, groups: &[Group], about: &[String]) -> 
         if group.programs.values().any(rounds) {
             let _ = write!(text, "\n[[barrier]]\nname = {}\n{shared}", quoted(&format!("rounds {number}")));
         }
+        let (mailboxes, forked) = (group.with_mailbox(), group.forked());
         for (&task, program) in &group.programs {
-            if group.programs.values().any(|other| sends_to(other, task)) || receives(program) {
+            if mailboxes.contains(&task) {
                 let _ = write!(text, "\n[[channel]]\nname = {}\ncapacity = {MAILBOX}\n{shared}", file.mailbox(task));
             }
             file.program(&mut programs, task, program);
-            if !file.is_forked(group, task) {
+            if !forked.contains(&task) {
                 file.task(&mut tasks, task, group.kernel);
             }
         }
@@ -70,11 +71,6 @@ impl File<'_> {
 
     fn mailbox(&self, task: TaskNr) -> String {
         quoted(&format!("to {}", self.name(task)))
-    }
-
-    fn is_forked(&self, group: &Group, task: TaskNr) -> bool {
-        let forks = |op: &CapturedOp| matches!(op, CapturedOp::Fork(child) if *child == task);
-        group.programs.values().any(|program| program.first.iter().chain(&program.for_ever).any(forks))
     }
 
     fn program(&mut self, text: &mut String, task: TaskNr, program: &CapturedProgram) {
@@ -135,33 +131,13 @@ impl File<'_> {
         if line.attributes.nice != 0 {
             let _ = writeln!(text, "nice = {}", line.attributes.nice);
         }
-        if line.attributes.policy == SCHED_IDLE {
+        if line.is_idle_policy() {
             let _ = writeln!(text, "policy = \"idle\"");
         }
-        let nr_cpus = self.lines.busy_ns.len();
-        if let Some(cpus) = line.attributes.affinity.as_ref().filter(|cpus| cpus.len() < nr_cpus && !cpus.is_empty()) {
-            let _ = writeln!(
-                text,
-                "cpus = {}",
-                quoted(&CpuMask::from_cpus(nr_cpus as u32, cpus.iter().copied()).to_string())
-            );
+        if let Some(cpus) = line.restricted_to(self.lines.busy_ns.len()) {
+            let _ = writeln!(text, "cpus = {}", quoted(&cpulist_text(cpus)));
         }
     }
-}
-
-/// `SCHED_IDLE`.
-const SCHED_IDLE: u8 = 5;
-
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
-}
-
-fn sends_to(program: &CapturedProgram, task: TaskNr) -> bool {
-    program.first.iter().chain(&program.for_ever).any(|op| matches!(op, CapturedOp::Send { to, .. } if *to == task))
-}
-
-fn receives(program: &CapturedProgram) -> bool {
-    program.first.iter().chain(&program.for_ever).any(|op| *op == CapturedOp::Receive)
 }
 
 /// A name for each task: its own where no other task has it, or else with its pid.
