@@ -15,5 +15,5 @@ mod sys;
 pub use child::{Child, Role, serve};
 pub use cpus::{Place, Relation, allowed, capacities, places};
 pub use micro::{Bench, Budget, FOOTPRINTS_KIB, IDLE_US, Measured, Progress, Unmeasured, WAKE_GAP_NS, YIELDS, measure};
-pub use noise::{Noise, release};
+pub use noise::{Noise, config_hz, release};
 pub use samples::Spread;

@@ -3,6 +3,7 @@
 use crate::sys::Usage;
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::io::Read;
 
 /// The noise while something was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -113,9 +114,36 @@ pub fn release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
+/// `CONFIG_HZ` of the running kernel, where its configuration can be read: `/proc/config.gz` or `/boot/config-*`.
+pub fn config_hz() -> Option<u32> {
+    let own = fs::File::open("/proc/config.gz").ok().and_then(|file| {
+        let mut text = String::new();
+        flate2::read::GzDecoder::new(file).take(MOST_CONFIG_BYTES).read_to_string(&mut text).ok()?;
+        Some(text)
+    });
+    let text = own.or_else(|| fs::read_to_string(format!("/boot/config-{}", release())).ok())?;
+    hz_of_config(&text)
+}
+
+/// The configuration of a distribution's kernel has some 300 KiB.
+const MOST_CONFIG_BYTES: u64 = 16 << 20;
+
+fn hz_of_config(text: &str) -> Option<u32> {
+    let value = text.lines().find_map(|line| line.strip_prefix("CONFIG_HZ="))?;
+    value.trim().parse().ok().filter(|hz| (24..=10_000).contains(hz))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_tick_is_that_of_the_configuration() {
+        let text = "# CONFIG_HZ_100 is not set\nCONFIG_HZ_250=y\nCONFIG_HZ=250\n";
+        assert_eq!(hz_of_config(text), Some(250));
+        assert_eq!(hz_of_config("CONFIG_HZ_250=y\n"), None);
+        assert_eq!(hz_of_config("CONFIG_HZ=0\n"), None);
+    }
 
     #[test]
     fn steal_time_is_the_eighth_number_and_others_use_what_is_left() {

@@ -238,6 +238,11 @@ impl Writer {
             wakee_comm: &wakeup.wakee_comm,
             prev_cpu: wakeup.prev_cpu.map(|cpu| cpu as i32),
             dest_cpu: wakeup.dest_cpu as i32,
+            preempt_count: None,
+            wakee_policy: None,
+            wakee_static_prio: None,
+            wakee_flags: None,
+            wakee_nr_cpus_allowed: None,
         })
     }
 }

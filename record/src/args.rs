@@ -41,7 +41,7 @@ pub struct Args {
     /// wake flags, forks and execs, and not to be compared exactly
     #[arg(long)]
     pub tracepoints: bool,
-    /// Record no context switches, migrations, idle states and frequencies
+    /// Record no context switches, migrations, idle states, frequencies, and wake-ups that choose no CPU
     #[arg(long)]
     pub decisions_only: bool,
     /// Size of the ring buffer, rounded up to a power of two [default: 64 to 256 by the number of CPUs, at most a

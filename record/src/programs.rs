@@ -82,6 +82,7 @@ fn set_constants(open: &mut OpenRecordSkel<'_>, args: &Args, machine: &Machine) 
         Snapshot::Full => 2,
     };
     rodata.sample_every = args.sample;
+    rodata.wakings_too = u32::from(!args.decisions_only);
     rodata.max_rate = args.max_rate.map_or(0, u64::from);
     rodata.filter_pid = args.pid.unwrap_or(0);
     rodata.filter_comm_len = args.comm.as_ref().map_or(0, |name| name.len() as u32);

@@ -14,6 +14,8 @@ pub const KIND_MIGRATION: u32 = 3;
 pub const KIND_IDLE: u32 = 4;
 /// The `kind` of a frequency.
 pub const KIND_FREQUENCY: u32 = 5;
+/// The `kind` of a wake-up that chose no CPU.
+pub const KIND_WAKING: u32 = 6;
 
 /// In `has`: the kernel has `wake_stamp` and `wake_avg_idle`.
 pub const HAS_WAKE_AVG_IDLE: u32 = 1;
@@ -23,7 +25,7 @@ pub const HAS_SCAN_COST: u32 = 2;
 pub const H_LOAD_UNKNOWN: u64 = u64::MAX;
 
 /// The size of the fields of `struct scratch` before the decision, bytes.
-pub const SCRATCH_HEAD: usize = 4 * 8;
+pub const SCRATCH_HEAD: usize = 5 * 8 + size_of::<Waking>();
 
 /// The state of a CPU when the decision began (`struct cpu_state`).
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
@@ -128,6 +130,25 @@ pub struct Event {
     pub pad: u32,
 }
 
+/// A wake-up that chose no CPU (`struct waking`).
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Waking {
+    pub kind: u32,
+    pub cpu: u32,
+    pub t_ns: u64,
+    pub waker_pid: i32,
+    pub wakee_pid: i32,
+    pub task_cpu: i32,
+    pub preempt_count: u32,
+    pub policy: u32,
+    pub flags: u32,
+    pub static_prio: i32,
+    pub nr_cpus_allowed: i32,
+    pub waker_comm: [u8; 16],
+    pub wakee_comm: [u8; 16],
+}
+
 /// A domain and one of its groups.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -156,6 +177,8 @@ pub struct DomainPart {
 pub enum Record<'a> {
     /// A decision with the states of the CPUs, and what forks and execs read in addition.
     Decision(Decision, &'a [CpuState], &'a [CpuSlow]),
+    /// A wake-up that chose no CPU.
+    Waking(Waking),
     /// A record of another kind.
     Event(Event),
 }
@@ -164,6 +187,9 @@ impl<'a> Record<'a> {
     /// Parses a record, which is aligned to eight bytes. Returns `None` if it is shorter than its counts require.
     pub fn parse(bytes: &'a [u8]) -> Option<Record<'a>> {
         let kind = bytemuck::pod_read_unaligned::<u32>(bytes.get(..4)?);
+        if kind == KIND_WAKING {
+            return Some(Record::Waking(bytemuck::pod_read_unaligned(bytes.get(..size_of::<Waking>())?)));
+        }
         if kind != KIND_DECISION {
             return Some(Record::Event(bytemuck::pod_read_unaligned(bytes.get(..size_of::<Event>())?)));
         }
@@ -191,6 +217,7 @@ mod tests {
         assert_eq!(size_of::<Decision>(), size_of::<types::decision>());
         assert_eq!(size_of::<TaskState>(), size_of::<types::task_state>());
         assert_eq!(size_of::<DomainPart>(), size_of::<types::domain_part>());
+        assert_eq!(size_of::<Waking>(), size_of::<types::waking>());
         let scratch = size_of::<types::scratch>() - SCRATCH_HEAD - size_of::<Decision>();
         assert_eq!(scratch, MAX_CPUS * (size_of::<CpuState>() + size_of::<CpuSlow>()));
     }

@@ -5,13 +5,15 @@ use crate::counts::Counts;
 use crate::kernel::Kernel;
 use crate::machine::{FIRST_DESCRIPTION, Machine};
 use crate::rows::RowBuilder;
-use crate::wire::{Decision, Event, KIND_FREQUENCY, KIND_IDLE, KIND_MIGRATION, KIND_SWITCH, Record};
+use crate::wire::{
+    Decision, Event, KIND_FREQUENCY, KIND_IDLE, KIND_MIGRATION, KIND_SWITCH, Record, Waking, c_string,
+};
 use anyhow::{Result, anyhow};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use wakelab_events::recording::{CountsRow, FrequencyRow, IdleStateRow, MigrationRow, RecordingWriter, SwitchRow};
+use wakelab_events::recording::{CountsRow, FrequencyRow, IdleStateRow, MigrationRow, RecordingWriter, SwitchRow, WakingRow};
 
 /// At most this many messages wait. Everything else stays in the ring buffer, where losses are counted, so memory does
 /// not grow.
@@ -103,6 +105,7 @@ impl Writing {
                 }
                 Some(Record::Decision(..)) => self.changed += 1,
                 Some(Record::Event(event)) => write_event(&mut self.folder, &event)?,
+                Some(Record::Waking(waking)) => write_waking(&mut self.folder, &waking)?,
                 None => {}
             }
         }
@@ -124,6 +127,26 @@ impl Writing {
         }
         Ok(d.machine == self.number)
     }
+}
+
+fn write_waking(folder: &mut RecordingWriter, waking: &Waking) -> Result<()> {
+    let (waker_comm, wakee_comm) = (c_string(&waking.waker_comm), c_string(&waking.wakee_comm));
+    folder.waking(WakingRow {
+        t_ns: waking.t_ns as i64,
+        waker_cpu: waking.cpu as i32,
+        waker_pid: waking.waker_pid,
+        waker_comm: &waker_comm,
+        wakee_pid: waking.wakee_pid,
+        wakee_comm: &wakee_comm,
+        prev_cpu: Some(waking.task_cpu),
+        dest_cpu: waking.task_cpu,
+        preempt_count: Some(waking.preempt_count.into()),
+        wakee_policy: Some(waking.policy as i32),
+        wakee_static_prio: Some(waking.static_prio),
+        wakee_flags: Some(waking.flags.into()),
+        wakee_nr_cpus_allowed: Some(waking.nr_cpus_allowed),
+    })?;
+    Ok(())
 }
 
 fn write_event(folder: &mut RecordingWriter, event: &Event) -> Result<()> {

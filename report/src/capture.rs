@@ -7,7 +7,9 @@ use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use wakelab_input::{duration_text, printable};
-use wakelab_study::capture::{Captured, CapturedGroup, Fidelity, Likeness, Losses};
+use wakelab_study::capture::{
+    Captured, CapturedGroup, Fidelity, FidelityRow, Likeness, Losses, PredictedRow, Prediction,
+};
 use wakelab_study::compare::Comparison;
 
 /// The most groups that are listed.
@@ -49,7 +51,9 @@ pub fn text(captured: &Captured) -> String {
 
 fn names(group: &CapturedGroup) -> String {
     const MOST: usize = 4;
-    let shown: Vec<_> = group.tasks.iter().take(MOST).map(|name| printable(name).into_owned()).collect();
+    // A task that may use one CPU only is never chosen one, and switches name tasks by pid alone.
+    let shown = |name: &String| if name.is_empty() { "(no name)".to_owned() } else { printable(name).into_owned() };
+    let shown: Vec<_> = group.tasks.iter().take(MOST).map(shown).collect();
     let more = group.tasks.len().saturating_sub(MOST);
     if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
 }
@@ -80,27 +84,72 @@ pub fn losses(losses: &Losses) -> Vec<String> {
     lines.into_iter().filter_map(line).collect()
 }
 
+/// What a recording would have been under other policies.
+pub struct WhatIf<'a> {
+    /// What was captured.
+    pub captured: &'a Captured,
+    /// How much its simulation is like the recording.
+    pub fidelity: &'a Fidelity,
+    /// What is predicted for each side that is asked for. None if the simulation is not like the recording.
+    pub predictions: &'a [Prediction],
+    /// Each of them compared with what was recorded.
+    pub comparisons: &'a [Comparison],
+}
+
 /// What a recording would have been under other policies: how much the captured workload is like the recording, then
-/// each comparison.
-pub fn whatif(captured: &Captured, found: &Fidelity, comparisons: &[Comparison]) -> String {
-    let mut text = text(captured);
+/// what is predicted for each side, and the comparison.
+pub fn whatif(asked: &WhatIf<'_>) -> String {
+    let mut text = text(asked.captured);
     text.push('\n');
-    text += &fidelity(found);
-    for comparison in comparisons {
-        text.push('\n');
-        if found.verdict() == Likeness::Not {
-            text += "The simulation is not like the recording: no side is the better one by what follows.\n";
-        }
-        text += &compare::table(comparison);
+    text += &fidelity(asked.fidelity);
+    let warning = match asked.fidelity.verdict() {
+        Likeness::Not => "The simulation is not like the recording: no side is the better one by what follows.\n",
+        _ => "",
+    };
+    for prediction in asked.predictions {
+        text = text + "\n" + warning + &predicted(prediction);
+    }
+    for comparison in asked.comparisons {
+        text = text + "\n" + warning + &compare::table(comparison);
     }
     text
+}
+
+/// A number of a table about likeness.
+fn number(value: f64) -> String {
+    if value.abs() >= 1000.0 { thousands(value.round() as u64) } else { fixed(value, 1) }
+}
+
+/// What is predicted for a side, for a terminal.
+fn predicted(prediction: &Prediction) -> String {
+    let came_out = prediction.rows.iter().any(|row| row.came_out.is_some());
+    let side = printable(&prediction.side);
+    let mut head = vec![&*side, "unit", "recorded", "simulated", "predicted"];
+    if came_out {
+        head.extend(["came out", "alike"]);
+    }
+    let mut rows = table(&head, 2);
+    for row in &prediction.rows {
+        let mut cells = vec![
+            printable(&row.as_recorded.quantity).into_owned(),
+            row.as_recorded.unit.to_owned(),
+            row.as_recorded.recorded.map_or("-".to_owned(), number),
+            number(row.as_recorded.simulated),
+            number(row.predicted),
+        ];
+        if came_out {
+            cells.push(row.came_out.map_or("-".to_owned(), number));
+            cells.push(row.likeness().map_or(String::new(), |likeness| likeness.name().to_owned()));
+        }
+        rows.add_row(cells);
+    }
+    table_text(&rows)
 }
 
 /// How much the simulation of a captured workload is like the recording, for a terminal.
 pub fn fidelity(found: &Fidelity) -> String {
     let mut rows = table(&["as recorded, simulated", "unit", "recorded", "simulated", "alike"], 2);
     for row in &found.rows {
-        let number = |value: f64| if value.abs() >= 1000.0 { thousands(value.round() as u64) } else { fixed(value, 1) };
         rows.add_row([
             printable(&row.quantity).into_owned(),
             row.unit.to_owned(),
@@ -109,32 +158,56 @@ pub fn fidelity(found: &Fidelity) -> String {
             row.likeness().map_or(String::new(), |likeness| likeness.name().to_owned()),
         ]);
     }
-    let verdict = match found.verdict() {
+    format!("{}\nverdict: {}\n", table_text(&rows), verdict(found.verdict()))
+}
+
+/// A verdict in words.
+pub(crate) fn verdict(likeness: Likeness) -> &'static str {
+    match likeness {
         Likeness::Faithful => "faithful: rates within 10%, median waits within a quarter, shares within 5 points",
         Likeness::Roughly => "roughly: rates within 30%, median waits within a factor of 2, shares within 15 points",
         Likeness::Not => {
             "not like the recording: the rows that say \"not\" are further off than 30%, a factor of 2, or 15 points"
         }
-    };
-    format!("{}\nverdict: {verdict}\n", table_text(&rows))
+    }
 }
 
-/// As JSON: the capture, fidelity, and the comparisons as docs/results.schema.json describes them.
-pub fn whatif_json(captured: &Captured, found: &Fidelity, comparisons: &[Comparison]) -> Value {
+/// As JSON: the capture, fidelity, predictions, and the comparisons as docs/results.schema.json describes them.
+pub fn whatif_json(asked: &WhatIf<'_>) -> Value {
     json!({
         "wakelab": VERSION,
-        "capture": json(captured),
+        "capture": json(asked.captured),
         "fidelity": {
-            "verdict": found.verdict().name(),
-            "rows": found.rows.iter().map(|row| json!({
-                "quantity": row.quantity,
-                "unit": row.unit,
-                "recorded": row.recorded,
-                "simulated": row.simulated,
-                "alike": row.likeness().map(Likeness::name),
-            })).collect::<Vec<_>>(),
+            "verdict": asked.fidelity.verdict().name(),
+            "rows": asked.fidelity.rows.iter().map(fidelity_row).collect::<Vec<_>>(),
         },
-        "comparisons": comparisons.iter().map(compare::json).collect::<Vec<_>>(),
+        "predictions": asked.predictions.iter().map(|prediction| json!({
+            "side": prediction.side,
+            "rows": prediction.rows.iter().map(prediction_row).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "comparisons": asked.comparisons.iter().map(compare::json).collect::<Vec<_>>(),
+    })
+}
+
+fn fidelity_row(row: &FidelityRow) -> Value {
+    json!({
+        "quantity": row.quantity,
+        "unit": row.unit,
+        "recorded": row.recorded,
+        "simulated": row.simulated,
+        "alike": row.likeness().map(Likeness::name),
+    })
+}
+
+fn prediction_row(row: &PredictedRow) -> Value {
+    json!({
+        "quantity": row.as_recorded.quantity,
+        "unit": row.as_recorded.unit,
+        "recorded": row.as_recorded.recorded,
+        "simulated": row.as_recorded.simulated,
+        "predicted": row.predicted,
+        "came_out": row.came_out,
+        "alike": row.likeness().map(Likeness::name),
     })
 }
 

@@ -9,7 +9,7 @@ use std::thread;
 use wakelab_events::ReadError;
 use wakelab_events::stream::{
     CpuValue, CpuValues, InOrder, Migration, Migrations, PackagePower, PackagePowers, SdShared, SdSharedWrites, Source,
-    Switch, Switches,
+    Switch, Switches, Wake, Wakes,
 };
 use wakelab_sched::cpumask::Cpu;
 
@@ -97,8 +97,13 @@ impl<'a> TimeOrdered<'a> {
         });
         let (mut migrations, mut switches) = match source {
             Source::Csv(_) => return tables,
-            Source::Recorded(tables) => {
-                (Migrations::new(tables.migrations.clone()), Switches::new(tables.switches.clone()))
+            Source::Recorded(of) => {
+                let mut undecided = Wakes::undecided(of);
+                tables.add(move || {
+                    let wake = |wake: Wake| (wake.decided_ns, SourceEvent::Wake(WakeupWithReason::undecided(wake)));
+                    Ok(undecided.next_wake()?.map(wake))
+                });
+                (Migrations::new(of.migrations.clone()), Switches::new(of.switches.clone()))
             }
             Source::Simulated(folder) => (Migrations::simulated(folder), Switches::simulated(folder)),
         };

@@ -13,7 +13,9 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use wakelab_calibrate::{Bench, Budget, Child, Measured, Noise, allowed, capacities, measure, places, release};
+use wakelab_calibrate::{
+    Bench, Budget, Child, Measured, Noise, allowed, capacities, config_hz, measure, places, release,
+};
 use wakelab_input::parse_wall_time;
 use wakelab_kernel::Preset;
 use wakelab_machine::{Calibration, MachineFile};
@@ -91,7 +93,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         other => other.context("the microbenchmarks")?,
     };
     let noise = noise();
-    let hz = hz(&measured).unwrap_or(stands.kernel.hz.value);
+    let hz = config_hz().or_else(|| hz(&measured)).unwrap_or(stands.kernel.hz.value);
     let stands = stands.with_hz(hz);
     let date = chrono::Utc::now().format("%Y-%m-%d %H:%M").to_string();
     let of = Derivation { machine: &file.machine, kernel: &stands.kernel, measured: &measured, date: &date };

@@ -6,7 +6,8 @@ use super::simulate::deliver;
 use super::trace::only;
 use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
-use crate::flags::{FormatFlag, JobsFlag, OutFlag, RepeatFlag, TableFormat};
+use crate::flags::{FormatFlag, HtmlFlag, JobsFlag, OutFlag, RepeatFlag, TableFormat};
+use crate::out_file::command_line;
 use crate::output::{Exit, say, say_error};
 use crate::progress::{Bar, RunBar};
 use crate::signals::stop_flag;
@@ -19,10 +20,11 @@ use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;
 use wakelab_report::capture as report;
 use wakelab_study::capture::{
-    CaptureError, CaptureOptions, Captured, Facts, Fidelity, Likeness, RecordedSide, RunTimes, experiment, fidelity,
+    CaptureError, CaptureOptions, Captured, Facts, Likeness, RecordedSide, RunTimes, experiment, fidelity, prediction,
     recorded_side,
 };
-use wakelab_study::compare::{Comparison, Recording, Simulator, Variant, compare};
+use wakelab_study::compare::{Comparison, Recording, Runner, Simulator, Variant, compare};
+use wakelab_study::picture::{Pictured, Pictures};
 
 pub const EXAMPLE: &str = "\
 Example:
@@ -72,6 +74,11 @@ pub struct Args {
     /// Compare even if the captured load is not like the recording.
     #[arg(long)]
     anyway: bool,
+    /// What came out: a recording that was made with --with, or under --to-kernel.
+    ///
+    /// It is shown beside the prediction. Given as often as --with, in that order.
+    #[arg(long, value_name = "RECORDING", hide_short_help = true)]
+    came_out: Vec<PathBuf>,
     /// Also write the captured workload to this file.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     workload: Option<PathBuf>,
@@ -81,6 +88,9 @@ pub struct Args {
     /// How it is printed.
     #[command(flatten)]
     format: FormatFlag,
+    /// The page.
+    #[command(flatten)]
+    html: HtmlFlag,
     /// How many runs at a time.
     #[command(flatten)]
     jobs: JobsFlag,
@@ -100,7 +110,9 @@ impl Args {
     /// What it reads and writes.
     pub fn paths(&self) -> Paths<'_> {
         let workload = self.workload.as_deref().map(|path| ("--workload", path));
-        Paths { inputs: vec![self.recording.clone()], outputs: self.out.output().into_iter().chain(workload).collect() }
+        let inputs = [&self.recording].into_iter().chain(&self.came_out).cloned().collect();
+        let outputs = self.out.output().into_iter().chain(self.html.output()).chain(workload).collect();
+        Paths { inputs, outputs }
     }
 }
 
@@ -126,7 +138,14 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     let side = recorded_side(&source, &machine, preset("--kernel", &args.kernel)?)?;
     let kernel = preset("--to-kernel", &args.to_kernel)?;
     let sides = sides(args, &machine, &side, kernel)?;
+    let came_out = came_out(args, &sides[1..])?;
+    anyhow::ensure!(
+        args.html.output().is_none() || sides.len() == 2,
+        "--html: a page shows one side, and {} are asked for\n  hint: give one --with, and a page for each",
+        sides.len() - 1
+    );
     let out = args.out.open()?;
+    let html = args.html.open()?;
     let captured = captured(&source, &args.capture, Some(&machine), false)?;
     if let Some(path) = &args.workload {
         crate::out_file::OutFile::new("--workload", path)?.write(&captured.toml)?;
@@ -136,18 +155,36 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let simulator = CachedSimulator::open(&args.cache)?;
     stop_flag()?;
-    let Some(found) = fidelity_of(args, &source, &captured, &machine, &sides[0])? else {
-        return Ok(Exit::Interrupted);
-    };
+    let recorded = with_bar(&source, &|bar| Facts::of_captured(&captured, &source, bar))?;
+    let Some(as_recorded) = simulated(args, &captured, &machine, &sides[0])? else { return Ok(Exit::Interrupted) };
+    let found = fidelity(&recorded, &as_recorded, &machine);
     let refused = found.verdict() == Likeness::Not && !args.anyway;
-    let comparisons = if refused { Vec::new() } else { comparisons(args, &captured, &machine, &sides, &simulator)? };
+    let (mut predictions, mut comparisons, mut pictures) = (Vec::new(), Vec::new(), Pictures::default());
+    if !refused {
+        for (at, asked) in sides[1..].iter().enumerate() {
+            let Some(predicted) = simulated(args, &captured, &machine, asked)? else {
+                return Ok(Exit::Interrupted);
+            };
+            let came_out = came_out.get(at).map(|source| facts_of(source, args, &machine)).transpose()?;
+            let sides = [&recorded, &as_recorded];
+            predictions.push(prediction(asked.label.clone(), sides, &predicted, came_out.as_ref(), &machine));
+        }
+        (comparisons, pictures) = compared(args, &captured, &machine, &sides, &simulator)?;
+    }
     let interrupted = comparisons.iter().any(|comparison| !comparison.complete);
     let json = args.format.format == TableFormat::Json;
+    let asked =
+        report::WhatIf { captured: &captured, fidelity: &found, predictions: &predictions, comparisons: &comparisons };
     let text = match json {
-        true => format!("{:#}\n", report::whatif_json(&captured, &found, &comparisons)),
-        false => report::whatif(&captured, &found, &comparisons),
+        true => format!("{:#}\n", report::whatif_json(&asked)),
+        false => report::whatif(&asked),
     };
     deliver(out.as_ref(), &text, json)?;
+    if let Some(html) = html
+        && let Some(page) = wakelab_report::html::whatif(&asked, &pictures, &command_line())
+    {
+        html.write(page)?;
+    }
     if refused && !args.with.is_empty() {
         say_error(
             "the captured load does not behave as the recording, so that no side is compared\n  hint: see which rows \
@@ -182,17 +219,38 @@ fn sides(
     Ok(sides)
 }
 
-fn fidelity_of(
-    args: &Args,
-    source: &Source,
-    captured: &Captured,
-    machine: &Machine,
-    recorded: &Variant,
-) -> anyhow::Result<Option<Fidelity>> {
+/// What was recorded of the sides that are asked for.
+fn came_out(args: &Args, asked: &[Variant]) -> anyhow::Result<Vec<Source>> {
+    anyhow::ensure!(
+        args.came_out.is_empty() || args.came_out.len() == asked.len(),
+        "--came-out: expected a recording for each of the {} sides that are asked for, found {}\n  hint: give it as \
+         often as --with, in the same order",
+        asked.len(),
+        args.came_out.len()
+    );
+    args.came_out.iter().map(|path| only(path).context("--came-out")).collect()
+}
+
+/// What another recording has, in a window of the same place.
+fn facts_of(source: &Source, args: &Args, machine: &Machine) -> anyhow::Result<Facts> {
+    let CaptureFlags { from: from_ns, window: window_ns, .. } = args.capture;
+    let options = CaptureOptions { machine: Some(machine), from_ns, window_ns, exact: false };
+    with_bar(source, &|bar| Facts::of(source, &options, bar)).context("--came-out")
+}
+
+fn with_bar(source: &Source, read: &dyn Fn(&Bar) -> Result<Facts, CaptureError>) -> anyhow::Result<Facts> {
+    let bar = Bar::new(&source.wakeups(), false);
+    let facts = read(&bar);
+    bar.finish();
+    Ok(facts?)
+}
+
+/// Simulates what was captured under a side, at the load that was recorded. Returns `None` if it was interrupted.
+fn simulated(args: &Args, captured: &Captured, machine: &Machine, side: &Variant) -> anyhow::Result<Option<Facts>> {
     let few = u128::from(captured.window_ns.1) * u128::from(FIDELITY_WAKEUPS)
         / u128::from(captured.wakeups.max(FIDELITY_WAKEUPS));
     let times = RunTimes { settle_ns: args.settle, time_ns: (few as u64).max(SHORTEST_FIDELITY_NS) };
-    let mut experiment = experiment(captured, file(args), captured.load, machine, [recorded, recorded], times)?;
+    let mut experiment = experiment(captured, file(args), captured.load, machine, [side, side], times)?;
     experiment.base_only = true;
     let folder = tempfile::tempdir().context("a temporary folder for the events of the simulation")?;
     let events = EventFolder::new(&folder.path().join("events"))?;
@@ -203,40 +261,39 @@ fn fidelity_of(
     if !done?.complete {
         return Ok(None);
     }
-    let simulated = only(&folder.path().join("events"))?;
-    let with_bar = |source: &Source, read: &dyn Fn(&Bar) -> Result<Facts, CaptureError>| {
-        let bar = Bar::new(&source.wakeups(), false);
-        let facts = read(&bar);
-        bar.finish();
-        facts
-    };
-    let recorded = with_bar(source, &|bar| Facts::of_captured(captured, source, bar))?;
+    let events = only(&folder.path().join("events"))?;
     let all = CaptureOptions { machine: Some(machine), from_ns: None, window_ns: None, exact: false };
-    let simulated = with_bar(&simulated, &|bar| Facts::of(&simulated, &all, bar))?;
-    Ok(Some(fidelity(&recorded, &simulated, machine)))
+    Ok(Some(with_bar(&events, &|bar| Facts::of(&events, &all, bar))?))
 }
 
-fn comparisons(
+/// Each side that is asked for compared with what was recorded, with pictures if there is to be a page.
+fn compared(
     args: &Args,
     captured: &Captured,
     machine: &Machine,
     sides: &[Variant],
     simulator: &CachedSimulator,
-) -> anyhow::Result<Vec<Comparison>> {
+) -> anyhow::Result<(Vec<Comparison>, Pictures)> {
     let load = (f64::from(captured.load) * args.scale).round().max(1.0) as u32;
     let times = RunTimes { settle_ns: args.settle, time_ns: args.time };
     let stop = stop_flag()?;
-    let mut found = Vec::new();
+    let (mut found, mut pictures) = (Vec::new(), Pictures::default());
     for with in &sides[1..] {
         let mut experiment = experiment(captured, file(args), load, machine, [&sides[0], with], times)?;
         experiment.repeats = args.repeat.repeat.unwrap_or(REPEATS);
         let bar = RunBar::new();
-        let compared = simulator
-            .with(|runner| compare(runner, &experiment, args.jobs.jobs(), &bar, stop).map_err(|e| e.to_string()));
+        let compared = simulator.with(|runner| {
+            let pictured = args.html.output().map(|_| Pictured::new(runner, None));
+            let watched: &dyn Runner = pictured.as_ref().map_or(runner, |pictured| pictured);
+            let compared = compare(watched, &experiment, args.jobs.jobs(), &bar, stop).map_err(|e| e.to_string())?;
+            Ok::<_, String>((compared, pictured.map_or_else(Pictures::default, Pictured::found)))
+        });
         bar.finish();
-        found.push(compared.map_err(|error| anyhow::anyhow!("{error}"))?);
+        let (compared, seen) = compared.map_err(|error| anyhow::anyhow!("{error}"))?;
+        found.push(compared);
+        pictures = seen;
     }
-    Ok(found)
+    Ok((found, pictures))
 }
 
 fn file(args: &Args) -> &Path {

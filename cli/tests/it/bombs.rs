@@ -84,8 +84,21 @@ fn parquet_recordings() {
     let (name, wakee_comm) = ("A".repeat(1 << 20), "a");
     for t_ns in 0..300 {
         let (waker_comm, prev_cpu) = (name.as_str(), None);
-        let row =
-            WakingRow { t_ns, waker_cpu: 0, waker_pid: 1, waker_comm, wakee_pid: 2, wakee_comm, prev_cpu, dest_cpu: 0 };
+        let row = WakingRow {
+            t_ns,
+            waker_cpu: 0,
+            waker_pid: 1,
+            waker_comm,
+            wakee_pid: 2,
+            wakee_comm,
+            prev_cpu,
+            dest_cpu: 0,
+            preempt_count: None,
+            wakee_policy: None,
+            wakee_static_prio: None,
+            wakee_flags: None,
+            wakee_nr_cpus_allowed: None,
+        };
         writer.waking(row).expect("written");
     }
     writer.close_segments().expect("written");

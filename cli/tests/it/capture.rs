@@ -42,6 +42,30 @@ fn a_captured_run_is_compared_under_its_verdict() {
     assert_eq!(row["load"], "3 groups");
     assert!(row["base"]["mean"].as_f64().is_some_and(|mean| mean > 0.0), "{row:#}");
 
+    // The other side of the run is what came out.
+    let with = recording.with_file_name("side=with");
+    let more =
+        ["--with", "NO_SIS_UTIL", "--time", "30ms", "--settle", "70ms", "--came-out", with.to_str().expect("UTF-8")];
+    let output = whatif(folder.path(), &recording, &more);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let page = folder.path().join("page.html");
+    let html = whatif(folder.path(), &recording, &[&more[..], &["--html", "page.html"]].concat());
+    assert!(html.status.success(), "{}", text(&html.stderr));
+    let page = fs::read_to_string(page).expect("a page");
+    for expected in ["How like the recording it is", "Predicted for NO_SIS_UTIL", "Came out", "Verdict: faithful"] {
+        assert!(page.contains(expected), "{expected}");
+    }
+    let shown = text(&output.stdout);
+    let (_, prediction) = shown.split_once("NO_SIS_UTIL  ").expect("a table of the prediction");
+    let (prediction, _) = prediction.split_once("\n\n").expect("its end");
+    assert!(prediction.lines().next().is_some_and(|head| head.contains("came out")), "{prediction}");
+    let alike = |word: &str| prediction.lines().filter(|line| line.ends_with(word)).count();
+    assert!(alike("faithful") >= 10 && alike(" not") == 0, "{prediction}");
+    let twice = [&more[..], &["--came-out", "elsewhere"]].concat();
+    let output = whatif(folder.path(), &recording, &twice);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("for each of the 1 sides"), "{}", text(&output.stderr));
+
     let args = ["capture", recording.to_str().expect("UTF-8"), "-o", "d.toml", "--rt-app", "d.json"];
     assert!(wakelab(folder.path(), &args).status.success());
     let shown = wakelab(folder.path(), &["workload", "show", "./d.json"]);

@@ -131,7 +131,8 @@ table! {
 }
 
 table! {
-    /// Wake-ups without their inputs, from the events of another recorder.
+    /// Wake-ups without a decision: those that chose no CPU of the fair class, or all that were imported from the events
+    /// of another recorder.
     Wakings, WakingRow, "wakings" {
         t_ns: i64 = "When the wake-up began. Rows are in the order in which the destination became known.";
         waker_cpu: i32 = "The waking CPU.";
@@ -141,6 +142,11 @@ table! {
         wakee_comm: Text = "Its name.";
         prev_cpu: Option<i32> = "Where it ran last; null if the events do not have it, as for new tasks.";
         dest_cpu: i32 = "Where it goes.";
+        preempt_count: Option<i64> = "`preempt_count()` of the waking CPU; here and below, null in imports.";
+        wakee_policy: Option<i32> = "`SCHED_*` of the wakee.";
+        wakee_static_prio: Option<i32> = "100 to 139; 120 is nice 0.";
+        wakee_flags: Option<i64> = "Its `PF_*`.";
+        wakee_nr_cpus_allowed: Option<i32> = "How many CPUs it may use.";
     }
 }
 

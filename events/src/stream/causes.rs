@@ -119,11 +119,26 @@ const RECORDED: &[&str] = &[
     "wakee_flags",
     "waker_comm",
 ];
-const WAKINGS: &[&str] =
-    &["t_ns", "waker_cpu", "waker_pid", "wakee_pid", "wakee_comm", "dest_cpu", "prev_cpu", "waker_comm"];
+const WAKINGS: &[&str] = &[
+    "t_ns",
+    "waker_cpu",
+    "waker_pid",
+    "wakee_pid",
+    "wakee_comm",
+    "dest_cpu",
+    "prev_cpu",
+    "waker_comm",
+    "preempt_count",
+    "wakee_static_prio",
+    "wakee_policy",
+    "wakee_flags",
+    "wakee_nr_cpus_allowed",
+];
 
 /// `HARDIRQ_MASK` and `NMI_MASK` of `preempt_count()`, up to 7.2.
 const HARDIRQS: i64 = 0x00ff_0000;
+/// `SOFTIRQ_OFFSET` of `preempt_count()`: a softirq is being served.
+const SOFTIRQ: i64 = 0x100;
 /// `PF_KTHREAD`.
 const PF_KTHREAD: i64 = 0x0020_0000;
 /// The highest `SCHED_*`: SCHED_EXT.
@@ -142,6 +157,13 @@ impl WakeCauses {
         } else {
             WakeCauses { rows: Segments::new(tables.decisions.clone(), "decisions", RECORDED), read: recorded }
         }
+    }
+
+    /// Reads the wake-ups of a recording that chose no CPU. There are none in imports, whose wake-ups are all in one
+    /// table, and in recordings of decisions only.
+    pub fn undecided(tables: &Tables) -> Self {
+        let files = if tables.decisions.is_empty() { Vec::new() } else { tables.wakings.clone() };
+        WakeCauses { rows: Segments::new(files, "wakings", WAKINGS), read: waking }
     }
 
     /// The next wake-up; `None` at the end.
@@ -193,7 +215,6 @@ fn recorded(row: &Columns) -> Result<WakeCause, ReadError> {
         (None, _) => WakeContext::Unknown,
     };
     let t_ns = time(row, 0)?;
-    let prio = row.within_or_null(10, 139)?.unwrap_or(120);
     Ok(WakeCause {
         t_ns,
         decided_ns: t_ns,
@@ -208,7 +229,7 @@ fn recorded(row: &Columns) -> Result<WakeCause, ReadError> {
         context,
         by_wakelist: None,
         wakee: Some(TaskAttributes {
-            nice: if prio >= 100 { (prio as i64 - 120) as i8 } else { 0 },
+            nice: nice(row, 10)?,
             policy: row.within_or_null(11, MAX_POLICY)?.unwrap_or(0) as u8,
             affinity: row.cpus(12),
             kernel_thread: row.long(13).is_some_and(|flags| flags & PF_KTHREAD != 0),
@@ -216,8 +237,31 @@ fn recorded(row: &Columns) -> Result<WakeCause, ReadError> {
     })
 }
 
+/// The nice value of a `static_prio`; 0 if it is not known, or that of another class.
+fn nice(row: &Columns, column: usize) -> Result<i8, ReadError> {
+    let prio = row.within_or_null(column, 139)?.unwrap_or(120);
+    Ok(if prio >= 100 { (prio as i64 - 120) as i8 } else { 0 })
+}
+
 fn waking(row: &Columns) -> Result<WakeCause, ReadError> {
     let t_ns = time(row, 0)?;
+    let context = match row.long(8) {
+        None => WakeContext::Unknown,
+        Some(count) if count & HARDIRQS != 0 => WakeContext::Hardirq,
+        Some(count) if count & SOFTIRQ != 0 => WakeContext::Interrupt,
+        Some(_) => WakeContext::Task,
+    };
+    let dest_cpu = cpu(row, 5)?;
+    // A task that may use several CPUs has its affinity in its decisions.
+    let wakee = match row.long(12) {
+        Some(1) => Some(TaskAttributes {
+            nice: nice(row, 9)?,
+            policy: row.within_or_null(10, MAX_POLICY)?.unwrap_or(0) as u8,
+            affinity: Some(vec![dest_cpu]),
+            kernel_thread: row.long(11).is_some_and(|flags| flags & PF_KTHREAD != 0),
+        }),
+        _ => None,
+    };
     Ok(WakeCause {
         t_ns,
         decided_ns: t_ns,
@@ -226,12 +270,12 @@ fn waking(row: &Columns) -> Result<WakeCause, ReadError> {
         waker_comm: row.short_text(7, MAX_COMM)?.to_owned(),
         wakee_pid: pid(row, 3)?,
         wakee_comm: row.short_text(4, MAX_COMM)?.to_owned(),
-        dest_cpu: cpu(row, 5)?,
+        dest_cpu,
         prev_cpu: cpu_or(row, 6)?,
         flags: None,
-        context: WakeContext::Unknown,
+        context,
         by_wakelist: None,
-        wakee: None,
+        wakee,
     })
 }
 

@@ -25,7 +25,7 @@ pub struct Tables {
     pub folder: PathBuf,
     /// Decisions with their inputs.
     pub decisions: Vec<PathBuf>,
-    /// Wake-ups without inputs, imported from another recorder.
+    /// Wake-ups without a decision: those that chose no CPU, or all that were imported from another recorder.
     pub wakings: Vec<PathBuf>,
     /// Context switches.
     pub switches: Vec<PathBuf>,

@@ -97,6 +97,13 @@ impl Wakes {
         }
     }
 
+    /// Reads the wake-ups of a recording that chose no CPU. There are none in imports, whose wake-ups are all in one
+    /// table, and in recordings of decisions only.
+    pub fn undecided(tables: &Tables) -> Self {
+        let files = if tables.decisions.is_empty() { Vec::new() } else { tables.wakings.clone() };
+        Wakes { rows: Segments::new(files, "wakings", WAKINGS), read: undecided, llcs: None }
+    }
+
     /// The next wake-up; `None` at the end.
     ///
     /// # Errors
@@ -195,4 +202,8 @@ fn recorded_wake(row: &Columns, flags: Option<usize>) -> Result<Wake, ReadError>
 fn waking(row: &Columns) -> Result<Wake, ReadError> {
     // The columns have the same indexes as those of decisions.
     Ok(Wake { chose: None, ..recorded_wake(row, None)? })
+}
+
+fn undecided(row: &Columns) -> Result<Wake, ReadError> {
+    Ok(Wake { chose: Some(false), ..recorded_wake(row, None)? })
 }

@@ -7,8 +7,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use wakelab_events::recording::{CountsRow, RecordingWriter, SCHEMA_VERSION, SwitchRow, tables};
-use wakelab_events::stream::{RecorderCounts, Source, Tables};
+use wakelab_events::recording::{CountsRow, RecordingWriter, SCHEMA_VERSION, SwitchRow, WakingRow, tables};
+use wakelab_events::stream::{RecorderCounts, Source, Tables, WakeCauses, WakeContext, Wakes};
 use wakelab_events::{ReadError, Reader, Row};
 
 /// A recording of this many rows. Its folder is removed when the first value is dropped.
@@ -247,6 +247,50 @@ fn what_was_counted_of_a_folder_is_not_said_of_one_of_its_files() {
         let read = RecorderCounts::of(tables).expect("it reads");
         assert_eq!(read.map(|counts| counts.choices), choices, "{name}");
     }
+}
+
+#[test]
+fn wake_ups_that_chose_no_cpu_have_their_context() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let path = temporary.path().join("rec");
+    let mut folder = RecordingWriter::new(&path, metadata()).expect("an empty folder");
+    folder.decision(decision(1)).expect("written");
+    let row = |preempt_count, allowed| WakingRow {
+        t_ns: 2000,
+        waker_cpu: 0,
+        waker_pid: 7,
+        waker_comm: "a",
+        wakee_pid: 8,
+        wakee_comm: "ksoftirqd/1",
+        prev_cpu: Some(1),
+        dest_cpu: 1,
+        preempt_count: Some(preempt_count),
+        wakee_policy: Some(0),
+        wakee_static_prio: Some(110),
+        wakee_flags: Some(0x20_0000),
+        wakee_nr_cpus_allowed: Some(allowed),
+    };
+    // In a task with preemption disabled, in a softirq, and in a hardirq.
+    for (preempt_count, allowed) in [(2, 1), (0x102, 2), (0x1_0002, 2)] {
+        folder.waking(row(preempt_count, allowed)).expect("written");
+    }
+    folder.close_segments().expect("written");
+    let Source::Recorded(tables) = &Source::at(&path).expect("a recording")[0] else { panic!("it is recorded") };
+    let mut causes = WakeCauses::undecided(tables);
+    let found: Vec<_> = std::iter::from_fn(|| causes.next_wake().expect("it reads")).collect();
+    let contexts: Vec<WakeContext> = found.iter().map(|wake| wake.context).collect();
+    assert_eq!(contexts, [WakeContext::Task, WakeContext::Interrupt, WakeContext::Hardirq]);
+    let pinned = found[0].wakee.as_ref().expect("it may use one CPU");
+    assert_eq!((pinned.nice, pinned.affinity.as_deref(), pinned.kernel_thread), (-10, Some(&[1][..]), true));
+    assert_eq!(found[1].wakee, None, "its decisions have which CPUs it may use");
+    let mut wakes = Wakes::undecided(tables);
+    let wake = wakes.next_wake().expect("it reads").expect("a wake-up");
+    assert_eq!((wake.chose, wake.dest_cpu, &*wake.wakee_comm), (Some(false), 1, "ksoftirqd/1"));
+
+    // Of an import they are the wake-ups, of which none is left over.
+    let imported = Tables { decisions: Vec::new(), ..tables.clone() };
+    assert!(WakeCauses::undecided(&imported).next_wake().expect("it reads").is_none());
+    assert!(WakeCauses::recorded(&imported).next_wake().expect("it reads").is_some());
 }
 
 #[test]

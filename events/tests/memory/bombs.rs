@@ -96,6 +96,11 @@ fn long_names_of_imported_wake_ups_are_not_copied_either() {
             wakee_comm,
             prev_cpu: None,
             dest_cpu: 0,
+            preempt_count: None,
+            wakee_policy: None,
+            wakee_static_prio: None,
+            wakee_flags: None,
+            wakee_nr_cpus_allowed: None,
         };
         writer.waking(row).expect("written");
     }

@@ -21,6 +21,8 @@ const volatile s32 filter_pid = 0;
 const volatile u32 filter_comm_len = 0;
 const volatile char filter_comm[16] = {};
 const volatile u64 filter_cgroup = 0;
+/* Whether wake-ups that choose no CPU are recorded, too. */
+const volatile u32 wakings_too = 0;
 /* Whether the kernel has bpf_loop() (since 5.17). */
 const volatile u32 has_bpf_loop = 0;
 
@@ -72,6 +74,9 @@ struct scratch {
 	u64 seen;
 	/* A wake-up began on this CPU, and has no decision yet. */
 	u64 waking;
+	/* Whether `undecided` holds it, to be written if it has none when the next one begins or the CPU switches. */
+	u64 pending;
+	struct waking undecided;
 	struct decision d;
 	/* The cpu_state of all CPUs, then the cpu_slow. */
 	u8 rest[MAX_CPUS * (sizeof(struct cpu_state) + sizeof(struct cpu_slow))];

@@ -127,6 +127,7 @@ static __always_inline int enter(struct task_struct *p, int prev_cpu, u32 wake_f
 	if (!(wake_flags & (WF_FORK | WF_EXEC))) {
 		tally(cpu)->woken += s->waking;
 		s->waking = 0;
+		s->pending = 0;
 	}
 	if (!chosen(s, cpu, waker, p, now))
 		return 0;

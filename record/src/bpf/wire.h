@@ -11,6 +11,7 @@ enum kind {
 	KIND_MIGRATION,
 	KIND_IDLE,
 	KIND_FREQUENCY,
+	KIND_WAKING,
 };
 
 /* The state of a CPU when the decision began; `idle_exit` is of its end. */
@@ -108,6 +109,23 @@ struct event {
 	s32 b; /* switch: next pid; migration: from */
 	s32 c; /* switch: whether prev sleeps; migration: to */
 	u32 pad;
+};
+
+/* A wake-up that chose no CPU. */
+struct waking {
+	u32 kind;
+	u32 cpu;
+	u64 t_ns;
+	s32 waker_pid;
+	s32 wakee_pid;
+	s32 task_cpu;
+	u32 preempt_count;
+	u32 policy;
+	u32 flags;
+	s32 static_prio;
+	s32 nr_cpus_allowed;
+	char waker_comm[16];
+	char wakee_comm[16];
 };
 
 /* A scheduling domain and one of its groups, as `describe` reads them. */

@@ -10,6 +10,7 @@ mod reproduce;
 mod stats;
 mod waits;
 mod wakeups;
+mod whatif;
 
 pub use comparison::comparison;
 pub use conform::conform;
@@ -19,6 +20,7 @@ pub use reproduce::reproduce;
 pub use stats::stats;
 pub use waits::waits;
 pub use wakelab_page::Error;
+pub use whatif::whatif;
 
 use crate::VERSION;
 use machine::recorded;

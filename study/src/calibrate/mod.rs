@@ -45,7 +45,8 @@ impl StandIn {
     #[must_use]
     pub fn with_hz(mut self, hz: u32) -> Self {
         if hz != self.kernel.hz.value {
-            self.kernel.hz = Hz { value: hz, source: "measured on the machine" };
+            self.kernel.hz =
+                Hz { value: hz, source: "CONFIG_HZ of the machine, or the ticks that were measured there" };
         }
         self
     }
@@ -78,6 +79,9 @@ mod tests {
     #[test]
     fn the_tick_is_the_machines() {
         let stands = StandIn::of_release("6.12").with_hz(100);
-        assert_eq!((stands.kernel.hz.value, stands.kernel.hz.source), (100, "measured on the machine"));
+        assert_eq!(
+            (stands.kernel.hz.value, stands.kernel.hz.source),
+            (100, "CONFIG_HZ of the machine, or the ticks that were measured there")
+        );
     }
 }

@@ -7,7 +7,7 @@
 //! wake-ups: always the same few tasks, or whoever runs there, the idle task among them.
 
 use super::timeline::{Edge, Step, TaskNr, TimedStep, Timelines};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The least part of a wakee's wake-ups that a waker makes if they are its own doing.
 const LEAST_SHARE: f64 = 0.25;
@@ -35,7 +35,7 @@ fn is_own_doing(edge: &Edge, waits: u64, from_idle: u64) -> bool {
 
 /// Makes wake-ups that are not the waker's doing ends of sleeps.
 pub(super) fn settle(lines: &mut Timelines) {
-    let own: rustc_hash::FxHashSet<(TaskNr, TaskNr)> = lines
+    let own: FxHashSet<(TaskNr, TaskNr)> = lines
         .edges
         .iter()
         .filter(|((_, wakee), edge)| {
@@ -44,6 +44,7 @@ pub(super) fn settle(lines: &mut Timelines) {
         })
         .map(|(&edge, _)| edge)
         .collect();
+    let own = without_servants(lines, own);
     for number in 0..lines.tasks.len() {
         let task = number as TaskNr;
         lines.tasks[number].steps.retain_mut(|timed| match &mut timed.step {
@@ -56,6 +57,30 @@ pub(super) fn settle(lines: &mut Timelines) {
         });
     }
     lines.edges.retain(|edge, _| own.contains(edge));
+}
+
+/// Leaves out wake-ups of kernel threads that wake no user task in turn.
+///
+/// kcompactd and the workers that any task wakes now and then would make one group of all that they ever served. What
+/// they do is background, and nobody waits for it. A worker that ends a wait, as those of block devices, stays.
+fn without_servants(lines: &Timelines, mut own: FxHashSet<(TaskNr, TaskNr)>) -> FxHashSet<(TaskNr, TaskNr)> {
+    let kernel = |task: TaskNr| lines.tasks[task as usize].attributes.kernel_thread;
+    let mut by_wakee: FxHashMap<TaskNr, Vec<TaskNr>> = FxHashMap::default();
+    for &(waker, wakee) in own.iter().filter(|(waker, _)| kernel(*waker)) {
+        by_wakee.entry(wakee).or_default().push(waker);
+    }
+    // From the user tasks that kernel threads wake, back through the kernel threads that wake these.
+    let mut serving: FxHashSet<TaskNr> = FxHashSet::default();
+    let mut reached: Vec<TaskNr> = by_wakee.keys().copied().filter(|&wakee| !kernel(wakee)).collect();
+    while let Some(wakee) = reached.pop() {
+        for &waker in by_wakee.get(&wakee).into_iter().flatten() {
+            if serving.insert(waker) {
+                reached.push(waker);
+            }
+        }
+    }
+    own.retain(|&(waker, wakee)| kernel(waker) || !kernel(wakee) || serving.contains(&wakee));
+    own
 }
 
 /// The part of a task's wake-ups, and of its partner's, that two tasks make of each other if they are a pair.
@@ -153,6 +178,20 @@ mod tests {
         assert!(!is_own_doing(&edge(3), 100, 5), "one of many that happen to run there");
         assert!(is_own_doing(&Edge { from_elsewhere: 20, ..edge(60) }, 100, 40), "no timer: it was elsewhere");
         assert!(!is_own_doing(&Edge { from_elsewhere: 3, ..edge(3) }, 100, 50), "a device that interrupts any CPU");
+    }
+
+    #[test]
+    fn kernel_threads_that_end_no_wait_of_a_user_task_are_background() {
+        let mut lines = Timelines::default();
+        for kernel_thread in [false, false, true, true, true] {
+            let mut line = super::super::timeline::Timeline::default();
+            line.attributes.kernel_thread = kernel_thread;
+            lines.tasks.push(line);
+        }
+        let own = |edges: &[(TaskNr, TaskNr)]| edges.iter().copied().collect::<FxHashSet<_>>();
+        // 2 is kcompactd; 3 hands a request on to 4, which ends the wait.
+        let all = own(&[(0, 1), (0, 2), (1, 2), (0, 3), (3, 4), (4, 1)]);
+        assert_eq!(without_servants(&lines, all), own(&[(0, 1), (0, 3), (3, 4), (4, 1)]));
     }
 
     #[test]

@@ -20,6 +20,8 @@ const LONGEST: usize = 64;
 const VALUES: usize = 64;
 /// How many rounds each task does in [`runs_for_ever`], at least.
 const ROUNDS: u32 = 64;
+/// How many rounds it does there at most: what nobody stops would go on while the others wait.
+const MOST_ROUNDS: u32 = 64 * ROUNDS;
 /// The most messages in a mailbox of tasks whose rounds fit together.
 const MOST_WAITING: u32 = 32;
 
@@ -110,7 +112,7 @@ pub(super) fn runs_for_ever(programs: &BTreeMap<TaskNr, CapturedProgram>) -> boo
         for (&task, program) in programs {
             let (step, rounds) = at.get_mut(&task).expect("all are there");
             // A round at a time, so that nobody is far ahead of those that he wakes.
-            let stop = *rounds + 1;
+            let stop = (*rounds + 1).min(MOST_ROUNDS);
             while *rounds < stop {
                 let first = program.first.len();
                 let op = program.first.get(*step).or_else(|| program.for_ever.get(step.checked_sub(first)?));
@@ -156,6 +158,13 @@ mod tests {
 
     fn cycle(first: Vec<CapturedOp>, for_ever: Vec<CapturedOp>) -> CapturedProgram {
         CapturedProgram { first, for_ever }
+    }
+
+    #[test]
+    fn who_waits_for_nobody_does_not_run_on_while_others_wait_for_ever() {
+        let alone = cycle(Vec::new(), vec![run(1)]);
+        let stuck = cycle(Vec::new(), vec![CapturedOp::Receive, run(1)]);
+        assert!(!runs_for_ever(&BTreeMap::from([(0, alone), (1, stuck)])));
     }
 
     #[test]

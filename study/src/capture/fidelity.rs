@@ -180,50 +180,120 @@ impl Facts {
 
 /// Compares a recording with the simulation of what was captured of it.
 pub fn fidelity(recorded: &Facts, simulated: &Facts, machine: &Machine) -> Fidelity {
-    let mut rows = Vec::new();
-    let mut row = |quantity: &str, unit, limits, value: &dyn Fn(&Facts) -> Option<f64>| {
-        let (recorded, simulated) = (value(recorded), value(simulated));
-        if let Some(simulated) = simulated {
-            rows.push(FidelityRow { quantity: quantity.to_owned(), unit, recorded, simulated, limits });
-        }
+    let row = |quantity: Quantity<'_>| {
+        let Quantity { name, unit, limits, value } = quantity;
+        let (recorded, simulated) = (value(recorded), value(simulated)?);
+        Some(FidelityRow { quantity: name, unit, recorded, simulated, limits })
     };
-    row("wake-ups", "/s", RATE, &|of| Some(of.seen.counts.wakeups as f64 / of.seen.seconds));
-    row("switches from tasks", "/s", RATE, &|of| Some(of.seen.counts.switches as f64 / of.seen.seconds));
-    row("preempted", "%", SHARE, &|of| Some(share(of.seen.counts.preemptions, of.seen.counts.switches)));
-    row("woken elsewhere than before", "%", SHARE, &|of| Some(share(of.seen.counts.moved, of.seen.counts.wakeups)));
-    row("balanced", "/s", Limits::None, &|of| of.balanced.map(|balanced| balanced as f64 / of.seen.seconds));
+    Fidelity { rows: quantities(recorded, &[simulated], machine).into_iter().filter_map(row).collect() }
+}
+
+/// A quantity as it was recorded, as it is simulated, and as it is predicted for another side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PredictedRow {
+    /// The quantity, in the recording and in the simulation of what was captured of it.
+    pub as_recorded: FidelityRow,
+    /// In the simulation of the other side.
+    pub predicted: f64,
+    /// In a recording that was made of the other side. `None` if there is none, or if it does not have it.
+    pub came_out: Option<f64>,
+}
+
+impl PredictedRow {
+    /// How alike the prediction is to what came out, by the limits of fidelity; `None` if that is not judged.
+    pub fn likeness(&self) -> Option<Likeness> {
+        FidelityRow { recorded: self.came_out, simulated: self.predicted, ..self.as_recorded.clone() }.likeness()
+    }
+}
+
+/// What is predicted for a side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// The side: what is switched, or the kernel.
+    pub side: String,
+    /// The quantities.
+    pub rows: Vec<PredictedRow>,
+}
+
+/// Returns what the simulation of a captured workload predicts for a side, and what came out if that was recorded.
+pub fn prediction(
+    side: String,
+    [recorded, simulated]: [&Facts; 2],
+    predicted: &Facts,
+    came_out: Option<&Facts>,
+    machine: &Machine,
+) -> Prediction {
+    let mut others = vec![simulated, predicted];
+    others.extend(came_out);
+    let row = |quantity: Quantity<'_>| {
+        let Quantity { name, unit, limits, value } = quantity;
+        let (predicted, simulated) = (value(predicted)?, value(simulated)?);
+        let as_recorded = FidelityRow { quantity: name, unit, recorded: value(recorded), simulated, limits };
+        Some(PredictedRow { as_recorded, predicted, came_out: came_out.and_then(&value) })
+    };
+    Prediction { side, rows: quantities(recorded, &others, machine).into_iter().filter_map(row).collect() }
+}
+
+/// What is compared, and how it is read.
+struct Quantity<'a> {
+    name: String,
+    unit: &'static str,
+    limits: Limits,
+    value: Box<dyn Fn(&Facts) -> Option<f64> + 'a>,
+}
+
+/// The quantities of a recording: families are those of the recording, reasons those of any side.
+fn quantities<'a>(recorded: &Facts, others: &[&Facts], machine: &Machine) -> Vec<Quantity<'a>> {
+    let mut all: Vec<Quantity<'a>> = Vec::new();
+    let mut add = |name: &str, unit, limits, value: Box<dyn Fn(&Facts) -> Option<f64> + 'a>| {
+        all.push(Quantity { name: name.to_owned(), unit, limits, value });
+    };
     let nr_cpus = f64::from(machine.topology.nr_cpus());
-    row("busy, mean of CPUs", "%", SHARE, &|of| Some(of.seen.busy.iter().sum::<f64>() / nr_cpus));
-    row("busy, busiest CPU", "%", Limits::None, &|of| of.seen.busy.iter().copied().reduce(f64::max));
-    let times = |of: &Facts, runs: bool| of.all(|times| if runs { &times.runs } else { &times.waits });
+    add("wake-ups", "/s", RATE, Box::new(|of| Some(of.seen.counts.wakeups as f64 / of.seen.seconds)));
+    add("switches from tasks", "/s", RATE, Box::new(|of| Some(of.seen.counts.switches as f64 / of.seen.seconds)));
+    add("preempted", "%", SHARE, Box::new(|of| Some(share(of.seen.counts.preemptions, of.seen.counts.switches))));
+    add(
+        "woken elsewhere than before",
+        "%",
+        SHARE,
+        Box::new(|of| Some(share(of.seen.counts.moved, of.seen.counts.wakeups))),
+    );
+    add("balanced", "/s", Limits::None, Box::new(|of| of.balanced.map(|n| n as f64 / of.seen.seconds)));
+    let busy = move |of: &Facts| Some(of.seen.busy.iter().sum::<f64>() / nr_cpus);
+    add("busy, mean of CPUs", "%", SHARE, Box::new(busy));
+    add("busy, busiest CPU", "%", Limits::None, Box::new(|of| of.seen.busy.iter().copied().reduce(f64::max)));
     for (runs, what) in [(false, "wait"), (true, "run")] {
         let tail = if runs { Limits::None } else { TAIL };
         for (at, limits) in [("p50", TIME), ("p95", TAIL), ("p99", tail), ("max", Limits::None)] {
-            row(&format!("{what}, {at}"), "us", limits, &|of| Some(quantile(&times(of, runs), at)));
+            let times = move |of: &Facts| of.all(|times| if runs { &times.runs } else { &times.waits });
+            add(&format!("{what}, {at}"), "us", limits, Box::new(move |of| Some(quantile(&times(of), at))));
         }
     }
     for family in families(recorded) {
         for at in ["p50", "p99"] {
             let limits = if at == "p50" { TIME } else { TAIL };
             let name = format!("wait of {family}, {at}");
-            row(&name, "us", limits, &|of| Some(quantile(&of.seen.counts.families.get(&family)?.waits.latency(), at)));
+            let family = family.clone();
+            let value = move |of: &Facts| Some(quantile(&of.seen.counts.families.get(&family)?.waits.latency(), at));
+            add(&name, "us", limits, Box::new(value));
         }
     }
     if !recorded.reasons.is_empty() {
-        row("searches that scanned", "%", SHARE, &|of| {
-            Some(share(of.searches.sis_domain_search, of.searches.sis_search))
-        });
-        row("searches that failed", "%", SHARE, &|of| Some(share(of.searches.sis_failed, of.searches.sis_search)));
-        let reasons: BTreeSet<Reason> = recorded.reasons.keys().chain(simulated.reasons.keys()).copied().collect();
+        let scanned = |of: &Facts| Some(share(of.searches.sis_domain_search, of.searches.sis_search));
+        add("searches that scanned", "%", SHARE, Box::new(scanned));
+        let failed = |of: &Facts| Some(share(of.searches.sis_failed, of.searches.sis_search));
+        add("searches that failed", "%", SHARE, Box::new(failed));
+        let sides = others.iter().copied().chain([recorded]);
+        let reasons: BTreeSet<Reason> = sides.flat_map(|of| of.reasons.keys().copied()).collect();
         for reason in reasons {
-            let part = |of: &Facts| {
+            let part = move |of: &Facts| {
                 let all: u64 = of.reasons.values().sum();
                 Some(share(of.reasons.get(&reason).copied().unwrap_or(0), all))
             };
-            row(&format!("chosen: {}", reason.name()), "%", SHARE, &part);
+            add(&format!("chosen: {}", reason.name()), "%", SHARE, Box::new(part));
         }
     }
-    Fidelity { rows }
+    all
 }
 
 /// The families with the most waits, of those that are not nearly nothing.
@@ -268,6 +338,15 @@ mod tests {
         assert_eq!(Fidelity { rows: vec![faithful.clone(), roughly.clone()] }.verdict(), Likeness::Roughly);
         assert_eq!(Fidelity { rows: vec![faithful, roughly, not] }.verdict(), Likeness::Not);
         assert_eq!(Fidelity { rows: Vec::new() }.verdict(), Likeness::Not, "nothing is known");
+    }
+
+    #[test]
+    fn a_prediction_is_judged_by_what_came_out() {
+        let as_recorded = row("%", 80.0, 79.0, SHARE);
+        let predicted = PredictedRow { as_recorded, predicted: 20.0, came_out: Some(22.0) };
+        assert_eq!(predicted.likeness(), Some(Likeness::Faithful));
+        assert_eq!(PredictedRow { came_out: None, ..predicted.clone() }.likeness(), None);
+        assert_eq!(PredictedRow { came_out: Some(80.0), ..predicted }.likeness(), Some(Likeness::Not));
     }
 
     #[test]

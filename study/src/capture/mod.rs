@@ -17,7 +17,7 @@ mod timeline;
 mod whatif;
 mod write;
 
-pub use fidelity::{Facts, Fidelity, FidelityRow, Likeness, Limits, fidelity};
+pub use fidelity::{Facts, Fidelity, FidelityRow, Likeness, Limits, PredictedRow, Prediction, fidelity, prediction};
 pub use timeline::Losses;
 pub use whatif::{RecordedSide, RunTimes, WhatIfError, experiment, recorded_side};
 
@@ -179,12 +179,16 @@ fn tables(source: &Source) -> Result<TimeOrdered<'static, Happens>, CaptureError
             let hint = "record without --decisions-only, or name the whole folder of the recording";
             return Err(nothing(source, "no switches beside the decisions", hint));
         }
-        Source::Recorded(tables) => (
-            WakeCauses::recorded(tables),
-            Switches::new(tables.switches.clone()),
-            CpuValues::idle_states(tables),
-            CpuValues::frequencies(tables),
-        ),
+        Source::Recorded(of) => {
+            let mut undecided = WakeCauses::undecided(of);
+            tables.add(move || Ok(undecided.next_wake()?.map(|wake| (wake.decided_ns, Happens::Wake(wake)))));
+            (
+                WakeCauses::recorded(of),
+                Switches::new(of.switches.clone()),
+                CpuValues::idle_states(of),
+                CpuValues::frequencies(of),
+            )
+        }
         Source::Simulated(folder) => {
             let mut enqueues = TaskMoments::enqueues(folder);
             let (mut lives, mut done) = (TaskLives::simulated(folder), TaskMoments::transactions(folder));
@@ -251,7 +255,12 @@ fn follow(
         next = tables.next()?;
     }
     files.iter().for_each(|file| progress.file(file));
-    Ok(follower.finish(complete))
+    let lines = follower.finish(complete);
+    if lines.to_ns <= lines.from_ns {
+        let hint = "--from is in time after the first event: name an earlier one";
+        return Err(nothing(source, "no events after --from", hint));
+    }
+    Ok(lines)
 }
 
 /// The comment at the head of the file.

@@ -49,6 +49,13 @@ pub(crate) struct WakeupWithReason {
     pub(crate) affinity: Option<Arc<CpuMask>>,
 }
 
+impl WakeupWithReason {
+    /// A recorded wake-up that chose no CPU.
+    pub(crate) fn undecided(wake: Wake) -> Self {
+        WakeupWithReason { wake, decision: None, place: (0, 0), unscored: false, llcs: None, affinity: None }
+    }
+}
+
 impl WakeupStream {
     pub(crate) fn of(source: &Source, about: &RunDescription) -> Self {
         match source {

@@ -32,6 +32,10 @@ fn load(found: &Comparison, row: &CompareRow) -> String {
 /// # Errors
 /// Where there are more rows than a page takes.
 pub fn comparison(found: &Comparison, seen: &Pictures, command: &str) -> Result<String, Error> {
+    render(&page(found, seen, command))
+}
+
+pub(super) fn page(found: &Comparison, seen: &Pictures, command: &str) -> Page {
     let info = &found.experiment;
     let switches = |text: &str| if text.is_empty() { "no switches".to_owned() } else { text.to_owned() };
     let mut page = Page {
@@ -58,7 +62,7 @@ pub fn comparison(found: &Comparison, seen: &Pictures, command: &str) -> Result<
         ..Page::default()
     };
     add_pictures(&mut page, found, seen);
-    render(&page)
+    page
 }
 
 fn facts(found: &Comparison) -> Vec<(String, String)> {

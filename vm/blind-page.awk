@@ -1,0 +1,59 @@
+# The page docs/blind.md of the rows of vm/blind: load, side, quantity, unit, recorded, simulated, predicted, came out,
+# how alike these two are ("null" where that is not judged).
+function number(x) { return x == "null" ? "-" : x + 0 >= 1000 ? sprintf("%d", x + 0.5) : sprintf("%.1f", x) }
+# How alike two numbers of this quantity are, by the limits of docs/capture.md.
+function alike(quantity, unit, a, b,    ratio, low, high, close, wide) {
+    if (unit == "%") { ratio = a > b ? a - b : b - a; close = 5; wide = 15 }
+    else {
+        low = a < b ? a : b; high = a < b ? b : a
+        if (high == low || (unit == "us" && high - low <= 2)) return "faithful"
+        if (low <= 0) return "not"
+        ratio = high / low
+        if (unit == "/s") { close = 1.1; wide = 1.3 }
+        else if (quantity ~ /p50$/) { close = 1.25; wide = 2 }
+        else { close = 1.5; wide = 3 }
+    }
+    return ratio <= close ? "faithful" : ratio <= wide ? "roughly" : "not"
+}
+{
+    load = $1; side = $2; quantity = $3; unit = $4; before = $5; simulated = $6; predicted = $7; after = $8
+    if ($9 == "null" || before == "null" || after == "null") next
+    key = load " " side
+    if (!(key in seen)) { seen[key]; order[++keys] = key }
+    n[side]++; count[side, $9]++
+    changed = alike(quantity, unit, before, after) != "faithful"
+    moves = alike(quantity, unit, simulated, predicted) != "faithful"
+    same_way = (after - before) * (predicted - simulated) > 0
+    if (changed) { real[side]++; if (moves && same_way) right[side]++ }
+    else if (moves) made_up[side]++
+    naive[side, alike(quantity, unit, before, after)]++
+    if (!(side in sides)) { sides[side]; side_order[++nr_sides] = side }
+    if (unit == "%" && before + 0 < 1 && after + 0 < 1 && predicted + 0 < 1) next
+    lines[key] = lines[key] sprintf("| %s | %s | %s | %s | %s | %s | %s |\n", quantity, unit, number(before), number(simulated), number(predicted), number(after), $9)
+}
+END {
+    print "# Predicted before it was recorded\n"
+    print "Written by `vm/blind page`; do not edit. Six loads of `wakelab-load` were recorded in a guest with Linux 6.12 and 8 CPUs, captured, and"
+    print "simulated without a feature, or under another kernel. Then guests with that kernel, or without that feature, ran the same loads. What"
+    print "scheduling costs in the guest was measured there by `wakelab calibrate`, under 6.12 with all of its features; nothing was fitted to an"
+    print "outcome. CPUs of such a guest take turns on one thread of the host, and its clock counts instructions: each cost lasts as many times as"
+    print "long as CPUs are busy, which the recording of 6.12 has, and the recorder adds to each choice what it measured of itself there.\n"
+    print "*Predicted* and *came out* are judged by the limits of [capture.md](capture.md). *Changes*: rows that are not within the closer limits"
+    print "of what they were before; *foreseen*: those that the simulation changes by as much, in the same direction; *made up*: rows that it"
+    print "changes though they did not. The last column is what one gets by saying that nothing changes.\n"
+    print "| side | rows | faithful | roughly | not | changes | foreseen | made up | faithful if nothing changed |"
+    print "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
+    for (i = 1; i <= nr_sides; i++) {
+        s = side_order[i]
+        printf "| %s | %d | %d | %d | %d | %d | %d | %d | %d |\n", s, n[s], count[s, "faithful"], count[s, "roughly"], count[s, "not"], real[s], right[s], made_up[s], naive[s, "faithful"]
+    }
+    for (i = 1; i <= keys; i++) {
+        split(order[i], part, " ")
+        sub(/-/, " ", part[1])
+        printf "\n## `wakelab-load %s`, %s\n\n", part[1], part[2]
+        print "| quantity | unit | 6.12, recorded | 6.12, simulated | predicted | came out | |"
+        print "|---|---|--:|--:|--:|--:|---|"
+        printf "%s", lines[order[i]]
+    }
+    print "\nShares below 1% everywhere are left out."
+}
