@@ -2,10 +2,11 @@
 
 use crate::distinct_paths::Paths;
 use crate::out_file::{HtmlFile, OutFile};
+use crate::output::say;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
-use wakelab_kernel::Switches;
+use wakelab_kernel::{Preset, Switches};
 use wakelab_study::experiment::REPEATS_MAX;
 
 /// A parser of one of `all` by its name, so that help and errors list the names.
@@ -15,6 +16,18 @@ pub fn by_name<T: Copy + Send + Sync + 'static, const N: usize>(
 ) -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(all.map(name))
         .map(move |typed| *all.iter().find(|one| name(**one) == typed).expect("only these names are let through"))
+}
+
+/// The preset of that name, or the one that stands for that version, which is then said. `flag` goes before an error.
+pub fn preset(flag: Option<&str>, name: &str) -> anyhow::Result<&'static Preset> {
+    let preset = Preset::get(name).map_err(|e| match flag {
+        Some(flag) => anyhow::anyhow!("{flag}: {e}"),
+        None => e.into(),
+    })?;
+    if let Some(note) = preset.stands_for(name) {
+        say!("{note}");
+    }
+    Ok(preset)
 }
 
 /// The recordings that a command reads.

@@ -22,12 +22,16 @@ presets! {
     v5_2,
     v5_3,
     v5_10,
+    v5_15,
     v5_18,
     v5_18_eas,
     v5_19_rc1,
     v5_19_rc2_tip,
     v6_1,
+    v6_6,
+    v6_8,
     v6_12,
+    v6_18,
     v7_2,
     v7_3,
 }
@@ -91,14 +95,16 @@ pub struct Preset {
     pub core: CoreRules,
 }
 
-/// A preset's name was not understood.
+/// A preset's name was not understood, or no preset stands for a version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown kernel {name}{}; all: {}", suggest(.near), Preset::names().join(", "))]
+#[error("{}; all: {}", reason(.name, .near, *.version), Preset::names().join(", "))]
 pub struct PresetError {
     /// What was given.
     pub name: String,
-    /// Names like it.
+    /// Names like it; for a version, the presets next to it.
     pub near: Vec<String>,
+    /// Whether a version was given.
+    pub version: bool,
 }
 
 /// A list of switches does not fit a preset.
@@ -128,23 +134,33 @@ impl Preset {
         ALL.iter().map(|p| p.name).collect()
     }
 
-    /// The preset of that name.
+    /// The preset of that name, or the one that stands for that version (`6.12`, `v6.12.40`, or a release as `uname -r`
+    /// prints it; [`of_release`](Self::of_release)).
     ///
     /// # Errors
-    /// If there is none: the error lists similar names, and all.
+    /// If there is none: the error lists similar names or the nearest versions, and all.
     pub fn get(name: &str) -> Result<&'static Preset, PresetError> {
-        ALL.iter().copied().find(|p| p.name == name).ok_or_else(|| unknown(name, name))
+        match ALL.iter().copied().find(|p| p.name == name) {
+            Some(preset) => Ok(preset),
+            None if is_version(name) => Preset::of_release(name),
+            None => Err(unknown(name, name)),
+        }
     }
 
     /// The preset that a kernel's release belongs to (`6.12.107+deb13-cloud-amd64`, `6.1`, `5.19.0-rc1`): the one with
     /// the same major and minor number, and for a release candidate the same candidate.
     ///
     /// # Errors
-    /// If there is none: the error lists similar names, and all.
+    /// If there is none: the error lists similar names or the nearest versions, and all.
     pub fn of_release(release: &str) -> Result<&'static Preset, PresetError> {
         let (short, candidate) = short(release);
         let full = format!("v{short}{candidate}");
         ALL.iter().copied().find(|p| p.name == full).ok_or_else(|| unknown(release, &full))
+    }
+
+    /// What to say where a kernel was asked for by `name` and this preset stands for it; nothing if that is its name.
+    pub fn stands_for(&self, name: &str) -> Option<String> {
+        (self.name != name).then(|| format!("kernel {name}: the preset {} stands for it", self.name))
     }
 
     /// The scheduling algorithm of its fair class.
@@ -228,8 +244,45 @@ fn short(release: &str) -> (String, String) {
     (short, candidate.map(|rc| format!("-{rc}")).unwrap_or_default())
 }
 
+/// Why there is no preset, with those that come near.
+fn reason(name: &str, near: &[String], version: bool) -> String {
+    if version {
+        format!("no preset stands for kernel {name}; the nearest: {}", near.join(" and "))
+    } else {
+        format!("unknown kernel {name}{}", suggest(near))
+    }
+}
+
 fn unknown(name: &str, like: &str) -> PresetError {
-    PresetError { name: name.to_owned(), near: nearest(like, ALL.iter().map(|p| p.name)) }
+    let around = major_minor(name).filter(|_| is_version(name)).map(neighbours);
+    PresetError {
+        name: name.to_owned(),
+        version: around.is_some(),
+        near: around.unwrap_or_else(|| nearest(like, ALL.iter().map(|p| p.name))),
+    }
+}
+
+/// Whether it is a release, or a version behind a `v`: what else follows there would be of a preset's name.
+fn is_version(name: &str) -> bool {
+    match name.strip_prefix('v') {
+        Some(version) => version.bytes().all(|b| b.is_ascii_digit() || b == b'.'),
+        None => name.starts_with(|c: char| c.is_ascii_digit()),
+    }
+}
+
+/// The major and the minor number of a version or of a preset's name.
+fn major_minor(release: &str) -> Option<(u32, u32)> {
+    let (short, _) = short(release);
+    let (major, minor) = short.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The presets next below and next above a version.
+fn neighbours(version: (u32, u32)) -> Vec<String> {
+    let at = |preset: &&&Preset| major_minor(preset.name);
+    let below = ALL.iter().rfind(|preset| at(preset) <= Some(version));
+    let above = ALL.iter().find(|preset| at(preset) > Some(version));
+    below.into_iter().chain(above).map(|preset| preset.name.to_owned()).collect()
 }
 
 /// A tick of 250 Hz, which is also `kernel/Kconfig.hz`'s default.

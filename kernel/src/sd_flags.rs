@@ -51,7 +51,7 @@ pub(crate) static V5_10: SdFlagTable = SdFlagTable {
     source: "include/linux/sched/sd_flags.h, 5.10.262",
 };
 
-/// 6.1.
+/// 5.15, 6.1 and 6.6.
 pub(crate) static V6_1: SdFlagTable = SdFlagTable {
     names: &[
         "SD_BALANCE_NEWIDLE",
@@ -69,7 +69,29 @@ pub(crate) static V6_1: SdFlagTable = SdFlagTable {
         "SD_OVERLAP",
         "SD_NUMA",
     ],
-    source: "include/linux/sched/sd_flags.h, 6.1.176; 5.18 and 5.19 are taken to be the same",
+    source: "include/linux/sched/sd_flags.h, 6.1.176; 5.15.167 and 6.6.87 are the same, 5.18 and 5.19 are taken to be",
+};
+
+/// 6.8: SD_CLUSTER comes before SD_SHARE_PKG_RESOURCES.
+pub(crate) static V6_8: SdFlagTable = SdFlagTable {
+    names: &[
+        "SD_BALANCE_NEWIDLE",
+        "SD_BALANCE_EXEC",
+        "SD_BALANCE_FORK",
+        "SD_BALANCE_WAKE",
+        "SD_WAKE_AFFINE",
+        "SD_ASYM_CPUCAPACITY",
+        "SD_ASYM_CPUCAPACITY_FULL",
+        "SD_SHARE_CPUCAPACITY",
+        "SD_CLUSTER",
+        "SD_SHARE_PKG_RESOURCES",
+        "SD_SERIALIZE",
+        "SD_ASYM_PACKING",
+        "SD_PREFER_SIBLING",
+        "SD_OVERLAP",
+        "SD_NUMA",
+    ],
+    source: "include/linux/sched/sd_flags.h, 6.8",
 };
 
 /// 6.12: SD_CLUSTER comes before SD_SHARE_LLC, which was SD_SHARE_PKG_RESOURCES.
@@ -94,7 +116,7 @@ pub(crate) static V6_12: SdFlagTable = SdFlagTable {
     source: "include/linux/sched/sd_flags.h, 6.12.107",
 };
 
-/// 7.2 and 7.3: SD_OVERLAP is gone.
+/// 6.18, 7.2 and 7.3: SD_OVERLAP is gone.
 pub(crate) static V7_2: SdFlagTable = SdFlagTable {
     names: &[
         "SD_BALANCE_NEWIDLE",
@@ -112,7 +134,7 @@ pub(crate) static V7_2: SdFlagTable = SdFlagTable {
         "SD_PREFER_SIBLING",
         "SD_NUMA",
     ],
-    source: "include/linux/sched/sd_flags.h, 7.2.12 and 7.3.4",
+    source: "include/linux/sched/sd_flags.h, 6.18.15, 7.2.12 and 7.3.4",
 };
 
 /// The flags' names on a version (`6.12`, or a release like `6.12.107`), the lowest bit first; empty where the

@@ -123,7 +123,7 @@ fn run_queue() {
         // One more task than waits: the one that runs.
         for i in 0..=tasks {
             let task = es.push(Entity::new(Policy::Normal, (i % 7) as i8 - 3, 1_000_000 + u64::from(i % 5) * 300_000));
-            rq.task_fork(&mut es, now, task);
+            let _ = rq.task_fork(&mut es, now, task);
             let _ = rq.enqueue_task(&mut es, now, task, EnqueueFlags::INITIAL);
             now += 777_777;
             rq.schedule(&mut es, now, Prev::Runs);

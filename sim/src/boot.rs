@@ -183,7 +183,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             let avg = init_entity_runnable_average(0);
             let mut new = Task::new(task.program, &task.channels, mask, pinned, avg);
             new.process = task.process;
-            let id = self.add(new, entity(task));
+            let id = self.add(new, entity(task, model.run_queue.forgets_slices()));
             (self.nr_unblocked, self.nr_unexited) = (self.nr_unblocked + 1, self.nr_unexited + 1);
             let start = if model.mechanisms.ramp { task.start_ns } else { 0 };
             self.at(start, TimedEvent::Start(id));
@@ -230,10 +230,10 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
 }
 
 /// The entity of a task of the workload that is not forked yet.
-fn entity(task: &wakelab_workload::Task) -> Entity {
+fn entity(task: &wakelab_workload::Task, forgets_slices: bool) -> Entity {
     let policy = if task.idle_policy { Policy::Idle } else { Policy::Normal };
     // A task of policy SCHED_IDLE cannot ask for a slice (fair_policy()).
-    Entity::new(policy, task.nice, if task.idle_policy { 0 } else { task.slice_ns })
+    Entity::new(policy, task.nice, if task.idle_policy || forgets_slices { 0 } else { task.slice_ns })
 }
 
 /// Whether sums over groups are kept. With UTIL_EST_FASTER a CPU's utilisation changes while nothing happens there.

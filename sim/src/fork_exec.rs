@@ -36,8 +36,15 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.emit(|_| Event::Fork { task: id.0, workload: true });
         let now = self.sys.clock_task(this_cpu);
         match parent {
-            Some(_) => self.sys.cpus[this_cpu as usize].rq.task_fork(&mut self.sys.es, now, id),
-            None => self.launcher.task_fork(&mut self.sys.es, now, id),
+            Some(_) => {
+                let resched = self.sys.cpus[this_cpu as usize].rq.task_fork(&mut self.sys.es, now, id);
+                if self.sys.note_resched(this_cpu, resched).is_now() {
+                    self.resched(this_cpu, this_cpu);
+                }
+            }
+            None => {
+                let _ = self.launcher.task_fork(&mut self.sys.es, now, id);
+            }
         }
         self.sys.tasks[id.0 as usize].calls.started = self.sys.now;
         self.sys.tasks[id.0 as usize].cpu = this_cpu;

@@ -2,7 +2,7 @@
 
 use super::simulate::deliver;
 use crate::distinct_paths::Paths;
-use crate::flags::{FormatFlag, TableFormat};
+use crate::flags::{self, FormatFlag, TableFormat};
 use crate::out_file::OutFile;
 use crate::output::{Exit, detail, say};
 use crate::progress::BenchBar;
@@ -134,7 +134,7 @@ fn interrupted() -> anyhow::Result<Exit> {
 /// The preset that was asked for, or what stands for the running kernel.
 pub(super) fn stand_in(kernel: Option<&str>) -> anyhow::Result<StandIn> {
     let Some(name) = kernel else { return Ok(StandIn::of_release(&release())) };
-    let preset = Preset::get(name).map_err(|e| anyhow::anyhow!("--kernel: {e}"))?;
+    let preset = flags::preset(Some("--kernel"), name)?;
     let exact = Preset::of_release(&release()).is_ok_and(|own| own.name == preset.name);
     Ok(StandIn { kernel: preset.clone(), exact })
 }

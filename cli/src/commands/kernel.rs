@@ -1,9 +1,8 @@
 //! `wakelab kernel`.
 
-use crate::flags::{FormatFlag, TableFormat};
+use crate::flags::{FormatFlag, TableFormat, preset};
 use crate::output::{Exit, print, print_json};
-use wakelab_kernel::Preset;
-use wakelab_report::kernel;
+use wakelab_report::kernel as report;
 
 pub const EXAMPLE: &str = "\
 Example:
@@ -20,7 +19,7 @@ pub enum Args {
     },
     /// Show one, or what differs between two.
     Show {
-        /// The kernel (v6.12).
+        /// The kernel (v6.12), or a version that a preset stands for (6.12.40).
         name: String,
         /// Show only what differs in this kernel.
         #[arg(long, value_name = "OTHER")]
@@ -34,20 +33,20 @@ pub enum Args {
 /// Lists the presets, shows one, or the difference of two.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     match args {
-        Args::List { format: FormatFlag { format: TableFormat::Table } } => print(&kernel::list_text())?,
-        Args::List { format: FormatFlag { format: TableFormat::Json } } => print_json(&kernel::list_json())?,
+        Args::List { format: FormatFlag { format: TableFormat::Table } } => print(&report::list_text())?,
+        Args::List { format: FormatFlag { format: TableFormat::Json } } => print_json(&report::list_json())?,
         Args::Show { name, diff: None, format } => {
-            let preset = Preset::get(name)?;
+            let kernel = preset(None, name)?;
             match format.format {
-                TableFormat::Table => print(&kernel::show_text(preset))?,
-                TableFormat::Json => print_json(&kernel::show_json(preset))?,
+                TableFormat::Table => print(&report::show_text(kernel))?,
+                TableFormat::Json => print_json(&report::show_json(kernel))?,
             }
         }
         Args::Show { name, diff: Some(other), format } => {
-            let diff = Preset::get(name)?.diff(Preset::get(other)?);
+            let diff = preset(None, name)?.diff(preset(None, other)?);
             match format.format {
-                TableFormat::Table => print(&kernel::diff_text(&diff))?,
-                TableFormat::Json => print_json(&kernel::diff_json(&diff))?,
+                TableFormat::Table => print(&report::diff_text(&diff))?,
+                TableFormat::Json => print_json(&report::diff_json(&diff))?,
             }
         }
     }

@@ -6,7 +6,7 @@ use super::simulate::deliver;
 use super::trace::only;
 use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
-use crate::flags::{FormatFlag, HtmlFlag, JobsFlag, OutFlag, RepeatFlag, TableFormat};
+use crate::flags::{self, FormatFlag, HtmlFlag, JobsFlag, OutFlag, RepeatFlag, TableFormat};
 use crate::out_file::command_line;
 use crate::output::{Exit, say, say_error};
 use crate::progress::{Bar, RunBar};
@@ -133,7 +133,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
         );
     };
     let preset = |flag: &'static str, name: &Option<String>| -> anyhow::Result<Option<&'static Preset>> {
-        name.as_deref().map(|name| Preset::get(name).context(flag)).transpose()
+        name.as_deref().map(|name| flags::preset(Some(flag), name)).transpose()
     };
     let side = recorded_side(&source, &machine, preset("--kernel", &args.kernel)?)?;
     let kernel = preset("--to-kernel", &args.to_kernel)?;

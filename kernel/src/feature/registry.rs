@@ -111,7 +111,7 @@ features! {
     HRTICK_DL: "The same for the deadline class.",
         Some("5.12"), None, "features.h of 5.12-rc3 has it, 5.10's has not", false;
     DOUBLE_TICK: "Let the tick preempt though a high-resolution timer is set.",
-        OLD, Some("after 6.12, by 7.2"), "entity_tick(), 6.1 and 6.12", true;
+        OLD, Some("after 6.12, by 6.18"), "entity_tick(), 6.1 and 6.12", true;
     LB_BIAS: "Bias the loads that balancing compares by their decayed history.",
         OLD, Some("5.3"), "the posting that removes it, May 2019; the release is from the changelog", false;
     NONTASK_CAPACITY: "Take the time of interrupts from a CPU's capacity.",
@@ -130,7 +130,7 @@ features! {
     WARN_DOUBLE_CLOCK: "Warn when a run queue's clock is updated twice under one lock.",
         OLD, None, "features.h, 6.12", false;
     RT_PUSH_IPI: "Pull realtime tasks by asking the overloaded CPU to push.",
-        OLD, None, "features.h, 6.1 (on) and 6.12 (on only with PREEMPT_RT)", false;
+        OLD, None, "features.h, 6.1 and 6.18.15 (on), and 6.12.107 (on only with PREEMPT_RT)", false;
     RT_RUNTIME_SHARE: "Let a CPU borrow realtime bandwidth from others.",
         OLD, None, "balance_runtime(), 6.12", false;
     LB_MIN: "Skip tasks of little load when balancing.",
@@ -150,6 +150,8 @@ features! {
             2023", true;
     LATENCY_WARN: "Warn when a task waits long for a reschedule.",
         Some("after 5.12-rc3, by 6.1"), None, "features.h, 5.12-rc3 and 6.1", false;
+    HZ_BW: "Keep the tick of a task whose bandwidth is limited.",
+        Some("6.6"), Some("after 6.8, by 6.12"), "sched_fair_update_stop_tick(), 6.6 and 6.8", false;
     ALT_PERIOD: "Compute the period from the whole hierarchy's task count.",
         Some("5.13, and 5.10 as maintained"), Some("6.6"), "sched_slice(), 5.10.262 and 6.1", false;
     BASE_SLICE: "Do not let a slice fall below the minimum granularity.",

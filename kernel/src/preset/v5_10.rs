@@ -132,6 +132,7 @@ impl BalanceRules {
         idle_queues_skipped: false,
         dst_balance_mask: true,
         util_relaxed: true,
+        pinned_extend: false,
         last_task_stays: false,
         delayed_only_with_load: false,
         ineligible_waits: false,
@@ -189,6 +190,8 @@ impl SugovRules {
         iowait_clamped: false,
         need_update_ends_early: false,
         dl_needs_update: false,
+        limits_if_asked: false,
+        need_update_stays: false,
         shared_by_ratio: true,
         adjust_perf: false,
     };
@@ -207,6 +210,8 @@ impl MenuRules {
         stopped_takes_delta: true,
         safe_timer_range: false,
         typical_first: false,
+        stopped_reads_timers: false,
+        latency_first: false,
     };
 }
 

@@ -1,5 +1,5 @@
 //! 5.18.
-use super::{HZ_DEFAULT, Preset, features, v5_10};
+use super::{HZ_DEFAULT, Preset, features, v5_15};
 use crate::Feature::{self, *};
 use crate::rules::*;
 use crate::{Tunables, sd_flags};
@@ -38,7 +38,7 @@ pub(super) const TUNABLES_SOURCE: &str = "kernel/sched/fair.c of torvalds/linux 
 
 pub(super) static PRESET: Preset = Preset {
     name: "v5.18",
-    before: Some(v5_10::PRESET.name),
+    before: Some(v5_15::PRESET.name),
     source: "kernel/sched/{fair.c,core.c} of a public tree based on 5.18, and fair.c of torvalds/linux at \
         13ede3315087; features.h as in 6.1 without SIS_UTIL and NI_RANDOM, from the changelog, not checked against a \
         source tree; \

@@ -1,5 +1,5 @@
-//! 6.12, as Debian maintains it: the first EEVDF here.
-use super::{Preset, features_boosted, hz_250, v6_1};
+//! 6.12, as Debian maintains it.
+use super::{Preset, features_boosted, hz_250, v6_8};
 use crate::Feature::{self, *};
 use crate::rules::*;
 use crate::{Tunables, sd_flags};
@@ -38,7 +38,7 @@ const FILE: &[(Feature, bool)] = &[
 
 pub(super) static PRESET: Preset = Preset {
     name: "v6.12",
-    before: Some(v6_1::PRESET.name),
+    before: Some(v6_8::PRESET.name),
     source: "Debian linux-source-6.12 6.12.107-1, kernel/sched/{fair.c,features.h,core.c,topology.c}",
     complete: "complete for the fair class without cgroups",
     features: features_boosted(FILE),
@@ -75,6 +75,11 @@ impl EevdfRules {
         slice_protection: SliceProtection::ToDeadline,
         protect_picked_only: false,
         wakeup_preempt: WakeupPreempt::CancelThenLook,
+        initial_enqueue: true,
+        yield_forfeits: true,
+        custom_slices: true,
+        next_buddy_picks: false,
+        buddy_in_pick: false,
         lag_limit: LagLimit::OwnSlice,
         delayed_lag_kept: false,
         full_weights: false,
@@ -158,7 +163,7 @@ impl CpuidleRules {
 impl MenuRules {
     /// Linux 6.12.
     pub const V6_12: Self =
-        MenuRules { typical: Typical::Upwards, iowaiters: false, typical_first: true, ..Self::V6_1 };
+        MenuRules { iowaiters: false, stopped_reads_timers: true, latency_first: true, ..Self::V6_6 };
 }
 
 impl CoreRules {

@@ -1,5 +1,5 @@
 //! 7.2, as Debian has it.
-use super::{Preset, features_boosted, hz_250, v6_12};
+use super::{Preset, features_boosted, hz_250, v6_18};
 use crate::Feature::{self, *};
 use crate::rules::*;
 use crate::{Tunables, sd_flags};
@@ -39,7 +39,7 @@ pub(super) const FILE: &[(Feature, bool)] = &[
 
 pub(super) static PRESET: Preset = Preset {
     name: "v7.2",
-    before: Some(v6_12::PRESET.name),
+    before: Some(v6_18::PRESET.name),
     source: "Debian linux-source-7.2 7.2.12-1~bpo13+1, kernel/sched/{fair.c,features.h,core.c,topology.c}",
     complete: "complete for the fair class without cgroups; cache-aware balancing (the llc_* tunables) is left out",
     features: features_boosted(FILE),
@@ -65,6 +65,7 @@ impl EevdfRules {
         slice_protection: SliceProtection::MinSlice,
         protect_picked_only: true,
         wakeup_preempt: WakeupPreempt::Pick,
+        buddy_in_pick: true,
         lag_limit: LagLimit::LongestSlice,
         delayed_lag_kept: true,
         full_weights: true,
@@ -116,12 +117,7 @@ impl DomainRules {
 
 impl CpufreqRules {
     /// Linux 7.2 and 7.3.
-    pub const V7_2: Self = CpufreqRules { sugov: SugovRules::V7_2, ..Self::V6_12 };
-}
-
-impl SugovRules {
-    /// Linux 7.2 and 7.3.
-    pub const V7_2: Self = SugovRules { dl_needs_update: true, ..Self::V6_12 };
+    pub const V7_2: Self = CpufreqRules { sugov: SugovRules::V6_18, ..Self::V6_12 };
 }
 
 impl CpuidleRules {

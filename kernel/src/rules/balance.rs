@@ -30,7 +30,7 @@ rules! {
         /// 792b9f65a568; in 6.1, not in 5.18).
         pub newidle_bails_out: bool,
         /// The first CPU of an idle core pulls for its group, before an idle CPU with a busy sibling
-        /// (`should_we_balance()`, its `swb_cpus` and `is_core_idle()`; in 6.12, not in 6.1). It does not apply within
+        /// (`should_we_balance()`, its `swb_cpus` and `is_core_idle()`; in 6.6, not in 6.1). It does not apply within
         /// a core.
         pub idle_core_first: bool,
         /// A CPU whose capacity other classes and interrupts have reduced makes its group one to pull from
@@ -38,14 +38,14 @@ rules! {
         pub reduced_capacity: bool,
         /// Delayed tasks are not counted among the fair ones (`h_nr_runnable` instead of `h_nr_queued` in
         /// `update_sg_lb_stats()`, `sched_balance_find_src_rq()`, `need_active_balance()` and `nohz_balancer_kick()`;
-        /// in 7.2, not in 6.12). `rq->nr_running` counts them in both.
+        /// in 6.18, not in 6.12). `rq->nr_running` counts them in both.
         pub h_nr_runnable: bool,
         /// Two tasks on one core are pulled to an idle CPU (`smt_balance()`, `group_smt_balance`), and of two groups
         /// the one that is a core with SMT is distinguished from one that is not (`smt_vs_nonsmt_groups()` and the tie
-        /// of `fully_busy` in `update_sd_pick_busiest()`; in 6.12, not in 6.1).
+        /// of `fully_busy` in `update_sd_pick_busiest()`; in 6.6, not in 6.1).
         pub smt_balance: bool,
         /// Of two groups with equal misfit tasks, or of equal asymmetric priority, the first stays the busiest
-        /// (`update_sd_pick_busiest()`; in 6.12; in 6.1 the last does).
+        /// (`update_sd_pick_busiest()`; in 6.12; up to 6.8 the last does).
         pub first_of_equals: bool,
         /// On unequal CPUs: a group of larger CPUs without more tasks than CPUs never becomes the busiest; before, only
         /// an equal in type prevents it (`update_sd_pick_busiest()`; in 7.2 and 6.1.192, not in 6.12.107 nor 6.1.176).
@@ -60,11 +60,11 @@ rules! {
         /// How a task is found to fit a CPU, which decides on misfits and on overutilized CPUs (`util_fits_cpu()`).
         pub util_fits: UtilFits,
         /// A task that runs on the largest CPU it may use is no misfit (`max_allowed_capacity` in
-        /// `update_misfit_status()`; in 6.12, not in 6.1). Before, a misfit task makes others balance only if its CPU
+        /// `update_misfit_status()`; in 6.12, not in 6.8). Before, a misfit task makes others balance only if its CPU
         /// is not one of the largest, or its capacity is reduced (`check_misfit_status()`).
         pub misfit_by_allowed: bool,
         /// A pass for misfit tasks that moves none is no failure, and leaves the interval as it is (`load_balance()`;
-        /// in 6.12, not in 6.1).
+        /// in 6.12, not in 6.8).
         pub misfit_is_no_failure: bool,
         /// A group has misfit tasks only for a CPU that is larger than its CPUs (`update_sg_lb_stats()`; in 7.3, not in
         /// 7.2).
@@ -101,15 +101,19 @@ rules! {
         /// 6.1.y, not in the tip tree of June 2022). It differs from the span if groups overlap.
         pub dst_balance_mask: bool,
         /// Failed passes let tasks of more utilisation move, as they do with load (`detach_tasks()`, migrate_util; in
-        /// stable 5.10.y and 6.1.y, not in the tip tree of June 2022).
+        /// stable 5.10.y, 5.15.y and 6.1.y and in 6.8, not in the tip tree of June 2022 and in 6.6.87).
         pub util_relaxed: bool,
+        /// While all tasks that were considered are pinned, a pass goes on beyond `sysctl_sched_nr_migrate`, until it
+        /// has considered as many as run there (`detach_tasks()`, b0defa7ae03e; in 6.8, and not in 6.12 and stable
+        /// 6.1.y and 6.6.y, where 2feab2492deb takes it back).
+        pub pinned_extend: bool,
         /// When a pass returns to a run queue, it leaves its last task alone even for a busy CPU (`detach_tasks()`; in
         /// 5.18, not in 5.10).
         pub last_task_stays: bool,
-        /// Delayed tasks move only when load is balanced (`can_migrate_task()`; in 7.2, not in 6.12).
+        /// Delayed tasks move only when load is balanced (`can_migrate_task()`; in 6.18, not in 6.12).
         pub delayed_only_with_load: bool,
         /// A task that would have to wait for its eligibility, and would not be alone at the destination, moves only
-        /// after a failed pass (`task_is_ineligible_on_dst_cpu()` in `can_migrate_task()`, with PLACE_LAG; in 7.2, not
+        /// after a failed pass (`task_is_ineligible_on_dst_cpu()` in `can_migrate_task()`, with PLACE_LAG; in 6.18, not
         /// in 6.12).
         pub ineligible_waits: bool,
         /// When a running task is pushed, and what that means for the next passes (`need_active_balance()`).
@@ -158,7 +162,7 @@ forms! {
     pub enum NewidleStop {
         /// A task is queued (5.10).
         Task = "a task",
-        /// A task is queued or a wake-up is pending (6.1).
+        /// A task is queued or a wake-up is pending (5.15 to 6.8).
         TaskOrWakeup = "a task or a pending wake-up",
         /// The next pass reports it (`continue_balancing`, 6.12).
         NextPass = "the next pass",
@@ -189,9 +193,9 @@ forms! {
 forms! {
     /// Which domain says that tasks go to siblings first.
     pub enum PreferSibling {
-        /// The pulling CPU's domain below (6.1).
+        /// The pulling CPU's domain below (up to 6.1).
         ChildDomain = "the child domain",
-        /// That of the busiest group (6.12).
+        /// That of the busiest group (6.6).
         BusiestGroup = "the busiest group",
     }
 }
@@ -199,9 +203,9 @@ forms! {
 forms! {
     /// How uneven siblings are.
     pub enum SiblingImbalance {
-        /// By as many tasks as the busiest group has more (6.1).
+        /// By as many tasks as the busiest group has more (up to 6.1).
         Tasks = "by tasks",
-        /// By tasks for each core, and not at all for a CPU that is busy (6.12).
+        /// By tasks for each core, and not at all for a CPU that is busy (6.6).
         TasksPerCore = "by tasks per core",
     }
 }
@@ -211,6 +215,9 @@ forms! {
     pub enum NumaImbalance {
         /// While no more than a pair runs in the busiest group (5.10).
         BusiestPair = "a pair in the busiest group",
+        /// While the destination has fewer tasks, with one more, than a quarter of its CPUs, and a pair would do
+        /// (5.15; 7d2b5dd0bcc4).
+        QuarterOfNode = "up to a quarter of the destination",
         /// While the destination has no more tasks than its domain's `imb_numa_nr`, and a pair would do (5.18).
         ImbNumaNr = "up to imb_numa_nr at the destination",
     }
@@ -235,7 +242,7 @@ forms! {
         /// Periodic ones, from before they are known to be due (`rebalance_domains()`, 6.12).
         Visits = "periodic visits",
         /// All, once it is known that the CPU pulls for its group, newly idle ones included (`sched_balance_rq()`,
-        /// 7.2). One that does not get its turn counts as one that found balance.
+        /// 6.18). One that does not get its turn counts as one that found balance.
         Passes = "all passes",
     }
 }

@@ -29,8 +29,8 @@ rules! {
         pub headroom: Headroom,
         /// How "do not go down while the CPU has not been idle" meets changed limits (`sugov_update_single_freq()`).
         pub busy_hold: BusyHold,
-        /// A run queue that a maximum clamp caps goes down though it is busy (`sugov_update_single_freq()`, 5.18 and
-        /// later).
+        /// A run queue that a maximum clamp caps goes down though it is busy (`sugov_update_single_freq()`; in 5.18 and
+        /// later, not in stable 5.15.y).
         pub capped_goes_down: bool,
         /// The iowait boost stays within the run queue's clamps (`sugov_iowait_apply()`, 5.18 to 6.7; since then, the
         /// bounds hold for all utilisation).
@@ -39,10 +39,17 @@ rules! {
         /// (`get_next_freq()`, 5.3); later it ends when the result is committed.
         pub need_update_ends_early: bool,
         /// More deadline bandwidth sets `need_freq_update` itself; before, `limits_changed` (`ignore_dl_rate_limit()`,
-        /// 7.2 and later).
+        /// 6.18 and later).
         pub dl_needs_update: bool,
-        /// The CPUs of a shared policy are compared by utilisation over capacity; since 6.12 by utilisation
-        /// (`sugov_next_freq_shared()`).
+        /// Changed limits count as a reason for an update only if the driver asks to hear of them
+        /// (`sugov_should_update_freq()`, 8e461a1cb43d; in 6.6.87; 79443a7e9da3 takes it back).
+        pub limits_if_asked: bool,
+        /// `need_freq_update` is followed by an update even of an unchanged frequency, and stays set if the driver asks
+        /// to hear of changed limits, which then hears of every update (`sugov_update_next_freq()`; in 5.15.y and 6.8,
+        /// not in stable 5.10.y, 6.1.y and 6.12.y).
+        pub need_update_stays: bool,
+        /// The CPUs of a shared policy are compared by utilisation over capacity; in 6.6 and later by utilisation
+        /// (`sugov_next_freq_shared()`; not in stable 6.1.y).
         pub shared_by_ratio: bool,
         /// A driver may receive a performance instead of a frequency (`sugov_update_single_perf()`, since 5.12).
         pub adjust_perf: bool,
@@ -68,7 +75,7 @@ forms! {
         /// Then it is not asked whether the CPU was idle, and a frequency that is held forgets the last computed one
         /// (5.3).
         NotAsked = "not asked",
-        /// The frequency is held all the same (5.10, 5.18; only the driver's clamp follows a limit that falls).
+        /// The frequency is held all the same (5.10, 5.15, 5.18; only the driver's clamp follows a limit that falls).
         Ignored = "held",
         /// It is asked, but the frequency is not held (stable 6.1.y, and later; 9e0bc36ab07c).
         Overridden = "asked, not held",
@@ -79,7 +86,7 @@ forms! {
     /// The default of schedutil's `rate_limit_us`, and the least sampling rate of ondemand
     /// (`cpufreq_policy_transition_delay_us()`).
     pub enum TransitionDelay {
-        /// 1000 times the driver's latency, at most 10 ms; 1 ms if the latency is below 1 us (5.3 to 6.1).
+        /// 1000 times the driver's latency, at most 10 ms; 1 ms if the latency is below 1 us (5.3 to 6.8).
         Times1000 = "1000 times the latency",
         /// One and a half times the latency; 1 ms if that is below 1 us (6.12 to 7.3).
         Times1_5 = "1.5 times the latency",

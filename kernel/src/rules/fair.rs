@@ -61,7 +61,7 @@ rules! {
 rules! {
     /// Which form of EEVDF a kernel version has.
     pub struct EevdfRules {
-        /// EEVDF: how long RUN_TO_PARITY protects the picked task (`set_protect_slice()`). Since 7.2 every charge of a
+        /// EEVDF: how long RUN_TO_PARITY protects the picked task (`set_protect_slice()`). Since 6.18 every charge of a
         /// task that is not protected asks for a reschedule, and without the feature the base slice is protected.
         pub slice_protection: SliceProtection,
         /// EEVDF: only a pick protects, not a task's return after a change of its parameters (`set_next_entity()`; in
@@ -70,6 +70,22 @@ rules! {
         /// EEVDF: how a wakee is compared with the running task (`check_preempt_wakeup_fair()`, 6.12;
         /// `wakeup_preempt_fair()`, 7.2).
         pub wakeup_preempt: WakeupPreempt,
+        /// EEVDF: a new task is enqueued as one (`ENQUEUE_INITIAL` in `wake_up_new_task()`; in 6.12, not in 6.8).
+        /// Before, `task_fork_fair()` charges the parent and places the task as new, but the enqueue places it once
+        /// more, with the deadline of any task, so that PLACE_DEADLINE_INITIAL has no effect.
+        pub initial_enqueue: bool,
+        /// EEVDF: a task that yields gives up the rest of its request if it is eligible (`yield_task_fair()`,
+        /// 79104becf42b; in stable 6.12.y, not in 6.8). Before, its deadline moves by a slice, eligible or not.
+        pub yield_forfeits: bool,
+        /// EEVDF: a task can ask for a slice of its own (`sched_setattr()`, `custom_slice`; in 6.12, not in 6.8, where
+        /// every request is the base slice).
+        pub custom_slices: bool,
+        /// EEVDF: NEXT_BUDDY, which marks a wakee, also lets the pick take it (`pick_next_entity()`, up to 6.8); in
+        /// 6.12 PICK_BUDDY does that.
+        pub next_buddy_picks: bool,
+        /// EEVDF: the next buddy is considered whenever tasks are compared (`pick_eevdf()`; in 7.2). Before, only a
+        /// schedule considers it, with or without protection (`pick_next_entity()`).
+        pub buddy_in_pick: bool,
         /// EEVDF: how far a task's lag may be from zero (`entity_lag()`).
         pub lag_limit: LagLimit,
         /// EEVDF: a delayed task's lag is taken when it goes to sleep and can only rise until it is dequeued
@@ -82,7 +98,7 @@ rules! {
         /// EEVDF: the lag of a task that joins is inflated by l + l w/W, which exceeds 64 bits less often than l (W +
         /// w)/W (`place_entity()`; in 7.3, not in 7.2).
         pub split_inflation: bool,
-        /// EEVDF: a new weight rescales a relative deadline as it does lag (`rescale_entity()`; in 7.2, not in 6.12).
+        /// EEVDF: a new weight rescales a relative deadline as it does lag (`reweight_entity()`; in 6.18, not in 6.12).
         pub deadline_rescaled: bool,
         /// EEVDF: the weight that the queue uses is set at the enqueue, and its inverse is (2^32-1)/w instead of the
         /// table's (`h_load`; in 7.3, not in 7.2).
@@ -91,13 +107,13 @@ rules! {
         /// (`hrtick_start_fair()`; in 7.2, not in 6.12).
         pub hrtick_at_deadline: bool,
         /// EEVDF: the class asks for a reschedule lazily, at the next return to user space or the next tick
-        /// (`resched_curr_lazy()`; in 7.2, not in 6.12; with CONFIG_PREEMPT_LAZY, as in Debian's configuration).
+        /// (`resched_curr_lazy()`; in 6.18, not in 6.12; with CONFIG_PREEMPT_LAZY, as in Debian's configuration).
         pub lazy_preemption: bool,
     }
 }
 
 impl EevdfRules {
-    /// Whether the protection ends at a point in virtual time (`vprot`, 7.2), not at a deadline that must not change
+    /// Whether the protection ends at a point in virtual time (`vprot`, 6.18), not at a deadline that must not change
     /// (6.12).
     #[inline]
     pub const fn protects_by_vruntime(&self) -> bool {
@@ -111,7 +127,7 @@ forms! {
         /// Until its deadline (6.12).
         ToDeadline = "to the deadline",
         /// For the shortest slice queued, or without the feature for the base slice, but no longer than to its deadline
-        /// (7.2).
+        /// (6.18, 7.2).
         MinSlice = "shortest slice",
         /// For the shortest slice queued; if that is another task's, only while the task is eligible (7.3, with
         /// PREEMPT_SHORT).
@@ -122,7 +138,7 @@ forms! {
 forms! {
     /// How far a task's lag may be from zero (`entity_lag()`), as virtual time.
     pub enum LagLimit {
-        /// Twice its slice, a tick at least (6.12).
+        /// Twice its slice, a tick at least (6.6 to 6.18).
         OwnSlice = "twice its slice",
         /// The longest slice queued, and a tick (7.2).
         LongestSlice = "longest slice queued and a tick",
@@ -132,8 +148,17 @@ forms! {
 forms! {
     /// How a task that joined is compared with the running one.
     pub enum WakeupPreempt {
+        /// The task preempts if it would be picked. A protected task goes on although it is SCHED_IDLE and the other is
+        /// not: the reschedule that is asked for picks it again (6.6).
+        Compare = "compare",
+        /// As in 6.6; a SCHED_IDLE task is rescheduled for another even without WAKEUP_PREEMPTION (6.8).
+        IdleThenCompare = "idle, then compare",
         /// A shorter slice may end the protection; then the task preempts if it would be picked (6.12).
         CancelThenLook = "cancel protection, then compare",
+        /// The task preempts if it would be picked, without the protection if its slice is shorter; then the protection
+        /// ends with it. If such a task does not win, the protection is cut to the shortest slice. Delayed tasks stay
+        /// on the queue, and the next buddy does not count (6.18).
+        CompareUnprotected = "compare, without protection for a shorter slice",
         /// A pick as by a schedule, which takes delayed tasks off the queue: a task with a shorter slice ignores the
         /// protection in that pick, and ends it if it wins. If the task does not win, the protection is cut to the
         /// shortest slice (7.2).

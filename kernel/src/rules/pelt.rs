@@ -32,8 +32,11 @@ forms! {
         /// The sum is recomputed from what is left of the average; only the removed utilisation has the lower bound
         /// (stable 5.10.y).
         Resync = "recomputed",
+        /// As in stable 5.10.y, and the load's sum is recomputed, too, when a task's load is taken off
+        /// (`dequeue_load_avg()`, stable 5.15.y; 1c35b07e6d39).
+        ResyncLoad = "recomputed, of a task's load too",
         /// Both are subtracted, then the sum is kept at or above average * PELT_MIN_DIVIDER, compared **as 32 bits**:
-        /// of a run queue's `load_sum` above 2^32 the upper half is lost (6.1, 6.12).
+        /// of a run queue's `load_sum` above 2^32 the upper half is lost (6.1 to 6.18).
         Bound32 = "bounded, in 32 bits",
         /// Both are subtracted, then the sum is kept at or above average * PELT_MIN_DIVIDER, compared at the sum's own
         /// width, also when load is added (`__update_sa()`, 7.2, 7.3).
@@ -47,7 +50,7 @@ forms! {
         /// `se->load.weight`, which on 64 bits is 1024 times the weight that `load_avg` consists of: the result nearly
         /// always meets the cap (5.10, 6.1).
         ScaledUp = "load.weight",
-        /// `se_weight()` (6.12 and later).
+        /// `se_weight()` (6.12 and later; not in 6.8).
         SeWeight = "se_weight()",
     }
 }
@@ -55,11 +58,11 @@ forms! {
 forms! {
     /// The form of estimated utilisation (`util_est_update()`).
     pub enum UtilEst {
-        /// The last value and a moving average; FASTUP is a switch (5.10 and 6.1).
+        /// The last value and a moving average; FASTUP is a switch (5.10 to 6.6).
         LastAndEwma = "last value and moving average",
-        /// A moving average, not updated when the task used more than its CPU's capacity (6.12).
+        /// A moving average, not updated when the task used more than its CPU's capacity (6.8, 6.12).
         EwmaBelowCapacity = "moving average, below capacity",
-        /// A moving average (7.2 and 7.3).
+        /// A moving average (6.18 to 7.3).
         Ewma = "moving average",
     }
 }

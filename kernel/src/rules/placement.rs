@@ -25,7 +25,7 @@ rules! {
         /// in 5.3).
         pub core_scan_whole: bool,
         /// The search for an idle core keeps an idle CPU that it passes only if the LLC's domain has it; before, the
-        /// task's affinity was enough (in stable 6.1.y, not in 5.18).
+        /// task's affinity was enough (in stable 5.15.y, 6.1.y and 6.6.y, not in 5.18 and 6.8).
         pub core_scan_by_span: bool,
         /// A CPU's load is that of its queued tasks only (`weighted_cpuload()`, `cpu_runnable_load()`); since 5.5 it
         /// includes that of sleeping ones (`cpu_load()`; 11f10e5420f6).
@@ -39,7 +39,7 @@ rules! {
         /// 5.10).
         pub recent_used_always: bool,
         /// The kernel's bug that checks the previous CPU's affinity for the recently used one, because the field has
-        /// been overwritten (in 5.18; not in 5.10, and fixed in stable 6.1.y by ae2ad293d6be).
+        /// been overwritten (in 5.18; not in 5.10, and fixed in stable 6.1.y by ae2ad293d6be, and still in 5.15.167).
         pub recent_used_prev_affinity: bool,
         /// A wakee may stack on the CPU of the per-CPU kthread that wakes it, if it ran there before (since 5.6,
         /// 52262ee567ad).
@@ -64,12 +64,12 @@ rules! {
         /// How the slow path compares groups (`find_idlest_group()`): by their type since 5.5 (57abff067a08).
         pub find_group: FindGroup,
         /// The slow path counts only the CPUs that the task may use (`update_sg_wakeup_stats()`; in stable 5.10.y and
-        /// 6.12.y, not in 6.1.y).
+        /// 6.12.y, not in 5.15.y, 6.1.y, 6.6.y and 6.18.15).
         pub wakeup_stats_allowed_only: bool,
         /// For the slow path a task fits a group if it fits one of its CPUs; before, if it fits the group's largest
         /// capacity (in stable 5.10.y and 6.1.y, not in 5.18).
         pub misfit_by_cpu: bool,
-        /// The slow path counts runnable tasks only, without delayed ones (in 7.2; 6.12 counts `h_nr_queued`).
+        /// The slow path counts runnable tasks only, without delayed ones (in 6.18; 6.12 counts `h_nr_queued`).
         pub h_nr_runnable: bool,
         /// When the slow path keeps a forked task on its NUMA node (`find_idlest_group()`, group type has_spare).
         pub numa_fork: NumaFork,
@@ -121,6 +121,9 @@ forms! {
         WholeCore = "whole core",
         /// All but the given CPU, which the fast path has probed (6.1; 3e6efe87cd5c).
         OtherSiblings = "other siblings",
+        /// All but the given CPU, and not only those of the LLC's domain (6.8; 8aeaffef8c6e restored that in 6.9 and in
+        /// stable 6.6.y).
+        OtherOfAnyDomain = "other siblings, of any domain",
     }
 }
 
@@ -131,6 +134,9 @@ forms! {
         ByLoad = "by load",
         /// While the local group has an idle CPU (5.10).
         AnyLocalIdle = "any local CPU idle",
+        /// While the tasks that run there, the new one included, are fewer than a quarter of the local group's CPUs
+        /// (`allow_numa_imbalance()`, 5.15; 7d2b5dd0bcc4).
+        QuarterRunning = "up to a quarter running",
         /// While no more tasks run there, the new one included, than the domain's `imb_numa_nr` (5.18; e496132ebedd).
         ImbNumaNrRunning = "up to imb_numa_nr running",
         /// While no more tasks run there than the domain's `imb_numa_nr`, and the numbers of idle CPUs of the two
@@ -151,7 +157,7 @@ forms! {
         /// Those to another LLC, and those of a task that the CPU is still switching out, if none is queued there
         /// (stable 5.10.y; 28156108fecb).
         OnCpuNoneQueued = "other LLC, or on_cpu with none queued",
-        /// Those to another LLC, and those to any other CPU with an empty run queue (6.1; f3dd3f674555).
+        /// Those to another LLC, and those to any other CPU with an empty run queue (6.1, stable 5.15.y; f3dd3f674555).
         EmptyRunQueue = "other LLC, or an empty run queue",
     }
 }
@@ -213,6 +219,9 @@ forms! {
         /// Any saving counts, and the task's busy time is taken once for all candidates (`struct energy_env`, 6.1;
         /// b812fc9768e0 and 3e8c6c9aac42). How well the task fits a CPU comes before the energy.
         EnergyEnv = "energy_env",
+        /// As `struct energy_env` of 6.1, with headroom and limits added by `sugov_effective_cpu_perf()`. Thermal
+        /// pressure counts as it is at the moment (6.8; 9c0b4bb7f630).
+        EnergyEnvPerfThermal = "energy_env, effective performance, thermal pressure",
         /// As `struct energy_env` of 6.1, with what pressure leaves of a CPU on average, not only at the moment, and
         /// with headroom and limits added by `sugov_effective_cpu_perf()` (6.12; 9c0b4bb7f630 and f1f8d0a22422).
         EnergyEnvPerf = "energy_env, effective performance",
@@ -226,11 +235,17 @@ forms! {
         /// state may be taken (5.10).
         Milliwatts = "milliwatts",
         /// States have powers in milliwatts. The headroom is added to the utilisation, which is then limited to what
+        /// the CPU is allowed; every state may be taken (5.15; 8f1b971b4750).
+        MilliwattsLimited = "milliwatts, capped, every state",
+        /// States have powers in milliwatts. The headroom is added to the utilisation, which is then limited to what
         /// the CPU is allowed; states that cost more than a higher one can be skipped (5.18; 8f1b971b4750 and
         /// 8354eb9eb3dd).
         MilliwattsCapped = "milliwatts, capped",
         /// As 5.18's, with powers in microwatts (6.1; ae6ccaa65038).
         Microwatts = "microwatts",
+        /// As 6.1's, but the caller adds the headroom, and the frequency is that of the reference (6.8; 9c0b4bb7f630,
+        /// 5a9d10145a54).
+        MicrowattsByPerf = "microwatts, headroom by the caller",
         /// States have a performance, by which they are found and their cost is known; the caller adds the headroom
         /// (6.12; 1b600da51073).
         Performance = "performance states",
@@ -246,7 +261,7 @@ forms! {
         /// (as posted and first merged; 7d0583cf9ec7).
         CpuAndEstimate = "the CPU's, and the estimate",
         /// By the CPU's `runnable_avg`, before the task is added or taken out; the estimated utilisation is left alone
-        /// (the fix of July 2023).
+        /// (the fix of July 2023; 6.6, 6.8 and 6.18.15).
         Cpu = "the CPU's",
         /// By the CPU's `runnable_avg` with the task's own added or taken out (in stable 6.12.y, 7.2 and 7.3).
         CpuAndTask = "the CPU's with the task's",

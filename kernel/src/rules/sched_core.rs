@@ -20,10 +20,10 @@ rules! {
 forms! {
     /// When the hrtick is started and canceled.
     pub enum HrtickForm {
-        /// Each schedule cancels it and each pick starts it, and so does each enqueue and dequeue (CFS).
+        /// Each schedule cancels it and each pick starts it, and so does each enqueue and dequeue (up to 6.8).
         EachPick = "at each pick",
         /// Each schedule cancels it; a switch, an enqueue and a dequeue start it, but not a pick of the task that runs
-        /// already (6.12).
+        /// already (6.12, 6.18).
         EachSwitch = "at each switch",
         /// A switch starts it, an enqueue does if none is active, and idle cancels it (7.2).
         IfInactive = "at a switch, and if inactive",

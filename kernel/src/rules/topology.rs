@@ -8,7 +8,7 @@ rules! {
         /// There is a level of clusters, `CLS` (`CONFIG_SCHED_CLUSTER`, since 5.16). 6.1 has none on hybrid x86
         /// machines.
         pub cluster: bool,
-        /// The `CLS` level has `SD_CLUSTER` (since 6.7).
+        /// The `CLS` level has `SD_CLUSTER` (since 6.7; in 6.8, not in 6.6).
         pub cluster_flag: bool,
         /// `imbalance_pct` of domains that do not share a core, per cent (`sd_init()`): 117 since 5.10, 125 before.
         pub imbalance_pct: u32,
@@ -24,7 +24,7 @@ rules! {
         /// `build_overlap_sched_groups()` looks for a sibling's descendant that fits into the domain
         /// (`find_descended_sibling()`, since 5.13). Without it, groups may leave the domain if the NUMA diameter is 3.
         pub find_descended_sibling: bool,
-        /// NUMA domains have `SD_OVERLAP` (in 6.12; in 7.2 `SD_NUMA` says as much).
+        /// NUMA domains have `SD_OVERLAP` (in 6.12; in 6.18 `SD_NUMA` says as much).
         pub overlap_flag: bool,
         /// The name of the level that spans a package.
         pub pkg_name: PkgName,
@@ -41,7 +41,7 @@ forms! {
     pub enum PkgName {
         /// `DIE`, before 6.7.
         Die = "DIE",
-        /// `PKG`, since 6.7.
+        /// `PKG`, since 6.7, and in stable 6.6.y.
         Pkg = "PKG",
     }
 }
@@ -73,7 +73,7 @@ forms! {
 forms! {
     /// What `sg->flags` holds.
     pub enum GroupFlags {
-        /// Nothing: the field does not exist (before 5.15).
+        /// Nothing: the field does not exist (before 5.16).
         Absent = "absent",
         /// The flags of the child that the group was built from, even if that child is removed afterwards (6.1).
         AsBuilt = "the child's as built",
@@ -86,7 +86,7 @@ forms! {
 forms! {
     /// How `sd_llc_id` is numbered.
     pub enum LlcId {
-        /// By the LLC's lowest CPU (up to 6.12).
+        /// By the LLC's lowest CPU (up to 6.18).
         FirstCpu = "the first CPU",
         /// 0, 1, 2... in the order in which the LLCs come up (`__sched_domains_alloc_llc_id()`, 7.2).
         Dense = "0, 1, 2...",

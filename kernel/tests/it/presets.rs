@@ -1,6 +1,8 @@
 //! Presets: found by name, consistent in themselves, compared.
 use std::collections::HashSet;
-use wakelab_kernel::{CapacitySearch, Class, Feature, IdleSearch, Preset, RunnableBoost, Tunables, Wakelist};
+use wakelab_kernel::{
+    CapacitySearch, Class, FairClass, Feature, IdleSearch, Preset, RunnableBoost, Tunables, UtilEst, Wakelist,
+};
 
 #[test]
 fn every_preset_is_found_by_its_name() {
@@ -21,8 +23,8 @@ fn every_preset_but_the_oldest_names_one_before_it() {
 
 #[test]
 fn an_unknown_name_lists_near_ones_and_all() {
-    let error = Preset::get("v6.13").unwrap_err().to_string();
-    assert!(error.starts_with("unknown kernel v6.13; did you mean `v6.1`, `v6.12`"), "{error}");
+    let error = Preset::get("v5.18-aes").unwrap_err().to_string();
+    assert!(error.starts_with("unknown kernel v5.18-aes; did you mean `v5.18-eas`"), "{error}");
     assert!(error.ends_with(&format!("; all: {}", Preset::names().join(", "))), "{error}");
     assert!(Preset::get("xyz").unwrap_err().to_string().starts_with("unknown kernel xyz; all: "));
 }
@@ -39,14 +41,46 @@ fn a_release_leads_to_its_preset() {
         ("5.18.3", "v5.18"),
         ("5.19.0-rc1", "v5.19-rc1"),
         ("5.19.0-rc1+", "v5.19-rc1"),
+        ("5.15.0-119-generic", "v5.15"),
+        ("6.6.87", "v6.6"),
+        ("6.6.87.2-microsoft-standard-WSL2", "v6.6"),
+        ("6.8.0-31-generic", "v6.8"),
+        ("6.18.15+deb13-cloud-amd64", "v6.18"),
     ];
     for (release, name) in found {
         assert_eq!(Preset::of_release(release).map(|p| p.name), Ok(name), "{release}");
     }
-    for release in ["6.13.1", "5.19.4", "5.19.0-rc2", "6", "", "6.1.0-rc3"] {
+    for release in ["6.13.1", "6.7.1", "5.19.4", "5.19.0-rc2", "6", "", "6.1.0-rc3"] {
         assert!(Preset::of_release(release).is_err(), "{release}");
     }
     assert!(Preset::of_release("6.13.1").unwrap_err().near.contains(&"v6.12".to_owned()));
+}
+
+#[test]
+fn a_version_is_as_good_as_a_name() {
+    for (asked, name) in [("6.12", "v6.12"), ("v6.12.40", "v6.12"), ("6.6.87", "v6.6"), ("v6.12", "v6.12")] {
+        let preset = Preset::get(asked).unwrap();
+        assert_eq!(preset.name, name, "{asked}");
+        let said = (asked != name).then(|| format!("kernel {asked}: the preset {name} stands for it"));
+        assert_eq!(preset.stands_for(asked), said);
+    }
+}
+
+#[test]
+fn a_version_without_a_preset_names_those_next_to_it() {
+    for (asked, near) in [
+        ("6.7", "v6.6 and v6.8"),
+        ("v6.7.3", "v6.6 and v6.8"),
+        ("5.14.0-503.11.1.el9_5.x86_64", "v5.10 and v5.15"),
+        ("6.4", "v6.1 and v6.6"),
+        ("4.19", "v5.2"),
+        ("9.0", "v7.3"),
+        ("5.19.4", "v5.19-rc2-tip and v6.1"),
+    ] {
+        let error = Preset::get(asked).unwrap_err();
+        let all = Preset::names().join(", ");
+        assert_eq!(error.to_string(), format!("no preset stands for kernel {asked}; the nearest: {near}; all: {all}"));
+    }
 }
 
 #[test]
@@ -73,6 +107,11 @@ fn every_code_is_consistent() {
         assert!(!code.sync_ignores_delayed || preset.lists(Feature::DELAY_DEQUEUE), "{name}");
         assert!(!code.sched_idle_not_for_idle || code.sched_idle_cpus, "{name}");
         assert!(!code.recent_used_prev_affinity || code.recent_used_always, "{name}");
+        if let FairClass::Eevdf(rules) = preset.fair {
+            assert_eq!(rules.custom_slices, preset.lists(Feature::PREEMPT_SHORT), "{name}");
+            assert_eq!(rules.next_buddy_picks, !preset.lists(Feature::PICK_BUDDY), "{name}");
+        }
+        assert!(!preset.lists(Feature::UTIL_EST_FASTUP) || preset.util_est == UtilEst::LastAndEwma, "{name}");
         assert!(!code.cluster_scan || code.idle_search == IdleSearch::OneScan, "{name}");
         assert!(code.capacity_search != CapacitySearch::GradedCores || preset.lists(Feature::SIS_UTIL), "{name}");
         assert!(preset.features.has(Feature::SIS_CORE) && !preset.lists(Feature::SIS_CORE), "{name}");

@@ -28,10 +28,15 @@ fn unknown_bits_are_returned() {
 
 #[test]
 fn every_preset_names_its_levels() {
+    assert_eq!(
+        (package_level("6.6"), package_level("6.8"), package_level("5.15")),
+        (Some("PKG"), Some("PKG"), Some("DIE"))
+    );
     assert_eq!((package_level("6.1"), package_level("6.12"), package_level("6.13")), (Some("DIE"), Some("PKG"), None));
     for preset in Preset::all() {
         let names = preset.sd_flags.names;
         assert!(names.len() >= 13 && names.contains(&"SD_NUMA"), "{}", preset.name);
-        assert_eq!(names.contains(&"SD_SHARE_LLC"), preset.package_level() == "PKG", "{}", preset.name);
+        // The flag was renamed after the level, which stable 6.6.y has renamed, too.
+        assert!(!names.contains(&"SD_SHARE_LLC") || preset.package_level() == "PKG", "{}", preset.name);
     }
 }

@@ -36,7 +36,7 @@ impl Menu {
         }
     }
 
-    /// Goes through the states of 5.3 to 6.1. `Err`: the tick is stopped, and this is the state.
+    /// Goes through the states. `Err`: the tick is stopped, and this is the state.
     fn deepest_that_fits(
         &self,
         states: &IdleStates,
@@ -48,7 +48,7 @@ impl Menu {
             let idx = *found.get_or_insert(i);
             let fits = state.target_residency_ns <= predicted.ns;
             let too_slow = state.exit() > predicted.latency_req;
-            if self.rules.typical_first && too_slow {
+            if self.rules.latency_first && too_slow {
                 break;
             }
             if fits {
@@ -61,7 +61,7 @@ impl Menu {
             // A physical state rather than polling, unless a timer comes soon.
             let physical = states[idx].polling
                 && state.target_residency_ns <= self.next_timer_ns
-                && match self.rules.typical_first {
+                && match self.rules.latency_first {
                     true => state.residency() < RESIDENCY_THRESHOLD_NS && state.exit_latency_ns <= predicted.ns,
                     false => !too_slow,
                 };
@@ -205,32 +205,45 @@ impl Menu {
         let mut ns = u64::from(us) * NSEC_PER_USEC;
         let mut latency_req = asking.latency_req_ns;
         if !asking.tick_stopped {
-            let multiplier = 1 + 10 * u64::from(asking.nr_iowaiters);
-            latency_req = latency_req.min((ns / multiplier) as i64);
+            latency_req = latency_req.min(self.interactivity_req(asking, ns));
         } else if ns < asking.tick_ns {
             ns = if self.rules.stopped_takes_delta { delta_tick.max(0) as u64 } else { self.next_timer_ns };
         }
         Some(Predicted { ns, latency_req, delta_tick })
     }
 
-    /// 6.12 and later; `None` if state 0 is the only choice.
+    /// 6.6 and later; `None` if state 0 is the only choice.
     pub(super) fn predict_typical_first(&mut self, states: &IdleStates, asking: &Asking) -> Option<Predicted> {
         // 32 bits in the kernel, times a long.
         let mut ns = u64::from(get_typical_interval(&self.intervals, u32::MAX, self.rules.typical)) * NSEC_PER_USEC;
         let mut delta_tick = asking.tick_ns as i64 / 2;
-        if ns > RESIDENCY_THRESHOLD_NS as u64 || asking.tick_stopped {
+        let stopped_reads_timers = asking.tick_stopped && self.rules.stopped_reads_timers;
+        if ns > RESIDENCY_THRESHOLD_NS as u64 || stopped_reads_timers {
             delta_tick = self.look_at_timers(asking);
             ns = ns.min(u64::from(self.corrected_us()) * NSEC_PER_USEC);
             let safe = self.rules.safe_timer_range && self.next_timer_ns <= 2 * asking.tick_ns;
-            if asking.tick_stopped && ns < asking.tick_ns && !safe {
+            if stopped_reads_timers && ns < asking.tick_ns && !safe {
                 ns = self.next_timer_ns;
             }
         } else {
             self.next_timer_ns = KTIME_MAX;
-            self.bucket = BUCKETS / 2 - 1;
+            self.bucket = self.which_bucket(KTIME_MAX, asking.nr_iowaiters);
         }
-        let latency_req = asking.latency_req_ns;
-        (!self.no_choice(states, asking)).then_some(Predicted { ns, latency_req, delta_tick })
+        if self.no_choice(states, asking) {
+            return None;
+        }
+        let mut latency_req = asking.latency_req_ns;
+        if asking.tick_stopped && !self.rules.stopped_reads_timers && ns < asking.tick_ns {
+            ns = self.next_timer_ns;
+        } else if !asking.tick_stopped && self.rules.iowaiters {
+            latency_req = latency_req.min(self.interactivity_req(asking, ns));
+        }
+        Some(Predicted { ns, latency_req, delta_tick })
+    }
+
+    /// The exit latency that tasks which wait for I/O allow (`performance_multiplier()`, up to 6.8).
+    fn interactivity_req(&self, asking: &Asking, predicted_ns: u64) -> i64 {
+        (predicted_ns / (1 + 10 * u64::from(asking.nr_iowaiters))) as i64
     }
 
     fn no_choice(&self, states: &IdleStates, asking: &Asking) -> bool {

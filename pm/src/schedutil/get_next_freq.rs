@@ -28,7 +28,7 @@ impl SugovPolicy {
     pub fn should_update_freq(&mut self, rules: &SugovRules, time: u64) -> bool {
         if self.limits_changed {
             self.limits_changed = false;
-            self.need_freq_update = true;
+            self.need_freq_update = self.driver_needs_limits || !rules.limits_if_asked;
             return true;
         }
         if rules.dl_needs_update && self.need_freq_update {
@@ -62,7 +62,9 @@ impl SugovPolicy {
     /// Commits the frequency. Returns whether the driver is to be told (`sugov_update_next_freq()`).
     pub fn update_next_freq(&mut self, rules: &SugovRules, time: u64, next_freq: Khz) -> bool {
         let same = self.next_freq == next_freq;
-        if self.need_freq_update && !rules.need_update_ends_early {
+        if self.need_freq_update && rules.need_update_stays {
+            self.need_freq_update = self.driver_needs_limits;
+        } else if self.need_freq_update && !rules.need_update_ends_early {
             self.need_freq_update = false;
             if same && !self.driver_needs_limits {
                 return false;

@@ -198,3 +198,33 @@ fn shallow_stays_in_the_first_state_however_far_the_timer_is() {
         governor.reflect(&Woken { now: timer, index: 0, residency_ns: timer, by_tick: false, poll_time_limit: false });
     }
 }
+
+/// menu of 6.6 and 6.8 (`menu_select()`, 6.6.87), on its way from 6.1's to 6.12's.
+#[test]
+fn menu_of_6_6_takes_a_short_interval_unread_and_still_counts_iowaiters() {
+    let of = |kernel: &str| Menu::new(Preset::get(kernel).unwrap().cpuidle.menu);
+    // Sleeps of 5 us, whatever the timer says: without reading it, and so with the tick's half for the next event.
+    for (kernel, unread) in [("v6.1", false), ("v6.6", true), ("v6.8", true), ("v6.12", true)] {
+        let mut menu = of(kernel);
+        history(&mut menu, 60 * MS, 5 * US, 20);
+        let far = chosen(&mut menu, &asking(60 * MS));
+        // A timer that is due at once changes what 6.1 chooses.
+        let near = chosen(&mut menu, &asking(US));
+        assert_eq!(far == near, unread, "{kernel}: {far:?} and {near:?}");
+    }
+    // Sleeps of 300 us: with ten tasks that wait for I/O the latency may be 300/101 us.
+    for (kernel, counts) in [("v6.1", true), ("v6.6", true), ("v6.8", true), ("v6.12", false)] {
+        let mut menu = of(kernel);
+        history(&mut menu, 60 * MS, 300 * US, 20);
+        let waits = Asking { nr_iowaiters: 10, ..asking(300 * US) };
+        let (alone, beside) = (chosen(&mut menu.clone(), &asking(300 * US)), chosen(&mut menu, &waits));
+        assert_eq!(alone != beside, counts, "{kernel}: {alone:?} and {beside:?}");
+    }
+    // With the tick stopped, a short interval becomes the time to the timer: in 6.6 to one that was not read.
+    for (kernel, index) in [("v6.6", "C6"), ("v6.12", "C1E")] {
+        let mut menu = of(kernel);
+        history(&mut menu, 60 * MS, 5 * US, 20);
+        let stopped = Asking { tick_stopped: true, ..asking(30 * US) };
+        assert_eq!(chosen(&mut menu, &stopped).0, index, "{kernel}");
+    }
+}

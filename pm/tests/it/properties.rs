@@ -36,7 +36,7 @@ fn limits() -> impl Strategy<Value = Limits> {
 }
 
 fn rules() -> impl Strategy<Value = SugovRules> {
-    let all = [SugovRules::V5_3, SugovRules::V5_10, SugovRules::V6_1, SugovRules::V6_12, SugovRules::V7_2];
+    let all = [SugovRules::V5_3, SugovRules::V5_10, SugovRules::V6_1, SugovRules::V6_12, SugovRules::V6_18];
     proptest::sample::select(all.to_vec())
 }
 

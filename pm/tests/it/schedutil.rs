@@ -9,7 +9,7 @@ use wakelab_sched::select::Uclamp;
 
 const MS: u64 = 1_000_000;
 const ALL: [SugovRules; 6] =
-    [SugovRules::V5_3, SugovRules::V5_10, SugovRules::V5_18, SugovRules::V6_1, SugovRules::V6_12, SugovRules::V7_2];
+    [SugovRules::V5_3, SugovRules::V5_10, SugovRules::V5_18, SugovRules::V6_1, SugovRules::V6_12, SugovRules::V6_18];
 
 fn cpu_util(util_cfs: u64) -> CpuUtil {
     CpuUtil { capacity: 1024, util_cfs, ..CpuUtil::default() }
@@ -161,7 +161,7 @@ fn tasks_that_come_back_from_io_double_their_boost_each_time() {
 
 #[test]
 fn a_driver_that_is_told_performance_gets_the_bounds_with_it() {
-    let mut sugov = sugov(SugovRules::V7_2, &[0]);
+    let mut sugov = sugov(SugovRules::V6_18, &[0]);
     let view = Table { bw_dl: 0, ..view(512, 1) };
     let perf = sugov.update_single_perf(&at(5 * MS), &policy(true, 1_000_000), &view).unwrap();
     assert_eq!((perf.min, perf.target, perf.max, perf.capacity), (0, 640, 1024, 1024));
@@ -175,4 +175,48 @@ fn clamps_that_contradict_give_the_minimum_and_a_leftover_of_an_idle_queue_does_
     assert_eq!(uclamp_rq_util_with(&clamps(0, 900, true), 500, true, task), 200);
     assert_eq!(uclamp_rq_util_with(&clamps(0, 900, false), 500, true, task), 500);
     assert_eq!(uclamp_rq_util_with(&clamps(0, 900, true), 5000, false, task), 5000);
+}
+
+/// 6.6.87 computes the frequency anew under changed limits only if the driver asks to hear of them (8e461a1cb43d): the
+/// same utilisation gives the committed one.
+#[test]
+fn changed_limits_wait_for_another_utilisation_in_6_6() {
+    for (rules, asks, committed) in [
+        (SugovRules::V6_1, false, 3_000_000),
+        (SugovRules::V6_6, false, 4_000_000),
+        (SugovRules::V6_6, true, 3_000_000),
+        (SugovRules::V6_8, false, 3_000_000),
+    ] {
+        let mut sugov = Sugov::new(rules, &[0], 1000, 4 * MS, asks);
+        let mut policy = policy(true, 1_000_000);
+        sugov.update(&at(5 * MS), &policy, &view(800, 1));
+        policy.set_limits(&Limits { thermal_max: 3_000_000, ..Limits::NONE });
+        sugov.policy.limits_changed = true;
+        sugov.update(&at(7 * MS), &policy, &view(800, 2));
+        assert_eq!(sugov.policy.next_freq, committed, "{rules:?}");
+    }
+}
+
+/// `sg_policy->need_freq_update = cpufreq_driver_test_flags(CPUFREQ_NEED_UPDATE_LIMITS)` at the commit (5.15.y, 6.8): a
+/// driver that asks to hear of limits hears of the same frequency again and again, and any driver once after
+/// its limits have changed.
+#[test]
+fn an_unchanged_frequency_is_told_in_5_15_and_6_8() {
+    for (rules, stays) in [
+        (SugovRules::V5_10, false),
+        (SugovRules::V5_15, true),
+        (SugovRules::V6_1, false),
+        (SugovRules::V6_8, true),
+        (SugovRules::V6_12, false),
+    ] {
+        let told = |asks: bool, limits_change: bool| {
+            let mut sugov = Sugov::new(rules, &[0], 1000, 4 * MS, asks);
+            let policy = policy(true, 1_000_000);
+            sugov.update(&at(5 * MS), &policy, &view(800, 1));
+            sugov.policy.limits_changed = limits_change;
+            sugov.update(&at(7 * MS), &policy, &view(800, 2)).is_some()
+        };
+        assert_eq!((told(true, false), told(false, false)), (stays, false), "{rules:?}");
+        assert_eq!((told(true, true), told(false, true)), (true, stays), "{rules:?}");
+    }
 }

@@ -64,7 +64,7 @@ fn get_next_freq_of_6_1_is_the_kernels() {
 #[test]
 fn get_next_freq_of_7_3_is_the_kernels() {
     for row in rows("get_next_freq_7_3.csv") {
-        let (freq, policy) = next_freq(&row, &SugovRules::V7_2, row.get("ref_freq_khz"));
+        let (freq, policy) = next_freq(&row, &SugovRules::V6_18, row.get("ref_freq_khz"));
         row.check(&[("freq_returned", freq.into()), ("cached_raw_after", policy.cached_raw_freq.into())]);
     }
 }

@@ -119,6 +119,10 @@ fn adjust_numa_imbalance(params: &LbParams<'_>, imbalance: i64, local: &SgLbStat
     let imbalance = imbalance as i32;
     let tolerated = match params.rules.numa_imbalance {
         NumaImbalance::BusiestPair => busiest.sum_nr_running as i32 <= NUMA_IMBALANCE_MIN,
+        NumaImbalance::QuarterOfNode => {
+            let dst_running = local.sum_nr_running.wrapping_add(1);
+            dst_running < local.group_weight >> 2 && imbalance <= NUMA_IMBALANCE_MIN
+        }
         NumaImbalance::ImbNumaNr => {
             let dst_running = local.sum_nr_running.wrapping_add(1) as i32;
             dst_running <= params.imb_numa_nr as i32 && imbalance <= NUMA_IMBALANCE_MIN

@@ -3,7 +3,8 @@
 //! ```text
 //! while cfs_tasks is not empty {
 //!     if idle and src_rq->nr_running <= 1: break
-//!     if ++loop > loop_max: break                     every 32nd: drop the lock, then go on
+//!     if ++loop > loop_max: break                     every 32nd: drop the lock, then go on (6.8: not beyond loop_max
+//!                                                     while all tasks are pinned; then until each was considered)
 //!     p = the task at the tail
 //!     if can_migrate_task(p) and
 //!         migrate_load:   load = max(task_h_load(p), 1);  load >> nr_balance_failed <= imbalance;   imbalance -= load
@@ -17,7 +18,7 @@
 
 use super::calculate_imbalance::MigrationType;
 use super::can_migrate_task::can_migrate_task;
-use super::lb_env::{CpuIdleType, LbEnv, SCHED_NR_MIGRATE_BREAK};
+use super::lb_env::{CpuIdleType, LbEnv, Lbf, SCHED_NR_MIGRATE_BREAK};
 use super::view::BalanceView;
 use crate::runqueue::TaskId;
 use smallvec::SmallVec;
@@ -67,7 +68,7 @@ pub(super) fn detach_tasks<V: BalanceView>(
             return Detached::Done;
         }
         env.loops += 1;
-        if env.loops > env.loop_max {
+        if env.loops > env.loop_max && !(env.balance.rules.pinned_extend && env.flags.contains(Lbf::ALL_PINNED)) {
             return Detached::Done;
         }
         if env.loops > env.loop_break {

@@ -282,7 +282,10 @@ impl Plan {
             let detached = detach_tasks(env, &mut tail, |task| self.moves.push(Move { task, dst_cpu, batch }));
             batch += 1;
             env.dst_attached += (self.moves.len() - before) as u32;
-            if let Detached::Break = detached {
+            // In 6.8 a pass ends here once it has considered as many tasks as run there.
+            if matches!(detached, Detached::Break)
+                && (!env.balance.rules.pinned_extend || env.loops < env.src_nr_running)
+            {
                 continue;
             }
             if !env.flags.contains(Lbf::DST_PINNED) || env.imbalance <= 0 {

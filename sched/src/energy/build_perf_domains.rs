@@ -86,7 +86,7 @@ pub fn build_perf_domains(
     conditions: EasConditions,
     mut models: Vec<EmPerfDomain>,
 ) -> Result<PerfDomains, NoEas> {
-    let newest = code.eas == Eas::EnergyEnvPerf;
+    let newest = matches!(code.eas, Eas::EnergyEnvPerfThermal | Eas::EnergyEnvPerf);
     // sched_is_eas_possible() checks every CPU, build_perf_domains() of older versions only the first.
     let checked = if newest { domains.nr_cpus } else { 1 };
     if !conditions.energy_aware {

@@ -82,7 +82,7 @@ impl<'a, V: View> Feec<'a, V> {
         let cpu_cap = pd.cpus.first().map_or(0, |cpu| self.cpu_cap(cpu));
         let pd_cap = cpu_cap.wrapping_mul(u64::from(pd.cpus.weight()));
         let mut env = EnergyEnv { task_busy_time, pd_busy_time: 0, cpu_cap, pd_cap };
-        if matches!(self.rules.code.eas, Eas::EnergyEnv | Eas::EnergyEnvPerf) {
+        if !matches!(self.rules.code.eas, Eas::Margin | Eas::MarginOthers) {
             let busy = pd.cpus.iter().map(|cpu| self.busy_time(cpu, pd.scale_cpu, self.cpu_util(cpu, None)));
             env.pd_busy_time = busy.sum::<u64>().min(pd_cap);
         }
@@ -100,10 +100,10 @@ impl<'a, V: View> Feec<'a, V> {
         let max_util = self.max_util(env, pd, dst_cpu);
         let busy_time = match self.rules.code.eas {
             Eas::Margin | Eas::MarginOthers => self.busy_time_with(env, pd, dst_cpu),
-            Eas::EnergyEnv | Eas::EnergyEnvPerf if dst_cpu.is_some() => {
+            Eas::EnergyEnv | Eas::EnergyEnvPerfThermal | Eas::EnergyEnvPerf if dst_cpu.is_some() => {
                 env.pd_cap.min(env.pd_busy_time + env.task_busy_time)
             }
-            Eas::EnergyEnv | Eas::EnergyEnvPerf => env.pd_busy_time,
+            Eas::EnergyEnv | Eas::EnergyEnvPerfThermal | Eas::EnergyEnvPerf => env.pd_busy_time,
         };
         pd.em_cpu_energy(max_util, busy_time, env.cpu_cap)
     }
@@ -112,7 +112,9 @@ impl<'a, V: View> Feec<'a, V> {
     fn busy_time(&self, cpu: Cpu, scale: u64, util: u64) -> u64 {
         let rq = self.rq(cpu);
         match self.rules.code.eas {
-            Eas::EnergyEnvPerf => effective_cpu_util(util, scale, &rq, self.uclamp().used).util,
+            Eas::EnergyEnvPerfThermal | Eas::EnergyEnvPerf => {
+                effective_cpu_util(util, scale, &rq, self.uclamp().used).util
+            }
             _ => effective_cpu_util_of_type(CpuUtilType::Energy, util, scale, &rq, self.uclamp().used, None),
         }
     }
@@ -141,7 +143,7 @@ impl<'a, V: View> Feec<'a, V> {
     fn frequency_util(&self, cpu: Cpu, scale: u64, dst_cpu: Option<Cpu>) -> u64 {
         let (util, rq, used) = (self.cpu_util_boost(cpu, dst_cpu), self.rq(cpu), self.uclamp().used);
         let joins = self.joins(cpu, dst_cpu);
-        if self.rules.code.eas != Eas::EnergyEnvPerf {
+        if !matches!(self.rules.code.eas, Eas::EnergyEnvPerfThermal | Eas::EnergyEnvPerf) {
             return effective_cpu_util_of_type(CpuUtilType::Frequency, util, scale, &rq, used, joins);
         }
         let EffectiveUtil { util, mut min, mut max } = effective_cpu_util(util, scale, &rq, used);
@@ -193,7 +195,9 @@ impl<'a, V: View> Feec<'a, V> {
         let of_cpu = CpuCapacity::of(cpu, self.view);
         match self.rules.code.eas {
             Eas::Margin => of_cpu.capacity_orig,
-            Eas::MarginOthers | Eas::EnergyEnv => of_cpu.capacity_orig.wrapping_sub(of_cpu.thermal_pressure),
+            Eas::MarginOthers | Eas::EnergyEnv | Eas::EnergyEnvPerfThermal => {
+                of_cpu.capacity_orig.wrapping_sub(of_cpu.thermal_pressure)
+            }
             Eas::EnergyEnvPerf => of_cpu.actual(),
         }
     }

@@ -142,8 +142,10 @@ pub fn em_create_perf_table(
 /// Rounds a power to the unit in which the version stores it, uW.
 fn stored_power(form: EnergyModel, state: usize, power: u64) -> Result<u64, EmError> {
     let (stored, max) = match form {
-        EnergyModel::Milliwatts | EnergyModel::MilliwattsCapped => (power / 1000 * 1000, 0xffff * 1000),
-        EnergyModel::Microwatts | EnergyModel::Performance => (power, 64_000_000),
+        EnergyModel::Milliwatts | EnergyModel::MilliwattsLimited | EnergyModel::MilliwattsCapped => {
+            (power / 1000 * 1000, 0xffff * 1000)
+        }
+        EnergyModel::Microwatts | EnergyModel::MicrowattsByPerf | EnergyModel::Performance => (power, 64_000_000),
     };
     if stored == 0 || stored > max { Err(EmError::Power { state, power, max }) } else { Ok(stored) }
 }
@@ -176,7 +178,7 @@ impl EmPerfDomain {
     pub fn new(form: EnergyModel, cpus: CpuMask, scale_cpu: u64, states: &[(u64, u64)]) -> Result<Self, EmError> {
         let states = em_create_perf_table(form, scale_cpu, states)?;
         let max_perf_state = states.len() - 1;
-        let skip_inefficient = form != EnergyModel::Milliwatts;
+        let skip_inefficient = !matches!(form, EnergyModel::Milliwatts | EnergyModel::MilliwattsLimited);
         Ok(EmPerfDomain { cpus, scale_cpu, states, skip_inefficient, min_perf_state: 0, max_perf_state, form })
     }
 
@@ -197,7 +199,7 @@ impl EmPerfDomain {
     /// `em_cpu_energy()`: estimates what the domain's CPUs spend at the frequency that the busiest CPU needs. The unit
     /// is the kernel's: power times utilisation, comparable within one version only.
     ///
-    /// `max_util` is the highest utilisation of a CPU, since 6.9 with its headroom; `sum_util` is the sum over all CPUs
+    /// `max_util` is the highest utilisation of a CPU, since 6.8 with its headroom; `sum_util` is the sum over all CPUs
     /// (1024 is all the time of the largest CPU). `allowed_cpu_cap` is what thermal and other pressure leave of a CPU's
     /// capacity; 5.10 ignores it.
     pub fn em_cpu_energy(&self, max_util: u64, sum_util: u64, allowed_cpu_cap: u64) -> u64 {
@@ -210,7 +212,10 @@ impl EmPerfDomain {
                 let fmax = self.max_frequency();
                 (fmax + (fmax >> 2)).wrapping_mul(max_util) / self.scale_cpu
             }
-            EnergyModel::MilliwattsCapped | EnergyModel::Microwatts => {
+            EnergyModel::MicrowattsByPerf => {
+                self.max_frequency().wrapping_mul(max_util.min(allowed_cpu_cap)) / self.scale_cpu
+            }
+            EnergyModel::MilliwattsLimited | EnergyModel::MilliwattsCapped | EnergyModel::Microwatts => {
                 let util = map_util_perf(max_util).min(allowed_cpu_cap);
                 self.max_frequency().wrapping_mul(util) / self.scale_cpu
             }

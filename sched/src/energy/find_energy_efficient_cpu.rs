@@ -54,7 +54,7 @@ pub fn find_energy_efficient_cpu<V: View, O: Observer>(
     let chosen = match code.eas {
         Eas::Margin => feec.find_v5_10(pds, span, observer),
         Eas::MarginOthers => feec.find_v5_18(pds, span, observer),
-        Eas::EnergyEnv | Eas::EnergyEnvPerf => feec.find_v6_1(pds, span, observer),
+        Eas::EnergyEnv | Eas::EnergyEnvPerfThermal | Eas::EnergyEnvPerf => feec.find_v6_1(pds, span, observer),
     };
     Some(chosen)
 }

@@ -54,7 +54,7 @@ pub fn detach_entity_load_avg(cfs_rq: &mut CfsRqPelt, se: &SchedAvg, weight: u64
             sub_plain(&mut sa.util_avg, &mut sa.util_sum, se.util_avg, util_sum);
             sub_plain(&mut sa.runnable_avg, &mut sa.runnable_sum, se.runnable_avg, se.runnable_sum);
         }
-        SumRule::Resync => {
+        SumRule::Resync | SumRule::ResyncLoad => {
             sub_resync(&mut sa.util_avg, &mut sa.util_sum, se.util_avg, divider);
             sub_resync(&mut sa.runnable_avg, &mut sa.runnable_sum, se.runnable_avg, divider);
         }
@@ -75,7 +75,7 @@ pub fn enqueue_load_avg(cfs_rq: &mut CfsRqPelt, se: &SchedAvg, weight: u64) {
     let sa = &mut cfs_rq.avg;
     let sum = weight.wrapping_mul(se.load_sum);
     match cfs_rq.rules.sums {
-        SumRule::Plain | SumRule::Resync | SumRule::Bound32 => {
+        SumRule::Plain | SumRule::Resync | SumRule::ResyncLoad | SumRule::Bound32 => {
             sa.load_avg = sa.load_avg.wrapping_add(se.load_avg);
             sa.load_sum = sa.load_sum.wrapping_add(sum);
         }
@@ -91,6 +91,9 @@ pub fn dequeue_load_avg(cfs_rq: &mut CfsRqPelt, se: &SchedAvg, weight: u64) {
         SumRule::Plain | SumRule::Resync => {
             sa.load_avg = sa.load_avg.sub_positive(se.load_avg);
             sa.load_sum = sa.load_sum.sub_positive(sum);
+        }
+        SumRule::ResyncLoad => {
+            sub_resync(&mut sa.load_avg, &mut sa.load_sum, se.load_avg, get_pelt_divider(se));
         }
         SumRule::Bound32 => sub_bound32(&mut sa.load_avg, &mut sa.load_sum, se.load_avg, sum),
         SumRule::Bound => {

@@ -145,7 +145,7 @@ fn subtract_removed(cfs_rq: &mut CfsRqPelt) {
             sub_plain(&mut sa.util_avg, &mut sa.util_sum, util_avg, sum(util_avg));
             sub_plain(&mut sa.runnable_avg, &mut sa.runnable_sum, runnable_avg, sum(runnable_avg));
         }
-        SumRule::Resync => {
+        SumRule::Resync | SumRule::ResyncLoad => {
             sub_resync(&mut sa.load_avg, &mut sa.load_sum, load_avg, divider);
             sub_bound32(&mut sa.util_avg, &mut sa.util_sum, util_avg, sum(util_avg));
             sub_resync(&mut sa.runnable_avg, &mut sa.runnable_sum, runnable_avg, divider);

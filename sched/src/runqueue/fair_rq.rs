@@ -78,11 +78,15 @@ impl FairRq {
     }
 
     /// Gives a new task its first vruntime on its parent's queue (`task_fork_fair()`, 6.1). After that it is enqueued
-    /// with [`INITIAL`](EnqueueFlags::INITIAL), on any queue. EEVDF does nothing here: it places the task when it is
-    /// enqueued.
-    pub fn task_fork(&mut self, es: &mut Entities, now: u64, task: TaskId) {
-        if let FairRq::Cfs(rq) = self {
-            rq.task_fork(es, now, task);
+    /// with [`INITIAL`](EnqueueFlags::INITIAL), on any queue. EEVDF places the task when it is enqueued; up to 6.8 it
+    /// charges the parent here, which may request a reschedule of it.
+    pub fn task_fork(&mut self, es: &mut Entities, now: u64, task: TaskId) -> Resched {
+        match self {
+            FairRq::Cfs(rq) => {
+                rq.task_fork(es, now, task);
+                Resched::No
+            }
+            FairRq::Eevdf(rq) => rq.task_fork(es, now),
         }
     }
 
@@ -236,7 +240,8 @@ impl FairRq {
         }
     }
 
-    /// Changes the slice that a task asks for, ns (0: the queue's; else 0.1 to 100 ms). CFS ignores it.
+    /// Changes the slice that a task asks for, ns (0: the queue's; else 0.1 to 100 ms). CFS and EEVDF before 6.12
+    /// ignore it.
     pub fn set_custom_slice(&mut self, es: &mut Entities, now: u64, task: TaskId, slice: u64) -> Resched {
         match self {
             FairRq::Cfs(_) => Resched::No,

@@ -42,6 +42,13 @@ impl FairRules {
     }
 }
 
+impl FairRules {
+    /// Whether a slice that a task asks for is forgotten: by EEVDF before 6.12. (CFS keeps it and does not read it.)
+    pub fn forgets_slices(&self) -> bool {
+        matches!(self, FairRules::Eevdf(_, rules) if !rules.custom_slices)
+    }
+}
+
 fn cfs(kernel: &Preset, rules: &CfsRules, features: FeatureSet, nr_cpus: usize) -> Result<CfsParams, NoTunable> {
     let tunables = kernel.tunables.scaled(nr_cpus);
     let get = |tunable: &'static str, value: Option<u64>| value.ok_or(NoTunable { kernel: kernel.name, tunable });
@@ -76,7 +83,7 @@ fn eevdf(kernel: &Preset, rules: &EevdfRules, features: FeatureSet, nr_cpus: usi
         base_slice_ns: get("base_slice", tunables.scaled(nr_cpus).base_slice)?,
         tick_ns: kernel.hz.tick_ns(),
         place_lag: features.has(Feature::PLACE_LAG),
-        place_deadline_initial: features.has(Feature::PLACE_DEADLINE_INITIAL),
+        place_deadline_initial: features.has(Feature::PLACE_DEADLINE_INITIAL) && rules.initial_enqueue,
         place_rel_deadline: features.has(Feature::PLACE_REL_DEADLINE),
         run_to_parity: features.has(Feature::RUN_TO_PARITY),
         preempt_short: features.has(Feature::PREEMPT_SHORT),
@@ -85,7 +92,7 @@ fn eevdf(kernel: &Preset, rules: &EevdfRules, features: FeatureSet, nr_cpus: usi
         wakeup_preemption: features.has(Feature::WAKEUP_PREEMPTION),
         hrtick: features.has(Feature::HRTICK),
         next_buddy: features.has(Feature::NEXT_BUDDY),
-        pick_buddy: features.has(Feature::PICK_BUDDY),
+        pick_buddy: features.has(if rules.next_buddy_picks { Feature::NEXT_BUDDY } else { Feature::PICK_BUDDY }),
         // Weights of 6.12 have no bits to lose.
         paranoid_avg: features.has(Feature::PARANOID_AVG) && rules.full_weights,
         migration_cost_ns: get("migration_cost", tunables.migration_cost)?,

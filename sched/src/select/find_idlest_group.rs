@@ -367,6 +367,7 @@ fn across_nodes(
         // Kernels that compare groups by their loads do not come here (`find_idlest_group_by_load.rs`).
         NumaFork::ByLoad => None,
         NumaFork::AnyLocalIdle => (local.idle_cpus > 0).then_some(false),
+        NumaFork::QuarterRunning => (local.sum_nr_running + 1 < local_group.span.weight() >> 2).then_some(false),
         NumaFork::ImbNumaNrRunning => (local.sum_nr_running < sd.imb_numa_nr).then_some(false),
         NumaFork::ImbNumaNr => {
             let imbalance = i64::from(local.idle_cpus.abs_diff(idlest.idle_cpus));

@@ -390,7 +390,7 @@ impl SearchPosition {
         (self.nr_siblings, self.siblings) = (0, [NONE; 2]);
         if shape.siblings != Siblings::Single && near {
             for other in shape.ranks(of_prev.core) {
-                if rules.code.smt_scan == SmtScan::OtherSiblings && other == of_prev.rank {
+                if rules.code.smt_scan != SmtScan::WholeCore && other == of_prev.rank {
                     continue;
                 }
                 self.siblings[self.nr_siblings as usize] = shape.cpus[other as usize];

@@ -31,16 +31,20 @@ impl Select {
         if from == 0 {
             observer.event(Event::SelectIdleSmt { of });
         }
-        let span = cx.rules.domains.sd_llc(self.target).map(|sd| &sd.span);
+        // None: any CPU will do.
+        let span = match cx.rules.code.smt_scan {
+            SmtScan::OtherOfAnyDomain => None,
+            _ => cx.rules.domains.sd_llc(self.target).map(|sd| &sd.span),
+        };
         let mut from = from;
         while let Some(cpu) = cx.rules.domains.smt_mask[of as usize].next_from(from) {
             from = cpu + 1;
-            if cx.rules.code.smt_scan == SmtScan::OtherSiblings && cpu == of {
+            if cx.rules.code.smt_scan != SmtScan::WholeCore && cpu == of {
                 continue;
             }
             // Counted before the affinity test, as the posting's statistics do.
             self.count.scanned += 1;
-            if cx.wakeup.wakee.cpus_ptr.test(cpu) && span.is_some_and(|span| span.test(cpu)) {
+            if cx.wakeup.wakee.cpus_ptr.test(cpu) && span.is_none_or(|span| span.test(cpu)) {
                 self.stage = Stage::Smt(cpu);
                 return None;
             }

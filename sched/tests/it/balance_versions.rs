@@ -172,6 +172,50 @@ fn a_pair_of_tasks_may_stay_on_its_node() {
     assert_eq!([imbalance(old, 4, 0), imbalance(new, 4, 0)], [Some(2), Some(2)]);
 }
 
+/// `allow_numa_imbalance()` of 5.15: `dst_running < dst_weight >> 2`, the task that moves included. A pair may stay
+/// while fewer than a quarter of the destination's CPUs would run.
+#[test]
+fn in_5_15_a_pair_of_tasks_may_stay_while_a_quarter_of_the_other_node_does_not_run() {
+    let domains = domains_of(&Uniform { packages: 2, nodes: 2, ..Uniform::new(16, 1) }.topology(), "v5.15");
+    let imbalance = |there: u32, here: u32| {
+        let mut state = State::idle(32);
+        (16..16 + there).for_each(|cpu| _ = state.run(cpu, 0));
+        (1..1 + here).for_each(|cpu| _ = state.run(cpu, 0));
+        let balance = by(BalanceRules::V5_15, &domains);
+        pass(&state, &balance, 0, 1, CpuIdleType::Idle, 0).imbalance.map(|imbalance| imbalance.amount)
+    };
+    // 2 + 1 < 16 / 4, with a difference of 4 tasks: halved to 2, which is a pair.
+    assert_eq!(imbalance(6, 2), None);
+    // 3 + 1 is not.
+    assert_eq!(imbalance(7, 3), Some(2));
+    // Half of 6 tasks is more than a pair.
+    assert_eq!(imbalance(8, 2), Some(3));
+}
+
+/// `env->loop > env->loop_max && !(env->flags & LBF_ALL_PINNED)` and `env.loop < busiest->nr_running` (6.8): past tasks
+/// that may not go, a pass looks further than nr_migrate.
+#[test]
+fn in_6_8_a_pass_goes_on_while_all_tasks_are_pinned() {
+    let domains = domains_of(&Uniform { llcs: 2, ..Uniform::new(2, 1) }.topology(), "v6.8");
+    let mut state = State::idle(4);
+    let waiting = state.run(2, 39);
+    for &task in &waiting[..35] {
+        state.task(task).cpus = CpuMask::from_cpus(4, [2, 3]);
+    }
+    let moves = |state: &State, rules| {
+        let tunables = BalanceTunables { nr_migrate: 8, ..TUNABLES };
+        let balance = Balance::new(rules, FEATURES, tunables, &domains).unwrap();
+        pass(state, &balance, 0, 1, CpuIdleType::Idle, 0).moves.iter().map(|moved| moved.task).collect::<Vec<_>>()
+    };
+    assert_eq!(moves(&state, BalanceRules::V6_6), []);
+    let moved = moves(&state, BalanceRules::V6_8);
+    assert_eq!(moved.first(), Some(&waiting[35]), "{moved:?}");
+    // Once one may go, the limit holds.
+    assert_eq!(moved.len(), 1);
+    state.task(waiting[3]).cpus = CpuMask::full(4);
+    assert_eq!(moves(&state, BalanceRules::V6_8).len(), 1);
+}
+
 /// A busy CPU takes one of two tasks; the other may only go to its neighbour.
 #[test]
 fn in_5_10_a_second_round_takes_the_last_task_too() {

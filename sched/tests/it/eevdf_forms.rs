@@ -2,8 +2,8 @@
 
 use crate::support::runqueue::eevdf::{MS, PARAMS, Queue};
 use wakelab_sched::runqueue::{
-    EevdfParams, EevdfRules, EnqueueFlags, Entity, Hrtick, IN_TASK, Policy, Preempted, Prev, Resched, TaskId,
-    load_weight,
+    DequeueFlags, EevdfParams, EevdfRules, EnqueueFlags, Entity, Hrtick, IN_TASK, Policy, Preempted, Prev, Resched,
+    TaskId, load_weight,
 };
 use wakelab_sched::select::WakeFlags;
 
@@ -68,7 +68,7 @@ fn eevdf_lag_is_clamped_by_own_or_longest_slice() {
         queue.schedule(Prev::Runs);
         queue.join(0, 10 * MS);
         let _ = queue.pass(100 * MS);
-        let _ = queue.rq.dequeue_task(&mut queue.es, queue.now, hog, wakelab_sched::runqueue::DequeueFlags::SAVE);
+        let _ = queue.rq.dequeue_task(&mut queue.es, queue.now, hog, DequeueFlags::SAVE);
         assert_eq!(queue.es[hog].vlag, -(limit as i64), "{rules:?}");
     }
 }
@@ -233,4 +233,118 @@ fn eevdf_an_ineligible_waker_is_rescheduled_as_posted() {
     assert_eq!(rescheduled(EevdfRules::V7_2, true, 2 * MS, task), (false, true));
     assert_eq!(rescheduled(EevdfRules::V7_2, true, 2 * MS, WakeFlags::TTWU), (false, false));
     assert_eq!(rescheduled(EevdfRules::V7_3, true, 2 * MS, task), (false, true));
+}
+
+/// The first request of a new task is half as long since 6.12: before, the enqueue places it once more, as any task.
+/// The parent is charged by `task_fork_fair()` up to 6.8.
+#[test]
+fn eevdf_a_new_task_is_enqueued_as_one_since_6_12() {
+    for rules in [EevdfRules::V6_6, EevdfRules::V6_8, EevdfRules::V6_12, EevdfRules::V6_18] {
+        let new = rules.initial_enqueue;
+        assert_eq!(new, rules == EevdfRules::V6_12 || rules == EevdfRules::V6_18);
+        // As FairRules::of() makes the parameters.
+        let mut queue = Queue::new(EevdfParams { place_deadline_initial: new, ..PARAMS }, rules);
+        let parent = queue.join(0, 0);
+        queue.schedule(Prev::Runs);
+        queue.now += MS;
+        assert_eq!(queue.rq.task_fork(&mut queue.es, queue.now), Resched::No);
+        assert_eq!(queue.es[parent].sum_exec_runtime, if new { 0 } else { MS });
+        let child = queue.join(0, 0);
+        let request = queue.es[child].deadline - queue.es[child].vruntime;
+        assert_eq!(request, if new { 3 * MS / 2 } else { 3 * MS }, "{rules:?}");
+    }
+}
+
+/// The features of 6.6 and 6.8 have PLACE_DEADLINE_INITIAL on, and the run queue does not act on it; NEXT_BUDDY lets
+/// the pick take the buddy, which PICK_BUDDY does since.
+#[test]
+fn eevdf_parameters_follow_the_rules() {
+    use wakelab_kernel::{Feature, Preset};
+    use wakelab_sched::runqueue::FairRules;
+    for (name, initial, picks) in [("v6.6", false, false), ("v6.8", false, false), ("v6.12", true, true)] {
+        let preset = Preset::get(name).unwrap();
+        let params = |next_buddy| {
+            let features = preset.features.with(Feature::NEXT_BUDDY, next_buddy);
+            match FairRules::of(preset, features, 1).unwrap() {
+                FairRules::Eevdf(params, _) => (params.place_deadline_initial, params.pick_buddy, params.base_slice_ns),
+                FairRules::Cfs(..) => unreachable!("{name} is EEVDF"),
+            }
+        };
+        let slice = if picks { 700_000 } else { 750_000 };
+        assert_eq!(params(false), (initial, picks, slice), "{name}");
+        assert_eq!(params(true), (initial, true, slice), "{name}");
+    }
+}
+
+/// A yield moves the deadline by a slice up to 6.8; later the rest of the request is given up.
+#[test]
+fn eevdf_a_yield_forfeits_since_6_12() {
+    for rules in [EevdfRules::V6_6, EevdfRules::V6_8, EevdfRules::V6_12, EevdfRules::V6_18] {
+        let (mut queue, long, _) = two(PARAMS, rules, 4 * MS, 4 * MS);
+        let (vruntime, deadline) = (queue.es[long].vruntime, queue.es[long].deadline);
+        queue.rq.yield_task(&mut queue.es, queue.now);
+        let e = &queue.es[long];
+        assert_eq!(e.deadline, deadline + 4 * MS, "{rules:?}");
+        assert_eq!(e.vruntime, if rules.yield_forfeits { deadline } else { vruntime }, "{rules:?}");
+    }
+}
+
+/// `if (cse_is_idle && !pse_is_idle) goto preempt`: 6.6 and 6.8 ask for a reschedule, and RUN_TO_PARITY lets the pick
+/// take the protected task again. 6.12 cancels the protection. 6.8 asks even without WAKEUP_PREEMPTION.
+#[test]
+fn eevdf_an_idle_task_goes_for_another_since_6_12() {
+    for (rules, goes, without) in [
+        (EevdfRules::V6_6, false, false),
+        (EevdfRules::V6_8, false, true),
+        (EevdfRules::V6_12, true, false),
+        (EevdfRules::V6_18, true, false),
+    ] {
+        let preempts = |wakeup_preemption| {
+            let mut queue = Queue::new(EevdfParams { wakeup_preemption, ..PARAMS }, rules);
+            let idle = queue.es.push(Entity::new(Policy::Idle, 0, 0));
+            let _ = queue.rq.enqueue_task(&mut queue.es, queue.now, idle, EnqueueFlags::INITIAL);
+            queue.schedule(Prev::Runs);
+            let wakee = queue.join(0, 0);
+            let asked = queue.preempt(wakee, WakeFlags::TTWU).resched != Resched::No;
+            assert!(queue.rq.entity_eligible(&queue.es, idle), "{rules:?}");
+            (asked, queue.schedule(Prev::Runs).next == Some(wakee))
+        };
+        assert_eq!(preempts(true), (true, goes), "{rules:?}");
+        assert_eq!(preempts(false).0, without, "{rules:?}");
+    }
+}
+
+/// 6.18 compares without the protection if the slice is shorter, and cuts the protection if that does not help; a task
+/// with the same slice leaves it alone, and so does a buddy.
+#[test]
+fn eevdf_6_18_compares_where_7_2_picks() {
+    let after = |rules, slice| {
+        let mut queue = Queue::new(EevdfParams { next_buddy: true, ..PARAMS }, rules);
+        let curr = queue.join(0, 20 * MS);
+        queue.schedule(Prev::Runs);
+        let _ = queue.pass(MS);
+        let before = queue.es[curr].vprot;
+        let wakee = queue.join(0, slice);
+        let asked = queue.preempt(wakee, WakeFlags::TTWU).resched != Resched::No;
+        (asked, queue.es[curr].vprot != before)
+    };
+    // The earlier deadline wins, and the protection is over.
+    assert_eq!(after(EevdfRules::V6_18, MS), (true, true));
+    // A request as long as that of the running task: protected, and left as it is.
+    assert_eq!(after(EevdfRules::V6_18, 20 * MS), (false, false));
+    assert_eq!(after(EevdfRules::V6_12, 20 * MS), (false, false));
+    // In 7.2 the wakee is the next buddy, which a pick prefers to a protected task.
+    assert!(after(EevdfRules::V7_2, 20 * MS).0);
+}
+
+/// `sched_setattr()` gives no slices before 6.12.
+#[test]
+fn eevdf_slices_of_their_own_since_6_12() {
+    for rules in [EevdfRules::V6_6, EevdfRules::V6_8, EevdfRules::V6_12] {
+        let mut queue = Queue::new(PARAMS, rules);
+        let task = queue.join(0, 0);
+        assert_eq!(queue.rq.changes_slice(&queue.es, task, MS), rules.custom_slices);
+        let _ = queue.rq.set_custom_slice(&mut queue.es, queue.now, task, MS);
+        assert_eq!(queue.es[task].slice, if rules.custom_slices { MS } else { 3 * MS }, "{rules:?}");
+    }
 }

@@ -39,6 +39,21 @@ fn equal(forms: EevdfRules) {
 }
 
 #[test]
+fn eevdf_6_6_equals_list_scans() {
+    equal(EevdfRules::V6_6);
+}
+
+#[test]
+fn eevdf_6_8_equals_list_scans() {
+    equal(EevdfRules::V6_8);
+}
+
+#[test]
+fn eevdf_6_18_equals_list_scans() {
+    equal(EevdfRules::V6_18);
+}
+
+#[test]
 fn eevdf_6_12_equals_list_scans() {
     equal(EevdfRules::V6_12);
 }

@@ -14,16 +14,20 @@ use wakelab_sched::select::{
 };
 
 /// A version: its preset, the reference's number, and what is switched on with the boosting form that it then has.
-const VERSIONS: [(&str, u32, Option<Feature>, u8); 11] = [
+const VERSIONS: [(&str, u32, Option<Feature>, u8); 15] = [
     ("v5.10", 510, None, 0),
     ("v5.10", 510, Some(Feature::RUNNABLE_BOOST), b'c'),
+    ("v5.15", 515, None, 0),
     ("v5.18", 518, None, 0),
     ("v5.18", 518, Some(Feature::RUNNABLE_BOOST_POSTED), b'a'),
     ("v5.18-eas", 601, None, 0),
     ("v5.18-eas", 601, Some(Feature::RUNNABLE_BOOST), b'a'),
     ("v6.1", 601, None, 0),
     ("v6.1", 601, Some(Feature::RUNNABLE_BOOST_V1), 0),
+    ("v6.6", 601, None, b'b'),
+    ("v6.8", 608, None, b'b'),
     ("v6.12", 612, None, b'c'),
+    ("v6.18", 612, None, b'b'),
     ("v7.2", 612, Some(Feature::RUNNABLE_BOOST_POSTED), b'a'),
     ("v7.3", 612, None, b'c'),
 ];

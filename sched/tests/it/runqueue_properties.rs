@@ -197,14 +197,21 @@ fn cfs_params() -> impl Strategy<Value = CfsParams> {
 
 /// The rules of a version of EEVDF, with preempt=lazy or without.
 fn eevdf_rules() -> impl Strategy<Value = EevdfRules> {
-    let version = prop_oneof![Just(EevdfRules::V6_12), Just(EevdfRules::V7_2), Just(EevdfRules::V7_3)];
+    let version = prop_oneof![
+        Just(EevdfRules::V6_6),
+        Just(EevdfRules::V6_8),
+        Just(EevdfRules::V6_12),
+        Just(EevdfRules::V6_18),
+        Just(EevdfRules::V7_2),
+        Just(EevdfRules::V7_3),
+    ];
     (version, any::<bool>())
         .prop_map(|(forms, lazy)| EevdfRules { lazy_preemption: lazy && forms.lazy_preemption, ..forms })
 }
 
 /// The rules of a version of CFS.
 fn cfs_rules() -> impl Strategy<Value = CfsRules> {
-    prop_oneof![Just(CfsRules::V5_10), Just(CfsRules::V5_18), Just(CfsRules::V6_1)]
+    prop_oneof![Just(CfsRules::V5_10), Just(CfsRules::V5_15), Just(CfsRules::V5_18), Just(CfsRules::V6_1)]
 }
 
 /// Whether V must not go back in this operation.

@@ -181,7 +181,7 @@ fn ni_rate_makes_seldom_passes_sure() {
     assert_eq!(ratio("v6.12", true, 4000), (256, true, false));
 }
 
-/// `pulled_task` ends the loop in all versions. Otherwise 5.3 and 5.10 stop if `this_rq->nr_running > 0`, 5.18 and 6.1
+/// `pulled_task` ends the loop in all versions. Otherwise 5.3 and 5.10 stop if `this_rq->nr_running > 0`, 5.15 to 6.8
 /// also if `this_rq->ttwu_pending`, and 6.12 if the pass cleared `continue_balancing`.
 #[test]
 fn a_task_ends_the_search_and_what_else_does_depends_on_the_version() {
@@ -196,7 +196,7 @@ fn a_task_ends_the_search_and_what_else_does_depends_on_the_version() {
             [stops(false, true, 1, false), stops(false, true, 0, true), stops(false, false, 0, false)];
         let expected = match name {
             "v5.2" | "v5.3" | "v5.10" => [true, false, false],
-            "v6.12" | "v7.2" | "v7.3" => [false, false, true],
+            "v6.12" | "v6.18" | "v7.2" | "v7.3" => [false, false, true],
             _ => [true, true, false],
         };
         assert_eq!(by_task_wakeup_or_pass, expected, "{name}");

@@ -1,6 +1,6 @@
 //! The fair class is fair in simulated time: shares by weight, and waits within the bound that slices promise.
 
-use crate::support::heard::{BASE_SLICE, Heard, hog, kernels, on_one_cpu, short_among_long, tick, waits};
+use crate::support::heard::{BASE_SLICE, Heard, gives_slices, hog, kernels, on_one_cpu, short_among_long, tick, waits};
 use crate::support::{MS, call, workload};
 use wakelab_kernel::{Class, Feature, Preset};
 use wakelab_workload::Call;
@@ -75,7 +75,7 @@ fn a_short_slice_waits_no_longer_than_its_bound_among_long_ones() {
 #[test]
 fn a_short_slice_waits_less_than_an_equal_one() {
     let mean = |waits: Vec<u64>| waits.iter().sum::<u64>() / waits.len() as u64;
-    for kernel in kernels(Class::Eevdf) {
+    for kernel in kernels(Class::Eevdf).filter(|kernel| gives_slices(kernel)) {
         let mean = |hogs, slice| mean(waits(&short_among_long(kernel, "", hogs, slice), 4, false));
         let short = mean(20 * MS, 500_000);
         for (what, equal) in [("nobody asks", mean(0, 0)), ("all ask for the same", mean(20 * MS, 20 * MS))] {
@@ -92,9 +92,9 @@ fn a_long_slice_that_is_protected_breaks_the_bound_of_a_short_one() {
     assert!(worst > bound("v6.12", "", 500_000, tick("v6.12")), "{worst}");
 }
 
-/// `__setparam_fair()` clamps it to 0.1 to 100 ms, and CFS knows none.
+/// `__setparam_fair()` clamps it to 0.1 to 100 ms, and CFS knows none, nor does EEVDF before 6.12.
 #[test]
-fn a_slice_is_clamped_and_cfs_ignores_it() {
+fn a_slice_is_clamped_and_older_versions_ignore_it() {
     let stints = |kernel, slices: [u64; 2], calls: bool| {
         let hog = |slice: u64| if calls { [vec![call(Call::Slice { ns: slice })], hog(0)].concat() } else { hog(0) };
         let mut hogs = workload(vec![hog(slices[0]), hog(slices[1])], &[], Some(vec![0]));
@@ -106,13 +106,14 @@ fn a_slice_is_clamped_and_cfs_ignores_it() {
         heard.stints.iter().skip(10).map(|stint| stint.2).collect::<Vec<_>>()
     };
     for calls in [false, true] {
-        for kernel in kernels(Class::Eevdf) {
+        for kernel in kernels(Class::Eevdf).filter(|kernel| gives_slices(kernel)) {
             let (most, more) = (stints(kernel, [100 * MS; 2], calls), stints(kernel, [900 * MS; 2], calls));
             assert!(most.iter().all(|stint| stint.abs_diff(100 * MS) <= tick(kernel) + MS), "{kernel}: {most:?}");
             assert_eq!(most, more, "{kernel}");
             assert_eq!(stints(kernel, [1; 2], calls), stints(kernel, [100_000; 2], calls), "{kernel}");
         }
-        for kernel in kernels(Class::Cfs) {
+        let others = kernels(Class::Eevdf).filter(|kernel| !gives_slices(kernel));
+        for kernel in kernels(Class::Cfs).chain(others) {
             assert_eq!(stints(kernel, [100 * MS, MS], calls), stints(kernel, [0; 2], calls), "{kernel}");
         }
     }

@@ -1,6 +1,6 @@
 //! What differs between run queues in simulated time: wake-ups of delayed tasks, lazy requests, hrticks, marks.
 
-use crate::support::heard::{Heard, hog, kernels, on, on_one_cpu, short_among_long, tick, waits};
+use crate::support::heard::{Heard, gives_slices, hog, kernels, on, on_one_cpu, short_among_long, tick, waits};
 use crate::support::{MS, back, call, ns, workload};
 use wakelab_events::sim::Queued;
 use wakelab_kernel::{Class, FairClass, Feature, Preset};
@@ -14,7 +14,8 @@ fn debtor() -> Workload {
 
 #[test]
 fn a_task_that_is_queued_still_is_woken_where_it_is() {
-    for kernel in kernels(Class::Eevdf) {
+    let delays = |kernel: &&str| Preset::get(kernel).expect("a preset").lists(Feature::DELAY_DEQUEUE);
+    for kernel in kernels(Class::Eevdf).filter(delays) {
         let mut heard = Heard::default();
         on_one_cpu(kernel, "", &debtor(), 1000 * MS, &mut heard);
         let delayed = || heard.wakeups.iter().filter(|wakeup| wakeup.2 == Queued::Delayed);
@@ -119,7 +120,7 @@ fn next_buddy_gives_who_wakes_the_next_turn() {
     }
     // Who asks for a long slice has a late deadline; marked, it waits for the end of the slice that is protected, at
     // most.
-    for kernel in kernels(Class::Eevdf) {
+    for kernel in kernels(Class::Eevdf).filter(|kernel| gives_slices(kernel)) {
         let waits = |switches: &str| waits(&short_among_long(kernel, switches, 0, 20 * MS), 4, false);
         let (without, with) = (waits(""), waits("NEXT_BUDDY"));
         let worst = |waits: &[u64]| *waits.last().expect("a wake-up");

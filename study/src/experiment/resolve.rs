@@ -37,7 +37,8 @@ impl Spec {
         let pinned = pinned.transpose()?;
         // A share of the CPUs is one of those that the workload may use, as nproc counts them.
         let cpus = pinned.as_ref().map_or(machine.topology.nr_cpus(), |cpus| cpus.len() as u32);
-        let (mut cases, mut warnings): (Vec<Case>, Vec<String>) = (Vec::new(), Vec::new());
+        let mut warnings: Vec<String> = kernel.stands_for(&self.kernel.value).into_iter().collect();
+        let mut cases: Vec<Case> = Vec::new();
         for workload in &self.workloads {
             let (more, let_pass) = self.cases(catalogue, workload, cpus, &machine)?;
             cases.extend(more);

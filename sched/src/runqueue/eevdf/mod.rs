@@ -1,4 +1,4 @@
-//! EEVDF, as in 6.12 (checked against 6.12.107), or in the form of a later version ([`EevdfRules`]).
+//! EEVDF, as in 6.12 (checked against 6.12.107), or in the form of another version ([`EevdfRules`]).
 //!
 //! Each task requests `slice` ns of run time and has a virtual deadline by which it should have had them. Of the
 //! tasks that are owed time (`vruntime` not after the average V), the one with the earliest deadline runs:
@@ -18,7 +18,7 @@
 //! | `reweight_entity` | `reweight_entity()`, `rescale_entity()`, `reweight_eevdf()`, `set_user_nice()` |
 //! | `pick_eevdf` | `pick_eevdf()`, `pick_task_fair()`, `set_next_entity()`, `put_prev_entity()`, `yield_task_fair()` |
 //! | `protect_slice` | `protect_slice()`, `set_protect_slice()`, `update_protect_slice()` |
-//! | `wakeup_preempt_fair` | `check_preempt_wakeup_fair()` (6.12), `wakeup_preempt_fair()` (7.2, 7.3) |
+//! | `wakeup_preempt_fair` | `check_preempt_wakeup_fair()` (6.6 to 6.18), `wakeup_preempt_fair()` (7.2, 7.3) |
 
 mod avg_vruntime;
 mod enqueue_entity;
@@ -46,7 +46,8 @@ pub struct EevdfParams {
     pub tick_ns: u64,
     /// `PLACE_LAG`: a task joins with the lag that it left with. Off: it joins at V.
     pub place_lag: bool,
-    /// `PLACE_DEADLINE_INITIAL`: the first request of a new task is half as long.
+    /// `PLACE_DEADLINE_INITIAL`: the first request of a new task is half as long. Only with
+    /// [`EevdfRules::initial_enqueue`].
     pub place_deadline_initial: bool,
     /// `PLACE_REL_DEADLINE`: a task that is moved or changed keeps its deadline relative to its vruntime.
     pub place_rel_deadline: bool,
@@ -64,7 +65,7 @@ pub struct EevdfParams {
     pub hrtick: bool,
     /// `NEXT_BUDDY`: a wakee that does not preempt is marked to be picked next.
     pub next_buddy: bool,
-    /// `PICK_BUDDY`: the pick takes the marked task if it is eligible.
+    /// `PICK_BUDDY`, up to 6.8 `NEXT_BUDDY`: the pick takes the marked task if it is eligible.
     pub pick_buddy: bool,
     /// `PARANOID_AVG` (7.2): weights lose bits when a product exceeds 64 bits. Only with [`EevdfRules::full_weights`].
     pub paranoid_avg: bool,

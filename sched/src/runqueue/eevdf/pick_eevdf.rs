@@ -12,6 +12,7 @@
 //! ```
 
 use super::EevdfRq;
+use crate::runqueue::load_weight::calc_delta_fair;
 use crate::runqueue::{DequeueFlags, Entities, Prev, Switch, TaskId, vtime_before};
 use smallvec::SmallVec;
 
@@ -27,13 +28,13 @@ impl EevdfRq {
 
     /// The eligible task with the earliest deadline. Without `protect`, the next buddy and the protection of the
     /// running task are ignored (`__pick_eevdf()`, 7.2).
-    fn __pick_eevdf(&self, es: &Entities, protect: bool) -> Option<TaskId> {
+    pub(super) fn __pick_eevdf(&self, es: &Entities, protect: bool) -> Option<TaskId> {
         let curr = self.queued_curr(es);
         if self.nr_queued == 1 {
             return curr.or(self.tasks_timeline.first());
         }
         let by_vruntime = self.rules.protects_by_vruntime();
-        if by_vruntime
+        if self.rules.buddy_in_pick
             && protect
             && let Some(next) = self.eligible_next_buddy(es)
         {
@@ -41,7 +42,7 @@ impl EevdfRq {
         }
         let sums = self.sums_with_curr(es);
         let curr = curr.filter(|&curr| self.vruntime_eligible(sums, es[curr].vruntime));
-        // Since 7.2 set_protect_slice() reads RUN_TO_PARITY, and the pick does not.
+        // Since 6.18 set_protect_slice() reads RUN_TO_PARITY, and the pick does not.
         let protect = protect && (by_vruntime || self.params.run_to_parity);
         if protect && curr.is_some_and(|curr| self.protect_slice(es, curr)) {
             return curr;
@@ -67,7 +68,7 @@ impl EevdfRq {
             if self.queued_curr(es).is_some() {
                 let _ = self.update_curr(es, now);
             }
-            let buddy = if self.rules.protects_by_vruntime() { None } else { self.eligible_next_buddy(es) };
+            let buddy = if self.rules.buddy_in_pick { None } else { self.eligible_next_buddy(es) };
             // No task is eligible only if a sum has left 64 bits; the kernel crashes then.
             let task = buddy.or_else(|| self.__pick_eevdf(es, protect))?;
             if !es[task].sched_delayed {
@@ -162,12 +163,17 @@ impl EevdfRq {
         self.curr = Some(task);
     }
 
-    /// The running task yields (`yield_task_fair()`, 6.12 to 7.3): if it is eligible, it gives up the rest of its
-    /// request. A [`schedule`](Self::schedule) follows.
+    /// The running task yields (`yield_task_fair()`): if it is eligible, it gives up the rest of its request; up to 6.8
+    /// its deadline moves by a slice, whether it is or not. A [`schedule`](Self::schedule) follows.
     pub fn yield_task(&mut self, es: &mut Entities, now: u64) {
         let Some(curr) = self.curr.filter(|_| self.nr_queued != 1) else { return };
         self.clear_buddies(curr);
         let _ = self.update_curr(es, now);
+        if !self.rules.yield_forfeits {
+            let e = &mut es[curr];
+            e.deadline = e.deadline.wrapping_add(calc_delta_fair(e.slice, e.h_load));
+            return;
+        }
         // If an ineligible task did this in a loop, its vruntime would run away.
         if self.entity_eligible(es, curr) {
             es[curr].vruntime = es[curr].deadline;

@@ -10,9 +10,15 @@
 
 use super::EevdfRq;
 use crate::runqueue::load_weight::calc_delta_fair;
-use crate::runqueue::{EnqueueFlags, Entities, TaskId};
+use crate::runqueue::{EnqueueFlags, Entities, Resched, TaskId};
 
 impl EevdfRq {
+    /// Charges the running parent of a new task, which is placed when it is enqueued (`task_fork_fair()`, up to 6.8;
+    /// what it places is placed anew then). Later versions do nothing here.
+    pub fn task_fork(&mut self, es: &mut Entities, now: u64) -> Resched {
+        if self.rules.initial_enqueue { Resched::No } else { self.update_curr(es, now) }
+    }
+
     /// Sets the vruntime and the deadline of a task that is about to join (`place_entity()`).
     pub(super) fn place_entity(&mut self, es: &mut Entities, task: TaskId, flags: EnqueueFlags) {
         let avruntime = self.update_zero_vruntime(es);

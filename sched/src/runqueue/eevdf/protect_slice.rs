@@ -4,11 +4,12 @@
 //! ```text
 //! set_protect_slice(), when a task is picked:
 //!     6.12    vlag  = deadline                              protected while deadline does not change
-//!     7.2     vprot = min(deadline, vruntime + min_slice)   protected while vruntime < vprot
+//!     6.18    vprot = min(deadline, vruntime + min_slice)   protected while vruntime < vprot
 //!     7.3     vprot = min(deadline, the vruntime at which the task is not eligible)
 //!
 //! update_protect_slice(), when a task joins and does not preempt:
-//!     7.2     vprot = min(vprot, vruntime + min_slice)
+//!     6.18    vprot = min(vprot, vruntime + min_slice)      only if the slice of what joined is shorter
+//!     7.2     the same, whatever joined
 //!     7.3     vprot = min(vprot, min(vruntime, V) + min_slice)
 //! ```
 
@@ -19,7 +20,7 @@ use wakelab_kernel::SliceProtection;
 
 impl EevdfRq {
     /// Whether the slice of this task, which runs, is protected (`protect_slice()`). 6.12: the protection has not been
-    /// cancelled, and the request for which the task was picked is not served. 7.2: `vprot` is not reached.
+    /// cancelled, and the request for which the task was picked is not served. 6.18: `vprot` is not reached.
     #[inline]
     pub fn protect_slice(&self, es: &Entities, task: TaskId) -> bool {
         let e = &es[task];
@@ -34,7 +35,7 @@ impl EevdfRq {
         };
     }
 
-    /// `vprot` of a task that was picked, since 7.2: its deadline, or earlier if others have shorter slices.
+    /// `vprot` of a task that was picked, since 6.18: its deadline, or earlier if others have shorter slices.
     fn vprot_of_picked(&self, es: &Entities, task: TaskId) -> u64 {
         let e = &es[task];
         let slice = if self.params.run_to_parity {
@@ -61,7 +62,7 @@ impl EevdfRq {
     }
 
     /// After a task joined and did not preempt: from now on the running task keeps the CPU for at most the shortest
-    /// slice (`update_protect_slice()`, 7.2). 7.3 counts from V if the task's vruntime is after it.
+    /// slice (`update_protect_slice()`, 6.18). 7.3 counts from V if the task's vruntime is after it.
     pub(super) fn update_protect_slice(&mut self, es: &mut Entities, task: TaskId) {
         let mut from = es[task].vruntime;
         if self.rules.slice_protection == SliceProtection::UntilIneligible {

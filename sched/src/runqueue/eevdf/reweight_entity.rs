@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! w' l' = w l           lag
-//! w' d' = w d           deadline relative to vruntime; 6.12 leaves it
+//! w' d' = w d           deadline relative to vruntime; 6.12 leaves it, and 6.6 begins a new request
 //! ```
 
 use super::EevdfRq;
@@ -91,9 +91,9 @@ impl EevdfRq {
     }
 
     /// Whether [`set_custom_slice`](Self::set_custom_slice) would change anything. It compares the slice asked for, so
-    /// 0 is always a change.
+    /// 0 is always a change. Before 6.12 there is no such slice.
     pub fn changes_slice(&self, es: &Entities, task: TaskId, slice: u64) -> bool {
-        !es[task].is_idle() && slice != es[task].slice
+        self.rules.custom_slices && !es[task].is_idle() && slice != es[task].slice
     }
 
     /// Takes the task off the queue and the CPU while `change` is applied (the pattern of `set_user_nice()`, 6.12;

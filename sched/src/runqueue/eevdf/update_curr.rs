@@ -8,7 +8,7 @@
 //!         curr->deadline = curr->vruntime + slice * NICE_0_LOAD / weight
 //!         reschedule
 //!     else if curr's slice is not protected any more:             protect_slice()
-//!         reschedule                                              (6.12: and curr is not eligible)
+//!         reschedule                                              (6.12: and curr is not eligible; 6.6: not at all)
 //! ```
 
 use super::EevdfRq;

@@ -5,8 +5,13 @@
 //! all     curr is SCHED_IDLE, p is not        preempt
 //!         p is not SCHED_NORMAL               do not
 //!
+//! 6.6     preempt if pick_eevdf() == p
+//!
 //! 6.12    if p's slice is shorter and p is eligible: cancel_protect_slice(curr)       PREEMPT_SHORT
 //!         preempt if pick_eevdf() == p
+//!
+//! 6.18    preempt if __pick_eevdf() == p (a shorter slice ignores the protection, and ends it)
+//!         else, if the slice is shorter: update_protect_slice(curr)                   RUN_TO_PARITY
 //!
 //! 7.2     pick as a schedule would (a shorter slice ignores the protection)
 //!         p won:  preempt
@@ -55,7 +60,21 @@ impl EevdfRq {
         }
         match self.rules.wakeup_preempt {
             WakeupPreempt::CancelThenLook => {
-                self.check_preempt_wakeup_fair(es, now, task, curr, flags, need_resched).into()
+                self.check_preempt_wakeup_fair(es, now, task, flags, need_resched, |rq, es| {
+                    // The protection is lost even if `task` is then not the one that is picked.
+                    if rq.do_preempt_short(es, task, curr) {
+                        rq.cancel_protect_slice(es, curr);
+                    }
+                    rq.pick_eevdf(es) == Some(task)
+                })
+            }
+            WakeupPreempt::CompareUnprotected => {
+                self.check_preempt_wakeup_fair(es, now, task, flags, need_resched, |rq, es| {
+                    rq.is_picked_unprotected(es, task, curr)
+                })
+            }
+            WakeupPreempt::Compare | WakeupPreempt::IdleThenCompare => {
+                self.check_preempt_wakeup_fair_v6_6(es, now, task, curr, flags, need_resched).into()
             }
             WakeupPreempt::Pick if need_resched => Preempted::default(),
             WakeupPreempt::PickOrEligible if need_resched && !self.params.preempt_short => Preempted::default(),
@@ -65,8 +84,55 @@ impl EevdfRq {
         }
     }
 
-    /// Compares `task` with the running `curr` as 6.12 does (`check_preempt_wakeup_fair()`).
+    /// Compares `task` with the running task as 6.12 and 6.18 do (`check_preempt_wakeup_fair()`). `is_picked` says
+    /// whether it is the one to pick, with what that does to the protection.
+    #[inline]
     fn check_preempt_wakeup_fair(
+        &mut self,
+        es: &mut Entities,
+        now: u64,
+        task: TaskId,
+        flags: WakeFlags,
+        need_resched: bool,
+        is_picked: impl FnOnce(&mut Self, &mut Entities) -> bool,
+    ) -> Preempted {
+        let Some(curr) = self.curr else { return Resched::Now.into() };
+        if self.params.next_buddy && !flags.contains(WakeFlags::FORK) {
+            self.set_next_buddy(es, task);
+        }
+        if need_resched || !self.params.wakeup_preemption {
+            return Preempted::default();
+        }
+        match (es[curr].is_idle(), es[task].is_idle()) {
+            (true, false) => {
+                self.cancel_protect_slice(es, curr);
+                return self.resched_curr().into();
+            }
+            (false, true) => return Preempted::default(),
+            _ => {}
+        }
+        if es[task].policy != Policy::Normal {
+            return Preempted::default();
+        }
+        let resched = self.update_curr(es, now);
+        (resched | self.resched_curr().when(is_picked(self, es))).into()
+    }
+
+    /// Whether `task` is picked if a shorter slice ignores the protection of `curr`, which then ends; if it is not, a
+    /// shorter slice cuts the protection (`check_preempt_wakeup_fair()`, 6.18).
+    fn is_picked_unprotected(&mut self, es: &mut Entities, task: TaskId, curr: TaskId) -> bool {
+        let short = self.params.preempt_short && es[task].slice < es[curr].slice;
+        let picked = self.__pick_eevdf(es, !short) == Some(task);
+        if short && picked {
+            self.cancel_protect_slice(es, curr);
+        } else if short && self.params.run_to_parity {
+            self.update_protect_slice(es, curr);
+        }
+        picked
+    }
+
+    /// Compares `task` with the running `curr` as 6.6 and 6.8 do (`check_preempt_wakeup_fair()`).
+    fn check_preempt_wakeup_fair_v6_6(
         &mut self,
         es: &mut Entities,
         now: u64,
@@ -78,25 +144,19 @@ impl EevdfRq {
         if self.params.next_buddy && !flags.contains(WakeFlags::FORK) {
             self.set_next_buddy(es, task);
         }
-        if need_resched || !self.params.wakeup_preemption {
+        let idle_goes = es[curr].is_idle() && !es[task].is_idle();
+        let asks_first = self.rules.wakeup_preempt == WakeupPreempt::IdleThenCompare;
+        if need_resched || !(self.params.wakeup_preemption || idle_goes && asks_first) {
             return Resched::No;
         }
-        match (es[curr].is_idle(), es[task].is_idle()) {
-            (true, false) => {
-                self.cancel_protect_slice(es, curr);
-                return self.resched_curr();
-            }
-            (false, true) => return Resched::No,
-            _ => {}
+        if idle_goes {
+            // The protection holds even against that: the pick that follows takes `curr` again while it lasts.
+            return self.resched_curr();
         }
         if es[task].policy != Policy::Normal {
             return Resched::No;
         }
         let resched = self.update_curr(es, now);
-        // The protection is lost even if `task` is then not the one that is picked.
-        if self.do_preempt_short(es, task, curr) {
-            self.cancel_protect_slice(es, curr);
-        }
         resched | self.resched_curr().when(self.pick_eevdf(es) == Some(task))
     }
 

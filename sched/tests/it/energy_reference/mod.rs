@@ -10,7 +10,8 @@ pub use model::RawPd;
 /// A system as numbers.
 #[derive(Clone, Debug)]
 pub struct Raw {
-    /// 5.10 is 510, 5.18 is 518, 6.1 is 601, 6.12 is 612; `v5.18-eas` is 601 too.
+    /// 5.10 is 510, 5.15 is 515, 5.18 is 518, 6.1 is 601, 6.8 is 608, 6.12 is 612; `v5.18-eas` and 6.6 are 601 too,
+    /// 6.18 is 612.
     pub version: u32,
     /// Boosting: 0 not at all, else the form: `b'a'`, `b'b'` or `b'c'`.
     pub boost: u8,
@@ -48,7 +49,7 @@ impl Raw {
     pub fn find_energy_efficient_cpu(&self) -> usize {
         match self.version {
             510 => self.feec_5_10(),
-            518 => self.feec_5_18(),
+            515 | 518 => self.feec_5_18(),
             _ => self.feec_6_1(),
         }
     }
@@ -102,7 +103,7 @@ impl Raw {
         let max_fits = !max_1024 && max <= orig;
         let fits = fits != 0 || max_fits;
         min = min.min(max);
-        if self.version == 510 {
+        if matches!(self.version, 510 | 515) {
             let fits_min = util >= min || orig == 1024 || min <= thermal;
             return i64::from(fits && fits_min);
         }

@@ -14,8 +14,8 @@ impl RawPd {
         let (freq, uw) = self.table[at];
         let fmax = self.table[self.table.len() - 1].0;
         match version {
-            510 | 518 => fmax * (uw / 1000 * 1000) / freq,
-            601 => fmax * uw / freq,
+            510 | 515 | 518 => fmax * (uw / 1000 * 1000) / freq,
+            601 | 608 => fmax * uw / freq,
             _ => uw * 10 / (scale * freq / fmax),
         }
     }
@@ -42,11 +42,13 @@ impl RawPd {
         }
         let freq = if version == 510 {
             (fmax + fmax / 4) * max_util / scale
+        } else if version == 608 {
+            fmax * max_util.min(allowed) / scale
         } else {
             fmax * (max_util + max_util / 4).min(allowed) / scale
         };
         for at in (0..=last).rev() {
-            if self.table[at].0 >= freq && (version == 510 || !self.inefficient(version, scale, at)) {
+            if self.table[at].0 >= freq && (matches!(version, 510 | 515) || !self.inefficient(version, scale, at)) {
                 found = at;
             }
         }

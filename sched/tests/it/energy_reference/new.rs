@@ -1,4 +1,4 @@
-//! 6.1 (which stands for 6.4) and 6.12 to 7.3.
+//! 6.1 (which stands for 6.4) to 7.3.
 
 use super::{Raw, RawPd};
 
@@ -15,7 +15,7 @@ impl Raw {
         let mut max_util = 0;
         for &cpu in &pd.cpus {
             let (util, task) = (self.cpu_util(cpu, dst, true), cpu as i64 == dst);
-            let util = if self.version == 612 {
+            let util = if self.version >= 608 {
                 self.perf_util(cpu, util, task)
             } else {
                 self.frequency_util(cpu, util, task)

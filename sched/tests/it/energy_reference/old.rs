@@ -1,4 +1,4 @@
-//! 5.10 and 5.18.
+//! 5.10, 5.15 and 5.18.
 
 use super::{Raw, RawPd};
 
@@ -29,7 +29,7 @@ impl Raw {
             let util = self.frequency_util(cpu, self.cpu_util(cpu, dst, true), dst == cpu as i64);
             max_util = max_util.max(util.min(cpu_cap));
         }
-        pd.em_cpu_energy(518, scale, max_util, sum_util, cpu_cap) as u64
+        pd.em_cpu_energy(self.version, scale, max_util, sum_util, cpu_cap) as u64
     }
 
     pub(super) fn feec_5_10(&self) -> usize {
@@ -90,10 +90,13 @@ impl Raw {
         let (mut prev_delta, mut best_delta) = (ULONG_MAX, ULONG_MAX);
         let mut base_energy = 0u64;
         let mut best_energy_cpu = self.prev_cpu;
-        if self.task_util_est() == 0 {
+        let p_util_min = if self.uclamp_used { self.task_min } else { 0 };
+        let p_util_max = if self.uclamp_used { self.task_max } else { 1024 };
+        if self.task_util_est() == 0 && (self.version == 518 || p_util_min == 0) {
             return self.prev_cpu;
         }
         for pd in self.pds.iter().rev() {
+            let (mut util_min, mut util_max) = (p_util_min, p_util_max);
             let mut max_spare_cap = 0;
             let mut max_spare_cap_cpu = -1;
             let mut compute_prev_delta = false;
@@ -104,9 +107,19 @@ impl Raw {
                 let mut util = self.cpu_util(cpu, cpu as i64, false);
                 let cpu_cap = self.capacity[cpu];
                 let spare_cap = (cpu_cap - util).max(0);
-                util = self.uclamp_rq_util_with(cpu, util, true);
-                if util * 1280 >= cpu_cap * 1024 {
-                    continue;
+                if self.version == 518 {
+                    util = self.uclamp_rq_util_with(cpu, util, true);
+                    if util * 1280 >= cpu_cap * 1024 {
+                        continue;
+                    }
+                } else {
+                    if self.uclamp_used && !self.uclamp_idle[cpu] {
+                        util_min = self.uclamp_min[cpu].max(p_util_min);
+                        util_max = self.uclamp_max[cpu].max(p_util_max);
+                    }
+                    if self.util_fits_cpu(util, util_min, util_max, cpu) == 0 {
+                        continue;
+                    }
                 }
                 if cpu == self.prev_cpu {
                     compute_prev_delta = true;

@@ -51,7 +51,7 @@ impl System for Fast {
                 let task = es.push(Entity::new(policy, nice, slice));
                 self.queue_of.push(queue);
                 // The parent is on queue 0.
-                self.rqs[0].task_fork(es, now, task);
+                self.need_resched[0] |= self.rqs[0].task_fork(es, now, task);
                 self.join(now, queue, task, EnqueueFlags::INITIAL, WakeFlags::FORK);
             }
             Op::Wake { task, queue, sync } => {

@@ -1,5 +1,5 @@
-//! EEVDF with lists and scans, in the form of each version. 6.12 is written from the vectors' own description, 7.2 and
-//! 7.3 from their sources.
+//! EEVDF with lists and scans, in the form of each version. 6.12 is written from the vectors' own description, the
+//! others from their sources.
 
 mod ops;
 mod pick;
@@ -35,6 +35,8 @@ struct Queue {
 pub struct SlowEevdf {
     p: EevdfParams,
     r: EevdfRules,
+    /// The version is 6.18 or later.
+    v618: bool,
     /// The version is 7.2 or later.
     v72: bool,
     /// The version is 7.3 or later.
@@ -52,7 +54,8 @@ impl SlowEevdf {
         SlowEevdf {
             p,
             r,
-            v72: r.slice_protection != SliceProtection::ToDeadline,
+            v618: r.slice_protection != SliceProtection::ToDeadline,
+            v72: r.full_weights,
             v73: r.slice_protection == SliceProtection::UntilIneligible,
             tasks: Vec::new(),
             queues: vec![queue; QUEUES],

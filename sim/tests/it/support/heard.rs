@@ -2,7 +2,7 @@
 
 use super::{MS, back, call, ns, workload};
 use wakelab_events::sim::{Event, Queued, Sink};
-use wakelab_kernel::{Class, Preset, Switches};
+use wakelab_kernel::{Class, FairClass, Preset, Switches};
 use wakelab_sim::{Mechanisms, Setup, run};
 use wakelab_workload::{Call, Op, Workload};
 
@@ -11,7 +11,13 @@ pub fn kernels(class: Class) -> impl Iterator<Item = &'static str> {
     Preset::all().iter().filter(move |preset| preset.class() == class).map(|preset| preset.name)
 }
 
-/// The base slice of all presets with EEVDF on 8 CPUs.
+/// Whether a task can ask for a slice of its own.
+pub fn gives_slices(kernel: &str) -> bool {
+    let fair = Preset::get(kernel).expect("a preset").fair;
+    matches!(fair, FairClass::Eevdf(rules) if rules.custom_slices)
+}
+
+/// The base slice on 8 CPUs of all presets with EEVDF that have 700 us in the source.
 pub const BASE_SLICE: u64 = 2_800_000;
 
 /// The tick of a kernel, ns.

@@ -13,6 +13,10 @@ impl System for SlowEevdf {
             Op::Fork { queue, policy, nice, slice } => {
                 let t = Task::new(policy, nice, queue);
                 let custom = slice != 0;
+                if !self.r.initial_enqueue {
+                    // The parent is on queue 0.
+                    self.charge(0, now);
+                }
                 self.tasks.push(Eevdf { t, deadline: 0, slice, custom, vlag: 0, mark: 0, rel: false, delayed: false });
                 let t = self.tasks.len() - 1;
                 self.enqueue(queue, t, now, true);
@@ -60,7 +64,10 @@ impl System for SlowEevdf {
                 self.unmark(queue, c);
                 self.charge(queue, now);
                 self.queues[queue].flag = flag;
-                if self.eligible(queue, c) {
+                if !self.r.yield_forfeits {
+                    let task = &mut self.tasks[c];
+                    task.deadline = task.deadline.wrapping_add(task.t.vd(task.slice));
+                } else if self.eligible(queue, c) {
                     self.tasks[c].t.v = self.tasks[c].deadline;
                     self.expire(queue, c);
                 }
@@ -70,14 +77,14 @@ impl System for SlowEevdf {
                 if nice == old {
                     return;
                 }
-                let (v72, v73) = (self.v72, self.v73);
+                let (v618, v73) = (self.v618, self.v73);
                 self.change(t, now, |task| {
                     let old = task.t.weight();
                     task.t.nice = nice;
                     // 7.3 waits for the enqueue.
                     if !v73 {
                         task.t.reweigh();
-                        rescale(task, old, v72);
+                        rescale(task, old, v618);
                     }
                 });
                 let q = self.tasks[t].t.queue;
@@ -93,7 +100,7 @@ impl System for SlowEevdf {
                 }
             }
             Op::Slice { task: t, slice } => {
-                if self.tasks[t].t.idle() || self.tasks[t].slice == slice {
+                if !self.r.custom_slices || self.tasks[t].t.idle() || self.tasks[t].slice == slice {
                     return;
                 }
                 let base = self.p.base_slice_ns;

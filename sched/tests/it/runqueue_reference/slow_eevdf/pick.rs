@@ -6,13 +6,13 @@ use crate::runqueue_reference::slow_task::diff;
 impl SlowEevdf {
     pub(super) fn protected(&self, t: usize) -> bool {
         let task = &self.tasks[t];
-        if self.v72 { diff(task.t.v, task.mark) < 0 } else { task.mark == task.deadline }
+        if self.v618 { diff(task.t.v, task.mark) < 0 } else { task.mark == task.deadline }
     }
 
     pub(super) fn cancel(&mut self, t: usize) {
         if self.protected(t) {
             let task = &mut self.tasks[t];
-            task.mark = if self.v72 { task.t.v } else { task.deadline.wrapping_add(1) };
+            task.mark = if self.v618 { task.t.v } else { task.deadline.wrapping_add(1) };
         }
     }
 
@@ -23,7 +23,7 @@ impl SlowEevdf {
         let shortest = others.iter().map(|&o| self.tasks[o].slice).min().unwrap_or(u64::MAX);
         let quantum = if self.p.run_to_parity { shortest } else { self.p.normalized_base_slice_ns };
         let mut mark = task.deadline;
-        if self.v72 && quantum < task.slice {
+        if self.v618 && quantum < task.slice {
             let end = if self.v73 && self.p.preempt_short {
                 // V of the others, rounded down, plus 1.
                 let l: i128 = others.iter().map(|&o| self.tasks[o].t.weight()).sum();
@@ -89,7 +89,7 @@ impl SlowEevdf {
             return Some(n);
         }
         let c = self.queues[q].curr.filter(|&c| self.tasks[c].t.on_rq && self.eligible(q, c));
-        let on = protect && (self.v72 || self.p.run_to_parity);
+        let on = protect && (self.v618 || self.p.run_to_parity);
         if let Some(c) = c.filter(|&c| on && self.protected(c)) {
             return Some(c);
         }

@@ -2,6 +2,7 @@
 
 use super::SlowEevdf;
 use crate::runqueue_reference::slow_task::diff;
+use wakelab_kernel::WakeupPreempt;
 use wakelab_sched::runqueue::{Policy, Resched};
 
 /// The reason for which a task joins.
@@ -20,7 +21,65 @@ impl SlowEevdf {
             Some(c) if c == t => {}
             Some(c) if self.v73 => self.check_7_3(q, c, t, now, how),
             Some(c) if self.v72 => self.check_7_2(q, c, t, now, how),
-            Some(c) => self.check_6_12(q, c, t, now, how),
+            Some(c) if self.v618 => self.check_6_18(q, c, t, now, how),
+            Some(c) if self.r.custom_slices => self.check_6_12(q, c, t, now, how),
+            Some(c) => self.check_6_6(q, c, t, now, how),
+        }
+    }
+
+    /// `check_preempt_wakeup()` of 6.6 and, with the idle policy before the feature, `check_preempt_wakeup_fair()` of
+    /// 6.8.
+    pub(super) fn check_6_6(&mut self, q: usize, c: usize, t: usize, now: u64, how: How) {
+        if self.p.next_buddy && how != How::Fork {
+            self.mark(q, t);
+        }
+        if self.queues[q].flag == Resched::Now {
+            return;
+        }
+        let (curr_idle, idle) = (self.tasks[c].t.idle(), self.tasks[t].t.idle());
+        if self.r.wakeup_preempt == WakeupPreempt::IdleThenCompare && curr_idle && !idle {
+            return self.ask(q);
+        }
+        if !self.p.wakeup_preemption {
+            return;
+        }
+        if curr_idle && !idle {
+            return self.ask(q);
+        }
+        if curr_idle != idle || self.tasks[t].t.policy != Policy::Normal {
+            return;
+        }
+        self.charge(q, now);
+        if self.pick(q) == Some(t) {
+            self.ask(q);
+        }
+    }
+
+    /// `check_preempt_wakeup_fair()` of 6.18.
+    pub(super) fn check_6_18(&mut self, q: usize, c: usize, t: usize, now: u64, how: How) {
+        if self.p.next_buddy && how != How::Fork {
+            self.mark(q, t);
+        }
+        if self.queues[q].flag == Resched::Now || !self.p.wakeup_preemption {
+            return;
+        }
+        let (curr_idle, idle) = (self.tasks[c].t.idle(), self.tasks[t].t.idle());
+        if curr_idle && !idle {
+            self.cancel(c);
+            return self.ask(q);
+        }
+        if curr_idle != idle || self.tasks[t].t.policy != Policy::Normal {
+            return;
+        }
+        self.charge(q, now);
+        let short = self.p.preempt_short && self.tasks[t].slice < self.tasks[c].slice;
+        if self.pick_with(q, !short) == Some(t) {
+            if short {
+                self.cancel(c);
+            }
+            self.ask(q);
+        } else if self.p.run_to_parity && short {
+            self.cut(q, c);
         }
     }
 

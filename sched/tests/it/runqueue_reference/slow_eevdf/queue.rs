@@ -24,7 +24,7 @@ impl SlowEevdf {
         if self.members(q).len() == 1 {
             return;
         }
-        let spent = if self.v72 {
+        let spent = if self.v618 {
             !self.protected(c)
         } else {
             self.p.preempt_short && !self.protected(c) && !self.eligible(q, c)

@@ -36,7 +36,7 @@ impl Cpu {
     /// Forks a task here.
     pub fn fork(&mut self, policy: Policy, nice: i8, slice: u64) -> TaskId {
         let task = self.es.push(Entity::new(policy, nice, slice));
-        self.rq.task_fork(&mut self.es, self.now, task);
+        self.flag |= self.rq.task_fork(&mut self.es, self.now, task);
         self.join(task, EnqueueFlags::INITIAL, WakeFlags::FORK);
         task
     }
