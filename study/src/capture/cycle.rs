@@ -5,9 +5,10 @@
 //! of work drawn from those that were recorded. Whether the rounds of tasks that wake each other fit together is shown
 //! by doing them without time: see [`runs_for_ever`].
 
+use super::groups::Shared;
 use super::program::{Amount, CapturedOp, CapturedProgram};
 use super::timeline::TaskNr;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// The part of the rounds that must be alike.
@@ -16,6 +17,10 @@ const LEAST_ALIKE: f64 = 0.75;
 const LEAST_ROUNDS: usize = 8;
 /// The longest cycle, in waits: a transaction of a database has some twenty.
 const LONGEST: usize = 64;
+/// By how much the transactions in a round may be more or fewer than they are in all rounds.
+const MOST_OFF_DONE: f64 = 0.1;
+/// In how many rounds cycles that are broken into are looked for.
+const MOST_SEARCHED: usize = 20_000;
 /// The most values that stand for a distribution: each is the mean of an equal part of the recorded ones.
 const VALUES: usize = 64;
 /// How many rounds each task does in [`runs_for_ever`], at least.
@@ -43,23 +48,76 @@ pub(super) fn of(ops: &[CapturedOp]) -> Option<CapturedProgram> {
             *kinds.entry(round.iter().map(CapturedOp::shape).collect()).or_insert(next)
         })
         .collect();
-    (1..=LONGEST.min(2 * rounds.len() / LEAST_ROUNDS)).find_map(|length| {
-        let most_common: Vec<usize> =
-            (0..length).map(|phase| most_common(shapes.iter().skip(phase).step_by(length))).collect();
-        let alike: Vec<usize> = (0..rounds.len()).filter(|&at| shapes[at] == most_common[at % length]).collect();
-        if (alike.len() as f64) < LEAST_ALIKE * rounds.len() as f64 {
-            return None;
-        }
-        let cycle = (0..length).flat_map(|phase| {
-            let same: Vec<&[CapturedOp]> =
-                alike.iter().filter(|&&at| at % length == phase).map(|&at| rounds[at]).collect();
-            pooled(&same)
-        });
-        let cycle: Vec<CapturedOp> = cycle.collect();
-        // Rounds without the transactions that the task does now and then are not what it does.
-        let counts = |ops: &[CapturedOp]| ops.contains(&CapturedOp::Done);
-        (counts(&cycle) || !counts(ops)).then(|| CapturedProgram { first: first.to_vec(), for_ever: cycle })
-    })
+    let longest = LONGEST.min(2 * rounds.len() / LEAST_ROUNDS);
+    let cycle = |rounds: &[Vec<&[CapturedOp]>]| rounds.iter().flat_map(|same| pooled(same)).collect::<Vec<_>>();
+    let by_place = || (1..=longest).filter_map(|length| Some((in_step(&shapes, length)?, length, 0)));
+    let by_begin = || {
+        (2..=longest).filter_map(|length| {
+            let begins = aligned(&shapes, length)?;
+            let before = *begins.first()?;
+            let same = |phase: usize| begins.iter().map(|begin| begin + phase).collect();
+            Some(((0..length).map(same).collect::<Vec<Vec<usize>>>(), length, before))
+        })
+    };
+    let done = |ops: &[CapturedOp]| ops.iter().filter(|op| **op == CapturedOp::Done).count() as f64;
+    let all_done = rounds.iter().map(|round| done(round)).sum::<f64>() / rounds.len() as f64;
+    let program = |(same, length, before): (Vec<Vec<usize>>, usize, usize), most_off: f64| {
+        let same: Vec<Vec<&[CapturedOp]>> = same.iter().map(|at| at.iter().map(|&at| rounds[at]).collect()).collect();
+        let cycle = cycle(&same);
+        // Rounds without the transactions that the task does now and then, or with more of them, are not what it does.
+        let off = (done(&cycle) / length as f64 - all_done).abs();
+        let before = rounds[..before].iter().flat_map(|round| round.iter().cloned());
+        (off <= most_off * all_done && (all_done == 0.0 || done(&cycle) > 0.0))
+            .then(|| CapturedProgram { first: first.iter().cloned().chain(before).collect(), for_ever: cycle })
+    };
+    let close = |found| program(found, MOST_OFF_DONE);
+    let any = |found| program(found, f64::MAX);
+    by_place().find_map(close).or_else(|| by_begin().find_map(close)).or_else(|| by_place().find_map(any))
+}
+
+/// The rounds that are alike at each place of cycles of so many, one after another from the first on. Returns `None` if
+/// these are too few.
+fn in_step(shapes: &[usize], length: usize) -> Option<Vec<Vec<usize>>> {
+    let most_common: Vec<usize> =
+        (0..length).map(|phase| most_common(shapes.iter().skip(phase).step_by(length))).collect();
+    let alike = |at: &usize| shapes[*at] == most_common[at % length];
+    let same = |phase: usize| (phase..shapes.len()).step_by(length).filter(alike).collect::<Vec<usize>>();
+    let same: Vec<Vec<usize>> = (0..length).map(same).collect();
+    (same.iter().map(Vec::len).sum::<usize>() as f64 >= LEAST_ALIKE * shapes.len() as f64).then_some(same)
+}
+
+/// Where cycles of so many rounds begin. Other rounds may come in between: a cycle goes on from its begin after them.
+/// Returns `None` if these are too few.
+fn aligned(shapes: &[usize], length: usize) -> Option<Vec<usize>> {
+    let mut grams: FxHashMap<&[usize], usize> = FxHashMap::default();
+    let first = &shapes[..shapes.len().min(MOST_SEARCHED)];
+    first.windows(length).for_each(|gram| *grams.entry(gram).or_default() += 1);
+    let most = grams.iter().max_by_key(|&(gram, count)| (*count, std::cmp::Reverse(*gram)))?.0;
+    let enough = |begins: &[usize], of: &[usize]| (begins.len() * length) as f64 >= LEAST_ALIKE * of.len() as f64;
+    // The same cycle may begin with any of its rounds. What comes first in the window is the least that is left out.
+    let rotated = (0..length).map(|by| {
+        let mut gram = most.to_vec();
+        gram.rotate_left(by);
+        (occurrences(first, &gram), gram)
+    });
+    let (begins, gram) =
+        rotated.max_by_key(|(begins, _)| (begins.len(), std::cmp::Reverse(begins.first().copied())))?;
+    if !enough(&begins, first) {
+        return None;
+    }
+    let begins = occurrences(shapes, &gram);
+    enough(&begins, shapes).then_some(begins)
+}
+
+/// Where a sequence begins, from left to right, none in another.
+fn occurrences(shapes: &[usize], gram: &[usize]) -> Vec<usize> {
+    let (mut begins, mut at) = (Vec::new(), 0);
+    while let Some(window) = shapes.get(at..at + gram.len()) {
+        let found = window == gram;
+        begins.extend(found.then_some(at));
+        at += if found { gram.len() } else { 1 };
+    }
+    begins
 }
 
 fn most_common<'a>(values: impl Iterator<Item = &'a usize>) -> usize {
@@ -90,7 +148,7 @@ pub(super) fn pooled(rounds: &[&[CapturedOp]]) -> Vec<CapturedOp> {
 }
 
 /// At most [`VALUES`] values with the mean of all.
-fn distribution(mut all: Vec<u64>) -> Amount {
+pub(super) fn distribution(mut all: Vec<u64>) -> Amount {
     all.sort_unstable();
     if all.first() == all.last() {
         return Amount::Ns(all.first().copied().unwrap_or(0));
@@ -102,22 +160,24 @@ fn distribution(mut all: Vec<u64>) -> Amount {
 }
 
 /// Does the programs of tasks that wake each other without time, as far as they can go by turns. Returns whether all do
-/// some rounds, without messages piling up. As only its owner reads a mailbox, the order of turns does not matter
-/// to who comes how far.
-pub(super) fn runs_for_ever(programs: &BTreeMap<TaskNr, CapturedProgram>) -> bool {
+/// some rounds, without messages piling up. Where only its owner reads a mailbox, the order of turns does not matter
+/// to who comes how far; those that read one mailbox do the same. Sleeps end when nobody else can go on.
+pub(super) fn runs_for_ever(programs: &BTreeMap<TaskNr, CapturedProgram>, shared: &Shared) -> bool {
     let mut mail: FxHashMap<TaskNr, u32> = FxHashMap::default();
     let mut at: FxHashMap<TaskNr, (usize, u32)> = programs.keys().map(|&task| (task, (0, 0))).collect();
+    let mut asleep: FxHashSet<TaskNr> = FxHashSet::default();
+    let mailbox = |task: TaskNr| shared.get(&task).copied().unwrap_or(task);
     while at.values().any(|&(_, rounds)| rounds < ROUNDS) {
         let mut moved = false;
         for (&task, program) in programs {
             let (step, rounds) = at.get_mut(&task).expect("all are there");
             // A round at a time, so that nobody is far ahead of those that he wakes.
             let stop = (*rounds + 1).min(MOST_ROUNDS);
-            while *rounds < stop {
+            while *rounds < stop && !asleep.contains(&task) {
                 let first = program.first.len();
                 let op = program.first.get(*step).or_else(|| program.for_ever.get(step.checked_sub(first)?));
                 match op {
-                    Some(CapturedOp::Receive) => match mail.get_mut(&task).filter(|count| **count > 0) {
+                    Some(CapturedOp::Receive) => match mail.get_mut(&mailbox(task)).filter(|count| **count > 0) {
                         Some(count) => *count -= 1,
                         None => break,
                     },
@@ -128,6 +188,7 @@ pub(super) fn runs_for_ever(programs: &BTreeMap<TaskNr, CapturedProgram>) -> boo
                             return false;
                         }
                     }
+                    Some(op) if op.waits() => _ = asleep.insert(task),
                     _ => {}
                 }
                 moved = true;
@@ -137,7 +198,7 @@ pub(super) fn runs_for_ever(programs: &BTreeMap<TaskNr, CapturedProgram>) -> boo
                 }
             }
         }
-        if !moved {
+        if !moved && asleep.drain().count() == 0 {
             return false;
         }
     }
@@ -164,7 +225,7 @@ mod tests {
     fn who_waits_for_nobody_does_not_run_on_while_others_wait_for_ever() {
         let alone = cycle(Vec::new(), vec![run(1)]);
         let stuck = cycle(Vec::new(), vec![CapturedOp::Receive, run(1)]);
-        assert!(!runs_for_ever(&BTreeMap::from([(0, alone), (1, stuck)])));
+        assert!(!runs_for_ever(&BTreeMap::from([(0, alone), (1, stuck)]), &Shared::default()));
     }
 
     #[test]
@@ -201,6 +262,23 @@ mod tests {
     }
 
     #[test]
+    fn a_cycle_goes_on_after_what_breaks_into_it() {
+        let request = |n: u64| [run(n), send(1), CapturedOp::Receive];
+        let mut ops = vec![CapturedOp::Receive];
+        for n in 0..40 {
+            (0..5).for_each(|_| ops.extend(request(10)));
+            ops.extend([run(3), CapturedOp::Done, run(4), send(2), CapturedOp::Receive]);
+            // A lock that was waited for now and then.
+            if n % 3 == 0 {
+                ops.extend([run(1), CapturedOp::Receive]);
+            }
+        }
+        let found = of(&ops).expect("it is a cycle of six");
+        let done = found.for_ever.iter().filter(|op| **op == CapturedOp::Done).count();
+        assert_eq!((found.for_ever.iter().filter(|op| op.waits()).count(), done), (6, 1));
+    }
+
+    #[test]
     fn a_distribution_keeps_the_mean() {
         let values: Vec<u64> = (0..1000).map(|n| n * n).collect();
         let mean = values.iter().sum::<u64>() / 1000;
@@ -213,13 +291,14 @@ mod tests {
     fn rounds_that_do_not_fit_together_are_found_without_time() {
         let client = cycle(vec![run(1), send(1), CapturedOp::Receive], vec![run(1), send(1), CapturedOp::Receive]);
         let server = cycle(vec![CapturedOp::Receive], vec![run(1), send(0), CapturedOp::Receive]);
+        let none = Shared::new();
         let pair = BTreeMap::from([(0, client.clone()), (1, server.clone())]);
-        assert!(runs_for_ever(&pair));
+        assert!(runs_for_ever(&pair, &none));
 
         let both_wait = cycle(vec![CapturedOp::Receive], client.for_ever.clone());
-        assert!(!runs_for_ever(&BTreeMap::from([(0, both_wait), (1, server.clone())])), "a deadlock");
+        assert!(!runs_for_ever(&BTreeMap::from([(0, both_wait), (1, server.clone())]), &none), "a deadlock");
 
         let twice = cycle(client.first.clone(), vec![send(1), send(1), run(1), CapturedOp::Sleep(Amount::Ns(1))]);
-        assert!(!runs_for_ever(&BTreeMap::from([(0, twice), (1, server)])), "messages pile up");
+        assert!(!runs_for_ever(&BTreeMap::from([(0, twice), (1, server)]), &none), "messages pile up");
     }
 }

@@ -1,7 +1,9 @@
 //! Groups of tasks that wake each other, and whether they are many of the same.
 
+use super::conversations::completed;
 use super::cycle::{self, pooled};
-use super::program::{CapturedOp, CapturedProgram, Rounds, Sleeps, of_window, steps, take_time};
+use super::program::{CapturedOp, CapturedProgram, Repeats, Sleeps, of_window, steps, take_time};
+use super::streams;
 use super::timeline::{Step, TaskNr, Timelines, family};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -27,15 +29,33 @@ pub(super) struct Group {
     pub(super) instances: u32,
     /// Whether it is of kernel threads alone.
     pub(super) kernel: bool,
+    /// The tasks that read the mailbox of another, as they do for whoever of them comes.
+    pub(super) shared: Shared,
+    /// How many messages that woke nobody were taken for granted.
+    pub(super) implied: u64,
 }
 
+/// The mailbox that a task reads, if that is not its own.
+pub(super) type Shared = BTreeMap<TaskNr, TaskNr>;
+
 impl Group {
+    /// A group whose tasks do their rounds for ever, each with a mailbox of its own.
+    fn of(lines: &Timelines, programs: Programs) -> Self {
+        let kernel = programs.keys().all(|&task| lines.tasks[task as usize].attributes.kernel_thread);
+        Group { programs, cycles: true, instances: 1, kernel, shared: Shared::new(), implied: 0 }
+    }
+
+    /// The task whose mailbox this one reads.
+    pub(super) fn mailbox(&self, task: TaskNr) -> TaskNr {
+        self.shared.get(&task).copied().unwrap_or(task)
+    }
+
     /// The tasks with a mailbox: those that read one, and those to which others send.
     pub(super) fn with_mailbox(&self) -> FxHashSet<TaskNr> {
         let mut found = FxHashSet::default();
         for (&task, program) in &self.programs {
             found.extend(program.ops().filter_map(|op| match op {
-                CapturedOp::Receive => Some(task),
+                CapturedOp::Receive => Some(self.mailbox(task)),
                 CapturedOp::Send { to, .. } => Some(*to),
                 _ => None,
             }));
@@ -50,45 +70,38 @@ impl Group {
     }
 }
 
-fn all_of_kernel(lines: &Timelines, tasks: &[TaskNr]) -> bool {
-    tasks.iter().all(|&task| lines.tasks[task as usize].attributes.kernel_thread)
-}
-
 /// The groups of all tasks that did anything, each a model that goes on for ever: cycles where tasks have them, or else
 /// the steps up to the time at which all programs together have `most_steps`.
 pub(super) fn models(lines: &Timelines, most_steps: usize, marks: bool) -> Vec<Group> {
-    let with_cycles = |tasks: Vec<TaskNr>| {
-        let cycles = cycles(lines, &tasks, marks);
-        (tasks, cycles)
+    let regular = |tasks: Vec<TaskNr>| {
+        let found = regular(lines, &tasks, marks);
+        (tasks, found)
     };
-    let found: Vec<(Vec<TaskNr>, Option<Programs>)> = members(lines).into_iter().map(with_cycles).collect();
-    let irregular = found.iter().filter(|(_, cycles)| cycles.is_none()).flat_map(|(tasks, _)| tasks);
+    let found: Vec<(Vec<TaskNr>, Option<Group>)> = members(lines).into_iter().map(regular).collect();
+    let irregular = found.iter().filter(|(_, group)| group.is_none()).flat_map(|(tasks, _)| tasks);
     let to_ns = cut(lines, irregular, most_steps);
-    let groups = found.into_iter().map(|(tasks, cycles)| {
-        let kernel = all_of_kernel(lines, &tasks);
-        let regular = cycles.is_some();
-        let window = || {
-            let program = |&task: &TaskNr| (task, of_window(lines, task, to_ns, Rounds::ForEver, marks));
-            let acts = |task: &&TaskNr| lines.tasks[**task as usize].acts_by(to_ns);
-            let mut programs: Programs = tasks.iter().filter(acts).map(program).collect();
-            pace(lines, to_ns, &mut programs);
-            let together = programs.values().filter(|program| !program.for_ever.is_empty()).count() > 1;
-            if !together {
-                programs.values_mut().for_each(|program| program.for_ever.retain(|op| *op != CapturedOp::EndOfRound));
-            }
-            programs
-        };
-        Group { programs: cycles.unwrap_or_else(window), cycles: regular, instances: 1, kernel }
-    });
+    let groups = found.into_iter().map(|(tasks, group)| group.unwrap_or_else(|| window(lines, &tasks, to_ns, marks)));
     merged(lines, groups.filter(|group| !group.programs.is_empty()).collect())
+}
+
+/// A group whose tasks do the steps of the window again and again.
+fn window(lines: &Timelines, tasks: &[TaskNr], to_ns: u64, marks: bool) -> Group {
+    let program = |&task: &TaskNr| (task, of_window(lines, task, to_ns, Repeats::ForEver, marks));
+    let acts = |task: &&TaskNr| lines.tasks[**task as usize].acts_by(to_ns);
+    let mut programs: Programs = tasks.iter().filter(acts).map(program).collect();
+    pace(lines, to_ns, &mut programs);
+    let together = programs.values().filter(|program| !program.for_ever.is_empty()).count() > 1;
+    if !together {
+        programs.values_mut().for_each(|program| program.for_ever.retain(|op| *op != CapturedOp::EndOfRound));
+    }
+    Group { cycles: false, ..Group::of(lines, programs) }
 }
 
 /// The groups of all tasks that did anything, each with the steps that were recorded, once.
 pub(super) fn exact(lines: &Timelines, marks: bool) -> Vec<Group> {
     let group = |tasks: Vec<TaskNr>| {
-        let kernel = all_of_kernel(lines, &tasks);
-        let program = |task| (task, of_window(lines, task, u64::MAX, Rounds::Once, marks));
-        Group { programs: tasks.into_iter().map(program).collect(), cycles: false, instances: 1, kernel }
+        let program = |task| (task, of_window(lines, task, u64::MAX, Repeats::Once, marks));
+        Group { cycles: false, ..Group::of(lines, tasks.into_iter().map(program).collect()) }
     };
     members(lines).into_iter().map(group).collect()
 }
@@ -118,14 +131,56 @@ fn members(lines: &Timelines) -> Vec<Vec<TaskNr>> {
     groups.into_values().collect()
 }
 
+/// A group whose tasks do their rounds for ever: as was recorded, or with the messages that woke nobody. Returns `None`
+/// if there are no such rounds.
+fn regular(lines: &Timelines, tasks: &[TaskNr], marks: bool) -> Option<Group> {
+    let none = Shared::new();
+    let plain = || cycles(lines, tasks, marks, &none).or_else(|| streams::of(lines, tasks, marks));
+    if let Some(programs) = plain() {
+        return Some(Group::of(lines, programs));
+    }
+    let completed = completed(lines, tasks);
+    let (lines, implied) = completed.as_ref().map_or((lines, 0), |(lines, implied)| (lines, *implied));
+    [Shared::new(), alike_wakees(lines, tasks)].into_iter().find_map(|shared| {
+        let programs = cycles(lines, tasks, marks, &shared)?;
+        Some(Group { shared, implied, ..Group::of(lines, programs) })
+    })
+}
+
+/// Tasks that one other wakes, and nobody else, and that have names of one family: which of them it is that comes next
+/// is no part of what the other does. They read one mailbox, that of the first.
+fn alike_wakees(lines: &Timelines, tasks: &[TaskNr]) -> Shared {
+    let mut shared = Shared::new();
+    let mut first: BTreeMap<(TaskNr, &str), TaskNr> = BTreeMap::new();
+    for &task in tasks {
+        let line = &lines.tasks[task as usize];
+        let mut by = line.steps.iter().filter_map(|timed| match timed.step {
+            Step::Wait { by, .. } => by,
+            _ => None,
+        });
+        let Some(waker) = by.next() else { continue };
+        if by.all(|other| other == waker) {
+            let mailbox = *first.entry((waker, family(&line.comm))).or_insert(task);
+            shared.insert(task, mailbox);
+        }
+    }
+    shared.retain(|task, mailbox| task != mailbox);
+    shared
+}
+
 /// The cycles of a group's tasks. Returns `None` unless all have one and these fit together.
-fn cycles(lines: &Timelines, tasks: &[TaskNr], marks: bool) -> Option<Programs> {
+fn cycles(lines: &Timelines, tasks: &[TaskNr], marks: bool, shared: &Shared) -> Option<Programs> {
     let program = |&task: &TaskNr| {
         let line = &lines.tasks[task as usize];
         if line.forked_by().is_some() {
             return None;
         }
         let mut ops = steps(lines, line, u64::MAX, Sleeps::Periods, marks);
+        for op in &mut ops {
+            if let CapturedOp::Send { to, .. } = op {
+                *to = shared.get(to).copied().unwrap_or(*to);
+            }
+        }
         // A task that computed for most of the window and never waited does so for ever.
         let ran = line.steps.iter().filter_map(|timed| match timed.step {
             Step::Run(ns) => Some(ns),
@@ -146,7 +201,7 @@ fn cycles(lines: &Timelines, tasks: &[TaskNr], marks: bool) -> Option<Programs> 
     };
     let programs: Programs = tasks.iter().map(program).collect::<Option<_>>()?;
     // Who is not sent anything by the others is not to wait for it.
-    cycle::runs_for_ever(&programs).then_some(programs)
+    cycle::runs_for_ever(&programs, shared).then_some(programs)
 }
 
 /// Lets no round be shorter than the window was, where the group is driven by timers and devices: it computes for less

@@ -7,12 +7,14 @@
 //! together, and `write` is the file.
 
 mod causes;
+mod conversations;
 mod cycle;
 mod fidelity;
 mod groups;
 mod program;
 mod rt_app;
 mod speed;
+mod streams;
 mod timeline;
 mod whatif;
 mod write;
@@ -147,7 +149,10 @@ pub fn capture(
         groups: summary(&lines, &groups),
         window_ns: (lines.from_ns, length),
         complete: lines.complete,
-        losses: lines.losses,
+        losses: Losses {
+            implied_replies: lines.losses.implied_replies + groups.iter().map(|group| group.implied).sum::<u64>(),
+            ..lines.losses
+        },
         wakeups: lines.counts.wakeups,
         transactions: lines.transactions,
         seen: Seen::of(&lines),

@@ -75,7 +75,7 @@ impl CapturedOp {
 
 /// Whether and how often the steps of a program are done again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rounds {
+pub(super) enum Repeats {
     Once,
     ForEver,
 }
@@ -112,12 +112,12 @@ const PERIOD_SPREAD: f64 = 0.1;
 /// How many expiries a period is taken from, at least.
 const LEAST_EXPIRIES: usize = 4;
 
-/// Builds the program of a task from its steps up to `to_ns`, which it does `rounds`. Without transactions in the
-/// source, a transaction is what a task does between two waits (`marks`).
-pub(super) fn of_window(lines: &Timelines, task: TaskNr, to_ns: u64, rounds: Rounds, marks: bool) -> CapturedProgram {
+/// Builds the program of a task from its steps up to `to_ns`, which it does as often as `repeats` says. Without
+/// transactions in the source, a transaction is what a task does between two waits (`marks`).
+pub(super) fn of_window(lines: &Timelines, task: TaskNr, to_ns: u64, repeats: Repeats, marks: bool) -> CapturedProgram {
     let line = &lines.tasks[task as usize];
-    let for_ever = rounds == Rounds::ForEver && line.forked_by().is_none();
-    let exact = rounds == Rounds::Once;
+    let for_ever = repeats == Repeats::ForEver && line.forked_by().is_none();
+    let exact = repeats == Repeats::Once;
     let sleeps = if exact { Sleeps::Until } else { Sleeps::Lengths };
     let mut ops = steps(lines, line, to_ns, sleeps, marks);
     // Tasks that fork in every round would be ever more if they did not wait for their children.
@@ -233,7 +233,8 @@ pub(super) fn without_idle_steps(ops: &[CapturedOp]) -> Vec<CapturedOp> {
 }
 
 /// The period of a task's timer, ns: the median time between two ends of sleeps, if most of these times are close to
-/// it, closer than the lengths of the sleeps are to each other, and the timer expired all the time.
+/// it, and the timer expired all the time. The lengths of the sleeps must differ by more than that: tasks that take
+/// turns on a CPU do the same at regular times, too, and sleep as long as they say.
 fn period(steps: &[TimedStep]) -> Option<u64> {
     let sleeps: Vec<(u64, u64)> = steps
         .iter()
@@ -249,7 +250,9 @@ fn period(steps: &[TimedStep]) -> Option<u64> {
     let span = sleeps.last().map_or(0, |last| last.1) - sleeps[0].1;
     let all_the_time = (between.0 * (sleeps.len() as u64 - 1)).abs_diff(span) as f64 <= PERIOD_SPREAD * span as f64;
     let lengths = spread(sleeps.iter().map(|(began, ended)| ended.saturating_sub(*began)).collect());
-    (all_the_time && between.1 <= PERIOD_SPREAD && between.1 < lengths.1 && between.0 > 0).then_some(between.0)
+    let absolute = |(median, part): (u64, f64)| median as f64 * part;
+    let steadier = absolute(between) < absolute(lengths);
+    (all_the_time && between.1 <= PERIOD_SPREAD && steadier && between.0 > 0).then_some(between.0)
 }
 
 /// The median, and the middle half of the values as a part of it.

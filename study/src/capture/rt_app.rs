@@ -20,7 +20,8 @@ pub(super) fn to_json(lines: &Timelines, groups: &[Group]) -> Option<String> {
         let copies = if group.kernel { 1 } else { group.instances };
         let forked = group.forked();
         let waits = |program: &CapturedProgram| program.ops().any(|op| *op == CapturedOp::Receive);
-        let suspends = group.programs.iter().filter(|(_, program)| waits(program)).map(|(&task, _)| task).collect();
+        let suspends =
+            group.programs.iter().filter(|(_, program)| waits(program)).map(|(&task, _)| group.mailbox(task)).collect();
         for copy in 0..copies {
             let of = Threads { lines, group, forked: &forked, suspends: &suspends, number, copy };
             for (&task, program) in &group.programs {
@@ -85,7 +86,7 @@ impl Threads<'_> {
             let (key, value) = match op {
                 CapturedOp::Run(amount) if amount.mean() > 0 => ("run", json!(us(amount))),
                 CapturedOp::Send { to, .. } if self.suspends.contains(to) => ("resume", json!(self.name(*to))),
-                CapturedOp::Receive => ("suspend", json!(self.name(task))),
+                CapturedOp::Receive => ("suspend", json!(self.name(self.group.mailbox(task)))),
                 CapturedOp::Sleep(amount) => ("sleep", json!(us(amount))),
                 CapturedOp::Timer(ns) => ("timer", json!({"ref": "unique", "period": (ns / 1000).max(1)})),
                 CapturedOp::Fork(child) => ("fork", json!(self.name(*child))),

@@ -120,7 +120,7 @@ pub struct Losses {
     pub unknown_wakers: u64,
     /// Wake-ups of tasks that never ran.
     pub never_ran: u64,
-    /// Replies that nobody had to be woken for, of two tasks that wake nobody else.
+    /// Replies that nobody had to be woken for, of two tasks that wake each other by turns.
     pub implied_replies: u64,
 }
 

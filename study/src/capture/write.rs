@@ -17,8 +17,8 @@ const RAMP: &str = "60ms";
 
 /// The file's text, with the lines of `about` as its first comment.
 pub(super) fn to_toml(lines: &Timelines, groups: &[Group], about: &[String]) -> String {
-    let mut file =
-        File { lines, names: names(lines, groups), distributions: String::new(), nr_distributions: 0, group: 0 };
+    let names = names(lines, groups);
+    let mut file = File { lines, names, distributions: Vec::new(), named: FxHashMap::default(), group: 0 };
     let mut text = String::new();
     about.iter().for_each(|line| _ = writeln!(text, "# {line}"));
     let unit = if lines.transactions > 0 { "trans/s" } else { "rounds/s" };
@@ -46,20 +46,21 @@ pub(super) fn to_toml(lines: &Timelines, groups: &[Group], about: &[String]) -> 
             if mailboxes.contains(&task) {
                 let _ = write!(text, "\n[[channel]]\nname = {}\ncapacity = {MAILBOX}\n{shared}", file.mailbox(task));
             }
-            file.program(&mut programs, task, program);
+            file.program(&mut programs, task, program, group.mailbox(task));
             if !forked.contains(&task) {
                 file.task(&mut tasks, task, group.kernel);
             }
         }
     }
-    text + &file.distributions + &programs + &tasks
+    text + &file.distributions.concat() + &programs + &tasks
 }
 
 struct File<'a> {
     lines: &'a Timelines,
     names: FxHashMap<TaskNr, String>,
-    distributions: String,
-    nr_distributions: u32,
+    distributions: Vec<String>,
+    /// The names of the distributions, by their values.
+    named: FxHashMap<Vec<u64>, String>,
     /// The number of the group that is written.
     group: usize,
 }
@@ -73,11 +74,11 @@ impl File<'_> {
         quoted(&format!("to {}", self.name(task)))
     }
 
-    fn program(&mut self, text: &mut String, task: TaskNr, program: &CapturedProgram) {
+    fn program(&mut self, text: &mut String, task: TaskNr, program: &CapturedProgram, mailbox: TaskNr) {
         let _ = writeln!(text, "\n[[program]]\nname = {}\nops = [", quoted(self.name(task)));
         let [first, for_ever] = [&program.first, &program.for_ever].map(|ops| without_idle_steps(ops));
         for op in first.iter().chain(&for_ever) {
-            let op = self.op(task, op);
+            let op = self.op(task, op, mailbox);
             let _ = writeln!(text, "  {op},");
         }
         if !for_ever.is_empty() {
@@ -86,13 +87,13 @@ impl File<'_> {
         let _ = writeln!(text, "]");
     }
 
-    fn op(&mut self, task: TaskNr, op: &CapturedOp) -> String {
+    fn op(&mut self, task: TaskNr, op: &CapturedOp, mailbox: TaskNr) -> String {
         match op {
             CapturedOp::Run(amount) => format!("{{run = {}}}", self.amount(task, amount)),
             CapturedOp::Softirq => "{softirq = \"0ns\"}".to_owned(),
             CapturedOp::Send { to, sync: true } => format!("{{send = {}, sync = true}}", self.mailbox(*to)),
             CapturedOp::Send { to, sync: false } => format!("{{send = {}}}", self.mailbox(*to)),
-            CapturedOp::Receive => format!("{{recv = {}}}", self.mailbox(task)),
+            CapturedOp::Receive => format!("{{recv = {}}}", self.mailbox(mailbox)),
             CapturedOp::Sleep(amount) => format!("{{sleep = {}}}", self.amount(task, amount)),
             CapturedOp::SleepUntil(ns) => format!("{{sleep_until = \"{ns}ns\"}}"),
             CapturedOp::Timer(ns) => format!("{{timer = \"period\", period = \"{ns}ns\"}}"),
@@ -109,10 +110,17 @@ impl File<'_> {
         match amount {
             Amount::Ns(ns) => format!("\"{ns}ns\""),
             Amount::OneOf(values) => {
-                self.nr_distributions += 1;
-                let name = quoted(&format!("{} {}", self.name(task), self.nr_distributions));
-                let values: Vec<String> = values.iter().map(u64::to_string).collect();
-                let _ = write!(self.distributions, "\n[[distribution]]\nname = {name}\nns = [{}]\n", values.join(", "));
+                let number = self.distributions.len() + 1;
+                let name = match self.named.get(values) {
+                    Some(name) => name,
+                    None => {
+                        let name = quoted(&format!("{} {number}", self.name(task)));
+                        let numbers: Vec<String> = values.iter().map(u64::to_string).collect();
+                        let numbers = numbers.join(", ");
+                        self.distributions.push(format!("\n[[distribution]]\nname = {name}\nns = [{numbers}]\n"));
+                        self.named.entry(values.clone()).or_insert(name)
+                    }
+                };
                 format!("{{from = {name}}}")
             }
         }

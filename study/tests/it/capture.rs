@@ -1,100 +1,37 @@
 //! Captured workloads against what they were captured from: the same throughput, waits and searches when they are
 //! simulated on the same machine, and the same answer to what another policy would do.
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use wakelab_events::simulated::EventFolder;
-use wakelab_events::stream::Source;
-use wakelab_machine::Machine;
-use wakelab_study::Progress;
-use wakelab_study::capture::{
-    CaptureOptions, Captured, Facts, Fidelity, Likeness, RunTimes, capture, experiment, fidelity,
-};
-use wakelab_study::compare::{Comparison, Experiment, Recording, Runner, Simulator, compare};
-use wakelab_study::experiment::Spec;
+use crate::recovery::{Class, MS, again, captured, class, made, original, recorded, recover, show};
+use wakelab_study::capture::Likeness;
+use wakelab_study::compare::{Experiment, Simulator};
 use wakelab_workload::Op;
 
-struct Quiet;
-
-impl Progress for Quiet {
-    fn rows(&self, _: u64) {}
-    fn part(&self, _: &Path, _: f64) {}
-    fn file(&self, _: &Path) {}
-}
-
-const MS: u64 = 1_000_000;
-
-/// An experiment as `wakelab compare` makes it, of one repeat.
-fn original(machine: &str, kernel: &str, workload: &str, load: &str, sides: [&str; 2], ms: [u64; 2]) -> Experiment {
-    let spec = Spec::of_flags(machine, kernel, workload, Some(load), sides[0], sides[1]).expect("it has a load");
-    let mut experiment = spec.resolve().unwrap_or_else(|error| panic!("{workload}: {error}"));
-    (experiment.settle_ns, experiment.time_ns) = (ms[0] * MS, ms[1] * MS);
-    experiment
-}
-
-fn made(experiment: &Experiment, runner: &dyn Runner) -> Comparison {
-    compare(runner, experiment, 1, &(), &AtomicBool::new(false)).expect("it runs")
-}
-
-/// Runs the base side and writes its events to `folder`; returns the throughput.
-fn recorded(experiment: &Experiment, folder: &Path) -> f64 {
-    let events = EventFolder::new(folder).expect("a new folder");
-    let recording = Recording { events: Some(&events), traces: None, others: &Simulator };
-    let one = Experiment { base_only: true, ..experiment.clone() };
-    made(&one, &recording).rows[0].base.mean
-}
-
-fn source(folder: &Path) -> Source {
-    Source::at(folder).expect("a run").pop().expect("one run")
-}
-
-fn captured(folder: &Path, machine: &Machine, exact: bool) -> Captured {
-    let options = CaptureOptions { machine: Some(machine), from_ns: None, window_ns: None, exact };
-    capture(&source(folder), &options, &Quiet).expect("it is captured")
-}
-
-fn again(captured: &Captured, of: &Experiment) -> Experiment {
-    let times = RunTimes { settle_ns: of.settle_ns, time_ns: of.time_ns };
-    let file = Path::new("captured.toml");
-    experiment(captured, file, captured.load, &of.machine, [&of.base, &of.with], times).expect("a valid workload")
-}
-
-struct Recovered {
-    throughput: [f64; 2],
-    fidelity: Fidelity,
-}
-
-/// Captures a benchmark and simulates the capture.
-fn recover(of: &Experiment) -> Recovered {
-    let folder = tempfile::tempdir().expect("a folder");
-    let [first, second] = ["original", "captured"].map(|name| folder.path().join(name));
-    let throughput = recorded(of, &first);
-    let captured = captured(&first, &of.machine, false);
-    let throughput = [throughput, recorded(&again(&captured, of), &second)];
-    let options = CaptureOptions { machine: Some(&of.machine), from_ns: None, window_ns: None, exact: false };
-    let [a, b] = [&first, &second].map(|folder| Facts::of(&source(folder), &options, &Quiet).expect("facts"));
-    Recovered { throughput, fidelity: fidelity(&a, &b, &of.machine) }
-}
-
-fn show(name: &str, found: &Recovered) -> String {
-    let rows = found.fidelity.rows.iter().map(|row| {
-        format!("  {:32} {:>12.2?} {:>12.2} {:?}\n", row.quantity, row.recorded, row.simulated, row.likeness())
-    });
-    format!("{name}: throughput {:.0?}\n{}", found.throughput, rows.collect::<String>())
-}
-
+/// Half loaded, and overloaded: of these many messages find their reader awake. What is `Not` has a row that is not
+/// like the original, which docs/capture.md names; its throughput is.
 #[test]
 fn benchmarks_are_recovered() {
+    let rt_app = |file: &str| format!("{}/../workload/tests/rt-app/{file}.json", env!("CARGO_MANIFEST_DIR"));
+    let (video, dependent) = (rt_app("video-short"), rt_app("tutorial/example7"));
+    let (small, phone) = (["test-8c", "v6.1"], ["pixel6", "v5.18-eas"]);
     let cases = [
-        ("netperf:TCP_RR", "4", Likeness::Faithful),
-        ("netperf:UDP_RR", "4", Likeness::Faithful),
-        ("tbench:loopback", "4", Likeness::Roughly),
-        ("sysbench:oltp_read_write", "4", Likeness::Roughly),
-        ("will-it-scale:context_switch1", "4", Likeness::Roughly),
+        (small, "netperf:TCP_RR", "4", [120, 60], Likeness::Faithful),
+        (small, "netperf:UDP_RR", "4", [120, 60], Likeness::Faithful),
+        (small, "tbench:loopback", "4", [120, 60], Likeness::Roughly),
+        (small, "tbench:loopback", "16", [120, 60], Likeness::Not),
+        (small, "sysbench:oltp_read_write", "4", [300, 200], Likeness::Roughly),
+        (small, "will-it-scale:context_switch1", "4", [120, 60], Likeness::Roughly),
+        (small, "hackbench:process-pipe", "1", [200, 60], Likeness::Roughly),
+        (small, "hackbench:process-sockets", "1", [200, 60], Likeness::Roughly),
+        (small, "schbench:requests", "4", [500, 1000], Likeness::Faithful),
+        (small, "schbench:requests", "16", [500, 1000], Likeness::Not),
+        (small, "schbench:normal", "1", [600, 2000], Likeness::Not),
+        (phone, "jankbench:mean", "1", [3200, 2000], Likeness::Not),
+        (phone, &video, "1", [500, 1000], Likeness::Not),
+        (small, &dependent, "1", [500, 1000], Likeness::Roughly),
     ];
     let mut wrong = String::new();
-    for (workload, load, at_least) in cases {
-        let of = original("test-8c", "v6.1", workload, load, ["", ""], [120, 60]);
+    for ([machine, kernel], workload, load, ms, at_least) in cases {
+        let of = original(machine, kernel, workload, load, ["", ""], ms);
         let found = recover(&of);
         println!("{}", show(workload, &found));
         let [original, again] = found.throughput;
@@ -106,15 +43,14 @@ fn benchmarks_are_recovered() {
     assert!(wrong.is_empty(), "not recovered:\n{wrong}");
 }
 
-/// Most messages of overloaded groups are read without anybody sleeping, so that a recording does not show who depends
-/// on whom.
+/// Writers that wait for room in a pipe are no stream: who depends on whom is not found.
 #[test]
 fn what_is_not_recovered_is_not_taken_for_faithful() {
-    let of = original("test-8c", "v6.1", "hackbench:process-pipe", "1", ["", ""], [60, 40]);
+    let of = original("intel-kaby-lake-4c8t", "v6.12", "hackbench:thread-pipe", "2", ["", ""], [200, 60]);
     let found = recover(&of);
     let [original, again] = found.throughput;
     let far = (again / original - 1.0).abs() > 0.1;
-    assert!(!far || found.fidelity.verdict() != Likeness::Faithful, "{}", show("hackbench", &found));
+    assert!(!far || found.fidelity.verdict() == Likeness::Not, "{}", show("hackbench", &found));
 }
 
 #[test]
@@ -143,4 +79,49 @@ fn a_capture_of_one_policy_predicts_the_flip_under_the_other() {
     let asked = Experiment { settle_ns: 340 * MS, time_ns: 30 * MS, ..again(&captured, &of) };
     let row = &made(&asked, &Simulator).rows[0];
     assert!((150.0..300.0).contains(&row.compare_pct), "{:+.1}%", row.compare_pct);
+}
+
+/// What would be better with another feature, worse, or no different, asked of the original and of its capture.
+#[test]
+fn a_capture_answers_as_its_original() {
+    let switches = ["NO_SIS_UTIL", "NO_WA_WEIGHT", "NO_TTWU_QUEUE"];
+    let cases = [
+        ("netperf:TCP_RR", "4", [120, 60]),
+        ("hackbench:process-sockets", "1", [200, 60]),
+        ("will-it-scale:context_switch1", "4", [120, 60]),
+    ];
+    let (mut found, mut alike) = (String::new(), 0);
+    for (workload, load, ms) in cases {
+        let first = original("test-8c", "v6.1", workload, load, ["", ""], ms);
+        let folder = tempfile::tempdir().expect("a folder");
+        recorded(&first, folder.path());
+        let captured = captured(folder.path(), &first.machine, false);
+        for with in switches {
+            let of = Experiment { repeats: 3, ..original("test-8c", "v6.1", workload, load, ["", with], ms) };
+            let [a, b] = [&of, &again(&captured, &of)].map(|experiment| {
+                let row = &made(experiment, &Simulator).rows[0];
+                (class(row), row.compare_pct)
+            });
+            alike += usize::from(a.0 == b.0);
+            found += &format!("{workload} {with}: {a:.1?} {b:.1?}\n");
+        }
+    }
+    assert_eq!(alike, cases.len() * switches.len(), "{alike} are alike:\n{found}");
+}
+
+/// SIS_SHORT was posted for this load, whose pairs cross each other's CPUs once they are as many as these.
+#[test]
+fn a_capture_tells_that_sis_short_is_better() {
+    let of = |with| {
+        let sides = ["", with];
+        original("intel-1s56c112t", "v6.1", "will-it-scale:context_switch1", "112", sides, [60, 15])
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    recorded(&of(""), folder.path());
+    let captured = captured(folder.path(), &of("").machine, false);
+    let asked = Experiment { repeats: 2, ..of("SIS_SHORT") };
+    for experiment in [&asked, &again(&captured, &asked)] {
+        let row = &made(experiment, &Simulator).rows[0];
+        assert_eq!(class(row), Class::Better, "{:+.1}%", row.compare_pct);
+    }
 }

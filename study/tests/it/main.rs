@@ -18,6 +18,7 @@ mod progress;
 mod published;
 mod record;
 mod recordings;
+mod recovery;
 mod regret;
 mod reproduce;
 mod reproduce_frequency;
