@@ -12,6 +12,7 @@ mod describe;
 mod fair;
 mod pelt;
 mod placement;
+mod sched_cache;
 mod sched_core;
 mod topology;
 
@@ -28,5 +29,6 @@ pub use placement::{
     CapacitySearch, Code, Eas, EnergyModel, FindGroup, IdleSearch, NumaFork, RunnableBoost, SisProp, SmtScan, UtilFits,
     Wakelist,
 };
+pub use sched_cache::{Footprint, LlcBusy, LlcThreads, SchedCacheRules};
 pub use sched_core::{CoreRules, HrtickForm};
 pub use topology::{AsymDetection, DomainRules, GroupFlags, ImbNuma, LlcId, PkgName};

@@ -4,7 +4,7 @@ use crate::{PowerOption, Preset, Unit};
 use wakelab_input::{nearest, suggest};
 
 /// What can be set, and the range.
-const SETTABLE: [(&str, u64, u64); 10] = [
+const SETTABLE: [(&str, u64, u64); 15] = [
     ("sched_latency", 100_000, 1_000_000_000),
     ("min_granularity", 100_000, 1_000_000_000),
     ("wakeup_granularity", 0, 1_000_000_000),
@@ -15,6 +15,11 @@ const SETTABLE: [(&str, u64, u64); 10] = [
     ("sis_util_pct", 100, 1000),
     ("sis_util_exponent", 1, 4),
     ("pelt_multiplier", 1, 4),
+    ("llc_aggr_tolerance", 0, 100),
+    ("llc_epoch_period", 1, 1000),
+    ("llc_epoch_affinity_timeout", 0, 1000),
+    ("llc_overaggr_pct", 0, 100),
+    ("llc_imb_pct", 0, 100),
 ];
 
 /// What can be set to powers of two only.
@@ -100,7 +105,8 @@ impl Preset {
     pub fn with_settings(&self, settings: impl IntoIterator<Item = Setting>) -> Result<Preset, SettingError> {
         let mut preset = self.clone();
         for Setting { name, value } in settings {
-            // The two of SIS_UTIL go with the feature, and a faster clock of PELT can be given to any version.
+            // Those of SIS_UTIL and of cache-aware balancing go with the features, and a faster clock of PELT can be
+            // given to any version.
             let own = preset.tunables.list().into_iter().find(|tunable| tunable.name == name);
             let has = own.is_some_and(|tunable| tunable.value.is_some() || tunable.unit == Unit::Plain);
             if !has {
@@ -144,6 +150,11 @@ mod tests {
         assert!(set("v6.1", "sis_util_pkt", "120").unwrap_err().to_string().contains("did you mean `sis_util_pct`"));
         let error = set("v6.1", "sis_util_exponent", "9").unwrap_err();
         assert_eq!(error.to_string(), "sis_util_exponent=9 is not a number from 1 to 4");
+        let error = set("v7.2", "llc_aggr_tolerance", "101").unwrap_err();
+        assert_eq!(error.to_string(), "llc_aggr_tolerance=101 is not a number from 0 to 100");
+        let error = set("v7.2", "llc_epoch_period", "0").unwrap_err();
+        assert_eq!(error.to_string(), "llc_epoch_period=0 is not a number from 1 to 1000");
+        assert!(set("v7.2", "llc_agr_tolerance", "1").unwrap_err().to_string().contains("llc_aggr_tolerance"));
         let error = set("v6.1", "pelt_multiplier", "3").unwrap_err();
         assert_eq!(error.to_string(), "pelt_multiplier=3 is not a number from 1 to 4, and a power of two");
         assert_eq!(set("v5.18-eas", "pelt_multiplier", "2").unwrap().tunables.pelt_multiplier, Some(2));

@@ -105,6 +105,16 @@ tunables! {
     pelt_multiplier: "sysctl_sched_pelt_multiplier", Plain, false, "By how much PELT's clock runs faster: 1, 2 or 4, \
         for a half-life of 32, 16 or 8 ms; without it 1. Of the posting \"sched/pelt: Change PELT halflife at \
         runtime\", Dietmar Eggemann, August 2022.";
+    llc_aggr_tolerance: "llc_aggr_tolerance", Plain, false, "Cache-aware balancing (debugfs llc_balancing/): how \
+        readily processes of many threads and much memory are drawn to one LLC; 0 never, 100 whatever their size.";
+    llc_epoch_period: "llc_epoch_period", Plain, false, "Cache-aware balancing: the ticks of an epoch, after which run \
+        times count half; HZ / 100.";
+    llc_epoch_affinity_timeout: "llc_epoch_affinity_timeout", Plain, false, "Cache-aware balancing: after how many \
+        epochs without a scan a process loses its preferred LLC.";
+    llc_overaggr_pct: "llc_overaggr_pct", Plain, false, "Cache-aware balancing: the utilisation, per cent of the \
+        capacity, from which on an LLC is too busy to take more; half as much again without SMT.";
+    llc_imb_pct: "llc_imb_pct", Plain, false, "Cache-aware balancing: by how much, per cent, the utilisation of one \
+        LLC may exceed that of another for tasks that prefer it.";
     pelt_half_life: "LOAD_AVG_PERIOD", Periods, false, "After how many periods a PELT signal halves (sched-pelt.h): \
         32.8 ms.";
 }

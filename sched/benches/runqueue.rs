@@ -67,7 +67,7 @@ impl Busy {
         for i in 0..tasks {
             let slice = if i % 3 == 0 { 0 } else { 1_000_000 + u64::from(i * 7919 % 5_000_000) };
             let task = busy.es.push(Entity::new(Policy::Normal, (i % 7) as i8 - 3, slice));
-            busy.rq.task_fork(&mut busy.es, busy.now, task);
+            let _ = busy.rq.task_fork(&mut busy.es, busy.now, task);
             let _ = busy.rq.enqueue_task(&mut busy.es, busy.now, task, EnqueueFlags::INITIAL);
             busy.run();
         }

@@ -9,6 +9,7 @@ use crate::model::Model;
 use crate::pm::Pm;
 use crate::pm::clocks::dilation;
 use crate::pm::rcu::{grace_period_ns, queues_callbacks};
+use crate::sched_cache::CacheState;
 use crate::search::Search;
 use crate::system::{Llc, System};
 use crate::task::{State, Task, Wait};
@@ -82,6 +83,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             policies: PolicyStates::new(&model.rules()),
             dequeued: SmallVec::new(),
             asym_nr_idle_scan: nr_cpus as i32,
+            sched_cache: CacheState::new(model, INITIAL_JIFFIES),
         };
         let mut sim = Sim {
             sys,
@@ -183,6 +185,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             let avg = init_entity_runnable_average(0);
             let mut new = Task::new(task.program, &task.channels, mask, pinned, avg);
             new.process = task.process;
+            new.footprint = task.footprint;
             let id = self.add(new, entity(task, model.run_queue.forgets_slices()));
             (self.nr_unblocked, self.nr_unexited) = (self.nr_unblocked + 1, self.nr_unexited + 1);
             let start = if model.mechanisms.ramp { task.start_ns } else { 0 };
@@ -280,6 +283,7 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         misfit_task_load: 0,
         cfs_tasks: CfsTasks::new(),
         active_balance: None,
+        active_llc: false,
         next_balance: INITIAL_JIFFIES,
         sd: SmallVec::new(),
         newidle: Newidle::default(),

@@ -195,6 +195,8 @@ pub struct CpuState {
     pub sd: SmallVec<[SdBalance; 3]>,
     /// `rq->active_balance`: a stopper is on its way to push the running task to this CPU.
     pub active_balance: Option<Cpu>,
+    /// It is to push only a task that prefers that CPU's LLC.
+    pub active_llc: bool,
     /// `rq->nr_iowait`.
     pub nr_iowait: u32,
     /// `rq->hrtick_timer`.

@@ -20,6 +20,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         p.children += 1;
         let mut child = Task::new(program, &p.channels, p.mask, p.pinned, p.avg);
         child.process = p.process;
+        child.footprint = p.footprint;
         child.parent = Some(parent);
         let id = self.add(child, child_of(&self.sys.es[parent]));
         (self.nr_unblocked, self.nr_unexited) = (self.nr_unblocked + 1, self.nr_unexited + 1);
@@ -50,6 +51,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.tasks[id.0 as usize].cpu = this_cpu;
         self.sys.tasks[id.0 as usize].recent_used_cpu = this_cpu;
 
+        self.sys.cache_fork(id);
         let cpu = self.fork_cpu(this_cpu, parent.map(|(_, parent)| parent), id);
         let weight = u64::from(self.sys.es[id].load.weight);
         let task = &mut self.sys.tasks[id.0 as usize];
@@ -121,6 +123,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let model = self.sys.model;
         // Before it, a shell's child closes and redirects files (file_free_rcu()).
         self.sys.call_rcu(cpu, 1);
+        self.sys.cache_leave(id);
         self.sys.tasks[id.0 as usize].process = None;
         if self.sys.tasks[id.0 as usize].pinned {
             return false;

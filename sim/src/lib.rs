@@ -18,6 +18,7 @@ mod pm;
 mod program;
 mod run;
 mod runqueue;
+mod sched_cache;
 mod schedule;
 mod search;
 mod search_policies;

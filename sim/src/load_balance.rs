@@ -24,6 +24,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let plan = plan_balance(&self.sys, &model.balance, cpu, level, idle, &state);
         let sd = model.balance.sd(cpu, level);
         self.sys.cpus[cpu as usize].sd[level].tune(sd, idle, &plan);
+        self.sys.balanced_cache(&plan);
         if let Some(overload) = plan.overload {
             self.sys.overload = overload;
         }
@@ -71,7 +72,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                 }
             }
             if plan.active_balance {
-                self.sys.cpus[src as usize].active_balance = Some(cpu);
+                let c = &mut self.sys.cpus[src as usize];
+                (c.active_balance, c.active_llc) = (Some(cpu), plan.active_llc);
                 self.at(self.sys.now, TimedEvent::Stopper(src));
             }
         }
@@ -85,7 +87,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         let Some(target) = self.sys.cpus[cpu as usize].active_balance.take() else { return false };
         self.sys.cpus[cpu as usize].debt += 2 * model.costs.context_switch;
         let states = &self.sys.cpus[target as usize].sd;
-        let push = active_load_balance_cpu_stop(&self.sys, &model.balance, cpu, target, states);
+        let for_llc = self.sys.cpus[cpu as usize].active_llc;
+        let push = active_load_balance_cpu_stop(&self.sys, &model.balance, cpu, target, states, for_llc);
         let Some(push) = push else { return false };
         self.sys.cpus[target as usize].sd[push.level].nr_balance_failed = 0;
         self.push_task(cpu, target, push.task)
@@ -138,6 +141,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// Takes a task off its run queue (`detach_task()`).
     fn detach(&mut self, src: Cpu, task: TaskId) {
+        self.sys.account_mm_sched(src);
         self.sys.load_dequeue(src, task, false);
         let now = self.sys.clock_task(src);
         let c = &mut self.sys.cpus[src as usize];

@@ -3,10 +3,10 @@
 use crate::pm::PmModel;
 use crate::{Mechanisms, Setup, SimError, asym_capacity, supported};
 use smallvec::SmallVec;
-use wakelab_kernel::{Code, Feature, FeatureSet, HrtickForm, Preset, Tunables};
+use wakelab_kernel::{Code, Feature, FeatureSet, HrtickForm, Preset, SchedCacheRules, Tunables};
 use wakelab_machine::{Machine, Noise};
 use wakelab_sched::CpuMask;
-use wakelab_sched::balance::{Balance, BalanceTunables};
+use wakelab_sched::balance::{Balance, BalanceTunables, SchedCache};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{SchedDomains, build_sched_domains};
 use wakelab_sched::energy::PerfDomains;
@@ -144,6 +144,8 @@ pub struct Model<'a> {
     pub noise: (u64, u64),
     /// Frequencies, idle states and power, where a side asks for them.
     pub pm: Option<PmModel>,
+    /// By CPU: `sd->llc_bytes`.
+    pub llc_bytes: Vec<u64>,
 }
 
 /// The scheduling domains of a machine under a kernel with these features on.
@@ -193,7 +195,18 @@ impl<'a> Model<'a> {
             None => None,
         };
         let energy = asym_capacity::perf_domains(machine, kernel, domains, pm.as_ref())?.ok();
-        let balance = balance(machine, kernel, features, domains)?;
+        let mut balance = balance(machine, kernel, features, domains)?;
+        if let Some(cache) = sched_cache(kernel, features, &tunables, workload, domains) {
+            balance = balance.with_sched_cache(cache);
+        }
+        let llc_bytes = crate::sched_cache::llc_bytes(machine, &domains.sd_llc_size);
+        if workload.tasks.iter().any(|task| task.footprint != 0) && llc_bytes.contains(&0) {
+            return Err(SimError::Machine(format!(
+                "{}: the workload has processes with a footprint, and the machine does not say how large its last \
+                 level caches are; expected a [[cache]] for all CPUs",
+                machine.name
+            )));
+        }
         Ok(Model {
             code: &kernel.code,
             features,
@@ -231,6 +244,7 @@ impl<'a> Model<'a> {
             capacity: machine.topology.cpus.iter().map(|cpu| u64::from(cpu.capacity)).collect(),
             pipe_wakes_while_full: kernel.core.pipe_wakes_while_full,
             pm,
+            llc_bytes,
             energy,
             noise: if mechanisms.noise { (noise.kworker_period_ns, noise.kworker_run_ns) } else { (0, 0) },
         })
@@ -294,6 +308,33 @@ fn balance_tunables(tunables: &Tunables, kernel: &Preset) -> BalanceTunables {
         preemption: kernel.core.preemption,
         hz: kernel.hz.value,
     }
+}
+
+/// Cache-aware balancing, if the kernel has it on, the machine has LLCs to choose from, and tasks can be of one
+/// process: a process of one thread prefers none (`invalid_llc_nr()`).
+fn sched_cache(
+    kernel: &Preset,
+    features: FeatureSet,
+    tunables: &Tunables,
+    workload: &Workload,
+    domains: &SchedDomains,
+) -> Option<SchedCache> {
+    let rules = SchedCacheRules::of(&kernel.balance, features)?;
+    if !workload.tasks.iter().any(|task| task.process.is_some()) || !SchedCache::is_present(domains) {
+        return None;
+    }
+    let value = |tunable: Option<u64>, default| tunable.unwrap_or(default) as u32;
+    Some(SchedCache {
+        rules,
+        aggr_tolerance: value(tunables.llc_aggr_tolerance, 1),
+        epoch_period: value(tunables.llc_epoch_period, u64::from(kernel.hz.value) / 100),
+        epoch_affinity_timeout: value(tunables.llc_epoch_affinity_timeout, 5),
+        overaggr_pct: value(tunables.llc_overaggr_pct, 50),
+        imb_pct: value(tunables.llc_imb_pct, 20),
+        smt_num_threads: domains.smt_mask.iter().map(|core| core.weight()).max().unwrap_or(1),
+        // NUMA balancing is on by default where there are several nodes (`check_numabalancing_enable()`).
+        numa_balancing: domains.node.iter().any(|node| *node != domains.node[0]),
+    })
 }
 
 /// What a kworker does: it wakes by a timer, runs, and sleeps again.

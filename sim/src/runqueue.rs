@@ -28,6 +28,7 @@ impl System<'_> {
     /// Picks the task that is to run next, and clears the requests to reschedule. The averages of a previous task that
     /// blocks or exits are up to date.
     pub fn pick_next(&mut self, cpu: Cpu, prev: Prev) -> Option<TaskId> {
+        self.account_mm_sched(cpu);
         let (queue, now) = (self.queue(cpu), self.clock_task(cpu));
         let c = &mut self.cpus[cpu as usize];
         (c.need_resched, c.need_resched_lazy) = (false, false);
@@ -59,6 +60,7 @@ impl System<'_> {
         c.nr_running -= 1;
         c.weight -= weight;
         c.cfs_tasks.dequeue(task);
+        self.account_llc(cpu, task, false);
         self.touch(cpu);
         if self.policies.hooks().contains(Hooks::DEQUEUE) {
             self.dequeued.push((cpu, task));
@@ -79,6 +81,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let wakes = flags.contains(EnqueueFlags::WAKEUP);
         self.sys.io_enqueue(cpu, task);
         self.sys.load_enqueue(cpu, task, wakes);
+        self.sys.account_mm_sched(cpu);
         let now = self.sys.clock_task(cpu);
         let c = &mut self.sys.cpus[cpu as usize];
         let resched = c.rq.enqueue_task(&mut self.sys.es, now, task, flags);
@@ -86,6 +89,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         c.weight += u64::from(self.sys.es[task].load.weight);
         c.cfs_tasks.enqueue(task);
         self.sys.overload |= c.nr_running > 1;
+        self.sys.account_llc(cpu, task, true);
         self.update_only_task(cpu);
         // Not for tasks that are new or that balancing moves (`task_new`).
         if wakes {

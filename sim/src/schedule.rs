@@ -190,6 +190,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.emit(|_| Event::Switch { cpu, prev: prev.map(|t| t.0), prev_sleeps, next: next.map(|t| t.0) });
         if let Some(next) = next {
             self.charge_cold_cache(cpu, next);
+            self.exit_to_user_mode(cpu);
         }
         if let Some(prev) = prev.filter(|prev| self.sys.tasks[prev.0 as usize].state == State::Dead) {
             self.sys.load_dead(prev);

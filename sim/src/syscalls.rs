@@ -224,7 +224,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         if c.rq.nr_queued() == 1 && !c.need_resched {
             return false;
         }
-        c.rq.yield_task(&mut self.sys.es, now);
+        self.sys.account_mm_sched(cpu);
+        self.sys.cpus[cpu as usize].rq.yield_task(&mut self.sys.es, now);
         self.reschedule(cpu, id);
         true
     }

@@ -5,11 +5,12 @@ use crate::cpu::{CpuState, Doing};
 use crate::futex::Sync;
 use crate::model::Model;
 use crate::pm::Pm;
+use crate::sched_cache::CacheState;
 use crate::search::{PositionEntry, SearchEntry};
 use crate::task::Task;
 use smallvec::SmallVec;
 use wakelab_sched::CpuMask;
-use wakelab_sched::balance::BalanceView;
+use wakelab_sched::balance::{BalanceView, CacheGroup, LlcStats};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SchedGroup;
 use wakelab_sched::group_sums::{DomainSums, GroupTable};
@@ -115,6 +116,8 @@ pub struct System<'m> {
     pub dequeued: SmallVec<[(Cpu, TaskId); 2]>,
     /// `nr_idle_scan` of the domain with all capacities, for kernels that keep one there.
     pub asym_nr_idle_scan: i32,
+    /// What cache-aware balancing keeps; `None` where it is off.
+    pub sched_cache: Option<Box<CacheState>>,
 }
 
 impl System<'_> {
@@ -465,6 +468,38 @@ impl BalanceView for System<'_> {
             FairRq::Cfs(_) => true,
             FairRq::Eevdf(rq) => rq.entity_eligible(&self.es, task),
         }
+    }
+
+    fn fair_curr(&self, cpu: Cpu) -> Option<TaskId> {
+        self.cpus[cpu as usize].rq.curr()
+    }
+
+    fn task_util(&self, task: TaskId) -> u64 {
+        self.tasks[task.0 as usize].avg.util_avg
+    }
+
+    fn preferred_llc(&self, task: TaskId) -> Option<Cpu> {
+        self.cache_preferred_llc(task)
+    }
+
+    fn cache_group(&self, task: TaskId) -> Option<CacheGroup> {
+        self.cache_group_of(task)
+    }
+
+    fn llc_counts(&self, cpu: Cpu, llc: Cpu) -> u32 {
+        self.cache_counts(cpu, llc)
+    }
+
+    fn llc_is_preferred(&self, llc: Cpu) -> bool {
+        self.cache_preferred_elsewhere(llc)
+    }
+
+    fn llc_stats(&self, cpu: Cpu) -> Option<LlcStats> {
+        self.cache_llc_stats(cpu)
+    }
+
+    fn llc_bytes(&self, cpu: Cpu) -> Option<u64> {
+        self.cache_llc_bytes(cpu)
     }
 
     fn curr_on_rq(&self, cpu: Cpu) -> bool {

@@ -134,6 +134,8 @@ pub struct Task {
     pub begun: u64,
     /// The process whose address space it shares (`p->mm`); `None` if nobody shares its own.
     pub process: Option<u32>,
+    /// The memory that it adds to that process's, bytes.
+    pub footprint: u64,
     /// Its average sleep, with SIS_CACHE.
     pub sleep: SleepAvg,
     /// Who forked it.
@@ -226,6 +228,7 @@ impl Task {
             workload: true,
             program,
             process: None,
+            footprint: 0,
             pc: 0,
             loops: SmallVec::new(),
             channels: SmallVec::from_slice(channels),

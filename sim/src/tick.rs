@@ -39,6 +39,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         if let Some(curr) = self.sys.cpus[cpu as usize].rq.curr() {
             self.sys.update_load(cpu, curr, UpdateFlags::empty());
+            self.sys.account_mm_sched(cpu);
             let now = self.sys.clock_task(cpu);
             let c = &mut self.sys.cpus[cpu as usize];
             let pending = Tick { lazy: c.need_resched_lazy, hrtick_active: c.hrtick.expires.is_some() };
@@ -46,6 +47,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             if self.sys.note_resched(cpu, resched).is_now() {
                 self.sys.cpus[cpu as usize].need_resched = true;
             }
+            self.sys.task_tick_cache(cpu, curr);
             self.sys.update_misfit(cpu, Some(curr));
             self.sys.check_overutilized(cpu);
         }
@@ -60,6 +62,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let c = &mut self.sys.cpus[cpu as usize];
         c.debt += cost;
         if c.doing == Doing::Run {
+            self.exit_to_user_mode(cpu);
             self.proceed(cpu);
         }
     }
@@ -135,6 +138,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         if let Some(curr) = self.sys.cpus[cpu as usize].rq.curr() {
             self.sys.update_load(cpu, curr, UpdateFlags::empty());
+            self.sys.account_mm_sched(cpu);
             let now = self.sys.clock_task(cpu);
             let resched = self.sys.cpus[cpu as usize].rq.hrtick_tick(&mut self.sys.es, now);
             if self.sys.note_resched(cpu, resched).is_now() {

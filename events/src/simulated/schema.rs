@@ -208,6 +208,7 @@ named!(MigrationType {
     MigrationType::Util => "util",
     MigrationType::Task => "task",
     MigrationType::Misfit => "misfit",
+    MigrationType::LlcTask => "llc-task",
 });
 
 named!(Outcome {

@@ -171,6 +171,19 @@ features! {
     NI_MIGRATION_COST_GATE: "Begin no newly-idle balance on a CPU that expects to be idle for less than the migration \
         cost.",
         None, Some("5.16"), "newidle_balance() before c5b0a7eefc70; the name is wakelab's", true;
+    SCHED_CACHE: "Draw the tasks of a process to one LLC (`CONFIG_SCHED_CACHE`), in the version's form, or in that of \
+        7.2.",
+        Some("7.2"), None,
+        "fair.c, 7.2 and 7.3; the kernel's switch is llc_balancing/enabled in debugfs, and the name that of the \
+            posting's feature",
+        true;
+    SCHED_CACHE_V1: "The same as first posted.",
+        None, None,
+        "\"[PATCH 00/19] Cache Aware Scheduling\", Tim Chen, October 2025, where its name is SCHED_CACHE; this one is \
+            wakelab's",
+        true;
+    SCHED_CACHE_LB: "The same as in the RFC, version 4: by balancing only.",
+        None, None, "\"[RFC PATCH v4 00/28] Cache aware load-balancing\", Chen Yu and Tim Chen, August 2025", true;
     SIS_CORE: "Allow the search for an idle core; every kernel does, and the switch turns it off.",
         None, None, "\"[PATCH v3 0/7] Improve scheduler scalability for fast path\", subhra mazumdar, June 2019", true;
     SIS_LIMIT: "Limit the scan to between one and two cores, starting each where the last on that CPU ended \

@@ -48,7 +48,7 @@ const CLUSTER: &[Feature] = &[
 /// Features that answer one question: one of the first and one of the second contradict each other. SIS_ORACLE replaces
 /// the search that the others change, and each version of SIS_UTIL has a formula of its own for the same number.
 /// SIS_LIMIT and SIS_EFF_BUSY keep one result of each search, and a search of several LLCs has several.
-const ALTERNATIVES: [(&[Feature], &[Feature]); 10] = [
+const ALTERNATIVES: [(&[Feature], &[Feature]); 12] = [
     (&[Feature::SIS_UTIL_V1], &[Feature::SIS_UTIL_V2, Feature::SIS_UTIL_V3]),
     (&[Feature::SIS_UTIL_V2], &[Feature::SIS_UTIL_V3]),
     (
@@ -62,6 +62,8 @@ const ALTERNATIVES: [(&[Feature], &[Feature]); 10] = [
     (&[Feature::SIS_CLUSTER_V7], CLUSTER.split_at(2).1),
     (&[Feature::SIS_CLUSTER_V8], CLUSTER.split_at(3).1),
     (&[Feature::SIS_CLUSTER_V9], CLUSTER.split_at(4).1),
+    (&[Feature::SCHED_CACHE], &[Feature::SCHED_CACHE_V1, Feature::SCHED_CACHE_LB]),
+    (&[Feature::SCHED_CACHE_V1], &[Feature::SCHED_CACHE_LB]),
 ];
 
 fn word(&(feature, on): &(Feature, bool)) -> String {

@@ -139,6 +139,7 @@ impl BalanceRules {
         push: Push::AnyFailures,
         push_queued_only: false,
         serialize: Serialize::Visits,
+        sched_cache: None,
         newidle: NewidleRules {
             cost_floor: true,
             cost_restarts_decay: false,

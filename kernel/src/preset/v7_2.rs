@@ -1,5 +1,5 @@
 //! 7.2, as Debian has it.
-use super::{Preset, features_boosted, hz_250, v6_18};
+use super::{Preset, features_cached, hz_250, v6_18};
 use crate::Feature::{self, *};
 use crate::rules::*;
 use crate::{Tunables, sd_flags};
@@ -41,10 +41,10 @@ pub(super) static PRESET: Preset = Preset {
     name: "v7.2",
     before: Some(v6_18::PRESET.name),
     source: "Debian linux-source-7.2 7.2.12-1~bpo13+1, kernel/sched/{fair.c,features.h,core.c,topology.c}",
-    complete: "complete for the fair class without cgroups; cache-aware balancing (the llc_* tunables) is left out",
-    features: features_boosted(FILE),
+    complete: "complete for the fair class without cgroups; cache-aware balancing without NUMA balancing's part",
+    features: features_cached(FILE),
     feature_file: FILE,
-    tunables: Tunables::EEVDF_V6_12,
+    tunables: Tunables::EEVDF_V7_2,
     tunables_source: "kernel/sched/fair.c and sched.h, 7.2.12",
     hz: hz_250("CONFIG_HZ of Debian's 7.2.12+deb13-cloud-amd64 (7.2.12-1~bpo13+1)"),
     sd_flags: &sd_flags::V7_2,
@@ -58,6 +58,19 @@ pub(super) static PRESET: Preset = Preset {
     cpuidle: CpuidleRules::V7_2,
     core: CoreRules::V7_2,
 };
+
+impl Tunables {
+    /// Those of 6.12, and those of cache-aware balancing (`llc_balancing/` in debugfs) at 250 Hz.
+    pub(super) const EEVDF_V7_2: Self = Tunables {
+        llc_aggr_tolerance: Some(1),
+        // EPOCH_PERIOD is HZ / 100.
+        llc_epoch_period: Some(2),
+        llc_epoch_affinity_timeout: Some(5),
+        llc_overaggr_pct: Some(50),
+        llc_imb_pct: Some(20),
+        ..Self::EEVDF_V6_12
+    };
+}
 
 impl EevdfRules {
     /// Linux 7.2 (read in 7.2.12, with its defaults).
@@ -95,7 +108,7 @@ impl PeltRules {
 }
 
 impl BalanceRules {
-    /// Linux 7.2 (7.2.12), without cache-aware balancing.
+    /// Linux 7.2 (7.2.12).
     pub const V7_2: Self = BalanceRules {
         h_nr_runnable: true,
         larger_cpus_first: true,
@@ -105,6 +118,7 @@ impl BalanceRules {
         delayed_only_with_load: true,
         ineligible_waits: true,
         serialize: Serialize::Passes,
+        sched_cache: Some(SchedCacheRules::V7_2),
         newidle: NewidleRules { rate: true, ..Self::V6_12.newidle },
         ..Self::V6_12
     };

@@ -1,5 +1,5 @@
 //! 7.3, as Debian has it: its placement is that of 7.2.
-use super::{Preset, features_boosted, hz_250, v7_2};
+use super::{Preset, features_cached, hz_250, v7_2};
 use crate::rules::*;
 use crate::{Tunables, sd_flags};
 
@@ -7,10 +7,10 @@ pub(super) static PRESET: Preset = Preset {
     name: "v7.3",
     before: Some(v7_2::PRESET.name),
     source: "Debian linux-source-7.3 7.3.4-1~bpo13+1, kernel/sched/{fair.c,features.h,core.c,topology.c}",
-    complete: "complete for the fair class without cgroups; cache-aware balancing (the llc_* tunables) is left out",
-    features: features_boosted(v7_2::FILE),
+    complete: "complete for the fair class without cgroups; cache-aware balancing without NUMA balancing's part",
+    features: features_cached(v7_2::FILE),
     feature_file: v7_2::FILE,
-    tunables: Tunables::EEVDF_V6_12,
+    tunables: Tunables::EEVDF_V7_2,
     tunables_source: "kernel/sched/fair.c and sched.h, 7.3.4",
     hz: hz_250("CONFIG_HZ of Debian's 7.3.4+deb13-cloud-amd64 (7.3.4-1~bpo13+1)"),
     sd_flags: &sd_flags::V7_2,
@@ -42,7 +42,7 @@ impl PeltRules {
 }
 
 impl BalanceRules {
-    /// Linux 7.3 (7.3.4), without cache-aware balancing.
+    /// Linux 7.3 (7.3.4).
     pub const V7_3: Self = BalanceRules {
         misfit_if_larger: true,
         equal_capacity_pulls: true,

@@ -1,8 +1,8 @@
 //! Load balancing (`load_balance()`, `newidle_balance()`, `_nohz_idle_balance()`; since 6.10 `sched_balance_rq()` and
 //! `sched_balance_newidle()`).
 
-use super::UtilFits;
 use super::describe::{forms, rules};
+use super::{SchedCacheRules, UtilFits};
 
 rules! {
     /// The version-dependent parts of balancing.
@@ -123,6 +123,8 @@ rules! {
         pub push_queued_only: bool,
         /// Which passes over a domain with SD_SERIALIZE exclude each other (`balancing`, `sched_balance_running`).
         pub serialize: Serialize,
+        /// Cache-aware balancing, if the version has it (in 7.2, not in 6.12).
+        pub sched_cache: Option<SchedCacheRules>,
         /// Newly idle balancing.
         pub newidle: NewidleRules,
         /// A CPU of an idle core balances for CPUs whose tick is stopped, before one with a busy sibling

@@ -73,7 +73,7 @@ impl<T: Describe> Describe for Option<T> {
     fn describe(&self, name: &str, doc: &'static str, add: &mut dyn FnMut(Rule)) {
         match self {
             Some(value) => value.describe(name, doc, add),
-            None => add(Rule::new(name, "None".to_owned(), "not modelled".to_owned(), None, doc)),
+            None => add(Rule::new(name, "None".to_owned(), "none".to_owned(), None, doc)),
         }
     }
 }

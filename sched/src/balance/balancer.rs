@@ -2,6 +2,7 @@
 //! the domains, all of which stay the same from pass to pass.
 
 use super::BalanceRules;
+use super::sched_cache::SchedCache;
 use crate::boost::BoostSite;
 use crate::cpumask::Cpu;
 use crate::domain::{Level, SchedDomain, SchedDomains, SdFlags};
@@ -32,6 +33,8 @@ pub struct Balance<'a> {
     pub(super) domains: &'a SchedDomains,
     /// `sched_energy_enabled()`.
     pub(super) energy: bool,
+    /// Cache-aware balancing, if it is on.
+    pub(super) sched_cache: Option<SchedCache>,
     /// Whether `cpu_util_cfs_boost()` is read if utilisation is moved.
     pub(super) util_boost: bool,
 }
@@ -57,7 +60,7 @@ impl<'a> Balance<'a> {
             }
         }
         let util_boost = BoostSite::Lb.is_on(features);
-        Ok(Balance { rules, features, tunables, domains, energy: false, util_boost })
+        Ok(Balance { rules, features, tunables, domains, energy: false, sched_cache: None, util_boost })
     }
 
     /// Returns the balancer of a machine with energy-aware placement
@@ -66,6 +69,19 @@ impl<'a> Balance<'a> {
     #[must_use]
     pub fn with_energy(self) -> Self {
         Balance { energy: true, ..self }
+    }
+
+    /// Returns the balancer with cache-aware balancing, on a machine that has LLCs to choose from
+    /// ([`SchedCache::is_present`]).
+    #[must_use]
+    pub fn with_sched_cache(self, cache: SchedCache) -> Self {
+        Balance { sched_cache: Some(cache), ..self }
+    }
+
+    /// Returns cache-aware balancing, if it is on.
+    #[inline]
+    pub fn sched_cache(&self) -> Option<&SchedCache> {
+        self.sched_cache.as_ref()
     }
 
     /// Returns a CPU's domain at `level` (0 is the lowest).

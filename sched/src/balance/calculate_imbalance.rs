@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! misfit_task:              migrate_misfit 1; on equal CPUs migrate_load of the CPU with reduced capacity
+//! llc_balance:              migrate_llc_task 1
 //! asym_packing:             migrate_task, all;   smt_balance, imbalanced: migrate_task, 1
 //! local has_spare:
 //!     busiest overloaded, no shared LLC:                migrate_util  local capacity - local util
@@ -33,6 +34,8 @@ pub enum MigrationType {
     Task,
     /// A task on a CPU that is too small for it, on machines of unequal CPUs (`migrate_misfit`).
     Misfit,
+    /// A task that prefers the destination's LLC (`migrate_llc_task`, 7.2).
+    LlcTask,
 }
 
 /// How much is to be moved.
@@ -47,7 +50,7 @@ pub struct Imbalance {
 /// `calculate_imbalance()`: returns how much is to be moved in a domain that is summed up and has a busiest group. An
 /// amount of 0 means balance. It fills in the averages of `sds` that it needs.
 pub fn calculate_imbalance(params: &LbParams<'_>, sds: &mut SdLbStats<'_>) -> Imbalance {
-    use MigrationType::{Load, Misfit, Task};
+    use MigrationType::{LlcTask, Load, Misfit, Task};
     let tasks = |amount| Imbalance { migration_type: Task, amount };
     let load = |amount| Imbalance { migration_type: Load, amount };
     let busiest = sds.busiest_stat;
@@ -56,7 +59,9 @@ pub fn calculate_imbalance(params: &LbParams<'_>, sds: &mut SdLbStats<'_>) -> Im
         GroupType::MisfitTask => return load(busiest.group_misfit_task_load as i64),
         // All tasks go to the preferred CPU.
         GroupType::AsymPacking => return tasks(i64::from(busiest.sum_h_nr_running)),
-        GroupType::SmtBalance | GroupType::Imbalanced => return tasks(1),
+        GroupType::SmtBalance => return tasks(1),
+        _ if busiest.is_llc_balance() => return Imbalance { migration_type: LlcTask, amount: 1 },
+        GroupType::Imbalanced => return tasks(1),
         _ => {}
     }
     if sds.local_stat.group_type == GroupType::HasSpare {

@@ -5,8 +5,9 @@
 //! p is ineligible, would not be alone there, and no pass has failed                    -> no   (7.2, PLACE_LAG)
 //! p is a per-CPU kernel thread                                                         -> no
 //! p may not run on dst_cpu: LBF_SOME_PINNED, new_dst_cpu = another CPU of the group    -> no
-//! LBF_ACTIVE_LB                                                                        -> yes
+//! LBF_ACTIVE_LB                                                        -> yes, but see migrate_llc_task_wrong_dst()
 //! p is running                                                                         -> no
+//! p stays for its LLC: migrate_degrades_llc()                                          -> no   (7.2)
 //! nr_balance_failed > cache_nice_tries or not task_hot(p)                              -> yes
 //! ```
 
@@ -63,12 +64,19 @@ pub(super) fn can_migrate_task<V: BalanceView>(env: &mut LbEnv<'_, V>, task: Tas
     if env.flags.contains(Lbf::ACTIVE_LB) {
         // The stopper has the CPU, so no task counts as running. 5.10 has no LBF_ACTIVE_LB and checks the cache here,
         // too.
-        return env.balance.rules.push != Push::AnyFailures || !stays_cache_hot(env, task);
+        return (env.balance.rules.push != Push::AnyFailures || !stays_cache_hot(env, task))
+            && !env.migrate_llc_task_wrong_dst(task);
     }
     if view.task_on_cpu(task) {
         return false;
     }
     // With NUMA balancing, migrate_degrades_locality() would come first.
+    if env.migrate_degrades_llc(task) {
+        if env.migration_type != MigrationType::LlcTask {
+            env.flags |= Lbf::LLC_PINNED;
+        }
+        return false;
+    }
     !stays_cache_hot(env, task)
 }
 

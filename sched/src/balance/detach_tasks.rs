@@ -9,7 +9,7 @@
 //!     if can_migrate_task(p) and
 //!         migrate_load:   load = max(task_h_load(p), 1);  load >> nr_balance_failed <= imbalance;   imbalance -= load
 //!         migrate_util:   util = task_util_est(p);        util >> nr_balance_failed <= imbalance;   imbalance -= util
-//!         migrate_task:   imbalance--
+//!         migrate_task, migrate_llc_task: imbalance--
 //!         migrate_misfit: p does not fit its CPU;         imbalance = 0
 //!     then move p, and break if imbalance <= 0 or newly idle with CONFIG_PREEMPTION
 //!     else p goes to the head
@@ -112,7 +112,7 @@ fn reduces_imbalance<V: BalanceView>(env: &mut LbEnv<'_, V>, task: TaskId) -> bo
             }
             util
         }
-        MigrationType::Task => 1,
+        MigrationType::Task | MigrationType::LlcTask => 1,
         MigrationType::Misfit => {
             let fits = env.balance.task_fits_cpu(env.view, task, env.src_cpu);
             if !fits {

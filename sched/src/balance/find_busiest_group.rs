@@ -10,7 +10,8 @@
 //! local is overloaded:
 //!     local avg_load >= busiest avg_load or >= the domain's         -> balanced
 //!     100 * busiest avg_load <= imbalance_pct * local avg_load      -> balanced
-//! prefer_sibling, local has_spare, sibling_imbalance() > 1          -> imbalance
+//! prefer_sibling, local has_spare,
+//!     busiest is llc_balance or sibling_imbalance() > 1             -> imbalance
 //! busiest is not overloaded:
 //!     destination not idle                                          -> balanced
 //!     busiest is smt_balance, and one of the two is no SMT core     -> imbalance
@@ -107,7 +108,9 @@ pub fn is_balanced(params: &LbParams<'_>, sds: &mut SdLbStats<'_>) -> bool {
             return true;
         }
     }
-    if sds.prefer_sibling && local.group_type == GroupType::HasSpare && sibling_imbalance(params, &busiest, &local) > 1
+    if sds.prefer_sibling
+        && local.group_type == GroupType::HasSpare
+        && (busiest.is_llc_balance() || sibling_imbalance(params, &busiest, &local) > 1)
     {
         return false;
     }

@@ -6,6 +6,7 @@
 //! migrate_util    the largest utilisation           of queues with several tasks; boosted since 6.5
 //! migrate_task    the most fair tasks
 //! migrate_misfit  the largest misfit_task_load
+//! migrate_llc_task  the most tasks that prefer the destination's LLC
 //! unequal CPUs: a CPU with one task is skipped if its capacity is not smaller than the destination's
 //! ```
 
@@ -68,6 +69,12 @@ fn by_cpus<V: BalanceView>(env: &LbEnv<'_, V>, group: &SchedGroup) -> Option<Cpu
             MigrationType::Task => {
                 if u64::from(nr_running) > most {
                     (busiest, most) = (Some(cpu), u64::from(nr_running));
+                }
+            }
+            MigrationType::LlcTask => {
+                let prefer = u64::from(view.llc_counts(cpu, env.dst_llc()));
+                if prefer > most {
+                    (busiest, most) = (Some(cpu), prefer);
                 }
             }
             MigrationType::Misfit => {

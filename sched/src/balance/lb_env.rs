@@ -4,11 +4,13 @@
 use super::BalanceRules;
 use super::balancer::Balance;
 use super::calculate_imbalance::MigrationType;
+use super::sched_cache::LlcStats;
 use super::sd_balance::SdBalance;
 use super::view::BalanceView;
 use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::{SchedDomain, SdFlags};
 use crate::group_sums::{DomainSums, GroupSums};
+use crate::runqueue::TaskId;
 use crate::select::IdleStateView;
 use crate::util_est_faster::FasterSite;
 use smallvec::SmallVec;
@@ -32,6 +34,8 @@ bitflags::bitflags! {
         const DST_PINNED = 2;
         const SOME_PINNED = 4;
         const ACTIVE_LB = 8;
+        const LLC_PINNED = 16;
+        const ACTIVE_LB_LLC = 32;
     }
 }
 
@@ -110,6 +114,10 @@ pub struct LbEnv<'a, V> {
     pub(super) loop_max: u32,
     /// The number of run queues summed up.
     pub(super) nr_rqs: u32,
+    /// With cache-aware balancing: what the pass writes to LLCs, by `sd_llc_id`; of two for one LLC the later.
+    pub(super) llc_stats: Vec<(Cpu, LlcStats)>,
+    /// Tasks whose processes turned out to be too large for the destination's LLC.
+    pub(super) llc_dropped: Vec<TaskId>,
 }
 
 impl<'a, V: BalanceView> LbEnv<'a, V> {
@@ -161,7 +169,17 @@ impl<'a, V: BalanceView> LbEnv<'a, V> {
             loop_break: SCHED_NR_MIGRATE_BREAK,
             loop_max: 0,
             nr_rqs: 0,
+            llc_stats: Vec::new(),
+            llc_dropped: Vec::new(),
         }
+    }
+
+    /// Returns the pass with the CPU from which it takes tasks and what it evens out. `for_llc`: the stopper takes only
+    /// tasks that prefer the destination's LLC (`LBF_ACTIVE_LB_LLC`).
+    #[must_use]
+    pub fn with_source(self, src_cpu: Cpu, migration_type: MigrationType, for_llc: bool) -> Self {
+        let flags = if for_llc { self.flags | Lbf::ACTIVE_LB_LLC } else { self.flags };
+        LbEnv { src_cpu, migration_type, flags, ..self }
     }
 
     /// `for_each_cpu_and(.., mask, env->cpus)`.

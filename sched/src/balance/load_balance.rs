@@ -26,6 +26,7 @@ use super::detach_tasks::{Detached, Tail, detach_tasks};
 use super::find_busiest_group::find_busiest_group;
 use super::find_busiest_queue::find_busiest_queue;
 use super::lb_env::{CpuIdleType, LbEnv, Lbf, SCHED_NR_MIGRATE_BREAK};
+use super::sched_cache::LlcStats;
 use super::sd_balance::SdBalance;
 use super::should_we_balance::should_we_balance;
 use super::view::BalanceView;
@@ -124,6 +125,14 @@ pub struct Plan {
     /// The pass was for misfit tasks: it neither counts as a failure nor makes the interval longer (in 6.12, not in
     /// 6.1).
     pub no_failure: bool,
+    /// A task stayed for its LLC (`LBF_LLC_PINNED`, 7.2): the pass does not count as a failure.
+    pub llc_pinned: bool,
+    /// The push is for a task that prefers the LLC of the pass's CPU (7.2).
+    pub active_llc: bool,
+    /// With cache-aware balancing: what the caller is to write to LLCs, by `sd_llc_id`; of two for one LLC the later.
+    pub llc_stats: Vec<(Cpu, LlcStats)>,
+    /// Tasks whose processes are to lose their preference, because they are too large for the destination's LLC.
+    pub llc_dropped: Vec<TaskId>,
     /// `LBF_ALL_PINNED` at the end: tasks were to be taken, and none of them may run here.
     pub all_pinned: bool,
 }
@@ -151,7 +160,9 @@ pub fn plan_balance<V: BalanceView>(
     };
     plan.nr_rqs = env.nr_rqs;
     plan.no_failure = env.is_no_failure();
+    plan.llc_pinned = env.is_llc_pinned();
     plan.all_pinned = env.flags.contains(Lbf::ALL_PINNED);
+    (plan.llc_stats, plan.llc_dropped) = (std::mem::take(&mut env.llc_stats), std::mem::take(&mut env.llc_dropped));
     if let Outcome::Balanced(why) = plan.outcome {
         let stays = if balance.rules.pinned_keep_imbalance { plan.all_pinned } else { why == Why::AllPinned };
         if !stays {
@@ -180,6 +191,10 @@ impl Plan {
             nr_rqs: 0,
             outcome: Outcome::Balanced(Why::NotOurs),
             no_failure: false,
+            llc_pinned: false,
+            active_llc: false,
+            llc_stats: Vec::new(),
+            llc_dropped: Vec::new(),
             all_pinned: false,
         }
     }
@@ -242,7 +257,8 @@ impl Plan {
         if !self.moves.is_empty() {
             return Some(Outcome::Moved);
         }
-        env.nr_balance_failed += u32::from(env.idle != CpuIdleType::NewlyIdle && !env.is_no_failure());
+        let counts = env.idle != CpuIdleType::NewlyIdle && !env.is_no_failure() && !env.is_llc_pinned();
+        env.nr_balance_failed += u32::from(counts);
         if need_active_balance(env) {
             if !env.view.curr_may_run_on(busiest, this_cpu) {
                 if push == Push::AnyFailures {
@@ -260,6 +276,8 @@ impl Plan {
         let rules = &env.balance.rules;
         let goes_to_sleep = rules.push_queued_only && !env.view.curr_on_rq(busiest);
         self.active_balance = !env.view.active_balance(busiest) && !goes_to_sleep;
+        let checked = env.balance.sched_cache.is_some_and(|cache| cache.rules.push_checked);
+        self.active_llc = checked && env.migration_type == MigrationType::LlcTask;
         match rules.push {
             Push::TaskFailures => env.flags -= Lbf::ALL_PINNED,
             Push::AnyFailures => {
@@ -275,7 +293,14 @@ impl Plan {
     /// use.
     fn pull<V: BalanceView>(&mut self, env: &mut LbEnv<'_, V>) {
         let view = env.view;
-        let mut tail = Tail::new(view.cfs_tasks(env.src_cpu));
+        let mut tasks: SmallVec<[TaskId; 16]> = SmallVec::new();
+        let ordered = env.balance.sched_cache.is_some_and(|cache| cache.rules.tasks_ordered);
+        if ordered {
+            tasks.extend(view.cfs_tasks(env.src_cpu));
+            tasks.sort_by_key(|&task| env.llc_place(task));
+        }
+        let unordered = (!ordered).then(|| view.cfs_tasks(env.src_cpu));
+        let mut tail = Tail::new(tasks.into_iter().chain(unordered.into_iter().flatten()));
         let mut batch = 0;
         loop {
             let (dst_cpu, before) = (env.dst_cpu, self.moves.len());
@@ -313,6 +338,11 @@ impl<V: BalanceView> LbEnv<'_, V> {
     /// Whether the pass is for misfit tasks, so that its failure is no sign of load that cannot be evened out.
     fn is_no_failure(&self) -> bool {
         self.balance.rules.misfit_is_no_failure && self.migration_type == MigrationType::Misfit
+    }
+
+    /// Whether tasks stayed for their LLC, which is no failure either.
+    fn is_llc_pinned(&self) -> bool {
+        self.flags.contains(Lbf::LLC_PINNED) && self.balance.sched_cache.is_some_and(|cache| cache.rules.not_a_failure)
     }
 }
 

@@ -23,6 +23,7 @@
 //!  detach_tasks           which tasks: can_migrate_task, task_hot          detach_tasks.rs, can_migrate_task.rs
 //!  need_active_balance    push the running task if nothing else helps      active_load_balance_cpu_stop.rs
 //!  update_misfit_status   tasks that do not fit their CPU                  update_misfit_status.rs
+//!  can_migrate_llc        tasks that stay in their process's LLC, or go there (7.2)   sched_cache.rs, mm_sched.rs
 //!                         │
 //!  SdBalance::tune        counts failures, sets the interval               sd_balance.rs
 //! ```
@@ -41,7 +42,7 @@
 //!
 //! The model follows 5.2, 5.3, 5.10, 5.18, the tip tree of June 2022, 6.1, 6.12, 7.2 and 7.3 ([`BalanceRules`]), since
 //! 5.10 also on machines of unequal capacities. [`Balance::new`] refuses unequal priorities (ITMT). Not modelled are
-//! NUMA balancing (all run queues have the same `fbq_type`), cache-aware balancing (7.2), cgroups and their bandwidth,
+//! NUMA balancing (all run queues have the same `fbq_type`), cgroups and their bandwidth,
 //! core scheduling, proxy execution, and CPU hotplug. `docs/balance.md` compares the versions.
 
 mod active_load_balance_cpu_stop;
@@ -55,9 +56,11 @@ mod find_busiest_group_v5_3;
 mod find_busiest_queue;
 mod lb_env;
 mod load_balance;
+pub mod mm_sched;
 mod nohz;
 mod rebalance_domains;
 mod sched_balance_newidle;
+pub mod sched_cache;
 mod sd_balance;
 mod should_we_balance;
 mod update_misfit_status;
@@ -77,6 +80,7 @@ pub use lb_env::{CpuIdleType, LbEnv, LbParams};
 pub use load_balance::{AfterPush, Move, Outcome, Plan, Why, plan_balance};
 pub use nohz::{IlbVisit, Kick, Nohz, NohzFlags, NohzIdleBalance};
 pub use rebalance_domains::{Rebalance, Rebalanced, Visit, get_sd_balance_interval, update_next_balance};
+pub use sched_cache::{CacheGroup, LlcMig, LlcStats, SchedCache};
 pub use sd_balance::SdBalance;
 pub use should_we_balance::should_we_balance;
 pub use update_sd_lb_stats::{SdLbStats, update_sd_lb_stats};

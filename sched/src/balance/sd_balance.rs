@@ -74,7 +74,7 @@ impl SdBalance {
             Outcome::Moved | Outcome::Balanced(_) => self.nr_balance_failed = 0,
             Outcome::Failed | Outcome::OnePinned => {
                 self.nr_balance_failed =
-                    self.nr_balance_failed.wrapping_add(u32::from(!newly_idle && !plan.no_failure));
+                    self.nr_balance_failed.wrapping_add(u32::from(!newly_idle && !plan.no_failure && !plan.llc_pinned));
             }
         }
         match plan.outcome {

@@ -80,6 +80,7 @@ impl<'a> SdLbStats<'a> {
         for group in env.sd.groups() {
             let local = group.span.test(env.dst_cpu);
             let (sgs, nr_rqs, overload) = update_sg_lb_stats(env, group, local);
+            env.record_sg_llc_stats(group, sgs.group_util, sgs.group_capacity);
             env.nr_rqs += nr_rqs;
             self.overload |= overload;
             self.overutilized |= sgs.group_overutilized;
@@ -101,7 +102,9 @@ impl<'a> SdLbStats<'a> {
     fn add_sums<V: BalanceView>(&mut self, env: &mut LbEnv<'a, V>, sums: DomainSums<'_>) -> Option<&'a SchedGroup> {
         let sd = env.sd;
         let mut local_group = None;
-        if let Some(local) = self.add_in_order(env, sums) {
+        // Preferences for the destination's LLC are in no sums, and each group's are read.
+        let prefers = env.llc_preferences().is_some();
+        if !prefers && let Some(local) = self.add_in_order(env, sums) {
             return Some(local);
         }
         let first = sd.first_group as usize;
@@ -116,8 +119,10 @@ impl<'a> SdLbStats<'a> {
             if index == first || (!disjoint && group.span.test(env.dst_cpu)) {
                 self.local_stat = sg_lb_stats_of(env, group, true, sums);
                 local_group = Some(group);
-            } else if !self.passes_over(env, group, sums, capacity) {
+                env.record_sg_llc_stats(group, sums.util, capacity);
+            } else if prefers || !self.passes_over(env, group, sums, capacity) {
                 let sgs = sg_lb_stats_of(env, group, false, sums);
+                env.record_sg_llc_stats(group, sums.util, capacity);
                 if update_sd_pick_busiest(&env.params, &self.local_stat, &self.busiest_stat, &sgs) {
                     self.busiest = Some(group);
                     self.busiest_stat = sgs;

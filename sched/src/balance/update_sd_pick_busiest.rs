@@ -5,6 +5,7 @@
 //! unequal CPUs and misfit_task: destination not larger, local group not has_spare, or its core not idle (7.2) -> no
 //! types differ                                    -> the later type
 //! overloaded       the larger avg_load            misfit_task   the larger group_misfit_task_load
+//! llc_balance      more tasks that prefer the destination's LLC; as first posted, before types are compared
 //! imbalanced       no                             asym_packing  the lower priority
 //! smt_balance      fewer idle CPUs if any are idle, else as fully_busy
 //! fully_busy       the larger avg_load (0 for both; 6.12 decides by SMT)
@@ -32,6 +33,9 @@ pub fn update_sd_pick_busiest(params: &LbParams<'_>, local: &SgLbStats, busiest:
     }
     if params.rules.larger_cpus_first && spares_larger(params, local, sgs) {
         return false;
+    }
+    if sgs.llc_balance_first || busiest.llc_balance_first {
+        return sgs.llc_balance_first && sgs.nr_pref_dst_llc > busiest.nr_pref_dst_llc;
     }
     if sgs.group_type != busiest.group_type {
         return sgs.group_type > busiest.group_type;
@@ -96,6 +100,7 @@ fn is_busier(params: &LbParams<'_>, local: &SgLbStats, busiest: &SgLbStats, sgs:
     let last_of_equals = !params.rules.first_of_equals;
     match sgs.group_type {
         GroupType::Overloaded => sgs.avg_load > busiest.avg_load,
+        GroupType::LlcBalance => sgs.nr_pref_dst_llc > busiest.nr_pref_dst_llc,
         GroupType::Imbalanced => false,
         // The group of the lowest priority is emptied first.
         GroupType::AsymPacking => {

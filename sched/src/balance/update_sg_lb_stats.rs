@@ -3,6 +3,7 @@
 //! ```text
 //! group_classify(), with pct = imbalance_pct:
 //!     sum_nr_running > weight and (util * pct > capacity * 100 or runnable * 100 > capacity * pct)     overloaded
+//!     group_llc_balance: tasks that prefer the destination's LLC (7.2)                                    llc_balance
 //!     sgc->imbalance                                                                                   imbalanced
 //!     group_asym_packing                                                                               asym_packing
 //!     group_smt_balance                                                                                smt_balance
@@ -23,8 +24,6 @@ use crate::group_sums::{GroupSums, GroupUse};
 
 /// `enum group_type` in the kernel's order: tasks are pulled from a later type before an earlier one. The slow path of
 /// wake-ups has a smaller enum of its own, [`select::GroupType`](crate::select::GroupType).
-///
-/// 7.2 has `group_llc_balance` between the last two, for cache-aware balancing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GroupType {
     /// The group has capacity left.
@@ -40,6 +39,8 @@ pub enum GroupType {
     AsymPacking,
     /// Affinities kept balancing from moving tasks out of the group.
     Imbalanced,
+    /// The group has tasks that prefer the destination's LLC (7.2).
+    LlcBalance,
     /// The group has more tasks than it can run.
     Overloaded,
 }
@@ -93,6 +94,12 @@ pub struct SgLbStats {
     /// With an energy model, since 7.2: no CPU is overutilized, so the group is not overloaded whatever the averages
     /// are.
     pub spare_by_energy: bool,
+    /// With cache-aware balancing: the number of its queued tasks that prefer the destination's LLC, and are not in it.
+    pub nr_pref_dst_llc: u32,
+    /// Such tasks are to be moved (`llc_balance()`).
+    pub group_llc_balance: bool,
+    /// The same as first posted: whatever its type, the group comes before others.
+    pub llc_balance_first: bool,
 }
 
 /// `update_sg_lb_stats()`: sums up `group`. Returns the sums, the number of run queues read, and whether one of them
@@ -196,6 +203,12 @@ impl SgLbStats {
         let facts = (group.weight, env.view.group_capacity(env.level, group), group.flags);
         let smt_balance = env.balance.rules.smt_balance && !local && env.params.dst_idle();
         let imbalance = || env.view.group_imbalance(env.level, group);
+        if let Some(cache) = env.llc_preferences().filter(|_| !local) {
+            self.nr_pref_dst_llc = env.nr_pref_dst_llc(group);
+            let llc_balance = env.llc_balance(self, group);
+            (self.group_llc_balance, self.llc_balance_first) =
+                (llc_balance && cache.rules.group_type, llc_balance && !cache.rules.group_type);
+        }
         self.classify_as(facts, smt_balance, env.sd.imbalance_pct, imbalance);
     }
 
@@ -228,6 +241,8 @@ impl SgLbStats {
         let group_use = self.group_use(imbalance_pct);
         if !self.spare_by_energy && group_use.group_is_overloaded() {
             GroupType::Overloaded
+        } else if self.group_llc_balance {
+            GroupType::LlcBalance
         } else if sg_imbalanced() {
             GroupType::Imbalanced
         } else if self.group_asym_packing {
@@ -259,6 +274,12 @@ impl SgLbStats {
     #[inline]
     pub(super) fn load_per_capacity(&self) -> u64 {
         self.group_load * 1024 / self.group_capacity
+    }
+
+    /// Whether the group is the busiest because of tasks that prefer the destination's LLC.
+    #[inline]
+    pub(super) fn is_llc_balance(&self) -> bool {
+        self.group_type == GroupType::LlcBalance || self.llc_balance_first
     }
 
     /// Whether the group's CPUs are siblings of one core that has several (`SD_SHARE_CPUCAPACITY`).

@@ -1,5 +1,6 @@
 //! `BalanceView`: what load balancing reads of the system.
 
+use super::sched_cache::{CacheGroup, LlcStats};
 use crate::cpumask::{Cpu, CpuMask};
 use crate::domain::SchedGroup;
 use crate::runqueue::TaskId;
@@ -93,6 +94,46 @@ pub trait BalanceView: IdleView + RqView + AsymView + UtilView + GroupView + Ene
     /// `rq->curr->on_rq`, read in 7.3: the running task is not about to sleep.
     fn curr_on_rq(&self, _cpu: Cpu) -> bool {
         true
+    }
+
+    /// `rq->curr`, if it is a fair task. Read with cache-aware balancing.
+    fn fair_curr(&self, cpu: Cpu) -> Option<TaskId> {
+        self.cfs_tasks(cpu).find(|&task| self.task_on_cpu(task))
+    }
+
+    /// `task_util()`: the task's utilisation, without the estimate. Read with cache-aware balancing, as what follows.
+    fn task_util(&self, task: TaskId) -> u64 {
+        self.task_util_est(task)
+    }
+
+    /// `p->preferred_llc`, as the `sd_llc_id` of its CPUs.
+    fn preferred_llc(&self, _task: TaskId) -> Option<Cpu> {
+        None
+    }
+
+    /// `p->sched_cache_grp`: the task's process; `None` for a kernel thread.
+    fn cache_group(&self, _task: TaskId) -> Option<CacheGroup> {
+        None
+    }
+
+    /// `sd->llc_counts[llc]` of a CPU: the number of its queued tasks that prefer the LLC of this `sd_llc_id`.
+    fn llc_counts(&self, _cpu: Cpu, _llc: Cpu) -> u32 {
+        0
+    }
+
+    /// Whether some CPU of another LLC may have such a task, so that they are worth counting.
+    fn llc_is_preferred(&self, _llc: Cpu) -> bool {
+        true
+    }
+
+    /// What `sd_llc_shared` of a CPU has of its LLC; `None` if the CPU has no such domain.
+    fn llc_stats(&self, _cpu: Cpu) -> Option<LlcStats> {
+        None
+    }
+
+    /// `sd->llc_bytes` of a CPU's lowest domain; `None` if it has none.
+    fn llc_bytes(&self, _cpu: Cpu) -> Option<u64> {
+        None
     }
 
     /// `need_resched()` of a CPU that balances for others: it has a task to switch to.

@@ -65,7 +65,8 @@ fn a_task_that_outgrew_its_cpu_is_a_misfit_and_is_pushed_to_a_larger_one_at_once
         assert_eq!(plan.imbalance.map(|imbalance| imbalance.migration_type), Some(MigrationType::Misfit));
         assert!(plan.active_balance && plan.moves.is_empty(), "{kernel}: {plan:?}");
         assert_eq!(plan.overload, Some(true), "{kernel}");
-        let pushed = active_load_balance_cpu_stop(&state, &balance, 0, 2, &after_many_failures(&balance, 2)).unwrap();
+        let pushed =
+            active_load_balance_cpu_stop(&state, &balance, 0, 2, &after_many_failures(&balance, 2), false).unwrap();
         assert_eq!((pushed.task, pushed.level), (task, 1), "{kernel}");
     }
 }

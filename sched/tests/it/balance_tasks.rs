@@ -240,7 +240,7 @@ fn a_running_task_is_pushed_after_enough_failures() {
     let balance = Balance::new(BalanceRules::V6_1, FeatureSet::EMPTY, TUNABLES, &domains).unwrap();
     let running = state.cpus[0].tasks[0];
     let pushed = |state: &State, target| {
-        active_load_balance_cpu_stop(state, &balance, 0, target, &after_many_failures(&balance, target))
+        active_load_balance_cpu_stop(state, &balance, 0, target, &after_many_failures(&balance, target), false)
     };
     assert_eq!(pushed(&state, 2), Some(ActiveBalance { task: running, level: 1 }));
     assert_eq!(pushed(&state, 5).unwrap().level, 2);

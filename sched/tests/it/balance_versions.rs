@@ -106,7 +106,7 @@ fn since_7_2_an_ineligible_task_is_not_pushed_beside_others_before_a_pass_has_fa
     let pushed = |rules, failed| {
         let balance = by(rules, &domains);
         let states = [SdBalance { nr_balance_failed: failed, ..SdBalance::new(balance.sd(1, 0), 0) }];
-        active_load_balance_cpu_stop(&state, &balance, 0, 1, &states).map(|push| push.task)
+        active_load_balance_cpu_stop(&state, &balance, 0, 1, &states, false).map(|push| push.task)
     };
     assert_eq!(pushed(BalanceRules::V7_2, 0), None);
     assert_eq!(pushed(BalanceRules::V7_2, 1), Some(task));
@@ -123,7 +123,7 @@ fn in_5_10_a_push_asks_for_cache_heat() {
     let pushed = |rules, failed| {
         let balance = by(rules, &domains);
         let states = [SdBalance { nr_balance_failed: failed, ..SdBalance::new(balance.sd(1, 0), 0) }];
-        active_load_balance_cpu_stop(&state, &balance, 0, 1, &states).is_some()
+        active_load_balance_cpu_stop(&state, &balance, 0, 1, &states, false).is_some()
     };
     assert_eq!([pushed(BalanceRules::V5_10, 1), pushed(BalanceRules::V5_10, 2)], [false, true]);
     assert!(pushed(BalanceRules::V5_18, 0));

@@ -40,6 +40,9 @@ fn group(random: &mut Random, pct: u64) -> SgLbStats {
         max_capacity: capacities[0].max(capacities[1]),
         group_overutilized: false,
         spare_by_energy: false,
+        nr_pref_dst_llc: random.below(3) as u32,
+        group_llc_balance: random.chance(10),
+        llc_balance_first: false,
     }
 }
 
@@ -56,6 +59,7 @@ fn classify(sgs: &SgLbStats, pct: u32, imbalanced: bool) -> GroupType {
         (GroupType::SmtBalance, sgs.group_smt_balance),
         (GroupType::AsymPacking, sgs.group_asym_packing),
         (GroupType::Imbalanced, imbalanced),
+        (GroupType::LlcBalance, sgs.group_llc_balance),
         (GroupType::Overloaded, tasks_beyond > 0 && (used_up > 0 || waited_for > 0)),
     ];
     conditions.into_iter().filter(|condition| condition.1).map(|condition| condition.0).max().unwrap_or_default()
@@ -64,7 +68,7 @@ fn classify(sgs: &SgLbStats, pct: u32, imbalanced: bool) -> GroupType {
 #[test]
 fn a_group_is_of_the_last_type_whose_condition_holds() {
     let mut random = Random(1);
-    let mut seen = [0u32; 7];
+    let mut seen = [0u32; 8];
     for _ in 0..STATES {
         let pct = [110, 117, 125][random.below(3) as usize];
         let sgs = group(&mut random, u64::from(pct));
@@ -127,6 +131,7 @@ fn pick_busiest(
     let mut spare = false;
     match sgs.group_type {
         GroupType::Overloaded => return sgs.avg_load > busiest.avg_load,
+        GroupType::LlcBalance => return sgs.nr_pref_dst_llc > busiest.nr_pref_dst_llc,
         GroupType::Imbalanced => return false,
         GroupType::AsymPacking if version == Version::Old => return sgs.prefer_priority <= busiest.prefer_priority,
         GroupType::AsymPacking => return sgs.prefer_priority < busiest.prefer_priority,
@@ -175,12 +180,12 @@ fn the_busier_of_two_groups_is_the_one_that_the_versions_source_takes() {
         (BalanceRules::V7_3, Version::V7_2, true),
     ];
     let mut random = Random(2);
-    let mut taken = [0u32; 7];
+    let mut taken = [0u32; 8];
     for _ in 0..STATES {
         let asym = random.chance(30);
         let (mut busiest, mut sgs) = (group(&mut random, 117), group(&mut random, 117));
         let (dst_capacity, dst_core_idle) = (300 + random.below(800), random.chance(50));
-        let any = |random: &mut Random| GROUP_TYPES[random.below(7) as usize].0;
+        let any = |random: &mut Random| GROUP_TYPES[random.below(8) as usize].0;
         let local = SgLbStats { group_type: any(&mut random), ..SgLbStats::default() };
         sgs.group_type = any(&mut random);
         // Most often of one type, as the rest is then to decide.

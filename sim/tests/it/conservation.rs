@@ -25,6 +25,7 @@ fn workload(programs: Vec<Vec<Op>>, channels: u32, tasks: Vec<(u32, Vec<u32>, Op
             slice_ns: [0, 300_000, 20_000_000][n as usize % 3],
             affinity,
             process: (n % 3 == 0).then_some(0),
+            footprint: 0,
         })
         .collect();
     workload

@@ -19,6 +19,7 @@ mod published_machines;
 mod requests;
 mod rt_app_examples;
 mod run_queues;
+mod sched_cache;
 mod sis_util_letter;
 mod spin;
 mod split_llc;

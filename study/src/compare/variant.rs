@@ -132,6 +132,8 @@ fn posted(kernel: &Preset, feature: Feature) -> bool {
         | Feature::UTIL_EST_FASTER_OU
         | Feature::UTIL_EST_FASTER_SLOWPATH
         | Feature::UTIL_EST_FASTER_SCALED => true,
+        // Groups have had types to put it among since 5.5.
+        Feature::SCHED_CACHE | Feature::SCHED_CACHE_V1 | Feature::SCHED_CACHE_LB => !kernel.balance.by_load,
         // These change a form that not every version has.
         Feature::SCHED_IDLE_NOT_FOR_IDLE => kernel.code.sched_idle_not_for_idle,
         Feature::NEXT_BUDDY_POSTED => {
@@ -298,6 +300,8 @@ mod tests {
         let versions = |switches: &str| ["v6.1", "v6.12", "v7.2"].map(|kernel| takes(kernel, switches));
         assert_eq!(versions("NO_SCHED_IDLE_NOT_FOR_IDLE"), [false, false, true]);
         assert_eq!(versions("NEXT_BUDDY,NEXT_BUDDY_POSTED"), [false, false, true]);
+        assert_eq!(["v5.3", "v6.12", "v7.2"].map(|kernel| takes(kernel, "SCHED_CACHE_LB")), [false, true, true]);
+        assert!(takes("v7.2", "NO_SCHED_CACHE") && takes("v7.3", "llc_aggr_tolerance=0,llc_overaggr_pct=80"));
     }
 
     #[test]

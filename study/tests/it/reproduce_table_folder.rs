@@ -206,12 +206,9 @@ fn published() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../published")
 }
 
-/// Every table of the project can be simulated: machine, kernel, switches and workloads are known, but for what is
-/// named here with the reason.
+/// Every table of the project can be simulated: machine, kernel, switches and workloads are known.
 #[test]
 fn every_published_table_can_be_simulated() {
-    // Cache-aware balancing is not modelled yet.
-    const LACKING: [&str; 1] = ["unknown feature SCHED_CACHE"];
     let mut wrong = Vec::new();
     for folder in [published(), published().join("baselines")] {
         for table in tables(&folder, &[]).unwrap() {
@@ -221,6 +218,5 @@ fn every_published_table_can_be_simulated() {
             wrong.extend(reasons.map(|why| format!("{}: {why}", table.name)));
         }
     }
-    wrong.retain(|line| !LACKING.iter().any(|lacking| line.contains(lacking)));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -172,6 +172,7 @@ impl Benchmark for Schbench {
             slice_ns: 0,
             affinity: None,
             process: None,
+            footprint: 0,
         };
         TaskSet {
             programs: vec![program("message thread", message), program("worker", worker)],

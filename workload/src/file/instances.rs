@@ -9,6 +9,31 @@ use crate::validate::TASKS_MAX;
 use crate::{Channel, Task, Workload};
 use std::sync::Arc;
 
+/// The processes by name, with their first numbers, and whether each instance has its own. One that has tasks with a
+/// count is one for all instances.
+struct Processes<'a>(Vec<(&'a str, u32, bool)>);
+
+impl<'a> Processes<'a> {
+    fn of(tasks: &'a [TaskDef], instances: u32) -> Self {
+        let (mut all, mut next): (Vec<(&str, u32, bool)>, u32) = (Vec::new(), 0);
+        for name in tasks.iter().filter_map(TaskDef::process) {
+            if all.iter().all(|(known, ..)| *known != name) {
+                let own = tasks.iter().filter(|def| def.process() == Some(name)).all(TaskDef::by_instance);
+                all.push((name, next, own));
+                next += if own { instances } else { 1 };
+            }
+        }
+        Processes(all)
+    }
+
+    /// The number of the process of tasks in an instance.
+    fn number(&self, def: &TaskDef, instance: u32) -> Option<u32> {
+        let name = def.process()?;
+        let found = self.0.iter().find(|(known, ..)| *known == name);
+        found.map(|&(_, first, own)| if own { first + instance } else { first })
+    }
+}
+
 impl WorkloadFile {
     /// Builds so many instances of the file.
     pub(crate) fn workload(&self, instances: u32) -> Result<Workload, WorkloadError> {
@@ -45,11 +70,14 @@ impl WorkloadFile {
             self.resources.iter().zip(&first).map(copy).collect()
         };
         let shared = of(0);
-        let mut tasks: Vec<_> = self.tasks.iter().flat_map(|def| def.shared(&shared, numbered)).collect();
+        let processes = Processes::of(&self.tasks, instances);
+        let mut tasks: Vec<_> =
+            self.tasks.iter().flat_map(|def| def.shared(&shared, processes.number(def, 0), numbered)).collect();
         for instance in 0..instances {
             let start_ns = ramp_ns * u64::from(instance) / u64::from(instances);
             let own = of(instance);
-            let these = |def: &TaskDef| def.instance(instance, start_ns, &own, numbered);
+            let these =
+                |def: &TaskDef| def.instance(instance, start_ns, &own, processes.number(def, instance), numbered);
             tasks.extend(self.tasks.iter().flat_map(these));
         }
         tasks.sort_by_key(|task| task.start_ns);

@@ -2,15 +2,26 @@
 
 use super::resource::ResourceDef;
 use super::step::{Names, idle_policy, program as program_named};
-use super::{Place, name};
+use super::{Place, name, short};
 use crate::validate::{NR_CPUS_MAX, with_children};
 use crate::{Load, Op, Program, Task};
 use std::collections::HashMap;
 use std::sync::Arc;
 use wakelab_input::{InputError, Table, parse_cpulist};
 
-pub(super) const KEYS: [&str; 9] =
-    ["name", "program", "count", "per_instance", "start", "nice", "policy", "slice", "cpus"];
+pub(super) const KEYS: [&str; 11] = [
+    "name",
+    "program",
+    "count",
+    "per_instance",
+    "start",
+    "nice",
+    "policy",
+    "slice",
+    "cpus",
+    "process",
+    "footprint_kib",
+];
 
 /// How many tasks there are of one description.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +38,8 @@ pub(super) struct TaskDef {
     number: Number,
     /// The first of them.
     task: Task,
+    /// The name of the process that they are threads of.
+    process: Option<String>,
     pub(super) place: Place,
 }
 
@@ -39,6 +52,11 @@ impl TaskDef {
     /// Index of their program.
     pub(super) fn program(&self) -> usize {
         self.task.program as usize
+    }
+
+    /// The name of their process, if the file gives one.
+    pub(super) fn process(&self) -> Option<&str> {
+        self.process.as_deref()
     }
 
     /// Whether there are some for each instance.
@@ -55,15 +73,23 @@ impl TaskDef {
     }
 
     /// Those that are there whatever the load.
-    pub(super) fn shared(&self, channels: &Arc<[u32]>, numbered: bool) -> Vec<Task> {
+    pub(super) fn shared(&self, channels: &Arc<[u32]>, process: Option<u32>, numbered: bool) -> Vec<Task> {
         let Number::Count(count) = self.number else { return vec![] };
-        (0..count).map(|i| self.task(numbered.then_some(i), 0, channels)).collect()
+        (0..count).map(|i| Task { process, ..self.task(numbered.then_some(i), 0, channels) }).collect()
     }
 
     /// Those of an instance.
-    pub(super) fn instance(&self, instance: u32, start_ns: u64, channels: &Arc<[u32]>, numbered: bool) -> Vec<Task> {
+    pub(super) fn instance(
+        &self,
+        instance: u32,
+        start_ns: u64,
+        channels: &Arc<[u32]>,
+        process: Option<u32>,
+        numbered: bool,
+    ) -> Vec<Task> {
         let Number::PerInstance(number) = self.number else { return vec![] };
-        (0..number).map(|i| self.task(numbered.then_some(instance * number + i), start_ns, channels)).collect()
+        let name = |i| numbered.then_some(instance * number + i);
+        (0..number).map(|i| Task { process, ..self.task(name(i), start_ns, channels) }).collect()
     }
 
     fn task(&self, i: Option<u32>, start_ns: u64, channels: &Arc<[u32]>) -> Task {
@@ -105,9 +131,18 @@ pub(super) fn read(table: &Table<'_>, names: &Names<'_>, own: &mut OwnResources<
         slice_ns: table.duration("slice")?.unwrap_or(0),
         affinity: affinity(table)?,
         process: None,
+        footprint: 1024 * table.number("footprint_kib", &(0..=1 << 40))?.unwrap_or(0),
+    };
+    let process = match table.text("process")? {
+        None if task.footprint != 0 => {
+            let what = "only processes of several threads have their size read; expected process, too";
+            return Err(table.wrong("footprint_kib", what));
+        }
+        None => None,
+        Some(_) => Some(short(table, "process", "a name in quotes")?.to_owned()),
     };
     let key = if table.get("cpus").is_some() { "cpus" } else { "name" };
-    Ok(TaskDef { number, task, place: Place::of_key(table, key) })
+    Ok(TaskDef { number, task, process, place: Place::of_key(table, key) })
 }
 
 /// The CPUs that tasks may use, ascending, each once; `None` for all.

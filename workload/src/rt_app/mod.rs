@@ -136,6 +136,7 @@ impl RtApp {
                     affinity: thread.cpus.as_ref().map(|cpus| cpus.cpus.clone()),
                     // Its threads are of one process; their switches stay whole, so that runs stay what they were.
                     process: None,
+                    footprint: 0,
                 }));
             }
         }

@@ -169,7 +169,7 @@ fn unknown_keys_are_refused_with_the_nearest_known() {
     assert_eq!(
         changed("nice = -5", "nicee = -5"),
         "38: `task.nicee`: unknown key; expected name, program, count, per_instance, start, nice, policy, slice, \
-         cpus\n  hint: did you mean `nice`?"
+         cpus, process, footprint_kib\n  hint: did you mean `nice`?"
     );
 }
 
@@ -543,4 +543,24 @@ fn phases_that_lead_back_and_loops_without_steps_are_refused() {
     let phases = format!("{doubling}[[phase]]\nname = \"p20\"\nops = [{{run = \"1us\"}}]\n");
     let error = says(&steps(&phases, "[\"begin\", {phase = \"p0\"}, \"done\"]"));
     assert!(error.contains("`phase.ops`: the program has more than 10000 steps, its phases written out"), "{error}");
+}
+
+#[test]
+fn tasks_that_name_a_process_are_its_threads() {
+    let text = GOOD.replacen("cpus = \"0-1,3\"", "process = \"clients\"\nfootprint_kib = 4", 1);
+    let of =
+        |text: &str| read(text, 2).unwrap().tasks.iter().map(|task| (task.process, task.footprint)).collect::<Vec<_>>();
+    // The logger, which has a count, comes first.
+    let threads = [0, 0, 1, 1].map(|process| (Some(process), 4096));
+    assert_eq!(of(&text), [&[(None, 0)], &threads[..]].concat());
+    // With a task that has a count the process is one for all instances.
+    let one = of(&text.replacen("count = 1", "count = 1\nprocess = \"clients\"", 1));
+    assert_eq!(one.iter().map(|task| task.0).collect::<Vec<_>>(), [Some(0); 5]);
+    let error = changed("cpus = \"0-1,3\"", "footprint_kib = 4");
+    assert!(
+        error.starts_with("40: `task.footprint_kib`: only processes of several threads have their size read"),
+        "{error}"
+    );
+    let error = changed("cpus = \"0-1,3\"", "process = \"x\"\nfootprint_kib = -1");
+    assert!(error.starts_with("41: `task.footprint_kib`: "), "{error}");
 }

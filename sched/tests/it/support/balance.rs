@@ -1,10 +1,10 @@
 //! A system written down: what every CPU and every task is at one moment.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
-use wakelab_sched::balance::{Balance, BalanceView, GroupType, MigrationType, SdBalance};
+use wakelab_sched::balance::{Balance, BalanceView, CacheGroup, GroupType, LlcStats, MigrationType, SdBalance};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::{DomainOptions, SchedDomains, SchedGroup, Topology, build_sched_domains};
 use wakelab_sched::energy::RqUtil;
@@ -51,6 +51,17 @@ pub struct TaskState {
     pub eligible: bool,
 }
 
+/// What cache-aware balancing reads: LLCs by their lowest CPUs, and tasks.
+#[derive(Clone, Debug, Default)]
+pub struct Cache {
+    /// By LLC: `sd_llc_shared`.
+    pub stats: BTreeMap<Cpu, LlcStats>,
+    /// By task: the preferred LLC, and the process.
+    pub tasks: BTreeMap<TaskId, (Option<Cpu>, CacheGroup)>,
+    /// By CPU: its LLC.
+    pub llc_of: Vec<Cpu>,
+}
+
 /// All.
 #[derive(Clone, Debug)]
 pub struct State {
@@ -63,6 +74,8 @@ pub struct State {
     pub balance_running: bool,
     /// A utilisation clamp has been set since boot.
     pub uclamp_used: bool,
+    /// What cache-aware balancing reads.
+    pub cache: Cache,
     /// Sums over groups, if it keeps them.
     pub sums: Option<Rc<GroupTable>>,
 }
@@ -96,6 +109,7 @@ impl State {
             util_est: true,
             balance_running: false,
             uclamp_used: false,
+            cache: Cache::default(),
             sums: None,
         }
     }
@@ -171,22 +185,24 @@ impl State {
 }
 
 /// The types of groups by the kernel's names without `group_`, in the kernel's order.
-pub const GROUP_TYPES: [(GroupType, &str); 7] = [
+pub const GROUP_TYPES: [(GroupType, &str); 8] = [
     (GroupType::HasSpare, "has_spare"),
     (GroupType::FullyBusy, "fully_busy"),
     (GroupType::MisfitTask, "misfit_task"),
     (GroupType::SmtBalance, "smt_balance"),
     (GroupType::AsymPacking, "asym_packing"),
     (GroupType::Imbalanced, "imbalanced"),
+    (GroupType::LlcBalance, "llc_balance"),
     (GroupType::Overloaded, "overloaded"),
 ];
 
 /// The types of migration by the kernel's names without `migrate_`.
-pub const MIGRATION_TYPES: [(MigrationType, &str); 4] = [
+pub const MIGRATION_TYPES: [(MigrationType, &str); 5] = [
     (MigrationType::Load, "load"),
     (MigrationType::Util, "util"),
     (MigrationType::Task, "task"),
     (MigrationType::Misfit, "misfit"),
+    (MigrationType::LlcTask, "llc_task"),
 ];
 
 /// The states of a CPU's domains after so many failed passes that nothing is kept by its cache.
@@ -341,6 +357,25 @@ impl BalanceView for State {
     }
     fn uclamp_is_used(&self) -> bool {
         self.uclamp_used
+    }
+    fn task_util(&self, task: TaskId) -> u64 {
+        // Not its estimate, which is util_est here.
+        self.of(task).h_load / 2
+    }
+    fn preferred_llc(&self, task: TaskId) -> Option<Cpu> {
+        self.cache.tasks.get(&task)?.0
+    }
+    fn cache_group(&self, task: TaskId) -> Option<CacheGroup> {
+        self.cache.tasks.get(&task).map(|(_, group)| *group)
+    }
+    fn llc_counts(&self, cpu: Cpu, llc: Cpu) -> u32 {
+        self.at(cpu).tasks.iter().filter(|&&task| self.preferred_llc(task) == Some(llc)).count() as u32
+    }
+    fn llc_stats(&self, cpu: Cpu) -> Option<LlcStats> {
+        self.cache.stats.get(self.cache.llc_of.get(cpu as usize)?).copied()
+    }
+    fn llc_bytes(&self, _: Cpu) -> Option<u64> {
+        Some(32 << 20)
     }
     fn balance_running(&self) -> bool {
         self.balance_running

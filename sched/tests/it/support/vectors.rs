@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use wakelab_kernel::Preset;
 use wakelab_sched::CpuMask;
@@ -30,7 +30,16 @@ pub struct VectorRow {
 
 /// The rows of `functions/<name>.csv`.
 pub fn rows(name: &str) -> Vec<VectorRow> {
-    let file = folder().join("functions").join(name);
+    rows_of(&folder(), name)
+}
+
+/// The same of the project's own folder, for files that it makes itself (`vectors/harness`).
+pub fn own_rows(name: &str) -> Vec<VectorRow> {
+    rows_of(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../vectors"), name)
+}
+
+fn rows_of(folder: &Path, name: &str) -> Vec<VectorRow> {
+    let file = folder.join("functions").join(name);
     let mut reader = csv::Reader::from_path(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     let header = reader.headers().expect("a header").clone();
     let columns = std::rc::Rc::new(header.iter().enumerate().map(|(i, name)| (name.to_owned(), i)).collect());

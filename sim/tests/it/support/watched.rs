@@ -80,6 +80,7 @@ pub fn workload(programs: Vec<Vec<Op>>, tasks: Vec<(u32, Vec<u32>, Vec<u32>, boo
         slice_ns: 0,
         affinity: Some(cpus),
         process: None,
+        footprint: 0,
     };
     workload.tasks = tasks.into_iter().map(task).collect();
     workload

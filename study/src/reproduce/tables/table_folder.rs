@@ -8,9 +8,11 @@ use super::{AtLoad, Published, Recipe, Row, SearchRates, instances, permille, re
 use crate::compare::PublishedError;
 use crate::experiment::found_from;
 use crate::reproduce::{Quantity, ReproduceError, Table};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use wakelab_input::{Document, InputError};
+use wakelab_kernel::{Preset, Switches};
 
 /// The file that makes a folder a table.
 pub(in crate::reproduce) const TABLE_TOML: &str = "table.toml";
@@ -66,7 +68,7 @@ enum Sign {
 struct About<'a> {
     machine: String,
     kernel: &'a str,
-    base: &'a str,
+    base: Cow<'a, str>,
     with: Option<&'a str>,
     better: Sign,
     pinned: Option<String>,
@@ -129,8 +131,8 @@ fn about<'a>(folder: &Path, top: &wakelab_input::Table<'a>) -> Result<(About<'a>
     let machine = top.need_text("machine", "the name of a machine, or of a machine file beside this one")?;
     let beside = folder.join(if machine.ends_with(".toml") { machine.to_owned() } else { format!("{machine}.toml") });
     let kernel = top.need_text("kernel", "the name of a kernel of `wakelab kernel list`")?;
-    let base = top.any_text("base")?.unwrap_or_default();
     let with = top.any_text("with")?;
+    let base = without_what_is_compared(kernel, top.any_text("base")?.unwrap_or_default(), with.unwrap_or_default());
     let better =
         top.choice("better", &[("positive", Sign::Positive), ("negative", Sign::Negative)])?.unwrap_or(Sign::Positive);
     let mut notes: Vec<String> = Vec::new();
@@ -139,7 +141,7 @@ fn about<'a>(folder: &Path, top: &wakelab_input::Table<'a>) -> Result<(About<'a>
     notes.push(format!(
         "on {machine}, {kernel}{}: {} {}",
         posted.map_or_else(String::new, |posted| format!(" (posted on {posted})")),
-        if base.is_empty() { "no switches" } else { base },
+        if base.is_empty() { "no switches" } else { &base },
         with.map_or_else(
             || "alone; the other side is not given".to_owned(),
             |with| format!("against {}", if with.is_empty() { "no switches" } else { with })
@@ -175,6 +177,31 @@ fn about<'a>(folder: &Path, top: &wakelab_input::Table<'a>) -> Result<(About<'a>
         workloads: workloads(folder, top)?,
     };
     Ok((about, notes))
+}
+
+/// The switches of the base side. What the other side switches on, and the base side does not name, is off there even
+/// if the kernel stands for an older one and has it on by now: it is what the posting adds.
+fn without_what_is_compared<'a>(kernel: &str, base: &'a str, with: &str) -> Cow<'a, str> {
+    let (Ok(preset), Ok(own), Ok(other)) = (Preset::get(kernel), base.parse::<Switches>(), with.parse::<Switches>())
+    else {
+        // The error is told where the sides are made.
+        return Cow::Borrowed(base);
+    };
+    let named = |feature| own.iter().any(|(known, _)| known == feature);
+    let added = other.iter().filter(|&(feature, on)| on && preset.features.has(feature) && !named(feature));
+    let off: Vec<String> = added.map(|(feature, _)| format!("NO_{feature}")).collect();
+    match off.is_empty() {
+        true => Cow::Borrowed(base),
+        false => Cow::Owned(
+            [base]
+                .into_iter()
+                .filter(|base| !base.is_empty())
+                .map(str::to_owned)
+                .chain(off)
+                .collect::<Vec<_>>()
+                .join(","),
+        ),
+    }
 }
 
 /// What stands for each benchmark and case.
@@ -286,7 +313,7 @@ fn recipe(about: &About<'_>, stand: &Stand, load: &str) -> AtLoad {
     let recipe = Recipe {
         machine: about.machine.clone(),
         kernel: about.kernel.to_owned(),
-        base: about.base.to_owned(),
+        base: about.base.clone().into_owned(),
         with: about.with.map(str::to_owned),
         workload,
         params: stand.params.clone(),
