@@ -2,18 +2,18 @@
 # how alike these two are ("null" where that is not judged).
 function number(x) { return x == "null" ? "-" : x + 0 >= 1000 ? sprintf("%d", x + 0.5) : sprintf("%.1f", x) }
 # How alike two numbers of this quantity are, by the limits of docs/capture.md.
-function alike(quantity, unit, a, b,    ratio, low, high, close, wide) {
-    if (unit == "%") { ratio = a > b ? a - b : b - a; close = 5; wide = 15 }
+function alike(quantity, unit, a, b,    ratio, low, high, near, wide) {
+    if (unit == "%") { ratio = a > b ? a - b : b - a; near = 5; wide = 15 }
     else {
         low = a < b ? a : b; high = a < b ? b : a
         if (high == low || (unit == "us" && high - low <= 2)) return "faithful"
         if (low <= 0) return "not"
         ratio = high / low
-        if (unit == "/s") { close = 1.1; wide = 1.3 }
-        else if (quantity ~ /p50$/) { close = 1.25; wide = 2 }
-        else { close = 1.5; wide = 3 }
+        if (unit == "/s") { near = 1.1; wide = 1.3 }
+        else if (quantity ~ /p50$/) { near = 1.25; wide = 2 }
+        else { near = 1.5; wide = 3 }
     }
-    return ratio <= close ? "faithful" : ratio <= wide ? "roughly" : "not"
+    return ratio <= near ? "faithful" : ratio <= wide ? "roughly" : "not"
 }
 {
     load = $1; side = $2; quantity = $3; unit = $4; before = $5; simulated = $6; predicted = $7; after = $8
@@ -21,6 +21,8 @@ function alike(quantity, unit, a, b,    ratio, low, high, close, wide) {
     key = load " " side
     if (!(key in seen)) { seen[key]; order[++keys] = key }
     n[side]++; count[side, $9]++
+    if (!(load in loads)) { loads[load]; load_order[++nr_loads] = load }
+    n_load[load]++; count_load[load, $9]++
     changed = alike(quantity, unit, before, after) != "faithful"
     moves = alike(quantity, unit, simulated, predicted) != "faithful"
     same_way = (after - before) * (predicted - simulated) > 0
@@ -46,6 +48,13 @@ END {
     for (i = 1; i <= nr_sides; i++) {
         s = side_order[i]
         printf "| %s | %d | %d | %d | %d | %d | %d | %d | %d |\n", s, n[s], count[s, "faithful"], count[s, "roughly"], count[s, "not"], real[s], right[s], made_up[s], naive[s, "faithful"]
+    }
+    print "\nBy load:\n"
+    print "| load | rows | faithful | roughly | not |"
+    print "|---|--:|--:|--:|--:|"
+    for (i = 1; i <= nr_loads; i++) {
+        l = load_order[i]
+        printf "| %s | %d | %d | %d | %d |\n", l, n_load[l], count_load[l, "faithful"], count_load[l, "roughly"], count_load[l, "not"]
     }
     for (i = 1; i <= keys; i++) {
         split(order[i], part, " ")

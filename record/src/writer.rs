@@ -5,15 +5,15 @@ use crate::counts::Counts;
 use crate::kernel::Kernel;
 use crate::machine::{FIRST_DESCRIPTION, Machine};
 use crate::rows::RowBuilder;
-use crate::wire::{
-    Decision, Event, KIND_FREQUENCY, KIND_IDLE, KIND_MIGRATION, KIND_SWITCH, Record, Waking, c_string,
-};
+use crate::wire::{Decision, Event, KIND_FREQUENCY, KIND_IDLE, KIND_MIGRATION, KIND_SWITCH, Record, Waking, c_string};
 use anyhow::{Result, anyhow};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use wakelab_events::recording::{CountsRow, FrequencyRow, IdleStateRow, MigrationRow, RecordingWriter, SwitchRow, WakingRow};
+use wakelab_events::recording::{
+    CountsRow, FrequencyRow, IdleStateRow, MigrationRow, RecordingWriter, SwitchRow, WakingRow,
+};
 
 /// At most this many messages wait. Everything else stays in the ring buffer, where losses are counted, so memory does
 /// not grow.

@@ -13,6 +13,7 @@ use crate::progress::{Bar, RunBar};
 use crate::signals::stop_flag;
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use wakelab_events::simulated::EventFolder;
 use wakelab_events::stream::Source;
 use wakelab_input::parse_duration;
@@ -50,6 +51,11 @@ pub struct Args {
     /// there.
     #[arg(long, value_name = "KERNEL")]
     to_kernel: Option<String>,
+    /// The machine on which --with is tried: a name of `machine list`, or a file.
+    ///
+    /// The recorded one if left out.
+    #[arg(long, value_name = "MACHINE")]
+    to_machine: Option<String>,
     /// The preset that stands for the recorded kernel.
     ///
     /// A name of `kernel list`; found by the release if left out.
@@ -137,7 +143,13 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let side = recorded_side(&source, &machine, preset("--kernel", &args.kernel)?)?;
     let kernel = preset("--to-kernel", &args.to_kernel)?;
-    let sides = sides(args, &machine, &side, kernel)?;
+    let to_machine =
+        args.to_machine.as_deref().map(|name| wakelab_machine::get(name).context("--to-machine")).transpose()?;
+    anyhow::ensure!(
+        to_machine.is_none() || args.html.output().is_none(),
+        "--html: a page draws one machine, and --to-machine names another\n  hint: leave one of them out"
+    );
+    let sides = sides(args, &machine, &side, kernel, to_machine.map(Arc::new))?;
     let came_out = came_out(args, &sides[1..])?;
     anyhow::ensure!(
         args.html.output().is_none() || sides.len() == 2,
@@ -157,7 +169,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     stop_flag()?;
     let recorded = with_bar(&source, &|bar| Facts::of_captured(&captured, &source, bar))?;
     let Some(as_recorded) = simulated(args, &captured, &machine, &sides[0])? else { return Ok(Exit::Interrupted) };
-    let found = fidelity(&recorded, &as_recorded, &machine);
+    let found = fidelity(&recorded, &as_recorded);
     let refused = found.verdict() == Likeness::Not && !args.anyway;
     let (mut predictions, mut comparisons, mut pictures) = (Vec::new(), Vec::new(), Pictures::default());
     if !refused {
@@ -167,7 +179,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
             };
             let came_out = came_out.get(at).map(|source| facts_of(source, args, &machine)).transpose()?;
             let sides = [&recorded, &as_recorded];
-            predictions.push(prediction(asked.label.clone(), sides, &predicted, came_out.as_ref(), &machine));
+            predictions.push(prediction(asked.label.clone(), sides, &predicted, came_out.as_ref()));
         }
         (comparisons, pictures) = compared(args, &captured, &machine, &sides, &simulator)?;
     }
@@ -201,19 +213,26 @@ fn sides(
     machine: &Machine,
     side: &RecordedSide,
     kernel: Option<&'static Preset>,
+    to_machine: Option<Arc<Machine>>,
 ) -> anyhow::Result<Vec<Variant>> {
     let recorded = Variant::on(machine, side.kernel, &side.switches)?;
     let mut sides = vec![recorded];
-    let asked = match (&args.with[..], kernel) {
-        ([], Some(_)) => vec![Switches::default()],
-        (with, _) => with.to_vec(),
+    let asked = match &args.with[..] {
+        [] if kernel.is_some() || to_machine.is_some() => vec![Switches::default()],
+        with => with.to_vec(),
     };
     for with in asked {
         let on = kernel.unwrap_or(side.kernel);
         let all = if kernel.is_some() { with.clone() } else { side.switches.then(&with) };
-        let mut variant = Variant::on(machine, on, &all).context("--with")?;
+        let mut variant = Variant::on(to_machine.as_deref().unwrap_or(machine), on, &all).context("--with")?;
+        variant.machine.clone_from(&to_machine);
         let name = if with.is_empty() { String::new() } else { format!(" {with}") };
-        variant.label = if kernel.is_some() { format!("{}{name}", on.name) } else { with.to_string() };
+        variant.label = match (kernel, &to_machine) {
+            (None, None) => with.to_string(),
+            (Some(_), None) => format!("{}{name}", on.name),
+            (None, Some(machine)) => format!("{}{name}", machine.name),
+            (Some(_), Some(machine)) => format!("{} {}{name}", machine.name, on.name),
+        };
         sides.push(variant);
     }
     Ok(sides)
@@ -262,7 +281,8 @@ fn simulated(args: &Args, captured: &Captured, machine: &Machine, side: &Variant
         return Ok(None);
     }
     let events = only(&folder.path().join("events"))?;
-    let all = CaptureOptions { machine: Some(machine), from_ns: None, window_ns: None, exact: false };
+    let ran_on = side.machine.as_deref().unwrap_or(machine);
+    let all = CaptureOptions { machine: Some(ran_on), from_ns: None, window_ns: None, exact: false };
     Ok(Some(with_bar(&events, &|bar| Facts::of(&events, &all, bar))?))
 }
 

@@ -66,6 +66,18 @@ fn a_captured_run_is_compared_under_its_verdict() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("for each of the 1 sides"), "{}", text(&output.stderr));
 
+    // The same load on half of the CPUs: each is busier.
+    let more = ["--to-machine", "intel-kaby-lake-4c8t", "--time", "30ms", "--settle", "70ms", "--format", "json"];
+    let output = whatif(folder.path(), &recording, &more);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let elsewhere: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(elsewhere["predictions"][0]["side"], "intel-kaby-lake-4c8t");
+    let row = &elsewhere["comparisons"][0]["rows"][0];
+    assert!(row["with"]["mean"].as_f64().is_some_and(|mean| mean > 0.0), "{row:#}");
+    let none = whatif(folder.path(), &recording, &["--to-machine", "kaby-lake"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(text(&none.stderr).contains("--to-machine"), "{}", text(&none.stderr));
+
     let args = ["capture", recording.to_str().expect("UTF-8"), "-o", "d.toml", "--rt-app", "d.json"];
     assert!(wakelab(folder.path(), &args).status.success());
     let shown = wakelab(folder.path(), &["workload", "show", "./d.json"]);

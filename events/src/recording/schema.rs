@@ -131,8 +131,8 @@ table! {
 }
 
 table! {
-    /// Wake-ups without a decision: those that chose no CPU of the fair class, or all that were imported from the events
-    /// of another recorder.
+    /// Wake-ups without a decision: those that chose no CPU of the fair class, or all that were imported from another
+    /// recorder's events.
     Wakings, WakingRow, "wakings" {
         t_ns: i64 = "When the wake-up began. Rows are in the order in which the destination became known.";
         waker_cpu: i32 = "The waking CPU.";

@@ -67,8 +67,8 @@ table! {
                                   `no-busiest-group`; `no-busiest-queue`; `all-pinned`; `serialized`: another CPU \
                                   balances an SD_SERIALIZE domain.";
         busiest_cpu: Option<i32> = "The busiest CPU, from which tasks were to be moved.";
-        migration_type: Option<Name<MigrationType>> = "What was to be moved: `load`, `util`, `task`, `misfit` \
-                                                       (`env->migration_type`).";
+        migration_type: Option<Name<MigrationType>> = "What was to be moved: `load`, `util`, `task`, `misfit`, \
+                                                       `llc-task` (`env->migration_type`).";
         imbalance: Option<i64> = "How much of that (`env->imbalance`): load (1024 is a nice-0 task), utilization \
                                   (1024 is a CPU), or tasks.";
         nr_moved: i32 = "How many waiting tasks were moved.";

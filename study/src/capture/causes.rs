@@ -92,7 +92,8 @@ const LEAST_OF_PAIR: f64 = 0.95;
 /// that it wakes (the sync hint says that it is about to sleep), finds the reply there when it runs again, and never
 /// sleeps. Without the reply it would seem to compute and to send for ever, whatever becomes of the other. So where two
 /// tasks wake each other and nobody else, the one that was preempted so is taken to have waited until the other
-/// slept.
+/// slept, unless it did something before: on another CPU it may go on meanwhile, and who waits for what the other does only
+/// after the next message would wait for ever.
 pub(super) fn add_replies(lines: &mut Timelines) {
     let mut by: FxHashMap<TaskNr, u64> = FxHashMap::default();
     let mut of: FxHashMap<TaskNr, u64> = FxHashMap::default();
@@ -109,12 +110,7 @@ pub(super) fn add_replies(lines: &mut Timelines) {
         .collect();
     pairs.sort_unstable();
     for (waker, wakee) in pairs {
-        let yielded: Vec<u64> = lines.tasks[waker as usize]
-            .steps
-            .iter()
-            .filter(|timed| timed.step == Step::Yielded { to: wakee })
-            .map(|timed| timed.t_ns)
-            .collect();
+        let yielded = yields(&lines.tasks[waker as usize].steps, wakee);
         let answered = answers(&mut lines.tasks[wakee as usize].steps, &yielded, waker);
         lines.losses.implied_replies += answered.len() as u64;
         for timed in &mut lines.tasks[waker as usize].steps {
@@ -134,19 +130,38 @@ pub(super) fn add_replies(lines: &mut Timelines) {
     }
 }
 
-/// Adds a wake-up of `waker` before the first wait after each of the times at which it was preempted. Returns when
-/// these waits began, by that time.
-fn answers(steps: &mut Vec<TimedStep>, yielded: &[u64], waker: TaskNr) -> FxHashMap<u64, u64> {
+/// When a task was preempted by the one that it woke, and when it woke, waited or was preempted next, ns.
+fn yields(steps: &[TimedStep], to: TaskNr) -> Vec<(u64, u64)> {
+    let mut next_ns = u64::MAX;
+    let mut found = Vec::new();
+    for timed in steps.iter().rev() {
+        if timed.step == (Step::Yielded { to }) {
+            found.push((timed.t_ns, next_ns));
+        }
+        match timed.step {
+            Step::Run(_) => {}
+            // A wait counts from its begin.
+            Step::Wait { began_ns, .. } => next_ns = began_ns,
+            _ => next_ns = timed.t_ns,
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// Adds a wake-up of `waker` before the first wait after each of the times at which it was preempted, if it did nothing
+/// until then. Returns when these waits began, by that time.
+fn answers(steps: &mut Vec<TimedStep>, yielded: &[(u64, u64)], waker: TaskNr) -> FxHashMap<u64, u64> {
     let mut answered = FxHashMap::default();
     let mut left = yielded.iter().copied().peekable();
     let mut with_replies = Vec::with_capacity(steps.len() + yielded.len());
     for timed in steps.drain(..) {
         if let Step::Wait { began_ns, .. } = timed.step {
             let mut last = None;
-            while let Some(at) = left.next_if(|&at| at <= began_ns) {
+            while let Some(at) = left.next_if(|&(at, _)| at <= began_ns) {
                 last = Some(at);
             }
-            if let Some(at) = last {
+            if let Some((at, _)) = last.filter(|&(_, next_ns)| next_ns >= began_ns) {
                 answered.insert(at, began_ns);
                 with_replies.push(TimedStep {
                     t_ns: began_ns,
@@ -212,6 +227,31 @@ mod tests {
         assert_eq!((waits(0), waits(1)), (3, 3));
         assert_eq!(lines.tasks[1].steps[..2], [at(5, wake(0)), at(11, Step::Wait { began_ns: 5, by: Some(0) })]);
         assert_eq!(lines.tasks[0].steps[1], at(5, Step::Wait { began_ns: 2, by: Some(1) }));
+    }
+
+    #[test]
+    fn who_went_on_elsewhere_did_not_wait_for_a_reply() {
+        let at = |t_ns, step| TimedStep { t_ns, step };
+        let wake = |wakee| Step::Wake { wakee, sync: true, interrupt: false };
+        let mut lines = Timelines::default();
+        // The first reply may have been there. Before the second wait it sends once more, from another CPU.
+        let sender = vec![
+            at(1, wake(1)),
+            at(2, Step::Yielded { to: 1 }),
+            at(11, wake(1)),
+            at(12, Step::Yielded { to: 1 }),
+            at(14, wake(1)),
+        ];
+        let reader =
+            vec![at(11, Step::Wait { began_ns: 5, by: Some(0) }), at(21, Step::Wait { began_ns: 15, by: Some(0) })];
+        for steps in [sender, reader] {
+            lines.tasks.push(super::super::timeline::Timeline { steps, ..Default::default() });
+        }
+        lines.edges.insert((0, 1), Edge { sync: 3, ..edge(3) });
+        add_replies(&mut lines);
+        assert_eq!(lines.losses.implied_replies, 1);
+        let waits = lines.tasks[0].steps.iter().filter(|at| matches!(at.step, Step::Wait { .. })).count();
+        assert_eq!(waits, 1);
     }
 
     #[test]

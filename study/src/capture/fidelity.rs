@@ -116,15 +116,18 @@ pub(super) struct Seen {
     counts: Counts,
     /// By CPU: the part of the time in which it was busy, %.
     busy: Vec<f64>,
+    /// The CPUs of the machine, or, if that is not known, those that were seen.
+    nr_cpus: usize,
 }
 
 impl Seen {
-    pub(super) fn of(lines: &Timelines) -> Self {
+    pub(super) fn of(lines: &Timelines, machine: Option<&Machine>) -> Self {
         let length = (lines.to_ns - lines.from_ns).max(1) as f64;
         Seen {
             seconds: length / 1e9,
             counts: lines.counts.clone(),
             busy: lines.busy_ns.iter().map(|&ns| 100.0 * ns as f64 / length).collect(),
+            nr_cpus: machine.map_or(lines.busy_ns.len(), |machine| machine.topology.nr_cpus() as usize),
         }
     }
 }
@@ -145,7 +148,7 @@ impl Facts {
     /// Fails as [`capture`](super::capture) does.
     pub fn of(source: &Source, options: &CaptureOptions<'_>, progress: &dyn Progress) -> Result<Self, CaptureError> {
         let lines = follow(source, &about(source)?, options, progress)?;
-        Facts::with(Seen::of(&lines), source, progress)
+        Facts::with(Seen::of(&lines, options.machine), source, progress)
     }
 
     /// Reads what is still missing of a source that was captured.
@@ -179,13 +182,13 @@ impl Facts {
 }
 
 /// Compares a recording with the simulation of what was captured of it.
-pub fn fidelity(recorded: &Facts, simulated: &Facts, machine: &Machine) -> Fidelity {
-    let row = |quantity: Quantity<'_>| {
+pub fn fidelity(recorded: &Facts, simulated: &Facts) -> Fidelity {
+    let row = |quantity: Quantity| {
         let Quantity { name, unit, limits, value } = quantity;
         let (recorded, simulated) = (value(recorded), value(simulated)?);
         Some(FidelityRow { quantity: name, unit, recorded, simulated, limits })
     };
-    Fidelity { rows: quantities(recorded, &[simulated], machine).into_iter().filter_map(row).collect() }
+    Fidelity { rows: quantities(recorded, &[simulated]).into_iter().filter_map(row).collect() }
 }
 
 /// A quantity as it was recorded, as it is simulated, and as it is predicted for another side.
@@ -221,34 +224,35 @@ pub fn prediction(
     [recorded, simulated]: [&Facts; 2],
     predicted: &Facts,
     came_out: Option<&Facts>,
-    machine: &Machine,
 ) -> Prediction {
     let mut others = vec![simulated, predicted];
     others.extend(came_out);
-    let row = |quantity: Quantity<'_>| {
+    let row = |quantity: Quantity| {
         let Quantity { name, unit, limits, value } = quantity;
         let (predicted, simulated) = (value(predicted)?, value(simulated)?);
         let as_recorded = FidelityRow { quantity: name, unit, recorded: value(recorded), simulated, limits };
         Some(PredictedRow { as_recorded, predicted, came_out: came_out.and_then(&value) })
     };
-    Prediction { side, rows: quantities(recorded, &others, machine).into_iter().filter_map(row).collect() }
+    Prediction { side, rows: quantities(recorded, &others).into_iter().filter_map(row).collect() }
 }
 
+/// How a quantity is read.
+type Value = Box<dyn Fn(&Facts) -> Option<f64>>;
+
 /// What is compared, and how it is read.
-struct Quantity<'a> {
+struct Quantity {
     name: String,
     unit: &'static str,
     limits: Limits,
-    value: Box<dyn Fn(&Facts) -> Option<f64> + 'a>,
+    value: Value,
 }
 
 /// The quantities of a recording: families are those of the recording, reasons those of any side.
-fn quantities<'a>(recorded: &Facts, others: &[&Facts], machine: &Machine) -> Vec<Quantity<'a>> {
-    let mut all: Vec<Quantity<'a>> = Vec::new();
-    let mut add = |name: &str, unit, limits, value: Box<dyn Fn(&Facts) -> Option<f64> + 'a>| {
+fn quantities(recorded: &Facts, others: &[&Facts]) -> Vec<Quantity> {
+    let mut all = Vec::new();
+    let mut add = |name: &str, unit, limits, value: Value| {
         all.push(Quantity { name: name.to_owned(), unit, limits, value });
     };
-    let nr_cpus = f64::from(machine.topology.nr_cpus());
     add("wake-ups", "/s", RATE, Box::new(|of| Some(of.seen.counts.wakeups as f64 / of.seen.seconds)));
     add("switches from tasks", "/s", RATE, Box::new(|of| Some(of.seen.counts.switches as f64 / of.seen.seconds)));
     add("preempted", "%", SHARE, Box::new(|of| Some(share(of.seen.counts.preemptions, of.seen.counts.switches))));
@@ -259,7 +263,7 @@ fn quantities<'a>(recorded: &Facts, others: &[&Facts], machine: &Machine) -> Vec
         Box::new(|of| Some(share(of.seen.counts.moved, of.seen.counts.wakeups))),
     );
     add("balanced", "/s", Limits::None, Box::new(|of| of.balanced.map(|n| n as f64 / of.seen.seconds)));
-    let busy = move |of: &Facts| Some(of.seen.busy.iter().sum::<f64>() / nr_cpus);
+    let busy = |of: &Facts| Some(of.seen.busy.iter().sum::<f64>() / of.seen.nr_cpus.max(1) as f64);
     add("busy, mean of CPUs", "%", SHARE, Box::new(busy));
     add("busy, busiest CPU", "%", Limits::None, Box::new(|of| of.seen.busy.iter().copied().reduce(f64::max)));
     for (runs, what) in [(false, "wait"), (true, "run")] {

@@ -155,7 +155,7 @@ pub fn capture(
         },
         wakeups: lines.counts.wakeups,
         transactions: lines.transactions,
-        seen: Seen::of(&lines),
+        seen: Seen::of(&lines, options.machine),
         busy: lines.busy_ns.iter().sum::<u64>() as f64 / (length.max(1) as f64 * nr_cpus),
     })
 }

@@ -189,7 +189,7 @@ pub(super) fn run(
 ) -> Result<Option<(RunId, RunStats)>, RunFailed> {
     let variant = if with { &experiment.with } else { &experiment.base };
     let id = RunId {
-        machine: experiment.machine.name.clone(),
+        machine: variant.machine.as_deref().unwrap_or(&experiment.machine).name.clone(),
         kernel: experiment.kernel.name,
         variant: variant.label.clone(),
         workload: case.name.clone(),
@@ -229,7 +229,7 @@ fn setup<'a>(experiment: &'a Experiment, case: &'a Case, variant: &'a Variant, s
         _ => (experiment.settle_ns, experiment.end_ns()),
     };
     let setup = Setup {
-        machine: &experiment.machine,
+        machine: variant.machine.as_deref().unwrap_or(&experiment.machine),
         kernel: &variant.kernel,
         features: variant.features,
         workload: &case.workload,

@@ -1,6 +1,7 @@
 //! The switches of a side: features, tunables and power management.
 
 use std::fmt;
+use std::sync::Arc;
 use wakelab_input::{nearest, suggest};
 use wakelab_kernel::{
     Class, FairClass, Feature, FeatureSet, PowerOption, Preset, SettingError, SwitchError, Switches, WakeupPreempt,
@@ -24,6 +25,8 @@ pub struct Variant {
     pub kernel: Preset,
     /// The power management; `None` if nothing was asked for.
     pub pm: Option<PmSide>,
+    /// The machine, if it is not that of the experiment.
+    pub machine: Option<Arc<Machine>>,
 }
 
 /// Switches that change nothing, or that cannot be applied.
@@ -114,7 +117,7 @@ impl Variant {
             None => {
                 let kernel = kernel.with_settings(switches.settings()).map_err(VariantError::Setting)?;
                 let pm = power_side(switches, usual).map_err(VariantError::Power)?;
-                Ok(Variant { label: switches.to_string(), features, kernel, pm })
+                Ok(Variant { label: switches.to_string(), features, kernel, pm, machine: None })
             }
         }
     }

@@ -82,7 +82,7 @@ pub fn recover(of: &Experiment) -> Recovered {
     let throughput = [throughput, recorded(&again(&captured, of), &second)];
     let options = CaptureOptions { machine: Some(&of.machine), from_ns: None, window_ns: None, exact: false };
     let [a, b] = [&first, &second].map(|folder| Facts::of(&source(folder), &options, &Quiet).expect("facts"));
-    Recovered { captured, throughput, fidelity: fidelity(&a, &b, &of.machine) }
+    Recovered { captured, throughput, fidelity: fidelity(&a, &b) }
 }
 
 /// All quantities of both.
