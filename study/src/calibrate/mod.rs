@@ -69,9 +69,10 @@ mod tests {
             (stands.kernel.name, stands.exact)
         };
         assert_eq!(of("6.12.107+deb13-cloud-amd64"), ("v6.12", true));
-        assert_eq!(of("6.18.44-fc-v669"), ("v6.12", false));
-        assert_eq!(of("6.8.0-45-generic"), ("v6.1", false));
-        assert_eq!(of("5.15.0"), ("v5.10", false));
+        assert_eq!(of("6.18.44-fc-v669"), ("v6.18", true));
+        assert_eq!(of("6.8.0-45-generic"), ("v6.8", true));
+        assert_eq!(of("6.14.0-37-generic"), ("v6.12", false));
+        assert_eq!(of("5.17.0"), ("v5.15", false));
         assert_eq!(of("4.19.1"), ("v5.2", false));
         assert!(!of("unknown").1);
     }

@@ -92,8 +92,8 @@ const LEAST_OF_PAIR: f64 = 0.95;
 /// that it wakes (the sync hint says that it is about to sleep), finds the reply there when it runs again, and never
 /// sleeps. Without the reply it would seem to compute and to send for ever, whatever becomes of the other. So where two
 /// tasks wake each other and nobody else, the one that was preempted so is taken to have waited until the other
-/// slept, unless it did something before: on another CPU it may go on meanwhile, and who waits for what the other does only
-/// after the next message would wait for ever.
+/// slept, unless it did something before: on another CPU it may go on meanwhile, and who waits for what the other does
+/// only after the next message would wait for ever.
 pub(super) fn add_replies(lines: &mut Timelines) {
     let mut by: FxHashMap<TaskNr, u64> = FxHashMap::default();
     let mut of: FxHashMap<TaskNr, u64> = FxHashMap::default();

@@ -160,6 +160,7 @@ fn committed_experiments_are_read() {
         "quickstart",
         "runnable-boosting-altra",
         "runnable-boosting-jankbench",
+        "sched-cache",
         "search-limit-dbench",
         "search-limit-dbench-no-core",
         "search-limit-hackbench",
