@@ -41,7 +41,10 @@ pub fn text(captured: &Captured) -> String {
     if let Some(more) = captured.groups.len().checked_sub(MOST_GROUPS).filter(|&more| more > 0) {
         let _ = writeln!(text, "and {}", count(more as u64, "smaller group"));
     }
-    let losses = losses(&captured.losses);
+    let mut losses = losses(&captured.losses);
+    losses.extend(captured.repeated_ns.map(|ns| {
+        format!("the first {} alone are done again and again: more steps do not fit in a workload", duration_text(ns))
+    }));
     if !losses.is_empty() {
         text.push('\n');
     }
@@ -218,6 +221,7 @@ pub fn json(captured: &Captured) -> Value {
         "from_ns": captured.window_ns.0,
         "window_ns": captured.window_ns.1,
         "complete": captured.complete,
+        "repeated_ns": captured.repeated_ns,
         "load": captured.load,
         "transactions": captured.transactions,
         "busy_pct": 100.0 * captured.busy,

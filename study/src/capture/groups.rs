@@ -71,8 +71,9 @@ impl Group {
 }
 
 /// The groups of all tasks that did anything, each a model that goes on for ever: cycles where tasks have them, or else
-/// the steps up to the time at which all programs together have `most_steps`.
-pub(super) fn models(lines: &Timelines, most_steps: usize, marks: bool) -> Vec<Group> {
+/// the steps up to the time at which all programs together have `most_steps`. Also returns that time, ns; it is later
+/// than all if there are not so many.
+pub(super) fn models(lines: &Timelines, most_steps: usize, marks: bool) -> (Vec<Group>, u64) {
     let regular = |tasks: Vec<TaskNr>| {
         let found = regular(lines, &tasks, marks);
         (tasks, found)
@@ -81,7 +82,7 @@ pub(super) fn models(lines: &Timelines, most_steps: usize, marks: bool) -> Vec<G
     let irregular = found.iter().filter(|(_, group)| group.is_none()).flat_map(|(tasks, _)| tasks);
     let to_ns = cut(lines, irregular, most_steps);
     let groups = found.into_iter().map(|(tasks, group)| group.unwrap_or_else(|| window(lines, &tasks, to_ns, marks)));
-    merged(lines, groups.filter(|group| !group.programs.is_empty()).collect())
+    (merged(lines, groups.filter(|group| !group.programs.is_empty()).collect()), to_ns)
 }
 
 /// A group whose tasks do the steps of the window again and again.

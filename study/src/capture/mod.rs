@@ -89,6 +89,8 @@ pub struct Captured {
     pub window_ns: (u64, u64),
     /// Whether all of the window is there, or it was cut because there were too many steps.
     pub complete: bool,
+    /// How much of the window, from its begin, is in what groups do again and again, ns, if more steps did not fit.
+    pub repeated_ns: Option<u64>,
     /// What could not be followed.
     pub losses: Losses,
     /// The number of wake-ups in the window.
@@ -132,8 +134,8 @@ pub fn capture(
     causes::settle(&mut lines);
     causes::add_replies(&mut lines);
     let marks = lines.transactions == 0;
-    let groups = match options.exact {
-        true => groups::exact(&lines, marks),
+    let (groups, repeated_to) = match options.exact {
+        true => (groups::exact(&lines, marks), u64::MAX),
         false => groups::models(&lines, MOST_MODEL_STEPS, marks),
     };
     if !groups.iter().any(|group| !group.kernel) {
@@ -149,6 +151,8 @@ pub fn capture(
         groups: summary(&lines, &groups),
         window_ns: (lines.from_ns, length),
         complete: lines.complete,
+        repeated_ns: (repeated_to < lines.to_ns && groups.iter().any(|group| !group.cycles))
+            .then(|| repeated_to.saturating_sub(lines.from_ns)),
         losses: Losses {
             implied_replies: lines.losses.implied_replies + groups.iter().map(|group| group.implied).sum::<u64>(),
             ..lines.losses
@@ -397,7 +401,7 @@ mod tests {
             for exact in [false, true] {
                 let groups = match exact {
                     true => groups::exact(&lines, marks),
-                    false => groups::models(&lines, MOST_MODEL_STEPS, marks),
+                    false => groups::models(&lines, MOST_MODEL_STEPS, marks).0,
                 };
                 if groups.iter().all(|group| group.kernel) {
                     continue;
