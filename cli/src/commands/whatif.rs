@@ -197,7 +197,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     {
         html.write(page)?;
     }
-    if refused && !args.with.is_empty() {
+    if refused && sides.len() > 1 {
         say_error(
             "the captured load does not behave as the recording, so that no side is compared\n  hint: see which rows \
              say \"not\"; `wakelab calibrate` measures the machine's costs, --anyway compares all the same",
