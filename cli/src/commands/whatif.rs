@@ -226,13 +226,12 @@ fn sides(
         let all = if kernel.is_some() { with.clone() } else { side.switches.then(&with) };
         let mut variant = Variant::on(to_machine.as_deref().unwrap_or(machine), on, &all).context("--with")?;
         variant.machine.clone_from(&to_machine);
-        let name = if with.is_empty() { String::new() } else { format!(" {with}") };
-        variant.label = match (kernel, &to_machine) {
-            (None, None) => with.to_string(),
-            (Some(_), None) => format!("{}{name}", on.name),
-            (None, Some(machine)) => format!("{}{name}", machine.name),
-            (Some(_), Some(machine)) => format!("{} {}{name}", machine.name, on.name),
-        };
+        let parts = [
+            to_machine.as_ref().map(|machine| machine.name.clone()),
+            kernel.map(|kernel| kernel.name.to_owned()),
+            (!with.is_empty()).then(|| with.to_string()),
+        ];
+        variant.label = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
         sides.push(variant);
     }
     Ok(sides)

@@ -162,8 +162,7 @@ impl WakeCauses {
     /// Reads the wake-ups of a recording that chose no CPU. There are none in imports, whose wake-ups are all in one
     /// table, and in recordings of decisions only.
     pub fn undecided(tables: &Tables) -> Self {
-        let files = if tables.decisions.is_empty() { Vec::new() } else { tables.wakings.clone() };
-        WakeCauses { rows: Segments::new(files, "wakings", WAKINGS), read: waking }
+        WakeCauses { rows: Segments::new(tables.undecided().to_vec(), "wakings", WAKINGS), read: waking }
     }
 
     /// The next wake-up; `None` at the end.

@@ -112,6 +112,11 @@ impl Source {
 }
 
 impl Tables {
+    /// The files of wake-ups that chose no CPU. Without decisions they are those of all wake-ups, so that none is left.
+    pub(super) fn undecided(&self) -> &[PathBuf] {
+        if self.decisions.is_empty() { &[] } else { &self.wakings }
+    }
+
     fn add(&mut self, path: &Path, name: &str) -> bool {
         let Some((table, _)) = name.strip_suffix(".parquet").and_then(|name| name.split_once('-')) else {
             return false;

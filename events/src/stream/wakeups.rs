@@ -100,7 +100,7 @@ impl Wakes {
     /// Reads the wake-ups of a recording that chose no CPU. There are none in imports, whose wake-ups are all in one
     /// table, and in recordings of decisions only.
     pub fn undecided(tables: &Tables) -> Self {
-        let files = if tables.decisions.is_empty() { Vec::new() } else { tables.wakings.clone() };
+        let files = tables.undecided().to_vec();
         Wakes { rows: Segments::new(files, "wakings", WAKINGS), read: undecided, llcs: None }
     }
 

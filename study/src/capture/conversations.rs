@@ -15,12 +15,19 @@ const LEAST_WAKEUPS: u64 = 4;
 
 /// The tasks of a group with the messages that are missing, and how many these are. Returns `None` if none is.
 pub(super) fn completed(lines: &Timelines, tasks: &[TaskNr]) -> Option<(Timelines, u64)> {
+    // Most groups of a recording are of one task, and all edges are looked at.
+    if tasks.len() < 2 {
+        return None;
+    }
     let count = |from: TaskNr, to: TaskNr| lines.edges.get(&(from, to)).map_or(0, |edge| edge.count);
     let mut pairs: Vec<(TaskNr, TaskNr)> = lines.edges.keys().copied().filter(|(a, b)| a < b).collect();
     pairs.retain(|&(a, b)| {
         let (less, more) = (count(a, b).min(count(b, a)), count(a, b).max(count(b, a)));
         tasks.contains(&a) && less >= LEAST_WAKEUPS && less as f64 >= LEAST_SEEN * more as f64
     });
+    if pairs.is_empty() {
+        return None;
+    }
     pairs.sort_unstable();
     let mut found = Timelines {
         tasks: vec![Timeline::default(); lines.tasks.len()],
