@@ -18,6 +18,8 @@ pub struct Page {
     pub title: String,
     /// A sentence below the headline that the reader should know first. May be empty.
     pub lead: String,
+    /// What was concluded: the first line is the sentence, the others say how sure it is. May be empty.
+    pub verdict: Vec<String>,
     /// What was run.
     pub run: Run,
     /// The sides that are compared or shown, *base* first; at most [`crate::limits::SIDES`]. Everything else on the

@@ -48,6 +48,7 @@ pub fn render(page: &Page) -> Result<String, Error> {
     let html = environment.get_template("page.html")?.render(context! {
         title => page.title,
         lead => page.lead,
+        verdict => page.verdict,
         version => page.run.version,
         kind => page.run.kind,
         views,

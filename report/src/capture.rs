@@ -11,6 +11,7 @@ use wakelab_study::capture::{
     Captured, CapturedGroup, Fidelity, FidelityRow, Likeness, Losses, PredictedRow, Prediction,
 };
 use wakelab_study::compare::Comparison;
+use wakelab_study::verdict::{Certainty, Verdict};
 
 /// The most groups that are listed.
 const MOST_GROUPS: usize = 12;
@@ -114,8 +115,14 @@ pub fn whatif(asked: &WhatIf<'_>) -> String {
     }
     for comparison in asked.comparisons {
         text = text + "\n" + warning + &compare::table(comparison);
+        text += &compare::verdict_text(&judged(comparison));
     }
     text
+}
+
+/// The verdict on a side, whose certainty was not asked for.
+fn judged(comparison: &Comparison) -> Verdict {
+    wakelab_study::verdict::verdict(comparison, Certainty::default())
 }
 
 /// A number of a table about likeness.
@@ -188,7 +195,7 @@ pub fn whatif_json(asked: &WhatIf<'_>) -> Value {
             "side": prediction.side,
             "rows": prediction.rows.iter().map(prediction_row).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
-        "comparisons": asked.comparisons.iter().map(compare::json).collect::<Vec<_>>(),
+        "comparisons": asked.comparisons.iter().map(|one| compare::json(one, &judged(one))).collect::<Vec<_>>(),
     })
 }
 

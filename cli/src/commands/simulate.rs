@@ -17,6 +17,7 @@ use wakelab_study::compare::{Comparison, Experiment, Recording, Runner, compare}
 use wakelab_study::experiment::Spec;
 use wakelab_study::picture::{Pictured, Pictures};
 use wakelab_study::trace::TraceFolder;
+use wakelab_study::verdict::{Verdict, verdict};
 
 /// The flags of a simulation.
 #[derive(Debug, clap::Args)]
@@ -140,9 +141,10 @@ pub fn simulate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
     };
     let (done, all) = (found.rows.len(), experiment.cases.len());
     if done > 0 {
-        deliver(out.as_ref(), &render(&found, &trust, flags.format), flags.format == ResultFormat::Json)?;
+        let verdict = verdict(&found, trust.certainty());
+        deliver(out.as_ref(), &render(&found, &verdict, &trust, flags.format), flags.format == ResultFormat::Json)?;
         if let Some(html) = html {
-            html.write(wakelab_report::html::comparison(&found, &pictures, &command_line()))?;
+            html.write(wakelab_report::html::comparison(&found, trust.certainty(), &pictures, &command_line()))?;
             if simulator.found_some() {
                 say!("--html: the first repeat of each side was made again; the cache keeps no pictures of runs");
             }
@@ -194,11 +196,11 @@ pub fn deliver(out: Option<&OutFile>, text: &str, is_json: bool) -> anyhow::Resu
     Ok(())
 }
 
-fn render(found: &Comparison, trust: &TrustResults, format: ResultFormat) -> String {
+fn render(found: &Comparison, verdict: &Verdict, trust: &TrustResults, format: ResultFormat) -> String {
     match format {
-        ResultFormat::Lkml => report::lkml(found),
-        ResultFormat::Table => report::table(found) + &trust.text(found),
-        ResultFormat::Json => format!("{:#}\n", trust.add_json(report::json(found))),
-        ResultFormat::Csv => report::csv(found),
+        ResultFormat::Lkml => report::lkml(found, verdict),
+        ResultFormat::Table => report::table(found) + &trust.text(found) + &report::verdict_text(verdict),
+        ResultFormat::Json => format!("{:#}\n", trust.add_json(report::json(found, verdict))),
+        ResultFormat::Csv => report::csv(found, verdict),
     }
 }

@@ -10,19 +10,20 @@ use wakelab_report::compare as report;
 use wakelab_study::compare::{Comparison, Control, Experiment, Runner, control};
 use wakelab_study::experiment::Spec;
 use wakelab_study::sensitivity::{BUDGET_MAX, Method, Plan, Running, Sensitivity, sensitivity};
+use wakelab_study::verdict::Certainty;
 
 /// The flags that ask how sure a result is.
 #[derive(Debug, clap::Args)]
 pub struct TrustFlags {
     /// Run the base side against itself, too.
     ///
-    /// With other seeds: one draw of what chance does (table or JSON).
+    /// With other seeds: one draw of what chance does (not in CSV).
     #[arg(long, conflicts_with = "events")]
     control: bool,
     /// Change all assumed constants, too.
     ///
     /// Compare again with every assumed constant changed within its range, and show for each row whether its conclusion
-    /// holds or what it depends on (table or JSON): latin-hypercube, all at once, or one-at-a-time. docs/trust.md says
+    /// holds or what it depends on (not in CSV): latin-hypercube, all at once, or one-at-a-time. docs/trust.md says
     /// how.
     #[arg(long, value_name = "METHOD", num_args = 0..=1, default_missing_value = "latin-hypercube",
           hide_possible_values = true, conflicts_with = "events")]
@@ -35,7 +36,7 @@ pub struct TrustFlags {
     /// Use N sets of a fitted machine; 0 for none.
     ///
     /// All of them if left out. A machine that `wakelab fit` wrote has the sets of constants that fit what was measured
-    /// on it, and the comparison is made with each (table or JSON).
+    /// on it, and the comparison is made with each (not in CSV).
     #[arg(long, value_name = "N", conflicts_with_all = ["sensitivity", "events"], hide_short_help = true)]
     ensemble: Option<u32>,
 }
@@ -72,14 +73,14 @@ pub fn check(flags: &SimulationFlags) -> anyhow::Result<()> {
     };
     anyhow::ensure!(
         has_room(flags),
-        "--format: {flag} prints a table or JSON; leave --format out, or give --format json"
+        "--format: {flag} prints no CSV; leave --format out, or give --format lkml or json"
     );
     Ok(())
 }
 
 /// Whether the format shows more than the comparison.
 fn has_room(flags: &SimulationFlags) -> bool {
-    matches!(flags.format, ResultFormat::Table | ResultFormat::Json)
+    !matches!(flags.format, ResultFormat::Csv)
 }
 
 /// Plans the samples that were asked for, or those of a fitted machine.
@@ -156,6 +157,11 @@ impl TrustResults {
                 found.asked
             );
         }
+    }
+
+    /// What was run.
+    pub fn certainty(&self) -> Certainty<'_> {
+        Certainty { control: self.control.as_ref(), sensitivity: self.sensitivity.as_ref() }
     }
 
     /// The tables that follow the result.

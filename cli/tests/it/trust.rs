@@ -177,7 +177,7 @@ fn what_cannot_be_asked_for_is_refused_with_its_flag() {
     refused(&small(here.path(), "--budget 4"), &["--sensitivity"]);
     refused(&small(here.path(), "--sensitivity one-at-a-time --budget 4"), &["--budget: 4 is too few; expected "]);
     refused(&small(here.path(), "--sensitivity often"), &["often", "latin-hypercube", "one-at-a-time"]);
-    refused(&small(here.path(), "--sensitivity --format lkml"), &["--format: --sensitivity prints a table or JSON"]);
-    refused(&small(here.path(), "--control --format csv"), &["--format: --control prints a table or JSON"]);
+    refused(&small(here.path(), "--sensitivity --format csv"), &["--format: --sensitivity prints no CSV"]);
+    refused(&small(here.path(), "--control --format csv"), &["--format: --control prints no CSV"]);
     assert!(!here.path().join("cache").exists());
 }

@@ -42,7 +42,7 @@ pub struct MetricRow {
     pub with: Estimate,
     /// How much better the other side is, in % of the base side's mean. Positive is better for every metric.
     pub better_pct: Estimate,
-    /// The probability of such a difference by chance, 0 to 1.
+    /// The probability of such a difference by chance, 0 to 1, corrected for the number of rows.
     pub p: Option<f64>,
     /// The number of repeats on each side.
     pub repeats: u32,
@@ -71,6 +71,8 @@ pub enum Verdict {
     Better,
     /// The sides are not shown to differ.
     Same,
+    /// Both sides have the same value in every repeat.
+    Identical,
     /// There are too few repeats to tell.
     #[default]
     Unknown,
@@ -82,6 +84,7 @@ impl Verdict {
             Self::Worse => ("worse", "▼ worse", "worse"),
             Self::Better => ("better", "▲ better", "better"),
             Self::Same => ("same", "= not shown to differ", ""),
+            Self::Identical => ("identical", "= identical", ""),
             Self::Unknown => ("unknown", "? too few repeats", ""),
         }
     }
@@ -99,11 +102,12 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
         n => format!(" Too few repeats to say in {n}."),
     };
     view.text(format!(
-        "Of {}, {with} is worse in {}, better in {}; {} show no difference.{unknown} Positive is better, whichever \
-         way a metric is good. Intervals are of 95 %.",
+        "Of {}, {with} is worse in {}, better in {}; {} are identical, {} show no difference.{unknown} Positive is \
+         better, whichever way a metric is good. Intervals are of 95 %; p is corrected for the number of rows (Holm).",
         count(rows.len(), "row", "rows"),
         of(Verdict::Worse),
         of(Verdict::Better),
+        of(Verdict::Identical),
         of(Verdict::Same),
     ));
     let mut figure = figure(comparison);

@@ -1,6 +1,7 @@
 //! CSV: the columns of published tables first, so that a result can be printed beside another.
 
-use wakelab_study::compare::{CompareRow, Comparison, Side};
+use wakelab_study::compare::{CompareRow, Comparison, ExperimentInfo, Side};
+use wakelab_study::verdict::{JudgedRow, Verdict};
 
 const COLUMNS: [&str; 14] = [
     "benchmark",
@@ -38,20 +39,25 @@ const OF_SIDE: [&str; 15] = [
     "idle_wakeups_per_s",
 ];
 
+/// What a line is of and what is concluded of it, so that files of several comparisons can be joined.
+const OF_COMPARISON: [&str; 6] = ["verdict", "p_holm", "machine", "kernel", "base", "with"];
+
 /// A header and a line for each row. What there is no number for is empty; the last column says `simulated`.
-pub fn csv(comparison: &Comparison) -> String {
+pub fn csv(comparison: &Comparison, verdict: &Verdict) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let names = |side: &'static str| OF_SIDE.iter().map(move |name| format!("{side}_{name}"));
     let header = COLUMNS.iter().map(|&name| name.to_owned()).chain(names("base")).chain(names("with"));
-    let lines = comparison.rows.iter().map(line);
-    for line in std::iter::once(header.chain(["kind".to_owned()]).collect()).chain(lines) {
+    let header = header.chain(OF_COMPARISON.iter().chain(&["kind"]).map(|&name| name.to_owned())).collect();
+    let experiment = &comparison.experiment;
+    let lines = comparison.rows.iter().zip(&verdict.rows).map(|(row, judged)| line(experiment, row, judged));
+    for line in std::iter::once(header).chain(lines) {
         writer.write_record(&line).expect("all lines are of one length, and memory takes them");
     }
     let bytes = writer.into_inner().expect("memory takes all");
     String::from_utf8(bytes).expect("only text went in")
 }
 
-fn line(row: &CompareRow) -> Vec<String> {
+fn line(of: &ExperimentInfo, row: &CompareRow, judged: &JudgedRow) -> Vec<String> {
     let ends = row.ci95.map_or([None; 2], |ends| ends.map(Some));
     let mut line = [&row.benchmark, &row.case, &row.load, &row.metric].map(|name| text(name)).to_vec();
     line.extend([row.base.std_pct, row.compare_pct, row.compare_std_pct, row.base.mean, row.with.mean].map(number));
@@ -59,6 +65,8 @@ fn line(row: &CompareRow) -> Vec<String> {
     line.extend([ends[0], ends[1], row.p_value].map(number_or_none));
     line.extend(of_side(&row.base));
     line.extend(of_side(&row.with));
+    line.extend([judged.verdict.name().to_owned(), number_or_none(judged.p_holm)]);
+    line.extend([&of.machine, &of.kernel, &of.base, &of.with].map(|name| text(name)));
     line.push("simulated".to_owned());
     line
 }

@@ -3,10 +3,10 @@
 use crate::VERSION;
 use serde_json::{Value, json};
 use wakelab_study::compare::{CompareRow, Comparison, Side};
-use wakelab_study::reproduce::known;
+use wakelab_study::verdict::{JudgedRow, Verdict};
 
 /// Everything that was found. Keys come in one order; what is no number is null.
-pub fn json(comparison: &Comparison) -> Value {
+pub fn json(comparison: &Comparison, verdict: &Verdict) -> Value {
     json!({
         "wakelab": VERSION,
         "kind": comparison.kind,
@@ -15,12 +15,13 @@ pub fn json(comparison: &Comparison) -> Value {
         "machine": crate::machine::json(&comparison.machine),
         "assumed": comparison.assumed,
         "published": comparison.published.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
-        "known": known(comparison),
-        "rows": comparison.rows.iter().map(row).collect::<Vec<_>>(),
+        "known": verdict.known,
+        "verdict": super::verdict::json(verdict),
+        "rows": comparison.rows.iter().zip(&verdict.rows).map(row).collect::<Vec<_>>(),
     })
 }
 
-fn row(row: &CompareRow) -> Value {
+fn row((row, judged): (&CompareRow, &JudgedRow)) -> Value {
     json!({
         "benchmark": row.benchmark,
         "case": row.case,
@@ -35,6 +36,9 @@ fn row(row: &CompareRow) -> Value {
         "ci95": row.ci95,
         "p_value": row.p_value,
         "test": row.test,
+        "p_holm": judged.p_holm,
+        "noise_pct": judged.noise_pct,
+        "verdict": judged.verdict,
         "published": {"result": row.published, "search": row.published_search},
     })
 }

@@ -1,8 +1,10 @@
 //! The table of patch letters, as schedtests prints it.
 
+use super::verdict_text;
 use crate::numbers::{fixed, signed, switches};
 use std::fmt::Write;
 use wakelab_study::compare::{CompareRow, Comparison, Side};
+use wakelab_study::verdict::Verdict;
 
 /// The widths of the columns. What no longer fits widens its column in every line.
 struct Widths {
@@ -30,8 +32,8 @@ impl Widths {
 }
 
 /// The comparison as patch letters show it: a table for each benchmark and metric, after a line that says that it is
-/// simulated. The base is 1.00; positive is better.
-pub fn lkml(comparison: &Comparison) -> String {
+/// simulated, and the verdict. The base is 1.00; positive is better.
+pub fn lkml(comparison: &Comparison, verdict: &Verdict) -> String {
     let experiment = &comparison.experiment;
     let widths = Widths::of(&comparison.rows);
     let mut text = String::new();
@@ -58,7 +60,7 @@ pub fn lkml(comparison: &Comparison) -> String {
     if comparison.rows.is_empty() {
         text += "simulated: no row is complete\n";
     }
-    text
+    text + &verdict_text(verdict)
 }
 
 /// Mean power of both sides beside the performance, where it is known; schedtests has no such lines.

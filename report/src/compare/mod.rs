@@ -7,6 +7,7 @@ mod json;
 mod lkml;
 mod table;
 mod trust;
+mod verdict;
 
 pub use csv::csv;
 pub use json::json;
@@ -14,4 +15,7 @@ pub use lkml::lkml;
 
 pub(crate) use table::states_text;
 pub use table::table;
+pub(crate) use trust::{conditions, depends, verdict_name};
 pub use trust::{control, control_json, sensitivity, sensitivity_json};
+pub(crate) use verdict::lines as verdict_lines;
+pub use verdict::verdict_text;

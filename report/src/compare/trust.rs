@@ -66,7 +66,7 @@ pub fn sensitivity(found: &Sensitivity) -> String {
     let mut rows = table(&columns, 4);
     for row in &found.rows {
         let range = row.range.map_or([NONE; 3].map(str::to_owned), |range| range.map(|pct| signed(pct, 2)));
-        let mut line = vec![row.case.clone(), row.load.clone(), name(&row.verdict).to_owned()];
+        let mut line = vec![row.case.clone(), row.load.clone(), verdict_name(&row.verdict).to_owned()];
         line.extend([row.class.name().to_owned(), format!("{} of {}", thousands(row.same.n as u64), row.same.of)]);
         line.push(signed(row.compare_pct, 2));
         line.extend(range);
@@ -111,7 +111,13 @@ fn details(found: &Sensitivity, row: &SensitivityRow) -> String {
     text
 }
 
-fn depends(row: &SensitivityRow, condition: &Condition) -> String {
+/// The constants on which a verdict depends.
+pub(crate) fn conditions(verdict: &Verdict) -> &[Condition] {
+    if let Verdict::Depends(on) = verdict { on } else { &[] }
+}
+
+/// On which constant the class of a row depends, and where.
+pub(crate) fn depends(row: &SensitivityRow, condition: &Condition) -> String {
     let Condition { constant, side, between: [low, high], inside, outside } = condition;
     let side = match side {
         Side::Above => "above",
@@ -160,7 +166,8 @@ fn strongest(found: &Sensitivity, row: &SensitivityRow) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-fn name(verdict: &Verdict) -> &'static str {
+/// The name of a verdict in the output.
+pub(crate) fn verdict_name(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
         Verdict::Depends(_) => "depends",
@@ -171,7 +178,7 @@ fn name(verdict: &Verdict) -> &'static str {
 /// The same for programs, with every sample.
 pub fn sensitivity_json(found: &Sensitivity) -> Value {
     let rows = found.rows.iter().map(|row| {
-        let on: &[Condition] = if let Verdict::Depends(on) = &row.verdict { on } else { &[] };
+        let on = conditions(&row.verdict);
         json!({
             "benchmark": row.benchmark,
             "case": row.case,
@@ -179,7 +186,7 @@ pub fn sensitivity_json(found: &Sensitivity) -> Value {
             "compare_pct": row.compare_pct,
             "noise_pct": row.noise_pct,
             "class": row.class,
-            "verdict": name(&row.verdict),
+            "verdict": verdict_name(&row.verdict),
             "same": row.same,
             "classes": row.classes,
             "on": on,

@@ -5,6 +5,7 @@ use crate::capture::{WhatIf, losses, verdict};
 use wakelab_page::{Cell, Error, Kind, Page, Section, Table, render};
 use wakelab_study::capture::{FidelityRow, Likeness, Prediction};
 use wakelab_study::picture::Pictures;
+use wakelab_study::verdict::Certainty;
 
 /// The page of the first side that is asked for, with what was seen of the first repeats; `command` makes it again.
 /// `None` if no side was compared.
@@ -13,8 +14,10 @@ use wakelab_study::picture::Pictures;
 /// Where there are more rows than a page takes.
 pub fn whatif(asked: &WhatIf<'_>, seen: &Pictures, command: &str) -> Option<Result<String, Error>> {
     let found = asked.comparisons.first()?;
-    let mut page =
-        Page { lead: lead(asked, &found.experiment.machine), ..super::comparison::page(found, seen, command) };
+    let mut page = Page {
+        lead: lead(asked, &found.experiment.machine),
+        ..super::comparison::page(found, Certainty::default(), seen, command)
+    };
     page.run.kind = Kind::Both;
     let mut paragraphs = vec![format!("Verdict: {}.", verdict(asked.fidelity.verdict()))];
     paragraphs.extend(losses(&asked.captured.losses).into_iter().map(|loss| format!("{loss}.")));

@@ -4,7 +4,8 @@ use super::decision_stump::decision_stump;
 use super::{Classes, Condition, Constant, Influence, Method, Plan, Sample, SensitivityRow, Share, Side, Verdict};
 use crate::compare::CompareRow;
 use crate::rank_correlation::{critical_spearman, spearman};
-use crate::reproduce::{Class, noise_pct};
+use crate::reproduce::Class;
+use crate::verdict::noise_of;
 
 /// A conclusion holds if it is the same in this share of the samples, %.
 const HOLDS_PCT: usize = 95;
@@ -19,8 +20,7 @@ type Point<'a> = (&'a [u64], f64);
 
 /// Judges the row with this index.
 pub(super) fn judge(plan: &Plan, row: &CompareRow, at: usize, samples: &[Sample]) -> SensitivityRow {
-    // As for published rows, one repeat has no spread.
-    let noise_pct = noise_pct((row.base.n > 1).then_some((row.base.std_pct, row.with.std_pct)));
+    let noise_pct = noise_of(row);
     let class = Class::of(row.compare_pct, noise_pct);
     let points: Vec<Point<'_>> =
         samples.iter().filter_map(|sample| Some((sample.values.as_slice(), sample.compare_pct[at]?))).collect();

@@ -9,7 +9,6 @@ use crate::table::{table as new_table, text as table_text};
 use std::fmt::Write;
 use wakelab_measure::{RunStats, State};
 use wakelab_study::compare::{Better, CompareRow, Comparison, PublishedRow, Side};
-use wakelab_study::reproduce::known;
 use wakelab_workload::TIME;
 
 /// The whole comparison: what was run, results, searches, times, changes of state, and what is assumed.
@@ -80,9 +79,6 @@ fn footer(comparison: &Comparison) -> String {
         count(assumed, "constant"),
         if assumed == 1 { "is" } else { "are" },
     );
-    for known in known(comparison) {
-        let _ = writeln!(text, "known: {known}");
-    }
     for path in &comparison.published {
         let _ = writeln!(text, "published: {}", path.display());
     }

@@ -2,21 +2,22 @@
 
 mod power;
 mod search;
+mod trust;
 
 use super::machine::machine;
 use super::over_time::{SideOverTime, add_charts, migrations};
 use super::wakeups::{all_reasons, explained, latency, reasons};
 use crate::VERSION;
-use crate::compare::states_text;
+use crate::compare::{states_text, verdict_lines};
 use crate::numbers::thousands;
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_page::{
     Assumed, Comparison as Changes, Error, Estimate, Feature, Kind, Metric, MetricRow, Page, Run, Side as PageSide,
-    Verdict, render,
+    Verdict as PageVerdict, render,
 };
 use wakelab_study::compare::{Better, CompareRow, Comparison, Side};
 use wakelab_study::picture::{Picture, Pictures};
-use wakelab_study::reproduce::known;
+use wakelab_study::verdict::{Certainty, JudgedRow, RowVerdict, Verdict, verdict};
 
 const BASE: &str = "base";
 const WITH: &str = "with";
@@ -31,16 +32,23 @@ fn load(found: &Comparison, row: &CompareRow) -> String {
 ///
 /// # Errors
 /// Where there are more rows than a page takes.
-pub fn comparison(found: &Comparison, seen: &Pictures, command: &str) -> Result<String, Error> {
-    render(&page(found, seen, command))
+pub fn comparison(
+    found: &Comparison,
+    certainty: Certainty<'_>,
+    seen: &Pictures,
+    command: &str,
+) -> Result<String, Error> {
+    render(&page(found, certainty, seen, command))
 }
 
-pub(super) fn page(found: &Comparison, seen: &Pictures, command: &str) -> Page {
+pub(super) fn page(found: &Comparison, certainty: Certainty<'_>, seen: &Pictures, command: &str) -> Page {
+    let verdict = verdict(found, certainty);
     let info = &found.experiment;
     let switches = |text: &str| if text.is_empty() { "no switches".to_owned() } else { text.to_owned() };
     let mut page = Page {
         title: format!("{} against {}", switches(&info.with), switches(&info.base)),
         lead: format!("{} on {}, kernel {}. Simulated.", info.workloads.join(", "), info.machine, info.kernel),
+        verdict: verdict_lines(&verdict),
         run: Run {
             command: command.to_owned(),
             version: VERSION.to_owned(),
@@ -52,11 +60,11 @@ pub(super) fn page(found: &Comparison, seen: &Pictures, command: &str) -> Page {
         },
         sides: sides(found),
         machine: Some(machine(&found.machine.name, &found.machine.topology)),
-        comparison: Some(changes(found)),
+        comparison: Some(changes(found, &verdict)),
         search: search::search(found),
         search_cost: search::costs(found),
         regret: search::regret(found),
-        sections: power::power(found).into_iter().collect(),
+        sections: power::power(found).into_iter().chain(trust::trust(found, certainty)).collect(),
         notes: notes(found),
         assumed: found.assumed.iter().map(assumed).collect(),
         ..Page::default()
@@ -105,7 +113,6 @@ fn notes(found: &Comparison) -> Vec<String> {
     if !found.complete {
         notes.push("The comparison was interrupted: rows are missing.".to_owned());
     }
-    notes.extend(known(found).iter().map(|known| format!("Known of such predictions: {known} (docs/record.md).")));
     notes.extend(states_text(found).lines().map(str::to_owned));
     notes
 }
@@ -121,27 +128,28 @@ pub(super) fn assumed(of: &wakelab_study::compare::Assumed) -> Assumed {
 }
 
 /// A panel for each case and metric, in the order in which they came.
-fn changes(found: &Comparison) -> Changes {
+fn changes(found: &Comparison, verdict: &Verdict) -> Changes {
     let mut metrics: Vec<Metric> = Vec::new();
-    for row in &found.rows {
+    for (row, judged) in found.rows.iter().zip(&verdict.rows) {
         let name = format!("{} {}: {}", row.benchmark, row.case, row.metric);
         if metrics.last().is_none_or(|last| last.name != name) {
             let lower_is_better = row.better == Better::Lower;
             metrics.push(Metric { name, unit: row.unit.clone(), lower_is_better, rows: Vec::new() });
         }
         if let Some(metric) = metrics.last_mut() {
-            metric.rows.push(change(row));
+            metric.rows.push(change(row, judged));
         }
     }
     Changes { base: BASE.to_owned(), with: WITH.to_owned(), metrics }
 }
 
-fn change(row: &CompareRow) -> MetricRow {
-    let verdict = match row.ci95 {
-        None => Verdict::Unknown,
-        Some([low, _]) if low > 0.0 => Verdict::Better,
-        Some([_, high]) if high < 0.0 => Verdict::Worse,
-        Some(_) => Verdict::Same,
+fn change(row: &CompareRow, judged: &JudgedRow) -> MetricRow {
+    let verdict = match judged.verdict {
+        RowVerdict::Identical => PageVerdict::Identical,
+        RowVerdict::Better => PageVerdict::Better,
+        RowVerdict::Worse => PageVerdict::Worse,
+        RowVerdict::Same => PageVerdict::Same,
+        RowVerdict::Untested => PageVerdict::Unknown,
     };
     let mean = |side: &Side| Estimate { mean: side.mean, interval: None };
     MetricRow {
@@ -149,7 +157,7 @@ fn change(row: &CompareRow) -> MetricRow {
         base: mean(&row.base),
         with: mean(&row.with),
         better_pct: Estimate { mean: row.compare_pct, interval: row.ci95.map(|[low, high]| (low, high)) },
-        p: row.p_value,
+        p: judged.p_holm,
         repeats: row.base.n as u32,
         verdict,
         published_pct: row.published.as_ref().map(|published| published.compare_pct),

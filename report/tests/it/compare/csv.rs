@@ -1,9 +1,13 @@
 //! CSV, read back.
 
-use super::fixture::{comparison, once};
+use super::fixture::{comparison, judged, once};
 use std::collections::BTreeMap;
-use wakelab_report::compare::csv;
+use wakelab_report::compare;
 use wakelab_study::compare::Comparison;
+
+fn csv(comparison: &Comparison) -> String {
+    compare::csv(comparison, &judged(comparison))
+}
 
 fn rows(comparison: &Comparison) -> Vec<BTreeMap<String, String>> {
     let text = csv(comparison);
@@ -25,6 +29,9 @@ fn numbers_come_back_as_they_were() {
         assert_eq!(["baseline_std_pct", "compare_pct", "compare_std_pct"].map(number), pct);
         let [low, high] = row.ci95.unwrap();
         assert_eq!(["ci_low", "ci_high", "p_value", "n"].map(number), [low, high, row.p_value.unwrap(), 3.0]);
+        assert_eq!([&read["machine"], &read["kernel"]], ["intel-1s56c112t", "v5.19-rc1"]);
+        assert_eq!([&read["base"], &read["with"], &read["verdict"]], ["SIS_PROP", "SIS_UTIL", "same"]);
+        assert_eq!(number("p_holm"), 2.0 * row.p_value.unwrap(), "corrected for two rows");
         assert_eq!(read["base_sis_scanned"], row.base.search.counts.sis_scanned.to_string());
         assert_eq!(["base_idle_pct", "with_idle_pct"].map(number), [row.base.idle_pct, row.with.idle_pct]);
         assert_eq!(number("with_dom_eff_pct"), row.with.search.dom_eff_pct.unwrap());

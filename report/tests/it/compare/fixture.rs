@@ -7,6 +7,7 @@ use wakelab_sched::domain::{Arch, Uniform};
 use wakelab_study::compare::{
     Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, SearchSummary, Side,
 };
+use wakelab_study::verdict::{Certainty, Verdict, verdict};
 
 /// Three repeats of netperf at two loads; at the second the base side is stacked, and the numbers are the posting's.
 pub fn comparison() -> Comparison {
@@ -43,6 +44,11 @@ pub fn comparison() -> Comparison {
         }],
         published: vec![PathBuf::from("published/sis_util-results.csv")],
     }
+}
+
+/// The verdict on it, without a control and without samples.
+pub fn judged(comparison: &Comparison) -> Verdict {
+    verdict(comparison, Certainty::default())
 }
 
 /// The line of the posting that wakelab is measured by.

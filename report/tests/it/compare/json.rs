@@ -1,9 +1,14 @@
 //! JSON against its schema.
 
-use super::fixture::{comparison, once};
+use super::fixture::{comparison, judged, once};
 use jsonschema::Validator;
 use serde_json::Value;
-use wakelab_report::compare::json;
+use wakelab_report::compare;
+use wakelab_study::compare::Comparison;
+
+fn json(comparison: &Comparison) -> Value {
+    compare::json(comparison, &judged(comparison))
+}
 
 fn schema() -> Value {
     serde_json::from_str(include_str!("../../../../docs/results.schema.json")).unwrap()
@@ -108,10 +113,11 @@ fn what_is_no_number_is_null() {
 fn keys_come_in_one_order() {
     let value = json(&comparison());
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
-    assert_eq!(keys(&value), "wakelab kind complete experiment machine assumed published known rows");
+    assert_eq!(keys(&value), "wakelab kind complete experiment machine assumed published known verdict rows");
     assert_eq!(
         keys(&value["rows"][0]),
-        "benchmark case load metric unit better base with compare_pct compare_std_pct ci95 p_value test published"
+        "benchmark case load metric unit better base with compare_pct compare_std_pct ci95 p_value test p_holm \
+         noise_pct verdict published"
     );
     assert_eq!(
         keys(&value["rows"][0]["base"]["search"]),

@@ -1,7 +1,14 @@
 //! The table of patch letters.
 
-use super::fixture::{comparison, stacked};
-use wakelab_report::compare::lkml;
+use super::fixture::{comparison, judged, stacked};
+use wakelab_report::compare;
+use wakelab_study::compare::Comparison;
+
+/// The letter without the verdict at its end.
+fn lkml(comparison: &Comparison) -> String {
+    let text = compare::lkml(comparison, &judged(comparison));
+    text.split_once("\nverdict: ").expect("it ends with a verdict").0.to_owned()
+}
 
 /// The lines without the first, which says that they are simulated.
 fn table(text: &str) -> &str {

@@ -6,3 +6,4 @@ mod json;
 mod lkml;
 mod table;
 mod trust;
+mod verdict;

@@ -1,6 +1,6 @@
 //! How sure rows are, in text and as JSON.
 
-use super::fixture::comparison;
+use super::fixture::{comparison, judged};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use wakelab_report::compare as report;
@@ -10,7 +10,7 @@ use wakelab_study::sensitivity::{
     Classes, Condition, Constant, Influence, Method, Sample, Sensitivity, SensitivityRow, Share, Side, Verdict,
 };
 
-fn control() -> Control {
+pub fn control() -> Control {
     let row = |load: &str, compare_pct| ControlRow {
         benchmark: "netperf".to_owned(),
         case: "TCP_RR".to_owned(),
@@ -30,7 +30,7 @@ fn constant() -> Constant {
     Constant { of, name, unit, value: 60, low: 20, high: 1500 }
 }
 
-fn sensitivity() -> Sensitivity {
+pub fn sensitivity() -> Sensitivity {
     let row = |load: &str, verdict, n| SensitivityRow {
         benchmark: "netperf".to_owned(),
         case: "TCP_RR".to_owned(),
@@ -75,7 +75,7 @@ fn sensitivity() -> Sensitivity {
 }
 
 fn with_all() -> Value {
-    let mut value = report::json(&comparison());
+    let mut value = report::json(&comparison(), &judged(&comparison()));
     value["control"] = report::control_json(&control());
     value["sensitivity"] = report::sensitivity_json(&sensitivity());
     value

@@ -1,0 +1,161 @@
+//! The verdict, as sentences and as JSON: the same words on the terminal, on the page and in the letter.
+
+use crate::numbers::{count, fixed, signed};
+use serde_json::{Value, json};
+use wakelab_study::verdict::{HoldsIn, JudgedRow, RowVerdict, Verdict};
+
+/// So many rows are named of those that are better or worse.
+const NAMED: usize = 3;
+
+/// What was concluded, what chance can do, what the assumed constants do, and how right such predictions were: a line
+/// each, without a full stop.
+pub(crate) fn lines(verdict: &Verdict) -> Vec<String> {
+    let mut lines = vec![conclusion(verdict)];
+    lines.extend(chance(verdict).map(|chance| format!("chance: {chance}")));
+    lines.extend(constants(verdict).map(|constants| format!("constants: {constants}")));
+    lines.extend(verdict.known.iter().map(|known| format!("model: {known}")));
+    lines
+}
+
+/// The lines for the end of a table.
+pub fn verdict_text(verdict: &Verdict) -> String {
+    let lines = lines(verdict);
+    let first = format!("\nverdict: {}\n", lines[0]);
+    lines[1..].iter().fold(first, |text, line| text + line + "\n")
+}
+
+/// A side, as sentences call it.
+fn side<'a>(switches: &'a str, none: &'a str) -> &'a str {
+    if switches.is_empty() { none } else { switches }
+}
+
+/// Which side is better, where and by how much.
+pub(crate) fn conclusion(verdict: &Verdict) -> String {
+    let with = side(&verdict.with, "the other side");
+    let base = side(&verdict.base, "the kernel's own setting");
+    let all = verdict.rows.len();
+    let interrupted = if verdict.complete { "" } else { ", interrupted: rows are missing" };
+    if all == 0 {
+        return "none: no row is complete".to_owned();
+    }
+    let identical = verdict.count(RowVerdict::Identical);
+    if identical == all {
+        return format!("{with} and {base} are identical in {}{interrupted}", rows(all));
+    }
+    if verdict.tested() == 0 {
+        let differ: Vec<&JudgedRow> = verdict.rows_that_are(RowVerdict::Untested).collect();
+        return format!(
+            "none, as one run a side cannot tell a difference from chance: {with} and {base} differ in {} of {}{}, {} \
+             identical{interrupted}; --repeat 3 gives a verdict",
+            differ.len(),
+            rows(all),
+            named(verdict, &differ),
+            none_or(identical),
+        );
+    }
+    let of = |which| -> Vec<&JudgedRow> { verdict.rows_that_are(which).collect() };
+    let (better, worse, same) = (of(RowVerdict::Better), of(RowVerdict::Worse), verdict.count(RowVerdict::Same));
+    let mut text = format!(
+        "{with} is better than {base} in {} of {}{}, worse in {}{}",
+        none_or(better.len()),
+        rows(all),
+        named(verdict, &better),
+        none_or(worse.len()),
+        named(verdict, &worse),
+    );
+    if identical > 0 {
+        text += &format!(", {identical} identical");
+    }
+    if same > 0 {
+        text += &format!(", {same} not shown to differ");
+    }
+    text + interrupted
+}
+
+fn none_or(n: usize) -> String {
+    if n == 0 { "none".to_owned() } else { n.to_string() }
+}
+
+fn rows(n: usize) -> String {
+    count(n as u64, "row")
+}
+
+/// The largest differences in brackets, with their intervals; nothing for no rows.
+fn named(verdict: &Verdict, which: &[&JudgedRow]) -> String {
+    let mut largest = which.to_vec();
+    largest.sort_by(|a, b| b.compare_pct.abs().total_cmp(&a.compare_pct.abs()));
+    let one = |row: &&JudgedRow| {
+        let interval = row.ci95.map_or_else(String::new, |[low, high]| format!(" [{}, {}]", whole(low), whole(high)));
+        format!("{}%{interval} at {}", whole(row.compare_pct), place(verdict, row))
+    };
+    let told: Vec<String> = largest.iter().take(NAMED).map(one).collect();
+    match which.len() {
+        0 => String::new(),
+        n if n > NAMED => format!(" ({} and {} more)", told.join(", "), n - NAMED),
+        _ => format!(" ({})", told.join(", ")),
+    }
+}
+
+/// Whole per cents from 10 on, else one decimal.
+fn whole(pct: f64) -> String {
+    signed(pct, if pct.abs() < 10.0 { 1 } else { 0 })
+}
+
+/// The load, after what tells it from the other rows of the comparison.
+fn place(verdict: &Verdict, row: &JudgedRow) -> String {
+    let all = |same: fn(&JudgedRow, &JudgedRow) -> bool| verdict.rows.iter().all(|other| same(other, row));
+    match (all(|a, b| a.benchmark == b.benchmark), all(|a, b| a.case == b.case)) {
+        (true, true) => row.load.clone(),
+        (true, false) => format!("{} {}", row.case, row.load),
+        (false, _) => format!("{} {} {}", row.benchmark, row.case, row.load),
+    }
+}
+
+/// By which test, and what the base side does by itself; `None` if nothing was tested and no control was run.
+fn chance(verdict: &Verdict) -> Option<String> {
+    let tested = verdict.tested();
+    let test = (tested > 0).then(|| {
+        format!(
+            "{} runs a side, p below 0.05 after Holm's correction for {}",
+            verdict.repeats,
+            count(tested as u64, "tested row")
+        )
+    });
+    let control = verdict
+        .control_pct
+        .map(|pct| format!("the base side against itself with other seeds differs by up to {}%", fixed(pct, 1)));
+    let parts: Vec<String> = test.into_iter().chain(control).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// In how many samples the rows that are better or worse keep their class; `None` if that was not asked for.
+fn constants(verdict: &Verdict) -> Option<String> {
+    let HoldsIn { effects, hold, fewest, samples, fitted } = verdict.constants?;
+    let of = if fitted { "sets that fit the machine" } else { "samples" };
+    let which = match (effects, hold) {
+        (1, 1) => "the difference holds".to_owned(),
+        (2, 2) => "both differences hold".to_owned(),
+        _ if hold == effects => format!("all {effects} differences hold"),
+        (1, _) => "the difference does not hold".to_owned(),
+        _ => format!("{} of {effects} differences hold", none_or(hold)),
+    };
+    Some(if hold == effects && fewest == samples {
+        format!("{which} in {samples} of {samples} {of}")
+    } else {
+        format!("{which}; the least sure one has its class in {fewest} of {samples} {of}")
+    })
+}
+
+/// The verdict for programs, but for that of each row, which stands there.
+pub(super) fn json(verdict: &Verdict) -> Value {
+    json!({
+        "text": conclusion(verdict),
+        "better": verdict.count(RowVerdict::Better),
+        "worse": verdict.count(RowVerdict::Worse),
+        "identical": verdict.count(RowVerdict::Identical),
+        "same": verdict.count(RowVerdict::Same),
+        "untested": verdict.count(RowVerdict::Untested),
+        "control_pct": verdict.control_pct,
+        "constants": verdict.constants,
+    })
+}

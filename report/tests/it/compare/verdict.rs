@@ -1,0 +1,94 @@
+//! The verdict in words: one sentence, what chance can do, what the constants do, and the record.
+
+use super::fixture::{comparison, judged, once};
+use super::trust::{control, sensitivity};
+use wakelab_report::compare::verdict_text;
+use wakelab_study::compare::{CompareRow, Comparison};
+use wakelab_study::verdict::{Certainty, RowVerdict, Verdict, verdict};
+
+/// Four rows: one that is better, one with equal values, one within its noise, and one that chance may have made.
+fn four() -> Comparison {
+    let mut found = comparison();
+    let row = |load: &str, compare_pct, p| {
+        let like = &comparison().rows[1];
+        let load = load.to_owned();
+        CompareRow {
+            load,
+            compare_pct,
+            p_value: Some(p),
+            ci95: Some([compare_pct - 2.0, compare_pct + 2.0]),
+            ..like.clone()
+        }
+    };
+    found.rows = vec![
+        row("168 threads", 0.3, 0.001),
+        row("112 threads", 0.0, 1.0),
+        row("224 threads", 197.3, 0.002),
+        row("196 threads", 30.0, 0.06),
+    ];
+    found.rows[1].with.values = found.rows[1].base.values.clone();
+    found
+}
+
+fn verdicts(verdict: &Verdict) -> Vec<RowVerdict> {
+    verdict.rows.iter().map(|row| row.verdict).collect()
+}
+
+#[test]
+fn a_row_is_better_only_above_its_noise_and_beyond_chance() {
+    use RowVerdict::{Better, Identical, Same};
+    let found = four();
+    assert_eq!(verdicts(&judged(&found)), [Same, Identical, Better, Same], "0.3% is within the noise");
+    assert_eq!(judged(&found).rows[3].p_holm, Some(0.06), "the third of three tested rows");
+    let mut many = four();
+    many.rows[2].p_value = Some(0.02);
+    assert_eq!(verdicts(&judged(&many))[2], Better, "the second of three tested rows: 0.04");
+    many.rows[2].p_value = Some(0.03);
+    assert_eq!(verdicts(&judged(&many))[2], Same, "the second of three tested rows: 0.06");
+}
+
+#[test]
+fn the_sentence_names_the_sides_the_rows_and_the_largest_differences() {
+    let text = verdict_text(&judged(&four()));
+    let expected = "\nverdict: SIS_UTIL is better than SIS_PROP in 1 of 4 rows (+197% [+195, +199] at 224 threads), \
+                    worse in none, 1 identical, 2 not shown to differ\n\
+                    chance: 3 runs a side, p below 0.05 after Holm's correction for 3 tested rows\n";
+    assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn one_run_a_side_is_never_better() {
+    let found = once();
+    assert_eq!(verdicts(&judged(&found)), [RowVerdict::Untested; 2]);
+    let text = verdict_text(&judged(&found));
+    let expected = "\nverdict: none, as one run a side cannot tell a difference from chance: SIS_UTIL and SIS_PROP differ in \
+                    2 of 2 rows (+197% at 224 threads, -0.7% at 168 threads), none identical; --repeat 3 gives a verdict\n";
+    assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn sides_that_are_the_same_with_every_seed_are_identical() {
+    let mut found = comparison();
+    found.experiment.base.clear();
+    for row in &mut found.rows {
+        row.with = row.base.clone();
+    }
+    let text = verdict_text(&judged(&found));
+    assert!(text.starts_with("\nverdict: SIS_UTIL and the kernel's own setting are identical in 2 rows\n"), "{text}");
+}
+
+#[test]
+fn control_and_constants_are_in_the_verdict() {
+    let mut found = four();
+    found.rows.truncate(3);
+    let (control, sensitivity) = (control(), sensitivity());
+    let judged = verdict(&found, Certainty { control: Some(&control), sensitivity: Some(&sensitivity) });
+    let text = verdict_text(&judged);
+    assert!(text.contains("; the base side against itself with other seeds differs by up to 0.5%\n"), "{text}");
+    let constants = "\nconstants: the difference does not hold; the least sure one has its class in 20 of 32 samples\n";
+    assert!(text.contains(constants), "{text}");
+    let mut holds = sensitivity.clone();
+    holds.rows[2] = holds.rows[0].clone();
+    let judged = verdict(&found, Certainty { control: None, sensitivity: Some(&holds) });
+    assert!(verdict_text(&judged).contains("\nconstants: the difference holds in 32 of 32 samples\n"));
+}

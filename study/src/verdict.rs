@@ -1,0 +1,226 @@
+//! The verdict on a comparison: one rule for the terminal, the page, the letter and JSON.
+//!
+//! A row is
+//!
+//! 1. [`RowVerdict::Identical`] if both sides have the same value with every seed: the switch changed nothing.
+//! 2. [`RowVerdict::Untested`] if there is one run a side, whatever the difference.
+//! 3. [`RowVerdict::Better`] or [`RowVerdict::Worse`] if |compare%| exceeds its noise, `max(5%, 2 √(σ_base² + σ_with²))`
+//!    ([`noise_pct`]), and p of Welch's test, corrected for the rows that are tested (Holm, Scandinavian Journal of
+//!    Statistics 6, 1979), is below 5%.
+//! 4. [`RowVerdict::Same`] otherwise: not shown to differ.
+//!
+//! The limit of 3 is the one by which `reproduce` tells an effect of a published table, and by which the samples of a
+//! sensitivity study are classified.
+
+use crate::compare::{CompareRow, Comparison, Control};
+use crate::reproduce::{Class, Known, known, noise_pct};
+use crate::sensitivity::{self, Sensitivity};
+use serde::Serialize;
+
+/// Below this p, corrected for the number of rows, a difference is more than chance.
+pub const SIGNIFICANT: f64 = 0.05;
+
+/// What is concluded of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowVerdict {
+    /// Both sides have the same value with every seed.
+    Identical,
+    /// The other side is better, by more than the noise and more than chance.
+    Better,
+    /// The other side is worse, by more than the noise and more than chance.
+    Worse,
+    /// The sides are not shown to differ.
+    Same,
+    /// They differ, and one run a side does not tell whether by chance.
+    Untested,
+}
+
+impl RowVerdict {
+    /// The name in the output.
+    pub fn name(self) -> &'static str {
+        match self {
+            RowVerdict::Identical => "identical",
+            RowVerdict::Better => "better",
+            RowVerdict::Worse => "worse",
+            RowVerdict::Same => "same",
+            RowVerdict::Untested => "untested",
+        }
+    }
+}
+
+/// A row with its verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedRow {
+    /// `netperf`.
+    pub benchmark: String,
+    /// `TCP_RR`.
+    pub case: String,
+    /// `224 threads`.
+    pub load: String,
+    /// What is concluded.
+    pub verdict: RowVerdict,
+    /// How much better the other side is, %.
+    pub compare_pct: f64,
+    /// The 95% interval of `compare_pct`, not corrected for the number of rows; `None` for one repeat.
+    pub ci95: Option<[f64; 2]>,
+    /// The p value, corrected for the rows that are tested; `None` if this one is not: identical, or one repeat.
+    pub p_holm: Option<f64>,
+    /// What a difference has to exceed to be an effect, %.
+    pub noise_pct: f64,
+}
+
+/// In how many samples of a sensitivity study all rows that are better or worse keep their class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct HoldsIn {
+    /// The rows that are better or worse.
+    pub effects: usize,
+    /// Those that hold in at least 95% of the samples.
+    pub hold: usize,
+    /// The samples with the class of the comparison, in the row with the fewest.
+    pub fewest: usize,
+    /// The samples.
+    pub samples: usize,
+    /// Whether the samples are the sets of constants that fit the machine, not draws from the ranges.
+    pub fitted: bool,
+}
+
+/// The verdict on a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// The switches of the base side as given; may be empty.
+    pub base: String,
+    /// The switches of the other side as given; may be empty.
+    pub with: String,
+    /// The runs of each row on each side.
+    pub repeats: u32,
+    /// Whether all rows are there.
+    pub complete: bool,
+    /// The rows, in the order of the comparison.
+    pub rows: Vec<JudgedRow>,
+    /// The largest |compare%| of the base side against itself; `None` if that was not run.
+    pub control_pct: Option<f64>,
+    /// How far the assumed constants decide; `None` if that was not asked for, or if no row is better or worse.
+    pub constants: Option<HoldsIn>,
+    /// What the published tables say of such predictions.
+    pub known: Vec<Known>,
+}
+
+impl Verdict {
+    /// The rows of a verdict.
+    pub fn rows_that_are(&self, verdict: RowVerdict) -> impl Iterator<Item = &JudgedRow> {
+        self.rows.iter().filter(move |row| row.verdict == verdict)
+    }
+
+    /// How many rows are of a verdict.
+    pub fn count(&self, verdict: RowVerdict) -> usize {
+        self.rows_that_are(verdict).count()
+    }
+
+    /// The rows whose numbers were put to the test.
+    pub fn tested(&self) -> usize {
+        self.rows.iter().filter(|row| row.p_holm.is_some()).count()
+    }
+}
+
+/// What was run to tell how sure a comparison is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Certainty<'a> {
+    /// The base side against itself.
+    pub control: Option<&'a Control>,
+    /// The comparison with other constants.
+    pub sensitivity: Option<&'a Sensitivity>,
+}
+
+/// Judges a comparison, with what was found of its certainty.
+pub fn verdict(found: &Comparison, certainty: Certainty<'_>) -> Verdict {
+    let Certainty { control, sensitivity } = certainty;
+    let rows = judge(&found.rows);
+    let control_pct = control.map(|control| control.rows.iter().map(|row| row.compare_pct.abs()).fold(0.0, f64::max));
+    Verdict {
+        base: found.experiment.base.clone(),
+        with: found.experiment.with.clone(),
+        repeats: found.experiment.repeats,
+        complete: found.complete,
+        control_pct,
+        constants: sensitivity.and_then(|found| holds_in(&rows, found)),
+        known: known(found),
+        rows,
+    }
+}
+
+/// What a difference of this row has to exceed to be an effect, %; 10 for one repeat, which has no spread.
+pub fn noise_of(row: &CompareRow) -> f64 {
+    noise_pct((row.base.n > 1 && row.with.n > 1).then_some((row.base.std_pct, row.with.std_pct)))
+}
+
+fn judge(rows: &[CompareRow]) -> Vec<JudgedRow> {
+    let identical = |row: &CompareRow| row.base.values == row.with.values;
+    let p_values: Vec<Option<f64>> = rows.iter().map(|row| row.p_value.filter(|_| !identical(row))).collect();
+    let corrected = holm(&p_values);
+    let judged = |(row, p_holm): (&CompareRow, Option<f64>)| {
+        let noise_pct = noise_of(row);
+        let verdict = match (p_holm, Class::of(row.compare_pct, noise_pct)) {
+            _ if identical(row) => RowVerdict::Identical,
+            (None, _) => RowVerdict::Untested,
+            (Some(p), Class::Better) if p < SIGNIFICANT => RowVerdict::Better,
+            (Some(p), Class::Worse) if p < SIGNIFICANT => RowVerdict::Worse,
+            _ => RowVerdict::Same,
+        };
+        JudgedRow {
+            benchmark: row.benchmark.clone(),
+            case: row.case.clone(),
+            load: row.load.clone(),
+            verdict,
+            compare_pct: row.compare_pct,
+            ci95: row.ci95,
+            p_holm,
+            noise_pct,
+        }
+    };
+    rows.iter().zip(corrected).map(judged).collect()
+}
+
+/// Holm's correction: of m values in rising order, the k-th (from 0) is multiplied by m - k, and none is below the one
+/// before it.
+fn holm(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
+    let mut rising: Vec<(usize, f64)> = (0..).zip(p_values).filter_map(|(at, p)| Some((at, (*p)?))).collect();
+    rising.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mut corrected = vec![None; p_values.len()];
+    let (m, mut least) = (rising.len(), 0.0_f64);
+    for (k, (at, p)) in rising.into_iter().enumerate() {
+        least = least.max((p * (m - k) as f64).min(1.0));
+        corrected[at] = Some(least);
+    }
+    corrected
+}
+
+/// `None` if no row is better or worse, or if no sample was run.
+fn holds_in(rows: &[JudgedRow], found: &Sensitivity) -> Option<HoldsIn> {
+    let is_effect = |row: &JudgedRow| matches!(row.verdict, RowVerdict::Better | RowVerdict::Worse);
+    let effects: Vec<_> = rows.iter().zip(&found.rows).filter(|(row, _)| is_effect(row)).map(|(_, row)| row).collect();
+    let fewest = effects.iter().min_by_key(|row| row.same.n)?;
+    (fewest.same.of > 0).then(|| HoldsIn {
+        effects: effects.len(),
+        hold: effects.iter().filter(|row| row.verdict == sensitivity::Verdict::Holds).count(),
+        fewest: fewest.same.n,
+        samples: fewest.same.of,
+        fitted: found.fitted.is_some(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holm_multiplies_the_smallest_by_all_and_never_falls() {
+        // Holm, 1979, section 3: the k-th smallest is tested at alpha / (m - k + 1).
+        let corrected = holm(&[Some(0.01), Some(0.04), None, Some(0.03), Some(0.005)]);
+        let close = |a: Option<f64>, b: f64| (a.unwrap() - b).abs() < 1e-12;
+        assert!(close(corrected[4], 0.02) && close(corrected[0], 0.03));
+        assert!(close(corrected[3], 0.06) && close(corrected[1], 0.06), "0.04 alone would fall below 0.03 doubled");
+        assert_eq!(corrected[2], None);
+        assert_eq!(holm(&[Some(0.7), Some(0.9)]), [Some(1.0), Some(1.0)]);
+    }
+}
