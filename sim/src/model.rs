@@ -1,6 +1,7 @@
 //! What does not change during a run: rules, masks, costs, programs.
 
 use crate::pm::PmModel;
+use crate::uclamp::UclampModel;
 use crate::{Mechanisms, Setup, SimError, asym_capacity, supported};
 use smallvec::SmallVec;
 use wakelab_kernel::{Code, Feature, FeatureSet, HrtickForm, Preset, SchedCacheRules, Tunables};
@@ -146,6 +147,8 @@ pub struct Model<'a> {
     pub pm: Option<PmModel>,
     /// By CPU: `sd->llc_bytes`.
     pub llc_bytes: Vec<u64>,
+    /// Utilisation clamps; `None` in a run that sets none.
+    pub uclamp: Option<UclampModel>,
 }
 
 /// The scheduling domains of a machine under a kernel with these features on.
@@ -245,6 +248,7 @@ impl<'a> Model<'a> {
             pipe_wakes_while_full: kernel.core.pipe_wakes_while_full,
             pm,
             llc_bytes,
+            uclamp: UclampModel::new(setup)?,
             energy,
             noise: if mechanisms.noise { (noise.kworker_period_ns, noise.kworker_run_ns) } else { (0, 0) },
         })

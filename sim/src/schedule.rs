@@ -60,6 +60,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             if prev == Prev::Runs {
                 self.sys.update_load(cpu, task, UpdateFlags::empty());
             } else {
+                self.sys.uclamp_dec(cpu, task);
                 self.sys.load_dequeue(cpu, task, true);
             }
         }

@@ -460,10 +460,17 @@ impl<S: Sink> Sim<'_, '_, S> {
             claimed: false,
             workload: sys.tasks[wakee.0 as usize].workload,
         });
+        let uclamp_last = self.sys.uclamp_after_enqueue();
+        if !uclamp_last {
+            self.sys.uclamp_inc(dest, wakee, true);
+        }
         self.sys.load_enqueue(dest, wakee, true);
         let now = self.sys.clock_task(dest);
         let c = &mut self.sys.cpus[dest as usize];
         let mut resched = c.rq.enqueue_task(&mut self.sys.es, now, wakee, EnqueueFlags::WAKEUP);
+        if uclamp_last {
+            self.sys.uclamp_inc(dest, wakee, true);
+        }
         self.sys.tasks[wakee.0 as usize].state = State::Runnable;
         self.emit(|_| Event::Enqueue { cpu: dest, task: wakee.0 });
         if !on_cpu {
@@ -523,6 +530,7 @@ impl<'m> System<'m> {
             util_est: self.task_util_est(id),
             has_contributed: task.avg.last_update_time != 0,
             dur_avg: task.dur.dur_avg,
+            uclamp: self.uclamp_of(id),
             ..Wakee::new(task.cpu, &self.model.masks[task.mask as usize])
         }
     }

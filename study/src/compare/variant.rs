@@ -49,7 +49,7 @@ pub enum VariantError {
 impl PartialEq for Variant {
     fn eq(&self, other: &Self) -> bool {
         let key = |v: &Self| (v.features, v.kernel.name, v.kernel.tunables, v.pm);
-        self.label == other.label && key(self) == key(other)
+        self.label == other.label && key(self) == key(other) && self.kernel.task_clamps == other.kernel.task_clamps
     }
 }
 
@@ -115,7 +115,8 @@ impl Variant {
         match switches.iter().find(|&(feature, _)| !reads(feature)) {
             Some((feature, _)) => Err(VariantError::NotRead(kernel.name, feature)),
             None => {
-                let kernel = kernel.with_settings(switches.settings()).map_err(VariantError::Setting)?;
+                let mut kernel = kernel.with_settings(switches.settings()).map_err(VariantError::Setting)?;
+                kernel.task_clamps = switches.clamps().to_vec();
                 let pm = power_side(switches, usual).map_err(VariantError::Power)?;
                 Ok(Variant { label: switches.to_string(), features, kernel, pm, machine: None })
             }
