@@ -261,7 +261,7 @@ impl RqView for System<'_> {
 impl LlcView for System<'_> {
     #[inline]
     fn has_idle_cores(&self, cpu: Cpu) -> bool {
-        self.llcs[self.model.llc_of[cpu as usize] as usize].has_idle_cores
+        self.llcs[self.model.idle_cores_of[cpu as usize] as usize].has_idle_cores
     }
 
     #[inline]

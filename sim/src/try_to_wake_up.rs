@@ -171,11 +171,11 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             self.sys.tasks[waker.0 as usize].recent_used_cpu = recent;
         }
         if let Some(target) = effects.clear_idle_cores {
-            self.set_idle_cores(self.sys.model.llc_of[target as usize], false);
+            self.set_idle_cores(self.sys.model.idle_cores_of[target as usize], false);
         }
         let mut others = 0;
         while let Some(&other) = self.searches[cpu as usize].cleared_idle_cores(&decision).get(others) {
-            self.set_idle_cores(self.sys.model.llc_of[other as usize], false);
+            self.set_idle_cores(self.sys.model.idle_cores_of[other as usize], false);
             others += 1;
         }
         self.hook_decision(&decision);

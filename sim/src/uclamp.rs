@@ -16,6 +16,7 @@ use crate::system::System;
 use crate::{Setup, SimError};
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::energy::RqUtil;
 use wakelab_sched::runqueue::TaskId;
 use wakelab_sched::select::Uclamp;
 use wakelab_sched::uclamp::{RqUclamp, TaskUclamp, UclampSystem};
@@ -98,6 +99,15 @@ impl UclampState {
     /// The run queue of a CPU.
     pub fn rq(&self, cpu: Cpu) -> &RqUclamp {
         &self.rqs[cpu as usize]
+    }
+
+    /// The clamps of a CPU's run queue.
+    pub fn rq_uclamp(&self, cpu: Cpu) -> Uclamp {
+        if !self.used {
+            return Uclamp::UNUSED;
+        }
+        let RqUtil { uclamp_min: min, uclamp_max: max, .. } = self.rq(cpu).rq_util();
+        Uclamp { used: true, min, max }
     }
 
     fn task(&mut self, id: TaskId) -> &mut TaskUclamp {

@@ -14,7 +14,6 @@ use wakelab_kernel::FeatureSet;
 use wakelab_pm::Cpu;
 use wakelab_pm::governor::{CounterValues, Update, View};
 use wakelab_pm::schedutil::CpuUtil;
-use wakelab_sched::energy::RqUtil;
 use wakelab_sched::pelt::{SCHED_CAPACITY_SCALE, Scale};
 use wakelab_sched::runqueue::Entities;
 use wakelab_sched::select::Uclamp;
@@ -56,16 +55,13 @@ impl View for Seen<'_> {
         };
         // The estimate and the limit are those of the sum: the largest of three, at most the capacity.
         let util_cfs = util_cfs.max(self.faster(cpu).min(capacity));
-        let uclamp = self.uclamp.map_or(Uclamp::UNUSED, |uclamp| {
-            let RqUtil { uclamp_min: min, uclamp_max: max, .. } = uclamp.rq(cpu).rq_util();
-            Uclamp { used: true, min, max }
-        });
+        let uclamp = self.uclamp.map_or(Uclamp::UNUSED, |uclamp| uclamp.rq_uclamp(cpu));
         CpuUtil { capacity, util_cfs, uclamp, ..CpuUtil::default() }
     }
 
     fn capped(&self, cpu: Cpu) -> bool {
         let Some(uclamp) = self.uclamp else { return false };
-        let max = uclamp.rq(cpu).rq_util().uclamp_max;
+        let max = uclamp.rq_uclamp(cpu).max;
         let view = CpuView { cpu, avg: &self.cpus[cpu as usize].pelt.avg, capacity: self.capacity[cpu as usize] };
         max != SCHED_CAPACITY_SCALE && cpu_util_cfs(&view, self.util_est) >= max
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use wakelab_input::{nearest, suggest};
 use wakelab_kernel::{
-    Class, FairClass, Feature, FeatureSet, PowerOption, Preset, SettingError, SwitchError, Switches, WakeupPreempt,
+    CapacitySearch, Class, FairClass, Feature, FeatureSet, PowerOption, Preset, SettingError, SwitchError, Switches, WakeupPreempt,
 };
 use wakelab_machine::Machine;
 use wakelab_pm::governor::{About, GOVERNORS};
@@ -140,6 +140,7 @@ fn posted(kernel: &Preset, feature: Feature) -> bool {
         Feature::SCHED_CACHE | Feature::SCHED_CACHE_V1 | Feature::SCHED_CACHE_LB => !kernel.balance.by_load,
         // These change a form that not every version has.
         Feature::SCHED_IDLE_NOT_FOR_IDLE => kernel.code.sched_idle_not_for_idle,
+        Feature::ASYM_SMT => kernel.code.capacity_search == CapacitySearch::GradedCores,
         Feature::NEXT_BUDDY_POSTED => {
             matches!(kernel.fair, FairClass::Eevdf(rules) if rules.wakeup_preempt != WakeupPreempt::CancelThenLook)
         }

@@ -48,8 +48,7 @@ pub(super) struct Phase<'a> {
 }
 
 /// The keys that a phase may hold.
-pub(super) const PHASE_KEYS: [&str; 7] =
-    ["name", "ops", "nice", "policy", "slice", "uclamp_min", "uclamp_max"];
+pub(super) const PHASE_KEYS: [&str; 7] = ["name", "ops", "nice", "policy", "slice", "uclamp_min", "uclamp_max"];
 
 /// All phases of a file, and their numbers by name.
 #[derive(Clone, Copy, Debug)]

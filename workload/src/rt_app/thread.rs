@@ -27,18 +27,8 @@ pub(super) struct Thread {
 }
 
 /// The keys of a thread besides events.
-const KEYS: [&str; 10] = [
-    "instance",
-    "delay",
-    "loop",
-    "cpus",
-    "policy",
-    "priority",
-    "dl-runtime",
-    "phases",
-    "util_min",
-    "util_max",
-];
+const KEYS: [&str; 10] =
+    ["instance", "delay", "loop", "cpus", "policy", "priority", "dl-runtime", "phases", "util_min", "util_max"];
 
 impl Thread {
     /// Reads a thread of that name.
