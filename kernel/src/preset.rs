@@ -317,8 +317,8 @@ const fn features_boosted(file: &[(Feature, bool)]) -> FeatureSet {
     features(file).with(Feature::RUNNABLE_BOOST, true)
 }
 
-/// The same with the search for idle cores on unequal CPUs, and with cache-aware balancing, which debugfs has on by default (`sysctl_sched_cache_user`) where
-/// CONFIG_SCHED_CACHE is set, as in Debian's configurations.
+/// The same with the search for idle cores on unequal CPUs, and with cache-aware balancing, which debugfs has on by
+/// default (`sysctl_sched_cache_user`) where CONFIG_SCHED_CACHE is set, as in Debian's configurations.
 const fn features_cached(file: &[(Feature, bool)]) -> FeatureSet {
     features_boosted(file).with(Feature::SCHED_CACHE, true).with(Feature::ASYM_SMT, true)
 }

@@ -1,11 +1,11 @@
-//! Utilisation clamps (`kernel/sched/core.c`): what tasks request, what of it takes effect, and what a run queue makes of
-//! its runnable tasks' clamps.
+//! Utilisation clamps (`kernel/sched/core.c`): what tasks request, what of it takes effect, and what a run queue makes
+//! of its runnable tasks' clamps.
 //!
 //! ```text
 //! uclamp_eff_get(p, id)    = min(request of p, within the clamps of its group; system-wide limit of id)
 //! uclamp_rq_inc(rq, p)       p's effective clamps join their buckets; the run queue's clamp is the largest of all
 //! uclamp_rq_dec(rq, p)       they leave; the clamp of the highest bucket with a task is the run queue's
-//! no task is left:           the minimum is 0, the maximum stays the last task's until the next comes (UCLAMP_FLAG_IDLE)
+//! no task is left:           the minimum is 0, the maximum stays the last task's (UCLAMP_FLAG_IDLE)
 //! ```
 //!
 //! A bucket keeps the largest clamp that was in it since it was last empty: a task of a smaller one is boosted, or not
@@ -51,7 +51,7 @@ impl UclampId {
 /// The system's limits and configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UclampSystem {
-    /// `uclamp_default[]`: `sched_util_clamp_min` and `sched_util_clamp_max`, the most that each clamp can be, 0..=1024.
+    /// `uclamp_default[]`: `sched_util_clamp_min` and `sched_util_clamp_max`, the most that each can be, 0..=1024.
     pub limit: [u32; 2],
     /// `sched_util_clamp_min_rt_default`, 0..=1024.
     pub min_rt_default: u32,

@@ -47,8 +47,8 @@ impl UclampModel {
     /// The clamps of a run; `None` if none can be set.
     ///
     /// # Errors
-    /// Where a side's clamps are for no task, `sched_setattr()` would refuse those of a task, or the kernel's clamps are
-    /// not modelled.
+    /// Where a side's clamps are for no task, `sched_setattr()` would refuse those of a task, or the kernel's clamps
+    /// are not modelled.
     pub fn new(setup: &Setup<'_>) -> Result<Option<Self>, SimError> {
         let Setup { kernel, workload, .. } = *setup;
         let system = UclampSystem::of(&kernel.tunables);

@@ -40,9 +40,9 @@ pub struct Balance<'a> {
 }
 
 impl<'a> Balance<'a> {
-    /// Creates the balancer that follows `rules` on a machine with `domains`. Of `features` it reads ASYM_SMT, CACHE_HOT_BUDDY,
-    /// LB_MIN, NI_COST_BUMP, NI_MIGRATION_COST_GATE, NI_RANDOM, NI_RATE, PLACE_LAG and those that boost utilisation
-    /// ([`BoostSite::Lb`]).
+    /// Creates the balancer that follows `rules` on a machine with `domains`. Of `features` it reads ASYM_SMT,
+    /// CACHE_HOT_BUDDY, LB_MIN, NI_COST_BUMP, NI_MIGRATION_COST_GATE, NI_RANDOM, NI_RATE, PLACE_LAG and those that
+    /// boost utilisation ([`BoostSite::Lb`]).
     ///
     /// # Errors
     /// If CPUs differ in priority (ITMT), or up to 5.4 in capacity: that is not modelled.

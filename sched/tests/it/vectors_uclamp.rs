@@ -130,7 +130,7 @@ fn uclamp_rq_equals_the_vectors() {
     // The sequences reach what is refused, and minima above maxima.
     let count = |is: fn(&Step) -> bool| steps.iter().filter(|step| is(step)).count();
     let (refused, inverted) = (count(|step| step.refused), count(|step| step.inverted));
-    assert!(refused > 100 && inverted > 100, "{refused} {inverted}");
+    assert!(refused > 100 && inverted > 30, "{refused} {inverted}");
 }
 
 #[test]

@@ -98,8 +98,8 @@ fn a_minimum_moves_a_light_task_to_a_large_cpu_and_raises_the_frequency() {
         let (boosted, khz) = where_and_how_fast(kernel, &light([Some(800), None]));
         assert!(free[2] < 10, "{}: {free:?}", kernel.name);
         assert!(boosted[2] > 90, "{}: {boosted:?}", kernel.name);
-        // 800 of 1024 is at least 2.19 of the X1's 2.80 GHz, from when the driver has changed it. Where schedutil is asked
-        // before the task's clamp counts, such a short stretch of work is over before it is asked again.
+        // 800 of 1024 is at least 2.19 of the X1's 2.80 GHz, from when the driver has changed it. Where schedutil is
+        // asked before the task's clamp counts, such a short stretch of work is over before it is asked again.
         let knows = !kernel.core.uclamp_after_enqueue;
         assert_eq!(khz[2] > 1_500_000, knows, "{}: {khz:?}", kernel.name);
     }

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use wakelab_input::{nearest, suggest};
 use wakelab_kernel::{
-    CapacitySearch, Class, FairClass, Feature, FeatureSet, PowerOption, Preset, SettingError, SwitchError, Switches, WakeupPreempt,
+    CapacitySearch, Class, FairClass, Feature, FeatureSet, PowerOption, Preset, SettingError, SwitchError, Switches,
+    WakeupPreempt,
 };
 use wakelab_machine::Machine;
 use wakelab_pm::governor::{About, GOVERNORS};

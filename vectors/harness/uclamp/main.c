@@ -134,9 +134,9 @@ static void step(int sequence, int n)
 			uclamp_fork(p);
 		}
 	}
-	printf("%d,%d,%d,%s,%d,%d,%d,%d,%d,%lu,%lu,%u,%u,%d\n", sequence, UCLAMP_BUCKETS, n, op, i, a, b, ok, sched_uclamp_used,
-	       uclamp_eff_value(p, UCLAMP_MIN), uclamp_eff_value(p, UCLAMP_MAX), rq.uclamp[UCLAMP_MIN].value,
-	       rq.uclamp[UCLAMP_MAX].value, !!(rq.uclamp_flags & UCLAMP_FLAG_IDLE));
+	printf("%d,%d,%d,%s,%d,%d,%d,%d,%d,%lu,%lu,%u,%u,%d\n", sequence, UCLAMP_BUCKETS, n, op, i, a, b, ok,
+	       sched_uclamp_used, uclamp_eff_value(p, UCLAMP_MIN), uclamp_eff_value(p, UCLAMP_MAX),
+	       rq.uclamp[UCLAMP_MIN].value, rq.uclamp[UCLAMP_MAX].value, !!(rq.uclamp_flags & UCLAMP_FLAG_IDLE));
 }
 
 int main(void)
