@@ -101,7 +101,7 @@ impl Sink for Meets {
     }
 }
 
-fn meets(kernel: &str, switches: &str, workload: &Workload, mechanisms: Mechanisms) -> Meets {
+fn meets(kernel: &str, switches: &str, workload: &Workload) -> Meets {
     let (machine, kernel) = (machine(), Preset::get(kernel).unwrap());
     let mut sink = Meets::new(&machine);
     let setup = Setup {
@@ -111,7 +111,7 @@ fn meets(kernel: &str, switches: &str, workload: &Workload, mechanisms: Mechanis
         workload,
         seed: 1,
         until: 1000 * MS,
-        mechanisms,
+        mechanisms: Mechanisms::default(),
         observer_cost: 0,
         pm: None,
     };
@@ -123,7 +123,7 @@ fn meets(kernel: &str, switches: &str, workload: &Workload, mechanisms: Mechanis
 fn since_7_2_a_wakee_gets_an_idle_core_while_there_is_one() {
     let workload = tasks(MS);
     let half_idle = |kernel, switches| {
-        let Meets { half_idle, wakeups, .. } = meets(kernel, switches, &workload, Mechanisms::default());
+        let Meets { half_idle, wakeups, .. } = meets(kernel, switches, &workload);
         assert!(wakeups > 1500, "{kernel}: {wakeups}");
         1000 * half_idle / wakeups
     };
@@ -135,11 +135,7 @@ fn since_7_2_a_wakee_gets_an_idle_core_while_there_is_one() {
 
 #[test]
 fn wake_ups_at_about_one_moment_take_both_cpus_of_an_idle_core() {
-    // Short stretches, so that searches often meet: each sees the core idle before the other's wakee is enqueued.
-    let workload = tasks(50_000);
-    let both = |mechanisms| meets("v7.2", "", &workload, mechanisms).both_of_a_core;
-    let with = both(Mechanisms::default());
-    // Without the window a chosen CPU is seen as busy at once.
-    let without = both(Mechanisms { window: false, ..Mechanisms::default() });
-    assert!(with > 20 && without < with / 4, "{with}, {without} without the window");
+    // Short stretches, so that choices often meet: each sees the core idle before the other's wakee is enqueued.
+    let both = meets("v7.2", "", &tasks(50_000)).both_of_a_core;
+    assert!(both > 3, "{both}");
 }
