@@ -25,6 +25,7 @@ mod preset;
 mod rules;
 mod sd_flags;
 mod setting;
+mod task_clamp;
 mod tunables;
 
 pub use diff::{Changed, PresetDiff, PresetInfo, RuleChanged};
@@ -43,4 +44,5 @@ pub use rules::{
 };
 pub use sd_flags::{SdFlagTable, decode_sd_flags, package_level, sd_flag_names};
 pub use setting::{Setting, SettingError};
+pub use task_clamp::{TaskClamp, TaskClampError};
 pub use tunables::{Tunable, Tunables, Unit};

@@ -6,7 +6,7 @@
 
 use crate::rules::{BalanceRules, Class, Code, CoreRules, CpufreqRules, CpuidleRules, DomainRules};
 use crate::rules::{FairClass, PeltRules, RuleSet, UtilEst};
-use crate::{Feature, FeatureSet, SdFlagTable, Switches, SwitchesError, Tunables};
+use crate::{Feature, FeatureSet, SdFlagTable, Switches, SwitchesError, TaskClamp, Tunables};
 use wakelab_input::{nearest, suggest};
 
 macro_rules! presets {
@@ -93,6 +93,8 @@ pub struct Preset {
     pub cpuidle: CpuidleRules,
     /// What the fair class meets outside of fair.c.
     pub core: CoreRules,
+    /// The utilisation clamps that a side gives tasks of the workload; no version has any.
+    pub task_clamps: Vec<TaskClamp>,
 }
 
 /// A preset's name was not understood, or no preset stands for a version.
@@ -218,6 +220,7 @@ impl Preset {
             cpufreq,
             cpuidle,
             core,
+            task_clamps: _,
         } = self;
         let util_est_doc = "How a task's utilisation is estimated over its sleep (`util_est_update()`).";
         vec![
@@ -314,8 +317,8 @@ const fn features_boosted(file: &[(Feature, bool)]) -> FeatureSet {
     features(file).with(Feature::RUNNABLE_BOOST, true)
 }
 
-/// The same with cache-aware balancing, which debugfs has on by default (`sysctl_sched_cache_user`) where
-/// CONFIG_SCHED_CACHE is set, as in Debian's configurations.
+/// The same with the search for idle cores on unequal CPUs, and with cache-aware balancing, which debugfs has on by
+/// default (`sysctl_sched_cache_user`) where CONFIG_SCHED_CACHE is set, as in Debian's configurations.
 const fn features_cached(file: &[(Feature, bool)]) -> FeatureSet {
-    features_boosted(file).with(Feature::SCHED_CACHE, true)
+    features_boosted(file).with(Feature::SCHED_CACHE, true).with(Feature::ASYM_SMT, true)
 }

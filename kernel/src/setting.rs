@@ -4,7 +4,7 @@ use crate::{PowerOption, Preset, Unit};
 use wakelab_input::{nearest, suggest};
 
 /// What can be set, and the range.
-const SETTABLE: [(&str, u64, u64); 15] = [
+const SETTABLE: [(&str, u64, u64); 19] = [
     ("sched_latency", 100_000, 1_000_000_000),
     ("min_granularity", 100_000, 1_000_000_000),
     ("wakeup_granularity", 0, 1_000_000_000),
@@ -20,6 +20,10 @@ const SETTABLE: [(&str, u64, u64); 15] = [
     ("llc_epoch_affinity_timeout", 0, 1000),
     ("llc_overaggr_pct", 0, 100),
     ("llc_imb_pct", 0, 100),
+    ("sched_util_clamp_min", 0, 1024),
+    ("sched_util_clamp_max", 0, 1024),
+    ("sched_util_clamp_min_rt_default", 0, 1024),
+    ("uclamp_buckets", 5, 20),
 ];
 
 /// What can be set to powers of two only.
@@ -60,6 +64,17 @@ pub enum SettingError {
         low: u64,
         /// The greatest.
         high: u64,
+    },
+    /// The system-wide utilisation clamps are the wrong way round.
+    #[error(
+        "sched_util_clamp_min={min} is above sched_util_clamp_max={max}, which the kernel refuses; expected no more \
+         than that (the default is 1024)"
+    )]
+    Clamps {
+        /// The least.
+        min: u64,
+        /// The most.
+        max: u64,
     },
     /// The version does not have it.
     #[error("kernel {preset} has no tunable {name}")]
@@ -115,6 +130,11 @@ impl Preset {
             preset.tunables.set(name, value);
         }
         let tunables = &mut preset.tunables;
+        // sysctl_sched_uclamp_handler() refuses it, too.
+        let (min, max) = (tunables.sched_util_clamp_min, tunables.sched_util_clamp_max.unwrap_or(1024));
+        if min.unwrap_or(1024) > max {
+            return Err(SettingError::Clamps { min: min.unwrap_or(1024), max });
+        }
         // sched_update_scaling(): it follows the other two.
         if let (Some(latency), Some(granularity)) = (tunables.sched_latency, tunables.min_granularity) {
             tunables.nr_latency = Some(latency.div_ceil(granularity));

@@ -115,6 +115,14 @@ tunables! {
         capacity, from which on an LLC is too busy to take more; half as much again without SMT.";
     llc_imb_pct: "llc_imb_pct", Plain, false, "Cache-aware balancing: by how much, per cent, the utilisation of one \
         LLC may exceed that of another for tasks that prefer it.";
+    sched_util_clamp_min: "sysctl_sched_uclamp_util_min", Plain, false, "The most that a task's minimum clamp can be; \
+        without it 1024.";
+    sched_util_clamp_max: "sysctl_sched_uclamp_util_max", Plain, false, "The most that a task's maximum clamp can be; \
+        without it 1024.";
+    sched_util_clamp_min_rt_default: "sysctl_sched_uclamp_util_min_rt_default", Plain, false, "The minimum clamp of \
+        realtime tasks that have set none; without it 1024.";
+    uclamp_buckets: "CONFIG_UCLAMP_BUCKETS_COUNT", Plain, false, "Into how many buckets a run queue sorts its tasks by \
+        their clamps; without it 5, the kernel's default.";
     pelt_half_life: "LOAD_AVG_PERIOD", Periods, false, "After how many periods a PELT signal halves (sched-pelt.h): \
         32.8 ms.";
 }

@@ -179,6 +179,11 @@ fn call_text(workload: &Workload, call: Call, name: &dyn Fn(u32) -> String) -> S
         Call::IdlePolicy(false) => "set the policy to normal".to_owned(),
         Call::Slice { ns: 0 } => "ask for no slice but the kernel's".to_owned(),
         Call::Slice { ns } => format!("ask for slices of {}", duration(ns)),
+        Call::Uclamp { min, max } => {
+            let set = |what: &str, clamp: Option<u32>| clamp.map(|clamp| format!("{what} {clamp}"));
+            let set: Vec<String> = [set("uclamp_min", min), set("uclamp_max", max)].into_iter().flatten().collect();
+            format!("set {}", set.join(" and "))
+        }
         Call::Affinity { cpus: None } => "allow all CPUs".to_owned(),
         Call::Affinity { cpus: Some(set) } => format!("allow CPUs {}", cpulist_text(&workload.cpu_sets[set as usize])),
         Call::Exec => "execve(): look for a CPU again".to_owned(),

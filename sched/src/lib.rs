@@ -14,6 +14,7 @@ pub mod pelt;
 pub mod runqueue;
 pub mod select;
 pub mod tournament;
+pub mod uclamp;
 pub mod util;
 pub mod util_est_faster;
 

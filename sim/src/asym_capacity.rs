@@ -64,9 +64,21 @@ pub fn perf_domains(
 pub fn has_own_idle_scan(kernel: &Preset, features: FeatureSet, domains: &SchedDomains) -> bool {
     let Some(level) = domains.sd_asym_cpucapacity(0) else { return false };
     kernel.code.capacity_search == CapacitySearch::GradedCores
+        && features.has(Feature::ASYM_SMT)
         && features.has(Feature::SIS_UTIL)
         && !domains.domains[0][level as usize].flags.contains(SdFlags::NUMA)
         && domains.sd_llc[0] != Some(level)
+}
+
+/// By CPU: the LLC whose `has_idle_cores` is that of the CPU's `sd_balance_shared` (7.2). Where that domain has several
+/// LLCs it stands for all of them, and the first one's is used.
+pub fn idle_cores_of(kernel: &Preset, features: FeatureSet, domains: &SchedDomains, llc_of: &[u32]) -> Vec<u32> {
+    let shares = kernel.code.capacity_search == CapacitySearch::GradedCores && features.has(Feature::ASYM_SMT);
+    let of = |cpu: Cpu| {
+        let level = domains.sd_balance_shared(cpu).filter(|_| shares)?;
+        domains.domains[cpu as usize][level as usize].span.first()
+    };
+    (0..domains.nr_cpus).map(|cpu| llc_of[of(cpu).unwrap_or(cpu) as usize]).collect()
 }
 
 impl System<'_> {

@@ -14,6 +14,7 @@ use crate::search::Search;
 use crate::system::{Llc, System};
 use crate::task::{State, Task, Wait};
 use crate::tick::Hrtimer;
+use crate::uclamp::UclampState;
 use crate::{CpuTime, Setup};
 use smallvec::SmallVec;
 use std::collections::BinaryHeap;
@@ -84,6 +85,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             dequeued: SmallVec::new(),
             asym_nr_idle_scan: nr_cpus as i32,
             sched_cache: CacheState::new(model, INITIAL_JIFFIES),
+            uclamp: UclampState::new(model),
         };
         let mut sim = Sim {
             sys,

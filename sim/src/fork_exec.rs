@@ -52,6 +52,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.tasks[id.0 as usize].recent_used_cpu = this_cpu;
 
         self.sys.cache_fork(id);
+        self.sys.uclamp_fork(id, parent.map(|(_, parent)| parent));
         let cpu = self.fork_cpu(this_cpu, parent.map(|(_, parent)| parent), id);
         let weight = u64::from(self.sys.es[id].load.weight);
         let task = &mut self.sys.tasks[id.0 as usize];
@@ -108,6 +109,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             util_avg: task.avg.util_avg,
             runnable_avg: task.avg.runnable_avg,
             has_contributed: false,
+            uclamp: self.sys.uclamp_of(id),
             ..Wakee::new(prev_cpu, mask)
         };
         let wakeup = Wakeup { waker, wakee, flags: WakeFlags::FORK };

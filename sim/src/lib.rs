@@ -28,6 +28,7 @@ mod system;
 mod task;
 mod tick;
 mod try_to_wake_up;
+mod uclamp;
 
 pub use asym_capacity::no_eas;
 pub use supported::{check, check_power};

@@ -142,6 +142,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// Takes a task off its run queue (`detach_task()`).
     fn detach(&mut self, src: Cpu, task: TaskId) {
         self.sys.account_mm_sched(src);
+        self.sys.uclamp_dec(src, task);
         self.sys.load_dequeue(src, task, false);
         let now = self.sys.clock_task(src);
         let c = &mut self.sys.cpus[src as usize];

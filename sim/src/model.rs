@@ -1,7 +1,8 @@
 //! What does not change during a run: rules, masks, costs, programs.
 
 use crate::pm::PmModel;
-use crate::{Mechanisms, Setup, SimError, asym_capacity, supported};
+use crate::uclamp::UclampModel;
+use crate::{Mechanisms, Setup, SimError, asym_capacity};
 use smallvec::SmallVec;
 use wakelab_kernel::{Code, Feature, FeatureSet, HrtickForm, Preset, SchedCacheRules, Tunables};
 use wakelab_machine::{Machine, Noise};
@@ -122,6 +123,9 @@ pub struct Model<'a> {
     pub set_masks: Vec<u32>,
     /// By CPU: the number of its LLC, 0 upwards.
     pub llc_of: Vec<u32>,
+    /// By CPU: the LLC whose `has_idle_cores` it reads: its own, or the first of the domain with all capacities where
+    /// that has the only one (`sd_balance_shared`, 7.2).
+    pub idle_cores_of: Vec<u32>,
     /// By CPU: the LLC whose list has the searches that may probe it: its own, or 0 if searches go by capacity or
     /// through the node (SIS_NODE), because those may probe CPUs of any LLC.
     pub searches_of: Vec<u32>,
@@ -146,6 +150,8 @@ pub struct Model<'a> {
     pub pm: Option<PmModel>,
     /// By CPU: `sd->llc_bytes`.
     pub llc_bytes: Vec<u64>,
+    /// Utilisation clamps; `None` in a run that sets none.
+    pub uclamp: Option<UclampModel>,
 }
 
 /// The scheduling domains of a machine under a kernel with these features on.
@@ -169,7 +175,6 @@ pub fn balance<'a>(
 impl<'a> Model<'a> {
     pub fn new(setup: &Setup<'a>, domains: &'a SchedDomains) -> Result<Self, SimError> {
         let Setup { machine, kernel, workload, mechanisms, .. } = *setup;
-        supported::idle_cores(machine, kernel, domains)?;
         let mut features = setup.features;
         if !mechanisms.idle_cores {
             features = features.with(Feature::SIS_CORE, false);
@@ -235,6 +240,7 @@ impl<'a> Model<'a> {
                 true => vec![0; llc_of.len()],
                 false => llc_of.clone(),
             },
+            idle_cores_of: asym_capacity::idle_cores_of(kernel, features, domains, &llc_of),
             cache_of: if machine.split_llc { package_of.clone() } else { llc_of.clone() },
             siblings: domains.smt_mask.iter().map(|mask| mask.iter().collect()).collect(),
             search_llcs: SearchLlcs::new(&Rules { energy: energy.as_ref(), ..rules }, &llc_of),
@@ -245,6 +251,7 @@ impl<'a> Model<'a> {
             pipe_wakes_while_full: kernel.core.pipe_wakes_while_full,
             pm,
             llc_bytes,
+            uclamp: UclampModel::new(setup)?,
             energy,
             noise: if mechanisms.noise { (noise.kworker_period_ns, noise.kworker_run_ns) } else { (0, 0) },
         })

@@ -15,7 +15,7 @@ use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::{CfsRqPelt, CfsRqState, SchedAvg};
 use wakelab_sched::runqueue::TaskId;
-use wakelab_sched::select::IdleView;
+use wakelab_sched::select::{IdleView, Uclamp};
 
 /// Runs `setup` and calls `look` at each of `times`, ns from the start, which ascend. The events of such a time itself
 /// have not happened yet. The run ends at the last of them; `setup.until` is not read.
@@ -93,6 +93,8 @@ pub struct CpuSnapshot {
     pub misfit_task_load: u64,
     /// `rq->nr_iowait`.
     pub nr_iowait: u32,
+    /// Its utilisation clamps (`rq->uclamp[]`); [`Uclamp::UNUSED`] before a task has set one.
+    pub uclamp: Uclamp,
 }
 
 /// A task at a moment.
@@ -116,6 +118,8 @@ pub struct TaskSnapshot {
     pub avg: SchedAvg,
     /// It waits for I/O, and a CPU counts it in `rq->nr_iowait`.
     pub in_iowait: bool,
+    /// Its effective utilisation clamps; [`Uclamp::UNUSED`] before a task has set one.
+    pub uclamp: Uclamp,
 }
 
 impl Snapshot<'_> {
@@ -165,6 +169,7 @@ impl Snapshot<'_> {
             last_balance: c.sd.iter().map(|sd| sd.last_balance).collect(),
             misfit_task_load: c.misfit_task_load,
             nr_iowait: c.nr_iowait,
+            uclamp: sys.uclamp.as_ref().map_or(Uclamp::UNUSED, |uclamp| uclamp.rq_uclamp(cpu)),
         }
     }
 
@@ -183,6 +188,7 @@ impl Snapshot<'_> {
                 weight: u64::from(entity.load.weight),
                 avg: task.avg,
                 in_iowait: task.iowait == IoWait::Waits,
+                uclamp: self.sys.uclamp_of(id),
             }
         })
     }

@@ -79,6 +79,10 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// moved it.
     pub fn enqueue(&mut self, cpu: Cpu, task: TaskId, flags: EnqueueFlags) -> Resched {
         let wakes = flags.contains(EnqueueFlags::WAKEUP);
+        let uclamp_last = self.sys.uclamp_after_enqueue();
+        if !uclamp_last {
+            self.sys.uclamp_inc(cpu, task, wakes);
+        }
         self.sys.io_enqueue(cpu, task);
         self.sys.load_enqueue(cpu, task, wakes);
         self.sys.account_mm_sched(cpu);
@@ -101,7 +105,11 @@ impl<S: Sink> Sim<'_, '_, S> {
             *state = State::Runnable;
         }
         self.hook_enqueue(cpu, task, wakes);
-        resched | self.hrtick_update(cpu)
+        let resched = resched | self.hrtick_update(cpu);
+        if uclamp_last {
+            self.sys.uclamp_inc(cpu, task, wakes);
+        }
+        resched
     }
 
     /// `wakeup_preempt()`: whether a task that joined or woke is to preempt the current one. Tasks whose dequeue was

@@ -60,6 +60,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             if prev == Prev::Runs {
                 self.sys.update_load(cpu, task, UpdateFlags::empty());
             } else {
+                self.sys.uclamp_dec(cpu, task);
                 self.sys.load_dequeue(cpu, task, true);
             }
         }
@@ -146,7 +147,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 // set_next_task_idle() reads the siblings before others see this CPU as idle, which is before the
                 // switch: as soon as __schedule() has written rq->curr.
                 if model.domains.smt_active && update_idle_core(model.domains, model.features, cpu, &self.sys, |_| {}) {
-                    self.set_idle_cores(model.llc_of[cpu as usize], true);
+                    self.set_idle_cores(model.idle_cores_of[cpu as usize], true);
                 }
                 self.sys.rq_goes_idle(cpu);
                 self.sys.cpus[cpu as usize].curr_idle = true;

@@ -307,7 +307,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.update_only_task(cpu);
     }
 
-    /// Sets `has_idle_cores` of an LLC.
+    /// Sets `has_idle_cores` of an LLC, or of the LLCs that share one ([`Model::idle_cores_of`](crate::model::Model)).
     pub fn set_idle_cores(&mut self, llc: u32, value: bool) {
         if self.sys.llcs[llc as usize].has_idle_cores != value {
             let change = |sys: &mut System<'_>| sys.llcs[llc as usize].has_idle_cores = value;
@@ -319,7 +319,10 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 |search, _| search.steps().select.before_scan(&rules),
                 change,
             );
-            self.emit_detail(|sys| Event::IdleCores { llc: sys.model.llc_first[llc as usize], has_idle_cores: value });
+            let model = self.sys.model;
+            for &first in model.llc_first.iter().filter(|&&first| model.idle_cores_of[first as usize] == llc) {
+                self.emit_detail(|_| Event::IdleCores { llc: first, has_idle_cores: value });
+            }
         }
     }
 

@@ -106,6 +106,10 @@ impl<S: Sink> Sim<'_, '_, S> {
                 self.sys.cpus[cpu as usize].rq.changes_slice(&self.sys.es, id, ns)
                     && self.reweight(cpu, id, |rq, es, now, _| rq.set_custom_slice(es, now, id, ns))
             }
+            Call::Uclamp { min, max } => {
+                task.pc += 1;
+                self.set_uclamp(cpu, id, min, max)
+            }
             Call::Affinity { cpus } => {
                 task.pc += 1;
                 self.set_affinity(cpu, id, cpus)
@@ -245,7 +249,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// Gives the running task another weight or slice: `change` dequeues and requeues it as `set_user_nice()` does, and
     /// the averages follow. Returns whether the task reschedules.
-    fn reweight(
+    pub fn reweight(
         &mut self,
         cpu: Cpu,
         id: TaskId,

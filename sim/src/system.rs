@@ -8,11 +8,13 @@ use crate::pm::Pm;
 use crate::sched_cache::CacheState;
 use crate::search::{PositionEntry, SearchEntry};
 use crate::task::Task;
+use crate::uclamp::UclampState;
 use smallvec::SmallVec;
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{BalanceView, CacheGroup, LlcStats};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::SchedGroup;
+use wakelab_sched::energy::RqUtil;
 use wakelab_sched::group_sums::{DomainSums, GroupTable};
 use wakelab_sched::pelt::util_est::_task_util_est;
 use wakelab_sched::pelt::{RqClock, SCHED_CAPACITY_SCALE, Scale};
@@ -20,7 +22,7 @@ use wakelab_sched::runqueue::{Entities, FairRq, TaskId};
 use wakelab_sched::select::policy::PolicyStates;
 use wakelab_sched::select::{
     AsymView, EnergyView, GroupView, IdleCores, IdleStateView, IdleView, LlcIdle, LlcView, MaskView, PolicyView,
-    RqView, ScanClock, UtilView,
+    RqView, ScanClock, Uclamp, UtilView,
 };
 use wakelab_sched::util_est_faster::{FasterSite, util_est_faster};
 
@@ -118,6 +120,8 @@ pub struct System<'m> {
     pub asym_nr_idle_scan: i32,
     /// What cache-aware balancing keeps; `None` where it is off.
     pub sched_cache: Option<Box<CacheState>>,
+    /// Utilisation clamps; `None` in a run that sets none.
+    pub uclamp: Option<Box<UclampState>>,
 }
 
 impl System<'_> {
@@ -257,7 +261,7 @@ impl RqView for System<'_> {
 impl LlcView for System<'_> {
     #[inline]
     fn has_idle_cores(&self, cpu: Cpu) -> bool {
-        self.llcs[self.model.llc_of[cpu as usize] as usize].has_idle_cores
+        self.llcs[self.model.idle_cores_of[cpu as usize] as usize].has_idle_cores
     }
 
     #[inline]
@@ -392,6 +396,10 @@ impl IdleStateView for System<'_> {
 }
 
 impl EnergyView for System<'_> {
+    fn rq_util(&self, cpu: Cpu) -> RqUtil {
+        self.uclamp.as_ref().map_or_else(RqUtil::default, |uclamp| uclamp.rq(cpu).rq_util())
+    }
+
     fn overutilized(&self) -> bool {
         self.overutilized
     }
@@ -453,6 +461,14 @@ impl BalanceView for System<'_> {
 
     fn task_util_est(&self, task: TaskId) -> u64 {
         self.tasks[task.0 as usize].avg.util_avg.max(System::task_util_est(self, task))
+    }
+
+    fn task_uclamp(&self, task: TaskId) -> Uclamp {
+        self.uclamp_of(task)
+    }
+
+    fn uclamp_is_used(&self) -> bool {
+        self.uclamp.as_ref().is_some_and(|uclamp| uclamp.is_used())
     }
 
     fn misfit_task_load(&self, cpu: Cpu) -> u64 {

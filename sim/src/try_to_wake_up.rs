@@ -171,11 +171,11 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             self.sys.tasks[waker.0 as usize].recent_used_cpu = recent;
         }
         if let Some(target) = effects.clear_idle_cores {
-            self.set_idle_cores(self.sys.model.llc_of[target as usize], false);
+            self.set_idle_cores(self.sys.model.idle_cores_of[target as usize], false);
         }
         let mut others = 0;
         while let Some(&other) = self.searches[cpu as usize].cleared_idle_cores(&decision).get(others) {
-            self.set_idle_cores(self.sys.model.llc_of[other as usize], false);
+            self.set_idle_cores(self.sys.model.idle_cores_of[other as usize], false);
             others += 1;
         }
         self.hook_decision(&decision);
@@ -460,10 +460,17 @@ impl<S: Sink> Sim<'_, '_, S> {
             claimed: false,
             workload: sys.tasks[wakee.0 as usize].workload,
         });
+        let uclamp_last = self.sys.uclamp_after_enqueue();
+        if !uclamp_last {
+            self.sys.uclamp_inc(dest, wakee, true);
+        }
         self.sys.load_enqueue(dest, wakee, true);
         let now = self.sys.clock_task(dest);
         let c = &mut self.sys.cpus[dest as usize];
         let mut resched = c.rq.enqueue_task(&mut self.sys.es, now, wakee, EnqueueFlags::WAKEUP);
+        if uclamp_last {
+            self.sys.uclamp_inc(dest, wakee, true);
+        }
         self.sys.tasks[wakee.0 as usize].state = State::Runnable;
         self.emit(|_| Event::Enqueue { cpu: dest, task: wakee.0 });
         if !on_cpu {
@@ -523,6 +530,7 @@ impl<'m> System<'m> {
             util_est: self.task_util_est(id),
             has_contributed: task.avg.last_update_time != 0,
             dur_avg: task.dur.dur_avg,
+            uclamp: self.uclamp_of(id),
             ..Wakee::new(task.cpu, &self.model.masks[task.mask as usize])
         }
     }

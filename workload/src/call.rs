@@ -140,6 +140,15 @@ pub enum Call {
         /// The slice, ns.
         ns: u64,
     },
+    /// `sched_setattr()` with utilisation clamps: the least and the most utilisation, 0 to 1024, with which the task's
+    /// CPU and its frequency are chosen, from now on; `None` leaves one as it is. If the minimum would be above the
+    /// maximum, the call fails, which ends the run with an error. Children inherit both as with `Nice`.
+    Uclamp {
+        /// The minimum.
+        min: Option<u32>,
+        /// The maximum.
+        max: Option<u32>,
+    },
     /// `sched_setaffinity()` of the task itself: the CPUs that it may use from now on. If they do not change, nothing
     /// happens. A task that runs on a CPU which is not among them stops there and goes on at one of them, as with the
     /// kernel's migration thread. Children inherit them as with `Nice`.

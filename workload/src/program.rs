@@ -156,6 +156,13 @@ pub struct Task {
     /// Read by cache-aware balancing only; 0 without `process`.
     #[serde(skip_serializing_if = "is_zero")]
     pub footprint: u64,
+    /// The minimum utilisation clamp that the task requests before it starts, 0 to 1024 (`sched_util_min` of
+    /// `sched_setattr()`); `None` if it requests none. See [`Call::Uclamp`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uclamp_min: Option<u32>,
+    /// The maximum likewise (`sched_util_max`), not below the minimum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uclamp_max: Option<u32>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -180,6 +187,8 @@ impl Task {
             affinity: None,
             process: None,
             footprint: 0,
+            uclamp_min: None,
+            uclamp_max: None,
         }
     }
 }

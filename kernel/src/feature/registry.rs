@@ -165,6 +165,12 @@ features! {
         the version does not; the switch turns it off.",
         Some("7.0"), None,
         "choose_sched_idle_rq(), 7.2; fd54d81c2c0e; no kernel has a switch, and the name is wakelab's", true;
+    ASYM_SMT: "On unequal CPUs, prefer idle cores and limit the search by SIS_UTIL, where the version does; the switch \
+        turns it off.",
+        Some("7.2"), None,
+        "select_idle_capacity(), asym_fits_cpu() and update_sd_pick_busiest(), 7.2; no kernel has a switch, and the \
+            name is wakelab's",
+        true;
     NI_COST_BUMP: "Count a newly-idle balance in vain as half as long again as the longest, up to the migration cost.",
         Some("6.17"), Some("6.19"),
         "sched_balance_newidle(), 155213a2aed4, reverted by d206fbad9328; the name is wakelab's", true;

@@ -2,7 +2,7 @@
 use std::{fmt, str::FromStr};
 
 use super::{Feature, FeatureError, FeatureSet, split_no};
-use crate::{PowerOption, Setting, SettingError};
+use crate::{PowerOption, Setting, SettingError, TaskClamp, TaskClampError};
 
 /// A list of features to switch, tunables to set and what is asked of power management, in the order given:
 /// `SIS_PROP,NO_SIS_UTIL,migration_cost=0`, `governor=schedutil,NO_FREQ_INVARIANCE`.
@@ -11,6 +11,7 @@ pub struct Switches {
     features: Vec<(Feature, bool)>,
     settings: Vec<Setting>,
     power: Vec<PowerOption>,
+    clamps: Vec<TaskClamp>,
 }
 
 /// A list of switches was not understood.
@@ -22,6 +23,9 @@ pub enum SwitchesError {
     /// A tunable.
     #[error(transparent)]
     Setting(#[from] SettingError),
+    /// A task's clamp.
+    #[error(transparent)]
+    Clamp(#[from] TaskClampError),
     /// Two words that contradict each other.
     #[error("{first} and {second} contradict each other; expected one of them")]
     Contradiction {
@@ -91,6 +95,11 @@ impl Switches {
         &self.power
     }
 
+    /// The utilisation clamps of tasks, in the order given.
+    pub fn clamps(&self) -> &[TaskClamp] {
+        &self.clamps
+    }
+
     /// These switches, then `other`: what both name is as `other` has it.
     #[must_use]
     pub fn then(&self, other: &Switches) -> Switches {
@@ -99,6 +108,9 @@ impl Switches {
         let features = self.features.iter().filter(|own| other.features.iter().all(|with| with.0 != own.0));
         let settings = self.settings.iter().filter(|own| other.settings.iter().all(|with| with.name != own.name));
         let power = self.power.iter().filter(|own| other.power.iter().all(|with| kind(with) != kind(own)));
+        let same = |a: &TaskClamp, b: &TaskClamp| a.task == b.task && a.max == b.max;
+        let clamps = self.clamps.iter().filter(|own| other.clamps.iter().all(|with| !same(own, with)));
+        all.clamps.splice(0..0, clamps.cloned());
         all.features.splice(0..0, features.copied());
         all.settings.splice(0..0, settings.copied());
         all.power.splice(0..0, power.cloned());
@@ -126,18 +138,24 @@ impl Switches {
                 Some((format!("{}={}", a.name, a.value), format!("{}={}", b.name, b.value)))
             })
         };
-        let (first, second) = features.or_else(settings)?;
+        let clamps = || {
+            self.clamps.iter().enumerate().find_map(|(n, b)| {
+                let same = |a: &&TaskClamp| a.task == b.task && a.max == b.max && a.value != b.value;
+                Some((self.clamps[..n].iter().find(same)?.to_string(), b.to_string()))
+            })
+        };
+        let (first, second) = features.or_else(settings).or_else(clamps)?;
         Some(SwitchesError::Contradiction { first, second })
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.features.is_empty() && self.settings.is_empty() && self.power.is_empty()
+        self.len() == 0
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.features.len() + self.settings.len() + self.power.len()
+        self.features.len() + self.settings.len() + self.power.len() + self.clamps.len()
     }
 
     /// The features that are switched here though nothing acts on them.
@@ -164,6 +182,10 @@ impl FromStr for Switches {
                 switches.power.push(option);
                 continue;
             }
+            if let Some(clamp) = parts.and_then(|(name, value)| TaskClamp::read(name, value)) {
+                switches.clamps.push(clamp?);
+                continue;
+            }
             match parts {
                 Some((name, value)) => switches.settings.push(Setting::new(name, value)?),
                 None => {
@@ -187,7 +209,8 @@ impl fmt::Display for Switches {
         let features = self.iter().map(|(feature, on)| format!("{}{feature}", if on { "" } else { "NO_" }));
         let settings = self.settings().map(|Setting { name, value }| format!("{name}={value}"));
         let power = self.power.iter().map(PowerOption::to_string);
-        f.write_str(&features.chain(settings).chain(power).collect::<Vec<_>>().join(","))
+        let clamps = self.clamps.iter().map(TaskClamp::to_string);
+        f.write_str(&features.chain(settings).chain(power).chain(clamps).collect::<Vec<_>>().join(","))
     }
 }
 

@@ -52,6 +52,7 @@ pub(super) static PRESET: Preset = Preset {
     cpufreq: CpufreqRules::V5_10,
     cpuidle: CpuidleRules::V5_10,
     core: CoreRules::V5_10,
+    task_clamps: Vec::new(),
 };
 
 impl Tunables {
@@ -218,5 +219,11 @@ impl MenuRules {
 
 impl CoreRules {
     /// Linux 5.10 in Debian's configuration, and 5.2 and 5.3.
-    pub const V5_10: Self = CoreRules { preemption: false, hrtick: HrtickForm::EachPick, pipe_wakes_while_full: true };
+    pub const V5_10: Self = CoreRules {
+        preemption: false,
+        hrtick: HrtickForm::EachPick,
+        pipe_wakes_while_full: true,
+        uclamp: true,
+        uclamp_after_enqueue: false,
+    };
 }

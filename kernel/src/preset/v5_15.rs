@@ -55,6 +55,7 @@ pub(super) static PRESET: Preset = Preset {
     cpufreq: CpufreqRules::V5_15,
     cpuidle: CpuidleRules::V6_1,
     core: CoreRules::V5_10,
+    task_clamps: Vec::new(),
 };
 
 impl CfsRules {

@@ -24,6 +24,7 @@ pub(super) static PRESET: Preset = Preset {
     cpufreq: CpufreqRules::V5_18,
     cpuidle: CpuidleRules::V6_1,
     core: CoreRules::V5_18,
+    task_clamps: Vec::new(),
 };
 
 impl BalanceRules {

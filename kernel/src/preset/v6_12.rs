@@ -56,6 +56,7 @@ pub(super) static PRESET: Preset = Preset {
     cpufreq: CpufreqRules::V6_12,
     cpuidle: CpuidleRules::V6_12,
     core: CoreRules::V6_12,
+    task_clamps: Vec::new(),
 };
 
 impl Tunables {
@@ -168,5 +169,5 @@ impl MenuRules {
 
 impl CoreRules {
     /// Linux 6.12.
-    pub const V6_12: Self = CoreRules { hrtick: HrtickForm::EachSwitch, ..Self::V5_18 };
+    pub const V6_12: Self = CoreRules { hrtick: HrtickForm::EachSwitch, uclamp_after_enqueue: true, ..Self::V5_18 };
 }

@@ -56,6 +56,7 @@ pub(super) static PRESET: Preset = Preset {
     cpufreq: CpufreqRules::V6_18,
     cpuidle: CpuidleRules::V6_18,
     core: CoreRules::V6_18,
+    task_clamps: Vec::new(),
 };
 
 impl EevdfRules {
@@ -118,5 +119,6 @@ impl MenuRules {
 
 impl CoreRules {
     /// Linux 6.18 (6.18.15).
-    pub const V6_18: Self = CoreRules { pipe_wakes_while_full: false, ..Self::V6_12 };
+    pub const V6_18: Self =
+        CoreRules { pipe_wakes_while_full: false, uclamp_after_enqueue: false, ..Self::V6_12 };
 }

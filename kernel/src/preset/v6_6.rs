@@ -55,6 +55,7 @@ pub(super) static PRESET: Preset = Preset {
     cpufreq: CpufreqRules::V6_6,
     cpuidle: CpuidleRules::V6_6,
     core: CoreRules::V5_18,
+    task_clamps: Vec::new(),
 };
 
 impl Tunables {

@@ -53,6 +53,7 @@ pub(super) static PRESET: Preset = Preset {
     cpufreq: CpufreqRules::V6_8,
     cpuidle: CpuidleRules::V6_6,
     core: CoreRules::V5_18,
+    task_clamps: Vec::new(),
 };
 
 impl EevdfRules {

@@ -57,6 +57,7 @@ pub(super) static PRESET: Preset = Preset {
     cpufreq: CpufreqRules::V7_2,
     cpuidle: CpuidleRules::V7_2,
     core: CoreRules::V7_2,
+    task_clamps: Vec::new(),
 };
 
 impl Tunables {
@@ -146,5 +147,5 @@ impl MenuRules {
 
 impl CoreRules {
     /// Linux 7.2 and 7.3.
-    pub const V7_2: Self = CoreRules { hrtick: HrtickForm::IfInactive, pipe_wakes_while_full: false, ..Self::V6_12 };
+    pub const V7_2: Self = CoreRules { hrtick: HrtickForm::IfInactive, ..Self::V6_18 };
 }

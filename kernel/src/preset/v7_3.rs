@@ -23,6 +23,7 @@ pub(super) static PRESET: Preset = Preset {
     cpufreq: CpufreqRules::V7_2,
     cpuidle: CpuidleRules::V7_2,
     core: CoreRules::V7_2,
+    task_clamps: Vec::new(),
 };
 
 impl EevdfRules {

@@ -14,6 +14,12 @@ rules! {
         /// Each read from a full pipe wakes a writer, whether a page has become free or not (`pipe_read()`, up to
         /// 6.13).
         pub pipe_wakes_while_full: bool,
+        /// Tasks can have utilisation clamps, which run queues keep once somebody has set one (`sched_uclamp_used`,
+        /// since 5.9, 46609ce22703; 5.3 keeps them always and was not read, 5.2 has none).
+        pub uclamp: bool,
+        /// A task's utilisation clamps join the run queue's after the class has enqueued it, so that the frequency that
+        /// schedutil asks for meanwhile does not know them (`enqueue_task()`; in 6.12, not in 6.8 and 6.18).
+        pub uclamp_after_enqueue: bool,
     }
 }
 

@@ -212,6 +212,7 @@ fn the_switches_of_published_tables_are_taken() {
             "NEXT_BUDDY,NEXT_BUDDY_POSTED",
             "NO_NI_RANDOM,NO_NI_RATE,NI_COST_BUMP",
             "NO_SCHED_IDLE_NOT_FOR_IDLE",
+            "NO_ASYM_SMT",
         ],
     ));
     for (kernel, list) in tables {

@@ -7,7 +7,7 @@ use crate::boost::BoostSite;
 use crate::cpumask::Cpu;
 use crate::domain::{Level, SchedDomain, SchedDomains, SdFlags};
 use std::fmt;
-use wakelab_kernel::FeatureSet;
+use wakelab_kernel::{Feature, FeatureSet};
 
 /// The tunables and configuration options that balancing reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +40,9 @@ pub struct Balance<'a> {
 }
 
 impl<'a> Balance<'a> {
-    /// Creates the balancer that follows `rules` on a machine with `domains`. Of `features` it reads CACHE_HOT_BUDDY,
-    /// LB_MIN, NI_COST_BUMP, NI_MIGRATION_COST_GATE, NI_RANDOM, NI_RATE, PLACE_LAG and those that boost utilisation
-    /// ([`BoostSite::Lb`]).
+    /// Creates the balancer that follows `rules` on a machine with `domains`. Of `features` it reads ASYM_SMT,
+    /// CACHE_HOT_BUDDY, LB_MIN, NI_COST_BUMP, NI_MIGRATION_COST_GATE, NI_RANDOM, NI_RATE, PLACE_LAG and those that
+    /// boost utilisation ([`BoostSite::Lb`]).
     ///
     /// # Errors
     /// If CPUs differ in priority (ITMT), or up to 5.4 in capacity: that is not modelled.
@@ -60,6 +60,8 @@ impl<'a> Balance<'a> {
             }
         }
         let util_boost = BoostSite::Lb.is_on(features);
+        let misfit_to_idle_core = rules.misfit_to_idle_core && features.has(Feature::ASYM_SMT);
+        let rules = BalanceRules { misfit_to_idle_core, ..rules };
         Ok(Balance { rules, features, tunables, domains, energy: false, sched_cache: None, util_boost })
     }
 

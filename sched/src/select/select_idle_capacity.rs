@@ -80,7 +80,12 @@ fn fits_fully<V: SearchView, O: Observer>(site: Site, cpu: Cpu, cx: Cx<'_, V>, o
 
 /// Whether this kernel searches for idle cores here, and the machine has SMT.
 fn searches_cores(rules: &Rules<'_>) -> bool {
-    rules.code.capacity_search == CapacitySearch::GradedCores && rules.domains.smt_active
+    by_cores(rules) && rules.domains.smt_active
+}
+
+/// Whether this kernel's search goes by cores and SIS_UTIL's limit: since 7.2, unless ASYM_SMT is off.
+fn by_cores(rules: &Rules<'_>) -> bool {
+    rules.code.capacity_search == CapacitySearch::GradedCores && rules.features.has(Feature::ASYM_SMT)
 }
 
 /// `is_core_idle()`: whether the siblings of the CPU are idle; the CPU itself is not read.
@@ -119,7 +124,7 @@ impl Select {
     ) -> Option<Chosen> {
         self.count.domain_search = 1;
         let sd = asym_domain(cx.rules, self.target)?;
-        let with_cores = cx.rules.code.capacity_search == CapacitySearch::GradedCores;
+        let with_cores = by_cores(cx.rules);
         let has_idle_core =
             searches_cores(cx.rules) && cx.rules.features.has(Feature::SIS_CORE) && cx.view.has_idle_cores(self.target);
         observer.event(Event::SelectIdleCapacity { cores: has_idle_core });
@@ -154,7 +159,7 @@ impl Select {
             }
             return self.best_by_capacity(Reason::None);
         };
-        if cx.rules.code.capacity_search == CapacitySearch::GradedCores && !scan.has_idle_core {
+        if by_cores(cx.rules) && !scan.has_idle_core {
             scan.nr = scan.nr.wrapping_sub(1);
             if scan.nr <= 0 {
                 return self.best_by_capacity(Reason::Limit);

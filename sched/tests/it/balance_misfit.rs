@@ -50,7 +50,8 @@ fn pass(state: &State, balance: &Balance<'_>, cpu: Cpu, level: usize) -> Plan {
 }
 
 fn of(rules: BalanceRules, domains: &SchedDomains) -> Balance<'_> {
-    Balance::new(rules, FeatureSet::EMPTY.with(Feature::UTIL_EST, true), TUNABLES, domains).unwrap()
+    let features = FeatureSet::EMPTY.with(Feature::UTIL_EST, true).with(Feature::ASYM_SMT, true);
+    Balance::new(rules, features, TUNABLES, domains).unwrap()
 }
 
 #[test]

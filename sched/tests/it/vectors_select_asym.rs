@@ -207,7 +207,10 @@ const SEARCH: Offs<fn(&mut Search)> = &[
     ("the domain with all capacities (none)", |input| input.domains = machine(false)),
     ("a partition of equal CPUs searches the LLC (by capacity)", |input| input.domains = machine(true)),
     ("capacity_search (none)", |input| input.code.capacity_search = CapacitySearch::WakeCap),
-    ("capacity_search (with SIS_UTIL's limit)", |input| input.code.capacity_search = CapacitySearch::GradedCores),
+    ("capacity_search (with SIS_UTIL's limit)", |input| {
+        input.code.capacity_search = CapacitySearch::GradedCores;
+        input.features = input.features.with(Feature::ASYM_SMT, true);
+    }),
     ("util_fits (the clamped utilisation, 5.18)", |input| input.code.util_fits = UtilFits::Clamped),
     ("util_fits (yes or no, 5.10)", |input| input.code.util_fits = UtilFits::YesNo),
     ("util_fits (the larger pressure, 6.12)", |input| input.code.util_fits = UtilFits::Actual),

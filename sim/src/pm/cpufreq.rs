@@ -8,13 +8,15 @@ use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
 use crate::system::{BOOT_NS, System};
 use crate::task::Task;
+use crate::uclamp::UclampState;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_kernel::FeatureSet;
 use wakelab_pm::Cpu;
 use wakelab_pm::governor::{CounterValues, Update, View};
 use wakelab_pm::schedutil::CpuUtil;
-use wakelab_sched::pelt::Scale;
+use wakelab_sched::pelt::{SCHED_CAPACITY_SCALE, Scale};
 use wakelab_sched::runqueue::Entities;
+use wakelab_sched::select::Uclamp;
 use wakelab_sched::util::{CpuView, cpu_util_cfs, cpu_util_cfs_boost};
 use wakelab_sched::util_est_faster::{FasterSite, util_est_faster};
 
@@ -28,6 +30,8 @@ struct Seen<'a> {
     pm: &'a [PmCpu],
     /// With UTIL_EST_FASTER at this site: the features, entities and tasks.
     faster: Option<(FeatureSet, &'a Entities, &'a [Task])>,
+    /// Where clamps are used.
+    uclamp: Option<&'a UclampState>,
 }
 
 impl Seen<'_> {
@@ -51,7 +55,15 @@ impl View for Seen<'_> {
         };
         // The estimate and the limit are those of the sum: the largest of three, at most the capacity.
         let util_cfs = util_cfs.max(self.faster(cpu).min(capacity));
-        CpuUtil { capacity, util_cfs, ..CpuUtil::default() }
+        let uclamp = self.uclamp.map_or(Uclamp::UNUSED, |uclamp| uclamp.rq_uclamp(cpu));
+        CpuUtil { capacity, util_cfs, uclamp, ..CpuUtil::default() }
+    }
+
+    fn capped(&self, cpu: Cpu) -> bool {
+        let Some(uclamp) = self.uclamp else { return false };
+        let max = uclamp.rq_uclamp(cpu).max;
+        let view = CpuView { cpu, avg: &self.cpus[cpu as usize].pelt.avg, capacity: self.capacity[cpu as usize] };
+        max != SCHED_CAPACITY_SCALE && cpu_util_cfs(&view, self.util_est) >= max
     }
 
     fn idle_calls(&self, cpu: Cpu) -> u64 {
@@ -110,6 +122,7 @@ impl<'m> System<'m> {
                 &self.es,
                 &self.tasks[..],
             )),
+            uclamp: self.uclamp.as_deref().filter(|uclamp| uclamp.is_used()),
         };
         let state = &mut pm.policies[n];
         let Some(khz) = ask(state, &seen) else { return };

@@ -26,6 +26,8 @@ fn workload(programs: Vec<Vec<Op>>, channels: u32, tasks: Vec<(u32, Vec<u32>, Op
             affinity,
             process: (n % 3 == 0).then_some(0),
             footprint: 0,
+            uclamp_min: None,
+            uclamp_max: None,
         })
         .collect();
     workload

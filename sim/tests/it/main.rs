@@ -1,5 +1,6 @@
 //! The simulator's integration tests, which are one program.
 
+mod asym_smt;
 mod balance_intervals;
 mod calls;
 mod clusters;
@@ -27,4 +28,5 @@ mod spread;
 mod spread_by_load;
 mod support;
 mod sync;
+mod uclamp;
 mod unequal_cpus;

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use wakelab_input::{nearest, suggest};
 use wakelab_kernel::{
-    Class, FairClass, Feature, FeatureSet, PowerOption, Preset, SettingError, SwitchError, Switches, WakeupPreempt,
+    CapacitySearch, Class, FairClass, Feature, FeatureSet, PowerOption, Preset, SettingError, SwitchError, Switches,
+    WakeupPreempt,
 };
 use wakelab_machine::Machine;
 use wakelab_pm::governor::{About, GOVERNORS};
@@ -49,7 +50,7 @@ pub enum VariantError {
 impl PartialEq for Variant {
     fn eq(&self, other: &Self) -> bool {
         let key = |v: &Self| (v.features, v.kernel.name, v.kernel.tunables, v.pm);
-        self.label == other.label && key(self) == key(other)
+        self.label == other.label && key(self) == key(other) && self.kernel.task_clamps == other.kernel.task_clamps
     }
 }
 
@@ -115,7 +116,8 @@ impl Variant {
         match switches.iter().find(|&(feature, _)| !reads(feature)) {
             Some((feature, _)) => Err(VariantError::NotRead(kernel.name, feature)),
             None => {
-                let kernel = kernel.with_settings(switches.settings()).map_err(VariantError::Setting)?;
+                let mut kernel = kernel.with_settings(switches.settings()).map_err(VariantError::Setting)?;
+                kernel.task_clamps = switches.clamps().to_vec();
                 let pm = power_side(switches, usual).map_err(VariantError::Power)?;
                 Ok(Variant { label: switches.to_string(), features, kernel, pm, machine: None })
             }
@@ -139,6 +141,7 @@ fn posted(kernel: &Preset, feature: Feature) -> bool {
         Feature::SCHED_CACHE | Feature::SCHED_CACHE_V1 | Feature::SCHED_CACHE_LB => !kernel.balance.by_load,
         // These change a form that not every version has.
         Feature::SCHED_IDLE_NOT_FOR_IDLE => kernel.code.sched_idle_not_for_idle,
+        Feature::ASYM_SMT => kernel.code.capacity_search == CapacitySearch::GradedCores,
         Feature::NEXT_BUDDY_POSTED => {
             matches!(kernel.fair, FairClass::Eevdf(rules) if rules.wakeup_preempt != WakeupPreempt::CancelThenLook)
         }

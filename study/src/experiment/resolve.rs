@@ -91,7 +91,8 @@ impl Spec {
                 self.settle_ns.place
             ));
         }
-        if (base.features, base.kernel.tunables, base.pm) == (with.features, with.kernel.tunables, with.pm) {
+        let does = |side: &Variant| (side.features, side.kernel.tunables, side.pm);
+        if does(&base) == does(&with) && base.kernel.task_clamps == with.kernel.task_clamps {
             warnings.push(format!(
                 "{}: features and tunables are those of the base side, so that both do the same and every difference \
                  is 0",

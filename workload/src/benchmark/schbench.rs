@@ -173,6 +173,8 @@ impl Benchmark for Schbench {
             affinity: None,
             process: None,
             footprint: 0,
+            uclamp_min: None,
+            uclamp_max: None,
         };
         TaskSet {
             programs: vec![program("message thread", message), program("worker", worker)],

@@ -1,7 +1,7 @@
 //! `[[program]]` and `[[phase]]`: lists of steps, with the loops and phases in them written out.
 
 use super::resource::unknown;
-use super::step::{self, Names, Step, Timers, Written, idle_policy};
+use super::step::{self, Names, Step, Timers, Written, idle_policy, uclamp};
 use super::{Place, name};
 use crate::{Call, Op, Program};
 use std::collections::HashMap;
@@ -48,7 +48,7 @@ pub(super) struct Phase<'a> {
 }
 
 /// The keys that a phase may hold.
-pub(super) const PHASE_KEYS: [&str; 5] = ["name", "ops", "nice", "policy", "slice"];
+pub(super) const PHASE_KEYS: [&str; 7] = ["name", "ops", "nice", "policy", "slice", "uclamp_min", "uclamp_max"];
 
 /// All phases of a file, and their numbers by name.
 #[derive(Clone, Copy, Debug)]
@@ -142,6 +142,11 @@ impl<'a, 'n> Steps<'a, 'n> {
         }
         if let Some(ns) = phase.table.duration("slice")? {
             self.push(of, at, Step::Call(Call::Slice { ns }))?;
+        }
+        if let [min, max] = uclamp(&phase.table)?
+            && min.or(max).is_some()
+        {
+            self.push(of, at, Step::Call(Call::Uclamp { min, max }))?;
         }
         self.used[index] = true;
         self.within.push(index);

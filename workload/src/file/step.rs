@@ -224,6 +224,20 @@ pub(super) fn program(table: &Table<'_>, key: &str, names: &Names<'_>) -> Result
     number.ok_or_else(|| unknown(table, key, "program", name, names.programs))
 }
 
+/// The utilisation clamps of a table, minimum and maximum; `None` for what is not there. `sched_setattr()` refuses what
+/// is refused here.
+pub(super) fn uclamp(table: &Table<'_>) -> Result<[Option<u32>; 2], InputError> {
+    let clamp = |key| Ok::<_, InputError>(table.number(key, &(0..=1024))?.map(|value| value as u32));
+    let (min, max) = (clamp("uclamp_min")?, clamp("uclamp_max")?);
+    match (min, max) {
+        (Some(least), Some(most)) if least > most => {
+            let what = format!("the minimum clamp {least} is above the maximum {most}; expected no more than that");
+            Err(table.wrong("uclamp_min", what))
+        }
+        _ => Ok([min, max]),
+    }
+}
+
 /// Whether the key `policy` of a table names SCHED_IDLE; `None` if there is no such key.
 pub(super) fn idle_policy(table: &Table<'_>) -> Result<Option<bool>, InputError> {
     table.choice("policy", &[("normal", false), ("idle", true)])

@@ -1,7 +1,7 @@
 //! `[[task]]`: which programs run, how often, and on which CPUs.
 
 use super::resource::ResourceDef;
-use super::step::{Names, idle_policy, program as program_named};
+use super::step::{Names, idle_policy, program as program_named, uclamp};
 use super::{Place, name, short};
 use crate::validate::{NR_CPUS_MAX, with_children};
 use crate::{Load, Op, Program, Task};
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use wakelab_input::{InputError, Table, parse_cpulist};
 
-pub(super) const KEYS: [&str; 11] = [
+pub(super) const KEYS: [&str; 13] = [
     "name",
     "program",
     "count",
@@ -21,6 +21,8 @@ pub(super) const KEYS: [&str; 11] = [
     "cpus",
     "process",
     "footprint_kib",
+    "uclamp_min",
+    "uclamp_max",
 ];
 
 /// How many tasks there are of one description.
@@ -121,6 +123,7 @@ pub(super) fn read(table: &Table<'_>, names: &Names<'_>, own: &mut OwnResources<
         );
         return Err(table.wrong("count", what));
     }
+    let [uclamp_min, uclamp_max] = uclamp(table)?;
     let task = Task {
         name: name(table)?.to_owned(),
         program,
@@ -132,6 +135,8 @@ pub(super) fn read(table: &Table<'_>, names: &Names<'_>, own: &mut OwnResources<
         affinity: affinity(table)?,
         process: None,
         footprint: 1024 * table.number("footprint_kib", &(0..=1 << 40))?.unwrap_or(0),
+        uclamp_min,
+        uclamp_max,
     };
     let process = match table.text("process")? {
         None if task.footprint != 0 => {

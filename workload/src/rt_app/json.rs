@@ -202,14 +202,12 @@ impl<'a> Prop<'a> {
 }
 
 /// Keys of threads and phases that rt-app knows and the model does not, with what is not modelled.
-const NOT_MODELLED: [(&str, &str); 8] = [
+const NOT_MODELLED: [(&str, &str); 6] = [
     ("dl-period", DEADLINE),
     ("dl-deadline", DEADLINE),
     ("period", DEADLINE),
     ("deadline", DEADLINE),
     ("taskgroup", "cgroups are not modelled"),
-    ("util_min", "utilisation clamps are not modelled"),
-    ("util_max", "utilisation clamps are not modelled"),
     ("membind_nodes", "memory of nodes is not modelled"),
 ];
 

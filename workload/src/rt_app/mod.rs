@@ -137,6 +137,8 @@ impl RtApp {
                     // Its threads are of one process; their switches stay whole, so that runs stay what they were.
                     process: None,
                     footprint: 0,
+                    uclamp_min: thread.uclamp.min,
+                    uclamp_max: thread.uclamp.max,
                 }));
             }
         }

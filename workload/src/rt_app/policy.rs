@@ -1,4 +1,4 @@
-//! Policies, nice values and slices.
+//! Policies, nice values, slices and utilisation clamps.
 
 use super::json::{Cx, Object, Place, Prop};
 use crate::error::WorkloadError;
@@ -41,10 +41,40 @@ pub(super) struct Sched {
     priority: Option<(i64, Place)>,
     /// `"dl-runtime"`, us.
     runtime: Option<(u64, Place)>,
+    pub(super) uclamp: Uclamp,
+}
+
+/// `"util_min"` and `"util_max"`: the clamps that a thread or phase sets, of which `None` and -1 leave one as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Uclamp {
+    pub(super) min: Option<u32>,
+    pub(super) max: Option<u32>,
+}
+
+impl Uclamp {
+    /// Reads them. A minimum above the maximum, with which `sched_setattr()` fails and rt-app ends, is refused.
+    fn read(cx: &Cx<'_>, of: &Object<'_>) -> Result<Self, WorkloadError> {
+        let clamp = |key| {
+            let value = of.get(cx, key)?.map(|prop| prop.int(cx, -1, 1024, "a clamp, -1 for none")).transpose()?;
+            Ok::<_, WorkloadError>(value.and_then(|value| u32::try_from(value).ok()))
+        };
+        let (min, max) = (clamp("util_min")?, clamp("util_max")?);
+        if let (Some(least), Some(most), Some(prop)) = (min, max, of.get(cx, "util_min")?)
+            && least > most
+        {
+            return Err(prop.wrong(cx, &format!("no minimum above \"util_max\", {most}")));
+        }
+        Ok(Uclamp { min, max })
+    }
+
+    /// Whether one is set.
+    pub(super) fn is_set(self) -> bool {
+        self.min.or(self.max).is_some()
+    }
 }
 
 impl Sched {
-    /// Reads `"policy"`, `"priority"` and `"dl-runtime"`.
+    /// Reads `"policy"`, `"priority"`, `"dl-runtime"` and the clamps.
     pub(super) fn read(cx: &Cx<'_>, of: &Object<'_>) -> Result<Self, WorkloadError> {
         let policy = of.get(cx, "policy")?.map(|prop| policy(cx, prop)).transpose()?;
         let priority = |prop: &Prop<'_>| Ok::<_, WorkloadError>((prop.int(cx, -20, 99, PRIORITY)?, prop.place.clone()));
@@ -56,6 +86,7 @@ impl Sched {
             policy,
             priority: of.get(cx, "priority")?.map(priority).transpose()?,
             runtime: of.get(cx, "dl-runtime")?.map(runtime).transpose()?,
+            uclamp: Uclamp::read(cx, of)?,
         })
     }
 

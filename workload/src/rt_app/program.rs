@@ -2,7 +2,7 @@
 
 use super::event::{Event, Step};
 use super::json::{Cx, Place};
-use super::policy::Policy;
+use super::policy::{Policy, Uclamp};
 use super::tasks::unique;
 use super::thread::{Cpus, Phase, Thread, Times};
 use crate::error::WorkloadError;
@@ -73,6 +73,7 @@ pub(super) fn write(
         if writer.shared.slices {
             writer.call(Call::Slice { ns: thread.slice_ns }, &thread.place);
         }
+        writer.uclamp(thread.uclamp, &thread.place);
         if let Some(cpus) = &thread.cpus {
             writer.affinity(Some(cpus), &cpus.place);
         }
@@ -91,6 +92,12 @@ impl Writer<'_> {
 
     fn call(&mut self, call: Call, place: &Place) {
         self.push(Op::Call(call), place);
+    }
+
+    fn uclamp(&mut self, clamps: Uclamp, place: &Place) {
+        if clamps.is_set() {
+            self.call(Call::Uclamp { min: clamps.min, max: clamps.max }, place);
+        }
     }
 
     /// Writes the delay: the thread sleeps first, and its timers count from the end of that. A timer of this length
@@ -121,6 +128,7 @@ impl Writer<'_> {
             if let Some(ns) = phase.sched.slice_ns(self.cx, policy)? {
                 self.call(Call::Slice { ns }, &phase.place);
             }
+            self.uclamp(phase.sched.uclamp, &phase.place);
             if moves {
                 let cpus = phase.cpus.as_ref().or(thread.cpus.as_ref());
                 self.affinity(cpus, cpus.map_or(&phase.place, |cpus| &cpus.place));

@@ -2,7 +2,7 @@
 
 use super::event::{self, Step};
 use super::json::{Cx, Object, Place, Prop, not_modelled, unknown};
-use super::policy::{Policy, Sched};
+use super::policy::{Policy, Sched, Uclamp};
 use crate::Load;
 use crate::error::WorkloadError;
 use crate::validate::NR_CPUS_MAX;
@@ -20,13 +20,15 @@ pub(super) struct Thread {
     pub(super) nice: i8,
     /// The slice that it requests, ns; 0 for none.
     pub(super) slice_ns: u64,
+    pub(super) uclamp: Uclamp,
     /// How often the phases are repeated.
     pub(super) times: Times,
     pub(super) phases: Vec<Phase>,
 }
 
 /// The keys of a thread besides events.
-const KEYS: [&str; 8] = ["instance", "delay", "loop", "cpus", "policy", "priority", "dl-runtime", "phases"];
+const KEYS: [&str; 10] =
+    ["instance", "delay", "loop", "cpus", "policy", "priority", "dl-runtime", "phases", "util_min", "util_max"];
 
 impl Thread {
     /// Reads a thread of that name.
@@ -49,6 +51,7 @@ impl Thread {
             policy,
             nice: sched.nice(cx, policy)?.unwrap_or(0),
             slice_ns: sched.slice_ns(cx, policy)?.unwrap_or(0),
+            uclamp: sched.uclamp,
             times,
             phases,
         })
@@ -133,7 +136,7 @@ pub(super) struct Cpus {
     pub(super) place: Place,
 }
 
-const PHASE_KEYS: [&str; 5] = ["loop", "cpus", "policy", "priority", "dl-runtime"];
+const PHASE_KEYS: [&str; 7] = ["loop", "cpus", "policy", "priority", "dl-runtime", "util_min", "util_max"];
 
 impl Phase {
     /// Returns whether the phase sets the slice.

@@ -165,7 +165,16 @@ fn check_task(workload: &Workload, task: &Task, needs: usize, nr_cpus: u32) -> R
     if !(-20..=19).contains(&task.nice) {
         return Err(format!("nice is {}; expected -20 to 19", task.nice));
     }
+    check_uclamp(task.uclamp_min, task.uclamp_max)?;
     task.affinity.as_ref().map_or(Ok(()), |cpus| check_cpus(cpus, nr_cpus))
+}
+
+/// Checks what is requested of `sched_setattr()` at once.
+fn check_uclamp(min: Option<u32>, max: Option<u32>) -> Result<(), String> {
+    match [min.unwrap_or(0), max.unwrap_or(1024)] {
+        [min, max] if min.max(max) <= 1024 && min <= max => Ok(()),
+        [min, max] => Err(format!("has clamps {min} and {max}; expected 0 to 1024, no minimum above the maximum")),
+    }
 }
 
 /// By program that a task runs: how many resources the task must have, those of the program and those of its children,

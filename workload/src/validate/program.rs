@@ -36,6 +36,11 @@ fn check_call(call: Call) -> Result<(), String> {
     match call {
         Call::Timer { period_ns: 0, .. } => Err("a timer with a period of 0; expected more than 0".to_owned()),
         Call::Nice(nice) if !(-20..=19).contains(&nice) => Err(format!("nice is {nice}; expected -20 to 19")),
+        // The minimum or maximum that is not given is the task's of that moment.
+        Call::Uclamp { min: Some(min), max: Some(max) } => super::check_uclamp(Some(min), Some(max)),
+        Call::Uclamp { min, max } if min.max(max).is_some_and(|clamp| clamp > 1024) => {
+            Err("a clamp above 1024; expected 0 to 1024".to_owned())
+        }
         Call::RecvBatch { room: 0, .. } => Err("waits for room of 0 messages; expected 1 or more".to_owned()),
         _ => Ok(()),
     }

@@ -144,6 +144,24 @@ fn a_step_and_a_phase_ask_for_slices() {
 }
 
 #[test]
+fn tasks_and_phases_ask_for_utilisation_clamps() {
+    let text = GOOD.replacen("nice = 5\n", "nice = 5\nuclamp_max = 300\n", 1);
+    let text = text.replacen("[[task]]\n", "[[task]]\nuclamp_min = 20\nuclamp_max = 1024\n", 1);
+    let workload = read(&text, 1).unwrap();
+    assert_eq!((workload.tasks[0].uclamp_min, workload.tasks[0].uclamp_max), (Some(20), Some(1024)));
+    let calls: Vec<_> = workload.programs[0].ops.iter().filter_map(Op::call).collect();
+    assert!(calls.contains(&Call::Uclamp { min: None, max: Some(300) }), "{calls:?}");
+    let wrong = |min, max| {
+        let keys = format!("[[task]]\nuclamp_min = {min}\nuclamp_max = {max}\n");
+        read(&GOOD.replacen("[[task]]\n", &keys, 1), 1).unwrap_err().to_string()
+    };
+    let error = wrong(21, 20);
+    assert!(error.contains("the minimum clamp 21 is above the maximum 20; expected no more than that"), "{error}");
+    let error = wrong(0, 1025);
+    assert!(error.contains("`task.uclamp_max`") && error.contains("1024"), "{error}");
+}
+
+#[test]
 fn resources_that_are_not_there_or_something_else_are_refused_at_their_step() {
     assert_eq!(
         changed("{lock = \"m\"}", "{lock = \"n\"}"),

@@ -178,6 +178,25 @@ fn dl_runtime_of_a_thread_of_sched_other_is_its_slice() {
 }
 
 #[test]
+fn threads_and_phases_set_utilisation_clamps() {
+    let clamped = workload(
+        r#"{"tasks": {"t": {"util_min": 100, "util_max": -1, "phases": {
+            "a": {"run": 1},
+            "b": {"util_min": 0, "util_max": 300, "run": 1}}},
+            "u": {"loop": 1, "run": 1, "fork": "v"},
+            "v": {"instance": 0, "loop": 1, "util_max": 200, "run": 1}}}"#,
+    );
+    let clamps: Vec<_> = clamped.tasks.iter().map(|task| (task.uclamp_min, task.uclamp_max)).collect();
+    assert_eq!(clamps, [(Some(100), None), (None, None)]);
+    let calls = |program: usize| {
+        let calls = clamped.programs[program].ops.iter().filter_map(Op::call);
+        calls.filter(|call| matches!(call, Call::Uclamp { .. })).collect::<Vec<_>>()
+    };
+    assert_eq!(calls(0), [Call::Uclamp { min: Some(0), max: Some(300) }]);
+    assert_eq!(calls(2), [Call::Uclamp { min: None, max: Some(200) }]);
+}
+
+#[test]
 fn the_default_policy_is_of_threads_that_have_none() {
     let both = workload(
         r#"{"global": {"default_policy": "SCHED_IDLE"},

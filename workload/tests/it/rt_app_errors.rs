@@ -160,13 +160,6 @@ fn unknown_keys_are_passed_over_leniently() {
 fn what_the_model_has_no_meaning_for_is_let_pass_leniently() {
     let out = "it is left out";
     let_pass(&thread("\"run\": 1,\n\"taskgroup\": \"/a\""), "3: `tasks.t.taskgroup`", "cgroups are not modelled", out);
-    let clamps = "utilisation clamps are not modelled";
-    let_pass(
-        &thread("\"phases\": {\"p\": {\"run\": 1,\n\"util_min\": 9}}"),
-        "3: `tasks.t.phases.p.util_min`",
-        clamps,
-        out,
-    );
     let nodes = "memory of nodes is not modelled";
     let_pass(&thread("\"run\": 1,\n\"membind_nodes\": [0]"), "3: `tasks.t.membind_nodes`", nodes, out);
     let_pass(
@@ -318,4 +311,15 @@ fn cpus_that_the_machine_does_not_have_are_told_where_they_are_named() {
     assert_eq!(says(&thread("\"run\": 1, \"instance\": 2,\n\"cpus\": [4]")), format!("3: `tasks.t.cpus`: {what}"));
     let phase = thread("\"phases\": {\"a\": {\"run\": 1},\n\"b\": {\"run\": 1, \"cpus\": [0, 4]}}");
     assert_eq!(says(&phase), format!("3: `tasks.t.phases.b.cpus`: {what}"));
+}
+
+#[test]
+fn clamps_that_sched_setattr_refuses_are_refused() {
+    let numbers = "expected a clamp, -1 for none, a whole number from -1 to 1024";
+    refused(&thread("\"run\": 1,\n\"util_min\": 1025"), &format!("3: `tasks.t.util_min`: {numbers}, found 1025"));
+    refused(&thread("\"run\": 1,\n\"util_max\": -2"), &format!("3: `tasks.t.util_max`: {numbers}, found -2"));
+    refused(
+        &thread("\"phases\": {\"p\": {\"run\": 1, \"util_max\": 8,\n\"util_min\": 9}}"),
+        "3: `tasks.t.phases.p.util_min`: expected no minimum above \"util_max\", 8, found 9",
+    );
 }

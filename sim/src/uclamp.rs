@@ -1,0 +1,217 @@
+//! Utilisation clamps in simulated time.
+//!
+//! ```text
+//! sched_setattr()                       the task's request; from the first on, all run queues keep clamps
+//! enqueue, attach, delayed wake-up      uclamp_rq_inc()
+//! dequeue, detach                       uclamp_rq_dec(), before the averages change
+//! placement, balancing, schedutil       read the task's and the run queue's
+//! ```
+//!
+//! There is none of it in a run in which nobody can set a clamp. Tasks with clamps of their own have them from their
+//! fork on, as if the shell that forks them had set them.
+
+use crate::engine::Sim;
+use crate::model::Model;
+use crate::system::System;
+use crate::{Setup, SimError};
+use wakelab_events::sim::Sink;
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::energy::RqUtil;
+use wakelab_sched::runqueue::TaskId;
+use wakelab_sched::select::Uclamp;
+use wakelab_sched::uclamp::{RqUclamp, TaskUclamp, UclampSystem};
+use wakelab_workload::{Call, Op};
+
+/// What the system keeps of clamps.
+#[derive(Clone, Debug)]
+pub struct UclampState {
+    system: UclampSystem,
+    /// `sched_uclamp_used`.
+    used: bool,
+    /// By number, as far as they have been forked.
+    tasks: Vec<TaskUclamp>,
+    rqs: Vec<RqUclamp>,
+}
+
+/// What does not change during a run.
+#[derive(Clone, Debug)]
+pub struct UclampModel {
+    system: UclampSystem,
+    /// [`CoreRules::uclamp_after_enqueue`](wakelab_kernel::CoreRules::uclamp_after_enqueue).
+    pub after_enqueue: bool,
+    /// By task of the workload: what it requests before it starts, minimum and maximum.
+    tasks: Vec<[Option<u32>; 2]>,
+}
+
+impl UclampModel {
+    /// The clamps of a run; `None` if none can be set.
+    ///
+    /// # Errors
+    /// Where a side's clamps are for no task, `sched_setattr()` would refuse those of a task, or the kernel's clamps
+    /// are not modelled.
+    pub fn new(setup: &Setup<'_>) -> Result<Option<Self>, SimError> {
+        let Setup { kernel, workload, .. } = *setup;
+        let system = UclampSystem::of(&kernel.tunables);
+        let mut tasks: Vec<_> = workload.tasks.iter().map(|task| [task.uclamp_min, task.uclamp_max]).collect();
+        for clamp in &kernel.task_clamps {
+            let mut found = false;
+            for (_, given) in workload.tasks.iter().zip(&mut tasks).filter(|(task, _)| clamp.is_for(&task.name)) {
+                (given[usize::from(clamp.max)], found) = (Some(clamp.value), true);
+            }
+            if !found {
+                let some: Vec<&str> = workload.tasks.iter().map(|task| task.name.as_str()).take(8).collect();
+                let what = format!("{clamp}: the workload has no task of this name; its first are {}", some.join(", "));
+                return Err(SimError::Workload(what));
+            }
+        }
+        for (task, [min, max]) in workload.tasks.iter().zip(&tasks) {
+            let checked = TaskUclamp::default().request(*min, *max);
+            checked.map_err(|error| SimError::Workload(format!("task {}: {error}", task.name)))?;
+        }
+        let sets = |op: &Op| matches!(op.call(), Some(Call::Uclamp { .. }));
+        let set = tasks.iter().flatten().any(Option::is_some)
+            || workload.programs.iter().any(|program| program.ops.iter().any(sets));
+        if !set && !system.is_changed() {
+            return Ok(None);
+        }
+        if !kernel.core.uclamp {
+            let name = kernel.name;
+            let what = "utilisation clamps are set, and its are not modelled; those of v5.10 and later are";
+            return Err(SimError::Kernel(format!("{name}: {what}")));
+        }
+        Ok(Some(UclampModel { system, after_enqueue: kernel.core.uclamp_after_enqueue, tasks }))
+    }
+}
+
+impl UclampState {
+    /// A machine at rest; `None` where nobody sets a clamp.
+    pub fn new(model: &Model<'_>) -> Option<Box<Self>> {
+        let system = model.uclamp.as_ref()?.system;
+        let rqs = vec![RqUclamp::default(); model.nr_cpus() as usize];
+        Some(Box::new(UclampState { system, used: system.is_changed(), tasks: Vec::new(), rqs }))
+    }
+
+    /// `uclamp_is_used()`.
+    pub fn is_used(&self) -> bool {
+        self.used
+    }
+
+    /// The run queue of a CPU.
+    pub fn rq(&self, cpu: Cpu) -> &RqUclamp {
+        &self.rqs[cpu as usize]
+    }
+
+    /// The clamps of a CPU's run queue.
+    pub fn rq_uclamp(&self, cpu: Cpu) -> Uclamp {
+        if !self.used {
+            return Uclamp::UNUSED;
+        }
+        let RqUtil { uclamp_min: min, uclamp_max: max, .. } = self.rq(cpu).rq_util();
+        Uclamp { used: true, min, max }
+    }
+
+    fn task(&mut self, id: TaskId) -> &mut TaskUclamp {
+        let id = id.0 as usize;
+        if self.tasks.len() <= id {
+            self.tasks.resize(id + 1, TaskUclamp::default());
+        }
+        &mut self.tasks[id]
+    }
+
+    /// `uclamp_eff_value()` of both clamps.
+    pub fn task_uclamp(&self, id: TaskId) -> Uclamp {
+        if !self.used {
+            return Uclamp::UNUSED;
+        }
+        self.tasks.get(id.0 as usize).copied().unwrap_or_default().uclamp(&self.system, None)
+    }
+
+    fn inc(&mut self, cpu: Cpu, id: TaskId) {
+        self.task(id);
+        if self.used {
+            self.rqs[cpu as usize].inc(&mut self.tasks[id.0 as usize], &self.system, None);
+        }
+    }
+
+    fn dec(&mut self, cpu: Cpu, id: TaskId) {
+        self.task(id);
+        if self.used {
+            self.rqs[cpu as usize].dec(&mut self.tasks[id.0 as usize]);
+        }
+    }
+}
+
+impl System<'_> {
+    /// Whether a task joins the clamps of its run queue only when the class has enqueued it.
+    #[inline]
+    pub fn uclamp_after_enqueue(&self) -> bool {
+        self.model.uclamp.as_ref().is_some_and(|uclamp| uclamp.after_enqueue)
+    }
+
+    /// `uclamp_rq_inc()`. A task whose dequeue is delayed is not counted, unless it wakes up.
+    #[inline]
+    pub fn uclamp_inc(&mut self, cpu: Cpu, id: TaskId, wakes: bool) {
+        if let Some(uclamp) = &mut self.uclamp
+            && (wakes || !self.es[id].sched_delayed)
+        {
+            uclamp.inc(cpu, id);
+        }
+    }
+
+    /// `uclamp_rq_dec()`.
+    #[inline]
+    pub fn uclamp_dec(&mut self, cpu: Cpu, id: TaskId) {
+        if let Some(uclamp) = &mut self.uclamp
+            && !self.es[id].sched_delayed
+        {
+            uclamp.dec(cpu, id);
+        }
+    }
+
+    /// `uclamp_eff_value()` of both clamps of a task.
+    #[inline]
+    pub fn uclamp_of(&self, id: TaskId) -> Uclamp {
+        self.uclamp.as_ref().map_or(Uclamp::UNUSED, |uclamp| uclamp.task_uclamp(id))
+    }
+
+    /// `uclamp_fork()`. A task of the workload that the shell forks has the clamps that the workload gives it.
+    pub fn uclamp_fork(&mut self, id: TaskId, parent: Option<TaskId>) {
+        let (Some(uclamp), Some(model)) = (&mut self.uclamp, &self.model.uclamp) else { return };
+        if let Some(parent) = parent {
+            *uclamp.task(id) = uclamp.task(parent).fork();
+            return;
+        }
+        // The tasks of the workload follow each other.
+        let first = self.tasks.iter().position(|task| task.workload).unwrap_or(0);
+        let given = model.tasks.get((id.0 as usize).wrapping_sub(first));
+        if let Some(&[min, max]) = given.filter(|given| given.iter().any(Option::is_some)) {
+            uclamp.used = true;
+            uclamp.task(id).request(min, max).expect("checked");
+        }
+    }
+}
+
+impl<S: Sink> Sim<'_, '_, S> {
+    /// `sched_setattr()` of the running task with clamps. Returns whether the task reschedules.
+    pub fn set_uclamp(&mut self, cpu: Cpu, id: TaskId, min: Option<u32>, max: Option<u32>) -> bool {
+        let Some(uclamp) = &mut self.sys.uclamp else { return false };
+        let mut requested = *uclamp.task(id);
+        if let Err(error) = requested.request(min, max) {
+            let text = format!("task {}: {error}", self.task_name(id));
+            self.failed = Some(SimError::Workload(text));
+            return false;
+        }
+        // uclamp_validate() switches the key, so that the task leaves no bucket yet if it is the first.
+        uclamp.used = true;
+        self.sys.uclamp_dec(cpu, id);
+        if let Some(uclamp) = &mut self.sys.uclamp {
+            // It is on no run queue's count now.
+            *uclamp.task(id) = requested.fork();
+        }
+        // The task leaves its run queue and comes back, though nothing of it changes there.
+        let policy = self.sys.es[id].policy;
+        let resched = self.reweight(cpu, id, |rq, es, now, _| rq.set_policy(es, now, id, policy));
+        self.sys.uclamp_inc(cpu, id, false);
+        resched
+    }
+}
