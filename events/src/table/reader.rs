@@ -19,8 +19,8 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::MAX_CPUS;
 
 const BATCH_ROWS: usize = 4096;
-/// The lists in the columns that are read here are sets of CPUs, and the tasks of a run queue, of which a recorder takes
-/// fewer.
+/// The lists in the columns that are read here are sets of CPUs, and the tasks of a run queue, of which a recorder
+/// takes fewer.
 const CPU_SETS: ListLimits = ListLimits { longest: (MAX_CPUS / 64) as u64, most: u64::MAX };
 
 /// A reader of one file. Columns are referred to by their index in a list of names.

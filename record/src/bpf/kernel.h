@@ -101,7 +101,7 @@ struct sched_entity___eevdf {
 	unsigned char custom_slice;
 };
 
-/* `unsigned int` up to 6.7, a byte since; it is 0 or 1. */
+/* `unsigned int` up to 6.8, a byte in 6.12; it is 0 or 1. */
 struct sched_entity___byte {
 	unsigned char on_rq;
 };
@@ -131,14 +131,14 @@ struct cfs_rq___eevdf {
 	u64 avg_load;
 };
 
-/* Since 7.0. */
+/* In 7.2, not in 6.18. */
 struct cfs_rq___sums {
 	s64 sum_w_vruntime;
 	u64 sum_weight;
 	unsigned int sum_shift;
 };
 
-/* The entities of this queue itself: `nr_running` up to 6.14. */
+/* The entities of this queue itself: `nr_running` up to 6.12. */
 struct cfs_rq___queued {
 	unsigned int nr_queued;
 };
@@ -285,7 +285,7 @@ struct rq {
 	struct cpuidle_state *idle_state;
 };
 
-/* Since 6.10, `curr` but for proxy execution. */
+/* In 6.18, not in 6.12; it is `curr` but for proxy execution. */
 struct rq___donor {
 	struct task_struct *donor;
 };

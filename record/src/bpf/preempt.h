@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Wake-up preemption: what check_preempt_wakeup() (up to 6.5), check_preempt_wakeup_fair() (6.6 to 6.19) or
- * wakeup_preempt_fair() (since 7.0) reads of the queue that a task has joined, and what it does. The caller holds the
+ * Wake-up preemption: what check_preempt_wakeup() (up to 6.5), check_preempt_wakeup_fair() (6.6 to 6.18) or
+ * wakeup_preempt_fair() (in 7.2) reads of the queue that a task has joined, and what it does. The caller holds the
  * lock of that queue, so that the queue stays the same in between, whichever CPU runs meanwhile. The functions have the
  * same arguments; the recorder attaches to the one that the kernel has.
  */
