@@ -18,10 +18,10 @@ fn every_preemption_is_the_kernels() {
         assert!(found.disagreements.is_empty(), "{kernel}: {:#?}", found.disagreements);
         let total = found.total();
         assert_eq!(total.scored.equal, total.scored.rows);
-        assert!(total.scored.rows > 10 * total.not_scored, "{kernel}: {total:?}");
+        assert!(total.scored.rows > 4 * total.not_scored, "{kernel}: {total:?}");
         // Either answer comes up, so that a model that always gives one of them would differ.
         let compared = found.cases[&(preset, Case::Compared)];
-        assert!(compared.preempted > 50 && compared.rows - compared.preempted > 50, "{kernel}: {compared:?}");
+        assert!(compared.preempted > 40 && compared.rows - compared.preempted > 40, "{kernel}: {compared:?}");
         let mut expected = vec![Case::Asked, Case::Off, Case::Idle, Case::NotNormal];
         if kernel != "6.1" {
             expected.push(Case::Short);
