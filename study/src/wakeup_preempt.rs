@@ -57,7 +57,7 @@ impl Case {
         };
         if row.resched.0 & NOW != 0 {
             Case::Asked
-        } else if !on && !(idle_first && idle_goes) {
+        } else if !(on || idle_first && idle_goes) {
             Case::Off
         } else if idle_goes {
             Case::Idle
