@@ -44,6 +44,10 @@ pub struct Args {
     /// Record no context switches, migrations, idle states, frequencies, and wake-ups that choose no CPU
     #[arg(long)]
     pub decisions_only: bool,
+    /// Record for each task that joins the queue of a running one whether it preempts it, with that queue (Linux 5.17
+    /// or newer)
+    #[arg(long)]
+    pub wakeup_preempt: bool,
     /// Size of the ring buffer, rounded up to a power of two [default: 64 to 256 by the number of CPUs, at most a
     /// sixteenth of the memory]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1024))]

@@ -8,6 +8,7 @@ mod command;
 mod counts;
 mod kernel;
 mod machine;
+mod preempt_rows;
 mod probe;
 mod programs;
 mod refusal;

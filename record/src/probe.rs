@@ -153,6 +153,15 @@ pub fn features() -> Vec<String> {
     Btf::from_vmlinux().map(|btf| feature_names(&btf)).unwrap_or_default()
 }
 
+/// The function of the fair class that decides on wake-up preemption, by its names from the newest.
+const WAKEUP_PREEMPT: [&str; 3] = ["wakeup_preempt_fair", "check_preempt_wakeup_fair", "check_preempt_wakeup"];
+
+/// The name of that function in the running kernel, if it has it.
+pub fn wakeup_preempt() -> Option<&'static str> {
+    let btf = Btf::from_vmlinux().ok()?;
+    WAKEUP_PREEMPT.into_iter().find(|name| Function(name).found(Some(&btf)))
+}
+
 /// Whether the running kernel has `bpf_loop()`. WAKELAB_RECORD_NO_BPF_LOOP makes this false, for tests.
 pub fn has_bpf_loop() -> bool {
     let disabled = std::env::var_os("WAKELAB_RECORD_NO_BPF_LOOP").is_some();

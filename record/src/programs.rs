@@ -1,6 +1,6 @@
 //! Loads and attaches the BPF programs as the arguments request.
 
-use crate::args::{Args, Snapshot};
+use crate::args::{Args, Snapshot, UsageError};
 use crate::bpf_program::{OpenRecordSkel, RecordSkel};
 use crate::bpf_variables::BpfVariables;
 use crate::counts::verified_instructions;
@@ -32,6 +32,9 @@ pub fn start<'a>(
 ) -> Result<Loaded<'a>> {
     let mut open = machine::open(place)?;
     select_programs(&mut open, args, inferred);
+    if args.wakeup_preempt {
+        target_wakeup_preempt(&mut open, machine)?;
+    }
     let cpus = machine.nr_cpus;
     open.maps.scratches.set_max_entries(cpus as u32)?;
     let scratch = SCRATCH_HEAD + size_of::<Decision>() + cpus * (size_of::<CpuState>() + size_of::<CpuSlow>());
@@ -65,9 +68,24 @@ fn select_programs(open: &mut OpenRecordSkel<'_>, args: &Args, inferred: bool) {
         (&mut progs.infer_waking, inferred),
         (&mut progs.infer_moved, inferred),
         (&mut progs.infer_woken, inferred),
+        (&mut progs.on_preempt_entry, args.wakeup_preempt),
+        (&mut progs.on_preempt_exit, args.wakeup_preempt),
     ] {
         program.set_autoload(wanted);
     }
+}
+
+/// Selects the function of this kernel that decides on wake-up preemption.
+fn target_wakeup_preempt(open: &mut OpenRecordSkel<'_>, machine: &Machine) -> Result<()> {
+    let missing = |what: &str| UsageError(format!("--wakeup-preempt: this kernel has {what}"));
+    if !crate::probe::has_bpf_loop() {
+        return Err(missing("no bpf_loop(), which came with 5.17").into());
+    }
+    let function = crate::probe::wakeup_preempt().ok_or_else(|| missing("no function of the fair class for it"))?;
+    open.progs.on_preempt_entry.set_attach_target(0, Some(function.to_owned()))?;
+    open.progs.on_preempt_exit.set_attach_target(0, Some(function.to_owned()))?;
+    open.maps.preempt_scratches.set_max_entries(machine.nr_cpus as u32)?;
+    Ok(())
 }
 
 /// Sets the constants of the programs (`.rodata`), which are not mapped by the kernel yet.
@@ -101,6 +119,10 @@ fn attach(skel: &RecordSkel<'_>, args: &Args, inferred: bool) -> libbpf_rs::Resu
         links.push(programs.on_migration.attach()?);
         links.push(programs.on_idle.attach()?);
         links.push(programs.on_frequency.attach()?);
+    }
+    if args.wakeup_preempt {
+        links.push(programs.on_preempt_exit.attach()?);
+        links.push(programs.on_preempt_entry.attach()?);
     }
     links.push(programs.on_waking.attach()?);
     if inferred {

@@ -13,7 +13,7 @@ const PF_KTHREAD: u32 = 0x20_0000;
 /// `NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET`.
 const NOT_IN_TASK: u32 = 0x00ff_0100;
 /// A switched feature takes effect up to this time after its bit changes, because the kernel patches its code, ns.
-const SWITCHING_NS: u64 = 50_000_000;
+pub const SWITCHING_NS: u64 = 50_000_000;
 const FORK_OR_EXEC: u32 = 0x06;
 const WAKE_FLAGS: [(u32, &str); 8] = [
     (0x02, "EXEC"),
@@ -60,6 +60,11 @@ impl RowBuilder {
             seq: 0,
             stable: 0,
         }
+    }
+
+    /// The kernel that decides.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
     }
 
     /// Sets the machine that the next rows are of.

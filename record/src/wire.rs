@@ -16,11 +16,19 @@ pub const KIND_IDLE: u32 = 4;
 pub const KIND_FREQUENCY: u32 = 5;
 /// The `kind` of a wake-up that chose no CPU.
 pub const KIND_WAKING: u32 = 6;
+/// The `kind` of a wake-up preemption.
+pub const KIND_PREEMPT: u32 = 7;
 
 /// In `has`: the kernel has `wake_stamp` and `wake_avg_idle`.
 pub const HAS_WAKE_AVG_IDLE: u32 = 1;
 /// In `has`: the kernel has `avg_scan_cost`, and the CPU a domain of its LLC.
 pub const HAS_SCAN_COST: u32 = 2;
+/// In `has` of a preemption: the class is EEVDF.
+pub const PREEMPT_EEVDF: u32 = 1;
+/// In `has` of a preemption: the kernel has `vprot`.
+pub const PREEMPT_VPROT: u32 = 2;
+/// In `has` of a preemption: what makes it uncertain (`PREEMPT_GROUPS`, `PREEMPT_PROXY`, `PREEMPT_CUT`).
+pub const PREEMPT_UNCERTAIN: u32 = 4 | 8 | 16;
 /// `h_load` of a task whose control group is too deep for the program.
 pub const H_LOAD_UNKNOWN: u64 = u64::MAX;
 
@@ -149,6 +157,66 @@ pub struct Waking {
     pub wakee_comm: [u8; 16],
 }
 
+/// A task of a run queue (`struct queued_task`).
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct QueuedTask {
+    pub vruntime: u64,
+    pub deadline: u64,
+    pub slice: u64,
+    pub vlag: i64,
+    pub vprot: u64,
+    pub exec_start: u64,
+    pub weight: u64,
+    pub pid: i32,
+    pub policy: u32,
+    pub static_prio: i32,
+    pub on_rq: u8,
+    pub sched_delayed: u8,
+    pub rel_deadline: u8,
+    pub custom_slice: u8,
+}
+
+/// What a wake-up preemption may change (`struct preempt_state`).
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct PreemptState {
+    pub curr: QueuedTask,
+    pub virtual_time: u64,
+    pub sum_w_vruntime: i64,
+    pub sum_weight: u64,
+    pub features: u64,
+    pub thread_flags: u64,
+    pub next: i32,
+    pub last: i32,
+    pub nr_queued: u32,
+    pub sum_shift: u32,
+}
+
+/// A wake-up preemption (`struct preempt`). In the record the waiting tasks follow it.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Preempt {
+    pub kind: u32,
+    pub cpu: u32,
+    pub t_ns: u64,
+    pub clock_task: u64,
+    pub waker_cpu: u32,
+    pub wakee_pid: i32,
+    pub wake_flags: u32,
+    pub has: u32,
+    pub in_task: u32,
+    pub waiting: u32,
+    pub base_slice: u32,
+    pub migration_cost: u32,
+    pub wakeup_granularity: u32,
+    pub nr_latency: u32,
+    pub curr_comm: [u8; 16],
+    pub wakee_comm: [u8; 16],
+    pub before: PreemptState,
+    pub after: PreemptState,
+}
+
 /// A domain and one of its groups.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -179,6 +247,8 @@ pub enum Record<'a> {
     Decision(Decision, &'a [CpuState], &'a [CpuSlow]),
     /// A wake-up that chose no CPU.
     Waking(Waking),
+    /// A wake-up preemption with the waiting tasks.
+    Preempt(Preempt, &'a [QueuedTask]),
     /// A record of another kind.
     Event(Event),
 }
@@ -189,6 +259,12 @@ impl<'a> Record<'a> {
         let kind = bytemuck::pod_read_unaligned::<u32>(bytes.get(..4)?);
         if kind == KIND_WAKING {
             return Some(Record::Waking(bytemuck::pod_read_unaligned(bytes.get(..size_of::<Waking>())?)));
+        }
+        if kind == KIND_PREEMPT {
+            let (head, rest) = bytes.split_at_checked(size_of::<Preempt>())?;
+            let preempt: Preempt = bytemuck::pod_read_unaligned(head);
+            let waiting = rest.get(..preempt.waiting as usize * size_of::<QueuedTask>())?;
+            return Some(Record::Preempt(preempt, bytemuck::try_cast_slice(waiting).ok()?));
         }
         if kind != KIND_DECISION {
             return Some(Record::Event(bytemuck::pod_read_unaligned(bytes.get(..size_of::<Event>())?)));
@@ -218,6 +294,8 @@ mod tests {
         assert_eq!(size_of::<TaskState>(), size_of::<types::task_state>());
         assert_eq!(size_of::<DomainPart>(), size_of::<types::domain_part>());
         assert_eq!(size_of::<Waking>(), size_of::<types::waking>());
+        assert_eq!(size_of::<Preempt>(), size_of::<types::preempt>());
+        assert_eq!(size_of::<QueuedTask>(), size_of::<types::queued_task>());
         let scratch = size_of::<types::scratch>() - SCRATCH_HEAD - size_of::<Decision>();
         assert_eq!(scratch, MAX_CPUS * (size_of::<CpuState>() + size_of::<CpuSlow>()));
     }

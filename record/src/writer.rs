@@ -4,6 +4,7 @@
 use crate::counts::Counts;
 use crate::kernel::Kernel;
 use crate::machine::{FIRST_DESCRIPTION, Machine};
+use crate::preempt_rows::PreemptRows;
 use crate::rows::RowBuilder;
 use crate::wire::{Decision, Event, KIND_FREQUENCY, KIND_IDLE, KIND_MIGRATION, KIND_SWITCH, Record, Waking, c_string};
 use anyhow::{Result, anyhow};
@@ -47,8 +48,15 @@ impl Writer {
     pub fn start(kernel: Kernel, machine: Arc<Machine>, inferred: bool, folder: RecordingWriter) -> Result<Self> {
         let (sender, receiver) = sync_channel(MAX_MESSAGES);
         let rows = RowBuilder::new(kernel, machine, inferred);
-        let writing =
-            Writing { rows, folder, number: FIRST_DESCRIPTION, pending: VecDeque::new(), changed: 0, counts: None };
+        let writing = Writing {
+            rows,
+            preempts: PreemptRows::default(),
+            folder,
+            number: FIRST_DESCRIPTION,
+            pending: VecDeque::new(),
+            changed: 0,
+            counts: None,
+        };
         let thread = std::thread::Builder::new().name("writer".into()).spawn(move || writing.run(&receiver))?;
         Ok(Writer { sender, thread })
     }
@@ -68,6 +76,7 @@ impl Writer {
 /// The state of the thread.
 struct Writing {
     rows: RowBuilder,
+    preempts: PreemptRows,
     folder: RecordingWriter,
     /// The number of the description that rows refer to now.
     number: u32,
@@ -106,6 +115,9 @@ impl Writing {
                 Some(Record::Decision(..)) => self.changed += 1,
                 Some(Record::Event(event)) => write_event(&mut self.folder, &event)?,
                 Some(Record::Waking(waking)) => write_waking(&mut self.folder, &waking)?,
+                Some(Record::Preempt(preempt, waiting)) => {
+                    self.preempts.write(&mut self.folder, self.rows.kernel(), &preempt, waiting)?;
+                }
                 None => {}
             }
         }

@@ -18,6 +18,7 @@ pub mod summary;
 mod table;
 pub mod verify;
 pub mod waits;
+pub mod wakeup_preempt;
 pub mod workload;
 
 pub use table::fit_tables;

@@ -1,10 +1,10 @@
 //! Studies: the model's decisions compared with recorded kernels, and simulated kernels compared with each other.
 //!
 //! [`explain`] shows for each recorded wake-up why the kernel chose its CPU. [`conform`] counts how often the model
-//! chooses what the kernel chose, [`summary`] counts reasons, [`stats`] counts everything in a recording or a simulated
-//! run, and [`waits`] says why tasks waited. [`capture`] makes a workload of it. [`picture`] collects the charts of one
-//! run. [`replay`] makes the decisions again with other features. [`ablation`] measures what each rule and input of the
-//! model is worth.
+//! chooses what the kernel chose, [`wakeup_preempt`] how often it preempts as the kernel did, [`summary`] counts
+//! reasons, [`stats`] counts everything in a recording or a simulated run, and [`waits`] says why tasks waited.
+//! [`capture`] makes a workload of it. [`picture`] collects the charts of one run. [`replay`] makes the decisions again
+//! with other features. [`ablation`] measures what each rule and input of the model is worth.
 //!
 //! [`compare`] runs two feature sets on a simulated machine, as an [`experiment`] describes it. [`mechanisms`] does so
 //! with each part of the simulator switched off in turn, and [`sensitivity`] with the assumed constants changed. [`verdict`]
@@ -42,6 +42,7 @@ pub mod trace;
 pub mod verdict;
 pub mod verify;
 pub mod waits;
+pub mod wakeup_preempt;
 
 pub use decider::{AssumedInputs, Decider, DeciderError};
 pub use recordings::{FileOutcome, Progress, SourceKinds};

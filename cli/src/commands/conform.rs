@@ -8,6 +8,7 @@ use wakelab_report as report;
 use wakelab_study::ablation::ablate;
 use wakelab_study::conform::conform;
 use wakelab_study::recordings::decision_files;
+use wakelab_study::wakeup_preempt::{PreemptConformance, conform_preempts};
 
 pub const EXAMPLE: &str = "\
 Example:
@@ -50,7 +51,15 @@ fn compare(args: &Args) -> anyhow::Result<Exit> {
     let bar = Bar::new(&files, false);
     let (conformance, outcomes) = conform(&files, &decider, args.limit, &bar);
     bar.finish();
-    let errors = all_errors(errors, outcomes);
+    let mut errors = all_errors(errors, outcomes);
+    // Features switched change other decisions before a preemption, so that its queue would be another.
+    let preempts = if decider.is_as_recorded() {
+        let (preempts, more) = conform_preempts(&args.recordings.files, args.limit);
+        errors.extend(more);
+        preempts
+    } else {
+        PreemptConformance::default()
+    };
     if let Some(html) = &html {
         let total = conformance.total();
         with_read(files.len(), &files, &errors, |read| {
@@ -61,13 +70,27 @@ fn compare(args: &Args) -> anyhow::Result<Exit> {
     match args.format.format {
         // Nothing could be read, and the errors say why.
         TableFormat::Table if conformance.total().rows == 0 && !errors.is_empty() => {}
-        TableFormat::Table => print(&report::conform::text(&conformance, &decider, files.len()))?,
-        TableFormat::Json => print_json(&report::conform::json(&conformance, &decider, files.len(), &errors))?,
+        TableFormat::Table => {
+            let mut text = report::conform::text(&conformance, &decider, files.len());
+            if preempts.any() {
+                text += "\n";
+                text += &report::wakeup_preempt::text(&preempts);
+            }
+            print(&text)?;
+        }
+        TableFormat::Json => {
+            let mut value = report::conform::json(&conformance, &decider, files.len(), &errors);
+            if preempts.any() {
+                value["preempts"] = report::wakeup_preempt::json(&preempts);
+            }
+            print_json(&value)?;
+        }
     }
     say_errors(&errors);
     let total = conformance.total();
     // With features switched, a difference is the answer and no fault.
-    let differs = decider.is_as_recorded() && total.agree < total.rows;
+    let preempt = preempts.total().scored;
+    let differs = decider.is_as_recorded() && total.agree < total.rows || preempt.equal < preempt.rows;
     Ok(exit(&errors, if differs { Exit::Differs } else { Exit::Done }))
 }
 

@@ -308,7 +308,7 @@ pub struct RowFeatures {
 
 impl RowFeatures {
     /// Parses the text of a `features` file of a kernel of this preset.
-    pub(super) fn parse(text: &str, preset: &Preset) -> Self {
+    pub(crate) fn parse(text: &str, preset: &Preset) -> Self {
         let file = FeatureSet::parse_file(text);
         let set = Feature::ALL
             .iter()

@@ -9,7 +9,7 @@ mod writer;
 
 pub use schema::{
     Counts, CountsRow, DecisionRow, Decisions, Frequencies, FrequencyRow, IdleStateRow, IdleStates, MigrationRow,
-    Migrations, SwitchRow, Switches, WakingRow, Wakings,
+    Migrations, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts, WakingRow, Wakings,
 };
 pub use writer::RecordingWriter;
 
@@ -17,10 +17,10 @@ use crate::table::{ColumnInfo, Table};
 
 /// The version of the schema of recordings. Its first number grows if something changes its meaning or goes, the second
 /// if something is added.
-pub const SCHEMA_VERSION: &str = "1.5";
+pub const SCHEMA_VERSION: &str = "1.6";
 
 /// All tables of a recording with their columns, in the order of docs/recording.md.
-pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 7] {
+pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 8] {
     fn of<T: Table>() -> (&'static str, &'static [ColumnInfo]) {
         (T::NAME, T::COLUMNS)
     }
@@ -31,6 +31,7 @@ pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 7] {
         of::<IdleStates>(),
         of::<Frequencies>(),
         of::<Wakings>(),
+        of::<WakeupPreempts>(),
         of::<Counts>(),
     ]
 }

@@ -151,6 +151,60 @@ table! {
 }
 
 table! {
+    /// Tasks that joined the queue of a running task, and whether they preempt it.
+    WakeupPreempts, WakeupPreemptRow, "preempts" {
+        t_ns: i64 = "When the fair class's function (`check_preempt_wakeup()`, `wakeup_preempt_fair()`) was entered, \
+                     ns of CLOCK_MONOTONIC.";
+        cpu: i32 = "The CPU of the queue.";
+        waker_cpu: i32 = "The CPU that the function ran on.";
+        stable: bool = "Whether the row can be compared exactly: no entities of groups are queued, there was room \
+                        for all tasks, all features are known and none was switched in the last 50 ms.";
+        features: Text = "The features that were on, in the form of the kernel's `features` file.";
+        wake_flags: i64 = "`WF_*`, as in `decisions`; 0 if the balancer moved the task, or it was changed.";
+        in_task: bool = "`in_task()` of the waking CPU.";
+        curr_pid: i32 = "The running task, with which the one that joined is compared.";
+        curr_comm: Text = "Its name.";
+        wakee_pid: i32 = "The task that joined.";
+        wakee_comm: Text = "Its name.";
+        clock_task: i64 = "`rq_clock_task()`, ns.";
+        resched: i32 = "What the running task was asked for before: 1 `TIF_NEED_RESCHED_LAZY`, 2 `TIF_NEED_RESCHED`, \
+                        3 both.";
+        resched_after: i32 = "And after.";
+        base_slice: Option<i64> = "`sysctl_sched_base_slice`, ns; null here and below if the kernel does not have it.";
+        migration_cost: Option<i64> = "`sysctl_sched_migration_cost`, ns.";
+        wakeup_granularity: Option<i64> = "`sysctl_sched_wakeup_granularity`, ns.";
+        nr_latency: Option<i64> = "`sched_nr_latency`.";
+        nr_queued: i32 = "How many tasks are queued, the running one included.";
+        nr_queued_after: i32 = "And after.";
+        virtual_time: i64 = "`zero_vruntime` of EEVDF, `min_vruntime` of CFS, ns; here and below, times are u64 that \
+                             wrap.";
+        virtual_time_after: i64 = "And after.";
+        sum_w_vruntime: Option<i64> = "EEVDF: `sum_w_vruntime`, up to 6.18 `avg_vruntime`.";
+        sum_weight: Option<i64> = "EEVDF: `sum_weight`, up to 6.18 `avg_load`.";
+        sum_shift: i32 = "EEVDF: `sum_shift`.";
+        next_pid: i32 = "The next buddy; 0 for none.";
+        next_pid_after: i32 = "And after.";
+        last_pid: i32 = "CFS: the last buddy; 0 for none.";
+        last_pid_after: i32 = "And after.";
+        curr_exec_start: i64 = "`exec_start` of the running task, ns.";
+        curr_vruntime_after: i64 = "Its `vruntime` after.";
+        curr_deadline_after: i64 = "Its `deadline` after; 0 for CFS.";
+        curr_slice_after: i64 = "Its `slice` after; 0 for CFS.";
+        curr_protection_after: i64 = "EEVDF: its `vprot` after, in 6.6 to 6.12 its `vlag`.";
+        task_pid: Ints = "Here and below, the running task, then those that wait, in the order of the tree: the pid.";
+        task_policy: Ints = "`SCHED_*`: 0 is normal, 3 is batch, 5 is SCHED_IDLE.";
+        task_static_prio: Ints = "100 to 139; 120 is nice 0.";
+        task_flags: Ints = "1 `on_rq`, 2 `sched_delayed`, 4 `rel_deadline`, 8 `custom_slice`.";
+        task_weight: Longs = "The weight; 1024 is nice 0.";
+        task_vruntime: Longs = "`vruntime`, ns.";
+        task_deadline: Longs = "EEVDF: `deadline`, ns.";
+        task_slice: Longs = "EEVDF: `slice`, ns.";
+        task_vlag: Longs = "EEVDF: `vlag`, ns.";
+        task_vprot: Longs = "EEVDF since 6.18: `vprot`, ns; before, 0.";
+    }
+}
+
+table! {
     /// Counts of the recording so far. A row is added at regular intervals.
     Counts, CountsRow, "counts" {
         t_ns: i64 = "When, ns of CLOCK_MONOTONIC. All columns that follow count from the beginning of the recording.";

@@ -3,7 +3,7 @@
 use super::SCHEMA_VERSION;
 use super::schema::{
     Counts, CountsRow, DecisionRow, Decisions, Frequencies, FrequencyRow, IdleStateRow, IdleStates, MigrationRow,
-    Migrations, SwitchRow, Switches, WakingRow, Wakings,
+    Migrations, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts, WakingRow, Wakings,
 };
 use crate::decisions::MOST_LIST_VALUES;
 use crate::error::WriteError;
@@ -31,6 +31,7 @@ pub struct RecordingWriter {
     idle: Segments<IdleStates>,
     frequencies: Segments<Frequencies>,
     wakings: Segments<Wakings>,
+    preempts: Segments<WakeupPreempts>,
 }
 
 impl RecordingWriter {
@@ -62,6 +63,7 @@ impl RecordingWriter {
             idle: Segments::default(),
             frequencies: Segments::default(),
             wakings: Segments::default(),
+            preempts: Segments::default(),
         })
     }
 
@@ -117,6 +119,14 @@ impl RecordingWriter {
         self.wakings.push(&self.folder, &self.metadata, row)
     }
 
+    /// Adds a wake-up preemption.
+    ///
+    /// # Errors
+    /// Fails if it cannot be written.
+    pub fn wakeup_preempt(&mut self, row: WakeupPreemptRow<'_>) -> Result<(), WriteError> {
+        self.preempts.push(&self.folder, &self.metadata, row)
+    }
+
     /// Closes all open segments. The rows so far are then safe; the next rows begin new segments.
     ///
     /// # Errors
@@ -128,7 +138,8 @@ impl RecordingWriter {
         self.migrations.close(metadata)?;
         self.idle.close(metadata)?;
         self.frequencies.close(metadata)?;
-        self.wakings.close(metadata)
+        self.wakings.close(metadata)?;
+        self.preempts.close(metadata)
     }
 
     /// Closes all open segments with this metadata, too, which was not known when they were begun.

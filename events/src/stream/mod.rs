@@ -7,6 +7,7 @@ mod causes;
 mod cpu_states;
 mod import_counts;
 mod in_order;
+mod preempts;
 mod recorder_counts;
 pub(crate) mod run;
 mod source;
@@ -19,6 +20,7 @@ pub use causes::{
 pub use cpu_states::{CpuValue, CpuValues, PackagePower, PackagePowers, SdShared, SdSharedWrites};
 pub use import_counts::ImportCounts;
 pub use in_order::InOrder;
+pub use preempts::{QueuedTask, WakeupPreempt, WakeupPreempts};
 pub use recorder_counts::RecorderCounts;
 pub use run::{RunDescription, TaskNames};
 pub use source::{Source, Tables, WAKEUPS};

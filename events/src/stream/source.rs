@@ -27,6 +27,8 @@ pub struct Tables {
     pub decisions: Vec<PathBuf>,
     /// Wake-ups without a decision: those that chose no CPU, or all that were imported from another recorder.
     pub wakings: Vec<PathBuf>,
+    /// Tasks that joined the queue of a running one, with that queue.
+    pub preempts: Vec<PathBuf>,
     /// Context switches.
     pub switches: Vec<PathBuf>,
     /// Migrations.
@@ -59,6 +61,14 @@ impl Source {
             Source::Csv(path) => vec![path.clone()],
             Source::Recorded(tables) => tables.decisions.clone(),
             Source::Simulated(folder) => vec![folder.join(WAKEUPS)],
+        }
+    }
+
+    /// The files with wake-up preemptions.
+    pub fn preempts(&self) -> &[PathBuf] {
+        match self {
+            Source::Recorded(tables) => &tables.preempts,
+            Source::Csv(_) | Source::Simulated(_) => &[],
         }
     }
 
@@ -124,6 +134,7 @@ impl Tables {
         let files = match table {
             "decisions" => &mut self.decisions,
             "wakings" => &mut self.wakings,
+            "preempts" => &mut self.preempts,
             "switches" => &mut self.switches,
             "migrations" => &mut self.migrations,
             "idle" => &mut self.idle,
@@ -137,8 +148,8 @@ impl Tables {
     /// Sorts the files of each table by the number of the segment. The order of their names differs after segment
     /// 99,999.
     fn in_order(&mut self) {
-        let Tables { decisions, wakings, switches, migrations, idle, frequencies, .. } = self;
-        for files in [decisions, wakings, switches, migrations, idle, frequencies] {
+        let Tables { decisions, wakings, preempts, switches, migrations, idle, frequencies, .. } = self;
+        for files in [decisions, wakings, preempts, switches, migrations, idle, frequencies] {
             files.sort_by_cached_key(|path| (segment_number(path), path.clone()));
         }
     }
@@ -187,7 +198,8 @@ fn find_sources(
         }
     }
     tables.in_order();
-    if any && !(tables.decisions.is_empty() && tables.wakings.is_empty() && tables.switches.is_empty()) {
+    let read = [&tables.decisions, &tables.wakings, &tables.preempts, &tables.switches];
+    if any && read.iter().any(|files| !files.is_empty()) {
         found.push(Source::Recorded(tables));
     }
     for path in paths {
@@ -226,7 +238,7 @@ impl Tables {
     /// Faults that the files of a folder have only together: a segment is missing, or two files are of different
     /// recordings. Files that cannot be read are ignored here.
     pub fn faults(&self) -> Vec<ReadError> {
-        let tables = [&self.decisions, &self.wakings, &self.switches, &self.migrations];
+        let tables = [&self.decisions, &self.wakings, &self.preempts, &self.switches, &self.migrations];
         let mut faults: Vec<ReadError> = tables.into_iter().filter_map(|files| missing_segment(files)).collect();
         let mut first: Option<(&Path, [Option<String>; COMMON_KEYS.len()])> = None;
         for path in tables.into_iter().flatten() {

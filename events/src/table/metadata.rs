@@ -108,6 +108,11 @@ impl ParquetFile {
         minor.is_none_or(|minor| minor >= CHECKSUM_SINCE)
     }
 
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The value of a key that the file must have.
     ///
     /// # Errors

@@ -19,7 +19,8 @@ use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::domain::MAX_CPUS;
 
 const BATCH_ROWS: usize = 4096;
-/// The only lists in the columns that are read here are sets of CPUs.
+/// The lists in the columns that are read here are sets of CPUs, and the tasks of a run queue, of which a recorder
+/// takes fewer.
 const CPU_SETS: ListLimits = ListLimits { longest: (MAX_CPUS / 64) as u64, most: u64::MAX };
 
 /// A reader of one file. Columns are referred to by their index in a list of names.
@@ -45,6 +46,9 @@ enum Cells {
     Text(StringViewArray),
     /// Lists of 64-bit words.
     Words(ListArray),
+    /// Lists of 32-bit and of 64-bit numbers.
+    Ints(ListArray),
+    Longs(ListArray),
     /// A dictionary: by row the index of its name, the names, and the array, which knows nulls.
     Name(Vec<usize>, StringArray, ArrayRef),
 }
@@ -115,7 +119,7 @@ impl Columns {
             Cells::Int(array) => array.is_valid(at).then(|| array.value(at).into()),
             Cells::Long(array) => array.is_valid(at).then(|| array.value(at)),
             Cells::Flag(array) => array.is_valid(at).then(|| array.value(at).into()),
-            Cells::Text(_) | Cells::Words(_) | Cells::Name(..) => None,
+            Cells::Text(_) | Cells::Words(_) | Cells::Ints(_) | Cells::Longs(_) | Cells::Name(..) => None,
         }
     }
 
@@ -129,6 +133,20 @@ impl Columns {
         Some((0..64 * words.len() as Cpu).filter(is_set).collect())
     }
 
+    /// The numbers of the list in a column of the current row; `None` if it is null or no list of numbers.
+    pub(crate) fn numbers(&self, column: usize) -> Option<Vec<i64>> {
+        let at = self.next.checked_sub(1)?;
+        match self.cells.get(column)?.as_ref()? {
+            Cells::Ints(array) if array.is_valid(at) => {
+                Some(array.value(at).as_primitive::<Int32Type>().values().iter().map(|&n| n.into()).collect())
+            }
+            Cells::Longs(array) if array.is_valid(at) => {
+                Some(array.value(at).as_primitive::<Int64Type>().values().to_vec())
+            }
+            _ => None,
+        }
+    }
+
     /// The text in a column of the current row; `None` if it is null or a number.
     pub(crate) fn text(&self, column: usize) -> Option<&str> {
         let at = self.next.checked_sub(1)?;
@@ -137,7 +155,7 @@ impl Columns {
             Cells::Name(keys, names, array) => {
                 (array.is_valid(at) && names.len() > keys[at]).then(|| names.value(keys[at]))
             }
-            Cells::Int(_) | Cells::Long(_) | Cells::Flag(_) | Cells::Words(_) => None,
+            _ => None,
         }
     }
 
@@ -196,7 +214,12 @@ impl Columns {
     #[inline(never)]
     fn not_within(&self, column: usize, last: u64, found: Option<i64>) -> ReadError {
         let found = found.map_or("nothing".to_owned(), |value| value.to_string());
-        ReadError::of_file(&self.path, format!("expected a number from 0 to {last}, found {found}"))
+        self.error(column, format!("expected a number from 0 to {last}, found {found}"))
+    }
+
+    /// The error of a value of the current row.
+    pub(crate) fn error(&self, column: usize, what: String) -> ReadError {
+        ReadError::of_file(&self.path, what)
             .at_line(self.row)
             .in_column(self.names[column])
             .with_hint("was the file edited or damaged?")
@@ -210,6 +233,8 @@ impl Cells {
             DataType::Int64 => Cells::Long(array.as_primitive::<Int64Type>().clone()),
             DataType::Boolean => Cells::Flag(array.as_boolean().clone()),
             DataType::List(of) if *of.data_type() == DataType::UInt64 => Cells::Words(array.as_list::<i32>().clone()),
+            DataType::List(of) if *of.data_type() == DataType::Int32 => Cells::Ints(array.as_list::<i32>().clone()),
+            DataType::List(of) if *of.data_type() == DataType::Int64 => Cells::Longs(array.as_list::<i32>().clone()),
             DataType::Utf8View => Cells::Text(array.as_string_view().clone()),
             DataType::Dictionary(_, of) if **of == DataType::Utf8 => {
                 let names = array.as_any_dictionary();

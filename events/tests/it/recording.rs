@@ -7,8 +7,10 @@ use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use wakelab_events::recording::{CountsRow, RecordingWriter, SCHEMA_VERSION, SwitchRow, WakingRow, tables};
-use wakelab_events::stream::{RecorderCounts, Source, Tables, WakeCauses, WakeContext, Wakes};
+use wakelab_events::recording::{
+    CountsRow, RecordingWriter, SCHEMA_VERSION, SwitchRow, WakeupPreemptRow, WakingRow, tables,
+};
+use wakelab_events::stream::{RecorderCounts, Source, Tables, WakeCauses, WakeContext, Wakes, WakeupPreempts};
 use wakelab_events::{ReadError, Reader, Row};
 
 /// A recording of this many rows. Its folder is removed when the first value is dropped.
@@ -478,4 +480,95 @@ fn special_files_and_deep_folders_are_errors() {
     fs::remove_dir(deep).expect("removed");
     let error = Source::at(temporary.path()).expect_err("nothing there").to_string();
     assert!(error.contains("no recordings"), "{error}");
+}
+
+/// A wake-up preemption on a queue of two tasks with these policies, of which one weighs `weight`.
+fn preempt<'a>(policies: &'a [i32], weights: &'a [i64]) -> WakeupPreemptRow<'a> {
+    WakeupPreemptRow {
+        t_ns: 7,
+        cpu: 1,
+        waker_cpu: 0,
+        stable: true,
+        features: "NO_NEXT_BUDDY WAKEUP_PREEMPTION",
+        wake_flags: 24,
+        in_task: true,
+        curr_pid: 8,
+        curr_comm: "a",
+        wakee_pid: 9,
+        wakee_comm: "b",
+        clock_task: 5,
+        resched: 1,
+        resched_after: 3,
+        base_slice: Some(700_000),
+        migration_cost: Some(500_000),
+        wakeup_granularity: None,
+        nr_latency: None,
+        nr_queued: 2,
+        nr_queued_after: 1,
+        virtual_time: -3,
+        virtual_time_after: -2,
+        sum_w_vruntime: Some(-1024),
+        sum_weight: Some(1024),
+        sum_shift: 0,
+        next_pid: 0,
+        next_pid_after: 9,
+        last_pid: 0,
+        last_pid_after: 0,
+        curr_exec_start: 5,
+        curr_vruntime_after: -2,
+        curr_deadline_after: 4,
+        curr_slice_after: 6,
+        curr_protection_after: 3,
+        task_pid: &[8, 9],
+        task_policy: policies,
+        task_static_prio: &[120, 115],
+        task_flags: &[1, 11],
+        task_weight: weights,
+        task_vruntime: &[-2, -4],
+        task_deadline: &[4, 5],
+        task_slice: &[6, 7],
+        task_vlag: &[-1, 1],
+        task_vprot: &[3, 0],
+    }
+}
+
+fn preempts(row: WakeupPreemptRow<'_>) -> (tempfile::TempDir, WakeupPreempts) {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let path = temporary.path().join("rec");
+    let mut folder = RecordingWriter::new(&path, metadata()).expect("an empty folder");
+    folder.wakeup_preempt(row).expect("written");
+    folder.close_segments().expect("written");
+    let source = Source::at(&path).expect("a recording").remove(0);
+    let rows = WakeupPreempts::new(source.preempts().to_vec());
+    (temporary, rows)
+}
+
+#[test]
+fn a_queue_is_read_as_it_was_recorded() {
+    let (_folder, mut rows) = preempts(preempt(&[0, 5], &[1024, 3]));
+    let (row, topo) = rows.next_preempt().expect("read").expect("a row");
+    assert_eq!(topo.preset.name, "v7.2");
+    assert_eq!((row.resched, row.nr_queued, row.next_pid), ((1, 3), (2, 1), (0, 9)));
+    assert_eq!((row.virtual_time, row.sums), ((-3_i64 as u64, -2_i64 as u64), Some((-1024, 1024))));
+    assert_eq!(row.tunables, [Some(700_000), Some(500_000), None, None]);
+    let [curr, other] = row.tasks[..] else { panic!("two tasks") };
+    assert_eq!((curr.pid, curr.nice, curr.weight, curr.vprot, curr.on_rq), (8, 0, 1024, 3, true));
+    assert_eq!((other.vruntime, other.deadline, other.slice, other.vlag), (-4_i64 as u64, 5, 7, 1));
+    assert_eq!((other.nice, other.sched_delayed, other.rel_deadline, other.custom_slice), (-5, true, false, true));
+    assert!(rows.next_preempt().expect("read").is_none());
+}
+
+#[test]
+fn a_queue_that_no_kernel_has_is_refused() {
+    for (row, column) in [
+        (preempt(&[0, 1], &[1024, 1024]), "task_policy"),
+        (preempt(&[0], &[1024, 1024]), "task_policy"),
+        (preempt(&[0, 0], &[1024, 0]), "task_weight"),
+        (WakeupPreemptRow { task_pid: &[], ..preempt(&[0, 0], &[1024, 1024]) }, "task_pid"),
+        (WakeupPreemptRow { sum_shift: 11, ..preempt(&[0, 0], &[1024, 1024]) }, "sum_shift"),
+        (WakeupPreemptRow { resched: 4, ..preempt(&[0, 0], &[1024, 1024]) }, "resched"),
+    ] {
+        let error = preempts(row).1.next_preempt().expect_err(column);
+        assert!(error.to_string().contains(column), "{error}");
+    }
 }

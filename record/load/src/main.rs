@@ -4,6 +4,7 @@
 mod fork;
 mod futex;
 mod message;
+mod mixed;
 mod pipe;
 mod tcp;
 mod work;
@@ -14,6 +15,7 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "usage: wakelab-load LOAD [COUNT [ROUNDS]]
   pipe     COUNT pairs of processes that wake each other through pipes, with a little work between
   switch   the same without work (as context_switch1 of will-it-scale)
+  mixed    as pipe, with processes of different policies, nice values and slices (as root)
   futex    as pipe, with threads and futexes
   fork     COUNT chains of processes: each forks one, which forks the next; every fourth executes a program
   message  COUNT message threads that each wake 4 workers and wait for them all (as schbench)
@@ -61,8 +63,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let result = match load.as_str() {
-        "pipe" => pipe::run(count, rounds, pipe::LITTLE_WORK),
-        "switch" => pipe::run(count, rounds, 0),
+        "pipe" => pipe::run(count, rounds, pipe::LITTLE_WORK, |_| Ok(())),
+        "switch" => pipe::run(count, rounds, 0, |_| Ok(())),
+        "mixed" => pipe::run(count, rounds, pipe::LITTLE_WORK, mixed::become_task),
         "futex" => futex::run(count, rounds),
         "fork" => fork::run(count, rounds),
         "message" => message::run(count, rounds),

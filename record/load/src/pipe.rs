@@ -6,13 +6,14 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 /// Steps of work between two wake-ups, at most.
 pub const LITTLE_WORK: u64 = 20_000;
 
-/// Runs this many pairs, with at most this much work between two wake-ups.
-pub fn run(pairs: usize, rounds: usize, work: u64) -> io::Result<()> {
+/// Runs this many pairs, with at most this much work between two wake-ups. Each process calls `begin` with its number.
+pub fn run(pairs: usize, rounds: usize, work: u64, begin: fn(usize) -> io::Result<()>) -> io::Result<()> {
     let mut children = Vec::new();
     for pair in 0..pairs {
         let (mut a_in, mut b_out) = io::pipe()?;
         let (mut b_in, mut a_out) = io::pipe()?;
         children.push(crate::fork::child(|| {
+            begin(2 * pair)?;
             let mut numbers = Numbers::of(2 * pair);
             for _ in 0..rounds {
                 a_out.write_all(&[0])?;
@@ -21,6 +22,7 @@ pub fn run(pairs: usize, rounds: usize, work: u64) -> io::Result<()> {
             Ok(())
         })?);
         children.push(crate::fork::child(|| {
+            begin(2 * pair + 1)?;
             let mut numbers = Numbers::of(2 * pair + 1);
             for _ in 0..rounds {
                 turn(&mut b_in, Some(&mut b_out), &mut numbers, work)?;

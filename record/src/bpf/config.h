@@ -23,6 +23,9 @@ const volatile char filter_comm[16] = {};
 const volatile u64 filter_cgroup = 0;
 /* Whether wake-ups that choose no CPU are recorded, too. */
 const volatile u32 wakings_too = 0;
+/* The most entities of a queue that a walk over its tree passes; each is met at most three times. */
+#define MAX_TREE_STEPS (4 * MAX_WAITING)
+
 /* Whether the kernel has bpf_loop() (since 5.17). */
 const volatile u32 has_bpf_loop = 0;
 
@@ -89,6 +92,24 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
+/* The record of a wake-up preemption between its entry and its exit, for one CPU. */
+struct preempt_scratch {
+	u64 active;
+	u64 seen;
+	/* Where the walk over the tree is: a node, and from where it came there. */
+	u64 node;
+	u64 from;
+	struct preempt d;
+	struct queued_task waiting[MAX_WAITING];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct preempt_scratch);
+} preempt_scratches SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 24);
@@ -106,3 +127,8 @@ extern const int sd_llc_id __ksym __weak;
 extern const int __preempt_count __ksym __weak;
 extern const struct pcpu_hot pcpu_hot __ksym __weak;
 extern const void sysctl_sched_features __ksym __weak;
+/* Tunables, unsigned ints. A kernel has those of its class. */
+extern const void sysctl_sched_base_slice __ksym __weak;
+extern const void sysctl_sched_migration_cost __ksym __weak;
+extern const void sysctl_sched_wakeup_granularity __ksym __weak;
+extern const void sched_nr_latency __ksym __weak;

@@ -66,20 +66,85 @@ struct load_weight {
 
 struct cfs_rq;
 
+struct rb_node {
+	struct rb_node *rb_right;
+	struct rb_node *rb_left;
+	unsigned long __rb_parent_color;
+};
+
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+struct rb_root_cached {
+	struct rb_root rb_root;
+};
+
 struct sched_entity {
 	struct load_weight load;
+	struct rb_node run_node;
+	u64 exec_start;
+	u64 vruntime;
 	struct sched_avg avg;
 	struct sched_entity *parent;
 	struct cfs_rq *cfs_rq;
 };
 
+/* EEVDF, since 6.6; `vprot` since 6.18. */
+struct sched_entity___eevdf {
+	u64 deadline;
+	u64 slice;
+	s64 vlag;
+	u64 vprot;
+	unsigned char sched_delayed;
+	unsigned char rel_deadline;
+	unsigned char custom_slice;
+};
+
+/* `unsigned int` up to 6.8, a byte in 6.12; it is 0 or 1. */
+struct sched_entity___byte {
+	unsigned char on_rq;
+};
+
 struct cfs_rq {
 	struct sched_avg avg;
+	struct rb_root_cached tasks_timeline;
+	struct sched_entity *curr;
+	struct sched_entity *next;
 	unsigned long h_load;
 	u64 last_h_load_update;
 	unsigned int h_nr_queued;
 	unsigned int h_nr_runnable;
 	unsigned int h_nr_idle;
+};
+
+/* CFS, up to 6.5. */
+struct cfs_rq___cfs {
+	u64 min_vruntime;
+	struct sched_entity *last;
+};
+
+/* EEVDF; the names of the sums are of 6.6 to 6.18. */
+struct cfs_rq___eevdf {
+	u64 zero_vruntime;
+	s64 avg_vruntime;
+	u64 avg_load;
+};
+
+/* In 7.2, not in 6.18. */
+struct cfs_rq___sums {
+	s64 sum_w_vruntime;
+	u64 sum_weight;
+	unsigned int sum_shift;
+};
+
+/* The entities of this queue itself: `nr_running` up to 6.12. */
+struct cfs_rq___queued {
+	unsigned int nr_queued;
+};
+
+struct cfs_rq___running {
+	unsigned int nr_running;
 };
 
 /* Names up to 6.12. */
@@ -148,6 +213,7 @@ struct task_struct___old_state {
 
 /* Where a task's CPU is: since 5.16, before. */
 struct thread_info {
+	unsigned long flags;
 	u32 cpu;
 };
 
@@ -205,6 +271,8 @@ struct sched_domain___span {
 struct rq {
 	unsigned int nr_running;
 	unsigned int ttwu_pending;
+	u64 clock_task;
+	int cpu;
 	struct cfs_rq cfs;
 	struct task_struct *curr;
 	struct task_struct *idle;
@@ -215,6 +283,11 @@ struct rq {
 	unsigned long wake_stamp;
 	u64 wake_avg_idle;
 	struct cpuidle_state *idle_state;
+};
+
+/* In 6.18, not in 6.12; it is `curr` but for proxy execution. */
+struct rq___donor {
+	struct task_struct *donor;
 };
 
 /* Up to 6.6. */

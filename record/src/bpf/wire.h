@@ -12,6 +12,7 @@ enum kind {
 	KIND_IDLE,
 	KIND_FREQUENCY,
 	KIND_WAKING,
+	KIND_PREEMPT,
 };
 
 /* The state of a CPU when the decision began; `idle_exit` is of its end. */
@@ -126,6 +127,73 @@ struct waking {
 	s32 nr_cpus_allowed;
 	char waker_comm[16];
 	char wakee_comm[16];
+};
+
+/* The most waiting tasks of a queue that are recorded. */
+#define MAX_WAITING 63
+
+/* A task of a run queue. */
+struct queued_task {
+	u64 vruntime;
+	u64 deadline;
+	u64 slice;
+	s64 vlag;
+	u64 vprot;
+	u64 exec_start;
+	u64 weight;
+	s32 pid;
+	u32 policy;
+	s32 static_prio;
+	u8 on_rq;
+	u8 sched_delayed;
+	u8 rel_deadline;
+	u8 custom_slice;
+};
+
+/* What wakeup_preempt() of the fair class may change. */
+struct preempt_state {
+	struct queued_task curr;
+	u64 virtual_time; /* min_vruntime of CFS, zero_vruntime of EEVDF */
+	s64 sum_w_vruntime;
+	u64 sum_weight;
+	u64 features;
+	u64 thread_flags;
+	s32 next; /* pids; 0: none */
+	s32 last;
+	u32 nr_queued;
+	u32 sum_shift;
+};
+
+/* Fields that this kernel has, and what makes a record uncertain. */
+enum preempt_has {
+	PREEMPT_EEVDF = 1,
+	PREEMPT_VPROT = 2,
+	PREEMPT_GROUPS = 4, /* group entities: the tasks were not recorded */
+	PREEMPT_PROXY = 8, /* rq->donor is not rq->curr */
+	PREEMPT_CUT = 16, /* more tasks than there is room for */
+};
+
+/* A wake-up preemption: what check_preempt_wakeup() or its successor read and did. */
+struct preempt {
+	u32 kind;
+	u32 cpu; /* the CPU of the queue */
+	u64 t_ns;
+	u64 clock_task;
+	u32 waker_cpu;
+	s32 wakee_pid;
+	u32 wake_flags;
+	u32 has;
+	u32 in_task;
+	u32 waiting; /* the number of queued_task that follow */
+	/* Tunables, ns; 0: this kernel does not have it. */
+	u32 base_slice;
+	u32 migration_cost;
+	u32 wakeup_granularity;
+	u32 nr_latency;
+	char curr_comm[16];
+	char wakee_comm[16];
+	struct preempt_state before;
+	struct preempt_state after;
 };
 
 /* A scheduling domain and one of its groups, as `describe` reads them. */

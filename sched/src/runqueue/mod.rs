@@ -17,6 +17,7 @@
 //! | file | kernel |
 //! |---|---|
 //! | `fair_rq` | the methods of `fair_sched_class`, for either class |
+//! | `queue_state` | a queue in a state that was recorded |
 //! | `sched_entity` | `struct sched_entity` |
 //! | `load_weight` | `struct load_weight`, `sched_prio_to_weight[]`, `__calc_delta()`, `calc_delta_fair()` |
 //! | `tasks_timeline` | `cfs_rq->tasks_timeline`: the tree of the waiting tasks |
@@ -49,6 +50,7 @@ pub mod eevdf;
 mod enqueue_flags;
 mod fair_rq;
 pub mod load_weight;
+mod queue_state;
 mod resched_curr;
 mod rules;
 mod sched_entity;
@@ -59,6 +61,7 @@ pub use eevdf::{EevdfParams, EevdfRq, EevdfRules, IN_TASK, LagLimit, WakeupPreem
 pub use enqueue_flags::{DequeueFlags, Dequeued, EnqueueFlags};
 pub use fair_rq::FairRq;
 pub use load_weight::{LoadWeight, Policy};
+pub use queue_state::QueueState;
 pub use resched_curr::{Hrtick, Preempted, Prev, Resched, Switch, Tick};
 pub use rules::{FairRules, NoTunable};
 pub use sched_entity::{Entities, Entity, TaskId};

@@ -28,3 +28,4 @@ mod sequential_tasks;
 mod sis_util;
 mod statistics;
 mod support;
+mod wakeup_preempt;

@@ -24,7 +24,7 @@ mod update_curr;
 pub use wakelab_kernel::CfsRules;
 
 use super::tasks_timeline::{ByVruntime, Timeline};
-use super::{Entities, Entity, TaskId};
+use super::{Entities, Entity, QueueState, TaskId};
 use std::sync::Arc;
 
 /// Tunables and feature switches of a CFS run queue (6.1; the presets have the defaults).
@@ -96,6 +96,21 @@ impl CfsRq {
             nr_queued: 0,
             nr_idle: 0,
         }
+    }
+
+    /// The run queue in this state ([`FairRq::in_state`](super::FairRq::in_state)).
+    pub(super) fn in_state(params: CfsParams, rules: CfsRules, es: &mut Entities, state: &QueueState<'_>) -> Self {
+        let mut rq = CfsRq::new(params, rules, state.virtual_time);
+        for &task in state.waiting {
+            rq.tasks_timeline.insert(es, task);
+        }
+        for task in state.waiting.iter().copied().chain(state.curr.filter(|&curr| es[curr].on_rq)) {
+            rq.nr_queued += 1;
+            rq.nr_idle += u32::from(es[task].is_idle());
+            rq.load += u64::from(es[task].load.weight);
+        }
+        (rq.curr, rq.next, rq.last) = (state.curr, state.next, state.last);
+        rq
     }
 
     /// The running task, which does not wait in the tree; `None` if the CPU is idle.

@@ -91,7 +91,7 @@ impl EevdfRq {
     }
 
     /// Adds a task to the counts (`account_entity_enqueue()`).
-    fn account_entity_enqueue(&mut self, es: &Entities, task: TaskId) {
+    pub(super) fn account_entity_enqueue(&mut self, es: &Entities, task: TaskId) {
         self.nr_queued += 1;
         self.nr_delayed += u32::from(es[task].sched_delayed);
         self.nr_idle += u32::from(es[task].is_idle());

@@ -33,7 +33,7 @@ pub use wakelab_kernel::{EevdfRules, LagLimit, WakeupPreempt};
 pub use wakeup_preempt_fair::IN_TASK;
 
 use super::tasks_timeline::{ByDeadline, Timeline};
-use super::{Entities, Entity, Resched, TaskId};
+use super::{Entities, Entity, QueueState, Resched, TaskId};
 use std::sync::Arc;
 
 /// Tunables and feature switches of an EEVDF run queue (6.12; the presets have the defaults).
@@ -119,6 +119,20 @@ impl EevdfRq {
             nr_delayed: 0,
             nr_idle: 0,
         }
+    }
+
+    /// The run queue in this state ([`FairRq::in_state`](super::FairRq::in_state)).
+    pub(super) fn in_state(params: EevdfParams, rules: EevdfRules, es: &mut Entities, state: &QueueState<'_>) -> Self {
+        let mut rq = EevdfRq::new(params, rules, state.virtual_time);
+        rq.weight_shift = rq.weight_shift.saturating_sub(state.sum_shift);
+        for &task in state.waiting {
+            rq.__enqueue_entity(es, task);
+        }
+        for task in state.waiting.iter().copied().chain(state.curr.filter(|&curr| es[curr].on_rq)) {
+            rq.account_entity_enqueue(es, task);
+        }
+        (rq.curr, rq.next) = (state.curr, state.next);
+        rq
     }
 
     /// The request with which this version reschedules the running task: `resched_curr()`, or since 7.2, if
