@@ -115,6 +115,13 @@ tunables! {
         capacity, from which on an LLC is too busy to take more; half as much again without SMT.";
     llc_imb_pct: "llc_imb_pct", Plain, false, "Cache-aware balancing: by how much, per cent, the utilisation of one \
         LLC may exceed that of another for tasks that prefer it.";
+    sched_rt_runtime_us: "sysctl_sched_rt_runtime", Plain, false, "For how long the realtime tasks of a CPU may run in \
+        a period, us; as much as the period or more: for ever.";
+    sched_rt_period_us: "sysctl_sched_rt_period", Plain, false, "The period of sched_rt_runtime_us, us.";
+    sched_rr_timeslice_ms: "sysctl_sched_rr_timeslice", Plain, false, "The slice of SCHED_RR, ms.";
+    fair_server_runtime: "fair_server.dl_runtime", Ns, false, "For how long fair tasks run before realtime tasks in a \
+        period, if they starve (debugfs fair_server/cpuN/runtime); 0 switches the fair server off.";
+    fair_server_period: "fair_server.dl_period", Ns, false, "The period of fair_server_runtime.";
     pelt_half_life: "LOAD_AVG_PERIOD", Periods, false, "After how many periods a PELT signal halves (sched-pelt.h): \
         32.8 ms.";
 }

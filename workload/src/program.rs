@@ -156,6 +156,19 @@ pub struct Task {
     /// Read by cache-aware balancing only; 0 without `process`.
     #[serde(skip_serializing_if = "is_zero")]
     pub footprint: u64,
+    /// The realtime policy; `None` for a task of the fair class. Tasks that it forks inherit it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub realtime: Option<Realtime>,
+}
+
+/// A realtime policy, with its `sched_priority`, 1 to 99; 99 is the most urgent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Realtime {
+    /// SCHED_FIFO: runs until it sleeps, yields or is preempted.
+    Fifo(u8),
+    /// SCHED_RR: the same, and takes turns with tasks of its priority.
+    Rr(u8),
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -180,6 +193,7 @@ impl Task {
             affinity: None,
             process: None,
             footprint: 0,
+            realtime: None,
         }
     }
 }

@@ -218,5 +218,11 @@ impl MenuRules {
 
 impl CoreRules {
     /// Linux 5.10 in Debian's configuration, and 5.2 and 5.3.
-    pub const V5_10: Self = CoreRules { preemption: false, hrtick: HrtickForm::EachPick, pipe_wakes_while_full: true };
+    pub const V5_10: Self = CoreRules {
+        preemption: false,
+        hrtick: HrtickForm::EachPick,
+        pipe_wakes_while_full: true,
+        rt_bandwidth: RtBandwidthForm::Throttling,
+        rt_distributes: false,
+    };
 }

@@ -6,6 +6,7 @@ use super::state::{PmCpu, PolicyState};
 use crate::cpu::CpuState;
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
+use crate::rt::RtState;
 use crate::system::{BOOT_NS, System};
 use crate::task::Task;
 use wakelab_events::sim::{Event, Sink};
@@ -28,6 +29,8 @@ struct Seen<'a> {
     pm: &'a [PmCpu],
     /// With UTIL_EST_FASTER at this site: the features, entities and tasks.
     faster: Option<(FeatureSet, &'a Entities, &'a [Task])>,
+    /// The realtime class, if there is one.
+    rt: Option<&'a RtState>,
 }
 
 impl Seen<'_> {
@@ -51,7 +54,9 @@ impl View for Seen<'_> {
         };
         // The estimate and the limit are those of the sum: the largest of three, at most the capacity.
         let util_cfs = util_cfs.max(self.faster(cpu).min(capacity));
-        CpuUtil { capacity, util_cfs, ..CpuUtil::default() }
+        let rt = self.rt.map_or(0, |rt| rt.cpus[cpu as usize].rq.avg.util_avg);
+        let rt_runnable = self.cpus[cpu as usize].nr_rt != 0;
+        CpuUtil { capacity, util_cfs, rt, rt_runnable, ..CpuUtil::default() }
     }
 
     fn idle_calls(&self, cpu: Cpu) -> u64 {
@@ -110,6 +115,7 @@ impl<'m> System<'m> {
                 &self.es,
                 &self.tasks[..],
             )),
+            rt: self.rt.as_deref(),
         };
         let state = &mut pm.policies[n];
         let Some(khz) = ask(state, &seen) else { return };

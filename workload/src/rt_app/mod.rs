@@ -137,6 +137,7 @@ impl RtApp {
                     // Its threads are of one process; their switches stay whole, so that runs stay what they were.
                     process: None,
                     footprint: 0,
+                    realtime: None,
                 }));
             }
         }
