@@ -2,10 +2,10 @@
 //!
 //! | file | kernel functions |
 //! |---|---|
-//! | `rt_rq` | `struct rt_rq`: `enqueue_rt_entity()`, `requeue_task_rt()`, `pick_next_rt_entity()`, the pushable tasks, `sched_rt_runtime_exceeded()`, `do_sched_rt_period_timer()` |
+//! | `rt_rq` | `struct rt_rq`: `enqueue_rt_entity()`, `pick_next_rt_entity()`, pushable tasks, `sched_rt_runtime_exceeded()` |
 //! | `find_lowest_rq` | `find_lowest_rq()`, `cpupri_find()`, `select_task_rq_rt()` |
-//! | `fair_server` | `dl_server_start()`, `dl_server_update()`, `dl_server_timer()`: what keeps a share for the fair class since 6.12 |
-//! | `scale_rt_capacity` | `scale_rt_capacity()`, `update_rt_rq_load_avg()`: what realtime tasks leave of a CPU |
+//! | `fair_server` | `dl_server_start()`, `dl_server_update()`, `dl_server_timer()` (6.12) |
+//! | `scale_rt_capacity` | `scale_rt_capacity()`, `update_rt_rq_load_avg()` |
 //!
 //! Priorities are the kernel's `p->prio`: 0 is the most urgent (`sched_priority` 99), 98 the least (1).
 
