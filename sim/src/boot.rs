@@ -243,7 +243,8 @@ fn entity(task: &wakelab_workload::Task, forgets_slices: bool) -> Entity {
     Entity::new(policy, task.nice, if task.idle_policy || forgets_slices { 0 } else { task.slice_ns })
 }
 
-/// Whether sums over groups are kept. Realtime tasks change the capacities of groups. With UTIL_EST_FASTER a CPU's utilisation changes while nothing happens there.
+/// Whether sums over groups are kept. Realtime tasks change the capacities of groups. With UTIL_EST_FASTER a
+/// CPU's utilisation changes while nothing happens there.
 fn keeps_group_sums(model: &Model<'_>) -> bool {
     let faster = [FasterSite::Lb, FasterSite::SlowPath].iter().any(|site| site.is_on(model.features));
     let realtime = model.workload.tasks.iter().any(|task| task.realtime.is_some());

@@ -2,7 +2,7 @@
 //!
 //! | file | kernel functions |
 //! |---|---|
-//! | `rt_rq` | `struct rt_rq`: `enqueue_rt_entity()`, `pick_next_rt_entity()`, pushable tasks, `sched_rt_runtime_exceeded()` |
+//! | `rt_rq` | `struct rt_rq`: `pick_next_rt_entity()`, pushable tasks, `sched_rt_runtime_exceeded()` |
 //! | `find_lowest_rq` | `find_lowest_rq()`, `cpupri_find()`, `select_task_rq_rt()` |
 //! | `fair_server` | `dl_server_start()`, `dl_server_update()`, `dl_server_timer()` (6.12) |
 //! | `scale_rt_capacity` | `scale_rt_capacity()`, `update_rt_rq_load_avg()` |

@@ -51,7 +51,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
     }
 
-    /// Changes a CPU's fair server, sets its timer, and reschedules the CPU if that is asked for. Returns whether it is.
+    /// Changes a CPU's fair server, and sets its timer. Returns whether the CPU is to reschedule.
     fn change_fair_server(
         &mut self,
         cpu: Cpu,

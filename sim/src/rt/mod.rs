@@ -3,7 +3,7 @@
 //!
 //! | file | kernel functions |
 //! |---|---|
-//! | `schedule` | `enqueue_task_rt()`, `put_prev_task_rt()`, `pick_next_task()` over the classes, `wakeup_preempt()`, `task_tick_rt()` |
+//! | `schedule` | `enqueue_task_rt()`, `put_prev_task_rt()`, `wakeup_preempt()`, `task_tick_rt()` |
 //! | `push_pull` | `select_task_rq_rt()`, `push_rt_task()`, `pull_rt_task()`, `rto_push_irq_work_func()` |
 //! | `bandwidth` | `sched_rt_period_timer()`, the fair server's accounting and timer |
 //! | `cpu_capacity` | `update_group_capacity()`, `cpu_util_rt()` |

@@ -88,8 +88,8 @@ impl System<'_> {
         }
     }
 
-    /// The realtime task that a CPU is to run, which takes the CPU from a fair task; `None` if a fair task is to run, or
-    /// none. A blocking previous fair task is taken off here if a realtime task is picked.
+    /// The realtime task that a CPU is to run; `None` if none is. It takes the CPU from a fair task, and takes that off
+    /// its queue if it blocks or exits.
     pub fn pick_rt(&mut self, cpu: Cpu, prev: Prev) -> Option<TaskId> {
         let rt = self.rt.as_mut()?;
         let of = &mut rt.cpus[cpu as usize];
