@@ -4,7 +4,7 @@ use crate::{PowerOption, Preset, Unit};
 use wakelab_input::{nearest, suggest};
 
 /// What can be set, and the range.
-const SETTABLE: [(&str, u64, u64); 19] = [
+const SETTABLE: [(&str, u64, u64); 24] = [
     ("sched_latency", 100_000, 1_000_000_000),
     ("min_granularity", 100_000, 1_000_000_000),
     ("wakeup_granularity", 0, 1_000_000_000),
@@ -15,6 +15,11 @@ const SETTABLE: [(&str, u64, u64); 19] = [
     ("sis_util_pct", 100, 1000),
     ("sis_util_exponent", 1, 4),
     ("pelt_multiplier", 1, 4),
+    ("sched_rt_runtime_us", 0, 1_000_000_000),
+    ("sched_rt_period_us", 1_000, 1_000_000_000),
+    ("sched_rr_timeslice_ms", 1, 10_000),
+    ("fair_server_runtime", 0, 1_000_000_000),
+    ("fair_server_period", 1_000_000, 1_000_000_000_000),
     ("llc_aggr_tolerance", 0, 100),
     ("llc_epoch_period", 1, 1000),
     ("llc_epoch_affinity_timeout", 0, 1000),

@@ -123,6 +123,13 @@ tunables! {
         realtime tasks that have set none; without it 1024.";
     uclamp_buckets: "CONFIG_UCLAMP_BUCKETS_COUNT", Plain, false, "Into how many buckets a run queue sorts its tasks by \
         their clamps; without it 5, the kernel's default.";
+    sched_rt_runtime_us: "sysctl_sched_rt_runtime", Plain, false, "For how long the realtime tasks of a CPU may run in \
+        a period, us; as much as the period or more: for ever.";
+    sched_rt_period_us: "sysctl_sched_rt_period", Plain, false, "The period of sched_rt_runtime_us, us.";
+    sched_rr_timeslice_ms: "sysctl_sched_rr_timeslice", Plain, false, "The slice of SCHED_RR, ms.";
+    fair_server_runtime: "fair_server.dl_runtime", Ns, false, "For how long fair tasks run before realtime tasks in a \
+        period, if they starve (debugfs fair_server/cpuN/runtime); 0 switches the fair server off.";
+    fair_server_period: "fair_server.dl_period", Ns, false, "The period of fair_server_runtime.";
     pelt_half_life: "LOAD_AVG_PERIOD", Periods, false, "After how many periods a PELT signal halves (sched-pelt.h): \
         32.8 ms.";
 }

@@ -11,6 +11,7 @@ pub mod energy;
 pub mod group_order;
 pub mod group_sums;
 pub mod pelt;
+pub mod rt;
 pub mod runqueue;
 pub mod select;
 pub mod tournament;

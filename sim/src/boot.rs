@@ -86,6 +86,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             asym_nr_idle_scan: nr_cpus as i32,
             sched_cache: CacheState::new(model, INITIAL_JIFFIES),
             uclamp: UclampState::new(model),
+            rt: model.realtime(setup.kernel),
         };
         let mut sim = Sim {
             sys,
@@ -189,6 +190,9 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             new.process = task.process;
             new.footprint = task.footprint;
             let id = self.add(new, entity(task, model.run_queue.forgets_slices()));
+            if let (Some(rt), Some(realtime)) = (&mut self.sys.rt, task.realtime) {
+                rt.add(id, realtime);
+            }
             (self.nr_unblocked, self.nr_unexited) = (self.nr_unblocked + 1, self.nr_unexited + 1);
             let start = if model.mechanisms.ramp { task.start_ns } else { 0 };
             self.at(start, TimedEvent::Start(id));
@@ -241,10 +245,12 @@ fn entity(task: &wakelab_workload::Task, forgets_slices: bool) -> Entity {
     Entity::new(policy, task.nice, if task.idle_policy || forgets_slices { 0 } else { task.slice_ns })
 }
 
-/// Whether sums over groups are kept. With UTIL_EST_FASTER a CPU's utilisation changes while nothing happens there.
+/// Whether sums over groups are kept. Realtime tasks change the capacities of groups. With UTIL_EST_FASTER a
+/// CPU's utilisation changes while nothing happens there.
 fn keeps_group_sums(model: &Model<'_>) -> bool {
     let faster = [FasterSite::Lb, FasterSite::SlowPath].iter().any(|site| site.is_on(model.features));
-    !model.domains.asym_cpucap_active && !faster
+    let realtime = model.workload.tasks.iter().any(|task| task.realtime.is_some());
+    !model.domains.asym_cpucap_active && !faster && !realtime
 }
 
 fn idle_cpu(model: &Model<'_>) -> CpuState {
@@ -258,6 +264,7 @@ fn idle_cpu(model: &Model<'_>) -> CpuState {
         // init_cfs_rq(): min_vruntime starts just below where it wraps.
         rq: FairRq::new(model.run_queue, 0u64.wrapping_sub(1 << 20)),
         nr_running: 0,
+        nr_rt: 0,
         weight: 0,
         pelt: CfsRqPelt::new(model.pelt),
         not_running: 0,

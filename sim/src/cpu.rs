@@ -64,6 +64,8 @@ pub enum Irq {
     Nohz,
     /// The stopper thread is to push the running task to another CPU.
     Stopper,
+    /// The CPU is to push realtime tasks that wait.
+    RtoPush,
 }
 
 /// What interrupts an idle CPU.
@@ -134,10 +136,12 @@ pub struct CpuState {
     pub need_resched_lazy: bool,
     /// The tick is stopped (`ts->tick_stopped`).
     pub tick_stopped: bool,
+    /// Wake-ups that chose this CPU, and whose wakees other CPUs do not see here yet: one of each CPU at most.
+    pub claims: u16,
     /// `rq->nr_running`.
     pub nr_running: u32,
-    /// Wake-ups that chose this CPU, and whose wakees other CPUs do not see here yet.
-    pub claims: u32,
+    /// How many of them are realtime tasks.
+    pub nr_rt: u32,
     /// When its time was last accounted, ns.
     pub since: u64,
     /// How long work takes because of busy SMT siblings, %: 100 while none is busy.

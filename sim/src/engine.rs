@@ -208,6 +208,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             TimedEvent::IpiNohz(cpu) => self.interrupt(cpu, Irq::Nohz),
             TimedEvent::Stopper(cpu) => self.interrupt(cpu, Irq::Stopper),
             TimedEvent::Hrtick(cpu, started) => self.hrtick(cpu, started),
+            TimedEvent::RtoPush(cpu) => self.rto_push_arrives(cpu),
+            TimedEvent::RtPeriod => self.rt_period_ends(),
+            TimedEvent::FairServer(cpu) => self.fair_server_timer(cpu),
             TimedEvent::Freq(policy) => self.freq_changes(policy as usize),
             TimedEvent::Undemoted(core) => self.demotion_ends(core as usize),
             TimedEvent::Measure => {
@@ -399,6 +402,10 @@ impl<S: Sink> Sim<'_, '_, S> {
                         if self.push(cpu) {
                             return;
                         }
+                        continue;
+                    }
+                    Irq::RtoPush => {
+                        self.rto_push(cpu);
                         continue;
                     }
                     Irq::Nohz => {

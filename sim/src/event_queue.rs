@@ -70,6 +70,12 @@ pub enum TimedEvent {
     Stopper(Cpu),
     /// The hrtick of a CPU expires, unless it was started again since: its number.
     Hrtick(Cpu, u32),
+    /// An IPI arrives that has a CPU push realtime tasks.
+    RtoPush(Cpu),
+    /// A period of RT throttling is over.
+    RtPeriod,
+    /// The timer of a CPU's fair server.
+    FairServer(Cpu),
     /// A policy's frequency changes to what its governor last asked for.
     Freq(u32),
     /// A core has slept for as long as the processor demotes it, if nothing has woken it.

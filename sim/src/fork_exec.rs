@@ -23,6 +23,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         child.footprint = p.footprint;
         child.parent = Some(parent);
         let id = self.add(child, child_of(&self.sys.es[parent]));
+        if let Some(rt) = &mut self.sys.rt {
+            rt.inherit(id, parent);
+        }
         (self.nr_unblocked, self.nr_unexited) = (self.nr_unblocked + 1, self.nr_unexited + 1);
         self.fork_now(Some((cpu, parent)), id);
         let costs = &self.sys.model.costs;
@@ -37,6 +40,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.emit(|_| Event::Fork { task: id.0, workload: true });
         let now = self.sys.clock_task(this_cpu);
         match parent {
+            _ if self.sys.is_rt(id) => {}
             Some(_) => {
                 let resched = self.sys.cpus[this_cpu as usize].rq.task_fork(&mut self.sys.es, now, id);
                 if self.sys.note_resched(this_cpu, resched).is_now() {
@@ -58,7 +62,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         let task = &mut self.sys.tasks[id.0 as usize];
         task.cpu = cpu;
         let c = &self.sys.cpus[cpu as usize];
-        post_init_entity_util_avg(&mut task.avg, weight, &c.pelt, model.capacity[cpu as usize]);
+        if self.sys.rt.as_ref().is_none_or(|rt| rt.task(id).is_none()) {
+            post_init_entity_util_avg(&mut task.avg, weight, &c.pelt, model.capacity[cpu as usize]);
+        }
         let mut resched = self.enqueue(cpu, id, EnqueueFlags::INITIAL);
         self.emit(|_| Event::Enqueue { cpu, task: id.0 });
         resched |= self.wakeup_preempt(cpu, id, WakeFlags::FORK);
@@ -101,6 +107,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             return (None, first);
         }
         let prev_cpu = if mask.test(this_cpu) { this_cpu } else { first };
+        if self.sys.is_rt(id) {
+            return (None, self.sys.select_rt(this_cpu, id));
+        }
         let flips = parent.map_or(0, |parent| self.sys.tasks[parent.0 as usize].flips.wakee_flips);
         let waker = Waker { wakee_flips: flips, ..Waker::new(this_cpu) };
         let wakee = Wakee {
@@ -127,7 +136,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.call_rcu(cpu, 1);
         self.sys.cache_leave(id);
         self.sys.tasks[id.0 as usize].process = None;
-        if self.sys.tasks[id.0 as usize].pinned {
+        // select_task_rq_rt() moves nobody at an exec.
+        if self.sys.tasks[id.0 as usize].pinned || self.sys.is_rt(id) {
             return false;
         }
         let wakee = Wakee { on_rq: true, is_current: true, ..self.sys.wakee(id) };

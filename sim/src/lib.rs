@@ -16,6 +16,7 @@ pub mod observe;
 mod pelt;
 mod pm;
 mod program;
+mod rt;
 mod run;
 mod runqueue;
 mod sched_cache;

@@ -19,6 +19,9 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// balanced.
     pub fn balance_pass(&mut self, cpu: Cpu, level: usize, idle: CpuIdleType) -> (usize, bool) {
         let model = self.sys.model;
+        if self.sys.rt.is_some() {
+            self.update_group_capacity(cpu, level, idle);
+        }
         self.sys.refresh_groups(GroupsRead::Domain(cpu, level));
         let state = self.sys.cpus[cpu as usize].sd[level];
         let plan = plan_balance(&self.sys, &model.balance, cpu, level, idle, &state);
@@ -141,6 +144,10 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// Takes a task off its run queue (`detach_task()`).
     fn detach(&mut self, src: Cpu, task: TaskId) {
+        if self.sys.is_rt(task) {
+            self.sys.update_curr_rt(src);
+            return self.sys.dequeue_rt(src, task);
+        }
         self.sys.account_mm_sched(src);
         self.sys.uclamp_dec(src, task);
         self.sys.load_dequeue(src, task, false);
@@ -184,7 +191,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let mut cost = 0;
         for level in 0..model.balance.nr_levels(cpu) {
             let sd = model.balance.sd(cpu, level);
-            let busy = model.balance.cpu_busy(idle, self.sys.cpus[cpu as usize].rq.sched_idle());
+            let busy = model.balance.cpu_busy(idle, self.sys.cpus[cpu as usize].sched_idle_rq());
             match rebalance.visit(sd, &mut self.sys.cpus[cpu as usize].sd[level], jiffies, busy) {
                 Visit::Stop => break,
                 Visit::Next => {}
@@ -199,7 +206,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                         idle = self.sys.available_idle_now(cpu);
                     }
                     let c = &mut self.sys.cpus[cpu as usize];
-                    let busy = model.balance.cpu_busy(idle, c.rq.sched_idle());
+                    let busy = model.balance.cpu_busy(idle, c.sched_idle_rq());
                     rebalance.balanced(&mut c.sd[level], jiffies, busy, goes_on);
                 }
             }

@@ -1,6 +1,7 @@
 //! What does not change during a run: rules, masks, costs, programs.
 
 use crate::pm::PmModel;
+use crate::rt::RtState;
 use crate::uclamp::UclampModel;
 use crate::{Mechanisms, Setup, SimError, asym_capacity};
 use smallvec::SmallVec;
@@ -255,6 +256,11 @@ impl<'a> Model<'a> {
             energy,
             noise: if mechanisms.noise { (noise.kworker_period_ns, noise.kworker_run_ns) } else { (0, 0) },
         })
+    }
+
+    /// The state of the realtime class; `None` without realtime tasks.
+    pub fn realtime(&self, kernel: &Preset) -> Option<Box<RtState>> {
+        RtState::new(self, &kernel.tunables, kernel.core.rt_bandwidth, kernel.core.rt_distributes)
     }
 
     /// The rules of placement.

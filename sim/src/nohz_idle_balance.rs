@@ -16,7 +16,13 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `update_blocked_averages()`.
     pub fn update_blocked_averages(&mut self, cpu: Cpu) {
         self.sys.update_blocked(cpu);
-        let blocked = cfs_rq_has_blocked_load(&self.sys.cpus[cpu as usize].pelt);
+        let mut blocked = cfs_rq_has_blocked_load(&self.sys.cpus[cpu as usize].pelt);
+        if self.sys.rt.is_some() {
+            // others_have_blocked()
+            let runs = self.sys.curr_rt_prio(cpu).is_some();
+            self.sys.update_rt_avg(cpu, runs);
+            blocked |= self.sys.cpu_util_rt(cpu) != 0;
+        }
         self.nohz.averages_updated(cpu, self.sys.jiffies, blocked);
     }
 

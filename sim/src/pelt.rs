@@ -13,7 +13,7 @@ impl System<'_> {
     #[inline]
     pub fn queue(&self, cpu: Cpu) -> CfsRqState {
         let c = &self.cpus[cpu as usize];
-        CfsRqState { weight: c.weight, h_nr_runnable: c.nr_running - c.rq.nr_delayed(), curr: c.rq.curr().is_some() }
+        CfsRqState { weight: c.weight, h_nr_runnable: c.h_nr_queued() - c.rq.nr_delayed(), curr: c.rq.curr().is_some() }
     }
 
     /// `update_load_avg()` of a task and its run queue, before the run queue changes.

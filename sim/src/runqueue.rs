@@ -28,6 +28,11 @@ impl System<'_> {
     /// Picks the task that is to run next, and clears the requests to reschedule. The averages of a previous task that
     /// blocks or exits are up to date.
     pub fn pick_next(&mut self, cpu: Cpu, prev: Prev) -> Option<TaskId> {
+        if self.rt.is_some()
+            && let Some(next) = self.pick_rt(cpu, prev)
+        {
+            return Some(next);
+        }
         self.account_mm_sched(cpu);
         let (queue, now) = (self.queue(cpu), self.clock_task(cpu));
         let c = &mut self.cpus[cpu as usize];
@@ -79,6 +84,15 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// moved it.
     pub fn enqueue(&mut self, cpu: Cpu, task: TaskId, flags: EnqueueFlags) -> Resched {
         let wakes = flags.contains(EnqueueFlags::WAKEUP);
+        if self.sys.rt.is_some() {
+            if self.sys.is_rt(task) {
+                self.enqueue_rt(cpu, task);
+                return Resched::No;
+            }
+            if self.sys.cpus[cpu as usize].h_nr_queued() == 0 {
+                self.start_fair_server(cpu);
+            }
+        }
         let uclamp_last = self.sys.uclamp_after_enqueue();
         if !uclamp_last {
             self.sys.uclamp_inc(cpu, task, wakes);
@@ -115,6 +129,11 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `wakeup_preempt()`: whether a task that joined or woke is to preempt the current one. Tasks whose dequeue was
     /// delayed may leave the run queue meanwhile.
     pub fn wakeup_preempt(&mut self, cpu: Cpu, task: TaskId, flags: WakeFlags) -> Resched {
+        if self.sys.rt.is_some()
+            && let Some(preempted) = self.wakeup_preempt_class(cpu, task, flags)
+        {
+            return preempted.resched;
+        }
         let (queue, now) = (self.sys.queue(cpu), self.sys.clock_task(cpu));
         let c = &mut self.sys.cpus[cpu as usize];
         let preempted = c.rq.wakeup_preempt(&mut self.sys.es, now, task, flags, c.need_resched);

@@ -52,12 +52,19 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.account(cpu);
         let prev_task = self.sys.cpus[cpu as usize].curr;
         let mut prev = prev;
+        if self.sys.rt.is_some() {
+            self.account_fair_server(cpu);
+        }
         if let Some(task) = prev_task {
             if prev == Prev::Sleeps && self.sys.tasks[task.0 as usize].state == State::Runnable {
                 // It was woken before it was dequeued (ttwu_runnable()).
                 prev = Prev::Runs;
             }
-            if prev == Prev::Runs {
+            if self.sys.rt.is_some() && self.sys.put_prev_rt(cpu, task, prev) {
+                if prev != Prev::Runs {
+                    self.pull_rt_task(cpu);
+                }
+            } else if prev == Prev::Runs {
                 self.sys.update_load(cpu, task, UpdateFlags::empty());
             } else {
                 self.sys.uclamp_dec(cpu, task);
@@ -116,12 +123,14 @@ impl<S: Sink> Sim<'_, '_, S> {
         if let Some(next) = next
             && prev != Some(next)
         {
-            self.sys.load_set_next(cpu, next);
             self.sys.tasks[next.0 as usize].on_cpu = true;
-            // The list is in the order of last use, the latest at its head (set_next_task_fair()).
-            self.sys.cpus[cpu as usize].cfs_tasks.move_to_head(next);
+            if !self.sys.is_rt(next) {
+                self.sys.load_set_next(cpu, next);
+                // The list is in the order of last use, the latest at its head (set_next_task_fair()).
+                self.sys.cpus[cpu as usize].cfs_tasks.move_to_head(next);
+            }
         }
-        if next.is_some() {
+        if next.is_some_and(|next| !self.sys.is_rt(next)) {
             self.sys.update_misfit(cpu, next);
         }
         self.sys.cpus[cpu as usize].curr = next;
@@ -158,6 +167,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             _ => {}
         }
         if prev == next && prev.is_some() {
+            if self.sys.rt.is_some() {
+                self.push_rt_tasks(cpu);
+            }
             return self.proceed(cpu);
         }
         let hold = self.slowed(cpu, self.switch_cost(prev, next));
@@ -193,8 +205,13 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.charge_cold_cache(cpu, next);
             self.exit_to_user_mode(cpu);
         }
-        if let Some(prev) = prev.filter(|prev| self.sys.tasks[prev.0 as usize].state == State::Dead) {
+        if let Some(prev) = prev.filter(|prev| self.sys.tasks[prev.0 as usize].state == State::Dead)
+            && !self.sys.is_rt(prev)
+        {
             self.sys.load_dead(prev);
+        }
+        if self.sys.rt.is_some() {
+            self.push_rt_tasks(cpu);
         }
         self.proceed(cpu);
         for spinner in spinners {

@@ -262,7 +262,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     /// depend on it.
     pub fn update_idle(&mut self, cpu: Cpu) {
         let idle = self.sys.available_idle_now(cpu);
-        let sched_idle = self.sys.sched_idle.is_some() && self.sys.cpus[cpu as usize].rq.sched_idle();
+        let sched_idle = self.sys.sched_idle.is_some() && self.sys.cpus[cpu as usize].sched_idle_rq();
         let was = self.sys.sched_idle.as_ref().is_some_and(|mask| mask.test(cpu));
         if idle != self.sys.idle.test(cpu) || sched_idle != was {
             self.set_idle(cpu, idle, sched_idle);

@@ -223,6 +223,13 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `sched_yield()`. Returns whether the task reschedules.
     fn sched_yield(&mut self, cpu: Cpu, id: TaskId) -> bool {
+        if self.sys.is_rt(id) {
+            let yields = self.yield_rt(cpu, id);
+            if yields {
+                self.reschedule(cpu, id);
+            }
+            return yields;
+        }
         let now = self.sys.clock_task(cpu);
         let c = &mut self.sys.cpus[cpu as usize];
         if c.rq.nr_queued() == 1 && !c.need_resched {

@@ -5,6 +5,7 @@ use crate::cpu::{CpuState, Doing};
 use crate::futex::Sync;
 use crate::model::Model;
 use crate::pm::Pm;
+use crate::rt::RtState;
 use crate::sched_cache::CacheState;
 use crate::search::{PositionEntry, SearchEntry};
 use crate::task::Task;
@@ -122,6 +123,8 @@ pub struct System<'m> {
     pub sched_cache: Option<Box<CacheState>>,
     /// Utilisation clamps; `None` in a run that sets none.
     pub uclamp: Option<Box<UclampState>>,
+    /// The realtime class; `None` without realtime tasks.
+    pub rt: Option<Box<RtState>>,
 }
 
 impl System<'_> {
@@ -250,7 +253,10 @@ impl RqView for System<'_> {
 
     #[inline]
     fn capacity_of(&self, cpu: Cpu) -> u64 {
-        self.model.capacity[cpu as usize]
+        match &self.rt {
+            None => self.model.capacity[cpu as usize],
+            Some(rt) => rt.cpus[cpu as usize].cpu_capacity,
+        }
     }
 
     fn ttwu_pending(&self, cpu: Cpu) -> bool {
@@ -360,7 +366,7 @@ impl UtilView for System<'_> {
 impl GroupView for System<'_> {
     #[inline]
     fn group_capacity(&self, _: usize, group: &SchedGroup) -> u64 {
-        group.capacity
+        if self.rt.is_some() { self.sgc_capacity(group) } else { group.capacity }
     }
 
     #[inline]
@@ -397,7 +403,9 @@ impl IdleStateView for System<'_> {
 
 impl EnergyView for System<'_> {
     fn rq_util(&self, cpu: Cpu) -> RqUtil {
-        self.uclamp.as_ref().map_or_else(RqUtil::default, |uclamp| uclamp.rq(cpu).rq_util())
+        let clamps = self.uclamp.as_ref().map_or_else(RqUtil::default, |uclamp| uclamp.rq(cpu).rq_util());
+        let rt_runnable = self.cpus[cpu as usize].nr_rt != 0;
+        RqUtil { rt: self.cpu_util_rt(cpu), rt_runnable, ..clamps }
     }
 
     fn overutilized(&self) -> bool {
@@ -407,7 +415,7 @@ impl EnergyView for System<'_> {
 
 impl BalanceView for System<'_> {
     fn h_nr_running(&self, cpu: Cpu) -> u32 {
-        self.cpus[cpu as usize].nr_running
+        self.cpus[cpu as usize].h_nr_queued()
     }
 
     fn cfs_tasks(&self, cpu: Cpu) -> impl Iterator<Item = TaskId> {
@@ -423,7 +431,9 @@ impl BalanceView for System<'_> {
     }
 
     fn curr_may_run_on(&self, cpu: Cpu, dst: Cpu) -> bool {
-        self.cpus[cpu as usize].rq.curr().is_some_and(|task| self.cpus_ptr(task).test(dst))
+        let c = &self.cpus[cpu as usize];
+        let curr = if c.nr_rt == 0 { c.rq.curr() } else { c.curr };
+        curr.is_some_and(|task| self.cpus_ptr(task).test(dst))
     }
 
     fn cpus_ptr(&self, task: TaskId) -> &CpuMask {

@@ -51,6 +51,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.update_misfit(cpu, Some(curr));
             self.sys.check_overutilized(cpu);
         }
+        if self.sys.rt.is_some() {
+            self.tick_rt(cpu);
+        }
         let mut cost = self.sys.model.costs.tick;
         self.nohz_balancer_kick(cpu);
         self.hook(Hook::Tick, cpu);

@@ -78,6 +78,11 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             let dest = model.masks[task.mask as usize].first().expect("a mask has a CPU");
             return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
         }
+        if self.sys.rt.is_some() && self.sys.is_rt(waking.wakee) {
+            self.sys.cpus[cpu as usize].debt += model.costs.wakeup;
+            let dest = self.sys.select_rt(cpu, waking.wakee);
+            return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
+        }
         let wakeup = self.wakeup(cpu, &waking);
         self.begin_search(cpu, wakeup);
     }
@@ -219,8 +224,10 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let waking = self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way");
         (waking.dest, waking.selected) = (dest, decision.is_some());
         if prev != dest {
-            self.sys.load_migrate(wakee);
-            self.sys.cpus[prev as usize].rq.migrate_task_rq(&mut self.sys.es, wakee);
+            if !self.sys.is_rt(wakee) {
+                self.sys.load_migrate(wakee);
+                self.sys.cpus[prev as usize].rq.migrate_task_rq(&mut self.sys.es, wakee);
+            }
             self.sys.tasks[wakee.0 as usize].cpu = dest;
             self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way").migrated = true;
         }

@@ -176,6 +176,7 @@ impl System<'_> {
 
     /// `uclamp_fork()`. A task of the workload that the shell forks has the clamps that the workload gives it.
     pub fn uclamp_fork(&mut self, id: TaskId, parent: Option<TaskId>) {
+        let realtime = self.is_rt(id);
         let (Some(uclamp), Some(model)) = (&mut self.uclamp, &self.model.uclamp) else { return };
         if let Some(parent) = parent {
             *uclamp.task(id) = uclamp.task(parent).fork();
@@ -187,6 +188,11 @@ impl System<'_> {
         if let Some(&[min, max]) = given.filter(|given| given.iter().any(Option::is_some)) {
             uclamp.used = true;
             uclamp.task(id).request(min, max).expect("checked");
+        }
+        if realtime {
+            // __setscheduler_uclamp(): a change to a realtime policy takes the system's minimum.
+            let system = uclamp.system;
+            uclamp.task(id).update_util_min_rt_default(&system);
         }
     }
 }

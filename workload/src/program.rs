@@ -163,6 +163,19 @@ pub struct Task {
     /// The maximum likewise (`sched_util_max`), not below the minimum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uclamp_max: Option<u32>,
+    /// The realtime policy; `None` for a task of the fair class. Tasks that it forks inherit it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub realtime: Option<Realtime>,
+}
+
+/// A realtime policy, with its `sched_priority`, 1 to 99; 99 is the most urgent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Realtime {
+    /// SCHED_FIFO: runs until it sleeps, yields or is preempted.
+    Fifo(u8),
+    /// SCHED_RR: the same, and takes turns with tasks of its priority.
+    Rr(u8),
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -189,6 +202,7 @@ impl Task {
             footprint: 0,
             uclamp_min: None,
             uclamp_max: None,
+            realtime: None,
         }
     }
 }

@@ -225,5 +225,7 @@ impl CoreRules {
         pipe_wakes_while_full: true,
         uclamp: true,
         uclamp_after_enqueue: false,
+        rt_bandwidth: RtBandwidthForm::Throttling,
+        rt_distributes: false,
     };
 }

@@ -139,5 +139,5 @@ impl SugovRules {
 
 impl CoreRules {
     /// Linux 5.18, 5.19 and 6.1.
-    pub const V5_18: Self = CoreRules { preemption: true, ..Self::V5_10 };
+    pub const V5_18: Self = CoreRules { preemption: true, rt_distributes: true, ..Self::V5_10 };
 }

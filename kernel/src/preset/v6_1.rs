@@ -70,6 +70,9 @@ impl Tunables {
         migration_cost: Some(500_000),
         nr_migrate: Some(32),
         pelt_half_life: Some(32),
+        sched_rt_runtime_us: Some(950_000),
+        sched_rt_period_us: Some(1_000_000),
+        sched_rr_timeslice_ms: Some(100),
         ..Tunables::NONE
     };
 }

@@ -66,6 +66,11 @@ impl Tunables {
         migration_cost: Some(500_000),
         nr_migrate: Some(32),
         pelt_half_life: Some(32),
+        sched_rt_runtime_us: Some(950_000),
+        sched_rt_period_us: Some(1_000_000),
+        sched_rr_timeslice_ms: Some(100),
+        fair_server_runtime: Some(50_000_000),
+        fair_server_period: Some(1_000_000_000),
         ..Tunables::NONE
     };
 }
@@ -169,5 +174,10 @@ impl MenuRules {
 
 impl CoreRules {
     /// Linux 6.12.
-    pub const V6_12: Self = CoreRules { hrtick: HrtickForm::EachSwitch, uclamp_after_enqueue: true, ..Self::V5_18 };
+    pub const V6_12: Self = CoreRules {
+        hrtick: HrtickForm::EachSwitch,
+        rt_bandwidth: RtBandwidthForm::FairServer,
+        uclamp_after_enqueue: true,
+        ..Self::V5_18
+    };
 }

@@ -60,7 +60,12 @@ pub(super) static PRESET: Preset = Preset {
 
 impl Tunables {
     /// EEVDF's tunables in 6.6 and 6.8.
-    pub(super) const EEVDF_V6_6: Self = Tunables { base_slice: Some(750_000), ..Self::EEVDF_V6_12 };
+    pub(super) const EEVDF_V6_6: Self = Tunables {
+        base_slice: Some(750_000),
+        fair_server_runtime: None,
+        fair_server_period: None,
+        ..Self::EEVDF_V6_12
+    };
 }
 
 impl EevdfRules {

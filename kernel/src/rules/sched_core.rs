@@ -20,6 +20,22 @@ rules! {
         /// A task's utilisation clamps join the run queue's after the class has enqueued it, so that the frequency that
         /// schedutil asks for meanwhile does not know them (`enqueue_task()`; in 6.12, not in 6.8 and 6.18).
         pub uclamp_after_enqueue: bool,
+        /// What keeps a share of each CPU for the fair class where realtime tasks want all of it.
+        pub rt_bandwidth: RtBandwidthForm,
+        /// `find_lowest_rq()` takes the CPUs of a domain in turn (`cpumask_any_and_distribute()`, 5.11; in 6.1, not in
+        /// 5.10), not the first.
+        pub rt_distributes: bool,
+    }
+}
+
+forms! {
+    /// What keeps a share of each CPU for the fair class.
+    pub enum RtBandwidthForm {
+        /// Realtime tasks of a CPU are throttled when they have run for `sched_rt_runtime_us` of a period (up to 6.11).
+        Throttling = "RT throttling",
+        /// Fair tasks that starve run under a deadline reservation, the fair server (557a6bfc662c and a110a81c52a9; in
+        /// 6.12, not in 6.8). Realtime tasks are throttled in groups only (5f6bd380c7bd).
+        FairServer = "the fair server",
     }
 }
 

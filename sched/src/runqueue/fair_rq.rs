@@ -148,6 +148,12 @@ impl FairRq {
         either!(self, rq => rq.schedule(es, now, prev))
     }
 
+    /// A higher class takes the CPU (`put_prev_task_fair()`): takes the running task off if it blocks or exits, as far
+    /// as [`dequeue_task`](Self::dequeue_task) does; else it waits.
+    pub fn put_prev_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
+        either!(self, rq => rq.put_prev_task(es, now, prev));
+    }
+
     /// The periodic tick (`sched_tick()`): makes a lazy request urgent, then calls `task_tick_fair()`.
     pub fn tick(&mut self, es: &mut Entities, now: u64, pending: Tick) -> Resched {
         let promoted = Resched::Now.when(pending.lazy && self.curr().is_some());

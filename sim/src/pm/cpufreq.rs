@@ -6,6 +6,7 @@ use super::state::{PmCpu, PolicyState};
 use crate::cpu::CpuState;
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
+use crate::rt::RtState;
 use crate::system::{BOOT_NS, System};
 use crate::task::Task;
 use crate::uclamp::UclampState;
@@ -32,6 +33,8 @@ struct Seen<'a> {
     faster: Option<(FeatureSet, &'a Entities, &'a [Task])>,
     /// Where clamps are used.
     uclamp: Option<&'a UclampState>,
+    /// The realtime class, if there is one.
+    rt: Option<&'a RtState>,
 }
 
 impl Seen<'_> {
@@ -56,7 +59,9 @@ impl View for Seen<'_> {
         // The estimate and the limit are those of the sum: the largest of three, at most the capacity.
         let util_cfs = util_cfs.max(self.faster(cpu).min(capacity));
         let uclamp = self.uclamp.map_or(Uclamp::UNUSED, |uclamp| uclamp.rq_uclamp(cpu));
-        CpuUtil { capacity, util_cfs, uclamp, ..CpuUtil::default() }
+        let rt = self.rt.map_or(0, |rt| rt.cpus[cpu as usize].rq.avg.util_avg);
+        let rt_runnable = self.cpus[cpu as usize].nr_rt != 0;
+        CpuUtil { capacity, util_cfs, uclamp, rt, rt_runnable, ..CpuUtil::default() }
     }
 
     fn capped(&self, cpu: Cpu) -> bool {
@@ -123,6 +128,7 @@ impl<'m> System<'m> {
                 &self.tasks[..],
             )),
             uclamp: self.uclamp.as_deref().filter(|uclamp| uclamp.is_used()),
+            rt: self.rt.as_deref(),
         };
         let state = &mut pm.policies[n];
         let Some(khz) = ask(state, &seen) else { return };

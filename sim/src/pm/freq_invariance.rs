@@ -54,8 +54,9 @@ impl System<'_> {
     /// The run queue is about to have no task (`update_idle_rq_clock_pelt()`).
     pub fn rq_goes_idle(&mut self, cpu: Cpu) {
         self.update_rq_clock(cpu);
+        let rt = self.rt.as_ref().map_or(0, |rt| rt.cpus[cpu as usize].rq.avg.util_sum);
         if let Some(clocks) = &mut self.clocks {
-            clocks[cpu as usize].update_idle_rq_clock_pelt(self.cpus[cpu as usize].pelt.avg.util_sum);
+            clocks[cpu as usize].update_idle_rq_clock_pelt(self.cpus[cpu as usize].pelt.avg.util_sum + rt);
         }
     }
 

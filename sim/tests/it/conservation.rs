@@ -8,7 +8,7 @@ use wakelab_kernel::{Preset, Switches};
 use wakelab_machine::Machine;
 use wakelab_sim::{Mechanisms, Outcome, Setup, SimError, run};
 use wakelab_workload::synthetic::of_programs;
-use wakelab_workload::{Channel, Op, Task, Work, Workload};
+use wakelab_workload::{Channel, Op, Realtime, Task, Work, Workload};
 
 fn workload(programs: Vec<Vec<Op>>, channels: u32, tasks: Vec<(u32, Vec<u32>, Option<Vec<u32>>)>) -> Workload {
     let mut workload = of_programs(programs, &[]);
@@ -28,6 +28,7 @@ fn workload(programs: Vec<Vec<Op>>, channels: u32, tasks: Vec<(u32, Vec<u32>, Op
             footprint: 0,
             uclamp_min: None,
             uclamp_max: None,
+            realtime: None,
         })
         .collect();
     workload
@@ -175,7 +176,7 @@ impl Sink for Follow {
 }
 
 const MACHINES: [&str; 5] = ["test-1c", "test-2c", "test-8c", "test-2llc", "test-2s"];
-const SWITCHES: [&str; 8] = [
+const SWITCHES: [&str; 9] = [
     "",
     "SIS_UTIL",
     "NO_SIS_PROP,NO_SIS_UTIL",
@@ -183,6 +184,7 @@ const SWITCHES: [&str; 8] = [
     "NO_WA_WEIGHT",
     "NO_SIS_CORE",
     "HRTICK",
+    "NO_RT_PUSH_IPI",
     "NEXT_BUDDY,NO_RUN_TO_PARITY",
 ];
 
@@ -195,6 +197,8 @@ proptest! {
         switches in prop::sample::select(&SWITCHES),
         (pairs, sleepers, spinners) in (0u32..14, 0u32..20, 0u32..6),
         affinity in prop::option::weighted(0.3, prop::collection::vec(any::<prop::sample::Index>(), 1..4)),
+        // Every so manieth task is a realtime task.
+        realtime in prop::option::weighted(0.5, 1usize..5),
         seed: u32,
     ) {
         prop_assume!(pairs + sleepers + spinners > 0);
@@ -206,7 +210,13 @@ proptest! {
             cpus.dedup();
             cpus
         });
-        let workload = mixed(pairs, sleepers, spinners, affinity);
+        let mut workload = mixed(pairs, sleepers, spinners, affinity);
+        for (n, task) in workload.tasks.iter_mut().enumerate().step_by(realtime.unwrap_or(usize::MAX)) {
+            task.realtime = realtime.map(|_| match n % 4 {
+                0 => Realtime::Rr(20),
+                other => Realtime::Fifo(18 + other as u8),
+            });
+        }
         let mut follow = Follow {
             affinity: workload.tasks.iter().map(|task| task.affinity.clone()).collect(),
             ..Follow::default()

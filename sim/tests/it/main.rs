@@ -17,6 +17,7 @@ mod pelt_sums;
 mod postings;
 mod processes;
 mod published_machines;
+mod realtime;
 mod requests;
 mod rt_app_examples;
 mod run_queues;

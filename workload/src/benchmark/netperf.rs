@@ -104,6 +104,7 @@ impl Benchmark for Netperf {
             footprint: 0,
             uclamp_min: None,
             uclamp_max: None,
+            realtime: None,
         };
         let channels = (0..pairs).flat_map(|pair| [channel("request", pair), channel("reply", pair)]).collect();
         let tasks = (0..pairs).flat_map(|pair| [task(0, pair), task(1, pair)]).collect();

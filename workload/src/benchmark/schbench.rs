@@ -175,6 +175,7 @@ impl Benchmark for Schbench {
             footprint: 0,
             uclamp_min: None,
             uclamp_max: None,
+            realtime: None,
         };
         TaskSet {
             programs: vec![program("message thread", message), program("worker", worker)],

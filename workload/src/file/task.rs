@@ -1,15 +1,15 @@
 //! `[[task]]`: which programs run, how often, and on which CPUs.
 
 use super::resource::ResourceDef;
-use super::step::{Names, idle_policy, program as program_named, uclamp};
+use super::step::{Names, program as program_named, uclamp};
 use super::{Place, name, short};
 use crate::validate::{NR_CPUS_MAX, with_children};
-use crate::{Load, Op, Program, Task};
+use crate::{Load, Op, Program, Realtime, Task};
 use std::collections::HashMap;
 use std::sync::Arc;
 use wakelab_input::{InputError, Table, parse_cpulist};
 
-pub(super) const KEYS: [&str; 13] = [
+pub(super) const KEYS: [&str; 14] = [
     "name",
     "program",
     "count",
@@ -23,6 +23,7 @@ pub(super) const KEYS: [&str; 13] = [
     "footprint_kib",
     "uclamp_min",
     "uclamp_max",
+    "priority",
 ];
 
 /// How many tasks there are of one description.
@@ -124,19 +125,21 @@ pub(super) fn read(table: &Table<'_>, names: &Names<'_>, own: &mut OwnResources<
         return Err(table.wrong("count", what));
     }
     let [uclamp_min, uclamp_max] = uclamp(table)?;
+    let policy = policy(table)?;
     let task = Task {
         name: name(table)?.to_owned(),
         program,
         channels: Arc::default(),
         start_ns: table.duration("start")?.unwrap_or(0),
         nice: table.signed("nice", &(-20..=19))?.unwrap_or(0) as i8,
-        idle_policy: idle_policy(table)?.unwrap_or(false),
+        idle_policy: policy == Policy::Idle,
         slice_ns: table.duration("slice")?.unwrap_or(0),
         affinity: affinity(table)?,
         process: None,
         footprint: 1024 * table.number("footprint_kib", &(0..=1 << 40))?.unwrap_or(0),
         uclamp_min,
         uclamp_max,
+        realtime: policy.realtime(table)?,
     };
     let process = match table.text("process")? {
         None if task.footprint != 0 => {
@@ -148,6 +151,44 @@ pub(super) fn read(table: &Table<'_>, names: &Names<'_>, own: &mut OwnResources<
     };
     let key = if table.get("cpus").is_some() { "cpus" } else { "name" };
     Ok(TaskDef { number, task, process, place: Place::of_key(table, key) })
+}
+
+/// `policy` of tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Policy {
+    Normal,
+    Idle,
+    Fifo,
+    Rr,
+}
+
+fn policy(table: &Table<'_>) -> Result<Policy, InputError> {
+    let all = [("normal", Policy::Normal), ("idle", Policy::Idle), ("fifo", Policy::Fifo), ("rr", Policy::Rr)];
+    Ok(table.choice("policy", &all)?.unwrap_or(Policy::Normal))
+}
+
+impl Policy {
+    /// The realtime policy, with its `priority`.
+    fn realtime(self, table: &Table<'_>) -> Result<Option<Realtime>, InputError> {
+        let priority = table.number("priority", &(1..=99))?.map(|priority| priority as u8);
+        let realtime = match (self, priority) {
+            (Policy::Fifo, Some(priority)) => Realtime::Fifo(priority),
+            (Policy::Rr, Some(priority)) => Realtime::Rr(priority),
+            (Policy::Fifo | Policy::Rr, None) => {
+                let what = "realtime tasks have a priority; expected priority = 1 (the least urgent) to 99, too";
+                return Err(table.wrong("policy", what));
+            }
+            (Policy::Normal | Policy::Idle, Some(_)) => {
+                let what = "only realtime tasks have a priority; expected policy = \"fifo\" or \"rr\", too, or nice";
+                return Err(table.wrong("priority", what));
+            }
+            (Policy::Normal | Policy::Idle, None) => return Ok(None),
+        };
+        match ["nice", "slice"].into_iter().find(|key| table.get(key).is_some()) {
+            Some(key) => Err(table.wrong(key, "it is of the fair class; expected priority alone for a realtime task")),
+            None => Ok(Some(realtime)),
+        }
+    }
 }
 
 /// The CPUs that tasks may use, ascending, each once; `None` for all.

@@ -6,7 +6,7 @@ mod program;
 mod resources;
 
 use crate::error::{About, WorkloadError};
-use crate::{Call, Op, Program, Task, Workload};
+use crate::{Call, Op, Program, Realtime, Task, Workload};
 pub(crate) use forks::reached;
 use forks::{Families, families};
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,6 +76,7 @@ impl Workload {
             }
             check_task(self, task, needed[&(task.program as usize)], nr_cpus).map_err(wrong)?;
         }
+        self.check_realtime(&families)?;
         for (index, program) in self.programs.iter().enumerate() {
             program::check_locks(program, &|mutex| self.resource_name(index, mutex))
                 .map_err(|wrong| wrong.in_program(program))?;
@@ -87,6 +88,26 @@ impl Workload {
             None => Ok(()),
             Some((program, step)) => Err(WrongStep::new(step, TIMELESS).in_program(&self.programs[program])),
         }
+    }
+
+    /// Checks that realtime tasks, and those that they fork, do not change their class or what only fair tasks have.
+    fn check_realtime(&self, families: &Families) -> Result<(), WorkloadError> {
+        for task in &self.tasks {
+            let Some(Realtime::Fifo(priority) | Realtime::Rr(priority)) = task.realtime else { continue };
+            if !(1..=99).contains(&priority) {
+                let what = format!("the priority {priority}; expected 1 to 99");
+                return Err(WorkloadError::new(About::Task(task.name.clone()), what));
+            }
+            for &program in &families[&(task.program as usize)] {
+                let fair = |op: &Op| matches!(op, Op::Call(Call::Nice(_) | Call::IdlePolicy(_) | Call::Slice { .. }));
+                if let Some(step) = self.programs[program].ops.iter().position(fair) {
+                    let what = "the task is a realtime task, and changes of its class, nice value or slice are not \
+                                modelled; expected a program without nice, policy and slice";
+                    return Err(WrongStep::new(step, what).in_program(&self.programs[program]));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Checks that all tasks exit if the metric is the time until they have exited.

@@ -169,7 +169,8 @@ fn unknown_keys_are_refused_with_the_nearest_known() {
     assert_eq!(
         changed("nice = -5", "nicee = -5"),
         "38: `task.nicee`: unknown key; expected name, program, count, per_instance, start, nice, policy, slice, \
-         cpus, process, footprint_kib, uclamp_min, uclamp_max\n  hint: did you mean `nice`?"
+         cpus, process, footprint_kib, uclamp_min, \
+         uclamp_max, priority\n  hint: did you mean `nice`?"
     );
 }
 
@@ -264,7 +265,11 @@ fn values_out_of_range_say_the_range() {
             "6: `workload.better`: less time is better; expected \"lower\", found \"higher\"",
         ),
         ("\"lower\"", "\"less\"", "6: `workload.better`: expected \"higher\" or \"lower\", found \"less\""),
-        ("\"idle\"", "\"fifo\"", "39: `task.policy`: expected \"normal\" or \"idle\", found \"fifo\""),
+        (
+            "\"idle\"",
+            "\"batch\"",
+            "39: `task.policy`: expected \"normal\" or \"idle\" or \"fifo\" or \"rr\", found \"batch\"",
+        ),
         ("sync = true", "sync = 1", "20: `program.ops.sync`: expected true or false, found 1"),
         ("case = \"c\"", "case = \"\"", "3: `workload.case`: expected text in quotes that is not empty, found \"\""),
         ("case = \"c\"", "case = 3", "3: `workload.case`: expected text in quotes, found 3"),

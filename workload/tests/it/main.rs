@@ -8,6 +8,7 @@ mod calls;
 mod distribution;
 mod file;
 mod file_calls;
+mod file_realtime;
 mod forks;
 mod frequency;
 mod fuzz_corpus;

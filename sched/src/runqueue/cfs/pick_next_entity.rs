@@ -69,6 +69,14 @@ impl CfsRq {
         Switch { next, reaped: SmallVec::new() }
     }
 
+    /// A higher class takes the CPU (`put_prev_task_fair()`).
+    pub fn put_prev_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
+        if let Some(curr) = self.curr.filter(|_| prev != Prev::Runs) {
+            self.dequeue_task(es, now, curr, DequeueFlags::SLEEP);
+        }
+        self.put_prev_entity(es, now);
+    }
+
     /// Takes the CPU from the running task, if any, which then waits if it is still queued (`put_prev_entity()`, 6.1).
     pub(super) fn put_prev_entity(&mut self, es: &mut Entities, now: u64) {
         if let Some(curr) = self.queued_curr(es) {

@@ -139,6 +139,15 @@ impl EevdfRq {
         Switch { next, reaped }
     }
 
+    /// A higher class takes the CPU (`put_prev_task_fair()`).
+    pub fn put_prev_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
+        if let Some(curr) = self.curr.filter(|_| prev != Prev::Runs) {
+            let special = if prev == Prev::Exits { DequeueFlags::SPECIAL } else { DequeueFlags::empty() };
+            let _ = self.dequeue_task(es, now, curr, DequeueFlags::SLEEP | special);
+        }
+        self.put_prev_entity(es, now);
+    }
+
     /// Takes the CPU from the running task, if any, which then waits if it is still queued (`put_prev_entity()`).
     pub(super) fn put_prev_entity(&mut self, es: &mut Entities, now: u64) {
         if let Some(curr) = self.queued_curr(es) {

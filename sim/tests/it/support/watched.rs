@@ -83,6 +83,7 @@ pub fn workload(programs: Vec<Vec<Op>>, tasks: Vec<(u32, Vec<u32>, Vec<u32>, boo
         footprint: 0,
         uclamp_min: None,
         uclamp_max: None,
+        realtime: None,
     };
     workload.tasks = tasks.into_iter().map(task).collect();
     workload

@@ -1,0 +1,196 @@
+//! Realtime tasks: what `struct rq` has beside the fair run queue. Only runs with realtime tasks have it, so that the
+//! others read one `None` where a class is asked for.
+//!
+//! | file | kernel functions |
+//! |---|---|
+//! | `schedule` | `enqueue_task_rt()`, `put_prev_task_rt()`, `wakeup_preempt()`, `task_tick_rt()` |
+//! | `push_pull` | `select_task_rq_rt()`, `push_rt_task()`, `pull_rt_task()`, `rto_push_irq_work_func()` |
+//! | `bandwidth` | `sched_rt_period_timer()`, the fair server's accounting and timer |
+//! | `cpu_capacity` | `update_group_capacity()`, `cpu_util_rt()` |
+
+mod bandwidth;
+mod cpu_capacity;
+mod push_pull;
+mod schedule;
+
+use crate::model::Model;
+use crate::system::System;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use wakelab_kernel::{Feature, RtBandwidthForm, Tunables};
+use wakelab_sched::cpumask::Cpu;
+use wakelab_sched::rt::{FairServer, NO_RT_PRIO, RtBandwidth, RtRq, ServerParams};
+use wakelab_sched::runqueue::TaskId;
+use wakelab_workload::Realtime;
+
+/// `struct sched_rt_entity` of a task.
+#[derive(Clone, Copy, Debug)]
+pub struct RtTask {
+    /// `p->prio`, 0 to 98.
+    pub prio: u8,
+    /// What is left of its slice, ticks; `None` for SCHED_FIFO.
+    pub time_slice: Option<u32>,
+}
+
+/// What a CPU's `struct rq` has of the classes above the fair one.
+#[derive(Clone, Debug)]
+pub struct RtCpu {
+    /// `rq->rt`.
+    pub rq: RtRq,
+    /// `rq->fair_server`.
+    pub server: FairServer,
+    /// Up to when fair and idle time were accounted to the fair server, ns.
+    pub accounted: u64,
+    /// The CPU that `cpumask_any_and_distribute()` gave last on this CPU.
+    pub distributed: Cpu,
+    /// `rq->cpu_capacity`.
+    pub cpu_capacity: u64,
+}
+
+/// `struct sched_group_capacity`, as far as it changes.
+#[derive(Clone, Copy, Debug)]
+pub struct Sgc {
+    /// `capacity`.
+    pub capacity: u64,
+    /// `next_update`, jiffies.
+    pub next_update: u64,
+}
+
+/// The walk of IPIs over overloaded CPUs (`rd->rto_*`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rto {
+    /// `rto_cpu`: the CPU that pushes; `None` while no walk is under way.
+    pub cpu: Option<Cpu>,
+    /// `rto_loop` and `rto_loop_next`: a CPU has asked since the walk began.
+    pub again: bool,
+}
+
+/// The realtime class of all CPUs.
+#[derive(Clone, Debug)]
+pub struct RtState {
+    pub cpus: Vec<RtCpu>,
+    /// By task: what makes it a realtime task.
+    tasks: Vec<Option<RtTask>>,
+    /// RT throttling; `None` with the fair server.
+    pub bandwidth: Option<RtBandwidth>,
+    /// The fair server; `None` with RT throttling.
+    pub server: Option<ServerParams>,
+    /// `sched_rr_timeslice`, ticks.
+    rr_timeslice: u32,
+    /// `rt_period_active`.
+    pub period_active: bool,
+    /// `find_lowest_rq()` takes CPUs in turn.
+    pub distributes: bool,
+    /// RT_PUSH_IPI.
+    pub push_ipi: bool,
+    /// RT_RUNTIME_SHARE.
+    runtime_share: bool,
+    pub rto: Rto,
+    /// By the CPU that balances for a group and its number of CPUs: `group->sgc`.
+    pub sgc: BTreeMap<(Cpu, u32), Sgc>,
+}
+
+impl RtState {
+    /// The state at the start, if the workload has realtime tasks.
+    pub fn new(model: &Model<'_>, tunables: &Tunables, form: RtBandwidthForm, distributes: bool) -> Option<Box<Self>> {
+        if model.workload.tasks.iter().all(|task| task.realtime.is_none()) {
+            return None;
+        }
+        let runtime_us = tunables.sched_rt_runtime_us.unwrap_or(950_000);
+        let period_us = tunables.sched_rt_period_us.unwrap_or(1_000_000);
+        let throttling = RtBandwidth { runtime: Some(runtime_us * 1000), period: period_us * 1000 };
+        let server = ServerParams {
+            runtime: tunables.fair_server_runtime.unwrap_or(50_000_000),
+            period: tunables.fair_server_period.unwrap_or(1_000_000_000),
+        };
+        let slice_ms = tunables.sched_rr_timeslice_ms.unwrap_or(100);
+        let cpu = |&capacity: &u64| RtCpu {
+            rq: RtRq::new(runtime_us * 1000),
+            server: FairServer::default(),
+            accounted: 0,
+            distributed: 0,
+            cpu_capacity: capacity,
+        };
+        Some(Box::new(RtState {
+            cpus: model.capacity.iter().map(cpu).collect(),
+            tasks: Vec::new(),
+            bandwidth: (form == RtBandwidthForm::Throttling).then_some(throttling),
+            server: (form == RtBandwidthForm::FairServer).then_some(server),
+            // msecs_to_jiffies() rounds up.
+            rr_timeslice: (slice_ms * model.hz).div_ceil(1000) as u32,
+            period_active: false,
+            distributes,
+            push_ipi: model.features.has(Feature::RT_PUSH_IPI),
+            runtime_share: model.features.has(Feature::RT_RUNTIME_SHARE),
+            rto: Rto::default(),
+            sgc: BTreeMap::new(),
+        }))
+    }
+
+    /// Gives a task its realtime policy.
+    pub fn add(&mut self, id: TaskId, realtime: Realtime) {
+        let (priority, time_slice) = match realtime {
+            Realtime::Fifo(priority) => (priority, None),
+            Realtime::Rr(priority) => (priority, Some(self.rr_timeslice)),
+        };
+        self.set(id, Some(RtTask { prio: NO_RT_PRIO - priority, time_slice }));
+    }
+
+    /// A forked task inherits the policy of its parent.
+    pub fn inherit(&mut self, child: TaskId, parent: TaskId) {
+        let slice = self.rr_timeslice;
+        let of = self.task(parent).map(|rt| RtTask { time_slice: rt.time_slice.map(|_| slice), ..*rt });
+        self.set(child, of);
+    }
+
+    fn set(&mut self, id: TaskId, rt: Option<RtTask>) {
+        let at = id.0 as usize;
+        if self.tasks.len() <= at {
+            self.tasks.resize(at + 1, None);
+        }
+        self.tasks[at] = rt;
+    }
+
+    /// What makes a task a realtime task; `None` for a fair one.
+    #[inline]
+    pub fn task(&self, id: TaskId) -> Option<&RtTask> {
+        self.tasks.get(id.0 as usize).and_then(Option::as_ref)
+    }
+
+    fn task_mut(&mut self, id: TaskId) -> Option<&mut RtTask> {
+        self.tasks.get_mut(id.0 as usize).and_then(Option::as_mut)
+    }
+
+    /// `balance_runtime()`: with RT_RUNTIME_SHARE a CPU whose tasks have run for too long borrows from all others.
+    pub fn balance_runtime(&mut self, cpu: Cpu) {
+        let Some(bandwidth) = self.bandwidth.filter(|_| self.runtime_share) else { return };
+        if !self.cpus[cpu as usize].rq.wants_more() {
+            return;
+        }
+        let nr_cpus = self.cpus.len() as u32;
+        for other in (0..nr_cpus).filter(|&other| other != cpu) {
+            let [of, other] =
+                self.cpus.get_disjoint_mut([cpu as usize, other as usize]).expect("two CPUs of the machine");
+            of.rq.borrow_from(&mut other.rq, nr_cpus, &bandwidth);
+        }
+    }
+
+    /// The CPUs that have pushable tasks (`rd->rto_mask`).
+    pub fn overloaded(&self) -> SmallVec<[Cpu; 8]> {
+        (0..self.cpus.len() as Cpu).filter(|&cpu| self.cpus[cpu as usize].rq.overloaded()).collect()
+    }
+}
+
+impl System<'_> {
+    /// `rt_task()`.
+    #[inline]
+    pub fn is_rt(&self, id: TaskId) -> bool {
+        self.rt.as_ref().is_some_and(|rt| rt.task(id).is_some())
+    }
+
+    /// `p->prio` of the task that a CPU runs, if that is a realtime task.
+    pub fn curr_rt_prio(&self, cpu: Cpu) -> Option<u8> {
+        let curr = self.cpus[cpu as usize].curr?;
+        self.rt.as_ref().and_then(|rt| rt.task(curr)).map(|rt| rt.prio)
+    }
+}
