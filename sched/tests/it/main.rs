@@ -51,3 +51,4 @@ mod vectors_runqueue;
 mod vectors_sched_cache;
 mod vectors_select;
 mod vectors_select_asym;
+mod vectors_task_group;
