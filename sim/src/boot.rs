@@ -84,6 +84,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             dequeued: SmallVec::new(),
             asym_nr_idle_scan: nr_cpus as i32,
             sched_cache: CacheState::new(model, INITIAL_JIFFIES),
+            task_groups: None,
         };
         let mut sim = Sim {
             sys,
@@ -109,6 +110,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         sim.add_domains();
         sim.add_kworkers();
         sim.add_rcu_kthread();
+        sim.sys.add_task_groups(&model.workload.groups);
         sim.add_tasks();
         sim.pm_start();
         sim
@@ -236,7 +238,8 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
 fn entity(task: &wakelab_workload::Task, forgets_slices: bool) -> Entity {
     let policy = if task.idle_policy { Policy::Idle } else { Policy::Normal };
     // A task of policy SCHED_IDLE cannot ask for a slice (fair_policy()).
-    Entity::new(policy, task.nice, if task.idle_policy || forgets_slices { 0 } else { task.slice_ns })
+    let slice = if task.idle_policy || forgets_slices { 0 } else { task.slice_ns };
+    Entity::new(policy, task.nice, slice).in_group(task.group)
 }
 
 /// Whether sums over groups are kept. With UTIL_EST_FASTER a CPU's utilisation changes while nothing happens there.

@@ -8,6 +8,7 @@ use crate::pm::Pm;
 use crate::sched_cache::CacheState;
 use crate::search::{PositionEntry, SearchEntry};
 use crate::task::Task;
+use crate::task_group::TaskGroups;
 use smallvec::SmallVec;
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{BalanceView, CacheGroup, LlcStats};
@@ -118,6 +119,8 @@ pub struct System<'m> {
     pub asym_nr_idle_scan: i32,
     /// What cache-aware balancing keeps; `None` where it is off.
     pub sched_cache: Option<Box<CacheState>>,
+    /// What the groups' run queues share; `None` without control groups.
+    pub task_groups: Option<Box<TaskGroups>>,
 }
 
 impl System<'_> {
@@ -439,6 +442,7 @@ impl BalanceView for System<'_> {
         match &self.cpus[cpu as usize].rq {
             FairRq::Cfs(rq) => [rq.next(), rq.last()].contains(&Some(task)),
             FairRq::Eevdf(rq) => rq.next() == Some(task),
+            FairRq::Groups(rq) => rq.is_buddy(&self.es, task),
         }
     }
 
@@ -447,8 +451,7 @@ impl BalanceView for System<'_> {
     }
 
     fn task_h_load(&self, task: TaskId) -> u64 {
-        // Without groups the share of the run queue's load is the task's own, but for rounding.
-        self.tasks[task.0 as usize].avg.load_avg
+        self.h_load_now(task)
     }
 
     fn task_util_est(&self, task: TaskId) -> u64 {
@@ -465,7 +468,7 @@ impl BalanceView for System<'_> {
 
     fn entity_eligible(&self, cpu: Cpu, task: TaskId) -> bool {
         match &self.cpus[cpu as usize].rq {
-            FairRq::Cfs(_) => true,
+            FairRq::Cfs(_) | FairRq::Groups(_) => true,
             FairRq::Eevdf(rq) => rq.entity_eligible(&self.es, task),
         }
     }

@@ -26,6 +26,7 @@ fn workload(programs: Vec<Vec<Op>>, channels: u32, tasks: Vec<(u32, Vec<u32>, Op
             affinity,
             process: (n % 3 == 0).then_some(0),
             footprint: 0,
+            group: 0,
         })
         .collect();
     workload

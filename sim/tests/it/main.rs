@@ -27,4 +27,5 @@ mod spread;
 mod spread_by_load;
 mod support;
 mod sync;
+mod task_groups;
 mod unequal_cpus;

@@ -102,6 +102,7 @@ impl Benchmark for Netperf {
             affinity: None,
             process: None,
             footprint: 0,
+            group: 0,
         };
         let channels = (0..pairs).flat_map(|pair| [channel("request", pair), channel("reply", pair)]).collect();
         let tasks = (0..pairs).flat_map(|pair| [task(0, pair), task(1, pair)]).collect();

@@ -173,6 +173,7 @@ impl Benchmark for Schbench {
             affinity: None,
             process: None,
             footprint: 0,
+            group: 0,
         };
         TaskSet {
             programs: vec![program("message thread", message), program("worker", worker)],

@@ -4,12 +4,12 @@ use super::resource::ResourceDef;
 use super::step::{Names, idle_policy, program as program_named};
 use super::{Place, name, short};
 use crate::validate::{NR_CPUS_MAX, with_children};
-use crate::{Load, Op, Program, Task};
+use crate::{Group, Load, Op, Program, Task};
 use std::collections::HashMap;
 use std::sync::Arc;
 use wakelab_input::{InputError, Table, parse_cpulist};
 
-pub(super) const KEYS: [&str; 11] = [
+pub(super) const KEYS: [&str; 12] = [
     "name",
     "program",
     "count",
@@ -21,6 +21,7 @@ pub(super) const KEYS: [&str; 11] = [
     "cpus",
     "process",
     "footprint_kib",
+    "group",
 ];
 
 /// How many tasks there are of one description.
@@ -100,7 +101,12 @@ impl TaskDef {
 }
 
 /// Reads tasks, which run one of the programs and have the resources of these names.
-pub(super) fn read(table: &Table<'_>, names: &Names<'_>, own: &mut OwnResources<'_>) -> Result<TaskDef, InputError> {
+pub(super) fn read(
+    table: &Table<'_>,
+    names: &Names<'_>,
+    own: &mut OwnResources<'_>,
+    groups: &[Group],
+) -> Result<TaskDef, InputError> {
     let program = program_named(table, "program", names)?;
     let counts = 1..=u64::from(Load::INSTANCES_MAX);
     let number = match (table.number("count", &counts)?, table.number("per_instance", &(1..=1_000))?) {
@@ -132,6 +138,7 @@ pub(super) fn read(table: &Table<'_>, names: &Names<'_>, own: &mut OwnResources<
         affinity: affinity(table)?,
         process: None,
         footprint: 1024 * table.number("footprint_kib", &(0..=1 << 40))?.unwrap_or(0),
+        group: super::group::number(table, "group", groups)?,
     };
     let process = match table.text("process")? {
         None if task.footprint != 0 => {

@@ -137,6 +137,7 @@ impl RtApp {
                     // Its threads are of one process; their switches stay whole, so that runs stay what they were.
                     process: None,
                     footprint: 0,
+                    group: 0,
                 }));
             }
         }
@@ -155,6 +156,7 @@ impl RtApp {
             cpu_sets: self.cpu_sets.clone(),
             distributions: vec![],
             params: vec![],
+            groups: vec![],
         }
     }
 

@@ -11,6 +11,7 @@ mod file_calls;
 mod forks;
 mod frequency;
 mod fuzz_corpus;
+mod groups;
 mod guide;
 mod large_files;
 mod netperf;

@@ -81,6 +81,7 @@ pub fn workload(programs: Vec<Vec<Op>>, tasks: Vec<(u32, Vec<u32>, Vec<u32>, boo
         affinity: Some(cpus),
         process: None,
         footprint: 0,
+        group: 0,
     };
     workload.tasks = tasks.into_iter().map(task).collect();
     workload
