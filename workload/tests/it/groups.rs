@@ -24,7 +24,7 @@ idle = true
 
 [[program]]
 name = "p"
-ops = [{run = "50us"}, "done", {sleep = "1us"}, {repeat = {to = 0}}]
+ops = ["begin", {run = "50us"}, "done", {sleep = "1us"}, {repeat = {to = 0}}]
 
 [[task]]
 name = "t"
