@@ -6,7 +6,8 @@
 //! sources, which the fields of [`CfsRules`] and [`EevdfRules`] name, and are compared with a second, slow
 //! implementation.
 //!
-//! A run queue is one CPU's `struct cfs_rq`: flat, or up to 6.1 with control groups ([`GroupedCfsRq`]). What it knows about a task is the task's [`Entity`]
+//! A run queue is one CPU's `struct cfs_rq`: flat, or up to 6.1 with control groups
+//! ([`GroupedCfsRq`]). What it knows about a task is the task's [`Entity`]
 //! (`struct sched_entity`). The caller owns the entities of all tasks in one [`Entities`] and passes them to every
 //! operation; a run queue links the waiting ones into its tree and stores only task numbers. Migrating a task
 //! is therefore a dequeue from one queue and an enqueue on another, as in the kernel, and nothing is copied or
