@@ -44,6 +44,7 @@ fn cfs() -> FairRq {
         gentle_fair_sleepers: true,
         start_debit: true,
         wakeup_preemption: true,
+        alt_period: true,
         base_slice: true,
         next_marker: true,
         last_buddy: true,

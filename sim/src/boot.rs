@@ -87,6 +87,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             sched_cache: CacheState::new(model, INITIAL_JIFFIES),
             uclamp: UclampState::new(model),
             rt: model.realtime(setup.kernel),
+            task_groups: None,
         };
         let mut sim = Sim {
             sys,
@@ -112,6 +113,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         sim.add_domains();
         sim.add_kworkers();
         sim.add_rcu_kthread();
+        sim.sys.add_task_groups(&model.workload.groups);
         sim.add_tasks();
         sim.pm_start();
         sim
@@ -242,7 +244,8 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
 fn entity(task: &wakelab_workload::Task, forgets_slices: bool) -> Entity {
     let policy = if task.idle_policy { Policy::Idle } else { Policy::Normal };
     // A task of policy SCHED_IDLE cannot ask for a slice (fair_policy()).
-    Entity::new(policy, task.nice, if task.idle_policy || forgets_slices { 0 } else { task.slice_ns })
+    let slice = if task.idle_policy || forgets_slices { 0 } else { task.slice_ns };
+    Entity::new(policy, task.nice, slice).in_group(task.group)
 }
 
 /// Whether sums over groups are kept. Realtime tasks change the capacities of groups. With UTIL_EST_FASTER a

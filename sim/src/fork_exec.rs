@@ -42,7 +42,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         match parent {
             _ if self.sys.is_rt(id) => {}
             Some(_) => {
-                let resched = self.sys.cpus[this_cpu as usize].rq.task_fork(&mut self.sys.es, now, id);
+                let resched = self.sys.on_rq(this_cpu, |rq, es, now| rq.task_fork(es, now, id));
                 if self.sys.note_resched(this_cpu, resched).is_now() {
                     self.resched(this_cpu, this_cpu);
                 }
@@ -59,11 +59,11 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.uclamp_fork(id, parent.map(|(_, parent)| parent));
         let cpu = self.fork_cpu(this_cpu, parent.map(|(_, parent)| parent), id);
         let weight = u64::from(self.sys.es[id].load.weight);
-        let task = &mut self.sys.tasks[id.0 as usize];
-        task.cpu = cpu;
-        let c = &self.sys.cpus[cpu as usize];
-        if self.sys.rt.as_ref().is_none_or(|rt| rt.task(id).is_none()) {
-            post_init_entity_util_avg(&mut task.avg, weight, &c.pelt, model.capacity[cpu as usize]);
+        self.sys.tasks[id.0 as usize].cpu = cpu;
+        if !self.sys.is_rt(id) {
+            self.sys.cfs_rq_of(cpu, id, |cfs_rq, task| {
+                post_init_entity_util_avg(&mut task.avg, weight, cfs_rq, model.capacity[cpu as usize]);
+            });
         }
         let mut resched = self.enqueue(cpu, id, EnqueueFlags::INITIAL);
         self.emit(|_| Event::Enqueue { cpu, task: id.0 });
@@ -181,5 +181,6 @@ impl<S: Sink> Sim<'_, '_, S> {
 
 /// The entity of a forked task, with what it inherits from its parent (`sched_fork()`).
 fn child_of(parent: &Entity) -> Entity {
-    Entity::new(parent.policy, parent.nice, if parent.custom_slice { parent.slice } else { 0 })
+    let slice = if parent.custom_slice { parent.slice } else { 0 };
+    Entity::new(parent.policy, parent.nice, slice).in_group(parent.group)
 }

@@ -27,6 +27,7 @@ mod supported;
 mod syscalls;
 mod system;
 mod task;
+mod task_group;
 mod tick;
 mod try_to_wake_up;
 mod uclamp;

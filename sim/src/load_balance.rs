@@ -151,9 +151,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.account_mm_sched(src);
         self.sys.uclamp_dec(src, task);
         self.sys.load_dequeue(src, task, false);
-        let now = self.sys.clock_task(src);
-        let c = &mut self.sys.cpus[src as usize];
-        let mut resched = c.rq.dequeue_task(&mut self.sys.es, now, task, DequeueFlags::empty()).resched;
+        let dequeued = self.sys.on_rq(src, |rq, es, now| rq.dequeue_task(es, now, task, DequeueFlags::empty()));
+        let mut resched = dequeued.resched;
         self.sys.dequeued(src, task);
         if self.sys.model.hrtick.is_some_and(|form| form != HrtickForm::IfInactive) {
             resched |= self.hrtick_update(src);

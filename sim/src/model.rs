@@ -192,6 +192,7 @@ impl<'a> Model<'a> {
         let hz = u64::from(kernel.hz.value);
         let run_queue = FairRules::of(kernel, features, nr_cpus as usize)
             .map_err(|error| SimError::Kernel(format!("{}: {error}", kernel.name)))?;
+        crate::task_group::check(kernel, &run_queue, workload, mechanisms.softirq_util)?;
         let rules = Rules::new(kernel, features, domains)
             .map_err(|error| SimError::Machine(format!("machine {}: {error}", machine.name)))?;
         let noise = machine.noise;
@@ -278,6 +279,7 @@ impl<'a> Model<'a> {
     pub fn may_be_sched_idle(&self) -> bool {
         let sets = |op: &Op| matches!(op, Op::Call(Call::IdlePolicy(true)));
         self.workload.tasks.iter().any(|task| task.idle_policy)
+            || self.workload.groups.iter().any(|group| group.idle)
             || self.workload.programs.iter().any(|program| program.ops.iter().any(sets))
     }
 

@@ -7,18 +7,24 @@ use wakelab_sched::pelt::{
     CfsRqState, EntityState, MigrationSource, UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg,
     migrate_task_rq_fair, remove_entity_load_avg, update_cfs_rq_load_avg, update_load_avg,
 };
-use wakelab_sched::runqueue::TaskId;
+use wakelab_sched::runqueue::{FairRq, TaskId};
 
 impl System<'_> {
     #[inline]
     pub fn queue(&self, cpu: Cpu) -> CfsRqState {
         let c = &self.cpus[cpu as usize];
+        if let FairRq::Groups(rq) = &c.rq {
+            return rq.state(0);
+        }
         CfsRqState { weight: c.weight, h_nr_runnable: c.h_nr_queued() - c.rq.nr_delayed(), curr: c.rq.curr().is_some() }
     }
 
     /// `update_load_avg()` of a task and its run queue, before the run queue changes.
     #[inline]
     pub fn update_load(&mut self, cpu: Cpu, task: TaskId, flags: UpdateFlags) {
+        if self.task_groups.is_some() {
+            return self.group_update_load(cpu, task, flags);
+        }
         let (mut queue, now) = (self.queue(cpu), self.clock_pelt(cpu));
         let e = &self.es[task];
         let c = &mut self.cpus[cpu as usize];
@@ -47,6 +53,9 @@ impl System<'_> {
     /// already; before, there was none, or the averages are up to date with the previous one.
     #[inline]
     pub fn load_set_next(&mut self, cpu: Cpu, task: TaskId) {
+        if self.task_groups.is_some() {
+            return self.group_set_next(cpu, task);
+        }
         let (queue, now) = (CfsRqState { curr: false, ..self.queue(cpu) }, self.clock_pelt(cpu));
         let e = &self.es[task];
         let weight = u64::from(e.load.weight);
@@ -59,6 +68,9 @@ impl System<'_> {
 
     /// `update_blocked_averages()`.
     pub fn update_blocked(&mut self, cpu: Cpu) {
+        if self.task_groups.is_some() {
+            return self.group_update_blocked(cpu);
+        }
         let (queue, now) = (self.queue(cpu), self.clock_pelt(cpu));
         let changed = update_cfs_rq_load_avg(now, &mut self.cpus[cpu as usize].pelt, &queue);
         self.util_change(cpu, changed);
@@ -117,7 +129,7 @@ impl System<'_> {
     /// `task_dead_fair()`: the averages of an exited task leave its run queue at the queue's next update.
     pub fn load_dead(&mut self, task: TaskId) {
         let (cpu, weight) = (self.tasks[task.0 as usize].cpu, u64::from(self.es[task].load.weight));
-        remove_entity_load_avg(&mut self.tasks[task.0 as usize].avg, weight, &mut self.cpus[cpu as usize].pelt);
+        self.cfs_rq_of(cpu, task, |cfs_rq, task| remove_entity_load_avg(&mut task.avg, weight, cfs_rq));
     }
 
     /// `migrate_task_rq_fair()`: a waking task leaves the run queue it slept on.
@@ -127,8 +139,7 @@ impl System<'_> {
         let weight = u64::from(self.es[task].load.weight);
         let clock = self.rq_clock(from);
         let sched_clock = BOOT_NS + self.now;
-        let c = &mut self.cpus[from as usize];
-        let source = MigrationSource { clock: &clock, is_idle: c.curr_idle, sched_clock };
-        migrate_task_rq_fair(&mut self.tasks[task.0 as usize].avg, weight, &mut c.pelt, &source);
+        let source = MigrationSource { clock: &clock, is_idle: self.cpus[from as usize].curr_idle, sched_clock };
+        self.cfs_rq_of(from, task, |cfs_rq, task| migrate_task_rq_fair(&mut task.avg, weight, cfs_rq, &source));
     }
 }

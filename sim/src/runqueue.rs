@@ -34,11 +34,11 @@ impl System<'_> {
             return Some(next);
         }
         self.account_mm_sched(cpu);
-        let (queue, now) = (self.queue(cpu), self.clock_task(cpu));
+        let queue = self.queue(cpu);
         let c = &mut self.cpus[cpu as usize];
         (c.need_resched, c.need_resched_lazy) = (false, false);
         let blocks = c.rq.curr().filter(|_| prev != Prev::Runs);
-        let switch = c.rq.schedule(&mut self.es, now, prev);
+        let switch = self.on_rq(cpu, |rq, es, now| rq.schedule(es, now, prev));
         if let Some(task) = blocks.filter(|task| !self.es[*task].on_rq && !switch.reaped.contains(task)) {
             self.dequeued(cpu, task);
         }
@@ -100,9 +100,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.io_enqueue(cpu, task);
         self.sys.load_enqueue(cpu, task, wakes);
         self.sys.account_mm_sched(cpu);
-        let now = self.sys.clock_task(cpu);
+        let resched = self.sys.on_rq(cpu, |rq, es, now| rq.enqueue_task(es, now, task, flags));
         let c = &mut self.sys.cpus[cpu as usize];
-        let resched = c.rq.enqueue_task(&mut self.sys.es, now, task, flags);
         c.nr_running += 1;
         c.weight += u64::from(self.sys.es[task].load.weight);
         c.cfs_tasks.enqueue(task);
@@ -134,9 +133,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         {
             return preempted.resched;
         }
-        let (queue, now) = (self.sys.queue(cpu), self.sys.clock_task(cpu));
-        let c = &mut self.sys.cpus[cpu as usize];
-        let preempted = c.rq.wakeup_preempt(&mut self.sys.es, now, task, flags, c.need_resched);
+        let (queue, need_resched) = (self.sys.queue(cpu), self.sys.cpus[cpu as usize].need_resched);
+        let preempted = self.sys.on_rq(cpu, |rq, es, now| rq.wakeup_preempt(es, now, task, flags, need_resched));
         for &task in &preempted.reaped {
             self.sys.reaped(cpu, task, &queue);
         }

@@ -230,13 +230,12 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
             return yields;
         }
-        let now = self.sys.clock_task(cpu);
         let c = &mut self.sys.cpus[cpu as usize];
         if c.rq.nr_queued() == 1 && !c.need_resched {
             return false;
         }
         self.sys.account_mm_sched(cpu);
-        self.sys.cpus[cpu as usize].rq.yield_task(&mut self.sys.es, now);
+        self.sys.on_rq(cpu, |rq, es, now| rq.yield_task(es, now));
         self.reschedule(cpu, id);
         true
     }
@@ -263,15 +262,16 @@ impl<S: Sink> Sim<'_, '_, S> {
         change: impl FnOnce(&mut FairRq, &mut Entities, u64, bool) -> Resched,
     ) -> bool {
         self.sys.update_load(cpu, id, UpdateFlags::empty());
-        let now = self.sys.clock_task(cpu);
         let old = u64::from(self.sys.es[id].load.weight);
-        let c = &mut self.sys.cpus[cpu as usize];
-        let resched = change(&mut c.rq, &mut self.sys.es, now, c.need_resched);
+        let need_resched = self.sys.cpus[cpu as usize].need_resched;
+        let resched = self.sys.on_rq(cpu, |rq, es, now| change(rq, es, now, need_resched));
         let new = u64::from(self.sys.es[id].load.weight);
-        let avg = &mut self.sys.tasks[id.0 as usize].avg;
-        dequeue_runnable_load_avg(&mut c.pelt, avg, old);
-        reweight_entity(&mut c.pelt, avg, old, new);
-        enqueue_runnable_load_avg(&mut c.pelt, avg, new);
+        self.sys.cfs_rq_of(cpu, id, |cfs_rq, task| {
+            dequeue_runnable_load_avg(cfs_rq, &task.avg, old);
+            reweight_entity(cfs_rq, &mut task.avg, old, new);
+            enqueue_runnable_load_avg(cfs_rq, &task.avg, new);
+        });
+        let c = &mut self.sys.cpus[cpu as usize];
         c.weight = c.weight - old + new;
         c.cfs_tasks.move_to_head(id);
         self.sys.touch(cpu);

@@ -9,6 +9,7 @@ use crate::rt::RtState;
 use crate::sched_cache::CacheState;
 use crate::search::{PositionEntry, SearchEntry};
 use crate::task::Task;
+use crate::task_group::TaskGroups;
 use crate::uclamp::UclampState;
 use smallvec::SmallVec;
 use wakelab_sched::CpuMask;
@@ -125,6 +126,8 @@ pub struct System<'m> {
     pub uclamp: Option<Box<UclampState>>,
     /// The realtime class; `None` without realtime tasks.
     pub rt: Option<Box<RtState>>,
+    /// What the groups' run queues share; `None` without control groups.
+    pub task_groups: Option<Box<TaskGroups>>,
 }
 
 impl System<'_> {
@@ -457,6 +460,7 @@ impl BalanceView for System<'_> {
         match &self.cpus[cpu as usize].rq {
             FairRq::Cfs(rq) => [rq.next(), rq.last()].contains(&Some(task)),
             FairRq::Eevdf(rq) => rq.next() == Some(task),
+            FairRq::Groups(rq) => rq.is_buddy(&self.es, task),
         }
     }
 
@@ -465,8 +469,7 @@ impl BalanceView for System<'_> {
     }
 
     fn task_h_load(&self, task: TaskId) -> u64 {
-        // Without groups the share of the run queue's load is the task's own, but for rounding.
-        self.tasks[task.0 as usize].avg.load_avg
+        self.h_load_now(task)
     }
 
     fn task_util_est(&self, task: TaskId) -> u64 {
@@ -491,7 +494,7 @@ impl BalanceView for System<'_> {
 
     fn entity_eligible(&self, cpu: Cpu, task: TaskId) -> bool {
         match &self.cpus[cpu as usize].rq {
-            FairRq::Cfs(_) => true,
+            FairRq::Cfs(_) | FairRq::Groups(_) => true,
             FairRq::Eevdf(rq) => rq.entity_eligible(&self.es, task),
         }
     }

@@ -40,10 +40,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         if let Some(curr) = self.sys.cpus[cpu as usize].rq.curr() {
             self.sys.update_load(cpu, curr, UpdateFlags::empty());
             self.sys.account_mm_sched(cpu);
-            let now = self.sys.clock_task(cpu);
-            let c = &mut self.sys.cpus[cpu as usize];
+            let c = &self.sys.cpus[cpu as usize];
             let pending = Tick { lazy: c.need_resched_lazy, hrtick_active: c.hrtick.expires.is_some() };
-            let resched = c.rq.tick(&mut self.sys.es, now, pending);
+            let resched = self.sys.on_rq(cpu, |rq, es, now| rq.tick(es, now, pending));
             if self.sys.note_resched(cpu, resched).is_now() {
                 self.sys.cpus[cpu as usize].need_resched = true;
             }
@@ -100,7 +99,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn hrtick_update(&mut self, cpu: Cpu) -> Resched {
         match self.sys.model.hrtick {
             None => Resched::No,
-            Some(_) if !self.sys.cpus[cpu as usize].rq.hrtick_update_restarts() => Resched::No,
+            Some(_) if !self.sys.cpus[cpu as usize].rq.hrtick_update_restarts(&self.sys.es) => Resched::No,
             Some(HrtickForm::IfInactive) if self.sys.cpus[cpu as usize].hrtick.expires.is_some() => Resched::No,
             Some(_) => self.hrtick_start(cpu),
         }
@@ -142,8 +141,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if let Some(curr) = self.sys.cpus[cpu as usize].rq.curr() {
             self.sys.update_load(cpu, curr, UpdateFlags::empty());
             self.sys.account_mm_sched(cpu);
-            let now = self.sys.clock_task(cpu);
-            let resched = self.sys.cpus[cpu as usize].rq.hrtick_tick(&mut self.sys.es, now);
+            let resched = self.sys.on_rq(cpu, |rq, es, now| rq.hrtick_tick(es, now));
             if self.sys.note_resched(cpu, resched).is_now() {
                 self.sys.cpus[cpu as usize].need_resched = true;
             }

@@ -13,7 +13,6 @@ use crate::task::{IoWait, State};
 use wakelab_events::sim::{Event, Queued, Sink};
 use wakelab_kernel::{Feature, Wakelist};
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::pelt::task_h_load;
 use wakelab_sched::runqueue::{EnqueueFlags, IN_TASK, Resched, TaskId};
 use wakelab_sched::select::policy::Hooks;
 use wakelab_sched::select::{Decision, WakeFlags, Wakee, Waker, Wakeup, record_wakee};
@@ -138,9 +137,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         *flips = record_wakee(*flips, u64::from(waking.wakee.0), jiffies, model.hz);
         let wakee_flips = flips.wakee_flips;
         let h_load = match waking.waker {
-            Some(task) => {
-                task_h_load(&self.sys.tasks[task.0 as usize].avg, &mut self.sys.cpus[cpu as usize].pelt, jiffies)
-            }
+            Some(task) => self.sys.h_load(task),
             None => 0,
         };
         let wakes_waker = waking
@@ -472,9 +469,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.uclamp_inc(dest, wakee, true);
         }
         self.sys.load_enqueue(dest, wakee, true);
-        let now = self.sys.clock_task(dest);
-        let c = &mut self.sys.cpus[dest as usize];
-        let mut resched = c.rq.enqueue_task(&mut self.sys.es, now, wakee, EnqueueFlags::WAKEUP);
+        let mut resched = self.sys.on_rq(dest, |rq, es, now| rq.enqueue_task(es, now, wakee, EnqueueFlags::WAKEUP));
         if uclamp_last {
             self.sys.uclamp_inc(dest, wakee, true);
         }
@@ -526,11 +521,12 @@ impl<'m> System<'m> {
     /// A task that has run before, as a wake-up's placement sees it.
     #[inline]
     pub fn wakee(&mut self, id: TaskId) -> Wakee<'m> {
+        let h_load = self.h_load(id);
         let task = &self.tasks[id.0 as usize];
         Wakee {
             recent_used_cpu: Some(task.recent_used_cpu),
             wakee_flips: task.flips.wakee_flips,
-            h_load: task_h_load(&task.avg, &mut self.cpus[task.cpu as usize].pelt, self.jiffies),
+            h_load,
             idle_policy: self.es[id].is_idle(),
             util_avg: task.avg.util_avg,
             runnable_avg: task.avg.runnable_avg,

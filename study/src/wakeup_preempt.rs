@@ -298,6 +298,7 @@ impl Restored {
         match &self.rq {
             FairRq::Cfs(_) => None,
             FairRq::Eevdf(rq) => Some((rq.sum_w_vruntime(), rq.sum_weight())),
+            FairRq::Groups(_) => unreachable!("a recorded queue is that of the root group"),
         }
     }
 
@@ -318,6 +319,7 @@ impl Restored {
         let (buddies, virtual_time, curr) = match &self.rq {
             FairRq::Cfs(rq) => ((pid(rq.next()), pid(rq.last())), rq.min_vruntime(), [e.vruntime, 0, 0, 0]),
             FairRq::Eevdf(rq) => ((pid(rq.next()), 0), rq.zero_vruntime(), [e.vruntime, e.deadline, e.slice, e.vprot]),
+            FairRq::Groups(_) => unreachable!("a recorded queue is that of the root group"),
         };
         Outcome { resched: row.resched.0 | asked, buddies, nr_queued: self.rq.nr_queued(), virtual_time, curr }
     }

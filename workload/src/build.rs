@@ -230,6 +230,7 @@ fn of_benchmark(
         cpu_sets: vec![],
         distributions: vec![],
         params: values.into_params(),
+        groups: vec![],
     })
 }
 

@@ -166,6 +166,9 @@ pub struct Task {
     /// The realtime policy; `None` for a task of the fair class. Tasks that it forks inherit it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub realtime: Option<Realtime>,
+    /// Its control group: a number of [`Workload::groups`], from 1; 0 for the root.
+    #[serde(skip_serializing_if = "is_root")]
+    pub group: u32,
 }
 
 /// A realtime policy, with its `sched_priority`, 1 to 99; 99 is the most urgent.
@@ -176,6 +179,10 @@ pub enum Realtime {
     Fifo(u8),
     /// SCHED_RR: the same, and takes turns with tasks of its priority.
     Rr(u8),
+}
+
+fn is_root(group: &u32) -> bool {
+    *group == 0
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -203,6 +210,7 @@ impl Task {
             uclamp_min: None,
             uclamp_max: None,
             realtime: None,
+            group: 0,
         }
     }
 }
@@ -252,6 +260,31 @@ pub struct Workload {
     pub distributions: Vec<Distribution>,
     /// The parameters that the model was built with.
     pub params: Vec<Param>,
+    /// The control groups, those above before those in them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<Group>,
+}
+
+/// A control group of the CPU controller.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// The group that it is in: a number of [`Workload::groups`], from 1, below its own; 0 for the root.
+    pub parent: u32,
+    /// `cpu.weight`, 1 to 10000: 100 weighs what a task of nice 0 does.
+    pub weight: u32,
+    /// `cpu.idle`: next to the others of its parent it is as a task of policy SCHED_IDLE. It then weighs 3/1024 of a
+    /// task of nice 0, whatever its weight is.
+    pub idle: bool,
+}
+
+impl Group {
+    /// `tg->shares`, 1024 times a task's weight: 1024 for each hundredth of `cpu.weight` (`sched_weight_from_cgroup()`),
+    /// or that of SCHED_IDLE (`sched_group_set_idle()`).
+    pub fn shares(&self) -> u64 {
+        if self.idle { 3 << 10 } else { (u64::from(self.weight) * 1024 + 50) / 100 * 1024 }
+    }
 }
 
 impl Workload {

@@ -69,5 +69,6 @@ fn workload(case: &str, programs: Vec<Program>, channels: Vec<Channel>, tasks: V
         cpu_sets: vec![],
         distributions: vec![],
         params: vec![],
+        groups: vec![],
     }
 }

@@ -15,12 +15,13 @@
 //! | `attach_entity_load_avg` | `attach_entity_load_avg()`, `detach_entity_load_avg()`, `post_init_entity_util_avg()` |
 //! | `migrate_task_rq_fair` | `migrate_task_rq_fair()`, `remove_entity_load_avg()`, `migrate_se_pelt_lag()` |
 //! | `task_h_load` | `task_h_load()`, `runnable_load_avg` (5.3) |
+//! | `task_group` | `calc_group_shares()`, `update_tg_load_avg()`, `propagate_entity_load_avg()` |
 //! | [`util_est`] | `util_est_update()`, `util_est_enqueue()`, `util_est_dequeue()` |
 //! | `update_rq_clock_pelt` | `update_rq_clock_pelt()`, `update_idle_rq_clock_pelt()` |
 //!
-//! Task groups, bandwidth control (throttled time) and the averages of other classes are not modelled: `cfs_rq` is
-//! always a CPU's root run queue. Widths are those of a 64-bit kernel: arithmetic wraps, or is cut to 32 bits, exactly
-//! as the kernel's. No function reads a clock: `now` is the result of [`RqClock::rq_clock_pelt`].
+//! Bandwidth control (throttled time) and the averages of other classes are not modelled. Widths are those of a 64-bit
+//! kernel: arithmetic wraps, or is cut to 32 bits, exactly as the kernel's. No function reads a clock: `now` is the
+//! result of [`RqClock::rq_clock_pelt`].
 //!
 //! [`PeltRules`] and [`util_est::UtilEstRules`] select a kernel version's form.
 
@@ -28,6 +29,7 @@ mod accumulate_sum;
 mod attach_entity_load_avg;
 mod decay_load;
 mod migrate_task_rq_fair;
+mod task_group;
 mod task_h_load;
 mod update_load_avg;
 mod update_rq_clock_pelt;
@@ -46,6 +48,7 @@ pub use decay_load::{LOAD_AVG_MAX, LOAD_AVG_PERIOD, RUNNABLE_AVG_Y_N_INV, decay_
 pub use migrate_task_rq_fair::{
     MigrationSource, migrate_se_pelt_lag, migrate_task_rq_fair, remove_entity_load_avg, sync_entity_load_avg,
 };
+pub use task_group::{Above, GroupPelt, MIN_SHARES, Propagate, calc_group_shares, group_h_load};
 pub use task_h_load::{RunnableLoad, dequeue_runnable_load_avg, enqueue_runnable_load_avg, task_h_load};
 pub use update_load_avg::{
     CfsRqPelt, CfsRqState, Removed, UpdateFlags, cfs_rq_has_blocked_load, update_cfs_rq_load_avg, update_load_avg,

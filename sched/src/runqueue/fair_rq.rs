@@ -1,8 +1,8 @@
 //! [`FairRq`]: the methods of `fair_sched_class`, for either class.
 
 use super::{
-    CfsRq, DequeueFlags, Dequeued, EevdfRq, EnqueueFlags, Entities, FairRules, Hrtick, Policy, Preempted, Prev,
-    Resched, Switch, TaskId, Tick,
+    CfsRq, DequeueFlags, Dequeued, EevdfRq, EnqueueFlags, Entities, FairRules, GroupedCfsRq, Hrtick, Policy, Preempted,
+    Prev, Resched, Switch, TaskId, Tick,
 };
 use crate::select::WakeFlags;
 
@@ -16,6 +16,8 @@ pub enum FairRq {
     Cfs(CfsRq),
     /// Since 6.6.
     Eevdf(EevdfRq),
+    /// Up to 6.1, with control groups.
+    Groups(Box<GroupedCfsRq>),
 }
 
 /// Makes the same call on either class.
@@ -24,6 +26,7 @@ macro_rules! either {
         match $rq {
             FairRq::Cfs($inner) => $call,
             FairRq::Eevdf($inner) => $call,
+            FairRq::Groups($inner) => $call,
         }
     };
 }
@@ -68,6 +71,7 @@ impl FairRq {
         match self {
             FairRq::Cfs(rq) => rq.nr_queued(),
             FairRq::Eevdf(rq) => rq.nr_queued() - rq.nr_delayed(),
+            FairRq::Groups(rq) => rq.nr_queued(),
         }
     }
 
@@ -87,6 +91,10 @@ impl FairRq {
                 Resched::No
             }
             FairRq::Eevdf(rq) => rq.task_fork(es, now),
+            FairRq::Groups(rq) => {
+                rq.task_fork(es, now, task);
+                Resched::No
+            }
         }
     }
 
@@ -101,6 +109,10 @@ impl FairRq {
             }
             FairRq::Eevdf(rq) if es[task].on_rq => rq.requeue_delayed_entity(es, now, task),
             FairRq::Eevdf(rq) => rq.enqueue_task(es, now, task, flags),
+            FairRq::Groups(rq) => {
+                rq.enqueue_task(es, now, task, flags);
+                Resched::No
+            }
         }
     }
 
@@ -113,14 +125,20 @@ impl FairRq {
                 Dequeued { off_rq: true, resched: Resched::No }
             }
             FairRq::Eevdf(rq) => rq.dequeue_task(es, now, task, flags),
+            FairRq::Groups(rq) => {
+                rq.dequeue_task(es, now, task, flags);
+                Dequeued { off_rq: true, resched: Resched::No }
+            }
         }
     }
 
     /// Prepares a task that slept on this queue for an enqueue on another, with `WAKEUP | MIGRATED`
     /// (`migrate_task_rq_fair()`). EEVDF does nothing here: a lag is relative to V already.
     pub fn migrate_task_rq(&self, es: &mut Entities, task: TaskId) {
-        if let FairRq::Cfs(rq) = self {
-            rq.migrate_task_rq(&mut es[task]);
+        match self {
+            FairRq::Cfs(rq) => rq.migrate_task_rq(&mut es[task]),
+            FairRq::Eevdf(_) => {}
+            FairRq::Groups(rq) => rq.migrate_task_rq(es, task),
         }
     }
 
@@ -140,6 +158,7 @@ impl FairRq {
         match self {
             FairRq::Cfs(rq) => Resched::Now.when(rq.check_preempt_wakeup(es, now, task, flags, need_resched)).into(),
             FairRq::Eevdf(rq) => rq.wakeup_preempt(es, now, task, flags, need_resched),
+            FairRq::Groups(rq) => Resched::Now.when(rq.check_preempt_wakeup(es, now, task, flags, need_resched)).into(),
         }
     }
 
@@ -166,6 +185,10 @@ impl FairRq {
                 }
                 FairRq::Cfs(rq) => Resched::Now.when(rq.task_tick(es, now)),
                 FairRq::Eevdf(rq) => rq.task_tick(es, now),
+                FairRq::Groups(rq) => {
+                    let checks = !pending.hrtick_active || rq.double_tick();
+                    Resched::Now.when(rq.task_tick(es, now, checks))
+                }
             }
     }
 
@@ -181,15 +204,17 @@ impl FairRq {
         match self {
             FairRq::Cfs(rq) => rq.hrtick(es),
             FairRq::Eevdf(rq) => rq.hrtick(es, irq_util),
+            FairRq::Groups(rq) => rq.hrtick(es),
         }
     }
 
     /// Whether the hrtick is restarted when a task joins or leaves (`hrtick_update()`). CFS does not if the queue has
     /// so many tasks that its period grows with their number.
-    pub fn hrtick_update_restarts(&self) -> bool {
+    pub fn hrtick_update_restarts(&self, es: &Entities) -> bool {
         match self {
             FairRq::Cfs(rq) => rq.nr_queued() < rq.params.nr_latency,
             FairRq::Eevdf(_) => true,
+            FairRq::Groups(rq) => rq.hrtick_update_restarts(es),
         }
     }
 
@@ -201,6 +226,10 @@ impl FairRq {
                 Resched::No
             }
             FairRq::Eevdf(rq) => rq.update_curr(es, now),
+            FairRq::Groups(rq) => {
+                rq.task_tick(es, now, false);
+                Resched::No
+            }
         }
     }
 
@@ -224,6 +253,7 @@ impl FairRq {
         match self {
             FairRq::Cfs(rq) => Resched::Now.when(rq.set_user_nice(es, now, task, nice, need_resched)).into(),
             FairRq::Eevdf(rq) => rq.set_user_nice(es, now, task, nice, need_resched),
+            FairRq::Groups(rq) => Resched::Now.when(rq.set_user_nice(es, now, task, nice, need_resched)).into(),
         }
     }
 
@@ -235,13 +265,19 @@ impl FairRq {
                 Resched::No
             }
             FairRq::Eevdf(rq) => rq.set_policy(es, now, task, policy),
+            FairRq::Groups(rq) => {
+                if policy != es[task].policy {
+                    rq.sched_change(es, now, task, |e| e.policy = policy);
+                }
+                Resched::No
+            }
         }
     }
 
     /// Whether [`set_custom_slice`](Self::set_custom_slice) would change anything.
     pub fn changes_slice(&self, es: &Entities, task: TaskId, slice: u64) -> bool {
         match self {
-            FairRq::Cfs(_) => false,
+            FairRq::Cfs(_) | FairRq::Groups(_) => false,
             FairRq::Eevdf(rq) => rq.changes_slice(es, task, slice),
         }
     }
@@ -250,7 +286,7 @@ impl FairRq {
     /// ignore it.
     pub fn set_custom_slice(&mut self, es: &mut Entities, now: u64, task: TaskId, slice: u64) -> Resched {
         match self {
-            FairRq::Cfs(_) => Resched::No,
+            FairRq::Cfs(_) | FairRq::Groups(_) => Resched::No,
             FairRq::Eevdf(rq) => rq.set_custom_slice(es, now, task, slice),
         }
     }
@@ -263,11 +299,13 @@ impl FairRq {
         either!(self, rq => rq.validate(es))
     }
 
-    /// The waiting tasks in the class's order, delayed ones included. The running task is not among them.
+    /// The waiting tasks in the class's order, delayed ones included. The running task is not among them. With control
+    /// groups there is no one order, and none is returned.
     pub fn waiting<'a>(&'a self, es: &'a Entities) -> impl Iterator<Item = TaskId> + 'a {
         let (cfs, eevdf) = match self {
             FairRq::Cfs(rq) => (Some(rq.waiting(es)), None),
             FairRq::Eevdf(rq) => (None, Some(rq.waiting(es))),
+            FairRq::Groups(_) => (None, None),
         };
         cfs.into_iter().flatten().chain(eevdf.into_iter().flatten())
     }

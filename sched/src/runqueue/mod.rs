@@ -6,7 +6,8 @@
 //! sources, which the fields of [`CfsRules`] and [`EevdfRules`] name, and are compared with a second, slow
 //! implementation.
 //!
-//! A run queue is one CPU's `struct cfs_rq`: flat, without cgroups. What it knows about a task is the task's [`Entity`]
+//! A run queue is one CPU's `struct cfs_rq`: flat, or up to 6.1 with control groups
+//! ([`GroupedCfsRq`]). What it knows about a task is the task's [`Entity`]
 //! (`struct sched_entity`). The caller owns the entities of all tasks in one [`Entities`] and passes them to every
 //! operation; a run queue links the waiting ones into its tree and stores only task numbers. Migrating a task
 //! is therefore a dequeue from one queue and an enqueue on another, as in the kernel, and nothing is copied or
@@ -42,7 +43,7 @@
 //! **Delayed tasks** that are picked leave the queue: at a schedule ([`Switch::reaped`]), and since 7.2 also when a
 //! task that joins is compared with the running one ([`Preempted::reaped`]). The caller's own counts have to follow.
 //!
-//! Not modelled: cgroups, bandwidth control, core scheduling, the deadline server, proxy execution and
+//! Not modelled: cgroups of EEVDF, bandwidth control, core scheduling, the deadline server, proxy execution and
 //! `yield_to_task_fair()`. The hrtick's timer is the caller's: [`FairRq::hrtick`] returns when it expires.
 
 pub mod cfs;
@@ -56,7 +57,7 @@ mod rules;
 mod sched_entity;
 mod tasks_timeline;
 
-pub use cfs::{CfsParams, CfsRq, CfsRules};
+pub use cfs::{CfsParams, CfsRq, CfsRules, GroupedCfsRq, TaskGroup};
 pub use eevdf::{EevdfParams, EevdfRq, EevdfRules, IN_TASK, LagLimit, WakeupPreempt};
 pub use enqueue_flags::{DequeueFlags, Dequeued, EnqueueFlags};
 pub use fair_rq::FairRq;

@@ -68,6 +68,7 @@ fn cfs(kernel: &Preset, rules: &CfsRules, features: FeatureSet, nr_cpus: usize) 
         start_debit: features.has(Feature::START_DEBIT),
         wakeup_preemption: features.has(Feature::WAKEUP_PREEMPTION),
         base_slice: features.has(Feature::BASE_SLICE),
+        alt_period: features.has(Feature::ALT_PERIOD),
         next_marker: true,
         last_buddy: features.has(Feature::LAST_BUDDY),
         next_buddy: features.has(Feature::NEXT_BUDDY),

@@ -1,6 +1,6 @@
 //! `struct sched_entity` (`include/linux/sched.h`): what a run queue knows about a task.
 
-use super::load_weight::{LoadWeight, Policy};
+use super::load_weight::{LoadWeight, NICE_0_LOAD, Policy, calc_delta, calc_delta_fair};
 use super::tasks_timeline::Node;
 use std::ops::{Index, IndexMut};
 
@@ -30,7 +30,9 @@ pub struct Entity {
     pub custom_slice: bool,
     /// EEVDF: `deadline` is relative to `vruntime`.
     pub rel_deadline: bool,
-    /// Weight by policy and nice value.
+    /// What the weight of a group's entity is above `load`, in 1024ths; 0 of a task.
+    pub(super) load_rest: i16,
+    /// Weight by policy and nice value; of a group its share on the CPU, scaled down.
     pub load: LoadWeight,
     /// EEVDF: the weight that the queue uses. Up to 7.2 it equals `load`; since 7.3 it is the weight at the last
     /// enqueue, with an inverse of its own (`h_load`, `reweight_eevdf()`, 7.3).
@@ -57,9 +59,13 @@ pub struct Entity {
     /// does not need there.
     pub vprot: u64,
     pub(super) node: Node,
+    /// The group whose run queue it is on, among the CPU's; 0 for the root's (`se->cfs_rq`).
+    pub group: u32,
+    /// The group that it stands for; 0 for a task (`se->my_q`).
+    pub(super) my_q: u32,
 }
 
-const _: () = assert!(std::mem::offset_of!(Entity, slice) == 64);
+const _: () = assert!(std::mem::offset_of!(Entity, slice) == 64 && std::mem::offset_of!(Entity, load) == 8);
 
 impl Entity {
     /// The entity of a new task, not queued. `slice` is the slice that the task asked for, ns, or 0 for none: then it
@@ -73,6 +79,7 @@ impl Entity {
         Entity {
             policy,
             nice,
+            load_rest: 0,
             load,
             h_load: load,
             on_rq: false,
@@ -88,10 +95,37 @@ impl Entity {
             rel_deadline: false,
             sched_delayed: false,
             node: Node::default(),
+            group: 0,
+            my_q: 0,
         }
     }
 
-    /// Whether the task's policy is `SCHED_IDLE` (`task_has_idle_policy()`).
+    /// The weight with its full resolution (`se->load.weight`; 1024 times that of a task here).
+    #[inline]
+    pub fn full_weight(&self) -> u64 {
+        ((u64::from(self.load.weight) << 10) as i64 + i64::from(self.load_rest)) as u64
+    }
+
+    /// Sets the weight of a group's entity, at least 2, by its full resolution (`update_load_set()`).
+    pub(super) fn set_full_weight(&mut self, weight: u64) {
+        let scaled = (weight >> 10).max(2);
+        self.load = LoadWeight::sum(scaled);
+        self.load_rest = (weight as i64 - (scaled << 10) as i64) as i16;
+    }
+
+    /// `calc_delta_fair()`. A group's weight that is that of nice 0 but for the last bits is not taken for it.
+    #[inline]
+    pub(super) fn calc_delta_fair(&self, delta: u64) -> u64 {
+        if self.load_rest == 0 { calc_delta_fair(delta, self.load) } else { calc_delta(delta, NICE_0_LOAD, self.load) }
+    }
+
+    /// The same in a control group, 0 for the root.
+    pub fn in_group(self, group: u32) -> Self {
+        Entity { group, ..self }
+    }
+
+    /// Whether the task's policy is `SCHED_IDLE` (`task_has_idle_policy()`), or the group's `cpu.idle` is set
+    /// (`se_is_idle()`).
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.policy == Policy::Idle

@@ -22,6 +22,7 @@ fn equal(rules: CfsRules) {
             gentle_fair_sleepers: random.chance(80),
             start_debit: random.chance(80),
             wakeup_preemption: random.chance(95),
+            alt_period: true,
             base_slice: random.chance(80),
             next_marker: random.chance(90),
             last_buddy: random.chance(80),

@@ -51,4 +51,5 @@ mod vectors_runqueue;
 mod vectors_sched_cache;
 mod vectors_select;
 mod vectors_select_asym;
+mod vectors_task_group;
 mod vectors_uclamp;

@@ -186,6 +186,7 @@ fn cfs_params() -> impl Strategy<Value = CfsParams> {
         gentle_fair_sleepers: on.0,
         start_debit: on.1,
         wakeup_preemption: on.2,
+        alt_period: true,
         base_slice: on.3,
         next_marker: on.4,
         last_buddy: on.5,

@@ -106,17 +106,15 @@ impl System<'_> {
         of.rq.dequeue_pushable(next);
         (c.need_resched, c.need_resched_lazy) = (false, false);
         self.account_mm_sched(cpu);
-        let now = self.clock_task(cpu);
-        let c = &mut self.cpus[cpu as usize];
-        if let Some(fair) = c.rq.curr() {
-            c.rq.put_prev_task(&mut self.es, now, prev);
+        if let Some(fair) = self.cpus[cpu as usize].rq.curr() {
+            self.on_rq(cpu, |rq, es, now| rq.put_prev_task(es, now, prev));
             if prev != Prev::Runs && !self.es[fair].on_rq {
                 self.dequeued(cpu, fair);
             }
         }
         // set_next_task_rt(): if the previous task was of the class, the average is up to date.
         self.update_rt_avg(cpu, false);
-        self.es[next].exec_start = now;
+        self.es[next].exec_start = self.clock_task(cpu);
         Some(next)
     }
 }

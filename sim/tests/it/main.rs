@@ -29,5 +29,6 @@ mod spread;
 mod spread_by_load;
 mod support;
 mod sync;
+mod task_groups;
 mod uclamp;
 mod unequal_cpus;

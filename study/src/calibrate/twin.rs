@@ -359,5 +359,6 @@ fn workload(programs: Vec<Vec<Op>>, channels: Vec<Channel>, tasks: Vec<Task>) ->
         cpu_sets: vec![],
         distributions: vec![],
         params: vec![],
+        groups: vec![],
     }
 }

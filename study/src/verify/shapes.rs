@@ -103,6 +103,7 @@ fn own(
         cpu_sets: vec![],
         distributions: vec![],
         params: vec![],
+        groups: vec![],
     }
 }
 

@@ -105,6 +105,7 @@ impl Benchmark for Netperf {
             uclamp_min: None,
             uclamp_max: None,
             realtime: None,
+            group: 0,
         };
         let channels = (0..pairs).flat_map(|pair| [channel("request", pair), channel("reply", pair)]).collect();
         let tasks = (0..pairs).flat_map(|pair| [task(0, pair), task(1, pair)]).collect();

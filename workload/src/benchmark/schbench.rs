@@ -176,6 +176,7 @@ impl Benchmark for Schbench {
             uclamp_min: None,
             uclamp_max: None,
             realtime: None,
+            group: 0,
         };
         TaskSet {
             programs: vec![program("message thread", message), program("worker", worker)],

@@ -100,6 +100,7 @@ impl WorkloadFile {
             cpu_sets: vec![],
             distributions: self.distributions.clone(),
             params: vec![],
+            groups: self.groups.clone(),
         }
     }
 

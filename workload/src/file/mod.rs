@@ -1,6 +1,7 @@
 //! Workloads from TOML files. docs/workloads.md describes the format.
 
 mod distribution;
+mod group;
 mod header;
 mod instances;
 mod program;
@@ -10,7 +11,7 @@ mod task;
 
 use crate::error::{About, NO_FILE, WorkloadError};
 use crate::validate::{NR_CPUS_MAX, reached};
-use crate::{Call, Distribution, Kind, Op, Program};
+use crate::{Call, Distribution, Group, Kind, Op, Program};
 use header::Header;
 use program::{Phase, Phases};
 use resource::ResourceDef;
@@ -36,10 +37,22 @@ pub(crate) struct WorkloadFile {
     /// By program: where its steps are.
     places: Vec<Vec<Place>>,
     tasks: Vec<TaskDef>,
+    groups: Vec<Group>,
 }
 
-const KEYS: [&str; 10] =
-    ["workload", "channel", "mutex", "condition", "barrier", "spinlock", "distribution", "phase", "program", "task"];
+const KEYS: [&str; 11] = [
+    "group",
+    "workload",
+    "channel",
+    "mutex",
+    "condition",
+    "barrier",
+    "spinlock",
+    "distribution",
+    "phase",
+    "program",
+    "task",
+];
 
 impl WorkloadFile {
     /// Reads a file.
@@ -100,11 +113,12 @@ impl WorkloadFile {
             return Err(root.wrong("program", "no program has the step \"done\"; expected one, it counts the metric"));
         }
 
+        let groups = group::read_all(&root.tables("group", &group::KEYS)?)?;
         let tables = root.tables("task", &task::KEYS)?;
         no_name_twice(&tables)?;
         let mut own = task::OwnResources::new(&programs, &resources);
         let tasks: Vec<TaskDef> =
-            tables.iter().map(|table| task::read(table, &names, &mut own)).collect::<Result<_, _>>()?;
+            tables.iter().map(|table| task::read(table, &names, &mut own, &groups)).collect::<Result<_, _>>()?;
         if tasks.is_empty() {
             return Err(root.missing("task", "one or more `[[task]]` tables"));
         }
@@ -114,7 +128,8 @@ impl WorkloadFile {
             return Err(program_tables[unused].wrong("name", what));
         }
 
-        let file = WorkloadFile { path: path.to_owned(), header, resources, distributions, programs, places, tasks };
+        let file =
+            WorkloadFile { path: path.to_owned(), header, resources, distributions, programs, places, tasks, groups };
         if !file.by_instance() {
             header::refuse_instances(&root.need_table("workload", &header::KEYS)?)?;
         }

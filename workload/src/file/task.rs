@@ -4,12 +4,12 @@ use super::resource::ResourceDef;
 use super::step::{Names, program as program_named, uclamp};
 use super::{Place, name, short};
 use crate::validate::{NR_CPUS_MAX, with_children};
-use crate::{Load, Op, Program, Realtime, Task};
+use crate::{Group, Load, Op, Program, Realtime, Task};
 use std::collections::HashMap;
 use std::sync::Arc;
 use wakelab_input::{InputError, Table, parse_cpulist};
 
-pub(super) const KEYS: [&str; 14] = [
+pub(super) const KEYS: [&str; 15] = [
     "name",
     "program",
     "count",
@@ -24,6 +24,7 @@ pub(super) const KEYS: [&str; 14] = [
     "uclamp_min",
     "uclamp_max",
     "priority",
+    "group",
 ];
 
 /// How many tasks there are of one description.
@@ -103,7 +104,12 @@ impl TaskDef {
 }
 
 /// Reads tasks, which run one of the programs and have the resources of these names.
-pub(super) fn read(table: &Table<'_>, names: &Names<'_>, own: &mut OwnResources<'_>) -> Result<TaskDef, InputError> {
+pub(super) fn read(
+    table: &Table<'_>,
+    names: &Names<'_>,
+    own: &mut OwnResources<'_>,
+    groups: &[Group],
+) -> Result<TaskDef, InputError> {
     let program = program_named(table, "program", names)?;
     let counts = 1..=u64::from(Load::INSTANCES_MAX);
     let number = match (table.number("count", &counts)?, table.number("per_instance", &(1..=1_000))?) {
@@ -140,6 +146,7 @@ pub(super) fn read(table: &Table<'_>, names: &Names<'_>, own: &mut OwnResources<
         uclamp_min,
         uclamp_max,
         realtime: policy.realtime(table)?,
+        group: super::group::number(table, "group", groups)?,
     };
     let process = match table.text("process")? {
         None if task.footprint != 0 => {

@@ -140,6 +140,7 @@ impl RtApp {
                     uclamp_min: thread.uclamp.min,
                     uclamp_max: thread.uclamp.max,
                     realtime: None,
+                    group: 0,
                 }));
             }
         }
@@ -158,6 +159,7 @@ impl RtApp {
             cpu_sets: self.cpu_sets.clone(),
             distributions: vec![],
             params: vec![],
+            groups: vec![],
         }
     }
 

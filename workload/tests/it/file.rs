@@ -169,8 +169,8 @@ fn unknown_keys_are_refused_with_the_nearest_known() {
     assert_eq!(
         changed("nice = -5", "nicee = -5"),
         "38: `task.nicee`: unknown key; expected name, program, count, per_instance, start, nice, policy, slice, \
-         cpus, process, footprint_kib, uclamp_min, \
-         uclamp_max, priority\n  hint: did you mean `nice`?"
+         cpus, process, footprint_kib, uclamp_min, uclamp_max, priority, \
+         group\n  hint: did you mean `nice`?"
     );
 }
 

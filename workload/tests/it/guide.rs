@@ -52,6 +52,7 @@ fn the_benchmark_of_the_guide_is_sound() {
                 cpu_sets: vec![],
                 distributions: vec![],
                 params: values.into_params(),
+                groups: vec![],
             };
             assert_eq!(workload.validate(4), Ok(()));
         }

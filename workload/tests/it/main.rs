@@ -12,6 +12,7 @@ mod file_realtime;
 mod forks;
 mod frequency;
 mod fuzz_corpus;
+mod groups;
 mod guide;
 mod large_files;
 mod netperf;

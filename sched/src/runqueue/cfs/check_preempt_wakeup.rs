@@ -14,7 +14,6 @@
 //! ```
 
 use super::CfsRq;
-use crate::runqueue::load_weight::calc_delta_fair;
 use crate::runqueue::{Entities, Hrtick, Policy, TaskId};
 use crate::select::WakeFlags;
 use std::cmp::Ordering;
@@ -68,7 +67,7 @@ impl CfsRq {
         let vdiff = es[curr].vruntime.wrapping_sub(es[task].vruntime) as i64;
         if vdiff <= 0 {
             Ordering::Less
-        } else if vdiff > calc_delta_fair(self.params.wakeup_granularity_ns, es[task].load) as i64 {
+        } else if vdiff > es[task].calc_delta_fair(self.params.wakeup_granularity_ns) as i64 {
             Ordering::Greater
         } else {
             Ordering::Equal
@@ -96,25 +95,30 @@ impl CfsRq {
     pub fn task_tick(&mut self, es: &mut Entities, now: u64) -> bool {
         let Some(curr) = self.curr else { return false };
         self.update_curr(es, now);
-        self.nr_queued > 1 && self.check_preempt_tick(es, curr)
+        if self.nr_queued <= 1 {
+            return false;
+        }
+        let (preempts, ran_long) = self.check_preempt_tick(es, curr, self.sched_slice(es, curr));
+        if ran_long {
+            // "The current task ran long enough, ensure it doesn't get re-elected due to buddy favours."
+            self.clear_buddies(curr);
+        }
+        preempts
     }
 
-    /// Whether the running task has had its slice, or its vruntime is more than a slice after that of the first waiting
-    /// task (`check_preempt_tick()`, 6.1).
-    fn check_preempt_tick(&mut self, es: &Entities, curr: TaskId) -> bool {
-        let ideal_runtime = self.sched_slice(es, curr);
+    /// Whether the running task has had its slice, `ideal_runtime` ns, or its vruntime is more than a slice after that
+    /// of the first waiting task (`check_preempt_tick()`, 6.1). The second value says that the former was the reason.
+    pub(super) fn check_preempt_tick(&self, es: &Entities, curr: TaskId, ideal_runtime: u64) -> (bool, bool) {
         let e = &es[curr];
         let delta_exec = e.sum_exec_runtime - e.prev_sum_exec_runtime;
         if delta_exec > ideal_runtime {
-            // "The current task ran long enough, ensure it doesn't get re-elected due to buddy favours."
-            self.clear_buddies(curr);
-            return true;
+            return (true, true);
         }
         if delta_exec < self.params.min_granularity_ns {
-            return false;
+            return (false, false);
         }
-        let Some(first) = self.tasks_timeline.first() else { return false };
-        e.vruntime.wrapping_sub(es[first].vruntime) as i64 > ideal_runtime as i64
+        let Some(first) = self.tasks_timeline.first() else { return (false, false) };
+        (e.vruntime.wrapping_sub(es[first].vruntime) as i64 > ideal_runtime as i64, false)
     }
 
     /// The running task's hrtick, if the feature `HRTICK` is on: at the end of its slice (`hrtick_start_fair()`,

@@ -28,7 +28,7 @@ impl CfsRq {
         }
         self.nr_queued += 1;
         self.nr_idle += u32::from(e.is_idle());
-        self.load += u64::from(e.load.weight);
+        self.load += e.full_weight();
         if flags.contains(EnqueueFlags::WAKEUP) {
             self.place_entity(es, now, task, false);
         }
@@ -52,7 +52,7 @@ impl CfsRq {
         e.on_rq = false;
         self.nr_queued -= 1;
         self.nr_idle -= u32::from(e.is_idle());
-        self.load -= u64::from(e.load.weight);
+        self.load -= e.full_weight();
         if !flags.contains(DequeueFlags::SLEEP) {
             e.vruntime = e.vruntime.wrapping_sub(self.min_vruntime);
         }

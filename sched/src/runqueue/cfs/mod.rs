@@ -13,14 +13,17 @@
 //! | `place_entity` | `place_entity()`, `task_fork_fair()` |
 //! | `enqueue_entity` | `enqueue_entity()`, `dequeue_entity()`, `migrate_task_rq_fair()`, `set_user_nice()` |
 //! | `pick_next_entity` | `pick_next_entity()`, `set_next_entity()`, `put_prev_entity()`, `yield_task_fair()` |
+//! | `task_group` | the same with control groups: `for_each_sched_entity()`, `find_matching_se()`, `update_cfs_group()` |
 //! | `check_preempt_wakeup` | `check_preempt_wakeup()`, `wakeup_preempt_entity()`, `check_preempt_tick()` |
 
 mod check_preempt_wakeup;
 mod enqueue_entity;
 mod pick_next_entity;
 mod place_entity;
+mod task_group;
 mod update_curr;
 
+pub use task_group::{GroupedCfsRq, TaskGroup};
 pub use wakelab_kernel::CfsRules;
 
 use super::tasks_timeline::{ByVruntime, Timeline};
@@ -49,6 +52,8 @@ pub struct CfsParams {
     pub wakeup_preemption: bool,
     /// `BASE_SLICE`: a slice is at least the granularity, however small the share.
     pub base_slice: bool,
+    /// `ALT_PERIOD`: the period goes by the number of tasks of all groups, not by that of the entity's own.
+    pub alt_period: bool,
     /// A task that wins a wake-up preemption is preferred at the next pick (`set_next_buddy()` in
     /// `check_preempt_wakeup()`). Always on in the kernel; off is for comparison.
     pub next_marker: bool,
@@ -74,6 +79,7 @@ pub struct CfsRq {
     skip: Option<TaskId>,
     tasks_timeline: Timeline<ByVruntime>,
     min_vruntime: u64,
+    /// `load.weight`, of full resolution.
     load: u64,
     nr_queued: u32,
     nr_idle: u32,
@@ -138,7 +144,7 @@ impl CfsRq {
 
     /// The sum of the queued tasks' weights, including the running one (`load.weight`, 6.1, scaled down).
     pub fn load(&self) -> u64 {
-        self.load
+        self.load >> 10
     }
 
     /// The task to prefer at the next pick: it won a wake-up preemption (`cfs_rq->next`, 6.1).
@@ -169,7 +175,7 @@ impl CfsRq {
         self.tasks_timeline.validate(es)?;
         let queued = self.tasks_timeline.iter(es).chain(self.queued_curr(es));
         let queued: Vec<&Entity> = queued.map(|task| &es[task]).collect();
-        let load: u64 = queued.iter().map(|e| u64::from(e.load.weight)).sum();
+        let load: u64 = queued.iter().map(|e| e.full_weight()).sum();
         let nr_idle = queued.iter().filter(|e| e.is_idle()).count();
         let expected = (queued.len(), load, nr_idle);
         let actual = (self.nr_queued as usize, self.load, self.nr_idle as usize);

@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 impl CfsRq {
     /// The task with the least vruntime, unless a buddy is preferred and that is not too unfair
     /// (`pick_next_entity()`, 6.1). `curr` is the running task if it can continue. Returns `None` if there is no task.
-    fn pick_next_entity(&self, es: &Entities, curr: Option<TaskId>) -> Option<TaskId> {
+    pub(super) fn pick_next_entity(&self, es: &Entities, curr: Option<TaskId>) -> Option<TaskId> {
         let earlier = |waiting: Option<TaskId>| match (curr, waiting) {
             (Some(curr), Some(task)) if vtime_before(es[curr].vruntime, es[task].vruntime) => Some(curr),
             _ => waiting.or(curr),

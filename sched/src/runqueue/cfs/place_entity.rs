@@ -20,14 +20,16 @@ impl CfsRq {
     /// A new task waits for one slice, because this period is promised to the others. A sleeper is placed up to a
     /// latency before the others, but never before the vruntime that it left with: short sleeps earn nothing.
     pub(super) fn place_entity(&self, es: &mut Entities, now: u64, task: TaskId, initial: bool) {
-        let mut vruntime = self.min_vruntime;
-        if initial {
-            if self.params.start_debit {
-                vruntime = vruntime.wrapping_add(self.sched_vslice(es, task));
-            }
-        } else {
-            vruntime = vruntime.wrapping_sub(self.sleeper_credit(&es[task]));
-        }
+        self.place(es, now, task, initial.then(|| self.sched_vslice(es, task)));
+    }
+
+    /// The same. A new task has a virtual slice, `vslice` ns.
+    pub(super) fn place(&self, es: &mut Entities, now: u64, task: TaskId, vslice: Option<u64>) {
+        let vruntime = match vslice {
+            Some(vslice) if self.params.start_debit => self.min_vruntime.wrapping_add(vslice),
+            Some(_) => self.min_vruntime,
+            None => self.min_vruntime.wrapping_sub(self.sleeper_credit(&es[task])),
+        };
         let e = &mut es[task];
         if self.rules.long_sleeper && entity_is_long_sleeper(e, now) || vtime_before(e.vruntime, vruntime) {
             e.vruntime = vruntime;

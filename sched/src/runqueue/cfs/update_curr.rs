@@ -11,8 +11,8 @@
 //! ```
 
 use super::CfsRq;
-use crate::runqueue::load_weight::{calc_delta, calc_delta_fair};
-use crate::runqueue::{Entities, LoadWeight, TaskId, vtime_before};
+use crate::runqueue::load_weight::calc_delta;
+use crate::runqueue::{Entities, Entity, LoadWeight, TaskId, vtime_before};
 
 impl CfsRq {
     /// Charges the running task up to `now` (`update_curr()`, 6.1). Requests no reschedule: CFS decides at the tick.
@@ -20,7 +20,7 @@ impl CfsRq {
         let Some(curr) = self.curr else { return };
         let e = &mut es[curr];
         let Some(delta_exec) = e.update_curr_se(now) else { return };
-        e.vruntime = e.vruntime.wrapping_add(calc_delta_fair(delta_exec, e.load));
+        e.vruntime = e.vruntime.wrapping_add(e.calc_delta_fair(delta_exec));
         self.update_min_vruntime(es);
     }
 
@@ -35,7 +35,7 @@ impl CfsRq {
     }
 
     /// The period in which `nr_running` tasks run once, ns (`__sched_period()`, 6.1).
-    fn sched_period(&self, nr_running: u32) -> u64 {
+    pub(super) fn sched_period(&self, nr_running: u32) -> u64 {
         if nr_running > self.params.nr_latency {
             u64::from(nr_running) * self.params.min_granularity_ns
         } else {
@@ -47,12 +47,18 @@ impl CfsRq {
     /// counted as if it were.
     pub fn sched_slice(&self, es: &Entities, task: TaskId) -> u64 {
         let e = &es[task];
-        let (mut nr_running, mut load) = (self.nr_queued, self.load);
-        if !e.on_rq {
-            nr_running += 1;
-            load += u64::from(e.load.weight);
-        }
-        let slice = calc_delta(self.sched_period(nr_running), e.load.weight, LoadWeight::sum(load));
+        let nr_running = self.nr_queued + u32::from(!e.on_rq);
+        self.at_least_min_granularity(e, self.share_of(e, self.sched_period(nr_running)))
+    }
+
+    /// The part of `slice` that an entity has among those of this queue, ns (a step of `sched_slice()`, 6.1).
+    pub(super) fn share_of(&self, e: &Entity, slice: u64) -> u64 {
+        let load = if e.on_rq { self.load } else { self.load + e.full_weight() };
+        calc_delta(slice, e.load.weight, LoadWeight::sum(load >> 10))
+    }
+
+    /// `BASE_SLICE`: raises the slice of an entity of this queue to the least (`sched_slice()`, 6.1).
+    pub(super) fn at_least_min_granularity(&self, e: &Entity, slice: u64) -> u64 {
         if !self.params.base_slice {
             return slice;
         }
@@ -65,7 +71,7 @@ impl CfsRq {
 
     /// The task's share of the period in virtual time, ns (`sched_vslice()`, 6.1).
     pub(super) fn sched_vslice(&self, es: &Entities, task: TaskId) -> u64 {
-        calc_delta_fair(self.sched_slice(es, task), es[task].load)
+        es[task].calc_delta_fair(self.sched_slice(es, task))
     }
 
     /// Whether there are tasks and all are of policy `SCHED_IDLE` (`sched_idle_cfs_rq()`, 6.1).

@@ -98,6 +98,7 @@ impl System for Fast {
         let state = |queue: usize| {
             let rq = &self.rqs[queue];
             let (markers, pick, eligible, zero) = match rq {
+                FairRq::Groups(_) => unreachable!("these queues have no groups"),
                 FairRq::Cfs(rq) => ([rq.next(), rq.last(), rq.skip()], None, Vec::new(), 0),
                 FairRq::Eevdf(rq) => {
                     let curr = rq.curr().filter(|&curr| self.es[curr].on_rq);

@@ -46,6 +46,7 @@ impl Model for Cfs {
             gentle_fair_sleepers: scenario.switch("gentle_sleepers"),
             start_debit: scenario.switch("start_debit"),
             wakeup_preemption: scenario.switch("wakeup_preemption"),
+            alt_period: true,
             base_slice: scenario.switch("base_slice"),
             next_marker: scenario.switch("next_marker"),
             last_buddy: false,

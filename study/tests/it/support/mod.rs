@@ -105,6 +105,7 @@ pub fn workload(load: &str) -> Workload {
             high: 3000,
             origin: "assumed: for the test".to_owned(),
         }],
+        groups: vec![],
     }
 }
 

@@ -15,6 +15,7 @@ pub fn presets_of(class: Class) -> impl Iterator<Item = &'static str> {
 /// The queue's virtual time, ns: `min_vruntime` of CFS, V of EEVDF.
 pub fn virtual_time(rq: &FairRq, es: &Entities) -> u64 {
     match rq {
+        FairRq::Groups(_) => unreachable!("these queues have no groups"),
         FairRq::Cfs(rq) => rq.min_vruntime(),
         FairRq::Eevdf(rq) => rq.avg_vruntime(es),
     }
