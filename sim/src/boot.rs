@@ -248,12 +248,13 @@ fn entity(task: &wakelab_workload::Task, forgets_slices: bool) -> Entity {
     Entity::new(policy, task.nice, slice).in_group(task.group)
 }
 
-/// Whether sums over groups are kept. Realtime tasks change the capacities of groups. With UTIL_EST_FASTER a
-/// CPU's utilisation changes while nothing happens there.
+/// Whether sums over groups are kept. Realtime tasks change the capacities of groups. With UTIL_EST_FASTER a CPU's
+/// utilisation changes while nothing happens there, and with control groups its load (`tg->load_avg`).
 fn keeps_group_sums(model: &Model<'_>) -> bool {
     let faster = [FasterSite::Lb, FasterSite::SlowPath].iter().any(|site| site.is_on(model.features));
     let realtime = model.workload.tasks.iter().any(|task| task.realtime.is_some());
-    !model.domains.asym_cpucap_active && !faster && !realtime
+    let control_groups = !model.workload.groups.is_empty();
+    !model.domains.asym_cpucap_active && !faster && !realtime && !control_groups
 }
 
 fn idle_cpu(model: &Model<'_>) -> CpuState {

@@ -162,7 +162,7 @@ fn unknown_keys_are_refused_with_the_nearest_known() {
     );
     assert_eq!(
         changed("[[channel]]", "[[chanel]]"),
-        "8: `chanel`: unknown key; expected workload, channel, mutex, condition, barrier, spinlock, \
+        "8: `chanel`: unknown key; expected group, workload, channel, mutex, condition, barrier, spinlock, \
          distribution, phase, program, task\n  hint: did you mean `channel`?"
     );
     assert_eq!(changed("sync = true", "xyz = 1"), "20: `program.ops.xyz`: unknown key; expected send, sync");
