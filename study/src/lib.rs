@@ -7,8 +7,8 @@
 //! with other features. [`ablation`] measures what each rule and input of the model is worth.
 //!
 //! [`compare`] runs two feature sets on a simulated machine, as an [`experiment`] describes it. [`mechanisms`] does so
-//! with each part of the simulator switched off in turn, and [`sensitivity`] with the assumed constants changed. [`verdict`]
-//! says by one rule what a comparison found.
+//! with each part of the simulator switched off in turn, and [`sensitivity`] with the assumed constants changed.
+//! [`verdict`] says by one rule what a comparison found.
 //! [`reproduce`] compares published tables with their simulation. [`fit`] fits a machine to what was
 //! measured on it. [`calibrate`] derives constants from microbenchmarks, and [`verify`] compares loads that ran with
 //! their simulation. [`cache`] keeps finished runs, and [`statistics`] tests whether two means differ.

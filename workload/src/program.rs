@@ -280,8 +280,8 @@ pub struct Group {
 }
 
 impl Group {
-    /// `tg->shares`, 1024 times a task's weight: 1024 for each hundredth of `cpu.weight` (`sched_weight_from_cgroup()`),
-    /// or that of SCHED_IDLE (`sched_group_set_idle()`).
+    /// `tg->shares`, 1024 times a task's weight: 1024 for each hundredth of `cpu.weight`
+    /// (`sched_weight_from_cgroup()`), or that of SCHED_IDLE (`sched_group_set_idle()`).
     pub fn shares(&self) -> u64 {
         if self.idle { 3 << 10 } else { (u64::from(self.weight) * 1024 + 50) / 100 * 1024 }
     }

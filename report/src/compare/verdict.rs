@@ -2,8 +2,11 @@
 
 use crate::numbers::{count, fixed, signed};
 use serde_json::{Value, json};
+use textwrap::Options;
 use wakelab_study::verdict::{HoldsIn, JudgedRow, RowVerdict, Verdict};
 
+/// The columns of the text.
+const WIDTH: usize = 100;
 /// So many rows are named of those that are better or worse.
 const NAMED: usize = 3;
 
@@ -19,9 +22,10 @@ pub(crate) fn lines(verdict: &Verdict) -> Vec<String> {
 
 /// The lines for the end of a table.
 pub fn verdict_text(verdict: &Verdict) -> String {
-    let lines = lines(verdict);
-    let first = format!("\nverdict: {}\n", lines[0]);
-    lines[1..].iter().fold(first, |text, line| text + line + "\n")
+    let mut lines = lines(verdict);
+    lines[0].insert_str(0, "verdict: ");
+    let wrapped = Options::new(WIDTH).subsequent_indent("  ");
+    lines.iter().fold("\n".to_owned(), |text, line| text + &textwrap::fill(line, &wrapped) + "\n")
 }
 
 /// A side, as sentences call it.
@@ -55,18 +59,22 @@ pub(crate) fn conclusion(verdict: &Verdict) -> String {
     }
     let of = |which| -> Vec<&JudgedRow> { verdict.rows_that_are(which).collect() };
     let (better, worse, same) = (of(RowVerdict::Better), of(RowVerdict::Worse), verdict.count(RowVerdict::Same));
-    let mut text = format!(
-        "{with} is better than {base} in {} of {}{}, worse in {}{}",
-        none_or(better.len()),
-        rows(all),
-        named(verdict, &better),
-        none_or(worse.len()),
-        named(verdict, &worse),
-    );
+    let mut text = if better.is_empty() && worse.is_empty() {
+        format!("no difference between {base} and {with} is shown in {}", rows(all))
+    } else {
+        format!(
+            "{with} is better than {base} in {} of {}{}, worse in {}{}",
+            none_or(better.len()),
+            rows(all),
+            named(verdict, &better),
+            none_or(worse.len()),
+            named(verdict, &worse),
+        )
+    };
     if identical > 0 {
         text += &format!(", {identical} identical");
     }
-    if same > 0 {
+    if same > 0 && same < all {
         text += &format!(", {same} not shown to differ");
     }
     text + interrupted

@@ -2,7 +2,7 @@
 //! stands for it on the run queue above (`kernel/sched/fair.c`).
 //!
 //! ```text
-//! calc_group_shares():             tg->shares * load / (sum of load over all CPUs)     load: of the group's cfs_rq here
+//! calc_group_shares():             tg->shares * load / (sum of load over all CPUs)   load: of the group's cfs_rq here
 //!
 //! propagate_entity_load_avg():     after a task was attached to the group's cfs_rq, or detached
 //!     update_tg_cfs_util()         se->util_avg     = gcfs_rq->util_avg,     cfs_rq->util_avg += the difference

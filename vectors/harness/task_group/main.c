@@ -127,8 +127,9 @@ static void propagate(const char *folder, const char *version)
 
 static void h_load(const char *folder, const char *version)
 {
-	FILE *f = file(folder, "task_h_load", version, "id,root_load_avg,se1_load_avg,load_avg1,se2_load_avg,load_avg2,task_load_avg,"
-						      "h_load1,h_load2,task_h_load");
+	FILE *f = file(folder, "task_h_load", version,
+		       "id,root_load_avg,se1_load_avg,load_avg1,se2_load_avg,load_avg2,task_load_avg,"
+		       "h_load1,h_load2,task_h_load");
 
 	for (int id = 0; id < 1000; id++) {
 		struct task_group tg[3] = { 0 };

@@ -2,9 +2,14 @@
 
 use super::fixture::{comparison, judged, once};
 use super::trust::{control, sensitivity};
-use wakelab_report::compare::verdict_text;
+
 use wakelab_study::compare::{CompareRow, Comparison};
 use wakelab_study::verdict::{Certainty, RowVerdict, Verdict, verdict};
+
+/// The lines of the verdict, each whole.
+fn verdict_text(verdict: &Verdict) -> String {
+    wakelab_report::compare::verdict_text(verdict).replace("\n  ", " ")
+}
 
 /// Four rows: one that is better, one with equal values, one within its noise, and one that chance may have made.
 fn four() -> Comparison {
@@ -91,4 +96,10 @@ fn control_and_constants_are_in_the_verdict() {
     holds.rows[2] = holds.rows[0].clone();
     let judged = verdict(&found, Certainty { control: None, sensitivity: Some(&holds) });
     assert!(verdict_text(&judged).contains("\nconstants: the difference holds in 32 of 32 samples\n"));
+}
+
+#[test]
+fn lines_are_wrapped_for_letters() {
+    let text = wakelab_report::compare::verdict_text(&judged(&four()));
+    assert!(text.lines().count() > 3 && text.lines().all(|line| line.chars().count() <= 100), "{text}");
 }

@@ -13,7 +13,7 @@
 //! | `place_entity` | `place_entity()`, `task_fork_fair()` |
 //! | `enqueue_entity` | `enqueue_entity()`, `dequeue_entity()`, `migrate_task_rq_fair()`, `set_user_nice()` |
 //! | `pick_next_entity` | `pick_next_entity()`, `set_next_entity()`, `put_prev_entity()`, `yield_task_fair()` |
-//! | `task_group` | the same with control groups: `for_each_sched_entity()`, `find_matching_se()`, `update_cfs_group()` |
+//! | `task_group` | control groups: `for_each_sched_entity()`, `find_matching_se()`, `update_cfs_group()` |
 //! | `check_preempt_wakeup` | `check_preempt_wakeup()`, `wakeup_preempt_entity()`, `check_preempt_tick()` |
 
 mod check_preempt_wakeup;

@@ -95,7 +95,8 @@ impl GroupedCfsRq {
         (self.load_avg, self.clock_pelt, self.changed) = (load_avg, clock_pelt, false);
     }
 
-    /// Ends an operation: gives back what it was lent, and whether the root's averages changed (`cfs_rq_util_change()`).
+    /// Ends an operation: gives back what it was lent, and whether the root's averages changed
+    /// (`cfs_rq_util_change()`).
     pub fn leave(&mut self) -> (CfsRqPelt, Vec<i64>, bool) {
         (self.groups[0].pelt.cfs_rq, std::mem::take(&mut self.load_avg), self.changed)
     }
