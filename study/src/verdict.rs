@@ -5,8 +5,8 @@
 //! 1. [`RowVerdict::Identical`] if both sides have the same value with every seed: the switch changed nothing.
 //! 2. [`RowVerdict::Untested`] if there is one run a side, whatever the difference.
 //! 3. [`RowVerdict::Better`] or [`RowVerdict::Worse`] if |compare%| exceeds its noise ([`noise_pct`]),
-//!    `max(5%, 2 √(σ_base² + σ_with²))`, and p of Welch's test, corrected for the rows that are tested (Holm, Scandinavian Journal of
-//!    Statistics 6, 1979), is below 5%.
+//!    `max(5%, 2 √(σ_base² + σ_with²))`, and p of Welch's test, corrected for the rows that are tested (Holm,
+//!    Scandinavian Journal of Statistics 6, 1979), is below 5%.
 //! 4. [`RowVerdict::Same`] otherwise: not shown to differ.
 //!
 //! The limit of 3 is the one by which `reproduce` tells an effect of a published table, and by which the samples of a

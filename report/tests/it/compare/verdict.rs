@@ -66,8 +66,9 @@ fn one_run_a_side_is_never_better() {
     let found = once();
     assert_eq!(verdicts(&judged(&found)), [RowVerdict::Untested; 2]);
     let text = verdict_text(&judged(&found));
-    let expected = "\nverdict: none, as one run a side cannot tell a difference from chance: SIS_UTIL and SIS_PROP differ in \
-                    2 of 2 rows (+197% at 224 threads, -0.7% at 168 threads), none identical; --repeat 3 gives a verdict\n";
+    let expected = "\nverdict: none, as one run a side cannot tell a difference from chance: SIS_UTIL and SIS_PROP \
+                    differ in 2 of 2 rows (+197% at 224 threads, -0.7% at 168 threads), none identical; --repeat 3 \
+                    gives a verdict\n";
     assert!(text.starts_with(expected), "{text}");
 }
 
@@ -96,6 +97,12 @@ fn control_and_constants_are_in_the_verdict() {
     holds.rows[2] = holds.rows[0].clone();
     let judged = verdict(&found, Certainty { control: None, sensitivity: Some(&holds) });
     assert!(verdict_text(&judged).contains("\nconstants: the difference holds in 32 of 32 samples\n"));
+}
+
+#[test]
+fn without_a_better_and_a_worse_row_it_says_that_none_is_shown() {
+    let text = verdict_text(&judged(&comparison()));
+    assert!(text.starts_with("\nverdict: no difference between SIS_PROP and SIS_UTIL is shown in 2 rows\n"), "{text}");
 }
 
 #[test]
