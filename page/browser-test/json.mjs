@@ -16,7 +16,7 @@ function comparison(csv, json) {
     close(row.base, one.base.mean, "base");
     close(row.with, one.with.mean, "with");
     close(row.better_pct, one.compare_pct, "compare_pct");
-    close(row.p, one.p_value, "p_value");
+    close(row.p, one.p_holm, "p_holm");
   }
   const rates = csv.get("search-chart").filter((row) => row.source !== "published" && row.statistic !== "scanned");
   for (const row of rates) {
