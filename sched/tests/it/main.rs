@@ -29,6 +29,7 @@ mod pelt_properties;
 mod pelt_runnable_load;
 mod policies;
 mod policy_change;
+mod queue_state;
 mod runqueue_properties;
 mod runqueue_reference;
 mod sched_balance_newidle;

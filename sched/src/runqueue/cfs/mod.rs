@@ -113,7 +113,7 @@ impl CfsRq {
         for task in state.waiting.iter().copied().chain(state.curr.filter(|&curr| es[curr].on_rq)) {
             rq.nr_queued += 1;
             rq.nr_idle += u32::from(es[task].is_idle());
-            rq.load += u64::from(es[task].load.weight);
+            rq.load += es[task].full_weight();
         }
         (rq.curr, rq.next, rq.last) = (state.curr, state.next, state.last);
         rq
