@@ -106,22 +106,25 @@ pub fn whatif(asked: &WhatIf<'_>) -> String {
     let mut text = text(asked.captured);
     text.push('\n');
     text += &fidelity(asked.fidelity);
-    let warning = match asked.fidelity.verdict() {
-        Likeness::Not => "The simulation is not like the recording: no side is the better one by what follows.\n",
-        _ => "",
+    let alike = asked.fidelity.verdict() != Likeness::Not;
+    let warning = match alike {
+        false => "The simulation is not like the recording: no side is the better one by what follows.\n",
+        true => "",
     };
     for prediction in asked.predictions {
         text = text + "\n" + warning + &predicted(prediction);
     }
     for comparison in asked.comparisons {
         text = text + "\n" + warning + &compare::table(comparison);
-        text += &compare::verdict_text(&judged(comparison));
+        if alike {
+            text += &compare::verdict_text(&judged(comparison));
+        }
     }
     text
 }
 
 /// The verdict on a side, whose certainty was not asked for.
-fn judged(comparison: &Comparison) -> Verdict {
+pub(crate) fn judged(comparison: &Comparison) -> Verdict<'static> {
     wakelab_study::verdict::verdict(comparison, Certainty::default())
 }
 

@@ -87,7 +87,7 @@ pub struct HoldsIn {
 
 /// The verdict on a comparison.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict {
+pub struct Verdict<'a> {
     /// The switches of the base side as given; may be empty.
     pub base: String,
     /// The switches of the other side as given; may be empty.
@@ -104,9 +104,11 @@ pub struct Verdict {
     pub constants: Option<HoldsIn>,
     /// What the published tables say of such predictions.
     pub known: Vec<Known>,
+    /// What was run to tell.
+    pub certainty: Certainty<'a>,
 }
 
-impl Verdict {
+impl Verdict<'_> {
     /// The rows of a verdict.
     pub fn rows_that_are(&self, verdict: RowVerdict) -> impl Iterator<Item = &JudgedRow> {
         self.rows.iter().filter(move |row| row.verdict == verdict)
@@ -124,7 +126,7 @@ impl Verdict {
 }
 
 /// What was run to tell how sure a comparison is.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Certainty<'a> {
     /// The base side against itself.
     pub control: Option<&'a Control>,
@@ -133,7 +135,7 @@ pub struct Certainty<'a> {
 }
 
 /// Judges a comparison, with what was found of its certainty.
-pub fn verdict(found: &Comparison, certainty: Certainty<'_>) -> Verdict {
+pub fn verdict<'a>(found: &Comparison, certainty: Certainty<'a>) -> Verdict<'a> {
     let Certainty { control, sensitivity } = certainty;
     let rows = judge(&found.rows);
     let control_pct = control.map(|control| control.rows.iter().map(|row| row.compare_pct.abs()).fold(0.0, f64::max));
@@ -145,6 +147,7 @@ pub fn verdict(found: &Comparison, certainty: Certainty<'_>) -> Verdict {
         control_pct,
         constants: sensitivity.and_then(|found| holds_in(&rows, found)),
         known: known(found),
+        certainty,
         rows,
     }
 }

@@ -144,7 +144,7 @@ pub fn simulate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
         let verdict = verdict(&found, trust.certainty());
         deliver(out.as_ref(), &render(&found, &verdict, &trust, flags.format), flags.format == ResultFormat::Json)?;
         if let Some(html) = html {
-            html.write(wakelab_report::html::comparison(&found, trust.certainty(), &pictures, &command_line()))?;
+            html.write(wakelab_report::html::comparison(&found, &verdict, &pictures, &command_line()))?;
             if simulator.found_some() {
                 say!("--html: the first repeat of each side was made again; the cache keeps no pictures of runs");
             }
@@ -196,7 +196,7 @@ pub fn deliver(out: Option<&OutFile>, text: &str, is_json: bool) -> anyhow::Resu
     Ok(())
 }
 
-fn render(found: &Comparison, verdict: &Verdict, trust: &TrustResults, format: ResultFormat) -> String {
+fn render(found: &Comparison, verdict: &Verdict<'_>, trust: &TrustResults, format: ResultFormat) -> String {
     match format {
         ResultFormat::Lkml => report::lkml(found, verdict),
         ResultFormat::Table => report::table(found) + &trust.text(found) + &report::verdict_text(verdict),

@@ -43,7 +43,7 @@ const OF_SIDE: [&str; 15] = [
 const OF_COMPARISON: [&str; 6] = ["verdict", "p_holm", "machine", "kernel", "base", "with"];
 
 /// A header and a line for each row. What there is no number for is empty; the last column says `simulated`.
-pub fn csv(comparison: &Comparison, verdict: &Verdict) -> String {
+pub fn csv(comparison: &Comparison, verdict: &Verdict<'_>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let names = |side: &'static str| OF_SIDE.iter().map(move |name| format!("{side}_{name}"));
     let header = COLUMNS.iter().map(|&name| name.to_owned()).chain(names("base")).chain(names("with"));

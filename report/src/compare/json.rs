@@ -6,7 +6,7 @@ use wakelab_study::compare::{CompareRow, Comparison, Side};
 use wakelab_study::verdict::{JudgedRow, Verdict};
 
 /// Everything that was found. Keys come in one order; what is no number is null.
-pub fn json(comparison: &Comparison, verdict: &Verdict) -> Value {
+pub fn json(comparison: &Comparison, verdict: &Verdict<'_>) -> Value {
     json!({
         "wakelab": VERSION,
         "kind": comparison.kind,

@@ -33,7 +33,7 @@ impl Widths {
 
 /// The comparison as patch letters show it: a table for each benchmark and metric, after a line that says that it is
 /// simulated, and the verdict. The base is 1.00; positive is better.
-pub fn lkml(comparison: &Comparison, verdict: &Verdict) -> String {
+pub fn lkml(comparison: &Comparison, verdict: &Verdict<'_>) -> String {
     let experiment = &comparison.experiment;
     let widths = Widths::of(&comparison.rows);
     let mut text = String::new();

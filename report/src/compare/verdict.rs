@@ -12,7 +12,7 @@ const NAMED: usize = 3;
 
 /// What was concluded, what chance can do, what the assumed constants do, and how right such predictions were: a line
 /// each, without a full stop.
-pub(crate) fn lines(verdict: &Verdict) -> Vec<String> {
+pub(crate) fn lines(verdict: &Verdict<'_>) -> Vec<String> {
     let mut lines = vec![conclusion(verdict)];
     lines.extend(chance(verdict).map(|chance| format!("chance: {chance}")));
     lines.extend(constants(verdict).map(|constants| format!("constants: {constants}")));
@@ -21,7 +21,7 @@ pub(crate) fn lines(verdict: &Verdict) -> Vec<String> {
 }
 
 /// The lines for the end of a table.
-pub fn verdict_text(verdict: &Verdict) -> String {
+pub fn verdict_text(verdict: &Verdict<'_>) -> String {
     let mut lines = lines(verdict);
     lines[0].insert_str(0, "verdict: ");
     let wrapped = Options::new(WIDTH).subsequent_indent("  ");
@@ -34,7 +34,7 @@ fn side<'a>(switches: &'a str, none: &'a str) -> &'a str {
 }
 
 /// Which side is better, where and by how much.
-pub(crate) fn conclusion(verdict: &Verdict) -> String {
+pub(crate) fn conclusion(verdict: &Verdict<'_>) -> String {
     let with = side(&verdict.with, "the other side");
     let base = side(&verdict.base, "the kernel's own setting");
     let all = verdict.rows.len();
@@ -89,7 +89,7 @@ fn rows(n: usize) -> String {
 }
 
 /// The largest differences in brackets, with their intervals; nothing for no rows.
-fn named(verdict: &Verdict, which: &[&JudgedRow]) -> String {
+fn named(verdict: &Verdict<'_>, which: &[&JudgedRow]) -> String {
     let mut largest = which.to_vec();
     largest.sort_by(|a, b| b.compare_pct.abs().total_cmp(&a.compare_pct.abs()));
     let one = |row: &&JudgedRow| {
@@ -110,7 +110,7 @@ fn whole(pct: f64) -> String {
 }
 
 /// The load, after what tells it from the other rows of the comparison.
-fn place(verdict: &Verdict, row: &JudgedRow) -> String {
+fn place(verdict: &Verdict<'_>, row: &JudgedRow) -> String {
     let all = |same: fn(&JudgedRow, &JudgedRow) -> bool| verdict.rows.iter().all(|other| same(other, row));
     match (all(|a, b| a.benchmark == b.benchmark), all(|a, b| a.case == b.case)) {
         (true, true) => row.load.clone(),
@@ -120,7 +120,7 @@ fn place(verdict: &Verdict, row: &JudgedRow) -> String {
 }
 
 /// By which test, and what the base side does by itself; `None` if nothing was tested and no control was run.
-fn chance(verdict: &Verdict) -> Option<String> {
+fn chance(verdict: &Verdict<'_>) -> Option<String> {
     let tested = verdict.tested();
     let test = (tested > 0).then(|| {
         format!(
@@ -137,7 +137,7 @@ fn chance(verdict: &Verdict) -> Option<String> {
 }
 
 /// In how many samples the rows that are better or worse keep their class; `None` if that was not asked for.
-fn constants(verdict: &Verdict) -> Option<String> {
+fn constants(verdict: &Verdict<'_>) -> Option<String> {
     let HoldsIn { effects, hold, fewest, samples, fitted } = verdict.constants?;
     let of = if fitted { "sets that fit the machine" } else { "samples" };
     let which = match (effects, hold) {
@@ -155,7 +155,7 @@ fn constants(verdict: &Verdict) -> Option<String> {
 }
 
 /// The verdict for programs, but for that of each row, which stands there.
-pub(super) fn json(verdict: &Verdict) -> Value {
+pub(super) fn json(verdict: &Verdict<'_>) -> Value {
     json!({
         "text": conclusion(verdict),
         "better": verdict.count(RowVerdict::Better),

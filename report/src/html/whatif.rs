@@ -1,11 +1,10 @@
 //! The page of a what-if: how like the recording the captured workload is, what is predicted, and the comparison.
 
 use super::{TEXT, opt, table, text};
-use crate::capture::{WhatIf, losses, verdict};
+use crate::capture::{WhatIf, judged, losses, verdict};
 use wakelab_page::{Cell, Error, Kind, Page, Section, Table, render};
 use wakelab_study::capture::{FidelityRow, Likeness, Prediction};
 use wakelab_study::picture::Pictures;
-use wakelab_study::verdict::Certainty;
 
 /// The page of the first side that is asked for, with what was seen of the first repeats; `command` makes it again.
 /// `None` if no side was compared.
@@ -16,8 +15,11 @@ pub fn whatif(asked: &WhatIf<'_>, seen: &Pictures, command: &str) -> Option<Resu
     let found = asked.comparisons.first()?;
     let mut page = Page {
         lead: lead(asked, &found.experiment.machine),
-        ..super::comparison::page(found, Certainty::default(), seen, command)
+        ..super::comparison::page(found, &judged(found), seen, command)
     };
+    if asked.fidelity.verdict() == Likeness::Not {
+        page.verdict.clear();
+    }
     page.run.kind = Kind::Both;
     let mut paragraphs = vec![format!("Verdict: {}.", verdict(asked.fidelity.verdict()))];
     paragraphs.extend(losses(&asked.captured.losses).into_iter().map(|loss| format!("{loss}.")));

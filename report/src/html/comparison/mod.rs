@@ -17,7 +17,7 @@ use wakelab_page::{
 };
 use wakelab_study::compare::{Better, CompareRow, Comparison, Side};
 use wakelab_study::picture::{Picture, Pictures};
-use wakelab_study::verdict::{Certainty, JudgedRow, RowVerdict, Verdict, verdict};
+use wakelab_study::verdict::{JudgedRow, RowVerdict, Verdict};
 
 const BASE: &str = "base";
 const WITH: &str = "with";
@@ -32,23 +32,17 @@ fn load(found: &Comparison, row: &CompareRow) -> String {
 ///
 /// # Errors
 /// Where there are more rows than a page takes.
-pub fn comparison(
-    found: &Comparison,
-    certainty: Certainty<'_>,
-    seen: &Pictures,
-    command: &str,
-) -> Result<String, Error> {
-    render(&page(found, certainty, seen, command))
+pub fn comparison(found: &Comparison, verdict: &Verdict<'_>, seen: &Pictures, command: &str) -> Result<String, Error> {
+    render(&page(found, verdict, seen, command))
 }
 
-pub(super) fn page(found: &Comparison, certainty: Certainty<'_>, seen: &Pictures, command: &str) -> Page {
-    let verdict = verdict(found, certainty);
+pub(super) fn page(found: &Comparison, verdict: &Verdict<'_>, seen: &Pictures, command: &str) -> Page {
     let info = &found.experiment;
     let switches = |text: &str| if text.is_empty() { "no switches".to_owned() } else { text.to_owned() };
     let mut page = Page {
         title: format!("{} against {}", switches(&info.with), switches(&info.base)),
         lead: format!("{} on {}, kernel {}. Simulated.", info.workloads.join(", "), info.machine, info.kernel),
-        verdict: verdict_lines(&verdict),
+        verdict: verdict_lines(verdict),
         run: Run {
             command: command.to_owned(),
             version: VERSION.to_owned(),
@@ -60,11 +54,11 @@ pub(super) fn page(found: &Comparison, certainty: Certainty<'_>, seen: &Pictures
         },
         sides: sides(found),
         machine: Some(machine(&found.machine.name, &found.machine.topology)),
-        comparison: Some(changes(found, &verdict)),
+        comparison: Some(changes(found, verdict)),
         search: search::search(found),
         search_cost: search::costs(found),
         regret: search::regret(found),
-        sections: power::power(found).into_iter().chain(trust::trust(found, certainty)).collect(),
+        sections: power::power(found).into_iter().chain(trust::trust(found, verdict.certainty)).collect(),
         notes: notes(found),
         assumed: found.assumed.iter().map(assumed).collect(),
         ..Page::default()
@@ -128,7 +122,7 @@ pub(super) fn assumed(of: &wakelab_study::compare::Assumed) -> Assumed {
 }
 
 /// A panel for each case and metric, in the order in which they came.
-fn changes(found: &Comparison, verdict: &Verdict) -> Changes {
+fn changes(found: &Comparison, verdict: &Verdict<'_>) -> Changes {
     let mut metrics: Vec<Metric> = Vec::new();
     for (row, judged) in found.rows.iter().zip(&verdict.rows) {
         let name = format!("{} {}: {}", row.benchmark, row.case, row.metric);

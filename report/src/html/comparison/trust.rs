@@ -1,8 +1,10 @@
 //! The control and the sensitivity to assumed constants, as sections of the page.
 
 use super::load;
-use wakelab_page::{Align, Cell, Column, Section, Table};
-use wakelab_study::compare::{CompareRow, Comparison, Control};
+use crate::compare::{conditions, depends, verdict_name};
+use crate::html::{TEXT, opt, table, text};
+use wakelab_page::{Cell, Section};
+use wakelab_study::compare::{CompareRow, Comparison, Control, ControlRow};
 use wakelab_study::sensitivity::{Sensitivity, SensitivityRow};
 use wakelab_study::verdict::Certainty;
 
@@ -13,64 +15,60 @@ pub(super) fn trust(found: &Comparison, certainty: Certainty<'_>) -> Vec<Section
     control.into_iter().chain(sensitivity).collect()
 }
 
-fn column(title: &str, unit: &str, align: Align) -> Column {
-    Column { title: title.to_owned(), unit: unit.to_owned(), align }
-}
-
-fn columns(numbers: &[(&str, &str)]) -> Vec<Column> {
-    let numbers = numbers.iter().map(|(title, unit)| column(title, unit, Align::Right));
-    std::iter::once(column("Load", "", Align::Left)).chain(numbers).collect()
-}
-
-fn pct(value: Option<f64>) -> Cell {
-    value.map_or(Cell::Empty, |value| Cell::Number(value, 2))
+fn pct(value: f64) -> Cell {
+    Cell::Number(value, 2)
 }
 
 fn control(found: &Comparison, control: &Control) -> Section {
-    let line = |(row, base): (&CompareRow, &wakelab_study::compare::ControlRow)| {
-        let ends =
-            |ends: Option<[f64; 2]>| ends.map_or([Cell::Empty, Cell::Empty], |ends| ends.map(|end| pct(Some(end))));
-        let [low, high] = ends(base.ci95);
-        vec![Cell::Text(load(found, row)), pct(Some(row.compare_pct)), pct(Some(base.compare_pct)), low, high]
+    let line = |(row, base): (&CompareRow, &ControlRow)| {
+        let [low, high] = [0, 1].map(|end| opt(base.ci95.map(|ends| ends[end]), 2));
+        vec![text(load(found, row)), pct(row.compare_pct), pct(base.compare_pct), low, high]
     };
+    let columns =
+        [("Load", TEXT), ("Comparison", "%"), ("Base against itself", "%"), ("Lower end", "%"), ("Upper end", "%")];
+    let rows = found.rows.iter().zip(&control.rows).map(line).collect();
     Section {
         id: "control".to_owned(),
         title: "The base side against itself".to_owned(),
         paragraphs: vec![
             "The base side again with other seeds: one draw of what chance does, not a threshold.".to_owned(),
         ],
-        tables: vec![Table {
-            id: "control-table".to_owned(),
-            caption: "Differences of the comparison and of the base side against itself".to_owned(),
-            columns: columns(&[
-                ("Comparison", "%"),
-                ("Base against itself", "%"),
-                ("Lower end", "%"),
-                ("Upper end", "%"),
-            ]),
-            rows: found.rows.iter().zip(&control.rows).map(line).collect(),
-        }],
+        tables: vec![table(
+            "control-table",
+            "Differences of the comparison and of the base side against itself",
+            &columns,
+            rows,
+        )],
     }
 }
 
 fn sensitivity(found: &Comparison, sensitivity: &Sensitivity) -> Section {
     let line = |(row, of): (&CompareRow, &SensitivityRow)| {
-        let [low, middle, high] = of.range.map_or([None; 3], |range| range.map(Some));
+        let [low, middle, high] = [0, 1, 2].map(|at| opt(of.range.map(|range| range[at]), 2));
         vec![
-            Cell::Text(load(found, row)),
-            Cell::Text(crate::compare::verdict_name(&of.verdict).to_owned()),
-            Cell::Text(of.class.name().to_owned()),
-            Cell::Text(format!("{} of {}", of.same.n, of.same.of)),
-            pct(Some(of.compare_pct)),
-            pct(low),
-            pct(middle),
-            pct(high),
-            pct(Some(of.noise_pct)),
+            text(load(found, row)),
+            text(verdict_name(&of.verdict)),
+            text(of.class.name()),
+            text(format!("{} of {}", of.same.n, of.same.of)),
+            pct(of.compare_pct),
+            low,
+            middle,
+            high,
+            pct(of.noise_pct),
         ]
     };
-    let mut columns =
-        columns(&[("Comparison", "%"), ("Lowest", "%"), ("Median", "%"), ("Highest", "%"), ("Noise", "%")]);
-    columns.splice(1..1, ["Verdict", "Class", "Same in"].map(|title| column(title, "", Align::Left)));
+    let columns = [
+        ("Load", TEXT),
+        ("Verdict", TEXT),
+        ("Class", TEXT),
+        ("Same in", TEXT),
+        ("Comparison", "%"),
+        ("Lowest", "%"),
+        ("Median", "%"),
+        ("Highest", "%"),
+        ("Noise", "%"),
+    ];
+    let rows = found.rows.iter().zip(&sensitivity.rows).map(line).collect();
     let samples = sensitivity.samples.len();
     let how = match &sensitivity.fitted {
         Some(to) => format!("The comparison with each of {samples} sets of constants that fit {to}."),
@@ -80,12 +78,7 @@ fn sensitivity(found: &Comparison, sensitivity: &Sensitivity) -> Section {
         id: "sensitivity".to_owned(),
         title: "What the assumed constants decide".to_owned(),
         paragraphs: std::iter::once(how).chain(decisive(found, sensitivity)).collect(),
-        tables: vec![Table {
-            id: "sensitivity-table".to_owned(),
-            caption: "Whether the class of each row stays".to_owned(),
-            columns,
-            rows: found.rows.iter().zip(&sensitivity.rows).map(line).collect(),
-        }],
+        tables: vec![table("sensitivity-table", "Whether the class of each row stays", &columns, rows)],
     }
 }
 
@@ -93,8 +86,7 @@ fn sensitivity(found: &Comparison, sensitivity: &Sensitivity) -> Section {
 fn decisive(found: &Comparison, sensitivity: &Sensitivity) -> Vec<String> {
     let of_row = |(row, of): (&CompareRow, &SensitivityRow)| {
         let place = load(found, row);
-        let on = crate::compare::conditions(&of.verdict);
-        on.iter().map(|one| format!("{place}: {}.", crate::compare::depends(of, one))).collect::<Vec<_>>()
+        conditions(&of.verdict).iter().map(|on| format!("{place}: {}.", depends(of, on))).collect::<Vec<_>>()
     };
     found.rows.iter().zip(&sensitivity.rows).flat_map(of_row).collect()
 }

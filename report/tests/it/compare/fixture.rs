@@ -47,7 +47,7 @@ pub fn comparison() -> Comparison {
 }
 
 /// The verdict on it, without a control and without samples.
-pub fn judged(comparison: &Comparison) -> Verdict {
+pub fn judged(comparison: &Comparison) -> Verdict<'static> {
     verdict(comparison, Certainty::default())
 }
 

@@ -7,7 +7,7 @@ use wakelab_study::compare::{CompareRow, Comparison};
 use wakelab_study::verdict::{Certainty, RowVerdict, Verdict, verdict};
 
 /// The lines of the verdict, each whole.
-fn verdict_text(verdict: &Verdict) -> String {
+fn verdict_text(verdict: &Verdict<'_>) -> String {
     wakelab_report::compare::verdict_text(verdict).replace("\n  ", " ")
 }
 
@@ -35,7 +35,7 @@ fn four() -> Comparison {
     found
 }
 
-fn verdicts(verdict: &Verdict) -> Vec<RowVerdict> {
+fn verdicts(verdict: &Verdict<'_>) -> Vec<RowVerdict> {
     verdict.rows.iter().map(|row| row.verdict).collect()
 }
 
