@@ -17,6 +17,7 @@ use std::cmp::Ordering;
 impl CfsRq {
     /// The task with the least vruntime, unless a buddy is preferred and that is not too unfair
     /// (`pick_next_entity()`, 6.1). `curr` is the running task if it can continue. Returns `None` if there is no task.
+    #[inline]
     pub(super) fn pick_next_entity(&self, es: &Entities, curr: Option<TaskId>) -> Option<TaskId> {
         let earlier = |waiting: Option<TaskId>| match (curr, waiting) {
             (Some(curr), Some(task)) if vtime_before(es[curr].vruntime, es[task].vruntime) => Some(curr),
@@ -49,9 +50,7 @@ impl CfsRq {
     /// (`__schedule()`, `pick_next_task_fair()`, `put_prev_entity()` and `set_next_entity()`, 6.1). The caller clears
     /// the need-resched flag.
     pub fn schedule(&mut self, es: &mut Entities, now: u64, prev: Prev) -> Switch {
-        if let Some(curr) = self.curr.filter(|_| prev != Prev::Runs) {
-            self.dequeue_task(es, now, curr, DequeueFlags::SLEEP);
-        }
+        self.try_to_block_task(es, now, prev);
         let curr = self.queued_curr(es);
         if curr.is_some() {
             self.update_curr(es, now);
@@ -69,11 +68,17 @@ impl CfsRq {
         Switch { next, reaped: SmallVec::new() }
     }
 
-    /// A higher class takes the CPU (`put_prev_task_fair()`).
-    pub fn put_prev_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
+    /// Takes the running task off if it blocks or exits (`__schedule()`; since 6.13 `try_to_block_task()`).
+    #[inline]
+    fn try_to_block_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
         if let Some(curr) = self.curr.filter(|_| prev != Prev::Runs) {
             self.dequeue_task(es, now, curr, DequeueFlags::SLEEP);
         }
+    }
+
+    /// A higher class takes the CPU (`put_prev_task_fair()`).
+    pub fn put_prev_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
+        self.try_to_block_task(es, now, prev);
         self.put_prev_entity(es, now);
     }
 
@@ -87,6 +92,7 @@ impl CfsRq {
     }
 
     /// Gives the CPU to a waiting task (`set_next_entity()`, 6.1).
+    #[inline]
     pub(super) fn set_next_entity(&mut self, es: &mut Entities, now: u64, task: TaskId) {
         if !self.rules.pick_clears_buddies {
             self.clear_buddies(task);

@@ -266,9 +266,7 @@ impl GroupedCfsRq {
     /// Takes the running task off if it blocks or exits, and gives the CPU to the task that should have it
     /// (`__schedule()`, `pick_next_task_fair()`).
     pub fn schedule(&mut self, es: &mut Entities, now: u64, prev: Prev) -> Switch {
-        if let Some(curr) = self.curr.filter(|_| prev != Prev::Runs) {
-            self.dequeue_task(es, now, curr, DequeueFlags::SLEEP);
-        }
+        self.try_to_block_task(es, now, prev);
         let next = self.pick_task_fair(es, now);
         if next != self.curr {
             self.switch(es, now, next);
@@ -276,11 +274,16 @@ impl GroupedCfsRq {
         Switch { next, reaped: SmallVec::new() }
     }
 
-    /// A higher class takes the CPU (`put_prev_task_fair()`).
-    pub fn put_prev_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
+    /// Takes the running task off if it blocks or exits (`__schedule()`; since 6.13 `try_to_block_task()`).
+    fn try_to_block_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
         if let Some(curr) = self.curr.filter(|_| prev != Prev::Runs) {
             self.dequeue_task(es, now, curr, DequeueFlags::SLEEP);
         }
+    }
+
+    /// A higher class takes the CPU (`put_prev_task_fair()`).
+    pub fn put_prev_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
+        self.try_to_block_task(es, now, prev);
         if self.curr.is_some() {
             self.switch(es, now, None);
         }

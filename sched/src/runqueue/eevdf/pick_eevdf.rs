@@ -124,10 +124,7 @@ impl EevdfRq {
     /// A task that blocks and is not eligible stays queued, see [`dequeue_task`](Self::dequeue_task). Delayed tasks
     /// that are picked leave now, and the pick is repeated.
     pub fn schedule(&mut self, es: &mut Entities, now: u64, prev: Prev) -> Switch {
-        if let Some(curr) = self.curr.filter(|_| prev != Prev::Runs) {
-            let special = if prev == Prev::Exits { DequeueFlags::SPECIAL } else { DequeueFlags::empty() };
-            let _ = self.dequeue_task(es, now, curr, DequeueFlags::SLEEP | special);
-        }
+        self.try_to_block_task(es, now, prev);
         let mut reaped = Reaped::new();
         let next = self.pick_task_fair(es, now, true, &mut reaped);
         if next != self.curr {
@@ -139,12 +136,18 @@ impl EevdfRq {
         Switch { next, reaped }
     }
 
-    /// A higher class takes the CPU (`put_prev_task_fair()`).
-    pub fn put_prev_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
+    /// Takes the running task off if it blocks or exits (`__schedule()`; since 6.13 `try_to_block_task()`).
+    #[inline]
+    fn try_to_block_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
         if let Some(curr) = self.curr.filter(|_| prev != Prev::Runs) {
             let special = if prev == Prev::Exits { DequeueFlags::SPECIAL } else { DequeueFlags::empty() };
             let _ = self.dequeue_task(es, now, curr, DequeueFlags::SLEEP | special);
         }
+    }
+
+    /// A higher class takes the CPU (`put_prev_task_fair()`).
+    pub fn put_prev_task(&mut self, es: &mut Entities, now: u64, prev: Prev) {
+        self.try_to_block_task(es, now, prev);
         self.put_prev_entity(es, now);
     }
 
