@@ -29,8 +29,7 @@ pub fn check(kernel: &Preset, rules: &FairRules, workload: &Workload, softirq_ut
     if kernel.pelt.runnable_load {
         return refused("the averages of groups are modelled since 5.10; expected a kernel from v5.10 to v6.1");
     }
-    // The two came together between 5.10 and 5.15.
-    if form.pick_clears_buddies && workload.groups.iter().any(|group| group.idle) {
+    if !form.cpu_idle && workload.groups.iter().any(|group| group.idle) {
         return refused("groups with idle = true came with 5.15 (cpu.idle); expected a kernel from v5.15 to v6.1");
     }
     if !softirq_util {
@@ -70,6 +69,7 @@ impl System<'_> {
         op(&mut self.cpus[cpu as usize].rq, &mut self.es, now)
     }
 
+    #[cold]
     #[inline(never)]
     fn on_groups<R>(&mut self, cpu: Cpu, op: impl FnOnce(&mut FairRq, &mut Entities) -> R) -> R {
         let clock_pelt = self.clock_pelt(cpu);
@@ -84,6 +84,7 @@ impl System<'_> {
     }
 
     /// `update_load_avg()` of a task, with groups.
+    #[cold]
     pub fn group_update_load(&mut self, cpu: Cpu, task: TaskId, flags: UpdateFlags) {
         let mut avg = self.tasks[task.0 as usize].avg;
         self.on_groups(cpu, |rq, es| grouped(rq).update_task_load_avg(es, task, &mut avg, flags, false));
@@ -91,6 +92,7 @@ impl System<'_> {
     }
 
     /// What `set_next_entity()` does to the averages of a task, with groups.
+    #[cold]
     pub fn group_set_next(&mut self, cpu: Cpu, task: TaskId) {
         let mut avg = self.tasks[task.0 as usize].avg;
         let flags = UpdateFlags::empty();
@@ -99,6 +101,7 @@ impl System<'_> {
     }
 
     /// `update_blocked_averages()`, with groups.
+    #[cold]
     pub fn group_update_blocked(&mut self, cpu: Cpu) {
         self.on_groups(cpu, |rq, es| grouped(rq).update_blocked_averages(es));
     }
@@ -117,11 +120,17 @@ impl System<'_> {
     /// `task_h_load()`.
     #[inline]
     pub fn h_load(&mut self, task: TaskId) -> u64 {
-        let (cpu, jiffies) = (self.tasks[task.0 as usize].cpu, self.jiffies);
         if self.task_groups.is_some() {
-            let group = self.es[task].group;
-            self.on_groups(cpu, |rq, _| grouped(rq).update_cfs_rq_h_load(group, jiffies));
+            return self.group_h_load(task);
         }
+        let t = &self.tasks[task.0 as usize];
+        task_h_load(&t.avg, &mut self.cpus[t.cpu as usize].pelt, self.jiffies)
+    }
+
+    #[cold]
+    fn group_h_load(&mut self, task: TaskId) -> u64 {
+        let (cpu, jiffies, group) = (self.tasks[task.0 as usize].cpu, self.jiffies, self.es[task].group);
+        self.on_groups(cpu, |rq, _| grouped(rq).update_cfs_rq_h_load(group, jiffies));
         self.cfs_rq_of(cpu, task, |cfs_rq, task| task_h_load(&task.avg, cfs_rq, jiffies))
     }
 

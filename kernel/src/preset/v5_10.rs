@@ -62,7 +62,8 @@ impl Tunables {
 
 impl CfsRules {
     /// Linux 5.10 (read in 5.10.262).
-    pub const V5_10: Self = CfsRules { sched_idle_slices: false, pick_clears_buddies: true, ..Self::V6_1 };
+    pub const V5_10: Self =
+        CfsRules { sched_idle_slices: false, pick_clears_buddies: true, cpu_idle: false, ..Self::V6_1 };
 }
 
 impl Code {

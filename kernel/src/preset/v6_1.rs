@@ -79,7 +79,8 @@ impl Tunables {
 
 impl CfsRules {
     /// Linux 6.1 (checked against 6.1.192, and read in 6.1.176).
-    pub const V6_1: Self = CfsRules { sched_idle_slices: true, long_sleeper: true, pick_clears_buddies: false };
+    pub const V6_1: Self =
+        CfsRules { sched_idle_slices: true, long_sleeper: true, pick_clears_buddies: false, cpu_idle: true };
 }
 
 impl Code {
