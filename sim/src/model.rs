@@ -127,6 +127,8 @@ pub struct Model<'a> {
     /// By CPU: the LLC whose `has_idle_cores` it reads: its own, or the first of the domain with all capacities where
     /// that has the only one (`sd_balance_shared`, 7.2).
     pub idle_cores_of: Vec<u32>,
+    /// By LLC: the lowest CPUs of the LLCs that read its `has_idle_cores`.
+    pub idle_cores_readers: Vec<SmallVec<[Cpu; 1]>>,
     /// By CPU: the LLC whose list has the searches that may probe it: its own, or 0 if searches go by capacity or
     /// through the node (SIS_NODE), because those may probe CPUs of any LLC.
     pub searches_of: Vec<u32>,
@@ -187,6 +189,7 @@ impl<'a> Model<'a> {
         let nr_cpus = machine.topology.nr_cpus();
         let (masks, task_masks, set_masks) = masks(workload, nr_cpus)?;
         let (llc_of, llc_first) = llcs(domains);
+        let idle_cores_of = asym_capacity::idle_cores_of(kernel, features, domains, &llc_of);
         let package_of: Vec<u32> = machine.topology.cpus.iter().map(|cpu| cpu.package).collect();
         let tunables = kernel.tunables.scaled(nr_cpus as usize);
         let hz = u64::from(kernel.hz.value);
@@ -242,7 +245,8 @@ impl<'a> Model<'a> {
                 true => vec![0; llc_of.len()],
                 false => llc_of.clone(),
             },
-            idle_cores_of: asym_capacity::idle_cores_of(kernel, features, domains, &llc_of),
+            idle_cores_readers: readers(&idle_cores_of, &llc_first),
+            idle_cores_of,
             cache_of: if machine.split_llc { package_of.clone() } else { llc_of.clone() },
             siblings: domains.smt_mask.iter().map(|mask| mask.iter().collect()).collect(),
             search_llcs: SearchLlcs::new(&Rules { energy: energy.as_ref(), ..rules }, &llc_of),
@@ -409,4 +413,11 @@ fn llcs(domains: &SchedDomains) -> (Vec<u32>, Vec<Cpu>) {
     first.dedup();
     let of = domains.sd_llc_id.iter().map(|id| first.binary_search(id).expect("listed above") as u32);
     (of.collect(), first)
+}
+
+/// By LLC: the lowest CPUs of the LLCs that read its `has_idle_cores`.
+fn readers(idle_cores_of: &[u32], llc_first: &[Cpu]) -> Vec<SmallVec<[Cpu; 1]>> {
+    let mut readers = vec![SmallVec::new(); llc_first.len()];
+    llc_first.iter().for_each(|&first| readers[idle_cores_of[first as usize] as usize].push(first));
+    readers
 }

@@ -7,14 +7,14 @@ use wakelab_sched::pelt::{
     CfsRqState, EntityState, MigrationSource, UpdateFlags, dequeue_runnable_load_avg, enqueue_runnable_load_avg,
     migrate_task_rq_fair, remove_entity_load_avg, update_cfs_rq_load_avg, update_load_avg,
 };
-use wakelab_sched::runqueue::{FairRq, TaskId};
+use wakelab_sched::runqueue::{FairRq, GroupedCfsRq, TaskId};
 
 impl System<'_> {
     #[inline]
     pub fn queue(&self, cpu: Cpu) -> CfsRqState {
         let c = &self.cpus[cpu as usize];
         if let FairRq::Groups(rq) = &c.rq {
-            return rq.state(0);
+            return root_state(rq);
         }
         CfsRqState { weight: c.weight, h_nr_runnable: c.h_nr_queued() - c.rq.nr_delayed(), curr: c.rq.curr().is_some() }
     }
@@ -142,4 +142,10 @@ impl System<'_> {
         let source = MigrationSource { clock: &clock, is_idle: self.cpus[from as usize].curr_idle, sched_clock };
         self.cfs_rq_of(from, task, |cfs_rq, task| migrate_task_rq_fair(&mut task.avg, weight, cfs_rq, &source));
     }
+}
+
+/// What the root's run queue has, with groups.
+#[cold]
+fn root_state(rq: &GroupedCfsRq) -> CfsRqState {
+    rq.state(0)
 }

@@ -319,8 +319,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
                 |search, _| search.steps().select.before_scan(&rules),
                 change,
             );
-            let model = self.sys.model;
-            for &first in model.llc_first.iter().filter(|&&first| model.idle_cores_of[first as usize] == llc) {
+            for &first in &self.sys.model.idle_cores_readers[llc as usize] {
                 self.emit_detail(|_| Event::IdleCores { llc: first, has_idle_cores: value });
             }
         }

@@ -204,7 +204,7 @@ pub fn __update_load_avg_se(now: u64, se: &mut SchedAvg, entity: &EntityState) -
 
 /// Ages a run queue up to `now`, in ns of its PELT clock. Returns whether the averages were taken
 /// (`__update_load_avg_cfs_rq()`, 7.3).
-#[inline]
+#[inline(always)]
 pub fn __update_load_avg_cfs_rq(now: u64, avg: &mut SchedAvg, state: &CfsRqState) -> bool {
     let crossed = ___update_load_sum(now, avg, state.weight, u64::from(state.h_nr_runnable), state.curr);
     if crossed {

@@ -118,7 +118,7 @@ pub fn update_load_avg(
 
 /// Subtracts the removed averages, then ages the run queue up to `now`. Returns whether the averages changed
 /// (`update_cfs_rq_load_avg()`, 7.3; 5.10 and 6.1 by [`SumRule`]).
-#[inline]
+#[inline(always)]
 pub fn update_cfs_rq_load_avg(now: u64, cfs_rq: &mut CfsRqPelt, state: &CfsRqState) -> bool {
     let has_removed = cfs_rq.removed.nr != 0;
     if has_removed {

@@ -96,14 +96,19 @@ impl RtState {
         if model.workload.tasks.iter().all(|task| task.realtime.is_none()) {
             return None;
         }
-        let runtime_us = tunables.sched_rt_runtime_us.unwrap_or(950_000);
-        let period_us = tunables.sched_rt_period_us.unwrap_or(1_000_000);
-        let throttling = RtBandwidth { runtime: Some(runtime_us * 1000), period: period_us * 1000 };
-        let server = ServerParams {
-            runtime: tunables.fair_server_runtime.unwrap_or(50_000_000),
-            period: tunables.fair_server_period.unwrap_or(1_000_000_000),
+        let has = |tunable: Option<u64>| tunable.expect("kernels with this form have the tunable");
+        let runtime_us = has(tunables.sched_rt_runtime_us);
+        let (bandwidth, server) = match form {
+            RtBandwidthForm::Throttling => {
+                let period = has(tunables.sched_rt_period_us) * 1000;
+                (Some(RtBandwidth { runtime: Some(runtime_us * 1000), period }), None)
+            }
+            RtBandwidthForm::FairServer => {
+                let runtime = has(tunables.fair_server_runtime);
+                (None, Some(ServerParams { runtime, period: has(tunables.fair_server_period) }))
+            }
         };
-        let slice_ms = tunables.sched_rr_timeslice_ms.unwrap_or(100);
+        let slice_ms = has(tunables.sched_rr_timeslice_ms);
         let cpu = |&capacity: &u64| RtCpu {
             rq: RtRq::new(runtime_us * 1000),
             server: FairServer::default(),
@@ -114,8 +119,8 @@ impl RtState {
         Some(Box::new(RtState {
             cpus: model.capacity.iter().map(cpu).collect(),
             tasks: Vec::new(),
-            bandwidth: (form == RtBandwidthForm::Throttling).then_some(throttling),
-            server: (form == RtBandwidthForm::FairServer).then_some(server),
+            bandwidth,
+            server,
             // msecs_to_jiffies() rounds up.
             rr_timeslice: (slice_ms * model.hz).div_ceil(1000) as u32,
             period_active: false,

@@ -9,7 +9,7 @@ use wakelab_pm::idle::IDLE_GOVERNORS;
 use wakelab_sched::select::Uclamp;
 use wakelab_sim::observe::observe;
 use wakelab_sim::{Mechanisms, PmSide, Setup, SimError, run};
-use wakelab_workload::{Call, Op, Program, Task, Work, Workload};
+use wakelab_workload::{Call, Op, Program, Realtime, Task, Work, Workload};
 
 fn ns(ns: u64) -> Op {
     Op::Run(Work::uniform(ns, 30))
@@ -225,5 +225,32 @@ fn a_run_queue_has_the_largest_clamps_of_its_runnable_tasks() {
         })
         .unwrap();
         assert!(shared > 100, "{}: {shared}", kernel.name);
+    }
+}
+
+#[test]
+fn realtime_tasks_have_the_systems_minimum_while_they_are_runnable() {
+    for kernel in kernels() {
+        // The second task's clamp has run queues keep them; it is below one bucket.
+        let mut workload =
+            tasks(vec![(vec![ns(5 * MS), sleep(35 * MS)], [None, None]), (vec![ns(MS), sleep(MS)], [Some(10), None])]);
+        workload.tasks[0].realtime = Some(Realtime::Fifo(1));
+        let machine = pixel6();
+        for default in [1024, 300, 0] {
+            let setting = Setting::new("sched_util_clamp_min_rt_default", &default.to_string()).unwrap();
+            let side = kernel.with_settings([setting]).unwrap();
+            let mut seen = [0, 0];
+            observe(&setup(&machine, &side, &workload), &mut (), (100..1000).map(|n| n * MS), |snapshot, ()| {
+                let tasks: Vec<_> = snapshot.tasks().filter(|task| task.alive).collect();
+                assert_eq!(tasks[0].uclamp.min, default, "{}", kernel.name);
+                let runnable = tasks.iter().filter(|task| task.on_rq && !task.sched_delayed);
+                let expected = runnable.map(|task| task.uclamp.min).max().unwrap_or(0);
+                let most = snapshot.cpus().map(|cpu| cpu.uclamp.min).max().unwrap();
+                assert_eq!(most, expected, "{}", kernel.name);
+                seen[usize::from(tasks[0].on_rq)] += 1;
+            })
+            .unwrap();
+            assert!(seen.iter().all(|&times| times > 50), "{}: asleep and runnable {seen:?}", kernel.name);
+        }
     }
 }
