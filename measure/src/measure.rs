@@ -7,15 +7,18 @@ use crate::rates::Seconds;
 use crate::regret::Regret;
 use crate::{RunStats, SearchStats};
 use std::ops::Range;
-use wakelab_events::sim::{Event, Queued, Sink};
+use wakelab_events::sim::{Event, Queued, Sink, Task};
 use wakelab_sched::cpumask::Cpu;
+
+/// In place of the time of a wake-up that is over.
+const NOT_WOKEN: u64 = u64::MAX;
 
 /// Counts the events of a run.
 ///
 /// An event counts if its time is in \[settle, end); only the state is followed from the start. Search statistics are
 /// those of all wake-ups that had a choice, including the background's, as the kernel's counters are; the numbers of
-/// wake-ups are the workload's. While it receives events it allocates nothing, except at a change of state and at a
-/// second of simulated time.
+/// wake-ups are the workload's. While it receives events it allocates nothing, except at a change of state, at a second
+/// of simulated time and at the first wake-up of a task.
 #[derive(Clone, Debug)]
 pub struct Measure {
     seed: u64,
@@ -28,7 +31,11 @@ pub struct Measure {
     wakeups_on_cpu: u64,
     wakeups_claimed: u64,
     migrations: u64,
+    /// The latencies of transactions.
     latencies: Waits,
+    /// By task: when its wake-up began, ns; [`NOT_WOKEN`] once it has run.
+    woken: Vec<u64>,
+    wakeup_latencies: Waits,
     seconds: Seconds,
     /// The begin of the first transaction that was done, ns.
     first_begin: Option<u64>,
@@ -60,6 +67,8 @@ impl Measure {
             wakeups_claimed: 0,
             migrations: 0,
             latencies: Waits::preallocated(),
+            woken: Vec::new(),
+            wakeup_latencies: Waits::preallocated(),
             seconds: Seconds::default(),
             first_begin: None,
             idle: IdleTime::new(settle_ns..end_ns, nr_cpus),
@@ -111,6 +120,8 @@ impl Measure {
             wakeups_on_cpu: self.wakeups_on_cpu,
             wakeups_claimed: self.wakeups_claimed,
             cpu_ns_per_wakeup: if self.search.sis_search == 0 { 0.0 } else { cpu_ns / self.search.sis_search as f64 },
+            wakeup_latency: self.wakeup_latencies.latency(),
+            busy_ns_per_wakeup: (self.wakeups > 0).then(|| busy / self.wakeups as f64),
             migrations: self.migrations,
             idle_pct: if measured_ns == 0 { 0.0 } else { 100.0 * idle / cpu_ns },
             rq_lock_pct: if busy > 0.0 { 100.0 * self.lock_wait as f64 / busy } else { 0.0 },
@@ -126,6 +137,26 @@ impl Measure {
         }
     }
 
+    /// Notes when the wake-up of a task began.
+    #[inline]
+    fn woke(&mut self, task: Task, began: u64) {
+        let task = task as usize;
+        if task >= self.woken.len() {
+            self.woken.resize(task + 1, NOT_WOKEN);
+        }
+        self.woken[task] = began;
+    }
+
+    /// Takes the latency of a task that was woken and runs now.
+    #[inline]
+    fn runs(&mut self, time: u64, task: Task) {
+        let Some(woken) = self.woken.get_mut(task as usize) else { return };
+        let began = std::mem::replace(woken, NOT_WOKEN);
+        if began != NOT_WOKEN && time < self.end_ns {
+            self.wakeup_latencies.record(time - began);
+        }
+    }
+
     #[inline]
     fn measures(&self, time: u64) -> bool {
         (self.settle_ns..self.end_ns).contains(&time)
@@ -138,7 +169,7 @@ impl Sink for Measure {
     #[inline]
     fn event(&mut self, time: u64, event: &Event) {
         match *event {
-            Event::Wakeup { ref decision, queued, scan_began, scan_ended, claimed, workload, .. } => {
+            Event::Wakeup { ref decision, queued, wakee, began, scan_began, scan_ended, claimed, workload, .. } => {
                 if let (Some(decision), true) = (decision, workload) {
                     let failed = decision.reason.is_failed_search();
                     self.states.wakeup(time, decision.count.domain_search > 0, failed);
@@ -156,6 +187,7 @@ impl Sink for Measure {
                     self.wakeups += 1;
                     self.wakeups_on_cpu += u64::from(queued == Queued::OnCpu);
                     self.wakeups_claimed += u64::from(claimed);
+                    self.woke(wakee, began);
                 }
             }
             Event::Done { latency, .. } if self.measures(time) => {
@@ -166,6 +198,9 @@ impl Sink for Measure {
             }
             Event::Switch { cpu, prev, prev_sleeps, next } => {
                 self.idle.switch(time, cpu, prev.is_none(), next.is_none());
+                if let Some(next) = next {
+                    self.runs(time, next);
+                }
                 if prev.is_some() && self.measures(time) {
                     self.switches_voluntary += u64::from(prev_sleeps);
                     self.switches_involuntary += u64::from(!prev_sleeps);

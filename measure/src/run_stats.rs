@@ -29,6 +29,11 @@ pub struct RunStats {
     /// The machine's CPU time (CPUs × measured time) per wake-up that searched (`sis_search`, as in the published
     /// counters), ns; 0 if there was none.
     pub cpu_ns_per_wakeup: f64,
+    /// From the begin of a wake-up of a task of the workload to the switch to that task, of those wake-ups that began
+    /// and ended while it was measured, ns.
+    pub wakeup_latency: Latency,
+    /// The CPU time that was not idle per wake-up of a task of the workload, ns; `None` if there was none.
+    pub busy_ns_per_wakeup: Option<f64>,
     /// Migrations by load balancing.
     pub migrations: u64,
     /// The idle share of the machine's CPU time, 0 to 100 %. A CPU is idle from its switch to the idle task to its

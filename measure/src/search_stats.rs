@@ -56,9 +56,17 @@ impl SearchStats {
         pct(self.sis_search - self.sis_failed, self.sis_search)
     }
 
-    /// Run queues probed per domain search, scanned / domain_search. `None` without domain searches.
+    /// scanned / domain_search, as it was published. It counts the fast path's probes, too: where most searches end
+    /// there, it says nothing of a scan. `None` without domain searches.
     pub fn scanned_per_domain_search(&self) -> Option<f64> {
         pct(self.sis_scanned, self.sis_domain_search).map(|pct| pct / 100.0)
+    }
+
+    /// Run queues probed past the fast path per domain search, (scanned − (search − domain_search)) / domain_search: the
+    /// inverse of `dom_eff%` if no search fails. `None` without domain searches.
+    pub fn looks_per_domain_search(&self) -> Option<f64> {
+        let fast = self.sis_search - self.sis_domain_search;
+        pct(self.sis_scanned - fast, self.sis_domain_search).map(|pct| pct / 100.0)
     }
 
     /// Adds the counts of one decision.

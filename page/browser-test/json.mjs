@@ -18,7 +18,7 @@ function comparison(csv, json) {
     close(row.better_pct, one.compare_pct, "compare_pct");
     close(row.p, one.p_holm, "p_holm");
   }
-  const rates = csv.get("search-chart").filter((row) => row.source !== "published" && row.statistic !== "scanned");
+  const rates = csv.get("search-chart").filter((row) => row.source !== "published" && row.statistic !== "looks");
   for (const row of rates) {
     const { search } = json.rows.find((one) => one.load === row.load)[row.side];
     close(row.value, search[`${row.statistic}_pct`], `${row.side} ${row.load} ${row.statistic}`);

@@ -87,7 +87,7 @@ const SEARCH: [&str; 10] = [
     "success_rate %",
     "se_eff %",
     "dom_eff %",
-    "scanned a domain search",
+    "looks a domain search",
     "choices",
 ];
 
@@ -103,7 +103,7 @@ fn search_cells(known: Option<(&SearchStats, u64)>) -> Vec<String> {
             search.success_rate_pct(),
             search.se_eff_pct(),
             search.dom_eff_pct(),
-            search.scanned_per_domain_search(),
+            search.looks_per_domain_search(),
         ]
         .map(rate),
     );

@@ -88,7 +88,7 @@ fn searches(page: &Page, side: &str, load: &str, json: &Value) {
     let rates = page.rows("search-chart");
     for row in of(&rates, side, load).iter().filter(|row| row.text("source") != "published") {
         let name = match row.text("statistic").as_str() {
-            "scanned" => "scanned_per_domain_search".to_owned(),
+            "looks" => "looks_per_domain_search".to_owned(),
             rate => format!("{rate}_pct"),
         };
         same(row.number("value"), &json["search"][name.as_str()], &name);

@@ -70,14 +70,30 @@ const ALTERNATIVES: [(&[Feature], &[Feature]); 12] = [
     (&[Feature::SCHED_CACHE_V1], &[Feature::SCHED_CACHE_LB]),
 ];
 
+/// Features that the kernel has had one after the other for one number, the limit of the scan. Where both are on the
+/// later one's limit is taken, and the earlier one only keeps its averages (`select_idle_cpu()`, 6.0).
+const REPLACE: [(Feature, Feature); 1] = [(Feature::SIS_PROP, Feature::SIS_UTIL)];
+
 fn word(&(feature, on): &(Feature, bool)) -> String {
     format!("{}{feature}", if on { "" } else { "NO_" })
 }
 
 impl Switches {
-    /// `set` with the switches applied, in the order given.
+    /// `set` with the switches applied, in the order given. SIS_PROP and SIS_UTIL replace each other
+    /// ([`Switches::replaced`]).
     pub fn on(&self, set: FeatureSet) -> FeatureSet {
+        let set = self.replaced(set).fold(set, |set, (replaced, _)| set.with(replaced, false));
         self.features.iter().fold(set, |set, &(feature, on)| set.with(feature, on))
+    }
+
+    /// The features of `set` that these switches replace without naming them, each with what replaces it. A list that
+    /// names both SIS_PROP and SIS_UTIL replaces neither.
+    pub fn replaced(&self, set: FeatureSet) -> impl Iterator<Item = (Feature, Feature)> + '_ {
+        let replaces = move |(old, new): (Feature, Feature)| {
+            let unnamed = set.has(old) && self.iter().all(|(feature, _)| feature != old);
+            (unnamed && self.iter().any(|switch| switch == (new, true))).then_some((old, new))
+        };
+        REPLACE.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]).filter_map(replaces)
     }
 
     /// The switches, in the order given.

@@ -77,6 +77,31 @@ fn cpu_time_is_shared_among_searches() {
     assert_eq!(stats.cpu_ns_per_wakeup, 4.0 * 100.0 / 2.0);
 }
 
+/// Wakes a task at `began` on its way to CPU 0, and switches CPU 0 to it at `runs`.
+fn woken(wakee: u32, woken_at: u64, runs: u64, of_workload: bool) -> [(u64, Event); 2] {
+    let mut event = wakeup(End::Fast);
+    if let Event::Wakeup { wakee: task, began, workload, .. } = &mut event {
+        (*task, *began, *workload) = (wakee, woken_at, of_workload);
+    }
+    [(woken_at, event), (runs, Event::Switch { cpu: 0, prev: None, prev_sleeps: true, next: Some(wakee) })]
+}
+
+#[test]
+fn a_wakeup_lasts_from_its_begin_to_the_switch_to_the_wakee() {
+    let mut events = woken(5, 110, 117, true).to_vec();
+    // A switch without a wake-up before it, as after a preemption, ends none.
+    events.push((130, Event::Switch { cpu: 1, prev: None, prev_sleeps: true, next: Some(5) }));
+    events.extend(woken(2, 140, 143, true));
+    events.extend(woken(3, 150, 190, false));
+    events.extend(woken(4, 195, 205, true));
+    let stats = measured(&events);
+    let latency = stats.wakeup_latency;
+    assert_eq!((latency.n, latency.p50, latency.max, latency.mean), (2, 3, 7, 5.0));
+    // CPU 0 never goes idle again after 117, nor CPU 1 after 130.
+    assert_eq!(stats.busy_ns_per_wakeup, Some((83.0 + 70.0) / 3.0));
+    assert_eq!(measured(&[]).busy_ns_per_wakeup, None);
+}
+
 #[test]
 fn latencies_have_three_digits_and_their_mean_is_exact() {
     let events: Vec<(u64, Event)> = (1..=1000).map(|n| (150, done(n * 1000))).collect();

@@ -80,7 +80,7 @@ fn nothing_counted_has_no_rate() {
 fn fast_paths_alone_have_no_dom_eff() {
     let fast = SearchStats { sis_search: 5, sis_domain_search: 0, sis_scanned: 5, sis_failed: 0 };
     assert_eq!(fast.dom_eff_pct(), None);
-    assert_eq!(fast.scanned_per_domain_search(), None);
+    assert_eq!((fast.scanned_per_domain_search(), fast.looks_per_domain_search()), (None, None));
     assert_eq!(fast.se_eff_pct(), Some(100.0));
 }
 

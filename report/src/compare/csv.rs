@@ -21,7 +21,7 @@ const COLUMNS: [&str; 14] = [
 ];
 
 /// Of each side, with `base_` and `with_` before them.
-const OF_SIDE: [&str; 15] = [
+const OF_SIDE: [&str; 20] = [
     "sis_search",
     "sis_domain_search",
     "sis_scanned",
@@ -31,6 +31,11 @@ const OF_SIDE: [&str; 15] = [
     "fast_rate_pct",
     "success_rate_pct",
     "idle_pct",
+    "wakeup_p50_ns",
+    "wakeup_p95_ns",
+    "wakeup_p99_ns",
+    "wakeup_max_ns",
+    "busy_ns_per_wakeup",
     "energy_j",
     "total_mw",
     "Busy%",
@@ -40,7 +45,7 @@ const OF_SIDE: [&str; 15] = [
 ];
 
 /// What a line is of and what is concluded of it, so that files of several comparisons can be joined.
-const OF_COMPARISON: [&str; 6] = ["verdict", "p_holm", "machine", "kernel", "base", "with"];
+const OF_COMPARISON: [&str; 7] = ["verdict", "p_holm", "machine", "kernel", "base", "with", "differ"];
 
 /// A header and a line for each row. What there is no number for is empty; the last column says `simulated`.
 pub fn csv(comparison: &Comparison, verdict: &Verdict<'_>) -> String {
@@ -67,7 +72,7 @@ fn line(of: &ExperimentInfo, row: &CompareRow, judged: &JudgedRow) -> Vec<String
     line.extend(of_side(&row.with));
     line.extend([judged.verdict.name().to_owned(), number_or_none(judged.p_holm)]);
     line.extend([&of.machine, &of.kernel, &of.base, &of.with].map(|name| text(name)));
-    line.push("simulated".to_owned());
+    line.extend([text(&of.differ.join(" ")), "simulated".to_owned()]);
     line
 }
 
@@ -86,7 +91,16 @@ fn of_side(side: &Side) -> impl Iterator<Item = String> {
         power.map(|power| power.irq_per_s),
         power.map(|power| power.idle_wakeups_per_s),
     ];
-    counts.chain(rates.map(number_or_none)).chain([number(side.idle_pct)]).chain(power.map(number_or_none))
+    let latency = side.wakeup_latency_ns;
+    let wakeups = [
+        latency.map(|ns| ns.p50),
+        latency.map(|ns| ns.p95),
+        latency.map(|ns| ns.p99),
+        latency.map(|ns| ns.max),
+        side.busy_ns_per_wakeup,
+    ];
+    let wakeups = [number(side.idle_pct)].into_iter().chain(wakeups.map(number_or_none));
+    counts.chain(rates.map(number_or_none)).chain(wakeups).chain(power.map(number_or_none))
 }
 
 /// A text as no spreadsheet runs it: one that begins a formula, as a workload's name may, gets an apostrophe before it.

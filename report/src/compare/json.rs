@@ -60,6 +60,8 @@ fn side(side: &Side) -> Value {
         "n": side.n,
         "values": side.values,
         "search": side.search,
+        "wakeup_latency_ns": side.wakeup_latency_ns,
+        "busy_ns_per_wakeup": side.busy_ns_per_wakeup,
         "latency_ns": {"p50": side.latency_p50_ns, "p99": side.latency_p99_ns},
         "cpu_ns_per_wakeup": side.cpu_ns_per_wakeup,
         "migrations": side.migrations,

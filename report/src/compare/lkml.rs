@@ -1,6 +1,6 @@
 //! The table of patch letters, as schedtests prints it.
 
-use super::verdict_text;
+use super::{differences, verdict_text};
 use crate::numbers::{fixed, signed, switches};
 use std::fmt::Write;
 use wakelab_study::compare::{CompareRow, Comparison, Side};
@@ -36,15 +36,15 @@ impl Widths {
 pub fn lkml(comparison: &Comparison, verdict: &Verdict<'_>) -> String {
     let experiment = &comparison.experiment;
     let widths = Widths::of(&comparison.rows);
-    let mut text = String::new();
+    let mut text = differences(experiment, "differ: ");
     // Lines are cut out and posted: one that lacks loads says so itself.
     let incomplete = if comparison.complete { "" } else { ", interrupted: rows are missing" };
     let same_table = |a: &CompareRow, b: &CompareRow| a.benchmark == b.benchmark && a.metric == b.metric;
     for rows in comparison.rows.chunk_by(same_table) {
-        let (sep, first) = (if text.is_empty() { "" } else { "\n" }, &rows[0]);
+        let first = &rows[0];
         let _ = writeln!(
             text,
-            "{sep}{} {}, simulated: {} {}, baseline {}, compare {}, n {}{incomplete}",
+            "\n{} {}, simulated: {} {}, baseline {}, compare {}, n {}{incomplete}",
             first.benchmark,
             first.metric,
             experiment.machine,

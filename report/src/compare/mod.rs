@@ -3,6 +3,7 @@
 //! Every form says that its numbers are simulated. A number that is none is `n/a` in text, empty in CSV, null in JSON.
 
 mod csv;
+mod differences;
 mod json;
 mod lkml;
 mod table;
@@ -10,6 +11,8 @@ mod trust;
 mod verdict;
 
 pub use csv::csv;
+pub(crate) use differences::differ;
+use differences::differences;
 pub use json::json;
 pub use lkml::lkml;
 

@@ -109,7 +109,7 @@ const RATES: [(&str, &str, &str, Rate); 5] = [
     ("dom_eff", "domain searches that found a CPU, by look", "%", SearchStats::dom_eff_pct),
     ("fast_rate", "searches that a fast path ended", "%", SearchStats::fast_rate_pct),
     ("success_rate", "searches that found a CPU", "%", SearchStats::success_rate_pct),
-    ("scanned", "looks of a domain search", "", SearchStats::scanned_per_domain_search),
+    ("looks", "looks of a domain search", "", SearchStats::looks_per_domain_search),
 ];
 
 fn search(stats: &Stats, named: &[(String, String)]) -> Vec<Statistic> {

@@ -1,6 +1,7 @@
 //! What is compared, with every name resolved, and the seeds of its runs.
 
 use super::assumed::assumed;
+use super::sides::{differ, notes};
 use super::{Assumed, ExperimentInfo, Published, Variant};
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
@@ -96,6 +97,8 @@ impl Experiment {
             time_ns: self.time_ns,
             base: self.base.label.clone(),
             with: self.with.label.clone(),
+            differ: differ(&self.base, &self.with),
+            notes: notes(&self.base, &self.with),
             observer_cost_ns: self.observer_cost_ns,
             pinned: self.pinned.clone(),
         }

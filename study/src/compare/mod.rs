@@ -12,6 +12,7 @@ mod recording;
 mod result;
 mod run;
 mod search;
+mod sides;
 mod variant;
 
 pub use crate::published::{Published, PublishedError};
@@ -20,7 +21,9 @@ pub use experiment::{Case, Experiment, run_seed};
 pub use power::{KindSummary, PowerSummary};
 pub use recording::Recording;
 pub(crate) use recording::run_info;
-pub use result::{Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, Side};
+pub use result::{
+    Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, Side, WakeupLatency,
+};
 pub use run::{RunFailed, RunId, Runner, Simulator, Why};
 pub(crate) use run::{measured, run_with, setups};
 pub use search::{

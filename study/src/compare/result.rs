@@ -5,7 +5,7 @@ use crate::statistics::{WELCH, difference, mean, std_pct};
 use serde::Serialize;
 use std::path::PathBuf;
 use wakelab_machine::Machine;
-use wakelab_measure::RunStats;
+use wakelab_measure::{Latency, RunStats};
 use wakelab_workload::{
     FRAME_MAX, FRAME_MEAN, LATENCY_50PCT, LATENCY_90PCT, LATENCY_99_9PCT, LATENCY_99PCT, LATENCY_MAX, LATENCY_MEAN,
     MISSED_16MS, RATE_20PCT, RATE_50PCT, RATE_90PCT, RATE_MAX, TIME, Workload,
@@ -52,6 +52,11 @@ pub struct ExperimentInfo {
     pub base: String,
     /// The switches of the other side as given; may be empty.
     pub with: String,
+    /// What the sides differ in, as `with` has it beside `base`, a setting each: `SIS_PROP on`, `migration_cost 0 (base
+    /// 500000)`; empty if both are the same.
+    pub differ: Vec<String>,
+    /// What a side has that its switches do not say: which default a switch replaces, and which it is added to.
+    pub notes: Vec<String>,
     /// The assumed cost of a tracer at each call of `select_idle_cpu()`, ns; 0 if there is none.
     pub observer_cost_ns: u64,
     /// The CPUs that the workloads are restricted to, as given; `None` for all.
@@ -150,11 +155,17 @@ pub struct Side {
     pub values: Vec<f64>,
     /// The search statistics of all repeats.
     pub search: SearchSummary,
+    /// From the begin of a wake-up of the workload's tasks to the switch to the task, ns; mean over repeats. `None` if
+    /// none was woken.
+    pub wakeup_latency_ns: Option<WakeupLatency>,
+    /// The CPU time that was not idle per wake-up of the workload's tasks, ns; mean over repeats. `None` if none was
+    /// woken.
+    pub busy_ns_per_wakeup: Option<f64>,
     /// The median latency of a transaction, ns; mean over repeats.
     pub latency_p50_ns: f64,
     /// The 99th percentile of the latency, ns; mean over repeats.
     pub latency_p99_ns: f64,
-    /// The CPU time of the machine per wake-up, ns; mean over repeats.
+    /// The CPU time of the machine, idle time too, per search, ns; mean over repeats.
     pub cpu_ns_per_wakeup: f64,
     /// The migrations by load balancing; mean over repeats.
     pub migrations: f64,
@@ -173,6 +184,28 @@ pub struct Side {
     pub power: Option<PowerSummary>,
     /// The numbers of each repeat.
     pub runs: Vec<RunStats>,
+}
+
+/// Wake-up latencies, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WakeupLatency {
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// The longest of all repeats.
+    pub max: f64,
+}
+
+impl WakeupLatency {
+    fn of(runs: &[RunStats]) -> Option<Self> {
+        let woken: Vec<&Latency> = runs.iter().map(|run| &run.wakeup_latency).filter(|one| one.n > 0).collect();
+        let over = |of: fn(&Latency) -> u64| mean(&woken.iter().map(|one| of(one) as f64).collect::<Vec<_>>());
+        let max = woken.iter().map(|one| one.max).max()?;
+        Some(WakeupLatency { p50: over(|l| l.p50), p95: over(|l| l.p95), p99: over(|l| l.p99), max: max as f64 })
+    }
 }
 
 /// The published result of a case at a load.
@@ -263,6 +296,7 @@ pub(super) fn row(experiment: &Experiment, case: &Case, base: Vec<RunStats>, wit
 fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
     let values: Vec<f64> = runs.iter().map(|run| metric(workload, run)).collect();
     let over_runs = |number: fn(&RunStats) -> f64| mean(&runs.iter().map(number).collect::<Vec<_>>());
+    let busy: Vec<f64> = runs.iter().filter_map(|run| run.busy_ns_per_wakeup).collect();
     let utils: Vec<f64> = runs.iter().filter_map(|run| run.llc_util).collect();
     Side {
         label: variant.label.clone(),
@@ -271,6 +305,8 @@ fn side(workload: &Workload, variant: &Variant, runs: Vec<RunStats>) -> Side {
         std_pct: std_pct(&values),
         n: values.len(),
         search: SearchSummary::of(&runs),
+        wakeup_latency_ns: WakeupLatency::of(&runs),
+        busy_ns_per_wakeup: (!busy.is_empty()).then(|| mean(&busy)),
         latency_p50_ns: over_runs(|run| run.latency.p50 as f64),
         latency_p99_ns: over_runs(|run| run.latency.p99 as f64),
         cpu_ns_per_wakeup: over_runs(|run| run.cpu_ns_per_wakeup),

@@ -22,6 +22,8 @@ pub struct SearchSummary {
     pub success_rate_pct: Option<f64>,
     /// [`SearchStats::scanned_per_domain_search`].
     pub scanned_per_domain_search: Option<f64>,
+    /// [`SearchStats::looks_per_domain_search`].
+    pub looks_per_domain_search: Option<f64>,
     /// The durations of `select_idle_cpu()`, ns, in buckets of powers of two.
     pub select_idle_cpu_ns: Vec<Bucket>,
 }
@@ -37,6 +39,7 @@ impl SearchSummary {
             fast_rate_pct: counts.fast_rate_pct(),
             success_rate_pct: counts.success_rate_pct(),
             scanned_per_domain_search: counts.scanned_per_domain_search(),
+            looks_per_domain_search: counts.looks_per_domain_search(),
             select_idle_cpu_ns: add_buckets(runs),
         }
     }

@@ -20,6 +20,8 @@ use wakelab_sim::PmSide;
 pub struct Variant {
     /// The switches as given; empty for none.
     pub label: String,
+    /// The switches.
+    pub switches: Switches,
     /// The features that are on.
     pub features: FeatureSet,
     /// The kernel with the tunables that were set.
@@ -119,7 +121,8 @@ impl Variant {
                 let mut kernel = kernel.with_settings(switches.settings()).map_err(VariantError::Setting)?;
                 kernel.task_clamps = switches.clamps().to_vec();
                 let pm = power_side(switches, usual).map_err(VariantError::Power)?;
-                Ok(Variant { label: switches.to_string(), features, kernel, pm, machine: None })
+                let label = switches.to_string();
+                Ok(Variant { label, switches: switches.clone(), features, kernel, pm, machine: None })
             }
         }
     }

@@ -3,6 +3,7 @@
 mod power;
 mod search;
 
+use super::differences;
 use crate::VERSION;
 use crate::numbers::{NONE, amount, count, duration, fixed, fixed_or_none, p_value, signed, spread, switches};
 use crate::table::{table as new_table, text as table_text};
@@ -21,6 +22,7 @@ pub fn table(comparison: &Comparison) -> String {
     if !comparison.rows.is_empty() {
         let _ = write!(text, "\nSearches, all repeats together\n\n{}", search::counters(&comparison.rows));
         let _ = write!(text, "\nRates of the searches, %\n\n{}", search::rates(&comparison.rows));
+        text += &wakeup_latencies(&comparison.rows);
         let _ = write!(text, "\nTimes and balance, mean over repeats\n\n{}", times(&comparison.rows));
         let _ = write!(text, "\nChanges of state, ms from the start of the run\n\n{}", states_text(comparison));
         text += &power::power(&comparison.rows);
@@ -39,6 +41,7 @@ fn header(comparison: &Comparison) -> String {
     }
     let _ = writeln!(text, "base      {}", switches(&experiment.base));
     let _ = writeln!(text, "with      {}", switches(&experiment.with));
+    text += &differences(experiment, "differ    ");
     let _ = writeln!(
         text,
         "runs      {}, seed {}, {}; spread over seeds, not over machines",
@@ -136,18 +139,45 @@ fn results(rows: &[CompareRow]) -> String {
     }
 }
 
-/// A line for each side of each row.
+/// A line for each side of each row; nothing if no task was woken.
+fn wakeup_latencies(rows: &[CompareRow]) -> String {
+    let mut table = new_table(&["case", "load", "side", "p50 us", "p95 us", "p99 us", "longest us"], 3);
+    let mut any = false;
+    for row in rows {
+        for (name, side) in sides(row) {
+            let ns = side.wakeup_latency_ns;
+            any |= ns.is_some();
+            let mut line = place(row, name);
+            let percentiles = [ns.map(|ns| ns.p50), ns.map(|ns| ns.p95), ns.map(|ns| ns.p99), ns.map(|ns| ns.max)];
+            line.extend(percentiles.map(|ns| fixed_or_none(ns.map(|ns| ns / 1e3), 2)));
+            table.add_row(line);
+        }
+    }
+    if !any {
+        return String::new();
+    }
+    format!("\nWake-up latency, from try_to_wake_up() to the switch, mean over repeats\n\n{}", table_text(&table))
+}
+
+/// A line for each side of each row: the latencies of what the benchmark counts, and how the CPUs fared.
 fn times(rows: &[CompareRow]) -> String {
-    let columns =
-        ["case", "load", "side", "CPU us/wake-up", "p50 us", "p99 us", "migrations by balance", "LLC util %", "idle %"];
+    let columns = [
+        "case",
+        "load",
+        "side",
+        "done p50 us",
+        "p99 us",
+        "busy us/wake-up",
+        "migrations by balance",
+        "LLC util %",
+        "idle %",
+    ];
     let mut table = new_table(&columns, 3);
     for row in rows {
         for (name, side) in sides(row) {
             let mut line = place(row, name);
-            // Without a search there is nothing to share the time among.
-            let per_wakeup = (side.search.counts.sis_search > 0).then_some(side.cpu_ns_per_wakeup / 1e3);
-            line.push(fixed_or_none(per_wakeup, 2));
             line.extend([side.latency_p50_ns, side.latency_p99_ns].map(|ns| fixed(ns / 1e3, 2)));
+            line.push(fixed_or_none(side.busy_ns_per_wakeup.map(|ns| ns / 1e3), 2));
             line.push(amount(side.migrations));
             line.push(fixed_or_none(side.llc_util.map(|util| 100.0 * util), 1));
             line.push(fixed(side.idle_pct, 1));

@@ -8,7 +8,7 @@ use wakelab_study::compare::{CompareRow, RegretSummary, SearchRates, other_state
 
 /// What was counted.
 pub(super) fn counters(rows: &[CompareRow]) -> String {
-    let columns = ["case", "load", "side", "search", "domain_search", "scanned", "failed", "scanned/domain_search"];
+    let columns = ["case", "load", "side", "search", "domain_search", "scanned", "failed", "looks/domain_search"];
     let mut table = new_table(&columns, 3);
     for row in rows {
         for (name, side) in sides(row) {
@@ -16,7 +16,7 @@ pub(super) fn counters(rows: &[CompareRow]) -> String {
             let counts = [counts.sis_search, counts.sis_domain_search, counts.sis_scanned, counts.sis_failed];
             let mut line = place(row, name);
             line.extend(counts.map(thousands));
-            line.push(fixed_or_none(side.search.scanned_per_domain_search, 2));
+            line.push(fixed_or_none(side.search.looks_per_domain_search, 2));
             table.add_row(line);
         }
     }

@@ -8,7 +8,7 @@ use super::machine::machine;
 use super::over_time::{SideOverTime, add_charts, migrations};
 use super::wakeups::{all_reasons, explained, latency, reasons};
 use crate::VERSION;
-use crate::compare::{states_text, verdict_lines};
+use crate::compare::{differ, states_text, verdict_lines};
 use crate::numbers::thousands;
 use std::collections::{BTreeMap, BTreeSet};
 use wakelab_page::{
@@ -41,7 +41,13 @@ pub(super) fn page(found: &Comparison, verdict: &Verdict<'_>, seen: &Pictures, c
     let switches = |text: &str| if text.is_empty() { "no switches".to_owned() } else { text.to_owned() };
     let mut page = Page {
         title: format!("{} against {}", switches(&info.with), switches(&info.base)),
-        lead: format!("{} on {}, kernel {}. Simulated.", info.workloads.join(", "), info.machine, info.kernel),
+        lead: format!(
+            "{} on {}, kernel {}. The sides differ in {}. Simulated.",
+            info.workloads.join(", "),
+            info.machine,
+            info.kernel,
+            differ(info)
+        ),
         verdict: verdict_lines(verdict),
         run: Run {
             command: command.to_owned(),
@@ -107,6 +113,7 @@ fn notes(found: &Comparison) -> Vec<String> {
     if !found.complete {
         notes.push("The comparison was interrupted: rows are missing.".to_owned());
     }
+    notes.extend(found.experiment.notes.iter().cloned());
     notes.extend(states_text(found).lines().map(str::to_owned));
     notes
 }

@@ -35,14 +35,13 @@ pub(super) fn search(found: &Comparison) -> Vec<Statistic> {
         Statistic { name: (*name).to_owned(), about: (*about).to_owned(), unit: "%".to_owned(), points }
     };
     let looks = |row: &CompareRow| {
-        let of = |name, side: &Side| {
-            side.search.scanned_per_domain_search.map(|value| point(found, row, name, value, false))
-        };
+        let of =
+            |name, side: &Side| side.search.looks_per_domain_search.map(|value| point(found, row, name, value, false));
         [of(BASE, &row.base), of(WITH, &row.with)]
     };
     let mut statistics: Vec<Statistic> = RATES.iter().map(rate).collect();
     statistics.push(Statistic {
-        name: "scanned".to_owned(),
+        name: "looks".to_owned(),
         about: "looks of a domain search".to_owned(),
         unit: String::new(),
         points: found.rows.iter().flat_map(looks).flatten().collect(),

@@ -6,6 +6,7 @@ use wakelab_measure::{Bucket, Latency, Rates, RunStats, SearchStats, State, Stat
 use wakelab_sched::domain::{Arch, Uniform};
 use wakelab_study::compare::{
     Assumed, Better, CompareRow, Comparison, ExperimentInfo, Kind, PublishedRow, SearchRates, SearchSummary, Side,
+    WakeupLatency,
 };
 use wakelab_study::verdict::{Certainty, Verdict, verdict};
 
@@ -27,6 +28,10 @@ pub fn comparison() -> Comparison {
             time_ns: 1_000_000_000,
             base: "SIS_PROP".to_owned(),
             with: "SIS_UTIL".to_owned(),
+            differ: vec!["SIS_PROP off".to_owned(), "SIS_UTIL on".to_owned()],
+            notes: vec![
+                "with: SIS_UTIL replaces SIS_PROP, which v5.19-rc1 has on; SIS_PROP,SIS_UTIL has both on".to_owned(),
+            ],
             observer_cost_ns: 0,
             pinned: None,
         },
@@ -112,6 +117,8 @@ fn side(label: &str, values: &[f64]) -> Side {
         n: values.len(),
         values: values.to_vec(),
         search: SearchSummary::of(&runs),
+        wakeup_latency_ns: Some(WakeupLatency { p50: 3_000.0, p95: 9_500.0, p99: 41_000.0, max: 90_000.0 }),
+        busy_ns_per_wakeup: Some(12_340.0),
         latency_p50_ns: 31_250.0,
         latency_p99_ns: 257_000.0,
         cpu_ns_per_wakeup: 17_040.0,
@@ -149,6 +156,8 @@ fn run() -> RunStats {
         wakeups: 2_000_000,
         wakeups_on_cpu: 0,
         wakeups_claimed: 0,
+        wakeup_latency: Latency::default(),
+        busy_ns_per_wakeup: Some(12_340.0),
         cpu_ns_per_wakeup: 17_040.0,
         migrations: 12,
         idle_pct: 3.25,
