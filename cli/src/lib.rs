@@ -2,6 +2,7 @@
 
 mod cache;
 mod commands;
+mod completion;
 mod distinct_paths;
 mod flags;
 mod out_file;
@@ -59,6 +60,7 @@ Exit codes:
   0    all is well
   1    a choice differs (conform), no row matches (explain), or a simulated run failed
   2    bad input or arguments, or the output cannot be written; an error says which
+  3    --fail-if holds
   130  Ctrl-C (143 SIGTERM, 129 SIGHUP); what was complete is printed
 
 Results go to stdout, all else to stderr. Colours are for terminals only, and none with NO_COLOR. docs/terminal.md \
@@ -67,6 +69,7 @@ has the rules.";
 /// Runs the program with the arguments of this process. This is the whole of `wakelab`, for a program that brings a
 /// search policy of its own ([`wakelab_sched::select::policy::register`]).
 pub fn main() -> ExitCode {
+    completion::complete();
     run(std::env::args_os())
 }
 

@@ -71,6 +71,8 @@ pub enum Exit {
     BadInput,
     /// A simulated run failed.
     RunFailed,
+    /// What `--fail-if` names is so.
+    Failed,
     /// Ctrl-C, SIGTERM or SIGHUP; what was complete was printed.
     Interrupted,
 }
@@ -82,6 +84,7 @@ impl Exit {
             Exit::Done => 0,
             Exit::Differs | Exit::NoMatch | Exit::RunFailed => 1,
             Exit::BadInput => 2,
+            Exit::Failed => 3,
             Exit::Interrupted => signals::exit_code().unwrap_or(130),
         })
     }

@@ -23,7 +23,7 @@ pub use cpulist::{cpulist_text, parse_cpulist, parse_sysfs_list};
 pub use duration::{DURATION, DURATION_MAX_NS, duration_text, parse_duration, parse_wall_time};
 pub use error::{InputError, write_place};
 pub use printable::{printable, printable_lines};
-pub use spelling::{did_you_mean, nearest, suggest};
+pub use spelling::{did_you_mean, in_any_case, nearest, suggest};
 #[cfg(feature = "toml")]
 pub use table::{Document, Source, Table, Value, toml_text};
 pub use text::{FILE_MAX, read_text, shortened, shortened_message};

@@ -15,6 +15,16 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Vec
     similar.into_iter().take(SUGGESTIONS).map(|(_, name)| name.to_owned()).collect()
 }
 
+/// Returns the one of `names` that is `given`, in upper or lower case; `None` if there is none, or more than one and none
+/// in the case given.
+pub fn in_any_case<'a>(given: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let exact = names.clone().into_iter().find(|name| *name == given);
+    exact.or_else(|| {
+        let mut like = names.into_iter().filter(|name| name.eq_ignore_ascii_case(given));
+        like.next().filter(|_| like.next().is_none())
+    })
+}
+
 /// Returns the hint ``did you mean `name`?`` for the one of `names` that is spelt most like `given`. Returns `None` if
 /// none is.
 pub fn did_you_mean<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
@@ -41,6 +51,14 @@ fn similarity(a: &str, b: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn case_matters_only_between_names_that_differ_in_nothing_else() {
+        assert_eq!(in_any_case("sis_util", ["SIS_UTIL", "SIS_UTIL_V1"]), Some("SIS_UTIL"));
+        assert_eq!(in_any_case("Ab", ["ab", "Ab"]), Some("Ab"));
+        assert_eq!(in_any_case("AB", ["ab", "Ab"]), None);
+        assert_eq!(in_any_case("abc", ["ab"]), None);
+    }
 
     #[test]
     fn the_most_similar_name_comes_first() {

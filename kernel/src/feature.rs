@@ -9,7 +9,7 @@ pub use registry::Feature;
 pub use set::{FeatureSet, FeaturesFile};
 pub use switches::{Switches, SwitchesError};
 
-use wakelab_input::{nearest, suggest};
+use wakelab_input::{in_any_case, nearest, suggest};
 
 /// A feature's name was not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,8 +24,10 @@ pub struct FeatureError {
 impl std::str::FromStr for Feature {
     type Err = FeatureError;
 
+    /// The feature of that name, in any case. A kernel's own `features` file is read by [`Feature::by_name`].
     fn from_str(name: &str) -> Result<Self, FeatureError> {
-        Feature::by_name(name).ok_or_else(|| FeatureError {
+        let known = in_any_case(name, Feature::ALL.iter().map(|f| f.name()));
+        known.and_then(Feature::by_name).ok_or_else(|| FeatureError {
             name: name.to_owned(),
             near: nearest(name, Feature::ALL.iter().map(|f| f.name())),
         })
@@ -46,8 +48,8 @@ impl serde::Serialize for Feature {
 
 /// A word of a features file or of a switch list: the name, and whether it is on.
 fn split_no(word: &str) -> (&str, bool) {
-    match word.strip_prefix("NO_") {
-        Some(name) => (name, false),
-        None => (word, true),
+    match word.split_at_checked(3) {
+        Some((no, name)) if no.eq_ignore_ascii_case("NO_") => (name, false),
+        _ => (word, true),
     }
 }

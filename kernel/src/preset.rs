@@ -142,7 +142,7 @@ impl Preset {
     /// # Errors
     /// If there is none: the error lists similar names or the nearest versions, and all.
     pub fn get(name: &str) -> Result<&'static Preset, PresetError> {
-        match ALL.iter().copied().find(|p| p.name == name) {
+        match ALL.iter().copied().find(|p| p.name.eq_ignore_ascii_case(name)) {
             Some(preset) => Ok(preset),
             None if is_version(name) => Preset::of_release(name),
             None => Err(unknown(name, name)),
@@ -238,7 +238,7 @@ impl Preset {
 
 /// The first two numbers of a release, and `-rcN` for a candidate.
 fn short(release: &str) -> (String, String) {
-    let release = release.trim().trim_start_matches('v');
+    let release = release.trim().trim_start_matches(['v', 'V']);
     let numbers = release.split(['-', '+', '~', ' ']).next().unwrap_or_default();
     let short = numbers.split('.').take(2).collect::<Vec<_>>().join(".");
     let candidate = release
@@ -267,7 +267,7 @@ fn unknown(name: &str, like: &str) -> PresetError {
 
 /// Whether it is a release, or a version behind a `v`: what else follows there would be of a preset's name.
 fn is_version(name: &str) -> bool {
-    match name.strip_prefix('v') {
+    match name.strip_prefix(['v', 'V']) {
         Some(version) => version.bytes().all(|b| b.is_ascii_digit() || b == b'.'),
         None => name.starts_with(|c: char| c.is_ascii_digit()),
     }

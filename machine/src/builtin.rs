@@ -2,7 +2,7 @@
 
 use crate::{Machine, MachineFile};
 use std::path::Path;
-use wakelab_input::{InputError, did_you_mean};
+use wakelab_input::{InputError, in_any_case, nearest, suggest};
 
 macro_rules! machines {
     ($($name:literal),* $(,)?) => {
@@ -115,10 +115,10 @@ impl MachineFile {
 
 /// Returns the file of a built-in machine: its path, and its text.
 pub(crate) fn text(name: &str) -> Result<(&'static str, &'static str), InputError> {
-    let Some(index) = NAMES.iter().position(|known| *known == name) else {
-        let what = format!("there is no machine of that name; expected one of {}", NAMES.join(", "));
-        let hint = did_you_mean(name, NAMES.iter().copied())
-            .unwrap_or_else(|| "a path to a machine file ends in `.toml` or contains a `/`".to_owned());
+    let known = in_any_case(name, NAMES.iter().copied());
+    let Some(index) = NAMES.iter().position(|&one| Some(one) == known) else {
+        let what = format!("there is no machine of that name{}", suggest(&nearest(name, NAMES.iter().copied())));
+        let hint = "`wakelab machine list` shows all; a path to a machine file ends in `.toml` or contains a `/`";
         return Err(InputError::new(name, what).with_hint(hint));
     };
     Ok(FILES[index])

@@ -24,6 +24,7 @@ pub mod conform;
 pub mod decider;
 pub mod experiment;
 pub mod explain;
+pub mod fail_if;
 pub mod fit;
 pub mod mechanisms;
 pub mod picture;

@@ -8,7 +8,7 @@ use crate::validate::{NR_CPUS_MAX, TASKS_MAX};
 use crate::{Load, Workload};
 use std::collections::BTreeMap;
 use std::path::Path;
-use wakelab_input::did_you_mean;
+use wakelab_input::{nearest, suggest};
 
 /// Builds a workload for a machine of `nr_cpus` CPUs. `name` is that of a benchmark and its case (`netperf:TCP_RR`), or
 /// the path of a file that ends in `.toml`, or in `.json` for rt-app's. `options` sets parameters of a benchmark's
@@ -138,10 +138,16 @@ fn cases() -> impl Iterator<Item = (&'static dyn Benchmark, &'static Case)> {
 }
 
 fn by_name(name: &str) -> Option<(&'static dyn Benchmark, &'static Case)> {
+    // No two names differ in case alone.
     cases().find(|&(benchmark, case)| {
         let first = benchmark.has_default_case() && benchmark.cases().first() == Some(case);
-        (first && name == benchmark.name()) || full_name(benchmark, case) == name
+        (first && name.eq_ignore_ascii_case(benchmark.name())) || full_name(benchmark, case).eq_ignore_ascii_case(name)
     })
+}
+
+/// The names of all benchmarks' cases: `netperf:TCP_RR`.
+pub fn names() -> Vec<String> {
+    cases().map(|(benchmark, case)| full_name(benchmark, case)).collect()
 }
 
 /// What a name refers to.
@@ -253,12 +259,9 @@ fn find(name: &str, lenient: bool) -> Result<(Found, Vec<WorkloadError>), Worklo
     if let Some((benchmark, case)) = by_name(name) {
         return Ok((Found::Benchmark(benchmark, case), vec![]));
     }
-    let names: Vec<String> = cases().map(|(benchmark, case)| full_name(benchmark, case)).collect();
-    let what = format!(
-        "there is no workload {name:?}; expected {}, or the path of a .toml file or of rt-app's .json",
-        names.join(", ")
-    );
-    let hint = did_you_mean(name, names.iter().map(String::as_str))
-        .unwrap_or_else(|| "`wakelab workload list` describes them".to_owned());
-    Err(WorkloadError::new(About::Name, what).with_hint(Some(hint)))
+    let names = names();
+    let like = nearest(name, names.iter().map(String::as_str));
+    let what = format!("there is no workload {name:?}{}", suggest(&like));
+    let hint = "`wakelab workload list` describes all; a path ends in .toml, or in .json if it is rt-app's";
+    Err(WorkloadError::new(About::Name, what).with_hint(Some(hint.to_owned())))
 }

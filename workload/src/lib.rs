@@ -21,8 +21,8 @@ mod validate;
 
 pub use benchmark::{Benchmark, Case, Measures, ParamDef, ShortestRun, TaskSet, Values, benchmarks};
 pub use build::{
-    Description, build, build_leniently, default_load, describe, describe_leniently, from_toml, load_is_rate, printed,
-    shortest_run,
+    Description, build, build_leniently, default_load, describe, describe_leniently, from_toml, load_is_rate, names,
+    printed, shortest_run,
 };
 pub use call::{CPU_LOCK_PIECE_NS, Call, Kind, RUN_FOR_PIECE_NS, TimerMode};
 pub use error::{About, WorkloadError};

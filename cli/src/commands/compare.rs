@@ -1,6 +1,7 @@
 //! `wakelab compare`.
 
 use super::simulate::{SimulationFlags, simulate};
+use crate::completion;
 use crate::flags::{RepeatFlag, SeedFlag};
 use crate::output::Exit;
 use wakelab_input::{DURATION_MAX_NS, parse_duration};
@@ -20,15 +21,15 @@ pub struct Args {
     /// A name of `machine list`, or a file.
     ///
     /// A name that contains a / or ends in .toml is a file; docs/machines.md says what is in it.
-    #[arg(long, value_name = "MACHINE")]
+    #[arg(long, value_name = "MACHINE", add = completion::machine())]
     machine: String,
     /// A name of `kernel list` (v5.19-rc1).
-    #[arg(long, value_name = "KERNEL")]
+    #[arg(long, value_name = "KERNEL", add = completion::kernel())]
     kernel: String,
     /// A name of `workload list`, or a file.
     ///
     /// netperf:TCP_RR; or a .toml of docs/workloads.md, or a .json of rt-app.
-    #[arg(long, value_name = "WORKLOAD")]
+    #[arg(long, value_name = "WORKLOAD", add = completion::workload())]
     workload: String,
     /// Instances: 28, 25% or 25%..200%/25%.
     ///
@@ -40,10 +41,10 @@ pub struct Args {
     ///
     /// What is switched on top of the kernel's features, as in its features file, and tunables (name=value); "" for
     /// nothing.
-    #[arg(long, value_name = "SWITCHES")]
+    #[arg(long, value_name = "SWITCHES", add = completion::switches())]
     base: String,
     /// Features of the other side.
-    #[arg(long, value_name = "SWITCHES")]
+    #[arg(long, value_name = "SWITCHES", add = completion::switches())]
     with: String,
     /// How often.
     #[command(flatten)]

@@ -32,8 +32,8 @@ pub struct ManArgs {
 
 /// Prints the completion script of a shell.
 pub fn completions(args: &CompletionsArgs) -> anyhow::Result<Exit> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut crate::Args::command(), "wakelab", &mut script);
+    let shell = args.shell.to_string();
+    let script = crate::completion::script(&shell).with_context(|| format!("{shell}: there are no completions"))??;
     print_as_is(&String::from_utf8(script).context("the completions")?)?;
     Ok(Exit::Done)
 }

@@ -15,9 +15,10 @@ use wakelab_events::simulated::EventFolder;
 use wakelab_report::compare as report;
 use wakelab_study::compare::{Comparison, Experiment, Recording, Runner, compare};
 use wakelab_study::experiment::Spec;
+use wakelab_study::fail_if::FailIf;
 use wakelab_study::picture::{Pictured, Pictures};
 use wakelab_study::trace::TraceFolder;
-use wakelab_study::verdict::{Verdict, verdict};
+use wakelab_study::verdict::{JudgedRow, Verdict, verdict};
 
 /// The flags of a simulation.
 #[derive(Debug, clap::Args)]
@@ -61,6 +62,12 @@ pub struct SimulationFlags {
     /// How sure the result is.
     #[command(flatten)]
     pub trust: TrustFlags,
+    /// Exit with 3 if this holds: 'worse > 2%'.
+    ///
+    /// worse: a row is worse by the verdict's rule. 'worse > N%': a row is worse by more than N%, and not by chance.
+    /// 'not better': no row is better, or one is worse. Needs two repeats or more; docs/guides/ci.md has recipes.
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Option<FailIf>,
 }
 
 /// How a comparison is printed.
@@ -110,6 +117,10 @@ pub fn simulate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
         "--format: --regret prints a table or JSON; leave --format out, or give --format json"
     );
     trust::check(flags)?;
+    anyhow::ensure!(
+        flags.fail_if.is_none() || spec.repeats.value > 1,
+        "--fail-if: one run a side cannot tell a difference from chance\n  hint: --repeat 3, or repeats in the file"
+    );
     let (experiment, out) = prepare(spec, flags)?;
     let plan = trust::plan(spec, &experiment, flags)?;
     let html = flags.html.open()?;
@@ -140,6 +151,7 @@ pub fn simulate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
         }
     };
     let (done, all) = (found.rows.len(), experiment.cases.len());
+    let mut failed = false;
     if done > 0 {
         let verdict = verdict(&found, trust.certainty());
         deliver(out.as_ref(), &render(&found, &verdict, &trust, flags.format), flags.format == ResultFormat::Json)?;
@@ -152,6 +164,10 @@ pub fn simulate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
                 say!("warning: --html: the page explains no wake-ups of some runs: {why}");
             }
         }
+        if let Some(condition) = flags.fail_if {
+            failed = condition.holds(&verdict);
+            say_condition(condition, &verdict, failed);
+        }
     }
     if let Some(traces) = &traces {
         say_traces(traces);
@@ -160,11 +176,19 @@ pub fn simulate(spec: &Spec, flags: &SimulationFlags) -> anyhow::Result<Exit> {
         hint(format_args!("wakelab stats {} counts what happened", path.display()));
     }
     if found.complete && trust.complete() {
-        return Ok(Exit::Done);
+        return Ok(if failed { Exit::Failed } else { Exit::Done });
     }
     eprintln!("interrupted: {done} of {all} rows are complete");
     trust.say_incomplete();
     Ok(Exit::Interrupted)
+}
+
+fn say_condition(condition: FailIf, verdict: &Verdict<'_>, failed: bool) {
+    for row in condition.rows(verdict) {
+        let JudgedRow { benchmark, case, load, compare_pct, .. } = row;
+        say!("--fail-if {condition}: {benchmark} {case} {load}: {compare_pct:+.2}%");
+    }
+    say!("--fail-if {condition}: {}", if failed { "fails" } else { "passes" });
 }
 
 fn trace_folder(path: &Path, several: bool) -> anyhow::Result<TraceFolder> {

@@ -21,6 +21,7 @@ pub enum Args {
     /// Show one.
     Show {
         /// Its name, or its file (.toml, or .json of rt-app).
+        #[arg(add = crate::completion::workload())]
         name: String,
         /// How it is printed.
         #[command(flatten)]

@@ -335,6 +335,24 @@ fn output_to_a_pipe_is_data_only() {
     assert!(!stdout(&output).contains('\u{1b}'));
 }
 
+/// What the shell is offered for the last of these words.
+fn completed(words: &[&str]) -> Vec<String> {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_wakelab"));
+    let at = words.len().to_string();
+    command.env("COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", at).env("_CLAP_IFS", "\n");
+    let output = command.arg("--").arg("wakelab").args(words).output().expect("wakelab runs");
+    String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn shells_complete_names() {
+    assert!(completed(&["comp"]).iter().any(|word| word == "compare"));
+    assert_eq!(completed(&["compare", "--machine", "i7-"]), ["i7-2600k"]);
+    assert!(completed(&["compare", "--kernel", "v6."]).contains(&"v6.12".to_owned()));
+    assert_eq!(completed(&["compare", "--workload", "netperf:t"]), ["netperf:TCP_RR"]);
+    assert_eq!(completed(&["compare", "--base", "SIS_PROP,NO_SIS_FIL"]), ["SIS_PROP,NO_SIS_FILTER"]);
+}
+
 #[test]
 fn shells_and_man_are_told_of_every_command() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -345,7 +363,7 @@ fn shells_and_man_are_told_of_every_command() {
     assert!(commands.contains(&"trace") && commands.len() > 12, "{commands:?}");
     for shell in ["bash", "zsh", "fish"] {
         let script = stdout(&wakelab(&["completions", shell]));
-        commands.iter().for_each(|command| assert!(script.contains(command), "{shell}: {command}"));
+        assert!(script.contains("COMPLETE=") || script.contains("COMPLETE "), "{shell}: {script}");
     }
     let output = wakelab(&["man", folder.path().to_str().expect("UTF-8")]);
     assert!(output.status.success());

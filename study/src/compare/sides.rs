@@ -91,8 +91,11 @@ fn added(name: &str, kernel: &Preset, features: FeatureSet, switches: &Switches)
     let is_policy = |feature: Feature| policy::switches().any(|switch| switch.feature == feature);
     let list = |features: Vec<Feature>| features.iter().map(|feature| feature.name()).collect::<Vec<_>>().join(", ");
     let named = |feature: Feature| switches.iter().any(|(named, _)| named == feature);
-    let kept = features.iter().filter(|&f| is_policy(f) && kernel.features.has(f) && !named(f)).collect::<Vec<_>>();
-    let new = features.iter().filter(|&f| is_policy(f) && !kernel.features.has(f)).collect::<Vec<_>>();
+    let kept = |f: Feature| is_policy(f) && kernel.lists(f) && kernel.features.has(f) && !named(f);
+    let replaces = |f: Feature| switches.replaced(kernel.features).any(|(_, new)| new == f);
+    let new = |f: Feature| is_policy(f) && !kernel.features.has(f) && !replaces(f);
+    let kept = features.iter().filter(|&f| kept(f)).collect::<Vec<_>>();
+    let new = features.iter().filter(|&f| new(f)).collect::<Vec<_>>();
     (!kept.is_empty() && !new.is_empty())
         .then(|| format!("{name}: {} in addition to {}, which {} has on", list(new), list(kept), kernel.name))
 }

@@ -162,7 +162,8 @@ fn variant(switches: &str) -> Result<Variant, VariantError> {
 fn switches_lie_on_top_of_the_kernel() {
     let names = |variant: Variant| variant.features.iter().map(|feature| feature.name()).collect::<Vec<_>>();
     let with = names(variant("SIS_UTIL").unwrap());
-    assert!(with.contains(&"SIS_UTIL") && with.contains(&"SIS_PROP"));
+    assert!(with.contains(&"SIS_UTIL") && with.contains(&"WA_IDLE") && !with.contains(&"SIS_PROP"));
+    assert!(names(variant("SIS_UTIL,SIS_PROP").unwrap()).contains(&"SIS_PROP"));
     assert!(!names(variant("SIS_UTIL,NO_SIS_PROP").unwrap()).contains(&"SIS_PROP"));
     assert_eq!(variant("").unwrap().label, "");
 }

@@ -110,18 +110,8 @@ fn wrong_options_names_and_loads_say_what_was_expected() {
     assert_eq!(error.about, About::Name);
     assert_eq!(
         error.to_string(),
-        "there is no workload \"netperf:TCPRR\"; expected netperf:TCP_RR, netperf:UDP_RR, hackbench:process-pipe, \
-         hackbench:process-sockets, hackbench:thread-pipe, hackbench:thread-sockets, will-it-scale:context_switch1, \
-         will-it-scale:context_switch1-pinned, perf-bench:sched-messaging, perf-bench:sched-messaging-thread, \
-         perf-bench:sched-pipe, tbench:loopback, schbench:normal, schbench:workers, schbench:requests, \
-         schbench:rps-20th, schbench:rps-50th, schbench:rps-90th, schbench:rps-max, schbench:wakeup-50th, \
-         schbench:wakeup-90th, schbench:wakeup-99th, schbench:wakeup-99.9th, schbench:wakeup-max, \
-         schbench:request-50th, schbench:request-90th, schbench:request-99th, schbench:request-99.9th, \
-         schbench:request-max, uperf:pingpong, \
-         sysbench:oltp_read_write, sysbench:oltp_read_only, oracle:oltp, dbench:fileio, dbench:loadfile, ycsb:mongodb, \
-         stress-ng:sock, stream:Triad, sequential-tasks:any, sequential-tasks:pinned, gitsource:suite, kernbench:make, \
-         kernbench:make-idle, jankbench:mean, jankbench:jank, jankbench:max, or the path of a .toml file or of \
-         rt-app's .json\n  hint: did you mean `netperf:TCP_RR`?"
+        "there is no workload \"netperf:TCPRR\"; did you mean `netperf:TCP_RR` or `netperf:UDP_RR`?\n  hint: `wakelab \
+         workload list` describes all; a path ends in .toml, or in .json if it is rt-app's"
     );
     assert!(fails("x", one, &BTreeMap::new()).to_string().ends_with("hint: `wakelab workload list` describes them"));
 

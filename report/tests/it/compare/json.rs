@@ -122,7 +122,7 @@ fn keys_come_in_one_order() {
     assert_eq!(
         keys(&value["rows"][0]["base"]["search"]),
         "sis_search sis_domain_search sis_scanned sis_failed se_eff_pct dom_eff_pct fast_rate_pct success_rate_pct \
-         scanned_per_domain_search select_idle_cpu_ns"
+         scanned_per_domain_search looks_per_domain_search select_idle_cpu_ns"
     );
 }
 

@@ -4,10 +4,31 @@ use super::fixture::{comparison, judged, stacked};
 use wakelab_report::compare;
 use wakelab_study::compare::Comparison;
 
-/// The letter without the verdict at its end.
-fn lkml(comparison: &Comparison) -> String {
+/// What the sides differ in, the tables, and the verdict.
+fn parts(comparison: &Comparison) -> [String; 3] {
     let text = compare::lkml(comparison, &judged(comparison));
-    text.split_once("\nverdict: ").expect("it ends with a verdict").0.to_owned()
+    let (head, rest) = text.split_once("\n\n").expect("a head");
+    let (tables, verdict) = rest.split_once("\nverdict: ").expect("it ends with a verdict");
+    [head, tables, verdict].map(str::to_owned)
+}
+
+/// The tables.
+fn lkml(comparison: &Comparison) -> String {
+    let [_, tables, _] = parts(comparison);
+    tables
+}
+
+#[test]
+fn the_head_says_what_the_sides_differ_in() {
+    let mut found = comparison();
+    let [head, ..] = parts(&found);
+    assert_eq!(
+        head,
+        "differ: SIS_PROP off, SIS_UTIL on\n        with: SIS_UTIL replaces SIS_PROP, which v5.19-rc1 has on; \
+         SIS_PROP,SIS_UTIL has both on"
+    );
+    (found.experiment.differ, found.experiment.notes) = (vec![], vec![]);
+    assert_eq!(parts(&found)[0], "differ: nothing: both sides are the same");
 }
 
 /// The lines without the first, which says that they are simulated.

@@ -68,7 +68,9 @@ fn search_statistics_of_both_sides_have_the_published_ones_beside() {
     let rates = words(line(&text, "Rates of the searches", "224 threads"));
     assert_eq!(rates[2..], ["base", "4.524", "4.524", "3.548", "3.547", "22.222", "22.220", "99.340", "99.340"]);
     let times = words(line(&text, "Times", "224 threads"));
-    assert_eq!(times[2..], ["base", "17.04", "31.25", "257.00", "12.00", "87.5", "3.2"]);
+    assert_eq!(times[2..], ["base", "31.25", "257.00", "12.34", "12.00", "87.5", "3.2"]);
+    let woken = words(line(&text, "Wake-up latency", "224 threads"));
+    assert_eq!(woken[2..], ["base", "3.00", "9.50", "41.00", "90.00"]);
 }
 
 #[test]
@@ -130,8 +132,15 @@ fn the_metric_time_is_in_seconds_and_less_is_better() {
 }
 
 #[test]
-fn cpu_time_without_a_search_is_no_number() {
+fn without_a_wakeup_there_is_no_time_of_one() {
     let mut comparison = once();
-    comparison.rows[1].base.search.counts.sis_search = 0;
-    assert_eq!(words(line(&table(&comparison), "Times", "224 threads"))[3], "n/a");
+    let base = &mut comparison.rows[1].base;
+    (base.busy_ns_per_wakeup, base.wakeup_latency_ns) = (None, None);
+    let text = table(&comparison);
+    assert_eq!(words(line(&text, "Times", "224 threads"))[5], "n/a");
+    assert_eq!(words(line(&text, "Wake-up latency", "224 threads"))[3..], ["n/a"; 4]);
+    for row in &mut comparison.rows {
+        (row.base.wakeup_latency_ns, row.with.wakeup_latency_ns) = (None, None);
+    }
+    assert!(!table(&comparison).contains("Wake-up latency"));
 }
