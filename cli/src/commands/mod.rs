@@ -82,7 +82,7 @@ pub enum Command {
     /// Exits with 2 if something cannot be read; what could be read before is counted.
     #[command(after_help = stats::EXAMPLE)]
     Stats(stats::Args),
-    /// Say why tasks waited: behind whom, and who was idle.
+    /// Show why tasks waited: behind whom, and who was idle.
     ///
     /// Takes context switches. Exits with 2 if something cannot be read; what could be read before is counted.
     #[command(after_help = waits::EXAMPLE)]

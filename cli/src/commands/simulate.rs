@@ -66,7 +66,7 @@ pub struct SimulationFlags {
     ///
     /// worse: a row is worse by the verdict's rule. 'worse > N%': a row is worse by more than N%, and not by chance.
     /// 'not better': no row is better, or one is worse. Needs two repeats or more; docs/guides/ci.md has recipes.
-    #[arg(long, value_name = "CONDITION")]
+    #[arg(long, value_name = "CONDITION", hide_short_help = true)]
     pub fail_if: Option<FailIf>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::VERSION;
 use serde_json::{Value, json};
-use wakelab_study::compare::{CompareRow, Comparison, Side};
+use wakelab_study::compare::{CompareRow, Comparison, PowerDifference, Side};
 use wakelab_study::verdict::{JudgedRow, Verdict};
 
 /// Everything that was found. Keys come in one order; what is no number is null.
@@ -39,6 +39,7 @@ fn row((row, judged): (&CompareRow, &JudgedRow)) -> Value {
         "p_holm": judged.p_holm,
         "noise_pct": judged.noise_pct,
         "verdict": judged.verdict,
+        "power": PowerDifference::of(row),
         "published": {"result": row.published, "search": row.published_search},
     })
 }

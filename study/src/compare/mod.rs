@@ -18,7 +18,7 @@ mod variant;
 pub use crate::published::{Published, PublishedError};
 pub use control::{Control, ControlRow, control};
 pub use experiment::{Case, Experiment, run_seed};
-pub use power::{KindSummary, PowerSummary};
+pub use power::{KindSummary, PowerDifference, PowerSummary};
 pub use recording::Recording;
 pub(crate) use recording::run_info;
 pub use result::{

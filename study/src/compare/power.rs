@@ -1,6 +1,7 @@
 //! The power of a side, beside its performance.
 
-use crate::statistics::mean;
+use super::{Better, CompareRow};
+use crate::statistics::{difference, mean};
 use serde::Serialize;
 use wakelab_measure::RunStats;
 use wakelab_pm::power::PowerStats;
@@ -48,6 +49,58 @@ pub struct KindSummary {
     /// Operating points, then idle states: the name and the share of the time of these CPUs, %. The shares add up to
     /// 100.
     pub states: Vec<(String, f64)>,
+}
+
+/// How the power of the sides of a row differs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PowerDifference {
+    /// `power`, the mean power of the machine, or `energy`, that of each transaction, request or frame that was done.
+    pub quantity: &'static str,
+    /// `mW` or `uJ`.
+    pub unit: &'static str,
+    /// The mean of the base side.
+    pub base: f64,
+    /// The mean of the other side.
+    pub with: f64,
+    /// How much less `with` takes, % of `base`; positive is less.
+    pub compare_pct: f64,
+    /// Its 95% interval, \[low, high\]; `None` for one repeat.
+    pub ci95: Option<[f64; 2]>,
+    /// The two-sided p value of equal means; `None` for one repeat.
+    pub p_value: Option<f64>,
+}
+
+impl PowerDifference {
+    /// Those of a row; empty if the machine does not describe its power, or if no governor was active.
+    pub fn of(row: &CompareRow) -> Vec<PowerDifference> {
+        let power = |run: &RunStats| {
+            let power = run.power.as_ref()?;
+            // nJ per s is nW.
+            Some(power.energy_nj()? as f64 / (power.ns.max(1) as f64 / 1e9) / 1e6)
+        };
+        let energy = |run: &RunStats| {
+            let nj = run.power.as_ref()?.energy_nj()?;
+            (run.done > 0).then(|| nj as f64 / run.done as f64 / 1e3)
+        };
+        let quantities: [(_, _, &dyn Fn(&RunStats) -> Option<f64>); 2] =
+            [("power", "mW", &power), ("energy", "uJ", &energy)];
+        let found = quantities.into_iter().filter_map(|(quantity, unit, of)| {
+            let values = |runs: &[RunStats]| runs.iter().map(of).collect::<Option<Vec<f64>>>();
+            let (base, with) = (values(&row.base.runs)?, values(&row.with.runs)?);
+            let (of_base, of_with) = (mean(&base), mean(&with));
+            let difference = (of_base > 0.0).then(|| difference(&base, &with, Better::Lower))?;
+            Some(PowerDifference {
+                quantity,
+                unit,
+                base: of_base,
+                with: of_with,
+                compare_pct: difference.compare_pct,
+                ci95: difference.ci95,
+                p_value: difference.p_value,
+            })
+        });
+        found.collect()
+    }
 }
 
 impl PowerSummary {

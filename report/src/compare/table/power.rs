@@ -1,9 +1,9 @@
 //! Power beside performance, with turbostat's names, and where the CPUs' time went.
 
 use super::{place, sides};
-use crate::numbers::{amount, fixed, fixed_or_none};
+use crate::numbers::{NONE, amount, fixed, fixed_or_none, p_value, signed};
 use crate::table::{table as new_table, text as table_text};
-use wakelab_study::compare::{CompareRow, KindSummary, PowerSummary};
+use wakelab_study::compare::{CompareRow, KindSummary, PowerDifference, PowerSummary};
 
 /// A state in which less of the time was spent, %, is not shown.
 const SHOWN_PCT: f64 = 0.05;
@@ -15,6 +15,7 @@ pub(super) fn power(rows: &[CompareRow]) -> String {
     }
     let mut text = "\nPower, mean over repeats\n\n".to_owned();
     text += &summary(rows);
+    text += &differences(rows);
     text += "\nResidency, % of the time of the CPUs of a kind\n\n";
     text + &residency(rows)
 }
@@ -36,6 +37,32 @@ fn summary(rows: &[CompareRow]) -> String {
         }
     }
     table_text(&table)
+}
+
+/// What the sides take, against each other; nothing if the machine does not describe its power.
+fn differences(rows: &[CompareRow]) -> String {
+    let columns = ["case", "load", "of", "base", "with", "compare%", "95% interval", "p"];
+    let mut table = new_table(&columns, 3);
+    let mut any = false;
+    for row in rows {
+        for (n, found) in PowerDifference::of(row).iter().enumerate() {
+            any = true;
+            let mut line = if n == 0 { vec![row.case.clone(), row.load.clone()] } else { vec![String::new(); 2] };
+            let interval = found.ci95.map(|[low, high]| format!("[{}, {}]", signed(low, 2), signed(high, 2)));
+            line.push(format!("{}, {}", found.quantity, found.unit));
+            line.extend([amount(found.base), amount(found.with), signed(found.compare_pct, 2)]);
+            line.extend([interval.unwrap_or_else(|| NONE.to_owned()), p_value(found.p_value)]);
+            table.add_row(line);
+        }
+    }
+    if !any {
+        return String::new();
+    }
+    let heading = "Power of the machine and energy of what was done, positive is less";
+    format!(
+        "\n{heading}\n\n{}Watts are the machine file's, which say more of the sides than of the device (docs/pm.md).\n",
+        table_text(&table)
+    )
 }
 
 fn residency(rows: &[CompareRow]) -> String {
