@@ -1,6 +1,6 @@
 //! The model's load balancer against the kernel's.
 
-use crate::numbers::{count, thousands};
+use crate::numbers::thousands;
 use crate::table::{table, text as table_text};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -20,9 +20,9 @@ pub fn text(conformance: &BalanceConformance) -> String {
     // Writing to a string does not fail.
     let _ = writeln!(
         text,
-        "\n{} of {} equal; {} that were not stable, and {} in which tasks prefer the LLC are not compared.",
+        "\n{} of {} passes equal; {} that were not stable, and {} in which tasks prefer the LLC are not compared.",
         thousands(total.scored.equal),
-        count(total.scored.rows, "pass"),
+        thousands(total.scored.rows),
         thousands(total.unstable),
         thousands(total.prefer_llc),
     );

@@ -211,8 +211,8 @@ table! {
                      CLOCK_MONOTONIC.";
         dur_ns: i64 = "The time from then to its exit, with the reading of the recorder.";
         stable: bool = "Whether the row can be compared exactly: what was read at the entry and again at the exit is \
-                        the same, the domain is known and has at most 64 groups, all features are known and none was \
-                        switched in the last 50 ms.";
+                        the same, no CPU of the domain switched or updated its averages meanwhile, the domain is known \
+                        and has at most 64 groups, all features are known and none was switched in the last 50 ms.";
         features: Text = "The features that were on, in the form of the kernel's `features` file.";
         cpu: i32 = "The CPU that the pass runs on.";
         dst_cpu: i32 = "The CPU that it pulls to: another one if an idle CPU balances for others.";

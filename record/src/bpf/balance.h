@@ -39,6 +39,12 @@ static __always_inline void take_balance_cpu(struct cpu_state *c, struct rq *rq,
 	c->capacity = rq->cpu_capacity;
 	c->prefer = prefer_llc(rq, dst_cpu);
 	take_fair(c, &rq->cfs);
+	/*
+	 * A task may wake and sleep again between the two readings, and leave the same numbers behind. These two tell it;
+	 * a pass reads nothing of LLCs here, so that they have the place of what it would be.
+	 */
+	c->has_idle_cores = rq->nr_switches;
+	c->nr_idle_scan = rq->cfs.avg.last_update_time >> 10;
 }
 
 static __always_inline bool same_cpu(const struct cpu_state *a, const struct cpu_state *b, bool own)
@@ -47,6 +53,7 @@ static __always_inline bool same_cpu(const struct cpu_state *a, const struct cpu
 	       a->h_nr_delayed == b->h_nr_delayed && a->runnable_avg == b->runnable_avg &&
 	       a->util_avg == b->util_avg && a->util_est == b->util_est && a->curr_idle == b->curr_idle &&
 	       a->ttwu_pending == b->ttwu_pending && a->prefer == b->prefer &&
+	       a->has_idle_cores == b->has_idle_cores && a->nr_idle_scan == b->nr_idle_scan &&
 	       (own || a->capacity == b->capacity);
 }
 

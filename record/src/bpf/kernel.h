@@ -294,6 +294,7 @@ struct lb_env {
 struct rq {
 	unsigned int nr_running;
 	unsigned int ttwu_pending;
+	u64 nr_switches;
 	u64 clock_task;
 	int cpu;
 	struct cfs_rq cfs;
