@@ -187,13 +187,15 @@ fn mask_of(row: &Columns, column: usize, nr_cpus: u32) -> Result<CpuMask, ReadEr
     Ok(CpuMask::from_cpus(nr_cpus, cpus))
 }
 
-/// A list of `count` numbers from 0 to the most that a sum can be.
+/// A list of `count` numbers from 0 to the most that a sum can be. A row that is not stable may have the difference of
+/// two numbers that were read at different times, which is then raised to 0.
 fn list_of(row: &Columns, column: usize, count: usize, what: &str) -> Result<Vec<u64>, ReadError> {
+    let least = if row.long(1) == Some(1) { 0 } else { -MOST };
     let numbers = row.numbers(column).filter(|numbers| numbers.len() == count);
-    let in_range = numbers.filter(|numbers| numbers.iter().all(|number| (0..=MOST).contains(number)));
+    let in_range = numbers.filter(|numbers| numbers.iter().all(|number| (least..=MOST).contains(number)));
     let list =
         in_range.ok_or_else(|| row.error(column, format!("expected {count} numbers from 0, one for each {what}")))?;
-    Ok(list.into_iter().map(|number| number as u64).collect())
+    Ok(list.into_iter().map(|number| number.max(0) as u64).collect())
 }
 
 fn loads_of(row: &Columns, nr_cpus: u32, idle: &CpuMask, pending: &CpuMask) -> Result<Vec<CpuLoad>, ReadError> {
@@ -216,7 +218,8 @@ fn loads_of(row: &Columns, nr_cpus: u32, idle: &CpuMask, pending: &CpuMask) -> R
             ttwu_pending: pending.test(cpu),
         }
     };
-    if let Some(cpu) = (0..nr_cpus).find(|&cpu| load(cpu).h_nr_delayed > load(cpu).h_nr_queued) {
+    let more = |&cpu: &Cpu| load(cpu).h_nr_delayed > load(cpu).h_nr_queued;
+    if let Some(cpu) = (0..nr_cpus).find(more).filter(|_| row.long(1) == Some(1)) {
         return Err(row.error(first + 2, format!("expected no more than are queued on CPU {cpu}")));
     }
     Ok((0..nr_cpus).map(load).collect())
