@@ -48,6 +48,11 @@ pub struct Args {
     /// or newer)
     #[arg(long)]
     pub wakeup_preempt: bool,
+    /// Record the passes of the load balancer, one in N on each CPU: what it reads of the domain, and the group that it
+    /// finds to pull from (Linux 5.17 or newer). --pid, --comm, --cgroup and --sample do not apply to them
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub balance: Option<u32>,
     /// Size of the ring buffer, rounded up to a power of two [default: 64 to 256 by the number of CPUs, at most a
     /// sixteenth of the memory]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1024))]

@@ -1,6 +1,7 @@
 //! `wakelab-record`: records how the running kernel places wake-ups. docs/recording.md describes its use.
 
 mod args;
+mod balance_rows;
 mod bpf_program;
 mod bpf_variables;
 mod capabilities;

@@ -162,6 +162,15 @@ pub fn wakeup_preempt() -> Option<&'static str> {
     WAKEUP_PREEMPT.into_iter().find(|name| Function(name).found(Some(&btf)))
 }
 
+/// The function that finds the group to pull from, by its names from the newest.
+const FIND_BUSIEST_GROUP: [&str; 2] = ["sched_balance_find_src_group", "find_busiest_group"];
+
+/// The name of that function in the running kernel, if it has it.
+pub fn find_busiest_group() -> Option<&'static str> {
+    let btf = Btf::from_vmlinux().ok()?;
+    FIND_BUSIEST_GROUP.into_iter().find(|name| Function(name).found(Some(&btf)))
+}
+
 /// Whether the running kernel has `bpf_loop()`. WAKELAB_RECORD_NO_BPF_LOOP makes this false, for tests.
 pub fn has_bpf_loop() -> bool {
     let disabled = std::env::var_os("WAKELAB_RECORD_NO_BPF_LOOP").is_some();

@@ -7,7 +7,7 @@ use crate::counts::verified_instructions;
 use crate::machine::{self, Machine};
 use crate::refusal::{capture_libbpf_log, load_refusal};
 use crate::ring_buffer;
-use crate::wire::{CpuSlow, CpuState, Decision, SCRATCH_HEAD};
+use crate::wire::{BALANCE_SCRATCH_HEAD, Balance, CpuSlow, CpuState, Decision, SCRATCH_HEAD};
 use anyhow::{Context, Result};
 use libbpf_rs::skel::OpenSkel;
 use libbpf_rs::{Link, OpenObject};
@@ -34,6 +34,9 @@ pub fn start<'a>(
     select_programs(&mut open, args, inferred);
     if args.wakeup_preempt {
         target_wakeup_preempt(&mut open, machine)?;
+    }
+    if args.balance.is_some() {
+        target_balance(&mut open, machine)?;
     }
     let cpus = machine.nr_cpus;
     open.maps.scratches.set_max_entries(cpus as u32)?;
@@ -70,6 +73,8 @@ fn select_programs(open: &mut OpenRecordSkel<'_>, args: &Args, inferred: bool) {
         (&mut progs.infer_woken, inferred),
         (&mut progs.on_preempt_entry, args.wakeup_preempt),
         (&mut progs.on_preempt_exit, args.wakeup_preempt),
+        (&mut progs.on_balance_entry, args.balance.is_some()),
+        (&mut progs.on_balance_exit, args.balance.is_some()),
     ] {
         program.set_autoload(wanted);
     }
@@ -88,6 +93,21 @@ fn target_wakeup_preempt(open: &mut OpenRecordSkel<'_>, machine: &Machine) -> Re
     Ok(())
 }
 
+/// Selects the function of this kernel that finds the group to pull from.
+fn target_balance(open: &mut OpenRecordSkel<'_>, machine: &Machine) -> Result<()> {
+    let missing = |what: &str| UsageError(format!("--balance: this kernel has {what}"));
+    if !crate::probe::has_bpf_loop() {
+        return Err(missing("no bpf_loop(), which came with 5.17").into());
+    }
+    let function = crate::probe::find_busiest_group().ok_or_else(|| missing("inlined find_busiest_group()"))?;
+    open.progs.on_balance_entry.set_attach_target(0, Some(function.to_owned()))?;
+    open.progs.on_balance_exit.set_attach_target(0, Some(function.to_owned()))?;
+    open.maps.balance_scratches.set_max_entries(machine.nr_cpus as u32)?;
+    let scratch = BALANCE_SCRATCH_HEAD + size_of::<Balance>() + machine.nr_cpus * size_of::<CpuState>();
+    open.maps.balance_scratches.set_value_size(scratch as u32)?;
+    Ok(())
+}
+
 /// Sets the constants of the programs (`.rodata`), which are not mapped by the kernel yet.
 fn set_constants(open: &mut OpenRecordSkel<'_>, args: &Args, machine: &Machine) -> Result<()> {
     let rodata = open.maps.rodata_data.as_mut().context("the program has no constants")?;
@@ -100,6 +120,7 @@ fn set_constants(open: &mut OpenRecordSkel<'_>, args: &Args, machine: &Machine) 
         Snapshot::Full => 2,
     };
     rodata.sample_every = args.sample;
+    rodata.balance_every = args.balance.unwrap_or(1);
     rodata.wakings_too = u32::from(!args.decisions_only);
     rodata.max_rate = args.max_rate.map_or(0, u64::from);
     rodata.filter_pid = args.pid.unwrap_or(0);
@@ -123,6 +144,10 @@ fn attach(skel: &RecordSkel<'_>, args: &Args, inferred: bool) -> libbpf_rs::Resu
     if args.wakeup_preempt {
         links.push(programs.on_preempt_exit.attach()?);
         links.push(programs.on_preempt_entry.attach()?);
+    }
+    if args.balance.is_some() {
+        links.push(programs.on_balance_exit.attach()?);
+        links.push(programs.on_balance_entry.attach()?);
     }
     links.push(programs.on_waking.attach()?);
     if inferred {

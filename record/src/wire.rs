@@ -18,6 +18,8 @@ pub const KIND_FREQUENCY: u32 = 5;
 pub const KIND_WAKING: u32 = 6;
 /// The `kind` of a wake-up preemption.
 pub const KIND_PREEMPT: u32 = 7;
+/// The `kind` of a pass of the balancer.
+pub const KIND_BALANCE: u32 = 8;
 
 /// In `has`: the kernel has `wake_stamp` and `wake_avg_idle`.
 pub const HAS_WAKE_AVG_IDLE: u32 = 1;
@@ -54,7 +56,7 @@ pub struct CpuState {
     pub ttwu_pending: u8,
     pub idle_exit: u8,
     pub taken: u8,
-    pub pad: u32,
+    pub prefer: u32,
 }
 
 /// What only forks and execs read of a CPU (`struct cpu_slow`).
@@ -217,6 +219,45 @@ pub struct Preempt {
     pub after: PreemptState,
 }
 
+/// The most groups of a domain that are recorded.
+pub const MAX_GROUPS: usize = 64;
+/// The size of the fields of `struct balance_scratch` before the pass, bytes.
+pub const BALANCE_SCRATCH_HEAD: usize = 6 * 8;
+
+/// What a pass of the balancer reads of a group besides its CPUs (`struct balance_group`).
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct BalanceGroup {
+    pub capacity: u64,
+    pub imbalance: u64,
+}
+
+/// A pass of the balancer (`struct balance`). In the record the states of the CPUs follow it.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Balance {
+    pub kind: u32,
+    pub cpus: u32,
+    pub t_ns: u64,
+    pub dur_ns: u64,
+    pub features: u64,
+    pub features_after: u64,
+    pub cpu: u32,
+    pub dst_cpu: u32,
+    pub level: i32,
+    pub idle: u32,
+    pub has: u32,
+    pub machine: u32,
+    pub nr_groups: u32,
+    pub busiest: i32,
+    pub imbalance: i64,
+    pub migration_type: u32,
+    pub pad: u32,
+    pub span: [u64; MAX_CPUS / 64],
+    pub env_cpus: [u64; MAX_CPUS / 64],
+    pub groups: [BalanceGroup; MAX_GROUPS],
+}
+
 /// A domain and one of its groups.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
@@ -249,6 +290,8 @@ pub enum Record<'a> {
     Waking(Waking),
     /// A wake-up preemption with the waiting tasks.
     Preempt(Preempt, &'a [QueuedTask]),
+    /// A pass of the balancer with the states of the CPUs.
+    Balance(Balance, &'a [CpuState]),
     /// A record of another kind.
     Event(Event),
 }
@@ -265,6 +308,12 @@ impl<'a> Record<'a> {
             let preempt: Preempt = bytemuck::pod_read_unaligned(head);
             let waiting = rest.get(..preempt.waiting as usize * size_of::<QueuedTask>())?;
             return Some(Record::Preempt(preempt, bytemuck::try_cast_slice(waiting).ok()?));
+        }
+        if kind == KIND_BALANCE {
+            let (head, rest) = bytes.split_at_checked(size_of::<Balance>())?;
+            let pass: Balance = bytemuck::pod_read_unaligned(head);
+            let cpus = rest.get(..pass.cpus as usize * size_of::<CpuState>())?;
+            return Some(Record::Balance(pass, bytemuck::try_cast_slice(cpus).ok()?));
         }
         if kind != KIND_DECISION {
             return Some(Record::Event(bytemuck::pod_read_unaligned(bytes.get(..size_of::<Event>())?)));
@@ -296,6 +345,9 @@ mod tests {
         assert_eq!(size_of::<Waking>(), size_of::<types::waking>());
         assert_eq!(size_of::<Preempt>(), size_of::<types::preempt>());
         assert_eq!(size_of::<QueuedTask>(), size_of::<types::queued_task>());
+        assert_eq!(size_of::<Balance>(), size_of::<types::balance>());
+        let balance = size_of::<types::balance_scratch>() - BALANCE_SCRATCH_HEAD - size_of::<Balance>();
+        assert_eq!(balance, MAX_CPUS * size_of::<CpuState>());
         let scratch = size_of::<types::scratch>() - SCRATCH_HEAD - size_of::<Decision>();
         assert_eq!(scratch, MAX_CPUS * (size_of::<CpuState>() + size_of::<CpuSlow>()));
     }

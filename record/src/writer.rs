@@ -1,6 +1,7 @@
 //! The thread that converts records to rows and writes them, so that neither encoding nor the disk delays the draining
 //! of the ring buffer.
 
+use crate::balance_rows::BalanceRows;
 use crate::counts::Counts;
 use crate::kernel::Kernel;
 use crate::machine::{FIRST_DESCRIPTION, Machine};
@@ -51,6 +52,7 @@ impl Writer {
         let writing = Writing {
             rows,
             preempts: PreemptRows::default(),
+            balance: BalanceRows::default(),
             folder,
             number: FIRST_DESCRIPTION,
             pending: VecDeque::new(),
@@ -77,6 +79,7 @@ impl Writer {
 struct Writing {
     rows: RowBuilder,
     preempts: PreemptRows,
+    balance: BalanceRows,
     folder: RecordingWriter,
     /// The number of the description that rows refer to now.
     number: u32,
@@ -117,6 +120,11 @@ impl Writing {
                 Some(Record::Waking(waking)) => write_waking(&mut self.folder, &waking)?,
                 Some(Record::Preempt(preempt, waiting)) => {
                     self.preempts.write(&mut self.folder, self.rows.kernel(), &preempt, waiting)?;
+                }
+                Some(Record::Balance(pass, cpus)) => {
+                    // A pass of a description that is not current cannot be read with it.
+                    let current = pass.machine == self.number;
+                    self.balance.write(&mut self.folder, self.rows.kernel(), current, &pass, cpus)?;
                 }
                 None => {}
             }

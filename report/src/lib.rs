@@ -1,6 +1,7 @@
 //! Text and JSON of what the studies found. Nothing is computed here.
 
 pub mod ablation;
+pub mod balance_passes;
 pub mod calibrate;
 pub mod capture;
 pub mod compare;

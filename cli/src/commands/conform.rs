@@ -6,6 +6,7 @@ use crate::output::{Exit, print, print_json, say_errors};
 use crate::progress::Bar;
 use wakelab_report as report;
 use wakelab_study::ablation::ablate;
+use wakelab_study::balance_passes::{BalanceConformance, conform_balance};
 use wakelab_study::conform::conform;
 use wakelab_study::recordings::decision_files;
 use wakelab_study::wakeup_preempt::{PreemptConformance, conform_preempts};
@@ -52,13 +53,16 @@ fn compare(args: &Args) -> anyhow::Result<Exit> {
     let (conformance, outcomes) = conform(&files, &decider, args.limit, &bar);
     bar.finish();
     let mut errors = all_errors(errors, outcomes);
-    // Features switched change other decisions before a preemption, so that its queue would be another.
-    let preempts = if decider.is_as_recorded() {
+    // Features switched change other decisions before a preemption or a pass of the balancer, so that its queues would
+    // be others.
+    let (preempts, balance) = if decider.is_as_recorded() {
         let (preempts, more) = conform_preempts(&args.recordings.files, args.limit);
         errors.extend(more);
-        preempts
+        let (balance, more) = conform_balance(&args.recordings.files, args.limit);
+        errors.extend(more);
+        (preempts, balance)
     } else {
-        PreemptConformance::default()
+        (PreemptConformance::default(), BalanceConformance::default())
     };
     if let Some(html) = &html {
         let total = conformance.total();
@@ -76,6 +80,10 @@ fn compare(args: &Args) -> anyhow::Result<Exit> {
                 text += "\n";
                 text += &report::wakeup_preempt::text(&preempts);
             }
+            if balance.any() {
+                text += "\n";
+                text += &report::balance_passes::text(&balance);
+            }
             print(&text)?;
         }
         TableFormat::Json => {
@@ -83,14 +91,19 @@ fn compare(args: &Args) -> anyhow::Result<Exit> {
             if preempts.any() {
                 value["preempts"] = report::wakeup_preempt::json(&preempts);
             }
+            if balance.any() {
+                value["balance"] = report::balance_passes::json(&balance);
+            }
             print_json(&value)?;
         }
     }
     say_errors(&errors);
     let total = conformance.total();
     // With features switched, a difference is the answer and no fault.
-    let preempt = preempts.total().scored;
-    let differs = decider.is_as_recorded() && total.agree < total.rows || preempt.equal < preempt.rows;
+    let (preempt, passes) = (preempts.total().scored, balance.total().scored);
+    let differs = decider.is_as_recorded() && total.agree < total.rows
+        || preempt.equal < preempt.rows
+        || passes.equal < passes.rows;
     Ok(exit(&errors, if differs { Exit::Differs } else { Exit::Done }))
 }
 

@@ -8,8 +8,8 @@ mod schema;
 mod writer;
 
 pub use schema::{
-    Counts, CountsRow, DecisionRow, Decisions, Frequencies, FrequencyRow, IdleStateRow, IdleStates, MigrationRow,
-    Migrations, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts, WakingRow, Wakings,
+    Balance, BalanceRow, Counts, CountsRow, DecisionRow, Decisions, Frequencies, FrequencyRow, IdleStateRow,
+    IdleStates, MigrationRow, Migrations, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts, WakingRow, Wakings,
 };
 pub use writer::RecordingWriter;
 
@@ -17,10 +17,10 @@ use crate::table::{ColumnInfo, Table};
 
 /// The version of the schema of recordings. Its first number grows if something changes its meaning or goes, the second
 /// if something is added.
-pub const SCHEMA_VERSION: &str = "1.6";
+pub const SCHEMA_VERSION: &str = "1.7";
 
 /// All tables of a recording with their columns, in the order of docs/recording.md.
-pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 8] {
+pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 9] {
     fn of<T: Table>() -> (&'static str, &'static [ColumnInfo]) {
         (T::NAME, T::COLUMNS)
     }
@@ -32,6 +32,7 @@ pub fn tables() -> [(&'static str, &'static [ColumnInfo]); 8] {
         of::<Frequencies>(),
         of::<Wakings>(),
         of::<WakeupPreempts>(),
+        of::<Balance>(),
         of::<Counts>(),
     ]
 }

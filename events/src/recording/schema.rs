@@ -205,6 +205,43 @@ table! {
 }
 
 table! {
+    /// Passes of the load balancer over a domain, with what they read and the group that they find to pull from.
+    Balance, BalanceRow, "balance" {
+        t_ns: i64 = "When `find_busiest_group()` (`sched_balance_find_src_group()` since 6.10) was entered, ns of \
+                     CLOCK_MONOTONIC.";
+        dur_ns: i64 = "The time from then to its exit, with the reading of the recorder.";
+        stable: bool = "Whether the row can be compared exactly: what was read at the entry and again at the exit is \
+                        the same, no CPU of the domain switched or updated its averages meanwhile, the domain is known \
+                        and has at most 64 groups, all features are known and none was switched in the last 50 ms.";
+        features: Text = "The features that were on, in the form of the kernel's `features` file.";
+        cpu: i32 = "The CPU that the pass runs on.";
+        dst_cpu: i32 = "The CPU that it pulls to: another one if an idle CPU balances for others.";
+        level: i32 = "The level of the domain of that CPU; 0 is the lowest, -1 unknown.";
+        idle: i32 = "What that CPU does: 0 it is idle, 1 it is not, 2 it is about to go idle.";
+        span: Cpus = "The CPUs of the domain. Lists by CPU below hold 0 for the others.";
+        cpus: Cpus = "The CPUs that the pass may take from or to (`env->cpus`).";
+        curr_idle_mask: Cpus = "The CPUs whose idle task was current.";
+        ttwu_pending_mask: Cpus = "The CPUs with a wake-up on the wakelist.";
+        cpu_nr_running: Ints = "By CPU: `rq->nr_running`.";
+        cpu_h_nr_queued: Ints = "By CPU: fair tasks.";
+        cpu_h_nr_delayed: Ints = "By CPU: fair tasks whose dequeue is delayed.";
+        cpu_prefer: Ints = "By CPU, since 7.2: queued tasks that prefer the LLC of `dst_cpu` (`llc_counts`).";
+        cpu_load_avg: Longs = "By CPU: `cfs.avg.load_avg`.";
+        cpu_runnable_avg: Longs = "By CPU: `cfs.avg.runnable_avg`.";
+        cpu_util_avg: Longs = "By CPU: `cfs.avg.util_avg`.";
+        cpu_util_est: Longs = "By CPU: `cfs.avg.util_est`.";
+        cpu_capacity: Longs = "By CPU: `rq->cpu_capacity`, at the exit.";
+        group_capacity: Longs = "By group, from that of `dst_cpu` around the ring: `sgc->capacity` at the exit. The \
+                                 function refreshes that of its own group.";
+        group_imbalance: Longs = "By group: 1 if `sgc->imbalance` is set.";
+        busiest: i32 = "The group that it returned, as its place in those lists; -1 for none.";
+        migration_type: i32 = "What is to be moved (`env->migration_type`): 0 load, 1 utilisation, 2 tasks, 3 a misfit \
+                               task, 4 a task that prefers the LLC. It has no meaning without a group.";
+        imbalance: i64 = "How much of it (`env->imbalance`).";
+    }
+}
+
+table! {
     /// Counts of the recording so far. A row is added at regular intervals.
     Counts, CountsRow, "counts" {
         t_ns: i64 = "When, ns of CLOCK_MONOTONIC. All columns that follow count from the beginning of the recording.";

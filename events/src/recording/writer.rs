@@ -2,8 +2,8 @@
 
 use super::SCHEMA_VERSION;
 use super::schema::{
-    Counts, CountsRow, DecisionRow, Decisions, Frequencies, FrequencyRow, IdleStateRow, IdleStates, MigrationRow,
-    Migrations, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts, WakingRow, Wakings,
+    Balance, BalanceRow, Counts, CountsRow, DecisionRow, Decisions, Frequencies, FrequencyRow, IdleStateRow,
+    IdleStates, MigrationRow, Migrations, SwitchRow, Switches, WakeupPreemptRow, WakeupPreempts, WakingRow, Wakings,
 };
 use crate::decisions::MOST_LIST_VALUES;
 use crate::error::WriteError;
@@ -32,6 +32,7 @@ pub struct RecordingWriter {
     frequencies: Segments<Frequencies>,
     wakings: Segments<Wakings>,
     preempts: Segments<WakeupPreempts>,
+    balance: Segments<Balance>,
 }
 
 impl RecordingWriter {
@@ -64,6 +65,7 @@ impl RecordingWriter {
             frequencies: Segments::default(),
             wakings: Segments::default(),
             preempts: Segments::default(),
+            balance: Segments::default(),
         })
     }
 
@@ -127,6 +129,18 @@ impl RecordingWriter {
         self.preempts.push(&self.folder, &self.metadata, row)
     }
 
+    /// Adds a pass of the load balancer.
+    ///
+    /// # Errors
+    /// Fails if it cannot be written.
+    pub fn balance(&mut self, row: BalanceRow<'_>) -> Result<(), WriteError> {
+        // As of decisions: a reader refuses lists with more values than that.
+        if (self.balance.rows + 1).saturating_mul(row.cpu_nr_running.len() as u64) > MOST_LIST_VALUES {
+            self.balance.close(&self.metadata)?;
+        }
+        self.balance.push(&self.folder, &self.metadata, row)
+    }
+
     /// Closes all open segments. The rows so far are then safe; the next rows begin new segments.
     ///
     /// # Errors
@@ -139,7 +153,8 @@ impl RecordingWriter {
         self.idle.close(metadata)?;
         self.frequencies.close(metadata)?;
         self.wakings.close(metadata)?;
-        self.preempts.close(metadata)
+        self.preempts.close(metadata)?;
+        self.balance.close(metadata)
     }
 
     /// Closes all open segments with this metadata, too, which was not known when they were begun.

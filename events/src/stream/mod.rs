@@ -3,6 +3,7 @@
 //!
 //! A [`Source`] is what there is to read at a path.
 
+mod balance_passes;
 mod causes;
 mod cpu_states;
 mod import_counts;
@@ -14,6 +15,7 @@ mod source;
 mod switches;
 mod wakeups;
 
+pub use balance_passes::{BalancePass, BalancePasses, CpuLoad, Found};
 pub use causes::{
     TaskAttributes, TaskBegins, TaskLife, TaskLives, TaskMoment, TaskMoments, WakeCause, WakeCauses, WakeContext,
 };

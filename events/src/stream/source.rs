@@ -29,6 +29,8 @@ pub struct Tables {
     pub wakings: Vec<PathBuf>,
     /// Tasks that joined the queue of a running one, with that queue.
     pub preempts: Vec<PathBuf>,
+    /// Passes of the load balancer, with what they read.
+    pub balance: Vec<PathBuf>,
     /// Context switches.
     pub switches: Vec<PathBuf>,
     /// Migrations.
@@ -68,6 +70,14 @@ impl Source {
     pub fn preempts(&self) -> &[PathBuf] {
         match self {
             Source::Recorded(tables) => &tables.preempts,
+            Source::Csv(_) | Source::Simulated(_) => &[],
+        }
+    }
+
+    /// The files with passes of the load balancer.
+    pub fn balance(&self) -> &[PathBuf] {
+        match self {
+            Source::Recorded(tables) => &tables.balance,
             Source::Csv(_) | Source::Simulated(_) => &[],
         }
     }
@@ -135,6 +145,7 @@ impl Tables {
             "decisions" => &mut self.decisions,
             "wakings" => &mut self.wakings,
             "preempts" => &mut self.preempts,
+            "balance" => &mut self.balance,
             "switches" => &mut self.switches,
             "migrations" => &mut self.migrations,
             "idle" => &mut self.idle,
@@ -148,8 +159,8 @@ impl Tables {
     /// Sorts the files of each table by the number of the segment. The order of their names differs after segment
     /// 99,999.
     fn in_order(&mut self) {
-        let Tables { decisions, wakings, preempts, switches, migrations, idle, frequencies, .. } = self;
-        for files in [decisions, wakings, preempts, switches, migrations, idle, frequencies] {
+        let Tables { decisions, wakings, preempts, balance, switches, migrations, idle, frequencies, .. } = self;
+        for files in [decisions, wakings, preempts, balance, switches, migrations, idle, frequencies] {
             files.sort_by_cached_key(|path| (segment_number(path), path.clone()));
         }
     }
@@ -198,7 +209,7 @@ fn find_sources(
         }
     }
     tables.in_order();
-    let read = [&tables.decisions, &tables.wakings, &tables.preempts, &tables.switches];
+    let read = [&tables.decisions, &tables.wakings, &tables.preempts, &tables.balance, &tables.switches];
     if any && read.iter().any(|files| !files.is_empty()) {
         found.push(Source::Recorded(tables));
     }
@@ -238,7 +249,7 @@ impl Tables {
     /// Faults that the files of a folder have only together: a segment is missing, or two files are of different
     /// recordings. Files that cannot be read are ignored here.
     pub fn faults(&self) -> Vec<ReadError> {
-        let tables = [&self.decisions, &self.wakings, &self.preempts, &self.switches, &self.migrations];
+        let tables = [&self.decisions, &self.wakings, &self.preempts, &self.balance, &self.switches, &self.migrations];
         let mut faults: Vec<ReadError> = tables.into_iter().filter_map(|files| missing_segment(files)).collect();
         let mut first: Option<(&Path, [Option<String>; COMMON_KEYS.len()])> = None;
         for path in tables.into_iter().flatten() {

@@ -110,6 +110,30 @@ struct {
 	__type(value, struct preempt_scratch);
 } preempt_scratches SEC(".maps");
 
+/* One pass of the balancer in this many is recorded. */
+const volatile u32 balance_every = 1;
+
+/* The record of a pass of the balancer between its entry and its exit, for one CPU. */
+struct balance_scratch {
+	u64 active;
+	u64 seen;
+	/* The domain, and the group that a walk over its groups has come to. */
+	u64 sd;
+	u64 group;
+	u64 at;
+	u64 busiest;
+	struct balance d;
+	struct cpu_state rest[MAX_CPUS];
+};
+
+/* As that of `scratches`, the size of its values is reduced to the possible CPUs. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct balance_scratch);
+} balance_scratches SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 24);

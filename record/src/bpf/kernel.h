@@ -268,9 +268,33 @@ struct sched_domain___span {
 	unsigned long span[0];
 };
 
+/* In 7.2: by `sd_llc_id`, the queued tasks of a CPU that prefer that LLC; of its lowest domain. */
+struct sched_domain___cache {
+	unsigned int *llc_counts;
+};
+
+enum cpu_idle_type {
+	CPU_IDLE,
+	CPU_NEWLY_IDLE,
+};
+
+enum migration_type {
+	migrate_load,
+};
+
+struct lb_env {
+	struct sched_domain *sd;
+	int dst_cpu;
+	enum cpu_idle_type idle;
+	long imbalance;
+	struct cpumask *cpus;
+	enum migration_type migration_type;
+};
+
 struct rq {
 	unsigned int nr_running;
 	unsigned int ttwu_pending;
+	u64 nr_switches;
 	u64 clock_task;
 	int cpu;
 	struct cfs_rq cfs;

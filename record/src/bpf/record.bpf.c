@@ -221,3 +221,4 @@ int on_exit(u64 *ctx)
 #include "tracepoints.h"
 #include "events.h"
 #include "preempt.h"
+#include "balance.h"

@@ -13,6 +13,7 @@ enum kind {
 	KIND_FREQUENCY,
 	KIND_WAKING,
 	KIND_PREEMPT,
+	KIND_BALANCE,
 };
 
 /* The state of a CPU when the decision began; `idle_exit` is of its end. */
@@ -32,7 +33,7 @@ struct cpu_state {
 	u8 ttwu_pending;
 	u8 idle_exit;
 	u8 taken; /* 0: this CPU was left out */
-	u32 pad;
+	u32 prefer; /* of a pass of the balancer: queued tasks that prefer the LLC of its CPU */
 };
 
 /* What only forks and execs read of a CPU. */
@@ -194,6 +195,46 @@ struct preempt {
 	char wakee_comm[16];
 	struct preempt_state before;
 	struct preempt_state after;
+};
+
+/* The most groups of a domain that are recorded. */
+#define MAX_GROUPS 64
+
+/* What a pass of the balancer reads of a group besides its CPUs. */
+struct balance_group {
+	u64 capacity;
+	u64 imbalance;
+};
+
+/* What makes the record of a pass uncertain. */
+enum balance_has {
+	BALANCE_CHANGED = 1, /* a run queue or a group was another at the end, or the CPUs of the pass were */
+	BALANCE_MACHINE = 2, /* the domain is not one of the description */
+	BALANCE_CUT = 4, /* more groups than there is room for */
+};
+
+/* A pass of the balancer: what find_busiest_group() or its successor read and found. */
+struct balance {
+	u32 kind;
+	u32 cpus; /* the number of cpu_state that follow */
+	u64 t_ns;
+	u64 dur_ns;
+	u64 features;
+	u64 features_after;
+	u32 cpu; /* the CPU that it runs on */
+	u32 dst_cpu;
+	s32 level;
+	u32 idle; /* 0 idle, 1 not idle, 2 newly idle */
+	u32 has;
+	u32 machine;
+	u32 nr_groups;
+	s32 busiest; /* the place of the group in the ring that begins with the CPU's own; -1: none */
+	s64 imbalance;
+	u32 migration_type;
+	u32 pad;
+	u64 span[MAX_CPUS / 64]; /* of the domain */
+	u64 env_cpus[MAX_CPUS / 64]; /* those that the pass may take from, and to */
+	struct balance_group groups[MAX_GROUPS];
 };
 
 /* A scheduling domain and one of its groups, as `describe` reads them. */

@@ -182,6 +182,13 @@ impl<'a, V: BalanceView> LbEnv<'a, V> {
         LbEnv { src_cpu, migration_type, flags, ..self }
     }
 
+    /// Returns the pass with `cpus` as `env->cpus`: the other CPUs of the domain are left out.
+    #[must_use]
+    pub fn with_cpus(self, cpus: &CpuMask) -> Self {
+        let removed = self.sd.span.iter().filter(|&cpu| !cpus.test(cpu)).collect();
+        LbEnv { removed, ..self }
+    }
+
     /// `for_each_cpu_and(.., mask, env->cpus)`.
     #[inline]
     pub(super) fn cpus_of<'b>(&'b self, mask: &'b CpuMask) -> impl Iterator<Item = Cpu> + use<'a, 'b, V> {

@@ -1,6 +1,7 @@
 //! The tests of the studies, in one program. Two stand apart: `memory` replaces the allocator, and `own_policy`
 //! registers a policy for the whole process.
 
+mod balance_passes;
 mod bounds;
 mod cache;
 mod calibrate;
