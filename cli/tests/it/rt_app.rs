@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 /// Only steps that every run knows.
 const PLAIN: &str = r#"{"tasks": {"a": {"instance": 3, "run": 200, "sleep": 300}, "b": {"run": 1000, "sleep": 100}}}"#;
-const FIFO: &str = "{\"tasks\": {\"a\": {\"run\": 200, \"sleep\": 300,\n\"policy\": \"SCHED_FIFO\"}}}";
+const BATCH: &str = "{\"tasks\": {\"a\": {\"run\": 200, \"sleep\": 300,\n\"policy\": \"SCHED_BATCH\"}}}";
 
 fn folder(name: &str, text: &str) -> TempDir {
     let here = tempfile::tempdir().expect("a folder");
@@ -52,8 +52,9 @@ fn only_a_file_of_rt_app_needs_no_load() {
 
 #[test]
 fn what_has_no_meaning_is_an_error_and_leniently_a_warning() {
-    let here = folder("w.json", FIFO);
-    let says = "w.json:2: `tasks.a.policy`: SCHED_FIFO is not modelled; expected SCHED_OTHER or SCHED_IDLE";
+    let here = folder("w.json", BATCH);
+    let says = "w.json:2: `tasks.a.policy`: SCHED_BATCH is not modelled; expected SCHED_OTHER, SCHED_IDLE, SCHED_FIFO or \
+                SCHED_RR";
     let (code, out, errors) = texts(&compare(here.path(), "w.json", &[]));
     assert_eq!((code, &*out), (Some(2), ""));
     assert!(errors.starts_with(&format!("error: --workload: {says}\n  hint: --lenient ")), "{errors}");
@@ -70,7 +71,7 @@ fn what_has_no_meaning_is_an_error_and_leniently_a_warning() {
 
 #[test]
 fn an_experiment_names_a_file_of_rt_app_beside_it_and_may_be_lenient() {
-    let here = folder("w.json", FIFO);
+    let here = folder("w.json", BATCH);
     let experiment = |lenient: &str| {
         let text = format!(
             "machine = \"test-8c\"\nkernel = \"v5.19-rc1\"\ntime = \"20ms\"\nsettle = \
@@ -94,19 +95,19 @@ fn an_experiment_names_a_file_of_rt_app_beside_it_and_may_be_lenient() {
     assert!(code == Some(2) && errors.contains("x.toml:5") && errors.contains("lenient"), "{errors}");
 }
 
-/// An example of rt-app that is over after 4 ms, under a policy that is not modelled.
+/// An example of rt-app that is over after 4 ms, and whose thread is realtime.
 #[test]
 fn a_file_that_is_over_before_it_is_measured_says_how_to_measure_it() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../workload/tests/rt-app/cpufreq_governor_efficiency/calibration.json");
     let example = example.to_str().expect("UTF-8");
-    let (code, _, errors) = texts(&compare(Path::new("."), example, &["--lenient"]));
+    let (code, _, errors) = texts(&compare(Path::new("."), example, &[]));
     assert_eq!(code, Some(1));
     let says = "all tasks had exited at 4.005ms, before measuring began at 10ms\n  hint: settle for less, --settle 0s \
         is possible\n";
-    assert!(errors.starts_with("warning: ") && errors.ends_with(says), "{errors}");
+    assert!(!errors.contains("warning: ") && errors.ends_with(says), "{errors}");
     let args = ["compare", "--machine", "test-8c", "--kernel", "v6.12", "--base", "", "--with", "NO_SIS_UTIL"];
-    let more = ["--workload", example, "--lenient", "--settle", "0s", "--format", "csv"];
+    let more = ["--workload", example, "--settle", "0s", "--format", "csv"];
     let (code, out, _) = texts(&wakelab(Path::new("."), &[&args[..], &more[..]].concat()));
     assert!(code == Some(0) && out.contains("calibration,1 thread,throughput"), "{out}");
 }

@@ -139,7 +139,7 @@ impl RtApp {
                     footprint: 0,
                     uclamp_min: thread.uclamp.min,
                     uclamp_max: thread.uclamp.max,
-                    realtime: None,
+                    realtime: thread.realtime,
                     group: 0,
                 }));
             }

@@ -1,6 +1,7 @@
-//! Policies, nice values, slices and utilisation clamps.
+//! Policies, nice values and priorities, slices and utilisation clamps.
 
 use super::json::{Cx, Object, Place, Prop};
+use crate::Realtime;
 use crate::error::WorkloadError;
 use wakelab_input::did_you_mean;
 
@@ -11,10 +12,26 @@ pub(super) enum Policy {
     Other,
     /// SCHED_IDLE.
     Idle,
+    /// SCHED_FIFO.
+    Fifo,
+    /// SCHED_RR.
+    Rr,
     /// A policy that the model does not have, read leniently as SCHED_OTHER. Its nice value is 0, because its priority
     /// is of another kind.
     NotModelled,
 }
+
+impl Policy {
+    /// Whether it is a policy of the realtime class.
+    pub(super) fn is_realtime(self) -> bool {
+        matches!(self, Policy::Fifo | Policy::Rr)
+    }
+}
+
+/// `DEFAULT_THREAD_PRIORITY` of rt-app: the priority of realtime threads that give none.
+const DEFAULT_PRIORITY: u8 = 10;
+
+const MODELLED: &str = "SCHED_OTHER, SCHED_IDLE, SCHED_FIFO or SCHED_RR";
 
 const KNOWN: [&str; 6] = ["SCHED_OTHER", "SCHED_IDLE", "SCHED_BATCH", "SCHED_FIFO", "SCHED_RR", "SCHED_DEADLINE"];
 
@@ -23,13 +40,15 @@ pub(super) fn policy(cx: &Cx<'_>, prop: &Prop<'_>) -> Result<Policy, WorkloadErr
     match prop.text() {
         Some("SCHED_OTHER") => Ok(Policy::Other),
         Some("SCHED_IDLE") => Ok(Policy::Idle),
+        Some("SCHED_FIFO") => Ok(Policy::Fifo),
+        Some("SCHED_RR") => Ok(Policy::Rr),
         Some(name) if KNOWN.contains(&name) => {
-            let what = format!("{name} is not modelled; expected SCHED_OTHER or SCHED_IDLE");
+            let what = format!("{name} is not modelled; expected {MODELLED}");
             cx.refuse(&prop.place, &what, "it is SCHED_OTHER with nice 0").map(|()| Policy::NotModelled)
         }
         found => {
             let hint = found.and_then(|name| did_you_mean(name, KNOWN));
-            Err(prop.wrong(cx, "SCHED_OTHER or SCHED_IDLE").with_hint(hint))
+            Err(prop.wrong(cx, MODELLED).with_hint(hint))
         }
     }
 }
@@ -114,6 +133,7 @@ impl Sched {
     /// Returns the nice value under a policy, if one is set. A policy without one sets it to 0.
     pub(super) fn nice(&self, cx: &Cx<'_>, policy: Policy) -> Result<Option<i8>, WorkloadError> {
         match &self.priority {
+            _ if policy.is_realtime() => Ok(None),
             _ if policy == Policy::NotModelled => Ok((self.policy.is_some() || self.priority.is_some()).then_some(0)),
             None => Ok(self.policy.map(|_| 0)),
             Some((nice, _)) if *nice <= 19 => Ok(Some(*nice as i8)),
@@ -122,6 +142,27 @@ impl Sched {
             }
         }
     }
+
+    /// Returns the policy and priority of a realtime thread or phase; `None` under other policies.
+    pub(super) fn realtime(&self, cx: &Cx<'_>, policy: Policy) -> Result<Option<Realtime>, WorkloadError> {
+        if !policy.is_realtime() {
+            return Ok(None);
+        }
+        let priority = match &self.priority {
+            None => DEFAULT_PRIORITY,
+            Some((priority, _)) if (1..=99).contains(priority) => *priority as u8,
+            Some((priority, place)) => {
+                let what = format!("the priority of this policy is {priority}; expected 1 (the least urgent) to 99");
+                return Err(place.error(cx.path, what));
+            }
+        };
+        Ok(Some(if policy == Policy::Fifo { Realtime::Fifo(priority) } else { Realtime::Rr(priority) }))
+    }
+
+    /// Returns whether the policy or the priority is set.
+    pub(super) fn sets_policy(&self) -> bool {
+        self.policy.is_some() || self.priority.is_some()
+    }
 }
 
-const PRIORITY: &str = "a nice value";
+const PRIORITY: &str = "a nice value or the priority of a realtime policy";

@@ -68,10 +68,13 @@ pub(super) fn write(
     let (timers, modes) = timers_of(thread, &shared.absolute);
     let mut writer = Writer { cx, shared, modes, timers, ops: vec![], places: vec![] };
     if forked {
-        writer.call(Call::IdlePolicy(thread.policy == Policy::Idle), &thread.place);
-        writer.call(Call::Nice(thread.nice), &thread.place);
-        if writer.shared.slices {
-            writer.call(Call::Slice { ns: thread.slice_ns }, &thread.place);
+        // A realtime thread has inherited all of it (`tasks` checks that).
+        if thread.realtime.is_none() {
+            writer.call(Call::IdlePolicy(thread.policy == Policy::Idle), &thread.place);
+            writer.call(Call::Nice(thread.nice), &thread.place);
+            if writer.shared.slices {
+                writer.call(Call::Slice { ns: thread.slice_ns }, &thread.place);
+            }
         }
         writer.uclamp(thread.uclamp, &thread.place);
         if let Some(cpus) = &thread.cpus {
@@ -118,12 +121,14 @@ impl Writer<'_> {
         let moves = thread.phases.iter().any(|phase| phase.cpus.is_some());
         let mut policy = thread.policy;
         for (i, phase) in thread.phases.iter().enumerate() {
-            if let Some(set) = phase.sched.policy {
-                policy = set;
-                self.call(Call::IdlePolicy(set == Policy::Idle), &phase.place);
-            }
-            if let Some(nice) = phase.sched.nice(self.cx, policy)? {
-                self.call(Call::Nice(nice), &phase.place);
+            if !self.keeps_realtime(thread, phase, policy)? {
+                if let Some(set) = phase.sched.policy {
+                    policy = set;
+                    self.call(Call::IdlePolicy(set == Policy::Idle), &phase.place);
+                }
+                if let Some(nice) = phase.sched.nice(self.cx, policy)? {
+                    self.call(Call::Nice(nice), &phase.place);
+                }
             }
             if let Some(ns) = phase.sched.slice_ns(self.cx, policy)? {
                 self.call(Call::Slice { ns }, &phase.place);
@@ -151,6 +156,21 @@ impl Writer<'_> {
             self.again(begin, thread.times, &thread.place);
         }
         Ok(())
+    }
+
+    /// Whether a phase leaves the policy and priority as they are because they are, or would be, those of the realtime
+    /// class, which a thread cannot enter, leave or change priorities in while it runs.
+    fn keeps_realtime(&self, thread: &Thread, phase: &Phase, policy: Policy) -> Result<bool, WorkloadError> {
+        let set = phase.sched.policy.unwrap_or(policy);
+        if !thread.policy.is_realtime() && !set.is_realtime() {
+            return Ok(false);
+        }
+        if phase.sched.sets_policy() && phase.sched.realtime(self.cx, set)? != thread.realtime {
+            let what = "the phase changes the policy or priority of a realtime thread, or makes it one, which is not \
+                        modelled while a thread runs; expected the policy and priority of the thread";
+            self.cx.refuse(&phase.place, what, "the thread keeps its policy and priority")?;
+        }
+        Ok(true)
     }
 
     fn again(&mut self, to: usize, times: Times, place: &Place) {

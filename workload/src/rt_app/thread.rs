@@ -3,9 +3,9 @@
 use super::event::{self, Step};
 use super::json::{Cx, Object, Place, Prop, not_modelled, unknown};
 use super::policy::{Policy, Sched, Uclamp};
-use crate::Load;
 use crate::error::WorkloadError;
 use crate::validate::NR_CPUS_MAX;
+use crate::{Load, Realtime};
 
 /// A thread, or several that do the same.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub(super) struct Thread {
     pub(super) cpus: Option<Cpus>,
     pub(super) policy: Policy,
     pub(super) nice: i8,
+    /// Its policy and priority, if it is a realtime thread.
+    pub(super) realtime: Option<Realtime>,
     /// The slice that it requests, ns; 0 for none.
     pub(super) slice_ns: u64,
     pub(super) uclamp: Uclamp,
@@ -50,6 +52,7 @@ impl Thread {
             cpus: cpus(cx, &object)?,
             policy,
             nice: sched.nice(cx, policy)?.unwrap_or(0),
+            realtime: sched.realtime(cx, policy)?,
             slice_ns: sched.slice_ns(cx, policy)?.unwrap_or(0),
             uclamp: sched.uclamp,
             times,

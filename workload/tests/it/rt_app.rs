@@ -1,7 +1,7 @@
 //! What events, phases and threads of rt-app become.
 
 use std::path::Path;
-use wakelab_workload::{Call, Op, RtApp, TimerMode, Work, Workload};
+use wakelab_workload::{Call, Op, Realtime, RtApp, TimerMode, Work, Workload};
 
 fn workload(json: &str) -> Workload {
     let (file, warnings) = RtApp::parse(Path::new("a/b.json"), json, false).unwrap();
@@ -225,4 +225,25 @@ fn a_load_is_so_many_rt_apps_each_with_resources_of_its_own() {
 fn a_thread_that_comes_twice_gets_a_number_as_workgen_gives_it() {
     let two = workload(r#"{"tasks": {"t": {"run": 1}, "t": {"run": 2}}}"#);
     assert_eq!(two.tasks.iter().map(|task| task.name.as_str()).collect::<Vec<_>>(), ["t", "t1"]);
+}
+
+#[test]
+fn realtime_threads_have_the_policy_and_priority_of_rt_app() {
+    let realtime = |json: &str| {
+        let (file, warnings) = RtApp::parse(Path::new("w.json"), json, false).unwrap();
+        assert!(warnings.is_empty());
+        let workload = file.copies(1).unwrap();
+        workload.tasks.iter().map(|task| task.realtime).collect::<Vec<_>>()
+    };
+    let text = "{\"global\": {\"default_policy\": \"SCHED_RR\"}, \"tasks\": {\
+                \"a\": {\"run\": 1}, \"b\": {\"run\": 1, \"priority\": 99}, \
+                \"c\": {\"run\": 1, \"policy\": \"SCHED_FIFO\", \"priority\": 1}, \
+                \"d\": {\"run\": 1, \"policy\": \"SCHED_OTHER\", \"priority\": 19}}}";
+    let expected = [Some(Realtime::Rr(10)), Some(Realtime::Rr(99)), Some(Realtime::Fifo(1)), None];
+    assert_eq!(realtime(text), expected);
+    // A phase may repeat what the thread has, and a thread may fork one with the same.
+    let text = "{\"tasks\": {\"a\": {\"policy\": \"SCHED_FIFO\", \"phases\": {\
+                \"p\": {\"policy\": \"SCHED_FIFO\", \"run\": 1, \"fork\": \"b\"}, \"q\": {\"priority\": 10, \"run\": 1}}, \
+                \"loop\": 1}, \"b\": {\"instance\": 0, \"loop\": 1, \"policy\": \"SCHED_FIFO\", \"run\": 1}}}";
+    assert_eq!(realtime(text), [Some(Realtime::Fifo(10))]);
 }

@@ -104,7 +104,7 @@ fn values_have_their_types_and_ranges() {
     );
     refused(
         &thread("\"run\": 1, \"policy\": \"SCHED_OTHR\""),
-        "2: `tasks.t.policy`: expected SCHED_OTHER or SCHED_IDLE, found \"SCHED_OTHR\"\n  hint: did you mean \
+        "2: `tasks.t.policy`: expected SCHED_OTHER, SCHED_IDLE, SCHED_FIFO or SCHED_RR, found \"SCHED_OTHR\"\n  hint: did you mean \
          `SCHED_OTHER`?",
     );
     refused(
@@ -179,8 +179,8 @@ fn what_the_model_has_no_meaning_for_is_let_pass_leniently() {
         "3: `tasks.t.dl-runtime`: expected us, the slice that the thread asks for, a whole number from 0 to \
          2147483647, found -5",
     );
-    for policy in ["SCHED_FIFO", "SCHED_RR", "SCHED_DEADLINE", "SCHED_BATCH"] {
-        let what = format!("{policy} is not modelled; expected SCHED_OTHER or SCHED_IDLE");
+    for policy in ["SCHED_DEADLINE", "SCHED_BATCH"] {
+        let what = format!("{policy} is not modelled; expected SCHED_OTHER, SCHED_IDLE, SCHED_FIFO or SCHED_RR");
         let json = thread(&format!("\"run\": 1, \"priority\": 50,\n\"policy\": \"{policy}\""));
         let_pass(&json, "3: `tasks.t.policy`", &what, "it is SCHED_OTHER with nice 0");
     }
@@ -321,5 +321,33 @@ fn clamps_that_sched_setattr_refuses_are_refused() {
     refused(
         &thread("\"phases\": {\"p\": {\"run\": 1, \"util_max\": 8,\n\"util_min\": 9}}"),
         "3: `tasks.t.phases.p.util_min`: expected no minimum above \"util_max\", 8, found 9",
+    );
+}
+
+#[test]
+fn realtime_threads_keep_their_policy_and_priority() {
+    for priority in [0, 100, -5] {
+        let json = thread(&format!("\"run\": 1, \"policy\": \"SCHED_RR\",\n\"priority\": {priority}"));
+        let error = parse(&json, true).unwrap_err();
+        assert!(error.starts_with("w.json:3: `tasks.t.priority`: ") && error.contains("99"), "{error}");
+    }
+    let what = "the phase changes the policy or priority of a realtime thread, or makes it one, which is not modelled \
+                while a thread runs; expected the policy and priority of the thread";
+    let keeps = "the thread keeps its policy and priority";
+    for (of_thread, of_phase) in [
+        ("\"policy\": \"SCHED_FIFO\"", "\"policy\": \"SCHED_RR\""),
+        ("\"policy\": \"SCHED_FIFO\"", "\"priority\": 11"),
+        ("\"policy\": \"SCHED_RR\"", "\"policy\": \"SCHED_OTHER\""),
+        ("\"priority\": 3", "\"policy\": \"SCHED_FIFO\""),
+    ] {
+        let json = thread(&format!("{of_thread}, \"phases\": {{\n\"p\": {{{of_phase}, \"run\": 1}}}}"));
+        let_pass(&json, "3: `tasks.t.phases.p`", what, keeps);
+    }
+    let json = "{\"tasks\": {\"a\": {\"policy\": \"SCHED_FIFO\", \"loop\": 1,\n\"fork\": \"b\", \"run\": 1},\n\
+                \"b\": {\"instance\": 0, \"loop\": 1, \"run\": 1}}}";
+    refused(
+        json,
+        "2: `tasks.a.fork`: \"b\" is forked with the policy and priority of \"a\", and to change from, to or within the \
+         realtime class while a thread runs is not modelled; expected the same of both",
     );
 }
