@@ -1,5 +1,5 @@
-//! What shells complete: names of machines, kernels, workloads and switches, besides the arguments themselves. The shell
-//! asks the program (`COMPLETE=bash wakelab`), so that the names are those of the program that is installed.
+//! What shells complete: names of machines, kernels, workloads and switches, besides the arguments themselves. The
+//! shell asks the program (`COMPLETE=bash wakelab`), so that the names are those of the program that is installed.
 
 use clap_complete::CompletionCandidate;
 use clap_complete::engine::{ArgValueCompleter, PathCompleter, ValueCompleter};

@@ -15,8 +15,8 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Vec
     similar.into_iter().take(SUGGESTIONS).map(|(_, name)| name.to_owned()).collect()
 }
 
-/// Returns the one of `names` that is `given`, in upper or lower case; `None` if there is none, or more than one and none
-/// in the case given.
+/// Returns the one of `names` that is `given`, in upper or lower case; `None` if there is none, or more than one and
+/// none in the case given.
 pub fn in_any_case<'a>(given: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let exact = names.clone().into_iter().find(|name| *name == given);
     exact.or_else(|| {

@@ -62,8 +62,8 @@ impl SearchStats {
         pct(self.sis_scanned, self.sis_domain_search).map(|pct| pct / 100.0)
     }
 
-    /// Run queues probed past the fast path per domain search, (scanned − (search − domain_search)) / domain_search: the
-    /// inverse of `dom_eff%` if no search fails. `None` without domain searches.
+    /// Run queues probed past the fast path per domain search, (scanned − (search − domain_search)) / domain_search:
+    /// the inverse of `dom_eff%` if no search fails. `None` without domain searches.
     pub fn looks_per_domain_search(&self) -> Option<f64> {
         let fast = self.sis_search - self.sis_domain_search;
         pct(self.sis_scanned - fast, self.sis_domain_search).map(|pct| pct / 100.0)

@@ -1,9 +1,9 @@
 //! Studies: the model's decisions compared with recorded kernels, and simulated kernels compared with each other.
 //!
 //! [`explain`] shows for each recorded wake-up why the kernel chose its CPU. [`conform`] counts how often the model
-//! chooses what the kernel chose, [`wakeup_preempt`] how often it preempts as the kernel did, [`balance_passes`] how often
-//! its balancer finds the same group to pull from, [`summary`] counts
-//! reasons, [`stats`] counts everything in a recording or a simulated run, and [`waits`] says why tasks waited.
+//! chooses what the kernel chose, [`wakeup_preempt`] how often it preempts as the kernel did, [`balance_passes`] how
+//! often its balancer finds the same group to pull from, [`summary`] counts reasons, [`stats`] counts everything in a
+//! recording or a simulated run, and [`waits`] says why tasks waited.
 //! [`capture`] makes a workload of it. [`picture`] collects the charts of one run. [`replay`] makes the decisions again
 //! with other features. [`ablation`] measures what each rule and input of the model is worth.
 //!

@@ -82,8 +82,8 @@ impl PowerDifference {
             let nj = run.power.as_ref()?.energy_nj()?;
             (run.done > 0).then(|| nj as f64 / run.done as f64 / 1e3)
         };
-        let quantities: [(_, _, &dyn Fn(&RunStats) -> Option<f64>); 2] =
-            [("power", "mW", &power), ("energy", "uJ", &energy)];
+        type OfRun = fn(&RunStats) -> Option<f64>;
+        let quantities: [(&str, &str, OfRun); 2] = [("power", "mW", power), ("energy", "uJ", energy)];
         let found = quantities.into_iter().filter_map(|(quantity, unit, of)| {
             let values = |runs: &[RunStats]| runs.iter().map(of).collect::<Option<Vec<f64>>>();
             let (base, with) = (values(&row.base.runs)?, values(&row.with.runs)?);

@@ -243,7 +243,8 @@ fn realtime_threads_have_the_policy_and_priority_of_rt_app() {
     assert_eq!(realtime(text), expected);
     // A phase may repeat what the thread has, and a thread may fork one with the same.
     let text = "{\"tasks\": {\"a\": {\"policy\": \"SCHED_FIFO\", \"phases\": {\
-                \"p\": {\"policy\": \"SCHED_FIFO\", \"run\": 1, \"fork\": \"b\"}, \"q\": {\"priority\": 10, \"run\": 1}}, \
+                \"p\": {\"policy\": \"SCHED_FIFO\", \"run\": 1, \"fork\": \"b\"}, \
+                \"q\": {\"priority\": 10, \"run\": 1}}, \
                 \"loop\": 1}, \"b\": {\"instance\": 0, \"loop\": 1, \"policy\": \"SCHED_FIFO\", \"run\": 1}}}";
     assert_eq!(realtime(text), [Some(Realtime::Fifo(10))]);
 }

@@ -104,8 +104,8 @@ fn values_have_their_types_and_ranges() {
     );
     refused(
         &thread("\"run\": 1, \"policy\": \"SCHED_OTHR\""),
-        "2: `tasks.t.policy`: expected SCHED_OTHER, SCHED_IDLE, SCHED_FIFO or SCHED_RR, found \"SCHED_OTHR\"\n  hint: did you mean \
-         `SCHED_OTHER`?",
+        "2: `tasks.t.policy`: expected SCHED_OTHER, SCHED_IDLE, SCHED_FIFO or SCHED_RR, found \"SCHED_OTHR\"\n  \
+         hint: did you mean `SCHED_OTHER`?",
     );
     refused(
         "{\"tasks\": {\"t\": {\"run\": 1}}, \"global\": {\n\"calibration\": \"CPUX\"}}",
@@ -347,7 +347,7 @@ fn realtime_threads_keep_their_policy_and_priority() {
                 \"b\": {\"instance\": 0, \"loop\": 1, \"run\": 1}}}";
     refused(
         json,
-        "2: `tasks.a.fork`: \"b\" is forked with the policy and priority of \"a\", and to change from, to or within the \
-         realtime class while a thread runs is not modelled; expected the same of both",
+        "2: `tasks.a.fork`: \"b\" is forked with the policy and priority of \"a\", and to change from, to or within \
+         the realtime class while a thread runs is not modelled; expected the same of both",
     );
 }
