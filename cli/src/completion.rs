@@ -59,11 +59,10 @@ pub fn kernel() -> ArgValueCompleter {
 pub fn switches() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let typed = typed.to_str().unwrap_or_default();
-        let (before, last) =
-            typed.rsplit_once(',').map_or(("", typed), |(_, last)| typed.split_at(typed.len() - last.len()));
+        let before = &typed[..typed.rfind(',').map_or(0, |comma| comma + 1)];
         let modelled = Feature::ALL.iter().filter(|feature| feature.modelled());
         let words = modelled.flat_map(|feature| [feature.name().to_owned(), format!("NO_{feature}")]);
         let words: Vec<String> = words.map(|word| format!("{before}{word}")).collect();
-        that_begin(&format!("{before}{last}"), words.iter().map(String::as_str))
+        that_begin(typed, words.iter().map(String::as_str))
     })
 }

@@ -1,17 +1,13 @@
 //! Converts the record of a pass of the load balancer to a row of the recording.
 
-use crate::kernel::Kernel;
-use crate::rows::SWITCHING_NS;
+use crate::kernel::{FeaturesInEffect, Kernel};
 use crate::wire::{Balance, CpuState, MAX_GROUPS};
-use std::collections::HashMap;
 use wakelab_events::recording::{BalanceRow, RecordingWriter};
 
 /// Builds rows. Its memory is reused for the next row.
 #[derive(Default)]
 pub struct BalanceRows {
-    features: HashMap<u64, String>,
-    /// The features of the last row, and the time from which they are in effect, ns.
-    last_features: Option<(u64, u64)>,
+    features: FeaturesInEffect,
     ints: [Vec<i32>; 4],
     longs: [Vec<i64>; 7],
     masks: [Vec<u64>; 2],
@@ -28,19 +24,8 @@ impl BalanceRows {
         cpus: &[CpuState],
     ) -> anyhow::Result<()> {
         self.gather(p, cpus);
-        let since = match self.last_features {
-            None => 0,
-            Some((features, since)) if features == p.features => since,
-            Some(_) => p.t_ns + SWITCHING_NS,
-        };
-        self.last_features = Some((p.features, since));
-        let features = self.features.entry(p.features).or_insert_with(|| kernel.features_text(p.features));
-        let stable = p.has == 0
-            && current
-            && p.level >= 0
-            && !features.is_empty()
-            && p.features == p.features_after
-            && p.t_ns >= since;
+        let (features, known) = self.features.of(kernel, p.features, p.t_ns);
+        let stable = p.has == 0 && current && p.level >= 0 && known && p.features == p.features_after;
         let [cpu_nr_running, cpu_h_nr_queued, cpu_h_nr_delayed, cpu_prefer] = self.ints.each_ref().map(Vec::as_slice);
         let [load, runnable, util, util_est, capacity, group_capacity, group_imbalance] =
             self.longs.each_ref().map(Vec::as_slice);

@@ -1,6 +1,7 @@
 //! The running kernel: its release, features, settings and HZ.
 
 use anyhow::{Context, Result};
+use std::collections::HashMap;
 use std::fs;
 
 /// The running kernel.
@@ -18,6 +19,9 @@ pub struct Kernel {
     /// `CONFIG_HZ`.
     pub hz: u32,
 }
+
+/// A switched feature takes effect up to this time after its bit changes, because the kernel patches its code, ns.
+const SWITCHING_NS: u64 = 50_000_000;
 
 const FEATURES: [&str; 2] = ["/sys/kernel/debug/sched/features", "/sys/kernel/debug/sched_features"];
 
@@ -61,6 +65,29 @@ impl Kernel {
         let mut lines = values("/proc/sys/kernel", of_sysctl);
         lines.extend(values("/sys/kernel/debug/sched", of_debugfs));
         lines.join(" ")
+    }
+}
+
+/// The features of rows of one table, in the order of time.
+#[derive(Default)]
+pub struct FeaturesInEffect {
+    texts: HashMap<u64, String>,
+    /// The features of the last row, and the time from which they are in effect, ns.
+    last: Option<(u64, u64)>,
+}
+
+impl FeaturesInEffect {
+    /// The text of the features file for the bits of a row of this time, ns, and whether the row can be stable: the
+    /// features are known, and none was switched shortly before.
+    pub fn of(&mut self, kernel: &Kernel, bits: u64, t_ns: u64) -> (&str, bool) {
+        let since = match self.last {
+            None => 0,
+            Some((features, since)) if features == bits => since,
+            Some(_) => t_ns + SWITCHING_NS,
+        };
+        self.last = Some((bits, since));
+        let text = self.texts.entry(bits).or_insert_with(|| kernel.features_text(bits));
+        (text, !text.is_empty() && t_ns >= since)
     }
 }
 

@@ -1,17 +1,13 @@
 //! Converts the record of a wake-up preemption to a row of the recording.
 
-use crate::kernel::Kernel;
-use crate::rows::SWITCHING_NS;
+use crate::kernel::{FeaturesInEffect, Kernel};
 use crate::wire::{PREEMPT_EEVDF, PREEMPT_UNCERTAIN, PREEMPT_VPROT, Preempt, QueuedTask, c_string};
-use std::collections::HashMap;
 use wakelab_events::recording::{RecordingWriter, WakeupPreemptRow};
 
 /// Builds rows. Its memory is reused for the next row.
 #[derive(Default)]
 pub struct PreemptRows {
-    features: HashMap<u64, String>,
-    /// The features of the last row, and the time from which they are in effect, ns.
-    last_features: Option<(u64, u64)>,
+    features: FeaturesInEffect,
     ints: [Vec<i32>; 4],
     longs: [Vec<i64>; 6],
 }
@@ -27,17 +23,8 @@ impl PreemptRows {
     ) -> anyhow::Result<()> {
         let (before, after) = (&p.before, &p.after);
         self.gather(&before.curr, waiting);
-        let since = match self.last_features {
-            None => 0,
-            Some((features, since)) if features == before.features => since,
-            Some(_) => p.t_ns + SWITCHING_NS,
-        };
-        self.last_features = Some((before.features, since));
-        let features = self.features.entry(before.features).or_insert_with(|| kernel.features_text(before.features));
-        let stable = p.has & PREEMPT_UNCERTAIN == 0
-            && !features.is_empty()
-            && before.features == after.features
-            && p.t_ns >= since;
+        let (features, known) = self.features.of(kernel, before.features, p.t_ns);
+        let stable = p.has & PREEMPT_UNCERTAIN == 0 && known && before.features == after.features;
         let eevdf = p.has & PREEMPT_EEVDF != 0;
         let sum = |value: i64| eevdf.then_some(value);
         let tunable = |value: u32| (value != 0).then_some(i64::from(value));

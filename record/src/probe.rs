@@ -158,8 +158,7 @@ const WAKEUP_PREEMPT: [&str; 3] = ["wakeup_preempt_fair", "check_preempt_wakeup_
 
 /// The name of that function in the running kernel, if it has it.
 pub fn wakeup_preempt() -> Option<&'static str> {
-    let btf = Btf::from_vmlinux().ok()?;
-    WAKEUP_PREEMPT.into_iter().find(|name| Function(name).found(Some(&btf)))
+    first_found(&WAKEUP_PREEMPT)
 }
 
 /// The function that finds the group to pull from, by its names from the newest.
@@ -167,8 +166,13 @@ const FIND_BUSIEST_GROUP: [&str; 2] = ["sched_balance_find_src_group", "find_bus
 
 /// The name of that function in the running kernel, if it has it.
 pub fn find_busiest_group() -> Option<&'static str> {
+    first_found(&FIND_BUSIEST_GROUP)
+}
+
+/// The first of these functions that the running kernel has.
+fn first_found(names: &[&'static str]) -> Option<&'static str> {
     let btf = Btf::from_vmlinux().ok()?;
-    FIND_BUSIEST_GROUP.into_iter().find(|name| Function(name).found(Some(&btf)))
+    names.iter().copied().find(|name| Function(name).found(Some(&btf)))
 }
 
 /// Whether the running kernel has `bpf_loop()`. WAKELAB_RECORD_NO_BPF_LOOP makes this false, for tests.

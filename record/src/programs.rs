@@ -80,13 +80,18 @@ fn select_programs(open: &mut OpenRecordSkel<'_>, args: &Args, inferred: bool) {
     }
 }
 
-/// Selects the function of this kernel that decides on wake-up preemption.
-fn target_wakeup_preempt(open: &mut OpenRecordSkel<'_>, machine: &Machine) -> Result<()> {
-    let missing = |what: &str| UsageError(format!("--wakeup-preempt: this kernel has {what}"));
+/// Returns the function that the programs of a flag are attached to. They loop with `bpf_loop()`.
+fn target(flag: &str, function: Option<&'static str>, without: &str) -> Result<&'static str> {
+    let missing = |what: &str| UsageError(format!("{flag}: this kernel has {what}"));
     if !crate::probe::has_bpf_loop() {
         return Err(missing("no bpf_loop(), which came with 5.17").into());
     }
-    let function = crate::probe::wakeup_preempt().ok_or_else(|| missing("no function of the fair class for it"))?;
+    Ok(function.ok_or_else(|| missing(without))?)
+}
+
+/// Selects the function of this kernel that decides on wake-up preemption.
+fn target_wakeup_preempt(open: &mut OpenRecordSkel<'_>, machine: &Machine) -> Result<()> {
+    let function = target("--wakeup-preempt", crate::probe::wakeup_preempt(), "no function of the fair class for it")?;
     open.progs.on_preempt_entry.set_attach_target(0, Some(function.to_owned()))?;
     open.progs.on_preempt_exit.set_attach_target(0, Some(function.to_owned()))?;
     open.maps.preempt_scratches.set_max_entries(machine.nr_cpus as u32)?;
@@ -95,11 +100,7 @@ fn target_wakeup_preempt(open: &mut OpenRecordSkel<'_>, machine: &Machine) -> Re
 
 /// Selects the function of this kernel that finds the group to pull from.
 fn target_balance(open: &mut OpenRecordSkel<'_>, machine: &Machine) -> Result<()> {
-    let missing = |what: &str| UsageError(format!("--balance: this kernel has {what}"));
-    if !crate::probe::has_bpf_loop() {
-        return Err(missing("no bpf_loop(), which came with 5.17").into());
-    }
-    let function = crate::probe::find_busiest_group().ok_or_else(|| missing("inlined find_busiest_group()"))?;
+    let function = target("--balance", crate::probe::find_busiest_group(), "inlined find_busiest_group()")?;
     open.progs.on_balance_entry.set_attach_target(0, Some(function.to_owned()))?;
     open.progs.on_balance_exit.set_attach_target(0, Some(function.to_owned()))?;
     open.maps.balance_scratches.set_max_entries(machine.nr_cpus as u32)?;

@@ -1,9 +1,8 @@
 //! Converts the record of a decision to a row of the recording.
 
-use crate::kernel::Kernel;
+use crate::kernel::{FeaturesInEffect, Kernel};
 use crate::machine::Machine;
 use crate::wire::{CpuSlow, CpuState, Decision, H_LOAD_UNKNOWN, HAS_SCAN_COST, HAS_WAKE_AVG_IDLE, TaskState, c_string};
-use std::collections::HashMap;
 use std::sync::Arc;
 use wakelab_events::recording::{DecisionRow, RecordingWriter};
 
@@ -12,8 +11,6 @@ const MAX_STABLE_NS: u64 = 200_000;
 const PF_KTHREAD: u32 = 0x20_0000;
 /// `NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET`.
 const NOT_IN_TASK: u32 = 0x00ff_0100;
-/// A switched feature takes effect up to this time after its bit changes, because the kernel patches its code, ns.
-pub const SWITCHING_NS: u64 = 50_000_000;
 const FORK_OR_EXEC: u32 = 0x06;
 const WAKE_FLAGS: [(u32, &str); 8] = [
     (0x02, "EXEC"),
@@ -32,12 +29,10 @@ pub struct RowBuilder {
     machine: Arc<Machine>,
     inferred: bool,
     llcs: Vec<(usize, u32)>,
-    features: HashMap<u64, String>,
+    features: FeaturesInEffect,
     ints: [Vec<i32>; 7],
     longs: [Vec<i64>; 12],
     masks: [Vec<u64>; 4],
-    /// The features of the last row, and the time from which they are in effect, ns.
-    last_features: Option<(u64, u64)>,
     /// The number of rows so far.
     pub seq: i64,
     /// The number of stable rows so far.
@@ -52,11 +47,10 @@ impl RowBuilder {
             inferred,
             llcs: machine.llcs(),
             machine,
-            features: HashMap::new(),
+            features: FeaturesInEffect::default(),
             ints: Default::default(),
             longs: Default::default(),
             masks: Default::default(),
-            last_features: None,
             seq: 0,
             stable: 0,
         }
@@ -84,20 +78,13 @@ impl RowBuilder {
         self.seq += 1;
         self.gather(d, cpus, slow);
         let [idle, idle_exit, curr_idle, pending] = &self.masks;
-        let since = match self.last_features {
-            None => 0,
-            Some((features, since)) if features == d.features => since,
-            Some(_) => d.t_ns + SWITCHING_NS,
-        };
-        self.last_features = Some((d.features, since));
-        let features = self.features.entry(d.features).or_insert_with(|| self.kernel.features_text(d.features));
+        let (features, known) = self.features.of(&self.kernel, d.features, d.t_ns);
         let stable = !self.inferred
-            && !features.is_empty()
+            && known
             && idle == idle_exit
             && d.dur_ns < MAX_STABLE_NS
             && !cpus.is_empty()
-            && h_load_unchanged(d)
-            && d.t_ns >= since;
+            && h_load_unchanged(d);
         self.stable += u64::from(stable);
         let [running, queued, delayed, sched_idle, llc_ids, cores, scans] = &self.ints;
         let [load, runnable, util, util_est, capacity, stamp, latency, cap0, cap1, cap2, cap3, imbalance] =

@@ -69,7 +69,7 @@ fn sides(base: &Side, with: &Side) -> String {
     add("sis_failed", &|s| thousands(s.search.sis_failed));
     let rate = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.1}"));
     add("success_rate %", &|s| rate(s.search.success_rate_pct()));
-    add("looks a domain search", &|s| rate(s.search.looks_per_domain_search()));
+    add("looks per domain search", &|s| rate(s.search.looks_per_domain_search()));
     add("searches that found an idle CPU", &|s| thousands(s.found));
     add("searches where one existed", &|s| thousands(s.idle_existed));
     add("missed: SIS_ORACLE finds one", &|s| thousands(s.missed));

@@ -87,7 +87,7 @@ const SEARCH: [&str; 10] = [
     "success_rate %",
     "se_eff %",
     "dom_eff %",
-    "looks a domain search",
+    "looks per domain search",
     "choices",
 ];
 

@@ -29,16 +29,15 @@ impl FromStr for FailIf {
     type Err = FailIfError;
 
     fn from_str(text: &str) -> Result<Self, FailIfError> {
-        let words: Vec<&str> = text.split_whitespace().collect();
         let unknown = || FailIfError { given: text.to_owned() };
-        let joined = words.concat();
-        match joined.as_str() {
-            "worse" => Ok(FailIf::Worse { above_pct: None }),
-            "notbetter" if words == ["not", "better"] => Ok(FailIf::NotBetter),
-            other => {
-                let number =
-                    other.strip_prefix("worse>").and_then(|rest| rest.strip_suffix('%')).ok_or_else(unknown)?;
-                let pct = number.parse().ok().filter(|pct| (0.0..=100.0).contains(pct)).ok_or_else(unknown)?;
+        match text.split_whitespace().collect::<Vec<_>>().as_slice() {
+            ["worse"] => Ok(FailIf::Worse { above_pct: None }),
+            ["not", "better"] => Ok(FailIf::NotBetter),
+            words => {
+                let condition = words.concat();
+                let number = condition.strip_prefix("worse>").and_then(|rest| rest.strip_suffix('%'));
+                let pct = number.and_then(|number| number.parse().ok()).filter(|pct| (0.0..=100.0).contains(pct));
+                let pct = pct.ok_or_else(unknown)?;
                 Ok(FailIf::Worse { above_pct: Some(pct) })
             }
         }

@@ -1,10 +1,10 @@
 //! Passes of the load balancer: what each read of the CPUs and groups of a domain, and the group that it found.
 
+use super::described_rows::{DescribedRow, DescribedRows};
 use crate::decisions::{RowFeatures, TopoFile};
 use crate::error::ReadError;
-use crate::limits::{LAST_CPU, MAX_FEATURES, MAX_TIME};
-use crate::table::metadata::ParquetFile;
-use crate::table::reader::{Columns, Segments};
+use crate::limits::{LAST_CPU, MAX_TIME};
+use crate::table::reader::Columns;
 use std::path::PathBuf;
 use std::sync::Arc;
 use wakelab_sched::balance::{CpuIdleType, Imbalance, MigrationType};
@@ -77,9 +77,7 @@ pub struct BalancePass {
 
 /// A stream of passes of a recording.
 pub struct BalancePasses {
-    rows: Segments,
-    topo: Option<Arc<TopoFile>>,
-    features: Arc<RowFeatures>,
+    rows: DescribedRows,
 }
 
 const COLUMNS: &[&str] = &[
@@ -109,6 +107,8 @@ const COLUMNS: &[&str] = &[
     "migration_type",
     "imbalance",
 ];
+/// The column of the features.
+const FEATURES: usize = 2;
 /// The first column of numbers by CPU, and how many there are.
 const BY_CPU: (usize, usize) = (11, 9);
 /// The columns of numbers by group.
@@ -119,7 +119,7 @@ const MOST: i64 = 1 << 40;
 impl BalancePasses {
     /// Reads these files.
     pub fn new(files: Vec<PathBuf>) -> Self {
-        BalancePasses { rows: Segments::new(files, "balance", COLUMNS), topo: None, features: Arc::default() }
+        BalancePasses { rows: DescribedRows::new(files, "balance", COLUMNS, FEATURES) }
     }
 
     /// The next row, with the machine and kernel of its file; `None` at the end.
@@ -127,18 +127,7 @@ impl BalancePasses {
     /// # Errors
     /// Fails if a file cannot be read, describes no machine, or has a value out of range.
     pub fn next_pass(&mut self) -> Result<Option<(BalancePass, Arc<TopoFile>)>, ReadError> {
-        let mut opened = None;
-        let Some(row) = self.rows.advance(|about| opened = Some(topo_of(about)))? else { return Ok(None) };
-        if let Some(topo) = opened {
-            let topo = Arc::new(topo?);
-            self.features = Arc::new(RowFeatures::parse("", topo.preset));
-            self.topo = Some(topo);
-        }
-        let Some(topo) = &self.topo else { return Ok(None) };
-        let text = row.short_text(2, MAX_FEATURES)?;
-        if text != self.features.text {
-            self.features = Arc::new(RowFeatures::parse(text, topo.preset));
-        }
+        let Some(DescribedRow { row, topo, features }) = self.rows.advance()? else { return Ok(None) };
         let last_cpu = u64::from(topo.domains.nr_cpus).saturating_sub(1).min(LAST_CPU);
         let dst_cpu = row.within(4, last_cpu)? as Cpu;
         let domain = |level: &usize| topo.domains.domains[dst_cpu as usize].get(*level);
@@ -161,7 +150,7 @@ impl BalancePasses {
             line: row.row,
             t_ns: row.within(0, MAX_TIME)?,
             stable: row.long(1) == Some(1),
-            features: Arc::clone(&self.features),
+            features: Arc::clone(features),
             cpu: row.within(3, last_cpu)? as Cpu,
             dst_cpu,
             level,
@@ -173,10 +162,6 @@ impl BalancePasses {
         };
         Ok(Some((pass, Arc::clone(topo))))
     }
-}
-
-fn topo_of(about: &ParquetFile) -> Result<TopoFile, ReadError> {
-    TopoFile::parse(about.path(), about.required("wakelab.domains")?)
 }
 
 fn mask_of(row: &Columns, column: usize, nr_cpus: u32) -> Result<CpuMask, ReadError> {

@@ -6,6 +6,7 @@
 mod balance_passes;
 mod causes;
 mod cpu_states;
+mod described_rows;
 mod import_counts;
 mod in_order;
 mod preempts;

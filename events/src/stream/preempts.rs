@@ -1,10 +1,9 @@
 //! Tasks that joined the queue of a running task: what the fair class read of the queue, and what it did.
 
+use super::described_rows::{DescribedRow, DescribedRows};
 use crate::decisions::{RowFeatures, TopoFile};
 use crate::error::ReadError;
-use crate::limits::{LAST_CPU, MAX_COMM, MAX_FEATURES, MAX_PID, MAX_TIME};
-use crate::table::metadata::ParquetFile;
-use crate::table::reader::Segments;
+use crate::limits::{LAST_CPU, MAX_COMM, MAX_PID, MAX_TIME};
 use std::path::PathBuf;
 use std::sync::Arc;
 use wakelab_sched::cpumask::Cpu;
@@ -90,9 +89,7 @@ pub struct WakeupPreempt {
 
 /// A stream of wake-up preemptions of a recording.
 pub struct WakeupPreempts {
-    rows: Segments,
-    topo: Option<Arc<TopoFile>>,
-    features: Arc<RowFeatures>,
+    rows: DescribedRows,
 }
 
 const COLUMNS: &[&str] = &[
@@ -139,6 +136,8 @@ const COLUMNS: &[&str] = &[
     "task_vlag",
     "task_vprot",
 ];
+/// The column of the features.
+const FEATURES: usize = 3;
 /// The first column of those by task.
 const TASK_COLUMNS: usize = 32;
 /// The most tasks of a queue: a recorder takes the running one and 63 that wait.
@@ -151,7 +150,7 @@ const MAX_SHIFT: u64 = 10;
 impl WakeupPreempts {
     /// Reads these files.
     pub fn new(files: Vec<PathBuf>) -> Self {
-        WakeupPreempts { rows: Segments::new(files, "preempts", COLUMNS), topo: None, features: Arc::default() }
+        WakeupPreempts { rows: DescribedRows::new(files, "preempts", COLUMNS, FEATURES) }
     }
 
     /// The share that has been read, 0 to 1.
@@ -164,18 +163,7 @@ impl WakeupPreempts {
     /// # Errors
     /// Fails if a file cannot be read, describes no machine, or has a value out of range.
     pub fn next_preempt(&mut self) -> Result<Option<(WakeupPreempt, Arc<TopoFile>)>, ReadError> {
-        let mut opened = None;
-        let Some(row) = self.rows.advance(|about| opened = Some(topo_of(about)))? else { return Ok(None) };
-        if let Some(topo) = opened {
-            let topo = Arc::new(topo?);
-            self.features = Arc::new(RowFeatures::parse("", topo.preset));
-            self.topo = Some(topo);
-        }
-        let Some(topo) = &self.topo else { return Ok(None) };
-        let text = row.short_text(3, MAX_FEATURES)?;
-        if text != self.features.text {
-            self.features = Arc::new(RowFeatures::parse(text, topo.preset));
-        }
+        let Some(DescribedRow { row, topo, features }) = self.rows.advance()? else { return Ok(None) };
         let wraps = |column| row.long(column).unwrap_or(0) as u64;
         let pid = |column| row.within(column, MAX_PID).map(|pid| pid as i64);
         let pids = |column| Ok((pid(column)?, pid(column + 1)?));
@@ -188,7 +176,7 @@ impl WakeupPreempts {
             t_ns: row.within(0, MAX_TIME)?,
             cpu: row.within(1, LAST_CPU)? as Cpu,
             stable: row.long(2) == Some(1),
-            features: Arc::clone(&self.features),
+            features: Arc::clone(features),
             wake_flags: row.within(4, u32::MAX.into())? as u32,
             in_task: row.long(5) == Some(1),
             comms: [row.short_text(6, MAX_COMM)?.to_owned(), row.short_text(7, MAX_COMM)?.to_owned()],
@@ -208,10 +196,6 @@ impl WakeupPreempts {
         };
         Ok(Some((preempt, Arc::clone(topo))))
     }
-}
-
-fn topo_of(about: &ParquetFile) -> Result<TopoFile, ReadError> {
-    TopoFile::parse(about.path(), about.required("wakelab.domains")?)
 }
 
 /// The tasks of a row. The error has the column and what was expected there.

@@ -62,7 +62,7 @@ fn numbers(base: &Side, with: &Side) -> Table {
         counts("sis_scanned", |s| s.search.sis_scanned),
         counts("sis_failed", |s| s.search.sis_failed),
         rates("success_rate, %", |s| opt(s.search.success_rate_pct(), 1)),
-        rates("looks a domain search", |s| opt(s.search.looks_per_domain_search(), 2)),
+        rates("looks per domain search", |s| opt(s.search.looks_per_domain_search(), 2)),
         counts("searches that found an idle CPU", |s| s.found),
         counts("searches where one existed", |s| s.idle_existed),
         counts("missed: SIS_ORACLE finds one", |s| s.missed),

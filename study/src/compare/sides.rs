@@ -2,7 +2,7 @@
 
 use super::Variant;
 use std::fmt::Display;
-use wakelab_kernel::{Feature, FeatureSet, Preset, Switches, TaskClamp};
+use wakelab_kernel::{Feature, TaskClamp};
 use wakelab_pm::invariance::MaxFreq;
 use wakelab_sched::select::policy;
 use wakelab_sim::PmSide;
@@ -76,18 +76,19 @@ pub(super) fn notes(base: &Variant, with: &Variant) -> Vec<String> {
 }
 
 fn of_side(name: &str, side: &Variant) -> Vec<String> {
-    let Variant { kernel, features, switches, .. } = side;
+    let Variant { kernel, switches, .. } = side;
     let own = kernel.features;
     let replaced = switches.replaced(own).map(|(old, new)| {
         format!("{name}: {new} replaces {old}, which {} has on; {old},{new} has both on", kernel.name)
     });
     let same = switches.iter().filter(|&(feature, on)| own.has(feature) == on && kernel.lists(feature));
     let same = same.map(|(feature, is_on)| format!("{name}: {} has {feature} {} by itself", kernel.name, on(is_on)));
-    replaced.chain(same).chain(added(name, kernel, *features, switches)).collect()
+    replaced.chain(same).chain(added(name, side)).collect()
 }
 
 /// The search policies that are switched on beside those of the kernel.
-fn added(name: &str, kernel: &Preset, features: FeatureSet, switches: &Switches) -> Option<String> {
+fn added(name: &str, side: &Variant) -> Option<String> {
+    let Variant { kernel, features, switches, .. } = side;
     let is_policy = |feature: Feature| policy::switches().any(|switch| switch.feature == feature);
     let list = |features: Vec<Feature>| features.iter().map(|feature| feature.name()).collect::<Vec<_>>().join(", ");
     let named = |feature: Feature| switches.iter().any(|(named, _)| named == feature);
@@ -103,6 +104,7 @@ fn added(name: &str, kernel: &Preset, features: FeatureSet, switches: &Switches)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wakelab_kernel::Preset;
 
     fn side(kernel: &str, switches: &str) -> Variant {
         Variant::new(Preset::get(kernel).unwrap(), &switches.parse().unwrap()).unwrap()
