@@ -81,6 +81,7 @@ fn store(folder: &Path, fresh: bool) -> anyhow::Result<Store> {
     Ok(Store::open(folder, program, fresh)?)
 }
 
-fn usual_folder() -> anyhow::Result<PathBuf> {
+/// The folder where finished runs are kept unless a flag names another.
+pub fn usual_folder() -> anyhow::Result<PathBuf> {
     Ok(Xdg::new().context("there is no home folder")?.cache_dir().join("wakelab"))
 }

@@ -50,6 +50,19 @@ pub fn workload() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| or_file(typed, wakelab_workload::names()))
 }
 
+/// Experiments by name, or files.
+pub fn experiment() -> ArgValueCompleter {
+    ArgValueCompleter::new(|typed: &OsStr| or_file(typed, crate::embedded::experiments()))
+}
+
+/// Pages of the book.
+pub fn page() -> ArgValueCompleter {
+    ArgValueCompleter::new(|typed: &OsStr| {
+        let names = crate::commands::docs::names();
+        that_begin(typed.to_str().unwrap_or_default(), names.iter().map(String::as_str))
+    })
+}
+
 /// Kernels.
 pub fn kernel() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| that_begin(typed.to_str().unwrap_or_default(), Preset::names()))

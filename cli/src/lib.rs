@@ -4,6 +4,7 @@ mod cache;
 mod commands;
 mod completion;
 mod distinct_paths;
+mod embedded;
 mod flags;
 mod out_file;
 mod output;
@@ -46,6 +47,7 @@ struct Args {
 // Tests run the examples of all help texts in a clone.
 const EXAMPLES: &str = "\
 Examples:
+  wakelab demo                                            a first comparison
   wakelab run experiments/quickstart.toml                 what does a patch do?
   wakelab explain recordings/6.12-C-hb.csv.gz --row 23    why on that CPU?
 
@@ -53,18 +55,19 @@ Examples:
 
 const EXAMPLES_LONG: &str = "\
 Examples:
+  wakelab demo                                            a first comparison
   wakelab run experiments/quickstart.toml                 what does a patch do?
   wakelab explain recordings/6.12-C-hb.csv.gz --row 23    why on that CPU?
 
 Exit codes:
   0    all is well
-  1    a choice differs (conform), no row matches (explain), or a simulated run failed
+  1    a choice differs (conform), no row matches (explain), a simulated run failed, or something is missing (doctor)
   2    bad input or arguments, or the output cannot be written; an error says which
   3    --fail-if holds
   130  Ctrl-C (143 SIGTERM, 129 SIGHUP); what was complete is printed
 
-Results go to stdout, all else to stderr. Colours are for terminals only, and none with NO_COLOR. docs/terminal.md \
-has the rules.";
+Results go to stdout, all else to stderr. Colours are for terminals only, and none with NO_COLOR. `wakelab docs \
+terminal` has the rules.";
 
 /// Runs the program with the arguments of this process. This is the whole of `wakelab`, for a program that brings a
 /// search policy of its own ([`wakelab_sched::select::policy::register`]).

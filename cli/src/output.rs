@@ -67,6 +67,8 @@ pub enum Exit {
     Differs,
     /// No row matches.
     NoMatch,
+    /// Something does not work here (`doctor`).
+    Missing,
     /// Some input could not be read; what could be was done.
     BadInput,
     /// A simulated run failed.
@@ -82,7 +84,7 @@ impl Exit {
     pub fn code(self) -> ExitCode {
         ExitCode::from(match self {
             Exit::Done => 0,
-            Exit::Differs | Exit::NoMatch | Exit::RunFailed => 1,
+            Exit::Differs | Exit::NoMatch | Exit::Missing | Exit::RunFailed => 1,
             Exit::BadInput => 2,
             Exit::Failed => 3,
             Exit::Interrupted => signals::exit_code().unwrap_or(130),

@@ -5,11 +5,15 @@ mod calibrate;
 mod capture;
 mod compare;
 mod conform;
+mod demo;
+pub mod docs;
+mod doctor;
 mod explain;
 mod fit;
 mod help;
 mod import;
 mod kernel;
+mod list;
 mod machine;
 mod replay;
 mod report;
@@ -39,7 +43,12 @@ use wakelab_study::{Decider, FileOutcome};
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Simulate what an experiment file compares.
+    /// Show a first comparison, with a difference.
+    ///
+    /// In seconds: SIS_PROP against SIS_UTIL on 112 CPUs, and ten lines on what is seen. Exits as `wakelab run` does.
+    #[command(after_help = demo::EXAMPLE)]
+    Demo(demo::Args),
+    /// Simulate what an experiment compares.
     ///
     /// Exits with 1 if a run fails, with 2 if the file is wrong, with 130 after Ctrl-C, which prints the rows that are
     /// complete.
@@ -126,6 +135,9 @@ pub enum Command {
     /// Exits with 2 if it cannot be read or written; there is no file then.
     #[command(after_help = trace::EXAMPLE)]
     Trace(trace::Args),
+    /// List machines, kernels, workloads, features, and more.
+    #[command(after_help = list::EXAMPLE)]
+    List(list::Args),
     /// Show kernels: features, tunables, forms of the code.
     #[command(after_help = kernel::EXAMPLE)]
     Kernel {
@@ -140,6 +152,17 @@ pub enum Command {
         #[command(subcommand)]
         command: machine::Args,
     },
+    /// Print pages of the book, or write all of them.
+    ///
+    /// The book is part of the program. Exits with 2 if it has no such page.
+    #[command(after_help = docs::EXAMPLE)]
+    Docs(docs::Args),
+    /// Say what works here, and what to install.
+    ///
+    /// A line each for simulating, the recorder, the sched_ext scheduler, guests, the browser and CTF. Looks only:
+    /// nothing is loaded, attached or started. Exits with 0 if all that was asked for works, with 1 if not.
+    #[command(after_help = doctor::EXAMPLE)]
+    Doctor(doctor::Args),
     /// Print the completion script of a shell.
     #[command(after_help = help::COMPLETIONS_EXAMPLE)]
     Completions(help::CompletionsArgs),
@@ -167,6 +190,10 @@ impl Command {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         match self {
+            Command::Demo(args) => demo::run(args),
+            Command::List(args) => list::run(args),
+            Command::Docs(args) => docs::run(args),
+            Command::Doctor(args) => doctor::run(args),
             Command::Run(args) => run::run(args),
             Command::Compare(args) => compare::run(args),
             Command::Reproduce(args) => reproduce::run(args),
@@ -196,7 +223,7 @@ impl Command {
     /// it has been resolved (`simulate::prepare`).
     pub fn paths(&self) -> Paths<'_> {
         match self {
-            Command::Run(args) => Paths { inputs: vec![args.file.clone()], outputs: args.simulation.outputs() },
+            Command::Run(args) => Paths { inputs: args.inputs(), outputs: args.simulation.outputs() },
             Command::Reproduce(args) => args.paths(),
             Command::Fit(args) => args.paths(),
             Command::Calibrate(args) => args.paths(),

@@ -3,6 +3,7 @@
 use super::simulate::deliver;
 use crate::cache::{CacheFlags, CachedSimulator};
 use crate::distinct_paths::Paths;
+use crate::embedded;
 use crate::flags::{HtmlFlag, JobsFlag, OutFlag, RepeatFlag};
 use crate::out_file::command_line;
 use crate::output::{Exit, say_error, say_warnings};
@@ -28,6 +29,7 @@ pub struct Args {
     names: Vec<String>,
     /// The folder of the tables; `published` if left out.
     ///
+    /// Where there is no such folder, the program's own tables.
     /// Other rows of the same tables are simulated in the same way, and so is every folder in it with table.toml and
     /// rows.csv: docs/guides/your-table.md.
     #[arg(long, value_name = "DIR")]
@@ -88,13 +90,18 @@ impl Args {
 
 /// Simulates the published tables and prints how close the model comes.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let folder = args.published.clone().unwrap_or_else(|| PathBuf::from("published"));
-    let mut tables = tables(&folder, &args.names).map_err(|error| match &args.published {
-        Some(_) => anyhow::anyhow!("--published: {error}"),
-        None => anyhow::anyhow!(
-            "{error}\n  hint: run it in a clone, whose published/ has the tables, or name a folder: --published DIR"
-        ),
-    })?;
+    let usual = PathBuf::from("published");
+    let mut tables = match &args.published {
+        Some(folder) => tables(folder, &args.names).map_err(|error| anyhow::anyhow!("--published: {error}"))?,
+        None if usual.is_dir() => tables(&usual, &args.names).map_err(|error| {
+            anyhow::anyhow!(
+                "{error}\n  hint: published/ in this folder goes before the program's own tables; run it elsewhere, or \
+                 name a folder: --published DIR"
+            )
+        })?,
+        None => tables(&embedded::published()?.path, &args.names)
+            .map_err(|error| anyhow::anyhow!("{error}\n  hint: `wakelab list tables` has the names"))?,
+    };
     for path in &args.machine {
         let name = MachineFile::get(&path.to_string_lossy()).map_err(|error| anyhow::anyhow!("--machine: {error}"))?;
         let rows: usize = tables.iter_mut().map(|table| table.run_on(&name.machine.name, path)).sum();

@@ -2,6 +2,7 @@
 
 use super::simulate::{ResultFormat, SimulationFlags, deliver, prepare, simulate};
 use crate::cache::CachedSimulator;
+use crate::embedded;
 use crate::flags::{RepeatFlag, SeedFlag};
 use crate::output::{Exit, say_error};
 use crate::progress::RunBar;
@@ -18,10 +19,11 @@ Example:
 /// `wakelab run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The experiment (.toml).
+    /// The experiment: a file (.toml) or a name (quickstart).
     ///
-    /// docs/experiments.md says what is in it.
-    #[arg(value_name = "FILE")]
+    /// A name is one of `wakelab list experiments`, which the program brings along; a file of that name goes first.
+    /// `wakelab docs experiments` says what is in a file.
+    #[arg(value_name = "EXPERIMENT", add = crate::completion::experiment())]
     pub file: PathBuf,
     /// How often.
     #[command(flatten)]
@@ -39,9 +41,18 @@ pub struct Args {
     pub simulation: SimulationFlags,
 }
 
+impl Args {
+    /// What it reads: the file, unless the experiment is the program's own.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        self.file.exists().then(|| self.file.clone()).into_iter().collect()
+    }
+}
+
 /// Simulates what the file describes.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let mut spec = Spec::read(&args.file)?;
+    // The program's own files are needed until the end.
+    let (path, _unpacked) = embedded::experiment(&args.file)?;
+    let mut spec = Spec::read(&path)?;
     if let Some(repeat) = args.repeat.repeat {
         spec.repeats = Given::by_flag("--repeat", repeat);
     }

@@ -1,0 +1,80 @@
+//! `wakelab demo`: a first comparison.
+
+use super::simulate::{SimulationFlags, simulate};
+use crate::embedded;
+use crate::output::{Exit, print};
+use clap::Parser;
+use std::path::{Path, PathBuf};
+use wakelab_study::experiment::Spec;
+
+pub const EXAMPLE: &str = "\
+Example:
+  wakelab demo";
+
+/// `wakelab demo`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Write small recordings of real kernels here instead.
+    ///
+    /// One of Debian's 6.1 with switches (sis-prop-6.1) and one of 6.12 (6.12-C-hb.csv.gz), for `explain`, `waits`,
+    /// `stats` and `replay`.
+    #[arg(long, value_name = "DIR")]
+    recordings: Option<PathBuf>,
+}
+
+/// Said before and after the table. It has no number of the result, which the table has.
+const BEFORE: &str = "\
+Simulates netperf TCP_RR on 112 CPUs of Intel under Linux 5.19-rc1, some seconds long: how a waking task's idle CPU is
+looked for, by SIS_PROP (the default up to 5.19) and by SIS_UTIL (since 6.0). `compare%` is what SIS_UTIL changes.
+
+";
+
+const AFTER: &str = "
+ 1  Each netperf client wakes its server and is woken by it. Each wake-up looks for an idle CPU near the last one.
+ 2  SIS_PROP looks at a number of CPUs that follows from how long the CPU is idle on average, four at least.
+ 3  SIS_UTIL reads the utilisation of all CPUs that share the cache, and looks at fewer, or none, as they fill up.
+ 4  With as many threads as CPUs idle CPUs are found at once, so that no limit is reached: the first row.
+ 5  With twice as many, SIS_PROP still finds some CPU that is idle for a moment, and the task goes there.
+ 6  Each such move costs an idle exit and a cold cache, and leaves another CPU idle for a moment: tasks keep moving.
+ 7  SIS_UTIL gives up; tasks stay where they ran, wakers and wakees share a CPU, and nothing goes idle: the second row.
+ 8  The posting of June 2022 measured +197% there (`wakelab run quickstart` prints both); `verdict` is the rule's.
+ 9  It is a simulation. `wakelab docs trust` says how far to believe it, `wakelab docs two-states` what happens.
+10  Next: `wakelab docs first-comparison`; `wakelab demo --recordings DIR` has wake-ups of real kernels to explain.
+";
+
+/// The flags as they are without any.
+#[derive(Debug, Parser)]
+struct Defaults {
+    #[command(flatten)]
+    flags: SimulationFlags,
+}
+
+/// Simulates the program's own experiment `demo`, and says what is seen.
+pub fn run(args: &Args) -> anyhow::Result<Exit> {
+    if let Some(folder) = &args.recordings {
+        embedded::write_recordings(folder).map_err(|e| anyhow::anyhow!("--recordings: {e:#}"))?;
+        print(&next_with(folder))?;
+        return Ok(Exit::Done);
+    }
+    let (path, _unpacked) = embedded::own_experiment("demo")?;
+    let spec = Spec::read(&path)?;
+    // The letter's table is short enough for a first look.
+    let Defaults { flags } = Defaults::parse_from(["demo", "--format", "lkml"]);
+    print(BEFORE)?;
+    let exit = simulate(&spec, &flags)?;
+    if exit == Exit::Done {
+        print(AFTER)?;
+    }
+    Ok(exit)
+}
+
+fn next_with(folder: &Path) -> String {
+    let (csv, parquet) = (folder.join("6.12-C-hb.csv.gz"), folder.join("sis-prop-6.1"));
+    let (csv, parquet) = (csv.display(), parquet.display());
+    format!(
+        "wakelab explain {csv} --row 23            why on that CPU?\n\
+         wakelab replay {csv} --with NO_SIS_UTIL   what would it have been without SIS_UTIL?\n\
+         wakelab waits {parquet} --over 500us      why did tasks wait?\n\
+         wakelab stats {parquet}                   reasons, searches, waits, migrations\n"
+    )
+}

@@ -1,0 +1,168 @@
+//! What the program brings along, so that it works outside a clone: experiments, published tables, the book, and small
+//! recordings. They are the files of the clone that it was built from.
+
+use anyhow::Context;
+use rust_embed::RustEmbed;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use wakelab_input::{in_any_case, nearest, suggest};
+
+/// `experiments/`.
+#[derive(RustEmbed)]
+#[folder = "../experiments"]
+#[include = "*.toml"]
+struct Experiments;
+
+/// `published/`.
+#[derive(RustEmbed)]
+#[folder = "../published"]
+struct Published;
+
+/// `docs/`: the pages, their pictures and the schema of results.
+#[derive(RustEmbed)]
+#[folder = "../docs"]
+pub struct Book;
+
+/// A recording of Debian's 6.1 with SIS_PROP, with switches and migrations.
+#[derive(RustEmbed)]
+#[folder = "tests/data/sis-prop-6.1"]
+struct WithSwitches;
+
+/// The recording of the README's questions, with the topology of its machine.
+#[derive(RustEmbed)]
+#[folder = "../recordings"]
+#[include = "6.12-C-hb.csv.gz"]
+#[include = "topo-6.12-C.json"]
+struct Decisions;
+
+/// The names of the experiments, sorted.
+pub fn experiments() -> Vec<String> {
+    let mut names: Vec<String> =
+        Experiments::iter().filter_map(|file| file.strip_suffix(".toml").map(str::to_owned)).collect();
+    names.sort();
+    names
+}
+
+/// The first sentence of the comment that an experiment begins with; nothing if it begins otherwise.
+pub fn about_experiment(name: &str) -> String {
+    let text = text::<Experiments>(&format!("{name}.toml")).unwrap_or_default();
+    let comment: Vec<&str> = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect();
+    let comment = comment.join(" ");
+    let sentence = comment.split_once(". ").map_or(comment.as_str(), |(first, _)| first);
+    sentence.trim_end_matches('.').to_owned()
+}
+
+/// The text of an embedded file, if it is there.
+pub fn text<E: RustEmbed>(path: &str) -> Option<String> {
+    E::get(path).map(|file| String::from_utf8_lossy(&file.data).into_owned())
+}
+
+/// Embedded files in a folder of their own, which goes away with this value.
+#[derive(Debug)]
+pub struct Unpacked {
+    _folder: TempDir,
+    /// What was asked for: a file or a folder.
+    pub path: PathBuf,
+}
+
+/// The experiment that `name` is: the file at that path if there is one, else the program's own of that name, unpacked
+/// beside the published tables that it is compared with.
+///
+/// # Errors
+/// Fails if there is neither, or if the program's own cannot be unpacked.
+pub fn experiment(name: &Path) -> anyhow::Result<(PathBuf, Option<Unpacked>)> {
+    let typed = name.to_string_lossy();
+    let is_path = typed.contains('/') || typed.ends_with(".toml");
+    let names = experiments();
+    let known = in_any_case(&typed, names.iter().map(String::as_str));
+    if name.is_file() || (name.exists() && known.is_none()) {
+        return Ok((name.to_owned(), None));
+    }
+    if is_path {
+        let stem = name.file_stem().unwrap_or_default().to_string_lossy();
+        let own = names.iter().find(|own| *own == stem.as_ref());
+        return match own {
+            Some(own) => Err(anyhow::anyhow!(
+                "{}: there is no such file\n  hint: `wakelab run {own}` runs the program's own experiment of that name",
+                name.display()
+            )),
+            None => Ok((name.to_owned(), None)),
+        };
+    }
+    let Some(known) = known else {
+        let like = suggest(&nearest(&typed, names.iter().map(String::as_str)));
+        anyhow::bail!(
+            "{typed}: it is neither a file nor an experiment of the program; expected a TOML file, or a name such as \
+             quickstart{like}\n  hint: `wakelab list experiments` has the names"
+        );
+    };
+    own_experiment(known).map(|(path, unpacked)| (path, Some(unpacked)))
+}
+
+/// The program's own experiment of this name, unpacked beside the published tables.
+///
+/// # Errors
+/// Fails if it cannot be unpacked.
+pub fn own_experiment(name: &str) -> anyhow::Result<(PathBuf, Unpacked)> {
+    let folder = folder()?;
+    unpack::<Experiments>(&folder.path().join("experiments"))?;
+    unpack::<Published>(&folder.path().join("published"))?;
+    let path = folder.path().join("experiments").join(format!("{name}.toml"));
+    Ok((path.clone(), Unpacked { _folder: folder, path }))
+}
+
+/// The published tables, unpacked.
+///
+/// # Errors
+/// Fails if they cannot be unpacked.
+pub fn published() -> anyhow::Result<Unpacked> {
+    let folder = folder()?;
+    let path = folder.path().join("published");
+    unpack::<Published>(&path)?;
+    Ok(Unpacked { _folder: folder, path })
+}
+
+/// Writes the recordings to a folder: `sis-prop-6.1`, with switches, and `6.12-C-hb.csv.gz`. Files that are there stay
+/// as they are.
+///
+/// # Errors
+/// Fails if a file cannot be written.
+pub fn write_recordings(folder: &Path) -> anyhow::Result<()> {
+    unpack::<WithSwitches>(&folder.join("sis-prop-6.1"))?;
+    unpack::<Decisions>(folder)
+}
+
+fn folder() -> anyhow::Result<TempDir> {
+    tempfile::Builder::new().prefix("wakelab-").tempdir().map_err(|e| {
+        let at = std::env::temp_dir();
+        anyhow::anyhow!(
+            "{}: {e}; expected room for the program's own files\n  hint: TMPDIR=DIR names another folder",
+            at.display()
+        )
+    })
+}
+
+/// Writes embedded files to a folder. Those that are there with the same contents are left alone.
+///
+/// # Errors
+/// Fails if a file is there with other contents, or if one cannot be written.
+pub fn unpack<E: RustEmbed>(folder: &Path) -> anyhow::Result<()> {
+    for name in E::iter() {
+        let Some(file) = E::get(&name) else { continue };
+        let path = folder.join(name.as_ref());
+        if let Ok(there) = std::fs::read(&path) {
+            anyhow::ensure!(
+                there == *file.data,
+                "{}: a file with other contents is there, and is not replaced\n  hint: name a new folder",
+                path.display()
+            );
+            continue;
+        }
+        let parent = path.parent().unwrap_or(folder);
+        let written = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, &file.data));
+        written.with_context(|| path.display().to_string()).map_err(|e| {
+            anyhow::anyhow!("{e:#}\n  hint: name a folder that can be made and written")
+        })?;
+    }
+    Ok(())
+}
