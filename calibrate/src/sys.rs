@@ -46,9 +46,11 @@ fn getrusage(who: libc::c_int) -> io::Result<libc::rusage> {
 /// Gives the calling thread the policy SCHED_IDLE. Threads that have it are preempted by any other.
 #[expect(unsafe_code, reason = "neither std nor rustix has sched_setscheduler()")]
 pub(crate) fn become_sched_idle() -> io::Result<()> {
-    let param = libc::sched_param { sched_priority: 0 };
+    // musl's function of that name only fails (ENOSYS). The kernel's struct sched_param is this one int.
+    let sched_priority: libc::c_int = 0;
     // SAFETY: the argument lives until the call has returned; 0 is the calling thread.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const param) };
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const sched_priority) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

@@ -47,10 +47,8 @@ struct Args {
 // Tests run the examples of all help texts in a clone.
 const EXAMPLES: &str = "\
 Examples:
-  wakelab demo                                            a first comparison
-  wakelab run experiments/quickstart.toml                 what does a patch do?
+  wakelab demo                                            what does a patch do?
   wakelab explain recordings/6.12-C-hb.csv.gz --row 23    why on that CPU?
-
 `wakelab COMMAND -h` has an example for each; --help says more.";
 
 const EXAMPLES_LONG: &str = "\
@@ -67,7 +65,7 @@ Exit codes:
   130  Ctrl-C (143 SIGTERM, 129 SIGHUP); what was complete is printed
 
 Results go to stdout, all else to stderr. Colours are for terminals only, and none with NO_COLOR. `wakelab docs \
-terminal` has the rules.";
+terminal` has the rules. `wakelab completions SHELL` prints completions, and `wakelab man FOLDER` writes manual pages.";
 
 /// Runs the program with the arguments of this process. This is the whole of `wakelab`, for a program that brings a
 /// search policy of its own ([`wakelab_sched::select::policy::register`]).

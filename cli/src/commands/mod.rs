@@ -164,12 +164,12 @@ pub enum Command {
     #[command(after_help = doctor::EXAMPLE)]
     Doctor(doctor::Args),
     /// Print the completion script of a shell.
-    #[command(after_help = help::COMPLETIONS_EXAMPLE)]
+    #[command(after_help = help::COMPLETIONS_EXAMPLE, hide = true)]
     Completions(help::CompletionsArgs),
     /// Write the manual pages to a folder.
     ///
     /// They are made of the same text as `--help`.
-    #[command(after_help = help::MAN_EXAMPLE)]
+    #[command(after_help = help::MAN_EXAMPLE, hide = true)]
     Man(help::ManArgs),
     /// Show workloads: what their tasks do, with sources.
     #[command(after_help = workload::EXAMPLE)]

@@ -14,6 +14,7 @@ mod fit;
 mod interrupt;
 mod machine_import;
 mod outputs;
+mod outside_a_clone;
 mod pages;
 mod pages_of_nothing;
 mod pages_of_runs;

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Output;
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 30] = [
     "",
     "run",
     "compare",
@@ -33,6 +33,10 @@ const COMMANDS: [&str; 26] = [
     "workload show",
     "completions",
     "man",
+    "demo",
+    "docs",
+    "list",
+    "doctor",
 ];
 /// A screen.
 const LINES: usize = 40;
@@ -120,7 +124,7 @@ fn the_examples_of_help_work() {
                     other => other,
                 };
             }
-            if matches!(args[0], "run" | "reproduce" | "fit" | "calibrate" | "verify" | "whatif") {
+            if matches!(args[0], "demo" | "run" | "reproduce" | "fit" | "calibrate" | "verify" | "whatif") {
                 // Minutes, or minutes without optimisation; a file that is not there would be said at once.
                 args.push("--help");
             }
