@@ -49,8 +49,7 @@ pub(crate) fn become_sched_idle() -> io::Result<()> {
     // musl's function of that name only fails (ENOSYS). The kernel's struct sched_param is this one int.
     let sched_priority: libc::c_int = 0;
     // SAFETY: the argument lives until the call has returned; 0 is the calling thread.
-    let result =
-        unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const sched_priority) };
+    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const sched_priority) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

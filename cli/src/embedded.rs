@@ -160,9 +160,9 @@ pub fn unpack<E: RustEmbed>(folder: &Path) -> anyhow::Result<()> {
         }
         let parent = path.parent().unwrap_or(folder);
         let written = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, &file.data));
-        written.with_context(|| path.display().to_string()).map_err(|e| {
-            anyhow::anyhow!("{e:#}\n  hint: name a folder that can be made and written")
-        })?;
+        written
+            .with_context(|| path.display().to_string())
+            .map_err(|e| anyhow::anyhow!("{e:#}\n  hint: name a folder that can be made and written"))?;
     }
     Ok(())
 }

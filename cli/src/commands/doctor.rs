@@ -105,9 +105,7 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     match args.format.format {
         TableFormat::Table => print(&found.iter().map(|(what, finding)| line(*what, finding)).collect::<String>())?,
         TableFormat::Json => {
-            let one = |(what, finding): &(What, Finding)| {
-                json!({"what": what.name(), "works": finding.works, "why": finding.why, "next": finding.next})
-            };
+            let one = |(what, finding): &(What, Finding)| json!({"what": what.name(), "works": finding.works, "why": finding.why, "next": finding.next});
             let list: Vec<Value> = found.iter().map(one).collect();
             print_json(&json!({"wakelab": wakelab_report::VERSION, "doctor": list}))?;
         }
@@ -214,9 +212,7 @@ impl Host {
 
     fn recorder(&self) -> Finding {
         match self.bpf("wakelab-record", "record/build", (5, 13)) {
-            Ok(path) => {
-                Finding::works(format!("{} finds what it needs; its --probe looks closer", path.display()))
-            }
+            Ok(path) => Finding::works(format!("{} finds what it needs; its --probe looks closer", path.display())),
             Err(finding) => finding,
         }
     }

@@ -160,7 +160,8 @@ fn everything_is_listed() {
         let (code, out, said) = run(folder.path(), &["list", what]);
         assert_eq!(code, Some(0), "{said}");
         assert!(out.lines().any(|line| line.split_whitespace().next() == Some(name)), "{what}: {out}");
-        let json: Value = serde_json::from_str(&run(folder.path(), &["list", what, "--format", "json"]).1).expect("JSON");
+        let json: Value =
+            serde_json::from_str(&run(folder.path(), &["list", what, "--format", "json"]).1).expect("JSON");
         let key = if json[what].is_array() { what } else { panic!("{what}: {json}") };
         assert!(json[key].as_array().is_some_and(|list| !list.is_empty()), "{json}");
         assert!(run(folder.path(), &["list"]).1.contains(what));
