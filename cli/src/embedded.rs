@@ -60,9 +60,16 @@ pub fn text<E: RustEmbed>(path: &str) -> Option<String> {
 /// Embedded files in a folder of their own, which goes away with this value.
 #[derive(Debug)]
 pub struct Unpacked {
-    _folder: TempDir,
+    folder: TempDir,
     /// What was asked for: a file or a folder.
     pub path: PathBuf,
+}
+
+impl Unpacked {
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
 }
 
 /// The experiment that `name` is: the file at that path if there is one, else the program's own of that name, unpacked
@@ -108,7 +115,7 @@ pub fn own_experiment(name: &str) -> anyhow::Result<(PathBuf, Unpacked)> {
     unpack::<Experiments>(&folder.path().join("experiments"))?;
     unpack::<Published>(&folder.path().join("published"))?;
     let path = folder.path().join("experiments").join(format!("{name}.toml"));
-    Ok((path.clone(), Unpacked { _folder: folder, path }))
+    Ok((path.clone(), Unpacked { folder, path }))
 }
 
 /// The published tables, unpacked.
@@ -119,7 +126,7 @@ pub fn published() -> anyhow::Result<Unpacked> {
     let folder = folder()?;
     let path = folder.path().join("published");
     unpack::<Published>(&path)?;
-    Ok(Unpacked { _folder: folder, path })
+    Ok(Unpacked { folder, path })
 }
 
 /// Writes the recordings to a folder: `sis-prop-6.1`, with switches, and `6.12-C-hb.csv.gz`. Files that are there stay

@@ -71,6 +71,15 @@ impl Published {
         results.into_iter().chain(misfit(self.search_file.as_deref(), self.search.keys().collect(), search)).collect()
     }
 
+    /// Leaves a folder out of the names of the files that were read below it.
+    pub fn leave_out(&mut self, folder: &Path) {
+        for file in self.files.iter_mut().chain(&mut self.results_file).chain(&mut self.search_file) {
+            if let Ok(below) = file.strip_prefix(folder) {
+                *file = below.to_owned();
+            }
+        }
+    }
+
     /// The files that were read.
     pub fn files(&self) -> &[PathBuf] {
         &self.files

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 pub const EXAMPLE: &str = "\
 Example:
-  wakelab doctor simulate        is all there for it? Without a name: of everything";
+  wakelab doctor simulate";
 
 /// `wakelab doctor`.
 #[derive(Debug, clap::Args)]

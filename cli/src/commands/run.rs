@@ -51,8 +51,9 @@ impl Args {
 /// Simulates what the file describes.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     // The program's own files are needed until the end.
-    let (path, _unpacked) = embedded::experiment(&args.file)?;
+    let (path, unpacked) = embedded::experiment(&args.file)?;
     let mut spec = Spec::read(&path)?;
+    spec.unpacked_to = unpacked.as_ref().map(|unpacked| unpacked.folder().to_owned());
     if let Some(repeat) = args.repeat.repeat {
         spec.repeats = Given::by_flag("--repeat", repeat);
     }

@@ -88,6 +88,8 @@ fn the_quickstart_prints_published_figures() {
     assert_eq!(code, Some(0), "{said}");
     let json: Value = serde_json::from_str(&out).expect("JSON");
     assert!(out.contains("197.3") && json["rows"].as_array().is_some_and(|rows| rows.len() == 3), "{out}");
+    // Wherever they were unpacked: the same seed gives the same bytes.
+    assert_eq!(json["published"][0], "experiments/../published/sis_util-results.csv");
 }
 
 #[test]

@@ -66,6 +66,9 @@ impl Spec {
                 .read_search(&self.folder.join(&file.value))
                 .map_err(|e| file.error(e.to_string()).with_hint(TABLES))?;
         }
+        if let Some(folder) = &self.unpacked_to {
+            published.leave_out(folder);
+        }
         warnings.extend(published.misfits(cases.iter().map(|case| &case.workload)));
         let (base, with) = (variant(&machine, kernel, &self.base)?, variant(&machine, kernel, &self.with)?);
         for (side, given) in [(&base, &self.base), (&with, &self.with)] {

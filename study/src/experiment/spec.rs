@@ -76,6 +76,9 @@ pub struct Spec {
     pub search: Option<Given<PathBuf>>,
     /// The start of relative paths: the folder of the file, or the current one.
     pub folder: PathBuf,
+    /// A folder that results leave out of the names of published tables: where a program unpacked files of its own, so
+    /// that the same experiment gives the same bytes wherever that is.
+    pub unpacked_to: Option<PathBuf>,
 }
 
 impl Spec {
@@ -146,6 +149,7 @@ impl Spec {
             results: None,
             search: None,
             folder: PathBuf::new(),
+            unpacked_to: None,
         }
     }
 }
