@@ -151,6 +151,7 @@ fn committed_experiments_are_read() {
     names.sort();
     let expected = [
         "ablation",
+        "demo",
         "freq-invariance-gitsource",
         "freq-invariance-gitsource-broadwell",
         "freq-invariance-sequential-tasks",
