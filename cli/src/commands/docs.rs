@@ -84,8 +84,8 @@ fn find(typed: &str) -> anyhow::Result<String> {
     let mut like = nearest(bare, all);
     like.dedup();
     anyhow::bail!(
-        "{typed}: the book has no such page; expected a name such as trust or guides/ci{}\n  hint: `wakelab docs` lists \
-         the pages",
+        "{typed}: the book has no such page; expected a name such as trust or guides/ci{}\n  hint: `wakelab docs` \
+         lists the pages",
         suggest(&like)
     )
 }

@@ -105,7 +105,10 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     match args.format.format {
         TableFormat::Table => print(&found.iter().map(|(what, finding)| line(*what, finding)).collect::<String>())?,
         TableFormat::Json => {
-            let one = |(what, finding): &(What, Finding)| json!({"what": what.name(), "works": finding.works, "why": finding.why, "next": finding.next});
+            let one = |(what, finding): &(What, Finding)| {
+                let Finding { works, why, next } = finding;
+                json!({"what": what.name(), "works": works, "why": why, "next": next})
+            };
             let list: Vec<Value> = found.iter().map(one).collect();
             print_json(&json!({"wakelab": wakelab_report::VERSION, "doctor": list}))?;
         }

@@ -149,7 +149,7 @@ pub fn by_benchmark(rows: &[RecordRow]) -> Vec<Known> {
     found.into_values().collect()
 }
 
-/// The rows that come with the program: what `wakelab reproduce --quick --format csv` printed for docs/record.md.
+/// The rows that come with the program: what `wakelab reproduce --format csv` printed for docs/record.md.
 const RECORD: &str = include_str!("record.csv");
 
 /// The record of each benchmark of a comparison on machines like its own, in the order of its rows. A benchmark of
