@@ -10,7 +10,7 @@ use crate::output::{Exit, say_error, say_warnings};
 use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use clap::ValueEnum;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use wakelab_machine::MachineFile;
 use wakelab_report::reproduce as report;
 use wakelab_study::reproduce::{Effort, Scoreboard, plan, reproduce, tables};
@@ -90,17 +90,19 @@ impl Args {
 
 /// Simulates the published tables and prints how close the model comes.
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
-    let usual = PathBuf::from("published");
-    let mut tables = match &args.published {
-        Some(folder) => tables(folder, &args.names).map_err(|error| anyhow::anyhow!("--published: {error}"))?,
-        None if usual.is_dir() => tables(&usual, &args.names).map_err(|error| {
+    let usual = Path::new("published");
+    // The program's own files are needed until the end: machines and workloads beside the tables are read later.
+    let own = (args.published.is_none() && !usual.is_dir()).then(embedded::published).transpose()?;
+    let mut tables = match (&args.published, &own) {
+        (Some(folder), _) => tables(folder, &args.names).map_err(|error| anyhow::anyhow!("--published: {error}"))?,
+        (None, Some(own)) => tables(&own.path, &args.names)
+            .map_err(|error| anyhow::anyhow!("{error}\n  hint: `wakelab list tables` has the names"))?,
+        (None, None) => tables(usual, &args.names).map_err(|error| {
             anyhow::anyhow!(
                 "{error}\n  hint: published/ in this folder goes before the program's own tables; run it elsewhere, or \
                  name a folder: --published DIR"
             )
         })?,
-        None => tables(&embedded::published()?.path, &args.names)
-            .map_err(|error| anyhow::anyhow!("{error}\n  hint: `wakelab list tables` has the names"))?,
     };
     for path in &args.machine {
         let name = MachineFile::get(&path.to_string_lossy()).map_err(|error| anyhow::anyhow!("--machine: {error}"))?;

@@ -115,6 +115,12 @@ fn published_tables_are_the_programs_own_unless_a_folder_has_some() {
     assert_eq!(code, Some(2));
     assert!(said.contains("did you mean `sis_util-results`") && said.contains("`wakelab list tables`"), "{said}");
 
+    // Its machine and its workload are files beside the table, and are called by the names in them.
+    let beside = ["reproduce", "t14-asym-smt-vera-rubin", "--quick", "--format", "csv", "--no-cache"];
+    let (code, out, said) = run(folder.path(), &beside);
+    let row = "t14-asym-smt-vera-rubin,nvidia-vera-rubin-88c176t,unequal-cpus,nvblas:team,88,60.0,";
+    assert!(code == Some(0) && out.lines().count() == 2 && out.contains(row), "{out}{said}");
+
     fs::create_dir(folder.path().join("published")).expect("a folder");
     let (code, _, said) = run(folder.path(), &["reproduce", "--dry-run"]);
     assert!(code == Some(2) && said.contains("published"), "{said}");

@@ -71,16 +71,19 @@ pub struct RecordRow {
 /// The rows of a scoreboard that are differences of a benchmark.
 pub fn record(board: &Scoreboard) -> Vec<RecordRow> {
     let of_table = board.tables.iter().flat_map(|table| table.rows.iter().map(|row| (table.name.clone(), row)));
-    let mut kinds: BTreeMap<String, Option<MachineKind>> = BTreeMap::new();
+    let mut machines: BTreeMap<String, Option<(String, MachineKind)>> = BTreeMap::new();
+    let mut workloads: BTreeMap<String, String> = BTreeMap::new();
     let row = |(table, row): (String, &super::Scored)| {
         let (recipe, load) = row.simulated.as_ref()?;
-        let machine = || wakelab_machine::get(&recipe.machine).ok();
-        let kind = *kinds.entry(recipe.machine.clone()).or_insert_with(|| machine().map(|it| MachineKind::of(&it)));
+        let of_machine =
+            || wakelab_machine::get(&recipe.machine).ok().map(|it| (it.name.clone(), MachineKind::of(&it)));
+        let (machine, kind) = machines.entry(recipe.machine.clone()).or_insert_with(of_machine).clone()?;
+        let workload = workloads.entry(recipe.workload.clone()).or_insert_with(|| in_record(&recipe.workload));
         Some(RecordRow {
             table,
-            machine: recipe.machine.clone(),
-            kind: kind?,
-            workload: recipe.workload.clone(),
+            machine,
+            kind,
+            workload: workload.clone(),
             load: *load,
             published_pct: row.published_compare_pct?,
             simulated_pct: row.simulated_compare_pct?,
@@ -88,6 +91,16 @@ pub fn record(board: &Scoreboard) -> Vec<RecordRow> {
         })
     };
     of_table.filter_map(row).collect()
+}
+
+/// What a workload is called in the record: a file by the benchmark and case in it, as comparisons of it are, wherever
+/// it lies.
+fn in_record(workload: &str) -> String {
+    if wakelab_workload::names().iter().any(|name| name == workload) {
+        return workload.to_owned();
+    }
+    let described = wakelab_workload::describe(workload).map(|it| it.workload);
+    described.map_or_else(|_| workload.to_owned(), |it| format!("{}:{}", it.benchmark, it.case))
 }
 
 /// The record of a benchmark on a kind of machines.
