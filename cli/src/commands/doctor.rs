@@ -43,15 +43,9 @@ enum What {
 }
 
 impl What {
-    fn name(self) -> &'static str {
-        match self {
-            What::Simulate => "simulate",
-            What::Recorder => "recorder",
-            What::Scx => "scx",
-            What::Vm => "vm",
-            What::Browser => "browser",
-            What::Ctf => "ctf",
-        }
+    /// As it is typed.
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 }
 
