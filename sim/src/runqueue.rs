@@ -85,7 +85,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn enqueue(&mut self, cpu: Cpu, task: TaskId, flags: EnqueueFlags) -> Resched {
         let wakes = flags.contains(EnqueueFlags::WAKEUP);
         if self.sys.rt.is_some() {
-            if self.sys.is_rt(task) {
+            if self.sys.rt_or_dl(task) {
                 self.enqueue_rt(cpu, task);
                 return Resched::No;
             }

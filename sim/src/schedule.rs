@@ -124,13 +124,13 @@ impl<S: Sink> Sim<'_, '_, S> {
             && prev != Some(next)
         {
             self.sys.tasks[next.0 as usize].on_cpu = true;
-            if !self.sys.is_rt(next) {
+            if !self.sys.rt_or_dl(next) {
                 self.sys.load_set_next(cpu, next);
                 // The list is in the order of last use, the latest at its head (set_next_task_fair()).
                 self.sys.cpus[cpu as usize].cfs_tasks.move_to_head(next);
             }
         }
-        if next.is_some_and(|next| !self.sys.is_rt(next)) {
+        if next.is_some_and(|next| !self.sys.rt_or_dl(next)) {
             self.sys.update_misfit(cpu, next);
         }
         self.sys.cpus[cpu as usize].curr = next;
@@ -206,7 +206,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.exit_to_user_mode(cpu);
         }
         if let Some(prev) = prev.filter(|prev| self.sys.tasks[prev.0 as usize].state == State::Dead)
-            && !self.sys.is_rt(prev)
+            && !self.sys.rt_or_dl(prev)
         {
             self.sys.load_dead(prev);
         }

@@ -223,7 +223,7 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `sched_yield()`. Returns whether the task reschedules.
     fn sched_yield(&mut self, cpu: Cpu, id: TaskId) -> bool {
-        if self.sys.is_rt(id) {
+        if self.sys.rt_or_dl(id) {
             let yields = self.yield_rt(cpu, id);
             if yields {
                 self.reschedule(cpu, id);

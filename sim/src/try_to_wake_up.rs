@@ -77,7 +77,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             let dest = model.masks[task.mask as usize].first().expect("a mask has a CPU");
             return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
         }
-        if self.sys.rt.is_some() && self.sys.is_rt(waking.wakee) {
+        if self.sys.rt.is_some() && self.sys.rt_or_dl(waking.wakee) {
             self.sys.cpus[cpu as usize].debt += model.costs.wakeup;
             let dest = self.sys.select_rt(cpu, waking.wakee);
             return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
@@ -221,7 +221,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let waking = self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way");
         (waking.dest, waking.selected) = (dest, decision.is_some());
         if prev != dest {
-            if !self.sys.is_rt(wakee) {
+            if !self.sys.rt_or_dl(wakee) {
                 self.sys.load_migrate(wakee);
                 self.sys.cpus[prev as usize].rq.migrate_task_rq(&mut self.sys.es, wakee);
             }

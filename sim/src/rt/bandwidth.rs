@@ -74,7 +74,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// first fair task joins.
     pub fn account_fair_server(&mut self, cpu: Cpu) {
         let curr = self.sys.cpus[cpu as usize].curr;
-        let rt_runs = curr.is_some_and(|task| self.sys.is_rt(task));
+        let rt_runs = curr.is_some_and(|task| self.sys.rt_or_dl(task));
         let Some(rt) = self.sys.rt.as_mut().filter(|rt| rt.server.is_some()) else { return };
         let delta = self.sys.now - std::mem::replace(&mut rt.cpus[cpu as usize].accounted, self.sys.now);
         if rt_runs {

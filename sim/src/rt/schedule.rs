@@ -53,7 +53,7 @@ impl System<'_> {
     /// The previous task of a schedule, if it is a realtime task: charges it, and takes it off if it sleeps or exits
     /// (`dequeue_task_rt()`, `put_prev_task_rt()`). Returns whether it is one.
     pub fn put_prev_rt(&mut self, cpu: Cpu, task: TaskId, prev: Prev) -> bool {
-        if !self.is_rt(task) {
+        if !self.rt_or_dl(task) {
             return false;
         }
         self.update_curr_rt(cpu);
@@ -219,7 +219,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// `task_tick_rt()`, and the fair server's part of a tick.
     pub fn tick_rt(&mut self, cpu: Cpu) {
         self.account_fair_server(cpu);
-        let Some(curr) = self.sys.cpus[cpu as usize].curr.filter(|&task| self.sys.is_rt(task)) else { return };
+        let Some(curr) = self.sys.cpus[cpu as usize].curr.filter(|&task| self.sys.rt_or_dl(task)) else { return };
         self.sys.update_curr_rt(cpu);
         self.sys.update_rt_avg(cpu, true);
         let Some(rt) = &mut self.sys.rt else { return };
