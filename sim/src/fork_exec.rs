@@ -1,6 +1,7 @@
 //! Placement by the slow path: fork, and `execve()`, after which a task has no memory of its own yet and is cheap to
 //! move.
 
+use crate::SimError;
 use crate::boot::LAUNCHER;
 use crate::cpu::Doing;
 use crate::engine::Sim;
@@ -16,6 +17,12 @@ use wakelab_sched::select::{Cx, Decision, Select, WakeFlags, Wakee, Waker, Wakeu
 impl<S: Sink> Sim<'_, '_, S> {
     /// The running task forks.
     pub fn fork(&mut self, cpu: Cpu, parent: TaskId, program: u32) {
+        if self.sys.is_dl(parent) {
+            let name = self.task_name(parent);
+            let what = format!("task {name} forks as one of SCHED_DEADLINE, for which fork() fails (EAGAIN)");
+            self.failed = Some(SimError::Workload(what + "; expected a change of policy before"));
+            return;
+        }
         let p = &mut self.sys.tasks[parent.0 as usize];
         p.children += 1;
         let mut child = Task::new(program, &p.channels, p.mask, p.pinned, p.avg);
@@ -60,6 +67,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         let cpu = self.fork_cpu(this_cpu, parent.map(|(_, parent)| parent), id);
         let weight = u64::from(self.sys.es[id].load.weight);
         self.sys.tasks[id.0 as usize].cpu = cpu;
+        if parent.is_none() && !self.starts_as_dl(id) {
+            return;
+        }
         if !self.sys.rt_or_dl(id) {
             self.sys.cfs_rq_of(cpu, id, |cfs_rq, task| {
                 post_init_entity_util_avg(&mut task.avg, weight, cfs_rq, model.capacity[cpu as usize]);

@@ -143,7 +143,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     }
 
     /// Takes a task off its run queue (`detach_task()`).
-    fn detach(&mut self, src: Cpu, task: TaskId) {
+    pub fn detach(&mut self, src: Cpu, task: TaskId) {
         if self.sys.rt_or_dl(task) {
             self.sys.update_curr_rt(src);
             return self.sys.dequeue_rt(src, task);

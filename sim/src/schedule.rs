@@ -60,10 +60,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 // It was woken before it was dequeued (ttwu_runnable()).
                 prev = Prev::Runs;
             }
-            if self.sys.rt.is_some() && self.sys.put_prev_rt(cpu, task, prev) {
-                if prev != Prev::Runs {
-                    self.pull_rt_task(cpu);
-                }
+            if self.sys.rt.is_some() && self.put_prev_above_fair(cpu, task, prev) {
             } else if prev == Prev::Runs {
                 self.sys.update_load(cpu, task, UpdateFlags::empty());
             } else {
@@ -136,6 +133,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.cpus[cpu as usize].curr = next;
         self.update_only_task(cpu);
         self.hrtick_schedule(cpu, prev != next);
+        if self.sys.rt.is_some() {
+            self.hrtick_start_dl(cpu);
+        }
         match next {
             Some(_) if self.sys.cpus[cpu as usize].curr_idle => {
                 if model.code.avg_idle_at_switch {
@@ -168,6 +168,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         }
         if prev == next && prev.is_some() {
             if self.sys.rt.is_some() {
+                self.push_dl_tasks(cpu);
                 self.push_rt_tasks(cpu);
             }
             return self.proceed(cpu);
@@ -211,6 +212,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             self.sys.load_dead(prev);
         }
         if self.sys.rt.is_some() {
+            self.push_dl_tasks(cpu);
             self.push_rt_tasks(cpu);
         }
         self.proceed(cpu);

@@ -79,7 +79,10 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         }
         if self.sys.rt.is_some() && self.sys.rt_or_dl(waking.wakee) {
             self.sys.cpus[cpu as usize].debt += model.costs.wakeup;
-            let dest = self.sys.select_rt(cpu, waking.wakee);
+            let dest = match self.sys.is_dl(waking.wakee) {
+                true => self.sys.select_dl(cpu, waking.wakee),
+                false => self.sys.select_rt(cpu, waking.wakee),
+            };
             return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
         }
         let wakeup = self.wakeup(cpu, &waking);
@@ -224,6 +227,8 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             if !self.sys.rt_or_dl(wakee) {
                 self.sys.load_migrate(wakee);
                 self.sys.cpus[prev as usize].rq.migrate_task_rq(&mut self.sys.es, wakee);
+            } else if self.sys.is_dl(wakee) {
+                self.sys.migrate_dl(prev, wakee);
             }
             self.sys.tasks[wakee.0 as usize].cpu = dest;
             self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way").migrated = true;

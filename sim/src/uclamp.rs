@@ -176,7 +176,7 @@ impl System<'_> {
 
     /// `uclamp_fork()`. A task of the workload that the shell forks has the clamps that the workload gives it.
     pub fn uclamp_fork(&mut self, id: TaskId, parent: Option<TaskId>) {
-        let realtime = self.rt_or_dl(id);
+        let realtime = self.is_rt(id);
         let (Some(uclamp), Some(model)) = (&mut self.uclamp, &self.model.uclamp) else { return };
         if let Some(parent) = parent {
             *uclamp.task(id) = uclamp.task(parent).fork();

@@ -25,6 +25,8 @@ rules! {
         /// `find_lowest_rq()` takes the CPUs of a domain in turn (`cpumask_any_and_distribute()`, 5.11; in 6.1, not in
         /// 5.10), not the first.
         pub rt_distributes: bool,
+        /// No realtime task is sent to a CPU where a deadline task is queued (`CPUPRI_HIGHER`; in 6.1, not in 5.10).
+        pub dl_is_higher: bool,
         /// A fair server that finds its CPU idle is stopped when its timer expires (`dl_defer_idle`, f5a538c07df2 and
         /// e636ffb9e31b for 6.19; in 7.2, not in 6.12.107, nor in the 6.18 of before them).
         pub fair_server_stops_idle: bool,

@@ -69,6 +69,11 @@ impl FairServer {
         self.active && !self.throttled
     }
 
+    /// `runtime`: what is left of it, ns.
+    pub fn runtime(&self) -> i64 {
+        self.runtime
+    }
+
     /// `deadline`: it comes before deadline tasks of a later one.
     pub fn deadline(&self) -> u64 {
         self.deadline

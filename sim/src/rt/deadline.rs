@@ -43,6 +43,8 @@ pub struct DlTask {
     pub entity: DlEntity,
     /// It has left the class or exited, and its timer gives its bandwidth back.
     pub left: bool,
+    /// It has exited.
+    pub dead: bool,
 }
 
 impl RtState {
@@ -50,6 +52,12 @@ impl RtState {
     #[inline]
     pub fn dl_task(&self, id: TaskId) -> Option<&DlTask> {
         self.dl_tasks.get(&id.0).filter(|task| !task.left)
+    }
+
+    /// Whether a task is a deadline task, or was one when it exited.
+    #[inline]
+    pub fn is_or_died_dl(&self, id: TaskId) -> bool {
+        self.dl_tasks.get(&id.0).is_some_and(|task| !task.left || task.dead)
     }
 
     fn dl_mut(&mut self, id: TaskId) -> &mut DlTask {
@@ -219,7 +227,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn set_dl(&mut self, task: TaskId, asked: DlParams) {
         let now = self.sys.now;
         let Some(rt) = &mut self.sys.rt else { return };
-        let of = rt.dl_tasks.entry(task.0).or_insert(DlTask { entity: DlEntity::new(now, asked), left: false });
+        let of = rt.dl_tasks.entry(task.0).or_insert(DlTask { entity: DlEntity::new(now, asked), left: false, dead: false });
         of.entity.params = asked;
         of.entity.inactive = None;
         of.entity.non_contending = false;
@@ -365,6 +373,9 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.dl_off_rq(cpu, task);
         self.sys.es[task].on_rq = false;
         let dead = self.sys.tasks[task.0 as usize].state == State::Dead;
+        if let Some(rt) = &mut self.sys.rt {
+            rt.dl_mut(task).dead = dead;
+        }
         if self.change_dl(task, DlEntity::sleep) == ZeroLag::Now {
             self.dl_inactive_now(cpu, task, dead);
         } else if let Some(rt) = self.sys.rt.as_mut().filter(|_| dead) {
@@ -386,9 +397,15 @@ impl<S: Sink> Sim<'_, '_, S> {
     /// A task that is no deadline task any more gives its bandwidth back.
     fn dl_gives_back(&mut self, task: TaskId) {
         let Some(rt) = &mut self.sys.rt else { return };
-        if let Some(of) = rt.dl_tasks.remove(&task.0) {
-            rt.dl_bw.total -= of.entity.params.bw();
+        let of = rt.dl_mut(task);
+        let bw = of.entity.params.bw();
+        if of.dead {
+            // Who reads its class after its end still finds it.
+            (of.left, of.entity.params.runtime) = (true, 0);
+        } else {
+            rt.dl_tasks.remove(&task.0);
         }
+        rt.dl_bw.total -= bw;
     }
 
     /// The running task leaves the class (`dequeue_task_dl(DEQUEUE_SAVE)`, `switched_from_dl()`).
