@@ -138,8 +138,7 @@ impl DlEntity {
     /// `dl_entity_overflow()`: what is left would exceed its density if it were used up to the deadline.
     fn overflows(&self, now: u64) -> bool {
         let left = (self.params.deadline >> DL_SCALE).wrapping_mul((self.runtime >> DL_SCALE) as u64);
-        let right =
-            (self.deadline.wrapping_sub(now) >> DL_SCALE).wrapping_mul(self.params.runtime >> DL_SCALE);
+        let right = (self.deadline.wrapping_sub(now) >> DL_SCALE).wrapping_mul(self.params.runtime >> DL_SCALE);
         before(right, left)
     }
 

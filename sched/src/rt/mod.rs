@@ -25,5 +25,6 @@ pub use find_later_rq::{LaterRq, find_later_rq, select_task_rq_dl};
 pub use find_lowest_rq::{Cpupri, LowestRq, find_lowest_rq, select_task_rq_rt};
 pub use rt_rq::{NO_RT_PRIO, Replenished, RtBandwidth, RtRq};
 pub use scale_rt_capacity::{
-    Taken, capacity_left, pressure_of, scale_rt_capacity, update_hw_load_avg, update_irq_load_avg, update_rt_rq_load_avg,
+    Taken, capacity_left, pressure_of, scale_rt_capacity, update_hw_load_avg, update_irq_load_avg,
+    update_rt_rq_load_avg,
 };

@@ -6,7 +6,7 @@
 //!
 //! 6.12 takes thermal pressure, and cpufreq's, off `max` first (`get_actual_cpu_capacity()`).
 
-use crate::pelt::{___update_load_avg, ___update_load_sum, SchedAvg, Scale, cap_scale};
+use crate::pelt::{___update_load_avg, ___update_load_sum, Scale, SchedAvg, cap_scale};
 use wakelab_kernel::PressureForm;
 
 /// Returns the capacity that is left for the fair class, 1 to `max`. `max` is the CPU's capacity, in 6.12 less its

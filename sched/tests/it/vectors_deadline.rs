@@ -88,7 +88,8 @@ fn entity_steps(off: Off) -> Vec<(VectorRow, bool)> {
             other => panic!("{row}: {other}"),
         }
         let timer = |name: &str| u64::try_from(row.get::<i64>(name)).ok();
-        let equal = (entity.runtime, entity.deadline, running) == (row.get("runtime"), row.get("deadline"), row.get("running_bw"))
+        let equal = (entity.runtime, entity.deadline, running)
+            == (row.get("runtime"), row.get("deadline"), row.get("running_bw"))
             && [entity.throttled, queued, entity.non_contending]
                 == ["throttled", "queued", "non_contending"].map(|name| row.flag(name))
             && [entity.timer, entity.inactive] == ["timer", "inactive"].map(timer);
@@ -127,7 +128,8 @@ fn server_steps(file: &str, stops_idle: bool, off: Off) -> Vec<(VectorRow, bool)
             other => panic!("{row}: {other}"),
         }
         let timer = u64::try_from(row.get::<i64>("timer")).ok();
-        let equal = (server.runtime(), server.deadline(), server.timer()) == (row.get("runtime"), row.get("deadline"), timer)
+        let equal = (server.runtime(), server.deadline(), server.timer())
+            == (row.get("runtime"), row.get("deadline"), timer)
             && [server.is_active(), server.is_queued()] == ["active", "queued"].map(|name| row.flag(name));
         steps.push((row, equal));
     }

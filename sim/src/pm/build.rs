@@ -4,7 +4,7 @@ use super::PmSide;
 use super::model::{DemotionModel, KindModel, PmModel, PolicyModel, ScaleSource};
 use super::model::{base_khz, clocks, core, groups, kind, policy_of, shared, wrong};
 use crate::SimError;
-use wakelab_kernel::{CpufreqRules, FeatureSet, PressureForm, Preset};
+use wakelab_kernel::{CpufreqRules, FeatureSet, Preset, PressureForm};
 use wakelab_machine::{FreqPolicy, Machine};
 use wakelab_pm::Khz;
 use wakelab_pm::governor::{Pstates, Setup as GovernorSetup};

@@ -26,7 +26,8 @@ fn clock_at(time: u64, lshift: u32) -> RqClock {
 pub fn clocks(model: &Model<'_>) -> Option<Box<[RqClock]>> {
     let full = model.capacity.iter().all(|&capacity| capacity == SCHED_CAPACITY_SCALE);
     let clock = clock_at(BOOT_NS, model.pelt_lshift);
-    (model.pm.is_some() || !full || clock.lshift != 0 || model.irq_accounting).then(|| model.capacity.iter().map(|_| clock).collect())
+    (model.pm.is_some() || !full || clock.lshift != 0 || model.irq_accounting)
+        .then(|| model.capacity.iter().map(|_| clock).collect())
 }
 
 impl System<'_> {

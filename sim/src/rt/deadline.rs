@@ -227,7 +227,8 @@ impl<S: Sink> Sim<'_, '_, S> {
     pub fn set_dl(&mut self, task: TaskId, asked: DlParams) {
         let now = self.sys.now;
         let Some(rt) = &mut self.sys.rt else { return };
-        let of = rt.dl_tasks.entry(task.0).or_insert(DlTask { entity: DlEntity::new(now, asked), left: false, dead: false });
+        let of =
+            rt.dl_tasks.entry(task.0).or_insert(DlTask { entity: DlEntity::new(now, asked), left: false, dead: false });
         of.entity.params = asked;
         of.entity.inactive = None;
         of.entity.non_contending = false;

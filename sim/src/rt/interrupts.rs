@@ -14,7 +14,7 @@ use crate::event_queue::TimedEvent;
 use crate::system::{BOOT_NS, System};
 use wakelab_events::sim::Sink;
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::pelt::{SCHED_CAPACITY_SCALE, SchedAvg, Scale};
+use wakelab_sched::pelt::{SCHED_CAPACITY_SCALE, Scale, SchedAvg};
 use wakelab_sched::rt::update_irq_load_avg;
 
 /// `struct irqtime` of a CPU.

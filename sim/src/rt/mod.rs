@@ -29,7 +29,7 @@ use crate::model::Model;
 use crate::system::System;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
-use wakelab_kernel::{Feature, PressureForm, Preset, RtBandwidthForm};
+use wakelab_kernel::{Feature, Preset, PressureForm, RtBandwidthForm};
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::SchedAvg;
 use wakelab_sched::rt::{DlBw, DlRq, FairServer, NO_RT_PRIO, RtBandwidth, RtRq, ServerParams, to_ratio};

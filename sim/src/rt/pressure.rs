@@ -27,9 +27,7 @@ impl Pressure {
             let max = if policy.freq_ref != 0 { policy.freq_ref } else { policy.cpuinfo().1 };
             pressure_of(capacity, policy.max().into(), max.into())
         };
-        let hw = |(cpu, &capacity): (usize, &u64)| {
-            pressure_of(capacity, pm.hw_cap[cpu].into(), pm.nominal[cpu].into())
-        };
+        let hw = |(cpu, &capacity): (usize, &u64)| pressure_of(capacity, pm.hw_cap[cpu].into(), pm.nominal[cpu].into());
         let told = form == PressureForm::Hw;
         Pressure {
             cpufreq: if told { some(cpus().map(cpufreq).collect()) } else { Vec::new() },

@@ -212,9 +212,8 @@ fn policy() -> impl Strategy<Value = Call> {
     prop_oneof![
         (1u8..100).prop_map(|prio| Call::Realtime(Realtime::Fifo(prio))),
         (1u8..100).prop_map(|prio| Call::Realtime(Realtime::Rr(prio))),
-        (1u64..20, 20u64..60, 60u64..200).prop_map(|(runtime, deadline, period)| {
-            Call::Realtime(dl(runtime, deadline, period))
-        }),
+        (1u64..20, 20u64..60, 60u64..200)
+            .prop_map(|(runtime, deadline, period)| { Call::Realtime(dl(runtime, deadline, period)) }),
         any::<bool>().prop_map(Call::IdlePolicy),
     ]
 }

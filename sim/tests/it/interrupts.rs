@@ -56,7 +56,8 @@ fn counts(machine: &str, kernel: &str, switches: &str, workload: &Workload, pm: 
     let mechanisms = Mechanisms { noise: false, cold_cache: false, ..Mechanisms::default() };
     let mut counts = Counts::default();
     let until = 2 * S;
-    let setup = Setup { machine: &machine, kernel, features, workload, seed: 1, until, mechanisms, observer_cost: 0, pm };
+    let setup =
+        Setup { machine: &machine, kernel, features, workload, seed: 1, until, mechanisms, observer_cost: 0, pm };
     run(&setup, &mut counts, &Default::default()).expect("a run");
     counts
 }

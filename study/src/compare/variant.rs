@@ -203,7 +203,11 @@ impl fmt::Display for PowerSideError {
                 write!(f, "{option}={given} is no frequency; expected kHz, 1000 to 20000000")
             }
             PowerSideError::Cpus { option, given } => {
-                write!(f, "{given} names no CPUs; expected {option}:4=kHz or {option}:0-3=kHz, {} of them at most", Caps::MAX)
+                write!(
+                    f,
+                    "{given} names no CPUs; expected {option}:4=kHz or {option}:0-3=kHz, {} of them at most",
+                    Caps::MAX
+                )
             }
             PowerSideError::Twice(first, last) => write!(f, "{first} and {last}; expected one of them"),
             PowerSideError::Setspeed(governor) => {

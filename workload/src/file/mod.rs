@@ -134,8 +134,17 @@ impl WorkloadFile {
             return Err(program_tables[unused].wrong("name", what));
         }
 
-        let file =
-            WorkloadFile { path: path.to_owned(), header, resources, distributions, programs, places, tasks, groups, interrupts };
+        let file = WorkloadFile {
+            path: path.to_owned(),
+            header,
+            resources,
+            distributions,
+            programs,
+            places,
+            tasks,
+            groups,
+            interrupts,
+        };
         if !file.by_instance() {
             header::refuse_instances(&root.need_table("workload", &header::KEYS)?)?;
         }

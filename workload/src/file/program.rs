@@ -1,7 +1,7 @@
 //! `[[program]]` and `[[phase]]`: lists of steps, with the loops and phases in them written out.
 
 use super::resource::unknown;
-use super::step::{self, Names, Step, Policy, Timers, Written, policy, uclamp};
+use super::step::{self, Names, Policy, Step, Timers, Written, policy, uclamp};
 use super::{Place, name};
 use crate::{Call, Op, Program};
 use std::collections::HashMap;
@@ -48,19 +48,8 @@ pub(super) struct Phase<'a> {
 }
 
 /// The keys that a phase may hold.
-pub(super) const PHASE_KEYS: [&str; 11] = [
-    "name",
-    "ops",
-    "nice",
-    "policy",
-    "priority",
-    "runtime",
-    "deadline",
-    "period",
-    "slice",
-    "uclamp_min",
-    "uclamp_max",
-];
+pub(super) const PHASE_KEYS: [&str; 11] =
+    ["name", "ops", "nice", "policy", "priority", "runtime", "deadline", "period", "slice", "uclamp_min", "uclamp_max"];
 
 /// All phases of a file, and their numbers by name.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! Policies, nice values and priorities, slices and utilisation clamps.
 
 use super::json::{Cx, Object, Place, Prop};
-use crate::{Deadline, Realtime};
 use crate::error::WorkloadError;
+use crate::{Deadline, Realtime};
 use wakelab_input::did_you_mean;
 
 /// A scheduling policy.

@@ -222,7 +222,8 @@ fn changed(threads: &[Thread]) -> HashSet<String> {
     let of: HashMap<&str, &Thread> = threads.iter().map(|thread| (thread.name.as_str(), thread)).collect();
     let mut changed = HashSet::new();
     for parent in threads {
-        let sets = parent.phases.iter().any(|phase| phase.sched.policy.is_some() || phase.sched.sets_policy(parent.policy));
+        let sets =
+            parent.phases.iter().any(|phase| phase.sched.policy.is_some() || phase.sched.sets_policy(parent.policy));
         for step in parent.steps() {
             let Event::Fork(name) = &step.event else { continue };
             if of.get(name.as_str()).is_some_and(|child| sets || child.realtime != parent.realtime) {

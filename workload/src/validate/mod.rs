@@ -136,7 +136,9 @@ impl Workload {
             let everywhere = taken.get(&u32::MAX).copied().unwrap_or(0);
             let worst = taken.iter().filter(|(cpu, _)| **cpu != u32::MAX).map(|(_, taken)| *taken).max().unwrap_or(0);
             if everywhere + worst >= 1000 {
-                return wrong("with those before it, interrupts take all time of a CPU; expected less than that".to_owned());
+                return wrong(
+                    "with those before it, interrupts take all time of a CPU; expected less than that".to_owned(),
+                );
             }
         }
         Ok(())
