@@ -249,8 +249,9 @@ fn entity(task: &wakelab_workload::Task, forgets_slices: bool) -> Entity {
     Entity::new(policy, task.nice, slice).in_group(task.group)
 }
 
-/// Whether sums over groups are kept. What leaves the fair class less changes the capacities of groups. With UTIL_EST_FASTER a CPU's
-/// utilisation changes while nothing happens there, and with control groups its load (`tg->load_avg`).
+/// Whether sums over groups are kept. What leaves the fair class less changes the capacities of groups. With
+/// UTIL_EST_FASTER a CPU's utilisation changes while nothing happens there, and with control groups its load
+/// (`tg->load_avg`).
 fn keeps_group_sums(model: &Model<'_>) -> bool {
     let faster = [FasterSite::Lb, FasterSite::SlowPath].iter().any(|site| site.is_on(model.features));
     let realtime = model.leaves_less();

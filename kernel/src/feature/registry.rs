@@ -116,9 +116,9 @@ features! {
         OLD, Some("5.3"), "the posting that removes it, May 2019; the release is from the changelog", false;
     NONTASK_CAPACITY: "Take the time of interrupts from a CPU's capacity.",
         OLD, None, "update_rq_clock_task(), 6.12", true;
-    IRQ_TIME_ACCOUNTING: "CONFIG_IRQ_TIME_ACCOUNTING: the time of interrupts is not that of the task that they interrupt.",
-        None, None, "update_rq_clock_task(), 6.12; off in the configurations of Debian's 6.1, 6.12 and 7.2, on in arm64's \
-            defconfig", true;
+    IRQ_TIME_ACCOUNTING: "Leave the time of interrupts out of that of the tasks that they interrupt; a configuration.",
+        None, None, "update_rq_clock_task(), 6.12; CONFIG_IRQ_TIME_ACCOUNTING is not set in Debian's configurations of \
+            6.1, 6.12 and 7.2", true;
     TTWU_QUEUE: "Let the target CPU do the enqueue of a remote wake-up; off by default with PREEMPT_RT.",
         OLD, None, "ttwu_queue_wakelist(), 6.12", true;
     TTWU_BY_NODE: "Let the target CPU enqueue the wake-ups to another node, in place of those to another LLC.",

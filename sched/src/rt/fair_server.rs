@@ -22,7 +22,8 @@ pub struct ServerParams {
     pub runtime: u64,
     /// `dl_period` and `dl_deadline`, ns.
     pub period: u64,
-    /// A server that finds its CPU idle is stopped (`dl_defer_idle`).
+    /// A server that finds its CPU idle is stopped (`dl_defer_idle`), and one that has run for longer than its period
+    /// waits for another.
     pub stops_idle: bool,
 }
 
@@ -147,7 +148,13 @@ impl FairServer {
         self.throttled = true;
         self.start_timer(now);
         if self.timer.is_none() {
-            self.replenish(now, params);
+            // Its next period has begun already.
+            if params.stops_idle {
+                self.new_period(now, params);
+                self.start_timer(now);
+            } else {
+                self.replenish(now, params);
+            }
         }
         ServerStep { resched: true }
     }
@@ -167,8 +174,8 @@ impl FairServer {
         ServerStep::default()
     }
 
-    /// `dl_server_timer()`, at the moment for which it was set. With [`ServerParams::stops_idle`] the caller has charged
-    /// what was used up to now.
+    /// `dl_server_timer()`, at the moment for which it was set. With [`ServerParams::stops_idle`] the caller has
+    /// charged what was used up to now.
     pub fn expire(&mut self, now: u64, params: &ServerParams) -> ServerStep {
         self.timer = None;
         if !self.throttled {
@@ -196,11 +203,11 @@ impl FairServer {
     }
 
     /// `start_dl_timer()`: at the zero-laxity time if the server is armed, else at the next period. No timer is set for
-    /// a time that has passed.
+    /// a time that has passed; a microsecond is forgiven.
     fn start_timer(&mut self, now: u64) {
         // dl_next_period() is the deadline, because deadline and period are equal.
         let at = if self.armed { self.zero_laxity() } else { self.deadline };
-        self.timer = (at > now).then_some(at);
+        self.timer = (at + 1000 > now).then_some(at.max(now));
         if self.timer.is_none() && self.armed {
             (self.armed, self.throttled) = (false, false);
         }

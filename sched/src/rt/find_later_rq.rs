@@ -59,8 +59,8 @@ impl LaterRq<'_> {
     }
 }
 
-/// `find_later_rq()`. `earliest` is each run queue's `dl.earliest_dl.curr`, `None` without an entity. `distribute` is as
-/// in [`find_lowest_rq()`](super::find_lowest_rq).
+/// `find_later_rq()`. `earliest` is each run queue's `dl.earliest_dl.curr`, `None` without an entity. `distribute` is
+/// as in [`find_lowest_rq()`](super::find_lowest_rq).
 ///
 /// Returns `None` if every CPU that the task may use has an earlier deadline.
 pub fn find_later_rq(

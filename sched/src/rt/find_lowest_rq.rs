@@ -36,9 +36,9 @@ pub struct LowestRq<'a> {
     pub domains: &'a SchedDomains,
 }
 
-/// `find_lowest_rq()`. `highest_prio` is each run queue's `rt.highest_prio.curr`, 0 where a deadline task is queued
-/// (`CPUPRI_HIGHER`, since 5.12; that no realtime task goes there holds for earlier ones, too). `distribute` is the CPU that this CPU
-/// took last (`distribute_cpu_mask_prev`, since 5.11); `None` where the first of a domain is taken (5.10).
+/// `find_lowest_rq()`. `highest_prio` is each run queue's `rt.highest_prio.curr`, or 0 where a deadline task is queued
+/// (`CPUPRI_HIGHER`). `distribute` is the CPU that this CPU took last (`distribute_cpu_mask_prev`, since 5.11); `None`
+/// where the first of a domain is taken (5.10).
 ///
 /// Returns `None` if no CPU that the task may use is less urgent than the task.
 pub fn find_lowest_rq(

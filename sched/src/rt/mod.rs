@@ -8,7 +8,7 @@
 //! | `deadline` | `struct sched_dl_entity`, `struct dl_rq`, `struct dl_bw`: CBS, EDF, `sched_dl_overflow()` |
 //! | `find_later_rq` | `find_later_rq()`, `cpudl_find()`, `select_task_rq_dl()` |
 //! | `fair_server` | `dl_server_start()`, `dl_server_update()`, `dl_server_timer()` (6.12) |
-//! | `scale_rt_capacity` | `scale_rt_capacity()`, `update_rt_rq_load_avg()`, `update_irq_load_avg()`, `update_hw_load_avg()` |
+//! | `scale_rt_capacity` | `scale_rt_capacity()`, and the averages that it reads |
 //!
 //! Priorities are the kernel's `p->prio`: 0 is the most urgent (`sched_priority` 99), 98 the least (1).
 

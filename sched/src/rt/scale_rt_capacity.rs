@@ -53,8 +53,8 @@ pub fn pressure_of(capacity: u64, capped: u64, max: u64) -> u64 {
     if max <= capped { 0 } else { capacity - capacity * capped / max }
 }
 
-/// `update_hw_load_avg()`, up to 6.9 `update_thermal_load_avg()`: ages the average of the capacity that a CPU lacks up to
-/// `now`, ns of the run queue's task clock. Returns whether the averages were taken.
+/// `update_hw_load_avg()`, up to 6.9 `update_thermal_load_avg()`: ages the average of the capacity that a CPU lacks up
+/// to `now`, ns of the run queue's task clock. Returns whether the averages were taken.
 pub fn update_hw_load_avg(now: u64, avg: &mut SchedAvg, pressure: u64) -> bool {
     let taken = ___update_load_sum(now, avg, pressure, pressure, pressure != 0);
     if taken {
@@ -63,8 +63,8 @@ pub fn update_hw_load_avg(now: u64, avg: &mut SchedAvg, pressure: u64) -> bool {
     taken
 }
 
-/// `update_irq_load_avg()`: interrupts have taken `running` ns, up to `now`, ns of the run queue's clock; `scale` is that
-/// of the CPU. Returns whether the averages were taken.
+/// `update_irq_load_avg()`: interrupts have taken `running` ns, up to `now`, ns of the run queue's clock; `scale` is
+/// that of the CPU. Returns whether the averages were taken.
 pub fn update_irq_load_avg(now: u64, avg: &mut SchedAvg, running: u64, scale: Scale) -> bool {
     let running = cap_scale(cap_scale(running, scale.freq), scale.cpu);
     let before = ___update_load_sum(now - running, avg, 0, 0, false);

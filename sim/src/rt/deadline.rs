@@ -482,8 +482,8 @@ impl<S: Sink> Sim<'_, '_, S> {
         if deadline < self.sys.curr_deadline(cpu) { Resched::Now } else { Resched::No }
     }
 
-    /// `wakeup_preempt_dl()` beside a deadline task, and `task_woken_dl()`. Two tasks of one deadline that may both move
-    /// leave each other alone (`check_preempt_equal_dl()`).
+    /// `wakeup_preempt_dl()` beside a deadline task, and `task_woken_dl()`. Two tasks of one deadline that may both
+    /// move leave each other alone (`check_preempt_equal_dl()`).
     pub fn wakeup_preempt_dl(&mut self, cpu: Cpu, task: TaskId, flags: WakeFlags) -> Resched {
         // A throttled task waits for its timer.
         let Some(rt) = &self.sys.rt else { return Resched::No };

@@ -4,8 +4,8 @@
 //! arrives ─▶ handler ─▶ other interrupts that came meanwhile ─▶ softirq ─▶ the task goes on
 //! ```
 //!
-//! Without IRQ_TIME_ACCOUNTING their time is that of the task that they interrupt, and of nobody on an idle CPU. With it
-//! `rq_clock_task()` stops meanwhile, and `avg_irq` takes it from the CPU's capacity. Other CPUs that read the clock
+//! Without IRQ_TIME_ACCOUNTING their time is that of the task that they interrupt, and of nobody on an idle CPU. With
+//! it `rq_clock_task()` stops meanwhile, and `avg_irq` takes it from the CPU's capacity. Other CPUs that read the clock
 //! during an interrupt see it stopped, too, where the kernel notes an interrupt's time at its end.
 
 use crate::cpu::{Doing, Irq};

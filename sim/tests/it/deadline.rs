@@ -60,8 +60,8 @@ fn refusal(machine: &str, kernel: &str, workload: &Workload) -> Option<String> {
     }
 }
 
-/// A task that always wants to run gets its runtime of each period. Ticks find out late that it is used up, and what was
-/// too much is taken off the next.
+/// A task that always wants to run gets its runtime of each period. Ticks find out late that it is used up, and what
+/// was too much is taken off the next.
 #[test]
 fn a_hog_gets_what_it_reserves_and_no_more() {
     for kernel in Preset::names() {

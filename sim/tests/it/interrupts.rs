@@ -102,8 +102,7 @@ fn side(change: impl Fn(&mut PmSide)) -> Option<PmSide> {
     Some(side)
 }
 
-/// Hogs for two of the big cores of Pixel 6: where the frequency of those is limited and the kernel knows, they have less
-/// capacity.
+/// Where the frequency of the largest CPU of Pixel 6 is limited, less is done.
 #[test]
 fn what_the_kernel_is_told_of_frequencies_reaches_the_capacities() {
     let machine = wakelab_machine::get("pixel6").expect("a machine");

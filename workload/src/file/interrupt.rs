@@ -39,8 +39,8 @@ fn read(table: &Table<'_>) -> Result<Interrupt, InputError> {
     if time_ns.saturating_add(softirq_ns) >= period_ns {
         let key = if time_ns < period_ns { "softirq" } else { "time" };
         let what = format!(
-            "an interrupt takes {} ns with its softirq, and the next one comes after {period_ns} ns; expected less than \
-             that, or the CPU does nothing else",
+            "an interrupt takes {} ns with its softirq, and the next one comes after {period_ns} ns; expected less \
+             than that, or the CPU does nothing else",
             time_ns.saturating_add(softirq_ns)
         );
         return Err(table.wrong(key, what));

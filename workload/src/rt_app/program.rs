@@ -173,8 +173,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Whether some phase sets another policy or priority of the realtime or deadline class than the thread begins with,
-    /// or leaves that class or enters it.
+    /// Whether some phase sets another policy or priority of the realtime or deadline class than the thread begins
+    /// with, or leaves that class or enters it.
     fn changes_class(&self, thread: &Thread) -> Result<bool, WorkloadError> {
         let mut policy = thread.policy;
         for phase in &thread.phases {

@@ -91,8 +91,8 @@ impl Workload {
         }
     }
 
-    /// Checks the policies of tasks above the fair class. A task that stays there, with those that it forks, cannot change
-    /// what only fair tasks have; one that stays a deadline task cannot fork.
+    /// Checks the policies of tasks above the fair class. A task that stays there, with those that it forks, cannot
+    /// change what only fair tasks have; one that stays a deadline task cannot fork.
     fn check_realtime(&self, families: &Families) -> Result<(), WorkloadError> {
         for task in &self.tasks {
             let Some(realtime) = task.realtime else { continue };
@@ -107,8 +107,8 @@ impl Workload {
                 let ops = &self.programs[program].ops;
                 let fair = |op: &Op| matches!(op, Op::Call(Call::Nice(_) | Call::Slice { .. }));
                 if let Some(step) = ops.iter().position(fair) {
-                    let what = "the task is a realtime task, and has no nice value or slice; expected a program without \
-                                them, or a change of policy before";
+                    let what = "the task is a realtime task, and has no nice value or slice; expected a program \
+                                without them, or a change of policy before";
                     return Err(WrongStep::new(step, what).in_program(&self.programs[program]));
                 }
                 if let Some(step) = ops.iter().position(|op| deadline && matches!(op, Op::Fork { .. })) {
