@@ -66,7 +66,10 @@ impl System<'_> {
     /// Ages the averages of deadline tasks, interrupts and hardware pressure (`__update_blocked_others()`). Returns
     /// whether one is not 0 (`others_have_blocked()`).
     pub fn update_other_load_avgs(&mut self, cpu: Cpu, dl_runs: bool) -> bool {
-        self.update_dl_avg(cpu, dl_runs);
+        // Without a deadline task there is nothing to age, nor to tell cpufreq of.
+        if self.rt.as_ref().is_some_and(|rt| rt.cpus[cpu as usize].dl.avg.last_update_time != 0) {
+            self.update_dl_avg(cpu, dl_runs);
+        }
         if self.model.irq_accounting {
             let _ = self.clock_pelt(cpu);
             self.update_irq_avg(cpu, 0, Scale { cpu: SCHED_CAPACITY_SCALE, freq: SCHED_CAPACITY_SCALE });

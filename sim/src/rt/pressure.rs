@@ -65,6 +65,9 @@ impl System<'_> {
 
     /// `update_hw_load_avg()` of a tick, or with blocked averages.
     pub fn update_hw_avg(&mut self, cpu: Cpu) {
+        if self.model.pressure.hw.is_empty() {
+            return;
+        }
         let (now, pressure) = (self.clock_task(cpu), self.model.pressure.hw(cpu));
         if let Some(rt) = &mut self.rt {
             update_hw_load_avg(now, &mut rt.cpus[cpu as usize].avg_hw, pressure);
