@@ -147,6 +147,6 @@ impl MenuRules {
 
 impl CoreRules {
     /// Linux 7.2 and 7.3.
-    pub const V7_2: Self = 
+    pub const V7_2: Self =
         CoreRules { hrtick: HrtickForm::IfInactive, fair_server_stops_idle: true, ..Self::V6_18 };
 }
