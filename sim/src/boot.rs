@@ -115,6 +115,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         sim.add_rcu_kthread();
         sim.sys.add_task_groups(&model.workload.groups);
         sim.add_tasks();
+        sim.add_interrupts();
         sim.pm_start();
         sim
     }
@@ -248,11 +249,12 @@ fn entity(task: &wakelab_workload::Task, forgets_slices: bool) -> Entity {
     Entity::new(policy, task.nice, slice).in_group(task.group)
 }
 
-/// Whether sums over groups are kept. Realtime tasks change the capacities of groups. With UTIL_EST_FASTER a CPU's
-/// utilisation changes while nothing happens there, and with control groups its load (`tg->load_avg`).
+/// Whether sums over groups are kept. What leaves the fair class less changes the capacities of groups. With
+/// UTIL_EST_FASTER a CPU's utilisation changes while nothing happens there, and with control groups its load
+/// (`tg->load_avg`).
 fn keeps_group_sums(model: &Model<'_>) -> bool {
     let faster = [FasterSite::Lb, FasterSite::SlowPath].iter().any(|site| site.is_on(model.features));
-    let realtime = model.workload.tasks.iter().any(|task| task.realtime.is_some());
+    let realtime = model.leaves_less();
     let control_groups = !model.workload.groups.is_empty();
     !model.domains.asym_cpucap_active && !faster && !realtime && !control_groups
 }

@@ -211,6 +211,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             TimedEvent::RtoPush(cpu) => self.rto_push_arrives(cpu),
             TimedEvent::RtPeriod => self.rt_period_ends(),
             TimedEvent::FairServer(cpu) => self.fair_server_timer(cpu),
+            TimedEvent::DlReplenish(task) => self.dl_replenish_timer(task),
+            TimedEvent::DlInactive(task) => self.dl_inactive_timer(task),
+            TimedEvent::Device(source, cpu) => self.device_interrupts(source, cpu),
             TimedEvent::Freq(policy) => self.freq_changes(policy as usize),
             TimedEvent::Undemoted(core) => self.demotion_ends(core as usize),
             TimedEvent::Measure => {
@@ -252,6 +255,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             }
             Doing::WakeRunnable | Doing::Fork | Doing::NohzBalance => self.proceed(cpu),
             Doing::WakeDelayed => self.wake_delayed(cpu),
+            Doing::Interrupt => self.interrupt_ends(cpu),
             Doing::WakelistSend => self.wakelist_sent(cpu),
             Doing::WakelistFlush => self.wakelist_flushed(cpu),
             Doing::Idle => self.polled(cpu),
@@ -415,6 +419,8 @@ impl<S: Sink> Sim<'_, '_, S> {
                         continue;
                     }
                     Irq::Wakelist => return self.flush_wakelist(cpu),
+                    Irq::Device(source) => return self.handle_interrupt(cpu, source),
+                    Irq::Softirq(source) => return self.handle_softirq(cpu, source),
                     Irq::Timer(task) => {
                         if self.timer_expires(cpu, task) {
                             return;

@@ -1,6 +1,7 @@
 //! Placement by the slow path: fork, and `execve()`, after which a task has no memory of its own yet and is cheap to
 //! move.
 
+use crate::SimError;
 use crate::boot::LAUNCHER;
 use crate::cpu::Doing;
 use crate::engine::Sim;
@@ -16,6 +17,12 @@ use wakelab_sched::select::{Cx, Decision, Select, WakeFlags, Wakee, Waker, Wakeu
 impl<S: Sink> Sim<'_, '_, S> {
     /// The running task forks.
     pub fn fork(&mut self, cpu: Cpu, parent: TaskId, program: u32) {
+        if self.sys.is_dl(parent) {
+            let name = self.task_name(parent);
+            let what = format!("task {name} forks as one of SCHED_DEADLINE, for which fork() fails (EAGAIN)");
+            self.failed = Some(SimError::Workload(what + "; expected a change of policy before"));
+            return;
+        }
         let p = &mut self.sys.tasks[parent.0 as usize];
         p.children += 1;
         let mut child = Task::new(program, &p.channels, p.mask, p.pinned, p.avg);
@@ -40,7 +47,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.emit(|_| Event::Fork { task: id.0, workload: true });
         let now = self.sys.clock_task(this_cpu);
         match parent {
-            _ if self.sys.is_rt(id) => {}
+            _ if self.sys.rt_or_dl(id) => {}
             Some(_) => {
                 let resched = self.sys.on_rq(this_cpu, |rq, es, now| rq.task_fork(es, now, id));
                 if self.sys.note_resched(this_cpu, resched).is_now() {
@@ -60,7 +67,10 @@ impl<S: Sink> Sim<'_, '_, S> {
         let cpu = self.fork_cpu(this_cpu, parent.map(|(_, parent)| parent), id);
         let weight = u64::from(self.sys.es[id].load.weight);
         self.sys.tasks[id.0 as usize].cpu = cpu;
-        if !self.sys.is_rt(id) {
+        if parent.is_none() && !self.starts_as_dl(id) {
+            return;
+        }
+        if !self.sys.rt_or_dl(id) {
             self.sys.cfs_rq_of(cpu, id, |cfs_rq, task| {
                 post_init_entity_util_avg(&mut task.avg, weight, cfs_rq, model.capacity[cpu as usize]);
             });
@@ -107,7 +117,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             return (None, first);
         }
         let prev_cpu = if mask.test(this_cpu) { this_cpu } else { first };
-        if self.sys.is_rt(id) {
+        if self.sys.rt_or_dl(id) {
             return (None, self.sys.select_rt(this_cpu, id));
         }
         let flips = parent.map_or(0, |parent| self.sys.tasks[parent.0 as usize].flips.wakee_flips);
@@ -137,7 +147,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         self.sys.cache_leave(id);
         self.sys.tasks[id.0 as usize].process = None;
         // select_task_rq_rt() moves nobody at an exec.
-        if self.sys.tasks[id.0 as usize].pinned || self.sys.is_rt(id) {
+        if self.sys.tasks[id.0 as usize].pinned || self.sys.rt_or_dl(id) {
             return false;
         }
         let wakee = Wakee { on_rq: true, is_current: true, ..self.sys.wakee(id) };

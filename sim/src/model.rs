@@ -1,7 +1,7 @@
 //! What does not change during a run: rules, masks, costs, programs.
 
 use crate::pm::PmModel;
-use crate::rt::RtState;
+use crate::rt::{Pressure, RtState};
 use crate::uclamp::UclampModel;
 use crate::{Mechanisms, Setup, SimError, asym_capacity};
 use smallvec::SmallVec;
@@ -155,6 +155,12 @@ pub struct Model<'a> {
     pub llc_bytes: Vec<u64>,
     /// Utilisation clamps; `None` in a run that sets none.
     pub uclamp: Option<UclampModel>,
+    /// A task is, or can become, one above the fair class.
+    pub above_fair: bool,
+    /// The time of interrupts is not that of tasks (IRQ_TIME_ACCOUNTING), and there are some.
+    pub irq_accounting: bool,
+    /// The capacity that CPUs lack because their frequency is limited.
+    pub pressure: Pressure,
 }
 
 /// The scheduling domains of a machine under a kernel with these features on.
@@ -209,6 +215,7 @@ impl<'a> Model<'a> {
         if let Some(cache) = sched_cache(kernel, features, &tunables, workload, domains) {
             balance = balance.with_sched_cache(cache);
         }
+        let capacity: Vec<u64> = machine.topology.cpus.iter().map(|cpu| u64::from(cpu.capacity)).collect();
         let llc_bytes = crate::sched_cache::llc_bytes(machine, &domains.sd_llc_size);
         if workload.tasks.iter().any(|task| task.footprint != 0) && llc_bytes.contains(&0) {
             return Err(SimError::Machine(format!(
@@ -253,7 +260,10 @@ impl<'a> Model<'a> {
             llc_of,
             llc_first,
             package_of,
-            capacity: machine.topology.cpus.iter().map(|cpu| u64::from(cpu.capacity)).collect(),
+            above_fair: above_fair(workload),
+            irq_accounting: features.has(Feature::IRQ_TIME_ACCOUNTING) && !workload.interrupts.is_empty(),
+            pressure: Pressure::new(kernel.core.pressure, pm.as_ref(), &capacity),
+            capacity,
             pipe_wakes_while_full: kernel.core.pipe_wakes_while_full,
             pm,
             llc_bytes,
@@ -263,9 +273,14 @@ impl<'a> Model<'a> {
         })
     }
 
-    /// The state of the realtime class; `None` without realtime tasks.
+    /// Whether anything but fair tasks takes time or capacity of CPUs that the run accounts for.
+    pub fn leaves_less(&self) -> bool {
+        self.above_fair || !self.workload.interrupts.is_empty() || self.pressure.is_some()
+    }
+
+    /// The state of what leaves the fair class less; `None` without anything of it.
     pub fn realtime(&self, kernel: &Preset) -> Option<Box<RtState>> {
-        RtState::new(self, &kernel.tunables, kernel.core.rt_bandwidth, kernel.core.rt_distributes)
+        RtState::new(self, kernel)
     }
 
     /// The rules of placement.
@@ -318,6 +333,13 @@ impl<'a> Model<'a> {
     pub fn same_cache(&self, a: Cpu, b: Cpu) -> bool {
         self.cache_of[a as usize] == self.cache_of[b as usize]
     }
+}
+
+/// Whether a task is, or can become, one above the fair class.
+fn above_fair(workload: &Workload) -> bool {
+    let sets = |op: &Op| matches!(op, Op::Call(Call::Realtime(_)));
+    workload.tasks.iter().any(|task| task.realtime.is_some())
+        || workload.programs.iter().any(|program| program.ops.iter().any(sets))
 }
 
 fn balance_tunables(tunables: &Tunables, kernel: &Preset) -> BalanceTunables {

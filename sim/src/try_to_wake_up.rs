@@ -77,9 +77,12 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
             let dest = model.masks[task.mask as usize].first().expect("a mask has a CPU");
             return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
         }
-        if self.sys.rt.is_some() && self.sys.is_rt(waking.wakee) {
+        if self.sys.rt.is_some() && self.sys.rt_or_dl(waking.wakee) {
             self.sys.cpus[cpu as usize].debt += model.costs.wakeup;
-            let dest = self.sys.select_rt(cpu, waking.wakee);
+            let dest = match self.sys.is_dl(waking.wakee) {
+                true => self.sys.select_dl(cpu, waking.wakee),
+                false => self.sys.select_rt(cpu, waking.wakee),
+            };
             return self.chosen(cpu, dest, None, self.sys.now, [None; 2]);
         }
         let wakeup = self.wakeup(cpu, &waking);
@@ -221,9 +224,11 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let waking = self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way");
         (waking.dest, waking.selected) = (dest, decision.is_some());
         if prev != dest {
-            if !self.sys.is_rt(wakee) {
+            if !self.sys.rt_or_dl(wakee) {
                 self.sys.load_migrate(wakee);
                 self.sys.cpus[prev as usize].rq.migrate_task_rq(&mut self.sys.es, wakee);
+            } else if self.sys.is_dl(wakee) {
+                self.sys.migrate_dl(prev, wakee);
             }
             self.sys.tasks[wakee.0 as usize].cpu = dest;
             self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way").migrated = true;

@@ -30,7 +30,10 @@ impl System<'_> {
             domains: self.model.domains,
         };
         let turn = rt.distributes.then_some(&mut distributed);
-        let found = search(&lowest, &|cpu| rt.cpus[cpu as usize].rq.highest_prio(), turn);
+        // Where a deadline task is queued, no realtime task can be as urgent (`CPUPRI_HIGHER`).
+        let higher = |cpu: Cpu| rt.dl_is_higher && rt.earliest_dl(cpu).is_some();
+        let highest = |cpu: Cpu| if higher(cpu) { 0 } else { rt.cpus[cpu as usize].rq.highest_prio() };
+        let found = search(&lowest, &highest, turn);
         rt.cpus[this_cpu as usize].distributed = distributed;
         found
     }

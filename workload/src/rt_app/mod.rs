@@ -160,6 +160,7 @@ impl RtApp {
             distributions: vec![],
             params: vec![],
             groups: vec![],
+            interrupts: vec![],
         }
     }
 

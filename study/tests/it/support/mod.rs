@@ -106,6 +106,7 @@ pub fn workload(load: &str) -> Workload {
             origin: "assumed: for the test".to_owned(),
         }],
         groups: vec![],
+        interrupts: vec![],
     }
 }
 
