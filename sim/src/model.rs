@@ -6,17 +6,33 @@ use crate::uclamp::UclampModel;
 use crate::{Mechanisms, Setup, SimError, asym_capacity};
 use smallvec::SmallVec;
 use wakelab_kernel::{Code, Feature, FeatureSet, HrtickForm, Preset, SchedCacheRules, Tunables};
-use wakelab_machine::{Machine, Noise};
+use wakelab_machine::{Cost, Machine, Noise};
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{Balance, BalanceTunables, SchedCache};
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::domain::{SchedDomains, build_sched_domains};
+use wakelab_sched::domain::{CpuTopology, SchedDomains, build_sched_domains};
 use wakelab_sched::energy::PerfDomains;
 use wakelab_sched::pelt::PeltRules;
 use wakelab_sched::pelt::util_est::UtilEstRules;
 use wakelab_sched::runqueue::FairRules;
 use wakelab_sched::select::{IdleScanRules, Rules, SearchLlcs};
 use wakelab_workload::{Call, Op, Program, Work, Workload};
+
+/// How far cache lines come that another CPU has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distance {
+    /// The CPU itself wrote them.
+    Own,
+    /// From a CPU of the cluster.
+    Cluster,
+    /// From a CPU of the rest of the LLC.
+    Llc,
+    /// From another LLC.
+    Far,
+}
+
+/// A cost by [`Distance`], ns.
+pub type ByDistance = [u64; 4];
 
 /// The costs as plain numbers, ns (the two parts in per cent), with the mechanisms that are switched off taken out.
 #[derive(Clone, Copy, Debug)]
@@ -26,20 +42,16 @@ pub struct Costs {
     pub thread_switch: u64,
     pub wakeup: u64,
     pub probe: u64,
-    pub enqueue_local: u64,
-    pub enqueue_remote: u64,
-    pub enqueue_far: u64,
+    pub enqueue: ByDistance,
     pub enqueue_visible: u64,
-    pub wakelist: u64,
-    pub wakelist_flush: u64,
+    pub wakelist: ByDistance,
+    pub wakelist_flush: ByDistance,
     pub ipi: u64,
     pub ipi_far: u64,
     pub idle_exit: u64,
     pub idle_entry: u64,
-    pub cold_task: u64,
-    pub cold_task_far: u64,
-    pub cold_message: u64,
-    pub cold_message_far: u64,
+    pub cold_task: ByDistance,
+    pub cold_message: ByDistance,
     pub tick: u64,
     pub balance: u64,
     pub balance_cpu: u64,
@@ -50,27 +62,39 @@ pub struct Costs {
 
 impl Costs {
     fn of(costs: &wakelab_machine::Costs, mechanisms: &Mechanisms) -> Self {
-        let cold = |cost: u64| if mechanisms.cold_cache { cost } else { 0 };
+        let cluster_line = if mechanisms.distance { costs.cluster_line.value } else { 100 };
+        let of_cluster = |lines: u64| lines * cluster_line / 100;
+        let cold = |llc: &Cost, far: &Cost| match mechanisms {
+            Mechanisms { cold_cache: false, .. } => [0; 4],
+            Mechanisms { distance: false, .. } => [0, llc.value, llc.value, llc.value],
+            _ => [0, of_cluster(llc.value), llc.value, far.value],
+        };
+        // A wake-up moves the lines of the wakee and of its run queue by either route. On the wakelist half of them come
+        // to the waker, and half go back to the wakee's CPU, which enqueues it.
+        let (own, llc) = (costs.enqueue_local.value, costs.enqueue_remote.value);
+        let far = if mechanisms.distance { costs.enqueue_far.value } else { llc };
+        let lines = llc.saturating_sub(own);
+        let less = lines - of_cluster(lines);
+        let half_moved = |cost: u64| {
+            let (less, more) = (less / 2, far.saturating_sub(llc) / 2);
+            [cost, cost.saturating_sub(less), cost, cost + more]
+        };
         Costs {
             context_switch: costs.context_switch.value,
             thread_switch: costs.context_switch.value.saturating_sub(costs.switch_mm.value),
             wakeup: costs.wakeup.value,
             // A look takes time, or a search would have no moment of its own.
             probe: costs.probe.value.max(1),
-            enqueue_local: costs.enqueue_local.value,
-            enqueue_remote: costs.enqueue_remote.value,
-            enqueue_far: costs.enqueue_far.value,
+            enqueue: [own, llc - less, llc, far],
             enqueue_visible: costs.enqueue_visible.value,
-            wakelist: costs.wakelist.value,
-            wakelist_flush: costs.wakelist_flush.value,
+            wakelist: half_moved(costs.wakelist.value),
+            wakelist_flush: half_moved(costs.wakelist_flush.value),
             ipi: costs.ipi.value,
             ipi_far: costs.ipi_far.value,
             idle_exit: costs.idle_exit.value,
             idle_entry: costs.idle_entry.value,
-            cold_task: cold(costs.cold_task.value),
-            cold_task_far: cold(costs.cold_task_far.value),
-            cold_message: cold(costs.cold_message.value),
-            cold_message_far: cold(costs.cold_message_far.value),
+            cold_task: cold(&costs.cold_task, &costs.cold_task_far),
+            cold_message: cold(&costs.cold_message, &costs.cold_message_far),
             tick: costs.tick.value,
             balance: costs.balance.value,
             balance_cpu: costs.balance_cpu.value,
@@ -135,6 +159,9 @@ pub struct Model<'a> {
     /// By CPU: the number of the last level cache that the hardware has there, which is the LLC's unless the kernel
     /// sees parts of one.
     cache_of: Vec<u32>,
+    /// By CPU: its number among CPUs whose lines it gets as those of its cluster: those of its own, if it is a part of an
+    /// LLC.
+    cluster_of: Vec<u32>,
     /// By CPU: the CPUs of its core, in ascending order: `cpu_smt_mask()`, whose words are as wide as the machine.
     pub siblings: Vec<SmallVec<[Cpu; 2]>>,
     /// LLCs, for searches that are positions.
@@ -248,6 +275,7 @@ impl<'a> Model<'a> {
             idle_cores_readers: readers(&idle_cores_of, &llc_first),
             idle_cores_of,
             cache_of: if machine.split_llc { package_of.clone() } else { llc_of.clone() },
+            cluster_of: clusters(machine),
             siblings: domains.smt_mask.iter().map(|mask| mask.iter().collect()).collect(),
             search_llcs: SearchLlcs::new(&Rules { energy: energy.as_ref(), ..rules }, &llc_of),
             llc_of,
@@ -294,11 +322,7 @@ impl<'a> Model<'a> {
     /// What a message costs a reader on `cpu` whose writer was on `from`, ns.
     #[inline]
     pub fn cold_message(&self, from: Cpu, cpu: Cpu) -> u64 {
-        match (from == cpu, self.same_cache(from, cpu)) {
-            (true, _) => 0,
-            (_, true) => self.costs.cold_message,
-            (_, false) => self.costs.cold_message_far,
-        }
+        self.costs.cold_message[self.distance(from, cpu) as usize]
     }
 
     /// How long work takes while so many of the SMT siblings are busy, per cent. Each adds as much as the first.
@@ -313,10 +337,18 @@ impl<'a> Model<'a> {
         self.llc_of[a as usize] == self.llc_of[b as usize]
     }
 
-    /// Whether lines that one of these CPUs has cost the other what lines of its own LLC do.
+    /// How far lines come that `from` has written, and `to` reads.
     #[inline]
-    pub fn same_cache(&self, a: Cpu, b: Cpu) -> bool {
-        self.cache_of[a as usize] == self.cache_of[b as usize]
+    pub fn distance(&self, from: Cpu, to: Cpu) -> Distance {
+        if from == to {
+            Distance::Own
+        } else if self.cache_of[from as usize] != self.cache_of[to as usize] {
+            Distance::Far
+        } else if self.cluster_of[from as usize] == self.cluster_of[to as usize] {
+            Distance::Cluster
+        } else {
+            Distance::Llc
+        }
     }
 }
 
@@ -413,6 +445,13 @@ fn llcs(domains: &SchedDomains) -> (Vec<u32>, Vec<Cpu>) {
     first.dedup();
     let of = domains.sd_llc_id.iter().map(|id| first.binary_search(id).expect("listed above") as u32);
     (of.collect(), first)
+}
+
+/// By CPU: the number of its cluster, if that is a part of an LLC; else a number of its own.
+fn clusters(machine: &Machine) -> Vec<u32> {
+    let has_clusters = machine.has_clusters();
+    let of = |(cpu, own): (u32, &CpuTopology)| own.cluster.filter(|_| has_clusters).unwrap_or(u32::MAX - cpu);
+    (0..).zip(&machine.topology.cpus).map(of).collect()
 }
 
 /// By LLC: the lowest CPUs of the LLCs that read its `has_idle_cores`.

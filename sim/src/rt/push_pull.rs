@@ -5,6 +5,7 @@
 use crate::cpu::Irq;
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
+use crate::model::Distance;
 use crate::system::System;
 use wakelab_events::sim::{Event, Sink};
 use wakelab_sched::cpumask::Cpu;
@@ -75,7 +76,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if highest.is_none_or(|highest| highest <= prio) {
             return false;
         }
-        self.sys.cpus[cpu as usize].debt += self.sys.model.costs.enqueue_remote;
+        self.sys.cpus[cpu as usize].debt += self.sys.model.costs.enqueue[Distance::Llc as usize];
         self.move_rt(cpu, dest, task);
         true
     }
