@@ -5,10 +5,10 @@ use crate::boot::LAUNCHER;
 use crate::cpu::Doing;
 use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
-use crate::model::Distance;
 use crate::system::GroupsRead;
 use crate::task::Task;
 use wakelab_events::sim::{Event, Sink};
+use wakelab_machine::Distance;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::post_init_entity_util_avg;
 use wakelab_sched::runqueue::{EnqueueFlags, Entity, Resched, TaskId};
@@ -30,7 +30,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         (self.nr_unblocked, self.nr_unexited) = (self.nr_unblocked + 1, self.nr_unexited + 1);
         self.fork_now(Some((cpu, parent)), id);
         let costs = &self.sys.model.costs;
-        self.begin(cpu, Doing::Fork, costs.wakeup + costs.enqueue[Distance::Own as usize]);
+        self.begin(cpu, Doing::Fork, costs.wakeup + costs.enqueue.at(Distance::Own));
     }
 
     /// The CPU on which a task is forked.

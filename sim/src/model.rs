@@ -6,33 +6,17 @@ use crate::uclamp::UclampModel;
 use crate::{Mechanisms, Setup, SimError, asym_capacity};
 use smallvec::SmallVec;
 use wakelab_kernel::{Code, Feature, FeatureSet, HrtickForm, Preset, SchedCacheRules, Tunables};
-use wakelab_machine::{Cost, Machine, Noise};
+use wakelab_machine::{ByDistance, Distances, Machine, Noise};
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{Balance, BalanceTunables, SchedCache};
 use wakelab_sched::cpumask::Cpu;
-use wakelab_sched::domain::{CpuTopology, SchedDomains, build_sched_domains};
+use wakelab_sched::domain::{SchedDomains, build_sched_domains};
 use wakelab_sched::energy::PerfDomains;
 use wakelab_sched::pelt::PeltRules;
 use wakelab_sched::pelt::util_est::UtilEstRules;
 use wakelab_sched::runqueue::FairRules;
 use wakelab_sched::select::{IdleScanRules, Rules, SearchLlcs};
 use wakelab_workload::{Call, Op, Program, Work, Workload};
-
-/// How far cache lines come that another CPU has written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distance {
-    /// The CPU itself wrote them.
-    Own,
-    /// From a CPU of the cluster.
-    Cluster,
-    /// From a CPU of the rest of the LLC.
-    Llc,
-    /// From another LLC.
-    Far,
-}
-
-/// A cost by [`Distance`], ns.
-pub type ByDistance = [u64; 4];
 
 /// The costs as plain numbers, ns (the two parts in per cent), with the mechanisms that are switched off taken out.
 #[derive(Clone, Copy, Debug)]
@@ -62,39 +46,25 @@ pub struct Costs {
 
 impl Costs {
     fn of(costs: &wakelab_machine::Costs, mechanisms: &Mechanisms) -> Self {
-        let cluster_line = if mechanisms.distance { costs.cluster_line.value } else { 100 };
-        let of_cluster = |lines: u64| lines * cluster_line / 100;
-        let cold = |llc: &Cost, far: &Cost| match mechanisms {
-            Mechanisms { cold_cache: false, .. } => [0; 4],
-            Mechanisms { distance: false, .. } => [0, llc.value, llc.value, llc.value],
-            _ => [0, of_cluster(llc.value), llc.value, far.value],
-        };
-        // A wake-up moves the lines of the wakee and of its run queue by either route. On the wakelist half of them come
-        // to the waker, and half go back to the wakee's CPU, which enqueues it.
-        let (own, llc) = (costs.enqueue_local.value, costs.enqueue_remote.value);
-        let far = if mechanisms.distance { costs.enqueue_far.value } else { llc };
-        let lines = llc.saturating_sub(own);
-        let less = lines - of_cluster(lines);
-        let half_moved = |cost: u64| {
-            let (less, more) = (less / 2, far.saturating_sub(llc) / 2);
-            [cost, cost.saturating_sub(less), cost, cost + more]
-        };
+        let by_distance = costs.by_distance();
+        let by = |cost: ByDistance| if mechanisms.distance { cost } else { cost.without_distance() };
+        let cold = |cost: ByDistance| if mechanisms.cold_cache { by(cost) } else { ByDistance::default() };
         Costs {
             context_switch: costs.context_switch.value,
             thread_switch: costs.context_switch.value.saturating_sub(costs.switch_mm.value),
             wakeup: costs.wakeup.value,
             // A look takes time, or a search would have no moment of its own.
             probe: costs.probe.value.max(1),
-            enqueue: [own, llc - less, llc, far],
+            enqueue: by(by_distance.enqueue),
             enqueue_visible: costs.enqueue_visible.value,
-            wakelist: half_moved(costs.wakelist.value),
-            wakelist_flush: half_moved(costs.wakelist_flush.value),
+            wakelist: by(by_distance.wakelist),
+            wakelist_flush: by(by_distance.wakelist_flush),
             ipi: costs.ipi.value,
             ipi_far: costs.ipi_far.value,
             idle_exit: costs.idle_exit.value,
             idle_entry: costs.idle_entry.value,
-            cold_task: cold(&costs.cold_task, &costs.cold_task_far),
-            cold_message: cold(&costs.cold_message, &costs.cold_message_far),
+            cold_task: cold(by_distance.cold_task),
+            cold_message: cold(by_distance.cold_message),
             tick: costs.tick.value,
             balance: costs.balance.value,
             balance_cpu: costs.balance_cpu.value,
@@ -156,12 +126,8 @@ pub struct Model<'a> {
     /// By CPU: the LLC whose list has the searches that may probe it: its own, or 0 if searches go by capacity or
     /// through the node (SIS_NODE), because those may probe CPUs of any LLC.
     pub searches_of: Vec<u32>,
-    /// By CPU: the number of the last level cache that the hardware has there, which is the LLC's unless the kernel
-    /// sees parts of one.
-    cache_of: Vec<u32>,
-    /// By CPU: its number among CPUs whose lines it gets as those of its cluster: those of its own, if it is a part of an
-    /// LLC.
-    cluster_of: Vec<u32>,
+    /// How far lines come from one CPU to another.
+    pub distances: Distances,
     /// By CPU: the CPUs of its core, in ascending order: `cpu_smt_mask()`, whose words are as wide as the machine.
     pub siblings: Vec<SmallVec<[Cpu; 2]>>,
     /// LLCs, for searches that are positions.
@@ -274,8 +240,7 @@ impl<'a> Model<'a> {
             },
             idle_cores_readers: readers(&idle_cores_of, &llc_first),
             idle_cores_of,
-            cache_of: if machine.split_llc { package_of.clone() } else { llc_of.clone() },
-            cluster_of: clusters(machine),
+            distances: Distances::new(machine, &llc_of),
             siblings: domains.smt_mask.iter().map(|mask| mask.iter().collect()).collect(),
             search_llcs: SearchLlcs::new(&Rules { energy: energy.as_ref(), ..rules }, &llc_of),
             llc_of,
@@ -322,7 +287,7 @@ impl<'a> Model<'a> {
     /// What a message costs a reader on `cpu` whose writer was on `from`, ns.
     #[inline]
     pub fn cold_message(&self, from: Cpu, cpu: Cpu) -> u64 {
-        self.costs.cold_message[self.distance(from, cpu) as usize]
+        self.costs.cold_message.at(self.distances.between(from, cpu))
     }
 
     /// How long work takes while so many of the SMT siblings are busy, per cent. Each adds as much as the first.
@@ -335,20 +300,6 @@ impl<'a> Model<'a> {
     #[inline]
     pub fn share_cache(&self, a: Cpu, b: Cpu) -> bool {
         self.llc_of[a as usize] == self.llc_of[b as usize]
-    }
-
-    /// How far lines come that `from` has written, and `to` reads.
-    #[inline]
-    pub fn distance(&self, from: Cpu, to: Cpu) -> Distance {
-        if from == to {
-            Distance::Own
-        } else if self.cache_of[from as usize] != self.cache_of[to as usize] {
-            Distance::Far
-        } else if self.cluster_of[from as usize] == self.cluster_of[to as usize] {
-            Distance::Cluster
-        } else {
-            Distance::Llc
-        }
     }
 }
 
@@ -445,13 +396,6 @@ fn llcs(domains: &SchedDomains) -> (Vec<u32>, Vec<Cpu>) {
     first.dedup();
     let of = domains.sd_llc_id.iter().map(|id| first.binary_search(id).expect("listed above") as u32);
     (of.collect(), first)
-}
-
-/// By CPU: the number of its cluster, if that is a part of an LLC; else a number of its own.
-fn clusters(machine: &Machine) -> Vec<u32> {
-    let has_clusters = machine.has_clusters();
-    let of = |(cpu, own): (u32, &CpuTopology)| own.cluster.filter(|_| has_clusters).unwrap_or(u32::MAX - cpu);
-    (0..).zip(&machine.topology.cpus).map(of).collect()
 }
 
 /// By LLC: the lowest CPUs of the LLCs that read its `has_idle_cores`.

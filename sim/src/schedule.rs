@@ -223,7 +223,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     fn charge_cold_cache(&mut self, cpu: Cpu, next: TaskId) {
         let model = self.sys.model;
         let task = &mut self.sys.tasks[next.0 as usize];
-        let cost = task.warm_cpu.map_or(0, |warm| model.costs.cold_task[model.distance(warm, cpu) as usize]);
+        let cost = task.warm_cpu.map_or(0, |warm| model.costs.cold_task.at(model.distances.between(warm, cpu)));
         task.warm_cpu = Some(cpu);
         task.left += cost;
         task.overhead += cost;

@@ -243,7 +243,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
     pub fn begin_enqueue(&mut self, cpu: Cpu, dest: Cpu) {
         let model = self.sys.model;
         let local = dest == cpu;
-        let hold = self.slowed(cpu, model.costs.enqueue[model.distance(dest, cpu) as usize]);
+        let hold = self.slowed(cpu, model.costs.enqueue.at(model.distances.between(dest, cpu)));
         let start = self.lock(dest, hold);
         self.sys.cpus[cpu as usize].waking.as_mut().expect("a wake-up is under way").until = start + hold;
         if local {
@@ -354,7 +354,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         self.sys.touch(dest);
         self.update_idle(dest);
         let model = self.sys.model;
-        self.begin(cpu, Doing::WakelistSend, model.costs.wakelist[model.distance(dest, cpu) as usize]);
+        self.begin(cpu, Doing::WakelistSend, model.costs.wakelist.at(model.distances.between(dest, cpu)));
     }
 
     /// The wakee is on the wakelist of its CPU.
@@ -362,7 +362,7 @@ impl<'m, S: Sink> Sim<'m, '_, S> {
         let waking = self.sys.cpus[cpu as usize].waking.take().expect("a wake-up is under way");
         let dest = self.sys.tasks[waking.wakee.0 as usize].cpu;
         let model = self.sys.model;
-        let flush = model.costs.wakelist_flush[model.distance(cpu, dest) as usize];
+        let flush = model.costs.wakelist_flush.at(model.distances.between(cpu, dest));
         let c = &mut self.sys.cpus[dest as usize];
         c.wakelist.push((waking.wakee, waking.migrated));
         c.flush_cost = c.flush_cost.max(flush);
