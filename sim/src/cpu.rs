@@ -195,6 +195,8 @@ pub struct CpuState {
     pub idle_flips: wakelab_sched::select::WakeeFlips,
     /// Tasks that other CPUs put here for this CPU to enqueue, and whether they migrated (`rq->wake_list`).
     pub wakelist: SmallVec<[(TaskId, bool); 2]>,
+    /// What it takes to enqueue them, ns: as much as those from the farthest CPU.
+    pub flush_cost: u64,
     /// The tasks of the wakelist that it is enqueueing.
     pub flushing: SmallVec<[(TaskId, bool); 2]>,
     /// A task has the lock that a program keeps for this CPU (`RunCpuLocked`).

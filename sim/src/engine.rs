@@ -20,7 +20,6 @@
 //! sibling becomes busy or idle, or the frequency changes; all else is short and keeps the speed it began with. A
 //! wake-up to the own CPU has no `Enqueue`, and states that need not wait for a lock are skipped.
 
-use crate::boot::LAUNCHER;
 use crate::cpu::{Doing, Interrupted, Irq};
 use crate::event_queue::{NEVER, TimedEvent, Timeline};
 use crate::search::Search;
@@ -199,7 +198,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             TimedEvent::Jiffy => self.jiffy(),
             TimedEvent::Timer(task) => self.timer_interrupts(task),
             TimedEvent::Start(task) => {
-                self.sys.this_cpu = LAUNCHER;
+                self.sys.this_cpu = self.forks_on(None, task);
                 self.fork_now(None, task);
             }
             TimedEvent::IpiWakelist(cpu) => self.interrupt(cpu, Irq::Wakelist),

@@ -9,6 +9,7 @@ use crate::event_queue::TimedEvent;
 use crate::system::GroupsRead;
 use crate::task::Task;
 use wakelab_events::sim::{Event, Sink};
+use wakelab_machine::Distance;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::post_init_entity_util_avg;
 use wakelab_sched::runqueue::{EnqueueFlags, Entity, Resched, TaskId};
@@ -36,13 +37,22 @@ impl<S: Sink> Sim<'_, '_, S> {
         (self.nr_unblocked, self.nr_unexited) = (self.nr_unblocked + 1, self.nr_unexited + 1);
         self.fork_now(Some((cpu, parent)), id);
         let costs = &self.sys.model.costs;
-        self.begin(cpu, Doing::Fork, costs.wakeup + costs.enqueue_local);
+        self.begin(cpu, Doing::Fork, costs.wakeup + costs.enqueue.at(Distance::Own));
+    }
+
+    /// The CPU on which a task is forked.
+    pub fn forks_on(&self, parent: Option<(Cpu, TaskId)>, id: TaskId) -> Cpu {
+        match (parent, self.sys.tasks[id.0 as usize].forker) {
+            (Some((cpu, _)), _) => cpu,
+            (None, Some(forker)) => self.sys.tasks[forker.0 as usize].cpu,
+            (None, None) => LAUNCHER,
+        }
     }
 
     /// `sched_fork()` and `wake_up_new_task()`, at one moment: forks are rare, so that their probes need not take time.
     pub fn fork_now(&mut self, parent: Option<(Cpu, TaskId)>, id: TaskId) {
         let model = self.sys.model;
-        let this_cpu = parent.map_or(LAUNCHER, |(cpu, _)| cpu);
+        let this_cpu = self.forks_on(parent, id);
         self.emit_task(id);
         self.emit(|_| Event::Fork { task: id.0, workload: true });
         let now = self.sys.clock_task(this_cpu);
@@ -89,12 +99,20 @@ impl<S: Sink> Sim<'_, '_, S> {
 
     /// `select_task_rq()` of a fork.
     fn fork_cpu(&mut self, this_cpu: Cpu, parent: Option<TaskId>, id: TaskId) -> Cpu {
+        let forker = self.sys.tasks[id.0 as usize].forker;
+        let sleeps = forker.is_some() && self.sys.cpus[this_cpu as usize].nr_running == 0;
+        if sleeps {
+            self.set_forker_runs(this_cpu, true);
+        }
         let (decision, prev_cpu) = self.fork_decision(this_cpu, parent, id);
+        if sleeps {
+            self.set_forker_runs(this_cpu, false);
+        }
         let cpu = match decision {
             Some(decision) => self.sys.allowed_or_fallback(id, decision.cpu),
             None => prev_cpu,
         };
-        let (waker, workload) = (parent.map(|parent| parent.0), self.sys.tasks[id.0 as usize].workload);
+        let (waker, workload) = (parent.or(forker).map(|parent| parent.0), self.sys.tasks[id.0 as usize].workload);
         self.emit_detail(|_| Event::Placed {
             waker_cpu: this_cpu,
             waker,
@@ -105,6 +123,14 @@ impl<S: Sink> Sim<'_, '_, S> {
             workload,
         });
         cpu
+    }
+
+    /// A task forks another while the model has it sleep: its CPU is busy to the choice.
+    fn set_forker_runs(&mut self, cpu: Cpu, runs: bool) {
+        let nr_running = &mut self.sys.cpus[cpu as usize].nr_running;
+        *nr_running = if runs { *nr_running + 1 } else { *nr_running - 1 };
+        self.sys.touch(cpu);
+        self.update_idle(cpu);
     }
 
     /// `select_task_rq_fair()` of a fork, and the CPU where it starts.

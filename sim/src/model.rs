@@ -6,7 +6,7 @@ use crate::uclamp::UclampModel;
 use crate::{Mechanisms, Setup, SimError, asym_capacity};
 use smallvec::SmallVec;
 use wakelab_kernel::{Code, Feature, FeatureSet, HrtickForm, Preset, SchedCacheRules, Tunables};
-use wakelab_machine::{Machine, Noise};
+use wakelab_machine::{ByDistance, Distances, Machine, Noise};
 use wakelab_sched::CpuMask;
 use wakelab_sched::balance::{Balance, BalanceTunables, SchedCache};
 use wakelab_sched::cpumask::Cpu;
@@ -26,20 +26,16 @@ pub struct Costs {
     pub thread_switch: u64,
     pub wakeup: u64,
     pub probe: u64,
-    pub enqueue_local: u64,
-    pub enqueue_remote: u64,
-    pub enqueue_far: u64,
+    pub enqueue: ByDistance,
     pub enqueue_visible: u64,
-    pub wakelist: u64,
-    pub wakelist_flush: u64,
+    pub wakelist: ByDistance,
+    pub wakelist_flush: ByDistance,
     pub ipi: u64,
     pub ipi_far: u64,
     pub idle_exit: u64,
     pub idle_entry: u64,
-    pub cold_task: u64,
-    pub cold_task_far: u64,
-    pub cold_message: u64,
-    pub cold_message_far: u64,
+    pub cold_task: ByDistance,
+    pub cold_message: ByDistance,
     pub tick: u64,
     pub balance: u64,
     pub balance_cpu: u64,
@@ -50,27 +46,25 @@ pub struct Costs {
 
 impl Costs {
     fn of(costs: &wakelab_machine::Costs, mechanisms: &Mechanisms) -> Self {
-        let cold = |cost: u64| if mechanisms.cold_cache { cost } else { 0 };
+        let by_distance = costs.by_distance();
+        let by = |cost: ByDistance| if mechanisms.distance { cost } else { cost.without_distance() };
+        let cold = |cost: ByDistance| if mechanisms.cold_cache { by(cost) } else { ByDistance::default() };
         Costs {
             context_switch: costs.context_switch.value,
             thread_switch: costs.context_switch.value.saturating_sub(costs.switch_mm.value),
             wakeup: costs.wakeup.value,
             // A look takes time, or a search would have no moment of its own.
             probe: costs.probe.value.max(1),
-            enqueue_local: costs.enqueue_local.value,
-            enqueue_remote: costs.enqueue_remote.value,
-            enqueue_far: costs.enqueue_far.value,
+            enqueue: by(by_distance.enqueue),
             enqueue_visible: costs.enqueue_visible.value,
-            wakelist: costs.wakelist.value,
-            wakelist_flush: costs.wakelist_flush.value,
+            wakelist: by(by_distance.wakelist),
+            wakelist_flush: by(by_distance.wakelist_flush),
             ipi: costs.ipi.value,
             ipi_far: costs.ipi_far.value,
             idle_exit: costs.idle_exit.value,
             idle_entry: costs.idle_entry.value,
-            cold_task: cold(costs.cold_task.value),
-            cold_task_far: cold(costs.cold_task_far.value),
-            cold_message: cold(costs.cold_message.value),
-            cold_message_far: cold(costs.cold_message_far.value),
+            cold_task: cold(by_distance.cold_task),
+            cold_message: cold(by_distance.cold_message),
             tick: costs.tick.value,
             balance: costs.balance.value,
             balance_cpu: costs.balance_cpu.value,
@@ -132,9 +126,8 @@ pub struct Model<'a> {
     /// By CPU: the LLC whose list has the searches that may probe it: its own, or 0 if searches go by capacity or
     /// through the node (SIS_NODE), because those may probe CPUs of any LLC.
     pub searches_of: Vec<u32>,
-    /// By CPU: the number of the last level cache that the hardware has there, which is the LLC's unless the kernel
-    /// sees parts of one.
-    cache_of: Vec<u32>,
+    /// How far lines come from one CPU to another.
+    pub distances: Distances,
     /// By CPU: the CPUs of its core, in ascending order: `cpu_smt_mask()`, whose words are as wide as the machine.
     pub siblings: Vec<SmallVec<[Cpu; 2]>>,
     /// LLCs, for searches that are positions.
@@ -254,7 +247,7 @@ impl<'a> Model<'a> {
             },
             idle_cores_readers: readers(&idle_cores_of, &llc_first),
             idle_cores_of,
-            cache_of: if machine.split_llc { package_of.clone() } else { llc_of.clone() },
+            distances: Distances::new(machine, &llc_of),
             siblings: domains.smt_mask.iter().map(|mask| mask.iter().collect()).collect(),
             search_llcs: SearchLlcs::new(&Rules { energy: energy.as_ref(), ..rules }, &llc_of),
             llc_of,
@@ -309,11 +302,7 @@ impl<'a> Model<'a> {
     /// What a message costs a reader on `cpu` whose writer was on `from`, ns.
     #[inline]
     pub fn cold_message(&self, from: Cpu, cpu: Cpu) -> u64 {
-        match (from == cpu, self.same_cache(from, cpu)) {
-            (true, _) => 0,
-            (_, true) => self.costs.cold_message,
-            (_, false) => self.costs.cold_message_far,
-        }
+        self.costs.cold_message.at(self.distances.between(from, cpu))
     }
 
     /// How long work takes while so many of the SMT siblings are busy, per cent. Each adds as much as the first.
@@ -326,12 +315,6 @@ impl<'a> Model<'a> {
     #[inline]
     pub fn share_cache(&self, a: Cpu, b: Cpu) -> bool {
         self.llc_of[a as usize] == self.llc_of[b as usize]
-    }
-
-    /// Whether lines that one of these CPUs has cost the other what lines of its own LLC do.
-    #[inline]
-    pub fn same_cache(&self, a: Cpu, b: Cpu) -> bool {
-        self.cache_of[a as usize] == self.cache_of[b as usize]
     }
 }
 

@@ -225,12 +225,7 @@ impl<S: Sink> Sim<'_, '_, S> {
     fn charge_cold_cache(&mut self, cpu: Cpu, next: TaskId) {
         let model = self.sys.model;
         let task = &mut self.sys.tasks[next.0 as usize];
-        let cost = match task.warm_cpu {
-            Some(warm) if warm == cpu => 0,
-            Some(warm) if model.same_cache(warm, cpu) => model.costs.cold_task,
-            Some(_) => model.costs.cold_task_far,
-            None => 0,
-        };
+        let cost = task.warm_cpu.map_or(0, |warm| model.costs.cold_task.at(model.distances.between(warm, cpu)));
         task.warm_cpu = Some(cpu);
         task.left += cost;
         task.overhead += cost;

@@ -139,6 +139,11 @@ pub struct Task {
     pub channels: Arc<[u32]>,
     /// When the task is forked, ns from the start of the run.
     pub start_ns: u64,
+    /// Who forks it: an index in [`Workload::tasks`]. It is forked on that task's CPU, which it finds busy, whatever that
+    /// task does then, and begins with it as its recently used CPU. `None` for the shell that starts the benchmark, which
+    /// is on CPU 0 and takes none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<u32>,
     /// The nice value, -20 to 19.
     pub nice: i8,
     /// Whether the policy is SCHED_IDLE.
@@ -261,6 +266,7 @@ impl Task {
             program,
             channels: channels.into(),
             start_ns,
+            parent: None,
             nice: 0,
             idle_policy: false,
             slice_ns: 0,

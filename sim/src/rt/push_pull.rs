@@ -7,6 +7,7 @@ use crate::engine::Sim;
 use crate::event_queue::TimedEvent;
 use crate::system::System;
 use wakelab_events::sim::{Event, Sink};
+use wakelab_machine::Distance;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::rt::{LowestRq, NO_RT_PRIO, find_lowest_rq, select_task_rq_rt};
 use wakelab_sched::runqueue::TaskId;
@@ -78,7 +79,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if highest.is_none_or(|highest| highest <= prio) {
             return false;
         }
-        self.sys.cpus[cpu as usize].debt += self.sys.model.costs.enqueue_remote;
+        self.sys.cpus[cpu as usize].debt += self.sys.model.costs.enqueue.at(Distance::Llc);
         self.move_rt(cpu, dest, task);
         true
     }

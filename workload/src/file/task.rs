@@ -146,6 +146,7 @@ pub(super) fn read(
         program,
         channels: Arc::default(),
         start_ns: table.duration("start")?.unwrap_or(0),
+        parent: None,
         nice: table.signed("nice", &(-20..=19))?.unwrap_or(0) as i8,
         idle_policy: policy == Policy::Idle,
         slice_ns: table.duration("slice")?.unwrap_or(0),

@@ -221,6 +221,7 @@ fn check_task(workload: &Workload, task: &Task, needs: usize, nr_cpus: u32) -> R
         return Err(format!("nice is {}; expected -20 to 19", task.nice));
     }
     check_uclamp(task.uclamp_min, task.uclamp_max)?;
+    check_parent(workload, task)?;
     task.affinity.as_ref().map_or(Ok(()), |cpus| check_cpus(cpus, nr_cpus))
 }
 
@@ -232,6 +233,19 @@ fn check_policy(realtime: Realtime) -> Result<(), String> {
         }
         Realtime::Fifo(_) | Realtime::Rr(_) => Ok(()),
         Realtime::Deadline(deadline) => deadline.check(),
+    }
+}
+
+/// Checks that the task that forks this one is there when it does.
+fn check_parent(workload: &Workload, task: &Task) -> Result<(), String> {
+    let Some(index) = task.parent else { return Ok(()) };
+    match workload.tasks.get(index as usize) {
+        None => Err(format!("task {index} forks it, of {}", workload.tasks.len())),
+        Some(parent) if parent.parent.is_some() => {
+            Err(format!("{} forks it; expected a task of the shell", parent.name))
+        }
+        Some(parent) if parent.start_ns > task.start_ns => Err(format!("{} forks it, and starts later", parent.name)),
+        Some(_) => Ok(()),
     }
 }
 
