@@ -237,7 +237,8 @@ mod tests {
     #[test]
     fn all_that_is_drawn_stands_out_from_the_background() {
         let drawn = keys().map(|key| (key.name, key.light, key.dark));
-        let drawn = drawn.chain(SIDES.into_iter().chain(IDLE_STATES).map(|(light, dark)| ("side or state", light, dark)));
+        let drawn =
+            drawn.chain(SIDES.into_iter().chain(IDLE_STATES).map(|(light, dark)| ("side or state", light, dark)));
         let page = PAGE.into_iter().filter(|(name, ..)| !["bg", "line", "card", "nothing", "noise"].contains(name));
         for (name, light, dark) in drawn.chain(page) {
             for (colour, on) in [(light, background(false)), (dark, background(true))] {

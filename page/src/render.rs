@@ -42,11 +42,8 @@ pub fn render(page: &Page) -> Result<String, Error> {
     }
     let sides: Vec<&str> = page.sides.iter().map(|side| side.name.as_str()).collect();
     let embedded: Vec<Embedded> = figures.into_iter().map(Figure::embed).collect();
-    let keys: BTreeMap<&str, String> = colour::REASONS
-        .iter()
-        .chain(&colour::CAUSES)
-        .map(|key| (key.name, key.property()))
-        .collect();
+    let keys: BTreeMap<&str, String> =
+        colour::REASONS.iter().chain(&colour::CAUSES).map(|key| (key.name, key.property())).collect();
     let data = serde_json::json!({
         "title": page.title,
         "sides": sides,

@@ -167,8 +167,7 @@ pub fn search_cost() -> Vec<SearchCost> {
                 CostBin { from, to, searches: n * scale }
             };
             let bins = counts.into_iter().enumerate().map(bin).collect();
-            let (side, case, load, unit) =
-                (side.into(), CASES[0].into(), load.into(), "run queues looked at".into());
+            let (side, case, load, unit) = (side.into(), CASES[0].into(), load.into(), "run queues looked at".into());
             all.push(SearchCost { side, case, load, unit, bins });
         }
     }
@@ -197,7 +196,12 @@ pub fn latencies() -> Vec<Latency> {
 pub fn causes() -> Vec<Causes> {
     let sums = |times: [f64; 4]| {
         let names = ["behind, LLC idle", "behind, none idle", "leaving idle", "preempted"];
-        let sum = |(cause, ms): (&str, f64)| CauseSum { cause: cause.into(), meaning: String::new(), waits: (ms / 2.5) as u64, ms };
+        let sum = |(cause, ms): (&str, f64)| CauseSum {
+            cause: cause.into(),
+            meaning: String::new(),
+            waits: (ms / 2.5) as u64,
+            ms,
+        };
         names.into_iter().zip(times).map(sum).collect()
     };
     let side = |side: &str, times| Causes { side: side.into(), sums: sums(times) };

@@ -218,7 +218,8 @@ fn both_sides(base: &str, with: &str, metrics: &[Metric]) -> Option<Figure> {
     };
     let several = metrics.iter().filter(|metric| metric.rows.len() > 1);
     let statistics: Vec<Statistic> = several.map(statistic).filter(|one| !one.points.is_empty()).collect();
-    (!statistics.is_empty()).then(|| statistics_figure("values-chart", "statistics", "Both sides over the load", &statistics))
+    (!statistics.is_empty())
+        .then(|| statistics_figure("values-chart", "statistics", "Both sides over the load", &statistics))
 }
 
 fn table(id: &str, caption: &str, rows: &[Row<'_>], (base, with): (&str, &str)) -> TableView {

@@ -128,9 +128,8 @@ fn difference(base: &Heat, with: &Heat) -> Option<Vec<Difference>> {
             if ends[0] >= ends[1] {
                 break;
             }
-            let of = |shares: fn(&HeatRow) -> &[f32]| {
-                mean(with, shares(of_with), ends) - mean(base, shares(of_base), ends)
-            };
+            let of =
+                |shares: fn(&HeatRow) -> &[f32]| mean(with, shares(of_with), ends) - mean(base, shares(of_base), ends);
             let [running, searching] = [of(|row| &row.running), of(|row| &row.searching)];
             all.push(Difference { cpus: of_base.cpus.clone(), ends, running, searching });
         }
@@ -146,13 +145,14 @@ fn points(difference: f64) -> f64 {
 /// The chart of the difference of two sides; `None` if there are not two, or if their maps cannot be compared.
 fn difference_figure(heat: &[Heat]) -> Option<Figure> {
     let [base, with] = heat else { return None };
-    let mut figure = Figure::new("heat-difference-chart", "heatdifference", format!("{} less {}", with.side, base.side))
-        .column("cpus", "CPU", "")
-        .column("from_ms", "From", "ms")
-        .column("to_ms", "To", "ms")
-        .column("running_points", "Running", "points")
-        .column("searching_points", "Searching", "points")
-        .column("idle_points", "Idle", "points");
+    let mut figure =
+        Figure::new("heat-difference-chart", "heatdifference", format!("{} less {}", with.side, base.side))
+            .column("cpus", "CPU", "")
+            .column("from_ms", "From", "ms")
+            .column("to_ms", "To", "ms")
+            .column("running_points", "Running", "points")
+            .column("searching_points", "Searching", "points")
+            .column("idle_points", "Idle", "points");
     let mut sums = [0.0; 2];
     let all = difference(base, with)?;
     for Difference { cpus, ends, running, searching } in &all {

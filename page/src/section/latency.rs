@@ -56,7 +56,8 @@ pub(crate) fn view(page: &Page, figures: &mut Vec<Figure>) -> Result<Option<View
     for latency in &page.latencies {
         let tasks = if latency.tasks.is_empty() { &"all".to_owned() } else { &latency.tasks };
         for &Percentile { percent, us } in &latency.percentiles {
-            let texts = [&latency.case, &latency.load, tasks, &latency.side].map(|text| serde_json::Value::from(text.as_str()));
+            let texts =
+                [&latency.case, &latency.load, tasks, &latency.side].map(|text| serde_json::Value::from(text.as_str()));
             let values = [name(percent).into(), num(percent), num(us)];
             figure.row(texts.into_iter().chain(values).collect::<Vec<_>>());
         }

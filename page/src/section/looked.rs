@@ -147,9 +147,10 @@ mod tests {
         let orders: Vec<&str> = svg.split("<text class=\"o").skip(1).collect();
         assert_eq!(orders.len(), 3);
         let order_of = |cpu: u32| {
-            let at = svg.find(&format!(">{cpu}<")).or_else(|| svg.find(&format!(">{cpu}w<"))).or_else(|| {
-                svg.find(&format!(">{cpu}p<"))
-            });
+            let at = svg
+                .find(&format!(">{cpu}<"))
+                .or_else(|| svg.find(&format!(">{cpu}w<")))
+                .or_else(|| svg.find(&format!(">{cpu}p<")));
             let rest = &svg[at.unwrap()..];
             let order = &rest[rest.find("class=\"o").unwrap()..];
             order[order.find('>').unwrap() + 1..order.find('<').unwrap()].to_owned()

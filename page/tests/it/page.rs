@@ -82,7 +82,16 @@ fn every_section_is_there_and_only_those_with_data() {
     let full = render(&data::page(112)).unwrap();
     let none = render(&Page { title: "Nothing".into(), ..Page::default() }).unwrap();
     let ids = ["machine", "comparison", "search", "search-cost", "latency", "reasons", "migrations", "heat", "llc"];
-    for id in ids.into_iter().chain(["causes", "power", "power-difference", "regret", "explained", "tasks", "notes", "constants"]) {
+    for id in ids.into_iter().chain([
+        "causes",
+        "power",
+        "power-difference",
+        "regret",
+        "explained",
+        "tasks",
+        "notes",
+        "constants",
+    ]) {
         let section = format!("<section id=\"{id}\"");
         assert!(full.contains(&section) && !none.contains(&section), "{id}");
     }
@@ -119,7 +128,8 @@ fn too_much_or_contradicting_data_is_an_error_that_says_where() {
 #[test]
 fn what_was_found_comes_first_and_what_was_run_is_folded_at_the_end() {
     let html = render(&data::page(16)).unwrap();
-    let sections: Vec<&str> = html.split("<section id=\"").skip(1).map(|rest| &rest[..rest.find('"').unwrap()]).collect();
+    let sections: Vec<&str> =
+        html.split("<section id=\"").skip(1).map(|rest| &rest[..rest.find('"').unwrap()]).collect();
     assert_eq!(sections[0], "comparison");
     assert_eq!(sections[sections.len() - 4..], ["run", "machine", "constants", "words"]);
     for id in &sections[sections.len() - 4..] {

@@ -133,13 +133,12 @@ const LONGEST_NAME: usize = 28;
 /// What two sides are called: the switches in which they differ, and where those are many the first of them with their
 /// number. A side without any is the kernel's own setting.
 fn side_names(base: &str, with: &str) -> [String; 2] {
-    let split = |text: &'_ str| text.split(',').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned);
-    let (of_base, of_with): (Vec<String>, Vec<String>) = (split(base).collect(), split(with).collect());
-    let name = |mine: &[String], other: &[String]| {
-        let own: Vec<&str> = mine.iter().filter(|one| !other.contains(one)).map(String::as_str).collect();
+    let (of_base, of_with) = (switches(base), switches(with));
+    let name = |mine: &[&str], other: &[&str]| {
+        let own: Vec<&str> = mine.iter().filter(|one| !other.contains(one)).copied().collect();
         match &own[..] {
             [] if mine.is_empty() => "kernel\u{2019}s own".to_owned(),
-            [] => short_name(&mine.iter().map(String::as_str).collect::<Vec<_>>()),
+            [] => short_name(mine),
             own => short_name(own),
         }
     };
@@ -148,6 +147,11 @@ fn side_names(base: &str, with: &str) -> [String; 2] {
         [one, other] if one == other => [format!("{one}, base"), format!("{one}, other")],
         _ => names,
     }
+}
+
+/// The switches of a side as it was written.
+fn switches(side: &str) -> Vec<&str> {
+    side.split(',').map(str::trim).filter(|one| !one.is_empty()).collect()
 }
 
 fn short_name(switches: &[&str]) -> String {

@@ -38,7 +38,11 @@ pub fn replay(found: &Replay, decider: &Decider, read: &Read<'_>) -> Result<Stri
         id: "replay".to_owned(),
         title: "What changes".to_owned(),
         paragraphs: Vec::new(),
-        tables: vec![counts(&then, &found.base, &found.with), rates(&then, &found.base, &found.with), changes(found, &then)],
+        tables: vec![
+            counts(&then, &found.base, &found.with),
+            rates(&then, &found.base, &found.with),
+            changes(found, &then),
+        ],
     });
     page.notes.push(format!(
         "{} left out: {} not stable, {} without an input that the choice reads.",

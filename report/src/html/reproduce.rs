@@ -4,8 +4,8 @@ use super::{TEXT, opt, table, text};
 use crate::VERSION;
 use crate::reproduce::{beside_line, classes, effort, excluded, facts, missed, name};
 use wakelab_page::{
-    Cell, Comparison, Error, Estimate, Kind, Metric, MetricRow, Page, Place, Run, Section, Side, StatPoint, Statistic, Table,
-    Verdict, render,
+    Cell, Comparison, Error, Estimate, Kind, Metric, MetricRow, Page, Place, Run, Section, Side, StatPoint, Statistic,
+    Table, Verdict, render,
 };
 use wakelab_study::compare::SearchRates;
 use wakelab_study::reproduce::{Class, Scoreboard, Scored, ScoredTable, Summary};
@@ -35,11 +35,7 @@ pub fn reproduce(board: &Scoreboard, command: &str) -> Result<String, Error> {
             ..Run::default()
         },
         sides: [BASE, WITH]
-            .map(|name| Side {
-                name: name.to_owned(),
-                switches: "as each table says".to_owned(),
-                features: Vec::new(),
-            })
+            .map(|name| Side { name: name.to_owned(), switches: "as each table says".to_owned(), features: Vec::new() })
             .to_vec(),
         focus: missed(board).first().map(|(table, _)| Place { case: (*table).to_owned(), load: String::new() }),
         search: search(board),

@@ -48,7 +48,12 @@ fn add(page: &mut Page, number: usize, side: &str, waits: &RunWaits, shown: Show
     if page.sides.len() < limits::SIDES {
         page.sides.push(Side { name: side.to_owned(), ..Side::default() });
         page.latencies.extend(latency(side, &Place::default(), "after a wake-up", &waits.sums.wakeups.latency()));
-        page.latencies.extend(latency(side, &Place::default(), "after a preemption", &waits.sums.preemptions.latency()));
+        page.latencies.extend(latency(
+            side,
+            &Place::default(),
+            "after a preemption",
+            &waits.sums.preemptions.latency(),
+        ));
         let long = &waits.sums.causes;
         let sum = |cause: Cause| {
             let Sum { n, ns, .. } = long.of(cause);

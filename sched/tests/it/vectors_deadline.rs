@@ -154,7 +154,7 @@ fn admission_equals_the_vectors() {
         let [runtime, deadline, period] = ["runtime", "deadline", "period"].map(|name| row.get::<u64>(name));
         let period = if period == 0 { deadline } else { period };
         let bw = to_ratio(period, runtime);
-        assert_eq!(bw, row.get("bw"), "{row}");
+        assert_eq!(bw, row.get::<u64>("bw"), "{row}");
         let all = DlBw { bw: Some(row.get("limit_bw")), total: row.get("total_bw") };
         let overflows = all.overflows(row.get("capacity"), row.get("old_bw"), bw);
         refused += u32::from(overflows);

@@ -10,6 +10,7 @@ use crate::event_queue::TimedEvent;
 use crate::system::System;
 use crate::task::State;
 use wakelab_events::sim::{Event, Sink};
+use wakelab_machine::Distance;
 use wakelab_sched::cpumask::Cpu;
 use wakelab_sched::pelt::{SCHED_CAPACITY_SCALE, cap_scale};
 use wakelab_sched::rt::{
@@ -521,7 +522,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         if !self.sys.rt.as_ref().is_some_and(|rt| rt.is_earliest_deadline(deadline, dest)) {
             return false;
         }
-        self.sys.cpus[cpu as usize].debt += self.sys.model.costs.enqueue_remote;
+        self.sys.cpus[cpu as usize].debt += self.sys.model.costs.enqueue.at(Distance::Llc);
         self.move_dl(cpu, dest, task);
         true
     }

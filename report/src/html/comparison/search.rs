@@ -37,9 +37,8 @@ pub(super) fn search(found: &Comparison) -> Vec<Statistic> {
         Statistic { name: (*name).to_owned(), about: (*about).to_owned(), unit: "%".to_owned(), points }
     };
     let looks = |row: &CompareRow| {
-        named(found, row).map(|(name, side)| {
-            side.search.looks_per_domain_search.map(|value| point(found, row, &name, value, false))
-        })
+        named(found, row)
+            .map(|(name, side)| side.search.looks_per_domain_search.map(|value| point(found, row, &name, value, false)))
     };
     let mut statistics: Vec<Statistic> = RATES.iter().map(rate).collect();
     statistics.push(Statistic {
