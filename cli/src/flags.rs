@@ -155,7 +155,7 @@ impl JobsFlag {
 pub struct RepeatFlag {
     /// Run each case N times on each side.
     ///
-    /// If left out, as often as the experiment file says, or once. One repeat gives no interval.
+    /// If left out, as often as the experiment file says, or three times. One repeat gives no interval.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(REPEATS_MAX)))]
     pub repeat: Option<u32>,
 }

@@ -6,6 +6,7 @@ mod capture;
 mod compare;
 mod conform;
 mod demo;
+mod diff;
 pub mod docs;
 mod doctor;
 mod explain;
@@ -15,12 +16,14 @@ mod import;
 mod kernel;
 mod list;
 mod machine;
+mod matrix;
 mod replay;
 mod report;
 mod reproduce;
 mod run;
 mod simulate;
 mod stats;
+mod survey;
 mod trace;
 mod trust;
 mod verify;
@@ -54,11 +57,23 @@ pub enum Command {
     /// complete.
     #[command(after_help = run::EXAMPLE)]
     Run(run::Args),
-    /// Simulate two feature sets of a kernel and compare them.
+    /// Simulate feature sets or kernels and compare them.
     ///
-    /// It is an experiment from flags. Exits as `wakelab run` does.
+    /// It is an experiment from flags: two sides, or any number of machines, kernels, workloads and sides. Exits as
+    /// `wakelab run` does.
     #[command(after_help = compare::EXAMPLE, override_usage = compare::USAGE)]
     Compare(compare::Args),
+    /// Try all policies on standard loads of a machine, and rank them.
+    ///
+    /// Which switch helps where, and which hurts: of this machine, a machine file, or a recorded load. Takes minutes
+    /// for up to 16 CPUs, and goes on from the cache if it is interrupted. Exits as `wakelab run` does.
+    #[command(after_help = survey::EXAMPLE)]
+    Survey(survey::Args),
+    /// Set two results or two recordings side by side.
+    ///
+    /// What was run otherwise comes first. Exits with 2 if one cannot be read, with 3 if --fail-if holds.
+    #[command(after_help = diff::EXAMPLE)]
+    Diff(diff::Args),
     /// Simulate published tables and show how close that comes.
     ///
     /// Exits as `wakelab run` does.
@@ -196,6 +211,8 @@ impl Command {
             Command::Doctor(args) => doctor::run(args),
             Command::Run(args) => run::run(args),
             Command::Compare(args) => compare::run(args),
+            Command::Survey(args) => survey::run(args),
+            Command::Diff(args) => diff::run(args),
             Command::Reproduce(args) => reproduce::run(args),
             Command::Fit(args) => fit::run(args),
             Command::Calibrate(args) => calibrate::run(args),
@@ -224,6 +241,8 @@ impl Command {
     pub fn paths(&self) -> Paths<'_> {
         match self {
             Command::Run(args) => Paths { inputs: args.inputs(), outputs: args.simulation.outputs() },
+            Command::Survey(args) => args.paths(),
+            Command::Diff(args) => args.paths(),
             Command::Reproduce(args) => args.paths(),
             Command::Fit(args) => args.paths(),
             Command::Calibrate(args) => args.paths(),
@@ -246,6 +265,8 @@ impl Command {
         match self {
             Command::Run(args) => args.simulation.out.out.is_some(),
             Command::Compare(args) => args.simulation.out.out.is_some(),
+            Command::Survey(args) => args.out.out.is_some(),
+            Command::Diff(args) => args.out.out.is_some(),
             Command::Reproduce(args) => args.out.out.is_some(),
             Command::Whatif(args) => args.out.out.is_some(),
             _ => false,

@@ -9,7 +9,7 @@ use crate::progress::RunBar;
 use crate::signals::stop_flag;
 use std::path::PathBuf;
 use wakelab_report::ablation as report;
-use wakelab_study::experiment::{Given, Spec};
+use wakelab_study::experiment::{Given, MatrixSpec, Spec};
 use wakelab_study::mechanisms::mechanisms;
 
 pub const EXAMPLE: &str = "\
@@ -52,7 +52,8 @@ impl Args {
 pub fn run(args: &Args) -> anyhow::Result<Exit> {
     // The program's own files are needed until the end.
     let (path, unpacked) = embedded::experiment(&args.file)?;
-    let mut spec = Spec::read(&path)?;
+    let mut matrix = MatrixSpec::read(&path)?;
+    let spec = &mut matrix.common;
     spec.unpacked_to = unpacked.as_ref().map(|unpacked| unpacked.folder().to_owned());
     if let Some(repeat) = args.repeat.repeat {
         spec.repeats = Given::by_flag("--repeat", repeat);
@@ -62,7 +63,8 @@ pub fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     spec.lenient |= args.simulation.lenient.lenient;
     spec.regret = args.simulation.regret;
-    if args.ablate { ablate(&spec, &args.simulation) } else { simulate(&spec, &args.simulation) }
+    args.simulation.until.set(spec);
+    if args.ablate { ablate(&matrix.into_two_sides()?, &args.simulation) } else { simulate(&matrix, &args.simulation) }
 }
 
 /// Simulates the experiment without each mechanism in turn.

@@ -62,15 +62,20 @@ pub struct TrustResults {
     sensitivity: Option<Sensitivity>,
 }
 
+/// The first flag that asks how sure a result is.
+pub fn asked_for(flags: &SimulationFlags) -> Option<&'static str> {
+    let TrustFlags { control, sensitivity, ensemble, .. } = &flags.trust;
+    match (control, sensitivity, ensemble) {
+        (true, ..) => Some("--control"),
+        (_, Some(_), _) => Some("--sensitivity"),
+        (.., Some(1..)) => Some("--ensemble"),
+        _ => None,
+    }
+}
+
 /// Fails if the output format has no room for the results.
 pub fn check(flags: &SimulationFlags) -> anyhow::Result<()> {
-    let TrustFlags { control, sensitivity, ensemble, .. } = &flags.trust;
-    let flag = match (control, sensitivity, ensemble) {
-        (true, ..) => "--control",
-        (_, Some(_), _) => "--sensitivity",
-        (.., Some(1..)) => "--ensemble",
-        _ => return Ok(()),
-    };
+    let Some(flag) = asked_for(flags) else { return Ok(()) };
     anyhow::ensure!(
         has_room(flags),
         "--format: {flag} prints no CSV; leave --format out, or give --format lkml or json"

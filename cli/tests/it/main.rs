@@ -13,6 +13,7 @@ mod events;
 mod fit;
 mod interrupt;
 mod machine_import;
+mod matrix;
 mod outputs;
 mod outside_a_clone;
 mod pages;

@@ -2,7 +2,7 @@
 
 use super::assumed::assumed;
 use super::sides::{differ, notes};
-use super::{Assumed, ExperimentInfo, Published, Variant};
+use super::{Assumed, ExperimentInfo, Published, Until, Variant};
 use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_sim::Mechanisms;
@@ -36,8 +36,10 @@ pub struct Experiment {
     pub with: Variant,
     /// Whether only the base side is run. The rows then have its numbers on both sides.
     pub base_only: bool,
-    /// The number of runs of each case on each side, 1 or more.
+    /// The number of runs of each case on each side, 1 or more; with `until`, the fewest.
     pub repeats: u32,
+    /// How exact the intervals are to be; `None` for a fixed number of repeats.
+    pub until: Option<Until>,
     /// The seed from which the seeds of the runs are derived.
     pub seed: u64,
     /// The simulated time before measuring begins, ns.
@@ -93,6 +95,7 @@ impl Experiment {
             workloads: self.workloads.clone(),
             seed: self.seed,
             repeats: self.repeats,
+            until: self.until,
             settle_ns: self.settle_ns,
             time_ns: self.time_ns,
             base: self.base.label.clone(),

@@ -1,6 +1,6 @@
 //! The result of a comparison: plain data for tables and JSON.
 
-use super::{Case, Experiment, PowerSummary, RegretSummary, SearchSummary, Variant};
+use super::{Case, Experiment, PowerSummary, RegretSummary, SearchSummary, Until, Variant};
 use crate::statistics::{WELCH, difference, mean, std_pct};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -42,8 +42,11 @@ pub struct ExperimentInfo {
     pub workloads: Vec<String>,
     /// The seed from which the seeds of the runs are derived.
     pub seed: u64,
-    /// The number of runs of each case on each side, 1 or more.
+    /// The number of runs of each case on each side, 1 or more; with `until`, the fewest.
     pub repeats: u32,
+    /// How exact the intervals were to be; `None` for a fixed number of repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// The simulated time before measuring begins, ns.
     pub settle_ns: u64,
     /// The measured time, ns. A run takes `settle_ns + time_ns`.
