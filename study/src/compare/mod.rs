@@ -13,11 +13,10 @@ mod result;
 mod run;
 mod search;
 mod sides;
-mod variant;
 
 pub use crate::published::{Published, PublishedError};
 pub use control::{Control, ControlRow, control};
-pub use experiment::{Case, Experiment, run_seed};
+pub use experiment::{Case, Experiment};
 pub use power::{KindSummary, PowerDifference, PowerSummary};
 pub use recording::Recording;
 pub(crate) use recording::run_info;
@@ -30,7 +29,7 @@ pub use search::{
     CostOf, CpuSummary, LooksSummary, Positions, RegretSummary, SearchSummary, SearchesSummary, StateSummary,
     StatesSummary, WakeupSummary, other_state_ns,
 };
-pub use variant::{PowerSideError, Variant, VariantError};
+pub use wakelab_sim::{PowerSideError, Variant, VariantError, run_seed};
 
 use jobs::FinishedJobs;
 use std::sync::atomic::AtomicBool;

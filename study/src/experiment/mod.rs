@@ -10,6 +10,5 @@ mod resolve;
 mod spec;
 
 pub use catalogue::{Catalogue, LookupError, LookupSubject, Shipped};
-pub(crate) use resolve::{FLIPS_GONE_NS, acts_without_flips};
 pub(crate) use spec::found_from;
 pub use spec::{Given, Place, REPEATS_MAX, Spec, SpecError, WorkloadSpec};
