@@ -23,6 +23,7 @@ mod sched_cache;
 mod schedule;
 mod search;
 mod search_policies;
+pub mod steps;
 mod supported;
 mod syscalls;
 mod system;
