@@ -135,7 +135,7 @@ const PAGE: [(&str, u32, u32); 13] = [
 ];
 
 /// The custom properties of the style sheet: light, dark where the reader or the system asks for it, light on paper.
-pub(crate) fn css() -> String {
+pub fn css() -> String {
     let [light, dark] = [false, true].map(properties);
     format!(
         ":root {{ {light} color-scheme: light; }}\n\

@@ -23,6 +23,7 @@ mod sched_cache;
 mod schedule;
 mod search;
 mod search_policies;
+pub mod steps;
 mod supported;
 mod syscalls;
 mod system;
@@ -31,12 +32,14 @@ mod task_group;
 mod tick;
 mod try_to_wake_up;
 mod uclamp;
+mod variant;
 
 pub use asym_capacity::no_eas;
 pub use supported::{check, check_power};
 
 pub use pm::{Caps, PmSide};
-pub use run::{CpuTime, Mechanisms, Outcome, Setup, SimError, Waiting};
+pub use run::{CpuTime, Mechanisms, Outcome, Setup, SimError, Waiting, run_seed};
+pub use variant::{FLIPS_GONE_NS, PowerSideError, Variant, VariantError};
 
 use engine::Sim;
 use model::Model;

@@ -269,7 +269,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let again = if at == self.sys.now { count + 1 } else { 0 };
         self.sys.tasks[id.0 as usize].calls.rescheduled = (self.sys.now, again);
         if again > ZERO_TIME_STEPS {
-            let name = self.task_name(id);
+            let name = self.sys.task_name(id);
             let text = format!("task {name} gives up its CPU {ZERO_TIME_STEPS} times without any time passing");
             self.failed = Some(SimError::Workload(text));
         }

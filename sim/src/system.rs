@@ -208,6 +208,19 @@ impl System<'_> {
         self.nr_imbalanced += of_cpu.len();
     }
 
+    /// The task's name: that of the workload, or the program's name with a number if another task forked it.
+    pub fn task_name(&self, id: TaskId) -> String {
+        let tasks = &self.model.workload.tasks;
+        let first = self.tasks.iter().position(|task| task.workload).unwrap_or(0);
+        match tasks.get((id.0 as usize).wrapping_sub(first)) {
+            Some(task) => task.name.clone(),
+            None => {
+                let program = &self.model.programs[self.tasks[id.0 as usize].program as usize];
+                format!("{}#{}", program.name, id.0)
+            }
+        }
+    }
+
     /// `_task_util_est()`, 0 with UTIL_EST off.
     pub fn task_util_est(&self, task: TaskId) -> u64 {
         match self.model.util_est {

@@ -203,7 +203,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let Some(uclamp) = &mut self.sys.uclamp else { return false };
         let mut requested = *uclamp.task(id);
         if let Err(error) = requested.request(min, max) {
-            let text = format!("task {}: {error}", self.task_name(id));
+            let text = format!("task {}: {error}", self.sys.task_name(id));
             self.failed = Some(SimError::Workload(text));
             return false;
         }

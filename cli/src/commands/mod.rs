@@ -17,6 +17,7 @@ mod kernel;
 mod list;
 mod machine;
 mod matrix;
+mod playground;
 mod replay;
 mod report;
 mod reproduce;
@@ -172,6 +173,12 @@ pub enum Command {
     /// The book is part of the program. Exits with 2 if it has no such page.
     #[command(after_help = docs::EXAMPLE)]
     Docs(docs::Args),
+    /// Write the simulator as a page for a browser.
+    ///
+    /// One file, index.html, which needs no network: CPUs, searches and the two states of a run as they happen, with
+    /// sliders for the load and for SIS_UTIL's limit. Exits with 2 if it cannot be written.
+    #[command(after_help = playground::EXAMPLE)]
+    Playground(playground::Args),
     /// Say what works here, and what to install.
     ///
     /// A line each for simulating, the recorder, the sched_ext scheduler, guests, the browser and CTF. Looks only:
@@ -208,6 +215,7 @@ impl Command {
             Command::Demo(args) => demo::run(args),
             Command::List(args) => list::run(args),
             Command::Docs(args) => docs::run(args),
+            Command::Playground(args) => playground::run(args),
             Command::Doctor(args) => doctor::run(args),
             Command::Run(args) => run::run(args),
             Command::Compare(args) => compare::run(args),

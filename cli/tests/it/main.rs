@@ -19,6 +19,7 @@ mod outside_a_clone;
 mod pages;
 mod pages_of_nothing;
 mod pages_of_runs;
+mod playground;
 mod recorded_files;
 mod rt_app;
 mod simulate;

@@ -219,7 +219,7 @@ impl<S: Sink> Sim<'_, '_, S> {
             rt.dl_bw.total = total - old + new;
             return true;
         };
-        let name = self.task_name(task);
+        let name = self.sys.task_name(task);
         self.failed = Some(SimError::Workload(format!("task {name} cannot become one of SCHED_DEADLINE: {what}")));
         false
     }

@@ -16,11 +16,10 @@ mod run;
 mod search;
 mod sides;
 mod until;
-mod variant;
 
 pub use crate::published::{Published, PublishedError};
 pub use control::{Control, ControlRow, control};
-pub use experiment::{Case, Experiment, run_seed};
+pub use experiment::{Case, Experiment};
 pub use matrix::{Matrix, MatrixComparison, MatrixPlan, compare_matrix};
 pub use power::{KindSummary, PowerDifference, PowerSummary};
 pub use recording::Recording;
@@ -35,7 +34,7 @@ pub use search::{
     StatesSummary, WakeupSummary, other_state_ns,
 };
 pub use until::{Until, half_width_pct};
-pub use variant::{PowerSideError, Variant, VariantError};
+pub use wakelab_sim::{PowerSideError, Variant, VariantError, run_seed};
 
 use jobs::FinishedJobs;
 use std::sync::atomic::AtomicBool;

@@ -14,6 +14,5 @@ mod spec;
 
 pub use catalogue::{Catalogue, LookupError, LookupSubject, Shipped};
 pub use matrix::{Flags, MatrixSpec, NamedSide};
-pub(crate) use resolve::{FLIPS_GONE_NS, acts_without_flips};
 pub(crate) use spec::found_from;
 pub use spec::{Given, Place, REPEATS, REPEATS_MAX, Spec, SpecError, WorkloadSpec};

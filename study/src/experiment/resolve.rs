@@ -7,10 +7,10 @@ use super::{Catalogue, Given, LookupError, LookupSubject, Shipped, Spec, SpecErr
 use crate::compare::{Case, Experiment, Published, Variant, VariantError};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use wakelab_kernel::{Feature, Preset};
+use wakelab_kernel::Preset;
 use wakelab_machine::Machine;
 use wakelab_sched::energy::NoEas;
-use wakelab_sim::{Mechanisms, SimError};
+use wakelab_sim::{FLIPS_GONE_NS, Mechanisms, SimError};
 
 impl Spec {
     /// Returns the experiment with the machines and workloads that come with the program or are in files.
@@ -91,7 +91,7 @@ impl Spec {
                 }
             }
         }
-        if let Some(feature) = acts_without_flips(&base).or_else(|| acts_without_flips(&with))
+        if let Some(feature) = base.acts_without_flips().or_else(|| with.acts_without_flips())
             && self.settle_ns.value < FLIPS_GONE_NS
         {
             warnings.push(format!(
@@ -195,8 +195,7 @@ impl Spec {
     ) -> Result<(Vec<Case>, Vec<String>), SpecError> {
         let WorkloadSpec { name, load, params } = workload;
         let mut numbers: Vec<(String, u64)> = params.iter().map(|(name, n)| (name.clone(), n.value)).collect();
-        let fitted = machine.ensemble.iter().flat_map(|ensemble| ensemble.constants.iter().zip(&ensemble.sets[0]));
-        let fitted = fitted.filter(|(one, _)| one.of == name.value).map(|(one, &value)| (one.name.clone(), value));
+        let fitted = machine.fitted_params(&name.value);
         numbers.extend(fitted.filter(|(name, _)| !params.iter().any(|(given, _)| given == name)));
         let found = self.found(&name.value);
         let made = if self.lenient {
@@ -228,14 +227,6 @@ impl Spec {
         }
         Ok(())
     }
-}
-
-/// When the wakee flips of the first wake-ups are gone, ns: `record_wakee()` halves them once a second.
-pub(crate) const FLIPS_GONE_NS: u64 = 1_200_000_000;
-
-/// Returns a policy of the side that acts only on tasks whose `wakee_flips` are 0, if there is one.
-pub(crate) fn acts_without_flips(side: &Variant) -> Option<Feature> {
-    [Feature::SIS_CURRENT, Feature::SIS_SHORT_V6].into_iter().find(|&feature| side.features.has(feature))
 }
 
 /// The next step after an error about a published table.

@@ -1,5 +1,6 @@
 //! The switches of a side: features, tunables and power management.
 
+use crate::{Caps, PmSide};
 use std::fmt;
 use std::sync::Arc;
 use wakelab_input::{nearest, suggest};
@@ -13,7 +14,9 @@ use wakelab_pm::idle::{IDLE_GOVERNORS, IdleAbout};
 use wakelab_pm::invariance::MaxFreq;
 use wakelab_sched::boost;
 use wakelab_sched::select::policy;
-use wakelab_sim::{Caps, PmSide};
+
+/// When the wakee flips of the first wake-ups are gone, ns: `record_wakee()` halves them once a second.
+pub const FLIPS_GONE_NS: u64 = 1_200_000_000;
 
 /// A side of a comparison.
 #[derive(Clone, Debug)]
@@ -96,6 +99,12 @@ impl Variant {
     /// Fails if a switch would change nothing on this kernel, whatever its value.
     pub fn on(machine: &Machine, kernel: &'static Preset, switches: &Switches) -> Result<Self, VariantError> {
         Self::with_usual(kernel, switches, PmSide::usual(machine))
+    }
+
+    /// A policy of the side that acts only on tasks whose `wakee_flips` are 0, if there is one. Before
+    /// [`FLIPS_GONE_NS`] it does not show what it does.
+    pub fn acts_without_flips(&self) -> Option<Feature> {
+        [Feature::SIS_CURRENT, Feature::SIS_SHORT_V6].into_iter().find(|&feature| self.features.has(feature))
     }
 
     fn with_usual(kernel: &'static Preset, switches: &Switches, usual: Option<PmSide>) -> Result<Self, VariantError> {
