@@ -120,7 +120,7 @@ impl<S: Sink> Sim<'_, '_, S> {
                 let Reverse((.., what)) = self.timed_events.pop().expect("it was peeked at");
                 self.timed_event(what);
             }
-            self.pm_requests();
+            self.take_requests();
             if self.failed.is_some() {
                 break;
             }
@@ -214,6 +214,9 @@ impl<S: Sink> Sim<'_, '_, S> {
             TimedEvent::Hrtick(cpu, started) => self.hrtick(cpu, started),
             TimedEvent::RtoPush(cpu) => self.rto_push_arrives(cpu),
             TimedEvent::RtPeriod => self.rt_period_ends(),
+            TimedEvent::CfsPeriod(group, cpu) => self.cfs_period_timer(group, cpu),
+            TimedEvent::CfsSlack(group, cpu) => self.cfs_slack_timer(group, cpu),
+            TimedEvent::CfsUnthrottle(cpu) => self.cfs_unthrottle(cpu),
             TimedEvent::FairServer(cpu) => self.fair_server_timer(cpu),
             TimedEvent::DlReplenish(task) => self.dl_replenish_timer(task),
             TimedEvent::DlInactive(task) => self.dl_inactive_timer(task),

@@ -51,6 +51,8 @@ use wakelab_events::sim::Sink;
 /// # Errors
 /// Where the kernel or the machine is not modelled, the workload is at odds with the machine, or it deadlocks.
 pub fn run<S: Sink>(setup: &Setup<'_>, sink: &mut S, stop: &AtomicBool) -> Result<Outcome, SimError> {
+    let with_autogroup = task_group::with_autogroup(setup.kernel, setup.workload);
+    let setup = &Setup { workload: with_autogroup.as_ref().unwrap_or(setup.workload), ..*setup };
     let domains = model::domains(setup.machine, setup.kernel, setup.features)?;
     let model = Model::new(setup, &domains)?;
     Sim::new(&model, setup, sink).run(setup.until, stop)

@@ -30,6 +30,8 @@ pub fn observe<S: Sink>(
     times: impl IntoIterator<Item = u64>,
     mut look: impl FnMut(&Snapshot<'_>, &S),
 ) -> Result<(), SimError> {
+    let with_autogroup = crate::task_group::with_autogroup(setup.kernel, setup.workload);
+    let setup = &Setup { workload: with_autogroup.as_ref().unwrap_or(setup.workload), ..*setup };
     let domains = model::domains(setup.machine, setup.kernel, setup.features)?;
     let model = Model::new(setup, &domains)?;
     let mut sim = Sim::new(&model, setup, sink);

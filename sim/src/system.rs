@@ -128,6 +128,8 @@ pub struct System<'m> {
     pub rt: Option<Box<RtState>>,
     /// What the groups' run queues share; `None` without control groups.
     pub task_groups: Option<Box<TaskGroups>>,
+    /// Something wants timers: frequency governors, or groups' bandwidth.
+    pub requests: bool,
 }
 
 impl System<'_> {
@@ -522,9 +524,21 @@ impl BalanceView for System<'_> {
 
     fn entity_eligible(&self, cpu: Cpu, task: TaskId) -> bool {
         match &self.cpus[cpu as usize].rq {
-            FairRq::Cfs(_) | FairRq::Groups(_) => true,
+            FairRq::Cfs(_) => true,
             FairRq::Eevdf(rq) => rq.entity_eligible(&self.es, task),
+            FairRq::Groups(rq) => rq.entity_eligible(&self.es, task),
         }
+    }
+
+    fn group_nr_queued(&self, cpu: Cpu, task: TaskId) -> u32 {
+        match &self.cpus[cpu as usize].rq {
+            FairRq::Groups(rq) => rq.hierarchy().counts(self.es[task].group)[1] as u32,
+            _ => self.h_nr_running(cpu),
+        }
+    }
+
+    fn throttled_lb_pair(&self, src_cpu: Cpu, dst_cpu: Cpu, task: TaskId) -> bool {
+        self.task_groups.is_some() && self.group_throttled_lb_pair(src_cpu, dst_cpu, task)
     }
 
     fn fair_curr(&self, cpu: Cpu) -> Option<TaskId> {
