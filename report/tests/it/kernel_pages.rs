@@ -150,7 +150,7 @@ fn index() -> String {
         ];
         row(&mut text, cells);
     }
-    let _ = writeln!(text, "\nWhat differs from the preset before it. Rules are counted by unit.\n");
+    let _ = writeln!(text, "\n## What differs from the preset before it\n\nRules are counted by unit.\n");
     row(&mut text, ["preset", "features", "tunables", "rules"]);
     row(&mut text, ["---"; 4]);
     for preset in Preset::all() {
