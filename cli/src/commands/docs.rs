@@ -14,7 +14,7 @@ Example:
 /// `wakelab docs`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Page or section to print; without one, all pages are listed.
+    /// Page or section to print; all are listed without one.
     ///
     /// A page has the name of its file: why-there, kernels/v6, v6.md. A section has the name of its heading, alone or
     /// after its page: two-states, worked-cases#two-states.
