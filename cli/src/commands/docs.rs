@@ -70,7 +70,8 @@ fn anchor(heading: &str) -> String {
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// The section of a page under the heading that links call this, down to the next heading of its level.
+/// The section of a page under the heading that links call this, down to the next heading of its level. Headings below
+/// the third level are parts of a section.
 fn section(page: &str, called: &str) -> Option<String> {
     let mut in_code = false;
     let mut found: Option<(usize, String)> = None;
@@ -78,7 +79,7 @@ fn section(page: &str, called: &str) -> Option<String> {
         in_code ^= line.starts_with("```");
         let level = if in_code { 0 } else { line.bytes().take_while(|&byte| byte == b'#').count() };
         match &mut found {
-            None if level > 0 && anchor(line) == called => found = Some((level, format!("{line}\n"))),
+            None if (1..=3).contains(&level) && anchor(line) == called => found = Some((level, format!("{line}\n"))),
             Some((begun, _)) if level > 0 && level <= *begun => break,
             Some((_, text)) => text.extend([line, "\n"]),
             None => {}
