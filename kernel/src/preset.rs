@@ -1,6 +1,6 @@
 //! Kernel versions.
 //!
-//! **A new preset is one file and one line**, in the call of `presets!` below (docs/guides/a-kernel-preset.md). A
+//! **A new preset is one file and one line**, in the call of `presets!` below (docs/extending.md). A
 //! version's file holds its preset and, as associated constants of the rule structs, the rules that it was the first to
 //! have. A preset names a value for each struct of rules: one that leaves one out does not compile.
 

@@ -20,7 +20,7 @@ pub const USAGE: &str = "wakelab compare [OPTIONS] --machine <MACHINE>... --kern
 pub struct Args {
     /// A name of `machine list`, or a file.
     ///
-    /// A name that contains a / or ends in .toml is a file; docs/machines.md says what is in it. May be given again.
+    /// A name that contains a / or ends in .toml is a file; docs/machines.md describes it. May be given again.
     #[arg(long, value_name = "MACHINE", required = true, add = completion::machine())]
     machine: Vec<String>,
     /// A name of `kernel list` (v5.19-rc1).
@@ -35,15 +35,15 @@ pub struct Args {
     workload: Vec<String>,
     /// Instances: 28, 25% or 25%..200%/25%.
     ///
-    /// How many (28), % of the machine's CPUs (25%), from..to/step of either (25%..200%/25%), or several of
-    /// these with commas. A file of rt-app says itself how many threads there are, and runs once if this is left out.
-    /// Given once it is that of all workloads; given for each, they are in the order of --workload.
+    /// A number (28), % of the machine's CPUs (25%), from..to/step of either (25%..200%/25%), or several of these with
+    /// commas. A file of rt-app has its own number of threads, and runs once by default. Given once it is the load of
+    /// all workloads; given for each, in the order of --workload.
     #[arg(long, value_name = "LOAD")]
     load: Vec<String>,
     /// Features of the side that is 100%: A,NO_B.
     ///
-    /// What is switched on top of the kernel's features, as in its features file, and tunables (name=value); "" for
-    /// nothing. kernel=NAME among them is a kernel of the side's own.
+    /// Switched on top of the kernel's features, and named as in its features file; also tunables (name=value). ""
+    /// switches nothing. kernel=NAME among them is a kernel of the side's own.
     #[arg(long, value_name = "SWITCHES", add = completion::side())]
     base: String,
     /// Features of the other side: A,NO_B.
@@ -69,12 +69,12 @@ pub struct Args {
     settle: Option<u64>,
     /// Restrict the workload to CPUs or nodes.
     ///
-    /// As taskset (0-31) or numactl (node 0, nodes 0-1) does; a load in % is then of these CPUs.
+    /// Like taskset (0-31) or numactl (node 0, nodes 0-1). A load in % then counts these CPUs.
     #[arg(long, value_name = "CPUS")]
     pinned: Option<String>,
     /// Add this cost to each select_idle_cpu().
     ///
-    /// As a tracer does.
+    /// As a tracer would.
     #[arg(long, value_name = "NS", default_value_t = 0)]
     #[arg(value_parser = clap::value_parser!(u64).range(..=DURATION_MAX_NS))]
     observer_cost: u64,

@@ -21,8 +21,8 @@ Example:
 pub struct Args {
     /// The experiment: a file (.toml) or a name (quickstart).
     ///
-    /// A name is one of `wakelab list experiments`, which the program brings along; a file of that name goes first.
-    /// `wakelab docs experiments` says what is in a file.
+    /// A name is one of `wakelab list experiments`; a file of that name takes precedence. `wakelab docs experiments`
+    /// describes the file.
     #[arg(value_name = "EXPERIMENT", add = crate::completion::experiment())]
     pub file: PathBuf,
     /// How often.
@@ -33,7 +33,7 @@ pub struct Args {
     seed: SeedFlag,
     /// Switch mechanisms of the simulator off in turn.
     ///
-    /// Each alone, and print what is lost with it (table or JSON).
+    /// One at a time; prints what is lost without each (table or JSON).
     #[arg(long, conflicts_with_all = ["events", "perfetto", "control", "sensitivity", "regret", "html"])]
     ablate: bool,
     /// How it runs and prints.

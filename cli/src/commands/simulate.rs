@@ -26,7 +26,7 @@ use wakelab_study::verdict::{JudgedRow, Verdict, verdict};
 pub struct SimulationFlags {
     /// Print table, lkml, json or csv.
     ///
-    /// table: everything that was counted. lkml: the table of patch letters, as schedtests prints it. json: as
+    /// table: everything that was counted. lkml: the table of a posting, as schedtests prints it. json: as
     /// docs/results.schema.json describes it. csv: a line for each row.
     #[arg(long, value_enum, default_value_t = ResultFormat::Table, hide_possible_values = true)]
     pub format: ResultFormat,
@@ -38,17 +38,17 @@ pub struct SimulationFlags {
     pub html: HtmlFlag,
     /// Write every event as Parquet to this folder.
     ///
-    /// It is empty or not there yet; docs/events.md says what is in it.
+    /// Must be empty or new; docs/formats.md describes the files.
     #[arg(long, value_name = "DIR")]
     pub events: Option<PathBuf>,
     /// Write Perfetto traces to this folder.
     ///
-    /// The first repeat of each side: base.pftrace and with.pftrace; docs/trace.md says what is in them.
+    /// The first repeat of each side: base.pftrace and with.pftrace; docs/page.md describes them.
     #[arg(long, value_name = "DIR")]
     pub perfetto: Option<PathBuf>,
     /// Compare each search with perfect knowledge.
     ///
-    /// It shows whether an idle CPU was worth having (table or JSON); docs/regret.md says how.
+    /// Shows whether an idle CPU was worth having (table or JSON); docs/trust.md explains how.
     #[arg(long)]
     pub regret: bool,
     /// How many runs at a time.
@@ -77,7 +77,7 @@ pub struct SimulationFlags {
     /// Exit with 3 if this holds: 'worse > 2%'.
     ///
     /// worse: a row is worse by the verdict's rule. 'worse > N%': a row is worse by more than N%, and not by chance.
-    /// 'not better': no row is better, or one is worse. Needs two repeats or more; docs/guides/ci.md has recipes.
+    /// 'not better': no row is better, or one is worse. Needs two repeats or more; docs/judge-a-patch.md has recipes.
     #[arg(long, value_name = "CONDITION", hide_short_help = true)]
     pub fail_if: Option<FailIf>,
 }

@@ -42,7 +42,7 @@ pub struct Args {
     capture: CaptureFlags,
     /// Features and tunables to switch: A,NO_B.
     ///
-    /// On top of what was on in the recording. May be given again: each is compared with what was recorded.
+    /// Added to what was on in the recording. May be repeated: each is compared with what was recorded.
     #[arg(long, value_name = "SWITCHES")]
     with: Vec<Switches>,
     /// The kernel on which --with is tried.
@@ -61,9 +61,9 @@ pub struct Args {
     /// A name of `kernel list`; found by the release if left out.
     #[arg(long, value_name = "KERNEL")]
     kernel: Option<String>,
-    /// Simulate so many times what was captured: 2, 0.5.
+    /// Scale the captured load: 2, 0.5.
     ///
-    /// On both sides; fidelity is that of 1.
+    /// Applies to both sides; fidelity is measured at 1.
     #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = scale)]
     scale: f64,
     /// How often.
@@ -80,9 +80,9 @@ pub struct Args {
     /// Compare even if the captured load is not like the recording.
     #[arg(long)]
     anyway: bool,
-    /// What came out: a recording that was made with --with, or under --to-kernel.
+    /// A later recording, made with --with or --to-kernel.
     ///
-    /// It is shown beside the prediction. Given as often as --with, in that order.
+    /// Shown beside the prediction. Repeat it as often as --with, in the same order.
     #[arg(long, value_name = "RECORDING", hide_short_help = true)]
     came_out: Vec<PathBuf>,
     /// Also write the captured workload to this file.

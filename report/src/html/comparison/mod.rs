@@ -155,8 +155,8 @@ fn sides(found: &Comparison) -> Vec<PageSide> {
 
 fn notes(found: &Comparison) -> Vec<String> {
     let mut notes = vec![
-        "All numbers are simulated: they say what the model does, not what a machine did. docs/validation.md says how \
-         far the model is from published results."
+        "All numbers are simulated: they say what the model does, not what a machine did. `wakelab docs evidence` \
+         has how far the model is from published results."
             .to_owned(),
     ];
     if !found.complete {
