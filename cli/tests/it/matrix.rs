@@ -70,7 +70,8 @@ fn json(text: &str) -> Value {
 fn every_format_has_every_machine_kernel_load_and_variant() {
     let here = folder();
     let more = ["--with", "new=kernel=v7.2,SIS_UTIL", "--repeat", "2", "--html", "page.html"];
-    let of = |format: &str| printed(&compare(here.path(), &[&MANY[..], &more, &["--format", format]].concat()));
+    // The second format and those after it say how much was kept.
+    let of = |format: &str| printed_kept(&compare(here.path(), &[&MANY[..], &more, &["--format", format]].concat()));
     let table = of("table");
     for part in [
         "compare: simulated by wakelab",
@@ -116,9 +117,9 @@ fn each_variant_is_a_comparison_of_two_sides() {
     let here = folder();
     let common = ["--machine", "test-8c", "--workload", "netperf:TCP_RR", "--load", "4", "--base", "SIS_PROP"];
     let of = |args: &[&str]| json(&printed(&compare(here.path(), &[&common, args, &["--format", "json"]].concat())));
-    let many = of(&["--kernel", "v5.19-rc1", "--kernel", "v6.12", "--with", "SIS_UTIL", "--with", "SIS_CURRENT"]);
+    let many = of(&["--kernel", "v5.19-rc1", "--kernel", "v6.12", "--with", "SIS_UTIL", "--with", "NO_TTWU_QUEUE"]);
     let sides =
-        [("v5.19-rc1", "SIS_UTIL"), ("v5.19-rc1", "SIS_CURRENT"), ("v6.12", "SIS_UTIL"), ("v6.12", "SIS_CURRENT")];
+        [("v5.19-rc1", "SIS_UTIL"), ("v5.19-rc1", "NO_TTWU_QUEUE"), ("v6.12", "SIS_UTIL"), ("v6.12", "NO_TTWU_QUEUE")];
     for (at, (kernel, with)) in sides.into_iter().enumerate() {
         let two = of(&["--kernel", kernel, "--with", with]);
         let of_matrix = &many["comparisons"][at];
@@ -180,14 +181,17 @@ fn what_is_wrong_is_refused_before_anything_runs() {
         ["--machine", "test-8c", "--kernel", "v6.12", "--workload", "netperf:TCP_RR", "--load", "4", "--base", ""];
     for (more, expected) in [
         (&["--with", "a=SIS_PROP", "--with", "a=NO_SIS_UTIL"][..], "error: --with: two sides are called a"),
-        (&["--with", "SIS_PROP", "--machine", "test-8d"], "error: --machine: unknown machine test-8d"),
+        (
+            &["--with", "SIS_PROP", "--machine", "test-8d"],
+            "error: --machine: test-8d: there is no machine of that name",
+        ),
         (&["--with", "SIS_PROP", "--machine", "test-8c"], "error: --machine: machine test-8c comes twice"),
         (&["--with", "SIS_PROP", "--kernel", "6.12"], "error: --kernel: kernel v6.12 comes twice"),
         (&["--with", "SIS_PROP", "--with", "x=SIS_PROPP"], "error: --with: x: unknown feature SIS_PROPP"),
-        (&["--with", "SIS_PROP", "--with", "SIS_CURRENT", "--control"], "error: --control: is of two sides"),
-        (&["--with", "SIS_PROP", "--with", "SIS_CURRENT", "--events", "ev"], "error: --events: is of two sides"),
+        (&["--with", "SIS_PROP", "--with", "NO_TTWU_QUEUE", "--control"], "error: --control: is of two sides"),
+        (&["--with", "SIS_PROP", "--with", "NO_TTWU_QUEUE", "--events", "ev"], "error: --events: is of two sides"),
         (
-            &["--with", "SIS_PROP", "--with", "SIS_CURRENT", "--repeat", "334"],
+            &["--with", "SIS_PROP", "--with", "NO_TTWU_QUEUE", "--repeat", "334"],
             "error: these are 1,002 runs, more than 1,000",
         ),
         (&["--with", "SIS_PROP", "--max-repeat", "9"], "error: --max-repeat: nothing reads it without --until"),
@@ -273,8 +277,8 @@ fn results_are_set_side_by_side_with_what_was_run_otherwise_first() {
     };
     let times = ["--settle", "50ms", "--time", "10ms"];
     run("a.json", &[&["--with", "SIS_UTIL"], &times[..]].concat());
-    run("b.json", &[&["--with", "SIS_CURRENT", "--seed", "2"], &times[..]].concat());
-    run("many.json", &[&["--with", "SIS_UTIL", "--with", "SIS_CURRENT"], &times[..]].concat());
+    run("b.json", &[&["--with", "NO_TTWU_QUEUE", "--seed", "2"], &times[..]].concat());
+    run("many.json", &[&["--with", "SIS_UTIL", "--with", "NO_TTWU_QUEUE"], &times[..]].concat());
     let diff = |args: &[&str]| wakelab(here.path(), &[&["diff"], args].concat());
     let same = printed(&diff(&["a.json", "a.json"]));
     assert!(same.contains("nothing differs in what was run") && same.contains("identical in 4 rows"), "{same}");
@@ -282,7 +286,7 @@ fn results_are_set_side_by_side_with_what_was_run_otherwise_first() {
     for part in [
         "A  a.json\nB  b.json\n",
         "experiment.seed",
-        "SIS_CURRENT",
+        "NO_TTWU_QUEUE",
         "netperf, trans/s; positive is better",
         "\nverdict: ",
     ] {
@@ -351,7 +355,9 @@ fn a_survey_ranks_what_can_be_switched() {
     let words = shlex::split(next).expect("words");
     let words: Vec<&str> = words[1..].iter().map(String::as_str).chain(["--dry-run"]).collect();
     printed(&wakelab(here.path(), &words));
-    let all = printed(&wakelab(here.path(), &["survey", "--machine", "test-8c", "--kernel", "v6.12", "--dry-run"]));
+    // It warns of switches that need longer.
+    let all = ["survey", "--machine", "test-8c", "--kernel", "v6.12", "--dry-run"];
+    let all = printed_kept(&wakelab(here.path(), &all));
     assert!(all.contains(" runs to make, 0 kept; about "), "{all}");
     refused(&wakelab(here.path(), &["survey", "--machine", "test-8d"]), "--machine: ");
     refused(&wakelab(here.path(), &["survey", "test-8c"]), "hint: wakelab survey --machine test-8c");

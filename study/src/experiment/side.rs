@@ -53,11 +53,12 @@ pub(super) fn named(text: &str) -> (Option<&str>, &str) {
         return (None, text);
     };
     let is_value = rest.trim().parse::<f64>().is_ok();
-    let is_setting = match Setting::new(name.trim(), "") {
-        Err(SettingError::Unknown { near, .. }) => !near.is_empty(),
-        _ => true,
+    let (known, looks_known) = match Setting::new(name.trim(), "") {
+        Err(SettingError::Unknown { near, .. }) => (false, !near.is_empty()),
+        _ => (true, true),
     };
-    if SideText::parse(rest).is_err() && (is_value || is_setting) { (None, text) } else { (Some(name.trim()), rest) }
+    let misspelt = SideText::parse(rest).is_err() && (is_value || looks_known);
+    if known || misspelt { (None, text) } else { (Some(name.trim()), rest) }
 }
 
 /// Whether a variant can have this name: 1 to 40 letters, digits, or one of `_.+-` and blanks in between.
