@@ -20,5 +20,6 @@ export const CHARTS = {
   reproduce: ["comparison-chart", "search-chart"],
 };
 
-// So high is a page on a screen of 375 px at most: half of what it was when each section stood open, one below the other.
+// So high is a page on a screen of 375 px at most: half of what it was when each section stood open, one below the
+// other.
 export const HEIGHT_OF_A_PHONE = { compare: 10741 };

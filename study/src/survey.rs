@@ -74,8 +74,8 @@ pub struct Policy {
     pub switches: Switches,
 }
 
-/// The sides of a survey on a kernel: every policy of the search and every feature of the kernel that the model acts on,
-/// turned from what `base` and the kernel have. What cannot be switched there, or only beside an option that nobody
+/// The sides of a survey on a kernel: every policy of the search and every feature of the kernel that the model acts
+/// on, turned from what `base` and the kernel have. What cannot be switched there, or only beside an option that nobody
 /// asked for (a governor), is left out.
 pub fn policies(machine: &Machine, kernel: &'static Preset, base: &Switches) -> Vec<Policy> {
     let Ok(on) = Variant::on(machine, kernel, base) else { return Vec::new() };

@@ -201,8 +201,8 @@ pub fn matrix_verdicts(found: &MatrixComparison) -> Vec<Verdict<'static>> {
     found.variants.iter().enumerate().map(verdict).collect()
 }
 
-/// The verdicts of a matrix by comparison, in the order of [`MatrixComparison::comparisons`]: the rows of each with what
-/// was concluded of them over the whole matrix.
+/// The verdicts of a matrix by comparison, in the order of [`MatrixComparison::comparisons`]: the rows of each with
+/// what was concluded of them over the whole matrix.
 pub fn by_comparison<'a>(found: &MatrixComparison, verdicts: &[Verdict<'a>]) -> Vec<Verdict<'a>> {
     let mut rows: Vec<_> = verdicts.iter().map(|verdict| verdict.rows.iter().cloned()).collect();
     let judged = |(at, comparison): (usize, &Comparison)| {

@@ -139,9 +139,9 @@ pub struct Task {
     pub channels: Arc<[u32]>,
     /// When the task is forked, ns from the start of the run.
     pub start_ns: u64,
-    /// Who forks it: an index in [`Workload::tasks`]. It is forked on that task's CPU, which it finds busy, whatever that
-    /// task does then, and begins with it as its recently used CPU. `None` for the shell that starts the benchmark, which
-    /// is on CPU 0 and takes none.
+    /// Who forks it: an index in [`Workload::tasks`]. It is forked on that task's CPU, which it finds busy, whatever
+    /// that task does then, and begins with it as its recently used CPU. `None` for the shell that starts the
+    /// benchmark, which is on CPU 0 and takes none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<u32>,
     /// The nice value, -20 to 19.

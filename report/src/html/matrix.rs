@@ -1,4 +1,5 @@
-//! The pages of a matrix and of a survey: a chart of all differences, or of the ranking, then a table for each workload.
+//! The pages of a matrix and of a survey: a chart of all differences, or of the ranking, then a table for each
+//! workload.
 
 use super::comparison::change;
 use super::machine::machine;

@@ -1,8 +1,8 @@
 //! Experiments: files (`experiments/*.toml`) and command lines that describe what is compared.
 //!
 //! A [`Spec`] holds names, each with the place where it was given. [`Spec::resolve`] looks them up, so that the error
-//! about an unknown machine has the line or the flag that named it. A [`MatrixSpec`] has any number of machines, kernels
-//! and variants, and makes a `Spec` of each two sides that are compared.
+//! about an unknown machine has the line or the flag that named it. A [`MatrixSpec`] has any number of machines,
+//! kernels and variants, and makes a `Spec` of each two sides that are compared.
 
 mod catalogue;
 mod file;

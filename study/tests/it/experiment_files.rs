@@ -87,7 +87,8 @@ fn a_misspelt_key_is_named_with_the_nearest() {
     assert_eq!(
         changed("repeats", "repeat"),
         "exp/x.toml:3: `repeat`: unknown key; expected name, machine, machines, kernel, kernels, \
-         repeats, until, max_repeats, seed, time, settle, observer_cost, pinned, lenient, workload, variants, published\n  hint: did you mean `repeats`?"
+         repeats, until, max_repeats, seed, time, settle, observer_cost, pinned, lenient, workload, variants, \
+         published\n  hint: did you mean `repeats`?"
     );
     assert!(changed("load = \"28\"", "laod = \"28\"").ends_with("hint: did you mean `load`?"));
     assert!(changed("[variants]", "[variant]").contains(":18: `variant`: unknown key"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Random operations on the run queues of groups on two CPUs, and the state in which the kernel's functions leave them. The
-// seed is fixed, so that a run gives the same bytes.
+// Random operations on the run queues of groups on two CPUs, and the state in which the kernel's functions leave them.
+// The seed is fixed, so that a run gives the same bytes.
 #include "stubs.h"
 #include "kernel.h"
 
@@ -371,8 +371,8 @@ static void queue(int slot, int g, int cpu)
 	unsigned nr = q->nr_queued, h_nr = q->h_nr_queued, runnable = q->h_nr_runnable, idle = q->h_nr_idle;
 #endif
 
-	sprintf(line, "Q,%d.%d,%lu,%u,%u,%u,%u,%s,%s,%lu,%lu,%lu,%lu,%ld,%d,%d", g, cpu, q->load.weight, nr, h_nr, runnable, idle,
-		name(curr_of(q)), name(q->next), q->avg.load_avg, q->avg.runnable_avg, q->avg.util_avg, q->tg_load_avg_contrib,
+	sprintf(line, "Q,%d.%d,%lu,%u,%u,%u,%u,%s,%s,%lu,%lu,%lu,%lu,%ld,%d,%d", g, cpu, q->load.weight, nr, h_nr, runnable,
+		idle, name(curr_of(q)), name(q->next), q->avg.load_avg, q->avg.runnable_avg, q->avg.util_avg, q->tg_load_avg_contrib,
 		q->runtime_enabled ? q->runtime_remaining : 0, q->throttled, q->throttle_count);
 	print(slot, line);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the functions of fair.c need around them: two CPUs, no locks, a clock that is set, no notifications, and in place
- * of the red-black tree one that is not balanced. Structs have the fields of all versions. */
+/* What the functions of fair.c need around them: two CPUs, no locks, a clock that is set, no notifications, and in
+ * place of the red-black tree one that is not balanced. Structs have the fields of all versions. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,7 +46,8 @@ typedef int raw_spinlock_t;
 #define __maybe_unused __attribute__((unused))
 #define __must_hold(x)
 #define fallthrough __attribute__((fallthrough))
-#define WARN_ON_ONCE(x) ({ int __w = !!(x); if (__w) { fprintf(stderr, "line %d: warning: %s\n", __LINE__, #x), exit(1); } __w; })
+#define WARN_ON_ONCE(x) \
+	({ int __w = !!(x); if (__w) { fprintf(stderr, "line %d: warning: %s\n", __LINE__, #x), exit(1); } __w; })
 #define WARN_ON(x) WARN_ON_ONCE(x)
 #define SCHED_WARN_ON(x) WARN_ON_ONCE(x)
 #define BUG_ON(x) WARN_ON_ONCE(x)
@@ -123,10 +124,15 @@ static inline void list_splice(struct list_head *from, struct list_head *l)
 	from->prev->next = l->next, l->next->prev = from->prev;
 	l->next = from->next, from->next->prev = l;
 }
-static inline void list_splice_init(struct list_head *from, struct list_head *l) { list_splice(from, l); INIT_LIST_HEAD(from); }
+static inline void list_splice_init(struct list_head *from, struct list_head *l)
+{
+	list_splice(from, l);
+	INIT_LIST_HEAD(from);
+}
 #define list_entry(p, t, m) container_of(p, t, m)
 #define list_for_each_entry_rcu(pos, head, m) \
-	for (pos = list_entry((head)->next, typeof(*pos), m); &pos->m != (head); pos = list_entry(pos->m.next, typeof(*pos), m))
+	for (pos = list_entry((head)->next, typeof(*pos), m); &pos->m != (head); \
+	     pos = list_entry(pos->m.next, typeof(*pos), m))
 #define list_for_each_entry_safe(pos, n, head, m) \
 	for (pos = list_entry((head)->next, typeof(*pos), m), n = list_entry(pos->m.next, typeof(*pos), m); \
 	     &pos->m != (head); pos = n, n = list_entry(n->m.next, typeof(*n), m))
@@ -548,7 +554,8 @@ static int next_buddy;
 #define trace_sched_entity_throttle(...) ((void)0)
 #define __block_task(rq, p) ((void)((p)->on_rq = 0))
 #define scoped_guard(kind, ...) scoped_##kind(__VA_ARGS__)
-#define scoped_task_rq_lock(p) for (struct { struct rq *rq; int once; } scope = { task_rq(p), 1 }; scope.once; scope.once = 0)
+#define scoped_task_rq_lock(p) \
+	for (struct { struct rq *rq; int once; } scope = { task_rq(p), 1 }; scope.once; scope.once = 0)
 #define scoped_raw_spinlock(l) for (int once = 1; once; once = 0)
 #define scoped_raw_spinlock_irqsave scoped_raw_spinlock
 #define scoped_rcu() if (1)

@@ -93,8 +93,8 @@ pub(super) fn page(found: &Comparison, verdict: &Verdict<'_>, seen: &Pictures, c
     page
 }
 
-/// What the verdict's own lines leave open: how often each side was run where nothing was tested, and how many constants
-/// are assumed where it was not asked what they decide.
+/// What the verdict's own lines leave open: how often each side was run where nothing was tested, and how many
+/// constants are assumed where it was not asked what they decide.
 fn not_asked(found: &Comparison, verdict: &Verdict<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     if verdict.tested() == 0 {
