@@ -21,7 +21,7 @@ Example:
 pub struct Args {
     /// The experiment: a file (.toml) or a name (quickstart).
     ///
-    /// A name is one of `wakelab list experiments`; a file of that name takes precedence. `wakelab docs experiments`
+    /// A name is one of `wakelab list experiments`; a file of that name takes precedence. `wakelab docs compare`
     /// describes the file.
     #[arg(value_name = "EXPERIMENT", add = crate::completion::experiment())]
     pub file: PathBuf,

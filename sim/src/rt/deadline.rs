@@ -205,7 +205,7 @@ impl<S: Sink> Sim<'_, '_, S> {
         let what = if !all && bw.is_some() {
             "it may not use all CPUs (EPERM)".to_owned()
         } else if rt.dl_bw.overflows(capacity, if is_dl { old } else { 0 }, new) {
-            let pct = |bw: u64| format!("{}%", bw * 100 >> 20);
+            let pct = |bw: u64| format!("{}%", (bw * 100) >> 20);
             let limit = bw.map_or(0, |bw| (bw * capacity) >> 10);
             format!(
                 "it asks for {} of a CPU, and of {} that deadline tasks may have of all CPUs, {} are taken (EBUSY); \
