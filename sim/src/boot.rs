@@ -88,6 +88,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
             uclamp: UclampState::new(model),
             rt: model.realtime(setup.kernel),
             task_groups: None,
+            rcu: None,
         };
         let mut sim = Sim {
             sys,
@@ -113,6 +114,7 @@ impl<'m, 's, S: Sink> Sim<'m, 's, S> {
         sim.add_domains();
         sim.add_kworkers();
         sim.add_rcu_kthread();
+        sim.add_daemons();
         sim.sys.add_task_groups(&model.workload.groups);
         sim.add_tasks();
         sim.pm_start();

@@ -112,6 +112,9 @@ impl<S: Sink> Sim<'_, '_, S> {
                 Op::Sleep(time) => {
                     task.pc += 1;
                     task.in_softirq = false;
+                    if !task.workload {
+                        self.background_sleeps(cpu, id);
+                    }
                     let time = self.random.work(time, &model.workload.distributions);
                     if time != 0 {
                         let expires = self.sys.expires(id, time);

@@ -145,8 +145,11 @@ fn posted(kernel: &Preset, feature: Feature) -> bool {
         // These change a form that not every version has.
         Feature::SCHED_IDLE_NOT_FOR_IDLE => kernel.code.sched_idle_not_for_idle,
         Feature::ASYM_SMT => kernel.code.capacity_search == CapacitySearch::GradedCores,
+        Feature::PREEMPT_VOLUNTARY => matches!(kernel.fair, FairClass::Eevdf(rules) if rules.lazy_preemption),
         Feature::NEXT_BUDDY_POSTED => {
-            matches!(kernel.fair, FairClass::Eevdf(rules) if rules.wakeup_preempt != WakeupPreempt::CancelThenLook)
+            use WakeupPreempt::{CompareUnprotected, Pick, PickOrEligible};
+            let forms = [CompareUnprotected, Pick, PickOrEligible];
+            matches!(kernel.fair, FairClass::Eevdf(rules) if forms.contains(&rules.wakeup_preempt))
         }
         _ => false,
     }
@@ -309,6 +312,8 @@ mod tests {
         let versions = |switches: &str| ["v6.1", "v6.12", "v7.2"].map(|kernel| takes(kernel, switches));
         assert_eq!(versions("NO_SCHED_IDLE_NOT_FOR_IDLE"), [false, false, true]);
         assert_eq!(versions("NEXT_BUDDY,NEXT_BUDDY_POSTED"), [false, false, true]);
+        assert_eq!(versions("PREEMPT_VOLUNTARY"), [false, false, true]);
+        assert!(takes("v6.18", "NEXT_BUDDY,NEXT_BUDDY_POSTED") && !takes("v6.8", "NEXT_BUDDY_POSTED"));
         assert_eq!(["v5.3", "v6.12", "v7.2"].map(|kernel| takes(kernel, "SCHED_CACHE_LB")), [false, true, true]);
         assert!(takes("v7.2", "NO_SCHED_CACHE") && takes("v7.3", "llc_aggr_tolerance=0,llc_overaggr_pct=80"));
     }
